@@ -1,0 +1,24 @@
+/*
+ * lib/options.c - see lib/options.h
+ */
+#include "options.h"
+
+enum philox_status options_check_size(const char *what, const void *options,
+				      size_t size, size_t least, size_t known)
+{
+	const unsigned char *bytes = options;
+
+	if (size < least || size > OPTIONS_SIZE_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: size is %zu, not that of the struct "
+				  "(%zu)",
+				  what, size, known);
+	for (size_t i = known; i < size; i++)
+		if (bytes[i])
+			return status_set(PHILOX_ERROR_INVALID,
+					  "%s: size is %zu and byte %zu is "
+					  "set: a field that this version "
+					  "does not know",
+					  what, size, i);
+	return PHILOX_OK;
+}

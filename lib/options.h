@@ -1,0 +1,25 @@
+/*
+ * lib/options.h - structs that callers fill in, and their growth
+ *
+ * Such a struct begins with its own size, as the caller compiled it. One that
+ * is smaller than the first version had it is refused; one of a later version
+ * is fine as long as it asks for nothing that this version does not know.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stddef.h>
+#include "status.h"
+
+/* A page: more than any struct will need, so what is larger is garbage. */
+#define OPTIONS_SIZE_MAX 4096
+
+/*
+ * options_check_size() checks `size`, the first field of *options; `least` is
+ * the size of the first version, `known` of this one. ERROR_INVALID names
+ * `what`.
+ */
+enum philox_status options_check_size(const char *what, const void *options,
+				      size_t size, size_t least, size_t known);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * lib/status.h - how a failing call says what failed
+ *
+ * The function that first knows what is wrong calls status_set() and returns
+ * its result; everything above passes the status on. The text stands in a
+ * thread-local buffer, which philox_error_message() returns.
+ */
+#ifndef STATUS_H
+#define STATUS_H
+
+#include <philox/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* status_set() writes the thread's error message and returns `status`. */
+enum philox_status status_set(enum philox_status status, const char *format,
+			      ...) __attribute__((format(printf, 2, 3)));
+
+/* status_prefix() puts text in front of the thread's error message: where. */
+enum philox_status status_prefix(enum philox_status status, const char *format,
+				 ...) __attribute__((format(printf, 2, 3)));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,193 @@
+#!/bin/sh
+# philox/kernel.h gives the same bits whatever compiles it and with which options.
+. "$(dirname "$0")/report.sh"
+
+cat >"$WORK/numbers.c" <<'END'
+#include <philox/kernel.h>
+#include <stdio.h>
+
+static uint64_t hash = 14695981039346656037ULL;
+
+static void add(uint32_t bits)
+{
+	hash = (hash ^ bits) * 1099511628211ULL;
+}
+
+static void add_f32(float x)
+{
+	add(philox_f32_bits(x));
+}
+
+/* Adds to a product, which options would like to fuse. */
+static float blend(float x, uint32_t w, float y)
+{
+	return philox_dropout_f32(x, w, philox_threshold(0.25), 1.1f) + y;
+}
+
+int main(void)
+{
+	struct philox_state state = {philox_op_seed(42, 3, 1), 8};
+
+	for (uint32_t i = 0; i < 200000; i++) {
+		struct philox_words words = philox_draw4(state, i);
+		const uint32_t *w = words.w;
+		/* every other radius is one of the tail */
+		uint32_t tail = i % 2 ? w[0] : w[0] >> w[2] % 32;
+		uint64_t w64 = (uint64_t)w[1] << 32 | w[0];
+		float x, y;
+
+		philox_normal_pair(tail, w[1], &x, &y);
+		add_f32(x);
+		add_f32(y);
+		add(philox_f32_to_bf16(x));
+		add_f32(x + philox_uniform_f32(w[3]));
+		add(philox_uniform_bf16(w[2]));
+		add_f32((float)philox_uniform_f64(w64));
+		/* any bits: infinities, NaN, denormals */
+		add_f32(philox_dropout_f32(philox_f32_from_bits(w[2]), w[3],
+					   philox_threshold(0.25),
+					   philox_dropout_scale(0.25)));
+		add_f32(blend(x, w[3], y));
+	}
+	printf("%016llx\n", (unsigned long long)hash);
+	return 0;
+}
+END
+cp "$WORK/numbers.c" "$WORK/numbers.cpp"
+cp "$WORK/numbers.c" "$WORK/numbers.cu"
+
+# Linked without the options: -ffast-math would change the processor's mode.
+# hash COMPILER SOURCE OPTION...
+hash()
+{
+	compiler=$1
+	source=$2
+	shift 2
+	"$compiler" "$@" -Iinclude -c -o "$WORK/numbers.o" "$WORK/$source" &&
+		"$compiler" -o "$WORK/numbers" "$WORK/numbers.o" -lm &&
+		"$WORK/numbers"
+}
+
+# agrees COMPILER SOURCE OPTION...: the hash is that of the first one
+agrees()
+{
+	got=$(hash "$@") || return 1
+	echo "$got, not $reference"
+	[ "$got" = "$reference" ]
+}
+
+reference=$(hash "$CC" numbers.c -std=c11 -O0)
+check "the reference is compiled" test -n "$reference"
+
+native=-march=native
+for compiler in "$CC" gcc clang; do
+	if ! command -v "$compiler" >"$WORK/which"; then
+		skip "$compiler agrees" "not here"
+		continue
+	fi
+	for options in '-O0' '-std=c11 -O2' "-std=gnu11 -O3 $native" \
+		"-O3 $native -ffp-contract=fast" '-O2 -mfpmath=sse -mavx' \
+		'-O3 -ffast-math' "-O3 -ffast-math $native" \
+		'-O2 -funsafe-math-optimizations'; do
+		# shellcheck disable=SC2086
+		check "$compiler $options agrees" \
+			agrees "$compiler" numbers.c $options
+	done
+done
+for standard in c++11 c++17 gnu++20; do
+	check "$CXX -std=$standard agrees" agrees "$CXX" numbers.cpp \
+		-std=$standard -O2 -Wall -Wextra -Werror -pedantic
+done
+
+# --- the CUDA toolkit -----------------------------------------------------------
+
+nvcc=$CUDA_HOME/bin/nvcc
+
+cat >"$WORK/kernel.cu" <<'END'
+#include <philox/kernel.h>
+extern "C" __global__ void draw(struct philox_rng rng, float *out)
+{
+	struct philox_state state = philox_resolve(rng);
+	struct philox_words words = philox_draw4(state, threadIdx.x);
+	float x, y;
+
+	philox_normal_pair(words.w[0], words.w[1], &x, &y);
+	out[2 * threadIdx.x] = x;
+	out[2 * threadIdx.x + 1] = philox_dropout_f32(y, words.w[2],
+						      philox_threshold(0.5), 2);
+}
+END
+
+# Compiles kernel.cu at run time, with no header of the C library in sight.
+cat >"$WORK/nvrtc.c" <<'END'
+#include <nvrtc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static char *read_all(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+
+	if (!file || !text || !fread(text, 1, (1 << 20) - 1, file))
+		exit(1);
+	fclose(file);
+	return text;
+}
+
+int main(int argc, char **argv)
+{
+	const char *headers[] = {read_all(argv[2])};
+	const char *names[] = {"philox/kernel.h"};
+	const char *options[] = {"-arch=compute_80", argv[argc - 1]};
+	static char log[65536];
+	nvrtcProgram program;
+	nvrtcResult result;
+
+	if (nvrtcCreateProgram(&program, read_all(argv[1]), "kernel.cu", 1,
+			       headers, names))
+		return 1;
+	result = nvrtcCompileProgram(program, 2, options);
+	if (nvrtcGetProgramLog(program, log) == 0)
+		puts(log);
+	nvrtcDestroyProgram(&program);
+	return result != 0 || log[1] != 0;
+}
+END
+
+nvrtc()
+{
+	"$CC" -O1 -o "$WORK/nvrtc" "$WORK/nvrtc.c" -I"$CUDA_HOME/include" \
+		-L"$CUDA_HOME/lib64" -Wl,-rpath,"$CUDA_HOME/lib64" -lnvrtc &&
+		"$WORK/nvrtc" "$WORK/kernel.cu" include/philox/kernel.h "$1"
+}
+
+# Nothing approximate, and no product that could be fused but of a power of two
+rounds_once()
+{
+	"$nvcc" -Iinclude -ptx -arch=compute_80 --use_fast_math \
+		-o "$WORK/kernel.ptx" "$WORK/kernel.cu" || return 1
+	grep -E '\.f32' "$WORK/kernel.ptx" >"$WORK/float"
+	cat "$WORK/float"
+	grep -q 'fma\.rn' "$WORK/float" && grep -q 'mul\.rn\.f32' "$WORK/float" &&
+		grep -q 'sqrt\.rn' "$WORK/float" &&
+		! grep -qE 'approx|\.full' "$WORK/float" &&
+		! grep -E 'mul\.(ftz\.)?f32' "$WORK/float" | grep -qv 0fC0000000
+}
+
+if [ "$CUDA" = 0 ]; then
+	for what in "nvcc agrees on the host" "nvcc --use_fast_math rounds once" \
+		"NVRTC compiles it"; do
+		skip "$what" "no CUDA toolkit"
+	done
+else
+	check "nvcc agrees on the host" agrees "$nvcc" numbers.cu -O2
+	check "nvcc --use_fast_math rounds once" rounds_once
+	if [ -e "$CUDA_HOME/include/nvrtc.h" ]; then
+		check "NVRTC compiles it" nvrtc -std=c++17
+		check "NVRTC compiles it with fast math" nvrtc --use_fast_math
+	else
+		skip "NVRTC compiles it" "no nvrtc.h"
+	fi
+fi
+finish
