@@ -1,0 +1,311 @@
+/*
+ * philox/device.h - devices: memory, streams, events, capture, graphs
+ *
+ * Two devices exist. "cuda" is an NVIDIA GPU through the CUDA runtime; "host"
+ * runs the very same things on the CPU: a stream is a queue with a thread of
+ * its own, a capture records nodes and edges, a replay runs them, and CUDA's
+ * capture rules are enforced to the letter, so that code which is right here is
+ * right there. Names of philox_device_open():
+ *
+ *   host        streams run asynchronously, each on its own thread
+ *   host:sync   every call runs its work before it returns (for tests)
+ *   cuda        the first GPU
+ *   cuda:N      the GPU with number N
+ *
+ * A stream, event, graph, executable graph or node handle *is* CUDA's own
+ * (cudaStream_t, cudaEvent_t, ...) on a cuda device, so these functions and the
+ * CUDA runtime can be mixed freely. On a cuda device the calls act on the
+ * device they are given and leave the thread's current device as they found
+ * it. The null stream is CUDA's legacy stream on both devices.
+ *
+ * Thread rule: every function may be called from any thread. "Legal during
+ * capture" below means: legal on a thread with a capture of mode GLOBAL or
+ * THREAD_LOCAL under way. A call that is not returns
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED and, as in CUDA, invalidates the capture.
+ */
+#ifndef PHILOX_DEVICE_H
+#define PHILOX_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct philox_device;
+
+/* The same types as CUDA's, so that no cast is needed on a cuda device. */
+typedef struct CUstream_st *philox_stream;         /* cudaStream_t */
+typedef struct CUevent_st *philox_event;           /* cudaEvent_t */
+typedef struct CUgraph_st *philox_native_graph;    /* cudaGraph_t */
+typedef struct CUgraphExec_st *philox_native_exec; /* cudaGraphExec_t */
+
+/* --- devices ------------------------------------------------------------ */
+
+/*
+ * philox_device_count() writes how many devices of a family ("host", "cuda")
+ * can be opened. Without a driver or a GPU, "cuda" gives
+ * PHILOX_ERROR_NO_DEVICE and the reason; in a build without CUDA,
+ * PHILOX_ERROR_UNSUPPORTED. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_count(const char *family,
+						  unsigned *count);
+
+/*
+ * philox_device_open() opens a device by name (see above). The caller closes
+ * it with philox_device_close() after everything made on it is gone. Errors:
+ * PHILOX_ERROR_INVALID (no such name), PHILOX_ERROR_NO_DEVICE,
+ * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_open(const char *name,
+						 struct philox_device **device);
+
+/*
+ * philox_device_close() closes a device; NULL is allowed. On the host device
+ * streams, events and memory still open are released with it. Not legal
+ * during capture.
+ */
+PHILOX_API void philox_device_close(struct philox_device *device);
+
+/*
+ * philox_device_name() returns the name the device was opened with;
+ * philox_device_description() one line about the hardware. Both belong to the
+ * device. Legal during capture.
+ */
+PHILOX_API const char *philox_device_name(const struct philox_device *device);
+PHILOX_API const char *philox_device_description(
+	const struct philox_device *device);
+
+/*
+ * philox_device_is_host() is 1 for a host device, 0 for a cuda one: work of
+ * one's own goes through philox_launch_host() on the former and through
+ * kernels on the latter. Legal during capture.
+ */
+PHILOX_API int philox_device_is_host(const struct philox_device *device);
+
+/*
+ * philox_device_synchronize() waits for everything on the device. Not legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_device_synchronize(
+	struct philox_device *device);
+
+/*
+ * philox_device_calls() returns how often an operation of the device contract
+ * was called on this device since it was opened, failed calls included:
+ * "exec_launch", "exec_set_kernel", "capture_info", ... (the names in
+ * lib/device.h), or of all of them together when the name is NULL. An unknown
+ * name gives 0. Meant for tests and measurements. Legal during capture.
+ */
+PHILOX_API uint64_t philox_device_calls(const struct philox_device *device,
+					const char *operation);
+
+/*
+ * philox_device_fail() makes one later operation of the device contract fail
+ * with `status` without being carried out: the n-th from now (1 is the next) of
+ * those named `operation`, or of all when it is NULL. n = 0 takes an order back.
+ * For tests of what a failure does. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
+						 const char *operation,
+						 uint64_t n,
+						 enum philox_status status);
+
+/* --- memory ------------------------------------------------------------- */
+
+/*
+ * philox_memory_alloc() allocates `size` > 0 bytes of device memory, aligned to
+ * 256 bytes, with undefined content; philox_memory_free() frees it and accepts
+ * NULL. Free waits for work that may use the memory, as cudaFree does. Neither
+ * is legal during capture (alloc is, in relaxed mode:
+ * philox_capture_exchange_mode()).
+ */
+PHILOX_API enum philox_status philox_memory_alloc(struct philox_device *device,
+						  size_t size, void **memory);
+PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
+						 void *memory);
+
+/*
+ * philox_memory_copy() copies `size` bytes in stream order; either side may be
+ * device memory or plain memory of the process. Plain memory must stay valid
+ * until the copy has run (in a capture: as long as the graph is launched).
+ * Recorded as one node during capture.
+ */
+PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
+						 void *destination,
+						 const void *source,
+						 size_t size,
+						 philox_stream stream);
+
+/*
+ * philox_memory_set() sets `size` bytes of device memory to `value` in stream
+ * order. Recorded as one node during capture.
+ */
+PHILOX_API enum philox_status philox_memory_set(struct philox_device *device,
+						void *memory, int value,
+						size_t size,
+						philox_stream stream);
+
+/* --- streams and events -------------------------------------------------- */
+
+enum philox_stream_flags {
+	/* As cudaStreamDefault: the legacy stream and this one wait for each
+	 * other. Without it a stream is non-blocking. */
+	PHILOX_STREAM_BLOCKING = 1
+};
+
+/*
+ * philox_stream_create() makes a stream; the caller destroys it. Legal during
+ * capture. philox_stream_destroy() lets queued work finish and then frees the
+ * stream; NULL is allowed; not legal while the stream itself is capturing
+ * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, which invalidates that capture; the
+ * stream lives on).
+ */
+PHILOX_API enum philox_status philox_stream_create(struct philox_device *device,
+						   unsigned flags,
+						   philox_stream *stream);
+PHILOX_API enum philox_status philox_stream_destroy(
+	struct philox_device *device, philox_stream stream);
+
+/*
+ * philox_stream_synchronize() waits until all work queued on the stream has
+ * run; philox_stream_query() says whether it has (PHILOX_NOT_READY if not).
+ * Neither is legal on a stream that is capturing. Both report an error that
+ * queued work met.
+ */
+PHILOX_API enum philox_status philox_stream_synchronize(
+	struct philox_device *device, philox_stream stream);
+PHILOX_API enum philox_status philox_stream_query(struct philox_device *device,
+						  philox_stream stream);
+
+/*
+ * philox_event_create() makes an event without timing; the caller destroys it
+ * (NULL is allowed). philox_event_record() records a point of a stream in it;
+ * philox_event_wait() makes a stream wait for the point recorded last (an event
+ * never recorded is no wait). Recording and waiting within a capture make edges
+ * of its graph: a stream that waits for an event of a capture joins it.
+ */
+PHILOX_API enum philox_status philox_event_create(struct philox_device *device,
+						  philox_event *event);
+PHILOX_API enum philox_status philox_event_destroy(struct philox_device *device,
+						   philox_event event);
+PHILOX_API enum philox_status philox_event_record(struct philox_device *device,
+						  philox_event event,
+						  philox_stream stream);
+PHILOX_API enum philox_status philox_event_wait(struct philox_device *device,
+						philox_stream stream,
+						philox_event event);
+
+/*
+ * philox_event_synchronize() waits for the recorded point,
+ * philox_event_query() says whether it was reached (PHILOX_NOT_READY if not).
+ * On an event recorded in a capture both give PHILOX_ERROR_CAPTURED_EVENT and
+ * invalidate that capture. Query is not legal during capture.
+ */
+PHILOX_API enum philox_status philox_event_synchronize(
+	struct philox_device *device, philox_event event);
+PHILOX_API enum philox_status philox_event_query(struct philox_device *device,
+						 philox_event event);
+
+/* --- capture ------------------------------------------------------------- */
+
+enum philox_capture_mode {
+	PHILOX_CAPTURE_GLOBAL = 0,       /* cudaStreamCaptureModeGlobal */
+	PHILOX_CAPTURE_THREAD_LOCAL = 1, /* ...ThreadLocal */
+	PHILOX_CAPTURE_RELAXED = 2       /* ...Relaxed */
+};
+
+enum philox_capture_status {
+	PHILOX_CAPTURE_NONE = 0,
+	PHILOX_CAPTURE_ACTIVE = 1,
+	PHILOX_CAPTURE_INVALIDATED = 2
+};
+
+/*
+ * philox_stream_begin_capture() starts recording instead of running what is put
+ * on the stream; not on the legacy stream, not on one that captures already.
+ */
+PHILOX_API enum philox_status philox_stream_begin_capture(
+	struct philox_device *device, philox_stream stream,
+	enum philox_capture_mode mode);
+
+/*
+ * philox_stream_end_capture() ends a capture on the stream it began on and
+ * writes the graph, which the caller destroys. On any error the capture is over
+ * all the same and the streams run again, except PHILOX_ERROR_STATE (the stream
+ * is not capturing), PHILOX_ERROR_CAPTURE_WRONG_THREAD (a capture that is not
+ * relaxed ends on the thread it began on) and
+ * PHILOX_ERROR_CAPTURE_UNMATCHED (another stream of the capture; the capture
+ * is invalidated and still has to be ended on its own stream).
+ */
+PHILOX_API enum philox_status philox_stream_end_capture(
+	struct philox_device *device, philox_stream stream,
+	philox_native_graph *graph);
+
+/*
+ * philox_stream_capture_info() writes whether a stream is capturing and, if it
+ * is, the capture's id, which is unique in the process and never 0. Either
+ * output may be NULL. For the legacy stream see
+ * PHILOX_ERROR_CAPTURE_IMPLICIT. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_stream_capture_info(
+	struct philox_device *device, philox_stream stream,
+	enum philox_capture_status *status, uint64_t *id);
+
+/*
+ * philox_capture_exchange_mode() swaps *mode with the mode in which this thread
+ * treats calls that are unsafe during captures (GLOBAL at first); pairs of calls
+ * around an allocation make it legal. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_capture_exchange_mode(
+	struct philox_device *device, enum philox_capture_mode *mode);
+
+/* --- native graphs -------------------------------------------------------- */
+
+/*
+ * A native graph is what a capture gives; an executable graph is launched.
+ * philox_native_instantiate() makes one from the other, philox_native_launch()
+ * puts a replay on a stream (launches of one executable graph run one after the
+ * other). A graph with philox passes in it is launched with
+ * philox_graph_launch() instead: see philox/graph.h. Both destroy functions
+ * accept NULL. Instantiate and destroy are legal during capture; a launch is
+ * not legal into a stream that is capturing.
+ */
+PHILOX_API enum philox_status philox_native_instantiate(
+	struct philox_device *device, philox_native_graph graph,
+	philox_native_exec *exec);
+PHILOX_API enum philox_status philox_native_launch(struct philox_device *device,
+						   philox_native_exec exec,
+						   philox_stream stream);
+PHILOX_API enum philox_status philox_native_exec_destroy(
+	struct philox_device *device, philox_native_exec exec);
+PHILOX_API enum philox_status philox_native_graph_destroy(
+	struct philox_device *device, philox_native_graph graph);
+
+/*
+ * philox_native_graph_nodes() writes how many nodes a graph has. Legal during
+ * capture.
+ */
+PHILOX_API enum philox_status philox_native_graph_nodes(
+	struct philox_device *device, philox_native_graph graph, size_t *nodes);
+
+/* --- own work on the host device ------------------------------------------ */
+
+/*
+ * philox_launch_host() puts a call fn(args) on a stream of a host device, where
+ * a kernel would be launched on a GPU: the `size` bytes at `args` are copied
+ * now, and fn receives a copy, aligned for any type, at each run. Recorded as
+ * one node during capture. fn must not call philox. A cuda device gives
+ * PHILOX_ERROR_UNSUPPORTED: launch a kernel there.
+ */
+PHILOX_API enum philox_status philox_launch_host(struct philox_device *device,
+						 philox_stream stream,
+						 void (*fn)(const void *args),
+						 const void *args, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
