@@ -1,0 +1,116 @@
+/*
+ * philox/context.h - a context: one device, its generators, regions and graphs
+ */
+#ifndef PHILOX_CONTEXT_H
+#define PHILOX_CONTEXT_H
+
+#include <stdint.h>
+#include <philox/device.h>
+#include <philox/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct philox_context;
+
+/*
+ * struct philox_ticket names one forward whose backward is owed. It is plain
+ * data and may be copied, compared and stored. The zero ticket names none: a
+ * captured backward begun with it is "named at launch".
+ */
+struct philox_ticket {
+	uint64_t region_key; /* hash of the region's name */
+	uint64_t serial;     /* counts the region's forwards from 1 */
+};
+
+/*
+ * philox_context_create() makes a context on an open device, with a default
+ * generator of seed 0. The device stays the caller's and must outlive the
+ * context. All of a context's functions are safe to call from several threads
+ * unless their comment says otherwise. Errors: PHILOX_ERROR_INVALID,
+ * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_create(
+	struct philox_device *device, struct philox_context **context);
+
+/*
+ * philox_context_destroy() destroys a context with its graphs, regions and
+ * generators; NULL is allowed. Every pending ticket's saved context is
+ * released; what was still pending is reported through the log. Work that uses
+ * the context's cells must have finished: synchronise first. Graphs adopted
+ * from the caller stay the caller's but may no longer be launched. Not legal
+ * during capture.
+ */
+PHILOX_API void philox_context_destroy(struct philox_context *context);
+
+/* philox_context_device() returns the device a context was made on. */
+PHILOX_API struct philox_device *philox_context_device(
+	const struct philox_context *context);
+
+/* --- log ------------------------------------------------------------------ */
+
+enum philox_log_level {
+	PHILOX_LOG_ERROR = 0, /* a call failed */
+	PHILOX_LOG_WARNING = 1,
+	PHILOX_LOG_INFO = 2 /* a notable event: capture begun, adopted, ... */
+};
+
+/*
+ * struct philox_log_entry is one message with the objects it is about; names
+ * that do not apply are NULL, numbers 0. It and its strings are valid during
+ * the callback only.
+ */
+struct philox_log_entry {
+	enum philox_log_level level;
+	enum philox_status status; /* of the call, when level is ERROR */
+	const char *event;         /* "error", "capture begun", ... */
+	const char *text;          /* a sentence that names everything */
+	const char *device;
+	const char *region;
+	const char *op;
+	const char *graph;
+	struct philox_ticket ticket;
+	uint64_t capture_id;
+};
+
+/*
+ * philox_context_set_log() sets the function that receives messages, or NULL
+ * for none (the default; the library itself prints nothing). It is called on
+ * the thread of the call it reports on, with no lock held, possibly from
+ * several threads at once; it may call philox. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_set_log(
+	struct philox_context *context,
+	void (*log)(void *user, const struct philox_log_entry *entry),
+	void *user);
+
+/* --- what only the device can notice ---------------------------------------- */
+
+/* struct philox_report tells of launches that philox was not told about. */
+struct philox_report {
+	uint64_t launches; /* unannounced launches seen since the last check */
+	uint64_t graphs;   /* graphs they were launches of */
+	uint64_t sequence; /* of the first such graph: the last sequence number
+			      it was launched with properly */
+	char graph[64];    /* name of the first such graph */
+	char regions
+		[192]; /* names of its regions, ", " between, cut at the end */
+};
+
+/*
+ * philox_check() looks whether any graph of the context was launched without
+ * philox_graph_launch() or its prologue: a replay that would have repeated
+ * numbers and has written poison instead. It never synchronises: what it says
+ * is certain about replays whose stream was synchronised before. Returns
+ * PHILOX_OK and zeros in *report (which may be NULL) when there is nothing new;
+ * PHILOX_ERROR_UNANNOUNCED and a filled report otherwise; each launch is
+ * reported once, each graph also through the log. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_check(struct philox_context *context,
+					   struct philox_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,105 @@
+/*
+ * philox/region.h - regions and their operators
+ *
+ * A region is the unit whose forward and whose backward each run as one: a
+ * layer, a compiled function, a pipeline stage. It is made in one call from a
+ * table of operators, its random sites, each of which gets a key of its own:
+ *
+ *   region seed   = fold(generator seed, FNV-1a(name))
+ *   operator seed = fold(region seed, op index, call)
+ *
+ * (but see PHILOX_SHARED), so two regions, two operators and two calls of one operator never share
+ * numbers, and neither does any of them depend on the order of creation.
+ */
+#ifndef PHILOX_REGION_H
+#define PHILOX_REGION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/context.h>
+#include <philox/generator.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct philox_region;
+
+/* struct philox_op describes one operator: one random site of a region. */
+struct philox_op {
+	const char *name; /* for messages; NULL for none; copied */
+	uint32_t calls;   /* how often it draws per pass; 0 means 1 */
+	uint64_t advance; /* 32-bit words a call consumes, a multiple of 4, at
+			     most 2^40; 0 means 4 */
+};
+
+enum philox_region_flags {
+	/* All ops draw from one stream, the generator's own, in the order of
+	 * their table, each as often as its `calls`: eager and captured runs
+	 * equal a plain sequential program that draws from that generator. So
+	 * the order of forwards matters, and a generator has one open forward
+	 * of such regions at a time (PHILOX_ERROR_BUSY). */
+	PHILOX_SHARED = 1
+};
+
+/* struct philox_region_options describes a region. Zero it, then set `size`. */
+struct philox_region_options {
+	size_t size;                 /* sizeof(this struct) */
+	const char *name;            /* unique in the context; copied */
+	const struct philox_op *ops; /* table of n_ops operators; copied */
+	size_t n_ops;                /* 1 .. 2^20, calls counted */
+	struct philox_generator *generator; /* NULL: the context's default */
+	uint32_t pending; /* most forwards owed at once; 0 means 64 */
+	uint32_t flags;   /* enum philox_region_flags */
+};
+
+/*
+ * philox_region_create() makes a region. A region made again under a name that
+ * was destroyed goes on after the highest offset and serial issued under it, so
+ * no numbers repeat. The region advances by its largest operator's `advance`
+ * per forward; with PHILOX_SHARED the generator does, by the sum of all calls'. Memory for `pending` tickets is taken now. Errors:
+ * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS (a region of this
+ * name, or of a name with the same hash, is alive), PHILOX_ERROR_MEMORY. The
+ * region is destroyed by philox_region_destroy() or with the context. Legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_region_create(
+	struct philox_context *context,
+	const struct philox_region_options *options,
+	struct philox_region **region);
+
+/*
+ * philox_region_destroy() destroys a region; NULL is allowed. Tickets that are
+ * pending are dropped, their saved contexts released (with the null stream) and
+ * their number reported through the log. Graphs that hold passes of the region
+ * can no longer be launched (PHILOX_ERROR_STALE); passes still open can only be
+ * aborted. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_region_destroy(
+	struct philox_region *region);
+
+/* philox_region_name() returns a region's name; it belongs to the region. */
+PHILOX_API const char *philox_region_name(const struct philox_region *region);
+
+/*
+ * philox_region_pending() writes how many tickets of a region are pending
+ * (retained ones and open forwards included). Legal during capture.
+ */
+PHILOX_API enum philox_status philox_region_pending(
+	struct philox_region *region, size_t *pending);
+
+/*
+ * philox_region_cells() returns how many cells a pass of the region has: the
+ * sum of its operators' calls. philox_region_cell() returns the index of the
+ * cell of one call of one operator in the array that philox_pass_states()
+ * gives: cells stand in order of operator, then call. With one call each, the
+ * index is the operator's. SIZE_MAX if op or call is out of range.
+ */
+PHILOX_API size_t philox_region_cells(const struct philox_region *region);
+PHILOX_API size_t philox_region_cell(const struct philox_region *region,
+				     uint32_t op, uint32_t call);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

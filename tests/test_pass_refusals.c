@@ -1,0 +1,516 @@
+/*
+ * tests/test_pass_refusals.c - every error of passes and tickets
+ *
+ * After each refusal the ledger is looked at: nothing pending was gained or
+ * lost, and the next forward draws what it would have drawn.
+ */
+#include <math.h>
+#include <stdio.h>
+#include "support.h"
+
+/* --- tickets ------------------------------------------------------------------------- */
+
+static void never_called(void *saved, philox_stream stream)
+{
+	cr_assert_fail("released %p on %p", saved, (void *)stream);
+}
+
+/* Everything that takes a ticket refuses this one. */
+static void nobody_takes(struct fixture *f, struct philox_region *region,
+			 struct philox_ticket ticket, enum philox_status one,
+			 enum philox_status other)
+{
+	struct philox_pass pass = {0};
+	void *saved;
+
+	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream, 0, &pass),
+		     one, other);
+	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
+					   PHILOX_RETAIN, &pass),
+		     one, other);
+	FAILS_EITHER(
+		philox_recompute_begin(region, ticket, f->stream, 0, &pass),
+		one, other);
+	cr_assert_null(pass.region, "outputs are written on success only");
+	FAILS_EITHER(philox_ticket_release(region, ticket, f->stream), one,
+		     other);
+	FAILS_EITHER(philox_ticket_attach(region, ticket, &saved, never_called),
+		     one, other);
+	FAILS_EITHER(philox_ticket_context(region, ticket, &saved), one, other);
+}
+
+PROMISE(pass_refusals, tickets_that_are_used_up)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward kept = forward(f, region), used = forward(f, region);
+	struct philox_pass pass;
+	struct ledger_view before;
+	char serial[24];
+
+	backward(f, &used, 0);
+	before = look(f, region);
+	nobody_takes(f, region, used.ticket, PHILOX_ERROR_RELEASED,
+		     PHILOX_ERROR_RELEASED);
+	FAILS(philox_backward_begin(region, used.ticket, f->stream, 0, &pass),
+	      PHILOX_ERROR_RELEASED);
+	NAMES("layer");
+	snprintf(serial, sizeof(serial), "%d", (int)used.ticket.serial);
+	NAMES(serial);
+	unchanged(f, region, &before);
+	backward(f, &kept, 0);
+}
+
+PROMISE(pass_refusals, tickets_never_issued)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward kept = forward(f, region);
+	struct ledger_view before = look(f, region);
+	const uint64_t serials[] = {0,      2,          3,
+				    1000,   1u << 31,   UINT64_C(1) << 32,
+				    65 + 0, UINT64_MAX, UINT64_MAX - 63};
+
+	for (size_t i = 0; i < sizeof(serials) / sizeof(*serials); i++) {
+		struct philox_ticket ticket = {kept.ticket.region_key,
+					       serials[i]};
+
+		/* the largest serials are those of placeholders */
+		nobody_takes(f, region, ticket, PHILOX_ERROR_RELEASED,
+			     serials[i] >> 63 ? PHILOX_ERROR_MISMATCH
+					      : PHILOX_ERROR_RELEASED);
+	}
+	unchanged(f, region, &before);
+	backward(f, &kept, 0);
+}
+
+PROMISE(pass_refusals, tickets_of_other_regions_and_garbage)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_region *other = make_region(f, "other");
+	struct forward kept = forward(f, region), strange = forward(f, other);
+	struct ledger_view before = look(f, region);
+	const struct philox_ticket garbage = {0xdeadbeef, 1}, zero = {0, 0};
+	struct philox_pass pass;
+
+	nobody_takes(f, region, strange.ticket, PHILOX_ERROR_MISMATCH,
+		     PHILOX_ERROR_MISMATCH);
+	FAILS(philox_backward_begin(region, strange.ticket, f->stream, 0,
+				    &pass),
+	      PHILOX_ERROR_MISMATCH);
+	NAMES("layer");
+	nobody_takes(f, region, garbage, PHILOX_ERROR_MISMATCH,
+		     PHILOX_ERROR_MISMATCH);
+	nobody_takes(f, region, zero, PHILOX_ERROR_MISMATCH,
+		     PHILOX_ERROR_RELEASED);
+	unchanged(f, region, &before);
+	backward(f, &kept, 0);
+	backward(f, &strange, 0);
+}
+
+PROMISE(pass_refusals, tickets_whose_forward_is_open)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	draw(&pass, f->scratch);
+	nobody_takes(f, region, pass.ticket, PHILOX_ERROR_STATE,
+		     PHILOX_ERROR_STATE);
+	PENDING(region, 1);
+	OK(philox_forward_commit(&pass, &ticket));
+	SAME(read_numbers(f, f->scratch),
+	     backward_numbers(f, region, ticket, 0), "undisturbed");
+}
+
+PROMISE(pass_refusals, releasing_a_ticket_in_use)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass;
+
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	FAILS(philox_ticket_release(region, made.ticket, f->stream),
+	      PHILOX_ERROR_BUSY);
+	OK(philox_pass_abort(&pass));
+	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &pass));
+	FAILS(philox_ticket_release(region, made.ticket, f->stream),
+	      PHILOX_ERROR_BUSY);
+	draw(&pass, f->scratch);
+	OK(philox_backward_commit(&pass, 0));
+	SAME(read_numbers(f, f->scratch), made.saw, "undisturbed");
+	OK(philox_ticket_release(region, made.ticket, f->stream));
+}
+
+PROMISE(pass_refusals, a_second_consuming_backward)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass first, second;
+
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &first));
+	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &second),
+	      PHILOX_ERROR_BUSY);
+	NAMES("layer");
+	PENDING(region, 1);
+	OK(philox_pass_abort(&first));
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &second));
+	OK(philox_backward_commit(&second, 0));
+}
+
+/* --- passes ---------------------------------------------------------------------------- */
+
+/* Nothing can be done with a pass that is not open. */
+static void is_closed(struct fixture *f, struct philox_pass *pass)
+{
+	struct philox_ticket ticket = {7, 7};
+	struct philox_pass view;
+	struct philox_rng rng;
+	const struct philox_state *states;
+	struct philox_span span = {0, 4};
+
+	FAILS(philox_forward_commit(pass, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_backward_commit(pass, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(pass), PHILOX_ERROR_STATE);
+	FAILS(philox_bits(pass, 0, PHILOX_U32, span, f->scratch),
+	      PHILOX_ERROR_STATE);
+	FAILS(philox_pass_on(pass, f->side, &view), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_rng(pass, 0, 0, &rng), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_states(pass, &states), PHILOX_ERROR_STATE);
+	cr_assert_eq(ticket.serial, 7, "outputs are written on success only");
+}
+
+PROMISE(pass_refusals, passes_that_are_over)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass = {0};
+	struct ledger_view before;
+
+	is_closed(f, &pass);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	OK(philox_forward_commit(&pass, &ticket));
+	before = look(f, region);
+	is_closed(f, &pass);
+	unchanged(f, region, &before);
+	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_RETAIN,
+				 &pass));
+	OK(philox_backward_commit(&pass, 0));
+	is_closed(f, &pass);
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	is_closed(f, &pass);
+	unchanged(f, region, &before);
+}
+
+PROMISE(pass_refusals, a_copy_of_a_pass_that_is_over)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass, copy;
+	struct ledger_view before;
+
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	copy = pass;
+	OK(philox_forward_commit(&pass, &ticket));
+	before = look(f, region);
+	FAILS(philox_forward_commit(&copy, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(&copy), PHILOX_ERROR_STATE);
+	unchanged(f, region, &before);
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+}
+
+PROMISE(pass_refusals, ending_a_pass_as_the_other_kind)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STATE);
+	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	FAILS(philox_forward_commit(&pass, &ticket), PHILOX_ERROR_STATE);
+	PENDING(region, 1);
+	OK(philox_backward_commit(&pass, 0));
+	PENDING(region, 0);
+}
+
+PROMISE(pass_refusals, a_view_committed_or_aborted)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass, view;
+
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_pass_on(&pass, f->side, &view));
+	FAILS(philox_backward_commit(&view, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(&view), PHILOX_ERROR_STATE);
+	PENDING(region, 1);
+	OK(philox_backward_commit(&pass, 0));
+}
+
+PROMISE(pass_refusals, flags_that_do_not_belong)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct ledger_view before = look(f, region);
+	const unsigned not_forward[] = {PHILOX_RETAIN, 16, 1u << 31};
+	const unsigned not_backward[] = {PHILOX_INFERENCE, PHILOX_WARMUP, 16,
+					 1u << 16};
+	struct philox_pass pass;
+
+	for (size_t i = 0; i < 3; i++)
+		FAILS(philox_forward_begin(region, f->stream, not_forward[i],
+					   &pass),
+		      PHILOX_ERROR_INVALID);
+	for (size_t i = 0; i < 4; i++)
+		FAILS(philox_backward_begin(region, made.ticket, f->stream,
+					    not_backward[i], &pass),
+		      PHILOX_ERROR_INVALID);
+	unchanged(f, region, &before);
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	FAILS(philox_backward_commit(&pass, PHILOX_INFERENCE),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_backward_commit(&pass, 64), PHILOX_ERROR_INVALID);
+	OK(philox_backward_commit(&pass, 0));
+}
+
+PROMISE(pass_refusals, null_arguments_of_passes)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct ledger_view before = look(f, region);
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	FAILS(philox_forward_begin(NULL, f->stream, 0, &pass),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_forward_begin(region, f->stream, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_backward_begin(NULL, made.ticket, f->stream, 0, &pass),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_recompute_begin(region, made.ticket, f->stream, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_release(NULL, made.ticket, f->stream),
+	      PHILOX_ERROR_INVALID);
+	unchanged(f, region, &before);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_forward_commit(&pass, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_states(&pass, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_rng(&pass, 0, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_on(&pass, f->side, NULL), PHILOX_ERROR_INVALID);
+	OK(philox_forward_commit(&pass, &ticket));
+	FAILS_EITHER(philox_forward_commit(NULL, &ticket), PHILOX_ERROR_INVALID,
+		     PHILOX_ERROR_STATE);
+	FAILS_EITHER(philox_backward_commit(NULL, 0), PHILOX_ERROR_INVALID,
+		     PHILOX_ERROR_STATE);
+	FAILS_EITHER(philox_pass_abort(NULL), PHILOX_ERROR_INVALID,
+		     PHILOX_ERROR_STATE);
+}
+
+PROMISE(pass_refusals, operators_out_of_range)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+	struct philox_rng rng;
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_BITS,
+				   .dtype = PHILOX_U32,
+				   .span = {0, 4},
+				   .out = f->scratch};
+
+	memset(f->scratch, 0x5a, 16);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_pass_fill(&pass, OPS, 0, &fill), PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	NAMES("3");
+	FAILS(philox_pass_fill(&pass, UINT32_MAX, 0, &fill),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_fill(&pass, 1, 2, &fill), PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	FAILS(philox_pass_fill(&pass, 0, 1, &fill), PHILOX_ERROR_INVALID);
+	FAILS(philox_bits(&pass, OPS, PHILOX_U32, fill.span, f->scratch),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_rng(&pass, OPS, 0, &rng), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_rng(&pass, 2, 1, &rng), PHILOX_ERROR_INVALID);
+	OK(philox_device_synchronize(f->device));
+	cr_assert_eq(f->scratch[0], 0x5a5a5a5a, "nothing was drawn");
+	draw(&pass, f->scratch);
+	OK(philox_forward_commit(&pass, &ticket));
+}
+
+PROMISE(pass_refusals, fills_name_region_and_operator)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_pass pass;
+	struct philox_span span = {0, 4};
+
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	FAILS(philox_dropout(&pass, 1, PHILOX_F32, span, 1.5, f->scratch,
+			     f->scratch),
+	      PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	NAMES("second");
+	FAILS(philox_bernoulli(&pass, 2, PHILOX_F32, span, NAN, f->scratch),
+	      PHILOX_ERROR_INVALID);
+	NAMES("third");
+	FAILS(philox_uniform(&pass, 0, PHILOX_F32, span, NULL),
+	      PHILOX_ERROR_INVALID);
+	NAMES("first");
+	OK(philox_pass_abort(&pass));
+}
+
+PROMISE(pass_refusals, device_cells_of_a_pass_without)
+{
+	struct philox_region *region = make_region(f, "layer");
+	const struct philox_state *states = NULL;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	FAILS(philox_pass_states(&pass, &states), PHILOX_ERROR_STATE);
+	cr_assert_null(states);
+	OK(philox_pass_abort(&pass));
+}
+
+/* --- destroyed regions -------------------------------------------------------------------- */
+
+PROMISE(pass_refusals, passes_of_a_destroyed_region)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass forward_pass, backward_pass;
+	struct philox_ticket ticket;
+
+	OK(philox_forward_begin(region, f->stream, 0, &forward_pass));
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0,
+				 &backward_pass));
+	OK(philox_region_destroy(region));
+	FAILS(philox_forward_commit(&forward_pass, &ticket),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_backward_commit(&backward_pass, 0), PHILOX_ERROR_STALE);
+	OK(philox_pass_abort(&forward_pass));
+	OK(philox_pass_abort(&backward_pass));
+}
+
+PROMISE(pass_refusals, passes_of_a_destroyed_region_made_again)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass;
+	struct ledger_view before;
+
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_region_destroy(region));
+	region = make_region(f, "layer");
+	made = forward(f, region);
+	before = look(f, region);
+	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STALE);
+	unchanged(f, region, &before);
+	OK(philox_pass_abort(&pass));
+	unchanged(f, region, &before);
+	backward(f, &made, 0);
+}
+
+PROMISE(pass_refusals, a_destroyed_region)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass;
+	size_t count;
+
+	OK(philox_region_destroy(region));
+	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &pass),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_region_pending(region, &count), PHILOX_ERROR_STALE);
+}
+
+/* --- failures of the device ------------------------------------------------------------------ */
+
+/* Both kinds of pass with the n-th device call failing. */
+static int one_round_with_failure(struct fixture *f,
+				  struct philox_region *region, unsigned flags,
+				  const char *operation, uint64_t n)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+	int failed = 0;
+
+	OK(philox_device_fail(f->device, operation, n, PHILOX_ERROR_DEVICE));
+	if (philox_forward_begin(region, f->stream, flags, &pass) != PHILOX_OK)
+		return 1;
+	if (philox_forward_commit(&pass, &ticket) != PHILOX_OK) {
+		OK(philox_pass_abort(&pass));
+		return 1;
+	}
+	if (philox_backward_begin(region, ticket, f->stream, flags, &pass) !=
+	    PHILOX_OK) {
+		OK(philox_ticket_release(region, ticket, f->stream));
+		return 1;
+	}
+	if (philox_backward_commit(&pass, 0) != PHILOX_OK) {
+		OK(philox_pass_abort(&pass));
+		OK(philox_ticket_release(region, ticket, f->stream));
+		failed = 1;
+	}
+	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
+	return failed;
+}
+
+static void ends_well_with_any_failure(struct fixture *f, unsigned flags)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward kept = forward(f, region);
+	unsigned failures = 0;
+
+	f->injected = 1;
+	for (const char *const *op = device_operations; *op; op++) {
+		uint64_t n = 1;
+
+		while (one_round_with_failure(f, region, flags, *op, n)) {
+			PENDING(region, 1);
+			backward(f, &kept, PHILOX_RETAIN);
+			cr_assert_lt(n++, 100);
+			failures++;
+		}
+	}
+	cr_assert_gt(failures, 0);
+	backward(f, &kept, 0);
+}
+
+PROMISE(pass_refusals, a_failing_device_leaves_the_ledger_whole)
+{
+	ends_well_with_any_failure(f, 0);
+}
+
+PROMISE(pass_refusals, a_failing_device_leaves_the_ledger_whole_with_cells)
+{
+	ends_well_with_any_failure(f, PHILOX_ON_DEVICE);
+}
+
+PROMISE(pass_refusals, a_context_whose_making_fails_leaves_nothing)
+{
+	struct philox_context *other = NULL;
+	unsigned failures = 0;
+
+	f->injected = 1;
+	for (uint64_t n = 1; n < 50; n++) {
+		enum philox_status status;
+
+		OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_MEMORY));
+		status = philox_context_create(f->device, &other);
+		OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
+		if (status == PHILOX_OK)
+			break;
+		cr_assert_eq(status, PHILOX_ERROR_MEMORY);
+		cr_assert_null(other);
+		failures++;
+	}
+	cr_assert_lt(failures, 49);
+	philox_context_destroy(other);
+}
