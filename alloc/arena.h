@@ -1,0 +1,62 @@
+/*
+ * alloc/arena.h - small blocks of device memory that never move
+ *
+ * Cells must stay at one address for as long as a graph reads them, and they
+ * are needed in the middle of captures, where memory may be allocated (in
+ * relaxed mode) but never freed or queried. An arena takes chunks from the
+ * device, hands out pieces of them, and gives chunks back only when it is
+ * destroyed. It uses the device contract and nothing else of the library.
+ *
+ * Pieces are aligned to ARENA_ALIGNMENT; the lowest free piece that fits is
+ * taken, free neighbours are joined, so the layout depends on the sequence of
+ * calls alone. An arena has no lock: its owner has one.
+ */
+#ifndef ARENA_H
+#define ARENA_H
+
+#include <stddef.h>
+#include "../lib/device.h"
+
+#define ARENA_ALIGNMENT 64
+
+enum arena_kind {
+	ARENA_DEVICE, /* device memory: no host address */
+	ARENA_MAPPED  /* host memory that the device reads and writes */
+};
+
+struct arena_chunk;
+
+struct arena {
+	struct philox_device *device;
+	enum arena_kind kind;
+	size_t chunk_size; /* least size of a chunk */
+	struct arena_chunk *chunks;
+};
+
+/* One piece. `host` is NULL in an arena of kind DEVICE. */
+struct arena_block {
+	void *device;
+	void *host;
+	size_t size;
+};
+
+void arena_init(struct arena *arena, struct philox_device *device,
+		enum arena_kind kind, size_t chunk_size);
+
+/* arena_finish() gives all chunks back, pieces in use included. */
+void arena_finish(struct arena *arena);
+
+/*
+ * arena_alloc() takes a piece of at least `size` > 0 bytes; the content is what
+ * it was. Legal during capture. ERROR_MEMORY, or what the device says.
+ */
+enum philox_status arena_alloc(struct arena *arena, size_t size,
+			       struct arena_block *block);
+
+/* arena_free() gives a piece back and zeroes *block; a zero block is fine. */
+void arena_free(struct arena *arena, struct arena_block *block);
+
+/* arena_used() is how many bytes are handed out; for tests and reports. */
+size_t arena_used(const struct arena *arena);
+
+#endif
