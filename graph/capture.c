@@ -1,0 +1,297 @@
+/*
+ * graph/capture.c - the life of a capture: made, sealed or dropped, reaped
+ *
+ * See Note [Captured passes] in graph/capture.h. Guarded by the context's lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "capture.h"
+
+/* --- lifelines -------------------------------------------------------------- */
+
+static void lifeline_put(struct lifeline *lifeline)
+{
+	if (atomic_fetch_sub(&lifeline->references, 1) == 1)
+		free(lifeline);
+}
+
+/* Runs when the native graph is gone, on any thread: calls no device. */
+static void lifeline_release(void *object)
+{
+	struct lifeline *lifeline = object;
+
+	atomic_store(&lifeline->gone, 1);
+	lifeline_put(lifeline);
+}
+
+static struct lifeline *lifeline_create(void)
+{
+	struct lifeline *lifeline = calloc(1, sizeof(*lifeline));
+
+	if (!lifeline) {
+		status_set(PHILOX_ERROR_MEMORY, "no memory for a capture");
+		return NULL;
+	}
+	atomic_init(&lifeline->references, 2); /* capture and native graph */
+	return lifeline;
+}
+
+/* --- making and freeing captures -------------------------------------------- */
+
+static struct philox_device *device_of(const struct capture *capture)
+{
+	return capture->graphs->context->device;
+}
+
+struct capture *capture_find(struct graphs *graphs, uint64_t id)
+{
+	struct capture *capture = graphs->captures;
+
+	while (capture && (capture->id != id || capture->dropped))
+		capture = capture->next;
+	return capture;
+}
+
+static enum philox_status add_head_node(struct capture *capture,
+					philox_native_graph native)
+{
+	struct head_message message;
+	struct kernel_call call;
+	enum philox_status status;
+
+	status = head_message_init(&message, &capture->head, 1);
+	if (status != PHILOX_OK)
+		return status;
+	call = head_call(&capture->head, &message);
+	status = device_graph_add_root(device_of(capture), native, &call,
+				       &capture->node);
+	capture->node_capacity = message.capacity;
+	head_message_finish(&message);
+	return status;
+}
+
+/*
+ * The node comes last: it cannot be taken back, while a lifeline without a
+ * capture does no harm.
+ */
+static enum philox_status attach(struct capture *capture,
+				 philox_native_graph native)
+{
+	enum philox_status status;
+
+	capture->lifeline = lifeline_create();
+	if (!capture->lifeline)
+		return PHILOX_ERROR_MEMORY;
+	status = device_graph_retain(device_of(capture), native,
+				     lifeline_release, capture->lifeline);
+	if (status != PHILOX_OK) {
+		free(capture->lifeline);
+		return status;
+	}
+	status = add_head_node(capture, native);
+	if (status != PHILOX_OK)
+		lifeline_put(capture->lifeline);
+	return status;
+}
+
+static enum philox_status create(struct graphs *graphs,
+				 const struct capture_info *info,
+				 struct capture **out)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	enum philox_status status;
+
+	if (!capture)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for capture %llu",
+				  (unsigned long long)info->id);
+	capture->graphs = graphs;
+	capture->id = info->id;
+	status = head_create(graphs, &capture->head);
+	if (status != PHILOX_OK)
+		goto free_capture;
+	status = attach(capture, info->graph);
+	if (status != PHILOX_OK)
+		goto destroy_head;
+	capture->serial = ++graphs->capture_serial & 0x7fffffff;
+	capture->next = graphs->captures;
+	graphs->captures = capture;
+	log_post(graphs->context, PHILOX_LOG_INFO, "capture begun",
+		 &(struct philox_log_entry){.capture_id = info->id},
+		 "capture %llu has its first pass",
+		 (unsigned long long)info->id);
+	*out = capture;
+	return PHILOX_OK;
+
+destroy_head:
+	head_destroy(graphs, &capture->head);
+free_capture:
+	free(capture);
+	return status;
+}
+
+enum philox_status capture_get(struct graphs *graphs,
+			       const struct capture_info *info,
+			       struct capture **capture)
+{
+	*capture = capture_find(graphs, info->id);
+	return *capture ? PHILOX_OK : create(graphs, info, capture);
+}
+
+static void free_reads(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_reads; i++) {
+		capture->reads[i].generator->reads--;
+		arena_free(&capture->graphs->cells, &capture->reads[i].cell);
+	}
+	free(capture->reads);
+}
+
+static void free_capture(struct capture *capture)
+{
+	struct graphs *graphs = capture->graphs;
+	struct capture **link = &graphs->captures;
+
+	while (*link != capture)
+		link = &(*link)->next;
+	*link = capture->next;
+	for (uint32_t i = 0; i < capture->n_templates; i++)
+		arena_free(&graphs->cells, &capture->templates[i].cells);
+	free_reads(capture);
+	head_destroy(graphs, &capture->head);
+	lifeline_put(capture->lifeline);
+	free(capture->templates);
+	free(capture);
+}
+
+void capture_reap(struct graphs *graphs)
+{
+	struct capture *capture, *next;
+
+	for (capture = graphs->captures; capture; capture = next) {
+		next = capture->next;
+		if (!capture->graph && atomic_load(&capture->lifeline->gone))
+			free_capture(capture);
+	}
+}
+
+void capture_free_all(struct graphs *graphs)
+{
+	while (graphs->captures)
+		free_capture(graphs->captures);
+}
+
+void capture_release(struct capture *capture)
+{
+	capture->dropped = 1;
+	capture->graph = NULL;
+}
+
+void capture_drop(struct capture *capture)
+{
+	capture_release(capture);
+	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
+		 &(struct philox_log_entry){.capture_id = capture->id},
+		 "capture %llu with %u passes was dropped",
+		 (unsigned long long)capture->id, capture->n_templates);
+	capture_reap(capture->graphs);
+}
+
+/* --- sealing ---------------------------------------------------------------- */
+
+void capture_regions(const struct capture *capture, char *text, size_t size)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (uint32_t i = 0; i < capture->n_templates && length < size; i++) {
+		const struct philox_region *region =
+			capture->templates[i].region;
+		uint32_t first = 0;
+
+		while (capture->templates[first].region != region)
+			first++;
+		if (first == i)
+			length += (size_t)snprintf(text + length, size - length,
+						   "%s%s", length ? ", " : "",
+						   region->name);
+	}
+}
+
+enum philox_status capture_check_ready(const struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_templates; i++) {
+		const struct template *template = &capture->templates[i];
+
+		if (template->phase == TEMPLATE_COMMITTED)
+			continue;
+		return status_set(PHILOX_ERROR_STATE,
+				  "capture %llu: pass %u, a %s of region '%s', "
+				  "%s",
+				  (unsigned long long)capture->id, i,
+				  template->backward ? "backward" : "forward",
+				  template->region->name,
+				  template->phase == TEMPLATE_OPEN
+					  ? "is still open"
+					  : "was aborted");
+	}
+	return PHILOX_OK;
+}
+
+static enum philox_status check_lives(const struct capture *capture)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < capture->n_templates;
+	     i++)
+		status = region_check_life(capture->templates[i].region,
+					   capture->templates[i].life);
+	return status;
+}
+
+static uint64_t count_cells(const struct capture *capture)
+{
+	uint64_t cells = capture->n_reads;
+
+	for (uint32_t i = 0; i < capture->n_templates; i++)
+		if (capture->templates[i].cells.size)
+			cells += capture->templates[i].region->cells;
+	return cells;
+}
+
+static void write_map(const struct capture *capture, struct head_cell *map)
+{
+	for (uint32_t i = 0; i < capture->n_templates; i++) {
+		const struct template *template = &capture->templates[i];
+
+		if (template->cells.size)
+			map = head_map_region(map, template->region,
+					      template->cells.device,
+					      template->slot);
+	}
+	for (uint32_t i = 0; i < capture->n_reads; i++)
+		*map++ = (struct head_cell){
+			.cell = capture->reads[i].cell.device,
+			.slot = capture->reads[i].slot,
+			.plain = 1};
+}
+
+enum philox_status capture_seal(struct capture *capture)
+{
+	uint64_t cells = count_cells(capture);
+	struct head_cell *map;
+	enum philox_status status = check_lives(capture);
+
+	if (status != PHILOX_OK)
+		return status;
+	map = calloc(cells ? cells : 1, sizeof(*map));
+	if (!map)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a map of %llu cells",
+				  (unsigned long long)cells);
+	write_map(capture, map);
+	status = head_seal(capture->graphs, &capture->head, map, cells);
+	free(map);
+	return status;
+}

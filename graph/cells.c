@@ -1,0 +1,192 @@
+/*
+ * graph/cells.c - see graph/cells.h
+ */
+#include <stdlib.h>
+#include "cells.h"
+#include "head.h"
+
+struct cell_block {
+	struct cell_block *next;
+	struct philox_region *region;
+	uint64_t life;
+	struct head head;
+	struct arena_block cells;
+	struct head_message message;
+	philox_event ended; /* recorded when the last pass ended */
+	int recorded;
+	int busy; /* a pass holds it */
+};
+
+static struct philox_device *device_of(const struct cell_block *block)
+{
+	return block->region->context->device;
+}
+
+/* Whether the device is done with a block. Queries are unsafe in captures. */
+static int is_idle(const struct cell_block *block)
+{
+	struct philox_device *device = device_of(block);
+	enum philox_capture_mode mode = PHILOX_CAPTURE_RELAXED;
+	enum philox_status status;
+
+	if (block->busy || !block->recorded)
+		return !block->busy;
+	if (philox_capture_exchange_mode(device, &mode) != PHILOX_OK)
+		return 0;
+	status = philox_event_query(device, block->ended);
+	if (philox_capture_exchange_mode(device, &mode) != PHILOX_OK)
+		return 0;
+	return status == PHILOX_OK;
+}
+
+static void free_block(struct graphs *graphs, struct cell_block *block)
+{
+	if (block->ended)
+		philox_event_destroy(graphs->context->device, block->ended);
+	head_message_finish(&block->message);
+	arena_free(&graphs->cells, &block->cells);
+	head_destroy(graphs, &block->head);
+	free(block);
+}
+
+/* Unlinks and frees the idle blocks of regions that were destroyed. */
+static void reap(struct graphs *graphs)
+{
+	struct cell_block **link = &graphs->blocks, *block;
+
+	while ((block = *link)) {
+		if (region_check_life(block->region, block->life) !=
+			    PHILOX_OK &&
+		    is_idle(block)) {
+			*link = block->next;
+			free_block(graphs, block);
+		} else {
+			link = &block->next;
+		}
+	}
+}
+
+static enum philox_status seal(struct graphs *graphs, struct cell_block *block)
+{
+	const struct philox_region *region = block->region;
+	struct head_cell *map = calloc(region->cells, sizeof(*map));
+	enum philox_status status;
+
+	if (!map)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "region '%s': no memory for cells",
+				  region->name);
+	head_map_region(map, region, block->cells.device, 0);
+	status = head_seal(graphs, &block->head, map, region->cells);
+	free(map);
+	return status;
+}
+
+static enum philox_status fill_block(struct graphs *graphs,
+				     struct cell_block *block)
+{
+	enum philox_status status = head_create(graphs, &block->head);
+
+	if (status == PHILOX_OK)
+		status = head_take_cells(graphs, block->region->cells,
+					 &block->cells);
+	if (status == PHILOX_OK)
+		status = seal(graphs, block);
+	if (status == PHILOX_OK)
+		status = head_message_init(&block->message, &block->head, 1);
+	if (status == PHILOX_OK)
+		status = philox_event_create(device_of(block), &block->ended);
+	return status;
+}
+
+static enum philox_status create(struct graphs *graphs,
+				 struct philox_region *region,
+				 struct cell_block **out)
+{
+	struct cell_block *block = calloc(1, sizeof(*block));
+	enum philox_status status;
+
+	if (!block)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "region '%s': no memory for cells",
+				  region->name);
+	block->region = region;
+	block->life = region->life;
+	status = fill_block(graphs, block);
+	if (status != PHILOX_OK) {
+		free_block(graphs, block);
+		return status;
+	}
+	block->next = graphs->blocks;
+	graphs->blocks = block;
+	*out = block;
+	return PHILOX_OK;
+}
+
+static struct cell_block *find(struct graphs *graphs,
+			       const struct philox_region *region)
+{
+	struct cell_block *block = graphs->blocks;
+
+	while (block && (block->region != region ||
+			 block->life != region->life || !is_idle(block)))
+		block = block->next;
+	return block;
+}
+
+enum philox_status cells_take(struct philox_pass *pass)
+{
+	struct graphs *graphs = pass->region->context->graphs;
+	struct cell_block *block;
+	struct kernel_call call;
+	enum philox_status status = PHILOX_OK;
+
+	reap(graphs);
+	block = find(graphs, pass->region);
+	if (!block)
+		status = create(graphs, pass->region, &block);
+	if (status != PHILOX_OK)
+		return status;
+	block->message.args->sequence++;
+	block->message.args->states[0] = pass->state;
+	call = head_call(&block->head, &block->message);
+	status = device_launch(device_of(block), pass->stream, &call);
+	if (status != PHILOX_OK)
+		return status;
+	block->busy = 1;
+	pass->cells = block;
+	pass->states = block->cells.device;
+	return PHILOX_OK;
+}
+
+/* A block whose end could not be recorded is never used again. */
+void cells_give(struct philox_pass *pass)
+{
+	struct cell_block *block = pass->cells;
+	enum philox_status status;
+
+	status = philox_event_record(device_of(block), block->ended,
+				     pass->stream);
+	if (status != PHILOX_OK) {
+		log_post(
+			pass->region->context, PHILOX_LOG_WARNING, "cells lost",
+			&(struct philox_log_entry){.region = pass->region->name,
+						   .status = status},
+			"region '%s': the end of a pass could not be recorded "
+			"(%s); its cells stay out of use",
+			pass->region->name, philox_error_message());
+		return;
+	}
+	block->recorded = 1;
+	block->busy = 0;
+}
+
+void cells_free_all(struct graphs *graphs)
+{
+	struct cell_block *block;
+
+	while ((block = graphs->blocks)) {
+		graphs->blocks = block->next;
+		free_block(graphs, block);
+	}
+}

@@ -1,0 +1,21 @@
+/*
+ * graph/cells.h - cells of eager passes begun with PHILOX_ON_DEVICE
+ *
+ * A block is a head's memory with the cells of one region. It is filled by the
+ * head's kernel, put on the pass's stream, and taken again once an event
+ * recorded when its last pass ended has happened. Guarded by the context's
+ * lock.
+ */
+#ifndef CELLS_H
+#define CELLS_H
+
+#include "graphs.h"
+
+/* The hooks `take` and `give`: see lib/context.h. */
+enum philox_status cells_take(struct philox_pass *pass);
+void cells_give(struct philox_pass *pass);
+
+/* cells_free_all() frees every block; no pass may be open. */
+void cells_free_all(struct graphs *graphs);
+
+#endif

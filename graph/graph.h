@@ -1,0 +1,78 @@
+/*
+ * graph/graph.h - a graph with philox passes in it, ready to be launched
+ */
+#ifndef GRAPH_H
+#define GRAPH_H
+
+#include <philox/graph.h>
+#include "capture.h"
+
+/* What a launch under way holds for one of its passes. */
+struct claim {
+	uint64_t serial; /* 0: no entry of the ledger is involved */
+	enum ledger_use use;
+	struct saved_context released;
+};
+
+/* A launch between its prologue and its epilogue. */
+struct launch {
+	philox_stream stream;
+	struct philox_use *uses;
+	struct claim claims[]; /* one for each template */
+};
+
+/*
+ * Locking: `lock` orders the launches of one graph, updates with their launch,
+ * and guards what follows it; the context's lock is taken inside it. Neither is
+ * held while saved contexts are released or messages delivered.
+ */
+struct philox_graph {
+	struct philox_graph *next; /* in the context's list, by its lock */
+	struct philox_context *context;
+	struct capture *capture; /* NULL: no pass in it */
+	philox_native_graph native;
+	philox_native_exec exec;
+	int ours; /* the native handles are the library's */
+	uint32_t n_uses;
+	char name[64];
+
+	pthread_mutex_t lock;
+	uint64_t sequence; /* of the last message */
+	struct head_message message;
+	struct philox_log_entry blame; /* what a refused launch was about */
+	struct launch *open;           /* between prologue and epilogue */
+	struct launch *spare;          /* kept for the next launch */
+};
+
+/*
+ * graph_make() makes a graph of a capture that is ready; `capture` is NULL if
+ * there is no pass in it. Called with the context's lock held.
+ */
+enum philox_status graph_make(struct graphs *graphs, struct capture *capture,
+			      philox_native_graph native,
+			      philox_native_exec exec,
+			      struct philox_graph **out);
+
+/* graph_free() frees a graph and, if they are ours, its native handles. */
+void graph_free(struct philox_graph *graph);
+
+/*
+ * graph_report() ends a public call about a graph, and about the region and
+ * ticket in `about` if that is not NULL; see context_report().
+ */
+enum philox_status graph_report(const struct philox_graph *graph,
+				enum philox_status status,
+				const struct philox_log_entry *about);
+
+/* graph_report_capture() does so for one about a capture. */
+enum philox_status graph_report_capture(struct philox_context *context,
+					enum philox_status status, uint64_t id);
+
+/* The hook `broken`: see lib/context.h. */
+void graph_note_broken(struct philox_context *context, philox_stream stream,
+		       const char *call);
+
+/* graph_finish_own() forgets the captures that philox_capture_begin() began. */
+void graph_finish_own(struct graphs *graphs);
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * graph/own_capture.c - captures that the library itself begins and ends
+ *
+ * The streams they began on are remembered, so that ending one on another
+ * stream is refused before it does harm. Guarded by the context's lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph.h"
+
+/* A capture that philox_capture_begin() began. */
+struct own_capture {
+	struct own_capture *next;
+	philox_stream stream;
+	uint64_t id;      /* the device's */
+	char broken[128]; /* the first call that found it invalidated */
+};
+
+static struct own_capture **find_own(struct graphs *graphs,
+				     philox_stream stream)
+{
+	struct own_capture **link = &graphs->own;
+
+	while (*link && (*link)->stream != stream)
+		link = &(*link)->next;
+	return link;
+}
+
+static void forget_own(struct graphs *graphs, philox_stream stream)
+{
+	struct own_capture **link = find_own(graphs, stream);
+	struct own_capture *own = *link;
+
+	if (own)
+		*link = own->next;
+	free(own);
+}
+
+void graph_note_broken(struct philox_context *context, philox_stream stream,
+		       const char *call)
+{
+	struct own_capture *own = *find_own(context->graphs, stream);
+
+	if (own && !own->broken[0])
+		snprintf(own->broken, sizeof(own->broken), "%s", call);
+}
+
+void graph_finish_own(struct graphs *graphs)
+{
+	while (graphs->own)
+		forget_own(graphs, graphs->own->stream);
+}
+
+/* Begins a capture and asks for its id, which it loses when invalidated. */
+static enum philox_status begin(struct philox_device *device,
+				philox_stream stream, uint64_t *id)
+{
+	struct capture_info info;
+	philox_native_graph native;
+	enum philox_status status;
+
+	status = philox_stream_begin_capture(device, stream,
+					     PHILOX_CAPTURE_THREAD_LOCAL);
+	if (status != PHILOX_OK)
+		return status;
+	status = device_capture_info(device, stream, &info);
+	if (status == PHILOX_OK) {
+		*id = info.id;
+		return PHILOX_OK;
+	}
+	if (philox_stream_end_capture(device, stream, &native) == PHILOX_OK)
+		philox_native_graph_destroy(device, native);
+	return status;
+}
+
+static void remember_own(struct graphs *graphs, struct own_capture *own)
+{
+	forget_own(graphs, own->stream); /* one that ended without us */
+	own->next = graphs->own;
+	graphs->own = own;
+}
+
+enum philox_status philox_capture_begin(struct philox_context *context,
+					philox_stream stream)
+{
+	struct own_capture *own;
+	enum philox_status status;
+
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	own = calloc(1, sizeof(*own));
+	if (!own)
+		return context_report(context,
+				      status_set(PHILOX_ERROR_MEMORY,
+						 "no memory for a capture"),
+				      NULL);
+	own->stream = stream;
+	status = begin(context->device, stream, &own->id);
+	if (status != PHILOX_OK) {
+		free(own);
+		return context_report(context, status, NULL);
+	}
+	context_lock(context);
+	remember_own(context->graphs, own);
+	context_unlock(context);
+	return PHILOX_OK;
+}
+
+/* Whether a capture of ours began on this stream, and which. */
+static enum philox_status check_origin(struct philox_context *context,
+				       philox_stream stream, uint64_t *id)
+{
+	const struct own_capture *own;
+	struct capture_info info;
+	enum philox_status status;
+
+	status = device_capture_info(context->device, stream, &info);
+	if (status != PHILOX_OK)
+		return status;
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return status_set(PHILOX_ERROR_STATE,
+				  "the stream is not capturing");
+	context_lock(context);
+	own = *find_own(context->graphs, stream);
+	if (own)
+		*id = own->id;
+	context_unlock(context);
+	if (!own)
+		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
+				  "philox_capture_begin() began no capture on "
+				  "this stream");
+	return PHILOX_OK;
+}
+
+/* What is known of a capture that gave no native graph goes into the message. */
+static void drop_failed(struct graphs *graphs, philox_stream stream,
+			uint64_t id)
+{
+	const struct own_capture *own = *find_own(graphs, stream);
+	struct capture *capture = capture_find(graphs, id);
+
+	if (capture && capture->last[0])
+		status_prefix(PHILOX_OK, "whole until after %s; ",
+			      capture->last);
+	if (own && own->broken[0])
+		status_prefix(PHILOX_OK, "found broken by %s; ", own->broken);
+	if (capture)
+		capture_drop(capture);
+}
+
+/* The native graph is there: instantiates it and makes a graph of both. */
+static enum philox_status finish_own(struct philox_context *context,
+				     struct capture *capture,
+				     philox_native_graph native,
+				     struct philox_graph **graph)
+{
+	philox_native_exec exec;
+	enum philox_status status = PHILOX_OK;
+
+	if (capture)
+		status = capture_check_ready(capture);
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_native_instantiate(context->device, native, &exec);
+	if (status != PHILOX_OK)
+		return status;
+	status = graph_make(context->graphs, capture, native, exec, graph);
+	if (status != PHILOX_OK) {
+		philox_native_exec_destroy(context->device, exec);
+		return status;
+	}
+	(*graph)->ours = 1;
+	return PHILOX_OK;
+}
+
+static enum philox_status end_own(struct philox_context *context, uint64_t id,
+				  philox_native_graph native,
+				  struct philox_graph **graph)
+{
+	struct capture *capture = capture_find(context->graphs, id);
+	enum philox_status status;
+
+	status = finish_own(context, capture, native, graph);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	philox_native_graph_destroy(context->device, native);
+	if (capture)
+		capture_drop(capture);
+	return status;
+}
+
+/* Whether ending failed in a way that leaves the capture going. */
+static int goes_on(enum philox_status status)
+{
+	return status == PHILOX_ERROR_STATE ||
+	       status == PHILOX_ERROR_CAPTURE_UNMATCHED ||
+	       status == PHILOX_ERROR_CAPTURE_WRONG_THREAD;
+}
+
+static enum philox_status end_capture(struct philox_context *context,
+				      philox_stream stream,
+				      struct philox_graph **graph, uint64_t *id)
+{
+	philox_native_graph native = NULL;
+	enum philox_status status = check_origin(context, stream, id);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_stream_end_capture(context->device, stream, &native);
+	if (goes_on(status))
+		return status;
+	context_lock(context);
+	if (status == PHILOX_OK)
+		status = end_own(context, *id, native, graph);
+	else
+		drop_failed(context->graphs, stream, *id);
+	forget_own(context->graphs, stream);
+	context_unlock(context);
+	return status;
+}
+
+enum philox_status philox_capture_end(struct philox_context *context,
+				      philox_stream stream,
+				      struct philox_graph **graph)
+{
+	enum philox_status status;
+	uint64_t id = 0;
+
+	if (!context || !graph)
+		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
+				  context ? "graph" : "context");
+	status = end_capture(context, stream, graph, &id);
+	return graph_report_capture(context, status, id);
+}

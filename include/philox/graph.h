@@ -1,0 +1,178 @@
+/*
+ * philox/graph.h - captured graphs and their replay
+ *
+ * A pass begun on a stream that is capturing just works: nothing is drawn and
+ * no ticket is made, but the graph remembers the pass, and every launch of it
+ * is one execution of each pass it holds, with fresh numbers for its forwards
+ * and the right old ones for its backwards. Whatever the graph holds, it gains
+ * one node (the head), and a launch costs one update of that node's parameters.
+ *
+ *   your own capture                     our capture
+ *
+ *   cudaStreamBeginCapture(...)          philox_capture_begin(ctx, stream)
+ *     passes, kernels                      passes, kernels
+ *   cudaStreamEndCapture(...)            philox_capture_end(ctx, stream,
+ *   cudaGraphInstantiate(...)                               &graph)
+ *   philox_graph_adopt(...)
+ *
+ * and then, for each step, philox_graph_launch(graph, stream, uses, n).
+ */
+#ifndef PHILOX_GRAPH_H
+#define PHILOX_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/context.h>
+#include <philox/device.h>
+#include <philox/pass.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct philox_graph;
+
+/* --- making graphs ---------------------------------------------------------- */
+
+/*
+ * philox_capture_begin() begins a capture of mode THREAD_LOCAL on a stream;
+ * philox_capture_end() ends it on the same stream and thread, instantiates the
+ * graph and writes it; the graph is the library's, destroyed by
+ * philox_graph_destroy() or with the context. A capture without a pass in it
+ * gives a graph with no uses. If ending fails, nothing is left of the capture
+ * and the streams run again; the message says which philox call on
+ * this stream found the capture broken first, and which was the last to find it
+ * whole. Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE
+ * (the stream is not capturing; a pass of the capture is open or was aborted),
+ * PHILOX_ERROR_CAPTURE_UNMATCHED (not the stream it began on; the capture goes
+ * on), those of the device.
+ */
+PHILOX_API enum philox_status philox_capture_begin(
+	struct philox_context *context, philox_stream stream);
+PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
+						 philox_stream stream,
+						 struct philox_graph **graph);
+
+/*
+ * philox_graph_adopt() makes a graph that the caller captured, ended and
+ * instantiated launchable with tickets. `capture_id` is what
+ * philox_stream_capture_info() (cudaStreamGetCaptureInfo) said during the
+ * capture. Graph and exec stay the caller's and must outlive the adoption, which
+ * ends with philox_graph_destroy(). Errors: PHILOX_ERROR_NOT_FOUND (no philox
+ * pass in a capture of that id, or dropped, or destroyed), PHILOX_ERROR_EXISTS
+ * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted), those
+ * of the device. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
+						 uint64_t capture_id,
+						 philox_native_graph native,
+						 philox_native_exec exec,
+						 struct philox_graph **graph);
+
+/*
+ * philox_capture_drop() forgets a capture that will not be adopted: what it
+ * holds on the device is freed as soon as its native graph is destroyed, which
+ * happens at once if it never came to be. Without it the same happens when the
+ * native graph is destroyed. PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
+ * (adopted already). Legal during capture.
+ */
+PHILOX_API enum philox_status philox_capture_drop(
+	struct philox_context *context, uint64_t capture_id);
+
+/*
+ * philox_graph_destroy() ends an adoption, or destroys a graph of ours; NULL is
+ * allowed. PHILOX_ERROR_BUSY between prologue and epilogue. Replays still
+ * running must have finished. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
+
+/* --- launching -------------------------------------------------------------- */
+
+/*
+ * struct philox_use goes with one captured pass of a launch, in order of begin.
+ *
+ *   forward                        ticket is written: its new ticket
+ *   ... with a backward in the     ticket is written: the zero ticket, or a
+ *       same capture               live one if no such backward consumes it
+ *   ... INFERENCE or WARMUP        ticket is written: the zero ticket
+ *   backward named at launch       ticket is read: the forward to repeat; flags
+ *                                  PHILOX_RETAIN keeps it
+ *   backward of a forward of       ignored
+ *   the same capture
+ */
+struct philox_use {
+	struct philox_ticket ticket;
+	uint32_t flags;
+	uint32_t reserved; /* 0 */
+};
+
+/* struct philox_use_info describes one captured pass. */
+struct philox_use_info {
+	const char *region; /* belongs to the graph */
+	uint32_t flags;     /* the flags of begin and commit */
+	uint8_t backward;   /* 0: forward */
+	uint8_t named;      /* 1: a backward named at launch */
+	uint32_t forward;   /* a backward that is not: index of its forward */
+};
+
+/*
+ * philox_graph_launch() launches a graph on a stream: validates all uses
+ * together, reserves, updates the head's parameters and launches. n is
+ * philox_graph_uses(). On an error nothing has changed, no forward was made and
+ * every ticket is as before. Launches of one graph run one after the other.
+ * Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag), those of
+ * philox_forward_begin() and philox_backward_begin(), naming the use, all that
+ * is against PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing: refused),
+ * PHILOX_ERROR_BUSY (between prologue and epilogue), those of the device.
+ */
+PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
+						  philox_stream stream,
+						  struct philox_use *uses,
+						  size_t n);
+
+/*
+ * philox_graph_prologue() and philox_graph_epilogue() are the two halves of a
+ * launch, for callers who launch the executable graph themselves, exactly once
+ * in between. Prologue validates, reserves and updates the parameters; epilogue
+ * says whether the launch succeeded: PHILOX_OK makes the new tickets live and
+ * uses up the old ones, anything else leaves the ledger as if nothing had been
+ * begun. `uses` must be the same array in both and is written by the epilogue.
+ * Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without a
+ * prologue.
+ */
+PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,
+						    philox_stream stream,
+						    struct philox_use *uses,
+						    size_t n);
+PHILOX_API enum philox_status philox_graph_epilogue(
+	struct philox_graph *graph, enum philox_status launched);
+
+/* --- looking ------------------------------------------------------------------ */
+
+/*
+ * philox_graph_uses() returns how many passes a graph holds;
+ * philox_graph_use_info() describes one of them, PHILOX_ERROR_INVALID if the
+ * index is out of range. Legal during capture.
+ */
+PHILOX_API size_t philox_graph_uses(const struct philox_graph *graph);
+PHILOX_API enum philox_status philox_graph_use_info(
+	const struct philox_graph *graph, size_t index,
+	struct philox_use_info *info);
+
+/*
+ * philox_graph_set_name() gives a graph a name for messages (at most 63 bytes,
+ * cut); philox_graph_name() returns it, "graph 1" and so on at first.
+ * philox_graph_native() writes the native handles (either may be NULL), which
+ * stay whose they were. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_graph_set_name(struct philox_graph *graph,
+						    const char *name);
+PHILOX_API const char *philox_graph_name(const struct philox_graph *graph);
+PHILOX_API enum philox_status philox_graph_native(
+	const struct philox_graph *graph, philox_native_graph *native,
+	philox_native_exec *exec);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
