@@ -1,0 +1,105 @@
+/*
+ * philox/save.h - a context as a text, to resume a run from
+ *
+ * A text holds all that decides the numbers still to come: the generators, the
+ * regions with the state and the serial of their next forward, destroyed names
+ * included, and every ticket that is pending or retained with its state. Loaded
+ * into a context that was set up in the same way (in a new process, on another
+ * device) it makes that context go on bit for bit as the saved one would have.
+ *
+ *   philox_context_save(context, "step-1000.philox");
+ *   ... later, after the same generators and regions were made ...
+ *   philox_context_load(context, "step-1000.philox");
+ *
+ * Not in it: device memory, graphs (capture them again, or keep those the
+ * context has: they follow at their next launch) and saved contexts, which are
+ * pointers: philox_region_tickets() tells what is pending after a load, and
+ * philox_ticket_attach() attaches them again.
+ *
+ * The text is plain ASCII, one object per line in an order that does not depend
+ * on the order of creation, so that texts can be compared line by line. Its
+ * first line has the version of the format, its last a checksum. The format is
+ * described in Note [Saved context] in lib/save.h.
+ */
+#ifndef PHILOX_SAVE_H
+#define PHILOX_SAVE_H
+
+#include <stddef.h>
+#include <philox/context.h>
+#include <philox/region.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * philox_context_save_text() writes a context as a text that ends with a NUL,
+ * and its size without that (`size` may be NULL). The caller frees the text
+ * with free(). Waits for the device. Errors: PHILOX_ERROR_BUSY, which names the
+ * first pass that is open, capture that was not made a graph of or dropped, or
+ * graph between prologue and epilogue (an eager pass with PHILOX_INFERENCE or
+ * PHILOX_WARMUP of a region that is not SHARED leaves no trace and is in
+ * nobody's way); PHILOX_ERROR_UNANNOUNCED after a launch that philox was not
+ * told about, until philox_check() has told of it; PHILOX_ERROR_MEMORY; those
+ * of the device. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_save_text(
+	struct philox_context *context, char **text, size_t *size);
+
+/*
+ * philox_context_load_text() loads a text of `size` bytes (a NUL at its end is
+ * not counted) into a context that was set up like the saved one: as many
+ * generators, in the same order of creation (the default one comes first); and
+ * the same regions, each with the same generator, flags and operators (name,
+ * calls, advance) and with `pending` at least what is to be loaded. The order in
+ * which regions are made does not matter. On an error nothing has changed.
+ *
+ * Loading replaces the ledger. Tickets that were pending are dropped, their
+ * saved contexts released (with the null stream) and their number reported
+ * through the log. Serials never go back: if the context's next serial of a
+ * region is above the one in the text it stays, so a ticket that was issued
+ * after the save is refused from then on (PHILOX_ERROR_RELEASED) and never
+ * issued again. A ticket whose serial was issued before the save names what the
+ * text says of it: in the run that was saved, itself.
+ *
+ * Destroyed names of the text are known afterwards, and go on where they were
+ * if they are made again. Destroyed names that the text does not know begin at
+ * offset 0 again, as in the saved context.
+ *
+ * Errors: PHILOX_ERROR_INVALID, which names the line, for a text that is
+ * malformed, cut or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of
+ * the format; PHILOX_ERROR_MISMATCH, which names the first difference, for a
+ * context that was not set up like the saved one; and all of
+ * philox_context_save_text(). Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_load_text(
+	struct philox_context *context, const char *text, size_t size);
+
+/*
+ * philox_context_save() writes the text of a context to a file, whole or not at
+ * all: it is written and synchronised under another name in the same folder and
+ * then takes the place of what was there. philox_context_load() loads such a
+ * file. Errors: PHILOX_ERROR_FILE, which names the path and the reason, and all
+ * of the functions above. Not legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_save(
+	struct philox_context *context, const char *path);
+PHILOX_API enum philox_status philox_context_load(
+	struct philox_context *context, const char *path);
+
+/*
+ * philox_region_tickets() writes the tickets of a region that are pending or
+ * retained, in order of serial and at most `capacity` of them, and in *n how
+ * many there are in all. `tickets` may be NULL if capacity is 0. Forwards that
+ * are still open have no ticket yet. Errors: PHILOX_ERROR_INVALID,
+ * PHILOX_ERROR_STALE (the region was destroyed), PHILOX_ERROR_MEMORY. Legal
+ * during capture.
+ */
+PHILOX_API enum philox_status philox_region_tickets(
+	struct philox_region *region, struct philox_ticket *tickets,
+	size_t capacity, size_t *n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

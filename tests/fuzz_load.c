@@ -1,0 +1,102 @@
+/*
+ * tests/fuzz_load.c - any bytes as the text of a context
+ *
+ *   clang -fsanitize=fuzzer,address,undefined ... tests/fuzz_load.c
+ *   ./fuzz_load folder-for-what-it-finds tests/corpus_load
+ *
+ * An input is loaded as it is, and once more with the checksum that makes its
+ * lines valid. What is refused must leave the context as it was; what is loaded
+ * must come out of the context again. tests/test_save.c runs the corpus.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox.h>
+#include "lib/save.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Anything that goes wrong here is a finding. */
+static void must(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void make_region(struct philox_context *context, const char *name,
+			struct philox_generator *generator, uint32_t flags)
+{
+	const struct philox_op ops[] = {{"dropout", 2, 8}, {NULL, 1, 4}};
+	const struct philox_region_options options = {.size = sizeof(options),
+						      .name = name,
+						      .ops = ops,
+						      .n_ops = 2,
+						      .generator = generator,
+						      .pending = 4,
+						      .flags = flags};
+	struct philox_region *region;
+	struct philox_pass pass;
+	struct philox_ticket ticket;
+
+	must(!philox_region_create(context, &options, &region));
+	for (int i = 0; i < 3; i++) {
+		must(!philox_forward_begin(region, NULL, 0, &pass));
+		must(!philox_forward_commit(&pass, &ticket));
+	}
+	must(!philox_ticket_release(region, ticket, NULL));
+	if (!strcmp(name, "gone"))
+		must(!philox_region_destroy(region));
+}
+
+static struct philox_context *make_context(struct philox_device *device)
+{
+	struct philox_context *context;
+	struct philox_generator *generator;
+
+	must(!philox_context_create(device, &context));
+	must(!philox_generator_create(context, 7, &generator));
+	make_region(context, "layer", NULL, 0);
+	make_region(context, "shared", generator, PHILOX_SHARED);
+	make_region(context, "gone", NULL, 0);
+	return context;
+}
+
+static void load(struct philox_context *context, const char *text, size_t size)
+{
+	enum philox_status status;
+	char *before, *after, *again;
+
+	must(!philox_context_save_text(context, &before, NULL));
+	status = philox_context_load_text(context, text, size);
+	must(!philox_context_save_text(context, &after, NULL));
+	if (status == PHILOX_OK) {
+		must(!philox_context_load_text(context, after, strlen(after)));
+		must(!philox_context_save_text(context, &again, NULL));
+		must(!strcmp(after, again));
+		free(again);
+	} else {
+		must(status != PHILOX_ERROR_MEMORY && !strcmp(before, after));
+	}
+	free(before);
+	free(after);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct philox_device *device;
+	struct philox_context *context;
+	char *text = malloc(size + 64);
+
+	must(text && (device || !philox_device_open("host:sync", &device)));
+	memcpy(text, data, size);
+	context = make_context(device);
+	load(context, text, size);
+	size += (size_t)snprintf(text + size, 64,
+				 "checksum %016" PRIx64 " bytes %zu\n",
+				 save_hash(text, size), size);
+	load(context, text, size);
+	philox_context_destroy(context);
+	free(text);
+	return 0;
+}
