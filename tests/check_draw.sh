@@ -1,0 +1,179 @@
+#!/bin/sh
+# philox draw: what it prints for good options, and how it refuses bad ones.
+. "$(dirname "$0")/report.sh"
+
+philox=${PHILOX_TOOL:-$BUILD/philox}
+
+draw()
+{
+	"$philox" draw "$@"
+}
+
+# prints LINES ARGUMENT...: exactly these lines, and nothing on standard error
+prints()
+{
+	echo "$1" | tr ' ' '\n' >"$WORK/expected"
+	shift
+	draw "$@" >"$WORK/out" 2>"$WORK/err" || return 1
+	cat "$WORK/err"
+	diff "$WORK/expected" "$WORK/out" && [ ! -s "$WORK/err" ]
+}
+
+# same OPTIONS OPTIONS: both print the same, and not nothing
+same()
+{
+	# shellcheck disable=SC2086
+	draw $1 >"$WORK/one" && draw $2 >"$WORK/two" &&
+		cmp "$WORK/one" "$WORK/two" && [ -s "$WORK/one" ]
+}
+
+# differ OPTIONS OPTIONS
+differ()
+{
+	# shellcheck disable=SC2086
+	draw $1 >"$WORK/one" && draw $2 >"$WORK/two" &&
+		! cmp -s "$WORK/one" "$WORK/two"
+}
+
+# refuses TEXT ARGUMENT...: exit status 2, TEXT in a message, nothing drawn
+refuses()
+{
+	text=$1
+	shift
+	draw "$@" >"$WORK/out" 2>"$WORK/err"
+	got=$?
+	echo "exit status $got, standard error:"
+	cat "$WORK/err"
+	[ $got -eq 2 ] && grep -qF -e "$text" "$WORK/err" && [ ! -s "$WORK/out" ]
+}
+
+# lines N EXPRESSION ARGUMENT...: N lines, all of which match
+lines()
+{
+	n=$1
+	expression=$2
+	shift 2
+	draw "$@" >"$WORK/out" || return 1
+	head -n 3 "$WORK/out"
+	[ "$(wc -l <"$WORK/out")" -eq "$n" ] &&
+		[ "$(grep -cE "$expression" "$WORK/out")" -eq "$n" ]
+}
+
+# raw DTYPE SIZE: raw output is the text's bits, little-endian
+raw()
+{
+	draw --dist bits --dtype "$1" --count 5 --seed 7 --format raw |
+		od -An -v -tx"$2" | tr -s ' ' '\n' | sed '/^$/d' >"$WORK/raw"
+	draw --dist bits --dtype "$1" --count 5 --seed 7 >"$WORK/text"
+	diff "$WORK/raw" "$WORK/text"
+}
+
+# bytes N ARGUMENT...: so many bytes of raw output
+bytes()
+{
+	n=$1
+	shift
+	[ "$(draw "$@" --format raw | wc -c)" -eq "$n" ]
+}
+
+# The reader takes some and goes away: no message, status 0
+closed_pipe()
+{
+	{
+		draw --count 0 "$@" 2>"$WORK/err"
+		echo $? >"$WORK/status"
+	} | head -c 100000 >"$WORK/out"
+	cat "$WORK/err"
+	[ "$(cat "$WORK/status")" -eq 0 ] && [ ! -s "$WORK/err" ] &&
+		[ "$(wc -c <"$WORK/out")" -eq 100000 ]
+}
+
+full_disk()
+{
+	draw --count 100 >/dev/full 2>"$WORK/err"
+	[ $? -eq 1 ] && grep -q 'standard output' "$WORK/err"
+}
+
+known='6627e8d5 e169c58d bc57ac4c 9b00dbd8'
+check "the known answer of Random123" prints "$known" --count 4
+check "the known answer at the end of the counter" \
+	prints "$(grep '^10 ffffffff 3fffffff ffffffff' tests/kat_random123.txt |
+		cut -d ' ' -f 10-)" \
+	--seed 0x9876543210fedcba --offset 0xfffffffffffffffc \
+	--first 0xfffffffffffffffc --count 4
+check "64-bit draws join two words, the low one first" \
+	prints 'e169c58d6627e8d5 9b00dbd8bc57ac4c' --dtype u64 --count 2
+check "a uniform number is 24 bits of a word" \
+	prints '0x1.989fap-2 0x1.c2d38ap-1 0x1.78af58p-1 0x1.3601b6p-1' \
+	--dist uniform --count 4
+check "a uniform bf16 is 8 bits of a word, widened" \
+	prints '0x1.98p-2 0x1.c2p-1 0x1.78p-1 0x1.36p-1' \
+	--dist uniform --dtype bf16 --count 4
+check "bernoulli numbers are 1 below p" \
+	prints '0x1p+0 0x0p+0 0x0p+0 0x0p+0' --dist bernoulli --count 4 --p 0.5
+check "p of 0 gives zeros" prints '0x0p+0 0x0p+0 0x0p+0' \
+	--dist bernoulli --count 3 --p 0
+check "p of 1 gives ones" prints '0x1p+0 0x1p+0 0x1p+0' \
+	--dist bernoulli --count 3 --p 1 --dtype bf16
+
+check "sixteen words are the default" lines 16 '^[0-9a-f]{8}$'
+check "f32 is the default of the other distributions" \
+	same '--dist normal' '--dist normal --dtype f32'
+check "normal numbers are hex floats" \
+	lines 1000 '^-?0x1(\.[0-9a-f]{1,6})?p[-+][0-9]+$' --dist normal \
+	--count 1000
+check "normal bf16 numbers are hex floats of eight bits" \
+	lines 1000 '^-?0x1(\.[0-9a-f]{1,2})?p[-+][0-9]+$' --dist normal \
+	--dtype bf16 --count 1000
+check "more than a chunk is drawn" lines 40000 '^[0-9a-f]{8}$' --count 40000
+check "chunks are one stream" same '--first 20000 --count 1 --seed 5' \
+	'--first 20000 --count 1 --seed 0x5 --device host:sync'
+
+draw --count 20001 --seed 5 | tail -n 1 >"$WORK/tail"
+draw --first 20000 --count 1 --seed 5 >"$WORK/direct"
+check "an element does not depend on where drawing began" \
+	diff "$WORK/tail" "$WORK/direct"
+check "the seed has 64 bits" differ '--seed 0x100000000' '--seed 0'
+check "numbers are decimal or hex" \
+	same '--seed 18446744073709551615' '--seed 0xFFFFFFFFFFFFFFFF'
+check "the offset moves the stream" differ '--offset 4' '--offset 0'
+check "without an end it ends at element 2^64 - 1" \
+	lines 3 '^[0-9a-f]{8}$' --first 0xfffffffffffffffd --count 0
+
+check "raw u32 is the text, little-endian" raw u32 4
+check "raw u64 is the text, little-endian" raw u64 8
+check "raw f32 has 4 bytes each" bytes 160000 --dist normal --count 40000
+check "raw bf16 has 2 bytes each" \
+	bytes 80000 --dist uniform --dtype bf16 --count 40000
+check "a closed pipe ends endless text quietly" closed_pipe
+check "a closed pipe ends endless raw output quietly" \
+	closed_pipe --format raw --dist normal
+check "a full disk is an error" full_disk
+
+check "a word for a number" refuses '--seed seven' --seed seven
+check "a negative number" refuses '--count -1' --count -1
+check "a number with a tail" refuses '--first 12k' --first 12k
+check "a number of more than 64 bits" \
+	refuses '--seed 18446744073709551616' --seed 18446744073709551616
+check "an empty number" refuses '--offset' --offset ''
+check "half a hex number" refuses '--seed 0x' --seed 0x
+check "an offset that is no multiple of 4" refuses '--offset 6' --offset 6
+check "an unknown distribution names those there are" \
+	refuses '--dist cauchy: not one of bits, uniform' --dist cauchy
+check "dropout is nothing to draw" refuses '--dist dropout' --dist dropout
+check "an unknown dtype" refuses '--dtype f16' --dtype f16
+check "bits as floats" refuses '--dtype f32' --dtype f32
+check "uniform numbers as words" \
+	refuses '--dtype u32' --dist uniform --dtype u32
+check "p above 1" refuses '--p 1.5' --dist bernoulli --p 1.5
+check "p below 0" refuses '--p -0.5' --dist bernoulli --p -0.5
+check "p that is none" refuses '--p nan' --dist bernoulli --p nan
+check "p that is a word" refuses '--p half' --dist bernoulli --p half
+check "an unknown format" refuses '--format csv' --format csv
+check "elements past 2^64" \
+	refuses '--count 2' --first 0xffffffffffffffff --count 2
+check "an unknown device" refuses 'nowhere' --device nowhere
+check "a missing value" refuses '--seed' --seed
+check "an unknown option" refuses '--sead' --sead 5
+check "an argument too many" refuses "'5'" 5
+finish

@@ -1,0 +1,820 @@
+/*
+ * tools/contract_graph.c - the heart of philox on any device: captured passes
+ *
+ * Each check has a rig: a context on the device under test, and what the first
+ * forwards of the same region and seed draw eagerly on a synchronous host
+ * device. Whatever the device under test does, eager or captured, its k-th
+ * forward and every backward of it must give those bytes.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <philox.h>
+#include "contract.h"
+
+enum {
+	COUNT = 1003, /* elements drawn per operator, no round number */
+	BITS = 0,     /* u32 */
+	NORMAL = 1,   /* f32 */
+	DROPOUT = 2,  /* f32, of ones */
+	OPERATORS = 3,
+	WORDS = OPERATORS * COUNT,
+	FORWARDS = 12 /* in the reference */
+};
+
+struct shot {
+	uint32_t word[WORDS];
+};
+
+/* A context on one device, with memory for what a pass draws. */
+struct site {
+	struct philox_device *device;
+	struct philox_context *context;
+	struct philox_region *region;
+	philox_stream stream;
+	float *ones;    /* COUNT of them */
+	uint32_t *out;  /* WORDS: what the last pass drew */
+	uint32_t *back; /* the same, for a second pass */
+};
+
+struct rig {
+	struct site at;         /* the device under test */
+	philox_stream side;     /* a second stream on it */
+	struct shot *reference; /* FORWARDS of them */
+	unsigned next;          /* the forward that comes next */
+};
+
+/* --- sites ------------------------------------------------------------------------ */
+
+static void make_region(struct contract *c, struct philox_context *context,
+			struct philox_region **region)
+{
+	const struct philox_op ops[OPERATORS] = {[BITS] = {"bits", 1, 0},
+						 [NORMAL] = {"normal", 1, 0},
+						 [DROPOUT] = {"dropout", 1, 0}};
+	const struct philox_region_options options = {.size = sizeof(options),
+						      .name = "contract",
+						      .ops = ops,
+						      .n_ops = OPERATORS,
+						      .pending = FORWARDS};
+
+	EXPECT_OK(philox_region_create(context, &options, region));
+}
+
+static void draw(struct contract *c, const struct site *site,
+		 const struct philox_pass *pass, uint32_t *out)
+{
+	const struct philox_span span = {0, COUNT};
+
+	EXPECT_OK(philox_bits(pass, BITS, PHILOX_U32, span, out));
+	EXPECT_OK(philox_normal(pass, NORMAL, PHILOX_F32, span, out + COUNT));
+	EXPECT_OK(philox_dropout(pass, DROPOUT, PHILOX_F32, span, 0.3,
+				 site->ones, out + 2 * COUNT));
+}
+
+static void fill_reference(struct contract *c, const struct site *site,
+			   struct shot *reference)
+{
+	for (unsigned i = 0; i < FORWARDS; i++) {
+		struct philox_pass pass;
+
+		EXPECT_OK(philox_forward_begin(site->region, site->stream,
+					       PHILOX_INFERENCE, &pass));
+		EXPECT_PART(draw(c, site, &pass, site->out));
+		EXPECT_OK(philox_forward_commit(&pass, NULL));
+		EXPECT_OK(
+			philox_stream_synchronize(site->device, site->stream));
+		memcpy(&reference[i], site->out, sizeof(reference[i]));
+	}
+}
+
+static void make_reference(struct contract *c, struct shot *reference)
+{
+	float ones[COUNT];
+	uint32_t *out = malloc(sizeof(struct shot));
+	struct site site = {.ones = ones, .out = out};
+
+	for (unsigned i = 0; i < COUNT; i++)
+		ones[i] = 1;
+	if (!out || philox_device_open("host:sync", &site.device) ||
+	    philox_context_create(site.device, &site.context) ||
+	    philox_stream_create(site.device, 0, &site.stream))
+		contract_fail(c, __FILE__, __LINE__, "no reference: %s",
+			      philox_error_message());
+	else
+		make_region(c, site.context, &site.region);
+	if (!c->failure[0])
+		fill_reference(c, &site, reference);
+	philox_context_destroy(site.context);
+	philox_device_close(site.device);
+	free(out);
+}
+
+/* --- rigs ------------------------------------------------------------------------- */
+
+static void open_rig(struct contract *c, struct rig *rig)
+{
+	float ones[COUNT];
+	struct site *at = &rig->at;
+
+	for (unsigned i = 0; i < COUNT; i++)
+		ones[i] = 1;
+	rig->reference = calloc(FORWARDS, sizeof(*rig->reference));
+	EXPECT(rig->reference);
+	EXPECT_PART(make_reference(c, rig->reference));
+	at->device = c->device;
+	EXPECT_OK(philox_context_create(c->device, &at->context));
+	EXPECT_PART(make_region(c, at->context, &at->region));
+	EXPECT_OK(contract_stream(c, 0, &at->stream));
+	EXPECT_OK(contract_stream(c, 0, &rig->side));
+	EXPECT_OK(contract_memory(c, sizeof(ones), (void **)&at->ones));
+	EXPECT_OK(contract_memory(c, sizeof(struct shot), (void **)&at->out));
+	EXPECT_OK(contract_memory(c, sizeof(struct shot), (void **)&at->back));
+	EXPECT_OK(philox_memory_copy(c->device, at->ones, ones, sizeof(ones),
+				     at->stream));
+	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
+}
+
+/* A check that failed may have left a capture behind. */
+static void end_captures(struct rig *rig)
+{
+	enum philox_capture_status status = PHILOX_CAPTURE_NONE;
+	philox_native_graph graph = NULL;
+
+	if (!rig->at.stream)
+		return;
+	philox_stream_capture_info(rig->at.device, rig->at.stream, &status,
+				   NULL);
+	if (status == PHILOX_CAPTURE_NONE)
+		return;
+	philox_stream_end_capture(rig->at.device, rig->at.stream, &graph);
+	philox_native_graph_destroy(rig->at.device, graph);
+}
+
+static void with_rig(struct contract *c,
+		     void (*check)(struct contract *c, struct rig *rig))
+{
+	struct rig rig = {.next = 0};
+
+	open_rig(c, &rig);
+	if (!c->failure[0])
+		check(c, &rig);
+	end_captures(&rig);
+	philox_device_synchronize(c->device);
+	philox_context_destroy(rig.at.context);
+	free(rig.reference);
+}
+
+/* --- passes ----------------------------------------------------------------------- */
+
+/* What lies at `out` is what forward k drew on the reference. */
+static void is_forward(struct contract *c, struct rig *rig, const uint32_t *out,
+		       unsigned k)
+{
+	struct shot *saw = malloc(sizeof(*saw));
+	unsigned i = 0;
+
+	if (!saw || contract_read(c, rig->at.stream, out, saw, sizeof(*saw))) {
+		contract_fail(c, __FILE__, __LINE__, "no numbers: %s",
+			      philox_error_message());
+		free(saw);
+		return;
+	}
+	while (i < WORDS && saw->word[i] == rig->reference[k].word[i])
+		i++;
+	if (i < WORDS)
+		contract_fail(c, __FILE__, __LINE__,
+			      "operator %u, element %u: %08x, but forward %u "
+			      "drew %08x on the host",
+			      i / COUNT, i % COUNT, saw->word[i], k,
+			      rig->reference[k].word[i]);
+	free(saw);
+}
+
+static void is_poison(struct contract *c, struct rig *rig, const uint32_t *out)
+{
+	uint32_t bits[COUNT];
+	float normal[COUNT];
+
+	EXPECT_OK(contract_read(c, rig->at.stream, out, bits, sizeof(bits)));
+	EXPECT_OK(contract_read(c, rig->at.stream, out + COUNT, normal,
+				sizeof(normal)));
+	for (unsigned i = 0; i < COUNT; i++) {
+		EXPECT_TEXT(bits[i] == 0xffffffffu, "bits %u: %08x", i,
+			    bits[i]);
+		EXPECT_TEXT(normal[i] != normal[i], "normal %u is no NaN", i);
+	}
+}
+
+static void forward(struct contract *c, struct rig *rig, philox_stream stream,
+		    uint32_t *out, struct philox_ticket *ticket)
+{
+	struct philox_pass pass;
+
+	EXPECT_OK(philox_forward_begin(rig->at.region, stream, 0, &pass));
+	EXPECT_PART(draw(c, &rig->at, &pass, out));
+	EXPECT_OK(philox_forward_commit(&pass, ticket));
+}
+
+static void backward(struct contract *c, struct rig *rig, philox_stream stream,
+		     struct philox_ticket ticket, unsigned flags, uint32_t *out)
+{
+	struct philox_pass pass;
+
+	EXPECT_OK(philox_backward_begin(rig->at.region, ticket, stream, flags,
+					&pass));
+	EXPECT_PART(draw(c, &rig->at, &pass, out));
+	EXPECT_OK(philox_backward_commit(&pass, 0));
+}
+
+static void eager_forward(struct contract *c, struct rig *rig,
+			  struct philox_ticket *ticket)
+{
+	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, ticket));
+	EXPECT_PART(is_forward(c, rig, rig->at.out, rig->next++));
+}
+
+static void eager_backward(struct contract *c, struct rig *rig,
+			   struct philox_ticket ticket, unsigned flags,
+			   unsigned k)
+{
+	EXPECT_PART(
+		backward(c, rig, rig->at.stream, ticket, flags, rig->at.back));
+	EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+}
+
+/* --- graphs ----------------------------------------------------------------------- */
+
+static void record_forward(struct contract *c, struct rig *rig,
+			   struct philox_graph **graph)
+{
+	struct philox_ticket ticket;
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, &ticket));
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, graph));
+}
+
+static void record_backward(struct contract *c, struct rig *rig,
+			    struct philox_graph **graph)
+{
+	const struct philox_ticket named_at_launch = {0, 0};
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_PART(backward(c, rig, rig->at.stream, named_at_launch, 0,
+			     rig->at.back));
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, graph));
+}
+
+static void launch_forward(struct contract *c, struct rig *rig,
+			   struct philox_graph *graph,
+			   struct philox_ticket *ticket)
+{
+	struct philox_use use = {{0, 0}, 0, 0};
+
+	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, &use, 1));
+	EXPECT_PART(is_forward(c, rig, rig->at.out, rig->next++));
+	*ticket = use.ticket;
+}
+
+static void launch_backward(struct contract *c, struct rig *rig,
+			    struct philox_graph *graph,
+			    struct philox_ticket ticket, unsigned flags,
+			    unsigned k)
+{
+	struct philox_use use = {ticket, flags, 0};
+
+	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, &use, 1));
+	EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+}
+
+static void pending_is(struct contract *c, struct rig *rig, size_t expected)
+{
+	size_t pending;
+
+	EXPECT_OK(philox_region_pending(rig->at.region, &pending));
+	EXPECT_TEXT(pending == expected, "%zu pending, not %zu", pending,
+		    expected);
+}
+
+static const unsigned orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+				      {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+/* Starts the sequence of forwards again. */
+static void start_again(struct contract *c, struct rig *rig)
+{
+	EXPECT_OK(philox_generator_seed(
+		philox_context_generator(rig->at.context), 0));
+	rig->next = 0;
+}
+
+/* --- pairing ---------------------------------------------------------------------- */
+
+static void eager_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket[3];
+
+	for (unsigned k = 0; k < 6; k++) {
+		EXPECT_PART(start_again(c, rig));
+		for (unsigned i = 0; i < 3; i++)
+			EXPECT_PART(eager_forward(c, rig, &ticket[i]));
+		for (unsigned i = 0; i < 3; i++)
+			EXPECT_PART(eager_backward(c, rig, ticket[orders[k][i]],
+						   0, orders[k][i]));
+		EXPECT_PART(pending_is(c, rig, 0));
+	}
+}
+
+static void eager_passes_pair(struct contract *c)
+{
+	with_rig(c, eager_body);
+}
+
+static void captured_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket[3];
+	struct philox_graph *forth, *back;
+
+	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(record_backward(c, rig, &back));
+	for (unsigned k = 0; k < 6; k++) {
+		EXPECT_PART(start_again(c, rig));
+		for (unsigned i = 0; i < 3; i++)
+			EXPECT_PART(launch_forward(c, rig, forth, &ticket[i]));
+		for (unsigned i = 0; i < 3; i++) {
+			unsigned at = orders[k][i];
+
+			EXPECT_PART(launch_backward(c, rig, back, ticket[at],
+						    PHILOX_RETAIN, at));
+		}
+		for (unsigned i = 3; i-- > 0;) {
+			unsigned at = orders[k][i];
+
+			EXPECT_PART(launch_backward(c, rig, back, ticket[at], 0,
+						    at));
+		}
+		EXPECT_PART(pending_is(c, rig, 0));
+	}
+}
+
+static void captured_passes_pair(struct contract *c)
+{
+	with_rig(c, captured_body);
+}
+
+static void mixed_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket[4];
+	struct philox_graph *forth, *back;
+
+	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(record_backward(c, rig, &back));
+	for (unsigned i = 0; i < 4; i++) {
+		if (i & 1)
+			EXPECT_PART(launch_forward(c, rig, forth, &ticket[i]));
+		else
+			EXPECT_PART(eager_forward(c, rig, &ticket[i]));
+	}
+	for (unsigned i = 4; i-- > 0;) {
+		if (i & 2)
+			EXPECT_PART(
+				launch_backward(c, rig, back, ticket[i], 0, i));
+		else
+			EXPECT_PART(eager_backward(c, rig, ticket[i], 0, i));
+	}
+	EXPECT_PART(pending_is(c, rig, 0));
+}
+
+static void eager_and_captured_passes_mix(struct contract *c)
+{
+	with_rig(c, mixed_body);
+}
+
+static void one_capture_body(struct contract *c, struct rig *rig)
+{
+	struct philox_use uses[3] = {0};
+	struct philox_ticket ticket;
+	struct philox_graph *step;
+	uint32_t *again;
+
+	EXPECT_OK(contract_memory(c, sizeof(struct shot), (void **)&again));
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, &ticket));
+	EXPECT_PART(
+		backward(c, rig, rig->at.stream, ticket, PHILOX_RETAIN, again));
+	EXPECT_PART(backward(c, rig, rig->at.stream, ticket, 0, rig->at.back));
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &step));
+	for (unsigned k = 0; k < 4; k++) {
+		EXPECT_OK(philox_graph_launch(step, rig->at.stream, uses, 3));
+		EXPECT_PART(is_forward(c, rig, rig->at.out, k));
+		EXPECT_PART(is_forward(c, rig, again, k));
+		EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+		EXPECT(uses[0].ticket.serial == 0);
+		EXPECT_PART(pending_is(c, rig, 0));
+	}
+}
+
+static void forward_recompute_and_backward_share_a_capture(struct contract *c)
+{
+	with_rig(c, one_capture_body);
+}
+
+static void cells_body(struct contract *c, struct rig *rig)
+{
+	const struct philox_span span = {0, COUNT};
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_BITS,
+				   .dtype = PHILOX_U32,
+				   .span = span};
+	struct philox_pass pass;
+	struct philox_rng rng;
+
+	for (unsigned k = 0; k < 4; k++) {
+		uint32_t bits[COUNT];
+
+		EXPECT_OK(philox_forward_begin(
+			rig->at.region, rig->at.stream,
+			PHILOX_INFERENCE | PHILOX_ON_DEVICE, &pass));
+		EXPECT_OK(philox_pass_rng(&pass, BITS, 0, &rng));
+		EXPECT(rng.cell);
+		fill.out = rig->at.out;
+		EXPECT_OK(
+			philox_rng_fill(c->device, rig->at.stream, rng, &fill));
+		EXPECT_OK(philox_forward_commit(&pass, NULL));
+		EXPECT_OK(contract_read(c, rig->at.stream, rig->at.out, bits,
+					sizeof(bits)));
+		EXPECT(memcmp(bits, rig->reference[k].word, sizeof(bits)) == 0);
+	}
+}
+
+static void cells_on_the_device_hold_the_states(struct contract *c)
+{
+	with_rig(c, cells_body);
+}
+
+static void adopted_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+	philox_native_graph native;
+	philox_native_exec exec;
+	uint64_t id;
+
+	EXPECT_OK(philox_stream_begin_capture(c->device, rig->at.stream,
+					      PHILOX_CAPTURE_GLOBAL));
+	EXPECT_OK(philox_stream_capture_info(c->device, rig->at.stream, NULL,
+					     &id));
+	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, &ticket));
+	EXPECT_OK(contract_end_capture(c, rig->at.stream, &native));
+	EXPECT_OK(contract_instantiate(c, native, &exec));
+	EXPECT_OK(
+		philox_graph_adopt(rig->at.context, id, native, exec, &graph));
+	for (unsigned k = 0; k < 3; k++) {
+		EXPECT_PART(launch_forward(c, rig, graph, &ticket));
+		EXPECT_PART(eager_backward(c, rig, ticket, 0, k));
+	}
+}
+
+static void a_capture_of_ones_own_is_adopted(struct contract *c)
+{
+	with_rig(c, adopted_body);
+}
+
+/* --- streams ---------------------------------------------------------------------- */
+
+static void order(struct contract *c, philox_stream from, philox_stream to)
+{
+	philox_event event;
+
+	EXPECT_OK(contract_event(c, &event));
+	EXPECT_OK(philox_event_record(c->device, event, from));
+	EXPECT_OK(philox_event_wait(c->device, to, event));
+}
+
+/* The fork is older than the head, so the library alone can order the two. */
+static void fork_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+	struct philox_pass pass, view;
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_PART(order(c, rig->at.stream, rig->side));
+	EXPECT_OK(
+		philox_forward_begin(rig->at.region, rig->at.stream, 0, &pass));
+	EXPECT_OK(philox_pass_on(&pass, rig->side, &view));
+	EXPECT_PART(draw(c, &rig->at, &view, rig->at.back));
+	EXPECT_PART(draw(c, &rig->at, &pass, rig->at.out));
+	EXPECT_OK(philox_forward_commit(&pass, &ticket));
+	EXPECT_PART(order(c, rig->side, rig->at.stream));
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
+	for (unsigned k = 0; k < FORWARDS; k++) {
+		EXPECT_PART(launch_forward(c, rig, graph, &ticket));
+		EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+	}
+}
+
+static void forks_draw_the_numbers_of_their_pass(struct contract *c)
+{
+	with_rig(c, fork_body);
+}
+
+static void queue_body(struct contract *c, struct rig *rig)
+{
+	struct philox_use use[FORWARDS] = {0};
+	struct philox_graph *forth, *back;
+	struct shot *seen;
+
+	EXPECT_OK(contract_memory(c, 2 * FORWARDS * sizeof(*seen),
+				  (void **)&seen));
+	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(record_backward(c, rig, &back));
+	EXPECT_OK(contract_delay(c, rig->at.stream));
+	for (unsigned k = 0; k < FORWARDS; k++) {
+		EXPECT_OK(
+			philox_graph_launch(forth, rig->at.stream, &use[k], 1));
+		EXPECT_OK(philox_memory_copy(c->device, &seen[k], rig->at.out,
+					     sizeof(*seen), rig->at.stream));
+	}
+	for (unsigned k = FORWARDS; k-- > 0;) {
+		EXPECT_OK(
+			philox_graph_launch(back, rig->at.stream, &use[k], 1));
+		EXPECT_OK(philox_memory_copy(c->device, &seen[FORWARDS + k],
+					     rig->at.back, sizeof(*seen),
+					     rig->at.stream));
+	}
+	for (unsigned k = 0; k < 2 * FORWARDS; k++)
+		EXPECT_PART(is_forward(c, rig, seen[k].word, k % FORWARDS));
+}
+
+static void queued_launches_have_a_message_each(struct contract *c)
+{
+	with_rig(c, queue_body);
+}
+
+/* --- costs ------------------------------------------------------------------------ */
+
+static void cost_body(struct contract *c, struct rig *rig)
+{
+	enum { PASSES = 20 };
+	struct philox_use uses[PASSES] = {0};
+	struct philox_graph *graph;
+	philox_native_graph native;
+	uint64_t calls, set, launch;
+	size_t nodes;
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	for (unsigned i = 0; i < PASSES; i++) {
+		struct philox_pass pass;
+
+		EXPECT_OK(philox_forward_begin(rig->at.region, rig->at.stream,
+					       PHILOX_INFERENCE, &pass));
+		EXPECT_PART(draw(c, &rig->at, &pass, rig->at.out));
+		EXPECT_OK(philox_forward_commit(&pass, NULL));
+	}
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
+	EXPECT_OK(philox_graph_native(graph, &native, NULL));
+	EXPECT_OK(philox_native_graph_nodes(c->device, native, &nodes));
+	EXPECT_TEXT(nodes == PASSES * OPERATORS + 1, "%zu nodes", nodes);
+	calls = philox_device_calls(c->device, NULL);
+	set = philox_device_calls(c->device, "exec_set_kernel");
+	launch = philox_device_calls(c->device, "exec_launch");
+	for (unsigned i = 0; i < 5; i++)
+		EXPECT_OK(philox_graph_launch(graph, rig->at.stream, uses,
+					      PASSES));
+	EXPECT(philox_device_calls(c->device, "exec_set_kernel") == set + 5);
+	EXPECT(philox_device_calls(c->device, "exec_launch") == launch + 5);
+	EXPECT(philox_device_calls(c->device, NULL) == calls + 15);
+}
+
+static void a_graph_gains_one_node_and_a_replay_makes_three_calls(
+	struct contract *c)
+{
+	with_rig(c, cost_body);
+}
+
+/* --- launches that philox was not told about ---------------------------------------- */
+
+static void raw_launches(struct contract *c, struct rig *rig,
+			 struct philox_graph *graph, unsigned n)
+{
+	philox_native_exec exec;
+
+	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
+	for (unsigned i = 0; i < n; i++)
+		EXPECT_OK(
+			philox_native_launch(c->device, exec, rig->at.stream));
+	EXPECT_PART(is_poison(c, rig, rig->at.out));
+}
+
+static void reported(struct contract *c, struct rig *rig, uint64_t launches)
+{
+	struct philox_report report;
+
+	EXPECT_STATUS(PHILOX_ERROR_UNANNOUNCED,
+		      philox_check(rig->at.context, &report));
+	EXPECT_TEXT(report.launches == launches, "%d launches reported, not %d",
+		    (int)report.launches, (int)launches);
+	EXPECT(report.graphs == 1);
+	EXPECT(strcmp(report.regions, "contract") == 0);
+	EXPECT_OK(philox_check(rig->at.context, NULL));
+}
+
+static void unannounced_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+
+	EXPECT_PART(record_forward(c, rig, &graph));
+	EXPECT_OK(philox_check(rig->at.context, NULL));
+	EXPECT_PART(raw_launches(c, rig, graph, 1));
+	EXPECT_PART(reported(c, rig, 1));
+	for (unsigned i = 1; i < 5; i++) {
+		EXPECT_PART(launch_forward(c, rig, graph, &ticket));
+		EXPECT_OK(philox_check(rig->at.context, NULL));
+		EXPECT_PART(raw_launches(c, rig, graph, i));
+		EXPECT_PART(reported(c, rig, i));
+		EXPECT_PART(eager_backward(c, rig, ticket, 0, i - 1));
+	}
+}
+
+static void unannounced_launches_write_poison_and_are_told(struct contract *c)
+{
+	with_rig(c, unannounced_body);
+}
+
+static void halves_body(struct contract *c, struct rig *rig)
+{
+	struct philox_use use = {0};
+	struct philox_graph *graph;
+	philox_native_exec exec;
+
+	EXPECT_PART(record_forward(c, rig, &graph));
+	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
+	for (unsigned k = 0; k < 3; k++) {
+		EXPECT_OK(
+			philox_graph_prologue(graph, rig->at.stream, &use, 1));
+		EXPECT_STATUS(
+			PHILOX_ERROR_BUSY,
+			philox_graph_launch(graph, rig->at.stream, &use, 1));
+		EXPECT_OK(
+			philox_native_launch(c->device, exec, rig->at.stream));
+		EXPECT_OK(philox_graph_epilogue(graph, PHILOX_OK));
+		EXPECT_PART(is_forward(c, rig, rig->at.out, k));
+		EXPECT_PART(eager_backward(c, rig, use.ticket, 0, k));
+	}
+	EXPECT_OK(philox_check(rig->at.context, NULL));
+}
+
+static void a_launch_may_be_done_in_two_halves(struct contract *c)
+{
+	with_rig(c, halves_body);
+}
+
+/* --- failures --------------------------------------------------------------------- */
+
+static void broken_body(struct contract *c, struct rig *rig)
+{
+	struct philox_graph *graph = NULL;
+	struct philox_ticket kept, ticket;
+	struct philox_pass pass;
+
+	EXPECT_PART(eager_forward(c, rig, &kept));
+	for (unsigned i = 0; i < 3; i++) {
+		EXPECT_OK(
+			philox_capture_begin(rig->at.context, rig->at.stream));
+		EXPECT_PART(
+			forward(c, rig, rig->at.stream, rig->at.out, &ticket));
+		EXPECT(philox_stream_synchronize(c->device, rig->at.stream) !=
+		       PHILOX_OK);
+		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
+			      philox_forward_begin(rig->at.region,
+						   rig->at.stream, 0, &pass));
+		EXPECT(philox_capture_end(rig->at.context, rig->at.stream,
+					  &graph) != PHILOX_OK);
+		EXPECT(!graph);
+		EXPECT_PART(pending_is(c, rig, 1));
+		EXPECT_PART(eager_backward(c, rig, kept, PHILOX_RETAIN, 0));
+	}
+	EXPECT_PART(record_forward(c, rig, &graph));
+	EXPECT_PART(launch_forward(c, rig, graph, &ticket));
+	EXPECT_PART(eager_backward(c, rig, ticket, 0, 1));
+}
+
+static void a_broken_capture_leaves_stream_and_ledger_whole(struct contract *c)
+{
+	with_rig(c, broken_body);
+}
+
+static void aborted_body(struct contract *c, struct rig *rig)
+{
+	struct philox_graph *graph = NULL;
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, &ticket));
+	EXPECT_OK(
+		philox_forward_begin(rig->at.region, rig->at.stream, 0, &pass));
+	EXPECT_OK(philox_pass_abort(&pass));
+	EXPECT_STATUS(
+		PHILOX_ERROR_STATE,
+		philox_capture_end(rig->at.context, rig->at.stream, &graph));
+	EXPECT(!graph);
+	EXPECT_PART(pending_is(c, rig, 0));
+	EXPECT_PART(eager_forward(c, rig, &ticket));
+}
+
+static void an_aborted_pass_gives_no_graph(struct contract *c)
+{
+	with_rig(c, aborted_body);
+}
+
+static void failed_launch_body(struct contract *c, struct rig *rig)
+{
+	static const char *const operations[] = {
+		"capture_info", "exec_set_kernel", "exec_launch"};
+	struct philox_graph *back;
+	struct philox_ticket ticket;
+
+	EXPECT_PART(record_backward(c, rig, &back));
+	EXPECT_PART(eager_forward(c, rig, &ticket));
+	for (unsigned i = 0; i < 3; i++) {
+		struct philox_use use = {ticket, 0, 0};
+
+		EXPECT_OK(philox_device_fail(c->device, operations[i], 1,
+					     PHILOX_ERROR_DEVICE));
+		EXPECT_STATUS(
+			PHILOX_ERROR_DEVICE,
+			philox_graph_launch(back, rig->at.stream, &use, 1));
+		EXPECT_PART(pending_is(c, rig, 1));
+		EXPECT_PART(launch_backward(c, rig, back, ticket, PHILOX_RETAIN,
+					    0));
+	}
+	EXPECT_OK(philox_check(rig->at.context, NULL));
+}
+
+static void a_failed_launch_changes_nothing(struct contract *c)
+{
+	with_rig(c, failed_launch_body);
+}
+
+static void refused_body(struct contract *c, struct rig *rig)
+{
+	struct philox_ticket ticket[FORWARDS];
+	struct philox_graph *forth, *back;
+	struct philox_use use = {0};
+
+	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(record_backward(c, rig, &back));
+	for (unsigned k = 0; k < FORWARDS; k++)
+		EXPECT_PART(launch_forward(c, rig, forth, &ticket[k]));
+	EXPECT_STATUS(PHILOX_ERROR_LIMIT,
+		      philox_graph_launch(forth, rig->at.stream, &use, 1));
+	EXPECT_PART(launch_backward(c, rig, back, ticket[5], 0, 5));
+	use.ticket = ticket[5];
+	EXPECT_STATUS(PHILOX_ERROR_RELEASED,
+		      philox_graph_launch(back, rig->at.stream, &use, 1));
+	use.ticket.region_key ^= 1;
+	EXPECT_STATUS(PHILOX_ERROR_MISMATCH,
+		      philox_graph_launch(back, rig->at.stream, &use, 1));
+	EXPECT_STATUS(PHILOX_ERROR_INVALID,
+		      philox_graph_launch(back, rig->at.stream, &use, 0));
+	EXPECT_PART(pending_is(c, rig, FORWARDS - 1));
+	EXPECT_PART(launch_backward(c, rig, back, ticket[FORWARDS - 1], 0,
+				    FORWARDS - 1));
+	EXPECT_OK(philox_check(rig->at.context, NULL));
+}
+
+static void refused_launches_change_nothing(struct contract *c)
+{
+	with_rig(c, refused_body);
+}
+
+const struct contract_check contract_graph[] = {
+	{"eager backwards see their forwards' numbers in every order",
+	 eager_passes_pair},
+	{"captured backwards see their forwards' numbers in every order",
+	 captured_passes_pair},
+	{"eager and captured passes mix", eager_and_captured_passes_mix},
+	{"forward, recompute and backward share a capture",
+	 forward_recompute_and_backward_share_a_capture},
+	{"cells on the device hold the states of an eager pass",
+	 cells_on_the_device_hold_the_states},
+	{"a capture of one's own is adopted", a_capture_of_ones_own_is_adopted},
+	{"forks draw the numbers of their pass",
+	 forks_draw_the_numbers_of_their_pass},
+	{"queued launches have a message each",
+	 queued_launches_have_a_message_each},
+	{"a graph gains one node and a replay makes three device calls",
+	 a_graph_gains_one_node_and_a_replay_makes_three_calls},
+	{"unannounced launches write poison and are told of",
+	 unannounced_launches_write_poison_and_are_told},
+	{"a launch may be done in two halves",
+	 a_launch_may_be_done_in_two_halves},
+	{"a broken capture leaves stream and ledger whole",
+	 a_broken_capture_leaves_stream_and_ledger_whole},
+	{"an aborted pass gives no graph", an_aborted_pass_gives_no_graph},
+	{"a failed launch changes nothing", a_failed_launch_changes_nothing},
+	{"refused launches change nothing", refused_launches_change_nothing},
+	{NULL, NULL},
+};

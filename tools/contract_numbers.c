@@ -1,0 +1,434 @@
+/*
+ * tools/contract_numbers.c - checks that a device draws the host's numbers
+ *
+ * The reference are the loops of lib/kernels_host.c, called into plain memory.
+ * Every trial compares a whole buffer, with bytes on both sides of the span
+ * that a fill must not touch.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox/fill.h>
+#include "contract.h"
+
+/* Untouched elements around a span, and what their bytes are. */
+#define MARGIN      16
+#define MARGIN_BYTE 0xa5
+
+struct fill_kind {
+	const char *name;
+	enum philox_dist dist;
+	enum philox_dtype dtype;
+	enum kernel kernel;
+	size_t size; /* of an element */
+	uint64_t poison;
+};
+
+#define ONES 0xffffffffffffffff
+
+static const struct fill_kind kinds[] = {
+	{"bits u32", PHILOX_BITS, PHILOX_U32, KERNEL_bits_u32, 4, ONES},
+	{"bits u64", PHILOX_BITS, PHILOX_U64, KERNEL_bits_u64, 8, ONES},
+	{"uniform f32", PHILOX_UNIFORM, PHILOX_F32, KERNEL_uniform_f32, 4,
+	 0x7fc00000},
+	{"uniform bf16", PHILOX_UNIFORM, PHILOX_BF16, KERNEL_uniform_bf16, 2,
+	 0x7fc0},
+	{"normal f32", PHILOX_NORMAL, PHILOX_F32, KERNEL_normal_f32, 4,
+	 0x7fc00000},
+	{"normal bf16", PHILOX_NORMAL, PHILOX_BF16, KERNEL_normal_bf16, 2,
+	 0x7fc0},
+	{"bernoulli f32", PHILOX_BERNOULLI, PHILOX_F32, KERNEL_bernoulli_f32, 4,
+	 0x7fc00000},
+	{"bernoulli bf16", PHILOX_BERNOULLI, PHILOX_BF16, KERNEL_bernoulli_bf16,
+	 2, 0x7fc0},
+	{"dropout f32", PHILOX_DROPOUT, PHILOX_F32, KERNEL_dropout_f32, 4,
+	 0x7fc00000},
+	{"dropout bf16", PHILOX_DROPOUT, PHILOX_BF16, KERNEL_dropout_bf16, 2,
+	 0x7fc0},
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* One fill: `shift` elements into a buffer aligned to 256 bytes. */
+struct trial {
+	const struct fill_kind *kind;
+	struct philox_state state;
+	const struct philox_state *cell; /* device address, or NULL */
+	uint64_t first, count;
+	size_t shift;
+	double p;
+	int in_place;
+};
+
+/* What a trial works on: memory of the host, then of the device. */
+struct buffers {
+	size_t size;
+	unsigned char *input, *expected, *got;
+	void *in, *out;
+	philox_stream stream;
+};
+
+/* --- one trial -------------------------------------------------------------- */
+
+/* Random bytes: as floats they hold NaN, infinities and denormals. */
+static void make_input(struct buffers *b)
+{
+	struct fill_args args = {.rng = {.state = {.seed = 0x5eed}},
+				 .count = b->size / 4,
+				 .out = b->input};
+
+	kernels_host[KERNEL_bits_u32](&args);
+}
+
+static int has_input(const struct trial *t)
+{
+	return t->kind->dist == PHILOX_DROPOUT;
+}
+
+static void make_expected(const struct trial *t, struct buffers *b)
+{
+	size_t start = (MARGIN + t->shift) * t->kind->size;
+	struct fill_args args = {.rng = {.state = t->state},
+				 .first = t->first,
+				 .count = t->count,
+				 .threshold = philox_threshold(t->p),
+				 .scale = philox_dropout_scale(t->p),
+				 .in = b->input + start,
+				 .out = b->expected + start};
+
+	if (has_input(t) && t->in_place)
+		memcpy(b->expected, b->input, b->size);
+	else
+		memset(b->expected, MARGIN_BYTE, b->size);
+	kernels_host[t->kind->kernel](&args);
+}
+
+static enum philox_status fill_device(struct contract *c, const struct trial *t,
+				      struct buffers *b)
+{
+	size_t start = (MARGIN + t->shift) * t->kind->size;
+	char *out = (char *)(t->in_place ? b->in : b->out) + start;
+	struct philox_rng rng = {.state = t->state, .cell = t->cell};
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = t->kind->dist,
+				   .dtype = t->kind->dtype,
+				   .span = {t->first, t->count},
+				   .p = t->p,
+				   .in = (char *)b->in + start,
+				   .out = out};
+
+	return philox_rng_fill(c->device, b->stream, rng, &fill);
+}
+
+static void compare(struct contract *c, const struct trial *t,
+		    const struct buffers *b)
+{
+	size_t size = t->kind->size, i = 0;
+
+	while (i < b->size && b->got[i] == b->expected[i])
+		i++;
+	EXPECT_TEXT(i == b->size,
+		    "%s, first %llu, count %llu, shift %zu, p %g: byte %zu of "
+		    "the buffer (its span begins at %zu) is %02x, not %02x",
+		    t->kind->name, (unsigned long long)t->first,
+		    (unsigned long long)t->count, t->shift, t->p, i,
+		    (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
+}
+
+static void prepare(struct contract *c, const struct trial *t,
+		    struct buffers *b)
+{
+	b->size = (t->count + t->shift + 2 * MARGIN) * t->kind->size;
+	EXPECT_OK(contract_stream(c, 0, &b->stream));
+	EXPECT_OK(contract_memory(c, b->size, &b->in));
+	EXPECT_OK(contract_memory(c, b->size, &b->out));
+	b->input = malloc(b->size);
+	b->expected = malloc(b->size);
+	b->got = malloc(b->size);
+	EXPECT(b->input && b->expected && b->got);
+	make_input(b);
+	make_expected(t, b);
+}
+
+static void fill_and_compare(struct contract *c, const struct trial *t,
+			     struct buffers *b)
+{
+	EXPECT_OK(philox_memory_copy(c->device, b->in, b->input, b->size,
+				     b->stream));
+	EXPECT_OK(philox_memory_set(c->device, b->out, MARGIN_BYTE, b->size,
+				    b->stream));
+	EXPECT_OK(fill_device(c, t, b));
+	EXPECT_OK(contract_read(c, b->stream, t->in_place ? b->in : b->out,
+				b->got, b->size));
+	compare(c, t, b);
+}
+
+static void release(struct contract *c, struct buffers *b)
+{
+	philox_stream_synchronize(c->device, b->stream);
+	free(b->input);
+	free(b->expected);
+	free(b->got);
+}
+
+static void try_fill(struct contract *c, const struct trial *t)
+{
+	struct buffers b = {0};
+
+	prepare(c, t, &b);
+	if (!c->failure[0])
+		fill_and_compare(c, t, &b);
+	release(c, &b);
+}
+
+static const struct philox_state plain_state = {0x0123456789abcdef, 4096};
+
+static struct trial new_trial(const struct fill_kind *kind)
+{
+	struct trial t = {
+		.kind = kind, .state = plain_state, .count = 1000, .p = 0.3};
+
+	return t;
+}
+
+/* --- checks ----------------------------------------------------------------- */
+
+static void every_fill(struct contract *c)
+{
+	for (size_t i = 0; i < N_KINDS; i++) {
+		struct trial t = new_trial(&kinds[i]);
+
+		t.count = 100003;
+		EXPECT_PART(try_fill(c, &t));
+	}
+}
+
+/* Enough that each thread of a GPU has several blocks to do. */
+static void many_normals(struct contract *c)
+{
+	struct trial t = new_trial(&kinds[4]);
+
+	t.count = (1 << 21) + 5;
+	EXPECT_PART(try_fill(c, &t));
+}
+
+static void every_probability(struct contract *c)
+{
+	static const double ps[] = {0, 1e-12, 0.5, 0.999, 1 - 1e-12, 1};
+
+	for (size_t i = 6; i < N_KINDS; i++)
+		for (size_t k = 0; k < sizeof(ps) / sizeof(ps[0]); k++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.p = ps[k];
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+static void every_short_span(struct contract *c)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (uint64_t first = 0; first < 5; first++)
+			for (uint64_t count = 1; count < 10; count++) {
+				struct trial t = new_trial(&kinds[i]);
+
+				t.first = first;
+				t.count = count;
+				EXPECT_PART(try_fill(c, &t));
+			}
+}
+
+static void large_elements(struct contract *c)
+{
+	static const uint64_t firsts[] = {
+		((uint64_t)1 << 32) - 33, ((uint64_t)1 << 33) - 34,
+		((uint64_t)1 << 34) - 35, ((uint64_t)1 << 62) - 36,
+		((uint64_t)1 << 63) - 37, UINT64_MAX - 63};
+
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (size_t k = 0; k < sizeof(firsts) / sizeof(firsts[0]);
+		     k++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.first = firsts[k];
+			t.count = 64;
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+static void large_offsets(struct contract *c)
+{
+	static const uint64_t offsets[] = {((uint64_t)1 << 34) - 4,
+					   (uint64_t)1 << 34, UINT64_MAX - 3};
+
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (size_t k = 0; k < sizeof(offsets) / sizeof(offsets[0]);
+		     k++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.state.offset = offsets[k];
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+static void every_alignment(struct contract *c)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (size_t shift = 0; shift < 8; shift++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.first = 3 * shift;
+			t.shift = shift;
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+static void in_place(struct contract *c)
+{
+	for (size_t i = 8; i < N_KINDS; i++)
+		for (size_t shift = 0; shift < 4; shift++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.in_place = 1;
+			t.first = 2;
+			t.shift = shift;
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+static void write_cell(struct contract *c, philox_stream stream, void *cell,
+		       const struct philox_state *state)
+{
+	EXPECT_OK(philox_memory_copy(c->device, cell, state, sizeof(*state),
+				     stream));
+	EXPECT_OK(philox_stream_synchronize(c->device, stream));
+}
+
+static void from_a_cell(struct contract *c)
+{
+	philox_stream stream;
+	void *cell;
+
+	EXPECT_OK(contract_stream(c, 0, &stream));
+	EXPECT_OK(contract_memory(c, sizeof(plain_state), &cell));
+	EXPECT_PART(write_cell(c, stream, cell, &plain_state));
+	for (size_t i = 0; i < N_KINDS; i++) {
+		struct trial t = new_trial(&kinds[i]);
+
+		t.cell = cell;
+		EXPECT_PART(try_fill(c, &t));
+	}
+}
+
+/* The reference is the poison itself, element for element. */
+static void poison_is(struct contract *c, const struct fill_kind *kind,
+		      struct philox_state state, void *cell)
+{
+	struct trial t = new_trial(kind);
+	struct buffers b = {0};
+	size_t size = kind->size;
+
+	t.state = state;
+	t.cell = cell;
+	t.count = 37;
+	t.first = 1;
+	prepare(c, &t, &b);
+	if (!c->failure[0]) {
+		for (size_t i = 0; i < t.count; i++)
+			memcpy(b.expected + (MARGIN + i) * size, &kind->poison,
+			       size);
+		fill_and_compare(c, &t, &b);
+	}
+	release(c, &b);
+}
+
+static void poison(struct contract *c)
+{
+	static const struct philox_state states[] = {
+		{ONES, PHILOX_POISON_OFFSET}, {7, 1}};
+	philox_stream stream;
+	void *cell;
+
+	EXPECT_OK(contract_stream(c, 0, &stream));
+	EXPECT_OK(contract_memory(c, sizeof(states[0]), &cell));
+	for (size_t k = 0; k < 2; k++) {
+		EXPECT_PART(write_cell(c, stream, cell, &states[k]));
+		for (size_t i = 0; i < N_KINDS; i++)
+			EXPECT_PART(poison_is(c, &kinds[i], states[k], cell));
+	}
+}
+
+/* A recorded fill reads its cell at each launch; nothing runs before. */
+static void record_fill(struct contract *c, const struct trial *t,
+			struct buffers *b, philox_native_exec *exec)
+{
+	philox_native_graph graph;
+	size_t nodes;
+
+	EXPECT_OK(philox_stream_begin_capture(c->device, b->stream,
+					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(fill_device(c, t, b));
+	EXPECT_OK(contract_end_capture(c, b->stream, &graph));
+	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
+	EXPECT_TEXT(nodes == 1, "%s: a fill made %zu nodes", t->kind->name,
+		    nodes);
+	EXPECT_OK(contract_instantiate(c, graph, exec));
+	EXPECT_OK(contract_read(c, b->stream, b->out, b->got, b->size));
+	for (size_t i = 0; i < b->size; i++)
+		EXPECT(b->got[i] == MARGIN_BYTE);
+}
+
+static void replay_fill(struct contract *c, struct trial *t, struct buffers *b,
+			void *cell)
+{
+	philox_native_exec exec;
+
+	EXPECT_OK(philox_memory_copy(c->device, b->in, b->input, b->size,
+				     b->stream));
+	EXPECT_OK(philox_memory_set(c->device, b->out, MARGIN_BYTE, b->size,
+				    b->stream));
+	EXPECT_OK(philox_stream_synchronize(c->device, b->stream));
+	EXPECT_PART(record_fill(c, t, b, &exec));
+	for (int i = 0; i < 3; i++) {
+		t->state.offset += 4;
+		make_expected(t, b);
+		EXPECT_PART(write_cell(c, b->stream, cell, &t->state));
+		EXPECT_OK(philox_native_launch(c->device, exec, b->stream));
+		EXPECT_OK(contract_read(c, b->stream, b->out, b->got, b->size));
+		EXPECT_PART(compare(c, t, b));
+	}
+}
+
+static void replayed(struct contract *c)
+{
+	void *cell;
+
+	EXPECT_OK(contract_memory(c, sizeof(plain_state), &cell));
+	for (size_t i = 0; i < N_KINDS; i++) {
+		struct trial t = new_trial(&kinds[i]);
+		struct buffers b = {0};
+
+		t.cell = cell;
+		prepare(c, &t, &b);
+		if (!c->failure[0])
+			replay_fill(c, &t, &b, cell);
+		release(c, &b);
+		if (c->failure[0])
+			return;
+	}
+}
+
+const struct contract_check contract_numbers[] = {
+	{"every fill gives the host's bits", every_fill},
+	{"two million normal numbers are the host's", many_normals},
+	{"p of 0, 1 and between decides as on the host", every_probability},
+	{"a span draws what the whole has there", every_short_span},
+	{"elements up to 2^64 - 1 are drawn", large_elements},
+	{"offsets up to 2^64 - 4 are drawn from", large_offsets},
+	{"arrays may be aligned to the dtype only", every_alignment},
+	{"dropout works in place", in_place},
+	{"a state is read from its cell", from_a_cell},
+	{"a poisoned cell gives NaN or all-ones", poison},
+	{"a captured fill reads its cell at each replay", replayed},
+	{NULL, NULL},
+};

@@ -1,0 +1,364 @@
+/*
+ * tools/draw.c - philox draw: a stream of numbers for people and test batteries
+ *
+ * Numbers come in chunks: filled on the device, copied here, formatted, written.
+ * So memory is bounded whatever is asked for, and element 2^64 - 1 is the end.
+ * Output goes to the descriptor and not through stdio, where the error of a
+ * reader that went away could not be told from others later.
+ */
+#include "tools.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <philox.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "raw output is little-endian");
+
+#define CHUNK    16384 /* elements */
+#define TEXT_MAX 24    /* bytes of text per element, at most */
+
+static const char usage[] =
+	"usage: philox draw [OPTION]...\n"
+	"\n"
+	"Print the numbers of a state (seed, offset): elements E, E + 1, ...\n"
+	"\n"
+	"  --device D   host, host:sync, cuda, cuda:N (default host)\n"
+	"  --seed S     the Philox key, decimal or 0x... (default 0)\n"
+	"  --offset O   in 32-bit words, a multiple of 4 (default 0)\n"
+	"  --first E    index of the first element (default 0)\n"
+	"  --count N    how many; 0 goes on for ever (default 16)\n"
+	"  --dist X     bits, uniform, normal or bernoulli (default bits)\n"
+	"  --dtype T    u32 or u64 for bits (default u32), else f32 or bf16\n"
+	"               (default f32)\n"
+	"  --p P        of bernoulli, in [0, 1] (default 0.5)\n"
+	"  --format F   text: a value per line, bits in hex, others as C hex\n"
+	"               floats, bf16 widened; raw: little-endian (default text)\n"
+	"  --help       show this\n";
+
+struct draw {
+	const char *device_name;
+	struct philox_state state;
+	struct philox_fill fill;
+	int has_dtype;
+	int raw;
+	struct philox_device *device;
+	philox_stream stream;
+	void *values; /* CHUNK elements here */
+	char *text;   /* the same as text */
+};
+
+/* --- the command line ------------------------------------------------------- */
+
+static int bad_value(const char *option, const char *value, const char *why)
+{
+	fprintf(stderr, "philox draw: --%s %s: %s\n", option, value, why);
+	return 2;
+}
+
+/* Decimal or 0x, all 64 bits, no sign and nothing behind it. */
+static int parse_number(const char *option, const char *text, uint64_t *number)
+{
+	int is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *digits = text + (is_hex ? 2 : 0);
+	const char *set = is_hex ? "0123456789abcdefABCDEF" : "0123456789";
+	size_t length = strspn(digits, set);
+
+	if (!length || digits[length])
+		return bad_value(option, text, "not a number");
+	errno = 0;
+	*number = strtoull(digits, NULL, is_hex ? 16 : 10);
+	if (errno)
+		return bad_value(option, text, "does not fit 64 bits");
+	return 0;
+}
+
+static int parse_p(const char *text, double *p)
+{
+	char *end;
+
+	*p = strtod(text, &end);
+	if (end == text || *end)
+		return bad_value("p", text, "not a number");
+	if (!(*p >= 0 && *p <= 1))
+		return bad_value("p", text, "not in [0, 1]");
+	return 0;
+}
+
+/* Finds a name in a list; its place is the value. */
+static int parse_name(const char *option, const char *text,
+		      const char *const names[], int *value)
+{
+	char why[128] = "not one of";
+
+	for (int i = 0; names[i]; i++) {
+		if (strcmp(text, names[i]) == 0) {
+			*value = i;
+			return 0;
+		}
+		strcat(strcat(why, i ? ", " : " "), names[i]);
+	}
+	return bad_value(option, text, why);
+}
+
+static const char *const dists[] = {"bits", "uniform", "normal", "bernoulli",
+				    NULL};
+static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", NULL};
+static const char *const formats[] = {"text", "raw", NULL};
+static const size_t sizes[] = {4, 8, 4, 2};
+
+enum { DEVICE = 1, SEED, OFFSET, FIRST, COUNT, DIST, DTYPE, P, FORMAT, HELP };
+
+static const struct option options[] = {
+	{"device", required_argument, NULL, DEVICE},
+	{"seed", required_argument, NULL, SEED},
+	{"offset", required_argument, NULL, OFFSET},
+	{"first", required_argument, NULL, FIRST},
+	{"count", required_argument, NULL, COUNT},
+	{"dist", required_argument, NULL, DIST},
+	{"dtype", required_argument, NULL, DTYPE},
+	{"p", required_argument, NULL, P},
+	{"format", required_argument, NULL, FORMAT},
+	{"help", no_argument, NULL, HELP},
+	{NULL, 0, NULL, 0}};
+
+static int parse_option(struct draw *draw, int option, const char *value)
+{
+	int choice = 0, error;
+
+	switch (option) {
+	case DEVICE:
+		draw->device_name = value;
+		return 0;
+	case SEED:
+		return parse_number("seed", value, &draw->state.seed);
+	case OFFSET:
+		return parse_number("offset", value, &draw->state.offset);
+	case FIRST:
+		return parse_number("first", value, &draw->fill.span.first);
+	case COUNT:
+		return parse_number("count", value, &draw->fill.span.count);
+	case DIST:
+		error = parse_name("dist", value, dists, &choice);
+		draw->fill.dist = (enum philox_dist)choice;
+		return error;
+	case DTYPE:
+		error = parse_name("dtype", value, dtypes, &choice);
+		draw->fill.dtype = (enum philox_dtype)choice;
+		draw->has_dtype = 1;
+		return error;
+	case P:
+		return parse_p(value, &draw->fill.p);
+	default:
+		return parse_name("format", value, formats, &draw->raw);
+	}
+}
+
+/* What each option allows by itself may not fit together. */
+static int check_options(struct draw *draw)
+{
+	struct philox_fill *fill = &draw->fill;
+	int is_bits = fill->dist == PHILOX_BITS;
+	char text[32];
+
+	if (!draw->has_dtype)
+		fill->dtype = is_bits ? PHILOX_U32 : PHILOX_F32;
+	if (is_bits != (fill->dtype == PHILOX_U32 || fill->dtype == PHILOX_U64))
+		return bad_value("dtype", dtypes[fill->dtype],
+				 is_bits ? "bits are u32 or u64"
+					 : "all but bits are f32 or bf16");
+	snprintf(text, sizeof(text), "%" PRIu64, draw->state.offset);
+	if (draw->state.offset % 4)
+		return bad_value("offset", text, "not a multiple of 4");
+	snprintf(text, sizeof(text), "%" PRIu64, fill->span.count);
+	if (fill->span.count &&
+	    fill->span.first + (fill->span.count - 1) < fill->span.first)
+		return bad_value("count", text,
+				 "goes past element 2^64 - 1 from --first on");
+	return 0;
+}
+
+/* Sets *done when there is nothing left to do, as after --help. */
+static int parse_options(struct draw *draw, int argc, char **argv, int *done)
+{
+	int option, error;
+
+	optind = 0; /* starts GNU getopt afresh */
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == HELP) {
+			fputs(usage, stdout);
+			*done = 1;
+			return 0;
+		}
+		if (option == ':' || option == '?') {
+			fprintf(stderr, "philox draw: %s '%s'\n",
+				option == ':' ? "no value for"
+					      : "unknown or unfit option",
+				argv[optind - 1]);
+			return 2;
+		}
+		error = parse_option(draw, option, optarg);
+		if (error)
+			return error;
+	}
+	if (optind < argc) {
+		fprintf(stderr, "philox draw: unexpected argument '%s'\n",
+			argv[optind]);
+		return 2;
+	}
+	return check_options(draw);
+}
+
+/* --- output ----------------------------------------------------------------- */
+
+static size_t format_value(const struct draw *draw, size_t i, char *text)
+{
+	double x;
+
+	if (draw->fill.dtype == PHILOX_U32)
+		return (size_t)sprintf(text, "%08" PRIx32 "\n",
+				       ((const uint32_t *)draw->values)[i]);
+	if (draw->fill.dtype == PHILOX_U64)
+		return (size_t)sprintf(text, "%016" PRIx64 "\n",
+				       ((const uint64_t *)draw->values)[i]);
+	if (draw->fill.dtype == PHILOX_F32)
+		x = ((const float *)draw->values)[i];
+	else
+		x = philox_bf16_to_f32(((const uint16_t *)draw->values)[i]);
+	return (size_t)sprintf(text, "%a\n", x);
+}
+
+/* Sets *done when nobody reads any more. */
+static int write_bytes(const char *bytes, size_t size, int *done)
+{
+	while (size) {
+		ssize_t written = write(STDOUT_FILENO, bytes, size);
+
+		if (written >= 0) {
+			bytes += written;
+			size -= (size_t)written;
+		} else if (errno == EPIPE) {
+			*done = 1;
+			return 0;
+		} else if (errno != EINTR) {
+			perror("philox draw: standard output");
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int write_values(const struct draw *draw, size_t n, int *done)
+{
+	size_t size = 0;
+
+	if (draw->raw)
+		return write_bytes(draw->values, n * sizes[draw->fill.dtype],
+				   done);
+	for (size_t i = 0; i < n; i++)
+		size += format_value(draw, i, draw->text + size);
+	return write_bytes(draw->text, size, done);
+}
+
+/* --- drawing ---------------------------------------------------------------- */
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "philox draw: %s: %s\n", what, philox_error_message());
+	return 1;
+}
+
+static int draw_chunk(struct draw *draw)
+{
+	struct philox_rng rng = {.state = draw->state};
+	size_t size = draw->fill.span.count * sizes[draw->fill.dtype];
+
+	if (philox_rng_fill(draw->device, draw->stream, rng, &draw->fill) ||
+	    philox_memory_copy(draw->device, draw->values, draw->fill.out, size,
+			       draw->stream) ||
+	    philox_stream_synchronize(draw->device, draw->stream))
+		return fail(draw->device_name);
+	return 0;
+}
+
+/* Without a count, all there are: 2^64 of them do not fit a count. */
+static int draw_all(struct draw *draw)
+{
+	struct philox_span *span = &draw->fill.span;
+	uint64_t last =
+		span->count ? span->first + (span->count - 1) : UINT64_MAX;
+	int done = 0, error;
+
+	while (!done) {
+		uint64_t behind = last - span->first; /* the first of these */
+
+		span->count = behind < CHUNK ? behind + 1 : CHUNK;
+		error = draw_chunk(draw);
+		if (!error)
+			error = write_values(draw, span->count, &done);
+		if (error)
+			return error;
+		done |= span->count > behind;
+		span->first += span->count;
+	}
+	return 0;
+}
+
+static int draw_on_device(struct draw *draw)
+{
+	int error = 0;
+
+	if (philox_stream_create(draw->device, 0, &draw->stream))
+		return fail(draw->device_name);
+	if (philox_memory_alloc(draw->device, CHUNK * sizes[draw->fill.dtype],
+				&draw->fill.out))
+		error = fail(draw->device_name);
+	else
+		error = draw_all(draw);
+	philox_memory_free(draw->device, draw->fill.out);
+	philox_stream_destroy(draw->device, draw->stream);
+	return error;
+}
+
+static int run(struct draw *draw)
+{
+	enum philox_status status;
+	int error = 1;
+
+	status = philox_device_open(draw->device_name, &draw->device);
+	if (status) {
+		fail(draw->device_name);
+		return status == PHILOX_ERROR_INVALID ? 2 : 1;
+	}
+	draw->values = malloc(CHUNK * sizes[draw->fill.dtype]);
+	draw->text = malloc(CHUNK * TEXT_MAX);
+	if (draw->values && draw->text)
+		error = draw_on_device(draw);
+	else
+		fprintf(stderr, "philox draw: out of memory\n");
+	free(draw->text);
+	free(draw->values);
+	philox_device_close(draw->device);
+	return error;
+}
+
+int tool_draw(int argc, char **argv)
+{
+	struct draw draw = {
+		.device_name = "host",
+		.fill = {.size = sizeof(draw.fill), .span = {0, 16}, .p = 0.5}};
+	int done = 0, error;
+
+	error = parse_options(&draw, argc, argv, &done);
+	if (error || done)
+		return error;
+	signal(SIGPIPE, SIG_IGN);
+	return run(&draw);
+}

@@ -1,0 +1,103 @@
+/*
+ * tools/philox.c - the philox command: picks a subcommand
+ */
+#include "tools.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <philox/version.h>
+
+struct command {
+	const char *name;
+	const char *help;
+	int (*run)(int argc, char **argv);
+};
+
+static const struct command commands[] = {
+	{"train", "train a language model: eager and captured runs must agree",
+	 tool_train},
+	{"bench", "measure what passes and replays cost", tool_bench},
+	{"draw", "print a stream of random numbers", tool_draw},
+	{"info", "show the version, the devices and the processor", tool_info},
+	{"selftest", "check the devices of this machine", tool_selftest},
+};
+
+#define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_usage(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "usage: philox COMMAND [OPTION]...\n\n");
+	for (i = 0; i < N_COMMANDS; i++)
+		fprintf(out, "  %-9s  %s\n", commands[i].name,
+			commands[i].help);
+	fprintf(out, "\nphilox help COMMAND shows the options of a command, "
+		     "philox --version the version.\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < N_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	fprintf(stderr,
+		"philox: unknown command '%s' (philox --help lists them)\n",
+		name);
+	return NULL;
+}
+
+static int help(int argc, char **argv)
+{
+	char option[] = "--help";
+	char *arguments[] = {NULL, option, NULL};
+	const struct command *command;
+
+	if (argc < 2) {
+		print_usage(stdout);
+		return 0;
+	}
+	command = find_command(argv[1]);
+	if (!command)
+		return 2;
+	arguments[0] = argv[1];
+	return command->run(2, arguments);
+}
+
+/* run() carries out the command line from its first argument on. */
+static int run(int argc, char **argv)
+{
+	const struct command *command;
+
+	if (!strcmp(argv[0], "--version")) {
+		printf("philox %s\n", philox_version());
+		return 0;
+	}
+	if (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") ||
+	    !strcmp(argv[0], "-h"))
+		return help(argc, argv);
+	if (argv[0][0] == '-') {
+		fprintf(stderr, "philox: unknown option '%s'\n", argv[0]);
+		return 2;
+	}
+	command = find_command(argv[0]);
+	return command ? command->run(argc, argv) : 2;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return 2;
+	}
+	status = run(argc - 1, argv + 1);
+	if (fflush(stdout) || ferror(stdout)) {
+		perror("philox: standard output");
+		return status ? status : 1;
+	}
+	return status;
+}
