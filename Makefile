@@ -1,0 +1,248 @@
+# philox: make [all | check | test | install | uninstall | format | clean] [V=1]
+#
+# Sources are found by their place and name: adding a file needs no edit here.
+# A changed flag rebuilds what it concerns.
+
+# --- what a user may set ------------------------------------------------------
+
+# CC, CXX, AR, OBJCOPY; CFLAGS, CXXFLAGS, NVCCFLAGS and LDFLAGS come after ours
+OBJCOPY ?= objcopy
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+DESTDIR ?=
+# DEBUG=1: no optimisation, checked invariants
+DEBUG ?= 0
+# SANITIZE=address,undefined or thread: stops at the first finding
+SANITIZE ?=
+# CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options
+CUDA_HOME ?= $(or $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)),/usr/local/cuda)
+CUDA_HOME := $(CUDA_HOME)
+CUDA ?= $(if $(SANITIZE),0,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),1,0))
+# BUILD: where everything goes; special builds have a folder of their own in it
+BUILD ?= build$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
+
+comma := ,
+WITH_CUDA  := $(filter-out 0,$(CUDA))
+WITH_DEBUG := $(filter-out 0,$(DEBUG))
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# --- the version, which include/philox/version.h says -------------------------
+
+version = $(shell sed -n 's/^.define PHILOX_VERSION_$(1) //p' \
+	include/philox/version.h)
+MAJOR   := $(call version,MAJOR)
+MINOR   := $(call version,MINOR)
+VERSION := $(MAJOR).$(MINOR).$(call version,PATCH)
+SONAME  := libphilox.so.$(MAJOR)
+
+NODE := $(shell sed -n 's/^PHILOX_\([0-9.]*\) {.*/\1/p' lib/philox.map | tail -n 1)
+ifneq ($(NODE),$(MAJOR).$(MINOR))
+$(error include/philox/version.h says $(VERSION), but the newest node of \
+	lib/philox.map is PHILOX_$(NODE))
+endif
+
+# --- what is built ------------------------------------------------------------
+
+# A C file with cuda in its name is for builds with CUDA, as is a .cu file
+CUDA_SOURCES := $(wildcard */*cuda*.c */*.cu)
+sources = $(filter-out $(if $(WITH_CUDA),,$(CUDA_SOURCES)),\
+	$(wildcard $(1:%=%/*.c) $(1:%=%/*.cu)))
+objects = $(patsubst %,$(BUILD)/%.o,$(sort $(1)))
+
+LIB_OBJS    := $(call objects,$(call sources,lib graph alloc))
+TOOL_MAIN   := $(call objects,tools/philox.c)
+TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
+# One program of all test_*, one of each stress_*; the rest is what they share.
+# C++ is for oracles that need NVIDIA's headers.
+CHECKS      := $(call sources,tests) $(if $(WITH_CUDA),$(wildcard tests/*.cpp))
+TEST_OBJS   := $(call objects,$(filter tests/test_%,$(CHECKS)))
+STRESS_OBJS := $(call objects,$(filter tests/stress_%,$(CHECKS)))
+HELPER_OBJS := $(filter-out $(TEST_OBJS) $(STRESS_OBJS),$(call objects,$(CHECKS)))
+
+HEADERS := include/philox.h $(sort $(wildcard include/philox/*.h))
+INNER   := $(BUILD)/inner.a
+STATIC  := $(BUILD)/libphilox.a
+SHARED  := $(BUILD)/libphilox.so.$(VERSION)
+TOOL    := $(BUILD)/philox
+TESTS   := $(BUILD)/tests/philox-tests
+STRESS  := $(STRESS_OBJS:%.c.o=%)
+
+all: $(STATIC) $(SHARED) $(BUILD)/$(SONAME) $(BUILD)/libphilox.so $(TOOL)
+
+# --- flags --------------------------------------------------------------------
+
+DEFINES := -D_GNU_SOURCE $(if $(WITH_CUDA),-DPHILOX_WITH_CUDA) \
+	$(if $(WITH_DEBUG),-DPHILOX_DEBUG)
+SANITIZERS := $(addprefix -fsanitize=,$(subst $(comma), ,$(SANITIZE)))
+HOST_FLAGS := -fPIC -fvisibility=hidden -ffp-contract=off -g $(SANITIZERS) \
+	$(if $(SANITIZE),-fno-sanitize-recover=all -fno-omit-frame-pointer)
+COMMON_FLAGS := -Wall -Wextra -Werror $(if $(WITH_DEBUG),-O0,-O2) $(HOST_FLAGS) \
+	$(DEFINES) -Iinclude -I.
+ALL_CFLAGS   = -std=c11 $(COMMON_FLAGS) $(TOOLKIT) $(CFLAGS)
+ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(TOOLKIT) $(CXXFLAGS)
+ALL_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
+# Sanitizers leave their own symbols undefined in a shared library
+SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) \
+	-Wl,--version-script=lib/philox.map $(if $(SANITIZE),,-Wl$(comma)-z,defs)
+LIBS := -ldl -lpthread -lm
+
+ifdef WITH_CUDA
+ifeq ($(wildcard $(CUDA_HOME)/bin/nvcc),)
+$(error there is no $(CUDA_HOME)/bin/nvcc: set CUDA_HOME, or CUDA=0)
+endif
+NVCC := $(CUDA_HOME)/bin/nvcc
+ifndef GENCODE
+GPUS := $(filter sm_80 sm_90 sm_100,$(shell $(NVCC) --list-gpu-code))
+GPUS := $(GPUS:sm_%=%)
+GENCODE := $(foreach n,$(GPUS),-gencode arch=compute_$n,code=sm_$n) \
+	$(foreach n,$(lastword $(GPUS)),-gencode arch=compute_$n,code=compute_$n)
+endif
+# Without thread-safe statics nothing needs libstdc++. They are in nvcc's launch
+# stubs only, which cudaLaunchKernel() does not call.
+ALL_NVCCFLAGS := -std=c++17 -O3 $(GENCODE) -Werror all-warnings \
+	$(if $(filter-out g++,$(CXX)),-ccbin $(CXX)) \
+	$(addprefix -Xcompiler ,$(HOST_FLAGS) -fno-threadsafe-statics) \
+	$(DEFINES) -Iinclude -I. $(NVCCFLAGS)
+CUDA_INCLUDES := -isystem $(CUDA_HOME)/include -isystem $(CUDA_HOME)/include/cccl
+CUDA_LIBS := -L$(CUDA_HOME)/lib64 -lcudart_static -lrt
+ORACLES   := $(if $(wildcard $(CUDA_HOME)/include/curand_kernel.h),\
+	-DPHILOX_ORACLE_CURAND)
+endif
+
+# --- how a file is made: quiet unless V=1 -------------------------------------
+
+Q   := $(if $(filter-out 0,$(V)),,@)
+say  = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
+
+# What was built by one command line is not linked with what another built:
+# these files hold the command lines and are as new as their last change.
+define stamp
+	@mkdir -p $(@D)
+	@echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
+endef
+$(BUILD)/stamp.host: FORCE
+	$(call stamp,$(CC) $(ALL_CFLAGS) $(CXX) $(ALL_CXXFLAGS) $(CUDA_INCLUDES))
+$(BUILD)/stamp.nvcc: FORCE
+	$(call stamp,$(NVCC) $(ALL_NVCCFLAGS))
+$(BUILD)/stamp.link: FORCE
+	$(call stamp,$(CC) $(ALL_LDFLAGS) $(SHARED_LDFLAGS) $(CUDA_LIBS) $(LIBS) \
+		$(LIB_OBJS) $(TOOL_OBJS) $(TEST_OBJS) $(HELPER_OBJS))
+
+# NVIDIA's headers are for the files that need them alone
+$(call objects,$(CUDA_SOURCES)): private TOOLKIT := $(CUDA_INCLUDES)
+$(TEST_OBJS) $(HELPER_OBJS): private TOOLKIT := $(CUDA_INCLUDES) $(ORACLES)
+
+define compile
+	$(call say,$(1))
+	@mkdir -p $(@D)
+	$(Q)$(2) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+endef
+$(BUILD)/%.c.o: %.c $(BUILD)/stamp.host
+	$(call compile,CC,$(CC) $(ALL_CFLAGS))
+$(BUILD)/%.cpp.o: %.cpp $(BUILD)/stamp.host
+	$(call compile,CXX,$(CXX) $(ALL_CXXFLAGS))
+$(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
+	$(call compile,NVCC,$(NVCC) $(ALL_NVCCFLAGS))
+
+-include $(wildcard $(BUILD)/*/*.d)
+
+# --- libraries and the tool ---------------------------------------------------
+
+define archive
+	$(call say,AR)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(Q)$(AR) qcs $@ $(filter %.o,$^)
+endef
+define link
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(1) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+		$(CUDA_LIBS) $(LIBS) $(2)
+endef
+
+$(INNER): $(LIB_OBJS) $(BUILD)/stamp.link
+	$(archive)
+
+# In the library people get, names that are hidden in the shared one are local
+$(BUILD)/philox.o: $(LIB_OBJS) $(BUILD)/stamp.link
+	$(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^)
+	$(Q)$(OBJCOPY) --localize-hidden $@
+
+$(STATIC): $(BUILD)/philox.o
+	$(archive)
+
+$(SHARED): $(LIB_OBJS) lib/philox.map $(BUILD)/stamp.link
+	$(call link,$(SHARED_LDFLAGS))
+
+$(BUILD)/$(SONAME) $(BUILD)/libphilox.so: $(SHARED)
+	$(Q)ln -sf $(<F) $@
+
+# Linked statically: it runs from wherever it lies and sees what is hidden
+$(TOOL): $(TOOL_MAIN) $(TOOL_OBJS) $(INNER) $(BUILD)/stamp.link
+	$(call link)
+
+# --- tests --------------------------------------------------------------------
+
+$(BUILD)/tests/helpers.a: $(TOOL_OBJS) $(HELPER_OBJS) $(BUILD)/stamp.link
+	$(archive)
+
+$(TESTS): $(TEST_OBJS) $(BUILD)/tests/helpers.a $(INNER)
+	$(call link,,-lcriterion $(if $(ORACLES),-lstdc++))
+
+$(STRESS): %: %.c.o $(BUILD)/tests/helpers.a $(INNER)
+	$(call link,,$(if $(ORACLES),-lstdc++))
+
+# Criterion does not run under the thread sanitizer
+CRITERION := $(if $(findstring thread,$(SANITIZE)),,$(TESTS))
+# The scripts build and install by themselves and are to do it in the same way
+SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
+	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' MAKEFLAGS=
+
+check: all $(CRITERION) $(STRESS)
+	@$(SETTINGS) tests/check.sh
+
+test: $(TESTS)
+	@$(TESTS)
+
+# --- install ------------------------------------------------------------------
+
+# The files, below DESTDIR
+INSTALLED = $(HEADERS:%=$(PREFIX)/%) $(PREFIX)/bin/philox \
+	$(addprefix $(LIBDIR)/,libphilox.a libphilox.so.$(VERSION) $(SONAME) \
+	libphilox.so pkgconfig/philox.pc)
+
+install: all
+	$(call say,INST)
+	@install -d $(addprefix $(DESTDIR),$(PREFIX)/include/philox $(PREFIX)/bin \
+		$(LIBDIR)/pkgconfig)
+	$(Q)install -m 644 include/philox.h $(DESTDIR)$(PREFIX)/include
+	$(Q)install -m 644 include/philox/*.h $(DESTDIR)$(PREFIX)/include/philox
+	$(Q)install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
+	$(Q)install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
+	$(Q)ln -sf libphilox.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libphilox.so
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+		-e 's|@LIBS_PRIVATE@|$(strip $(CUDA_LIBS) $(LIBS))|' \
+		philox.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/philox.pc
+	$(Q)install -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin
+
+uninstall:
+	$(call say,UNINST)
+	$(Q)rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+	$(Q)rmdir $(DESTDIR)$(PREFIX)/include/philox 2>/dev/null || true
+
+# --- care ---------------------------------------------------------------------
+
+format:
+	$(Q)clang-format -i $(HEADERS) $(wildcard $(foreach folder,lib graph alloc \
+		tools tests,$(addprefix $(folder)/*.,c h cu cpp)))
+
+clean:
+	$(Q)rm -rf $(BUILD)
+
+FORCE:
+.PHONY: all check test install uninstall format clean FORCE

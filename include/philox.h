@@ -1,0 +1,33 @@
+/*
+ * philox.h - randomness for captured CUDA graphs, repeatable in the backward
+ *
+ * A captured graph freezes its kernel arguments: a seed passed by value repeats
+ * the same numbers at every replay, and a backward that regenerates a mask
+ * instead of storing it must find exactly the state its own forward used,
+ * whatever ran in between. philox keeps a ledger of forwards whose backward is
+ * owed and tells each graph, in the parameters of one node, which states to
+ * use. The same code runs on a CPU, bit for bit.
+ *
+ * Objects: a device (philox/device.h); a context on it (philox/context.h) with
+ * generators (philox/generator.h), regions of random operators
+ * (philox/region.h) and graphs (philox/graph.h); passes over regions, and the
+ * tickets that tie a backward to its forward (philox/pass.h); fills
+ * (philox/fill.h); a context as a text, to resume from (philox/save.h); and the
+ * numbers themselves, for kernels of one's own (philox/kernel.h).
+ */
+#ifndef PHILOX_H
+#define PHILOX_H
+
+#include <philox/context.h>
+#include <philox/device.h>
+#include <philox/fill.h>
+#include <philox/generator.h>
+#include <philox/graph.h>
+#include <philox/kernel.h>
+#include <philox/pass.h>
+#include <philox/region.h>
+#include <philox/save.h>
+#include <philox/status.h>
+#include <philox/version.h>
+
+#endif

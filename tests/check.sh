@@ -1,0 +1,123 @@
+#!/bin/sh
+# tests/check.sh - everything there is to check about a build, and one total
+#
+# The parts are the Criterion tests, the stress programs and the scripts beside
+# this one. A part that ran nothing has failed, and so has one in whose output a
+# sanitizer speaks, whatever its exit status: test frameworks swallow it. What
+# is built with a sanitizer is not installed: then only what runs code is run,
+# and under the thread sanitizer, where Criterion does not work, only the stress
+# programs.
+. "$(dirname "$0")/report.sh"
+
+findings='ERROR: (Address|Leak|Thread)Sanitizer|WARNING: ThreadSanitizer|runtime error:'
+parts=0
+broken=
+
+# part NAME COMMAND...: runs it and adds its counts to the total
+part()
+{
+	name=$1
+	shift
+	parts=$((parts + 1))
+	echo "== $name"
+	{
+		"$@" 2>&1
+		echo $? >"$WORK/status"
+	} | tee "$WORK/log"
+	status=$(cat "$WORK/status")
+	p=0
+	f=0
+	s=0
+	counts "$WORK/log"
+	if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
+		echo "$name: exit status $status"
+		f=1
+	fi
+	if grep -qE "$findings" "$WORK/log"; then
+		echo "$name: a sanitizer found something"
+		f=$((f + 1))
+	fi
+	if [ $((p + f)) -eq 0 ]; then
+		echo "$name: nothing was tested"
+		f=1
+	fi
+	[ "$f" -eq 0 ] || broken="$broken $name"
+	passed=$((passed + p))
+	failed=$((failed + f))
+	skipped=$((skipped + s))
+}
+
+# counts FILE: sets p, f and s from the last line that tells them
+counts()
+{
+	sed 's/\x1b\[[0-9;]*m//g' "$1" >"$WORK/plain"
+	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed|Synthesis: Tested:' \
+		"$WORK/plain" | tail -n 1)
+	# shellcheck disable=SC2046
+	set -- $(echo "$line" | tr -cs 0-9 ' ')
+	case $line in
+	*Synthesis*)
+		p=$2
+		f=$(($1 - $2))
+		s=$(grep -c '^\[SKIP\]' "$WORK/plain")
+		;;
+	*passed*)
+		p=$1
+		f=$2
+		s=${3:-0}
+		;;
+	esac
+}
+
+# A stress program that does not count is one test: it ends, with status 0
+stress()
+{
+	timeout 600 "$1" >"$WORK/stress" 2>&1
+	ended=$?
+	cat "$WORK/stress"
+	[ $ended -eq 0 ] || return $ended
+	tail -n 1 "$WORK/stress" | grep -qE '^[0-9]+ passed' ||
+		echo "1 passed, 0 failed"
+}
+
+# Only --verbose tells of skipped tests
+tests()
+{
+	timeout 1800 "$BUILD/tests/philox-tests" --verbose --timeout 300
+}
+
+case ${SANITIZE-} in
+*thread*)
+	;;
+*)
+	part tests tests
+	;;
+esac
+for source in tests/stress_*.c; do
+	program=$(basename "$source" .c)
+	case $CUDA:$program in
+	0:*cuda*)
+		skip "$program" "a build without CUDA"
+		continue
+		;;
+	esac
+	part "$program" stress "$BUILD/tests/$program"
+done
+case ${SANITIZE-} in
+*thread*)
+	scripts=
+	;;
+?*)
+	scripts=tests/check_tool.sh
+	;;
+*)
+	scripts=$(echo tests/check_*.sh)
+	;;
+esac
+for script in $scripts; do
+	part "$(basename "$script")" "$script"
+done
+
+echo "== $parts parts${broken:+; failed:$broken}"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,135 @@
+#!/bin/sh
+# The philox command: what it says and which exit status it gives.
+. "$(dirname "$0")/report.sh"
+
+philox=$BUILD/philox
+
+# gives STATUS STDOUT STDERR ARGUMENT...: the exit status, and what the two
+# streams match: an extended regular expression, or nothing at all if empty
+gives()
+{
+	status=$1
+	out=$2
+	err=$3
+	shift 3
+	"$philox" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+	got=$?
+	echo "exit status $got, standard output and error:"
+	head -n 40 "$WORK/out" "$WORK/err"
+	[ $got -eq "$status" ] && matches "$out" "$WORK/out" &&
+		matches "$err" "$WORK/err" && sane
+}
+
+# A sanitizer may speak and yet leave the exit status that was expected
+sane()
+{
+	! grep -qE 'Sanitizer|runtime error:' "$WORK/err"
+}
+
+matches()
+{
+	if [ -n "$1" ]; then
+		grep -qE -e "$1" "$2"
+	else
+		[ ! -s "$2" ]
+	fi
+}
+
+# refuses TEXT ARGUMENT...: fails, and the first line of the message has TEXT
+refuses()
+{
+	text=$1
+	shift
+	"$philox" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+	got=$?
+	echo "exit status $got, standard error:"
+	cat "$WORK/err"
+	{ [ $got -eq 1 ] || [ $got -eq 2 ]; } && sane &&
+		head -n 1 "$WORK/err" | grep -qF -e "$text"
+}
+
+ends_quietly()
+{
+	"$philox" draw --count 0 --format raw 2>"$WORK/err" | head -c 4096 |
+		wc -c >"$WORK/out"
+	cat "$WORK/out" "$WORK/err"
+	[ "$(cat "$WORK/out")" -eq 4096 ] && [ ! -s "$WORK/err" ]
+}
+
+fails_when_full()
+{
+	! "$philox" info >/dev/full
+}
+
+is_json()
+{
+	"$philox" "$@" | tail -n 1 >"$WORK/out"
+	cat "$WORK/out"
+	python3 -c 'import json, sys; assert type(json.load(sys.stdin)) is dict' \
+		<"$WORK/out"
+}
+
+version=$(sed -n 's/^#define PHILOX_VERSION_[A-Z]* //p' \
+	include/philox/version.h | tr '\n' . | sed 's/\.$//; s/\./\\./g')
+
+check "no command is a usage error" gives 2 '' '^usage: philox'
+check "--help helps" gives 0 '^usage: philox' '' --help
+check "help helps" gives 0 '^usage: philox' '' help
+check "--version is the header's" gives 0 "^philox $version\$" '' --version
+check "an unknown command is named" gives 2 '' "'nonsense'" nonsense
+check "an unknown option is named" gives 2 '' "'--nonsense'" --nonsense
+check "help on an unknown command is refused" gives 2 '' "'none'" help none
+
+commands=$("$philox" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+for command in $commands; do
+	check "$command --help helps" \
+		gives 0 "philox $command" '' "$command" --help
+	check "help $command says the same" \
+		gives 0 "philox $command" '' help "$command"
+	check "$command names an unknown option" \
+		gives 2 '' "--nonsense" "$command" --nonsense
+done
+check "the commands are there" test "$(echo "$commands" | wc -w)" -ge 4
+
+check "the four runs of train agree" gives 0 'agree +yes' . train --steps 3
+check "train --naive shows the harm and is no failure" \
+	gives 0 . . train --naive --steps 3
+check "info tells the version" gives 0 "$version" '' info
+check "info tells of the host device" gives 0 '^host +[^ ]' '' info
+check "a full disk is noticed" fails_when_full
+if command -v python3 >"$WORK/which"; then
+	check "info --json is a JSON object" is_json info --json
+	check "train --json ends with a JSON object" \
+		is_json train --steps 2 --json
+else
+	skip "info --json is a JSON object" "no python3"
+	skip "train --json ends with a JSON object" "no python3"
+fi
+
+# Random123's known answer for a key and a counter of zeros
+check "draw gives the known answer" \
+	gives 0 '^6627e8d5$' '' draw --seed 0 --count 1
+check "draw ends quietly when nobody reads" ends_quietly
+check "draw names an unknown device" \
+	refuses nowhere draw --device nowhere --count 1
+check "draw refuses p = nan" \
+	refuses nan draw --dist bernoulli --p nan --count 1
+check "draw refuses an unknown distribution" \
+	refuses triangular draw --dist triangular --count 1
+
+check "selftest passes on the host" \
+	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \
+	selftest --device host
+check "selftest names an unknown device" \
+	refuses nowhere selftest --device nowhere
+
+: >"$WORK/empty"
+head -c 4096 /dev/zero >"$WORK/binary"
+check "train refuses no steps" refuses steps train --steps 0
+check "train names a file that is not there" \
+	refuses "$WORK/none" train "$WORK/none"
+check "train names an empty file" refuses "$WORK/empty" train "$WORK/empty"
+check "train names a binary file" refuses "$WORK/binary" train "$WORK/binary"
+check "train names an unknown device" \
+	refuses nowhere train --device nowhere
+finish
