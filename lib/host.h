@@ -160,6 +160,7 @@ struct host_keep {
 struct host_graph {
 	struct host_object object;
 	uint64_t id; /* never reused, unlike addresses */
+	uint64_t number; /* counts the device's graphs: for host_order() */
 	int capturing;
 	uint64_t execs_made;
 	struct host_nodes nodes; /* in order of creation */
@@ -209,6 +210,7 @@ struct host_device {
 	pthread_cond_t ran;   /* some task has run; see host_wait_ran() */
 	unsigned waiters;     /* of `ran` */
 	uint64_t submitted;   /* number of the last task */
+	uint64_t graphs_made;
 	struct host_registry registry;
 	struct host_stream *streams; /* all, the legacy stream last */
 	struct host_stream legacy;

@@ -37,7 +37,8 @@ static struct host_program *program_create(struct host_graph *graph)
 	program->position = calloc(count + 1, sizeof(*program->position));
 	program->works = calloc(count + 1, sizeof(*program->works));
 	if (!program->position || !program->works ||
-	    !host_order(graph, graph->execs_made, program->position))
+	    !host_order(graph, graph->number << 16 ^ graph->execs_made,
+			program->position))
 		goto free_program;
 	program->refs = 1;
 	program->count = count;

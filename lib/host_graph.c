@@ -93,6 +93,7 @@ struct host_graph *host_graph_create(struct host_device *device)
 	keep->refs = 1;
 	graph->keep = keep;
 	graph->id = last_graph_id();
+	graph->number = ++device->graphs_made;
 	host_register(device, &graph->object, HOST_GRAPH, graph);
 	return graph;
 }
