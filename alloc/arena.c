@@ -61,14 +61,13 @@ static enum philox_status allocate_memory(struct arena *arena, size_t size,
 static enum philox_status chunk_memory(struct arena *arena, size_t size,
 				       struct arena_chunk *chunk)
 {
-	enum philox_capture_mode mode = PHILOX_CAPTURE_RELAXED;
-	enum philox_status status;
+	enum philox_capture_mode mode;
+	enum philox_status status = device_relax(arena->device, &mode);
 
-	status = philox_capture_exchange_mode(arena->device, &mode);
 	if (status != PHILOX_OK)
 		return status;
 	status = allocate_memory(arena, size, chunk);
-	if (philox_capture_exchange_mode(arena->device, &mode) != PHILOX_OK &&
+	if (device_unrelax(arena->device, mode) != PHILOX_OK &&
 	    status == PHILOX_OK) {
 		chunk_free_memory(arena, chunk);
 		return PHILOX_ERROR_DEVICE;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture.h"
+#include "journal.h"
 
 /* --- lifelines -------------------------------------------------------------- */
 
@@ -53,6 +54,15 @@ struct capture *capture_find(struct graphs *graphs, uint64_t id)
 	return capture;
 }
 
+int capture_was_dropped(const struct graphs *graphs, uint64_t id)
+{
+	const struct capture *capture = graphs->captures;
+
+	while (capture && (capture->id != id || !capture->dropped))
+		capture = capture->next;
+	return capture != NULL;
+}
+
 static enum philox_status add_head_node(struct capture *capture,
 					philox_native_graph native)
 {
@@ -95,6 +105,9 @@ static enum philox_status attach(struct capture *capture,
 	return status;
 }
 
+/* Of all contexts, so that no placeholder fits two captures. */
+static atomic_uint serials;
+
 static enum philox_status create(struct graphs *graphs,
 				 const struct capture_info *info,
 				 struct capture **out)
@@ -114,9 +127,11 @@ static enum philox_status create(struct graphs *graphs,
 	status = attach(capture, info->graph);
 	if (status != PHILOX_OK)
 		goto destroy_head;
-	capture->serial = ++graphs->capture_serial & 0x7fffffff;
+	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
 	capture->next = graphs->captures;
 	graphs->captures = capture;
+	journal_write(graphs->context, "capture-begin capture %u",
+		      capture->serial);
 	log_post(graphs->context, PHILOX_LOG_INFO, "capture begun",
 		 &(struct philox_log_entry){.capture_id = info->id},
 		 "capture %llu has its first pass",
@@ -148,11 +163,14 @@ static void free_reads(struct capture *capture)
 	free(capture->reads);
 }
 
+/* What nobody has asked philox_check() about is told in the end. */
 static void free_capture(struct capture *capture)
 {
 	struct graphs *graphs = capture->graphs;
 	struct capture **link = &graphs->captures;
+	struct philox_report report = {0};
 
+	capture_check(capture, &report);
 	while (*link != capture)
 		link = &(*link)->next;
 	*link = capture->next;
@@ -191,6 +209,7 @@ void capture_release(struct capture *capture)
 void capture_drop(struct capture *capture)
 {
 	capture_release(capture);
+	journal_capture(capture, "drop");
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
 		 &(struct philox_log_entry){.capture_id = capture->id},
 		 "capture %llu with %u passes was dropped",

@@ -89,6 +89,9 @@ extern const struct context_hooks capture_hooks;
 /* capture_find() finds a recording or sealed capture by the device's id. */
 struct capture *capture_find(struct graphs *graphs, uint64_t id);
 
+/* capture_was_dropped() says whether one of that id is given up, not yet freed. */
+int capture_was_dropped(const struct graphs *graphs, uint64_t id);
+
 /*
  * capture_get() finds the capture that a stream is in, or begins to keep a
  * record of it: adds the head to its graph.
@@ -99,6 +102,12 @@ enum philox_status capture_get(struct graphs *graphs,
 
 /* capture_check_ready() says whether a capture can be sealed: ERROR_STATE. */
 enum philox_status capture_check_ready(const struct capture *capture);
+
+/*
+ * capture_check() adds a capture's new unannounced launches to a report and
+ * posts them to the log.
+ */
+void capture_check(struct capture *capture, struct philox_report *report);
 
 /* capture_seal() writes the map of its cells to the device. */
 enum philox_status capture_seal(struct capture *capture);

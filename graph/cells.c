@@ -26,15 +26,15 @@ static struct philox_device *device_of(const struct cell_block *block)
 static int is_idle(const struct cell_block *block)
 {
 	struct philox_device *device = device_of(block);
-	enum philox_capture_mode mode = PHILOX_CAPTURE_RELAXED;
+	enum philox_capture_mode mode;
 	enum philox_status status;
 
 	if (block->busy || !block->recorded)
 		return !block->busy;
-	if (philox_capture_exchange_mode(device, &mode) != PHILOX_OK)
+	if (device_relax(device, &mode) != PHILOX_OK)
 		return 0;
 	status = philox_event_query(device, block->ended);
-	if (philox_capture_exchange_mode(device, &mode) != PHILOX_OK)
+	if (device_unrelax(device, mode) != PHILOX_OK)
 		return 0;
 	return status == PHILOX_OK;
 }
@@ -53,10 +53,11 @@ static void free_block(struct graphs *graphs, struct cell_block *block)
 static void reap(struct graphs *graphs)
 {
 	struct cell_block **link = &graphs->blocks, *block;
+	struct status_message kept;
 
+	status_keep(&kept); /* a block that is busy is no error of the caller */
 	while ((block = *link)) {
-		if (region_check_life(block->region, block->life) !=
-			    PHILOX_OK &&
+		if (!region_is_life(block->region, block->life) &&
 		    is_idle(block)) {
 			*link = block->next;
 			free_block(graphs, block);
@@ -64,6 +65,7 @@ static void reap(struct graphs *graphs)
 			link = &block->next;
 		}
 	}
+	status_restore(&kept);
 }
 
 static enum philox_status seal(struct graphs *graphs, struct cell_block *block)
@@ -127,10 +129,13 @@ static struct cell_block *find(struct graphs *graphs,
 			       const struct philox_region *region)
 {
 	struct cell_block *block = graphs->blocks;
+	struct status_message kept;
 
+	status_keep(&kept);
 	while (block && (block->region != region ||
 			 block->life != region->life || !is_idle(block)))
 		block = block->next;
+	status_restore(&kept);
 	return block;
 }
 
@@ -153,32 +158,62 @@ enum philox_status cells_take(struct philox_pass *pass)
 	status = device_launch(device_of(block), pass->stream, &call);
 	if (status != PHILOX_OK)
 		return status;
-	block->busy = 1;
+	block->busy = !PHILOX_BUG(19);
 	pass->cells = block;
+	pass->index = (uint32_t)block->message.args->sequence;
 	pass->states = block->cells.device;
 	return PHILOX_OK;
+}
+
+/* An event recorded in a capture would be the capture's, not the pass's. */
+static enum philox_status record_end(const struct philox_pass *pass,
+				     const struct cell_block *block)
+{
+	struct capture_info info;
+	enum philox_status status;
+
+	status = device_capture_info(device_of(block), pass->stream, &info);
+	if (status != PHILOX_OK)
+		return status;
+	if (info.status != PHILOX_CAPTURE_NONE)
+		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				  "the stream has begun to capture");
+	return philox_event_record(device_of(block), block->ended,
+				   pass->stream);
 }
 
 /* A block whose end could not be recorded is never used again. */
 void cells_give(struct philox_pass *pass)
 {
+	const struct philox_region *region = pass->region;
 	struct cell_block *block = pass->cells;
-	enum philox_status status;
+	enum philox_status status = record_end(pass, block);
 
-	status = philox_event_record(device_of(block), block->ended,
-				     pass->stream);
-	if (status != PHILOX_OK) {
-		log_post(
-			pass->region->context, PHILOX_LOG_WARNING, "cells lost",
-			&(struct philox_log_entry){.region = pass->region->name,
-						   .status = status},
-			"region '%s': the end of a pass could not be recorded "
-			"(%s); its cells stay out of use",
-			pass->region->name, philox_error_message());
+	if (status == PHILOX_OK) {
+		block->recorded = 1;
+		block->busy = 0;
 		return;
 	}
-	block->recorded = 1;
-	block->busy = 0;
+	block->message.args->sequence++; /* no pass has it any more */
+	log_post(region->context, PHILOX_LOG_WARNING, "cells lost",
+		 &(struct philox_log_entry){.region = region->name,
+					    .status = status},
+		 "region '%s': the end of a pass could not be recorded (%s); "
+		 "its cells stay out of use",
+		 region->name, philox_error_message());
+}
+
+enum philox_status cells_live(const struct philox_pass *pass)
+{
+	const struct cell_block *block = pass->cells;
+
+	if (block->busy &&
+	    pass->index == (uint32_t)block->message.args->sequence)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "region '%s': the pass has ended, and its cells with "
+			  "it",
+			  pass->region->name);
 }
 
 void cells_free_all(struct graphs *graphs)

@@ -15,6 +15,9 @@
 enum philox_status cells_take(struct philox_pass *pass);
 void cells_give(struct philox_pass *pass);
 
+/* cells_live() gives ERROR_STATE for a pass whose block is another's by now. */
+enum philox_status cells_live(const struct philox_pass *pass);
+
 /* cells_free_all() frees every block; no pass may be open. */
 void cells_free_all(struct graphs *graphs);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "cells.h"
 #include "graph.h"
+#include "journal.h"
 
 #define CELLS_CHUNK   (64 * 1024)
 #define REPORTS_CHUNK (4 * 1024)
@@ -85,6 +86,7 @@ void philox_context_destroy(struct philox_context *context)
 {
 	if (!context)
 		return;
+	context_end(context);
 	destroy_graphs(context->graphs);
 	context_finish(context);
 	free(context);
@@ -120,16 +122,24 @@ static void post_unannounced(const struct capture *capture, const char *name,
 		 (unsigned long long)sequence);
 }
 
-static void check_capture(struct capture *capture, struct philox_report *report)
+void capture_check(struct capture *capture, struct philox_report *report)
 {
 	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
 	uint64_t sequence = 0;
-	uint64_t launches = head_unannounced(&capture->head, &sequence);
+	uint64_t launches;
 
+	/* A first pass that failed leaves a head, which the graph keeps. */
+	if (!capture->n_templates && !capture->n_reads)
+		return;
+	launches = head_unannounced(&capture->head, &sequence);
 	if (!launches)
 		return;
 	capture_name(capture, name, sizeof(name));
 	capture_regions(capture, regions, sizeof(regions));
+	journal_write(capture->graphs->context,
+		      "check graph %s launches %llu sequence %llu",
+		      journal_name(name).text, (unsigned long long)launches,
+		      (unsigned long long)sequence);
 	post_unannounced(capture, name, regions, launches, sequence);
 	report->launches += launches;
 	if (report->graphs++)
@@ -144,26 +154,25 @@ enum philox_status philox_check(struct philox_context *context,
 {
 	struct philox_report found = {0};
 	struct capture *capture;
-	enum philox_status status = PHILOX_OK;
 
 	if (!context)
 		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
 	context_lock(context);
 	for (capture = context->graphs->captures; capture;
 	     capture = capture->next)
-		check_capture(capture, &found);
+		capture_check(capture, &found);
 	context_unlock(context);
+	context_report(context, PHILOX_OK, NULL);
 	if (report)
 		*report = found;
-	if (found.launches)
-		status = status_set(PHILOX_ERROR_UNANNOUNCED,
-				    "%llu launches of %llu graphs were not "
-				    "announced, first of '%s' (regions %s)",
-				    (unsigned long long)found.launches,
-				    (unsigned long long)found.graphs,
-				    found.graph, found.regions);
-	context_report(context, PHILOX_OK, NULL);
-	return status;
+	if (!found.launches)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNANNOUNCED,
+			  "%llu launches of %llu graphs were not announced, "
+			  "first of '%s' (regions %s)",
+			  (unsigned long long)found.launches,
+			  (unsigned long long)found.graphs, found.graph,
+			  found.regions);
 }
 
 /* --- saving and loading ----------------------------------------------------- */

@@ -8,18 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph.h"
+#include "journal.h"
 
 enum philox_status graph_report(const struct philox_graph *graph,
 				enum philox_status status,
 				const struct philox_log_entry *about)
 {
 	struct philox_log_entry subject = {0};
+	char name[sizeof(graph->name)];
 
 	if (status == PHILOX_OK)
 		return context_report(graph->context, PHILOX_OK, NULL);
 	if (about)
 		subject = *about;
-	subject.graph = graph->name;
+	context_lock(graph->context);
+	memcpy(name, graph->name, sizeof(name));
+	context_unlock(graph->context);
+	subject.graph = name;
 	if (graph->capture)
 		subject.capture_id = graph->capture->id;
 	return context_report(graph->context, status, &subject);
@@ -113,8 +118,10 @@ enum philox_status graph_make(struct graphs *graphs, struct capture *capture,
 		 (unsigned long long)++graphs->graph_count);
 	graph->next = graphs->graphs;
 	graphs->graphs = graph;
-	if (capture)
+	if (capture) {
+		journal_capture(capture, "adopt");
 		post_adopted(graph);
+	}
 	*out = graph;
 	return PHILOX_OK;
 }
@@ -230,6 +237,8 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 	while (*link != graph)
 		link = &(*link)->next;
 	*link = graph->next;
+	journal_write(graph->context, "graph-destroy graph %s",
+		      journal_name(graph->name).text);
 	if (graph->capture)
 		capture_release(graph->capture);
 	context_unlock(graph->context);
@@ -265,9 +274,10 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 {
 	const struct template *template;
 
-	if (!graph || !info)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  graph ? "info" : "graph");
+	if (!graph)
+		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+	if (!info)
+		return context_null(graph->context, "info");
 	if (index >= graph->n_uses)
 		return graph_report(graph,
 				    status_set(PHILOX_ERROR_INVALID,
@@ -286,15 +296,19 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 	return PHILOX_OK;
 }
 
+/* Readers hold either lock. */
 enum philox_status philox_graph_set_name(struct philox_graph *graph,
 					 const char *name)
 {
-	if (!graph || !name)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  graph ? "name" : "graph");
+	if (!graph)
+		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+	if (!name)
+		return context_null(graph->context, "name");
+	pthread_mutex_lock(&graph->lock);
 	context_lock(graph->context);
 	snprintf(graph->name, sizeof(graph->name), "%s", name);
 	context_unlock(graph->context);
+	pthread_mutex_unlock(&graph->lock);
 	return PHILOX_OK;
 }
 

@@ -25,8 +25,7 @@ struct graphs {
 	struct own_capture *own; /* captures begun by philox_capture_begin() */
 	struct philox_graph *graphs;
 	struct cell_block *blocks; /* of eager passes */
-	uint32_t capture_serial;
-	uint64_t graph_count; /* for names */
+	uint64_t graph_count;      /* for names */
 };
 
 /* graphs_upload() copies into device memory and waits; legal during capture. */

@@ -15,15 +15,27 @@ static enum philox_status with_relaxed_mode(
 	void *device, const void *host, size_t size)
 {
 	struct philox_device *on = graphs->context->device;
-	enum philox_capture_mode mode = PHILOX_CAPTURE_RELAXED;
-	enum philox_status status, restored;
+	enum philox_capture_mode mode;
+	enum philox_status restored, status = device_relax(on, &mode);
 
-	status = philox_capture_exchange_mode(on, &mode);
 	if (status != PHILOX_OK)
 		return status;
 	status = work(graphs, device, host, size);
-	restored = philox_capture_exchange_mode(on, &mode);
+	restored = device_unrelax(on, mode);
 	return status != PHILOX_OK ? status : restored;
+}
+
+/* What is queued uses memory of the caller: a wait that fails is tried again. */
+static enum philox_status wait(struct graphs *graphs)
+{
+	struct philox_device *on = graphs->context->device;
+	enum philox_status status;
+
+	status = philox_stream_synchronize(on, graphs->stream);
+	if (status != PHILOX_OK &&
+	    philox_stream_synchronize(on, graphs->stream) != PHILOX_OK)
+		status_prefix(status, "set-up work is still queued: ");
+	return status;
 }
 
 static enum philox_status copy_and_wait(struct graphs *graphs, void *device,
@@ -33,9 +45,7 @@ static enum philox_status copy_and_wait(struct graphs *graphs, void *device,
 	enum philox_status status;
 
 	status = philox_memory_copy(on, device, host, size, graphs->stream);
-	if (status != PHILOX_OK)
-		return status;
-	return philox_stream_synchronize(on, graphs->stream);
+	return status == PHILOX_OK ? wait(graphs) : status;
 }
 
 /* Poison: every odd offset, so all bits set. */
@@ -47,9 +57,7 @@ static enum philox_status poison_and_wait(struct graphs *graphs, void *device,
 
 	(void)host;
 	status = philox_memory_set(on, device, 0xff, size, graphs->stream);
-	if (status != PHILOX_OK)
-		return status;
-	return philox_stream_synchronize(on, graphs->stream);
+	return status == PHILOX_OK ? wait(graphs) : status;
 }
 
 enum philox_status graphs_upload(struct graphs *graphs, void *device,
@@ -110,23 +118,22 @@ static enum philox_status point_at_map(struct graphs *graphs,
 enum philox_status head_seal(struct graphs *graphs, struct head *head,
 			     const struct head_cell *map, uint64_t cells)
 {
-	enum philox_status status;
+	enum philox_status status = PHILOX_OK;
 
 	if (!cells)
 		return PHILOX_OK;
-	status = arena_alloc(&graphs->cells, cells * sizeof(*map), &head->map);
+	if (!head->map.size)
+		status = arena_alloc(&graphs->cells, cells * sizeof(*map),
+				     &head->map);
 	if (status != PHILOX_OK)
 		return status;
 	status = graphs_upload(graphs, head->map.device, map,
 			       cells * sizeof(*map));
 	if (status == PHILOX_OK)
 		status = point_at_map(graphs, head, head->map.device, cells);
-	if (status != PHILOX_OK) {
-		arena_free(&graphs->cells, &head->map);
-		return status;
-	}
-	head->cells = cells;
-	return PHILOX_OK;
+	if (status == PHILOX_OK)
+		head->cells = cells;
+	return status; /* the device may know the map: it stays the head's */
 }
 
 uint64_t head_unannounced(struct head *head, uint64_t *sequence)

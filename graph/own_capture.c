@@ -13,16 +13,19 @@
 struct own_capture {
 	struct own_capture *next;
 	philox_stream stream;
+	pthread_t thread; /* one handle may stand for a stream per thread */
 	uint64_t id;      /* the device's */
 	char broken[128]; /* the first call that found it invalidated */
 };
 
+/* What was begun on a stream by this thread, which alone can end it. */
 static struct own_capture **find_own(struct graphs *graphs,
 				     philox_stream stream)
 {
 	struct own_capture **link = &graphs->own;
 
-	while (*link && (*link)->stream != stream)
+	while (*link && ((*link)->stream != stream ||
+			 !pthread_equal((*link)->thread, pthread_self())))
 		link = &(*link)->next;
 	return link;
 }
@@ -48,8 +51,12 @@ void graph_note_broken(struct philox_context *context, philox_stream stream,
 
 void graph_finish_own(struct graphs *graphs)
 {
-	while (graphs->own)
-		forget_own(graphs, graphs->own->stream);
+	struct own_capture *own;
+
+	while ((own = graphs->own)) {
+		graphs->own = own->next;
+		free(own);
+	}
 }
 
 /* Begins a capture and asks for its id, which it loses when invalidated. */
@@ -96,6 +103,7 @@ enum philox_status philox_capture_begin(struct philox_context *context,
 						 "no memory for a capture"),
 				      NULL);
 	own->stream = stream;
+	own->thread = pthread_self();
 	status = begin(context->device, stream, &own->id);
 	if (status != PHILOX_OK) {
 		free(own);
@@ -107,30 +115,50 @@ enum philox_status philox_capture_begin(struct philox_context *context,
 	return PHILOX_OK;
 }
 
+/* One that ended without us must not be taken for what is captured now. */
+static int has_ended(const struct own_capture *own,
+		     const struct capture_info *info)
+{
+	return info->status == PHILOX_CAPTURE_NONE ||
+	       (info->status == PHILOX_CAPTURE_ACTIVE && own->id != info->id);
+}
+
+static enum philox_status find_origin(struct graphs *graphs,
+				      philox_stream stream,
+				      const struct capture_info *info,
+				      uint64_t *id)
+{
+	struct own_capture *own = *find_own(graphs, stream);
+
+	if (own && has_ended(own, info)) {
+		forget_own(graphs, stream);
+		own = NULL;
+	}
+	if (info->status == PHILOX_CAPTURE_NONE)
+		return status_set(PHILOX_ERROR_STATE,
+				  "the stream is not capturing");
+	if (!own)
+		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
+				  "philox_capture_begin() began no capture on "
+				  "this stream and thread");
+	*id = own->id;
+	return PHILOX_OK;
+}
+
 /* Whether a capture of ours began on this stream, and which. */
 static enum philox_status check_origin(struct philox_context *context,
 				       philox_stream stream, uint64_t *id)
 {
-	const struct own_capture *own;
 	struct capture_info info;
 	enum philox_status status;
 
 	status = device_capture_info(context->device, stream, &info);
 	if (status != PHILOX_OK)
 		return status;
-	if (info.status == PHILOX_CAPTURE_NONE)
-		return status_set(PHILOX_ERROR_STATE,
-				  "the stream is not capturing");
 	context_lock(context);
-	own = *find_own(context->graphs, stream);
-	if (own)
-		*id = own->id;
+	status = find_origin(context->graphs, stream, &info, id);
 	context_unlock(context);
-	if (!own)
-		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
-				  "philox_capture_begin() began no capture on "
-				  "this stream");
-	return PHILOX_OK;
+	return status;
 }
 
 /* What is known of a capture that gave no native graph goes into the message. */
@@ -181,7 +209,12 @@ static enum philox_status end_own(struct philox_context *context, uint64_t id,
 	struct capture *capture = capture_find(context->graphs, id);
 	enum philox_status status;
 
-	status = finish_own(context, capture, native, graph);
+	if (!capture && capture_was_dropped(context->graphs, id))
+		status = status_set(PHILOX_ERROR_STATE,
+				    "capture %llu was dropped",
+				    (unsigned long long)id);
+	else
+		status = finish_own(context, capture, native, graph);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	philox_native_graph_destroy(context->device, native);
@@ -190,12 +223,19 @@ static enum philox_status end_own(struct philox_context *context, uint64_t id,
 	return status;
 }
 
-/* Whether ending failed in a way that leaves the capture going. */
-static int goes_on(enum philox_status status)
+/* Whether a capture that could not be ended is still under way. */
+static int goes_on(struct philox_context *context, philox_stream stream,
+		   enum philox_status status)
 {
-	return status == PHILOX_ERROR_STATE ||
-	       status == PHILOX_ERROR_CAPTURE_UNMATCHED ||
-	       status == PHILOX_ERROR_CAPTURE_WRONG_THREAD;
+	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
+	struct status_message kept;
+
+	status_keep(&kept);
+	if (device_capture_info(context->device, stream, &info) != PHILOX_OK)
+		info.status = PHILOX_CAPTURE_NONE;
+	status_restore(&kept);
+	return status == PHILOX_ERROR_CAPTURE_WRONG_THREAD ||
+	       info.status != PHILOX_CAPTURE_NONE;
 }
 
 static enum philox_status end_capture(struct philox_context *context,
@@ -208,7 +248,7 @@ static enum philox_status end_capture(struct philox_context *context,
 	if (status != PHILOX_OK)
 		return status;
 	status = philox_stream_end_capture(context->device, stream, &native);
-	if (goes_on(status))
+	if (status != PHILOX_OK && goes_on(context, stream, status))
 		return status;
 	context_lock(context);
 	if (status == PHILOX_OK)
@@ -227,9 +267,10 @@ enum philox_status philox_capture_end(struct philox_context *context,
 	enum philox_status status;
 	uint64_t id = 0;
 
-	if (!context || !graph)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  context ? "graph" : "context");
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!graph)
+		return context_null(context, "graph");
 	status = end_capture(context, stream, graph, &id);
 	return graph_report_capture(context, status, id);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph.h"
+#include "journal.h"
 
 static const struct template *template_of(const struct philox_graph *graph,
 					  uint32_t index)
@@ -50,7 +51,7 @@ static enum philox_status claim_backward(const struct template *template,
 
 	if (status != PHILOX_OK)
 		return status;
-	claim->use = retain ? LEDGER_RETAIN : LEDGER_CLAIM;
+	claim->use = retain && !PHILOX_BUG(18) ? LEDGER_RETAIN : LEDGER_CLAIM;
 	status = ledger_begin(&region->ledger, use->ticket.serial, claim->use,
 			      state);
 	if (status != PHILOX_OK)
@@ -84,16 +85,16 @@ static void unclaim(const struct template *template, struct claim *claim,
 	struct philox_region *region = template->region;
 	struct ledger *ledger = &region->ledger;
 
-	if (region_check_life(region, template->life) != PHILOX_OK)
+	if (!region_is_life(region, template->life))
 		return; /* destroyed meanwhile, with its ledger */
 	if (template->backward && claim->serial)
-		ledger_end(ledger, claim->serial, claim->use, 0,
-			   &claim->released);
+		ledger_end(ledger, claim->serial, claim->use,
+			   PHILOX_BUG(3) && !rewind, &claim->released);
 	if (template->backward || (template->flags & PHILOX_WARMUP))
 		return;
 	if (claim->serial)
 		ledger_abort(ledger, claim->serial);
-	if (rewind) {
+	if (rewind && !PHILOX_BUG(16)) {
 		region->serial -= claim->serial != 0;
 		region_next(region)->offset -= region->advance;
 	}
@@ -147,9 +148,14 @@ static enum philox_status claim_all(struct philox_graph *graph,
 			continue;
 		unclaim_all(graph, launch, i, 1);
 		blame(graph, i, &launch->uses[i]);
+		journal_write(graph->context,
+			      "launch-refuse graph %s use %u status %s",
+			      journal_name(graph->name).text, i,
+			      philox_status_name(status));
 		return status_prefix(status, "'%s', use %u: ", graph->name, i);
 	}
 	read_generators(graph, graph->n_uses, &read);
+	journal_claimed(graph, launch);
 	return PHILOX_OK;
 }
 
@@ -173,7 +179,7 @@ static void settle_use(const struct template *template, struct claim *claim,
 {
 	struct philox_region *region = template->region;
 
-	if (region_check_life(region, template->life) != PHILOX_OK)
+	if (!region_is_life(region, template->life))
 		claim->serial = 0; /* destroyed meanwhile, with its ledger */
 	if (!template->backward)
 		settle_forward(template, claim, use);
@@ -214,10 +220,13 @@ static void withdraw_message(struct philox_graph *graph)
 {
 	struct kernel_call call =
 		head_call(&graph->capture->head, &graph->message);
+	struct status_message kept;
 
 	graph->message.args->sequence = 0;
+	status_keep(&kept);
 	device_exec_set_kernel(graph->context->device, graph->exec,
 			       graph->capture->node, &call);
+	status_restore(&kept);
 }
 
 /* --- prologue and epilogue, with the graph's lock held ---------------------- */
@@ -304,11 +313,12 @@ static enum philox_status claim_and_send(struct philox_graph *graph,
 	context_unlock(graph->context);
 	if (status != PHILOX_OK)
 		return status;
-	status = send_message(graph);
+	status = PHILOX_BUG(6) ? PHILOX_OK : send_message(graph);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	context_lock(graph->context);
 	unclaim_all(graph, launch, graph->n_uses, 0);
+	journal_launched(graph, status);
 	context_unlock(graph->context);
 	return status;
 }
@@ -354,11 +364,14 @@ static struct launch *epilogue(struct philox_graph *graph,
 	graph->open = NULL;
 	if (!graph->capture)
 		return launch;
+	if (PHILOX_BUG(6))
+		send_message(graph);
 	context_lock(graph->context);
 	if (launched == PHILOX_OK)
 		settle_all(graph, launch);
-	else
+	else if (!PHILOX_BUG(7))
 		unclaim_all(graph, launch, graph->n_uses, 0);
+	journal_launched(graph, launched);
 	context_unlock(graph->context);
 	if (launched != PHILOX_OK)
 		withdraw_message(graph);

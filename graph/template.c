@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "capture.h"
 #include "cells.h"
+#include "journal.h"
 #include "graph.h"
 
 static struct philox_device *device_of(const struct capture *capture)
@@ -138,7 +139,7 @@ static enum philox_status reserve_slot(struct capture *capture)
 	return status;
 }
 
-/* Cells of their own, for the slot that comes next; add() makes it so. */
+/* Cells of their own, for the slot that comes next; add() counts it. */
 static enum philox_status take_slot(struct capture *capture, uint32_t cells,
 				    struct arena_block *block, uint32_t *slot)
 {
@@ -160,7 +161,7 @@ static enum philox_status depend_on_head(const struct capture *capture,
 static void *cells_of(const struct capture *capture,
 		      const struct template *template)
 {
-	if (template->forward != TEMPLATE_NO_FORWARD)
+	if (template->forward != TEMPLATE_NO_FORWARD && !PHILOX_BUG(12))
 		template = &capture->templates[template->forward];
 	return template->cells.device;
 }
@@ -218,7 +219,7 @@ static enum philox_status record(struct capture *capture,
 		status = reserve_template(capture);
 	if (status != PHILOX_OK)
 		return status;
-	if (template.forward == TEMPLATE_NO_FORWARD)
+	if (template.forward == TEMPLATE_NO_FORWARD || PHILOX_BUG(12))
 		status = take_slot(capture, pass->region->cells,
 				   &template.cells, &template.slot);
 	if (status != PHILOX_OK)
@@ -230,6 +231,7 @@ static enum philox_status record(struct capture *capture,
 		return status;
 	}
 	add(capture, pass, &template);
+	journal_template(capture);
 	return PHILOX_OK;
 }
 
@@ -297,6 +299,7 @@ static enum philox_status hook_commit(struct philox_pass *pass, unsigned flags,
 		return status;
 	template->flags |= flags;
 	template->phase = TEMPLATE_COMMITTED;
+	journal_ended(capture, template);
 	end_pair(capture, template, pass->flags,
 		 !(template->flags & PHILOX_RETAIN));
 	if (ticket && capture_is_tracked(template))
@@ -317,6 +320,7 @@ static enum philox_status hook_abort(struct philox_pass *pass)
 	if (status != PHILOX_OK)
 		return status;
 	template->phase = TEMPLATE_ABORTED;
+	journal_ended(capture, template);
 	end_pair(capture, template, pass->flags, 0);
 	return PHILOX_OK;
 }
@@ -392,6 +396,21 @@ static enum philox_status hook_read(struct philox_generator *generator,
 	return PHILOX_OK;
 }
 
+static enum philox_status hook_live(const struct philox_pass *pass)
+{
+	struct capture *capture;
+	struct template *template;
+
+	if (!pass->capture_id)
+		return pass->cells ? cells_live(pass) : PHILOX_OK;
+	return find_template(pass, &capture, &template);
+}
+
+static void hook_reap(struct philox_context *context)
+{
+	capture_reap(context->graphs);
+}
+
 const struct context_hooks capture_hooks = {
 	.begin = hook_begin,
 	.commit = hook_commit,
@@ -399,6 +418,8 @@ const struct context_hooks capture_hooks = {
 	.join = hook_join,
 	.take = cells_take,
 	.give = cells_give,
+	.live = hook_live,
+	.reap = hook_reap,
 	.broken = graph_note_broken,
 	.quiet = graphs_quiet,
 	.read = hook_read,

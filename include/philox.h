@@ -23,6 +23,8 @@
 #include <philox/fill.h>
 #include <philox/generator.h>
 #include <philox/graph.h>
+#include <philox/inspect.h>
+#include <philox/journal.h>
 #include <philox/kernel.h>
 #include <philox/pass.h>
 #include <philox/region.h>

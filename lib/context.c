@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "context.h"
+#include "journal.h"
 #include "region.h"
 #include "spans.h"
 
@@ -54,22 +55,39 @@ enum philox_status context_init(struct philox_context *context,
 	context->hooks = hooks;
 	pthread_mutex_init(&context->lock, NULL);
 	status = philox_generator_create(context, 0, &context->generator);
-	if (status != PHILOX_OK)
+	if (status == PHILOX_OK)
+		journal_begin(context);
+	else
 		pthread_mutex_destroy(&context->lock);
 	return status;
 }
 
-static void free_regions(struct philox_context *context)
+void context_end(struct philox_context *context)
 {
 	struct philox_region *region = context->regions;
 
 	for (; region; region = region->next)
 		if (region->alive)
 			philox_region_destroy(region);
+}
+
+static void free_regions(struct philox_context *context)
+{
+	struct philox_region *region;
+
 	while ((region = context->regions)) {
 		context->regions = region->next;
 		region_free(region);
 	}
+}
+
+static void finish_journal(struct philox_context *context)
+{
+	context_lock(context);
+	journal_write(context, "context-destroy");
+	journal_end(context);
+	context_unlock(context);
+	context_report(context, PHILOX_OK, NULL);
 }
 
 void context_finish(struct philox_context *context)
@@ -77,6 +95,7 @@ void context_finish(struct philox_context *context)
 	struct philox_generator *generator;
 
 	free_regions(context);
+	finish_journal(context);
 	spans_finish(context);
 	while ((generator = context->generators)) {
 		context->generators = generator->next;

@@ -32,6 +32,9 @@
  *  join     makes another stream of the pass's capture depend on the head.
  *  take     gives an eager pass a block of cells and fills it on its stream.
  *  give     ends the use of that block at this point of the pass's stream.
+ *  live     ERROR_STATE if a pass with cells has ended, or its capture is over:
+ *           its cells may be another's by now.
+ *  reap     gives up what native graphs that are gone by now have held.
  *  broken   a call found the capture of a stream invalidated: keeps the first
  *           such call, for the end of that capture to tell.
  *  read     copies a generator's state to device memory on a stream that is
@@ -48,6 +51,8 @@ struct context_hooks {
 	enum philox_status (*join)(const struct philox_pass *view);
 	enum philox_status (*take)(struct philox_pass *pass);
 	void (*give)(struct philox_pass *pass);
+	enum philox_status (*live)(const struct philox_pass *pass);
+	void (*reap)(struct philox_context *context);
 	void (*broken)(struct philox_context *context, philox_stream stream,
 		       const char *call);
 	enum philox_status (*read)(struct philox_generator *generator,
@@ -84,6 +89,9 @@ struct philox_context {
 	struct philox_region *regions;      /* newest first, dead names too */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
+	struct journal *journal;  /* NULL: none; see lib/journal.h */
+	uint64_t events;          /* written into journals */
+	unsigned number;          /* in the process, for journals */
 	struct drawn_span *spans; /* see lib/spans.h */
 };
 
@@ -92,7 +100,11 @@ enum philox_status context_init(struct philox_context *context,
 				struct philox_device *device,
 				const struct context_hooks *hooks);
 
-/* context_finish() undoes context_init(): destroys regions and generators. */
+/*
+ * context_end() destroys what regions are alive, callbacks and all, while the
+ * context is still whole. context_finish() undoes context_init().
+ */
+void context_end(struct philox_context *context);
 void context_finish(struct philox_context *context);
 
 void context_lock(struct philox_context *context);
@@ -105,6 +117,10 @@ void context_unlock(struct philox_context *context);
 void context_broken(struct philox_context *context, philox_stream stream,
 		    enum philox_status status, const char *call,
 		    const char *region);
+
+/* context_null() fails a call that was given NULL for its argument `name`. */
+enum philox_status context_null(struct philox_context *context,
+				const char *name);
 
 /*
  * log_post() queues a message about `subject` (text, level and event are set

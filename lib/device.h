@@ -112,33 +112,33 @@ struct capture_info {
 	X(event_wait, (struct philox_device *, philox_stream, philox_event))   \
 	X(event_sync, (struct philox_device *, philox_event))                  \
 	X(event_query, (struct philox_device *, philox_event))                 \
-	X(capture_begin, (struct philox_device *, philox_stream,               \
-			  enum philox_capture_mode))                           \
-	X(capture_end, (struct philox_device *, philox_stream,                 \
-			philox_native_graph *))                                \
-	X(capture_info, (struct philox_device *, philox_stream,                \
-			 struct capture_info *))                               \
-	X(capture_depend, (struct philox_device *, philox_stream,              \
-			   device_node))                                       \
+	X(capture_begin,                                                       \
+	  (struct philox_device *, philox_stream, enum philox_capture_mode))   \
+	X(capture_end,                                                         \
+	  (struct philox_device *, philox_stream, philox_native_graph *))      \
+	X(capture_info,                                                        \
+	  (struct philox_device *, philox_stream, struct capture_info *))      \
+	X(capture_depend,                                                      \
+	  (struct philox_device *, philox_stream, device_node))                \
 	X(capture_mode, (struct philox_device *, enum philox_capture_mode *))  \
 	X(graph_add_root, (struct philox_device *, philox_native_graph,        \
 			   const struct kernel_call *, device_node *))         \
-	X(graph_set_kernel, (struct philox_device *, device_node,              \
-			     const struct kernel_call *))                      \
+	X(graph_set_kernel,                                                    \
+	  (struct philox_device *, device_node, const struct kernel_call *))   \
 	X(graph_retain, (struct philox_device *, philox_native_graph,          \
 			 void (*release)(void *), void *))                     \
-	X(graph_nodes, (struct philox_device *, philox_native_graph,           \
-			size_t *))                                             \
+	X(graph_nodes,                                                         \
+	  (struct philox_device *, philox_native_graph, size_t *))             \
 	X(graph_destroy, (struct philox_device *, philox_native_graph))        \
-	X(exec_create, (struct philox_device *, philox_native_graph,           \
-			philox_native_exec *))                                 \
+	X(exec_create,                                                         \
+	  (struct philox_device *, philox_native_graph, philox_native_exec *)) \
 	X(exec_set_kernel, (struct philox_device *, philox_native_exec,        \
 			    device_node, const struct kernel_call *))          \
-	X(exec_launch, (struct philox_device *, philox_native_exec,            \
-			philox_stream))                                        \
+	X(exec_launch,                                                         \
+	  (struct philox_device *, philox_native_exec, philox_stream))         \
 	X(exec_destroy, (struct philox_device *, philox_native_exec))          \
-	X(launch, (struct philox_device *, philox_stream,                      \
-		   const struct kernel_call *))                                \
+	X(launch,                                                              \
+	  (struct philox_device *, philox_stream, const struct kernel_call *)) \
 	X(launch_host, (struct philox_device *, philox_stream,                 \
 			void (*fn)(const void *), const void *, size_t))
 
@@ -146,7 +146,7 @@ enum device_op {
 #define DEVICE_OP_ENUM(name, arguments) DEVICE_##name,
 	DEVICE_OP_LIST(DEVICE_OP_ENUM)
 #undef DEVICE_OP_ENUM
-	DEVICE_OP_COUNT
+		DEVICE_OP_COUNT
 };
 
 struct device_ops {
@@ -223,6 +223,15 @@ enum philox_status device_exec_set_kernel(struct philox_device *device,
 enum philox_status device_launch(struct philox_device *device,
 				 philox_stream stream,
 				 const struct kernel_call *call);
+
+/*
+ * device_relax() puts this thread into relaxed mode, for set-up work in the
+ * middle of captures, and writes what device_unrelax() puts back.
+ */
+enum philox_status device_relax(struct philox_device *device,
+				enum philox_capture_mode *before);
+enum philox_status device_unrelax(struct philox_device *device,
+				  enum philox_capture_mode before);
 
 /* The loops behind the kernels, indexed by enum kernel (lib/kernels_host.c). */
 extern void (*const kernels_host[KERNEL_COUNT])(const void *args);

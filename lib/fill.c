@@ -11,6 +11,7 @@
 #include <philox/fill.h>
 #include "fill_elements.h"
 #include "options.h"
+#include "pass.h"
 #include "region.h"
 #include "spans.h"
 
@@ -241,10 +242,10 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 		return status;
 	status = check_fill(&rng, fill);
 	if (status == PHILOX_OK)
+		status = pass_check_stream(pass, __func__);
+	if (status == PHILOX_OK)
 		status = launch_fill(pass->region->context->device,
 				     pass->stream, rng, fill);
-	context_broken(pass->region->context, pass->stream, status, __func__,
-		       pass->region->name);
 	if (status != PHILOX_OK)
 		return fail_fill(pass, op, status);
 	spans_draw(pass, op, call, fill->span);

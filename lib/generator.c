@@ -4,6 +4,7 @@
  * Locked by the context.
  */
 #include <stdlib.h>
+#include "journal.h"
 #include "region.h"
 
 static enum philox_status check_offset(struct philox_state state)
@@ -51,9 +52,10 @@ enum philox_status philox_generator_create(struct philox_context *context,
 {
 	struct philox_generator *made;
 
-	if (!context || !generator)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  context ? "generator" : "context");
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!generator)
+		return context_null(context, "generator");
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return context_report(context,
@@ -65,6 +67,7 @@ enum philox_status philox_generator_create(struct philox_context *context,
 	context_lock(context);
 	made->next = context->generators;
 	context->generators = made;
+	journal_generator(made, "create");
 	context_unlock(context);
 	*generator = made;
 	return PHILOX_OK;
@@ -79,6 +82,7 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 		return null_generator();
 	context = generator->context;
 	context_lock(context);
+	context->hooks->reap(context);
 	if (generator == context->generator)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "the default generator lives as long as "
@@ -92,8 +96,10 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "%zu regions use the generator",
 				    generator->regions);
-	else
+	if (status == PHILOX_OK) {
+		journal_generator(generator, "destroy");
 		unlink_generator(generator);
+	}
 	context_unlock(context);
 	if (status == PHILOX_OK)
 		free(generator);
@@ -119,10 +125,7 @@ enum philox_status philox_generator_get_state(
 	if (!generator)
 		return null_generator();
 	if (!state)
-		return context_report(
-			generator->context,
-			status_set(PHILOX_ERROR_INVALID, "state is NULL"),
-			NULL);
+		return context_null(generator->context, "state");
 	context_lock(generator->context);
 	*state = generator->state;
 	context_unlock(generator->context);
@@ -139,6 +142,7 @@ enum philox_status philox_generator_set_state(
 	if (status == PHILOX_OK) {
 		context_lock(generator->context);
 		set_state(generator, state);
+		journal_generator(generator, "set");
 		context_unlock(generator->context);
 	}
 	return context_report(generator->context, status, NULL);
@@ -173,6 +177,8 @@ enum philox_status philox_generator_advance(struct philox_generator *generator,
 		return null_generator();
 	context_lock(generator->context);
 	status = advance(generator, words, before);
+	if (status == PHILOX_OK)
+		journal_generator(generator, "advance");
 	context_unlock(generator->context);
 	return context_report(generator->context, status, NULL);
 }
@@ -188,8 +194,9 @@ enum philox_status philox_generator_fold(struct philox_generator *generator,
 	state.seed =
 		philox_fold(generator->state.seed, PHILOX_FOLD_RANK, index);
 	set_state(generator, state);
+	journal_generator(generator, "fold");
 	context_unlock(generator->context);
-	return PHILOX_OK;
+	return context_report(generator->context, PHILOX_OK, NULL);
 }
 
 /* --- copying a state to the device ------------------------------------------- */
@@ -241,8 +248,11 @@ enum philox_status philox_generator_copy_state(
 	struct philox_generator *generator, philox_stream stream,
 	struct philox_state *to)
 {
+	enum philox_status status;
+
 	if (!generator)
 		return null_generator();
-	return context_report(generator->context,
-			      copy_state(generator, stream, to), NULL);
+	status = copy_state(generator, stream, to);
+	context_broken(generator->context, stream, status, __func__, "(none)");
+	return context_report(generator->context, status, NULL);
 }

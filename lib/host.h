@@ -159,7 +159,7 @@ struct host_keep {
 
 struct host_graph {
 	struct host_object object;
-	uint64_t id; /* never reused, unlike addresses */
+	uint64_t id;     /* never reused, unlike addresses */
 	uint64_t number; /* counts the device's graphs: for host_order() */
 	int capturing;
 	uint64_t execs_made;

@@ -90,7 +90,7 @@ struct head_cell {
  */
 struct head_report {
 	uint64_t count;    /* unannounced launches so far */
-	uint64_t sequence; /* sequence number of the repeated message */
+	uint64_t sequence; /* of the last message that was taken */
 	uint64_t reserved[6];
 };
 

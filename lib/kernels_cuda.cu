@@ -97,7 +97,7 @@ static __device__ __forceinline__ void run_head(const head_args *args)
 	if (accepted)
 		control->sequence = args->sequence;
 	else
-		report_repeat(control->report, args->sequence);
+		report_repeat(control->report, control->sequence);
 }
 
 #define HEAD_KERNEL(capacity)                                            \

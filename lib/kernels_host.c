@@ -79,7 +79,7 @@ static void run_head(const void *pointer)
 		__atomic_store_n(&control->sequence, args->sequence,
 				 __ATOMIC_RELEASE);
 	else
-		report_repetition(control->report, args->sequence);
+		report_repetition(control->report, control->sequence);
 }
 
 static void run_store(const void *pointer)

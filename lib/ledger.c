@@ -13,10 +13,9 @@
 #include <string.h>
 #include "ledger.h"
 
-#define BLOCK_BITS     3 /* 2^3 places of 8 bytes: a line of 64 bytes */
-#define INDEX_BITS_MIN (BLOCK_BITS + 1)
+#define BLOCK_BITS 3 /* 2^3 places of 8 bytes: a line of 64 bytes */
 
-/* The index has at most four places for each entry: see ledger_init(). */
+/* The index has fewer than four places for each entry: see ledger_init(). */
 _Static_assert(sizeof(struct ledger_entry) + 4 * sizeof(struct ledger_place) <=
 		       128,
 	       "a pending forward costs at most 128 bytes");
@@ -24,8 +23,11 @@ _Static_assert(sizeof(struct ledger_entry) + 4 * sizeof(struct ledger_place) <=
 /* Fibonacci hashing, 2^32 / golden ratio: Knuth, TAOCP vol. 3, section 6.4. */
 static uint32_t index_home(const struct ledger *ledger, uint32_t serial)
 {
-	uint32_t block = (serial >> BLOCK_BITS) * 0x9E3779B9u;
-	uint32_t home = block >> (32 - (ledger->index_bits - BLOCK_BITS));
+	uint32_t block = (serial >> BLOCK_BITS) * 0x9E3779B9u, home;
+
+	if (ledger->index_bits <= BLOCK_BITS)
+		return serial & ((1u << ledger->index_bits) - 1);
+	home = block >> (32 - (ledger->index_bits - BLOCK_BITS));
 
 	return home << BLOCK_BITS | (serial & ((1u << BLOCK_BITS) - 1));
 }
@@ -110,7 +112,7 @@ void ledger_check(const struct ledger *ledger)
 
 enum philox_status ledger_init(struct ledger *ledger, uint32_t capacity)
 {
-	uint32_t bits = INDEX_BITS_MIN;
+	uint32_t bits = 1;
 
 	while ((1ULL << bits) < 2ULL * capacity)
 		bits++;
@@ -223,7 +225,7 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 		return status_set(PHILOX_ERROR_BUSY,
 				  "a launch is using up ticket %llu",
 				  (unsigned long long)serial);
-	if (use != LEDGER_RETAIN && entry->consuming)
+	if (use != LEDGER_RETAIN && entry->consuming && !PHILOX_BUG(14))
 		return status_set(PHILOX_ERROR_BUSY,
 				  "a consuming backward of ticket %llu is open",
 				  (unsigned long long)serial);
@@ -231,6 +233,7 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 	if (use != LEDGER_RETAIN)
 		entry->consuming = (uint8_t)use;
 	*state = entry->state;
+	state->offset += PHILOX_BUG(1) ? 4 : 0;
 	return PHILOX_OK;
 }
 
@@ -251,7 +254,9 @@ enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
 		entry->consuming = 0;
 	if (consume)
 		entry->phase = LEDGER_DONE;
-	if (entry->phase != LEDGER_DONE || entry->readers)
+	if (PHILOX_BUG(13))
+		*released = entry->context;
+	if (entry->phase != LEDGER_DONE || (entry->readers && !PHILOX_BUG(4)))
 		return PHILOX_OK;
 	*released = entry->context;
 	remove_entry(ledger, entry);
@@ -270,6 +275,8 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 		return status_set(PHILOX_ERROR_BUSY,
 				  "%u passes of ticket %llu are open",
 				  entry->readers, (unsigned long long)serial);
+	if (PHILOX_BUG(10))
+		return PHILOX_OK;
 	*released = entry->context;
 	remove_entry(ledger, entry);
 	return PHILOX_OK;

@@ -43,6 +43,7 @@
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/kernel.h>
+#include "bugs.h"
 #include "status.h"
 
 #define LEDGER_CAPACITY_MAX (1u << 28)

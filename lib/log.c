@@ -135,3 +135,11 @@ enum philox_status philox_context_set_log(
 	context_unlock(context);
 	return PHILOX_OK;
 }
+
+enum philox_status context_null(struct philox_context *context,
+				const char *name)
+{
+	return context_report(
+		context, status_set(PHILOX_ERROR_INVALID, "%s is NULL", name),
+		NULL);
+}

@@ -1,5 +1,5 @@
 /*
- * lib/pass.c - passes: begin, commit, abort, views, and what they draw from
+ * lib/pass.c - passes: begin, commit, abort
  *
  * An eager pass carries its state by value and meets only the ledger. A pass on
  * a stream that is capturing, and one that wants cells, goes on through the
@@ -8,6 +8,8 @@
  */
 #include <stddef.h>
 #include <string.h>
+#include "journal.h"
+#include "pass.h"
 #include "region.h"
 #include "spans.h"
 
@@ -32,8 +34,8 @@ static enum philox_status finish(const struct philox_region *region,
 	return context_report(region->context, status, &subject);
 }
 
-static enum philox_status finish_pass(const struct philox_pass *pass,
-				      enum philox_status status)
+enum philox_status pass_finish(const struct philox_pass *pass,
+			       enum philox_status status)
 {
 	return finish(pass->region, status, pass->ticket, pass->capture_id);
 }
@@ -72,9 +74,9 @@ static enum philox_status ask(const struct philox_region *region,
 }
 
 /* Asks a stream for its capture; an invalidated one is an error. */
-static enum philox_status query(const struct philox_region *region,
-				philox_stream stream, const char *call,
-				struct capture_info *info)
+enum philox_status pass_query(const struct philox_region *region,
+			      philox_stream stream, const char *call,
+			      struct capture_info *info)
 {
 	enum philox_status status = ask(region, stream, info);
 
@@ -113,8 +115,10 @@ static enum philox_status begin_eager_forward(struct philox_pass *pass)
 	if (pass->flags & PHILOX_WARMUP) {
 		status = region_check_offset(region);
 		pass->state = *region_next(region);
+		region->state.offset += PHILOX_BUG(8) ? region->advance : 0;
 	} else if (pass->flags & PHILOX_INFERENCE) {
 		status = region_reserve(region, &pass->state);
+		region->state.offset -= PHILOX_BUG(17) ? region->advance : 0;
 	} else {
 		status =
 			region_open(region, &pass->ticket.serial, &pass->state);
@@ -134,6 +138,8 @@ static enum philox_status begin_eager_backward(struct philox_pass *pass)
 		return status;
 	status = ledger_begin(&region->ledger, pass->ticket.serial,
 			      use_of(pass), &pass->state);
+	if (PHILOX_BUG(5))
+		pass->state.seed = region->state.seed;
 	if (status != PHILOX_OK)
 		status_prefix(status, "region '%s': ", region->name);
 	return status;
@@ -151,6 +157,10 @@ static enum philox_status end_eager(struct philox_pass *pass, int consume,
 				    consume, released);
 	else if (!is_untracked(pass))
 		status = ledger_abort(ledger, pass->ticket.serial);
+	if (PHILOX_BUG(9) && pass->kind == PASS_FORWARD)
+		pass->region->state.offset -= pass->region->advance;
+	if (PHILOX_BUG(15) && pass->kind == PASS_FORWARD)
+		pass->region->serial--;
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", pass->region->name);
@@ -170,7 +180,7 @@ static enum philox_status begin_eager(struct philox_pass *pass)
 	if (status != PHILOX_OK || !(pass->flags & PHILOX_ON_DEVICE))
 		return status;
 	status = hooks->take(pass);
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK && !PHILOX_BUG(23))
 		end_eager(pass, 0, &none);
 	return status;
 }
@@ -179,11 +189,10 @@ static enum philox_status begin(struct philox_pass *pass)
 {
 	struct philox_region *region = pass->region;
 	struct capture_info info;
+	const char *call = pass->kind == PASS_FORWARD ? "philox_forward_begin"
+						      : "philox_backward_begin";
 	enum philox_status status =
-		query(region, pass->stream,
-		      pass->kind == PASS_FORWARD ? "philox_forward_begin"
-						 : "philox_backward_begin",
-		      &info);
+		pass_query(region, pass->stream, call, &info);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -195,15 +204,20 @@ static enum philox_status begin(struct philox_pass *pass)
 	pass->capture_id = info.id;
 	status = info.id ? region->context->hooks->begin(pass, &info)
 			 : begin_eager(pass);
+	if (status == PHILOX_OK && !info.id)
+		journal_pass(pass, "begin", pass->flags);
 unlock:
 	context_unlock(region->context);
+	context_broken(region->context, pass->stream, status, call,
+		       region->name);
 	return status;
 }
 
 static enum philox_status null_begin(const struct philox_region *region)
 {
-	return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-			  region ? "pass" : "region");
+	if (!region)
+		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+	return context_null(region->context, "pass");
 }
 
 enum philox_status philox_forward_begin(struct philox_region *region,
@@ -223,7 +237,7 @@ enum philox_status philox_forward_begin(struct philox_region *region,
 		status = begin(&made);
 	if (status == PHILOX_OK)
 		*pass = made;
-	return finish_pass(&made, status);
+	return pass_finish(&made, status);
 }
 
 enum philox_status philox_backward_begin(struct philox_region *region,
@@ -243,7 +257,7 @@ enum philox_status philox_backward_begin(struct philox_region *region,
 		status = begin(&made);
 	if (status == PHILOX_OK)
 		*pass = made;
-	return finish_pass(&made, status);
+	return pass_finish(&made, status);
 }
 
 enum philox_status philox_recompute_begin(struct philox_region *region,
@@ -258,8 +272,8 @@ enum philox_status philox_recompute_begin(struct philox_region *region,
 /* --- end -------------------------------------------------------------------- */
 
 /* Whether a pass is open and of this kind (0: any, but not a view). */
-static enum philox_status check_open(const struct philox_pass *pass,
-				     uint16_t kind)
+enum philox_status pass_check_open(const struct philox_pass *pass,
+				   uint16_t kind)
 {
 	if (!pass)
 		return status_set(PHILOX_ERROR_INVALID, "pass is NULL");
@@ -279,10 +293,10 @@ static enum philox_status check_open(const struct philox_pass *pass,
 }
 
 /* Logs through the pass's context if there is one. */
-static enum philox_status finish_unopened(const struct philox_pass *pass,
-					  enum philox_status status)
+enum philox_status pass_finish_unopened(const struct philox_pass *pass,
+					enum philox_status status)
 {
-	return pass && pass->region ? finish_pass(pass, status) : status;
+	return pass && pass->region ? pass_finish(pass, status) : status;
 }
 
 static void give_cells(struct philox_pass *pass)
@@ -317,6 +331,7 @@ static enum philox_status commit_forward(struct philox_pass *pass,
 	status = commit_eager_forward(pass);
 	if (status != PHILOX_OK)
 		return status;
+	journal_pass(pass, "commit", pass->flags);
 	give_cells(pass);
 	*ticket = pass->ticket; /* zero if untracked */
 	return PHILOX_OK;
@@ -327,14 +342,14 @@ enum philox_status philox_forward_commit(struct philox_pass *pass,
 {
 	struct philox_ticket made = {0};
 	struct philox_region *region;
-	enum philox_status status = check_open(pass, PASS_FORWARD);
+	enum philox_status status = pass_check_open(pass, PASS_FORWARD);
 
 	if (status == PHILOX_OK && !ticket && !is_untracked(pass))
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "region '%s': ticket is NULL",
 				    pass->region->name);
 	if (status != PHILOX_OK)
-		return finish_unopened(pass, status);
+		return pass_finish_unopened(pass, status);
 	region = pass->region;
 	context_lock(region->context);
 	status = commit_forward(pass, &made);
@@ -342,7 +357,7 @@ enum philox_status philox_forward_commit(struct philox_pass *pass,
 		spans_forget(pass);
 	context_unlock(region->context);
 	if (status != PHILOX_OK)
-		return finish_pass(pass, status);
+		return pass_finish(pass, status);
 	if (ticket)
 		*ticket = made;
 	pass->region = NULL;
@@ -355,16 +370,18 @@ static enum philox_status commit_backward(struct philox_pass *pass,
 {
 	struct philox_region *region = pass->region;
 	enum philox_status status = region_check_life(region, pass->life);
-	int consume = !((pass->flags | flags) & PHILOX_RETAIN);
+	int consume = !((pass->flags | flags) & PHILOX_RETAIN) || PHILOX_BUG(2);
 
 	if (status != PHILOX_OK)
 		return status;
 	if (pass->capture_id)
 		return region->context->hooks->commit(pass, flags, NULL);
 	status = end_eager(pass, consume, released);
-	if (status == PHILOX_OK)
-		give_cells(pass);
-	return status;
+	if (status != PHILOX_OK)
+		return status;
+	journal_pass(pass, "commit", pass->flags | flags);
+	give_cells(pass);
+	return PHILOX_OK;
 }
 
 enum philox_status philox_backward_commit(struct philox_pass *pass,
@@ -372,21 +389,21 @@ enum philox_status philox_backward_commit(struct philox_pass *pass,
 {
 	struct saved_context released = {0};
 	struct philox_region *region;
-	enum philox_status status = check_open(pass, PASS_BACKWARD);
+	enum philox_status status = pass_check_open(pass, PASS_BACKWARD);
 
 	if (status == PHILOX_OK)
 		status = check_flags(pass->region, flags, PHILOX_RETAIN);
 	if (status != PHILOX_OK)
-		return finish_unopened(pass, status);
+		return pass_finish_unopened(pass, status);
 	region = pass->region;
 	context_lock(region->context);
 	status = commit_backward(pass, flags, &released);
 	context_unlock(region->context);
 	if (status != PHILOX_OK)
-		return finish_pass(pass, status);
+		return pass_finish(pass, status);
 	pass->region = NULL;
-	saved_context_release(released, pass->stream);
-	return finish(region, PHILOX_OK, pass->ticket, 0);
+	saved_context_release(released, pass->stream); /* may free the pass */
+	return context_report(region->context, PHILOX_OK, NULL);
 }
 
 static enum philox_status abort_pass(struct philox_pass *pass,
@@ -397,21 +414,23 @@ static enum philox_status abort_pass(struct philox_pass *pass,
 
 	if (pass->capture_id)
 		return region->context->hooks->abort(pass);
-	if (region_check_life(region, pass->life) == PHILOX_OK)
-		status = end_eager(pass, 0, released);
-	if (status == PHILOX_OK)
-		give_cells(pass);
-	return status;
+	if (region_is_life(region, pass->life))
+		status = end_eager(pass, PHILOX_BUG(25), released);
+	if (status != PHILOX_OK)
+		return status;
+	journal_pass(pass, "abort", pass->flags);
+	give_cells(pass);
+	return PHILOX_OK;
 }
 
 enum philox_status philox_pass_abort(struct philox_pass *pass)
 {
 	struct saved_context released = {0};
 	struct philox_region *region;
-	enum philox_status status = check_open(pass, 0);
+	enum philox_status status = pass_check_open(pass, 0);
 
 	if (status != PHILOX_OK)
-		return finish_unopened(pass, status);
+		return pass_finish_unopened(pass, status);
 	region = pass->region;
 	context_lock(region->context);
 	status = abort_pass(pass, &released);
@@ -419,116 +438,8 @@ enum philox_status philox_pass_abort(struct philox_pass *pass)
 		spans_forget(pass);
 	context_unlock(region->context);
 	if (status != PHILOX_OK)
-		return finish_pass(pass, status);
+		return pass_finish(pass, status);
 	pass->region = NULL;
-	saved_context_release(released, pass->stream);
-	return finish(region, PHILOX_OK, pass->ticket, 0);
-}
-
-/* --- views and what a pass draws from --------------------------------------- */
-
-static enum philox_status join(struct philox_pass *view)
-{
-	struct philox_region *region = view->region;
-	struct capture_info info;
-	enum philox_status status =
-		query(region, view->stream, "philox_pass_on", &info);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (info.id != view->capture_id)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s': the stream is in capture %llu, "
-				  "the pass in capture %llu (0: none)",
-				  region->name, (unsigned long long)info.id,
-				  (unsigned long long)view->capture_id);
-	if (!info.id)
-		return PHILOX_OK;
-	context_lock(region->context);
-	status = region->context->hooks->join(view);
-	context_unlock(region->context);
-	return status;
-}
-
-enum philox_status philox_pass_on(const struct philox_pass *pass,
-				  philox_stream stream,
-				  struct philox_pass *view)
-{
-	struct philox_pass made;
-	enum philox_status status;
-
-	if (!pass || !view || !pass->region)
-		return finish_unopened(
-			pass,
-			!pass || !view
-				? status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-					     pass ? "view" : "pass")
-				: check_open(pass, 0));
-	made = *pass;
-	made.stream = stream;
-	made.kind |= PASS_VIEW;
-	status = join(&made);
-	if (status == PHILOX_OK)
-		*view = made;
-	return finish_pass(pass, status);
-}
-
-enum philox_status philox_pass_states(const struct philox_pass *pass,
-				      const struct philox_state **states)
-{
-	enum philox_status status = PHILOX_OK;
-
-	if (!pass || !states)
-		status = status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				    pass ? "states" : "pass");
-	else if (!pass->region)
-		status = status_set(PHILOX_ERROR_STATE, "the pass is not open");
-	else if (!pass->states)
-		status = status_set(PHILOX_ERROR_STATE,
-				    "region '%s': an eager pass has cells only "
-				    "if it was begun with PHILOX_ON_DEVICE",
-				    pass->region->name);
-	if (status != PHILOX_OK)
-		return finish_unopened(pass, status);
-	*states = pass->states;
-	return PHILOX_OK;
-}
-
-/* With the context's lock held. */
-static enum philox_status locate(const struct philox_pass *pass, uint32_t op,
-				 uint32_t call, struct philox_rng *rng)
-{
-	struct philox_region *region = pass->region;
-	enum philox_status status = region_check_life(region, pass->life);
-	size_t cell;
-
-	if (status != PHILOX_OK)
-		return status;
-	cell = philox_region_cell(region, op, call);
-	if (cell == SIZE_MAX)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s' has no op %u, call %u",
-				  region->name, op, call);
-	memset(rng, 0, sizeof(*rng));
-	if (pass->states)
-		rng->cell = pass->states + cell;
-	else
-		rng->state = region_cell_state(region, pass->state, op, call);
-	return PHILOX_OK;
-}
-
-enum philox_status philox_pass_rng(const struct philox_pass *pass, uint32_t op,
-				   uint32_t call, struct philox_rng *rng)
-{
-	enum philox_status status;
-
-	if (!pass || !rng)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  pass ? "rng" : "pass");
-	if (!pass->region)
-		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
-	context_lock(pass->region->context);
-	status = locate(pass, op, call, rng);
-	context_unlock(pass->region->context);
-	return finish_pass(pass, status);
+	saved_context_release(released, pass->stream); /* may free the pass */
+	return context_report(region->context, PHILOX_OK, NULL);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "options.h"
+#include "journal.h"
 #include "region.h"
 
 #define CELLS_MAX       (1u << 20)
@@ -20,12 +21,12 @@
 #define ADVANCE_MAX     (1ULL << 40) /* times CELLS_MAX: no overflow */
 
 /* FNV-1a, 64 bits: Fowler, Noll, Vo; draft-eastlake-fnv, section 5. */
-static uint64_t hash_name(const char *name)
+uint64_t region_hash(const char *bytes, size_t size)
 {
 	uint64_t hash = 0xcbf29ce484222325ULL;
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
+	while (size--)
+		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
 	return hash;
 }
 
@@ -40,7 +41,7 @@ enum philox_status region_check_alive(const struct philox_region *region)
 enum philox_status region_check_life(const struct philox_region *region,
 				     uint64_t life)
 {
-	if (region->alive && region->life == life)
+	if (region_is_life(region, life))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STALE,
 			  "region '%s' was destroyed meanwhile", region->name);
@@ -112,6 +113,8 @@ enum philox_status region_open(struct philox_region *region, uint64_t *serial,
 		return status;
 	status = ledger_open(&region->ledger, region->serial,
 			     *region_next(region));
+	if (PHILOX_BUG(22) && status != PHILOX_OK)
+		region->state.offset += region->advance;
 	if (status != PHILOX_OK)
 		return status_prefix(status, "region '%s': ", region->name);
 	*serial = region->serial++;
@@ -122,7 +125,8 @@ void region_restart(struct philox_region *region)
 {
 	region->state.seed = philox_fold(region->generator->state.seed,
 					 PHILOX_FOLD_REGION, region->key);
-	region->state.offset = 0;
+	if (!PHILOX_BUG(21))
+		region->state.offset = 0;
 }
 
 enum philox_status region_check_ticket(const struct philox_region *region,
@@ -263,7 +267,7 @@ static enum philox_status find_record(struct philox_context *context,
 				      const char *name,
 				      struct philox_region **record)
 {
-	uint64_t key = hash_name(name);
+	uint64_t key = region_hash(name, strlen(name));
 	struct philox_region *region = context->regions;
 
 	while (region && region->key != key)
@@ -311,6 +315,8 @@ static void set_sizes(struct philox_region *region,
 	region->cells = last->cell + last->calls;
 	region->flags = options->flags;
 	region->advance = region->flags & PHILOX_SHARED ? sum : largest;
+	region->advance =
+		PHILOX_BUG(20) ? region->ops->advance : region->advance;
 }
 
 /* A new record begins at offset 0; an old one goes on where it was. */
@@ -322,7 +328,7 @@ static void begin_life(struct philox_region *region,
 	region->generator = generator;
 	generator->regions++;
 	region_restart(region);
-	region->state.offset = offset;
+	region->state.offset = PHILOX_BUG(11) ? 0 : offset;
 	if (!region->life) {
 		region->next = region->context->regions;
 		region->context->regions = region;
@@ -331,10 +337,26 @@ static void begin_life(struct philox_region *region,
 	region->alive = 1;
 }
 
+/*
+ * A name keeps one offset, so it stays with its generator: numbers issued under
+ * two of them could not be told apart when one of the two is seeded anew.
+ */
+static enum philox_status check_generator(const struct philox_region *record,
+					  const struct philox_generator *wanted)
+{
+	if (!record->life || !record->generator || record->generator == wanted)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s' drew from another generator before",
+			  record->name);
+}
+
 static enum philox_status create(struct philox_context *context,
 				 const struct philox_region_options *options,
 				 struct philox_region **out)
 {
+	struct philox_generator *generator =
+		options->generator ? options->generator : context->generator;
 	struct philox_region *region = NULL;
 	uint32_t pending =
 		options->pending ? options->pending : PENDING_DEFAULT;
@@ -343,6 +365,9 @@ static enum philox_status create(struct philox_context *context,
 	status = find_record(context, options->name, &region);
 	if (status != PHILOX_OK)
 		return status;
+	status = check_generator(region, generator);
+	if (status != PHILOX_OK)
+		return status; /* an old record: nothing to free */
 	status = ledger_init(&region->ledger, pending);
 	if (status != PHILOX_OK)
 		goto free_record;
@@ -354,8 +379,7 @@ static enum philox_status create(struct philox_context *context,
 		goto finish_ledger;
 	}
 	set_sizes(region, options);
-	begin_life(region, options->generator ? options->generator
-					      : context->generator);
+	begin_life(region, generator);
 	*out = region;
 	return PHILOX_OK;
 
@@ -398,16 +422,18 @@ enum philox_status philox_region_create(
 	struct philox_log_entry subject = {0};
 	enum philox_status status;
 
-	if (!context || !options || !region)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  !context   ? "context"
-				  : !options ? "options"
-					     : "region");
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!options || !region)
+		return context_null(context, options ? "region" : "options");
+	if (options->size >= OPTIONS_SIZE_FIRST)
+		subject.region = options->name;
 	status = check_options(context, options);
 	if (status == PHILOX_OK) {
-		subject.region = options->name;
 		context_lock(context);
 		status = create(context, options, region);
+		if (status == PHILOX_OK)
+			journal_region(*region);
 		context_unlock(context);
 	}
 	return context_report(context, status, &subject);
@@ -419,7 +445,7 @@ static uint32_t release_dropped(struct ledger *dropped)
 	uint32_t pending = dropped->used;
 
 	for (uint32_t i = 0; i < dropped->capacity; i++)
-		if (dropped->entries[i].phase != LEDGER_FREE)
+		if (dropped->entries[i].phase != LEDGER_FREE && !PHILOX_BUG(24))
 			saved_context_release(dropped->entries[i].context,
 					      NULL);
 	ledger_finish(dropped);
@@ -440,8 +466,11 @@ enum philox_status philox_region_destroy(struct philox_region *region)
 	subject.region = region->name;
 	context_lock(context);
 	status = region_check_alive(region);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK) {
 		region_end_life(region, &dropped);
+		journal_write(context, "region-destroy region %s pending %u",
+			      journal_name(region->name).text, dropped.used);
+	}
 	context_unlock(context);
 	if (status != PHILOX_OK)
 		return context_report(context, status, &subject);
@@ -464,9 +493,10 @@ enum philox_status philox_region_pending(struct philox_region *region,
 {
 	enum philox_status status;
 
-	if (!region || !pending)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  region ? "pending" : "region");
+	if (!region)
+		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+	if (!pending)
+		return context_null(region->context, "pending");
 	context_lock(region->context);
 	status = region_check_alive(region);
 	if (status == PHILOX_OK)
@@ -477,15 +507,35 @@ enum philox_status philox_region_pending(struct philox_region *region,
 		&(struct philox_log_entry){.region = region->name});
 }
 
+size_t region_find_cell(const struct philox_region *region, uint32_t op,
+			uint32_t call)
+{
+	if (op >= region->n_ops || call >= region->ops[op].calls)
+		return SIZE_MAX;
+	return (size_t)region->ops[op].cell + call;
+}
+
 size_t philox_region_cells(const struct philox_region *region)
 {
-	return region && region->alive ? region->cells : 0;
+	size_t cells;
+
+	if (!region)
+		return 0;
+	context_lock(region->context);
+	cells = region->alive ? region->cells : 0;
+	context_unlock(region->context);
+	return cells;
 }
 
 size_t philox_region_cell(const struct philox_region *region, uint32_t op,
 			  uint32_t call)
 {
-	if (!region || op >= region->n_ops || call >= region->ops[op].calls)
+	size_t cell;
+
+	if (!region)
 		return SIZE_MAX;
-	return (size_t)region->ops[op].cell + call;
+	context_lock(region->context);
+	cell = region_find_cell(region, op, call);
+	context_unlock(region->context);
+	return cell;
 }

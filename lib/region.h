@@ -44,8 +44,18 @@ struct philox_region {
 	uint64_t serial;           /* of the next forward */
 };
 
+/* region_hash() is FNV-1a, 64 bits: a region's key is that of its name. */
+uint64_t region_hash(const char *bytes, size_t size);
+
 /* region_check_alive() gives ERROR_STALE for a region that was destroyed. */
 enum philox_status region_check_alive(const struct philox_region *region);
+
+/* region_is_life() says whether a region is alive, in this life of its name. */
+static inline int region_is_life(const struct philox_region *region,
+				 uint64_t life)
+{
+	return region->alive && region->life == life;
+}
 
 /* region_check_life() does so if it is not in that life any more. */
 enum philox_status region_check_life(const struct philox_region *region,
@@ -93,6 +103,10 @@ void region_end_life(struct philox_region *region, struct ledger *dropped);
 
 /* region_free() frees a record with what is left of it; no lock is needed. */
 void region_free(struct philox_region *region);
+
+/* region_find_cell() is philox_region_cell() with the lock held. */
+size_t region_find_cell(const struct philox_region *region, uint32_t op,
+			uint32_t call);
 
 /* region_check() verifies a region's invariants; called under PHILOX_DEBUG. */
 void region_check(const struct philox_region *region);

@@ -4,14 +4,15 @@
  * Both need a context that is quiet: no pass open, no capture or launch under
  * way, no unannounced launch that nobody was told of. That is looked at twice:
  * before the device is waited for, since waiting would invalidate a capture of
- * this thread, and after it, since only then an unannounced launch is certain to
- * be known; from the second look on the context stays locked.
+ * this thread, and after it, since only then an unannounced launch is certain
+ * to be known; from the second look on the context stays locked.
  */
 #include <stdlib.h>
 #include <string.h>
+#include "journal.h"
 #include "save.h"
 
-/* --- a quiet context ---------------------------------------------------------- */
+/* --- a quiet context ------------------------------------------------------ */
 
 static enum philox_status check_entry(const struct philox_region *region,
 				      const struct ledger_entry *entry)
@@ -75,7 +76,7 @@ static enum philox_status lock_quiet(struct philox_context *context)
 	return status;
 }
 
-/* --- public ------------------------------------------------------------------- */
+/* --- public --------------------------------------------------------------- */
 
 static enum philox_status save(struct philox_context *context, char **text,
 			       size_t *size)
@@ -99,8 +100,10 @@ static enum philox_status apply(struct philox_context *context,
 		return status_prefix(status,
 				     "a context cannot be loaded now: ");
 	status = save_plan_init(&plan, context, saved);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK) {
 		save_plan_commit(&plan);
+		journal_load(context);
+	}
 	context_unlock(context);
 	save_plan_finish(&plan);
 	return status;

@@ -9,7 +9,7 @@
  *   op "dropout" calls 1 advance 4
  *   op - calls 2 advance 4
  *   ticket 2 state 9f86d081884c7d65 0000000000000004
- *   region "old" destroyed generator none next 60303ae22b998861 0000... serial 9
+ *   region "old" destroyed generator none next 6030... 0000... serial 9
  *   checksum 0123456789abcdef bytes 397
  *
  * Lines end with a line feed, words are parted by one space; there are no blank
@@ -18,7 +18,8 @@
  *
  *  philox context V   The version, 1. A reader refuses a newer one; what comes
  *                     behind it may be anything then.
- *  generator N state  Numbered from 0 in order of creation.
+ *  generator N state STATE
+ *                     Numbered from 0 in order of creation.
  *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
  *                     In ascending order of their bytes. The state is what the
  *                     region itself holds for its next forward (a SHARED one
@@ -28,7 +29,8 @@
  *  op NAME|- calls C advance A
  *                     The operators of the region above, at least one if it is
  *                     alive; "-" has no name.
- *  ticket S STATE     What is pending or retained in the region above, in
+ *  ticket S state STATE
+ *                     What is pending or retained in the region above, in
  *                     ascending order of serial.
  *  checksum H bytes B FNV-1a, 64 bits, of everything above this line, and how
  *                     many bytes that is. Nothing follows.
@@ -50,10 +52,7 @@
 #define SAVE_VERSION      1
 #define SAVE_NO_GENERATOR UINT32_MAX
 
-/* FNV-1a, 64 bits: the checksum, and the key of a region's name. */
-uint64_t save_hash(const char *bytes, size_t size);
-
-/* --- what a context holds ----------------------------------------------------- */
+/* --- what a context holds ------------------------------------------------- */
 
 /* Generators in order of creation, and regions in an order of one's choice. */
 struct save_lists {
@@ -88,7 +87,7 @@ enum philox_status save_pending(const struct ledger *ledger,
 enum philox_status save_write(const struct philox_context *context, char **text,
 			      size_t *size);
 
-/* --- a text that was read ------------------------------------------------------ */
+/* --- a text that was read ------------------------------------------------- */
 
 struct saved_op {
 	char *name; /* or NULL */
@@ -132,7 +131,7 @@ enum philox_status save_read(const char *text, size_t size,
 			     struct saved *saved);
 void saved_finish(struct saved *saved);
 
-/* --- loading ------------------------------------------------------------------- */
+/* --- loading -------------------------------------------------------------- */
 
 /* What a load is going to do, and afterwards what it has replaced. */
 struct save_plan {
@@ -155,7 +154,7 @@ enum philox_status save_plan_init(struct save_plan *plan,
 void save_plan_commit(struct save_plan *plan);
 void save_plan_finish(struct save_plan *plan);
 
-/* --- files --------------------------------------------------------------------- */
+/* --- files ---------------------------------------------------------------- */
 
 /* save_file_write() replaces a file, whole or not at all: ERROR_FILE. */
 enum philox_status save_file_write(const char *path, const char *text,

@@ -136,7 +136,7 @@ close_folder:
 	return status;
 }
 
-/* --- reading ------------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 static enum philox_status read_stream(FILE *stream, const char *path,
 				      char **text, size_t *size)

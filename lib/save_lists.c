@@ -7,16 +7,6 @@
 #include <string.h>
 #include "save.h"
 
-/* FNV-1a, 64 bits: Fowler, Noll, Vo; draft-eastlake-fnv, section 5. */
-uint64_t save_hash(const char *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	while (size--)
-		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
-	return hash;
-}
-
 static void count(const struct philox_context *context,
 		  struct save_lists *lists)
 {

@@ -26,7 +26,7 @@ static int compare_keys(const void *a, const void *b)
 	return ((*left)->key > (*right)->key) - ((*left)->key < (*right)->key);
 }
 
-/* --- comparing ---------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------ */
 
 static enum philox_status differ(const char *name, const char *field,
 				 unsigned long long in_text,
@@ -115,7 +115,7 @@ static enum philox_status compare_region(const struct save_plan *plan,
 	return saved->alive ? compare_shape(plan, saved, region) : PHILOX_OK;
 }
 
-/* --- preparing ---------------------------------------------------------------- */
+/* --- preparing ------------------------------------------------------------ */
 
 static struct save_place *find_place(const struct save_plan *plan, uint64_t key)
 {
@@ -262,7 +262,7 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	return status == PHILOX_OK ? check_others(plan) : status;
 }
 
-/* --- changing ------------------------------------------------------------------ */
+/* --- changing ------------------------------------------------------------- */
 
 /* What the text does not know begins anew; its serials were issued, though. */
 static void restart_unknown(struct philox_region *region)
@@ -281,6 +281,8 @@ static void commit_place(const struct save_plan *plan, struct save_place *place)
 		return;
 	}
 	set_region(plan, place->region, place->saved);
+	if (PHILOX_BUG(26))
+		place->region->state.offset = 0;
 	place->region->ledger = place->ledger;
 	place->ledger = old;
 	place->replaced = 1;
@@ -306,7 +308,7 @@ void save_plan_commit(struct save_plan *plan)
 	commit_made(plan);
 }
 
-/* --- taking apart --------------------------------------------------------------- */
+/* --- taking apart --------------------------------------------------------- */
 
 static void finish_place(struct save_plan *plan, struct save_place *place)
 {

@@ -13,7 +13,7 @@
 #define ADVANCE_MAX (1ULL << 40)
 #define SERIAL_MAX  (SERIAL_PLACEHOLDER - 1)
 
-/* --- lines -------------------------------------------------------------------- */
+/* --- lines ---------------------------------------------------------------- */
 
 /* Room for one more in a table, whose capacity is the next power of two. */
 static void *grow(struct reader *reader, void *table, size_t count, size_t size)
@@ -124,7 +124,7 @@ static void read_region(struct reader *reader)
 		free(region.name);
 		return;
 	}
-	region.key = save_hash(region.name, strlen(region.name));
+	region.key = region_hash(region.name, strlen(region.name));
 	saved->regions[saved->n_regions++] = region;
 }
 
@@ -221,19 +221,19 @@ static void read_checksum(struct reader *reader, const char *line)
 	if (bytes != above)
 		reader_refuse(reader, "there are %zu bytes above, not %llu",
 			      above, (unsigned long long)bytes);
-	if (checksum != save_hash(reader->text, above))
+	if (checksum != region_hash(reader->text, above))
 		reader_refuse(
 			reader,
 			"the checksum is of another text: that of the lines "
 			"above is %016llx",
-			(unsigned long long)save_hash(reader->text, above));
+			(unsigned long long)region_hash(reader->text, above));
 	reader_end_line(reader);
 	if (reader->at != reader->end)
 		reader_refuse(reader, "%zu bytes follow the checksum",
 			      (size_t)(reader->end - reader->at));
 }
 
-/* --- the whole ---------------------------------------------------------------- */
+/* --- the whole ------------------------------------------------------------ */
 
 /* An alive region has ops. Told when the next region or the end comes. */
 static void check_complete(struct reader *reader)

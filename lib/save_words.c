@@ -131,7 +131,7 @@ struct philox_state reader_state(struct reader *reader)
 	return read;
 }
 
-/* --- names -------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------- */
 
 static int is_plain(int byte)
 {

@@ -2,8 +2,8 @@
  * lib/save_words.h - reading the text of a context word by word
  *
  * The first thing that is wrong is told with its line and column and stops the
- * reader: every function does nothing from then on and returns 0, so that a line
- * is read without asking after each word.
+ * reader: every function does nothing from then on and returns 0, so that a
+ * line is read without asking after each word.
  */
 #ifndef SAVE_WORDS_H
 #define SAVE_WORDS_H

@@ -64,7 +64,7 @@ static enum philox_status write_tickets(FILE *out, const struct ledger *ledger)
 
 	if (status != PHILOX_OK)
 		return status;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i + PHILOX_BUG(27) < n; i++) {
 		fprintf(out, "ticket %" PRIu64 " state ", entries[i]->serial);
 		write_state(out, entries[i]->state);
 		fputc('\n', out);
@@ -127,7 +127,7 @@ static int write_checksum(FILE *out, char *const *text, const size_t *size)
 
 	if (fflush(out) || ferror(out))
 		return 0;
-	checksum = save_hash(*text, *size);
+	checksum = region_hash(*text, *size);
 	fprintf(out, "checksum %016" PRIx64 " bytes %zu\n", checksum, *size);
 	return !fflush(out) && !ferror(out);
 }

@@ -14,6 +14,9 @@
 
 static _Thread_local char message[MESSAGE_SIZE];
 
+_Static_assert(sizeof(struct status_message) == MESSAGE_SIZE,
+	       "a message can be put aside");
+
 const char *philox_status_name(enum philox_status status)
 {
 	switch ((int)status) {
@@ -71,4 +74,14 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 	text[sizeof(text) - 1] = 0;
 	memcpy(message, text, sizeof(message));
 	return status;
+}
+
+void status_keep(struct status_message *kept)
+{
+	memcpy(kept->text, message, sizeof(message));
+}
+
+void status_restore(const struct status_message *kept)
+{
+	memcpy(message, kept->text, sizeof(message));
 }

@@ -22,6 +22,17 @@ enum philox_status status_set(enum philox_status status, const char *format,
 enum philox_status status_prefix(enum philox_status status, const char *format,
 				 ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * A message put aside: status_keep() copies the thread's, status_restore() puts
+ * it back after calls that may have written another.
+ */
+struct status_message {
+	char text[512];
+};
+
+void status_keep(struct status_message *kept);
+void status_restore(const struct status_message *kept);
+
 #ifdef __cplusplus
 }
 #endif

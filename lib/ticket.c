@@ -3,6 +3,7 @@
  *
  * Release, and the saved context a ticket can carry. See Note [Ledger].
  */
+#include "journal.h"
 #include "region.h"
 
 static enum philox_status finish(const struct philox_region *region,
@@ -61,6 +62,8 @@ enum philox_status philox_ticket_release(struct philox_region *region,
 		status = name_region(
 			region,
 			ledger_drop(&region->ledger, ticket.serial, &released));
+	if (status == PHILOX_OK)
+		journal_ticket(region, ticket.serial, "release");
 	context_unlock(region->context);
 	saved_context_release(released, stream);
 	return finish(region, ticket, status);
@@ -82,6 +85,7 @@ static enum philox_status attach(struct philox_region *region,
 				  region->name,
 				  (unsigned long long)ticket.serial);
 	entry->context = context;
+	journal_ticket(region, ticket.serial, "attach");
 	return PHILOX_OK;
 }
 
@@ -129,9 +133,10 @@ enum philox_status philox_ticket_context(struct philox_region *region,
 {
 	enum philox_status status;
 
-	if (!region || !saved)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  region ? "saved" : "region");
+	if (!region)
+		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+	if (!saved)
+		return context_null(region->context, "saved");
 	context_lock(region->context);
 	status = get_context(region, ticket, saved);
 	context_unlock(region->context);

@@ -60,8 +60,8 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * capture. Graph and exec stay the caller's and must outlive the adoption, which
  * ends with philox_graph_destroy(). Errors: PHILOX_ERROR_NOT_FOUND (no philox
  * pass in a capture of that id, or dropped, or destroyed), PHILOX_ERROR_EXISTS
- * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted), those
- * of the device. Not legal during capture.
+ * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted),
+ * PHILOX_ERROR_STALE (a region was destroyed), those of the device. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,
@@ -71,9 +71,9 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 
 /*
  * philox_capture_drop() forgets a capture that will not be adopted: what it
- * holds on the device is freed as soon as its native graph is destroyed, which
- * happens at once if it never came to be. Without it the same happens when the
- * native graph is destroyed. PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
+ * holds on the device is freed by a later call once its native graph is
+ * destroyed, or never came to be. Without it the same happens when the native
+ * graph is destroyed. PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
  * (adopted already). Legal during capture.
  */
 PHILOX_API enum philox_status philox_capture_drop(
@@ -118,12 +118,15 @@ struct philox_use_info {
 /*
  * philox_graph_launch() launches a graph on a stream: validates all uses
  * together, reserves, updates the head's parameters and launches. n is
- * philox_graph_uses(). On an error nothing has changed, no forward was made and
- * every ticket is as before. Launches of one graph run one after the other.
- * Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag), those of
- * philox_forward_begin() and philox_backward_begin(), naming the use, all that
- * is against PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing: refused),
- * PHILOX_ERROR_BUSY (between prologue and epilogue), those of the device.
+ * philox_graph_uses(). A launch that is refused changes nothing; one that the
+ * device fails makes no forward and leaves every ticket as it was, but the
+ * numbers reserved for it are burnt. Launches of one graph run one after the
+ * other. Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag); what
+ * philox_forward_begin() and philox_backward_begin() say of a use, which the
+ * message names; PHILOX_ERROR_BUSY also for a ticket that another launch is
+ * using up; PHILOX_ERROR_STALE (a region was destroyed);
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing);
+ * PHILOX_ERROR_BUSY (between prologue and epilogue); those of the device.
  */
 PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
 						  philox_stream stream,
@@ -161,7 +164,8 @@ PHILOX_API enum philox_status philox_graph_use_info(
 
 /*
  * philox_graph_set_name() gives a graph a name for messages (at most 63 bytes,
- * cut); philox_graph_name() returns it, "graph 1" and so on at first.
+ * cut); philox_graph_name() returns it, "graph 1" and so on at first, and must
+ * not be called while another thread renames the graph.
  * philox_graph_native() writes the native handles (either may be NULL), which
  * stay whose they were. Legal during capture.
  */

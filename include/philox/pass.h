@@ -17,8 +17,9 @@
  *
  * A pass is a value the caller holds, on its stack for instance; it may begin
  * on one thread and end on another, but is used by one thread at a time. Its
- * fields are the library's. An eager pass touches no device memory and makes
- * one device call, the query whether its stream is capturing.
+ * fields are the library's. An eager pass touches no device memory (unless
+ * ON_DEVICE) and makes one device call, the query whether its stream is
+ * capturing; each fill asks again, so that no number by value is ever captured.
  */
 #ifndef PHILOX_PASS_H
 #define PHILOX_PASS_H
@@ -131,7 +132,8 @@ PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
  * philox_pass_on() writes a view of an open pass for another stream: the same
  * numbers, drawn there. The stream must be in the same capture as the pass (for
  * an eager pass, in none), else PHILOX_ERROR_MISMATCH. The caller orders the
- * streams; a view needs no end and cannot be committed or aborted. Legal during
+ * streams: what a view's stream does with cells must come before the pass's
+ * stream goes on after commit. A view needs no end and cannot be committed or aborted. Legal during
  * capture.
  */
 PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,

@@ -54,14 +54,16 @@ struct philox_region_options {
 };
 
 /*
- * philox_region_create() makes a region. A region made again under a name that
- * was destroyed goes on after the highest offset and serial issued under it, so
- * no numbers repeat. The region advances by its largest operator's `advance`
- * per forward; with PHILOX_SHARED the generator does, by the sum of all calls'. Memory for `pending` tickets is taken now. Errors:
- * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS (a region of this
- * name, or of a name with the same hash, is alive), PHILOX_ERROR_MEMORY. The
- * region is destroyed by philox_region_destroy() or with the context. Legal
- * during capture.
+ * philox_region_create() makes a region. One made again under a name that was
+ * destroyed goes on after the highest offset and serial issued under it, so no
+ * numbers repeat; it must use the same generator, unless that was destroyed.
+ * The region advances by its largest operator's `advance` per forward; with
+ * PHILOX_SHARED the generator does, by the sum of all calls'. Memory for
+ * `pending` tickets is taken now. Errors: PHILOX_ERROR_INVALID (names the
+ * field), PHILOX_ERROR_EXISTS (a region of this name, or of a name with the
+ * same hash, is alive), PHILOX_ERROR_MISMATCH (another generator than before),
+ * PHILOX_ERROR_MEMORY. The region is destroyed by philox_region_destroy() or
+ * with the context. Legal during capture.
  */
 PHILOX_API enum philox_status philox_region_create(
 	struct philox_context *context,

@@ -51,8 +51,8 @@ PHILOX_API enum philox_status philox_context_save_text(
  * not counted) into a context that was set up like the saved one: as many
  * generators, in the same order of creation (the default one comes first); and
  * the same regions, each with the same generator, flags and operators (name,
- * calls, advance) and with `pending` at least what is to be loaded. The order in
- * which regions are made does not matter. On an error nothing has changed.
+ * calls, advance) and with `pending` at least what is to be loaded. The order
+ * in which regions are made does not matter. On an error nothing has changed.
  *
  * Loading replaces the ledger. Tickets that were pending are dropped, their
  * saved contexts released (with the null stream) and their number reported

@@ -1,0 +1,30 @@
+/*
+ * graph/journal.h - what graph/ writes into a context's journal
+ *
+ * See Note [Journal] in lib/journal.h. With the context's lock held.
+ */
+#ifndef GRAPH_JOURNAL_H
+#define GRAPH_JOURNAL_H
+
+#include "../lib/journal.h"
+#include "graph.h"
+
+/* journal_template() writes that a pass was recorded, the last one there is. */
+void journal_template(const struct capture *capture);
+
+/* journal_ended() writes that a recorded pass was committed or aborted. */
+void journal_ended(const struct capture *capture,
+		   const struct template *template);
+
+/* journal_capture() writes what became of a capture: "adopt" or "drop". */
+void journal_capture(const struct capture *capture, const char *event);
+
+/* journal_claimed() writes a launch that has taken its tickets, with its uses. */
+void journal_claimed(const struct philox_graph *graph,
+		     const struct launch *launch);
+
+/* journal_launched() writes how that launch has ended. */
+void journal_launched(const struct philox_graph *graph,
+		      enum philox_status status);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * philox/journal.h - one line for each event, to compare two runs by
+ *
+ * A journal tells in which order things happened to a context and which states
+ * they drew from. Two runs of one program write the same bytes, whatever the
+ * device: there are no times, addresses or thread ids in it. `philox diff A B`
+ * names the first difference of two journals, `philox inspect A` sums one up.
+ *
+ *   PHILOX_JOURNAL=run.journal ./train
+ *
+ * gives every context of a process a journal from its creation on, in one file;
+ * "%p" in the name becomes the process id. The lines look like
+ *
+ *   philox journal 1
+ *   0 1 context digest b7dc7e81a37ae0f5
+ *   0 2 generator-set generator 0 seed 000000000000002a offset 0
+ *   0 3 region-create region "layer" generator 0 flags none cells 4 ...
+ *   0 4 forward-begin region "layer" ticket 1 seed 9f86d081884c7d65 ...
+ *   0 5 forward-commit region "layer" ticket 1
+ *
+ * The first number is the context's, counted from 0 in order of creation in the
+ * process; the second counts the events of it that were written. The events of
+ * a context stand in the order in which they took effect; those of several
+ * contexts are mixed.
+ * All events and their fields stand in Note [Journal] in lib/journal.h.
+ *
+ * A journal never makes a call fail: if it cannot be written it ends, and a
+ * warning tells so through the log. Each line is written at once, so a program
+ * that crashes leaves a journal that is complete up to there.
+ */
+#ifndef PHILOX_JOURNAL_H
+#define PHILOX_JOURNAL_H
+
+#include <philox/context.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * philox_context_set_journal() begins a journal of a context at `path`, in
+ * place of the one it has, or ends it (NULL). A file that is there is replaced,
+ * unless a context of this process is writing to that path: then it goes on,
+ * and contexts share it. The first line has the context's digest
+ * (philox/inspect.h), which tells whether two journals begin at the same point.
+ * Errors: PHILOX_ERROR_FILE, which names the path and the reason,
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_context_set_journal(
+	struct philox_context *context, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
