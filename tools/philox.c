@@ -16,8 +16,12 @@ struct command {
 static const struct command commands[] = {
 	{"train", "train a language model: eager and captured runs must agree",
 	 tool_train},
+	{"matrix", "run all sequences of events against a model", tool_matrix},
 	{"bench", "measure what passes and replays cost", tool_bench},
 	{"draw", "print a stream of random numbers", tool_draw},
+	{"diff", "name the first difference of two saved runs or journals",
+	 tool_diff},
+	{"inspect", "sum up a saved context or a journal", tool_inspect},
 	{"info", "show the version, the devices and the processor", tool_info},
 	{"selftest", "check the devices of this machine", tool_selftest},
 };

@@ -10,8 +10,11 @@
 #define TOOLS_H
 
 int tool_bench(int argc, char **argv);
+int tool_diff(int argc, char **argv);
 int tool_draw(int argc, char **argv);
 int tool_info(int argc, char **argv);
+int tool_inspect(int argc, char **argv);
+int tool_matrix(int argc, char **argv);
 int tool_selftest(int argc, char **argv);
 int tool_train(int argc, char **argv);
 

@@ -3,147 +3,15 @@
  *
  * Eager, captured, recomputed and out of order must give the same bits. Exit
  * status: 0 they do and the model learned, 1 they do not or something failed,
- * 2 the command line or the file is wrong.
+ * 2 the command line or a file is wrong.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools.h"
 #include "train.h"
 
-#define STEPS       800
-#define STEPS_NAIVE 100
-#define STEPS_MAX   10000000
-#define OPS_MAX     100000
-
-static const char usage[] =
-	"usage: philox train [FILE] [OPTION]...\n"
-	"\n"
-	"Trains a small language model on the bytes of a text (default:\n"
-	"README.md) four times: eager; captured; captured with activations\n"
-	"recomputed; captured with backwards out of order. All must agree in\n"
-	"every bit.\n"
-	"\n"
-	"  --device D   host (default), host:sync, cuda or cuda:N\n"
-	"  --steps N    steps of each run (default 800; with --naive 100)\n"
-	"  --seed S     of all numbers (default 1)\n"
-	"  --dropout P  probability, 0 to 1 (default 0.1)\n"
-	"  --ops N      extra random operators in the graphs (default 0)\n"
-	"  --naive      capture without philox, and show what goes wrong\n"
-	"  --json       all figures as one object in the last line\n"
-	"  --help       this text\n";
-
-/* --- command line ----------------------------------------------------------- */
-
-/* complain() says what is wrong with the command line and returns 2. */
-static int complain(const char *what, const char *value, const char *rule)
-{
-	fprintf(stderr, "philox train: %s '%s'%s%s\n", what, value,
-		*rule ? ": " : "", rule);
-	return 2;
-}
-
-/* Of letters behind one dash getopt tells which it did not know. */
-static int complain_unknown(const char *argument)
-{
-	char letter[] = {'-', (char)optopt, '\0'};
-	int is_letter = optopt > ' ' && optopt < 127;
-
-	return complain("unknown option", is_letter ? letter : argument, "");
-}
-
-static int parse_whole(const char *option, const char *text, uint64_t least,
-		       uint64_t most, uint64_t *value)
-{
-	unsigned long long number;
-	char rule[96], *end;
-
-	errno = 0;
-	number = strtoull(text, &end, 10);
-	if (text[0] >= '0' && text[0] <= '9' && !*end && !errno &&
-	    number >= least && number <= most) {
-		*value = number;
-		return 0;
-	}
-	snprintf(rule, sizeof(rule), "a whole number from %llu to %llu",
-		 (unsigned long long)least, (unsigned long long)most);
-	return complain(option, text, rule);
-}
-
-static int parse_probability(const char *option, const char *text,
-			     double *value)
-{
-	char *end;
-	double number = strtod(text, &end);
-
-	if (end == text || *end || !(number >= 0 && number <= 1))
-		return complain(option, text, "a number from 0 to 1");
-	*value = number;
-	return 0;
-}
-
-enum { OPT_DEVICE = 1, OPT_STEPS, OPT_SEED, OPT_DROPOUT, OPT_OPS };
-
-static int take_option(struct train_options *options, int option,
-		       const char *value)
-{
-	switch (option) {
-	case OPT_DEVICE:
-		options->device = value;
-		return 0;
-	case OPT_STEPS:
-		options->steps_given = 1;
-		return parse_whole("--steps", value, 1, STEPS_MAX,
-				   &options->steps);
-	case OPT_SEED:
-		return parse_whole("--seed", value, 0, UINT64_MAX,
-				   &options->seed);
-	case OPT_DROPOUT:
-		return parse_probability("--dropout", value, &options->dropout);
-	case OPT_OPS:
-		return parse_whole("--ops", value, 0, OPS_MAX, &options->ops);
-	default:
-		return 0;
-	}
-}
-
-static int parse_options(int argc, char **argv, struct train_options *options)
-{
-	const struct option known[] = {
-		{"device", required_argument, NULL, OPT_DEVICE},
-		{"steps", required_argument, NULL, OPT_STEPS},
-		{"seed", required_argument, NULL, OPT_SEED},
-		{"dropout", required_argument, NULL, OPT_DROPOUT},
-		{"ops", required_argument, NULL, OPT_OPS},
-		{"naive", no_argument, &options->naive, 1},
-		{"json", no_argument, &options->json, 1},
-		{"help", no_argument, &options->help, 1},
-		{0}};
-	int option, wrong = 0;
-
-	opterr = 0;
-	optind = 0;
-	while (!wrong &&
-	       (option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
-		if (option == '?')
-			return complain_unknown(argv[optind - 1]);
-		if (option == ':')
-			return complain("option", argv[optind - 1],
-					"it needs a value");
-		wrong = take_option(options, option, optarg);
-	}
-	if (wrong)
-		return wrong;
-	if (argc - optind > 1)
-		return complain("too many files", argv[optind + 1], "");
-	if (optind < argc)
-		options->file = argv[optind];
-	return 0;
-}
-
-/* --- verdict ---------------------------------------------------------------- */
+/* --- verdict -------------------------------------------------------------- */
 
 /* The first step, counted from 1, in which two runs' losses differ; or 0. */
 static uint64_t differing_step(const struct train_result *a,
@@ -220,7 +88,7 @@ static struct train_verdict judge(const struct train_model *model,
 	return verdict;
 }
 
-/* --- the runs --------------------------------------------------------------- */
+/* --- the runs ------------------------------------------------------------- */
 
 static void allocate_result(struct train_model *model,
 			    struct train_result *result)
@@ -277,9 +145,54 @@ static int all_runs(struct train_model *model)
 	return result;
 }
 
+static int run_to_save(struct train_model *model, struct train_result *result)
+{
+	train_run_to_save(model, result);
+	train_progress_stop();
+	if (model->status)
+		return 1;
+	train_report_saved(model, result);
+	if (model->options->json)
+		train_report_saved_json(model, result);
+	return 0;
+}
+
+static int run_resumed(struct train_model *model, struct train_result *result)
+{
+	struct train_verdict verdict;
+
+	train_run_resumed(model, result);
+	if (model->status)
+		return 1;
+	verdict = judge(model, result, 1);
+	train_report_resumed(model, result, &verdict);
+	if (model->options->json)
+		train_report_json(model, result, 1, &verdict);
+	return !verdict.agree;
+}
+
+/* One run, up to a save or on from one. */
+static int part_of_a_run(struct train_model *model)
+{
+	struct train_result result = {0};
+	int status = 1;
+
+	if (model->saved)
+		train_load_check(model);
+	if (model->status)
+		return 1;
+	train_report_begin(model);
+	allocate_result(model, &result);
+	if (!model->status)
+		status = model->saved ? run_resumed(model, &result)
+				      : run_to_save(model, &result);
+	free(result.losses);
+	return status;
+}
+
 /* train() trains on a text that was read. */
 static int train(const struct train_options *options,
-		 const struct train_text *text)
+		 const struct train_text *text, const struct train_saved *saved)
 {
 	struct train_model *model = calloc(1, sizeof(*model));
 	int result = 1;
@@ -290,9 +203,11 @@ static int train(const struct train_options *options,
 	}
 	model->options = options;
 	model->text = text;
+	model->saved = saved;
 	train_model_open(model);
 	if (!model->status)
-		result = all_runs(model);
+		result = saved || options->save ? part_of_a_run(model)
+						: all_runs(model);
 	else if (model->status == PHILOX_ERROR_INVALID && !model->device)
 		result = 2; /* no device of that name */
 	train_model_close(model);
@@ -300,33 +215,47 @@ static int train(const struct train_options *options,
 		fprintf(stderr, "philox train: %s\n", model->message);
 	if (model->status && result == 0)
 		result = 1;
+	if (model->file_failed)
+		result = 2;
 	free(model);
+	return result;
+}
+
+/* Reads what is to be read, then trains. */
+static int read_and_train(struct train_options *options)
+{
+	struct train_saved saved = {0};
+	struct train_text text = {0};
+	char message[1024];
+	int wrong = 0, result = 2;
+
+	if (options->save)
+		wrong = train_save_check(options, message, sizeof(message));
+	if (!wrong)
+		wrong = train_text_read(options->file, &text, message,
+					sizeof(message));
+	if (!wrong && options->resume)
+		wrong = train_saved_read(options, &text, &saved, message,
+					 sizeof(message));
+	if (wrong)
+		fprintf(stderr, "philox train: %s\n", message);
+	else
+		result = train(options, &text, options->resume ? &saved : NULL);
+	train_saved_free(&saved);
+	train_text_free(&text);
 	return result;
 }
 
 int tool_train(int argc, char **argv)
 {
-	struct train_options options = {.file = "README.md",
-					.device = "host",
-					.seed = 1,
-					.dropout = 0.1};
-	struct train_text text;
-	char message[512];
-	int result = parse_options(argc, argv, &options);
+	struct train_options options;
+	int result = train_parse_options(argc, argv, &options);
 
 	if (result)
 		return result;
 	if (options.help) {
-		fputs(usage, stdout);
+		fputs(train_usage, stdout);
 		return 0;
 	}
-	if (!options.steps)
-		options.steps = options.naive ? STEPS_NAIVE : STEPS;
-	if (train_text_read(options.file, &text, message, sizeof(message))) {
-		fprintf(stderr, "philox train: %s\n", message);
-		return 2;
-	}
-	result = train(&options, &text);
-	train_text_free(&text);
-	return result;
+	return read_and_train(&options);
 }

@@ -1,7 +1,8 @@
 /*
  * tools/train.h - the parts of `philox train`
  *
- *   train.c         the command: options, the four runs, the verdict
+ *   train.c         the command: the four runs, the verdict
+ *   train_options.c the command line
  *   train_report.c  what it prints; train_json.c: the same for machines
  *   train_text.c    the text and its vocabulary
  *   train_model.c   the model: its objects, its device memory, its parameters
@@ -10,6 +11,8 @@
  *   train_capture.c a piece of a step as a graph, with philox and without
  *   train_runs.c    the schedules: eager, captured, recomputed, out of order
  *   train_result.c  what a run leaves: losses, checksums
+ *   train_save.c    a run that is interrupted, into a file
+ *   train_resume.c  and on from there
  *   train_host.c    the kernels on the host device
  *   train_cuda.cu   the kernels on a GPU
  */
@@ -25,12 +28,13 @@
 extern "C" {
 #endif
 
-/* --- text ------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------- */
 
 struct train_text {
 	uint8_t *symbols; /* the text as indices of its vocabulary */
 	size_t size;
 	size_t vocabulary; /* distinct bytes */
+	uint64_t hash;     /* of the bytes */
 	double entropy;    /* of a single byte, in nats */
 };
 
@@ -42,7 +46,7 @@ int train_text_read(const char *path, struct train_text *text, char *message,
 		    size_t message_size);
 void train_text_free(struct train_text *text);
 
-/* --- backends --------------------------------------------------------------- */
+/* --- backends ------------------------------------------------------------- */
 
 /* out = left right, with one side transposed perhaps; see train_product. */
 enum train_form {
@@ -85,7 +89,7 @@ struct train_backend *train_cuda_open(struct philox_device *device,
 				      const philox_stream streams[2],
 				      char *message, size_t size);
 
-/* --- model ------------------------------------------------------------------ */
+/* --- model ---------------------------------------------------------------- */
 
 /* The layers that end in dropout, each a region; and one for --ops. */
 enum train_layer {
@@ -120,11 +124,23 @@ struct train_activations {
 struct train_options {
 	const char *file;
 	const char *device;
+	const char *save, *resume; /* files, or NULL */
+	uint64_t save_at;          /* a step, counted from 1 */
 	uint64_t steps, seed, ops;
 	double dropout;
 	int json, naive, help;
-	int steps_given;
+	int steps_given, seed_given, ops_given, dropout_given;
 };
+
+#define TRAIN_STEPS_MAX 10000000
+#define TRAIN_OPS_MAX   100000
+
+/*
+ * train_parse_options() takes the command line with the defaults. Returns 0, or
+ * 2 after saying what is wrong. train_usage is what --help prints.
+ */
+extern const char train_usage[];
+int train_parse_options(int argc, char **argv, struct train_options *options);
 
 struct train_graph; /* a captured piece of a step, see below */
 
@@ -136,6 +152,7 @@ struct train_graph; /* a captured piece of a step, see below */
 struct train_model {
 	const struct train_options *options;
 	const struct train_text *text;
+	const struct train_saved *saved; /* to resume, or NULL */
 	struct philox_device *device;
 	struct philox_context *context;
 	struct train_backend *backend;
@@ -145,6 +162,7 @@ struct train_model {
 
 	enum philox_status status;
 	char message[512];
+	int file_failed; /* the failure is that of a file to save or resume */
 
 	/* Device memory: one block, and the parts of it. */
 	char *memory;
@@ -216,7 +234,7 @@ void train_set(struct train_model *model, void *to, int value, size_t size);
 void train_download(struct train_model *model, void *to, const void *from,
 		    size_t size);
 
-/* --- passes ----------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 enum train_kind { TRAIN_FORWARD, TRAIN_RECOMPUTE, TRAIN_BACKWARD };
 
@@ -253,7 +271,7 @@ void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
 void train_bake_begin(struct train_model *model, unsigned flags);
 void train_bake_end(struct train_model *model);
 
-/* --- one step --------------------------------------------------------------- */
+/* --- one step ------------------------------------------------------------- */
 
 /* The pieces of a step, put on the model's stream. */
 void train_forward(struct train_model *model, unsigned slot);
@@ -269,7 +287,7 @@ void train_forget(struct train_model *model);
 void train_keep_gradient(struct train_model *model, unsigned slot);
 void train_same_gradient(struct train_model *model, unsigned slot);
 
-/* --- graphs ----------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 #define TRAIN_PASSES_MAX 32 /* of a graph: 4 slots of 3 + 3 layers, and 2 */
 
@@ -309,7 +327,7 @@ void train_note(struct train_model *model, enum train_kind kind,
 void train_replay(struct train_model *model, struct train_graph *graph,
 		  unsigned flags);
 
-/* --- runs ------------------------------------------------------------------- */
+/* --- runs ----------------------------------------------------------------- */
 
 /* struct train_calls counts device calls of replays. */
 struct train_calls {
@@ -326,6 +344,7 @@ struct train_result {
 	int extra_paired;  /* extra operators: backward drew the same */
 	int retained_same; /* a retained backward gave the same twice */
 	double seconds;
+	uint64_t steps;              /* that it took: a resumed one fewer */
 	uint64_t replays;            /* of graphs with passes in them */
 	unsigned graphs;             /* with passes in them */
 	size_t passes;               /* of the largest graph */
@@ -351,6 +370,14 @@ void train_run(struct train_model *model, enum train_schedule schedule,
 	       struct train_result *result);
 
 /*
+ * train_run_to_save() trains out of order up to the middle of the step
+ * options->save_at, and saves. train_run_resumed() goes on from model->saved
+ * to the end.
+ */
+void train_run_to_save(struct train_model *model, struct train_result *result);
+void train_run_resumed(struct train_model *model, struct train_result *result);
+
+/*
  * train_finish_result() fetches losses and checksums at the end of a run, and
  * checks that it owes no backward and that no launch went unannounced.
  */
@@ -373,7 +400,41 @@ double train_step_loss(const struct train_result *result, uint64_t step);
 #define TRAIN_HASH 0xcbf29ce484222325ULL
 uint64_t train_hash(uint64_t hash, const void *bytes, size_t size);
 
-/* --- verdict and report ----------------------------------------------------- */
+/* --- interrupted runs ----------------------------------------------------- */
+
+/* struct train_saved is a file that was read, and the parts of it. */
+struct train_saved {
+	char *bytes;
+	uint64_t step; /* in the middle of which it was saved, from 1 */
+	int on_host;
+	const char *context, *payload;
+	size_t context_size, payload_size;
+};
+
+/*
+ * train_save_check() says before the run what is wrong with options->save, as
+ * far as it can be known. train_saved_read() reads options->resume, takes over
+ * what it says of the options that were not given, and refuses those that were
+ * given otherwise. Both return 0, or 1 after writing what is wrong to
+ * `message`. train_saved_free() frees what was read: after the model.
+ */
+int train_save_check(const struct train_options *options, char *message,
+		     size_t message_size);
+int train_saved_read(struct train_options *options,
+		     const struct train_text *text, struct train_saved *saved,
+		     char *message, size_t message_size);
+void train_saved_free(struct train_saved *saved);
+
+/*
+ * train_save() writes options->save in the middle of a step, train_load() puts
+ * the model where it was then, from model->saved. train_load_check() says
+ * before whether the file fits the device and the model.
+ */
+void train_save(struct train_model *model);
+void train_load(struct train_model *model);
+void train_load_check(struct train_model *model);
+
+/* --- verdict and report --------------------------------------------------- */
 
 /* A run that learned has a mean loss, at the end, of at most this share of the
  * entropy of a single byte. */
@@ -395,6 +456,9 @@ struct train_verdict {
 void train_progress(const struct train_result *result, uint64_t before,
 		    uint64_t done, uint64_t steps);
 
+/* train_progress_stop() wipes the bar of a run that ends early. */
+void train_progress_stop(void);
+
 /* Bytes that one step's dropout masks would take, one for each element. */
 size_t train_mask_bytes(void);
 
@@ -408,6 +472,13 @@ void train_report(const struct train_model *model,
 void train_report_naive(const struct train_model *model,
 			const struct train_result *results,
 			const struct train_verdict *verdict);
+void train_report_saved(const struct train_model *model,
+			const struct train_result *result);
+void train_report_resumed(const struct train_model *model,
+			  const struct train_result *result,
+			  const struct train_verdict *verdict);
+void train_report_saved_json(const struct train_model *model,
+			     const struct train_result *result);
 void train_report_json(const struct train_model *model,
 		       const struct train_result *results, unsigned n,
 		       const struct train_verdict *verdict);

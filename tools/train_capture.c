@@ -20,7 +20,7 @@ void train_note(struct train_model *model, enum train_kind kind,
 	graph->n_passes++;
 }
 
-/* --- native captures -------------------------------------------------------- */
+/* --- native captures ------------------------------------------------------ */
 
 static int begin_native(struct train_model *model)
 {
@@ -57,7 +57,7 @@ static size_t count_nodes(struct train_model *model, philox_native_graph graph)
 	return nodes;
 }
 
-/* --- without philox --------------------------------------------------------- */
+/* --- without philox ------------------------------------------------------- */
 
 static void capture_baked(struct train_model *model, unsigned flags,
 			  train_body body, unsigned slot,
@@ -92,7 +92,7 @@ void train_capture_baked(struct train_model *model, train_body body,
 	instantiate(model, graph);
 }
 
-/* --- with philox ------------------------------------------------------------ */
+/* --- with philox ---------------------------------------------------------- */
 
 static void capture_ours(struct train_model *model, train_body body,
 			 unsigned slot, struct train_graph *graph)
@@ -166,7 +166,7 @@ void train_graph_close(struct train_model *model, struct train_graph *graph)
 	memset(graph, 0, sizeof(*graph));
 }
 
-/* --- replay ----------------------------------------------------------------- */
+/* --- replay --------------------------------------------------------------- */
 
 void train_replay(struct train_model *model, struct train_graph *graph,
 		  unsigned flags)

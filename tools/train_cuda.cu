@@ -13,7 +13,7 @@
 #include <cuda_runtime.h>
 #include "train.h"
 
-/* --- kernels ---------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 #define CUDA_KERNEL(name)                                                 \
 	static __global__ void kernel_##name(struct train_##name args,    \
@@ -37,7 +37,7 @@ static const void *const cuda_kernels[] = {
 #define THREADS    128
 #define BLOCKS_MAX 1024
 
-/* --- cuBLAS ----------------------------------------------------------------- */
+/* --- cuBLAS --------------------------------------------------------------- */
 
 /* As cublas_api.h has them: that header may be missing where we are built. */
 typedef struct cublasContext *cublas_handle;
@@ -94,7 +94,7 @@ static const char *cublas_load(struct cublas *cublas)
 	return NULL;
 }
 
-/* --- the backend ------------------------------------------------------------ */
+/* --- the backend ---------------------------------------------------------- */
 
 /* What belongs to one stream. */
 struct cuda_lane {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "train.h"
 
-/* --- kernels ---------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 #define ARGS_MAX 128
 
@@ -62,7 +62,7 @@ static void (*const host_kernels[TRAIN_KERNELS])(const void *) = {
 #undef HOST_ENTRY
 };
 
-/* --- matrix products -------------------------------------------------------- */
+/* --- matrix products ------------------------------------------------------ */
 
 typedef float vector __attribute__((vector_size(16), may_alias));
 
@@ -173,7 +173,7 @@ static void run_product(const void *data)
 		plain_product(p);
 }
 
-/* --- the backend ------------------------------------------------------------ */
+/* --- the backend ---------------------------------------------------------- */
 
 struct host_backend {
 	struct train_backend base;

@@ -40,8 +40,7 @@ static void write_graphs(struct json *json, const struct train_result *result)
 	write_calls(json, &result->calls[1]);
 }
 
-static void write_run(struct json *json, const struct train_model *model,
-		      const struct train_result *result)
+static void write_run(struct json *json, const struct train_result *result)
 {
 	json_object(json, NULL);
 	json_string(json, "name", result->name);
@@ -52,7 +51,7 @@ static void write_run(struct json *json, const struct train_model *model,
 	json_bool(json, "retained_same", result->retained_same);
 	json_number(json, "seconds", result->seconds);
 	json_number(json, "steps_per_second",
-		    (double)model->options->steps / result->seconds);
+		    (double)result->steps / result->seconds);
 	if (result->graphs)
 		write_graphs(json, result);
 	json_close(json);
@@ -84,8 +83,13 @@ static void write_options(struct json *json, const struct train_model *model)
 static void write_verdict(struct json *json, const struct train_model *model,
 			  const struct train_verdict *verdict)
 {
-	json_bool(json, "agree", verdict->agree);
-	if (!verdict->agree) {
+	if (model->saved) {
+		json_string(json, "resumed", model->options->resume);
+		json_unsigned(json, "resumed_in_step", model->saved->step);
+	} else {
+		json_bool(json, "agree", verdict->agree);
+	}
+	if (!model->saved && !verdict->agree) {
 		json_string(json, "differs", verdict->differs->name);
 		json_unsigned(json, "differs_step", verdict->differs_step);
 	}
@@ -119,8 +123,24 @@ void train_report_json(const struct train_model *model,
 	json_close(&json);
 	json_array(&json, "runs");
 	for (unsigned i = 0; i < n; i++)
-		write_run(&json, model, &results[i]);
+		write_run(&json, &results[i]);
 	json_close(&json);
+	json_close(&json);
+	json_end(&json);
+}
+
+void train_report_saved_json(const struct train_model *model,
+			     const struct train_result *result)
+{
+	struct json json;
+
+	json_begin(&json, stdout);
+	json_object(&json, NULL);
+	write_text(&json, model);
+	write_options(&json, model);
+	json_string(&json, "saved", model->options->save);
+	json_unsigned(&json, "saved_in_step", model->options->save_at);
+	json_unsigned(&json, "pending", result->pending);
 	json_close(&json);
 	json_end(&json);
 }

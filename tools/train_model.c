@@ -78,7 +78,7 @@ void train_download(struct train_model *model, void *to, const void *from,
 	synchronize(model);
 }
 
-/* --- memory ----------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 /* place() returns the address of the next part, aligned to 256 bytes. */
 static void *place(struct train_model *model, size_t count, size_t size)
@@ -181,7 +181,7 @@ static void open_memory(struct train_model *model)
 	lay_out(model);
 }
 
-/* --- objects ---------------------------------------------------------------- */
+/* --- objects -------------------------------------------------------------- */
 
 static void open_region(struct train_model *model, const char *name,
 			const struct philox_op *ops, size_t n_ops,
@@ -295,7 +295,7 @@ void train_model_close(struct train_model *model)
 	philox_device_close(model->device);
 }
 
-/* --- parameters ------------------------------------------------------------- */
+/* --- parameters ----------------------------------------------------------- */
 
 static void draw_parameters(struct train_model *model)
 {

@@ -1,15 +1,15 @@
 /*
  * tools/train_pass.c - one layer's pass over one micro-batch, and what it draws
  *
- * A pass is philox's, or "baked": then its states are read on the host while the
- * stream captures, and go into the kernels by value, frozen. Baked work is what
- * graphs with philox are measured against, and what --naive launches.
+ * A pass is philox's, or "baked": then its states are read on the host while
+ * the stream captures, and go into the kernels by value, frozen. Baked work is
+ * what graphs with philox are measured against, and what --naive launches.
  */
 #include "train.h"
 
 /*
- * baked_pass() returns the eager pass whose states go into kernels by value: one
- * per layer and slot, forward and backward alike.
+ * baked_pass() returns the eager pass whose states go into kernels by value:
+ * one per layer and slot, forward and backward alike.
  */
 static const struct philox_pass *baked_pass(struct train_model *model,
 					    unsigned slot,

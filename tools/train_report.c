@@ -9,7 +9,7 @@
 
 #define BAR_WIDTH 30
 
-/* --- progress --------------------------------------------------------------- */
+/* --- progress ------------------------------------------------------------- */
 
 /* draw_bar() draws over the bar before, and wipes the last one. */
 static void draw_bar(const char *name, uint64_t done, uint64_t steps,
@@ -39,7 +39,13 @@ void train_progress(const struct train_result *result, uint64_t before,
 			result->name, done, steps, loss);
 }
 
-/* --- text ------------------------------------------------------------------- */
+void train_progress_stop(void)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+}
+
+/* --- text ----------------------------------------------------------------- */
 
 void train_report_begin(const struct train_model *model)
 {
@@ -63,27 +69,23 @@ void train_report_begin(const struct train_model *model)
 	fflush(stdout);
 }
 
-static void print_run(const struct train_model *model,
-		      const struct train_result *result)
+static void print_run(const struct train_result *result)
 {
-	double steps = (double)model->options->steps;
-
 	printf("%-12s  %016" PRIx64 "  %016" PRIx64 "  %8.1f", result->name,
 	       result->loss_checksum, result->parameter_checksum,
-	       steps / result->seconds);
+	       (double)result->steps / result->seconds);
 	if (result->replays)
 		printf("  %10.1f\n", (double)result->replays / result->seconds);
 	else
 		printf("  %10s\n", "-");
 }
 
-static void print_runs(const struct train_model *model,
-		       const struct train_result *results, unsigned n)
+static void print_runs(const struct train_result *results, unsigned n)
 {
 	printf("%-12s  %-16s  %-16s  %8s  %10s\n", "run", "losses",
 	       "parameters", "steps/s", "replays/s");
 	for (unsigned i = 0; i < n; i++)
-		print_run(model, &results[i]);
+		print_run(&results[i]);
 	printf("\n");
 }
 
@@ -179,7 +181,7 @@ void train_report(const struct train_model *model,
 {
 	size_t masks = train_mask_bytes();
 
-	print_runs(model, results, n);
+	print_runs(results, n);
 	print_losses(model, &results[0]);
 	print_agreement(results, verdict);
 	print_learned(model, verdict);
@@ -189,7 +191,7 @@ void train_report(const struct train_model *model,
 	       (double)masks * (double)model->options->steps * 1e-6);
 	printf("%-22s %zu forwards of a layer at once\n", "pending, at most",
 	       results[TRAIN_REORDERED].pending);
-	if (model->options->ops)
+	if (model->options->ops && verdict->agree)
 		printf("%-22s %016" PRIx64 ", drawn again by each backward\n",
 		       "extra operators", results[0].extra_checksum);
 	printf("nodes added, and device calls per replay\n");
@@ -204,7 +206,7 @@ void train_report_naive(const struct train_model *model,
 {
 	uint64_t steps = model->options->steps;
 
-	print_runs(model, results, 2);
+	print_runs(results, 2);
 	printf("%-22s eager: %" PRIu64 " of %" PRIu64 " steps drew numbers of "
 	       "their own; naive: %" PRIu64 "\n",
 	       "samples and masks", verdict->distinct[0], steps,
@@ -214,4 +216,44 @@ void train_report_naive(const struct train_model *model,
 		       "repeat at every replay\n",
 		       "without philox");
 	print_agreement(results, verdict);
+}
+
+/* --- interrupted runs ----------------------------------------------------- */
+
+void train_report_saved(const struct train_model *model,
+			const struct train_result *result)
+{
+	const struct train_options *options = model->options;
+	int on_host = philox_device_is_host(model->device);
+
+	printf("%-22s %s, in the middle of step %" PRIu64 " of %" PRIu64
+	       ": %zu forwards of a layer pending, one slot's backward done "
+	       "and retained\n",
+	       "saved", options->save, options->save_at, options->steps,
+	       result->pending);
+	printf("%-22s philox train %s --resume %s%s%s\n", "to go on",
+	       options->file, options->save, on_host ? "" : " --device ",
+	       on_host ? "" : options->device);
+}
+
+void train_report_resumed(const struct train_model *model,
+			  const struct train_result *result,
+			  const struct train_verdict *verdict)
+{
+	const struct train_options *options = model->options;
+
+	print_runs(result, 1);
+	print_losses(model, result);
+	printf("%-22s %s, in the middle of step %" PRIu64 " of %" PRIu64
+	       ", with %zu forwards of a layer pending\n",
+	       "resumed", options->resume, model->saved->step, options->steps,
+	       result->pending);
+	printf("%-22s %s\n", "retained backward",
+	       result->retained_same
+		       ? "gave the same gradient before and after"
+		       : "NO: it gave another gradient than before the save");
+	if (!result->extra_paired)
+		printf("%-22s NO: other numbers in the backward\n",
+		       "extra operators");
+	print_learned(model, verdict);
 }

@@ -19,6 +19,8 @@ struct run {
 	struct train_result *result;
 	struct train_graph graphs[GRAPHS_MAX];
 	unsigned n_graphs;
+	uint64_t done; /* steps */
+	int halfway;   /* in the middle of the next one: it was resumed there */
 };
 
 /* struct schedule is how one run does its steps. */
@@ -28,7 +30,7 @@ struct schedule {
 	void (*step)(struct run *run);
 };
 
-/* --- what is captured ------------------------------------------------------- */
+/* --- what is captured ----------------------------------------------------- */
 
 static void whole_step(struct train_model *model, unsigned slot)
 {
@@ -64,7 +66,7 @@ static void only_update(struct train_model *model, unsigned slot)
 	train_update(model);
 }
 
-/* --- graphs and their figures ----------------------------------------------- */
+/* --- graphs and their figures --------------------------------------------- */
 
 static struct train_graph *capture(struct run *run,
 				   enum train_capturer capturer,
@@ -139,7 +141,7 @@ static void note_pending(struct run *run)
 		run->result->pending = pending;
 }
 
-/* --- the schedules ---------------------------------------------------------- */
+/* --- the schedules -------------------------------------------------------- */
 
 static void step_eager(struct run *run)
 {
@@ -180,20 +182,29 @@ static void prepare_reordered(struct run *run)
 	capture(run, TRAIN_OURS, only_update, 0);
 }
 
-static void step_reordered(struct run *run)
-{
-	static const unsigned order[] = {0, 3, 1};
-	const unsigned twice = 2;
+#define TWICE 2 /* the slot whose backward runs twice */
 
+/* All forwards are pending then, and one of them has had a backward. */
+static void half_step_reordered(struct run *run)
+{
 	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++)
 		replay(run, 2 * slot, 0);
 	note_pending(run);
-	replay(run, 2 * twice + 1, PHILOX_RETAIN);
-	train_keep_gradient(run->model, twice);
+	replay(run, 2 * TWICE + 1, PHILOX_RETAIN);
+	train_keep_gradient(run->model, TWICE);
+}
+
+static void step_reordered(struct run *run)
+{
+	static const unsigned order[] = {0, 3, 1};
+
+	if (!run->halfway)
+		half_step_reordered(run);
+	run->halfway = 0;
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		replay(run, 2 * order[i] + 1, 0);
-	replay(run, 2 * twice + 1, 0);
-	train_same_gradient(run->model, twice);
+	replay(run, 2 * TWICE + 1, 0);
+	train_same_gradient(run->model, TWICE);
 	replay(run, 2 * TRAIN_SLOTS, 0);
 }
 
@@ -223,7 +234,7 @@ static const struct schedule schedules[] = {
 	[TRAIN_REORDERED] = {"out of order", prepare_reordered, step_reordered},
 	[TRAIN_NAIVE] = {"naive", prepare_naive, step_naive}};
 
-/* --- running ---------------------------------------------------------------- */
+/* --- running -------------------------------------------------------------- */
 
 static double seconds_now(void)
 {
@@ -243,19 +254,22 @@ static void fetch_losses(struct run *run, uint64_t from, uint64_t to)
 		       (to - from) * TRAIN_SLOTS * sizeof(float));
 }
 
-static void all_steps(struct run *run, const struct schedule *schedule)
+static void steps_until(struct run *run, const struct schedule *schedule,
+			uint64_t last)
 {
-	uint64_t steps = run->model->options->steps, fetched = 0;
+	uint64_t steps = run->model->options->steps, fetched = run->done;
 	uint64_t stride = steps / 50 < 1    ? 1
 			  : steps / 50 > 64 ? 64
 					    : steps / 50;
 
-	for (uint64_t done = 1; done <= steps && !run->model->status; done++) {
+	while (run->done < last && !run->model->status) {
+		uint64_t done = ++run->done;
+
 		schedule->step(run);
 		if (run->result->numbers)
 			run->result->numbers[done - 1] =
 				train_fingerprint(run->model);
-		if (done % stride && done != steps)
+		if (done % stride && done != last)
 			continue;
 		fetch_losses(run, fetched, done);
 		if (!run->model->status)
@@ -264,12 +278,11 @@ static void all_steps(struct run *run, const struct schedule *schedule)
 	}
 }
 
-void train_run(struct train_model *model, enum train_schedule schedule,
-	       struct train_result *result)
+static struct run begin_run(struct train_model *model,
+			    const struct schedule *how,
+			    struct train_result *result)
 {
-	const struct schedule *how = &schedules[schedule];
 	struct run run = {.model = model, .result = result};
-	double begin;
 
 	result->name = how->name;
 	model->shared = 0;
@@ -277,11 +290,62 @@ void train_run(struct train_model *model, enum train_schedule schedule,
 	train_model_start(model);
 	if (how->prepare)
 		how->prepare(&run);
-	begin = seconds_now();
-	all_steps(&run, how);
-	result->seconds = seconds_now() - begin;
-	train_finish_result(model, result);
+	return run;
+}
+
+static void end_run(struct run *run)
+{
+	struct train_model *model = run->model;
+
 	train_check(model, philox_device_synchronize(model->device));
-	for (unsigned i = 0; i < run.n_graphs; i++)
-		train_graph_close(model, &run.graphs[i]);
+	for (unsigned i = 0; i < run->n_graphs; i++)
+		train_graph_close(model, &run->graphs[i]);
+}
+
+/* Takes the steps that are left, and fetches what they come to. */
+static void run_to_end(struct run *run, const struct schedule *how)
+{
+	struct train_result *result = run->result;
+	uint64_t before = run->done;
+	double begin = seconds_now();
+
+	steps_until(run, how, run->model->options->steps);
+	result->seconds = seconds_now() - begin;
+	result->steps = run->done - before;
+	train_finish_result(run->model, result);
+}
+
+void train_run(struct train_model *model, enum train_schedule schedule,
+	       struct train_result *result)
+{
+	const struct schedule *how = &schedules[schedule];
+	struct run run = begin_run(model, how, result);
+
+	run_to_end(&run, how);
+	end_run(&run);
+}
+
+void train_run_to_save(struct train_model *model, struct train_result *result)
+{
+	const struct schedule *how = &schedules[TRAIN_REORDERED];
+	struct run run = begin_run(model, how, result);
+
+	steps_until(&run, how, model->options->save_at - 1);
+	half_step_reordered(&run);
+	train_save(model);
+	end_run(&run);
+}
+
+void train_run_resumed(struct train_model *model, struct train_result *result)
+{
+	const struct schedule *how = &schedules[TRAIN_REORDERED];
+	struct run run = begin_run(model, how, result);
+
+	result->name = "resumed";
+	train_load(model);
+	note_pending(&run);
+	run.done = model->saved->step - 1;
+	run.halfway = 1;
+	run_to_end(&run, how);
+	end_run(&run);
 }

@@ -8,7 +8,7 @@
  */
 #include "train.h"
 
-/* --- streams ---------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------- */
 
 /* order() makes one stream wait for what is on another now. */
 static void order(struct train_model *model, philox_event event,
@@ -38,7 +38,7 @@ static void product(struct train_model *model, philox_stream stream,
 		train_fail(model, "%s", error);
 }
 
-/* --- forward ---------------------------------------------------------------- */
+/* --- forward -------------------------------------------------------------- */
 
 static struct train_activations *activations(struct train_model *model,
 					     unsigned slot)
@@ -151,7 +151,7 @@ void train_forget(struct train_model *model)
 		  (size_t)(model->memory + model->memory_size - begin));
 }
 
-/* --- backward --------------------------------------------------------------- */
+/* --- backward ------------------------------------------------------------- */
 
 /*
  * weight_gradient() is the part of a layer's backward that nothing waits for:
@@ -231,7 +231,7 @@ void train_same_gradient(struct train_model *model, unsigned slot)
 		     .differs = model->retained_differs);
 }
 
-/* --- update ----------------------------------------------------------------- */
+/* --- update --------------------------------------------------------------- */
 
 void train_update(struct train_model *model)
 {

@@ -92,8 +92,10 @@ int train_text_read(const char *path, struct train_text *text, char *message,
 	wrong = wrong_file(file, &info);
 	if (!wrong)
 		wrong = read_all(file, (size_t)info.st_size, text);
-	if (!wrong)
+	if (!wrong) {
+		text->hash = train_hash(TRAIN_HASH, text->symbols, text->size);
 		take_vocabulary(text);
+	}
 	if (!wrong && text->vocabulary < 2)
 		wrong = "repeats one byte: there is nothing to learn";
 	if (wrong) {
