@@ -1,4 +1,5 @@
-# philox: make [all | check | test | install | uninstall | format | clean] [V=1]
+# philox: make [V=1]
+#         [all | check | test | matrix | install | uninstall | format | clean]
 #
 # Sources are found by their place and name: adding a file needs no edit here.
 # A changed flag rebuilds what it concerns.
@@ -207,6 +208,9 @@ check: all $(CRITERION) $(STRESS)
 test: $(TESTS)
 	@$(TESTS)
 
+matrix: $(TOOL)
+	@$(TOOL) matrix
+
 # --- install ------------------------------------------------------------------
 
 # The files, below DESTDIR
@@ -245,4 +249,4 @@ clean:
 	$(Q)rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all check test install uninstall format clean FORCE
+.PHONY: all check test matrix install uninstall format clean FORCE

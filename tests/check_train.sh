@@ -4,25 +4,7 @@
 . "$(dirname "$0")/report.sh"
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
-text=$WORK/text
-seq 1 400 | sed 's/.*/Line & tells of & small things, and of & large ones./' \
-	>"$text"
-
-# A sanitizer may speak and yet leave the exit status that was expected
-sane()
-{
-	! grep -qE 'Sanitizer|runtime error:' "$WORK/err"
-}
-
-# train ARGUMENT...: runs it, shows what it said, gives its exit status
-train()
-{
-	"$philox" train "$@" >"$WORK/out" 2>"$WORK/err" </dev/null
-	got=$?
-	echo "train $*: exit status $got, standard output and error:"
-	cat "$WORK/out" "$WORK/err"
-	sane && return $got
-}
+. tests/train.sh
 
 # The loss and parameter checksums of the four runs, one run per line
 checksums()
@@ -98,16 +80,6 @@ assert all(run["device_calls_per_replay"]["all"] == 3 for run in runs[1:]
 	if "graphs" in run)'
 }
 
-# refuses TEXT ARGUMENT...: exit status 2, and TEXT is named
-refuses()
-{
-	named=$1
-	shift
-	train "$@"
-	[ "$got" -eq 2 ] && sane && [ ! -s "$WORK/out" ] &&
-		head -n 1 "$WORK/err" | grep -qF -e "$named"
-}
-
 no_lines_drawn_over()
 {
 	train "$text" --steps 10 || return 1
@@ -122,7 +94,7 @@ done
 check "host and host:sync come to the same bits" same_on host host:sync
 check "another seed is another run" other_with --seed 2
 check "another dropout is another run" other_with --dropout 0.5
-check "no dropout and all dropout run" train "$text" --steps 2 --dropout 0
+check "nothing may be dropped" train "$text" --steps 2 --dropout 0
 check "everything may be dropped" train "$text" --steps 2 --dropout 1
 check "a graph gains one node, a replay makes three calls" graphs_cost
 check "the same with 100 operators more" graphs_cost --ops 100

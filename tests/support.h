@@ -35,11 +35,12 @@ struct fixture {
 	philox_stream side;   /* non-blocking */
 	uint32_t *scratch;    /* device array of WORDS words */
 	int own;              /* graphs: captured by us and adopted */
-	int injected;         /* failures were ordered: skip the leak count */
-	void *arrays[512];    /* freed by fixture_close() */
+	unsigned order; /* own graphs: the order in which nodes run, a number */
+	int injected;   /* failures were ordered: skip the leak count */
+	void *arrays[512]; /* freed by fixture_close() */
 	size_t n_arrays;
-	philox_native_graph natives[256]; /* the same, where own is set */
-	philox_native_exec execs[256];
+	philox_native_graph natives[512]; /* the same, where own is set */
+	philox_native_exec execs[512];
 	size_t n_natives;
 	uint64_t capture_id; /* of the recording under way or done last */
 	char message[512];   /* of the recording that failed last */
@@ -175,6 +176,9 @@ size_t pending(struct philox_region *region);
 
 /* Queues all draws of a pass into a device array. */
 void draw(const struct philox_pass *pass, uint32_t *array);
+/* Queues a copy of a pass's cells, as a kernel of one's own finds them. */
+void read_cells(struct fixture *f, const struct philox_pass *pass,
+		struct philox_state to[SITES]);
 /* Waits for the device, then reads an array. */
 struct numbers read_numbers(struct fixture *f, const uint32_t *array);
 
@@ -232,5 +236,16 @@ void launch_backward(struct fixture *f, struct philox_graph *graph,
 		     const struct forward *of, unsigned flags,
 		     const uint32_t *array);
 philox_native_exec native_exec(struct philox_graph *graph);
+
+/* A capture of one forward (of none if region is NULL), not adopted. */
+struct native {
+	uint64_t id;
+	philox_native_graph graph;
+	philox_native_exec exec;
+};
+struct native capture_natively(struct fixture *f, struct philox_region *region,
+			       uint32_t *array,
+			       const struct philox_state **cells);
+void destroy_native(struct fixture *f, struct native *native);
 
 #endif

@@ -17,29 +17,6 @@ PROMISE(cells, cells_stand_in_order_of_operator_then_call)
 	cr_assert_str_eq(philox_region_name(region), "layer");
 }
 
-struct copy_cells {
-	const struct philox_state *from;
-	struct philox_state *to;
-};
-
-static void copy_cells(const void *args)
-{
-	const struct copy_cells *copy = args;
-
-	memcpy(copy->to, copy->from, SITES * sizeof(*copy->to));
-}
-
-/* The cells of a pass, as a kernel of one's own finds them. */
-static void read_cells(struct fixture *f, const struct philox_pass *pass,
-		       struct philox_state *to)
-{
-	struct copy_cells copy = {NULL, to};
-
-	OK(philox_pass_states(pass, &copy.from));
-	OK(philox_launch_host(f->device, f->stream, copy_cells, &copy,
-			      sizeof(copy)));
-}
-
 PROMISE(cells, cells_on_the_device_hold_the_same_in_forward_and_backward)
 {
 	struct philox_region *region = make_region(f, "layer");

@@ -1,13 +1,13 @@
 /*
- * tests/test_load.c - what is no text of this context is refused, with a line or
- * a difference named, and nothing changes
+ * tests/test_load.c - what is no text of this context is refused, with a line
+ * or a difference named, and nothing changes
  */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "support.h"
 
-/* --- a context with one of everything --------------------------------------------- */
+/* --- a context with one of everything ------------------------------------- */
 
 enum change {
 	NOTHING,
@@ -154,7 +154,7 @@ static void refuses(struct fixture *f, const char *text, size_t size,
 	free(after);
 }
 
-/* --- damage ---------------------------------------------------------------------- */
+/* --- damage --------------------------------------------------------------- */
 
 PROMISE(load, refuses_a_text_cut_at_any_byte)
 {
@@ -353,6 +353,15 @@ PROMISE(load, refuses_two_names_of_one_hash)
 	free(text);
 }
 
+PROMISE(load, refuses_a_text_without_generators)
+{
+	char text[128] = "philox context 1\n";
+
+	sign(text, sizeof(text));
+	refuses(f, text, strlen(text), PHILOX_ERROR_INVALID);
+	NAMES("line 2: generator 0 has to come first");
+}
+
 PROMISE(load, refuses_what_follows_and_other_checksums)
 {
 	char *text = good_text(f), changed[4096];
@@ -388,7 +397,7 @@ PROMISE(load, says_that_a_version_is_newer)
 	}
 }
 
-/* --- another shape ------------------------------------------------------------------ */
+/* --- another shape -------------------------------------------------------- */
 
 PROMISE(load, names_the_first_difference_of_shape)
 {
@@ -425,6 +434,22 @@ PROMISE(load, refuses_a_name_with_the_hash_of_another)
 	free(text);
 }
 
+/* The text knows a destroyed name that the context does not, and more. */
+PROMISE(load, takes_back_what_it_prepared)
+{
+	struct philox_generator *unused[2];
+	char *text = good_text(f);
+
+	for (int i = 0; i < 2; i++)
+		OK(philox_generator_create(f->context, 0, &unused[i]));
+	pass(make(f->context, "block", NULL, NOTHING), 2);
+	refuses(f, text, strlen(text), PHILOX_ERROR_MISMATCH);
+	NAMES("region 'layer' of the text is not in the context");
+	make(f->context, "layer", unused[0], NOTHING);
+	OK(philox_context_load_text(f->context, text, strlen(text)));
+	free(text);
+}
+
 PROMISE(load, takes_more_room_for_tickets_than_it_needs)
 {
 	char *text = good_text(f), *again;
@@ -451,7 +476,7 @@ PROMISE(load, takes_more_room_for_tickets_than_it_needs)
 	free(again);
 }
 
-/* --- the corpus of the fuzz target --------------------------------------------------- */
+/* --- the corpus of the fuzz target ---------------------------------------- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "support.h"
 
-/* --- contexts to save ----------------------------------------------------------- */
+/* --- contexts to save ----------------------------------------------------- */
 
 /* Names that need escapes, in an order that is not the one of their bytes. */
 #define ODD_NAME "layer \"1\" \\ of\nm\xc3\xbcnchen"
@@ -101,7 +101,7 @@ static void history(struct fixture *f, struct world *w)
 	destroy_region_with_a_past(f, w);
 }
 
-/* --- what comes out of one ------------------------------------------------------ */
+/* --- what comes out of one ------------------------------------------------ */
 
 struct future {
 	struct {
@@ -260,7 +260,7 @@ static char *text_of(struct philox_context *context)
 		free(text_);                                                \
 	} while (0)
 
-/* --- round trips ------------------------------------------------------------------ */
+/* --- round trips ---------------------------------------------------------- */
 
 PROMISE(save, a_loaded_context_saves_as_the_same_text)
 {
@@ -401,7 +401,7 @@ Test(save, a_text_is_good_for_another_device, .timeout = 120)
 	}
 }
 
-/* --- another process ---------------------------------------------------------------- */
+/* --- another process ------------------------------------------------------ */
 
 /* In the new process: what every pending backward sees, or nothing at all. */
 static int resume(const char *path, int out)
@@ -473,7 +473,7 @@ Test(save, a_new_process_finishes_the_backwards_that_are_owed, .timeout = 120)
 	unlink(path);
 }
 
-/* --- tickets ---------------------------------------------------------------------- */
+/* --- tickets -------------------------------------------------------------- */
 
 PROMISE(save, serials_do_not_go_back)
 {
@@ -500,14 +500,23 @@ PROMISE(save, serials_do_not_go_back)
 PROMISE(save, names_that_the_text_does_not_know_begin_anew)
 {
 	struct philox_region *region = make_region(f, "layer");
-	char *text = text_of(f->context);
+	char *text = text_of(f->context), *loaded, line[128];
 	struct forward first, second, again;
 
 	region = make_region(f, "gone");
 	first = forward(f, region);
 	second = forward(f, region);
 	OK(philox_region_destroy(region));
+	OK(philox_generator_seed(philox_context_generator(f->context), 7));
 	OK(philox_context_load_text(f->context, text, strlen(text)));
+	snprintf(line, sizeof(line),
+		 "\nregion \"gone\" destroyed generator 0 next %016llx "
+		 "0000000000000000 serial 3\n",
+		 (unsigned long long)philox_fold(0, PHILOX_FOLD_REGION,
+						 fnv1a("gone")));
+	loaded = text_of(f->context);
+	cr_assert(strstr(loaded, line), "%s is not in\n%s", line, loaded);
+	free(loaded);
 	region = make_region(f, "gone");
 	again = forward(f, region);
 	SAME(again.saw, first.saw, "as in the context that was saved");
@@ -606,7 +615,7 @@ PROMISE(save, tickets_are_listed_in_order)
 	cr_assert_eq(n, 4, "outputs are written on success only");
 }
 
-/* --- when it is refused ------------------------------------------------------------- */
+/* --- when it is refused --------------------------------------------------- */
 
 /* Saving, and loading what was saved before, are refused and change nothing. */
 static void refused(struct fixture *f, const char *text,
@@ -724,6 +733,41 @@ GRAPH_PROMISE(save, is_refused_between_prologue_and_epilogue)
 		OK(philox_context_load_text(f->context, text, strlen(text)));
 		free(text);
 	}
+}
+
+static struct philox_context *launched;
+static enum philox_status said;
+
+static void save_within(const void *unused)
+{
+	char *text = NULL;
+
+	(void)unused;
+	said = philox_context_save_text(launched, &text, NULL);
+	cr_assert_null(text);
+}
+
+/* On this device a launch runs its work, with the graph taken. */
+Test(save, is_refused_within_a_launch, .timeout = 120)
+{
+	struct philox_region *layer;
+	struct philox_graph *graph;
+	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_pass pass;
+	struct fixture f;
+
+	fixture_open(&f, "host:sync");
+	launched = f.context;
+	layer = make_region(&f, "layer");
+	record_begin(&f);
+	OK(philox_forward_begin(layer, f.stream, PHILOX_INFERENCE, &pass));
+	OK(philox_launch_host(f.device, f.stream, save_within, "", 1));
+	OK(philox_forward_commit(&pass, NULL));
+	graph = record_end(&f);
+	said = PHILOX_OK;
+	OK(philox_graph_launch(graph, f.stream, &use, 1));
+	cr_assert_eq(said, PHILOX_ERROR_BUSY);
+	fixture_close(&f);
 }
 
 static void doze(const void *unused)

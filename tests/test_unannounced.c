@@ -324,3 +324,83 @@ GRAPH_PROMISE(unannounced, a_destroyed_graph_is_no_trouble)
 	graph = record_forward(f, region, 0, make_array(f));
 	reports_nothing(f);
 }
+
+/* --- captures that are no graphs of ours, or no longer ------------------------- */
+
+static void native_draws_poison(struct fixture *f, const struct native *native,
+				uint32_t *array)
+{
+	struct numbers saw;
+
+	memset(array, 0, sizeof(saw));
+	OK(philox_native_launch(f->device, native->exec, f->stream));
+	saw = read_numbers(f, array);
+	cr_assert(all_poison(&saw));
+}
+
+PROMISE(unannounced, a_capture_launched_before_its_adoption_draws_poison)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f);
+	struct native native = capture_natively(f, region, array, NULL);
+	struct philox_report report;
+	struct philox_graph *graph;
+
+	native_draws_poison(f, &native, array);
+	native_draws_poison(f, &native, array);
+	reports(f, 2, 1, &report);
+	cr_assert_str_eq(report.regions, "layer");
+	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
+			      &graph));
+	SAME(launch_forward(f, graph, region, array).saw,
+	     predict(0, "layer", 0), "adopted");
+	reports_nothing(f);
+	OK(philox_graph_destroy(graph));
+	destroy_native(f, &native);
+}
+
+PROMISE(unannounced, a_capture_once_dropped_draws_poison)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f);
+	struct native native = capture_natively(f, region, array, NULL);
+
+	OK(philox_capture_drop(f->context, native.id));
+	native_draws_poison(f, &native, array);
+	destroy_native(f, &native);
+}
+
+/* What it writes to must be its own until the native graph is gone. */
+PROMISE(unannounced, a_graph_no_longer_adopted_harms_nobody)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f), *other = make_array(f);
+	struct native native = capture_natively(f, region, array, NULL);
+	struct native newer[8];
+	struct philox_state before[8][SITES];
+	const struct philox_state *cells[8];
+	struct philox_graph *graph;
+	struct philox_use use = {0};
+
+	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
+			      &graph));
+	OK(philox_graph_launch(graph, f->stream, &use, 1));
+	OK(philox_device_synchronize(f->device));
+	OK(philox_graph_destroy(graph));
+	for (unsigned i = 0; i < 8; i++) {
+		newer[i] = capture_natively(f, region, other, &cells[i]);
+		OK(philox_graph_adopt(f->context, newer[i].id, newer[i].graph,
+				      newer[i].exec, &graph));
+		OK(philox_graph_launch(graph, f->stream, &use, 1));
+		OK(philox_device_synchronize(f->device));
+		memcpy(before[i], cells[i], sizeof(before[i]));
+	}
+	native_draws_poison(f, &native, array);
+	for (unsigned i = 0; i < 8; i++)
+		cr_assert_eq(memcmp(before[i], cells[i], sizeof(before[i])), 0);
+	philox_context_destroy(f->context);
+	OK(philox_context_create(f->device, &f->context));
+	destroy_native(f, &native);
+	for (unsigned i = 0; i < 8; i++)
+		destroy_native(f, &newer[i]);
+}
