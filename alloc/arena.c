@@ -29,7 +29,7 @@ void arena_init(struct arena *arena, struct philox_device *device,
 	*arena = (struct arena){device, kind, chunk_size, NULL};
 }
 
-/* --- chunks ----------------------------------------------------------------- */
+/* --- chunks --------------------------------------------------------------- */
 
 static void chunk_free_memory(struct arena *arena, struct arena_chunk *chunk)
 {
@@ -122,7 +122,7 @@ void arena_finish(struct arena *arena)
 	}
 }
 
-/* --- pieces ----------------------------------------------------------------- */
+/* --- pieces --------------------------------------------------------------- */
 
 static struct piece *find_free(const struct arena_chunk *chunk, size_t size)
 {

@@ -9,7 +9,7 @@
 #include "capture.h"
 #include "journal.h"
 
-/* --- lifelines -------------------------------------------------------------- */
+/* --- lifelines ------------------------------------------------------------ */
 
 static void lifeline_put(struct lifeline *lifeline)
 {
@@ -38,7 +38,7 @@ static struct lifeline *lifeline_create(void)
 	return lifeline;
 }
 
-/* --- making and freeing captures -------------------------------------------- */
+/* --- making and freeing captures ------------------------------------------ */
 
 static struct philox_device *device_of(const struct capture *capture)
 {
@@ -217,7 +217,7 @@ void capture_drop(struct capture *capture)
 	capture_reap(capture->graphs);
 }
 
-/* --- sealing ---------------------------------------------------------------- */
+/* --- sealing -------------------------------------------------------------- */
 
 void capture_regions(const struct capture *capture, char *text, size_t size)
 {

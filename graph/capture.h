@@ -22,8 +22,8 @@
  * takes its graph, and so its lifeline, with it.
  *
  * A capture goes through: recording; then sealed, when a graph is made of it
- * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass still open or
- * aborted prevents sealing. Guarded by the context's lock.
+ * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass still open
+ * or aborted prevents sealing. Guarded by the context's lock.
  */
 #ifndef CAPTURE_H
 #define CAPTURE_H
@@ -80,7 +80,7 @@ struct capture {
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;
 	struct philox_graph *graph; /* sealed: what was made of it */
-	char last[96];              /* the last call that found it whole */
+	char last[128];             /* the last call that found it whole */
 };
 
 /* The hooks of graph/template.c. */

@@ -92,7 +92,7 @@ void philox_context_destroy(struct philox_context *context)
 	free(context);
 }
 
-/* --- checking --------------------------------------------------------------- */
+/* --- checking ------------------------------------------------------------- */
 
 static void capture_name(const struct capture *capture, char *name, size_t size)
 {
@@ -175,7 +175,7 @@ enum philox_status philox_check(struct philox_context *context,
 			  found.regions);
 }
 
-/* --- saving and loading ----------------------------------------------------- */
+/* --- saving and loading --------------------------------------------------- */
 
 static enum philox_status check_recording(const struct capture *capture)
 {

@@ -38,7 +38,7 @@ enum philox_status graph_report_capture(struct philox_context *context,
 	return context_report(context, status, &subject);
 }
 
-/* --- making ----------------------------------------------------------------- */
+/* --- making --------------------------------------------------------------- */
 
 /* A message that no launch uses, to see that node and exec belong together. */
 static enum philox_status try_node(struct philox_graph *graph)
@@ -137,7 +137,7 @@ void graph_free(struct philox_graph *graph)
 	free_record(graph);
 }
 
-/* --- adoption --------------------------------------------------------------- */
+/* --- adoption ------------------------------------------------------------- */
 
 static enum philox_status find_unadopted(struct graphs *graphs, uint64_t id,
 					 struct capture **capture)
@@ -219,7 +219,7 @@ enum philox_status philox_capture_drop(struct philox_context *context,
 	return graph_report_capture(context, status, capture_id);
 }
 
-/* --- destroying and looking ------------------------------------------------- */
+/* --- destroying and looking ----------------------------------------------- */
 
 static enum philox_status unlink_graph(struct philox_graph *graph)
 {

@@ -139,8 +139,9 @@ static enum philox_status find_origin(struct graphs *graphs,
 				  "the stream is not capturing");
 	if (!own)
 		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
-				  "philox_capture_begin() began no capture on "
-				  "this stream and thread");
+				  "the capture began on another stream or "
+				  "thread, or not by philox_capture_begin(); "
+				  "it goes on");
 	*id = own->id;
 	return PHILOX_OK;
 }
@@ -169,8 +170,7 @@ static void drop_failed(struct graphs *graphs, philox_stream stream,
 	struct capture *capture = capture_find(graphs, id);
 
 	if (capture && capture->last[0])
-		status_prefix(PHILOX_OK, "whole until after %s; ",
-			      capture->last);
+		status_prefix(PHILOX_OK, "still whole at %s; ", capture->last);
 	if (own && own->broken[0])
 		status_prefix(PHILOX_OK, "found broken by %s; ", own->broken);
 	if (capture)

@@ -20,7 +20,7 @@ static const struct template *template_of(const struct philox_graph *graph,
 	return &graph->capture->templates[index];
 }
 
-/* --- claiming --------------------------------------------------------------- */
+/* --- claiming ------------------------------------------------------------- */
 
 static enum philox_status claim_forward(const struct template *template,
 					struct claim *claim,
@@ -159,7 +159,7 @@ static enum philox_status claim_all(struct philox_graph *graph,
 	return PHILOX_OK;
 }
 
-/* --- settling --------------------------------------------------------------- */
+/* --- settling ------------------------------------------------------------- */
 
 static void settle_forward(const struct template *template,
 			   const struct claim *claim, struct philox_use *use)
@@ -195,7 +195,7 @@ static void settle_all(struct philox_graph *graph, struct launch *launch)
 			   &launch->uses[i]);
 }
 
-/* --- the message ------------------------------------------------------------ */
+/* --- the message ---------------------------------------------------------- */
 
 static enum philox_status send_message(struct philox_graph *graph)
 {
@@ -229,7 +229,7 @@ static void withdraw_message(struct philox_graph *graph)
 	status_restore(&kept);
 }
 
-/* --- prologue and epilogue, with the graph's lock held ---------------------- */
+/* --- prologue and epilogue, with the graph's lock held -------------------- */
 
 static enum philox_status check_use(const struct philox_graph *graph,
 				    const struct philox_use *use, size_t index)
@@ -391,7 +391,7 @@ static void release_contexts(struct philox_graph *graph, struct launch *launch)
 	pthread_mutex_unlock(&graph->lock);
 }
 
-/* --- public ----------------------------------------------------------------- */
+/* --- public --------------------------------------------------------------- */
 
 static enum philox_status null_graph(void)
 {

@@ -189,7 +189,8 @@ static void add(struct capture *capture, struct philox_pass *pass,
 	if (!template->backward)
 		pass->ticket.serial = placeholder(capture, pass->index);
 	note_whole(capture,
-		   template->backward ? "backward begin" : "forward begin",
+		   template->backward ? "philox_backward_begin()"
+				      : "philox_forward_begin()",
 		   pass->region);
 }
 
@@ -235,7 +236,7 @@ static enum philox_status record(struct capture *capture,
 	return PHILOX_OK;
 }
 
-/* --- the hooks -------------------------------------------------------------- */
+/* --- the hooks ------------------------------------------------------------ */
 
 static enum philox_status hook_begin(struct philox_pass *pass,
 				     const struct capture_info *info)
@@ -304,7 +305,6 @@ static enum philox_status hook_commit(struct philox_pass *pass, unsigned flags,
 		 !(template->flags & PHILOX_RETAIN));
 	if (ticket && capture_is_tracked(template))
 		*ticket = pass->ticket;
-	note_whole(capture, "commit", pass->region);
 	return PHILOX_OK;
 }
 
@@ -338,7 +338,7 @@ static enum philox_status hook_join(const struct philox_pass *view)
 	return depend_on_head(capture, view->stream);
 }
 
-/* --- copies of a generator's state ------------------------------------------- */
+/* --- copies of a generator's state ---------------------------------------- */
 
 static enum philox_status reserve_read(struct capture *capture)
 {

@@ -5,8 +5,8 @@
  * whose `ops` is a table of operations. Two exist: lib/device_host.c and
  * lib/device_cuda.c. Code outside them calls the functions of
  * include/philox/device.h and the device_*() functions at the end, never the
- * table: lib/device_call.c counts every call, injects failures, and answers for an
- * operation that a device lacks (NULL) with PHILOX_ERROR_UNSUPPORTED.
+ * table: lib/device_call.c counts every call, injects failures, and answers for
+ * an operation that a device lacks (NULL) with PHILOX_ERROR_UNSUPPORTED.
  *
  * Preconditions of all operations: the device is open; pointers for outputs are
  * not NULL; sizes are not 0; handles are the device's own and alive. Each

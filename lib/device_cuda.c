@@ -13,7 +13,7 @@
 #include "kernels_cuda.h"
 #include "status.h"
 
-/* --- errors and the current device ----------------------------------------- */
+/* --- errors and the current device ---------------------------------------- */
 
 static enum philox_status translate(cudaError_t error)
 {
@@ -98,7 +98,7 @@ enum philox_status cuda_leave(int previous, cudaError_t error, const char *call)
 			  cudaGetErrorString(error));
 }
 
-/* --- memory ------------------------------------------------------------------ */
+/* --- memory --------------------------------------------------------------- */
 
 enum philox_status cuda_mem_alloc(struct philox_device *device, size_t size,
 				  void **memory)
@@ -158,7 +158,7 @@ enum philox_status cuda_set(struct philox_device *device, void *memory,
 	return ON(device, cudaMemsetAsync, memory, value, size, stream);
 }
 
-/* --- streams and events -------------------------------------------------------- */
+/* --- streams and events --------------------------------------------------- */
 
 enum philox_status cuda_is_capturing(struct philox_device *device,
 				     philox_stream stream, int *capturing)
@@ -265,7 +265,7 @@ enum philox_status cuda_event_query(struct philox_device *device,
 	return ON(device, cudaEventQuery, event);
 }
 
-/* --- the device ------------------------------------------------------------------ */
+/* --- the device ----------------------------------------------------------- */
 
 static void cuda_close(struct philox_device *device)
 {

@@ -36,7 +36,7 @@ _Static_assert((int)PHILOX_CAPTURE_NONE == (int)cudaStreamCaptureStatusNone &&
 			       (int)cudaStreamCaptureStatusInvalidated,
 	       "capture statuses are CUDA's");
 
-/* --- capture --------------------------------------------------------------------- */
+/* --- capture -------------------------------------------------------------- */
 
 enum philox_status cuda_capture_begin(struct philox_device *device,
 				      philox_stream stream,
@@ -130,7 +130,7 @@ enum philox_status cuda_capture_mode(struct philox_device *device,
 	return status;
 }
 
-/* --- kernels --------------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 static const struct kernel_cuda *find_kernel(const struct kernel_call *call)
 {
@@ -190,7 +190,7 @@ enum philox_status cuda_launch(struct philox_device *device,
 		  launch.arguments, 0, stream);
 }
 
-/* --- graphs ---------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 enum philox_status cuda_graph_add_root(struct philox_device *device,
 				       philox_native_graph graph,

@@ -154,7 +154,7 @@ enum philox_status host_mapped_free(struct philox_device *base, void *host)
 	return release(host_of(base), HOST_MAPPED, host, "mapped_free");
 }
 
-/* --- work ------------------------------------------------------------------- */
+/* --- work ----------------------------------------------------------------- */
 
 enum philox_status host_copy(struct philox_device *base, void *destination,
 			     const void *source, size_t size,
@@ -204,7 +204,7 @@ enum philox_status host_launch_host(struct philox_device *base,
 	return host_put(host_of(base), stream, &work, "philox_launch_host");
 }
 
-/* --- opening and closing -------------------------------------------------------- */
+/* --- opening and closing -------------------------------------------------- */
 
 static void close_objects(struct host_device *device)
 {

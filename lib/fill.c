@@ -42,7 +42,7 @@ static const enum kernel kernels[N_DISTS][N_DTYPES] = {
 			    [PHILOX_BF16] = KERNEL_dropout_bf16},
 };
 
-/* --- checks ----------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 static enum philox_status check_kind(const struct philox_fill *fill)
 {
@@ -172,7 +172,7 @@ static enum philox_status check_fill(const struct philox_rng *rng,
 	return status;
 }
 
-/* --- fills ------------------------------------------------------------------ */
+/* --- fills ---------------------------------------------------------------- */
 
 static enum philox_status launch_fill(struct philox_device *device,
 				      philox_stream stream,
@@ -252,7 +252,7 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 	return PHILOX_OK;
 }
 
-/* --- by name ---------------------------------------------------------------- */
+/* --- by name -------------------------------------------------------------- */
 
 enum philox_status philox_bits(const struct philox_pass *pass, uint32_t op,
 			       enum philox_dtype dtype, struct philox_span span,

@@ -5,9 +5,9 @@
  * block (one subsequence) holds. Calling it for the fill_block_count() blocks
  * from fill_first_block() on, in any order, writes the span; blocks touch
  * distinct elements. Element e of block b is written at out[e - first], and the
- * subtraction is modulo 2^64: since first + count <= 2^64, an element before the
- * span becomes an index that is not below the count, so one comparison is all
- * there is to bounds, up to element 2^64 - 1.
+ * subtraction is modulo 2^64: since first + count <= 2^64, an element before
+ * the span becomes an index that is not below the count, so one comparison is
+ * all there is to bounds, up to element 2^64 - 1.
  */
 #ifndef FILL_ELEMENTS_H
 #define FILL_ELEMENTS_H
@@ -36,7 +36,7 @@ PHILOX_FN uint64_t fill_block_count(enum kernel kernel, uint64_t first,
 	       fill_first_block(kernel, first) + 1;
 }
 
-/* --- element types ---------------------------------------------------------- */
+/* --- element types -------------------------------------------------------- */
 
 typedef uint32_t fill_u32;
 typedef uint64_t fill_u64;
@@ -63,7 +63,7 @@ PHILOX_FN uint16_t fill_poison_bf16(void)
 	return 0x7fc0u;
 }
 
-/* --- the values of one block ------------------------------------------------ */
+/* --- the values of one block ---------------------------------------------- */
 
 /*
  * block_<name>() makes the values of a block. Dropout finds its input in `v`;
@@ -151,7 +151,7 @@ PHILOX_FN void block_dropout_bf16(const struct fill_args *args,
 					   args->threshold, args->scale));
 }
 
-/* --- arrays ----------------------------------------------------------------- */
+/* --- arrays --------------------------------------------------------------- */
 
 /*
  * fill_load_<type>() reads the `n` inputs from `index` on into v, and
@@ -222,7 +222,7 @@ FILL_ARRAY(u64, 2)
 FILL_ARRAY(f32, 4)
 FILL_ARRAY(bf16, 4)
 
-/* --- the fills -------------------------------------------------------------- */
+/* --- the fills ------------------------------------------------------------ */
 
 #define FILL_FUNCTION(name, type, n, has_input)                               \
 	PHILOX_FN void fill_##name(const struct fill_args *args,              \

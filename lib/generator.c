@@ -199,7 +199,7 @@ enum philox_status philox_generator_fold(struct philox_generator *generator,
 	return context_report(generator->context, PHILOX_OK, NULL);
 }
 
-/* --- copying a state to the device ------------------------------------------- */
+/* --- copying a state to the device ---------------------------------------- */
 
 static enum philox_status store(struct philox_generator *generator,
 				philox_stream stream, struct philox_state *to)

@@ -49,7 +49,7 @@ struct host_registry {
 	size_t count;
 };
 
-/* --- work: host_work.c ------------------------------------------------------ */
+/* --- work: host_work.c ---------------------------------------------------- */
 
 /* Arguments, copied once, shared by nodes, execs and launches. */
 struct host_args {
@@ -78,7 +78,7 @@ struct host_work {
 	struct host_replay *replay;     /* replay: owned */
 };
 
-/* --- streams and events ----------------------------------------------------- */
+/* --- streams and events --------------------------------------------------- */
 
 /*
  * An entry of a queue. Counted references: the queue's until it has run, the
@@ -125,7 +125,7 @@ struct host_event {
 	struct host_nodes deps;
 };
 
-/* --- captures and graphs ---------------------------------------------------- */
+/* --- captures and graphs -------------------------------------------------- */
 
 struct host_capture {
 	uint64_t id;
@@ -223,7 +223,7 @@ static inline struct host_device *host_of(struct philox_device *device)
 	return (struct host_device *)device; /* base is the first member */
 }
 
-/* --- device_host.c ---------------------------------------------------------- */
+/* --- device_host.c -------------------------------------------------------- */
 
 /* Called without the lock; gives it back and calls releases that are due. */
 void host_lock(struct host_device *device);
@@ -231,7 +231,7 @@ void host_unlock(struct host_device *device);
 
 enum philox_status host_no_memory(const char *what);
 
-/* --- host_object.c ---------------------------------------------------------- */
+/* --- host_object.c -------------------------------------------------------- */
 
 int host_registry_open(struct host_registry *registry); /* 0: no memory */
 
@@ -270,7 +270,7 @@ enum philox_status host_stream_find(struct host_device *device,
 				    philox_stream handle, const char *what,
 				    struct host_stream **stream);
 
-/* --- host_work.c ------------------------------------------------------------ */
+/* --- host_work.c ---------------------------------------------------------- */
 
 enum philox_status host_work_call(struct host_work *work,
 				  enum host_work_kind kind,
@@ -282,7 +282,7 @@ struct host_work host_work_share(const struct host_work *work);
 void host_work_drop(struct host_device *device, struct host_work *work);
 void host_work_run(const struct host_work *work); /* without the lock */
 
-/* --- host_queue.c ----------------------------------------------------------- */
+/* --- host_queue.c --------------------------------------------------------- */
 
 /*
  * host_submit() runs `work` after everything on the stream and after the task
@@ -305,7 +305,7 @@ void host_task_wait(struct host_device *device, struct host_task *task);
 /* Waits for all tasks that are submitted by now. */
 void host_wait_idle(struct host_device *device);
 
-/* --- host_stream.c ---------------------------------------------------------- */
+/* --- host_stream.c -------------------------------------------------------- */
 
 void host_stream_init(struct host_device *device, struct host_stream *stream,
 		      int blocking);
@@ -313,11 +313,11 @@ void host_stream_init(struct host_device *device, struct host_stream *stream,
 /* Lets queued work finish; the lock is given back meanwhile. */
 void host_stream_free(struct host_device *device, struct host_stream *stream);
 
-/* --- host_event.c ----------------------------------------------------------- */
+/* --- host_event.c --------------------------------------------------------- */
 
 void host_event_free(struct host_device *device, struct host_event *event);
 
-/* --- host_rules.c ----------------------------------------------------------- */
+/* --- host_rules.c --------------------------------------------------------- */
 
 /* A number for each thread, unlike pthread_self() never used again. */
 uint64_t host_thread_number(void);
@@ -353,13 +353,13 @@ enum philox_status host_capture_join(struct host_device *device,
 				     const struct host_nodes *deps,
 				     const char *what);
 
-/* --- host_capture.c --------------------------------------------------------- */
+/* --- host_capture.c ------------------------------------------------------- */
 
 /* Ends a capture: its streams are normal again; its graph stays. */
 void host_capture_over(struct host_device *device,
 		       struct host_capture *capture);
 
-/* --- host_graph.c ----------------------------------------------------------- */
+/* --- host_graph.c --------------------------------------------------------- */
 
 int host_nodes_reserve(struct host_nodes *nodes,
 		       size_t more); /* 0: no memory */
@@ -378,19 +378,19 @@ struct host_node *host_graph_add(struct host_device *device,
 
 void host_keep_drop(struct host_device *device, struct host_keep *keep);
 
-/* --- host_order.c ----------------------------------------------------------- */
+/* --- host_order.c --------------------------------------------------------- */
 
 /* Writes the place of each node, by index; another one for each seed. 0: no
  * memory. */
 int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
 
-/* --- host_exec.c ------------------------------------------------------------ */
+/* --- host_exec.c ---------------------------------------------------------- */
 
 void host_exec_free(struct host_device *device, struct host_exec *exec);
 void host_replay_run(const struct host_replay *replay); /* without the lock */
 void host_replay_free(struct host_device *device, struct host_replay *replay);
 
-/* --- the table -------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------ */
 
 #define HOST_OP_DECLARE(name, arguments) \
 	enum philox_status host_##name arguments;

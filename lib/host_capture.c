@@ -184,7 +184,7 @@ unlock:
 	return status;
 }
 
-/* --- asking ----------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------- */
 
 enum philox_status host_capture_info(struct philox_device *base,
 				     philox_stream handle,

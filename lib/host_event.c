@@ -49,7 +49,7 @@ enum philox_status host_event_destroy(struct philox_device *base,
 	return status;
 }
 
-/* --- recording -------------------------------------------------------------- */
+/* --- recording ------------------------------------------------------------ */
 
 static enum philox_status record_point(struct host_device *device,
 				       struct host_event *event,
@@ -107,7 +107,7 @@ enum philox_status host_event_record(struct philox_device *base,
 	return status;
 }
 
-/* --- waiting on a stream ---------------------------------------------------- */
+/* --- waiting on a stream -------------------------------------------------- */
 
 /* A stream in a capture waits for a point of uncaptured work. */
 static enum philox_status refuse_isolation(struct host_device *device,
@@ -211,7 +211,7 @@ enum philox_status host_event_wait(struct philox_device *base,
 	return status;
 }
 
-/* --- asking ----------------------------------------------------------------- */
+/* --- asking --------------------------------------------------------------- */
 
 /* Nobody can wait for an event of a capture: its nodes are not queued. */
 static enum philox_status refuse_captured(struct host_device *device,

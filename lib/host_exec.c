@@ -12,7 +12,7 @@
 #include <string.h>
 #include "host.h"
 
-/* --- programs and overrides ------------------------------------------------------- */
+/* --- programs and overrides ----------------------------------------------- */
 
 static void program_drop(struct host_device *device,
 			 struct host_program *program)
@@ -92,7 +92,7 @@ static int overrides_set(struct host_device *device,
 	return 1;
 }
 
-/* --- launches ----------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------- */
 
 static struct host_replay *replay_create(struct host_exec *exec)
 {
@@ -140,7 +140,7 @@ void host_replay_run(const struct host_replay *replay)
 	}
 }
 
-/* --- operations ------------------------------------------------------------- */
+/* --- operations ----------------------------------------------------------- */
 
 static enum philox_status create(struct host_device *device,
 				 struct host_graph *graph,

@@ -18,7 +18,7 @@ static uint64_t last_graph_id(void)
 	return atomic_fetch_add(&last, 1) + 1;
 }
 
-/* --- sets of nodes ------------------------------------------------------------ */
+/* --- sets of nodes -------------------------------------------------------- */
 
 int host_nodes_reserve(struct host_nodes *nodes, size_t more)
 {
@@ -64,7 +64,7 @@ void host_nodes_free(struct host_nodes *nodes)
 	*nodes = (struct host_nodes){0};
 }
 
-/* --- what graphs keep --------------------------------------------------------- */
+/* --- what graphs keep ----------------------------------------------------- */
 
 void host_keep_drop(struct host_device *device, struct host_keep *keep)
 {
@@ -78,7 +78,7 @@ void host_keep_drop(struct host_device *device, struct host_keep *keep)
 	free(keep);
 }
 
-/* --- graphs and nodes ----------------------------------------------------------- */
+/* --- graphs and nodes ----------------------------------------------------- */
 
 struct host_graph *host_graph_create(struct host_device *device)
 {
@@ -137,7 +137,7 @@ struct host_node *host_graph_add(struct host_device *device,
 	return node;
 }
 
-/* --- operations ------------------------------------------------------------- */
+/* --- operations ----------------------------------------------------------- */
 
 enum philox_status host_graph_add_root(struct philox_device *base,
 				       philox_native_graph handle,

@@ -99,7 +99,7 @@ struct host_object *host_first_object(struct host_device *device,
 	return NULL;
 }
 
-/* --- handles of each kind --------------------------------------------------- */
+/* --- handles of each kind ------------------------------------------------- */
 
 static enum philox_status not_alive(struct host_device *device,
 				    const void *handle, const char *what,

@@ -4,8 +4,8 @@
  * A legal one, but not that of the capture: a small hash of the graph's and the
  * instantiation's numbers picks among the nodes that are ready. Two executable
  * graphs of the same work run in different orders, the same ones on each run of
- * a program, so that an edge which is missing shows up as a wrong result. Called
- * under the device's lock, changes nothing of the graph.
+ * a program, so that an edge which is missing shows up as a wrong result.
+ * Called under the device's lock, changes nothing of the graph.
  */
 #include <stdlib.h>
 #include "host.h"

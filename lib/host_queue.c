@@ -44,7 +44,7 @@ void host_task_wait(struct host_device *device, struct host_task *task)
 	host_task_drop(device, task);
 }
 
-/* --- the thread of a stream --------------------------------------------------- */
+/* --- the thread of a stream ----------------------------------------------- */
 
 static void run_task(struct host_device *device, struct host_task *task)
 {
@@ -100,7 +100,7 @@ static enum philox_status start_thread(struct host_stream *stream)
 	return PHILOX_OK;
 }
 
-/* --- submitting ------------------------------------------------------------- */
+/* --- submitting ----------------------------------------------------------- */
 
 /* How many streams this one waits for without being told. */
 static size_t implicit_waits(const struct host_stream *stream)

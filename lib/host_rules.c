@@ -33,7 +33,7 @@ struct host_capture *host_capture_of(struct host_device *device, uint64_t id)
 	return capture;
 }
 
-/* --- invalidation ------------------------------------------------------------- */
+/* --- invalidation --------------------------------------------------------- */
 
 void host_forget_nodes(struct host_device *device, struct host_capture *capture)
 {
@@ -98,7 +98,7 @@ enum philox_status host_unsafe(struct host_device *device, const char *what)
 			  what, (unsigned long long)id);
 }
 
-/* --- growing a capture -------------------------------------------------------- */
+/* --- growing a capture ---------------------------------------------------- */
 
 enum philox_status host_record(struct host_device *device,
 			       struct host_stream *stream,

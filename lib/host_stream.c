@@ -110,7 +110,7 @@ enum philox_status host_device_sync(struct philox_device *base)
 	return status;
 }
 
-/* --- making and destroying streams -------------------------------------------- */
+/* --- making and destroying streams ---------------------------------------- */
 
 void host_stream_init(struct host_device *device, struct host_stream *stream,
 		      int blocking)

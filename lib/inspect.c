@@ -43,7 +43,7 @@ static void add_generators(uint64_t *digest, const struct save_lists *lists)
 	}
 }
 
-/* --- tickets ------------------------------------------------------------------ */
+/* --- tickets -------------------------------------------------------------- */
 
 static int compare_serials(const void *a, const void *b)
 {
@@ -83,7 +83,7 @@ static enum philox_status add_ledger(uint64_t *digest,
 	return PHILOX_OK;
 }
 
-/* --- regions ------------------------------------------------------------------ */
+/* --- regions -------------------------------------------------------------- */
 
 static void add_ops(uint64_t *digest, const struct philox_region *region)
 {
@@ -146,7 +146,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 	return status;
 }
 
-/* --- public ------------------------------------------------------------------- */
+/* --- public --------------------------------------------------------------- */
 
 enum philox_status philox_context_digest(struct philox_context *context,
 					 uint64_t *digest)

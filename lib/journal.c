@@ -36,7 +36,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct journal *journals;
 static atomic_uint contexts;
 
-/* --- files, with the lock of journals held ------------------------------------- */
+/* --- files, with the lock of journals held -------------------------------- */
 
 static void fail(struct journal *journal, int error)
 {
@@ -114,7 +114,7 @@ static void drop(struct journal *journal)
 	free(journal);
 }
 
-/* --- words ---------------------------------------------------------------------- */
+/* --- words ---------------------------------------------------------------- */
 
 /* Room for the hash, a quotation mark and the end is always left. */
 struct journal_text journal_name(const char *name)
@@ -164,7 +164,7 @@ struct journal_text journal_flags(unsigned flags)
 	return made;
 }
 
-/* --- events, with the context's lock held ----------------------------------------- */
+/* --- events, with the context's lock held --------------------------------- */
 
 void journal_end(struct philox_context *context)
 {
@@ -274,7 +274,7 @@ void journal_load(struct philox_context *context)
 			      digest);
 }
 
-/* --- beginning --------------------------------------------------------------------- */
+/* --- beginning ------------------------------------------------------------ */
 
 static struct journal *use(const char *path, int of_process)
 {

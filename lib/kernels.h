@@ -50,7 +50,7 @@ struct kernel_call {
 	uint64_t work;
 };
 
-/* --- fills ------------------------------------------------------------------ */
+/* --- fills ---------------------------------------------------------------- */
 
 struct fill_args {
 	struct philox_rng rng;
@@ -63,7 +63,7 @@ struct fill_args {
 	void *out;
 };
 
-/* --- one state -------------------------------------------------------------- */
+/* --- one state ------------------------------------------------------------ */
 
 /* Writes a state to device memory. */
 struct store_args {
@@ -71,7 +71,7 @@ struct store_args {
 	struct philox_state *to; /* device address */
 };
 
-/* --- the head ----------------------------------------------------------------- */
+/* --- the head ------------------------------------------------------------- */
 
 /* One cell of a graph: where it is and which seed it holds. Device memory. */
 struct head_cell {

@@ -15,7 +15,7 @@
 #define FILL_THREADS 256
 #define HEAD_THREADS 1024
 
-/* --- fills ------------------------------------------------------------------ */
+/* --- fills ---------------------------------------------------------------- */
 
 /*
  * A kernel for one fill. A thread reads the state once, then takes every
@@ -40,7 +40,7 @@
 FILL_LIST(FILL_KERNEL)
 #undef FILL_KERNEL
 
-/* --- the head ----------------------------------------------------------------- */
+/* --- the head ------------------------------------------------------------- */
 
 /* struct head_args with room for a number of states: a parameter by value. */
 template <uint32_t capacity> struct head_message {
@@ -110,7 +110,7 @@ static __device__ __forceinline__ void run_head(const head_args *args)
 HEAD_CAPACITY_LIST(HEAD_KERNEL)
 #undef HEAD_KERNEL
 
-/* --- one state ---------------------------------------------------------------- */
+/* --- one state ------------------------------------------------------------ */
 
 extern "C" __global__ void
 philox_store(__grid_constant__ const store_args args)
@@ -118,7 +118,7 @@ philox_store(__grid_constant__ const store_args args)
 	*args.to = args.state;
 }
 
-/* --- the table ---------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------ */
 
 #define HEAD_ROW(capacity)                            \
 	{KERNEL_HEAD, sizeof(head_message<capacity>), \

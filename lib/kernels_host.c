@@ -6,8 +6,8 @@
  * takes no lock; the arguments are its own copy.
  *
  * Where the compiler may not assume fused multiply-add instructions, normal
- * numbers come in two versions of the same loop, chosen when they run: fmaf() of
- * the C library gives the same bits, only slower.
+ * numbers come in two versions of the same loop, chosen when they run: fmaf()
+ * of the C library gives the same bits, only slower.
  */
 #define PHILOX_BUILTIN_FMA /* kernel.h: let a function's target decide */
 #include "device.h"
@@ -56,7 +56,7 @@ DEFINE_LOOP(run_dropout_bf16, dropout_bf16, )
 DEFINE_NORMAL_LOOP(normal_f32)
 DEFINE_NORMAL_LOOP(normal_bf16)
 
-/* --- the head --------------------------------------------------------------- */
+/* --- the head ------------------------------------------------------------- */
 
 /* The payload first, then the count, which a reader loads first. */
 static void report_repetition(struct head_report *report, uint64_t sequence)

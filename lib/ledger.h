@@ -133,7 +133,11 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 enum philox_status ledger_pending(struct ledger *ledger, uint64_t serial,
 				  struct ledger_entry **entry);
 
-/* ledger_check() verifies the invariants of the table; see PHILOX_DEBUG. */
+/*
+ * ledger_check() verifies the invariants of the table; see PHILOX_DEBUG. A
+ * large table is walked only now and then, so that a check costs little on
+ * average.
+ */
 void ledger_check(const struct ledger *ledger);
 
 static inline void saved_context_release(struct saved_context released,

@@ -29,8 +29,9 @@ static enum philox_status finish(const struct philox_region *region,
 	if (status == PHILOX_OK)
 		return context_report(region->context, PHILOX_OK, NULL);
 	subject = (struct philox_log_entry){.region = region->name,
-					    .ticket = ticket,
 					    .capture_id = capture_id};
+	if (!(ticket.serial & SERIAL_PLACEHOLDER))
+		subject.ticket = ticket;
 	return context_report(region->context, status, &subject);
 }
 
@@ -103,7 +104,7 @@ static enum ledger_use use_of(const struct philox_pass *pass)
 	return pass->flags & PHILOX_RETAIN ? LEDGER_RETAIN : LEDGER_CONSUME;
 }
 
-/* --- begin ------------------------------------------------------------------ */
+/* --- begin ---------------------------------------------------------------- */
 
 static enum philox_status begin_eager_forward(struct philox_pass *pass)
 {
@@ -269,7 +270,7 @@ enum philox_status philox_recompute_begin(struct philox_region *region,
 				     flags | PHILOX_RETAIN, pass);
 }
 
-/* --- end -------------------------------------------------------------------- */
+/* --- end ------------------------------------------------------------------ */
 
 /* Whether a pass is open and of this kind (0: any, but not a view). */
 enum philox_status pass_check_open(const struct philox_pass *pass,

@@ -15,9 +15,9 @@ enum philox_status pass_query(const struct philox_region *region,
 			      struct capture_info *info);
 
 /*
- * pass_check_stream() checks that the pass's stream is still in the capture that
- * the pass is in, or still in none: ERROR_MISMATCH. Numbers by value that get
- * into a capture would repeat at every replay.
+ * pass_check_stream() checks that the pass's stream is still in the capture
+ * that the pass is in, or still in none: ERROR_MISMATCH. Numbers by value that
+ * get into a capture would repeat at every replay.
  */
 enum philox_status pass_check_stream(const struct philox_pass *pass,
 				     const char *call);

@@ -20,7 +20,7 @@ static enum philox_status check_drawn(const struct philox_pass *pass)
 	return PHILOX_OK;
 }
 
-/* --- views ------------------------------------------------------------------- */
+/* --- views ---------------------------------------------------------------- */
 
 enum philox_status pass_check_stream(const struct philox_pass *pass,
 				     const char *call)
@@ -72,7 +72,7 @@ enum philox_status philox_pass_on(const struct philox_pass *pass,
 	return pass_finish(pass, status);
 }
 
-/* --- what a pass draws from --------------------------------------------------- */
+/* --- what a pass draws from ----------------------------------------------- */
 
 /* Whether a pass's numbers are still its own; with the context's lock held. */
 static enum philox_status check_live(const struct philox_pass *pass)

@@ -132,6 +132,11 @@ void region_restart(struct philox_region *region)
 enum philox_status region_check_ticket(const struct philox_region *region,
 				       struct philox_ticket ticket)
 {
+	if (!ticket.region_key && !ticket.serial)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': no ticket is given: a backward "
+				  "needs that of its forward",
+				  region->name);
 	if (ticket.region_key != region->key)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "ticket {%016llx, %llu} is not of region "
@@ -166,7 +171,7 @@ const char *region_op_name(const struct philox_region *region, uint32_t op)
 	return "(unnamed)";
 }
 
-/* --- making ----------------------------------------------------------------- */
+/* --- making --------------------------------------------------------------- */
 
 static enum philox_status check_op(const struct philox_region_options *options,
 				   size_t index, uint64_t *cells)
@@ -412,7 +417,7 @@ void region_free(struct philox_region *region)
 	free(region);
 }
 
-/* --- public ----------------------------------------------------------------- */
+/* --- public --------------------------------------------------------------- */
 
 enum philox_status philox_region_create(
 	struct philox_context *context,

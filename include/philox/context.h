@@ -78,14 +78,16 @@ struct philox_log_entry {
  * philox_context_set_log() sets the function that receives messages, or NULL
  * for none (the default; the library itself prints nothing). It is called on
  * the thread of the call it reports on, with no lock held, possibly from
- * several threads at once; it may call philox. Legal during capture.
+ * several threads at once; it may call philox. Functions that are given a
+ * device and no context, those of philox/device.h and philox_rng_fill(), do not
+ * log. Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_log(
 	struct philox_context *context,
 	void (*log)(void *user, const struct philox_log_entry *entry),
 	void *user);
 
-/* --- what only the device can notice ---------------------------------------- */
+/* --- what only the device can notice -------------------------------------- */
 
 /* struct philox_report tells of launches that philox was not told about. */
 struct philox_report {

@@ -76,8 +76,8 @@ struct philox_fill {
  * philox_rng_fill() puts a fill from an explicit state on a stream: nothing is
  * folded and nothing advances. The state is given by value (its offset a
  * multiple of 4) or as the device address of one (aligned to 8), which is read
- * when the work runs; a poisoned one gives NaN, or all-ones for bits. One kernel
- * node during capture, where it is legal; arrays must not overlap unless
+ * when the work runs; a poisoned one gives NaN, or all-ones for bits. One
+ * kernel node during capture, where it is legal; arrays must not overlap unless
  * in == out. Errors: PHILOX_ERROR_INVALID (names the field: p outside [0, 1] or
  * NaN, a null or misaligned pointer, an unknown or unsupported dist or dtype),
  * PHILOX_ERROR_OVERFLOW (first + count, or the size in bytes, past 2^64), those

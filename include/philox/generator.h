@@ -23,8 +23,8 @@ struct philox_generator;
  * philox_generator_create() makes a generator of a context with offset 0. It is
  * destroyed by philox_generator_destroy() or with the context.
  * philox_generator_destroy() refuses with PHILOX_ERROR_BUSY while regions use
- * the generator or a captured graph reads its state; NULL and the default generator are PHILOX_ERROR_INVALID.
- * Legal during capture.
+ * the generator or a captured graph reads its state; NULL and the default
+ * generator are PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_create(
 	struct philox_context *context, uint64_t seed,
@@ -73,23 +73,23 @@ PHILOX_API enum philox_status philox_generator_advance(
 	struct philox_state *before);
 
 /*
- * philox_generator_fold() seeds a generator with fold(seed, index), at offset 0:
- * the way to give each rank, replica or worker numbers of its own from one seed.
- * Its regions restart as with philox_generator_seed(). Folding twice is not
- * folding once. Legal during capture.
+ * philox_generator_fold() seeds a generator with fold(seed, index), at offset
+ * 0: the way to give each rank, replica or worker numbers of its own from one
+ * seed. Its regions restart as with philox_generator_seed(). Folding twice is
+ * not folding once. Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_fold(
 	struct philox_generator *generator, uint64_t index);
 
 /*
- * philox_generator_copy_state() writes a generator's state to 16 bytes of device
- * memory, aligned to 8, in stream order: a snapshot that kernels, and
+ * philox_generator_copy_state() writes a generator's state to 16 bytes of
+ * device memory, aligned to 8, in stream order: a snapshot that kernels, and
  * philox_rng_fill() with its address, can draw from later. Recorded during
  * capture, as one copy node: each launch of the graph writes the state that the
  * generator has at this point among the graph's passes, which matters for
- * regions that are PHILOX_SHARED. A generator that a captured graph reads cannot
- * be destroyed before that graph. Errors: PHILOX_ERROR_INVALID (a null or
- * misaligned pointer), PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * regions that are PHILOX_SHARED. A generator that a captured graph reads
+ * cannot be destroyed before that graph. Errors: PHILOX_ERROR_INVALID (a null
+ * or misaligned pointer), PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED,
  * those of the device.
  */
 PHILOX_API enum philox_status philox_generator_copy_state(

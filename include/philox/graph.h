@@ -32,7 +32,7 @@ extern "C" {
 
 struct philox_graph;
 
-/* --- making graphs ---------------------------------------------------------- */
+/* --- making graphs -------------------------------------------------------- */
 
 /*
  * philox_capture_begin() begins a capture of mode THREAD_LOCAL on a stream;
@@ -57,11 +57,12 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * philox_graph_adopt() makes a graph that the caller captured, ended and
  * instantiated launchable with tickets. `capture_id` is what
  * philox_stream_capture_info() (cudaStreamGetCaptureInfo) said during the
- * capture. Graph and exec stay the caller's and must outlive the adoption, which
- * ends with philox_graph_destroy(). Errors: PHILOX_ERROR_NOT_FOUND (no philox
- * pass in a capture of that id, or dropped, or destroyed), PHILOX_ERROR_EXISTS
- * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted),
- * PHILOX_ERROR_STALE (a region was destroyed), those of the device. Not legal during capture.
+ * capture. Graph and exec stay the caller's and must outlive the adoption,
+ * which ends with philox_graph_destroy(). Errors: PHILOX_ERROR_NOT_FOUND (no
+ * philox pass in a capture of that id, or dropped, or destroyed),
+ * PHILOX_ERROR_EXISTS (adopted already), PHILOX_ERROR_STATE (a pass is open or
+ * was aborted), PHILOX_ERROR_STALE (a region was destroyed), those of the
+ * device. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,
@@ -86,7 +87,7 @@ PHILOX_API enum philox_status philox_capture_drop(
  */
 PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
 
-/* --- launching -------------------------------------------------------------- */
+/* --- launching ------------------------------------------------------------ */
 
 /*
  * struct philox_use goes with one captured pass of a launch, in order of begin.
@@ -140,8 +141,8 @@ PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
  * says whether the launch succeeded: PHILOX_OK makes the new tickets live and
  * uses up the old ones, anything else leaves the ledger as if nothing had been
  * begun. `uses` must be the same array in both and is written by the epilogue.
- * Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without a
- * prologue.
+ * Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without
+ * a prologue.
  */
 PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,
 						    philox_stream stream,
@@ -150,7 +151,7 @@ PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,
 PHILOX_API enum philox_status philox_graph_epilogue(
 	struct philox_graph *graph, enum philox_status launched);
 
-/* --- looking ------------------------------------------------------------------ */
+/* --- looking -------------------------------------------------------------- */
 
 /*
  * philox_graph_uses() returns how many passes a graph holds;

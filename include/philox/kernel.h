@@ -292,10 +292,10 @@ PHILOX_FN double philox_uniform_f64(uint64_t w64)
 }
 
 /*
- * philox_minus_2_ln() is -2 ln(u) for the uniform number u in (0, 1] that a word
- * stands for, (w + 1/2) 2^-32 rounded to f32. u = m 2^k with m in [2/3, 4/3),
- * and ln(m) is a polynomial in m - 1, which is exact. tests/fit_normal.py finds
- * the coefficients.
+ * philox_minus_2_ln() is -2 ln(u) for the uniform number u in (0, 1] that a
+ * word stands for, (w + 1/2) 2^-32 rounded to f32. u = m 2^k with m in [2/3,
+ * 4/3), and ln(m) is a polynomial in m - 1, which is exact. tests/fit_normal.py
+ * finds the coefficients.
  */
 PHILOX_FN float philox_minus_2_ln(uint32_t w)
 {
@@ -324,8 +324,8 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
 }
 
 /*
- * philox_sin_cos() gives sine and cosine of the angle that a word stands for,
- * 2 pi (w + 1/2) 2^-32. The nearest multiple q of pi/2 is taken off in integers,
+ * philox_sin_cos() gives sine and cosine of the angle that a word stands for, 2
+ * pi (w + 1/2) 2^-32. The nearest multiple q of pi/2 is taken off in integers,
  * which leaves |t| <= pi/4 and never 0; q then swaps and negates.
  */
 PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)

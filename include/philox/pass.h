@@ -12,8 +12,29 @@
  *   philox_dropout(&pass, 0, PHILOX_F32, span, p, dy, dx);
  *   philox_backward_commit(&pass, 0);
  *
- * The rules of tickets stand in Note [Ledger] in lib/ledger.h; those of passes
- * on a stream that is capturing in Note [Captured passes] in graph/capture.h.
+ * Rules of tickets, whatever is eager, captured or mixed:
+ *
+ *  - A forward reserves its numbers when it begins; whether it commits or
+ *    aborts, they are never issued again.
+ *  - A committed forward's ticket is pending until a backward consumes it or it
+ *    is released. Any order will do, and passes with PHILOX_RETAIN and
+ *    recomputes may repeat it any number of times.
+ *  - A backward that aborts, or a launch that fails, leaves its ticket as it
+ *    was. Of the open passes of a ticket one at a time may be consuming.
+ *  - While a graph launch is using a ticket up, nobody else may begin with it
+ *    (PHILOX_ERROR_BUSY).
+ *  - A ticket that is used up, released or of a destroyed region is refused, and
+ *    so is one that never was: serials do not repeat.
+ *
+ * Rules of passes on a stream that is capturing:
+ *
+ *  - No numbers are drawn and no live ticket is made: each launch of the graph
+ *    is one execution of every pass in it, in order of begin (philox/graph.h).
+ *  - A forward's commit gives a placeholder. A backward in the same capture
+ *    takes it and repeats that forward, at every launch. A backward begun with
+ *    the zero ticket, (struct philox_ticket){0, 0}, is named at each launch.
+ *  - Whether the capture has been invalidated is seen at begin, at fills and at
+ *    philox_pass_on(), not at commit.
  *
  * A pass is a value the caller holds, on its stack for instance; it may begin
  * on one thread and end on another, but is used by one thread at a time. Its
@@ -133,8 +154,8 @@ PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
  * numbers, drawn there. The stream must be in the same capture as the pass (for
  * an eager pass, in none), else PHILOX_ERROR_MISMATCH. The caller orders the
  * streams: what a view's stream does with cells must come before the pass's
- * stream goes on after commit. A view needs no end and cannot be committed or aborted. Legal during
- * capture.
+ * stream goes on after commit. A view needs no end and cannot be committed or
+ * aborted. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
 					     philox_stream stream,
@@ -154,9 +175,9 @@ PHILOX_API enum philox_status philox_pass_states(
 
 /*
  * philox_pass_rng() writes the argument for a kernel of one's own that draws as
- * call `call` of operator `op`: by value in an eager pass, by the cell's address
- * in a captured or ON_DEVICE one. PHILOX_ERROR_INVALID if op or call is out of
- * range. Legal during capture.
+ * call `call` of operator `op`: by value in an eager pass, by the cell's
+ * address in a captured or ON_DEVICE one. PHILOX_ERROR_INVALID if op or call is
+ * out of range. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_rng(const struct philox_pass *pass,
 					      uint32_t op, uint32_t call,

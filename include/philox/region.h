@@ -8,8 +8,9 @@
  *   region seed   = fold(generator seed, FNV-1a(name))
  *   operator seed = fold(region seed, op index, call)
  *
- * (but see PHILOX_SHARED), so two regions, two operators and two calls of one operator never share
- * numbers, and neither does any of them depend on the order of creation.
+ * (but see PHILOX_SHARED), so two regions, two operators and two calls of one
+ * operator never share numbers, and neither does any of them depend on the
+ * order of creation.
  */
 #ifndef PHILOX_REGION_H
 #define PHILOX_REGION_H
