@@ -108,7 +108,7 @@ void ledger_check(const struct ledger *ledger)
 	static _Thread_local uint64_t calls;
 	uint32_t used = 0;
 
-	if (calls++ % (1 + ledger->capacity / 256))
+	if (calls++ % (1 + ledger->capacity / 16))
 		return;
 	for (uint32_t i = 0; i < ledger->capacity; i++) {
 		if (ledger->entries[i].phase == LEDGER_FREE)

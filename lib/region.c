@@ -18,7 +18,8 @@
 #define OPTIONS_SIZE_FIRST \
 	(offsetof(struct philox_region_options, flags) + sizeof(uint32_t))
 #define ADVANCE_DEFAULT 4
-#define ADVANCE_MAX     (1ULL << 40) /* times CELLS_MAX: no overflow */
+#define ADVANCE_MAX     (1ULL << 56)
+#define WORDS_MAX       (1ULL << 60) /* of all calls together */
 
 /* FNV-1a, 64 bits: Fowler, Noll, Vo; draft-eastlake-fnv, section 5. */
 uint64_t region_hash(const char *bytes, size_t size)
@@ -174,15 +175,17 @@ const char *region_op_name(const struct philox_region *region, uint32_t op)
 /* --- making --------------------------------------------------------------- */
 
 static enum philox_status check_op(const struct philox_region_options *options,
-				   size_t index, uint64_t *cells)
+				   size_t index, uint64_t *cells,
+				   uint64_t *words)
 {
 	const struct philox_op *op = &options->ops[index];
+	uint64_t calls = op->calls ? op->calls : 1;
 
-	*cells += op->calls ? op->calls : 1;
+	*cells += calls;
 	if (op->advance > ADVANCE_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s', op %zu: advance %llu is above "
-				  "2^40",
+				  "2^56",
 				  options->name, index,
 				  (unsigned long long)op->advance);
 	if (op->advance % 4)
@@ -195,6 +198,12 @@ static enum philox_status check_op(const struct philox_region_options *options,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': more than %u calls in all",
 				  options->name, CELLS_MAX);
+	if (op->advance > (WORDS_MAX - *words) / calls)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': all calls together advance by "
+				  "more than 2^60 words",
+				  options->name);
+	*words += calls * op->advance;
 	return PHILOX_OK;
 }
 
@@ -202,7 +211,7 @@ static enum philox_status check_options(
 	const struct philox_context *context,
 	const struct philox_region_options *options)
 {
-	uint64_t cells = 0;
+	uint64_t cells = 0, words = 0;
 	enum philox_status status;
 
 	status = options_check_size("region options", options, options->size,
@@ -232,7 +241,7 @@ static enum philox_status check_options(
 				  "context",
 				  options->name);
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_ops; i++)
-		status = check_op(options, i, &cells);
+		status = check_op(options, i, &cells, &words);
 	return status;
 }
 

@@ -10,7 +10,7 @@
 
 /* What a region may have, as include/philox/region.h says. */
 #define CALLS_MAX   (1ULL << 20)
-#define ADVANCE_MAX (1ULL << 40)
+#define ADVANCE_MAX (1ULL << 56)
 #define SERIAL_MAX  (SERIAL_PLACEHOLDER - 1)
 
 /* --- lines ---------------------------------------------------------------- */

@@ -215,10 +215,10 @@ PROMISE(freshness, a_region_made_again_goes_on_after_its_numbers)
 }
 
 /* Offsets reach 2^64 after 2^24 forwards of the largest advance there is. */
-Test(freshness, offsets_end_before_they_wrap, .timeout = 120)
+Test(freshness, offsets_end_before_they_wrap)
 {
-	enum { FORWARDS = 1 << 24 };
-	const struct philox_op op = {"huge", 1, UINT64_C(1) << 40};
+	enum { FORWARDS = 1 << 8 };
+	const struct philox_op op = {"huge", 1, UINT64_C(1) << 56};
 	struct philox_region_options options = {.size = sizeof(options),
 						.name = "huge",
 						.ops = &op,
@@ -241,7 +241,7 @@ Test(freshness, offsets_end_before_they_wrap, .timeout = 120)
 		if (status != PHILOX_OK || made > FORWARDS)
 			break;
 		OK(philox_pass_rng(&pass, 0, 0, &rng));
-		cr_assert_eq(rng.state.offset, (uint64_t)made << 40);
+		cr_assert_eq(rng.state.offset, (uint64_t)made << 56);
 		OK(philox_forward_commit(&pass, NULL));
 	}
 	cr_assert_eq(status, PHILOX_ERROR_OVERFLOW);

@@ -217,11 +217,11 @@ GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 	OK(philox_ticket_release(rig.region, uses[1].ticket, f->stream));
 }
 
-Test(launch, refuses_offsets_past_the_end, .timeout = 120)
+Test(launch, refuses_offsets_past_the_end)
 {
-	enum { PASSES = 1 << 10, LAUNCHES = 1 << 14 };
+	enum { PASSES = 1 << 4, LAUNCHES = 1 << 4 };
 	static struct philox_use uses[PASSES];
-	const struct philox_op op = {"huge", 1, UINT64_C(1) << 40};
+	const struct philox_op op = {"huge", 1, UINT64_C(1) << 56};
 	struct philox_region_options options = {.size = sizeof(options),
 						.name = "huge",
 						.ops = &op,
@@ -256,7 +256,7 @@ Test(launch, refuses_offsets_past_the_end, .timeout = 120)
 		OK(philox_forward_begin(region, f.stream, PHILOX_INFERENCE,
 					&pass));
 		cr_assert_eq(pass.state.offset,
-			     (uint64_t)(LAUNCHES - 1) * PASSES << 40);
+			     (uint64_t)(LAUNCHES - 1) * PASSES << 56);
 		OK(philox_forward_commit(&pass, NULL));
 	}
 	fixture_close(&f);

@@ -282,7 +282,7 @@ static const struct {
 	{"calls 1", "calls 4294967297", 6, "no further digit"},
 	{"advance 4", "advance 0", 6, "too small"},
 	{"advance 4", "advance 6", 6, "no multiple of 4"},
-	{"advance 4", "advance 1099511627780", 6, "no further digit"},
+	{"advance 4", "advance 72057594037927940", 6, "no further digit"},
 	{"ticket 1", "ticket 0", 8, "too small"},
 	{"ticket 1", "ticket 2", 9, "ticket 2 comes twice"},
 	{"ticket 1", "ticket 9223372036854775809", 8, "no further digit"},

@@ -31,7 +31,8 @@ struct philox_op {
 	const char *name; /* for messages; NULL for none; copied */
 	uint32_t calls;   /* how often it draws per pass; 0 means 1 */
 	uint64_t advance; /* 32-bit words a call consumes, a multiple of 4, at
-			     most 2^40; 0 means 4 */
+			     most 2^56 (all calls of a region
+			     together 2^60); 0 means 4 */
 };
 
 enum philox_region_flags {
