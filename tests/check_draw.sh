@@ -150,30 +150,41 @@ check "a closed pipe ends endless raw output quietly" \
 	closed_pipe --format raw --dist normal
 check "a full disk is an error" full_disk
 
-check "a word for a number" refuses '--seed seven' --seed seven
-check "a negative number" refuses '--count -1' --count -1
-check "a number with a tail" refuses '--first 12k' --first 12k
+check "a word for a number" refuses "--seed 'seven':" --seed seven
+check "a negative number" refuses "--count '-1':" --count -1
+check "a number with a tail" refuses "--first '12k':" --first 12k
 check "a number of more than 64 bits" \
-	refuses '--seed 18446744073709551616' --seed 18446744073709551616
-check "an empty number" refuses '--offset' --offset ''
-check "half a hex number" refuses '--seed 0x' --seed 0x
-check "an offset that is no multiple of 4" refuses '--offset 6' --offset 6
+	refuses "--seed '18446744073709551616':" --seed 18446744073709551616
+check "an empty number" refuses "--offset '':" --offset ''
+check "half a hex number" refuses "--seed '0x':" --seed 0x
+check "an offset that is no multiple of 4" refuses "--offset '6':" --offset 6
 check "an unknown distribution names those there are" \
-	refuses '--dist cauchy: not one of bits, uniform' --dist cauchy
-check "dropout is nothing to draw" refuses '--dist dropout' --dist dropout
-check "an unknown dtype" refuses '--dtype f16' --dtype f16
-check "bits as floats" refuses '--dtype f32' --dtype f32
+	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli" --dist cauchy
+check "dropout is nothing to draw" refuses "--dist 'dropout':" --dist dropout
+check "an unknown dtype" refuses "--dtype 'f16':" --dtype f16
+check "bits as floats" refuses "--dtype 'f32':" --dtype f32
 check "uniform numbers as words" \
-	refuses '--dtype u32' --dist uniform --dtype u32
-check "p above 1" refuses '--p 1.5' --dist bernoulli --p 1.5
-check "p below 0" refuses '--p -0.5' --dist bernoulli --p -0.5
-check "p that is none" refuses '--p nan' --dist bernoulli --p nan
-check "p that is a word" refuses '--p half' --dist bernoulli --p half
-check "an unknown format" refuses '--format csv' --format csv
+	refuses "--dtype 'u32':" --dist uniform --dtype u32
+check "p above 1" refuses "--p '1.5':" --dist bernoulli --p 1.5
+check "p below 0" refuses "--p '-0.5':" --dist bernoulli --p -0.5
+check "p that is none" refuses "--p 'nan':" --dist bernoulli --p nan
+check "p that is a word" refuses "--p 'half':" --dist bernoulli --p half
+check "an unknown format" refuses "--format 'csv':" --format csv
 check "elements past 2^64" \
-	refuses '--count 2' --first 0xffffffffffffffff --count 2
+	refuses "--count '2':" --first 0xffffffffffffffff --count 2
 check "an unknown device" refuses 'nowhere' --device nowhere
-check "a missing value" refuses '--seed' --seed
-check "an unknown option" refuses '--sead' --sead 5
-check "an argument too many" refuses "'5'" 5
+check "the range of a number" refuses \
+	'must be a whole number from 0 to 18446744073709551615' --count -1
+check "a hex number is shown as it was given" refuses \
+	"--offset '0x6': must be a multiple of 4" --offset 0x6
+check "a hex count is shown as it was given" refuses \
+	"--count '0x2': " --first 0xffffffffffffffff --count 0x2
+check "p of a distribution without one" refuses \
+	"--p '0.5': needs --dist bernoulli, not normal" --dist normal --p 0.5
+check "a missing value" refuses '--seed: needs a value' --seed
+check "an unknown option" refuses "unknown option '--sead'" --sead 5
+check "an unknown letter" refuses "unknown option '-s'" -s
+check "an option cut too short" refuses \
+	"'--d' could be one of --device, --dist, --dtype" --d 5
+check "an argument too many" refuses "unexpected argument '5'" 5
 finish

@@ -48,6 +48,34 @@ refuses()
 		head -n 1 "$WORK/err" | grep -qF -e "$text"
 }
 
+# helps_in_form COMMAND: usage, options, --help itself, exit codes, no long line
+helps_in_form()
+{
+	"$philox" "$1" --help >"$WORK/out" || return 1
+	cat "$WORK/out"
+	head -n 1 "$WORK/out" | grep -q "^usage: philox $1 \[OPTION\]\.\.\." &&
+		grep -qE '^  --help +show this and end$' "$WORK/out" &&
+		grep -q '^Exit status: 0 ' "$WORK/out" &&
+		! grep -qE '^.{81}| $' "$WORK/out"
+}
+
+# fitting COMMAND: the arguments it takes
+fitting()
+{
+	case $1 in
+	diff) echo a b ;;
+	inspect | train) echo a ;;
+	esac
+}
+
+# The table of bench: what it compares with is said, no line ends in a blank
+bench_table()
+{
+	"$philox" bench --only "$1" >"$WORK/out" || return 1
+	cat "$WORK/out"
+	grep -qE "$2" "$WORK/out" && ! grep -q ' $' "$WORK/out"
+}
+
 ends_quietly()
 {
 	"$philox" draw --count 0 --format raw 2>"$WORK/err" | head -c 4096 |
@@ -86,8 +114,14 @@ for command in $commands; do
 		gives 0 "philox $command" '' "$command" --help
 	check "help $command says the same" \
 		gives 0 "philox $command" '' help "$command"
-	check "$command names an unknown option" \
-		gives 2 '' "--nonsense" "$command" --nonsense
+	check "$command --help has the form of all" \
+		helps_in_form "$command"
+	check "$command names an unknown option" gives 2 '' \
+		"^philox $command: unknown option '--nonsense'\$" \
+		"$command" --nonsense
+	check "$command names an argument too many" gives 2 '' \
+		"^philox $command: unexpected argument 'c'\$" \
+		"$command" $(fitting "$command") c
 done
 check "the commands are there" test "$(echo "$commands" | wc -w)" -ge 4
 
@@ -116,6 +150,20 @@ check "draw refuses p = nan" \
 	refuses nan draw --dist bernoulli --p nan --count 1
 check "draw refuses an unknown distribution" \
 	refuses triangular draw --dist triangular --count 1
+
+check "bench says what schedules cost" \
+	bench_table schedules '^replay, 1f1b, 4 pending +3\.0 calls$'
+check "bench --json has a row for each" \
+	is_json bench --only schedules --json
+check "bench names its parts" gives 2 '' \
+	"--only 'all': must be one of ledger, replay, schedules" \
+	bench --only all
+check "matrix says what a number may be" gives 2 '' \
+	"^philox matrix: --ops '9': must be a whole number from 1 to 8\$" \
+	matrix --ops 9
+check "matrix names its schedules" gives 2 '' \
+	"--schedule 'none': must be one of all, accumulation" \
+	matrix --schedule none
 
 check "selftest passes on the host" \
 	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \

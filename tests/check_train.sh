@@ -74,6 +74,8 @@ import json, sys
 figures = json.load(sys.stdin)
 runs = figures["runs"]
 assert figures["agree"] is True or figures["naive"] is True
+assert figures["version"] and figures["device_description"]
+assert figures["loss_steps"] == [1, 2, 3] and len(figures["losses"]) == 3
 assert len(runs) == (2 if figures["naive"] else 4)
 assert all(len(run["loss_checksum"]) == 16 for run in runs)
 assert all(run["device_calls_per_replay"]["all"] == 3 for run in runs[1:]
@@ -84,7 +86,41 @@ no_lines_drawn_over()
 {
 	train "$text" --steps 10 || return 1
 	! grep -q "$(printf '\r')" "$WORK/err" &&
-		[ "$(grep -c '^captured *step' "$WORK/err")" -eq 10 ]
+		[ "$(grep -c '^captured *step' "$WORK/err")" -eq 4 ]
+}
+
+# One column for each step, however few there are
+losses_have_steps()
+{
+	train "$text" --steps 3 || return 1
+	grep -qE '^step +1 +2 +3$' "$WORK/out" &&
+		grep -qE '^loss, in nats( +[0-9.]+){3}$' "$WORK/out"
+}
+
+# Nothing is said of extra operators where there are none
+extra_only_if_any()
+{
+	train "$text" --steps 2 --json || return 1
+	! grep -q 'extra' "$WORK/out" || return 1
+	train "$text" --steps 2 --json --ops 1 || return 1
+	grep -q '^extra operators ' "$WORK/out" &&
+		grep -q '"extra_checksum"' "$WORK/out"
+}
+
+memorisation_is_named()
+{
+	train "$text" --naive --steps 5 || return 1
+	grep -q 'memorisation' "$WORK/out" &&
+		grep -q 'a low loss is no success' "$WORK/out"
+}
+
+# In a folder without README.md
+wants_a_file()
+{
+	tool=$(cd "$(dirname "$philox")" && pwd)/${philox##*/}
+	(cd "$WORK" && "$tool" train >"$WORK/out" 2>"$WORK/err")
+	[ $? -eq 2 ] && cat "$WORK/err" && sane &&
+		grep -qF 'give a FILE (there is no README.md here)' "$WORK/err"
 }
 
 for device in host host:sync; do
@@ -100,6 +136,10 @@ check "a graph gains one node, a replay makes three calls" graphs_cost
 check "the same with 100 operators more" graphs_cost --ops 100
 check "the default run learns README.md" default_run_learns
 check "plain lines where there is no terminal" no_lines_drawn_over
+check "losses stand below their steps" losses_have_steps
+check "extra operators are told of if there are any" extra_only_if_any
+check "without philox a low loss is called memorisation" memorisation_is_named
+check "without README.md a file is asked for" wants_a_file
 if command -v python3 >"$WORK/which"; then
 	check "--json ends with an object" last_line_is_json
 	check "--naive --json ends with an object" last_line_is_json --naive
@@ -126,8 +166,11 @@ for p in nan -0.5 1.5 inf half ''; do
 	check "dropout '$p'" refuses "--dropout '$p'" "$text" --dropout "$p"
 done
 check "too many operators" refuses "--ops '100001'" "$text" --ops 100001
-check "an option without its value" refuses --device "$text" --device
-check "an unknown option" refuses --nonsense "$text" --nonsense
+check "an option without its value" refuses "--device: needs a value" \
+	"$text" --device
+check "an unknown option" refuses "unknown option '--nonsense'" "$text" --nonsense
 check "an unknown letter" refuses "'-q'" "$text" -q
 check "an unknown device" refuses nowhere "$text" --device nowhere
+check "the device is looked at before the text" \
+	refuses nowhere "$WORK/none" --device nowhere
 finish

@@ -301,7 +301,7 @@ Test(diff, names_a_file_that_is_not_there)
 	run(tool_diff, "diff", path_a, NULL);
 	expect(2, "two files");
 	run(tool_inspect, "inspect", NULL, NULL);
-	expect(2, "a file");
+	expect(2, "a FILE");
 }
 
 PROMISE(diff, does_not_compare_a_context_with_a_journal)

@@ -3,24 +3,37 @@
  */
 #include "bench.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "complain.h"
 #include "json.h"
 #include "tools.h"
 
 struct part {
 	const char *name;
 	const char *help;
+	const char *legend; /* what the rows are compared with, below them */
 	int (*run)(struct bench *bench);
 };
 
 static const struct part parts[] = {
 	{"ledger", "begin and commit, memory of a pending forward",
+	 "  Passes are eager and draw nothing. capture query: asking the stream\n"
+	 "  whether it is capturing, which each pass must do once.\n",
 	 bench_ledger},
-	{"replay", "launches with tickets against bare launches", bench_replay},
+	{"replay", "launches with tickets against bare launches",
+	 "  launch call: until it returns; replay: until the work is done.\n"
+	 "  bare: a graph of the same fills with states by value, launched as it\n"
+	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
+	 "  for each operator of each pass.\n",
+	 bench_replay},
+	{"schedules", "device calls per replay of named schedules",
+	 "  calls: of the device, for one replay: a launch, a parameter update and\n"
+	 "  a capture query are 3. pending: most tickets of a region at once. Of 4\n"
+	 "  stages with 8 microbatches.\n",
+	 bench_schedules},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -50,8 +63,13 @@ int bench_try(const char *what, enum philox_status status)
 {
 	if (status == PHILOX_OK)
 		return 0;
-	fprintf(stderr, "philox bench: %s: %s\n", what, philox_error_message());
+	complain("bench", "%s: %s", what, philox_error_message());
 	return -1;
+}
+
+const char *bench_plural(uint32_t count)
+{
+	return count == 1 ? "" : "s";
 }
 
 static void json_row(const char *name, double value, const char *unit,
@@ -80,7 +98,7 @@ void bench_row(const struct bench *bench, const char *name, double value,
 		json_row(name, value, unit, peer, peer_value);
 		return;
 	}
-	printf("%-46s %12.1f %-6s", name, value, unit);
+	printf("%-46s %12.1f %s", name, value, unit);
 	if (peer)
 		printf("  %s %.1f, ratio %.2f", peer, peer_value,
 		       value / peer_value);
@@ -93,45 +111,55 @@ void bench_row(const struct bench *bench, const char *name, double value,
 static void print_help(void)
 {
 	printf("usage: philox bench [OPTION]...\n\n"
-	       "  --device NAME  where to run (default: host)\n"
-	       "  --only NAME    one part:\n");
+	       "Measure what passes and replays cost.\n\n"
+	       "  --device NAME  " HELP_DEVICE " (default host)\n"
+	       "  --only PART    one part:\n");
 	for (size_t i = 0; i < N_PARTS; i++)
-		printf("                   %-7s %s\n", parts[i].name,
+		printf("                 %-9s  %s\n", parts[i].name,
 		       parts[i].help);
 	printf("  --json         one JSON object per line\n"
-	       "  --help         this\n");
+	       "  --help         " HELP_HELP "\n\n"
+	       "Exit status: 0 done, 1 it failed, 2 the command line is "
+	       "wrong.\n");
 }
 
-static int known_part(const char *name)
+static int take_part(const char *value, const struct part **part)
 {
+	const char *names[N_PARTS + 1] = {NULL};
+	int place;
+
 	for (size_t i = 0; i < N_PARTS; i++)
-		if (!strcmp(parts[i].name, name))
-			return 1;
-	fprintf(stderr, "philox bench: --only %s: there is no such part\n",
-		name);
+		names[i] = parts[i].name;
+	if (take_name("bench", "only", value, names, &place))
+		return 2;
+	*part = &parts[place];
 	return 0;
 }
 
-static int run_parts(struct bench *bench, const char *only)
+static int run_parts(struct bench *bench, const struct part *only)
 {
 	int failed = 0;
 
-	for (size_t i = 0; i < N_PARTS && !failed; i++)
-		if (!only || !strcmp(only, parts[i].name))
-			failed = parts[i].run(bench);
+	for (size_t i = 0; i < N_PARTS && !failed; i++) {
+		if (only && only != &parts[i])
+			continue;
+		if (!bench->json)
+			printf("\n");
+		failed = parts[i].run(bench);
+		if (!failed && !bench->json)
+			fputs(parts[i].legend, stdout);
+	}
 	return failed ? 1 : 0;
 }
 
-static int run(const char *device, const char *only, int json)
+static int run(const char *device, const struct part *only, int json)
 {
 	struct bench bench = {.json = json};
-	int status = 1;
+	int status = open_device("bench", device, &bench.device);
 
-	if (philox_device_open(device, &bench.device) != PHILOX_OK) {
-		fprintf(stderr, "philox bench: --device %s: %s\n", device,
-			philox_error_message());
-		return 2;
-	}
+	if (status)
+		return status;
+	status = 1;
 	if (bench_try("context",
 		      philox_context_create(bench.device, &bench.context)))
 		goto close_device;
@@ -159,30 +187,23 @@ int tool_bench(int argc, char **argv)
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	const char *device = "host", *only = NULL;
+	const struct part *only = NULL;
+	const char *device = "host";
 	int option, json = 0;
 
-	optind = 1;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
 		if (option == 'h') {
 			print_help();
 			return 0;
 		}
+		if (option == '?' ||
+		    (option == 'o' && take_part(optarg, &only)))
+			return 2;
 		if (option == 'd')
 			device = optarg;
-		else if (option == 'o')
-			only = optarg;
 		else if (option == 'j')
 			json = 1;
-		else
-			return 2;
 	}
-	if (optind < argc) {
-		fprintf(stderr, "philox bench: unexpected argument '%s'\n",
-			argv[optind]);
-		return 2;
-	}
-	if (only && !known_part(only))
-		return 2;
-	return run(device, only, json);
+	return arguments_end(argc, argv, 0) ? 2 : run(device, only, json);
 }

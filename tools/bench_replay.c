@@ -12,9 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS   15
-#define LAUNCHES 200
-#define ELEMENTS 16
+#define ROUNDS         15
+#define ELEMENTS       16
+
+#define LAUNCHES_LEAST 5
+#define LAUNCHES_MOST  200
+#define CELLS          200000 /* of the launches of a round, about */
 
 struct replay_bench {
 	struct bench *bench;
@@ -24,6 +27,7 @@ struct replay_bench {
 	philox_native_exec bare_exec;
 	struct philox_use *uses;
 	uint32_t ops, passes;
+	int launches; /* of a round */
 	void *out;
 };
 
@@ -103,31 +107,32 @@ static int time_launches(struct replay_bench *of, int bare, double *call,
 	enum philox_status status = PHILOX_OK;
 	double start = bench_now();
 
-	for (int i = 0; status == PHILOX_OK && i < LAUNCHES; i++)
+	for (int i = 0; status == PHILOX_OK && i < of->launches; i++)
 		status = bare ? philox_native_launch(bench->device,
 						     of->bare_exec,
 						     bench->stream)
 			      : philox_graph_launch(of->graph, bench->stream,
 						    of->uses, of->passes);
-	*call = (bench_now() - start) / LAUNCHES;
+	*call = (bench_now() - start) / of->launches;
 	if (status == PHILOX_OK)
 		status =
 			philox_stream_synchronize(bench->device, bench->stream);
-	*whole = (bench_now() - start) / LAUNCHES;
+	*whole = (bench_now() - start) / of->launches;
 	return bench_try("launch", status);
 }
 
 static void print_rows(struct replay_bench *of, double *call, double *bare_call,
 		       double *whole, double *bare_whole)
 {
-	char name[64];
+	char shape[48], name[64];
 
-	snprintf(name, sizeof(name), "launch call, %u ops, %u passes", of->ops,
-		 of->passes);
+	snprintf(shape, sizeof(shape), "%u op%s, %u pass%s", of->ops,
+		 bench_plural(of->ops), of->passes,
+		 of->passes == 1 ? "" : "es");
+	snprintf(name, sizeof(name), "launch call, %s", shape);
 	bench_row(of->bench, name, bench_median(call, ROUNDS), "ns", "bare",
 		  bench_median(bare_call, ROUNDS));
-	snprintf(name, sizeof(name), "replay, %u ops, %u passes", of->ops,
-		 of->passes);
+	snprintf(name, sizeof(name), "replay, %s", shape);
 	bench_row(of->bench, name, bench_median(whole, ROUNDS), "ns", "bare",
 		  bench_median(bare_whole, ROUNDS));
 }
@@ -137,10 +142,14 @@ static int measure(struct replay_bench *of)
 	double call[ROUNDS], whole[ROUNDS], bare_call[ROUNDS],
 		bare_whole[ROUNDS];
 
-	for (int i = 0; i < ROUNDS; i++)
-		if (time_launches(of, 0, &call[i], &whole[i]) ||
-		    time_launches(of, 1, &bare_call[i], &bare_whole[i]))
+	/* the first round is written over by the second */
+	for (int i = -1; i < ROUNDS; i++) {
+		int at = i < 0 ? 0 : i;
+
+		if (time_launches(of, 0, &call[at], &whole[at]) ||
+		    time_launches(of, 1, &bare_call[at], &bare_whole[at]))
 			return -1;
+	}
 	print_rows(of, call, bare_call, whole, bare_whole);
 	return 0;
 }
@@ -177,9 +186,22 @@ static void clean_up(struct replay_bench *of)
 	philox_region_destroy(of->region);
 }
 
+/* Graphs of many cells take long: they are launched less often. */
+static int launches_of(uint32_t ops, uint32_t passes)
+{
+	uint32_t launches = CELLS / (ops * passes);
+
+	if (launches < LAUNCHES_LEAST)
+		return LAUNCHES_LEAST;
+	return launches > LAUNCHES_MOST ? LAUNCHES_MOST : (int)launches;
+}
+
 static int bench_shape(struct bench *bench, uint32_t ops, uint32_t passes)
 {
-	struct replay_bench of = {.bench = bench, .ops = ops, .passes = passes};
+	struct replay_bench of = {.bench = bench,
+				  .ops = ops,
+				  .passes = passes,
+				  .launches = launches_of(ops, passes)};
 	int failed = make_region(&of);
 
 	of.uses = calloc(passes, sizeof(*of.uses));

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "complain.h"
 #include "lib/journal.h"
 #include "written.h"
 
@@ -337,12 +338,12 @@ static int compare(const char *path_a, const char *path_b)
 	if (written_read("diff", path_b, &b))
 		goto finish_a;
 	if (a.kind != b.kind)
-		fprintf(stderr,
-			"philox diff: '%s' is a %s, '%s' is not: they cannot "
-			"be compared\n",
-			path_a,
-			a.kind == WRITTEN_JOURNAL ? "journal" : "saved context",
-			path_b);
+		complain("diff",
+			 "'%s' is a %s, '%s' is not: they cannot be compared",
+			 path_a,
+			 a.kind == WRITTEN_JOURNAL ? "journal"
+						   : "saved context",
+			 path_b);
 	else if (a.kind == WRITTEN_JOURNAL)
 		result = compare_journals(&a, &b);
 	else
@@ -353,31 +354,32 @@ finish_a:
 	return result;
 }
 
+static const char usage[] =
+	"usage: philox diff [OPTION]... A B\n"
+	"\n"
+	"Name the first difference of two saved contexts, or of two journals.\n"
+	"\n"
+	"  --help  " HELP_HELP "\n"
+	"\n"
+	"Exit status: 0 no difference, 1 a difference, 2 the command line or a "
+	"file is\nwrong.\n";
+
 int tool_diff(int argc, char **argv)
 {
-	int i;
+	static const struct option options[] = {
+		{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
+	int option;
 
-	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			printf("usage: philox diff A B\n\n"
-			       "Names the first difference of two saved "
-			       "contexts, or of two journals (see\n"
-			       "philox inspect). Exit status: 0 no "
-			       "difference, 1 a difference, 2 trouble.\n");
-			return 0;
-		}
-		if (argv[i][0] == '-') {
-			fprintf(stderr, "philox diff: unknown option '%s'\n",
-				argv[i]);
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		if (option == '?')
 			return 2;
-		}
+		fputs(usage, stdout);
+		return 0;
 	}
-	if (argc != 3) {
-		fprintf(stderr,
-			"philox diff: there must be two files, not "
-			"%d (philox help diff)\n",
-			argc - 1);
+	if (argc - optind < 2)
+		return complain("diff", "give two files, A and B");
+	if (arguments_end(argc, argv, 2))
 		return 2;
-	}
-	return compare(argv[1], argv[2]);
+	return compare(argv[optind], argv[optind + 1]);
 }

@@ -6,10 +6,7 @@
  * Output goes to the descriptor and not through stdio, where the error of a
  * reader that went away could not be told from others later.
  */
-#include "tools.h"
-
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <philox.h>
+#include "complain.h"
+#include "tools.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "raw output is little-endian");
@@ -29,21 +28,25 @@ static const char usage[] =
 	"\n"
 	"Print the numbers of a state (seed, offset): elements E, E + 1, ...\n"
 	"\n"
-	"  --device D   host, host:sync, cuda, cuda:N (default host)\n"
-	"  --seed S     the Philox key, decimal or 0x... (default 0)\n"
-	"  --offset O   in 32-bit words, a multiple of 4 (default 0)\n"
-	"  --first E    index of the first element (default 0)\n"
-	"  --count N    how many; 0 goes on for ever (default 16)\n"
-	"  --dist X     bits, uniform, normal or bernoulli (default bits)\n"
-	"  --dtype T    u32 or u64 for bits (default u32), else f32 or bf16\n"
-	"               (default f32)\n"
-	"  --p P        of bernoulli, in [0, 1] (default 0.5)\n"
-	"  --format F   text: a value per line, bits in hex, others as C hex\n"
-	"               floats, bf16 widened; raw: little-endian (default text)\n"
-	"  --help       show this\n";
+	"  --device NAME  " HELP_DEVICE " (default host)\n"
+	"  --seed S       the Philox key (default 0)\n"
+	"  --offset O     in 32-bit words, a multiple of 4 (default 0)\n"
+	"  --first E      index of the first element (default 0)\n"
+	"  --count N      how many; 0: until element 2^64 - 1 (default 16)\n"
+	"  --dist X       bits, uniform, normal, bernoulli (default bits)\n"
+	"  --dtype T      u32, u64 for bits (default u32); else f32, bf16\n"
+	"                 (default f32)\n"
+	"  --p P          of bernoulli, from 0 to 1 (default 0.5)\n"
+	"  --format F     text: a value per line, bits in hex, others as C hex\n"
+	"                 floats, bf16 widened; raw: little-endian (default text)\n"
+	"  --help         " HELP_HELP "\n"
+	"\n"
+	"Whole numbers are decimal or 0x...\n"
+	"Exit status: 0 done, 1 it failed, 2 the command line is wrong.\n";
 
 struct draw {
 	const char *device_name;
+	const char *offset, *count, *p; /* as given, or NULL */
 	struct philox_state state;
 	struct philox_fill fill;
 	int has_dtype;
@@ -55,57 +58,6 @@ struct draw {
 };
 
 /* --- the command line ------------------------------------------------------- */
-
-static int bad_value(const char *option, const char *value, const char *why)
-{
-	fprintf(stderr, "philox draw: --%s %s: %s\n", option, value, why);
-	return 2;
-}
-
-/* Decimal or 0x, all 64 bits, no sign and nothing behind it. */
-static int parse_number(const char *option, const char *text, uint64_t *number)
-{
-	int is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-	const char *digits = text + (is_hex ? 2 : 0);
-	const char *set = is_hex ? "0123456789abcdefABCDEF" : "0123456789";
-	size_t length = strspn(digits, set);
-
-	if (!length || digits[length])
-		return bad_value(option, text, "not a number");
-	errno = 0;
-	*number = strtoull(digits, NULL, is_hex ? 16 : 10);
-	if (errno)
-		return bad_value(option, text, "does not fit 64 bits");
-	return 0;
-}
-
-static int parse_p(const char *text, double *p)
-{
-	char *end;
-
-	*p = strtod(text, &end);
-	if (end == text || *end)
-		return bad_value("p", text, "not a number");
-	if (!(*p >= 0 && *p <= 1))
-		return bad_value("p", text, "not in [0, 1]");
-	return 0;
-}
-
-/* Finds a name in a list; its place is the value. */
-static int parse_name(const char *option, const char *text,
-		      const char *const names[], int *value)
-{
-	char why[128] = "not one of";
-
-	for (int i = 0; names[i]; i++) {
-		if (strcmp(text, names[i]) == 0) {
-			*value = i;
-			return 0;
-		}
-		strcat(strcat(why, i ? ", " : " "), names[i]);
-	}
-	return bad_value(option, text, why);
-}
 
 static const char *const dists[] = {"bits", "uniform", "normal", "bernoulli",
 				    NULL};
@@ -128,6 +80,11 @@ static const struct option options[] = {
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0}};
 
+static int take_number(const char *option, const char *text, uint64_t *number)
+{
+	return take_whole("draw", option, text, 0, UINT64_MAX, number);
+}
+
 static int parse_option(struct draw *draw, int option, const char *value)
 {
 	int choice = 0, error;
@@ -137,83 +94,87 @@ static int parse_option(struct draw *draw, int option, const char *value)
 		draw->device_name = value;
 		return 0;
 	case SEED:
-		return parse_number("seed", value, &draw->state.seed);
+		return take_number("seed", value, &draw->state.seed);
 	case OFFSET:
-		return parse_number("offset", value, &draw->state.offset);
+		draw->offset = value;
+		return take_number("offset", value, &draw->state.offset);
 	case FIRST:
-		return parse_number("first", value, &draw->fill.span.first);
+		return take_number("first", value, &draw->fill.span.first);
 	case COUNT:
-		return parse_number("count", value, &draw->fill.span.count);
+		draw->count = value;
+		return take_number("count", value, &draw->fill.span.count);
 	case DIST:
-		error = parse_name("dist", value, dists, &choice);
+		error = take_name("draw", "dist", value, dists, &choice);
 		draw->fill.dist = (enum philox_dist)choice;
 		return error;
 	case DTYPE:
-		error = parse_name("dtype", value, dtypes, &choice);
+		error = take_name("draw", "dtype", value, dtypes, &choice);
 		draw->fill.dtype = (enum philox_dtype)choice;
 		draw->has_dtype = 1;
 		return error;
 	case P:
-		return parse_p(value, &draw->fill.p);
+		draw->p = value;
+		return take_probability("draw", "p", value, &draw->fill.p);
 	default:
-		return parse_name("format", value, formats, &draw->raw);
+		return take_name("draw", "format", value, formats, &draw->raw);
 	}
+}
+
+static int check_dtype(struct draw *draw)
+{
+	struct philox_fill *fill = &draw->fill;
+	int is_bits = fill->dist == PHILOX_BITS;
+
+	if (!draw->has_dtype)
+		fill->dtype = is_bits ? PHILOX_U32 : PHILOX_F32;
+	if (is_bits == (fill->dtype == PHILOX_U32 || fill->dtype == PHILOX_U64))
+		return 0;
+	return complain_value("draw", "dtype", dtypes[fill->dtype],
+			      "must be one of %s with --dist %s",
+			      is_bits ? "u32, u64" : "f32, bf16",
+			      dists[fill->dist]);
 }
 
 /* What each option allows by itself may not fit together. */
 static int check_options(struct draw *draw)
 {
-	struct philox_fill *fill = &draw->fill;
-	int is_bits = fill->dist == PHILOX_BITS;
-	char text[32];
+	const struct philox_span *span = &draw->fill.span;
 
-	if (!draw->has_dtype)
-		fill->dtype = is_bits ? PHILOX_U32 : PHILOX_F32;
-	if (is_bits != (fill->dtype == PHILOX_U32 || fill->dtype == PHILOX_U64))
-		return bad_value("dtype", dtypes[fill->dtype],
-				 is_bits ? "bits are u32 or u64"
-					 : "all but bits are f32 or bf16");
-	snprintf(text, sizeof(text), "%" PRIu64, draw->state.offset);
+	if (check_dtype(draw))
+		return 2;
+	if (draw->p && draw->fill.dist != PHILOX_BERNOULLI)
+		return complain_value("draw", "p", draw->p,
+				      "needs --dist bernoulli, not %s",
+				      dists[draw->fill.dist]);
 	if (draw->state.offset % 4)
-		return bad_value("offset", text, "not a multiple of 4");
-	snprintf(text, sizeof(text), "%" PRIu64, fill->span.count);
-	if (fill->span.count &&
-	    fill->span.first + (fill->span.count - 1) < fill->span.first)
-		return bad_value("count", text,
-				 "goes past element 2^64 - 1 from --first on");
+		return complain_value("draw", "offset", draw->offset,
+				      "must be a multiple of 4");
+	if (span->count && span->first + (span->count - 1) < span->first)
+		return complain_value("draw", "count", draw->count,
+				      "goes past element 2^64 - 1 from --first "
+				      "on");
 	return 0;
 }
 
 /* Sets *done when there is nothing left to do, as after --help. */
 static int parse_options(struct draw *draw, int argc, char **argv, int *done)
 {
-	int option, error;
+	int option, error = 0;
 
-	optind = 0; /* starts GNU getopt afresh */
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+	optind = 0;
+	while (!error && (option = next_option(argc, argv, options)) != -1) {
+		if (option == '?')
+			return 2;
 		if (option == HELP) {
 			fputs(usage, stdout);
 			*done = 1;
 			return 0;
 		}
-		if (option == ':' || option == '?') {
-			fprintf(stderr, "philox draw: %s '%s'\n",
-				option == ':' ? "no value for"
-					      : "unknown or unfit option",
-				argv[optind - 1]);
-			return 2;
-		}
 		error = parse_option(draw, option, optarg);
-		if (error)
-			return error;
 	}
-	if (optind < argc) {
-		fprintf(stderr, "philox draw: unexpected argument '%s'\n",
-			argv[optind]);
-		return 2;
-	}
-	return check_options(draw);
+	if (!error)
+		error = arguments_end(argc, argv, 0);
+	return error ? error : check_options(draw);
 }
 
 /* --- output ----------------------------------------------------------------- */
@@ -269,9 +230,9 @@ static int write_values(const struct draw *draw, size_t n, int *done)
 
 /* --- drawing ---------------------------------------------------------------- */
 
-static int fail(const char *what)
+static int fail(void)
 {
-	fprintf(stderr, "philox draw: %s: %s\n", what, philox_error_message());
+	complain("draw", "%s", philox_error_message());
 	return 1;
 }
 
@@ -284,7 +245,7 @@ static int draw_chunk(struct draw *draw)
 	    philox_memory_copy(draw->device, draw->values, draw->fill.out, size,
 			       draw->stream) ||
 	    philox_stream_synchronize(draw->device, draw->stream))
-		return fail(draw->device_name);
+		return fail();
 	return 0;
 }
 
@@ -316,10 +277,10 @@ static int draw_on_device(struct draw *draw)
 	int error = 0;
 
 	if (philox_stream_create(draw->device, 0, &draw->stream))
-		return fail(draw->device_name);
+		return fail();
 	if (philox_memory_alloc(draw->device, CHUNK * sizes[draw->fill.dtype],
 				&draw->fill.out))
-		error = fail(draw->device_name);
+		error = fail();
 	else
 		error = draw_all(draw);
 	philox_memory_free(draw->device, draw->fill.out);
@@ -329,20 +290,17 @@ static int draw_on_device(struct draw *draw)
 
 static int run(struct draw *draw)
 {
-	enum philox_status status;
-	int error = 1;
+	int error = open_device("draw", draw->device_name, &draw->device);
 
-	status = philox_device_open(draw->device_name, &draw->device);
-	if (status) {
-		fail(draw->device_name);
-		return status == PHILOX_ERROR_INVALID ? 2 : 1;
-	}
+	if (error)
+		return error;
+	error = 1;
 	draw->values = malloc(CHUNK * sizes[draw->fill.dtype]);
 	draw->text = malloc(CHUNK * TEXT_MAX);
 	if (draw->values && draw->text)
 		error = draw_on_device(draw);
 	else
-		fprintf(stderr, "philox draw: out of memory\n");
+		complain("draw", "out of memory");
 	free(draw->text);
 	free(draw->values);
 	philox_device_close(draw->device);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox.h>
+#include "complain.h"
 #include "json.h"
 
 /* The instruction sets that decide how fast the host device can be. */
@@ -145,26 +146,35 @@ static int print_json(void)
 	return json_end(&json) ? 1 : 0;
 }
 
+static const char usage[] =
+	"usage: philox info [OPTION]...\n"
+	"\n"
+	"Show the version, how it was built, the devices and the processor.\n"
+	"\n"
+	"  --json  as one JSON object\n"
+	"  --help  " HELP_HELP "\n"
+	"\n"
+	"Exit status: 0 done, 1 it failed, 2 the command line is wrong.\n";
+
 int tool_info(int argc, char **argv)
 {
-	int json = 0;
-	int i;
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0}};
+	int json = 0, option;
 
-	for (i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help")) {
-			printf("usage: philox info [--json]\n\n"
-			       "Shows the version, how it was built, the "
-			       "devices and the processor.\n\n"
-			       "  --json  as one JSON object\n");
-			return 0;
-		}
-		if (strcmp(argv[i], "--json")) {
-			fprintf(stderr, "philox info: unknown %s '%s'\n",
-				argv[i][0] == '-' ? "option" : "argument",
-				argv[i]);
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		if (option == '?')
 			return 2;
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 0;
 		}
 		json = 1;
 	}
+	if (arguments_end(argc, argv, 0))
+		return 2;
 	return json ? print_json() : print_text();
 }

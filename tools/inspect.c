@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "complain.h"
 #include "inspect.h"
 #include "json.h"
 #include "lib/journal.h"
@@ -250,7 +251,7 @@ static int inspect_journal(const struct written *journal, struct json *json)
 	if (!result)
 		result = count_kinds(journal, &kinds);
 	if (result)
-		fprintf(stderr, "philox inspect: out of memory\n");
+		complain("inspect", "out of memory");
 	else if (json)
 		json_journal(json, journal, &kinds, &regions);
 	else
@@ -295,38 +296,40 @@ static int inspect_file(const char *path, int as_json)
 	return status;
 }
 
-static int help(void)
-{
-	printf("usage: philox inspect [--json] FILE\n\n"
-	       "Sums up a context saved by philox_context_save(), or a "
-	       "journal (PHILOX_JOURNAL=FILE).\n\n"
-	       "  --json  as one JSON object\n");
-	return 0;
-}
+static const char usage[] =
+	"usage: philox inspect [OPTION]... FILE\n"
+	"\n"
+	"Sum up a context that philox_context_save() wrote, or a journal\n"
+	"(PHILOX_JOURNAL=FILE).\n"
+	"\n"
+	"  --json  as one JSON object\n"
+	"  --help  " HELP_HELP "\n"
+	"\n"
+	"Exit status: 0 done, 1 it failed, 2 the command line or the file is "
+	"wrong.\n";
 
 int tool_inspect(int argc, char **argv)
 {
-	const char *path = NULL;
-	int json = 0;
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0}};
+	int json = 0, option;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--help"))
-			return help();
-		if (!strcmp(argv[i], "--json")) {
-			json = 1;
-		} else if (argv[i][0] == '-' || path) {
-			fprintf(stderr, "philox inspect: unknown %s '%s'\n",
-				argv[i][0] == '-' ? "option" : "argument",
-				argv[i]);
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		if (option == '?')
 			return 2;
-		} else {
-			path = argv[i];
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 0;
 		}
+		json = 1;
 	}
-	if (!path) {
-		fprintf(stderr, "philox inspect: there must be a file "
-				"(philox help inspect)\n");
+	if (optind == argc)
+		return complain("inspect",
+				"give a FILE: a saved context or a journal");
+	if (arguments_end(argc, argv, 1))
 		return 2;
-	}
-	return inspect_file(path, json);
+	return inspect_file(argv[optind], json);
 }

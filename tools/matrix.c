@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "complain.h"
 #include "json.h"
 #include "matrix.h"
 #include "schedules.h"
@@ -14,46 +15,83 @@
 static const char usage[] =
 	"usage: philox matrix [OPTION]...\n"
 	"\n"
-	"Runs all sequences of forwards, backwards, failures, releases and so on\n"
-	"up to a length, eager and captured, against an independent model, and\n"
-	"random longer ones.\n"
+	"Run all sequences of forwards, backwards, failures, releases and so on up\n"
+	"to a length, eager and captured, against an independent model, and random\n"
+	"longer ones.\n"
 	"\n"
-	"  --device D        the device (default host:sync; random ones on host)\n"
-	"  --forwards F      at most F forwards in a sequence, 1 to 8\n"
-	"  --length L        sequences of up to L events, 1 to 16\n"
-	"  --ops N           operators of each region, 1 to 8 (default 2)\n"
-	"  --regions R       regions, 1 to 4\n"
-	"                    (one of -F, -L, -R: one search of all events; else\n"
-	"                    several, of different events and lengths)\n"
+	"  --device NAME     " HELP_DEVICE "\n"
+	"                    (default host:sync; random sequences on host)\n"
+	"  --forwards F      at most F forwards in a sequence, 1 to %d\n"
+	"  --length L        sequences of up to L events, 1 to %d\n"
+	"  --regions R       regions, 1 to %d\n"
+	"                    (with one of these three: one search of all events;\n"
+	"                    else several, of different events and lengths)\n"
+	"  --ops N           operators of each region, 1 to %d (default 2)\n"
 	"  --long            deeper, with a progress bar\n"
 	"  --replay RUN      one sequence, told event by event\n"
-	"  --pending P       room for P tickets in a region of it (default 8)\n"
-	"  --schedule NAME   a schedule of passes instead ('all': all of them):\n"
+	"  --pending P       room for P tickets in a region of it, 1 to %d\n"
+	"                    (default 8)\n"
+	"  --schedule NAME   a schedule of passes instead, or all:\n"
 	"                    %s\n"
-	"  --stages S        stages of the schedule (default 4)\n"
-	"  --microbatches M  microbatches of the schedule (default 8)\n"
+	"  --stages S        stages of the schedule, 1 to %d (default 4)\n"
+	"  --microbatches M  microbatches of the schedule, 1 to %d (default 8)\n"
 	"  --json            one JSON object, the last line of the output\n"
+	"  --help            " HELP_HELP "\n"
 	"\n"
 	"%s"
 	"\n"
-	"The exit status is 1 if anything was not as it must be.\n";
+	"Exit status: 0 all was as it must be, 1 not or it failed, 2 the command\n"
+	"line is wrong.\n";
 
-static int read_count(const char *option, const char *text, unsigned most,
-		      unsigned *count)
+#define FORWARDS_MAX 8
+#define LENGTH_MAX   16
+
+/* The names of the schedules, in lines that stand below one another. */
+static const char *schedule_lines(void)
 {
-	char *end;
-	unsigned long value = text ? strtoul(text, &end, 10) : 0;
+	static char lines[512];
+	size_t length = 0, column = 20;
 
-	if (!text || end == text || *end || *text == '-' || !value ||
-	    value > most) {
-		fprintf(stderr,
-			"philox matrix: %s takes a number from 1 to %u\n",
-			option, most);
-		return -1;
+	for (const struct schedule *s = schedules; s->name; s++) {
+		const char *comma = s[1].name ? "," : "";
+		int wraps = column + strlen(s->name) + 2 > 76;
+
+		length += (size_t)snprintf(lines + length,
+					   sizeof(lines) - length, "%s%s%s",
+					   wraps ? "\n                    "
+					   : s == schedules ? ""
+							    : " ",
+					   s->name, comma);
+		column = (wraps ? 20 : column + 1) + strlen(s->name) + 1;
 	}
-	*count = (unsigned)value;
-	return 0;
+	return lines;
 }
+
+static void print_help(void)
+{
+	printf(usage, FORWARDS_MAX, LENGTH_MAX, MATRIX_REGIONS, MATRIX_OPS,
+	       MATRIX_TICKETS, schedule_lines(), SCHEDULE_STAGES_MAX,
+	       SCHEDULE_MICROBATCHES_MAX, matrix_words);
+}
+
+/* Options with a number stand at FORWARDS - 1 and so on in a table, below. */
+enum { FORWARDS = 1, LENGTH, OPS, REGIONS, PENDING, STAGES, MICROBATCHES };
+
+static const struct option known[] = {
+	{"device", required_argument, NULL, 'd'},
+	{"replay", required_argument, NULL, 'r'},
+	{"schedule", required_argument, NULL, 's'},
+	{"long", no_argument, NULL, 'l'},
+	{"json", no_argument, NULL, 'j'},
+	{"help", no_argument, NULL, 'h'},
+	{"forwards", required_argument, NULL, FORWARDS},
+	{"length", required_argument, NULL, LENGTH},
+	{"ops", required_argument, NULL, OPS},
+	{"regions", required_argument, NULL, REGIONS},
+	{"pending", required_argument, NULL, PENDING},
+	{"stages", required_argument, NULL, STAGES},
+	{"microbatches", required_argument, NULL, MICROBATCHES},
+	{NULL, 0, NULL, 0}};
 
 /* An option with a number: where it goes and what it may be. */
 struct count_option {
@@ -62,56 +100,77 @@ struct count_option {
 	unsigned most;
 };
 
-static int read_value(struct matrix_options *options, const char *name,
-		      const char *value)
+static int take_count(struct matrix_options *options, int option,
+		      const char *text)
 {
 	const struct count_option counts[] = {
-		{"--forwards", &options->forwards, 8},
-		{"--length", &options->length, 16},
-		{"--ops", &options->ops, MATRIX_OPS},
-		{"--regions", &options->regions, MATRIX_REGIONS},
-		{"--pending", &options->pending, MATRIX_TICKETS},
-		{"--stages", &options->stages, SCHEDULE_STAGES_MAX},
-		{"--microbatches", &options->microbatches,
+		{"forwards", &options->forwards, FORWARDS_MAX},
+		{"length", &options->length, LENGTH_MAX},
+		{"ops", &options->ops, MATRIX_OPS},
+		{"regions", &options->regions, MATRIX_REGIONS},
+		{"pending", &options->pending, MATRIX_TICKETS},
+		{"stages", &options->stages, SCHEDULE_STAGES_MAX},
+		{"microbatches", &options->microbatches,
 		 SCHEDULE_MICROBATCHES_MAX},
 	};
+	const struct count_option *count = &counts[option - FORWARDS];
+	uint64_t value;
 
-	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		if (!strcmp(name, counts[i].name))
-			return read_count(name, value, counts[i].most,
-					  counts[i].count);
-	if (strcmp(name, "--device") && strcmp(name, "--replay") &&
-	    strcmp(name, "--schedule")) {
-		fprintf(stderr, "philox matrix: unknown option '%s'\n", name);
-		return -1;
-	}
-	if (!value) {
-		fprintf(stderr, "philox matrix: %s takes a value\n", name);
-		return -1;
-	}
-	if (!strcmp(name, "--device"))
-		options->device = value;
-	else if (!strcmp(name, "--replay"))
-		options->replay = value;
-	else
-		options->schedule = value;
+	if (take_whole("matrix", count->name, text, 1, count->most, &value))
+		return 2;
+	*count->count = (unsigned)value;
 	return 0;
 }
 
-static int read_options(int argc, char **argv, struct matrix_options *options)
+static int take_schedule(struct matrix_options *options, const char *name)
 {
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--json")) {
-			options->json = 1;
-		} else if (!strcmp(argv[i], "--long")) {
-			options->longer = 1;
-		} else {
-			if (read_value(options, argv[i], argv[i + 1]))
-				return -1;
-			i++;
-		}
-	}
+	if (strcmp(name, "all") && !schedule_find(name))
+		return complain_value("matrix", "schedule", name,
+				      "must be one of all, %s",
+				      matrix_schedule_names());
+	options->schedule = name;
 	return 0;
+}
+
+static int take_option(struct matrix_options *options, int option)
+{
+	switch (option) {
+	case 'd':
+		options->device = optarg;
+		return 0;
+	case 'r':
+		options->replay = optarg;
+		return 0;
+	case 's':
+		return take_schedule(options, optarg);
+	case 'l':
+		options->longer = 1;
+		return 0;
+	case 'j':
+		options->json = 1;
+		return 0;
+	default:
+		return take_count(options, option, optarg);
+	}
+}
+
+/* Sets *help if that is what is wanted. */
+static int read_options(int argc, char **argv, struct matrix_options *options,
+			int *help)
+{
+	int option, error = 0;
+
+	optind = 0;
+	while (!error && (option = next_option(argc, argv, known)) != -1) {
+		if (option == '?')
+			return 2;
+		if (option == 'h') {
+			*help = 1;
+			return 0;
+		}
+		error = take_option(options, option);
+	}
+	return error ? error : arguments_end(argc, argv, 0);
 }
 
 static double seconds_since(const struct timespec *start)
@@ -178,7 +237,7 @@ static int search(const struct matrix_options *options)
 		return 1;
 	}
 	if (total.error[0]) {
-		fprintf(stderr, "philox matrix: %s\n", total.error);
+		complain("matrix", "%s", total.error);
 		return 1;
 	}
 	seconds = seconds_since(&start);
@@ -233,7 +292,7 @@ static int replay_run(const struct matrix_options *options,
 	bed = matrix_bed_create(options->device, &run->limits, &shape, message,
 				sizeof(message));
 	if (!bed) {
-		fprintf(stderr, "philox matrix: %s\n", message);
+		complain("matrix", "%s", message);
 		return 1;
 	}
 	matrix_bed_run(bed, run, &result);
@@ -257,26 +316,39 @@ static int replay(const struct matrix_options *options)
 		.forwards = MATRIX_TICKETS - 1,
 		.open = 16,
 		.pending = options->pending};
-	if (matrix_run_parse(&run, options->replay, message, sizeof(message))) {
-		fprintf(stderr, "philox matrix: %s\n", message);
-		return 2;
-	}
+	if (matrix_run_parse(&run, options->replay, message, sizeof(message)))
+		return complain_value("matrix", "replay", options->replay, "%s",
+				      message);
 	return replay_run(options, &run);
 }
 
 /* --- the command ------------------------------------------------------------------ */
 
+/* Says what is wrong with the device before anything is run. */
+static int check_device(const char *name)
+{
+	struct philox_device *device;
+	int error = open_device("matrix", name, &device);
+
+	if (!error)
+		philox_device_close(device);
+	return error;
+}
+
 int tool_matrix(int argc, char **argv)
 {
 	struct matrix_options options = {
 		.device = "host:sync", .stages = 4, .microbatches = 8};
+	int help = 0, error = read_options(argc, argv, &options, &help);
 
-	if (argc > 1 && !strcmp(argv[1], "--help")) {
-		printf(usage, matrix_schedule_names(), matrix_words);
+	if (!error && help) {
+		print_help();
 		return 0;
 	}
-	if (read_options(argc, argv, &options))
-		return 2;
+	if (!error)
+		error = check_device(options.device);
+	if (error)
+		return error;
 	if (options.replay)
 		return replay(&options);
 	if (options.schedule)

@@ -307,8 +307,27 @@ struct matrix_total {
 int matrix_search(const struct matrix_options *options,
 		  struct matrix_total *total);
 
-/* matrix_schedules() runs schedules by name; the result is an exit status. */
+/*
+ * matrix_schedules() runs options->schedule, which is one of those there are or
+ * "all"; the result is an exit status.
+ */
 int matrix_schedules(const struct matrix_options *options);
 const char *matrix_schedule_names(void);
+
+#define MATRIX_MESSAGE 600 /* size of what is said of a schedule */
+
+/* What a schedule costs, all its stages together. */
+struct matrix_cost {
+	double calls;     /* of the device, for a replay */
+	unsigned pending; /* most tickets of a region */
+	char message
+		[MATRIX_MESSAGE]; /* if it could not be run, or went wrong */
+};
+
+/* matrix_schedule_cost() returns 0, or -1 and says why in the message. */
+struct schedule;
+int matrix_schedule_cost(const struct matrix_options *options,
+			 const struct schedule *schedule,
+			 struct matrix_cost *cost);
 
 #endif

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "complain.h"
 #include "json.h"
 #include "matrix.h"
 #include "schedules.h"
@@ -27,7 +28,7 @@ struct outcome {
 	uint64_t runs, events, comparisons, mismatches;
 	uint64_t launches, calls; /* device calls of them */
 	unsigned peak;            /* most tickets pending in a region */
-	char message[600];
+	char message[MATRIX_MESSAGE];
 };
 
 /* The way of a run: bit 0: forwards captured, bit 1: backwards captured. */
@@ -102,7 +103,7 @@ static int run_stage(const struct matrix_options *options,
 	bed = matrix_bed_create(options->device, &run->limits, &shape, message,
 				sizeof(message));
 	if (!bed) {
-		fprintf(stderr, "philox matrix: %s\n", message);
+		memcpy(outcome->message, message, sizeof(message));
 		return -1;
 	}
 	matrix_bed_run(bed, run, &result);
@@ -231,8 +232,10 @@ static int run_table(const struct matrix_options *options,
 	for (unsigned i = 0; schedules[i].name; i++) {
 		if (!all && strcmp(schedules[i].name, options->schedule))
 			continue;
-		if (run_schedule(options, &schedules[i], &outcomes[i]))
+		if (run_schedule(options, &schedules[i], &outcomes[i])) {
+			complain("matrix", "%s", outcomes[i].message);
 			return -1;
+		}
 		print_outcome(&schedules[i], &outcomes[i]);
 	}
 	printf("each stage four times: forwards and backwards eager or "
@@ -247,12 +250,6 @@ int matrix_schedules(const struct matrix_options *options)
 	struct outcome total = {0};
 	struct json json;
 
-	if (strcmp(options->schedule, "all") &&
-	    !schedule_find(options->schedule)) {
-		fprintf(stderr, "philox matrix: no schedule '%s' (%s)\n",
-			options->schedule, matrix_schedule_names());
-		return 2;
-	}
 	if (run_table(options, outcomes))
 		return 1;
 	if (options->json) {
@@ -272,6 +269,21 @@ int matrix_schedules(const struct matrix_options *options)
 	return total.mismatches != 0;
 }
 
+int matrix_schedule_cost(const struct matrix_options *options,
+			 const struct schedule *schedule,
+			 struct matrix_cost *cost)
+{
+	struct outcome outcome;
+
+	if (run_schedule(options, schedule, &outcome) || outcome.mismatches) {
+		memcpy(cost->message, outcome.message, sizeof(cost->message));
+		return -1;
+	}
+	cost->calls = calls_per_launch(&outcome);
+	cost->pending = outcome.peak;
+	return 0;
+}
+
 const char *matrix_schedule_names(void)
 {
 	static char names[256];
@@ -280,6 +292,6 @@ const char *matrix_schedule_names(void)
 	for (const struct schedule *s = schedules; s->name; s++)
 		length +=
 			(size_t)snprintf(names + length, sizeof(names) - length,
-					 "%s%s", length ? " " : "", s->name);
+					 "%s%s", length ? ", " : "", s->name);
 	return names;
 }

@@ -32,7 +32,7 @@ static void print_usage(FILE *out)
 {
 	size_t i;
 
-	fprintf(out, "usage: philox COMMAND [OPTION]...\n\n");
+	fprintf(out, "usage: philox COMMAND [OPTION]... [ARGUMENT]...\n\n");
 	for (i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-9s  %s\n", commands[i].name,
 			commands[i].help);
@@ -53,6 +53,12 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int unexpected(const char *argument)
+{
+	fprintf(stderr, "philox: unexpected argument '%s'\n", argument);
+	return 2;
+}
+
 static int help(int argc, char **argv)
 {
 	char option[] = "--help";
@@ -63,6 +69,8 @@ static int help(int argc, char **argv)
 		print_usage(stdout);
 		return 0;
 	}
+	if (argc > 2)
+		return unexpected(argv[2]);
 	command = find_command(argv[1]);
 	if (!command)
 		return 2;
@@ -76,6 +84,8 @@ static int run(int argc, char **argv)
 	const struct command *command;
 
 	if (!strcmp(argv[0], "--version")) {
+		if (argc > 1)
+			return unexpected(argv[1]);
 		printf("philox %s\n", philox_version());
 		return 0;
 	}

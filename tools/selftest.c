@@ -5,9 +5,9 @@
  * each check. A kind of device that the machine does not have is said to be
  * skipped, with the reason, and counted so.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include "complain.h"
 #include "contract.h"
 #include "tools.h"
 
@@ -15,18 +15,16 @@ struct tally {
 	size_t passed, failed, skipped;
 };
 
-static void usage(FILE *stream)
-{
-	fputs("usage: philox selftest [--device NAME]\n"
-	      "\n"
-	      "Checks that the devices of this machine keep the promises the\n"
-	      "library makes, with the host as reference.\n"
-	      "\n"
-	      "  --device NAME  host, host:sync, cuda or cuda:N\n"
-	      "                 (default: every device there is)\n"
-	      "  --help         this text\n",
-	      stream);
-}
+static const char usage[] =
+	"usage: philox selftest [OPTION]...\n"
+	"\n"
+	"Check that the devices of this machine keep what the library promises.\n"
+	"\n"
+	"  --device NAME  " HELP_DEVICE " (default: every device\n"
+	"                 there is; the host is the reference)\n"
+	"  --help         " HELP_HELP "\n"
+	"\n"
+	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
 
 static void report(void *user, const char *device, const char *check,
 		   enum contract_outcome outcome, const char *text)
@@ -50,25 +48,23 @@ static void report(void *user, const char *device, const char *check,
 	fflush(stdout); /* a check that crashes names itself by its absence */
 }
 
-/* Runs all tables on one device. */
-static enum philox_status test_device(const char *name, struct tally *tally)
+/* Runs all tables on one device, and closes it. */
+static void test_device(struct philox_device *device, struct tally *tally)
 {
-	struct philox_device *device;
-	enum philox_status status = philox_device_open(name, &device);
-
-	if (status)
-		return status;
 	for (size_t i = 0; contract_tables[i]; i++)
 		contract_run(device, contract_tables[i], report, tally);
 	philox_device_close(device);
-	return PHILOX_OK;
 }
 
 static void test_or_fail(const char *name, struct tally *tally)
 {
-	if (test_device(name, tally))
+	struct philox_device *device;
+
+	if (philox_device_open(name, &device))
 		report(tally, name, "opens", CONTRACT_FAILED,
 		       philox_error_message());
+	else
+		test_device(device, tally);
 }
 
 static void test_all_cuda(struct tally *tally)
@@ -92,10 +88,30 @@ static int finish(const struct tally *tally)
 	printf("%zu passed, %zu failed, %zu skipped\n", tally->passed,
 	       tally->failed, tally->skipped);
 	if (fflush(stdout) || ferror(stdout)) {
-		perror("philox selftest: stdout");
+		perror("philox selftest: standard output");
 		return 1;
 	}
 	return tally->failed ? 1 : 0;
+}
+
+/* On one device, or with no name on all there are. */
+static int test(const char *name)
+{
+	struct philox_device *device;
+	struct tally tally = {0, 0, 0};
+	int error;
+
+	if (name) {
+		error = open_device("selftest", name, &device);
+		if (error)
+			return error;
+		test_device(device, &tally);
+	} else {
+		test_or_fail("host", &tally);
+		test_or_fail("host:sync", &tally);
+		test_all_cuda(&tally);
+	}
+	return finish(&tally);
 }
 
 int tool_selftest(int argc, char **argv)
@@ -104,36 +120,18 @@ int tool_selftest(int argc, char **argv)
 		{"device", required_argument, NULL, 'd'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0}};
-	struct tally tally = {0, 0, 0};
 	const char *name = NULL;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		switch (option) {
-		case 'd':
-			name = optarg;
-			break;
-		case 'h':
-			usage(stdout);
-			return 0;
-		default:
-			usage(stderr);
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		if (option == '?')
 			return 2;
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 0;
 		}
+		name = optarg;
 	}
-	if (optind < argc) {
-		fprintf(stderr, "philox selftest: unexpected argument: %s\n",
-			argv[optind]);
-		return 2;
-	}
-	if (!name) {
-		test_or_fail("host", &tally);
-		test_or_fail("host:sync", &tally);
-		test_all_cuda(&tally);
-	} else if (test_device(name, &tally)) {
-		fprintf(stderr, "philox selftest: %s\n",
-			philox_error_message());
-		return 2;
-	}
-	return finish(&tally);
+	return arguments_end(argc, argv, 0) ? 2 : test(name);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "complain.h"
 #include "tools.h"
 #include "train.h"
 
@@ -190,29 +191,30 @@ static int part_of_a_run(struct train_model *model)
 	return status;
 }
 
-/* train() trains on a text that was read. */
+/* train() trains on a text that was read. The model closes the device. */
 static int train(const struct train_options *options,
-		 const struct train_text *text, const struct train_saved *saved)
+		 const struct train_text *text, const struct train_saved *saved,
+		 struct philox_device *device)
 {
 	struct train_model *model = calloc(1, sizeof(*model));
 	int result = 1;
 
 	if (!model) {
-		fprintf(stderr, "philox train: out of memory\n");
+		complain("train", "out of memory");
+		philox_device_close(device);
 		return 1;
 	}
 	model->options = options;
 	model->text = text;
 	model->saved = saved;
+	model->device = device;
 	train_model_open(model);
 	if (!model->status)
 		result = saved || options->save ? part_of_a_run(model)
 						: all_runs(model);
-	else if (model->status == PHILOX_ERROR_INVALID && !model->device)
-		result = 2; /* no device of that name */
 	train_model_close(model);
 	if (model->status)
-		fprintf(stderr, "philox train: %s\n", model->message);
+		complain("train", "%s", model->message);
 	if (model->status && result == 0)
 		result = 1;
 	if (model->file_failed)
@@ -222,7 +224,8 @@ static int train(const struct train_options *options,
 }
 
 /* Reads what is to be read, then trains. */
-static int read_and_train(struct train_options *options)
+static int read_and_train(struct train_options *options,
+			  struct philox_device *device)
 {
 	struct train_saved saved = {0};
 	struct train_text text = {0};
@@ -237,10 +240,13 @@ static int read_and_train(struct train_options *options)
 	if (!wrong && options->resume)
 		wrong = train_saved_read(options, &text, &saved, message,
 					 sizeof(message));
-	if (wrong)
-		fprintf(stderr, "philox train: %s\n", message);
-	else
-		result = train(options, &text, options->resume ? &saved : NULL);
+	if (wrong) {
+		complain("train", "%s", message);
+		philox_device_close(device);
+	} else {
+		result = train(options, &text, options->resume ? &saved : NULL,
+			       device);
+	}
 	train_saved_free(&saved);
 	train_text_free(&text);
 	return result;
@@ -248,6 +254,7 @@ static int read_and_train(struct train_options *options)
 
 int tool_train(int argc, char **argv)
 {
+	struct philox_device *device;
 	struct train_options options;
 	int result = train_parse_options(argc, argv, &options);
 
@@ -257,5 +264,6 @@ int tool_train(int argc, char **argv)
 		fputs(train_usage, stdout);
 		return 0;
 	}
-	return read_and_train(&options);
+	result = open_device("train", options.device, &device);
+	return result ? result : read_and_train(&options, device);
 }

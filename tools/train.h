@@ -195,7 +195,8 @@ struct train_model {
 };
 
 /*
- * train_model_open() makes a model on a device, of no content yet.
+ * train_model_open() makes a model on model->device, or if that is NULL on the
+ * one that the options name, of no content yet.
  * train_model_close() frees it, whatever was opened. Both leave errors in
  * model->status.
  */
@@ -451,13 +452,18 @@ struct train_verdict {
 
 /*
  * train_progress() shows how far a run is: a bar on a terminal, a line each
- * tenth elsewhere. Steps `before` .. `done` - 1 are new.
+ * quarter elsewhere. Steps `before` .. `done` - 1 are new.
  */
 void train_progress(const struct train_result *result, uint64_t before,
 		    uint64_t done, uint64_t steps);
 
 /* train_progress_stop() wipes the bar of a run that ends early. */
 void train_progress_stop(void);
+
+/* train_loss_steps() says at which steps, counted from 1, a loss is shown: the
+ * first and the end of each tenth, each once. It returns how many there are. */
+#define TRAIN_LOSS_STEPS 11
+unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS]);
 
 /* Bytes that one step's dropout masks would take, one for each element. */
 size_t train_mask_bytes(void);

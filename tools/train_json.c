@@ -40,14 +40,17 @@ static void write_graphs(struct json *json, const struct train_result *result)
 	write_calls(json, &result->calls[1]);
 }
 
-static void write_run(struct json *json, const struct train_result *result)
+static void write_run(struct json *json, const struct train_result *result,
+		      uint64_t ops)
 {
 	json_object(json, NULL);
 	json_string(json, "name", result->name);
 	write_hash(json, "loss_checksum", result->loss_checksum);
 	write_hash(json, "parameter_checksum", result->parameter_checksum);
-	write_hash(json, "extra_checksum", result->extra_checksum);
-	json_bool(json, "extra_paired", result->extra_paired);
+	if (ops) {
+		write_hash(json, "extra_checksum", result->extra_checksum);
+		json_bool(json, "extra_paired", result->extra_paired);
+	}
 	json_bool(json, "retained_same", result->retained_same);
 	json_number(json, "seconds", result->seconds);
 	json_number(json, "steps_per_second",
@@ -69,7 +72,10 @@ static void write_options(struct json *json, const struct train_model *model)
 {
 	const struct train_options *options = model->options;
 
+	json_string(json, "version", philox_version());
 	json_string(json, "device", philox_device_name(model->device));
+	json_string(json, "device_description",
+		    philox_device_description(model->device));
 	json_unsigned(json, "steps", options->steps);
 	json_unsigned(json, "seed", options->seed);
 	json_number(json, "dropout", options->dropout);
@@ -101,11 +107,27 @@ static void write_verdict(struct json *json, const struct train_model *model,
 	}
 }
 
+/* The steps are counted from 1. */
+static void write_losses(struct json *json, const struct train_model *model,
+			 const struct train_result *result)
+{
+	uint64_t shown[TRAIN_LOSS_STEPS];
+	unsigned n = train_loss_steps(model->options->steps, shown);
+
+	json_array(json, "loss_steps");
+	for (unsigned i = 0; i < n; i++)
+		json_unsigned(json, NULL, shown[i]);
+	json_close(json);
+	json_array(json, "losses");
+	for (unsigned i = 0; i < n; i++)
+		json_number(json, NULL, train_step_loss(result, shown[i] - 1));
+	json_close(json);
+}
+
 void train_report_json(const struct train_model *model,
 		       const struct train_result *results, unsigned n,
 		       const struct train_verdict *verdict)
 {
-	uint64_t steps = model->options->steps;
 	struct json json;
 
 	json_begin(&json, stdout);
@@ -113,17 +135,10 @@ void train_report_json(const struct train_model *model,
 	write_text(&json, model);
 	write_options(&json, model);
 	write_verdict(&json, model, verdict);
-	json_array(&json, "losses");
-	json_number(&json, NULL, train_step_loss(&results[0], 0));
-	for (uint64_t tenth = 1; tenth <= 10; tenth++)
-		if (steps * tenth / 10 > 1)
-			json_number(&json, NULL,
-				    train_step_loss(&results[0],
-						    steps * tenth / 10 - 1));
-	json_close(&json);
+	write_losses(&json, model, &results[0]);
 	json_array(&json, "runs");
 	for (unsigned i = 0; i < n; i++)
-		write_run(&json, &results[i]);
+		write_run(&json, &results[i], model->options->ops);
 	json_close(&json);
 	json_close(&json);
 	json_end(&json);

@@ -262,8 +262,9 @@ static void open_backend(struct train_model *model)
 
 void train_model_open(struct train_model *model)
 {
-	train_check(model,
-		    philox_device_open(model->options->device, &model->device));
+	if (!model->device)
+		train_check(model, philox_device_open(model->options->device,
+						      &model->device));
 	if (!model->status)
 		train_check(model, philox_context_create(model->device,
 							 &model->context));

@@ -33,7 +33,7 @@ void train_progress(const struct train_result *result, uint64_t before,
 
 	if (isatty(STDERR_FILENO))
 		draw_bar(result->name, done, steps, loss);
-	else if (done * 10 / steps != before * 10 / steps)
+	else if (done * 4 / steps != before * 4 / steps)
 		fprintf(stderr,
 			"%-12s step %" PRIu64 " of %" PRIu64 "  loss %.4f\n",
 			result->name, done, steps, loss);
@@ -61,9 +61,11 @@ void train_report_begin(const struct train_model *model)
 	       TRAIN_CONTEXT, TRAIN_EMBED, TRAIN_WIDTH, model->n_parameters,
 	       options->dropout);
 	printf("training  %" PRIu64 " steps of %d micro-batches of %d, seed "
-	       "%" PRIu64 ", %" PRIu64 " extra operators\n",
-	       options->steps, TRAIN_SLOTS, TRAIN_BATCH, options->seed,
-	       options->ops);
+	       "%" PRIu64,
+	       options->steps, TRAIN_SLOTS, TRAIN_BATCH, options->seed);
+	if (options->ops)
+		printf(", %" PRIu64 " extra operators", options->ops);
+	printf("\n");
 	printf("device    %s: %s\n\n", philox_device_name(model->device),
 	       philox_device_description(model->device));
 	fflush(stdout);
@@ -89,17 +91,33 @@ static void print_runs(const struct train_result *results, unsigned n)
 	printf("\n");
 }
 
-/* The loss going down: at the end of each tenth of the steps. */
+unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS])
+{
+	unsigned n = 0;
+
+	shown[n++] = 1;
+	for (uint64_t tenth = 1; tenth <= 10; tenth++) {
+		uint64_t step = steps * tenth / 10;
+
+		if (step > shown[n - 1])
+			shown[n++] = step;
+	}
+	return n;
+}
+
+/* A loss as it goes down, below the steps' numbers. */
 static void print_losses(const struct train_model *model,
 			 const struct train_result *result)
 {
-	uint64_t steps = model->options->steps;
+	uint64_t shown[TRAIN_LOSS_STEPS];
+	unsigned n = train_loss_steps(model->options->steps, shown);
 
-	printf("%-22s %.3f", "loss", train_step_loss(result, 0));
-	for (uint64_t tenth = 1; tenth <= 10; tenth++)
-		if (steps * tenth / 10 > 1)
-			printf(" %.3f",
-			       train_step_loss(result, steps * tenth / 10 - 1));
+	printf("%-22s", "step");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %6" PRIu64, shown[i]);
+	printf("\n%-22s", "loss, in nats");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %6.3f", train_step_loss(result, shown[i] - 1));
 	printf("\n");
 }
 
@@ -200,6 +218,19 @@ void train_report(const struct train_model *model,
 			print_graphs(&results[i]);
 }
 
+/* What a loss is worth whose steps all saw one set of numbers. */
+static void print_memorised(const struct train_result *results, uint64_t steps)
+{
+	printf("%-22s the seeds were frozen in the graph: its numbers repeat "
+	       "at every replay\n",
+	       "without philox");
+	printf("%-22s eager %.3f, naive %.3f: naive's is memorisation. All "
+	       "its steps saw the same\n"
+	       "%-22s samples and masks, so a low loss is no success.\n",
+	       "loss of the last step", train_step_loss(&results[0], steps - 1),
+	       train_step_loss(&results[1], steps - 1), "");
+}
+
 void train_report_naive(const struct train_model *model,
 			const struct train_result *results,
 			const struct train_verdict *verdict)
@@ -212,9 +243,7 @@ void train_report_naive(const struct train_model *model,
 	       "samples and masks", verdict->distinct[0], steps,
 	       verdict->distinct[1]);
 	if (verdict->distinct[1] == 1 && steps > 1)
-		printf("%-22s the seeds were frozen in the graph: its numbers "
-		       "repeat at every replay\n",
-		       "without philox");
+		print_memorised(results, steps);
 	print_agreement(results, verdict);
 }
 

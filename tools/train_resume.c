@@ -96,25 +96,25 @@ static int take_options(struct train_options *options,
 
 	if (options->seed_given && options->seed != head->seed)
 		return train_save_refuse(message, size,
-					 "--seed %" PRIu64
-					 ": '%s' was saved with --seed "
+					 "--seed '%" PRIu64
+					 "': '%s' was saved with --seed "
 					 "%" PRIu64,
 					 options->seed, path, head->seed);
 	if (options->dropout_given && options->dropout != head->dropout)
 		return train_save_refuse(
 			message, size,
-			"--dropout %g: '%s' was saved with --dropout %g",
+			"--dropout '%g': '%s' was saved with --dropout %g",
 			options->dropout, path, head->dropout);
 	if (options->ops_given && options->ops != head->ops)
 		return train_save_refuse(message, size,
-					 "--ops %" PRIu64
-					 ": '%s' was saved with --ops "
+					 "--ops '%" PRIu64
+					 "': '%s' was saved with --ops "
 					 "%" PRIu64,
 					 options->ops, path, head->ops);
 	if (options->steps_given && options->steps < head->step)
 		return train_save_refuse(message, size,
-					 "--steps %" PRIu64
-					 ": '%s' was saved in step "
+					 "--steps '%" PRIu64
+					 "': '%s' was saved in step "
 					 "%" PRIu64,
 					 options->steps, path, head->step);
 	options->seed = head->seed;

@@ -16,7 +16,7 @@
 static int refuse(char *message, size_t size, const char *path,
 		  const char *reason)
 {
-	snprintf(message, size, "%s: %s", path, reason);
+	snprintf(message, size, "'%s': %s", path, reason);
 	return 1;
 }
 
