@@ -15,10 +15,14 @@ DESTDIR ?=
 DEBUG ?= 0
 # SANITIZE=address,undefined or thread: stops at the first finding
 SANITIZE ?=
-# CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options
+# CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options.
+# A toolkit that was asked for must be there; one that is found also needs a C++
+# compiler.
+CUDA_WANTED := $(CUDA_HOME)
 CUDA_HOME ?= $(or $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)),/usr/local/cuda)
 CUDA_HOME := $(CUDA_HOME)
-CUDA ?= $(if $(SANITIZE),0,$(if $(wildcard $(CUDA_HOME)/bin/nvcc),1,0))
+CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
+	$(CUDA_HOME)/bin/nvcc),$(shell command -v $(CXX))),1,0)))
 # BUILD: where everything goes; special builds have a folder of their own in it
 BUILD ?= build$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
 
@@ -212,6 +216,12 @@ matrix: $(TOOL)
 	@$(TOOL) matrix
 
 # --- install ------------------------------------------------------------------
+
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+$(foreach folder,PREFIX LIBDIR,$(if $(and $(filter /%,$($(folder))),\
+	$(filter 1,$(words $($(folder))))),,$(error $(folder) is \
+	'$($(folder))': one path from / on, without blanks)))
+endif
 
 # The files, below DESTDIR
 INSTALLED = $(HEADERS:%=$(PREFIX)/%) $(PREFIX)/bin/philox \
