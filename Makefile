@@ -1,5 +1,5 @@
 # philox: make [V=1]
-#         [all | check | test | matrix | install | uninstall | format | clean]
+#         [all | check | test | matrix | fuzz | install | uninstall | format | clean]
 #
 # Sources are found by their place and name: adding a file needs no edit here.
 # A changed flag rebuilds what it concerns.
@@ -215,6 +215,14 @@ test: $(TESTS)
 matrix: $(TOOL)
 	@$(TOOL) matrix
 
+# A minute of random texts for philox_context_load_text(); clang only
+fuzz: $(filter-out %cuda.c,$(wildcard lib/*.c graph/*.c alloc/*.c)) tests/fuzz_load.c
+	$(call say,FUZZ)
+	$(Q)mkdir -p $(BUILD)/fuzz
+	$(Q)clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
+		-Iinclude -I. $^ -lpthread -lm -o $(BUILD)/fuzz/load
+	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz tests/corpus_load
+
 # --- install ------------------------------------------------------------------
 
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
@@ -259,4 +267,4 @@ clean:
 	$(Q)rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all check test matrix install uninstall format clean FORCE
+.PHONY: all check test matrix fuzz install uninstall format clean FORCE

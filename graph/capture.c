@@ -151,7 +151,13 @@ enum philox_status capture_get(struct graphs *graphs,
 			       struct capture **capture)
 {
 	*capture = capture_find(graphs, info->id);
-	return *capture ? PHILOX_OK : create(graphs, info, capture);
+	if (*capture)
+		return PHILOX_OK;
+	if (capture_was_dropped(graphs, info->id))
+		return status_set(PHILOX_ERROR_STATE,
+				  "capture %llu was dropped",
+				  (unsigned long long)info->id);
+	return create(graphs, info, capture);
 }
 
 static void free_reads(struct capture *capture)

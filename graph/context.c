@@ -41,6 +41,8 @@ static void destroy_graphs(struct graphs *graphs)
 
 	while ((graph = graphs->graphs)) {
 		graphs->graphs = graph->next;
+		if (graph->capture)
+			capture_release(graph->capture);
 		free(graph->open);
 		graph_free(graph);
 	}
@@ -87,6 +89,7 @@ void philox_context_destroy(struct philox_context *context)
 	if (!context)
 		return;
 	context_end(context);
+	philox_check(context, NULL); /* tells the log, which may call philox */
 	destroy_graphs(context->graphs);
 	context_finish(context);
 	free(context);
@@ -122,14 +125,19 @@ static void post_unannounced(const struct capture *capture, const char *name,
 		 (unsigned long long)sequence);
 }
 
+/* A first pass that failed leaves a head, which the graph keeps. */
+static int is_empty(const struct capture *capture)
+{
+	return !capture->n_templates && !capture->n_reads;
+}
+
 void capture_check(struct capture *capture, struct philox_report *report)
 {
 	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
 	uint64_t sequence = 0;
 	uint64_t launches;
 
-	/* A first pass that failed leaves a head, which the graph keeps. */
-	if (!capture->n_templates && !capture->n_reads)
+	if (is_empty(capture))
 		return;
 	launches = head_unannounced(&capture->head, &sequence);
 	if (!launches)
@@ -217,7 +225,7 @@ static enum philox_status check_untold(const struct capture *capture)
 	uint64_t count = __atomic_load_n(&report->count, __ATOMIC_ACQUIRE);
 	char name[sizeof(capture->graph->name)], regions[192];
 
-	if (count == capture->head.seen)
+	if (count == capture->head.seen || is_empty(capture))
 		return PHILOX_OK;
 	capture_name(capture, name, sizeof(name));
 	capture_regions(capture, regions, sizeof(regions));

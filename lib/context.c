@@ -62,6 +62,15 @@ enum philox_status context_init(struct philox_context *context,
 	return status;
 }
 
+static void finish_journal(struct philox_context *context)
+{
+	context_lock(context);
+	journal_write(context, "context-destroy");
+	journal_end(context);
+	context_unlock(context);
+	context_report(context, PHILOX_OK, NULL);
+}
+
 void context_end(struct philox_context *context)
 {
 	struct philox_region *region = context->regions;
@@ -69,6 +78,7 @@ void context_end(struct philox_context *context)
 	for (; region; region = region->next)
 		if (region->alive)
 			philox_region_destroy(region);
+	finish_journal(context);
 }
 
 static void free_regions(struct philox_context *context)
@@ -81,21 +91,12 @@ static void free_regions(struct philox_context *context)
 	}
 }
 
-static void finish_journal(struct philox_context *context)
-{
-	context_lock(context);
-	journal_write(context, "context-destroy");
-	journal_end(context);
-	context_unlock(context);
-	context_report(context, PHILOX_OK, NULL);
-}
-
 void context_finish(struct philox_context *context)
 {
 	struct philox_generator *generator;
 
 	free_regions(context);
-	finish_journal(context);
+	finish_journal(context); /* of one that could not be made */
 	spans_finish(context);
 	while ((generator = context->generators)) {
 		context->generators = generator->next;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# The programs in README.md compile and run; its two commands are there.
+# The programs in README.md compile and run, and so far as it goes the example
+# at its top; its two commands are there.
 . "$(dirname "$0")/report.sh"
 
 has_line()
@@ -13,6 +14,41 @@ compiles()
 		-L"$BUILD" -lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)"
 }
 
+# The example at the top, the first block without a language, in a function that
+# declares what the example does not
+example()
+{
+	cat <<-'END'
+		#include <stddef.h>
+		#include <philox.h>
+
+		static void example(struct philox_context *ctx,
+				    philox_stream stream,
+				    struct philox_region *layer,
+				    struct philox_span span, double p,
+				    const float *x, float *y)
+		{
+			struct philox_pass pass;
+			struct philox_ticket placeholder;
+			struct philox_graph *forward, *backward = NULL;
+
+	END
+	awk '/^```/ { if (plain) exit; plain = !within && /^```$/
+			within = !within; next }
+		plain' README.md
+	echo '}'
+}
+
+example_compiles()
+{
+	example >"$WORK/example.c"
+	cat "$WORK/example.c"
+	grep -q '^philox_capture_begin(' "$WORK/example.c" &&
+		grep -q 'philox_graph_launch(backward' "$WORK/example.c" &&
+		$CC -std=c11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused \
+			-Iinclude "$WORK/example.c"
+}
+
 # Each block of C goes to a file of its own
 [ -f README.md ] && awk -v work="$WORK" '
 	/^```c$/ { file = work "/block" ++n ".c"; next }
@@ -24,6 +60,7 @@ check "one command installs and runs the main job" \
 	has_line "${install}make( .*)? && build/philox train"
 check "one command installs and passes the tests" \
 	has_line "${install}make check\$"
+check "the example at the top compiles" example_compiles
 programs=0
 for block in "$WORK"/block*.c; do
 	[ -f "$block" ] && grep -q '^int main' "$block" || continue

@@ -97,6 +97,27 @@ is_json()
 		<"$WORK/out"
 }
 
+# The sum of a search: it searched, and all was as it must be
+matrix_json()
+{
+	"$philox" matrix --length 2 --regions 1 --json >"$WORK/all" || return 1
+	tail -n 1 "$WORK/all" >"$WORK/out"
+	cat "$WORK/out"
+	if command -v python3 >"$WORK/which"; then
+		python3 -c 'import json, sys
+total = json.load(sys.stdin)
+assert all(total[name] > 0 for name in ("sequences", "events", "comparisons"))
+assert total["mismatches"] == 0' <"$WORK/out"
+	else
+		for name in sequences events comparisons; do
+			grep -qE "^\\{.*\"$name\": ?[1-9][0-9]*[,}]" \
+				"$WORK/out" || return 1
+		done
+		grep -qE '"mismatches": ?0[,}].*\}$|"mismatches": ?0\}$' \
+			"$WORK/out"
+	fi
+}
+
 version=$(sed -n 's/^#define PHILOX_VERSION_[A-Z]* //p' \
 	include/philox/version.h | tr '\n' . | sed 's/\.$//; s/\./\\./g')
 
@@ -156,14 +177,23 @@ check "bench says what schedules cost" \
 check "bench --json has a row for each" \
 	is_json bench --only schedules --json
 check "bench names its parts" gives 2 '' \
-	"--only 'all': must be one of ledger, replay, schedules" \
-	bench --only all
+	"^philox bench: --only 'x': must be one of ledger, replay, schedules\$" \
+	bench --only x
+check "matrix replays a run event by event" gives 0 \
+	'^[1-9][0-9]* comparisons, all as it must be$' '' \
+	matrix --replay 'F0 F1 B1r B0'
+check "matrix --json ends with what was compared" matrix_json
+check "matrix runs a schedule" gives 0 MATCH '' \
+	matrix --schedule 1f1b --stages 4 --microbatches 8
+check "matrix refuses no forwards" gives 2 '' \
+	"^philox matrix: --forwards '0': must be a whole number from 1 to 8\$" \
+	matrix --forwards 0
 check "matrix says what a number may be" gives 2 '' \
 	"^philox matrix: --ops '9': must be a whole number from 1 to 8\$" \
 	matrix --ops 9
 check "matrix names its schedules" gives 2 '' \
-	"--schedule 'none': must be one of all, accumulation" \
-	matrix --schedule none
+	"^philox matrix: --schedule 'nope': must be one of all, accumulation" \
+	matrix --schedule nope
 
 check "selftest passes on the host" \
 	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \

@@ -1,12 +1,12 @@
 /*
  * tests/fuzz_load.c - any bytes as the text of a context
  *
- *   clang -fsanitize=fuzzer,address,undefined ... tests/fuzz_load.c
- *   ./fuzz_load folder-for-what-it-finds tests/corpus_load
+ * `make fuzz` builds it with clang's libFuzzer and sanitizers and lets it run
+ * for a while from what is in tests/corpus_load.
  *
  * An input is loaded as it is, and once more with the checksum that makes its
  * lines valid. What is refused must leave the context as it was; what is loaded
- * must come out of the context again. tests/test_save.c runs the corpus.
+ * must come out of the context again. tests/test_load.c runs the corpus.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "lib/ledger.h"
 #include "support.h"
 
 /* --- nodes ------------------------------------------------------------------- */
@@ -308,6 +309,46 @@ PROMISE(figures, a_pending_forward_costs_at_most_128_bytes)
 		cr_assert(cost[i] <= cost[0] + 1 && cost[0] <= cost[i] + 1,
 			  "%zu bytes with one operator, %zu with %zu", cost[0],
 			  cost[i], n_ops[i]);
+	}
+}
+
+/* The table alone: what a region costs beside it would hide so few. */
+Test(figures, the_first_pending_forwards_cost_no_more)
+{
+	for (uint32_t pending = 1; pending <= 64; pending++) {
+		size_t before = bytes_in_use(), bytes;
+		struct ledger ledger;
+
+		OK(ledger_init(&ledger, pending));
+		bytes = bytes_in_use() - before;
+		ledger_finish(&ledger);
+		cr_assert_gt(bytes, 0);
+		cr_assert(bytes <= 128 * (size_t)pending,
+			  "%zu bytes for %u forwards", bytes, pending);
+	}
+}
+
+/* However small a table is, it finds what it holds. */
+PROMISE(figures, small_tables_pair_in_any_order)
+{
+	for (uint32_t pending = 1; pending <= 6; pending++) {
+		struct philox_region *region =
+			make_region_of(f->context, "layer", pending, NULL);
+		struct forward made[6];
+		struct philox_pass pass;
+
+		for (unsigned k = 0; k < factorial(pending); k += 1 + k / 8) {
+			unsigned order[6];
+
+			permutation(k, pending, order);
+			for (uint32_t i = 0; i < pending; i++)
+				made[i] = forward(f, region);
+			FAILS(philox_forward_begin(region, f->stream, 0, &pass),
+			      PHILOX_ERROR_LIMIT);
+			for (uint32_t i = 0; i < pending; i++)
+				backward(f, &made[order[i]], 0);
+		}
+		OK(philox_region_destroy(region));
 	}
 }
 

@@ -214,6 +214,53 @@ PROMISE(freshness, a_region_made_again_goes_on_after_its_numbers)
 	backward(f, &next, 0);
 }
 
+/* What was issued under one of two could repeat when the other is seeded. */
+PROMISE(freshness, a_name_stays_with_its_generator)
+{
+	const struct philox_op op = {"only", 1, 0};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "layer",
+						.ops = &op,
+						.n_ops = 1};
+	struct philox_generator *one, *other;
+	struct philox_region *region, *refused = NULL;
+	struct numbers seen;
+
+	OK(philox_generator_create(f->context, 5, &one));
+	OK(philox_generator_create(f->context, 7, &other));
+	region = make_region_of(f->context, "layer", 0, one);
+	seen = forward(f, region).saw;
+	OK(philox_region_destroy(region));
+	options.generator = other;
+	FAILS(philox_region_create(f->context, &options, &refused),
+	      PHILOX_ERROR_MISMATCH);
+	NAMES("layer");
+	options.generator = NULL;
+	FAILS(philox_region_create(f->context, &options, &refused),
+	      PHILOX_ERROR_MISMATCH);
+	cr_assert_null(refused);
+	OK(philox_generator_destroy(other));
+	region = make_region_of(f->context, "layer", 0, one);
+	SAME(forward(f, region).saw, predict(5, "layer", 4), "goes on");
+	FRESH(forward(f, region).saw, seen, "repeated");
+}
+
+PROMISE(freshness, a_name_outlives_its_generator)
+{
+	struct philox_generator *one, *other;
+	struct philox_region *region;
+
+	OK(philox_generator_create(f->context, 5, &one));
+	OK(philox_generator_create(f->context, 5, &other));
+	region = make_region_of(f->context, "layer", 0, one);
+	forward(f, region);
+	OK(philox_region_destroy(region));
+	OK(philox_generator_destroy(one));
+	region = make_region_of(f->context, "layer", 0, other);
+	SAME(forward(f, region).saw, predict(5, "layer", 4),
+	     "goes on though the seed is the same");
+}
+
 /* Offsets reach 2^64 after 2^24 forwards of the largest advance there is. */
 Test(freshness, offsets_end_before_they_wrap)
 {

@@ -2,6 +2,7 @@
  * tests/test_log.c - every error and every notable event reaches the log
  */
 #include <stdio.h>
+#include <time.h>
 #include "support.h"
 
 /* --- what was logged -------------------------------------------------------------- */
@@ -310,6 +311,108 @@ PROMISE(logs, errors_of_the_device_by_name)
 	cr_assert_str_eq(log->entries[0].device, philox_device_name(f->device));
 }
 
+PROMISE(logs, null_arguments)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_generator *root = philox_context_generator(f->context);
+	struct philox_graph *graph =
+		record_forward(f, region, 0, make_array(f));
+	struct forward made = forward(f, region);
+	struct log *log = listen(f);
+	struct philox_pass pass;
+
+#define NULL_LOGS(call, name)                              \
+	do {                                               \
+		LOGS(log, call, PHILOX_ERROR_INVALID, ""); \
+		NAMES(name " is NULL");                    \
+	} while (0)
+	NULL_LOGS(philox_region_create(f->context, NULL, &region), "options");
+	NULL_LOGS(philox_generator_create(f->context, 1, NULL), "generator");
+	NULL_LOGS(philox_generator_get_state(root, NULL), "state");
+	NULL_LOGS(philox_region_pending(region, NULL), "pending");
+	NULL_LOGS(philox_forward_begin(region, f->stream, 0, NULL), "pass");
+	NULL_LOGS(
+		philox_backward_begin(region, made.ticket, f->stream, 0, NULL),
+		"pass");
+	NULL_LOGS(philox_ticket_context(region, made.ticket, NULL), "saved");
+	NULL_LOGS(philox_ticket_attach(region, made.ticket, &made, NULL),
+		  "release");
+	NULL_LOGS(philox_capture_end(f->context, f->stream, NULL), "graph");
+	NULL_LOGS(philox_graph_use_info(graph, 0, NULL), "info");
+	NULL_LOGS(philox_graph_set_name(graph, NULL), "name");
+	NULL_LOGS(philox_graph_adopt(f->context, 1, NULL, NULL, NULL),
+		  "native graph");
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	NULL_LOGS(philox_pass_on(&pass, f->side, NULL), "view");
+	NULL_LOGS(philox_pass_rng(&pass, 0, 0, NULL), "rng");
+	NULL_LOGS(philox_pass_states(&pass, NULL), "states");
+	NULL_LOGS(philox_forward_commit(&pass, NULL), "ticket");
+	NULL_LOGS(philox_pass_fill(&pass, 0, 0, NULL), "fill");
+	OK(philox_pass_abort(&pass));
+#undef NULL_LOGS
+}
+
+/* --- messages ------------------------------------------------------------------------ */
+
+#define KEEPS_THE_MESSAGE(call)                                             \
+	do {                                                                \
+		OK(call);                                                   \
+		cr_assert_str_eq(philox_error_message(), "options is NULL", \
+				 "%s", #call);                              \
+	} while (0)
+
+PROMISE(logs, a_message_stands_until_the_next_failure)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_region *other = make_region(f, "other");
+	struct philox_pass pass, second;
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+
+	graph = record_forward(f, region, 0, f->scratch);
+	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
+	FAILS(philox_region_create(f->context, NULL, &region),
+	      PHILOX_ERROR_INVALID);
+	KEEPS_THE_MESSAGE(philox_region_destroy(region));
+	KEEPS_THE_MESSAGE(philox_forward_begin(other, f->side, PHILOX_ON_DEVICE,
+					       &second));
+	KEEPS_THE_MESSAGE(philox_pass_abort(&pass));
+	KEEPS_THE_MESSAGE(philox_forward_commit(&second, &ticket));
+	KEEPS_THE_MESSAGE(philox_graph_destroy(graph));
+	KEEPS_THE_MESSAGE(philox_check(f->context, NULL));
+}
+
+static void sleep_a_little(const void *args)
+{
+	const struct timespec *time = args;
+
+	nanosleep(time, NULL);
+}
+
+/* Blocks whose use has not ended are passed over: no failure of the caller. */
+PROMISE(logs, a_message_stands_while_cells_are_in_use)
+{
+	const struct timespec time = {0, 20000000};
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_pass pass;
+
+	for (unsigned i = 0; i < 3; i++) {
+		FAILS(philox_region_create(f->context, NULL, &region),
+		      PHILOX_ERROR_INVALID);
+		KEEPS_THE_MESSAGE(philox_forward_begin(
+			region, f->stream, PHILOX_INFERENCE | PHILOX_ON_DEVICE,
+			&pass));
+		OK(philox_launch_host(f->device, f->stream, sleep_a_little,
+				      &time, sizeof(time)));
+		KEEPS_THE_MESSAGE(philox_forward_commit(&pass, NULL));
+	}
+	KEEPS_THE_MESSAGE(philox_region_destroy(region));
+	region = make_region(f, "other");
+	KEEPS_THE_MESSAGE(philox_forward_begin(
+		region, f->stream, PHILOX_INFERENCE | PHILOX_ON_DEVICE, &pass));
+	OK(philox_forward_commit(&pass, NULL));
+}
+
 /* --- events -------------------------------------------------------------------------- */
 
 PROMISE(logs, a_capture_begun_and_adopted)
@@ -477,6 +580,33 @@ PROMISE(logs, of_one_context_are_not_anothers)
 	cr_assert_eq(log->n, 0);
 }
 
+static void fail_in_philox(void *user, const struct philox_log_entry *entry)
+{
+	(void)user;
+	(void)entry;
+	philox_graph_launch(NULL, NULL, NULL, 0);
+	cr_assert(strstr(philox_error_message(), "graph is NULL"));
+}
+
+/* What a function fails in is not the failure of the call it is told of. */
+GRAPH_PROMISE(logs, leave_the_message_of_the_call_alone)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);
+	struct philox_pass pass;
+
+	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_device_synchronize(f->device));
+	OK(philox_graph_set_name(graph, "the step"));
+	OK(philox_context_set_log(f->context, fail_in_philox, NULL));
+	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	NAMES("the step");
+	FAILS(philox_forward_begin(region, f->stream, 64, &pass),
+	      PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	OK(philox_context_set_log(f->context, NULL, NULL));
+}
+
 struct talker {
 	struct fixture *f;
 	struct philox_region *region;
@@ -530,4 +660,46 @@ PROMISE(logs, may_call_philox)
 	OK(philox_region_destroy(doomed));
 	OK(philox_context_set_log(f->context, NULL, NULL));
 	PENDING(region, 0);
+}
+
+/* --- while a context ends ------------------------------------------------------------- */
+
+static unsigned told;
+
+static void ask(void *user, const struct philox_log_entry *entry)
+{
+	struct philox_context *context = user;
+
+	cr_assert_not_null(entry->text);
+	told++;
+	OK(philox_check(context, NULL));
+	OK(philox_generator_seed(philox_context_generator(context), told));
+}
+
+PROMISE(logs, may_call_philox_while_their_context_ends)
+{
+	struct philox_context *context;
+	struct philox_region *region;
+
+	OK(philox_context_create(f->device, &context));
+	region = make_region_of(context, "layer", 0, NULL);
+	forward(f, region);
+	told = 0;
+	OK(philox_context_set_log(context, ask, context));
+	philox_context_destroy(context);
+	cr_assert_geq(told, 1);
+}
+
+PROMISE(logs, may_call_philox_when_told_of_launches_at_the_end)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);
+
+	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_device_synchronize(f->device));
+	told = 0;
+	OK(philox_context_set_log(f->context, ask, f->context));
+	philox_context_destroy(f->context);
+	cr_assert_eq(told, 1);
+	OK(philox_context_create(f->device, &f->context));
 }

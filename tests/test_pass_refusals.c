@@ -226,6 +226,32 @@ PROMISE(pass_refusals, device_cells_of_a_pass_without)
 	OK(philox_pass_abort(&pass));
 }
 
+PROMISE(pass_refusals, a_placeholder_of_another_context)
+{
+	struct philox_region *regions[2];
+	struct philox_context *other;
+	struct philox_ticket tickets[2];
+	philox_native_graph native;
+	struct philox_pass pass;
+
+	OK(philox_context_create(f->device, &other));
+	regions[0] = make_region(f, "layer");
+	regions[1] = make_region_of(other, "layer", 0, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		OK(philox_stream_begin_capture(f->device, f->stream,
+					       PHILOX_CAPTURE_THREAD_LOCAL));
+		tickets[i] = captured_forward(f, regions[i], 0, f->scratch);
+		if (i == 1)
+			FAILS(philox_backward_begin(regions[1], tickets[0],
+						    f->stream, 0, &pass),
+			      PHILOX_ERROR_MISMATCH);
+		captured_backward(f, regions[i], tickets[i], 0, f->scratch);
+		OK(philox_stream_end_capture(f->device, f->stream, &native));
+		OK(philox_native_graph_destroy(f->device, native));
+	}
+	philox_context_destroy(other);
+}
+
 /* --- destroyed regions -------------------------------------------------------------------- */
 
 PROMISE(pass_refusals, passes_of_a_destroyed_region)

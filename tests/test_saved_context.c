@@ -2,6 +2,7 @@
  * tests/test_saved_context.c - what a ticket carries for its backward is
  * released exactly once, with the stream of the event that ends the ticket
  */
+#include <sys/mman.h>
 #include "support.h"
 
 static struct {
@@ -149,4 +150,62 @@ PROMISE(saved_context, may_be_released_by_a_function_that_calls_philox)
 				call_philox));
 	backward(f, &made, 0);
 	RELEASED_ONCE_ON(f->stream);
+}
+
+/* --- passes that lie in what is released ---------------------------------------- */
+
+enum { PAGE = 4096 };
+
+/* A page of its own: whoever touches it after its release crashes. */
+static struct philox_pass *make_pass_page(void)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(page, MAP_FAILED);
+	return page;
+}
+
+static void unmap(void *saved, philox_stream stream)
+{
+	cr_assert_eq(munmap(saved, PAGE), 0);
+	on_release(NULL, stream);
+}
+
+static struct philox_pass *begin_in_context(struct fixture *f,
+					    const struct forward *of,
+					    unsigned flags)
+{
+	struct philox_pass *pass = make_pass_page();
+
+	memset(&released, 0, sizeof(released));
+	OK(philox_ticket_attach(of->region, of->ticket, pass, unmap));
+	OK(philox_backward_begin(of->region, of->ticket, f->stream, flags,
+				 pass));
+	return pass;
+}
+
+PROMISE(saved_context, may_hold_the_pass_that_is_committed)
+{
+	struct forward made = forward(f, make_region(f, "layer"));
+
+	OK(philox_backward_commit(begin_in_context(f, &made, PHILOX_ON_DEVICE),
+				  0));
+	cr_assert_eq(released.calls, 1);
+	cr_assert_eq(released.stream, f->stream);
+}
+
+PROMISE(saved_context, may_hold_the_pass_that_is_aborted)
+{
+	struct forward made = forward(f, make_region(f, "layer"));
+	struct philox_pass *reader = begin_in_context(f, &made, PHILOX_RETAIN);
+	struct philox_pass consumer;
+
+	OK(philox_backward_begin(made.region, made.ticket, f->side, 0,
+				 &consumer));
+	OK(philox_backward_commit(&consumer, 0));
+	cr_assert_eq(released.calls, 0);
+	OK(philox_pass_abort(reader));
+	cr_assert_eq(released.calls, 1);
+	cr_assert_eq(released.stream, f->stream);
 }

@@ -129,6 +129,40 @@ GRAPH_PROMISE(shared, several_forwards_in_one_graph_follow_one_another)
 	OK(philox_graph_destroy(graph));
 }
 
+GRAPH_PROMISE(shared, forward_recompute_and_backward_in_one_graph_agree)
+{
+	struct philox_generator *generator =
+		philox_context_generator(f->context);
+	struct philox_region *region = make_shared(f, "layer", NULL);
+	uint32_t *arrays[3] = {make_array(f), make_array(f), make_array(f)};
+	struct philox_state state = {42, 0};
+	struct philox_use uses[3];
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+
+	OK(philox_generator_seed(generator, 42));
+	record_begin(f);
+	ticket = captured_forward(f, region, 0, arrays[0]);
+	captured_backward(f, region, ticket, PHILOX_RETAIN, arrays[1]);
+	captured_backward(f, region, ticket, 0, arrays[2]);
+	graph = record_end(f);
+	for (int round = 0; round < 3; round++) {
+		struct numbers expected = sequential(f, &state);
+
+		memset(uses, 0, sizeof(uses));
+		for (int i = 0; i < 3; i++)
+			memset(arrays[i], 0, sizeof(expected));
+		OK(philox_graph_launch(graph, f->stream, uses, 3));
+		for (int i = 0; i < 3; i++)
+			SAME(read_numbers(f, arrays[i]), expected,
+			     "round %d, pass %d", round, i);
+		cr_assert_eq(uses[0].ticket.serial, 0);
+		PENDING(region, 0);
+		cr_assert_eq(state_of(generator).offset, state.offset);
+	}
+	OK(philox_graph_destroy(graph));
+}
+
 PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 {
 	struct philox_generator *other;

@@ -278,6 +278,39 @@ GRAPH_PROMISE(unannounced, a_failed_launch_is_a_gap_and_no_alarm)
 	reports(f, 1, 1, &report);
 }
 
+GRAPH_PROMISE(unannounced, a_report_tells_the_last_launch_that_went_well)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f);
+	struct philox_graph *graph = record_forward(f, region, 0, array);
+	static const char *const failing[] = {"exec_set_kernel", "exec_launch"};
+	struct philox_report report;
+	struct philox_use use = {0};
+	uint64_t good;
+
+	f->injected = 1;
+	for (unsigned i = 0; i < 3; i++)
+		launch_forward(f, graph, region, array);
+	launch_raw(f, graph, 1);
+	reports(f, 1, 1, &report);
+	good = report.sequence;
+	cr_assert_eq(good, 3);
+	for (unsigned i = 0; i < 2; i++) {
+		OK(philox_device_fail(f->device, failing[i], 1,
+				      PHILOX_ERROR_DEVICE));
+		FAILS(philox_graph_launch(graph, f->stream, &use, 1),
+		      PHILOX_ERROR_DEVICE);
+		launch_raw(f, graph, 1);
+		reports(f, 1, 1, &report);
+		cr_assert_eq(report.sequence, good, "after a failed %s",
+			     failing[i]);
+	}
+	launch_forward(f, graph, region, array);
+	launch_raw(f, graph, 1);
+	reports(f, 1, 1, &report);
+	cr_assert_gt(report.sequence, good);
+}
+
 /* What a failed launch would have drawn is burnt: nobody may draw it later. */
 GRAPH_PROMISE(unannounced, a_failed_launch_announces_nothing)
 {
@@ -323,6 +356,96 @@ GRAPH_PROMISE(unannounced, a_destroyed_graph_is_no_trouble)
 	OK(philox_check(f->context, NULL));
 	graph = record_forward(f, region, 0, make_array(f));
 	reports_nothing(f);
+}
+
+static unsigned told;
+
+static void on_message(void *user, const struct philox_log_entry *entry)
+{
+	if (strcmp(entry->event, "unannounced launch") != 0)
+		return;
+	cr_assert_eq(entry->level, PHILOX_LOG_ERROR);
+	cr_assert_eq(entry->status, PHILOX_ERROR_UNANNOUNCED);
+	cr_assert_eq(entry->capture_id, *(const uint64_t *)user);
+	cr_assert_str_eq(entry->region, "layer");
+	cr_assert_not_null(strstr(entry->text, "2 times"));
+	told++;
+}
+
+/* Launches a new graph twice, which nobody asks about. */
+static struct philox_graph *launch_untold(struct fixture *f)
+{
+	struct philox_graph *graph =
+		record_forward(f, make_region(f, "layer"), 0, make_array(f));
+
+	told = 0;
+	OK(philox_context_set_log(f->context, on_message, &f->capture_id));
+	launch_raw(f, graph, 2);
+	OK(philox_device_synchronize(f->device));
+	return graph;
+}
+
+PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_destroyed_graph)
+{
+	OK(philox_graph_destroy(launch_untold(f)));
+	cr_assert_eq(told, 1);
+	OK(philox_check(f->context, NULL));
+	cr_assert_eq(told, 1);
+}
+
+PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_capture)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct native native = capture_natively(f, region, f->scratch, NULL);
+
+	told = 0;
+	OK(philox_context_set_log(f->context, on_message, &native.id));
+	for (unsigned i = 0; i < 2; i++)
+		OK(philox_native_launch(f->device, native.exec, f->stream));
+	OK(philox_device_synchronize(f->device));
+	destroy_native(f, &native);
+	cr_assert_eq(told, 0);
+	OK(philox_graph_destroy(record_forward(f, region, 0, f->scratch)));
+	cr_assert_eq(told, 1);
+}
+
+static void makes_no_device_call(struct fixture *f, enum philox_status expected)
+{
+	uint64_t calls = philox_device_calls(f->device, NULL);
+	struct philox_report report;
+	enum philox_status status = philox_check(f->context, &report);
+
+	cr_assert_eq(philox_device_calls(f->device, NULL), calls);
+	cr_assert_eq(status, expected, "%s, not %s", philox_status_name(status),
+		     philox_status_name(expected));
+}
+
+GRAPH_PROMISE(unannounced, a_check_makes_no_device_call)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f);
+	struct philox_graph *graph;
+
+	makes_no_device_call(f, PHILOX_OK);
+	record_begin(f);
+	captured_forward(f, region, 0, array);
+	makes_no_device_call(f, PHILOX_OK);
+	graph = record_end(f);
+	makes_no_device_call(f, PHILOX_OK);
+	launch_forward(f, graph, region, array);
+	makes_no_device_call(f, PHILOX_OK);
+	launch_raw(f, graph, 2);
+	OK(philox_device_synchronize(f->device));
+	makes_no_device_call(f, PHILOX_ERROR_UNANNOUNCED);
+	makes_no_device_call(f, PHILOX_OK);
+}
+
+GRAPH_PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_context)
+{
+	launch_untold(f);
+	philox_context_destroy(f->context);
+	cr_assert_eq(told, 1);
+	OK(philox_context_create(f->device, &f->context));
 }
 
 /* --- captures that are no graphs of ours, or no longer ------------------------- */

@@ -19,9 +19,12 @@ struct part {
 };
 
 static const struct part parts[] = {
-	{"ledger", "begin and commit, memory of a pending forward",
+	{"ledger", "begin and commit, memory of a pending forward, schedules",
 	 "  Passes are eager and draw nothing. capture query: asking the stream\n"
-	 "  whether it is capturing, which each pass must do once.\n",
+	 "  whether it is capturing, which each pass must do once. calls: of the\n"
+	 "  device, for one replay of a schedule of 4 stages with 8 microbatches: a\n"
+	 "  launch, a parameter update and a capture query are 3. pending: most\n"
+	 "  tickets of a region at once.\n",
 	 bench_ledger},
 	{"replay", "launches with tickets against bare launches",
 	 "  launch call: until it returns; replay: until the work is done.\n"
@@ -29,11 +32,8 @@ static const struct part parts[] = {
 	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
 	 "  for each operator of each pass.\n",
 	 bench_replay},
-	{"schedules", "device calls per replay of named schedules",
-	 "  calls: of the device, for one replay: a launch, a parameter update and\n"
-	 "  a capture query are 3. pending: most tickets of a region at once. Of 4\n"
-	 "  stages with 8 microbatches.\n",
-	 bench_schedules},
+	{"schedules", "the schedules of part ledger alone",
+	 "  See part ledger.\n", bench_schedules},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))

@@ -197,7 +197,7 @@ int bench_ledger(struct bench *bench)
 	for (size_t i = 0; i < N_PENDINGS && !failed; i++)
 		failed = measure_pending(&of, pendings[i]);
 	failed = failed || measure_bytes(&of, 1) || measure_bytes(&of, 1000) ||
-		 measure_dropped(&of);
+		 measure_dropped(&of) || bench_schedules(bench);
 	free(of.tickets);
 	return failed ? -1 : 0;
 }

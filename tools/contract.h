@@ -26,7 +26,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <philox/device.h>
+#include <philox.h>
 #include "../lib/device.h"
 
 struct contract_thing;
@@ -49,6 +49,7 @@ extern const struct contract_check contract_capture[];
 extern const struct contract_check contract_replay[];
 extern const struct contract_check contract_numbers[];
 extern const struct contract_check contract_graph[];
+extern const struct contract_check contract_detect[];
 
 /* All of them, NULL at the end. */
 extern const struct contract_check *const contract_tables[];
@@ -163,5 +164,63 @@ int contract_bytes_are(struct contract *c, const char *file, int line,
 					value, size))                          \
 			return;                                                \
 	} while (0)
+
+/* --- captured passes ------------------------------------------------------------ */
+
+enum {
+	RIG_COUNT = 1003, /* elements drawn per operator, no round number */
+	RIG_OPERATORS = 3,
+	RIG_WORDS = RIG_OPERATORS * RIG_COUNT,
+	RIG_FORWARDS = 12 /* in the reference, and pending at most */
+};
+
+/* What a pass draws. */
+struct contract_shot {
+	uint32_t word[RIG_WORDS];
+};
+
+/* A context on one device, with memory for what a pass draws. */
+struct contract_site {
+	struct philox_device *device;
+	struct philox_context *context;
+	struct philox_region *region; /* "contract" */
+	philox_stream stream;
+	float *ones;    /* RIG_COUNT of them */
+	uint32_t *out;  /* RIG_WORDS: what the last pass drew */
+	uint32_t *back; /* the same, for a second pass */
+};
+
+struct contract_rig {
+	struct contract_site at;         /* the device under test */
+	philox_stream side;              /* a second stream on it */
+	struct contract_shot *reference; /* RIG_FORWARDS of them */
+	unsigned next;                   /* the forward that comes next */
+};
+
+/* Runs a check with a rig of its own; the context is gone behind it. */
+void contract_with_rig(struct contract *c,
+		       void (*check)(struct contract *c,
+				     struct contract_rig *rig));
+
+/*
+ * Parts of such checks. What lies at `out`, device memory, is what forward k
+ * drew on the reference, or poison; a graph of one forward that draws at
+ * rig->at.out, and a launch of it, which must be forward rig->next; an eager
+ * backward that must see what forward k drew; how many tickets are pending.
+ */
+void contract_is_forward(struct contract *c, struct contract_rig *rig,
+			 const uint32_t *out, unsigned k);
+void contract_is_poison(struct contract *c, struct contract_rig *rig,
+			const uint32_t *out);
+void contract_record_forward(struct contract *c, struct contract_rig *rig,
+			     struct philox_graph **graph);
+void contract_launch_forward(struct contract *c, struct contract_rig *rig,
+			     struct philox_graph *graph,
+			     struct philox_ticket *ticket);
+void contract_eager_backward(struct contract *c, struct contract_rig *rig,
+			     struct philox_ticket ticket, unsigned flags,
+			     unsigned k);
+void contract_pending_is(struct contract *c, struct contract_rig *rig,
+			 size_t expected);
 
 #endif

@@ -11,70 +11,42 @@
 #include <philox.h>
 #include "contract.h"
 
-enum {
-	COUNT = 1003, /* elements drawn per operator, no round number */
-	BITS = 0,     /* u32 */
-	NORMAL = 1,   /* f32 */
-	DROPOUT = 2,  /* f32, of ones */
-	OPERATORS = 3,
-	WORDS = OPERATORS * COUNT,
-	FORWARDS = 12 /* in the reference */
-};
-
-struct shot {
-	uint32_t word[WORDS];
-};
-
-/* A context on one device, with memory for what a pass draws. */
-struct site {
-	struct philox_device *device;
-	struct philox_context *context;
-	struct philox_region *region;
-	philox_stream stream;
-	float *ones;    /* COUNT of them */
-	uint32_t *out;  /* WORDS: what the last pass drew */
-	uint32_t *back; /* the same, for a second pass */
-};
-
-struct rig {
-	struct site at;         /* the device under test */
-	philox_stream side;     /* a second stream on it */
-	struct shot *reference; /* FORWARDS of them */
-	unsigned next;          /* the forward that comes next */
-};
+enum { BITS, NORMAL, DROPOUT }; /* operators: u32, f32, f32 of ones */
 
 /* --- sites ------------------------------------------------------------------------ */
 
 static void make_region(struct contract *c, struct philox_context *context,
 			struct philox_region **region)
 {
-	const struct philox_op ops[OPERATORS] = {[BITS] = {"bits", 1, 0},
-						 [NORMAL] = {"normal", 1, 0},
-						 [DROPOUT] = {"dropout", 1, 0}};
+	const struct philox_op ops[RIG_OPERATORS] = {
+		[BITS] = {"bits", 1, 0},
+		[NORMAL] = {"normal", 1, 0},
+		[DROPOUT] = {"dropout", 1, 0}};
 	const struct philox_region_options options = {.size = sizeof(options),
 						      .name = "contract",
 						      .ops = ops,
-						      .n_ops = OPERATORS,
-						      .pending = FORWARDS};
+						      .n_ops = RIG_OPERATORS,
+						      .pending = RIG_FORWARDS};
 
 	EXPECT_OK(philox_region_create(context, &options, region));
 }
 
-static void draw(struct contract *c, const struct site *site,
+static void draw(struct contract *c, const struct contract_site *site,
 		 const struct philox_pass *pass, uint32_t *out)
 {
-	const struct philox_span span = {0, COUNT};
+	const struct philox_span span = {0, RIG_COUNT};
 
 	EXPECT_OK(philox_bits(pass, BITS, PHILOX_U32, span, out));
-	EXPECT_OK(philox_normal(pass, NORMAL, PHILOX_F32, span, out + COUNT));
+	EXPECT_OK(
+		philox_normal(pass, NORMAL, PHILOX_F32, span, out + RIG_COUNT));
 	EXPECT_OK(philox_dropout(pass, DROPOUT, PHILOX_F32, span, 0.3,
-				 site->ones, out + 2 * COUNT));
+				 site->ones, out + 2 * RIG_COUNT));
 }
 
-static void fill_reference(struct contract *c, const struct site *site,
-			   struct shot *reference)
+static void fill_reference(struct contract *c, const struct contract_site *site,
+			   struct contract_shot *reference)
 {
-	for (unsigned i = 0; i < FORWARDS; i++) {
+	for (unsigned i = 0; i < RIG_FORWARDS; i++) {
 		struct philox_pass pass;
 
 		EXPECT_OK(philox_forward_begin(site->region, site->stream,
@@ -87,13 +59,13 @@ static void fill_reference(struct contract *c, const struct site *site,
 	}
 }
 
-static void make_reference(struct contract *c, struct shot *reference)
+static void make_reference(struct contract *c, struct contract_shot *reference)
 {
-	float ones[COUNT];
-	uint32_t *out = malloc(sizeof(struct shot));
-	struct site site = {.ones = ones, .out = out};
+	float ones[RIG_COUNT];
+	uint32_t *out = malloc(sizeof(struct contract_shot));
+	struct contract_site site = {.ones = ones, .out = out};
 
-	for (unsigned i = 0; i < COUNT; i++)
+	for (unsigned i = 0; i < RIG_COUNT; i++)
 		ones[i] = 1;
 	if (!out || philox_device_open("host:sync", &site.device) ||
 	    philox_context_create(site.device, &site.context) ||
@@ -111,14 +83,14 @@ static void make_reference(struct contract *c, struct shot *reference)
 
 /* --- rigs ------------------------------------------------------------------------- */
 
-static void open_rig(struct contract *c, struct rig *rig)
+static void open_rig(struct contract *c, struct contract_rig *rig)
 {
-	float ones[COUNT];
-	struct site *at = &rig->at;
+	float ones[RIG_COUNT];
+	struct contract_site *at = &rig->at;
 
-	for (unsigned i = 0; i < COUNT; i++)
+	for (unsigned i = 0; i < RIG_COUNT; i++)
 		ones[i] = 1;
-	rig->reference = calloc(FORWARDS, sizeof(*rig->reference));
+	rig->reference = calloc(RIG_FORWARDS, sizeof(*rig->reference));
 	EXPECT(rig->reference);
 	EXPECT_PART(make_reference(c, rig->reference));
 	at->device = c->device;
@@ -127,15 +99,17 @@ static void open_rig(struct contract *c, struct rig *rig)
 	EXPECT_OK(contract_stream(c, 0, &at->stream));
 	EXPECT_OK(contract_stream(c, 0, &rig->side));
 	EXPECT_OK(contract_memory(c, sizeof(ones), (void **)&at->ones));
-	EXPECT_OK(contract_memory(c, sizeof(struct shot), (void **)&at->out));
-	EXPECT_OK(contract_memory(c, sizeof(struct shot), (void **)&at->back));
+	EXPECT_OK(contract_memory(c, sizeof(struct contract_shot),
+				  (void **)&at->out));
+	EXPECT_OK(contract_memory(c, sizeof(struct contract_shot),
+				  (void **)&at->back));
 	EXPECT_OK(philox_memory_copy(c->device, at->ones, ones, sizeof(ones),
 				     at->stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
 }
 
 /* A check that failed may have left a capture behind. */
-static void end_captures(struct rig *rig)
+static void end_captures(struct contract_rig *rig)
 {
 	enum philox_capture_status status = PHILOX_CAPTURE_NONE;
 	philox_native_graph graph = NULL;
@@ -150,10 +124,11 @@ static void end_captures(struct rig *rig)
 	philox_native_graph_destroy(rig->at.device, graph);
 }
 
-static void with_rig(struct contract *c,
-		     void (*check)(struct contract *c, struct rig *rig))
+void contract_with_rig(struct contract *c,
+		       void (*check)(struct contract *c,
+				     struct contract_rig *rig))
 {
-	struct rig rig = {.next = 0};
+	struct contract_rig rig = {.next = 0};
 
 	open_rig(c, &rig);
 	if (!c->failure[0])
@@ -167,10 +142,10 @@ static void with_rig(struct contract *c,
 /* --- passes ----------------------------------------------------------------------- */
 
 /* What lies at `out` is what forward k drew on the reference. */
-static void is_forward(struct contract *c, struct rig *rig, const uint32_t *out,
-		       unsigned k)
+void contract_is_forward(struct contract *c, struct contract_rig *rig,
+			 const uint32_t *out, unsigned k)
 {
-	struct shot *saw = malloc(sizeof(*saw));
+	struct contract_shot *saw = malloc(sizeof(*saw));
 	unsigned i = 0;
 
 	if (!saw || contract_read(c, rig->at.stream, out, saw, sizeof(*saw))) {
@@ -179,34 +154,36 @@ static void is_forward(struct contract *c, struct rig *rig, const uint32_t *out,
 		free(saw);
 		return;
 	}
-	while (i < WORDS && saw->word[i] == rig->reference[k].word[i])
+	while (i < RIG_WORDS && saw->word[i] == rig->reference[k].word[i])
 		i++;
-	if (i < WORDS)
+	if (i < RIG_WORDS)
 		contract_fail(c, __FILE__, __LINE__,
 			      "operator %u, element %u: %08x, but forward %u "
 			      "drew %08x on the host",
-			      i / COUNT, i % COUNT, saw->word[i], k,
+			      i / RIG_COUNT, i % RIG_COUNT, saw->word[i], k,
 			      rig->reference[k].word[i]);
 	free(saw);
 }
 
-static void is_poison(struct contract *c, struct rig *rig, const uint32_t *out)
+void contract_is_poison(struct contract *c, struct contract_rig *rig,
+			const uint32_t *out)
 {
-	uint32_t bits[COUNT];
-	float normal[COUNT];
+	uint32_t bits[RIG_COUNT];
+	float normal[RIG_COUNT];
 
 	EXPECT_OK(contract_read(c, rig->at.stream, out, bits, sizeof(bits)));
-	EXPECT_OK(contract_read(c, rig->at.stream, out + COUNT, normal,
+	EXPECT_OK(contract_read(c, rig->at.stream, out + RIG_COUNT, normal,
 				sizeof(normal)));
-	for (unsigned i = 0; i < COUNT; i++) {
+	for (unsigned i = 0; i < RIG_COUNT; i++) {
 		EXPECT_TEXT(bits[i] == 0xffffffffu, "bits %u: %08x", i,
 			    bits[i]);
 		EXPECT_TEXT(normal[i] != normal[i], "normal %u is no NaN", i);
 	}
 }
 
-static void forward(struct contract *c, struct rig *rig, philox_stream stream,
-		    uint32_t *out, struct philox_ticket *ticket)
+static void forward(struct contract *c, struct contract_rig *rig,
+		    philox_stream stream, uint32_t *out,
+		    struct philox_ticket *ticket)
 {
 	struct philox_pass pass;
 
@@ -215,8 +192,9 @@ static void forward(struct contract *c, struct rig *rig, philox_stream stream,
 	EXPECT_OK(philox_forward_commit(&pass, ticket));
 }
 
-static void backward(struct contract *c, struct rig *rig, philox_stream stream,
-		     struct philox_ticket ticket, unsigned flags, uint32_t *out)
+static void backward(struct contract *c, struct contract_rig *rig,
+		     philox_stream stream, struct philox_ticket ticket,
+		     unsigned flags, uint32_t *out)
 {
 	struct philox_pass pass;
 
@@ -226,26 +204,26 @@ static void backward(struct contract *c, struct rig *rig, philox_stream stream,
 	EXPECT_OK(philox_backward_commit(&pass, 0));
 }
 
-static void eager_forward(struct contract *c, struct rig *rig,
+static void eager_forward(struct contract *c, struct contract_rig *rig,
 			  struct philox_ticket *ticket)
 {
 	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, ticket));
-	EXPECT_PART(is_forward(c, rig, rig->at.out, rig->next++));
+	EXPECT_PART(contract_is_forward(c, rig, rig->at.out, rig->next++));
 }
 
-static void eager_backward(struct contract *c, struct rig *rig,
-			   struct philox_ticket ticket, unsigned flags,
-			   unsigned k)
+void contract_eager_backward(struct contract *c, struct contract_rig *rig,
+			     struct philox_ticket ticket, unsigned flags,
+			     unsigned k)
 {
 	EXPECT_PART(
 		backward(c, rig, rig->at.stream, ticket, flags, rig->at.back));
-	EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+	EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
 }
 
 /* --- graphs ----------------------------------------------------------------------- */
 
-static void record_forward(struct contract *c, struct rig *rig,
-			   struct philox_graph **graph)
+void contract_record_forward(struct contract *c, struct contract_rig *rig,
+			     struct philox_graph **graph)
 {
 	struct philox_ticket ticket;
 
@@ -254,7 +232,7 @@ static void record_forward(struct contract *c, struct rig *rig,
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, graph));
 }
 
-static void record_backward(struct contract *c, struct rig *rig,
+static void record_backward(struct contract *c, struct contract_rig *rig,
 			    struct philox_graph **graph)
 {
 	const struct philox_ticket named_at_launch = {0, 0};
@@ -265,18 +243,18 @@ static void record_backward(struct contract *c, struct rig *rig,
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, graph));
 }
 
-static void launch_forward(struct contract *c, struct rig *rig,
-			   struct philox_graph *graph,
-			   struct philox_ticket *ticket)
+void contract_launch_forward(struct contract *c, struct contract_rig *rig,
+			     struct philox_graph *graph,
+			     struct philox_ticket *ticket)
 {
 	struct philox_use use = {{0, 0}, 0, 0};
 
 	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, &use, 1));
-	EXPECT_PART(is_forward(c, rig, rig->at.out, rig->next++));
+	EXPECT_PART(contract_is_forward(c, rig, rig->at.out, rig->next++));
 	*ticket = use.ticket;
 }
 
-static void launch_backward(struct contract *c, struct rig *rig,
+static void launch_backward(struct contract *c, struct contract_rig *rig,
 			    struct philox_graph *graph,
 			    struct philox_ticket ticket, unsigned flags,
 			    unsigned k)
@@ -284,10 +262,11 @@ static void launch_backward(struct contract *c, struct rig *rig,
 	struct philox_use use = {ticket, flags, 0};
 
 	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, &use, 1));
-	EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+	EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
 }
 
-static void pending_is(struct contract *c, struct rig *rig, size_t expected)
+void contract_pending_is(struct contract *c, struct contract_rig *rig,
+			 size_t expected)
 {
 	size_t pending;
 
@@ -300,7 +279,7 @@ static const unsigned orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
 				      {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
 
 /* Starts the sequence of forwards again. */
-static void start_again(struct contract *c, struct rig *rig)
+static void start_again(struct contract *c, struct contract_rig *rig)
 {
 	EXPECT_OK(philox_generator_seed(
 		philox_context_generator(rig->at.context), 0));
@@ -309,7 +288,7 @@ static void start_again(struct contract *c, struct rig *rig)
 
 /* --- pairing ---------------------------------------------------------------------- */
 
-static void eager_body(struct contract *c, struct rig *rig)
+static void eager_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket[3];
 
@@ -318,28 +297,29 @@ static void eager_body(struct contract *c, struct rig *rig)
 		for (unsigned i = 0; i < 3; i++)
 			EXPECT_PART(eager_forward(c, rig, &ticket[i]));
 		for (unsigned i = 0; i < 3; i++)
-			EXPECT_PART(eager_backward(c, rig, ticket[orders[k][i]],
-						   0, orders[k][i]));
-		EXPECT_PART(pending_is(c, rig, 0));
+			EXPECT_PART(contract_eager_backward(
+				c, rig, ticket[orders[k][i]], 0, orders[k][i]));
+		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
 }
 
 static void eager_passes_pair(struct contract *c)
 {
-	with_rig(c, eager_body);
+	contract_with_rig(c, eager_body);
 }
 
-static void captured_body(struct contract *c, struct rig *rig)
+static void captured_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket[3];
 	struct philox_graph *forth, *back;
 
-	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(contract_record_forward(c, rig, &forth));
 	EXPECT_PART(record_backward(c, rig, &back));
 	for (unsigned k = 0; k < 6; k++) {
 		EXPECT_PART(start_again(c, rig));
 		for (unsigned i = 0; i < 3; i++)
-			EXPECT_PART(launch_forward(c, rig, forth, &ticket[i]));
+			EXPECT_PART(contract_launch_forward(c, rig, forth,
+							    &ticket[i]));
 		for (unsigned i = 0; i < 3; i++) {
 			unsigned at = orders[k][i];
 
@@ -352,25 +332,26 @@ static void captured_body(struct contract *c, struct rig *rig)
 			EXPECT_PART(launch_backward(c, rig, back, ticket[at], 0,
 						    at));
 		}
-		EXPECT_PART(pending_is(c, rig, 0));
+		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
 }
 
 static void captured_passes_pair(struct contract *c)
 {
-	with_rig(c, captured_body);
+	contract_with_rig(c, captured_body);
 }
 
-static void mixed_body(struct contract *c, struct rig *rig)
+static void mixed_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket[4];
 	struct philox_graph *forth, *back;
 
-	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(contract_record_forward(c, rig, &forth));
 	EXPECT_PART(record_backward(c, rig, &back));
 	for (unsigned i = 0; i < 4; i++) {
 		if (i & 1)
-			EXPECT_PART(launch_forward(c, rig, forth, &ticket[i]));
+			EXPECT_PART(contract_launch_forward(c, rig, forth,
+							    &ticket[i]));
 		else
 			EXPECT_PART(eager_forward(c, rig, &ticket[i]));
 	}
@@ -379,24 +360,26 @@ static void mixed_body(struct contract *c, struct rig *rig)
 			EXPECT_PART(
 				launch_backward(c, rig, back, ticket[i], 0, i));
 		else
-			EXPECT_PART(eager_backward(c, rig, ticket[i], 0, i));
+			EXPECT_PART(contract_eager_backward(c, rig, ticket[i],
+							    0, i));
 	}
-	EXPECT_PART(pending_is(c, rig, 0));
+	EXPECT_PART(contract_pending_is(c, rig, 0));
 }
 
 static void eager_and_captured_passes_mix(struct contract *c)
 {
-	with_rig(c, mixed_body);
+	contract_with_rig(c, mixed_body);
 }
 
-static void one_capture_body(struct contract *c, struct rig *rig)
+static void one_capture_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_use uses[3] = {0};
 	struct philox_ticket ticket;
 	struct philox_graph *step;
 	uint32_t *again;
 
-	EXPECT_OK(contract_memory(c, sizeof(struct shot), (void **)&again));
+	EXPECT_OK(contract_memory(c, sizeof(struct contract_shot),
+				  (void **)&again));
 	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
 	EXPECT_PART(forward(c, rig, rig->at.stream, rig->at.out, &ticket));
 	EXPECT_PART(
@@ -405,22 +388,22 @@ static void one_capture_body(struct contract *c, struct rig *rig)
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &step));
 	for (unsigned k = 0; k < 4; k++) {
 		EXPECT_OK(philox_graph_launch(step, rig->at.stream, uses, 3));
-		EXPECT_PART(is_forward(c, rig, rig->at.out, k));
-		EXPECT_PART(is_forward(c, rig, again, k));
-		EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+		EXPECT_PART(contract_is_forward(c, rig, rig->at.out, k));
+		EXPECT_PART(contract_is_forward(c, rig, again, k));
+		EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
 		EXPECT(uses[0].ticket.serial == 0);
-		EXPECT_PART(pending_is(c, rig, 0));
+		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
 }
 
 static void forward_recompute_and_backward_share_a_capture(struct contract *c)
 {
-	with_rig(c, one_capture_body);
+	contract_with_rig(c, one_capture_body);
 }
 
-static void cells_body(struct contract *c, struct rig *rig)
+static void cells_body(struct contract *c, struct contract_rig *rig)
 {
-	const struct philox_span span = {0, COUNT};
+	const struct philox_span span = {0, RIG_COUNT};
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
@@ -429,7 +412,7 @@ static void cells_body(struct contract *c, struct rig *rig)
 	struct philox_rng rng;
 
 	for (unsigned k = 0; k < 4; k++) {
-		uint32_t bits[COUNT];
+		uint32_t bits[RIG_COUNT];
 
 		EXPECT_OK(philox_forward_begin(
 			rig->at.region, rig->at.stream,
@@ -448,10 +431,10 @@ static void cells_body(struct contract *c, struct rig *rig)
 
 static void cells_on_the_device_hold_the_states(struct contract *c)
 {
-	with_rig(c, cells_body);
+	contract_with_rig(c, cells_body);
 }
 
-static void adopted_body(struct contract *c, struct rig *rig)
+static void adopted_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
@@ -469,14 +452,14 @@ static void adopted_body(struct contract *c, struct rig *rig)
 	EXPECT_OK(
 		philox_graph_adopt(rig->at.context, id, native, exec, &graph));
 	for (unsigned k = 0; k < 3; k++) {
-		EXPECT_PART(launch_forward(c, rig, graph, &ticket));
-		EXPECT_PART(eager_backward(c, rig, ticket, 0, k));
+		EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
+		EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, k));
 	}
 }
 
 static void a_capture_of_ones_own_is_adopted(struct contract *c)
 {
-	with_rig(c, adopted_body);
+	contract_with_rig(c, adopted_body);
 }
 
 /* --- streams ---------------------------------------------------------------------- */
@@ -491,7 +474,7 @@ static void order(struct contract *c, philox_stream from, philox_stream to)
 }
 
 /* The fork is older than the head, so the library alone can order the two. */
-static void fork_body(struct contract *c, struct rig *rig)
+static void fork_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
@@ -507,53 +490,54 @@ static void fork_body(struct contract *c, struct rig *rig)
 	EXPECT_OK(philox_forward_commit(&pass, &ticket));
 	EXPECT_PART(order(c, rig->side, rig->at.stream));
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
-	for (unsigned k = 0; k < FORWARDS; k++) {
-		EXPECT_PART(launch_forward(c, rig, graph, &ticket));
-		EXPECT_PART(is_forward(c, rig, rig->at.back, k));
+	for (unsigned k = 0; k < RIG_FORWARDS; k++) {
+		EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
+		EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
 	}
 }
 
 static void forks_draw_the_numbers_of_their_pass(struct contract *c)
 {
-	with_rig(c, fork_body);
+	contract_with_rig(c, fork_body);
 }
 
-static void queue_body(struct contract *c, struct rig *rig)
+static void queue_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_use use[FORWARDS] = {0};
+	struct philox_use use[RIG_FORWARDS] = {0};
 	struct philox_graph *forth, *back;
-	struct shot *seen;
+	struct contract_shot *seen;
 
-	EXPECT_OK(contract_memory(c, 2 * FORWARDS * sizeof(*seen),
+	EXPECT_OK(contract_memory(c, 2 * RIG_FORWARDS * sizeof(*seen),
 				  (void **)&seen));
-	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(contract_record_forward(c, rig, &forth));
 	EXPECT_PART(record_backward(c, rig, &back));
 	EXPECT_OK(contract_delay(c, rig->at.stream));
-	for (unsigned k = 0; k < FORWARDS; k++) {
+	for (unsigned k = 0; k < RIG_FORWARDS; k++) {
 		EXPECT_OK(
 			philox_graph_launch(forth, rig->at.stream, &use[k], 1));
 		EXPECT_OK(philox_memory_copy(c->device, &seen[k], rig->at.out,
 					     sizeof(*seen), rig->at.stream));
 	}
-	for (unsigned k = FORWARDS; k-- > 0;) {
+	for (unsigned k = RIG_FORWARDS; k-- > 0;) {
 		EXPECT_OK(
 			philox_graph_launch(back, rig->at.stream, &use[k], 1));
-		EXPECT_OK(philox_memory_copy(c->device, &seen[FORWARDS + k],
+		EXPECT_OK(philox_memory_copy(c->device, &seen[RIG_FORWARDS + k],
 					     rig->at.back, sizeof(*seen),
 					     rig->at.stream));
 	}
-	for (unsigned k = 0; k < 2 * FORWARDS; k++)
-		EXPECT_PART(is_forward(c, rig, seen[k].word, k % FORWARDS));
+	for (unsigned k = 0; k < 2 * RIG_FORWARDS; k++)
+		EXPECT_PART(contract_is_forward(c, rig, seen[k].word,
+						k % RIG_FORWARDS));
 }
 
 static void queued_launches_have_a_message_each(struct contract *c)
 {
-	with_rig(c, queue_body);
+	contract_with_rig(c, queue_body);
 }
 
 /* --- costs ------------------------------------------------------------------------ */
 
-static void cost_body(struct contract *c, struct rig *rig)
+static void cost_body(struct contract *c, struct contract_rig *rig)
 {
 	enum { PASSES = 20 };
 	struct philox_use uses[PASSES] = {0};
@@ -574,7 +558,7 @@ static void cost_body(struct contract *c, struct rig *rig)
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT_OK(philox_graph_native(graph, &native, NULL));
 	EXPECT_OK(philox_native_graph_nodes(c->device, native, &nodes));
-	EXPECT_TEXT(nodes == PASSES * OPERATORS + 1, "%zu nodes", nodes);
+	EXPECT_TEXT(nodes == PASSES * RIG_OPERATORS + 1, "%zu nodes", nodes);
 	calls = philox_device_calls(c->device, NULL);
 	set = philox_device_calls(c->device, "exec_set_kernel");
 	launch = philox_device_calls(c->device, "exec_launch");
@@ -589,90 +573,12 @@ static void cost_body(struct contract *c, struct rig *rig)
 static void a_graph_gains_one_node_and_a_replay_makes_three_calls(
 	struct contract *c)
 {
-	with_rig(c, cost_body);
-}
-
-/* --- launches that philox was not told about ---------------------------------------- */
-
-static void raw_launches(struct contract *c, struct rig *rig,
-			 struct philox_graph *graph, unsigned n)
-{
-	philox_native_exec exec;
-
-	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
-	for (unsigned i = 0; i < n; i++)
-		EXPECT_OK(
-			philox_native_launch(c->device, exec, rig->at.stream));
-	EXPECT_PART(is_poison(c, rig, rig->at.out));
-}
-
-static void reported(struct contract *c, struct rig *rig, uint64_t launches)
-{
-	struct philox_report report;
-
-	EXPECT_STATUS(PHILOX_ERROR_UNANNOUNCED,
-		      philox_check(rig->at.context, &report));
-	EXPECT_TEXT(report.launches == launches, "%d launches reported, not %d",
-		    (int)report.launches, (int)launches);
-	EXPECT(report.graphs == 1);
-	EXPECT(strcmp(report.regions, "contract") == 0);
-	EXPECT_OK(philox_check(rig->at.context, NULL));
-}
-
-static void unannounced_body(struct contract *c, struct rig *rig)
-{
-	struct philox_ticket ticket;
-	struct philox_graph *graph;
-
-	EXPECT_PART(record_forward(c, rig, &graph));
-	EXPECT_OK(philox_check(rig->at.context, NULL));
-	EXPECT_PART(raw_launches(c, rig, graph, 1));
-	EXPECT_PART(reported(c, rig, 1));
-	for (unsigned i = 1; i < 5; i++) {
-		EXPECT_PART(launch_forward(c, rig, graph, &ticket));
-		EXPECT_OK(philox_check(rig->at.context, NULL));
-		EXPECT_PART(raw_launches(c, rig, graph, i));
-		EXPECT_PART(reported(c, rig, i));
-		EXPECT_PART(eager_backward(c, rig, ticket, 0, i - 1));
-	}
-}
-
-static void unannounced_launches_write_poison_and_are_told(struct contract *c)
-{
-	with_rig(c, unannounced_body);
-}
-
-static void halves_body(struct contract *c, struct rig *rig)
-{
-	struct philox_use use = {0};
-	struct philox_graph *graph;
-	philox_native_exec exec;
-
-	EXPECT_PART(record_forward(c, rig, &graph));
-	EXPECT_OK(philox_graph_native(graph, NULL, &exec));
-	for (unsigned k = 0; k < 3; k++) {
-		EXPECT_OK(
-			philox_graph_prologue(graph, rig->at.stream, &use, 1));
-		EXPECT_STATUS(
-			PHILOX_ERROR_BUSY,
-			philox_graph_launch(graph, rig->at.stream, &use, 1));
-		EXPECT_OK(
-			philox_native_launch(c->device, exec, rig->at.stream));
-		EXPECT_OK(philox_graph_epilogue(graph, PHILOX_OK));
-		EXPECT_PART(is_forward(c, rig, rig->at.out, k));
-		EXPECT_PART(eager_backward(c, rig, use.ticket, 0, k));
-	}
-	EXPECT_OK(philox_check(rig->at.context, NULL));
-}
-
-static void a_launch_may_be_done_in_two_halves(struct contract *c)
-{
-	with_rig(c, halves_body);
+	contract_with_rig(c, cost_body);
 }
 
 /* --- failures --------------------------------------------------------------------- */
 
-static void broken_body(struct contract *c, struct rig *rig)
+static void broken_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_graph *graph = NULL;
 	struct philox_ticket kept, ticket;
@@ -692,20 +598,21 @@ static void broken_body(struct contract *c, struct rig *rig)
 		EXPECT(philox_capture_end(rig->at.context, rig->at.stream,
 					  &graph) != PHILOX_OK);
 		EXPECT(!graph);
-		EXPECT_PART(pending_is(c, rig, 1));
-		EXPECT_PART(eager_backward(c, rig, kept, PHILOX_RETAIN, 0));
+		EXPECT_PART(contract_pending_is(c, rig, 1));
+		EXPECT_PART(contract_eager_backward(c, rig, kept, PHILOX_RETAIN,
+						    0));
 	}
-	EXPECT_PART(record_forward(c, rig, &graph));
-	EXPECT_PART(launch_forward(c, rig, graph, &ticket));
-	EXPECT_PART(eager_backward(c, rig, ticket, 0, 1));
+	EXPECT_PART(contract_record_forward(c, rig, &graph));
+	EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
+	EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, 1));
 }
 
 static void a_broken_capture_leaves_stream_and_ledger_whole(struct contract *c)
 {
-	with_rig(c, broken_body);
+	contract_with_rig(c, broken_body);
 }
 
-static void aborted_body(struct contract *c, struct rig *rig)
+static void aborted_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_graph *graph = NULL;
 	struct philox_ticket ticket;
@@ -720,16 +627,16 @@ static void aborted_body(struct contract *c, struct rig *rig)
 		PHILOX_ERROR_STATE,
 		philox_capture_end(rig->at.context, rig->at.stream, &graph));
 	EXPECT(!graph);
-	EXPECT_PART(pending_is(c, rig, 0));
+	EXPECT_PART(contract_pending_is(c, rig, 0));
 	EXPECT_PART(eager_forward(c, rig, &ticket));
 }
 
 static void an_aborted_pass_gives_no_graph(struct contract *c)
 {
-	with_rig(c, aborted_body);
+	contract_with_rig(c, aborted_body);
 }
 
-static void failed_launch_body(struct contract *c, struct rig *rig)
+static void failed_launch_body(struct contract *c, struct contract_rig *rig)
 {
 	static const char *const operations[] = {
 		"capture_info", "exec_set_kernel", "exec_launch"};
@@ -746,7 +653,7 @@ static void failed_launch_body(struct contract *c, struct rig *rig)
 		EXPECT_STATUS(
 			PHILOX_ERROR_DEVICE,
 			philox_graph_launch(back, rig->at.stream, &use, 1));
-		EXPECT_PART(pending_is(c, rig, 1));
+		EXPECT_PART(contract_pending_is(c, rig, 1));
 		EXPECT_PART(launch_backward(c, rig, back, ticket, PHILOX_RETAIN,
 					    0));
 	}
@@ -755,19 +662,19 @@ static void failed_launch_body(struct contract *c, struct rig *rig)
 
 static void a_failed_launch_changes_nothing(struct contract *c)
 {
-	with_rig(c, failed_launch_body);
+	contract_with_rig(c, failed_launch_body);
 }
 
-static void refused_body(struct contract *c, struct rig *rig)
+static void refused_body(struct contract *c, struct contract_rig *rig)
 {
-	struct philox_ticket ticket[FORWARDS];
+	struct philox_ticket ticket[RIG_FORWARDS];
 	struct philox_graph *forth, *back;
 	struct philox_use use = {0};
 
-	EXPECT_PART(record_forward(c, rig, &forth));
+	EXPECT_PART(contract_record_forward(c, rig, &forth));
 	EXPECT_PART(record_backward(c, rig, &back));
-	for (unsigned k = 0; k < FORWARDS; k++)
-		EXPECT_PART(launch_forward(c, rig, forth, &ticket[k]));
+	for (unsigned k = 0; k < RIG_FORWARDS; k++)
+		EXPECT_PART(contract_launch_forward(c, rig, forth, &ticket[k]));
 	EXPECT_STATUS(PHILOX_ERROR_LIMIT,
 		      philox_graph_launch(forth, rig->at.stream, &use, 1));
 	EXPECT_PART(launch_backward(c, rig, back, ticket[5], 0, 5));
@@ -779,15 +686,15 @@ static void refused_body(struct contract *c, struct rig *rig)
 		      philox_graph_launch(back, rig->at.stream, &use, 1));
 	EXPECT_STATUS(PHILOX_ERROR_INVALID,
 		      philox_graph_launch(back, rig->at.stream, &use, 0));
-	EXPECT_PART(pending_is(c, rig, FORWARDS - 1));
-	EXPECT_PART(launch_backward(c, rig, back, ticket[FORWARDS - 1], 0,
-				    FORWARDS - 1));
+	EXPECT_PART(contract_pending_is(c, rig, RIG_FORWARDS - 1));
+	EXPECT_PART(launch_backward(c, rig, back, ticket[RIG_FORWARDS - 1], 0,
+				    RIG_FORWARDS - 1));
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
 
 static void refused_launches_change_nothing(struct contract *c)
 {
-	with_rig(c, refused_body);
+	contract_with_rig(c, refused_body);
 }
 
 const struct contract_check contract_graph[] = {
@@ -807,10 +714,6 @@ const struct contract_check contract_graph[] = {
 	 queued_launches_have_a_message_each},
 	{"a graph gains one node and a replay makes three device calls",
 	 a_graph_gains_one_node_and_a_replay_makes_three_calls},
-	{"unannounced launches write poison and are told of",
-	 unannounced_launches_write_poison_and_are_told},
-	{"a launch may be done in two halves",
-	 a_launch_may_be_done_in_two_halves},
 	{"a broken capture leaves stream and ledger whole",
 	 a_broken_capture_leaves_stream_and_ledger_whole},
 	{"an aborted pass gives no graph", an_aborted_pass_gives_no_graph},

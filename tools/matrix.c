@@ -337,8 +337,10 @@ static int check_device(const char *name)
 
 int tool_matrix(int argc, char **argv)
 {
-	struct matrix_options options = {
-		.device = "host:sync", .stages = 4, .microbatches = 8};
+	struct matrix_options options = {.device = "host:sync",
+					 .pending = 8,
+					 .stages = 4,
+					 .microbatches = 8};
 	int help = 0, error = read_options(argc, argv, &options, &help);
 
 	if (!error && help) {

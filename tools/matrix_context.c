@@ -59,11 +59,23 @@ int bed_remake(struct matrix_bed *bed, unsigned region)
 	return 0;
 }
 
+/*
+ * The second seed is set with an offset, which then advances: both are the
+ * generator's own and must not be seen in what regions draw.
+ */
 int bed_seed(struct matrix_bed *bed, unsigned which)
 {
+	struct philox_generator *generator =
+		philox_context_generator(bed->context);
+	struct philox_state state = {SEED_SECOND, 400};
+
 	bed->seed = which;
-	TRY(bed, philox_generator_seed(philox_context_generator(bed->context),
-				       which ? SEED_SECOND : SEED_FIRST));
+	if (!which) {
+		TRY(bed, philox_generator_seed(generator, SEED_FIRST));
+		return 0;
+	}
+	TRY(bed, philox_generator_set_state(generator, state));
+	TRY(bed, philox_generator_advance(generator, 8, NULL));
 	return 0;
 }
 
