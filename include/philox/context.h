@@ -44,7 +44,10 @@ PHILOX_API enum philox_status philox_context_create(
  */
 PHILOX_API void philox_context_destroy(struct philox_context *context);
 
-/* philox_context_device() returns the device a context was made on. */
+/*
+ * philox_context_device() returns the device a context was made on. Legal
+ * during capture.
+ */
 PHILOX_API struct philox_device *philox_context_device(
 	const struct philox_context *context);
 
@@ -80,7 +83,8 @@ struct philox_log_entry {
  * the thread of the call it reports on, with no lock held, possibly from
  * several threads at once; it may call philox. Functions that are given a
  * device and no context, those of philox/device.h and philox_rng_fill(), do not
- * log. Legal during capture.
+ * log, and neither do those that are given a pass that is not open. Errors:
+ * PHILOX_ERROR_INVALID (context is NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_log(
 	struct philox_context *context,

@@ -18,6 +18,12 @@
  * device they are given and leave the thread's current device as they found
  * it. The null stream is CUDA's legacy stream on both devices.
  *
+ * Errors of all functions here, said once: PHILOX_ERROR_INVALID (a null
+ * pointer, a size of 0, an unknown name or handle; the message says which),
+ * PHILOX_ERROR_MEMORY, PHILOX_ERROR_DEVICE (what the device says), and, on a
+ * stream that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its capture is.
+ * Further ones stand with each function.
+ *
  * Thread rule: every function may be called from any thread. "Legal during
  * capture" below means: legal on a thread with a capture of mode GLOBAL or
  * THREAD_LOCAL under way. A call that is not returns
@@ -177,8 +183,9 @@ PHILOX_API enum philox_status philox_stream_destroy(
 /*
  * philox_stream_synchronize() waits until all work queued on the stream has
  * run; philox_stream_query() says whether it has (PHILOX_NOT_READY if not).
- * Neither is legal on a stream that is capturing. Both report an error that
- * queued work met.
+ * Neither is legal on a stream that is capturing
+ * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, invalidates); both are legal on another
+ * stream during capture. Both report an error that queued work met.
  */
 PHILOX_API enum philox_status philox_stream_synchronize(
 	struct philox_device *device, philox_stream stream);
@@ -190,7 +197,12 @@ PHILOX_API enum philox_status philox_stream_query(struct philox_device *device,
  * (NULL is allowed). philox_event_record() records a point of a stream in it;
  * philox_event_wait() makes a stream wait for the point recorded last (an event
  * never recorded is no wait). Recording and waiting within a capture make edges
- * of its graph: a stream that waits for an event of a capture joins it.
+ * of its graph: a stream that waits for an event of a capture joins it. Errors:
+ * a stream of one capture waits for an event of another
+ * (PHILOX_ERROR_CAPTURE_MERGE) or of none (PHILOX_ERROR_CAPTURE_ISOLATION),
+ * which invalidates what it touches; an event of a capture that has ended
+ * (PHILOX_ERROR_CAPTURED_EVENT). Creating and destroying is legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_event_create(struct philox_device *device,
 						  philox_event *event);

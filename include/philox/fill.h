@@ -21,6 +21,9 @@
  *
  * T is round(p * 2^32), a 33-bit number, so p = 0 and p = 1 are exact; dropout
  * with p = 1 drops everything. bf16 arrays are uint16_t in C.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_FILL_H
 #define PHILOX_FILL_H
@@ -93,7 +96,9 @@ PHILOX_API enum philox_status philox_rng_fill(struct philox_device *device,
  * of an open pass. In a backward pass it gives what the forward gave, as often
  * as it is asked. Errors: as philox_rng_fill(), naming region and operator;
  * PHILOX_ERROR_INVALID for an op or call out of range, PHILOX_ERROR_STATE for a
- * pass that is not open. Legal during capture.
+ * pass that is not open, PHILOX_ERROR_STALE for one of a destroyed region,
+ * PHILOX_ERROR_MISMATCH if its stream has begun or ended a capture meanwhile.
+ * Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_fill(const struct philox_pass *pass,
 					       uint32_t op, uint32_t call,
@@ -102,7 +107,8 @@ PHILOX_API enum philox_status philox_pass_fill(const struct philox_pass *pass,
 /*
  * The same by name, for call 0 of an operator: fill `out` with `span` of the
  * operator's numbers. Dropout reads `in`, which may equal `out`; applied to a
- * gradient in the backward pass it is its own derivative.
+ * gradient in the backward pass it is its own derivative. Errors as
+ * philox_pass_fill(). Legal during capture.
  */
 PHILOX_API enum philox_status philox_bits(const struct philox_pass *pass,
 					  uint32_t op, enum philox_dtype dtype,

@@ -5,6 +5,9 @@
  * from it: region seed = fold(generator seed, hash of the region's name). So
  * the seed decides all numbers, and neither the order in which regions are made
  * nor the offset of the generator itself changes what regions draw.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_GENERATOR_H
 #define PHILOX_GENERATOR_H
@@ -34,7 +37,8 @@ PHILOX_API enum philox_status philox_generator_destroy(
 
 /*
  * philox_context_generator() returns the default generator of a context, which
- * regions use that name no other. It lives as long as the context.
+ * regions use that name no other. It lives as long as the context. Legal during
+ * capture.
  */
 PHILOX_API struct philox_generator *philox_context_generator(
 	struct philox_context *context);
@@ -43,7 +47,8 @@ PHILOX_API struct philox_generator *philox_context_generator(
  * philox_generator_seed() seeds a generator anew, at offset 0, and restarts its
  * regions: they derive their seed again and begin at offset 0, so the same seed
  * gives the same run. Pending tickets keep the numbers they had. Captured
- * graphs follow at their next launch. Legal during capture.
+ * graphs follow at their next launch. Errors: PHILOX_ERROR_INVALID (generator
+ * is NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_seed(
 	struct philox_generator *generator, uint64_t seed);
@@ -76,7 +81,8 @@ PHILOX_API enum philox_status philox_generator_advance(
  * philox_generator_fold() seeds a generator with fold(seed, index), at offset
  * 0: the way to give each rank, replica or worker numbers of its own from one
  * seed. Its regions restart as with philox_generator_seed(). Folding twice is
- * not folding once. Legal during capture.
+ * not folding once. Errors: PHILOX_ERROR_INVALID (generator is NULL). Legal
+ * during capture.
  */
 PHILOX_API enum philox_status philox_generator_fold(
 	struct philox_generator *generator, uint64_t index);

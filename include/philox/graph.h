@@ -16,6 +16,9 @@
  *   philox_graph_adopt(...)
  *
  * and then, for each step, philox_graph_launch(graph, stream, uses, n).
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_GRAPH_H
 #define PHILOX_GRAPH_H
@@ -127,7 +130,8 @@ struct philox_use_info {
  * message names; PHILOX_ERROR_BUSY also for a ticket that another launch is
  * using up; PHILOX_ERROR_STALE (a region was destroyed);
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing);
- * PHILOX_ERROR_BUSY (between prologue and epilogue); those of the device.
+ * PHILOX_ERROR_BUSY (between prologue and epilogue); those of the device. Legal
+ * while other streams capture.
  */
 PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
 						  philox_stream stream,
@@ -168,7 +172,7 @@ PHILOX_API enum philox_status philox_graph_use_info(
  * cut); philox_graph_name() returns it, "graph 1" and so on at first, and must
  * not be called while another thread renames the graph.
  * philox_graph_native() writes the native handles (either may be NULL), which
- * stay whose they were. Legal during capture.
+ * stay whose they were. Errors: PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_set_name(struct philox_graph *graph,
 						    const char *name);

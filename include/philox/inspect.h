@@ -4,6 +4,9 @@
  * When two runs that should agree do not, compare their digests every now and
  * then to find the step, the journals of that step (philox/journal.h) to find
  * the event, and the states of tickets to find the numbers.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_INSPECT_H
 #define PHILOX_INSPECT_H

@@ -27,6 +27,9 @@
  * A journal never makes a call fail: if it cannot be written it ends, and a
  * warning tells so through the log. Each line is written at once, so a program
  * that crashes leaves a journal that is complete up to there.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_JOURNAL_H
 #define PHILOX_JOURNAL_H

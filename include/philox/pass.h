@@ -134,7 +134,8 @@ PHILOX_API enum philox_status philox_backward_commit(struct philox_pass *pass,
 /*
  * philox_recompute_begin() is philox_backward_begin() with PHILOX_RETAIN: the
  * same numbers again, nothing consumed. It may nest and may lie inside a pass
- * of another region. It ends with philox_backward_commit().
+ * of another region. It ends with philox_backward_commit(). Errors as
+ * philox_backward_begin(). Legal during capture.
  */
 PHILOX_API enum philox_status philox_recompute_begin(
 	struct philox_region *region, struct philox_ticket ticket,

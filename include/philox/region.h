@@ -11,6 +11,9 @@
  * (but see PHILOX_SHARED), so two regions, two operators and two calls of one
  * operator never share numbers, and neither does any of them depend on the
  * order of creation.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_REGION_H
 #define PHILOX_REGION_H
@@ -82,12 +85,16 @@ PHILOX_API enum philox_status philox_region_create(
 PHILOX_API enum philox_status philox_region_destroy(
 	struct philox_region *region);
 
-/* philox_region_name() returns a region's name; it belongs to the region. */
+/*
+ * philox_region_name() returns a region's name, which lives as long as the
+ * context; "" for NULL. Legal during capture.
+ */
 PHILOX_API const char *philox_region_name(const struct philox_region *region);
 
 /*
  * philox_region_pending() writes how many tickets of a region are pending
- * (retained ones and open forwards included). Legal during capture.
+ * (retained ones and open forwards included). Errors: PHILOX_ERROR_INVALID,
+ * PHILOX_ERROR_STALE. Legal during capture.
  */
 PHILOX_API enum philox_status philox_region_pending(
 	struct philox_region *region, size_t *pending);
@@ -97,7 +104,8 @@ PHILOX_API enum philox_status philox_region_pending(
  * sum of its operators' calls. philox_region_cell() returns the index of the
  * cell of one call of one operator in the array that philox_pass_states()
  * gives: cells stand in order of operator, then call. With one call each, the
- * index is the operator's. SIZE_MAX if op or call is out of range.
+ * index is the operator's. SIZE_MAX if op or call is out of range, or the
+ * region is destroyed (then there are 0 cells). Legal during capture.
  */
 PHILOX_API size_t philox_region_cells(const struct philox_region *region);
 PHILOX_API size_t philox_region_cell(const struct philox_region *region,

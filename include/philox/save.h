@@ -20,6 +20,9 @@
  * on the order of creation, so that texts can be compared line by line. Its
  * first line has the version of the format, its last a checksum. The format is
  * described in Note [Saved context] in lib/save.h.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
  */
 #ifndef PHILOX_SAVE_H
 #define PHILOX_SAVE_H
