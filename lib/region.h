@@ -101,6 +101,9 @@ enum philox_status region_check_ticket(const struct philox_region *region,
 /* region_end_life() destroys a region; its saved contexts are in `dropped`. */
 void region_end_life(struct philox_region *region, struct ledger *dropped);
 
+/* region_free_ops() frees a table of operators; NULL is fine. */
+void region_free_ops(struct region_op *ops, uint32_t n_ops);
+
 /* region_free() frees a record with what is left of it; no lock is needed. */
 void region_free(struct philox_region *region);
 

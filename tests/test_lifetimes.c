@@ -41,11 +41,13 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	copy = pass;
+	OK(philox_stream_synchronize(f->device, f->stream)); /* cells are full */
 	draw(&view, f->scratch);
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 0), "the view");
 	OK(philox_forward_commit(&pass, &ticket));
 	draws_nothing(f, &view);
 	draws_nothing(f, &copy);
+	OK(philox_device_synchronize(f->device)); /* cells are free */
 	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &next));
 	cr_assert_eq(next.states, copy.states, "the cells have gone to it");
 	draws_nothing(f, &view);

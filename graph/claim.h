@@ -1,0 +1,31 @@
+/*
+ * graph/claim.h - what a launch takes from ledgers and generators
+ *
+ * Between claiming and settling, or undoing, a launch holds an open forward for
+ * each forward it will make and a reader of each ticket it will use. All
+ * functions are called with the graph's and the context's lock held.
+ */
+#ifndef CLAIM_H
+#define CLAIM_H
+
+#include "graph.h"
+
+/*
+ * claim_all() applies every use of a launch in order and writes the states into
+ * the graph's message. The first use that is refused has all before it undone,
+ * numbers included, as nobody could take any meanwhile.
+ */
+enum philox_status claim_all(struct philox_graph *graph, struct launch *launch);
+
+/*
+ * claim_undo_all() takes the first `count` claims back; with `rewind` their
+ * numbers too, else those are burnt. Saved contexts to release are left in the
+ * claims.
+ */
+void claim_undo_all(struct philox_graph *graph, struct launch *launch,
+		    uint32_t count, int rewind);
+
+/* claim_settle_all() makes tickets live or used up, after a launch. */
+void claim_settle_all(struct philox_graph *graph, struct launch *launch);
+
+#endif
