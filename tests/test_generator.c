@@ -176,6 +176,35 @@ GRAPH_PROMISE(generator, a_captured_copy_has_its_place_among_the_passes)
 	OK(philox_graph_destroy(graph));
 }
 
+GRAPH_PROMISE(generator, a_graph_can_draw_from_the_state_it_has_copied)
+{
+	struct philox_state *cell = make_memory(f, sizeof(*cell));
+	uint32_t *in_graph = make_array(f), *by_value = make_array(f);
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_BITS,
+				   .dtype = PHILOX_U32,
+				   .span = {0, WORDS},
+				   .out = in_graph};
+	struct philox_rng from_cell = {{0, 0}, cell};
+	struct philox_graph *graph;
+
+	record_begin(f);
+	OK(philox_generator_copy_state(default_of(f), f->stream, cell));
+	OK(philox_rng_fill(f->device, f->stream, from_cell, &fill));
+	graph = record_end(f);
+	fill.out = by_value;
+	for (uint64_t i = 0; i < 3; i++) {
+		struct philox_rng value = {{55, 32 * i}, NULL};
+
+		OK(philox_generator_set_state(default_of(f), value.state));
+		OK(philox_graph_launch(graph, f->stream, NULL, 0));
+		OK(philox_rng_fill(f->device, f->stream, value, &fill));
+		SAME(read_numbers(f, in_graph), read_numbers(f, by_value),
+		     "launch %u", (unsigned)i);
+	}
+	OK(philox_graph_destroy(graph));
+}
+
 GRAPH_PROMISE(generator, one_that_a_graph_reads_is_not_destroyed)
 {
 	struct philox_state *cell = make_memory(f, sizeof(*cell));

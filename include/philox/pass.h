@@ -154,9 +154,9 @@ PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
  * philox_pass_on() writes a view of an open pass for another stream: the same
  * numbers, drawn there. The stream must be in the same capture as the pass (for
  * an eager pass, in none), else PHILOX_ERROR_MISMATCH. The caller orders the
- * streams: what a view's stream does with cells must come before the pass's
- * stream goes on after commit. A view needs no end and cannot be committed or
- * aborted. Legal during capture.
+ * streams: a view that reads cells draws after what the pass's stream had
+ * queued at begin, and before what that stream does after commit. A view needs
+ * no end and cannot be committed or aborted. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
 					     philox_stream stream,
