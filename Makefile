@@ -16,9 +16,9 @@ DEBUG ?= 0
 # SANITIZE=address,undefined or thread: stops at the first finding
 SANITIZE ?=
 # CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options.
-# A toolkit that was asked for must be there; one that is found also needs a C++
-# compiler.
-CUDA_WANTED := $(CUDA_HOME)
+# A toolkit asked for on the command line must be there; one that is found, or
+# named by the environment, is used if there is also a C++ compiler.
+CUDA_WANTED := $(filter command,$(origin CUDA_HOME))
 CUDA_HOME ?= $(or $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)),/usr/local/cuda)
 CUDA_HOME := $(CUDA_HOME)
 CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
