@@ -1,5 +1,5 @@
 /*
- * graph/claim.c - what a launch takes from ledgers and generators, and gives back
+ * graph/claim.c - what a launch takes from ledgers, and gives back
  *
  * Called with the graph's and the context's lock held.
  */

@@ -43,12 +43,12 @@ struct philox_graph;
  * graph and writes it; the graph is the library's, destroyed by
  * philox_graph_destroy() or with the context. A capture without a pass in it
  * gives a graph with no uses. If ending fails, nothing is left of the capture
- * and the streams run again; the message says which philox call on
- * this stream found the capture broken first, and which was the last to find it
- * whole. Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE
- * (the stream is not capturing; a pass of the capture is open or was aborted),
- * PHILOX_ERROR_CAPTURE_UNMATCHED (not the stream it began on; the capture goes
- * on), those of the device.
+ * and the streams run again; the message says which philox call on this stream
+ * found the capture broken first, and which was the last to find it whole.
+ * Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE (the stream is not
+ * capturing; a pass of the capture is open or was aborted),
+ * PHILOX_ERROR_CAPTURE_UNMATCHED (not the stream or thread it began on; the
+ * capture goes on), those of the device.
  */
 PHILOX_API enum philox_status philox_capture_begin(
 	struct philox_context *context, philox_stream stream);

@@ -198,9 +198,11 @@ PHILOX_API enum philox_status philox_ticket_release(
  * philox_ticket_attach() gives a pending ticket a saved context: a pointer and
  * a function that releases it, called exactly once, when the ticket is used up,
  * released or destroyed, with the stream of that event, in whose order it must
- * free. It survives PHILOX_RETAIN. A ticket holds one (PHILOX_ERROR_EXISTS).
- * philox_ticket_context() writes the pointer (PHILOX_ERROR_NOT_FOUND if there
- * is none). Further errors as philox_ticket_release(). Legal during capture.
+ * free. It may call philox, but must not destroy the graph or the context whose
+ * call releases it. It survives PHILOX_RETAIN. A ticket holds one
+ * (PHILOX_ERROR_EXISTS). philox_ticket_context() writes the pointer
+ * (PHILOX_ERROR_NOT_FOUND if there is none). Further errors as
+ * philox_ticket_release(). Legal during capture.
  */
 PHILOX_API enum philox_status philox_ticket_attach(
 	struct philox_region *region, struct philox_ticket ticket, void *saved,
