@@ -137,17 +137,15 @@ static char *read_all(const char *path)
 
 int main(int argc, char **argv)
 {
-	const char *headers[] = {read_all(argv[2])};
-	const char *names[] = {"philox/kernel.h"};
-	const char *options[] = {"-arch=compute_80", argv[argc - 1]};
+	const char *options[] = {"-arch=compute_80", "-Iinclude", argv[2]};
 	static char log[65536];
 	nvrtcProgram program;
 	nvrtcResult result;
 
-	if (nvrtcCreateProgram(&program, read_all(argv[1]), "kernel.cu", 1,
-			       headers, names))
+	if (nvrtcCreateProgram(&program, read_all(argv[1]), "kernel.cu", 0,
+			       NULL, NULL))
 		return 1;
-	result = nvrtcCompileProgram(program, 2, options);
+	result = nvrtcCompileProgram(program, argc, options);
 	if (nvrtcGetProgramLog(program, log) == 0)
 		puts(log);
 	nvrtcDestroyProgram(&program);
@@ -159,7 +157,7 @@ nvrtc()
 {
 	"$CC" -O1 -o "$WORK/nvrtc" "$WORK/nvrtc.c" -I"$CUDA_HOME/include" \
 		-L"$CUDA_HOME/lib64" -Wl,-rpath,"$CUDA_HOME/lib64" -lnvrtc &&
-		"$WORK/nvrtc" "$WORK/kernel.cu" include/philox/kernel.h "$1"
+		"$WORK/nvrtc" "$WORK/kernel.cu" "$1"
 }
 
 # Nothing approximate, and no product that could be fused but of a power of two

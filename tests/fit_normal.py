@@ -1,4 +1,4 @@
-"""Finds the polynomials of philox_normal_pair() in include/philox/kernel.h.
+"""Finds the polynomials of philox_normal_pair() in include/philox/real.h.
 
     pip install mpmath && python3 tests/fit_normal.py
 

@@ -1,0 +1,165 @@
+/*
+ * philox/state.h - states, Philox blocks and the derivation of keys
+ *
+ * The generator is Philox4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random
+ * numbers: as easy as 1, 2, 3", SC11) in cuRAND's convention: the key is the
+ * seed, the low 64 bits of the counter are offset / 4, the high 64 bits are
+ * the subsequence.
+ *
+ * Element layout: element e of an operator's output uses subsequence e / 4 and
+ * word e % 4 of it; a 64-bit draw uses subsequence e / 2 and the words
+ * 2 (e % 2) (low half) and 2 (e % 2) + 1 (high half). One call consumes one
+ * block of every subsequence, so it advances the offset by 4 whatever its
+ * size.
+ */
+#ifndef PHILOX_STATE_H
+#define PHILOX_STATE_H
+
+#ifdef __CUDACC_RTC__
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+typedef unsigned short uint16_t;
+#else
+#include <stdint.h>
+#endif
+
+#ifdef __CUDACC__
+#define PHILOX_FN static __host__ __device__ __forceinline__
+#else
+#define PHILOX_FN static inline __attribute__((always_inline, unused))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * struct philox_state is where a stream of numbers stands: 16 bytes, the bytes
+ * of a PyTorch CUDA generator state, and the int64[2] that FlashAttention and
+ * Transformer Engine read. The offset counts 32-bit words and is a multiple of
+ * 4; an odd offset is poison and never a state (see philox_is_poison()).
+ */
+struct philox_state {
+	uint64_t seed;   /* the Philox key, low word first */
+	uint64_t offset; /* in 32-bit words, a multiple of 4 */
+};
+
+/*
+ * struct philox_rng is what a kernel takes as its argument: a state by value,
+ * or the device address of one (a cell of a captured pass). Resolve it once per
+ * thread with philox_resolve().
+ */
+struct philox_rng {
+	struct philox_state state;       /* used when cell is a null pointer */
+	const struct philox_state *cell; /* device address, or a null pointer */
+};
+
+/* struct philox_words is one Philox block: four 32-bit words. */
+struct philox_words {
+	uint32_t w[4];
+};
+
+/* The offset of a poisoned cell; every odd offset counts as poison. */
+#define PHILOX_POISON_OFFSET 0xffffffffffffffffULL
+
+/* philox_resolve() returns the state an rng argument stands for. */
+PHILOX_FN struct philox_state philox_resolve(struct philox_rng rng)
+{
+	return rng.cell ? *rng.cell : rng.state;
+}
+
+/*
+ * philox_is_poison() says whether a state is one that no pass has filled: the
+ * graph was launched without the library. Kernels write NaN or all-ones then.
+ */
+PHILOX_FN int philox_is_poison(struct philox_state state)
+{
+	return (int)(state.offset & 1);
+}
+
+PHILOX_FN uint32_t philox_mulhi(uint32_t a, uint32_t b)
+{
+#ifdef __CUDA_ARCH__
+	return __umulhi(a, b);
+#else
+	return (uint32_t)((uint64_t)a * b >> 32);
+#endif
+}
+
+/*
+ * philox_block() is Philox4x32-10 itself: the block of key `seed` at the
+ * 128-bit counter {low, high}. Known answers: Random123's kat_vectors.
+ */
+PHILOX_FN struct philox_words philox_block(uint64_t seed, uint64_t low,
+					   uint64_t high)
+{
+	const uint32_t mult_a = 0xD2511F53u, mult_b = 0xCD9E8D57u;
+	const uint32_t step_a = 0x9E3779B9u, step_b = 0xBB67AE85u;
+	uint32_t key_a = (uint32_t)seed, key_b = (uint32_t)(seed >> 32);
+	uint32_t c0 = (uint32_t)low, c1 = (uint32_t)(low >> 32);
+	uint32_t c2 = (uint32_t)high, c3 = (uint32_t)(high >> 32);
+	struct philox_words out;
+
+	for (int round = 0; round < 10; round++) {
+		uint32_t hi_a = philox_mulhi(mult_a, c0), lo_a = mult_a * c0;
+		uint32_t hi_b = philox_mulhi(mult_b, c2), lo_b = mult_b * c2;
+
+		c0 = hi_b ^ c1 ^ key_a;
+		c1 = lo_b;
+		c2 = hi_a ^ c3 ^ key_b;
+		c3 = lo_a;
+		key_a += step_a;
+		key_b += step_b;
+	}
+	out.w[0] = c0;
+	out.w[1] = c1;
+	out.w[2] = c2;
+	out.w[3] = c3;
+	return out;
+}
+
+/*
+ * philox_draw4() returns the four words of one subsequence at a state:
+ * elements 4 * subsequence .. 4 * subsequence + 3 of an operator's output.
+ * Equals curand4() after curand_init(seed, subsequence, offset) for offsets
+ * that are multiples of 4.
+ */
+PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
+					   uint64_t subsequence)
+{
+	return philox_block(state.seed, state.offset / 4, subsequence);
+}
+
+/*
+ * Key derivation. A fold is one Philox block whose counter has its highest bit
+ * set: a draw's subsequence is at most 2^63 - 1 (element 2^64 - 1 of a 64-bit
+ * draw), so no draw of the same seed can reach it. Each level has a plane of
+ * its own.
+ */
+#define PHILOX_FOLD_REGION 0x8000000000000001ULL
+#define PHILOX_FOLD_OP     0x8000000000000002ULL
+#define PHILOX_FOLD_RANK   0x8000000000000003ULL
+
+/* philox_fold() derives the seed of `index` in one of the planes above. */
+PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
+{
+	struct philox_words block = philox_block(seed, index, plane);
+
+	return (uint64_t)block.w[1] << 32 | block.w[0];
+}
+
+/*
+ * philox_op_seed() derives the seed of one call of one operator from its
+ * region's seed.
+ */
+PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
+				  uint32_t call)
+{
+	return philox_fold(region_seed, PHILOX_FOLD_OP,
+			   (uint64_t)call << 32 | op);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
