@@ -5,15 +5,17 @@
  * value. It compiles as C11, C++, CUDA and under NVRTC; nothing in it needs
  * the library:
  *
- *   philox/state.h   states, resolving them, Philox blocks, derived keys
- *   philox/real.h    arithmetic that gives the same bits everywhere
- *   philox/values.h  uniform, normal, ... numbers and keep masks from words
+ *   philox/state.h      states, resolving them, Philox blocks, derived keys
+ *   philox/real.h       arithmetic that gives the same bits everywhere
+ *   philox/functions.h  logarithm, exponential function, sine and cosine
+ *   philox/values.h     uniform, normal, ... numbers and keep masks from words
  */
 #ifndef PHILOX_KERNEL_H
 #define PHILOX_KERNEL_H
 
 #include <philox/state.h>
 #include <philox/real.h>
+#include <philox/functions.h>
 #include <philox/values.h>
 
 #endif

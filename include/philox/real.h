@@ -1,10 +1,10 @@
 /*
- * philox/real.h - arithmetic, conversions and functions of real numbers
+ * philox/real.h - arithmetic and conversions of real numbers
  *
  * The same source gives the same bits everywhere: only integer arithmetic and
  * IEEE additions, products, fused multiply-adds, square roots and conversions
  * are used, each written out so that no compiler option can fuse or reorder
- * them. tests/fit_normal.py finds the polynomials' coefficients.
+ * them.
  */
 #ifndef PHILOX_REAL_H
 #define PHILOX_REAL_H
@@ -19,15 +19,17 @@ extern "C" {
  * Arithmetic with one rounding per operation, whatever the compiler's options.
  * A product that someone may add to is hidden from the compiler behind an empty
  * asm, or it might become a fused multiply-add. A host without fused
- * multiply-add instructions calls fmaf() of the C library, which is exact (link
- * with -lm); clang must not know it by its name, for with -ffast-math it would
- * make two operations of it.
+ * multiply-add instructions calls fmaf() and fma() of the C library, which are
+ * exact (link with -lm); clang must not know them by name, for with -ffast-math
+ * it would make two operations of each.
  */
 #if defined(__clang__) && defined(__x86_64__) && !defined(__FMA__) && \
 	!defined(PHILOX_BUILTIN_FMA)
 float philox_fmaf(float a, float b, float c) __asm__("fmaf");
+double philox_fma(double a, double b, double c) __asm__("fma");
 #else
 #define philox_fmaf(a, b, c) __builtin_fmaf(a, b, c)
+#define philox_fma(a, b, c)  __builtin_fma(a, b, c)
 #endif
 
 PHILOX_FN float philox_multiply(float a, float b)
@@ -102,6 +104,76 @@ PHILOX_FN float philox_f32_from_bits(uint32_t bits)
 #endif
 }
 
+/* The same for f64, whose denormals no option of CUDA touches. */
+PHILOX_FN double philox_multiply_f64(double a, double b)
+{
+#ifdef __CUDA_ARCH__
+	return __dmul_rn(a, b);
+#else
+	double product = a * b;
+
+#if defined(__x86_64__)
+	__asm__("" : "+x"(product));
+#elif defined(__aarch64__)
+	__asm__("" : "+w"(product));
+#else
+	__asm__("" : "+m"(product));
+#endif
+	return product;
+#endif
+}
+
+PHILOX_FN double philox_multiply_add_f64(double a, double b, double c)
+{
+#ifdef __CUDA_ARCH__
+	return __fma_rn(a, b, c);
+#else
+	return philox_fma(a, b, c);
+#endif
+}
+
+PHILOX_FN double philox_root_f64(double x)
+{
+#ifdef __CUDA_ARCH__
+	return __dsqrt_rn(x);
+#elif defined(__x86_64__)
+	double root;
+
+#ifdef __AVX__
+	__asm__("vsqrtsd %1, %1, %0" : "=x"(root) : "x"(x));
+#else
+	__asm__("sqrtsd %1, %0" : "=x"(root) : "x"(x));
+#endif
+	return root;
+#else
+	return __builtin_sqrt(x);
+#endif
+}
+
+PHILOX_FN uint64_t philox_f64_bits(double x)
+{
+#ifdef __CUDA_ARCH__
+	return (uint64_t)__double_as_longlong(x);
+#else
+	uint64_t bits;
+
+	__builtin_memcpy(&bits, &x, sizeof(bits));
+	return bits;
+#endif
+}
+
+PHILOX_FN double philox_f64_from_bits(uint64_t bits)
+{
+#ifdef __CUDA_ARCH__
+	return __longlong_as_double((long long)bits);
+#else
+	double x;
+
+	__builtin_memcpy(&x, &bits, sizeof(x));
+	return x;
+#endif
+}
+
 /* philox_bf16_to_f32() widens a bf16, given by its bits; exact. */
 PHILOX_FN float philox_bf16_to_f32(uint16_t bits)
 {
@@ -119,70 +191,6 @@ PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 	if ((bits & 0x7fffffffu) > 0x7f800000u)
 		return (uint16_t)(bits >> 16 | 0x40u);
 	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-}
-
-/*
- * philox_minus_2_ln() is -2 ln(u) for the uniform number u in (0, 1] that a
- * word stands for, (w + 1/2) 2^-32 rounded to f32. u = m 2^k with m in [2/3,
- * 4/3), and ln(m) is a polynomial in m - 1, which is exact. tests/fit_normal.py
- * finds the coefficients.
- */
-PHILOX_FN float philox_minus_2_ln(uint32_t w)
-{
-	const float ln_2 = 0.693147182f;
-	const uint32_t two_thirds = 0x3f2aaaabu;
-	float u =
-		philox_multiply_add((float)w, 2.32830644e-10f, 1.16415322e-10f);
-	uint32_t bits = philox_f32_bits(u);
-	/* 64 is added and taken off so that nothing negative is shifted */
-	uint32_t power = (bits - two_thirds + (64u << 23)) >> 23;
-	float k = (float)((int)power - 64);
-	float f =
-		philox_f32_from_bits(bits - (power << 23) + (64u << 23)) - 1.0f;
-	float p = -0.122539788f;
-
-	p = philox_multiply_add(p, f, 0.141343907f);
-	p = philox_multiply_add(p, f, -0.123200983f);
-	p = philox_multiply_add(p, f, 0.139725998f);
-	p = philox_multiply_add(p, f, -0.166714787f);
-	p = philox_multiply_add(p, f, 0.200124875f);
-	p = philox_multiply_add(p, f, -0.249999702f);
-	p = philox_multiply_add(p, f, 0.333331794f);
-	p = philox_multiply_add(p, f, -0.5f);
-	p = philox_multiply_add(philox_multiply(f, f), p, f);
-	return -2.0f * philox_multiply_add(k, ln_2, p);
-}
-
-/*
- * philox_sin_cos() gives sine and cosine of the angle that a word stands for, 2
- * pi (w + 1/2) 2^-32. The nearest multiple q of pi/2 is taken off in integers,
- * which leaves |t| <= pi/4 and never 0; q then swaps and negates.
- */
-PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
-{
-	const float two_pi_by_2_33 = 7.3145906e-10f;
-	uint32_t q = (w + (1u << 29)) >> 30;
-	float rest = (float)(int)((w - (q << 30)) * 2u + 1u);
-	float t = philox_multiply(rest, two_pi_by_2_33);
-	float y = philox_multiply(t, t);
-	float s = -0.000194961365f, c = 2.44306702e-05f;
-	uint32_t s_bits, c_bits, swap = 0u - (q & 1u), differ;
-
-	s = philox_multiply_add(s, y, 0.00833198335f);
-	s = philox_multiply_add(s, y, -0.166666508f);
-	s = philox_multiply_add(philox_multiply(t, y), s, t);
-	c = philox_multiply_add(c, y, -0.00138873013f);
-	c = philox_multiply_add(c, y, 0.0416666456f);
-	c = philox_multiply_add(c, y, -0.5f);
-	c = philox_multiply_add(c, y, 1.0f);
-
-	s_bits = philox_f32_bits(s);
-	c_bits = philox_f32_bits(c);
-	differ = (s_bits ^ c_bits) & swap;
-	s_bits ^= differ ^ (q & 2u) << 30;
-	c_bits ^= differ ^ ((q + 1u) & 2u) << 30;
-	*sine = philox_f32_from_bits(s_bits);
-	*cosine = philox_f32_from_bits(c_bits);
 }
 
 #ifdef __cplusplus

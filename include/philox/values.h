@@ -4,7 +4,7 @@
 #ifndef PHILOX_VALUES_H
 #define PHILOX_VALUES_H
 
-#include <philox/real.h>
+#include <philox/functions.h>
 
 #ifdef __cplusplus
 extern "C" {
