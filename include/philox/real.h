@@ -193,6 +193,45 @@ PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
+/*
+ * philox_f16_to_f32() widens an f16, given by its bits; exact. A NaN keeps its
+ * sign and payload and becomes quiet, as x86 does it.
+ */
+PHILOX_FN float philox_f16_to_f32(uint16_t bits)
+{
+	uint32_t rest = bits & 0x7fffu, sign = (uint32_t)(bits & 0x8000u) << 16;
+	uint32_t normal = (rest << 13) + (112u << 23);
+	/* a multiple of 2^-24; from 1024 on the number is normal */
+	uint32_t denormal = philox_f32_bits((float)(int)rest * 5.96046448e-08f);
+	uint32_t special = rest << 13 | 0x7f800000u;
+
+	special |= rest > 0x7c00u ? 0x400000u : 0u;
+	normal = rest < 0x400u ? denormal : normal;
+	return philox_f32_from_bits(sign | (rest < 0x7c00u ? normal : special));
+}
+
+/*
+ * philox_f32_to_f16() rounds to the nearest f16, ties to even: from 65520 on to
+ * infinity, below 2^-14 to a denormal or 0. A NaN keeps its sign and the upper
+ * 10 bits of its payload and becomes quiet, as x86 does it.
+ */
+PHILOX_FN uint16_t philox_f32_to_f16(float x)
+{
+	uint32_t bits = philox_f32_bits(x), sign = bits >> 16 & 0x8000u;
+	uint32_t rest = bits & 0x7fffffffu;
+	/* to a bit of 2^13; a carry goes into the power, or to infinity */
+	uint32_t normal =
+		(rest + 0xfffu + (rest >> 13 & 1u) - (112u << 23)) >> 13;
+	/* 1/2 has the last place of an f16's denormals: the sum is rounded */
+	uint32_t denormal = philox_f32_bits(philox_f32_from_bits(rest) + 0.5f) -
+			    0x3f000000u;
+	uint32_t special = 0x7c00u;
+
+	special |= rest > 0x7f800000u ? 0x200u | (rest >> 13 & 0x3ffu) : 0u;
+	normal = rest < 0x38800000u ? denormal : normal;
+	return (uint16_t)(sign | (rest < 0x47800000u ? normal : special));
+}
+
 #ifdef __cplusplus
 }
 #endif
