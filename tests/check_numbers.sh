@@ -18,10 +18,52 @@ static void add_f32(float x)
 	add(philox_f32_bits(x));
 }
 
+static void add_f64(double x)
+{
+	add((uint32_t)philox_f64_bits(x));
+	add((uint32_t)(philox_f64_bits(x) >> 32));
+}
+
 /* Adds to a product, which options would like to fuse. */
 static float blend(float x, uint32_t w, float y)
 {
 	return philox_dropout_f32(x, w, philox_threshold(0.25), 1.1f) + y;
+}
+
+static void add_functions_f32(uint32_t w, uint32_t bits)
+{
+	/* any bits but those of a NaN; powers e^-128 to e^128 */
+	float any = philox_f32_from_bits(bits & 0xff7fffffu);
+	float power = (float)(int)bits * 5.96046448e-08f;
+	float sine, cosine, one_exp = philox_minus_ln1m_f32(w);
+
+	philox_sin_cos(w, &sine, &cosine);
+	add_f32(sine);
+	add_f32(cosine);
+	add_f32(philox_multiply(sine, cosine) + philox_root(one_exp));
+	add_f32(philox_ln_f32(one_exp) + one_exp);
+	add_f32(philox_minus_2_ln(w) + one_exp);
+	add_f32(philox_exp_f32(any));
+	add_f32(philox_exp_f32(power));
+	add(philox_f32_to_f16(philox_f32_from_bits(bits)));
+	add(philox_f32_to_f16(power));
+	add_f32(philox_f16_to_f32((uint16_t)bits));
+}
+
+static void add_functions_f64(uint64_t a, uint64_t bits)
+{
+	double any = philox_f64_from_bits(bits & 0xffefffffffffffffu);
+	double power = (double)(int64_t)bits * 1.1102230246251565e-16;
+	double sine, cosine, one_exp = philox_minus_ln1m_f64(a);
+
+	philox_sin_cos_f64(a, &sine, &cosine);
+	add_f64(sine);
+	add_f64(cosine);
+	add_f64(philox_multiply_f64(sine, cosine) + philox_root_f64(one_exp));
+	add_f64(philox_ln_f64(one_exp) + one_exp);
+	add_f64(philox_minus_2_ln_f64(a) + one_exp);
+	add_f64(philox_exp_f64(any));
+	add_f64(philox_exp_f64(power));
 }
 
 int main(void)
@@ -48,6 +90,10 @@ int main(void)
 					   philox_threshold(0.25),
 					   philox_dropout_scale(0.25)));
 		add_f32(blend(x, w[3], y));
+		add_functions_f32(tail, w[3]);
+		add_functions_f32(~tail, w[1]);
+		add_functions_f64(w64 >> 11 >> w[2] % 53, w64);
+		add_functions_f64(w64 >> 11, w64 ^ w[3]);
 	}
 	printf("%016llx\n", (unsigned long long)hash);
 	return 0;
@@ -116,6 +162,23 @@ extern "C" __global__ void draw(struct philox_rng rng, float *out)
 	out[2 * threadIdx.x + 1] = philox_dropout_f32(y, words.w[2],
 						      philox_threshold(0.5), 2);
 }
+extern "C" __global__ void functions(const uint32_t *w, float *out)
+{
+	uint32_t i = threadIdx.x;
+	float x = philox_ln_f32(philox_minus_ln1m_f32(w[i]));
+
+	out[i] = philox_f16_to_f32(philox_f32_to_f16(philox_exp_f32(x) - x));
+}
+extern "C" __global__ void functions_f64(const uint64_t *a, double *out)
+{
+	uint32_t i = threadIdx.x;
+	double sine, cosine, x = philox_ln_f64(philox_minus_ln1m_f64(a[i]));
+	double radius = philox_root_f64(philox_minus_2_ln_f64(a[i]));
+
+	philox_sin_cos_f64(a[i], &sine, &cosine);
+	out[i] = philox_multiply_f64(radius, sine) + cosine;
+	out[i] += philox_exp_f64(x);
+}
 END
 
 # Compiles kernel.cu at run time, with no header of the C library in sight.
@@ -160,17 +223,25 @@ nvrtc()
 		"$WORK/nvrtc" "$WORK/kernel.cu" "$1"
 }
 
-# Nothing approximate, and no product that could be fused but of a power of two
+# rounds_once_in TYPE POWERS: no instruction of the type is approximate, and no
+# product could be fused, but of a power of two
+rounds_once_in()
+{
+	grep -E "\.$1" "$WORK/kernel.ptx" >"$WORK/lines"
+	cat "$WORK/lines"
+	grep -q "fma\.rn\..*$1" "$WORK/lines" &&
+		grep -q "mul\.rn\.$1" "$WORK/lines" &&
+		grep -q "sqrt\.rn\..*$1" "$WORK/lines" &&
+		! grep -qE 'approx|\.full|div|rcp' "$WORK/lines" &&
+		! grep -E "mul\.(ftz\.)?$1" "$WORK/lines" | grep -qvE "$2"
+}
+
 rounds_once()
 {
 	"$nvcc" -Iinclude -ptx -arch=compute_80 --use_fast_math \
 		-o "$WORK/kernel.ptx" "$WORK/kernel.cu" || return 1
-	grep -E '\.f32' "$WORK/kernel.ptx" >"$WORK/float"
-	cat "$WORK/float"
-	grep -q 'fma\.rn' "$WORK/float" && grep -q 'mul\.rn\.f32' "$WORK/float" &&
-		grep -q 'sqrt\.rn' "$WORK/float" &&
-		! grep -qE 'approx|\.full' "$WORK/float" &&
-		! grep -E 'mul\.(ftz\.)?f32' "$WORK/float" | grep -qv 0fC0000000
+	rounds_once_in f32 '0fC0000000|0f33800000' &&
+		rounds_once_in f64 0dC000000000000000
 }
 
 if [ "$CUDA" = 0 ]; then
