@@ -15,6 +15,8 @@ DESTDIR ?=
 DEBUG ?= 0
 # SANITIZE=address,undefined or thread: stops at the first finding
 SANITIZE ?=
+# SIMDE=1: the loops for AVX-512 on other instructions (libsimde-dev), for tests
+SIMDE ?= 0
 # CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options.
 # A toolkit asked for on the command line must be there; one that is found, or
 # named by the environment, is used if there is also a C++ compiler.
@@ -24,11 +26,12 @@ CUDA_HOME := $(CUDA_HOME)
 CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
 	$(CUDA_HOME)/bin/nvcc),$(shell command -v $(CXX))),1,0)))
 # BUILD: where everything goes; special builds have a folder of their own in it
-BUILD ?= build$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
+BUILD ?= build$(WITH_SIMDE:%=/simde)$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
 
 comma := ,
 WITH_CUDA  := $(filter-out 0,$(CUDA))
 WITH_DEBUG := $(filter-out 0,$(DEBUG))
+WITH_SIMDE := $(filter-out 0,$(SIMDE))
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -79,7 +82,7 @@ all: $(STATIC) $(SHARED) $(BUILD)/$(SONAME) $(BUILD)/libphilox.so $(TOOL)
 # --- flags --------------------------------------------------------------------
 
 DEFINES := -D_GNU_SOURCE $(if $(WITH_CUDA),-DPHILOX_WITH_CUDA) \
-	$(if $(WITH_DEBUG),-DPHILOX_DEBUG)
+	$(if $(WITH_DEBUG),-DPHILOX_DEBUG) $(if $(WITH_SIMDE),-DPHILOX_SIMDE)
 SANITIZERS := $(addprefix -fsanitize=,$(subst $(comma), ,$(SANITIZE)))
 HOST_FLAGS := -fPIC -fvisibility=hidden -ffp-contract=off -g $(SANITIZERS) \
 	$(if $(SANITIZE),-fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -139,13 +142,20 @@ $(BUILD)/stamp.link: FORCE
 $(call objects,$(CUDA_SOURCES)): private TOOLKIT := $(CUDA_INCLUDES)
 $(TEST_OBJS) $(HELPER_OBJS): private TOOLKIT := $(CUDA_INCLUDES) $(ORACLES)
 
+# The vector loops are for machines that have the instructions: lib/simd.h
+ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
+VECTORS_fill_avx2   := -O3 -mavx2 -mfma -mf16c
+VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-O1,-mavx512f -mavx512dq -mavx512bw \
+	-mavx512vl -mprefer-vector-width=512)
+endif
+
 define compile
 	$(call say,$(1))
 	@mkdir -p $(@D)
 	$(Q)$(2) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
 endef
 $(BUILD)/%.c.o: %.c $(BUILD)/stamp.host
-	$(call compile,CC,$(CC) $(ALL_CFLAGS))
+	$(call compile,CC,$(CC) $(ALL_CFLAGS) $(VECTORS_$(basename $(<F))))
 $(BUILD)/%.cpp.o: %.cpp $(BUILD)/stamp.host
 	$(call compile,CXX,$(CXX) $(ALL_CXXFLAGS))
 $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc

@@ -127,6 +127,7 @@ void device_base_init(struct philox_device *device,
 	atomic_init(&device->fail_after, 0);
 	atomic_init(&device->fail_op, -1);
 	atomic_init(&device->fail_status, PHILOX_OK);
+	atomic_init(&device->threads, 1);
 }
 
 enum philox_status philox_device_count(const char *family, unsigned *count)
@@ -189,6 +190,24 @@ const char *philox_device_name(const struct philox_device *device)
 const char *philox_device_description(const struct philox_device *device)
 {
 	return device ? device->description : "";
+}
+
+unsigned device_threads(const struct philox_device *device)
+{
+	return atomic_load_explicit(&device->threads, memory_order_relaxed);
+}
+
+enum philox_status philox_device_set_threads(struct philox_device *device,
+					     unsigned threads)
+{
+	if (!device)
+		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
+	if (!threads || threads > DEVICE_THREADS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "threads is %u, not 1 .. %u", threads,
+				  DEVICE_THREADS_MAX);
+	atomic_store_explicit(&device->threads, threads, memory_order_relaxed);
+	return PHILOX_OK;
 }
 
 int philox_device_is_host(const struct philox_device *device)

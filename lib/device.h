@@ -167,7 +167,13 @@ struct philox_device {
 	atomic_uint_fast64_t fail_after; /* 0: no failure ordered */
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
+	atomic_uint threads; /* most of them for a fill on the host */
 };
+
+#define DEVICE_THREADS_MAX 256
+
+/* device_threads() returns the limit that philox_device_set_threads() set. */
+unsigned device_threads(const struct philox_device *device);
 
 /*
  * What a device file offers to lib/device.c. `count` writes the number of

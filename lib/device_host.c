@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "host.h"
+#include "simd.h"
 
 #define MEMORY_ALIGNMENT 256
 
@@ -264,6 +265,8 @@ static enum philox_status host_open(unsigned index, const char *option,
 {
 	int synchronous = !strcmp(option, "sync");
 	struct host_device *device;
+	enum philox_status status;
+	enum simd simd;
 
 	(void)index; /* there is one */
 	if (*option && !synchronous)
@@ -271,6 +274,9 @@ static enum philox_status host_open(unsigned index, const char *option,
 				  "unknown device \"host:%s\": there are host, "
 				  "host:sync, cuda and cuda:N",
 				  option);
+	status = simd_choose(&simd);
+	if (status != PHILOX_OK)
+		return status;
 	device = calloc(1, sizeof(*device));
 	if (!device)
 		return host_no_memory("a device");
@@ -280,7 +286,8 @@ static enum philox_status host_open(unsigned index, const char *option,
 	}
 	device_base_init(&device->base, &host_ops, 1);
 	snprintf(device->base.description, sizeof(device->base.description),
-		 "the CPU, %ld cores, %s", sysconf(_SC_NPROCESSORS_ONLN),
+		 "the CPU, %ld cores, %s fills, %s",
+		 sysconf(_SC_NPROCESSORS_ONLN), simd_name(simd),
 		 synchronous ? "work runs in the calling thread"
 			     : "a thread for each stream");
 	device->synchronous = synchronous;

@@ -1,47 +1,121 @@
 /*
- * lib/fill_elements.h - what a fill writes, for host loop and kernel alike
+ * lib/fill_elements.h - a fill's arrays, for host loop and kernel alike
  *
- * fill_<name>(args, state, block) writes all elements of a span that one Philox
- * block (one subsequence) holds. Calling it for the fill_block_count() blocks
- * from fill_first_block() on, in any order, writes the span; blocks touch
- * distinct elements. Element e of block b is written at out[e - first], and the
- * subtraction is modulo 2^64: since first + count <= 2^64, an element before
- * the span becomes an index that is not below the count, so one comparison is
- * all there is to bounds, up to element 2^64 - 1.
+ * A span is rows of elements. A row is written in *units*: the elements of one
+ * Philox block, or of two for the 16-bit types, so that a unit of an aligned
+ * row is written in accesses of 16 bytes. Units touch distinct elements and may
+ * be written in any order.
+ *
+ * Element e of a row stands at out[e - first], and the subtraction is modulo
+ * 2^64: since no element of a span is past 2^64 - 1, one before the row becomes
+ * an index that is not below the count, so one comparison is all there is to
+ * bounds, up to element 2^64 - 1.
  */
 #ifndef FILL_ELEMENTS_H
 #define FILL_ELEMENTS_H
 
-#include "kernels.h"
+#include "fill_blocks.h"
 
-/* fill_elements_per_block() returns how many elements one block makes. */
-PHILOX_FN uint64_t fill_elements_per_block(enum kernel kernel)
+/* --- rows and units ------------------------------------------------------- */
+
+/* One row of a span. */
+struct fill_row {
+	uint64_t first; /* element of out[0] */
+	uint64_t count;
+	const void *in;
+	void *out;
+};
+
+/* fill_unit() returns how many elements a unit has. */
+PHILOX_FN uint64_t fill_unit(enum kernel kernel)
 {
-	return kernel == KERNEL_bits_u64 ? 2 : 4;
+	switch (kernel) {
+#define FILL_UNIT(name, out, in, n) \
+	case KERNEL_##name:         \
+		return sizeof(fill_##out) == 2 ? 2 * n : n;
+		FILL_LIST(FILL_UNIT)
+#undef FILL_UNIT
+	default:
+		return 1;
+	}
 }
 
-/* fill_first_block() returns the block of the span's first element. */
-PHILOX_FN uint64_t fill_first_block(enum kernel kernel, uint64_t first)
+/* fill_row_of() returns row r; in_size and out_size are of an element. */
+PHILOX_FN struct fill_row fill_row_of(const struct fill_args *args, uint64_t r,
+				      uint64_t in_size, uint64_t out_size)
 {
-	return first / fill_elements_per_block(kernel);
+	uint64_t start = r * args->count;
+	struct fill_row row;
+
+	row.first = args->first + r * args->row_stride;
+	row.count = args->count;
+	row.in = args->in ? (const char *)args->in + start * in_size : 0;
+	row.out = (char *)args->out + start * out_size;
+	return row;
 }
 
-/* fill_block_count() returns how many blocks a span touches. */
-PHILOX_FN uint64_t fill_block_count(enum kernel kernel, uint64_t first,
-				    uint64_t count)
+/* fill_units() returns how many units `count` elements from `first` on touch. */
+PHILOX_FN uint64_t fill_units(uint64_t unit, uint64_t first, uint64_t count)
 {
 	if (count == 0)
 		return 0;
-	return (first + (count - 1)) / fill_elements_per_block(kernel) -
-	       fill_first_block(kernel, first) + 1;
+	return (first + (count - 1)) / unit - first / unit + 1;
 }
 
-/* --- element types -------------------------------------------------------- */
+/*
+ * fill_row_units() returns how many units the rows of a span have at most: rows
+ * that start elsewhere in a unit may have one less.
+ */
+PHILOX_FN uint64_t fill_row_units(const struct fill_args *args, uint64_t unit)
+{
+	if (args->rows == 1)
+		return fill_units(unit, args->first, args->count);
+	return args->count ? (args->count - 1) / unit + 2 : 0;
+}
 
-typedef uint32_t fill_u32;
-typedef uint64_t fill_u64;
-typedef float fill_f32;
-typedef uint16_t fill_bf16;
+/*
+ * struct fill_whole says which units of a row lie inside it as a whole and
+ * aligned to 16 bytes: none, or all but those at its ends.
+ */
+struct fill_whole {
+	uint64_t begin, end; /* units */
+};
+
+PHILOX_FN struct fill_whole fill_whole_units(const struct fill_row *row,
+					     uint64_t unit, uint64_t in_size,
+					     uint64_t out_size)
+{
+	uint64_t begin = row->first / unit + (row->first % unit != 0);
+	/* the last element's unit, and one more if it ends there */
+	uint64_t last = row->first + (row->count - 1);
+	uint64_t end = last / unit + (last % unit == unit - 1);
+	uint64_t skip = begin * unit - row->first;
+	struct fill_whole whole = {begin, begin};
+	uint64_t address = (uint64_t)(uintptr_t)row->out + skip * out_size;
+
+	if (row->in)
+		address |= (uint64_t)(uintptr_t)row->in + skip * in_size;
+	if (end > begin && address % 16 == 0)
+		whole.end = end;
+	return whole;
+}
+
+/*
+ * fill_is_whole() says so of the one unit whose first element is row->out[index]
+ * (or one before it, for an index that is not below the count).
+ */
+PHILOX_FN int fill_is_whole(const struct fill_row *row, uint64_t index,
+			    uint64_t unit, uint64_t in_size, uint64_t out_size)
+{
+	uint64_t address = (uint64_t)(uintptr_t)row->out + index * out_size;
+
+	if (row->in)
+		address |= (uint64_t)(uintptr_t)row->in + index * in_size;
+	return index < row->count && row->count - index >= unit &&
+	       address % 16 == 0;
+}
+
+/* --- poison --------------------------------------------------------------- */
 
 PHILOX_FN uint32_t fill_poison_u32(void)
 {
@@ -58,200 +132,110 @@ PHILOX_FN float fill_poison_f32(void)
 	return philox_f32_from_bits(0x7fc00000u);
 }
 
+PHILOX_FN double fill_poison_f64(void)
+{
+	return philox_f64_from_bits(0x7ff8000000000000ULL);
+}
+
 PHILOX_FN uint16_t fill_poison_bf16(void)
 {
 	return 0x7fc0u;
 }
 
-/* --- the values of one block ---------------------------------------------- */
+PHILOX_FN uint16_t fill_poison_f16(void)
+{
+	return 0x7e00u;
+}
+
+/* --- units ---------------------------------------------------------------- */
 
 /*
- * block_<name>() makes the values of a block. Dropout finds its input in `v`;
- * elements outside the span are there too, as zeros.
+ * For every fill:
+ *
+ *   struct fill_in_<name>, fill_out_<name>   the elements of a unit
+ *   fill_make_<name>    a unit's outputs from its inputs
+ *   fill_read_<name>    the inputs of a whole unit
+ *   fill_write_<name>   the outputs of a whole unit
+ *   fill_edge_<name>    does a unit of which part may lie outside the row, or
+ *                       that is not aligned
+ *   fill_poison_<name>  writes poison instead
  */
-PHILOX_FN void block_bits_u32(const struct fill_args *args,
-			      struct philox_words words, uint32_t *v)
-{
-	(void)args;
-	for (int i = 0; i < 4; i++)
-		v[i] = words.w[i];
-}
-
-PHILOX_FN void block_bits_u64(const struct fill_args *args,
-			      struct philox_words words, uint64_t *v)
-{
-	(void)args;
-	for (int i = 0; i < 2; i++)
-		v[i] = (uint64_t)words.w[2 * i + 1] << 32 | words.w[2 * i];
-}
-
-PHILOX_FN void block_uniform_f32(const struct fill_args *args,
-				 struct philox_words words, float *v)
-{
-	(void)args;
-	for (int i = 0; i < 4; i++)
-		v[i] = philox_uniform_f32(words.w[i]);
-}
-
-PHILOX_FN void block_uniform_bf16(const struct fill_args *args,
-				  struct philox_words words, uint16_t *v)
-{
-	(void)args;
-	for (int i = 0; i < 4; i++)
-		v[i] = philox_uniform_bf16(words.w[i]);
-}
-
-PHILOX_FN void block_normal_f32(const struct fill_args *args,
-				struct philox_words words, float *v)
-{
-	(void)args;
-	philox_normal_pair(words.w[0], words.w[1], &v[0], &v[1]);
-	philox_normal_pair(words.w[2], words.w[3], &v[2], &v[3]);
-}
-
-PHILOX_FN void block_normal_bf16(const struct fill_args *args,
-				 struct philox_words words, uint16_t *v)
-{
-	float x[4];
-
-	block_normal_f32(args, words, x);
-	for (int i = 0; i < 4; i++)
-		v[i] = philox_f32_to_bf16(x[i]);
-}
-
-PHILOX_FN void block_bernoulli_f32(const struct fill_args *args,
-				   struct philox_words words, float *v)
-{
-	for (int i = 0; i < 4; i++)
-		v[i] = (float)!philox_keep(words.w[i], args->threshold);
-}
-
-PHILOX_FN void block_bernoulli_bf16(const struct fill_args *args,
-				    struct philox_words words, uint16_t *v)
-{
-	for (int i = 0; i < 4; i++)
-		v[i] = (uint16_t)(0x3f80 *
-				  !philox_keep(words.w[i], args->threshold));
-}
-
-PHILOX_FN void block_dropout_f32(const struct fill_args *args,
-				 struct philox_words words, float *v)
-{
-	for (int i = 0; i < 4; i++)
-		v[i] = philox_dropout_f32(v[i], words.w[i], args->threshold,
-					  args->scale);
-}
-
-PHILOX_FN void block_dropout_bf16(const struct fill_args *args,
-				  struct philox_words words, uint16_t *v)
-{
-	for (int i = 0; i < 4; i++)
-		v[i] = philox_f32_to_bf16(
-			philox_dropout_f32(philox_bf16_to_f32(v[i]), words.w[i],
-					   args->threshold, args->scale));
-}
-
-/* --- arrays --------------------------------------------------------------- */
-
-/*
- * fill_load_<type>() reads the `n` inputs from `index` on into v, and
- * fill_store_<type>() writes n values there; what lies outside of the span is
- * left alone. A block that lies inside the span as a whole takes the short way,
- * on a GPU in one access if the array is aligned for it.
- */
-#ifdef __CUDA_ARCH__
-#define FILL_IS_ALIGNED(address, size) \
-	(((unsigned long long)(address) & ((size)-1)) == 0)
-#else
-#define FILL_IS_ALIGNED(address, size) 0
-#endif
-
-#define FILL_ARRAY(type, n)                                                   \
-	struct __attribute__((aligned(n * sizeof(fill_##type))))              \
-	fill_vector_##type {                                                  \
-		fill_##type v[n];                                             \
-	};                                                                    \
-                                                                              \
-	PHILOX_FN int fill_inside_##type(const struct fill_args *args,        \
-					 uint64_t index)                      \
-	{                                                                     \
-		return args->count >= n && index <= args->count - n;          \
-	}                                                                     \
-                                                                              \
-	PHILOX_FN struct fill_vector_##type fill_load_##type(                 \
-		const struct fill_args *args, uint64_t index)                 \
-	{                                                                     \
-		const fill_##type *in = (const fill_##type *)args->in;        \
-		struct fill_vector_##type values;                             \
-                                                                              \
-		if (!fill_inside_##type(args, index)) {                       \
-			for (uint64_t i = 0; i < n; i++)                      \
-				values.v[i] = index + i < args->count         \
-						      ? in[index + i]         \
-						      : 0;                    \
-		} else if (FILL_IS_ALIGNED(in + index, sizeof(values))) {     \
-			values = *(const struct fill_vector_##type *)(in +    \
-								      index); \
-		} else {                                                      \
-			for (uint64_t i = 0; i < n; i++)                      \
-				values.v[i] = in[index + i];                  \
-		}                                                             \
-		return values;                                                \
-	}                                                                     \
-                                                                              \
-	PHILOX_FN void fill_store_##type(const struct fill_args *args,        \
-					 uint64_t index,                      \
-					 struct fill_vector_##type values)    \
-	{                                                                     \
-		fill_##type *out = (fill_##type *)args->out;                  \
-                                                                              \
-		if (!fill_inside_##type(args, index)) {                       \
-			for (uint64_t i = 0; i < n; i++)                      \
-				if (index + i < args->count)                  \
-					out[index + i] = values.v[i];         \
-		} else if (FILL_IS_ALIGNED(out + index, sizeof(values))) {    \
-			*(struct fill_vector_##type *)(out + index) = values; \
-		} else {                                                      \
-			for (uint64_t i = 0; i < n; i++)                      \
-				out[index + i] = values.v[i];                 \
-		}                                                             \
+#define FILL_UNIT_FUNCTIONS(name, out_type, in_type, n)                        \
+	enum { fill_n_##name = sizeof(fill_##out_type) == 2 ? 2 * n : n };     \
+	struct __attribute__((aligned(16))) fill_in_##name {                   \
+		fill_##in_type x[fill_n_##name];                               \
+	};                                                                     \
+	struct __attribute__((aligned(16))) fill_out_##name {                  \
+		fill_##out_type v[fill_n_##name];                              \
+	};                                                                     \
+                                                                               \
+	PHILOX_FN void fill_make_##name(                                       \
+		const struct fill_args *args, struct philox_state state,       \
+		uint64_t unit, const struct fill_in_##name *in,                \
+		struct fill_out_##name *out)                                   \
+	{                                                                      \
+		for (int i = 0; i < fill_n_##name; i += n)                     \
+			block_##name(args, state,                              \
+				     unit *(fill_n_##name / n) +               \
+					     (unsigned)(i / n),                \
+				     in->x + i, out->v + i);                   \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN struct fill_in_##name fill_read_##name(                      \
+		const struct fill_row *row, uint64_t unit)                     \
+	{                                                                      \
+		const fill_##in_type *in = (const fill_##in_type *)row->in;    \
+		struct fill_in_##name none = {{0}};                            \
+                                                                               \
+		if (!in)                                                       \
+			return none;                                           \
+		return *(                                                      \
+			const struct fill_in_##name *)(in +                    \
+						       (unit * fill_n_##name - \
+							row->first));          \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN void fill_write_##name(const struct fill_row *row,           \
+					 uint64_t unit,                        \
+					 struct fill_out_##name values)        \
+	{                                                                      \
+		fill_##out_type *out = (fill_##out_type *)row->out;            \
+                                                                               \
+		*(struct fill_out_##name *)(out + (unit * fill_n_##name -      \
+						   row->first)) = values;      \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN void fill_edge_##name(                                       \
+		const struct fill_args *args, const struct fill_row *row,      \
+		struct philox_state state, uint64_t unit)                      \
+	{                                                                      \
+		const fill_##in_type *in = (const fill_##in_type *)row->in;    \
+		fill_##out_type *out = (fill_##out_type *)row->out;            \
+		uint64_t index = unit * fill_n_##name - row->first;            \
+		struct fill_in_##name inputs = {{0}};                          \
+		struct fill_out_##name values;                                 \
+                                                                               \
+		for (unsigned i = 0; in && i < fill_n_##name; i++)             \
+			if (index + i < row->count)                            \
+				inputs.x[i] = in[index + i];                   \
+		fill_make_##name(args, state, unit, &inputs, &values);         \
+		for (unsigned i = 0; i < fill_n_##name; i++)                   \
+			if (index + i < row->count)                            \
+				out[index + i] = values.v[i];                  \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN void fill_poison_##name(const struct fill_row *row,          \
+					  uint64_t unit)                       \
+	{                                                                      \
+		fill_##out_type *out = (fill_##out_type *)row->out;            \
+		uint64_t index = unit * fill_n_##name - row->first;            \
+                                                                               \
+		for (unsigned i = 0; i < fill_n_##name; i++)                   \
+			if (index + i < row->count)                            \
+				out[index + i] = fill_poison_##out_type();     \
 	}
 
-FILL_ARRAY(u32, 4)
-FILL_ARRAY(u64, 2)
-FILL_ARRAY(f32, 4)
-FILL_ARRAY(bf16, 4)
-
-/* --- the fills ------------------------------------------------------------ */
-
-#define FILL_FUNCTION(name, type, n, has_input)                               \
-	PHILOX_FN void fill_##name(const struct fill_args *args,              \
-				   struct philox_state state, uint64_t block) \
-	{                                                                     \
-		uint64_t index = block * n - args->first;                     \
-		struct fill_vector_##type values;                             \
-                                                                              \
-		if (philox_is_poison(state)) {                                \
-			for (int i = 0; i < n; i++)                           \
-				values.v[i] = fill_poison_##type();           \
-		} else {                                                      \
-			if (has_input)                                        \
-				values = fill_load_##type(args, index);       \
-			block_##name(args, philox_draw4(state, block),        \
-				     values.v);                               \
-		}                                                             \
-		fill_store_##type(args, index, values);                       \
-	}
-
-FILL_FUNCTION(bits_u32, u32, 4, 0)
-FILL_FUNCTION(bits_u64, u64, 2, 0)
-FILL_FUNCTION(uniform_f32, f32, 4, 0)
-FILL_FUNCTION(uniform_bf16, bf16, 4, 0)
-FILL_FUNCTION(normal_f32, f32, 4, 0)
-FILL_FUNCTION(normal_bf16, bf16, 4, 0)
-FILL_FUNCTION(bernoulli_f32, f32, 4, 0)
-FILL_FUNCTION(bernoulli_bf16, bf16, 4, 0)
-FILL_FUNCTION(dropout_f32, f32, 4, 1)
-FILL_FUNCTION(dropout_bf16, bf16, 4, 1)
+FILL_LIST(FILL_UNIT_FUNCTIONS)
+#undef FILL_UNIT_FUNCTIONS
 
 #endif

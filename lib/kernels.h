@@ -16,22 +16,34 @@
 extern "C" {
 #endif
 
-/* Every fill the library has: dist_dtype. */
-#define FILL_LIST(X)      \
-	X(bits_u32)       \
-	X(bits_u64)       \
-	X(uniform_f32)    \
-	X(uniform_bf16)   \
-	X(normal_f32)     \
-	X(normal_bf16)    \
-	X(bernoulli_f32)  \
-	X(bernoulli_bf16) \
-	X(dropout_f32)    \
-	X(dropout_bf16)
+/*
+ * Every fill the library has: X(name, type of the output, type of the input or
+ * of the output again if there is none, elements that one block makes).
+ */
+#define FILL_REAL_LIST(X, dist, n_f64) \
+	X(dist##_f32, f32, f32, 4)     \
+	X(dist##_f64, f64, f64, n_f64) \
+	X(dist##_bf16, bf16, bf16, 4)  \
+	X(dist##_f16, f16, f16, 4)
+
+#define FILL_LIST(X)                      \
+	X(bits_u32, u32, u32, 4)          \
+	X(bits_u64, u64, u64, 2)          \
+	X(integers_u32, u32, u32, 4)      \
+	X(integers_u64, u64, u64, 2)      \
+	FILL_REAL_LIST(X, uniform, 2)     \
+	FILL_REAL_LIST(X, normal, 2)      \
+	FILL_REAL_LIST(X, log_normal, 2)  \
+	FILL_REAL_LIST(X, exponential, 2) \
+	FILL_REAL_LIST(X, gumbel, 2)      \
+	FILL_REAL_LIST(X, bernoulli, 4)   \
+	FILL_REAL_LIST(X, dropout, 4)     \
+	X(round_bf16, bf16, f32, 4)       \
+	X(round_f16, f16, f32, 4)
 
 enum kernel {
 	KERNEL_HEAD, /* struct head_args, cut after the last state */
-#define KERNEL_ENUM(name) KERNEL_##name,
+#define KERNEL_ENUM(name, out, in, n) KERNEL_##name,
 	FILL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
 		KERNEL_STORE, /* struct store_args */
@@ -40,8 +52,8 @@ enum kernel {
 
 /*
  * struct kernel_call is one launch. `args` is copied by the call that takes
- * it; `work` is how many units the kernel spreads over its threads (blocks of
- * four words for a fill, cells for the head) and must not change results.
+ * it; `work` is how many units the kernel spreads over its threads (fill_work()
+ * for a fill, cells for the head) and must not change results.
  */
 struct kernel_call {
 	enum kernel kernel;
@@ -52,13 +64,33 @@ struct kernel_call {
 
 /* --- fills ---------------------------------------------------------------- */
 
+/*
+ * Parameters of real numbers. A value is scale * x + shift, and of a uniform
+ * number then within [bottom, top]. Exponential numbers and dropout have a
+ * scale alone.
+ */
+struct fill_f32_args {
+	float scale, shift, bottom, top;
+};
+
+struct fill_f64_args {
+	double scale, shift, bottom, top;
+};
+
 struct fill_args {
 	struct philox_rng rng;
-	uint64_t first;     /* element index of out[0] */
-	uint64_t count;     /* elements; first + count does not overflow */
-	uint64_t threshold; /* bernoulli, dropout: T, 0 .. 2^32 */
-	float scale;        /* dropout: of what is kept */
-	uint32_t reserved;
+	uint64_t first; /* element of out[0] */
+	uint64_t count; /* elements of a row; no element is past 2^64 - 1 */
+	uint64_t rows;  /* at least 1 */
+	uint64_t row_stride;
+	uint64_t threshold; /* Bernoulli, dropout: T, 0 .. 2^32 */
+	uint64_t range;     /* integers: n, or 0 for 2^64 */
+	uint64_t reject;    /* integers: 2^32 or 2^64 mod n */
+	uint64_t from;      /* integers: the least */
+	struct fill_f32_args f32;
+	struct fill_f64_args f64;
+	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is right */
+	uint32_t threads; /* host: most threads to use, at least 1 */
 	const void *in;
 	void *out;
 };

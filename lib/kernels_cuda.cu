@@ -8,37 +8,15 @@
  * nvcc's own launch syntax would need the C++ library.
  */
 #include <stddef.h>
-#include "fill_elements.h"
+#include "fill_cuda.cuh"
 #include "head_elements.h"
 #include "kernels_cuda.h"
 
-#define FILL_THREADS 256
 #define HEAD_THREADS 1024
 
 /* --- fills ---------------------------------------------------------------- */
 
-/*
- * A kernel for one fill. A thread reads the state once, then takes every
- * so-many-th block of the span; what lies outside the span is left out by
- * fill_<name>().
- */
-#define FILL_KERNEL(name)                                                     \
-	extern "C" __global__ void __launch_bounds__(FILL_THREADS)            \
-		philox_fill_##name(__grid_constant__ const fill_args args)    \
-	{                                                                     \
-		const philox_state state = philox_resolve(args.rng);          \
-		const uint64_t first =                                        \
-			fill_first_block(KERNEL_##name, args.first);          \
-		const uint64_t blocks = fill_block_count(                     \
-			KERNEL_##name, args.first, args.count);               \
-		const uint64_t threads = (uint64_t)gridDim.x * blockDim.x;    \
-		uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; \
-                                                                              \
-		for (; i < blocks; i += threads)                              \
-			fill_##name(&args, state, first + i);                 \
-	}
 FILL_LIST(FILL_KERNEL)
-#undef FILL_KERNEL
 
 /* --- the head ------------------------------------------------------------- */
 
@@ -123,7 +101,7 @@ philox_store(__grid_constant__ const store_args args)
 #define HEAD_ROW(capacity)                            \
 	{KERNEL_HEAD, sizeof(head_message<capacity>), \
 	 (const void *)philox_head_##capacity, HEAD_THREADS, 1},
-#define FILL_ROW(name)                                                       \
+#define FILL_ROW(name, out, in, n)                                           \
 	{KERNEL_##name, sizeof(fill_args), (const void *)philox_fill_##name, \
 	 FILL_THREADS, 0},
 

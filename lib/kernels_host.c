@@ -1,60 +1,20 @@
 /*
- * lib/kernels_host.c - the library's kernels as plain loops
+ * lib/kernels_host.c - the library's kernels as functions
  *
- * Each is the inline definition that the CUDA kernel uses too, called for one
- * block (or cell) after the other. A loop runs on the thread of its stream and
- * takes no lock; the arguments are its own copy.
- *
- * Where the compiler may not assume fused multiply-add instructions, normal
- * numbers come in two versions of the same loop, chosen when they run: fmaf()
- * of the C library gives the same bits, only slower.
+ * Each calls the inline definitions that the CUDA kernel uses too. It runs on
+ * the thread of its stream and takes no lock; the arguments are its own copy.
  */
-#define PHILOX_BUILTIN_FMA /* kernel.h: let a function's target decide */
 #include "device.h"
-#include "fill_elements.h"
+#include "fill_host.h"
 #include "head_elements.h"
 
-#define DEFINE_LOOP(loop, name, attribute)                                  \
-	attribute static void loop(const void *pointer)                     \
-	{                                                                   \
-		const struct fill_args args =                               \
-			*(const struct fill_args *)pointer;                 \
-		const struct philox_state state = philox_resolve(args.rng); \
-		const uint64_t first =                                      \
-			fill_first_block(KERNEL_##name, args.first);        \
-		const uint64_t count = fill_block_count(                    \
-			KERNEL_##name, args.first, args.count);             \
-                                                                            \
-		for (uint64_t i = 0; i < count; i++)                        \
-			fill_##name(&args, state, first + i);               \
+#define FILL_RUN(name, out, in, n)                  \
+	static void run_##name(const void *args)    \
+	{                                           \
+		fill_host_run(KERNEL_##name, args); \
 	}
-
-DEFINE_LOOP(run_bits_u32, bits_u32, )
-DEFINE_LOOP(run_bits_u64, bits_u64, )
-DEFINE_LOOP(run_uniform_f32, uniform_f32, )
-DEFINE_LOOP(run_uniform_bf16, uniform_bf16, )
-DEFINE_LOOP(run_bernoulli_f32, bernoulli_f32, )
-DEFINE_LOOP(run_bernoulli_bf16, bernoulli_bf16, )
-DEFINE_LOOP(run_dropout_f32, dropout_f32, )
-DEFINE_LOOP(run_dropout_bf16, dropout_bf16, )
-
-#if defined(__x86_64__) && !defined(__FMA__)
-#define DEFINE_NORMAL_LOOP(name)                                          \
-	DEFINE_LOOP(run_fma_##name, name, __attribute__((target("fma")))) \
-	DEFINE_LOOP(run_plain_##name, name, )                             \
-	static void run_##name(const void *args)                          \
-	{                                                                 \
-		if (__builtin_cpu_supports("fma"))                        \
-			run_fma_##name(args);                             \
-		else                                                      \
-			run_plain_##name(args);                           \
-	}
-#else
-#define DEFINE_NORMAL_LOOP(name) DEFINE_LOOP(run_##name, name, )
-#endif
-
-DEFINE_NORMAL_LOOP(normal_f32)
-DEFINE_NORMAL_LOOP(normal_bf16)
+FILL_LIST(FILL_RUN)
+#undef FILL_RUN
 
 /* --- the head ------------------------------------------------------------- */
 
@@ -92,7 +52,7 @@ static void run_store(const void *pointer)
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = run_head,
 	[KERNEL_STORE] = run_store,
-#define FILL_LOOP(name) [KERNEL_##name] = run_##name,
+#define FILL_LOOP(name, out, in, n) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP
 };

@@ -25,11 +25,32 @@ static int same_pass(const struct philox_pass *a, const struct philox_pass *b)
 	       a->state.offset == b->state.offset;
 }
 
+/* Whether a row of `row.count` elements meets one of the rows of `of`. */
+static int row_meets(struct philox_span row, struct philox_span of)
+{
+	uint64_t last = row.first + (row.count - 1), behind, r;
+
+	if (last < of.first)
+		return 0;
+	/* the last row that begins at or before the end of this one */
+	behind = last - of.first;
+	r = of.rows > 1 ? behind / of.row_stride : 0;
+	if (of.rows > 1 && r >= of.rows)
+		r = of.rows - 1;
+	return row.first <= of.first + r * of.row_stride + (of.count - 1);
+}
+
 /* Neither is empty, so the last elements exist. */
 static int overlap(struct philox_span a, struct philox_span b)
 {
-	return a.first <= b.first + (b.count - 1) &&
-	       b.first <= a.first + (a.count - 1);
+	struct philox_span row = a;
+
+	for (uint64_t r = 0; r < (a.rows ? a.rows : 1); r++) {
+		row.first = a.first + r * a.row_stride;
+		if (row_meets(row, b))
+			return 1;
+	}
+	return 0;
 }
 
 static void warn(const struct philox_pass *pass, const struct drawn_span *old,

@@ -61,8 +61,11 @@ struct worker {
 static struct kernel_call fill_call(struct fill_args *args, void *out,
 				    uint64_t offset)
 {
-	*args = (struct fill_args){
-		.rng.state = {5, offset}, .count = WORDS, .out = out};
+	*args = (struct fill_args){.rng.state = {5, offset},
+				   .count = WORDS,
+				   .rows = 1,
+				   .threads = 1,
+				   .out = out};
 	return (struct kernel_call){KERNEL_bits_u32, args, sizeof(*args),
 				    WORDS / 4};
 }

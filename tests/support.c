@@ -318,7 +318,7 @@ void draw(const struct philox_pass *pass, uint32_t *array)
 		struct philox_fill fill = {.size = sizeof(fill),
 					   .dist = PHILOX_BITS,
 					   .dtype = PHILOX_U32,
-					   .span = {0, COUNT},
+					   .span = {.count = COUNT},
 					   .out = array + i * COUNT};
 
 		OK(philox_pass_fill(pass, sites[i].op, sites[i].call, &fill));

@@ -125,7 +125,7 @@ GRAPH_PROMISE(capture, a_rule_broken_inside_a_pass_leaves_everything_whole)
 
 	for (size_t i = 0; i < RULES; i++) {
 		struct philox_pass pass;
-		struct philox_span span = {0, 4};
+		struct philox_span span = {.count = 4};
 
 		record_begin(f);
 		OK(philox_forward_begin(scene.region, f->stream, 0, &pass));

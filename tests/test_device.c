@@ -150,6 +150,8 @@ static void open_stage(struct stage *s)
 	ASSERT_OK(philox_memory_alloc(s->device, 64, &s->memory));
 	ASSERT_OK(device_mapped_alloc(s->device, 64, &s->shared, &mapped));
 	s->args.count = 16;
+	s->args.rows = 1;
+	s->args.threads = 1;
 	s->args.out = s->memory;
 	s->call = (struct kernel_call){KERNEL_bits_u32, &s->args,
 				       sizeof(s->args), 4};

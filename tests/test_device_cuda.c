@@ -91,71 +91,6 @@ Test(device_cuda, an_open_gpu_describes_itself, .timeout = 120)
 	philox_device_close(device);
 }
 
-/* The bytes that a fill writes, by the loop of the host. */
-static void fill_on_host(enum kernel kernel, struct fill_args args, void *out)
-{
-	args.out = out;
-	kernels_host[kernel](&args);
-}
-
-/* The same on the GPU, from a state in a cell, whose address is given. */
-static void fill_on_gpu(struct philox_device *device, enum kernel kernel,
-			struct fill_args args, struct philox_state *cell,
-			size_t size, void *out)
-{
-	const struct kernel_call call = {kernel, &args, sizeof(args),
-					 args.count / 4};
-	const struct philox_state state = args.rng.state;
-
-	OK(philox_memory_alloc(device, size, &args.out));
-	OK(philox_memory_copy(device, cell, &state, sizeof(*cell), NULL));
-	OK(philox_memory_copy(device, args.out, out, size, NULL));
-	args.rng.state = (struct philox_state){0, 0};
-	args.rng.cell = cell;
-	args.in = args.out;
-	OK(device_launch(device, NULL, &call));
-	OK(philox_memory_copy(device, out, args.out, size, NULL));
-	OK(philox_stream_synchronize(device, NULL));
-	OK(philox_memory_free(device, args.out));
-}
-
-Test(device_cuda, fills_equal_the_hosts_bit_for_bit, .timeout = 120)
-{
-	enum { COUNT = 100003, SIZE = COUNT * 8 };
-	static const uint64_t firsts[] = {0, 1, 0x200000003,
-					  UINT64_MAX - COUNT};
-	struct philox_device *device = open_gpu();
-	char *here = malloc(SIZE), *there = malloc(SIZE);
-	struct fill_args args = {
-		.rng.state = {0x0123456789abcdef, 0x10000000c},
-		.count = COUNT,
-		.threshold = philox_threshold(0.3),
-		.scale = philox_dropout_scale(0.3),
-		.in = here,
-	};
-	void *cell;
-
-	cr_assert(here && there);
-	OK(philox_memory_alloc(device, sizeof(struct philox_state), &cell));
-	for (int kernel = KERNEL_HEAD + 1; kernel < KERNEL_COUNT; kernel++)
-		for (int i = 0; i < 4; i++) {
-			args.first = firsts[i];
-			/* dropout's input: numbers of any kind, bf16 or f32 */
-			for (int j = 0; j < SIZE; j++)
-				here[j] = (char)(j * 7 + j / 251);
-			memcpy(there, here, SIZE);
-			fill_on_host(kernel, args, here);
-			fill_on_gpu(device, kernel, args, cell, SIZE, there);
-			cr_assert(!memcmp(here, there, SIZE),
-				  "kernel %d from element %llu", kernel,
-				  (unsigned long long)args.first);
-		}
-	OK(philox_memory_free(device, cell));
-	free(here);
-	free(there);
-	philox_device_close(device);
-}
-
 /* A head on the GPU with a message of every slot, and more cells than threads. */
 struct head {
 	struct philox_device *device;
@@ -270,7 +205,7 @@ Test(device_cuda, heads_of_every_capacity_fill_or_poison_their_cells,
 Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 {
 	struct philox_device *device = open_gpu();
-	struct fill_args args = {.count = 64};
+	struct fill_args args = {.count = 64, .rows = 1};
 	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 16};
 	struct capture_info info;
 	philox_stream stream;

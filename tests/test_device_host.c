@@ -464,7 +464,8 @@ Test(device_host, nodes_belong_to_their_graph)
 	struct philox_device *device = open_device("host");
 	philox_stream stream = make_stream(device, 0);
 	uint32_t words[4];
-	struct fill_args args = {.count = 4, .out = words};
+	struct fill_args args = {
+		.count = 4, .rows = 1, .threads = 1, .out = words};
 	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 1};
 	philox_native_graph first, second;
 	philox_native_exec exec;

@@ -43,7 +43,7 @@ static size_t nodes_by_value(struct fixture *f, size_t draws)
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
-				   .span = {0, 4},
+				   .span = {.count = 4},
 				   .out = f->scratch};
 	philox_native_graph graph;
 	size_t nodes;
@@ -69,7 +69,7 @@ static struct philox_graph *record_passes(struct fixture *f,
 {
 	record_begin(f);
 	for (size_t i = 0; i < n_passes; i++) {
-		struct philox_span span = {0, 4};
+		struct philox_span span = {.count = 4};
 		struct philox_pass pass;
 
 		OK(philox_forward_begin(regions[i % n_regions], f->stream,
@@ -357,7 +357,7 @@ PROMISE(figures, dropout_keeps_nothing_per_element)
 	enum { ELEMENTS = 1 << 20 };
 	struct philox_region *region = make_region(f, "layer");
 	float *x = make_memory(f, ELEMENTS * sizeof(*x));
-	struct philox_span span = {0, ELEMENTS};
+	struct philox_span span = {.count = ELEMENTS};
 	uint64_t device_before, device_after;
 	struct philox_ticket ticket;
 	struct philox_pass pass;
@@ -388,7 +388,7 @@ PROMISE(figures, dropout_keeps_nothing_per_element)
 static size_t bytes_of_graph(struct fixture *f, struct philox_region *region,
 			     float *x, uint64_t elements)
 {
-	struct philox_span span = {0, elements};
+	struct philox_span span = {.count = elements};
 	size_t before = bytes_in_use();
 	struct philox_graph *graph;
 	struct philox_ticket ticket;

@@ -133,8 +133,11 @@ static struct philox_fill new_fill(const struct kind *kind, uint64_t first,
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = kind->dist,
 				   .dtype = kind->dtype,
-				   .span = {first, count},
+				   .span = philox_elements(first, count),
 				   .p = 0.3,
+				   .high = 1,
+				   .std = 1,
+				   .rate = 1,
 				   .in = in,
 				   .out = out};
 
@@ -675,9 +678,11 @@ static enum philox_status by_name(const struct philox_pass *pass,
 	case PHILOX_BITS:
 		return philox_bits(pass, 2, fill->dtype, fill->span, out);
 	case PHILOX_UNIFORM:
-		return philox_uniform(pass, 2, fill->dtype, fill->span, out);
+		return philox_uniform(pass, 2, fill->dtype, fill->span, 0, 1,
+				      out);
 	case PHILOX_NORMAL:
-		return philox_normal(pass, 2, fill->dtype, fill->span, out);
+		return philox_normal(pass, 2, fill->dtype, fill->span, 0, 1,
+				     out);
 	case PHILOX_BERNOULLI:
 		return philox_bernoulli(pass, 2, fill->dtype, fill->span,
 					fill->p, out);
@@ -773,7 +778,7 @@ PROMISE(fill, a_failing_fill_of_a_pass_is_logged_once)
 	struct heard heard = {.complete = 1};
 	struct philox_pass pass;
 	void *out = make_memory(f, 64);
-	struct philox_span span = {0, 4};
+	struct philox_span span = {.count = 4};
 
 	OK(philox_context_set_log(f->context, hear, &heard));
 	OK(philox_forward_begin(region, f->stream, 0, &pass));

@@ -103,7 +103,7 @@ PROMISE(generator, a_state_can_be_copied_to_the_device_and_drawn_from)
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
-				   .span = {0, WORDS}};
+				   .span = {.count = WORDS}};
 	struct philox_state state = {77, 16};
 	struct philox_rng rng = {{0, 0}, cell};
 
@@ -183,7 +183,7 @@ GRAPH_PROMISE(generator, a_graph_can_draw_from_the_state_it_has_copied)
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
-				   .span = {0, WORDS},
+				   .span = {.count = WORDS},
 				   .out = in_graph};
 	struct philox_rng from_cell = {{0, 0}, cell};
 	struct philox_graph *graph;

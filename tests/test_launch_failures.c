@@ -104,7 +104,7 @@ static int making_fails(struct fixture *f, struct philox_region *region,
 		return 1;
 	status = philox_forward_begin(region, f->stream, 0, &pass);
 	if (status == PHILOX_OK) {
-		struct philox_span span = {0, 4};
+		struct philox_span span = {.count = 4};
 
 		status = philox_bits(&pass, 0, PHILOX_U32, span, array);
 		if (status == PHILOX_OK)

@@ -36,7 +36,7 @@ PROMISE(ledger, numbers_follow_from_seed_name_and_count_alone)
 /* What dropout lets through of ones: the mask, scaled. */
 static void drop_ones(const struct philox_pass *pass, float *array, size_t n)
 {
-	struct philox_span span = {0, n};
+	struct philox_span span = {.count = n};
 
 	for (size_t i = 0; i < n; i++)
 		array[i] = 1;
@@ -167,7 +167,8 @@ PROMISE(ledger, a_backward_redraws_parts_in_any_order_and_number)
 
 	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
 	for (unsigned first = COUNT; first-- > 0;) {
-		struct philox_span span = {first, COUNT - first};
+		struct philox_span span = {.first = first,
+					   .count = COUNT - first};
 
 		OK(philox_bits(&pass, 2, PHILOX_U32, span, part));
 		OK(philox_stream_synchronize(f->device, f->stream));

@@ -7,7 +7,7 @@
  */
 #include "support.h"
 
-static const struct philox_span four = {0, 4};
+static const struct philox_span four = {.count = 4};
 
 /* Whether something of a pass that has no numbers any more can be had. */
 static void draws_nothing(struct fixture *f, const struct philox_pass *pass)
@@ -41,7 +41,8 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &pass));
 	OK(philox_pass_on(&pass, f->side, &view));
 	copy = pass;
-	OK(philox_stream_synchronize(f->device, f->stream)); /* cells are full */
+	OK(philox_stream_synchronize(f->device,
+				     f->stream)); /* cells are full */
 	draw(&view, f->scratch);
 	SAME(read_numbers(f, f->scratch), predict(0, "layer", 0), "the view");
 	OK(philox_forward_commit(&pass, &ticket));

@@ -154,7 +154,7 @@ PROMISE(logs, errors_of_passes)
 	const struct philox_state *states;
 	struct philox_pass pass, late;
 	struct philox_ticket ticket;
-	struct philox_span span = {0, 4};
+	struct philox_span span = {.count = 4};
 	struct philox_rng rng;
 
 	LOGS(log, philox_forward_begin(region, f->stream, 0, &pass),

@@ -16,7 +16,7 @@ static void is_closed(struct fixture *f, struct philox_pass *pass)
 	struct philox_pass view;
 	struct philox_rng rng;
 	const struct philox_state *states;
-	struct philox_span span = {0, 4};
+	struct philox_span span = {.count = 4};
 
 	FAILS(philox_forward_commit(pass, &ticket), PHILOX_ERROR_STATE);
 	FAILS(philox_backward_commit(pass, 0), PHILOX_ERROR_STATE);
@@ -170,7 +170,7 @@ PROMISE(pass_refusals, operators_out_of_range)
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
-				   .span = {0, 4},
+				   .span = {.count = 4},
 				   .out = f->scratch};
 
 	memset(f->scratch, 0x5a, 16);
@@ -197,7 +197,7 @@ PROMISE(pass_refusals, fills_name_region_and_operator)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_pass pass;
-	struct philox_span span = {0, 4};
+	struct philox_span span = {.count = 4};
 
 	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
 	FAILS(philox_dropout(&pass, 1, PHILOX_F32, span, 1.5, f->scratch,
@@ -208,7 +208,7 @@ PROMISE(pass_refusals, fills_name_region_and_operator)
 	FAILS(philox_bernoulli(&pass, 2, PHILOX_F32, span, NAN, f->scratch),
 	      PHILOX_ERROR_INVALID);
 	NAMES("third");
-	FAILS(philox_uniform(&pass, 0, PHILOX_F32, span, NULL),
+	FAILS(philox_uniform(&pass, 0, PHILOX_F32, span, 0, 1, NULL),
 	      PHILOX_ERROR_INVALID);
 	NAMES("first");
 	OK(philox_pass_abort(&pass));

@@ -36,7 +36,7 @@ static struct numbers sequential(struct fixture *f, struct philox_state *state)
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
-				   .span = {0, COUNT}};
+				   .span = {.count = COUNT}};
 	uint32_t *array = make_array(f);
 	int site = 0;
 

@@ -56,7 +56,7 @@ static void tear_down(struct bed *bed)
 
 static void draw(struct bed *bed, uint32_t op, uint64_t first, uint64_t count)
 {
-	struct philox_span span = {first, count};
+	struct philox_span span = philox_elements(first, count);
 
 	cr_assert_eq(philox_bits(&bed->pass, op, PHILOX_U32, span, bed->out),
 		     PHILOX_OK);

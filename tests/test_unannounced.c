@@ -191,7 +191,7 @@ GRAPH_PROMISE(unannounced, all_kinds_of_values_are_poisoned)
 {
 	enum { N = 6 };
 	struct philox_region *region = make_region(f, "layer");
-	struct philox_span span = {0, N};
+	struct philox_span span = {.count = N};
 	struct philox_pass pass;
 	struct philox_graph *graph;
 	struct philox_report report;
@@ -203,8 +203,8 @@ GRAPH_PROMISE(unannounced, all_kinds_of_values_are_poisoned)
 	record_begin(f);
 	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
 	OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, values, values));
-	OK(philox_uniform(&pass, 0, PHILOX_F32, span, values + N));
-	OK(philox_normal(&pass, 0, PHILOX_F32, span, values + 2 * N));
+	OK(philox_uniform(&pass, 0, PHILOX_F32, span, 0, 1, values + N));
+	OK(philox_normal(&pass, 0, PHILOX_F32, span, 0, 1, values + 2 * N));
 	OK(philox_bernoulli(&pass, 0, PHILOX_F32, span, 0.5, values + 3 * N));
 	OK(philox_bits(&pass, 0, PHILOX_U64, span, wide));
 	OK(philox_forward_commit(&pass, NULL));

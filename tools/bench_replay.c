@@ -31,7 +31,7 @@ struct replay_bench {
 	void *out;
 };
 
-static const struct philox_span span = {0, ELEMENTS};
+static const struct philox_span span = {.count = ELEMENTS};
 
 static enum philox_status record_passes(struct replay_bench *of)
 {

@@ -154,7 +154,7 @@ static void a_second_executable_graph_is_found_out(struct contract *c)
 static void capture_inference(struct contract *c, struct contract_rig *rig,
 			      struct philox_region *region)
 {
-	const struct philox_span span = {0, RIG_COUNT};
+	const struct philox_span span = {.count = RIG_COUNT};
 	struct philox_pass pass;
 
 	EXPECT_OK(philox_forward_begin(region, rig->at.stream, PHILOX_INFERENCE,

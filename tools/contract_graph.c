@@ -34,11 +34,11 @@ static void make_region(struct contract *c, struct philox_context *context,
 static void draw(struct contract *c, const struct contract_site *site,
 		 const struct philox_pass *pass, uint32_t *out)
 {
-	const struct philox_span span = {0, RIG_COUNT};
+	const struct philox_span span = {.count = RIG_COUNT};
 
 	EXPECT_OK(philox_bits(pass, BITS, PHILOX_U32, span, out));
-	EXPECT_OK(
-		philox_normal(pass, NORMAL, PHILOX_F32, span, out + RIG_COUNT));
+	EXPECT_OK(philox_normal(pass, NORMAL, PHILOX_F32, span, 0, 1,
+				out + RIG_COUNT));
 	EXPECT_OK(philox_dropout(pass, DROPOUT, PHILOX_F32, span, 0.3,
 				 site->ones, out + 2 * RIG_COUNT));
 }
@@ -403,7 +403,7 @@ static void forward_recompute_and_backward_share_a_capture(struct contract *c)
 
 static void cells_body(struct contract *c, struct contract_rig *rig)
 {
-	const struct philox_span span = {0, RIG_COUNT};
+	const struct philox_span span = {.count = RIG_COUNT};
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,

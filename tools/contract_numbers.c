@@ -10,6 +10,8 @@
 #include <string.h>
 #include <philox/fill.h>
 #include "contract.h"
+#include "lib/fill_check.h"
+#include "lib/fill_host.h"
 
 /* Untouched elements around a span, and what their bytes are. */
 #define MARGIN      16
@@ -19,32 +21,34 @@ struct fill_kind {
 	const char *name;
 	enum philox_dist dist;
 	enum philox_dtype dtype;
-	enum kernel kernel;
-	size_t size; /* of an element */
+	size_t in_size, size; /* of an element */
 	uint64_t poison;
 };
 
 #define ONES 0xffffffffffffffff
 
+#define REAL_KINDS(text, DIST)                                             \
+	{text " f32", DIST, PHILOX_F32, 4, 4, 0x7fc00000},                 \
+		{text " f64", DIST, PHILOX_F64, 8, 8, 0x7ff8000000000000}, \
+		{text " bf16", DIST, PHILOX_BF16, 2, 2, 0x7fc0},           \
+	{                                                                  \
+		text " f16", DIST, PHILOX_F16, 2, 2, 0x7e00                \
+	}
+
 static const struct fill_kind kinds[] = {
-	{"bits u32", PHILOX_BITS, PHILOX_U32, KERNEL_bits_u32, 4, ONES},
-	{"bits u64", PHILOX_BITS, PHILOX_U64, KERNEL_bits_u64, 8, ONES},
-	{"uniform f32", PHILOX_UNIFORM, PHILOX_F32, KERNEL_uniform_f32, 4,
-	 0x7fc00000},
-	{"uniform bf16", PHILOX_UNIFORM, PHILOX_BF16, KERNEL_uniform_bf16, 2,
-	 0x7fc0},
-	{"normal f32", PHILOX_NORMAL, PHILOX_F32, KERNEL_normal_f32, 4,
-	 0x7fc00000},
-	{"normal bf16", PHILOX_NORMAL, PHILOX_BF16, KERNEL_normal_bf16, 2,
-	 0x7fc0},
-	{"bernoulli f32", PHILOX_BERNOULLI, PHILOX_F32, KERNEL_bernoulli_f32, 4,
-	 0x7fc00000},
-	{"bernoulli bf16", PHILOX_BERNOULLI, PHILOX_BF16, KERNEL_bernoulli_bf16,
-	 2, 0x7fc0},
-	{"dropout f32", PHILOX_DROPOUT, PHILOX_F32, KERNEL_dropout_f32, 4,
-	 0x7fc00000},
-	{"dropout bf16", PHILOX_DROPOUT, PHILOX_BF16, KERNEL_dropout_bf16, 2,
-	 0x7fc0},
+	{"bits u32", PHILOX_BITS, PHILOX_U32, 4, 4, ONES},
+	{"bits u64", PHILOX_BITS, PHILOX_U64, 8, 8, ONES},
+	{"integers u32", PHILOX_INTEGERS, PHILOX_U32, 4, 4, ONES},
+	{"integers i64", PHILOX_INTEGERS, PHILOX_I64, 8, 8, ONES},
+	REAL_KINDS("uniform", PHILOX_UNIFORM),
+	REAL_KINDS("normal", PHILOX_NORMAL),
+	REAL_KINDS("log-normal", PHILOX_LOG_NORMAL),
+	REAL_KINDS("exponential", PHILOX_EXPONENTIAL),
+	REAL_KINDS("Gumbel", PHILOX_GUMBEL),
+	REAL_KINDS("Bernoulli", PHILOX_BERNOULLI),
+	REAL_KINDS("dropout", PHILOX_DROPOUT),
+	{"rounding bf16", PHILOX_STOCHASTIC_ROUND, PHILOX_BF16, 4, 2, 0x7fc0},
+	{"rounding f16", PHILOX_STOCHASTIC_ROUND, PHILOX_F16, 4, 2, 0x7e00},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -54,9 +58,8 @@ struct trial {
 	const struct fill_kind *kind;
 	struct philox_state state;
 	const struct philox_state *cell; /* device address, or NULL */
-	uint64_t first, count;
+	struct philox_fill fill;         /* parameters and span */
 	size_t shift;
-	double p;
 	int in_place;
 };
 
@@ -70,52 +73,63 @@ struct buffers {
 
 /* --- one trial -------------------------------------------------------------- */
 
+static uint64_t elements(const struct trial *t)
+{
+	const struct philox_span *span = &t->fill.span;
+
+	return span->count * (span->rows ? span->rows : 1);
+}
+
+static int has_input(const struct fill_kind *kind)
+{
+	return kind->dist == PHILOX_DROPOUT ||
+	       kind->dist == PHILOX_STOCHASTIC_ROUND;
+}
+
 /* Random bytes: as floats they hold NaN, infinities and denormals. */
 static void make_input(struct buffers *b)
 {
 	struct fill_args args = {.rng = {.state = {.seed = 0x5eed}},
 				 .count = b->size / 4,
+				 .rows = 1,
+				 .threads = 1,
 				 .out = b->input};
 
-	kernels_host[KERNEL_bits_u32](&args);
+	fill_host_plain(KERNEL_bits_u32, &args);
 }
 
-static int has_input(const struct trial *t)
+/* The fill of a trial, from and to these buffers. */
+static struct philox_fill fill_of(const struct trial *t, const void *in,
+				  void *out)
 {
-	return t->kind->dist == PHILOX_DROPOUT;
+	struct philox_fill fill = t->fill;
+	size_t start = MARGIN + t->shift;
+
+	fill.in = (const char *)in + start * t->kind->in_size;
+	fill.out = (char *)out + start * t->kind->size;
+	return fill;
 }
 
 static void make_expected(const struct trial *t, struct buffers *b)
 {
-	size_t start = (MARGIN + t->shift) * t->kind->size;
-	struct fill_args args = {.rng = {.state = t->state},
-				 .first = t->first,
-				 .count = t->count,
-				 .threshold = philox_threshold(t->p),
-				 .scale = philox_dropout_scale(t->p),
-				 .in = b->input + start,
-				 .out = b->expected + start};
+	struct philox_rng rng = {.state = t->state};
+	struct philox_fill fill = fill_of(t, b->input, b->expected);
+	struct fill_args args;
 
-	if (has_input(t) && t->in_place)
+	if (has_input(t->kind) && t->in_place)
 		memcpy(b->expected, b->input, b->size);
 	else
 		memset(b->expected, MARGIN_BYTE, b->size);
-	kernels_host[t->kind->kernel](&args);
+	fill_args(&fill, rng, &args);
+	fill_host_plain(fill_kernel(&fill), &args);
 }
 
 static enum philox_status fill_device(struct contract *c, const struct trial *t,
 				      struct buffers *b)
 {
-	size_t start = (MARGIN + t->shift) * t->kind->size;
-	char *out = (char *)(t->in_place ? b->in : b->out) + start;
 	struct philox_rng rng = {.state = t->state, .cell = t->cell};
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = t->kind->dist,
-				   .dtype = t->kind->dtype,
-				   .span = {t->first, t->count},
-				   .p = t->p,
-				   .in = (char *)b->in + start,
-				   .out = out};
+	struct philox_fill fill =
+		fill_of(t, b->in, t->in_place ? b->in : b->out);
 
 	return philox_rng_fill(c->device, b->stream, rng, &fill);
 }
@@ -128,17 +142,19 @@ static void compare(struct contract *c, const struct trial *t,
 	while (i < b->size && b->got[i] == b->expected[i])
 		i++;
 	EXPECT_TEXT(i == b->size,
-		    "%s, first %llu, count %llu, shift %zu, p %g: byte %zu of "
-		    "the buffer (its span begins at %zu) is %02x, not %02x",
-		    t->kind->name, (unsigned long long)t->first,
-		    (unsigned long long)t->count, t->shift, t->p, i,
-		    (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
+		    "%s, first %llu, count %llu, rows %llu, shift %zu, p %g: "
+		    "byte %zu of the buffer (its span begins at %zu) is %02x, "
+		    "not %02x",
+		    t->kind->name, (unsigned long long)t->fill.span.first,
+		    (unsigned long long)t->fill.span.count,
+		    (unsigned long long)t->fill.span.rows, t->shift, t->fill.p,
+		    i, (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
 }
 
 static void prepare(struct contract *c, const struct trial *t,
 		    struct buffers *b)
 {
-	b->size = (t->count + t->shift + 2 * MARGIN) * t->kind->size;
+	b->size = (elements(t) + t->shift + 2 * MARGIN) * t->kind->in_size;
 	EXPECT_OK(contract_stream(c, 0, &b->stream));
 	EXPECT_OK(contract_memory(c, b->size, &b->in));
 	EXPECT_OK(contract_memory(c, b->size, &b->out));
@@ -185,8 +201,17 @@ static const struct philox_state plain_state = {0x0123456789abcdef, 4096};
 
 static struct trial new_trial(const struct fill_kind *kind)
 {
-	struct trial t = {
-		.kind = kind, .state = plain_state, .count = 1000, .p = 0.3};
+	struct trial t = {.kind = kind,
+			  .state = plain_state,
+			  .fill = {.size = sizeof(t.fill),
+				   .dist = kind->dist,
+				   .dtype = kind->dtype,
+				   .span = {.count = 1000},
+				   .p = 0.3,
+				   .high = 1,
+				   .std = 1,
+				   .rate = 1,
+				   .to = 999}};
 
 	return t;
 }
@@ -198,7 +223,7 @@ static void every_fill(struct contract *c)
 	for (size_t i = 0; i < N_KINDS; i++) {
 		struct trial t = new_trial(&kinds[i]);
 
-		t.count = 100003;
+		t.fill.span.count = 100003;
 		EXPECT_PART(try_fill(c, &t));
 	}
 }
@@ -206,9 +231,9 @@ static void every_fill(struct contract *c)
 /* Enough that each thread of a GPU has several blocks to do. */
 static void many_normals(struct contract *c)
 {
-	struct trial t = new_trial(&kinds[4]);
+	struct trial t = new_trial(&kinds[8]);
 
-	t.count = (1 << 21) + 5;
+	t.fill.span.count = (1 << 21) + 5;
 	EXPECT_PART(try_fill(c, &t));
 }
 
@@ -216,11 +241,84 @@ static void every_probability(struct contract *c)
 {
 	static const double ps[] = {0, 1e-12, 0.5, 0.999, 1 - 1e-12, 1};
 
-	for (size_t i = 6; i < N_KINDS; i++)
+	for (size_t i = 0; i < N_KINDS; i++)
 		for (size_t k = 0; k < sizeof(ps) / sizeof(ps[0]); k++) {
 			struct trial t = new_trial(&kinds[i]);
 
-			t.p = ps[k];
+			if (t.kind->dist != PHILOX_BERNOULLI &&
+			    t.kind->dist != PHILOX_DROPOUT)
+				break;
+			t.fill.p = ps[k];
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+/* Each kind looks at those it has. */
+static void every_parameter(struct contract *c)
+{
+	static const struct philox_fill sets[] = {
+		{.low = -3.7, .high = 11, .mean = -2, .std = 3, .rate = 0.01},
+		{.low = 0.1,
+		 .high = 0.2,
+		 .mean = 300,
+		 .std = 5000,
+		 .rate = 1000,
+		 .to = UINT32_MAX},
+		{.low = -60000,
+		 .high = 1,
+		 .mean = 1e-3,
+		 .std = 1e-6,
+		 .rate = 3,
+		 .from = 7,
+		 .to = ((uint64_t)1 << 31) + 7}};
+
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (size_t k = 0; k < sizeof(sets) / sizeof(sets[0]); k++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.fill.low = sets[k].low;
+			t.fill.high = sets[k].high;
+			t.fill.mean = sets[k].mean;
+			t.fill.std = sets[k].std;
+			t.fill.rate = sets[k].rate;
+			t.fill.from = sets[k].from;
+			t.fill.to = sets[k].to;
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+/* Half of all draws are rejected; and nothing is, of all 2^64. */
+static void wide_ranges(struct contract *c)
+{
+	static const uint64_t ranges[][2] = {
+		{(uint64_t)INT64_MIN, INT64_MAX},
+		{(uint64_t)(INT64_MIN / 2), INT64_MAX / 2 + 1},
+		{(uint64_t)-5, 5}};
+
+	for (size_t k = 0; k < sizeof(ranges) / sizeof(ranges[0]); k++) {
+		struct trial t = new_trial(&kinds[3]);
+
+		t.fill.from = ranges[k][0];
+		t.fill.to = ranges[k][1];
+		EXPECT_PART(try_fill(c, &t));
+	}
+}
+
+static void every_shard(struct contract *c)
+{
+	static const struct philox_span shards[] = {{0, 64, 33, 256},
+						    {5, 1, 100, 7},
+						    {3, 37, 21, 1001},
+						    {8, 128, 5, 128},
+						    {1, 3000, 3, 4096}};
+
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (size_t k = 0; k < sizeof(shards) / sizeof(shards[0]);
+		     k++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			t.fill.span = shards[k];
+			t.shift = k % 2;
 			EXPECT_PART(try_fill(c, &t));
 		}
 }
@@ -232,8 +330,8 @@ static void every_short_span(struct contract *c)
 			for (uint64_t count = 1; count < 10; count++) {
 				struct trial t = new_trial(&kinds[i]);
 
-				t.first = first;
-				t.count = count;
+				t.fill.span.first = first;
+				t.fill.span.count = count;
 				EXPECT_PART(try_fill(c, &t));
 			}
 }
@@ -250,8 +348,8 @@ static void large_elements(struct contract *c)
 		     k++) {
 			struct trial t = new_trial(&kinds[i]);
 
-			t.first = firsts[k];
-			t.count = 64;
+			t.fill.span.first = firsts[k];
+			t.fill.span.count = 64;
 			EXPECT_PART(try_fill(c, &t));
 		}
 }
@@ -277,7 +375,7 @@ static void every_alignment(struct contract *c)
 		for (size_t shift = 0; shift < 8; shift++) {
 			struct trial t = new_trial(&kinds[i]);
 
-			t.first = 3 * shift;
+			t.fill.span.first = 3 * shift;
 			t.shift = shift;
 			EXPECT_PART(try_fill(c, &t));
 		}
@@ -285,12 +383,14 @@ static void every_alignment(struct contract *c)
 
 static void in_place(struct contract *c)
 {
-	for (size_t i = 8; i < N_KINDS; i++)
+	for (size_t i = 0; i < N_KINDS; i++)
 		for (size_t shift = 0; shift < 4; shift++) {
 			struct trial t = new_trial(&kinds[i]);
 
+			if (t.kind->dist != PHILOX_DROPOUT)
+				break;
 			t.in_place = 1;
-			t.first = 2;
+			t.fill.span.first = 2;
 			t.shift = shift;
 			EXPECT_PART(try_fill(c, &t));
 		}
@@ -330,11 +430,11 @@ static void poison_is(struct contract *c, const struct fill_kind *kind,
 
 	t.state = state;
 	t.cell = cell;
-	t.count = 37;
-	t.first = 1;
+	t.fill.span.count = 37;
+	t.fill.span.first = 1;
 	prepare(c, &t, &b);
 	if (!c->failure[0]) {
-		for (size_t i = 0; i < t.count; i++)
+		for (size_t i = 0; i < t.fill.span.count; i++)
 			memcpy(b.expected + (MARGIN + i) * size, &kind->poison,
 			       size);
 		fill_and_compare(c, &t, &b);
@@ -422,6 +522,9 @@ const struct contract_check contract_numbers[] = {
 	{"every fill gives the host's bits", every_fill},
 	{"two million normal numbers are the host's", many_normals},
 	{"p of 0, 1 and between decides as on the host", every_probability},
+	{"ranges, means and rates give the host's bits", every_parameter},
+	{"integers of wide ranges are the host's", wide_ranges},
+	{"a shard draws what the whole has there", every_shard},
 	{"a span draws what the whole has there", every_short_span},
 	{"elements up to 2^64 - 1 are drawn", large_elements},
 	{"offsets up to 2^64 - 4 are drawn from", large_offsets},

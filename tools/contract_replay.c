@@ -25,6 +25,8 @@ static void fill_init(struct fill *fill, void *out, uint64_t offset)
 	fill->args.rng.state.seed = 1;
 	fill->args.rng.state.offset = offset;
 	fill->args.count = WORDS;
+	fill->args.rows = 1;
+	fill->args.threads = 1;
 	fill->args.out = out;
 	fill->call.kernel = KERNEL_bits_u32;
 	fill->call.args = &fill->args;

@@ -309,9 +309,13 @@ static int run(struct draw *draw)
 
 int tool_draw(int argc, char **argv)
 {
-	struct draw draw = {
-		.device_name = "host",
-		.fill = {.size = sizeof(draw.fill), .span = {0, 16}, .p = 0.5}};
+	struct draw draw = {.device_name = "host",
+			    .fill = {.size = sizeof(draw.fill),
+				     .span = {.count = 16},
+				     .high = 1,
+				     .std = 1,
+				     .rate = 1,
+				     .p = 0.5}};
 	int done = 0, error;
 
 	error = parse_options(&draw, argc, argv, &done);

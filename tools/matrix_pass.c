@@ -32,7 +32,7 @@ static size_t seen_size(const struct matrix_bed *bed)
 int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
 		   uint32_t *words)
 {
-	struct philox_span span = {0, MATRIX_WORDS};
+	struct philox_span span = {.count = MATRIX_WORDS};
 
 	for (uint32_t op = 0; op < bed->shape.ops; op++)
 		TRY(bed, philox_bits(pass, op, PHILOX_U32, span,

@@ -300,7 +300,7 @@ void train_model_close(struct train_model *model)
 
 static void draw_parameters(struct train_model *model)
 {
-	struct philox_span all = {0, model->n_parameters};
+	struct philox_span all = {.count = model->n_parameters};
 	struct philox_pass pass;
 
 	if (model->status)
@@ -309,7 +309,7 @@ static void draw_parameters(struct train_model *model)
 						PHILOX_INFERENCE, &pass));
 	if (model->status)
 		return;
-	train_check(model, philox_normal(&pass, 0, PHILOX_F32, all,
+	train_check(model, philox_normal(&pass, 0, PHILOX_F32, all, 0, 1,
 					 model->parameters));
 	train_check(model, philox_forward_commit(&pass, NULL));
 }

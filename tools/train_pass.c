@@ -126,7 +126,7 @@ void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
 	struct philox_fill bits = {.size = sizeof(bits),
 				   .dist = PHILOX_BITS,
 				   .dtype = PHILOX_U32,
-				   .span = {0, count},
+				   .span = {.count = count},
 				   .out = out};
 
 	fill(pass, pass->model->stream, op, &bits);

@@ -92,6 +92,16 @@ PHILOX_API const char *philox_device_description(
 PHILOX_API int philox_device_is_host(const struct philox_device *device);
 
 /*
+ * philox_device_set_threads() sets how many threads one fill on a host device
+ * may use, the stream's own included: 1 .. 256, at first 1. Large fills are cut
+ * into parts of 1 MiB and more; the numbers are the same. A fill that is on a
+ * stream or in a graph already keeps the limit it had. A cuda device accepts
+ * and ignores it. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_set_threads(
+	struct philox_device *device, unsigned threads);
+
+/*
  * philox_device_synchronize() waits for everything on the device. Not legal
  * during capture.
  */

@@ -4,23 +4,54 @@
  * Every value depends on (seed, offset, element index) only: not on the device,
  * the launch shape, the dtype's alignment or how a tensor is cut into spans.
  * Device and host agree bit for bit. With w the element's 32-bit word, w64 its
- * 64-bit draw (philox/kernel.h has the layout and the source of the formulas):
+ * 64-bit draw, v = (w + 1/2) 2^-32 and z a standard normal number
+ * (philox/state.h has the layout, philox/values.h the formulas' code):
  *
- *   bits       u32  w
- *              u64  w64
- *   uniform    f32  (w >> 8) * 2^-24                 in [0, 1)
- *              bf16 (w >> 24) * 2^-8                 in [0, 1)
- *   normal     f32  Box-Muller on the words (0, 1) and (2, 3) of a block, sine
- *                   first, within 7e-7 of exact (1.2e-6 where the
- *                   radius is 4 or more); |x| <= 6.77
- *              bf16 the f32 value, rounded to nearest even
- *   bernoulli  f32, bf16: 1 if w < T, else 0
- *   dropout    f32, bf16: 0 if w < T (a NaN too), else the input times
- *                   (float)(1 / (1 - p)) in f32, rounded to the dtype; a kept
- *                   NaN becomes the quiet NaN 0x7fc00000 (bf16 0x7fc0)
+ *   dist         value                                    range
+ *   bits         w (u32) or w64 (u64)                     all
+ *   uniform      low + u (high - low)                     [low, high)
+ *   normal       mean + std z                             mean +- 6.77 std
+ *   log-normal   exp(mean + std z)                        > 0
+ *   exponential  -ln(1 - v) / rate                        (0, 22.9 / rate]
+ *   Gumbel       -ln(-ln(1 - v))                          [-3.2, 22.9]
+ *   Bernoulli    1 if w < T, else 0                       {0, 1}
+ *   dropout      0 if w < T (a NaN too), else in times
+ *                (float)(1 / (1 - p)); a NaN is quiet
+ *   integers     from + floor(w n 2^-32), n = to - from
+ *                + 1; without bias, see below             [from, to]
+ *   rounding     of an f32 to one of its two neighbours
+ *                in the dtype, see below                  the neighbours
  *
- * T is round(p * 2^32), a 33-bit number, so p = 0 and p = 1 are exact; dropout
- * with p = 1 drops everything. bf16 arrays are uint16_t in C.
+ * u has the bits that the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
+ * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z is made
+ * by Box-Muller of the words (0, 1) and (2, 3) of a block, the sine first, or
+ * of its two 64-bit draws for f64. T is round(p 2^32), a 33-bit number, so p =
+ * 0 and p = 1 are exact. f16 and bf16 are computed in f32 and rounded to
+ * nearest even, so large values of f16 may become infinite. In f64,
+ * exponential and Gumbel take v = ((w64 >> 11) + 1/2) 2^-53: their ranges end
+ * at 37.5; normals at 8.7; Bernoulli and dropout use w, so a mask is the same
+ * in every dtype, and dropout's scale is 1 / (1 - p) in f64.
+ *
+ * Words consumed per element: one (bits u32, Bernoulli, dropout, rounding,
+ * integers u32 and i32, everything in f32, f16 and bf16) or two (bits u64,
+ * integers u64 and i64, uniform, normal, log-normal, exponential and Gumbel in
+ * f64). All of an operator's call is in the same subsequences: 4 words of the
+ * offset.
+ *
+ * Integers are those of Lemire ("Fast random integer generation in an
+ * interval", ACM TOMACS 29(1), 2019), 64-bit ones with w64 and 2^64: a word is
+ * rejected when w n mod 2^32 < 2^32 mod n. Try t = 0, 1, 2 ... of a rejected
+ * element is the element's word at the state philox_retry_state(state, t), so
+ * the advance stays the same.
+ *
+ * Rounding is stochastic: x lies between the magnitudes a <= |x| < b of two
+ * neighbours in the dtype (f16's denormals are such, and infinity follows the
+ * largest); the result is b if w < floor((|x| - a) / (b - a) 2^32), else a,
+ * with the sign of x. So its expectation is x, but for 2^-32. Infinities stay,
+ * a NaN becomes quiet.
+ *
+ * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
+ * complement.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -43,36 +74,88 @@ enum philox_dist {
 	PHILOX_UNIFORM = 1,
 	PHILOX_NORMAL = 2,
 	PHILOX_BERNOULLI = 3,
-	PHILOX_DROPOUT = 4
+	PHILOX_DROPOUT = 4,
+	PHILOX_LOG_NORMAL = 5,
+	PHILOX_EXPONENTIAL = 6,
+	PHILOX_GUMBEL = 7,
+	PHILOX_INTEGERS = 8,
+	PHILOX_STOCHASTIC_ROUND = 9
 };
 
+/* Which dists have which dtypes:
+ *   bits                  u32 u64
+ *   integers              u32 u64 i32 i64
+ *   rounding              bf16 f16 (of an f32 input)
+ *   all others            f32 f64 bf16 f16 */
 enum philox_dtype {
 	PHILOX_U32 = 0,
 	PHILOX_U64 = 1,
 	PHILOX_F32 = 2,
-	PHILOX_BF16 = 3
+	PHILOX_BF16 = 3,
+	PHILOX_F16 = 4,
+	PHILOX_F64 = 5,
+	PHILOX_I32 = 6,
+	PHILOX_I64 = 7
 };
 
 /*
  * struct philox_span says which elements of an operator's output an array
- * holds: its element i is element first + i. A whole tensor is {0, n}; a shard
- * or a chunk draws exactly the numbers the whole would have had there.
+ * holds. A plain span, with rows = 0 or 1: its element i is element first + i.
+ * A shard of a matrix: `rows` rows of `count` elements, one after the other in
+ * the array; element (r, c) of it is element first + r * row_stride + c. So any
+ * cut of a tensor draws exactly the numbers the whole would have had there.
  */
 struct philox_span {
 	uint64_t first;
-	uint64_t count; /* 0 is allowed: nothing is done */
+	uint64_t count;      /* of a row; 0 is allowed: nothing is done */
+	uint64_t rows;       /* 0 means 1 */
+	uint64_t row_stride; /* elements from row to row, at least count */
 };
 
-/* struct philox_fill describes one fill. Zero it, then set `size`. */
+/* philox_elements() makes the plain span of `count` elements from `first` on. */
+static inline struct philox_span philox_elements(uint64_t first, uint64_t count)
+{
+	struct philox_span span = {first, count, 1, count};
+
+	return span;
+}
+
+/*
+ * philox_shard() makes the span of rows x cols elements whose corner is element
+ * `first` of a tensor with `row_stride` elements a row.
+ */
+static inline struct philox_span philox_shard(uint64_t first, uint64_t rows,
+					      uint64_t cols,
+					      uint64_t row_stride)
+{
+	struct philox_span span = {first, cols, rows, row_stride};
+
+	return span;
+}
+
+/*
+ * struct philox_fill describes one fill. Zero it, then set `size`, what is
+ * common to all, and the parameters of its dist; others are not looked at.
+ */
 struct philox_fill {
 	size_t size; /* sizeof(this struct) */
 	enum philox_dist dist;
 	enum philox_dtype dtype;
 	struct philox_span span;
-	double p;       /* bernoulli, dropout: in [0, 1] */
-	const void *in; /* dropout: span.count elements; may equal out */
-	void *out;      /* span.count elements of device memory, aligned to
+	void *out;      /* the span's elements of device memory, aligned to
 			   the dtype */
+	const void *in; /* dropout: as many of the dtype, may equal out;
+			   rounding: of f32, apart from out */
+	double p;       /* Bernoulli, dropout: in [0, 1] */
+	double low;     /* uniform: finite; */
+	double high;    /*   above low. Both, and their distance, within the
+			     largest number of the dtype */
+	double mean;    /* normal, log-normal: finite */
+	double std;     /*   above 0 */
+	double rate;    /* exponential: above 0; 1 / rate as well */
+	uint64_t from;  /* integers: the least; i32 and i64 as int64_t */
+	uint64_t to;    /*   the largest, not below `from`; 32-bit dtypes: both
+			     in range. All 2^64 of a 64-bit dtype is fine. */
 };
 
 /*
@@ -81,10 +164,10 @@ struct philox_fill {
  * multiple of 4) or as the device address of one (aligned to 8), which is read
  * when the work runs; a poisoned one gives NaN, or all-ones for bits. One
  * kernel node during capture, where it is legal; arrays must not overlap unless
- * in == out. Errors: PHILOX_ERROR_INVALID (names the field: p outside [0, 1] or
- * NaN, a null or misaligned pointer, an unknown or unsupported dist or dtype),
- * PHILOX_ERROR_OVERFLOW (first + count, or the size in bytes, past 2^64), those
- * of the device.
+ * in == out. Errors: PHILOX_ERROR_INVALID (names the field: a parameter outside
+ * its range or NaN, a null or misaligned pointer, overlapping arrays, rows that
+ * overlap, an unknown or unsupported dist or dtype), PHILOX_ERROR_OVERFLOW (the
+ * span's last element, or the size in bytes, past 2^64), those of the device.
  */
 PHILOX_API enum philox_status philox_rng_fill(struct philox_device *device,
 					      philox_stream stream,
@@ -107,21 +190,36 @@ PHILOX_API enum philox_status philox_pass_fill(const struct philox_pass *pass,
 /*
  * The same by name, for call 0 of an operator: fill `out` with `span` of the
  * operator's numbers. Dropout reads `in`, which may equal `out`; applied to a
- * gradient in the backward pass it is its own derivative. Errors as
- * philox_pass_fill(). Legal during capture.
+ * gradient in the backward pass it is its own derivative. Stochastic rounding
+ * reads f32 and writes bf16 or f16. Errors as philox_pass_fill(). Legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_bits(const struct philox_pass *pass,
 					  uint32_t op, enum philox_dtype dtype,
 					  struct philox_span span, void *out);
-PHILOX_API enum philox_status philox_uniform(const struct philox_pass *pass,
-					     uint32_t op,
-					     enum philox_dtype dtype,
-					     struct philox_span span,
-					     void *out);
+PHILOX_API enum philox_status philox_uniform(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, double low, double high, void *out);
 PHILOX_API enum philox_status philox_normal(const struct philox_pass *pass,
 					    uint32_t op,
 					    enum philox_dtype dtype,
+					    struct philox_span span,
+					    double mean, double std, void *out);
+PHILOX_API enum philox_status philox_log_normal(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, double mean, double std, void *out);
+PHILOX_API enum philox_status philox_exponential(const struct philox_pass *pass,
+						 uint32_t op,
+						 enum philox_dtype dtype,
+						 struct philox_span span,
+						 double rate, void *out);
+PHILOX_API enum philox_status philox_gumbel(const struct philox_pass *pass,
+					    uint32_t op,
+					    enum philox_dtype dtype,
 					    struct philox_span span, void *out);
+PHILOX_API enum philox_status philox_integers(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, uint64_t from, uint64_t to, void *out);
 PHILOX_API enum philox_status philox_bernoulli(const struct philox_pass *pass,
 					       uint32_t op,
 					       enum philox_dtype dtype,
@@ -132,6 +230,9 @@ PHILOX_API enum philox_status philox_dropout(const struct philox_pass *pass,
 					     enum philox_dtype dtype,
 					     struct philox_span span, double p,
 					     const void *in, void *out);
+PHILOX_API enum philox_status philox_stochastic_round(
+	const struct philox_pass *pass, uint32_t op, enum philox_dtype dtype,
+	struct philox_span span, const void *in, void *out);
 
 #ifdef __cplusplus
 }

@@ -132,9 +132,12 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
  * never less for a larger w (all words have been tried). Below 1/3 it is made
  * of v, above of u = 1 - v; the change is where it does not go down.
  */
+#define PHILOX_LN1M_SWITCH_F32 0x55555480u
+#define PHILOX_LN1M_SWITCH_F64 0xaaaaaaaaaaaabull
+
 PHILOX_FN float philox_minus_ln1m_f32(uint32_t w)
 {
-	uint32_t of_u = 0u - (uint32_t)(w >= 0x55555480u), bits;
+	uint32_t of_u = 0u - (uint32_t)(w >= PHILOX_LN1M_SWITCH_F32), bits;
 	float rest = philox_multiply_add((float)(w ^ of_u), 2.32830644e-10f,
 					 1.16415322e-10f);
 	int k;
@@ -261,7 +264,7 @@ PHILOX_FN double philox_minus_2_ln_f64(uint64_t a)
 /* From 2^-54 to 37.5, within 3.9e-16, half of which comes from rounding u. */
 PHILOX_FN double philox_minus_ln1m_f64(uint64_t a)
 {
-	uint64_t of_u = 0u - (uint64_t)(a > 0xaaaaaaaaaaaaau), bits;
+	uint64_t of_u = 0u - (uint64_t)(a >= PHILOX_LN1M_SWITCH_F64), bits;
 	double rest = philox_open_f64(a ^ (of_u >> 11)), m;
 	int k;
 

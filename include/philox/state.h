@@ -139,6 +139,7 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 #define PHILOX_FOLD_REGION 0x8000000000000001ULL
 #define PHILOX_FOLD_OP     0x8000000000000002ULL
 #define PHILOX_FOLD_RANK   0x8000000000000003ULL
+#define PHILOX_FOLD_RETRY  0x8000000000000004ULL
 
 /* philox_fold() derives the seed of `index` in one of the planes above. */
 PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
@@ -157,6 +158,22 @@ PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
 {
 	return philox_fold(region_seed, PHILOX_FOLD_OP,
 			   (uint64_t)call << 32 | op);
+}
+
+/*
+ * philox_retry_state() is the state at which an element that was rejected is
+ * drawn for the t-th time again (t = 0, 1, 2 ...). Its key comes from the
+ * reserved subsequences, so retries consume nothing of the operator's own.
+ */
+PHILOX_FN struct philox_state philox_retry_state(struct philox_state state,
+						 uint64_t t)
+{
+	struct philox_state retry;
+
+	retry.seed =
+		philox_fold(state.seed, PHILOX_FOLD_RETRY, state.offset / 4);
+	retry.offset = 4 * t;
+	return retry;
 }
 
 #ifdef __cplusplus

@@ -1,5 +1,8 @@
 /*
  * philox/values.h - from words to values: every distribution's formula
+ *
+ * w is an element's 32-bit word, w64 its 64-bit draw (philox/state.h). Ranges
+ * and what a value means: philox/fill.h.
  */
 #ifndef PHILOX_VALUES_H
 #define PHILOX_VALUES_H
@@ -12,21 +15,60 @@ extern "C" {
 
 /*
  * Uniform numbers in [0, 1), all of them exact: 24 bits of a word as f32, 8
- * bits as bf16, 53 bits of a 64-bit draw as f64.
+ * bits as bf16, 11 bits as f16, 53 bits of a 64-bit draw as f64. bf16 and f16
+ * stand in 16 bits; philox_uniform_11() is the f16 as a float.
  */
 PHILOX_FN float philox_uniform_f32(uint32_t w)
 {
 	return (float)(w >> 8) * 5.96046448e-08f;
 }
 
+PHILOX_FN float philox_uniform_8(uint32_t w)
+{
+	return (float)(w >> 24) * 0.00390625f;
+}
+
 PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
 {
-	return philox_f32_to_bf16((float)(w >> 24) * 0.00390625f);
+	return philox_f32_to_bf16(philox_uniform_8(w));
+}
+
+PHILOX_FN float philox_uniform_11(uint32_t w)
+{
+	return (float)(w >> 21) * 4.8828125e-04f;
+}
+
+PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
+{
+	return philox_f32_to_f16(philox_uniform_11(w));
 }
 
 PHILOX_FN double philox_uniform_f64(uint64_t w64)
 {
 	return (double)(w64 >> 11) * 1.1102230246251565e-16;
+}
+
+/*
+ * philox_range_f32() takes u of [0, 1) to [bottom, top], which are the least
+ * and the largest number of the output's type in [low, high): u (high - low) +
+ * low, rounded once, could be high itself.
+ */
+PHILOX_FN float philox_range_f32(float u, float width, float low, float bottom,
+				 float top)
+{
+	float x = philox_multiply_add(u, width, low);
+
+	x = x > top ? top : x;
+	return x < bottom ? bottom : x;
+}
+
+PHILOX_FN double philox_range_f64(double u, double width, double low,
+				  double bottom, double top)
+{
+	double x = philox_multiply_add_f64(u, width, low);
+
+	x = x > top ? top : x;
+	return x < bottom ? bottom : x;
 }
 
 /*
@@ -44,6 +86,44 @@ PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 	/* adding 0 to the product makes 0 of -0 */
 	*x = philox_multiply_add(radius, sine, 0.0f);
 	*y = philox_multiply_add(radius, cosine, 0.0f);
+}
+
+/* philox_normal_pair_f64() is the same of two 64-bit draws; |x| <= 8.66. */
+PHILOX_FN void philox_normal_pair_f64(uint64_t w0, uint64_t w1, double *x,
+				      double *y)
+{
+	double radius = philox_root_f64(philox_minus_2_ln_f64(w0 >> 11));
+	double sine, cosine;
+
+	philox_sin_cos_f64(w1 >> 11, &sine, &cosine);
+	*x = philox_multiply_add_f64(radius, sine, 0.0);
+	*y = philox_multiply_add_f64(radius, cosine, 0.0);
+}
+
+/*
+ * philox_exponential_f32() is exponential with rate 1: -ln(1 - v), v = (w +
+ * 1/2) 2^-32, precise where it is small too. philox_gumbel_f32() is minus the
+ * logarithm of it: the largest of many logits + Gumbel numbers falls on each
+ * with the probability of a softmax.
+ */
+PHILOX_FN float philox_exponential_f32(uint32_t w)
+{
+	return philox_minus_ln1m_f32(w);
+}
+
+PHILOX_FN float philox_gumbel_f32(uint32_t w)
+{
+	return 0.0f - philox_ln_f32(philox_minus_ln1m_f32(w));
+}
+
+PHILOX_FN double philox_exponential_f64(uint64_t w64)
+{
+	return philox_minus_ln1m_f64(w64 >> 11);
+}
+
+PHILOX_FN double philox_gumbel_f64(uint64_t w64)
+{
+	return 0.0 - philox_ln_f64(philox_minus_ln1m_f64(w64 >> 11));
 }
 
 /*
@@ -82,9 +162,95 @@ PHILOX_FN float philox_dropout_f32(float x, uint32_t w, uint64_t threshold,
 				    (0u - (uint32_t)philox_keep(w, threshold)));
 }
 
+PHILOX_FN double philox_dropout_f64(double x, uint32_t w, uint64_t threshold,
+				    double scale)
+{
+	uint64_t bits = philox_f64_bits(philox_multiply_f64(x, scale));
+
+	if ((bits & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL)
+		bits = 0x7ff8000000000000ULL;
+	return philox_f64_from_bits(
+		bits & (0ULL - (uint64_t)philox_keep(w, threshold)));
+}
+
+PHILOX_FN double philox_dropout_scale_f64(double p)
+{
+	return p < 1.0 ? 1.0 / (1.0 - p) : 0.0;
+}
+
 PHILOX_FN float philox_dropout_scale(double p)
 {
-	return p < 1.0 ? (float)(1.0 / (1.0 - p)) : 0.0f;
+	return (float)philox_dropout_scale_f64(p);
+}
+
+/*
+ * philox_integer_u32() maps a word to [0, n), n = 1 .. 2^32, and says whether it
+ * is to be rejected: `reject` is 2^32 mod n. philox_integer_u64() does so with a
+ * 64-bit draw; n = 0 stands for 2^64 there, and `reject` is 2^64 mod n.
+ * (Lemire, "Fast random integer generation in an interval", 2019.)
+ */
+PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
+				      int *rejected)
+{
+	uint64_t m = w * n;
+
+	*rejected = (uint32_t)m < reject;
+	return (uint32_t)(m >> 32);
+}
+
+PHILOX_FN uint64_t philox_mulhi_u64(uint64_t a, uint64_t b)
+{
+#ifdef __CUDA_ARCH__
+	return __umul64hi(a, b);
+#else
+	__extension__ typedef unsigned __int128 wide;
+
+	return (uint64_t)((wide)a * b >> 64);
+#endif
+}
+
+PHILOX_FN uint64_t philox_integer_u64(uint64_t w64, uint64_t n, uint64_t reject,
+				      int *rejected)
+{
+	*rejected = w64 * n < reject;
+	return n ? philox_mulhi_u64(w64, n) : w64;
+}
+
+/*
+ * Stochastic rounding: philox_round_bf16() gives the neighbour of x that is
+ * next in magnitude if w < floor(f 2^32), f the fraction that nearest rounding
+ * would look at. A NaN keeps its sign and becomes quiet.
+ */
+PHILOX_FN uint16_t philox_round_bf16(float x, uint32_t w)
+{
+	uint32_t bits = philox_f32_bits(x), away = w < bits << 16;
+
+	if ((bits & 0x7fffffffu) > 0x7f800000u)
+		return (uint16_t)(bits >> 16 | 0x40u);
+	return (uint16_t)((bits >> 16) + away);
+}
+
+/*
+ * philox_round_f16() does so for f16. Below 2^-14 its numbers are the multiples
+ * of 2^-24; |x| of 65536 and more is infinite.
+ */
+PHILOX_FN uint16_t philox_round_f16(float x, uint32_t w)
+{
+	uint32_t bits = philox_f32_bits(x), size = bits & 0x7fffffffu;
+	uint32_t sign = bits >> 16 & 0x8000u, normal, denormal;
+	/* as denormal: the whole part of |x| 2^24 and 32 bits after it */
+	float small = size < 0x38800000u ? philox_f32_from_bits(size) : 0.0f;
+	float scaled = philox_multiply(small, 16777216.0f);
+	uint32_t whole = (uint32_t)scaled;
+	float rest = philox_multiply(scaled - (float)whole, 4294967296.0f);
+
+	denormal = whole + (w < (uint32_t)rest);
+	normal = ((size - 0x38000000u) >> 13) + (w < size << 19);
+	if (size > 0x7f800000u)
+		return (uint16_t)(sign | 0x7e00u | (size >> 13 & 0x3ffu));
+	if (size >= 0x47800000u)
+		return (uint16_t)(sign | 0x7c00u);
+	return (uint16_t)(sign | (size < 0x38800000u ? denormal : normal));
 }
 
 #ifdef __cplusplus

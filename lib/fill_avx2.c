@@ -1,0 +1,13 @@
+/*
+ * lib/fill_avx2.c - the host's fills with AVX2, FMA and F16C
+ *
+ * The Makefile compiles this file alone for them.
+ */
+#ifdef __x86_64__
+#include "simd_avx2.h"
+#include "fill_simd.h"
+
+const struct simd_loops simd_avx2 = SIMD_TABLE;
+#else
+typedef int fill_avx2_nothing; /* a file must not be empty */
+#endif

@@ -1,0 +1,295 @@
+/*
+ * lib/fill_blocks.h - the values that one Philox block makes
+ *
+ * block_<name>(args, state, block, x, v) makes the elements of one block: the
+ * inputs are in x (zeros where there is none), the outputs go to v. Host loop,
+ * CUDA kernel and tests of vector code share these.
+ */
+#ifndef FILL_BLOCKS_H
+#define FILL_BLOCKS_H
+
+#include "kernels.h"
+
+typedef uint32_t fill_u32;
+typedef uint64_t fill_u64;
+typedef float fill_f32;
+typedef double fill_f64;
+typedef uint16_t fill_bf16;
+typedef uint16_t fill_f16;
+
+#define FILL_BLOCK(name, out, in)                                              \
+	PHILOX_FN void block_##name(const struct fill_args *args,              \
+				    struct philox_state state, uint64_t block, \
+				    const in *x, out *v)
+
+/* --- bits and integers ---------------------------------------------------- */
+
+PHILOX_FN uint64_t fill_word64(struct philox_words words, int i)
+{
+	return (uint64_t)words.w[2 * i + 1] << 32 | words.w[2 * i];
+}
+
+FILL_BLOCK(bits_u32, uint32_t, uint32_t)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	(void)args, (void)x;
+	for (int i = 0; i < 4; i++)
+		v[i] = words.w[i];
+}
+
+FILL_BLOCK(bits_u64, uint64_t, uint64_t)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	(void)args, (void)x;
+	for (int i = 0; i < 2; i++)
+		v[i] = fill_word64(words, i);
+}
+
+/*
+ * fill_again_<type>() is what element i of a block becomes after its first draw
+ * was rejected. It ends with probability 1; each try fails with less than 1/2.
+ */
+PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  int i)
+{
+	struct philox_words words;
+	uint32_t value;
+	int rejected = 1;
+
+	for (uint64_t t = 0; rejected; t++) {
+		words = philox_draw4(philox_retry_state(state, t), block);
+		value = philox_integer_u32(words.w[i], args->range,
+					   (uint32_t)args->reject, &rejected);
+	}
+	return value;
+}
+
+PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  int i)
+{
+	struct philox_words words;
+	uint64_t value;
+	int rejected = 1;
+
+	for (uint64_t t = 0; rejected; t++) {
+		words = philox_draw4(philox_retry_state(state, t), block);
+		value = philox_integer_u64(fill_word64(words, i), args->range,
+					   args->reject, &rejected);
+	}
+	return value;
+}
+
+FILL_BLOCK(integers_u32, uint32_t, uint32_t)
+{
+	struct philox_words words = philox_draw4(state, block);
+	int rejected;
+
+	(void)x;
+	for (int i = 0; i < 4; i++) {
+		v[i] = philox_integer_u32(words.w[i], args->range,
+					  (uint32_t)args->reject, &rejected);
+		if (rejected)
+			v[i] = fill_again_u32(args, state, block, i);
+		v[i] += (uint32_t)args->from;
+	}
+}
+
+FILL_BLOCK(integers_u64, uint64_t, uint64_t)
+{
+	struct philox_words words = philox_draw4(state, block);
+	int rejected;
+
+	(void)x;
+	for (int i = 0; i < 2; i++) {
+		v[i] = philox_integer_u64(fill_word64(words, i), args->range,
+					  args->reject, &rejected);
+		if (rejected)
+			v[i] = fill_again_u64(args, state, block, i);
+		v[i] += args->from;
+	}
+}
+
+/* --- real numbers --------------------------------------------------------- */
+
+/*
+ * FILL_F32(dist) is followed by the body that makes four numbers in f32, y;
+ * FILL_F64(dist, n) by the one that makes n in f64. The first gives f32, bf16
+ * and f16 their blocks, which differ by a rounding at the end.
+ */
+#define FILL_STORE(dist, type, from_type, convert, n)                       \
+	FILL_BLOCK(dist##_##type, fill_##type, fill_##type)                 \
+	{                                                                   \
+		from_type y[n];                                             \
+                                                                            \
+		(void)x;                                                    \
+		make_##dist##_##from_type(args, philox_draw4(state, block), \
+					  y);                               \
+		for (int i = 0; i < n; i++)                                 \
+			v[i] = convert(y[i]);                               \
+	}
+
+#define FILL_F32(dist)                                                   \
+	PHILOX_FN void make_##dist##_float(const struct fill_args *args, \
+					   struct philox_words words,    \
+					   float *y);                    \
+	FILL_STORE(dist, f32, float, , 4)                                \
+	FILL_STORE(dist, bf16, float, philox_f32_to_bf16, 4)             \
+	FILL_STORE(dist, f16, float, philox_f32_to_f16, 4)               \
+	PHILOX_FN void make_##dist##_float(const struct fill_args *args, \
+					   struct philox_words words,    \
+					   float *y)
+
+#define FILL_F64(dist, n)                                                 \
+	PHILOX_FN void make_##dist##_double(const struct fill_args *args, \
+					    struct philox_words words,    \
+					    double *y);                   \
+	FILL_STORE(dist, f64, double, , n)                                \
+	PHILOX_FN void make_##dist##_double(const struct fill_args *args, \
+					    struct philox_words words,    \
+					    double *y)
+
+/* Uniform numbers: each dtype has digits of its own. */
+#define FILL_UNIFORM(type, uniform, convert)                            \
+	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)            \
+	{                                                               \
+		struct philox_words words = philox_draw4(state, block); \
+                                                                        \
+		(void)x;                                                \
+		for (int i = 0; i < 4; i++)                             \
+			v[i] = convert(philox_range_f32(                \
+				uniform(words.w[i]), args->f32.scale,   \
+				args->f32.shift, args->f32.bottom,      \
+				args->f32.top));                        \
+	}
+
+FILL_UNIFORM(f32, philox_uniform_f32, )
+FILL_UNIFORM(bf16, philox_uniform_8, philox_f32_to_bf16)
+FILL_UNIFORM(f16, philox_uniform_11, philox_f32_to_f16)
+
+FILL_F64(uniform, 2)
+{
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_range_f64(
+			philox_uniform_f64(fill_word64(words, i)),
+			args->f64.scale, args->f64.shift, args->f64.bottom,
+			args->f64.top);
+}
+
+FILL_F32(normal)
+{
+	philox_normal_pair(words.w[0], words.w[1], &y[0], &y[1]);
+	philox_normal_pair(words.w[2], words.w[3], &y[2], &y[3]);
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_multiply_add(y[i], args->f32.scale,
+					   args->f32.shift);
+}
+
+FILL_F64(normal, 2)
+{
+	philox_normal_pair_f64(fill_word64(words, 0), fill_word64(words, 1),
+			       &y[0], &y[1]);
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_multiply_add_f64(y[i], args->f64.scale,
+					       args->f64.shift);
+}
+
+FILL_F32(log_normal)
+{
+	make_normal_float(args, words, y);
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_exp_f32(y[i]);
+}
+
+FILL_F64(log_normal, 2)
+{
+	make_normal_double(args, words, y);
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_exp_f64(y[i]);
+}
+
+FILL_F32(exponential)
+{
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_multiply(philox_exponential_f32(words.w[i]),
+				       args->f32.scale);
+}
+
+FILL_F64(exponential, 2)
+{
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_multiply_f64(
+			philox_exponential_f64(fill_word64(words, i)),
+			args->f64.scale);
+}
+
+FILL_F32(gumbel)
+{
+	(void)args;
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_gumbel_f32(words.w[i]);
+}
+
+FILL_F64(gumbel, 2)
+{
+	(void)args;
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_gumbel_f64(fill_word64(words, i));
+}
+
+/* The same words in every dtype, so the same ones are drawn. */
+FILL_F32(bernoulli)
+{
+	for (int i = 0; i < 4; i++)
+		y[i] = (float)!philox_keep(words.w[i], args->threshold);
+}
+
+FILL_F64(bernoulli, 4)
+{
+	for (int i = 0; i < 4; i++)
+		y[i] = (double)!philox_keep(words.w[i], args->threshold);
+}
+
+/* --- with an input -------------------------------------------------------- */
+
+#define FILL_DROPOUT(type, widen, narrow)                                 \
+	FILL_BLOCK(dropout_##type, fill_##type, fill_##type)              \
+	{                                                                 \
+		struct philox_words words = philox_draw4(state, block);   \
+                                                                          \
+		for (int i = 0; i < 4; i++)                               \
+			v[i] = narrow(philox_dropout_f32(                 \
+				widen(x[i]), words.w[i], args->threshold, \
+				args->f32.scale));                        \
+	}
+
+FILL_DROPOUT(f32, , )
+FILL_DROPOUT(bf16, philox_bf16_to_f32, philox_f32_to_bf16)
+FILL_DROPOUT(f16, philox_f16_to_f32, philox_f32_to_f16)
+
+FILL_BLOCK(dropout_f64, double, double)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	for (int i = 0; i < 4; i++)
+		v[i] = philox_dropout_f64(x[i], words.w[i], args->threshold,
+					  args->f64.scale);
+}
+
+#define FILL_ROUND(type)                                                \
+	FILL_BLOCK(round_##type, fill_##type, float)                    \
+	{                                                               \
+		struct philox_words words = philox_draw4(state, block); \
+                                                                        \
+		(void)args;                                             \
+		for (int i = 0; i < 4; i++)                             \
+			v[i] = philox_round_##type(x[i], words.w[i]);   \
+	}
+
+FILL_ROUND(bf16)
+FILL_ROUND(f16)
+
+#endif

@@ -1,0 +1,448 @@
+/*
+ * lib/fill_check.c - see lib/fill_check.h
+ */
+#include <inttypes.h>
+#include <math.h>
+#include "fill_check.h"
+#include "fill_range.h"
+#include "options.h"
+
+/* The size of the struct's first version. */
+#define FILL_SIZE_FIRST sizeof(struct philox_fill)
+
+static const char *const dist_names[] = {
+	"bits",       "uniform",     "normal", "bernoulli", "dropout",
+	"log-normal", "exponential", "gumbel", "integers",  "stochastic round"};
+static const struct {
+	const char *name;
+	size_t size;
+} dtypes[] = {{"u32", 4}, {"u64", 8}, {"f32", 4}, {"bf16", 2},
+	      {"f16", 2}, {"f64", 8}, {"i32", 4}, {"i64", 8}};
+
+#define N_DISTS  (sizeof(dist_names) / sizeof(dist_names[0]))
+#define N_DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
+
+/* The kernel of each pair; 0, which is the head, where there is none. */
+#define REAL(name)                                    \
+	{                                             \
+		[PHILOX_F32] = KERNEL_##name##_f32,   \
+		[PHILOX_F64] = KERNEL_##name##_f64,   \
+		[PHILOX_BF16] = KERNEL_##name##_bf16, \
+		[PHILOX_F16] = KERNEL_##name##_f16,   \
+	}
+static const enum kernel kernels[N_DISTS][N_DTYPES] = {
+	[PHILOX_BITS] = {[PHILOX_U32] = KERNEL_bits_u32,
+			 [PHILOX_U64] = KERNEL_bits_u64},
+	[PHILOX_UNIFORM] = REAL(uniform),
+	[PHILOX_NORMAL] = REAL(normal),
+	[PHILOX_BERNOULLI] = REAL(bernoulli),
+	[PHILOX_DROPOUT] = REAL(dropout),
+	[PHILOX_LOG_NORMAL] = REAL(log_normal),
+	[PHILOX_EXPONENTIAL] = REAL(exponential),
+	[PHILOX_GUMBEL] = REAL(gumbel),
+	[PHILOX_INTEGERS] = {[PHILOX_U32] = KERNEL_integers_u32,
+			     [PHILOX_I32] = KERNEL_integers_u32,
+			     [PHILOX_U64] = KERNEL_integers_u64,
+			     [PHILOX_I64] = KERNEL_integers_u64},
+	[PHILOX_STOCHASTIC_ROUND] = {[PHILOX_BF16] = KERNEL_round_bf16,
+				     [PHILOX_F16] = KERNEL_round_f16},
+};
+
+enum kernel fill_kernel(const struct philox_fill *fill)
+{
+	return kernels[fill->dist][fill->dtype];
+}
+
+static int has_input(const struct philox_fill *fill)
+{
+	return fill->dist == PHILOX_DROPOUT ||
+	       fill->dist == PHILOX_STOCHASTIC_ROUND;
+}
+
+/* The size of an element, of the output or the input. */
+static size_t out_size(const struct philox_fill *fill)
+{
+	return dtypes[fill->dtype].size;
+}
+
+static size_t in_size(const struct philox_fill *fill)
+{
+	return fill->dist == PHILOX_STOCHASTIC_ROUND ? 4 : out_size(fill);
+}
+
+/* --- parameters ----------------------------------------------------------- */
+
+static enum philox_status check_kind(const struct philox_fill *fill)
+{
+	unsigned dist = fill->dist, dtype = fill->dtype;
+
+	if (dist >= N_DISTS)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: dist %u is unknown", dist);
+	if (dtype >= N_DTYPES)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: dtype %u is unknown", dtype);
+	if (fill_kernel(fill) == KERNEL_HEAD)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: dist %s has no dtype %s",
+				  dist_names[dist], dtypes[dtype].name);
+	return PHILOX_OK;
+}
+
+static enum philox_status wrong(const struct philox_fill *fill,
+				const char *name, double value,
+				const char *expected)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: %s of dist %s is %g, not %s (dtype %s)", name,
+			  dist_names[fill->dist], value, expected,
+			  dtypes[fill->dtype].name);
+}
+
+static enum philox_status check_p(const struct philox_fill *fill)
+{
+	if (fill->p >= 0 && fill->p <= 1)
+		return PHILOX_OK;
+	return wrong(fill, "p", fill->p, "in [0, 1]");
+}
+
+static enum philox_status check_range(const struct philox_fill *fill)
+{
+	double most = fill_largest(fill->dtype), bottom, top;
+	const char *within = "within the dtype's finite numbers";
+
+	if (!(fabs(fill->low) <= most))
+		return wrong(fill, "low", fill->low, within);
+	if (!(fabs(fill->high) <= most))
+		return wrong(fill, "high", fill->high, within);
+	if (!(fill->high - fill->low <= most))
+		return wrong(fill, "high - low", fill->high - fill->low,
+			     within);
+	if (fill->low >= fill->high)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: the range [low, high) = [%g, %g) of "
+				  "dist uniform is empty",
+				  fill->low, fill->high);
+	fill_ends(fill, &bottom, &top);
+	if (bottom > top)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: no number of dtype %s is in [low, "
+				  "high) = [%.17g, %.17g)",
+				  dtypes[fill->dtype].name, fill->low,
+				  fill->high);
+	return PHILOX_OK;
+}
+
+/* What is computed with: f64, or f32 for all others. */
+static double most_computed(const struct philox_fill *fill)
+{
+	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
+						      : PHILOX_F32);
+}
+
+static enum philox_status check_mean_std(const struct philox_fill *fill)
+{
+	double most = most_computed(fill);
+
+	if (!(fabs(fill->mean) <= most))
+		return wrong(fill, "mean", fill->mean, "finite");
+	if (!(fill->std > 0 && fill->std <= most))
+		return wrong(fill, "std", fill->std, "finite and above 0");
+	return PHILOX_OK;
+}
+
+static enum philox_status check_rate(const struct philox_fill *fill)
+{
+	double most = most_computed(fill);
+
+	if (!(fill->rate > 0 && fill->rate <= most && 1 / fill->rate <= most))
+		return wrong(fill, "rate", fill->rate,
+			     "above 0 and finite, nor is 1 / rate");
+	return PHILOX_OK;
+}
+
+static enum philox_status reversed(const struct philox_fill *fill)
+{
+	if (fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: the range from %" PRId64 " to %" PRId64
+				  " of dist integers, dtype %s, is reversed",
+				  (int64_t)fill->from, (int64_t)fill->to,
+				  dtypes[fill->dtype].name);
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: the range from %" PRIu64 " to %" PRIu64
+			  " of dist integers, dtype %s, is reversed",
+			  fill->from, fill->to, dtypes[fill->dtype].name);
+}
+
+static enum philox_status check_integers(const struct philox_fill *fill)
+{
+	int64_t from = (int64_t)fill->from, to = (int64_t)fill->to;
+	int is_signed = fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64;
+
+	if (is_signed ? from > to : fill->from > fill->to)
+		return reversed(fill);
+	if ((fill->dtype == PHILOX_U32 && fill->to > UINT32_MAX) ||
+	    (fill->dtype == PHILOX_I32 && (from < INT32_MIN || to > INT32_MAX)))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: the range from %" PRId64 " to %" PRId64
+				  " of dist integers does not fit dtype %s",
+				  from, to, dtypes[fill->dtype].name);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_parameters(const struct philox_fill *fill)
+{
+	switch (fill->dist) {
+	case PHILOX_UNIFORM:
+		return check_range(fill);
+	case PHILOX_NORMAL:
+	case PHILOX_LOG_NORMAL:
+		return check_mean_std(fill);
+	case PHILOX_EXPONENTIAL:
+		return check_rate(fill);
+	case PHILOX_BERNOULLI:
+	case PHILOX_DROPOUT:
+		return check_p(fill);
+	case PHILOX_INTEGERS:
+		return check_integers(fill);
+	case PHILOX_BITS:
+	case PHILOX_GUMBEL:
+	case PHILOX_STOCHASTIC_ROUND:
+		break;
+	}
+	return PHILOX_OK;
+}
+
+/* --- spans ---------------------------------------------------------------- */
+
+static uint64_t rows_of(const struct philox_span *span)
+{
+	return span->rows ? span->rows : 1;
+}
+
+static enum philox_status check_last(const struct philox_span *span)
+{
+	uint64_t last;
+
+	if (!__builtin_mul_overflow(rows_of(span) - 1, span->row_stride,
+				    &last) &&
+	    !__builtin_add_overflow(last, span->count - 1, &last) &&
+	    !__builtin_add_overflow(last, span->first, &last))
+		return PHILOX_OK;
+	return status_set(
+		PHILOX_ERROR_OVERFLOW,
+		"fill: span first %" PRIu64 " + count %" PRIu64
+		", rows %" PRIu64 " of stride %" PRIu64 ", is past 2^64",
+		span->first, span->count, span->rows, span->row_stride);
+}
+
+static enum philox_status check_bytes(const struct philox_fill *fill)
+{
+	size_t size =
+		in_size(fill) > out_size(fill) ? in_size(fill) : out_size(fill);
+	size_t bytes;
+
+	if (!__builtin_mul_overflow(rows_of(&fill->span), fill->span.count,
+				    &bytes) &&
+	    !__builtin_mul_overflow(bytes, size, &bytes))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "fill: span count %" PRIu64 ", rows %" PRIu64
+			  ", of dtype %s is past 2^64 bytes",
+			  fill->span.count, fill->span.rows,
+			  dtypes[fill->dtype].name);
+}
+
+static enum philox_status check_span(const struct philox_fill *fill)
+{
+	const struct philox_span *span = &fill->span;
+	enum philox_status status;
+
+	if (!span->count)
+		return PHILOX_OK;
+	if (rows_of(span) > 1 && span->row_stride < span->count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: span row_stride %" PRIu64
+				  " is below count %" PRIu64
+				  ": its rows overlap",
+				  span->row_stride, span->count);
+	status = check_last(span);
+	return status != PHILOX_OK ? status : check_bytes(fill);
+}
+
+/* --- arrays --------------------------------------------------------------- */
+
+static enum philox_status check_array(const char *name, const void *array,
+				      size_t size)
+{
+	if (!array)
+		return status_set(PHILOX_ERROR_INVALID, "fill: %s is NULL",
+				  name);
+	if ((uintptr_t)array % size)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: %s (%p) is not aligned to the %zu "
+				  "bytes of its dtype",
+				  name, array, size);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_overlap(const struct philox_fill *fill)
+{
+	uintptr_t in = (uintptr_t)fill->in, out = (uintptr_t)fill->out;
+	uint64_t elements = fill->span.count * rows_of(&fill->span);
+	int apart = in > out ? in - out >= elements * out_size(fill)
+			     : out - in >= elements * in_size(fill);
+
+	if (apart || (in == out && in_size(fill) == out_size(fill)))
+		return PHILOX_OK;
+	return status_set(
+		PHILOX_ERROR_INVALID, "fill: in (%p) and out (%p) overlap%s",
+		fill->in, fill->out,
+		in == out ? ", and their dtypes differ" : " and are not equal");
+}
+
+/* An empty span needs no arrays. */
+static enum philox_status check_arrays(const struct philox_fill *fill)
+{
+	enum philox_status status;
+
+	if (!fill->span.count)
+		return PHILOX_OK;
+	status = check_array("out", fill->out, out_size(fill));
+	if (status != PHILOX_OK || !has_input(fill))
+		return status;
+	status = check_array("in", fill->in, in_size(fill));
+	return status != PHILOX_OK ? status : check_overlap(fill);
+}
+
+/* --- the state, and all of it --------------------------------------------- */
+
+static enum philox_status check_rng(const struct philox_rng *rng)
+{
+	if ((uintptr_t)rng->cell % 8)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: rng.cell (%p) is not aligned to 8 "
+				  "bytes",
+				  (const void *)rng->cell);
+	if (!rng->cell && rng->state.offset % 4)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: rng.state.offset is %" PRIu64
+				  ", not a multiple of 4",
+				  rng->state.offset);
+	return PHILOX_OK;
+}
+
+enum philox_status fill_check(const struct philox_rng *rng,
+			      const struct philox_fill *fill)
+{
+	enum philox_status status;
+
+	if (!fill)
+		return status_set(PHILOX_ERROR_INVALID, "fill is NULL");
+	status = options_check_size("fill", fill, fill->size, FILL_SIZE_FIRST,
+				    sizeof(*fill));
+	if (status == PHILOX_OK)
+		status = check_kind(fill);
+	if (status == PHILOX_OK)
+		status = check_parameters(fill);
+	if (status == PHILOX_OK)
+		status = check_span(fill);
+	if (status == PHILOX_OK)
+		status = check_arrays(fill);
+	if (status == PHILOX_OK)
+		status = check_rng(rng);
+	return status;
+}
+
+/* --- arguments ------------------------------------------------------------ */
+
+static void set_real(const struct philox_fill *fill, struct fill_args *args,
+		     double scale, double shift)
+{
+	args->f64.scale = scale;
+	args->f64.shift = shift;
+	args->f32.scale = (float)scale;
+	args->f32.shift = (float)shift;
+	args->plain = scale == 1 && shift == 0;
+	(void)fill;
+}
+
+static void set_uniform(const struct philox_fill *fill, struct fill_args *args)
+{
+	set_real(fill, args, fill->high - fill->low, fill->low);
+	fill_ends(fill, &args->f64.bottom, &args->f64.top);
+	args->f32.bottom = (float)args->f64.bottom;
+	args->f32.top = (float)args->f64.top;
+}
+
+static void set_dropout(const struct philox_fill *fill, struct fill_args *args)
+{
+	args->threshold = philox_threshold(fill->p);
+	args->f32.scale = philox_dropout_scale(fill->p);
+	args->f64.scale = philox_dropout_scale_f64(fill->p);
+}
+
+/* 2^64 mod n = (2^64 - n) mod n, and so for 2^32. */
+static void set_integers(const struct philox_fill *fill, struct fill_args *args)
+{
+	uint64_t n = fill->to - fill->from + 1;
+
+	if (out_size(fill) == 4)
+		args->reject = ((uint64_t)1 << 32) % n;
+	else
+		args->reject = n ? (0 - n) % n : 0;
+	args->range = n;
+	args->from = fill->from;
+}
+
+static void set_parameters(const struct philox_fill *fill,
+			   struct fill_args *args)
+{
+	switch (fill->dist) {
+	case PHILOX_UNIFORM:
+		set_uniform(fill, args);
+		break;
+	case PHILOX_NORMAL:
+	case PHILOX_LOG_NORMAL:
+		set_real(fill, args, fill->std, fill->mean);
+		break;
+	case PHILOX_EXPONENTIAL:
+		set_real(fill, args, 1 / fill->rate, 0);
+		break;
+	case PHILOX_BERNOULLI:
+	case PHILOX_DROPOUT:
+		set_dropout(fill, args);
+		break;
+	case PHILOX_INTEGERS:
+		set_integers(fill, args);
+		break;
+	case PHILOX_BITS:
+	case PHILOX_GUMBEL:
+	case PHILOX_STOCHASTIC_ROUND:
+		break;
+	}
+}
+
+/* Rows that follow each other are one. */
+static void set_span(const struct philox_span *span, struct fill_args *args)
+{
+	args->first = span->first;
+	args->count = span->count;
+	args->rows = rows_of(span);
+	args->row_stride = span->row_stride;
+	if (args->row_stride == args->count || !args->count) {
+		args->count *= args->rows;
+		args->rows = 1;
+	}
+}
+
+void fill_args(const struct philox_fill *fill, struct philox_rng rng,
+	       struct fill_args *args)
+{
+	*args = (struct fill_args){.rng = rng, .threads = 1, .out = fill->out};
+	if (has_input(fill))
+		args->in = fill->in;
+	set_span(&fill->span, args);
+	set_parameters(fill, args);
+}

@@ -1,0 +1,28 @@
+/*
+ * lib/fill_check.h - a fill's description: checked, and made into arguments
+ */
+#ifndef FILL_CHECK_H
+#define FILL_CHECK_H
+
+#include <philox/fill.h>
+#include "kernels.h"
+#include "status.h"
+
+/*
+ * fill_check() finds everything that can be known to be wrong with a fill and
+ * its state before a device hears of it; errors as philox_rng_fill() has them.
+ */
+enum philox_status fill_check(const struct philox_rng *rng,
+			      const struct philox_fill *fill);
+
+/* fill_kernel() returns the kernel of a fill that was checked. */
+enum kernel fill_kernel(const struct philox_fill *fill);
+
+/*
+ * fill_args() makes the kernel's arguments of a fill that was checked; its
+ * threads are 1.
+ */
+void fill_args(const struct philox_fill *fill, struct philox_rng rng,
+	       struct fill_args *args);
+
+#endif
