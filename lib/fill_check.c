@@ -106,6 +106,13 @@ static enum philox_status check_p(const struct philox_fill *fill)
 	return wrong(fill, "p", fill->p, "in [0, 1]");
 }
 
+/* What is computed with: f64, or f32 for all others. */
+static double most_computed(const struct philox_fill *fill)
+{
+	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
+						      : PHILOX_F32);
+}
+
 static enum philox_status check_range(const struct philox_fill *fill)
 {
 	double most = fill_largest(fill->dtype), bottom, top;
@@ -115,7 +122,7 @@ static enum philox_status check_range(const struct philox_fill *fill)
 		return wrong(fill, "low", fill->low, within);
 	if (!(fabs(fill->high) <= most))
 		return wrong(fill, "high", fill->high, within);
-	if (!(fill->high - fill->low <= most))
+	if (!(fill->high - fill->low <= most_computed(fill)))
 		return wrong(fill, "high - low", fill->high - fill->low,
 			     within);
 	if (fill->low >= fill->high)
@@ -131,13 +138,6 @@ static enum philox_status check_range(const struct philox_fill *fill)
 				  dtypes[fill->dtype].name, fill->low,
 				  fill->high);
 	return PHILOX_OK;
-}
-
-/* What is computed with: f64, or f32 for all others. */
-static double most_computed(const struct philox_fill *fill)
-{
-	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
-						      : PHILOX_F32);
 }
 
 static enum philox_status check_mean_std(const struct philox_fill *fill)

@@ -147,9 +147,9 @@ struct philox_fill {
 	const void *in; /* dropout: as many of the dtype, may equal out;
 			   rounding: of f32, apart from out */
 	double p;       /* Bernoulli, dropout: in [0, 1] */
-	double low;     /* uniform: finite; */
-	double high;    /*   above low. Both, and their distance, within the
-			     largest number of the dtype */
+	double low;     /* uniform: finite in the dtype; */
+	double high;    /*   so as well, above low; their distance is finite
+			     in f32, or f64 for f64 */
 	double mean;    /* normal, log-normal: finite */
 	double std;     /*   above 0 */
 	double rate;    /* exponential: above 0; 1 / rate as well */
