@@ -147,6 +147,8 @@ ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 VECTORS_fill_avx2   := -O3 -mavx2 -mfma -mf16c
 VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-O1,-mavx512f -mavx512dq -mavx512bw \
 	-mavx512vl -mprefer-vector-width=512)
+VECTORS_lanes_avx2   := $(VECTORS_fill_avx2)
+VECTORS_lanes_avx512 := $(VECTORS_fill_avx512)
 endif
 
 define compile

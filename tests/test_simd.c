@@ -1,0 +1,85 @@
+/*
+ * tests/test_simd.c - vector functions, and how an instruction set is chosen
+ *
+ * tests/test_shards.c draws every fill with each; check_simd.sh runs the
+ * contract of numbers with each.
+ */
+#include <stdlib.h>
+#include "../lib/simd.h"
+#include "lanes_list.h"
+#include "support.h"
+
+static void check_lanes(enum simd simd, int (*const checks[])(void))
+{
+	if (!simd_has(simd))
+		cr_skip("this CPU has no %s", simd_name(simd));
+	for (int i = 0; i < LANE_CHECKS; i++)
+		cr_assert(checks[i](), "%s, function %d", simd_name(simd), i);
+}
+
+Test(simd, lanes_of_avx2_have_the_scalar_functions_bits)
+{
+	check_lanes(SIMD_AVX2, lanes_avx2);
+}
+
+Test(simd, lanes_of_avx512_have_the_scalar_functions_bits)
+{
+	check_lanes(SIMD_AVX512, lanes_avx512);
+}
+
+static void check_forced(const char *name, enum simd expected)
+{
+	struct philox_device *device;
+	enum simd simd;
+
+	setenv("PHILOX_SIMD", name, 1);
+	if (!simd_has(expected)) {
+		FAILS(philox_device_open("host", &device),
+		      PHILOX_ERROR_INVALID);
+		NAMES("lacks");
+		return;
+	}
+	OK(philox_device_open("host", &device));
+	OK(simd_choose(&simd));
+	cr_assert_eq(simd, expected);
+	cr_assert(strstr(philox_device_description(device), name));
+	philox_device_close(device);
+}
+
+Test(simd, the_environment_forces_scalar)
+{
+	check_forced("scalar", SIMD_SCALAR);
+	cr_assert_null(simd_used());
+}
+
+Test(simd, the_environment_forces_avx2_or_is_refused)
+{
+	check_forced("avx2", SIMD_AVX2);
+}
+
+Test(simd, the_environment_forces_avx512_or_is_refused)
+{
+	check_forced("avx512", SIMD_AVX512);
+}
+
+Test(simd, an_unknown_name_is_refused)
+{
+	struct philox_device *device = NULL;
+
+	setenv("PHILOX_SIMD", "neon", 1);
+	FAILS(philox_device_open("host", &device), PHILOX_ERROR_INVALID);
+	NAMES("neon");
+	cr_assert_null(device);
+}
+
+Test(simd, without_a_wish_the_best_is_taken)
+{
+	enum simd simd, best = SIMD_SCALAR;
+
+	unsetenv("PHILOX_SIMD");
+	for (enum simd s = SIMD_SCALAR; s < SIMD_COUNT; s++)
+		if (simd_has(s))
+			best = s;
+	OK(simd_choose(&simd));
+	cr_assert_eq(simd, best);
+}
