@@ -140,6 +140,20 @@ check "the offset moves the stream" differ '--offset 4' '--offset 0'
 check "without an end it ends at element 2^64 - 1" \
 	lines 3 '^[0-9a-f]{8}$' --first 0xfffffffffffffffd --count 0
 
+check "an axis begins with the same word" same '--axis op --count 1' \
+	'--axis call --count 1'
+check "an axis begins with the same word, that of the seed" \
+	same '--axis op --count 1 --seed 9' '--axis seed --count 1 --seed 9'
+check "elements are the default axis" same '--axis element --seed 3' '--seed 3'
+check "the axis of calls is one of offsets" \
+	same '--axis call --first 3' '--axis call --offset 12'
+check "the axis of seeds is one of seeds" \
+	same '--axis seed --first 3' '--axis seed --seed 3'
+check "the axis of operators is none of the others" \
+	differ '--axis op --first 3' '--axis seed --first 3'
+check "an axis is drawn past a chunk" \
+	lines 40000 '^[0-9a-f]{8}$' --axis op --count 40000
+
 check "raw u32 is the text, little-endian" raw u32 4
 check "raw u64 is the text, little-endian" raw u64 8
 check "raw f32 has 4 bytes each" bytes 160000 --dist normal --count 40000
@@ -170,6 +184,13 @@ check "p below 0" refuses "--p '-0.5':" --dist bernoulli --p -0.5
 check "p that is none" refuses "--p 'nan':" --dist bernoulli --p nan
 check "p that is a word" refuses "--p 'half':" --dist bernoulli --p half
 check "an unknown format" refuses "--format 'csv':" --format csv
+check "an unknown axis" refuses "--axis 'region':" --axis region
+check "an axis of anything but words" refuses \
+	"--axis 'op': needs --dist bits with --dtype u32" --axis op --dtype u64
+check "an axis of distributions" refuses "--axis 'call':" --axis call \
+	--dist normal
+check "an axis on a GPU" refuses \
+	"--axis 'seed': needs --device host, not cuda" --axis seed --device cuda
 check "elements past 2^64" \
 	refuses "--count '2':" --first 0xffffffffffffffff --count 2
 check "an unknown device" refuses 'nowhere' --device nowhere

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <philox.h>
 #include "complain.h"
+#include "draw_axis.h"
 #include "tools.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
@@ -26,7 +27,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 static const char usage[] =
 	"usage: philox draw [OPTION]...\n"
 	"\n"
-	"Print the numbers of a state (seed, offset): elements E, E + 1, ...\n"
+	"Print the numbers of a state (seed, offset): elements E, E + 1, ...; or\n"
+	"with --axis, a word of each of many states: numbers E, E + 1, ...\n"
 	"\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
 	"  --seed S       the Philox key (default 0)\n"
@@ -37,6 +39,9 @@ static const char usage[] =
 	"  --dtype T      u32, u64 for bits (default u32); else f32, bf16\n"
 	"                 (default f32)\n"
 	"  --p P          of bernoulli, from 0 to 1 (default 0.5)\n"
+	"  --axis A       element; or across operators, keys as in a region:\n"
+	"                 op (E, E + 1, ...), call (offsets O + 4 E, ...),\n"
+	"                 seed (S + E, ...) (default element)\n"
 	"  --format F     text: a value per line, bits in hex, others as C hex\n"
 	"                 floats, bf16 widened; raw: little-endian (default text)\n"
 	"  --help         " HELP_HELP "\n"
@@ -47,6 +52,7 @@ static const char usage[] =
 struct draw {
 	const char *device_name;
 	const char *offset, *count, *p; /* as given, or NULL */
+	int axis;                       /* enum axis */
 	struct philox_state state;
 	struct philox_fill fill;
 	int has_dtype;
@@ -62,10 +68,23 @@ struct draw {
 static const char *const dists[] = {"bits", "uniform", "normal", "bernoulli",
 				    NULL};
 static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", NULL};
+static const char *const axes[] = {"element", "op", "call", "seed", NULL};
 static const char *const formats[] = {"text", "raw", NULL};
 static const size_t sizes[] = {4, 8, 4, 2};
 
-enum { DEVICE = 1, SEED, OFFSET, FIRST, COUNT, DIST, DTYPE, P, FORMAT, HELP };
+enum {
+	DEVICE = 1,
+	SEED,
+	OFFSET,
+	FIRST,
+	COUNT,
+	DIST,
+	DTYPE,
+	P,
+	AXIS,
+	FORMAT,
+	HELP
+};
 
 static const struct option options[] = {
 	{"device", required_argument, NULL, DEVICE},
@@ -76,6 +95,7 @@ static const struct option options[] = {
 	{"dist", required_argument, NULL, DIST},
 	{"dtype", required_argument, NULL, DTYPE},
 	{"p", required_argument, NULL, P},
+	{"axis", required_argument, NULL, AXIS},
 	{"format", required_argument, NULL, FORMAT},
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0}};
@@ -115,6 +135,8 @@ static int parse_option(struct draw *draw, int option, const char *value)
 	case P:
 		draw->p = value;
 		return take_probability("draw", "p", value, &draw->fill.p);
+	case AXIS:
+		return take_name("draw", "axis", value, axes, &draw->axis);
 	default:
 		return take_name("draw", "format", value, formats, &draw->raw);
 	}
@@ -135,12 +157,27 @@ static int check_dtype(struct draw *draw)
 			      dists[fill->dist]);
 }
 
+/* Words across states are made here and not by a fill. */
+static int check_axis(const struct draw *draw)
+{
+	if (draw->axis == AXIS_ELEMENT)
+		return 0;
+	if (draw->fill.dtype != PHILOX_U32)
+		return complain_value("draw", "axis", axes[draw->axis],
+				      "needs --dist bits with --dtype u32");
+	if (strncmp(draw->device_name, "host", 4) != 0)
+		return complain_value("draw", "axis", axes[draw->axis],
+				      "needs --device host, not %s",
+				      draw->device_name);
+	return 0;
+}
+
 /* What each option allows by itself may not fit together. */
 static int check_options(struct draw *draw)
 {
 	const struct philox_span *span = &draw->fill.span;
 
-	if (check_dtype(draw))
+	if (check_dtype(draw) || check_axis(draw))
 		return 2;
 	if (draw->p && draw->fill.dist != PHILOX_BERNOULLI)
 		return complain_value("draw", "p", draw->p,
@@ -241,6 +278,12 @@ static int draw_chunk(struct draw *draw)
 	struct philox_rng rng = {.state = draw->state};
 	size_t size = draw->fill.span.count * sizes[draw->fill.dtype];
 
+	if (draw->axis != AXIS_ELEMENT) {
+		axis_draw((enum axis)draw->axis, draw->state,
+			  draw->fill.span.first, draw->values,
+			  draw->fill.span.count);
+		return 0;
+	}
 	if (philox_rng_fill(draw->device, draw->stream, rng, &draw->fill) ||
 	    philox_memory_copy(draw->device, draw->values, draw->fill.out, size,
 			       draw->stream) ||
