@@ -1,5 +1,6 @@
 # philox: make [V=1]
-#         [all | check | test | matrix | fuzz | install | uninstall | format | clean]
+#         [all | check | test | matrix | fuzz | quality | install | uninstall |
+#          format | clean]
 #
 # Sources are found by their place and name: adding a file needs no edit here.
 # A changed flag rebuilds what it concerns.
@@ -230,6 +231,10 @@ test: $(TESTS)
 matrix: $(TOOL)
 	@$(TOOL) matrix
 
+# Minutes of dieharder; tests/dieharder.sh has a full run, too
+quality: $(TOOL)
+	@$(SETTINGS) tests/dieharder.sh
+
 # A minute of random texts for philox_context_load_text(); clang only
 fuzz: $(filter-out %cuda.c,$(wildcard lib/*.c graph/*.c alloc/*.c)) tests/fuzz_load.c
 	$(call say,FUZZ)
@@ -282,4 +287,4 @@ clean:
 	$(Q)rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all check test matrix fuzz install uninstall format clean FORCE
+.PHONY: all check test matrix fuzz quality install uninstall format clean FORCE
