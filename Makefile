@@ -70,6 +70,12 @@ TEST_OBJS   := $(call objects,$(filter tests/test_%,$(CHECKS)))
 STRESS_OBJS := $(call objects,$(filter tests/stress_%,$(CHECKS)))
 HELPER_OBJS := $(filter-out $(TEST_OBJS) $(STRESS_OBJS),$(call objects,$(CHECKS)))
 
+# What `philox bench` compares with, by each compiler that is there
+RANDOM123 ?= /usr/include
+PEERS := $(if $(SANITIZE),,$(if $(wildcard $(RANDOM123)/Random123/philox.h),\
+	$(foreach c,gcc clang,$(if $(shell command -v $(c:gcc=g)++),\
+	$(BUILD)/peers/random123_$c.so))))
+
 HEADERS := include/philox.h $(sort $(wildcard include/philox/*.h))
 INNER   := $(BUILD)/inner.a
 STATIC  := $(BUILD)/libphilox.a
@@ -78,7 +84,8 @@ TOOL    := $(BUILD)/philox
 TESTS   := $(BUILD)/tests/philox-tests
 STRESS  := $(STRESS_OBJS:%.c.o=%)
 
-all: $(STATIC) $(SHARED) $(BUILD)/$(SONAME) $(BUILD)/libphilox.so $(TOOL)
+all: $(STATIC) $(SHARED) $(BUILD)/$(SONAME) $(BUILD)/libphilox.so $(TOOL) \
+	$(PEERS)
 
 # --- flags --------------------------------------------------------------------
 
@@ -205,6 +212,18 @@ $(BUILD)/$(SONAME) $(BUILD)/libphilox.so: $(SHARED)
 $(TOOL): $(TOOL_MAIN) $(TOOL_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
 
+# The script is part of the object, as no #include tells
+$(BUILD)/tools/bench_torch.c.o: tools/bench_torch.py
+
+# Peers of `philox bench` are built as fast as their compilers can make them,
+# for this machine alone, and are not installed; nothing else needs them
+$(BUILD)/peers/random123_%.so: tools/peers/random123.cpp
+	$(call say,PEER)
+	@mkdir -p $(@D)
+	$(Q)$(*:gcc=g)++ -std=c++17 -O3 -march=native -Wall -Wextra -fPIC -shared \
+		-fvisibility=hidden -I$(RANDOM123) -o $@ $< || \
+		echo "  $@ is left out: philox bench says so"
+
 # --- tests --------------------------------------------------------------------
 
 $(BUILD)/tests/helpers.a: $(TOOL_OBJS) $(HELPER_OBJS) $(BUILD)/stamp.link
@@ -281,7 +300,7 @@ uninstall:
 
 format:
 	$(Q)clang-format -i $(HEADERS) $(wildcard $(foreach folder,lib graph alloc \
-		tools tests,$(addprefix $(folder)/*.,c h cu cpp)))
+		tools tools/peers tests,$(addprefix $(folder)/*.,c h cu cpp)))
 
 clean:
 	$(Q)rm -rf $(BUILD)

@@ -141,6 +141,13 @@ versions_agree()
 	[ "$("$prefix/bin/philox" --version)" = "philox $(pc --modversion)" ]
 }
 
+# What it compares with is not installed
+bench_misses()
+{
+	"$prefix/bin/philox" bench --only fill/bits/u32 --quick >"$WORK/bench" &&
+		cat "$WORK/bench" && grep 'random123_gcc missing: ' "$WORK/bench"
+}
+
 # Where only libphilox.a is found it must be enough
 builds_statically()
 {
@@ -172,6 +179,7 @@ check "make install works" make install
 check "all headers are installed" \
 	diff -r include "$prefix/include"
 check "the installed tool and philox.pc have one version" versions_agree
+check "the installed tool measures without its peers" bench_misses
 check "a C program builds" builds user-c "" $CC -std=c11 -x c
 check "it pairs forwards and backwards of replayed graphs" runs user-c
 check "a C++ program builds" builds user-c++ "" $CXX -std=c++17 -x c++

@@ -3,18 +3,19 @@
  */
 #include "bench.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include "complain.h"
-#include "json.h"
 #include "tools.h"
 
 struct part {
 	const char *name;
 	const char *help;
 	const char *legend; /* what the rows are compared with, below them */
+	int chooses;        /* --only PART/... picks rows */
 	int (*run)(struct bench *bench);
 };
 
@@ -25,15 +26,31 @@ static const struct part parts[] = {
 	 "  device, for one replay of a schedule of 4 stages with 8 microbatches: a\n"
 	 "  launch, a parameter update and a capture query are 3. pending: most\n"
 	 "  tickets of a region at once.\n",
-	 bench_ledger},
+	 0, bench_ledger},
 	{"replay", "launches with tickets against bare launches",
 	 "  launch call: until it returns; replay: until the work is done.\n"
 	 "  bare: a graph of the same fills with states by value, launched as it\n"
 	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
 	 "  for each operator of each pass.\n",
-	 bench_replay},
+	 0, bench_replay},
+	{"fill", "fills against limits and other generators",
+	 "  Each figure is of one stream, ours with a launch for each fill. On a\n"
+	 "  CPU all but ours and torch, with --threads, run on one thread.\n"
+	 "  Dropout and bernoulli: p = 0.5; integers: 0 to 999. memset, copy, scale\n"
+	 "  (read, times a constant, write): what the machine can do at best.\n"
+	 "  curand_host: on the CPU; curand, curand_dynamic: Philox on a GPU in its\n"
+	 "  default order, and in the one said to be fastest. random123: plain loops\n"
+	 "  over Philox4x32-10 with its own uniforms and normals, -O3 -march=native.\n"
+	 "  torch: called from Python; its dropout makes its output anew.\n",
+	 1, bench_fill},
+	{"states", "replays of draws with a state of their own each",
+	 "  states/N/call: of the launch, until it returns; states/N/replay: until\n"
+	 "  the work is done. Both are of N fills of 16 elements. bare: the same\n"
+	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
+	 "  called from Python, with N registered generators and the default.\n",
+	 1, bench_states},
 	{"schedules", "the schedules of part ledger alone",
-	 "  See part ledger.\n", bench_schedules},
+	 "  See part ledger.\n", 0, bench_schedules},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -67,77 +84,104 @@ int bench_try(const char *what, enum philox_status status)
 	return -1;
 }
 
-const char *bench_plural(uint32_t count)
-{
-	return count == 1 ? "" : "s";
-}
-
-static void json_row(const char *name, double value, const char *unit,
-		     const char *peer, double peer_value)
-{
-	struct json json;
-
-	json_begin(&json, stdout);
-	json_object(&json, NULL);
-	json_string(&json, "name", name);
-	json_number(&json, "value", value);
-	json_string(&json, "unit", unit);
-	json_string(&json, "peer", peer);
-	if (peer) {
-		json_number(&json, "peer_value", peer_value);
-		json_number(&json, "ratio", value / peer_value);
-	}
-	json_close(&json);
-	json_end(&json);
-}
-
-void bench_row(const struct bench *bench, const char *name, double value,
-	       const char *unit, const char *peer, double peer_value)
-{
-	if (bench->json) {
-		json_row(name, value, unit, peer, peer_value);
-		return;
-	}
-	printf("%-46s %12.1f %s", name, value, unit);
-	if (peer)
-		printf("  %s %.1f, ratio %.2f", peer, peer_value,
-		       value / peer_value);
-	putchar('\n');
-	fflush(stdout);
-}
-
 /* --- the command ------------------------------------------------------------ */
 
 static void print_help(void)
 {
 	printf("usage: philox bench [OPTION]...\n\n"
-	       "Measure what passes and replays cost.\n\n"
+	       "Measure fills, passes and replays.\n\n"
 	       "  --device NAME  " HELP_DEVICE " (default host)\n"
-	       "  --only PART    one part:\n");
+	       "  --only PART    one part, or in fill and states the rows that\n"
+	       "                 begin so, as fill/uniform/f32:\n");
 	for (size_t i = 0; i < N_PARTS; i++)
 		printf("                 %-9s  %s\n", parts[i].name,
 		       parts[i].help);
-	printf("  --json         one JSON object per line\n"
+	printf("  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
+	       "                 up to %d of them\n"
+	       "  --threads N    of a fill on a host device (default 1)\n"
+	       "  --quick        one round of little in parts fill and states, to see\n"
+	       "                 that they work: no measurement\n"
+	       "  --json         one JSON object per line\n"
 	       "  --help         " HELP_HELP "\n\n"
+	       "Peers are looked for in the folder PHILOX_PEERS if it is set, else "
+	       "in\npeers/ beside this program and, libcurand.so.10, where "
+	       "libraries are.\n"
+	       "PHILOX_PYTHON is the Python that may have torch (default python3).\n\n"
 	       "Exit status: 0 done, 1 it failed, 2 the command line is "
-	       "wrong.\n");
+	       "wrong.\n",
+	       BENCH_SIZES_MAX);
 }
 
-static int take_part(const char *value, const struct part **part)
+/* What the command line says. */
+struct command {
+	const char *device;
+	const char *only_text;
+	const struct part *only;
+	struct bench bench;
+};
+
+static int take_part(struct command *command, const char *value)
 {
 	const char *names[N_PARTS + 1] = {NULL};
+	char name[32];
+	size_t length = strcspn(value, "/");
 	int place;
 
 	for (size_t i = 0; i < N_PARTS; i++)
 		names[i] = parts[i].name;
-	if (take_name("bench", "only", value, names, &place))
+	if (length >= sizeof(name))
+		length = sizeof(name) - 1;
+	snprintf(name, sizeof(name), "%.*s", (int)length, value);
+	if (take_name("bench", "only", value[length] ? name : value, names,
+		      &place))
 		return 2;
-	*part = &parts[place];
+	if (value[length] && !parts[place].chooses)
+		return complain_value("bench", "only", value,
+				      "part %s has no rows to choose from",
+				      name);
+	command->only = &parts[place];
+	command->only_text = value;
+	command->bench.prefix = value[length] ? value : NULL;
 	return 0;
 }
 
-static int run_parts(struct bench *bench, const struct part *only)
+/* A whole number of KiB, MiB or GiB, up to 1024 of the last. */
+static int take_size(struct bench *bench, const char *value)
 {
+	static const char *const units[] = {"KiB", "MiB", "GiB"};
+	char *unit;
+	uint64_t number = strtoull(value, &unit, 10);
+
+	if (bench->n_sizes == BENCH_SIZES_MAX)
+		return complain_value("bench", "size", value,
+				      "there are %d already", BENCH_SIZES_MAX);
+	for (int i = 0; i < 3; i++) {
+		if (*value < '0' || *value > '9' || number < 1 ||
+		    number > 1024 || strcmp(unit, units[i]))
+			continue;
+		bench->sizes[bench->n_sizes++] = (size_t)number
+						 << (10 * (i + 1));
+		return 0;
+	}
+	return complain_value("bench", "size", value,
+			      "must be from 1 to 1024 KiB, MiB or GiB, as "
+			      "64KiB");
+}
+
+static int take_threads(struct bench *bench, const char *value)
+{
+	uint64_t threads;
+
+	if (take_whole("bench", "threads", value, 1, 256, &threads))
+		return 2;
+	bench->threads = (unsigned)threads;
+	return 0;
+}
+
+static int run_parts(struct command *command)
+{
+	const struct part *only = command->only;
+	struct bench *bench = &command->bench;
 	int failed = 0;
 
 	for (size_t i = 0; i < N_PARTS && !failed; i++) {
@@ -149,33 +193,63 @@ static int run_parts(struct bench *bench, const struct part *only)
 		if (!failed && !bench->json)
 			fputs(parts[i].legend, stdout);
 	}
-	return failed ? 1 : 0;
+	if (failed)
+		return 1;
+	if (!bench->rows)
+		return complain_value("bench", "only", command->only_text,
+				      "no row begins so");
+	return 0;
 }
 
-static int run(const char *device, const struct part *only, int json)
+static int run(struct command *command)
 {
-	struct bench bench = {.json = json};
-	int status = open_device("bench", device, &bench.device);
+	struct bench *bench = &command->bench;
+	int status = open_device("bench", command->device, &bench->device);
 
 	if (status)
 		return status;
 	status = 1;
 	if (bench_try("context",
-		      philox_context_create(bench.device, &bench.context)))
+		      philox_context_create(bench->device, &bench->context)))
 		goto close_device;
 	if (bench_try("stream",
-		      philox_stream_create(bench.device, 0, &bench.stream)))
+		      philox_stream_create(bench->device, 0, &bench->stream)))
 		goto destroy_context;
-	if (!json)
-		printf("%s: %s\n", device,
-		       philox_device_description(bench.device));
-	status = run_parts(&bench, only);
-	philox_stream_destroy(bench.device, bench.stream);
+	if (bench_try("threads",
+		      philox_device_set_threads(bench->device, bench->threads)))
+		goto destroy_stream;
+	bench_machine(bench, command->device);
+	status = run_parts(command);
+destroy_stream:
+	philox_stream_destroy(bench->device, bench->stream);
 destroy_context:
-	philox_context_destroy(bench.context);
+	philox_context_destroy(bench->context);
 close_device:
-	philox_device_close(bench.device);
+	philox_device_close(bench->device);
 	return status;
+}
+
+static int take_option(struct command *command, int option)
+{
+	switch (option) {
+	case 'd':
+		command->device = optarg;
+		return 0;
+	case 'o':
+		return take_part(command, optarg);
+	case 's':
+		return take_size(&command->bench, optarg);
+	case 't':
+		return take_threads(&command->bench, optarg);
+	case 'q':
+		command->bench.quick = 1;
+		return 0;
+	case 'j':
+		command->bench.json = 1;
+		return 0;
+	default:
+		return 2;
+	}
 }
 
 int tool_bench(int argc, char **argv)
@@ -183,13 +257,15 @@ int tool_bench(int argc, char **argv)
 	static const struct option options[] = {
 		{"device", required_argument, NULL, 'd'},
 		{"only", required_argument, NULL, 'o'},
+		{"size", required_argument, NULL, 's'},
+		{"threads", required_argument, NULL, 't'},
+		{"quick", no_argument, NULL, 'q'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0},
 	};
-	const struct part *only = NULL;
-	const char *device = "host";
-	int option, json = 0;
+	struct command command = {.device = "host", .bench = {.threads = 1}};
+	int option;
 
 	optind = 0;
 	while ((option = next_option(argc, argv, options)) != -1) {
@@ -197,13 +273,8 @@ int tool_bench(int argc, char **argv)
 			print_help();
 			return 0;
 		}
-		if (option == '?' ||
-		    (option == 'o' && take_part(optarg, &only)))
+		if (take_option(&command, option))
 			return 2;
-		if (option == 'd')
-			device = optarg;
-		else if (option == 'j')
-			json = 1;
 	}
-	return arguments_end(argc, argv, 0) ? 2 : run(device, only, json);
+	return arguments_end(argc, argv, 0) ? 2 : run(&command);
 }

@@ -17,7 +17,7 @@ static const struct command commands[] = {
 	{"train", "train a language model: eager and captured runs must agree",
 	 tool_train},
 	{"matrix", "run all sequences of events against a model", tool_matrix},
-	{"bench", "measure what passes and replays cost", tool_bench},
+	{"bench", "measure fills, passes and replays", tool_bench},
 	{"draw", "print a stream of random numbers", tool_draw},
 	{"diff", "name the first difference of two saved runs or journals",
 	 tool_diff},
