@@ -474,9 +474,12 @@ SIMD_LOOP(bernoulli_f64, f64, f64, 4)
 
 /* --- with an input -------------------------------------------------------- */
 
-SIMD_FN void v_prefetch(const void *in)
+/* A group's input, in lines of the cache. */
+SIMD_FN void v_prefetch(const void *in, unsigned size)
 {
-	__builtin_prefetch((const char *)in + SIMD_AHEAD);
+	SIMD_UNROLL
+	for (unsigned i = 0; i < size; i += 64)
+		__builtin_prefetch((const char *)in + SIMD_AHEAD + i);
 }
 
 SIMD_FN vf v_load_f32(const float *from)
@@ -507,7 +510,7 @@ SIMD_FN vf v_dropout(const struct fill_args *args, vi w, vf x)
 		vf x = v_load_##type(in), y = v_load_##type(in + V_LANES);  \
                                                                             \
 		SIMD_UNUSED;                                                \
-		v_prefetch(in);                                             \
+		v_prefetch(in, 2 * V_LANES * sizeof(*in));                  \
 		v_store_##type(out, v_dropout(args, a, x));                 \
 		v_store_##type(out + V_LANES, v_dropout(args, b, y));       \
 	}
@@ -527,8 +530,7 @@ SIMD_FN void v_dropout_f64(const struct fill_args *args, vi w, const double *in,
 SIMD_LOOP(dropout_f64, f64, f64, 4)
 {
 	SIMD_UNUSED;
-	v_prefetch(in);
-	v_prefetch(in + V_LANES);
+	v_prefetch(in, 2 * V_LANES * sizeof(*in));
 	v_dropout_f64(args, vl_widen_low(a), in, out);
 	v_dropout_f64(args, vl_widen_high(a), in + V_LONGS, out + V_LONGS);
 	v_dropout_f64(args, vl_widen_low(b), in + V_LANES, out + V_LANES);
@@ -585,8 +587,7 @@ SIMD_FN void v_round_f16(vi w, vf x, uint16_t *out)
 	SIMD_LOOP(round_##type, type, f32, 4)                          \
 	{                                                              \
 		SIMD_UNUSED;                                           \
-		v_prefetch(in);                                        \
-		v_prefetch(in + V_LANES);                              \
+		v_prefetch(in, 2 * V_LANES * sizeof(*in));                              \
 		v_round_##type(a, vf_load(in), out);                   \
 		v_round_##type(b, vf_load(in + V_LANES), out + V_LANES); \
 	}
