@@ -15,15 +15,21 @@
 #ifndef PHILOX_STATE_H
 #define PHILOX_STATE_H
 
-#ifdef __CUDACC_RTC__
+/*
+ * Under NVRTC there is no <stdint.h>. The types are CUDA's own, those of
+ * <cuda/std/cstdint>, which may come before or after. Whoever has others
+ * includes them first; their UINT64_MAX says that they are there.
+ */
+#ifndef __CUDACC_RTC__
+#include <stdint.h>
+#elif !defined(UINT64_MAX)
+typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
-typedef unsigned short uint16_t;
-#else
-#include <stdint.h>
 #endif
 
-#ifdef __CUDACC__
+/* clang says __CUDA__ */
+#if defined(__CUDACC__) || defined(__CUDA__)
 #define PHILOX_FN static __host__ __device__ __forceinline__
 #else
 #define PHILOX_FN static inline __attribute__((always_inline, unused))
