@@ -77,6 +77,7 @@ PEERS := $(if $(SANITIZE),,$(if $(wildcard $(RANDOM123)/Random123/philox.h),\
 	$(BUILD)/peers/random123_$c.so))))
 
 HEADERS := include/philox.h $(sort $(wildcard include/philox/*.h))
+SOURCE  := $(BUILD)/generated/kernel_source.h
 INNER   := $(BUILD)/inner.a
 STATIC  := $(BUILD)/libphilox.a
 SHARED  := $(BUILD)/libphilox.so.$(VERSION)
@@ -95,7 +96,7 @@ SANITIZERS := $(addprefix -fsanitize=,$(subst $(comma), ,$(SANITIZE)))
 HOST_FLAGS := -fPIC -fvisibility=hidden -ffp-contract=off -g $(SANITIZERS) \
 	$(if $(SANITIZE),-fno-sanitize-recover=all -fno-omit-frame-pointer)
 COMMON_FLAGS := -Wall -Wextra -Werror $(if $(WITH_DEBUG),-O0,-O2) $(HOST_FLAGS) \
-	$(DEFINES) -Iinclude -I.
+	$(DEFINES) -Iinclude -I. -I$(dir $(SOURCE))
 ALL_CFLAGS   = -std=c11 $(COMMON_FLAGS) $(TOOLKIT) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(TOOLKIT) $(CXXFLAGS)
 ALL_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
@@ -191,6 +192,14 @@ define link
 		$(CUDA_LIBS) $(LIBS) $(2)
 endef
 
+# philox/kernel.h with all it includes, for philox_kernel_source()
+$(SOURCE): lib/source.awk $(HEADERS)
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)awk -f $< include/philox/kernel.h >$@
+
+$(call objects,lib/source.c): $(SOURCE)
+
 $(INNER): $(LIB_OBJS) $(BUILD)/stamp.link
 	$(archive)
 
@@ -255,11 +264,12 @@ quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
 # A minute of random texts for philox_context_load_text(); clang only
-fuzz: $(filter-out %cuda.c,$(wildcard lib/*.c graph/*.c alloc/*.c)) tests/fuzz_load.c
+fuzz: $(filter-out %cuda.c,$(wildcard lib/*.c graph/*.c alloc/*.c)) tests/fuzz_load.c | $(SOURCE)
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(BUILD)/fuzz
 	$(Q)clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
-		-Iinclude -I. $^ -lpthread -lm -o $(BUILD)/fuzz/load
+		-Iinclude -I. -I$(dir $(SOURCE)) $^ -lpthread -lm \
+		-o $(BUILD)/fuzz/load
 	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz tests/corpus_load
 
 # --- install ------------------------------------------------------------------

@@ -29,6 +29,7 @@
 #include <philox/pass.h>
 #include <philox/region.h>
 #include <philox/save.h>
+#include <philox/source.h>
 #include <philox/status.h>
 #include <philox/version.h>
 

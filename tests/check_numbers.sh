@@ -145,6 +145,44 @@ for standard in c++11 c++17 gnu++20; do
 		-std=$standard -O2 -Wall -Wextra -Werror -pedantic
 done
 
+# --- philox/kernel.h as a string ------------------------------------------------
+
+# Writes the string to a folder of its own, where no other header is
+cat >"$WORK/print.c" <<'END'
+#include <philox/source.h>
+#include <stdio.h>
+int main(void)
+{
+	return fputs(philox_kernel_source(), stdout) < 0;
+}
+END
+
+prints()
+{
+	mkdir -p "$WORK/string/philox" &&
+		"$CC" -Iinclude -o "$WORK/print" "$WORK/print.c" -L"$BUILD" \
+			-lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)" &&
+		"$WORK/print" >"$WORK/string/philox/kernel.h"
+}
+
+# string_agrees COMPILER SOURCE OPTION...: compiled from the string alone
+string_agrees()
+{
+	compiler=$1
+	source=$2
+	shift 2
+	"$compiler" "$@" -Wall -Wextra -Wpedantic -Werror -I"$WORK/string" \
+		-c -o "$WORK/numbers.o" "$WORK/$source" &&
+		"$compiler" -o "$WORK/numbers" "$WORK/numbers.o" -lm &&
+		[ "$("$WORK/numbers")" = "$reference" ]
+}
+
+check "the string is there" prints
+check "$CC agrees when it compiles the string" \
+	string_agrees "$CC" numbers.c -std=c11 -O2
+check "$CXX agrees when it compiles the string" \
+	string_agrees "$CXX" numbers.cpp -std=c++11 -O2
+
 # --- the CUDA toolkit -----------------------------------------------------------
 
 nvcc=$CUDA_HOME/bin/nvcc
@@ -181,11 +219,14 @@ extern "C" __global__ void functions_f64(const uint64_t *a, double *out)
 }
 END
 
-# Compiles kernel.cu at run time, with no header of the C library in sight.
+# Compiles a file at run time, with philox/kernel.h as a string if no option
+# says where it is, and with no header of the C library in sight.
 cat >"$WORK/nvrtc.c" <<'END'
 #include <nvrtc.h>
+#include <philox/source.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static char *read_all(const char *path)
 {
@@ -200,15 +241,22 @@ static char *read_all(const char *path)
 
 int main(int argc, char **argv)
 {
-	const char *options[] = {"-arch=compute_80", "-Iinclude", argv[2]};
+	const char *options[16] = {"-arch=compute_80"};
+	const char *text = philox_kernel_source(), *name = "philox/kernel.h";
 	static char log[65536];
 	nvrtcProgram program;
 	nvrtcResult result;
+	int headers = 1;
 
-	if (nvrtcCreateProgram(&program, read_all(argv[1]), "kernel.cu", 0,
-			       NULL, NULL))
+	for (int i = 2; i < argc; i++) {
+		options[i - 1] = argv[i];
+		if (strcmp(argv[i], "-Iinclude") == 0)
+			headers = 0;
+	}
+	if (nvrtcCreateProgram(&program, read_all(argv[1]), "kernel.cu",
+			       headers, &text, &name))
 		return 1;
-	result = nvrtcCompileProgram(program, argc, options);
+	result = nvrtcCompileProgram(program, argc - 1, options);
 	if (nvrtcGetProgramLog(program, log) == 0)
 		puts(log);
 	nvrtcDestroyProgram(&program);
@@ -216,12 +264,46 @@ int main(int argc, char **argv)
 }
 END
 
+nvrtc_builds()
+{
+	"$CC" -O1 -Iinclude -o "$WORK/nvrtc" "$WORK/nvrtc.c" \
+		-I"$CUDA_HOME/include" "$BUILD/libphilox.a" \
+		-L"$CUDA_HOME/lib64" -Wl,-rpath,"$CUDA_HOME/lib64" -lnvrtc \
+		-lcudart_static -lrt -ldl -lpthread -lm
+}
+
+# nvrtc OPTION...
 nvrtc()
 {
-	"$CC" -O1 -o "$WORK/nvrtc" "$WORK/nvrtc.c" -I"$CUDA_HOME/include" \
-		-L"$CUDA_HOME/lib64" -Wl,-rpath,"$CUDA_HOME/lib64" -lnvrtc &&
-		"$WORK/nvrtc" "$WORK/kernel.cu" "$1"
+	"$WORK/nvrtc" "$WORK/kernel.cu" "$@"
 }
+
+# nvrtc_with TEXT OPTION...: kernel.cu with a text before it
+nvrtc_with()
+{
+	printf '%b\n' "$1" | cat - "$WORK/kernel.cu" >"$WORK/with.cu"
+	shift
+	"$WORK/nvrtc" "$WORK/with.cu" "$@"
+}
+
+own_types='typedef unsigned int uint32_t; typedef unsigned long long uint64_t;'
+# As on a system where 64 bits are a long
+own_stdint='typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;\n#define UINT64_MAX 0xffffffffffffffffUL'
+standard='#include <cuda/std/cstdint>\nusing cuda::std::uint64_t;'
+kernel='#include <philox/kernel.h>\n'
+
+# The guards are the same: the string is a header, state.h comes from the file
+nvrtc_both()
+{
+	nvrtc_with '#include <philox/kernel.h>\n#include <philox/state.h>' \
+		-I"$WORK/file" &&
+		nvrtc_with '#include <philox/state.h>\n#include <philox/kernel.h>' \
+			-I"$WORK/file"
+}
+mkdir -p "$WORK/file/philox"
+cp include/philox/*.h "$WORK/file/philox"
+rm "$WORK/file/philox/kernel.h"
 
 # rounds_once_in TYPE POWERS: no instruction of the type is approximate, and no
 # product could be fused, but of a power of two
@@ -249,14 +331,42 @@ if [ "$CUDA" = 0 ]; then
 		"NVRTC compiles it"; do
 		skip "$what" "no CUDA toolkit"
 	done
+	finish
+fi
+check "nvcc agrees on the host" agrees "$nvcc" numbers.cu -O2
+check "nvcc --use_fast_math rounds once" rounds_once
+if [ ! -e "$CUDA_HOME/include/nvrtc.h" ]; then
+	skip "NVRTC compiles it" "no nvrtc.h"
+	finish
+fi
+check "a program with NVRTC builds" nvrtc_builds
+for where in -Iinclude ""; do
+	what=${where:+file}
+	what=${what:-string}
+	# shellcheck disable=SC2086
+	{
+		check "NVRTC compiles the $what" nvrtc $where -std=c++17
+		check "NVRTC compiles the $what with fast math" \
+			nvrtc $where --use_fast_math
+		check "NVRTC compiles the $what beside types of one's own" \
+			nvrtc_with "$own_types" $where
+		check "NVRTC compiles the $what beside a <stdint.h>" \
+			nvrtc_with "$own_stdint" $where
+	}
+done
+check "NVRTC compiles file and string together" nvrtc_both
+cccl=$CUDA_HOME/include/cccl
+if [ -e "$cccl/cuda/std/cstdint" ]; then
+	for where in -Iinclude ""; do
+		# shellcheck disable=SC2086
+		{
+			check "NVRTC compiles it after <cuda/std/cstdint>" \
+				nvrtc_with "$standard" $where -I"$cccl"
+			check "NVRTC compiles it before <cuda/std/cstdint>" \
+				nvrtc_with "$kernel$standard" $where -I"$cccl"
+		}
+	done
 else
-	check "nvcc agrees on the host" agrees "$nvcc" numbers.cu -O2
-	check "nvcc --use_fast_math rounds once" rounds_once
-	if [ -e "$CUDA_HOME/include/nvrtc.h" ]; then
-		check "NVRTC compiles it" nvrtc -std=c++17
-		check "NVRTC compiles it with fast math" nvrtc --use_fast_math
-	else
-		skip "NVRTC compiles it" "no nvrtc.h"
-	fi
+	skip "NVRTC compiles it with <cuda/std/cstdint>" "no such header"
 fi
 finish

@@ -1,0 +1,32 @@
+/*
+ * philox/source.h - philox/kernel.h as a string, for kernels compiled at run
+ * time
+ */
+#ifndef PHILOX_SOURCE_H
+#define PHILOX_SOURCE_H
+
+#include <philox/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * philox_kernel_source() returns the text of philox/kernel.h with the headers
+ * it includes put in. It needs no other file, so that NVRTC takes it as a
+ * header where no philox is installed:
+ *
+ *   const char *text = philox_kernel_source(), *name = "philox/kernel.h";
+ *
+ *   nvrtcCreateProgram(&program, "#include <philox/kernel.h> ...",
+ *                      "kernel.cu", 1, &text, &name);
+ *
+ * Its guards are those of the files: including both does no harm. The string
+ * is static. Any thread; legal during capture.
+ */
+PHILOX_API const char *philox_kernel_source(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

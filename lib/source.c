@@ -1,0 +1,15 @@
+/*
+ * lib/source.c - philox/kernel.h as a string
+ *
+ * lib/source.awk writes the array at build time.
+ */
+#include <philox/source.h>
+
+static const char source[] = {
+#include "kernel_source.h"
+};
+
+const char *philox_kernel_source(void)
+{
+	return source;
+}
