@@ -9,6 +9,7 @@
  *   philox/real.h       arithmetic that gives the same bits everywhere
  *   philox/functions.h  logarithm, exponential function, sine and cosine
  *   philox/values.h     uniform, normal, ... numbers and keep masks from words
+ *   philox/draw.h       all of these of an element, or of four
  */
 #ifndef PHILOX_KERNEL_H
 #define PHILOX_KERNEL_H
@@ -17,5 +18,6 @@
 #include <philox/real.h>
 #include <philox/functions.h>
 #include <philox/values.h>
+#include <philox/draw.h>
 
 #endif
