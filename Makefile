@@ -63,9 +63,10 @@ objects = $(patsubst %,$(BUILD)/%.o,$(sort $(1)))
 LIB_OBJS    := $(call objects,$(call sources,lib graph alloc))
 TOOL_MAIN   := $(call objects,tools/philox.c)
 TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
-# One program of all test_*, one of each stress_*; the rest is what they share.
+# One program of all test_*, one of each stress_*; the rest is what they share,
+# the examples among it.
 # C++ is for oracles that need NVIDIA's headers.
-CHECKS      := $(call sources,tests) $(if $(WITH_CUDA),$(wildcard tests/*.cpp))
+CHECKS      := $(call sources,tests examples) $(if $(WITH_CUDA),$(wildcard tests/*.cpp))
 TEST_OBJS   := $(call objects,$(filter tests/test_%,$(CHECKS)))
 STRESS_OBJS := $(call objects,$(filter tests/stress_%,$(CHECKS)))
 HELPER_OBJS := $(filter-out $(TEST_OBJS) $(STRESS_OBJS),$(call objects,$(CHECKS)))
@@ -310,7 +311,8 @@ uninstall:
 
 format:
 	$(Q)clang-format -i $(HEADERS) $(wildcard $(foreach folder,lib graph alloc \
-		tools tools/peers tests,$(addprefix $(folder)/*.,c h cu cpp)))
+		tools tools/peers tests examples,$(addprefix \
+		$(folder)/*.,c h cu cpp)))
 
 clean:
 	$(Q)rm -rf $(BUILD)
