@@ -12,8 +12,9 @@
  * generators (philox/generator.h), regions of random operators
  * (philox/region.h) and graphs (philox/graph.h); passes over regions, and the
  * tickets that tie a backward to its forward (philox/pass.h); fills
- * (philox/fill.h); a context as a text, to resume from (philox/save.h); and the
- * numbers themselves, for kernels of one's own (philox/kernel.h).
+ * (philox/fill.h); a context as a text, to resume from (philox/save.h); the
+ * numbers themselves, for kernels of one's own (philox/kernel.h, and as a string
+ * philox/source.h); and states for kernels of others (philox/interop.h).
  */
 #ifndef PHILOX_H
 #define PHILOX_H
@@ -24,6 +25,7 @@
 #include <philox/generator.h>
 #include <philox/graph.h>
 #include <philox/inspect.h>
+#include <philox/interop.h>
 #include <philox/journal.h>
 #include <philox/kernel.h>
 #include <philox/pass.h>
