@@ -64,9 +64,9 @@ LIB_OBJS    := $(call objects,$(call sources,lib graph alloc))
 TOOL_MAIN   := $(call objects,tools/philox.c)
 TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
 # One program of all test_*, one of each stress_*; the rest is what they share,
-# the examples among it.
-# C++ is for oracles that need NVIDIA's headers.
-CHECKS      := $(call sources,tests examples) $(if $(WITH_CUDA),$(wildcard tests/*.cpp))
+# the examples too. C++ is for oracles that need NVIDIA's headers.
+CHECKS      := $(call sources,tests examples) \
+	$(if $(WITH_CUDA),$(wildcard tests/*.cpp))
 TEST_OBJS   := $(call objects,$(filter tests/test_%,$(CHECKS)))
 STRESS_OBJS := $(call objects,$(filter tests/stress_%,$(CHECKS)))
 HELPER_OBJS := $(filter-out $(TEST_OBJS) $(STRESS_OBJS),$(call objects,$(CHECKS)))

@@ -199,6 +199,8 @@ extern "C" __global__ void draw(struct philox_rng rng, float *out)
 	out[2 * threadIdx.x] = x;
 	out[2 * threadIdx.x + 1] = philox_dropout_f32(y, words.w[2],
 						      philox_threshold(0.5), 2);
+	out[threadIdx.x] += philox_normal_at(state, threadIdx.x);
+	out[threadIdx.x] += philox_normal4(state, threadIdx.x).v[3];
 }
 extern "C" __global__ void functions(const uint32_t *w, float *out)
 {
