@@ -15,6 +15,9 @@
  * (philox/fill.h); a context as a text, to resume from (philox/save.h); the
  * numbers themselves, for kernels of one's own (philox/kernel.h, and as a string
  * philox/source.h); and states for kernels of others (philox/interop.h).
+ * (philox/fill.h), in the layouts of other libraries too (philox/layout.h); a
+ * context as a text, to resume from (philox/save.h); and the
+ * numbers themselves, for kernels of one's own (philox/kernel.h).
  */
 #ifndef PHILOX_H
 #define PHILOX_H
@@ -28,6 +31,7 @@
 #include <philox/interop.h>
 #include <philox/journal.h>
 #include <philox/kernel.h>
+#include <philox/layout.h>
 #include <philox/pass.h>
 #include <philox/region.h>
 #include <philox/save.h>

@@ -11,11 +11,28 @@
 #include <philox/fill.h>
 #include "fill_check.h"
 #include "fill_elements.h"
+#include "layout.h"
 #include "pass.h"
 #include "region.h"
 #include "spans.h"
 
 /* --- fills ---------------------------------------------------------------- */
+
+static enum philox_status launch_layout(struct philox_device *device,
+					philox_stream stream,
+					struct philox_rng rng,
+					const struct philox_fill *fill)
+{
+	struct layout_args args;
+	struct kernel_call call = {.kernel = layout_kernel(fill->dtype),
+				   .args = &args,
+				   .size = sizeof(args)};
+
+	fill_args(fill, rng, &args.fill);
+	layout_args(fill, &args);
+	call.work = args.fill.rows * args.fill.count;
+	return call.work ? device_launch(device, stream, &call) : PHILOX_OK;
+}
 
 static enum philox_status launch_fill(struct philox_device *device,
 				      philox_stream stream,
@@ -27,6 +44,8 @@ static enum philox_status launch_fill(struct philox_device *device,
 				   .args = &args,
 				   .size = sizeof(args)};
 
+	if (layout_is_other(fill))
+		return launch_layout(device, stream, rng, fill);
 	fill_args(fill, rng, &args);
 	args.threads = device_threads(device);
 	call.work = args.rows * fill_row_units(&args, fill_unit(call.kernel));

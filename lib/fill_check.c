@@ -5,6 +5,7 @@
 #include <math.h>
 #include "fill_check.h"
 #include "fill_range.h"
+#include "layout.h"
 #include "options.h"
 
 /* The size of the struct's first version. */
@@ -51,6 +52,21 @@ static const enum kernel kernels[N_DISTS][N_DTYPES] = {
 enum kernel fill_kernel(const struct philox_fill *fill)
 {
 	return kernels[fill->dist][fill->dtype];
+}
+
+const char *fill_dist_name(enum philox_dist dist)
+{
+	return dist_names[dist];
+}
+
+const char *fill_dtype_name(enum philox_dtype dtype)
+{
+	return dtypes[dtype].name;
+}
+
+size_t fill_dtype_size(enum philox_dtype dtype)
+{
+	return dtypes[dtype].size;
 }
 
 static int has_input(const struct philox_fill *fill)
@@ -333,8 +349,7 @@ static enum philox_status check_rng(const struct philox_rng *rng)
 	return PHILOX_OK;
 }
 
-enum philox_status fill_check(const struct philox_rng *rng,
-			      const struct philox_fill *fill)
+enum philox_status fill_check_op(const struct philox_fill *fill)
 {
 	enum philox_status status;
 
@@ -348,6 +363,14 @@ enum philox_status fill_check(const struct philox_rng *rng,
 		status = check_parameters(fill);
 	if (status == PHILOX_OK)
 		status = check_span(fill);
+	return status == PHILOX_OK ? layout_check(fill) : status;
+}
+
+enum philox_status fill_check(const struct philox_rng *rng,
+			      const struct philox_fill *fill)
+{
+	enum philox_status status = fill_check_op(fill);
+
 	if (status == PHILOX_OK)
 		status = check_arrays(fill);
 	if (status == PHILOX_OK)

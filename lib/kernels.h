@@ -41,12 +41,18 @@ extern "C" {
 	X(round_bf16, bf16, f32, 4)       \
 	X(round_f16, f16, f32, 4)
 
+/* Fills in other libraries' layouts, by the size and kind of an element. */
+#define LAYOUT_LIST(X) X(u32) X(u64) X(f32) X(f64) X(bf16) X(f16)
+
 enum kernel {
 	KERNEL_HEAD, /* struct head_args, cut after the last state */
 #define KERNEL_ENUM(name, out, in, n) KERNEL_##name,
 	FILL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
-		KERNEL_STORE, /* struct store_args */
+#define KERNEL_ENUM(type) KERNEL_layout_##type, /* struct layout_args */
+		LAYOUT_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+			KERNEL_STORE, /* struct store_args */
 	KERNEL_COUNT
 };
 

@@ -11,12 +11,14 @@
 #include "fill_cuda.cuh"
 #include "head_elements.h"
 #include "kernels_cuda.h"
+#include "layout_cuda.cuh"
 
 #define HEAD_THREADS 1024
 
 /* --- fills ---------------------------------------------------------------- */
 
 FILL_LIST(FILL_KERNEL)
+LAYOUT_LIST(LAYOUT_KERNEL)
 
 /* --- the head ------------------------------------------------------------- */
 
@@ -90,8 +92,7 @@ HEAD_CAPACITY_LIST(HEAD_KERNEL)
 
 /* --- one state ------------------------------------------------------------ */
 
-extern "C" __global__ void
-philox_store(__grid_constant__ const store_args args)
+extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 {
 	*args.to = args.state;
 }
@@ -105,10 +106,13 @@ philox_store(__grid_constant__ const store_args args)
 	{KERNEL_##name, sizeof(fill_args), (const void *)philox_fill_##name, \
 	 FILL_THREADS, 0},
 
+#define LAYOUT_ROW(type)                            \
+	{KERNEL_layout_##type, sizeof(layout_args), \
+	 (const void *)philox_layout_##type, LAYOUT_THREADS, 0},
+
 /* The heads come first: one is looked up at every replay. */
-const kernel_cuda kernels_cuda[] = {
-	HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(FILL_ROW){
-		KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1,
-		1}};
+const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
+	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW){KERNEL_STORE, sizeof(store_args),
+					  (const void *)philox_store, 1, 1}};
 const size_t kernels_cuda_count =
 	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);

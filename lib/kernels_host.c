@@ -7,6 +7,7 @@
 #include "device.h"
 #include "fill_host.h"
 #include "head_elements.h"
+#include "layout.h"
 
 #define FILL_RUN(name, out, in, n)                  \
 	static void run_##name(const void *args)    \
@@ -15,6 +16,14 @@
 	}
 FILL_LIST(FILL_RUN)
 #undef FILL_RUN
+
+#define LAYOUT_RUN(type)                                     \
+	static void run_layout_##type(const void *args)      \
+	{                                                    \
+		layout_host_run(KERNEL_layout_##type, args); \
+	}
+LAYOUT_LIST(LAYOUT_RUN)
+#undef LAYOUT_RUN
 
 /* --- the head ------------------------------------------------------------- */
 
@@ -55,4 +64,7 @@ void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 #define FILL_LOOP(name, out, in, n) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP
+#define LAYOUT_LOOP(type) [KERNEL_layout_##type] = run_layout_##type,
+		LAYOUT_LIST(LAYOUT_LOOP)
+#undef LAYOUT_LOOP
 };

@@ -133,6 +133,8 @@ static inline struct philox_span philox_shard(uint64_t first, uint64_t rows,
 	return span;
 }
 
+struct philox_layout;
+
 /*
  * struct philox_fill describes one fill. Zero it, then set `size`, what is
  * common to all, and the parameters of its dist; others are not looked at.
@@ -156,6 +158,8 @@ struct philox_fill {
 	uint64_t from;  /* integers: the least; i32 and i64 as int64_t */
 	uint64_t to;    /*   the largest, not below `from`; 32-bit dtypes: both
 			     in range. All 2^64 of a 64-bit dtype is fine. */
+	const struct philox_layout *layout; /* NULL: as above, or another
+			     library's numbers (philox/layout.h) */
 };
 
 /*

@@ -1,0 +1,40 @@
+/*
+ * lib/layout_cuda.cuh - fills in other libraries' layouts on a GPU
+ *
+ * One thread makes one element at a time. Results do not depend on the grid.
+ */
+#ifndef LAYOUT_CUDA_CUH
+#define LAYOUT_CUDA_CUH
+
+#include "fill_elements.h"
+#include "layout_elements.h"
+
+#define LAYOUT_THREADS 256
+
+#define LAYOUT_KERNEL(type)                                                            \
+	extern "C" __global__ void __launch_bounds__(LAYOUT_THREADS)                   \
+		philox_layout_##type(__grid_constant__ const layout_args args)         \
+	{                                                                              \
+		const philox_state state = philox_resolve(args.fill.rng);              \
+		const bool poison = philox_is_poison(state);                           \
+		const fill_##type *in = (const fill_##type *)args.fill.in;             \
+		fill_##type *out = (fill_##type *)args.fill.out;                       \
+		const uint64_t count = args.fill.count;                                \
+		const uint64_t all = args.fill.rows * count;                           \
+		const uint64_t threads = (uint64_t)gridDim.x * blockDim.x;             \
+		uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;          \
+                                                                                       \
+		for (; i < all; i += threads)                                          \
+			out[i] =                                                       \
+				poison ? fill_poison_##type()                          \
+				       : layout_##type(                                \
+						 &args, state,                         \
+						 args.fill.first +                     \
+							 i / count *                   \
+								 args.fill             \
+									 .row_stride + \
+							 i % count,                    \
+						 in ? in[i] : (fill_##type)0);         \
+	}
+
+#endif
