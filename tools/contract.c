@@ -25,13 +25,9 @@ struct contract_thing {
 	struct contract_thing *next;
 };
 
-const struct contract_check *const contract_tables[] = {contract_device,
-							contract_capture,
-							contract_replay,
-							contract_numbers,
-							contract_graph,
-							contract_detect,
-							NULL};
+const struct contract_check *const contract_tables[] = {
+	contract_device,  contract_capture, contract_replay, contract_numbers,
+	contract_layouts, contract_graph,   contract_detect, NULL};
 
 /* --- what checks say ---------------------------------------------------------- */
 

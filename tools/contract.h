@@ -48,6 +48,7 @@ extern const struct contract_check contract_device[];
 extern const struct contract_check contract_capture[];
 extern const struct contract_check contract_replay[];
 extern const struct contract_check contract_numbers[];
+extern const struct contract_check contract_layouts[];
 extern const struct contract_check contract_graph[];
 extern const struct contract_check contract_detect[];
 
