@@ -116,6 +116,18 @@ check "p of 0 gives zeros" prints '0x0p+0 0x0p+0 0x0p+0' \
 check "p of 1 gives ones" prints '0x1p+0 0x1p+0 0x1p+0' \
 	--dist bernoulli --count 3 --p 1 --dtype bf16
 
+# torch.rand(5000) after torch.manual_seed(42), on a GPU of 2 x 1024 threads
+check "--layout pytorch draws PyTorch's numbers" \
+	prints '0x1.39d5ep-1' --layout pytorch --seed 42 --dist uniform \
+	--sms 2 --threads-per-sm 1024 --elements 5000 --count 1
+check "--layout triton draws Triton's words" prints 'f8e4cca4' \
+	--layout triton --first 1 --count 1
+check "--layout default is none" same '--layout default' ''
+check "a layout that has no such numbers is refused" \
+	refuses 'layout triton has no dist bernoulli' \
+	--layout triton --dist bernoulli
+check "a layout that is none is refused" refuses 'layout' --layout other
+
 check "sixteen words are the default" lines 16 '^[0-9a-f]{8}$'
 check "f32 is the default of the other distributions" \
 	same '--dist normal' '--dist normal --dtype f32'

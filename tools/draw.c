@@ -42,6 +42,12 @@ static const char usage[] =
 	"  --axis A       element; or across operators, keys as in a region:\n"
 	"                 op (E, E + 1, ...), call (offsets O + 4 E, ...),\n"
 	"                 seed (S + E, ...) (default element)\n"
+	"  --layout L     numbers of another library: curand_device, curand_host,\n"
+	"                 pytorch, nvfuser, triton, jax (default: default)\n"
+	"  --threads T    curand_device: of the grid (default 0: 4 words each)\n"
+	"  --sms N        pytorch: multiprocessors of the GPU (default 132)\n"
+	"  --threads-per-sm N  pytorch: threads of each (default 2048)\n"
+	"  --elements N   of the whole tensor (default: up to the last one)\n"
 	"  --format F     text: a value per line, bits in hex, others as C hex\n"
 	"                 floats, bf16 widened; raw: little-endian (default text)\n"
 	"  --help         " HELP_HELP "\n"
@@ -55,6 +61,7 @@ struct draw {
 	int axis;                       /* enum axis */
 	struct philox_state state;
 	struct philox_fill fill;
+	struct philox_layout layout;
 	int has_dtype;
 	int raw;
 	struct philox_device *device;
@@ -69,6 +76,9 @@ static const char *const dists[] = {"bits", "uniform", "normal", "bernoulli",
 				    NULL};
 static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", NULL};
 static const char *const axes[] = {"element", "op", "call", "seed", NULL};
+static const char *const layouts[] = {
+	"default", "curand_device", "curand_host", "pytorch",
+	"nvfuser", "triton",        "jax",         NULL};
 static const char *const formats[] = {"text", "raw", NULL};
 static const size_t sizes[] = {4, 8, 4, 2};
 
@@ -83,6 +93,11 @@ enum {
 	P,
 	AXIS,
 	FORMAT,
+	LAYOUT,
+	THREADS,
+	SMS,
+	THREADS_PER_SM,
+	ELEMENTS,
 	HELP
 };
 
@@ -97,12 +112,49 @@ static const struct option options[] = {
 	{"p", required_argument, NULL, P},
 	{"axis", required_argument, NULL, AXIS},
 	{"format", required_argument, NULL, FORMAT},
+	{"layout", required_argument, NULL, LAYOUT},
+	{"threads", required_argument, NULL, THREADS},
+	{"sms", required_argument, NULL, SMS},
+	{"threads-per-sm", required_argument, NULL, THREADS_PER_SM},
+	{"elements", required_argument, NULL, ELEMENTS},
 	{"help", no_argument, NULL, HELP},
 	{NULL, 0, NULL, 0}};
 
 static int take_number(const char *option, const char *text, uint64_t *number)
 {
 	return take_whole("draw", option, text, 0, UINT64_MAX, number);
+}
+
+static int take_u32(const char *option, const char *text, uint32_t *number)
+{
+	uint64_t wide = 0;
+	int error = take_whole("draw", option, text, 0, UINT32_MAX, &wide);
+
+	*number = (uint32_t)wide;
+	return error;
+}
+
+static int parse_layout(struct draw *draw, int option, const char *value)
+{
+	struct philox_layout *layout = &draw->layout;
+	int choice = 0, error;
+
+	switch (option) {
+	case THREADS:
+		return take_u32("threads", value, &layout->threads);
+	case SMS:
+		return take_u32("sms", value, &layout->sms);
+	case THREADS_PER_SM:
+		return take_u32("threads-per-sm", value,
+				&layout->threads_per_sm);
+	case ELEMENTS:
+		return take_number("elements", value, &layout->elements);
+	default:
+		error = take_name("draw", "layout", value, layouts, &choice);
+		layout->kind = (enum philox_layout_kind)choice;
+		draw->fill.layout = layout;
+		return error;
+	}
 }
 
 static int parse_option(struct draw *draw, int option, const char *value)
@@ -137,8 +189,10 @@ static int parse_option(struct draw *draw, int option, const char *value)
 		return take_probability("draw", "p", value, &draw->fill.p);
 	case AXIS:
 		return take_name("draw", "axis", value, axes, &draw->axis);
-	default:
+	case FORMAT:
 		return take_name("draw", "format", value, formats, &draw->raw);
+	default:
+		return parse_layout(draw, option, value);
 	}
 }
 
@@ -165,11 +219,30 @@ static int check_axis(const struct draw *draw)
 	if (draw->fill.dtype != PHILOX_U32)
 		return complain_value("draw", "axis", axes[draw->axis],
 				      "needs --dist bits with --dtype u32");
+	if (draw->fill.layout)
+		return complain_value("draw", "axis", axes[draw->axis],
+				      "goes with no --layout");
 	if (strncmp(draw->device_name, "host", 4) != 0)
 		return complain_value("draw", "axis", axes[draw->axis],
 				      "needs --device host, not %s",
 				      draw->device_name);
 	return 0;
+}
+
+/* A tensor ends with what is drawn, unless it was said where. */
+static int check_layout(struct draw *draw)
+{
+	const struct philox_span *span = &draw->fill.span;
+	uint64_t words;
+
+	if (draw->layout.kind == PHILOX_LAYOUT_PYTORCH &&
+	    !draw->layout.elements)
+		draw->layout.elements = span->first + span->count;
+	if (!philox_layout_advance(&draw->fill, &words))
+		return 0;
+	complain("draw", "--layout %s: %s", layouts[draw->layout.kind],
+		 philox_error_message());
+	return 2;
 }
 
 /* What each option allows by itself may not fit together. */
@@ -190,7 +263,7 @@ static int check_options(struct draw *draw)
 		return complain_value("draw", "count", draw->count,
 				      "goes past element 2^64 - 1 from --first "
 				      "on");
-	return 0;
+	return draw->fill.layout ? check_layout(draw) : 0;
 }
 
 /* Sets *done when there is nothing left to do, as after --help. */
@@ -358,7 +431,10 @@ int tool_draw(int argc, char **argv)
 				     .high = 1,
 				     .std = 1,
 				     .rate = 1,
-				     .p = 0.5}};
+				     .p = 0.5},
+			    .layout = {.size = sizeof(draw.layout),
+				       .sms = 132,
+				       .threads_per_sm = 2048}};
 	int done = 0, error;
 
 	error = parse_options(&draw, argc, argv, &done);
