@@ -12,12 +12,11 @@
  * generators (philox/generator.h), regions of random operators
  * (philox/region.h) and graphs (philox/graph.h); passes over regions, and the
  * tickets that tie a backward to its forward (philox/pass.h); fills
- * (philox/fill.h); a context as a text, to resume from (philox/save.h); the
- * numbers themselves, for kernels of one's own (philox/kernel.h, and as a string
- * philox/source.h); and states for kernels of others (philox/interop.h).
- * (philox/fill.h), in the layouts of other libraries too (philox/layout.h); a
- * context as a text, to resume from (philox/save.h); and the
- * numbers themselves, for kernels of one's own (philox/kernel.h).
+ * (philox/fill.h), in the layouts of other libraries too (philox/layout.h);
+ * tables of states for samplers (philox/rows.h); a context as a text, to resume
+ * from (philox/save.h); the numbers themselves, for kernels of one's own
+ * (philox/kernel.h, and as a string philox/source.h); and states for kernels of
+ * others (philox/interop.h).
  */
 #ifndef PHILOX_H
 #define PHILOX_H
@@ -34,6 +33,7 @@
 #include <philox/layout.h>
 #include <philox/pass.h>
 #include <philox/region.h>
+#include <philox/rows.h>
 #include <philox/save.h>
 #include <philox/source.h>
 #include <philox/status.h>

@@ -6,6 +6,7 @@
 #include "context.h"
 #include "journal.h"
 #include "region.h"
+#include "rows.h"
 #include "spans.h"
 
 void context_lock(struct philox_context *context)
@@ -78,6 +79,7 @@ void context_end(struct philox_context *context)
 	for (; region; region = region->next)
 		if (region->alive)
 			philox_region_destroy(region);
+	rows_finish(context);
 	finish_journal(context);
 }
 

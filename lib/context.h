@@ -74,6 +74,7 @@ struct philox_generator {
 	struct philox_generator *next; /* in the context's list */
 	struct philox_state state;
 	size_t regions;                   /* alive ones that use it */
+	size_t tables;                    /* the same */
 	size_t reads;                     /* captures that copy its state */
 	const struct philox_region *open; /* SHARED, with an open forward */
 };
@@ -87,6 +88,7 @@ struct philox_context {
 	struct philox_generator *generators;
 	struct philox_generator *generator; /* the default one */
 	struct philox_region *regions;      /* newest first, dead names too */
+	struct philox_rows *rows;           /* newest first, see lib/rows.h */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
 	struct journal *journal;  /* NULL: none; see lib/journal.h */

@@ -96,6 +96,10 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "%zu regions use the generator",
 				    generator->regions);
+	else if (generator->tables)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "%zu tables of rows use the generator",
+				    generator->tables);
 	if (status == PHILOX_OK) {
 		journal_generator(generator, "destroy");
 		unlink_generator(generator);

@@ -19,6 +19,7 @@
 #include <philox/journal.h>
 #include "inspect.h"
 #include "journal.h"
+#include "rows.h"
 #include "save.h"
 
 #define JOURNAL_HEADER "philox journal 1\n"
@@ -263,6 +264,16 @@ void journal_region(const struct philox_region *region)
 		      region->flags & PHILOX_SHARED ? "shared" : "none",
 		      region->cells, region->advance, region->state.seed,
 		      region->state.offset, region->serial);
+}
+
+void journal_rows(const struct philox_rows *rows, const char *event)
+{
+	journal_write(rows->context,
+		      "rows-%s rows %s generator %u count %" PRIu64
+		      " seed %016" PRIx64,
+		      event, journal_name(rows->name).text,
+		      number_of(rows->generator), rows->table.count,
+		      rows_seed(rows));
 }
 
 void journal_load(struct philox_context *context)

@@ -23,6 +23,10 @@
  *  region-create region R generator N flags F cells C advance W seed S offset O
  *                serial K State and serial of its next forward.
  *  region-destroy region R pending P
+ *  rows-create rows R generator N count C seed S
+ *                         A table of rows and its seed. What its rows are drawn
+ *                         for is known to the device alone.
+ *  rows-destroy ...       The same fields.
  *  forward-begin region R ticket K seed S offset O flags F
  *                         An eager forward reserves its state. Ticket 0: none.
  *  forward-commit, forward-abort, backward-begin, backward-commit,
@@ -65,6 +69,8 @@
 #include <stdint.h>
 #include "context.h"
 
+struct philox_rows;
+
 struct journal_text {
 	char text[320];
 };
@@ -100,6 +106,9 @@ void journal_generator(const struct philox_generator *generator,
 
 /* journal_region() writes that a region was created. */
 void journal_region(const struct philox_region *region);
+
+/* journal_rows() writes that a table of rows was created or destroyed. */
+void journal_rows(const struct philox_rows *rows, const char *event);
 
 /* journal_load() writes that a saved context was loaded. */
 void journal_load(struct philox_context *context);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/kernel.h>
+#include "rows_kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +53,10 @@ enum kernel {
 #define KERNEL_ENUM(type) KERNEL_layout_##type, /* struct layout_args */
 		LAYOUT_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
-			KERNEL_STORE, /* struct store_args */
+#define KERNEL_ENUM(name, args, threads) KERNEL_##name,
+			ROWS_KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+				KERNEL_STORE, /* struct store_args */
 	KERNEL_COUNT
 };
 

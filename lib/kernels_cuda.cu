@@ -97,6 +97,14 @@ extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 	*args.to = args.state;
 }
 
+/* --- tables of rows: lib/rows_cuda.cu -------------------------------------- */
+
+#define ROWS_KERNEL(name, args, threads)                 \
+	extern "C" __global__ void philox_kernel_##name( \
+		__grid_constant__ const args);
+ROWS_KERNEL_LIST(ROWS_KERNEL)
+#undef ROWS_KERNEL
+
 /* --- the table ------------------------------------------------------------ */
 
 #define HEAD_ROW(capacity)                            \
@@ -105,14 +113,18 @@ extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 #define FILL_ROW(name, out, in, n)                                           \
 	{KERNEL_##name, sizeof(fill_args), (const void *)philox_fill_##name, \
 	 FILL_THREADS, 0},
+#define ROWS_ROW(name, args, threads)                                     \
+	{KERNEL_##name, sizeof(args), (const void *)philox_kernel_##name, \
+	 threads, 0},
 
 #define LAYOUT_ROW(type)                            \
 	{KERNEL_layout_##type, sizeof(layout_args), \
 	 (const void *)philox_layout_##type, LAYOUT_THREADS, 0},
 
 /* The heads come first: one is looked up at every replay. */
-const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
-	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW){KERNEL_STORE, sizeof(store_args),
-					  (const void *)philox_store, 1, 1}};
+const kernel_cuda kernels_cuda[] = {
+	HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(FILL_ROW) LAYOUT_LIST(LAYOUT_ROW)
+		ROWS_KERNEL_LIST(ROWS_ROW){KERNEL_STORE, sizeof(store_args),
+					   (const void *)philox_store, 1, 1}};
 const size_t kernels_cuda_count =
 	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);

@@ -58,6 +58,11 @@ static void run_store(const void *pointer)
 	*args->to = args->state;
 }
 
+/* Tables of rows: lib/rows_host.c. */
+#define ROWS_LOOP(name, args, threads) void run_##name(const void *args);
+ROWS_KERNEL_LIST(ROWS_LOOP)
+#undef ROWS_LOOP
+
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = run_head,
 	[KERNEL_STORE] = run_store,
@@ -67,4 +72,7 @@ void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 #define LAYOUT_LOOP(type) [KERNEL_layout_##type] = run_layout_##type,
 		LAYOUT_LIST(LAYOUT_LOOP)
 #undef LAYOUT_LOOP
+#define ROWS_LOOP(name, args, threads) [KERNEL_##name] = run_##name,
+			ROWS_KERNEL_LIST(ROWS_LOOP)
+#undef ROWS_LOOP
 };

@@ -35,8 +35,8 @@ PHILOX_API enum philox_status philox_context_create(
 	struct philox_device *device, struct philox_context **context);
 
 /*
- * philox_context_destroy() destroys a context with its graphs, regions and
- * generators; NULL is allowed. Every pending ticket's saved context is
+ * philox_context_destroy() destroys a context with its graphs, regions, tables
+ * and generators; NULL is allowed. Every pending ticket's saved context is
  * released; what was still pending is reported through the log. Work that uses
  * the context's cells must have finished: synchronise first. Graphs adopted
  * from the caller stay the caller's but may no longer be launched. Not legal

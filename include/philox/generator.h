@@ -25,9 +25,9 @@ struct philox_generator;
 /*
  * philox_generator_create() makes a generator of a context with offset 0. It is
  * destroyed by philox_generator_destroy() or with the context.
- * philox_generator_destroy() refuses with PHILOX_ERROR_BUSY while regions use
- * the generator or a captured graph reads its state; NULL and the default
- * generator are PHILOX_ERROR_INVALID. Legal during capture.
+ * philox_generator_destroy() refuses with PHILOX_ERROR_BUSY while regions or
+ * tables of rows use the generator or a captured graph reads its state; NULL
+ * and the default generator are PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_create(
 	struct philox_context *context, uint64_t seed,
@@ -47,8 +47,9 @@ PHILOX_API struct philox_generator *philox_context_generator(
  * philox_generator_seed() seeds a generator anew, at offset 0, and restarts its
  * regions: they derive their seed again and begin at offset 0, so the same seed
  * gives the same run. Pending tickets keep the numbers they had. Captured
- * graphs follow at their next launch. Errors: PHILOX_ERROR_INVALID (generator
- * is NULL). Legal during capture.
+ * graphs follow at their next launch. Tables of rows, which live on the device,
+ * keep their states until philox_rows_restart(). Errors: PHILOX_ERROR_INVALID
+ * (generator is NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_seed(
 	struct philox_generator *generator, uint64_t seed);

@@ -146,6 +146,8 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 #define PHILOX_FOLD_OP     0x8000000000000002ULL
 #define PHILOX_FOLD_RANK   0x8000000000000003ULL
 #define PHILOX_FOLD_RETRY  0x8000000000000004ULL
+#define PHILOX_FOLD_TABLE  0x8000000000000005ULL
+#define PHILOX_FOLD_ROW    0x8000000000000006ULL
 
 /* philox_fold() derives the seed of `index` in one of the planes above. */
 PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)

@@ -1,0 +1,251 @@
+/*
+ * philox/rows.h - tables of thousands of independent states, for samplers
+ *
+ * A table holds one state (seed, offset) per row in device memory: one row for
+ * each request, sequence or environment that a server draws for. A single
+ * kernel, one node of a captured graph, draws for any selection of rows, each
+ * from its own state, and advances their offsets where they lie:
+ *
+ *   struct philox_rows_options options = {
+ *           .size = sizeof(options), .name = "requests", .count = 4096};
+ *   struct philox_rows_fill fill = {
+ *           .size = sizeof(fill), .dist = PHILOX_UNIFORM,
+ *           .dtype = PHILOX_F32, .count = 1, .pitch = 1, .out = uniforms};
+ *   struct philox_row_list slots = {.indices = on_device, .n = batch};
+ *
+ *   philox_rows_create(context, &options, &rows);
+ *   philox_rows_set(rows, stream, &row, &state, 1);   a request that begins
+ *   philox_rows_fill(rows, stream, &slots, &fill);    each step, or captured
+ *
+ * So what a row draws depends on its own state alone: not on its place in the
+ * batch, on the batch, or on what other rows do.
+ *
+ * Freshness holds without the host: the offsets live on the device and are
+ * advanced there, so every replay of a graph draws new numbers, however it is
+ * launched, and nothing has to be announced to philox.
+ *
+ * Numbers are laid out as everywhere (philox/state.h): element e of a row's
+ * draw is word e % 4 of subsequence e / 4 (64-bit draws: subsequence e / 2), so
+ * a draw advances a row by 4, however many values are taken. Element e of a row
+ * is what philox_rng_fill() would draw as element e from that row's state.
+ *
+ * Rows begin independent of each other, at offset 0:
+ *
+ *   table seed = fold(generator seed, PHILOX_FOLD_TABLE, FNV-1a(name))
+ *   row seed   = fold(table seed, PHILOX_FOLD_ROW, row)
+ *
+ * and are plain states from then on, to be set and read one by one. Seeding the
+ * generator anew does not reach into device memory: the table keeps its rows
+ * until philox_rows_restart() derives them again at a place in a stream that
+ * the caller chooses.
+ *
+ * Order: calls that use a table are work on its memory. Those on different
+ * streams must be ordered by the caller, as for any array that kernels write.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
+ */
+#ifndef PHILOX_ROWS_H
+#define PHILOX_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/context.h>
+#include <philox/device.h>
+#include <philox/fill.h>
+#include <philox/generator.h>
+#include <philox/kernel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct philox_rows;
+
+/* --- tables --------------------------------------------------------------- */
+
+/* struct philox_rows_options describes a table. Zero it, then set `size`. */
+struct philox_rows_options {
+	size_t size;      /* sizeof(this struct) */
+	const char *name; /* unique among the context's tables; copied */
+	uint32_t count;   /* rows, 1 .. 2^24; 32 bytes of device memory each */
+	struct philox_generator *generator; /* NULL: the context's default */
+};
+
+/*
+ * philox_rows_create() makes a table and fills it; its rows can be used on any
+ * stream when it returns. A table made again under the name of a destroyed one
+ * begins with the same states again: rows are states that the caller keeps, not
+ * a record of what was drawn. The generator cannot be destroyed before the
+ * table. Errors: PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS,
+ * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_rows_create(
+	struct philox_context *context,
+	const struct philox_rows_options *options, struct philox_rows **rows);
+
+/*
+ * philox_rows_destroy() destroys a table; NULL is allowed. A table is also
+ * destroyed with its context. Work on it must have finished. Graphs that
+ * captured a call on the table may still be launched: its device memory stays
+ * until they are gone, or the context is. Errors: those of the device. Not
+ * legal during capture.
+ */
+PHILOX_API enum philox_status philox_rows_destroy(struct philox_rows *rows);
+
+/*
+ * philox_rows_count() returns how many rows a table has (0 for NULL),
+ * philox_rows_name() its name, which belongs to the table ("" for NULL).
+ * Legal during capture.
+ */
+PHILOX_API uint32_t philox_rows_count(const struct philox_rows *rows);
+PHILOX_API const char *philox_rows_name(const struct philox_rows *rows);
+
+/*
+ * philox_rows_states() writes the device address of the table's states, an
+ * array in order of row, which stays where it is for the life of the table: the
+ * address of a row is a cell for philox_rng and philox_rng_fill(), and kernels
+ * of one's own may read it, captured ones too. They may also write it, in
+ * stream order: an offset that is a multiple of 4. Errors:
+ * PHILOX_ERROR_INVALID. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_rows_states(struct philox_rows *rows,
+						 struct philox_state **states);
+
+/* --- setting and reading rows --------------------------------------------- */
+
+/*
+ * philox_rows_set() sets row indices[i] to states[i], for n > 0 rows, in stream
+ * order. Both are arrays of the host and free for reuse when the call returns;
+ * indices may be NULL for rows 0 .. n - 1. Recorded during capture: then each
+ * launch of the graph sets the rows to these states again. One kernel takes 192
+ * rows. Errors: PHILOX_ERROR_INVALID, which names the index (out of range, or
+ * twice in the batch) or the offset (no multiple of 4), with no row changed;
+ * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY; those of the device,
+ * after which the first rows of the batch may be set.
+ */
+PHILOX_API enum philox_status philox_rows_set(struct philox_rows *rows,
+					      philox_stream stream,
+					      const uint32_t *indices,
+					      const struct philox_state *states,
+					      size_t n);
+
+/*
+ * philox_rows_get() copies the states of n > 0 rows from `first` on to `states`
+ * in stream order. `states` is device memory, or memory of the host that may be
+ * read once the stream was synchronised and must stay valid until then.
+ * Recorded during capture, as one copy node. Errors: PHILOX_ERROR_INVALID
+ * (rows out of range), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY,
+ * those of the device.
+ */
+PHILOX_API enum philox_status philox_rows_get(struct philox_rows *rows,
+					      philox_stream stream,
+					      uint32_t first, uint32_t n,
+					      struct philox_state *states);
+
+/*
+ * philox_rows_restart() derives all rows again from the seed that the table's
+ * generator has now, at offset 0, in stream order: what follows
+ * philox_generator_seed() to repeat a run. Recorded during capture: then each
+ * launch of the graph restarts the table, with the seed of today. Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY,
+ * those of the device.
+ */
+PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
+						  philox_stream stream);
+
+/* --- drawing -------------------------------------------------------------- */
+
+/*
+ * struct philox_row_list says which rows take part in a draw: entry i stands
+ * for row indices[i], or for row i without indices, and takes part if mask[i]
+ * is not 0, or if there is no mask. Both arrays are device memory and read when
+ * the kernel runs: in a captured graph, at each launch.
+ *
+ * An entry whose index is not below the table's count is left out: nothing is
+ * drawn for it, its outputs are not written, and philox_rows_check() tells of
+ * it. A row that stands in the list several times draws the same numbers for
+ * each entry and advances once, for the launch, not for the entry.
+ */
+struct philox_row_list {
+	const uint32_t *indices; /* device array of n; NULL: rows 0 .. n - 1 */
+	const uint8_t *mask;     /* device array of n; NULL: all take part */
+	uint32_t n;              /* entries, up to 2^24; 0: as many as rows */
+};
+
+/*
+ * struct philox_rows_fill says what is drawn. Value j of entry i, j below count
+ * (and counts[i]), is element first + j of the row's draw and is written to
+ * out[i * pitch + j]. Offered are PHILOX_BITS as PHILOX_U32 and PHILOX_U64,
+ * PHILOX_UNIFORM in [0, 1) as PHILOX_F32 and PHILOX_F64, and PHILOX_NORMAL with
+ * mean 0 and deviation 1 as PHILOX_F32, by the formulas of philox/fill.h.
+ */
+struct philox_rows_fill {
+	size_t size; /* sizeof(this struct) */
+	enum philox_dist dist;
+	enum philox_dtype dtype;
+	uint64_t first;         /* 0, but for parts of a larger draw */
+	uint64_t count;         /* values per entry, at most */
+	const uint32_t *counts; /* device array of n; NULL: `count` for all */
+	uint64_t pitch;         /* elements from entry to entry, >= count */
+	void *out;              /* device array, aligned to the dtype */
+	uint32_t flags;         /* enum philox_rows_flags */
+};
+
+enum philox_rows_flags {
+	/* The rows stay where they are: the next draw repeats the numbers. */
+	PHILOX_ROWS_KEEP = 1
+};
+
+/*
+ * philox_rows_fill() draws for the rows of a list, each from its own state, and
+ * advances each by 4: as one kernel, which reads all states as they were when
+ * it began. `list` may be NULL for all rows. A row takes part and advances even
+ * if its count is 0. A row at offset 2^64 - 4 is used up: instead of repeating
+ * numbers it gives NaN or all-ones and stays, and philox_rows_check() tells of
+ * it; the same is true of a row that holds poison. With PHILOX_ROWS_KEEP it
+ * can be drawn from. Recorded during capture, as one kernel node. Errors:
+ * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_OVERFLOW (the values of
+ * a row, or the array, do not fit 2^64), PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * PHILOX_ERROR_MEMORY, those of the device.
+ */
+PHILOX_API enum philox_status philox_rows_fill(
+	struct philox_rows *rows, philox_stream stream,
+	const struct philox_row_list *list,
+	const struct philox_rows_fill *fill);
+
+/*
+ * philox_rows_advance() advances the rows of a list by `words`, a multiple of
+ * 4, as one kernel; a row that stands in the list several times advances once.
+ * A row that has not so many words left is not advanced and is told of as one
+ * that is used up. `list` may be NULL for all rows. Recorded during capture, as
+ * one kernel node. Errors: as philox_rows_fill().
+ */
+PHILOX_API enum philox_status philox_rows_advance(
+	struct philox_rows *rows, philox_stream stream,
+	const struct philox_row_list *list, uint64_t words);
+
+/* --- what only the device can notice -------------------------------------- */
+
+/* struct philox_rows_report tells of entries that could not be drawn for. */
+struct philox_rows_report {
+	uint64_t launches; /* with such an entry, since the last check */
+	uint64_t outside;  /* entries whose index was out of range */
+	uint64_t used_up;  /* entries whose row was used up or held poison */
+};
+
+/*
+ * philox_rows_check() looks whether any launch since the last check had an
+ * entry it could not draw for. It never synchronises: what it says is certain
+ * about launches whose stream was synchronised before. Returns PHILOX_OK and
+ * zeros in *report (which may be NULL) when there is nothing new;
+ * PHILOX_ERROR_OVERFLOW and a filled report otherwise, each launch once.
+ * PHILOX_ERROR_INVALID. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_rows_check(
+	struct philox_rows *rows, struct philox_rows_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

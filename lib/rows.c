@@ -1,0 +1,517 @@
+/*
+ * lib/rows.c - tables of rows: made, filled, destroyed, looked at
+ *
+ * See lib/rows.h. Set-up work is done in relaxed mode on a stream of its own,
+ * since other threads, or this one, may be capturing.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "journal.h"
+#include "options.h"
+#include "region.h"
+#include "rows.h"
+
+/* The size of the struct's first version. */
+#define OPTIONS_SIZE_FIRST                                 \
+	(offsetof(struct philox_rows_options, generator) + \
+	 sizeof(struct philox_generator *))
+
+uint64_t rows_seed(const struct philox_rows *rows)
+{
+	return philox_fold(rows->generator->state.seed, PHILOX_FOLD_TABLE,
+			   rows->key);
+}
+
+enum philox_status rows_report(const struct philox_rows *rows,
+			       enum philox_status status)
+{
+	if (status != PHILOX_OK)
+		status_prefix(status, "rows '%s': ", rows->name);
+	return context_report(rows->context, status, NULL);
+}
+
+enum philox_status rows_null(void)
+{
+	return status_set(PHILOX_ERROR_INVALID, "rows is NULL");
+}
+
+/* --- set-up work ---------------------------------------------------------- */
+
+/* Does work(rows, argument) in relaxed mode on a stream and waits for it. */
+static enum philox_status set_up(
+	const struct philox_rows *rows,
+	enum philox_status (*work)(const struct philox_rows *, philox_stream,
+				   void *),
+	void *argument)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status, restored;
+	enum philox_capture_mode mode;
+	philox_stream stream;
+
+	status = device_relax(device, &mode);
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_stream_create(device, 0, &stream);
+	if (status == PHILOX_OK) {
+		status = work(rows, stream, argument);
+		restored = philox_stream_synchronize(device, stream);
+		status = status != PHILOX_OK ? status : restored;
+		restored = philox_stream_destroy(device, stream);
+		status = status != PHILOX_OK ? status : restored;
+	}
+	restored = device_unrelax(device, mode);
+	return status != PHILOX_OK ? status : restored;
+}
+
+static enum philox_status seed(const struct philox_rows *rows,
+			       philox_stream stream)
+{
+	struct rows_seed_args args = {.states = rows->table.states,
+				      .count = rows->table.count,
+				      .seed = rows_seed(rows)};
+	struct kernel_call call = {.kernel = KERNEL_rows_seed,
+				   .args = &args,
+				   .size = sizeof(args),
+				   .work = args.count};
+
+	return device_launch(rows->context->device, stream, &call);
+}
+
+/* No turn is that of a launch: these count from 1. */
+static enum philox_status fill(const struct philox_rows *rows,
+			       philox_stream stream, void *control)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status;
+
+	status = philox_memory_copy(device, rows->table.control, control,
+				    sizeof(struct rows_control), stream);
+	if (status == PHILOX_OK)
+		status = philox_memory_set(
+			device, rows->table.turns, 0,
+			rows->table.count * sizeof(struct rows_turn), stream);
+	return status == PHILOX_OK ? seed(rows, stream) : status;
+}
+
+static enum philox_status read_states(const struct philox_rows *rows,
+				      philox_stream stream, void *states)
+{
+	return philox_memory_copy(
+		rows->context->device, states, rows->table.states,
+		rows->table.count * sizeof(struct philox_state), stream);
+}
+
+static enum philox_status write_states(const struct philox_rows *rows,
+				       philox_stream stream, void *states)
+{
+	return philox_memory_copy(
+		rows->context->device, rows->table.states, states,
+		rows->table.count * sizeof(struct philox_state), stream);
+}
+
+enum philox_status rows_read(const struct philox_rows *rows,
+			     struct philox_state *states)
+{
+	return set_up(rows, read_states, states);
+}
+
+enum philox_status rows_write(const struct philox_rows *rows,
+			      const struct philox_state *states)
+{
+	return set_up(rows, write_states, (void *)states);
+}
+
+/* --- device memory -------------------------------------------------------- */
+
+static size_t memory_size(uint64_t count)
+{
+	return sizeof(struct rows_control) +
+	       count * (sizeof(struct philox_state) + sizeof(struct rows_turn));
+}
+
+static enum philox_status allocate_relaxed(struct philox_rows *rows,
+					   void **mapped)
+{
+	struct philox_device *device = rows->context->device;
+	void *notice;
+	enum philox_status status;
+
+	status = philox_memory_alloc(device, memory_size(rows->table.count),
+				     &rows->memory);
+	if (status != PHILOX_OK)
+		return status;
+	status = device_mapped_alloc(device, sizeof(*rows->notice), &notice,
+				     mapped);
+	if (status == PHILOX_OK)
+		rows->notice = notice;
+	return status;
+}
+
+static enum philox_status allocate(struct philox_rows *rows, void **mapped)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status, restored;
+	enum philox_capture_mode mode;
+
+	status = device_relax(device, &mode);
+	if (status != PHILOX_OK)
+		return status;
+	status = allocate_relaxed(rows, mapped);
+	restored = device_unrelax(device, mode);
+	return status != PHILOX_OK ? status : restored;
+}
+
+static enum philox_status init_memory(struct philox_rows *rows)
+{
+	struct rows_control control = {.launch = 1};
+	void *mapped;
+	enum philox_status status = allocate(rows, &mapped);
+
+	if (status != PHILOX_OK)
+		return status;
+	control.notice = mapped;
+	rows->table.control = rows->memory;
+	rows->table.states = (struct philox_state *)(rows->table.control + 1);
+	rows->table.turns =
+		(struct rows_turn *)(rows->table.states + rows->table.count);
+	return set_up(rows, fill, &control);
+}
+
+/* --- references of graphs ------------------------------------------------- */
+
+static void release_life(void *object)
+{
+	struct rows_life *life = object;
+
+	if (atomic_fetch_sub(&life->references, 1) == 1)
+		free(life);
+}
+
+/* One reference for each capture, or for each of its turns if two alternate. */
+static enum philox_status hold(struct philox_rows *rows,
+			       const struct capture_info *info)
+{
+	enum philox_status status;
+
+	if (rows->holder == info->id)
+		return PHILOX_OK;
+	atomic_fetch_add(&rows->life->references, 1);
+	status = device_graph_retain(rows->context->device, info->graph,
+				     release_life, rows->life);
+	if (status == PHILOX_OK)
+		rows->holder = info->id;
+	else
+		atomic_fetch_sub(&rows->life->references, 1);
+	return status;
+}
+
+static enum philox_status hold_on(struct philox_rows *rows,
+				  philox_stream stream)
+{
+	struct philox_context *context = rows->context;
+	struct capture_info info;
+	enum philox_status status;
+
+	status = device_capture_info(context->device, stream, &info);
+	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_NONE)
+		return status;
+	if (info.status == PHILOX_CAPTURE_INVALIDATED)
+		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+				  "the capture on this stream was invalidated "
+				  "and must be ended");
+	context_lock(context);
+	status = hold(rows, &info);
+	context_unlock(context);
+	return status;
+}
+
+enum philox_status rows_launch_on(struct philox_rows *rows,
+				  philox_stream stream,
+				  const struct kernel_call *call)
+{
+	enum philox_status status = hold_on(rows, stream);
+
+	if (status != PHILOX_OK || !call)
+		return status;
+	return device_launch(rows->context->device, stream, call);
+}
+
+/* --- making and freeing --------------------------------------------------- */
+
+static enum philox_status check_options(
+	const struct philox_context *context,
+	const struct philox_rows_options *options)
+{
+	enum philox_status status;
+
+	status = options_check_size("rows options", options, options->size,
+				    OPTIONS_SIZE_FIRST, sizeof(*options));
+	if (status != PHILOX_OK)
+		return status;
+	if (!options->name || !*options->name)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "rows options: no name");
+	if (!options->count || options->count > ROWS_COUNT_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "rows '%s': count %u is not in 1 .. 2^24",
+				  options->name, options->count);
+	if (options->generator && options->generator->context != context)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "rows '%s': the generator is of another "
+				  "context",
+				  options->name);
+	return PHILOX_OK;
+}
+
+static void free_rows(struct philox_rows *rows)
+{
+	if (rows->life)
+		release_life(rows->life);
+	free(rows->marks);
+	free(rows->name);
+	free(rows);
+}
+
+/* The rest of a free that fails is not worth a failure. */
+static enum philox_status free_memory(struct philox_rows *rows)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status = philox_memory_free(device, rows->memory);
+
+	if (status == PHILOX_OK) {
+		device_mapped_free(device, rows->notice);
+		rows->memory = NULL;
+		rows->notice = NULL;
+	}
+	return status;
+}
+
+static struct philox_rows *allocate_rows(
+	struct philox_context *context,
+	const struct philox_rows_options *options)
+{
+	struct philox_rows *rows = calloc(1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	rows->context = context;
+	rows->table.count = options->count;
+	rows->name = strdup(options->name);
+	rows->marks = calloc(options->count / 8 + 1, 1);
+	rows->life = calloc(1, sizeof(*rows->life));
+	if (!rows->name || !rows->marks || !rows->life) {
+		free(rows->life);
+		rows->life = NULL;
+		free_rows(rows);
+		return NULL;
+	}
+	atomic_init(&rows->life->references, 1);
+	rows->key = region_hash(rows->name, strlen(rows->name));
+	rows->generator =
+		options->generator ? options->generator : context->generator;
+	return rows;
+}
+
+static enum philox_status check_name(const struct philox_context *context,
+				     const struct philox_rows *made)
+{
+	const struct philox_rows *rows = context->rows;
+
+	while (rows && !(rows->alive && rows->key == made->key))
+		rows = rows->next;
+	if (!rows)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_EXISTS, "rows '%s': rows '%s' %s",
+			  made->name, rows->name,
+			  strcmp(rows->name, made->name) ? "has its hash"
+							 : "is alive");
+}
+
+/* With the context's lock held, so that no name is taken twice. */
+static enum philox_status begin_life(struct philox_rows *rows)
+{
+	struct philox_context *context = rows->context;
+	enum philox_status status = check_name(context, rows);
+
+	if (status == PHILOX_OK) {
+		status = init_memory(rows);
+		if (status != PHILOX_OK) {
+			status_prefix(status, "rows '%s': ", rows->name);
+			free_memory(rows);
+		}
+	}
+	if (status != PHILOX_OK)
+		return status;
+	rows->alive = 1;
+	rows->generator->tables++;
+	rows->next = context->rows;
+	context->rows = rows;
+	journal_rows(rows, "create");
+	return PHILOX_OK;
+}
+
+static enum philox_status create(struct philox_context *context,
+				 const struct philox_rows_options *options,
+				 struct philox_rows **out)
+{
+	struct philox_rows *rows = allocate_rows(context, options);
+	enum philox_status status;
+
+	if (!rows)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for rows '%s'", options->name);
+	context_lock(context);
+	status = begin_life(rows);
+	context_unlock(context);
+	if (status == PHILOX_OK)
+		*out = rows;
+	else
+		free_rows(rows);
+	return status;
+}
+
+enum philox_status philox_rows_create(struct philox_context *context,
+				      const struct philox_rows_options *options,
+				      struct philox_rows **rows)
+{
+	enum philox_status status;
+
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!options || !rows)
+		return context_null(context, options ? "rows" : "options");
+	status = check_options(context, options);
+	if (status == PHILOX_OK)
+		status = create(context, options, rows);
+	return context_report(context, status, NULL);
+}
+
+/* --- destroying ----------------------------------------------------------- */
+
+static int is_held(const struct philox_rows *rows)
+{
+	return atomic_load(&rows->life->references) > 1;
+}
+
+/* Frees the tables that are dead and that no graph holds any more. */
+static void reap(struct philox_context *context)
+{
+	struct philox_rows **link = &context->rows, *rows;
+
+	while ((rows = *link)) {
+		if (rows->alive || is_held(rows) ||
+		    free_memory(rows) != PHILOX_OK) {
+			link = &rows->next;
+		} else {
+			*link = rows->next;
+			free_rows(rows);
+		}
+	}
+}
+
+static enum philox_status end_life(struct philox_rows *rows)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!is_held(rows))
+		status = free_memory(rows);
+	if (status != PHILOX_OK)
+		return status;
+	rows->alive = 0;
+	rows->generator->tables--;
+	journal_rows(rows, "destroy");
+	return PHILOX_OK;
+}
+
+enum philox_status philox_rows_destroy(struct philox_rows *rows)
+{
+	struct philox_context *context;
+	enum philox_status status;
+
+	if (!rows)
+		return PHILOX_OK;
+	context = rows->context;
+	context_lock(context);
+	status = end_life(rows);
+	if (status == PHILOX_OK)
+		reap(context);
+	context_unlock(context);
+	return context_report(context, status, NULL);
+}
+
+void rows_finish(struct philox_context *context)
+{
+	struct philox_rows *rows;
+
+	while ((rows = context->rows)) {
+		context->rows = rows->next;
+		free_memory(rows);
+		free_rows(rows);
+	}
+}
+
+/* --- looking -------------------------------------------------------------- */
+
+uint32_t philox_rows_count(const struct philox_rows *rows)
+{
+	return rows ? (uint32_t)rows->table.count : 0;
+}
+
+const char *philox_rows_name(const struct philox_rows *rows)
+{
+	return rows ? rows->name : "";
+}
+
+enum philox_status philox_rows_states(struct philox_rows *rows,
+				      struct philox_state **states)
+{
+	if (!rows)
+		return rows_null();
+	if (!states)
+		return rows_report(rows, status_set(PHILOX_ERROR_INVALID,
+						    "states is NULL"));
+	*states = rows->table.states;
+	return PHILOX_OK;
+}
+
+/* With the context's lock held. */
+static void take_notice(struct philox_rows *rows,
+			struct philox_rows_report *report)
+{
+	struct rows_notice *notice = rows->notice, now;
+
+	now.count = __atomic_load_n(&notice->count, __ATOMIC_ACQUIRE);
+	now.outside = __atomic_load_n(&notice->outside, __ATOMIC_RELAXED);
+	now.used_up = __atomic_load_n(&notice->used_up, __ATOMIC_RELAXED);
+	report->launches = now.count - rows->seen.count;
+	if (!report->launches)
+		return;
+	report->outside = now.outside - rows->seen.outside;
+	report->used_up = now.used_up - rows->seen.used_up;
+	rows->seen = now;
+}
+
+enum philox_status philox_rows_check(struct philox_rows *rows,
+				     struct philox_rows_report *report)
+{
+	struct philox_rows_report found = {0};
+	enum philox_status status = PHILOX_OK;
+
+	if (!rows)
+		return rows_null();
+	context_lock(rows->context);
+	take_notice(rows, &found);
+	context_unlock(rows->context);
+	if (report)
+		*report = found;
+	if (found.launches)
+		status = status_set(
+			PHILOX_ERROR_OVERFLOW,
+			"%llu launches had %llu entries with an index out of "
+			"range and %llu with a row that is used up",
+			(unsigned long long)found.launches,
+			(unsigned long long)found.outside,
+			(unsigned long long)found.used_up);
+	return rows_report(rows, status);
+}

@@ -1,0 +1,276 @@
+/*
+ * lib/rows_elements.h - what kernels on rows do, for host loop and kernel alike
+ *
+ * See Note [Rows that advance once] in lib/rows_kernels.h. The unit of a draw
+ * is one Philox block of one entry; units may be done in any order, by any
+ * threads. A launch ends with rows_end(), once, when all of it was done.
+ */
+#ifndef ROWS_ELEMENTS_H
+#define ROWS_ELEMENTS_H
+
+#include <philox/values.h>
+#include "kernels.h"
+
+/* A loop of the host runs alone; a test has threads, and fences of its own. */
+#ifdef __CUDA_ARCH__
+#define ROWS_FENCE() __threadfence()
+#define ROWS_ADD(to, value) \
+	atomicAdd((unsigned long long *)(to), (unsigned long long)(value))
+#elif !defined(ROWS_FENCE)
+#define ROWS_FENCE()        ((void)0)
+#define ROWS_ADD(to, value) (*(to) += (value))
+#endif
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* rows_derive() returns the state a row begins with. */
+PHILOX_FN struct philox_state rows_derive(uint64_t table_seed, uint64_t row)
+{
+	struct philox_state state;
+
+	state.seed = philox_fold(table_seed, PHILOX_FOLD_ROW, row);
+	state.offset = 0;
+	return state;
+}
+
+/* rows_set() sets row number i of a batch. */
+PHILOX_FN void rows_set(const struct rows_set_args *args, uint64_t i)
+{
+	struct philox_state *state = &args->states[args->row[i]];
+
+	state->seed = args->seed[i];
+	state->offset = args->offset[i];
+}
+
+/* rows_launch() returns the number of the launch under way. */
+PHILOX_FN uint64_t rows_launch(const struct rows_table *table)
+{
+	return *(const volatile uint64_t *)&table->control->launch;
+}
+
+/* rows_state() returns a row's state as it was before the launch. */
+PHILOX_FN struct philox_state rows_state(const struct rows_table *table,
+					 uint64_t row, uint64_t launch)
+{
+	const volatile struct philox_state *state = &table->states[row];
+	const volatile struct rows_turn *turn = &table->turns[row];
+	struct philox_state found;
+
+	found.seed = state->seed;
+	found.offset = state->offset;
+	ROWS_FENCE();
+	if (turn->launch == launch) {
+		ROWS_FENCE();
+		found.offset = turn->offset;
+	}
+	return found;
+}
+
+/* rows_can_advance() says whether a state has `words` words left. */
+PHILOX_FN int rows_can_advance(struct philox_state state, uint64_t words)
+{
+	return !philox_is_poison(state) &&
+	       words <= 0xfffffffffffffffcULL - state.offset;
+}
+
+PHILOX_FN void rows_move(const struct rows_table *table, uint64_t row,
+			 uint64_t launch, struct philox_state before,
+			 uint64_t words)
+{
+	volatile struct philox_state *state = &table->states[row];
+	volatile struct rows_turn *turn = &table->turns[row];
+
+	turn->offset = before.offset;
+	ROWS_FENCE();
+	turn->launch = launch;
+	ROWS_FENCE();
+	state->offset = before.offset + words;
+}
+
+/* rows_advance() advances a row whose state before the launch was `before`. */
+PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
+			    uint64_t launch, struct philox_state before,
+			    uint64_t words)
+{
+	if (!rows_can_advance(before, words))
+		ROWS_ADD(&table->control->used_up, 1);
+	else if (words)
+		rows_move(table, row, launch, before, words);
+}
+
+/* rows_end() counts the launch and tells of what it could not draw for. */
+PHILOX_FN void rows_end(struct rows_control *control)
+{
+	volatile struct rows_control *c = control;
+	volatile struct rows_notice *notice = c->notice;
+
+	c->launch = c->launch + 1;
+	if (!(c->outside | c->used_up))
+		return;
+	notice->outside = notice->outside + c->outside;
+	notice->used_up = notice->used_up + c->used_up;
+	c->outside = 0;
+	c->used_up = 0;
+#ifdef __CUDA_ARCH__
+	__threadfence_system();
+	notice->count = notice->count + 1;
+#else
+	__atomic_store_n(&control->notice->count, notice->count + 1,
+			 __ATOMIC_RELEASE);
+#endif
+}
+
+/* --- entries -------------------------------------------------------------- */
+
+#define ROWS_NONE (~(uint64_t)0)
+
+/* rows_of_entry() returns the row of an entry, ROWS_NONE if it is masked. */
+PHILOX_FN uint64_t rows_of_entry(const struct rows_list *list, uint64_t entry)
+{
+	if (list->mask && !list->mask[entry])
+		return ROWS_NONE;
+	return list->indices ? list->indices[entry] : entry;
+}
+
+/* --- draws ---------------------------------------------------------------- */
+
+PHILOX_FN void rows_block_bits_u32(struct philox_words words, uint32_t *v)
+{
+	for (int i = 0; i < 4; i++)
+		v[i] = words.w[i];
+}
+
+PHILOX_FN void rows_block_bits_u64(struct philox_words words, uint64_t *v)
+{
+	for (int i = 0; i < 2; i++)
+		v[i] = (uint64_t)words.w[2 * i + 1] << 32 | words.w[2 * i];
+}
+
+PHILOX_FN void rows_block_uniform_f32(struct philox_words words, float *v)
+{
+	for (int i = 0; i < 4; i++)
+		v[i] = philox_uniform_f32(words.w[i]);
+}
+
+PHILOX_FN void rows_block_uniform_f64(struct philox_words words, double *v)
+{
+	uint64_t bits[2];
+
+	rows_block_bits_u64(words, bits);
+	for (int i = 0; i < 2; i++)
+		v[i] = philox_uniform_f64(bits[i]);
+}
+
+PHILOX_FN void rows_block_normal_f32(struct philox_words words, float *v)
+{
+	philox_normal_pair(words.w[0], words.w[1], &v[0], &v[1]);
+	philox_normal_pair(words.w[2], words.w[3], &v[2], &v[3]);
+}
+
+PHILOX_FN uint32_t rows_poison_uint32_t(void)
+{
+	return 0xffffffffu;
+}
+
+PHILOX_FN uint64_t rows_poison_uint64_t(void)
+{
+	return ~(uint64_t)0;
+}
+
+PHILOX_FN float rows_poison_float(void)
+{
+	return philox_f32_from_bits(0x7fc00000u);
+}
+
+PHILOX_FN double rows_poison_double(void)
+{
+	return philox_f64_from_bits(0x7ff8000000000000ULL);
+}
+
+/* rows_blocks() returns how many units an entry has; one at least advances. */
+PHILOX_FN uint64_t rows_blocks(const struct rows_draw_args *args, uint64_t n)
+{
+	if (!args->count)
+		return 1;
+	return (args->first + (args->count - 1)) / n - args->first / n + 1;
+}
+
+/* rows_entry_count() returns how many values an entry is to be given. */
+PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
+				    uint64_t entry)
+{
+	uint64_t count = args->count;
+
+	if (args->counts && args->counts[entry] < count)
+		count = args->counts[entry];
+	return count;
+}
+
+/*
+ * rows_<name>_unit() does unit `unit` of a launch: block unit % rows_blocks()
+ * of an entry. The first unit of an entry advances its row. As in
+ * lib/fill_elements.h an element before the span has an index that is not below
+ * the count, since the subtraction is modulo 2^64.
+ */
+#define ROWS_DRAW_FUNCTION(name, type, n)                                    \
+	PHILOX_FN void rows_store_##name(const struct rows_draw_args *args,  \
+					 struct philox_state state,          \
+					 uint64_t entry, uint64_t block)     \
+	{                                                                    \
+		type *out = (type *)args->out + entry * args->pitch;         \
+		uint64_t index = block * n - args->first;                    \
+		uint64_t count = rows_entry_count(args, entry);              \
+		type v[n];                                                   \
+                                                                             \
+		rows_block_##name(philox_draw4(state, block), v);            \
+		if (!rows_can_advance(state, args->words))                   \
+			for (int i = 0; i < n; i++)                          \
+				v[i] = rows_poison_##type();                 \
+		for (uint64_t i = 0; i < n; i++)                             \
+			if (index + i < count)                               \
+				out[index + i] = v[i];                       \
+	}                                                                    \
+                                                                             \
+	PHILOX_FN void rows_##name##_unit(const struct rows_draw_args *args, \
+					  uint64_t launch, uint64_t unit)    \
+	{                                                                    \
+		uint64_t blocks = rows_blocks(args, n);                      \
+		uint64_t entry = unit / blocks, block = unit % blocks;       \
+		uint64_t row = rows_of_entry(&args->list, entry);            \
+		struct philox_state state;                                   \
+                                                                             \
+		if (row == ROWS_NONE)                                        \
+			return;                                              \
+		if (row >= args->table.count) {                              \
+			if (block == 0)                                      \
+				ROWS_ADD(&args->table.control->outside, 1);  \
+			return;                                              \
+		}                                                            \
+		state = rows_state(&args->table, row, launch);               \
+		rows_store_##name(args, state, entry,                        \
+				  args->first / n + block);                  \
+		if (block == 0)                                              \
+			rows_advance(&args->table, row, launch, state,       \
+				     args->words);                           \
+	}
+
+ROWS_DRAW_LIST(ROWS_DRAW_FUNCTION)
+#undef ROWS_DRAW_FUNCTION
+
+/* rows_advance_entry() is one unit of a launch that only advances. */
+PHILOX_FN void rows_advance_entry(const struct rows_draw_args *args,
+				  uint64_t launch, uint64_t entry)
+{
+	uint64_t row = rows_of_entry(&args->list, entry);
+
+	if (row == ROWS_NONE)
+		return;
+	if (row >= args->table.count)
+		ROWS_ADD(&args->table.control->outside, 1);
+	else
+		rows_advance(&args->table, row, launch,
+			     rows_state(&args->table, row, launch),
+			     args->words);
+}
+
+#endif

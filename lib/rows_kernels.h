@@ -1,0 +1,128 @@
+/*
+ * lib/rows_kernels.h - kernels on tables of rows: their names and arguments
+ *
+ * Part of lib/kernels.h. What they do is in lib/rows_elements.h; the loops are in lib/rows_host.c, the CUDA kernels in
+ * lib/rows_cuda.cu.
+ */
+#ifndef ROWS_KERNELS_H
+#define ROWS_KERNELS_H
+
+#include <stdint.h>
+#include <philox/state.h>
+
+/* Every draw a table has: dist_dtype, type of an element, elements a block. */
+#define ROWS_DRAW_LIST(X)         \
+	X(bits_u32, uint32_t, 4)  \
+	X(bits_u64, uint64_t, 2)  \
+	X(uniform_f32, float, 4)  \
+	X(uniform_f64, double, 2) \
+	X(normal_f32, float, 4)
+
+/* All of these kernels: name, arguments, threads of a CUDA block. */
+#define ROWS_KERNEL_LIST(X)                         \
+	X(rows_seed, rows_seed_args, 256)           \
+	X(rows_set, rows_set_args, 64)              \
+	X(rows_advance, rows_draw_args, 256)        \
+	X(rows_bits_u32, rows_draw_args, 256)       \
+	X(rows_bits_u64, rows_draw_args, 256)       \
+	X(rows_uniform_f32, rows_draw_args, 256)    \
+	X(rows_uniform_f64, rows_draw_args, 256)    \
+	X(rows_normal_f32, rows_draw_args, 256)
+
+/* --- a table -------------------------------------------------------------- */
+
+/*
+ * Note [Rows that advance once]
+ * ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+ * One kernel draws from rows and advances them. Many threads draw for one row,
+ * and a list may name it several times, but all must see the state from before
+ * the launch, and it must advance once. There is no barrier between the blocks
+ * of a kernel, so the old state is kept where whoever comes late finds it:
+ *
+ *  - The table counts its launches. Each thread reads the count when it begins;
+ *    each block says when it is done, and the last one to do so counts the
+ *    launch. So a launch has a number of its own, though a replayed graph
+ *    brings the same arguments each time.
+ *  - Who advances a row writes, in this order, with fences between: the offset
+ *    from before into the row's turn; the launch's number into the turn; the
+ *    new offset into the state. Several may do so at once: all write the same
+ *    values.
+ *  - Who reads a row reads, in this order, with fences between: the offset of
+ *    the state; the number in the turn, and, if that is this launch's, the
+ *    offset in the turn instead. A reader that saw the new offset also sees the
+ *    number, and one that sees the number also sees the old offset.
+ *
+ * A state that was written by somebody else between two launches is simply the
+ * state: its turn has the number of an earlier launch.
+ */
+struct rows_turn {
+	uint64_t offset; /* before launch `launch` advanced the row */
+	uint64_t launch;
+};
+
+/* Written by the device alone, in mapped host memory: payload, then count. */
+struct rows_notice {
+	uint64_t count; /* of launches with something to tell */
+	uint64_t outside;
+	uint64_t used_up;
+};
+
+/* In device memory, in front of the states. */
+struct rows_control {
+	uint64_t launch;  /* number of the launch under way, from 1 */
+	uint64_t outside; /* entries of this launch, see the report */
+	uint64_t used_up;
+	struct rows_notice *notice; /* device address */
+	uint32_t done;              /* blocks of this launch */
+	uint32_t reserved[7];
+};
+
+/* Where a table is: device addresses. */
+struct rows_table {
+	struct philox_state *states;
+	struct rows_turn *turns;
+	struct rows_control *control;
+	uint64_t count;
+};
+
+/* --- arguments ------------------------------------------------------------ */
+
+/* Derives all rows. */
+struct rows_seed_args {
+	struct philox_state *states;
+	uint64_t count;
+	uint64_t seed; /* of the table */
+};
+
+/* Under the 4096 bytes of parameters that every driver takes. */
+#define ROWS_SET_MAX 192
+
+/* Sets `n` rows: struct of arrays, so that there are no gaps. */
+struct rows_set_args {
+	struct philox_state *states; /* of the table */
+	uint64_t n;
+	uint64_t seed[ROWS_SET_MAX];
+	uint64_t offset[ROWS_SET_MAX];
+	uint32_t row[ROWS_SET_MAX];
+};
+
+/* Which rows take part: struct philox_row_list with its n resolved. */
+struct rows_list {
+	const uint32_t *indices;
+	const uint8_t *mask;
+	uint64_t n;
+};
+
+/* Draws, and advances by `words`, which may be 0. */
+struct rows_draw_args {
+	struct rows_table table;
+	struct rows_list list;
+	uint64_t first;
+	uint64_t count;
+	uint64_t pitch;
+	const uint32_t *counts;
+	void *out;
+	uint64_t words;
+};
+
+#endif
