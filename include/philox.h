@@ -13,10 +13,10 @@
  * (philox/region.h) and graphs (philox/graph.h); passes over regions, and the
  * tickets that tie a backward to its forward (philox/pass.h); fills
  * (philox/fill.h), in the layouts of other libraries too (philox/layout.h);
- * tables of states for samplers (philox/rows.h); a context as a text, to resume
- * from (philox/save.h); the numbers themselves, for kernels of one's own
- * (philox/kernel.h, and as a string philox/source.h); and states for kernels of
- * others (philox/interop.h).
+ * tables of states for samplers, and tokens from logits (philox/rows.h,
+ * philox/sample.h); a context as a text, to resume from (philox/save.h); the
+ * numbers themselves, for kernels of one's own (philox/kernel.h, and as a string
+ * philox/source.h); and states for kernels of others (philox/interop.h).
  */
 #ifndef PHILOX_H
 #define PHILOX_H
@@ -34,6 +34,7 @@
 #include <philox/pass.h>
 #include <philox/region.h>
 #include <philox/rows.h>
+#include <philox/sample.h>
 #include <philox/save.h>
 #include <philox/source.h>
 #include <philox/status.h>

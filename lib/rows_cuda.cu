@@ -5,7 +5,7 @@
  * loops of lib/rows_host.c call. Those that draw from a table end with
  * end_launch(): see Note [Rows that advance once] in lib/rows_kernels.h.
  */
-#include "rows_elements.h"
+#include "sample_elements.h"
 
 /* The thread's number in the grid, and how many there are. */
 static __device__ __forceinline__ uint64_t thread_number(void)
@@ -75,3 +75,69 @@ extern "C" __global__ void philox_kernel_rows_advance(
 	}
 ROWS_DRAW_LIST(DRAW_KERNEL)
 #undef DRAW_KERNEL
+
+/* --- samples -------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The greatest key of a warp; all of its threads take part. */
+static __device__ __forceinline__ uint64_t warp_max(uint64_t key)
+{
+	for (int apart = 16; apart; apart /= 2)
+		key = greater(key,
+			      __shfl_xor_sync(0xffffffffu,
+					      (unsigned long long)key, apart));
+	return key;
+}
+
+/* The greatest key of a block; thread 0 has it. May be called again at once. */
+static __device__ __forceinline__ uint64_t block_max(uint64_t key)
+{
+	__shared__ uint64_t of_warp[SAMPLE_THREADS / 32];
+
+	key = warp_max(key);
+	__syncthreads();
+	if (threadIdx.x % 32 == 0)
+		of_warp[threadIdx.x / 32] = key;
+	__syncthreads();
+	if (threadIdx.x < 32)
+		key = warp_max(threadIdx.x < SAMPLE_THREADS / 32
+				       ? of_warp[threadIdx.x]
+				       : 0);
+	return key;
+}
+
+/* One block for an entry; its threads take every so-many-th quad. */
+#define SAMPLE_KERNEL(name, type)                                              \
+	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
+		philox_kernel_sample_##name(                                   \
+			__grid_constant__ const sample_args args)              \
+	{                                                                      \
+		const uint64_t launch = sample_launch(&args);                  \
+		const uint32_t first = sample_first_quad(&args);               \
+		const uint32_t quads = sample_quads(&args);                    \
+                                                                               \
+		for (uint64_t i = blockIdx.x; i < args.list.n;                 \
+		     i += gridDim.x) {                                         \
+			sample_row row;                                        \
+			uint64_t best = 0;                                     \
+                                                                               \
+			if (!sample_begin(&args, launch, i, &row))             \
+				continue;                                      \
+			for (uint32_t q = threadIdx.x; row.valid && q < quads; \
+			     q += SAMPLE_THREADS)                              \
+				best = greater(best, sample_##name##_quad(     \
+							     &args, &row, i,   \
+							     first + q));      \
+			best = block_max(row.valid ? best : SAMPLE_NO_TOKEN);  \
+			if (threadIdx.x == 0)                                  \
+				sample_end(&args, launch, i, &row, best);      \
+		}                                                              \
+		if (args.table.control)                                        \
+			end_launch(args.table.control);                        \
+	}
+SAMPLE_LIST(SAMPLE_KERNEL)
+#undef SAMPLE_KERNEL

@@ -7,7 +7,7 @@
  * library gives the same bits, only slower.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
-#include "rows_elements.h"
+#include "sample_elements.h"
 
 #define NO_ATTRIBUTE
 
@@ -75,3 +75,46 @@ DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u64, rows_bits_u64, 2)
 DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_uniform_f32, rows_uniform_f32, 4)
 DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_uniform_f64, rows_uniform_f64, 2)
 DEFINE_TWICE(DEFINE_DRAW, rows_normal_f32, 4)
+
+/* --- samples -------------------------------------------------------------- */
+
+#define DEFINE_SAMPLE(storage, attribute, loop, name, size)                   \
+	attribute static uint64_t best_of_##loop(                             \
+		const struct sample_args *args, const struct sample_row *row, \
+		uint64_t entry)                                               \
+	{                                                                     \
+		const uint32_t first = sample_first_quad(args);               \
+		const uint32_t quads = sample_quads(args);                    \
+		uint64_t best = 0;                                            \
+                                                                              \
+		for (uint32_t i = 0; i < quads; i++) {                        \
+			uint64_t key =                                        \
+				name##_quad(args, row, entry, first + i);     \
+                                                                              \
+			best = key > best ? key : best;                       \
+		}                                                             \
+		return best;                                                  \
+	}                                                                     \
+                                                                              \
+	attribute storage void loop(const void *pointer)                      \
+	{                                                                     \
+		const struct sample_args *args = pointer;                     \
+		const uint64_t launch = sample_launch(args);                  \
+                                                                              \
+		for (uint64_t i = 0; i < args->list.n; i++) {                 \
+			struct sample_row row;                                \
+			uint64_t best = SAMPLE_NO_TOKEN;                      \
+                                                                              \
+			if (!sample_begin(args, launch, i, &row))             \
+				continue;                                     \
+			if (row.valid)                                        \
+				best = best_of_##loop(args, &row, i);         \
+			sample_end(args, launch, i, &row, best);              \
+		}                                                             \
+		if (args->table.control)                                      \
+			rows_end(args->table.control);                        \
+	}
+
+DEFINE_TWICE(DEFINE_SAMPLE, sample_f32, 4)
+DEFINE_TWICE(DEFINE_SAMPLE, sample_bf16, 4)
+DEFINE_TWICE(DEFINE_SAMPLE, sample_f16, 4)

@@ -1,7 +1,8 @@
 /*
  * lib/rows_kernels.h - kernels on tables of rows: their names and arguments
  *
- * Part of lib/kernels.h. What they do is in lib/rows_elements.h; the loops are in lib/rows_host.c, the CUDA kernels in
+ * Part of lib/kernels.h. What they do is in lib/rows_elements.h and
+ * lib/sample_elements.h; the loops are in lib/rows_host.c, the CUDA kernels in
  * lib/rows_cuda.cu.
  */
 #ifndef ROWS_KERNELS_H
@@ -18,6 +19,12 @@
 	X(uniform_f64, double, 2) \
 	X(normal_f32, float, 4)
 
+/* Every dtype of logits, and what one is in memory. */
+#define SAMPLE_LIST(X)    \
+	X(f32, float)     \
+	X(bf16, uint16_t) \
+	X(f16, uint16_t)
+
 /* All of these kernels: name, arguments, threads of a CUDA block. */
 #define ROWS_KERNEL_LIST(X)                         \
 	X(rows_seed, rows_seed_args, 256)           \
@@ -27,7 +34,13 @@
 	X(rows_bits_u64, rows_draw_args, 256)       \
 	X(rows_uniform_f32, rows_draw_args, 256)    \
 	X(rows_uniform_f64, rows_draw_args, 256)    \
-	X(rows_normal_f32, rows_draw_args, 256)
+	X(rows_normal_f32, rows_draw_args, 256)     \
+	X(sample_f32, sample_args, SAMPLE_THREADS)  \
+	X(sample_bf16, sample_args, SAMPLE_THREADS) \
+	X(sample_f16, sample_args, SAMPLE_THREADS)
+
+/* Of the block that samples one entry. */
+#define SAMPLE_THREADS 512
 
 /* --- a table -------------------------------------------------------------- */
 
@@ -123,6 +136,21 @@ struct rows_draw_args {
 	const uint32_t *counts;
 	void *out;
 	uint64_t words;
+};
+
+/* Samples; with table.control NULL from states[entry], advancing nothing. */
+struct sample_args {
+	struct rows_table table;
+	struct rows_list list;
+	const void *logits;
+	uint64_t pitch;
+	uint32_t vocab;
+	uint32_t first;
+	const float *temperatures; /* or NULL */
+	float temperature;
+	uint32_t words; /* to advance by: 4 or 0 */
+	int32_t *tokens;
+	uint64_t *keys;
 };
 
 #endif

@@ -1,0 +1,108 @@
+/*
+ * philox/sample.h - tokens from logits, one independent state per row
+ *
+ * A row of logits is sampled by the Gumbel-max rule: the token is the index v
+ * of the highest score
+ *
+ *   score(v) = fma(logit(v), 1 / temperature, gumbel(w(v)))
+ *
+ * where 1 / temperature is rounded to f32, the sum is rounded once, and w(v) is
+ * the word of element v of a draw from the row's state: word v % 4 of
+ * subsequence v / 4 (philox/state.h). With u = (w + 1/2) 2^-32, gumbel(w) is
+ * -ln(-ln(1 - u)) in f32 (philox/values.h). Token v is then drawn with
+ * probability exp(logit(v) / temperature) / sum of these (Gumbel 1954;
+ * Maddison, Tarlow, Minka: "A* Sampling", NIPS 2014). Gumbel numbers are
+ * between -3.2 and 22.9, so a token whose logit / temperature is 27 below the
+ * highest never comes.
+ *
+ * The token depends on the state and the logits of its row only: not on the
+ * place of the row in the batch, the batch, the device, the launch shape, or on
+ * how the vocabulary is split over ranks. No softmax is computed, nothing is
+ * sorted, and nothing but the logits is read.
+ *
+ *   temperature 0          greedy: score(v) = logit(v); so is one below 2^-126
+ *   equal scores           the lowest index
+ *   +inf logits            the lowest index of these
+ *   -inf logits            never drawn; all of them -inf: token -1
+ *   any NaN in the row     token -1
+ *   a device temperature   that is negative, infinite or NaN: token -1
+ *   a row used up          (philox/rows.h), or poison: token -1
+ *
+ * A vocabulary that is split over ranks: each rank samples its columns with
+ * `first`, its place in the vocabulary, into `keys` instead of `tokens`; the
+ * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
+ * whole, and philox_sample_token() its token. All ranks need the same states.
+ *
+ * Thread rule: every function here may be called from any thread, at the same
+ * time as any other, unless its comment says otherwise.
+ */
+#ifndef PHILOX_SAMPLE_H
+#define PHILOX_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/rows.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * struct philox_sample describes logits and what becomes of them. All arrays
+ * are device memory, of as many entries as the list has, or as `n` says.
+ */
+struct philox_sample {
+	size_t size;               /* sizeof(this struct) */
+	const void *logits;        /* entry i begins at element i * pitch */
+	enum philox_dtype dtype;   /* of the logits: F32, BF16, F16 */
+	uint32_t vocab;            /* columns, 1 .. 2^31 - 1 */
+	uint32_t first;            /* vocabulary index of column 0 */
+	uint64_t pitch;            /* elements from entry to entry, >= vocab */
+	double temperature;        /* >= 0, for all entries; not used if */
+	const float *temperatures; /* this is not NULL: one per entry */
+	int32_t *tokens;           /* NULL: not wanted */
+	uint64_t *keys;            /* NULL: not wanted; one of the two is */
+	uint32_t flags;            /* enum philox_rows_flags */
+};
+
+/*
+ * philox_sample_rows() samples one token for each entry of a list, drawing from
+ * the rows of a table (philox/rows.h) and advancing each by 4, whatever its
+ * temperature, or not at all with PHILOX_ROWS_KEEP. `list` may be NULL for all
+ * rows. An entry that takes no part is not written; one whose index is out of
+ * range gets token -1, and philox_rows_check() tells of it. Recorded during
+ * capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the field),
+ * PHILOX_ERROR_OVERFLOW (the logits do not fit 2^64 bytes),
+ * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
+ */
+PHILOX_API enum philox_status philox_sample_rows(
+	struct philox_rows *rows, philox_stream stream,
+	const struct philox_row_list *list, const struct philox_sample *sample);
+
+/*
+ * philox_sample_states() does the same with states[i], device memory, for each
+ * entry i below n, and advances nothing: for states that somebody else keeps,
+ * cells of a captured pass for example. `flags` must be 0. Errors: as
+ * philox_sample_rows().
+ */
+PHILOX_API enum philox_status philox_sample_states(
+	struct philox_device *device, philox_stream stream,
+	const struct philox_state *states, uint32_t n,
+	const struct philox_sample *sample);
+
+/*
+ * Keys are ordered as the rule above orders columns: by score, then by lowest
+ * index. 0 is a row of -inf alone, UINT64_MAX one that has no token for another
+ * reason. philox_sample_token() returns the token of a key.
+ */
+PHILOX_FN int32_t philox_sample_token(uint64_t key)
+{
+	if (key == 0 || key == ~(uint64_t)0)
+		return -1;
+	return (int32_t)(0xffffffffu - (uint32_t)key);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
