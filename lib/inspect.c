@@ -113,6 +113,18 @@ static enum philox_status add_region(uint64_t *digest,
 	return add_ledger(digest, &region->ledger);
 }
 
+/* What the rows hold is the device's: it is not asked. */
+static void add_rows(uint64_t *digest, const struct save_lists *lists)
+{
+	for (size_t i = 0; i < lists->n_rows; i++) {
+		const struct philox_rows *rows = lists->rows[i];
+
+		add_name(digest, rows->name);
+		add(digest, save_lists_number(lists, rows->generator));
+		add(digest, rows->table.count);
+	}
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	const struct philox_region *const *left = a, *const *right = b;
@@ -140,6 +152,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
 		if (counts(lists.regions[i]))
 			status = add_region(&made, &lists, lists.regions[i]);
+	add_rows(&made, &lists);
 	save_lists_finish(&lists);
 	if (status == PHILOX_OK)
 		*digest = made;

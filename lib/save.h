@@ -10,14 +10,18 @@
  *   op - calls 2 advance 4
  *   ticket 2 state 9f86d081884c7d65 0000000000000004
  *   region "old" destroyed generator none next 6030... 0000... serial 9
+ *   rows "requests" generator 0 count 2
+ *   row 52ab3b1e4ffec8d5 0000000000000008
+ *   row 4f1a7af0b34dd6ac 0000000000000000
  *   checksum 0123456789abcdef bytes 397
  *
  * Lines end with a line feed, words are parted by one space; there are no blank
  * lines and no comments. The same contents have one spelling only, so that two
  * texts differ where their contexts do. All lines:
  *
- *  philox context V   The version, 1. A reader refuses a newer one; what comes
- *                     behind it may be anything then.
+ *  philox context V   The version: the lowest that has all lines of the text, 2
+ *                     if there are tables of rows, else 1. A reader refuses a
+ *                     newer one; what comes behind it may be anything then.
  *  generator N state STATE
  *                     Numbered from 0 in order of creation.
  *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
@@ -32,6 +36,10 @@
  *  ticket S state STATE
  *                     What is pending or retained in the region above, in
  *                     ascending order of serial.
+ *  rows NAME generator N count C
+ *                     A table of rows (version 2). Tables come last, in
+ *                     ascending order of their bytes.
+ *  row STATE          The C rows of the table above, in order.
  *  checksum H bytes B FNV-1a, 64 bits, of everything above this line, and how
  *                     many bytes that is. Nothing follows.
  *
@@ -46,20 +54,28 @@
 #ifndef SAVE_H
 #define SAVE_H
 
+#include <stdio.h>
 #include <philox/save.h>
 #include "region.h"
+#include "rows.h"
 
-#define SAVE_VERSION      1
+#define SAVE_VERSION      2
+#define SAVE_VERSION_ROWS 2 /* the first with tables of rows */
 #define SAVE_NO_GENERATOR UINT32_MAX
 
 /* --- what a context holds ------------------------------------------------- */
 
-/* Generators in order of creation, and regions in an order of one's choice. */
+/*
+ * Generators in order of creation, regions in an order of one's choice, tables
+ * of rows by name.
+ */
 struct save_lists {
 	struct philox_generator **generators;
 	struct philox_region **regions;
+	struct philox_rows **rows;
 	size_t n_generators;
 	size_t n_regions;
+	size_t n_rows;
 };
 
 /*
@@ -82,6 +98,16 @@ uint32_t save_lists_number(const struct save_lists *lists,
 enum philox_status save_pending(const struct ledger *ledger,
 				const struct ledger_entry ***entries,
 				size_t *n);
+
+/* save_write_name() and save_write_state() spell a name and a state. */
+void save_write_name(FILE *out, const char *name);
+void save_write_state(FILE *out, struct philox_state state);
+
+/*
+ * save_write_rows() writes the tables of rows, which are copied from the device
+ * for it: ERROR_STATE for a row that is no state.
+ */
+enum philox_status save_write_rows(FILE *out, const struct save_lists *lists);
 
 /* save_write() writes a quiet context as a text; with the lock held. */
 enum philox_status save_write(const struct philox_context *context, char **text,
@@ -114,12 +140,21 @@ struct saved_region {
 	size_t ticket, n_tickets; /* the same */
 };
 
+struct saved_table {
+	char *name;
+	uint32_t generator;
+	uint64_t count;     /* of its rows, as its line says */
+	size_t row, n_rows; /* the first of them, and how many came */
+};
+
 struct saved {
 	struct philox_state *generators;
 	struct saved_region *regions;
 	struct saved_op *ops;
 	struct saved_ticket *tickets;
-	size_t n_generators, n_regions, n_ops, n_tickets;
+	struct saved_table *tables;
+	struct philox_state *rows;
+	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
 };
 
 /*
@@ -153,6 +188,14 @@ enum philox_status save_plan_init(struct save_plan *plan,
 				  const struct saved *saved);
 void save_plan_commit(struct save_plan *plan);
 void save_plan_finish(struct save_plan *plan);
+
+/*
+ * save_compare_rows() compares the tables of rows of a context with those of a
+ * text (ERROR_MISMATCH); save_load_rows() then loads them into device memory,
+ * all or none of them.
+ */
+enum philox_status save_compare_rows(const struct save_plan *plan);
+enum philox_status save_load_rows(const struct save_plan *plan);
 
 /* --- files ---------------------------------------------------------------- */
 

@@ -16,12 +16,16 @@ static void count(const struct philox_context *context,
 	for (const struct philox_region *region = context->regions; region;
 	     region = region->next)
 		lists->n_regions++;
+	for (const struct philox_rows *rows = context->rows; rows;
+	     rows = rows->next)
+		lists->n_rows += rows->alive != 0;
 }
 
 /* A context's lists are newest first. */
 static void fill(const struct philox_context *context, struct save_lists *lists)
 {
 	size_t generators = lists->n_generators, regions = lists->n_regions;
+	size_t tables = lists->n_rows;
 
 	for (struct philox_generator *generator = context->generators;
 	     generator; generator = generator->next)
@@ -29,6 +33,16 @@ static void fill(const struct philox_context *context, struct save_lists *lists)
 	for (struct philox_region *region = context->regions; region;
 	     region = region->next)
 		lists->regions[--regions] = region;
+	for (struct philox_rows *rows = context->rows; rows; rows = rows->next)
+		if (rows->alive)
+			lists->rows[--tables] = rows;
+}
+
+static int compare_tables(const void *a, const void *b)
+{
+	const struct philox_rows *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
 }
 
 enum philox_status save_lists_init(struct save_lists *lists,
@@ -40,7 +54,8 @@ enum philox_status save_lists_init(struct save_lists *lists,
 	lists->generators =
 		calloc(lists->n_generators + 1, sizeof(*lists->generators));
 	lists->regions = calloc(lists->n_regions + 1, sizeof(*lists->regions));
-	if (!lists->generators || !lists->regions) {
+	lists->rows = calloc(lists->n_rows + 1, sizeof(*lists->rows));
+	if (!lists->generators || !lists->regions || !lists->rows) {
 		save_lists_finish(lists);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to list a context");
@@ -48,6 +63,7 @@ enum philox_status save_lists_init(struct save_lists *lists,
 	fill(context, lists);
 	qsort(lists->regions, lists->n_regions, sizeof(*lists->regions),
 	      compare);
+	qsort(lists->rows, lists->n_rows, sizeof(*lists->rows), compare_tables);
 	return PHILOX_OK;
 }
 
@@ -55,6 +71,7 @@ void save_lists_finish(struct save_lists *lists)
 {
 	free(lists->generators);
 	free(lists->regions);
+	free(lists->rows);
 	memset(lists, 0, sizeof(*lists));
 }
 

@@ -259,7 +259,12 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	status = init_places(plan);
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_regions; i++)
 		status = plan_region(plan, &saved->regions[i]);
-	return status == PHILOX_OK ? check_others(plan) : status;
+	if (status == PHILOX_OK)
+		status = check_others(plan);
+	if (status == PHILOX_OK)
+		status = save_compare_rows(plan);
+	/* the last that can fail: what it changes is not taken back */
+	return status == PHILOX_OK ? save_load_rows(plan) : status;
 }
 
 /* --- changing ------------------------------------------------------------- */

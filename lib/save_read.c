@@ -15,33 +15,16 @@
 
 /* --- lines ---------------------------------------------------------------- */
 
-/* Room for one more in a table, whose capacity is the next power of two. */
-static void *grow(struct reader *reader, void *table, size_t count, size_t size)
-{
-	void *larger = table;
-
-	if (reader->status != PHILOX_OK || (count & (count - 1)))
-		return table;
-	larger = realloc(table, (count ? 2 * count : 1) * size);
-	if (larger)
-		return larger;
-	reader->status = status_set(PHILOX_ERROR_MEMORY,
-				    "no memory for line %zu", reader->line);
-	return table;
-}
-
 static void read_version(struct reader *reader)
 {
-	uint64_t version;
-
 	reader_expect(reader, "philox context ");
-	version = reader_decimal(reader, 1, UINT64_MAX);
-	if (version > SAVE_VERSION) {
+	reader->version = reader_decimal(reader, 1, UINT64_MAX);
+	if (reader->version > SAVE_VERSION) {
 		reader->status = status_set(
 			PHILOX_ERROR_UNSUPPORTED,
 			"line 1: the text has version %llu, the newest this "
 			"library reads is %d",
-			(unsigned long long)version, SAVE_VERSION);
+			(unsigned long long)reader->version, SAVE_VERSION);
 		return;
 	}
 	reader_end_line(reader);
@@ -59,8 +42,9 @@ static void read_generator(struct reader *reader)
 	reader_expect(reader, " state ");
 	read = reader_state(reader);
 	reader_end_line(reader);
-	saved->generators = grow(reader, saved->generators, saved->n_generators,
-				 sizeof(*saved->generators));
+	saved->generators =
+		reader_grow(reader, saved->generators, saved->n_generators,
+			    sizeof(*saved->generators));
 	if (reader->status == PHILOX_OK)
 		saved->generators[saved->n_generators++] = read;
 }
@@ -118,8 +102,8 @@ static void read_region(struct reader *reader)
 	read_region_words(reader, &region);
 	check_region(reader, &region);
 	reader_end_line(reader);
-	saved->regions = grow(reader, saved->regions, saved->n_regions,
-			      sizeof(*saved->regions));
+	saved->regions = reader_grow(reader, saved->regions, saved->n_regions,
+				     sizeof(*saved->regions));
 	if (reader->status != PHILOX_OK) {
 		free(region.name);
 		return;
@@ -161,8 +145,8 @@ static void read_op(struct reader *reader)
 		reader_refuse(reader, "advance %llu is no multiple of 4",
 			      (unsigned long long)op.advance);
 	reader_end_line(reader);
-	saved->ops =
-		grow(reader, saved->ops, saved->n_ops, sizeof(*saved->ops));
+	saved->ops = reader_grow(reader, saved->ops, saved->n_ops,
+				 sizeof(*saved->ops));
 	if (reader->status != PHILOX_OK) {
 		free(op.name);
 		return;
@@ -202,8 +186,8 @@ static void read_ticket(struct reader *reader)
 	reader_expect(reader, " state ");
 	ticket.state = reader_state(reader);
 	reader_end_line(reader);
-	saved->tickets = grow(reader, saved->tickets, saved->n_tickets,
-			      sizeof(*saved->tickets));
+	saved->tickets = reader_grow(reader, saved->tickets, saved->n_tickets,
+				     sizeof(*saved->tickets));
 	if (reader->status != PHILOX_OK)
 		return;
 	saved->tickets[saved->n_tickets++] = ticket;
@@ -256,8 +240,20 @@ static void read_lines(struct reader *reader)
 	while (reader->status == PHILOX_OK) {
 		const char *line = reader->at;
 
-		if (!reader->saved->n_regions &&
-		    reader_accept(reader, "generator ")) {
+		if (reader_accept(reader, "rows ")) {
+			check_complete(reader);
+			reader_table(reader);
+		} else if (reader_accept(reader, "row ")) {
+			reader_row(reader);
+		} else if (reader_accept(reader, "checksum ")) {
+			check_complete(reader);
+			reader_end_tables(reader);
+			read_checksum(reader, line);
+			return;
+		} else if (reader->saved->n_tables) {
+			reader_expected(reader, "a row or a table of rows");
+		} else if (!reader->saved->n_regions &&
+			   reader_accept(reader, "generator ")) {
 			read_generator(reader);
 		} else if (reader_accept(reader, "op ")) {
 			read_op(reader);
@@ -266,10 +262,6 @@ static void read_lines(struct reader *reader)
 		} else if (reader_accept(reader, "region ")) {
 			check_complete(reader);
 			read_region(reader);
-		} else if (reader_accept(reader, "checksum ")) {
-			check_complete(reader);
-			read_checksum(reader, line);
-			return;
 		} else {
 			reader_expected(reader, "a known kind of line");
 		}
@@ -336,9 +328,13 @@ void saved_finish(struct saved *saved)
 		free(saved->regions[i].name);
 	for (size_t i = 0; i < saved->n_ops; i++)
 		free(saved->ops[i].name);
+	for (size_t i = 0; i < saved->n_tables; i++)
+		free(saved->tables[i].name);
 	free(saved->generators);
 	free(saved->regions);
 	free(saved->ops);
 	free(saved->tickets);
+	free(saved->tables);
+	free(saved->rows);
 	memset(saved, 0, sizeof(*saved));
 }

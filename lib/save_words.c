@@ -30,6 +30,20 @@ void reader_expected(struct reader *reader, const char *what)
 		      (size_t)(reader->at - reader->start) + 1);
 }
 
+void *reader_grow(struct reader *reader, void *table, size_t count, size_t size)
+{
+	void *larger = table;
+
+	if (reader->status != PHILOX_OK || (count & (count - 1)))
+		return table;
+	larger = realloc(table, (count ? 2 * count : 1) * size);
+	if (larger)
+		return larger;
+	reader->status = status_set(PHILOX_ERROR_MEMORY,
+				    "no memory for line %zu", reader->line);
+	return table;
+}
+
 static int comes(const struct reader *reader, const char *word)
 {
 	size_t length = strlen(word);

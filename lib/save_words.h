@@ -14,9 +14,25 @@ struct reader {
 	const char *text, *at, *end;
 	const char *start;   /* of the line */
 	size_t line;         /* counted from 1 */
+	uint64_t version;    /* of the text */
 	struct saved *saved; /* what was read so far */
 	enum philox_status status;
 };
+
+/*
+ * reader_grow() makes room for one more in a table of `count` things of `size`
+ * bytes, whose capacity is the next power of two; it returns the table.
+ */
+void *reader_grow(struct reader *reader, void *table, size_t count,
+		  size_t size);
+
+/*
+ * reader_table() and reader_row() read a line of a table of rows, behind its
+ * first word; reader_end_tables() insists that the last table is complete.
+ */
+void reader_table(struct reader *reader);
+void reader_row(struct reader *reader);
+void reader_end_tables(struct reader *reader);
 
 /* reader_refuse() says what is wrong with the line as a whole. */
 void reader_refuse(struct reader *reader, const char *format, ...)

@@ -17,7 +17,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp((*left)->name, (*right)->name);
 }
 
-static void write_name(FILE *out, const char *name)
+void save_write_name(FILE *out, const char *name)
 {
 	fputc('"', out);
 	for (; *name; name++) {
@@ -31,7 +31,7 @@ static void write_name(FILE *out, const char *name)
 	fputc('"', out);
 }
 
-static void write_state(FILE *out, struct philox_state state)
+void save_write_state(FILE *out, struct philox_state state)
 {
 	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
 }
@@ -40,7 +40,7 @@ static void write_generators(FILE *out, const struct save_lists *lists)
 {
 	for (size_t i = 0; i < lists->n_generators; i++) {
 		fprintf(out, "generator %zu state ", i);
-		write_state(out, lists->generators[i]->state);
+		save_write_state(out, lists->generators[i]->state);
 		fputc('\n', out);
 	}
 }
@@ -49,7 +49,7 @@ static void write_op(FILE *out, const struct region_op *op)
 {
 	fputs("op ", out);
 	if (op->name)
-		write_name(out, op->name);
+		save_write_name(out, op->name);
 	else
 		fputc('-', out);
 	fprintf(out, " calls %" PRIu32 " advance %" PRIu64 "\n", op->calls,
@@ -66,7 +66,7 @@ static enum philox_status write_tickets(FILE *out, const struct ledger *ledger)
 		return status;
 	for (size_t i = 0; i + PHILOX_BUG(27) < n; i++) {
 		fprintf(out, "ticket %" PRIu64 " state ", entries[i]->serial);
-		write_state(out, entries[i]->state);
+		save_write_state(out, entries[i]->state);
 		fputc('\n', out);
 	}
 	free(entries);
@@ -77,7 +77,7 @@ static void write_region_line(FILE *out, const struct philox_region *region,
 			      uint32_t generator)
 {
 	fputs("region ", out);
-	write_name(out, region->name);
+	save_write_name(out, region->name);
 	fputs(region->alive ? " alive" : " destroyed", out);
 	if (generator == SAVE_NO_GENERATOR)
 		fputs(" generator none", out);
@@ -86,7 +86,7 @@ static void write_region_line(FILE *out, const struct philox_region *region,
 	if (region->alive)
 		fprintf(out, " flags %" PRIu32, region->flags);
 	fputs(" next ", out);
-	write_state(out, region->state);
+	save_write_state(out, region->state);
 	fprintf(out, " serial %" PRIu64 "\n", region->serial);
 }
 
@@ -112,10 +112,13 @@ static enum philox_status write_body(FILE *out,
 	status = save_lists_init(&lists, context, compare_names);
 	if (status != PHILOX_OK)
 		return status;
-	fprintf(out, "philox context %d\n", SAVE_VERSION);
+	fprintf(out, "philox context %d\n",
+		lists.n_rows ? SAVE_VERSION_ROWS : 1);
 	write_generators(out, &lists);
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
 		status = write_region(out, &lists, lists.regions[i]);
+	if (status == PHILOX_OK)
+		status = save_write_rows(out, &lists);
 	save_lists_finish(&lists);
 	return status;
 }
@@ -138,7 +141,7 @@ enum philox_status save_write(const struct philox_context *context, char **text,
 	char *written = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&written, &length);
-	enum philox_status status = PHILOX_ERROR_MEMORY;
+	enum philox_status status = PHILOX_OK;
 	int whole = 0;
 
 	if (out) {
@@ -149,6 +152,8 @@ enum philox_status save_write(const struct philox_context *context, char **text,
 	}
 	if (!whole) {
 		free(written);
+		if (status != PHILOX_OK)
+			return status;
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for the text of a context");
 	}

@@ -5,7 +5,7 @@
  * for a while from what is in tests/corpus_load.
  *
  * An input is loaded as it is, and once more with the checksum that makes its
- * lines valid. What is refused must leave the context as it was; what is loaded
+ * lines valid, into a context with tables of rows and into one without. What is refused must leave the context as it was; what is loaded
  * must come out of the context again. tests/test_load.c runs the corpus.
  */
 #include <inttypes.h>
@@ -49,7 +49,20 @@ static void make_region(struct philox_context *context, const char *name,
 		must(!philox_region_destroy(region));
 }
 
-static struct philox_context *make_context(struct philox_device *device)
+static void make_rows(struct philox_context *context, const char *name,
+		      struct philox_generator *generator, uint32_t count)
+{
+	const struct philox_rows_options options = {.size = sizeof(options),
+						    .name = name,
+						    .count = count,
+						    .generator = generator};
+	struct philox_rows *rows;
+
+	must(!philox_rows_create(context, &options, &rows));
+}
+
+static struct philox_context *make_context(struct philox_device *device,
+					   int with_rows)
 {
 	struct philox_context *context;
 	struct philox_generator *generator;
@@ -59,6 +72,10 @@ static struct philox_context *make_context(struct philox_device *device)
 	make_region(context, "layer", NULL, 0);
 	make_region(context, "shared", generator, PHILOX_SHARED);
 	make_region(context, "gone", NULL, 0);
+	if (with_rows) {
+		make_rows(context, "requests", NULL, 2);
+		make_rows(context, "spare", generator, 1);
+	}
 	return context;
 }
 
@@ -82,21 +99,31 @@ static void load(struct philox_context *context, const char *text, size_t size)
 	free(after);
 }
 
+static void load_into(struct philox_device *device, int with_rows,
+		      const char *text, size_t size)
+{
+	struct philox_context *context = make_context(device, with_rows);
+
+	load(context, text, size);
+	philox_context_destroy(context);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct philox_device *device;
-	struct philox_context *context;
 	char *text = malloc(size + 64);
+	size_t signed_size;
 
 	must(text && (device || !philox_device_open("host:sync", &device)));
 	memcpy(text, data, size);
-	context = make_context(device);
-	load(context, text, size);
-	size += (size_t)snprintf(text + size, 64,
-				 "checksum %016" PRIx64 " bytes %zu\n",
-				 region_hash(text, size), size);
-	load(context, text, size);
-	philox_context_destroy(context);
+	signed_size =
+		size + (size_t)snprintf(text + size, 64,
+					"checksum %016" PRIx64 " bytes %zu\n",
+					region_hash(text, size), size);
+	for (int with_rows = 0; with_rows < 2; with_rows++) {
+		load_into(device, with_rows, text, size);
+		load_into(device, with_rows, text, signed_size);
+	}
 	free(text);
 	return 0;
 }

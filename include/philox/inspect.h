@@ -25,13 +25,15 @@ extern "C" {
  * (but for chance, one in 2^64) they will give the same numbers and the same
  * answers to the same calls. In it are the generators in order of creation; the
  * regions with their operators and with the state and serial of their next
- * forward, destroyed names that have issued something included; and every
- * ticket and open pass with its state. Not in it are the order in which regions
- * were made, how many tickets a region has room for, what was used up, the
- * device, graphs, and saved contexts. So a context that was loaded has the
- * digest of the one that was saved. Digests of different versions of the
- * library are not to be compared. Does not wait for the device. Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during capture.
+ * forward, destroyed names that have issued something included; every
+ * ticket and open pass with its state; and the name, generator and size of
+ * every table of rows. Not in it are what the rows hold, which the device knows
+ * alone, the order in which regions were made, how many tickets a region has
+ * room for, what was used up, the device, graphs, and saved contexts. So a
+ * context that was loaded has the digest of the one that was saved. Digests of
+ * different versions of the library are not to be compared. Does not wait for
+ * the device. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_context_digest(
 	struct philox_context *context, uint64_t *digest);

@@ -3,9 +3,10 @@
  *
  * A text holds all that decides the numbers still to come: the generators, the
  * regions with the state and the serial of their next forward, destroyed names
- * included, and every ticket that is pending or retained with its state. Loaded
- * into a context that was set up in the same way (in a new process, on another
- * device) it makes that context go on bit for bit as the saved one would have.
+ * included, every ticket that is pending or retained with its state, and the
+ * tables of rows, which are copied from the device and back. Loaded into a
+ * context that was set up in the same way (in a new process, on another device)
+ * it makes that context go on bit for bit as the saved one would have.
  *
  *   philox_context_save(context, "step-1000.philox");
  *   ... later, after the same generators and regions were made ...
@@ -38,13 +39,15 @@ extern "C" {
 /*
  * philox_context_save_text() writes a context as a text that ends with a NUL,
  * and its size without that (`size` may be NULL). The caller frees the text
- * with free(). Waits for the device. Errors: PHILOX_ERROR_BUSY, which names the
- * first pass that is open, capture that was not made a graph of or dropped, or
- * graph between prologue and epilogue (an eager pass with PHILOX_INFERENCE or
+ * with free(). Waits for the device; other threads must not queue work on
+ * tables of rows meanwhile. Errors: PHILOX_ERROR_BUSY, which names the first
+ * pass that is open, capture that was not made a graph of or dropped, or graph
+ * between prologue and epilogue (an eager pass with PHILOX_INFERENCE or
  * PHILOX_WARMUP of a region that is not SHARED leaves no trace and is in
- * nobody's way); PHILOX_ERROR_UNANNOUNCED after a launch that philox was not
- * told about, until philox_check() has told of it; PHILOX_ERROR_MEMORY; those
- * of the device. Not legal during capture.
+ * nobody's way); PHILOX_ERROR_STATE for a row that holds no state, but poison;
+ * PHILOX_ERROR_UNANNOUNCED after a launch that philox was not told about, until
+ * philox_check() has told of it; PHILOX_ERROR_MEMORY; those of the device. Not
+ * legal during capture.
  */
 PHILOX_API enum philox_status philox_context_save_text(
 	struct philox_context *context, char **text, size_t *size);
@@ -54,8 +57,11 @@ PHILOX_API enum philox_status philox_context_save_text(
  * not counted) into a context that was set up like the saved one: as many
  * generators, in the same order of creation (the default one comes first); and
  * the same regions, each with the same generator, flags and operators (name,
- * calls, advance) and with `pending` at least what is to be loaded. The order
- * in which regions are made does not matter. On an error nothing has changed.
+ * calls, advance) and with `pending` at least what is to be loaded; and the
+ * same tables of rows, each with the same generator and count. The order in
+ * which regions and tables are made does not matter. On an error nothing has
+ * changed, but for a device that fails twice, while rows are written and while
+ * they are put back.
  *
  * Loading replaces the ledger. Tickets that were pending are dropped, their
  * saved contexts released (with the null stream) and their number reported
