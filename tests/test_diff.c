@@ -219,6 +219,52 @@ PROMISE(diff, inspects_a_saved_context)
 		  "\"name\":\"a \\\"layer\\\"\",\"alive\":true,");
 }
 
+/* Saves a context with two tables, of which the second has its own state. */
+static void save_rows(struct fixture *f, const char *name, uint32_t count,
+		      struct philox_state state, const char *path)
+{
+	struct philox_rows_options options = {.size = sizeof(options),
+					      .count = 3};
+	struct philox_context *context;
+	struct philox_rows *rows;
+
+	OK(philox_context_create(f->device, &context));
+	options.name = "first";
+	OK(philox_rows_create(context, &options, &rows));
+	options.name = name;
+	options.count = count;
+	OK(philox_rows_create(context, &options, &rows));
+	OK(philox_rows_set(rows, f->stream, (uint32_t[]){1}, &state, 1));
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_the_first_row_that_differs)
+{
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_a);
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_b);
+	diff(0, "no difference: generators 1, regions 0, tickets 0, tables of "
+		"rows 2\n");
+	save_rows(f, "last", 2, (struct philox_state){5, 12}, path_b);
+	diff(1, "rows \"last\", row 1: offset 8 in A, 12 in B\n");
+	save_rows(f, "last", 3, (struct philox_state){5, 8}, path_b);
+	diff(1, "rows \"last\": count 2 in A, 3 in B\n");
+	save_rows(f, "late", 2, (struct philox_state){5, 8}, path_b);
+	diff(1, "rows \"last\" are in A only\n");
+}
+
+PROMISE(diff, inspects_tables_of_rows)
+{
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_a);
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "tables of rows 2\n  \"first\": generator 0, rows 3, offsets "
+		  "0 .. 0\n  \"last\": generator 0, rows 2, offsets 0 .. "
+		  "8\n");
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0, "\"rows\":[{\"name\":\"first\",\"generator\":0,");
+	expect(0, "{\"seed\":\"0000000000000005\",\"offset\":8}]}]}");
+}
+
 /* --- journals --------------------------------------------------------------------- */
 
 static void write_text(const char *path, const char *text)

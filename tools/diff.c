@@ -191,12 +191,65 @@ static int compare_regions(const struct saved *a, const struct saved *b)
 	return 0;
 }
 
+static int compare_table(const struct saved *a, const struct saved_table *of_a,
+			 const struct saved *b, const struct saved_table *of_b)
+{
+	char what[sizeof(struct journal_text) + 32];
+
+	snprintf(what, sizeof(what), "rows %s", journal_name(of_a->name).text);
+	if (compare_numbers(what, "generator", of_a->generator,
+			    of_b->generator) ||
+	    compare_numbers(what, "count", of_a->count, of_b->count))
+		return 1;
+	for (size_t i = 0; i < of_a->n_rows; i++) {
+		snprintf(what, sizeof(what), "rows %s, row %zu",
+			 journal_name(of_a->name).text, i);
+		if (compare_states(what, a->rows[of_a->row + i],
+				   b->rows[of_b->row + i]))
+			return 1;
+	}
+	return 0;
+}
+
+static int table_only_in(const struct saved_table *table, const char *name)
+{
+	return differs("rows %s are in %s only", journal_name(table->name).text,
+		       name);
+}
+
+/* So do tables of rows. */
+static int compare_tables(const struct saved *a, const struct saved *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->n_tables && i < b->n_tables; i++) {
+		const struct saved_table *of_a = &a->tables[i];
+		const struct saved_table *of_b = &b->tables[i];
+		int order = strcmp(of_a->name, of_b->name);
+
+		if (order)
+			return table_only_in(order < 0 ? of_a : of_b,
+					     order < 0 ? "A" : "B");
+		if (compare_table(a, of_a, b, of_b))
+			return 1;
+	}
+	if (i < a->n_tables)
+		return table_only_in(&a->tables[i], "A");
+	if (i < b->n_tables)
+		return table_only_in(&b->tables[i], "B");
+	return 0;
+}
+
 static int compare_contexts(const struct saved *a, const struct saved *b)
 {
-	if (compare_generators(a, b) || compare_regions(a, b))
+	if (compare_generators(a, b) || compare_regions(a, b) ||
+	    compare_tables(a, b))
 		return 1;
-	printf("no difference: generators %zu, regions %zu, tickets %zu\n",
+	printf("no difference: generators %zu, regions %zu, tickets %zu",
 	       a->n_generators, a->n_regions, a->n_tickets);
+	if (a->n_tables)
+		printf(", tables of rows %zu", a->n_tables);
+	putchar('\n');
 	return 0;
 }
 

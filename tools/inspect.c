@@ -51,6 +51,23 @@ static void print_region(const struct saved *saved,
 	}
 }
 
+/* How far the rows of a table are, without naming each of them. */
+static void print_table(const struct saved *saved,
+			const struct saved_table *table)
+{
+	const struct philox_state *rows = &saved->rows[table->row];
+	uint64_t least = rows->offset, most = rows->offset;
+
+	for (size_t i = 1; i < table->n_rows; i++) {
+		least = rows[i].offset < least ? rows[i].offset : least;
+		most = rows[i].offset > most ? rows[i].offset : most;
+	}
+	printf("  %s: generator %" PRIu32 ", rows %zu, offsets %" PRIu64
+	       " .. %" PRIu64 "\n",
+	       journal_name(table->name).text, table->generator, table->n_rows,
+	       least, most);
+}
+
 static void print_context(const struct saved *saved)
 {
 	size_t alive = count_alive(saved);
@@ -63,6 +80,11 @@ static void print_context(const struct saved *saved)
 	       saved->n_regions - alive, saved->n_tickets);
 	for (size_t i = 0; i < saved->n_regions; i++)
 		print_region(saved, &saved->regions[i]);
+	if (!saved->n_tables)
+		return;
+	printf("\ntables of rows %zu\n", saved->n_tables);
+	for (size_t i = 0; i < saved->n_tables; i++)
+		print_table(saved, &saved->tables[i]);
 }
 
 /* Seeds as text: most readers of JSON would round them. */
@@ -101,6 +123,22 @@ static void json_region(struct json *json, const struct saved *saved,
 	json_close(json);
 }
 
+static void json_table(struct json *json, const struct saved *saved,
+		       const struct saved_table *table)
+{
+	json_object(json, NULL);
+	json_string(json, "name", table->name);
+	json_unsigned(json, "generator", table->generator);
+	json_array(json, "states");
+	for (size_t i = 0; i < table->n_rows; i++) {
+		json_object(json, NULL);
+		json_state(json, saved->rows[table->row + i]);
+		json_close(json);
+	}
+	json_close(json);
+	json_close(json);
+}
+
 static void json_context(struct json *json, const struct saved *saved)
 {
 	json_string(json, "kind", "context");
@@ -115,6 +153,10 @@ static void json_context(struct json *json, const struct saved *saved)
 	json_array(json, "regions");
 	for (size_t i = 0; i < saved->n_regions; i++)
 		json_region(json, saved, &saved->regions[i]);
+	json_close(json);
+	json_array(json, "rows");
+	for (size_t i = 0; i < saved->n_tables; i++)
+		json_table(json, saved, &saved->tables[i]);
 	json_close(json);
 }
 
