@@ -26,10 +26,9 @@ struct contract_thing {
 };
 
 const struct contract_check *const contract_tables[] = {
-	contract_device,  contract_capture, contract_replay, contract_numbers,
-	contract_layouts, contract_graph,   contract_detect, NULL};
-	contract_device, contract_capture, contract_replay, contract_numbers,
-	contract_graph,  contract_detect,  contract_rows,   NULL};
+	contract_device,  contract_capture, contract_replay,
+	contract_numbers, contract_layouts, contract_rows,
+	contract_graph,   contract_detect,  NULL};
 
 /* --- what checks say ---------------------------------------------------------- */
 
