@@ -154,8 +154,10 @@ $(TEST_OBJS) $(HELPER_OBJS): private TOOLKIT := $(CUDA_INCLUDES) $(ORACLES)
 
 # The vector loops are for machines that have the instructions: lib/simd.h
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
-VECTORS_fill_avx2   := -O3 -mavx2 -mfma -mf16c
-VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-O1,-mavx512f -mavx512dq -mavx512bw \
+VECTORS := $(if $(SANITIZE)$(WITH_DEBUG)$(WITH_SIMDE),-O1 \
+	-DPHILOX_UNROLL_NOTHING,-O3)
+VECTORS_fill_avx2   := $(VECTORS) -mavx2 -mfma -mf16c
+VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),,-mavx512f -mavx512dq -mavx512bw \
 	-mavx512vl -mprefer-vector-width=512)
 VECTORS_lanes_avx2   := $(VECTORS_fill_avx2)
 VECTORS_lanes_avx512 := $(VECTORS_fill_avx512)

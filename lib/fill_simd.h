@@ -18,16 +18,18 @@
 #include "simd.h"
 #include "simd_functions.h"
 
-#ifdef PHILOX_SIMDE /* large as it is */
+/* Loops over the groups of a chunk; a test's build needs no speed. */
+#ifdef PHILOX_UNROLL_NOTHING
 #define SIMD_UNROLL
 #else
 #define SIMD_UNROLL _Pragma("GCC unroll 16")
 #endif
+#define SIMD_LOOPS _Pragma("GCC unroll 1")
 /* What is read is asked for this many bytes before. */
 #define SIMD_AHEAD 4096
 
 enum {
-	V_LONGS = V_LANES / 2, /* lanes of 64 bits */
+	V_LONGS = V_LANES / 2,       /* lanes of 64 bits */
 	V_CHUNK = V_GROUPS * V_LONGS /* blocks */
 };
 
@@ -96,57 +98,59 @@ SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 /* --- loops ---------------------------------------------------------------- */
 
 /*
- * SIMD_LOOP(name, elements, in_type, out_type) is followed by a body that makes
- * the elements of one group from its words a and b: as many 32-bit words as
- * elements, or twice as many. `in` and `out` point at the group's first.
+ * SIMD_LOOP(name, out_type, in_type, n, unroll) is followed by a body that
+ * makes the elements of one group from its words a and b: as many 32-bit words
+ * as elements, or twice as many. `in` and `out` point at the group's first.
+ * Long bodies are not unrolled, which would cost much to compile and gain
+ * little.
  */
-#define SIMD_LOOP(name, out_type, in_type, n)                                 \
-	SIMD_FN void group_##name(const struct fill_args *args, vi a, vi b,   \
-				  const fill_##in_type *in,                   \
-				  fill_##out_type *out,                       \
-				  struct philox_state state, uint64_t block); \
-	static void fill_##name(const struct fill_args *args,                 \
-				struct philox_state state, uint64_t block,    \
-				uint64_t chunks, const void *from, void *to)  \
-	{                                                                     \
-		const fill_##in_type *in = from;                              \
-		fill_##out_type *out = to;                                    \
-		const struct fill_args copy = *args;                          \
-		struct v_stream stream;                                       \
-                                                                              \
-		v_stream_init(&stream, state);                                \
-		for (; chunks; chunks--) {                                    \
-			vi words[2 * V_GROUPS];                               \
-                                                                              \
-			v_words(&stream, block, words);                       \
-			SIMD_UNROLL                                           \
-			for (int g = 0; g < V_GROUPS; g++) {                  \
-				group_##name(&copy, words[2 * g],             \
-					     words[2 * g + 1], in, out,       \
-					     state, block);                   \
-				in += V_LONGS * n;                            \
-				out += V_LONGS * n;                           \
-				block += V_LONGS;                             \
-			}                                                     \
-		}                                                             \
-	}                                                                     \
-	SIMD_FN void group_##name(const struct fill_args *args, vi a, vi b,   \
-				  const fill_##in_type *in,                   \
-				  fill_##out_type *out,                       \
+#define SIMD_LOOP(name, out_type, in_type, n, unroll)                          \
+	SIMD_FN void group_##name(const struct fill_args *args, vi a, vi b,    \
+				  const fill_##in_type *in,                    \
+				  fill_##out_type *out,                        \
+				  struct philox_state state, uint64_t block);  \
+	static void fill_##name(const struct fill_args *args,                  \
+				struct philox_state state, uint64_t block,     \
+				uint64_t chunks, const void *from, void *to)   \
+	{                                                                      \
+		const fill_##in_type *in = from;                               \
+		fill_##out_type *out = to;                                     \
+		const struct fill_args copy = *args;                           \
+		struct v_stream stream;                                        \
+                                                                               \
+		v_stream_init(&stream, state);                                 \
+		for (; chunks; chunks--) {                                     \
+			vi words[2 * V_GROUPS];                                \
+                                                                               \
+			v_words(&stream, block, words);                        \
+			unroll for (int g = 0; g < V_GROUPS; g++)              \
+			{                                                      \
+				group_##name(&copy, words[2 * g],              \
+					     words[2 * g + 1], in, out, state, \
+					     block);                           \
+				in += V_LONGS * n;                             \
+				out += V_LONGS * n;                            \
+				block += V_LONGS;                              \
+			}                                                      \
+		}                                                              \
+	}                                                                      \
+	SIMD_FN void group_##name(const struct fill_args *args, vi a, vi b,    \
+				  const fill_##in_type *in,                    \
+				  fill_##out_type *out,                        \
 				  struct philox_state state, uint64_t block)
 
 #define SIMD_UNUSED (void)args, (void)in, (void)state, (void)block
 
 /* --- bits and integers ---------------------------------------------------- */
 
-SIMD_LOOP(bits_u32, u32, u32, 4)
+SIMD_LOOP(bits_u32, u32, u32, 4, SIMD_UNROLL)
 {
 	SIMD_UNUSED;
 	vi_store(out, a);
 	vi_store(out + V_LANES, b);
 }
 
-SIMD_LOOP(bits_u64, u64, u64, 2)
+SIMD_LOOP(bits_u64, u64, u64, 2, SIMD_UNROLL)
 {
 	SIMD_UNUSED;
 	vi_store(out, a);
@@ -154,9 +158,8 @@ SIMD_LOOP(bits_u64, u64, u64, 2)
 }
 
 /* The lanes that were rejected, drawn again one by one. */
-SIMD_FN void v_again_u32(const struct fill_args *args, vi low,
-			 uint32_t *out, struct philox_state state,
-			 uint64_t block)
+SIMD_FN void v_again_u32(const struct fill_args *args, vi low, uint32_t *out,
+			 struct philox_state state, uint64_t block)
 {
 	uint32_t lanes[V_LANES];
 
@@ -185,16 +188,15 @@ SIMD_FN void v_integers_u32(const struct fill_args *args, vi w, uint32_t *out,
 		v_again_u32(args, low, out, state, block);
 }
 
-SIMD_LOOP(integers_u32, u32, u32, 4)
+SIMD_LOOP(integers_u32, u32, u32, 4, SIMD_LOOPS)
 {
 	(void)in;
 	v_integers_u32(args, a, out, state, block);
 	v_integers_u32(args, b, out + V_LANES, state, block + V_LANES / 4);
 }
 
-SIMD_FN void v_again_u64(const struct fill_args *args, vi low,
-			 uint64_t *out, struct philox_state state,
-			 uint64_t block)
+SIMD_FN void v_again_u64(const struct fill_args *args, vi low, uint64_t *out,
+			 struct philox_state state, uint64_t block)
 {
 	uint64_t lanes[V_LONGS];
 
@@ -233,7 +235,7 @@ SIMD_FN void v_integers_u64(const struct fill_args *args, vi w, uint64_t *out,
 		v_again_u64(args, low, out, state, block);
 }
 
-SIMD_LOOP(integers_u64, u64, u64, 2)
+SIMD_LOOP(integers_u64, u64, u64, 2, SIMD_LOOPS)
 {
 	(void)in;
 	v_integers_u64(args, a, out, state, block);
@@ -265,46 +267,45 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
  * SIMD_F32(dist) is followed by the body that makes the numbers of two vectors
  * of words, y[0] and y[1], in f32; it gives the three dtypes their loops.
  */
-#define SIMD_F32_LOOP(dist, type)                        \
-	SIMD_LOOP(dist##_##type, type, type, 4)          \
-	{                                                \
-		vf y[2];                                 \
-                                                         \
-		SIMD_UNUSED;                             \
-		v_##dist(args, a, b, y);                 \
-		v_store_##type(out, y[0]);               \
-		v_store_##type(out + V_LANES, y[1]);     \
+#define SIMD_F32_LOOP(dist, type)                           \
+	SIMD_LOOP(dist##_##type, type, type, 4, SIMD_LOOPS) \
+	{                                                   \
+		vf y[2];                                    \
+                                                            \
+		SIMD_UNUSED;                                \
+		v_##dist(args, a, b, y);                    \
+		v_store_##type(out, y[0]);                  \
+		v_store_##type(out + V_LANES, y[1]);        \
 	}
 
-#define SIMD_F32(dist)                                                     \
-	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b,    \
-			      vf y[2]);                                    \
-	SIMD_F32_LOOP(dist, f32)                                           \
-	SIMD_F32_LOOP(dist, bf16)                                          \
-	SIMD_F32_LOOP(dist, f16)                                           \
-	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b,    \
-			      vf y[2])
+#define SIMD_F32(dist)                                                  \
+	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, \
+			      vf y[2]);                                 \
+	SIMD_F32_LOOP(dist, f32)                                        \
+	SIMD_F32_LOOP(dist, bf16)                                       \
+	SIMD_F32_LOOP(dist, f16)                                        \
+	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, vf y[2])
 
 /* Uniform numbers of `bits` digits, which are exact as floats. */
-#define SIMD_UNIFORM(type, bits)                                             \
-	SIMD_FN vf v_uniform_##type(const struct fill_args *args, vi w)      \
-	{                                                                    \
-		vf u = vf_mul(vf_from_int(vi_shr(w, 32 - bits)),             \
-			      vf_set(1.0f / (1 << bits)));                   \
-                                                                             \
-		if (args->plain)                                             \
-			return u;                                            \
-		u = vf_fma(u, vf_set(args->f32.scale),                       \
-			   vf_set(args->f32.shift));                         \
-		return vf_max(vf_min(u, vf_set(args->f32.top)),              \
-			      vf_set(args->f32.bottom));                     \
-	}                                                                    \
-                                                                             \
-	SIMD_LOOP(uniform_##type, type, type, 4)                             \
-	{                                                                    \
-		SIMD_UNUSED;                                                 \
-		v_store_##type(out, v_uniform_##type(args, a));              \
-		v_store_##type(out + V_LANES, v_uniform_##type(args, b));    \
+#define SIMD_UNIFORM(type, bits)                                          \
+	SIMD_FN vf v_uniform_##type(const struct fill_args *args, vi w)   \
+	{                                                                 \
+		vf u = vf_mul(vf_from_int(vi_shr(w, 32 - bits)),          \
+			      vf_set(1.0f / (1 << bits)));                \
+                                                                          \
+		if (args->plain)                                          \
+			return u;                                         \
+		u = vf_fma(u, vf_set(args->f32.scale),                    \
+			   vf_set(args->f32.shift));                      \
+		return vf_max(vf_min(u, vf_set(args->f32.top)),           \
+			      vf_set(args->f32.bottom));                  \
+	}                                                                 \
+                                                                          \
+	SIMD_LOOP(uniform_##type, type, type, 4, SIMD_UNROLL)             \
+	{                                                                 \
+		SIMD_UNUSED;                                              \
+		v_store_##type(out, v_uniform_##type(args, a));           \
+		v_store_##type(out + V_LANES, v_uniform_##type(args, b)); \
 	}
 
 SIMD_UNIFORM(f32, 24)
@@ -377,20 +378,20 @@ SIMD_F32(bernoulli)
 /* --- real numbers in f64 -------------------------------------------------- */
 
 /* SIMD_F64(dist) is followed by the body that makes y[0] of a, y[1] of b. */
-#define SIMD_F64(dist)                                                  \
-	SIMD_FN void v_##dist##_f64(const struct fill_args *args, vi a, \
-				    vi b, vd y[2]);                     \
-	SIMD_LOOP(dist##_f64, f64, f64, 2)                              \
-	{                                                               \
-		vd y[2];                                                \
-                                                                        \
-		SIMD_UNUSED;                                            \
-		v_##dist##_f64(args, a, b, y);                          \
-		vd_store(out, y[0]);                                    \
-		vd_store(out + V_LONGS, y[1]);                          \
-	}                                                               \
-	SIMD_FN void v_##dist##_f64(const struct fill_args *args, vi a, \
-				    vi b, vd y[2])
+#define SIMD_F64(dist)                                                        \
+	SIMD_FN void v_##dist##_f64(const struct fill_args *args, vi a, vi b, \
+				    vd y[2]);                                 \
+	SIMD_LOOP(dist##_f64, f64, f64, 2, SIMD_LOOPS)                        \
+	{                                                                     \
+		vd y[2];                                                      \
+                                                                              \
+		SIMD_UNUSED;                                                  \
+		v_##dist##_f64(args, a, b, y);                                \
+		vd_store(out, y[0]);                                          \
+		vd_store(out + V_LONGS, y[1]);                                \
+	}                                                                     \
+	SIMD_FN void v_##dist##_f64(const struct fill_args *args, vi a, vi b, \
+				    vd y[2])
 
 SIMD_FN vd v_uniform_1_f64(const struct fill_args *args, vi w)
 {
@@ -465,7 +466,7 @@ SIMD_FN void v_bernoulli_4_f64(const struct fill_args *args, vi w, double *out)
 	vd_store(out + V_LONGS, vd_from_bits(vi_xor(one, high)));
 }
 
-SIMD_LOOP(bernoulli_f64, f64, f64, 4)
+SIMD_LOOP(bernoulli_f64, f64, f64, 4, SIMD_LOOPS)
 {
 	SIMD_UNUSED;
 	v_bernoulli_4_f64(args, a, out);
@@ -504,15 +505,15 @@ SIMD_FN vf v_dropout(const struct fill_args *args, vi w, vf x)
 	return vf_from_bits(v_keep(args, w, vf_bits(y)));
 }
 
-#define SIMD_DROPOUT(type)                                                  \
-	SIMD_LOOP(dropout_##type, type, type, 4)                            \
-	{                                                                   \
-		vf x = v_load_##type(in), y = v_load_##type(in + V_LANES);  \
-                                                                            \
-		SIMD_UNUSED;                                                \
-		v_prefetch(in, 2 * V_LANES * sizeof(*in));                  \
-		v_store_##type(out, v_dropout(args, a, x));                 \
-		v_store_##type(out + V_LANES, v_dropout(args, b, y));       \
+#define SIMD_DROPOUT(type)                                                 \
+	SIMD_LOOP(dropout_##type, type, type, 4, SIMD_UNROLL)              \
+	{                                                                  \
+		vf x = v_load_##type(in), y = v_load_##type(in + V_LANES); \
+                                                                           \
+		SIMD_UNUSED;                                               \
+		v_prefetch(in, 2 * V_LANES * sizeof(*in));                 \
+		v_store_##type(out, v_dropout(args, a, x));                \
+		v_store_##type(out + V_LANES, v_dropout(args, b, y));      \
 	}
 
 SIMD_DROPOUT(f32)
@@ -527,7 +528,7 @@ SIMD_FN void v_dropout_f64(const struct fill_args *args, vi w, const double *in,
 	vd_store(out, vd_from_bits(v_keep_f64(args, w, vd_bits(y))));
 }
 
-SIMD_LOOP(dropout_f64, f64, f64, 4)
+SIMD_LOOP(dropout_f64, f64, f64, 4, SIMD_UNROLL)
 {
 	SIMD_UNUSED;
 	v_prefetch(in, 2 * V_LANES * sizeof(*in));
@@ -583,12 +584,12 @@ SIMD_FN void v_round_f16(vi w, vf x, uint16_t *out)
 	vh_store(out, vi_or(sign, vi_select(finite, normal, special)));
 }
 
-#define SIMD_ROUND(type)                                               \
-	SIMD_LOOP(round_##type, type, f32, 4)                          \
-	{                                                              \
-		SIMD_UNUSED;                                           \
-		v_prefetch(in, 2 * V_LANES * sizeof(*in));                              \
-		v_round_##type(a, vf_load(in), out);                   \
+#define SIMD_ROUND(type)                                                 \
+	SIMD_LOOP(round_##type, type, f32, 4, SIMD_LOOPS)                \
+	{                                                                \
+		SIMD_UNUSED;                                             \
+		v_prefetch(in, 2 * V_LANES * sizeof(*in));               \
+		v_round_##type(a, vf_load(in), out);                     \
 		v_round_##type(b, vf_load(in + V_LANES), out + V_LANES); \
 	}
 
@@ -598,9 +599,9 @@ SIMD_ROUND(f16)
 /* --- the table ------------------------------------------------------------ */
 
 #define SIMD_ROW(name, out, in, n) [KERNEL_##name] = fill_##name,
-#define SIMD_TABLE                                                  \
-	{                                                           \
-		.chunk = V_CHUNK, .fill = { FILL_LIST(SIMD_ROW) }   \
+#define SIMD_TABLE                                                \
+	{                                                         \
+		.chunk = V_CHUNK, .fill = { FILL_LIST(SIMD_ROW) } \
 	}
 
 #endif
