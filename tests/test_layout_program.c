@@ -41,6 +41,20 @@ Test(layout, an_advance_is_the_originals)
 	cr_assert_eq(words, 4);
 }
 
+Test(layout, an_advance_needs_a_fill_and_a_place)
+{
+	struct layout_case c = layout_case_of("jax", "bits", "u32");
+	struct layout_op op;
+	uint64_t words = 77;
+
+	layout_op_of(&c, &op);
+	FAILS(philox_layout_advance(NULL, &words), PHILOX_ERROR_INVALID);
+	NAMES("fill");
+	FAILS(philox_layout_advance(&op.fill, NULL), PHILOX_ERROR_INVALID);
+	NAMES("words");
+	cr_assert_eq(words, 77);
+}
+
 /* PyTorch's defect that philox/layout.h tells of, and what it says to do. */
 Test(layout, twice_the_advance_of_half_dropout_repeats_nothing)
 {
