@@ -47,16 +47,24 @@ FILL_BLOCK(bits_u64, uint64_t, uint64_t)
 		v[i] = fill_word64(words, i);
 }
 
+/* What few elements need stands once, not in each place that may need it. */
+#ifdef __CUDACC__
+#define FILL_RARE \
+	static __host__ __device__ __noinline__ __attribute__((unused))
+#else
+#define FILL_RARE static __attribute__((noinline, unused))
+#endif
+
 /*
  * fill_again_<type>() is what element i of a block becomes after its first draw
  * was rejected. It ends with probability 1; each try fails with less than 1/2.
  */
-PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
+FILL_RARE uint32_t fill_again_u32(const struct fill_args *args,
 				  struct philox_state state, uint64_t block,
 				  int i)
 {
 	struct philox_words words;
-	uint32_t value;
+	uint32_t value = 0;
 	int rejected = 1;
 
 	for (uint64_t t = 0; rejected; t++) {
@@ -67,12 +75,12 @@ PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
 	return value;
 }
 
-PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
+FILL_RARE uint64_t fill_again_u64(const struct fill_args *args,
 				  struct philox_state state, uint64_t block,
 				  int i)
 {
 	struct philox_words words;
-	uint64_t value;
+	uint64_t value = 0;
 	int rejected = 1;
 
 	for (uint64_t t = 0; rejected; t++) {
