@@ -41,7 +41,7 @@ static int replay(struct philox_graph *graph, struct philox_use *use,
 
 int main(void)
 {
-	struct philox_span span = {0, N};
+	struct philox_span span = philox_elements(0, N);
 	struct philox_ticket at_launch = {0, 0}, ticket;
 	struct philox_op op = {"dropout", 1, 4};
 	struct philox_region_options options;

@@ -183,11 +183,12 @@ static long double draw_row(struct fixture *f, const struct row *row,
 			    void *out)
 {
 	struct philox_rng rng = {{whole(row->seed), whole(row->offset)}, NULL};
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = dist->dist,
-				   .dtype = type->dtype,
-				   .span = {whole(row->element), 1},
-				   .out = out};
+	struct philox_fill fill = {
+		.size = sizeof(fill),
+		.dist = dist->dist,
+		.dtype = type->dtype,
+		.span = philox_elements(whole(row->element), 1),
+		.out = out};
 
 	dist->set(&fill, row);
 	memset(out, 0xca, 8);

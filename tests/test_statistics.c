@@ -72,7 +72,7 @@ static void draw_forward(struct fixture *f, struct philox_region *region,
 				   .dtype = PHILOX_F32,
 				   .high = 1,
 				   .std = 1,
-				   .span = {0, ELEMENTS}};
+				   .span = {.count = ELEMENTS}};
 	struct philox_pass pass;
 
 	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));

@@ -135,13 +135,14 @@ void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
 void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
 		float *out)
 {
-	struct philox_fill dropout = {.size = sizeof(dropout),
-				      .dist = PHILOX_DROPOUT,
-				      .dtype = PHILOX_F32,
-				      .span = {0, TRAIN_BATCH * TRAIN_WIDTH},
-				      .p = pass->model->options->dropout,
-				      .in = in,
-				      .out = out};
+	struct philox_fill dropout = {
+		.size = sizeof(dropout),
+		.dist = PHILOX_DROPOUT,
+		.dtype = PHILOX_F32,
+		.span = {.count = TRAIN_BATCH * TRAIN_WIDTH},
+		.p = pass->model->options->dropout,
+		.in = in,
+		.out = out};
 
 	fill(pass, stream, TRAIN_DROP, &dropout);
 }
