@@ -267,7 +267,9 @@ quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
 # A minute of random texts for philox_context_load_text(); clang only
-fuzz: $(filter-out %cuda.c,$(wildcard lib/*.c graph/*.c alloc/*.c)) tests/fuzz_load.c | $(SOURCE)
+VECTOR_SOURCES := $(wildcard lib/fill_avx*.c)
+fuzz: $(filter-out %cuda.c $(VECTOR_SOURCES),$(wildcard lib/*.c graph/*.c \
+	alloc/*.c)) tests/fuzz_load.c $(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(BUILD)/fuzz
 	$(Q)clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \

@@ -173,7 +173,7 @@ static enum philox_status check_rate(const struct philox_fill *fill)
 
 	if (!(fill->rate > 0 && fill->rate <= most && 1 / fill->rate <= most))
 		return wrong(fill, "rate", fill->rate,
-			     "above 0 and finite, nor is 1 / rate");
+			     "above 0 and finite, with 1 / rate finite too");
 	return PHILOX_OK;
 }
 
@@ -380,20 +380,18 @@ enum philox_status fill_check(const struct philox_rng *rng,
 
 /* --- arguments ------------------------------------------------------------ */
 
-static void set_real(const struct philox_fill *fill, struct fill_args *args,
-		     double scale, double shift)
+static void set_real(struct fill_args *args, double scale, double shift)
 {
 	args->f64.scale = scale;
 	args->f64.shift = shift;
 	args->f32.scale = (float)scale;
 	args->f32.shift = (float)shift;
 	args->plain = scale == 1 && shift == 0;
-	(void)fill;
 }
 
 static void set_uniform(const struct philox_fill *fill, struct fill_args *args)
 {
-	set_real(fill, args, fill->high - fill->low, fill->low);
+	set_real(args, fill->high - fill->low, fill->low);
 	fill_ends(fill, &args->f64.bottom, &args->f64.top);
 	args->f32.bottom = (float)args->f64.bottom;
 	args->f32.top = (float)args->f64.top;
@@ -428,10 +426,10 @@ static void set_parameters(const struct philox_fill *fill,
 		break;
 	case PHILOX_NORMAL:
 	case PHILOX_LOG_NORMAL:
-		set_real(fill, args, fill->std, fill->mean);
+		set_real(args, fill->std, fill->mean);
 		break;
 	case PHILOX_EXPONENTIAL:
-		set_real(fill, args, 1 / fill->rate, 0);
+		set_real(args, 1 / fill->rate, 0);
 		break;
 	case PHILOX_BERNOULLI:
 	case PHILOX_DROPOUT:

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "fill_elements.h"
 #include "fill_host.h"
+#include "float_mode.h"
 #include "simd.h"
 
 /* What differs between fills. Sizes are of an element. */
@@ -60,7 +61,8 @@ struct fill_walk {
 	uint64_t block; /* the next one */
 	uint64_t skip;  /* its elements before the row */
 	uint64_t left;  /* elements to write */
-	const char *in; /* those of the next element, or NULL */
+	int reads;      /* there is an input; else `in` is `out`, not read */
+	const char *in; /* those of the next element */
 	char *out;
 };
 
@@ -70,8 +72,7 @@ static void walk_on(struct fill_walk *walk, uint64_t chunks, uint64_t elements)
 	walk->skip = 0;
 	walk->left -= elements;
 	walk->out += elements * walk->kind->out_size;
-	if (walk->in)
-		walk->in += elements * walk->kind->in_size;
+	walk->in += elements * walk->kind->in_size;
 }
 
 static void walk_whole(struct fill_walk *walk, uint64_t chunks)
@@ -90,7 +91,7 @@ static void walk_part(struct fill_walk *walk)
 	uint64_t room = walk->chunk * kind->n - walk->skip;
 	uint64_t elements = walk->left < room ? walk->left : room;
 
-	if (walk->in)
+	if (walk->reads)
 		memcpy(in + walk->skip * kind->in_size, walk->in,
 		       elements * kind->in_size);
 	walk->loop(walk->args, walk->state, walk->block, 1, in, out);
@@ -112,7 +113,8 @@ static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 				 .block = row->first / kind->n,
 				 .skip = row->first % kind->n,
 				 .left = row->count,
-				 .in = row->in,
+				 .reads = row->in != NULL,
+				 .in = row->in ? row->in : row->out,
 				 .out = row->out};
 
 	while (walk.left) {
@@ -127,13 +129,20 @@ static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 
 /* --- rows ----------------------------------------------------------------- */
 
+/* Of a whole chunk that is made aside, so little would be used. */
+static int is_narrow(const struct simd_loops *loops, enum kernel kernel,
+		     const struct fill_row *row)
+{
+	return row->count < loops->chunk * kinds[kernel].n / 8;
+}
+
 static void run_row(const struct simd_loops *loops, enum kernel kernel,
 		    const struct fill_args *args, const struct fill_row *row,
 		    struct philox_state state)
 {
 	if (philox_is_poison(state))
 		kinds[kernel].poison(row);
-	else if (loops)
+	else if (loops && !is_narrow(loops, kernel, row))
 		run_vector(loops, kernel, args, row, state);
 	else
 		kinds[kernel].row(args, row, state);
@@ -197,8 +206,11 @@ static void *run_part(void *pointer)
 {
 	const struct fill_part *part = pointer;
 
+	struct float_mode mode = float_mode_set();
+
 	if (part->args.count)
 		run_rows(simd_used(), part->kernel, &part->args);
+	float_mode_restore(mode);
 	return NULL;
 }
 

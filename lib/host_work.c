@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "float_mode.h"
 #include "host.h"
 
 enum philox_status host_work_call(struct host_work *work,
@@ -54,12 +55,23 @@ void host_work_drop(struct host_device *device, struct host_work *work)
 	*work = (struct host_work){.kind = HOST_NOTHING};
 }
 
+/* The numbers must not depend on how a caller's thread rounds. */
+static void run_kernel(const struct host_work *work)
+{
+	struct float_mode mode = float_mode_set();
+
+	work->function(work->args->bytes);
+	float_mode_restore(mode);
+}
+
 void host_work_run(const struct host_work *work)
 {
 	switch (work->kind) {
 	case HOST_NOTHING:
 		break;
 	case HOST_KERNEL:
+		run_kernel(work);
+		break;
 	case HOST_CALL:
 		work->function(work->args->bytes);
 		break;

@@ -159,11 +159,6 @@ SIMD_FN vi vl_drop(vlmask mask, vi a)
 	return _mm256_andnot_si256(mask, a);
 }
 
-SIMD_FN vi vl_keep(vlmask mask, vi a)
-{
-	return vi_and(mask, a);
-}
-
 SIMD_FN int vl_any(vlmask mask)
 {
 	return _mm256_movemask_epi8(mask) != 0;
@@ -224,11 +219,6 @@ SIMD_FN vf vf_set(float a)
 SIMD_FN vf vf_mul(vf a, vf b)
 {
 	return _mm256_mul_ps(a, b);
-}
-
-SIMD_FN vf vf_add(vf a, vf b)
-{
-	return _mm256_add_ps(a, b);
 }
 
 SIMD_FN vf vf_sub(vf a, vf b)

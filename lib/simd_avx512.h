@@ -157,11 +157,6 @@ SIMD_FN vi vl_drop(vlmask mask, vi a)
 	return _mm512_maskz_mov_epi64((vlmask)~mask, a);
 }
 
-SIMD_FN vi vl_keep(vlmask mask, vi a)
-{
-	return _mm512_maskz_mov_epi64(mask, a);
-}
-
 SIMD_FN int vl_any(vlmask mask)
 {
 	return mask != 0;
@@ -223,11 +218,6 @@ SIMD_FN vf vf_set(float a)
 SIMD_FN vf vf_mul(vf a, vf b)
 {
 	return _mm512_mul_ps(a, b);
-}
-
-SIMD_FN vf vf_add(vf a, vf b)
-{
-	return _mm512_add_ps(a, b);
 }
 
 SIMD_FN vf vf_sub(vf a, vf b)

@@ -7,6 +7,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include "../lib/simd.h"
 #include "fills.h"
 
 enum { N = 100000 };
@@ -243,6 +244,33 @@ PROMISE(distributions, a_range_of_0_to_1_gives_the_words_bits_as_they_are)
 			cr_assert_eq(real(x, reals[k], i),
 				     ldexp((double)(w_i >> (64 - bits[k])),
 					   -bits[k]));
+		}
+	}
+}
+
+/* Ranges of a few denormals, where -0 and 0 meet at the ends. */
+PROMISE(distributions, a_range_around_0_is_the_same_for_all_instruction_sets)
+{
+	static const double ends[][2] = {{-0x1p-149, 0x1p-149},
+					 {-0x1p-149, 0x1p-148},
+					 {-0x1p-1074, 0x1p-1074}};
+	static const enum philox_dtype dtypes[] = {PHILOX_F32, PHILOX_F32,
+						   PHILOX_F64};
+
+	for (size_t k = 0; k < 3; k++) {
+		const void *first = NULL;
+
+		for (enum simd simd = 0; simd < SIMD_COUNT; simd++) {
+			const void *x;
+
+			if (!simd_has(simd))
+				continue;
+			simd_use(simd);
+			x = DRAW(.dist = PHILOX_UNIFORM, .dtype = dtypes[k],
+				 .low = ends[k][0], .high = ends[k][1]);
+			first = first ? first : x;
+			cr_assert(!memcmp(x, first, N * 4), "%s",
+				  simd_name(simd));
 		}
 	}
 }

@@ -27,6 +27,50 @@ Test(simd, lanes_of_avx512_have_the_scalar_functions_bits)
 	check_lanes(SIMD_AVX512, lanes_avx512);
 }
 
+#ifdef __x86_64__
+#include <xmmintrin.h>
+
+/* Denormals: what a caller's thread makes of them is not our streams' way. */
+static void draw_denormals(uint32_t *out)
+{
+	struct philox_rng rng = {.state = {1, 0}};
+	struct philox_device *device;
+	philox_stream stream;
+	uint32_t *in;
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_DROPOUT,
+				   .dtype = PHILOX_F32,
+				   .span = philox_elements(0, 4096),
+				   .p = 0.5};
+
+	OK(philox_device_open("host", &device));
+	OK(philox_stream_create(device, 0, &stream));
+	OK(philox_memory_alloc(device, 4 * 4096, (void **)&in));
+	for (uint32_t i = 0; i < 4096; i++)
+		in[i] = i * 1999u & 0x7fffffu;
+	fill.in = fill.out = in;
+	OK(philox_rng_fill(device, stream, rng, &fill));
+	OK(philox_stream_synchronize(device, stream));
+	memcpy(out, in, 4 * 4096);
+	OK(philox_memory_free(device, in));
+	OK(philox_stream_destroy(device, stream));
+	philox_device_close(device);
+}
+
+Test(simd, a_caller_that_flushes_denormals_changes_no_number)
+{
+	static uint32_t plain[4096], flushed[4096];
+	unsigned mode = _mm_getcsr();
+
+	draw_denormals(plain);
+	_mm_setcsr(mode | 0x8040 | 0x6000); /* FTZ, DAZ, towards 0 */
+	draw_denormals(flushed);
+	cr_assert_eq(_mm_getcsr() & 0xe040, 0xe040);
+	_mm_setcsr(mode);
+	cr_assert_arr_eq(plain, flushed, sizeof(plain));
+}
+#endif
+
 static void check_forced(const char *name, enum simd expected)
 {
 	struct philox_device *device;

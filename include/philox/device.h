@@ -62,7 +62,9 @@ PHILOX_API enum philox_status philox_device_count(const char *family,
 /*
  * philox_device_open() opens a device by name (see above). The caller closes
  * it with philox_device_close() after everything made on it is gone. Errors:
- * PHILOX_ERROR_INVALID (no such name), PHILOX_ERROR_NO_DEVICE,
+ * PHILOX_ERROR_INVALID (no such name; for a host device also PHILOX_SIMD in the
+ * environment, which may name the instruction set of fills: scalar, avx2 or
+ * avx512, if it is another or the CPU lacks it), PHILOX_ERROR_NO_DEVICE,
  * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_device_open(const char *name,
@@ -94,9 +96,10 @@ PHILOX_API int philox_device_is_host(const struct philox_device *device);
 /*
  * philox_device_set_threads() sets how many threads one fill on a host device
  * may use, the stream's own included: 1 .. 256, at first 1. Large fills are cut
- * into parts of 1 MiB and more; the numbers are the same. A fill that is on a
- * stream or in a graph already keeps the limit it had. A cuda device accepts
- * and ignores it. Legal during capture.
+ * into parts of 1 MiB and more; the numbers are the same. Fills in other
+ * libraries' layouts use one. A fill that is on a stream or in a graph already
+ * keeps the limit it had. A cuda device accepts and ignores it. Errors:
+ * PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_device_set_threads(
 	struct philox_device *device, unsigned threads);

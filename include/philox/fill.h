@@ -7,13 +7,13 @@
  * 64-bit draw, v = (w + 1/2) 2^-32 and z a standard normal number
  * (philox/state.h has the layout, philox/values.h the formulas' code):
  *
- *   dist         value                                    range
+ *   dist         value                                    range, before rounding
  *   bits         w (u32) or w64 (u64)                     all
  *   uniform      low + u (high - low)                     [low, high)
  *   normal       mean + std z                             mean +- 6.77 std
- *   log-normal   exp(mean + std z)                        > 0
- *   exponential  -ln(1 - v) / rate                        (0, 22.9 / rate]
- *   Gumbel       -ln(-ln(1 - v))                          [-3.2, 22.9]
+ *   log-normal   exp(mean + std z)                        above 0
+ *   exponential  -ln(1 - v) (1 / rate)                    (0, 22.9 / rate]
+ *   Gumbel       -ln(-ln(1 - v))                          [-3.14, 22.9]
  *   Bernoulli    1 if w < T, else 0                       {0, 1}
  *   dropout      0 if w < T (a NaN too), else in times
  *                (float)(1 / (1 - p)); a NaN is quiet
@@ -26,11 +26,16 @@
  * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z is made
  * by Box-Muller of the words (0, 1) and (2, 3) of a block, the sine first, or
  * of its two 64-bit draws for f64. T is round(p 2^32), a 33-bit number, so p =
- * 0 and p = 1 are exact. f16 and bf16 are computed in f32 and rounded to
- * nearest even, so large values of f16 may become infinite. In f64,
- * exponential and Gumbel take v = ((w64 >> 11) + 1/2) 2^-53: their ranges end
- * at 37.5; normals at 8.7; Bernoulli and dropout use w, so a mask is the same
- * in every dtype, and dropout's scale is 1 / (1 - p) in f64.
+ * 0 and p = 1 are exact. In f64, exponential and Gumbel take v = ((w64 >> 11) +
+ * 1/2) 2^-53: their ranges end at 37.5, and Gumbel's begins at -3.63; normals
+ * end at 8.7; Bernoulli and dropout use w, so a mask is the same in every dtype,
+ * and dropout's scale is 1 / (1 - p) in f64.
+ *
+ * Parameters are rounded to f32, or f64 for f64; a product that something is
+ * added to is a fused multiply-add, rounded once. f16 and bf16 are computed in
+ * f32 and rounded to nearest even: large values of f16 become infinite, and
+ * small ones 0, as do the smallest of every dtype. Uniform numbers are kept
+ * within [low, high) whatever rounding does.
  *
  * Words consumed per element: one (bits u32, Bernoulli, dropout, rounding,
  * integers u32 and i32, everything in f32, f16 and bf16) or two (bits u64,
@@ -152,9 +157,9 @@ struct philox_fill {
 	double low;     /* uniform: finite in the dtype; */
 	double high;    /*   so as well, above low; their distance is finite
 			     in f32, or f64 for f64 */
-	double mean;    /* normal, log-normal: finite */
-	double std;     /*   above 0 */
-	double rate;    /* exponential: above 0; 1 / rate as well */
+	double mean;    /* normal, log-normal: finite in f32 (f64: in f64) */
+	double std;     /*   above 0, and so as well */
+	double rate;    /* exponential: above 0; rate and 1 / rate so as well */
 	uint64_t from;  /* integers: the least; i32 and i64 as int64_t */
 	uint64_t to;    /*   the largest, not below `from`; 32-bit dtypes: both
 			     in range. All 2^64 of a 64-bit dtype is fine. */
@@ -166,12 +171,14 @@ struct philox_fill {
  * philox_rng_fill() puts a fill from an explicit state on a stream: nothing is
  * folded and nothing advances. The state is given by value (its offset a
  * multiple of 4) or as the device address of one (aligned to 8), which is read
- * when the work runs; a poisoned one gives NaN, or all-ones for bits. One
- * kernel node during capture, where it is legal; arrays must not overlap unless
- * in == out. Errors: PHILOX_ERROR_INVALID (names the field: a parameter outside
+ * when the work runs; a poisoned one gives NaN, or all-ones for bits and
+ * integers. One kernel node during capture, where it is legal; arrays must not
+ * overlap unless in == out. Errors: PHILOX_ERROR_INVALID (names the field: a parameter outside
  * its range or NaN, a null or misaligned pointer, overlapping arrays, rows that
  * overlap, an unknown or unsupported dist or dtype), PHILOX_ERROR_OVERFLOW (the
- * span's last element, or the size in bytes, past 2^64), those of the device.
+ * span's last element, or the size in bytes, past 2^64),
+ * PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or range), those
+ * of the device.
  */
 PHILOX_API enum philox_status philox_rng_fill(struct philox_device *device,
 					      philox_stream stream,

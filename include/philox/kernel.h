@@ -8,8 +8,13 @@
  *   philox/state.h      states, resolving them, Philox blocks, derived keys
  *   philox/real.h       arithmetic that gives the same bits everywhere
  *   philox/functions.h  logarithm, exponential function, sine and cosine
- *   philox/values.h     uniform, normal, ... numbers and keep masks from words
- *   philox/draw.h       all of these of an element, or of four
+ *   philox/values.h     every distribution's numbers, and masks, from words
+ *   philox/draw.h       words, uniform and normal numbers, masks and dropout of
+ *                       an element or of four; the other formulas of values.h
+ *                       take the words it draws
+ *
+ * A host without fused multiply-add instructions needs the C library's fma()
+ * and fmaf(): link with -lm there.
  */
 #ifndef PHILOX_KERNEL_H
 #define PHILOX_KERNEL_H

@@ -21,8 +21,9 @@ extern "C" {
  *   nvrtcCreateProgram(&program, "#include <philox/kernel.h> ...",
  *                      "kernel.cu", 1, &text, &name);
  *
- * Its guards are those of the files: including both does no harm. The string
- * is static. Any thread; legal during capture.
+ * Its guards are those of the files: including both does no harm. For a host,
+ * too, it is all there is to include; link with -lm. The string is static. Any
+ * thread; legal during capture.
  */
 PHILOX_API const char *philox_kernel_source(void);
 

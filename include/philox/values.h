@@ -51,15 +51,15 @@ PHILOX_FN double philox_uniform_f64(uint64_t w64)
 /*
  * philox_range_f32() takes u of [0, 1) to [bottom, top], which are the least
  * and the largest number of the output's type in [low, high): u (high - low) +
- * low, rounded once, could be high itself.
+ * low, rounded once, could be high itself. Of -0 and 0 the bound is taken.
  */
 PHILOX_FN float philox_range_f32(float u, float width, float low, float bottom,
 				 float top)
 {
 	float x = philox_multiply_add(u, width, low);
 
-	x = x > top ? top : x;
-	return x < bottom ? bottom : x;
+	x = x < top ? x : top;
+	return x > bottom ? x : bottom;
 }
 
 PHILOX_FN double philox_range_f64(double u, double width, double low,
@@ -67,15 +67,16 @@ PHILOX_FN double philox_range_f64(double u, double width, double low,
 {
 	double x = philox_multiply_add_f64(u, width, low);
 
-	x = x > top ? top : x;
-	return x < bottom ? bottom : x;
+	x = x < top ? x : top;
+	return x > bottom ? x : bottom;
 }
 
 /*
  * philox_normal_pair() makes two independent normal numbers of two words
- * (Box-Muller), the sine first as cuRAND does, within 7e-7 of the exact values
- * of the formula, or 1.2e-6 (2.5 units in the last place) where the radius is 4
- * or more. |x| <= 6.77, and no result is -0.
+ * (Box-Muller), the sine first as cuRAND does, of u = (w0 + 1/2) 2^-32 rounded
+ * to f32 as philox_minus_2_ln() has it: within 7e-7 of the exact values for that
+ * u, or 1.2e-6 (2.5 units in the last place) where the radius is 4 or more. |x|
+ * <= 6.77, and no result is -0.
  */
 PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 {
@@ -170,7 +171,7 @@ PHILOX_FN double philox_dropout_f64(double x, uint32_t w, uint64_t threshold,
 	if ((bits & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL)
 		bits = 0x7ff8000000000000ULL;
 	return philox_f64_from_bits(
-		bits & (0ULL - (uint64_t)philox_keep(w, threshold)));
+		bits & ((uint64_t)0 - (uint64_t)philox_keep(w, threshold)));
 }
 
 PHILOX_FN double philox_dropout_scale_f64(double p)
