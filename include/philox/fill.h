@@ -7,7 +7,7 @@
  * 64-bit draw, v = (w + 1/2) 2^-32 and z a standard normal number
  * (philox/state.h has the layout, philox/values.h the formulas' code):
  *
- *   dist         value                                    range, before rounding
+ *   dist         value                                    range (rounded last)
  *   bits         w (u32) or w64 (u64)                     all
  *   uniform      low + u (high - low)                     [low, high)
  *   normal       mean + std z                             mean +- 6.77 std
@@ -28,8 +28,8 @@
  * of its two 64-bit draws for f64. T is round(p 2^32), a 33-bit number, so p =
  * 0 and p = 1 are exact. In f64, exponential and Gumbel take v = ((w64 >> 11) +
  * 1/2) 2^-53: their ranges end at 37.5, and Gumbel's begins at -3.63; normals
- * end at 8.7; Bernoulli and dropout use w, so a mask is the same in every dtype,
- * and dropout's scale is 1 / (1 - p) in f64.
+ * end at 8.7; Bernoulli and dropout use w, so a mask is the same in every
+ * dtype, and dropout's scale is 1 / (1 - p) in f64.
  *
  * Parameters are rounded to f32, or f64 for f64; a product that something is
  * added to is a fused multiply-add, rounded once. f16 and bf16 are computed in
@@ -117,7 +117,7 @@ struct philox_span {
 	uint64_t row_stride; /* elements from row to row, at least count */
 };
 
-/* philox_elements() makes the plain span of `count` elements from `first` on. */
+/* philox_elements() makes the span of `count` elements from `first` on. */
 static inline struct philox_span philox_elements(uint64_t first, uint64_t count)
 {
 	struct philox_span span = {first, count, 1, count};
@@ -173,12 +173,12 @@ struct philox_fill {
  * multiple of 4) or as the device address of one (aligned to 8), which is read
  * when the work runs; a poisoned one gives NaN, or all-ones for bits and
  * integers. One kernel node during capture, where it is legal; arrays must not
- * overlap unless in == out. Errors: PHILOX_ERROR_INVALID (names the field: a parameter outside
- * its range or NaN, a null or misaligned pointer, overlapping arrays, rows that
- * overlap, an unknown or unsupported dist or dtype), PHILOX_ERROR_OVERFLOW (the
- * span's last element, or the size in bytes, past 2^64),
- * PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or range), those
- * of the device.
+ * overlap unless in == out. Errors: PHILOX_ERROR_INVALID (names the field: a
+ * parameter outside its range or NaN, a null or misaligned pointer, overlapping
+ * arrays, rows that overlap, an unknown or unsupported dist or dtype),
+ * PHILOX_ERROR_OVERFLOW (the span's last element, or the size in bytes, past
+ * 2^64), PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or range),
+ * those of the device.
  */
 PHILOX_API enum philox_status philox_rng_fill(struct philox_device *device,
 					      philox_stream stream,
