@@ -3,6 +3,7 @@
  *
  * The formulas and where they were read: philox/layout.h.
  */
+#include <inttypes.h>
 #include <math.h>
 #include "fill_check.h"
 #include "layout.h"
@@ -296,6 +297,18 @@ static uint64_t advance_of(const struct philox_fill *fill)
 	return 4;
 }
 
+/* A fill alone may end anywhere, but 4 words for each element must fit. */
+static enum philox_status check_end(const struct philox_fill *fill)
+{
+	if (!layout_is_other(fill) || op_elements(fill) <= UINT64_MAX / 4)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "fill: the span ends at %" PRIu64
+			  ", and an advance of layout %s at 2^62",
+			  layout_span_end(fill),
+			  philox_layout_name(layout_of(fill)->kind));
+}
+
 enum philox_status philox_layout_advance(const struct philox_fill *fill,
 					 uint64_t *words)
 {
@@ -304,6 +317,8 @@ enum philox_status philox_layout_advance(const struct philox_fill *fill,
 	if (!words)
 		return status_set(PHILOX_ERROR_INVALID, "words is NULL");
 	status = fill_check_op(fill);
+	if (status == PHILOX_OK)
+		status = check_end(fill);
 	if (status == PHILOX_OK)
 		*words = layout_is_other(fill) ? advance_of(fill) : 4;
 	return status;

@@ -122,6 +122,9 @@ check "--layout pytorch draws PyTorch's numbers" \
 	--sms 2 --threads-per-sm 1024 --elements 5000 --count 1
 check "--layout triton draws Triton's words" prints 'f8e4cca4' \
 	--layout triton --first 1 --count 1
+check "a layout without a tensor's end is drawn up to 2^64" \
+	lines 2 '^[0-9a-f]{8}$' --layout triton --first 0xfffffffffffffff0 \
+	--count 2
 check "--layout default is none" same '--layout default' ''
 check "a layout that has no such numbers is refused" \
 	refuses 'layout triton has no dist bernoulli' \

@@ -41,6 +41,36 @@ Test(layout, an_advance_is_the_originals)
 	cr_assert_eq(words, 4);
 }
 
+Test(layout, an_advance_past_2_to_the_64_is_refused)
+{
+	static const char *const kinds[][3] = {{"triton", "uniform", "f32"},
+					       {"jax", "bits", "u32"},
+					       {"curand_host", "bits", "u32"}};
+
+	for (int i = 0; i < 3; i++) {
+		struct layout_case c =
+			layout_case_of(kinds[i][0], kinds[i][1], kinds[i][2]);
+		const uint64_t most = ((uint64_t)1 << 62) - 1;
+		struct layout_op op;
+		uint64_t words = 0;
+
+		layout_op_of(&c, &op);
+		op.layout.elements = 0;
+		op.fill.span = philox_elements(most - 1, 1);
+		OK(philox_layout_advance(&op.fill, &words));
+		cr_assert_eq(words, i < 2 ? 4 * most : most + 1, "%d", i);
+		for (uint64_t end = most + 1; end; end *= 2) {
+			op.fill.span = philox_elements(end - 1, 2);
+			FAILS(philox_layout_advance(&op.fill, &words),
+			      PHILOX_ERROR_OVERFLOW);
+			NAMES("2^62");
+		}
+		op.fill.span = philox_elements(UINT64_MAX, 1);
+		FAILS(philox_layout_advance(&op.fill, &words),
+		      PHILOX_ERROR_OVERFLOW);
+	}
+}
+
 Test(layout, an_advance_needs_a_fill_and_a_place)
 {
 	struct layout_case c = layout_case_of("jax", "bits", "u32");

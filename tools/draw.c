@@ -232,13 +232,15 @@ static int check_axis(const struct draw *draw)
 /* A tensor ends with what is drawn, unless it was said where. */
 static int check_layout(struct draw *draw)
 {
-	const struct philox_span *span = &draw->fill.span;
+	struct philox_fill fill = draw->fill;
 	uint64_t words;
 
 	if (draw->layout.kind == PHILOX_LAYOUT_PYTORCH &&
 	    !draw->layout.elements)
-		draw->layout.elements = span->first + span->count;
-	if (!philox_layout_advance(&draw->fill, &words))
+		draw->layout.elements = fill.span.first + fill.span.count;
+	if (!draw->layout.elements) /* nothing advances: any end is fine */
+		fill.span = philox_elements(0, 0);
+	if (!philox_layout_advance(&fill, &words))
 		return 0;
 	complain("draw", "--layout %s: %s", layouts[draw->layout.kind],
 		 philox_error_message());

@@ -150,7 +150,8 @@ struct philox_layout {
  *
  * A PHILOX_SHARED region of ops with these advances draws what a plain program
  * of the original draws. Errors as philox_rng_fill() for layout, dist, dtype,
- * parameters and span. Legal during capture.
+ * parameters and span, and PHILOX_ERROR_OVERFLOW for 2^62 elements or more,
+ * whose words no offset has. Legal during capture.
  */
 PHILOX_API enum philox_status philox_layout_advance(
 	const struct philox_fill *fill, uint64_t *words);
