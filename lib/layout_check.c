@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "fill_check.h"
+#include "fill_range.h"
 #include "layout_check.h"
 #include "options.h"
 
@@ -105,13 +106,17 @@ static int is_power_of_two(double x)
 	return frexp(x, &exponent) == 0.5;
 }
 
-/* JAX's compiler may or may not fuse a product and a sum: both must be equal. */
+/*
+ * PyTorch refuses what is longer than its dtype's largest number. JAX's
+ * compiler may or may not fuse a product and a sum: both must be equal.
+ */
 static int has_range(const struct philox_fill *fill)
 {
 	double low = fill->low, high = fill->high;
 
 	switch (fill->layout->kind) {
 	case PHILOX_LAYOUT_PYTORCH:
+		return high - low <= fill_largest(fill->dtype);
 	case PHILOX_LAYOUT_NVFUSER:
 		return 1;
 	case PHILOX_LAYOUT_JAX:
@@ -127,8 +132,9 @@ static enum philox_status check_range(const struct philox_fill *fill)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNSUPPORTED,
 			  "fill: layout %s has no range [low, high) = [%g, %g) "
-			  "of its own",
-			  name_of(fill), fill->low, fill->high);
+			  "of its own (dtype %s)",
+			  name_of(fill), fill->low, fill->high,
+			  fill_dtype_name(fill->dtype));
 }
 
 /* --- elements ------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * refused.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include "layouts.h"
 #include "support.h"
@@ -253,6 +254,30 @@ Test(layout, what_an_original_does_not_have_is_refused)
 		op.fill.low = -1);
 	REFUSED("jax", "uniform", "f32", UNSUPPORTED, "[1, 4)",
 		(op.fill.low = 1, op.fill.high = 4));
+}
+
+/* PyTorch: (to - from) <= the largest number of the dtype. */
+Test(layout, ranges_that_are_infinite_in_their_dtype_are_refused)
+{
+	struct philox_device *device = layout_device();
+	struct layout_case c = layout_case_of("pytorch", "uniform", "f16");
+	struct layout_op op;
+	uint16_t *drawn;
+
+	REFUSED("pytorch", "uniform", "f16", UNSUPPORTED, "[-65504, 65504)",
+		(op.fill.low = -65504, op.fill.high = 65504));
+	REFUSED("pytorch", "uniform", "f16", UNSUPPORTED, "dtype f16",
+		(op.fill.low = -32768, op.fill.high = 32768));
+	REFUSED("pytorch", "uniform", "bf16", UNSUPPORTED, "dtype bf16",
+		(op.fill.low = -0x1.ffp126, op.fill.high = 0x1.ffp126));
+	layout_op_of(&c, &op);
+	op.fill.low = -32752;
+	op.fill.high = 32752;
+	drawn = layout_draw_elements(device, &op, 0, c.elements);
+	for (uint64_t i = 0; i < c.elements; i++)
+		cr_assert(isfinite(layout_value(&op, drawn[i])), "%d", (int)i);
+	free(drawn);
+	philox_device_close(device);
 }
 
 Test(layout, fields_out_of_their_range_are_refused)

@@ -65,7 +65,8 @@
  *
  * CURAND_*, TRITON and JAX have no range of their own: low = 0 and high = 1
  * (JAX also low = 0 with any high, and ranges of a power of two, where it is
- * certain how its compiler rounds).
+ * certain how its compiler rounds). PYTORCH's high - low is at most the largest
+ * number of the dtype.
  *
  * Read in: cuRAND of CUDA 13.0; PyTorch's DistributionTemplates.h at 0140b62d
  * and Dropout.cu since pull request 145746 (2025), which brought vectors of 8;
