@@ -150,9 +150,12 @@ struct philox_layout {
  *                  offset
  *
  * A PHILOX_SHARED region of ops with these advances draws what a plain program
- * of the original draws. Errors as philox_rng_fill() for layout, dist, dtype,
- * parameters and span, and PHILOX_ERROR_OVERFLOW for 2^62 elements or more,
- * whose words no offset has. Legal during capture.
+ * of the original draws. Errors: PHILOX_ERROR_UNSUPPORTED for a dist, dtype,
+ * range or size that the layout lacks, PHILOX_ERROR_INVALID for a field of it
+ * that is wrong or a span past `elements`; PHILOX_ERROR_OVERFLOW for 2^62
+ * elements or more, whose words no offset has; and as philox_rng_fill() for
+ * dist, dtype, parameters and span. A fill in a layout fails in the same ways,
+ * but without `elements` its span may end past 2^62. Legal during capture.
  */
 PHILOX_API enum philox_status philox_layout_advance(
 	const struct philox_fill *fill, uint64_t *words);

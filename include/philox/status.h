@@ -27,7 +27,7 @@ extern "C" {
 	X(ERROR_MEMORY, 2, "out of memory")                                   \
 	X(ERROR_NO_DEVICE, 3, "no such device, or no driver for it")          \
 	X(ERROR_DEVICE, 4, "the device reported an error")                    \
-	X(ERROR_UNSUPPORTED, 5, "not offered by this device or build")        \
+	X(ERROR_UNSUPPORTED, 5, "not offered by device, build or layout")     \
 	X(ERROR_LIMIT, 6, "a table or a limit is full")                       \
 	X(ERROR_OVERFLOW, 7, "a count, an index or an offset overflows")      \
 	X(ERROR_EXISTS, 8, "the name is taken")                               \
