@@ -14,12 +14,12 @@ static __global__ void fused_dropout_kernel(struct fused_dropout f)
 		fused_dropout_block(&f, state, block);
 }
 
-/* Any grid gives the same numbers. */
+/* Any grid gives the same numbers; one of no blocks would be refused. */
 int fused_dropout_cuda(philox_stream stream, const struct fused_dropout *args)
 {
 	struct fused_dropout copy = *args;
 	void *pointers[] = {&copy};
-	uint64_t grid = (copy.count + 1023) / 1024;
+	uint64_t grid = copy.count / 1024 + 1;
 
 	return cudaLaunchKernel((const void *)fused_dropout_kernel,
 				dim3(grid < 65536 ? (unsigned)grid : 65536),

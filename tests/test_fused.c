@@ -10,7 +10,7 @@
 
 enum { COLS = 37, MOST = 1001, PASSES = 3 };
 
-static const uint64_t sizes[] = {1, 3, 4, 5, 127, 1000, MOST};
+static const uint64_t sizes[] = {0, 1, 3, 4, 5, 127, 1000, MOST};
 static const double p = 0.3;
 
 struct layer {

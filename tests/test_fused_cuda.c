@@ -48,11 +48,11 @@ static void close_place(struct place *at)
 	philox_device_close(at->device);
 }
 
-static void forward_at(struct place *at)
+static void forward_at(struct place *at, uint64_t count)
 {
 	struct fused_dropout args = {.threshold = philox_threshold(0.3),
 				     .scale = philox_dropout_scale(0.3),
-				     .count = ELEMENTS,
+				     .count = count,
 				     .cols = COLS,
 				     .x = at->arrays[1],
 				     .bias = at->arrays[2],
@@ -77,7 +77,7 @@ static float *second_launch(struct place *at)
 	float *out = malloc(ELEMENTS * sizeof(float));
 
 	OK(philox_capture_begin(at->context, at->stream));
-	forward_at(at);
+	forward_at(at, ELEMENTS);
 	OK(philox_capture_end(at->context, at->stream, &graph));
 	for (int i = 0; i < 2; i++)
 		OK(philox_graph_launch(graph, at->stream, &use, 1));
@@ -114,4 +114,24 @@ Test(fused_cuda, the_kernel_draws_the_mask_of_the_loop, .timeout = 120)
 	free(want);
 	close_place(&on_gpu);
 	close_place(&on_host);
+}
+
+Test(fused_cuda, no_elements_are_no_error, .timeout = 120)
+{
+	struct philox_device *gpu = NULL;
+	struct place at;
+	float first;
+
+	if (philox_device_open("cuda", &gpu) == PHILOX_ERROR_NO_DEVICE)
+		cr_skip_test("no GPU");
+	cr_assert_not_null(gpu, "%s", philox_error_message());
+	open_place(&at, gpu);
+	OK(philox_memory_set(gpu, at.arrays[0], 0x77, sizeof(first),
+			     at.stream));
+	forward_at(&at, 0);
+	OK(philox_memory_copy(gpu, &first, at.arrays[0], sizeof(first),
+			      at.stream));
+	OK(philox_stream_synchronize(gpu, at.stream));
+	cr_assert(first > 1e30f, "past the end");
+	close_place(&at);
 }
