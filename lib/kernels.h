@@ -62,8 +62,8 @@ enum kernel {
 
 /*
  * struct kernel_call is one launch. `args` is copied by the call that takes
- * it; `work` is how many units the kernel spreads over its threads (fill_work()
- * for a fill, cells for the head) and must not change results.
+ * it; `work` is how many units the kernel spreads over its threads (rows x units
+ * of a row for a fill, cells for the head) and must not change results.
  */
 struct kernel_call {
 	enum kernel kernel;
