@@ -8,7 +8,6 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <philox/kernel.h>
 #include "lib/fill_elements.h"
@@ -142,34 +141,6 @@ Test(kernel, a_fold_is_one_block_of_its_plane)
 		for (int k = 0; k < i; k++)
 			cr_assert_neq(planes[i], planes[k]);
 	}
-}
-
-static int compare_seeds(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* 10 generator seeds, 10 regions each, 1000 operators each, 10 calls each */
-Test(kernel, a_million_derived_seeds_are_all_different, .timeout = 60)
-{
-	const size_t n = 1000000;
-	uint64_t *seeds = malloc(n * sizeof(*seeds));
-
-	cr_assert_not_null(seeds);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t region =
-			philox_fold(i % 10, PHILOX_FOLD_REGION, i / 10 % 10);
-
-		seeds[i] = philox_op_seed(region, (uint32_t)(i / 100 % 1000),
-					  (uint32_t)(i / 100000));
-	}
-	qsort(seeds, n, sizeof(*seeds), compare_seeds);
-	for (size_t i = 1; i < n; i++)
-		cr_assert_neq(seeds[i - 1], seeds[i], "%llx",
-			      (unsigned long long)seeds[i]);
-	free(seeds);
 }
 
 /* Bits that differ between two seeds: 32 on average if they are unrelated. */
