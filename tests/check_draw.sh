@@ -129,6 +129,12 @@ check "--layout default is none" same '--layout default' ''
 check "a layout that has no such numbers is refused" \
 	refuses 'layout triton has no dist bernoulli' \
 	--layout triton --dist bernoulli
+check "a tensor of PyTorch needs an end" \
+	refuses "--count '0': goes past the tensor's end with --layout pytorch" \
+	--layout pytorch --first 4 --count 0
+check "a tensor ends where it was said" \
+	refuses "--count '0x0': goes past the tensor's end" \
+	--layout triton --elements 5 --count 0x0
 check "a layout that is none is refused" refuses 'layout' --layout other
 
 check "sixteen words are the default" lines 16 '^[0-9a-f]{8}$'

@@ -232,11 +232,16 @@ static int check_axis(const struct draw *draw)
 /* A tensor ends with what is drawn, unless it was said where. */
 static int check_layout(struct draw *draw)
 {
+	int is_pytorch = draw->layout.kind == PHILOX_LAYOUT_PYTORCH;
 	struct philox_fill fill = draw->fill;
 	uint64_t words;
 
-	if (draw->layout.kind == PHILOX_LAYOUT_PYTORCH &&
-	    !draw->layout.elements)
+	if (!fill.span.count && (is_pytorch || draw->layout.elements))
+		return complain_value("draw", "count", draw->count,
+				      "goes past the tensor's end with "
+				      "--layout %s",
+				      layouts[draw->layout.kind]);
+	if (is_pytorch && !draw->layout.elements)
 		draw->layout.elements = fill.span.first + fill.span.count;
 	if (!draw->layout.elements) /* nothing advances: any end is fine */
 		fill.span = philox_elements(0, 0);
@@ -265,7 +270,7 @@ static int check_options(struct draw *draw)
 		return complain_value("draw", "count", draw->count,
 				      "goes past element 2^64 - 1 from --first "
 				      "on");
-	return draw->fill.layout ? check_layout(draw) : 0;
+	return draw->layout.kind ? check_layout(draw) : 0;
 }
 
 /* Sets *done when there is nothing left to do, as after --help. */
