@@ -47,6 +47,38 @@ refuses()
 	[ $got -eq 2 ] && grep -qF -e "$text" "$WORK/err" && [ ! -s "$WORK/out" ]
 }
 
+# agree FORMULA TYPE FROM TO: the formula of x, each of FROM, of 4 bytes as od's
+# type has them, is TO
+agree()
+{
+	# shellcheck disable=SC2086
+	draw $3 --count 4000 --format raw | od -An -v -w4 -t"$2" >"$WORK/one"
+	# shellcheck disable=SC2086
+	draw $4 --count 4000 --format raw | od -An -v -w4 -tf4 >"$WORK/two"
+	paste "$WORK/one" "$WORK/two" | awk '
+		{
+			x = $1; want = '"$1"'; off = want - $2; n++
+			if (off * off > 1e-10 * (1 + want * want)) {
+				print "element", NR - 1, "is", $2, "not", want
+				bad = 1
+			}
+		}
+		END { exit bad || n != 4000 }'
+}
+
+# of_words FORMULA ARGUMENTS: of v = (word + 1/2) 2^-32
+of_words()
+{
+	agree "$(echo "$1" | sed 's/v/((x + 0.5) \/ 4294967296)/')" u4 \
+		'--dist bits' "$2"
+}
+
+# of_normals FORMULA ARGUMENTS: of standard normal numbers
+of_normals()
+{
+	agree "$1" f4 '--dist normal' "$2"
+}
+
 # lines N EXPRESSION ARGUMENT...: N lines, all of which match
 lines()
 {
@@ -111,6 +143,42 @@ check "a uniform bf16 is 8 bits of a word, widened" \
 	--dist uniform --dtype bf16 --count 4
 check "bernoulli numbers are 1 below p" \
 	prints '0x1p+0 0x0p+0 0x0p+0 0x0p+0' --dist bernoulli --count 4 --p 0.5
+check "a uniform f16 is 11 bits of a word, widened" \
+	prints '0x1.988p-2 0x1.c2cp-1 0x1.788p-1 0x1.36p-1' \
+	--dist uniform --dtype f16 --count 4
+check "a uniform f64 is 53 bits of two words" \
+	prints '0x1.c2d38b1acc4fdp-1 0x1.3601b7b178af5p-1' \
+	--dist uniform --dtype f64 --count 2
+check "a uniform number has a range" \
+	prints '0x1.313f4p-1 0x1.42d38ap+1 0x1.f15ebp+0 0x1.6c036cp+0' \
+	--dist uniform --low -1 --high 0x1.8p1 --count 4
+check "integers are digits, unless it is said" prints '8 6' \
+	--dist integers --count 2
+check "integers have a range" prints '3 1' \
+	--dist integers --from -5 --to 4 --count 2
+check "integers of 32 bits take a word each" prints '13 18 17 16' \
+	--dist integers --dtype u32 --from 10 --to 0x13 --count 4
+check "integers of 32 bits have a sign" prints '-2 3 2 1' \
+	--dist integers --dtype i32 --from -5 --to 4 --count 4
+check "all integers of 64 bits" \
+	prints '7019358705328580821 1945796762943335500' \
+	--dist integers --from -9223372036854775808 \
+	--to 9223372036854775807 --count 2
+check "all integers of 64 bits without a sign" \
+	prints '16242730742183356629 11169168799798111308' \
+	--dist integers --dtype u64 --to 0xffffffffffffffff --count 2
+check "exponential numbers are those of their words" \
+	of_words '-log(1 - v)' '--dist exponential'
+check "exponential numbers have a rate" \
+	of_words '-log(1 - v) / 2.5' '--dist exponential --rate 2.5'
+check "Gumbel numbers are those of their words" \
+	of_words '-log(-log(1 - v))' '--dist gumbel'
+check "normal numbers have a mean and a deviation" \
+	of_normals '-3 + 0.5 * x' '--dist normal --mean -3 --std 0.5'
+check "log-normal numbers are exponentials of normal ones" \
+	of_normals 'exp(x)' '--dist log-normal'
+check "log-normal numbers have a mean and a deviation" \
+	of_normals 'exp(1 + 0.25 * x)' '--dist log-normal --mean 1 --std 0.25'
 check "p of 0 gives zeros" prints '0x0p+0 0x0p+0 0x0p+0' \
 	--dist bernoulli --count 3 --p 0
 check "p of 1 gives ones" prints '0x1p+0 0x1p+0 0x1p+0' \
@@ -180,6 +248,13 @@ check "raw u64 is the text, little-endian" raw u64 8
 check "raw f32 has 4 bytes each" bytes 160000 --dist normal --count 40000
 check "raw bf16 has 2 bytes each" \
 	bytes 80000 --dist uniform --dtype bf16 --count 40000
+check "raw f16 has 2 bytes each" \
+	bytes 80000 --dist gumbel --dtype f16 --count 40000
+check "raw f64 has 8 bytes each" \
+	bytes 320000 --dist normal --dtype f64 --count 40000
+check "raw i32 has 4 bytes each" \
+	bytes 160000 --dist integers --dtype i32 --count 40000
+check "raw i64 has 8 bytes each" bytes 320000 --dist integers --count 40000
 check "a closed pipe ends endless text quietly" closed_pipe
 check "a closed pipe ends endless raw output quietly" \
 	closed_pipe --format raw --dist normal
@@ -194,12 +269,44 @@ check "an empty number" refuses "--offset '':" --offset ''
 check "half a hex number" refuses "--seed '0x':" --seed 0x
 check "an offset that is no multiple of 4" refuses "--offset '6':" --offset 6
 check "an unknown distribution names those there are" \
-	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli" --dist cauchy
+	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli, log-normal, exponential, gumbel, integers" --dist cauchy
 check "dropout is nothing to draw" refuses "--dist 'dropout':" --dist dropout
-check "an unknown dtype" refuses "--dtype 'f16':" --dtype f16
+check "an unknown dtype" refuses "--dtype 'f8':" --dtype f8
 check "bits as floats" refuses "--dtype 'f32':" --dtype f32
 check "uniform numbers as words" \
-	refuses "--dtype 'u32':" --dist uniform --dtype u32
+	refuses "--dtype 'u32': must be one of f32, f64, bf16, f16" \
+	--dist uniform --dtype u32
+check "integers as floats" \
+	refuses "--dtype 'f64': must be one of u32, u64, i32, i64" \
+	--dist integers --dtype f64
+check "signed bits" refuses "--dtype 'i32': must be one of u32, u64" \
+	--dtype i32
+check "an empty range" refuses '[2, 1) of dist uniform is empty' \
+	--dist uniform --low 2
+check "a range outside the dtype" refuses 'high of dist uniform is 100000' \
+	--dist uniform --dtype f16 --high 100000
+check "a range that is infinite in PyTorch's dtype" \
+	refuses 'layout pytorch has no range [low, high) = [-65504, 65504)' \
+	--layout pytorch --dist uniform --dtype f16 --low -65504 --high 65504
+check "an infinite range" refuses "--low '-inf': must be a finite number" \
+	--dist uniform --low -inf
+check "a mean that is a word" refuses "--mean 'three':" --dist normal \
+	--mean three
+check "a deviation of 0" refuses 'std of dist normal is 0' \
+	--dist normal --std 0
+check "a rate below 0" refuses 'rate of dist exponential is -1' \
+	--dist exponential --rate -1
+check "a reversed range of integers" refuses 'from 10 to 9' \
+	--dist integers --from 10
+check "an integer past its dtype" refuses \
+	"--to '2147483648': must be a whole number from -2147483648 to 2147483647" \
+	--dist integers --dtype i32 --to 2147483648
+check "an integer below its dtype" \
+	refuses "--from '-9223372036854775809':" \
+	--dist integers --from -9223372036854775809
+check "an integer without the sign it has" refuses "--from '-1':" \
+	--from -1 --dist integers --dtype u64
+check "an integer that is none" refuses "--to '--5':" --dist integers --to --5
 check "p above 1" refuses "--p '1.5':" --dist bernoulli --p 1.5
 check "p below 0" refuses "--p '-0.5':" --dist bernoulli --p -0.5
 check "p that is none" refuses "--p 'nan':" --dist bernoulli --p nan
@@ -214,6 +321,8 @@ check "an axis on a GPU" refuses \
 	"--axis 'seed': needs --device host, not cuda" --axis seed --device cuda
 check "elements past 2^64" \
 	refuses "--count '2':" --first 0xffffffffffffffff --count 2
+check "elements past 2^64 without a count" \
+	refuses "--count '16':" --first 0xffffffffffffffff
 check "an unknown device" refuses 'nowhere' --device nowhere
 check "the range of a number" refuses \
 	'must be a whole number from 0 to 18446744073709551615' --count -1
@@ -223,6 +332,17 @@ check "a hex count is shown as it was given" refuses \
 	"--count '0x2': " --first 0xffffffffffffffff --count 0x2
 check "p of a distribution without one" refuses \
 	"--p '0.5': needs --dist bernoulli, not normal" --dist normal --p 0.5
+check "a range of a distribution without one" refuses \
+	"--high '2': needs --dist uniform, not bits" --high 2
+check "a mean of a distribution without one" refuses \
+	"--mean '1': needs --dist normal or log-normal, not gumbel" \
+	--dist gumbel --mean 1
+check "a rate of a distribution without one" refuses \
+	"--rate '1': needs --dist exponential, not normal" --dist normal --rate 1
+check "integers of a distribution without them" refuses \
+	"--to '1': needs --dist integers, not uniform" --dist uniform --to 1
+check "an axis of integers" refuses "--axis 'op':" --axis op \
+	--dist integers --dtype u32
 check "a missing value" refuses '--seed: needs a value' --seed
 check "an unknown option" refuses "unknown option '--sead'" --sead 5
 check "an unknown letter" refuses "unknown option '-s'" -s

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,6 +172,22 @@ int take_whole(const char *command, const char *option, const char *text,
 	return 0;
 }
 
+int take_signed(const char *command, const char *option, const char *text,
+		int64_t least, int64_t most, uint64_t *value)
+{
+	int is_negative = text[0] == '-';
+	uint64_t size,
+		largest = is_negative ? 0 - (uint64_t)least : (uint64_t)most;
+
+	if (parse_whole(text + is_negative, &size) || size > largest)
+		return complain_value(command, option, text,
+				      "must be a whole number from %" PRId64
+				      " to %" PRId64,
+				      least, most);
+	*value = is_negative ? 0 - size : size;
+	return 0;
+}
+
 int take_probability(const char *command, const char *option, const char *text,
 		     double *value)
 {
@@ -180,6 +197,19 @@ int take_probability(const char *command, const char *option, const char *text,
 	if (end == text || *end || !(number >= 0 && number <= 1))
 		return complain_value(command, option, text,
 				      "must be a number from 0 to 1");
+	*value = number;
+	return 0;
+}
+
+int take_real(const char *command, const char *option, const char *text,
+	      double *value)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || *end || !isfinite(number))
+		return complain_value(command, option, text,
+				      "must be a finite number");
 	*value = number;
 	return 0;
 }

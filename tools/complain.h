@@ -49,8 +49,14 @@ int arguments_end(int argc, char **argv, int taken);
 /* Decimal or 0x..., no sign and nothing behind it. */
 int take_whole(const char *command, const char *option, const char *text,
 	       uint64_t least, uint64_t most, uint64_t *value);
+/* The same, and a minus sign; written as two's complement. */
+int take_signed(const char *command, const char *option, const char *text,
+		int64_t least, int64_t most, uint64_t *value);
 int take_probability(const char *command, const char *option, const char *text,
 		     double *value);
+/* A finite number. */
+int take_real(const char *command, const char *option, const char *text,
+	      double *value);
 /* One of a list that ends with NULL: its place. */
 int take_name(const char *command, const char *option, const char *text,
 	      const char *const names[], int *place);
