@@ -125,7 +125,7 @@ struct philox_layout {
 	uint32_t threads_per_sm; /* at least 256 */
 	/* PYTORCH: of the whole tensor, which is contiguous; all but dropout
 	 * take at most 2^31 - 1 bytes, for what is larger is drawn in parts
-	 * there. Else it may be 0: up to the end of the span */
+	 * there. The other kinds may have 0: up to the end of the span */
 	uint64_t elements;
 	/* PYTORCH dropout: the widest vector, 1, 2, 4 or 8, halved until it
 	 * divides `elements`; 0: 16 bytes, as for a tensor aligned to that.
