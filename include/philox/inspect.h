@@ -22,18 +22,19 @@ extern "C" {
 
 /*
  * philox_context_digest() writes 64 bits that two contexts share if and only if
- * (but for chance, one in 2^64) they will give the same numbers and the same
- * answers to the same calls. In it are the generators in order of creation; the
- * regions with their operators and with the state and serial of their next
- * forward, destroyed names that have issued something included; every
- * ticket and open pass with its state; and the name, generator and size of
- * every table of rows. Not in it are what the rows hold, which the device knows
- * alone, the order in which regions were made, how many tickets a region has
- * room for, what was used up, the device, graphs, and saved contexts. So a
- * context that was loaded has the digest of the one that was saved. Digests of
- * different versions of the library are not to be compared. Does not wait for
- * the device. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during
- * capture.
+ * (but for chance, one in 2^64) their passes will give the same numbers, and
+ * their calls the same answers. In it are the generators in order of creation;
+ * the regions with their operators and with the state and serial of their next
+ * forward, destroyed names that have issued something included; every ticket
+ * and open pass with its state; and the name, generator and size of every table
+ * of rows. Not in it is what the rows hold, which the device knows alone: two
+ * contexts with one digest may draw different numbers from their tables, whose
+ * states are compared with philox_rows_get(). Nor is in it the order in which
+ * regions were made, how many tickets a region has room for, what was used up,
+ * the device, graphs, and saved contexts. So a context that was loaded has the
+ * digest of the one that was saved. Digests of different versions of the
+ * library are not to be compared. Does not wait for the device. Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_digest(
 	struct philox_context *context, uint64_t *digest);

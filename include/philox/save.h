@@ -47,7 +47,10 @@ extern "C" {
  * nobody's way); PHILOX_ERROR_STATE for a row that holds no state, but poison;
  * PHILOX_ERROR_UNANNOUNCED after a launch that philox was not told about, until
  * philox_check() has told of it; PHILOX_ERROR_MEMORY; those of the device. Not
- * legal during capture.
+ * legal during capture: one that philox knows of, by a pass in it, is refused
+ * with PHILOX_ERROR_BUSY and goes on; any other, one's own with calls on tables
+ * of rows alone for example, is invalidated by the wait, as philox/device.h
+ * says, and the call fails with PHILOX_ERROR_CAPTURE_UNSUPPORTED.
  */
 PHILOX_API enum philox_status philox_context_save_text(
 	struct philox_context *context, char **text, size_t *size);
@@ -59,9 +62,10 @@ PHILOX_API enum philox_status philox_context_save_text(
  * the same regions, each with the same generator, flags and operators (name,
  * calls, advance) and with `pending` at least what is to be loaded; and the
  * same tables of rows, each with the same generator and count. The order in
- * which regions and tables are made does not matter. On an error nothing has
- * changed, but for a device that fails twice, while rows are written and while
- * they are put back.
+ * which regions and tables are made does not matter. Waits for the device;
+ * other threads must not queue work on tables of rows meanwhile. On an error
+ * nothing has changed, but for a device that fails twice, while rows are
+ * written and while they are put back.
  *
  * Loading replaces the ledger. Tickets that were pending are dropped, their
  * saved contexts released (with the null stream) and their number reported
@@ -79,7 +83,7 @@ PHILOX_API enum philox_status philox_context_save_text(
  * malformed, cut or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of
  * the format; PHILOX_ERROR_MISMATCH, which names the first difference, for a
  * context that was not set up like the saved one; and all of
- * philox_context_save_text(). Not legal during capture.
+ * philox_context_save_text(). Not legal during capture, see there.
  */
 PHILOX_API enum philox_status philox_context_load_text(
 	struct philox_context *context, const char *text, size_t size);
