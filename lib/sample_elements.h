@@ -58,17 +58,22 @@ PHILOX_FN float sample_reciprocal(float x)
 #endif
 }
 
-/* A temperature is what its bits say: comparisons would have to spare NaN. */
+/*
+ * A temperature is what its bits say: comparisons would have to spare NaN. One
+ * below 2^-100 is 0: its inverse would push common logits past the largest f32.
+ */
+#define SAMPLE_COLDEST 0x0d800000u /* 2^-100 */
+
 PHILOX_FN void sample_set_temperature(struct sample_row *row, float temperature)
 {
 	uint32_t bits = philox_f32_bits(temperature);
 
 	row->inverse = 0.0f;
-	if ((bits & 0x7fffffffu) < 0x00800000u)
+	if (bits == 0x80000000u) /* -0 */
 		return;
 	if (bits >= 0x7f800000u)
 		row->valid = 0;
-	else
+	else if (bits >= SAMPLE_COLDEST)
 		row->inverse = sample_reciprocal(temperature);
 }
 

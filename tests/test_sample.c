@@ -373,8 +373,9 @@ PROMISE(sample, greedy_takes_the_lowest_of_the_highest)
 
 PROMISE(sample, each_entry_may_have_a_temperature_of_its_own)
 {
-	static const float values[8] = {1,  0.5f, 0,      INFINITY,
-					-1, NAN,  1e-30f, 3e38f};
+	static const float values[12] = {
+		1,   0.5f,   0,     INFINITY,   -1,         0x1p-101f,
+		NAN, 1e-30f, 3e38f, -0x1p-130f, -0x1p-101f, -0.0f};
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
@@ -383,22 +384,43 @@ PROMISE(sample, each_entry_may_have_a_temperature_of_its_own)
 	struct philox_sample s = new_sample(logits, tokens);
 
 	for (uint32_t i = 0; i < ENTRIES; i++)
-		temperatures[i] = values[i % 8];
+		temperatures[i] = values[i % 12];
 	s.flags = PHILOX_ROWS_KEEP;
 	s.temperatures = temperatures;
 	s.temperature = NAN; /* not looked at */
 	sample(f, rows, NULL, &s);
 	s.temperatures = NULL;
 	s.tokens = one;
-	for (uint32_t k = 0; k < 8; k++) {
+	for (uint32_t k = 0; k < 12; k++) {
 		int valid = values[k] >= 0 && !isinf(values[k]);
 
 		s.temperature = valid ? values[k] : 1;
 		sample(f, rows, NULL, &s);
-		for (uint32_t i = k; i < ENTRIES; i += 8)
+		for (uint32_t i = k; i < ENTRIES; i += 12)
 			cr_assert_eq(tokens[i], valid ? one[i] : -1,
 				     "temperature %g, entry %u", values[k], i);
 	}
+}
+
+/* However cold, a row of finite logits has its highest token. */
+PROMISE(sample, a_temperature_next_to_0_is_greedy)
+{
+	static const double cold[] = {0x1p-126, 0x1.000002p-126, 0x1p-125,
+				      0x1p-110, 0x1.fffffep-101, 0x1p-100,
+				      0x1p-99};
+	struct philox_rows *rows = make_rows(f, 1);
+
+	for (size_t i = 0; i < sizeof(cold) / sizeof(cold[0]); i++) {
+		cr_assert_eq(TOKEN(cold[i], -40, -100, -39, -70), 2, "%a",
+			     cold[i]);
+		cr_assert_eq(TOKEN(cold[i], 40, 100, 70, 99), 1, "%a", cold[i]);
+		cr_assert_eq(TOKEN(cold[i], 0, 1, 1, -1), 1, "%a", cold[i]);
+		cr_assert_eq(TOKEN(cold[i], 0, 0x1p26f, 0x1.8p26f, 1), 2, "%a",
+			     cold[i]);
+	}
+	for (size_t i = 0; i < 5; i++) /* below 2^-100, with no Gumbel number */
+		cr_assert_eq(TOKEN(cold[i], 0, 0x1p-130f, 0, 0, 0, 0), 1, "%a",
+			     cold[i]);
 }
 
 /* --- lists and states ----------------------------------------------------- */

@@ -6,26 +6,28 @@
  *
  *   score(v) = fma(logit(v), 1 / temperature, gumbel(w(v)))
  *
- * where 1 / temperature is rounded to f32, the sum is rounded once, and w(v) is
- * the word of element v of a draw from the row's state: word v % 4 of
- * subsequence v / 4 (philox/state.h). With u = (w + 1/2) 2^-32, gumbel(w) is
- * -ln(-ln(1 - u)) in f32 (philox/values.h). Token v is then drawn with
- * probability exp(logit(v) / temperature) / sum of these (Gumbel 1954;
- * Maddison, Tarlow, Minka: "A* Sampling", NIPS 2014). Gumbel numbers are
- * between -3.2 and 22.9, so a token whose logit / temperature is 27 below the
- * highest never comes.
+ * where the temperature is rounded to f32, 1 / temperature is rounded to f32
+ * again, the sum is rounded once, and w(v) is the word of element v of a draw
+ * from the row's state: word v % 4 of subsequence v / 4 (philox/state.h). With
+ * u = (w + 1/2) 2^-32, gumbel(w) is -ln(-ln(1 - u)) in f32 (philox/values.h).
+ * Token v is then drawn with probability exp(logit(v) / temperature) / sum of
+ * these (Gumbel 1954; Maddison, Tarlow, Minka: "A* Sampling", NIPS 2014).
+ * Gumbel numbers are between -3.2 and 22.9, so a token whose
+ * logit / temperature is 27 below the highest never comes.
  *
  * The token depends on the state and the logits of its row only: not on the
  * place of the row in the batch, the batch, the device, the launch shape, or on
  * how the vocabulary is split over ranks. No softmax is computed, nothing is
  * sorted, and nothing but the logits is read.
  *
- *   temperature 0          greedy: score(v) = logit(v); so is one below 2^-126
+ *   temperature 0          greedy: score(v) = logit(v); so is one below 2^-100
  *   equal scores           the lowest index
  *   +inf logits            the lowest index of these
  *   -inf logits            never drawn; all of them -inf: token -1
  *   any NaN in the row     token -1
- *   a device temperature   that is negative, infinite or NaN: token -1
+ *   a score beyond f32     an infinity, as if the logit were; none while the
+ *                          logits are below 2^27
+ *   a device temperature   that is negative, infinite or NaN: token -1; -0 is 0
  *   a row used up          (philox/rows.h), or poison: token -1
  *
  * A vocabulary that is split over ranks: each rank samples its columns with
@@ -81,9 +83,9 @@ PHILOX_API enum philox_status philox_sample_rows(
 
 /*
  * philox_sample_states() does the same with states[i], device memory, for each
- * entry i below n, and advances nothing: for states that somebody else keeps,
- * cells of a captured pass for example. `flags` must be 0. Errors: as
- * philox_sample_rows().
+ * entry i below n, 1 .. 2^24, and advances nothing: for states that somebody
+ * else keeps, cells of a captured pass for example. `flags` must be 0. Errors:
+ * as philox_sample_rows().
  */
 PHILOX_API enum philox_status philox_sample_states(
 	struct philox_device *device, philox_stream stream,
