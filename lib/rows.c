@@ -237,7 +237,73 @@ enum philox_status rows_launch_on(struct philox_rows *rows,
 	return device_launch(rows->context->device, stream, call);
 }
 
-/* --- making and freeing --------------------------------------------------- */
+/* --- tables that are dead ------------------------------------------------- */
+
+static void free_rows(struct philox_rows *rows)
+{
+	if (rows->life)
+		release_life(rows->life);
+	free(rows->marks);
+	free(rows->name);
+	free(rows);
+}
+
+/* The rest of a free that fails is not worth a failure. */
+static enum philox_status free_memory(struct philox_rows *rows)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status = philox_memory_free(device, rows->memory);
+
+	if (status == PHILOX_OK) {
+		device_mapped_free(device, rows->notice);
+		rows->memory = NULL;
+		rows->notice = NULL;
+	}
+	return status;
+}
+
+static int is_held(const struct philox_rows *rows)
+{
+	return atomic_load(&rows->life->references) > 1;
+}
+
+/* Frees what it can of tables that no graph holds; the others stay linked. */
+static void free_dead(struct philox_rows **link)
+{
+	struct philox_rows *rows;
+
+	while ((rows = *link)) {
+		if (rows->alive || is_held(rows) ||
+		    free_memory(rows) != PHILOX_OK) {
+			link = &rows->next;
+		} else {
+			*link = rows->next;
+			free_rows(rows);
+		}
+	}
+}
+
+/*
+ * Frees the tables that are dead and that no graph holds any more: in relaxed
+ * mode, since captures may be under way, and without a word, since it is not
+ * what was asked for. What cannot be freed now is tried again by the next call.
+ */
+static void reap(struct philox_context *context)
+{
+	struct status_message kept;
+	enum philox_capture_mode mode;
+
+	status_keep(&kept);
+	context_lock(context);
+	if (device_relax(context->device, &mode) == PHILOX_OK) {
+		free_dead(&context->rows);
+		device_unrelax(context->device, mode);
+	}
+	context_unlock(context);
+	status_restore(&kept);
+}
+
+/* --- making --------------------------------------------------------------- */
 
 static enum philox_status check_options(
 	const struct philox_context *context,
@@ -262,29 +328,6 @@ static enum philox_status check_options(
 				  "context",
 				  options->name);
 	return PHILOX_OK;
-}
-
-static void free_rows(struct philox_rows *rows)
-{
-	if (rows->life)
-		release_life(rows->life);
-	free(rows->marks);
-	free(rows->name);
-	free(rows);
-}
-
-/* The rest of a free that fails is not worth a failure. */
-static enum philox_status free_memory(struct philox_rows *rows)
-{
-	struct philox_device *device = rows->context->device;
-	enum philox_status status = philox_memory_free(device, rows->memory);
-
-	if (status == PHILOX_OK) {
-		device_mapped_free(device, rows->notice);
-		rows->memory = NULL;
-		rows->notice = NULL;
-	}
-	return status;
 }
 
 static struct philox_rows *allocate_rows(
@@ -328,25 +371,21 @@ static enum philox_status check_name(const struct philox_context *context,
 							 : "is alive");
 }
 
-/* With the context's lock held, so that no name is taken twice. */
+/*
+ * With the context's lock held, so that no name is taken twice. A table that
+ * could not be filled is dead from the beginning.
+ */
 static enum philox_status begin_life(struct philox_rows *rows)
 {
 	struct philox_context *context = rows->context;
-	enum philox_status status = check_name(context, rows);
+	enum philox_status status = init_memory(rows);
 
-	if (status == PHILOX_OK) {
-		status = init_memory(rows);
-		if (status != PHILOX_OK) {
-			status_prefix(status, "rows '%s': ", rows->name);
-			free_memory(rows);
-		}
-	}
-	if (status != PHILOX_OK)
-		return status;
-	rows->alive = 1;
-	rows->generator->tables++;
 	rows->next = context->rows;
 	context->rows = rows;
+	if (status != PHILOX_OK)
+		return status_prefix(status, "rows '%s': ", rows->name);
+	rows->alive = 1;
+	rows->generator->tables++;
 	journal_rows(rows, "create");
 	return PHILOX_OK;
 }
@@ -362,12 +401,16 @@ static enum philox_status create(struct philox_context *context,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for rows '%s'", options->name);
 	context_lock(context);
-	status = begin_life(rows);
+	status = check_name(context, rows);
+	if (status == PHILOX_OK)
+		status = begin_life(rows);
+	else
+		free_rows(rows);
 	context_unlock(context);
 	if (status == PHILOX_OK)
 		*out = rows;
 	else
-		free_rows(rows);
+		reap(context);
 	return status;
 }
 
@@ -388,27 +431,6 @@ enum philox_status philox_rows_create(struct philox_context *context,
 }
 
 /* --- destroying ----------------------------------------------------------- */
-
-static int is_held(const struct philox_rows *rows)
-{
-	return atomic_load(&rows->life->references) > 1;
-}
-
-/* Frees the tables that are dead and that no graph holds any more. */
-static void reap(struct philox_context *context)
-{
-	struct philox_rows **link = &context->rows, *rows;
-
-	while ((rows = *link)) {
-		if (rows->alive || is_held(rows) ||
-		    free_memory(rows) != PHILOX_OK) {
-			link = &rows->next;
-		} else {
-			*link = rows->next;
-			free_rows(rows);
-		}
-	}
-}
 
 static enum philox_status end_life(struct philox_rows *rows)
 {
@@ -434,9 +456,9 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 	context = rows->context;
 	context_lock(context);
 	status = end_life(rows);
+	context_unlock(context);
 	if (status == PHILOX_OK)
 		reap(context);
-	context_unlock(context);
 	return context_report(context, status, NULL);
 }
 

@@ -339,3 +339,45 @@ PROMISE(rows_graph, a_device_that_fails_leaves_no_table_behind)
 	}
 	f->injected = 1;
 }
+
+/* What a table needs of the device, and which of several calls is to fail. */
+static const struct {
+	const char *operation;
+	uint64_t n;
+} needed[] = {{"mem_alloc", 1},     {"mapped_alloc", 1}, {"capture_mode", 1},
+	      {"capture_mode", 3},  {"copy", 1},         {"set", 1},
+	      {"stream_create", 1}, {"launch", 1},       {"stream_sync", 1},
+	      {"stream_destroy", 1}};
+
+PROMISE(rows_graph, a_table_that_fails_during_a_capture_does_not_break_it)
+{
+	struct philox_rows_options options = {
+		.size = sizeof(options), .name = "b", .count = ROWS};
+	uint64_t offsets[ROWS] = {0};
+	struct scene s;
+
+	open_scene(f, &s);
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		struct philox_rows *rows = NULL;
+		struct capture made;
+		uint64_t expected = held(f) + (i < 2); /* counted, but failed */
+
+		write_list(f, &s, (unsigned)i);
+		begin(f);
+		OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
+		OK(philox_device_fail(f->device, needed[i].operation,
+				      needed[i].n, PHILOX_ERROR_DEVICE));
+		FAILS(philox_rows_create(f->context, &options, &rows),
+		      PHILOX_ERROR_DEVICE);
+		NAMES(needed[i].operation);
+		NAMES("rows 'b'");
+		cr_assert_null(rows);
+		cr_assert_eq(held(f), expected, "%s: memory is left",
+			     needed[i].operation);
+		made = end(f, 1);
+		launch(f, &made);
+		check_step(f, &s, (unsigned)i, offsets);
+		destroy(f, &made);
+	}
+	f->injected = 1;
+}
