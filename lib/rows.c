@@ -267,14 +267,30 @@ static int is_held(const struct philox_rows *rows)
 	return atomic_load(&rows->life->references) > 1;
 }
 
-/* Frees what it can of tables that no graph holds; the others stay linked. */
+/* Unlinks the tables that are dead and that no graph holds any more. */
+static struct philox_rows *take_dead(struct philox_context *context)
+{
+	struct philox_rows **link = &context->rows, *rows, *dead = NULL;
+
+	while ((rows = *link)) {
+		if (rows->alive || is_held(rows)) {
+			link = &rows->next;
+		} else {
+			*link = rows->next;
+			rows->next = dead;
+			dead = rows;
+		}
+	}
+	return dead;
+}
+
+/* Frees what it can of a list; the others stay in it. */
 static void free_dead(struct philox_rows **link)
 {
 	struct philox_rows *rows;
 
 	while ((rows = *link)) {
-		if (rows->alive || is_held(rows) ||
-		    free_memory(rows) != PHILOX_OK) {
+		if (free_memory(rows) != PHILOX_OK) {
 			link = &rows->next;
 		} else {
 			*link = rows->next;
@@ -283,24 +299,51 @@ static void free_dead(struct philox_rows **link)
 	}
 }
 
-/*
- * Frees the tables that are dead and that no graph holds any more: in relaxed
- * mode, since captures may be under way, and without a word, since it is not
- * what was asked for. What cannot be freed now is tried again by the next call.
- */
-static void reap(struct philox_context *context)
+static void free_dead_relaxed(struct philox_context *context,
+			      struct philox_rows **dead)
 {
 	struct status_message kept;
 	enum philox_capture_mode mode;
 
 	status_keep(&kept);
-	context_lock(context);
 	if (device_relax(context->device, &mode) == PHILOX_OK) {
-		free_dead(&context->rows);
+		free_dead(dead);
 		device_unrelax(context->device, mode);
 	}
-	context_unlock(context);
 	status_restore(&kept);
+}
+
+static void link_all(struct philox_context *context, struct philox_rows *list)
+{
+	struct philox_rows *rows;
+
+	while ((rows = list)) {
+		list = rows->next;
+		rows->next = context->rows;
+		context->rows = rows;
+	}
+}
+
+/*
+ * Frees the tables that are dead and that no graph holds any more: in relaxed
+ * mode, since captures may be under way; without the lock, since a free waits
+ * for work of the device, and that may wait for the lock; and without a word,
+ * since it is not what was asked for. What cannot be freed now is tried again
+ * by the next call.
+ */
+static void reap(struct philox_context *context)
+{
+	struct philox_rows *dead;
+
+	context_lock(context);
+	dead = take_dead(context);
+	context_unlock(context);
+	if (!dead)
+		return;
+	free_dead_relaxed(context, &dead);
+	context_lock(context);
+	link_all(context, dead);
+	context_unlock(context);
 }
 
 /* --- making --------------------------------------------------------------- */
@@ -400,6 +443,7 @@ static enum philox_status create(struct philox_context *context,
 	if (!rows)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for rows '%s'", options->name);
+	reap(context);
 	context_lock(context);
 	status = check_name(context, rows);
 	if (status == PHILOX_OK)

@@ -4,8 +4,9 @@
  * A table's device memory is one piece: control block, states, turns (see Note
  * [Rows that advance once] in lib/rows_kernels.h). Graphs that captured work on
  * it hold a reference; a table that is destroyed before them stays in its
- * context's list, dead, until a later call finds that they are gone. Releasing
- * a reference happens on any thread and calls no device, so it only counts.
+ * context's list, dead, until a later create or destroy finds that they are
+ * gone. Releasing a reference happens on any thread and calls no device, so it
+ * only counts.
  *
  * The list is guarded by the context's lock, and so are marks, holder and seen.
  */

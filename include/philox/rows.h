@@ -88,8 +88,9 @@ PHILOX_API enum philox_status philox_rows_create(
  * philox_rows_destroy() destroys a table; NULL is allowed. A table is also
  * destroyed with its context. Work on it must have finished. Graphs that
  * captured a call on the table may still be launched: its device memory stays
- * until they are gone, or the context is. Errors: those of the device. Not
- * legal during capture.
+ * until they are gone, and is freed by the next table that is made or destroyed
+ * after that, or with the context. Errors: those of the device. Not legal
+ * during capture.
  */
 PHILOX_API enum philox_status philox_rows_destroy(struct philox_rows *rows);
 
