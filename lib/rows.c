@@ -476,18 +476,38 @@ enum philox_status philox_rows_create(struct philox_context *context,
 
 /* --- destroying ----------------------------------------------------------- */
 
-static enum philox_status end_life(struct philox_rows *rows)
+static void end_life(struct philox_rows *rows)
 {
-	enum philox_status status = PHILOX_OK;
-
-	if (!is_held(rows))
-		status = free_memory(rows);
-	if (status != PHILOX_OK)
-		return status;
 	rows->alive = 0;
 	rows->generator->tables--;
 	journal_rows(rows, "destroy");
-	return PHILOX_OK;
+}
+
+/* Its memory goes without the lock; until that is sure its name is taken. */
+static enum philox_status end_life_freed(struct philox_rows *rows)
+{
+	enum philox_status status = free_memory(rows);
+
+	context_lock(rows->context);
+	rows->leaving = 0;
+	if (status == PHILOX_OK)
+		end_life(rows);
+	context_unlock(rows->context);
+	return status;
+}
+
+static enum philox_status destroy(struct philox_rows *rows)
+{
+	int held;
+
+	context_lock(rows->context);
+	held = is_held(rows);
+	if (held)
+		end_life(rows);
+	else
+		rows->leaving = 1;
+	context_unlock(rows->context);
+	return held ? PHILOX_OK : end_life_freed(rows);
 }
 
 enum philox_status philox_rows_destroy(struct philox_rows *rows)
@@ -498,9 +518,7 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 	if (!rows)
 		return PHILOX_OK;
 	context = rows->context;
-	context_lock(context);
-	status = end_life(rows);
-	context_unlock(context);
+	status = destroy(rows);
 	if (status == PHILOX_OK)
 		reap(context);
 	return context_report(context, status, NULL);

@@ -8,7 +8,9 @@
  * gone. Releasing a reference happens on any thread and calls no device, so it
  * only counts.
  *
- * The list is guarded by the context's lock, and so are marks, holder and seen.
+ * The list is guarded by the context's lock, and so are alive, leaving, marks,
+ * holder and seen. Memory is freed without it: a free waits for the device,
+ * where a function of the host may be waiting for the lock.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -31,6 +33,7 @@ struct philox_rows {
 	char *name;
 	uint64_t key; /* hash of the name */
 	int alive;
+	int leaving; /* alive, but its memory is being freed: not to be read */
 	struct philox_generator *generator;
 
 	struct rows_table table;    /* device addresses */

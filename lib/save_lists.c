@@ -7,6 +7,11 @@
 #include <string.h>
 #include "save.h"
 
+static int is_there(const struct philox_rows *rows)
+{
+	return rows->alive && !rows->leaving;
+}
+
 static void count(const struct philox_context *context,
 		  struct save_lists *lists)
 {
@@ -18,7 +23,7 @@ static void count(const struct philox_context *context,
 		lists->n_regions++;
 	for (const struct philox_rows *rows = context->rows; rows;
 	     rows = rows->next)
-		lists->n_rows += rows->alive != 0;
+		lists->n_rows += is_there(rows);
 }
 
 /* A context's lists are newest first. */
@@ -34,7 +39,7 @@ static void fill(const struct philox_context *context, struct save_lists *lists)
 	     region = region->next)
 		lists->regions[--regions] = region;
 	for (struct philox_rows *rows = context->rows; rows; rows = rows->next)
-		if (rows->alive)
+		if (is_there(rows))
 			lists->rows[--tables] = rows;
 }
 

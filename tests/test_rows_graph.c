@@ -2,6 +2,7 @@
  * tests/test_rows_graph.c - rows in captured graphs: fresh at every replay,
  * without the host
  */
+#include <sched.h>
 #include <stdlib.h>
 #include "rows_model.h"
 #include "support.h"
@@ -404,4 +405,81 @@ PROMISE(rows_graph, memory_that_a_graph_held_is_freed_during_a_capture_too)
 	destroy(f, &made);
 	OK(philox_rows_destroy(rows));
 	cr_assert_eq(held(f), expected);
+}
+
+/* --- the lock ------------------------------------------------------------- */
+
+/* What a function of the host uses while a table is being destroyed. */
+struct visit {
+	struct philox_device *device;
+	struct philox_context *context;
+	struct philox_rows *rows;
+	uint64_t freed; /* calls before the one that is waited for */
+	uint64_t *digest;
+	enum philox_status *status;
+};
+
+static void visit(const void *args)
+{
+	const struct visit *v = args;
+
+	while (philox_device_calls(v->device, "mem_free") == v->freed)
+		sched_yield();
+	*v->status = philox_rows_check(v->rows, NULL);
+	philox_context_digest(v->context, v->digest);
+}
+
+/* The free waits for the function, and the function for the free to begin. */
+Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
+     .timeout = 60)
+{
+	enum philox_status status = PHILOX_ERROR_DEVICE;
+	struct philox_rows_options options = {
+		.size = sizeof(options), .name = "b", .count = ROWS};
+	struct philox_rows *rows;
+	uint64_t during, after;
+	struct visit args;
+	struct fixture f;
+	struct scene s;
+
+	fixture_open(&f, "host");
+	open_scene(&f, &s);
+	OK(philox_rows_create(f.context, &options, &rows));
+	args = (struct visit){.device = f.device,
+			      .context = f.context,
+			      .rows = s.rows,
+			      .digest = &during,
+			      .status = &status};
+	args.freed = philox_device_calls(f.device, "mem_free");
+	OK(philox_launch_host(f.device, f.stream, visit, &args, sizeof(args)));
+	OK(philox_rows_destroy(rows));
+	OK(philox_stream_synchronize(f.device, f.stream));
+	OK(status);
+	OK(philox_context_digest(f.context, &after));
+	cr_assert_eq(during, after, "a table that goes is still listed");
+	fixture_close(&f);
+}
+
+PROMISE(rows_graph, a_table_that_cannot_be_freed_stays)
+{
+	struct philox_rows *again;
+	struct philox_rows_options options = {
+		.size = sizeof(options), .name = "a", .count = ROWS};
+	uint64_t before, after, offsets[ROWS] = {0};
+	struct scene s;
+
+	open_scene(f, &s);
+	OK(philox_context_digest(f->context, &before));
+	OK(philox_device_fail(f->device, "mem_free", 1, PHILOX_ERROR_DEVICE));
+	FAILS(philox_rows_destroy(s.rows), PHILOX_ERROR_DEVICE);
+	OK(philox_context_digest(f->context, &after));
+	cr_assert_eq(before, after);
+	FAILS(philox_rows_create(f->context, &options, &again),
+	      PHILOX_ERROR_EXISTS);
+	write_list(f, &s, 0);
+	OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
+	check_step(f, &s, 0, offsets);
+	OK(philox_rows_destroy(s.rows));
+	OK(philox_rows_create(f->context, &options, &again));
+	f->injected = 1;
 }
