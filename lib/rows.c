@@ -559,18 +559,32 @@ enum philox_status philox_rows_states(struct philox_rows *rows,
 	return PHILOX_OK;
 }
 
+/* Read again only if another launch has told of something meanwhile. */
+struct philox_rows_report rows_read_notice(const struct rows_notice *notice)
+{
+	struct philox_rows_report read;
+	const struct rows_totals *totals;
+
+	do {
+		read.launches =
+			__atomic_load_n(&notice->count, __ATOMIC_ACQUIRE);
+		totals = &notice->totals[read.launches % 2];
+		read.outside =
+			__atomic_load_n(&totals->outside, __ATOMIC_ACQUIRE);
+		read.used_up =
+			__atomic_load_n(&totals->used_up, __ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&notice->count, __ATOMIC_RELAXED) !=
+		 read.launches);
+	return read;
+}
+
 /* With the context's lock held. */
 static void take_notice(struct philox_rows *rows,
 			struct philox_rows_report *report)
 {
-	struct rows_notice *notice = rows->notice, now;
+	struct philox_rows_report now = rows_read_notice(rows->notice);
 
-	now.count = __atomic_load_n(&notice->count, __ATOMIC_ACQUIRE);
-	now.outside = __atomic_load_n(&notice->outside, __ATOMIC_RELAXED);
-	now.used_up = __atomic_load_n(&notice->used_up, __ATOMIC_RELAXED);
-	report->launches = now.count - rows->seen.count;
-	if (!report->launches)
-		return;
+	report->launches = now.launches - rows->seen.launches;
 	report->outside = now.outside - rows->seen.outside;
 	report->used_up = now.used_up - rows->seen.used_up;
 	rows->seen = now;

@@ -36,10 +36,10 @@ struct philox_rows {
 	int leaving; /* alive, but its memory is being freed: not to be read */
 	struct philox_generator *generator;
 
-	struct rows_table table;    /* device addresses */
-	void *memory;               /* the piece they are in */
-	struct rows_notice *notice; /* host address, mapped */
-	struct rows_notice seen;    /* what philox_rows_check() has told */
+	struct rows_table table;        /* device addresses */
+	void *memory;                   /* the piece they are in */
+	struct rows_notice *notice;     /* host address, mapped */
+	struct philox_rows_report seen; /* what was told, in all */
 	struct rows_life *life;
 	uint64_t holder;      /* capture that took the last reference */
 	unsigned char *marks; /* a bit per row, all 0 between calls */
@@ -64,6 +64,12 @@ enum philox_status rows_read(const struct philox_rows *rows,
 			     struct philox_state *states);
 enum philox_status rows_write(const struct philox_rows *rows,
 			      const struct philox_state *states);
+
+/*
+ * rows_read_notice() returns what all launches had to tell so far, while others
+ * may be telling: see struct rows_notice.
+ */
+struct philox_rows_report rows_read_notice(const struct rows_notice *notice);
 
 /* rows_finish() frees all tables of a context that ends. */
 void rows_finish(struct philox_context *context);

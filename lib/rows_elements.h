@@ -98,26 +98,38 @@ PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
 		rows_move(table, row, launch, before, words);
 }
 
+/* rows_tell() writes a word of a notice after all that was written before. */
+PHILOX_FN void rows_tell(uint64_t *to, uint64_t value)
+{
+#ifdef __CUDA_ARCH__
+	__threadfence_system();
+	*(volatile uint64_t *)to = value;
+#else
+	ROWS_FENCE();
+	__atomic_store_n(to, value, __ATOMIC_RELEASE);
+#endif
+}
+
 /* rows_end() counts the launch and tells of what it could not draw for. */
 PHILOX_FN void rows_end(struct rows_control *control)
 {
 	volatile struct rows_control *c = control;
-	volatile struct rows_notice *notice = c->notice;
+	volatile struct rows_totals *before;
+	struct rows_notice *notice = c->notice;
+	struct rows_totals *after;
+	uint64_t count;
 
 	c->launch = c->launch + 1;
 	if (!(c->outside | c->used_up))
 		return;
-	notice->outside = notice->outside + c->outside;
-	notice->used_up = notice->used_up + c->used_up;
+	count = *(volatile uint64_t *)&notice->count;
+	before = &notice->totals[count % 2];
+	after = &notice->totals[(count + 1) % 2];
+	rows_tell(&after->outside, before->outside + c->outside);
+	rows_tell(&after->used_up, before->used_up + c->used_up);
+	rows_tell(&notice->count, count + 1);
 	c->outside = 0;
 	c->used_up = 0;
-#ifdef __CUDA_ARCH__
-	__threadfence_system();
-	notice->count = notice->count + 1;
-#else
-	__atomic_store_n(&control->notice->count, notice->count + 1,
-			 __ATOMIC_RELEASE);
-#endif
 }
 
 /* --- entries -------------------------------------------------------------- */

@@ -73,11 +73,20 @@ struct rows_turn {
 	uint64_t launch;
 };
 
-/* Written by the device alone, in mapped host memory: payload, then count. */
-struct rows_notice {
-	uint64_t count; /* of launches with something to tell */
+/*
+ * What launches had to tell, written by the device alone in mapped host memory:
+ * totals[count % 2] are those of the first `count` launches. The next one
+ * writes the other totals and then counts itself. So who reads a count, its
+ * totals, and the same count again has read what belongs together.
+ */
+struct rows_totals {
 	uint64_t outside;
 	uint64_t used_up;
+};
+
+struct rows_notice {
+	uint64_t count; /* of launches with something to tell */
+	struct rows_totals totals[2];
 };
 
 /* In device memory, in front of the states. */

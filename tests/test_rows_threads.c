@@ -7,12 +7,17 @@
  */
 #include <sched.h>
 
+/* What a test does where a thread has a fence. */
+static void (*in_between)(void);
+
 /* Where a thread lets others in between, now and then. */
 static void fence(void)
 {
 	static _Thread_local unsigned count;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (in_between)
+		in_between();
 	if (++count % 7 == 0)
 		sched_yield();
 }
@@ -20,6 +25,7 @@ static void fence(void)
 #define ROWS_FENCE() fence()
 #define ROWS_ADD(to, value) \
 	__atomic_fetch_add((to), (uint64_t)(value), __ATOMIC_SEQ_CST)
+#include "lib/rows.h"
 #include "lib/rows_elements.h"
 
 #include <pthread.h>
@@ -112,4 +118,96 @@ Test(rows_threads, draw_from_one_state_and_advance_it_once, .timeout = 120)
 		}
 	cr_assert_eq(shared.control.launch, LAUNCHES + 1);
 	cr_assert_eq(shared.notice.count, LAUNCHES);
+}
+
+/* --- reports -------------------------------------------------------------- */
+
+enum { OUTSIDE = 3, REPORTED = 5000 };
+
+/* How many launches the notice tells of; their entries are all there. */
+static uint64_t told_of(void)
+{
+	struct philox_rows_report report = rows_read_notice(&shared.notice);
+
+	cr_assert_eq(report.outside, OUTSIDE * report.launches,
+		     "%d entries of %d launches", (int)report.outside,
+		     (int)report.launches);
+	cr_assert_eq(report.used_up, report.launches);
+	return report.launches;
+}
+
+static unsigned looks;
+
+static void look_at_notice(void)
+{
+	told_of();
+	looks++;
+}
+
+Test(rows_threads, a_report_has_the_entries_of_its_launches_at_any_moment)
+{
+	shared.control.launch = 1;
+	shared.control.notice = &shared.notice;
+	in_between = look_at_notice;
+	for (uint64_t launch = 1; launch <= 5; launch++) {
+		shared.control.outside = OUTSIDE;
+		shared.control.used_up = 1;
+		rows_end(&shared.control);
+		cr_assert_eq(told_of(), launch);
+	}
+	cr_assert_geq(looks, 15, "nobody looked while a launch told");
+}
+
+/* Launches with OUTSIDE entries that are no rows, and one that is used up. */
+static struct philox_row_list bad_list(struct fixture *f,
+				       struct philox_rows *rows)
+{
+	const struct philox_state last = {5, UINT64_MAX - 3};
+	uint32_t *indices = make_memory(f, (OUTSIDE + 1) * sizeof(*indices));
+
+	OK(philox_rows_set(rows, f->stream, NULL, &last, 1));
+	for (uint32_t i = 0; i < OUTSIDE; i++)
+		indices[i] = 1 + i;
+	indices[OUTSIDE] = 0;
+	return (struct philox_row_list){.indices = indices, .n = OUTSIDE + 1};
+}
+
+/* Adds what a check tells; returns how many launches that were. */
+static uint64_t check_report(struct philox_rows *rows)
+{
+	struct philox_rows_report report;
+	enum philox_status status = philox_rows_check(rows, &report);
+
+	cr_assert_eq(status,
+		     report.launches ? PHILOX_ERROR_OVERFLOW : PHILOX_OK);
+	cr_assert(report.outside == OUTSIDE * report.launches &&
+			  report.used_up == report.launches,
+		  "%d launches with %d outside and %d used up",
+		  (int)report.launches, (int)report.outside,
+		  (int)report.used_up);
+	return report.launches;
+}
+
+Test(rows_threads, a_report_has_the_entries_of_its_launches, .timeout = 120)
+{
+	struct philox_rows_options options = {
+		.size = sizeof(options), .name = "a", .count = 1};
+	struct philox_row_list list;
+	struct philox_rows *rows;
+	struct fixture f;
+	uint64_t launches = 0;
+
+	fixture_open(&f, "host");
+	OK(philox_rows_create(f.context, &options, &rows));
+	list = bad_list(&f, rows);
+	for (int i = 0; i < REPORTED; i++) {
+		OK(philox_rows_advance(rows, f.stream, &list, 4));
+		launches += check_report(rows);
+	}
+	while (philox_stream_query(f.device, f.stream) != PHILOX_OK)
+		launches += check_report(rows);
+	OK(philox_stream_synchronize(f.device, f.stream));
+	launches += check_report(rows);
+	cr_assert_eq(launches, REPORTED);
+	fixture_close(&f);
 }
