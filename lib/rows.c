@@ -1,8 +1,7 @@
 /*
- * lib/rows.c - tables of rows: made, filled, destroyed, looked at
+ * lib/rows.c - tables of rows: made, held by graphs, destroyed
  *
- * See lib/rows.h. Set-up work is done in relaxed mode on a stream of its own,
- * since other threads, or this one, may be capturing.
+ * See lib/rows.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,149 +32,6 @@ enum philox_status rows_report(const struct philox_rows *rows,
 enum philox_status rows_null(void)
 {
 	return status_set(PHILOX_ERROR_INVALID, "rows is NULL");
-}
-
-/* --- set-up work ---------------------------------------------------------- */
-
-/* Does work(rows, argument) in relaxed mode on a stream and waits for it. */
-static enum philox_status set_up(
-	const struct philox_rows *rows,
-	enum philox_status (*work)(const struct philox_rows *, philox_stream,
-				   void *),
-	void *argument)
-{
-	struct philox_device *device = rows->context->device;
-	enum philox_status status, restored;
-	enum philox_capture_mode mode;
-	philox_stream stream;
-
-	status = device_relax(device, &mode);
-	if (status != PHILOX_OK)
-		return status;
-	status = philox_stream_create(device, 0, &stream);
-	if (status == PHILOX_OK) {
-		status = work(rows, stream, argument);
-		restored = philox_stream_synchronize(device, stream);
-		status = status != PHILOX_OK ? status : restored;
-		restored = philox_stream_destroy(device, stream);
-		status = status != PHILOX_OK ? status : restored;
-	}
-	restored = device_unrelax(device, mode);
-	return status != PHILOX_OK ? status : restored;
-}
-
-static enum philox_status seed(const struct philox_rows *rows,
-			       philox_stream stream)
-{
-	struct rows_seed_args args = {.states = rows->table.states,
-				      .count = rows->table.count,
-				      .seed = rows_seed(rows)};
-	struct kernel_call call = {.kernel = KERNEL_rows_seed,
-				   .args = &args,
-				   .size = sizeof(args),
-				   .work = args.count};
-
-	return device_launch(rows->context->device, stream, &call);
-}
-
-/* No turn is that of a launch: these count from 1. */
-static enum philox_status fill(const struct philox_rows *rows,
-			       philox_stream stream, void *control)
-{
-	struct philox_device *device = rows->context->device;
-	enum philox_status status;
-
-	status = philox_memory_copy(device, rows->table.control, control,
-				    sizeof(struct rows_control), stream);
-	if (status == PHILOX_OK)
-		status = philox_memory_set(
-			device, rows->table.turns, 0,
-			rows->table.count * sizeof(struct rows_turn), stream);
-	return status == PHILOX_OK ? seed(rows, stream) : status;
-}
-
-static enum philox_status read_states(const struct philox_rows *rows,
-				      philox_stream stream, void *states)
-{
-	return philox_memory_copy(
-		rows->context->device, states, rows->table.states,
-		rows->table.count * sizeof(struct philox_state), stream);
-}
-
-static enum philox_status write_states(const struct philox_rows *rows,
-				       philox_stream stream, void *states)
-{
-	return philox_memory_copy(
-		rows->context->device, rows->table.states, states,
-		rows->table.count * sizeof(struct philox_state), stream);
-}
-
-enum philox_status rows_read(const struct philox_rows *rows,
-			     struct philox_state *states)
-{
-	return set_up(rows, read_states, states);
-}
-
-enum philox_status rows_write(const struct philox_rows *rows,
-			      const struct philox_state *states)
-{
-	return set_up(rows, write_states, (void *)states);
-}
-
-/* --- device memory -------------------------------------------------------- */
-
-static size_t memory_size(uint64_t count)
-{
-	return sizeof(struct rows_control) +
-	       count * (sizeof(struct philox_state) + sizeof(struct rows_turn));
-}
-
-static enum philox_status allocate_relaxed(struct philox_rows *rows,
-					   void **mapped)
-{
-	struct philox_device *device = rows->context->device;
-	void *notice;
-	enum philox_status status;
-
-	status = philox_memory_alloc(device, memory_size(rows->table.count),
-				     &rows->memory);
-	if (status != PHILOX_OK)
-		return status;
-	status = device_mapped_alloc(device, sizeof(*rows->notice), &notice,
-				     mapped);
-	if (status == PHILOX_OK)
-		rows->notice = notice;
-	return status;
-}
-
-static enum philox_status allocate(struct philox_rows *rows, void **mapped)
-{
-	struct philox_device *device = rows->context->device;
-	enum philox_status status, restored;
-	enum philox_capture_mode mode;
-
-	status = device_relax(device, &mode);
-	if (status != PHILOX_OK)
-		return status;
-	status = allocate_relaxed(rows, mapped);
-	restored = device_unrelax(device, mode);
-	return status != PHILOX_OK ? status : restored;
-}
-
-static enum philox_status init_memory(struct philox_rows *rows)
-{
-	struct rows_control control = {.launch = 1};
-	void *mapped;
-	enum philox_status status = allocate(rows, &mapped);
-
-	if (status != PHILOX_OK)
-		return status;
-	control.notice = mapped;
-	rows->table.control = rows->memory;
-	rows->table.states = (struct philox_state *)(rows->table.control + 1);
-	rows->table.turns =
-		(struct rows_turn *)(rows->table.states + rows->table.count);
-	return set_up(rows, fill, &control);
 }
 
 /* --- references of graphs ------------------------------------------------- */
@@ -248,20 +104,6 @@ static void free_rows(struct philox_rows *rows)
 	free(rows);
 }
 
-/* The rest of a free that fails is not worth a failure. */
-static enum philox_status free_memory(struct philox_rows *rows)
-{
-	struct philox_device *device = rows->context->device;
-	enum philox_status status = philox_memory_free(device, rows->memory);
-
-	if (status == PHILOX_OK) {
-		device_mapped_free(device, rows->notice);
-		rows->memory = NULL;
-		rows->notice = NULL;
-	}
-	return status;
-}
-
 static int is_held(const struct philox_rows *rows)
 {
 	return atomic_load(&rows->life->references) > 1;
@@ -290,7 +132,7 @@ static void free_dead(struct philox_rows **link)
 	struct philox_rows *rows;
 
 	while ((rows = *link)) {
-		if (free_memory(rows) != PHILOX_OK) {
+		if (rows_memory_free(rows) != PHILOX_OK) {
 			link = &rows->next;
 		} else {
 			*link = rows->next;
@@ -421,7 +263,7 @@ static enum philox_status check_name(const struct philox_context *context,
 static enum philox_status begin_life(struct philox_rows *rows)
 {
 	struct philox_context *context = rows->context;
-	enum philox_status status = init_memory(rows);
+	enum philox_status status = rows_memory_init(rows);
 
 	rows->next = context->rows;
 	context->rows = rows;
@@ -486,7 +328,7 @@ static void end_life(struct philox_rows *rows)
 /* Its memory goes without the lock; until that is sure its name is taken. */
 static enum philox_status end_life_freed(struct philox_rows *rows)
 {
-	enum philox_status status = free_memory(rows);
+	enum philox_status status = rows_memory_free(rows);
 
 	context_lock(rows->context);
 	rows->leaving = 0;
@@ -530,86 +372,7 @@ void rows_finish(struct philox_context *context)
 
 	while ((rows = context->rows)) {
 		context->rows = rows->next;
-		free_memory(rows);
+		rows_memory_free(rows);
 		free_rows(rows);
 	}
-}
-
-/* --- looking -------------------------------------------------------------- */
-
-uint32_t philox_rows_count(const struct philox_rows *rows)
-{
-	return rows ? (uint32_t)rows->table.count : 0;
-}
-
-const char *philox_rows_name(const struct philox_rows *rows)
-{
-	return rows ? rows->name : "";
-}
-
-enum philox_status philox_rows_states(struct philox_rows *rows,
-				      struct philox_state **states)
-{
-	if (!rows)
-		return rows_null();
-	if (!states)
-		return rows_report(rows, status_set(PHILOX_ERROR_INVALID,
-						    "states is NULL"));
-	*states = rows->table.states;
-	return PHILOX_OK;
-}
-
-/* Read again only if another launch has told of something meanwhile. */
-struct philox_rows_report rows_read_notice(const struct rows_notice *notice)
-{
-	struct philox_rows_report read;
-	const struct rows_totals *totals;
-
-	do {
-		read.launches =
-			__atomic_load_n(&notice->count, __ATOMIC_ACQUIRE);
-		totals = &notice->totals[read.launches % 2];
-		read.outside =
-			__atomic_load_n(&totals->outside, __ATOMIC_ACQUIRE);
-		read.used_up =
-			__atomic_load_n(&totals->used_up, __ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&notice->count, __ATOMIC_RELAXED) !=
-		 read.launches);
-	return read;
-}
-
-/* With the context's lock held. */
-static void take_notice(struct philox_rows *rows,
-			struct philox_rows_report *report)
-{
-	struct philox_rows_report now = rows_read_notice(rows->notice);
-
-	report->launches = now.launches - rows->seen.launches;
-	report->outside = now.outside - rows->seen.outside;
-	report->used_up = now.used_up - rows->seen.used_up;
-	rows->seen = now;
-}
-
-enum philox_status philox_rows_check(struct philox_rows *rows,
-				     struct philox_rows_report *report)
-{
-	struct philox_rows_report found = {0};
-	enum philox_status status = PHILOX_OK;
-
-	if (!rows)
-		return rows_null();
-	context_lock(rows->context);
-	take_notice(rows, &found);
-	context_unlock(rows->context);
-	if (report)
-		*report = found;
-	if (found.launches)
-		status = status_set(
-			PHILOX_ERROR_OVERFLOW,
-			"%llu launches had %llu entries with an index out of "
-			"range and %llu with a row that is used up",
-			(unsigned long long)found.launches,
-			(unsigned long long)found.outside,
-			(unsigned long long)found.used_up);
-	return rows_report(rows, status);
 }

@@ -57,6 +57,14 @@ enum philox_status rows_launch_on(struct philox_rows *rows,
 				  const struct kernel_call *call);
 
 /*
+ * rows_memory_init() takes a table's device memory and fills it; what a failure
+ * leaves is freed by rows_memory_free(), which waits for work that may use it
+ * and is unsafe during capture but in relaxed mode.
+ */
+enum philox_status rows_memory_init(struct philox_rows *rows);
+enum philox_status rows_memory_free(struct philox_rows *rows);
+
+/*
  * rows_read() and rows_write() copy all states of a table from and to the host
  * and wait; the device must have nothing else to do.
  */
