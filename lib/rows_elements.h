@@ -8,8 +8,7 @@
 #ifndef ROWS_ELEMENTS_H
 #define ROWS_ELEMENTS_H
 
-#include <philox/values.h>
-#include "kernels.h"
+#include "fill_elements.h"
 
 /* A loop of the host runs alone; a test has threads, and fences of its own. */
 #ifdef __CUDA_ARCH__
@@ -155,7 +154,7 @@ PHILOX_FN void rows_block_bits_u32(struct philox_words words, uint32_t *v)
 PHILOX_FN void rows_block_bits_u64(struct philox_words words, uint64_t *v)
 {
 	for (int i = 0; i < 2; i++)
-		v[i] = (uint64_t)words.w[2 * i + 1] << 32 | words.w[2 * i];
+		v[i] = fill_word64(words, i);
 }
 
 PHILOX_FN void rows_block_uniform_f32(struct philox_words words, float *v)
@@ -166,37 +165,14 @@ PHILOX_FN void rows_block_uniform_f32(struct philox_words words, float *v)
 
 PHILOX_FN void rows_block_uniform_f64(struct philox_words words, double *v)
 {
-	uint64_t bits[2];
-
-	rows_block_bits_u64(words, bits);
 	for (int i = 0; i < 2; i++)
-		v[i] = philox_uniform_f64(bits[i]);
+		v[i] = philox_uniform_f64(fill_word64(words, i));
 }
 
 PHILOX_FN void rows_block_normal_f32(struct philox_words words, float *v)
 {
 	philox_normal_pair(words.w[0], words.w[1], &v[0], &v[1]);
 	philox_normal_pair(words.w[2], words.w[3], &v[2], &v[3]);
-}
-
-PHILOX_FN uint32_t rows_poison_uint32_t(void)
-{
-	return 0xffffffffu;
-}
-
-PHILOX_FN uint64_t rows_poison_uint64_t(void)
-{
-	return ~(uint64_t)0;
-}
-
-PHILOX_FN float rows_poison_float(void)
-{
-	return philox_f32_from_bits(0x7fc00000u);
-}
-
-PHILOX_FN double rows_poison_double(void)
-{
-	return philox_f64_from_bits(0x7ff8000000000000ULL);
 }
 
 /* rows_blocks() returns how many units an entry has; one at least advances. */
@@ -229,15 +205,16 @@ PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
 					 struct philox_state state,          \
 					 uint64_t entry, uint64_t block)     \
 	{                                                                    \
-		type *out = (type *)args->out + entry * args->pitch;         \
+		fill_##type *out =                                           \
+			(fill_##type *)args->out + entry * args->pitch;      \
 		uint64_t index = block * n - args->first;                    \
 		uint64_t count = rows_entry_count(args, entry);              \
-		type v[n];                                                   \
+		fill_##type v[n];                                            \
                                                                              \
 		rows_block_##name(philox_draw4(state, block), v);            \
 		if (!rows_can_advance(state, args->words))                   \
 			for (int i = 0; i < n; i++)                          \
-				v[i] = rows_poison_##type();                 \
+				v[i] = fill_poison_##type();                 \
 		for (uint64_t i = 0; i < n; i++)                             \
 			if (index + i < count)                               \
 				out[index + i] = v[i];                       \

@@ -11,13 +11,13 @@
 #include <stdint.h>
 #include <philox/state.h>
 
-/* Every draw a table has: dist_dtype, type of an element, elements a block. */
-#define ROWS_DRAW_LIST(X)         \
-	X(bits_u32, uint32_t, 4)  \
-	X(bits_u64, uint64_t, 2)  \
-	X(uniform_f32, float, 4)  \
-	X(uniform_f64, double, 2) \
-	X(normal_f32, float, 4)
+/* Every draw a table has: dist_dtype, dtype, elements a block. */
+#define ROWS_DRAW_LIST(X)      \
+	X(bits_u32, u32, 4)    \
+	X(bits_u64, u64, 2)    \
+	X(uniform_f32, f32, 4) \
+	X(uniform_f64, f64, 2) \
+	X(normal_f32, f32, 4)
 
 /* Every dtype of logits, and what one is in memory. */
 #define SAMPLE_LIST(X)    \
