@@ -8,6 +8,27 @@
 
 /* --- set-up work ---------------------------------------------------------- */
 
+/* Waits for a stream and destroys it; the first error stands, and its text. */
+static enum philox_status finish(struct philox_device *device,
+				 philox_stream stream,
+				 enum philox_status status)
+{
+	struct status_message kept;
+	enum philox_status waited, destroyed;
+
+	status_keep(&kept);
+	waited = philox_stream_synchronize(device, stream);
+	if (status == PHILOX_OK) {
+		status = waited;
+		status_keep(&kept);
+	}
+	destroyed = philox_stream_destroy(device, stream);
+	if (status == PHILOX_OK)
+		return destroyed;
+	status_restore(&kept);
+	return status;
+}
+
 /* Does work(rows, argument) in relaxed mode on a stream and waits for it. */
 static enum philox_status set_up(
 	const struct philox_rows *rows,
@@ -24,13 +45,8 @@ static enum philox_status set_up(
 	if (status != PHILOX_OK)
 		return status;
 	status = philox_stream_create(device, 0, &stream);
-	if (status == PHILOX_OK) {
-		status = work(rows, stream, argument);
-		restored = philox_stream_synchronize(device, stream);
-		status = status != PHILOX_OK ? status : restored;
-		restored = philox_stream_destroy(device, stream);
-		status = status != PHILOX_OK ? status : restored;
-	}
+	if (status == PHILOX_OK)
+		status = finish(device, stream, work(rows, stream, argument));
 	restored = device_unrelax(device, mode);
 	return status != PHILOX_OK ? status : restored;
 }
