@@ -99,7 +99,10 @@ enum philox_status rows_check_list(const struct philox_rows *rows,
 /* rows_check_flags() refuses what enum philox_rows_flags does not have. */
 enum philox_status rows_check_flags(uint32_t flags);
 
-/* rows_check_array() refuses an array that is NULL or not aligned to `size` bytes. */
+/*
+ * rows_check_array() refuses an array that is NULL or not aligned to `size`
+ * bytes.
+ */
 enum philox_status rows_check_array(const char *name, const void *array,
 				    size_t size);
 
