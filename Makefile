@@ -157,7 +157,7 @@ ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 VECTORS := $(if $(SANITIZE)$(WITH_DEBUG)$(WITH_SIMDE),-O1 \
 	-DPHILOX_UNROLL_NOTHING,-O3)
 VECTORS_fill_avx2   := $(VECTORS) -mavx2 -mfma -mf16c
-VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),,-mavx512f -mavx512dq -mavx512bw \
+VECTORS_fill_avx512 := $(VECTORS_fill_avx2) $(if $(WITH_SIMDE),-Wno-psabi,-mavx512f -mavx512dq -mavx512bw \
 	-mavx512vl -mprefer-vector-width=512)
 VECTORS_lanes_avx2   := $(VECTORS_fill_avx2)
 VECTORS_lanes_avx512 := $(VECTORS_fill_avx512)

@@ -61,7 +61,23 @@ SHIM(cvtph_ps, __m512, float, __m256i, uint16_t, 16, _cvtsh_ss)
 #define SHIM_TO_F16(x) _cvtss_sh(x, 0)
 SHIM(cvtps_ph, __m256i, uint16_t, __m512, float, 16, SHIM_TO_F16)
 
+/* macros of some compilers */
+#undef _mm512_cmplt_epi32_mask
+#undef _mm512_cmplt_epu32_mask
+#undef _mm512_cmplt_epi64_mask
+#undef _mm512_cmplt_epu64_mask
+#undef _mm512_cvtepi32_ps
 #undef _mm512_cvtepu32_ps
+#undef _mm512_cvttps_epi32
+#undef _mm512_cvttps_epu32
+#undef _mm512_cvtepi64_pd
+#undef _mm512_cvtepu64_pd
+#undef _mm512_cvtepi32_epi16
+#undef _mm512_cvtepu16_epi32
+#undef _mm512_cvtepu32_epi64
+#undef _mm512_cvtph_ps
+#undef _mm512_cvtps_ph
+
 #define _mm512_cmplt_epi32_mask  shim_cmplt_epi32
 #define _mm512_cmplt_epu32_mask  shim_cmplt_epu32
 #define _mm512_cmplt_epi64_mask  shim_cmplt_epi64
