@@ -15,7 +15,7 @@
  * (philox/fill.h), in the layouts of other libraries too (philox/layout.h);
  * tables of states for samplers, and tokens from logits (philox/rows.h,
  * philox/sample.h); a context as a text, to resume from (philox/save.h); the
- * numbers themselves, for kernels of one's own (philox/kernel.h, and as a string
+ * numbers themselves, for kernels of one's own (philox/kernel.h, or as a string,
  * philox/source.h); and states for kernels of others (philox/interop.h).
  */
 #ifndef PHILOX_H

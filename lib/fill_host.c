@@ -61,8 +61,7 @@ struct fill_walk {
 	uint64_t block; /* the next one */
 	uint64_t skip;  /* its elements before the row */
 	uint64_t left;  /* elements to write */
-	int reads;      /* there is an input; else `in` is `out`, not read */
-	const char *in; /* those of the next element */
+	const char *in; /* those of the next element; `out`, unread, if none */
 	char *out;
 };
 
@@ -91,7 +90,7 @@ static void walk_part(struct fill_walk *walk)
 	uint64_t room = walk->chunk * kind->n - walk->skip;
 	uint64_t elements = walk->left < room ? walk->left : room;
 
-	if (walk->reads)
+	if (walk->args->in)
 		memcpy(in + walk->skip * kind->in_size, walk->in,
 		       elements * kind->in_size);
 	walk->loop(walk->args, walk->state, walk->block, 1, in, out);
@@ -113,7 +112,6 @@ static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 				 .block = row->first / kind->n,
 				 .skip = row->first % kind->n,
 				 .left = row->count,
-				 .reads = row->in != NULL,
 				 .in = row->in ? row->in : row->out,
 				 .out = row->out};
 

@@ -3,7 +3,8 @@
  *
  * What lib/fill_simd.h is written in. vi holds sixteen 32-bit or eight 64-bit
  * integers, vf sixteen floats, vd eight doubles; operations on 64-bit integers
- * begin with vl. A mask is a bit a lane. Everything rounds as the scalar operation does.
+ * begin with vl. A mask is a bit a lane. Everything rounds as the scalar
+ * operation does.
  */
 #ifndef SIMD_AVX512_H
 #define SIMD_AVX512_H

@@ -5,8 +5,9 @@
  * for a while from what is in tests/corpus_load.
  *
  * An input is loaded as it is, and once more with the checksum that makes its
- * lines valid, into a context with tables of rows and into one without. What is refused must leave the context as it was; what is loaded
- * must come out of the context again. tests/test_load.c runs the corpus.
+ * lines valid, into a context with tables of rows and into one without. What is
+ * refused must leave the context as it was; what is loaded must come out of the
+ * context again. tests/test_load.c runs the corpus.
  */
 #include <inttypes.h>
 #include <stdio.h>

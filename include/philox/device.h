@@ -64,7 +64,8 @@ PHILOX_API enum philox_status philox_device_count(const char *family,
  * it with philox_device_close() after everything made on it is gone. Errors:
  * PHILOX_ERROR_INVALID (no such name; for a host device also PHILOX_SIMD in the
  * environment, which may name the instruction set of fills: scalar, avx2 or
- * avx512, if it is another or the CPU lacks it), PHILOX_ERROR_NO_DEVICE,
+ * avx512, if it is another or the CPU lacks it; a process reads it once, when it
+ * opens its first host device), PHILOX_ERROR_NO_DEVICE,
  * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_device_open(const char *name,

@@ -177,8 +177,8 @@ struct philox_fill {
  * parameter outside its range or NaN, a null or misaligned pointer, overlapping
  * arrays, rows that overlap, an unknown or unsupported dist or dtype),
  * PHILOX_ERROR_OVERFLOW (the span's last element, or the size in bytes, past
- * 2^64), PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or range),
- * those of the device.
+ * 2^64), PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or
+ * range), those of the device.
  */
 PHILOX_API enum philox_status philox_rng_fill(struct philox_device *device,
 					      philox_stream stream,

@@ -74,9 +74,9 @@ PHILOX_FN double philox_range_f64(double u, double width, double low,
 /*
  * philox_normal_pair() makes two independent normal numbers of two words
  * (Box-Muller), the sine first as cuRAND does, of u = (w0 + 1/2) 2^-32 rounded
- * to f32 as philox_minus_2_ln() has it: within 7e-7 of the exact values for that
- * u, or 1.2e-6 (2.5 units in the last place) where the radius is 4 or more. |x|
- * <= 6.77, and no result is -0.
+ * to f32 as philox_minus_2_ln() has it: within 7e-7 of the exact values for
+ * that u, or 1.2e-6 (2.5 units in the last place) where the radius is 4 or
+ * more. |x| <= 6.77, and no result is -0.
  */
 PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 {
@@ -185,9 +185,9 @@ PHILOX_FN float philox_dropout_scale(double p)
 }
 
 /*
- * philox_integer_u32() maps a word to [0, n), n = 1 .. 2^32, and says whether it
- * is to be rejected: `reject` is 2^32 mod n. philox_integer_u64() does so with a
- * 64-bit draw; n = 0 stands for 2^64 there, and `reject` is 2^64 mod n.
+ * philox_integer_u32() maps a word to [0, n), n = 1 .. 2^32, and says whether
+ * it is to be rejected: `reject` is 2^32 mod n. philox_integer_u64() does so
+ * with a 64-bit draw; n = 0 stands for 2^64 there, and `reject` is 2^64 mod n.
  * (Lemire, "Fast random integer generation in an interval", 2019.)
  */
 PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
