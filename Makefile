@@ -178,7 +178,7 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
 # Its loops feed test batteries; gcc unrolls and vectorises them at -O3 alone
 $(call objects,tools/draw_axis.c): private CFLAGS += $(if $(WITH_DEBUG),,-O3)
 
--include $(wildcard $(BUILD)/*/*.d)
+-include $(wildcard $(BUILD)/*/*.d $(BUILD)/tests/simulated/*.d)
 
 # --- libraries and the tool ---------------------------------------------------
 
@@ -247,13 +247,41 @@ $(TESTS): $(TEST_OBJS) $(BUILD)/tests/helpers.a $(INNER)
 $(STRESS): %: %.c.o $(BUILD)/tests/helpers.a $(INNER)
 	$(call link,,$(if $(ORACLES),-lstdc++))
 
+# The tool and the tests on a simulated GPU (tests/simulated/simulated.h): of the
+# same objects, with the kernels compiled as C++ and another runtime, which has
+# host devices of its own: copies of what those are made of, with local names.
+ifdef WITH_CUDA
+SIMULATION := $(BUILD)/tests/simulated
+KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/*.cpp))
+RUNTIME_OBJS  := $(call objects,$(wildcard tests/simulated/*.c))
+$(KERNEL_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
+$(KERNEL_OBJS): private CXXFLAGS += -Wno-unknown-pragmas \
+	-Wno-maybe-uninitialized
+
+$(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
+		$(wildcard lib/host_*.c) lib/device_host.c lib/device.c lib/simd.c \
+		lib/status.c)
+	$(Q)$(CC) -r -nostdlib -o $@ $^
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cuda*' \
+		--keep-global-symbol='simulated_*' $@
+
+SIMULATED_OBJS := $(KERNEL_OBJS) $(SIMULATION)/runtime.o \
+	$(filter-out %.cu.o,$(LIB_OBJS) $(TOOL_OBJS))
+$(SIMULATION)/philox: $(TOOL_MAIN) $(SIMULATED_OBJS) $(BUILD)/stamp.link
+	$(call link)
+$(SIMULATION)/philox-tests: $(TEST_OBJS) $(filter-out %.cu.o,$(HELPER_OBJS)) \
+		$(SIMULATED_OBJS) $(BUILD)/stamp.link
+	$(call link,,-lcriterion $(if $(ORACLES),-lstdc++))
+SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests
+endif
+
 # Criterion does not run under the thread sanitizer
 CRITERION := $(if $(findstring thread,$(SANITIZE)),,$(TESTS))
 # The scripts build and install by themselves and are to do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' MAKEFLAGS=
 
-check: all $(CRITERION) $(STRESS)
+check: all $(CRITERION) $(STRESS) $(SIMULATED)
 	@$(SETTINGS) tests/check.sh
 
 test: $(TESTS)
@@ -315,7 +343,7 @@ uninstall:
 
 format:
 	$(Q)clang-format -i $(HEADERS) $(wildcard $(foreach folder,lib graph alloc \
-		tools tools/peers tests examples,$(addprefix \
+		tools tools/peers tests tests/simulated examples,$(addprefix \
 		$(folder)/*.,c h cu cpp)))
 
 clean:

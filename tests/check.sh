@@ -109,14 +109,18 @@ case ${SANITIZE-} in
 	part tests tests
 	;;
 esac
+# without_cuda NAME: says so if the part cannot be, for it is CUDA's
+without_cuda()
+{
+	case $CUDA:$1 in
+	0:*cuda* | 0:*simulated*) skip "$1" "a build without CUDA" ;;
+	*) return 1 ;;
+	esac
+}
+
 for source in tests/stress_*.c; do
 	program=$(basename "$source" .c)
-	case $CUDA:$program in
-	0:*cuda*)
-		skip "$program" "a build without CUDA"
-		continue
-		;;
-	esac
+	without_cuda "$program" && continue
 	part "$program" stress "$BUILD/tests/$program"
 done
 case ${SANITIZE-} in
@@ -131,6 +135,7 @@ case ${SANITIZE-} in
 	;;
 esac
 for script in $scripts; do
+	without_cuda "$(basename "$script")" && continue
 	part "$(basename "$script")" "$script"
 done
 

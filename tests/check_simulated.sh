@@ -1,0 +1,38 @@
+#!/bin/sh
+# The CUDA device and its kernels on a simulated GPU: what tests and tools ask of
+# every CUDA device. See tests/simulated/simulated.h for what this cannot show.
+. "$(dirname "$0")/report.sh"
+
+simulated=$BUILD/tests/simulated
+
+# suites PATTERN: none of them may be skipped for want of a GPU
+suites()
+{
+	"$simulated/philox-tests" --verbose --timeout 600 --filter "$1" \
+		>"$WORK/tests" 2>&1
+	status=$?
+	cat "$WORK/tests"
+	[ $status -eq 0 ] && ! grep -q '^\[SKIP\].*GPU' "$WORK/tests" &&
+		grep -q 'Tested: [1-9]' "$WORK/tests"
+}
+
+# draws: the numbers of the host, by the words the tool prints
+draws()
+{
+	for device in host cuda cuda:1; do
+		"$simulated/philox" draw --device $device "$@" \
+			>"$WORK/$device" || return 1
+	done
+	[ -s "$WORK/host" ] && cmp "$WORK/host" "$WORK/cuda" &&
+		cmp "$WORK/host" "$WORK/cuda:1"
+}
+
+check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
+	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
+check "the device contract, kernels and the example" \
+	suites '@(contract|device|device_cuda|fused_cuda)/*'
+check "the ledger's sequences" "$simulated/philox" matrix --device cuda \
+	--regions 1 --length 2
+check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
+check "draws are the host's" draws --count 1000 --first 3 --dist normal
+finish

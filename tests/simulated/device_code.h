@@ -1,0 +1,206 @@
+/*
+ * tests/simulated/device_code.h - CUDA's device code as C++ for the CPU
+ *
+ * What nvcc has built in, as macros and functions: included before the source of
+ * kernels. Device code is compiled with __CUDA_ARCH__ set, host code of the same
+ * file too, as nvcc would in its second pass.
+ */
+#ifndef DEVICE_CODE_H
+#define DEVICE_CODE_H
+
+/* These look at the macros below, or have names that they take. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tuple>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include "simulated.h"
+
+#undef __CUDA_ARCH__
+#define __CUDACC__    1
+#define __CUDA_ARCH__ 900
+
+#undef __host__
+#undef __device__
+#undef __global__
+#undef __shared__
+#undef __forceinline__
+#undef __noinline__
+#undef __launch_bounds__
+#undef __grid_constant__
+#define __host__
+#define __device__
+#define __global__
+#define __shared__      static __attribute__((section("simulated_shared"), used))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__    __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+
+#define threadIdx simulated_thread
+#define blockIdx  simulated_block
+#define blockDim  simulated_threads
+#define gridDim   simulated_blocks
+
+/* --- who waits for whom ---------------------------------------------------- */
+
+#define __syncthreads()        simulated_barrier(__FILE__, __LINE__)
+#define __threadfence()        simulated_fence()
+#define __threadfence_system() simulated_fence()
+#define __shfl_xor_sync(mask, value, apart) \
+	simulated_shuffle(mask, value, (unsigned)(apart), __FILE__, __LINE__)
+
+template <typename T, typename U> static inline T atomicAdd(T *to, U value)
+{
+	T before = *to;
+
+	*to = before + (T)value;
+	simulated_fence();
+	return before;
+}
+
+/* --- arithmetic ------------------------------------------------------------ */
+
+static inline float __fmaf_rn(float a, float b, float c)
+{
+	return __builtin_fmaf(a, b, c);
+}
+
+static inline double __fma_rn(double a, double b, double c)
+{
+	return __builtin_fma(a, b, c);
+}
+
+static inline double __dmul_rn(double a, double b)
+{
+	return a * b;
+}
+
+static inline float __fsqrt_rn(float x)
+{
+	return __builtin_sqrtf(x);
+}
+
+static inline double __dsqrt_rn(double x)
+{
+	return __builtin_sqrt(x);
+}
+
+static inline float __frcp_rn(float x)
+{
+	return 1.0f / x;
+}
+
+static inline unsigned __umulhi(unsigned a, unsigned b)
+{
+	return (unsigned)((unsigned long long)a * b >> 32);
+}
+
+static inline unsigned long long __umul64hi(unsigned long long a,
+					    unsigned long long b)
+{
+	return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+
+/* --- bits ------------------------------------------------------------------ */
+
+template <typename To, typename From> static inline To simulated_bits(From x)
+{
+	To to;
+
+	static_assert(sizeof(to) == sizeof(x), "the same bits");
+	memcpy(&to, &x, sizeof(to));
+	return to;
+}
+
+static inline unsigned __float_as_uint(float x)
+{
+	return simulated_bits<unsigned>(x);
+}
+
+static inline float __uint_as_float(unsigned x)
+{
+	return simulated_bits<float>(x);
+}
+
+static inline long long __double_as_longlong(double x)
+{
+	return simulated_bits<long long>(x);
+}
+
+static inline double __longlong_as_double(long long x)
+{
+	return simulated_bits<double>(x);
+}
+
+/* --- PTX ------------------------------------------------------------------- */
+
+/* The one instruction that is written out: in philox/real.h. */
+constexpr bool simulated_knows(const char *text)
+{
+	const char *known = "\"mul.rn.f32 %0, %1, %2;\" : \"=f\"(product) : "
+			    "\"f\"(a), \"f\"(b)";
+
+	while (*known && *known == *text)
+		known++, text++;
+	return *known == *text;
+}
+
+#define asm(...)                                                             \
+	static_assert(simulated_knows(#__VA_ARGS__), "PTX of another kind"); \
+	product = a * b
+
+/* --- making kernels known -------------------------------------------------- */
+
+template <typename... P> struct simulated_parameters {
+	typedef void (*function)(P...);
+	typedef std::tuple<P...> packed;
+
+	template <size_t... i>
+	static void make(void *to, void *const *from, std::index_sequence<i...>)
+	{
+		*(packed *)to = packed(*(P *)from[i]...);
+	}
+
+	static void pack(void *to, void *const *from)
+	{
+		make(to, from, std::index_sequence_for<P...>());
+	}
+};
+
+template <typename... P>
+simulated_parameters<P...> simulated_of(void (*)(P...));
+
+/* One for each kernel: SIMULATED_KERNEL(the function) at the end of its file. */
+template <auto function> struct simulated_known {
+	typedef decltype(simulated_of(function)) parameters;
+
+	static void thread(const void *packed)
+	{
+		std::apply(function,
+			   *(const typename parameters::packed *)packed);
+	}
+
+	simulated_known()
+	{
+		static struct simulated_kernel kernel = {
+			(const void *)function,
+			sizeof(typename parameters::packed), parameters::pack,
+			thread, NULL};
+
+		simulated_register(&kernel);
+	}
+};
+
+#define SIMULATED_JOIN(a, b) a##b
+#define SIMULATED_NAME(a, b) SIMULATED_JOIN(a, b)
+#define SIMULATED_KERNEL(...)                                            \
+	static const simulated_known<__VA_ARGS__> SIMULATED_NAME(known_, \
+								 __COUNTER__);
+
+#endif

@@ -1,0 +1,381 @@
+/*
+ * tests/simulated/grid.c - the threads of a kernel, one at a time
+ *
+ * A fiber runs a thread of the kernel, and when that ends the next one that has
+ * not begun: a kernel without barriers and fences needs one fiber. It has its
+ * stack from makecontext() and goes on by _longjmp(), for swapcontext() makes two
+ * system calls.
+ * At a barrier, a shuffle or a fence the fiber gives way to one that may go on,
+ * or to a thread that has not begun, chosen at random. Shared memory is a
+ * section of the program; each block has an image of it, which is put in place
+ * when a thread of the block goes on after one of another.
+ */
+#undef _FORTIFY_SOURCE /* longjmp() goes from stack to stack */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+#include "simulated.h"
+
+#define WARP       32
+#define STACK_SIZE ((size_t)192 << 10) /* parameters are up to 32 KiB */
+
+/* Where threads wait; a place in the source must be the same for all. */
+struct gate {
+	const char *file; /* NULL: nobody waits */
+	int line;
+	unsigned waiting;
+};
+
+struct warp {
+	struct gate shuffle;
+	unsigned long long brought[WARP]; /* to a shuffle that is not full */
+	unsigned long long given[WARP];   /* until the next one is full */
+};
+
+struct block {
+	unsigned left; /* threads that have not ended */
+	struct gate barrier;
+	struct warp *warps; /* NULL before the first shuffle */
+	void *shared;
+};
+
+struct fiber {
+	ucontext_t context; /* to begin with */
+	jmp_buf here;       /* to go on */
+	int begun;
+	void *stack;
+	unsigned block, thread;
+	size_t place;       /* in grid.fibers */
+	struct gate *gate;  /* where it waits, or NULL */
+	struct fiber *next; /* of those that rest */
+};
+
+struct simulated_place simulated_thread, simulated_block;
+struct simulated_place simulated_threads, simulated_blocks;
+
+/* The launch that runs; `turn` is held meanwhile. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+	const struct simulated_launch *launch;
+	struct block *blocks;
+	unsigned *order; /* numbers of the threads, shuffled */
+	size_t begun, all;
+	struct fiber **fibers; /* with a thread; those that wait come last */
+	size_t ready, live;
+	struct fiber *resting; /* without a thread: kept for the next launch */
+	struct fiber *current;
+	unsigned loaded; /* the block whose shared memory is in place */
+	jmp_buf scheduler;
+} grid;
+
+static struct simulated_kernel *kernels;
+static uint64_t random_state = 0x9e3779b97f4a7c15;
+
+/* The section of all __shared__ variables; weak, for there may be none. */
+extern char __start_simulated_shared[] __attribute__((weak));
+extern char __stop_simulated_shared[] __attribute__((weak));
+
+static size_t shared_size(void)
+{
+	return (size_t)(__stop_simulated_shared - __start_simulated_shared);
+}
+
+static _Noreturn void die(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "simulated GPU: block %u, thread %u, %s:%d: %s\n",
+		simulated_block.x, simulated_thread.x, file, line, what);
+	abort();
+}
+
+static void *need(void *memory)
+{
+	if (memory)
+		return memory;
+	fprintf(stderr, "simulated GPU: out of memory\n");
+	abort();
+}
+
+/* xorshift64 (Marsaglia 2003) */
+static size_t random_below(size_t n)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (size_t)(random_state % n);
+}
+
+/* --- kernels --------------------------------------------------------------- */
+
+void simulated_register(struct simulated_kernel *kernel)
+{
+	kernel->next = kernels;
+	kernels = kernel;
+}
+
+const struct simulated_kernel *simulated_find(const void *function)
+{
+	const struct simulated_kernel *kernel = kernels;
+
+	while (kernel && kernel->function != function)
+		kernel = kernel->next;
+	return kernel;
+}
+
+/* --- fibers ---------------------------------------------------------------- */
+
+static void put_at(struct fiber *fiber, size_t place)
+{
+	struct fiber *other = grid.fibers[place];
+
+	grid.fibers[fiber->place] = other;
+	other->place = fiber->place;
+	grid.fibers[place] = fiber;
+	fiber->place = place;
+}
+
+static void let_wait(struct fiber *fiber, struct gate *gate)
+{
+	fiber->gate = gate;
+	gate->waiting++;
+	put_at(fiber, --grid.ready);
+}
+
+static void open_gate(struct gate *gate)
+{
+	for (size_t i = grid.ready; i < grid.live; i++)
+		if (grid.fibers[i]->gate == gate) {
+			grid.fibers[i]->gate = NULL;
+			put_at(grid.fibers[i], grid.ready++);
+		}
+	gate->file = NULL;
+	gate->waiting = 0;
+}
+
+static void load_shared(unsigned block)
+{
+	if (shared_size() && grid.loaded != block) {
+		memcpy(grid.blocks[grid.loaded].shared,
+		       __start_simulated_shared, shared_size());
+		memcpy(__start_simulated_shared, grid.blocks[block].shared,
+		       shared_size());
+	}
+	grid.loaded = block;
+}
+
+static void enter(struct fiber *fiber)
+{
+	load_shared(fiber->block);
+	grid.current = fiber;
+	simulated_block.x = fiber->block;
+	simulated_thread.x = fiber->thread;
+}
+
+static void begin_thread(struct fiber *fiber)
+{
+	unsigned number = grid.order[grid.begun++];
+
+	fiber->block = number / grid.launch->threads;
+	fiber->thread = number % grid.launch->threads;
+	fiber->place = grid.live;
+	grid.fibers[grid.live++] = fiber;
+	put_at(fiber, grid.ready++);
+	enter(fiber);
+}
+
+static void end_thread(struct fiber *fiber)
+{
+	struct block *block = &grid.blocks[fiber->block];
+
+	put_at(fiber, --grid.ready);
+	put_at(fiber, --grid.live);
+	block->left--;
+	if (block->barrier.file && block->barrier.waiting == block->left)
+		open_gate(&block->barrier);
+}
+
+static void give_way(struct fiber *self)
+{
+	if (!_setjmp(self->here))
+		_longjmp(grid.scheduler, 1);
+}
+
+/* Threads, one after the other, as long as nobody else may go on. */
+static void run_fiber(void)
+{
+	struct fiber *self = grid.current;
+
+	for (;;) {
+		grid.launch->kernel->thread(grid.launch + 1);
+		end_thread(self);
+		if (!grid.ready && grid.begun < grid.all) {
+			begin_thread(self);
+			continue;
+		}
+		self->next = grid.resting;
+		grid.resting = self;
+		give_way(self);
+	}
+}
+
+static struct fiber *make_fiber(void)
+{
+	struct fiber *fiber = need(calloc(1, sizeof(*fiber)));
+
+	fiber->stack = need(malloc(STACK_SIZE));
+	getcontext(&fiber->context);
+	fiber->context.uc_stack.ss_sp = fiber->stack;
+	fiber->context.uc_stack.ss_size = STACK_SIZE;
+	makecontext(&fiber->context, run_fiber, 0);
+	return fiber;
+}
+
+/* A fiber that is to go on, or one with a thread that begins. */
+static struct fiber *choose(void)
+{
+	size_t chosen = random_below(grid.ready + (grid.begun < grid.all));
+	struct fiber *fiber = grid.resting;
+
+	if (chosen < grid.ready) {
+		enter(grid.fibers[chosen]);
+		return grid.fibers[chosen];
+	}
+	if (fiber)
+		grid.resting = fiber->next;
+	else
+		fiber = make_fiber();
+	begin_thread(fiber);
+	return fiber;
+}
+
+static void go_on(struct fiber *fiber)
+{
+	if (_setjmp(grid.scheduler))
+		return;
+	if (fiber->begun)
+		_longjmp(fiber->here, 1);
+	fiber->begun = 1;
+	setcontext(&fiber->context);
+}
+
+static void schedule(void)
+{
+	while (grid.ready || grid.begun < grid.all)
+		go_on(choose());
+	if (grid.live) {
+		enter(grid.fibers[0]);
+		die("not all threads come to where this one waits",
+		    grid.fibers[0]->gate->file, grid.fibers[0]->gate->line);
+	}
+}
+
+/* --- a launch -------------------------------------------------------------- */
+
+static void shuffle_order(void)
+{
+	for (size_t i = 0; i < grid.all; i++)
+		grid.order[i] = (unsigned)i;
+	for (size_t i = grid.all; i > 1; i--) {
+		size_t j = random_below(i);
+		unsigned number = grid.order[j];
+
+		grid.order[j] = grid.order[i - 1];
+		grid.order[i - 1] = number;
+	}
+}
+
+static void make_block(struct block *block, unsigned threads)
+{
+	block->left = threads;
+	/* Nobody has written it: it holds anything */
+	block->shared =
+		memset(need(malloc(shared_size() + 1)), 0xee, shared_size());
+}
+
+void simulated_run(const void *pointer)
+{
+	const struct simulated_launch *launch = pointer;
+
+	pthread_mutex_lock(&turn);
+	grid.launch = launch;
+	grid.all = (size_t)launch->blocks * launch->threads;
+	grid.begun = 0;
+	grid.order = need(malloc(grid.all * sizeof(*grid.order)));
+	grid.fibers = need(calloc(grid.all, sizeof(struct fiber *)));
+	grid.blocks = need(calloc(launch->blocks, sizeof(*grid.blocks)));
+	for (unsigned i = 0; i < launch->blocks; i++)
+		make_block(&grid.blocks[i], launch->threads);
+	shuffle_order();
+	simulated_blocks = (struct simulated_place){launch->blocks, 1, 1};
+	simulated_threads = (struct simulated_place){launch->threads, 1, 1};
+	grid.loaded = 0;
+	schedule();
+	for (unsigned i = 0; i < launch->blocks; i++) {
+		free(grid.blocks[i].shared);
+		free(grid.blocks[i].warps);
+	}
+	free(grid.blocks);
+	free(grid.fibers);
+	free(grid.order);
+	pthread_mutex_unlock(&turn);
+}
+
+/* --- what device code calls ------------------------------------------------ */
+
+/* All who pass a gate together must do so at one place in the source. */
+static void come_to(struct gate *gate, const char *file, int line)
+{
+	if (gate->file && (gate->line != line || strcmp(gate->file, file) != 0))
+		die("threads of one block, or warp, wait at different places",
+		    file, line);
+	gate->file = file;
+	gate->line = line;
+}
+
+void simulated_barrier(const char *file, int line)
+{
+	struct fiber *self = grid.current;
+	struct block *block = &grid.blocks[self->block];
+
+	come_to(&block->barrier, file, line);
+	let_wait(self, &block->barrier);
+	if (block->barrier.waiting == block->left)
+		open_gate(&block->barrier);
+	give_way(self);
+}
+
+void simulated_fence(void)
+{
+	if (grid.ready > 1 || grid.begun < grid.all)
+		give_way(grid.current);
+}
+
+unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
+				     unsigned apart, const char *file, int line)
+{
+	struct fiber *self = grid.current;
+	struct block *block = &grid.blocks[self->block];
+	unsigned warps = grid.launch->threads / WARP;
+	unsigned lane = self->thread % WARP;
+	struct warp *warp;
+
+	if (mask != 0xffffffffu || apart >= WARP ||
+	    self->thread / WARP >= warps)
+		die("a shuffle of less than a warp", file, line);
+	if (!block->warps)
+		block->warps = need(calloc(warps, sizeof(*block->warps)));
+	warp = &block->warps[self->thread / WARP];
+	come_to(&warp->shuffle, file, line);
+	warp->brought[lane] = value;
+	let_wait(self, &warp->shuffle);
+	if (warp->shuffle.waiting == WARP) {
+		memcpy(warp->given, warp->brought, sizeof(warp->given));
+		open_gate(&warp->shuffle);
+	}
+	give_way(self);
+	return warp->given[lane ^ apart];
+}

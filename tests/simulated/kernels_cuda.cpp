@@ -1,0 +1,13 @@
+/* tests/simulated/kernels_cuda.cpp - lib/kernels_cuda.cu for the CPU */
+#include "device_code.h"
+#include "lib/kernels_cuda.cu"
+
+#define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
+#define FILL_KNOWN(name, out_type, in_type, n) \
+	SIMULATED_KERNEL(philox_fill_##name)
+#define LAYOUT_KNOWN(type) SIMULATED_KERNEL(philox_layout_##type)
+
+HEAD_CAPACITY_LIST(HEAD_KNOWN)
+FILL_LIST(FILL_KNOWN)
+LAYOUT_LIST(LAYOUT_KNOWN)
+SIMULATED_KERNEL(philox_store)

@@ -1,0 +1,322 @@
+/*
+ * tests/simulated/runtime.c - GPUs, errors, memory, streams and events
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "runtime.h"
+#include "simulated.h"
+
+/* --- GPUs ------------------------------------------------------------------ */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct philox_device *gpus[RUNTIME_GPUS];
+static _Thread_local int current;
+static _Thread_local cudaError_t last_error;
+
+static void open_gpus(void)
+{
+	for (int i = 0; i < RUNTIME_GPUS; i++)
+		if (device_family_host.open(0, "", &gpus[i]))
+			gpus[i] = NULL;
+}
+
+struct philox_device *runtime_gpu(void)
+{
+	pthread_once(&once, open_gpus);
+	return gpus[current];
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+	*count = RUNTIME_GPUS;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+	*device = current;
+	return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	if (device < 0 || device >= RUNTIME_GPUS)
+		return runtime_error(cudaErrorInvalidDevice);
+	current = device;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+	if (device < 0 || device >= RUNTIME_GPUS)
+		return runtime_error(cudaErrorInvalidDevice);
+	memset(prop, 0, sizeof(*prop));
+	strcpy(prop->name, "simulated GPU");
+	prop->major = 9;
+	prop->totalGlobalMem = (size_t)1 << 32;
+	prop->multiProcessorCount = RUNTIME_MPS;
+	prop->maxThreadsPerMultiProcessor = RUNTIME_THREADS;
+	return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = CUDART_VERSION;
+	return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = CUDART_VERSION;
+	return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
+				  const void *function)
+{
+	if (!simulated_find(function))
+		return runtime_error(cudaErrorInvalidDeviceFunction);
+	memset(attributes, 0, sizeof(*attributes));
+	return cudaSuccess;
+}
+
+/* --- errors ---------------------------------------------------------------- */
+
+cudaError_t runtime_error(cudaError_t error)
+{
+	if (error != cudaSuccess && error != cudaErrorNotReady)
+		last_error = error;
+	return error;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+	cudaError_t error = last_error;
+
+	last_error = cudaSuccess;
+	return error;
+}
+
+/* Each status that a host device gives, and the error it stands for. */
+#define ERROR_LIST(X)                                                          \
+	X(PHILOX_OK, cudaSuccess)                                              \
+	X(PHILOX_NOT_READY, cudaErrorNotReady)                                 \
+	X(PHILOX_ERROR_MEMORY, cudaErrorMemoryAllocation)                      \
+	X(PHILOX_ERROR_INVALID, cudaErrorInvalidValue)                         \
+	X(PHILOX_ERROR_STATE, cudaErrorIllegalState)                           \
+	X(PHILOX_ERROR_CAPTURE_UNSUPPORTED, cudaErrorStreamCaptureUnsupported) \
+	X(PHILOX_ERROR_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated) \
+	X(PHILOX_ERROR_CAPTURE_MERGE, cudaErrorStreamCaptureMerge)             \
+	X(PHILOX_ERROR_CAPTURE_UNMATCHED, cudaErrorStreamCaptureUnmatched)     \
+	X(PHILOX_ERROR_CAPTURE_UNJOINED, cudaErrorStreamCaptureUnjoined)       \
+	X(PHILOX_ERROR_CAPTURE_ISOLATION, cudaErrorStreamCaptureIsolation)     \
+	X(PHILOX_ERROR_CAPTURE_IMPLICIT, cudaErrorStreamCaptureImplicit)       \
+	X(PHILOX_ERROR_CAPTURED_EVENT, cudaErrorCapturedEvent)                 \
+	X(PHILOX_ERROR_CAPTURE_WRONG_THREAD, cudaErrorStreamCaptureWrongThread)
+
+cudaError_t runtime_said(enum philox_status status)
+{
+	switch (status) {
+#define ERROR_CASE(ours, cudas) \
+	case ours:              \
+		return runtime_error(cudas);
+		ERROR_LIST(ERROR_CASE)
+#undef ERROR_CASE
+	default:
+		return runtime_error(cudaErrorUnknown);
+	}
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+	switch (error) {
+#define ERROR_NAME(ours, cudas) \
+	case cudas:             \
+		return #cudas;
+		ERROR_LIST(ERROR_NAME)
+#undef ERROR_NAME
+	default:
+		return "simulated error";
+	}
+}
+
+/* --- memory ---------------------------------------------------------------- */
+
+cudaError_t cudaMalloc(void **memory, size_t size)
+{
+	return RUNTIME(mem_alloc, size, memory);
+}
+
+cudaError_t cudaFree(void *memory)
+{
+	return memory ? RUNTIME(mem_free, memory) : cudaSuccess;
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
+{
+	void *mapped;
+
+	if (!(flags & cudaHostAllocMapped))
+		return runtime_error(cudaErrorNotSupported);
+	return RUNTIME(mapped_alloc, size, memory, &mapped);
+}
+
+/* The host device's addresses are the same for the host. */
+cudaError_t cudaHostGetDevicePointer(void **address, void *memory,
+				     unsigned flags)
+{
+	if (flags)
+		return runtime_error(cudaErrorInvalidValue);
+	*address = memory;
+	return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+	return memory ? RUNTIME(mapped_free, memory) : cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size,
+			    enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+	(void)kind;
+	return RUNTIME(copy, to, from, size, runtime_stream(stream));
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t size,
+			    cudaStream_t stream)
+{
+	return RUNTIME(set, memory, value, size, runtime_stream(stream));
+}
+
+/* --- streams --------------------------------------------------------------- */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+	return RUNTIME(stream_create,
+		       flags == cudaStreamNonBlocking ? 0
+						      : PHILOX_STREAM_BLOCKING,
+		       stream);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+	return RUNTIME(stream_destroy, runtime_stream(stream));
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+	return RUNTIME(stream_sync, runtime_stream(stream));
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+	return RUNTIME(stream_query, runtime_stream(stream));
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+	struct philox_device *gpu = runtime_gpu();
+
+	return runtime_said(gpu ? gpu->ops->device_sync(gpu)
+				: PHILOX_ERROR_MEMORY);
+}
+
+/* --- events ---------------------------------------------------------------- */
+
+/* The host device's events have no times: those that do have more to them. */
+struct timed_event {
+	philox_event event;
+	int timed;
+	struct timespec when;
+};
+
+static void stamp(const void *pointer)
+{
+	struct timed_event *timed = *(struct timed_event *const *)pointer;
+
+	clock_gettime(CLOCK_MONOTONIC, &timed->when);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+	struct timed_event *timed = calloc(1, sizeof(*timed));
+	cudaError_t error;
+
+	if (!timed)
+		return runtime_error(cudaErrorMemoryAllocation);
+	timed->timed = !(flags & cudaEventDisableTiming);
+	error = RUNTIME(event_create, &timed->event);
+	if (error == cudaSuccess)
+		*event = (cudaEvent_t)timed;
+	else
+		free(timed);
+	return error;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+	return cudaEventCreateWithFlags(event, cudaEventDefault);
+}
+
+static philox_event event_of(cudaEvent_t event)
+{
+	return ((struct timed_event *)event)->event;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+	cudaError_t error = RUNTIME(event_destroy, event_of(event));
+
+	if (error == cudaSuccess)
+		free(event);
+	return error;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+	struct timed_event *timed = (struct timed_event *)event;
+	cudaError_t error = cudaSuccess;
+
+	if (timed->timed)
+		error = RUNTIME(launch_host, runtime_stream(stream), stamp,
+				&timed, sizeof(timed));
+	if (error != cudaSuccess)
+		return error;
+	return RUNTIME(event_record, timed->event, runtime_stream(stream));
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+				unsigned flags)
+{
+	if (flags)
+		return runtime_error(cudaErrorNotSupported);
+	return RUNTIME(event_wait, runtime_stream(stream), event_of(event));
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+	return RUNTIME(event_sync, event_of(event));
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+	return RUNTIME(event_query, event_of(event));
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from,
+				 cudaEvent_t to)
+{
+	const struct timed_event *begin = (struct timed_event *)from;
+	const struct timed_event *end = (struct timed_event *)to;
+
+	if (!begin->timed || !end->timed)
+		return runtime_error(cudaErrorInvalidResourceHandle);
+	*milliseconds =
+		(float)((double)(end->when.tv_sec - begin->when.tv_sec) * 1e3 +
+			(double)(end->when.tv_nsec - begin->when.tv_nsec) *
+				1e-6);
+	return cudaSuccess;
+}

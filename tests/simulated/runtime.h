@@ -1,0 +1,41 @@
+/*
+ * tests/simulated/runtime.h - what the files of the simulated runtime share
+ *
+ * Each GPU is a host device that is private to the runtime: the program has
+ * copies of lib/host_*.c for its own host devices, with names of their own.
+ */
+#ifndef RUNTIME_H
+#define RUNTIME_H
+
+#include <cuda_runtime_api.h>
+#include "lib/host.h"
+
+#define RUNTIME_GPUS    2
+#define RUNTIME_MPS     2    /* multiprocessors: few, so that loops go round */
+#define RUNTIME_THREADS 1024 /* of a multiprocessor */
+
+/* The GPU that is current on the thread; NULL: there is no memory for it. */
+struct philox_device *runtime_gpu(void);
+
+/* Keeps an error for cudaGetLastError(). */
+cudaError_t runtime_error(cudaError_t error);
+
+/* The error that stands for a status of the host device. */
+cudaError_t runtime_said(enum philox_status status);
+
+/* An operation of the current GPU. */
+#define RUNTIME(name, ...)                                              \
+	({                                                              \
+		struct philox_device *gpu_ = runtime_gpu();             \
+                                                                        \
+		gpu_ ? runtime_said(gpu_->ops->name(gpu_, __VA_ARGS__)) \
+		     : runtime_error(cudaErrorMemoryAllocation);        \
+	})
+
+/* The handles of CUDA and of the host device are those of one type. */
+static inline philox_stream runtime_stream(cudaStream_t stream)
+{
+	return stream == cudaStreamLegacy ? NULL : stream;
+}
+
+#endif

@@ -1,0 +1,342 @@
+/*
+ * tests/simulated/runtime_graph.c - captures, kernels and graphs
+ *
+ * To the host device every kernel is the same one, which runs a simulated
+ * launch: the kernel, the grid, and the parameters packed behind them.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/cuda_compat.h"
+#include "runtime.h"
+#include "simulated.h"
+
+#define MOST_PARAMETERS 32764 /* bytes that a kernel takes */
+#define MOST_THREADS    1024  /* of a block */
+
+/* In place of lib/kernels_host.c, which the program has for its own devices. */
+void (*const kernels_host[KERNEL_COUNT])(const void *args) = {simulated_run};
+
+/* --- captures -------------------------------------------------------------- */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+				   enum cudaStreamCaptureMode mode)
+{
+	return RUNTIME(capture_begin, runtime_stream(stream),
+		       (enum philox_capture_mode)mode);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	cudaError_t error = RUNTIME(capture_end, runtime_stream(stream), graph);
+
+	if (error != cudaSuccess)
+		*graph = NULL;
+	return error;
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
+				  enum cudaStreamCaptureStatus *status)
+{
+	struct capture_info info;
+	cudaError_t error =
+		RUNTIME(capture_info, runtime_stream(stream), &info);
+
+	if (error == cudaSuccess)
+		*status = (enum cudaStreamCaptureStatus)info.status;
+	return error;
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(
+	enum cudaStreamCaptureMode *mode)
+{
+	enum philox_capture_mode exchanged = (enum philox_capture_mode) * mode;
+	cudaError_t error = RUNTIME(capture_mode, &exchanged);
+
+	*mode = (enum cudaStreamCaptureMode)exchanged;
+	return error;
+}
+
+/* What the stream's next node will depend on, until the thread asks again. */
+static cudaError_t dependencies(cudaStream_t stream,
+				const cudaGraphNode_t **nodes, size_t *count)
+{
+	static _Thread_local cudaGraphNode_t *copies;
+	struct host_device *gpu = host_of(runtime_gpu());
+	struct host_stream *found;
+	enum philox_status status;
+
+	host_lock(gpu);
+	status = host_stream_find(gpu, runtime_stream(stream), "", &found);
+	*count = status ? 0 : found->deps.count;
+	free(copies);
+	copies = malloc((*count + 1) * sizeof(*copies));
+	for (size_t i = 0; copies && i < *count; i++)
+		copies[i] = (cudaGraphNode_t)found->deps.items[i];
+	host_unlock(gpu);
+	*nodes = copies;
+	if (!status && !copies)
+		status = PHILOX_ERROR_MEMORY;
+	return runtime_said(status);
+}
+
+static cudaError_t capture_info(cudaStream_t stream,
+				enum cudaStreamCaptureStatus *status,
+				unsigned long long *id, cudaGraph_t *graph,
+				const cudaGraphNode_t **nodes, size_t *count)
+{
+	struct capture_info info;
+	cudaError_t error =
+		RUNTIME(capture_info, runtime_stream(stream), &info);
+
+	if (error != cudaSuccess)
+		return error;
+	*status = (enum cudaStreamCaptureStatus)info.status;
+	if (info.status != PHILOX_CAPTURE_ACTIVE)
+		return cudaSuccess;
+	*id = info.id;
+	*graph = info.graph;
+	return dependencies(stream, nodes, count);
+}
+
+/* CUDA does not say what naming a dependency twice does: it is not done. */
+static cudaError_t depend(cudaStream_t stream, cudaGraphNode_t node)
+{
+	const cudaGraphNode_t *nodes;
+	size_t count;
+	cudaError_t error = dependencies(stream, &nodes, &count);
+
+	for (size_t i = 0; error == cudaSuccess && i < count; i++)
+		if (nodes[i] == node)
+			return runtime_error(cudaErrorInvalidValue);
+	if (error != cudaSuccess)
+		return error;
+	return RUNTIME(capture_depend, runtime_stream(stream), node);
+}
+
+static cudaError_t update(cudaStream_t stream, const cudaGraphNode_t *nodes,
+			  size_t count, unsigned flags)
+{
+	cudaError_t error = cudaSuccess;
+
+	if (flags != cudaStreamAddCaptureDependencies)
+		return runtime_error(cudaErrorNotSupported);
+	for (size_t i = 0; error == cudaSuccess && i < count; i++)
+		error = depend(stream, nodes[i]);
+	return error;
+}
+
+/* The runtime's names for these changed twice: lib/cuda_compat.h. */
+#if CUDART_VERSION >= 12030
+#if CUDART_VERSION < 13000
+#undef cudaStreamGetCaptureInfo
+#undef cudaStreamUpdateCaptureDependencies
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#define cudaStreamUpdateCaptureDependencies \
+	cudaStreamUpdateCaptureDependencies_v2
+#endif
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
+				     enum cudaStreamCaptureStatus *status,
+				     unsigned long long *id, cudaGraph_t *graph,
+				     const cudaGraphNode_t **nodes,
+				     const cudaGraphEdgeData **edges,
+				     size_t *count)
+{
+	*edges = NULL;
+	return capture_info(stream, status, id, graph, nodes, count);
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+						cudaGraphNode_t *nodes,
+						const cudaGraphEdgeData *edges,
+						size_t count, unsigned flags)
+{
+	if (edges)
+		return runtime_error(cudaErrorNotSupported);
+	return update(stream, nodes, count, flags);
+}
+#else
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
+				     enum cudaStreamCaptureStatus *status,
+				     unsigned long long *id, cudaGraph_t *graph,
+				     const cudaGraphNode_t **nodes,
+				     size_t *count)
+{
+	return capture_info(stream, status, id, graph, nodes, count);
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+						cudaGraphNode_t *nodes,
+						size_t count, unsigned flags)
+{
+	return update(stream, nodes, count, flags);
+}
+#endif
+
+/* --- kernels --------------------------------------------------------------- */
+
+/* A launch as the host device takes it; its arguments are to be freed. */
+static cudaError_t make_call(const struct cudaKernelNodeParams *params,
+			     struct kernel_call *call)
+{
+	const struct simulated_kernel *kernel = simulated_find(params->func);
+	struct simulated_launch *launch;
+
+	if (!kernel)
+		return runtime_error(cudaErrorInvalidDeviceFunction);
+	if (!params->gridDim.x || params->gridDim.x > 0x7fffffffu ||
+	    params->gridDim.y != 1 || params->gridDim.z != 1 ||
+	    !params->blockDim.x || params->blockDim.x > MOST_THREADS ||
+	    params->blockDim.y != 1 || params->blockDim.z != 1 ||
+	    kernel->size > MOST_PARAMETERS)
+		return runtime_error(cudaErrorInvalidConfiguration);
+	if (params->sharedMemBytes || params->extra)
+		return runtime_error(cudaErrorNotSupported);
+	launch = calloc(1, sizeof(*launch) + kernel->size);
+	if (!launch)
+		return runtime_error(cudaErrorMemoryAllocation);
+	launch->kernel = kernel;
+	launch->blocks = params->gridDim.x;
+	launch->threads = params->blockDim.x;
+	kernel->pack(launch + 1, params->kernelParams);
+	*call = (struct kernel_call){.args = launch,
+				     .size = sizeof(*launch) + kernel->size};
+	return cudaSuccess;
+}
+
+/* The operation `name` of the current GPU with a launch as its last argument. */
+#define WITH_CALL(params, call, name, ...)                       \
+	({                                                       \
+		cudaError_t error_ = make_call(params, &(call)); \
+                                                                 \
+		if (error_ == cudaSuccess) {                     \
+			error_ = RUNTIME(name, __VA_ARGS__);     \
+			free((void *)(call).args);               \
+		}                                                \
+		error_;                                          \
+	})
+
+cudaError_t cudaLaunchKernel(const void *function, dim3 blocks, dim3 threads,
+			     void **parameters, size_t shared,
+			     cudaStream_t stream)
+{
+	const struct cudaKernelNodeParams params = {.func = (void *)function,
+						    .gridDim = blocks,
+						    .blockDim = threads,
+						    .sharedMemBytes =
+							    (unsigned)shared,
+						    .kernelParams = parameters};
+	struct kernel_call call;
+
+	return WITH_CALL(&params, call, launch, runtime_stream(stream), &call);
+}
+
+cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
+				   const cudaGraphNode_t *dependencies,
+				   size_t count,
+				   const struct cudaKernelNodeParams *params)
+{
+	struct kernel_call call;
+
+	(void)dependencies;
+	if (count)
+		return runtime_error(cudaErrorNotSupported);
+	return WITH_CALL(params, call, graph_add_root, graph, &call, node);
+}
+
+cudaError_t cudaGraphKernelNodeSetParams(
+	cudaGraphNode_t node, const struct cudaKernelNodeParams *params)
+{
+	struct kernel_call call;
+
+	return WITH_CALL(params, call, graph_set_kernel, node, &call);
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(
+	cudaGraphExec_t exec, cudaGraphNode_t node,
+	const struct cudaKernelNodeParams *params)
+{
+	struct kernel_call call;
+
+	return WITH_CALL(params, call, exec_set_kernel, exec, node, &call);
+}
+
+/* --- graphs ---------------------------------------------------------------- */
+
+/* The nodes themselves are not shown. */
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
+			      size_t *count)
+{
+	if (nodes)
+		return runtime_error(cudaErrorNotSupported);
+	return RUNTIME(graph_nodes, graph, count);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+	return RUNTIME(graph_destroy, graph);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
+				 unsigned long long flags)
+{
+	if (flags)
+		return runtime_error(cudaErrorNotSupported);
+	return RUNTIME(exec_create, graph, exec);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
+{
+	return RUNTIME(exec_launch, exec, runtime_stream(stream));
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+	return RUNTIME(exec_destroy, exec);
+}
+
+/* --- user objects ---------------------------------------------------------- */
+
+struct user_object {
+	cudaHostFn_t destroy;
+	void *object;
+};
+
+static void end_user_object(void *pointer)
+{
+	struct user_object *user = pointer;
+
+	user->destroy(user->object);
+	free(user);
+}
+
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *result, void *object,
+				 cudaHostFn_t destroy, unsigned count,
+				 unsigned flags)
+{
+	struct user_object *user;
+
+	if (count != 1 || flags != cudaUserObjectNoDestructorSync)
+		return runtime_error(cudaErrorInvalidValue);
+	user = malloc(sizeof(*user));
+	if (!user)
+		return runtime_error(cudaErrorMemoryAllocation);
+	*user = (struct user_object){destroy, object};
+	*result = (cudaUserObject_t)user;
+	return cudaSuccess;
+}
+
+cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t user,
+				      unsigned count, unsigned flags)
+{
+	if (count != 1 || flags != cudaGraphUserObjectMove)
+		return runtime_error(cudaErrorNotSupported);
+	return RUNTIME(graph_retain, graph, end_user_object, user);
+}
+
+cudaError_t cudaUserObjectRelease(cudaUserObject_t user, unsigned count)
+{
+	if (count != 1)
+		return runtime_error(cudaErrorInvalidValue);
+	end_user_object(user);
+	return cudaSuccess;
+}

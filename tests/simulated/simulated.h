@@ -1,0 +1,74 @@
+/*
+ * tests/simulated/simulated.h - a GPU that is not there
+ *
+ * The library's CUDA code without a GPU: its kernels are compiled as C++ for the
+ * CPU (device_code.h) and run thread by thread (grid.c), by a CUDA runtime
+ * (runtime.c, runtime_graph.c) that stands on a host device of its own for
+ * streams, events, captures and graphs. So the grids, the indices, the barriers
+ * and fences of the kernels, the table of kernels, the files of the CUDA device
+ * and whatever is tested for each device there is run on any machine:
+ *
+ *   make SIMULATED=1 && build/simulated/philox selftest --device cuda
+ *
+ * Threads are switched at barriers, shuffles and fences, to one chosen at
+ * random, whichever block it is of. What this cannot show: what nvcc makes of
+ * the source, how memory orders what no fence orders, and how fast anything is.
+ */
+#ifndef SIMULATED_H
+#define SIMULATED_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One kernel. Its parameters are packed into `size` bytes, as a launch takes. */
+struct simulated_kernel {
+	const void *function; /* as cudaLaunchKernel() takes it */
+	size_t size;
+	void (*pack)(void *packed, void *const *parameters);
+	void (*thread)(const void *packed); /* runs one thread */
+	struct simulated_kernel *next;
+};
+
+/* Makes a kernel known; `kernel` lives as long as the program. */
+void simulated_register(struct simulated_kernel *kernel);
+
+/* Returns the kernel of a function, or NULL. */
+const struct simulated_kernel *simulated_find(const void *function);
+
+/* A launch with its arguments; the packed parameters follow. */
+struct simulated_launch {
+	const struct simulated_kernel *kernel;
+	unsigned blocks, threads; /* of the grid, of a block */
+	unsigned long long reserved;
+};
+
+/* Runs all threads of a launch. One launch runs at a time. */
+void simulated_run(const void *launch);
+
+/* --- what device code calls ----------------------------------------------- */
+
+struct simulated_place {
+	unsigned x, y, z;
+};
+
+extern struct simulated_place simulated_thread, simulated_block;
+extern struct simulated_place simulated_threads, simulated_blocks;
+
+/* A barrier of the block: all threads that have not ended, at one place. */
+void simulated_barrier(const char *file, int line);
+
+/* Lets other threads go on. */
+void simulated_fence(void);
+
+/* A shuffle: the value that lane `lane ^ apart` of the warp brought. */
+unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
+				     unsigned apart, const char *file,
+				     int line);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
