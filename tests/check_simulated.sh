@@ -27,6 +27,16 @@ draws()
 		cmp "$WORK/host" "$WORK/cuda:1"
 }
 
+# trains: eager and captured alike; a second GPU may go on from a file
+trains()
+{
+	"$simulated/philox" train --device cuda --steps 6 >"$WORK/cuda" &&
+		grep '^runs agree *yes' "$WORK/cuda" &&
+		"$simulated/philox" train --device cuda --steps 6 --save-at 3 \
+			--save "$WORK/half" &&
+		"$simulated/philox" train --device cuda:1 --resume "$WORK/half"
+}
+
 check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
 check "the device contract, kernels and the example" \
@@ -34,5 +44,6 @@ check "the device contract, kernels and the example" \
 check "the ledger's sequences" "$simulated/philox" matrix --device cuda \
 	--regions 1 --length 2
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
+check "training runs agree, and go on from a file" trains
 check "draws are the host's" draws --count 1000 --first 3 --dist normal
 finish
