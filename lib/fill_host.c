@@ -99,6 +99,20 @@ static void walk_part(struct fill_walk *walk)
 	walk_on(walk, 1, elements);
 }
 
+/* A chunk in which word 3 of the counter changes, or what is written of it. */
+static void walk_turn(struct fill_walk *walk)
+{
+	const struct fill_kind *kind = walk->kind;
+	uint64_t room = walk->chunk * kind->n - walk->skip;
+	struct fill_row row = {.first = walk->block * kind->n + walk->skip,
+			       .count = walk->left < room ? walk->left : room,
+			       .in = walk->args->in ? walk->in : NULL,
+			       .out = walk->out};
+
+	kind->row(walk->args, &row, walk->state);
+	walk_on(walk, 1, row.count);
+}
+
 static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 		       const struct fill_args *args, const struct fill_row *row,
 		       struct philox_state state)
@@ -117,11 +131,15 @@ static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 
 	while (walk.left) {
 		uint64_t chunks = walk.left / (walk.chunk * kind->n);
+		uint64_t most =
+			((1ull << 32) - (uint32_t)walk.block) / walk.chunk;
 
-		if (walk.skip || !chunks)
+		if (!most)
+			walk_turn(&walk);
+		else if (walk.skip || !chunks)
 			walk_part(&walk);
 		else
-			walk_whole(&walk, chunks);
+			walk_whole(&walk, chunks < most ? chunks : most);
 	}
 }
 

@@ -37,42 +37,83 @@ _Static_assert(V_CHUNK <= SIMD_CHUNK_MAX, "a chunk fits the buffers");
 
 /* --- words ---------------------------------------------------------------- */
 
-/* What is the same in all blocks of a fill. */
+#define SIMD_MULT_A 0xD2511F53u
+#define SIMD_MULT_B 0xCD9E8D57u
+
+/*
+ * What is the same in all blocks of a call. Of a counter only word 2 differs,
+ * so half of the first two rounds is: with the words 0 to 3 as they come out,
+ * round 1 makes of M, the product of word 2,
+ *
+ *     M >> 32 ^ first, M, ...
+ *
+ * and round 2 makes, of N, the product of its word 0,
+ *
+ *     M ^ second[0], third, N >> 32 ^ second[1], N
+ *
+ * where `third` is in key[2][0] already. M is taken one step further by an
+ * addition; it does not overflow, for word 2 does not.
+ */
 struct v_stream {
 	vi key[10][2];
-	vi low, high; /* words 0 and 1 of the counter */
+	vi first, second[2];
+	vi product, step; /* M of the lanes less that of block 0; of a group */
 };
 
-SIMD_FN void v_stream_init(struct v_stream *stream, struct philox_state state)
+SIMD_FN uint64_t v_times(uint32_t a, uint32_t mult)
+{
+	return (uint64_t)a * mult;
+}
+
+SIMD_FN void v_stream_init(struct v_stream *stream, struct philox_state state,
+			   uint64_t block)
 {
 	uint32_t a = (uint32_t)state.seed, b = (uint32_t)(state.seed >> 32);
+	uint64_t low = v_times((uint32_t)(state.offset / 4), SIMD_MULT_A);
+	uint32_t word_2 = (uint32_t)(low >> 32) ^ (uint32_t)(block >> 32) ^ b;
+	uint64_t high = v_times(word_2, SIMD_MULT_B);
 
 	for (uint32_t i = 0; i < 10; i++) {
 		stream->key[i][0] = vl_set(a + i * 0x9E3779B9u);
 		stream->key[i][1] = vl_set(b + i * 0xBB67AE85u);
 	}
-	stream->low = vl_set(state.offset / 4);
-	stream->high = vl_shr(stream->low, 32);
+	stream->first = vi_xor(stream->key[0][0], vl_set(state.offset >> 34));
+	stream->second[0] = vi_xor(stream->key[1][0], vl_set(high >> 32));
+	stream->second[1] = vi_xor(stream->key[1][1], vl_set(low));
+	stream->key[2][0] = vi_xor(stream->key[2][0], vl_set(high));
+	stream->product = vl_mul(vl_order(), vl_set(SIMD_MULT_B));
+	stream->step = vl_set(v_times(V_LONGS, SIMD_MULT_B));
 }
 
 /* The words of a chunk. */
 SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 		     vi words[2 * V_GROUPS])
 {
-	const vi mult_a = vl_set(0xD2511F53u), mult_b = vl_set(0xCD9E8D57u);
+	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
 	vi c0[V_GROUPS], c2[V_GROUPS], c1[V_GROUPS], c3[V_GROUPS];
-	vi next = vl_add(vl_set(block), vl_order());
+	vi next = vl_add(vl_set(v_times((uint32_t)block, SIMD_MULT_B)),
+			 stream->product);
 
 	SIMD_UNROLL
 	for (int g = 0; g < V_GROUPS; g++) {
-		c0[g] = stream->low;
-		c1[g] = stream->high;
-		c2[g] = next;
-		c3[g] = vl_shr(next, 32);
-		next = vl_add(next, vl_set(V_LONGS));
+		vi a = vl_mul(vi_xor(vl_shr(next, 32), stream->first), mult_a);
+
+		c0[g] = vi_xor(next, stream->second[0]);
+		c2[g] = vi_xor(vl_shr(a, 32), stream->second[1]);
+		c3[g] = a;
+		next = vl_add(next, stream->step);
 	}
 	SIMD_UNROLL
-	for (int round = 0; round < 10; round++) {
+	for (int g = 0; g < V_GROUPS; g++) {
+		vi a = vl_mul(c0[g], mult_a), b = vl_mul(c2[g], mult_b);
+
+		c0[g] = vi_xor(vl_shr(b, 32), stream->key[2][0]);
+		c2[g] = vi_xor3(vl_shr(a, 32), c3[g], stream->key[2][1]);
+		c1[g] = b;
+		c3[g] = a;
+	}
+	SIMD_UNROLL
+	for (int round = 3; round < 9; round++) {
 		SIMD_UNROLL
 		for (int g = 0; g < V_GROUPS; g++) {
 			vi a = vl_mul(c0[g], mult_a);
@@ -88,7 +129,10 @@ SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 	}
 	SIMD_UNROLL
 	for (int g = 0; g < V_GROUPS; g++) {
-		vi low = vl_join(c0[g], c1[g]), high = vl_join(c2[g], c3[g]);
+		vi low = vl_last(vl_mul(c2[g], mult_b), c1[g],
+				 stream->key[9][0]);
+		vi high = vl_last(vl_mul(c0[g], mult_a), c3[g],
+				  stream->key[9][1]);
 
 		words[2 * g] = vl_zip_low(low, high);
 		words[2 * g + 1] = vl_zip_high(low, high);
@@ -118,7 +162,7 @@ SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 		const struct fill_args copy = *args;                           \
 		struct v_stream stream;                                        \
                                                                                \
-		v_stream_init(&stream, state);                                 \
+		v_stream_init(&stream, state, block);                          \
 		for (; chunks; chunks--) {                                     \
 			vi words[2 * V_GROUPS];                                \
                                                                                \

@@ -20,7 +20,8 @@ enum simd {
 
 /*
  * A loop that makes `chunks` chunks of whole blocks, from number `block` on; in
- * and out are those of the first chunk's first element.
+ * and out are those of the first chunk's first element. All blocks have the
+ * same number divided by 2^32, though the chunk after them may not.
  */
 typedef void simd_fill(const struct fill_args *args, struct philox_state state,
 		       uint64_t block, uint64_t chunks, const void *in,

@@ -181,6 +181,14 @@ SIMD_FN vi vl_join(vi low, vi high)
 	return _mm256_blend_epi32(low, _mm256_slli_epi64(high, 32), 0xaa);
 }
 
+/* the halves of `product` change places; a and b are xored to the low one */
+SIMD_FN vi vl_last(vi product, vi a, vi b)
+{
+	vi turned = _mm256_shuffle_epi32(product, 0xb1);
+
+	return _mm256_blend_epi32(vi_xor3(turned, a, b), turned, 0xaa);
+}
+
 /* How the blocks 0 .. 3 are dealt to lanes, so that zips put them in order. */
 SIMD_FN vi vl_order(void)
 {

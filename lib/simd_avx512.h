@@ -181,6 +181,13 @@ SIMD_FN vi vl_join(vi low, vi high)
 				       _mm512_slli_epi64(high, 32));
 }
 
+/* the halves of `product` change places; a and b are xored to the low one */
+SIMD_FN vi vl_last(vi product, vi a, vi b)
+{
+	return _mm512_mask_ternarylogic_epi32(_mm512_ror_epi64(product, 32),
+					      0x5555, a, b, 0x96);
+}
+
 /* How the blocks 0 .. 7 are dealt to lanes, so that zips put them in order. */
 SIMD_FN vi vl_order(void)
 {
