@@ -85,12 +85,16 @@ SIMD_FN void v_stream_init(struct v_stream *stream, struct philox_state state,
 	stream->step = vl_set(v_times(V_LONGS, SIMD_MULT_B));
 }
 
-/* The words of a chunk. */
-SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
-		     vi words[2 * V_GROUPS])
+/* The blocks of a chunk, in a round. */
+struct v_blocks {
+	vi c0[V_GROUPS], c1[V_GROUPS], c2[V_GROUPS], c3[V_GROUPS];
+};
+
+/* All rounds but the last. */
+SIMD_FN void v_rounds(const struct v_stream *stream, uint64_t block,
+		      struct v_blocks *c)
 {
 	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
-	vi c0[V_GROUPS], c2[V_GROUPS], c1[V_GROUPS], c3[V_GROUPS];
 	vi next = vl_add(vl_set(v_times((uint32_t)block, SIMD_MULT_B)),
 			 stream->product);
 
@@ -98,41 +102,82 @@ SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 	for (int g = 0; g < V_GROUPS; g++) {
 		vi a = vl_mul(vi_xor(vl_shr(next, 32), stream->first), mult_a);
 
-		c0[g] = vi_xor(next, stream->second[0]);
-		c2[g] = vi_xor(vl_shr(a, 32), stream->second[1]);
-		c3[g] = a;
+		c->c0[g] = vi_xor(next, stream->second[0]);
+		c->c2[g] = vi_xor(vl_shr(a, 32), stream->second[1]);
+		c->c3[g] = a;
 		next = vl_add(next, stream->step);
 	}
 	SIMD_UNROLL
 	for (int g = 0; g < V_GROUPS; g++) {
-		vi a = vl_mul(c0[g], mult_a), b = vl_mul(c2[g], mult_b);
+		vi a = vl_mul(c->c0[g], mult_a), b = vl_mul(c->c2[g], mult_b);
 
-		c0[g] = vi_xor(vl_shr(b, 32), stream->key[2][0]);
-		c2[g] = vi_xor3(vl_shr(a, 32), c3[g], stream->key[2][1]);
-		c1[g] = b;
-		c3[g] = a;
+		c->c0[g] = vi_xor(vl_shr(b, 32), stream->key[2][0]);
+		c->c2[g] = vi_xor3(vl_shr(a, 32), c->c3[g], stream->key[2][1]);
+		c->c1[g] = b;
+		c->c3[g] = a;
 	}
 	SIMD_UNROLL
 	for (int round = 3; round < 9; round++) {
 		SIMD_UNROLL
 		for (int g = 0; g < V_GROUPS; g++) {
-			vi a = vl_mul(c0[g], mult_a);
-			vi b = vl_mul(c2[g], mult_b);
+			vi a = vl_mul(c->c0[g], mult_a);
+			vi b = vl_mul(c->c2[g], mult_b);
 
-			c0[g] = vi_xor3(vl_shr(b, 32), c1[g],
-					stream->key[round][0]);
-			c2[g] = vi_xor3(vl_shr(a, 32), c3[g],
-					stream->key[round][1]);
-			c1[g] = b;
-			c3[g] = a;
+			c->c0[g] = vi_xor3(vl_shr(b, 32), c->c1[g],
+					   stream->key[round][0]);
+			c->c2[g] = vi_xor3(vl_shr(a, 32), c->c3[g],
+					   stream->key[round][1]);
+			c->c1[g] = b;
+			c->c3[g] = a;
 		}
 	}
+}
+
+/*
+ * The last round deals the words out. A group has two vectors, in which blocks
+ * lie as vl_order() says unless their elements are in order:
+ *
+ *     v_halves   words 0 and 1 of a block; words 2 and 3
+ *     v_pairs    words 0 and 2; words 1 and 3
+ *     v_ordered  the words of the first half of blocks, of the second
+ */
+SIMD_FN void v_halves(const struct v_stream *stream, const struct v_blocks *c,
+		      vi words[2 * V_GROUPS])
+{
+	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
+
 	SIMD_UNROLL
 	for (int g = 0; g < V_GROUPS; g++) {
-		vi low = vl_last(vl_mul(c2[g], mult_b), c1[g],
-				 stream->key[9][0]);
-		vi high = vl_last(vl_mul(c0[g], mult_a), c3[g],
-				  stream->key[9][1]);
+		words[2 * g] = vl_last(vl_mul(c->c2[g], mult_b), c->c1[g],
+				       stream->key[9][0]);
+		words[2 * g + 1] = vl_last(vl_mul(c->c0[g], mult_a), c->c3[g],
+					   stream->key[9][1]);
+	}
+}
+
+SIMD_FN void v_pairs(const struct v_stream *stream, const struct v_blocks *c,
+		     vi words[2 * V_GROUPS])
+{
+	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
+	vi key = vl_join(stream->key[9][0], stream->key[9][1]);
+
+	SIMD_UNROLL
+	for (int g = 0; g < V_GROUPS; g++) {
+		vi a = vl_mul(c->c0[g], mult_a), b = vl_mul(c->c2[g], mult_b);
+
+		words[2 * g] = vi_xor3(vl_join_high(b, a),
+				       vl_join(c->c1[g], c->c3[g]), key);
+		words[2 * g + 1] = vl_join(b, a);
+	}
+}
+
+SIMD_FN void v_ordered(const struct v_stream *stream, const struct v_blocks *c,
+		       vi words[2 * V_GROUPS])
+{
+	v_halves(stream, c, words);
+	SIMD_UNROLL
+	for (int g = 0; g < V_GROUPS; g++) {
+		vi low = words[2 * g], high = words[2 * g + 1];
 
 		words[2 * g] = vl_zip_low(low, high);
 		words[2 * g + 1] = vl_zip_high(low, high);
@@ -142,34 +187,38 @@ SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 /* --- loops ---------------------------------------------------------------- */
 
 /*
- * SIMD_LOOP(name, out_type, in_type, n, unroll) is followed by a body that
- * makes the elements of one group from its words a and b: as many 32-bit words
- * as elements, or twice as many. `in` and `out` point at the group's first.
- * Long bodies are not unrolled, which would cost much to compile and gain
- * little.
+ * SIMD_LOOP_OF(name, out_type, in_type, n, unroll, deal, twice) is followed by
+ * a body that makes the elements of one group from its words a and b, as `deal`
+ * leaves them: as many 32-bit words as elements, or twice as many. `in` and
+ * `out` point at the group's first. Long bodies are not unrolled, which would
+ * cost much to compile and gain little. If `twice`, arguments that are plain
+ * have a loop of their own. SIMD_LOOP() is what most are.
  */
-#define SIMD_LOOP(name, out_type, in_type, n, unroll)                          \
+#define SIMD_LOOP(name, out_type, in_type, n, unroll) \
+	SIMD_LOOP_OF(name, out_type, in_type, n, unroll, v_ordered, 0)
+
+#define SIMD_LOOP_OF(name, out_type, in_type, n, unroll, deal, twice)          \
 	SIMD_FN void group_##name(const struct fill_args *args, vi a, vi b,    \
 				  const fill_##in_type *in,                    \
 				  fill_##out_type *out,                        \
 				  struct philox_state state, uint64_t block);  \
-	static void fill_##name(const struct fill_args *args,                  \
-				struct philox_state state, uint64_t block,     \
-				uint64_t chunks, const void *from, void *to)   \
+	SIMD_FN void loop_##name(struct fill_args args,                        \
+				 struct philox_state state, uint64_t block,    \
+				 uint64_t chunks, const fill_##in_type *in,    \
+				 fill_##out_type *out)                         \
 	{                                                                      \
-		const fill_##in_type *in = from;                               \
-		fill_##out_type *out = to;                                     \
-		const struct fill_args copy = *args;                           \
 		struct v_stream stream;                                        \
                                                                                \
 		v_stream_init(&stream, state, block);                          \
 		for (; chunks; chunks--) {                                     \
+			struct v_blocks blocks;                                \
 			vi words[2 * V_GROUPS];                                \
                                                                                \
-			v_words(&stream, block, words);                        \
+			v_rounds(&stream, block, &blocks);                     \
+			deal(&stream, &blocks, words);                         \
 			unroll for (int g = 0; g < V_GROUPS; g++)              \
 			{                                                      \
-				group_##name(&copy, words[2 * g],              \
+				group_##name(&args, words[2 * g],              \
 					     words[2 * g + 1], in, out, state, \
 					     block);                           \
 				in += V_LONGS * n;                             \
@@ -177,6 +226,21 @@ SIMD_FN void v_words(const struct v_stream *stream, uint64_t block,
 				block += V_LONGS;                              \
 			}                                                      \
 		}                                                              \
+	}                                                                      \
+	static void fill_##name(const struct fill_args *args,                  \
+				struct philox_state state, uint64_t block,     \
+				uint64_t chunks, const void *in, void *out)    \
+	{                                                                      \
+		struct fill_args copy = *args;                                 \
+                                                                               \
+		if (twice && args->plain) {                                    \
+			copy.plain = 1;                                        \
+			loop_##name(copy, state, block, chunks, in, out);      \
+			return;                                                \
+		}                                                              \
+		if (twice)                                                     \
+			copy.plain = 0;                                        \
+		loop_##name(copy, state, block, chunks, in, out);              \
 	}                                                                      \
 	SIMD_FN void group_##name(const struct fill_args *args, vi a, vi b,    \
 				  const fill_##in_type *in,                    \
@@ -308,61 +372,62 @@ SIMD_FN void v_store_f16(uint16_t *to, vf a)
 }
 
 /*
- * SIMD_F32(dist) is followed by the body that makes the numbers of two vectors
- * of words, y[0] and y[1], in f32; it gives the three dtypes their loops.
+ * SIMD_F32(dist, deal) is followed by the body that makes the numbers of two
+ * vectors of words, y[0] and y[1], in f32; it gives the three dtypes their
+ * loops.
  */
-#define SIMD_F32_LOOP(dist, type)                           \
-	SIMD_LOOP(dist##_##type, type, type, 4, SIMD_LOOPS) \
-	{                                                   \
-		vf y[2];                                    \
-                                                            \
-		SIMD_UNUSED;                                \
-		v_##dist(args, a, b, y);                    \
-		v_store_##type(out, y[0]);                  \
-		v_store_##type(out + V_LANES, y[1]);        \
+#define SIMD_F32_LOOP(dist, type, deal)                                 \
+	SIMD_LOOP_OF(dist##_##type, type, type, 4, SIMD_LOOPS, deal, 0) \
+	{                                                               \
+		vf y[2];                                                \
+                                                                        \
+		SIMD_UNUSED;                                            \
+		v_##dist(args, a, b, y);                                \
+		v_store_##type(out, y[0]);                              \
+		v_store_##type(out + V_LANES, y[1]);                    \
 	}
 
-#define SIMD_F32(dist)                                                  \
+#define SIMD_F32(dist, deal)                                            \
 	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, \
 			      vf y[2]);                                 \
-	SIMD_F32_LOOP(dist, f32)                                        \
-	SIMD_F32_LOOP(dist, bf16)                                       \
-	SIMD_F32_LOOP(dist, f16)                                        \
+	SIMD_F32_LOOP(dist, f32, deal)                                  \
+	SIMD_F32_LOOP(dist, bf16, deal)                                 \
+	SIMD_F32_LOOP(dist, f16, deal)                                  \
 	SIMD_FN void v_##dist(const struct fill_args *args, vi a, vi b, vf y[2])
 
 /* Uniform numbers of `bits` digits, which are exact as floats. */
-#define SIMD_UNIFORM(type, bits)                                          \
-	SIMD_FN vf v_uniform_##type(const struct fill_args *args, vi w)   \
-	{                                                                 \
-		vf u = vf_mul(vf_from_int(vi_shr(w, 32 - bits)),          \
-			      vf_set(1.0f / (1 << bits)));                \
-                                                                          \
-		if (args->plain)                                          \
-			return u;                                         \
-		u = vf_fma(u, vf_set(args->f32.scale),                    \
-			   vf_set(args->f32.shift));                      \
-		return vf_max(vf_min(u, vf_set(args->f32.top)),           \
-			      vf_set(args->f32.bottom));                  \
-	}                                                                 \
-                                                                          \
-	SIMD_LOOP(uniform_##type, type, type, 4, SIMD_UNROLL)             \
-	{                                                                 \
-		SIMD_UNUSED;                                              \
-		v_store_##type(out, v_uniform_##type(args, a));           \
-		v_store_##type(out + V_LANES, v_uniform_##type(args, b)); \
+#define SIMD_UNIFORM(type, bits)                                               \
+	SIMD_FN vf v_uniform_##type(const struct fill_args *args, vi w)        \
+	{                                                                      \
+		vf u = vf_mul(vf_from_int(vi_shr(w, 32 - bits)),               \
+			      vf_set(1.0f / (1 << bits)));                     \
+                                                                               \
+		if (args->plain)                                               \
+			return u;                                              \
+		u = vf_fma(u, vf_set(args->f32.scale),                         \
+			   vf_set(args->f32.shift));                           \
+		return vf_max(vf_min(u, vf_set(args->f32.top)),                \
+			      vf_set(args->f32.bottom));                       \
+	}                                                                      \
+                                                                               \
+	SIMD_LOOP_OF(uniform_##type, type, type, 4, SIMD_UNROLL, v_ordered, 1) \
+	{                                                                      \
+		SIMD_UNUSED;                                                   \
+		v_store_##type(out, v_uniform_##type(args, a));                \
+		v_store_##type(out + V_LANES, v_uniform_##type(args, b));      \
 	}
 
 SIMD_UNIFORM(f32, 24)
 SIMD_UNIFORM(bf16, 8)
 SIMD_UNIFORM(f16, 11)
 
-SIMD_F32(normal)
+SIMD_F32(normal, v_pairs)
 {
 	vf scale = vf_set(args->f32.scale), shift = vf_set(args->f32.shift);
-	vf radius = vf_root(vf_minus_2_ln(vi_even(a, b)));
+	vf radius = vf_root(vf_minus_2_ln(a));
 	vf zero = vf_set(0.0f), sine, cosine;
 
-	vf_sin_cos(vi_odd(a, b), &sine, &cosine);
+	vf_sin_cos(b, &sine, &cosine);
 	sine = vf_fma(radius, sine, zero);
 	cosine = vf_fma(radius, cosine, zero);
 	y[0] = vf_zip_low(sine, cosine);
@@ -373,14 +438,14 @@ SIMD_F32(normal)
 	y[1] = vf_fma(y[1], scale, shift);
 }
 
-SIMD_F32(log_normal)
+SIMD_F32(log_normal, v_pairs)
 {
 	v_normal(args, a, b, y);
 	y[0] = vf_exp(y[0]);
 	y[1] = vf_exp(y[1]);
 }
 
-SIMD_F32(exponential)
+SIMD_F32(exponential, v_ordered)
 {
 	vf scale = vf_set(args->f32.scale);
 
@@ -388,7 +453,7 @@ SIMD_F32(exponential)
 	y[1] = vf_mul(vf_minus_ln1m(b), scale);
 }
 
-SIMD_F32(gumbel)
+SIMD_F32(gumbel, v_ordered)
 {
 	vf zero = vf_set(0.0f);
 
@@ -413,7 +478,7 @@ SIMD_FN vf v_bernoulli_1(const struct fill_args *args, vi w)
 	return vf_from_bits(vi_xor(one, v_keep(args, w, one)));
 }
 
-SIMD_F32(bernoulli)
+SIMD_F32(bernoulli, v_ordered)
 {
 	y[0] = v_bernoulli_1(args, a);
 	y[1] = v_bernoulli_1(args, b);
@@ -421,11 +486,14 @@ SIMD_F32(bernoulli)
 
 /* --- real numbers in f64 -------------------------------------------------- */
 
-/* SIMD_F64(dist) is followed by the body that makes y[0] of a, y[1] of b. */
-#define SIMD_F64(dist)                                                        \
+/*
+ * SIMD_F64(dist, deal, unroll, twice) is followed by the body that makes y[0]
+ * of a, y[1] of b.
+ */
+#define SIMD_F64(dist, deal, unroll, twice)                                   \
 	SIMD_FN void v_##dist##_f64(const struct fill_args *args, vi a, vi b, \
 				    vd y[2]);                                 \
-	SIMD_LOOP(dist##_f64, f64, f64, 2, SIMD_LOOPS)                        \
+	SIMD_LOOP_OF(dist##_f64, f64, f64, 2, unroll, deal, twice)            \
 	{                                                                     \
 		vd y[2];                                                      \
                                                                               \
@@ -449,35 +517,33 @@ SIMD_FN vd v_uniform_1_f64(const struct fill_args *args, vi w)
 		      vd_set(args->f64.bottom));
 }
 
-SIMD_F64(uniform)
+SIMD_F64(uniform, v_ordered, SIMD_UNROLL, 1)
 {
 	y[0] = v_uniform_1_f64(args, a);
 	y[1] = v_uniform_1_f64(args, b);
 }
 
-SIMD_F64(normal)
+SIMD_F64(normal, v_halves, SIMD_LOOPS, 0)
 {
 	vd scale = vd_set(args->f64.scale), shift = vd_set(args->f64.shift);
-	vi first = vl_shr(vl_zip_low(a, b), 11);
-	vi second = vl_shr(vl_zip_high(a, b), 11);
-	vd radius = vd_root(vd_minus_2_ln(first));
+	vd radius = vd_root(vd_minus_2_ln(vl_shr(a, 11)));
 	vd zero = vd_set(0.0), sine, cosine;
 
-	vd_sin_cos(second, &sine, &cosine);
+	vd_sin_cos(vl_shr(b, 11), &sine, &cosine);
 	sine = vd_fma(vd_fma(radius, sine, zero), scale, shift);
 	cosine = vd_fma(vd_fma(radius, cosine, zero), scale, shift);
 	y[0] = vd_zip_low(sine, cosine);
 	y[1] = vd_zip_high(sine, cosine);
 }
 
-SIMD_F64(log_normal)
+SIMD_F64(log_normal, v_halves, SIMD_LOOPS, 0)
 {
 	v_normal_f64(args, a, b, y);
 	y[0] = vd_exp(y[0]);
 	y[1] = vd_exp(y[1]);
 }
 
-SIMD_F64(exponential)
+SIMD_F64(exponential, v_ordered, SIMD_LOOPS, 0)
 {
 	vd scale = vd_set(args->f64.scale);
 
@@ -485,7 +551,7 @@ SIMD_F64(exponential)
 	y[1] = vd_mul(vd_minus_ln1m(vl_shr(b, 11)), scale);
 }
 
-SIMD_F64(gumbel)
+SIMD_F64(gumbel, v_ordered, SIMD_LOOPS, 0)
 {
 	vd zero = vd_set(0.0);
 

@@ -181,6 +181,12 @@ SIMD_FN vi vl_join(vi low, vi high)
 	return _mm256_blend_epi32(low, _mm256_slli_epi64(high, 32), 0xaa);
 }
 
+/* the same of high halves; those of `high` stay */
+SIMD_FN vi vl_join_high(vi low, vi high)
+{
+	return _mm256_blend_epi32(_mm256_srli_epi64(low, 32), high, 0xaa);
+}
+
 /* the halves of `product` change places; a and b are xored to the low one */
 SIMD_FN vi vl_last(vi product, vi a, vi b)
 {
@@ -304,20 +310,20 @@ SIMD_FN vf vf_max(vf a, vf b)
 	return _mm256_max_ps(a, b);
 }
 
-/* words 0 and 2, or 1 and 3, of a and then of b, in each 128 bits */
-SIMD_FN vi vi_even(vi a, vi b)
+/* a, or b in the lanes where bit 30 of `bits` is set */
+SIMD_FN vf vf_pick(vi bits, vf a, vf b)
 {
-	return _mm256_castps_si256(_mm256_shuffle_ps(
-		_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88));
+	return _mm256_blendv_ps(a, b, vf_from_bits(vi_shl(bits, 1)));
 }
 
-SIMD_FN vi vi_odd(vi a, vi b)
+/* a, or -a in the lanes where bit 31 of `bits` is set */
+SIMD_FN vf vf_turn(vf a, vi bits)
 {
-	return _mm256_castps_si256(_mm256_shuffle_ps(
-		_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0xdd));
+	return vf_from_bits(
+		vi_xor(vf_bits(a), vi_and(bits, vi_set(0x80000000u))));
 }
 
-/* and back: a's words and b's in turn */
+/* words of a and b in turn: the first two of each 128 bits, the last two */
 SIMD_FN vf vf_zip_low(vf a, vf b)
 {
 	return _mm256_unpacklo_ps(a, b);

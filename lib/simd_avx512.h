@@ -177,8 +177,13 @@ SIMD_FN vi vl_zip_high(vi a, vi b)
 /* low halves of `low`, low halves of `high` in the upper halves */
 SIMD_FN vi vl_join(vi low, vi high)
 {
-	return _mm512_mask_blend_epi32(0xaaaa, low,
-				       _mm512_slli_epi64(high, 32));
+	return _mm512_mask_shuffle_epi32(low, 0xaaaa, high, _MM_PERM_CCAA);
+}
+
+/* the same of high halves; those of `high` stay */
+SIMD_FN vi vl_join_high(vi low, vi high)
+{
+	return _mm512_mask_shuffle_epi32(high, 0x5555, low, _MM_PERM_DDBB);
 }
 
 /* the halves of `product` change places; a and b are xored to the low one */
@@ -295,20 +300,21 @@ SIMD_FN vf vf_max(vf a, vf b)
 	return _mm512_max_ps(a, b);
 }
 
-/* words 0 and 2, or 1 and 3, of a and then of b, in each 128 bits */
-SIMD_FN vi vi_even(vi a, vi b)
+/* a, or b in the lanes where bit 30 of `bits` is set */
+SIMD_FN vf vf_pick(vi bits, vf a, vf b)
 {
-	return _mm512_castps_si512(_mm512_shuffle_ps(
-		_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), 0x88));
+	return _mm512_mask_blend_ps(
+		_mm512_test_epi32_mask(bits, vi_set(1u << 30)), a, b);
 }
 
-SIMD_FN vi vi_odd(vi a, vi b)
+/* a, or -a in the lanes where bit 31 of `bits` is set */
+SIMD_FN vf vf_turn(vf a, vi bits)
 {
-	return _mm512_castps_si512(_mm512_shuffle_ps(
-		_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), 0xdd));
+	return vf_from_bits(_mm512_ternarylogic_epi32(
+		vf_bits(a), bits, vi_set(0x80000000u), 0x78));
 }
 
-/* and back: a's words and b's in turn */
+/* words of a and b in turn: the first two of each 128 bits, the last two */
 SIMD_FN vf vf_zip_low(vf a, vf b)
 {
 	return _mm512_unpacklo_ps(a, b);

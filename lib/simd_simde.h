@@ -61,7 +61,27 @@ SHIM(cvtph_ps, __m512, float, __m256i, uint16_t, 16, _cvtsh_ss)
 #define SHIM_TO_F16(x) _cvtss_sh(x, 0)
 SHIM(cvtps_ph, __m256i, uint16_t, __m512, float, 16, SHIM_TO_F16)
 
+/* Lanes of `from` where the mask says so: its even ones twice, its odd ones. */
+#define SHIM_TWICE(name, odd)                                        \
+	static inline __m512i shim_##name(__m512i a, __mmask16 mask, \
+					  __m512i from)              \
+	{                                                            \
+		union {                                              \
+			__m512i all;                                 \
+			uint32_t x[16];                              \
+		} in = {from}, out = {a};                            \
+                                                                     \
+		for (int i = 0; i < 16; i++)                         \
+			if (mask >> i & 1)                           \
+				out.x[i] = in.x[(i & ~1) + odd];     \
+		return out.all;                                      \
+	}
+
+SHIM_TWICE(mask_even, 0)
+SHIM_TWICE(mask_odd, 1)
+
 /* macros of some compilers */
+#undef _mm512_mask_shuffle_epi32
 #undef _mm512_cmplt_epi32_mask
 #undef _mm512_cmplt_epu32_mask
 #undef _mm512_cmplt_epi64_mask
@@ -93,5 +113,9 @@ SHIM(cvtps_ph, __m256i, uint16_t, __m512, float, 16, SHIM_TO_F16)
 #define _mm512_cvtepu32_epi64    shim_cvtepu32_epi64
 #define _mm512_cvtph_ps          shim_cvtph_ps
 #define _mm512_cvtps_ph(a, mode) shim_cvtps_ph(a)
+
+#define _mm512_mask_shuffle_epi32(a, mask, from, order)           \
+	((order) == _MM_PERM_CCAA ? shim_mask_even(a, mask, from) \
+				  : shim_mask_odd(a, mask, from))
 
 #endif
