@@ -40,10 +40,19 @@ SIMD_FN vi vf_ln_power(vi bits)
 	return vi_sub(vi_shr(power, 23), vi_set(128));
 }
 
+/* bits - k 2^23, without waiting for k */
+SIMD_FN vf vf_ln_rest(vi bits)
+{
+	vi power = vi_add(bits, vi_set((128u << 23) - 0x3f2aaaabu));
+
+	return vf_from_bits(
+		vi_add(vi_and(power, vi_set(0x7fffff)), vi_set(0x3f2aaaabu)));
+}
+
 SIMD_FN vf vf_ln(vf value)
 {
 	vi bits = vf_bits(value), k = vf_ln_power(bits);
-	vf m = vf_from_bits(vi_sub(bits, vi_shl(k, 23)));
+	vf m = vf_ln_rest(bits);
 
 	return vf_ln_core(vf_sub(m, vf_set(1.0f)), vf_from_int(k));
 }
@@ -107,23 +116,19 @@ SIMD_FN vf vf_cos_core(vf x)
 	return p;
 }
 
+/*
+ * The scalar q is in the upper two bits of `turn`, and 2 rest + 1, here twice as
+ * large, are the lower thirty with a sign, and one bit after them.
+ */
 SIMD_FN void vf_sin_cos(vi w, vf *sine, vf *cosine)
 {
-	vi one = vi_set(1), two = vi_set(2);
-	vi q = vi_shr(vi_add(w, vi_set(1u << 29)), 30);
-	vi rest = vi_sub(w, vi_shl(q, 30));
-	vf t = vf_mul(vf_from_int(vi_add(vi_add(rest, rest), one)),
-		      vf_set(7.3145906e-10f));
-	vf y = vf_mul(t, t);
-	vi s = vf_bits(vf_sin_core(t, y)), c = vf_bits(vf_cos_core(y));
-	vi swap = vi_sub(vi_set(0), vi_and(q, one));
-	vi differ = vi_and(vi_xor(s, c), swap);
-	vi turn = vi_and(vi_add(q, one), two);
+	vi turn = vi_add(w, vi_set(1u << 29));
+	vf t = vf_mul(vf_from_int(vi_add(vi_shl(w, 2), vi_set(2))),
+		      vf_set(7.3145906e-10f / 2));
+	vf y = vf_mul(t, t), s = vf_sin_core(t, y), c = vf_cos_core(y);
 
-	s = vi_xor3(s, differ, vi_shl(vi_and(q, two), 30));
-	c = vi_xor3(c, differ, vi_shl(turn, 30));
-	*sine = vf_from_bits(s);
-	*cosine = vf_from_bits(c);
+	*sine = vf_turn(vf_pick(turn, s, c), turn);
+	*cosine = vf_turn(vf_pick(turn, c, s), vi_add(turn, vi_set(1u << 30)));
 }
 
 /* --- f64 ------------------------------------------------------------------ */
