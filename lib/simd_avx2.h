@@ -413,6 +413,19 @@ SIMD_FN vd vd_zip_high(vd a, vd b)
 	return _mm256_unpackhi_pd(a, b);
 }
 
+/* a, or b in the lanes where bit 62 of `bits` is set */
+SIMD_FN vd vd_pick(vi bits, vd a, vd b)
+{
+	return _mm256_blendv_pd(a, b, vd_from_bits(vl_shl(bits, 1)));
+}
+
+/* a, or -a in the lanes where bit 63 of `bits` is set */
+SIMD_FN vd vd_turn(vd a, vi bits)
+{
+	return vd_from_bits(vi_xor(
+		vd_bits(a), vi_and(bits, vl_set(0x8000000000000000ull))));
+}
+
 /* of 0 <= a < 2^53: 2^84 and 2^52 carry the halves, and all is exact */
 SIMD_FN vd vd_from_unsigned53(vi a)
 {

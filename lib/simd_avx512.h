@@ -405,6 +405,20 @@ SIMD_FN vd vd_zip_high(vd a, vd b)
 	return _mm512_unpackhi_pd(a, b);
 }
 
+/* a, or b in the lanes where bit 62 of `bits` is set */
+SIMD_FN vd vd_pick(vi bits, vd a, vd b)
+{
+	return _mm512_mask_blend_pd(
+		_mm512_test_epi64_mask(bits, vl_set(1ull << 62)), a, b);
+}
+
+/* a, or -a in the lanes where bit 63 of `bits` is set */
+SIMD_FN vd vd_turn(vd a, vi bits)
+{
+	return vd_from_bits(_mm512_ternarylogic_epi64(
+		vd_bits(a), bits, vl_set(0x8000000000000000ull), 0x78));
+}
+
 /* of 0 <= a < 2^53 */
 SIMD_FN vd vd_from_unsigned53(vi a)
 {

@@ -117,8 +117,8 @@ SIMD_FN vf vf_cos_core(vf x)
 }
 
 /*
- * The scalar q is in the upper two bits of `turn`, and 2 rest + 1, here twice as
- * large, are the lower thirty with a sign, and one bit after them.
+ * The scalar q is in the upper two bits of `turn`. The scalar rest is w's lower
+ * 30 bits with a sign, so that w * 4 + 2 is twice 2 rest + 1.
  */
 SIMD_FN void vf_sin_cos(vi w, vf *sine, vf *cosine)
 {
@@ -216,23 +216,23 @@ SIMD_FN vd vd_cos_core(vd x)
 	return p;
 }
 
+/*
+ * As vf_sin_cos(), with the scalar q moved up to the top of `turn`. The digits
+ * are those of 2^52 + 2^50 + rest; 2 rest + 1 is exact, so t is rounded once.
+ */
 SIMD_FN void vd_sin_cos(vi a, vd *sine, vd *cosine)
 {
-	vi one = vl_set(1), two = vl_set(2);
-	vi q = vl_shr(vl_add(a, vl_set(1ull << 50)), 51);
-	vi rest = vl_sub(a, vl_shl(q, 51));
-	vd t = vd_mul(vd_from_int52(vl_add(vl_add(rest, rest), one)),
+	vi turn = vl_shl(vl_add(a, vl_set(1ull << 50)), 11);
+	vi digits = vi_xor(vi_and(a, vl_set((1ull << 51) - 1)),
+			   vl_set(0x4334000000000000ull));
+	vd rest = vd_sub(vd_from_bits(digits), vd_set(0x1.4p52));
+	vd t = vd_fma(rest, vd_set(3.4878684980086318e-16 * 2),
 		      vd_set(3.4878684980086318e-16));
-	vd y = vd_mul(t, t);
-	vi s = vd_bits(vd_sin_core(t, y)), c = vd_bits(vd_cos_core(y));
-	vi swap = vl_sub(vl_set(0), vi_and(q, one));
-	vi differ = vi_and(vi_xor(s, c), swap);
-	vi turn = vi_and(vl_add(q, one), two);
+	vd y = vd_mul(t, t), s = vd_sin_core(t, y), c = vd_cos_core(y);
 
-	s = vi_xor3(s, differ, vl_shl(vi_and(q, two), 62));
-	c = vi_xor3(c, differ, vl_shl(turn, 62));
-	*sine = vd_from_bits(s);
-	*cosine = vd_from_bits(c);
+	*sine = vd_turn(vd_pick(turn, s, c), turn);
+	*cosine =
+		vd_turn(vd_pick(turn, c, s), vl_add(turn, vl_set(1ull << 62)));
 }
 
 #endif
