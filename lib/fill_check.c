@@ -11,17 +11,8 @@
 /* The size of the struct's first version. */
 #define FILL_SIZE_FIRST sizeof(struct philox_fill)
 
-static const char *const dist_names[] = {
-	"bits",       "uniform",     "normal", "bernoulli", "dropout",
-	"log-normal", "exponential", "gumbel", "integers",  "stochastic round"};
-static const struct {
-	const char *name;
-	size_t size;
-} dtypes[] = {{"u32", 4}, {"u64", 8}, {"f32", 4}, {"bf16", 2},
-	      {"f16", 2}, {"f64", 8}, {"i32", 4}, {"i64", 8}};
-
-#define N_DISTS  (sizeof(dist_names) / sizeof(dist_names[0]))
-#define N_DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
+#define N_DISTS         (PHILOX_STOCHASTIC_ROUND + 1)
+#define N_DTYPES        (PHILOX_I64 + 1)
 
 /* The kernel of each pair; 0, which is the head, where there is none. */
 #define REAL(name)                                    \
@@ -54,55 +45,41 @@ enum kernel fill_kernel(const struct philox_fill *fill)
 	return kernels[fill->dist][fill->dtype];
 }
 
-const char *fill_dist_name(enum philox_dist dist)
-{
-	return dist_names[dist];
-}
-
-const char *fill_dtype_name(enum philox_dtype dtype)
-{
-	return dtypes[dtype].name;
-}
-
-size_t fill_dtype_size(enum philox_dtype dtype)
-{
-	return dtypes[dtype].size;
-}
-
 static int has_input(const struct philox_fill *fill)
 {
 	return fill->dist == PHILOX_DROPOUT ||
 	       fill->dist == PHILOX_STOCHASTIC_ROUND;
 }
 
+static enum philox_dtype in_dtype(const struct philox_fill *fill)
+{
+	return fill->dist == PHILOX_STOCHASTIC_ROUND ? PHILOX_F32 : fill->dtype;
+}
+
 /* The size of an element, of the output or the input. */
 static size_t out_size(const struct philox_fill *fill)
 {
-	return dtypes[fill->dtype].size;
+	return fill_dtype_size(fill->dtype);
 }
 
 static size_t in_size(const struct philox_fill *fill)
 {
-	return fill->dist == PHILOX_STOCHASTIC_ROUND ? 4 : out_size(fill);
+	return fill_dtype_size(in_dtype(fill));
 }
 
 /* --- parameters ----------------------------------------------------------- */
 
 static enum philox_status check_kind(const struct philox_fill *fill)
 {
-	unsigned dist = fill->dist, dtype = fill->dtype;
+	enum philox_status status = fill_check_dist("fill", fill->dist);
 
-	if (dist >= N_DISTS)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: dist %u is unknown", dist);
-	if (dtype >= N_DTYPES)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: dtype %u is unknown", dtype);
-	if (fill_kernel(fill) == KERNEL_HEAD)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: dist %s has no dtype %s",
-				  dist_names[dist], dtypes[dtype].name);
-	return PHILOX_OK;
+	if (status == PHILOX_OK)
+		status = fill_check_dtype("fill", fill->dtype);
+	if (status != PHILOX_OK || fill_kernel(fill) != KERNEL_HEAD)
+		return status;
+	return status_set(PHILOX_ERROR_INVALID, "fill: dist %s has no dtype %s",
+			  fill_dist_name(fill->dist),
+			  fill_dtype_name(fill->dtype));
 }
 
 static enum philox_status wrong(const struct philox_fill *fill,
@@ -111,8 +88,8 @@ static enum philox_status wrong(const struct philox_fill *fill,
 {
 	return status_set(PHILOX_ERROR_INVALID,
 			  "fill: %s of dist %s is %g, not %s (dtype %s)", name,
-			  dist_names[fill->dist], value, expected,
-			  dtypes[fill->dtype].name);
+			  fill_dist_name(fill->dist), value, expected,
+			  fill_dtype_name(fill->dtype));
 }
 
 static enum philox_status check_p(const struct philox_fill *fill)
@@ -151,7 +128,7 @@ static enum philox_status check_range(const struct philox_fill *fill)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: no number of dtype %s is in [low, "
 				  "high) = [%.17g, %.17g)",
-				  dtypes[fill->dtype].name, fill->low,
+				  fill_dtype_name(fill->dtype), fill->low,
 				  fill->high);
 	return PHILOX_OK;
 }
@@ -184,11 +161,11 @@ static enum philox_status reversed(const struct philox_fill *fill)
 				  "fill: the range from %" PRId64 " to %" PRId64
 				  " of dist integers, dtype %s, is reversed",
 				  (int64_t)fill->from, (int64_t)fill->to,
-				  dtypes[fill->dtype].name);
+				  fill_dtype_name(fill->dtype));
 	return status_set(PHILOX_ERROR_INVALID,
 			  "fill: the range from %" PRIu64 " to %" PRIu64
 			  " of dist integers, dtype %s, is reversed",
-			  fill->from, fill->to, dtypes[fill->dtype].name);
+			  fill->from, fill->to, fill_dtype_name(fill->dtype));
 }
 
 static enum philox_status check_integers(const struct philox_fill *fill)
@@ -203,7 +180,7 @@ static enum philox_status check_integers(const struct philox_fill *fill)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: the range from %" PRId64 " to %" PRId64
 				  " of dist integers does not fit dtype %s",
-				  from, to, dtypes[fill->dtype].name);
+				  from, to, fill_dtype_name(fill->dtype));
 	return PHILOX_OK;
 }
 
@@ -267,7 +244,7 @@ static enum philox_status check_bytes(const struct philox_fill *fill)
 			  "fill: span count %" PRIu64 ", rows %" PRIu64
 			  ", of dtype %s is past 2^64 bytes",
 			  fill->span.count, fill->span.rows,
-			  dtypes[fill->dtype].name);
+			  fill_dtype_name(fill->dtype));
 }
 
 static enum philox_status check_span(const struct philox_fill *fill)
@@ -288,20 +265,6 @@ static enum philox_status check_span(const struct philox_fill *fill)
 }
 
 /* --- arrays --------------------------------------------------------------- */
-
-static enum philox_status check_array(const char *name, const void *array,
-				      size_t size)
-{
-	if (!array)
-		return status_set(PHILOX_ERROR_INVALID, "fill: %s is NULL",
-				  name);
-	if ((uintptr_t)array % size)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: %s (%p) is not aligned to the %zu "
-				  "bytes of its dtype",
-				  name, array, size);
-	return PHILOX_OK;
-}
 
 static enum philox_status check_overlap(const struct philox_fill *fill)
 {
@@ -325,10 +288,10 @@ static enum philox_status check_arrays(const struct philox_fill *fill)
 
 	if (!fill->span.count)
 		return PHILOX_OK;
-	status = check_array("out", fill->out, out_size(fill));
+	status = fill_check_array("fill", "out", fill->out, fill->dtype);
 	if (status != PHILOX_OK || !has_input(fill))
 		return status;
-	status = check_array("in", fill->in, in_size(fill));
+	status = fill_check_array("fill", "in", fill->in, in_dtype(fill));
 	return status != PHILOX_OK ? status : check_overlap(fill);
 }
 

@@ -5,8 +5,8 @@
 #define FILL_CHECK_H
 
 #include <philox/fill.h>
+#include "fill_terms.h"
 #include "kernels.h"
-#include "status.h"
 
 /*
  * fill_check() finds everything that can be known to be wrong with a fill and
@@ -20,11 +20,6 @@ enum philox_status fill_check(const struct philox_rng *rng,
  * span and layout alone.
  */
 enum philox_status fill_check_op(const struct philox_fill *fill);
-
-/* The names of a known dist or dtype, and the size of an element. */
-const char *fill_dist_name(enum philox_dist dist);
-const char *fill_dtype_name(enum philox_dtype dtype);
-size_t fill_dtype_size(enum philox_dtype dtype);
 
 /* fill_kernel() returns the kernel of a fill that was checked. */
 enum kernel fill_kernel(const struct philox_fill *fill);

@@ -550,7 +550,8 @@ PROMISE(fill, null_and_misaligned_arrays_are_refused)
 		refuse(f, &fill, PHILOX_ERROR_INVALID, "out is NULL");
 		for (size_t i = 1; i < sizes[kinds[k].dtype]; i++) {
 			fill.out = other + i;
-			refuse(f, &fill, PHILOX_ERROR_INVALID, "not aligned");
+			refuse(f, &fill, PHILOX_ERROR_INVALID,
+			       "is not aligned to the ");
 			NAMES("out");
 		}
 		fill.out = other;
@@ -561,7 +562,8 @@ PROMISE(fill, null_and_misaligned_arrays_are_refused)
 			run(f, &fill);
 		fill.in = array + 1;
 		if (reads)
-			refuse(f, &fill, PHILOX_ERROR_INVALID, "not aligned");
+			refuse(f, &fill, PHILOX_ERROR_INVALID,
+			       "is not aligned to the ");
 		else
 			run(f, &fill);
 	}
