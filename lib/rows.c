@@ -3,6 +3,7 @@
  *
  * See lib/rows.h.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "journal.h"
@@ -202,15 +203,16 @@ static enum philox_status check_options(
 		return status;
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "rows options: no name");
+				  "rows options: name is %s",
+				  options->name ? "empty" : "NULL");
 	if (!options->count || options->count > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "rows '%s': count %u is not in 1 .. 2^24",
+				  "rows '%s': count is %" PRIu32
+				  ", not in 1 .. 2^24",
 				  options->name, options->count);
 	if (options->generator && options->generator->context != context)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "rows '%s': the generator is of another "
-				  "context",
+				  "rows '%s': generator is of another context",
 				  options->name);
 	return PHILOX_OK;
 }
@@ -361,9 +363,10 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 		return PHILOX_OK;
 	context = rows->context;
 	status = destroy(rows);
-	if (status == PHILOX_OK)
-		reap(context);
-	return context_report(context, status, NULL);
+	if (status != PHILOX_OK)
+		return rows_report(rows, status);
+	reap(context);
+	return context_report(context, PHILOX_OK, NULL);
 }
 
 void rows_finish(struct philox_context *context)

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <philox/rows.h>
 #include "context.h"
+#include "fill_terms.h"
 #include "kernels.h"
 
 #define ROWS_COUNT_MAX (1u << 24)
@@ -97,20 +98,15 @@ enum philox_status rows_check_list(const struct philox_rows *rows,
 				   struct rows_list *out);
 
 /* rows_check_flags() refuses what enum philox_rows_flags does not have. */
-enum philox_status rows_check_flags(uint32_t flags);
-
-/*
- * rows_check_array() refuses an array that is NULL or not aligned to `size`
- * bytes.
- */
-enum philox_status rows_check_array(const char *name, const void *array,
-				    size_t size);
+enum philox_status rows_check_flags(const char *what, uint32_t flags);
 
 /*
  * rows_check_extent() gives ERROR_OVERFLOW unless n entries of `count` elements
- * of `size` bytes, `pitch` elements apart, fit the address space.
+ * of a dtype, `pitch` elements apart, fit the address space. `what` and `name`
+ * are the description's and its count's.
  */
-enum philox_status rows_check_extent(uint64_t n, uint64_t count, uint64_t pitch,
-				     size_t size);
+enum philox_status rows_check_extent(const char *what, uint64_t n,
+				     const char *name, uint64_t count,
+				     uint64_t pitch, enum philox_dtype dtype);
 
 #endif

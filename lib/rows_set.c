@@ -33,9 +33,9 @@ static enum philox_status check_entry(const struct philox_rows *rows,
 				  i, row, rows->table.count);
 	if (offset % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "states[%zu], of row %" PRIu32
-				  ", has offset %" PRIu64 ", no multiple of 4",
-				  i, row, offset);
+				  "states[%zu].offset is %" PRIu64
+				  ", not a multiple of 4 (row %" PRIu32 ")",
+				  i, offset, row);
 	return PHILOX_OK;
 }
 
@@ -137,10 +137,12 @@ static enum philox_status check_range(const struct philox_rows *rows,
 {
 	if (!states)
 		return status_set(PHILOX_ERROR_INVALID, "states is NULL");
-	if (!n || first >= rows->table.count || n > rows->table.count - first)
+	if (!n)
+		return status_set(PHILOX_ERROR_INVALID, "n is 0");
+	if (first >= rows->table.count || n > rows->table.count - first)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "first %" PRIu32 " and n %" PRIu32
-				  " are not among its %" PRIu64 " rows",
+				  "first %" PRIu32 " + n %" PRIu32
+				  " is past its %" PRIu64 " rows",
 				  first, n, rows->table.count);
 	return PHILOX_OK;
 }

@@ -10,43 +10,53 @@
 #define SAMPLE_SIZE_FIRST \
 	(offsetof(struct philox_sample, flags) + sizeof(uint32_t))
 
-static const struct kind {
-	enum philox_dtype dtype;
-	enum kernel kernel;
-	size_t size; /* of a logit */
-} kinds[] = {
-	{PHILOX_F32, KERNEL_sample_f32, 4},
-	{PHILOX_BF16, KERNEL_sample_bf16, 2},
-	{PHILOX_F16, KERNEL_sample_f16, 2},
-};
-
 /* --- checks --------------------------------------------------------------- */
 
-static const struct kind *find_kind(enum philox_dtype dtype)
+/* The kernel for logits of a dtype; the head, where there is none. */
+static enum kernel kernel_of(enum philox_dtype dtype)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (kinds[i].dtype == dtype)
-			return &kinds[i];
-	status_set(PHILOX_ERROR_INVALID, "logits have no dtype %d", (int)dtype);
-	return NULL;
+	switch (dtype) {
+	case PHILOX_F32:
+		return KERNEL_sample_f32;
+	case PHILOX_BF16:
+		return KERNEL_sample_bf16;
+	case PHILOX_F16:
+		return KERNEL_sample_f16;
+	default:
+		return KERNEL_HEAD;
+	}
+}
+
+static enum philox_status check_dtype(const struct philox_sample *sample)
+{
+	enum philox_status status = fill_check_dtype("sample", sample->dtype);
+
+	if (status != PHILOX_OK || kernel_of(sample->dtype) != KERNEL_HEAD)
+		return status;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "sample: dtype of logits is %s, not f32, bf16 or f16",
+			  fill_dtype_name(sample->dtype));
 }
 
 static enum philox_status check_columns(const struct philox_sample *sample,
-					uint64_t n, const struct kind *kind)
+					uint64_t n)
 {
 	const uint32_t most = 0x7fffffff;
 
-	if (!sample->vocab || sample->vocab > most ||
-	    sample->first > most - sample->vocab)
+	if (!sample->vocab)
+		return status_set(PHILOX_ERROR_INVALID, "sample: vocab is 0");
+	if (sample->vocab > most || sample->first > most - sample->vocab)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "vocab %" PRIu32 " from first %" PRIu32
-				  " on is not within 1 .. 2^31 - 1",
-				  sample->vocab, sample->first);
+				  "sample: first %" PRIu32 " + vocab %" PRIu32
+				  " is past 2^31 - 1",
+				  sample->first, sample->vocab);
 	if (sample->pitch < sample->vocab && n > 1)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "pitch %" PRIu64 " is below vocab %" PRIu32,
+				  "sample: pitch is %" PRIu64
+				  ", below vocab %" PRIu32,
 				  sample->pitch, sample->vocab);
-	return rows_check_extent(n, sample->vocab, sample->pitch, kind->size);
+	return rows_check_extent("sample", n, "vocab", sample->vocab,
+				 sample->pitch, sample->dtype);
 }
 
 static enum philox_status check_temperature(const struct philox_sample *sample)
@@ -54,45 +64,43 @@ static enum philox_status check_temperature(const struct philox_sample *sample)
 	const double most = 3.4028234663852886e38; /* of f32 */
 
 	if (sample->temperatures)
-		return rows_check_array("temperatures", sample->temperatures,
-					sizeof(*sample->temperatures));
+		return fill_check_array("sample", "temperatures",
+					sample->temperatures, PHILOX_F32);
 	if (sample->temperature >= 0 && sample->temperature <= most)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "temperature is %g, not a finite number from 0 on",
+			  "sample: temperature is %g, not from 0 on and finite "
+			  "in f32",
 			  sample->temperature);
 }
 
-static enum philox_status check_arrays(const struct philox_sample *sample,
-				       const struct kind *kind)
+static enum philox_status check_arrays(const struct philox_sample *sample)
 {
 	enum philox_status status;
 
-	status = rows_check_array("logits", sample->logits, kind->size);
+	status = fill_check_array("sample", "logits", sample->logits,
+				  sample->dtype);
 	if (status == PHILOX_OK && !sample->tokens && !sample->keys)
 		status = status_set(PHILOX_ERROR_INVALID,
-				    "tokens and keys are NULL");
+				    "sample: tokens and keys are NULL");
 	if (status == PHILOX_OK && sample->tokens)
-		status = rows_check_array("tokens", sample->tokens,
-					  sizeof(*sample->tokens));
+		status = fill_check_array("sample", "tokens", sample->tokens,
+					  PHILOX_I32);
 	if (status == PHILOX_OK && sample->keys)
-		status = rows_check_array("keys", sample->keys,
-					  sizeof(*sample->keys));
+		status = fill_check_array("sample", "keys", sample->keys,
+					  PHILOX_U64);
 	return status;
 }
 
-static enum philox_status check(const struct philox_sample *sample, uint64_t n,
-				const struct kind **kind)
+static enum philox_status check(const struct philox_sample *sample, uint64_t n)
 {
-	enum philox_status status;
+	enum philox_status status = check_dtype(sample);
 
-	*kind = find_kind(sample->dtype);
-	if (!*kind)
-		return PHILOX_ERROR_INVALID;
-	status = check_columns(sample, n, *kind);
+	if (status == PHILOX_OK)
+		status = check_columns(sample, n);
 	if (status == PHILOX_OK)
 		status = check_temperature(sample);
-	return status == PHILOX_OK ? check_arrays(sample, *kind) : status;
+	return status == PHILOX_OK ? check_arrays(sample) : status;
 }
 
 static enum philox_status check_size(const struct philox_sample *sample)
@@ -121,9 +129,9 @@ static void set_args(struct sample_args *args,
 
 /* A CUDA block for each entry. */
 static struct kernel_call make_call(const struct sample_args *args,
-				    const struct kind *kind)
+				    enum philox_dtype dtype)
 {
-	return (struct kernel_call){.kernel = kind->kernel,
+	return (struct kernel_call){.kernel = kernel_of(dtype),
 				    .args = args,
 				    .size = sizeof(*args),
 				    .work = args->list.n * SAMPLE_THREADS};
@@ -135,19 +143,18 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 				      const struct philox_sample *sample)
 {
 	struct sample_args args = {.table = rows->table};
-	const struct kind *kind;
 	struct kernel_call call;
 	enum philox_status status = rows_check_list(rows, list, &args.list);
 
 	if (status == PHILOX_OK)
-		status = rows_check_flags(sample->flags);
+		status = rows_check_flags("sample", sample->flags);
 	if (status == PHILOX_OK)
-		status = check(sample, args.list.n, &kind);
+		status = check(sample, args.list.n);
 	if (status != PHILOX_OK)
 		return status;
 	set_args(&args, sample);
 	args.words = sample->flags & PHILOX_ROWS_KEEP ? 0 : 4;
-	call = make_call(&args, kind);
+	call = make_call(&args, sample->dtype);
 	return rows_launch_on(rows, stream, &call);
 }
 
@@ -176,11 +183,13 @@ static enum philox_status check_states(const struct philox_state *states,
 		return status;
 	if (!n || n > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "n %" PRIu32 " is not in 1 .. 2^24", n);
+				  "sample: n is %" PRIu32 ", not in 1 .. 2^24",
+				  n);
 	if (sample->flags)
-		return status_set(PHILOX_ERROR_INVALID, "unknown flags 0x%x",
+		return status_set(PHILOX_ERROR_INVALID,
+				  "sample: flags is 0x%" PRIx32 ", not 0",
 				  sample->flags);
-	return rows_check_array("states", states, sizeof(states->seed));
+	return fill_check_array("sample", "states", states, PHILOX_U64);
 }
 
 static enum philox_status sample_states(struct philox_device *device,
@@ -192,16 +201,15 @@ static enum philox_status sample_states(struct philox_device *device,
 	struct sample_args args = {
 		.table = {.states = (struct philox_state *)states, .count = n},
 		.list = {.n = n}};
-	const struct kind *kind;
 	struct kernel_call call;
 	enum philox_status status = check_states(states, n, sample);
 
 	if (status == PHILOX_OK)
-		status = check(sample, n, &kind);
+		status = check(sample, n);
 	if (status != PHILOX_OK)
-		return status_prefix(status, "sample: ");
+		return status;
 	set_args(&args, sample);
-	call = make_call(&args, kind);
+	call = make_call(&args, sample->dtype);
 	return device_launch(device, stream, &call);
 }
 

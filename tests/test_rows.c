@@ -436,7 +436,7 @@ PROMISE(rows, advance_without_a_draw)
 	is_state(f, rows, 2, (struct philox_state){1, UINT64_MAX - 3});
 	FAILS(philox_rows_advance(rows, f->stream, NULL, 6),
 	      PHILOX_ERROR_INVALID);
-	NAMES("6 words");
+	NAMES("rows 'a': words is 6, not a multiple of 4");
 }
 
 /* --- setting and reading -------------------------------------------------- */
@@ -488,6 +488,7 @@ static void refuses_batch(struct fixture *f, struct philox_rows *rows,
 	FAILS(philox_rows_set(rows, f->stream, indices, states, n),
 	      PHILOX_ERROR_INVALID);
 	NAMES(names);
+	NAMES("rows 'a': ");
 	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
 	for (uint32_t row = 0; row < 8; row++)
 		is_at(f, rows, row, 0);
@@ -503,10 +504,11 @@ PROMISE(rows, are_not_set_by_a_batch_with_a_bad_entry)
 
 	refuses_batch(f, rows, twice, states, 4, "indices[3] is 1");
 	refuses_batch(f, rows, out, states, 2, "indices[1] is 8");
-	refuses_batch(f, rows, good, odd, 2, "row 3");
+	refuses_batch(f, rows, good, odd, 2,
+		      "states[1].offset is 6, not a multiple of 4 (row 3)");
 	refuses_batch(f, rows, good, states, 0, "n is 0");
 	refuses_batch(f, rows, NULL, states, 9, "n is 9");
-	refuses_batch(f, rows, good, NULL, 2, "states");
+	refuses_batch(f, rows, good, NULL, 2, "states is NULL");
 	/* nothing of a refused batch is remembered */
 	OK(philox_rows_set(rows, f->stream, (uint32_t[]){1, 3, 6}, states, 3));
 	is_state(f, rows, 3, states[1]);
@@ -519,12 +521,16 @@ PROMISE(rows, that_are_read_must_exist)
 
 	FAILS(philox_rows_get(rows, f->stream, 4, 1, states),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows 'a': first 4 + n 1 is past its 4 rows");
 	FAILS(philox_rows_get(rows, f->stream, 2, 3, states),
 	      PHILOX_ERROR_INVALID);
+	NAMES("first 2 + n 3");
 	FAILS(philox_rows_get(rows, f->stream, 0, 0, states),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows 'a': n is 0");
 	FAILS(philox_rows_get(rows, f->stream, 0, 1, NULL),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows 'a': states is NULL");
 }
 
 struct writing {
@@ -618,18 +624,25 @@ PROMISE(rows, are_not_made_of_bad_options)
 	bad.name = "";
 	FAILS(philox_rows_create(f->context, &bad, &rows),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows options: name is empty");
+	bad.name = NULL;
+	FAILS(philox_rows_create(f->context, &bad, &rows),
+	      PHILOX_ERROR_INVALID);
+	NAMES("rows options: name is NULL");
 	bad = good;
 	bad.count = 0;
 	FAILS(philox_rows_create(f->context, &bad, &rows),
 	      PHILOX_ERROR_INVALID);
-	NAMES("count");
+	NAMES("rows 'a': count is 0");
 	bad.count = (1 << 24) + 1;
 	FAILS(philox_rows_create(f->context, &bad, &rows),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows 'a': count is 16777217, not in 1 .. 2^24");
 	bad = good;
 	bad.generator = philox_context_generator(other);
 	FAILS(philox_rows_create(f->context, &bad, &rows),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows 'a': generator is of another context");
 	for (size_t size = 0; size < sizeof(good); size++) {
 		bad = good;
 		bad.size = size;
@@ -655,7 +668,7 @@ static void refuses_fill(struct fixture *f, struct philox_rows *rows,
 
 	FAILS(philox_rows_fill(rows, f->stream, list, &fill), status);
 	NAMES(names);
-	NAMES("rows 'a'");
+	NAMES("rows 'a': ");
 	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
 }
 
@@ -667,36 +680,44 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	struct philox_rows_fill bad = good;
 	struct philox_row_list list = {.n = 5};
 
-	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID, "list.n is 5");
+	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
+		     "list: n is 5 without indices, there are 4 rows");
 	list.n = (1 << 24) + 1;
 	list.indices = out;
-	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID, "list.n");
+	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
+		     "list: n is 16777217, above 2^24");
 	list.n = 1;
 	list.indices = (uint32_t *)((char *)out + 1);
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
-		     "list.indices");
-	bad.dtype = PHILOX_BF16;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "dtype 3");
-	bad = good;
+		     "list: indices (0x");
+	NAMES("is not aligned to the 4 bytes of u32");
 	bad.pitch = VALUES - 1;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "pitch 6");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
+		     "fill: pitch is 6, below count 7");
 	bad = good;
 	bad.first = UINT64_MAX - VALUES + 2;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_OVERFLOW, "first");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_OVERFLOW,
+		     "fill: first 18446744073709551610 + count 7 is past 2^64");
 	bad = good;
 	bad.pitch = UINT64_MAX / 8;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_OVERFLOW, "pitch");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_OVERFLOW,
+		     "fill: 4 entries of count 7, pitch 2305843009213693951, "
+		     "of dtype u32 are past 2^64 bytes");
 	bad = good;
 	bad.out = NULL;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "out");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
+		     "fill: out is NULL");
 	bad.out = (char *)out + 2;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "out");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "fill: out (0x");
+	NAMES("is not aligned to the 4 bytes of u32");
 	bad = good;
 	bad.counts = (uint32_t *)((char *)out + 3);
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "counts");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
+		     "fill: counts (0x");
 	bad = good;
 	bad.flags = 2;
-	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "flags");
+	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
+		     "fill: flags is 0x2");
 	bad = good;
 	bad.size = offsetof(struct philox_rows_fill, flags) + 3;
 	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "size");
@@ -707,6 +728,52 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	FAILS(philox_rows_advance(NULL, f->stream, NULL, 4),
 	      PHILOX_ERROR_INVALID);
 	is_at(f, rows, 0, 0);
+}
+
+/* What a table offers, and what every other pair is refused with. */
+static int offers(unsigned dist, unsigned dtype)
+{
+	switch (dist) {
+	case PHILOX_BITS:
+		return dtype == PHILOX_U32 || dtype == PHILOX_U64;
+	case PHILOX_UNIFORM:
+		return dtype == PHILOX_F32 || dtype == PHILOX_F64;
+	default:
+		return dist == PHILOX_NORMAL && dtype == PHILOX_F32;
+	}
+}
+
+PROMISE(rows, that_offer_no_such_draw_say_it_by_name)
+{
+	static const char *const dists[] = {
+		"bits",     "uniform",    "normal",          "bernoulli",
+		"dropout",  "log-normal", "exponential",     "gumbel",
+		"integers", "stochastic", "dist 10 is unkn", "dist 11 is unkn"};
+	static const char *const dtypes[] = {"u32",
+					     "u64",
+					     "f32",
+					     "bf16",
+					     "f16",
+					     "f64",
+					     "i32",
+					     "i64",
+					     "dtype 8 is unknown",
+					     "dtype 9 is unknown"};
+	struct philox_rows *rows = make_rows(f, "a", 4);
+	struct philox_rows_fill bad = bits(new_output(f, 4));
+
+	for (unsigned dist = 0; dist < 12; dist++)
+		for (unsigned dtype = 0; dtype < 10; dtype++) {
+			if (offers(dist, dtype))
+				continue;
+			bad.dist = (enum philox_dist)dist;
+			bad.dtype = (enum philox_dtype)dtype;
+			refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
+				     dtype < 8 || dist > 9 ? dists[dist]
+							   : dtypes[dtype]);
+			if (dist <= 2)
+				NAMES(dtypes[dtype]);
+		}
 }
 
 PROMISE(rows, are_named_in_the_journal)

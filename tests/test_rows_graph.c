@@ -472,6 +472,7 @@ PROMISE(rows_graph, a_table_that_cannot_be_freed_stays)
 	OK(philox_context_digest(f->context, &before));
 	OK(philox_device_fail(f->device, "mem_free", 1, PHILOX_ERROR_DEVICE));
 	FAILS(philox_rows_destroy(s.rows), PHILOX_ERROR_DEVICE);
+	NAMES("rows 'a': ");
 	OK(philox_context_digest(f->context, &after));
 	cr_assert_eq(before, after);
 	FAILS(philox_rows_create(f->context, &options, &again),

@@ -531,9 +531,11 @@ static void refuses(struct fixture *f, struct philox_rows *rows,
 	OK(philox_rows_states(rows, &states));
 	FAILS(philox_sample_rows(rows, f->stream, NULL, &bad), status);
 	NAMES(names);
+	NAMES("rows 'a': sample: ");
 	FAILS(philox_sample_states(f->device, f->stream, states, ENTRIES, &bad),
 	      status);
 	NAMES(names);
+	cr_assert(!strstr(philox_error_message(), "sample: sample: "));
 	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
 }
 
@@ -544,52 +546,75 @@ PROMISE(sample, what_is_wrong_is_named_before_the_device_hears_of_it)
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
 	const struct philox_sample good = new_sample(logits, tokens);
 	struct philox_sample bad = good;
+	struct philox_state *states;
 
+	OK(philox_rows_states(rows, &states));
 	bad.dtype = PHILOX_U32;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "dtype 0");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID,
+		"sample: dtype of logits is u32, not f32, bf16 or f16");
+	bad.dtype = PHILOX_F64;
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "logits is f64");
+	bad.dtype = (enum philox_dtype)8;
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID,
+		"sample: dtype 8 is unknown");
 	bad = good;
 	bad.vocab = 0;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "vocab 0");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: vocab is 0");
 	bad = good;
 	bad.first = 0x7fffffff - VOCAB + 1;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "first");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: first 2147483");
+	NAMES(" is past 2^31 - 1");
 	bad = good;
 	bad.pitch = VOCAB - 1;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "pitch");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: pitch is ");
+	NAMES(", below vocab ");
 	bad.pitch = UINT64_MAX / 4;
-	refuses(f, rows, bad, PHILOX_ERROR_OVERFLOW, "pitch");
+	refuses(f, rows, bad, PHILOX_ERROR_OVERFLOW,
+		"pitch 4611686018427387903, of dtype f32 are past 2^64 bytes");
 	bad = good;
 	bad.temperature = -0.5;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "temperature");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID,
+		"sample: temperature is -0.5");
 	bad.temperature = NAN;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "temperature");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "temperature is nan");
 	bad.temperature = 1e39;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "temperature");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "temperature is 1e+39");
 	bad = good;
 	bad.temperatures = (float *)((char *)logits + 2);
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "temperatures");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: temperatures (0x");
+	NAMES("is not aligned to the 4 bytes of f32");
 	bad = good;
 	bad.logits = NULL;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "logits");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: logits is NULL");
 	bad.logits = (char *)logits + 1;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "logits");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: logits (0x");
+	NAMES("is not aligned to the 4 bytes of f32");
 	bad = good;
 	bad.tokens = NULL;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "tokens and keys");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID,
+		"sample: tokens and keys are NULL");
 	bad.keys = (uint64_t *)(tokens + 1);
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "keys");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: keys (0x");
+	NAMES("is not aligned to the 8 bytes of u64");
 	bad = good;
 	bad.flags = 6;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "flags");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: flags is 0x6");
 	bad = good;
 	bad.size = 8;
-	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "size");
+	refuses(f, rows, bad, PHILOX_ERROR_INVALID, "sample: size is 8");
 	FAILS(philox_sample_rows(NULL, f->stream, NULL, &good),
 	      PHILOX_ERROR_INVALID);
+	NAMES("rows is NULL");
 	FAILS(philox_sample_rows(rows, f->stream, NULL, NULL),
 	      PHILOX_ERROR_INVALID);
+	NAMES("sample is NULL");
 	FAILS(philox_sample_states(f->device, f->stream, NULL, 1, &good),
 	      PHILOX_ERROR_INVALID);
+	NAMES("sample: states is NULL");
+	FAILS(philox_sample_states(f->device, f->stream, states, 0, &good),
+	      PHILOX_ERROR_INVALID);
+	NAMES("sample: n is 0, not in 1 .. 2^24");
 	FAILS(philox_sample_states(NULL, f->stream, NULL, 1, &good),
 	      PHILOX_ERROR_INVALID);
+	NAMES("device is NULL");
 }
