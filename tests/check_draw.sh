@@ -341,6 +341,96 @@ check "a rate of a distribution without one" refuses \
 	"--rate '1': needs --dist exponential, not normal" --dist normal --rate 1
 check "integers of a distribution without them" refuses \
 	"--to '1': needs --dist integers, not uniform" --dist uniform --to 1
+# option VALUE LAYOUT...: each means nothing to other layouts and to none
+while read -r option value has; do
+	for layout in none default curand_device curand_host pytorch nvfuser \
+		triton jax; do
+		chosen=$layout
+		with="--layout $layout"
+		[ $layout = none ] && chosen=default with=
+		case " $has " in
+		*" $chosen "*)
+			# shellcheck disable=SC2086
+			check "--$option of layout $layout" \
+				lines 1 '^0x[01][.0-9a-f]*p' --dist uniform \
+				$with "--$option" "$value" --count 1
+			continue
+			;;
+		esac
+		need="needs --layout ${has%% *}, not $chosen"
+		[ "$option" = elements ] && need="needs a --layout"
+		# shellcheck disable=SC2086
+		check "--$option without its layout: $layout" \
+			refuses "--$option '$value': $need" $with \
+			"--$option" "$value"
+	done
+done <<'END'
+threads 0x100 curand_device
+sms 4 pytorch
+threads-per-sm 0x400 pytorch
+elements 0x10 curand_device curand_host pytorch nvfuser triton jax
+END
+check "a tensor of nothing" refuses "--elements '0': must be" \
+	--layout triton --elements 0
+check "a tensor's end without a layout beside an axis" \
+	refuses "--elements '5': needs a --layout" --axis op --elements 5
+check "an axis of a layout's threads" \
+	refuses "--threads '5': needs --layout curand_device" --axis op --threads 5
+check "an axis of another library's words" \
+	refuses "--axis 'op': goes with no --layout" --axis op --layout triton
+for option in low high mean std rate p; do
+	case $option in
+	low | high) dist=uniform ;;
+	mean | std) dist=normal ;;
+	rate) dist=exponential ;;
+	p) dist=bernoulli ;;
+	esac
+	for value in ' 0.5' '0.5 ' '' 0.5x 1e999 0x; do
+		check "--$option of '$value'" refuses "--$option '$value': must" \
+			--dist $dist --$option "$value"
+	done
+done
+# option=VALUE DIST...: each means nothing to the other distributions
+while read -r option value has; do
+	for dist in bits uniform normal bernoulli log-normal exponential \
+		gumbel integers; do
+		case " $has " in
+		*" $dist "*)
+			check "--$option of $dist" lines 1 . --dist $dist \
+				"--$option" "$value" --count 1
+			continue
+			;;
+		esac
+		check "--$option of $dist, which has none" \
+			refuses "--$option '$value': needs --dist ${has%% *}" \
+			--dist $dist "--$option" "$value"
+	done
+done <<'END'
+low 0.25 uniform
+high 0.75 uniform
+mean 2 normal log-normal
+std 2 normal log-normal
+rate 2 exponential
+p 0.25 bernoulli
+from 3 integers
+to 5 integers
+END
+for option in seed offset first count threads sms threads-per-sm elements; do
+	for value in -4 +4 ' 4' 4x 4.0 1e2 0x 18446744073709551616; do
+		check "--$option of '$value'" refuses "--$option '$value': must" \
+			--$option "$value"
+	done
+done
+for option in from to; do
+	for value in -- +4 ' 4' 4x -9223372036854775809 \
+		9223372036854775808; do
+		check "--$option of '$value'" refuses "--$option '$value': must" \
+			--dist integers --$option "$value"
+	done
+done
+check "threads of a layout past 32 bits" \
+	refuses "--threads '4294967296': must" --layout curand_device \
+	--threads 4294967296
 check "an axis of integers" refuses "--axis 'op':" --axis op \
 	--dist integers --dtype u32
 check "a missing value" refuses '--seed: needs a value' --seed

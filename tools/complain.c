@@ -7,6 +7,7 @@
  */
 #include "complain.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -188,13 +189,22 @@ int take_signed(const char *command, const char *option, const char *text,
 	return 0;
 }
 
-int take_probability(const char *command, const char *option, const char *text,
-		     double *value)
+/* strtod() would skip blanks. NAN is what is no number. */
+static double parse_real(const char *text)
 {
 	char *end;
 	double number = strtod(text, &end);
 
-	if (end == text || *end || !(number >= 0 && number <= 1))
+	return end == text || *end || isspace((unsigned char)*text) ? NAN
+								    : number;
+}
+
+int take_probability(const char *command, const char *option, const char *text,
+		     double *value)
+{
+	double number = parse_real(text);
+
+	if (!(number >= 0 && number <= 1))
 		return complain_value(command, option, text,
 				      "must be a number from 0 to 1");
 	*value = number;
@@ -204,10 +214,9 @@ int take_probability(const char *command, const char *option, const char *text,
 int take_real(const char *command, const char *option, const char *text,
 	      double *value)
 {
-	char *end;
-	double number = strtod(text, &end);
+	double number = parse_real(text);
 
-	if (end == text || *end || !isfinite(number))
+	if (!isfinite(number))
 		return complain_value(command, option, text,
 				      "must be a finite number");
 	*value = number;

@@ -54,7 +54,7 @@ int take_signed(const char *command, const char *option, const char *text,
 		int64_t least, int64_t most, uint64_t *value);
 int take_probability(const char *command, const char *option, const char *text,
 		     double *value);
-/* A finite number. */
+/* A finite number, with no blanks before or behind it. */
 int take_real(const char *command, const char *option, const char *text,
 	      double *value);
 /* One of a list that ends with NULL: its place. */

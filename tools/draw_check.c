@@ -105,6 +105,33 @@ static int check_parameters(const struct draw_line *line)
 	return 0;
 }
 
+/* Options that the layout does not have. */
+static int check_layout(const struct draw_line *line)
+{
+	static const struct {
+		int option;
+		enum philox_layout_kind kind; /* the one which has it */
+		const char *name;
+	} rows[] = {
+		{THREADS, PHILOX_LAYOUT_CURAND_DEVICE, "threads"},
+		{SMS, PHILOX_LAYOUT_PYTORCH, "sms"},
+		{THREADS_PER_SM, PHILOX_LAYOUT_PYTORCH, "threads-per-sm"},
+	};
+	enum philox_layout_kind kind = line->draw->layout.kind;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (line->given[rows[i].option] && kind != rows[i].kind)
+			return complain_value("draw", rows[i].name,
+					      line->given[rows[i].option],
+					      "needs --layout %s, not %s",
+					      draw_layouts[rows[i].kind],
+					      draw_layouts[kind]);
+	if (line->given[ELEMENTS] && kind == PHILOX_LAYOUT_DEFAULT)
+		return complain_value("draw", "elements", line->given[ELEMENTS],
+				      "needs a --layout of another library");
+	return 0;
+}
+
 /* An end of a range of integers, in the range of its dtype. */
 static int take_end(const struct draw_line *line, int option, uint64_t *end)
 {
@@ -184,7 +211,7 @@ int draw_check(const struct draw_line *line)
 	struct philox_fill *fill = &line->draw->fill;
 
 	return check_dtype(line) || check_axis(line) ||
-			       check_parameters(line) ||
+			       check_parameters(line) || check_layout(line) ||
 			       take_end(line, FROM, &fill->from) ||
 			       take_end(line, TO, &fill->to) ||
 			       check_span(line) || check_tensor(line) ||

@@ -35,7 +35,8 @@ static const char usage[] =
 	"  --threads T    curand_device: of the grid (default 0: 4 words each)\n"
 	"  --sms N        pytorch: multiprocessors of the GPU (default 132)\n"
 	"  --threads-per-sm N  pytorch: threads of each (default 2048)\n"
-	"  --elements N   of the whole tensor (default: up to the last one)\n"
+	"  --elements N   of the whole tensor of another library (default: up to\n"
+	"                 the last one)\n"
 	"  --format F     text: a value per line, bits in hex, integers in\n"
 	"                 decimal, others as C hex floats, bf16 and f16 widened;\n"
 	"                 raw: little-endian (default text)\n"
@@ -122,7 +123,8 @@ static int parse_layout(struct draw *draw, int option, const char *value)
 		return take_u32("threads-per-sm", value,
 				&layout->threads_per_sm);
 	case ELEMENTS:
-		return take_number("elements", value, &layout->elements);
+		return take_whole("draw", "elements", value, 1, UINT64_MAX,
+				  &layout->elements);
 	default: /* --from, --to: read when their dtype is known */
 		return 0;
 	}
