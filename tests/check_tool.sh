@@ -198,6 +198,31 @@ check "matrix names its schedules" gives 2 '' \
 	"^philox matrix: --schedule 'nope': must be one of all, accumulation" \
 	matrix --schedule nope
 
+# mode|option VALUE|what is said: options that mean nothing to what is done
+while IFS='|' read -r mode option text; do
+	# shellcheck disable=SC2086
+	check "matrix $mode has no ${option%% *}" gives 2 '' \
+		"^philox matrix: $text\$" matrix $mode $option
+done <<'END'
+|--stages 4|--stages '4': needs --schedule
+|--microbatches 8|--microbatches '8': needs --schedule
+|--pending 0x8|--pending '0x8': needs --replay
+--replay F0|--forwards 2|--forwards '2': not together with --replay
+--replay F0|--length 2|--length '2': not together with --replay
+--replay F0|--long|--long: not together with --replay
+--replay F0|--stages 2|--stages '2': not together with --replay
+--replay F0|--microbatches 2|--microbatches '2': not together with --replay
+--schedule 1f1b|--replay F0|--replay 'F0': not together with --schedule
+--schedule 1f1b|--forwards 2|--forwards '2': not together with --schedule
+--schedule 1f1b|--length 2|--length '2': not together with --schedule
+--schedule 1f1b|--regions 1|--regions '1': not together with --schedule
+--schedule 1f1b|--pending 4|--pending '4': not together with --schedule
+--schedule 1f1b|--long|--long: not together with --schedule
+END
+check "matrix takes what means something to a run" gives 0 \
+	'all as it must be$' '' \
+	matrix --replay 'F0 B0' --regions 1 --pending 1 --ops 3
+
 check "selftest passes on the host" \
 	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \
 	selftest --device host

@@ -215,6 +215,7 @@ Test(matrix, runs_are_right_on_the_host, .timeout = 120)
 Test(matrix, a_small_search_finds_nothing, .timeout = 300)
 {
 	struct matrix_options options = {.device = "host:sync",
+					 .random_device = "host",
 					 .length = 2,
 					 .forwards = 2,
 					 .regions = 1};

@@ -27,7 +27,7 @@ static const char usage[] =
 	"                    (with one of these three: one search of all events;\n"
 	"                    else several, of different events and lengths)\n"
 	"  --ops N           operators of each region, 1 to %d (default 2)\n"
-	"  --long            deeper, with a progress bar\n"
+	"  --long            deeper, with a progress bar (of a search only)\n"
 	"  --replay RUN      one sequence, told event by event\n"
 	"  --pending P       room for P tickets in a region of it, 1 to %d\n"
 	"                    (default 8)\n"
@@ -75,15 +75,29 @@ static void print_help(void)
 }
 
 /* Options with a number stand at FORWARDS - 1 and so on in a table, below. */
-enum { FORWARDS = 1, LENGTH, OPS, REGIONS, PENDING, STAGES, MICROBATCHES };
+enum {
+	FORWARDS = 1,
+	LENGTH,
+	OPS,
+	REGIONS,
+	PENDING,
+	STAGES,
+	MICROBATCHES,
+	DEVICE,
+	REPLAY,
+	SCHEDULE,
+	LONG,
+	JSON,
+	HELP
+};
 
 static const struct option known[] = {
-	{"device", required_argument, NULL, 'd'},
-	{"replay", required_argument, NULL, 'r'},
-	{"schedule", required_argument, NULL, 's'},
-	{"long", no_argument, NULL, 'l'},
-	{"json", no_argument, NULL, 'j'},
-	{"help", no_argument, NULL, 'h'},
+	{"device", required_argument, NULL, DEVICE},
+	{"replay", required_argument, NULL, REPLAY},
+	{"schedule", required_argument, NULL, SCHEDULE},
+	{"long", no_argument, NULL, LONG},
+	{"json", no_argument, NULL, JSON},
+	{"help", no_argument, NULL, HELP},
 	{"forwards", required_argument, NULL, FORWARDS},
 	{"length", required_argument, NULL, LENGTH},
 	{"ops", required_argument, NULL, OPS},
@@ -135,18 +149,19 @@ static int take_schedule(struct matrix_options *options, const char *name)
 static int take_option(struct matrix_options *options, int option)
 {
 	switch (option) {
-	case 'd':
+	case DEVICE:
 		options->device = optarg;
+		options->random_device = NULL;
 		return 0;
-	case 'r':
+	case REPLAY:
 		options->replay = optarg;
 		return 0;
-	case 's':
+	case SCHEDULE:
 		return take_schedule(options, optarg);
-	case 'l':
+	case LONG:
 		options->longer = 1;
 		return 0;
-	case 'j':
+	case JSON:
 		options->json = 1;
 		return 0;
 	default:
@@ -154,23 +169,76 @@ static int take_option(struct matrix_options *options, int option)
 	}
 }
 
+/* What is done: a search of all runs, one run, or schedules. */
+enum { SEARCH = 1, RUN = 2, SCHEDULES = 4 };
+
+static int mode_of(const struct matrix_options *options)
+{
+	if (options->schedule)
+		return SCHEDULES;
+	return options->replay ? RUN : SEARCH;
+}
+
+/* An option that means nothing to what is done. */
+static int refuse(const char *name, const char *value, int modes, int mode)
+{
+	const char *by =
+		(mode == SEARCH ? modes : mode) == RUN ? "replay" : "schedule";
+	const char *why = mode == SEARCH ? "needs" : "not together with";
+
+	if (!value)
+		return complain("matrix", "--%s: %s --%s", name, why, by);
+	return complain_value("matrix", name, value, "%s --%s", why, by);
+}
+
+/* given[option] is the value of an option, or NULL if it is not there. */
+static int check_modes(const struct matrix_options *options,
+		       const char *const given[])
+{
+	static const struct {
+		const char *name;
+		int option, modes; /* what it means something to */
+	} rows[] = {
+		{"replay", REPLAY, RUN},
+		{"forwards", FORWARDS, SEARCH},
+		{"length", LENGTH, SEARCH},
+		{"regions", REGIONS, SEARCH | RUN},
+		{"pending", PENDING, RUN},
+		{"stages", STAGES, SCHEDULES},
+		{"microbatches", MICROBATCHES, SCHEDULES},
+	};
+	int mode = mode_of(options);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (given[rows[i].option] && !(rows[i].modes & mode))
+			return refuse(rows[i].name, given[rows[i].option],
+				      rows[i].modes, mode);
+	if (options->longer && mode != SEARCH)
+		return refuse("long", NULL, SEARCH, mode);
+	return 0;
+}
+
 /* Sets *help if that is what is wanted. */
 static int read_options(int argc, char **argv, struct matrix_options *options,
 			int *help)
 {
+	const char *given[HELP] = {NULL};
 	int option, error = 0;
 
 	optind = 0;
 	while (!error && (option = next_option(argc, argv, known)) != -1) {
 		if (option == '?')
 			return 2;
-		if (option == 'h') {
+		if (option == HELP) {
 			*help = 1;
 			return 0;
 		}
+		given[option] = optarg;
 		error = take_option(options, option);
 	}
-	return error ? error : arguments_end(argc, argv, 0);
+	if (!error)
+		error = arguments_end(argc, argv, 0);
+	return error ? error : check_modes(options, given);
 }
 
 static double seconds_since(const struct timespec *start)
@@ -338,6 +406,7 @@ static int check_device(const char *name)
 int tool_matrix(int argc, char **argv)
 {
 	struct matrix_options options = {.device = "host:sync",
+					 .random_device = "host",
 					 .pending = 8,
 					 .stages = 4,
 					 .microbatches = 8};

@@ -281,6 +281,7 @@ void matrix_bed_calls(const struct matrix_bed *bed, uint64_t *launches,
 
 struct matrix_options {
 	const char *device;
+	const char *random_device;               /* of random runs; NULL: it */
 	const char *replay;                      /* or NULL */
 	const char *schedule;                    /* or NULL */
 	unsigned forwards, length, ops, regions; /* 0: the defaults */

@@ -16,11 +16,11 @@
 
 static const char *device_of(const struct worker *worker)
 {
-	const char *device = worker->options->device;
+	const struct matrix_options *options = worker->options;
 
-	if (worker->search->random && !strcmp(device, "host:sync"))
-		return "host";
-	return device;
+	if (worker->search->random && options->random_device)
+		return options->random_device;
+	return options->device;
 }
 
 static struct matrix_limits limits_of(const struct search *search)
