@@ -183,6 +183,24 @@ done
 check "options: what is wrong is wrong with --quick, too" \
 	refuses "unexpected argument 'now'" --quick now
 
+for part in ledger replay schedules states; do
+	check "options: part $part has no sizes" refuses \
+		"--size '1MiB': part $part has no sizes" \
+		--only $part --size 1MiB
+done
+for part in ledger replay schedules; do
+	check "options: part $part has no threads" refuses \
+		"--threads '0x2': part $part has no use for them" \
+		--only $part --threads 0x2
+	check "options: part $part cannot be quick" refuses \
+		"--quick: part $part is not shortened" --quick --only $part
+done
+check "options: threads of a GPU" refuses \
+	"--threads '2': needs --device host, not cuda:1" \
+	--threads 2 --device cuda:1
+check "options: no size is one before a unit" refuses "--size '+1KiB': must" \
+	--size +1KiB
+
 check "a missing peer is said to be in the table" missing_in_text
 if ! command -v python3 >"$WORK/which"; then
 	skip "the JSON rows" "no python3"

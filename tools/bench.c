@@ -15,7 +15,8 @@ struct part {
 	const char *name;
 	const char *help;
 	const char *legend; /* what the rows are compared with, below them */
-	int chooses;        /* --only PART/... picks rows */
+	int chooses; /* --only PART/... picks rows; --quick, --threads matter */
+	int sizes;   /* --size matters */
 	int (*run)(struct bench *bench);
 };
 
@@ -26,13 +27,13 @@ static const struct part parts[] = {
 	 "  device, for one replay of a schedule of 4 stages with 8 microbatches: a\n"
 	 "  launch, a parameter update and a capture query are 3. pending: most\n"
 	 "  tickets of a region at once.\n",
-	 0, bench_ledger},
+	 0, 0, bench_ledger},
 	{"replay", "launches with tickets against bare launches",
 	 "  launch call: until it returns; replay: until the work is done.\n"
 	 "  bare: a graph of the same fills with states by value, launched as it\n"
 	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
 	 "  for each operator of each pass.\n",
-	 0, bench_replay},
+	 0, 0, bench_replay},
 	{"fill", "fills against limits and other generators",
 	 "  Each figure is of one stream, ours with a launch for each fill. On a\n"
 	 "  CPU all but ours and torch, with --threads, run on one thread.\n"
@@ -42,15 +43,15 @@ static const struct part parts[] = {
 	 "  default order, and in the one said to be fastest. random123: plain loops\n"
 	 "  over Philox4x32-10 with its own uniforms and normals, -O3 -march=native.\n"
 	 "  torch: called from Python; its dropout makes its output anew.\n",
-	 1, bench_fill},
+	 1, 1, bench_fill},
 	{"states", "replays of draws with a state of their own each",
 	 "  states/N/call: of the launch, until it returns; states/N/replay: until\n"
 	 "  the work is done. Both are of N fills of 16 elements. bare: the same\n"
 	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
 	 "  called from Python, with N registered generators and the default.\n",
-	 1, bench_states},
+	 1, 0, bench_states},
 	{"schedules", "the schedules of part ledger alone",
-	 "  See part ledger.\n", 0, bench_schedules},
+	 "  See part ledger.\n", 0, 0, bench_schedules},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -98,7 +99,8 @@ static void print_help(void)
 		       parts[i].help);
 	printf("  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	       "                 up to %d of them\n"
-	       "  --threads N    of a fill on a host device (default 1)\n"
+	       "  --threads N    of a fill on a host device, and of torch, in parts fill\n"
+	       "                 and states (default 1)\n"
 	       "  --quick        one round of little in parts fill and states, to see\n"
 	       "                 that they work: no measurement\n"
 	       "  --json         one JSON object per line\n"
@@ -117,6 +119,7 @@ struct command {
 	const char *device;
 	const char *only_text;
 	const struct part *only;
+	const char *size, *threads; /* as they were given, or NULL */
 	struct bench bench;
 };
 
@@ -175,6 +178,28 @@ static int take_threads(struct bench *bench, const char *value)
 	if (take_whole("bench", "threads", value, 1, 256, &threads))
 		return 2;
 	bench->threads = (unsigned)threads;
+	return 0;
+}
+
+/* Options that mean nothing to the part, or to the device. */
+static int check_options(const struct command *command)
+{
+	const struct part *only = command->only;
+
+	if (command->size && only && !only->sizes)
+		return complain_value("bench", "size", command->size,
+				      "part %s has no sizes", only->name);
+	if (command->threads && only && !only->chooses)
+		return complain_value("bench", "threads", command->threads,
+				      "part %s has no use for them",
+				      only->name);
+	if (command->threads && strncmp(command->device, "host", 4) != 0)
+		return complain_value("bench", "threads", command->threads,
+				      "needs --device host, not %s",
+				      command->device);
+	if (command->bench.quick && only && !only->chooses)
+		return complain("bench", "--quick: part %s is not shortened",
+				only->name);
 	return 0;
 }
 
@@ -238,8 +263,10 @@ static int take_option(struct command *command, int option)
 	case 'o':
 		return take_part(command, optarg);
 	case 's':
+		command->size = optarg;
 		return take_size(&command->bench, optarg);
 	case 't':
+		command->threads = optarg;
 		return take_threads(&command->bench, optarg);
 	case 'q':
 		command->bench.quick = 1;
@@ -276,5 +303,7 @@ int tool_bench(int argc, char **argv)
 		if (take_option(&command, option))
 			return 2;
 	}
-	return arguments_end(argc, argv, 0) ? 2 : run(&command);
+	if (arguments_end(argc, argv, 0) || check_options(&command))
+		return 2;
+	return run(&command);
 }
