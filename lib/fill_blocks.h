@@ -47,78 +47,50 @@ FILL_BLOCK(bits_u64, uint64_t, uint64_t)
 		v[i] = fill_word64(words, i);
 }
 
-/* What few elements need stands once, not in each place that may need it. */
-#ifdef __CUDACC__
-#define FILL_RARE \
-	static __host__ __device__ __noinline__ __attribute__((unused))
-#else
-#define FILL_RARE static __attribute__((noinline, unused))
-#endif
-
-/*
- * fill_again_<type>() is what element i of a block becomes after its first draw
- * was rejected. It ends with probability 1; each try fails with less than 1/2.
- */
-FILL_RARE uint32_t fill_again_u32(const struct fill_args *args,
-				  struct philox_state state, uint64_t block,
-				  int i)
+PHILOX_FN struct philox_interval fill_interval(const struct fill_args *args)
 {
-	struct philox_words words;
-	uint32_t value = 0;
-	int rejected = 1;
+	struct philox_interval interval = {args->from, args->range,
+					   args->reject};
 
-	for (uint64_t t = 0; rejected; t++) {
-		words = philox_draw4(philox_retry_state(state, t), block);
-		value = philox_integer_u32(words.w[i], args->range,
-					   (uint32_t)args->reject, &rejected);
-	}
-	return value;
+	return interval;
 }
 
-FILL_RARE uint64_t fill_again_u64(const struct fill_args *args,
+/* What element i of a block becomes after its first draw was rejected. */
+PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
 				  struct philox_state state, uint64_t block,
-				  int i)
+				  unsigned i)
 {
-	struct philox_words words;
-	uint64_t value = 0;
-	int rejected = 1;
+	return philox_integer_again(state, 4 * block + i, args->range,
+				    (uint32_t)args->reject);
+}
 
-	for (uint64_t t = 0; rejected; t++) {
-		words = philox_draw4(philox_retry_state(state, t), block);
-		value = philox_integer_u64(fill_word64(words, i), args->range,
-					   args->reject, &rejected);
-	}
-	return value;
+PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  unsigned i)
+{
+	return philox_integer64_again(state, 2 * block + i, args->range,
+				      args->reject);
 }
 
 FILL_BLOCK(integers_u32, uint32_t, uint32_t)
 {
 	struct philox_words words = philox_draw4(state, block);
-	int rejected;
 
 	(void)x;
-	for (int i = 0; i < 4; i++) {
-		v[i] = philox_integer_u32(words.w[i], args->range,
-					  (uint32_t)args->reject, &rejected);
-		if (rejected)
-			v[i] = fill_again_u32(args, state, block, i);
-		v[i] += (uint32_t)args->from;
-	}
+	for (unsigned i = 0; i < 4; i++)
+		v[i] = philox_integer_of(state, 4 * block + i, words.w[i],
+					 fill_interval(args));
 }
 
 FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 {
 	struct philox_words words = philox_draw4(state, block);
-	int rejected;
 
 	(void)x;
-	for (int i = 0; i < 2; i++) {
-		v[i] = philox_integer_u64(fill_word64(words, i), args->range,
-					  args->reject, &rejected);
-		if (rejected)
-			v[i] = fill_again_u64(args, state, block, i);
-		v[i] += args->from;
-	}
+	for (unsigned i = 0; i < 2; i++)
+		v[i] = philox_integer64_of(state, 2 * block + i,
+					   fill_word64(words, (int)i),
+					   fill_interval(args));
 }
 
 /* --- real numbers --------------------------------------------------------- */
@@ -252,13 +224,14 @@ FILL_F64(gumbel, 2)
 FILL_F32(bernoulli)
 {
 	for (int i = 0; i < 4; i++)
-		y[i] = (float)!philox_keep(words.w[i], args->threshold);
+		y[i] = philox_bernoulli_f32(words.w[i], args->threshold);
 }
 
 FILL_F64(bernoulli, 4)
 {
 	for (int i = 0; i < 4; i++)
-		y[i] = (double)!philox_keep(words.w[i], args->threshold);
+		y[i] = (double)philox_bernoulli_f32(words.w[i],
+						    args->threshold);
 }
 
 /* --- with an input -------------------------------------------------------- */

@@ -367,17 +367,18 @@ static void set_dropout(const struct philox_fill *fill, struct fill_args *args)
 	args->f64.scale = philox_dropout_scale_f64(fill->p);
 }
 
-/* 2^64 mod n = (2^64 - n) mod n, and so for 2^32. */
 static void set_integers(const struct philox_fill *fill, struct fill_args *args)
 {
-	uint64_t n = fill->to - fill->from + 1;
+	struct philox_interval interval;
 
 	if (out_size(fill) == 4)
-		args->reject = ((uint64_t)1 << 32) % n;
+		interval = philox_interval_u32((uint32_t)fill->from,
+					       (uint32_t)fill->to);
 	else
-		args->reject = n ? (0 - n) % n : 0;
-	args->range = n;
+		interval = philox_interval_u64(fill->from, fill->to);
 	args->from = fill->from;
+	args->range = interval.n;
+	args->reject = interval.reject;
 }
 
 static void set_parameters(const struct philox_fill *fill,

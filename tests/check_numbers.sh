@@ -66,6 +66,28 @@ static void add_functions_f64(uint64_t a, uint64_t bits)
 	add_f64(philox_exp_f64(power));
 }
 
+static void add_draws(struct philox_state state, uint64_t e)
+{
+	/* nearly a half is drawn again */
+	struct philox_interval some =
+		philox_interval_u32(0xfffffff0u, 0x7ffffff5u);
+	struct philox_interval more =
+		philox_interval_u64(7, 0x8000000000000100u);
+
+	add_f32(philox_log_normal_at(state, e, 0.5f, 2.0f));
+	add_f32(philox_exponential4(state, e).v[1] +
+		philox_gumbel_at(state, e));
+	add_f32(philox_bernoulli4(state, e, philox_threshold(0.25)).v[2]);
+	add_f64(philox_log_normal_f64_at(state, e, 0.5, 2.0));
+	add_f64(philox_exponential2(state, e).v[1] +
+		philox_gumbel_f64_at(state, e));
+	add(philox_uniform_f16_at(state, e));
+	add(philox_round_bf16_at(state, e, philox_normal_at(state, e)));
+	add(philox_integer_at(state, e, some));
+	add(philox_integers4(state, e, some).w[3]);
+	add_f64((double)philox_integers2(state, e, more).w[0]);
+}
+
 int main(void)
 {
 	struct philox_state state = {philox_op_seed(42, 3, 1), 8};
@@ -94,6 +116,8 @@ int main(void)
 		add_functions_f32(~tail, w[1]);
 		add_functions_f64(w64 >> 11 >> w[2] % 53, w64);
 		add_functions_f64(w64 >> 11, w64 ^ w[3]);
+		if (i % 8 == 0)
+			add_draws(state, i);
 	}
 	printf("%016llx\n", (unsigned long long)hash);
 	return 0;
@@ -201,6 +225,27 @@ extern "C" __global__ void draw(struct philox_rng rng, float *out)
 						      philox_threshold(0.5), 2);
 	out[threadIdx.x] += philox_normal_at(state, threadIdx.x);
 	out[threadIdx.x] += philox_normal4(state, threadIdx.x).v[3];
+}
+extern "C" __global__ void draws(struct philox_rng rng,
+				 struct philox_interval range, float *out,
+				 double *wide, uint64_t *whole)
+{
+	struct philox_state state = philox_resolve(rng);
+	uint64_t e = threadIdx.x;
+
+	out[e] = philox_log_normal_at(state, e, 0.5f, 2.0f);
+	out[e] += philox_exponential_at(state, e);
+	out[e] += philox_gumbel4(state, e).v[2];
+	out[e] += philox_bernoulli_at(state, e, 1u << 31);
+	wide[e] = philox_log_normal2(state, e, 0.5, 2).v[1];
+	wide[e] += philox_exponential_f64_at(state, e);
+	wide[e] += philox_gumbel2(state, e).v[0];
+	wide[e] += philox_uniform_f64_at(state, e);
+	whole[e] = philox_integer64_at(state, e, range);
+	whole[e] += philox_integers2(state, e, range).w[1];
+	whole[e] += philox_integers4(state, e, range).w[3];
+	whole[e] += philox_round_f16_at(state, e, out[e]);
+	whole[e] += philox_uniform_bf16_at(state, e);
 }
 extern "C" __global__ void functions(const uint32_t *w, float *out)
 {
@@ -324,8 +369,8 @@ rounds_once()
 {
 	"$nvcc" -Iinclude -ptx -arch=compute_80 --use_fast_math \
 		-o "$WORK/kernel.ptx" "$WORK/kernel.cu" || return 1
-	rounds_once_in f32 '0fC0000000|0f33800000' &&
-		rounds_once_in f64 0dC000000000000000
+	rounds_once_in f32 '0fC0000000|0f33800000|0f3B800000' &&
+		rounds_once_in f64 '0dC000000000000000|0d3CA0000000000000'
 }
 
 if [ "$CUDA" = 0 ]; then

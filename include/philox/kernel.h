@@ -9,9 +9,11 @@
  *   philox/real.h       arithmetic that gives the same bits everywhere
  *   philox/functions.h  logarithm, exponential function, sine and cosine
  *   philox/values.h     every distribution's numbers, and masks, from words
- *   philox/draw.h       words, uniform and normal numbers, masks and dropout of
- *                       an element or of four; the other formulas of values.h
- *                       take the words it draws
+ *   philox/draw.h       every distribution's f32 numbers, words, masks and
+ *                       dropout of an element or of the four of a block
+ *   philox/draw_f64.h   f64 numbers of an element or of two
+ *   philox/draw_f16.h   bf16 and f16: uniform numbers and rounding
+ *   philox/integers.h   integers of any range
  *
  * A host without fused multiply-add instructions needs the C library's fma()
  * and fmaf(): link with -lm there.
@@ -24,5 +26,8 @@
 #include <philox/functions.h>
 #include <philox/values.h>
 #include <philox/draw.h>
+#include <philox/draw_f64.h>
+#include <philox/draw_f16.h>
+#include <philox/integers.h>
 
 #endif

@@ -28,11 +28,16 @@ typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 #endif
 
-/* clang says __CUDA__ */
+/*
+ * PHILOX_FN is for all functions but those that few elements need: PHILOX_RARE
+ * ones stand once, not in each place that may need them. clang says __CUDA__.
+ */
 #if defined(__CUDACC__) || defined(__CUDA__)
-#define PHILOX_FN static __host__ __device__ __forceinline__
+#define PHILOX_FN   static __host__ __device__ __forceinline__
+#define PHILOX_RARE static __host__ __device__ __attribute__((noinline, unused))
 #else
-#define PHILOX_FN static inline __attribute__((always_inline, unused))
+#define PHILOX_FN   static inline __attribute__((always_inline, unused))
+#define PHILOX_RARE static __attribute__((noinline, unused))
 #endif
 
 #ifdef __cplusplus

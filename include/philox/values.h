@@ -101,6 +101,17 @@ PHILOX_FN void philox_normal_pair_f64(uint64_t w0, uint64_t w1, double *x,
 	*y = philox_multiply_add_f64(radius, cosine, 0.0);
 }
 
+/* philox_log_normal_f32() is exp(mean + std z) of a normal number z. */
+PHILOX_FN float philox_log_normal_f32(float z, float mean, float std)
+{
+	return philox_exp_f32(philox_multiply_add(z, std, mean));
+}
+
+PHILOX_FN double philox_log_normal_f64(double z, double mean, double std)
+{
+	return philox_exp_f64(philox_multiply_add_f64(z, std, mean));
+}
+
 /*
  * philox_exponential_f32() is exponential with rate 1: -ln(1 - v), v = (w +
  * 1/2) 2^-32, precise where it is small too. philox_gumbel_f32() is minus the
@@ -143,6 +154,11 @@ PHILOX_FN uint64_t philox_threshold(double p)
 PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 {
 	return w >= threshold;
+}
+
+PHILOX_FN float philox_bernoulli_f32(uint32_t w, uint64_t threshold)
+{
+	return (float)!philox_keep(w, threshold);
 }
 
 /*
