@@ -12,7 +12,6 @@
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct philox_device *gpus[RUNTIME_GPUS];
-static _Thread_local int current;
 static _Thread_local cudaError_t last_error;
 
 static void open_gpus(void)
@@ -25,26 +24,12 @@ static void open_gpus(void)
 struct philox_device *runtime_gpu(void)
 {
 	pthread_once(&once, open_gpus);
-	return gpus[current];
+	return gpus[runtime_index()];
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
 	*count = RUNTIME_GPUS;
-	return cudaSuccess;
-}
-
-cudaError_t cudaGetDevice(int *device)
-{
-	*device = current;
-	return cudaSuccess;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-	if (device < 0 || device >= RUNTIME_GPUS)
-		return runtime_error(cudaErrorInvalidDevice);
-	current = device;
 	return cudaSuccess;
 }
 

@@ -14,7 +14,13 @@
 #define RUNTIME_MPS     2    /* multiprocessors: few, so that loops go round */
 #define RUNTIME_THREADS 1024 /* of a multiprocessor */
 
-/* The GPU that is current on the thread; NULL: there is no memory for it. */
+/*
+ * The number of the GPU whose context is current on the thread. Without one the
+ * primary context of the thread's device becomes current.
+ */
+int runtime_index(void);
+
+/* The GPU of that number; NULL: there is no memory for it. */
 struct philox_device *runtime_gpu(void);
 
 /* Keeps an error for cudaGetLastError(). */

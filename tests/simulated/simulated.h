@@ -4,9 +4,10 @@
  * The library's CUDA code without a GPU: its kernels are compiled as C++ for the
  * CPU (device_code.h) and run thread by thread (grid.c), by a CUDA runtime
  * (runtime.c, runtime_graph.c) that stands on a host device of its own for
- * streams, events, captures and graphs. So the grids, the indices, the barriers
- * and fences of the kernels, the table of kernels, the files of the CUDA device
- * and whatever is tested for each device there is run on any machine:
+ * streams, events, captures and graphs, with the part of the driver that says
+ * which context is current (runtime_context.c). So the grids, the indices, the
+ * barriers and fences of the kernels, the table of kernels, the files of the
+ * CUDA device and whatever is tested for each device there is run on any machine:
  *
  *   make SIMULATED=1 && build/simulated/philox selftest --device cuda
  *

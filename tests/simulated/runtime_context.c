@@ -1,0 +1,257 @@
+/*
+ * tests/simulated/runtime_context.c - contexts, and which one is current
+ *
+ * As the driver has them: a stack of contexts for each thread, and for each GPU
+ * a primary one, which is active while it is retained. The runtime acts in the
+ * context that is current. Without one it makes the primary context of the
+ * thread's device current; and one that it has not used before it retains, for
+ * the rest of the process (CUDA Runtime API, "Interactions with the CUDA Driver
+ * API"). A GPU's contexts share what is made in them, which CUDA's do not.
+ */
+#include <cudaTypedefs.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "runtime.h"
+
+#define DEPTH 16 /* of a thread's stack */
+#define FIRST 8  /* the driver's number of GPU 0: not the runtime's */
+
+struct CUctx_st {
+	int gpu;
+	int primary;
+	int retained;   /* how often, for a primary one */
+	int by_runtime; /* one of these */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int initialised;
+static struct CUctx_st primaries[RUNTIME_GPUS];
+static _Thread_local CUcontext stack[DEPTH];
+static _Thread_local int depth;
+static _Thread_local int chosen; /* by cudaSetDevice() */
+
+static CUcontext top(void)
+{
+	return depth ? stack[depth - 1] : NULL;
+}
+
+static int is_gpu(CUdevice gpu)
+{
+	return gpu >= FIRST && gpu < FIRST + RUNTIME_GPUS;
+}
+
+/* --- the driver ----------------------------------------------------------- */
+
+static CUresult init(unsigned flags)
+{
+	if (flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	pthread_mutex_lock(&lock);
+	initialised = 1;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+static CUresult device_get(CUdevice *gpu, int index)
+{
+	if (!initialised)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (index < 0 || index >= RUNTIME_GPUS)
+		return CUDA_ERROR_INVALID_DEVICE;
+	*gpu = FIRST + index;
+	return CUDA_SUCCESS;
+}
+
+static CUresult retain(CUcontext *context, CUdevice gpu)
+{
+	if (!initialised)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if (!is_gpu(gpu))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*context = &primaries[gpu - FIRST];
+	pthread_mutex_lock(&lock);
+	(*context)->gpu = gpu - FIRST;
+	(*context)->primary = 1;
+	(*context)->retained++;
+	pthread_mutex_unlock(&lock);
+	return CUDA_SUCCESS;
+}
+
+static CUresult release(CUdevice gpu)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	if (!is_gpu(gpu))
+		return CUDA_ERROR_INVALID_DEVICE;
+	pthread_mutex_lock(&lock);
+	if (primaries[gpu - FIRST].retained > 0)
+		primaries[gpu - FIRST].retained--;
+	else
+		result = CUDA_ERROR_INVALID_CONTEXT;
+	pthread_mutex_unlock(&lock);
+	return result;
+}
+
+static int is_destroyed(CUcontext context)
+{
+	int destroyed;
+
+	pthread_mutex_lock(&lock);
+	destroyed = context->primary && !context->retained;
+	pthread_mutex_unlock(&lock);
+	return destroyed;
+}
+
+static CUresult get_state(CUdevice gpu, unsigned *flags, int *active)
+{
+	if (!is_gpu(gpu))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*flags = 0;
+	*active = !is_destroyed(&primaries[gpu - FIRST]) &&
+		  primaries[gpu - FIRST].primary;
+	return CUDA_SUCCESS;
+}
+
+static CUresult get_current(CUcontext *context)
+{
+	*context = top();
+	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+static CUresult push(CUcontext context)
+{
+	if (!context)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (is_destroyed(context))
+		return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+	if (depth == DEPTH)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	stack[depth++] = context;
+	return CUDA_SUCCESS;
+}
+
+static CUresult pop(CUcontext *context)
+{
+	if (!depth)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*context = stack[--depth];
+	return CUDA_SUCCESS;
+}
+
+static CUresult create(CUcontext *context, CUexecAffinityParam *affinity,
+		       int count, unsigned flags, CUdevice gpu)
+{
+	if (affinity || count || flags)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (!is_gpu(gpu))
+		return CUDA_ERROR_INVALID_DEVICE;
+	*context = calloc(1, sizeof(**context));
+	if (!*context)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	(*context)->gpu = gpu - FIRST;
+	return push(*context);
+}
+
+static CUresult destroy(CUcontext context)
+{
+	if (!context || context->primary)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (context == top())
+		depth--;
+	free(context);
+	return CUDA_SUCCESS;
+}
+
+static cudaError_t find(const char *name, void **function,
+			enum cudaDriverEntryPointQueryResult *found)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} functions[] = {
+		{"cuInit", init},
+		{"cuDeviceGet", device_get},
+		{"cuDevicePrimaryCtxRetain", retain},
+		{"cuDevicePrimaryCtxRelease", release},
+		{"cuDevicePrimaryCtxGetState", get_state},
+		{"cuCtxGetCurrent", get_current},
+		{"cuCtxPushCurrent", push},
+		{"cuCtxPopCurrent", pop},
+		{"cuCtxCreate", create},
+		{"cuCtxDestroy", destroy},
+	};
+
+	*function = NULL;
+	*found = cudaDriverEntryPointSymbolNotFound;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(functions[i].name, name)) {
+			*function = functions[i].function;
+			*found = cudaDriverEntryPointSuccess;
+		}
+	return cudaSuccess;
+}
+
+/* The functions above are those of CUDA 12.0. */
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(
+	const char *name, void **function, unsigned version,
+	unsigned long long flags, enum cudaDriverEntryPointQueryResult *found)
+{
+	if (version != 12000 || flags)
+		return runtime_error(cudaErrorNotSupported);
+	return find(name, function, found);
+}
+#else
+cudaError_t cudaGetDriverEntryPoint(const char *name, void **function,
+				    unsigned long long flags,
+				    enum cudaDriverEntryPointQueryResult *found)
+{
+	if (flags)
+		return runtime_error(cudaErrorNotSupported);
+	return find(name, function, found);
+}
+#endif
+
+/* --- the runtime ---------------------------------------------------------- */
+
+/* The primary context, retained once for the runtime. */
+static CUcontext of_runtime(int gpu)
+{
+	CUcontext context = &primaries[gpu];
+
+	pthread_mutex_lock(&lock);
+	initialised = 1;
+	context->gpu = gpu;
+	context->primary = 1;
+	context->retained += !context->by_runtime;
+	context->by_runtime = 1;
+	pthread_mutex_unlock(&lock);
+	return context;
+}
+
+int runtime_index(void)
+{
+	if (!depth)
+		stack[depth++] = of_runtime(chosen);
+	if (top()->primary)
+		of_runtime(top()->gpu);
+	return top()->gpu;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+	*device = depth ? top()->gpu : chosen;
+	return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+	if (device < 0 || device >= RUNTIME_GPUS)
+		return runtime_error(cudaErrorInvalidDevice);
+	chosen = device;
+	if (!depth)
+		depth++;
+	stack[depth - 1] = of_runtime(device);
+	return cudaSuccess;
+}
