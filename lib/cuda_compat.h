@@ -2,8 +2,9 @@
  * lib/cuda_compat.h - the CUDA runtime, 12.1 and later, in one spelling
  *
  * CUDA 12.3 gave the edges of a graph data of their own and the functions that
- * show edges a suffix; CUDA 13 dropped the suffixes. 12.1 is the first version
- * whose kernels take the head's message (lib/kernels.h).
+ * show edges a suffix; CUDA 13 dropped the suffixes. 12.5 asks which version of
+ * a driver's function is meant. 12.1 is the first version whose kernels take
+ * the head's message (lib/kernels.h).
  */
 #ifndef CUDA_COMPAT_H
 #define CUDA_COMPAT_H
@@ -57,6 +58,29 @@ static inline cudaError_t compat_capture_depend(cudaStream_t stream,
 #else
 	return cudaStreamUpdateCaptureDependencies(stream, &node, 1, add);
 #endif
+}
+
+/*
+ * compat_driver_function() looks up a function of the driver by the name it has
+ * without a suffix, as it was in CUDA 12.0: every driver that runs CUDA 12 has
+ * that. One that lacks it says cudaErrorCallRequiresNewerDriver.
+ */
+static inline cudaError_t compat_driver_function(const char *name,
+						 void **function)
+{
+	enum cudaDriverEntryPointQueryResult found;
+	cudaError_t error;
+
+#if CUDART_VERSION >= 12050
+	error = cudaGetDriverEntryPointByVersion(name, function, 12000,
+						 cudaEnableDefault, &found);
+#else
+	error = cudaGetDriverEntryPoint(name, function, cudaEnableDefault,
+					&found);
+#endif
+	if (error == cudaSuccess && found != cudaDriverEntryPointSuccess)
+		error = cudaErrorCallRequiresNewerDriver;
+	return error;
 }
 
 #endif

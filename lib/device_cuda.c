@@ -13,7 +13,7 @@
 #include "kernels_cuda.h"
 #include "status.h"
 
-/* --- errors and the current device ---------------------------------------- */
+/* --- errors --------------------------------------------------------------- */
 
 static enum philox_status translate(cudaError_t error)
 {
@@ -70,28 +70,13 @@ static enum philox_status translate(cudaError_t error)
 	}
 }
 
-cudaError_t cuda_enter(const struct philox_device *device, int *previous)
-{
-	int wanted = ((const struct cuda_device *)device)->index;
-	int current;
-	cudaError_t error = cudaGetDevice(&current);
-
-	*previous = -1;
-	if (error != cudaSuccess || current == wanted)
-		return error;
-	error = cudaSetDevice(wanted);
-	if (error == cudaSuccess)
-		*previous = current;
-	return error;
-}
-
-enum philox_status cuda_leave(int previous, cudaError_t error, const char *call)
+/* The last error is cleared in the context in which the call was made. */
+enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
+			      cudaError_t error, const char *call)
 {
 	if (error != cudaSuccess)
 		cudaGetLastError();
-	/* The call has had its effect: a failure to go back cannot undo it. */
-	if (previous >= 0 && cudaSetDevice(previous) != cudaSuccess)
-		cudaGetLastError();
+	cuda_context_leave(context, pushed);
 	if (error == cudaSuccess)
 		return PHILOX_OK;
 	return status_set(translate(error), "%s: %s", call,
@@ -269,6 +254,7 @@ enum philox_status cuda_event_query(struct philox_device *device,
 
 static void cuda_close(struct philox_device *device)
 {
+	cuda_context_close(&((struct cuda_device *)device)->context);
 	free(device);
 }
 
@@ -367,6 +353,15 @@ static enum philox_status cuda_count(unsigned *count)
 			  driver ? "" : " (no NVIDIA driver was found)");
 }
 
+static enum philox_status open_context(struct cuda_device *cuda)
+{
+	const char *call;
+	cudaError_t error =
+		cuda_context_open(&cuda->context, cuda->index, &call);
+
+	return cuda_leave(&cuda->context, 0, error, call);
+}
+
 /* The option is the index once more, which lib/device.c has read. */
 static enum philox_status cuda_open(unsigned index, const char *option,
 				    struct philox_device **device)
@@ -380,14 +375,19 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 				  "cuda:%u: out of host memory", index);
 	device_base_init(&cuda->base, &cuda_ops, 0);
 	cuda->index = (int)index;
+	status = open_context(cuda);
+	if (status != PHILOX_OK)
+		goto free_cuda;
 	status = describe(cuda);
 	if (status == PHILOX_OK)
 		status = load_kernels(&cuda->base);
 	if (status != PHILOX_OK)
-		goto free_cuda;
+		goto close_context;
 	*device = &cuda->base;
 	return PHILOX_OK;
 
+close_context:
+	cuda_context_close(&cuda->context);
 free_cuda:
 	free(cuda);
 	return status_prefix(status, "cuda:%u: ", index);

@@ -40,7 +40,7 @@ trains()
 check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
 check "the device contract, kernels and the example" \
-	suites '@(contract|device|device_cuda|fused_cuda)/*'
+	suites '@(contract|context_cuda|device|device_cuda|fused_cuda)/*'
 check "the ledger's sequences" "$simulated/philox" matrix --device cuda \
 	--regions 1 --length 2
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda

@@ -1,14 +1,16 @@
 /*
- * tests/stress_device_cuda.c - every call of the CUDA runtime, failing in turn
+ * tests/stress_device_cuda.c - every call of CUDA, failing in turn
  *
  * The CUDA device over a runtime of our own: the functions below take the place
- * of libcudart's, record that they were called and fail when told to. So what
- * lib/device_cuda.c and lib/device_graph_cuda.c make of each error is shown on a
- * machine without a GPU; that CUDA behaves as its documentation says is not.
+ * of libcudart's, and of the driver's that it hands out, record that they were
+ * called and fail when told to. So what lib/context_cuda.c, lib/device_cuda.c
+ * and lib/device_graph_cuda.c make of each error is shown on a machine without
+ * a GPU; that CUDA behaves as its documentation says is not.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
 #include "lib/device.h"
 #include "lib/kernels_cuda.h"
@@ -30,17 +32,23 @@
 
 /* --- the runtime -------------------------------------------------------------- */
 
-enum { HERE = 3, THERE = 1, DEVICES = 4 }; /* the caller's device, and ours */
+enum { DEVICES = 4, GPU = 40 }; /* the driver's number of GPU 0 */
+
+/* A context of the caller's, and the primary ones, by their addresses. */
+static char here, primary[DEVICES];
+#define HERE  ((CUcontext)&here)
+#define THERE ((CUcontext)&primary[1])
 
 static struct {
-	int current;         /* device of the thread */
+	CUcontext stack[4]; /* of the thread, with the current one at `top` */
+	int top;
 	cudaError_t last;    /* what cudaGetLastError() will say */
 	const char *failing; /* name of the call that is to fail, or "" */
 	cudaError_t error;   /* with which it does */
 	const char *called;  /* the last that acted on a device */
 	unsigned calls;      /* of `counted` */
 	const char *counted;
-	int on_device; /* the device that was current then */
+	CUcontext where; /* the context that was current then */
 	enum cudaStreamCaptureStatus capture;
 	cudaGraphNode_t depends; /* what the capturing stream depends on */
 	cudaGraph_t graph;       /* given by the end of a capture */
@@ -51,13 +59,20 @@ static struct {
 	size_t blocks_alive; /* of host memory */
 } fake;
 
+static int retained[DEVICES]; /* how often each primary context is */
+
+static int fails(const char *name)
+{
+	if (!strcmp(fake.counted, name))
+		fake.calls++;
+	return !strcmp(fake.failing, name);
+}
+
 static cudaError_t call(const char *name)
 {
 	fake.called = name;
-	fake.on_device = fake.current;
-	if (!strcmp(fake.counted, name))
-		fake.calls++;
-	if (strcmp(fake.failing, name) != 0)
+	fake.where = fake.stack[fake.top];
+	if (!fails(name))
 		return cudaSuccess;
 	fake.last = fake.error;
 	return fake.error;
@@ -78,20 +93,6 @@ static cudaError_t call(const char *name)
 		*handle = error == cudaSuccess ? (type)0x40 : (type)0x666; \
 		return error;                                              \
 	}
-
-cudaError_t cudaGetDevice(int *device)
-{
-	*device = fake.current;
-	return cudaSuccess;
-}
-
-cudaError_t cudaSetDevice(int device)
-{
-	if (!strcmp(fake.failing, "cudaSetDevice") && device == THERE)
-		return fake.last = fake.error;
-	fake.current = device;
-	return cudaSuccess;
-}
 
 cudaError_t cudaGetLastError(void)
 {
@@ -319,6 +320,77 @@ const struct kernel_cuda kernels_cuda[] = {
 };
 const size_t kernels_cuda_count = 3;
 
+/* --- the driver -------------------------------------------------------------- */
+
+/* Errors of the driver are not the runtime's last one. */
+#define DRIVER_FAKE(name, effect, ...)               \
+	static CUresult fake_##name(__VA_ARGS__)     \
+	{                                            \
+		if (fails(#name))                    \
+			return (CUresult)fake.error; \
+		effect;                              \
+		return CUDA_SUCCESS;                 \
+	}
+
+DRIVER_FAKE(cuInit, (void)flags, unsigned flags)
+DRIVER_FAKE(cuDeviceGet, *gpu = GPU + index, CUdevice *gpu, int index)
+DRIVER_FAKE(cuDevicePrimaryCtxRetain,
+	    (retained[gpu - GPU]++, *context = (CUcontext)&primary[gpu - GPU]),
+	    CUcontext *context, CUdevice gpu)
+DRIVER_FAKE(cuDevicePrimaryCtxRelease, retained[gpu - GPU]--, CUdevice gpu)
+DRIVER_FAKE(cuCtxGetCurrent, *context = fake.stack[fake.top],
+	    CUcontext *context)
+DRIVER_FAKE(cuCtxPushCurrent, fake.stack[++fake.top] = context,
+	    CUcontext context)
+DRIVER_FAKE(cuCtxPopCurrent, *context = fake.stack[fake.top--],
+	    CUcontext *context)
+
+/* A function that the driver lacks has the name `failing`, and no error. */
+static cudaError_t find_driver(const char *name, void **function,
+			       enum cudaDriverEntryPointQueryResult *found)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} functions[] = {
+		{"cuInit", fake_cuInit},
+		{"cuDeviceGet", fake_cuDeviceGet},
+		{"cuDevicePrimaryCtxRetain", fake_cuDevicePrimaryCtxRetain},
+		{"cuDevicePrimaryCtxRelease", fake_cuDevicePrimaryCtxRelease},
+		{"cuCtxGetCurrent", fake_cuCtxGetCurrent},
+		{"cuCtxPushCurrent", fake_cuCtxPushCurrent},
+		{"cuCtxPopCurrent", fake_cuCtxPopCurrent},
+	};
+
+	*function = NULL;
+	*found = cudaDriverEntryPointSymbolNotFound;
+	if (!strcmp(fake.failing, name) && fake.error == cudaSuccess)
+		return cudaSuccess;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(functions[i].name, name)) {
+			*function = functions[i].function;
+			*found = cudaDriverEntryPointSuccess;
+		}
+	return call("cudaGetDriverEntryPoint");
+}
+
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(
+	const char *name, void **function, unsigned version,
+	unsigned long long flags, enum cudaDriverEntryPointQueryResult *found)
+{
+	CHECK(version == 12000);
+	return find_driver(name, function, found);
+}
+#else
+cudaError_t cudaGetDriverEntryPoint(const char *name, void **function,
+				    unsigned long long flags,
+				    enum cudaDriverEntryPointQueryResult *found)
+{
+	return find_driver(name, function, found);
+}
+#endif
+
 /* --- the calls ---------------------------------------------------------------- */
 
 static struct philox_device *device;
@@ -446,7 +518,7 @@ static void begin(const char *failing, cudaError_t error)
 {
 	memset(&fake, 0, sizeof(fake));
 	memset(&out, 0, sizeof(out));
-	fake.current = HERE;
+	fake.stack[fake.top = 1] = HERE;
 	fake.failing = failing;
 	fake.error = error;
 	fake.called = fake.counted = "";
@@ -456,22 +528,58 @@ static void begin(const char *failing, cudaError_t error)
 
 /* --- what is promised --------------------------------------------------------- */
 
-/* A call acts on its device and leaves the thread's current one as it was. */
-static void calls_act_on_their_device(void)
+/* Whether `context` is current, and lies on the stack as it did. */
+static int is_back(CUcontext context)
+{
+	return fake.top == 1 && fake.stack[1] == context;
+}
+
+/* A call acts on its device and leaves the thread's current context. */
+static void act_from(CUcontext context)
 {
 	for (int i = 0; i < OPERATION_COUNT; i++) {
 		begin("", cudaSuccess);
+		fake.stack[1] = context;
 		CHECK(carry_out(i) == PHILOX_OK);
 		CHECK(!strcmp(fake.called, names[i]) || i == IN_cudaHostAlloc ||
 		      i == IN_cudaStreamIsCapturing ||
 		      i == IN_cudaUserObjectCreate);
-		CHECK(fake.on_device == THERE);
-		CHECK(fake.current == HERE);
+		CHECK(fake.where == THERE);
+		CHECK(is_back(context));
 		if (fake.destroy)
 			fake.destroy(fake.object);
 		CHECK(released == (fake.destroy != NULL));
 		if (fake.blocks_alive)
 			free(out.host);
+	}
+}
+
+static void calls_act_on_their_device(void)
+{
+	act_from(HERE);
+	act_from(NULL);
+	act_from(THERE);
+}
+
+/* If the context is current already, one query is all that it costs. */
+static void where_the_context_is_current_it_is_not_pushed(void)
+{
+	static const struct {
+		const char *name;
+		CUcontext from;
+		unsigned calls;
+	} rows[] = {
+		{"cuCtxGetCurrent", THERE, 1}, {"cuCtxPushCurrent", THERE, 0},
+		{"cuCtxPopCurrent", THERE, 0}, {"cuCtxGetCurrent", HERE, 1},
+		{"cuCtxPushCurrent", HERE, 1}, {"cuCtxPopCurrent", HERE, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin("", cudaSuccess);
+		fake.stack[1] = rows[i].from;
+		fake.counted = rows[i].name;
+		CHECK(carry_out(IN_cudaLaunchKernel) == PHILOX_OK);
+		CHECK(fake.calls == rows[i].calls);
 	}
 }
 
@@ -489,15 +597,17 @@ static void failures_are_reported_and_cleared(void)
 		CHECK(carry_out(i) == PHILOX_ERROR_CAPTURE_ISOLATION);
 		CHECK(!strcmp(philox_error_message(), wanted));
 		CHECK(fake.last == cudaSuccess);
-		CHECK(fake.current == HERE);
+		CHECK(is_back(HERE));
 		CHECK(!memcmp(&out, zeros, sizeof(out)));
 		CHECK(fake.blocks_alive == 0);
 		CHECK(released == 0);
 
-		begin("cudaSetDevice", cudaErrorMemoryAllocation);
-		CHECK(carry_out(i) == PHILOX_ERROR_MEMORY);
+		begin("cuCtxPushCurrent", cudaErrorContextIsDestroyed);
+		CHECK(carry_out(i) == PHILOX_ERROR_DEVICE);
+		CHECK(!strcmp(philox_error_message(),
+			      "cuCtxPushCurrent: in CUDA's words"));
 		CHECK(!strcmp(fake.called, ""));
-		CHECK(fake.last == cudaSuccess);
+		CHECK(is_back(HERE));
 		CHECK(!memcmp(&out, zeros, sizeof(out)));
 	}
 }
@@ -644,35 +754,88 @@ static void heads_are_chosen_by_size(void)
 	CHECK(device_launch(device, NULL, &kernel) == PHILOX_ERROR_INVALID);
 }
 
-static void opening_loads_all_or_fails(void)
+static void an_open_that_fails_leaves_nothing(void)
 {
-	static const char *const steps[] = {
-		"cudaGetDeviceProperties", "cudaDriverGetVersion",
-		"cudaRuntimeGetVersion", "cudaFuncGetAttributes"};
+	static const char *const steps[] = {"cudaGetDriverEntryPoint",
+					    "cuInit",
+					    "cuDeviceGet",
+					    "cuDevicePrimaryCtxRetain",
+					    "cuCtxPushCurrent",
+					    "cudaGetDeviceProperties",
+					    "cudaDriverGetVersion",
+					    "cudaRuntimeGetVersion",
+					    "cudaFuncGetAttributes"};
 	struct philox_device *other = NULL;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		begin(steps[i], cudaErrorNoKernelImageForDevice);
 		CHECK(philox_device_open("cuda:2", &other) ==
 		      PHILOX_ERROR_UNSUPPORTED);
-		CHECK(other == NULL);
-		CHECK(fake.current == HERE && fake.last == cudaSuccess);
+		CHECK(strstr(philox_error_message(), "in CUDA's words"));
+		CHECK(other == NULL && retained[2] == 0);
+		CHECK(is_back(HERE) && fake.last == cudaSuccess);
 	}
 	begin("cudaGetDeviceCount", cudaErrorInsufficientDriver);
 	CHECK(philox_device_open("cuda", &other) == PHILOX_ERROR_NO_DEVICE);
 	CHECK(fake.last == cudaSuccess);
+}
+
+/* No driver that is new enough lacks one; the message has its name. */
+static void a_driver_may_lack_a_function(void)
+{
+	static const char *const functions[] = {
+		"cuInit",
+		"cuDeviceGet",
+		"cuDevicePrimaryCtxRetain",
+		"cuDevicePrimaryCtxRelease",
+		"cuCtxGetCurrent",
+		"cuCtxPushCurrent",
+		"cuCtxPopCurrent",
+	};
+	struct philox_device *other = NULL;
+	char wanted[128];
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		begin(functions[i], cudaSuccess);
+		CHECK(philox_device_open("cuda:2", &other) ==
+		      PHILOX_ERROR_UNSUPPORTED);
+		snprintf(wanted, sizeof(wanted), "cuda:2: %s: in CUDA's words",
+			 functions[i]);
+		CHECK(!strcmp(philox_error_message(), wanted));
+		CHECK(other == NULL && retained[2] == 0);
+	}
+}
+
+static void opening_loads_all(void)
+{
 	begin("", cudaSuccess);
 	fake.counted = "cudaFuncGetAttributes";
 	CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
-	CHECK(fake.calls == kernels_cuda_count && fake.on_device == THERE);
+	CHECK(fake.calls == kernels_cuda_count && fake.where == THERE);
+	CHECK(is_back(HERE) && retained[1] == 1);
 	CHECK(!strcmp(philox_device_description(device),
 		      "Imagined, compute capability 9.0, 1.5 GiB, CUDA driver "
 		      "13.1, runtime 12.4"));
 }
 
+/* As the process ends the driver may go first. */
+static void closing_releases_the_context(void)
+{
+	begin("cuDevicePrimaryCtxRelease", cudaErrorCudartUnloading);
+	philox_device_close(device);
+	begin("", cudaSuccess);
+	CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
+	CHECK(retained[1] == 2);
+	philox_device_close(device);
+	CHECK(retained[1] == 1 && is_back(HERE));
+}
+
 static void (*const promises[])(void) = {
-	opening_loads_all_or_fails,
+	an_open_that_fails_leaves_nothing,
+	a_driver_may_lack_a_function,
+	opening_loads_all,
 	calls_act_on_their_device,
+	where_the_context_is_current_it_is_not_pushed,
 	failures_are_reported_and_cleared,
 	every_error_has_its_status,
 	a_launch_into_a_capture_is_refused,
@@ -683,6 +846,7 @@ static void (*const promises[])(void) = {
 	mapped_memory_is_zeroed,
 	grids_follow_the_work,
 	heads_are_chosen_by_size,
+	closing_releases_the_context,
 };
 
 int main(void)
@@ -691,7 +855,6 @@ int main(void)
 
 	for (size_t i = 0; i < count; i++)
 		promises[i](); /* a broken one ends the program */
-	philox_device_close(device);
 	printf("%zu passed, 0 failed, 0 skipped\n", count);
 	return 0;
 }

@@ -15,8 +15,10 @@
  * A stream, event, graph, executable graph or node handle *is* CUDA's own
  * (cudaStream_t, cudaEvent_t, ...) on a cuda device, so these functions and the
  * CUDA runtime can be mixed freely. On a cuda device the calls act on the
- * device they are given and leave the thread's current device as they found
- * it. The null stream is CUDA's legacy stream on both devices.
+ * device they are given, in its primary context, which is the CUDA runtime's;
+ * the thread's current context, and with it its current device, stays what it
+ * was, none included, and no call initialises another GPU. The null stream is
+ * CUDA's legacy stream on both devices.
  *
  * Errors of all functions here, said once: PHILOX_ERROR_INVALID (a null
  * pointer, a size of 0, an unknown name or handle; the message says which),
@@ -67,6 +69,9 @@ PHILOX_API enum philox_status philox_device_count(const char *family,
  * avx512, if it is another or the CPU lacks it; a process reads it once, when it
  * opens its first host device), PHILOX_ERROR_NO_DEVICE,
  * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. Not legal during capture.
+ *
+ * An open cuda device retains its GPU's primary context. cudaDeviceReset()
+ * destroys what was made there all the same: such a device can only be closed.
  */
 PHILOX_API enum philox_status philox_device_open(const char *name,
 						 struct philox_device **device);
