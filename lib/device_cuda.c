@@ -297,16 +297,39 @@ static const struct device_ops cuda_ops = {
 
 /*
  * Asking for a kernel's attributes loads it. CUDA loads lazily otherwise, at
- * the first launch, which may lie inside a capture.
+ * the first launch, which may lie inside a capture. How many blocks of it a
+ * multiprocessor holds depends on its registers; a grid of more would wait for
+ * places and end in a wave that leaves some of them empty.
  */
-static enum philox_status load_kernels(struct philox_device *device)
+static enum philox_status load_kernel(struct cuda_device *cuda, size_t i)
 {
+	const struct kernel_cuda *kernel = &kernels_cuda[i];
 	struct cudaFuncAttributes attributes;
+	int blocks = 0;
+	enum philox_status status = ON(&cuda->base, cudaFuncGetAttributes,
+				       &attributes, kernel->function);
+
+	if (status == PHILOX_OK)
+		status = ON(&cuda->base,
+			    cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+			    &blocks, kernel->function, (int)kernel->threads, 0);
+	if (status != PHILOX_OK)
+		return status;
+	if (blocks < 1)
+		return status_set(PHILOX_ERROR_UNSUPPORTED,
+				  "kernel %d: no multiprocessor holds %u "
+				  "threads of it",
+				  (int)kernel->kernel, kernel->threads);
+	cuda->most_blocks[i] = cuda->multiprocessors * (unsigned)blocks;
+	return PHILOX_OK;
+}
+
+static enum philox_status load_kernels(struct cuda_device *cuda)
+{
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < kernels_cuda_count; i++)
-		status = ON(device, cudaFuncGetAttributes, &attributes,
-			    kernels_cuda[i].function);
+		status = load_kernel(cuda, i);
 	return status;
 }
 
@@ -324,8 +347,7 @@ static enum philox_status describe(struct cuda_device *cuda)
 		status = ON(&cuda->base, cudaRuntimeGetVersion, &runtime);
 	if (status != PHILOX_OK)
 		return status;
-	cuda->max_threads = (unsigned)prop.multiProcessorCount *
-			    (unsigned)prop.maxThreadsPerMultiProcessor;
+	cuda->multiprocessors = (unsigned)prop.multiProcessorCount;
 	snprintf(cuda->base.description, sizeof(cuda->base.description),
 		 "%.64s, compute capability %d.%d, %.1f GiB, CUDA driver "
 		 "%d.%d, runtime %d.%d",
@@ -366,7 +388,8 @@ static enum philox_status open_context(struct cuda_device *cuda)
 static enum philox_status cuda_open(unsigned index, const char *option,
 				    struct philox_device **device)
 {
-	struct cuda_device *cuda = calloc(1, sizeof(*cuda));
+	const size_t kernels = kernels_cuda_count * sizeof(unsigned);
+	struct cuda_device *cuda = calloc(1, sizeof(*cuda) + kernels);
 	enum philox_status status;
 
 	(void)option;
@@ -380,7 +403,7 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 		goto free_cuda;
 	status = describe(cuda);
 	if (status == PHILOX_OK)
-		status = load_kernels(&cuda->base);
+		status = load_kernels(cuda);
 	if (status != PHILOX_OK)
 		goto close_context;
 	*device = &cuda->base;

@@ -19,7 +19,8 @@ struct cuda_device {
 	struct philox_device base;
 	struct cuda_context context;
 	int index;
-	unsigned max_threads; /* that the device runs at once */
+	unsigned multiprocessors;
+	unsigned most_blocks[]; /* of each kernel, that run at once */
 };
 
 /* Leaves the context, if it was pushed, and says how `call` went in it. */

@@ -146,7 +146,7 @@ static unsigned grid_size(const struct philox_device *device,
 			  const struct kernel_cuda *kernel, uint64_t work)
 {
 	const struct cuda_device *cuda = (const struct cuda_device *)device;
-	unsigned most = cuda->max_threads / kernel->threads;
+	unsigned most = cuda->most_blocks[kernel - kernels_cuda];
 	uint64_t blocks = work / kernel->threads;
 
 	if (work % kernel->threads || !work)

@@ -56,6 +56,7 @@ static struct {
 	void *object;
 	dim3 grid, block;
 	const void *function;
+	int crowded;         /* no kernel fits */
 	size_t blocks_alive; /* of host memory */
 } fake;
 
@@ -120,7 +121,6 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	prop->major = 9;
 	prop->totalGlobalMem = (size_t)3 << 29;
 	prop->multiProcessorCount = 10;
-	prop->maxThreadsPerMultiProcessor = 2048;
 	return call("cudaGetDeviceProperties");
 }
 
@@ -138,6 +138,19 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 FAKE(cudaFuncGetAttributes, struct cudaFuncAttributes *attributes,
      const void *function)
+
+static const char head_of_4, head_of_max, fill;
+
+/* A kernel of many registers: of 2048 threads a multiprocessor holds 1280. */
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+							  const void *function,
+							  int threads,
+							  size_t shared)
+{
+	*blocks = fake.crowded ? 0 : function == &fill ? 5 : 2;
+	CHECK(threads == (function == &fill ? 256 : 1024) && shared == 0);
+	return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+}
 
 FAKE_HANDLE(cudaMalloc, void *, size_t size)
 FAKE(cudaFree, void *memory)
@@ -309,8 +322,6 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t owner, unsigned count)
 	fake.destroy(fake.object);
 	return call("cudaUserObjectRelease");
 }
-
-static const char head_of_4, head_of_max, fill;
 
 const struct kernel_cuda kernels_cuda[] = {
 	{KERNEL_HEAD, sizeof(struct head_args) + 64, &head_of_4, 1024, 1},
@@ -716,14 +727,14 @@ static void mapped_memory_is_zeroed(void)
 	CHECK(fake.blocks_alive == 0);
 }
 
-/* The grid follows the work up to what the device holds: 10 x 2048 threads. */
+/* The grid follows the work up to what the device holds: 10 x 5 blocks. */
 static void grids_follow_the_work(void)
 {
 	static const struct {
 		uint64_t work;
 		unsigned blocks;
 	} rows[] = {{0, 1},      {1, 1},      {256, 1},        {257, 2},
-		    {20480, 80}, {20481, 80}, {UINT64_MAX, 80}};
+		    {12800, 50}, {12801, 50}, {UINT64_MAX, 50}};
 	static struct fill_args args;
 
 	begin("", cudaSuccess);
@@ -756,15 +767,18 @@ static void heads_are_chosen_by_size(void)
 
 static void an_open_that_fails_leaves_nothing(void)
 {
-	static const char *const steps[] = {"cudaGetDriverEntryPoint",
-					    "cuInit",
-					    "cuDeviceGet",
-					    "cuDevicePrimaryCtxRetain",
-					    "cuCtxPushCurrent",
-					    "cudaGetDeviceProperties",
-					    "cudaDriverGetVersion",
-					    "cudaRuntimeGetVersion",
-					    "cudaFuncGetAttributes"};
+	static const char *const steps[] = {
+		"cudaGetDriverEntryPoint",
+		"cuInit",
+		"cuDeviceGet",
+		"cuDevicePrimaryCtxRetain",
+		"cuCtxPushCurrent",
+		"cudaGetDeviceProperties",
+		"cudaDriverGetVersion",
+		"cudaRuntimeGetVersion",
+		"cudaFuncGetAttributes",
+		"cudaOccupancyMaxActiveBlocksPerMult"
+		"iprocessor"};
 	struct philox_device *other = NULL;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -778,6 +792,10 @@ static void an_open_that_fails_leaves_nothing(void)
 	begin("cudaGetDeviceCount", cudaErrorInsufficientDriver);
 	CHECK(philox_device_open("cuda", &other) == PHILOX_ERROR_NO_DEVICE);
 	CHECK(fake.last == cudaSuccess);
+	begin("", cudaSuccess);
+	fake.crowded = 1;
+	CHECK(philox_device_open("cuda:2", &other) == PHILOX_ERROR_UNSUPPORTED);
+	CHECK(other == NULL && retained[2] == 0 && is_back(HERE));
 }
 
 /* No driver that is new enough lacks one; the message has its name. */

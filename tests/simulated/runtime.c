@@ -67,6 +67,19 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
 	return cudaSuccess;
 }
 
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+							  const void *function,
+							  int threads,
+							  size_t shared)
+{
+	if (!simulated_find(function))
+		return runtime_error(cudaErrorInvalidDeviceFunction);
+	if (threads < 1 || shared)
+		return runtime_error(cudaErrorInvalidValue);
+	*blocks = RUNTIME_THREADS / threads;
+	return cudaSuccess;
+}
+
 /* --- errors ---------------------------------------------------------------- */
 
 cudaError_t runtime_error(cudaError_t error)
