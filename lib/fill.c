@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/fill.h>
+#include "fill_args.h"
 #include "fill_check.h"
 #include "fill_elements.h"
 #include "layout.h"

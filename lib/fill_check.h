@@ -1,5 +1,5 @@
 /*
- * lib/fill_check.h - a fill's description: checked, and made into arguments
+ * lib/fill_check.h - a fill's description, checked
  */
 #ifndef FILL_CHECK_H
 #define FILL_CHECK_H
@@ -21,14 +21,10 @@ enum philox_status fill_check(const struct philox_rng *rng,
  */
 enum philox_status fill_check_op(const struct philox_fill *fill);
 
+/* fill_has_input() says whether a fill of a known dist reads an array. */
+int fill_has_input(const struct philox_fill *fill);
+
 /* fill_kernel() returns the kernel of a fill that was checked. */
 enum kernel fill_kernel(const struct philox_fill *fill);
-
-/*
- * fill_args() makes the kernel's arguments of a fill that was checked; its
- * threads are 1.
- */
-void fill_args(const struct philox_fill *fill, struct philox_rng rng,
-	       struct fill_args *args);
 
 #endif

@@ -6,6 +6,7 @@
  * has.
  */
 #include <stdlib.h>
+#include "../lib/fill_args.h"
 #include "../lib/fill_check.h"
 #include "../lib/fill_host.h"
 #include "../lib/simd.h"

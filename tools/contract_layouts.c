@@ -10,6 +10,7 @@
 #include <string.h>
 #include <philox/layout.h>
 #include "contract.h"
+#include "lib/fill_args.h"
 #include "lib/fill_check.h"
 #include "lib/layout.h"
 #include "lib/layout_check.h"

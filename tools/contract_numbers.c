@@ -10,6 +10,7 @@
 #include <string.h>
 #include <philox/fill.h>
 #include "contract.h"
+#include "lib/fill_args.h"
 #include "lib/fill_check.h"
 #include "lib/fill_host.h"
 

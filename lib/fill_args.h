@@ -1,0 +1,17 @@
+/*
+ * lib/fill_args.h - what a fill's description becomes for its kernel
+ */
+#ifndef FILL_ARGS_H
+#define FILL_ARGS_H
+
+#include <philox/fill.h>
+#include "kernels.h"
+
+/*
+ * fill_args() makes the kernel's arguments of a fill that was checked; its
+ * threads are 1.
+ */
+void fill_args(const struct philox_fill *fill, struct philox_rng rng,
+	       struct fill_args *args);
+
+#endif
