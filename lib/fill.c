@@ -12,6 +12,7 @@
 #include "fill_args.h"
 #include "fill_check.h"
 #include "fill_elements.h"
+#include "float_mode.h"
 #include "layout.h"
 #include "pass.h"
 #include "region.h"
@@ -19,38 +20,56 @@
 
 /* --- fills ---------------------------------------------------------------- */
 
-static enum philox_status launch_layout(struct philox_device *device,
-					philox_stream stream,
-					struct philox_rng rng,
-					const struct philox_fill *fill)
-{
+/* A fill as a kernel call. Without a layout only the fill's arguments count. */
+struct launch {
+	struct kernel_call call;
 	struct layout_args args;
-	struct kernel_call call = {.kernel = layout_kernel(fill->dtype),
-				   .args = &args,
-				   .size = sizeof(args)};
+};
 
-	fill_args(fill, rng, &args.fill);
-	layout_args(fill, &args);
-	call.work = args.fill.rows * args.fill.count;
-	return call.work ? device_launch(device, stream, &call) : PHILOX_OK;
+static void make_launch(const struct philox_device *device,
+			struct philox_rng rng, const struct philox_fill *fill,
+			struct launch *launch)
+{
+	struct fill_args *args = &launch->args.fill;
+	struct kernel_call *call = &launch->call;
+
+	fill_args(fill, rng, args);
+	if (layout_is_other(fill)) {
+		layout_args(fill, &launch->args);
+		call->kernel = layout_kernel(fill->dtype);
+		call->size = sizeof(launch->args);
+		call->work = args->rows * args->count;
+	} else {
+		args->threads = device_threads(device);
+		call->kernel = fill_kernel(fill);
+		call->size = sizeof(*args);
+		call->work = args->rows *
+			     fill_row_units(args, fill_unit(call->kernel));
+	}
+	call->args = &launch->args;
 }
 
-static enum philox_status launch_fill(struct philox_device *device,
-				      philox_stream stream,
-				      struct philox_rng rng,
-				      const struct philox_fill *fill)
+/* How the caller's thread rounds is not to be seen in checks or arguments. */
+static enum philox_status prepare(const struct philox_device *device,
+				  struct philox_rng rng,
+				  const struct philox_fill *fill,
+				  struct launch *launch)
 {
-	struct fill_args args;
-	struct kernel_call call = {.kernel = fill_kernel(fill),
-				   .args = &args,
-				   .size = sizeof(args)};
+	struct float_mode mode = float_mode_set();
+	enum philox_status status = fill_check(&rng, fill);
 
-	if (layout_is_other(fill))
-		return launch_layout(device, stream, rng, fill);
-	fill_args(fill, rng, &args);
-	args.threads = device_threads(device);
-	call.work = args.rows * fill_row_units(&args, fill_unit(call.kernel));
-	return call.work ? device_launch(device, stream, &call) : PHILOX_OK;
+	if (status == PHILOX_OK)
+		make_launch(device, rng, fill, launch);
+	float_mode_restore(mode);
+	return status;
+}
+
+static enum philox_status put(struct philox_device *device,
+			      philox_stream stream, const struct launch *launch)
+{
+	if (!launch->call.work)
+		return PHILOX_OK;
+	return device_launch(device, stream, &launch->call);
 }
 
 enum philox_status philox_rng_fill(struct philox_device *device,
@@ -58,13 +77,12 @@ enum philox_status philox_rng_fill(struct philox_device *device,
 				   const struct philox_fill *fill)
 {
 	enum philox_status status;
+	struct launch launch;
 
 	if (!device)
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
-	status = fill_check(&rng, fill);
-	if (status != PHILOX_OK)
-		return status;
-	return launch_fill(device, stream, rng, fill);
+	status = prepare(device, rng, fill, &launch);
+	return status == PHILOX_OK ? put(device, stream, &launch) : status;
 }
 
 /* Says which operator of which region a failing fill was for. */
@@ -91,18 +109,20 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 				    uint32_t call,
 				    const struct philox_fill *fill)
 {
+	struct philox_device *device;
 	enum philox_status status;
 	struct philox_rng rng;
+	struct launch launch;
 
 	status = philox_pass_rng(pass, op, call, &rng);
 	if (status != PHILOX_OK)
 		return status;
-	status = fill_check(&rng, fill);
+	device = pass->region->context->device;
+	status = prepare(device, rng, fill, &launch);
 	if (status == PHILOX_OK)
 		status = pass_check_stream(pass, __func__);
 	if (status == PHILOX_OK)
-		status = launch_fill(pass->region->context->device,
-				     pass->stream, rng, fill);
+		status = put(device, pass->stream, &launch);
 	if (status != PHILOX_OK)
 		return fail_fill(pass, op, status);
 	spans_draw(pass, op, call, fill->span);

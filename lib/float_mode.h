@@ -3,7 +3,9 @@
  *
  * A thread may flush denormals to zero or round otherwise (-ffast-math at the
  * link, torch.set_flush_denormal()), and threads inherit it. Work that makes
- * numbers sets the default before it and puts the caller's back.
+ * numbers, or parameters of numbers, sets the default before it and puts the
+ * caller's back. Compilers may move arithmetic over these calls: what is between
+ * them is to be a call of a function, which cannot be.
  */
 #ifndef FLOAT_MODE_H
 #define FLOAT_MODE_H

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include "fill_check.h"
+#include "float_mode.h"
 #include "layout.h"
 #include "layout_check.h"
 
@@ -309,17 +310,28 @@ static enum philox_status check_end(const struct philox_fill *fill)
 			  philox_layout_name(layout_of(fill)->kind));
 }
 
-enum philox_status philox_layout_advance(const struct philox_fill *fill,
-					 uint64_t *words)
+static enum philox_status find_advance(const struct philox_fill *fill,
+				       uint64_t *words)
 {
-	enum philox_status status;
+	enum philox_status status = fill_check_op(fill);
 
-	if (!words)
-		return status_set(PHILOX_ERROR_INVALID, "words is NULL");
-	status = fill_check_op(fill);
 	if (status == PHILOX_OK)
 		status = check_end(fill);
 	if (status == PHILOX_OK)
 		*words = layout_is_other(fill) ? advance_of(fill) : 4;
+	return status;
+}
+
+enum philox_status philox_layout_advance(const struct philox_fill *fill,
+					 uint64_t *words)
+{
+	enum philox_status status;
+	struct float_mode mode;
+
+	if (!words)
+		return status_set(PHILOX_ERROR_INVALID, "words is NULL");
+	mode = float_mode_set();
+	status = find_advance(fill, words);
+	float_mode_restore(mode);
 	return status;
 }

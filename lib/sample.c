@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <philox/sample.h>
+#include "float_mode.h"
 #include "options.h"
 #include "rows.h"
 
@@ -164,12 +165,15 @@ enum philox_status philox_sample_rows(struct philox_rows *rows,
 				      const struct philox_sample *sample)
 {
 	enum philox_status status;
+	struct float_mode mode;
 
 	if (!rows)
 		return rows_null();
 	status = check_size(sample);
+	mode = float_mode_set();
 	if (status == PHILOX_OK)
 		status = sample_rows(rows, stream, list, sample);
+	float_mode_restore(mode);
 	return rows_report(rows, status);
 }
 
@@ -219,7 +223,13 @@ enum philox_status philox_sample_states(struct philox_device *device,
 					uint32_t n,
 					const struct philox_sample *sample)
 {
+	enum philox_status status;
+	struct float_mode mode;
+
 	if (!device)
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
-	return sample_states(device, stream, states, n, sample);
+	mode = float_mode_set();
+	status = sample_states(device, stream, states, n, sample);
+	float_mode_restore(mode);
+	return status;
 }

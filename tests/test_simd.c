@@ -30,44 +30,128 @@ Test(simd, lanes_of_avx512_have_the_scalar_functions_bits)
 #ifdef __x86_64__
 #include <xmmintrin.h>
 
-/* Denormals: what a caller's thread makes of them is not our streams' way. */
-static void draw_denormals(uint32_t *out)
-{
-	struct philox_rng rng = {.state = {1, 0}};
-	struct philox_device *device;
-	philox_stream stream;
-	uint32_t *in;
-	struct philox_fill fill = {.size = sizeof(fill),
-				   .dist = PHILOX_DROPOUT,
-				   .dtype = PHILOX_F32,
-				   .span = philox_elements(0, 4096),
-				   .p = 0.5};
+/*
+ * What a caller's thread makes of denormals, and how it rounds, is not our
+ * streams' way, nor that of parameters on their way to a kernel.
+ */
+enum { DRAWN = 4096, TOKENS = 64, VOCAB = 50 };
 
-	OK(philox_device_open("host", &device));
-	OK(philox_stream_create(device, 0, &stream));
-	OK(philox_memory_alloc(device, 4 * 4096, (void **)&in));
-	for (uint32_t i = 0; i < 4096; i++)
-		in[i] = i * 1999u & 0x7fffffu;
-	fill.in = fill.out = in;
-	OK(philox_rng_fill(device, stream, rng, &fill));
-	OK(philox_stream_synchronize(device, stream));
-	memcpy(out, in, 4 * 4096);
-	OK(philox_memory_free(device, in));
-	OK(philox_stream_destroy(device, stream));
-	philox_device_close(device);
+static const struct philox_layout torch = {.size = sizeof(torch),
+					   .kind = PHILOX_LAYOUT_PYTORCH,
+					   .sms = 4,
+					   .threads_per_sm = 2048,
+					   .elements = DRAWN};
+static const struct philox_fill mode_fills[] = {
+	{.dist = PHILOX_DROPOUT, .dtype = PHILOX_F32, .p = 0.5},
+	{.dist = PHILOX_DROPOUT, .dtype = PHILOX_F32, .p = 0.1},
+	{.dist = PHILOX_DROPOUT, .dtype = PHILOX_F64, .p = 0.1},
+	{.dist = PHILOX_BERNOULLI, .dtype = PHILOX_F32, .p = 1e-310},
+	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F32, .rate = 3},
+	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F64, .rate = 3},
+	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_BF16, .rate = 3},
+	{.dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F32, .rate = 2e38},
+	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F32, .low = .1, .high = .7},
+	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F64, .low = .1, .high = .7},
+	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F32, .high = 1e-40},
+	{.dist = PHILOX_UNIFORM, .dtype = PHILOX_F64, .high = 1e-310},
+	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F32, .mean = .1, .std = .02},
+	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F16, .mean = .1, .std = .02},
+	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F32, .std = 1e-40},
+	{.dist = PHILOX_NORMAL, .dtype = PHILOX_F64, .std = 1e-310},
+	{.dist = PHILOX_LOG_NORMAL, .dtype = PHILOX_F32, .mean = .1, .std = .3},
+	{.dist = PHILOX_DROPOUT,
+	 .dtype = PHILOX_F32,
+	 .p = 0.1,
+	 .layout = &torch},
+	{.dist = PHILOX_EXPONENTIAL,
+	 .dtype = PHILOX_F32,
+	 .rate = 3,
+	 .layout = &torch},
+	{.dist = PHILOX_UNIFORM,
+	 .dtype = PHILOX_F32,
+	 .low = .1,
+	 .high = .7,
+	 .layout = &torch},
+};
+
+enum { MODE_FILLS = sizeof(mode_fills) / sizeof(mode_fills[0]) };
+
+struct mode_draws {
+	uint64_t fill[MODE_FILLS][DRAWN]; /* 8 bytes are the most */
+	uint64_t key[TOKENS];
+};
+
+static void draw_fill(struct fixture *f, struct philox_fill fill,
+		      uint64_t *array, uint64_t *to)
+{
+	const struct philox_rng rng = {.state = {1, 0}};
+
+	fill.size = sizeof(fill);
+	fill.span = philox_elements(0, DRAWN);
+	fill.in = fill.out = array;
+	memset(array, 0, 8 * DRAWN);
+	/* denormals of f32 */
+	for (uint32_t i = 0; i < DRAWN; i++)
+		((uint32_t *)array)[i] = i * 1999u & 0x7fffffu;
+	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	memcpy(to, array, 8 * DRAWN);
 }
 
-Test(simd, a_caller_that_flushes_denormals_changes_no_number)
+static void draw_tokens(struct fixture *f, struct philox_state *states,
+			float *logits, uint64_t *keys)
 {
-	static uint32_t plain[4096], flushed[4096];
-	unsigned mode = _mm_getcsr();
+	struct philox_sample sample = {.size = sizeof(sample),
+				       .logits = logits,
+				       .dtype = PHILOX_F32,
+				       .vocab = VOCAB,
+				       .pitch = VOCAB,
+				       .temperature = 0.1,
+				       .keys = keys};
 
-	draw_denormals(plain);
-	_mm_setcsr(mode | 0x8040 | 0x6000); /* FTZ, DAZ, towards 0 */
-	draw_denormals(flushed);
-	cr_assert_eq(_mm_getcsr() & 0xe040, 0xe040);
-	_mm_setcsr(mode);
-	cr_assert_arr_eq(plain, flushed, sizeof(plain));
+	for (int i = 0; i < TOKENS; i++)
+		states[i] = (struct philox_state){(uint64_t)i, 0};
+	for (int i = 0; i < TOKENS * VOCAB; i++)
+		logits[i] = (float)(i * 7919 % 101) / 8;
+	OK(philox_sample_states(f->device, f->stream, states, TOKENS, &sample));
+	OK(philox_stream_synchronize(f->device, f->stream));
+}
+
+static void draw_in_mode(struct fixture *f, unsigned mode,
+			 struct mode_draws *draws)
+{
+	uint64_t *array = make_memory(f, 8 * DRAWN);
+	struct philox_state *states = make_memory(f, 16 * TOKENS);
+	float *logits = make_memory(f, 4 * TOKENS * VOCAB);
+	uint64_t *keys = make_memory(f, 8 * TOKENS);
+	unsigned before = _mm_getcsr();
+
+	_mm_setcsr(before | mode);
+	for (int i = 0; i < MODE_FILLS; i++)
+		draw_fill(f, mode_fills[i], array, draws->fill[i]);
+	draw_tokens(f, states, logits, keys);
+	memcpy(draws->key, keys, sizeof(draws->key));
+	cr_assert_eq(_mm_getcsr() & 0xe040, (before | mode) & 0xe040);
+	_mm_setcsr(before);
+}
+
+PROMISE(simd, a_caller_that_flushes_denormals_or_rounds_changes_no_number)
+{
+	/* FTZ and DAZ; down, up, towards 0; all of it */
+	static const unsigned modes[] = {0x8040, 0x2000, 0x4000, 0x6000,
+					 0xe040};
+	static struct mode_draws plain, other;
+
+	draw_in_mode(f, 0, &plain);
+	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+		draw_in_mode(f, modes[m], &other);
+		for (int i = 0; i < MODE_FILLS; i++)
+			cr_assert(!memcmp(plain.fill[i], other.fill[i],
+					  sizeof(plain.fill[i])),
+				  "fill %d, mode %#x", i, modes[m]);
+		cr_assert(!memcmp(plain.key, other.key, sizeof(plain.key)),
+			  "keys, mode %#x", modes[m]);
+	}
 }
 #endif
 
