@@ -88,6 +88,43 @@ static void add_draws(struct philox_state state, uint64_t e)
 	add_f64((double)philox_integers2(state, e, more).w[0]);
 }
 
+static void add_pair(uint32_t w0, uint32_t w1)
+{
+	float x, y;
+
+	philox_normal_pair(w0, w1, &x, &y);
+	add_f32(x);
+	add_f32(y);
+}
+
+static void add_pair_f64(uint64_t w0, uint64_t w1)
+{
+	double x, y;
+
+	philox_normal_pair_f64(w0, w1, &x, &y);
+	add_f64(x);
+	add_f64(y);
+}
+
+/* Where a radius is 0, or a Gumbel number is: 0 times -1, and -ln(1). */
+static void add_zeros(void)
+{
+	const uint64_t one = 0xa1d2a7274c432000u; /* 2^64 (1 - 1/e) */
+
+	for (uint32_t i = 0; i < 128; i++)
+		for (uint32_t quarter = 0; quarter < 4; quarter++) {
+			add_pair(0xffffff80u + i, quarter << 30 | i << 20);
+			add_pair_f64(~(uint64_t)(127 - i),
+				     (uint64_t)quarter << 62 |
+					     (uint64_t)i << 50);
+		}
+	for (uint32_t i = 0; i < 1024; i++) {
+		add_f32(philox_gumbel_f32((uint32_t)(one >> 32) - 512 + i));
+		add_f64(philox_gumbel_f64(one + ((uint64_t)i << 11) -
+					  ((uint64_t)512 << 11)));
+	}
+}
+
 int main(void)
 {
 	struct philox_state state = {philox_op_seed(42, 3, 1), 8};
@@ -119,6 +156,7 @@ int main(void)
 		if (i % 8 == 0)
 			add_draws(state, i);
 	}
+	add_zeros();
 	printf("%016llx\n", (unsigned long long)hash);
 	return 0;
 }

@@ -61,6 +61,25 @@ PHILOX_FN float philox_multiply_add(float a, float b, float c)
 #endif
 }
 
+/*
+ * philox_hidden_zero() is 0 to add, or to subtract from, where -0 is to become
+ * 0: options that allow to leave out such a step must not see it.
+ */
+PHILOX_FN float philox_hidden_zero(void)
+{
+	float zero = 0.0f;
+
+#if defined(__CUDA_ARCH__)
+#elif defined(__x86_64__)
+	__asm__("" : "+x"(zero));
+#elif defined(__aarch64__)
+	__asm__("" : "+w"(zero));
+#else
+	__asm__("" : "+m"(zero));
+#endif
+	return zero;
+}
+
 /* philox_root() is the square root of x >= 0; no call of sqrtf() for errno. */
 PHILOX_FN float philox_root(float x)
 {
@@ -130,6 +149,21 @@ PHILOX_FN double philox_multiply_add_f64(double a, double b, double c)
 #else
 	return philox_fma(a, b, c);
 #endif
+}
+
+PHILOX_FN double philox_hidden_zero_f64(void)
+{
+	double zero = 0.0;
+
+#if defined(__CUDA_ARCH__)
+#elif defined(__x86_64__)
+	__asm__("" : "+x"(zero));
+#elif defined(__aarch64__)
+	__asm__("" : "+w"(zero));
+#else
+	__asm__("" : "+m"(zero));
+#endif
+	return zero;
 }
 
 PHILOX_FN double philox_root_f64(double x)

@@ -81,12 +81,12 @@ PHILOX_FN double philox_range_f64(double u, double width, double low,
 PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 {
 	float radius = philox_root(philox_minus_2_ln(w0));
-	float sine, cosine;
+	float sine, cosine, zero = philox_hidden_zero();
 
 	philox_sin_cos(w1, &sine, &cosine);
 	/* adding 0 to the product makes 0 of -0 */
-	*x = philox_multiply_add(radius, sine, 0.0f);
-	*y = philox_multiply_add(radius, cosine, 0.0f);
+	*x = philox_multiply_add(radius, sine, zero);
+	*y = philox_multiply_add(radius, cosine, zero);
 }
 
 /* philox_normal_pair_f64() is the same of two 64-bit draws; |x| <= 8.66. */
@@ -94,11 +94,11 @@ PHILOX_FN void philox_normal_pair_f64(uint64_t w0, uint64_t w1, double *x,
 				      double *y)
 {
 	double radius = philox_root_f64(philox_minus_2_ln_f64(w0 >> 11));
-	double sine, cosine;
+	double sine, cosine, zero = philox_hidden_zero_f64();
 
 	philox_sin_cos_f64(w1 >> 11, &sine, &cosine);
-	*x = philox_multiply_add_f64(radius, sine, 0.0);
-	*y = philox_multiply_add_f64(radius, cosine, 0.0);
+	*x = philox_multiply_add_f64(radius, sine, zero);
+	*y = philox_multiply_add_f64(radius, cosine, zero);
 }
 
 /* philox_log_normal_f32() is exp(mean + std z) of a normal number z. */
@@ -116,7 +116,7 @@ PHILOX_FN double philox_log_normal_f64(double z, double mean, double std)
  * philox_exponential_f32() is exponential with rate 1: -ln(1 - v), v = (w +
  * 1/2) 2^-32, precise where it is small too. philox_gumbel_f32() is minus the
  * logarithm of it: the largest of many logits + Gumbel numbers falls on each
- * with the probability of a softmax.
+ * with the probability of a softmax. None is -0.
  */
 PHILOX_FN float philox_exponential_f32(uint32_t w)
 {
@@ -125,7 +125,7 @@ PHILOX_FN float philox_exponential_f32(uint32_t w)
 
 PHILOX_FN float philox_gumbel_f32(uint32_t w)
 {
-	return 0.0f - philox_ln_f32(philox_minus_ln1m_f32(w));
+	return philox_hidden_zero() - philox_ln_f32(philox_minus_ln1m_f32(w));
 }
 
 PHILOX_FN double philox_exponential_f64(uint64_t w64)
@@ -135,7 +135,8 @@ PHILOX_FN double philox_exponential_f64(uint64_t w64)
 
 PHILOX_FN double philox_gumbel_f64(uint64_t w64)
 {
-	return 0.0 - philox_ln_f64(philox_minus_ln1m_f64(w64 >> 11));
+	return philox_hidden_zero_f64() -
+	       philox_ln_f64(philox_minus_ln1m_f64(w64 >> 11));
 }
 
 /*
