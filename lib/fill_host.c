@@ -164,106 +164,132 @@ static void run_row(const struct simd_loops *loops, enum kernel kernel,
 		kinds[kernel].row(args, row, state);
 }
 
+/* The first `left` elements of row r from its element `skip` on, or all. */
+static struct fill_row rest_of_row(const struct fill_kind *kind,
+				   const struct fill_args *args, uint64_t r,
+				   uint64_t skip, uint64_t left)
+{
+	struct fill_row row =
+		fill_row_of(args, r, kind->in_size, kind->out_size);
+
+	row.first += skip;
+	row.count -= skip;
+	if (row.count > left)
+		row.count = left;
+	row.out = (char *)row.out + skip * kind->out_size;
+	if (row.in)
+		row.in = (const char *)row.in + skip * kind->in_size;
+	return row;
+}
+
+/* Elements of the array, numbered from 0 over all rows. */
 static void run_rows(const struct simd_loops *loops, enum kernel kernel,
-		     const struct fill_args *args)
+		     const struct fill_args *args, struct fill_part part)
 {
 	const struct philox_state state = philox_resolve(args->rng);
-	const struct fill_kind *kind = &kinds[kernel];
+	uint64_t left = part.end - part.begin;
+	uint64_t r = left ? part.begin / args->count : 0;
+	uint64_t skip = left ? part.begin % args->count : 0;
 
-	for (uint64_t r = 0; r < args->rows; r++) {
+	for (; left; r++, skip = 0) {
 		struct fill_row row =
-			fill_row_of(args, r, kind->in_size, kind->out_size);
+			rest_of_row(&kinds[kernel], args, r, skip, left);
 
 		run_row(loops, kernel, args, &row, state);
+		left -= row.count;
 	}
+}
+
+static struct fill_part all_of(const struct fill_args *args)
+{
+	return (struct fill_part){0, args->rows * args->count};
 }
 
 void fill_host_plain(enum kernel kernel, const struct fill_args *args)
 {
-	run_rows(NULL, kernel, args);
+	run_rows(NULL, kernel, args, all_of(args));
 }
 
 /* --- threads -------------------------------------------------------------- */
 
-/* What a thread is worth starting for, in bytes. */
+/* What a thread is worth starting for, in bytes: many units. */
 #define PART_BYTES (1u << 20)
-/* A part begins at a multiple of this many elements after the row's first. */
-#define PART_ALIGN 4096
 #define PARTS_MAX  256
 
-struct fill_part {
+unsigned fill_host_parts(enum kernel kernel, const struct fill_args *args)
+{
+	uint64_t bytes = args->rows * args->count * kinds[kernel].out_size;
+	uint64_t most = args->threads < PARTS_MAX ? args->threads : PARTS_MAX;
+
+	return (unsigned)(bytes / PART_BYTES < most ? bytes / PART_BYTES
+						    : most);
+}
+
+struct fill_part fill_host_part(uint64_t elements, unsigned i, unsigned n)
+{
+	uint64_t units = (elements - 1) / FILL_PART_UNIT + 1;
+	struct fill_part part = {units * i / n * FILL_PART_UNIT,
+				 units * (i + 1) / n * FILL_PART_UNIT};
+
+	if (part.end > elements)
+		part.end = elements;
+	return part;
+}
+
+/* What a thread does. */
+struct fill_job {
 	enum kernel kernel;
-	struct fill_args args;
+	const struct fill_args *args;
+	struct fill_part part;
 	pthread_t thread;
 	int started;
 };
 
-/* Part i of n: rows of a shard, or elements of a plain span. */
-static void cut(struct fill_part *part, uint64_t i, uint64_t n)
+static void *run_job(void *pointer)
 {
-	const struct fill_kind *kind = &kinds[part->kernel];
-	struct fill_args *args = &part->args;
-	int plain = args->rows == 1;
-	uint64_t total = plain ? args->count : args->rows;
-	uint64_t align = plain ? PART_ALIGN : 1;
-	uint64_t share = (total / n + align) / align * align;
-	uint64_t begin = share * i < total ? share * i : total;
-	uint64_t length = share < total - begin ? share : total - begin;
-	uint64_t start = plain ? begin : begin * args->count;
-
-	args->first += plain ? begin : begin * args->row_stride;
-	*(plain ? &args->count : &args->rows) = length;
-	args->out = (char *)args->out + start * kind->out_size;
-	if (args->in)
-		args->in = (const char *)args->in + start * kind->in_size;
-}
-
-static void *run_part(void *pointer)
-{
-	const struct fill_part *part = pointer;
-
+	const struct fill_job *job = pointer;
 	struct float_mode mode = float_mode_set();
 
-	if (part->args.count)
-		run_rows(simd_used(), part->kernel, &part->args);
+	run_rows(simd_used(), job->kernel, job->args, job->part);
 	float_mode_restore(mode);
 	return NULL;
 }
 
-static uint64_t count_parts(enum kernel kernel, const struct fill_args *args)
+static void start(struct fill_job *job)
 {
-	uint64_t bytes = args->rows * args->count * kinds[kernel].out_size;
-	uint64_t parts = bytes / PART_BYTES;
-
-	if (parts > args->threads)
-		parts = args->threads;
-	if (args->rows > 1 && parts > args->rows)
-		parts = args->rows;
-	return parts > PARTS_MAX ? PARTS_MAX : parts;
+	job->started = pthread_create(&job->thread, NULL, run_job, job) == 0;
 }
 
-/* A thread that cannot be started has its part done by the caller. */
+/*
+ * The caller does the first part, and those whose threads cannot be started.
+ * Not inlined: fills without threads need no stack for the jobs.
+ */
+static __attribute__((noinline)) void run_parts(enum kernel kernel,
+						const struct fill_args *args,
+						unsigned n)
+{
+	struct fill_job jobs[PARTS_MAX];
+
+	for (unsigned i = 0; i < n; i++) {
+		jobs[i] = (struct fill_job){.kernel = kernel, .args = args};
+		jobs[i].part = fill_host_part(all_of(args).end, i, n);
+		if (i)
+			start(&jobs[i]);
+	}
+	for (unsigned i = 0; i < n; i++)
+		if (!jobs[i].started)
+			run_job(&jobs[i]);
+	for (unsigned i = 0; i < n; i++)
+		if (jobs[i].started)
+			pthread_join(jobs[i].thread, NULL);
+}
+
 void fill_host_run(enum kernel kernel, const struct fill_args *args)
 {
-	uint64_t n = count_parts(kernel, args);
-	struct fill_part parts[PARTS_MAX];
+	unsigned n = fill_host_parts(kernel, args);
 
-	if (n <= 1) {
-		run_rows(simd_used(), kernel, args);
-		return;
-	}
-	for (uint64_t i = 0; i < n; i++) {
-		parts[i].kernel = kernel;
-		parts[i].args = *args;
-		cut(&parts[i], i, n);
-		parts[i].started =
-			i && pthread_create(&parts[i].thread, NULL, run_part,
-					    &parts[i]) == 0;
-	}
-	for (uint64_t i = 0; i < n; i++)
-		if (!parts[i].started)
-			run_part(&parts[i]);
-	for (uint64_t i = 0; i < n; i++)
-		if (parts[i].started)
-			pthread_join(parts[i].thread, NULL);
+	if (n > 1)
+		run_parts(kernel, args, n);
+	else
+		run_rows(simd_used(), kernel, args, all_of(args));
 }

@@ -252,22 +252,72 @@ PROMISE(shards, a_matrix_cut_into_columns_is_put_together_again)
 	}
 }
 
+/* Long rows, rows of about a part's length, and many that are short. */
 PROMISE(shards, threads_change_nothing)
 {
 	const struct philox_span spans[] = {
-		philox_elements(3, (4 << 20) + 17),
-		philox_shard(5, 37, 100000, 100003)};
-	struct tensor t = make_tensor(f, 37 * 100003 + 5000000);
-	static const unsigned threads[] = {2, 3, 16, 256};
+		philox_elements(3, (1 << 20) + 300017),
+		philox_shard(1, 2, 650001, 650007),
+		philox_shard(5, 13, 100000, 100003),
+		philox_shard(7, 300007, 4, 5)};
+	static const unsigned threads[] = {2, 3, 5, 256};
+	struct tensor t = make_tensor(f, 300007 * 5 + 7);
 
 	for (size_t k = 0; k < n_fill_names; k += 7) {
 		draw_tensor(&t, &fill_names[k], 0);
-		for (size_t i = 0; i < 4; i++) {
-			OK(philox_device_set_threads(f->device, threads[i]));
-			check(f, &fill_names[k], &t, spans[i % 2], i);
+		for (size_t i = 0; i < 16; i++) {
+			OK(philox_device_set_threads(f->device,
+						     threads[i / 4]));
+			check(f, &fill_names[k], &t, spans[i % 4], i % 3);
 		}
 	}
 	free_tensor(&t);
+}
+
+/* Parts follow each other, are all of it, and have their share of units. */
+static void check_cut(uint64_t elements, unsigned n)
+{
+	uint64_t units = (elements - 1) / FILL_PART_UNIT + 1, at = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		struct fill_part part = fill_host_part(elements, i, n);
+		uint64_t length = part.end - part.begin;
+		uint64_t own = (length + FILL_PART_UNIT - 1) / FILL_PART_UNIT;
+
+		cr_assert_eq(part.begin, at);
+		cr_assert_gt(part.end, part.begin);
+		cr_assert(own == units / n || own == units / n + 1,
+			  "part %u of %u: %llu units of %llu", i, n,
+			  (unsigned long long)own, (unsigned long long)units);
+		at = part.end;
+	}
+	cr_assert_eq(at, elements);
+}
+
+Test(shards, parts_for_threads_are_equal_and_cover_everything_once)
+{
+	for (unsigned n = 1; n <= 256; n++) {
+		for (uint64_t more = 0; more < 3 * n; more += 1 + n / 7) {
+			uint64_t units = n + more;
+
+			check_cut((units - 1) * FILL_PART_UNIT + 1, n);
+			check_cut(units * FILL_PART_UNIT, n);
+		}
+		check_cut(UINT64_MAX / 2, n);
+	}
+}
+
+Test(shards, few_long_rows_are_cut_for_all_threads)
+{
+	struct fill_args args = {.rows = 2, .count = 1 << 20, .threads = 2};
+
+	cr_assert_eq(fill_host_parts(KERNEL_bits_u32, &args), 2);
+	args.threads = 16;
+	cr_assert_eq(fill_host_parts(KERNEL_bits_u32, &args), 8);
+	args.threads = 5;
+	cr_assert_eq(fill_host_parts(KERNEL_bits_u32, &args), 5);
+	args.count = (1 << 17) - 1;
+	cr_assert_eq(fill_host_parts(KERNEL_bits_u32, &args), 0);
 }
 
 PROMISE(shards, a_number_of_threads_out_of_range_is_refused)
