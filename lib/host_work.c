@@ -56,7 +56,7 @@ void host_work_drop(struct host_device *device, struct host_work *work)
 }
 
 /* The numbers must not depend on how a caller's thread rounds. */
-static void run_kernel(const struct host_work *work)
+static void run_function(const struct host_work *work)
 {
 	struct float_mode mode = float_mode_set();
 
@@ -70,10 +70,8 @@ void host_work_run(const struct host_work *work)
 	case HOST_NOTHING:
 		break;
 	case HOST_KERNEL:
-		run_kernel(work);
-		break;
 	case HOST_CALL:
-		work->function(work->args->bytes);
+		run_function(work);
 		break;
 	case HOST_COPY:
 		memmove(work->destination, work->source, work->size);

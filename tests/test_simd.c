@@ -79,6 +79,7 @@ enum { MODE_FILLS = sizeof(mode_fills) / sizeof(mode_fills[0]) };
 struct mode_draws {
 	uint64_t fill[MODE_FILLS][DRAWN]; /* 8 bytes are the most */
 	uint64_t key[TOKENS];
+	float own[DRAWN];
 };
 
 static void draw_fill(struct fixture *f, struct philox_fill fill,
@@ -117,6 +118,27 @@ static void draw_tokens(struct fixture *f, struct philox_state *states,
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
+/* A kernel of one's own, which is to draw as philox_dropout() does. */
+static void own_dropout(const void *args)
+{
+	float *array;
+
+	memcpy(&array, args, sizeof(array));
+	for (uint32_t i = 0; i < DRAWN; i++)
+		array[i] = philox_dropout_at((struct philox_state){1, 0}, i,
+					     philox_f32_from_bits(i * 1999u),
+					     philox_threshold(0.1),
+					     philox_dropout_scale(0.1));
+}
+
+static void draw_own(struct fixture *f, float *array, float *to)
+{
+	OK(philox_launch_host(f->device, f->stream, own_dropout, &array,
+			      sizeof(array)));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	memcpy(to, array, 4 * DRAWN);
+}
+
 static void draw_in_mode(struct fixture *f, unsigned mode,
 			 struct mode_draws *draws)
 {
@@ -131,6 +153,7 @@ static void draw_in_mode(struct fixture *f, unsigned mode,
 		draw_fill(f, mode_fills[i], array, draws->fill[i]);
 	draw_tokens(f, states, logits, keys);
 	memcpy(draws->key, keys, sizeof(draws->key));
+	draw_own(f, (float *)array, draws->own);
 	cr_assert_eq(_mm_getcsr() & 0xe040, (before | mode) & 0xe040);
 	_mm_setcsr(before);
 }
@@ -151,6 +174,8 @@ PROMISE(simd, a_caller_that_flushes_denormals_or_rounds_changes_no_number)
 				  "fill %d, mode %#x", i, modes[m]);
 		cr_assert(!memcmp(plain.key, other.key, sizeof(plain.key)),
 			  "keys, mode %#x", modes[m]);
+		cr_assert(!memcmp(plain.own, other.own, sizeof(plain.own)),
+			  "a loop of one's own, mode %#x", modes[m]);
 	}
 }
 #endif

@@ -333,8 +333,10 @@ PHILOX_API enum philox_status philox_native_graph_nodes(
  * philox_launch_host() puts a call fn(args) on a stream of a host device, where
  * a kernel would be launched on a GPU: the `size` bytes at `args` are copied
  * now, and fn receives a copy, aligned for any type, at each run. Recorded as
- * one node during capture. fn must not call philox. A cuda device gives
- * PHILOX_ERROR_UNSUPPORTED: launch a kernel there.
+ * one node during capture. fn rounds to nearest and has denormals, as the
+ * library's own work does and whatever the calling thread has set, so that it
+ * draws and scales as fills do; what fn sets is put back. fn must not call
+ * philox. A cuda device gives PHILOX_ERROR_UNSUPPORTED: launch a kernel there.
  */
 PHILOX_API enum philox_status philox_launch_host(struct philox_device *device,
 						 philox_stream stream,
