@@ -6,21 +6,30 @@
 #include <string.h>
 #include "simd.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 static const char *const names[SIMD_COUNT] = {"scalar", "avx2", "avx512"};
 
 #ifdef __x86_64__
 static const struct simd_loops *const loops[SIMD_COUNT] = {
 	[SIMD_AVX2] = &simd_avx2, [SIMD_AVX512] = &simd_avx512};
 
-/*
- * These ask for the system's support of the registers, too. F16C, for which
- * clang 14 cannot ask, is in every processor that has AVX2.
- */
+/* clang 14 knows no __builtin_cpu_supports("f16c"). */
+static int has_f16c(void)
+{
+	unsigned a, b, c = 0, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+/* __builtin_cpu_supports() asks for the system's support of registers, too. */
 int simd_has(enum simd simd)
 {
 	if (simd == SIMD_AVX2)
 		return __builtin_cpu_supports("avx2") &&
-		       __builtin_cpu_supports("fma");
+		       __builtin_cpu_supports("fma") && has_f16c();
 #ifdef PHILOX_SIMDE
 	if (simd == SIMD_AVX512)
 		return simd_has(SIMD_AVX2);

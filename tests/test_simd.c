@@ -4,6 +4,7 @@
  * tests/test_shards.c draws every fill with each; check_simd.sh runs the
  * contract of numbers with each.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include "../lib/simd.h"
 #include "lanes_list.h"
@@ -179,6 +180,32 @@ PROMISE(simd, a_caller_that_flushes_denormals_or_rounds_changes_no_number)
 	}
 }
 #endif
+
+/* What the system says of the CPU, as " avx2 fma ... ". */
+static int read_flags(char *line, int size)
+{
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	int found = 0;
+
+	while (file && !found && fgets(line, size, file))
+		found = strncmp(line, "flags", 5) == 0;
+	if (file)
+		fclose(file);
+	line[strcspn(line, "\n")] = ' ';
+	return found;
+}
+
+Test(simd, avx2_is_there_if_all_that_its_loops_use_is)
+{
+	static char flags[16384];
+	int has;
+
+	if (!read_flags(flags, sizeof(flags)))
+		cr_skip("no flags in /proc/cpuinfo");
+	has = strstr(flags, " avx2 ") && strstr(flags, " fma ") &&
+	      strstr(flags, " f16c ");
+	cr_assert_eq(simd_has(SIMD_AVX2), has);
+}
 
 static void check_forced(const char *name, enum simd expected)
 {
