@@ -22,14 +22,15 @@
 
 /* A fill as a kernel call. Without a layout only the fill's arguments count. */
 struct launch {
+	struct fill_taken copy;
 	struct kernel_call call;
 	struct layout_args args;
 };
 
 static void make_launch(const struct philox_device *device,
-			struct philox_rng rng, const struct philox_fill *fill,
-			struct launch *launch)
+			struct philox_rng rng, struct launch *launch)
 {
+	const struct philox_fill *fill = &launch->copy.fill;
 	struct fill_args *args = &launch->args.fill;
 	struct kernel_call *call = &launch->call;
 
@@ -56,10 +57,12 @@ static enum philox_status prepare(const struct philox_device *device,
 				  struct launch *launch)
 {
 	struct float_mode mode = float_mode_set();
-	enum philox_status status = fill_check(&rng, fill);
+	enum philox_status status = fill_take(fill, &launch->copy);
 
 	if (status == PHILOX_OK)
-		make_launch(device, rng, fill, launch);
+		status = fill_check(&rng, &launch->copy.fill);
+	if (status == PHILOX_OK)
+		make_launch(device, rng, launch);
 	float_mode_restore(mode);
 	return status;
 }
@@ -125,6 +128,6 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 		status = put(device, pass->stream, &launch);
 	if (status != PHILOX_OK)
 		return fail_fill(pass, op, status);
-	spans_draw(pass, op, call, fill->span);
+	spans_draw(pass, op, call, launch.copy.fill.span);
 	return PHILOX_OK;
 }

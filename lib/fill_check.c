@@ -8,11 +8,14 @@
 #include "layout.h"
 #include "options.h"
 
-/* The size of the struct's first version. */
-#define FILL_SIZE_FIRST sizeof(struct philox_fill)
+/* The sizes of the structs' first versions. */
+#define FILL_SIZE_FIRST \
+	(offsetof(struct philox_fill, layout) + sizeof(struct philox_layout *))
+#define LAYOUT_SIZE_FIRST \
+	(offsetof(struct philox_layout, vector) + sizeof(uint32_t))
 
-#define N_DISTS         (PHILOX_STOCHASTIC_ROUND + 1)
-#define N_DTYPES        (PHILOX_I64 + 1)
+#define N_DISTS  (PHILOX_STOCHASTIC_ROUND + 1)
+#define N_DTYPES (PHILOX_I64 + 1)
 
 /* The kernel of each pair; 0, which is the head, where there is none. */
 #define REAL(name)                                    \
@@ -312,16 +315,29 @@ static enum philox_status check_rng(const struct philox_rng *rng)
 	return PHILOX_OK;
 }
 
-enum philox_status fill_check_op(const struct philox_fill *fill)
+enum philox_status fill_take(const struct philox_fill *given,
+			     struct fill_taken *copy)
 {
+	const struct philox_layout *layout;
 	enum philox_status status;
 
-	if (!fill)
+	if (!given)
 		return status_set(PHILOX_ERROR_INVALID, "fill is NULL");
-	status = options_check_size("fill", fill, fill->size, FILL_SIZE_FIRST,
-				    sizeof(*fill));
-	if (status == PHILOX_OK)
-		status = check_kind(fill);
+	status = options_copy("fill", given, given->size, FILL_SIZE_FIRST,
+			      sizeof(copy->fill), &copy->fill);
+	if (status != PHILOX_OK || !copy->fill.layout)
+		return status;
+	layout = copy->fill.layout;
+	copy->fill.layout = &copy->layout;
+	return options_copy("fill: layout", layout, layout->size,
+			    LAYOUT_SIZE_FIRST, sizeof(copy->layout),
+			    &copy->layout);
+}
+
+enum philox_status fill_check_op(const struct philox_fill *fill)
+{
+	enum philox_status status = check_kind(fill);
+
 	if (status == PHILOX_OK)
 		status = check_parameters(fill);
 	if (status == PHILOX_OK)

@@ -5,8 +5,22 @@
 #define FILL_CHECK_H
 
 #include <philox/fill.h>
+#include <philox/layout.h>
 #include "fill_terms.h"
 #include "kernels.h"
+
+/*
+ * A caller's fill and its layout, as this version knows them: what the structs
+ * of an older version lack is 0. Where they lie, fill.layout points to layout.
+ */
+struct fill_taken {
+	struct philox_fill fill;
+	struct philox_layout layout;
+};
+
+/* fill_take() copies a fill; ERROR_INVALID: it is NULL, or a size is wrong. */
+enum philox_status fill_take(const struct philox_fill *given,
+			     struct fill_taken *copy);
 
 /*
  * fill_check() finds everything that can be known to be wrong with a fill and

@@ -310,11 +310,15 @@ static enum philox_status check_end(const struct philox_fill *fill)
 			  philox_layout_name(layout_of(fill)->kind));
 }
 
-static enum philox_status find_advance(const struct philox_fill *fill,
+static enum philox_status find_advance(const struct philox_fill *given,
 				       uint64_t *words)
 {
-	enum philox_status status = fill_check_op(fill);
+	struct fill_taken copy;
+	enum philox_status status = fill_take(given, &copy);
+	const struct philox_fill *fill = &copy.fill;
 
+	if (status == PHILOX_OK)
+		status = fill_check_op(fill);
 	if (status == PHILOX_OK)
 		status = check_end(fill);
 	if (status == PHILOX_OK)

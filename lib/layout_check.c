@@ -6,12 +6,8 @@
 #include "fill_check.h"
 #include "fill_range.h"
 #include "layout_check.h"
-#include "options.h"
 
-/* The size of the struct's first version. */
-#define LAYOUT_SIZE_FIRST sizeof(struct philox_layout)
-
-#define N_DISTS           (PHILOX_STOCHASTIC_ROUND + 1)
+#define N_DISTS (PHILOX_STOCHASTIC_ROUND + 1)
 
 /* Sets of dtypes. */
 #define U32   (1u << PHILOX_U32)
@@ -246,10 +242,7 @@ enum philox_status layout_check(const struct philox_fill *fill)
 
 	if (!layout)
 		return PHILOX_OK;
-	status = options_check_size("fill: layout", layout, layout->size,
-				    LAYOUT_SIZE_FIRST, sizeof(*layout));
-	if (status == PHILOX_OK)
-		status = check_kind(fill);
+	status = check_kind(fill);
 	if (status != PHILOX_OK || !layout_is_other(fill))
 		return status;
 	status = check_dist(fill);

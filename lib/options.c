@@ -1,6 +1,7 @@
 /*
  * lib/options.c - see lib/options.h
  */
+#include <string.h>
 #include "options.h"
 
 enum philox_status options_check_size(const char *what, const void *options,
@@ -20,5 +21,19 @@ enum philox_status options_check_size(const char *what, const void *options,
 					  "set: a field that this version "
 					  "does not know",
 					  what, size, i);
+	return PHILOX_OK;
+}
+
+enum philox_status options_copy(const char *what, const void *options,
+				size_t size, size_t least, size_t known,
+				void *copy)
+{
+	enum philox_status status;
+
+	status = options_check_size(what, options, size, least, known);
+	if (status != PHILOX_OK)
+		return status;
+	memset(copy, 0, known);
+	memcpy(copy, options, size < known ? size : known);
 	return PHILOX_OK;
 }

@@ -22,4 +22,12 @@
 enum philox_status options_check_size(const char *what, const void *options,
 				      size_t size, size_t least, size_t known);
 
+/*
+ * options_copy() does so and copies what this version knows of *options to
+ * *copy, of `known` bytes; fields that a shorter one lacks are 0 there.
+ */
+enum philox_status options_copy(const char *what, const void *options,
+				size_t size, size_t least, size_t known,
+				void *copy);
+
 #endif
