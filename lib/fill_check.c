@@ -136,14 +136,21 @@ static enum philox_status check_range(const struct philox_fill *fill)
 	return PHILOX_OK;
 }
 
+/* What is rounded to 0 would make a constant of every number. */
+static int is_above_0(const struct philox_fill *fill, double std)
+{
+	return fill->dtype == PHILOX_F64 ? std > 0 : (float)std > 0;
+}
+
 static enum philox_status check_mean_std(const struct philox_fill *fill)
 {
 	double most = most_computed(fill);
 
 	if (!(fabs(fill->mean) <= most))
 		return wrong(fill, "mean", fill->mean, "finite");
-	if (!(fill->std > 0 && fill->std <= most))
-		return wrong(fill, "std", fill->std, "finite and above 0");
+	if (!(is_above_0(fill, fill->std) && fill->std <= most))
+		return wrong(fill, "std", fill->std,
+			     "finite and above 0 as computed with");
 	return PHILOX_OK;
 }
 

@@ -486,6 +486,13 @@ PROMISE(distributions, a_std_that_is_not_positive_is_refused)
 		       .std = NAN);
 		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32,
 		       .std = INFINITY);
+		/* 0 in f32, and so a constant */
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_F32,
+		       .std = 1e-60);
+		REFUSE("std", .dist = dists[k], .dtype = PHILOX_BF16,
+		       .std = 0x1p-150);
+		DRAW(.dist = dists[k], .dtype = PHILOX_F32, .std = 0x1.1p-150);
+		DRAW(.dist = dists[k], .dtype = PHILOX_F64, .std = 1e-60);
 		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_F32, .std = 1,
 		       .mean = NAN);
 		REFUSE("mean", .dist = dists[k], .dtype = PHILOX_F32, .std = 1,
