@@ -33,9 +33,14 @@
  *
  * Parameters are rounded to f32, or f64 for f64; a product that something is
  * added to is a fused multiply-add, rounded once. f16 and bf16 are computed in
- * f32 and rounded to nearest even: large values of f16 become infinite, and
- * small ones 0, as do the smallest of every dtype. Uniform numbers are kept
- * within [low, high) whatever rounding does.
+ * f32 and rounded to nearest even. In every dtype a value past the largest
+ * number becomes infinite and one near 0 becomes 0: of f32 numbers a third are
+ * infinite for a rate of 3e-39, a quarter for a std of 3e38, and all for a
+ * log-normal mean of 100 and std of 1. Uniform numbers are kept within [low,
+ * high) whatever rounding does.
+ *
+ * A uniform number of [0, 1) is 0 once in 2^24 draws of f32, but once in 256 of
+ * bf16 and 2048 of f16: before log(u) take 1 - u, or draw exponential numbers.
  *
  * Words consumed per element: one (bits u32, Bernoulli, dropout, rounding,
  * integers u32 and i32, everything in f32, f16 and bf16) or two (bits u64,
@@ -106,9 +111,11 @@ enum philox_dtype {
 /*
  * struct philox_span says which elements of an operator's output an array
  * holds. A plain span, with rows = 0 or 1: its element i is element first + i.
- * A shard of a matrix: `rows` rows of `count` elements, one after the other in
- * the array; element (r, c) of it is element first + r * row_stride + c. So any
- * cut of a tensor draws exactly the numbers the whole would have had there.
+ * A shard of a matrix: `rows` rows of `count` elements; element (r, c) of it is
+ * element first + r * row_stride + c. So any cut of a tensor draws exactly the
+ * numbers the whole would have had there. row_stride is the tensor's, not the
+ * array's: the array is contiguous, its row r begins at r * count. A part of a
+ * larger array is filled row by row, with a plain span each.
  */
 struct philox_span {
 	uint64_t first;
@@ -154,12 +161,13 @@ struct philox_fill {
 	const void *in; /* dropout: as many of the dtype, may equal out;
 			   rounding: of f32, apart from out */
 	double p;       /* Bernoulli, dropout: in [0, 1] */
-	double low;     /* uniform: finite in the dtype; */
-	double high;    /*   so as well, above low; their distance is finite
-			     in f32, or f64 for f64 */
+	double low;     /* uniform: finite in the dtype */
+	double high;    /*   finite in the dtype, above low; high - low is
+			     finite in f32 (f64: in f64) */
 	double mean;    /* normal, log-normal: finite in f32 (f64: in f64) */
-	double std;     /*   above 0, and so as well */
-	double rate;    /* exponential: above 0; rate and 1 / rate so as well */
+	double std;     /*   finite and above 0 in f32 (f64: in f64) */
+	double rate;    /* exponential: above 0; rate and 1 / rate are finite
+			     in f32 (f64: in f64) */
 	uint64_t from;  /* integers: the least; i32 and i64 as int64_t */
 	uint64_t to;    /*   the largest, not below `from`; 32-bit dtypes: both
 			     in range. All 2^64 of a 64-bit dtype is fine. */

@@ -15,6 +15,10 @@
  *   philox/draw_f16.h   bf16 and f16: uniform numbers and rounding
  *   philox/integers.h   integers of any range
  *
+ * bf16 and f16 are computed in f32. Dropout of one is, as in fills: widen it
+ * (philox_bf16_to_f32()), philox_dropout_f32() or one of draw.h, round
+ * (philox_f32_to_bf16()).
+ *
  * A host without fused multiply-add instructions needs the C library's fma()
  * and fmaf(): link with -lm there.
  */
