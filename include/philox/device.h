@@ -103,7 +103,8 @@ PHILOX_API int philox_device_is_host(const struct philox_device *device);
  * philox_device_set_threads() sets how many threads one fill on a host device
  * may use, the stream's own included: 1 .. 256, at first 1. Large fills are cut
  * into parts of 1 MiB and more; the numbers are the same. Fills in other
- * libraries' layouts use one. A fill that is on a stream or in a graph already
+ * libraries' layouts, fills of tables of rows (philox/rows.h) and sampling
+ * (philox/sample.h) use one. A fill that is on a stream or in a graph already
  * keeps the limit it had. A cuda device accepts and ignores it. Errors:
  * PHILOX_ERROR_INVALID. Legal during capture.
  */
