@@ -103,6 +103,37 @@ Test(real, f32_to_f16_rounds_to_the_nearest)
 		}
 }
 
+/* What the conversions of numbers leave out is NaNs alone. */
+static void check_number(uint32_t bits)
+{
+	float x = philox_f32_from_bits(bits);
+	unsigned half = bits >> 16;
+
+	if (!isnan(x)) {
+		cr_assert_eq(philox_number_to_f16(x), philox_f32_to_f16(x),
+			     "%08x", bits);
+		cr_assert_eq(philox_number_to_bf16(x), philox_f32_to_bf16(x),
+			     "%08x", bits);
+	}
+	x = philox_number_from_f16((uint16_t)half);
+	if ((half & 0x7fff) > 0x7c00)
+		cr_assert(isnan(x), "%04x", half);
+	else
+		cr_assert_eq(philox_f32_bits(x),
+			     philox_f32_bits(philox_f16_to_f32((uint16_t)half)),
+			     "%04x", half);
+}
+
+Test(real, numbers_are_converted_as_anything)
+{
+	static const uint32_t low[] = {0,      1,      0x0fff, 0x1000, 0x1001,
+				       0x2000, 0x7fff, 0x8000, 0x8001, 0xffff};
+
+	for (uint32_t half = 0; half <= 0xffff; half++)
+		for (size_t i = 0; i < sizeof(low) / sizeof(low[0]); i++)
+			check_number(half << 16 | low[i]);
+}
+
 #if defined(__x86_64__)
 __attribute__((target("f16c"))) static unsigned f16c_from_f32(float x)
 {

@@ -34,22 +34,22 @@ double philox_fma(double a, double b, double c) __asm__("fma");
 
 PHILOX_FN float philox_multiply(float a, float b)
 {
-	float product;
+	float result;
 
 #ifdef __CUDA_ARCH__
 	/* Unlike __fmul_rn(), this keeps denormals under --use_fast_math. */
-	asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
+	asm("mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
 #else
-	product = a * b;
+	result = a * b;
 #if defined(__x86_64__)
-	__asm__("" : "+x"(product));
+	__asm__("" : "+x"(result));
 #elif defined(__aarch64__)
-	__asm__("" : "+w"(product));
+	__asm__("" : "+w"(result));
 #else
-	__asm__("" : "+m"(product));
+	__asm__("" : "+m"(result));
 #endif
 #endif
-	return product;
+	return result;
 }
 
 PHILOX_FN float philox_multiply_add(float a, float b, float c)
@@ -215,43 +215,82 @@ PHILOX_FN float philox_bf16_to_f32(uint16_t bits)
 }
 
 /*
- * philox_f32_to_bf16() rounds to the nearest bf16, ties to even. A NaN keeps
- * its sign and becomes quiet.
+ * philox_number_to_bf16() rounds a number, which is to be no NaN, to the nearest
+ * bf16, ties to even. GPUs from compute capability 8.0 on have an instruction.
  */
+PHILOX_FN uint16_t philox_number_to_bf16(float a)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+	uint16_t result;
+
+	asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(a));
+	return result;
+#else
+	uint32_t bits = philox_f32_bits(a);
+
+	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+#endif
+}
+
+/* philox_f32_to_bf16() does so; a NaN keeps its sign and becomes quiet. */
 PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 {
 	uint32_t bits = philox_f32_bits(x);
+	uint16_t number = philox_number_to_bf16(x);
+	uint16_t nan = (uint16_t)(bits >> 16 | 0x40u);
 
-	if ((bits & 0x7fffffffu) > 0x7f800000u)
-		return (uint16_t)(bits >> 16 | 0x40u);
-	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+	return (bits & 0x7fffffffu) > 0x7f800000u ? nan : number;
 }
 
 /*
- * philox_f16_to_f32() widens an f16, given by its bits; exact. A NaN keeps its
- * sign and payload and becomes quiet, as x86 does it.
+ * philox_number_from_f16() widens an f16, given by its bits; exact. A NaN gives
+ * some NaN.
  */
-PHILOX_FN float philox_f16_to_f32(uint16_t bits)
+PHILOX_FN float philox_number_from_f16(uint16_t a)
 {
-	uint32_t rest = bits & 0x7fffu, sign = (uint32_t)(bits & 0x8000u) << 16;
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(a));
+	return result;
+#else
+	uint32_t rest = a & 0x7fffu, sign = (uint32_t)(a & 0x8000u) << 16;
 	uint32_t normal = (rest << 13) + (112u << 23);
 	/* a multiple of 2^-24; from 1024 on the number is normal */
 	uint32_t denormal = philox_f32_bits((float)(int)rest * 5.96046448e-08f);
 	uint32_t special = rest << 13 | 0x7f800000u;
 
-	special |= rest > 0x7c00u ? 0x400000u : 0u;
 	normal = rest < 0x400u ? denormal : normal;
 	return philox_f32_from_bits(sign | (rest < 0x7c00u ? normal : special));
+#endif
 }
 
 /*
- * philox_f32_to_f16() rounds to the nearest f16, ties to even: from 65520 on to
- * infinity, below 2^-14 to a denormal or 0. A NaN keeps its sign and the upper
- * 10 bits of its payload and becomes quiet, as x86 does it.
+ * philox_f16_to_f32() does so; a NaN keeps its sign and payload and becomes
+ * quiet, as x86 does it.
  */
-PHILOX_FN uint16_t philox_f32_to_f16(float x)
+PHILOX_FN float philox_f16_to_f32(uint16_t bits)
 {
-	uint32_t bits = philox_f32_bits(x), sign = bits >> 16 & 0x8000u;
+	uint32_t rest = bits & 0x7fffu, sign = (uint32_t)(bits & 0x8000u) << 16;
+	uint32_t number = philox_f32_bits(philox_number_from_f16(bits));
+	uint32_t nan = sign | 0x7fc00000u | rest << 13;
+
+	return philox_f32_from_bits(rest > 0x7c00u ? nan : number);
+}
+
+/*
+ * philox_number_to_f16() rounds a number, which is to be no NaN, to the nearest
+ * f16, ties to even: from 65520 on to infinity, below 2^-14 to a denormal or 0.
+ */
+PHILOX_FN uint16_t philox_number_to_f16(float a)
+{
+#ifdef __CUDA_ARCH__
+	uint16_t result;
+
+	asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(a));
+	return result;
+#else
+	uint32_t bits = philox_f32_bits(a), sign = bits >> 16 & 0x8000u;
 	uint32_t rest = bits & 0x7fffffffu;
 	/* to a bit of 2^13; a carry goes into the power, or to infinity */
 	uint32_t normal =
@@ -259,11 +298,23 @@ PHILOX_FN uint16_t philox_f32_to_f16(float x)
 	/* 1/2 has the last place of an f16's denormals: the sum is rounded */
 	uint32_t denormal = philox_f32_bits(philox_f32_from_bits(rest) + 0.5f) -
 			    0x3f000000u;
-	uint32_t special = 0x7c00u;
 
-	special |= rest > 0x7f800000u ? 0x200u | (rest >> 13 & 0x3ffu) : 0u;
 	normal = rest < 0x38800000u ? denormal : normal;
-	return (uint16_t)(sign | (rest < 0x47800000u ? normal : special));
+	return (uint16_t)(sign | (rest < 0x47800000u ? normal : 0x7c00u));
+#endif
+}
+
+/*
+ * philox_f32_to_f16() does so; a NaN keeps its sign and the upper 10 bits of its
+ * payload and becomes quiet, as x86 does it.
+ */
+PHILOX_FN uint16_t philox_f32_to_f16(float x)
+{
+	uint32_t bits = philox_f32_bits(x), sign = bits >> 16 & 0x8000u;
+	uint16_t number = philox_number_to_f16(x);
+	uint16_t nan = (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
+
+	return (bits & 0x7fffffffu) > 0x7f800000u ? nan : number;
 }
 
 #ifdef __cplusplus

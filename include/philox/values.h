@@ -30,7 +30,7 @@ PHILOX_FN float philox_uniform_8(uint32_t w)
 
 PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
 {
-	return philox_f32_to_bf16(philox_uniform_8(w));
+	return philox_number_to_bf16(philox_uniform_8(w));
 }
 
 PHILOX_FN float philox_uniform_11(uint32_t w)
@@ -40,7 +40,7 @@ PHILOX_FN float philox_uniform_11(uint32_t w)
 
 PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
 {
-	return philox_f32_to_f16(philox_uniform_11(w));
+	return philox_number_to_f16(philox_uniform_11(w));
 }
 
 PHILOX_FN double philox_uniform_f64(uint64_t w64)
@@ -154,7 +154,20 @@ PHILOX_FN uint64_t philox_threshold(double p)
 
 PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 {
+#ifdef __CUDA_ARCH__
+	/* 2^32, which is the same in all threads, apart: 32 bits to compare */
+	return !(threshold >> 32) & (w >= (uint32_t)threshold);
+#else
 	return w >= threshold;
+#endif
+}
+
+/* philox_drop_f32() drops x, or keeps its bits; what is dropped is 0. */
+PHILOX_FN float philox_drop_f32(float x, uint32_t w, uint64_t threshold)
+{
+	/* no branch: which are kept cannot be predicted */
+	return philox_f32_from_bits(philox_f32_bits(x) &
+				    (0u - (uint32_t)philox_keep(w, threshold)));
 }
 
 PHILOX_FN float philox_bernoulli_f32(uint32_t w, uint64_t threshold)
@@ -175,9 +188,7 @@ PHILOX_FN float philox_dropout_f32(float x, uint32_t w, uint64_t threshold,
 
 	if ((bits & 0x7fffffffu) > 0x7f800000u)
 		bits = 0x7fc00000u;
-	/* no branch: which are kept cannot be predicted */
-	return philox_f32_from_bits(bits &
-				    (0u - (uint32_t)philox_keep(w, threshold)));
+	return philox_drop_f32(philox_f32_from_bits(bits), w, threshold);
 }
 
 PHILOX_FN double philox_dropout_f64(double x, uint32_t w, uint64_t threshold,

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <algorithm>
 #include <tuple>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -140,20 +141,118 @@ static inline double __longlong_as_double(long long x)
 
 /* --- PTX ------------------------------------------------------------------- */
 
-/* The one instruction that is written out: in philox/real.h. */
-constexpr bool simulated_knows(const char *text)
-{
-	const char *known = "\"mul.rn.f32 %0, %1, %2;\" : \"=f\"(product) : "
-			    "\"f\"(a), \"f\"(b)";
+/*
+ * The instructions that are written out, with their operands; in philox/real.h
+ * and lib/fill_narrow.h. Those of 16-bit numbers are functions of NVIDIA's
+ * headers, which say in C++ what they give.
+ */
+#define SIMULATED_PTX(X)                                                      \
+	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
+	X(to_bf16, "cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(a))         \
+	X(to_f16, "cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(a))           \
+	X(from_f16, "cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(a))            \
+	X(to_two_bf16, "cvt.rn.bf16x2.f32 %0, %1, %2;"                        \
+	  : "=r"(result)                                                      \
+	  : "f"(a), "f"(b))                                                   \
+	X(to_two_f16, "cvt.rn.f16x2.f32 %0, %1, %2;"                          \
+	  : "=r"(result)                                                      \
+	  : "f"(a), "f"(b))                                                   \
+	X(cut_two_f16, "cvt.rz.f16x2.f32 %0, %1, %2;"                         \
+	  : "=r"(result)                                                      \
+	  : "f"(a), "f"(b))                                                   \
+	X(least_two, "min.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))
 
-	while (*known && *known == *text)
-		known++, text++;
-	return *known == *text;
+static inline float simulated_multiply(float a, float b)
+{
+	return a * b;
 }
 
-#define asm(...)                                                             \
-	static_assert(simulated_knows(#__VA_ARGS__), "PTX of another kind"); \
-	product = a * b
+static inline uint16_t simulated_to_bf16(float a)
+{
+	return __nv_bfloat16_raw(__float2bfloat16_rn(a)).x;
+}
+
+static inline uint16_t simulated_to_f16(float a)
+{
+	return __half_raw(__float2half_rn(a)).x;
+}
+
+static inline float simulated_from_f16(uint16_t a)
+{
+	__half_raw raw;
+
+	raw.x = a;
+	return __half2float(raw);
+}
+
+static inline uint32_t simulated_to_two_bf16(float a, float b)
+{
+	return (uint32_t)simulated_to_bf16(a) << 16 | simulated_to_bf16(b);
+}
+
+static inline uint32_t simulated_to_two_f16(float a, float b)
+{
+	return (uint32_t)simulated_to_f16(a) << 16 | simulated_to_f16(b);
+}
+
+static inline uint32_t simulated_cut_two_f16(float a, float b)
+{
+	return (uint32_t)__half_raw(__float2half_rz(a)).x << 16 |
+	       __half_raw(__float2half_rz(b)).x;
+}
+
+static inline uint32_t simulated_least_two(uint32_t a, uint32_t b)
+{
+	int16_t high = std::min((int16_t)(a >> 16), (int16_t)(b >> 16));
+	int16_t low = std::min((int16_t)a, (int16_t)b);
+
+	return (uint32_t)(uint16_t)high << 16 | (uint16_t)low;
+}
+
+enum simulated_ptx {
+#define SIMULATED_ENUM(name, ...) SIMULATED_PTX_##name,
+	SIMULATED_PTX(SIMULATED_ENUM)
+#undef SIMULATED_ENUM
+};
+
+constexpr bool simulated_same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/* The place of an instruction in the list, or -1. */
+constexpr int simulated_which(const char *text)
+{
+#define SIMULATED_LOOK(name, ...)               \
+	if (simulated_same(text, #__VA_ARGS__)) \
+		return SIMULATED_PTX_##name;
+	SIMULATED_PTX(SIMULATED_LOOK)
+#undef SIMULATED_LOOK
+	return -1;
+}
+
+template <int which> struct simulated_instruction {
+	static_assert(which >= 0, "PTX that device_code.h does not know");
+};
+
+#define SIMULATED_RUN(name, ...)                                         \
+	template <> struct simulated_instruction<SIMULATED_PTX_##name> { \
+		template <typename... T> static auto run(T... inputs)    \
+		{                                                        \
+			return simulated_##name(inputs...);              \
+		}                                                        \
+	};
+SIMULATED_PTX(SIMULATED_RUN)
+#undef SIMULATED_RUN
+
+/* A comma stands between inputs only, which are called a and b. */
+#define asm(...)                                                            \
+	result = simulated_instruction<simulated_which(#__VA_ARGS__)>::run( \
+		SIMULATED_INPUTS(__VA_ARGS__, (a, b), (a), ))
+#define SIMULATED_INPUTS(first, second, inputs, ...) SIMULATED_PLAIN inputs
+#define SIMULATED_PLAIN(...)                         __VA_ARGS__
 
 /* --- making kernels known -------------------------------------------------- */
 
