@@ -8,7 +8,7 @@
 #ifndef FILL_BLOCKS_H
 #define FILL_BLOCKS_H
 
-#include "kernels.h"
+#include "fill_narrow.h"
 
 typedef uint32_t fill_u32;
 typedef uint64_t fill_u64;
@@ -96,11 +96,12 @@ FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 /* --- real numbers --------------------------------------------------------- */
 
 /*
- * FILL_F32(dist) is followed by the body that makes four numbers in f32, y;
- * FILL_F64(dist, n) by the one that makes n in f64. The first gives f32, bf16
- * and f16 their blocks, which differ by a rounding at the end.
+ * FILL_F32(dist) is followed by the body that makes four numbers in f32, y,
+ * none of them a NaN; FILL_F64(dist, n) by the one that makes n in f64. The
+ * first gives f32, bf16 and f16 their blocks, which differ by a rounding at the
+ * end.
  */
-#define FILL_STORE(dist, type, from_type, convert, n)                       \
+#define FILL_STORE(dist, type, from_type, n)                                \
 	FILL_BLOCK(dist##_##type, fill_##type, fill_##type)                 \
 	{                                                                   \
 		from_type y[n];                                             \
@@ -108,17 +109,16 @@ FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 		(void)x;                                                    \
 		make_##dist##_##from_type(args, philox_draw4(state, block), \
 					  y);                               \
-		for (int i = 0; i < n; i++)                                 \
-			v[i] = convert(y[i]);                               \
+		fill_narrow_##type(y, v, n);                                \
 	}
 
 #define FILL_F32(dist)                                                   \
 	PHILOX_FN void make_##dist##_float(const struct fill_args *args, \
 					   struct philox_words words,    \
 					   float *y);                    \
-	FILL_STORE(dist, f32, float, , 4)                                \
-	FILL_STORE(dist, bf16, float, philox_f32_to_bf16, 4)             \
-	FILL_STORE(dist, f16, float, philox_f32_to_f16, 4)               \
+	FILL_STORE(dist, f32, float, 4)                                  \
+	FILL_STORE(dist, bf16, float, 4)                                 \
+	FILL_STORE(dist, f16, float, 4)                                  \
 	PHILOX_FN void make_##dist##_float(const struct fill_args *args, \
 					   struct philox_words words,    \
 					   float *y)
@@ -127,28 +127,30 @@ FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 	PHILOX_FN void make_##dist##_double(const struct fill_args *args, \
 					    struct philox_words words,    \
 					    double *y);                   \
-	FILL_STORE(dist, f64, double, , n)                                \
+	FILL_STORE(dist, f64, double, n)                                  \
 	PHILOX_FN void make_##dist##_double(const struct fill_args *args, \
 					    struct philox_words words,    \
 					    double *y)
 
 /* Uniform numbers: each dtype has digits of its own. */
-#define FILL_UNIFORM(type, uniform, convert)                            \
+#define FILL_UNIFORM(type, uniform)                                     \
 	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)            \
 	{                                                               \
 		struct philox_words words = philox_draw4(state, block); \
+		float y[4];                                             \
                                                                         \
 		(void)x;                                                \
 		for (int i = 0; i < 4; i++)                             \
-			v[i] = convert(philox_range_f32(                \
+			y[i] = philox_range_f32(                        \
 				uniform(words.w[i]), args->f32.scale,   \
 				args->f32.shift, args->f32.bottom,      \
-				args->f32.top));                        \
+				args->f32.top);                         \
+		fill_narrow_##type(y, v, 4);                            \
 	}
 
-FILL_UNIFORM(f32, philox_uniform_f32, )
-FILL_UNIFORM(bf16, philox_uniform_8, philox_f32_to_bf16)
-FILL_UNIFORM(f16, philox_uniform_11, philox_f32_to_f16)
+FILL_UNIFORM(f32, philox_uniform_f32)
+FILL_UNIFORM(bf16, philox_uniform_8)
+FILL_UNIFORM(f16, philox_uniform_11)
 
 FILL_F64(uniform, 2)
 {
@@ -221,35 +223,41 @@ FILL_F64(gumbel, 2)
 }
 
 /* The same words in every dtype, so the same ones are drawn. */
-FILL_F32(bernoulli)
-{
-	for (int i = 0; i < 4; i++)
-		y[i] = philox_bernoulli_f32(words.w[i], args->threshold);
-}
+#define FILL_BERNOULLI(type, one)                                              \
+	FILL_BLOCK(bernoulli_##type, fill_##type, fill_##type)                 \
+	{                                                                      \
+		struct philox_words words = philox_draw4(state, block);        \
+                                                                               \
+		(void)x;                                                       \
+		for (int i = 0; i < 4; i++)                                    \
+			v[i] = philox_keep(words.w[i], args->threshold) ? 0    \
+									: one; \
+	}
 
-FILL_F64(bernoulli, 4)
-{
-	for (int i = 0; i < 4; i++)
-		y[i] = (double)philox_bernoulli_f32(words.w[i],
-						    args->threshold);
-}
+FILL_BERNOULLI(f32, 1)
+FILL_BERNOULLI(f64, 1)
+FILL_BERNOULLI(bf16, 0x3f80)
+FILL_BERNOULLI(f16, 0x3c00)
 
 /* --- with an input -------------------------------------------------------- */
 
-#define FILL_DROPOUT(type, widen, narrow)                                 \
-	FILL_BLOCK(dropout_##type, fill_##type, fill_##type)              \
-	{                                                                 \
-		struct philox_words words = philox_draw4(state, block);   \
-                                                                          \
-		for (int i = 0; i < 4; i++)                               \
-			v[i] = narrow(philox_dropout_f32(                 \
-				widen(x[i]), words.w[i], args->threshold, \
-				args->f32.scale));                        \
+#define FILL_DROPOUT(type)                                              \
+	FILL_BLOCK(dropout_##type, fill_##type, fill_##type)            \
+	{                                                               \
+		struct philox_words words = philox_draw4(state, block); \
+		float y[4];                                             \
+                                                                        \
+		fill_widen_##type(x, y);                                \
+		for (int i = 0; i < 4; i++)                             \
+			y[i] = philox_drop_f32(                         \
+				philox_multiply(y[i], args->f32.scale), \
+				words.w[i], args->threshold);           \
+		fill_narrow_quiet_##type(y, v);                         \
 	}
 
-FILL_DROPOUT(f32, , )
-FILL_DROPOUT(bf16, philox_bf16_to_f32, philox_f32_to_bf16)
-FILL_DROPOUT(f16, philox_f16_to_f32, philox_f32_to_f16)
+FILL_DROPOUT(f32)
+FILL_DROPOUT(bf16)
+FILL_DROPOUT(f16)
 
 FILL_BLOCK(dropout_f64, double, double)
 {
@@ -266,8 +274,7 @@ FILL_BLOCK(dropout_f64, double, double)
 		struct philox_words words = philox_draw4(state, block); \
                                                                         \
 		(void)args;                                             \
-		for (int i = 0; i < 4; i++)                             \
-			v[i] = philox_round_##type(x[i], words.w[i]);   \
+		fill_narrow_random_##type(x, words.w, v);               \
 	}
 
 FILL_ROUND(bf16)

@@ -62,6 +62,7 @@ struct trial {
 	struct philox_fill fill;         /* parameters and span */
 	size_t shift;
 	int in_place;
+	int every_input; /* not random ones: see make_every_input() */
 };
 
 /* What a trial works on: memory of the host, then of the device. */
@@ -97,6 +98,21 @@ static void make_input(struct buffers *b)
 				 .out = b->input};
 
 	fill_host_plain(KERNEL_bits_u32, &args);
+}
+
+/* Every 16 bits there are; every upper half of an f32, the lower near ties. */
+static void make_every_input(const struct trial *t, struct buffers *b)
+{
+	static const uint32_t low[] = {0,      1,      0x0fff, 0x1000,
+				       0x1001, 0x7fff, 0x8000, 0x8001};
+	uint32_t *words = (uint32_t *)b->input;
+	uint16_t *halves = (uint16_t *)b->input;
+
+	for (size_t i = 0; i < b->size / t->kind->in_size; i++)
+		if (t->kind->in_size == 2)
+			halves[i] = (uint16_t)i;
+		else
+			words[i] = (uint32_t)(i / 8) << 16 | low[i % 8];
 }
 
 /* The fill of a trial, from and to these buffers. */
@@ -163,7 +179,10 @@ static void prepare(struct contract *c, const struct trial *t,
 	b->expected = malloc(b->size);
 	b->got = malloc(b->size);
 	EXPECT(b->input && b->expected && b->got);
-	make_input(b);
+	if (t->every_input)
+		make_every_input(t, b);
+	else
+		make_input(b);
 	make_expected(t, b);
 }
 
@@ -250,6 +269,23 @@ static void every_probability(struct contract *c)
 			    t.kind->dist != PHILOX_DROPOUT)
 				break;
 			t.fill.p = ps[k];
+			EXPECT_PART(try_fill(c, &t));
+		}
+}
+
+/* Dropout of f32 is one of them, with a scale of 1 and of 2. */
+static void every_conversion(struct contract *c)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		for (int k = 0; k < 2; k++) {
+			struct trial t = new_trial(&kinds[i]);
+
+			if (!has_input(t.kind) || t.kind->in_size == 8)
+				break;
+			t.fill.p = k * 0.5;
+			t.fill.span.count = 1
+					    << (t.kind->in_size == 2 ? 16 : 19);
+			t.every_input = 1;
 			EXPECT_PART(try_fill(c, &t));
 		}
 }
@@ -523,6 +559,7 @@ const struct contract_check contract_numbers[] = {
 	{"every fill gives the host's bits", every_fill},
 	{"two million normal numbers are the host's", many_normals},
 	{"p of 0, 1 and between decides as on the host", every_probability},
+	{"every f16 and bf16 is converted as on the host", every_conversion},
 	{"ranges, means and rates give the host's bits", every_parameter},
 	{"integers of wide ranges are the host's", wide_ranges},
 	{"a shard draws what the whole has there", every_shard},
