@@ -72,14 +72,40 @@ PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
 				      args->reject);
 }
 
+/*
+ * fill_mend_u32() draws those values of a block again that bits of `again` stand
+ * for: one call a block, since a GPU's thread lays out its registers for each.
+ */
+PHILOX_RARE struct philox_words fill_mend_u32(struct philox_state state,
+					      uint64_t block,
+					      struct philox_words values,
+					      uint64_t n, uint32_t reject,
+					      uint32_t again)
+{
+	for (unsigned i = 0; i < 4; i++)
+		if (again >> i & 1)
+			values.w[i] = philox_integer_again(state, 4 * block + i,
+							   n, reject);
+	return values;
+}
+
 FILL_BLOCK(integers_u32, uint32_t, uint32_t)
 {
-	struct philox_words words = philox_draw4(state, block);
+	struct philox_words values = philox_draw4(state, block);
+	uint32_t reject = (uint32_t)args->reject, again = 0;
+	int rejected;
 
 	(void)x;
-	for (unsigned i = 0; i < 4; i++)
-		v[i] = philox_integer_of(state, 4 * block + i, words.w[i],
-					 fill_interval(args));
+	for (int i = 0; i < 4; i++) {
+		values.w[i] = philox_integer_u32(values.w[i], args->range,
+						 reject, &rejected);
+		again |= (uint32_t)rejected << i;
+	}
+	if (again)
+		values = fill_mend_u32(state, block, values, args->range,
+				       reject, again);
+	for (int i = 0; i < 4; i++)
+		v[i] = values.w[i] + (uint32_t)args->from;
 }
 
 FILL_BLOCK(integers_u64, uint64_t, uint64_t)
