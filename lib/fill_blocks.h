@@ -159,19 +159,22 @@ FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 					    double *y)
 
 /* Uniform numbers: each dtype has digits of its own. */
-#define FILL_UNIFORM(type, uniform)                                     \
-	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)            \
-	{                                                               \
-		struct philox_words words = philox_draw4(state, block); \
-		float y[4];                                             \
-                                                                        \
-		(void)x;                                                \
-		for (int i = 0; i < 4; i++)                             \
-			y[i] = philox_range_f32(                        \
-				uniform(words.w[i]), args->f32.scale,   \
-				args->f32.shift, args->f32.bottom,      \
-				args->f32.top);                         \
-		fill_narrow_##type(y, v, 4);                            \
+#define FILL_UNIFORM(type, uniform)                                            \
+	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)                   \
+	{                                                                      \
+		struct philox_words words = philox_draw4(state, block);        \
+		float y[4];                                                    \
+                                                                               \
+		(void)x;                                                       \
+		for (int i = 0; i < 4; i++) {                                  \
+			y[i] = uniform(words.w[i]);                            \
+			if (!args->plain)                                      \
+				y[i] = philox_range_f32(y[i], args->f32.scale, \
+							args->f32.shift,       \
+							args->f32.bottom,      \
+							args->f32.top);        \
+		}                                                              \
+		fill_narrow_##type(y, v, 4);                                   \
 	}
 
 FILL_UNIFORM(f32, philox_uniform_f32)

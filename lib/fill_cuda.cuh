@@ -26,10 +26,18 @@ static __device__ __forceinline__ uint64_t fill_threads(void)
 	return (uint64_t)gridDim.x * blockDim.x;
 }
 
+static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
+							   uint32_t plain)
+{
+	args.plain = plain;
+	return args;
+}
+
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
  * shard's units are numbered through its rows; a thread finds its first with
- * one division and goes on by addition.
+ * one division and goes on by addition. `plain`, where it matters, is a constant
+ * in a loop of its own.
  */
 #define FILL_KERNEL(name, out_type, in_type, n)                                \
 	static __device__ __forceinline__ void whole_##name(                   \
@@ -113,17 +121,20 @@ static __device__ __forceinline__ uint64_t fill_threads(void)
 		philox_fill_##name(__grid_constant__ const fill_args args)     \
 	{                                                                      \
 		const philox_state state = philox_resolve(args.rng);           \
+		const fill_row row =                                           \
+			fill_row_of(&args, 0, sizeof(fill_##in_type),          \
+				    sizeof(fill_##out_type));                  \
                                                                                \
 		if (philox_is_poison(state))                                   \
 			rows_##name<true>(args, state);                        \
 		else if (args.rows > 1)                                        \
 			rows_##name<false>(args, state);                       \
+		else if (!fill_has_plain(KERNEL_##name))                       \
+			flat_##name(args, row, state);                         \
+		else if (args.plain)                                           \
+			flat_##name(fill_set_plain(args, 1), row, state);      \
 		else                                                           \
-			flat_##name(args,                                      \
-				    fill_row_of(&args, 0,                      \
-						sizeof(fill_##in_type),        \
-						sizeof(fill_##out_type)),      \
-				    state);                                    \
+			flat_##name(fill_set_plain(args, 0), row, state);      \
 	}
 
 #endif

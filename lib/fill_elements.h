@@ -46,6 +46,13 @@ PHILOX_FN int fill_kernel_reads(enum kernel kernel)
 	return kernel >= KERNEL_dropout_f32 && kernel <= KERNEL_round_f16;
 }
 
+/* fill_has_plain() says whether a fill looks at `plain`. */
+PHILOX_FN int fill_has_plain(enum kernel kernel)
+{
+	return kernel == KERNEL_uniform_f32 || kernel == KERNEL_uniform_bf16 ||
+	       kernel == KERNEL_uniform_f16;
+}
+
 /* fill_row_of() returns row r; in_size and out_size are of an element. */
 PHILOX_FN struct fill_row fill_row_of(const struct fill_args *args, uint64_t r,
 				      uint64_t in_size, uint64_t out_size)
