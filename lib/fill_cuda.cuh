@@ -102,7 +102,9 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 					    sizeof(fill_##out_type));          \
 			const uint64_t u = row.first / unit + i;               \
                                                                                \
-			if (poison)                                            \
+			if (i >= fill_units(unit, row.first, row.count))       \
+				; /* this row has one less */                  \
+			else if (poison)                                       \
 				fill_poison_##name(&row, u);                   \
 			else if (fill_is_whole(&row, u * unit - row.first,     \
 					       unit, sizeof(fill_##in_type),   \

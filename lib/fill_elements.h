@@ -76,12 +76,12 @@ PHILOX_FN uint64_t fill_units(uint64_t unit, uint64_t first, uint64_t count)
 }
 
 /*
- * fill_row_units() returns how many units the rows of a span have at most: rows
- * that start elsewhere in a unit may have one less.
+ * fill_row_units() returns how many units the rows of a span have at most. All
+ * have as many if they start at one place of a unit; else some may have one less.
  */
 PHILOX_FN uint64_t fill_row_units(const struct fill_args *args, uint64_t unit)
 {
-	if (args->rows == 1)
+	if (args->rows == 1 || args->row_stride % unit == 0)
 		return fill_units(unit, args->first, args->count);
 	return args->count ? (args->count - 1) / unit + 2 : 0;
 }
