@@ -36,7 +36,7 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
  * shard's units are numbered through its rows; a thread finds its first with
- * one division and goes on by addition. `plain`, where it matters, is a constant
+ * one division and goes on by addition. Where `plain` matters, it is a constant
  * in a loop of its own.
  */
 #define FILL_KERNEL(name, out_type, in_type, n)                                \

@@ -77,7 +77,7 @@ PHILOX_FN uint64_t fill_units(uint64_t unit, uint64_t first, uint64_t count)
 
 /*
  * fill_row_units() returns how many units the rows of a span have at most. All
- * have as many if they start at one place of a unit; else some may have one less.
+ * have as many if they start at one place of a unit, or some may have one less.
  */
 PHILOX_FN uint64_t fill_row_units(const struct fill_args *args, uint64_t unit)
 {

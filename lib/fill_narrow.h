@@ -1,7 +1,7 @@
 /*
  * lib/fill_narrow.h - from the numbers of a block in f32 to its dtype
  *
- * GPUs round two numbers to 16 bits in one instruction, and the 16-bit fills are
+ * GPUs round two numbers to 16 bits in one instruction, and 16-bit fills are
  * bound by how many instructions they take. The other way is element by element
  * and says what the results are.
  */

@@ -215,8 +215,8 @@ PHILOX_FN float philox_bf16_to_f32(uint16_t bits)
 }
 
 /*
- * philox_number_to_bf16() rounds a number, which is to be no NaN, to the nearest
- * bf16, ties to even. GPUs from compute capability 8.0 on have an instruction.
+ * philox_number_to_bf16() rounds a number to the nearest bf16, ties to even; it
+ * is not for NaNs. GPUs of compute capability 8.0 have an instruction for it.
  */
 PHILOX_FN uint16_t philox_number_to_bf16(float a)
 {
@@ -279,8 +279,8 @@ PHILOX_FN float philox_f16_to_f32(uint16_t bits)
 }
 
 /*
- * philox_number_to_f16() rounds a number, which is to be no NaN, to the nearest
- * f16, ties to even: from 65520 on to infinity, below 2^-14 to a denormal or 0.
+ * philox_number_to_f16() rounds a number to the nearest f16, ties to even: from
+ * 65520 on to infinity, below 2^-14 to a denormal or 0. It is not for NaNs.
  */
 PHILOX_FN uint16_t philox_number_to_f16(float a)
 {
@@ -305,8 +305,8 @@ PHILOX_FN uint16_t philox_number_to_f16(float a)
 }
 
 /*
- * philox_f32_to_f16() does so; a NaN keeps its sign and the upper 10 bits of its
- * payload and becomes quiet, as x86 does it.
+ * philox_f32_to_f16() does so; a NaN keeps its sign and the upper 10 bits of
+ * its payload and becomes quiet, as x86 does it.
  */
 PHILOX_FN uint16_t philox_f32_to_f16(float x)
 {
