@@ -89,7 +89,7 @@ enum philox_status rows_launch_on(struct philox_rows *rows,
 {
 	enum philox_status status = hold_on(rows, stream);
 
-	if (status != PHILOX_OK || !call)
+	if (status != PHILOX_OK || !call || !call->work)
 		return status;
 	return device_launch(rows->context->device, stream, call);
 }

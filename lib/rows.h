@@ -50,8 +50,9 @@ struct philox_rows {
 uint64_t rows_seed(const struct philox_rows *rows);
 
 /*
- * rows_launch_on() puts a kernel, or for a NULL call nothing, on a stream where
- * work on the table is wanted: a capture of that stream takes a reference.
+ * rows_launch_on() puts a kernel, or for a call that is NULL or without work
+ * nothing, on a stream where work on the table is wanted: a capture of that
+ * stream takes a reference.
  */
 enum philox_status rows_launch_on(struct philox_rows *rows,
 				  philox_stream stream,

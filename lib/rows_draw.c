@@ -31,7 +31,7 @@ enum philox_status rows_check_list(const struct philox_rows *rows,
 				   const struct philox_row_list *list,
 				   struct rows_list *out)
 {
-	uint64_t n = list && list->n ? list->n : rows->table.count;
+	uint64_t n = list ? list->n : rows->table.count;
 
 	*out = (struct rows_list){.n = n};
 	if (!list)
@@ -130,10 +130,13 @@ static enum philox_status check_values(const struct philox_rows_fill *fill,
 				 fill->dtype);
 }
 
-static enum philox_status check_arrays(const struct philox_rows_fill *fill)
+static enum philox_status check_arrays(const struct philox_rows_fill *fill,
+				       uint64_t n)
 {
 	enum philox_status status = PHILOX_OK;
 
+	if (!n)
+		return PHILOX_OK;
 	if (fill->count)
 		status =
 			fill_check_array("fill", "out", fill->out, fill->dtype);
@@ -156,7 +159,7 @@ static enum philox_status check(const struct philox_rows *rows,
 		status = rows_check_list(rows, list, out);
 	if (status == PHILOX_OK)
 		status = check_values(fill, out->n);
-	return status == PHILOX_OK ? check_arrays(fill) : status;
+	return status == PHILOX_OK ? check_arrays(fill, out->n) : status;
 }
 
 /* --- draws ---------------------------------------------------------------- */

@@ -75,10 +75,13 @@ static enum philox_status check_temperature(const struct philox_sample *sample)
 			  sample->temperature);
 }
 
-static enum philox_status check_arrays(const struct philox_sample *sample)
+static enum philox_status check_arrays(const struct philox_sample *sample,
+				       uint64_t n)
 {
 	enum philox_status status;
 
+	if (!n)
+		return PHILOX_OK;
 	status = fill_check_array("sample", "logits", sample->logits,
 				  sample->dtype);
 	if (status == PHILOX_OK && !sample->tokens && !sample->keys)
@@ -101,7 +104,7 @@ static enum philox_status check(const struct philox_sample *sample, uint64_t n)
 		status = check_columns(sample, n);
 	if (status == PHILOX_OK)
 		status = check_temperature(sample);
-	return status == PHILOX_OK ? check_arrays(sample) : status;
+	return status == PHILOX_OK ? check_arrays(sample, n) : status;
 }
 
 static enum philox_status check_size(const struct philox_sample *sample)
@@ -185,15 +188,15 @@ static enum philox_status check_states(const struct philox_state *states,
 
 	if (status != PHILOX_OK)
 		return status;
-	if (!n || n > ROWS_COUNT_MAX)
+	if (n > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "sample: n is %" PRIu32 ", not in 1 .. 2^24",
-				  n);
+				  "sample: n is %" PRIu32 ", above 2^24", n);
 	if (sample->flags)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "sample: flags is 0x%" PRIx32 ", not 0",
 				  sample->flags);
-	return fill_check_array("sample", "states", states, PHILOX_U64);
+	return n ? fill_check_array("sample", "states", states, PHILOX_U64)
+		 : PHILOX_OK;
 }
 
 static enum philox_status sample_states(struct philox_device *device,
@@ -214,7 +217,7 @@ static enum philox_status sample_states(struct philox_device *device,
 		return status;
 	set_args(&args, sample);
 	call = make_call(&args, sample->dtype);
-	return device_launch(device, stream, &call);
+	return n ? device_launch(device, stream, &call) : PHILOX_OK;
 }
 
 enum philox_status philox_sample_states(struct philox_device *device,

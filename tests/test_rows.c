@@ -253,12 +253,41 @@ PROMISE(rows, draw_the_same_whatever_stands_beside_them)
 	is_at(f, rows, 7, 0);
 }
 
+/* A batch that ran empty: its arrays are of no use, and may be nothing. */
+PROMISE(rows, that_no_entry_names_are_left_alone)
+{
+	struct philox_rows *rows = make_rows(f, "a", 3);
+	struct philox_row_list none = {.n = 0};
+	uint32_t *out = new_output(f, 3);
+	struct philox_rows_fill fill = bits(out);
+	uint64_t launches = philox_device_calls(f->device, "launch");
+
+	for (int i = 0; i < 2; i++) {
+		OK(philox_rows_fill(rows, f->stream, &none, &fill));
+		OK(philox_rows_advance(rows, f->stream, &none, 4));
+		none.indices = out;
+	}
+	fill.out = NULL;
+	OK(philox_rows_fill(rows, f->stream, &none, &fill));
+	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
+	OK(philox_stream_synchronize(f->device, f->stream));
+	for (uint32_t i = 0; i < 3 * PITCH; i++)
+		cr_assert_eq(out[i], 0xeeeeeeee);
+	for (uint32_t row = 0; row < 3; row++)
+		is_at(f, rows, row, 0);
+	OK(philox_rows_check(rows, NULL));
+	fill.flags = 2;
+	FAILS(philox_rows_fill(rows, f->stream, &none, &fill),
+	      PHILOX_ERROR_INVALID);
+	NAMES("flags");
+}
+
 PROMISE(rows, that_a_mask_leaves_out_neither_draw_nor_advance)
 {
 	static const uint32_t indices[4] = {5, 2, 9, 0};
 	static const uint8_t mask[10] = {1, 0, 255, 0, 1, 1, 0, 0, 1, 0};
 	struct philox_rows *rows = make_rows(f, "a", 10);
-	struct philox_row_list list = {.mask = upload(f, mask, 10)};
+	struct philox_row_list list = {.mask = upload(f, mask, 10), .n = 10};
 	uint32_t *out = new_output(f, 10);
 	struct philox_rows_fill fill = bits(out);
 

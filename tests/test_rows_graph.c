@@ -215,6 +215,25 @@ PROMISE(rows_graph, setting_reading_and_restarting_are_recorded)
 	destroy(f, &made);
 }
 
+PROMISE(rows_graph, a_list_without_entries_is_no_node)
+{
+	const struct philox_row_list none = {.n = 0};
+	struct philox_state *states;
+	struct capture made;
+	struct scene s;
+
+	open_scene(f, &s);
+	begin(f);
+	OK(philox_rows_fill(s.rows, f->stream, &none, &s.fill));
+	OK(philox_rows_advance(s.rows, f->stream, &none, 4));
+	made = end(f, 0);
+	launch(f, &made);
+	OK(philox_stream_synchronize(f->device, f->stream));
+	OK(philox_rows_states(s.rows, &states));
+	cr_assert_eq(states[0].offset, 0);
+	destroy(f, &made);
+}
+
 /* --- lives ---------------------------------------------------------------- */
 
 PROMISE(rows_graph, a_table_stays_on_the_device_while_a_graph_uses_it)

@@ -468,6 +468,41 @@ PROMISE(sample, rows_advance_by_4_whatever_their_temperature)
 	cr_assert_eq(report.outside, 2);
 }
 
+PROMISE(sample, an_empty_batch_has_no_tokens_and_no_node)
+{
+	const struct philox_row_list none = {.n = 0};
+	struct philox_rows *rows = make_rows(f, 4);
+	int32_t *tokens = make_memory(f, 4 * sizeof(*tokens));
+	struct philox_sample s = new_sample(make_logits(f), tokens);
+	philox_native_graph graph;
+	struct philox_state *states;
+	size_t nodes;
+
+	memset(tokens, 0x55, 4 * sizeof(*tokens));
+	OK(philox_rows_states(rows, &states));
+	OK(philox_stream_begin_capture(f->device, f->stream,
+				       PHILOX_CAPTURE_GLOBAL));
+	OK(philox_sample_rows(rows, f->stream, &none, &s));
+	OK(philox_sample_states(f->device, f->stream, states, 0, &s));
+	OK(philox_stream_end_capture(f->device, f->stream, &graph));
+	OK(philox_native_graph_nodes(f->device, graph, &nodes));
+	cr_assert_eq(nodes, 0);
+	OK(philox_native_graph_destroy(f->device, graph));
+	sample(f, rows, &none, &s);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(tokens[i], 0x55555555);
+	cr_assert_eq(offset_of(f, rows, 0), 0);
+	s.logits = NULL;
+	s.tokens = NULL;
+	OK(philox_sample_rows(rows, f->stream, &none, &s));
+	OK(philox_sample_states(f->device, f->stream, NULL, 0, &s));
+	s.temperature = -1;
+	FAILS(philox_sample_rows(rows, f->stream, &none, &s),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_sample_states(f->device, f->stream, NULL, 0, &s),
+	      PHILOX_ERROR_INVALID);
+}
+
 PROMISE(sample, a_row_that_is_used_up_has_no_token)
 {
 	const struct philox_state last = {3, UINT64_MAX - 3};
@@ -611,9 +646,10 @@ PROMISE(sample, what_is_wrong_is_named_before_the_device_hears_of_it)
 	FAILS(philox_sample_states(f->device, f->stream, NULL, 1, &good),
 	      PHILOX_ERROR_INVALID);
 	NAMES("sample: states is NULL");
-	FAILS(philox_sample_states(f->device, f->stream, states, 0, &good),
+	FAILS(philox_sample_states(f->device, f->stream, states, (1 << 24) + 1,
+				   &good),
 	      PHILOX_ERROR_INVALID);
-	NAMES("sample: n is 0, not in 1 .. 2^24");
+	NAMES("sample: n is 16777217, above 2^24");
 	FAILS(philox_sample_states(NULL, f->stream, NULL, 1, &good),
 	      PHILOX_ERROR_INVALID);
 	NAMES("device is NULL");

@@ -167,11 +167,15 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
  * drawn for it, its outputs are not written, and philox_rows_check() tells of
  * it. A row that stands in the list several times draws the same numbers for
  * each entry and advances once, for the launch, not for the entry.
+ *
+ * NULL in place of a list is all rows, in their order. A list of n = 0 entries
+ * is none: the call is checked but for its arrays, which may be NULL, and does
+ * nothing; during capture it records nothing.
  */
 struct philox_row_list {
 	const uint32_t *indices; /* device array of n; NULL: rows 0 .. n - 1 */
 	const uint8_t *mask;     /* device array of n; NULL: all take part */
-	uint32_t n;              /* entries, up to 2^24; 0: as many as rows */
+	uint32_t n;              /* entries, 0 .. 2^24 */
 };
 
 /*

@@ -83,7 +83,7 @@ PHILOX_API enum philox_status philox_sample_rows(
 
 /*
  * philox_sample_states() does the same with states[i], device memory, for each
- * entry i below n, 1 .. 2^24, and advances nothing: for states that somebody
+ * entry i below n, 0 .. 2^24, and advances nothing: for states that somebody
  * else keeps, cells of a captured pass for example. `flags` must be 0. Errors:
  * as philox_sample_rows().
  */
