@@ -61,17 +61,19 @@ extern "C" __global__ void philox_kernel_rows_advance(
 
 /* --- draws ---------------------------------------------------------------- */
 
-#define DRAW_KERNEL(name, type, size)                                          \
-	extern "C" __global__ void philox_kernel_rows_##name(                  \
-		__grid_constant__ const rows_draw_args args)                   \
-	{                                                                      \
-		const uint64_t launch = rows_launch(&args.table);              \
-		const uint64_t units = args.list.n * rows_blocks(&args, size); \
-                                                                               \
-		for (uint64_t i = thread_number(); i < units;                  \
-		     i += thread_count())                                      \
-			rows_##name##_unit(&args, launch, i);                  \
-		end_launch(args.table.control);                                \
+#define DRAW_KERNEL(name, type, size)                                \
+	extern "C" __global__ void philox_kernel_rows_##name(        \
+		__grid_constant__ const rows_draw_args args)         \
+	{                                                            \
+		const uint64_t launch = rows_launch(&args.table);    \
+		const uint64_t units = rows_units(&args, size);      \
+		const uint64_t all = args.list.n * units;            \
+                                                                     \
+		for (uint64_t i = thread_number(); i < all;          \
+		     i += thread_count())                            \
+			rows_##name##_unit(&args, launch, i / units, \
+					   i % units);               \
+		end_launch(args.table.control);                      \
 	}
 ROWS_DRAW_LIST(DRAW_KERNEL)
 #undef DRAW_KERNEL

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include "options.h"
 #include "rows.h"
+#include "rows_elements.h"
 
 /* The size of the struct's first version. */
 #define FILL_SIZE_FIRST \
@@ -164,12 +165,6 @@ static enum philox_status check(const struct philox_rows *rows,
 
 /* --- draws ---------------------------------------------------------------- */
 
-static uint64_t blocks_of(const struct philox_rows_fill *fill,
-			  const struct kind *kind)
-{
-	return fill->count ? (fill->count - 1) / kind->per_block + 2 : 1;
-}
-
 static enum philox_status put(struct philox_rows *rows, philox_stream stream,
 			      enum kernel kernel,
 			      const struct rows_draw_args *args, uint64_t units)
@@ -200,7 +195,7 @@ static enum philox_status draw(struct philox_rows *rows, philox_stream stream,
 	kind = find_kind(fill);
 	args.words = fill->flags & PHILOX_ROWS_KEEP ? 0 : 4;
 	return put(rows, stream, kind->kernel, &args,
-		   args.list.n * blocks_of(fill, kind));
+		   args.list.n * rows_units(&args, kind->per_block));
 }
 
 enum philox_status philox_rows_fill(struct philox_rows *rows,

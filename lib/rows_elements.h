@@ -175,14 +175,6 @@ PHILOX_FN void rows_block_normal_f32(struct philox_words words, float *v)
 	philox_normal_pair(words.w[2], words.w[3], &v[2], &v[3]);
 }
 
-/* rows_blocks() returns how many units an entry has; one at least advances. */
-PHILOX_FN uint64_t rows_blocks(const struct rows_draw_args *args, uint64_t n)
-{
-	if (!args->count)
-		return 1;
-	return (args->first + (args->count - 1)) / n - args->first / n + 1;
-}
-
 /* rows_entry_count() returns how many values an entry is to be given. */
 PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
 				    uint64_t entry)
@@ -194,11 +186,29 @@ PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
 	return count;
 }
 
+/* rows_blocks() returns in how many blocks of n an entry's values lie. */
+PHILOX_FN uint64_t rows_blocks(const struct rows_draw_args *args,
+			       uint64_t entry, uint64_t n)
+{
+	return fill_units(n, args->first, rows_entry_count(args, entry));
+}
+
 /*
- * rows_<name>_unit() does unit `unit` of a launch: block unit % rows_blocks()
- * of an entry. The first unit of an entry advances its row. As in
- * lib/fill_elements.h an element before the span has an index that is not below
- * the count, since the subtraction is modulo 2^64.
+ * rows_units() returns how many units every entry is given: as many as there
+ * are blocks for `count` values, or one, which advances the row.
+ */
+PHILOX_FN uint64_t rows_units(const struct rows_draw_args *args, uint64_t n)
+{
+	uint64_t blocks = fill_units(n, args->first, args->count);
+
+	return blocks ? blocks : 1;
+}
+
+/*
+ * rows_<name>_unit() does one unit of an entry, which is nothing if its values
+ * end before. The first advances its row. As in lib/fill_elements.h an element
+ * before the span has an index that is not below the count, since the
+ * subtraction is modulo 2^64.
  */
 #define ROWS_DRAW_FUNCTION(name, type, n)                                    \
 	PHILOX_FN void rows_store_##name(const struct rows_draw_args *args,  \
@@ -221,24 +231,25 @@ PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
 	}                                                                    \
                                                                              \
 	PHILOX_FN void rows_##name##_unit(const struct rows_draw_args *args, \
-					  uint64_t launch, uint64_t unit)    \
+					  uint64_t launch, uint64_t entry,   \
+					  uint64_t unit)                     \
 	{                                                                    \
-		uint64_t blocks = rows_blocks(args, n);                      \
-		uint64_t entry = unit / blocks, block = unit % blocks;       \
+		int drawn = unit < rows_blocks(args, entry, n);              \
 		uint64_t row = rows_of_entry(&args->list, entry);            \
 		struct philox_state state;                                   \
                                                                              \
-		if (row == ROWS_NONE)                                        \
+		if (row == ROWS_NONE || (unit && !drawn))                    \
 			return;                                              \
 		if (row >= args->table.count) {                              \
-			if (block == 0)                                      \
+			if (unit == 0)                                       \
 				ROWS_ADD(&args->table.control->outside, 1);  \
 			return;                                              \
 		}                                                            \
 		state = rows_state(&args->table, row, launch);               \
-		rows_store_##name(args, state, entry,                        \
-				  args->first / n + block);                  \
-		if (block == 0)                                              \
+		if (drawn)                                                   \
+			rows_store_##name(args, state, entry,                \
+					  args->first / n + unit);           \
+		if (unit == 0)                                               \
 			rows_advance(&args->table, row, launch, state,       \
 				     args->words);                           \
 	}

@@ -58,16 +58,20 @@ void run_rows_advance(const void *pointer)
 
 /* --- draws ---------------------------------------------------------------- */
 
-#define DEFINE_DRAW(storage, attribute, loop, name, size)                      \
-	attribute storage void loop(const void *pointer)                       \
-	{                                                                      \
-		const struct rows_draw_args *args = pointer;                   \
-		const uint64_t launch = rows_launch(&args->table);             \
-		const uint64_t units = args->list.n * rows_blocks(args, size); \
-                                                                               \
-		for (uint64_t i = 0; i < units; i++)                           \
-			name##_unit(args, launch, i);                          \
-		rows_end(args->table.control);                                 \
+#define DEFINE_DRAW(storage, attribute, loop, name, size)            \
+	attribute storage void loop(const void *pointer)             \
+	{                                                            \
+		const struct rows_draw_args *args = pointer;         \
+		const uint64_t launch = rows_launch(&args->table);   \
+                                                                     \
+		for (uint64_t i = 0; i < args->list.n; i++) {        \
+			uint64_t unit = 0;                           \
+                                                                     \
+			do                                           \
+				name##_unit(args, launch, i, unit);  \
+			while (++unit < rows_blocks(args, i, size)); \
+		}                                                    \
+		rows_end(args->table.control);                       \
 	}
 
 DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u32, rows_bits_u32, 4)

@@ -356,6 +356,31 @@ PROMISE(rows, take_at_most_the_count_of_their_entry)
 	}
 }
 
+/* Blocks of Philox that nobody gets are not made: this ends. */
+PROMISE(rows, may_take_few_of_very_many_values)
+{
+	static const uint32_t counts[1] = {5};
+	struct philox_rows *rows = make_rows(f, "a", 1);
+	uint32_t *out = new_output(f, 1);
+	struct philox_rows_fill fill = bits(out);
+
+	fill.first = 3;
+	fill.count = (uint64_t)1 << 50;
+	fill.pitch = fill.count;
+	fill.counts = upload(f, counts, sizeof(counts));
+	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	for (uint32_t j = 0; j < PITCH; j++)
+		cr_assert_eq(
+			out[j],
+			j < 5 ? model_word(
+					(struct philox_state){
+						model_row_seed(0, "a", 0), 0},
+					3 + j)
+			      : 0xeeeeeeee);
+	is_at(f, rows, 0, 4);
+}
+
 PROMISE(rows, that_do_not_exist_are_left_out_and_told_of_once)
 {
 	static const uint32_t indices[5] = {1, 2, 0, UINT32_MAX, 2};

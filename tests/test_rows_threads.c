@@ -60,10 +60,10 @@ static struct rows_draw_args args_of(int launch)
 static void run_block(const struct rows_draw_args *args, uint64_t number)
 {
 	const uint64_t launch = rows_launch(&args->table);
-	const uint64_t units = args->list.n * rows_blocks(args, 4);
+	const uint64_t units = rows_units(args, 4);
 
-	for (uint64_t i = number; i < units; i += THREADS)
-		rows_bits_u32_unit(args, launch, i);
+	for (uint64_t i = number; i < args->list.n * units; i += THREADS)
+		rows_bits_u32_unit(args, launch, i / units, i % units);
 	if (__atomic_fetch_add(&shared.control.done, 1, __ATOMIC_SEQ_CST) !=
 	    THREADS - 1)
 		return;
