@@ -145,34 +145,18 @@ PHILOX_FN uint64_t rows_of_entry(const struct rows_list *list, uint64_t entry)
 
 /* --- draws ---------------------------------------------------------------- */
 
-PHILOX_FN void rows_block_bits_u32(struct philox_words words, uint32_t *v)
+/* rows_set_plain() sets what a fill of the same numbers has: [0, 1), or 0, 1. */
+PHILOX_FN void rows_set_plain(struct fill_args *args)
 {
-	for (int i = 0; i < 4; i++)
-		v[i] = words.w[i];
-}
-
-PHILOX_FN void rows_block_bits_u64(struct philox_words words, uint64_t *v)
-{
-	for (int i = 0; i < 2; i++)
-		v[i] = fill_word64(words, i);
-}
-
-PHILOX_FN void rows_block_uniform_f32(struct philox_words words, float *v)
-{
-	for (int i = 0; i < 4; i++)
-		v[i] = philox_uniform_f32(words.w[i]);
-}
-
-PHILOX_FN void rows_block_uniform_f64(struct philox_words words, double *v)
-{
-	for (int i = 0; i < 2; i++)
-		v[i] = philox_uniform_f64(fill_word64(words, i));
-}
-
-PHILOX_FN void rows_block_normal_f32(struct philox_words words, float *v)
-{
-	philox_normal_pair(words.w[0], words.w[1], &v[0], &v[1]);
-	philox_normal_pair(words.w[2], words.w[3], &v[2], &v[3]);
+	args->f32.scale = 1.0f;
+	args->f32.shift = 0.0f;
+	args->f32.bottom = 0.0f;
+	args->f32.top = 0x1.fffffep-1f;
+	args->f64.scale = 1.0;
+	args->f64.shift = 0.0;
+	args->f64.bottom = 0.0;
+	args->f64.top = 0x1.fffffffffffffp-1;
+	args->plain = 1;
 }
 
 /* rows_entry_count() returns how many values an entry is to be given. */
@@ -219,9 +203,12 @@ PHILOX_FN uint64_t rows_units(const struct rows_draw_args *args, uint64_t n)
 			(fill_##type *)args->out + entry * args->pitch;      \
 		uint64_t index = block * n - args->first;                    \
 		uint64_t count = rows_entry_count(args, entry);              \
+		const fill_##type none[n] = {0};                             \
+		struct fill_args plain;                                      \
 		fill_##type v[n];                                            \
                                                                              \
-		rows_block_##name(philox_draw4(state, block), v);            \
+		rows_set_plain(&plain);                                      \
+		block_##name(&plain, state, block, none, v);                 \
 		if (!rows_can_advance(state, args->words))                   \
 			for (int i = 0; i < n; i++)                          \
 				v[i] = fill_poison_##type();                 \

@@ -76,8 +76,8 @@ void run_rows_advance(const void *pointer)
 
 DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u32, rows_bits_u32, 4)
 DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u64, rows_bits_u64, 2)
-DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_uniform_f32, rows_uniform_f32, 4)
-DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_uniform_f64, rows_uniform_f64, 2)
+DEFINE_TWICE(DEFINE_DRAW, rows_uniform_f32, 4)
+DEFINE_TWICE(DEFINE_DRAW, rows_uniform_f64, 2)
 DEFINE_TWICE(DEFINE_DRAW, rows_normal_f32, 4)
 
 /* --- samples -------------------------------------------------------------- */
