@@ -18,17 +18,12 @@ static __device__ __forceinline__ uint64_t thread_count(void)
 	return (uint64_t)gridDim.x * blockDim.x;
 }
 
-/*
- * Called by all threads of a block when they are done. The last block to be
- * done has seen the others' fences: all is written, nobody reads any more.
- */
+/* Called by all threads of a block when they are done: the last block ends. */
 static __device__ __forceinline__ void end_launch(rows_control *control)
 {
-	__threadfence();
 	__syncthreads();
-	if (threadIdx.x != 0 || atomicAdd(&control->done, 1) != gridDim.x - 1)
+	if (threadIdx.x != 0 || ROWS_ARRIVE(&control->done) != gridDim.x - 1)
 		return;
-	__threadfence();
 	control->done = 0;
 	rows_end(control);
 }

@@ -9,16 +9,7 @@
 #define ROWS_ELEMENTS_H
 
 #include "fill_elements.h"
-
-/* A loop of the host runs alone; a test has threads, and fences of its own. */
-#ifdef __CUDA_ARCH__
-#define ROWS_FENCE() __threadfence()
-#define ROWS_ADD(to, value) \
-	atomicAdd((unsigned long long *)(to), (unsigned long long)(value))
-#elif !defined(ROWS_FENCE)
-#define ROWS_FENCE()        ((void)0)
-#define ROWS_ADD(to, value) (*(to) += (value))
-#endif
+#include "rows_order.h"
 
 /* --- rows ----------------------------------------------------------------- */
 
@@ -51,17 +42,14 @@ PHILOX_FN uint64_t rows_launch(const struct rows_table *table)
 PHILOX_FN struct philox_state rows_state(const struct rows_table *table,
 					 uint64_t row, uint64_t launch)
 {
-	const volatile struct philox_state *state = &table->states[row];
-	const volatile struct rows_turn *turn = &table->turns[row];
+	struct philox_state *state = &table->states[row];
+	struct rows_turn *turn = &table->turns[row];
 	struct philox_state found;
 
 	found.seed = state->seed;
-	found.offset = state->offset;
-	ROWS_FENCE();
-	if (turn->launch == launch) {
-		ROWS_FENCE();
-		found.offset = turn->offset;
-	}
+	found.offset = ROWS_LOAD(&state->offset);
+	if (ROWS_LOAD(&turn->launch) == launch)
+		found.offset = *(volatile uint64_t *)&turn->offset;
 	return found;
 }
 
@@ -76,14 +64,11 @@ PHILOX_FN void rows_move(const struct rows_table *table, uint64_t row,
 			 uint64_t launch, struct philox_state before,
 			 uint64_t words)
 {
-	volatile struct philox_state *state = &table->states[row];
-	volatile struct rows_turn *turn = &table->turns[row];
+	struct rows_turn *turn = &table->turns[row];
 
-	turn->offset = before.offset;
-	ROWS_FENCE();
-	turn->launch = launch;
-	ROWS_FENCE();
-	state->offset = before.offset + words;
+	*(volatile uint64_t *)&turn->offset = before.offset;
+	ROWS_STORE(&turn->launch, launch);
+	ROWS_STORE(&table->states[row].offset, before.offset + words);
 }
 
 /* rows_advance() advances a row whose state before the launch was `before`. */
@@ -95,18 +80,6 @@ PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
 		ROWS_ADD(&table->control->used_up, 1);
 	else if (words)
 		rows_move(table, row, launch, before, words);
-}
-
-/* rows_tell() writes a word of a notice after all that was written before. */
-PHILOX_FN void rows_tell(uint64_t *to, uint64_t value)
-{
-#ifdef __CUDA_ARCH__
-	__threadfence_system();
-	*(volatile uint64_t *)to = value;
-#else
-	ROWS_FENCE();
-	__atomic_store_n(to, value, __ATOMIC_RELEASE);
-#endif
 }
 
 /* rows_end() counts the launch and tells of what it could not draw for. */
@@ -124,9 +97,9 @@ PHILOX_FN void rows_end(struct rows_control *control)
 	count = *(volatile uint64_t *)&notice->count;
 	before = &notice->totals[count % 2];
 	after = &notice->totals[(count + 1) % 2];
-	rows_tell(&after->outside, before->outside + c->outside);
-	rows_tell(&after->used_up, before->used_up + c->used_up);
-	rows_tell(&notice->count, count + 1);
+	ROWS_TELL(&after->outside, before->outside + c->outside);
+	ROWS_TELL(&after->used_up, before->used_up + c->used_up);
+	ROWS_TELL(&notice->count, count + 1);
 	c->outside = 0;
 	c->used_up = 0;
 }

@@ -54,16 +54,18 @@
  *
  *  - The table counts its launches. Each thread reads the count when it begins;
  *    each block says when it is done, and the last one to do so counts the
- *    launch. So a launch has a number of its own, though a replayed graph
- *    brings the same arguments each time.
- *  - Who advances a row writes, in this order, with fences between: the offset
- *    from before into the row's turn; the launch's number into the turn; the
- *    new offset into the state. Several may do so at once: all write the same
- *    values.
- *  - Who reads a row reads, in this order, with fences between: the offset of
- *    the state; the number in the turn, and, if that is this launch's, the
- *    offset in the turn instead. A reader that saw the new offset also sees the
- *    number, and one that sees the number also sees the old offset.
+ *    launch: what it says releases the block's writes and acquires those of the
+ *    blocks before. So a launch has a number of its own, though a replayed
+ *    graph brings the same arguments each time.
+ *  - Who advances a row writes, in this order: the offset from before into the
+ *    row's turn; the launch's number into the turn; the new offset into the
+ *    state. The last two are releases (lib/rows_order.h). Several may do so at
+ *    once: all write the same values.
+ *  - Who reads a row reads, in this order: the offset of the state; the number
+ *    in the turn, and, if that is this launch's, the offset in the turn
+ *    instead. The first two are acquires. So a reader that saw the new offset
+ *    also sees the number, and one that sees the number also sees the old
+ *    offset.
  *
  * A state that was written by somebody else between two launches is simply the
  * state: its turn has the number of an earlier launch.

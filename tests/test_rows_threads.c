@@ -2,29 +2,46 @@
  * tests/test_rows_threads.c - rows advance once, in whatever order the threads
  * of a launch come
  *
- * What the CUDA kernel does is done here by threads of the host, with fences
- * where it has them: see Note [Rows that advance once] in lib/rows_kernels.h.
+ * What the CUDA kernels do is done here by threads of the host, in the order
+ * that lib/rows_order.h asks for: see Note [Rows that advance once] in
+ * lib/rows_kernels.h.
  */
 #include <sched.h>
+#include <stdint.h>
 
-/* What a test does where a thread has a fence. */
+/* What a test does where threads may come in between, and how often it did. */
 static void (*in_between)(void);
+static _Thread_local unsigned steps;
 
-/* Where a thread lets others in between, now and then. */
-static void fence(void)
+/* Lets other threads come in between, now and then. */
+static void step(void)
 {
-	static _Thread_local unsigned count;
-
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (in_between)
 		in_between();
-	if (++count % 7 == 0)
+	if (++steps % 7 == 0)
 		sched_yield();
 }
 
-#define ROWS_FENCE() fence()
+static uint64_t load(const uint64_t *from)
+{
+	uint64_t value = __atomic_load_n(from, __ATOMIC_ACQUIRE);
+
+	step();
+	return value;
+}
+
+static void store(uint64_t *to, uint64_t value)
+{
+	step();
+	__atomic_store_n(to, value, __ATOMIC_RELEASE);
+}
+
+#define ROWS_LOAD(from)       load(from)
+#define ROWS_STORE(to, value) store(to, value)
+#define ROWS_TELL(to, value)  store(to, value)
 #define ROWS_ADD(to, value) \
-	__atomic_fetch_add((to), (uint64_t)(value), __ATOMIC_SEQ_CST)
+	__atomic_fetch_add((to), (uint64_t)(value), __ATOMIC_RELAXED)
+#define ROWS_ARRIVE(to) __atomic_fetch_add((to), 1, __ATOMIC_ACQ_REL)
 #include "lib/rows.h"
 #include "lib/rows_elements.h"
 
@@ -64,8 +81,7 @@ static void run_block(const struct rows_draw_args *args, uint64_t number)
 
 	for (uint64_t i = number; i < args->list.n * units; i += THREADS)
 		rows_bits_u32_unit(args, launch, i / units, i % units);
-	if (__atomic_fetch_add(&shared.control.done, 1, __ATOMIC_SEQ_CST) !=
-	    THREADS - 1)
+	if (ROWS_ARRIVE(&shared.control.done) != THREADS - 1)
 		return;
 	shared.control.done = 0;
 	rows_end(&shared.control);
