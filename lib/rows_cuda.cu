@@ -107,6 +107,26 @@ static __device__ __forceinline__ uint64_t block_max(uint64_t key)
 	return key;
 }
 
+/*
+ * Looks an entry up for all threads of a block, once: what a mask or a state
+ * says must not differ between them. Returns 0 if the entry takes no part.
+ */
+static __device__ __forceinline__ int begin_entry(const sample_args *args,
+						  uint64_t launch,
+						  uint64_t entry,
+						  sample_row *row)
+{
+	__shared__ sample_row found;
+	__shared__ int takes_part;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		takes_part = sample_begin(args, launch, entry, &found);
+	__syncthreads();
+	*row = found;
+	return takes_part;
+}
+
 /* One block for an entry; its threads take every so-many-th quad. */
 #define SAMPLE_KERNEL(name, type)                                              \
 	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
@@ -122,7 +142,7 @@ static __device__ __forceinline__ uint64_t block_max(uint64_t key)
 			sample_row row;                                        \
 			uint64_t best = 0;                                     \
                                                                                \
-			if (!sample_begin(&args, launch, i, &row))             \
+			if (!begin_entry(&args, launch, i, &row))              \
 				continue;                                      \
 			for (uint32_t q = threadIdx.x; row.valid && q < quads; \
 			     q += SAMPLE_THREADS)                              \

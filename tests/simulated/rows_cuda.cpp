@@ -1,5 +1,29 @@
 /* tests/simulated/rows_cuda.cpp - lib/rows_cuda.cu for the CPU */
 #include "device_code.h"
+
+/* --- lib/rows_order.h: other threads come in between wherever they may ------ */
+
+static inline uint64_t simulated_load(const uint64_t *from)
+{
+	uint64_t value = *from;
+
+	simulated_fence();
+	return value;
+}
+
+static inline void simulated_store(uint64_t *to, uint64_t value)
+{
+	simulated_fence();
+	*to = value;
+	simulated_fence();
+}
+
+#define ROWS_LOAD(from)       simulated_load(from)
+#define ROWS_STORE(to, value) simulated_store(to, value)
+#define ROWS_TELL(to, value)  simulated_store(to, value)
+#define ROWS_ADD(to, value)   atomicAdd(to, value)
+#define ROWS_ARRIVE(to)       atomicAdd(to, 1)
+
 #include "lib/rows_cuda.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
