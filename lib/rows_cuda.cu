@@ -127,7 +127,28 @@ static __device__ __forceinline__ int begin_entry(const sample_args *args,
 	return takes_part;
 }
 
-/* One block for an entry; its threads take every so-many-th quad. */
+/* As end_launch(), but the last block ends the entries, too. */
+static __device__ __forceinline__ void end_parts(const sample_args *args)
+{
+	rows_control *control = args->table.control;
+	__shared__ int is_last;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		is_last = ROWS_ARRIVE(&control->done) == gridDim.x - 1;
+	__syncthreads();
+	if (!is_last)
+		return;
+	for (uint64_t i = threadIdx.x; i < args->list.n; i += SAMPLE_THREADS)
+		sample_gather(args, sample_launch(args), i);
+	__syncthreads();
+	if (threadIdx.x != 0)
+		return;
+	control->done = 0;
+	rows_end(control);
+}
+
+/* A block has a part of an entry; its threads take every so-many-th quad. */
 #define SAMPLE_KERNEL(name, type)                                              \
 	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
 		philox_kernel_sample_##name(                                   \
@@ -136,24 +157,31 @@ static __device__ __forceinline__ int begin_entry(const sample_args *args,
 		const uint64_t launch = sample_launch(&args);                  \
 		const uint32_t first = sample_first_quad(&args);               \
 		const uint32_t quads = sample_quads(&args);                    \
+		const uint32_t step = args.parts * SAMPLE_THREADS;             \
                                                                                \
-		for (uint64_t i = blockIdx.x; i < args.list.n;                 \
+		for (uint64_t i = blockIdx.x; i < args.list.n * args.parts;    \
 		     i += gridDim.x) {                                         \
+			const uint64_t entry = i / args.parts;                 \
+			const uint32_t part = (uint32_t)(i % args.parts);      \
 			sample_row row;                                        \
 			uint64_t best = 0;                                     \
                                                                                \
-			if (!begin_entry(&args, launch, i, &row))              \
+			if (!begin_entry(&args, launch, entry, &row))          \
 				continue;                                      \
-			for (uint32_t q = threadIdx.x; row.valid && q < quads; \
-			     q += SAMPLE_THREADS)                              \
-				best = greater(best, sample_##name##_quad(     \
-							     &args, &row, i,   \
-							     first + q));      \
+			for (uint32_t q = part * SAMPLE_THREADS + threadIdx.x; \
+			     row.valid && q < quads; q += step)                \
+				best = greater(best,                           \
+					       sample_##name##_quad(           \
+						       &args, &row, entry,     \
+						       first + q));            \
 			best = block_max(row.valid ? best : SAMPLE_NO_TOKEN);  \
 			if (threadIdx.x == 0)                                  \
-				sample_end(&args, launch, i, &row, best);      \
+				sample_part_end(&args, launch, entry, &row,    \
+						best);                         \
 		}                                                              \
-		if (args.table.control)                                        \
+		if (args.parts > 1)                                            \
+			end_parts(&args);                                      \
+		else if (args.table.control)                                   \
 			end_launch(args.table.control);                        \
 	}
 SAMPLE_LIST(SAMPLE_KERNEL)

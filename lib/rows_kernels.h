@@ -39,8 +39,16 @@
 	X(sample_bf16, sample_args, SAMPLE_THREADS) \
 	X(sample_f16, sample_args, SAMPLE_THREADS)
 
-/* Of the block that samples one entry. */
+/* Of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
+
+/*
+ * A launch that samples few entries shares each out between blocks, so that
+ * there are up to so many: about two for each multiprocessor of a large GPU.
+ * More entries than SAMPLE_SHARED_MAX have a block each.
+ */
+#define SAMPLE_BLOCKS     256
+#define SAMPLE_SHARED_MAX (SAMPLE_BLOCKS / 2)
 
 /* --- a table -------------------------------------------------------------- */
 
@@ -69,6 +77,17 @@
  *
  * A state that was written by somebody else between two launches is simply the
  * state: its turn has the number of an earlier launch.
+ *
+ * Where several blocks share an entry that is sampled, nobody can write its
+ * token or advance its row before all are done. Each adds its greatest key to
+ * `best`, by an atomic maximum, in a place that belongs to the entry and not to
+ * the row, which may stand in the list twice; the last block to be done takes
+ * the keys from there, does what is left for all entries, and leaves zeros, the
+ * least of keys, for the next launch. So a launch begins with zeros: the table
+ * was made with them, a launch that was refused has not written, one that died
+ * on the way has taken the device with it, and no two launches on a table
+ * overlap, as philox/rows.h has it. That an entry takes part is read by each
+ * of its blocks and at the end; it says the same, for nothing has advanced yet.
  */
 struct rows_turn {
 	uint64_t offset; /* before launch `launch` advanced the row */
@@ -99,6 +118,7 @@ struct rows_control {
 	struct rows_notice *notice; /* device address */
 	uint32_t done;              /* blocks of this launch */
 	uint32_t reserved[7];
+	uint64_t best[SAMPLE_SHARED_MAX]; /* of each entry that is shared */
 };
 
 /* Where a table is: device addresses. */
@@ -160,6 +180,7 @@ struct sample_args {
 	const float *temperatures; /* or NULL */
 	float temperature;
 	uint32_t words; /* to advance by: 4 or 0 */
+	uint32_t parts; /* CUDA blocks for an entry, at least 1 */
 	int32_t *tokens;
 	uint64_t *keys;
 };

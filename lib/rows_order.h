@@ -11,6 +11,7 @@
  *   ROWS_STORE(to, value)     *to = value, after all that it did before
  *   ROWS_TELL(to, value)      the same, as the host sees it
  *   ROWS_ADD(to, value)       *to += value, in no order
+ *   ROWS_MAX(to, value)       *to becomes the greater of both, in no order
  *   ROWS_ARRIVE(to)           (*to)++, before all later and after all before
  */
 #ifndef ROWS_ORDER_H
@@ -65,6 +66,8 @@ static __device__ __forceinline__ uint32_t rows_arrive(uint32_t *to)
 #define ROWS_TELL(to, value)  rows_tell(to, value)
 #define ROWS_ADD(to, value) \
 	atomicAdd((unsigned long long *)(to), (unsigned long long)(value))
+#define ROWS_MAX(to, value) \
+	atomicMax((unsigned long long *)(to), (unsigned long long)(value))
 #define ROWS_ARRIVE(to) rows_arrive(to)
 
 #else
@@ -73,6 +76,7 @@ static __device__ __forceinline__ uint32_t rows_arrive(uint32_t *to)
 #define ROWS_STORE(to, value) (*(to) = (value))
 #define ROWS_TELL(to, value)  __atomic_store_n(to, value, __ATOMIC_RELEASE)
 #define ROWS_ADD(to, value)   (*(to) += (value))
+#define ROWS_MAX(to, value)   (*(to) = *(to) < (value) ? (value) : *(to))
 #define ROWS_ARRIVE(to)       ((*(to))++)
 
 #endif

@@ -131,14 +131,30 @@ static void set_args(struct sample_args *args,
 	args->keys = sample->keys;
 }
 
-/* A CUDA block for each entry. */
-static struct kernel_call make_call(const struct sample_args *args,
+/*
+ * How many CUDA blocks share an entry: one without a table, where there is no
+ * place to put their keys together; none that has less than a quad a thread.
+ */
+static uint32_t count_parts(const struct sample_args *args)
+{
+	uint32_t most = (args->vocab - 1) / (4 * SAMPLE_THREADS) + 1, parts;
+
+	if (!args->table.control || !args->list.n ||
+	    args->list.n > SAMPLE_SHARED_MAX)
+		return 1;
+	parts = (uint32_t)(SAMPLE_BLOCKS / args->list.n);
+	return parts < most ? parts : most;
+}
+
+static struct kernel_call make_call(struct sample_args *args,
 				    enum philox_dtype dtype)
 {
+	args->parts = count_parts(args);
 	return (struct kernel_call){.kernel = kernel_of(dtype),
 				    .args = args,
 				    .size = sizeof(*args),
-				    .work = args->list.n * SAMPLE_THREADS};
+				    .work = args->list.n * args->parts *
+					    SAMPLE_THREADS};
 }
 
 static enum philox_status sample_rows(struct philox_rows *rows,

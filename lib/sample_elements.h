@@ -91,6 +91,9 @@ PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 
 	row->valid = 0;
 	row->index = ROWS_NONE;
+	row->inverse = 0.0f;
+	row->state.seed = 0;
+	row->state.offset = 0;
 	if (index == ROWS_NONE)
 		return 0;
 	if (index >= args->table.count)
@@ -123,6 +126,32 @@ PHILOX_FN void sample_end(const struct sample_args *args, uint64_t launch,
 	else
 		rows_advance(&args->table, row->index, launch, row->state,
 			     args->words);
+}
+
+/* --- parts ---------------------------------------------------------------- */
+
+/* sample_part_end() ends one part of an entry, whose greatest key is `key`. */
+PHILOX_FN void sample_part_end(const struct sample_args *args, uint64_t launch,
+			       uint64_t entry, const struct sample_row *row,
+			       uint64_t key)
+{
+	if (args->parts > 1)
+		ROWS_MAX(&args->table.control->best[entry], key);
+	else
+		sample_end(args, launch, entry, row, key);
+}
+
+/* sample_gather() ends an entry whose parts are all done. */
+PHILOX_FN void sample_gather(const struct sample_args *args, uint64_t launch,
+			     uint64_t entry)
+{
+	volatile uint64_t *best = &args->table.control->best[entry];
+	uint64_t key = *best;
+	struct sample_row row;
+
+	*best = 0;
+	if (sample_begin(args, launch, entry, &row))
+		sample_end(args, launch, entry, &row, key);
 }
 
 /* --- columns -------------------------------------------------------------- */

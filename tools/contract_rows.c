@@ -13,7 +13,8 @@ enum {
 	ENTRIES = 20000, /* so that rows come in many blocks of a launch */
 	VALUES = 9,
 	LOGIT_ROWS = 40,
-	LOGITS = 5003, /* no round number */
+	LOGITS = 7001, /* no round number */
+	MANY = 130,    /* entries that have no more than a block each */
 	LAUNCHES = 4
 };
 
@@ -308,21 +309,61 @@ static void make_logits(uint32_t *logits, uint32_t random, uint32_t exponent)
 	logits[4 * LOGITS + 3007] = 0x7f800000u;
 }
 
+/*
+ * Lists of LOGIT_ROWS entries: rows come twice, do not exist, are used up, are
+ * masked; of few of them, which many blocks share; and of MANY, with rows of
+ * logits that are as long as there is place for.
+ */
+static const struct batch {
+	uint32_t n;
+	int listed; /* by indices and mask */
+	uint32_t vocab;
+} batches[] = {{LOGIT_ROWS, 0, LOGITS}, {LOGIT_ROWS, 1, LOGITS},
+	       {3, 1, LOGITS},          {1, 0, LOGITS},
+	       {LOGIT_ROWS, 1, 97},     {MANY, 1, LOGIT_ROWS *LOGITS / MANY}};
+
+static void make_batch(struct contract *c, struct site *site,
+		       struct philox_row_list *list)
+{
+	uint32_t indices[MANY];
+	uint8_t mask[MANY];
+	void *memory[2];
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		indices[i] = i % 3 ? word(6, i) % (ROWS + 4) : 5 + i % 2 * 6;
+		mask[i] = i % 7 != 1;
+	}
+	EXPECT_PART(upload(c, site, indices, sizeof(indices), &memory[0]));
+	EXPECT_PART(upload(c, site, mask, sizeof(mask), &memory[1]));
+	*list = (struct philox_row_list){memory[0], memory[1], MANY};
+}
+
+static void note_tokens(struct contract *c, struct site *site,
+			const struct philox_sample *sample)
+{
+	EXPECT_PART(note_memory(c, site, sample->keys, MANY * 8));
+	EXPECT_PART(note_memory(c, site, sample->tokens, MANY * 4));
+	EXPECT_PART(note_states(c, site));
+}
+
 static void sample_some(struct contract *c, struct site *site,
+			const struct philox_row_list *all,
 			struct philox_sample *sample, size_t size)
 {
-	for (int k = 0; k < LAUNCHES; k++) {
-		const struct philox_row_list list = {.n = LOGIT_ROWS};
+	for (size_t k = 0; k < sizeof(batches) / sizeof(batches[0]); k++) {
+		struct philox_row_list list = {.n = batches[k].n};
 
+		if (batches[k].listed) {
+			list.indices = all->indices;
+			list.mask = all->mask;
+		}
 		/* from one launch to the next other columns, other addresses */
 		sample->first = (uint32_t)k * 7;
-		sample->vocab = LOGITS - (uint32_t)k;
+		sample->vocab = batches[k].vocab - (uint32_t)k;
+		sample->pitch = batches[k].vocab + (size == 2 ? 3 : 0);
 		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
 					     sample));
-		EXPECT_PART(note_memory(c, site, sample->keys, LOGIT_ROWS * 8));
-		EXPECT_PART(
-			note_memory(c, site, sample->tokens, LOGIT_ROWS * 4));
-		EXPECT_PART(note_states(c, site));
+		EXPECT_PART(note_tokens(c, site, sample));
 		sample->logits = (const char *)sample->logits + size;
 	}
 }
@@ -333,9 +374,11 @@ static void sample_all(struct contract *c, struct site *site)
 	static uint32_t bits[LOGIT_ROWS * LOGITS];
 	struct philox_sample sample = {.size = sizeof(sample)};
 	void *of_32, *of_16, *keys, *tokens;
+	struct philox_row_list all;
 
-	EXPECT_PART(allocate(c, site, LOGIT_ROWS * 8, &keys));
-	EXPECT_PART(allocate(c, site, LOGIT_ROWS * 4, &tokens));
+	EXPECT_PART(make_batch(c, site, &all));
+	EXPECT_PART(allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(allocate(c, site, MANY * 4, &tokens));
 	sample.keys = keys;
 	sample.tokens = tokens;
 	make_logits(bits, 0x80ffffffu, 0x3f800000u);
@@ -346,15 +389,13 @@ static void sample_all(struct contract *c, struct site *site)
 		sample.temperature = temperatures[i];
 		sample.logits = of_32;
 		sample.dtype = PHILOX_F32;
-		sample.pitch = LOGITS;
-		EXPECT_PART(sample_some(c, site, &sample, 4));
+		EXPECT_PART(sample_some(c, site, &all, &sample, 4));
 		sample.logits = of_16;
 		sample.dtype = PHILOX_BF16;
-		sample.pitch = LOGITS + 1;
-		EXPECT_PART(sample_some(c, site, &sample, 2));
+		EXPECT_PART(sample_some(c, site, &all, &sample, 2));
 		sample.logits = of_16;
 		sample.dtype = PHILOX_F16;
-		EXPECT_PART(sample_some(c, site, &sample, 2));
+		EXPECT_PART(sample_some(c, site, &all, &sample, 2));
 	}
 }
 
