@@ -479,6 +479,35 @@ Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
 	fixture_close(&f);
 }
 
+PROMISE(rows_graph, a_table_may_go_during_a_capture_if_a_graph_uses_it)
+{
+	struct philox_rows_options options = {
+		.size = sizeof(options), .name = "unused", .count = ROWS};
+	struct philox_rows *unused;
+	philox_native_graph graph;
+	struct capture made;
+	uint64_t offsets[ROWS] = {0};
+	struct scene s;
+
+	open_scene(f, &s);
+	OK(philox_rows_create(f->context, &options, &unused));
+	begin(f);
+	OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
+	OK(philox_rows_destroy(s.rows));
+	made = end(f, 1);
+	write_list(f, &s, 0);
+	launch(f, &made);
+	check_step(f, &s, 0, offsets);
+	begin(f);
+	FAILS(philox_rows_destroy(unused), PHILOX_ERROR_CAPTURE_UNSUPPORTED);
+	FAILS(philox_stream_end_capture(f->device, f->stream, &graph),
+	      PHILOX_ERROR_CAPTURE_INVALIDATED);
+	OK(philox_rows_advance(unused, f->stream, NULL, 4));
+	OK(philox_rows_destroy(unused));
+	destroy(f, &made);
+	f->injected = 1; /* one free was refused */
+}
+
 PROMISE(rows_graph, a_table_that_cannot_be_freed_stays)
 {
 	struct philox_rows *again;

@@ -42,6 +42,10 @@
  * Order: calls that use a table are work on its memory. Those on different
  * streams must be ordered by the caller, as for any array that kernels write.
  *
+ * Arrays that a call only reads may overlap each other. One that it writes may
+ * overlap no other array of the call, nor the table, and none may change while
+ * the kernel runs.
+ *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
  */
@@ -89,8 +93,9 @@ PHILOX_API enum philox_status philox_rows_create(
  * destroyed with its context. Work on it must have finished. Graphs that
  * captured a call on the table may still be launched: its device memory stays
  * until they are gone, and is freed by the next table that is made or destroyed
- * after that, or with the context. Errors: those of the device. Not legal
- * during capture.
+ * after that, or with the context. Legal during capture for a table that a
+ * graph, or a capture under way, uses; for others philox_memory_free() is not,
+ * and the table then stays. Errors: those of the device, with which it stays.
  */
 PHILOX_API enum philox_status philox_rows_destroy(struct philox_rows *rows);
 

@@ -12,7 +12,7 @@
  * u = (w + 1/2) 2^-32, gumbel(w) is -ln(-ln(1 - u)) in f32 (philox/values.h).
  * Token v is then drawn with probability exp(logit(v) / temperature) / sum of
  * these (Gumbel 1954; Maddison, Tarlow, Minka: "A* Sampling", NIPS 2014).
- * Gumbel numbers are between -3.2 and 22.9, so a token whose
+ * Gumbel numbers are between -3.14 and 22.9, so a token whose
  * logit / temperature is 27 below the highest never comes.
  *
  * The token depends on the state and the logits of its row only: not on the
@@ -51,7 +51,9 @@ extern "C" {
 
 /*
  * struct philox_sample describes logits and what becomes of them. All arrays
- * are device memory, of as many entries as the list has, or as `n` says.
+ * are device memory, of as many entries as the list has, or as `n` says. Tokens
+ * and keys may overlap no other array, nor each other or the table: blocks may
+ * still read the logits of an entry when another's token is written.
  */
 struct philox_sample {
 	size_t size;               /* sizeof(this struct) */
