@@ -228,30 +228,32 @@ static void rows_draw_the_hosts(struct contract *c)
 
 /* --- replays -------------------------------------------------------------- */
 
-static void draw_one(struct contract *c, struct site *site,
-		     philox_native_exec exec,
-		     const struct philox_row_list *list,
-		     const struct philox_rows_fill *fill)
+/* What a graph has: a sample if it has logits, or else a draw. */
+struct work {
+	struct philox_row_list list;
+	struct philox_rows_fill fill;
+	struct philox_sample sample;
+};
+
+static void put(struct contract *c, struct site *site, const struct work *work)
 {
-	if (exec)
-		EXPECT_OK(
-			philox_native_launch(site->device, exec, site->stream));
+	if (work->sample.logits)
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream,
+					     &work->list, &work->sample));
 	else
-		EXPECT_OK(
-			philox_rows_fill(site->rows, site->stream, list, fill));
+		EXPECT_OK(philox_rows_fill(site->rows, site->stream,
+					   &work->list, &work->fill));
 }
 
 static void record(struct contract *c, struct site *site,
-		   const struct philox_row_list *list,
-		   const struct philox_rows_fill *fill,
-		   philox_native_exec *exec)
+		   const struct work *work, philox_native_exec *exec)
 {
 	philox_native_graph graph;
 	size_t nodes;
 
 	EXPECT_OK(philox_stream_begin_capture(site->device, site->stream,
 					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_rows_fill(site->rows, site->stream, list, fill));
+	EXPECT_PART(put(c, site, work));
 	EXPECT_OK(
 		philox_stream_end_capture(site->device, site->stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(site->device, graph, &nodes));
@@ -260,35 +262,46 @@ static void record(struct contract *c, struct site *site,
 	EXPECT_OK(philox_native_graph_destroy(site->device, graph));
 }
 
-/* Launched many times without a wait; the reference does it eagerly. */
-static void replay_many(struct contract *c, struct site *site)
+/* Launches many times without a wait; the reference does it eagerly. */
+static void replay(struct contract *c, struct site *site,
+		   const struct work *work)
 {
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = PHILOX_UNIFORM,
-					.dtype = PHILOX_F32,
-					.count = VALUES,
-					.pitch = VALUES};
 	philox_native_exec exec = NULL;
-	struct philox_row_list list;
-	uint32_t *counts;
 
-	EXPECT_PART(make_list(c, site, &list, &counts));
-	EXPECT_PART(allocate(c, site, ENTRIES * VALUES * 4, &fill.out));
 	if (site->device == c->device)
-		EXPECT_PART(record(c, site, &list, &fill, &exec));
+		EXPECT_PART(record(c, site, work, &exec));
 	for (int k = 0; k < 25 && !c->failure[0]; k++)
-		draw_one(c, site, exec, &list, &fill);
-	if (!c->failure[0])
-		note_memory(c, site, fill.out, ENTRIES * VALUES * 4);
-	if (!c->failure[0])
-		note_states(c, site);
+		if (!exec)
+			put(c, site, work);
+		else
+			contract_status_is(c, __FILE__, __LINE__,
+					   "philox_native_launch", PHILOX_OK,
+					   philox_native_launch(site->device,
+								exec,
+								site->stream));
 	philox_device_synchronize(site->device);
 	philox_native_exec_destroy(site->device, exec);
 }
 
+static void replay_draws(struct contract *c, struct site *site)
+{
+	struct work work = {.fill = {.size = sizeof(work.fill),
+				     .dist = PHILOX_UNIFORM,
+				     .dtype = PHILOX_F32,
+				     .count = VALUES,
+				     .pitch = VALUES}};
+	uint32_t *counts;
+
+	EXPECT_PART(make_list(c, site, &work.list, &counts));
+	EXPECT_PART(allocate(c, site, ENTRIES * VALUES * 4, &work.fill.out));
+	EXPECT_PART(replay(c, site, &work));
+	EXPECT_PART(note_memory(c, site, work.fill.out, ENTRIES * VALUES * 4));
+	EXPECT_PART(note_states(c, site));
+}
+
 static void replays_draw_on(struct contract *c)
 {
-	compare(c, replay_many);
+	compare(c, replay_draws);
 }
 
 /* --- tokens --------------------------------------------------------------- */
@@ -399,6 +412,35 @@ static void sample_all(struct contract *c, struct site *site)
 	}
 }
 
+/* Few entries, so that blocks share them. */
+static void replay_samples(struct contract *c, struct site *site)
+{
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct work work = {.sample = {.size = sizeof(work.sample),
+				       .dtype = PHILOX_F32,
+				       .vocab = LOGITS,
+				       .pitch = LOGITS,
+				       .temperature = 0.8}};
+	void *logits, *keys, *tokens;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(make_batch(c, site, &work.list));
+	EXPECT_PART(allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(allocate(c, site, MANY * 4, &tokens));
+	work.list.n = 6;
+	work.sample.logits = logits;
+	work.sample.keys = keys;
+	work.sample.tokens = tokens;
+	EXPECT_PART(replay(c, site, &work));
+	EXPECT_PART(note_tokens(c, site, &work.sample));
+}
+
+static void replays_sample_on(struct contract *c)
+{
+	compare(c, replay_samples);
+}
+
 static void tokens_are_the_hosts(struct contract *c)
 {
 	compare(c, sample_all);
@@ -409,5 +451,6 @@ const struct contract_check contract_rows[] = {
 	{"replays draw from rows what eager calls would", replays_draw_on},
 	{"sampled tokens and their scores are the host's",
 	 tokens_are_the_hosts},
+	{"replays sample what eager calls would", replays_sample_on},
 	{NULL, NULL},
 };
