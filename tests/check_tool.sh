@@ -223,9 +223,19 @@ check "matrix takes what means something to a run" gives 0 \
 	'all as it must be$' '' \
 	matrix --replay 'F0 B0' --regions 1 --pending 1 --ops 3
 
-check "selftest passes on the host" \
+# tests_both: as many lines say host as say host:sync
+tests_both()
+{
 	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \
-	selftest --device host
+		selftest --device host --device host:sync || return 1
+	queued=$(grep -c '^ok *host ' "$WORK/out")
+	[ "$queued" -gt 1 ] &&
+		[ "$queued" -eq "$(grep -c '^ok *host:sync ' "$WORK/out")" ]
+}
+
+check "selftest passes on each device that is named" tests_both
+check "selftest tests nothing if one of them is unknown" \
+	refuses nowhere selftest --device host --device nowhere
 check "selftest names an unknown device" \
 	refuses nowhere selftest --device nowhere
 

@@ -20,8 +20,9 @@ static const char usage[] =
 	"\n"
 	"Check that the devices of this machine keep what the library promises.\n"
 	"\n"
-	"  --device NAME  " HELP_DEVICE " (default: every device\n"
-	"                 there is; the host is the reference)\n"
+	"  --device NAME  " HELP_DEVICE "; may be given again\n"
+	"                 (default: every device there is; the host is the\n"
+	"                 reference)\n"
 	"  --help         " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
@@ -94,23 +95,36 @@ static int finish(const struct tally *tally)
 	return tally->failed ? 1 : 0;
 }
 
-/* On one device, or with no name on all there are. */
-static int test(const char *name)
+/* On every device there is; the host is the reference. */
+static int test_all(void)
 {
-	struct philox_device *device;
+	struct tally tally = {0, 0, 0};
+
+	test_or_fail("host", &tally);
+	test_or_fail("host:sync", &tally);
+	test_all_cuda(&tally);
+	return finish(&tally);
+}
+
+#define DEVICES_MAX 16
+
+/* All names are tried before the first device is tested. */
+static int test_named(char *const *names, int n)
+{
+	struct philox_device *devices[DEVICES_MAX];
 	struct tally tally = {0, 0, 0};
 	int error;
 
-	if (name) {
-		error = open_device("selftest", name, &device);
-		if (error)
-			return error;
-		test_device(device, &tally);
-	} else {
-		test_or_fail("host", &tally);
-		test_or_fail("host:sync", &tally);
-		test_all_cuda(&tally);
+	for (int i = 0; i < n; i++) {
+		error = open_device("selftest", names[i], &devices[i]);
+		if (!error)
+			continue;
+		while (i--)
+			philox_device_close(devices[i]);
+		return error;
 	}
+	for (int i = 0; i < n; i++)
+		test_device(devices[i], &tally);
 	return finish(&tally);
 }
 
@@ -120,8 +134,8 @@ int tool_selftest(int argc, char **argv)
 		{"device", required_argument, NULL, 'd'},
 		{"help", no_argument, NULL, 'h'},
 		{NULL, 0, NULL, 0}};
-	const char *name = NULL;
-	int option;
+	char *names[DEVICES_MAX];
+	int option, n = 0;
 
 	optind = 0;
 	while ((option = next_option(argc, argv, options)) != -1) {
@@ -131,7 +145,12 @@ int tool_selftest(int argc, char **argv)
 			fputs(usage, stdout);
 			return 0;
 		}
-		name = optarg;
+		if (n == DEVICES_MAX)
+			return complain("selftest", "more than %d devices",
+					DEVICES_MAX);
+		names[n++] = optarg;
 	}
-	return arguments_end(argc, argv, 0) ? 2 : test(name);
+	if (arguments_end(argc, argv, 0))
+		return 2;
+	return n ? test_named(names, n) : test_all();
 }
