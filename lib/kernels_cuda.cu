@@ -97,7 +97,7 @@ extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 	*args.to = args.state;
 }
 
-/* --- tables of rows: lib/rows_cuda.cu -------------------------------------- */
+/* --- tables of rows: lib/rows_cuda.cu ------------------------------------- */
 
 #define ROWS_KERNEL(name, args, threads)                 \
 	extern "C" __global__ void philox_kernel_##name( \

@@ -7,7 +7,7 @@
 #include "layouts.h"
 #include "support.h"
 
-/* --- tables ----------------------------------------------------------------- */
+/* --- tables --------------------------------------------------------------- */
 
 void layout_table_open(struct layout_table *table, const char *path)
 {
@@ -147,7 +147,7 @@ int layout_table_next(struct layout_table *table,
 	return 1;
 }
 
-/* --- fills ------------------------------------------------------------------ */
+/* --- fills ---------------------------------------------------------------- */
 
 static const char *const dists[] = {
 	[PHILOX_BITS] = "bits",
@@ -323,7 +323,7 @@ const char *layout_text(const struct layout_case *c)
 	return text;
 }
 
-/* --- drawing ---------------------------------------------------------------- */
+/* --- drawing -------------------------------------------------------------- */
 
 /* A device that runs work in the calling thread: memory may be read at once. */
 struct philox_device *layout_device(void)

@@ -18,7 +18,7 @@ using state_t = curandStatePhilox4_32_10_t;
 using bf16 = __nv_bfloat16;
 using f16 = __half;
 
-/* --- element types, converted by NVIDIA's headers --------------------------- */
+/* --- element types, converted by NVIDIA's headers ------------------------- */
 
 template <typename T> static T cast(double x)
 {
@@ -86,7 +86,7 @@ static double fused(double a, double b, double c)
 	return fma(a, b, c);
 }
 
-/* --- cuRAND's device generator ---------------------------------------------- */
+/* --- cuRAND's device generator -------------------------------------------- */
 
 /* How many words were drawn since curand_init(): STATE of the last block. */
 static uint64_t drawn(const layout_case *c, const state_t &state)
@@ -173,7 +173,7 @@ static int curand_device(const layout_case *c, void *out, uint64_t *words)
 	return 1;
 }
 
-/* --- PyTorch's kernels over a TensorIterator -------------------------------- */
+/* --- PyTorch's kernels over a TensorIterator ------------------------------ */
 
 static const uint32_t BLOCK = 256;
 
@@ -332,7 +332,7 @@ static uint64_t pytorch_bits(const layout_case *c, void *out)
 		[](uint32_t draw) { return draw; });
 }
 
-/* --- PyTorch's native_dropout ----------------------------------------------- */
+/* --- PyTorch's native_dropout --------------------------------------------- */
 
 /* r is 1 for what is kept, or else 0. */
 template <typename T> static T drop(uint64_t element, float r, math_t<T> scale)
@@ -417,7 +417,7 @@ static int pytorch(const layout_case *c, T *out, uint64_t *n)
 	return 1;
 }
 
-/* --- nvFuser ---------------------------------------------------------------- */
+/* --- nvFuser -------------------------------------------------------------- */
 
 static uint4 nvfuser_block(const layout_case *c, uint64_t index)
 {
@@ -508,7 +508,7 @@ template <typename T> static int nvfuser(const layout_case *c, T *out)
 	return 1;
 }
 
-/* --- all of them ------------------------------------------------------------ */
+/* --- all of them ---------------------------------------------------------- */
 
 template <typename T>
 static int by_dtype(const layout_case *c, void *out, uint64_t *advance)

@@ -30,7 +30,7 @@
 		}                                                             \
 	} while (0)
 
-/* --- the runtime -------------------------------------------------------------- */
+/* --- the runtime ---------------------------------------------------------- */
 
 enum { DEVICES = 4, GPU = 40 }; /* the driver's number of GPU 0 */
 
@@ -331,7 +331,7 @@ const struct kernel_cuda kernels_cuda[] = {
 };
 const size_t kernels_cuda_count = 3;
 
-/* --- the driver -------------------------------------------------------------- */
+/* --- the driver ----------------------------------------------------------- */
 
 /* Errors of the driver are not the runtime's last one. */
 #define DRIVER_FAKE(name, effect, ...)               \
@@ -402,7 +402,7 @@ cudaError_t cudaGetDriverEntryPoint(const char *name, void **function,
 }
 #endif
 
-/* --- the calls ---------------------------------------------------------------- */
+/* --- the calls ------------------------------------------------------------ */
 
 static struct philox_device *device;
 static int released; /* how often release() was called */
@@ -537,7 +537,7 @@ static void begin(const char *failing, cudaError_t error)
 	released = 0;
 }
 
-/* --- what is promised --------------------------------------------------------- */
+/* --- what is promised ----------------------------------------------------- */
 
 /* Whether `context` is current, and lies on the stack as it did. */
 static int is_back(CUcontext context)

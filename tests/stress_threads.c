@@ -42,7 +42,7 @@ struct numbers {
 static struct philox_device *device;
 static struct philox_context *context;
 
-/* --- numbers -------------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 /* What all forwards of a promise drew. */
 static struct {
@@ -88,7 +88,7 @@ static int all_poison(struct numbers numbers)
 	return 1;
 }
 
-/* --- what the promises share --------------------------------------------------- */
+/* --- what the promises share ---------------------------------------------- */
 
 static struct numbers *make_array(void)
 {
@@ -188,7 +188,7 @@ static void run(void *(*work)(void *worker), void *shared)
 	}
 }
 
-/* --- passes ---------------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 static atomic_uint contexts_alive;
 
@@ -296,7 +296,7 @@ static void regions_do_not_disturb_one_another(void)
 	all_are_fresh(WORKERS * ROUNDS);
 }
 
-/* --- passes that change threads ---------------------------------------------- */
+/* --- passes that change threads ------------------------------------------- */
 
 struct hand {
 	struct philox_pass pass;
@@ -374,7 +374,7 @@ static void passes_end_on_another_thread(void)
 	all_are_fresh(ROUNDS);
 }
 
-/* --- graphs ----------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 static pthread_barrier_t barrier; /* of all workers */
 
@@ -516,7 +516,7 @@ static void one_graph_is_launched_by_all_threads(void)
 	OK(philox_memory_free(device, (void *)backwards.drawn));
 }
 
-/* --- watching --------------------------------------------------------------------- */
+/* --- watching ------------------------------------------------------------- */
 
 static struct {
 	struct philox_region *region;
@@ -624,7 +624,7 @@ static void another_thread_can_watch(void)
 	all_are_fresh(WORKERS * ROUNDS);
 }
 
-/* --- all ---------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------ */
 
 static void (*const promises[])(void) = {
 	one_region_serves_all_threads,

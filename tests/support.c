@@ -46,7 +46,7 @@ const char *const device_operations[] = {"mem_alloc",
 					 "launch_host",
 					 NULL};
 
-/* --- fixtures --------------------------------------------------------------- */
+/* --- fixtures ------------------------------------------------------------- */
 
 void fixture_open(struct fixture *f, const char *device_name)
 {
@@ -151,7 +151,7 @@ struct philox_region *make_region(struct fixture *f, const char *name)
 	return make_region_of(f->context, name, 0, NULL);
 }
 
-/* --- numbers ---------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 unsigned factorial(unsigned n)
 {
@@ -302,7 +302,7 @@ unsigned block_set_add(struct block_set *set, const struct numbers *numbers)
 	return known;
 }
 
-/* --- passes ----------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 size_t pending(struct philox_region *region)
 {

@@ -53,7 +53,7 @@ struct forward {
 	struct numbers saw;
 };
 
-/* --- checks ----------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 #define OK(call)                                                         \
 	do {                                                             \
@@ -130,7 +130,7 @@ struct forward {
 	}                                           \
 	static void name(struct fixture *f)
 
-/* --- fixtures --------------------------------------------------------------- */
+/* --- fixtures ------------------------------------------------------------- */
 
 void fixture_open(struct fixture *f, const char *device_name);
 void fixture_close(struct fixture *f);
@@ -149,7 +149,7 @@ struct philox_region *make_region_of(struct philox_context *context,
 /* All operations of the device contract by name, closed by NULL. */
 extern const char *const device_operations[];
 
-/* --- numbers ---------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 /* The k-th of n! orders of 0 .. n - 1. */
 void permutation(unsigned k, unsigned n, unsigned order[]);
@@ -170,7 +170,7 @@ void block_set_free(struct block_set *set);
 /* Adds all blocks; returns how many were there already. */
 unsigned block_set_add(struct block_set *set, const struct numbers *numbers);
 
-/* --- passes ----------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 size_t pending(struct philox_region *region);
 
@@ -201,7 +201,7 @@ struct ledger_view look(struct fixture *f, struct philox_region *region);
 void unchanged(struct fixture *f, struct philox_region *region,
 	       const struct ledger_view *before);
 
-/* --- graphs ----------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 /* Captures on f->stream between the two, in the way of f->own. */
 void record_begin(struct fixture *f);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "scene.h"
 
-/* --- placeholders ------------------------------------------------------------------------ */
+/* --- placeholders --------------------------------------------------------- */
 
 GRAPH_PROMISE(adopt, placeholders_are_good_in_their_capture_only)
 {
@@ -109,7 +109,7 @@ GRAPH_PROMISE(adopt, a_placeholder_is_used_up_once)
 	end_scene(f, &scene);
 }
 
-/* --- many passes ---------------------------------------------------------------------------- */
+/* --- many passes ---------------------------------------------------------- */
 
 GRAPH_PROMISE(adopt, holds_many_passes_and_says_when_it_is_full)
 {
@@ -145,7 +145,7 @@ GRAPH_PROMISE(adopt, holds_many_passes_and_says_when_it_is_full)
 	end_scene(f, &scene);
 }
 
-/* --- adopt and drop ------------------------------------------------------------------------------ */
+/* --- adopt and drop ------------------------------------------------------- */
 
 PROMISE(adopt, is_adopted_once)
 {

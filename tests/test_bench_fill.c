@@ -44,7 +44,7 @@ static struct racer racer_of(const struct fill_entry *entry)
 	return (struct racer){.run = fill_run, .of = (void *)entry};
 }
 
-/* --- peers that count ------------------------------------------------------- */
+/* --- peers that count ----------------------------------------------------- */
 
 static int worked, fails_at;
 
@@ -109,7 +109,7 @@ Test(bench_fill, our_failure_has_our_message)
 	cr_assert(strstr(racer.note, "out is NULL"), "%s", racer.note);
 }
 
-/* --- a GPU's clock ---------------------------------------------------------- */
+/* --- a GPU's clock -------------------------------------------------------- */
 
 static char clock_calls[16];
 static int clock_fails_at;
@@ -193,7 +193,7 @@ Test(bench_fill, a_gpu_that_fails_is_quoted)
 	}
 }
 
-/* --- limits ----------------------------------------------------------------- */
+/* --- limits --------------------------------------------------------------- */
 
 static void run_limit(struct fill_peer *limit, enum philox_dist dist,
 		      const char *dtype)

@@ -6,7 +6,7 @@
  */
 #include "scene.h"
 
-/* --- capture rules, each broken once ------------------------------------------ */
+/* --- capture rules, each broken once -------------------------------------- */
 
 static enum philox_status sync_device(struct fixture *f, struct scene *scene)
 {
@@ -209,7 +209,7 @@ PROMISE(capture, the_message_says_which_call_found_it_broken)
 	end_scene(f, &scene);
 }
 
-/* --- forks ----------------------------------------------------------------------- */
+/* --- forks ---------------------------------------------------------------- */
 
 static void fork_to_side(struct fixture *f)
 {
@@ -311,7 +311,7 @@ PROMISE(capture, begun_where_none_can_is_refused)
 	end_scene(f, &scene);
 }
 
-/* --- aborted and open passes ----------------------------------------------------------- */
+/* --- aborted and open passes ---------------------------------------------- */
 
 GRAPH_PROMISE(capture, with_an_aborted_pass_gives_no_graph)
 {

@@ -34,7 +34,7 @@ static void a_new_graph_draws(struct fixture *f, struct philox_region *region,
 	OK(philox_check(f->context, NULL));
 }
 
-/* --- generators ------------------------------------------------------------------ */
+/* --- generators ----------------------------------------------------------- */
 
 static struct native copy_natively(struct fixture *f,
 				   struct philox_generator *generator)
@@ -73,7 +73,7 @@ PROMISE(capture_lives, a_generator_is_free_when_its_adopted_graph_is_gone)
 	OK(philox_generator_destroy(generator));
 }
 
-/* --- captures of ours that end without us ---------------------------------------- */
+/* --- captures of ours that end without us --------------------------------- */
 
 PROMISE(capture_lives, a_capture_ended_behind_our_back_is_forgotten)
 {
@@ -157,7 +157,7 @@ PROMISE(capture_lives, no_pass_joins_a_capture_that_was_dropped)
 	a_new_graph_draws(f, region, 0);
 }
 
-/* --- failures on the way ---------------------------------------------------------- */
+/* --- failures on the way -------------------------------------------------- */
 
 /* What a first pass that failed has left in the graph is nobody's launch. */
 PROMISE(capture_lives, a_first_pass_that_failed_is_never_reported)
@@ -204,7 +204,7 @@ GRAPH_PROMISE(capture_lives, a_first_pass_that_failed_can_be_begun_again)
 	OK(philox_check(f->context, NULL));
 }
 
-/* --- adoptions that fail ----------------------------------------------------------- */
+/* --- adoptions that fail -------------------------------------------------- */
 
 enum { OTHERS = 24 };
 

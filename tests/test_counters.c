@@ -58,7 +58,7 @@ static uint64_t roll(struct walk *walk, uint64_t sides)
 	return (walk->dice >> 33) % sides;
 }
 
-/* --- owners ----------------------------------------------------------------- */
+/* --- owners --------------------------------------------------------------- */
 
 static void own(struct walk *walk, struct philox_state state,
 		const struct counter_span *span, const char *what, unsigned op)
@@ -113,7 +113,7 @@ static void fold_region(struct walk *walk, const struct tested *tested)
 			fold(walk, seed, PHILOX_FOLD_OP, call << 32 | op);
 }
 
-/* --- regions ---------------------------------------------------------------- */
+/* --- regions -------------------------------------------------------------- */
 
 /* Most spans begin at 0, where all meet; some end with the last element. */
 static struct counter_span random_span(struct walk *walk, uint64_t advance)
@@ -160,7 +160,7 @@ static void make_tested(struct walk *walk, unsigned i)
 	create(walk, tested);
 }
 
-/* --- passes ----------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 struct copy {
 	const struct philox_state *from;
@@ -255,7 +255,7 @@ static void aborted_forward(struct walk *walk)
 	own_pass(walk, tested, &cells);
 }
 
-/* --- the graph -------------------------------------------------------------- */
+/* --- the graph ------------------------------------------------------------ */
 
 static void record(struct walk *walk)
 {
@@ -288,7 +288,7 @@ static void launch(struct walk *walk)
 	}
 }
 
-/* --- what else moves states ------------------------------------------------- */
+/* --- what else moves states ----------------------------------------------- */
 
 static void make_again(struct walk *walk)
 {
@@ -384,7 +384,7 @@ GRAPH_PROMISE(counters, no_block_has_two_owners)
 	}
 }
 
-/* --- the model sees what it is for ------------------------------------------ */
+/* --- the model sees what it is for ---------------------------------------- */
 
 /* Two draws from these states at element 0; 1 if they share a block. */
 static int meet(struct philox_state a, uint64_t advance_a,

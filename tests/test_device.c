@@ -21,7 +21,7 @@
 #define ASSERT_OK(call) \
 	cr_assert_eq(call, PHILOX_OK, "%s: %s", #call, philox_error_message())
 
-/* --- names ------------------------------------------------------------------ */
+/* --- names ---------------------------------------------------------------- */
 
 Test(device, opens_under_its_name)
 {
@@ -110,7 +110,7 @@ Test(device, nothing_is_done_to_no_device)
 	cr_expect_eq(philox_device_calls(NULL, NULL), 0);
 }
 
-/* --- a device with one of everything --------------------------------------------- */
+/* --- a device with one of everything -------------------------------------- */
 
 struct stage {
 	struct philox_device *device;
@@ -169,7 +169,7 @@ static void open_stage(struct stage *s)
 					&s->inner));
 }
 
-/* --- arguments ---------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------ */
 
 static void nothing(const void *args)
 {
@@ -351,7 +351,7 @@ Test(device, destroying_null_is_no_operation)
 	philox_device_close(s.device);
 }
 
-/* --- each operation once ---------------------------------------------------------- */
+/* --- each operation once -------------------------------------------------- */
 
 /* A valid call of each operation; what it gives goes to made and mapped. */
 static enum philox_status try_mem_alloc(struct stage *s)
@@ -621,7 +621,7 @@ Test(device, a_later_operation_can_be_told_to_fail)
 	philox_device_close(s.device);
 }
 
-/* --- operations a device lacks ------------------------------------------------------ */
+/* --- operations a device lacks -------------------------------------------- */
 
 static void close_nothing(struct philox_device *device)
 {
@@ -650,7 +650,7 @@ Test(device, what_a_device_lacks_is_unsupported)
 	}
 }
 
-/* --- statuses ---------------------------------------------------------------- */
+/* --- statuses ------------------------------------------------------------- */
 
 Test(status, every_status_has_a_name_and_a_sentence)
 {

@@ -19,7 +19,7 @@
 			  philox_error_message());                       \
 	} while (0)
 
-/* --- without a GPU -------------------------------------------------------------- */
+/* --- without a GPU -------------------------------------------------------- */
 
 Test(device_cuda, the_lack_of_a_gpu_is_said_with_its_reason)
 {
@@ -64,7 +64,7 @@ Test(device_cuda, a_number_beyond_the_last_gpu_is_no_device)
 	cr_assert_null(device);
 }
 
-/* --- with a GPU ------------------------------------------------------------------- */
+/* --- with a GPU ----------------------------------------------------------- */
 
 /* Each test has a process of its own, and pays for a context: few, large ones. */
 static struct philox_device *open_gpu(void)
@@ -200,7 +200,7 @@ Test(device_cuda, heads_of_every_capacity_fill_or_poison_their_cells,
 	philox_device_close(device);
 }
 
-/* --- with a GPU, in a capture ----------------------------------------------------- */
+/* --- with a GPU, in a capture --------------------------------------------- */
 
 Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 {

@@ -93,7 +93,7 @@ static enum philox_status join(struct philox_device *device,
 	return status;
 }
 
-/* --- where work runs ------------------------------------------------------------ */
+/* --- where work runs ------------------------------------------------------ */
 
 struct whereabouts {
 	pthread_t *thread;
@@ -142,7 +142,7 @@ Test(device_host, async_runs_work_on_another_thread)
 	cr_expect_not(pthread_equal(thread, pthread_self()));
 }
 
-/* --- streams run beside each other ------------------------------------------------ */
+/* --- streams run beside each other ---------------------------------------- */
 
 struct meeting {
 	atomic_int *here, *there;
@@ -178,7 +178,7 @@ Test(device_host, streams_run_beside_each_other, .timeout = 60)
 	philox_device_close(device);
 }
 
-/* --- orders of nodes -------------------------------------------------------------- */
+/* --- orders of nodes ------------------------------------------------------ */
 
 #define NODES 8
 
@@ -280,7 +280,7 @@ Test(device_host, graphs_run_in_legal_orders_that_differ)
 	cr_expect(other_than_captured);
 }
 
-/* --- rules in combination --------------------------------------------------------- */
+/* --- rules in combination ------------------------------------------------- */
 
 Test(device_host, an_unsafe_call_breaks_all_captures_in_question)
 {
@@ -530,7 +530,7 @@ Test(device_host, capture_ids_are_never_used_again)
 	}
 }
 
-/* --- many edges ----------------------------------------------------------------- */
+/* --- many edges ----------------------------------------------------------- */
 
 Test(device_host, large_graphs_keep_all_their_edges, .timeout = 60)
 {
@@ -570,7 +570,7 @@ Test(device_host, large_graphs_keep_all_their_edges, .timeout = 60)
 	philox_device_close(device);
 }
 
-/* --- threads ---------------------------------------------------------------- */
+/* --- threads -------------------------------------------------------------- */
 
 struct worker {
 	struct philox_device *device;
@@ -645,7 +645,7 @@ Test(device_host, captures_on_several_threads_stay_apart, .timeout = 60)
 	capture_on_threads("host:sync");
 }
 
-/* --- releases and turns ----------------------------------------------------------- */
+/* --- releases and turns --------------------------------------------------- */
 
 struct gate {
 	atomic_int *open;
@@ -760,7 +760,7 @@ Test(device_host, sync_runs_the_work_of_all_threads_one_by_one, .timeout = 60)
 	philox_device_close(device);
 }
 
-/* --- closing ---------------------------------------------------------------- */
+/* --- closing -------------------------------------------------------------- */
 
 static void nap(const void *args)
 {

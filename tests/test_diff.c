@@ -32,7 +32,7 @@ static void remove_folder(void)
 
 TestSuite(diff, .init = make_folder, .fini = remove_folder, .timeout = 120);
 
-/* --- running a command ------------------------------------------------------------ */
+/* --- running a command ---------------------------------------------------- */
 
 static struct {
 	int status;
@@ -75,7 +75,7 @@ static void diff(int status, const char *part)
 	expect(status, part);
 }
 
-/* --- saved contexts --------------------------------------------------------------- */
+/* --- saved contexts ------------------------------------------------------- */
 
 /* What differs between the two; made in a context of its own. */
 struct setup {
@@ -265,7 +265,7 @@ PROMISE(diff, inspects_tables_of_rows)
 	expect(0, "{\"seed\":\"0000000000000005\",\"offset\":8}]}]}");
 }
 
-/* --- journals --------------------------------------------------------------------- */
+/* --- journals ------------------------------------------------------------- */
 
 static void write_text(const char *path, const char *text)
 {

@@ -307,7 +307,7 @@ PROMISE(digest, refuses_null)
 	cr_assert_eq(untouched, 1);
 }
 
-/* --- the state of a ticket ---------------------------------------------------- */
+/* --- the state of a ticket ------------------------------------------------ */
 
 static void same_state(struct philox_state a, struct philox_state b)
 {

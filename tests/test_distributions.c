@@ -77,7 +77,7 @@ static const double roundings[] = {[PHILOX_F32] = 0x1p-24,
 				   [PHILOX_BF16] = 0x1p-8,
 				   [PHILOX_F16] = 0x1p-11};
 
-/* --- values ----------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------- */
 
 /* The number v of (0, 1) behind element i of a dtype. */
 static long double open_v(const uint32_t *w, const uint64_t *w64,
@@ -203,7 +203,7 @@ PROMISE(distributions, log_normal_numbers_are_the_exponential_of_normal_ones)
 	}
 }
 
-/* --- ranges ----------------------------------------------------------------- */
+/* --- ranges --------------------------------------------------------------- */
 
 PROMISE(distributions, uniform_numbers_are_never_outside_of_their_range)
 {
@@ -275,7 +275,7 @@ PROMISE(distributions, a_range_around_0_is_the_same_for_all_instruction_sets)
 	}
 }
 
-/* --- integers --------------------------------------------------------------- */
+/* --- integers ------------------------------------------------------------- */
 
 /* Chi-square of n counts that should be alike, in standard deviations. */
 static double surprise(const unsigned *counts, size_t n, double expected)
@@ -355,7 +355,7 @@ PROMISE(distributions, a_range_of_one_integer_gives_it)
 		cr_assert_eq(x[i], INT32_MIN);
 }
 
-/* --- stochastic rounding ---------------------------------------------------- */
+/* --- stochastic rounding -------------------------------------------------- */
 
 static const uint16_t *round_all(struct fixture *f, const float *x,
 				 enum philox_dtype dtype)
@@ -432,7 +432,7 @@ PROMISE(distributions, rounding_keeps_the_mean)
 	}
 }
 
-/* --- bad input -------------------------------------------------------------- */
+/* --- bad input ------------------------------------------------------------ */
 
 static void refuse(struct fixture *f, struct philox_fill fill, const char *word)
 {

@@ -9,7 +9,7 @@
 #include "lib/ledger.h"
 #include "support.h"
 
-/* --- nodes ------------------------------------------------------------------- */
+/* --- nodes ---------------------------------------------------------------- */
 
 static struct philox_region *make_region_of_ops(struct philox_context *context,
 						const char *name, size_t n_ops,
@@ -130,7 +130,7 @@ GRAPH_PROMISE(figures, forwards_backwards_and_recomputes_share_the_one_node)
 	cr_assert_eq(nodes_of(f, native), 40 * SITES + 1);
 }
 
-/* --- device calls ---------------------------------------------------------------- */
+/* --- device calls --------------------------------------------------------- */
 
 struct calls {
 	uint64_t of[64], all;
@@ -234,7 +234,7 @@ PROMISE(figures, an_eager_pass_makes_one_device_call)
 	cr_assert_eq(after.all - before.all, 2);
 }
 
-/* --- memory --------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include "fills.h"
 
-/* --- the reference ---------------------------------------------------------- */
+/* --- the reference -------------------------------------------------------- */
 
 static void reference_block(struct philox_state state, uint64_t subsequence,
 			    uint32_t x[4])
@@ -68,7 +68,7 @@ static double round_to_bf16(double x)
 	return ldexp(rint(mantissa * 256), exponent - 8);
 }
 
-/* --- kinds of fills --------------------------------------------------------- */
+/* --- kinds of fills ------------------------------------------------------- */
 
 struct kind {
 	const char *name;
@@ -152,7 +152,7 @@ static void run(struct fixture *f, const struct philox_fill *fill)
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
-/* --- what is drawn ---------------------------------------------------------- */
+/* --- what is drawn -------------------------------------------------------- */
 
 /* Element i of an array that begins with element e - i. */
 static double expected_value(const struct kind *kind, double p, uint64_t e,
@@ -306,7 +306,7 @@ PROMISE(fill, the_share_of_ones_is_p)
 	}
 }
 
-/* --- spans and arrays ------------------------------------------------------- */
+/* --- spans and arrays ----------------------------------------------------- */
 
 enum { WHOLE = 23, MARGIN = 8, SHIFTS = 8 };
 
@@ -401,7 +401,7 @@ PROMISE(fill, an_empty_span_needs_no_arrays_and_no_launch)
 	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
 }
 
-/* --- states in cells -------------------------------------------------------- */
+/* --- states in cells ------------------------------------------------------ */
 
 PROMISE(fill, a_state_is_read_from_its_cell)
 {
@@ -461,7 +461,7 @@ PROMISE(fill, a_poisoned_cell_gives_nan_or_all_ones)
 	}
 }
 
-/* --- errors ----------------------------------------------------------------- */
+/* --- errors --------------------------------------------------------------- */
 
 /* A fill that fails, with a word of the message, and writes nothing. */
 static void refuse(struct fixture *f, const struct philox_fill *fill,
@@ -652,7 +652,7 @@ PROMISE(fill, null_arguments_and_bad_states_are_refused)
 	NAMES("cell");
 }
 
-/* --- fills of passes -------------------------------------------------------- */
+/* --- fills of passes ------------------------------------------------------ */
 
 PROMISE(fill, a_pass_fills_from_the_cell_of_its_operator_and_call)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include "support.h"
 
-/* --- freshness -------------------------------------------------------------- */
+/* --- freshness ------------------------------------------------------------ */
 
 PROMISE(freshness, no_two_forwards_share_numbers)
 {
@@ -119,7 +119,7 @@ PROMISE(freshness, generators_of_their_own_do_not_disturb_each_other)
 	backward(f, &kept, 0);
 }
 
-/* --- seeds and states --------------------------------------------------------------- */
+/* --- seeds and states ----------------------------------------------------- */
 
 PROMISE(freshness, tickets_keep_their_numbers_over_a_new_seed)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "support.h"
 
-/* --- pairing ---------------------------------------------------------------- */
+/* --- pairing -------------------------------------------------------------- */
 
 GRAPH_PROMISE(graph, replays_draw_what_an_eager_run_would)
 {
@@ -348,7 +348,7 @@ GRAPH_PROMISE(graph, a_backward_of_an_old_forward_lies_beside_a_new_one)
 	}
 }
 
-/* --- retain, inference, warm-up -------------------------------------------------- */
+/* --- retain, inference, warm-up ------------------------------------------- */
 
 GRAPH_PROMISE(graph, the_launch_decides_whether_a_ticket_stays)
 {
@@ -407,7 +407,7 @@ GRAPH_PROMISE(graph, a_captured_warm_up_draws_what_the_next_forward_draws)
 	}
 }
 
-/* --- seeds ------------------------------------------------------------------------ */
+/* --- seeds ---------------------------------------------------------------- */
 
 GRAPH_PROMISE(graph, a_new_seed_reaches_the_next_launch)
 {
@@ -444,7 +444,7 @@ GRAPH_PROMISE(graph, eager_and_captured_forwards_share_one_sequence)
 	}
 }
 
-/* --- kernels of one's own -------------------------------------------------------------- */
+/* --- kernels of one's own ------------------------------------------------- */
 
 GRAPH_PROMISE(graph, kernels_of_ones_own_find_the_states_in_cells)
 {
@@ -475,7 +475,7 @@ GRAPH_PROMISE(graph, kernels_of_ones_own_find_the_states_in_cells)
 	}
 }
 
-/* --- saved contexts --------------------------------------------------------------------- */
+/* --- saved contexts ------------------------------------------------------- */
 
 static unsigned released;
 

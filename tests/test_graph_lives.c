@@ -3,7 +3,7 @@
  */
 #include "support.h"
 
-/* --- looking ------------------------------------------------------------------------------ */
+/* --- looking -------------------------------------------------------------- */
 
 GRAPH_PROMISE(graph_lives, uses_are_described)
 {
@@ -88,7 +88,7 @@ PROMISE(graph_lives, a_capture_without_a_pass_gives_a_graph_without_uses)
 	OK(philox_graph_destroy(graph));
 }
 
-/* --- lives --------------------------------------------------------------------------------- */
+/* --- lives ---------------------------------------------------------------- */
 
 GRAPH_PROMISE(graph_lives, graphs_come_and_go)
 {

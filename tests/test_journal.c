@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "support.h"
 
-/* --- files ------------------------------------------------------------------------ */
+/* --- files ---------------------------------------------------------------- */
 
 static char folder[] = "/tmp/philox-journal-XXXXXX";
 
@@ -69,7 +69,7 @@ static unsigned count_of(const char *text, const char *part)
 		free(text_);                                              \
 	} while (0)
 
-/* --- a program with every event --------------------------------------------------- */
+/* --- a program with every event ------------------------------------------- */
 
 static struct philox_ticket step(struct fixture *f,
 				 struct philox_region *region)
@@ -307,7 +307,7 @@ Test(journal, names_its_file_after_the_process)
 	HAS(name, "0 2 context-destroy\n1 1 context digest ");
 }
 
-/* --- begun by a call -------------------------------------------------------------- */
+/* --- begun by a call ------------------------------------------------------ */
 
 static void has_once(const char *text, const char *line)
 {
@@ -438,7 +438,7 @@ PROMISE(journal, cannot_begin_where_nothing_can_be_written)
 	HAS("kept", "forward-commit region \"layer\"");
 }
 
-/* --- never in the way --------------------------------------------------------------- */
+/* --- never in the way ----------------------------------------------------- */
 
 static unsigned told;
 

@@ -31,7 +31,7 @@ static uint64_t whole(const char *text)
 	return strtoull(text, NULL, 0);
 }
 
-/* --- types ------------------------------------------------------------------ */
+/* --- types ---------------------------------------------------------------- */
 
 static long double read_u32(const void *out)
 {
@@ -97,7 +97,7 @@ static const struct type {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-/* --- distributions: what a and b are ---------------------------------------- */
+/* --- distributions: what a and b are -------------------------------------- */
 
 static void set_low_high(struct philox_fill *fill, const struct row *row)
 {
@@ -175,7 +175,7 @@ static const struct dist *find_dist(const char *name)
 	return NULL;
 }
 
-/* --- rows ------------------------------------------------------------------- */
+/* --- rows ----------------------------------------------------------------- */
 
 /* The value that a row is about. */
 static long double draw_row(struct fixture *f, const struct row *row,

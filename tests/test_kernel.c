@@ -12,7 +12,7 @@
 #include <philox/kernel.h>
 #include "lib/fill_elements.h"
 
-/* --- known answers ---------------------------------------------------------- */
+/* --- known answers -------------------------------------------------------- */
 
 struct answer {
 	unsigned rounds;
@@ -80,7 +80,7 @@ Test(kernel, agrees_with_the_header_of_random123_where_counters_carry)
 	cr_assert_geq(check_answers("tests/kat_random123.txt"), 36);
 }
 
-/* --- states ----------------------------------------------------------------- */
+/* --- states --------------------------------------------------------------- */
 
 Test(kernel, a_state_is_the_16_bytes_others_read)
 {
@@ -125,7 +125,7 @@ Test(kernel, odd_offsets_are_poison_and_multiples_of_4_are_not)
 	}
 }
 
-/* --- key derivation --------------------------------------------------------- */
+/* --- key derivation ------------------------------------------------------- */
 
 Test(kernel, a_fold_is_one_block_of_its_plane)
 {
@@ -170,7 +170,7 @@ Test(kernel, neighbouring_seeds_are_unrelated)
 	cr_assert_float_eq(mean_distance((uint64_t)1 << 32, 0, 0), 32, 0.15);
 }
 
-/* --- values ----------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------- */
 
 Test(kernel, uniform_numbers_are_their_high_bits_and_below_1)
 {
@@ -256,7 +256,7 @@ Test(kernel, rounding_to_bf16_keeps_infinity_and_nan)
 		     0x7fff);
 }
 
-/* --- thresholds and dropout ------------------------------------------------- */
+/* --- thresholds and dropout ----------------------------------------------- */
 
 Test(kernel, a_threshold_is_p_in_units_of_2_to_the_minus_32_rounded)
 {

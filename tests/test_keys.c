@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include "support.h"
 
-/* --- collisions ------------------------------------------------------------- */
+/* --- collisions ----------------------------------------------------------- */
 
 enum {
 	REGIONS = 100,
@@ -127,7 +127,7 @@ Test(keys, ten_million_seeds_of_all_levels_are_different, .timeout = 300)
 	free(keys.key);
 }
 
-/* --- avalanche -------------------------------------------------------------- */
+/* --- avalanche ------------------------------------------------------------ */
 
 enum { SAMPLES = 16384, INPUT_BITS = 128 };
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include "rig.h"
 
-/* --- arguments ---------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------ */
 
 GRAPH_PROMISE(launch, refuses_a_wrong_number_of_uses)
 {
@@ -53,7 +53,7 @@ GRAPH_PROMISE(launch, refuses_reserved_fields_and_unknown_flags)
 	rig_is_whole(f, &rig);
 }
 
-/* --- tickets ------------------------------------------------------------------- */
+/* --- tickets -------------------------------------------------------------- */
 
 static void back_refuses(struct fixture *f, struct rig *rig,
 			 struct philox_ticket ticket, enum philox_status one,
@@ -262,7 +262,7 @@ Test(launch, refuses_offsets_past_the_end)
 	fixture_close(&f);
 }
 
-/* --- streams ---------------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------- */
 
 GRAPH_PROMISE(launch, refuses_a_stream_that_is_capturing)
 {
@@ -305,7 +305,7 @@ GRAPH_PROMISE(launch, works_while_another_stream_captures)
 	SAME(read_numbers(f, rig.y), rig.before.next, "forward");
 }
 
-/* --- regions -------------------------------------------------------------------------- */
+/* --- regions -------------------------------------------------------------- */
 
 GRAPH_PROMISE(launch, of_a_destroyed_region_is_refused_by_name)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "rig.h"
 
-/* --- failures of the device ----------------------------------------------------------------- */
+/* --- failures of the device ----------------------------------------------- */
 
 /* The launch with the n-th call of an operation failing; 0 when it held. */
 static int launch_with_failure(struct fixture *f, struct philox_graph *graph,
@@ -185,7 +185,7 @@ PROMISE(launch_failures, an_adoption_that_failed_may_be_tried_again)
 	OK(philox_native_graph_destroy(f->device, native));
 }
 
-/* --- prologue and epilogue --------------------------------------------------------------------- */
+/* --- prologue and epilogue ------------------------------------------------ */
 
 GRAPH_PROMISE(launch_failures, in_two_halves_is_a_launch)
 {

@@ -11,7 +11,7 @@
 #include "layouts.h"
 #include "support.h"
 
-/* --- golden values ---------------------------------------------------------- */
+/* --- golden values -------------------------------------------------------- */
 
 static void check_value(const struct layout_op *op, const struct layout_case *c,
 			uint64_t element, uint64_t got, uint64_t expected)
@@ -119,7 +119,7 @@ Test(layout, jax_golden_values)
 	cr_assert_eq(check_table("tests/golden/jax.txt"), 26);
 }
 
-/* --- whole tensors, from the originals' loops ------------------------------- */
+/* --- whole tensors, from the originals' loops ----------------------------- */
 
 #ifdef PHILOX_ORACLE_CURAND
 
@@ -224,7 +224,7 @@ Test(layout, whole_tensors_are_those_of_the_originals_loops)
 
 #endif
 
-/* --- values at the ends ----------------------------------------------------- */
+/* --- values at the ends --------------------------------------------------- */
 
 /* The largest counters that offset and element can reach. */
 Test(layout, large_elements_and_offsets_are_drawn)
@@ -272,7 +272,7 @@ Test(layout, dropped_numbers_are_the_products_they_are_in_pytorch)
 	philox_device_close(device);
 }
 
-/* --- seeds of JAX ----------------------------------------------------------- */
+/* --- seeds of JAX --------------------------------------------------------- */
 
 Test(layout, jax_seeds_are_derived_as_jax_derives_them)
 {

@@ -10,7 +10,7 @@
 #include "layouts.h"
 #include "support.h"
 
-/* --- spans ------------------------------------------------------------------ */
+/* --- spans ---------------------------------------------------------------- */
 
 /* Every dist and dtype that a layout has. */
 static const char *const all_kinds[][3] = {
@@ -201,7 +201,7 @@ Test(layout, a_poisoned_cell_gives_nan_or_all_ones)
 	philox_device_close(device);
 }
 
-/* --- refusals --------------------------------------------------------------- */
+/* --- refusals ------------------------------------------------------------- */
 
 /* A fill that is refused, and as an op of an advance too. */
 static void refused(const struct layout_op *op, enum philox_status expected,

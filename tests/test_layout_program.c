@@ -8,7 +8,7 @@
 #include "layouts.h"
 #include "support.h"
 
-/* --- advances --------------------------------------------------------------- */
+/* --- advances ------------------------------------------------------------- */
 
 static uint64_t advance_of(const struct layout_case *c)
 {
@@ -119,7 +119,7 @@ Test(layout, twice_the_advance_of_half_dropout_repeats_nothing)
 	philox_device_close(device);
 }
 
-/* --- a program of PyTorch's -------------------------------------------------- */
+/* --- a program of PyTorch's ----------------------------------------------- */
 
 enum { PROGRAM_OPS = 6, PROGRAM_STEPS = 2 };
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include "support.h"
 
-/* --- pairing ---------------------------------------------------------------- */
+/* --- pairing -------------------------------------------------------------- */
 
 PROMISE(ledger, a_backward_sees_its_forwards_numbers)
 {
@@ -179,7 +179,7 @@ PROMISE(ledger, a_backward_redraws_parts_in_any_order_and_number)
 	OK(philox_backward_commit(&pass, 0));
 }
 
-/* --- retain, recompute, release ---------------------------------------------- */
+/* --- retain, recompute, release ------------------------------------------- */
 
 PROMISE(ledger, a_retained_ticket_serves_any_number_of_backwards)
 {
@@ -311,7 +311,7 @@ PROMISE(ledger, two_retaining_passes_may_overlap)
 	backward(f, &made, 0);
 }
 
-/* --- warm-up and inference ----------------------------------------------------- */
+/* --- warm-up and inference ------------------------------------------------ */
 
 PROMISE(ledger, a_warm_up_draws_what_the_next_forward_draws)
 {
@@ -357,7 +357,7 @@ PROMISE(ledger, an_aborted_warm_up_or_inference_shifts_nothing_else)
 	SAME(peek(f, region), predict(0, "layer", 4), "inference: burnt");
 }
 
-/* --- the table ------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------ */
 
 PROMISE(ledger, a_full_table_refuses_and_changes_nothing)
 {

@@ -30,7 +30,7 @@ static void draws_nothing(struct fixture *f, const struct philox_pass *pass)
 	SAME(read_numbers(f, f->scratch), before, "something was drawn");
 }
 
-/* --- cells of eager passes ---------------------------------------------------- */
+/* --- cells of eager passes ------------------------------------------------ */
 
 PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 {
@@ -127,7 +127,7 @@ GRAPH_PROMISE(lifetimes, an_eager_pass_that_ends_in_a_capture_does_it_no_harm)
 	OK(philox_context_set_log(f->context, NULL, NULL));
 }
 
-/* --- streams that begin or end a capture --------------------------------------- */
+/* --- streams that begin or end a capture ---------------------------------- */
 
 /* Numbers by value in a graph would be the same at every replay. */
 static void fills_of_an_eager_pass(struct fixture *f, unsigned flags)
@@ -197,7 +197,7 @@ PROMISE(lifetimes, a_captured_pass_draws_in_its_own_capture_only)
 	unchanged(f, region, &before);
 }
 
-/* --- captures that are over ------------------------------------------------------ */
+/* --- captures that are over ----------------------------------------------- */
 
 GRAPH_PROMISE(lifetimes, a_pass_of_a_capture_that_failed_draws_nothing)
 {

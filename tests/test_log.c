@@ -5,7 +5,7 @@
 #include <time.h>
 #include "support.h"
 
-/* --- what was logged -------------------------------------------------------------- */
+/* --- what was logged ------------------------------------------------------ */
 
 struct entry {
 	enum philox_log_level level;
@@ -94,7 +94,7 @@ static struct entry *only(struct log *log, const char *event)
 			  philox_error_message());                            \
 	} while (0)
 
-/* --- errors ------------------------------------------------------------------------ */
+/* --- errors --------------------------------------------------------------- */
 
 PROMISE(logs, success_says_nothing_of_errors)
 {
@@ -352,7 +352,7 @@ PROMISE(logs, null_arguments)
 #undef NULL_LOGS
 }
 
-/* --- messages ------------------------------------------------------------------------ */
+/* --- messages ------------------------------------------------------------- */
 
 #define KEEPS_THE_MESSAGE(call)                                             \
 	do {                                                                \
@@ -413,7 +413,7 @@ PROMISE(logs, a_message_stands_while_cells_are_in_use)
 	OK(philox_forward_commit(&pass, NULL));
 }
 
-/* --- events -------------------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 PROMISE(logs, a_capture_begun_and_adopted)
 {
@@ -551,7 +551,7 @@ PROMISE(logs, a_context_destroyed_with_forwards_pending)
 	cr_assert_eq(named, 2);
 }
 
-/* --- the function ---------------------------------------------------------------------- */
+/* --- the function --------------------------------------------------------- */
 
 PROMISE(logs, can_be_turned_off)
 {
@@ -662,7 +662,7 @@ PROMISE(logs, may_call_philox)
 	PENDING(region, 0);
 }
 
-/* --- while a context ends ------------------------------------------------------------- */
+/* --- while a context ends ------------------------------------------------- */
 
 static unsigned told;
 

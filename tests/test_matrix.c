@@ -8,7 +8,7 @@
 #include "../tools/matrix.h"
 #include "../tools/schedules.h"
 
-/* --- words ------------------------------------------------------------------ */
+/* --- words ---------------------------------------------------------------- */
 
 static struct matrix_run parsed(const char *text)
 {
@@ -73,7 +73,7 @@ Test(matrix, runs_that_make_no_sense_are_refused)
 	}
 }
 
-/* --- the model ---------------------------------------------------------------- */
+/* --- the model ------------------------------------------------------------ */
 
 /* What the last event of a run must give. */
 static const struct {
@@ -149,7 +149,7 @@ Test(matrix, every_kind_of_event_is_tried)
 	cr_expect_not(is_listed(&run, "B0"));
 }
 
-/* --- numbers -------------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 /* A forward and its backward that saw these offsets. */
 static int check_pair(uint64_t forward, uint64_t backward, uint64_t next)
@@ -239,7 +239,7 @@ Test(matrix, a_search_that_cannot_be_made_says_so)
 	cr_expect(strstr(total.error, "nowhere"), "%s", total.error);
 }
 
-/* --- schedules ------------------------------------------------------------------- */
+/* --- schedules ------------------------------------------------------------ */
 
 /* The orders that Megatron and torch print. */
 static const struct {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include "support.h"
 
-/* --- passes ---------------------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 /* Nothing can be done with a pass that is not open. */
 static void is_closed(struct fixture *f, struct philox_pass *pass)
@@ -252,7 +252,7 @@ PROMISE(pass_refusals, a_placeholder_of_another_context)
 	philox_context_destroy(other);
 }
 
-/* --- destroyed regions -------------------------------------------------------------------- */
+/* --- destroyed regions ---------------------------------------------------- */
 
 PROMISE(pass_refusals, passes_of_a_destroyed_region)
 {

@@ -67,7 +67,7 @@ static void paid(struct model_region *model, unsigned i)
 	model->owed[i] = model->owed[--model->n];
 }
 
-/* --- events ------------------------------------------------------------------ */
+/* --- events --------------------------------------------------------------- */
 
 static void full_table(struct walk *walk, struct model_region *model)
 {
@@ -269,7 +269,7 @@ static void wrong_tickets(struct walk *walk, unsigned r)
 	      PHILOX_ERROR_MISMATCH);
 }
 
-/* --- the walk ------------------------------------------------------------------ */
+/* --- the walk ------------------------------------------------------------- */
 
 static void (*const events[])(struct walk *walk, unsigned r) = {
 	any_forward,           any_forward,

@@ -6,7 +6,7 @@
  */
 #include "support.h"
 
-/* --- regions ------------------------------------------------------------------ */
+/* --- regions -------------------------------------------------------------- */
 
 static struct philox_region_options good_options(void)
 {
@@ -116,7 +116,7 @@ PROMISE(refusals, an_advance_that_would_leave_odd_offsets)
 	refuses(f, &options, PHILOX_ERROR_INVALID, "advance");
 }
 
-/* --- generators ----------------------------------------------------------------- */
+/* --- generators ----------------------------------------------------------- */
 
 PROMISE(refusals, offsets_that_are_no_multiple_of_four)
 {
@@ -190,7 +190,7 @@ PROMISE(refusals, null_arguments_of_generators)
 	FAILS(philox_generator_advance(NULL, 4, &state), PHILOX_ERROR_INVALID);
 }
 
-/* --- contexts --------------------------------------------------------------------- */
+/* --- contexts ------------------------------------------------------------- */
 
 PROMISE(refusals, null_arguments_of_contexts)
 {

@@ -147,7 +147,7 @@ Test(rows_threads, draw_from_one_state_and_advance_it_once, .timeout = 120)
 	cr_assert_eq(shared.notice.count, LAUNCHES);
 }
 
-/* --- entries that blocks share --------------------------------------------- */
+/* --- entries that blocks share -------------------------------------------- */
 
 enum { TOKENS = 6, VOCAB = 61, SAMPLES = 2000 };
 
@@ -279,7 +279,7 @@ Test(rows_threads, share_entries_without_a_trace, .timeout = 120)
 	cr_assert_eq(shared.notice.totals[SAMPLES % 2].outside, SAMPLES);
 }
 
-/* --- units without values --------------------------------------------------- */
+/* --- units without values ------------------------------------------------- */
 
 Test(rows_threads, do_not_look_at_rows_for_values_that_nobody_gets)
 {

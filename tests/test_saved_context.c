@@ -152,7 +152,7 @@ PROMISE(saved_context, may_be_released_by_a_function_that_calls_philox)
 	RELEASED_ONCE_ON(f->stream);
 }
 
-/* --- passes that lie in what is released ---------------------------------------- */
+/* --- passes that lie in what is released ---------------------------------- */
 
 enum { PAGE = 4096 };
 

@@ -61,7 +61,7 @@ static struct kind normal_kind(void)
 	return kind;
 }
 
-/* --- drawing ---------------------------------------------------------------- */
+/* --- drawing -------------------------------------------------------------- */
 
 /* In order of forward, then operator, then element. */
 static void draw_forward(struct fixture *f, struct philox_region *region,
@@ -117,7 +117,7 @@ static void on_both(void (*check)(const struct kind *kind,
 	}
 }
 
-/* --- moments ---------------------------------------------------------------- */
+/* --- moments -------------------------------------------------------------- */
 
 static void check_moments(const struct kind *kind, const float *numbers)
 {
@@ -143,7 +143,7 @@ Test(statistics, four_moments_are_those_of_the_distribution, .timeout = 60)
 	on_both(check_moments);
 }
 
-/* --- the distribution ------------------------------------------------------- */
+/* --- the distribution ----------------------------------------------------- */
 
 /* The value of the distribution function, times n: a class of n. */
 static int class_of(const struct kind *kind, float x, int n)
@@ -180,7 +180,7 @@ Test(statistics, numbers_are_spread_over_256_classes, .timeout = 60)
 	on_both(check_classes);
 }
 
-/* --- neighbours ------------------------------------------------------------- */
+/* --- neighbours ----------------------------------------------------------- */
 
 static const struct axis {
 	const char *name;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include "support.h"
 
-/* --- tickets ------------------------------------------------------------------------- */
+/* --- tickets -------------------------------------------------------------- */
 
 static void never_called(void *saved, philox_stream stream)
 {
@@ -156,7 +156,7 @@ PROMISE(ticket_refusals, a_second_consuming_backward)
 	OK(philox_backward_commit(&second, 0));
 }
 
-/* --- failures of the device ------------------------------------------------------------------ */
+/* --- failures of the device ----------------------------------------------- */
 
 /* Both kinds of pass with the n-th device call failing. */
 static int one_round_with_failure(struct fixture *f,

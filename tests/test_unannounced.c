@@ -448,7 +448,7 @@ GRAPH_PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_context)
 	OK(philox_context_create(f->device, &f->context));
 }
 
-/* --- captures that are no graphs of ours, or no longer ------------------------- */
+/* --- captures that are no graphs of ours, or no longer -------------------- */
 
 static void native_draws_poison(struct fixture *f, const struct native *native,
 				uint32_t *array)

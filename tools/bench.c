@@ -85,7 +85,7 @@ int bench_try(const char *what, enum philox_status status)
 	return -1;
 }
 
-/* --- the command ------------------------------------------------------------ */
+/* --- the command ---------------------------------------------------------- */
 
 static void print_help(void)
 {

@@ -32,7 +32,7 @@ int bench_fill(struct bench *bench);
 int bench_states(struct bench *bench);
 int bench_schedules(struct bench *bench);
 
-/* --- rows ------------------------------------------------------------------- */
+/* --- rows ----------------------------------------------------------------- */
 
 /* One figure. What is zero is not there. */
 struct bench_row {
@@ -59,7 +59,7 @@ int bench_wants(const struct bench *bench, const char *name);
 /* bench_plural() is "s" behind a count that is not one. */
 const char *bench_plural(uint32_t count);
 
-/* --- measuring -------------------------------------------------------------- */
+/* --- measuring ------------------------------------------------------------ */
 
 /* bench_now() is a clock in nanoseconds. */
 double bench_now(void);

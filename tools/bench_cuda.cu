@@ -11,7 +11,7 @@
 #include <cuda_runtime.h>
 #include "bench_cuda.h"
 
-/* --- scale ----------------------------------------------------------------- */
+/* --- scale ---------------------------------------------------------------- */
 
 #define THREADS    256
 #define PER_THREAD 4 /* vectors of 16 bytes */
@@ -117,7 +117,7 @@ static int cuda_scale(struct bench_cuda *, philox_stream stream,
 	return cudaErrorInvalidValue;
 }
 
-/* --- events ---------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 struct cuda_clock {
 	struct bench_cuda base;

@@ -56,7 +56,7 @@ struct curand_choice {
 	int order;
 };
 
-/* --- fills ----------------------------------------------------------------- */
+/* --- fills ---------------------------------------------------------------- */
 
 static int bits(const struct curand *curand, void *out, size_t bytes)
 {
@@ -131,7 +131,7 @@ static int curand_work(const struct fill_peer *peer,
 	return fills[find_fill(of->kind)].fill(peer->state, of->out, of->bytes);
 }
 
-/* --- the library ----------------------------------------------------------- */
+/* --- the library ---------------------------------------------------------- */
 
 static void curand_close(struct fill_peer *peer)
 {

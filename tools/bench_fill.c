@@ -80,7 +80,7 @@ static size_t element_size(const struct fill_kind *kind)
 	return (size_t)atoi(digits) / 8;
 }
 
-/* --- rows ------------------------------------------------------------------ */
+/* --- rows ----------------------------------------------------------------- */
 
 static void print_size(char *text, size_t size, size_t bytes)
 {
@@ -195,7 +195,7 @@ static int measure(const struct fill_bench *of)
 	return 0;
 }
 
-/* --- sizes and arrays ------------------------------------------------------ */
+/* --- sizes and arrays ----------------------------------------------------- */
 
 static void choose_sizes(struct bench *bench, size_t sizes[BENCH_SIZES_MAX],
 			 size_t *count)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include "bench_cuda.h"
 
-/* --- ours ------------------------------------------------------------------ */
+/* --- ours ----------------------------------------------------------------- */
 
 static int our_work(const struct fill_peer *peer, const struct fill_bench *of)
 {
@@ -35,7 +35,7 @@ static int our_work(const struct fill_peer *peer, const struct fill_bench *of)
 const struct fill_peer fill_ours = {
 	.name = "philox", .work = our_work, .queued = 1};
 
-/* --- a race ---------------------------------------------------------------- */
+/* --- a race --------------------------------------------------------------- */
 
 /* What runs on a host device's stream; the first error stays in *error. */
 struct host_job {

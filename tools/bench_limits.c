@@ -26,7 +26,7 @@ static int is_rounding(const struct fill_bench *of)
 	return of->kind->dist == PHILOX_STOCHASTIC_ROUND;
 }
 
-/* --- memset and copy ------------------------------------------------------- */
+/* --- memset and copy ------------------------------------------------------ */
 
 static int has_memset(const struct fill_peer *peer, const struct fill_bench *of)
 {
@@ -67,7 +67,7 @@ static int work_copy(const struct fill_peer *peer, const struct fill_bench *of)
 struct fill_peer fill_copy = {
 	.name = "copy", .has = has_copy, .work = work_copy};
 
-/* --- scale ----------------------------------------------------------------- */
+/* --- scale ---------------------------------------------------------------- */
 
 /*
  * Loops over vectors of 64 bytes, which the compiler cuts into what the target

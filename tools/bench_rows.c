@@ -90,7 +90,7 @@ const char *bench_plural(uint32_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* --- the machine ----------------------------------------------------------- */
+/* --- the machine ---------------------------------------------------------- */
 
 /* The processor's name as Linux has it. */
 static void find_processor(char *name, size_t size)

@@ -39,7 +39,7 @@ struct torch {
 	size_t length;
 };
 
-/* --- lines ----------------------------------------------------------------- */
+/* --- lines ---------------------------------------------------------------- */
 
 static int fail(char note[RACE_NOTE_MAX], const char *what)
 {
@@ -119,7 +119,7 @@ int torch_ask(struct torch *torch, const char *line, struct race_time *time,
 	return 0;
 }
 
-/* --- the process ----------------------------------------------------------- */
+/* --- the process ---------------------------------------------------------- */
 
 /* Starts it with one end of the pair as its standard input and output. */
 static int start(struct torch *torch, const char *device, const char *threads,
@@ -219,7 +219,7 @@ void torch_close(struct torch *torch)
 	free(torch);
 }
 
-/* --- the peer of fills ----------------------------------------------------- */
+/* --- the peer of fills ---------------------------------------------------- */
 
 static const char *const fills[] = {
 	"integers/i32",    "integers/i64",    "uniform/f32",

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the form --------------------------------------------------------------- */
+/* --- the form ------------------------------------------------------------- */
 
 int complain(const char *command, const char *format, ...)
 {
@@ -43,7 +43,7 @@ int complain_value(const char *command, const char *option, const char *value,
 	return 2;
 }
 
-/* --- options ---------------------------------------------------------------- */
+/* --- options -------------------------------------------------------------- */
 
 /* The length of the name in "--name" or "--name=value"; 0: it is no such. */
 static size_t name_length(const char *argument)
@@ -143,7 +143,7 @@ int arguments_end(int argc, char **argv, int taken)
 			argv[optind + taken]);
 }
 
-/* --- values ----------------------------------------------------------------- */
+/* --- values --------------------------------------------------------------- */
 
 static int parse_whole(const char *text, uint64_t *value)
 {

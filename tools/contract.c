@@ -30,7 +30,7 @@ const struct contract_check *const contract_tables[] = {
 	contract_numbers, contract_layouts, contract_rows,
 	contract_graph,   contract_detect,  NULL};
 
-/* --- what checks say ---------------------------------------------------------- */
+/* --- what checks say ------------------------------------------------------ */
 
 void contract_fail(struct contract *c, const char *file, int line,
 		   const char *format, ...)
@@ -68,7 +68,7 @@ int contract_status_is(struct contract *c, const char *file, int line,
 	return 0;
 }
 
-/* --- what checks use ------------------------------------------------------------ */
+/* --- what checks use ------------------------------------------------------ */
 
 static enum philox_status keep(struct contract *c, int kind, void *handle)
 {
@@ -208,7 +208,7 @@ free_bytes:
 	return !c->failure[0];
 }
 
-/* --- running ---------------------------------------------------------------- */
+/* --- running -------------------------------------------------------------- */
 
 /* Ends what a check that failed left under way, wherever it began. */
 static void end_captures(struct contract *c)

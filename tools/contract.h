@@ -72,7 +72,7 @@ size_t contract_run(struct philox_device *device,
 		    const struct contract_check *checks, contract_report report,
 		    void *user);
 
-/* --- what checks say ---------------------------------------------------------- */
+/* --- what checks say ------------------------------------------------------ */
 
 void contract_fail(struct contract *c, const char *file, int line,
 		   const char *format, ...)
@@ -121,7 +121,7 @@ int contract_status_is(struct contract *c, const char *file, int line,
 		}                                      \
 	} while (0)
 
-/* --- what checks use ------------------------------------------------------------ */
+/* --- what checks use ------------------------------------------------------ */
 
 /* As the functions of philox/device.h; destroyed after the check. */
 enum philox_status contract_stream(struct contract *c, unsigned flags,
@@ -167,7 +167,7 @@ int contract_bytes_are(struct contract *c, const char *file, int line,
 			return;                                                \
 	} while (0)
 
-/* --- captured passes ------------------------------------------------------------ */
+/* --- captured passes ------------------------------------------------------ */
 
 enum {
 	RIG_COUNT = 1003, /* elements drawn per operator, no round number */

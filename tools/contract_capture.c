@@ -95,7 +95,7 @@ static void expect_invalidated(struct contract *c, struct capturing *capturing)
 	EXPECT_PART(expect_usable(c, capturing));
 }
 
-/* --- beginning and asking ------------------------------------------------------- */
+/* --- beginning and asking ------------------------------------------------- */
 
 static void the_legacy_stream_cannot_capture(struct contract *c)
 {
@@ -181,7 +181,7 @@ static void legal_calls_are_legal(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
-/* --- what a capturing stream refuses ---------------------------------------------- */
+/* --- what a capturing stream refuses -------------------------------------- */
 
 static void a_capturing_stream_is_not_synchronized(struct contract *c)
 {
@@ -228,7 +228,7 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &second, 1));
 }
 
-/* --- what is unsafe during a capture ------------------------------------------------ */
+/* --- what is unsafe during a capture -------------------------------------- */
 
 static enum philox_status try_device_sync(struct philox_device *device,
 					  void *memory)
@@ -339,7 +339,7 @@ static void unsafe_calls_are_legal_in_relaxed_mode(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
-/* --- other threads ------------------------------------------------------------ */
+/* --- other threads -------------------------------------------------------- */
 
 struct errand {
 	struct philox_device *device;
@@ -433,7 +433,7 @@ static void a_local_capture_binds_its_thread_alone(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
-/* --- events across the border --------------------------------------------------- */
+/* --- events across the border --------------------------------------------- */
 
 static void a_capture_cannot_wait_for_uncaptured_work(struct contract *c)
 {
@@ -530,7 +530,7 @@ static void an_event_of_an_ended_capture_stands_for_nothing(struct contract *c)
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
-/* --- the legacy stream ------------------------------------------------------------ */
+/* --- the legacy stream ---------------------------------------------------- */
 
 static void the_legacy_stream_does_not_wait_for_captures(struct contract *c)
 {
@@ -574,7 +574,7 @@ static void the_legacy_stream_ignores_other_captures(struct contract *c)
 	EXPECT_BYTES(NULL, memory, 5, SIZE);
 }
 
-/* --- forks ------------------------------------------------------------------ */
+/* --- forks ---------------------------------------------------------------- */
 
 /* Makes `fork` part of the capture and puts a node on it. */
 static void fork_off(struct contract *c, struct capturing *capturing,
@@ -663,7 +663,7 @@ static void a_fork_may_be_joined_through_another(struct contract *c)
 	EXPECT_OK(philox_stream_synchronize(c->device, second));
 }
 
-/* --- after a rule was broken -------------------------------------------------------- */
+/* --- after a rule was broken ---------------------------------------------- */
 
 static void an_invalidated_capture_takes_nothing(struct contract *c)
 {

@@ -61,7 +61,7 @@ static void unannounced_launches_write_poison_and_are_told(struct contract *c)
 	contract_with_rig(c, unannounced_body);
 }
 
-/* --- among others ------------------------------------------------------------------- */
+/* --- among others --------------------------------------------------------- */
 
 /* a: announced, r: raw */
 static const char order[] = "raararrraaraarrrrara";
@@ -117,7 +117,7 @@ static void unannounced_launches_are_found_in_a_queue(struct contract *c)
 	contract_with_rig(c, among_body);
 }
 
-/* --- a second executable graph ------------------------------------------------------ */
+/* --- a second executable graph -------------------------------------------- */
 
 static void second_exec_body(struct contract *c, struct contract_rig *rig)
 {
@@ -148,7 +148,7 @@ static void a_second_executable_graph_is_found_out(struct contract *c)
 	contract_with_rig(c, second_exec_body);
 }
 
-/* --- names -------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------- */
 
 /* Captures an inference of a region with one operator. */
 static void capture_inference(struct contract *c, struct contract_rig *rig,
@@ -195,7 +195,7 @@ static void a_report_names_the_graph_and_its_regions(struct contract *c)
 	contract_with_rig(c, names_body);
 }
 
-/* --- halves ------------------------------------------------------------------------- */
+/* --- halves --------------------------------------------------------------- */
 
 static void halves_body(struct contract *c, struct contract_rig *rig)
 {

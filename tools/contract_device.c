@@ -86,7 +86,7 @@ static void free_waits_for_work(struct contract *c)
 	EXPECT_OK(philox_stream_query(c->device, stream));
 }
 
-/* --- order ------------------------------------------------------------------ */
+/* --- order ---------------------------------------------------------------- */
 
 static void streams_run_in_order(struct contract *c)
 {
@@ -245,7 +245,7 @@ static void an_event_outlives_its_stream(struct contract *c)
 	EXPECT_OK(philox_event_synchronize(c->device, event));
 }
 
-/* --- asynchrony: needs work that stops until it is told to go on ----------- */
+/* --- asynchrony: needs work that stops until it is told to go on ---------- */
 
 struct gate {
 	atomic_int *open;
@@ -320,7 +320,7 @@ static void a_wait_is_for_the_point_recorded_by_then(struct contract *c)
 	EXPECT_OK(philox_stream_synchronize(c->device, first));
 }
 
-/* --- counting, failing, refusing ------------------------------------------- */
+/* --- counting, failing, refusing ------------------------------------------ */
 
 static void calls_are_counted(struct contract *c)
 {

@@ -13,7 +13,7 @@
 
 enum { BITS, NORMAL, DROPOUT }; /* operators: u32, f32, f32 of ones */
 
-/* --- sites ------------------------------------------------------------------------ */
+/* --- sites ---------------------------------------------------------------- */
 
 static void make_region(struct contract *c, struct philox_context *context,
 			struct philox_region **region)
@@ -81,7 +81,7 @@ static void make_reference(struct contract *c, struct contract_shot *reference)
 	free(out);
 }
 
-/* --- rigs ------------------------------------------------------------------------- */
+/* --- rigs ----------------------------------------------------------------- */
 
 static void open_rig(struct contract *c, struct contract_rig *rig)
 {
@@ -139,7 +139,7 @@ void contract_with_rig(struct contract *c,
 	free(rig.reference);
 }
 
-/* --- passes ----------------------------------------------------------------------- */
+/* --- passes --------------------------------------------------------------- */
 
 /* What lies at `out` is what forward k drew on the reference. */
 void contract_is_forward(struct contract *c, struct contract_rig *rig,
@@ -220,7 +220,7 @@ void contract_eager_backward(struct contract *c, struct contract_rig *rig,
 	EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
 }
 
-/* --- graphs ----------------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 void contract_record_forward(struct contract *c, struct contract_rig *rig,
 			     struct philox_graph **graph)
@@ -286,7 +286,7 @@ static void start_again(struct contract *c, struct contract_rig *rig)
 	rig->next = 0;
 }
 
-/* --- pairing ---------------------------------------------------------------------- */
+/* --- pairing -------------------------------------------------------------- */
 
 static void eager_body(struct contract *c, struct contract_rig *rig)
 {
@@ -462,7 +462,7 @@ static void a_capture_of_ones_own_is_adopted(struct contract *c)
 	contract_with_rig(c, adopted_body);
 }
 
-/* --- streams ---------------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------- */
 
 static void order(struct contract *c, philox_stream from, philox_stream to)
 {
@@ -535,7 +535,7 @@ static void queued_launches_have_a_message_each(struct contract *c)
 	contract_with_rig(c, queue_body);
 }
 
-/* --- costs ------------------------------------------------------------------------ */
+/* --- costs ---------------------------------------------------------------- */
 
 static void cost_body(struct contract *c, struct contract_rig *rig)
 {
@@ -576,7 +576,7 @@ static void a_graph_gains_one_node_and_a_replay_makes_three_calls(
 	contract_with_rig(c, cost_body);
 }
 
-/* --- failures --------------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------- */
 
 static void broken_body(struct contract *c, struct contract_rig *rig)
 {

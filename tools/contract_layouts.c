@@ -56,7 +56,7 @@ static void close_arrays(struct contract *c, struct arrays *a)
 	free(a->got);
 }
 
-/* --- one fill --------------------------------------------------------------- */
+/* --- one fill ------------------------------------------------------------- */
 
 /* Draws on the host, into `expected`. */
 static void expect(const struct philox_fill *fill, struct philox_state state,
@@ -107,7 +107,7 @@ static void try_fill(struct contract *c, const struct philox_fill *fill,
 	compare(c, fill, a);
 }
 
-/* --- all of them ------------------------------------------------------------ */
+/* --- all of them ---------------------------------------------------------- */
 
 /* Does something with every fill that some layout has. */
 typedef void each_fill(struct contract *c, const struct philox_fill *fill,
@@ -162,7 +162,7 @@ static void with_all(struct contract *c, each_fill *run)
 	close_arrays(c, &a);
 }
 
-/* --- checks ----------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 static const struct philox_state plain_state = {0x0123456789abcdef, 4096};
 

@@ -73,7 +73,7 @@ struct buffers {
 	philox_stream stream;
 };
 
-/* --- one trial -------------------------------------------------------------- */
+/* --- one trial ------------------------------------------------------------ */
 
 static uint64_t elements(const struct trial *t)
 {
@@ -236,7 +236,7 @@ static struct trial new_trial(const struct fill_kind *kind)
 	return t;
 }
 
-/* --- checks ----------------------------------------------------------------- */
+/* --- checks --------------------------------------------------------------- */
 
 static void every_fill(struct contract *c)
 {

@@ -230,7 +230,7 @@ static void an_exec_destroyed_in_flight_still_runs(struct contract *c)
 	EXPECT_BYTES(stream, memory, 3, SIZE);
 }
 
-/* --- nodes of the library's own ---------------------------------------------- */
+/* --- nodes of the library's own ------------------------------------------- */
 
 /* A graph in which a root fills `a` and, depending on it, `a` goes to `b`. */
 static void capture_root(struct contract *c, philox_stream stream, void *a,
@@ -373,7 +373,7 @@ static void nodes_of_another_graph_are_refused(struct contract *c)
 	EXPECT_PART(expect_fill(c, stream, b, 4));
 }
 
-/* --- launches --------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------- */
 
 /* Later launches win, whatever stream they are on and however slow the first. */
 static void launches_of_one_exec_run_one_after_another(struct contract *c)

@@ -28,7 +28,7 @@ static int differs(const char *format, ...)
 	return 1;
 }
 
-/* --- saved contexts --------------------------------------------------------------- */
+/* --- saved contexts ------------------------------------------------------- */
 
 static int compare_states(const char *what, struct philox_state a,
 			  struct philox_state b)
@@ -253,7 +253,7 @@ static int compare_contexts(const struct saved *a, const struct saved *b)
 	return 0;
 }
 
-/* --- journals --------------------------------------------------------------------- */
+/* --- journals ------------------------------------------------------------- */
 
 static void print_event(const char *name, const struct written_event *event)
 {
@@ -379,7 +379,7 @@ static int compare_journals(const struct written *a, const struct written *b)
 	return 0;
 }
 
-/* --- the command ------------------------------------------------------------------ */
+/* --- the command ---------------------------------------------------------- */
 
 static int compare(const char *path_a, const char *path_b)
 {

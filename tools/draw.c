@@ -32,7 +32,7 @@ struct drawing {
 	char *text;   /* the same as text */
 };
 
-/* --- output ----------------------------------------------------------------- */
+/* --- output --------------------------------------------------------------- */
 
 static double real_of(enum philox_dtype dtype, const void *value)
 {
@@ -109,7 +109,7 @@ static int write_values(const struct drawing *draw, size_t n, int *done)
 	return write_bytes(draw->text, size, done);
 }
 
-/* --- drawing ---------------------------------------------------------------- */
+/* --- drawing -------------------------------------------------------------- */
 
 static int fail(void)
 {

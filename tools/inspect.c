@@ -12,7 +12,7 @@
 #include "json.h"
 #include "lib/journal.h"
 
-/* --- saved contexts --------------------------------------------------------------- */
+/* --- saved contexts ------------------------------------------------------- */
 
 static size_t count_alive(const struct saved *saved)
 {
@@ -160,7 +160,7 @@ static void json_context(struct json *json, const struct saved *saved)
 	json_close(json);
 }
 
-/* --- journals --------------------------------------------------------------------- */
+/* --- journals ------------------------------------------------------------- */
 
 /* How many events there are of one kind. */
 struct kind {
@@ -303,7 +303,7 @@ static int inspect_journal(const struct written *journal, struct json *json)
 	return result ? 1 : 0;
 }
 
-/* --- the command ------------------------------------------------------------------ */
+/* --- the command ---------------------------------------------------------- */
 
 static int inspect(const struct written *written, struct json *json)
 {

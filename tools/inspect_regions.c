@@ -60,7 +60,7 @@ static struct inspect_region *find_region(struct inspect_regions *regions,
 	return grown;
 }
 
-/* --- tickets ---------------------------------------------------------------------- */
+/* --- tickets -------------------------------------------------------------- */
 
 /* Forgets the tickets that are over, if they are most of them. */
 static void compact(struct inspect_region *region)
@@ -154,7 +154,7 @@ static void end_all_tickets(struct inspect_region *region, size_t now)
 	region->pending = 0;
 }
 
-/* --- events ----------------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 static int has_retain(const struct event *event)
 {
@@ -271,7 +271,7 @@ static int count_event(struct inspect_regions *regions,
 	return 0;
 }
 
-/* --- all -------------------------------------------------------------------------- */
+/* --- all ------------------------------------------------------------------ */
 
 /* Index of the last event of each region's context. */
 static size_t last_event(const struct written *journal, uint64_t context)

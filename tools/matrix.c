@@ -250,7 +250,7 @@ static double seconds_since(const struct timespec *start)
 	       1e-9 * (double)(now.tv_nsec - start->tv_nsec);
 }
 
-/* --- searching ------------------------------------------------------------------ */
+/* --- searching ------------------------------------------------------------ */
 
 static int print_json(const struct matrix_options *options,
 		      const struct matrix_total *total, double seconds)
@@ -315,7 +315,7 @@ static int search(const struct matrix_options *options)
 	return total.mismatches != 0;
 }
 
-/* --- replaying ------------------------------------------------------------------- */
+/* --- replaying ------------------------------------------------------------ */
 
 static void print_events(const struct matrix_run *run,
 			 const struct matrix_result *result)
@@ -390,7 +390,7 @@ static int replay(const struct matrix_options *options)
 	return replay_run(options, &run);
 }
 
-/* --- the command ------------------------------------------------------------------ */
+/* --- the command ---------------------------------------------------------- */
 
 /* Says what is wrong with the device before anything is run. */
 static int check_device(const char *name)

@@ -38,7 +38,7 @@ enum {
 	MATRIX_SEARCHES = 16
 };
 
-/* --- events ----------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 enum matrix_kind {
 	MATRIX_FORWARD,
@@ -132,7 +132,7 @@ int matrix_run_parse(struct matrix_run *run, const char *text, char *message,
 /* The words of a run explained, for --help. */
 extern const char matrix_words[];
 
-/* --- the model -------------------------------------------------------------- */
+/* --- the model ------------------------------------------------------------ */
 
 /* What the events of a run say of one forward. */
 struct matrix_story {
@@ -191,7 +191,7 @@ int matrix_is_forward(const struct matrix_event *event);
 /* matrix_is_refused() says whether an event must be refused as misuse. */
 int matrix_is_refused(const struct matrix_event *event);
 
-/* --- numbers ---------------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 /* What a pass drew from, and, if numbers were drawn, what. */
 struct matrix_numbers {
@@ -245,7 +245,7 @@ int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
 		 const struct matrix_seen *seen, unsigned n_seen,
 		 uint64_t *comparisons, char *message, size_t size);
 
-/* --- the library under test ------------------------------------------------- */
+/* --- the library under test ----------------------------------------------- */
 
 struct matrix_bed;
 
@@ -277,7 +277,7 @@ void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
 void matrix_bed_calls(const struct matrix_bed *bed, uint64_t *launches,
 		      uint64_t *calls);
 
-/* --- searching -------------------------------------------------------------- */
+/* --- searching ------------------------------------------------------------ */
 
 struct matrix_options {
 	const char *device;

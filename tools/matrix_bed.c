@@ -12,7 +12,7 @@
 #include <string.h>
 #include "matrix_bed.h"
 
-/* --- complaining ---------------------------------------------------------------- */
+/* --- complaining ---------------------------------------------------------- */
 
 int bed_complain(struct matrix_bed *bed, const char *format, ...)
 {
@@ -44,7 +44,7 @@ int bed_check_status(struct matrix_bed *bed, const struct matrix_event *event,
 			    status == PHILOX_OK ? "" : philox_error_message());
 }
 
-/* --- a whole run ---------------------------------------------------------------- */
+/* --- a whole run ---------------------------------------------------------- */
 
 static int do_event(struct matrix_bed *bed, const struct matrix_event *event)
 {
@@ -180,7 +180,7 @@ void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
 		&result->comparisons, result->message, sizeof(result->message));
 }
 
-/* --- making --------------------------------------------------------------------- */
+/* --- making --------------------------------------------------------------- */
 
 static int make_site(struct matrix_bed *bed, unsigned number)
 {

@@ -93,7 +93,7 @@ int bed_failed(struct matrix_bed *bed, const char *what,
 int bed_check_status(struct matrix_bed *bed, const struct matrix_event *event,
 		     enum philox_status status);
 
-/* --- passes, matrix_pass.c ---------------------------------------------------- */
+/* --- passes, matrix_pass.c ------------------------------------------------ */
 
 /* bed_role() says what the numbers of an event's (first) pass must be. */
 enum matrix_role bed_role(const struct matrix_event *event);
@@ -127,12 +127,12 @@ void bed_cancel_failure(struct matrix_bed *bed);
 
 int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event);
 
-/* --- graphs, matrix_launch.c --------------------------------------------------- */
+/* --- graphs, matrix_launch.c ---------------------------------------------- */
 
 int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
 int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
 
-/* --- regions and contexts, matrix_context.c ------------------------------------ */
+/* --- regions and contexts, matrix_context.c ------------------------------- */
 
 int bed_make_region(struct matrix_bed *bed, struct site *site);
 int bed_remake(struct matrix_bed *bed, unsigned region);

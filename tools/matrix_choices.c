@@ -279,7 +279,7 @@ int matrix_possible(const struct matrix_run *run,
 	return 0;
 }
 
-/* --- closing ------------------------------------------------------------------ */
+/* --- closing -------------------------------------------------------------- */
 
 static void end_open(struct matrix_run *run)
 {

@@ -79,7 +79,7 @@ int bed_seed(struct matrix_bed *bed, unsigned which)
 	return 0;
 }
 
-/* --- saving ---------------------------------------------------------------------- */
+/* --- saving --------------------------------------------------------------- */
 
 /*
  * The old context releases what it holds; tickets that are owed get a saved

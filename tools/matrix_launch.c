@@ -4,7 +4,7 @@
 #include <string.h>
 #include "matrix_bed.h"
 
-/* --- capturing ------------------------------------------------------------------ */
+/* --- capturing ------------------------------------------------------------ */
 
 /* In a capture: keeps what the pass draws. */
 static int keep_captured(struct matrix_bed *bed, struct graph *graph,
@@ -121,7 +121,7 @@ int bed_drop_graph(struct matrix_bed *bed, struct graph *graph)
 	return 0;
 }
 
-/* --- launching ------------------------------------------------------------------ */
+/* --- launching ------------------------------------------------------------ */
 
 static unsigned graph_of(const struct matrix_bed *bed,
 			 const struct matrix_event *event)

@@ -139,7 +139,7 @@ int matrix_is_refused(const struct matrix_event *event)
 	       event->status != PHILOX_ERROR_DEVICE;
 }
 
-/* --- what an event must give ------------------------------------------------- */
+/* --- what an event must give ---------------------------------------------- */
 
 /* Whether a launch under way will use it up. */
 static int is_claimed(const struct matrix_story *story)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "matrix_bed.h"
 
-/* --- numbers seen --------------------------------------------------------------- */
+/* --- numbers seen --------------------------------------------------------- */
 
 static struct matrix_seen *next_seen(struct matrix_bed *bed,
 				     enum matrix_role role, unsigned ticket,
@@ -100,7 +100,7 @@ int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
 	return 0;
 }
 
-/* --- eager passes ------------------------------------------------------------- */
+/* --- eager passes --------------------------------------------------------- */
 
 static void count_release(void *saved, philox_stream stream)
 {

@@ -12,7 +12,7 @@
 
 #define MISMATCHES_MAX 20 /* a worker stops after so many */
 
-/* --- one run -------------------------------------------------------------------- */
+/* --- one run -------------------------------------------------------------- */
 
 static const char *device_of(const struct worker *worker)
 {
@@ -112,7 +112,7 @@ static int try_run(struct worker *worker, const struct matrix_run *run,
 	return result->wrong >= 0;
 }
 
-/* --- all runs ------------------------------------------------------------------- */
+/* --- all runs ------------------------------------------------------------- */
 
 static int holds(const struct search *search, unsigned length,
 		 const struct matrix_run *run)
@@ -217,7 +217,7 @@ static int search_all(struct worker *worker)
 	return 0;
 }
 
-/* --- random runs ---------------------------------------------------------------- */
+/* --- random runs ---------------------------------------------------------- */
 
 /* A stream of choices for each run, so that it depends on its number alone. */
 struct dice {

@@ -97,7 +97,7 @@ void matrix_run_text(const struct matrix_event *events, unsigned n, char *text,
 	}
 }
 
-/* --- reading ---------------------------------------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
 static const char *read_number(const char *text, uint8_t *number)
 {

@@ -11,7 +11,7 @@
 #define JOURNAL_START "philox journal "
 #define JOURNAL_FIRST "philox journal 1\n"
 
-/* --- journals --------------------------------------------------------------------- */
+/* --- journals ------------------------------------------------------------- */
 
 /* Reads a decimal number and the space behind it. */
 static int read_number(const char **text, const char *end, uint64_t *number)
@@ -128,7 +128,7 @@ static size_t read_events(struct written *written, const char *text,
 	return 0;
 }
 
-/* --- files ------------------------------------------------------------------------ */
+/* --- files ---------------------------------------------------------------- */
 
 static int starts_with(const struct written *written, size_t size,
 		       const char *start)
@@ -212,7 +212,7 @@ void written_finish(struct written *written)
 	memset(written, 0, sizeof(*written));
 }
 
-/* --- words ------------------------------------------------------------------------ */
+/* --- words ---------------------------------------------------------------- */
 
 size_t written_words(const struct written_event *event,
 		     struct written_word words[WRITTEN_WORDS_MAX])

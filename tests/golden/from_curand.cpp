@@ -23,7 +23,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* --- cases ------------------------------------------------------------------ */
+/* --- cases ---------------------------------------------------------------- */
 
 static std::vector<layout_case> cases;
 
@@ -285,7 +285,7 @@ static void add_nvfuser(void)
 	add_nvfuser_edges();
 }
 
-/* --- the host generator ------------------------------------------------------ */
+/* --- the host generator --------------------------------------------------- */
 
 static void generate(curandGenerator_t generator, const layout_case &c,
 		     void *out)
@@ -326,7 +326,7 @@ static void host_generator(const layout_case &c, void *out, uint64_t *advance)
 	*advance = c.elements;
 }
 
-/* --- the table ---------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------ */
 
 static size_t size_of(const layout_case &c)
 {

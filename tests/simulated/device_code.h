@@ -48,7 +48,7 @@
 #define blockDim  simulated_threads
 #define gridDim   simulated_blocks
 
-/* --- who waits for whom ---------------------------------------------------- */
+/* --- who waits for whom --------------------------------------------------- */
 
 #define __syncthreads()        simulated_barrier(__FILE__, __LINE__)
 #define __threadfence()        simulated_fence()
@@ -65,7 +65,7 @@ template <typename T, typename U> static inline T atomicAdd(T *to, U value)
 	return before;
 }
 
-/* --- arithmetic ------------------------------------------------------------ */
+/* --- arithmetic ----------------------------------------------------------- */
 
 static inline float __fmaf_rn(float a, float b, float c)
 {
@@ -108,7 +108,7 @@ static inline unsigned long long __umul64hi(unsigned long long a,
 	return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
-/* --- bits ------------------------------------------------------------------ */
+/* --- bits ----------------------------------------------------------------- */
 
 template <typename To, typename From> static inline To simulated_bits(From x)
 {
@@ -139,7 +139,7 @@ static inline double __longlong_as_double(long long x)
 	return simulated_bits<double>(x);
 }
 
-/* --- PTX ------------------------------------------------------------------- */
+/* --- PTX ------------------------------------------------------------------ */
 
 /*
  * The instructions that are written out, with their operands; in philox/real.h
@@ -254,7 +254,7 @@ SIMULATED_PTX(SIMULATED_RUN)
 #define SIMULATED_INPUTS(first, second, inputs, ...) SIMULATED_PLAIN inputs
 #define SIMULATED_PLAIN(...)                         __VA_ARGS__
 
-/* --- making kernels known -------------------------------------------------- */
+/* --- making kernels known ------------------------------------------------- */
 
 template <typename... P> struct simulated_parameters {
 	typedef void (*function)(P...);

@@ -109,7 +109,7 @@ static size_t random_below(size_t n)
 	return (size_t)(random_state % n);
 }
 
-/* --- kernels --------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 void simulated_register(struct simulated_kernel *kernel)
 {
@@ -126,7 +126,7 @@ const struct simulated_kernel *simulated_find(const void *function)
 	return kernel;
 }
 
-/* --- fibers ---------------------------------------------------------------- */
+/* --- fibers --------------------------------------------------------------- */
 
 static void put_at(struct fiber *fiber, size_t place)
 {
@@ -273,7 +273,7 @@ static void schedule(void)
 	}
 }
 
-/* --- a launch -------------------------------------------------------------- */
+/* --- a launch ------------------------------------------------------------- */
 
 static void shuffle_order(void)
 {
@@ -324,7 +324,7 @@ void simulated_run(const void *pointer)
 	pthread_mutex_unlock(&turn);
 }
 
-/* --- what device code calls ------------------------------------------------ */
+/* --- what device code calls ----------------------------------------------- */
 
 /* All who pass a gate together must do so at one place in the source. */
 static void come_to(struct gate *gate, const char *file, int line)

@@ -1,7 +1,7 @@
 /* tests/simulated/rows_cuda.cpp - lib/rows_cuda.cu for the CPU */
 #include "device_code.h"
 
-/* --- lib/rows_order.h: other threads come in between wherever they may ------ */
+/* --- lib/rows_order.h: other threads come in between wherever they may ---- */
 
 static inline uint64_t simulated_load(const uint64_t *from)
 {

@@ -8,7 +8,7 @@
 #include "runtime.h"
 #include "simulated.h"
 
-/* --- GPUs ------------------------------------------------------------------ */
+/* --- GPUs ----------------------------------------------------------------- */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct philox_device *gpus[RUNTIME_GPUS];
@@ -80,7 +80,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 	return cudaSuccess;
 }
 
-/* --- errors ---------------------------------------------------------------- */
+/* --- errors --------------------------------------------------------------- */
 
 cudaError_t runtime_error(cudaError_t error)
 {
@@ -140,7 +140,7 @@ const char *cudaGetErrorString(cudaError_t error)
 	}
 }
 
-/* --- memory ---------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 cudaError_t cudaMalloc(void **memory, size_t size)
 {
@@ -189,7 +189,7 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size,
 	return RUNTIME(set, memory, value, size, runtime_stream(stream));
 }
 
-/* --- streams --------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
@@ -222,7 +222,7 @@ cudaError_t cudaDeviceSynchronize(void)
 				: PHILOX_ERROR_MEMORY);
 }
 
-/* --- events ---------------------------------------------------------------- */
+/* --- events --------------------------------------------------------------- */
 
 /* The host device's events have no times: those that do have more to them. */
 struct timed_event {

@@ -16,7 +16,7 @@
 /* In place of lib/kernels_host.c, which the program has for its own devices. */
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {simulated_run};
 
-/* --- captures -------------------------------------------------------------- */
+/* --- captures ------------------------------------------------------------- */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
 				   enum cudaStreamCaptureMode mode)
@@ -172,7 +172,7 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 }
 #endif
 
-/* --- kernels --------------------------------------------------------------- */
+/* --- kernels -------------------------------------------------------------- */
 
 /* A launch as the host device takes it; its arguments are to be freed. */
 static cudaError_t make_call(const struct cudaKernelNodeParams *params,
@@ -260,7 +260,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(
 	return WITH_CALL(params, call, exec_set_kernel, exec, node, &call);
 }
 
-/* --- graphs ---------------------------------------------------------------- */
+/* --- graphs --------------------------------------------------------------- */
 
 /* The nodes themselves are not shown. */
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
@@ -294,7 +294,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 	return RUNTIME(exec_destroy, exec);
 }
 
-/* --- user objects ---------------------------------------------------------- */
+/* --- user objects --------------------------------------------------------- */
 
 struct user_object {
 	cudaHostFn_t destroy;
