@@ -1,6 +1,6 @@
 # philox: make [V=1]
-#         [all | check | test | matrix | fuzz | quality | install | uninstall |
-#          format | clean]
+#         [all | check | test | simulated | matrix | fuzz | quality | install |
+#          uninstall | format | clean]
 #
 # Sources are found by their place and name: adding a file needs no edit here.
 # A changed flag rebuilds what it concerns.
@@ -287,6 +287,8 @@ check: all $(CRITERION) $(STRESS) $(SIMULATED)
 test: $(TESTS)
 	@$(TESTS)
 
+simulated: $(SIMULATED)
+
 matrix: $(TOOL)
 	@$(TOOL) matrix
 
@@ -350,4 +352,4 @@ clean:
 	$(Q)rm -rf $(BUILD)
 
 FORCE:
-.PHONY: all check test matrix fuzz quality install uninstall format clean FORCE
+.PHONY: all check test simulated matrix fuzz quality install uninstall format clean FORCE

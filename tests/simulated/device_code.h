@@ -1,9 +1,9 @@
 /*
  * tests/simulated/device_code.h - CUDA's device code as C++ for the CPU
  *
- * What nvcc has built in, as macros and functions: included before the source of
- * kernels. Device code is compiled with __CUDA_ARCH__ set, host code of the same
- * file too, as nvcc would in its second pass.
+ * What nvcc has built in, as macros and functions: included before the source
+ * of kernels. Device code is compiled with __CUDA_ARCH__ set, and so is host code
+ * of the same file, as in nvcc's second pass.
  */
 #ifndef DEVICE_CODE_H
 #define DEVICE_CODE_H
@@ -275,7 +275,7 @@ template <typename... P> struct simulated_parameters {
 template <typename... P>
 simulated_parameters<P...> simulated_of(void (*)(P...));
 
-/* One for each kernel: SIMULATED_KERNEL(the function) at the end of its file. */
+/* One for each kernel: SIMULATED_KERNEL(function) at the end of its file. */
 template <auto function> struct simulated_known {
 	typedef decltype(simulated_of(function)) parameters;
 

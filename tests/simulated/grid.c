@@ -3,8 +3,8 @@
  *
  * A fiber runs a thread of the kernel, and when that ends the next one that has
  * not begun: a kernel without barriers and fences needs one fiber. It has its
- * stack from makecontext() and goes on by _longjmp(), for swapcontext() makes two
- * system calls.
+ * stack from makecontext() and goes on by _longjmp(), for swapcontext() makes
+ * two system calls.
  * At a barrier, a shuffle or a fence the fiber gives way to one that may go on,
  * or to a thread that has not begun, chosen at random. Shared memory is a
  * section of the program; each block has an image of it, which is put in place

@@ -203,7 +203,7 @@ static cudaError_t make_call(const struct cudaKernelNodeParams *params,
 	return cudaSuccess;
 }
 
-/* The operation `name` of the current GPU with a launch as its last argument. */
+/* The operation `name` of the current GPU; a launch is its last argument. */
 #define WITH_CALL(params, call, name, ...)                       \
 	({                                                       \
 		cudaError_t error_ = make_call(params, &(call)); \

@@ -1,15 +1,15 @@
 /*
  * tests/simulated/simulated.h - a GPU that is not there
  *
- * The library's CUDA code without a GPU: its kernels are compiled as C++ for the
- * CPU (device_code.h) and run thread by thread (grid.c), by a CUDA runtime
+ * The library's CUDA code without a GPU. Its kernels are compiled as C++ for
+ * the CPU (device_code.h) and run thread by thread (grid.c), by a CUDA runtime
  * (runtime.c, runtime_graph.c) that stands on a host device of its own for
  * streams, events, captures and graphs, with the part of the driver that says
  * which context is current (runtime_context.c). So the grids, the indices, the
- * barriers and fences of the kernels, the table of kernels, the files of the
- * CUDA device and whatever is tested for each device there is run on any machine:
+ * barriers and atomics of the kernels, the table of kernels, the files of the
+ * CUDA device, and what is tested for every device there is, run anywhere:
  *
- *   make SIMULATED=1 && build/simulated/philox selftest --device cuda
+ *   make simulated && build/tests/simulated/philox selftest --device cuda
  *
  * Threads are switched at barriers, shuffles and fences, to one chosen at
  * random, whichever block it is of. What this cannot show: what nvcc makes of
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* One kernel. Its parameters are packed into `size` bytes, as a launch takes. */
+/* One kernel. A launch packs its parameters into `size` bytes. */
 struct simulated_kernel {
 	const void *function; /* as cudaLaunchKernel() takes it */
 	size_t size;
