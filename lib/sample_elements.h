@@ -39,12 +39,13 @@ PHILOX_FN uint64_t sample_key(float score, uint32_t index)
 	return (uint64_t)bits << 32 | (0xffffffffu - index);
 }
 
+/* sample_score() is what columns are compared by; `noise` is of Gumbel's. */
 PHILOX_FN float sample_score(const struct sample_row *row, float logit,
-			     uint32_t w)
+			     float noise)
 {
 	if (row->inverse == 0.0f)
 		return logit;
-	return philox_multiply_add(logit, row->inverse, philox_gumbel_f32(w));
+	return philox_multiply_add(logit, row->inverse, noise);
 }
 
 /* --- entries -------------------------------------------------------------- */
@@ -226,15 +227,19 @@ PHILOX_FN float sample_widen_f16(uint16_t logit)
 		struct sample_four_##name four =                               \
 			sample_load_##name(args, logits, index);               \
 		struct philox_words words = {{0, 0, 0, 0}};                    \
+		float noise;                                                   \
 		uint64_t best = 0, key;                                        \
                                                                                \
 		if (row->inverse != 0.0f)                                      \
 			words = philox_draw4(row->state, quad);                \
 		for (uint32_t i = 0; i < 4; i++) {                             \
+			noise = row->inverse != 0.0f                           \
+					? philox_gumbel_f32(words.w[i])        \
+					: 0.0f;                                \
 			key = sample_key(                                      \
 				sample_score(row,                              \
 					     sample_widen_##name(four.v[i]),   \
-					     words.w[i]),                      \
+					     noise),                           \
 				quad * 4 + i);                                 \
 			if (index + i < args->vocab && key > best)             \
 				best = key;                                    \
