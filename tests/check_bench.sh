@@ -132,6 +132,18 @@ states()
 	len(rows) == 12'
 }
 
+rows_part()
+{
+	bench "$nowhere" --only rows --quick --json && rows '
+	have("rows/draw/4096x1", "fill")[0]["ratio"] and
+	all(have(f"rows/token/{n}x1000", "greedy")[0]["ratio"] and
+		"no Python" in have(f"rows/token/{n}x1000", "torch")[0]["note"]
+		for n in (1, 8, 64)) and
+	len(rows) == 8' &&
+		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
+		rows 'all(row["peer"] == "fill" for row in rows) and rows'
+}
+
 measures()
 {
 	bench "$nowhere" --only fill/bits/u32 --size 64KiB --json &&
@@ -183,7 +195,7 @@ done
 check "options: what is wrong is wrong with --quick, too" \
 	refuses "unexpected argument 'now'" --quick now
 
-for part in ledger replay schedules states; do
+for part in ledger replay schedules states rows; do
 	check "options: part $part has no sizes" refuses \
 		"--size '1MiB': part $part has no sizes" \
 		--only $part --size 1MiB
@@ -213,6 +225,7 @@ check "threads are on record" threads_on_record
 check "rows are chosen by how they begin, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
+check "draws and tokens for rows have rows" rows_part
 check "a measured row has the form of a quick one" measures
 
 # --- peers of our own ---------------------------------------------------------

@@ -50,6 +50,13 @@ static const struct part parts[] = {
 	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
 	 "  called from Python, with N registered generators and the default.\n",
 	 1, 0, bench_states},
+	{"rows", "draws and tokens for the rows of a table",
+	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
+	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
+	 "  each of N rows from V logits in f32. greedy: the same at temperature 0,\n"
+	 "  which draws no numbers. torch: softmax() and multinomial(), called from\n"
+	 "  Python. On a CPU all but torch, with --threads, run on one thread.\n",
+	 1, 0, bench_rows},
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, bench_schedules},
 };
@@ -92,17 +99,17 @@ static void print_help(void)
 	printf("usage: philox bench [OPTION]...\n\n"
 	       "Measure fills, passes and replays.\n\n"
 	       "  --device NAME  " HELP_DEVICE " (default host)\n"
-	       "  --only PART    one part, or in fill and states the rows that\n"
+	       "  --only PART    one part, or in fill, states and rows those that\n"
 	       "                 begin so, as fill/uniform/f32:\n");
 	for (size_t i = 0; i < N_PARTS; i++)
 		printf("                 %-9s  %s\n", parts[i].name,
 		       parts[i].help);
 	printf("  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	       "                 up to %d of them\n"
-	       "  --threads N    of a fill on a host device, and of torch, in parts fill\n"
-	       "                 and states (default 1)\n"
-	       "  --quick        one round of little in parts fill and states, to see\n"
-	       "                 that they work: no measurement\n"
+	       "  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
+	       "                 states and rows (default 1)\n"
+	       "  --quick        one round of little in parts fill, states and rows,\n"
+	       "                 to see that they work: no measurement\n"
 	       "  --json         one JSON object per line\n"
 	       "  --help         " HELP_HELP "\n\n"
 	       "Peers are looked for in the folder PHILOX_PEERS if it is set, else "

@@ -30,6 +30,7 @@ int bench_ledger(struct bench *bench);
 int bench_replay(struct bench *bench);
 int bench_fill(struct bench *bench);
 int bench_states(struct bench *bench);
+int bench_rows(struct bench *bench);
 int bench_schedules(struct bench *bench);
 
 /* --- rows ----------------------------------------------------------------- */

@@ -1,150 +1,250 @@
 /*
- * tools/bench_rows.c - what the parts of `philox bench` print
+ * tools/bench_rows.c - draws and tokens for the rows of a table
  *
- * A row of the table is an object of the JSON lines. Every object has the same
- * members, so that a reader needs to know no part: what is missing is null, and
- * `note` says why.
+ * A draw is compared with one fill of as many numbers, from one state, and a
+ * token with the same launch without numbers, which reads the same logits.
  */
-#include "bench.h"
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "json.h"
+#include "bench.h"
+#include "bench_race.h"
+#include "bench_torch.h"
+#include "complain.h"
 
-static double ratio(const struct bench_row *row)
+#define BUDGET    0.5e9 /* nanoseconds of one race, about */
+#define ROWS      4096
+#define VOCAB     128256 /* of Llama 3 */
+#define QUICK_MAX 1000   /* columns */
+
+struct shape {
+	const char *what;
+	uint32_t n, columns;
+};
+
+static const struct shape draws[] = {{"draw", ROWS, 1}, {"draw", ROWS, 1024}};
+static const struct shape tokens[] = {
+	{"token", 1, VOCAB}, {"token", 8, VOCAB}, {"token", 64, VOCAB}};
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+struct rows_bench {
+	struct bench *bench;
+	struct philox_rows *rows;
+	struct philox_row_list list;
+	uint32_t columns;
+	void *values; /* drawn, or logits: f32 */
+	void *tokens;
+	struct torch *torch; /* NULL: missing, and why is in note */
+	char note[RACE_NOTE_MAX];
+};
+
+/* --- work ----------------------------------------------------------------- */
+
+static enum philox_status draw(const struct rows_bench *of)
 {
-	return row->peer ? row->value / row->peer_value : NAN;
+	struct philox_rows_fill fill = {.size = sizeof(fill),
+					.dist = PHILOX_UNIFORM,
+					.dtype = PHILOX_F32,
+					.count = of->columns,
+					.pitch = of->columns,
+					.out = of->values};
+
+	return philox_rows_fill(of->rows, of->bench->stream, &of->list, &fill);
 }
 
-static void write_members(struct json *json, const struct bench_row *row)
+static enum philox_status fill_of(const struct rows_bench *of,
+				  enum philox_dist dist)
 {
-	json_string(json, "name", row->name);
-	json_number(json, "value", row->value);
-	json_string(json, "unit", row->unit);
-	json_string(json, "peer", row->peer);
-	json_number(json, "peer_value", row->peer ? row->peer_value : NAN);
-	json_number(json, "ratio", ratio(row));
-	if (row->note)
-		json_string(json, "note", row->note);
+	struct philox_rng rng = {{1, 0}, NULL};
+	uint64_t count = (uint64_t)of->list.n * of->columns;
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = dist,
+				   .dtype = PHILOX_F32,
+				   .span = philox_elements(0, count),
+				   .high = 1,
+				   .std = 1,
+				   .out = of->values};
+
+	return philox_rng_fill(of->bench->device, of->bench->stream, rng,
+			       &fill);
 }
 
-static void print_json(const struct bench_row *row)
+static enum philox_status plain_fill(const struct rows_bench *of)
 {
-	struct json json;
-
-	json_begin(&json, stdout);
-	json_object(&json, NULL);
-	write_members(&json, row);
-	json_close(&json);
-	json_end(&json);
+	return fill_of(of, PHILOX_UNIFORM);
 }
 
-static void print_text(const struct bench_row *row)
+static enum philox_status sample(const struct rows_bench *of,
+				 double temperature)
 {
-	/* speeds range from tenths of a GB/s to hundreds */
-	int decimals = strcmp(row->unit, "GB/s") ? 1 : 2;
+	struct philox_sample sample = {.size = sizeof(sample),
+				       .logits = of->values,
+				       .dtype = PHILOX_F32,
+				       .vocab = of->columns,
+				       .pitch = of->columns,
+				       .temperature = temperature,
+				       .tokens = of->tokens};
 
-	printf("%-46s ", row->name);
-	if (isnan(row->value))
-		printf("%12s %s", "-", row->unit);
-	else
-		printf("%12.*f %s", decimals, row->value, row->unit);
-	if (row->peer && isnan(row->peer_value))
-		printf("  %s missing: %s", row->peer, row->note);
-	else if (row->peer)
-		printf("  %s %.*f, ratio %.2f", row->peer, decimals,
-		       row->peer_value, ratio(row));
-	else if (row->note)
-		printf("  %s", row->note);
-	putchar('\n');
-	fflush(stdout);
+	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
 }
 
-void bench_print(struct bench *bench, const struct bench_row *row)
+static enum philox_status warm(const struct rows_bench *of)
 {
-	bench->rows++;
-	if (bench->json)
-		print_json(row);
-	else
-		print_text(row);
+	return sample(of, 0.8);
 }
 
-void bench_row(struct bench *bench, const char *name, double value,
-	       const char *unit, const char *peer, double peer_value)
+static enum philox_status greedy(const struct rows_bench *of)
 {
-	struct bench_row row = {name, value, unit, peer, peer_value, NULL};
-
-	bench_print(bench, &row);
+	return sample(of, 0);
 }
 
-int bench_wants(const struct bench *bench, const char *name)
+/* --- races ---------------------------------------------------------------- */
+
+struct entry {
+	const struct rows_bench *of;
+	enum philox_status (*work)(const struct rows_bench *of);
+};
+
+static int run(struct racer *racer, int times, struct race_time *time)
 {
-	return !bench->prefix ||
-	       !strncmp(name, bench->prefix, strlen(bench->prefix));
+	const struct entry *entry = racer->of;
+	const struct bench *bench = entry->of->bench;
+	enum philox_status status = PHILOX_OK;
+	double start = bench_now();
+
+	for (int i = 0; i < times && status == PHILOX_OK; i++)
+		status = entry->work(entry->of);
+	time->call = bench_now() - start;
+	if (status == PHILOX_OK)
+		status =
+			philox_stream_synchronize(bench->device, bench->stream);
+	time->whole = bench_now() - start;
+	if (status == PHILOX_OK)
+		return 0;
+	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
+	return -1;
 }
 
-const char *bench_plural(uint32_t count)
+static int run_torch(struct racer *racer, int times, struct race_time *time)
 {
-	return count == 1 ? "" : "s";
+	const struct entry *entry = racer->of;
+	char line[64];
+
+	snprintf(line, sizeof(line), "tokens %u %u %d", entry->of->list.n,
+		 entry->of->columns, times);
+	return torch_ask(entry->of->torch, line, time, racer->note);
 }
 
-/* --- the machine ---------------------------------------------------------- */
-
-/* The processor's name as Linux has it. */
-static void find_processor(char *name, size_t size)
+/* The first racer is ours; a row for each of the others. */
+static int race_rows(const struct rows_bench *of, const char *name,
+		     struct racer *racers, size_t count)
 {
-	FILE *file = fopen("/proc/cpuinfo", "r");
-	char line[256], *colon;
-
-	snprintf(name, size, "unknown");
-	while (file && fgets(line, sizeof(line), file)) {
-		colon = strchr(line, ':');
-		if (!colon || strncmp(line, "model name", 10))
-			continue;
-		snprintf(name, size, "%.*s", (int)strcspn(colon + 2, "\n"),
-			 colon + 2);
-		break;
+	race(racers, count, of->bench->quick ? 0 : BUDGET);
+	if (racers[0].out) {
+		complain("bench", "%s", racers[0].note);
+		return -1;
 	}
-	if (file)
-		fclose(file);
-}
+	for (size_t i = 1; i < count; i++) {
+		const struct racer *peer = &racers[i];
+		int is_torch = peer->run == run_torch;
+		struct bench_row row = {
+			.name = name,
+			.value = racers[0].median.whole,
+			.unit = "ns",
+			.peer = peer->name,
+			.peer_value = peer->out ? NAN : peer->median.whole,
+			.note = peer->out  ? peer->note
+				: is_torch ? of->note
+					   : NULL};
 
-static void machine_json(struct bench *bench, const char *device,
-			 const char *processor, const char *simd)
-{
-	struct bench_row row = {.name = "machine", .value = NAN};
-	struct json json;
-
-	json_begin(&json, stdout);
-	json_object(&json, NULL);
-	write_members(&json, &row);
-	json_string(&json, "device", device);
-	json_string(&json, "description",
-		    philox_device_description(bench->device));
-	json_string(&json, "processor", processor);
-	json_string(&json, "version", philox_version());
-	json_string(&json, "build", philox_build());
-	json_string(&json, "PHILOX_SIMD", simd);
-	json_unsigned(&json, "threads", bench->threads);
-	json_close(&json);
-	json_end(&json);
-}
-
-void bench_machine(struct bench *bench, const char *device)
-{
-	const char *simd = getenv("PHILOX_SIMD");
-	char processor[128];
-
-	find_processor(processor, sizeof(processor));
-	if (bench->json) {
-		machine_json(bench, device, processor, simd);
-		return;
+		bench_print(of->bench, &row);
 	}
-	printf("%s: %s\n", device, philox_device_description(bench->device));
-	printf("processor %s; philox %s, %s; PHILOX_SIMD %s; %u thread%s\n",
-	       processor, philox_version(), philox_build(),
-	       simd ? simd : "not set", bench->threads,
-	       bench_plural(bench->threads));
+	return 0;
+}
+
+static int race_draws(const struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, draw}, peer = {of, plain_fill};
+	struct racer racers[] = {{.name = "philox", .run = run, .of = &ours},
+				 {.name = "fill", .run = run, .of = &peer}};
+
+	return race_rows(of, name, racers, N(racers));
+}
+
+static int race_tokens(const struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, warm}, peer = {of, greedy};
+	struct racer racers[] = {
+		{.name = "philox", .run = run, .of = &ours},
+		{.name = "greedy", .run = run, .of = &peer},
+		{.name = "torch", .run = run_torch, .of = &ours}};
+
+	if (!of->torch)
+		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
+	if (bench_try("logits", fill_of(of, PHILOX_NORMAL)))
+		return -1;
+	return race_rows(of, name, racers, N(racers));
+}
+
+/* --- the part ------------------------------------------------------------- */
+
+static int measure(struct rows_bench *of, const struct shape *shape,
+		   int (*race_shape)(const struct rows_bench *, const char *))
+{
+	struct philox_device *device = of->bench->device;
+	int failed = -1;
+	char name[64];
+
+	of->list.n = shape->n;
+	of->columns = of->bench->quick && shape->columns > QUICK_MAX
+			      ? QUICK_MAX
+			      : shape->columns;
+	snprintf(name, sizeof(name), "rows/%s/%ux%u", shape->what, shape->n,
+		 of->columns);
+	if (!bench_wants(of->bench, name))
+		return 0;
+	if (bench_try("values",
+		      philox_memory_alloc(device,
+					  (size_t)shape->n * of->columns * 4,
+					  &of->values)))
+		return -1;
+	if (bench_try("tokens",
+		      philox_memory_alloc(device, shape->n * 4, &of->tokens)))
+		goto free_values;
+	failed = race_shape(of, name);
+	philox_memory_free(device, of->tokens);
+free_values:
+	philox_memory_free(device, of->values);
+	return failed;
+}
+
+static int measure_all(struct rows_bench *of)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < N(draws) && !failed; i++)
+		failed = measure(of, &draws[i], race_draws);
+	for (size_t i = 0; i < N(tokens) && !failed; i++)
+		failed = measure(of, &tokens[i], race_tokens);
+	return failed;
+}
+
+int bench_rows(struct bench *bench)
+{
+	const struct philox_rows_options options = {
+		.size = sizeof(options), .name = "bench", .count = ROWS};
+	struct rows_bench of = {.bench = bench};
+	int failed;
+
+	if (bench_try("rows",
+		      philox_rows_create(bench->context, &options, &of.rows)))
+		return -1;
+	of.torch = torch_open(bench->device, bench->threads, of.note);
+	if (of.torch && !bench->json)
+		printf("torch: %s\n", of.note);
+	failed = measure_all(&of);
+	torch_close(of.torch);
+	philox_rows_destroy(of.rows);
+	return failed;
 }

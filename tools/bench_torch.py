@@ -6,6 +6,7 @@
 #
 #   fill DIST DTYPE BYTES TIMES    ok CALL WHOLE
 #   replay STATES TIMES            ok CALL WHOLE
+#   tokens ROWS VOCABULARY TIMES   ok CALL WHOLE
 #
 # in nanoseconds of all repetitions, until the calls had returned and until the
 # work was done; or "error ..." and why. Lines of its own that begin otherwise
@@ -141,9 +142,21 @@ def replay(count, times):
     return clock.stop(False)
 
 
+def tokens(rows, vocabulary, times):
+    logits = torch.randn(int(rows), int(vocabulary), device=device)
+    clock = Clock()
+    clock.start()
+    for _ in range(int(times)):
+        torch.softmax(logits / 0.8, -1).multinomial(1)
+    return clock.stop(False)
+
+
+QUESTIONS = {"fill": fill, "replay": replay, "tokens": tokens}
+
+
 def answer(line):
     name, *arguments = line.split()
-    call, whole = {"fill": fill, "replay": replay}[name](*arguments)
+    call, whole = QUESTIONS[name](*arguments)
     return f"ok {call:.0f} {whole:.0f}"
 
 
