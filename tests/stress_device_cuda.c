@@ -767,18 +767,17 @@ static void heads_are_chosen_by_size(void)
 
 static void an_open_that_fails_leaves_nothing(void)
 {
-	static const char *const steps[] = {
-		"cudaGetDriverEntryPoint",
-		"cuInit",
-		"cuDeviceGet",
-		"cuDevicePrimaryCtxRetain",
-		"cuCtxPushCurrent",
-		"cudaGetDeviceProperties",
-		"cudaDriverGetVersion",
-		"cudaRuntimeGetVersion",
-		"cudaFuncGetAttributes",
-		"cudaOccupancyMaxActiveBlocksPerMult"
-		"iprocessor"};
+	static const char *const steps[] = {"cudaGetDriverEntryPoint",
+					    "cuInit",
+					    "cuDeviceGet",
+					    "cuDevicePrimaryCtxRetain",
+					    "cuCtxPushCurrent",
+					    "cudaGetDeviceProperties",
+					    "cudaDriverGetVersion",
+					    "cudaRuntimeGetVersion",
+					    "cudaFuncGetAttributes",
+					    ("cudaOccupancyMaxActiveBlocks"
+					     "PerMultiprocessor")};
 	struct philox_device *other = NULL;
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
