@@ -45,7 +45,7 @@ static const struct fill_kind kinds[] = {
 
 /* Caches of a core, caches of a processor, memory; on a GPU memory alone. */
 static const size_t host_sizes[] = {64 << 10, 1 << 20, 256 << 20};
-static const size_t cuda_sizes[] = {64 << 20, 1 << 30, (size_t)4 << 30};
+static const size_t cuda_sizes[] = {256 << 20, 1 << 30, (size_t)4 << 30};
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define N_SIZES (sizeof(host_sizes) / sizeof(host_sizes[0]))
