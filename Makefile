@@ -255,8 +255,7 @@ SIMULATION := $(BUILD)/tests/simulated
 KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/*.cpp))
 RUNTIME_OBJS  := $(call objects,$(wildcard tests/simulated/*.c))
 $(KERNEL_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
-$(KERNEL_OBJS): private CXXFLAGS += -Wno-unknown-pragmas \
-	-Wno-maybe-uninitialized
+$(KERNEL_OBJS): private CXXFLAGS += -Wno-unknown-pragmas
 
 $(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
 		$(wildcard lib/host_*.c) lib/device_host.c lib/device.c lib/simd.c \

@@ -176,10 +176,10 @@ check "bench says what schedules cost" \
 check "bench --json has a row for each" \
 	is_json bench --only schedules --json
 check "bench names its parts" gives 2 '' \
-	"^philox bench: --only 'x': must be one of ledger, replay, fill, states, schedules\$" \
+	"^philox bench: --only 'x': must be one of ledger, replay, fill, states, rows, schedules\$" \
 	bench --only x
 check "bench has no part that is all of them" gives 2 '' \
-	"--only 'all': must be one of ledger, replay, fill, states, schedules" \
+	"--only 'all': must be one of ledger, replay, fill, states, rows, schedules" \
 	bench --only all
 check "matrix replays a run event by event" gives 0 \
 	'^[1-9][0-9]* comparisons, all as it must be$' '' \
