@@ -46,30 +46,37 @@ MINOR   := $(call version,MINOR)
 VERSION := $(MAJOR).$(MINOR).$(call version,PATCH)
 SONAME  := libphilox.so.$(MAJOR)
 
-NODE := $(shell sed -n 's/^PHILOX_\([0-9.]*\) {.*/\1/p' lib/philox.map | tail -n 1)
+NODE := $(shell sed -n 's/^PHILOX_\([0-9.]*\) {.*/\1/p' lib/base/philox.map | tail -n 1)
 ifneq ($(NODE),$(MAJOR).$(MINOR))
 $(error include/philox/version.h says $(VERSION), but the newest node of \
-	lib/philox.map is PHILOX_$(NODE))
+	lib/base/philox.map is PHILOX_$(NODE))
 endif
 
 # --- what is built ------------------------------------------------------------
 
-# A C file with cuda in its name is for builds with CUDA, as is a .cu file
-CUDA_SOURCES := $(wildcard */*cuda*.c */*.cu)
+# below FOLDERS,ENDINGS: the files in and below some folders that end so
+below = $(sort $(foreach e,$(2),$(wildcard $(1:%=%/*.$e) $(1:%=%/*/*.$e) \
+	$(1:%=%/*/*/*.$e))))
+# A .cu file is for builds with CUDA, and so is a C file whose name ends in cuda
+# or whose folder is named so
+cuda_of = $(foreach f,$(1),$(if $(findstring /cuda/,$f)$(filter \
+	%.cu %cuda.c,$f),$f))
+CUDA_SOURCES := $(call cuda_of,$(call below,lib graph tools tests examples,c cu))
 sources = $(filter-out $(if $(WITH_CUDA),,$(CUDA_SOURCES)),\
-	$(wildcard $(1:%=%/*.c) $(1:%=%/*.cu)))
+	$(call below,$(1),c cu))
 objects = $(patsubst %,$(BUILD)/%.o,$(sort $(1)))
 
 LIB_OBJS    := $(call objects,$(call sources,lib graph alloc))
 TOOL_MAIN   := $(call objects,tools/philox.c)
 TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
-# One program of all test_*, one of each stress_*; the rest is what they share,
-# the examples too. C++ is for oracles that need NVIDIA's headers.
-CHECKS      := $(call sources,tests examples) \
-	$(if $(WITH_CUDA),$(wildcard tests/*.cpp))
-TEST_OBJS   := $(call objects,$(filter tests/test_%,$(CHECKS)))
-STRESS_OBJS := $(call objects,$(filter tests/stress_%,$(CHECKS)))
-HELPER_OBJS := $(filter-out $(TEST_OBJS) $(STRESS_OBJS),$(call objects,$(CHECKS)))
+# One program of all tests, a folder for each subject; one of each file in
+# stress; what they share, the examples too, is a library. C++ is for oracles
+# that need NVIDIA's headers.
+SUBJECTS    := numbers ledger graph device rows save tools
+TEST_OBJS   := $(call objects,$(call sources,$(SUBJECTS:%=tests/%)))
+STRESS_OBJS := $(call objects,$(call sources,tests/stress))
+HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz examples) \
+	$(if $(WITH_CUDA),$(wildcard tests/support/*.cpp)))
 
 # What `philox bench` compares with, by each compiler that is there
 RANDOM123 ?= /usr/include
@@ -103,7 +110,7 @@ ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(TOOLKIT) $(CXXFLAGS)
 ALL_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
 # Sanitizers leave their own symbols undefined in a shared library
 SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) \
-	-Wl,--version-script=lib/philox.map $(if $(SANITIZE),,-Wl$(comma)-z,defs)
+	-Wl,--version-script=lib/base/philox.map $(if $(SANITIZE),,-Wl$(comma)-z,defs)
 LIBS := -ldl -lpthread -lm
 
 ifdef WITH_CUDA
@@ -152,7 +159,7 @@ $(BUILD)/stamp.link: FORCE
 $(call objects,$(CUDA_SOURCES)): private TOOLKIT := $(CUDA_INCLUDES)
 $(TEST_OBJS) $(HELPER_OBJS): private TOOLKIT := $(CUDA_INCLUDES) $(ORACLES)
 
-# The vector loops are for machines that have the instructions: lib/simd.h
+# The vector loops are for machines that have the instructions: lib/base/cpu.h
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 VECTORS := $(if $(SANITIZE)$(WITH_DEBUG)$(WITH_SIMDE),-O1 \
 	-DPHILOX_UNROLL_NOTHING,-O3)
@@ -176,9 +183,9 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
 	$(call compile,NVCC,$(NVCC) $(ALL_NVCCFLAGS))
 
 # Its loops feed test batteries; gcc unrolls and vectorises them at -O3 alone
-$(call objects,tools/draw_axis.c): private CFLAGS += $(if $(WITH_DEBUG),,-O3)
+$(call objects,tools/draw/axis.c): private CFLAGS += $(if $(WITH_DEBUG),,-O3)
 
--include $(wildcard $(BUILD)/*/*.d $(BUILD)/tests/simulated/*.d)
+-include $(call below,$(addprefix $(BUILD)/,lib graph alloc tools tests examples),d)
 
 # --- libraries and the tool ---------------------------------------------------
 
@@ -196,12 +203,12 @@ define link
 endef
 
 # philox/kernel.h with all it includes, for philox_kernel_source()
-$(SOURCE): lib/source.awk $(HEADERS)
+$(SOURCE): lib/base/source.awk $(HEADERS)
 	$(call say,GEN)
 	@mkdir -p $(@D)
 	$(Q)awk -f $< include/philox/kernel.h >$@
 
-$(call objects,lib/source.c): $(SOURCE)
+$(call objects,lib/base/source.c): $(SOURCE)
 
 $(INNER): $(LIB_OBJS) $(BUILD)/stamp.link
 	$(archive)
@@ -214,7 +221,7 @@ $(BUILD)/philox.o: $(LIB_OBJS) $(BUILD)/stamp.link
 $(STATIC): $(BUILD)/philox.o
 	$(archive)
 
-$(SHARED): $(LIB_OBJS) lib/philox.map $(BUILD)/stamp.link
+$(SHARED): $(LIB_OBJS) lib/base/philox.map $(BUILD)/stamp.link
 	$(call link,$(SHARED_LDFLAGS))
 
 $(BUILD)/$(SONAME) $(BUILD)/libphilox.so: $(SHARED)
@@ -225,11 +232,11 @@ $(TOOL): $(TOOL_MAIN) $(TOOL_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
 
 # The script is part of the object, as no #include tells
-$(BUILD)/tools/bench_torch.c.o: tools/bench_torch.py
+$(BUILD)/tools/bench/torch.c.o: tools/bench/torch.py
 
 # Peers of `philox bench` are built as fast as their compilers can make them,
 # for this machine alone, and are not installed; nothing else needs them
-$(BUILD)/peers/random123_%.so: tools/peers/random123.cpp
+$(BUILD)/peers/random123_%.so: tools/bench/peers/random123.cpp
 	$(call say,PEER)
 	@mkdir -p $(@D)
 	$(Q)$(*:gcc=g)++ -std=c++17 -O3 -march=native -Wall -Wextra -fPIC -shared \
@@ -258,8 +265,8 @@ $(KERNEL_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
 $(KERNEL_OBJS): private CXXFLAGS += -Wno-unknown-pragmas
 
 $(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
-		$(wildcard lib/host_*.c) lib/device_host.c lib/device.c lib/simd.c \
-		lib/status.c)
+		$(wildcard lib/device/host/*.c) lib/device/device.c lib/base/cpu.c \
+		lib/base/status.c)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cuda*' \
 		--keep-global-symbol='simulated_*' $@
@@ -296,15 +303,15 @@ quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
 # A minute of random texts for philox_context_load_text(); clang only
-VECTOR_SOURCES := $(wildcard lib/fill_avx*.c)
-fuzz: $(filter-out %cuda.c $(VECTOR_SOURCES),$(wildcard lib/*.c graph/*.c \
-	alloc/*.c)) tests/fuzz_load.c $(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
+VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
+fuzz: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),$(call below,lib graph \
+	alloc,c)) tests/fuzz/load.c $(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
 	$(call say,FUZZ)
 	$(Q)mkdir -p $(BUILD)/fuzz
 	$(Q)clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
 		-Iinclude -I. -I$(dir $(SOURCE)) $^ -lpthread -lm \
 		-o $(BUILD)/fuzz/load
-	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz tests/corpus_load
+	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz tests/fuzz/corpus
 
 # --- install ------------------------------------------------------------------
 
@@ -343,9 +350,8 @@ uninstall:
 # --- care ---------------------------------------------------------------------
 
 format:
-	$(Q)clang-format -i $(HEADERS) $(wildcard $(foreach folder,lib graph alloc \
-		tools tools/peers tests tests/simulated examples,$(addprefix \
-		$(folder)/*.,c h cu cpp)))
+	$(Q)clang-format -i $(HEADERS) $(call below,lib graph alloc tools tests \
+		examples,c h cu cuh cpp)
 
 clean:
 	$(Q)rm -rf $(BUILD)

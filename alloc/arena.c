@@ -6,8 +6,8 @@
  * memory, so nothing here touches device memory.
  */
 #include <stdlib.h>
-#include "arena.h"
-#include "../lib/status.h"
+#include "alloc/arena.h"
+#include "lib/base/status.h"
 
 struct piece {
 	struct piece *next; /* the next higher address */

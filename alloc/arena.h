@@ -11,11 +11,11 @@
  * taken, free neighbours are joined, so the layout depends on the sequence of
  * calls alone. An arena has no lock: its owner has one.
  */
-#ifndef ARENA_H
-#define ARENA_H
+#ifndef ALLOC_ARENA_H
+#define ALLOC_ARENA_H
 
 #include <stddef.h>
-#include "../lib/device.h"
+#include "lib/device/contract.h"
 
 #define ARENA_ALIGNMENT 64
 

@@ -8,8 +8,8 @@
  * their pass. What is done to elements stands here, once, for the kernel
  * (fused_dropout.cu) and the loop of the host device (fused_dropout_host.c).
  */
-#ifndef FUSED_DROPOUT_H
-#define FUSED_DROPOUT_H
+#ifndef EXAMPLES_FUSED_DROPOUT_H
+#define EXAMPLES_FUSED_DROPOUT_H
 
 #include <math.h>
 #include <philox.h>

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "capture.h"
-#include "journal.h"
+#include "graph/capture.h"
+#include "graph/journal.h"
 
 /* --- lifelines ------------------------------------------------------------ */
 

@@ -25,11 +25,11 @@
  * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass still open
  * or aborted prevents sealing. Guarded by the context's lock.
  */
-#ifndef CAPTURE_H
-#define CAPTURE_H
+#ifndef GRAPH_CAPTURE_H
+#define GRAPH_CAPTURE_H
 
 #include <stdatomic.h>
-#include "head.h"
+#include "graph/head.h"
 
 enum template_phase { TEMPLATE_OPEN, TEMPLATE_COMMITTED, TEMPLATE_ABORTED };
 
@@ -83,7 +83,7 @@ struct capture {
 	char last[128];             /* the last call that found it whole */
 };
 
-/* The hooks of graph/template.c. */
+/* The hooks of graph/passes.c. */
 extern const struct context_hooks capture_hooks;
 
 /* capture_find() finds a recording or sealed capture by the device's id. */

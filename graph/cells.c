@@ -2,8 +2,8 @@
  * graph/cells.c - see graph/cells.h
  */
 #include <stdlib.h>
-#include "cells.h"
-#include "head.h"
+#include "graph/cells.h"
+#include "graph/head.h"
 
 struct cell_block {
 	struct cell_block *next;

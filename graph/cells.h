@@ -6,12 +6,12 @@
  * recorded when its last pass ended has happened. Guarded by the context's
  * lock.
  */
-#ifndef CELLS_H
-#define CELLS_H
+#ifndef GRAPH_CELLS_H
+#define GRAPH_CELLS_H
 
-#include "graphs.h"
+#include "graph/graphs.h"
 
-/* The hooks `take` and `give`: see lib/context.h. */
+/* The hooks `take` and `give`: see lib/state/context.h. */
 enum philox_status cells_take(struct philox_pass *pass);
 void cells_give(struct philox_pass *pass);
 

@@ -4,9 +4,9 @@
  * Called with the graph's and the context's lock held.
  */
 #include <string.h>
-#include "../lib/bugs.h"
-#include "claim.h"
-#include "journal.h"
+#include "lib/state/bugs.h"
+#include "graph/claim.h"
+#include "graph/journal.h"
 
 static const struct template *template_of(const struct philox_graph *graph,
 					  uint32_t index)

@@ -5,10 +5,10 @@
  * each forward it will make and a reader of each ticket it will use. All
  * functions are called with the graph's and the context's lock held.
  */
-#ifndef CLAIM_H
-#define CLAIM_H
+#ifndef GRAPH_CLAIM_H
+#define GRAPH_CLAIM_H
 
-#include "graph.h"
+#include "graph/graph.h"
 
 /*
  * claim_all() applies every use of a launch in order and writes the states into

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cells.h"
-#include "graph.h"
-#include "journal.h"
+#include "graph/cells.h"
+#include "graph/graph.h"
+#include "graph/journal.h"
 
 #define CELLS_CHUNK   (64 * 1024)
 #define REPORTS_CHUNK (4 * 1024)

@@ -1,11 +1,11 @@
 /*
  * graph/graph.h - a graph with philox passes in it, ready to be launched
  */
-#ifndef GRAPH_H
-#define GRAPH_H
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
 
 #include <philox/graph.h>
-#include "capture.h"
+#include "graph/capture.h"
 
 /* What a launch under way holds for one of its passes. */
 struct claim {
@@ -68,7 +68,7 @@ enum philox_status graph_report(const struct philox_graph *graph,
 enum philox_status graph_report_capture(struct philox_context *context,
 					enum philox_status status, uint64_t id);
 
-/* The hook `broken`: see lib/context.h. */
+/* The hook `broken`: see lib/state/context.h. */
 void graph_note_broken(struct philox_context *context, philox_stream stream,
 		       const char *call);
 

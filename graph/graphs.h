@@ -5,12 +5,12 @@
  * set-up work (filling control blocks, poisoning cells) and is synchronised by
  * whoever used it.
  */
-#ifndef GRAPHS_H
-#define GRAPHS_H
+#ifndef GRAPH_GRAPHS_H
+#define GRAPH_GRAPHS_H
 
-#include "../alloc/arena.h"
-#include "../lib/context.h"
-#include "../lib/region.h"
+#include "alloc/arena.h"
+#include "lib/state/context.h"
+#include "lib/state/region.h"
 
 struct capture;
 struct cell_block;
@@ -32,7 +32,7 @@ struct graphs {
 enum philox_status graphs_upload(struct graphs *graphs, void *device,
 				 const void *host, size_t size);
 
-/* The hook `quiet`: see lib/context.h. */
+/* The hook `quiet`: see lib/state/context.h. */
 enum philox_status graphs_quiet(struct philox_context *context);
 
 #endif

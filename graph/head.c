@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "head.h"
+#include "graph/head.h"
 
 /* Runs set-up work in relaxed mode: other threads may be capturing. */
 static enum philox_status with_relaxed_mode(

@@ -27,12 +27,12 @@
  * no cells and every launch counts as unannounced; the cells have been poisoned
  * when they were taken.
  */
-#ifndef HEAD_H
-#define HEAD_H
+#ifndef GRAPH_HEAD_H
+#define GRAPH_HEAD_H
 
-#include "../alloc/arena.h"
-#include "../lib/kernels.h"
-#include "graphs.h"
+#include "alloc/arena.h"
+#include "lib/device/kernels.h"
+#include "graph/graphs.h"
 
 /* A head's memory: its control block, report, and map of cells. */
 struct head {

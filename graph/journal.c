@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "journal.h"
+#include "graph/journal.h"
 
 static struct philox_context *context_of(const struct capture *capture)
 {

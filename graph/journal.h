@@ -1,13 +1,13 @@
 /*
  * graph/journal.h - what graph/ writes into a context's journal
  *
- * See Note [Journal] in lib/journal.h. With the context's lock held.
+ * See Note [Journal] in lib/state/journal.h. With the context's lock held.
  */
 #ifndef GRAPH_JOURNAL_H
 #define GRAPH_JOURNAL_H
 
-#include "../lib/journal.h"
-#include "graph.h"
+#include "lib/state/journal.h"
+#include "graph/graph.h"
 
 /* journal_template() writes that a pass was recorded, the last one there is. */
 void journal_template(const struct capture *capture);

@@ -11,9 +11,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "claim.h"
-#include "graph.h"
-#include "journal.h"
+#include "graph/claim.h"
+#include "graph/graph.h"
+#include "graph/journal.h"
 
 /* --- the message ---------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 # is built with a sanitizer is not installed: of the scripts only those that use
 # the tool are run then, and under the thread sanitizer, where Criterion does not
 # work, nothing but the stress programs.
-. "$(dirname "$0")/report.sh"
+cd "$(dirname "$0")/.." && . tests/report.sh || exit 1
 
 parts=0
 broken=
@@ -118,8 +118,8 @@ without_cuda()
 	esac
 }
 
-for source in tests/stress_*.c; do
-	program=$(basename "$source" .c)
+for source in tests/stress/*.c; do
+	program=stress/$(basename "$source" .c)
 	without_cuda "$program" && continue
 	part "$program" stress "$BUILD/tests/$program"
 done
@@ -128,15 +128,16 @@ case ${SANITIZE-} in
 	scripts=
 	;;
 ?*)
-	scripts=$(grep -l 'BUILD/philox' tests/check_*.sh)
+	scripts=$(grep -l 'BUILD/philox' tests/scripts/*.sh)
 	;;
 *)
-	scripts=$(echo tests/check_*.sh)
+	scripts=$(echo tests/scripts/*.sh)
 	;;
 esac
 for script in $scripts; do
-	without_cuda "$(basename "$script")" && continue
-	part "$(basename "$script")" "$script"
+	name=${script#tests/}
+	without_cuda "$name" && continue
+	part "$name" "$script"
 done
 
 echo "== $parts parts${broken:+; failed:$broken}"

@@ -15,7 +15,7 @@
 # that are weak on three stretches in a row (one in 10^6) have failed, too. The
 # last line of an axis counts what passed at once, what was weak at first, and
 # what failed.
-. "$(dirname "$0")/report.sh"
+cd "$(dirname "$0")/.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
 stretch_words=1099511627776 # 2^40, more than all tests together read

@@ -1,4 +1,5 @@
-# tests/report.sh - how the check scripts speak; sourced by each of them
+# tests/report.sh - how the check scripts speak; sourced by each of them from the
+# top of the tree
 #
 #   check "the promise" command...    runs it; shows what it said if it fails
 #   skip "the promise" "why not"
@@ -7,7 +8,6 @@
 # They run from the top of the tree, against the build in $BUILD, with a folder
 # of their own in $WORK. Settings come from make, or are the defaults below.
 
-cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 CC=${CC:-cc}
 CXX=${CXX:-g++}

@@ -3,13 +3,13 @@
  *
  * A device that cannot be opened is part of the answer, not an error.
  */
-#include "tools.h"
+#include "tools/tools.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <philox.h>
-#include "complain.h"
-#include "json.h"
+#include "tools/common/complain.h"
+#include "tools/common/json.h"
 
 /* The instruction sets that decide how fast the host device can be. */
 struct instruction_set {

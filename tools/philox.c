@@ -1,7 +1,7 @@
 /*
  * tools/philox.c - the philox command: picks a subcommand
  */
-#include "tools.h"
+#include "tools/tools.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * 2 the command line is wrong, and says why on stderr. `--help` prints its
  * options on stdout and returns 0.
  */
-#ifndef TOOLS_H
-#define TOOLS_H
+#ifndef TOOLS_TOOLS_H
+#define TOOLS_TOOLS_H
 
 int tool_bench(int argc, char **argv);
 int tool_diff(int argc, char **argv);

@@ -3,7 +3,7 @@
  *
  * As in real.h, the same source gives the same bits everywhere. There are no
  * branches, no tables and no loops, so that a vector's lanes can do the same
- * steps; the lists of coefficients are for them too. tests/fit_real.py finds
+ * steps; the lists of coefficients are for them too. tests/numbers/fit_real.py finds
  * the coefficients. Errors are the largest seen in tests with dense samples,
  * relative unless it says otherwise; 1.2e-7 is a unit in the last place of f32
  * at most, 2.2e-16 one of f64. Nothing here may be given a NaN, except the

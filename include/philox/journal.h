@@ -22,7 +22,7 @@
  * process; the second counts the events of it that were written. The events of
  * a context stand in the order in which they took effect; those of several
  * contexts are mixed.
- * All events and their fields stand in Note [Journal] in lib/journal.h.
+ * All events and their fields stand in Note [Journal] in lib/state/journal.h.
  *
  * A journal never makes a call fail: if it cannot be written it ends, and a
  * warning tells so through the log. Each line is written at once, so a program

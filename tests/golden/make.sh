@@ -21,7 +21,7 @@ from_curand()
 			-isystem "$CUDA_HOME/include" \
 			-isystem "$CUDA_HOME/include/cccl" \
 			-o "$work/from_curand" tests/golden/from_curand.cpp \
-			tests/oracle_layouts.cpp -L"$CUDA_HOME/lib64" -lcurand \
+			tests/support/oracle_layouts.cpp -L"$CUDA_HOME/lib64" -lcurand \
 			-Wl,-rpath,"$CUDA_HOME/lib64" || return 1
 	"$work/from_curand" "$1"
 }

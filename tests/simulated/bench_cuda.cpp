@@ -1,6 +1,6 @@
-/* tests/simulated/bench_cuda.cpp - tools/bench_cuda.cu for the CPU */
-#include "device_code.h"
-#include "tools/bench_cuda.cu"
+/* tests/simulated/bench_cuda.cpp - tools/bench/cuda.cu for the CPU */
+#include "tests/simulated/device_code.h"
+#include "tools/bench/cuda.cu"
 
 SIMULATED_KERNEL(scale<float, float>)
 SIMULATED_KERNEL(scale<double, double>)

@@ -1,14 +1,14 @@
 /*
- * tests/simulated/cublas.h - as much of cuBLAS as tools/train_cuda.cu loads
+ * tests/simulated/cublas.h - as much of cuBLAS as tools/train/cuda.cu loads
  *
  * The functions by name, for a dlsym() of our own. A product is a kernel with a
  * thread for each element of the result; matrices stand by columns.
  */
-#ifndef SIMULATED_CUBLAS_H
-#define SIMULATED_CUBLAS_H
+#ifndef TESTS_SIMULATED_CUBLAS_H
+#define TESTS_SIMULATED_CUBLAS_H
 
 #include <dlfcn.h>
-#include "device_code.h"
+#include "tests/simulated/device_code.h"
 
 struct simulated_cublas {
 	cudaStream_t stream;

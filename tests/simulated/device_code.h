@@ -5,8 +5,8 @@
  * of kernels. Device code is compiled with __CUDA_ARCH__ set, and so is host code
  * of the same file, as in nvcc's second pass.
  */
-#ifndef DEVICE_CODE_H
-#define DEVICE_CODE_H
+#ifndef TESTS_SIMULATED_DEVICE_CODE_H
+#define TESTS_SIMULATED_DEVICE_CODE_H
 
 /* These look at the macros below, or have names that they take. */
 #include <math.h>
@@ -20,7 +20,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-#include "simulated.h"
+#include "tests/simulated/simulated.h"
 
 #undef __CUDA_ARCH__
 #define __CUDACC__    1
@@ -143,7 +143,7 @@ static inline double __longlong_as_double(long long x)
 
 /*
  * The instructions that are written out, with their operands; in philox/real.h
- * and lib/fill_narrow.h. Those of 16-bit numbers are functions of NVIDIA's
+ * and lib/fill/narrow.h. Those of 16-bit numbers are functions of NVIDIA's
  * headers, which say in C++ what they give.
  */
 #define SIMULATED_PTX(X)                                                      \

@@ -1,5 +1,5 @@
 /* tests/simulated/fused_dropout.cpp - examples/fused_dropout.cu for the CPU */
-#include "device_code.h"
+#include "tests/simulated/device_code.h"
 #include "examples/fused_dropout.cu"
 
 SIMULATED_KERNEL(fused_dropout_kernel)

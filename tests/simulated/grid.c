@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
-#include "simulated.h"
+#include "tests/simulated/simulated.h"
 
 #define WARP       32
 #define STACK_SIZE ((size_t)192 << 10) /* parameters are up to 32 KiB */

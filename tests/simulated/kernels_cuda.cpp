@@ -1,6 +1,6 @@
-/* tests/simulated/kernels_cuda.cpp - lib/kernels_cuda.cu for the CPU */
-#include "device_code.h"
-#include "lib/kernels_cuda.cu"
+/* tests/simulated/kernels_cuda.cpp - lib/kernels/cuda.cu for the CPU */
+#include "tests/simulated/device_code.h"
+#include "lib/kernels/cuda.cu"
 
 #define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
 #define FILL_KNOWN(name, out_type, in_type, n) \

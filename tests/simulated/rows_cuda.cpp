@@ -1,7 +1,7 @@
-/* tests/simulated/rows_cuda.cpp - lib/rows_cuda.cu for the CPU */
-#include "device_code.h"
+/* tests/simulated/rows_cuda.cpp - lib/rows/cuda.cu for the CPU */
+#include "tests/simulated/device_code.h"
 
-/* --- lib/rows_order.h: other threads come in between wherever they may ---- */
+/* --- lib/rows/order.h: other threads come in between wherever they may ---- */
 
 static inline uint64_t simulated_load(const uint64_t *from)
 {
@@ -32,7 +32,7 @@ static inline void simulated_max(uint64_t *to, uint64_t value)
 #define ROWS_MAX(to, value)   simulated_max(to, value)
 #define ROWS_ARRIVE(to)       atomicAdd(to, 1)
 
-#include "lib/rows_cuda.cu"
+#include "lib/rows/cuda.cu"
 
 #define ROWS_KNOWN(name, args, threads) SIMULATED_KERNEL(philox_kernel_##name)
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "runtime.h"
-#include "simulated.h"
+#include "tests/simulated/runtime.h"
+#include "tests/simulated/simulated.h"
 
 /* --- GPUs ----------------------------------------------------------------- */
 

@@ -4,11 +4,11 @@
  * Each GPU is a host device that is private to the runtime: the program has
  * copies of lib/host_*.c for its own host devices, with names of their own.
  */
-#ifndef RUNTIME_H
-#define RUNTIME_H
+#ifndef TESTS_SIMULATED_RUNTIME_H
+#define TESTS_SIMULATED_RUNTIME_H
 
 #include <cuda_runtime_api.h>
-#include "lib/host.h"
+#include "lib/device/host/host.h"
 
 #define RUNTIME_GPUS    2
 #define RUNTIME_MPS     2    /* multiprocessors: few, so that loops go round */

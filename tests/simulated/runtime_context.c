@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime.h"
+#include "tests/simulated/runtime.h"
 
 #define DEPTH 16 /* of a thread's stack */
 #define FIRST 8  /* the driver's number of GPU 0: not the runtime's */

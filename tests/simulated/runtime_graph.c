@@ -6,14 +6,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/cuda_compat.h"
-#include "runtime.h"
-#include "simulated.h"
+#include "lib/device/cuda/compat.h"
+#include "tests/simulated/runtime.h"
+#include "tests/simulated/simulated.h"
 
 #define MOST_PARAMETERS 32764 /* bytes that a kernel takes */
 #define MOST_THREADS    1024  /* of a block */
 
-/* In place of lib/kernels_host.c, which the program has for its own devices. */
+/* In place of lib/kernels/host.c, which the program has for its own devices. */
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {simulated_run};
 
 /* --- captures ------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static cudaError_t update(cudaStream_t stream, const cudaGraphNode_t *nodes,
 	return error;
 }
 
-/* The runtime's names for these changed twice: lib/cuda_compat.h. */
+/* The runtime's names for these changed twice: lib/device/cuda/compat.h. */
 #if CUDART_VERSION >= 12030
 #if CUDART_VERSION < 13000
 #undef cudaStreamGetCaptureInfo

@@ -15,8 +15,8 @@
  * random, whichever block it is of. What this cannot show: what nvcc makes of
  * the source, how memory orders what no fence orders, and how fast anything is.
  */
-#ifndef SIMULATED_H
-#define SIMULATED_H
+#ifndef TESTS_SIMULATED_SIMULATED_H
+#define TESTS_SIMULATED_SIMULATED_H
 
 #include <stddef.h>
 

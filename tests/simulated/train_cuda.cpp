@@ -1,7 +1,7 @@
-/* tests/simulated/train_cuda.cpp - tools/train_cuda.cu for the CPU */
-#include "device_code.h"
-#include "cublas.h"
-#include "tools/train_cuda.cu"
+/* tests/simulated/train_cuda.cpp - tools/train/cuda.cu for the CPU */
+#include "tests/simulated/device_code.h"
+#include "tests/simulated/cublas.h"
+#include "tools/train/cuda.cu"
 
 #define TRAIN_KNOWN(name) SIMULATED_KERNEL(kernel_##name)
 

@@ -1,0 +1,426 @@
+/*
+ * graph/passes.c - what a capture records of passes: the hooks behind lib/
+ *
+ * See Note [Captured passes] in graph/capture.h. Guarded by the context's lock.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "graph/capture.h"
+#include "graph/cells.h"
+#include "graph/journal.h"
+#include "graph/graph.h"
+
+static struct philox_device *device_of(const struct capture *capture)
+{
+	return capture->graphs->context->device;
+}
+
+static uint64_t placeholder(const struct capture *capture, uint32_t index)
+{
+	return SERIAL_PLACEHOLDER | (uint64_t)capture->serial << 32 | index;
+}
+
+static int is_zero(struct philox_ticket ticket)
+{
+	return !ticket.region_key && !ticket.serial;
+}
+
+static enum philox_status refuse_ticket(const struct philox_pass *pass,
+					const char *why)
+{
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s', ticket {%016llx, %llx}: %s",
+			  pass->region->name,
+			  (unsigned long long)pass->ticket.region_key,
+			  (unsigned long long)pass->ticket.serial, why);
+}
+
+/* What can be said of a backward's ticket before its capture is looked at. */
+static enum philox_status check_ticket(const struct philox_pass *pass,
+				       const struct capture *capture)
+{
+	uint64_t serial = pass->ticket.serial;
+
+	if (is_zero(pass->ticket))
+		return PHILOX_OK;
+	if (pass->ticket.region_key != pass->region->key)
+		return refuse_ticket(pass, "it is of another region");
+	if (!(serial & SERIAL_PLACEHOLDER))
+		return refuse_ticket(pass,
+				     "a live ticket in a capture: begin with "
+				     "the zero ticket and name it at launch");
+	if (!capture || serial >> 32 != placeholder(capture, 0) >> 32 ||
+	    (uint32_t)serial >= capture->n_templates)
+		return refuse_ticket(pass, "a placeholder of another capture");
+	return PHILOX_OK;
+}
+
+/* SHARED forwards of one generator follow one another in a capture too. */
+static enum philox_status check_shared(const struct capture *capture,
+				       const struct philox_region *region)
+{
+	for (uint32_t i = 0; i < capture->n_templates; i++) {
+		const struct template *other = &capture->templates[i];
+
+		if (other->phase == TEMPLATE_OPEN && !other->backward &&
+		    (other->region->flags & PHILOX_SHARED) &&
+		    other->region->generator == region->generator)
+			return status_set(PHILOX_ERROR_BUSY,
+					  "region '%s' is SHARED, and a "
+					  "captured forward of region '%s' is "
+					  "open on its generator",
+					  region->name, other->region->name);
+	}
+	return PHILOX_OK;
+}
+
+/* Whether a backward may now be paired with a forward of its capture. */
+static enum philox_status check_pair(const struct philox_pass *pass,
+				     const struct template *forward)
+{
+	int consuming = !(pass->flags & PHILOX_RETAIN);
+
+	if (forward->backward || forward->region != pass->region ||
+	    forward->life != pass->life)
+		return refuse_ticket(pass, "it names no forward of the region");
+	if (forward->phase != TEMPLATE_COMMITTED)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s': the captured forward is not "
+				  "committed",
+				  pass->region->name);
+	if (forward->consumed)
+		return status_set(PHILOX_ERROR_RELEASED,
+				  "region '%s': the captured forward was used "
+				  "up by a backward of this capture",
+				  pass->region->name);
+	if (consuming && forward->consuming)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': a consuming backward of the "
+				  "captured forward is open",
+				  pass->region->name);
+	return PHILOX_OK;
+}
+
+static enum philox_status reserve_template(struct capture *capture)
+{
+	uint32_t capacity = capture->capacity ? capture->capacity * 2 : 8;
+	struct template *templates;
+
+	if (capture->n_templates < capture->capacity)
+		return PHILOX_OK;
+	templates = realloc(capture->templates, capacity * sizeof(*templates));
+	if (!templates)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for %u captured passes", capacity);
+	capture->templates = templates;
+	capture->capacity = capacity;
+	return PHILOX_OK;
+}
+
+/* Gives the head's node a message of the capacity that one more slot needs. */
+static enum philox_status reserve_slot(struct capture *capture)
+{
+	struct head_message message;
+	struct kernel_call call;
+	enum philox_status status;
+
+	if (capture->slots < capture->node_capacity)
+		return PHILOX_OK;
+	status =
+		head_message_init(&message, &capture->head, capture->slots + 1);
+	if (status != PHILOX_OK)
+		return status;
+	call = head_call(&capture->head, &message);
+	status = device_graph_set_kernel(device_of(capture), capture->node,
+					 &call);
+	if (status == PHILOX_OK)
+		capture->node_capacity = message.capacity;
+	head_message_finish(&message);
+	return status;
+}
+
+/* Cells of their own, for the slot that comes next; add() counts it. */
+static enum philox_status take_slot(struct capture *capture, uint32_t cells,
+				    struct arena_block *block, uint32_t *slot)
+{
+	enum philox_status status = reserve_slot(capture);
+
+	if (status != PHILOX_OK)
+		return status;
+	*slot = capture->slots;
+	return head_take_cells(capture->graphs, cells, block);
+}
+
+static enum philox_status depend_on_head(const struct capture *capture,
+					 philox_stream stream)
+{
+	return device_capture_depend(device_of(capture), stream, capture->node);
+}
+
+/* The cells a template reads: its own, or those of its forward. */
+static void *cells_of(const struct capture *capture,
+		      const struct template *template)
+{
+	if (template->forward != TEMPLATE_NO_FORWARD && !PHILOX_BUG(12))
+		template = &capture->templates[template->forward];
+	return template->cells.device;
+}
+
+static void note_whole(struct capture *capture, const char *call,
+		       const struct philox_region *region)
+{
+	snprintf(capture->last, sizeof(capture->last), "%s of region '%.60s'",
+		 call, region->name);
+}
+
+/* Adds a complete template and points the pass at it. */
+static void add(struct capture *capture, struct philox_pass *pass,
+		const struct template *template)
+{
+	pass->index = capture->n_templates;
+	capture->templates[capture->n_templates++] = *template;
+	if (template->cells.size)
+		capture->slots++;
+	if (template->forward != TEMPLATE_NO_FORWARD &&
+	    !(template->flags & PHILOX_RETAIN))
+		capture->templates[template->forward].consuming = 1;
+	pass->states = cells_of(capture, template);
+	pass->ticket.region_key = pass->region->key;
+	if (!template->backward)
+		pass->ticket.serial = placeholder(capture, pass->index);
+	note_whole(capture,
+		   template->backward ? "philox_backward_begin()"
+				      : "philox_forward_begin()",
+		   pass->region);
+}
+
+static int is_backward(const struct philox_pass *pass)
+{
+	return pass->kind == PASS_BACKWARD;
+}
+
+static enum philox_status record(struct capture *capture,
+				 struct philox_pass *pass)
+{
+	struct template template = {.region = pass->region,
+				    .life = pass->life,
+				    .flags = pass->flags,
+				    .backward = (uint8_t)is_backward(pass),
+				    .forward = TEMPLATE_NO_FORWARD};
+	enum philox_status status = PHILOX_OK;
+
+	if (template.backward && !is_zero(pass->ticket)) {
+		template.forward = (uint32_t)pass->ticket.serial;
+		status =
+			check_pair(pass, &capture->templates[template.forward]);
+	}
+	if (!template.backward && (pass->region->flags & PHILOX_SHARED))
+		status = check_shared(capture, pass->region);
+	if (status == PHILOX_OK)
+		status = reserve_template(capture);
+	if (status != PHILOX_OK)
+		return status;
+	if (template.forward == TEMPLATE_NO_FORWARD || PHILOX_BUG(12))
+		status = take_slot(capture, pass->region->cells,
+				   &template.cells, &template.slot);
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "region '%s': ", pass->region->name);
+	status = depend_on_head(capture, pass->stream);
+	if (status != PHILOX_OK) {
+		arena_free(&capture->graphs->cells, &template.cells);
+		return status;
+	}
+	add(capture, pass, &template);
+	journal_template(capture);
+	return PHILOX_OK;
+}
+
+/* --- the hooks ------------------------------------------------------------ */
+
+static enum philox_status hook_begin(struct philox_pass *pass,
+				     const struct capture_info *info)
+{
+	struct graphs *graphs = pass->region->context->graphs;
+	struct capture *capture;
+	enum philox_status status = PHILOX_OK;
+
+	capture_reap(graphs);
+	capture = capture_find(graphs, info->id);
+	if (is_backward(pass))
+		status = check_ticket(pass, capture);
+	if (status == PHILOX_OK)
+		status = capture_get(graphs, info, &capture);
+	return status == PHILOX_OK ? record(capture, pass) : status;
+}
+
+static enum philox_status find_template(const struct philox_pass *pass,
+					struct capture **capture,
+					struct template **template)
+{
+	struct graphs *graphs = pass->region->context->graphs;
+
+	*capture = capture_find(graphs, pass->capture_id);
+	if (!*capture || pass->index >= (*capture)->n_templates)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s': capture %llu is over",
+				  pass->region->name,
+				  (unsigned long long)pass->capture_id);
+	*template = &(*capture)->templates[pass->index];
+	if ((*template)->phase != TEMPLATE_OPEN)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s': the captured pass has ended "
+				  "before",
+				  pass->region->name);
+	return PHILOX_OK;
+}
+
+/* The forward's side of ending a paired backward. */
+static void end_pair(struct capture *capture, const struct template *backward,
+		     unsigned begin_flags, int consume)
+{
+	struct template *forward;
+
+	if (!backward->backward || backward->forward == TEMPLATE_NO_FORWARD ||
+	    (begin_flags & PHILOX_RETAIN))
+		return;
+	forward = &capture->templates[backward->forward];
+	forward->consuming = 0;
+	forward->consumed = (uint8_t)consume;
+}
+
+static enum philox_status hook_commit(struct philox_pass *pass, unsigned flags,
+				      struct philox_ticket *ticket)
+{
+	struct capture *capture;
+	struct template *template;
+	enum philox_status status = find_template(pass, &capture, &template);
+
+	if (status != PHILOX_OK)
+		return status;
+	template->flags |= flags;
+	template->phase = TEMPLATE_COMMITTED;
+	journal_ended(capture, template);
+	end_pair(capture, template, pass->flags,
+		 !(template->flags & PHILOX_RETAIN));
+	if (ticket && capture_is_tracked(template))
+		*ticket = pass->ticket;
+	return PHILOX_OK;
+}
+
+/* A capture that is over has nothing left to abort. */
+static enum philox_status hook_abort(struct philox_pass *pass)
+{
+	struct capture *capture;
+	struct template *template;
+	enum philox_status status = find_template(pass, &capture, &template);
+
+	if (!capture)
+		return PHILOX_OK;
+	if (status != PHILOX_OK)
+		return status;
+	template->phase = TEMPLATE_ABORTED;
+	journal_ended(capture, template);
+	end_pair(capture, template, pass->flags, 0);
+	return PHILOX_OK;
+}
+
+static enum philox_status hook_join(const struct philox_pass *view)
+{
+	struct graphs *graphs = view->region->context->graphs;
+	struct capture *capture = capture_find(graphs, view->capture_id);
+
+	if (!capture)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s': capture %llu was dropped",
+				  view->region->name,
+				  (unsigned long long)view->capture_id);
+	return depend_on_head(capture, view->stream);
+}
+
+/* --- copies of a generator's state ---------------------------------------- */
+
+static enum philox_status reserve_read(struct capture *capture)
+{
+	struct state_read *reads;
+
+	reads = realloc(capture->reads,
+			(capture->n_reads + 1) * sizeof(*capture->reads));
+	if (!reads)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for captured copies of states");
+	capture->reads = reads;
+	return PHILOX_OK;
+}
+
+/* The copy comes last: it is a node that cannot be taken back. */
+static enum philox_status copy_cell(struct capture *capture,
+				    const struct state_read *read,
+				    philox_stream stream,
+				    struct philox_state *to)
+{
+	enum philox_status status = depend_on_head(capture, stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	return philox_memory_copy(device_of(capture), to, read->cell.device,
+				  sizeof(*to), stream);
+}
+
+static enum philox_status hook_read(struct philox_generator *generator,
+				    philox_stream stream,
+				    const struct capture_info *info,
+				    struct philox_state *to)
+{
+	struct capture *capture;
+	struct state_read read = {.generator = generator};
+	enum philox_status status;
+
+	capture_reap(generator->context->graphs);
+	status = capture_get(generator->context->graphs, info, &capture);
+	if (status == PHILOX_OK)
+		status = reserve_read(capture);
+	if (status == PHILOX_OK)
+		status = take_slot(capture, 1, &read.cell, &read.slot);
+	if (status != PHILOX_OK)
+		return status;
+	status = copy_cell(capture, &read, stream, to);
+	if (status != PHILOX_OK) {
+		arena_free(&capture->graphs->cells, &read.cell);
+		return status;
+	}
+	read.before = capture->n_templates;
+	capture->reads[capture->n_reads++] = read;
+	capture->slots++;
+	generator->reads++;
+	return PHILOX_OK;
+}
+
+static enum philox_status hook_live(const struct philox_pass *pass)
+{
+	struct capture *capture;
+	struct template *template;
+
+	if (!pass->capture_id)
+		return pass->cells ? cells_live(pass) : PHILOX_OK;
+	return find_template(pass, &capture, &template);
+}
+
+static void hook_reap(struct philox_context *context)
+{
+	capture_reap(context->graphs);
+}
+
+const struct context_hooks capture_hooks = {
+	.begin = hook_begin,
+	.commit = hook_commit,
+	.abort = hook_abort,
+	.join = hook_join,
+	.take = cells_take,
+	.give = cells_give,
+	.live = hook_live,
+	.reap = hook_reap,
+	.broken = graph_note_broken,
+	.quiet = graphs_quiet,
+	.read = hook_read,
+};

@@ -1,0 +1,121 @@
+/*
+ * lib/base/cpu.c - see lib/base/cpu.h
+ */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/base/cpu.h"
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
+static const char *const names[SIMD_COUNT] = {"scalar", "avx2", "avx512"};
+
+#ifdef __x86_64__
+static const struct simd_loops *const loops[SIMD_COUNT] = {
+	[SIMD_AVX2] = &simd_avx2, [SIMD_AVX512] = &simd_avx512};
+
+/* clang 14 knows no __builtin_cpu_supports("f16c"). */
+static int has_f16c(void)
+{
+	unsigned a, b, c = 0, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+
+/* __builtin_cpu_supports() asks for the system's support of registers, too. */
+int simd_has(enum simd simd)
+{
+	if (simd == SIMD_AVX2)
+		return __builtin_cpu_supports("avx2") &&
+		       __builtin_cpu_supports("fma") && has_f16c();
+#ifdef PHILOX_SIMDE
+	if (simd == SIMD_AVX512)
+		return simd_has(SIMD_AVX2);
+#endif
+	if (simd == SIMD_AVX512)
+		return simd_has(SIMD_AVX2) &&
+		       __builtin_cpu_supports("avx512f") &&
+		       __builtin_cpu_supports("avx512dq") &&
+		       __builtin_cpu_supports("avx512bw") &&
+		       __builtin_cpu_supports("avx512vl");
+	return simd == SIMD_SCALAR;
+}
+#else
+static const struct simd_loops *const loops[SIMD_COUNT];
+
+int simd_has(enum simd simd)
+{
+	return simd == SIMD_SCALAR;
+}
+#endif
+
+const char *simd_name(enum simd simd)
+{
+	return names[simd];
+}
+
+/* --- the choice ----------------------------------------------------------- */
+
+/* Made once; `wanted` is what the environment asks for, by name. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char wanted[16];
+static enum simd choice, used;
+
+static enum simd best(void)
+{
+	for (enum simd simd = SIMD_COUNT - 1; simd > SIMD_SCALAR; simd--)
+		if (simd_has(simd))
+			return simd;
+	return SIMD_SCALAR;
+}
+
+static enum simd find(const char *name)
+{
+	enum simd simd = SIMD_SCALAR;
+
+	while (simd < SIMD_COUNT && strcmp(name, names[simd]) != 0)
+		simd++;
+	return simd;
+}
+
+static void choose(void)
+{
+	const char *name = getenv("PHILOX_SIMD");
+
+	if (name && *name) {
+		strncpy(wanted, name, sizeof(wanted) - 1);
+		choice = find(wanted);
+	} else {
+		choice = best();
+	}
+	if (choice < SIMD_COUNT && simd_has(choice))
+		simd_use(choice);
+}
+
+enum philox_status simd_choose(enum simd *simd)
+{
+	pthread_once(&once, choose);
+	if (choice == SIMD_COUNT)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "PHILOX_SIMD is '%s', not scalar, avx2 or "
+				  "avx512",
+				  wanted);
+	if (!simd_has(choice))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "PHILOX_SIMD is %s, which this CPU lacks",
+				  names[choice]);
+	*simd = choice;
+	return PHILOX_OK;
+}
+
+void simd_use(enum simd simd)
+{
+	__atomic_store_n(&used, simd, __ATOMIC_RELAXED);
+}
+
+const struct simd_loops *simd_used(void)
+{
+	return loops[__atomic_load_n(&used, __ATOMIC_RELAXED)];
+}

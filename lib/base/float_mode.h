@@ -1,0 +1,58 @@
+/*
+ * lib/base/float_mode.h - rounding to nearest, and denormals, whatever a caller set
+ *
+ * A thread may flush denormals to zero or round otherwise (-ffast-math at the
+ * link, torch.set_flush_denormal()), and threads inherit it. Work that makes
+ * numbers, or parameters of numbers, sets the default before it and puts the
+ * caller's back. Compilers may move arithmetic over these calls: what is between
+ * them is to be a call of a function, which cannot be.
+ */
+#ifndef LIB_BASE_FLOAT_MODE_H
+#define LIB_BASE_FLOAT_MODE_H
+
+#ifdef __x86_64__
+#include <xmmintrin.h>
+
+struct float_mode {
+	unsigned control;
+};
+
+/* All exceptions masked, to nearest, denormals as they are. */
+#define FLOAT_MODE_DEFAULT 0x1f80
+
+static inline struct float_mode float_mode_set(void)
+{
+	struct float_mode mode = {_mm_getcsr()};
+
+	_mm_setcsr(FLOAT_MODE_DEFAULT);
+	return mode;
+}
+
+static inline void float_mode_restore(struct float_mode mode)
+{
+	_mm_setcsr(mode.control);
+}
+
+#else
+#include <fenv.h>
+
+struct float_mode {
+	fenv_t control;
+};
+
+static inline struct float_mode float_mode_set(void)
+{
+	struct float_mode mode;
+
+	fegetenv(&mode.control);
+	fesetenv(FE_DFL_ENV);
+	return mode;
+}
+
+static inline void float_mode_restore(struct float_mode mode)
+{
+	fesetenv(&mode.control);
+}
+
+#endif
+#endif

@@ -1,0 +1,39 @@
+/*
+ * lib/base/options.c - see lib/base/options.h
+ */
+#include <string.h>
+#include "lib/base/options.h"
+
+enum philox_status options_check_size(const char *what, const void *options,
+				      size_t size, size_t least, size_t known)
+{
+	const unsigned char *bytes = options;
+
+	if (size < least || size > OPTIONS_SIZE_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: size is %zu, not that of the struct "
+				  "(%zu)",
+				  what, size, known);
+	for (size_t i = known; i < size; i++)
+		if (bytes[i])
+			return status_set(PHILOX_ERROR_INVALID,
+					  "%s: size is %zu and byte %zu is "
+					  "set: a field that this version "
+					  "does not know",
+					  what, size, i);
+	return PHILOX_OK;
+}
+
+enum philox_status options_copy(const char *what, const void *options,
+				size_t size, size_t least, size_t known,
+				void *copy)
+{
+	enum philox_status status;
+
+	status = options_check_size(what, options, size, least, known);
+	if (status != PHILOX_OK)
+		return status;
+	memset(copy, 0, known);
+	memcpy(copy, options, size < known ? size : known);
+	return PHILOX_OK;
+}

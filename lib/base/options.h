@@ -1,0 +1,33 @@
+/*
+ * lib/base/options.h - structs that callers fill in, and their growth
+ *
+ * Such a struct begins with its own size, as the caller compiled it. One that
+ * is smaller than the first version had it is refused; one of a later version
+ * is fine as long as it asks for nothing that this version does not know.
+ */
+#ifndef LIB_BASE_OPTIONS_H
+#define LIB_BASE_OPTIONS_H
+
+#include <stddef.h>
+#include "lib/base/status.h"
+
+/* A page: more than any struct will need, so what is larger is garbage. */
+#define OPTIONS_SIZE_MAX 4096
+
+/*
+ * options_check_size() checks `size`, the first field of *options; `least` is
+ * the size of the first version, `known` of this one. ERROR_INVALID names
+ * `what`.
+ */
+enum philox_status options_check_size(const char *what, const void *options,
+				      size_t size, size_t least, size_t known);
+
+/*
+ * options_copy() does so and copies what this version knows of *options to
+ * *copy, of `known` bytes; fields that a shorter one lacks are 0 there.
+ */
+enum philox_status options_copy(const char *what, const void *options,
+				size_t size, size_t least, size_t known,
+				void *copy);
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * lib/base/status.c - the texts of statuses, and each thread's error message
+ *
+ * Names and sentences come from PHILOX_STATUS_LIST alone. The message is
+ * thread-local and of fixed size, so that setting it cannot fail; what does not
+ * fit is cut. Nothing here is shared, so nothing is locked.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/base/status.h"
+
+#define MESSAGE_SIZE 512
+
+static _Thread_local char message[MESSAGE_SIZE];
+
+_Static_assert(sizeof(struct status_message) == MESSAGE_SIZE,
+	       "a message can be put aside");
+
+const char *philox_status_name(enum philox_status status)
+{
+	switch ((int)status) {
+#define STATUS_NAME(name, value, sentence) \
+	case value:                        \
+		return "PHILOX_" #name;
+		PHILOX_STATUS_LIST(STATUS_NAME)
+#undef STATUS_NAME
+	}
+	return "PHILOX_?";
+}
+
+const char *philox_status_text(enum philox_status status)
+{
+	switch ((int)status) {
+#define STATUS_TEXT(name, value, sentence) \
+	case value:                        \
+		return sentence;
+		PHILOX_STATUS_LIST(STATUS_TEXT)
+#undef STATUS_TEXT
+	}
+	return "unknown status";
+}
+
+const char *philox_error_message(void)
+{
+	return message;
+}
+
+enum philox_status status_set(enum philox_status status, const char *format,
+			      ...)
+{
+	char text[MESSAGE_SIZE]; /* an argument may be the message itself */
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	memcpy(message, text, sizeof(message));
+	return status;
+}
+
+enum philox_status status_prefix(enum philox_status status, const char *format,
+				 ...)
+{
+	char text[MESSAGE_SIZE];
+	va_list arguments;
+	size_t length;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	length = strlen(text);
+	memccpy(text + length, message, 0, sizeof(text) - length);
+	text[sizeof(text) - 1] = 0;
+	memcpy(message, text, sizeof(message));
+	return status;
+}
+
+void status_keep(struct status_message *kept)
+{
+	memcpy(kept->text, message, sizeof(message));
+}
+
+void status_restore(const struct status_message *kept)
+{
+	memcpy(message, kept->text, sizeof(message));
+}

@@ -1,0 +1,39 @@
+/*
+ * lib/base/status.h - how a failing call says what failed
+ *
+ * The function that first knows what is wrong calls status_set() and returns
+ * its result; everything above passes the status on. The text stands in a
+ * thread-local buffer, which philox_error_message() returns.
+ */
+#ifndef LIB_BASE_STATUS_H
+#define LIB_BASE_STATUS_H
+
+#include <philox/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* status_set() writes the thread's error message and returns `status`. */
+enum philox_status status_set(enum philox_status status, const char *format,
+			      ...) __attribute__((format(printf, 2, 3)));
+
+/* status_prefix() puts text in front of the thread's error message: where. */
+enum philox_status status_prefix(enum philox_status status, const char *format,
+				 ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * A message put aside: status_keep() copies the thread's, status_restore() puts
+ * it back after calls that may have written another.
+ */
+struct status_message {
+	char text[512];
+};
+
+void status_keep(struct status_message *kept);
+void status_restore(const struct status_message *kept);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

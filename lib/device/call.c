@@ -1,0 +1,372 @@
+/*
+ * lib/device/call.c - the operations of a device, one function each
+ *
+ * The public ones of philox/device.h and the device_*() ones of lib/device/contract.h:
+ * each refuses bad arguments by their names, then goes through the device's
+ * table. Destroying NULL is no operation and not counted. Nothing is shared
+ * here.
+ */
+#include "lib/device/call.h"
+#include "lib/base/status.h"
+
+enum philox_status philox_device_synchronize(struct philox_device *device)
+{
+	NEED_POINTER(device);
+	CALL(device_sync, device);
+}
+
+/* --- memory ------------------------------------------------------------- */
+
+enum philox_status philox_memory_alloc(struct philox_device *device,
+				       size_t size, void **memory)
+{
+	NEED_POINTER(device);
+	NEED_SIZE(size);
+	NEED_POINTER(memory);
+	CALL(mem_alloc, device, size, memory);
+}
+
+enum philox_status philox_memory_free(struct philox_device *device,
+				      void *memory)
+{
+	NEED_POINTER(device);
+	if (!memory)
+		return PHILOX_OK;
+	CALL(mem_free, device, memory);
+}
+
+enum philox_status device_mapped_alloc(struct philox_device *device,
+				       size_t size, void **host, void **mapped)
+{
+	NEED_POINTER(device);
+	NEED_SIZE(size);
+	NEED_POINTER(host);
+	NEED_POINTER(mapped);
+	CALL(mapped_alloc, device, size, host, mapped);
+}
+
+enum philox_status device_mapped_free(struct philox_device *device, void *host)
+{
+	NEED_POINTER(device);
+	if (!host)
+		return PHILOX_OK;
+	CALL(mapped_free, device, host);
+}
+
+enum philox_status philox_memory_copy(struct philox_device *device,
+				      void *destination, const void *source,
+				      size_t size, philox_stream stream)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(destination);
+	NEED_POINTER(source);
+	NEED_SIZE(size);
+	CALL(copy, device, destination, source, size, stream);
+}
+
+enum philox_status philox_memory_set(struct philox_device *device, void *memory,
+				     int value, size_t size,
+				     philox_stream stream)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(memory);
+	NEED_SIZE(size);
+	CALL(set, device, memory, value, size, stream);
+}
+
+/* --- streams and events ------------------------------------------------- */
+
+enum philox_status philox_stream_create(struct philox_device *device,
+					unsigned flags, philox_stream *stream)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(stream);
+	if (flags & ~(unsigned)PHILOX_STREAM_BLOCKING)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: flags 0x%x are unknown", __func__,
+				  flags);
+	CALL(stream_create, device, flags, stream);
+}
+
+enum philox_status philox_stream_destroy(struct philox_device *device,
+					 philox_stream stream)
+{
+	NEED_POINTER(device);
+	if (!stream)
+		return PHILOX_OK;
+	CALL(stream_destroy, device, stream);
+}
+
+enum philox_status philox_stream_synchronize(struct philox_device *device,
+					     philox_stream stream)
+{
+	NEED_POINTER(device);
+	CALL(stream_sync, device, stream);
+}
+
+enum philox_status philox_stream_query(struct philox_device *device,
+				       philox_stream stream)
+{
+	NEED_POINTER(device);
+	CALL(stream_query, device, stream);
+}
+
+enum philox_status philox_event_create(struct philox_device *device,
+				       philox_event *event)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(event);
+	CALL(event_create, device, event);
+}
+
+enum philox_status philox_event_destroy(struct philox_device *device,
+					philox_event event)
+{
+	NEED_POINTER(device);
+	if (!event)
+		return PHILOX_OK;
+	CALL(event_destroy, device, event);
+}
+
+enum philox_status philox_event_record(struct philox_device *device,
+				       philox_event event, philox_stream stream)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(event);
+	CALL(event_record, device, event, stream);
+}
+
+enum philox_status philox_event_wait(struct philox_device *device,
+				     philox_stream stream, philox_event event)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(event);
+	CALL(event_wait, device, stream, event);
+}
+
+enum philox_status philox_event_synchronize(struct philox_device *device,
+					    philox_event event)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(event);
+	CALL(event_sync, device, event);
+}
+
+enum philox_status philox_event_query(struct philox_device *device,
+				      philox_event event)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(event);
+	CALL(event_query, device, event);
+}
+
+/* --- capture ------------------------------------------------------------ */
+
+static int is_capture_mode(enum philox_capture_mode mode)
+{
+	return mode == PHILOX_CAPTURE_GLOBAL ||
+	       mode == PHILOX_CAPTURE_THREAD_LOCAL ||
+	       mode == PHILOX_CAPTURE_RELAXED;
+}
+
+enum philox_status philox_stream_begin_capture(struct philox_device *device,
+					       philox_stream stream,
+					       enum philox_capture_mode mode)
+{
+	NEED_POINTER(device);
+	if (!is_capture_mode(mode))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: there is no mode %d", __func__,
+				  (int)mode);
+	CALL(capture_begin, device, stream, mode);
+}
+
+enum philox_status philox_stream_end_capture(struct philox_device *device,
+					     philox_stream stream,
+					     philox_native_graph *graph)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	CALL(capture_end, device, stream, graph);
+}
+
+enum philox_status device_capture_info(struct philox_device *device,
+				       philox_stream stream,
+				       struct capture_info *info)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(info);
+	CALL(capture_info, device, stream, info);
+}
+
+enum philox_status philox_stream_capture_info(
+	struct philox_device *device, philox_stream stream,
+	enum philox_capture_status *status, uint64_t *id)
+{
+	struct capture_info info;
+	enum philox_status result = device_capture_info(device, stream, &info);
+
+	if (result)
+		return result;
+	if (status)
+		*status = info.status;
+	if (id)
+		*id = info.id;
+	return PHILOX_OK;
+}
+
+enum philox_status device_capture_depend(struct philox_device *device,
+					 philox_stream stream, device_node node)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(node);
+	CALL(capture_depend, device, stream, node);
+}
+
+enum philox_status philox_capture_exchange_mode(struct philox_device *device,
+						enum philox_capture_mode *mode)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(mode);
+	if (!is_capture_mode(*mode))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: there is no mode %d", __func__,
+				  (int)*mode);
+	CALL(capture_mode, device, mode);
+}
+
+/* --- graphs ------------------------------------------------------------- */
+
+enum philox_status device_graph_add_root(struct philox_device *device,
+					 philox_native_graph graph,
+					 const struct kernel_call *call,
+					 device_node *node)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_KERNEL(call);
+	NEED_POINTER(node);
+	CALL(graph_add_root, device, graph, call, node);
+}
+
+enum philox_status device_graph_set_kernel(struct philox_device *device,
+					   device_node node,
+					   const struct kernel_call *call)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(node);
+	NEED_KERNEL(call);
+	CALL(graph_set_kernel, device, node, call);
+}
+
+enum philox_status device_graph_retain(struct philox_device *device,
+				       philox_native_graph graph,
+				       void (*release)(void *), void *object)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_POINTER(release);
+	CALL(graph_retain, device, graph, release, object);
+}
+
+enum philox_status philox_native_graph_nodes(struct philox_device *device,
+					     philox_native_graph graph,
+					     size_t *nodes)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_POINTER(nodes);
+	CALL(graph_nodes, device, graph, nodes);
+}
+
+enum philox_status philox_native_graph_destroy(struct philox_device *device,
+					       philox_native_graph graph)
+{
+	NEED_POINTER(device);
+	if (!graph)
+		return PHILOX_OK;
+	CALL(graph_destroy, device, graph);
+}
+
+enum philox_status philox_native_instantiate(struct philox_device *device,
+					     philox_native_graph graph,
+					     philox_native_exec *exec)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_POINTER(exec);
+	CALL(exec_create, device, graph, exec);
+}
+
+enum philox_status device_exec_set_kernel(struct philox_device *device,
+					  philox_native_exec exec,
+					  device_node node,
+					  const struct kernel_call *call)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(exec);
+	NEED_POINTER(node);
+	NEED_KERNEL(call);
+	CALL(exec_set_kernel, device, exec, node, call);
+}
+
+enum philox_status philox_native_launch(struct philox_device *device,
+					philox_native_exec exec,
+					philox_stream stream)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(exec);
+	CALL(exec_launch, device, exec, stream);
+}
+
+enum philox_status philox_native_exec_destroy(struct philox_device *device,
+					      philox_native_exec exec)
+{
+	NEED_POINTER(device);
+	if (!exec)
+		return PHILOX_OK;
+	CALL(exec_destroy, device, exec);
+}
+
+/* --- launches ----------------------------------------------------------- */
+
+enum philox_status device_launch(struct philox_device *device,
+				 philox_stream stream,
+				 const struct kernel_call *call)
+{
+	NEED_POINTER(device);
+	NEED_KERNEL(call);
+	CALL(launch, device, stream, call);
+}
+
+enum philox_status philox_launch_host(struct philox_device *device,
+				      philox_stream stream,
+				      void (*fn)(const void *args),
+				      const void *args, size_t size)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(fn);
+	NEED_POINTER(args);
+	NEED_SIZE(size);
+	CALL(launch_host, device, stream, fn, args, size);
+}
+
+/* --- relaxed mode ------------------------------------------------------- */
+
+enum philox_status device_relax(struct philox_device *device,
+				enum philox_capture_mode *before)
+{
+	*before = PHILOX_CAPTURE_RELAXED;
+	return philox_capture_exchange_mode(device, before);
+}
+
+/* A thread must not be left relaxed: what fails once is tried again. */
+enum philox_status device_unrelax(struct philox_device *device,
+				  enum philox_capture_mode before)
+{
+	enum philox_capture_mode mode = before;
+
+	if (philox_capture_exchange_mode(device, &mode) == PHILOX_OK)
+		return PHILOX_OK;
+	return philox_capture_exchange_mode(device, &before);
+}

@@ -1,0 +1,245 @@
+/*
+ * lib/device/contract.h - the device contract
+ *
+ * A device is a struct philox_device whose first member is the base below and
+ * whose `ops` is a table of operations. Two exist: lib/device/host/device.c and
+ * lib/device/cuda/device.c. Code outside them calls the functions of
+ * include/philox/device.h and the device_*() functions at the end, never the
+ * table: lib/device/call.c counts every call, injects failures, and answers for
+ * an operation that a device lacks (NULL) with PHILOX_ERROR_UNSUPPORTED.
+ *
+ * Preconditions of all operations: the device is open; pointers for outputs are
+ * not NULL; sizes are not 0; handles are the device's own and alive. Each
+ * returns PHILOX_OK or an error whose detail it has set with status_set()
+ * (lib/base/status.h), writes outputs on success only, and may be called from any
+ * thread. What each means, and its errors, stands in include/philox/device.h;
+ * said here is what a device must keep beyond that.
+ *
+ * During capture. "unsafe" operations may not run while the calling thread's
+ * mode forbids it (CUDA's rules: mode GLOBAL, while this thread has a
+ * non-relaxed capture under way or any thread a GLOBAL one; mode THREAD_LOCAL,
+ * while this thread has a non-relaxed one; mode RELAXED, never): they fail with
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED and invalidate the captures in question.
+ * "recorded" operations become a node when their stream is capturing. All
+ * others are plainly legal.
+ */
+#ifndef LIB_DEVICE_CONTRACT_H
+#define LIB_DEVICE_CONTRACT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/device.h>
+#include "lib/device/kernels.h"
+
+/* A node of a native graph (cudaGraphNode_t). */
+typedef struct CUgraphNode_st *device_node;
+
+/*
+ * struct capture_info is what a stream says of its capture. `graph` is the
+ * graph being recorded: nodes may be added to it and their parameters set, but
+ * it must not be destroyed, and it is gone once the capture is invalidated.
+ */
+struct capture_info {
+	enum philox_capture_status status;
+	uint64_t id;               /* ACTIVE, else 0 or undefined */
+	philox_native_graph graph; /* ACTIVE, else NULL */
+};
+
+/*
+ * The operations, one line each: name, how it behaves during capture, and what
+ * a device keeps. The list makes the table of names for counting.
+ *
+ *  mem_alloc        unsafe. Aligned to 256 bytes.
+ *  mem_free         unsafe. Waits for work that may use the memory.
+ *  mapped_alloc     unsafe. Host memory that the device reads and writes in
+ *                   place: its host and its device address. Zeroed.
+ *  mapped_free      unsafe.
+ *  copy, set        recorded. Any direction; addresses tell which.
+ *  stream_create    legal.
+ *  stream_destroy   legal, but for a stream that is capturing.
+ *  stream_sync      refused on a stream that is capturing; so is stream_query.
+ *  device_sync      unsafe.
+ *  event_create, event_destroy  legal.
+ *  event_record, event_wait     recorded, as edges.
+ *  event_sync       refused on an event of a capture; so is event_query.
+ *  event_query      unsafe.
+ *  capture_begin    not the legacy stream, not a stream that captures.
+ *  capture_end      whatever it returns, the capture is over, but for
+ *                   ERROR_STATE, ERROR_CAPTURE_UNMATCHED, ..._WRONG_THREAD.
+ *  capture_info     legal. On the legacy stream while a blocking stream
+ *                   captures: ERROR_CAPTURE_IMPLICIT (whether that capture is
+ *                   invalidated is the device's).
+ *  capture_depend   pre: the stream is capturing, node is of its graph. The
+ *                   stream's next node depends on `node` too.
+ *  capture_mode     legal. Exchanges the thread's mode.
+ *  graph_add_root   legal, also on a graph being captured. Adds a kernel node
+ *                   without dependencies; the call's args are copied.
+ *  graph_set_kernel legal, also on a graph being captured: new args (of any
+ *                   size its kernel takes) for a kernel node, before
+ *                   instantiation.
+ *  graph_retain     legal, also on a graph being captured. `release(object)` is
+ *                   called once, when the graph and all made from it are gone;
+ *                   on any thread, with device locks held perhaps: it must not
+ *                   call the device. On failure it is not called.
+ *  graph_nodes      legal.
+ *  graph_destroy    legal.
+ *  exec_create      legal. pre: graph is not being captured.
+ *  exec_set_kernel  legal. New args for a kernel node of the graph the exec was
+ *                   made from, for launches after this call only. A failure
+ *                   leaves no sticky error.
+ *  exec_launch      refused on a stream that is capturing.
+ *  exec_destroy     legal; waits for nothing.
+ *  launch           recorded. A kernel of the library.
+ *  launch_host      recorded. Optional: UNSUPPORTED.
+ */
+#define DEVICE_OP_LIST(X)                                                      \
+	X(mem_alloc, (struct philox_device *, size_t, void **))                \
+	X(mem_free, (struct philox_device *, void *))                          \
+	X(mapped_alloc, (struct philox_device *, size_t, void **, void **))    \
+	X(mapped_free, (struct philox_device *, void *))                       \
+	X(copy, (struct philox_device *, void *, const void *, size_t,         \
+		 philox_stream))                                               \
+	X(set, (struct philox_device *, void *, int, size_t, philox_stream))   \
+	X(stream_create, (struct philox_device *, unsigned, philox_stream *))  \
+	X(stream_destroy, (struct philox_device *, philox_stream))             \
+	X(stream_sync, (struct philox_device *, philox_stream))                \
+	X(stream_query, (struct philox_device *, philox_stream))               \
+	X(device_sync, (struct philox_device *))                               \
+	X(event_create, (struct philox_device *, philox_event *))              \
+	X(event_destroy, (struct philox_device *, philox_event))               \
+	X(event_record, (struct philox_device *, philox_event, philox_stream)) \
+	X(event_wait, (struct philox_device *, philox_stream, philox_event))   \
+	X(event_sync, (struct philox_device *, philox_event))                  \
+	X(event_query, (struct philox_device *, philox_event))                 \
+	X(capture_begin,                                                       \
+	  (struct philox_device *, philox_stream, enum philox_capture_mode))   \
+	X(capture_end,                                                         \
+	  (struct philox_device *, philox_stream, philox_native_graph *))      \
+	X(capture_info,                                                        \
+	  (struct philox_device *, philox_stream, struct capture_info *))      \
+	X(capture_depend,                                                      \
+	  (struct philox_device *, philox_stream, device_node))                \
+	X(capture_mode, (struct philox_device *, enum philox_capture_mode *))  \
+	X(graph_add_root, (struct philox_device *, philox_native_graph,        \
+			   const struct kernel_call *, device_node *))         \
+	X(graph_set_kernel,                                                    \
+	  (struct philox_device *, device_node, const struct kernel_call *))   \
+	X(graph_retain, (struct philox_device *, philox_native_graph,          \
+			 void (*release)(void *), void *))                     \
+	X(graph_nodes,                                                         \
+	  (struct philox_device *, philox_native_graph, size_t *))             \
+	X(graph_destroy, (struct philox_device *, philox_native_graph))        \
+	X(exec_create,                                                         \
+	  (struct philox_device *, philox_native_graph, philox_native_exec *)) \
+	X(exec_set_kernel, (struct philox_device *, philox_native_exec,        \
+			    device_node, const struct kernel_call *))          \
+	X(exec_launch,                                                         \
+	  (struct philox_device *, philox_native_exec, philox_stream))         \
+	X(exec_destroy, (struct philox_device *, philox_native_exec))          \
+	X(launch,                                                              \
+	  (struct philox_device *, philox_stream, const struct kernel_call *)) \
+	X(launch_host, (struct philox_device *, philox_stream,                 \
+			void (*fn)(const void *), const void *, size_t))
+
+enum device_op {
+#define DEVICE_OP_ENUM(name, arguments) DEVICE_##name,
+	DEVICE_OP_LIST(DEVICE_OP_ENUM)
+#undef DEVICE_OP_ENUM
+		DEVICE_OP_COUNT
+};
+
+struct device_ops {
+#define DEVICE_OP_MEMBER(name, arguments) enum philox_status(*name) arguments;
+	DEVICE_OP_LIST(DEVICE_OP_MEMBER)
+#undef DEVICE_OP_MEMBER
+	/* Frees the device and what is still open on it. */
+	void (*close)(struct philox_device *);
+};
+
+/* What every device begins with; set by device_base_init(). */
+struct philox_device {
+	const struct device_ops *ops;
+	int is_host;
+	char name[32];
+	char description[160];
+	atomic_uint_fast64_t calls[DEVICE_OP_COUNT];
+	atomic_uint_fast64_t fail_after; /* 0: no failure ordered */
+	_Atomic int fail_op;             /* enum device_op, or -1: any */
+	_Atomic int fail_status;
+	atomic_uint threads; /* most of them for a fill on the host */
+};
+
+#define DEVICE_THREADS_MAX 256
+
+/* device_threads() returns the limit that philox_device_set_threads() set. */
+unsigned device_threads(const struct philox_device *device);
+
+/*
+ * What a device file offers to lib/device/device.c. `count` writes the number of
+ * devices; `open` opens device `index` (below the count) with the text behind
+ * the colon of its name as `option` ("" if none).
+ */
+struct device_family {
+	const char *name;
+	enum philox_status (*count)(unsigned *count);
+	enum philox_status (*open)(unsigned index, const char *option,
+				   struct philox_device **device);
+};
+
+extern const struct device_family device_family_host;
+#ifdef PHILOX_WITH_CUDA
+extern const struct device_family device_family_cuda;
+#endif
+
+/*
+ * device_base_init() sets the base of a freshly zeroed device. lib/device/device.c
+ * sets `name` afterwards; the device file writes `description`.
+ */
+void device_base_init(struct philox_device *device,
+		      const struct device_ops *ops, int is_host);
+
+/*
+ * The operations that are not public, called through the same counting as the
+ * public ones. device_<name>() takes the arguments of the table's <name>.
+ */
+enum philox_status device_mapped_alloc(struct philox_device *device,
+				       size_t size, void **host, void **mapped);
+enum philox_status device_mapped_free(struct philox_device *device, void *host);
+enum philox_status device_capture_info(struct philox_device *device,
+				       philox_stream stream,
+				       struct capture_info *info);
+enum philox_status device_capture_depend(struct philox_device *device,
+					 philox_stream stream,
+					 device_node node);
+enum philox_status device_graph_add_root(struct philox_device *device,
+					 philox_native_graph graph,
+					 const struct kernel_call *call,
+					 device_node *node);
+enum philox_status device_graph_set_kernel(struct philox_device *device,
+					   device_node node,
+					   const struct kernel_call *call);
+enum philox_status device_graph_retain(struct philox_device *device,
+				       philox_native_graph graph,
+				       void (*release)(void *), void *object);
+enum philox_status device_exec_set_kernel(struct philox_device *device,
+					  philox_native_exec exec,
+					  device_node node,
+					  const struct kernel_call *call);
+enum philox_status device_launch(struct philox_device *device,
+				 philox_stream stream,
+				 const struct kernel_call *call);
+
+/*
+ * device_relax() puts this thread into relaxed mode, for set-up work in the
+ * middle of captures, and writes what device_unrelax() puts back.
+ */
+enum philox_status device_relax(struct philox_device *device,
+				enum philox_capture_mode *before);
+enum philox_status device_unrelax(struct philox_device *device,
+				  enum philox_capture_mode before);
+
+/* The loops behind the kernels, indexed by enum kernel (lib/kernels/host.c). */
+extern void (*const kernels_host[KERNEL_COUNT])(const void *args);
+
+#endif

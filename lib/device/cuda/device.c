@@ -1,0 +1,423 @@
+/*
+ * lib/device/cuda/device.c - the contract of lib/device/contract.h on the CUDA runtime
+ *
+ * Thin: an operation is one call of the runtime, or a check and that call, made
+ * through ON() (lib/device/cuda/device.h). Here are devices, memory, streams and
+ * events; captures and graphs are in lib/device/cuda/graph.c. A device does not
+ * change after open, so nothing is locked; CUDA may be called from any thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/device/cuda/device.h"
+#include "lib/device/cuda/kernels.h"
+#include "lib/base/status.h"
+
+/* --- errors --------------------------------------------------------------- */
+
+static enum philox_status translate(cudaError_t error)
+{
+	switch (error) {
+	case cudaSuccess:
+		return PHILOX_OK;
+	case cudaErrorNotReady:
+		return PHILOX_NOT_READY;
+	case cudaErrorMemoryAllocation:
+		return PHILOX_ERROR_MEMORY;
+	case cudaErrorInvalidValue:
+	case cudaErrorInvalidResourceHandle:
+		return PHILOX_ERROR_INVALID;
+	case cudaErrorIllegalState:
+		return PHILOX_ERROR_STATE;
+	case cudaErrorNoDevice:
+	case cudaErrorInvalidDevice:
+	case cudaErrorInsufficientDriver:
+	case cudaErrorInitializationError:
+	case cudaErrorStubLibrary:
+	case cudaErrorDevicesUnavailable:
+	case cudaErrorSystemNotReady:
+	case cudaErrorSystemDriverMismatch:
+	case cudaErrorCompatNotSupportedOnDevice:
+		return PHILOX_ERROR_NO_DEVICE;
+	case cudaErrorNotSupported:
+	case cudaErrorCallRequiresNewerDriver:
+	case cudaErrorInvalidDeviceFunction:
+	case cudaErrorNoKernelImageForDevice:
+	case cudaErrorUnsupportedPtxVersion:
+	case cudaErrorJitCompilerNotFound:
+	case cudaErrorJitCompilationDisabled:
+		return PHILOX_ERROR_UNSUPPORTED;
+	case cudaErrorStreamCaptureUnsupported:
+		return PHILOX_ERROR_CAPTURE_UNSUPPORTED;
+	case cudaErrorStreamCaptureInvalidated:
+		return PHILOX_ERROR_CAPTURE_INVALIDATED;
+	case cudaErrorStreamCaptureMerge:
+		return PHILOX_ERROR_CAPTURE_MERGE;
+	case cudaErrorStreamCaptureUnmatched:
+		return PHILOX_ERROR_CAPTURE_UNMATCHED;
+	case cudaErrorStreamCaptureUnjoined:
+		return PHILOX_ERROR_CAPTURE_UNJOINED;
+	case cudaErrorStreamCaptureIsolation:
+		return PHILOX_ERROR_CAPTURE_ISOLATION;
+	case cudaErrorStreamCaptureImplicit:
+		return PHILOX_ERROR_CAPTURE_IMPLICIT;
+	case cudaErrorCapturedEvent:
+		return PHILOX_ERROR_CAPTURED_EVENT;
+	case cudaErrorStreamCaptureWrongThread:
+		return PHILOX_ERROR_CAPTURE_WRONG_THREAD;
+	default:
+		return PHILOX_ERROR_DEVICE;
+	}
+}
+
+/* The last error is cleared in the context in which the call was made. */
+enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
+			      cudaError_t error, const char *call)
+{
+	if (error != cudaSuccess)
+		cudaGetLastError();
+	cuda_context_leave(context, pushed);
+	if (error == cudaSuccess)
+		return PHILOX_OK;
+	return status_set(translate(error), "%s: %s", call,
+			  cudaGetErrorString(error));
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+enum philox_status cuda_mem_alloc(struct philox_device *device, size_t size,
+				  void **memory)
+{
+	void *result;
+	enum philox_status status = ON(device, cudaMalloc, &result, size);
+
+	if (status == PHILOX_OK)
+		*memory = result;
+	return status;
+}
+
+enum philox_status cuda_mem_free(struct philox_device *device, void *memory)
+{
+	return ON(device, cudaFree, memory);
+}
+
+enum philox_status cuda_mapped_alloc(struct philox_device *device, size_t size,
+				     void **host, void **mapped)
+{
+	const unsigned flags = cudaHostAllocMapped | cudaHostAllocPortable;
+	void *memory, *address;
+	enum philox_status status;
+
+	status = ON(device, cudaHostAlloc, &memory, size, flags);
+	if (status != PHILOX_OK)
+		return status;
+	status = ON(device, cudaHostGetDevicePointer, &address, memory, 0);
+	if (status != PHILOX_OK)
+		goto free_memory;
+	memset(memory, 0, size);
+	*host = memory;
+	*mapped = address;
+	return PHILOX_OK;
+
+free_memory:
+	cuda_mapped_free(device, memory);
+	return status;
+}
+
+enum philox_status cuda_mapped_free(struct philox_device *device, void *host)
+{
+	return ON(device, cudaFreeHost, host);
+}
+
+enum philox_status cuda_copy(struct philox_device *device, void *destination,
+			     const void *source, size_t size,
+			     philox_stream stream)
+{
+	return ON(device, cudaMemcpyAsync, destination, source, size,
+		  cudaMemcpyDefault, stream);
+}
+
+enum philox_status cuda_set(struct philox_device *device, void *memory,
+			    int value, size_t size, philox_stream stream)
+{
+	return ON(device, cudaMemsetAsync, memory, value, size, stream);
+}
+
+/* --- streams and events --------------------------------------------------- */
+
+enum philox_status cuda_is_capturing(struct philox_device *device,
+				     philox_stream stream, int *capturing)
+{
+	enum cudaStreamCaptureStatus capture;
+	enum philox_status status =
+		ON(device, cudaStreamIsCapturing, stream, &capture);
+
+	if (status == PHILOX_OK)
+		*capturing = capture != cudaStreamCaptureStatusNone;
+	return status;
+}
+
+enum philox_status cuda_stream_create(struct philox_device *device,
+				      unsigned flags, philox_stream *stream)
+{
+	unsigned kind = flags & PHILOX_STREAM_BLOCKING ? cudaStreamDefault
+						       : cudaStreamNonBlocking;
+	cudaStream_t result;
+	enum philox_status status =
+		ON(device, cudaStreamCreateWithFlags, &result, kind);
+
+	if (status == PHILOX_OK)
+		*stream = result;
+	return status;
+}
+
+/*
+ * CUDA does not say what destroying a capturing stream does. A query, which it
+ * says is refused and invalidates the capture, makes it the contract's answer.
+ */
+enum philox_status cuda_stream_destroy(struct philox_device *device,
+				       philox_stream stream)
+{
+	int capturing;
+	enum philox_status status =
+		cuda_is_capturing(device, stream, &capturing);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!capturing)
+		return ON(device, cudaStreamDestroy, stream);
+	(void)ON(device, cudaStreamQuery, stream);
+	return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			  "cudaStreamDestroy: the stream is capturing");
+}
+
+enum philox_status cuda_stream_sync(struct philox_device *device,
+				    philox_stream stream)
+{
+	return ON(device, cudaStreamSynchronize, stream);
+}
+
+enum philox_status cuda_stream_query(struct philox_device *device,
+				     philox_stream stream)
+{
+	return ON(device, cudaStreamQuery, stream);
+}
+
+enum philox_status cuda_device_sync(struct philox_device *device)
+{
+	return ON(device, cudaDeviceSynchronize);
+}
+
+enum philox_status cuda_event_create(struct philox_device *device,
+				     philox_event *event)
+{
+	cudaEvent_t result;
+	enum philox_status status = ON(device, cudaEventCreateWithFlags,
+				       &result, cudaEventDisableTiming);
+
+	if (status == PHILOX_OK)
+		*event = result;
+	return status;
+}
+
+enum philox_status cuda_event_destroy(struct philox_device *device,
+				      philox_event event)
+{
+	return ON(device, cudaEventDestroy, event);
+}
+
+enum philox_status cuda_event_record(struct philox_device *device,
+				     philox_event event, philox_stream stream)
+{
+	return ON(device, cudaEventRecord, event, stream);
+}
+
+enum philox_status cuda_event_wait(struct philox_device *device,
+				   philox_stream stream, philox_event event)
+{
+	return ON(device, cudaStreamWaitEvent, stream, event, 0);
+}
+
+enum philox_status cuda_event_sync(struct philox_device *device,
+				   philox_event event)
+{
+	return ON(device, cudaEventSynchronize, event);
+}
+
+enum philox_status cuda_event_query(struct philox_device *device,
+				    philox_event event)
+{
+	return ON(device, cudaEventQuery, event);
+}
+
+/* --- the device ----------------------------------------------------------- */
+
+static void cuda_close(struct philox_device *device)
+{
+	cuda_context_close(&((struct cuda_device *)device)->context);
+	free(device);
+}
+
+static const struct device_ops cuda_ops = {
+	.mem_alloc = cuda_mem_alloc,
+	.mem_free = cuda_mem_free,
+	.mapped_alloc = cuda_mapped_alloc,
+	.mapped_free = cuda_mapped_free,
+	.copy = cuda_copy,
+	.set = cuda_set,
+	.stream_create = cuda_stream_create,
+	.stream_destroy = cuda_stream_destroy,
+	.stream_sync = cuda_stream_sync,
+	.stream_query = cuda_stream_query,
+	.device_sync = cuda_device_sync,
+	.event_create = cuda_event_create,
+	.event_destroy = cuda_event_destroy,
+	.event_record = cuda_event_record,
+	.event_wait = cuda_event_wait,
+	.event_sync = cuda_event_sync,
+	.event_query = cuda_event_query,
+	.capture_begin = cuda_capture_begin,
+	.capture_end = cuda_capture_end,
+	.capture_info = cuda_capture_info,
+	.capture_depend = cuda_capture_depend,
+	.capture_mode = cuda_capture_mode,
+	.graph_add_root = cuda_graph_add_root,
+	.graph_set_kernel = cuda_graph_set_kernel,
+	.graph_retain = cuda_graph_retain,
+	.graph_nodes = cuda_graph_nodes,
+	.graph_destroy = cuda_graph_destroy,
+	.exec_create = cuda_exec_create,
+	.exec_set_kernel = cuda_exec_set_kernel,
+	.exec_launch = cuda_exec_launch,
+	.exec_destroy = cuda_exec_destroy,
+	.launch = cuda_launch,
+	.launch_host = NULL, /* a kernel is launched instead */
+	.close = cuda_close,
+};
+
+/*
+ * Asking for a kernel's attributes loads it. CUDA loads lazily otherwise, at
+ * the first launch, which may lie inside a capture. How many blocks of it a
+ * multiprocessor holds depends on its registers; a grid of more would wait for
+ * places and end in a wave that leaves some of them empty.
+ */
+static enum philox_status load_kernel(struct cuda_device *cuda, size_t i)
+{
+	const struct kernel_cuda *kernel = &kernels_cuda[i];
+	struct cudaFuncAttributes attributes;
+	int blocks = 0;
+	enum philox_status status = ON(&cuda->base, cudaFuncGetAttributes,
+				       &attributes, kernel->function);
+
+	if (status == PHILOX_OK)
+		status = ON(&cuda->base,
+			    cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+			    &blocks, kernel->function, (int)kernel->threads, 0);
+	if (status != PHILOX_OK)
+		return status;
+	if (blocks < 1)
+		return status_set(PHILOX_ERROR_UNSUPPORTED,
+				  "kernel %d: no multiprocessor holds %u "
+				  "threads of it",
+				  (int)kernel->kernel, kernel->threads);
+	cuda->most_blocks[i] = cuda->multiprocessors * (unsigned)blocks;
+	return PHILOX_OK;
+}
+
+static enum philox_status load_kernels(struct cuda_device *cuda)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < kernels_cuda_count; i++)
+		status = load_kernel(cuda, i);
+	return status;
+}
+
+/* Sets what open can only ask the device itself. */
+static enum philox_status describe(struct cuda_device *cuda)
+{
+	struct cudaDeviceProp prop;
+	int driver = 0, runtime = 0;
+	enum philox_status status =
+		ON(&cuda->base, cudaGetDeviceProperties, &prop, cuda->index);
+
+	if (status == PHILOX_OK)
+		status = ON(&cuda->base, cudaDriverGetVersion, &driver);
+	if (status == PHILOX_OK)
+		status = ON(&cuda->base, cudaRuntimeGetVersion, &runtime);
+	if (status != PHILOX_OK)
+		return status;
+	cuda->multiprocessors = (unsigned)prop.multiProcessorCount;
+	snprintf(cuda->base.description, sizeof(cuda->base.description),
+		 "%.64s, compute capability %d.%d, %.1f GiB, CUDA driver "
+		 "%d.%d, runtime %d.%d",
+		 prop.name, prop.major, prop.minor,
+		 (double)prop.totalGlobalMem / (1 << 30), driver / 1000,
+		 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+	return PHILOX_OK;
+}
+
+static enum philox_status cuda_count(unsigned *count)
+{
+	int devices = 0, driver = 0;
+	cudaError_t error = cudaGetDeviceCount(&devices);
+
+	if (error == cudaSuccess && devices > 0) {
+		*count = (unsigned)devices;
+		return PHILOX_OK;
+	}
+	cudaGetLastError();
+	if (cudaDriverGetVersion(&driver) != cudaSuccess)
+		cudaGetLastError();
+	return status_set(PHILOX_ERROR_NO_DEVICE, "cudaGetDeviceCount: %s%s",
+			  error == cudaSuccess ? "the driver shows no GPU"
+					       : cudaGetErrorString(error),
+			  driver ? "" : " (no NVIDIA driver was found)");
+}
+
+static enum philox_status open_context(struct cuda_device *cuda)
+{
+	const char *call;
+	cudaError_t error =
+		cuda_context_open(&cuda->context, cuda->index, &call);
+
+	return cuda_leave(&cuda->context, 0, error, call);
+}
+
+/* The option is the index once more, which lib/device/device.c has read. */
+static enum philox_status cuda_open(unsigned index, const char *option,
+				    struct philox_device **device)
+{
+	const size_t kernels = kernels_cuda_count * sizeof(unsigned);
+	struct cuda_device *cuda = calloc(1, sizeof(*cuda) + kernels);
+	enum philox_status status;
+
+	(void)option;
+	if (!cuda)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "cuda:%u: out of host memory", index);
+	device_base_init(&cuda->base, &cuda_ops, 0);
+	cuda->index = (int)index;
+	status = open_context(cuda);
+	if (status != PHILOX_OK)
+		goto free_cuda;
+	status = describe(cuda);
+	if (status == PHILOX_OK)
+		status = load_kernels(cuda);
+	if (status != PHILOX_OK)
+		goto close_context;
+	*device = &cuda->base;
+	return PHILOX_OK;
+
+close_context:
+	cuda_context_close(&cuda->context);
+free_cuda:
+	free(cuda);
+	return status_prefix(status, "cuda:%u: ", index);
+}
+
+const struct device_family device_family_cuda = {
+	.name = "cuda",
+	.count = cuda_count,
+	.open = cuda_open,
+};

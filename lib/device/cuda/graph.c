@@ -1,0 +1,332 @@
+/*
+ * lib/device/cuda/graph.c - captures, kernels and graphs of the CUDA device
+ *
+ * Which kernel a call means, and how its threads are laid out, is decided here
+ * and nowhere else; results never depend on the layout. As in
+ * lib/device/cuda/device.c nothing is locked; the objects that graphs retain are
+ * released on a thread of CUDA's.
+ */
+#include <stdlib.h>
+#include "lib/device/cuda/device.h"
+#include "lib/device/cuda/kernels.h"
+#include "lib/base/status.h"
+
+/* One kernel launch as the graph functions take it. */
+struct launch {
+	struct cudaKernelNodeParams params;
+	void *arguments[1];
+};
+
+/* What a graph owns through cuda_graph_retain(). */
+struct retained {
+	void (*release)(void *object); /* NULL: not to be called */
+	void *object;
+};
+
+_Static_assert((int)PHILOX_CAPTURE_GLOBAL == (int)cudaStreamCaptureModeGlobal &&
+		       (int)PHILOX_CAPTURE_THREAD_LOCAL ==
+			       (int)cudaStreamCaptureModeThreadLocal &&
+		       (int)PHILOX_CAPTURE_RELAXED ==
+			       (int)cudaStreamCaptureModeRelaxed,
+	       "capture modes are CUDA's");
+_Static_assert((int)PHILOX_CAPTURE_NONE == (int)cudaStreamCaptureStatusNone &&
+		       (int)PHILOX_CAPTURE_ACTIVE ==
+			       (int)cudaStreamCaptureStatusActive &&
+		       (int)PHILOX_CAPTURE_INVALIDATED ==
+			       (int)cudaStreamCaptureStatusInvalidated,
+	       "capture statuses are CUDA's");
+
+/* --- capture -------------------------------------------------------------- */
+
+enum philox_status cuda_capture_begin(struct philox_device *device,
+				      philox_stream stream,
+				      enum philox_capture_mode mode)
+{
+	return ON(device, cudaStreamBeginCapture, stream,
+		  (enum cudaStreamCaptureMode)mode);
+}
+
+enum philox_status cuda_capture_end(struct philox_device *device,
+				    philox_stream stream,
+				    philox_native_graph *graph)
+{
+	cudaGraph_t result = NULL;
+	enum philox_status status =
+		ON(device, cudaStreamEndCapture, stream, &result);
+
+	if (status != PHILOX_OK)
+		return status;
+	/* So the documentation of CUDA words an invalidated capture. */
+	if (!result)
+		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+				  "cudaStreamEndCapture: no graph, for the "
+				  "capture was invalidated");
+	*graph = result;
+	return PHILOX_OK;
+}
+
+enum philox_status cuda_capture_info(struct philox_device *device,
+				     philox_stream stream,
+				     struct capture_info *info)
+{
+	enum cudaStreamCaptureStatus capture;
+	unsigned long long id = 0;
+	cudaGraph_t graph = NULL;
+	const cudaGraphNode_t *nodes;
+	size_t count;
+	enum philox_status status =
+		ON_AS(device, "cudaStreamGetCaptureInfo",
+		      compat_capture_info(stream, &capture, &id, &graph, &nodes,
+					  &count));
+
+	if (status != PHILOX_OK)
+		return status;
+	info->status = (enum philox_capture_status)capture;
+	info->id = capture == cudaStreamCaptureStatusNone ? 0 : id;
+	info->graph = capture == cudaStreamCaptureStatusActive ? graph : NULL;
+	return PHILOX_OK;
+}
+
+/*
+ * A node may not be named twice among the dependencies of another, so one that
+ * the stream depends on already is not added again.
+ */
+static cudaError_t depend_once(cudaStream_t stream, cudaGraphNode_t node)
+{
+	enum cudaStreamCaptureStatus capture;
+	unsigned long long id;
+	cudaGraph_t graph;
+	const cudaGraphNode_t *nodes = NULL;
+	size_t count = 0;
+	cudaError_t error = compat_capture_info(stream, &capture, &id, &graph,
+						&nodes, &count);
+
+	if (error != cudaSuccess)
+		return error;
+	if (capture == cudaStreamCaptureStatusActive)
+		for (size_t i = 0; i < count; i++)
+			if (nodes[i] == node)
+				return cudaSuccess;
+	return compat_capture_depend(stream, node);
+}
+
+enum philox_status cuda_capture_depend(struct philox_device *device,
+				       philox_stream stream, device_node node)
+{
+	return ON_AS(device, "cudaStreamUpdateCaptureDependencies",
+		     depend_once(stream, node));
+}
+
+enum philox_status cuda_capture_mode(struct philox_device *device,
+				     enum philox_capture_mode *mode)
+{
+	enum cudaStreamCaptureMode exchanged =
+		(enum cudaStreamCaptureMode)(*mode);
+	enum philox_status status =
+		ON(device, cudaThreadExchangeStreamCaptureMode, &exchanged);
+
+	if (status == PHILOX_OK)
+		*mode = (enum philox_capture_mode)exchanged;
+	return status;
+}
+
+/* --- kernels -------------------------------------------------------------- */
+
+static const struct kernel_cuda *find_kernel(const struct kernel_call *call)
+{
+	for (size_t i = 0; i < kernels_cuda_count; i++)
+		if (kernels_cuda[i].kernel == call->kernel &&
+		    kernels_cuda[i].size == call->size)
+			return &kernels_cuda[i];
+	return NULL;
+}
+
+/* One thread for each unit of work, or as many as the device runs at once. */
+static unsigned grid_size(const struct philox_device *device,
+			  const struct kernel_cuda *kernel, uint64_t work)
+{
+	const struct cuda_device *cuda = (const struct cuda_device *)device;
+	unsigned most = cuda->most_blocks[kernel - kernels_cuda];
+	uint64_t blocks = work / kernel->threads;
+
+	if (work % kernel->threads || !work)
+		blocks++;
+	if (kernel->single)
+		return 1;
+	return blocks < most ? (unsigned)blocks : most;
+}
+
+static enum philox_status make_launch(const struct philox_device *device,
+				      const struct kernel_call *call,
+				      struct launch *launch)
+{
+	const struct kernel_cuda *kernel = find_kernel(call);
+
+	if (!kernel)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "kernel %d takes no arguments of %zu bytes",
+				  (int)call->kernel, call->size);
+	*launch = (struct launch){
+		.params.func = (void *)kernel->function,
+		.params.gridDim = {grid_size(device, kernel, call->work), 1, 1},
+		.params.blockDim = {kernel->threads, 1, 1},
+		.params.kernelParams = launch->arguments,
+		.arguments = {(void *)call->args},
+	};
+	return PHILOX_OK;
+}
+
+enum philox_status cuda_launch(struct philox_device *device,
+			       philox_stream stream,
+			       const struct kernel_call *call)
+{
+	struct launch launch;
+	enum philox_status status = make_launch(device, call, &launch);
+
+	if (status != PHILOX_OK)
+		return status;
+	return ON(device, cudaLaunchKernel, launch.params.func,
+		  launch.params.gridDim, launch.params.blockDim,
+		  launch.arguments, 0, stream);
+}
+
+/* --- graphs --------------------------------------------------------------- */
+
+enum philox_status cuda_graph_add_root(struct philox_device *device,
+				       philox_native_graph graph,
+				       const struct kernel_call *call,
+				       device_node *node)
+{
+	struct launch launch;
+	cudaGraphNode_t result;
+	enum philox_status status = make_launch(device, call, &launch);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = ON(device, cudaGraphAddKernelNode, &result, graph, NULL, 0,
+		    &launch.params);
+	if (status == PHILOX_OK)
+		*node = result;
+	return status;
+}
+
+enum philox_status cuda_graph_set_kernel(struct philox_device *device,
+					 device_node node,
+					 const struct kernel_call *call)
+{
+	struct launch launch;
+	enum philox_status status = make_launch(device, call, &launch);
+
+	if (status != PHILOX_OK)
+		return status;
+	return ON(device, cudaGraphKernelNodeSetParams, node, &launch.params);
+}
+
+static void CUDART_CB retained_end(void *pointer)
+{
+	struct retained *retained = pointer;
+
+	if (retained->release)
+		retained->release(retained->object);
+	free(retained);
+}
+
+enum philox_status cuda_graph_retain(struct philox_device *device,
+				     philox_native_graph graph,
+				     void (*release)(void *), void *object)
+{
+	struct retained *retained = malloc(sizeof(*retained));
+	cudaUserObject_t owner;
+	enum philox_status status;
+
+	if (!retained)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "cudaUserObjectCreate: out of host memory");
+	*retained = (struct retained){release, object};
+	status = ON(device, cudaUserObjectCreate, &owner, retained,
+		    retained_end, 1, cudaUserObjectNoDestructorSync);
+	if (status != PHILOX_OK)
+		goto free_retained;
+	status = ON(device, cudaGraphRetainUserObject, graph, owner, 1,
+		    cudaGraphUserObjectMove);
+	if (status != PHILOX_OK)
+		goto release_owner;
+	return PHILOX_OK;
+
+release_owner:
+	/* retained_end() runs, perhaps later, on a thread of CUDA: disarm it. */
+	retained->release = NULL;
+	cudaUserObjectRelease(owner, 1);
+	return status;
+free_retained:
+	free(retained);
+	return status;
+}
+
+enum philox_status cuda_graph_nodes(struct philox_device *device,
+				    philox_native_graph graph, size_t *nodes)
+{
+	size_t count;
+	enum philox_status status =
+		ON(device, cudaGraphGetNodes, graph, NULL, &count);
+
+	if (status == PHILOX_OK)
+		*nodes = count;
+	return status;
+}
+
+enum philox_status cuda_graph_destroy(struct philox_device *device,
+				      philox_native_graph graph)
+{
+	return ON(device, cudaGraphDestroy, graph);
+}
+
+enum philox_status cuda_exec_create(struct philox_device *device,
+				    philox_native_graph graph,
+				    philox_native_exec *exec)
+{
+	cudaGraphExec_t result;
+	enum philox_status status =
+		ON(device, cudaGraphInstantiate, &result, graph, 0);
+
+	if (status == PHILOX_OK)
+		*exec = result;
+	return status;
+}
+
+enum philox_status cuda_exec_set_kernel(struct philox_device *device,
+					philox_native_exec exec,
+					device_node node,
+					const struct kernel_call *call)
+{
+	struct launch launch;
+	enum philox_status status = make_launch(device, call, &launch);
+
+	if (status != PHILOX_OK)
+		return status;
+	return ON(device, cudaGraphExecKernelNodeSetParams, exec, node,
+		  &launch.params);
+}
+
+/* CUDA would record the launch into the capture, as a child graph. */
+enum philox_status cuda_exec_launch(struct philox_device *device,
+				    philox_native_exec exec,
+				    philox_stream stream)
+{
+	int capturing;
+	enum philox_status status =
+		cuda_is_capturing(device, stream, &capturing);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (capturing)
+		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				  "cudaGraphLaunch: the stream is capturing");
+	return ON(device, cudaGraphLaunch, exec, stream);
+}
+
+enum philox_status cuda_exec_destroy(struct philox_device *device,
+				     philox_native_exec exec)
+{
+	return ON(device, cudaGraphExecDestroy, exec);
+}

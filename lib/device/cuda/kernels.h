@@ -1,0 +1,32 @@
+/*
+ * lib/device/cuda/kernels.h - the table of CUDA kernels, for lib/device/cuda/device.c
+ */
+#ifndef LIB_DEVICE_CUDA_KERNELS_H
+#define LIB_DEVICE_CUDA_KERNELS_H
+
+#include <stddef.h>
+#include "lib/device/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * struct kernel_cuda is one CUDA kernel. It takes one parameter, the arguments
+ * by value; the head exists once for each size of them.
+ */
+struct kernel_cuda {
+	enum kernel kernel;
+	size_t size;          /* of the arguments, in bytes */
+	const void *function; /* as cudaLaunchKernel() takes it */
+	unsigned threads;     /* of a block */
+	int single;           /* must run as one block, whatever the work */
+};
+
+extern const struct kernel_cuda kernels_cuda[];
+extern const size_t kernels_cuda_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

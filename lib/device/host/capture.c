@@ -1,0 +1,212 @@
+/*
+ * lib/device/host/capture.c - captures: how they begin, end, and are asked for
+ *
+ * A capture is a graph that grows at the ends of its streams: each stream in it
+ * has the set of nodes that its next node will depend on. What may happen in
+ * between is in lib/device/host/rules.c. Guarded by the device's lock; ids are unique
+ * in the process.
+ */
+#include <stdlib.h>
+#include "lib/device/host/host.h"
+
+static atomic_uint_fast64_t last_capture_id;
+
+static enum philox_status begin(struct host_device *device,
+				struct host_stream *stream,
+				enum philox_capture_mode mode)
+{
+	struct host_capture *capture = calloc(1, sizeof(*capture));
+
+	if (!capture)
+		return host_no_memory("a capture");
+	capture->graph = host_graph_create(device);
+	if (!capture->graph) {
+		free(capture);
+		return host_no_memory("a graph");
+	}
+	capture->graph->capturing = 1;
+	capture->id = atomic_fetch_add(&last_capture_id, 1) + 1;
+	capture->mode = mode;
+	capture->thread = host_thread_number();
+	capture->origin = stream;
+	capture->next = device->captures;
+	device->captures = capture;
+	stream->capture = capture;
+	return PHILOX_OK;
+}
+
+enum philox_status host_capture_begin(struct philox_device *base,
+				      philox_stream handle,
+				      enum philox_capture_mode mode)
+{
+	static const char what[] = "philox_stream_begin_capture";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	enum philox_status status;
+
+	if (!handle)
+		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				  "%s: the legacy stream cannot capture", what);
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (!status && stream->capture)
+		status = status_set(PHILOX_ERROR_STATE,
+				    "%s: the stream is in capture %llu already",
+				    what,
+				    (unsigned long long)stream->capture->id);
+	if (!status)
+		status = begin(device, stream, mode);
+	host_unlock(device);
+	return status;
+}
+
+void host_capture_over(struct host_device *device, struct host_capture *capture)
+{
+	struct host_capture **link = &device->captures;
+
+	host_forget_nodes(device, capture);
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next)
+		if (stream->capture == capture)
+			stream->capture = NULL;
+	while (*link != capture)
+		link = &(*link)->next;
+	*link = capture->next;
+	free(capture);
+}
+
+/* Errors after which the capture goes on. */
+static enum philox_status check_end(struct host_device *device,
+				    struct host_stream *stream,
+				    const char *what)
+{
+	struct host_capture *capture = stream->capture;
+
+	if (!capture)
+		return status_set(PHILOX_ERROR_STATE,
+				  "%s: the stream is not capturing", what);
+	if (capture->mode != PHILOX_CAPTURE_RELAXED &&
+	    capture->thread != host_thread_number())
+		return status_set(PHILOX_ERROR_CAPTURE_WRONG_THREAD,
+				  "%s: capture %llu began on another thread",
+				  what, (unsigned long long)capture->id);
+	if (capture->origin == stream)
+		return PHILOX_OK;
+	host_invalidate(device, capture, "%s on a stream it did not begin on",
+			what);
+	return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
+			  "%s: capture %llu began on another stream", what,
+			  (unsigned long long)capture->id);
+}
+
+/* Marks what `nodes` stand for: themselves and all they depend on. */
+static void mark_ancestors(const struct host_graph *graph,
+			   const struct host_nodes *nodes, unsigned char *mark)
+{
+	for (size_t i = 0; i < nodes->count; i++)
+		mark[nodes->items[i]->index] = 1;
+	/* Edges lead to higher indices only, so one sweep down is enough. */
+	for (size_t i = graph->nodes.count; i-- > 0;) {
+		const struct host_nodes *deps = &graph->nodes.items[i]->deps;
+
+		for (size_t k = 0; mark[i] && k < deps->count; k++)
+			mark[deps->items[k]->index] = 1;
+	}
+}
+
+static int all_marked(const struct host_nodes *nodes, const unsigned char *mark)
+{
+	for (size_t i = 0; i < nodes->count; i++)
+		if (!mark[nodes->items[i]->index])
+			return 0;
+	return 1;
+}
+
+/* A fork is joined when the origin depends on all that it stands at. */
+static enum philox_status check_joined(struct host_device *device,
+				       struct host_capture *capture,
+				       const char *what)
+{
+	unsigned char *mark = calloc(capture->graph->nodes.count + 1, 1);
+	enum philox_status status = PHILOX_OK;
+
+	if (!mark)
+		return host_no_memory("the check of forks");
+	mark_ancestors(capture->graph, &capture->origin->deps, mark);
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next)
+		if (stream->capture == capture &&
+		    !all_marked(&stream->deps, mark))
+			status = status_set(
+				PHILOX_ERROR_CAPTURE_UNJOINED,
+				"%s: stream %p was forked from capture %llu "
+				"and not joined to it",
+				what, (void *)stream,
+				(unsigned long long)capture->id);
+	free(mark);
+	return status;
+}
+
+enum philox_status host_capture_end(struct philox_device *base,
+				    philox_stream handle,
+				    philox_native_graph *result)
+{
+	static const char what[] = "philox_stream_end_capture";
+	struct host_device *device = host_of(base);
+	struct host_capture *capture;
+	struct host_stream *stream;
+	struct host_graph *graph;
+	enum philox_status status;
+
+	if (!handle)
+		return status_set(PHILOX_ERROR_STATE,
+				  "%s: the legacy stream never captures", what);
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (!status)
+		status = check_end(device, stream, what);
+	if (status)
+		goto unlock;
+	capture = stream->capture;
+	graph = capture->graph;
+	status = host_capture_check(capture, what);
+	if (!status)
+		status = check_joined(device, capture, what);
+	host_capture_over(device, capture);
+	if (!status) {
+		graph->capturing = 0;
+		*result = (philox_native_graph)graph;
+	} else if (graph) {
+		host_graph_free(device, graph);
+	}
+unlock:
+	host_unlock(device);
+	return status;
+}
+
+/* --- asking --------------------------------------------------------------- */
+
+enum philox_status host_capture_info(struct philox_device *base,
+				     philox_stream handle,
+				     struct capture_info *info)
+{
+	struct host_device *device = host_of(base);
+	struct capture_info found = {.status = PHILOX_CAPTURE_NONE};
+	struct host_stream *stream;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_stream_find(device, handle, "philox_stream_capture_info",
+				  &stream);
+	if (!status && stream->capture) {
+		found.status = stream->capture->graph
+				       ? PHILOX_CAPTURE_ACTIVE
+				       : PHILOX_CAPTURE_INVALIDATED;
+		found.id = stream->capture->id;
+		found.graph = (philox_native_graph)stream->capture->graph;
+	}
+	host_unlock(device);
+	if (!status)
+		*info = found;
+	return status;
+}

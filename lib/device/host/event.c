@@ -1,0 +1,271 @@
+/*
+ * lib/device/host/event.c - events: points of streams and of captures
+ *
+ * Recording puts an empty task on the stream and remembers it; waiting makes
+ * another stream wait for the task remembered at that time. In a capture an
+ * event remembers the capture's id and the nodes that the stream stood at; the
+ * nodes are looked at only while that capture is still under way. Guarded by
+ * the device's lock.
+ */
+#include <stdlib.h>
+#include "lib/device/host/host.h"
+
+enum philox_status host_event_create(struct philox_device *base,
+				     philox_event *handle)
+{
+	struct host_device *device = host_of(base);
+	struct host_event *event = calloc(1, sizeof(*event));
+
+	if (!event)
+		return host_no_memory("an event");
+	host_lock(device);
+	host_register(device, &event->object, HOST_EVENT, event);
+	host_unlock(device);
+	*handle = (philox_event)event;
+	return PHILOX_OK;
+}
+
+void host_event_free(struct host_device *device, struct host_event *event)
+{
+	host_forget(device, &event->object);
+	host_task_drop(device, event->task);
+	host_nodes_free(&event->deps);
+	free(event);
+}
+
+enum philox_status host_event_destroy(struct philox_device *base,
+				      philox_event handle)
+{
+	struct host_device *device = host_of(base);
+	struct host_event *event;
+	enum philox_status status;
+
+	host_lock(device);
+	status =
+		host_event_find(device, handle, "philox_event_destroy", &event);
+	if (!status)
+		host_event_free(device, event);
+	host_unlock(device);
+	return status;
+}
+
+/* --- recording ------------------------------------------------------------ */
+
+static enum philox_status record_point(struct host_device *device,
+				       struct host_event *event,
+				       struct host_stream *stream)
+{
+	struct host_work nothing = {.kind = HOST_NOTHING};
+	struct host_task *task;
+	enum philox_status status;
+
+	status = host_submit(stream, &nothing, NULL, &task);
+	if (status)
+		return status;
+	host_task_drop(device, event->task);
+	event->task = task;
+	event->capture_id = 0;
+	return PHILOX_OK;
+}
+
+static enum philox_status record_capture(struct host_device *device,
+					 struct host_event *event,
+					 struct host_stream *stream,
+					 const char *what)
+{
+	enum philox_status status = host_capture_check(stream->capture, what);
+
+	if (status)
+		return status;
+	if (!host_nodes_copy(&event->deps, &stream->deps))
+		return host_no_memory("an event's nodes");
+	host_task_drop(device, event->task);
+	event->task = NULL;
+	event->capture_id = stream->capture->id;
+	return PHILOX_OK;
+}
+
+enum philox_status host_event_record(struct philox_device *base,
+				     philox_event handle,
+				     philox_stream stream_handle)
+{
+	static const char what[] = "philox_event_record";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	struct host_event *event;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_event_find(device, handle, what, &event);
+	if (!status)
+		status = host_stream_find(device, stream_handle, what, &stream);
+	if (!status)
+		status = stream->capture
+				 ? record_capture(device, event, stream, what)
+				 : record_point(device, event, stream);
+	host_unlock(device);
+	return status;
+}
+
+/* --- waiting on a stream -------------------------------------------------- */
+
+/* A stream in a capture waits for a point of uncaptured work. */
+static enum philox_status refuse_isolation(struct host_device *device,
+					   struct host_stream *stream,
+					   const char *what)
+{
+	enum philox_status status = host_capture_check(stream->capture, what);
+
+	if (status)
+		return status;
+	host_invalidate(device, stream->capture,
+			"%s for an event that was not recorded in it", what);
+	return status_set(PHILOX_ERROR_CAPTURE_ISOLATION,
+			  "%s: a capturing stream cannot wait for an event "
+			  "that was not recorded in its capture",
+			  what);
+}
+
+/* An event of a capture that has ended stands for nothing any more. */
+static enum philox_status refuse_ended(struct host_device *device,
+				       struct host_stream *stream,
+				       struct host_event *event,
+				       const char *what)
+{
+	if (stream->capture)
+		return refuse_isolation(device, stream, what);
+	return status_set(PHILOX_ERROR_CAPTURED_EVENT,
+			  "%s: the event was recorded in capture %llu, which "
+			  "has ended",
+			  what, (unsigned long long)event->capture_id);
+}
+
+static enum philox_status refuse_merge(struct host_device *device,
+				       struct host_stream *stream,
+				       struct host_capture *capture,
+				       const char *what)
+{
+	enum philox_status status = host_capture_check(stream->capture, what);
+
+	if (status)
+		return status;
+	status = status_set(PHILOX_ERROR_CAPTURE_MERGE,
+			    "%s: the stream is in capture %llu, the event in "
+			    "capture %llu",
+			    what, (unsigned long long)stream->capture->id,
+			    (unsigned long long)capture->id);
+	host_invalidate(device, stream->capture,
+			"%s for an event of another capture", what);
+	host_invalidate(device, capture, "%s on a stream of another capture",
+			what);
+	return status;
+}
+
+static enum philox_status wait_captured(struct host_device *device,
+					struct host_stream *stream,
+					struct host_event *event,
+					const char *what)
+{
+	struct host_capture *capture =
+		host_capture_of(device, event->capture_id);
+
+	if (!capture)
+		return refuse_ended(device, stream, event, what);
+	if (stream->capture && stream->capture != capture)
+		return refuse_merge(device, stream, capture, what);
+	return host_capture_join(device, stream, capture, &event->deps, what);
+}
+
+static enum philox_status wait_plain(struct host_device *device,
+				     struct host_stream *stream,
+				     struct host_event *event, const char *what)
+{
+	struct host_work nothing = {.kind = HOST_NOTHING};
+
+	if (stream->capture)
+		return refuse_isolation(device, stream, what);
+	if (!event->task || event->task->done)
+		return PHILOX_OK;
+	return host_submit(stream, &nothing, event->task, NULL);
+}
+
+enum philox_status host_event_wait(struct philox_device *base,
+				   philox_stream stream_handle,
+				   philox_event handle)
+{
+	static const char what[] = "philox_event_wait";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	struct host_event *event;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_event_find(device, handle, what, &event);
+	if (!status)
+		status = host_stream_find(device, stream_handle, what, &stream);
+	if (!status)
+		status = event->capture_id
+				 ? wait_captured(device, stream, event, what)
+				 : wait_plain(device, stream, event, what);
+	host_unlock(device);
+	return status;
+}
+
+/* --- asking --------------------------------------------------------------- */
+
+/* Nobody can wait for an event of a capture: its nodes are not queued. */
+static enum philox_status refuse_captured(struct host_device *device,
+					  struct host_event *event,
+					  const char *what)
+{
+	struct host_capture *capture;
+
+	if (!event->capture_id)
+		return PHILOX_OK;
+	capture = host_capture_of(device, event->capture_id);
+	if (capture)
+		host_invalidate(device, capture,
+				"%s on an event recorded in it", what);
+	return status_set(PHILOX_ERROR_CAPTURED_EVENT,
+			  "%s: the event was recorded in capture %llu", what,
+			  (unsigned long long)event->capture_id);
+}
+
+enum philox_status host_event_sync(struct philox_device *base,
+				   philox_event handle)
+{
+	static const char what[] = "philox_event_synchronize";
+	struct host_device *device = host_of(base);
+	struct host_event *event;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_event_find(device, handle, what, &event);
+	if (!status)
+		status = refuse_captured(device, event, what);
+	if (!status)
+		host_task_wait(device, event->task);
+	host_unlock(device);
+	return status;
+}
+
+enum philox_status host_event_query(struct philox_device *base,
+				    philox_event handle)
+{
+	static const char what[] = "philox_event_query";
+	struct host_device *device = host_of(base);
+	struct host_event *event;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_event_find(device, handle, what, &event);
+	if (!status)
+		status = refuse_captured(device, event, what);
+	if (!status)
+		status = host_unsafe(device, what);
+	if (!status && event->task && !event->task->done)
+		status = status_set(PHILOX_NOT_READY,
+				    "%s: the event was not reached yet", what);
+	host_unlock(device);
+	return status;
+}

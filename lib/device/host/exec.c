@@ -1,0 +1,304 @@
+/*
+ * lib/device/host/exec.c - executable graphs and their launches
+ *
+ * Instantiation turns a graph into a program, a list of work that never changes
+ * and that all its launches share. New arguments for a node are overrides
+ * beside the program; a launch takes a copy of those of its time, so an update
+ * affects later launches only. Launches of one executable graph wait for each
+ * other, on whatever stream. Guarded by the device's lock, but for
+ * host_replay_run().
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/device/host/host.h"
+
+/* --- programs and overrides ----------------------------------------------- */
+
+static void program_drop(struct host_device *device,
+			 struct host_program *program)
+{
+	if (--program->refs)
+		return;
+	for (size_t i = 0; i < program->count; i++)
+		host_work_drop(device, &program->works[i]);
+	host_keep_drop(device, program->keep);
+	free(program->position);
+	free(program->works);
+	free(program);
+}
+
+static struct host_program *program_create(struct host_graph *graph)
+{
+	size_t count = graph->nodes.count;
+	struct host_program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return NULL;
+	program->position = calloc(count + 1, sizeof(*program->position));
+	program->works = calloc(count + 1, sizeof(*program->works));
+	if (!program->position || !program->works ||
+	    !host_order(graph, graph->number << 16 ^ graph->execs_made,
+			program->position))
+		goto free_program;
+	program->refs = 1;
+	program->count = count;
+	program->graph_id = graph->id;
+	program->keep = graph->keep;
+	program->keep->refs++;
+	for (size_t i = 0; i < count; i++)
+		program->works[program->position[i]] =
+			host_work_share(&graph->nodes.items[i]->work);
+	graph->execs_made++;
+	return program;
+
+free_program:
+	free(program->position);
+	free(program->works);
+	free(program);
+	return NULL;
+}
+
+static void overrides_free(struct host_device *device,
+			   struct host_overrides *overrides)
+{
+	for (size_t i = 0; i < overrides->count; i++)
+		host_work_drop(device, &overrides->items[i].work);
+	free(overrides->items);
+}
+
+/* Takes the work over; 0: no memory. */
+static int overrides_set(struct host_device *device,
+			 struct host_overrides *overrides, size_t position,
+			 struct host_work *work)
+{
+	struct host_override *items = overrides->items;
+	size_t place = 0;
+
+	while (place < overrides->count && items[place].position < position)
+		place++;
+	if (place < overrides->count && items[place].position == position) {
+		host_work_drop(device, &items[place].work);
+		items[place].work = *work;
+		return 1;
+	}
+	items = realloc(items, (overrides->count + 1) * sizeof(*items));
+	if (!items)
+		return 0;
+	overrides->items = items;
+	memmove(items + place + 1, items + place,
+		(overrides->count - place) * sizeof(*items));
+	items[place] = (struct host_override){position, *work};
+	overrides->count++;
+	return 1;
+}
+
+/* --- launches ------------------------------------------------------------- */
+
+static struct host_replay *replay_create(struct host_exec *exec)
+{
+	size_t count = exec->overrides.count;
+	struct host_replay *replay = calloc(1, sizeof(*replay));
+
+	if (!replay)
+		return NULL;
+	if (count) {
+		replay->overrides.items =
+			malloc(count * sizeof(*replay->overrides.items));
+		if (!replay->overrides.items) {
+			free(replay);
+			return NULL;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		replay->overrides.items[i] = (struct host_override){
+			exec->overrides.items[i].position,
+			host_work_share(&exec->overrides.items[i].work)};
+	replay->overrides.count = count;
+	replay->program = exec->program;
+	replay->program->refs++;
+	return replay;
+}
+
+void host_replay_free(struct host_device *device, struct host_replay *replay)
+{
+	overrides_free(device, &replay->overrides);
+	program_drop(device, replay->program);
+	free(replay);
+}
+
+void host_replay_run(const struct host_replay *replay)
+{
+	const struct host_overrides *overrides = &replay->overrides;
+	size_t next = 0;
+
+	for (size_t i = 0; i < replay->program->count; i++) {
+		if (next < overrides->count &&
+		    overrides->items[next].position == i)
+			host_work_run(&overrides->items[next++].work);
+		else
+			host_work_run(&replay->program->works[i]);
+	}
+}
+
+/* --- operations ----------------------------------------------------------- */
+
+static enum philox_status create(struct host_device *device,
+				 struct host_graph *graph,
+				 philox_native_exec *handle)
+{
+	struct host_exec *exec = calloc(1, sizeof(*exec));
+
+	if (!exec)
+		return host_no_memory("an executable graph");
+	exec->program = program_create(graph);
+	if (!exec->program) {
+		free(exec);
+		return host_no_memory("an executable graph");
+	}
+	host_register(device, &exec->object, HOST_EXEC, exec);
+	*handle = (philox_native_exec)exec;
+	return PHILOX_OK;
+}
+
+enum philox_status host_exec_create(struct philox_device *base,
+				    philox_native_graph handle,
+				    philox_native_exec *exec)
+{
+	static const char what[] = "philox_native_instantiate";
+	struct host_device *device = host_of(base);
+	struct host_graph *graph;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_graph_find(device, handle, what, &graph);
+	if (!status && graph->capturing)
+		status = status_set(PHILOX_ERROR_STATE,
+				    "%s: the graph is still being captured",
+				    what);
+	if (!status)
+		status = create(device, graph, exec);
+	host_unlock(device);
+	return status;
+}
+
+void host_exec_free(struct host_device *device, struct host_exec *exec)
+{
+	host_forget(device, &exec->object);
+	overrides_free(device, &exec->overrides);
+	program_drop(device, exec->program);
+	host_task_drop(device, exec->last);
+	free(exec);
+}
+
+enum philox_status host_exec_destroy(struct philox_device *base,
+				     philox_native_exec handle)
+{
+	struct host_device *device = host_of(base);
+	struct host_exec *exec;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_exec_find(device, handle, "philox_native_exec_destroy",
+				&exec);
+	if (!status)
+		host_exec_free(device, exec);
+	host_unlock(device);
+	return status;
+}
+
+static enum philox_status set_kernel(struct host_device *device,
+				     struct host_exec *exec,
+				     struct host_node *node,
+				     struct host_work *work)
+{
+	static const char what[] = "exec_set_kernel";
+	struct host_program *program = exec->program;
+
+	if (node->graph->id != program->graph_id ||
+	    node->index >= program->count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: the node is of another graph, or was "
+				  "added after the instantiation",
+				  what);
+	if (node->work.kind != HOST_KERNEL)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: node %zu is no kernel", what,
+				  node->index);
+	if (!overrides_set(device, &exec->overrides,
+			   program->position[node->index], work))
+		return host_no_memory("a kernel's arguments");
+	return PHILOX_OK;
+}
+
+enum philox_status host_exec_set_kernel(struct philox_device *base,
+					philox_native_exec exec_handle,
+					device_node node_handle,
+					const struct kernel_call *call)
+{
+	static const char what[] = "exec_set_kernel";
+	struct host_device *device = host_of(base);
+	struct host_exec *exec;
+	struct host_node *node;
+	struct host_work work;
+	enum philox_status status;
+
+	status = host_work_kernel(&work, call);
+	if (status)
+		return status;
+	host_lock(device);
+	status = host_exec_find(device, exec_handle, what, &exec);
+	if (!status)
+		status = host_node_find(device, node_handle, what, &node);
+	if (!status)
+		status = set_kernel(device, exec, node, &work);
+	if (status)
+		host_work_drop(device, &work);
+	host_unlock(device);
+	return status;
+}
+
+static enum philox_status submit(struct host_device *device,
+				 struct host_exec *exec,
+				 struct host_stream *stream)
+{
+	struct host_work work = {.kind = HOST_REPLAY};
+	struct host_task *task;
+	enum philox_status status;
+
+	work.replay = replay_create(exec);
+	if (!work.replay)
+		return host_no_memory("a launch");
+	if (device->synchronous)
+		return host_submit(stream, &work, NULL, NULL);
+	status = host_submit(stream, &work, exec->last, &task);
+	if (status) {
+		host_work_drop(device, &work);
+		return status;
+	}
+	host_task_drop(device, exec->last);
+	exec->last = task;
+	return PHILOX_OK;
+}
+
+enum philox_status host_exec_launch(struct philox_device *base,
+				    philox_native_exec exec_handle,
+				    philox_stream stream_handle)
+{
+	static const char what[] = "philox_native_launch";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	struct host_exec *exec;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_exec_find(device, exec_handle, what, &exec);
+	if (!status)
+		status = host_stream_find(device, stream_handle, what, &stream);
+	if (!status && stream->capture)
+		status = status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				    "%s: the stream is capturing", what);
+	if (!status)
+		status = submit(device, exec, stream);
+	host_unlock(device);
+	return status;
+}

@@ -1,0 +1,266 @@
+/*
+ * lib/device/host/graph.c - graphs: nodes, edges and what they keep alive
+ *
+ * A node depends on nodes that were there before it, so indices rise along
+ * every edge and no graph has a cycle. Objects handed to graph_retain belong to
+ * a struct host_keep that the graph shares with its executable graphs and their
+ * launches; the last of them releases the objects. Guarded by the device's
+ * lock.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/device/host/host.h"
+
+static uint64_t last_graph_id(void)
+{
+	static atomic_uint_fast64_t last;
+
+	return atomic_fetch_add(&last, 1) + 1;
+}
+
+/* --- sets of nodes -------------------------------------------------------- */
+
+int host_nodes_reserve(struct host_nodes *nodes, size_t more)
+{
+	size_t capacity = nodes->capacity ? nodes->capacity : 4;
+	struct host_node **items;
+
+	if (nodes->capacity - nodes->count >= more)
+		return 1;
+	while (capacity - nodes->count < more)
+		capacity *= 2;
+	items = realloc(nodes->items, capacity * sizeof(*items));
+	if (!items)
+		return 0;
+	nodes->items = items;
+	nodes->capacity = capacity;
+	return 1;
+}
+
+void host_nodes_add(struct host_nodes *nodes, struct host_node *node)
+{
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->items[i] == node)
+			return;
+	nodes->items[nodes->count++] = node;
+}
+
+int host_nodes_copy(struct host_nodes *to, const struct host_nodes *from)
+{
+	size_t more = from->count > to->count ? from->count - to->count : 0;
+
+	if (!host_nodes_reserve(to, more))
+		return 0;
+	if (from->count)
+		memcpy(to->items, from->items,
+		       from->count * sizeof(*to->items));
+	to->count = from->count;
+	return 1;
+}
+
+void host_nodes_free(struct host_nodes *nodes)
+{
+	free(nodes->items);
+	*nodes = (struct host_nodes){0};
+}
+
+/* --- what graphs keep ----------------------------------------------------- */
+
+void host_keep_drop(struct host_device *device, struct host_keep *keep)
+{
+	struct host_release **end = &device->due;
+
+	if (--keep->refs)
+		return;
+	while (*end)
+		end = &(*end)->next;
+	*end = keep->releases;
+	free(keep);
+}
+
+/* --- graphs and nodes ----------------------------------------------------- */
+
+struct host_graph *host_graph_create(struct host_device *device)
+{
+	struct host_graph *graph = calloc(1, sizeof(*graph));
+	struct host_keep *keep = calloc(1, sizeof(*keep));
+
+	if (!graph || !keep) {
+		free(graph);
+		free(keep);
+		return NULL;
+	}
+	keep->refs = 1;
+	graph->keep = keep;
+	graph->id = last_graph_id();
+	graph->number = ++device->graphs_made;
+	host_register(device, &graph->object, HOST_GRAPH, graph);
+	return graph;
+}
+
+void host_graph_free(struct host_device *device, struct host_graph *graph)
+{
+	host_forget(device, &graph->object);
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		struct host_node *node = graph->nodes.items[i];
+
+		host_forget(device, &node->object);
+		host_work_drop(device, &node->work);
+		host_nodes_free(&node->deps);
+		free(node);
+	}
+	host_nodes_free(&graph->nodes);
+	host_keep_drop(device, graph->keep);
+	free(graph);
+}
+
+struct host_node *host_graph_add(struct host_device *device,
+				 struct host_graph *graph,
+				 struct host_work *work,
+				 const struct host_nodes *deps)
+{
+	struct host_node *node = calloc(1, sizeof(*node));
+
+	if (!node)
+		return NULL;
+	if (!host_nodes_copy(&node->deps, deps) ||
+	    !host_nodes_reserve(&graph->nodes, 1)) {
+		host_nodes_free(&node->deps);
+		free(node);
+		return NULL;
+	}
+	node->graph = graph;
+	node->index = graph->nodes.count;
+	node->work = *work;
+	graph->nodes.items[graph->nodes.count++] = node;
+	host_register(device, &node->object, HOST_NODE, node);
+	return node;
+}
+
+/* --- operations ----------------------------------------------------------- */
+
+enum philox_status host_graph_add_root(struct philox_device *base,
+				       philox_native_graph handle,
+				       const struct kernel_call *call,
+				       device_node *result)
+{
+	static const struct host_nodes none;
+	struct host_device *device = host_of(base);
+	struct host_graph *graph;
+	struct host_node *node;
+	struct host_work work;
+	enum philox_status status;
+
+	status = host_work_kernel(&work, call);
+	if (status)
+		return status;
+	host_lock(device);
+	status = host_graph_find(device, handle, "graph_add_root", &graph);
+	if (status)
+		goto drop_work;
+	node = host_graph_add(device, graph, &work, &none);
+	if (!node) {
+		status = host_no_memory("a node");
+		goto drop_work;
+	}
+	*result = (device_node)node;
+	host_unlock(device);
+	return PHILOX_OK;
+
+drop_work:
+	host_work_drop(device, &work);
+	host_unlock(device);
+	return status;
+}
+
+enum philox_status host_graph_set_kernel(struct philox_device *base,
+					 device_node handle,
+					 const struct kernel_call *call)
+{
+	static const char what[] = "graph_set_kernel";
+	struct host_device *device = host_of(base);
+	struct host_work work, old;
+	struct host_node *node;
+	enum philox_status status;
+
+	status = host_work_kernel(&work, call);
+	if (status)
+		return status;
+	host_lock(device);
+	status = host_node_find(device, handle, what, &node);
+	if (!status && node->work.kind != HOST_KERNEL)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "%s: node %zu is no kernel", what,
+				    node->index);
+	if (!status) {
+		old = node->work;
+		node->work = work;
+		work = old;
+	}
+	host_work_drop(device, &work); /* the new one, or the one replaced */
+	host_unlock(device);
+	return status;
+}
+
+enum philox_status host_graph_retain(struct philox_device *base,
+				     philox_native_graph handle,
+				     void (*release)(void *), void *object)
+{
+	struct host_device *device = host_of(base);
+	struct host_release *entry = malloc(sizeof(*entry));
+	struct host_graph *graph;
+	enum philox_status status;
+
+	if (!entry)
+		return host_no_memory("a retained object");
+	host_lock(device);
+	status = host_graph_find(device, handle, "graph_retain", &graph);
+	if (!status) {
+		*entry = (struct host_release){release, object,
+					       graph->keep->releases};
+		graph->keep->releases = entry;
+	}
+	host_unlock(device);
+	if (status)
+		free(entry);
+	return status;
+}
+
+enum philox_status host_graph_nodes(struct philox_device *base,
+				    philox_native_graph handle, size_t *nodes)
+{
+	struct host_device *device = host_of(base);
+	struct host_graph *graph;
+	enum philox_status status;
+	size_t count = 0;
+
+	host_lock(device);
+	status = host_graph_find(device, handle, "philox_native_graph_nodes",
+				 &graph);
+	if (!status)
+		count = graph->nodes.count;
+	host_unlock(device);
+	if (!status)
+		*nodes = count;
+	return status;
+}
+
+enum philox_status host_graph_destroy(struct philox_device *base,
+				      philox_native_graph handle)
+{
+	static const char what[] = "philox_native_graph_destroy";
+	struct host_device *device = host_of(base);
+	struct host_graph *graph;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_graph_find(device, handle, what, &graph);
+	if (!status && graph->capturing)
+		status = status_set(PHILOX_ERROR_STATE,
+				    "%s: the graph is still being captured",
+				    what);
+	if (!status)
+		host_graph_free(device, graph);
+	host_unlock(device);
+	return status;
+}

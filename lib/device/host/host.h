@@ -1,0 +1,400 @@
+/*
+ * lib/device/host/host.h - inside the host device
+ *
+ * One lock per device guards everything below except work that is running:
+ * queues, captures, graphs, events, the registry. Functions expect the lock to
+ * be held unless their comment says otherwise. Callbacks of the user run
+ * without it: work while it is queued work, and release callbacks because
+ * host_unlock() calls those that became due only after the lock is given back.
+ *
+ * Files: device.c (open, close, memory, the table), object.c (which
+ * handles are alive), work.c (what a node or a queue entry does),
+ * queue.c (queues and threads), stream.c, event.c,
+ * rules.c (what a capture permits), capture.c, graph.c (nodes
+ * and edges), order.c and exec.c (replay).
+ */
+#ifndef LIB_DEVICE_HOST_HOST_H
+#define LIB_DEVICE_HOST_HOST_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "lib/device/contract.h"
+#include "lib/base/status.h"
+
+/* --- handles: object.c ----------------------------------------------- */
+
+enum host_kind {
+	HOST_ANY, /* for host_first_object() */
+	HOST_MEMORY,
+	HOST_MAPPED,
+	HOST_STREAM,
+	HOST_EVENT,
+	HOST_NODE,
+	HOST_GRAPH,
+	HOST_EXEC
+};
+
+/* The first member of everything a handle can name. */
+struct host_object {
+	enum host_kind kind;
+	const void *key;          /* the handle's value */
+	struct host_object *next; /* in its bucket */
+};
+
+struct host_registry {
+	struct host_object **buckets;
+	size_t bucket_count; /* a power of two */
+	size_t count;
+};
+
+/* --- work: work.c ---------------------------------------------------- */
+
+/* Arguments, copied once, shared by nodes, execs and launches. */
+struct host_args {
+	unsigned refs;
+	alignas(16) unsigned char bytes[];
+};
+
+enum host_work_kind {
+	HOST_NOTHING, /* a point that others wait for */
+	HOST_KERNEL,
+	HOST_CALL,
+	HOST_COPY,
+	HOST_SET,
+	HOST_REPLAY
+};
+
+/* What a node of a graph or an entry of a queue does. */
+struct host_work {
+	enum host_work_kind kind;
+	int value;                      /* set */
+	void (*function)(const void *); /* kernel, call */
+	struct host_args *args;         /* kernel, call: one reference */
+	void *destination;              /* copy, set */
+	const void *source;             /* copy */
+	size_t size;                    /* copy, set */
+	struct host_replay *replay;     /* replay: owned */
+};
+
+/* --- streams and events --------------------------------------------------- */
+
+/*
+ * An entry of a queue. Counted references: the queue's until it has run, the
+ * stream's for its last one, and those of events, execs and other entries
+ * that wait for it.
+ */
+struct host_task {
+	unsigned refs;
+	int done;
+	uint64_t number; /* device-wide, in order of submission */
+	struct host_task *next;
+	struct host_work work;
+	size_t wait_count;
+	struct host_task *waits[]; /* let go of when it has run */
+};
+
+/* A growing set of nodes. */
+struct host_nodes {
+	struct host_node **items;
+	size_t count;
+	size_t capacity;
+};
+
+struct host_stream {
+	struct host_object object;
+	struct host_device *device;
+	struct host_stream *next; /* of the device */
+	int blocking;
+	int stopping;
+	int has_thread;
+	pthread_t thread;
+	pthread_cond_t wake;
+	struct host_task *head;       /* unfinished, oldest first */
+	struct host_task *tail;       /* the last one submitted, done or not */
+	struct host_capture *capture; /* NULL: work runs */
+	struct host_nodes deps;       /* capturing: what the next node needs */
+};
+
+/* Recorded in a stream: task. In a capture: capture_id and deps. */
+struct host_event {
+	struct host_object object;
+	struct host_task *task;
+	uint64_t capture_id; /* 0: not recorded in a capture */
+	struct host_nodes deps;
+};
+
+/* --- captures and graphs -------------------------------------------------- */
+
+struct host_capture {
+	uint64_t id;
+	enum philox_capture_mode mode;
+	uint64_t thread; /* the number of the thread it began on */
+	struct host_stream *origin;
+	struct host_graph *graph;  /* NULL: invalidated */
+	char reason[128];          /* invalidated by what */
+	struct host_capture *next; /* of the device */
+};
+
+struct host_node {
+	struct host_object object;
+	struct host_graph *graph;
+	size_t index; /* in its graph; above those of all it depends on */
+	struct host_work work;
+	struct host_nodes deps;
+};
+
+struct host_release {
+	void (*release)(void *);
+	void *object;
+	struct host_release *next;
+};
+
+/* What must outlive a graph and all made from it. */
+struct host_keep {
+	unsigned refs;
+	struct host_release *releases;
+};
+
+struct host_graph {
+	struct host_object object;
+	uint64_t id;     /* never reused, unlike addresses */
+	uint64_t number; /* counts the device's graphs: for host_order() */
+	int capturing;
+	uint64_t execs_made;
+	struct host_nodes nodes; /* in order of creation */
+	struct host_keep *keep;
+};
+
+/* A graph as it was instantiated: never changed, shared with its launches. */
+struct host_program {
+	unsigned refs;
+	struct host_keep *keep;
+	uint64_t graph_id;
+	size_t count;
+	size_t *position;        /* by node index: its place in `works` */
+	struct host_work *works; /* in an order that keeps all edges */
+};
+
+/* New arguments for the kernel at one position of a program. */
+struct host_override {
+	size_t position;
+	struct host_work work;
+};
+
+/* Sorted by position. */
+struct host_overrides {
+	struct host_override *items;
+	size_t count;
+};
+
+struct host_exec {
+	struct host_object object;
+	struct host_program *program;
+	struct host_overrides overrides; /* as of now, for later launches */
+	struct host_task *last;          /* the launch submitted last */
+};
+
+/* One launch: the program with the overrides of its time. */
+struct host_replay {
+	struct host_program *program;
+	struct host_overrides overrides;
+};
+
+struct host_device {
+	struct philox_device base;
+	int synchronous;
+	pthread_mutex_t lock;
+	pthread_mutex_t turn; /* host:sync: held while work runs */
+	pthread_cond_t ran;   /* some task has run; see host_wait_ran() */
+	unsigned waiters;     /* of `ran` */
+	uint64_t submitted;   /* number of the last task */
+	uint64_t graphs_made;
+	struct host_registry registry;
+	struct host_stream *streams; /* all, the legacy stream last */
+	struct host_stream legacy;
+	struct host_capture *captures;
+	struct host_release *due; /* to be called by host_unlock() */
+};
+
+static inline struct host_device *host_of(struct philox_device *device)
+{
+	return (struct host_device *)device; /* base is the first member */
+}
+
+/* --- device.c -------------------------------------------------------- */
+
+/* Called without the lock; gives it back and calls releases that are due. */
+void host_lock(struct host_device *device);
+void host_unlock(struct host_device *device);
+
+enum philox_status host_no_memory(const char *what);
+
+/* --- object.c -------------------------------------------------------- */
+
+int host_registry_open(struct host_registry *registry); /* 0: no memory */
+
+/* Makes an object known under `key`. Cannot fail. */
+void host_register(struct host_device *device, struct host_object *object,
+		   enum host_kind kind, const void *key);
+void host_forget(struct host_device *device, struct host_object *object);
+
+/* The living object of this kind and handle, or NULL. */
+struct host_object *host_find(struct host_device *device, enum host_kind kind,
+			      const void *key);
+
+/* Any object of this kind that is alive, or NULL. */
+struct host_object *host_first_object(struct host_device *device,
+				      enum host_kind kind);
+
+/* As host_find(), with the error "`what`: not a living <kind>". */
+enum philox_status host_event_find(struct host_device *device,
+				   philox_event handle, const char *what,
+				   struct host_event **event);
+enum philox_status host_graph_find(struct host_device *device,
+				   philox_native_graph handle, const char *what,
+				   struct host_graph **graph);
+enum philox_status host_node_find(struct host_device *device,
+				  device_node handle, const char *what,
+				  struct host_node **node);
+enum philox_status host_exec_find(struct host_device *device,
+				  philox_native_exec handle, const char *what,
+				  struct host_exec **exec);
+
+/*
+ * The stream of a handle; NULL is the legacy stream. Using that while a
+ * blocking stream captures is the error CAPTURE_IMPLICIT.
+ */
+enum philox_status host_stream_find(struct host_device *device,
+				    philox_stream handle, const char *what,
+				    struct host_stream **stream);
+
+/* --- work.c ---------------------------------------------------------- */
+
+enum philox_status host_work_call(struct host_work *work,
+				  enum host_work_kind kind,
+				  void (*function)(const void *),
+				  const void *args, size_t size);
+enum philox_status host_work_kernel(struct host_work *work,
+				    const struct kernel_call *call);
+struct host_work host_work_share(const struct host_work *work);
+void host_work_drop(struct host_device *device, struct host_work *work);
+void host_work_run(const struct host_work *work); /* without the lock */
+
+/* --- queue.c --------------------------------------------------------- */
+
+/*
+ * host_submit() runs `work` after everything on the stream and after the task
+ * `after` (NULL: nothing). It takes the work over, on success only, and
+ * writes the task with a reference for the caller to `task` unless NULL. In
+ * synchronous mode the lock is given back while the work runs.
+ */
+enum philox_status host_submit(struct host_stream *stream,
+			       struct host_work *work, struct host_task *after,
+			       struct host_task **task);
+
+/* host_put() submits or records `work`; takes and gives back the lock, and
+ * takes the work over in any case. */
+enum philox_status host_put(struct host_device *device, philox_stream stream,
+			    struct host_work *work, const char *what);
+
+void host_task_drop(struct host_device *device, struct host_task *task);
+void host_task_wait(struct host_device *device, struct host_task *task);
+
+/* Waits for all tasks that are submitted by now. */
+void host_wait_idle(struct host_device *device);
+
+/* --- stream.c -------------------------------------------------------- */
+
+void host_stream_init(struct host_device *device, struct host_stream *stream,
+		      int blocking);
+
+/* Lets queued work finish; the lock is given back meanwhile. */
+void host_stream_free(struct host_device *device, struct host_stream *stream);
+
+/* --- event.c --------------------------------------------------------- */
+
+void host_event_free(struct host_device *device, struct host_event *event);
+
+/* --- rules.c --------------------------------------------------------- */
+
+/* A number for each thread, unlike pthread_self() never used again. */
+uint64_t host_thread_number(void);
+
+/* Refuses what is not permitted during captures, and invalidates those. */
+enum philox_status host_unsafe(struct host_device *device, const char *what);
+
+/* The capture with this id, or NULL once it is over. */
+struct host_capture *host_capture_of(struct host_device *device, uint64_t id);
+
+/* The first call keeps the reason; the graph goes at once. */
+void host_invalidate(struct host_device *device, struct host_capture *capture,
+		     const char *reason, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Empties what the capture's streams stand at: the nodes are going. */
+void host_forget_nodes(struct host_device *device,
+		       struct host_capture *capture);
+
+/* The error that calls on an invalidated capture get, or PHILOX_OK. */
+enum philox_status host_capture_check(const struct host_capture *capture,
+				      const char *what);
+
+/* Adds a node to the capture of a stream; takes the work over on success. */
+enum philox_status host_record(struct host_device *device,
+			       struct host_stream *stream,
+			       struct host_work *work, const char *what);
+
+/* Makes `stream` part of the capture, or lets it wait for `deps` there. */
+enum philox_status host_capture_join(struct host_device *device,
+				     struct host_stream *stream,
+				     struct host_capture *capture,
+				     const struct host_nodes *deps,
+				     const char *what);
+
+/* --- capture.c ------------------------------------------------------- */
+
+/* Ends a capture: its streams are normal again; its graph stays. */
+void host_capture_over(struct host_device *device,
+		       struct host_capture *capture);
+
+/* --- graph.c --------------------------------------------------------- */
+
+int host_nodes_reserve(struct host_nodes *nodes,
+		       size_t more); /* 0: no memory */
+void host_nodes_add(struct host_nodes *nodes, struct host_node *node);
+int host_nodes_copy(struct host_nodes *to, const struct host_nodes *from);
+void host_nodes_free(struct host_nodes *nodes);
+
+struct host_graph *host_graph_create(struct host_device *device);
+void host_graph_free(struct host_device *device, struct host_graph *graph);
+
+/* Takes the work over; NULL: out of memory, and the work stays the caller's. */
+struct host_node *host_graph_add(struct host_device *device,
+				 struct host_graph *graph,
+				 struct host_work *work,
+				 const struct host_nodes *deps);
+
+void host_keep_drop(struct host_device *device, struct host_keep *keep);
+
+/* --- order.c --------------------------------------------------------- */
+
+/* Writes the place of each node, by index; another one for each seed. 0: no
+ * memory. */
+int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
+
+/* --- exec.c ---------------------------------------------------------- */
+
+void host_exec_free(struct host_device *device, struct host_exec *exec);
+void host_replay_run(const struct host_replay *replay); /* without the lock */
+void host_replay_free(struct host_device *device, struct host_replay *replay);
+
+/* --- the table ------------------------------------------------------------ */
+
+#define HOST_OP_DECLARE(name, arguments) \
+	enum philox_status host_##name arguments;
+DEVICE_OP_LIST(HOST_OP_DECLARE)
+#undef HOST_OP_DECLARE
+
+#endif

@@ -1,0 +1,175 @@
+/*
+ * lib/device/host/object.c - which handles of a host device are alive
+ *
+ * A hash table with chains through the objects themselves, so that adding one
+ * cannot fail: when the bucket array cannot grow the chains do. A handle is
+ * looked up before it is followed, hence a destroyed or foreign one is an
+ * error and never a crash; only where its address is in use again it names the
+ * new object. Guarded by the device's lock.
+ */
+#include <stdlib.h>
+#include "lib/device/host/host.h"
+
+#define FIRST_BUCKETS 64
+
+static struct host_object **bucket_of(const struct host_registry *registry,
+				      const void *key)
+{
+	uint64_t hash = (uint64_t)(uintptr_t)key * 0x9e3779b97f4a7c15u;
+
+	return &registry->buckets[hash >> 32 & (registry->bucket_count - 1)];
+}
+
+static void grow(struct host_registry *registry)
+{
+	struct host_registry larger = {.count = registry->count};
+	struct host_object *object, *next;
+
+	larger.bucket_count = registry->bucket_count * 2;
+	larger.buckets = calloc(larger.bucket_count, sizeof(*larger.buckets));
+	if (!larger.buckets)
+		return;
+	for (size_t i = 0; i < registry->bucket_count; i++) {
+		for (object = registry->buckets[i]; object; object = next) {
+			struct host_object **bucket =
+				bucket_of(&larger, object->key);
+
+			next = object->next;
+			object->next = *bucket;
+			*bucket = object;
+		}
+	}
+	free(registry->buckets);
+	*registry = larger;
+}
+
+int host_registry_open(struct host_registry *registry)
+{
+	registry->bucket_count = FIRST_BUCKETS;
+	registry->buckets = calloc(FIRST_BUCKETS, sizeof(*registry->buckets));
+	return registry->buckets != NULL;
+}
+
+void host_register(struct host_device *device, struct host_object *object,
+		   enum host_kind kind, const void *key)
+{
+	struct host_registry *registry = &device->registry;
+	struct host_object **bucket;
+
+	if (registry->count >= registry->bucket_count)
+		grow(registry);
+	bucket = bucket_of(registry, key);
+	object->kind = kind;
+	object->key = key;
+	object->next = *bucket;
+	*bucket = object;
+	registry->count++;
+}
+
+void host_forget(struct host_device *device, struct host_object *object)
+{
+	struct host_object **link = bucket_of(&device->registry, object->key);
+
+	while (*link != object)
+		link = &(*link)->next;
+	*link = object->next;
+	device->registry.count--;
+}
+
+struct host_object *host_find(struct host_device *device, enum host_kind kind,
+			      const void *key)
+{
+	struct host_object *object = *bucket_of(&device->registry, key);
+
+	while (object && (object->key != key || object->kind != kind))
+		object = object->next;
+	return object;
+}
+
+struct host_object *host_first_object(struct host_device *device,
+				      enum host_kind kind)
+{
+	struct host_registry *registry = &device->registry;
+
+	for (size_t i = 0; i < registry->bucket_count; i++)
+		for (struct host_object *object = registry->buckets[i]; object;
+		     object = object->next)
+			if (object->kind == kind)
+				return object;
+	return NULL;
+}
+
+/* --- handles of each kind ------------------------------------------------- */
+
+static enum philox_status not_alive(struct host_device *device,
+				    const void *handle, const char *what,
+				    const char *noun)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: %p is no %s of device %s that is alive", what,
+			  (void *)(uintptr_t)handle, noun, device->base.name);
+}
+
+#define FINDER(name, handle_type, host_kind, noun)                    \
+	enum philox_status host_##name##_find(                        \
+		struct host_device *device, handle_type handle,       \
+		const char *what, struct host_##name **name)          \
+	{                                                             \
+		struct host_object *object =                          \
+			host_find(device, host_kind, handle);         \
+                                                                      \
+		if (!object)                                          \
+			return not_alive(device, handle, what, noun); \
+		*name = (struct host_##name *)object;                 \
+		return PHILOX_OK;                                     \
+	}
+
+FINDER(event, philox_event, HOST_EVENT, "event")
+FINDER(graph, philox_native_graph, HOST_GRAPH, "graph")
+FINDER(node, device_node, HOST_NODE, "node")
+FINDER(exec, philox_native_exec, HOST_EXEC, "executable graph")
+
+/* The legacy stream would wait for every blocking stream, captures included. */
+static enum philox_status legacy_is_free(struct host_device *device,
+					 const char *what)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next) {
+		if (!stream->blocking || !stream->capture)
+			continue;
+		host_invalidate(device, stream->capture,
+				"%s on the legacy stream, which waits for all "
+				"blocking streams",
+				what);
+		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
+	}
+	if (!status)
+		return PHILOX_OK;
+	return status_set(status,
+			  "%s: the legacy stream would wait for a blocking "
+			  "stream that is capturing",
+			  what);
+}
+
+enum philox_status host_stream_find(struct host_device *device,
+				    philox_stream handle, const char *what,
+				    struct host_stream **stream)
+{
+	struct host_object *object;
+	enum philox_status status;
+
+	if (handle) {
+		object = host_find(device, HOST_STREAM, handle);
+		if (!object)
+			return not_alive(device, handle, what, "stream");
+		*stream = (struct host_stream *)object;
+		return PHILOX_OK;
+	}
+	status = legacy_is_free(device, what);
+	if (status)
+		return status;
+	*stream = &device->legacy;
+	return PHILOX_OK;
+}

@@ -1,0 +1,198 @@
+/*
+ * lib/device/host/rules.c - what may happen during a capture, and what breaks it
+ *
+ * The rules are CUDA's, each with a status of its own. A capture that broke one
+ * is invalidated: its graph goes at once, the reason is kept for later errors,
+ * and its streams stay in it until it is ended. Guarded by the device's lock,
+ * but for the mode of each thread, which is the thread's own.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "lib/device/host/host.h"
+
+static atomic_uint_fast64_t last_thread_number;
+
+static _Thread_local uint64_t thread_number;
+static _Thread_local enum philox_capture_mode thread_mode =
+	PHILOX_CAPTURE_GLOBAL;
+
+uint64_t host_thread_number(void)
+{
+	if (!thread_number)
+		thread_number = atomic_fetch_add(&last_thread_number, 1) + 1;
+	return thread_number;
+}
+
+struct host_capture *host_capture_of(struct host_device *device, uint64_t id)
+{
+	struct host_capture *capture = device->captures;
+
+	while (capture && capture->id != id)
+		capture = capture->next;
+	return capture;
+}
+
+/* --- invalidation --------------------------------------------------------- */
+
+void host_forget_nodes(struct host_device *device, struct host_capture *capture)
+{
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next)
+		if (stream->capture == capture)
+			stream->deps.count = 0;
+}
+
+void host_invalidate(struct host_device *device, struct host_capture *capture,
+		     const char *reason, ...)
+{
+	va_list arguments;
+
+	if (!capture->graph)
+		return;
+	va_start(arguments, reason);
+	vsnprintf(capture->reason, sizeof(capture->reason), reason, arguments);
+	va_end(arguments);
+	host_forget_nodes(device, capture);
+	host_graph_free(device, capture->graph);
+	capture->graph = NULL;
+}
+
+enum philox_status host_capture_check(const struct host_capture *capture,
+				      const char *what)
+{
+	if (capture->graph)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+			  "%s: capture %llu was invalidated by %s", what,
+			  (unsigned long long)capture->id, capture->reason);
+}
+
+static int forbids_unsafe(const struct host_capture *capture)
+{
+	if (thread_mode == PHILOX_CAPTURE_RELAXED ||
+	    capture->mode == PHILOX_CAPTURE_RELAXED)
+		return 0;
+	if (capture->thread == host_thread_number())
+		return 1;
+	return thread_mode == PHILOX_CAPTURE_GLOBAL &&
+	       capture->mode == PHILOX_CAPTURE_GLOBAL;
+}
+
+enum philox_status host_unsafe(struct host_device *device, const char *what)
+{
+	uint64_t id = 0;
+
+	for (struct host_capture *capture = device->captures; capture;
+	     capture = capture->next) {
+		if (!forbids_unsafe(capture))
+			continue;
+		host_invalidate(device, capture,
+				"%s, which is unsafe during it", what);
+		id = capture->id;
+	}
+	if (!id)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			  "%s: not permitted while capture %llu is under way",
+			  what, (unsigned long long)id);
+}
+
+/* --- growing a capture ---------------------------------------------------- */
+
+enum philox_status host_record(struct host_device *device,
+			       struct host_stream *stream,
+			       struct host_work *work, const char *what)
+{
+	enum philox_status status = host_capture_check(stream->capture, what);
+	struct host_node *node;
+
+	if (status)
+		return status;
+	if (!host_nodes_reserve(&stream->deps, 1))
+		return host_no_memory("a stream's nodes");
+	node = host_graph_add(device, stream->capture->graph, work,
+			      &stream->deps);
+	if (!node)
+		return host_no_memory("a node");
+	stream->deps.count = 0;
+	host_nodes_add(&stream->deps, node);
+	return PHILOX_OK;
+}
+
+enum philox_status host_capture_join(struct host_device *device,
+				     struct host_stream *stream,
+				     struct host_capture *capture,
+				     const struct host_nodes *deps,
+				     const char *what)
+{
+	/* CUDA's answer where an idle stream meets an invalidated capture. */
+	if (!stream->capture && !capture->graph)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: the event's capture %llu was "
+				  "invalidated by %s",
+				  what, (unsigned long long)capture->id,
+				  capture->reason);
+	if (!capture->graph)
+		return host_capture_check(capture, what);
+	if (stream == &device->legacy) {
+		host_invalidate(device, capture,
+				"%s on the legacy stream for its event", what);
+		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				  "%s: the legacy stream cannot join a capture",
+				  what);
+	}
+	if (!host_nodes_reserve(&stream->deps, deps->count))
+		return host_no_memory("a stream's nodes");
+	stream->capture = capture;
+	for (size_t i = 0; i < deps->count; i++)
+		host_nodes_add(&stream->deps, deps->items[i]);
+	return PHILOX_OK;
+}
+
+enum philox_status host_capture_depend(struct philox_device *base,
+				       philox_stream handle,
+				       device_node node_handle)
+{
+	static const char what[] = "capture_depend";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	struct host_node *node;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (status)
+		goto unlock;
+	if (!stream->capture) {
+		status = status_set(PHILOX_ERROR_STATE,
+				    "%s: the stream is not capturing", what);
+		goto unlock;
+	}
+	status = host_capture_check(stream->capture, what);
+	if (!status)
+		status = host_node_find(device, node_handle, what, &node);
+	if (status)
+		goto unlock;
+	if (node->graph != stream->capture->graph)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "%s: the node is of another graph", what);
+	else if (!host_nodes_reserve(&stream->deps, 1))
+		status = host_no_memory("a stream's nodes");
+	else
+		host_nodes_add(&stream->deps, node);
+unlock:
+	host_unlock(device);
+	return status;
+}
+
+enum philox_status host_capture_mode(struct philox_device *base,
+				     enum philox_capture_mode *mode)
+{
+	enum philox_capture_mode before = thread_mode;
+
+	(void)base;
+	thread_mode = *mode;
+	*mode = before;
+	return PHILOX_OK;
+}

@@ -1,0 +1,185 @@
+/*
+ * lib/device/host/stream.c - making, asking and destroying streams
+ *
+ * The queue of a stream and its thread are in lib/device/host/queue.c. The legacy
+ * stream is a stream as any other whose tasks wait for all blocking streams, as
+ * theirs do for it; asking for it therefore asks for them too. Guarded by the
+ * device's lock.
+ */
+#include <stdlib.h>
+#include "lib/device/host/host.h"
+
+/* A stream that captures has no state to ask for. */
+static enum philox_status refuse_capturing(struct host_device *device,
+					   struct host_stream *stream,
+					   const char *what)
+{
+	enum philox_status status;
+
+	if (!stream->capture)
+		return PHILOX_OK;
+	status = host_capture_check(stream->capture, what);
+	if (status)
+		return status;
+	host_invalidate(device, stream->capture, "%s on a capturing stream",
+			what);
+	return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			  "%s: the stream is capturing", what);
+}
+
+static enum philox_status wait_stream(struct host_device *device,
+				      struct host_stream *stream)
+{
+	struct host_work nothing = {.kind = HOST_NOTHING};
+	struct host_task *task;
+	enum philox_status status;
+
+	if (stream != &device->legacy) {
+		host_task_wait(device, stream->tail);
+		return PHILOX_OK;
+	}
+	status = host_submit(stream, &nothing, NULL, &task);
+	if (status)
+		return status;
+	host_task_wait(device, task);
+	host_task_drop(device, task);
+	return PHILOX_OK;
+}
+
+enum philox_status host_stream_sync(struct philox_device *base,
+				    philox_stream handle)
+{
+	static const char what[] = "philox_stream_synchronize";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (!status)
+		status = refuse_capturing(device, stream, what);
+	if (!status)
+		status = wait_stream(device, stream);
+	host_unlock(device);
+	return status;
+}
+
+static int is_busy(const struct host_device *device,
+		   const struct host_stream *stream)
+{
+	if (stream->head)
+		return 1;
+	if (stream != &device->legacy)
+		return 0;
+	for (struct host_stream *other = device->streams; other;
+	     other = other->next)
+		if (other->blocking && other->head)
+			return 1;
+	return 0;
+}
+
+enum philox_status host_stream_query(struct philox_device *base,
+				     philox_stream handle)
+{
+	static const char what[] = "philox_stream_query";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (!status)
+		status = refuse_capturing(device, stream, what);
+	if (!status && is_busy(device, stream))
+		status = status_set(PHILOX_NOT_READY,
+				    "%s: the stream has work to run", what);
+	host_unlock(device);
+	return status;
+}
+
+enum philox_status host_device_sync(struct philox_device *base)
+{
+	struct host_device *device = host_of(base);
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_unsafe(device, "philox_device_synchronize");
+	if (!status)
+		host_wait_idle(device);
+	host_unlock(device);
+	return status;
+}
+
+/* --- making and destroying streams ---------------------------------------- */
+
+void host_stream_init(struct host_device *device, struct host_stream *stream,
+		      int blocking)
+{
+	stream->device = device;
+	stream->blocking = blocking;
+	pthread_cond_init(&stream->wake, NULL);
+	stream->next = device->streams;
+	device->streams = stream;
+}
+
+void host_stream_free(struct host_device *device, struct host_stream *stream)
+{
+	struct host_stream **link = &device->streams;
+
+	stream->stopping = 1;
+	pthread_cond_signal(&stream->wake);
+	if (stream->has_thread) {
+		host_unlock(device);
+		pthread_join(stream->thread, NULL);
+		host_lock(device);
+	}
+	while (*link != stream)
+		link = &(*link)->next;
+	*link = stream->next;
+	host_task_drop(device, stream->tail);
+	host_nodes_free(&stream->deps);
+	pthread_cond_destroy(&stream->wake);
+}
+
+enum philox_status host_stream_create(struct philox_device *base,
+				      unsigned flags, philox_stream *handle)
+{
+	struct host_device *device = host_of(base);
+	struct host_stream *stream = calloc(1, sizeof(*stream));
+
+	if (!stream)
+		return host_no_memory("a stream");
+	host_lock(device);
+	host_stream_init(device, stream, flags & PHILOX_STREAM_BLOCKING);
+	host_register(device, &stream->object, HOST_STREAM, stream);
+	host_unlock(device);
+	*handle = (philox_stream)stream;
+	return PHILOX_OK;
+}
+
+enum philox_status host_stream_destroy(struct philox_device *base,
+				       philox_stream handle)
+{
+	static const char what[] = "philox_stream_destroy";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (status)
+		goto unlock;
+	if (stream->capture) {
+		host_invalidate(device, stream->capture,
+				"%s on a capturing stream", what);
+		status = status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				    "%s: the stream is capturing", what);
+		goto unlock;
+	}
+	host_forget(device, &stream->object);
+	host_stream_free(device, stream);
+	free(stream);
+unlock:
+	host_unlock(device);
+	return status;
+}

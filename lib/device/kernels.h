@@ -1,0 +1,184 @@
+/*
+ * lib/device/kernels.h - the library's own kernels: their names and arguments
+ *
+ * A kernel exists twice, as a loop (lib/kernels/host.c) and as a CUDA kernel
+ * (lib/kernels/cuda.cu); both call the inline definitions of
+ * philox/kernel.h and lib/fill/elements.h, so they cannot differ.
+ */
+#ifndef LIB_DEVICE_KERNELS_H
+#define LIB_DEVICE_KERNELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/kernel.h>
+#include "lib/device/rows_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Every fill the library has: X(name, type of the output, type of the input or
+ * of the output again if there is none, elements that one block makes).
+ */
+#define FILL_REAL_LIST(X, dist, n_f64) \
+	X(dist##_f32, f32, f32, 4)     \
+	X(dist##_f64, f64, f64, n_f64) \
+	X(dist##_bf16, bf16, bf16, 4)  \
+	X(dist##_f16, f16, f16, 4)
+
+#define FILL_LIST(X)                      \
+	X(bits_u32, u32, u32, 4)          \
+	X(bits_u64, u64, u64, 2)          \
+	X(integers_u32, u32, u32, 4)      \
+	X(integers_u64, u64, u64, 2)      \
+	FILL_REAL_LIST(X, uniform, 2)     \
+	FILL_REAL_LIST(X, normal, 2)      \
+	FILL_REAL_LIST(X, log_normal, 2)  \
+	FILL_REAL_LIST(X, exponential, 2) \
+	FILL_REAL_LIST(X, gumbel, 2)      \
+	FILL_REAL_LIST(X, bernoulli, 4)   \
+	FILL_REAL_LIST(X, dropout, 4)     \
+	X(round_bf16, bf16, f32, 4)       \
+	X(round_f16, f16, f32, 4)
+
+/* Fills in other libraries' layouts, by the size and kind of an element. */
+#define LAYOUT_LIST(X) X(u32) X(u64) X(f32) X(f64) X(bf16) X(f16)
+
+enum kernel {
+	KERNEL_HEAD, /* struct head_args, cut after the last state */
+#define KERNEL_ENUM(name, out, in, n) KERNEL_##name,
+	FILL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+#define KERNEL_ENUM(type) KERNEL_layout_##type, /* struct layout_args */
+		LAYOUT_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+#define KERNEL_ENUM(name, args, threads) KERNEL_##name,
+			ROWS_KERNEL_LIST(KERNEL_ENUM)
+#undef KERNEL_ENUM
+				KERNEL_STORE, /* struct store_args */
+	KERNEL_COUNT
+};
+
+/*
+ * struct kernel_call is one launch. `args` is copied by the call that takes
+ * it; `work` is how many units the kernel spreads over its threads (rows x units
+ * of a row for a fill, cells for the head) and must not change results.
+ */
+struct kernel_call {
+	enum kernel kernel;
+	const void *args;
+	size_t size; /* of *args */
+	uint64_t work;
+};
+
+/* --- fills ---------------------------------------------------------------- */
+
+/*
+ * Parameters of real numbers. A value is scale * x + shift, and of a uniform
+ * number then within [bottom, top]. Exponential numbers and dropout have a
+ * scale alone.
+ */
+struct fill_f32_args {
+	float scale, shift, bottom, top;
+};
+
+struct fill_f64_args {
+	double scale, shift, bottom, top;
+};
+
+struct fill_args {
+	struct philox_rng rng;
+	uint64_t first; /* element of out[0] */
+	uint64_t count; /* elements of a row; no element is past 2^64 - 1 */
+	uint64_t rows;  /* at least 1 */
+	uint64_t row_stride;
+	uint64_t threshold; /* Bernoulli, dropout: T, 0 .. 2^32 */
+	uint64_t range;     /* integers: n, or 0 for 2^64 */
+	uint64_t reject;    /* integers: 2^32 or 2^64 mod n */
+	uint64_t from;      /* integers: the least */
+	struct fill_f32_args f32;
+	struct fill_f64_args f64;
+	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is right */
+	uint32_t threads; /* host: most threads to use, at least 1 */
+	const void *in;
+	void *out;
+};
+
+/* --- one state ------------------------------------------------------------ */
+
+/* Writes a state to device memory. */
+struct store_args {
+	struct philox_state state;
+	struct philox_state *to; /* device address */
+};
+
+/* --- the head ------------------------------------------------------------- */
+
+/* One cell of a graph: where it is and which seed it holds. Device memory. */
+struct head_cell {
+	struct philox_state *cell; /* device address */
+	uint64_t shift;            /* added to the slot's offset */
+	uint32_t slot;             /* which state of the message */
+	uint32_t plain;            /* the slot's seed as it is, not folded */
+	uint32_t op;
+	uint32_t call;
+};
+
+/*
+ * What a head reports when it was launched without a new message: one per
+ * graph, in mapped host memory, written by the device alone. The payload is
+ * written first, then, after a system-wide fence, the count.
+ */
+struct head_report {
+	uint64_t count;    /* unannounced launches so far */
+	uint64_t sequence; /* of the last message that was taken */
+	uint64_t reserved[6];
+};
+
+/* A graph's block in device memory, one per capture. */
+struct head_control {
+	uint64_t sequence;           /* of the last message taken; 0: none */
+	struct head_report *report;  /* device address */
+	const struct head_cell *map; /* device address; NULL before sealing */
+	uint64_t cells;              /* entries of map */
+};
+
+/*
+ * The message: the head's parameters, by value. Kernels take up to 32,764
+ * bytes of parameters (CUDA C++ Programming Guide, from CUDA 12.1 on sm_70),
+ * which the largest capacity below stays under. A CUDA kernel has parameters of
+ * a fixed size, so there is one for each capacity; a message is padded up to
+ * the next.
+ */
+struct head_args {
+	struct head_control *control;
+	uint64_t sequence; /* above control->sequence, or the launch repeats */
+	struct philox_state states[]; /* as many as the graph has slots */
+};
+
+#define HEAD_CAPACITY_LIST(X) X(1) X(4) X(16) X(64) X(256) X(1024) X(2040)
+#define HEAD_CAPACITY_MAX     2040
+
+/* head_capacity() returns the capacity that holds `slots` states, 0 for none. */
+static inline uint32_t head_capacity(uint64_t slots)
+{
+#define HEAD_CAPACITY_FITS(capacity) \
+	if (slots <= (capacity))     \
+		return capacity;
+	HEAD_CAPACITY_LIST(HEAD_CAPACITY_FITS)
+#undef HEAD_CAPACITY_FITS
+	return 0;
+}
+
+/* head_args_size() returns the size of a message of a given capacity. */
+static inline size_t head_args_size(uint32_t capacity)
+{
+	return sizeof(struct head_args) +
+	       capacity * sizeof(struct philox_state);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

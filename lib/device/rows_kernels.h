@@ -1,0 +1,188 @@
+/*
+ * lib/device/rows_kernels.h - kernels on tables of rows: their names and arguments
+ *
+ * Part of lib/device/kernels.h. What they do is in lib/rows/elements.h and
+ * lib/rows/sample_elements.h; the loops are in lib/rows/host.c, the CUDA kernels in
+ * lib/rows/cuda.cu.
+ */
+#ifndef LIB_DEVICE_ROWS_KERNELS_H
+#define LIB_DEVICE_ROWS_KERNELS_H
+
+#include <stdint.h>
+#include <philox/state.h>
+
+/* Every draw a table has: dist_dtype, dtype, elements a block. */
+#define ROWS_DRAW_LIST(X)      \
+	X(bits_u32, u32, 4)    \
+	X(bits_u64, u64, 2)    \
+	X(uniform_f32, f32, 4) \
+	X(uniform_f64, f64, 2) \
+	X(normal_f32, f32, 4)
+
+/* Every dtype of logits, and what one is in memory. */
+#define SAMPLE_LIST(X)    \
+	X(f32, float)     \
+	X(bf16, uint16_t) \
+	X(f16, uint16_t)
+
+/* All of these kernels: name, arguments, threads of a CUDA block. */
+#define ROWS_KERNEL_LIST(X)                         \
+	X(rows_seed, rows_seed_args, 256)           \
+	X(rows_set, rows_set_args, 64)              \
+	X(rows_advance, rows_draw_args, 256)        \
+	X(rows_bits_u32, rows_draw_args, 256)       \
+	X(rows_bits_u64, rows_draw_args, 256)       \
+	X(rows_uniform_f32, rows_draw_args, 256)    \
+	X(rows_uniform_f64, rows_draw_args, 256)    \
+	X(rows_normal_f32, rows_draw_args, 256)     \
+	X(sample_f32, sample_args, SAMPLE_THREADS)  \
+	X(sample_bf16, sample_args, SAMPLE_THREADS) \
+	X(sample_f16, sample_args, SAMPLE_THREADS)
+
+/* Of a block that samples one entry, or a part of it. */
+#define SAMPLE_THREADS 512
+
+/*
+ * A launch that samples few entries shares each out between blocks, so that
+ * there are up to so many: about two for each multiprocessor of a large GPU.
+ * More entries than SAMPLE_SHARED_MAX have a block each.
+ */
+#define SAMPLE_BLOCKS     256
+#define SAMPLE_SHARED_MAX (SAMPLE_BLOCKS / 2)
+
+/* --- a table -------------------------------------------------------------- */
+
+/*
+ * Note [Rows that advance once]
+ * ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+ * One kernel draws from rows and advances them. Many threads draw for one row,
+ * and a list may name it several times, but all must see the state from before
+ * the launch, and it must advance once. There is no barrier between the blocks
+ * of a kernel, so the old state is kept where whoever comes late finds it:
+ *
+ *  - The table counts its launches. Each thread reads the count when it begins;
+ *    each block says when it is done, and the last one to do so counts the
+ *    launch: what it says releases the block's writes and acquires those of the
+ *    blocks before. So a launch has a number of its own, though a replayed
+ *    graph brings the same arguments each time.
+ *  - Who advances a row writes, in this order: the offset from before into the
+ *    row's turn; the launch's number into the turn; the new offset into the
+ *    state. The last two are releases (lib/rows/order.h). Several may do so at
+ *    once: all write the same values.
+ *  - Who reads a row reads, in this order: the offset of the state; the number
+ *    in the turn, and, if that is this launch's, the offset in the turn
+ *    instead. The first two are acquires. So a reader that saw the new offset
+ *    also sees the number, and one that sees the number also sees the old
+ *    offset.
+ *
+ * A state that was written by somebody else between two launches is simply the
+ * state: its turn has the number of an earlier launch.
+ *
+ * Where several blocks share an entry that is sampled, nobody can write its
+ * token or advance its row before all are done. Each adds its greatest key to
+ * `best`, by an atomic maximum, in a place that belongs to the entry and not to
+ * the row, which may stand in the list twice; the last block to be done takes
+ * the keys from there, does what is left for all entries, and leaves zeros, the
+ * least of keys, for the next launch. So a launch begins with zeros: the table
+ * was made with them, a launch that was refused has not written, one that died
+ * on the way has taken the device with it, and no two launches on a table
+ * overlap, as philox/rows.h has it. That an entry takes part is read by each
+ * of its blocks and at the end; it says the same, for nothing has advanced yet.
+ */
+struct rows_turn {
+	uint64_t offset; /* before launch `launch` advanced the row */
+	uint64_t launch;
+};
+
+/*
+ * What launches had to tell, written by the device alone in mapped host memory:
+ * totals[count % 2] are those of the first `count` launches. The next one
+ * writes the other totals and then counts itself. So who reads a count, its
+ * totals, and the same count again has read what belongs together.
+ */
+struct rows_totals {
+	uint64_t outside;
+	uint64_t used_up;
+};
+
+struct rows_notice {
+	uint64_t count; /* of launches with something to tell */
+	struct rows_totals totals[2];
+};
+
+/* In device memory, in front of the states. */
+struct rows_control {
+	uint64_t launch;  /* number of the launch under way, from 1 */
+	uint64_t outside; /* entries of this launch, see the report */
+	uint64_t used_up;
+	struct rows_notice *notice; /* device address */
+	uint32_t done;              /* blocks of this launch */
+	uint32_t reserved[7];
+	uint64_t best[SAMPLE_SHARED_MAX]; /* of each entry that is shared */
+};
+
+/* Where a table is: device addresses. */
+struct rows_table {
+	struct philox_state *states;
+	struct rows_turn *turns;
+	struct rows_control *control;
+	uint64_t count;
+};
+
+/* --- arguments ------------------------------------------------------------ */
+
+/* Derives all rows. */
+struct rows_seed_args {
+	struct philox_state *states;
+	uint64_t count;
+	uint64_t seed; /* of the table */
+};
+
+/* Under the 4096 bytes of parameters that every driver takes. */
+#define ROWS_SET_MAX 192
+
+/* Sets `n` rows: struct of arrays, so that there are no gaps. */
+struct rows_set_args {
+	struct philox_state *states; /* of the table */
+	uint64_t n;
+	uint64_t seed[ROWS_SET_MAX];
+	uint64_t offset[ROWS_SET_MAX];
+	uint32_t row[ROWS_SET_MAX];
+};
+
+/* Which rows take part: struct philox_row_list with its n resolved. */
+struct rows_list {
+	const uint32_t *indices;
+	const uint8_t *mask;
+	uint64_t n;
+};
+
+/* Draws, and advances by `words`, which may be 0. */
+struct rows_draw_args {
+	struct rows_table table;
+	struct rows_list list;
+	uint64_t first;
+	uint64_t count;
+	uint64_t pitch;
+	const uint32_t *counts;
+	void *out;
+	uint64_t words;
+};
+
+/* Samples; with table.control NULL from states[entry], advancing nothing. */
+struct sample_args {
+	struct rows_table table;
+	struct rows_list list;
+	const void *logits;
+	uint64_t pitch;
+	uint32_t vocab;
+	uint32_t first;
+	const float *temperatures; /* or NULL */
+	float temperature;
+	uint32_t words; /* to advance by: 4 or 0 */
+	uint32_t parts; /* CUDA blocks for an entry, at least 1 */
+	int32_t *tokens;
+	uint64_t *keys;
+};
+
+#endif

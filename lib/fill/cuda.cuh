@@ -1,0 +1,142 @@
+/*
+ * lib/fill/cuda.cuh - a fill on a GPU
+ *
+ * One kernel a fill. A thread resolves the state once and takes the units of
+ * FILL_AHEAD blocks at a time: it reads the inputs of all, makes them, writes
+ * them. That hides the latency of the reads, and the key schedule and the first
+ * product of Philox are shared between the blocks. Neighbouring threads have
+ * neighbouring units of 16 bytes. Units at the ends of a row, and rows that are
+ * not aligned, go element by element. Results do not depend on the grid.
+ */
+#ifndef LIB_FILL_CUDA_CUH
+#define LIB_FILL_CUDA_CUH
+
+#include "lib/fill/elements.h"
+
+#define FILL_THREADS 256
+#define FILL_AHEAD   4 /* blocks */
+
+static __device__ __forceinline__ uint64_t fill_thread(void)
+{
+	return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ __forceinline__ uint64_t fill_threads(void)
+{
+	return (uint64_t)gridDim.x * blockDim.x;
+}
+
+static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
+							   uint32_t plain)
+{
+	args.plain = plain;
+	return args;
+}
+
+/*
+ * For every fill: a plain span, then a shard, then poison, then the kernel. A
+ * shard's units are numbered through its rows; a thread finds its first with
+ * one division and goes on by addition. Where `plain` matters, it is a constant
+ * in a loop of its own.
+ */
+#define FILL_KERNEL(name, out_type, in_type, n)                                \
+	static __device__ __forceinline__ void whole_##name(                   \
+		const fill_args &args, const fill_row &row,                    \
+		philox_state state, uint64_t u)                                \
+	{                                                                      \
+		const fill_in_##name in = fill_read_##name(&row, u);           \
+		fill_out_##name out;                                           \
+                                                                               \
+		fill_make_##name(&args, state, u, &in, &out);                  \
+		fill_write_##name(&row, u, out);                               \
+	}                                                                      \
+                                                                               \
+	static __device__ __forceinline__ void flat_##name(                    \
+		const fill_args &args, const fill_row &row,                    \
+		philox_state state)                                            \
+	{                                                                      \
+		const uint64_t unit = fill_n_##name, step = fill_threads();    \
+		const uint64_t first = row.first / unit;                       \
+		const uint64_t end =                                           \
+			first + fill_units(unit, row.first, row.count);        \
+		const fill_whole whole =                                       \
+			fill_whole_units(&row, unit, sizeof(fill_##in_type),   \
+					 sizeof(fill_##out_type));             \
+		constexpr int ahead = FILL_AHEAD * n / fill_n_##name;          \
+		uint64_t i = whole.begin + fill_thread();                      \
+		fill_in_##name in[ahead];                                      \
+		fill_out_##name out[ahead];                                    \
+                                                                               \
+		for (; i + (ahead - 1) * step < whole.end;                     \
+		     i += ahead * step) {                                      \
+			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
+				in[k] = fill_read_##name(&row, i + k * step);  \
+			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
+				fill_make_##name(&args, state, i + k * step,   \
+						 &in[k], &out[k]);             \
+			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
+				fill_write_##name(&row, i + k * step, out[k]); \
+		}                                                              \
+		for (; i < whole.end; i += step)                               \
+			whole_##name(args, row, state, i);                     \
+		for (i = first + fill_thread(); i < whole.begin; i += step)    \
+			fill_edge_##name(&args, &row, state, i);               \
+		for (i = whole.end + fill_thread(); i < end; i += step)        \
+			fill_edge_##name(&args, &row, state, i);               \
+	}                                                                      \
+                                                                               \
+	template <bool poison>                                                 \
+	static __device__ __forceinline__ void rows_##name(                    \
+		const fill_args &args, philox_state state)                     \
+	{                                                                      \
+		const uint64_t unit = fill_n_##name, step = fill_threads();    \
+		const uint64_t units = fill_row_units(&args, unit);            \
+		const uint64_t step_rows = step / units;                       \
+		const uint64_t step_units = step % units;                      \
+		uint64_t r = fill_thread() / units;                            \
+		uint64_t i = fill_thread() % units;                            \
+                                                                               \
+		while (r < args.rows) {                                        \
+			const fill_row row =                                   \
+				fill_row_of(&args, r, sizeof(fill_##in_type),  \
+					    sizeof(fill_##out_type));          \
+			const uint64_t u = row.first / unit + i;               \
+                                                                               \
+			if (i >= fill_units(unit, row.first, row.count))       \
+				; /* this row has one less */                  \
+			else if (poison)                                       \
+				fill_poison_##name(&row, u);                   \
+			else if (fill_is_whole(&row, u * unit - row.first,     \
+					       unit, sizeof(fill_##in_type),   \
+					       sizeof(fill_##out_type)))       \
+				whole_##name(args, row, state, u);             \
+			else                                                   \
+				fill_edge_##name(&args, &row, state, u);       \
+			r += step_rows;                                        \
+			i += step_units;                                       \
+			r += i >= units;                                       \
+			i -= i >= units ? units : 0;                           \
+		}                                                              \
+	}                                                                      \
+                                                                               \
+	extern "C" __global__ void __launch_bounds__(FILL_THREADS)             \
+		philox_fill_##name(__grid_constant__ const fill_args args)     \
+	{                                                                      \
+		const philox_state state = philox_resolve(args.rng);           \
+		const fill_row row =                                           \
+			fill_row_of(&args, 0, sizeof(fill_##in_type),          \
+				    sizeof(fill_##out_type));                  \
+                                                                               \
+		if (philox_is_poison(state))                                   \
+			rows_##name<true>(args, state);                        \
+		else if (args.rows > 1)                                        \
+			rows_##name<false>(args, state);                       \
+		else if (!fill_has_plain(KERNEL_##name))                       \
+			flat_##name(args, row, state);                         \
+		else if (args.plain)                                           \
+			flat_##name(fill_set_plain(args, 1), row, state);      \
+		else                                                           \
+			flat_##name(fill_set_plain(args, 0), row, state);      \
+	}
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * lib/fill/layout/layout.c - other libraries' layouts: what a fill's arguments become
+ *
+ * The formulas and where they were read: philox/layout.h.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include "lib/fill/check.h"
+#include "lib/base/float_mode.h"
+#include "lib/fill/layout/layout.h"
+#include "lib/fill/layout/check.h"
+#include "lib/fill/layout/elements.h"
+
+/* The threads of PyTorch's blocks. */
+#define BLOCK 256
+
+static const struct philox_layout *layout_of(const struct philox_fill *fill)
+{
+	return fill->layout;
+}
+
+/* --- grids ---------------------------------------------------------------- */
+
+static uint64_t round_up(uint64_t n, uint64_t of)
+{
+	return n / of * of + (n % of ? of : 0);
+}
+
+static uint64_t pytorch_threads(const struct philox_layout *layout)
+{
+	uint64_t blocks = round_up(layout->elements, BLOCK) / BLOCK;
+	uint64_t most =
+		(uint64_t)layout->sms * (layout->threads_per_sm / BLOCK);
+
+	return BLOCK * (blocks < most ? blocks : most);
+}
+
+static int is_64_bit(const struct philox_fill *fill)
+{
+	return fill->dtype == PHILOX_F64 ||
+	       (fill->dist == PHILOX_BITS && fill->dtype == PHILOX_U64);
+}
+
+/* How many elements a block makes. */
+static uint32_t pytorch_unroll(const struct philox_fill *fill)
+{
+	const uint64_t wide = (uint64_t)1 << 28;
+	uint64_t range = fill->to - fill->from + 1;
+
+	if (fill->dist == PHILOX_DROPOUT)
+		return 4;
+	if (fill->dist == PHILOX_INTEGERS)
+		return !range || range >= wide ? 2 : 4;
+	return is_64_bit(fill) ? 2 : 4;
+}
+
+static uint32_t pytorch_vector(const struct philox_fill *fill)
+{
+	uint32_t vector = fill->layout->vector;
+
+	if (!vector)
+		vector = fill->dtype == PHILOX_F32   ? 4
+			 : fill->dtype == PHILOX_F64 ? 2
+						     : 8;
+	while (fill->layout->elements % vector)
+		vector /= 2;
+	return vector;
+}
+
+static void set_pytorch(const struct philox_fill *fill,
+			struct layout_args *args)
+{
+	args->map = LAYOUT_GRID;
+	args->threads = pytorch_threads(layout_of(fill));
+	args->unroll = pytorch_unroll(fill);
+	if (fill->dist != PHILOX_DROPOUT)
+		return;
+	args->vector = pytorch_vector(fill);
+	if (args->vector > 1)
+		args->map = LAYOUT_VECTORS;
+}
+
+/* One element per word, or for f64 one per pair of words; but
+ * curand_uniform_double() takes one word. */
+static void set_curand_device(const struct philox_fill *fill,
+			      struct layout_args *args)
+{
+	args->threads = layout_of(fill)->threads;
+	args->map = args->threads ? LAYOUT_GRID : LAYOUT_BLOCKS;
+	args->one_word = args->threads && fill->dist == PHILOX_UNIFORM;
+	args->unroll = is_64_bit(fill) && !args->one_word ? 2 : 4;
+}
+
+static void set_map(const struct philox_fill *fill, struct layout_args *args)
+{
+	args->unroll = is_64_bit(fill) ? 2 : 4;
+	switch (layout_of(fill)->kind) {
+	case PHILOX_LAYOUT_DEFAULT:
+		break;
+	case PHILOX_LAYOUT_CURAND_DEVICE:
+		set_curand_device(fill, args);
+		break;
+	case PHILOX_LAYOUT_CURAND_HOST:
+		args->map = is_64_bit(fill) ? LAYOUT_HOST_F64 : LAYOUT_HOST;
+		break;
+	case PHILOX_LAYOUT_PYTORCH:
+		set_pytorch(fill, args);
+		break;
+	case PHILOX_LAYOUT_NVFUSER:
+		args->map = LAYOUT_BLOCKS;
+		break;
+	case PHILOX_LAYOUT_TRITON:
+		args->map = LAYOUT_COUNTER;
+		break;
+	case PHILOX_LAYOUT_JAX:
+		args->map = LAYOUT_SWAPPED;
+		break;
+	}
+}
+
+/* --- parameters ----------------------------------------------------------- */
+
+/* nvFuser takes its range in f32 whatever the dtype, but compares in it. */
+static void set_uniform(const struct philox_fill *fill,
+			struct layout_args *args)
+{
+	enum philox_layout_kind kind = layout_of(fill)->kind;
+	enum philox_dtype dtype = fill->dtype;
+	enum philox_dtype given =
+		kind == PHILOX_LAYOUT_NVFUSER ? PHILOX_F32 : dtype;
+	float low = layout_to_dtype(given, (float)fill->low);
+	float high = layout_to_dtype(given, (float)fill->high);
+	int is_16_bit = dtype == PHILOX_BF16 || dtype == PHILOX_F16;
+
+	args->fill.f32.scale = layout_to_dtype(given, high - low);
+	args->fill.f32.shift = low;
+	args->fill.f32.top = layout_to_dtype(dtype, high);
+	args->fill.f64.scale = fill->high - fill->low;
+	args->fill.f64.shift = fill->low;
+	args->fill.f64.top = fill->high;
+	args->no_top = kind == PHILOX_LAYOUT_PYTORCH ||
+		       (kind == PHILOX_LAYOUT_NVFUSER && is_16_bit);
+	args->no_one = kind == PHILOX_LAYOUT_NVFUSER && !is_16_bit;
+}
+
+static void set_bernoulli(const struct philox_fill *fill,
+			  struct layout_args *args)
+{
+	args->fill.f32.top = (float)fill->p;
+	args->fill.f64.top = fill->p;
+}
+
+/*
+ * The scale of what is kept: 1 / (1 - p), which is rounded to f32 after the
+ * division by nvFuser and Triton, and before it by PyTorch.
+ */
+static void set_dropout(const struct philox_fill *fill,
+			struct layout_args *args)
+{
+	enum philox_layout_kind kind = layout_of(fill)->kind;
+	double keep = 1 - fill->p;
+
+	args->no_one = kind == PHILOX_LAYOUT_NVFUSER;
+	args->nothing = fill->p == 1 && kind != PHILOX_LAYOUT_NVFUSER;
+	args->fill.f64.top = keep;
+	args->fill.f32.top = (float)keep;
+	/* for p = 0 torch.compile's dropout is none at all */
+	args->fill.f32.bottom = fill->p == 0 ? -1.0f : (float)fill->p;
+	args->fill.f64.scale = keep > 0 ? 1 / keep : 1;
+	args->fill.f32.scale = (float)args->fill.f64.scale;
+	if (kind == PHILOX_LAYOUT_PYTORCH && keep > 0)
+		args->fill.f32.scale = 1.0f / (float)keep;
+}
+
+static void set_exponential(const struct philox_fill *fill,
+			    struct layout_args *args)
+{
+	args->fill.f32.scale = 1.0f / (float)fill->rate;
+	args->fill.f64.scale = 1 / fill->rate;
+}
+
+static void set_parameters(const struct philox_fill *fill,
+			   struct layout_args *args)
+{
+	switch (fill->dist) {
+	case PHILOX_UNIFORM:
+		set_uniform(fill, args);
+		break;
+	case PHILOX_BERNOULLI:
+		set_bernoulli(fill, args);
+		break;
+	case PHILOX_DROPOUT:
+		set_dropout(fill, args);
+		break;
+	case PHILOX_EXPONENTIAL:
+		set_exponential(fill, args);
+		break;
+	default: /* as without a layout */
+		args->no_one = layout_of(fill)->kind == PHILOX_LAYOUT_NVFUSER;
+		break;
+	}
+}
+
+void layout_args(const struct philox_fill *fill, struct layout_args *args)
+{
+	args->kind = (uint32_t)layout_of(fill)->kind;
+	args->dist = (uint32_t)fill->dist;
+	args->dtype = (uint32_t)fill->dtype;
+	args->threads = 1;
+	args->unroll = 1;
+	args->vector = 1;
+	args->no_one = args->no_top = args->one_word = args->nothing = 0;
+	set_map(fill, args);
+	set_parameters(fill, args);
+}
+
+enum kernel layout_kernel(enum philox_dtype dtype)
+{
+	switch (dtype) {
+	case PHILOX_U32:
+	case PHILOX_I32:
+		return KERNEL_layout_u32;
+	case PHILOX_U64:
+	case PHILOX_I64:
+		return KERNEL_layout_u64;
+	case PHILOX_F32:
+		return KERNEL_layout_f32;
+	case PHILOX_F64:
+		return KERNEL_layout_f64;
+	case PHILOX_BF16:
+		return KERNEL_layout_bf16;
+	case PHILOX_F16:
+		return KERNEL_layout_f16;
+	}
+	return KERNEL_HEAD;
+}
+
+/* --- advances ------------------------------------------------------------- */
+
+/* Elements of the op: the tensor's, or those up to the span's end. */
+static uint64_t op_elements(const struct philox_fill *fill)
+{
+	return fill->layout->elements ? fill->layout->elements
+				      : layout_span_end(fill);
+}
+
+/* ceil(n / of) blocks of 4 words. */
+static uint64_t blocks_of(uint64_t n, uint64_t of)
+{
+	return round_up(n, of) / of * 4;
+}
+
+static uint64_t pytorch_advance(const struct philox_fill *fill)
+{
+	uint64_t threads = pytorch_threads(fill->layout);
+
+	if (fill->dist == PHILOX_DROPOUT && fill->p == 1)
+		return 0;
+	return blocks_of(fill->layout->elements,
+			 threads * pytorch_unroll(fill));
+}
+
+static uint64_t curand_device_advance(const struct philox_fill *fill)
+{
+	struct layout_args args;
+
+	layout_args(fill, &args);
+	if (!args.threads)
+		return 4;
+	return blocks_of(op_elements(fill), args.threads * args.unroll);
+}
+
+static uint64_t advance_of(const struct philox_fill *fill)
+{
+	switch (layout_of(fill)->kind) {
+	case PHILOX_LAYOUT_CURAND_DEVICE:
+		return curand_device_advance(fill);
+	case PHILOX_LAYOUT_CURAND_HOST:
+		return blocks_of(op_elements(fill), 4);
+	case PHILOX_LAYOUT_PYTORCH:
+		return pytorch_advance(fill);
+	case PHILOX_LAYOUT_TRITON:
+	case PHILOX_LAYOUT_JAX:
+		return 4 * op_elements(fill);
+	case PHILOX_LAYOUT_DEFAULT:
+	case PHILOX_LAYOUT_NVFUSER:
+		break;
+	}
+	return 4;
+}
+
+/* A fill alone may end anywhere, but 4 words for each element must fit. */
+static enum philox_status check_end(const struct philox_fill *fill)
+{
+	if (!layout_is_other(fill) || op_elements(fill) <= UINT64_MAX / 4)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "fill: the span ends at %" PRIu64
+			  ", and an advance of layout %s at 2^62",
+			  layout_span_end(fill),
+			  philox_layout_name(layout_of(fill)->kind));
+}
+
+static enum philox_status find_advance(const struct philox_fill *given,
+				       uint64_t *words)
+{
+	struct fill_taken copy;
+	enum philox_status status = fill_take(given, &copy);
+	const struct philox_fill *fill = &copy.fill;
+
+	if (status == PHILOX_OK)
+		status = fill_check_op(fill);
+	if (status == PHILOX_OK)
+		status = check_end(fill);
+	if (status == PHILOX_OK)
+		*words = layout_is_other(fill) ? advance_of(fill) : 4;
+	return status;
+}
+
+enum philox_status philox_layout_advance(const struct philox_fill *fill,
+					 uint64_t *words)
+{
+	enum philox_status status;
+	struct float_mode mode;
+
+	if (!words)
+		return status_set(PHILOX_ERROR_INVALID, "words is NULL");
+	mode = float_mode_set();
+	status = find_advance(fill, words);
+	float_mode_restore(mode);
+	return status;
+}

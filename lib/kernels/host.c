@@ -1,0 +1,78 @@
+/*
+ * lib/kernels/host.c - the library's kernels as functions
+ *
+ * Each calls the inline definitions that the CUDA kernel uses too. It runs on
+ * the thread of its stream and takes no lock; the arguments are its own copy.
+ */
+#include "lib/device/contract.h"
+#include "lib/fill/host.h"
+#include "graph/head_elements.h"
+#include "lib/fill/layout/layout.h"
+
+#define FILL_RUN(name, out, in, n)                  \
+	static void run_##name(const void *args)    \
+	{                                           \
+		fill_host_run(KERNEL_##name, args); \
+	}
+FILL_LIST(FILL_RUN)
+#undef FILL_RUN
+
+#define LAYOUT_RUN(type)                                     \
+	static void run_layout_##type(const void *args)      \
+	{                                                    \
+		layout_host_run(KERNEL_layout_##type, args); \
+	}
+LAYOUT_LIST(LAYOUT_RUN)
+#undef LAYOUT_RUN
+
+/* --- the head ------------------------------------------------------------- */
+
+/* The payload first, then the count, which a reader loads first. */
+static void report_repetition(struct head_report *report, uint64_t sequence)
+{
+	uint64_t count = __atomic_load_n(&report->count, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&report->sequence, sequence, __ATOMIC_RELAXED);
+	__atomic_store_n(&report->count, count + 1, __ATOMIC_RELEASE);
+}
+
+static void run_head(const void *pointer)
+{
+	const struct head_args *args = pointer;
+	struct head_control *control = args->control;
+	int accepted = head_accepts(args);
+
+	for (uint64_t i = 0; i < control->cells; i++)
+		head_fill_cell(args, i, accepted);
+	if (accepted)
+		__atomic_store_n(&control->sequence, args->sequence,
+				 __ATOMIC_RELEASE);
+	else
+		report_repetition(control->report, control->sequence);
+}
+
+static void run_store(const void *pointer)
+{
+	const struct store_args *args = pointer;
+
+	*args->to = args->state;
+}
+
+/* Tables of rows: lib/rows/host.c. */
+#define ROWS_LOOP(name, args, threads) void run_##name(const void *args);
+ROWS_KERNEL_LIST(ROWS_LOOP)
+#undef ROWS_LOOP
+
+void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
+	[KERNEL_HEAD] = run_head,
+	[KERNEL_STORE] = run_store,
+#define FILL_LOOP(name, out, in, n) [KERNEL_##name] = run_##name,
+	FILL_LIST(FILL_LOOP)
+#undef FILL_LOOP
+#define LAYOUT_LOOP(type) [KERNEL_layout_##type] = run_layout_##type,
+		LAYOUT_LIST(LAYOUT_LOOP)
+#undef LAYOUT_LOOP
+#define ROWS_LOOP(name, args, threads) [KERNEL_##name] = run_##name,
+			ROWS_KERNEL_LIST(ROWS_LOOP)
+#undef ROWS_LOOP
+};

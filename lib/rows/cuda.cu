@@ -1,0 +1,188 @@
+/*
+ * lib/rows/cuda.cu - the kernels of lib/device/rows_kernels.h on the GPU
+ *
+ * Each takes its arguments by value and calls the inline functions that the
+ * loops of lib/rows/host.c call. Those that draw from a table end with
+ * end_launch(): see Note [Rows that advance once] in lib/device/rows_kernels.h.
+ */
+#include "lib/rows/sample_elements.h"
+
+/* The thread's number in the grid, and how many there are. */
+static __device__ __forceinline__ uint64_t thread_number(void)
+{
+	return (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ __forceinline__ uint64_t thread_count(void)
+{
+	return (uint64_t)gridDim.x * blockDim.x;
+}
+
+/* Called by all threads of a block when they are done: the last block ends. */
+static __device__ __forceinline__ void end_launch(rows_control *control)
+{
+	__syncthreads();
+	if (threadIdx.x != 0 || ROWS_ARRIVE(&control->done) != gridDim.x - 1)
+		return;
+	control->done = 0;
+	rows_end(control);
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+extern "C" __global__ void philox_kernel_rows_seed(
+	__grid_constant__ const rows_seed_args args)
+{
+	for (uint64_t i = thread_number(); i < args.count; i += thread_count())
+		args.states[i] = rows_derive(args.seed, i);
+}
+
+extern "C" __global__ void philox_kernel_rows_set(
+	__grid_constant__ const rows_set_args args)
+{
+	for (uint64_t i = thread_number(); i < args.n; i += thread_count())
+		rows_set(&args, i);
+}
+
+extern "C" __global__ void philox_kernel_rows_advance(
+	__grid_constant__ const rows_draw_args args)
+{
+	const uint64_t launch = rows_launch(&args.table);
+
+	for (uint64_t i = thread_number(); i < args.list.n; i += thread_count())
+		rows_advance_entry(&args, launch, i);
+	end_launch(args.table.control);
+}
+
+/* --- draws ---------------------------------------------------------------- */
+
+#define DRAW_KERNEL(name, type, size)                                \
+	extern "C" __global__ void philox_kernel_rows_##name(        \
+		__grid_constant__ const rows_draw_args args)         \
+	{                                                            \
+		const uint64_t launch = rows_launch(&args.table);    \
+		const uint64_t units = rows_units(&args, size);      \
+		const uint64_t all = args.list.n * units;            \
+                                                                     \
+		for (uint64_t i = thread_number(); i < all;          \
+		     i += thread_count())                            \
+			rows_##name##_unit(&args, launch, i / units, \
+					   i % units);               \
+		end_launch(args.table.control);                      \
+	}
+ROWS_DRAW_LIST(DRAW_KERNEL)
+#undef DRAW_KERNEL
+
+/* --- samples -------------------------------------------------------------- */
+
+static __device__ __forceinline__ uint64_t greater(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The greatest key of a warp; all of its threads take part. */
+static __device__ __forceinline__ uint64_t warp_max(uint64_t key)
+{
+	for (int apart = 16; apart; apart /= 2)
+		key = greater(key,
+			      __shfl_xor_sync(0xffffffffu,
+					      (unsigned long long)key, apart));
+	return key;
+}
+
+/* The greatest key of a block; thread 0 has it. May be called again at once. */
+static __device__ __forceinline__ uint64_t block_max(uint64_t key)
+{
+	__shared__ uint64_t of_warp[SAMPLE_THREADS / 32];
+
+	key = warp_max(key);
+	__syncthreads();
+	if (threadIdx.x % 32 == 0)
+		of_warp[threadIdx.x / 32] = key;
+	__syncthreads();
+	if (threadIdx.x < 32)
+		key = warp_max(threadIdx.x < SAMPLE_THREADS / 32
+				       ? of_warp[threadIdx.x]
+				       : 0);
+	return key;
+}
+
+/*
+ * Looks an entry up for all threads of a block, once: what a mask or a state
+ * says must not differ between them. Returns 0 if the entry takes no part.
+ */
+static __device__ __forceinline__ int begin_entry(const sample_args *args,
+						  uint64_t launch,
+						  uint64_t entry,
+						  sample_row *row)
+{
+	__shared__ sample_row found;
+	__shared__ int takes_part;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		takes_part = sample_begin(args, launch, entry, &found);
+	__syncthreads();
+	*row = found;
+	return takes_part;
+}
+
+/* As end_launch(), but the last block ends the entries, too. */
+static __device__ __forceinline__ void end_parts(const sample_args *args)
+{
+	rows_control *control = args->table.control;
+	__shared__ int is_last;
+
+	__syncthreads();
+	if (threadIdx.x == 0)
+		is_last = ROWS_ARRIVE(&control->done) == gridDim.x - 1;
+	__syncthreads();
+	if (!is_last)
+		return;
+	for (uint64_t i = threadIdx.x; i < args->list.n; i += SAMPLE_THREADS)
+		sample_gather(args, sample_launch(args), i);
+	__syncthreads();
+	if (threadIdx.x != 0)
+		return;
+	control->done = 0;
+	rows_end(control);
+}
+
+/* A block has a part of an entry; its threads take every so-many-th quad. */
+#define SAMPLE_KERNEL(name, type)                                              \
+	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
+		philox_kernel_sample_##name(                                   \
+			__grid_constant__ const sample_args args)              \
+	{                                                                      \
+		const uint64_t launch = sample_launch(&args);                  \
+		const uint32_t first = sample_first_quad(&args);               \
+		const uint32_t quads = sample_quads(&args);                    \
+		const uint32_t step = args.parts * SAMPLE_THREADS;             \
+                                                                               \
+		for (uint64_t i = blockIdx.x; i < args.list.n * args.parts;    \
+		     i += gridDim.x) {                                         \
+			const uint64_t entry = i / args.parts;                 \
+			const uint32_t part = (uint32_t)(i % args.parts);      \
+			sample_row row;                                        \
+			uint64_t best = 0;                                     \
+                                                                               \
+			if (!begin_entry(&args, launch, entry, &row))          \
+				continue;                                      \
+			for (uint32_t q = part * SAMPLE_THREADS + threadIdx.x; \
+			     row.valid && q < quads; q += step)                \
+				best = greater(best,                           \
+					       sample_##name##_quad(           \
+						       &args, &row, entry,     \
+						       first + q));            \
+			best = block_max(row.valid ? best : SAMPLE_NO_TOKEN);  \
+			if (threadIdx.x == 0)                                  \
+				sample_part_end(&args, launch, entry, &row,    \
+						best);                         \
+		}                                                              \
+		if (args.parts > 1)                                            \
+			end_parts(&args);                                      \
+		else if (args.table.control)                                   \
+			end_launch(args.table.control);                        \
+	}
+SAMPLE_LIST(SAMPLE_KERNEL)
+#undef SAMPLE_KERNEL

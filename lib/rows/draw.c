@@ -1,0 +1,240 @@
+/*
+ * lib/rows/draw.c - draws from a table, checked and put on a stream
+ */
+#include <inttypes.h>
+#include "lib/base/options.h"
+#include "lib/rows/rows.h"
+#include "lib/rows/elements.h"
+
+/* The size of the struct's first version. */
+#define FILL_SIZE_FIRST \
+	(offsetof(struct philox_rows_fill, flags) + sizeof(uint32_t))
+
+/* What a table offers. */
+static const struct kind {
+	enum philox_dist dist;
+	enum philox_dtype dtype;
+	enum kernel kernel;
+	uint64_t per_block; /* elements of a Philox block */
+} kinds[] = {
+	{PHILOX_BITS, PHILOX_U32, KERNEL_rows_bits_u32, 4},
+	{PHILOX_BITS, PHILOX_U64, KERNEL_rows_bits_u64, 2},
+	{PHILOX_UNIFORM, PHILOX_F32, KERNEL_rows_uniform_f32, 4},
+	{PHILOX_UNIFORM, PHILOX_F64, KERNEL_rows_uniform_f64, 2},
+	{PHILOX_NORMAL, PHILOX_F32, KERNEL_rows_normal_f32, 4},
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* --- checks --------------------------------------------------------------- */
+
+enum philox_status rows_check_list(const struct philox_rows *rows,
+				   const struct philox_row_list *list,
+				   struct rows_list *out)
+{
+	uint64_t n = list ? list->n : rows->table.count;
+
+	*out = (struct rows_list){.n = n};
+	if (!list)
+		return PHILOX_OK;
+	out->indices = list->indices;
+	out->mask = list->mask;
+	if (n > ROWS_COUNT_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "list: n is %" PRIu64 ", above 2^24", n);
+	if (list->indices)
+		return fill_check_array("list", "indices", list->indices,
+					PHILOX_U32);
+	if (n > rows->table.count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "list: n is %" PRIu64
+				  " without indices, there are %" PRIu64
+				  " rows",
+				  n, rows->table.count);
+	return PHILOX_OK;
+}
+
+enum philox_status rows_check_flags(const char *what, uint32_t flags)
+{
+	if (!(flags & ~(uint32_t)PHILOX_ROWS_KEEP))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: flags is 0x%" PRIx32 ", not 0 or "
+			  "PHILOX_ROWS_KEEP",
+			  what, flags);
+}
+
+enum philox_status rows_check_extent(const char *what, uint64_t n,
+				     const char *name, uint64_t count,
+				     uint64_t pitch, enum philox_dtype dtype)
+{
+	uint64_t most = SIZE_MAX / fill_dtype_size(dtype);
+
+	if (count <= most && (n <= 1 || pitch <= (most - count) / (n - 1)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "%s: %" PRIu64 " entries of %s %" PRIu64
+			  ", pitch %" PRIu64
+			  ", of dtype %s are past 2^64 bytes",
+			  what, n, name, count, pitch, fill_dtype_name(dtype));
+}
+
+/* Of a known dist and dtype: NULL if a table does not offer it. */
+static const struct kind *find_kind(const struct philox_rows_fill *fill)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (kinds[i].dist == fill->dist &&
+		    kinds[i].dtype == fill->dtype)
+			return &kinds[i];
+	return NULL;
+}
+
+static int offers(enum philox_dist dist)
+{
+	for (size_t i = 0; i < N_KINDS; i++)
+		if (kinds[i].dist == dist)
+			return 1;
+	return 0;
+}
+
+static enum philox_status check_kind(const struct philox_rows_fill *fill)
+{
+	enum philox_status status = fill_check_dist("fill", fill->dist);
+
+	if (status == PHILOX_OK)
+		status = fill_check_dtype("fill", fill->dtype);
+	if (status != PHILOX_OK || find_kind(fill))
+		return status;
+	if (!offers(fill->dist))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: dist %s is not offered for rows",
+				  fill_dist_name(fill->dist));
+	return status_set(
+		PHILOX_ERROR_INVALID, "fill: dist %s has no dtype %s for rows",
+		fill_dist_name(fill->dist), fill_dtype_name(fill->dtype));
+}
+
+static enum philox_status check_values(const struct philox_rows_fill *fill,
+				       uint64_t n)
+{
+	if (fill->count && fill->first + (fill->count - 1) < fill->first)
+		return status_set(PHILOX_ERROR_OVERFLOW,
+				  "fill: first %" PRIu64 " + count %" PRIu64
+				  " is past 2^64",
+				  fill->first, fill->count);
+	if (fill->pitch < fill->count && n > 1)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: pitch is %" PRIu64
+				  ", below count %" PRIu64,
+				  fill->pitch, fill->count);
+	return rows_check_extent("fill", n, "count", fill->count, fill->pitch,
+				 fill->dtype);
+}
+
+static enum philox_status check_arrays(const struct philox_rows_fill *fill,
+				       uint64_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!n)
+		return PHILOX_OK;
+	if (fill->count)
+		status =
+			fill_check_array("fill", "out", fill->out, fill->dtype);
+	if (status == PHILOX_OK && fill->counts)
+		status = fill_check_array("fill", "counts", fill->counts,
+					  PHILOX_U32);
+	return status;
+}
+
+static enum philox_status check(const struct philox_rows *rows,
+				const struct philox_row_list *list,
+				const struct philox_rows_fill *fill,
+				struct rows_list *out)
+{
+	enum philox_status status = check_kind(fill);
+
+	if (status == PHILOX_OK)
+		status = rows_check_flags("fill", fill->flags);
+	if (status == PHILOX_OK)
+		status = rows_check_list(rows, list, out);
+	if (status == PHILOX_OK)
+		status = check_values(fill, out->n);
+	return status == PHILOX_OK ? check_arrays(fill, out->n) : status;
+}
+
+/* --- draws ---------------------------------------------------------------- */
+
+static enum philox_status put(struct philox_rows *rows, philox_stream stream,
+			      enum kernel kernel,
+			      const struct rows_draw_args *args, uint64_t units)
+{
+	struct kernel_call call = {.kernel = kernel,
+				   .args = args,
+				   .size = sizeof(*args),
+				   .work = units};
+
+	return rows_launch_on(rows, stream, &call);
+}
+
+static enum philox_status draw(struct philox_rows *rows, philox_stream stream,
+			       const struct philox_row_list *list,
+			       const struct philox_rows_fill *fill)
+{
+	struct rows_draw_args args = {.table = rows->table,
+				      .first = fill->first,
+				      .count = fill->count,
+				      .pitch = fill->pitch,
+				      .counts = fill->counts,
+				      .out = fill->out};
+	const struct kind *kind;
+	enum philox_status status = check(rows, list, fill, &args.list);
+
+	if (status != PHILOX_OK)
+		return status;
+	kind = find_kind(fill);
+	args.words = fill->flags & PHILOX_ROWS_KEEP ? 0 : 4;
+	return put(rows, stream, kind->kernel, &args,
+		   args.list.n * rows_units(&args, kind->per_block));
+}
+
+enum philox_status philox_rows_fill(struct philox_rows *rows,
+				    philox_stream stream,
+				    const struct philox_row_list *list,
+				    const struct philox_rows_fill *fill)
+{
+	enum philox_status status;
+
+	if (!rows)
+		return rows_null();
+	if (!fill)
+		status = status_set(PHILOX_ERROR_INVALID, "fill is NULL");
+	else
+		status = options_check_size("fill", fill, fill->size,
+					    FILL_SIZE_FIRST, sizeof(*fill));
+	if (status == PHILOX_OK)
+		status = draw(rows, stream, list, fill);
+	return rows_report(rows, status);
+}
+
+enum philox_status philox_rows_advance(struct philox_rows *rows,
+				       philox_stream stream,
+				       const struct philox_row_list *list,
+				       uint64_t words)
+{
+	struct rows_draw_args args = {.words = words};
+	enum philox_status status;
+
+	if (!rows)
+		return rows_null();
+	args.table = rows->table;
+	status = rows_check_list(rows, list, &args.list);
+	if (status == PHILOX_OK && words % 4)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "words is %" PRIu64 ", not a multiple of 4",
+				    words);
+	if (status == PHILOX_OK)
+		status = put(rows, stream, KERNEL_rows_advance, &args,
+			     args.list.n);
+	return rows_report(rows, status);
+}

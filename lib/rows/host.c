@@ -1,0 +1,208 @@
+/*
+ * lib/rows/host.c - the kernels of lib/device/rows_kernels.h as plain loops
+ *
+ * As in lib/kernels/host.c each loop runs on the thread of its stream, with
+ * arguments of its own. Where the compiler may not assume fused multiply-adds,
+ * those that need them come in two versions of the same loop: fmaf() of the C
+ * library gives the same bits, only slower. Where an entry takes many numbers
+ * they come from a fill, which has vectors.
+ */
+#define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
+#include <math.h>
+#include "lib/fill/host.h"
+#include "lib/rows/sample_elements.h"
+
+#define NO_ATTRIBUTE
+
+#if defined(__x86_64__) && !defined(__FMA__)
+#define DEFINE_TWICE(DEFINE, kernel, name, size)                               \
+	DEFINE(static, __attribute__((target("fma"))), run_fma_##kernel, name, \
+	       size)                                                           \
+	DEFINE(static, NO_ATTRIBUTE, run_plain_##kernel, name, size)           \
+	void run_##kernel(const void *args)                                    \
+	{                                                                      \
+		if (__builtin_cpu_supports("fma"))                             \
+			run_fma_##kernel(args);                                \
+		else                                                           \
+			run_plain_##kernel(args);                              \
+	}
+#else
+#define DEFINE_TWICE(DEFINE, kernel, name, size) \
+	DEFINE(, NO_ATTRIBUTE, run_##kernel, name, size)
+#endif
+
+/* --- rows ----------------------------------------------------------------- */
+
+void run_rows_seed(const void *pointer)
+{
+	const struct rows_seed_args *args = pointer;
+
+	for (uint64_t row = 0; row < args->count; row++)
+		args->states[row] = rows_derive(args->seed, row);
+}
+
+void run_rows_set(const void *pointer)
+{
+	const struct rows_set_args *args = pointer;
+
+	for (uint64_t i = 0; i < args->n; i++)
+		rows_set(args, i);
+}
+
+void run_rows_advance(const void *pointer)
+{
+	const struct rows_draw_args *args = pointer;
+	const uint64_t launch = rows_launch(&args->table);
+
+	for (uint64_t i = 0; i < args->list.n; i++)
+		rows_advance_entry(args, launch, i);
+	rows_end(args->table.control);
+}
+
+/* --- draws ---------------------------------------------------------------- */
+
+#define MANY 64 /* elements that a fill makes faster */
+
+/* Elements of an entry from index `begin` on; its state has them. */
+static void fill_entry(const struct rows_draw_args *args, enum kernel kernel,
+		       struct philox_state state, uint64_t entry,
+		       uint64_t begin, uint64_t size)
+{
+	struct fill_args fill = {
+		.rng = {.state = state},
+		.first = args->first + begin,
+		.count = rows_entry_count(args, entry) - begin,
+		.rows = 1,
+		.threads = 1,
+		.out = (char *)args->out + (entry * args->pitch + begin) * size,
+	};
+
+	rows_set_plain(&fill);
+	fill_host_run(kernel, &fill);
+}
+
+/*
+ * Does the units of an entry behind the first, if they are many, by a fill.
+ * Returns how many units are done. `n` elements are of a unit.
+ */
+static uint64_t fill_units_of(const struct rows_draw_args *args,
+			      uint64_t launch, enum kernel kernel,
+			      uint64_t entry, uint64_t n, uint64_t size)
+{
+	const uint64_t row = rows_of_entry(&args->list, entry);
+	const uint64_t begin = n - args->first % n;
+	struct philox_state state;
+
+	if (row >= args->table.count ||
+	    rows_entry_count(args, entry) < begin + MANY)
+		return 1;
+	state = rows_state(&args->table, row, launch);
+	if (!rows_can_advance(state, args->words))
+		return 1;
+	fill_entry(args, kernel, state, entry, begin, size);
+	return UINT64_MAX;
+}
+
+#define DEFINE_DRAW(storage, attribute, loop, name, size)                    \
+	attribute storage void loop(const void *pointer)                     \
+	{                                                                    \
+		const struct rows_draw_args *args = pointer;                 \
+		const uint64_t launch = rows_launch(&args->table);           \
+                                                                             \
+		for (uint64_t i = 0; i < args->list.n; i++) {                \
+			uint64_t unit;                                       \
+                                                                             \
+			rows_##name##_unit(args, launch, i, 0);              \
+			unit = fill_units_of(args, launch, KERNEL_##name, i, \
+					     size, 16 / size);               \
+			for (; unit < rows_blocks(args, i, size); unit++)    \
+				rows_##name##_unit(args, launch, i, unit);   \
+		}                                                            \
+		rows_end(args->table.control);                               \
+	}
+
+DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u32, bits_u32, 4)
+DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u64, bits_u64, 2)
+DEFINE_TWICE(DEFINE_DRAW, rows_uniform_f32, uniform_f32, 4)
+DEFINE_TWICE(DEFINE_DRAW, rows_uniform_f64, uniform_f64, 2)
+DEFINE_TWICE(DEFINE_DRAW, rows_normal_f32, normal_f32, 4)
+
+/* --- samples -------------------------------------------------------------- */
+
+#define CHUNK 1024 /* columns whose noise is made at once */
+
+/* The noise of `count` columns from index `begin` on, as a fill makes it. */
+static void make_noise(const struct sample_args *args,
+		       const struct sample_row *row, uint32_t begin,
+		       uint32_t count, float *noise)
+{
+	const struct fill_args fill = {
+		.rng = {.state = row->state},
+		.first = (uint64_t)args->first + begin,
+		.count = count,
+		.rows = 1,
+		.threads = 1,
+		.out = noise,
+	};
+
+	if (row->inverse != 0.0f)
+		fill_host_run(KERNEL_gumbel_f32, &fill);
+}
+
+/*
+ * Only a score above all before it can have a greater key; NaN, which has the
+ * greatest, is not below anything.
+ */
+#define DEFINE_SAMPLE(storage, attribute, loop, name, logit_type)             \
+	attribute static uint64_t best_of_##loop(                             \
+		const struct sample_args *args, const struct sample_row *row, \
+		uint64_t entry)                                               \
+	{                                                                     \
+		const logit_type *logits = (const logit_type *)args->logits + \
+					   entry * args->pitch;               \
+		float noise[CHUNK], most = -INFINITY;                         \
+		uint64_t best = 0;                                            \
+                                                                              \
+		for (uint32_t i = 0; i < args->vocab; i++) {                  \
+			uint32_t left = args->vocab - i;                      \
+			uint64_t key;                                         \
+			float score;                                          \
+                                                                              \
+			if (i % CHUNK == 0)                                   \
+				make_noise(args, row, i,                      \
+					   left < CHUNK ? left : CHUNK,       \
+					   noise);                            \
+			score = sample_score(row,                             \
+					     sample_widen_##name(logits[i]),  \
+					     noise[i % CHUNK]);               \
+			if (score <= most)                                    \
+				continue;                                     \
+			most = score;                                         \
+			key = sample_key(score, args->first + i);             \
+			best = key > best ? key : best;                       \
+		}                                                             \
+		return best;                                                  \
+	}                                                                     \
+                                                                              \
+	attribute storage void loop(const void *pointer)                      \
+	{                                                                     \
+		const struct sample_args *args = pointer;                     \
+		const uint64_t launch = sample_launch(args);                  \
+                                                                              \
+		for (uint64_t i = 0; i < args->list.n; i++) {                 \
+			struct sample_row row;                                \
+			uint64_t best = SAMPLE_NO_TOKEN;                      \
+                                                                              \
+			if (!sample_begin(args, launch, i, &row))             \
+				continue;                                     \
+			if (row.valid)                                        \
+				best = best_of_##loop(args, &row, i);         \
+			sample_end(args, launch, i, &row, best);              \
+		}                                                             \
+		if (args->table.control)                                      \
+			rows_end(args->table.control);                        \
+	}
+
+DEFINE_TWICE(DEFINE_SAMPLE, sample_f32, f32, float)
+DEFINE_TWICE(DEFINE_SAMPLE, sample_bf16, bf16, uint16_t)
+DEFINE_TWICE(DEFINE_SAMPLE, sample_f16, f16, uint16_t)

@@ -1,0 +1,180 @@
+/*
+ * lib/rows/memory.c - the device memory of tables of rows, and set-up work
+ *
+ * Set-up work is done in relaxed mode on a stream of its own, since other
+ * threads, or this one, may be capturing.
+ */
+#include "lib/rows/rows.h"
+
+/* --- set-up work ---------------------------------------------------------- */
+
+/* Waits for a stream and destroys it; the first error stands, and its text. */
+static enum philox_status finish(struct philox_device *device,
+				 philox_stream stream,
+				 enum philox_status status)
+{
+	struct status_message kept;
+	enum philox_status waited, destroyed;
+
+	status_keep(&kept);
+	waited = philox_stream_synchronize(device, stream);
+	if (status == PHILOX_OK) {
+		status = waited;
+		status_keep(&kept);
+	}
+	destroyed = philox_stream_destroy(device, stream);
+	if (status == PHILOX_OK)
+		return destroyed;
+	status_restore(&kept);
+	return status;
+}
+
+/* Does work(rows, argument) in relaxed mode on a stream and waits for it. */
+static enum philox_status set_up(
+	const struct philox_rows *rows,
+	enum philox_status (*work)(const struct philox_rows *, philox_stream,
+				   void *),
+	void *argument)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status, restored;
+	enum philox_capture_mode mode;
+	philox_stream stream;
+
+	status = device_relax(device, &mode);
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_stream_create(device, 0, &stream);
+	if (status == PHILOX_OK)
+		status = finish(device, stream, work(rows, stream, argument));
+	restored = device_unrelax(device, mode);
+	return status != PHILOX_OK ? status : restored;
+}
+
+static enum philox_status seed(const struct philox_rows *rows,
+			       philox_stream stream)
+{
+	struct rows_seed_args args = {.states = rows->table.states,
+				      .count = rows->table.count,
+				      .seed = rows_seed(rows)};
+	struct kernel_call call = {.kernel = KERNEL_rows_seed,
+				   .args = &args,
+				   .size = sizeof(args),
+				   .work = args.count};
+
+	return device_launch(rows->context->device, stream, &call);
+}
+
+/* No turn is that of a launch: these count from 1. */
+static enum philox_status fill(const struct philox_rows *rows,
+			       philox_stream stream, void *control)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status;
+
+	status = philox_memory_copy(device, rows->table.control, control,
+				    sizeof(struct rows_control), stream);
+	if (status == PHILOX_OK)
+		status = philox_memory_set(
+			device, rows->table.turns, 0,
+			rows->table.count * sizeof(struct rows_turn), stream);
+	return status == PHILOX_OK ? seed(rows, stream) : status;
+}
+
+static enum philox_status read_states(const struct philox_rows *rows,
+				      philox_stream stream, void *states)
+{
+	return philox_memory_copy(
+		rows->context->device, states, rows->table.states,
+		rows->table.count * sizeof(struct philox_state), stream);
+}
+
+static enum philox_status write_states(const struct philox_rows *rows,
+				       philox_stream stream, void *states)
+{
+	return philox_memory_copy(
+		rows->context->device, rows->table.states, states,
+		rows->table.count * sizeof(struct philox_state), stream);
+}
+
+enum philox_status rows_read(const struct philox_rows *rows,
+			     struct philox_state *states)
+{
+	return set_up(rows, read_states, states);
+}
+
+enum philox_status rows_write(const struct philox_rows *rows,
+			      const struct philox_state *states)
+{
+	return set_up(rows, write_states, (void *)states);
+}
+
+/* --- device memory -------------------------------------------------------- */
+
+static size_t memory_size(uint64_t count)
+{
+	return sizeof(struct rows_control) +
+	       count * (sizeof(struct philox_state) + sizeof(struct rows_turn));
+}
+
+static enum philox_status allocate_relaxed(struct philox_rows *rows,
+					   void **mapped)
+{
+	struct philox_device *device = rows->context->device;
+	void *notice;
+	enum philox_status status;
+
+	status = philox_memory_alloc(device, memory_size(rows->table.count),
+				     &rows->memory);
+	if (status != PHILOX_OK)
+		return status;
+	status = device_mapped_alloc(device, sizeof(*rows->notice), &notice,
+				     mapped);
+	if (status == PHILOX_OK)
+		rows->notice = notice;
+	return status;
+}
+
+static enum philox_status allocate(struct philox_rows *rows, void **mapped)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status, restored;
+	enum philox_capture_mode mode;
+
+	status = device_relax(device, &mode);
+	if (status != PHILOX_OK)
+		return status;
+	status = allocate_relaxed(rows, mapped);
+	restored = device_unrelax(device, mode);
+	return status != PHILOX_OK ? status : restored;
+}
+
+enum philox_status rows_memory_init(struct philox_rows *rows)
+{
+	struct rows_control control = {.launch = 1};
+	void *mapped;
+	enum philox_status status = allocate(rows, &mapped);
+
+	if (status != PHILOX_OK)
+		return status;
+	control.notice = mapped;
+	rows->table.control = rows->memory;
+	rows->table.states = (struct philox_state *)(rows->table.control + 1);
+	rows->table.turns =
+		(struct rows_turn *)(rows->table.states + rows->table.count);
+	return set_up(rows, fill, &control);
+}
+
+/* The rest of a free that fails is not worth a failure. */
+enum philox_status rows_memory_free(struct philox_rows *rows)
+{
+	struct philox_device *device = rows->context->device;
+	enum philox_status status = philox_memory_free(device, rows->memory);
+
+	if (status == PHILOX_OK) {
+		device_mapped_free(device, rows->notice);
+		rows->memory = NULL;
+		rows->notice = NULL;
+	}
+	return status;
+}

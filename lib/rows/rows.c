@@ -1,0 +1,381 @@
+/*
+ * lib/rows/rows.c - tables of rows: made, held by graphs, destroyed
+ *
+ * See lib/rows/rows.h.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/journal.h"
+#include "lib/base/options.h"
+#include "lib/state/region.h"
+#include "lib/rows/rows.h"
+
+/* The size of the struct's first version. */
+#define OPTIONS_SIZE_FIRST                                 \
+	(offsetof(struct philox_rows_options, generator) + \
+	 sizeof(struct philox_generator *))
+
+uint64_t rows_seed(const struct philox_rows *rows)
+{
+	return philox_fold(rows->generator->state.seed, PHILOX_FOLD_TABLE,
+			   rows->key);
+}
+
+enum philox_status rows_report(const struct philox_rows *rows,
+			       enum philox_status status)
+{
+	if (status != PHILOX_OK)
+		status_prefix(status, "rows '%s': ", rows->name);
+	return context_report(rows->context, status, NULL);
+}
+
+enum philox_status rows_null(void)
+{
+	return status_set(PHILOX_ERROR_INVALID, "rows is NULL");
+}
+
+/* --- references of graphs ------------------------------------------------- */
+
+static void release_life(void *object)
+{
+	struct rows_life *life = object;
+
+	if (atomic_fetch_sub(&life->references, 1) == 1)
+		free(life);
+}
+
+/* One reference for each capture, or for each of its turns if two alternate. */
+static enum philox_status hold(struct philox_rows *rows,
+			       const struct capture_info *info)
+{
+	enum philox_status status;
+
+	if (rows->holder == info->id)
+		return PHILOX_OK;
+	atomic_fetch_add(&rows->life->references, 1);
+	status = device_graph_retain(rows->context->device, info->graph,
+				     release_life, rows->life);
+	if (status == PHILOX_OK)
+		rows->holder = info->id;
+	else
+		atomic_fetch_sub(&rows->life->references, 1);
+	return status;
+}
+
+static enum philox_status hold_on(struct philox_rows *rows,
+				  philox_stream stream)
+{
+	struct philox_context *context = rows->context;
+	struct capture_info info;
+	enum philox_status status;
+
+	status = device_capture_info(context->device, stream, &info);
+	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_NONE)
+		return status;
+	if (info.status == PHILOX_CAPTURE_INVALIDATED)
+		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+				  "the capture on this stream was invalidated "
+				  "and must be ended");
+	context_lock(context);
+	status = hold(rows, &info);
+	context_unlock(context);
+	return status;
+}
+
+enum philox_status rows_launch_on(struct philox_rows *rows,
+				  philox_stream stream,
+				  const struct kernel_call *call)
+{
+	enum philox_status status = hold_on(rows, stream);
+
+	if (status != PHILOX_OK || !call || !call->work)
+		return status;
+	return device_launch(rows->context->device, stream, call);
+}
+
+/* --- tables that are dead ------------------------------------------------- */
+
+static void free_rows(struct philox_rows *rows)
+{
+	if (rows->life)
+		release_life(rows->life);
+	free(rows->marks);
+	free(rows->name);
+	free(rows);
+}
+
+static int is_held(const struct philox_rows *rows)
+{
+	return atomic_load(&rows->life->references) > 1;
+}
+
+/* Unlinks the tables that are dead and that no graph holds any more. */
+static struct philox_rows *take_dead(struct philox_context *context)
+{
+	struct philox_rows **link = &context->rows, *rows, *dead = NULL;
+
+	while ((rows = *link)) {
+		if (rows->alive || is_held(rows)) {
+			link = &rows->next;
+		} else {
+			*link = rows->next;
+			rows->next = dead;
+			dead = rows;
+		}
+	}
+	return dead;
+}
+
+/* Frees what it can of a list; the others stay in it. */
+static void free_dead(struct philox_rows **link)
+{
+	struct philox_rows *rows;
+
+	while ((rows = *link)) {
+		if (rows_memory_free(rows) != PHILOX_OK) {
+			link = &rows->next;
+		} else {
+			*link = rows->next;
+			free_rows(rows);
+		}
+	}
+}
+
+static void free_dead_relaxed(struct philox_context *context,
+			      struct philox_rows **dead)
+{
+	struct status_message kept;
+	enum philox_capture_mode mode;
+
+	status_keep(&kept);
+	if (device_relax(context->device, &mode) == PHILOX_OK) {
+		free_dead(dead);
+		device_unrelax(context->device, mode);
+	}
+	status_restore(&kept);
+}
+
+static void link_all(struct philox_context *context, struct philox_rows *list)
+{
+	struct philox_rows *rows;
+
+	while ((rows = list)) {
+		list = rows->next;
+		rows->next = context->rows;
+		context->rows = rows;
+	}
+}
+
+/*
+ * Frees the tables that are dead and that no graph holds any more: in relaxed
+ * mode, since captures may be under way; without the lock, since a free waits
+ * for work of the device, and that may wait for the lock; and without a word,
+ * since it is not what was asked for. What cannot be freed now is tried again
+ * by the next call.
+ */
+static void reap(struct philox_context *context)
+{
+	struct philox_rows *dead;
+
+	context_lock(context);
+	dead = take_dead(context);
+	context_unlock(context);
+	if (!dead)
+		return;
+	free_dead_relaxed(context, &dead);
+	context_lock(context);
+	link_all(context, dead);
+	context_unlock(context);
+}
+
+/* --- making --------------------------------------------------------------- */
+
+static enum philox_status check_options(
+	const struct philox_context *context,
+	const struct philox_rows_options *options)
+{
+	enum philox_status status;
+
+	status = options_check_size("rows options", options, options->size,
+				    OPTIONS_SIZE_FIRST, sizeof(*options));
+	if (status != PHILOX_OK)
+		return status;
+	if (!options->name || !*options->name)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "rows options: name is %s",
+				  options->name ? "empty" : "NULL");
+	if (!options->count || options->count > ROWS_COUNT_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "rows '%s': count is %" PRIu32
+				  ", not in 1 .. 2^24",
+				  options->name, options->count);
+	if (options->generator && options->generator->context != context)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "rows '%s': generator is of another context",
+				  options->name);
+	return PHILOX_OK;
+}
+
+static struct philox_rows *allocate_rows(
+	struct philox_context *context,
+	const struct philox_rows_options *options)
+{
+	struct philox_rows *rows = calloc(1, sizeof(*rows));
+
+	if (!rows)
+		return NULL;
+	rows->context = context;
+	rows->table.count = options->count;
+	rows->name = strdup(options->name);
+	rows->marks = calloc(options->count / 8 + 1, 1);
+	rows->life = calloc(1, sizeof(*rows->life));
+	if (!rows->name || !rows->marks || !rows->life) {
+		free(rows->life);
+		rows->life = NULL;
+		free_rows(rows);
+		return NULL;
+	}
+	atomic_init(&rows->life->references, 1);
+	rows->key = region_hash(rows->name, strlen(rows->name));
+	rows->generator =
+		options->generator ? options->generator : context->generator;
+	return rows;
+}
+
+static enum philox_status check_name(const struct philox_context *context,
+				     const struct philox_rows *made)
+{
+	const struct philox_rows *rows = context->rows;
+
+	while (rows && !(rows->alive && rows->key == made->key))
+		rows = rows->next;
+	if (!rows)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_EXISTS, "rows '%s': rows '%s' %s",
+			  made->name, rows->name,
+			  strcmp(rows->name, made->name) ? "has its hash"
+							 : "is alive");
+}
+
+/*
+ * With the context's lock held, so that no name is taken twice. A table that
+ * could not be filled is dead from the beginning.
+ */
+static enum philox_status begin_life(struct philox_rows *rows)
+{
+	struct philox_context *context = rows->context;
+	enum philox_status status = rows_memory_init(rows);
+
+	rows->next = context->rows;
+	context->rows = rows;
+	if (status != PHILOX_OK)
+		return status_prefix(status, "rows '%s': ", rows->name);
+	rows->alive = 1;
+	rows->generator->tables++;
+	journal_rows(rows, "create");
+	return PHILOX_OK;
+}
+
+static enum philox_status create(struct philox_context *context,
+				 const struct philox_rows_options *options,
+				 struct philox_rows **out)
+{
+	struct philox_rows *rows = allocate_rows(context, options);
+	enum philox_status status;
+
+	if (!rows)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for rows '%s'", options->name);
+	reap(context);
+	context_lock(context);
+	status = check_name(context, rows);
+	if (status == PHILOX_OK)
+		status = begin_life(rows);
+	else
+		free_rows(rows);
+	context_unlock(context);
+	if (status == PHILOX_OK)
+		*out = rows;
+	else
+		reap(context);
+	return status;
+}
+
+enum philox_status philox_rows_create(struct philox_context *context,
+				      const struct philox_rows_options *options,
+				      struct philox_rows **rows)
+{
+	enum philox_status status;
+
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!options || !rows)
+		return context_null(context, options ? "rows" : "options");
+	status = check_options(context, options);
+	if (status == PHILOX_OK)
+		status = create(context, options, rows);
+	return context_report(context, status, NULL);
+}
+
+/* --- destroying ----------------------------------------------------------- */
+
+static void end_life(struct philox_rows *rows)
+{
+	rows->alive = 0;
+	rows->generator->tables--;
+	journal_rows(rows, "destroy");
+}
+
+/* Its memory goes without the lock; until that is sure its name is taken. */
+static enum philox_status end_life_freed(struct philox_rows *rows)
+{
+	enum philox_status status = rows_memory_free(rows);
+
+	context_lock(rows->context);
+	rows->leaving = 0;
+	if (status == PHILOX_OK)
+		end_life(rows);
+	context_unlock(rows->context);
+	return status;
+}
+
+static enum philox_status destroy(struct philox_rows *rows)
+{
+	int held;
+
+	context_lock(rows->context);
+	held = is_held(rows);
+	if (held)
+		end_life(rows);
+	else
+		rows->leaving = 1;
+	context_unlock(rows->context);
+	return held ? PHILOX_OK : end_life_freed(rows);
+}
+
+enum philox_status philox_rows_destroy(struct philox_rows *rows)
+{
+	struct philox_context *context;
+	enum philox_status status;
+
+	if (!rows)
+		return PHILOX_OK;
+	context = rows->context;
+	status = destroy(rows);
+	if (status != PHILOX_OK)
+		return rows_report(rows, status);
+	reap(context);
+	return context_report(context, PHILOX_OK, NULL);
+}
+
+void rows_finish(struct philox_context *context)
+{
+	struct philox_rows *rows;
+
+	while ((rows = context->rows)) {
+		context->rows = rows->next;
+		rows_memory_free(rows);
+		free_rows(rows);
+	}
+}

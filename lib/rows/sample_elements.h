@@ -1,0 +1,253 @@
+/*
+ * lib/rows/sample_elements.h - sampling a token, for host loop and kernel alike
+ *
+ * An entry is sampled as the maximum of keys (philox/sample.h), one for each
+ * column, so columns may be taken in any order and by any threads: the unit is
+ * a quad, the four columns whose words come from one Philox block.
+ */
+#ifndef LIB_ROWS_SAMPLE_ELEMENTS_H
+#define LIB_ROWS_SAMPLE_ELEMENTS_H
+
+#include <philox/sample.h>
+#include "lib/rows/elements.h"
+
+#define SAMPLE_NO_TOKEN (~(uint64_t)0)
+
+/* What the columns of an entry share. */
+struct sample_row {
+	uint64_t index; /* of its state; ROWS_NONE: out of range */
+	struct philox_state state;
+	float inverse; /* 1 / temperature; 0: greedy */
+	int valid;     /* 0: the entry has no token */
+};
+
+/* --- scores --------------------------------------------------------------- */
+
+/* sample_key() is the place of a column in the order of philox/sample.h. */
+PHILOX_FN uint64_t sample_key(float score, uint32_t index)
+{
+	uint32_t bits = philox_f32_bits(score);
+	uint32_t magnitude = bits & 0x7fffffffu;
+
+	if (magnitude > 0x7f800000u)
+		return SAMPLE_NO_TOKEN;
+	if (bits == 0xff800000u)
+		return 0;
+	if (!magnitude)
+		bits = 0; /* -0 equals 0 */
+	bits = bits >> 31 ? ~bits : bits | 0x80000000u;
+	return (uint64_t)bits << 32 | (0xffffffffu - index);
+}
+
+/* sample_score() is what columns are compared by; `noise` is of Gumbel's. */
+PHILOX_FN float sample_score(const struct sample_row *row, float logit,
+			     float noise)
+{
+	if (row->inverse == 0.0f)
+		return logit;
+	return philox_multiply_add(logit, row->inverse, noise);
+}
+
+/* --- entries -------------------------------------------------------------- */
+
+PHILOX_FN float sample_reciprocal(float x)
+{
+#ifdef __CUDA_ARCH__
+	return __frcp_rn(x);
+#else
+	return 1.0f / x;
+#endif
+}
+
+/*
+ * A temperature is what its bits say: comparisons would have to spare NaN. One
+ * below 2^-100 is 0: its inverse would push common logits past the largest f32.
+ */
+#define SAMPLE_COLDEST 0x0d800000u /* 2^-100 */
+
+PHILOX_FN void sample_set_temperature(struct sample_row *row, float temperature)
+{
+	uint32_t bits = philox_f32_bits(temperature);
+
+	row->inverse = 0.0f;
+	if (bits == 0x80000000u) /* -0 */
+		return;
+	if (bits >= 0x7f800000u)
+		row->valid = 0;
+	else if (bits >= SAMPLE_COLDEST)
+		row->inverse = sample_reciprocal(temperature);
+}
+
+/* sample_launch() returns the launch under way, 0 without a table. */
+PHILOX_FN uint64_t sample_launch(const struct sample_args *args)
+{
+	return args->table.control ? rows_launch(&args->table) : 0;
+}
+
+/* sample_begin() looks an entry up; 0 if it takes no part. */
+PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
+			   uint64_t entry, struct sample_row *row)
+{
+	uint64_t index = rows_of_entry(&args->list, entry);
+
+	row->valid = 0;
+	row->index = ROWS_NONE;
+	row->inverse = 0.0f;
+	row->state.seed = 0;
+	row->state.offset = 0;
+	if (index == ROWS_NONE)
+		return 0;
+	if (index >= args->table.count)
+		return 1;
+	row->index = index;
+	if (args->table.control)
+		row->state = rows_state(&args->table, index, launch);
+	else
+		row->state = args->table.states[index];
+	row->valid = rows_can_advance(row->state, args->words);
+	sample_set_temperature(row, args->temperatures
+					    ? args->temperatures[entry]
+					    : args->temperature);
+	return 1;
+}
+
+/* sample_end() writes what an entry came to and advances its row: one thread. */
+PHILOX_FN void sample_end(const struct sample_args *args, uint64_t launch,
+			  uint64_t entry, const struct sample_row *row,
+			  uint64_t key)
+{
+	if (args->tokens)
+		args->tokens[entry] = philox_sample_token(key);
+	if (args->keys)
+		args->keys[entry] = key;
+	if (!args->table.control)
+		return;
+	if (row->index == ROWS_NONE)
+		ROWS_ADD(&args->table.control->outside, 1);
+	else
+		rows_advance(&args->table, row->index, launch, row->state,
+			     args->words);
+}
+
+/* --- parts ---------------------------------------------------------------- */
+
+/* sample_part_end() ends one part of an entry, whose greatest key is `key`. */
+PHILOX_FN void sample_part_end(const struct sample_args *args, uint64_t launch,
+			       uint64_t entry, const struct sample_row *row,
+			       uint64_t key)
+{
+	if (args->parts > 1)
+		ROWS_MAX(&args->table.control->best[entry], key);
+	else
+		sample_end(args, launch, entry, row, key);
+}
+
+/* sample_gather() ends an entry whose parts are all done. */
+PHILOX_FN void sample_gather(const struct sample_args *args, uint64_t launch,
+			     uint64_t entry)
+{
+	volatile uint64_t *best = &args->table.control->best[entry];
+	uint64_t key = *best;
+	struct sample_row row;
+
+	*best = 0;
+	if (sample_begin(args, launch, entry, &row))
+		sample_end(args, launch, entry, &row, key);
+}
+
+/* --- columns -------------------------------------------------------------- */
+
+/* The quads that the columns of an entry lie in. */
+PHILOX_FN uint32_t sample_first_quad(const struct sample_args *args)
+{
+	return args->first / 4;
+}
+
+PHILOX_FN uint32_t sample_quads(const struct sample_args *args)
+{
+	return (args->first + (args->vocab - 1)) / 4 - args->first / 4 + 1;
+}
+
+PHILOX_FN float sample_widen_f32(float logit)
+{
+	return logit;
+}
+
+PHILOX_FN float sample_widen_bf16(uint16_t logit)
+{
+	return philox_bf16_to_f32(logit);
+}
+
+PHILOX_FN float sample_widen_f16(uint16_t logit)
+{
+	return philox_f16_to_f32(logit);
+}
+
+#ifdef __CUDA_ARCH__
+#define SAMPLE_IS_ALIGNED(address, size) \
+	(((unsigned long long)(address) & ((size)-1)) == 0)
+#else
+#define SAMPLE_IS_ALIGNED(address, size) 0
+#endif
+
+/*
+ * sample_<dtype>_quad() returns the greatest key of a quad's columns. The quad
+ * counts from the beginning of the vocabulary; a column before `first` has an
+ * index that is not below `vocab`, since the subtraction is modulo 2^32.
+ */
+#define SAMPLE_FUNCTION(name, type)                                            \
+	struct __attribute__((aligned(4 * sizeof(type)))) sample_four_##name { \
+		type v[4];                                                     \
+	};                                                                     \
+                                                                               \
+	PHILOX_FN struct sample_four_##name sample_load_##name(                \
+		const struct sample_args *args, const type *logits,            \
+		uint32_t index)                                                \
+	{                                                                      \
+		struct sample_four_##name four;                                \
+                                                                               \
+		if (args->vocab >= 4 && index <= args->vocab - 4 &&            \
+		    SAMPLE_IS_ALIGNED(logits + index, sizeof(four)))           \
+			return *(const struct sample_four_##name *)(logits +   \
+								    index);    \
+		for (uint32_t i = 0; i < 4; i++)                               \
+			four.v[i] = index + i < args->vocab                    \
+					    ? logits[index + i]                \
+					    : (type)0;                         \
+		return four;                                                   \
+	}                                                                      \
+                                                                               \
+	PHILOX_FN uint64_t sample_##name##_quad(                               \
+		const struct sample_args *args, const struct sample_row *row,  \
+		uint64_t entry, uint32_t quad)                                 \
+	{                                                                      \
+		const type *logits =                                           \
+			(const type *)args->logits + entry * args->pitch;      \
+		uint32_t index = quad * 4 - args->first;                       \
+		struct sample_four_##name four =                               \
+			sample_load_##name(args, logits, index);               \
+		struct philox_words words = {{0, 0, 0, 0}};                    \
+		float noise;                                                   \
+		uint64_t best = 0, key;                                        \
+                                                                               \
+		if (row->inverse != 0.0f)                                      \
+			words = philox_draw4(row->state, quad);                \
+		for (uint32_t i = 0; i < 4; i++) {                             \
+			noise = row->inverse != 0.0f                           \
+					? philox_gumbel_f32(words.w[i])        \
+					: 0.0f;                                \
+			key = sample_key(                                      \
+				sample_score(row,                              \
+					     sample_widen_##name(four.v[i]),   \
+					     noise),                           \
+				quad * 4 + i);                                 \
+			if (index + i < args->vocab && key > best)             \
+				best = key;                                    \
+		}                                                              \
+		return best;                                                   \
+	}
+
+SAMPLE_LIST(SAMPLE_FUNCTION)
+#undef SAMPLE_FUNCTION
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * lib/rows/set.c - setting rows, reading them, and starting them anew
+ *
+ * States to be set travel as kernel parameters: they are copied by the call,
+ * follow the stream's order, and are legal to record.
+ */
+#include <inttypes.h>
+#include "lib/rows/rows.h"
+
+/* --- batches -------------------------------------------------------------- */
+
+struct batch {
+	const uint32_t *indices; /* or NULL */
+	const struct philox_state *states;
+	size_t n;
+};
+
+static uint32_t row_of(const struct batch *batch, size_t i)
+{
+	return batch->indices ? batch->indices[i] : (uint32_t)i;
+}
+
+static enum philox_status check_entry(const struct philox_rows *rows,
+				      const struct batch *batch, size_t i)
+{
+	uint64_t offset = batch->states[i].offset;
+	uint32_t row = row_of(batch, i);
+
+	if (row >= rows->table.count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "indices[%zu] is %" PRIu32
+				  ", there are %" PRIu64 " rows",
+				  i, row, rows->table.count);
+	if (offset % 4)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "states[%zu].offset is %" PRIu64
+				  ", not a multiple of 4 (row %" PRIu32 ")",
+				  i, offset, row);
+	return PHILOX_OK;
+}
+
+/* Marks the rows of a batch up to the first that is marked already: *marked. */
+static enum philox_status mark(struct philox_rows *rows,
+			       const struct batch *batch, size_t *marked)
+{
+	for (size_t i = 0; i < batch->n; i++) {
+		uint32_t row = row_of(batch, i);
+		unsigned char bit = (unsigned char)(1u << row % 8);
+
+		*marked = i;
+		if (rows->marks[row / 8] & bit)
+			return status_set(PHILOX_ERROR_INVALID,
+					  "indices[%zu] is %" PRIu32
+					  ", a row that stands in the batch "
+					  "before",
+					  i, row);
+		rows->marks[row / 8] |= bit;
+	}
+	*marked = batch->n;
+	return PHILOX_OK;
+}
+
+/* Takes the marks away again: no table is cleared as a whole. */
+static enum philox_status check_distinct(struct philox_rows *rows,
+					 const struct batch *batch)
+{
+	enum philox_status status;
+	size_t marked = 0;
+
+	context_lock(rows->context);
+	status = mark(rows, batch, &marked);
+	for (size_t i = 0; i < marked; i++)
+		rows->marks[row_of(batch, i) / 8] = 0;
+	context_unlock(rows->context);
+	return status;
+}
+
+static enum philox_status check_batch(struct philox_rows *rows,
+				      const struct batch *batch)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!batch->states || !batch->n)
+		return status_set(PHILOX_ERROR_INVALID, "%s",
+				  batch->n ? "states is NULL" : "n is 0");
+	if (batch->n > rows->table.count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "n is %zu, there are %" PRIu64 " rows",
+				  batch->n, rows->table.count);
+	for (size_t i = 0; status == PHILOX_OK && i < batch->n; i++)
+		status = check_entry(rows, batch, i);
+	if (status == PHILOX_OK && batch->indices)
+		status = check_distinct(rows, batch);
+	return status;
+}
+
+/* --- setting -------------------------------------------------------------- */
+
+static enum philox_status set_some(struct philox_rows *rows,
+				   philox_stream stream,
+				   const struct batch *batch, size_t first)
+{
+	struct rows_set_args args = {.states = rows->table.states};
+	struct kernel_call call = {
+		.kernel = KERNEL_rows_set, .args = &args, .size = sizeof(args)};
+
+	for (size_t i = first; i < batch->n && args.n < ROWS_SET_MAX; i++) {
+		args.row[args.n] = row_of(batch, i);
+		args.seed[args.n] = batch->states[i].seed;
+		args.offset[args.n++] = batch->states[i].offset;
+	}
+	call.work = args.n;
+	return rows_launch_on(rows, stream, &call);
+}
+
+enum philox_status philox_rows_set(struct philox_rows *rows,
+				   philox_stream stream,
+				   const uint32_t *indices,
+				   const struct philox_state *states, size_t n)
+{
+	struct batch batch = {indices, states, n};
+	enum philox_status status;
+
+	if (!rows)
+		return rows_null();
+	status = check_batch(rows, &batch);
+	for (size_t i = 0; status == PHILOX_OK && i < n; i += ROWS_SET_MAX)
+		status = set_some(rows, stream, &batch, i);
+	return rows_report(rows, status);
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static enum philox_status check_range(const struct philox_rows *rows,
+				      uint32_t first, uint32_t n,
+				      const struct philox_state *states)
+{
+	if (!states)
+		return status_set(PHILOX_ERROR_INVALID, "states is NULL");
+	if (!n)
+		return status_set(PHILOX_ERROR_INVALID, "n is 0");
+	if (first >= rows->table.count || n > rows->table.count - first)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "first %" PRIu32 " + n %" PRIu32
+				  " is past its %" PRIu64 " rows",
+				  first, n, rows->table.count);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_rows_get(struct philox_rows *rows,
+				   philox_stream stream, uint32_t first,
+				   uint32_t n, struct philox_state *states)
+{
+	enum philox_status status;
+
+	if (!rows)
+		return rows_null();
+	status = check_range(rows, first, n, states);
+	if (status == PHILOX_OK)
+		status = rows_launch_on(rows, stream, NULL);
+	if (status == PHILOX_OK)
+		status = philox_memory_copy(rows->context->device, states,
+					    rows->table.states + first,
+					    n * sizeof(*states), stream);
+	return rows_report(rows, status);
+}
+
+/* --- starting anew -------------------------------------------------------- */
+
+enum philox_status philox_rows_restart(struct philox_rows *rows,
+				       philox_stream stream)
+{
+	struct rows_seed_args args;
+	struct kernel_call call = {.kernel = KERNEL_rows_seed,
+				   .args = &args,
+				   .size = sizeof(args)};
+
+	if (!rows)
+		return rows_null();
+	args.states = rows->table.states;
+	args.count = rows->table.count;
+	context_lock(rows->context);
+	args.seed = rows_seed(rows);
+	context_unlock(rows->context);
+	call.work = args.count;
+	return rows_report(rows, rows_launch_on(rows, stream, &call));
+}

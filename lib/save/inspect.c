@@ -1,0 +1,226 @@
+/*
+ * lib/save/inspect.c - the digest of a context, and the states of tickets
+ *
+ * What decides the future is folded, word after word, into 64 bits, in an order
+ * that depends on contents alone: generators by creation, which is what their
+ * identity is, regions by name, tickets by serial. Locked by the context.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <philox/inspect.h>
+#include "lib/save/inspect.h"
+#include "lib/save/save.h"
+
+/* A plane of counters that no key is derived in: see philox_fold(). */
+#define FOLD_DIGEST 0x80000000000000d1ULL
+
+static void add(uint64_t *digest, uint64_t word)
+{
+	*digest = philox_fold(*digest, FOLD_DIGEST, word);
+}
+
+static void add_state(uint64_t *digest, struct philox_state state)
+{
+	add(digest, state.seed);
+	add(digest, state.offset);
+}
+
+static void add_name(uint64_t *digest, const char *name)
+{
+	for (; name && *name; name++)
+		add(digest, (unsigned char)*name);
+	add(digest, name ? UINT64_MAX - 1 : UINT64_MAX);
+}
+
+static void add_generators(uint64_t *digest, const struct save_lists *lists)
+{
+	add(digest, lists->n_generators);
+	for (size_t i = 0; i < lists->n_generators; i++) {
+		const struct philox_generator *generator = lists->generators[i];
+
+		add_state(digest, generator->state);
+		add(digest, generator->open ? generator->open->key : 0);
+	}
+}
+
+/* --- tickets -------------------------------------------------------------- */
+
+static int compare_serials(const void *a, const void *b)
+{
+	const struct ledger_entry *const *left = a, *const *right = b;
+
+	return ((*left)->serial > (*right)->serial) -
+	       ((*left)->serial < (*right)->serial);
+}
+
+static void add_entry(uint64_t *digest, const struct ledger_entry *entry)
+{
+	add(digest, entry->serial);
+	add_state(digest, entry->state);
+	add(digest, entry->phase);
+	add(digest, entry->consuming);
+	add(digest, entry->readers);
+}
+
+static enum philox_status add_ledger(uint64_t *digest,
+				     const struct ledger *ledger)
+{
+	const struct ledger_entry **entries;
+	uint32_t used = 0;
+
+	entries = calloc((size_t)ledger->used + 1, sizeof(*entries));
+	if (!entries)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory to list %u tickets", ledger->used);
+	for (uint32_t i = 0; i < ledger->capacity; i++)
+		if (ledger->entries[i].phase != LEDGER_FREE)
+			entries[used++] = &ledger->entries[i];
+	qsort(entries, used, sizeof(*entries), compare_serials);
+	add(digest, used);
+	for (uint32_t i = 0; i < used; i++)
+		add_entry(digest, entries[i]);
+	free(entries);
+	return PHILOX_OK;
+}
+
+/* --- regions -------------------------------------------------------------- */
+
+static void add_ops(uint64_t *digest, const struct philox_region *region)
+{
+	add(digest, region->n_ops);
+	for (uint32_t i = 0; i < region->n_ops; i++) {
+		add_name(digest, region->ops[i].name);
+		add(digest, region->ops[i].calls);
+		add(digest, region->ops[i].advance);
+	}
+}
+
+/* A destroyed name keeps offset and serial; its seed is derived again. */
+static enum philox_status add_region(uint64_t *digest,
+				     const struct save_lists *lists,
+				     const struct philox_region *region)
+{
+	add_name(digest, region->name);
+	add(digest, save_lists_number(lists, region->generator));
+	add(digest, region->state.offset);
+	add(digest, region->serial);
+	add(digest, region->alive);
+	if (!region->alive)
+		return PHILOX_OK;
+	add(digest, region->state.seed);
+	add(digest, region->flags);
+	add_ops(digest, region);
+	return add_ledger(digest, &region->ledger);
+}
+
+/* What the rows hold is the device's: it is not asked. */
+static void add_rows(uint64_t *digest, const struct save_lists *lists)
+{
+	for (size_t i = 0; i < lists->n_rows; i++) {
+		const struct philox_rows *rows = lists->rows[i];
+
+		add_name(digest, rows->name);
+		add(digest, save_lists_number(lists, rows->generator));
+		add(digest, rows->table.count);
+	}
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct philox_region *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+/* A destroyed name that has issued nothing is as good as new. */
+static int counts(const struct philox_region *region)
+{
+	return region->alive || region->state.offset || region->serial > 1;
+}
+
+enum philox_status inspect_digest(const struct philox_context *context,
+				  uint64_t *digest)
+{
+	struct save_lists lists;
+	uint64_t made = 0;
+	enum philox_status status;
+
+	status = save_lists_init(&lists, context, compare_names);
+	if (status != PHILOX_OK)
+		return status;
+	add_generators(&made, &lists);
+	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
+		if (counts(lists.regions[i]))
+			status = add_region(&made, &lists, lists.regions[i]);
+	add_rows(&made, &lists);
+	save_lists_finish(&lists);
+	if (status == PHILOX_OK)
+		*digest = made;
+	return status;
+}
+
+/* --- public --------------------------------------------------------------- */
+
+enum philox_status philox_context_digest(struct philox_context *context,
+					 uint64_t *digest)
+{
+	enum philox_status status;
+
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!digest)
+		return context_report(
+			context,
+			status_set(PHILOX_ERROR_INVALID, "digest is NULL"),
+			NULL);
+	context_lock(context);
+	status = inspect_digest(context, digest);
+	context_unlock(context);
+	return context_report(context, status, NULL);
+}
+
+/* With the context's lock held. */
+static enum philox_status find_state(struct philox_region *region,
+				     struct philox_ticket ticket, uint32_t op,
+				     uint32_t call, struct philox_state *state)
+{
+	struct ledger_entry *entry;
+	enum philox_status status = region_check_alive(region);
+
+	if (status == PHILOX_OK)
+		status = region_check_ticket(region, ticket);
+	if (status != PHILOX_OK)
+		return status;
+	status = ledger_pending(&region->ledger, ticket.serial, &entry);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "region '%s': ", region->name);
+	if (region_find_cell(region, op, call) == SIZE_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s' has no op %u, call %u",
+				  region->name, op, call);
+	*state = region_cell_state(region, entry->state, op, call);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_ticket_state(struct philox_region *region,
+				       struct philox_ticket ticket, uint32_t op,
+				       uint32_t call,
+				       struct philox_state *state)
+{
+	struct philox_log_entry subject = {.ticket = ticket};
+	enum philox_status status;
+
+	if (!region)
+		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+	subject.region = region->name;
+	if (!state)
+		return context_report(region->context,
+				      status_set(PHILOX_ERROR_INVALID,
+						 "region '%s': state is NULL",
+						 region->name),
+				      &subject);
+	context_lock(region->context);
+	status = find_state(region, ticket, op, call, state);
+	context_unlock(region->context);
+	return context_report(region->context, status, &subject);
+}

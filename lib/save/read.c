@@ -1,0 +1,340 @@
+/*
+ * lib/save/read.c - reading the text of a context: see Note [Saved context]
+ *
+ * The text is gone through once, line by line. Tables grow with what was read,
+ * never with what the text says is to come.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/save/words.h"
+
+/* What a region may have, as include/philox/region.h says. */
+#define CALLS_MAX   (1ULL << 20)
+#define ADVANCE_MAX (1ULL << 56)
+#define SERIAL_MAX  (SERIAL_PLACEHOLDER - 1)
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void read_version(struct reader *reader)
+{
+	reader_expect(reader, "philox context ");
+	reader->version = reader_decimal(reader, 1, UINT64_MAX);
+	if (reader->version > SAVE_VERSION) {
+		reader->status = status_set(
+			PHILOX_ERROR_UNSUPPORTED,
+			"line 1: the text has version %llu, the newest this "
+			"library reads is %d",
+			(unsigned long long)reader->version, SAVE_VERSION);
+		return;
+	}
+	reader_end_line(reader);
+}
+
+static void read_generator(struct reader *reader)
+{
+	struct saved *saved = reader->saved;
+	uint64_t number = reader_decimal(reader, 0, SAVE_NO_GENERATOR - 1);
+	struct philox_state read;
+
+	if (number != saved->n_generators)
+		reader_refuse(reader, "generator %zu has to come first",
+			      saved->n_generators);
+	reader_expect(reader, " state ");
+	read = reader_state(reader);
+	reader_end_line(reader);
+	saved->generators =
+		reader_grow(reader, saved->generators, saved->n_generators,
+			    sizeof(*saved->generators));
+	if (reader->status == PHILOX_OK)
+		saved->generators[saved->n_generators++] = read;
+}
+
+static void read_region_words(struct reader *reader,
+			      struct saved_region *region)
+{
+	region->alive = reader_accept(reader, " alive");
+	if (!region->alive)
+		reader_expect(reader, " destroyed");
+	reader_expect(reader, " generator ");
+	region->generator = SAVE_NO_GENERATOR;
+	if (region->alive || !reader_accept(reader, "none"))
+		region->generator = (uint32_t)reader_decimal(
+			reader, 0, SAVE_NO_GENERATOR - 1);
+	if (region->alive) {
+		reader_expect(reader, " flags ");
+		region->flags = (uint32_t)reader_decimal(reader, 0, UINT32_MAX);
+	}
+	reader_expect(reader, " next ");
+	region->state = reader_state(reader);
+	reader_expect(reader, " serial ");
+	region->serial = reader_decimal(reader, 1, SERIAL_MAX);
+}
+
+static void check_region(struct reader *reader,
+			 const struct saved_region *region)
+{
+	const struct saved *saved = reader->saved;
+	const struct saved_region *last = NULL;
+
+	if (reader->status != PHILOX_OK)
+		return;
+	if (saved->n_regions)
+		last = &saved->regions[saved->n_regions - 1];
+	if (!*region->name)
+		reader_refuse(reader, "%s", "a region without a name");
+	if (last && strcmp(last->name, region->name) >= 0)
+		reader_refuse(reader, "region '%s' comes twice or not in order",
+			      region->name);
+	if (region->generator != SAVE_NO_GENERATOR &&
+	    region->generator >= saved->n_generators)
+		reader_refuse(reader, "there is no generator %u",
+			      region->generator);
+}
+
+static void read_region(struct reader *reader)
+{
+	struct saved *saved = reader->saved;
+	struct saved_region region = {.line = reader->line,
+				      .op = saved->n_ops,
+				      .ticket = saved->n_tickets};
+
+	region.name = reader_name(reader);
+	read_region_words(reader, &region);
+	check_region(reader, &region);
+	reader_end_line(reader);
+	saved->regions = reader_grow(reader, saved->regions, saved->n_regions,
+				     sizeof(*saved->regions));
+	if (reader->status != PHILOX_OK) {
+		free(region.name);
+		return;
+	}
+	region.key = region_hash(region.name, strlen(region.name));
+	saved->regions[saved->n_regions++] = region;
+}
+
+/* The region that an op or a ticket is of; NULL if something is wrong. */
+static struct saved_region *current(struct reader *reader)
+{
+	struct saved *saved = reader->saved;
+
+	if (!saved->n_regions || !saved->regions[saved->n_regions - 1].alive) {
+		reader_refuse(reader, "%s", "there is no region for it above");
+		return NULL;
+	}
+	return &saved->regions[saved->n_regions - 1];
+}
+
+static void read_op(struct reader *reader)
+{
+	struct saved *saved = reader->saved;
+	struct saved_region *region = current(reader);
+	struct saved_op op = {0};
+
+	if (region && region->n_tickets)
+		reader_refuse(reader, "%s", "an op behind a ticket");
+	if (!reader_accept(reader, "-"))
+		op.name = reader_name(reader);
+	reader_expect(reader, " calls ");
+	op.calls = (uint32_t)reader_decimal(reader, 1, CALLS_MAX);
+	if (region && op.calls > CALLS_MAX - region->calls)
+		reader_refuse(reader, "more than %llu calls in region '%s'",
+			      CALLS_MAX, region->name);
+	reader_expect(reader, " advance ");
+	op.advance = reader_decimal(reader, 4, ADVANCE_MAX);
+	if (op.advance % 4)
+		reader_refuse(reader, "advance %llu is no multiple of 4",
+			      (unsigned long long)op.advance);
+	reader_end_line(reader);
+	saved->ops = reader_grow(reader, saved->ops, saved->n_ops,
+				 sizeof(*saved->ops));
+	if (reader->status != PHILOX_OK) {
+		free(op.name);
+		return;
+	}
+	saved->ops[saved->n_ops++] = op;
+	region->n_ops++;
+	region->calls += op.calls;
+}
+
+static void check_serial(struct reader *reader,
+			 const struct saved_region *region, uint64_t serial)
+{
+	const struct saved_ticket *tickets = reader->saved->tickets;
+
+	if (serial >= region->serial)
+		reader_refuse(reader,
+			      "ticket %llu is not below the next serial, %llu",
+			      (unsigned long long)serial,
+			      (unsigned long long)region->serial);
+	if (region->n_tickets &&
+	    tickets[region->ticket + region->n_tickets - 1].serial >= serial)
+		reader_refuse(reader, "ticket %llu comes twice or not in order",
+			      (unsigned long long)serial);
+}
+
+static void read_ticket(struct reader *reader)
+{
+	struct saved *saved = reader->saved;
+	struct saved_region *region = current(reader);
+	struct saved_ticket ticket;
+
+	if (region && !region->n_ops)
+		reader_refuse(reader, "%s", "a ticket of a region without ops");
+	ticket.serial = reader_decimal(reader, 1, SERIAL_MAX);
+	if (region)
+		check_serial(reader, region, ticket.serial);
+	reader_expect(reader, " state ");
+	ticket.state = reader_state(reader);
+	reader_end_line(reader);
+	saved->tickets = reader_grow(reader, saved->tickets, saved->n_tickets,
+				     sizeof(*saved->tickets));
+	if (reader->status != PHILOX_OK)
+		return;
+	saved->tickets[saved->n_tickets++] = ticket;
+	region->n_tickets++;
+}
+
+static void read_checksum(struct reader *reader, const char *line)
+{
+	size_t above = (size_t)(line - reader->text);
+	uint64_t checksum = reader_hex(reader);
+	uint64_t bytes;
+
+	reader_expect(reader, " bytes ");
+	bytes = reader_decimal(reader, 0, UINT64_MAX);
+	if (bytes != above)
+		reader_refuse(reader, "there are %zu bytes above, not %llu",
+			      above, (unsigned long long)bytes);
+	if (checksum != region_hash(reader->text, above))
+		reader_refuse(
+			reader,
+			"the checksum is of another text: that of the lines "
+			"above is %016llx",
+			(unsigned long long)region_hash(reader->text, above));
+	reader_end_line(reader);
+	if (reader->at != reader->end)
+		reader_refuse(reader, "%zu bytes follow the checksum",
+			      (size_t)(reader->end - reader->at));
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+/* An alive region has ops. Told when the next region or the end comes. */
+static void check_complete(struct reader *reader)
+{
+	const struct saved *saved = reader->saved;
+	const struct saved_region *last;
+
+	if (!saved->n_generators)
+		reader_refuse(reader, "%s", "generator 0 has to come first");
+	if (reader->status != PHILOX_OK || !saved->n_regions)
+		return;
+	last = &saved->regions[saved->n_regions - 1];
+	if (last->alive && !last->n_ops)
+		reader_refuse(reader, "region '%s' above has no ops",
+			      last->name);
+}
+
+static void read_lines(struct reader *reader)
+{
+	while (reader->status == PHILOX_OK) {
+		const char *line = reader->at;
+
+		if (reader_accept(reader, "rows ")) {
+			check_complete(reader);
+			reader_table(reader);
+		} else if (reader_accept(reader, "row ")) {
+			reader_row(reader);
+		} else if (reader_accept(reader, "checksum ")) {
+			check_complete(reader);
+			reader_end_tables(reader);
+			read_checksum(reader, line);
+			return;
+		} else if (reader->saved->n_tables) {
+			reader_expected(reader, "a row or a table of rows");
+		} else if (!reader->saved->n_regions &&
+			   reader_accept(reader, "generator ")) {
+			read_generator(reader);
+		} else if (reader_accept(reader, "op ")) {
+			read_op(reader);
+		} else if (reader_accept(reader, "ticket ")) {
+			read_ticket(reader);
+		} else if (reader_accept(reader, "region ")) {
+			check_complete(reader);
+			read_region(reader);
+		} else {
+			reader_expected(reader, "a known kind of line");
+		}
+	}
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct saved_region *const *left = a, *const *right = b;
+
+	return ((*left)->key > (*right)->key) - ((*left)->key < (*right)->key);
+}
+
+/* No context has two names of one hash. */
+static void check_keys(struct reader *reader)
+{
+	const struct saved *saved = reader->saved;
+	const struct saved_region **order = NULL;
+
+	if (reader->status == PHILOX_OK)
+		order = calloc(saved->n_regions + 1, sizeof(*order));
+	if (!order) {
+		if (reader->status == PHILOX_OK)
+			reader->status = status_set(PHILOX_ERROR_MEMORY,
+						    "no memory for regions");
+		return;
+	}
+	for (size_t i = 0; i < saved->n_regions; i++)
+		order[i] = &saved->regions[i];
+	qsort(order, saved->n_regions, sizeof(*order), compare_keys);
+	for (size_t i = 1; i < saved->n_regions; i++) {
+		if (order[i - 1]->key != order[i]->key)
+			continue;
+		reader->line = order[i]->line;
+		reader_refuse(reader,
+			      "the names of regions '%s' and '%s' have the "
+			      "same hash",
+			      order[i - 1]->name, order[i]->name);
+	}
+	free(order);
+}
+
+enum philox_status save_read(const char *text, size_t size, struct saved *saved)
+{
+	struct reader reader = {.text = text,
+				.at = text,
+				.end = text + size,
+				.start = text,
+				.line = 1,
+				.saved = saved};
+
+	memset(saved, 0, sizeof(*saved));
+	read_version(&reader);
+	read_lines(&reader);
+	check_keys(&reader);
+	if (reader.status != PHILOX_OK)
+		saved_finish(saved);
+	return reader.status;
+}
+
+void saved_finish(struct saved *saved)
+{
+	for (size_t i = 0; i < saved->n_regions; i++)
+		free(saved->regions[i].name);
+	for (size_t i = 0; i < saved->n_ops; i++)
+		free(saved->ops[i].name);
+	for (size_t i = 0; i < saved->n_tables; i++)
+		free(saved->tables[i].name);
+	free(saved->generators);
+	free(saved->regions);
+	free(saved->ops);
+	free(saved->tickets);
+	free(saved->tables);
+	free(saved->rows);
+	memset(saved, 0, sizeof(*saved));
+}

@@ -1,0 +1,236 @@
+/*
+ * lib/save/save.c - saving and loading a context, and when that may be done
+ *
+ * Both need a context that is quiet: no pass open, no capture or launch under
+ * way, no unannounced launch that nobody was told of. That is looked at twice:
+ * before the device is waited for, since waiting would invalidate a capture of
+ * this thread, and after it, since only then an unannounced launch is certain
+ * to be known; from the second look on the context stays locked.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/journal.h"
+#include "lib/save/save.h"
+
+/* --- a quiet context ------------------------------------------------------ */
+
+static enum philox_status check_entry(const struct philox_region *region,
+				      const struct ledger_entry *entry)
+{
+	unsigned long long serial = entry->serial;
+
+	if (entry->phase == LEDGER_FORWARD_OPEN)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': forward %llu is open",
+				  region->name, serial);
+	if (entry->readers)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': %u passes or launches of "
+				  "ticket %llu are open",
+				  region->name, entry->readers, serial);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_region(const struct philox_region *region)
+{
+	const struct ledger *ledger = &region->ledger;
+	enum philox_status status = PHILOX_OK;
+
+	if (region->alive && (region->flags & PHILOX_SHARED) &&
+	    region->generator->open == region)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "region '%s': a forward is open",
+				  region->name);
+	for (uint32_t i = 0; status == PHILOX_OK && i < ledger->capacity; i++)
+		if (ledger->entries[i].phase != LEDGER_FREE)
+			status = check_entry(region, &ledger->entries[i]);
+	return status;
+}
+
+static enum philox_status check_quiet(struct philox_context *context)
+{
+	enum philox_status status = context->hooks->quiet(context);
+
+	for (const struct philox_region *region = context->regions;
+	     status == PHILOX_OK && region; region = region->next)
+		status = check_region(region);
+	return status;
+}
+
+/* On success the context is locked, quiet, and all its launches are over. */
+static enum philox_status lock_quiet(struct philox_context *context)
+{
+	enum philox_status status;
+
+	context_lock(context);
+	status = check_quiet(context);
+	context_unlock(context);
+	if (status == PHILOX_OK)
+		status = philox_device_synchronize(context->device);
+	if (status != PHILOX_OK)
+		return status;
+	context_lock(context);
+	status = check_quiet(context);
+	if (status != PHILOX_OK)
+		context_unlock(context);
+	return status;
+}
+
+/* --- public --------------------------------------------------------------- */
+
+static enum philox_status save(struct philox_context *context, char **text,
+			       size_t *size)
+{
+	enum philox_status status = lock_quiet(context);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status, "a context cannot be saved now: ");
+	status = save_write(context, text, size);
+	context_unlock(context);
+	return status;
+}
+
+static enum philox_status apply(struct philox_context *context,
+				const struct saved *saved)
+{
+	struct save_plan plan;
+	enum philox_status status = lock_quiet(context);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "a context cannot be loaded now: ");
+	status = save_plan_init(&plan, context, saved);
+	if (status == PHILOX_OK) {
+		save_plan_commit(&plan);
+		journal_load(context);
+	}
+	context_unlock(context);
+	save_plan_finish(&plan);
+	return status;
+}
+
+static enum philox_status load(struct philox_context *context, const char *text,
+			       size_t size)
+{
+	struct saved saved;
+	enum philox_status status = save_read(text, size, &saved);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = apply(context, &saved);
+	saved_finish(&saved);
+	return status;
+}
+
+static enum philox_status check_arguments(struct philox_context *context,
+					  const void *argument,
+					  const char *name)
+{
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!argument)
+		return context_report(
+			context,
+			status_set(PHILOX_ERROR_INVALID, "%s is NULL", name),
+			NULL);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_context_save_text(struct philox_context *context,
+					    char **text, size_t *size)
+{
+	size_t written;
+	enum philox_status status = check_arguments(context, text, "text");
+
+	if (status != PHILOX_OK)
+		return status;
+	status = save(context, text, size ? size : &written);
+	return context_report(context, status, NULL);
+}
+
+enum philox_status philox_context_load_text(struct philox_context *context,
+					    const char *text, size_t size)
+{
+	enum philox_status status = check_arguments(context, text, "text");
+
+	if (status != PHILOX_OK)
+		return status;
+	return context_report(context, load(context, text, size), NULL);
+}
+
+enum philox_status philox_context_save(struct philox_context *context,
+				       const char *path)
+{
+	char *text;
+	size_t size;
+	enum philox_status status = check_arguments(context, path, "path");
+
+	if (status != PHILOX_OK)
+		return status;
+	status = save(context, &text, &size);
+	if (status == PHILOX_OK) {
+		status = save_file_write(path, text, size);
+		free(text);
+	}
+	return context_report(context, status, NULL);
+}
+
+enum philox_status philox_context_load(struct philox_context *context,
+				       const char *path)
+{
+	char *text;
+	size_t size;
+	enum philox_status status = check_arguments(context, path, "path");
+
+	if (status != PHILOX_OK)
+		return status;
+	status = save_file_read(path, &text, &size);
+	if (status == PHILOX_OK) {
+		status = load(context, text, size);
+		free(text);
+		if (status != PHILOX_OK)
+			status_prefix(status, "'%s': ", path);
+	}
+	return context_report(context, status, NULL);
+}
+
+static enum philox_status list_tickets(const struct philox_region *region,
+				       struct philox_ticket *tickets,
+				       size_t capacity, size_t *n)
+{
+	const struct ledger_entry **entries;
+	enum philox_status status = region_check_alive(region);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = save_pending(&region->ledger, &entries, n);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "region '%s': ", region->name);
+	for (size_t i = 0; i < *n && i < capacity; i++)
+		tickets[i] =
+			(struct philox_ticket){region->key, entries[i]->serial};
+	free(entries);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_region_tickets(struct philox_region *region,
+					 struct philox_ticket *tickets,
+					 size_t capacity, size_t *n)
+{
+	struct philox_log_entry subject = {0};
+	enum philox_status status;
+
+	if (!region)
+		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+	subject.region = region->name;
+	if (!n || (capacity && !tickets)) {
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "region '%s': %s is NULL", region->name,
+				    n ? "tickets" : "n");
+		return context_report(region->context, status, &subject);
+	}
+	context_lock(region->context);
+	status = list_tickets(region, tickets, capacity, n);
+	context_unlock(region->context);
+	return context_report(region->context, status, &subject);
+}

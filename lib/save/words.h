@@ -1,0 +1,61 @@
+/*
+ * lib/save/words.h - reading the text of a context word by word
+ *
+ * The first thing that is wrong is told with its line and column and stops the
+ * reader: every function does nothing from then on and returns 0, so that a
+ * line is read without asking after each word.
+ */
+#ifndef LIB_SAVE_WORDS_H
+#define LIB_SAVE_WORDS_H
+
+#include "lib/save/save.h"
+
+struct reader {
+	const char *text, *at, *end;
+	const char *start;   /* of the line */
+	size_t line;         /* counted from 1 */
+	uint64_t version;    /* of the text */
+	struct saved *saved; /* what was read so far */
+	enum philox_status status;
+};
+
+/*
+ * reader_grow() makes room for one more in a table of `count` things of `size`
+ * bytes, whose capacity is the next power of two; it returns the table.
+ */
+void *reader_grow(struct reader *reader, void *table, size_t count,
+		  size_t size);
+
+/*
+ * reader_table() and reader_row() read a line of a table of rows, behind its
+ * first word; reader_end_tables() insists that the last table is complete.
+ */
+void reader_table(struct reader *reader);
+void reader_row(struct reader *reader);
+void reader_end_tables(struct reader *reader);
+
+/* reader_refuse() says what is wrong with the line as a whole. */
+void reader_refuse(struct reader *reader, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* reader_expected() says what is missing at this place of the line. */
+void reader_expected(struct reader *reader, const char *what);
+
+/* reader_accept() takes a word if it comes next, reader_expect() insists. */
+int reader_accept(struct reader *reader, const char *word);
+void reader_expect(struct reader *reader, const char *word);
+
+/* reader_end_line() insists on the end of the line. */
+void reader_end_line(struct reader *reader);
+
+/* reader_decimal() takes a number from `least` to `most`, at least 9. */
+uint64_t reader_decimal(struct reader *reader, uint64_t least, uint64_t most);
+
+/* reader_hex() takes 16 digits, reader_state() two such numbers. */
+uint64_t reader_hex(struct reader *reader);
+struct philox_state reader_state(struct reader *reader);
+
+/* reader_name() takes a name into memory of its own; NULL if there is none. */
+char *reader_name(struct reader *reader);
+
+#endif

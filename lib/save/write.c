@@ -1,0 +1,163 @@
+/*
+ * lib/save/write.c - a context as a text: see Note [Saved context]
+ *
+ * The text is written into a stream in memory, which remembers whether it ran
+ * out of that. Called with the context's lock held.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/save/save.h"
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct philox_region *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+void save_write_name(FILE *out, const char *name)
+{
+	fputc('"', out);
+	for (; *name; name++) {
+		unsigned char byte = (unsigned char)*name;
+
+		if (byte < ' ' || byte > '~' || byte == '"' || byte == '\\')
+			fprintf(out, "\\x%02x", byte);
+		else
+			fputc(byte, out);
+	}
+	fputc('"', out);
+}
+
+void save_write_state(FILE *out, struct philox_state state)
+{
+	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
+}
+
+static void write_generators(FILE *out, const struct save_lists *lists)
+{
+	for (size_t i = 0; i < lists->n_generators; i++) {
+		fprintf(out, "generator %zu state ", i);
+		save_write_state(out, lists->generators[i]->state);
+		fputc('\n', out);
+	}
+}
+
+static void write_op(FILE *out, const struct region_op *op)
+{
+	fputs("op ", out);
+	if (op->name)
+		save_write_name(out, op->name);
+	else
+		fputc('-', out);
+	fprintf(out, " calls %" PRIu32 " advance %" PRIu64 "\n", op->calls,
+		op->advance);
+}
+
+static enum philox_status write_tickets(FILE *out, const struct ledger *ledger)
+{
+	const struct ledger_entry **entries;
+	size_t n;
+	enum philox_status status = save_pending(ledger, &entries, &n);
+
+	if (status != PHILOX_OK)
+		return status;
+	for (size_t i = 0; i + PHILOX_BUG(27) < n; i++) {
+		fprintf(out, "ticket %" PRIu64 " state ", entries[i]->serial);
+		save_write_state(out, entries[i]->state);
+		fputc('\n', out);
+	}
+	free(entries);
+	return PHILOX_OK;
+}
+
+static void write_region_line(FILE *out, const struct philox_region *region,
+			      uint32_t generator)
+{
+	fputs("region ", out);
+	save_write_name(out, region->name);
+	fputs(region->alive ? " alive" : " destroyed", out);
+	if (generator == SAVE_NO_GENERATOR)
+		fputs(" generator none", out);
+	else
+		fprintf(out, " generator %" PRIu32, generator);
+	if (region->alive)
+		fprintf(out, " flags %" PRIu32, region->flags);
+	fputs(" next ", out);
+	save_write_state(out, region->state);
+	fprintf(out, " serial %" PRIu64 "\n", region->serial);
+}
+
+static enum philox_status write_region(FILE *out,
+				       const struct save_lists *lists,
+				       const struct philox_region *region)
+{
+	write_region_line(out, region,
+			  save_lists_number(lists, region->generator));
+	if (!region->alive)
+		return PHILOX_OK;
+	for (uint32_t i = 0; i < region->n_ops; i++)
+		write_op(out, &region->ops[i]);
+	return write_tickets(out, &region->ledger);
+}
+
+static enum philox_status write_body(FILE *out,
+				     const struct philox_context *context)
+{
+	struct save_lists lists;
+	enum philox_status status;
+
+	status = save_lists_init(&lists, context, compare_names);
+	if (status != PHILOX_OK)
+		return status;
+	fprintf(out, "philox context %d\n",
+		lists.n_rows ? SAVE_VERSION_ROWS : 1);
+	write_generators(out, &lists);
+	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
+		status = write_region(out, &lists, lists.regions[i]);
+	if (status == PHILOX_OK)
+		status = save_write_rows(out, &lists);
+	save_lists_finish(&lists);
+	return status;
+}
+
+/* Without memory the stream has not taken all there was to write. */
+static int write_checksum(FILE *out, char *const *text, const size_t *size)
+{
+	uint64_t checksum;
+
+	if (fflush(out) || ferror(out))
+		return 0;
+	checksum = region_hash(*text, *size);
+	fprintf(out, "checksum %016" PRIx64 " bytes %zu\n", checksum, *size);
+	return !fflush(out) && !ferror(out);
+}
+
+enum philox_status save_write(const struct philox_context *context, char **text,
+			      size_t *size)
+{
+	char *written = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&written, &length);
+	enum philox_status status = PHILOX_OK;
+	int whole = 0;
+
+	if (out) {
+		status = write_body(out, context);
+		whole = status == PHILOX_OK &&
+			write_checksum(out, &written, &length);
+		fclose(out);
+	}
+	if (!whole) {
+		free(written);
+		if (status != PHILOX_OK)
+			return status;
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for the text of a context");
+	}
+	*text = written;
+	*size = length;
+	return PHILOX_OK;
+}

@@ -1,0 +1,144 @@
+/*
+ * lib/state/context.h - the context as the library's parts see it
+ *
+ * Locking. One lock guards generators, regions and their ledgers. It is held
+ * for reservation and book-keeping, never while a callback of the user runs:
+ * what a call has to tell is posted with log_post() and delivered by
+ * context_report(), and released saved contexts are handed out of the locked
+ * part and released after it.
+ *
+ * lib knows nothing of graphs: what a pass does on a capturing stream, or with
+ * cells, is behind the hooks, which graph/ fills in.
+ */
+#ifndef LIB_STATE_CONTEXT_H
+#define LIB_STATE_CONTEXT_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <philox/context.h>
+#include <philox/generator.h>
+#include <philox/pass.h>
+#include <philox/region.h>
+#include "lib/device/contract.h"
+#include "lib/base/status.h"
+
+/*
+ * What graph/ does for passes. All are called with the context's lock held.
+ *
+ *  begin    a pass on a capturing stream: records its template and gives it
+ *           cells. `info` is ACTIVE. On failure nothing is recorded.
+ *  commit   ends a captured pass; for a forward writes its placeholder.
+ *  abort    ends a captured pass and marks its capture as not adoptable.
+ *  join     makes another stream of the pass's capture depend on the head.
+ *  take     gives an eager pass a block of cells and fills it on its stream.
+ *  give     ends the use of that block at this point of the pass's stream.
+ *  live     ERROR_STATE if a pass with cells has ended, or its capture is over:
+ *           its cells may be another's by now.
+ *  reap     gives up what native graphs that are gone by now have held.
+ *  broken   a call found the capture of a stream invalidated: keeps the first
+ *           such call, for the end of that capture to tell.
+ *  read     copies a generator's state to device memory on a stream that is
+ *           capturing: at each launch. On failure nothing is recorded.
+ *  quiet    whether no capture and no launch is under way (ERROR_BUSY) and no
+ *           unannounced launch is untold (ERROR_UNANNOUNCED). Changes nothing.
+ */
+struct context_hooks {
+	enum philox_status (*begin)(struct philox_pass *pass,
+				    const struct capture_info *info);
+	enum philox_status (*commit)(struct philox_pass *pass, unsigned flags,
+				     struct philox_ticket *ticket);
+	enum philox_status (*abort)(struct philox_pass *pass);
+	enum philox_status (*join)(const struct philox_pass *view);
+	enum philox_status (*take)(struct philox_pass *pass);
+	void (*give)(struct philox_pass *pass);
+	enum philox_status (*live)(const struct philox_pass *pass);
+	void (*reap)(struct philox_context *context);
+	void (*broken)(struct philox_context *context, philox_stream stream,
+		       const char *call);
+	enum philox_status (*read)(struct philox_generator *generator,
+				   philox_stream stream,
+				   const struct capture_info *info,
+				   struct philox_state *to);
+	enum philox_status (*quiet)(struct philox_context *context);
+};
+
+/* The kinds of a pass, in philox_pass.kind. */
+enum pass_kind {
+	PASS_FORWARD = 1,
+	PASS_BACKWARD = 2,
+	PASS_VIEW = 4 /* set on top: another stream's view */
+};
+
+struct philox_generator {
+	struct philox_context *context;
+	struct philox_generator *next; /* in the context's list */
+	struct philox_state state;
+	size_t regions;                   /* alive ones that use it */
+	size_t tables;                    /* the same */
+	size_t reads;                     /* captures that copy its state */
+	const struct philox_region *open; /* SHARED, with an open forward */
+};
+
+struct philox_context {
+	struct philox_device *device;
+	const struct context_hooks *hooks;
+	struct graphs *graphs; /* what graph/ keeps per context */
+
+	pthread_mutex_t lock; /* guards what follows */
+	struct philox_generator *generators;
+	struct philox_generator *generator; /* the default one */
+	struct philox_region *regions;      /* newest first, dead names too */
+	struct philox_rows *rows;           /* newest first, see lib/rows/rows.h */
+	void (*log)(void *user, const struct philox_log_entry *entry);
+	void *log_user;
+	struct journal *journal;  /* NULL: none; see lib/state/journal.h */
+	uint64_t events;          /* written into journals */
+	unsigned number;          /* in the process, for journals */
+	struct drawn_span *spans; /* see lib/state/spans.h */
+};
+
+/* context_init() makes the part of a context that lib owns. */
+enum philox_status context_init(struct philox_context *context,
+				struct philox_device *device,
+				const struct context_hooks *hooks);
+
+/*
+ * context_end() destroys what regions are alive, callbacks and all, while the
+ * context is still whole. context_finish() undoes context_init().
+ */
+void context_end(struct philox_context *context);
+void context_finish(struct philox_context *context);
+
+void context_lock(struct philox_context *context);
+void context_unlock(struct philox_context *context);
+
+/*
+ * context_broken() is told of every call of a pass that a device refused: if
+ * that was for an invalidated capture, the call is kept as one that found out.
+ */
+void context_broken(struct philox_context *context, philox_stream stream,
+		    enum philox_status status, const char *call,
+		    const char *region);
+
+/* context_null() fails a call that was given NULL for its argument `name`. */
+enum philox_status context_null(struct philox_context *context,
+				const char *name);
+
+/*
+ * log_post() queues a message about `subject` (text, level and event are set
+ * from the other arguments) on this thread. May be called with locks held.
+ */
+void log_post(struct philox_context *context, enum philox_log_level level,
+	      const char *event, const struct philox_log_entry *subject,
+	      const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/*
+ * context_report() is the last thing every public call does, without locks: it
+ * delivers what was posted and, if the call failed, logs the error as one about
+ * `subject` (NULL: nothing in particular). Returns `status`.
+ */
+enum philox_status context_report(struct philox_context *context,
+				  enum philox_status status,
+				  const struct philox_log_entry *subject);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * lib/state/generator.c - generators, and what seeding one does to its regions
+ *
+ * Locked by the context.
+ */
+#include <stdlib.h>
+#include "lib/state/journal.h"
+#include "lib/state/region.h"
+
+static enum philox_status check_offset(struct philox_state state)
+{
+	if (state.offset % 4 == 0)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "generator offset %llu is no multiple of 4",
+			  (unsigned long long)state.offset);
+}
+
+/* Dead names restart too: made again, they belong to the new run. */
+static void set_state(struct philox_generator *generator,
+		      struct philox_state state)
+{
+	struct philox_region *region = generator->context->regions;
+
+	generator->state = state;
+	for (; region; region = region->next)
+		if (region->generator == generator)
+			region_restart(region);
+}
+
+static void unlink_generator(struct philox_generator *generator)
+{
+	struct philox_generator **link = &generator->context->generators;
+	struct philox_region *region = generator->context->regions;
+
+	while (*link != generator)
+		link = &(*link)->next;
+	*link = generator->next;
+	for (; region; region = region->next)
+		if (region->generator == generator)
+			region->generator = NULL;
+}
+
+static enum philox_status null_generator(void)
+{
+	return status_set(PHILOX_ERROR_INVALID, "generator is NULL");
+}
+
+enum philox_status philox_generator_create(struct philox_context *context,
+					   uint64_t seed,
+					   struct philox_generator **generator)
+{
+	struct philox_generator *made;
+
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!generator)
+		return context_null(context, "generator");
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return context_report(context,
+				      status_set(PHILOX_ERROR_MEMORY,
+						 "no memory for a generator"),
+				      NULL);
+	made->context = context;
+	made->state.seed = seed;
+	context_lock(context);
+	made->next = context->generators;
+	context->generators = made;
+	journal_generator(made, "create");
+	context_unlock(context);
+	*generator = made;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_generator_destroy(struct philox_generator *generator)
+{
+	struct philox_context *context;
+	enum philox_status status = PHILOX_OK;
+
+	if (!generator)
+		return null_generator();
+	context = generator->context;
+	context_lock(context);
+	context->hooks->reap(context);
+	if (generator == context->generator)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "the default generator lives as long as "
+				    "its context");
+	else if (generator->reads)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "captured graphs copy the state of the "
+				    "generator in %zu places",
+				    generator->reads);
+	else if (generator->regions)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "%zu regions use the generator",
+				    generator->regions);
+	else if (generator->tables)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "%zu tables of rows use the generator",
+				    generator->tables);
+	if (status == PHILOX_OK) {
+		journal_generator(generator, "destroy");
+		unlink_generator(generator);
+	}
+	context_unlock(context);
+	if (status == PHILOX_OK)
+		free(generator);
+	return context_report(context, status, NULL);
+}
+
+struct philox_generator *philox_context_generator(
+	struct philox_context *context)
+{
+	return context ? context->generator : NULL;
+}
+
+enum philox_status philox_generator_seed(struct philox_generator *generator,
+					 uint64_t seed)
+{
+	return philox_generator_set_state(generator,
+					  (struct philox_state){.seed = seed});
+}
+
+enum philox_status philox_generator_get_state(
+	struct philox_generator *generator, struct philox_state *state)
+{
+	if (!generator)
+		return null_generator();
+	if (!state)
+		return context_null(generator->context, "state");
+	context_lock(generator->context);
+	*state = generator->state;
+	context_unlock(generator->context);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_generator_set_state(
+	struct philox_generator *generator, struct philox_state state)
+{
+	enum philox_status status = check_offset(state);
+
+	if (!generator)
+		return null_generator();
+	if (status == PHILOX_OK) {
+		context_lock(generator->context);
+		set_state(generator, state);
+		journal_generator(generator, "set");
+		context_unlock(generator->context);
+	}
+	return context_report(generator->context, status, NULL);
+}
+
+static enum philox_status advance(struct philox_generator *generator,
+				  uint64_t words, struct philox_state *before)
+{
+	if (words % 4)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%llu words is no multiple of 4",
+				  (unsigned long long)words);
+	if (words > UINT64_MAX - 3 - generator->state.offset)
+		return status_set(PHILOX_ERROR_OVERFLOW,
+				  "generator offset %llu cannot advance by "
+				  "%llu words",
+				  (unsigned long long)generator->state.offset,
+				  (unsigned long long)words);
+	if (before)
+		*before = generator->state;
+	generator->state.offset += words;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_generator_advance(struct philox_generator *generator,
+					    uint64_t words,
+					    struct philox_state *before)
+{
+	enum philox_status status;
+
+	if (!generator)
+		return null_generator();
+	context_lock(generator->context);
+	status = advance(generator, words, before);
+	if (status == PHILOX_OK)
+		journal_generator(generator, "advance");
+	context_unlock(generator->context);
+	return context_report(generator->context, status, NULL);
+}
+
+enum philox_status philox_generator_fold(struct philox_generator *generator,
+					 uint64_t index)
+{
+	struct philox_state state = {0};
+
+	if (!generator)
+		return null_generator();
+	context_lock(generator->context);
+	state.seed =
+		philox_fold(generator->state.seed, PHILOX_FOLD_RANK, index);
+	set_state(generator, state);
+	journal_generator(generator, "fold");
+	context_unlock(generator->context);
+	return context_report(generator->context, PHILOX_OK, NULL);
+}
+
+/* --- copying a state to the device ---------------------------------------- */
+
+static enum philox_status store(struct philox_generator *generator,
+				philox_stream stream, struct philox_state *to)
+{
+	struct store_args args = {.to = to};
+	struct kernel_call call = {.kernel = KERNEL_STORE,
+				   .args = &args,
+				   .size = sizeof(args),
+				   .work = 1};
+
+	context_lock(generator->context);
+	args.state = generator->state;
+	context_unlock(generator->context);
+	return device_launch(generator->context->device, stream, &call);
+}
+
+static enum philox_status copy_state(struct philox_generator *generator,
+				     philox_stream stream,
+				     struct philox_state *to)
+{
+	struct philox_context *context = generator->context;
+	struct capture_info info;
+	enum philox_status status;
+
+	if (!to || (uintptr_t)to % 8)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "generator state: %p is NULL or not aligned "
+				  "to 8 bytes",
+				  (void *)to);
+	status = device_capture_info(context->device, stream, &info);
+	if (status != PHILOX_OK)
+		return status;
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return store(generator, stream, to);
+	if (info.status == PHILOX_CAPTURE_INVALIDATED)
+		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+				  "generator state: the capture on this stream "
+				  "was invalidated and must be ended");
+	context_lock(context);
+	status = context->hooks->read(generator, stream, &info, to);
+	context_unlock(context);
+	return status;
+}
+
+enum philox_status philox_generator_copy_state(
+	struct philox_generator *generator, philox_stream stream,
+	struct philox_state *to)
+{
+	enum philox_status status;
+
+	if (!generator)
+		return null_generator();
+	status = copy_state(generator, stream, to);
+	context_broken(generator->context, stream, status, __func__, "(none)");
+	return context_report(generator->context, status, NULL);
+}

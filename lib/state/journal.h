@@ -1,0 +1,123 @@
+/*
+ * lib/state/journal.h - writing what happens to a context, one line for each event
+ *
+ * Note [Journal]
+ * ~~~~~~~~~~~~~~
+ * The first line is "philox journal 1", the version of the format. Each other
+ * line is an event of a context: the context's number, the event's number, the
+ * event, and fields, each a name and a value, all parted by one space. Values
+ * are decimal numbers, seeds and digests of 16 hex digits, words, flags (words
+ * with commas between, or "none") and names in quotation marks; in these a
+ * quotation mark, a backslash and every byte that is not printable ASCII is
+ * written \xHH, and one that is very long is cut and ends with "..#" and its
+ * hash. Offsets are in 32-bit words.
+ *
+ *  context digest D       The journal begins here.
+ *  context-load digest D  A saved context was loaded, and this is what it is.
+ *  context-destroy
+ *  generator-create generator N seed S offset O
+ *  generator-set ...      Seeded, or its state set, to these values.
+ *  generator-fold ...     Folded, and this is the outcome.
+ *  generator-advance ...  Advanced, and this is the outcome.
+ *  generator-destroy ...  Those after it count one less from here on.
+ *  region-create region R generator N flags F cells C advance W seed S offset O
+ *                serial K State and serial of its next forward.
+ *  region-destroy region R pending P
+ *  rows-create rows R generator N count C seed S
+ *                         A table of rows and its seed. What its rows are drawn
+ *                         for is known to the device alone.
+ *  rows-destroy ...       The same fields.
+ *  forward-begin region R ticket K seed S offset O flags F
+ *                         An eager forward reserves its state. Ticket 0: none.
+ *  forward-commit, forward-abort, backward-begin, backward-commit,
+ *  backward-abort ...     The same fields. A backward keeps its ticket if the
+ *                         flags of its commit have "retain".
+ *  ticket-release region R ticket K
+ *  ticket-attach region R ticket K
+ *  capture-begin capture C
+ *                         A capture has its first pass; counted from 1.
+ *  capture-forward capture C pass I region R flags F
+ *  capture-backward capture C pass I region R forward J|launch flags F
+ *                         A pass is recorded; a backward repeats pass J, or the
+ *                         forward that each launch names.
+ *  capture-commit capture C pass I flags F
+ *  capture-abort capture C pass I
+ *  capture-adopt capture C graph G passes N
+ *  capture-drop capture C passes N
+ *  launch-begin graph G sequence Q uses N
+ *                         A launch has taken its tickets; its uses follow.
+ *  launch-use use I pass forward|backward region R ticket K seed S offset O
+ *                flags F  What a forward got, what a backward was given.
+ *  launch-use use I pass repeat region R forward J
+ *                         The backward of forward J of the same graph.
+ *  launch-commit graph G sequence Q
+ *  launch-abort graph G sequence Q status E
+ *                         It failed: its tickets are as they were before.
+ *  launch-refuse graph G use I status E
+ *                         It was refused for that use: nothing has changed.
+ *  graph-destroy graph G
+ *  check graph G launches N sequence Q
+ *                         Launches that were not announced, found after Q.
+ *
+ * Calls that were refused are no events, but for launches: nothing has changed.
+ * Events are written with the context's lock held, where they take effect, so
+ * that their order is the true one.
+ */
+#ifndef LIB_STATE_JOURNAL_H
+#define LIB_STATE_JOURNAL_H
+
+#include <stdint.h>
+#include "lib/state/context.h"
+
+struct philox_rows;
+
+struct journal_text {
+	char text[320];
+};
+
+/* journal_name() quotes a name, journal_flags() spells flags of passes. */
+struct journal_text journal_name(const char *name);
+struct journal_text journal_flags(unsigned flags);
+
+/*
+ * journal_write() writes an event if the context has a journal; its arguments
+ * are looked at only then. May post a message.
+ */
+#define journal_write(context, ...)                          \
+	do {                                                 \
+		if ((context)->journal)                      \
+			journal_event(context, __VA_ARGS__); \
+	} while (0)
+
+void journal_event(struct philox_context *context, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* journal_pass() writes that an eager pass begins, commits or aborts. */
+void journal_pass(const struct philox_pass *pass, const char *event,
+		  unsigned flags);
+
+/* journal_ticket() writes what happened to a pending ticket. */
+void journal_ticket(const struct philox_region *region, uint64_t serial,
+		    const char *event);
+
+/* journal_generator() writes what a generator's state has become. */
+void journal_generator(const struct philox_generator *generator,
+		       const char *event);
+
+/* journal_region() writes that a region was created. */
+void journal_region(const struct philox_region *region);
+
+/* journal_rows() writes that a table of rows was created or destroyed. */
+void journal_rows(const struct philox_rows *rows, const char *event);
+
+/* journal_load() writes that a saved context was loaded. */
+void journal_load(struct philox_context *context);
+
+/*
+ * journal_begin() numbers a new context and begins the journal that the
+ * environment asks for; journal_end() ends the one it has.
+ */
+void journal_begin(struct philox_context *context);
+void journal_end(struct philox_context *context);
+
+#endif

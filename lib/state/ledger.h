@@ -1,0 +1,150 @@
+/*
+ * lib/state/ledger.h - the ledger of forwards whose backward is owed
+ *
+ * Note [Ledger]
+ * ~~~~~~~~~~~~~
+ * A region's ledger says, for each forward whose backward is owed, which state
+ * that forward drew from. It is the only place where a backward finds its
+ * numbers: nothing is ever inferred from the order of calls, so any order, any
+ * repetition and any failure leave every other ticket alone. An entry goes
+ * through these phases, whatever is eager, captured or mixed:
+ *
+ *           open                 commit                commit (not retained)
+ *   (none) ------> FORWARD_OPEN --------> PENDING ------------------> (none)
+ *                      |                   |   ^  \                     ^
+ *                abort |           release |   |   \ commit while       | the
+ *                      v                   v   |    \ others read       | last
+ *                    (none)              (none)|     `----> DONE -------' ends
+ *                                              |
+ *                       begin, retained commit, abort: nothing changes
+ *
+ *  - A forward reserves its state when it begins. Whether it commits or aborts,
+ *    its numbers are never issued again (promise: freshness).
+ *  - A backward begins on a PENDING entry and reads its state; beginning changes
+ *    nothing but the count of readers. Of the readers one at a time may be
+ *    consuming. An abort or a failed launch only takes the reader back
+ *    (promise: transactions).
+ *  - A consuming commit makes the entry DONE: no new reader begins. It leaves
+ *    with its last reader, and then its saved context is released, once.
+ *  - A launch of a graph claims the entries it will consume before it updates
+ *    anything, so that two launches, or one that names a ticket twice, cannot
+ *    both have it; the claim is taken back if the launch fails.
+ *  - Serials count a region's forwards from 1 and never repeat, also over
+ *    destroying and making a region again, so a stale ticket is found to be
+ *    stale.
+ *
+ * Entries stand in a table made once, found through a hash of the serial in
+ * constant time, whatever is pending. The ledger is host memory only; its
+ * owner locks it. An entry and its share of the index cost at most 128 bytes.
+ */
+#ifndef LIB_STATE_LEDGER_H
+#define LIB_STATE_LEDGER_H
+
+#include <stdint.h>
+#include <philox/context.h>
+#include <philox/kernel.h>
+#include "lib/state/bugs.h"
+#include "lib/base/status.h"
+
+#define LEDGER_CAPACITY_MAX (1u << 28)
+
+/* Set in the serial of a placeholder, which never enters a ledger. */
+#define SERIAL_PLACEHOLDER (1ULL << 63)
+
+enum ledger_phase {
+	LEDGER_FREE = 0,
+	LEDGER_FORWARD_OPEN,
+	LEDGER_PENDING,
+	LEDGER_DONE
+};
+
+enum ledger_use {
+	LEDGER_RETAIN = 0, /* reads, any number at once */
+	LEDGER_CONSUME,    /* an open consuming pass */
+	LEDGER_CLAIM       /* a launch that will consume */
+};
+
+/* A saved context taken out of the ledger, to be released without locks. */
+struct saved_context {
+	void *saved;
+	void (*release)(void *saved, philox_stream stream); /* NULL: none */
+};
+
+struct ledger_entry {
+	uint64_t serial;
+	struct philox_state state;
+	struct saved_context context;
+	uint32_t readers;  /* open backward passes and launches under way */
+	uint8_t phase;     /* enum ledger_phase */
+	uint8_t consuming; /* enum ledger_use of the consuming reader, or 0 */
+	uint32_t next;     /* free list */
+};
+
+/* A place of the index: the low word decides most comparisons by itself. */
+struct ledger_place {
+	uint32_t entry;  /* its number + 1; 0: empty */
+	uint32_t serial; /* the low word */
+};
+
+struct ledger {
+	struct ledger_entry *entries;
+	struct ledger_place *index; /* finds an entry by its serial */
+	uint32_t index_bits;
+	uint32_t capacity;
+	uint32_t used;
+	uint32_t free; /* first free entry, or capacity */
+};
+
+enum philox_status ledger_init(struct ledger *ledger, uint32_t capacity);
+void ledger_finish(struct ledger *ledger);
+
+/* ledger_open() begins a forward; ERROR_LIMIT when the table is full. */
+enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
+			       struct philox_state state);
+
+/* ledger_commit() makes an open forward pending; ERROR_STATE if it is none. */
+enum philox_status ledger_commit(struct ledger *ledger, uint64_t serial);
+
+/* ledger_abort() removes an open forward; ERROR_STATE if it is none. */
+enum philox_status ledger_abort(struct ledger *ledger, uint64_t serial);
+
+/*
+ * ledger_begin() begins a backward of a pending forward and writes the state to
+ * draw from. ERROR_RELEASED, ERROR_STATE (forward still open), ERROR_BUSY.
+ */
+enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
+				enum ledger_use use,
+				struct philox_state *state);
+
+/*
+ * ledger_end() ends a backward that was begun with `use`; with `consume` the
+ * forward is used up. Writes the saved context to release, if any.
+ * ERROR_STATE if no such backward is open.
+ */
+enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
+			      enum ledger_use use, int consume,
+			      struct saved_context *released);
+
+/* ledger_drop() removes a pending forward that nobody reads. */
+enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
+			       struct saved_context *released);
+
+/* ledger_pending() finds a pending forward for its saved context. */
+enum philox_status ledger_pending(struct ledger *ledger, uint64_t serial,
+				  struct ledger_entry **entry);
+
+/*
+ * ledger_check() verifies the invariants of the table; see PHILOX_DEBUG. A
+ * large table is walked only now and then, so that a check costs little on
+ * average.
+ */
+void ledger_check(const struct ledger *ledger);
+
+static inline void saved_context_release(struct saved_context released,
+					 philox_stream stream)
+{
+	if (released.release)
+		released.release(released.saved, stream);
+}
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * lib/state/log.c - messages to the caller's log callback
+ *
+ * A message is posted where it is known, possibly under locks, into a list of
+ * the thread, and delivered at the end of the public call, without any. Nothing
+ * is allocated while there is nothing to tell.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/context.h"
+
+#define NAME_SIZE 64
+#define TEXT_SIZE 512
+
+struct message {
+	struct message *next;
+	struct philox_context *context;
+	struct philox_log_entry entry; /* its strings stand in what follows */
+	char device[NAME_SIZE], region[NAME_SIZE], op[NAME_SIZE];
+	char graph[NAME_SIZE], text[TEXT_SIZE];
+};
+
+static _Thread_local struct message *posted; /* oldest first */
+
+static const char *keep(char *copy, const char *name)
+{
+	if (!name)
+		return NULL;
+	snprintf(copy, NAME_SIZE, "%s", name);
+	return copy;
+}
+
+static void append(struct message *message)
+{
+	struct message **link = &posted;
+
+	while (*link)
+		link = &(*link)->next;
+	*link = message;
+}
+
+void log_post(struct philox_context *context, enum philox_log_level level,
+	      const char *event, const struct philox_log_entry *subject,
+	      const char *format, ...)
+{
+	struct message *message = calloc(1, sizeof(*message));
+	struct philox_log_entry *entry;
+	va_list arguments;
+
+	if (!message)
+		return; /* out of memory: the call's status has to do */
+	message->context = context;
+	entry = &message->entry;
+	*entry = *subject;
+	entry->level = level;
+	entry->event = event;
+	entry->device =
+		keep(message->device, philox_device_name(context->device));
+	entry->region = keep(message->region, subject->region);
+	entry->op = keep(message->op, subject->op);
+	entry->graph = keep(message->graph, subject->graph);
+	entry->text = message->text;
+	va_start(arguments, format);
+	vsnprintf(message->text, TEXT_SIZE, format, arguments);
+	va_end(arguments);
+	append(message);
+}
+
+static void deliver(const struct message *message)
+{
+	struct philox_context *context = message->context;
+	void (*log)(void *, const struct philox_log_entry *);
+	void *user;
+
+	context_lock(context);
+	log = context->log;
+	user = context->log_user;
+	context_unlock(context);
+	if (log)
+		log(user, &message->entry);
+}
+
+/* The callback may call philox and so post: what is there is taken first. */
+static void deliver_posted(void)
+{
+	struct message *message = posted, *next;
+
+	posted = NULL;
+	for (; message; message = next) {
+		next = message->next;
+		deliver(message);
+		free(message);
+	}
+}
+
+/* The callback may fail in philox: the message of this call is kept. */
+static enum philox_status report_error(struct philox_context *context,
+				       enum philox_status status,
+				       const struct philox_log_entry *subject)
+{
+	struct philox_log_entry about =
+		subject ? *subject : (struct philox_log_entry){0};
+	char text[TEXT_SIZE];
+
+	about.status = status;
+	snprintf(text, sizeof(text), "%s", philox_error_message());
+	log_post(context, PHILOX_LOG_ERROR, "error", &about, "%s", text);
+	deliver_posted();
+	return status_set(status, "%s", text);
+}
+
+enum philox_status context_report(struct philox_context *context,
+				  enum philox_status status,
+				  const struct philox_log_entry *subject)
+{
+	if (status != PHILOX_OK)
+		return report_error(context, status, subject);
+	if (posted)
+		deliver_posted();
+	return PHILOX_OK;
+}
+
+enum philox_status philox_context_set_log(
+	struct philox_context *context,
+	void (*log)(void *user, const struct philox_log_entry *entry),
+	void *user)
+{
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	context_lock(context);
+	context->log = log;
+	context->log_user = user;
+	context_unlock(context);
+	return PHILOX_OK;
+}
+
+enum philox_status context_null(struct philox_context *context,
+				const char *name)
+{
+	return context_report(
+		context, status_set(PHILOX_ERROR_INVALID, "%s is NULL", name),
+		NULL);
+}

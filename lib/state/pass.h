@@ -1,0 +1,38 @@
+/*
+ * lib/state/pass.h - what the files about passes share
+ */
+#ifndef LIB_STATE_PASS_H
+#define LIB_STATE_PASS_H
+
+#include "lib/state/context.h"
+
+/*
+ * pass_query() asks a stream for its capture, for a call of that name; an
+ * invalidated one is an error. The id is 0 if the stream is not capturing.
+ */
+enum philox_status pass_query(const struct philox_region *region,
+			      philox_stream stream, const char *call,
+			      struct capture_info *info);
+
+/*
+ * pass_check_stream() checks that the pass's stream is still in the capture
+ * that the pass is in, or still in none: ERROR_MISMATCH. Numbers by value that
+ * get into a capture would repeat at every replay.
+ */
+enum philox_status pass_check_stream(const struct philox_pass *pass,
+				     const char *call);
+
+/* pass_check_open() checks that a pass is open and of a kind (0: any). */
+enum philox_status pass_check_open(const struct philox_pass *pass,
+				   uint16_t kind);
+
+/*
+ * pass_finish() ends a public call about a pass; see context_report().
+ * pass_finish_unopened() does so for one that may be NULL or not open.
+ */
+enum philox_status pass_finish(const struct philox_pass *pass,
+			       enum philox_status status);
+enum philox_status pass_finish_unopened(const struct philox_pass *pass,
+					enum philox_status status);
+
+#endif

@@ -1,0 +1,294 @@
+/*
+ * lib/state/region.c - regions: names, seeds, offsets, tables of operators
+ *
+ * Invariant: a region's state is the state of its next forward; whatever is
+ * below its offset has been issued under its seed and never is again, until its
+ * generator is seeded anew. Locked by the context.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/journal.h"
+#include "lib/state/region.h"
+
+/* FNV-1a, 64 bits: Fowler, Noll, Vo; draft-eastlake-fnv, section 5. */
+uint64_t region_hash(const char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	while (size--)
+		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
+	return hash;
+}
+
+enum philox_status region_check_alive(const struct philox_region *region)
+{
+	if (region->alive)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STALE, "region '%s' was destroyed",
+			  region->name);
+}
+
+enum philox_status region_check_life(const struct philox_region *region,
+				     uint64_t life)
+{
+	if (region_is_life(region, life))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STALE,
+			  "region '%s' was destroyed meanwhile", region->name);
+}
+
+struct philox_state *region_next(struct philox_region *region)
+{
+	return region->flags & PHILOX_SHARED ? &region->generator->state
+					     : &region->state;
+}
+
+struct philox_state region_cell_state(const struct philox_region *region,
+				      struct philox_state forward, uint32_t op,
+				      uint32_t call)
+{
+	const struct region_op *of = &region->ops[op];
+
+	if (region->flags & PHILOX_SHARED)
+		forward.offset += of->shift + call * of->advance;
+	else
+		forward.seed = philox_op_seed(forward.seed, op, call);
+	return forward;
+}
+
+enum philox_status region_check_exclusive(const struct philox_region *region)
+{
+	if (!(region->flags & PHILOX_SHARED) || !region->generator->open)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_BUSY,
+			  "region '%s' is SHARED, and a forward of region "
+			  "'%s' is open on its generator",
+			  region->name, region->generator->open->name);
+}
+
+void region_set_open(struct philox_region *region, int open)
+{
+	if (region->flags & PHILOX_SHARED)
+		region->generator->open = open ? region : NULL;
+}
+
+enum philox_status region_check_offset(struct philox_region *region)
+{
+	if (region_next(region)->offset <= UINT64_MAX - 3 - region->advance)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "the offset of region '%s' has reached 2^64: seed "
+			  "its generator anew",
+			  region->name);
+}
+
+enum philox_status region_reserve(struct philox_region *region,
+				  struct philox_state *state)
+{
+	enum philox_status status = region_check_offset(region);
+
+	if (status != PHILOX_OK)
+		return status;
+	*state = *region_next(region);
+	region_next(region)->offset += region->advance;
+	return PHILOX_OK;
+}
+
+enum philox_status region_open(struct philox_region *region, uint64_t *serial,
+			       struct philox_state *state)
+{
+	enum philox_status status = region_check_offset(region);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = ledger_open(&region->ledger, region->serial,
+			     *region_next(region));
+	if (PHILOX_BUG(22) && status != PHILOX_OK)
+		region->state.offset += region->advance;
+	if (status != PHILOX_OK)
+		return status_prefix(status, "region '%s': ", region->name);
+	*serial = region->serial++;
+	return region_reserve(region, state);
+}
+
+void region_restart(struct philox_region *region)
+{
+	region->state.seed = philox_fold(region->generator->state.seed,
+					 PHILOX_FOLD_REGION, region->key);
+	if (!PHILOX_BUG(21))
+		region->state.offset = 0;
+}
+
+enum philox_status region_check_ticket(const struct philox_region *region,
+				       struct philox_ticket ticket)
+{
+	if (!ticket.region_key && !ticket.serial)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': no ticket is given: a backward "
+				  "needs that of its forward",
+				  region->name);
+	if (ticket.region_key != region->key)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "ticket {%016llx, %llu} is not of region "
+				  "'%s' {%016llx}",
+				  (unsigned long long)ticket.region_key,
+				  (unsigned long long)ticket.serial,
+				  region->name,
+				  (unsigned long long)region->key);
+	if (ticket.serial & SERIAL_PLACEHOLDER)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "the ticket of region '%s' is a placeholder, "
+				  "valid in its capture only",
+				  region->name);
+	return PHILOX_OK;
+}
+
+void region_check(const struct philox_region *region)
+{
+	assert(region->state.offset % 4 == 0);
+	assert(region->serial > 0 && !(region->serial & SERIAL_PLACEHOLDER));
+	if (!region->alive)
+		return;
+	assert(region->ops && region->cells >= region->n_ops);
+	assert(region->advance >= 4 && region->advance % 4 == 0);
+	ledger_check(&region->ledger);
+}
+
+const char *region_op_name(const struct philox_region *region, uint32_t op)
+{
+	if (op < region->n_ops && region->ops[op].name)
+		return region->ops[op].name;
+	return "(unnamed)";
+}
+
+void region_free_ops(struct region_op *ops, uint32_t n_ops)
+{
+	for (uint32_t i = 0; ops && i < n_ops; i++)
+		free(ops[i].name);
+	free(ops);
+}
+
+void region_end_life(struct philox_region *region, struct ledger *dropped)
+{
+	*dropped = region->ledger;
+	memset(&region->ledger, 0, sizeof(region->ledger));
+	region_free_ops(region->ops, region->n_ops);
+	region->ops = NULL;
+	region->n_ops = 0;
+	if (region->generator->open == region)
+		region->generator->open = NULL;
+	region->generator->regions--;
+	region->alive = 0;
+}
+
+void region_free(struct philox_region *region)
+{
+	region_free_ops(region->ops, region->n_ops);
+	ledger_finish(&region->ledger);
+	free(region->name);
+	free(region);
+}
+
+/* --- public --------------------------------------------------------------- */
+
+/* Releases the saved contexts of a ledger that nobody sees any more. */
+static uint32_t release_dropped(struct ledger *dropped)
+{
+	uint32_t pending = dropped->used;
+
+	for (uint32_t i = 0; i < dropped->capacity; i++)
+		if (dropped->entries[i].phase != LEDGER_FREE && !PHILOX_BUG(24))
+			saved_context_release(dropped->entries[i].context,
+					      NULL);
+	ledger_finish(dropped);
+	return pending;
+}
+
+enum philox_status philox_region_destroy(struct philox_region *region)
+{
+	struct philox_context *context;
+	struct ledger dropped;
+	enum philox_status status;
+	struct philox_log_entry subject = {0};
+	uint32_t pending;
+
+	if (!region)
+		return PHILOX_OK;
+	context = region->context;
+	subject.region = region->name;
+	context_lock(context);
+	status = region_check_alive(region);
+	if (status == PHILOX_OK) {
+		region_end_life(region, &dropped);
+		journal_write(context, "region-destroy region %s pending %u",
+			      journal_name(region->name).text, dropped.used);
+	}
+	context_unlock(context);
+	if (status != PHILOX_OK)
+		return context_report(context, status, &subject);
+	pending = release_dropped(&dropped);
+	if (pending)
+		log_post(context, PHILOX_LOG_WARNING, "destroyed with pending",
+			 &subject,
+			 "region '%s' was destroyed with %u tickets pending",
+			 subject.region, pending);
+	return context_report(context, PHILOX_OK, NULL);
+}
+
+const char *philox_region_name(const struct philox_region *region)
+{
+	return region ? region->name : "";
+}
+
+enum philox_status philox_region_pending(struct philox_region *region,
+					 size_t *pending)
+{
+	enum philox_status status;
+
+	if (!region)
+		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+	if (!pending)
+		return context_null(region->context, "pending");
+	context_lock(region->context);
+	status = region_check_alive(region);
+	if (status == PHILOX_OK)
+		*pending = region->ledger.used;
+	context_unlock(region->context);
+	return context_report(
+		region->context, status,
+		&(struct philox_log_entry){.region = region->name});
+}
+
+size_t region_find_cell(const struct philox_region *region, uint32_t op,
+			uint32_t call)
+{
+	if (op >= region->n_ops || call >= region->ops[op].calls)
+		return SIZE_MAX;
+	return (size_t)region->ops[op].cell + call;
+}
+
+size_t philox_region_cells(const struct philox_region *region)
+{
+	size_t cells;
+
+	if (!region)
+		return 0;
+	context_lock(region->context);
+	cells = region->alive ? region->cells : 0;
+	context_unlock(region->context);
+	return cells;
+}
+
+size_t philox_region_cell(const struct philox_region *region, uint32_t op,
+			  uint32_t call)
+{
+	size_t cell;
+
+	if (!region)
+		return SIZE_MAX;
+	context_lock(region->context);
+	cell = region_find_cell(region, op, call);
+	context_unlock(region->context);
+	return cell;
+}

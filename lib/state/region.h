@@ -1,0 +1,120 @@
+/*
+ * lib/state/region.h - regions as the library's parts see them
+ *
+ * A region's record stands for its name: it stays in its context when the
+ * region is destroyed, with the offset and serial issued last, and comes to
+ * life again when a region of that name is made. So numbers and serials never
+ * repeat, and a pointer to a destroyed region is found to be one. `life` counts
+ * the lives; passes and templates remember it.
+ *
+ * All functions here are called with the context's lock held.
+ */
+#ifndef LIB_STATE_REGION_H
+#define LIB_STATE_REGION_H
+
+#include <philox/region.h>
+#include "lib/state/context.h"
+#include "lib/state/ledger.h"
+
+struct region_op {
+	char *name; /* or NULL */
+	uint32_t calls;
+	uint32_t cell;    /* index of its first cell */
+	uint64_t advance; /* of one call, in words */
+	uint64_t shift;   /* SHARED: of its first call, from the forward's */
+};
+
+struct philox_region {
+	struct philox_context *context;
+	struct philox_region *next; /* in the context's list */
+	char *name;
+	uint64_t key; /* hash of the name */
+
+	uint64_t life; /* 0: never made; counts up when made */
+	int alive;
+	struct philox_generator *generator; /* NULL: destroyed meanwhile */
+	struct region_op *ops;
+	uint32_t n_ops;
+	uint32_t cells;
+	uint32_t flags;
+	uint64_t advance; /* of one forward, in words */
+	struct ledger ledger;
+
+	struct philox_state state; /* of the next forward, unless SHARED */
+	uint64_t serial;           /* of the next forward */
+};
+
+/* region_hash() is FNV-1a, 64 bits: a region's key is that of its name. */
+uint64_t region_hash(const char *bytes, size_t size);
+
+/* region_check_alive() gives ERROR_STALE for a region that was destroyed. */
+enum philox_status region_check_alive(const struct philox_region *region);
+
+/* region_is_life() says whether a region is alive, in this life of its name. */
+static inline int region_is_life(const struct philox_region *region,
+				 uint64_t life)
+{
+	return region->alive && region->life == life;
+}
+
+/* region_check_life() does so if it is not in that life any more. */
+enum philox_status region_check_life(const struct philox_region *region,
+				     uint64_t life);
+
+/* region_next() returns the state of the next forward. */
+struct philox_state *region_next(struct philox_region *region);
+
+/* region_cell_state() returns the state of one call of an op in a forward. */
+struct philox_state region_cell_state(const struct philox_region *region,
+				      struct philox_state forward, uint32_t op,
+				      uint32_t call);
+
+/*
+ * region_check_exclusive() gives ERROR_BUSY if the region is SHARED and a
+ * forward of its generator is open; region_set_open() says that one of the
+ * region is, or is not any more.
+ */
+enum philox_status region_check_exclusive(const struct philox_region *region);
+void region_set_open(struct philox_region *region, int open);
+
+/* region_check_offset() gives ERROR_OVERFLOW if no forward is left. */
+enum philox_status region_check_offset(struct philox_region *region);
+
+/* region_reserve() takes the state of one forward and moves on. */
+enum philox_status region_reserve(struct philox_region *region,
+				  struct philox_state *state);
+
+/*
+ * region_open() reserves a state and opens a ledger entry for it. On failure
+ * nothing has changed.
+ */
+enum philox_status region_open(struct philox_region *region, uint64_t *serial,
+			       struct philox_state *state);
+
+/* region_restart() derives the seed again and begins at offset 0. */
+void region_restart(struct philox_region *region);
+
+/* region_check_ticket() gives ERROR_MISMATCH for another region's ticket. */
+enum philox_status region_check_ticket(const struct philox_region *region,
+				       struct philox_ticket ticket);
+
+/* region_end_life() destroys a region; its saved contexts are in `dropped`. */
+void region_end_life(struct philox_region *region, struct ledger *dropped);
+
+/* region_free_ops() frees a table of operators; NULL is fine. */
+void region_free_ops(struct region_op *ops, uint32_t n_ops);
+
+/* region_free() frees a record with what is left of it; no lock is needed. */
+void region_free(struct philox_region *region);
+
+/* region_find_cell() is philox_region_cell() with the lock held. */
+size_t region_find_cell(const struct philox_region *region, uint32_t op,
+			uint32_t call);
+
+/* region_check() verifies a region's invariants; called under PHILOX_DEBUG. */
+void region_check(const struct philox_region *region);
+
+/* region_op_name() returns an operator's name for messages, never NULL. */
+const char *region_op_name(const struct philox_region *region, uint32_t op);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * lib/state/region_create.c - making regions
+ *
+ * What is asked for is checked, then everything is made, and only then does the
+ * record of the name come to life. Locked by the context.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/journal.h"
+#include "lib/base/options.h"
+#include "lib/state/region.h"
+
+#define CELLS_MAX       (1u << 20)
+#define PENDING_DEFAULT 64
+/* The size of the struct's first version. */
+#define OPTIONS_SIZE_FIRST \
+	(offsetof(struct philox_region_options, flags) + sizeof(uint32_t))
+#define ADVANCE_DEFAULT 4
+#define ADVANCE_MAX     (1ULL << 56)
+#define WORDS_MAX       (1ULL << 60) /* of all calls together */
+
+static enum philox_status check_op(const struct philox_region_options *options,
+				   size_t index, uint64_t *cells,
+				   uint64_t *words)
+{
+	const struct philox_op *op = &options->ops[index];
+	uint64_t calls = op->calls ? op->calls : 1;
+
+	*cells += calls;
+	if (op->advance > ADVANCE_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s', op %zu: advance %llu is above "
+				  "2^56",
+				  options->name, index,
+				  (unsigned long long)op->advance);
+	if (op->advance % 4)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s', op %zu: advance %llu is no "
+				  "multiple of 4",
+				  options->name, index,
+				  (unsigned long long)op->advance);
+	if (*cells > CELLS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': more than %u calls in all",
+				  options->name, CELLS_MAX);
+	if (op->advance > (WORDS_MAX - *words) / calls)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': all calls together advance by "
+				  "more than 2^60 words",
+				  options->name);
+	*words += calls * op->advance;
+	return PHILOX_OK;
+}
+
+static enum philox_status check_options(
+	const struct philox_context *context,
+	const struct philox_region_options *options)
+{
+	uint64_t cells = 0, words = 0;
+	enum philox_status status;
+
+	status = options_check_size("region options", options, options->size,
+				    OPTIONS_SIZE_FIRST, sizeof(*options));
+	if (status != PHILOX_OK)
+		return status;
+	if (!options->name || !*options->name)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region options: no name");
+	if (!options->ops || !options->n_ops || options->n_ops > CELLS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': ops is NULL, or n_ops (%zu) is "
+				  "not in 1 .. %u",
+				  options->name, options->n_ops, CELLS_MAX);
+	if (options->pending > LEDGER_CAPACITY_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': pending %u is above %u",
+				  options->name, options->pending,
+				  LEDGER_CAPACITY_MAX);
+	if (options->flags & ~(uint32_t)PHILOX_SHARED)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': unknown flags 0x%x",
+				  options->name, options->flags);
+	if (options->generator && options->generator->context != context)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': the generator is of another "
+				  "context",
+				  options->name);
+	for (size_t i = 0; status == PHILOX_OK && i < options->n_ops; i++)
+		status = check_op(options, i, &cells, &words);
+	return status;
+}
+
+static struct region_op *copy_ops(const struct philox_region_options *options)
+{
+	struct region_op *ops = calloc(options->n_ops, sizeof(*ops));
+	uint32_t cell = 0;
+
+	for (size_t i = 0; ops && i < options->n_ops; i++) {
+		const struct philox_op *from = &options->ops[i];
+
+		ops[i].calls = from->calls ? from->calls : 1;
+		ops[i].advance =
+			from->advance ? from->advance : ADVANCE_DEFAULT;
+		ops[i].cell = cell;
+		cell += ops[i].calls;
+		if (!from->name)
+			continue;
+		ops[i].name = strdup(from->name);
+		if (!ops[i].name) {
+			region_free_ops(ops, (uint32_t)i);
+			return NULL;
+		}
+	}
+	return ops;
+}
+
+/* The record of a name: an old one, or a new one that is not listed yet. */
+static enum philox_status find_record(struct philox_context *context,
+				      const char *name,
+				      struct philox_region **record)
+{
+	uint64_t key = region_hash(name, strlen(name));
+	struct philox_region *region = context->regions;
+
+	while (region && region->key != key)
+		region = region->next;
+	if (region && (region->alive || strcmp(region->name, name)))
+		return status_set(PHILOX_ERROR_EXISTS,
+				  "region '%s': %s '%s' %s", name,
+				  region->alive ? "a region named" : "the name",
+				  region->name,
+				  region->alive ? "is alive"
+						: "used before has its hash");
+	if (!region) {
+		region = calloc(1, sizeof(*region));
+		if (region)
+			region->name = strdup(name);
+		if (!region || !region->name) {
+			free(region);
+			return status_set(PHILOX_ERROR_MEMORY,
+					  "no memory for region '%s'", name);
+		}
+		region->context = context;
+		region->key = key;
+		region->serial = 1;
+	}
+	*record = region;
+	return PHILOX_OK;
+}
+
+/* A forward advances by the largest op; SHARED ops draw one after another. */
+static void set_sizes(struct philox_region *region,
+		      const struct philox_region_options *options)
+{
+	uint32_t n_ops = (uint32_t)options->n_ops;
+	const struct region_op *last = &region->ops[n_ops - 1];
+	uint64_t largest = 0, sum = 0;
+
+	for (uint32_t i = 0; i < n_ops; i++) {
+		struct region_op *op = &region->ops[i];
+
+		op->shift = sum;
+		sum += op->calls * op->advance;
+		largest = op->advance > largest ? op->advance : largest;
+	}
+	region->n_ops = n_ops;
+	region->cells = last->cell + last->calls;
+	region->flags = options->flags;
+	region->advance = region->flags & PHILOX_SHARED ? sum : largest;
+	region->advance =
+		PHILOX_BUG(20) ? region->ops->advance : region->advance;
+}
+
+/* A new record begins at offset 0; an old one goes on where it was. */
+static void begin_life(struct philox_region *region,
+		       struct philox_generator *generator)
+{
+	uint64_t offset = region->state.offset;
+
+	region->generator = generator;
+	generator->regions++;
+	region_restart(region);
+	region->state.offset = PHILOX_BUG(11) ? 0 : offset;
+	if (!region->life) {
+		region->next = region->context->regions;
+		region->context->regions = region;
+	}
+	region->life++;
+	region->alive = 1;
+}
+
+/*
+ * A name keeps one offset, so it stays with its generator: numbers issued under
+ * two of them could not be told apart when one of the two is seeded anew.
+ */
+static enum philox_status check_generator(const struct philox_region *record,
+					  const struct philox_generator *wanted)
+{
+	if (!record->life || !record->generator || record->generator == wanted)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s' drew from another generator before",
+			  record->name);
+}
+
+static enum philox_status create(struct philox_context *context,
+				 const struct philox_region_options *options,
+				 struct philox_region **out)
+{
+	struct philox_generator *generator =
+		options->generator ? options->generator : context->generator;
+	struct philox_region *region = NULL;
+	uint32_t pending =
+		options->pending ? options->pending : PENDING_DEFAULT;
+	enum philox_status status;
+
+	status = find_record(context, options->name, &region);
+	if (status != PHILOX_OK)
+		return status;
+	status = check_generator(region, generator);
+	if (status != PHILOX_OK)
+		return status; /* an old record: nothing to free */
+	status = ledger_init(&region->ledger, pending);
+	if (status != PHILOX_OK)
+		goto free_record;
+	region->ops = copy_ops(options);
+	if (!region->ops) {
+		status = status_set(PHILOX_ERROR_MEMORY,
+				    "no memory for the ops of region '%s'",
+				    options->name);
+		goto finish_ledger;
+	}
+	set_sizes(region, options);
+	begin_life(region, generator);
+	*out = region;
+	return PHILOX_OK;
+
+finish_ledger:
+	ledger_finish(&region->ledger);
+free_record:
+	if (!region->life)
+		region_free(region);
+	return status;
+}
+
+enum philox_status philox_region_create(
+	struct philox_context *context,
+	const struct philox_region_options *options,
+	struct philox_region **region)
+{
+	struct philox_log_entry subject = {0};
+	enum philox_status status;
+
+	if (!context)
+		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+	if (!options || !region)
+		return context_null(context, options ? "region" : "options");
+	if (options->size >= OPTIONS_SIZE_FIRST)
+		subject.region = options->name;
+	status = check_options(context, options);
+	if (status == PHILOX_OK) {
+		context_lock(context);
+		status = create(context, options, region);
+		if (status == PHILOX_OK)
+			journal_region(*region);
+		context_unlock(context);
+	}
+	return context_report(context, status, &subject);
+}

@@ -1,0 +1,127 @@
+/*
+ * lib/state/spans.c - see lib/state/spans.h
+ *
+ * A list of what open forwards have drawn, guarded by the context's lock.
+ */
+#include "lib/state/spans.h"
+
+#ifdef PHILOX_DEBUG
+
+#include <stdlib.h>
+#include "lib/state/region.h"
+
+struct drawn_span {
+	struct drawn_span *next;
+	struct philox_pass pass; /* whose it is; a copy */
+	uint32_t op;
+	uint32_t call;
+	struct philox_span span;
+};
+
+static int same_pass(const struct philox_pass *a, const struct philox_pass *b)
+{
+	return a->region == b->region && a->life == b->life &&
+	       a->capture_id == b->capture_id && a->index == b->index &&
+	       a->state.offset == b->state.offset;
+}
+
+/* Whether a row of `row.count` elements meets one of the rows of `of`. */
+static int row_meets(struct philox_span row, struct philox_span of)
+{
+	uint64_t last = row.first + (row.count - 1), behind, r;
+
+	if (last < of.first)
+		return 0;
+	/* the last row that begins at or before the end of this one */
+	behind = last - of.first;
+	r = of.rows > 1 ? behind / of.row_stride : 0;
+	if (of.rows > 1 && r >= of.rows)
+		r = of.rows - 1;
+	return row.first <= of.first + r * of.row_stride + (of.count - 1);
+}
+
+/* Neither is empty, so the last elements exist. */
+static int overlap(struct philox_span a, struct philox_span b)
+{
+	struct philox_span row = a;
+
+	for (uint64_t r = 0; r < (a.rows ? a.rows : 1); r++) {
+		row.first = a.first + r * a.row_stride;
+		if (row_meets(row, b))
+			return 1;
+	}
+	return 0;
+}
+
+static void warn(const struct philox_pass *pass, const struct drawn_span *old,
+		 struct philox_span span)
+{
+	const struct philox_region *region = pass->region;
+
+	log_post(region->context, PHILOX_LOG_WARNING, "span drawn twice",
+		 &(struct philox_log_entry){
+			 .region = region->name,
+			 .op = region_op_name(region, old->op),
+			 .ticket = pass->ticket,
+			 .capture_id = pass->capture_id},
+		 "region '%s', op %u '%s', call %u: elements %llu + %llu "
+		 "overlap %llu + %llu, drawn before in the same forward",
+		 region->name, old->op, region_op_name(region, old->op),
+		 old->call, (unsigned long long)span.first,
+		 (unsigned long long)span.count,
+		 (unsigned long long)old->span.first,
+		 (unsigned long long)old->span.count);
+}
+
+void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
+		struct philox_span span)
+{
+	struct philox_context *context = pass->region->context;
+	struct drawn_span *drawn, *old;
+
+	if (!(pass->kind & PASS_FORWARD) || !span.count)
+		return;
+	drawn = calloc(1, sizeof(*drawn));
+	if (!drawn)
+		return; /* a watch, not a promise */
+	*drawn = (struct drawn_span){NULL, *pass, op, call, span};
+	context_lock(context);
+	for (old = context->spans; old; old = old->next)
+		if (same_pass(&old->pass, pass) && old->op == op &&
+		    old->call == call && overlap(old->span, span))
+			break;
+	if (old)
+		warn(pass, old, span);
+	drawn->next = context->spans;
+	context->spans = drawn;
+	context_unlock(context);
+	context_report(context, PHILOX_OK, NULL);
+}
+
+void spans_forget(const struct philox_pass *pass)
+{
+	struct drawn_span **link = &pass->region->context->spans, *drawn;
+
+	while ((drawn = *link)) {
+		if (!same_pass(&drawn->pass, pass)) {
+			link = &drawn->next;
+			continue;
+		}
+		*link = drawn->next;
+		free(drawn);
+	}
+}
+
+void spans_finish(struct philox_context *context)
+{
+	struct drawn_span *drawn;
+
+	while ((drawn = context->spans)) {
+		context->spans = drawn->next;
+		free(drawn);
+	}
+}
+
+#else
+typedef int spans_nothing; /* a file must not be empty */
+#endif

@@ -1,0 +1,130 @@
+/*
+ * tests/fuzz/load.c - any bytes as the text of a context
+ *
+ * `make fuzz` builds it with clang's libFuzzer and sanitizers and lets it run
+ * for a while from what is in tests/fuzz/corpus.
+ *
+ * An input is loaded as it is, and once more with the checksum that makes its
+ * lines valid, into a context with tables of rows and into one without. What is
+ * refused must leave the context as it was; what is loaded must come out of the
+ * context again. tests/save/load.c runs the corpus.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox.h>
+#include "lib/save/save.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Anything that goes wrong here is a finding. */
+static void must(int holds)
+{
+	if (!holds)
+		abort();
+}
+
+static void make_region(struct philox_context *context, const char *name,
+			struct philox_generator *generator, uint32_t flags)
+{
+	const struct philox_op ops[] = {{"dropout", 2, 8}, {NULL, 1, 4}};
+	const struct philox_region_options options = {.size = sizeof(options),
+						      .name = name,
+						      .ops = ops,
+						      .n_ops = 2,
+						      .generator = generator,
+						      .pending = 4,
+						      .flags = flags};
+	struct philox_region *region;
+	struct philox_pass pass;
+	struct philox_ticket ticket;
+
+	must(!philox_region_create(context, &options, &region));
+	for (int i = 0; i < 3; i++) {
+		must(!philox_forward_begin(region, NULL, 0, &pass));
+		must(!philox_forward_commit(&pass, &ticket));
+	}
+	must(!philox_ticket_release(region, ticket, NULL));
+	if (!strcmp(name, "gone"))
+		must(!philox_region_destroy(region));
+}
+
+static void make_rows(struct philox_context *context, const char *name,
+		      struct philox_generator *generator, uint32_t count)
+{
+	const struct philox_rows_options options = {.size = sizeof(options),
+						    .name = name,
+						    .count = count,
+						    .generator = generator};
+	struct philox_rows *rows;
+
+	must(!philox_rows_create(context, &options, &rows));
+}
+
+static struct philox_context *make_context(struct philox_device *device,
+					   int with_rows)
+{
+	struct philox_context *context;
+	struct philox_generator *generator;
+
+	must(!philox_context_create(device, &context));
+	must(!philox_generator_create(context, 7, &generator));
+	make_region(context, "layer", NULL, 0);
+	make_region(context, "shared", generator, PHILOX_SHARED);
+	make_region(context, "gone", NULL, 0);
+	if (with_rows) {
+		make_rows(context, "requests", NULL, 2);
+		make_rows(context, "spare", generator, 1);
+	}
+	return context;
+}
+
+static void load(struct philox_context *context, const char *text, size_t size)
+{
+	enum philox_status status;
+	char *before, *after, *again;
+
+	must(!philox_context_save_text(context, &before, NULL));
+	status = philox_context_load_text(context, text, size);
+	must(!philox_context_save_text(context, &after, NULL));
+	if (status == PHILOX_OK) {
+		must(!philox_context_load_text(context, after, strlen(after)));
+		must(!philox_context_save_text(context, &again, NULL));
+		must(!strcmp(after, again));
+		free(again);
+	} else {
+		must(status != PHILOX_ERROR_MEMORY && !strcmp(before, after));
+	}
+	free(before);
+	free(after);
+}
+
+static void load_into(struct philox_device *device, int with_rows,
+		      const char *text, size_t size)
+{
+	struct philox_context *context = make_context(device, with_rows);
+
+	load(context, text, size);
+	philox_context_destroy(context);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct philox_device *device;
+	char *text = malloc(size + 64);
+	size_t signed_size;
+
+	must(text && (device || !philox_device_open("host:sync", &device)));
+	memcpy(text, data, size);
+	signed_size =
+		size + (size_t)snprintf(text + size, 64,
+					"checksum %016" PRIx64 " bytes %zu\n",
+					region_hash(text, size), size);
+	for (int with_rows = 0; with_rows < 2; with_rows++) {
+		load_into(device, with_rows, text, size);
+		load_into(device, with_rows, text, signed_size);
+	}
+	free(text);
+	return 0;
+}

@@ -1,0 +1,496 @@
+/*
+ * tests/ledger/journal.c - a journal has one line for each event, the same in
+ * every run, and never makes a call fail
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/support/support.h"
+
+/* --- files ---------------------------------------------------------------- */
+
+static char folder[] = "/tmp/philox-journal-XXXXXX";
+
+static const char *path_of(const char *name)
+{
+	static char path[sizeof(folder) + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static void make_folder(void)
+{
+	cr_assert(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+	char command[sizeof(folder) + 16];
+
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	cr_assert_eq(system(command), 0);
+}
+
+TestSuite(journal, .init = make_folder, .fini = remove_folder, .timeout = 120);
+
+/* Read whole; the caller frees it. */
+static char *read_file(const char *name)
+{
+	FILE *file = fopen(path_of(name), "r");
+	char *text = calloc(1, 1 << 20);
+
+	cr_assert(file && text, "%s", path_of(name));
+	cr_assert_lt(fread(text, 1, (1 << 20) - 1, file), (1 << 20) - 1);
+	fclose(file);
+	return text;
+}
+
+static unsigned count_of(const char *text, const char *part)
+{
+	unsigned found = 0;
+
+	while ((text = strstr(text, part))) {
+		found++;
+		text += strlen(part);
+	}
+	return found;
+}
+
+#define HAS(name, part)                                                   \
+	do {                                                              \
+		char *text_ = read_file(name);                            \
+		cr_assert(strstr(text_, part), "no \"%s\" in:\n%s", part, \
+			  text_);                                         \
+		free(text_);                                              \
+	} while (0)
+
+/* --- a program with every event ------------------------------------------- */
+
+static struct philox_ticket step(struct fixture *f,
+				 struct philox_region *region)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	OK(philox_forward_commit(&pass, &ticket));
+	return ticket;
+}
+
+static void no_release(void *saved, philox_stream stream)
+{
+	(void)saved;
+	(void)stream;
+}
+
+static void use_generators(struct fixture *f)
+{
+	struct philox_generator *generator =
+		philox_context_generator(f->context);
+	struct philox_generator *other;
+
+	OK(philox_generator_seed(generator, 42));
+	OK(philox_generator_create(f->context, 7, &other));
+	OK(philox_generator_fold(other, 3));
+	OK(philox_generator_advance(other, 8, NULL));
+	OK(philox_generator_destroy(other));
+}
+
+static void use_passes(struct fixture *f, struct philox_region *region)
+{
+	struct philox_ticket ticket = step(f, region);
+	struct philox_pass pass;
+
+	OK(philox_ticket_attach(region, ticket, f, no_release));
+	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	OK(philox_pass_abort(&pass));
+	OK(philox_ticket_release(region, step(f, region), f->stream));
+}
+
+/* A forward whose backward in the graph keeps it, one named at launch. */
+static struct philox_graph *capture_three(struct fixture *f,
+					  struct philox_region *region)
+{
+	uint32_t *array = make_array(f);
+	struct philox_ticket named = {0}, ticket;
+
+	record_begin(f);
+	ticket = captured_forward(f, region, 0, array);
+	captured_backward(f, region, ticket, PHILOX_RETAIN, array);
+	captured_backward(f, region, named, 0, array);
+	return record_end(f);
+}
+
+static void use_graphs(struct fixture *f, struct philox_region *region)
+{
+	struct philox_graph *graph = capture_three(f, region);
+	struct philox_use uses[3];
+	struct philox_pass pass;
+
+	memset(uses, 0, sizeof(uses));
+	FAILS(philox_graph_launch(graph, f->stream, uses, 3),
+	      PHILOX_ERROR_MISMATCH);
+	uses[2].ticket = step(f, region);
+	OK(philox_device_fail(f->device, "exec_launch", 1,
+			      PHILOX_ERROR_DEVICE));
+	FAILS(philox_graph_launch(graph, f->stream, uses, 3),
+	      PHILOX_ERROR_DEVICE);
+	OK(philox_graph_launch(graph, f->stream, uses, 3));
+	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_device_synchronize(f->device));
+	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+	OK(philox_graph_destroy(graph));
+	record_begin(f);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	FAILS(record_end_failing(f), PHILOX_ERROR_STATE);
+}
+
+static void save_and_load(struct fixture *f)
+{
+	char *text;
+	size_t size;
+
+	OK(philox_context_save_text(f->context, &text, &size));
+	OK(philox_context_load_text(f->context, text, size));
+	free(text);
+}
+
+/* All that is done with the fixture's context, from its creation on. */
+static void run_program(const char *device)
+{
+	struct fixture f;
+	struct philox_region *region;
+
+	fixture_open(&f, device);
+	f.injected = 1;
+	use_generators(&f);
+	region = make_region(&f, "layer");
+	use_passes(&f, region);
+	use_graphs(&f, region);
+	save_and_load(&f);
+	OK(philox_region_destroy(region));
+	make_region(&f, "left");
+	fixture_close(&f);
+}
+
+/* In a process of its own: contexts are numbered from 0 in each. */
+static void run_process(const char *device, const char *name)
+{
+	pid_t child = fork();
+	int status;
+
+	cr_assert_geq(child, 0);
+	if (!child) {
+		setenv("PHILOX_JOURNAL", path_of(name), 1);
+		run_program(device);
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert(WIFEXITED(status) && !WEXITSTATUS(status));
+}
+
+Test(journal, is_the_same_in_every_run_and_on_every_device)
+{
+	char *first, *again, *other;
+
+	run_process("host", "first");
+	run_process("host", "again");
+	run_process("host:sync", "other");
+	first = read_file("first");
+	again = read_file("again");
+	other = read_file("other");
+	cr_assert_str_eq(first, again);
+	cr_assert_str_eq(first, other);
+	free(first);
+	free(again);
+	free(other);
+}
+
+Test(journal, has_a_line_for_every_event)
+{
+	static const struct {
+		const char *event;
+		unsigned lines;
+	} events[] = {
+		{" context digest ", 1},
+		{" context-load digest ", 1},
+		{" context-destroy\n", 1},
+		{" generator-create generator 1 seed 0000000000000007 offset "
+		 "0\n",
+		 1},
+		{" generator-set generator 0 seed 000000000000002a offset 0\n",
+		 1},
+		{" generator-fold generator 1 ", 1},
+		{" generator-advance generator 1 ", 1},
+		{" generator-destroy generator 1 ", 1},
+		{" region-create region \"layer\" generator 0 flags none cells "
+		 "4 advance 4 ",
+		 1},
+		{" region-destroy region \"layer\" pending 1\n", 1},
+		{" region-destroy region \"left\" pending 0\n", 1},
+		{" forward-begin region \"layer\" ticket ", 4},
+		{" forward-commit region \"layer\" ticket ", 3},
+		{" forward-abort region \"layer\" ticket 0 ", 1},
+		{" backward-begin region \"layer\" ticket 1 ", 3},
+		{" backward-commit region \"layer\" ticket 1 ", 2},
+		{" backward-abort region \"layer\" ticket 1 ", 1},
+		{" ticket-attach region \"layer\" ticket 1\n", 1},
+		{" ticket-release region \"layer\" ticket 2\n", 1},
+		{" capture-begin capture ", 2},
+		{" capture-forward capture ", 2},
+		{" capture-backward capture 1 pass 1 region \"layer\" forward "
+		 "0 ",
+		 1},
+		{" capture-backward capture 1 pass 2 region \"layer\" forward "
+		 "launch ",
+		 1},
+		{" capture-commit capture 1 pass ", 3},
+		{" capture-abort capture 2 pass 0\n", 1},
+		{" capture-adopt capture 1 graph \"graph 1\" passes 3\n", 1},
+		{" capture-drop capture 2 passes 1\n", 1},
+		{" launch-begin graph \"graph 1\" sequence ", 2},
+		{" launch-use use 0 pass forward region \"layer\" ticket 4 ",
+		 1},
+		{" launch-use use 0 pass forward region \"layer\" ticket 5 ",
+		 1},
+		{" launch-use use 1 pass repeat region \"layer\" forward 0\n",
+		 2},
+		{" launch-use use 2 pass backward region \"layer\" ticket 3 ",
+		 2},
+		{" launch-commit graph \"graph 1\" sequence 2\n", 1},
+		{" launch-abort graph \"graph 1\" sequence 1 status "
+		 "PHILOX_ERROR_DEVICE\n",
+		 1},
+		{" launch-refuse graph \"graph 1\" use 2 status "
+		 "PHILOX_ERROR_MISMATCH\n",
+		 1},
+		{" check graph \"graph 1\" launches 1 sequence 2\n", 1},
+		{" graph-destroy graph \"graph 1\"\n", 1},
+	};
+	char *text;
+
+	run_process("host", "all");
+	text = read_file("all");
+	cr_assert_eq(strncmp(text, "philox journal 1\n0 1 context digest ", 36),
+		     0);
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+		cr_assert(count_of(text, events[i].event) == events[i].lines,
+			  "not %u times \"%s\" in:\n%s", events[i].lines,
+			  events[i].event, text);
+	free(text);
+}
+
+Test(journal, names_its_file_after_the_process)
+{
+	char name[64];
+	struct fixture f;
+
+	setenv("PHILOX_JOURNAL", path_of("of-%p"), 1);
+	for (int i = 0; i < 2; i++) {
+		fixture_open(&f, "host:sync");
+		fixture_close(&f);
+	}
+	snprintf(name, sizeof(name), "of-%ld", (long)getpid());
+	HAS(name, "0 1 context digest ");
+	HAS(name, "0 2 context-destroy\n1 1 context digest ");
+}
+
+/* --- begun by a call ------------------------------------------------------ */
+
+static void has_once(const char *text, const char *line)
+{
+	cr_assert(count_of(text, line) == 1, "not once \"%s\" in:\n%s", line,
+		  text);
+}
+
+PROMISE(journal, says_what_each_pass_drew_from)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint64_t seed = philox_fold(0, PHILOX_FOLD_REGION, fnv1a("layer"));
+	uint64_t digest;
+	char line[160], *text;
+
+	step(f, region);
+	OK(philox_context_digest(f->context, &digest));
+	OK(philox_context_set_journal(f->context, path_of("call")));
+	step(f, region);
+	OK(philox_context_set_journal(f->context, NULL));
+	step(f, region);
+	text = read_file("call");
+	cr_assert_eq(count_of(text, "\n"), 4, "%s", text);
+	snprintf(line, sizeof(line), " 1 context digest %016llx\n",
+		 (unsigned long long)digest);
+	has_once(text, line);
+	for (int commit = 0; commit < 2; commit++) {
+		snprintf(line, sizeof(line),
+			 " forward-%s region \"layer\" ticket 2 seed %016llx "
+			 "offset 4 flags none\n",
+			 commit ? "commit" : "begin", (unsigned long long)seed);
+		has_once(text, line);
+	}
+	free(text);
+}
+
+PROMISE(journal, is_silent_when_it_has_ended)
+{
+	struct philox_region *region = make_region(f, "layer");
+	char *before, *after;
+
+	OK(philox_context_set_journal(f->context, path_of("ended")));
+	step(f, region);
+	OK(philox_context_set_journal(f->context, NULL));
+	OK(philox_context_set_journal(f->context, NULL));
+	before = read_file("ended");
+	step(f, region);
+	after = read_file("ended");
+	cr_assert_str_eq(before, after);
+	cr_assert_eq(count_of(after, "forward-commit"), 1);
+	free(before);
+	free(after);
+}
+
+PROMISE(journal, is_shared_by_contexts_that_name_one_file)
+{
+	struct philox_context *other;
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_region *others;
+	char *text;
+
+	OK(philox_context_create(f->device, &other));
+	others = make_region_of(other, "others", 0, NULL);
+	OK(philox_context_set_journal(f->context, path_of("shared")));
+	OK(philox_context_set_journal(other, path_of("shared")));
+	step(f, region);
+	step(f, others);
+	OK(philox_context_set_journal(f->context, NULL));
+	step(f, others);
+	philox_context_destroy(other);
+	text = read_file("shared");
+	cr_assert_eq(count_of(text, "philox journal 1\n"), 1);
+	cr_assert_eq(count_of(text, " context digest "), 2);
+	cr_assert_eq(count_of(text, "forward-commit region \"layer\""), 1);
+	cr_assert_eq(count_of(text, "forward-commit region \"others\""), 2);
+	cr_assert_eq(count_of(text, "context-destroy"), 1);
+	free(text);
+	OK(philox_context_set_journal(f->context, path_of("shared")));
+	text = read_file("shared");
+	cr_assert_eq(count_of(text, "\n"), 2, "replaced:\n%s", text);
+	free(text);
+}
+
+PROMISE(journal, quotes_names)
+{
+	char long_name[2][600];
+
+	for (unsigned i = 0; i < 2; i++) {
+		memset(long_name[i], 'x', sizeof(long_name[i]));
+		long_name[i][sizeof(long_name[i]) - 2] = (char)('a' + i);
+		long_name[i][sizeof(long_name[i]) - 1] = '\0';
+	}
+	OK(philox_context_set_journal(f->context, path_of("names")));
+	make_region(f, "a \"b\"\n\\\xff");
+	make_region(f, long_name[0]);
+	make_region(f, long_name[1]);
+	OK(philox_context_set_journal(f->context, NULL));
+	HAS("names", "\"a \\x22b\\x22\\x0a\\x5c\\xff\" generator 0 ");
+	for (unsigned i = 0; i < 2; i++) {
+		char hash[48];
+
+		snprintf(hash, sizeof(hash), "xx..#%016llx\" generator",
+			 (unsigned long long)fnv1a(long_name[i]));
+		HAS("names", hash);
+	}
+}
+
+PROMISE(journal, cannot_begin_where_nothing_can_be_written)
+{
+	struct philox_region *region = make_region(f, "layer");
+	char pipe[128];
+
+	OK(philox_context_set_journal(f->context, path_of("kept")));
+	FAILS(philox_context_set_journal(NULL, path_of("kept")),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_context_set_journal(f->context, ""), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_set_journal(f->context, path_of("none/there")),
+	      PHILOX_ERROR_FILE);
+	NAMES("none/there");
+	FAILS(philox_context_set_journal(f->context, folder),
+	      PHILOX_ERROR_FILE);
+	FAILS(philox_context_set_journal(f->context, "/dev/full"),
+	      PHILOX_ERROR_FILE);
+	snprintf(pipe, sizeof(pipe), "%s", path_of("pipe"));
+	unlink(pipe);
+	cr_assert_eq(mkfifo(pipe, 0600), 0);
+	FAILS(philox_context_set_journal(f->context, pipe), PHILOX_ERROR_FILE);
+	step(f, region);
+	HAS("kept", "forward-commit region \"layer\"");
+}
+
+/* --- never in the way ----------------------------------------------------- */
+
+static unsigned told;
+
+static void on_message(void *user, const struct philox_log_entry *entry)
+{
+	if (strcmp(entry->event, "journal ended") != 0)
+		return;
+	cr_assert_eq(entry->level, PHILOX_LOG_WARNING);
+	cr_assert(strstr(entry->text, user));
+	told++;
+}
+
+PROMISE(journal, ends_when_the_disk_is_full_and_says_so_once)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct rlimit limit, small;
+	char path[128];
+
+	told = 0;
+	snprintf(path, sizeof(path), "%s", path_of("small"));
+	OK(philox_context_set_log(f->context, on_message, path));
+	OK(philox_context_set_journal(f->context, path));
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = 200;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	step(f, region);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cr_assert_eq(told, 1);
+	step(f, region);
+	cr_assert_eq(told, 1);
+	PENDING(region, 2);
+	OK(philox_context_set_journal(f->context, path));
+	step(f, region);
+	OK(philox_context_set_journal(f->context, NULL));
+	HAS("small", "forward-commit region \"layer\" ticket 3 ");
+}
+
+PROMISE(journal, of_the_environment_fails_no_call)
+{
+	struct philox_context *other;
+	char path[] = "/dev/full";
+
+	told = 0;
+	setenv("PHILOX_JOURNAL", path, 1);
+	OK(philox_context_create(f->device, &other));
+	unsetenv("PHILOX_JOURNAL");
+	step(f, make_region_of(other, "first", 0, NULL));
+	OK(philox_context_set_log(other, on_message, path));
+	step(f, make_region_of(other, "second", 0, NULL));
+	cr_assert_eq(told, 1);
+	philox_context_destroy(other);
+	cr_assert_eq(told, 1);
+}

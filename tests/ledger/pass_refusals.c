@@ -1,0 +1,307 @@
+/*
+ * tests/ledger/pass_refusals.c - every error of passes
+ *
+ * After each refusal the ledger is looked at: nothing pending was gained or
+ * lost, and the next forward draws what it would have drawn.
+ */
+#include <math.h>
+#include "tests/support/support.h"
+
+/* --- passes --------------------------------------------------------------- */
+
+/* Nothing can be done with a pass that is not open. */
+static void is_closed(struct fixture *f, struct philox_pass *pass)
+{
+	struct philox_ticket ticket = {7, 7};
+	struct philox_pass view;
+	struct philox_rng rng;
+	const struct philox_state *states;
+	struct philox_span span = {.count = 4};
+
+	FAILS(philox_forward_commit(pass, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_backward_commit(pass, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(pass), PHILOX_ERROR_STATE);
+	FAILS(philox_bits(pass, 0, PHILOX_U32, span, f->scratch),
+	      PHILOX_ERROR_STATE);
+	FAILS(philox_pass_on(pass, f->side, &view), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_rng(pass, 0, 0, &rng), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_states(pass, &states), PHILOX_ERROR_STATE);
+	cr_assert_eq(ticket.serial, 7, "outputs are written on success only");
+}
+
+PROMISE(pass_refusals, passes_that_are_over)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass = {0};
+	struct ledger_view before;
+
+	is_closed(f, &pass);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	OK(philox_forward_commit(&pass, &ticket));
+	before = look(f, region);
+	is_closed(f, &pass);
+	unchanged(f, region, &before);
+	OK(philox_backward_begin(region, ticket, f->stream, PHILOX_RETAIN,
+				 &pass));
+	OK(philox_backward_commit(&pass, 0));
+	is_closed(f, &pass);
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	is_closed(f, &pass);
+	unchanged(f, region, &before);
+}
+
+PROMISE(pass_refusals, a_copy_of_a_pass_that_is_over)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass, copy;
+	struct ledger_view before;
+
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	copy = pass;
+	OK(philox_forward_commit(&pass, &ticket));
+	before = look(f, region);
+	FAILS(philox_forward_commit(&copy, &ticket), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(&copy), PHILOX_ERROR_STATE);
+	unchanged(f, region, &before);
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+}
+
+PROMISE(pass_refusals, ending_a_pass_as_the_other_kind)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STATE);
+	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	FAILS(philox_forward_commit(&pass, &ticket), PHILOX_ERROR_STATE);
+	PENDING(region, 1);
+	OK(philox_backward_commit(&pass, 0));
+	PENDING(region, 0);
+}
+
+PROMISE(pass_refusals, a_view_committed_or_aborted)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass, view;
+
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_pass_on(&pass, f->side, &view));
+	FAILS(philox_backward_commit(&view, 0), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(&view), PHILOX_ERROR_STATE);
+	PENDING(region, 1);
+	OK(philox_backward_commit(&pass, 0));
+}
+
+PROMISE(pass_refusals, flags_that_do_not_belong)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct ledger_view before = look(f, region);
+	const unsigned not_forward[] = {PHILOX_RETAIN, 16, 1u << 31};
+	const unsigned not_backward[] = {PHILOX_INFERENCE, PHILOX_WARMUP, 16,
+					 1u << 16};
+	struct philox_pass pass;
+
+	for (size_t i = 0; i < 3; i++)
+		FAILS(philox_forward_begin(region, f->stream, not_forward[i],
+					   &pass),
+		      PHILOX_ERROR_INVALID);
+	for (size_t i = 0; i < 4; i++)
+		FAILS(philox_backward_begin(region, made.ticket, f->stream,
+					    not_backward[i], &pass),
+		      PHILOX_ERROR_INVALID);
+	unchanged(f, region, &before);
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	FAILS(philox_backward_commit(&pass, PHILOX_INFERENCE),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_backward_commit(&pass, 64), PHILOX_ERROR_INVALID);
+	OK(philox_backward_commit(&pass, 0));
+}
+
+PROMISE(pass_refusals, null_arguments_of_passes)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct ledger_view before = look(f, region);
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	FAILS(philox_forward_begin(NULL, f->stream, 0, &pass),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_forward_begin(region, f->stream, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_backward_begin(NULL, made.ticket, f->stream, 0, &pass),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_recompute_begin(region, made.ticket, f->stream, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_release(NULL, made.ticket, f->stream),
+	      PHILOX_ERROR_INVALID);
+	unchanged(f, region, &before);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_forward_commit(&pass, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_states(&pass, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_rng(&pass, 0, 0, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_on(&pass, f->side, NULL), PHILOX_ERROR_INVALID);
+	OK(philox_forward_commit(&pass, &ticket));
+	FAILS_EITHER(philox_forward_commit(NULL, &ticket), PHILOX_ERROR_INVALID,
+		     PHILOX_ERROR_STATE);
+	FAILS_EITHER(philox_backward_commit(NULL, 0), PHILOX_ERROR_INVALID,
+		     PHILOX_ERROR_STATE);
+	FAILS_EITHER(philox_pass_abort(NULL), PHILOX_ERROR_INVALID,
+		     PHILOX_ERROR_STATE);
+}
+
+PROMISE(pass_refusals, operators_out_of_range)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+	struct philox_rng rng;
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_BITS,
+				   .dtype = PHILOX_U32,
+				   .span = {.count = 4},
+				   .out = f->scratch};
+
+	memset(f->scratch, 0x5a, 16);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_pass_fill(&pass, OPS, 0, &fill), PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	NAMES("3");
+	FAILS(philox_pass_fill(&pass, UINT32_MAX, 0, &fill),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_fill(&pass, 1, 2, &fill), PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	FAILS(philox_pass_fill(&pass, 0, 1, &fill), PHILOX_ERROR_INVALID);
+	FAILS(philox_bits(&pass, OPS, PHILOX_U32, fill.span, f->scratch),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_rng(&pass, OPS, 0, &rng), PHILOX_ERROR_INVALID);
+	FAILS(philox_pass_rng(&pass, 2, 1, &rng), PHILOX_ERROR_INVALID);
+	OK(philox_device_synchronize(f->device));
+	cr_assert_eq(f->scratch[0], 0x5a5a5a5a, "nothing was drawn");
+	draw(&pass, f->scratch);
+	OK(philox_forward_commit(&pass, &ticket));
+}
+
+PROMISE(pass_refusals, fills_name_region_and_operator)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_pass pass;
+	struct philox_span span = {.count = 4};
+
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	FAILS(philox_dropout(&pass, 1, PHILOX_F32, span, 1.5, f->scratch,
+			     f->scratch),
+	      PHILOX_ERROR_INVALID);
+	NAMES("layer");
+	NAMES("second");
+	FAILS(philox_bernoulli(&pass, 2, PHILOX_F32, span, NAN, f->scratch),
+	      PHILOX_ERROR_INVALID);
+	NAMES("third");
+	FAILS(philox_uniform(&pass, 0, PHILOX_F32, span, 0, 1, NULL),
+	      PHILOX_ERROR_INVALID);
+	NAMES("first");
+	OK(philox_pass_abort(&pass));
+}
+
+PROMISE(pass_refusals, device_cells_of_a_pass_without)
+{
+	struct philox_region *region = make_region(f, "layer");
+	const struct philox_state *states = NULL;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	FAILS(philox_pass_states(&pass, &states), PHILOX_ERROR_STATE);
+	cr_assert_null(states);
+	OK(philox_pass_abort(&pass));
+}
+
+PROMISE(pass_refusals, a_placeholder_of_another_context)
+{
+	struct philox_region *regions[2];
+	struct philox_context *other;
+	struct philox_ticket tickets[2];
+	philox_native_graph native;
+	struct philox_pass pass;
+
+	OK(philox_context_create(f->device, &other));
+	regions[0] = make_region(f, "layer");
+	regions[1] = make_region_of(other, "layer", 0, NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		OK(philox_stream_begin_capture(f->device, f->stream,
+					       PHILOX_CAPTURE_THREAD_LOCAL));
+		tickets[i] = captured_forward(f, regions[i], 0, f->scratch);
+		if (i == 1)
+			FAILS(philox_backward_begin(regions[1], tickets[0],
+						    f->stream, 0, &pass),
+			      PHILOX_ERROR_MISMATCH);
+		captured_backward(f, regions[i], tickets[i], 0, f->scratch);
+		OK(philox_stream_end_capture(f->device, f->stream, &native));
+		OK(philox_native_graph_destroy(f->device, native));
+	}
+	philox_context_destroy(other);
+}
+
+/* --- destroyed regions ---------------------------------------------------- */
+
+PROMISE(pass_refusals, passes_of_a_destroyed_region)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass forward_pass, backward_pass;
+	struct philox_ticket ticket;
+
+	OK(philox_forward_begin(region, f->stream, 0, &forward_pass));
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0,
+				 &backward_pass));
+	OK(philox_region_destroy(region));
+	FAILS(philox_forward_commit(&forward_pass, &ticket),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_backward_commit(&backward_pass, 0), PHILOX_ERROR_STALE);
+	OK(philox_pass_abort(&forward_pass));
+	OK(philox_pass_abort(&backward_pass));
+}
+
+PROMISE(pass_refusals, passes_of_a_destroyed_region_made_again)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass;
+	struct ledger_view before;
+
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_region_destroy(region));
+	region = make_region(f, "layer");
+	made = forward(f, region);
+	before = look(f, region);
+	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STALE);
+	unchanged(f, region, &before);
+	OK(philox_pass_abort(&pass));
+	unchanged(f, region, &before);
+	backward(f, &made, 0);
+}
+
+PROMISE(pass_refusals, a_destroyed_region)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass pass;
+	size_t count;
+
+	OK(philox_region_destroy(region));
+	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &pass),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_region_pending(region, &count), PHILOX_ERROR_STALE);
+}

@@ -1,0 +1,206 @@
+/*
+ * tests/ledger/refusals.c - every error of regions, generators, contexts
+ *
+ * After each refusal the ledger is looked at: nothing pending was gained or
+ * lost, and the next forward draws what it would have drawn.
+ */
+#include "tests/support/support.h"
+
+/* --- regions -------------------------------------------------------------- */
+
+static struct philox_region_options good_options(void)
+{
+	static const struct philox_op op = {"only", 1, 0};
+	struct philox_region_options options = {
+		.size = sizeof(options), .name = "new", .ops = &op, .n_ops = 1};
+
+	return options;
+}
+
+static void refuses(struct fixture *f,
+		    const struct philox_region_options *options,
+		    enum philox_status expected, const char *thing)
+{
+	struct philox_region *region = NULL;
+
+	FAILS(philox_region_create(f->context, options, &region), expected);
+	NAMES(thing);
+	cr_assert_null(region, "outputs are written on success only");
+}
+
+PROMISE(refusals, region_options_that_make_no_sense)
+{
+	static struct philox_op many[3] = {
+		{"a", 1u << 19, 0}, {"b", 1u << 19, 0}, {"c", 1, 0}};
+	struct philox_region_options options = good_options();
+	struct philox_region *region = NULL;
+
+	for (size_t size = 0; size < sizeof(options); size++) {
+		options.size = size;
+		refuses(f, &options, PHILOX_ERROR_INVALID, "size");
+	}
+	options = good_options();
+	options.name = NULL;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "name");
+	options = good_options();
+	options.ops = NULL;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "ops");
+	options = good_options();
+	options.n_ops = 0;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "n_ops");
+	options.n_ops = ((size_t)1 << 20) + 1;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "n_ops");
+	options.n_ops = SIZE_MAX;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "n_ops");
+	options.ops = many;
+	options.n_ops = 3;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "calls");
+	options.n_ops = 2;
+	OK(philox_region_create(f->context, &options, &region));
+	cr_assert_eq(philox_region_cells(region), 1u << 20);
+}
+
+PROMISE(refusals, null_arguments_of_regions)
+{
+	struct philox_region_options options = good_options();
+	struct philox_region *region = make_region(f, "layer");
+	size_t count;
+
+	FAILS(philox_region_create(NULL, &options, &region),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_region_create(f->context, NULL, &region),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_region_create(f->context, &options, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_region_pending(NULL, &count), PHILOX_ERROR_INVALID);
+	FAILS(philox_region_pending(region, NULL), PHILOX_ERROR_INVALID);
+	OK(philox_region_destroy(NULL));
+	OK(philox_region_create(f->context, &options, &region));
+}
+
+PROMISE(refusals, two_regions_of_one_name)
+{
+	struct philox_region_options options = good_options();
+	struct philox_region *region = make_region(f, "new");
+	struct ledger_view before = look(f, region);
+	struct philox_context *other;
+
+	refuses(f, &options, PHILOX_ERROR_EXISTS, "new");
+	unchanged(f, region, &before);
+	OK(philox_context_create(f->device, &other));
+	make_region_of(other, "new", 0, NULL);
+	philox_context_destroy(other);
+	OK(philox_region_destroy(region));
+	OK(philox_region_create(f->context, &options, &region));
+}
+
+PROMISE(refusals, a_generator_of_another_context)
+{
+	struct philox_region_options options = good_options();
+	struct philox_region *region;
+	struct philox_context *other;
+
+	OK(philox_context_create(f->device, &other));
+	options.generator = philox_context_generator(other);
+	FAILS_EITHER(philox_region_create(f->context, &options, &region),
+		     PHILOX_ERROR_INVALID, PHILOX_ERROR_MISMATCH);
+	philox_context_destroy(other);
+}
+
+PROMISE(refusals, an_advance_that_would_leave_odd_offsets)
+{
+	const struct philox_op op = {"odd", 1, 6};
+	struct philox_region_options options = good_options();
+
+	options.ops = &op;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "advance");
+}
+
+/* --- generators ----------------------------------------------------------- */
+
+PROMISE(refusals, offsets_that_are_no_multiple_of_four)
+{
+	struct philox_generator *root = philox_context_generator(f->context);
+	struct philox_region *region = make_region(f, "layer");
+	struct ledger_view before;
+	struct philox_state state = {3, 8}, got;
+
+	OK(philox_generator_set_state(root, state));
+	forward(f, region);
+	before = look(f, region);
+	for (uint64_t odd = 1; odd < 4; odd++) {
+		struct philox_state bad = {4, 1000 + odd};
+
+		FAILS(philox_generator_set_state(root, bad),
+		      PHILOX_ERROR_INVALID);
+		FAILS(philox_generator_advance(root, odd, &got),
+		      PHILOX_ERROR_INVALID);
+	}
+	OK(philox_generator_get_state(root, &got));
+	cr_assert(got.seed == 3 && got.offset == 8);
+	unchanged(f, region, &before);
+}
+
+PROMISE(refusals, a_generator_beyond_its_last_offset)
+{
+	struct philox_generator *root = philox_context_generator(f->context);
+	struct philox_state end = {1, UINT64_MAX - 7}, got = {9, 9};
+
+	OK(philox_generator_set_state(root, end));
+	OK(philox_generator_advance(root, 4, &got));
+	cr_assert_eq(got.offset, UINT64_MAX - 7);
+	got.offset = 5;
+	FAILS(philox_generator_advance(root, 8, &got), PHILOX_ERROR_OVERFLOW);
+	FAILS(philox_generator_advance(root, UINT64_MAX - 3, &got),
+	      PHILOX_ERROR_OVERFLOW);
+	cr_assert_eq(got.offset, 5, "outputs are written on success only");
+	OK(philox_generator_get_state(root, &got));
+	cr_assert_eq(got.offset, UINT64_MAX - 3);
+}
+
+PROMISE(refusals, destroying_a_generator_in_use)
+{
+	struct philox_generator *own;
+	struct philox_region *region;
+
+	OK(philox_generator_create(f->context, 1, &own));
+	region = make_region_of(f->context, "layer", 0, own);
+	FAILS(philox_generator_destroy(own), PHILOX_ERROR_BUSY);
+	SAME(forward(f, region).saw, predict(1, "layer", 0), "alive");
+	OK(philox_region_destroy(region));
+	OK(philox_generator_destroy(own));
+	FAILS(philox_generator_destroy(NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_destroy(philox_context_generator(f->context)),
+	      PHILOX_ERROR_INVALID);
+	forward(f, make_region(f, "other"));
+}
+
+PROMISE(refusals, null_arguments_of_generators)
+{
+	struct philox_generator *root = philox_context_generator(f->context);
+	struct philox_state state = {0, 0};
+
+	FAILS(philox_generator_create(NULL, 0, &root), PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_create(f->context, 0, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_seed(NULL, 0), PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_get_state(NULL, &state), PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_get_state(root, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_set_state(NULL, state), PHILOX_ERROR_INVALID);
+	FAILS(philox_generator_advance(NULL, 4, &state), PHILOX_ERROR_INVALID);
+}
+
+/* --- contexts ------------------------------------------------------------- */
+
+PROMISE(refusals, null_arguments_of_contexts)
+{
+	struct philox_context *other = NULL;
+
+	FAILS(philox_context_create(NULL, &other), PHILOX_ERROR_INVALID);
+	FAILS(philox_context_create(f->device, NULL), PHILOX_ERROR_INVALID);
+	cr_assert_null(other);
+	FAILS(philox_context_set_log(NULL, NULL, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_check(NULL, NULL), PHILOX_ERROR_INVALID);
+	cr_assert_eq(philox_context_device(f->context), f->device);
+	philox_context_destroy(NULL);
+}

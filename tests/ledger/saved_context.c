@@ -1,0 +1,211 @@
+/*
+ * tests/ledger/saved_context.c - what a ticket carries for its backward is
+ * released exactly once, with the stream of the event that ends the ticket
+ */
+#include <sys/mman.h>
+#include "tests/support/support.h"
+
+static struct {
+	unsigned calls;
+	void *saved;
+	philox_stream stream;
+} released;
+
+static void on_release(void *saved, philox_stream stream)
+{
+	released.calls++;
+	released.saved = saved;
+	released.stream = stream;
+}
+
+static int activations; /* something to point to */
+
+static struct forward forward_with_context(struct fixture *f,
+					   struct philox_region *region)
+{
+	struct forward made = forward(f, region);
+
+	memset(&released, 0, sizeof(released));
+	OK(philox_ticket_attach(region, made.ticket, &activations, on_release));
+	return made;
+}
+
+#define RELEASED_ONCE_ON(expected)                                  \
+	do {                                                        \
+		cr_assert(released.calls == 1, "released %u times", \
+			  released.calls);                          \
+		cr_assert_eq(released.saved, &activations);         \
+		cr_assert_eq(released.stream, (expected));          \
+	} while (0)
+
+PROMISE(saved_context, is_released_once_when_the_ticket_is_used_up)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward_with_context(f, region);
+	struct philox_pass pass;
+	void *saved;
+
+	OK(philox_ticket_context(region, made.ticket, &saved));
+	cr_assert_eq(saved, &activations);
+	backward(f, &made, PHILOX_RETAIN);
+	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	cr_assert_eq(released.calls, 0, "kept by retain, recompute and abort");
+	OK(philox_backward_begin(region, made.ticket, f->side, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+	RELEASED_ONCE_ON(f->side);
+	FAILS(philox_ticket_context(region, made.ticket, &saved),
+	      PHILOX_ERROR_RELEASED);
+}
+
+PROMISE(saved_context, waits_for_the_last_open_pass_of_its_ticket)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward_with_context(f, region);
+	struct philox_pass reader, consumer;
+
+	OK(philox_recompute_begin(region, made.ticket, f->side, 0, &reader));
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &consumer));
+	OK(philox_backward_commit(&consumer, 0));
+	cr_assert_eq(released.calls, 0);
+	OK(philox_pass_abort(&reader));
+	cr_assert_eq(released.calls, 1);
+}
+
+PROMISE(saved_context, is_released_with_its_ticket)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward_with_context(f, region);
+
+	OK(philox_ticket_release(region, made.ticket, f->side));
+	RELEASED_ONCE_ON(f->side);
+	FAILS(philox_ticket_release(region, made.ticket, f->side),
+	      PHILOX_ERROR_RELEASED);
+	RELEASED_ONCE_ON(f->side);
+}
+
+PROMISE(saved_context, is_released_with_its_region)
+{
+	struct philox_region *region = make_region(f, "layer");
+
+	forward_with_context(f, region);
+	OK(philox_region_destroy(region));
+	RELEASED_ONCE_ON(NULL);
+	make_region(f, "layer");
+	RELEASED_ONCE_ON(NULL);
+}
+
+PROMISE(saved_context, is_released_with_its_context)
+{
+	struct philox_context *other;
+	struct philox_region *region;
+
+	OK(philox_context_create(f->device, &other));
+	region = make_region_of(other, "layer", 0, NULL);
+	forward_with_context(f, region);
+	philox_context_destroy(other);
+	cr_assert_eq(released.calls, 1);
+}
+
+PROMISE(saved_context, is_one_per_ticket)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward bare = forward(f, region);
+	struct forward made = forward_with_context(f, region);
+	void *saved = &bare;
+
+	FAILS(philox_ticket_attach(region, made.ticket, &saved, on_release),
+	      PHILOX_ERROR_EXISTS);
+	FAILS(philox_ticket_context(region, bare.ticket, &saved),
+	      PHILOX_ERROR_NOT_FOUND);
+	cr_assert_eq(saved, &bare, "outputs are written on success only");
+	OK(philox_ticket_context(region, made.ticket, &saved));
+	cr_assert_eq(saved, &activations);
+	backward(f, &made, 0);
+	RELEASED_ONCE_ON(f->stream);
+	FAILS(philox_ticket_attach(region, made.ticket, &saved, on_release),
+	      PHILOX_ERROR_RELEASED);
+}
+
+static struct philox_region *callback_region;
+
+static void call_philox(void *saved, philox_stream stream)
+{
+	size_t count;
+
+	OK(philox_region_pending(callback_region, &count));
+	on_release(saved, stream);
+}
+
+PROMISE(saved_context, may_be_released_by_a_function_that_calls_philox)
+{
+	struct forward made;
+
+	callback_region = make_region(f, "layer");
+	made = forward(f, callback_region);
+	memset(&released, 0, sizeof(released));
+	OK(philox_ticket_attach(callback_region, made.ticket, &activations,
+				call_philox));
+	backward(f, &made, 0);
+	RELEASED_ONCE_ON(f->stream);
+}
+
+/* --- passes that lie in what is released ---------------------------------- */
+
+enum { PAGE = 4096 };
+
+/* A page of its own: whoever touches it after its release crashes. */
+static struct philox_pass *make_pass_page(void)
+{
+	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	cr_assert_neq(page, MAP_FAILED);
+	return page;
+}
+
+static void unmap(void *saved, philox_stream stream)
+{
+	cr_assert_eq(munmap(saved, PAGE), 0);
+	on_release(NULL, stream);
+}
+
+static struct philox_pass *begin_in_context(struct fixture *f,
+					    const struct forward *of,
+					    unsigned flags)
+{
+	struct philox_pass *pass = make_pass_page();
+
+	memset(&released, 0, sizeof(released));
+	OK(philox_ticket_attach(of->region, of->ticket, pass, unmap));
+	OK(philox_backward_begin(of->region, of->ticket, f->stream, flags,
+				 pass));
+	return pass;
+}
+
+PROMISE(saved_context, may_hold_the_pass_that_is_committed)
+{
+	struct forward made = forward(f, make_region(f, "layer"));
+
+	OK(philox_backward_commit(begin_in_context(f, &made, PHILOX_ON_DEVICE),
+				  0));
+	cr_assert_eq(released.calls, 1);
+	cr_assert_eq(released.stream, f->stream);
+}
+
+PROMISE(saved_context, may_hold_the_pass_that_is_aborted)
+{
+	struct forward made = forward(f, make_region(f, "layer"));
+	struct philox_pass *reader = begin_in_context(f, &made, PHILOX_RETAIN);
+	struct philox_pass consumer;
+
+	OK(philox_backward_begin(made.region, made.ticket, f->side, 0,
+				 &consumer));
+	OK(philox_backward_commit(&consumer, 0));
+	cr_assert_eq(released.calls, 0);
+	OK(philox_pass_abort(reader));
+	cr_assert_eq(released.calls, 1);
+	cr_assert_eq(released.stream, f->stream);
+}

@@ -1,0 +1,61 @@
+/*
+ * tests/numbers/options.c - structs of other versions, as the library reads them
+ */
+#include "lib/base/options.h"
+#include "tests/support/support.h"
+
+/* A struct that has grown by one field. */
+struct first {
+	size_t size;
+	uint32_t old;
+};
+
+struct grown {
+	size_t size;
+	uint32_t old;
+	uint64_t later;
+};
+
+#define FIRST (offsetof(struct first, old) + sizeof(uint32_t))
+
+Test(options, a_field_that_an_older_caller_lacks_is_0)
+{
+	struct {
+		struct first options;
+		uint64_t beside; /* not the struct's: not to be read */
+	} old = {{sizeof(old.options), 7}, UINT64_MAX};
+	struct grown copy = {1, 2, 3};
+
+	OK(options_copy("thing", &old, old.options.size, FIRST, sizeof(copy),
+			&copy));
+	cr_assert_eq(copy.size, sizeof(old.options));
+	cr_assert_eq(copy.old, 7);
+	cr_assert_eq(copy.later, 0);
+}
+
+Test(options, a_field_that_this_version_lacks_must_be_0)
+{
+	struct grown new = {sizeof(new), 7, 0};
+	struct first copy = {1, 2};
+
+	OK(options_copy("thing", &new, new.size, FIRST, sizeof(copy), &copy));
+	cr_assert_eq(copy.old, 7);
+	copy.old = 2;
+	new.later = 1;
+	FAILS(options_copy("thing", &new, new.size, FIRST, sizeof(copy), &copy),
+	      PHILOX_ERROR_INVALID);
+	NAMES("thing");
+	cr_assert_eq(copy.old, 2);
+}
+
+Test(options, what_is_shorter_than_the_first_version_is_refused)
+{
+	struct first options = {0, 7}, copy;
+
+	for (size_t size = 0; size < FIRST; size++)
+		FAILS(options_copy("thing", &options, size, FIRST, sizeof(copy),
+				   &copy),
+		      PHILOX_ERROR_INVALID);
+	OK(options_copy("thing", &options, FIRST, FIRST, sizeof(copy), &copy));
+	cr_assert_eq(copy.old, 7);
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# Two runs of one program write the same journal, and philox diff names the
+# first difference of two that are not.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+philox=${PHILOX_TOOL:-$BUILD/philox}
+
+# gives STATUS TEXT COMMAND...: the exit status, and text in what it says
+gives()
+{
+	status=$1
+	text=$2
+	shift 2
+	"$@" >"$WORK/out" 2>&1 </dev/null
+	got=$?
+	echo "exit status $got:"
+	head -n 40 "$WORK/out"
+	[ $got -eq "$status" ] && grep -qF -e "$text" "$WORK/out" &&
+		! grep -qE 'Sanitizer|runtime error:' "$WORK/out"
+}
+
+# journal FILE OPTION...: of a short training run
+journal()
+{
+	file=$1
+	shift
+	PHILOX_JOURNAL=$file "$philox" train --steps 2 "$@"
+}
+
+is_json()
+{
+	python3 -c 'import json, sys; assert type(json.load(sys.stdin)) is dict' \
+		<"$WORK/out"
+}
+
+check "a run writes a journal" journal "$WORK/a"
+check "another run writes one" journal "$WORK/b"
+check "it has events" gives 0 'forward-begin' cat "$WORK/a"
+check "both have the same bytes" cmp "$WORK/a" "$WORK/b"
+check "diff finds no difference" \
+	gives 0 'no difference: events' "$philox" diff "$WORK/a" "$WORK/b"
+
+line=$(grep -n ' forward-begin ' "$WORK/a" | sed -n '3s/:.*//p')
+event=$(sed -n "${line}s/^\\([0-9]*\\) \\([0-9]*\\) .*/context \\1, event \\2: /p" \
+	"$WORK/a")
+sed "${line}s/ offset [0-9]*/ offset 987654/" "$WORK/a" >"$WORK/c"
+check "diff names the event that differs" \
+	gives 1 "$event" "$philox" diff "$WORK/a" "$WORK/c"
+check "diff names the field that differs" \
+	gives 1 ' in A, 987654 in B' "$philox" diff "$WORK/a" "$WORK/c"
+sed '$d' "$WORK/a" >"$WORK/c"
+check "diff names what is missing" \
+	gives 1 'B has ended, A goes on' "$philox" diff "$WORK/a" "$WORK/c"
+check "diff names a file that is not there" \
+	gives 2 "$WORK/none" "$philox" diff "$WORK/a" "$WORK/none"
+echo "something else" >"$WORK/d"
+check "diff names a file that is no journal" \
+	gives 2 "$WORK/d" "$philox" diff "$WORK/a" "$WORK/d"
+check "diff wants two files" gives 2 'two files' "$philox" diff "$WORK/a"
+
+check "inspect sums up a journal" \
+	gives 0 'forward-begin' "$philox" inspect "$WORK/a"
+check "inspect --json does" \
+	gives 0 '"kind":"journal"' "$philox" inspect --json "$WORK/a"
+if command -v python3 >"$WORK/which"; then
+	"$philox" inspect --json "$WORK/a" >"$WORK/out"
+	check "inspect --json is a JSON object" is_json
+else
+	skip "inspect --json is a JSON object" "no python3"
+fi
+check "inspect names a file that is not there" \
+	gives 2 "$WORK/none" "$philox" inspect "$WORK/none"
+check "a journal that cannot be written stops nobody" journal /dev/full
+finish

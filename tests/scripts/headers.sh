@@ -1,0 +1,92 @@
+#!/bin/sh
+# Each public header stands alone, as C11 and as C++17, without a warning;
+# philox/kernel.h also as CUDA, nvcc's and clang's.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+compiles()
+{
+	language=$1
+	header=$2
+	shift 2
+	echo "#include <$header>" | "$@" -x "$language" -Iinclude \
+		-Wall -Wextra -Wpedantic -Werror -fsyntax-only -
+}
+
+compiles_as_cuda()
+{
+	echo "#include <philox/kernel.h>" >"$WORK/kernel.cu"
+	"$CUDA_HOME/bin/nvcc" -std=c++17 -Werror all-warnings -Iinclude \
+		-c -o "$WORK/kernel.o" "$WORK/kernel.cu"
+}
+
+# clang seldom knows the toolkit at hand, so the few words of CUDA's headers that
+# are needed stand here; what a GPU offers, clang declares itself.
+compiles_as_clang_cuda()
+{
+	cat >"$WORK/clang.cu" <<-'END'
+		#define __host__ __attribute__((host))
+		#define __device__ __attribute__((device))
+		#define __forceinline__ __inline__ __attribute__((always_inline))
+		#define CUDA_VERSION 11000
+		#include <stddef.h>
+		#include <__clang_cuda_libdevice_declares.h>
+		#include <__clang_cuda_device_functions.h>
+		#include <philox/kernel.h>
+		__host__ __device__ static inline float both(struct philox_rng rng)
+		{
+			struct philox_state state = philox_resolve(rng);
+			struct philox_words words = philox_draw4(state, 1);
+			float x, y;
+
+			philox_normal_pair(words.w[0], words.w[1], &x, &y);
+			return philox_dropout_f32(x, words.w[2], 99, y);
+		}
+		__device__ float on_device(struct philox_rng rng)
+		{
+			return both(rng);
+		}
+		__host__ float on_host(struct philox_rng rng)
+		{
+			return both(rng);
+		}
+	END
+	for side in host device; do
+		clang++ -x cuda -std=c++17 --cuda-$side-only -nocudainc \
+			-nocudalib -Wall -Wextra -Werror -Wno-unknown-cuda-version \
+			-Iinclude -S -o "$WORK/clang.s" "$WORK/clang.cu" || return 1
+	done
+}
+
+headers=$(cd include && echo philox.h philox/*.h)
+
+for compiler in gcc clang; do
+	for header in $headers; do
+		if command -v $compiler >"$WORK/which"; then
+			check "$header is C11 for $compiler" \
+				compiles c "$header" $compiler -std=c11
+		else
+			skip "$header is C11" "no $compiler"
+		fi
+	done
+done
+for compiler in g++ clang++; do
+	for header in $headers; do
+		if command -v $compiler >"$WORK/which"; then
+			check "$header is C++17 for $compiler" \
+				compiles c++ "$header" $compiler -std=c++17
+		else
+			skip "$header is C++17" "no $compiler"
+		fi
+	done
+done
+if command -v clang++ >"$WORK/which"; then
+	check "philox/kernel.h is CUDA for clang" compiles_as_clang_cuda
+else
+	skip "philox/kernel.h is CUDA for clang" "no clang++"
+fi
+if [ "$CUDA" = 0 ]; then
+	skip "philox/kernel.h is CUDA" "no nvcc"
+else
+	check "philox/kernel.h is CUDA" compiles_as_cuda
+fi
+finish

@@ -1,0 +1,213 @@
+#!/bin/sh
+# make install: programs outside the tree build through pkg-config and run;
+# make uninstall: nothing is left.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+stage=$WORK/stage
+prefix=$stage/usr/local
+unset LIBDIR
+export PREFIX=/usr/local DESTDIR="$stage"
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+
+# Valid as C11 and as C++17
+cat >"$WORK/user.c" <<'END'
+#include <philox.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TRY(call)                                                              \
+	do {                                                                   \
+		if (call) {                                                    \
+			fprintf(stderr, "%s: %s\n", #call,                     \
+				philox_error_message());                       \
+			return 1;                                              \
+		}                                                              \
+	} while (0)
+
+enum { N = 1000 };
+
+static struct philox_device *device;
+static philox_stream stream;
+static float ones[N], first[N], second[N], gradient[N];
+
+static int replay(struct philox_graph *graph, struct philox_use *use,
+		  const void *from, float *to)
+{
+	TRY(philox_graph_launch(graph, stream, use, 1));
+	TRY(philox_memory_copy(device, to, from, sizeof(ones), stream));
+	TRY(philox_stream_synchronize(device, stream));
+	return 0;
+}
+
+int main(void)
+{
+	struct philox_span span = philox_elements(0, N);
+	struct philox_ticket at_launch = {0, 0}, ticket;
+	struct philox_op op = {"dropout", 1, 4};
+	struct philox_region_options options;
+	struct philox_context *context;
+	struct philox_region *region;
+	struct philox_graph *forward, *backward;
+	struct philox_use one, two;
+	struct philox_pass pass;
+	void *x, *y;
+	int i, dropped = 0;
+
+	memset(&options, 0, sizeof(options));
+	memset(&one, 0, sizeof(one));
+	memset(&two, 0, sizeof(two));
+	options.size = sizeof(options);
+	options.name = "layer";
+	options.ops = &op;
+	options.n_ops = 1;
+	for (i = 0; i < N; i++)
+		ones[i] = 1;
+
+	TRY(philox_device_open("host", &device));
+	TRY(philox_context_create(device, &context));
+	TRY(philox_region_create(context, &options, &region));
+	TRY(philox_stream_create(device, 0, &stream));
+	TRY(philox_memory_alloc(device, sizeof(ones), &x));
+	TRY(philox_memory_alloc(device, sizeof(ones), &y));
+	TRY(philox_memory_copy(device, x, ones, sizeof(ones), stream));
+
+	TRY(philox_capture_begin(context, stream));
+	TRY(philox_forward_begin(region, stream, 0, &pass));
+	TRY(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, y));
+	TRY(philox_forward_commit(&pass, &ticket));
+	TRY(philox_capture_end(context, stream, &forward));
+
+	TRY(philox_capture_begin(context, stream));
+	TRY(philox_backward_begin(region, at_launch, stream, 0, &pass));
+	TRY(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, y));
+	TRY(philox_backward_commit(&pass, 0));
+	TRY(philox_capture_end(context, stream, &backward));
+
+	/* Two forwards, then their backwards in the order of a pipeline */
+	if (replay(forward, &one, y, first) || replay(forward, &two, y, second))
+		return 1;
+	for (i = 0; i < N; i++)
+		dropped += first[i] == 0;
+	if (dropped < N / 3 || dropped > 2 * N / 3 ||
+	    !memcmp(first, second, sizeof(first)))
+		return fprintf(stderr, "the masks are no masks\n"), 1;
+	if (replay(backward, &one, y, gradient))
+		return 1;
+	if (memcmp(gradient, first, sizeof(first)))
+		return fprintf(stderr, "the first backward differs\n"), 1;
+	if (replay(backward, &two, y, gradient))
+		return 1;
+	if (memcmp(gradient, second, sizeof(second)))
+		return fprintf(stderr, "the second backward differs\n"), 1;
+	if (philox_graph_launch(backward, stream, &one, 1) !=
+	    PHILOX_ERROR_RELEASED)
+		return fprintf(stderr, "a used ticket is accepted\n"), 1;
+
+	TRY(philox_check(context, NULL));
+	philox_context_destroy(context);
+	TRY(philox_memory_free(device, x));
+	TRY(philox_memory_free(device, y));
+	TRY(philox_stream_destroy(device, stream));
+	philox_device_close(device);
+	printf("philox %s\n", philox_version());
+	return 0;
+}
+END
+
+# The headers' own functions, which a machine without FMA leaves to libm
+cat >"$WORK/kernel.c" <<'END'
+#include <philox/kernel.h>
+#include <stdio.h>
+
+int main(void)
+{
+	struct philox_state state = {42, 0};
+	float sum = 0;
+
+	for (uint64_t i = 0; i < 1000; i++)
+		sum += philox_normal_at(state, i);
+	return sum > 200 || sum < -200;
+}
+END
+
+pc()
+{
+	pkg-config --define-prefix "$@" philox
+}
+
+# Flags of pkg-config are meant to be split
+# shellcheck disable=SC2046
+builds()
+{
+	program=$1
+	kind=$2
+	shift 2
+	"$@" -Wall -Wextra -Werror -o "$WORK/$program" "$WORK/$source.c" \
+		-x none $(pc $kind --cflags --libs)
+}
+
+runs()
+{
+	LD_LIBRARY_PATH="$prefix/lib" "$WORK/$1"
+}
+
+versions_agree()
+{
+	"$prefix/bin/philox" --version
+	[ "$("$prefix/bin/philox" --version)" = "philox $(pc --modversion)" ]
+}
+
+# What it compares with is not installed
+bench_misses()
+{
+	"$prefix/bin/philox" bench --only fill/bits/u32 --quick >"$WORK/bench" &&
+		cat "$WORK/bench" && grep 'random123_gcc missing: ' "$WORK/bench"
+}
+
+# Where only libphilox.a is found it must be enough
+builds_statically()
+{
+	mkdir "$WORK/hidden" && mv "$prefix"/lib/*.so* "$WORK/hidden" &&
+		builds static --static $CC -std=c11 &&
+		! readelf -d "$WORK/static" | grep 'NEEDED.*philox'
+	result=$?
+	mv "$WORK/hidden"/* "$prefix/lib"
+	return $result
+}
+
+nothing_left()
+{
+	find "$stage" ! -type d
+	[ -z "$(find "$stage" ! -type d)" ] && [ ! -e "$prefix/include/philox" ]
+}
+
+installs_elsewhere()
+{
+	PREFIX=/opt/philox LIBDIR=/opt/philox/lib/multi make install &&
+		grep -q '^prefix=/opt/philox$' \
+			"$stage/opt/philox/lib/multi/pkgconfig/philox.pc" &&
+		grep -q '^libdir=${prefix}/lib/multi$' \
+			"$stage/opt/philox/lib/multi/pkgconfig/philox.pc" &&
+		PREFIX=/opt/philox LIBDIR=/opt/philox/lib/multi make uninstall
+}
+
+check "make install works" make install
+check "all headers are installed" \
+	diff -r include "$prefix/include"
+check "the installed tool and philox.pc have one version" versions_agree
+check "the installed tool measures without its peers" bench_misses
+source=user
+check "a C program builds" builds user-c "" $CC -std=c11 -x c
+check "it pairs forwards and backwards of replayed graphs" runs user-c
+check "a C++ program builds" builds user-c++ "" $CXX -std=c++17 -x c++
+check "it does the same" runs user-c++
+check "a C program builds with --static" builds_statically
+check "it does the same" runs static
+source=kernel
+check "a program with draws of its own builds" builds draws "" $CC -std=c11 -x c
+check "it runs" runs draws
+check "make uninstall works" make uninstall
+check "nothing is left" nothing_left
+check "PREFIX and LIBDIR can be chosen" installs_elsewhere
+check "nothing is left of that" nothing_left
+finish

@@ -1,0 +1,457 @@
+#!/bin/sh
+# philox/kernel.h gives the same bits whatever compiles it and with which options.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+cat >"$WORK/numbers.c" <<'END'
+#include <philox/kernel.h>
+#include <stdio.h>
+
+static uint64_t hash = 14695981039346656037ULL;
+
+static void add(uint32_t bits)
+{
+	hash = (hash ^ bits) * 1099511628211ULL;
+}
+
+static void add_f32(float x)
+{
+	add(philox_f32_bits(x));
+}
+
+static void add_f64(double x)
+{
+	add((uint32_t)philox_f64_bits(x));
+	add((uint32_t)(philox_f64_bits(x) >> 32));
+}
+
+/* Adds to a product, which options would like to fuse. */
+static float blend(float x, uint32_t w, float y)
+{
+	return philox_dropout_f32(x, w, philox_threshold(0.25), 1.1f) + y;
+}
+
+static void add_functions_f32(uint32_t w, uint32_t bits)
+{
+	/* any bits but those of a NaN; powers e^-128 to e^128 */
+	float any = philox_f32_from_bits(bits & 0xff7fffffu);
+	float power = (float)(int)bits * 5.96046448e-08f;
+	float sine, cosine, one_exp = philox_minus_ln1m_f32(w);
+
+	philox_sin_cos(w, &sine, &cosine);
+	add_f32(sine);
+	add_f32(cosine);
+	add_f32(philox_multiply(sine, cosine) + philox_root(one_exp));
+	add_f32(philox_ln_f32(one_exp) + one_exp);
+	add_f32(philox_minus_2_ln(w) + one_exp);
+	add_f32(philox_exp_f32(any));
+	add_f32(philox_exp_f32(power));
+	add(philox_f32_to_f16(philox_f32_from_bits(bits)));
+	add(philox_f32_to_f16(power));
+	add_f32(philox_f16_to_f32((uint16_t)bits));
+}
+
+static void add_functions_f64(uint64_t a, uint64_t bits)
+{
+	double any = philox_f64_from_bits(bits & 0xffefffffffffffffu);
+	double power = (double)(int64_t)bits * 1.1102230246251565e-16;
+	double sine, cosine, one_exp = philox_minus_ln1m_f64(a);
+
+	philox_sin_cos_f64(a, &sine, &cosine);
+	add_f64(sine);
+	add_f64(cosine);
+	add_f64(philox_multiply_f64(sine, cosine) + philox_root_f64(one_exp));
+	add_f64(philox_ln_f64(one_exp) + one_exp);
+	add_f64(philox_minus_2_ln_f64(a) + one_exp);
+	add_f64(philox_exp_f64(any));
+	add_f64(philox_exp_f64(power));
+}
+
+static void add_draws(struct philox_state state, uint64_t e)
+{
+	/* nearly a half is drawn again */
+	struct philox_interval some =
+		philox_interval_u32(0xfffffff0u, 0x7ffffff5u);
+	struct philox_interval more =
+		philox_interval_u64(7, 0x8000000000000100u);
+
+	add_f32(philox_log_normal_at(state, e, 0.5f, 2.0f));
+	add_f32(philox_exponential4(state, e).v[1] +
+		philox_gumbel_at(state, e));
+	add_f32(philox_bernoulli4(state, e, philox_threshold(0.25)).v[2]);
+	add_f64(philox_log_normal_f64_at(state, e, 0.5, 2.0));
+	add_f64(philox_exponential2(state, e).v[1] +
+		philox_gumbel_f64_at(state, e));
+	add(philox_uniform_f16_at(state, e));
+	add(philox_round_bf16_at(state, e, philox_normal_at(state, e)));
+	add(philox_integer_at(state, e, some));
+	add(philox_integers4(state, e, some).w[3]);
+	add_f64((double)philox_integers2(state, e, more).w[0]);
+}
+
+static void add_pair(uint32_t w0, uint32_t w1)
+{
+	float x, y;
+
+	philox_normal_pair(w0, w1, &x, &y);
+	add_f32(x);
+	add_f32(y);
+}
+
+static void add_pair_f64(uint64_t w0, uint64_t w1)
+{
+	double x, y;
+
+	philox_normal_pair_f64(w0, w1, &x, &y);
+	add_f64(x);
+	add_f64(y);
+}
+
+/* Where a radius is 0, or a Gumbel number is: 0 times -1, and -ln(1). */
+static void add_zeros(void)
+{
+	const uint64_t one = 0xa1d2a7274c432000u; /* 2^64 (1 - 1/e) */
+
+	for (uint32_t i = 0; i < 128; i++)
+		for (uint32_t quarter = 0; quarter < 4; quarter++) {
+			add_pair(0xffffff80u + i, quarter << 30 | i << 20);
+			add_pair_f64(~(uint64_t)(127 - i),
+				     (uint64_t)quarter << 62 |
+					     (uint64_t)i << 50);
+		}
+	for (uint32_t i = 0; i < 1024; i++) {
+		add_f32(philox_gumbel_f32((uint32_t)(one >> 32) - 512 + i));
+		add_f64(philox_gumbel_f64(one + ((uint64_t)i << 11) -
+					  ((uint64_t)512 << 11)));
+	}
+}
+
+int main(void)
+{
+	struct philox_state state = {philox_op_seed(42, 3, 1), 8};
+
+	for (uint32_t i = 0; i < 200000; i++) {
+		struct philox_words words = philox_draw4(state, i);
+		const uint32_t *w = words.w;
+		/* every other radius is one of the tail */
+		uint32_t tail = i % 2 ? w[0] : w[0] >> w[2] % 32;
+		uint64_t w64 = (uint64_t)w[1] << 32 | w[0];
+		float x, y;
+
+		philox_normal_pair(tail, w[1], &x, &y);
+		add_f32(x);
+		add_f32(y);
+		add(philox_f32_to_bf16(x));
+		add_f32(x + philox_uniform_f32(w[3]));
+		add(philox_uniform_bf16(w[2]));
+		add_f32((float)philox_uniform_f64(w64));
+		/* any bits: infinities, NaN, denormals */
+		add_f32(philox_dropout_f32(philox_f32_from_bits(w[2]), w[3],
+					   philox_threshold(0.25),
+					   philox_dropout_scale(0.25)));
+		add_f32(blend(x, w[3], y));
+		add_functions_f32(tail, w[3]);
+		add_functions_f32(~tail, w[1]);
+		add_functions_f64(w64 >> 11 >> w[2] % 53, w64);
+		add_functions_f64(w64 >> 11, w64 ^ w[3]);
+		if (i % 8 == 0)
+			add_draws(state, i);
+	}
+	add_zeros();
+	printf("%016llx\n", (unsigned long long)hash);
+	return 0;
+}
+END
+cp "$WORK/numbers.c" "$WORK/numbers.cpp"
+cp "$WORK/numbers.c" "$WORK/numbers.cu"
+
+# Linked without the options: -ffast-math would change the processor's mode.
+# hash COMPILER SOURCE OPTION...
+hash()
+{
+	compiler=$1
+	source=$2
+	shift 2
+	"$compiler" "$@" -Iinclude -c -o "$WORK/numbers.o" "$WORK/$source" &&
+		"$compiler" -o "$WORK/numbers" "$WORK/numbers.o" -lm &&
+		"$WORK/numbers"
+}
+
+# agrees COMPILER SOURCE OPTION...: the hash is that of the first one
+agrees()
+{
+	got=$(hash "$@") || return 1
+	echo "$got, not $reference"
+	[ "$got" = "$reference" ]
+}
+
+reference=$(hash "$CC" numbers.c -std=c11 -O0)
+check "the reference is compiled" test -n "$reference"
+
+native=-march=native
+for compiler in "$CC" gcc clang; do
+	if ! command -v "$compiler" >"$WORK/which"; then
+		skip "$compiler agrees" "not here"
+		continue
+	fi
+	for options in '-O0' '-std=c11 -O2' "-std=gnu11 -O3 $native" \
+		"-O3 $native -ffp-contract=fast" '-O2 -mfpmath=sse -mavx' \
+		'-O3 -ffast-math' "-O3 -ffast-math $native" \
+		'-O2 -funsafe-math-optimizations'; do
+		# shellcheck disable=SC2086
+		check "$compiler $options agrees" \
+			agrees "$compiler" numbers.c $options
+	done
+done
+for standard in c++11 c++17 gnu++20; do
+	check "$CXX -std=$standard agrees" agrees "$CXX" numbers.cpp \
+		-std=$standard -O2 -Wall -Wextra -Werror -pedantic
+done
+
+# --- philox/kernel.h as a string ------------------------------------------------
+
+# Writes the string to a folder of its own, where no other header is
+cat >"$WORK/print.c" <<'END'
+#include <philox/source.h>
+#include <stdio.h>
+int main(void)
+{
+	return fputs(philox_kernel_source(), stdout) < 0;
+}
+END
+
+prints()
+{
+	mkdir -p "$WORK/string/philox" &&
+		"$CC" -Iinclude -o "$WORK/print" "$WORK/print.c" -L"$BUILD" \
+			-lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)" &&
+		"$WORK/print" >"$WORK/string/philox/kernel.h"
+}
+
+# string_agrees COMPILER SOURCE OPTION...: compiled from the string alone
+string_agrees()
+{
+	compiler=$1
+	source=$2
+	shift 2
+	"$compiler" "$@" -Wall -Wextra -Wpedantic -Werror -I"$WORK/string" \
+		-c -o "$WORK/numbers.o" "$WORK/$source" &&
+		"$compiler" -o "$WORK/numbers" "$WORK/numbers.o" -lm &&
+		[ "$("$WORK/numbers")" = "$reference" ]
+}
+
+check "the string is there" prints
+check "$CC agrees when it compiles the string" \
+	string_agrees "$CC" numbers.c -std=c11 -O2
+check "$CXX agrees when it compiles the string" \
+	string_agrees "$CXX" numbers.cpp -std=c++11 -O2
+
+# --- the CUDA toolkit -----------------------------------------------------------
+
+nvcc=$CUDA_HOME/bin/nvcc
+
+cat >"$WORK/kernel.cu" <<'END'
+#include <philox/kernel.h>
+extern "C" __global__ void draw(struct philox_rng rng, float *out)
+{
+	struct philox_state state = philox_resolve(rng);
+	struct philox_words words = philox_draw4(state, threadIdx.x);
+	float x, y;
+
+	philox_normal_pair(words.w[0], words.w[1], &x, &y);
+	out[2 * threadIdx.x] = x;
+	out[2 * threadIdx.x + 1] = philox_dropout_f32(y, words.w[2],
+						      philox_threshold(0.5), 2);
+	out[threadIdx.x] += philox_normal_at(state, threadIdx.x);
+	out[threadIdx.x] += philox_normal4(state, threadIdx.x).v[3];
+}
+extern "C" __global__ void draws(struct philox_rng rng,
+				 struct philox_interval range, float *out,
+				 double *wide, uint64_t *whole)
+{
+	struct philox_state state = philox_resolve(rng);
+	uint64_t e = threadIdx.x;
+
+	out[e] = philox_log_normal_at(state, e, 0.5f, 2.0f);
+	out[e] += philox_exponential_at(state, e);
+	out[e] += philox_gumbel4(state, e).v[2];
+	out[e] += philox_bernoulli_at(state, e, 1u << 31);
+	wide[e] = philox_log_normal2(state, e, 0.5, 2).v[1];
+	wide[e] += philox_exponential_f64_at(state, e);
+	wide[e] += philox_gumbel2(state, e).v[0];
+	wide[e] += philox_uniform_f64_at(state, e);
+	whole[e] = philox_integer64_at(state, e, range);
+	whole[e] += philox_integers2(state, e, range).w[1];
+	whole[e] += philox_integers4(state, e, range).w[3];
+	whole[e] += philox_round_f16_at(state, e, out[e]);
+	whole[e] += philox_uniform_bf16_at(state, e);
+}
+extern "C" __global__ void functions(const uint32_t *w, float *out)
+{
+	uint32_t i = threadIdx.x;
+	float x = philox_ln_f32(philox_minus_ln1m_f32(w[i]));
+
+	out[i] = philox_f16_to_f32(philox_f32_to_f16(philox_exp_f32(x) - x));
+}
+extern "C" __global__ void functions_f64(const uint64_t *a, double *out)
+{
+	uint32_t i = threadIdx.x;
+	double sine, cosine, x = philox_ln_f64(philox_minus_ln1m_f64(a[i]));
+	double radius = philox_root_f64(philox_minus_2_ln_f64(a[i]));
+
+	philox_sin_cos_f64(a[i], &sine, &cosine);
+	out[i] = philox_multiply_f64(radius, sine) + cosine;
+	out[i] += philox_exp_f64(x);
+}
+END
+
+# Compiles a file at run time, with philox/kernel.h as a string if no option
+# says where it is, and with no header of the C library in sight.
+cat >"$WORK/nvrtc.c" <<'END'
+#include <nvrtc.h>
+#include <philox/source.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_all(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *text = calloc(1, 1 << 20);
+
+	if (!file || !text || !fread(text, 1, (1 << 20) - 1, file))
+		exit(1);
+	fclose(file);
+	return text;
+}
+
+int main(int argc, char **argv)
+{
+	const char *options[16] = {"-arch=compute_80"};
+	const char *text = philox_kernel_source(), *name = "philox/kernel.h";
+	static char log[65536];
+	nvrtcProgram program;
+	nvrtcResult result;
+	int headers = 1;
+
+	for (int i = 2; i < argc; i++) {
+		options[i - 1] = argv[i];
+		if (strcmp(argv[i], "-Iinclude") == 0)
+			headers = 0;
+	}
+	if (nvrtcCreateProgram(&program, read_all(argv[1]), "kernel.cu",
+			       headers, &text, &name))
+		return 1;
+	result = nvrtcCompileProgram(program, argc - 1, options);
+	if (nvrtcGetProgramLog(program, log) == 0)
+		puts(log);
+	nvrtcDestroyProgram(&program);
+	return result != 0 || log[1] != 0;
+}
+END
+
+nvrtc_builds()
+{
+	"$CC" -O1 -Iinclude -o "$WORK/nvrtc" "$WORK/nvrtc.c" \
+		-I"$CUDA_HOME/include" "$BUILD/libphilox.a" \
+		-L"$CUDA_HOME/lib64" -Wl,-rpath,"$CUDA_HOME/lib64" -lnvrtc \
+		-lcudart_static -lrt -ldl -lpthread -lm
+}
+
+# nvrtc OPTION...
+nvrtc()
+{
+	"$WORK/nvrtc" "$WORK/kernel.cu" "$@"
+}
+
+# nvrtc_with TEXT OPTION...: kernel.cu with a text before it
+nvrtc_with()
+{
+	printf '%b\n' "$1" | cat - "$WORK/kernel.cu" >"$WORK/with.cu"
+	shift
+	"$WORK/nvrtc" "$WORK/with.cu" "$@"
+}
+
+own_types='typedef unsigned int uint32_t; typedef unsigned long long uint64_t;'
+# As on a system where 64 bits are a long
+own_stdint='typedef unsigned short uint16_t; typedef unsigned int uint32_t;
+typedef unsigned long uint64_t;\n#define UINT64_MAX 0xffffffffffffffffUL'
+standard='#include <cuda/std/cstdint>\nusing cuda::std::uint64_t;'
+kernel='#include <philox/kernel.h>\n'
+
+# The guards are the same: the string is a header, state.h comes from the file
+nvrtc_both()
+{
+	nvrtc_with '#include <philox/kernel.h>\n#include <philox/state.h>' \
+		-I"$WORK/file" &&
+		nvrtc_with '#include <philox/state.h>\n#include <philox/kernel.h>' \
+			-I"$WORK/file"
+}
+mkdir -p "$WORK/file/philox"
+cp include/philox/*.h "$WORK/file/philox"
+rm "$WORK/file/philox/kernel.h"
+
+# rounds_once_in TYPE POWERS: no instruction of the type is approximate, and no
+# product could be fused, but of a power of two
+rounds_once_in()
+{
+	grep -E "\.$1" "$WORK/kernel.ptx" >"$WORK/lines"
+	cat "$WORK/lines"
+	grep -q "fma\.rn\..*$1" "$WORK/lines" &&
+		grep -q "mul\.rn\.$1" "$WORK/lines" &&
+		grep -q "sqrt\.rn\..*$1" "$WORK/lines" &&
+		! grep -qE 'approx|\.full|div|rcp' "$WORK/lines" &&
+		! grep -E "mul\.(ftz\.)?$1" "$WORK/lines" | grep -qvE "$2"
+}
+
+rounds_once()
+{
+	"$nvcc" -Iinclude -ptx -arch=compute_80 --use_fast_math \
+		-o "$WORK/kernel.ptx" "$WORK/kernel.cu" || return 1
+	rounds_once_in f32 '0fC0000000|0f33800000|0f3B800000' &&
+		rounds_once_in f64 '0dC000000000000000|0d3CA0000000000000'
+}
+
+if [ "$CUDA" = 0 ]; then
+	for what in "nvcc agrees on the host" "nvcc --use_fast_math rounds once" \
+		"NVRTC compiles it"; do
+		skip "$what" "no CUDA toolkit"
+	done
+	finish
+fi
+check "nvcc agrees on the host" agrees "$nvcc" numbers.cu -O2
+check "nvcc --use_fast_math rounds once" rounds_once
+if [ ! -e "$CUDA_HOME/include/nvrtc.h" ]; then
+	skip "NVRTC compiles it" "no nvrtc.h"
+	finish
+fi
+check "a program with NVRTC builds" nvrtc_builds
+for where in -Iinclude ""; do
+	what=${where:+file}
+	what=${what:-string}
+	# shellcheck disable=SC2086
+	{
+		check "NVRTC compiles the $what" nvrtc $where -std=c++17
+		check "NVRTC compiles the $what with fast math" \
+			nvrtc $where --use_fast_math
+		check "NVRTC compiles the $what beside types of one's own" \
+			nvrtc_with "$own_types" $where
+		check "NVRTC compiles the $what beside a <stdint.h>" \
+			nvrtc_with "$own_stdint" $where
+	}
+done
+check "NVRTC compiles file and string together" nvrtc_both
+cccl=$CUDA_HOME/include/cccl
+if [ -e "$cccl/cuda/std/cstdint" ]; then
+	for where in -Iinclude ""; do
+		# shellcheck disable=SC2086
+		{
+			check "NVRTC compiles it after <cuda/std/cstdint>" \
+				nvrtc_with "$standard" $where -I"$cccl"
+			check "NVRTC compiles it before <cuda/std/cstdint>" \
+				nvrtc_with "$kernel$standard" $where -I"$cccl"
+		}
+	done
+else
+	skip "NVRTC compiles it with <cuda/std/cstdint>" "no such header"
+fi
+finish

@@ -1,0 +1,72 @@
+#!/bin/sh
+# The programs in README.md compile and run, and so far as it goes the example
+# at its top; its two commands are there.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+has_line()
+{
+	grep -E "$1" README.md
+}
+
+compiles()
+{
+	$CC -std=c11 -Wall -Wextra -Werror -Iinclude -o "${1%.c}" "$1" \
+		-L"$BUILD" -lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)"
+}
+
+# The example at the top, the first block without a language, in a function that
+# declares what the example does not
+example()
+{
+	cat <<-'END'
+		#include <stddef.h>
+		#include <philox.h>
+
+		static void example(struct philox_context *ctx,
+				    philox_stream stream,
+				    struct philox_region *layer,
+				    struct philox_span span, double p,
+				    const float *x, float *y)
+		{
+			struct philox_pass pass;
+			struct philox_ticket placeholder;
+			struct philox_graph *forward, *backward = NULL;
+
+	END
+	awk '/^```/ { if (plain) exit; plain = !within && /^```$/
+			within = !within; next }
+		plain' README.md
+	echo '}'
+}
+
+example_compiles()
+{
+	example >"$WORK/example.c"
+	cat "$WORK/example.c"
+	grep -q '^philox_capture_begin(' "$WORK/example.c" &&
+		grep -q 'philox_graph_launch(backward' "$WORK/example.c" &&
+		$CC -std=c11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused \
+			-Iinclude "$WORK/example.c"
+}
+
+# Each block of C goes to a file of its own
+[ -f README.md ] && awk -v work="$WORK" '
+	/^```c$/ { file = work "/block" ++n ".c"; next }
+	/^```/ { file = "" }
+	file { print > file }' README.md
+
+install='^(sudo )?apt-get update && (sudo )?apt-get install -y [a-z0-9+ -]+ && '
+check "one command installs and runs the main job" \
+	has_line "${install}make( .*)? && build/philox train"
+check "one command installs and passes the tests" \
+	has_line "${install}make check\$"
+check "the example at the top compiles" example_compiles
+programs=0
+for block in "$WORK"/block*.c; do
+	[ -f "$block" ] && grep -q '^int main' "$block" || continue
+	programs=$((programs + 1))
+	check "program $programs compiles" compiles "$block"
+	check "program $programs runs" "${block%.c}"
+done
+check "there is a program" test $programs -gt 0
+finish

@@ -1,0 +1,49 @@
+#!/bin/sh
+# The CUDA device and its kernels on a simulated GPU: what tests and tools ask of
+# every CUDA device. See tests/simulated/simulated.h for what this cannot show.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+simulated=$BUILD/tests/simulated
+
+# suites PATTERN: none of them may be skipped for want of a GPU
+suites()
+{
+	"$simulated/philox-tests" --verbose --timeout 600 --filter "$1" \
+		>"$WORK/tests" 2>&1
+	status=$?
+	cat "$WORK/tests"
+	[ $status -eq 0 ] && ! grep -q '^\[SKIP\].*GPU' "$WORK/tests" &&
+		grep -q 'Tested: [1-9]' "$WORK/tests"
+}
+
+# draws: the numbers of the host, by the words the tool prints
+draws()
+{
+	for device in host cuda cuda:1; do
+		"$simulated/philox" draw --device $device "$@" \
+			>"$WORK/$device" || return 1
+	done
+	[ -s "$WORK/host" ] && cmp "$WORK/host" "$WORK/cuda" &&
+		cmp "$WORK/host" "$WORK/cuda:1"
+}
+
+# trains: eager and captured alike; a second GPU may go on from a file
+trains()
+{
+	"$simulated/philox" train --device cuda --steps 6 >"$WORK/cuda" &&
+		grep '^runs agree *yes' "$WORK/cuda" &&
+		"$simulated/philox" train --device cuda --steps 6 --save-at 3 \
+			--save "$WORK/half" &&
+		"$simulated/philox" train --device cuda:1 --resume "$WORK/half"
+}
+
+check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
+	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
+check "the device contract, kernels and the example" \
+	suites '@(contract|context_cuda|device|device_cuda|fused_cuda)/*'
+check "the ledger's sequences" "$simulated/philox" matrix --device cuda \
+	--regions 1 --length 2
+check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
+check "training runs agree, and go on from a file" trains
+check "draws are the host's" draws --count 1000 --first 3 --dist normal
+finish

@@ -1,0 +1,251 @@
+#!/bin/sh
+# The philox command: what it says and which exit status it gives.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+philox=$BUILD/philox
+
+# gives STATUS STDOUT STDERR ARGUMENT...: the exit status, and what the two
+# streams match: an extended regular expression, or nothing at all if empty
+gives()
+{
+	status=$1
+	out=$2
+	err=$3
+	shift 3
+	"$philox" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+	got=$?
+	echo "exit status $got, standard output and error:"
+	head -n 40 "$WORK/out" "$WORK/err"
+	[ $got -eq "$status" ] && matches "$out" "$WORK/out" &&
+		matches "$err" "$WORK/err" && sane
+}
+
+# A sanitizer may speak and yet leave the exit status that was expected
+sane()
+{
+	! grep -qE 'Sanitizer|runtime error:' "$WORK/err"
+}
+
+matches()
+{
+	if [ -n "$1" ]; then
+		grep -qE -e "$1" "$2"
+	else
+		[ ! -s "$2" ]
+	fi
+}
+
+# refuses TEXT ARGUMENT...: fails, and the first line of the message has TEXT
+refuses()
+{
+	text=$1
+	shift
+	"$philox" "$@" >"$WORK/out" 2>"$WORK/err" </dev/null
+	got=$?
+	echo "exit status $got, standard error:"
+	cat "$WORK/err"
+	{ [ $got -eq 1 ] || [ $got -eq 2 ]; } && sane &&
+		head -n 1 "$WORK/err" | grep -qF -e "$text"
+}
+
+# helps_in_form COMMAND: usage, options, --help itself, exit codes, no long line
+helps_in_form()
+{
+	"$philox" "$1" --help >"$WORK/out" || return 1
+	cat "$WORK/out"
+	head -n 1 "$WORK/out" | grep -q "^usage: philox $1 \[OPTION\]\.\.\." &&
+		grep -qE '^  --help +show this and end$' "$WORK/out" &&
+		grep -q '^Exit status: 0 ' "$WORK/out" &&
+		! grep -qE '^.{81}| $' "$WORK/out"
+}
+
+# fitting COMMAND: the arguments it takes
+fitting()
+{
+	case $1 in
+	diff) echo a b ;;
+	inspect | train) echo a ;;
+	esac
+}
+
+# The table of bench: what it compares with is said, no line ends in a blank
+bench_table()
+{
+	"$philox" bench --only "$1" >"$WORK/out" || return 1
+	cat "$WORK/out"
+	grep -qE "$2" "$WORK/out" && ! grep -q ' $' "$WORK/out"
+}
+
+ends_quietly()
+{
+	"$philox" draw --count 0 --format raw 2>"$WORK/err" | head -c 4096 |
+		wc -c >"$WORK/out"
+	cat "$WORK/out" "$WORK/err"
+	[ "$(cat "$WORK/out")" -eq 4096 ] && [ ! -s "$WORK/err" ]
+}
+
+fails_when_full()
+{
+	! "$philox" info >/dev/full
+}
+
+is_json()
+{
+	"$philox" "$@" | tail -n 1 >"$WORK/out"
+	cat "$WORK/out"
+	python3 -c 'import json, sys; assert type(json.load(sys.stdin)) is dict' \
+		<"$WORK/out"
+}
+
+# The sum of a search: it searched, and all was as it must be
+matrix_json()
+{
+	"$philox" matrix --length 2 --regions 1 --json >"$WORK/all" || return 1
+	tail -n 1 "$WORK/all" >"$WORK/out"
+	cat "$WORK/out"
+	if command -v python3 >"$WORK/which"; then
+		python3 -c 'import json, sys
+total = json.load(sys.stdin)
+assert all(total[name] > 0 for name in ("sequences", "events", "comparisons"))
+assert total["mismatches"] == 0' <"$WORK/out"
+	else
+		for name in sequences events comparisons; do
+			grep -qE "^\\{.*\"$name\": ?[1-9][0-9]*[,}]" \
+				"$WORK/out" || return 1
+		done
+		grep -qE '"mismatches": ?0[,}]' "$WORK/out"
+	fi
+}
+
+version=$(sed -n 's/^#define PHILOX_VERSION_[A-Z]* //p' \
+	include/philox/version.h | tr '\n' . | sed 's/\.$//; s/\./\\./g')
+
+check "no command is a usage error" gives 2 '' '^usage: philox'
+check "--help helps" gives 0 '^usage: philox' '' --help
+check "help helps" gives 0 '^usage: philox' '' help
+check "--version is the header's" gives 0 "^philox $version\$" '' --version
+check "an unknown command is named" gives 2 '' "'nonsense'" nonsense
+check "an unknown option is named" gives 2 '' "'--nonsense'" --nonsense
+check "help on an unknown command is refused" gives 2 '' "'none'" help none
+
+commands=$("$philox" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+for command in $commands; do
+	check "$command --help helps" \
+		gives 0 "philox $command" '' "$command" --help
+	check "help $command says the same" \
+		gives 0 "philox $command" '' help "$command"
+	check "$command --help has the form of all" \
+		helps_in_form "$command"
+	check "$command names an unknown option" gives 2 '' \
+		"^philox $command: unknown option '--nonsense'\$" \
+		"$command" --nonsense
+	check "$command names an argument too many" gives 2 '' \
+		"^philox $command: unexpected argument 'c'\$" \
+		"$command" $(fitting "$command") c
+done
+check "the commands are there" test "$(echo "$commands" | wc -w)" -ge 4
+
+check "the four runs of train agree" gives 0 'agree +yes' . train --steps 3
+check "train --naive shows the harm and is no failure" \
+	gives 0 . . train --naive --steps 3
+check "info tells the version" gives 0 "$version" '' info
+check "info tells of the host device" gives 0 '^host +[^ ]' '' info
+check "a full disk is noticed" fails_when_full
+if command -v python3 >"$WORK/which"; then
+	check "info --json is a JSON object" is_json info --json
+	check "train --json ends with a JSON object" \
+		is_json train --steps 2 --json
+else
+	skip "info --json is a JSON object" "no python3"
+	skip "train --json ends with a JSON object" "no python3"
+fi
+
+# Random123's known answer for a key and a counter of zeros
+check "draw gives the known answer" \
+	gives 0 '^6627e8d5$' '' draw --seed 0 --count 1
+check "draw ends quietly when nobody reads" ends_quietly
+check "draw names an unknown device" \
+	refuses nowhere draw --device nowhere --count 1
+check "draw refuses p = nan" \
+	refuses nan draw --dist bernoulli --p nan --count 1
+check "draw refuses an unknown distribution" \
+	refuses triangular draw --dist triangular --count 1
+
+check "bench says what schedules cost" \
+	bench_table schedules '^replay, 1f1b, 4 pending +3\.0 calls$'
+check "bench --json has a row for each" \
+	is_json bench --only schedules --json
+check "bench names its parts" gives 2 '' \
+	"^philox bench: --only 'x': must be one of ledger, replay, fill, states, rows, schedules\$" \
+	bench --only x
+check "bench has no part that is all of them" gives 2 '' \
+	"--only 'all': must be one of ledger, replay, fill, states, rows, schedules" \
+	bench --only all
+check "matrix replays a run event by event" gives 0 \
+	'^[1-9][0-9]* comparisons, all as it must be$' '' \
+	matrix --replay 'F0 F1 B1r B0'
+check "matrix --json ends with what was compared" matrix_json
+check "matrix runs a schedule" gives 0 \
+	'^1f1b +4 +8 +[1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]* +0 ' '' \
+	matrix --schedule 1f1b --stages 4 --microbatches 8
+check "matrix refuses no forwards" gives 2 '' \
+	"^philox matrix: --forwards '0': must be a whole number from 1 to 8\$" \
+	matrix --forwards 0
+check "matrix says what a number may be" gives 2 '' \
+	"^philox matrix: --ops '9': must be a whole number from 1 to 8\$" \
+	matrix --ops 9
+check "matrix names its schedules" gives 2 '' \
+	"^philox matrix: --schedule 'nope': must be one of all, accumulation" \
+	matrix --schedule nope
+
+# mode|option VALUE|what is said: options that mean nothing to what is done
+while IFS='|' read -r mode option text; do
+	# shellcheck disable=SC2086
+	check "matrix $mode has no ${option%% *}" gives 2 '' \
+		"^philox matrix: $text\$" matrix $mode $option
+done <<'END'
+|--stages 4|--stages '4': needs --schedule
+|--microbatches 8|--microbatches '8': needs --schedule
+|--pending 0x8|--pending '0x8': needs --replay
+--replay F0|--forwards 2|--forwards '2': not together with --replay
+--replay F0|--length 2|--length '2': not together with --replay
+--replay F0|--long|--long: not together with --replay
+--replay F0|--stages 2|--stages '2': not together with --replay
+--replay F0|--microbatches 2|--microbatches '2': not together with --replay
+--schedule 1f1b|--replay F0|--replay 'F0': not together with --schedule
+--schedule 1f1b|--forwards 2|--forwards '2': not together with --schedule
+--schedule 1f1b|--length 2|--length '2': not together with --schedule
+--schedule 1f1b|--regions 1|--regions '1': not together with --schedule
+--schedule 1f1b|--pending 4|--pending '4': not together with --schedule
+--schedule 1f1b|--long|--long: not together with --schedule
+END
+check "matrix takes what means something to a run" gives 0 \
+	'all as it must be$' '' \
+	matrix --replay 'F0 B0' --regions 1 --pending 1 --ops 3
+
+# tests_both: as many lines for host as for host:sync, where some are skipped
+tests_both()
+{
+	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \
+		selftest --device host --device host:sync || return 1
+	queued=$(grep -cE '^(ok|skip) *host ' "$WORK/out")
+	[ "$queued" -gt 1 ] && [ "$queued" -eq \
+		"$(grep -cE '^(ok|skip) *host:sync ' "$WORK/out")" ]
+}
+
+check "selftest passes on each device that is named" tests_both
+check "selftest tests nothing if one of them is unknown" \
+	refuses nowhere selftest --device host --device nowhere
+check "selftest names an unknown device" \
+	refuses nowhere selftest --device nowhere
+
+: >"$WORK/empty"
+head -c 4096 /dev/zero >"$WORK/binary"
+check "train refuses no steps" refuses steps train --steps 0
+check "train names a file that is not there" \
+	refuses "$WORK/none" train "$WORK/none"
+check "train names an empty file" refuses "$WORK/empty" train "$WORK/empty"
+check "train names a binary file" refuses "$WORK/binary" train "$WORK/binary"
+check "train names an unknown device" \
+	refuses nowhere train --device nowhere
+finish

@@ -1,0 +1,176 @@
+#!/bin/sh
+# philox train: its four runs agree, on both host devices, at any number of
+# operators; what goes wrong without philox is seen; bad input is named.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+philox=${PHILOX_TOOL:-$BUILD/philox}
+. tests/support/training.sh
+
+# The loss and parameter checksums of the four runs, one run per line
+checksums()
+{
+	grep -E '^(eager|captured|recomputed|out of order) +[0-9a-f]{16}  ' \
+		"$WORK/out" | grep -oE '[0-9a-f]{16}  [0-9a-f]{16}'
+}
+
+runs_agree()
+{
+	train "$text" --steps 12 --device "$1" || return 1
+	[ "$(checksums | wc -l)" -eq 4 ] &&
+		[ "$(checksums | sort -u | wc -l)" -eq 1 ] &&
+		grep -qE '^runs agree +yes' "$WORK/out"
+}
+
+# same_on DEVICE DEVICE: two devices come to the same bits
+same_on()
+{
+	train "$text" --steps 12 --device "$1" || return 1
+	first=$(checksums)
+	train "$text" --steps 12 --device "$2" || return 1
+	[ -n "$first" ] && [ "$(checksums)" = "$first" ]
+}
+
+# The checksums are of something: another seed or another p gives others
+other_with()
+{
+	train "$text" --steps 3 || return 1
+	first=$(checksums)
+	train "$text" --steps 3 "$@" || return 1
+	[ -n "$first" ] && [ "$(checksums | head -n 1)" != \
+		"$(echo "$first" | head -n 1)" ]
+}
+
+# graphs_cost ARGUMENT...: one node per graph, three calls per replay
+graphs_cost()
+{
+	train "$text" --steps 3 "$@" || return 1
+	grep -qE '^runs agree +yes' "$WORK/out" &&
+		[ "$(grep -cE "$one_node.*$three_calls" "$WORK/out")" -eq 3 ]
+}
+one_node='^  (captured|recomputed|out of order) +1 per graph \('
+three_calls='; 3 calls per replay \(launch 1, parameter update 1, capture query 1\)'
+
+default_run_learns()
+{
+	train || return 1
+	grep -qE '^learned +yes' "$WORK/out" &&
+		grep -qE '^runs agree +yes' "$WORK/out"
+}
+
+naive_repeats()
+{
+	train "$text" --naive --steps 5 --device "$1" || return 1
+	grep -q 'eager: 5 of 5 steps drew numbers of their own; naive: 1$' \
+		"$WORK/out" &&
+		grep -q 'repeat at every replay' "$WORK/out" &&
+		grep -q "NO: the losses of 'naive'.*from step 2 on" "$WORK/out"
+}
+
+last_line_is_json()
+{
+	train "$text" --steps 3 --json "$@" || return 1
+	tail -n 1 "$WORK/out" | python3 -c '
+import json, sys
+figures = json.load(sys.stdin)
+runs = figures["runs"]
+assert figures["agree"] is True or figures["naive"] is True
+assert figures["version"] and figures["device_description"]
+assert figures["loss_steps"] == [1, 2, 3] and len(figures["losses"]) == 3
+assert len(runs) == (2 if figures["naive"] else 4)
+assert all(len(run["loss_checksum"]) == 16 for run in runs)
+assert all(run["device_calls_per_replay"]["all"] == 3 for run in runs[1:]
+	if "graphs" in run)'
+}
+
+no_lines_drawn_over()
+{
+	train "$text" --steps 10 || return 1
+	! grep -q "$(printf '\r')" "$WORK/err" &&
+		[ "$(grep -c '^captured *step' "$WORK/err")" -eq 4 ]
+}
+
+# One column for each step, however few there are
+losses_have_steps()
+{
+	train "$text" --steps 3 || return 1
+	grep -qE '^step +1 +2 +3$' "$WORK/out" &&
+		grep -qE '^loss, in nats( +[0-9.]+){3}$' "$WORK/out"
+}
+
+# Nothing is said of extra operators where there are none
+extra_only_if_any()
+{
+	train "$text" --steps 2 --json || return 1
+	! grep -q 'extra' "$WORK/out" || return 1
+	train "$text" --steps 2 --json --ops 1 || return 1
+	grep -q '^extra operators ' "$WORK/out" &&
+		grep -q '"extra_checksum"' "$WORK/out"
+}
+
+memorisation_is_named()
+{
+	train "$text" --naive --steps 5 || return 1
+	grep -q 'memorisation' "$WORK/out" &&
+		grep -q 'a low loss is no success' "$WORK/out"
+}
+
+# In a folder without README.md
+wants_a_file()
+{
+	tool=$(cd "$(dirname "$philox")" && pwd)/${philox##*/}
+	(cd "$WORK" && "$tool" train >"$WORK/out" 2>"$WORK/err")
+	[ $? -eq 2 ] && cat "$WORK/err" && sane &&
+		grep -qF 'give a FILE (there is no README.md here)' "$WORK/err"
+}
+
+for device in host host:sync; do
+	check "the four runs agree on $device" runs_agree $device
+	check "without philox numbers repeat on $device" naive_repeats $device
+done
+check "host and host:sync come to the same bits" same_on host host:sync
+check "another seed is another run" other_with --seed 2
+check "another dropout is another run" other_with --dropout 0.5
+check "nothing may be dropped" train "$text" --steps 2 --dropout 0
+check "everything may be dropped" train "$text" --steps 2 --dropout 1
+check "a graph gains one node, a replay makes three calls" graphs_cost
+check "the same with 100 operators more" graphs_cost --ops 100
+check "the default run learns README.md" default_run_learns
+check "plain lines where there is no terminal" no_lines_drawn_over
+check "losses stand below their steps" losses_have_steps
+check "extra operators are told of if there are any" extra_only_if_any
+check "without philox a low loss is called memorisation" memorisation_is_named
+check "without README.md a file is asked for" wants_a_file
+if command -v python3 >"$WORK/which"; then
+	check "--json ends with an object" last_line_is_json
+	check "--naive --json ends with an object" last_line_is_json --naive
+else
+	skip "--json ends with an object" "no python3"
+fi
+
+: >"$WORK/empty"
+printf 'a text\0with a NUL' >"$WORK/binary"
+printf 'a text.\n' >"$WORK/short"
+printf 'aaaaaaaaaaaaaaaa' >"$WORK/monotonous"
+for file in empty binary short monotonous none; do
+	check "a file that is no good is named: $file" \
+		refuses "$WORK/$file" "$WORK/$file"
+done
+check "a directory is named" refuses "$WORK" "$WORK"
+check "a second file is named" refuses second "$text" second
+check "no steps" refuses "--steps '0'" "$text" --steps 0
+check "fewer than no steps" refuses "--steps '-1'" "$text" --steps -1
+check "steps that are no number" refuses "--steps '3x'" "$text" --steps 3x
+check "a seed past 64 bits" refuses 18446744073709551616 \
+	"$text" --seed 18446744073709551616
+for p in nan -0.5 1.5 inf half ''; do
+	check "dropout '$p'" refuses "--dropout '$p'" "$text" --dropout "$p"
+done
+check "too many operators" refuses "--ops '100001'" "$text" --ops 100001
+check "an option without its value" refuses "--device: needs a value" \
+	"$text" --device
+check "an unknown option" refuses "unknown option '--nonsense'" "$text" --nonsense
+check "an unknown letter" refuses "'-q'" "$text" -q
+check "an unknown device" refuses nowhere "$text" --device nowhere
+check "the device is looked at before the text" \
+	refuses nowhere "$WORK/none" --device nowhere
+finish

@@ -1,0 +1,877 @@
+/*
+ * tests/stress/device_cuda.c - every call of CUDA, failing in turn
+ *
+ * The CUDA device over a runtime of our own: the functions below take the place
+ * of libcudart's, and of the driver's that it hands out, record that they were
+ * called and fail when told to. So what lib/device/cuda/context.c, lib/device/cuda/device.c
+ * and lib/device/cuda/graph.c make of each error is shown on a machine without
+ * a GPU; that CUDA behaves as its documentation says is not.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+#include "lib/device/contract.h"
+#include "lib/device/cuda/kernels.h"
+
+/* The runtime's signatures are given; not every fake reads its arguments. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define CHECK(condition)                                                      \
+	do {                                                                  \
+		if (!(condition)) {                                           \
+			fprintf(stderr,                                       \
+				"%s:%d: not so: %s (%s; message "             \
+				"\"%s\")\n",                                  \
+				__FILE__, __LINE__, #condition, fake.failing, \
+				philox_error_message());                      \
+			exit(1);                                              \
+		}                                                             \
+	} while (0)
+
+/* --- the runtime ---------------------------------------------------------- */
+
+enum { DEVICES = 4, GPU = 40 }; /* the driver's number of GPU 0 */
+
+/* A context of the caller's, and the primary ones, by their addresses. */
+static char here, primary[DEVICES];
+#define HERE  ((CUcontext)&here)
+#define THERE ((CUcontext)&primary[1])
+
+static struct {
+	CUcontext stack[4]; /* of the thread, with the current one at `top` */
+	int top;
+	cudaError_t last;    /* what cudaGetLastError() will say */
+	const char *failing; /* name of the call that is to fail, or "" */
+	cudaError_t error;   /* with which it does */
+	const char *called;  /* the last that acted on a device */
+	unsigned calls;      /* of `counted` */
+	const char *counted;
+	CUcontext where; /* the context that was current then */
+	enum cudaStreamCaptureStatus capture;
+	cudaGraphNode_t depends; /* what the capturing stream depends on */
+	cudaGraph_t graph;       /* given by the end of a capture */
+	void (*destroy)(void *); /* of the user object */
+	void *object;
+	dim3 grid, block;
+	const void *function;
+	int crowded;         /* no kernel fits */
+	size_t blocks_alive; /* of host memory */
+} fake;
+
+static int retained[DEVICES]; /* how often each primary context is */
+
+static int fails(const char *name)
+{
+	if (!strcmp(fake.counted, name))
+		fake.calls++;
+	return !strcmp(fake.failing, name);
+}
+
+static cudaError_t call(const char *name)
+{
+	fake.called = name;
+	fake.where = fake.stack[fake.top];
+	if (!fails(name))
+		return cudaSuccess;
+	fake.last = fake.error;
+	return fake.error;
+}
+
+#define FAKE(name, ...)               \
+	cudaError_t name(__VA_ARGS__) \
+	{                             \
+		return call(#name);   \
+	}
+
+/* One that gives a handle, the same for all, unless it fails. */
+#define FAKE_HANDLE(name, type, ...)                                       \
+	cudaError_t name(type *handle, __VA_ARGS__)                        \
+	{                                                                  \
+		cudaError_t error = call(#name);                           \
+                                                                           \
+		*handle = error == cudaSuccess ? (type)0x40 : (type)0x666; \
+		return error;                                              \
+	}
+
+cudaError_t cudaGetLastError(void)
+{
+	cudaError_t last = fake.last;
+
+	fake.last = cudaSuccess;
+	return last;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+	return "in CUDA's words";
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+	*count = DEVICES;
+	return call("cudaGetDeviceCount");
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
+{
+	memset(prop, 0, sizeof(*prop));
+	strcpy(prop->name, "Imagined");
+	prop->major = 9;
+	prop->totalGlobalMem = (size_t)3 << 29;
+	prop->multiProcessorCount = 10;
+	return call("cudaGetDeviceProperties");
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+	*version = 13010;
+	return call("cudaDriverGetVersion");
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+	*version = 12040;
+	return call("cudaRuntimeGetVersion");
+}
+
+FAKE(cudaFuncGetAttributes, struct cudaFuncAttributes *attributes,
+     const void *function)
+
+static const char head_of_4, head_of_max, fill;
+
+/* A kernel of many registers: of 2048 threads a multiprocessor holds 1280. */
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+							  const void *function,
+							  int threads,
+							  size_t shared)
+{
+	*blocks = fake.crowded ? 0 : function == &fill ? 5 : 2;
+	CHECK(threads == (function == &fill ? 256 : 1024) && shared == 0);
+	return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
+}
+
+FAKE_HANDLE(cudaMalloc, void *, size_t size)
+FAKE(cudaFree, void *memory)
+
+cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
+{
+	cudaError_t error = call("cudaHostAlloc");
+
+	if (error == cudaSuccess) {
+		*memory = memset(malloc(size), 0xee, size);
+		fake.blocks_alive++;
+	}
+	return error;
+}
+
+FAKE_HANDLE(cudaHostGetDevicePointer, void *, void *host, unsigned flags)
+
+cudaError_t cudaFreeHost(void *memory)
+{
+	cudaError_t error = call("cudaFreeHost");
+
+	if (error == cudaSuccess) {
+		free(memory);
+		fake.blocks_alive--;
+	}
+	return error;
+}
+
+FAKE(cudaMemcpyAsync, void *destination, const void *source, size_t size,
+     enum cudaMemcpyKind kind, cudaStream_t stream)
+FAKE(cudaMemsetAsync, void *memory, int value, size_t size, cudaStream_t stream)
+FAKE_HANDLE(cudaStreamCreateWithFlags, cudaStream_t, unsigned flags)
+FAKE(cudaStreamDestroy, cudaStream_t stream)
+FAKE(cudaStreamSynchronize, cudaStream_t stream)
+FAKE(cudaStreamQuery, cudaStream_t stream)
+FAKE(cudaDeviceSynchronize, void)
+FAKE_HANDLE(cudaEventCreateWithFlags, cudaEvent_t, unsigned flags)
+FAKE(cudaEventDestroy, cudaEvent_t event)
+FAKE(cudaEventRecord, cudaEvent_t event, cudaStream_t stream)
+FAKE(cudaStreamWaitEvent, cudaStream_t stream, cudaEvent_t event,
+     unsigned flags)
+FAKE(cudaEventSynchronize, cudaEvent_t event)
+FAKE(cudaEventQuery, cudaEvent_t event)
+FAKE(cudaStreamBeginCapture, cudaStream_t stream,
+     enum cudaStreamCaptureMode mode)
+FAKE(cudaThreadExchangeStreamCaptureMode, enum cudaStreamCaptureMode *mode)
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+	*graph = fake.graph;
+	return call("cudaStreamEndCapture");
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream,
+				  enum cudaStreamCaptureStatus *status)
+{
+	*status = fake.capture;
+	return call("cudaStreamIsCapturing");
+}
+
+static cudaError_t capture_info(enum cudaStreamCaptureStatus *status,
+				unsigned long long *id, cudaGraph_t *graph,
+				const cudaGraphNode_t **nodes, size_t *count)
+{
+	*status = fake.capture;
+	if (fake.capture == cudaStreamCaptureStatusActive) {
+		*id = 7;
+		*graph = (cudaGraph_t)0x40;
+		*nodes = &fake.depends;
+		*count = fake.depends ? 1 : 0;
+	}
+	return call("cudaStreamGetCaptureInfo");
+}
+
+static cudaError_t add_dependency(const cudaGraphNode_t *nodes)
+{
+	fake.depends = *nodes;
+	return call("cudaStreamUpdateCaptureDependencies");
+}
+
+#if CUDART_VERSION >= 12030
+#if CUDART_VERSION < 13000
+#undef cudaStreamGetCaptureInfo
+#undef cudaStreamUpdateCaptureDependencies
+#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#define cudaStreamUpdateCaptureDependencies \
+	cudaStreamUpdateCaptureDependencies_v2
+#endif
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
+				     enum cudaStreamCaptureStatus *status,
+				     unsigned long long *id, cudaGraph_t *graph,
+				     const cudaGraphNode_t **nodes,
+				     const cudaGraphEdgeData **edges,
+				     size_t *count)
+{
+	if (nodes && !edges)
+		return cudaErrorLossyQuery;
+	return capture_info(status, id, graph, nodes, count);
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+						cudaGraphNode_t *nodes,
+						const cudaGraphEdgeData *edges,
+						size_t count, unsigned flags)
+{
+	return add_dependency(nodes);
+}
+#else
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
+				     enum cudaStreamCaptureStatus *status,
+				     unsigned long long *id, cudaGraph_t *graph,
+				     const cudaGraphNode_t **nodes,
+				     size_t *count)
+{
+	return capture_info(status, id, graph, nodes, count);
+}
+
+cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+						cudaGraphNode_t *nodes,
+						size_t count, unsigned flags)
+{
+	return add_dependency(nodes);
+}
+#endif
+
+cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
+			     void **arguments, size_t shared,
+			     cudaStream_t stream)
+{
+	fake.function = function;
+	fake.grid = grid;
+	fake.block = block;
+	return call("cudaLaunchKernel");
+}
+
+FAKE_HANDLE(cudaGraphAddKernelNode, cudaGraphNode_t, cudaGraph_t graph,
+	    const cudaGraphNode_t *nodes, size_t count,
+	    const struct cudaKernelNodeParams *params)
+FAKE(cudaGraphKernelNodeSetParams, cudaGraphNode_t node,
+     const struct cudaKernelNodeParams *params)
+FAKE(cudaGraphExecKernelNodeSetParams, cudaGraphExec_t exec,
+     cudaGraphNode_t node, const struct cudaKernelNodeParams *params)
+FAKE(cudaGraphGetNodes, cudaGraph_t graph, cudaGraphNode_t *nodes,
+     size_t *count)
+FAKE(cudaGraphDestroy, cudaGraph_t graph)
+FAKE_HANDLE(cudaGraphInstantiate, cudaGraphExec_t, cudaGraph_t graph,
+	    unsigned long long flags)
+FAKE(cudaGraphLaunch, cudaGraphExec_t exec, cudaStream_t stream)
+FAKE(cudaGraphExecDestroy, cudaGraphExec_t exec)
+
+cudaError_t cudaUserObjectCreate(cudaUserObject_t *owner, void *object,
+				 cudaHostFn_t destroy, unsigned count,
+				 unsigned flags)
+{
+	cudaError_t error = call("cudaUserObjectCreate");
+
+	if (error == cudaSuccess) {
+		fake.destroy = destroy;
+		fake.object = object;
+	}
+	return error;
+}
+
+FAKE(cudaGraphRetainUserObject, cudaGraph_t graph, cudaUserObject_t owner,
+     unsigned count, unsigned flags)
+
+cudaError_t cudaUserObjectRelease(cudaUserObject_t owner, unsigned count)
+{
+	fake.destroy(fake.object);
+	return call("cudaUserObjectRelease");
+}
+
+const struct kernel_cuda kernels_cuda[] = {
+	{KERNEL_HEAD, sizeof(struct head_args) + 64, &head_of_4, 1024, 1},
+	{KERNEL_HEAD, sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX,
+	 &head_of_max, 1024, 1},
+	{KERNEL_bits_u32, sizeof(struct fill_args), &fill, 256, 0},
+};
+const size_t kernels_cuda_count = 3;
+
+/* --- the driver ----------------------------------------------------------- */
+
+/* Errors of the driver are not the runtime's last one. */
+#define DRIVER_FAKE(name, effect, ...)               \
+	static CUresult fake_##name(__VA_ARGS__)     \
+	{                                            \
+		if (fails(#name))                    \
+			return (CUresult)fake.error; \
+		effect;                              \
+		return CUDA_SUCCESS;                 \
+	}
+
+DRIVER_FAKE(cuInit, (void)flags, unsigned flags)
+DRIVER_FAKE(cuDeviceGet, *gpu = GPU + index, CUdevice *gpu, int index)
+DRIVER_FAKE(cuDevicePrimaryCtxRetain,
+	    (retained[gpu - GPU]++, *context = (CUcontext)&primary[gpu - GPU]),
+	    CUcontext *context, CUdevice gpu)
+DRIVER_FAKE(cuDevicePrimaryCtxRelease, retained[gpu - GPU]--, CUdevice gpu)
+DRIVER_FAKE(cuCtxGetCurrent, *context = fake.stack[fake.top],
+	    CUcontext *context)
+DRIVER_FAKE(cuCtxPushCurrent, fake.stack[++fake.top] = context,
+	    CUcontext context)
+DRIVER_FAKE(cuCtxPopCurrent, *context = fake.stack[fake.top--],
+	    CUcontext *context)
+
+/* A function that the driver lacks has the name `failing`, and no error. */
+static cudaError_t find_driver(const char *name, void **function,
+			       enum cudaDriverEntryPointQueryResult *found)
+{
+	static const struct {
+		const char *name;
+		void *function;
+	} functions[] = {
+		{"cuInit", fake_cuInit},
+		{"cuDeviceGet", fake_cuDeviceGet},
+		{"cuDevicePrimaryCtxRetain", fake_cuDevicePrimaryCtxRetain},
+		{"cuDevicePrimaryCtxRelease", fake_cuDevicePrimaryCtxRelease},
+		{"cuCtxGetCurrent", fake_cuCtxGetCurrent},
+		{"cuCtxPushCurrent", fake_cuCtxPushCurrent},
+		{"cuCtxPopCurrent", fake_cuCtxPopCurrent},
+	};
+
+	*function = NULL;
+	*found = cudaDriverEntryPointSymbolNotFound;
+	if (!strcmp(fake.failing, name) && fake.error == cudaSuccess)
+		return cudaSuccess;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!strcmp(functions[i].name, name)) {
+			*function = functions[i].function;
+			*found = cudaDriverEntryPointSuccess;
+		}
+	return call("cudaGetDriverEntryPoint");
+}
+
+#if CUDART_VERSION >= 12050
+cudaError_t cudaGetDriverEntryPointByVersion(
+	const char *name, void **function, unsigned version,
+	unsigned long long flags, enum cudaDriverEntryPointQueryResult *found)
+{
+	CHECK(version == 12000);
+	return find_driver(name, function, found);
+}
+#else
+cudaError_t cudaGetDriverEntryPoint(const char *name, void **function,
+				    unsigned long long flags,
+				    enum cudaDriverEntryPointQueryResult *found)
+{
+	return find_driver(name, function, found);
+}
+#endif
+
+/* --- the calls ------------------------------------------------------------ */
+
+static struct philox_device *device;
+static int released; /* how often release() was called */
+
+static void release(void *object)
+{
+	released += *(int *)object;
+}
+
+/* Our call, and CUDA's call in it whose failure it reports. */
+#define OPERATIONS(X)                                                          \
+	X(cudaMalloc, philox_memory_alloc(device, 64, &memory))                \
+	X(cudaFree, philox_memory_free(device, handle))                        \
+	X(cudaHostAlloc, device_mapped_alloc(device, 64, &host, &memory))      \
+	X(cudaHostGetDevicePointer,                                            \
+	  device_mapped_alloc(device, 64, &host, &memory))                     \
+	X(cudaMemcpyAsync, philox_memory_copy(device, handle, &one, 4, s))     \
+	X(cudaMemsetAsync, philox_memory_set(device, handle, 0, 4, s))         \
+	X(cudaStreamCreateWithFlags, philox_stream_create(device, 0, &stream)) \
+	X(cudaStreamIsCapturing, philox_stream_destroy(device, s))             \
+	X(cudaStreamDestroy, philox_stream_destroy(device, s))                 \
+	X(cudaStreamSynchronize, philox_stream_synchronize(device, s))         \
+	X(cudaStreamQuery, philox_stream_query(device, s))                     \
+	X(cudaDeviceSynchronize, philox_device_synchronize(device))            \
+	X(cudaEventCreateWithFlags, philox_event_create(device, &event))       \
+	X(cudaEventDestroy, philox_event_destroy(device, handle))              \
+	X(cudaEventRecord, philox_event_record(device, handle, s))             \
+	X(cudaStreamWaitEvent, philox_event_wait(device, s, handle))           \
+	X(cudaEventSynchronize, philox_event_synchronize(device, handle))      \
+	X(cudaEventQuery, philox_event_query(device, handle))                  \
+	X(cudaStreamBeginCapture,                                              \
+	  philox_stream_begin_capture(device, s, PHILOX_CAPTURE_GLOBAL))       \
+	X(cudaStreamEndCapture, philox_stream_end_capture(device, s, &graph))  \
+	X(cudaStreamGetCaptureInfo, device_capture_info(device, s, &info))     \
+	X(cudaStreamUpdateCaptureDependencies,                                 \
+	  device_capture_depend(device, s, handle))                            \
+	X(cudaThreadExchangeStreamCaptureMode,                                 \
+	  philox_capture_exchange_mode(device, &mode))                         \
+	X(cudaGraphAddKernelNode,                                              \
+	  device_graph_add_root(device, handle, &kernel, &node))               \
+	X(cudaGraphKernelNodeSetParams,                                        \
+	  device_graph_set_kernel(device, handle, &kernel))                    \
+	X(cudaUserObjectCreate,                                                \
+	  device_graph_retain(device, handle, release, &one))                  \
+	X(cudaGraphRetainUserObject,                                           \
+	  device_graph_retain(device, handle, release, &one))                  \
+	X(cudaGraphGetNodes, philox_native_graph_nodes(device, handle, &n))    \
+	X(cudaGraphDestroy, philox_native_graph_destroy(device, handle))       \
+	X(cudaGraphInstantiate,                                                \
+	  philox_native_instantiate(device, handle, &exec))                    \
+	X(cudaGraphExecKernelNodeSetParams,                                    \
+	  device_exec_set_kernel(device, handle, handle, &kernel))             \
+	X(cudaGraphLaunch, philox_native_launch(device, handle, s))            \
+	X(cudaGraphExecDestroy, philox_native_exec_destroy(device, handle))    \
+	X(cudaLaunchKernel, device_launch(device, s, &kernel))
+
+enum operation {
+#define OPERATION_ENUM(name, call) IN_##name,
+	OPERATIONS(OPERATION_ENUM)
+#undef OPERATION_ENUM
+		OPERATION_COUNT
+};
+
+static const char *const names[] = {
+#define OPERATION_NAME(name, call) #name,
+	OPERATIONS(OPERATION_NAME)
+#undef OPERATION_NAME
+};
+
+/* Outputs go here; a failing call must leave them as they were. */
+static struct {
+	void *host, *memory;
+	philox_stream stream;
+	philox_event event;
+	philox_native_graph graph;
+	philox_native_exec exec;
+	device_node node;
+	struct capture_info info;
+	enum philox_capture_mode mode;
+	size_t n;
+} out;
+
+static enum philox_status carry_out(enum operation operation)
+{
+	static int one = 1;
+	static struct fill_args args;
+	const struct kernel_call kernel = {KERNEL_bits_u32, &args, sizeof(args),
+					   1000};
+	void *handle = (void *)0x40;
+	philox_stream s = handle;
+
+#define host   out.host
+#define memory out.memory
+#define stream out.stream
+#define event  out.event
+#define graph  out.graph
+#define exec   out.exec
+#define node   out.node
+#define info   out.info
+#define mode   out.mode
+#define n      out.n
+	switch (operation) {
+#define OPERATION_CASE(name, call) \
+	case IN_##name:            \
+		return call;
+		OPERATIONS(OPERATION_CASE)
+#undef OPERATION_CASE
+	default:
+		abort();
+	}
+#undef host
+#undef memory
+#undef stream
+#undef event
+#undef graph
+#undef exec
+#undef node
+#undef info
+#undef mode
+#undef n
+}
+
+static void begin(const char *failing, cudaError_t error)
+{
+	memset(&fake, 0, sizeof(fake));
+	memset(&out, 0, sizeof(out));
+	fake.stack[fake.top = 1] = HERE;
+	fake.failing = failing;
+	fake.error = error;
+	fake.called = fake.counted = "";
+	fake.graph = (cudaGraph_t)0x40;
+	released = 0;
+}
+
+/* --- what is promised ----------------------------------------------------- */
+
+/* Whether `context` is current, and lies on the stack as it did. */
+static int is_back(CUcontext context)
+{
+	return fake.top == 1 && fake.stack[1] == context;
+}
+
+/* A call acts on its device and leaves the thread's current context. */
+static void act_from(CUcontext context)
+{
+	for (int i = 0; i < OPERATION_COUNT; i++) {
+		begin("", cudaSuccess);
+		fake.stack[1] = context;
+		CHECK(carry_out(i) == PHILOX_OK);
+		CHECK(!strcmp(fake.called, names[i]) || i == IN_cudaHostAlloc ||
+		      i == IN_cudaStreamIsCapturing ||
+		      i == IN_cudaUserObjectCreate);
+		CHECK(fake.where == THERE);
+		CHECK(is_back(context));
+		if (fake.destroy)
+			fake.destroy(fake.object);
+		CHECK(released == (fake.destroy != NULL));
+		if (fake.blocks_alive)
+			free(out.host);
+	}
+}
+
+static void calls_act_on_their_device(void)
+{
+	act_from(HERE);
+	act_from(NULL);
+	act_from(THERE);
+}
+
+/* If the context is current already, one query is all that it costs. */
+static void where_the_context_is_current_it_is_not_pushed(void)
+{
+	static const struct {
+		const char *name;
+		CUcontext from;
+		unsigned calls;
+	} rows[] = {
+		{"cuCtxGetCurrent", THERE, 1}, {"cuCtxPushCurrent", THERE, 0},
+		{"cuCtxPopCurrent", THERE, 0}, {"cuCtxGetCurrent", HERE, 1},
+		{"cuCtxPushCurrent", HERE, 1}, {"cuCtxPopCurrent", HERE, 1},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin("", cudaSuccess);
+		fake.stack[1] = rows[i].from;
+		fake.counted = rows[i].name;
+		CHECK(carry_out(IN_cudaLaunchKernel) == PHILOX_OK);
+		CHECK(fake.calls == rows[i].calls);
+	}
+}
+
+/* A failure is one status with CUDA's words; nothing is left of it. */
+static void failures_are_reported_and_cleared(void)
+{
+	static const char zeros[sizeof(out)];
+
+	for (int i = 0; i < OPERATION_COUNT; i++) {
+		char wanted[128];
+
+		begin(names[i], cudaErrorStreamCaptureIsolation);
+		snprintf(wanted, sizeof(wanted), "%s: in CUDA's words",
+			 names[i]);
+		CHECK(carry_out(i) == PHILOX_ERROR_CAPTURE_ISOLATION);
+		CHECK(!strcmp(philox_error_message(), wanted));
+		CHECK(fake.last == cudaSuccess);
+		CHECK(is_back(HERE));
+		CHECK(!memcmp(&out, zeros, sizeof(out)));
+		CHECK(fake.blocks_alive == 0);
+		CHECK(released == 0);
+
+		begin("cuCtxPushCurrent", cudaErrorContextIsDestroyed);
+		CHECK(carry_out(i) == PHILOX_ERROR_DEVICE);
+		CHECK(!strcmp(philox_error_message(),
+			      "cuCtxPushCurrent: in CUDA's words"));
+		CHECK(!strcmp(fake.called, ""));
+		CHECK(is_back(HERE));
+		CHECK(!memcmp(&out, zeros, sizeof(out)));
+	}
+}
+
+static void every_error_has_its_status(void)
+{
+	static const struct {
+		cudaError_t error;
+		enum philox_status status;
+	} rows[] = {
+		{cudaErrorNotReady, PHILOX_NOT_READY},
+		{cudaErrorInvalidValue, PHILOX_ERROR_INVALID},
+		{cudaErrorMemoryAllocation, PHILOX_ERROR_MEMORY},
+		{cudaErrorIllegalState, PHILOX_ERROR_STATE},
+		{cudaErrorNoDevice, PHILOX_ERROR_NO_DEVICE},
+		{cudaErrorInsufficientDriver, PHILOX_ERROR_NO_DEVICE},
+		{cudaErrorNotSupported, PHILOX_ERROR_UNSUPPORTED},
+		{cudaErrorNoKernelImageForDevice, PHILOX_ERROR_UNSUPPORTED},
+		{cudaErrorLaunchFailure, PHILOX_ERROR_DEVICE},
+		{cudaErrorIllegalAddress, PHILOX_ERROR_DEVICE},
+		{cudaErrorUnknown, PHILOX_ERROR_DEVICE},
+		{(cudaError_t)900, PHILOX_ERROR_CAPTURE_UNSUPPORTED},
+		{(cudaError_t)901, PHILOX_ERROR_CAPTURE_INVALIDATED},
+		{(cudaError_t)902, PHILOX_ERROR_CAPTURE_MERGE},
+		{(cudaError_t)903, PHILOX_ERROR_CAPTURE_UNMATCHED},
+		{(cudaError_t)904, PHILOX_ERROR_CAPTURE_UNJOINED},
+		{(cudaError_t)905, PHILOX_ERROR_CAPTURE_ISOLATION},
+		{(cudaError_t)906, PHILOX_ERROR_CAPTURE_IMPLICIT},
+		{(cudaError_t)907, PHILOX_ERROR_CAPTURED_EVENT},
+		{(cudaError_t)908, PHILOX_ERROR_CAPTURE_WRONG_THREAD},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		begin("cudaStreamQuery", rows[i].error);
+		CHECK(carry_out(IN_cudaStreamQuery) == rows[i].status);
+	}
+}
+
+/* Into a capturing stream nothing is launched, and nothing is broken by it. */
+static void a_launch_into_a_capture_is_refused(void)
+{
+	for (int capture = cudaStreamCaptureStatusActive;
+	     capture <= cudaStreamCaptureStatusInvalidated; capture++) {
+		begin("", cudaSuccess);
+		fake.capture = capture;
+		CHECK(carry_out(IN_cudaGraphLaunch) ==
+		      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
+		CHECK(!strcmp(fake.called, "cudaStreamIsCapturing"));
+	}
+}
+
+/* A capturing stream lives on, and a query has invalidated its capture. */
+static void a_capturing_stream_is_not_destroyed(void)
+{
+	begin("cudaStreamQuery", cudaErrorStreamCaptureUnsupported);
+	fake.capture = cudaStreamCaptureStatusActive;
+	CHECK(carry_out(IN_cudaStreamDestroy) ==
+	      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
+	CHECK(!strcmp(fake.called, "cudaStreamQuery"));
+	CHECK(fake.last == cudaSuccess);
+}
+
+static void a_dependency_is_added_once(void)
+{
+	begin("", cudaSuccess);
+	fake.capture = cudaStreamCaptureStatusActive;
+	fake.counted = "cudaStreamUpdateCaptureDependencies";
+	for (int i = 0; i < 3; i++)
+		CHECK(carry_out(IN_cudaStreamUpdateCaptureDependencies) ==
+		      PHILOX_OK);
+	CHECK(fake.calls == 1);
+	CHECK(fake.depends == (cudaGraphNode_t)0x40);
+}
+
+static void captures_are_described(void)
+{
+	begin("", cudaSuccess);
+	CHECK(carry_out(IN_cudaStreamGetCaptureInfo) == PHILOX_OK);
+	CHECK(out.info.status == PHILOX_CAPTURE_NONE && out.info.id == 0);
+	fake.capture = cudaStreamCaptureStatusActive;
+	CHECK(carry_out(IN_cudaStreamGetCaptureInfo) == PHILOX_OK);
+	CHECK(out.info.status == PHILOX_CAPTURE_ACTIVE && out.info.id == 7);
+	CHECK(out.info.graph == (philox_native_graph)0x40);
+	fake.capture = cudaStreamCaptureStatusInvalidated;
+	CHECK(carry_out(IN_cudaStreamGetCaptureInfo) == PHILOX_OK);
+	CHECK(out.info.status == PHILOX_CAPTURE_INVALIDATED);
+	CHECK(out.info.graph == NULL);
+}
+
+static void a_capture_without_a_graph_was_invalidated(void)
+{
+	begin("", cudaSuccess);
+	fake.graph = NULL;
+	CHECK(carry_out(IN_cudaStreamEndCapture) ==
+	      PHILOX_ERROR_CAPTURE_INVALIDATED);
+}
+
+static void mapped_memory_is_zeroed(void)
+{
+	static const char zeros[64];
+
+	begin("", cudaSuccess);
+	CHECK(carry_out(IN_cudaHostAlloc) == PHILOX_OK);
+	CHECK(!memcmp(out.host, zeros, sizeof(zeros)));
+	CHECK(device_mapped_free(device, out.host) == PHILOX_OK);
+	CHECK(fake.blocks_alive == 0);
+}
+
+/* The grid follows the work up to what the device holds: 10 x 5 blocks. */
+static void grids_follow_the_work(void)
+{
+	static const struct {
+		uint64_t work;
+		unsigned blocks;
+	} rows[] = {{0, 1},      {1, 1},      {256, 1},        {257, 2},
+		    {12800, 50}, {12801, 50}, {UINT64_MAX, 50}};
+	static struct fill_args args;
+
+	begin("", cudaSuccess);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct kernel_call kernel = {KERNEL_bits_u32, &args,
+						   sizeof(args), rows[i].work};
+
+		CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
+		CHECK(fake.function == &fill);
+		CHECK(fake.grid.x == rows[i].blocks && fake.block.x == 256);
+	}
+}
+
+/* The head's kernel is the one for the message's size; it is one block. */
+static void heads_are_chosen_by_size(void)
+{
+	static char args[sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX];
+	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args), 1 << 20};
+
+	begin("", cudaSuccess);
+	CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
+	CHECK(fake.function == &head_of_max);
+	CHECK(fake.grid.x == 1 && fake.block.x == 1024);
+	kernel.size = head_args_size(4);
+	CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
+	CHECK(fake.function == &head_of_4);
+	kernel.size += 16;
+	CHECK(device_launch(device, NULL, &kernel) == PHILOX_ERROR_INVALID);
+}
+
+static void an_open_that_fails_leaves_nothing(void)
+{
+	static const char *const steps[] = {"cudaGetDriverEntryPoint",
+					    "cuInit",
+					    "cuDeviceGet",
+					    "cuDevicePrimaryCtxRetain",
+					    "cuCtxPushCurrent",
+					    "cudaGetDeviceProperties",
+					    "cudaDriverGetVersion",
+					    "cudaRuntimeGetVersion",
+					    "cudaFuncGetAttributes",
+					    ("cudaOccupancyMaxActiveBlocks"
+					     "PerMultiprocessor")};
+	struct philox_device *other = NULL;
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		begin(steps[i], cudaErrorNoKernelImageForDevice);
+		CHECK(philox_device_open("cuda:2", &other) ==
+		      PHILOX_ERROR_UNSUPPORTED);
+		CHECK(strstr(philox_error_message(), "in CUDA's words"));
+		CHECK(other == NULL && retained[2] == 0);
+		CHECK(is_back(HERE) && fake.last == cudaSuccess);
+	}
+	begin("cudaGetDeviceCount", cudaErrorInsufficientDriver);
+	CHECK(philox_device_open("cuda", &other) == PHILOX_ERROR_NO_DEVICE);
+	CHECK(fake.last == cudaSuccess);
+	begin("", cudaSuccess);
+	fake.crowded = 1;
+	CHECK(philox_device_open("cuda:2", &other) == PHILOX_ERROR_UNSUPPORTED);
+	CHECK(other == NULL && retained[2] == 0 && is_back(HERE));
+}
+
+/* No driver that is new enough lacks one; the message has its name. */
+static void a_driver_may_lack_a_function(void)
+{
+	static const char *const functions[] = {
+		"cuInit",
+		"cuDeviceGet",
+		"cuDevicePrimaryCtxRetain",
+		"cuDevicePrimaryCtxRelease",
+		"cuCtxGetCurrent",
+		"cuCtxPushCurrent",
+		"cuCtxPopCurrent",
+	};
+	struct philox_device *other = NULL;
+	char wanted[128];
+
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		begin(functions[i], cudaSuccess);
+		CHECK(philox_device_open("cuda:2", &other) ==
+		      PHILOX_ERROR_UNSUPPORTED);
+		snprintf(wanted, sizeof(wanted), "cuda:2: %s: in CUDA's words",
+			 functions[i]);
+		CHECK(!strcmp(philox_error_message(), wanted));
+		CHECK(other == NULL && retained[2] == 0);
+	}
+}
+
+static void opening_loads_all(void)
+{
+	begin("", cudaSuccess);
+	fake.counted = "cudaFuncGetAttributes";
+	CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
+	CHECK(fake.calls == kernels_cuda_count && fake.where == THERE);
+	CHECK(is_back(HERE) && retained[1] == 1);
+	CHECK(!strcmp(philox_device_description(device),
+		      "Imagined, compute capability 9.0, 1.5 GiB, CUDA driver "
+		      "13.1, runtime 12.4"));
+}
+
+/* As the process ends the driver may go first. */
+static void closing_releases_the_context(void)
+{
+	begin("cuDevicePrimaryCtxRelease", cudaErrorCudartUnloading);
+	philox_device_close(device);
+	begin("", cudaSuccess);
+	CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
+	CHECK(retained[1] == 2);
+	philox_device_close(device);
+	CHECK(retained[1] == 1 && is_back(HERE));
+}
+
+static void (*const promises[])(void) = {
+	an_open_that_fails_leaves_nothing,
+	a_driver_may_lack_a_function,
+	opening_loads_all,
+	calls_act_on_their_device,
+	where_the_context_is_current_it_is_not_pushed,
+	failures_are_reported_and_cleared,
+	every_error_has_its_status,
+	a_launch_into_a_capture_is_refused,
+	a_capturing_stream_is_not_destroyed,
+	a_dependency_is_added_once,
+	captures_are_described,
+	a_capture_without_a_graph_was_invalidated,
+	mapped_memory_is_zeroed,
+	grids_follow_the_work,
+	heads_are_chosen_by_size,
+	closing_releases_the_context,
+};
+
+int main(void)
+{
+	const size_t count = sizeof(promises) / sizeof(promises[0]);
+
+	for (size_t i = 0; i < count; i++)
+		promises[i](); /* a broken one ends the program */
+	printf("%zu passed, 0 failed, 0 skipped\n", count);
+	return 0;
+}

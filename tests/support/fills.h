@@ -1,0 +1,26 @@
+/*
+ * tests/support/fills.h - every kind of fill there is, for tests that try them all
+ */
+#ifndef TESTS_SUPPORT_FILLS_H
+#define TESTS_SUPPORT_FILLS_H
+
+#include "tests/support/support.h"
+
+struct fill_name {
+	const char *name;
+	enum philox_dist dist;
+	enum philox_dtype dtype;
+	size_t in_size, size; /* of an element */
+	int bits;             /* of a draw: 32 or 64 */
+};
+
+extern const struct fill_name fill_names[];
+extern const size_t n_fill_names;
+
+/* A fill of a kind with plain parameters, without arrays. */
+struct philox_fill plain_fill(const struct fill_name *name);
+
+/* Bytes that as numbers are of every kind, the same each time. */
+void scatter(void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,455 @@
+/*
+ * tests/tools/diff.c - philox diff names the first difference, philox inspect
+ * what there is
+ *
+ * The commands are called as functions; what they print goes into a file.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "tests/support/support.h"
+#include "tools/tools.h"
+
+static char folder[] = "/tmp/philox-diff-XXXXXX";
+static char path_a[64], path_b[64], path_out[64];
+
+static void make_folder(void)
+{
+	cr_assert(mkdtemp(folder));
+	snprintf(path_a, sizeof(path_a), "%s/a", folder);
+	snprintf(path_b, sizeof(path_b), "%s/b", folder);
+	snprintf(path_out, sizeof(path_out), "%s/out", folder);
+}
+
+static void remove_folder(void)
+{
+	unlink(path_a);
+	unlink(path_b);
+	unlink(path_out);
+	cr_assert_eq(rmdir(folder), 0);
+}
+
+TestSuite(diff, .init = make_folder, .fini = remove_folder, .timeout = 120);
+
+/* --- running a command ---------------------------------------------------- */
+
+static struct {
+	int status;
+	char text[16384]; /* of both streams */
+} said;
+
+static void run(int (*tool)(int argc, char **argv), const char *name,
+		const char *first, const char *second)
+{
+	char *arguments[] = {(char *)name, (char *)first, (char *)second, NULL};
+	int argc = second ? 3 : first ? 2 : 1;
+	int out = dup(1), error = dup(2), file;
+	ssize_t size;
+
+	fflush(stdout);
+	file = open(path_out, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	cr_assert(file >= 0 && dup2(file, 1) == 1 && dup2(file, 2) == 2);
+	said.status = tool(argc, arguments);
+	fflush(stdout);
+	dup2(out, 1);
+	dup2(error, 2);
+	close(out);
+	close(error);
+	size = pread(file, said.text, sizeof(said.text) - 1, 0);
+	cr_assert_geq(size, 0);
+	said.text[size] = '\0';
+	close(file);
+}
+
+static void expect(int status, const char *part)
+{
+	cr_assert(said.status == status, "status %d, not %d: %s", said.status,
+		  status, said.text);
+	cr_assert(strstr(said.text, part), "no \"%s\" in: %s", part, said.text);
+}
+
+static void diff(int status, const char *part)
+{
+	run(tool_diff, "diff", path_a, path_b);
+	expect(status, part);
+}
+
+/* --- saved contexts ------------------------------------------------------- */
+
+/* What differs between the two; made in a context of its own. */
+struct setup {
+	const char *says; /* of A, the plain one, and B, this one */
+	uint64_t seed, advance;
+	unsigned generators, forwards, consumed, named, flags;
+	int destroyed;
+	const char *region, *other, *op;
+	uint32_t calls;
+};
+
+static const struct setup setups[] = {
+	{"no difference: generators 1, regions 1, tickets 2\n", .forwards = 2},
+	{"generator 0: seed 0000000000000000 in A, 0000000000000005 in B\n",
+	 .seed = 5, .forwards = 2},
+	{"generator 0: offset 0 in A, 8 in B\n", .advance = 8, .forwards = 2},
+	{"generator 1 is in B only\n", .generators = 1, .forwards = 2},
+	{"region \"layer\" is in A only\n", .region = "storey"},
+	{"region \"another\" is in B only\n", .other = "another",
+	 .forwards = 2},
+	{"region \"more\" is in B only\n", .other = "more", .forwards = 2},
+	{"region \"layer\" was destroyed in B only\n", .destroyed = 1,
+	 .forwards = 2},
+	{"region \"layer\": flags 0 in A, 1 in B\n", .flags = PHILOX_SHARED},
+	{"region \"layer\", op 0: \"draw\" in A, \"drop\" in B\n", .op = "drop",
+	 .forwards = 2},
+	{"region \"layer\", op 0: calls 1 in A, 3 in B\n", .calls = 3,
+	 .forwards = 2},
+	{"region \"layer\": offset 8 in A, 12 in B\n", .forwards = 3},
+	{"region \"layer\", ticket 1 is pending in A only\n", .forwards = 2,
+	 .consumed = 1},
+	{"region \"layer\", ticket 2 is pending in A only\n", .forwards = 2,
+	 .consumed = 2},
+};
+
+static struct philox_region *add_region(struct philox_context *context,
+					const struct setup *setup,
+					const char *name)
+{
+	const struct philox_op op = {setup->op ? setup->op : "draw",
+				     setup->calls, 0};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = name,
+						.ops = &op,
+						.n_ops = 1,
+						.flags = setup->flags};
+	struct philox_region *region;
+
+	OK(philox_region_create(context, &options, &region));
+	return region;
+}
+
+static void step(struct philox_region *region, philox_stream stream,
+		 int consume)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, stream, 0, &pass));
+	OK(philox_forward_commit(&pass, &ticket));
+	if (!consume)
+		return;
+	OK(philox_backward_begin(region, ticket, stream, 0, &pass));
+	OK(philox_backward_commit(&pass, 0));
+}
+
+static void save(struct fixture *f, const struct setup *setup, const char *path)
+{
+	struct philox_context *context;
+	struct philox_generator *generator;
+	struct philox_region *region;
+
+	OK(philox_context_create(f->device, &context));
+	generator = philox_context_generator(context);
+	OK(philox_generator_seed(generator, setup->seed));
+	OK(philox_generator_advance(generator, setup->advance, NULL));
+	for (unsigned i = 0; i < setup->generators; i++)
+		OK(philox_generator_create(context, 9, &generator));
+	region = add_region(context, setup,
+			    setup->region ? setup->region : "layer");
+	for (unsigned i = 1; i <= setup->forwards; i++)
+		step(region, f->stream, setup->consumed == i);
+	if (setup->other)
+		add_region(context, setup, setup->other);
+	if (setup->destroyed)
+		OK(philox_region_destroy(region));
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_the_first_difference_of_saved_contexts)
+{
+	for (size_t i = 0; i < sizeof(setups) / sizeof(setups[0]); i++) {
+		save(f, &setups[0], path_a);
+		save(f, &setups[i], path_b);
+		diff(i ? 1 : 0, setups[i].says);
+		if (i) /* the other way round it is as different */
+			run(tool_diff, "diff", path_b, path_a);
+		cr_assert_eq(said.status, i ? 1 : 0, "%zu", i);
+	}
+}
+
+PROMISE(diff, names_a_ticket_that_draws_otherwise)
+{
+	struct setup setup = setups[0];
+	struct philox_context *context;
+	struct philox_region *region;
+
+	save(f, &setup, path_a);
+	OK(philox_context_create(f->device, &context));
+	region = add_region(context, &setup, "layer");
+	OK(philox_generator_seed(philox_context_generator(context), 5));
+	step(region, f->stream, 0);
+	OK(philox_generator_seed(philox_context_generator(context), 0));
+	step(region, f->stream, 1);
+	OK(philox_context_save(context, path_b));
+	diff(1, "region \"layer\": offset 8 in A, 4 in B\n");
+	step(region, f->stream, 0);
+	OK(philox_context_save(context, path_b));
+	philox_context_destroy(context);
+	diff(1, "region \"layer\": next serial 3 in A, 4 in B\n");
+}
+
+PROMISE(diff, inspects_a_saved_context)
+{
+	save(f,
+	     &(struct setup){.forwards = 3,
+			     .consumed = 2,
+			     .seed = 5,
+			     .region = "a \"layer\""},
+	     path_a);
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "generators 1\n  0: seed 0000000000000005, offset 0\n");
+	expect(0, "regions 1, destroyed 0, tickets pending 2\n");
+	expect(0, "\"a \\x22layer\\x22\": generator 0, next offset 12, next "
+		  "serial 4, operators 1, pending 2\n");
+	expect(0, "    ticket 1: offset 0, seed ");
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0, "{\"kind\":\"context\",\"pending\":2,\"generators\":[{"
+		  "\"seed\":\"0000000000000005\",\"offset\":0}],\"regions\":[{"
+		  "\"name\":\"a \\\"layer\\\"\",\"alive\":true,");
+}
+
+/* Saves a context with two tables, of which the second has its own state. */
+static void save_rows(struct fixture *f, const char *name, uint32_t count,
+		      struct philox_state state, const char *path)
+{
+	struct philox_rows_options options = {.size = sizeof(options),
+					      .count = 3};
+	struct philox_context *context;
+	struct philox_rows *rows;
+
+	OK(philox_context_create(f->device, &context));
+	options.name = "first";
+	OK(philox_rows_create(context, &options, &rows));
+	options.name = name;
+	options.count = count;
+	OK(philox_rows_create(context, &options, &rows));
+	OK(philox_rows_set(rows, f->stream, (uint32_t[]){1}, &state, 1));
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_the_first_row_that_differs)
+{
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_a);
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_b);
+	diff(0, "no difference: generators 1, regions 0, tickets 0, tables of "
+		"rows 2\n");
+	save_rows(f, "last", 2, (struct philox_state){5, 12}, path_b);
+	diff(1, "rows \"last\", row 1: offset 8 in A, 12 in B\n");
+	save_rows(f, "last", 3, (struct philox_state){5, 8}, path_b);
+	diff(1, "rows \"last\": count 2 in A, 3 in B\n");
+	save_rows(f, "late", 2, (struct philox_state){5, 8}, path_b);
+	diff(1, "rows \"last\" are in A only\n");
+}
+
+PROMISE(diff, inspects_tables_of_rows)
+{
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_a);
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "tables of rows 2\n  \"first\": generator 0, rows 3, offsets "
+		  "0 .. 0\n  \"last\": generator 0, rows 2, offsets 0 .. "
+		  "8\n");
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0, "\"rows\":[{\"name\":\"first\",\"generator\":0,");
+	expect(0, "{\"seed\":\"0000000000000005\",\"offset\":8}]}]}");
+}
+
+/* --- journals ------------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	cr_assert(file && fputs(text, file) >= 0 && !fclose(file));
+}
+
+#define FIRST "philox journal 1\n0 1 context digest 00\n"
+#define BEGIN "0 2 forward-begin region \"x\" ticket 1 offset 16\n"
+
+static const struct {
+	const char *a, *b, *says;
+	int status;
+} journals[] = {
+	{FIRST, FIRST, "no difference: events 1\n", 0},
+	{FIRST BEGIN, FIRST BEGIN, "no difference: events 2\n", 0},
+	{FIRST BEGIN "1 1 context digest 00\n",
+	 FIRST "1 1 context digest 00\n" BEGIN, "no difference: events 3\n",
+	 0}, /* mixed in another way */
+	{FIRST BEGIN, FIRST BEGIN "0 3 cut", "no difference: events 2\n", 0},
+	{FIRST BEGIN,
+	 FIRST "0 2 forward-begin region \"x\" ticket 1 offset 20\n",
+	 "context 0, event 2: forward-begin of region \"x\": offset 16 in A, "
+	 "20 in B\n  A: forward-begin ",
+	 1},
+	{FIRST BEGIN,
+	 FIRST "0 3 forward-begin region \"y\" ticket 2 offset 16\n",
+	 "context 0, event 2 of A and 3 of B: forward-begin: region \"x\" in "
+	 "A, \"y\" in B; ticket 1 in A, 2 in B\n",
+	 1},
+	{FIRST BEGIN, FIRST "0 2 context-destroy\n",
+	 "context 0, event 2: forward-begin in A, context-destroy in B\n", 1},
+	{FIRST BEGIN, FIRST,
+	 "context 0: B has ended, A goes on with event 2:\n  A: forward-begin",
+	 1},
+	{FIRST, FIRST "3 7 context digest 00\n",
+	 "context 3 is in B only, from event 7 on:\n", 1},
+	{FIRST "2 1 a b 1\n", FIRST "1 4 a b 2\n",
+	 "context 2 of A and 1 of B, event 1 of A and 4 of B: a: b 1 in A, 2 in "
+	 "B\n",
+	 1},
+	{FIRST "0 2 a b 1\n1 1 context digest 00\n", FIRST "1 1 context\n",
+	 "context 0: B has ended, A goes on with event 2:\n", 1},
+	{FIRST "1 1 context\n", FIRST "0 2 a b 1\n1 1 context digest 00\n",
+	 "context 0: A has ended, B goes on with event 2:\n", 1},
+	{FIRST "0 2 \"b\"\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST, "philox journal 2\n", "/b': a journal of a version", 2},
+	{FIRST "0 2 a \"b\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "0 2 a  b\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "0 2 \n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "0 2\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "0 99999999999999999999999 a\n", FIRST, "line 3 is no event", 2},
+	{FIRST "0 2 a\tb\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "0 2 a\x80\n", FIRST, "/a': line 3 is no event", 2},
+	{FIRST "0 2 a 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5\n",
+	 FIRST, "/a': line 3 is no event", 2},
+	{FIRST, "", "/b': neither a saved context nor a journal", 2},
+	{FIRST, "philox context 1\n", "/b': ", 2},
+	{"philox context 99\n", FIRST, "/a': ", 2},
+};
+
+Test(diff, names_the_first_difference_of_journals)
+{
+	for (size_t i = 0; i < sizeof(journals) / sizeof(journals[0]); i++) {
+		write_text(path_a, journals[i].a);
+		write_text(path_b, journals[i].b);
+		diff(journals[i].status, journals[i].says);
+	}
+}
+
+Test(diff, names_a_file_that_is_not_there)
+{
+	write_text(path_a, FIRST);
+	diff(2, path_b);
+	run(tool_inspect, "inspect", path_b, NULL);
+	expect(2, path_b);
+	run(tool_diff, "diff", path_a, NULL);
+	expect(2, "two files");
+	run(tool_inspect, "inspect", NULL, NULL);
+	expect(2, "a FILE");
+}
+
+PROMISE(diff, does_not_compare_a_context_with_a_journal)
+{
+	save(f, &setups[0], path_a);
+	write_text(path_b, FIRST);
+	diff(2, "cannot be compared");
+}
+
+/* The journals of two runs that part ways at one forward. */
+static void run_with_journal(struct fixture *f, const char *path, int aborts)
+{
+	struct philox_context *context;
+	struct philox_region *region;
+	struct philox_pass pass;
+
+	OK(philox_context_create(f->device, &context));
+	OK(philox_context_set_journal(context, path));
+	region = add_region(context, &setups[0], "layer");
+	step(region, f->stream, 1);
+	if (aborts) {
+		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
+					&pass));
+		OK(philox_pass_abort(&pass));
+	}
+	for (int i = 0; i < 3; i++)
+		step(region, f->stream, i == 2);
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, finds_where_real_runs_part)
+{
+	run_with_journal(f, path_a, 0);
+	run_with_journal(f, path_b, 1);
+	run(tool_diff, "diff", path_a, path_b);
+	expect(1,
+	       ", event 7: forward-begin of region \"layer\": ticket 2 in A, "
+	       "0 in B; flags none in A, inference in B\n");
+	run_with_journal(f, path_b, 0);
+	diff(0, "no difference: events 16\n");
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "contexts 1, events 16\n");
+	expect(0, "  forward-commit       4\n");
+	expect(0, "\"layer\": forwards 4, backwards 2, pending 0, longest wait "
+		  "7 events\n");
+}
+
+#define PASS(number, pass, ticket, flags)                          \
+	"0 " number " " pass "-commit region \"x\" ticket " ticket \
+	" flags " flags "\n"
+#define LAUNCH(end)                                                       \
+	"0 3 launch-begin graph \"g\" sequence 1 uses 2\n"                \
+	"0 4 launch-use use 0 pass forward region \"x\" ticket 2 flags "  \
+	"none\n"                                                          \
+	"0 5 launch-use use 1 pass backward region \"x\" ticket 1 flags " \
+	"none\n"                                                          \
+	"0 6 forward-begin region \"x\" ticket 3 flags none\n"            \
+	"0 7 launch-" end " graph \"g\" sequence 1\n"
+
+static const struct {
+	const char *text, *says;
+} followed[] = {
+	{FIRST PASS("2", "forward", "1", "none")
+		 PASS("3", "backward", "1", "retain"),
+	 "forwards 1, backwards 1, pending 1 (longest: ticket 1, 1 events), "
+	 "longest wait 1 events"},
+	{FIRST PASS("2", "forward", "2", "none")
+		 PASS("3", "forward", "1", "none")
+			 PASS("4", "backward", "1", "none"),
+	 "forwards 2, backwards 1, pending 1 (longest: ticket 2, 2 events)"},
+	{FIRST PASS("2", "backward", "7", "none"),
+	 "forwards 0, backwards 1, pending 0, longest wait 0 events"},
+	{FIRST PASS("2", "forward", "0", "inference"),
+	 "forwards 1, backwards 0, pending 0,"},
+	{FIRST PASS("2", "forward", "1", "none") LAUNCH("commit"),
+	 "forwards 2, backwards 1, pending 1 (longest: ticket 2, 0 events), "
+	 "longest wait 5 events"},
+	{FIRST PASS("2", "forward", "1", "none") LAUNCH("abort"),
+	 "forwards 1, backwards 0, pending 1 (longest: ticket 1, 5 events)"},
+	{FIRST PASS("2", "forward", "1",
+		    "none") "0 3 ticket-release region \"x\" ticket 1\n",
+	 "forwards 1, backwards 0, pending 0, longest wait 1 events"},
+	{FIRST PASS("2", "forward", "1",
+		    "none") "0 3 region-destroy region \"x\" pending 1\n",
+	 "forwards 1, backwards 0, pending 0, longest wait 1 events"},
+	{FIRST PASS("2", "forward", "1", "none") "0 3 context-load digest 00\n",
+	 "forwards 1, backwards 0, pending 0, longest wait 1 events"},
+	{FIRST PASS(
+		 "2", "forward", "1",
+		 "none") "1 1 forward-commit region \"x\" ticket 1 flags none\n",
+	 "context 1, \"x\": forwards 1, backwards 0, pending 1"},
+	{FIRST "0 2 forward-commit\n0 3 launch-commit graph \"g\"\n",
+	 "regions 0\n"},
+};
+
+Test(diff, inspect_follows_the_tickets_of_a_journal)
+{
+	for (size_t i = 0; i < sizeof(followed) / sizeof(followed[0]); i++) {
+		write_text(path_a, followed[i].text);
+		run(tool_inspect, "inspect", path_a, NULL);
+		expect(0, followed[i].says);
+		run(tool_inspect, "inspect", "--json", path_a);
+		expect(0, "{\"kind\":\"journal\",\"contexts\":");
+	}
+}

@@ -1,0 +1,316 @@
+/*
+ * tools/bench/bench.c - philox bench: measurements, none of them a test
+ */
+#include "tools/bench/bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "tools/common/complain.h"
+#include "tools/tools.h"
+
+struct part {
+	const char *name;
+	const char *help;
+	const char *legend; /* what the rows are compared with, below them */
+	int chooses; /* --only PART/... picks rows; --quick, --threads matter */
+	int sizes;   /* --size matters */
+	int (*run)(struct bench *bench);
+};
+
+static const struct part parts[] = {
+	{"ledger", "begin and commit, memory of a ticket, schedules",
+	 "  Passes are eager and draw nothing. capture query: asking the stream\n"
+	 "  whether it is capturing, which each pass must do once. calls: of the\n"
+	 "  device, for one replay of a schedule of 4 stages with 8 microbatches: a\n"
+	 "  launch, a parameter update and a capture query are 3. pending: most\n"
+	 "  tickets of a region at once.\n",
+	 0, 0, bench_ledger},
+	{"replay", "launches with tickets against bare launches",
+	 "  launch call: until it returns; replay: until the work is done.\n"
+	 "  bare: a graph of the same fills with states by value, launched as it\n"
+	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
+	 "  for each operator of each pass.\n",
+	 0, 0, bench_replay},
+	{"fill", "fills against limits and other generators",
+	 "  Each figure is of one stream, ours with a launch for each fill. On a\n"
+	 "  CPU all but ours and torch, with --threads, run on one thread.\n"
+	 "  Dropout and bernoulli: p = 0.5; integers: 0 to 999. memset, copy, scale\n"
+	 "  (read, times a constant, write): what the machine can do at best.\n"
+	 "  curand_host: on the CPU; curand, curand_dynamic: Philox on a GPU in its\n"
+	 "  default order, and in the one said to be fastest. random123: plain loops\n"
+	 "  over Philox4x32-10 with its own uniforms and normals, -O3 -march=native.\n"
+	 "  torch: called from Python; its dropout makes its output anew.\n",
+	 1, 1, bench_fill},
+	{"states", "replays of draws with a state of their own each",
+	 "  states/N/call: of the launch, until it returns; states/N/replay: until\n"
+	 "  the work is done. Both are of N fills of 16 elements. bare: the same\n"
+	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
+	 "  called from Python, with N registered generators and the default.\n",
+	 1, 0, bench_states},
+	{"rows", "draws and tokens for the rows of a table",
+	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
+	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
+	 "  each of N rows from V logits in f32. greedy: the same at temperature 0,\n"
+	 "  which draws no numbers. torch: softmax() and multinomial(), called from\n"
+	 "  Python. On a CPU all but torch, with --threads, run on one thread.\n",
+	 1, 0, bench_rows},
+	{"schedules", "the schedules of part ledger alone",
+	 "  See part ledger.\n", 0, 0, bench_schedules},
+};
+
+#define N_PARTS (sizeof(parts) / sizeof(parts[0]))
+
+double bench_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static int compare(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+double bench_median(double *values, int count)
+{
+	qsort(values, (size_t)count, sizeof(*values), compare);
+	return values[count / 2];
+}
+
+int bench_try(const char *what, enum philox_status status)
+{
+	if (status == PHILOX_OK)
+		return 0;
+	complain("bench", "%s: %s", what, philox_error_message());
+	return -1;
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static void print_help(void)
+{
+	printf("usage: philox bench [OPTION]...\n\n"
+	       "Measure fills, passes and replays.\n\n"
+	       "  --device NAME  " HELP_DEVICE " (default host)\n"
+	       "  --only PART    one part, or in fill, states and rows those that\n"
+	       "                 begin so, as fill/uniform/f32:\n");
+	for (size_t i = 0; i < N_PARTS; i++)
+		printf("                 %-9s  %s\n", parts[i].name,
+		       parts[i].help);
+	printf("  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
+	       "                 up to %d of them\n"
+	       "  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
+	       "                 states and rows (default 1)\n"
+	       "  --quick        one round of little in parts fill, states and rows,\n"
+	       "                 to see that they work: no measurement\n"
+	       "  --json         one JSON object per line\n"
+	       "  --help         " HELP_HELP "\n\n"
+	       "Peers are looked for in the folder PHILOX_PEERS if it is set, else "
+	       "in\npeers/ beside this program and, libcurand.so.10, where "
+	       "libraries are.\n"
+	       "PHILOX_PYTHON is the Python that may have torch (default python3).\n\n"
+	       "Exit status: 0 done, 1 it failed, 2 the command line is "
+	       "wrong.\n",
+	       BENCH_SIZES_MAX);
+}
+
+/* What the command line says. */
+struct command {
+	const char *device;
+	const char *only_text;
+	const struct part *only;
+	const char *size, *threads; /* as they were given, or NULL */
+	struct bench bench;
+};
+
+static int take_part(struct command *command, const char *value)
+{
+	const char *names[N_PARTS + 1] = {NULL};
+	char name[32];
+	size_t length = strcspn(value, "/");
+	int place;
+
+	for (size_t i = 0; i < N_PARTS; i++)
+		names[i] = parts[i].name;
+	if (length >= sizeof(name))
+		length = sizeof(name) - 1;
+	snprintf(name, sizeof(name), "%.*s", (int)length, value);
+	if (take_name("bench", "only", value[length] ? name : value, names,
+		      &place))
+		return 2;
+	if (value[length] && !parts[place].chooses)
+		return complain_value("bench", "only", value,
+				      "part %s has no rows to choose from",
+				      name);
+	command->only = &parts[place];
+	command->only_text = value;
+	command->bench.prefix = value[length] ? value : NULL;
+	return 0;
+}
+
+/* A whole number of KiB, MiB or GiB, up to 1024 of the last. */
+static int take_size(struct bench *bench, const char *value)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB"};
+	char *unit;
+	uint64_t number = strtoull(value, &unit, 10);
+
+	if (bench->n_sizes == BENCH_SIZES_MAX)
+		return complain_value("bench", "size", value,
+				      "there are %d already", BENCH_SIZES_MAX);
+	for (int i = 0; i < 3; i++) {
+		if (*value < '0' || *value > '9' || number < 1 ||
+		    number > 1024 || strcmp(unit, units[i]))
+			continue;
+		bench->sizes[bench->n_sizes++] = (size_t)number
+						 << (10 * (i + 1));
+		return 0;
+	}
+	return complain_value("bench", "size", value,
+			      "must be from 1 to 1024 KiB, MiB or GiB, as "
+			      "64KiB");
+}
+
+static int take_threads(struct bench *bench, const char *value)
+{
+	uint64_t threads;
+
+	if (take_whole("bench", "threads", value, 1, 256, &threads))
+		return 2;
+	bench->threads = (unsigned)threads;
+	return 0;
+}
+
+/* Options that mean nothing to the part, or to the device. */
+static int check_options(const struct command *command)
+{
+	const struct part *only = command->only;
+
+	if (command->size && only && !only->sizes)
+		return complain_value("bench", "size", command->size,
+				      "part %s has no sizes", only->name);
+	if (command->threads && only && !only->chooses)
+		return complain_value("bench", "threads", command->threads,
+				      "part %s has no use for them",
+				      only->name);
+	if (command->threads && strncmp(command->device, "host", 4) != 0)
+		return complain_value("bench", "threads", command->threads,
+				      "needs --device host, not %s",
+				      command->device);
+	if (command->bench.quick && only && !only->chooses)
+		return complain("bench", "--quick: part %s is not shortened",
+				only->name);
+	return 0;
+}
+
+static int run_parts(struct command *command)
+{
+	const struct part *only = command->only;
+	struct bench *bench = &command->bench;
+	int failed = 0;
+
+	for (size_t i = 0; i < N_PARTS && !failed; i++) {
+		if (only ? only != &parts[i] : parts[i].run == bench_schedules)
+			continue; /* by itself, it is in another part */
+		if (!bench->json)
+			printf("\n");
+		failed = parts[i].run(bench);
+		if (!failed && !bench->json)
+			fputs(parts[i].legend, stdout);
+	}
+	if (failed)
+		return 1;
+	if (!bench->rows)
+		return complain_value("bench", "only", command->only_text,
+				      "no row begins so");
+	return 0;
+}
+
+static int run(struct command *command)
+{
+	struct bench *bench = &command->bench;
+	int status = open_device("bench", command->device, &bench->device);
+
+	if (status)
+		return status;
+	status = 1;
+	if (bench_try("context",
+		      philox_context_create(bench->device, &bench->context)))
+		goto close_device;
+	if (bench_try("stream",
+		      philox_stream_create(bench->device, 0, &bench->stream)))
+		goto destroy_context;
+	if (bench_try("threads",
+		      philox_device_set_threads(bench->device, bench->threads)))
+		goto destroy_stream;
+	bench_machine(bench, command->device);
+	status = run_parts(command);
+destroy_stream:
+	philox_stream_destroy(bench->device, bench->stream);
+destroy_context:
+	philox_context_destroy(bench->context);
+close_device:
+	philox_device_close(bench->device);
+	return status;
+}
+
+static int take_option(struct command *command, int option)
+{
+	switch (option) {
+	case 'd':
+		command->device = optarg;
+		return 0;
+	case 'o':
+		return take_part(command, optarg);
+	case 's':
+		command->size = optarg;
+		return take_size(&command->bench, optarg);
+	case 't':
+		command->threads = optarg;
+		return take_threads(&command->bench, optarg);
+	case 'q':
+		command->bench.quick = 1;
+		return 0;
+	case 'j':
+		command->bench.json = 1;
+		return 0;
+	default:
+		return 2;
+	}
+}
+
+int tool_bench(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"device", required_argument, NULL, 'd'},
+		{"only", required_argument, NULL, 'o'},
+		{"size", required_argument, NULL, 's'},
+		{"threads", required_argument, NULL, 't'},
+		{"quick", no_argument, NULL, 'q'},
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0},
+	};
+	struct command command = {.device = "host", .bench = {.threads = 1}};
+	int option;
+
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		if (option == 'h') {
+			print_help();
+			return 0;
+		}
+		if (take_option(&command, option))
+			return 2;
+	}
+	if (arguments_end(argc, argv, 0) || check_options(&command))
+		return 2;
+	return run(&command);
+}

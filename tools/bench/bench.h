@@ -1,0 +1,74 @@
+/*
+ * tools/bench/bench.h - what the parts of `philox bench` share
+ *
+ * A part measures something and prints rows. Times are medians of rounds that
+ * are interleaved with what they are compared with, the peer; the first round
+ * warms up and is not counted. What peers are, each part's legend says.
+ */
+#ifndef TOOLS_BENCH_BENCH_H
+#define TOOLS_BENCH_BENCH_H
+
+#include <philox.h>
+
+#define BENCH_SIZES_MAX 8
+
+struct bench {
+	struct philox_device *device;
+	struct philox_context *context;
+	philox_stream stream;
+	unsigned threads;   /* of a fill on a host device */
+	int json;           /* one object per line instead of a table */
+	int quick;          /* one round of little, to see that it works */
+	const char *prefix; /* of the rows that are wanted, or NULL: all */
+	size_t sizes[BENCH_SIZES_MAX]; /* of arrays, in bytes */
+	size_t n_sizes;                /* 0: the part's own */
+	size_t rows;                   /* printed so far */
+};
+
+/* A bench function returns 0, or -1 after printing what failed. */
+int bench_ledger(struct bench *bench);
+int bench_replay(struct bench *bench);
+int bench_fill(struct bench *bench);
+int bench_states(struct bench *bench);
+int bench_rows(struct bench *bench);
+int bench_schedules(struct bench *bench);
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* One figure. What is zero is not there. */
+struct bench_row {
+	const char *name;
+	double value; /* NAN: could not be measured */
+	const char *unit;
+	const char *peer;  /* what it is compared with */
+	double peer_value; /* NAN: the peer is missing */
+	const char *note;  /* why it is missing, or which version it is */
+};
+
+void bench_print(struct bench *bench, const struct bench_row *row);
+
+/* bench_row() prints a figure; `peer` is NULL if there is none to compare. */
+void bench_row(struct bench *bench, const char *name, double value,
+	       const char *unit, const char *peer, double peer_value);
+
+/* bench_machine() prints what it all runs on: the first row. */
+void bench_machine(struct bench *bench, const char *device);
+
+/* bench_wants() is whether --only leaves rows whose names begin so. */
+int bench_wants(const struct bench *bench, const char *name);
+
+/* bench_plural() is "s" behind a count that is not one. */
+const char *bench_plural(uint32_t count);
+
+/* --- measuring ------------------------------------------------------------ */
+
+/* bench_now() is a clock in nanoseconds. */
+double bench_now(void);
+
+/* bench_median() sorts `values` and returns the middle one. */
+double bench_median(double *values, int count);
+
+/* bench_try() prints the message of a call that failed: 0, or -1. */
+int bench_try(const char *what, enum philox_status status);
+
+#endif

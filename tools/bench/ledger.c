@@ -1,0 +1,203 @@
+/*
+ * tools/bench/ledger.c - what a ticket costs, in time and in memory
+ *
+ * Passes are eager and draw nothing: what remains is the library's own work and
+ * one query of the stream's capture, which is measured as the peer.
+ */
+#include "tools/bench/bench.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS 15
+#define PASSES 20000
+
+static const uint32_t pendings[] = {1, 1000, 1000000};
+
+#define N_PENDINGS (sizeof(pendings) / sizeof(pendings[0]))
+
+struct ledger_bench {
+	struct bench *bench;
+	struct philox_region *region;
+	struct philox_ticket *tickets; /* PASSES of them */
+};
+
+static int make_region(struct bench *bench, uint32_t pending, uint32_t calls,
+		       struct philox_region **region)
+{
+	struct philox_op op = {.name = "op", .calls = calls};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "bench",
+						.ops = &op,
+						.n_ops = 1,
+						.pending = pending};
+
+	return bench_try("region", philox_region_create(bench->context,
+							&options, region));
+}
+
+static int forward(struct ledger_bench *of, struct philox_ticket *ticket)
+{
+	struct philox_pass pass;
+	enum philox_status status;
+
+	status = philox_forward_begin(of->region, of->bench->stream, 0, &pass);
+	if (status == PHILOX_OK)
+		status = philox_forward_commit(&pass, ticket);
+	return bench_try("forward", status);
+}
+
+static int backward(struct ledger_bench *of, struct philox_ticket ticket)
+{
+	struct philox_pass pass;
+	enum philox_status status;
+
+	status = philox_backward_begin(of->region, ticket, of->bench->stream, 0,
+				       &pass);
+	if (status == PHILOX_OK)
+		status = philox_backward_commit(&pass, 0);
+	return bench_try("backward", status);
+}
+
+static int fill_pending(struct ledger_bench *of, uint32_t count)
+{
+	struct philox_ticket ticket;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (forward(of, &ticket))
+			return -1;
+	return 0;
+}
+
+/* What every pass asks of the device, and nothing else. */
+static double query_time(struct ledger_bench *of)
+{
+	double start = bench_now();
+
+	for (int i = 0; i < PASSES; i++)
+		philox_stream_capture_info(of->bench->device, of->bench->stream,
+					   NULL, NULL);
+	return (bench_now() - start) / PASSES;
+}
+
+static int round_time(struct ledger_bench *of, double *forwards,
+		      double *backwards, double *query)
+{
+	double start = bench_now();
+
+	for (int i = 0; i < PASSES; i++)
+		if (forward(of, &of->tickets[i]))
+			return -1;
+	*forwards = (bench_now() - start) / PASSES;
+	start = bench_now();
+	for (int i = 0; i < PASSES; i++)
+		if (backward(of, of->tickets[i]))
+			return -1;
+	*backwards = (bench_now() - start) / PASSES;
+	*query = query_time(of);
+	return 0;
+}
+
+static int measure(struct ledger_bench *of, uint32_t pending)
+{
+	double forwards[ROUNDS], backwards[ROUNDS], queries[ROUNDS], query;
+	char name[64];
+
+	/* the first round is written over by the second */
+	for (int i = -1; i < ROUNDS; i++) {
+		int at = i < 0 ? 0 : i;
+
+		if (round_time(of, &forwards[at], &backwards[at], &queries[at]))
+			return -1;
+	}
+	query = bench_median(queries, ROUNDS);
+	snprintf(name, sizeof(name), "forward begin+commit, %u pending",
+		 pending);
+	bench_row(of->bench, name, bench_median(forwards, ROUNDS), "ns",
+		  "capture query", query);
+	snprintf(name, sizeof(name), "backward begin+commit, %u pending",
+		 pending);
+	bench_row(of->bench, name, bench_median(backwards, ROUNDS), "ns",
+		  "capture query", query);
+	return 0;
+}
+
+static int measure_pending(struct ledger_bench *of, uint32_t pending)
+{
+	int failed = make_region(of->bench, pending + PASSES, 1, &of->region);
+
+	if (failed)
+		return -1;
+	failed = fill_pending(of, pending) || measure(of, pending);
+	philox_region_destroy(of->region);
+	return failed ? -1 : 0;
+}
+
+static size_t heap(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* The table's memory, which does not depend on the number of operators. */
+static int measure_bytes(struct ledger_bench *of, uint32_t ops)
+{
+	const uint32_t pending = 1000000;
+	size_t before = heap(), small;
+	char name[64];
+
+	if (make_region(of->bench, 1, ops, &of->region))
+		return -1;
+	small = heap() - before;
+	philox_region_destroy(of->region);
+	before = heap();
+	if (make_region(of->bench, pending, ops, &of->region))
+		return -1;
+	snprintf(name, sizeof(name), "memory of a pending forward, %u op%s",
+		 ops, bench_plural(ops));
+	bench_row(of->bench, name,
+		  (double)(heap() - before - small) / (pending - 1), "bytes",
+		  NULL, 0);
+	philox_region_destroy(of->region);
+	return 0;
+}
+
+static int measure_dropped(struct ledger_bench *of)
+{
+	struct philox_ticket ticket;
+	size_t before;
+
+	if (make_region(of->bench, 64, 1, &of->region))
+		return -1;
+	before = heap();
+	for (int i = 0; i < 1000000; i++)
+		if (forward(of, &ticket) ||
+		    bench_try("release",
+			      philox_ticket_release(of->region, ticket,
+						    of->bench->stream)))
+			return -1;
+	bench_row(of->bench, "memory after 1000000 dropped forwards",
+		  (double)heap() - (double)before, "bytes", NULL, 0);
+	philox_region_destroy(of->region);
+	return 0;
+}
+
+int bench_ledger(struct bench *bench)
+{
+	struct ledger_bench of = {.bench = bench};
+	int failed = 0;
+
+	of.tickets = calloc(PASSES, sizeof(*of.tickets));
+	if (!of.tickets) {
+		perror("philox bench");
+		return -1;
+	}
+	for (size_t i = 0; i < N_PENDINGS && !failed; i++)
+		failed = measure_pending(&of, pendings[i]);
+	failed = failed || measure_bytes(&of, 1) || measure_bytes(&of, 1000) ||
+		 measure_dropped(&of) || bench_schedules(bench);
+	free(of.tickets);
+	return failed ? -1 : 0;
+}

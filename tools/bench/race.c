@@ -1,0 +1,95 @@
+/*
+ * tools/bench/race.c - contestants that take turns
+ */
+#include "tools/bench/race.h"
+
+#include "tools/bench/bench.h"
+
+#define ROUNDS_LEAST 3       /* of a race that takes too long */
+#define TIMES_MOST   1000000 /* in a round */
+
+/* A racer that fails does not run again. */
+static int run(struct racer *racer, int times, struct race_time *time)
+{
+	if (racer->run(racer, times, time))
+		racer->out = 1;
+	return racer->out;
+}
+
+/*
+ * calibrate() finds how many repetitions last for about `slice` nanoseconds.
+ * The first one has in it what happens only once; it counts if it is so slow
+ * that this cannot matter. Few have the cost of waking up threads in them: they
+ * grow until what they tell is at least half a slice.
+ */
+static void calibrate(struct racer *racer, double slice, double budget)
+{
+	struct race_time time;
+	double per_time;
+	int times = 1;
+
+	if (run(racer, 1, &time))
+		return;
+	while (time.whole < budget / 2 && !run(racer, times, &time) &&
+	       time.whole < slice / 2 && times < TIMES_MOST / 8)
+		times *= time.whole < slice / 16 ? 8 : 2;
+	if (racer->out)
+		return;
+	per_time = time.whole / times;
+	racer->times = 1;
+	if (per_time * TIMES_MOST < slice)
+		racer->times = TIMES_MOST;
+	else if (per_time < slice)
+		racer->times = (int)(slice / per_time);
+	racer->estimate = racer->times * per_time;
+}
+
+static void run_round(struct racer *racers, size_t count, int round)
+{
+	struct race_time time;
+
+	for (size_t i = 0; i < count; i++) {
+		struct racer *racer = &racers[i];
+
+		if (racer->out || run(racer, racer->times, &time))
+			continue;
+		racer->call[round] = time.call / racer->times;
+		racer->whole[round] = time.whole / racer->times;
+	}
+}
+
+/* How many rounds there is time for: an odd number. */
+static int choose_rounds(const struct racer *racers, size_t count,
+			 double budget)
+{
+	double round = 0;
+
+	if (budget <= 0)
+		return 1;
+	for (size_t i = 0; i < count; i++)
+		if (!racers[i].out)
+			round += racers[i].estimate;
+	return round * RACE_ROUNDS > 3 * budget ? ROUNDS_LEAST : RACE_ROUNDS;
+}
+
+void race(struct racer *racers, size_t count, double budget)
+{
+	double slice = budget / (double)(RACE_ROUNDS * count);
+	int rounds;
+
+	for (size_t i = 0; i < count; i++) {
+		racers[i].times = 1;
+		racers[i].out = racers[i].note[0] != '\0';
+		if (!racers[i].out && budget > 0)
+			calibrate(&racers[i], slice, budget);
+	}
+	rounds = choose_rounds(racers, count, budget);
+	for (int i = 0; i < rounds; i++)
+		run_round(racers, count, i);
+	for (size_t i = 0; i < count; i++) {
+		if (racers[i].out)
+			continue;
+		racers[i].median.call = bench_median(racers[i].call, rounds);
+		racers[i].median.whole = bench_median(racers[i].whole, rounds);
+	}
+}

@@ -1,0 +1,250 @@
+/*
+ * tools/bench/rows.c - draws and tokens for the rows of a table
+ *
+ * A draw is compared with one fill of as many numbers, from one state, and a
+ * token with the same launch without numbers, which reads the same logits.
+ */
+#include <math.h>
+#include <stdio.h>
+#include "tools/bench/bench.h"
+#include "tools/bench/race.h"
+#include "tools/bench/torch.h"
+#include "tools/common/complain.h"
+
+#define BUDGET    0.5e9 /* nanoseconds of one race, about */
+#define ROWS      4096
+#define VOCAB     128256 /* of Llama 3 */
+#define QUICK_MAX 1000   /* columns */
+
+struct shape {
+	const char *what;
+	uint32_t n, columns;
+};
+
+static const struct shape draws[] = {{"draw", ROWS, 1}, {"draw", ROWS, 1024}};
+static const struct shape tokens[] = {
+	{"token", 1, VOCAB}, {"token", 8, VOCAB}, {"token", 64, VOCAB}};
+
+#define N(array) (sizeof(array) / sizeof((array)[0]))
+
+struct rows_bench {
+	struct bench *bench;
+	struct philox_rows *rows;
+	struct philox_row_list list;
+	uint32_t columns;
+	void *values; /* drawn, or logits: f32 */
+	void *tokens;
+	struct torch *torch; /* NULL: missing, and why is in note */
+	char note[RACE_NOTE_MAX];
+};
+
+/* --- work ----------------------------------------------------------------- */
+
+static enum philox_status draw(const struct rows_bench *of)
+{
+	struct philox_rows_fill fill = {.size = sizeof(fill),
+					.dist = PHILOX_UNIFORM,
+					.dtype = PHILOX_F32,
+					.count = of->columns,
+					.pitch = of->columns,
+					.out = of->values};
+
+	return philox_rows_fill(of->rows, of->bench->stream, &of->list, &fill);
+}
+
+static enum philox_status fill_of(const struct rows_bench *of,
+				  enum philox_dist dist)
+{
+	struct philox_rng rng = {{1, 0}, NULL};
+	uint64_t count = (uint64_t)of->list.n * of->columns;
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = dist,
+				   .dtype = PHILOX_F32,
+				   .span = philox_elements(0, count),
+				   .high = 1,
+				   .std = 1,
+				   .out = of->values};
+
+	return philox_rng_fill(of->bench->device, of->bench->stream, rng,
+			       &fill);
+}
+
+static enum philox_status plain_fill(const struct rows_bench *of)
+{
+	return fill_of(of, PHILOX_UNIFORM);
+}
+
+static enum philox_status sample(const struct rows_bench *of,
+				 double temperature)
+{
+	struct philox_sample sample = {.size = sizeof(sample),
+				       .logits = of->values,
+				       .dtype = PHILOX_F32,
+				       .vocab = of->columns,
+				       .pitch = of->columns,
+				       .temperature = temperature,
+				       .tokens = of->tokens};
+
+	return philox_sample_rows(of->rows, of->bench->stream, &of->list,
+				  &sample);
+}
+
+static enum philox_status warm(const struct rows_bench *of)
+{
+	return sample(of, 0.8);
+}
+
+static enum philox_status greedy(const struct rows_bench *of)
+{
+	return sample(of, 0);
+}
+
+/* --- races ---------------------------------------------------------------- */
+
+struct entry {
+	const struct rows_bench *of;
+	enum philox_status (*work)(const struct rows_bench *of);
+};
+
+static int run(struct racer *racer, int times, struct race_time *time)
+{
+	const struct entry *entry = racer->of;
+	const struct bench *bench = entry->of->bench;
+	enum philox_status status = PHILOX_OK;
+	double start = bench_now();
+
+	for (int i = 0; i < times && status == PHILOX_OK; i++)
+		status = entry->work(entry->of);
+	time->call = bench_now() - start;
+	if (status == PHILOX_OK)
+		status =
+			philox_stream_synchronize(bench->device, bench->stream);
+	time->whole = bench_now() - start;
+	if (status == PHILOX_OK)
+		return 0;
+	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
+	return -1;
+}
+
+static int run_torch(struct racer *racer, int times, struct race_time *time)
+{
+	const struct entry *entry = racer->of;
+	char line[64];
+
+	snprintf(line, sizeof(line), "tokens %u %u %d", entry->of->list.n,
+		 entry->of->columns, times);
+	return torch_ask(entry->of->torch, line, time, racer->note);
+}
+
+/* The first racer is ours; a row for each of the others. */
+static int race_rows(const struct rows_bench *of, const char *name,
+		     struct racer *racers, size_t count)
+{
+	race(racers, count, of->bench->quick ? 0 : BUDGET);
+	if (racers[0].out) {
+		complain("bench", "%s", racers[0].note);
+		return -1;
+	}
+	for (size_t i = 1; i < count; i++) {
+		const struct racer *peer = &racers[i];
+		int is_torch = peer->run == run_torch;
+		struct bench_row row = {
+			.name = name,
+			.value = racers[0].median.whole,
+			.unit = "ns",
+			.peer = peer->name,
+			.peer_value = peer->out ? NAN : peer->median.whole,
+			.note = peer->out  ? peer->note
+				: is_torch ? of->note
+					   : NULL};
+
+		bench_print(of->bench, &row);
+	}
+	return 0;
+}
+
+static int race_draws(const struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, draw}, peer = {of, plain_fill};
+	struct racer racers[] = {{.name = "philox", .run = run, .of = &ours},
+				 {.name = "fill", .run = run, .of = &peer}};
+
+	return race_rows(of, name, racers, N(racers));
+}
+
+static int race_tokens(const struct rows_bench *of, const char *name)
+{
+	struct entry ours = {of, warm}, peer = {of, greedy};
+	struct racer racers[] = {
+		{.name = "philox", .run = run, .of = &ours},
+		{.name = "greedy", .run = run, .of = &peer},
+		{.name = "torch", .run = run_torch, .of = &ours}};
+
+	if (!of->torch)
+		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
+	if (bench_try("logits", fill_of(of, PHILOX_NORMAL)))
+		return -1;
+	return race_rows(of, name, racers, N(racers));
+}
+
+/* --- the part ------------------------------------------------------------- */
+
+static int measure(struct rows_bench *of, const struct shape *shape,
+		   int (*race_shape)(const struct rows_bench *, const char *))
+{
+	struct philox_device *device = of->bench->device;
+	int failed = -1;
+	char name[64];
+
+	of->list.n = shape->n;
+	of->columns = of->bench->quick && shape->columns > QUICK_MAX
+			      ? QUICK_MAX
+			      : shape->columns;
+	snprintf(name, sizeof(name), "rows/%s/%ux%u", shape->what, shape->n,
+		 of->columns);
+	if (!bench_wants(of->bench, name))
+		return 0;
+	if (bench_try("values",
+		      philox_memory_alloc(device,
+					  (size_t)shape->n * of->columns * 4,
+					  &of->values)))
+		return -1;
+	if (bench_try("tokens",
+		      philox_memory_alloc(device, shape->n * 4, &of->tokens)))
+		goto free_values;
+	failed = race_shape(of, name);
+	philox_memory_free(device, of->tokens);
+free_values:
+	philox_memory_free(device, of->values);
+	return failed;
+}
+
+static int measure_all(struct rows_bench *of)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < N(draws) && !failed; i++)
+		failed = measure(of, &draws[i], race_draws);
+	for (size_t i = 0; i < N(tokens) && !failed; i++)
+		failed = measure(of, &tokens[i], race_tokens);
+	return failed;
+}
+
+int bench_rows(struct bench *bench)
+{
+	const struct philox_rows_options options = {
+		.size = sizeof(options), .name = "bench", .count = ROWS};
+	struct rows_bench of = {.bench = bench};
+	int failed;
+
+	if (bench_try("rows",
+		      philox_rows_create(bench->context, &options, &of.rows)))
+		return -1;
+	of.torch = torch_open(bench->device, bench->threads, of.note);
+	if (of.torch && !bench->json)
+		printf("torch: %s\n", of.note);
+	failed = measure_all(&of);
+	torch_close(of.torch);
+	philox_rows_destroy(of.rows);
+	return failed;
+}

@@ -1,0 +1,34 @@
+/*
+ * tools/bench/schedules.c - device calls per replay, by schedule
+ *
+ * `philox matrix` runs a schedule's stages and verifies all numbers; here it is
+ * asked what they cost. Counts do not depend on the machine.
+ */
+#include "tools/bench/bench.h"
+
+#include <stdio.h>
+#include "tools/common/complain.h"
+#include "tools/matrix/matrix.h"
+#include "tools/common/schedules.h"
+
+int bench_schedules(struct bench *bench)
+{
+	const struct matrix_options options = {
+		.device = philox_device_name(bench->device),
+		.stages = 4,
+		.microbatches = 8};
+
+	for (const struct schedule *s = schedules; s->name; s++) {
+		struct matrix_cost cost;
+		char name[64];
+
+		if (matrix_schedule_cost(&options, s, &cost)) {
+			complain("bench", "%s: %s", s->name, cost.message);
+			return -1;
+		}
+		snprintf(name, sizeof(name), "replay, %s, %u pending", s->name,
+			 cost.pending);
+		bench_row(bench, name, cost.calls, "calls", NULL, 0);
+	}
+	return 0;
+}

@@ -1,0 +1,254 @@
+/*
+ * tools/common/complain.c - reading command lines, and one form for all complaints
+ *
+ * getopt() finds the options; its own messages are off and worded here, as they
+ * know neither the command nor the form. Its state is global, so one command
+ * line is read at a time.
+ */
+#include "tools/common/complain.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the form ------------------------------------------------------------- */
+
+int complain(const char *command, const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "philox %s: ", command);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return 2;
+}
+
+int complain_value(const char *command, const char *option, const char *value,
+		   const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "philox %s: --%s '%s': ", command, option, value);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	return 2;
+}
+
+/* --- options -------------------------------------------------------------- */
+
+/* The length of the name in "--name" or "--name=value"; 0: it is no such. */
+static size_t name_length(const char *argument)
+{
+	return strncmp(argument, "--", 2) ? 0 : strcspn(argument + 2, "=");
+}
+
+/* What an argument names, in full or cut short but beyond doubt; or NULL. */
+static const struct option *find_option(const struct option *known,
+					const char *argument)
+{
+	size_t length = name_length(argument);
+	const struct option *found = NULL;
+
+	for (; length && known->name; known++) {
+		if (strncmp(known->name, argument + 2, length))
+			continue;
+		if (!known->name[length])
+			return known;
+		if (found)
+			return NULL;
+		found = known;
+	}
+	return found;
+}
+
+/* Whether a name was cut too short; if so, says what it could be. */
+static int complain_ambiguous(const char *command, const char *argument,
+			      const struct option *known)
+{
+	size_t length = name_length(argument), n = 0, end = 0;
+	char list[256] = "";
+
+	for (; length && known->name; known++) {
+		if (strncmp(known->name, argument + 2, length))
+			continue;
+		if (end < sizeof(list))
+			end += (size_t)snprintf(list + end, sizeof(list) - end,
+						"%s--%s", n ? ", " : "",
+						known->name);
+		n++;
+	}
+	if (n > 1)
+		complain(command, "option '%.*s' could be one of %s",
+			 (int)length + 2, argument, list);
+	return n > 1;
+}
+
+static void complain_unknown(const char *command, const char *argument)
+{
+	int length = (int)name_length(argument);
+
+	if (optopt > ' ' && optopt < 127) /* of letters behind one dash */
+		complain(command, "unknown option '-%c'", optopt);
+	else
+		complain(command, "unknown option '%.*s'",
+			 length ? length + 2 : (int)strlen(argument), argument);
+}
+
+static void complain_option(const char *command, const char *argument,
+			    const struct option *known)
+{
+	const struct option *option = find_option(known, argument);
+	const char *value = strchr(argument, '=');
+
+	if (option && option->has_arg == no_argument && value)
+		complain_value(command, option->name, value + 1,
+			       "takes no value");
+	else if (option || !complain_ambiguous(command, argument, known))
+		complain_unknown(command, argument);
+}
+
+int next_option(int argc, char **argv, const struct option *known)
+{
+	int option;
+
+	opterr = 0;
+	option = getopt_long(argc, argv, ":", known, NULL);
+	if (option == ':') {
+		const char *argument = argv[optind - 1];
+		const struct option *named = find_option(known, argument);
+
+		complain(argv[0], "--%s: needs a value",
+			 named ? named->name : argument + 2);
+		return '?';
+	}
+	if (option == '?')
+		complain_option(argv[0], argv[optind - 1], known);
+	return option;
+}
+
+int arguments_end(int argc, char **argv, int taken)
+{
+	if (optind + taken >= argc)
+		return 0;
+	return complain(argv[0], "unexpected argument '%s'",
+			argv[optind + taken]);
+}
+
+/* --- values --------------------------------------------------------------- */
+
+static int parse_whole(const char *text, uint64_t *value)
+{
+	int is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	const char *digits = text + (is_hex ? 2 : 0);
+	const char *set = is_hex ? "0123456789abcdefABCDEF" : "0123456789";
+	size_t length = strspn(digits, set);
+
+	if (!length || digits[length])
+		return -1;
+	errno = 0;
+	*value = strtoull(digits, NULL, is_hex ? 16 : 10);
+	return errno ? -1 : 0;
+}
+
+int take_whole(const char *command, const char *option, const char *text,
+	       uint64_t least, uint64_t most, uint64_t *value)
+{
+	uint64_t number;
+
+	if (parse_whole(text, &number) || number < least || number > most)
+		return complain_value(command, option, text,
+				      "must be a whole number from %" PRIu64
+				      " to %" PRIu64,
+				      least, most);
+	*value = number;
+	return 0;
+}
+
+int take_signed(const char *command, const char *option, const char *text,
+		int64_t least, int64_t most, uint64_t *value)
+{
+	int is_negative = text[0] == '-';
+	uint64_t size,
+		largest = is_negative ? 0 - (uint64_t)least : (uint64_t)most;
+
+	if (parse_whole(text + is_negative, &size) || size > largest)
+		return complain_value(command, option, text,
+				      "must be a whole number from %" PRId64
+				      " to %" PRId64,
+				      least, most);
+	*value = is_negative ? 0 - size : size;
+	return 0;
+}
+
+/* strtod() would skip blanks. NAN is what is no number. */
+static double parse_real(const char *text)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	return end == text || *end || isspace((unsigned char)*text) ? NAN
+								    : number;
+}
+
+int take_probability(const char *command, const char *option, const char *text,
+		     double *value)
+{
+	double number = parse_real(text);
+
+	if (!(number >= 0 && number <= 1))
+		return complain_value(command, option, text,
+				      "must be a number from 0 to 1");
+	*value = number;
+	return 0;
+}
+
+int take_real(const char *command, const char *option, const char *text,
+	      double *value)
+{
+	double number = parse_real(text);
+
+	if (!isfinite(number))
+		return complain_value(command, option, text,
+				      "must be a finite number");
+	*value = number;
+	return 0;
+}
+
+int take_name(const char *command, const char *option, const char *text,
+	      const char *const names[], int *place)
+{
+	char list[256] = "";
+	size_t length = 0;
+
+	for (int i = 0; names[i]; i++) {
+		if (!strcmp(text, names[i])) {
+			*place = i;
+			return 0;
+		}
+		if (length < sizeof(list))
+			length += (size_t)snprintf(
+				list + length, sizeof(list) - length, "%s%s",
+				i ? ", " : "", names[i]);
+	}
+	return complain_value(command, option, text, "must be one of %s", list);
+}
+
+int open_device(const char *command, const char *name,
+		struct philox_device **device)
+{
+	enum philox_status status = philox_device_open(name, device);
+
+	if (status == PHILOX_OK)
+		return 0;
+	complain(command, "%s", philox_error_message());
+	return status == PHILOX_ERROR_INVALID ? 2 : 1;
+}

@@ -1,0 +1,153 @@
+/*
+ * tools/common/json.c - writing one JSON value on one line
+ *
+ * Nothing is buffered here: what is open is remembered, so that commas and
+ * closing brackets are right, and errors are left to the stream until the end.
+ */
+#include "tools/common/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/*
+ * utf8_length() returns how many bytes the character at `text` takes, 0 if it
+ * is none: a stray or missing continuation, a longer form than needed, a
+ * surrogate, or above U+10FFFF.
+ */
+static size_t utf8_length(const unsigned char *text)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	uint32_t point;
+	size_t length, i;
+
+	if (text[0] < 0x80)
+		return 1;
+	if (text[0] < 0xc0 || text[0] > 0xf7)
+		return 0;
+	length = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+	point = text[0] & (0x7f >> length);
+	for (i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (text[i] & 0x3f);
+	}
+	if (point < smallest[length] || point > 0x10ffff ||
+	    (point >= 0xd800 && point <= 0xdfff))
+		return 0;
+	return length;
+}
+
+static void write_string(FILE *out, const char *value)
+{
+	const unsigned char *text = (const unsigned char *)value;
+	size_t length;
+
+	putc('"', out);
+	for (; *text; text += length ? length : 1) {
+		length = utf8_length(text);
+		if (!length)
+			fputs("\\ufffd", out);
+		else if (*text < 0x20 || *text == 0x7f)
+			fprintf(out, "\\u%04x", *text);
+		else if (*text == '"' || *text == '\\')
+			fprintf(out, "\\%c", *text);
+		else
+			fwrite(text, 1, length, out);
+	}
+	putc('"', out);
+}
+
+/* write_key() writes what stands before a value: a comma, a key. */
+static void write_key(struct json *json, const char *key)
+{
+	unsigned inner = json->depth - 1;
+
+	if (!json->depth)
+		return;
+	assert(!key == (json->closer[inner] == ']'));
+	if (json->filled[inner])
+		putc(',', json->out);
+	json->filled[inner] = 1;
+	if (!key)
+		return;
+	write_string(json->out, key);
+	putc(':', json->out);
+}
+
+static void open_value(struct json *json, const char *key, char opener,
+		       char closer)
+{
+	assert(json->depth < JSON_DEPTH_MAX);
+	write_key(json, key);
+	putc(opener, json->out);
+	json->closer[json->depth] = closer;
+	json->filled[json->depth] = 0;
+	json->depth++;
+}
+
+void json_begin(struct json *json, FILE *out)
+{
+	memset(json, 0, sizeof(*json));
+	json->out = out;
+}
+
+void json_object(struct json *json, const char *key)
+{
+	open_value(json, key, '{', '}');
+}
+
+void json_array(struct json *json, const char *key)
+{
+	open_value(json, key, '[', ']');
+}
+
+void json_close(struct json *json)
+{
+	assert(json->depth);
+	putc(json->closer[--json->depth], json->out);
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+	write_key(json, key);
+	if (value)
+		write_string(json->out, value);
+	else
+		fputs("null", json->out);
+}
+
+void json_number(struct json *json, const char *key, double value)
+{
+	write_key(json, key);
+	if (isfinite(value))
+		fprintf(json->out, "%.17g", value);
+	else
+		fputs("null", json->out);
+}
+
+void json_integer(struct json *json, const char *key, int64_t value)
+{
+	write_key(json, key);
+	fprintf(json->out, "%" PRId64, value);
+}
+
+void json_unsigned(struct json *json, const char *key, uint64_t value)
+{
+	write_key(json, key);
+	fprintf(json->out, "%" PRIu64, value);
+}
+
+void json_bool(struct json *json, const char *key, int value)
+{
+	write_key(json, key);
+	fputs(value ? "true" : "false", json->out);
+}
+
+int json_end(struct json *json)
+{
+	assert(!json->depth);
+	putc('\n', json->out);
+	return fflush(json->out) || ferror(json->out) ? -1 : 0;
+}

@@ -1,0 +1,262 @@
+/*
+ * tools/common/written.c - reading what philox has written: saved contexts, journals
+ */
+#include "tools/common/written.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONTEXT_START "philox context "
+#define JOURNAL_START "philox journal "
+#define JOURNAL_FIRST "philox journal 1\n"
+
+/* --- journals ------------------------------------------------------------- */
+
+/* Reads a decimal number and the space behind it. */
+static int read_number(const char **text, const char *end, uint64_t *number)
+{
+	const char *start = *text;
+
+	*number = 0;
+	for (; *text < end && **text >= '0' && **text <= '9'; ++*text) {
+		if (*number > (UINT64_MAX - 9) / 10)
+			return -1;
+		*number = *number * 10 + (uint64_t)(**text - '0');
+	}
+	if (*text == start || *text == end || **text != ' ')
+		return -1;
+	++*text;
+	return 0;
+}
+
+/* A name in quotation marks has none within; all else ends at a space. */
+static const char *word_end(const char *text, const char *end)
+{
+	const char *close;
+
+	if (*text != '"') {
+		close = memchr(text, ' ', (size_t)(end - text));
+		return close ? close : end;
+	}
+	close = memchr(text + 1, '"', (size_t)(end - text - 1));
+	return close ? close + 1 : NULL;
+}
+
+/* Printable words with one space between, the first without a quotation mark. */
+static int are_words(const char *text, const char *end)
+{
+	int n = 0;
+
+	for (const char *byte = text; byte < end; byte++)
+		if (*byte < ' ' || *byte > '~')
+			return 0;
+	while (text < end) {
+		const char *stop = word_end(text, end);
+
+		if (!stop || stop == text || (!n && *text == '"') ||
+		    ++n > WRITTEN_WORDS_MAX)
+			return 0;
+		if (stop == end)
+			return 1;
+		if (*stop != ' ')
+			return 0;
+		text = stop + 1;
+	}
+	return 0;
+}
+
+static int read_event(const char *text, const char *end,
+		      struct written_event *event)
+{
+	if (read_number(&text, end, &event->context) ||
+	    read_number(&text, end, &event->number) || !are_words(text, end))
+		return -1;
+	event->text = text;
+	event->length = (size_t)(end - text);
+	return 0;
+}
+
+/* The lines of one context keep their order. */
+static int compare_events(const void *a, const void *b)
+{
+	const struct written_event *left = a, *right = b;
+
+	if (left->context != right->context)
+		return left->context < right->context ? -1 : 1;
+	return (left->line > right->line) - (left->line < right->line);
+}
+
+static size_t count_lines(const char *text, size_t size)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < size; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+static void sort_events(struct written_event *events, size_t n)
+{
+	qsort(events, n, sizeof(*events), compare_events);
+	for (size_t i = 1; i < n; i++)
+		events[i].rank = events[i - 1].rank +
+				 (events[i].context != events[i - 1].context);
+}
+
+/* Returns 0, or the number of the first line that is no event. */
+static size_t read_events(struct written *written, const char *text,
+			  const char *end)
+{
+	const char *stop;
+
+	for (size_t line = 2; text < end; line++, text = stop + 1) {
+		struct written_event *event =
+			&written->events[written->n_events];
+
+		stop = memchr(text, '\n', (size_t)(end - text));
+		if (!stop) {
+			written->cut = 1;
+			break;
+		}
+		event->line = line;
+		if (read_event(text, stop, event))
+			return line;
+		written->n_events++;
+	}
+	sort_events(written->events, written->n_events);
+	return 0;
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+static int starts_with(const struct written *written, size_t size,
+		       const char *start)
+{
+	return size >= strlen(start) &&
+	       !memcmp(written->text, start, strlen(start));
+}
+
+static int refuse(const char *command, const char *path, const char *why)
+{
+	fprintf(stderr, "philox %s: '%s': %s\n", command, path, why);
+	return -1;
+}
+
+static int read_journal(const char *command, const char *path,
+			struct written *written, size_t size)
+{
+	char why[64];
+	size_t line;
+
+	written->kind = WRITTEN_JOURNAL;
+	if (!starts_with(written, size, JOURNAL_FIRST))
+		return refuse(command, path,
+			      "a journal of a version that is not known");
+	written->events = calloc(count_lines(written->text, size) + 1,
+				 sizeof(*written->events));
+	if (!written->events)
+		return refuse(command, path, "out of memory");
+	line = read_events(written, written->text + strlen(JOURNAL_FIRST),
+			   written->text + size);
+	if (!line)
+		return 0;
+	snprintf(why, sizeof(why), "line %zu is no event of a journal", line);
+	return refuse(command, path, why);
+}
+
+static int read_context(const char *command, const char *path,
+			struct written *written, size_t size)
+{
+	written->kind = WRITTEN_CONTEXT;
+	if (save_read(written->text, size, &written->saved) == PHILOX_OK)
+		return 0;
+	memset(&written->saved, 0, sizeof(written->saved));
+	return refuse(command, path, philox_error_message());
+}
+
+static int read_text(const char *command, const char *path,
+		     struct written *written, size_t size)
+{
+	if (starts_with(written, size, CONTEXT_START))
+		return read_context(command, path, written, size);
+	if (starts_with(written, size, JOURNAL_START))
+		return read_journal(command, path, written, size);
+	return refuse(command, path,
+		      "neither a saved context nor a journal of philox");
+}
+
+int written_read(const char *command, const char *path, struct written *written)
+{
+	size_t size;
+	int result;
+
+	memset(written, 0, sizeof(*written));
+	if (save_file_read(path, &written->text, &size) != PHILOX_OK) {
+		fprintf(stderr, "philox %s: %s\n", command,
+			philox_error_message());
+		return -1;
+	}
+	result = read_text(command, path, written, size);
+	if (result)
+		written_finish(written);
+	return result;
+}
+
+void written_finish(struct written *written)
+{
+	if (written->kind == WRITTEN_CONTEXT)
+		saved_finish(&written->saved);
+	free(written->events);
+	free(written->text);
+	memset(written, 0, sizeof(*written));
+}
+
+/* --- words ---------------------------------------------------------------- */
+
+size_t written_words(const struct written_event *event,
+		     struct written_word words[WRITTEN_WORDS_MAX])
+{
+	const char *text = event->text, *end = text + event->length;
+	size_t n = 0;
+
+	while (text < end && n < WRITTEN_WORDS_MAX) {
+		const char *stop = word_end(text, end);
+
+		words[n++] = (struct written_word){text, (size_t)(stop - text)};
+		text = stop + 1;
+	}
+	return n;
+}
+
+int written_same(struct written_word a, struct written_word b)
+{
+	return a.length == b.length && !memcmp(a.text, b.text, a.length);
+}
+
+int written_is(struct written_word word, const char *text)
+{
+	return word.text && word.length == strlen(text) &&
+	       !memcmp(word.text, text, word.length);
+}
+
+struct written_word written_field(const struct written_word *words, size_t n,
+				  const char *name)
+{
+	for (size_t i = 1; i + 1 < n; i += 2)
+		if (written_is(words[i], name))
+			return words[i + 1];
+	return (struct written_word){NULL, 0};
+}
+
+uint64_t written_number(const struct written_word *words, size_t n,
+			const char *name)
+{
+	struct written_word word = written_field(words, n, name);
+	uint64_t number = 0;
+
+	for (size_t i = 0; word.text && i < word.length; i++)
+		if (word.text[i] >= '0' && word.text[i] <= '9')
+			number = number * 10 + (uint64_t)(word.text[i] - '0');
+	return number;
+}

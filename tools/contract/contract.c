@@ -1,0 +1,294 @@
+/*
+ * tools/contract/contract.c - runs tables of checks and cleans up after each
+ *
+ * What a check made is kept in a list, newest first, and destroyed in that
+ * order: executable graphs before their graphs, all before the streams and the
+ * memory they use.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "tools/contract/contract.h"
+
+struct contract_thing {
+	enum {
+		THING_STREAM,
+		THING_EVENT,
+		THING_MEMORY,
+		THING_MAPPED,
+		THING_GRAPH,
+		THING_EXEC
+	} kind;
+	void *handle;
+	struct contract_thing *next;
+};
+
+const struct contract_check *const contract_tables[] = {
+	contract_device,  contract_capture, contract_replay,
+	contract_numbers, contract_layouts, contract_rows,
+	contract_graph,   contract_detect,  NULL};
+
+/* --- what checks say ------------------------------------------------------ */
+
+void contract_fail(struct contract *c, const char *file, int line,
+		   const char *format, ...)
+{
+	const char *name = strrchr(file, '/');
+	va_list arguments;
+	int length;
+
+	length = snprintf(c->failure, sizeof(c->failure),
+			  "%s:%d: ", name ? name + 1 : file, line);
+	va_start(arguments, format);
+	vsnprintf(c->failure + length, sizeof(c->failure) - (size_t)length,
+		  format, arguments);
+	va_end(arguments);
+}
+
+void contract_skip(struct contract *c, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(c->skipped, sizeof(c->skipped), format, arguments);
+	va_end(arguments);
+}
+
+int contract_status_is(struct contract *c, const char *file, int line,
+		       const char *call, enum philox_status expected,
+		       enum philox_status status)
+{
+	if (status == expected)
+		return 1;
+	contract_fail(c, file, line, "%s gave %s, not %s%s%s", call,
+		      philox_status_name(status), philox_status_name(expected),
+		      status ? ": " : "", status ? philox_error_message() : "");
+	return 0;
+}
+
+/* --- what checks use ------------------------------------------------------ */
+
+static enum philox_status keep(struct contract *c, int kind, void *handle)
+{
+	struct contract_thing *thing = malloc(sizeof(*thing));
+
+	if (!thing)
+		abort(); /* nothing sensible can be checked any more */
+	thing->kind = kind;
+	thing->handle = handle;
+	thing->next = c->things;
+	c->things = thing;
+	return PHILOX_OK;
+}
+
+enum philox_status contract_stream(struct contract *c, unsigned flags,
+				   philox_stream *stream)
+{
+	enum philox_status status =
+		philox_stream_create(c->device, flags, stream);
+
+	return status ? status : keep(c, THING_STREAM, *stream);
+}
+
+enum philox_status contract_event(struct contract *c, philox_event *event)
+{
+	enum philox_status status = philox_event_create(c->device, event);
+
+	return status ? status : keep(c, THING_EVENT, *event);
+}
+
+enum philox_status contract_memory(struct contract *c, size_t size,
+				   void **memory)
+{
+	enum philox_status status =
+		philox_memory_alloc(c->device, size, memory);
+
+	return status ? status : keep(c, THING_MEMORY, *memory);
+}
+
+enum philox_status contract_mapped(struct contract *c, size_t size, void **host,
+				   void **mapped)
+{
+	enum philox_status status =
+		device_mapped_alloc(c->device, size, host, mapped);
+
+	return status ? status : keep(c, THING_MAPPED, *host);
+}
+
+enum philox_status contract_end_capture(struct contract *c,
+					philox_stream stream,
+					philox_native_graph *graph)
+{
+	enum philox_status status =
+		philox_stream_end_capture(c->device, stream, graph);
+
+	return status ? status : keep(c, THING_GRAPH, *graph);
+}
+
+enum philox_status contract_instantiate(struct contract *c,
+					philox_native_graph graph,
+					philox_native_exec *exec)
+{
+	enum philox_status status =
+		philox_native_instantiate(c->device, graph, exec);
+
+	return status ? status : keep(c, THING_EXEC, *exec);
+}
+
+void contract_forget(struct contract *c, const void *handle)
+{
+	struct contract_thing **link = &c->things, *thing;
+
+	while (*link && (*link)->handle != handle)
+		link = &(*link)->next;
+	thing = *link;
+	if (!thing)
+		return;
+	*link = thing->next;
+	free(thing);
+}
+
+enum philox_status contract_read(struct contract *c, philox_stream stream,
+				 const void *memory, void *bytes, size_t size)
+{
+	enum philox_status status =
+		philox_memory_copy(c->device, bytes, memory, size, stream);
+
+	return status ? status : philox_stream_synchronize(c->device, stream);
+}
+
+int contract_is_synchronous(const struct contract *c)
+{
+	return !strcmp(philox_device_name(c->device), "host:sync");
+}
+
+static void nap(const void *args)
+{
+	nanosleep(args, NULL);
+}
+
+enum philox_status contract_delay(struct contract *c, philox_stream stream)
+{
+	const struct timespec time = {.tv_nsec = 3000000};
+	const size_t size = (size_t)64 << 20;
+	enum philox_status status;
+	void *memory;
+
+	if (philox_device_is_host(c->device))
+		return philox_launch_host(c->device, stream, nap, &time,
+					  sizeof(time));
+	status = contract_memory(c, size, &memory);
+	for (int i = 0; i < 200 && !status; i++)
+		status = philox_memory_set(c->device, memory, i, size, stream);
+	return status;
+}
+
+int contract_bytes_are(struct contract *c, const char *file, int line,
+		       philox_stream stream, const void *memory, int value,
+		       size_t size)
+{
+	unsigned char *bytes = malloc(size);
+	size_t i = 0;
+
+	if (!bytes)
+		abort();
+	if (!contract_status_is(c, file, line, "reading device memory",
+				PHILOX_OK,
+				contract_read(c, stream, memory, bytes, size)))
+		goto free_bytes;
+	while (i < size && bytes[i] == value)
+		i++;
+	if (i < size)
+		contract_fail(c, file, line, "byte %zu of %p is %d, not %d", i,
+			      memory, bytes[i], value);
+free_bytes:
+	free(bytes);
+	return !c->failure[0];
+}
+
+/* --- running -------------------------------------------------------------- */
+
+/* Ends what a check that failed left under way, wherever it began. */
+static void end_captures(struct contract *c)
+{
+	for (struct contract_thing *thing = c->things; thing;
+	     thing = thing->next) {
+		philox_native_graph graph;
+
+		if (thing->kind == THING_STREAM &&
+		    !philox_stream_end_capture(c->device, thing->handle,
+					       &graph))
+			philox_native_graph_destroy(c->device, graph);
+	}
+}
+
+static enum philox_status destroy(struct contract *c,
+				  struct contract_thing *thing)
+{
+	switch (thing->kind) {
+	case THING_STREAM:
+		return philox_stream_destroy(c->device, thing->handle);
+	case THING_EVENT:
+		return philox_event_destroy(c->device, thing->handle);
+	case THING_MEMORY:
+		return philox_memory_free(c->device, thing->handle);
+	case THING_MAPPED:
+		return device_mapped_free(c->device, thing->handle);
+	case THING_GRAPH:
+		return philox_native_graph_destroy(c->device, thing->handle);
+	case THING_EXEC:
+		return philox_native_exec_destroy(c->device, thing->handle);
+	}
+	return PHILOX_OK;
+}
+
+/* Whatever cannot be destroyed after a check that passed fails it. */
+static void clean_up(struct contract *c)
+{
+	enum philox_status status;
+
+	philox_device_fail(c->device, NULL, 0, PHILOX_OK);
+	end_captures(c);
+	status = philox_device_synchronize(c->device);
+	while (c->things) {
+		struct contract_thing *thing = c->things;
+		enum philox_status result = destroy(c, thing);
+
+		c->things = thing->next;
+		free(thing);
+		status = status ? status : result;
+	}
+	if (status && !c->failure[0])
+		contract_fail(c, __FILE__, __LINE__, "cleaning up: %s: %s",
+			      philox_status_name(status),
+			      philox_error_message());
+}
+
+static enum contract_outcome run_check(struct contract *c,
+				       const struct contract_check *check)
+{
+	check->run(c);
+	clean_up(c);
+	if (c->failure[0])
+		return CONTRACT_FAILED;
+	return c->skipped[0] ? CONTRACT_SKIPPED : CONTRACT_PASSED;
+}
+
+size_t contract_run(struct philox_device *device,
+		    const struct contract_check *checks, contract_report report,
+		    void *user)
+{
+	size_t failed = 0;
+
+	for (; checks->name; checks++) {
+		struct contract c = {.device = device};
+		enum contract_outcome outcome = run_check(&c, checks);
+
+		failed += outcome == CONTRACT_FAILED;
+		report(user, philox_device_name(device), checks->name, outcome,
+		       outcome == CONTRACT_FAILED ? c.failure : c.skipped);
+	}
+	return failed;
+}

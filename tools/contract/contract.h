@@ -1,0 +1,228 @@
+/*
+ * tools/contract/contract.h - checks of what a device promises, without a test framework
+ *
+ * A check is a function that runs on an open device and says what went wrong,
+ * if anything did; a table of checks is run by contract_run(), over each device
+ * that a machine has, by `philox selftest` and by the tests alike. A check:
+ *
+ *	static void copies_go_both_ways(struct contract *c)
+ *	{
+ *		philox_stream stream;
+ *		void *memory;
+ *
+ *		EXPECT_OK(contract_stream(c, 0, &stream));
+ *		EXPECT_OK(contract_memory(c, 4096, &memory));
+ *		...
+ *		EXPECT(bytes[0] == 1);
+ *	}
+ *
+ * The macros leave the check at the first thing that is wrong. Nothing is
+ * cleaned up by hand: what the contract_*() functions made is destroyed after
+ * the check, and a capture left open is ended before. Checks of one device run
+ * one after another.
+ */
+#ifndef TOOLS_CONTRACT_CONTRACT_H
+#define TOOLS_CONTRACT_CONTRACT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox.h>
+#include "lib/device/contract.h"
+
+struct contract_thing;
+
+struct contract {
+	struct philox_device *device;
+	char failure[640];             /* "": nothing wrong so far */
+	char skipped[160];             /* "": not skipped */
+	struct contract_thing *things; /* to be destroyed after the check */
+};
+
+/* A row of a table; the last one has a NULL name. */
+struct contract_check {
+	const char *name; /* what is promised, as a phrase */
+	void (*run)(struct contract *c);
+};
+
+extern const struct contract_check contract_device[];
+extern const struct contract_check contract_capture[];
+extern const struct contract_check contract_replay[];
+extern const struct contract_check contract_numbers[];
+extern const struct contract_check contract_layouts[];
+extern const struct contract_check contract_graph[];
+extern const struct contract_check contract_detect[];
+extern const struct contract_check contract_rows[];
+
+/* All of them, NULL at the end. */
+extern const struct contract_check *const contract_tables[];
+
+enum contract_outcome { CONTRACT_PASSED, CONTRACT_FAILED, CONTRACT_SKIPPED };
+
+/* Hears of each check: its outcome, and why it failed or was skipped. */
+typedef void (*contract_report)(void *user, const char *device,
+				const char *check,
+				enum contract_outcome outcome,
+				const char *text);
+
+/*
+ * contract_run() runs a table of checks on a device, tells `report` of each and
+ * returns how many failed.
+ */
+size_t contract_run(struct philox_device *device,
+		    const struct contract_check *checks, contract_report report,
+		    void *user);
+
+/* --- what checks say ------------------------------------------------------ */
+
+void contract_fail(struct contract *c, const char *file, int line,
+		   const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+void contract_skip(struct contract *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* 1 if the status is the expected one; else the failure is noted. */
+int contract_status_is(struct contract *c, const char *file, int line,
+		       const char *call, enum philox_status expected,
+		       enum philox_status status);
+
+#define EXPECT(condition) EXPECT_TEXT(condition, "%s", #condition)
+
+#define EXPECT_TEXT(condition, ...)                                        \
+	do {                                                               \
+		if (!(condition)) {                                        \
+			contract_fail(c, __FILE__, __LINE__, __VA_ARGS__); \
+			return;                                            \
+		}                                                          \
+	} while (0)
+
+#define EXPECT_STATUS(expected, call)                                 \
+	do {                                                          \
+		if (!contract_status_is(c, __FILE__, __LINE__, #call, \
+					expected, call))              \
+			return;                                       \
+	} while (0)
+
+#define EXPECT_OK(call) EXPECT_STATUS(PHILOX_OK, call)
+
+/* Runs a part of a check that is a function of its own: part(c, ...). */
+#define EXPECT_PART(call)                           \
+	do {                                        \
+		call;                               \
+		if (c->failure[0] || c->skipped[0]) \
+			return;                     \
+	} while (0)
+
+/* Leaves the check when it has no meaning on this device, saying why. */
+#define SKIP_IF(condition, ...)                        \
+	do {                                           \
+		if (condition) {                       \
+			contract_skip(c, __VA_ARGS__); \
+			return;                        \
+		}                                      \
+	} while (0)
+
+/* --- what checks use ------------------------------------------------------ */
+
+/* As the functions of philox/device.h; destroyed after the check. */
+enum philox_status contract_stream(struct contract *c, unsigned flags,
+				   philox_stream *stream);
+enum philox_status contract_event(struct contract *c, philox_event *event);
+enum philox_status contract_memory(struct contract *c, size_t size,
+				   void **memory);
+enum philox_status contract_mapped(struct contract *c, size_t size, void **host,
+				   void **mapped);
+enum philox_status contract_end_capture(struct contract *c,
+					philox_stream stream,
+					philox_native_graph *graph);
+enum philox_status contract_instantiate(struct contract *c,
+					philox_native_graph graph,
+					philox_native_exec *exec);
+
+/* The check has destroyed this one itself. */
+void contract_forget(struct contract *c, const void *handle);
+
+/* Copies device memory to `bytes` in stream order and waits for it. */
+enum philox_status contract_read(struct contract *c, philox_stream stream,
+				 const void *memory, void *bytes, size_t size);
+
+/*
+ * Puts a few milliseconds of work on a stream, so that whoever ought to wait
+ * for the stream and does not is found out.
+ */
+enum philox_status contract_delay(struct contract *c, philox_stream stream);
+
+/* 1 if the device runs work before the call returns. */
+int contract_is_synchronous(const struct contract *c);
+
+/* 1 if device memory holds `size` times `value`; else the failure is noted. */
+int contract_bytes_are(struct contract *c, const char *file, int line,
+		       philox_stream stream, const void *memory, int value,
+		       size_t size);
+
+/* Reads device memory in stream order and compares each byte. */
+#define EXPECT_BYTES(stream, memory, value, size)                              \
+	do {                                                                   \
+		if (!contract_bytes_are(c, __FILE__, __LINE__, stream, memory, \
+					value, size))                          \
+			return;                                                \
+	} while (0)
+
+/* --- captured passes ------------------------------------------------------ */
+
+enum {
+	RIG_COUNT = 1003, /* elements drawn per operator, no round number */
+	RIG_OPERATORS = 3,
+	RIG_WORDS = RIG_OPERATORS * RIG_COUNT,
+	RIG_FORWARDS = 12 /* in the reference, and pending at most */
+};
+
+/* What a pass draws. */
+struct contract_shot {
+	uint32_t word[RIG_WORDS];
+};
+
+/* A context on one device, with memory for what a pass draws. */
+struct contract_site {
+	struct philox_device *device;
+	struct philox_context *context;
+	struct philox_region *region; /* "contract" */
+	philox_stream stream;
+	float *ones;    /* RIG_COUNT of them */
+	uint32_t *out;  /* RIG_WORDS: what the last pass drew */
+	uint32_t *back; /* the same, for a second pass */
+};
+
+struct contract_rig {
+	struct contract_site at;         /* the device under test */
+	philox_stream side;              /* a second stream on it */
+	struct contract_shot *reference; /* RIG_FORWARDS of them */
+	unsigned next;                   /* the forward that comes next */
+};
+
+/* Runs a check with a rig of its own; the context is gone behind it. */
+void contract_with_rig(struct contract *c,
+		       void (*check)(struct contract *c,
+				     struct contract_rig *rig));
+
+/*
+ * Parts of such checks. What lies at `out`, device memory, is what forward k
+ * drew on the reference, or poison; a graph of one forward that draws at
+ * rig->at.out, and a launch of it, which must be forward rig->next; an eager
+ * backward that must see what forward k drew; how many tickets are pending.
+ */
+void contract_is_forward(struct contract *c, struct contract_rig *rig,
+			 const uint32_t *out, unsigned k);
+void contract_is_poison(struct contract *c, struct contract_rig *rig,
+			const uint32_t *out);
+void contract_record_forward(struct contract *c, struct contract_rig *rig,
+			     struct philox_graph **graph);
+void contract_launch_forward(struct contract *c, struct contract_rig *rig,
+			     struct philox_graph *graph,
+			     struct philox_ticket *ticket);
+void contract_eager_backward(struct contract *c, struct contract_rig *rig,
+			     struct philox_ticket ticket, unsigned flags,
+			     unsigned k);
+void contract_pending_is(struct contract *c, struct contract_rig *rig,
+			 size_t expected);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * tools/draw/check.c - do the options of philox draw fit together?
+ *
+ * The parameters of a distribution in its dtype, and what a layout has, the
+ * library checks.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "tools/common/complain.h"
+#include "tools/draw/axis.h"
+#include "tools/draw/line.h"
+#include "lib/fill/terms.h"
+
+#define SET(dtype) (1u << PHILOX_##dtype)
+
+/* A dist's dtypes, the default one, and these in words. */
+struct kinds {
+	unsigned set;
+	enum philox_dtype first;
+	const char *names;
+};
+
+static const struct kinds *kinds_of(enum philox_dist dist)
+{
+	static const struct kinds bits = {SET(U32) | SET(U64), PHILOX_U32,
+					  "u32, u64"};
+	static const struct kinds whole = {SET(U32) | SET(U64) | SET(I32) |
+						   SET(I64),
+					   PHILOX_I64, "u32, u64, i32, i64"};
+	static const struct kinds real = {SET(F32) | SET(F64) | SET(BF16) |
+						  SET(F16),
+					  PHILOX_F32, "f32, f64, bf16, f16"};
+
+	if (dist == PHILOX_BITS)
+		return &bits;
+	return dist == PHILOX_INTEGERS ? &whole : &real;
+}
+
+static int check_dtype(const struct draw_line *line)
+{
+	struct philox_fill *fill = &line->draw->fill;
+	const struct kinds *kinds = kinds_of(fill->dist);
+
+	if (!line->given[DTYPE])
+		fill->dtype = kinds->first;
+	line->draw->size = fill_dtype_size(fill->dtype);
+	if (kinds->set >> fill->dtype & 1)
+		return 0;
+	return complain_value("draw", "dtype", line->given[DTYPE],
+			      "must be one of %s with --dist %s", kinds->names,
+			      draw_dists[line->dist]);
+}
+
+/* Words across states are made here and not by a fill. */
+static int check_axis(const struct draw_line *line)
+{
+	const struct draw *draw = line->draw;
+
+	if (draw->axis == AXIS_ELEMENT)
+		return 0;
+	if (draw->fill.dist != PHILOX_BITS || draw->fill.dtype != PHILOX_U32)
+		return complain_value("draw", "axis", draw_axes[draw->axis],
+				      "needs --dist bits with --dtype u32");
+	if (draw->fill.layout)
+		return complain_value("draw", "axis", draw_axes[draw->axis],
+				      "goes with no --layout");
+	if (strncmp(draw->device_name, "host", 4) != 0)
+		return complain_value("draw", "axis", draw_axes[draw->axis],
+				      "needs --device host, not %s",
+				      draw->device_name);
+	return 0;
+}
+
+/* Parameters that the distribution does not have. */
+static int check_parameters(const struct draw_line *line)
+{
+	static const struct {
+		int option;
+		enum philox_dist dist, also; /* which have it */
+		const char *name, *needs;
+	} rows[] = {
+		{LOW, PHILOX_UNIFORM, PHILOX_UNIFORM, "low", "uniform"},
+		{HIGH, PHILOX_UNIFORM, PHILOX_UNIFORM, "high", "uniform"},
+		{MEAN, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "mean",
+		 "normal or log-normal"},
+		{STD, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "std",
+		 "normal or log-normal"},
+		{RATE, PHILOX_EXPONENTIAL, PHILOX_EXPONENTIAL, "rate",
+		 "exponential"},
+		{FROM, PHILOX_INTEGERS, PHILOX_INTEGERS, "from", "integers"},
+		{TO, PHILOX_INTEGERS, PHILOX_INTEGERS, "to", "integers"},
+		{P, PHILOX_BERNOULLI, PHILOX_BERNOULLI, "p", "bernoulli"},
+	};
+	enum philox_dist dist = line->draw->fill.dist;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (line->given[rows[i].option] && dist != rows[i].dist &&
+		    dist != rows[i].also)
+			return complain_value("draw", rows[i].name,
+					      line->given[rows[i].option],
+					      "needs --dist %s, not %s",
+					      rows[i].needs,
+					      draw_dists[line->dist]);
+	return 0;
+}
+
+/* Options that the layout does not have. */
+static int check_layout(const struct draw_line *line)
+{
+	static const struct {
+		int option;
+		enum philox_layout_kind kind; /* the one which has it */
+		const char *name;
+	} rows[] = {
+		{THREADS, PHILOX_LAYOUT_CURAND_DEVICE, "threads"},
+		{SMS, PHILOX_LAYOUT_PYTORCH, "sms"},
+		{THREADS_PER_SM, PHILOX_LAYOUT_PYTORCH, "threads-per-sm"},
+	};
+	enum philox_layout_kind kind = line->draw->layout.kind;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (line->given[rows[i].option] && kind != rows[i].kind)
+			return complain_value("draw", rows[i].name,
+					      line->given[rows[i].option],
+					      "needs --layout %s, not %s",
+					      draw_layouts[rows[i].kind],
+					      draw_layouts[kind]);
+	if (line->given[ELEMENTS] && kind == PHILOX_LAYOUT_DEFAULT)
+		return complain_value("draw", "elements", line->given[ELEMENTS],
+				      "needs a --layout of another library");
+	return 0;
+}
+
+/* An end of a range of integers, in the range of its dtype. */
+static int take_end(const struct draw_line *line, int option, uint64_t *end)
+{
+	const char *name = option == FROM ? "from" : "to";
+	const char *text = line->given[option];
+
+	if (!text)
+		return 0;
+	switch (line->draw->fill.dtype) {
+	case PHILOX_U32:
+		return take_whole("draw", name, text, 0, UINT32_MAX, end);
+	case PHILOX_U64:
+		return take_whole("draw", name, text, 0, UINT64_MAX, end);
+	case PHILOX_I32:
+		return take_signed("draw", name, text, INT32_MIN, INT32_MAX,
+				   end);
+	default:
+		return take_signed("draw", name, text, INT64_MIN, INT64_MAX,
+				   end);
+	}
+}
+
+static int check_span(const struct draw_line *line)
+{
+	const struct philox_span *span = &line->draw->fill.span;
+
+	if (line->draw->state.offset % 4)
+		return complain_value("draw", "offset", line->given[OFFSET],
+				      "must be a multiple of 4");
+	if (span->count && span->first + (span->count - 1) < span->first)
+		return complain_value("draw", "count", line->given[COUNT],
+				      "goes past element 2^64 - 1 from --first "
+				      "on");
+	return 0;
+}
+
+/* A tensor ends with what is drawn, unless it was said where. */
+static int check_tensor(const struct draw_line *line)
+{
+	const struct philox_span *span = &line->draw->fill.span;
+	struct philox_layout *layout = &line->draw->layout;
+	int is_pytorch = layout->kind == PHILOX_LAYOUT_PYTORCH;
+
+	if (!layout->kind || !(is_pytorch || layout->elements))
+		return 0;
+	if (!span->count)
+		return complain_value("draw", "count", line->given[COUNT],
+				      "goes past the tensor's end with "
+				      "--layout %s",
+				      draw_layouts[layout->kind]);
+	if (!layout->elements)
+		layout->elements = span->first + span->count;
+	return 0;
+}
+
+/* What the library refuses, it refuses before anything is drawn. */
+static int check_fill(const struct draw_line *line)
+{
+	const struct philox_layout *layout = &line->draw->layout;
+	struct philox_fill fill = line->draw->fill;
+	uint64_t words;
+
+	if (!layout->elements) /* nothing advances: any end is fine */
+		fill.span = philox_elements(0, 0);
+	if (!philox_layout_advance(&fill, &words))
+		return 0;
+	if (layout->kind)
+		return complain("draw", "--layout %s: %s",
+				draw_layouts[layout->kind],
+				philox_error_message());
+	return complain("draw", "--dist %s: %s", draw_dists[line->dist],
+			philox_error_message());
+}
+
+int draw_check(const struct draw_line *line)
+{
+	struct philox_fill *fill = &line->draw->fill;
+
+	return check_dtype(line) || check_axis(line) ||
+			       check_parameters(line) || check_layout(line) ||
+			       take_end(line, FROM, &fill->from) ||
+			       take_end(line, TO, &fill->to) ||
+			       check_span(line) || check_tensor(line) ||
+			       check_fill(line)
+		       ? 2
+		       : 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * tools/draw/draw.h - what philox draw was asked for
+ */
+#ifndef TOOLS_DRAW_DRAW_H
+#define TOOLS_DRAW_DRAW_H
+
+#include <philox.h>
+
+struct draw {
+	const char *device_name;
+	int axis; /* enum axis */
+	struct philox_state state;
+	struct philox_fill fill; /* what to draw; its out is set later */
+	struct philox_layout layout;
+	int raw;
+	size_t size; /* of an element */
+};
+
+/*
+ * draw_options() reads the command line. It returns 0, or the exit status after
+ * saying what is wrong. *done is set when there is nothing left to do, as after
+ * --help. `draw` stays where it is from then on.
+ */
+int draw_options(struct draw *draw, int argc, char **argv, int *done);
+
+#endif

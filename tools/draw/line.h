@@ -1,0 +1,54 @@
+/*
+ * tools/draw/line.h - the command line of philox draw while it is read
+ */
+#ifndef TOOLS_DRAW_LINE_H
+#define TOOLS_DRAW_LINE_H
+
+#include "tools/draw/draw.h"
+
+/* The options. */
+enum {
+	DEVICE = 1,
+	SEED,
+	OFFSET,
+	FIRST,
+	COUNT,
+	DIST,
+	DTYPE,
+	LOW,
+	HIGH,
+	MEAN,
+	STD,
+	RATE,
+	FROM,
+	TO,
+	P,
+	AXIS,
+	FORMAT,
+	LAYOUT,
+	THREADS,
+	SMS,
+	THREADS_PER_SM,
+	ELEMENTS,
+	HELP
+};
+
+/* A command line that is read: where to, and options as they were given. */
+struct draw_line {
+	struct draw *draw;
+	const char *given[HELP]; /* or NULL */
+	int dist;                /* place in draw_dists */
+};
+
+/* What values are called; lists end with NULL. */
+extern const char *const draw_dists[];
+extern const char *const draw_axes[];
+extern const char *const draw_layouts[];
+
+/*
+ * draw_check() checks options against each other, sets what follows from them
+ * and lets the library check the rest. It returns 0, or 2 after complaining.
+ */
+int draw_check(const struct draw_line *line);
+
+#endif

@@ -1,0 +1,377 @@
+/*
+ * tools/journal/inspect.c - philox inspect: what is in a saved context or a journal
+ */
+#include "tools/tools.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tools/common/complain.h"
+#include "tools/journal/inspect.h"
+#include "tools/common/json.h"
+#include "lib/state/journal.h"
+
+/* --- saved contexts ------------------------------------------------------- */
+
+static size_t count_alive(const struct saved *saved)
+{
+	size_t alive = 0;
+
+	for (size_t i = 0; i < saved->n_regions; i++)
+		alive += saved->regions[i].alive != 0;
+	return alive;
+}
+
+static void print_region(const struct saved *saved,
+			 const struct saved_region *region)
+{
+	printf("  %s: ", journal_name(region->name).text);
+	if (region->generator == SAVE_NO_GENERATOR)
+		printf("no generator");
+	else
+		printf("generator %" PRIu32, region->generator);
+	if (region->flags & PHILOX_SHARED)
+		printf(", shared");
+	printf(", next offset %" PRIu64 ", next serial %" PRIu64,
+	       region->state.offset, region->serial);
+	if (!region->alive)
+		printf(", destroyed\n");
+	else
+		printf(", operators %zu, pending %zu\n", region->n_ops,
+		       region->n_tickets);
+	for (size_t i = 0; i < region->n_tickets; i++) {
+		const struct saved_ticket *ticket =
+			&saved->tickets[region->ticket + i];
+
+		printf("    ticket %" PRIu64 ": offset %" PRIu64
+		       ", seed %016" PRIx64 ", %" PRIu64 " forwards ago\n",
+		       ticket->serial, ticket->state.offset, ticket->state.seed,
+		       region->serial - ticket->serial);
+	}
+}
+
+/* How far the rows of a table are, without naming each of them. */
+static void print_table(const struct saved *saved,
+			const struct saved_table *table)
+{
+	const struct philox_state *rows = &saved->rows[table->row];
+	uint64_t least = rows->offset, most = rows->offset;
+
+	for (size_t i = 1; i < table->n_rows; i++) {
+		least = rows[i].offset < least ? rows[i].offset : least;
+		most = rows[i].offset > most ? rows[i].offset : most;
+	}
+	printf("  %s: generator %" PRIu32 ", rows %zu, offsets %" PRIu64
+	       " .. %" PRIu64 "\n",
+	       journal_name(table->name).text, table->generator, table->n_rows,
+	       least, most);
+}
+
+static void print_context(const struct saved *saved)
+{
+	size_t alive = count_alive(saved);
+
+	printf("saved context\n\ngenerators %zu\n", saved->n_generators);
+	for (size_t i = 0; i < saved->n_generators; i++)
+		printf("  %zu: seed %016" PRIx64 ", offset %" PRIu64 "\n", i,
+		       saved->generators[i].seed, saved->generators[i].offset);
+	printf("\nregions %zu, destroyed %zu, tickets pending %zu\n", alive,
+	       saved->n_regions - alive, saved->n_tickets);
+	for (size_t i = 0; i < saved->n_regions; i++)
+		print_region(saved, &saved->regions[i]);
+	if (!saved->n_tables)
+		return;
+	printf("\ntables of rows %zu\n", saved->n_tables);
+	for (size_t i = 0; i < saved->n_tables; i++)
+		print_table(saved, &saved->tables[i]);
+}
+
+/* Seeds as text: most readers of JSON would round them. */
+static void json_state(struct json *json, struct philox_state state)
+{
+	char seed[17];
+
+	snprintf(seed, sizeof(seed), "%016" PRIx64, state.seed);
+	json_string(json, "seed", seed);
+	json_unsigned(json, "offset", state.offset);
+}
+
+static void json_region(struct json *json, const struct saved *saved,
+			const struct saved_region *region)
+{
+	json_object(json, NULL);
+	json_string(json, "name", region->name);
+	json_bool(json, "alive", region->alive);
+	if (region->generator != SAVE_NO_GENERATOR)
+		json_unsigned(json, "generator", region->generator);
+	json_bool(json, "shared", (region->flags & PHILOX_SHARED) != 0);
+	json_state(json, region->state);
+	json_unsigned(json, "serial", region->serial);
+	json_unsigned(json, "operators", region->n_ops);
+	json_array(json, "tickets");
+	for (size_t i = 0; i < region->n_tickets; i++) {
+		const struct saved_ticket *ticket =
+			&saved->tickets[region->ticket + i];
+
+		json_object(json, NULL);
+		json_unsigned(json, "serial", ticket->serial);
+		json_state(json, ticket->state);
+		json_close(json);
+	}
+	json_close(json);
+	json_close(json);
+}
+
+static void json_table(struct json *json, const struct saved *saved,
+		       const struct saved_table *table)
+{
+	json_object(json, NULL);
+	json_string(json, "name", table->name);
+	json_unsigned(json, "generator", table->generator);
+	json_array(json, "states");
+	for (size_t i = 0; i < table->n_rows; i++) {
+		json_object(json, NULL);
+		json_state(json, saved->rows[table->row + i]);
+		json_close(json);
+	}
+	json_close(json);
+	json_close(json);
+}
+
+static void json_context(struct json *json, const struct saved *saved)
+{
+	json_string(json, "kind", "context");
+	json_unsigned(json, "pending", saved->n_tickets);
+	json_array(json, "generators");
+	for (size_t i = 0; i < saved->n_generators; i++) {
+		json_object(json, NULL);
+		json_state(json, saved->generators[i]);
+		json_close(json);
+	}
+	json_close(json);
+	json_array(json, "regions");
+	for (size_t i = 0; i < saved->n_regions; i++)
+		json_region(json, saved, &saved->regions[i]);
+	json_close(json);
+	json_array(json, "rows");
+	for (size_t i = 0; i < saved->n_tables; i++)
+		json_table(json, saved, &saved->tables[i]);
+	json_close(json);
+}
+
+/* --- journals ------------------------------------------------------------- */
+
+/* How many events there are of one kind. */
+struct kind {
+	struct written_word word;
+	size_t events;
+};
+
+struct kinds {
+	struct kind *kinds; /* in order of first appearance */
+	size_t n;
+};
+
+static int count_kind(struct kinds *kinds, struct written_word word)
+{
+	struct kind *grown;
+
+	for (size_t i = 0; i < kinds->n; i++) {
+		if (written_same(kinds->kinds[i].word, word)) {
+			kinds->kinds[i].events++;
+			return 0;
+		}
+	}
+	grown = realloc(kinds->kinds, (kinds->n + 1) * sizeof(*grown));
+	if (!grown)
+		return -1;
+	kinds->kinds = grown;
+	grown[kinds->n++] = (struct kind){word, 1};
+	return 0;
+}
+
+static int count_kinds(const struct written *journal, struct kinds *kinds)
+{
+	struct written_word words[WRITTEN_WORDS_MAX];
+
+	for (size_t i = 0; i < journal->n_events; i++) {
+		written_words(&journal->events[i], words);
+		if (count_kind(kinds, words[0]))
+			return -1;
+	}
+	return 0;
+}
+
+static size_t count_contexts(const struct written *journal)
+{
+	size_t contexts = 0;
+
+	for (size_t i = 0; i < journal->n_events; i++)
+		contexts += !i || journal->events[i].context !=
+					  journal->events[i - 1].context;
+	return contexts;
+}
+
+static void print_followed(const struct inspect_region *region)
+{
+	printf("  context %" PRIu64 ", %.*s: forwards %zu, backwards %zu, "
+	       "pending %zu",
+	       region->context, (int)region->name.length, region->name.text,
+	       region->forwards, region->backwards, region->pending);
+	if (region->oldest)
+		printf(" (longest: ticket %" PRIu64 ", %" PRIu64 " events)",
+		       region->oldest, region->oldest_for);
+	printf(", longest wait %" PRIu64 " events\n", region->longest_for);
+}
+
+static void print_journal(const struct written *journal,
+			  const struct kinds *kinds,
+			  const struct inspect_regions *regions)
+{
+	printf("journal\n\ncontexts %zu, events %zu%s\n",
+	       count_contexts(journal), journal->n_events,
+	       journal->cut ? ", the last line is cut" : "");
+	for (size_t i = 0; i < kinds->n; i++)
+		printf("  %-20.*s %zu\n", (int)kinds->kinds[i].word.length,
+		       kinds->kinds[i].word.text, kinds->kinds[i].events);
+	printf("\nregions %zu\n", regions->n);
+	for (size_t i = 0; i < regions->n; i++)
+		print_followed(&regions->regions[i]);
+}
+
+static void json_followed(struct json *json,
+			  const struct inspect_region *region)
+{
+	char name[sizeof(struct journal_text)];
+
+	/* without the quotation marks */
+	snprintf(name, sizeof(name), "%.*s", (int)region->name.length - 2,
+		 region->name.text + 1);
+	json_object(json, NULL);
+	json_unsigned(json, "context", region->context);
+	json_string(json, "name", name);
+	json_unsigned(json, "forwards", region->forwards);
+	json_unsigned(json, "backwards", region->backwards);
+	json_unsigned(json, "pending", region->pending);
+	json_unsigned(json, "oldest_ticket", region->oldest);
+	json_unsigned(json, "oldest_events", region->oldest_for);
+	json_unsigned(json, "longest_events", region->longest_for);
+	json_close(json);
+}
+
+static void json_journal(struct json *json, const struct written *journal,
+			 const struct kinds *kinds,
+			 const struct inspect_regions *regions)
+{
+	json_string(json, "kind", "journal");
+	json_unsigned(json, "contexts", count_contexts(journal));
+	json_unsigned(json, "events", journal->n_events);
+	json_bool(json, "cut", journal->cut);
+	json_object(json, "kinds");
+	for (size_t i = 0; i < kinds->n; i++) {
+		char kind[64];
+
+		snprintf(kind, sizeof(kind), "%.*s",
+			 (int)kinds->kinds[i].word.length,
+			 kinds->kinds[i].word.text);
+		json_unsigned(json, kind, kinds->kinds[i].events);
+	}
+	json_close(json);
+	json_array(json, "regions");
+	for (size_t i = 0; i < regions->n; i++)
+		json_followed(json, &regions->regions[i]);
+	json_close(json);
+}
+
+static int inspect_journal(const struct written *journal, struct json *json)
+{
+	struct inspect_regions regions;
+	struct kinds kinds = {0};
+	int result = inspect_regions(journal, &regions);
+
+	if (!result)
+		result = count_kinds(journal, &kinds);
+	if (result)
+		complain("inspect", "out of memory");
+	else if (json)
+		json_journal(json, journal, &kinds, &regions);
+	else
+		print_journal(journal, &kinds, &regions);
+	free(kinds.kinds);
+	inspect_regions_finish(&regions);
+	return result ? 1 : 0;
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static int inspect(const struct written *written, struct json *json)
+{
+	if (written->kind == WRITTEN_JOURNAL)
+		return inspect_journal(written, json);
+	if (json)
+		json_context(json, &written->saved);
+	else
+		print_context(&written->saved);
+	return 0;
+}
+
+static int inspect_file(const char *path, int as_json)
+{
+	struct written written;
+	struct json json;
+	int status;
+
+	if (written_read("inspect", path, &written))
+		return 2;
+	if (as_json) {
+		json_begin(&json, stdout);
+		json_object(&json, NULL);
+	}
+	status = inspect(&written, as_json ? &json : NULL);
+	if (as_json) {
+		json_close(&json);
+		if (json_end(&json) && !status)
+			status = 1;
+	}
+	written_finish(&written);
+	return status;
+}
+
+static const char usage[] =
+	"usage: philox inspect [OPTION]... FILE\n"
+	"\n"
+	"Sum up a context that philox_context_save() wrote, or a journal\n"
+	"(PHILOX_JOURNAL=FILE).\n"
+	"\n"
+	"  --json  as one JSON object\n"
+	"  --help  " HELP_HELP "\n"
+	"\n"
+	"Exit status: 0 done, 1 it failed, 2 the command line or the file is "
+	"wrong.\n";
+
+int tool_inspect(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
+		{NULL, 0, NULL, 0}};
+	int json = 0, option;
+
+	optind = 0;
+	while ((option = next_option(argc, argv, options)) != -1) {
+		if (option == '?')
+			return 2;
+		if (option == 'h') {
+			fputs(usage, stdout);
+			return 0;
+		}
+		json = 1;
+	}
+	if (optind == argc)
+		return complain("inspect",
+				"give a FILE: a saved context or a journal");
+	if (arguments_end(argc, argv, 1))
+		return 2;
+	return inspect_file(argv[optind], json);
+}

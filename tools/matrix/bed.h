@@ -1,0 +1,142 @@
+/*
+ * tools/matrix/bed.h - the library under test, as its parts see it
+ *
+ *  bed.c      making a bed, and a whole run on it
+ *  pass.c     eager passes, and what passes draw
+ *  launch.c   graphs: capturing them, launching them
+ *  context.c  what concerns whole regions and contexts
+ *
+ * Functions return 0, or -1 with a message if something is not as it must be.
+ */
+#ifndef TOOLS_MATRIX_BED_H
+#define TOOLS_MATRIX_BED_H
+
+#include "tools/matrix/matrix.h"
+
+enum {
+	SEEN_MAX = 2 * MATRIX_EVENTS,
+	PASSES = 2 /* most passes of a graph */
+};
+
+/* The graphs of a region; exchanges have one for each region of the backward. */
+enum graph_kind {
+	GRAPH_FORWARD,
+	GRAPH_INFERENCE,
+	GRAPH_WARMUP,
+	GRAPH_BACKWARD,
+	GRAPH_RECOMPUTE,
+	GRAPH_PAIR,
+	GRAPH_KEEP,
+	GRAPH_DOUBLE,
+	GRAPH_EXCHANGE,
+	GRAPHS = GRAPH_EXCHANGE + MATRIX_REGIONS
+};
+
+struct graph {
+	struct philox_graph *graph; /* NULL: not captured yet */
+	unsigned passes;
+	struct matrix_numbers *seen; /* device memory, one for each pass */
+};
+
+struct site {
+	struct philox_region *region;
+	philox_stream stream;
+	char name[24];
+	uint32_t *words; /* device memory of an eager pass */
+	struct graph graphs[GRAPHS];
+};
+
+/* A pass or a launch that has begun. */
+struct half {
+	struct philox_pass pass;
+	struct philox_use use;
+};
+
+struct matrix_bed {
+	struct philox_device *device;
+	struct philox_context *context;
+	struct matrix_limits limits;
+	struct matrix_shape shape;
+	struct matrix_memory memory;
+	struct site sites[MATRIX_REGIONS];
+	unsigned seed; /* 0 or 1 */
+
+	struct matrix_run run; /* under way */
+	unsigned place;        /* of the event under way */
+	struct philox_ticket tickets[MATRIX_TICKETS];
+	struct half forwards[MATRIX_TICKETS];
+	struct half backwards[MATRIX_TICKETS];
+	struct half recomputes[MATRIX_TICKETS];
+	struct half launched[MATRIX_TICKETS]; /* backwards in graphs */
+	unsigned released[MATRIX_TICKETS];    /* calls of the saved contexts */
+	struct matrix_seen seen[SEEN_MAX];
+	unsigned n_seen;
+	uint64_t launches, calls; /* of the device, for them */
+	char *message;
+	size_t size;
+};
+
+int bed_complain(struct matrix_bed *bed, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* bed_failed() complains unless a status is OK. */
+int bed_failed(struct matrix_bed *bed, const char *what,
+	       enum philox_status status);
+
+#define TRY(bed, call)                              \
+	do {                                        \
+		if (bed_failed((bed), #call, call)) \
+			return -1;                  \
+	} while (0)
+
+/* bed_check_status() complains unless an event gave what it must give. */
+int bed_check_status(struct matrix_bed *bed, const struct matrix_event *event,
+		     enum philox_status status);
+
+/* --- passes, pass.c ------------------------------------------------ */
+
+/* bed_role() says what the numbers of an event's (first) pass must be. */
+enum matrix_role bed_role(const struct matrix_event *event);
+
+/* bed_half() returns where an event's pass is kept between begin and end. */
+struct half *bed_half(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* bed_read_states() reads the states of an eager pass without cells. */
+int bed_read_states(struct matrix_bed *bed, const struct philox_pass *pass,
+		    struct matrix_numbers *numbers);
+
+/* bed_copy_cells() copies those of one with cells, in stream order. */
+int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
+		   struct matrix_numbers *numbers);
+
+/* bed_draw_words() draws what every operator draws into device memory. */
+int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
+		   uint32_t *words);
+
+/* bed_see_graph() notes what a pass of a graph drew in the last launch. */
+int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
+		  unsigned pass, enum matrix_role role, unsigned ticket,
+		  unsigned region, philox_stream stream);
+
+/* bed_keep_ticket() notes a ticket and gives it a saved context. */
+int bed_keep_ticket(struct matrix_bed *bed, unsigned number, unsigned region,
+		    struct philox_ticket ticket);
+
+void bed_order_failure(struct matrix_bed *bed, const char *operation);
+void bed_cancel_failure(struct matrix_bed *bed);
+
+int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* --- graphs, launch.c ---------------------------------------------- */
+
+int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
+int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
+
+/* --- regions and contexts, context.c ------------------------------- */
+
+int bed_make_region(struct matrix_bed *bed, struct site *site);
+int bed_remake(struct matrix_bed *bed, unsigned region);
+int bed_seed(struct matrix_bed *bed, unsigned which);
+int bed_save_and_load(struct matrix_bed *bed);
+
+#endif

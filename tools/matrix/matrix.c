@@ -1,0 +1,442 @@
+/*
+ * tools/matrix/matrix.c - philox matrix: the command
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "tools/common/complain.h"
+#include "tools/common/json.h"
+#include "tools/matrix/matrix.h"
+#include "tools/common/schedules.h"
+#include "tools/tools.h"
+
+static const char usage[] =
+	"usage: philox matrix [OPTION]...\n"
+	"\n"
+	"Run all sequences of forwards, backwards, failures, releases and so on up\n"
+	"to a length, eager and captured, against an independent model, and random\n"
+	"longer ones.\n"
+	"\n"
+	"  --device NAME     " HELP_DEVICE "\n"
+	"                    (default host:sync; random sequences on host)\n"
+	"  --forwards F      at most F forwards in a sequence, 1 to %d\n"
+	"  --length L        sequences of up to L events, 1 to %d\n"
+	"  --regions R       regions, 1 to %d\n"
+	"                    (with one of these three: one search of all events;\n"
+	"                    else several, of different events and lengths)\n"
+	"  --ops N           operators of each region, 1 to %d (default 2)\n"
+	"  --long            deeper, with a progress bar (of a search only)\n"
+	"  --replay RUN      one sequence, told event by event\n"
+	"  --pending P       room for P tickets in a region of it, 1 to %d\n"
+	"                    (default 8)\n"
+	"  --schedule NAME   a schedule of passes instead, or all:\n"
+	"                    %s\n"
+	"  --stages S        stages of the schedule, 1 to %d (default 4)\n"
+	"  --microbatches M  microbatches of the schedule, 1 to %d (default 8)\n"
+	"  --json            one JSON object, the last line of the output\n"
+	"  --help            " HELP_HELP "\n"
+	"\n"
+	"%s"
+	"\n"
+	"Exit status: 0 all was as it must be, 1 not or it failed, 2 the command\n"
+	"line is wrong.\n";
+
+#define FORWARDS_MAX 8
+#define LENGTH_MAX   16
+
+/* The names of the schedules, in lines that stand below one another. */
+static const char *schedule_lines(void)
+{
+	static char lines[512];
+	size_t length = 0, column = 20;
+
+	for (const struct schedule *s = schedules; s->name; s++) {
+		const char *comma = s[1].name ? "," : "";
+		int wraps = column + strlen(s->name) + 2 > 76;
+
+		length += (size_t)snprintf(lines + length,
+					   sizeof(lines) - length, "%s%s%s",
+					   wraps ? "\n                    "
+					   : s == schedules ? ""
+							    : " ",
+					   s->name, comma);
+		column = (wraps ? 20 : column + 1) + strlen(s->name) + 1;
+	}
+	return lines;
+}
+
+static void print_help(void)
+{
+	printf(usage, FORWARDS_MAX, LENGTH_MAX, MATRIX_REGIONS, MATRIX_OPS,
+	       MATRIX_TICKETS, schedule_lines(), SCHEDULE_STAGES_MAX,
+	       SCHEDULE_MICROBATCHES_MAX, matrix_words);
+}
+
+/* Options with a number stand at FORWARDS - 1 and so on in a table, below. */
+enum {
+	FORWARDS = 1,
+	LENGTH,
+	OPS,
+	REGIONS,
+	PENDING,
+	STAGES,
+	MICROBATCHES,
+	DEVICE,
+	REPLAY,
+	SCHEDULE,
+	LONG,
+	JSON,
+	HELP
+};
+
+static const struct option known[] = {
+	{"device", required_argument, NULL, DEVICE},
+	{"replay", required_argument, NULL, REPLAY},
+	{"schedule", required_argument, NULL, SCHEDULE},
+	{"long", no_argument, NULL, LONG},
+	{"json", no_argument, NULL, JSON},
+	{"help", no_argument, NULL, HELP},
+	{"forwards", required_argument, NULL, FORWARDS},
+	{"length", required_argument, NULL, LENGTH},
+	{"ops", required_argument, NULL, OPS},
+	{"regions", required_argument, NULL, REGIONS},
+	{"pending", required_argument, NULL, PENDING},
+	{"stages", required_argument, NULL, STAGES},
+	{"microbatches", required_argument, NULL, MICROBATCHES},
+	{NULL, 0, NULL, 0}};
+
+/* An option with a number: where it goes and what it may be. */
+struct count_option {
+	const char *name;
+	unsigned *count;
+	unsigned most;
+};
+
+static int take_count(struct matrix_options *options, int option,
+		      const char *text)
+{
+	const struct count_option counts[] = {
+		{"forwards", &options->forwards, FORWARDS_MAX},
+		{"length", &options->length, LENGTH_MAX},
+		{"ops", &options->ops, MATRIX_OPS},
+		{"regions", &options->regions, MATRIX_REGIONS},
+		{"pending", &options->pending, MATRIX_TICKETS},
+		{"stages", &options->stages, SCHEDULE_STAGES_MAX},
+		{"microbatches", &options->microbatches,
+		 SCHEDULE_MICROBATCHES_MAX},
+	};
+	const struct count_option *count = &counts[option - FORWARDS];
+	uint64_t value;
+
+	if (take_whole("matrix", count->name, text, 1, count->most, &value))
+		return 2;
+	*count->count = (unsigned)value;
+	return 0;
+}
+
+static int take_schedule(struct matrix_options *options, const char *name)
+{
+	if (strcmp(name, "all") && !schedule_find(name))
+		return complain_value("matrix", "schedule", name,
+				      "must be one of all, %s",
+				      matrix_schedule_names());
+	options->schedule = name;
+	return 0;
+}
+
+static int take_option(struct matrix_options *options, int option)
+{
+	switch (option) {
+	case DEVICE:
+		options->device = optarg;
+		options->random_device = NULL;
+		return 0;
+	case REPLAY:
+		options->replay = optarg;
+		return 0;
+	case SCHEDULE:
+		return take_schedule(options, optarg);
+	case LONG:
+		options->longer = 1;
+		return 0;
+	case JSON:
+		options->json = 1;
+		return 0;
+	default:
+		return take_count(options, option, optarg);
+	}
+}
+
+/* What is done: a search of all runs, one run, or schedules. */
+enum { SEARCH = 1, RUN = 2, SCHEDULES = 4 };
+
+static int mode_of(const struct matrix_options *options)
+{
+	if (options->schedule)
+		return SCHEDULES;
+	return options->replay ? RUN : SEARCH;
+}
+
+/* An option that means nothing to what is done. */
+static int refuse(const char *name, const char *value, int modes, int mode)
+{
+	const char *by =
+		(mode == SEARCH ? modes : mode) == RUN ? "replay" : "schedule";
+	const char *why = mode == SEARCH ? "needs" : "not together with";
+
+	if (!value)
+		return complain("matrix", "--%s: %s --%s", name, why, by);
+	return complain_value("matrix", name, value, "%s --%s", why, by);
+}
+
+/* given[option] is the value of an option, or NULL if it is not there. */
+static int check_modes(const struct matrix_options *options,
+		       const char *const given[])
+{
+	static const struct {
+		const char *name;
+		int option, modes; /* what it means something to */
+	} rows[] = {
+		{"replay", REPLAY, RUN},
+		{"forwards", FORWARDS, SEARCH},
+		{"length", LENGTH, SEARCH},
+		{"regions", REGIONS, SEARCH | RUN},
+		{"pending", PENDING, RUN},
+		{"stages", STAGES, SCHEDULES},
+		{"microbatches", MICROBATCHES, SCHEDULES},
+	};
+	int mode = mode_of(options);
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (given[rows[i].option] && !(rows[i].modes & mode))
+			return refuse(rows[i].name, given[rows[i].option],
+				      rows[i].modes, mode);
+	if (options->longer && mode != SEARCH)
+		return refuse("long", NULL, SEARCH, mode);
+	return 0;
+}
+
+/* Sets *help if that is what is wanted. */
+static int read_options(int argc, char **argv, struct matrix_options *options,
+			int *help)
+{
+	const char *given[HELP] = {NULL};
+	int option, error = 0;
+
+	optind = 0;
+	while (!error && (option = next_option(argc, argv, known)) != -1) {
+		if (option == '?')
+			return 2;
+		if (option == HELP) {
+			*help = 1;
+			return 0;
+		}
+		given[option] = optarg;
+		error = take_option(options, option);
+	}
+	if (!error)
+		error = arguments_end(argc, argv, 0);
+	return error ? error : check_modes(options, given);
+}
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) +
+	       1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+/* --- searching ------------------------------------------------------------ */
+
+static int print_json(const struct matrix_options *options,
+		      const struct matrix_total *total, double seconds)
+{
+	struct json json;
+
+	json_begin(&json, stdout);
+	json_object(&json, NULL);
+	json_string(&json, "device", options->device);
+	json_unsigned(&json, "sequences", total->sequences);
+	json_unsigned(&json, "random", total->random);
+	json_unsigned(&json, "events", total->events);
+	json_unsigned(&json, "comparisons", total->comparisons);
+	json_unsigned(&json, "mismatches", total->mismatches);
+	json_number(&json, "seconds", seconds);
+	if (total->mismatches) {
+		json_string(&json, "first", total->first);
+		json_unsigned(&json, "pending", total->pending);
+		json_string(&json, "message", total->message);
+	}
+	json_close(&json);
+	return json_end(&json);
+}
+
+/* With whatever else of the command line a replay needs. */
+static void print_again(const struct matrix_options *options,
+			const struct matrix_total *total)
+{
+	printf("shortest mismatch: %s\n"
+	       "  %s\n"
+	       "again: philox matrix --pending %u --replay '%s'",
+	       total->first, total->message, total->pending, total->first);
+	if (options->ops)
+		printf(" --ops %u", options->ops);
+	if (options->regions)
+		printf(" --regions %u", options->regions);
+	if (strcmp(options->device, "host:sync") != 0)
+		printf(" --device %s", options->device);
+	putchar('\n');
+}
+
+static void print_total(const struct matrix_options *options,
+			const struct matrix_total *total, double seconds)
+{
+	for (unsigned i = 0; i < MATRIX_SEARCHES && total->searches[i][0]; i++)
+		printf("%-64s %9" PRIu64 "\n", total->searches[i],
+		       total->by_search[i]);
+	printf("%" PRIu64 " sequences (%" PRIu64 " of them random), %" PRIu64
+	       " events, %" PRIu64 " comparisons, %" PRIu64
+	       " mismatches in %.1f s\n",
+	       total->sequences, total->random, total->events,
+	       total->comparisons, total->mismatches, seconds);
+	if (total->mismatches)
+		print_again(options, total);
+}
+
+static int search(const struct matrix_options *options)
+{
+	struct matrix_total total;
+	struct timespec start;
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	if (matrix_search(options, &total)) {
+		perror("philox matrix");
+		return 1;
+	}
+	if (total.error[0]) {
+		complain("matrix", "%s", total.error);
+		return 1;
+	}
+	seconds = seconds_since(&start);
+	print_total(options, &total, seconds);
+	if (options->json && print_json(options, &total, seconds))
+		return 1;
+	return total.mismatches != 0;
+}
+
+/* --- replaying ------------------------------------------------------------ */
+
+static void print_events(const struct matrix_run *run,
+			 const struct matrix_result *result)
+{
+	char word[64];
+
+	for (unsigned i = 0; i < run->n; i++) {
+		matrix_event_text(&run->events[i], word, sizeof(word));
+		printf("%3u  %-12s must give %-22s %s\n", i + 1, word,
+		       philox_status_name(run->events[i].status),
+		       result->wrong < 0 || (int)i < result->wrong ? "right"
+		       : (int)i == result->wrong ? result->message
+						 : "not looked at");
+	}
+	if (result->wrong >= (int)run->n)
+		printf("     closing: %s\n", result->message);
+}
+
+static int print_replay_json(const struct matrix_options *options,
+			     const struct matrix_result *result)
+{
+	struct matrix_total total = {.sequences = 1,
+				     .events = result->n_events,
+				     .comparisons = result->comparisons,
+				     .mismatches = result->wrong >= 0,
+				     .pending = options->pending};
+
+	snprintf(total.first, sizeof(total.first), "%s", options->replay);
+	memcpy(total.message, result->message, sizeof(result->message));
+	return print_json(options, &total, 0);
+}
+
+static int replay_run(const struct matrix_options *options,
+		      const struct matrix_run *run)
+{
+	struct matrix_result result;
+	struct matrix_shape shape;
+	struct matrix_bed *bed;
+	char message[512];
+
+	matrix_shape_init(&shape, options->ops ? options->ops : 2, 1);
+	bed = matrix_bed_create(options->device, &run->limits, &shape, message,
+				sizeof(message));
+	if (!bed) {
+		complain("matrix", "%s", message);
+		return 1;
+	}
+	matrix_bed_run(bed, run, &result);
+	print_events(run, &result);
+	printf("%" PRIu64 " comparisons, %s\n", result.comparisons,
+	       result.wrong < 0 ? "all as it must be" : "a mismatch");
+	matrix_bed_destroy(bed);
+	if (options->json && print_replay_json(options, &result))
+		return 1;
+	return result.wrong >= 0;
+}
+
+static int replay(const struct matrix_options *options)
+{
+	static struct matrix_run run;
+	char message[256];
+
+	run.limits = (struct matrix_limits){
+		.classes = MATRIX_ALL,
+		.regions = options->regions ? options->regions : 2,
+		.forwards = MATRIX_TICKETS - 1,
+		.open = 16,
+		.pending = options->pending};
+	if (matrix_run_parse(&run, options->replay, message, sizeof(message)))
+		return complain_value("matrix", "replay", options->replay, "%s",
+				      message);
+	return replay_run(options, &run);
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+/* Says what is wrong with the device before anything is run. */
+static int check_device(const char *name)
+{
+	struct philox_device *device;
+	int error = open_device("matrix", name, &device);
+
+	if (!error)
+		philox_device_close(device);
+	return error;
+}
+
+int tool_matrix(int argc, char **argv)
+{
+	struct matrix_options options = {.device = "host:sync",
+					 .random_device = "host",
+					 .pending = 8,
+					 .stages = 4,
+					 .microbatches = 8};
+	int help = 0, error = read_options(argc, argv, &options, &help);
+
+	if (!error && help) {
+		print_help();
+		return 0;
+	}
+	if (!error)
+		error = check_device(options.device);
+	if (error)
+		return error;
+	if (options.replay)
+		return replay(&options);
+	if (options.schedule)
+		return matrix_schedules(&options);
+	return search(&options);
+}

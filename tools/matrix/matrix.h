@@ -1,0 +1,334 @@
+/*
+ * tools/matrix/matrix.h - philox matrix: every order of events against a model
+ *
+ * An event is one thing that can happen to the ledger of a region: a pass, half
+ * of one, a launch of a graph, a release, a re-seed. A run is a list of events.
+ * Four parts work on runs:
+ *
+ *  text.c    events as words that a person can read and type
+ *  model.c   what each event must give, found from the run so far alone;
+ *                   choices.c: which events may follow;
+ *                   numbers.c: what must be true of the numbers seen
+ *  bed.c     the library under test: carries out events, notes numbers
+ *                   (bed.h, pass.c, launch.c,
+ *                   context.c)
+ *  search.c  all runs up to a length, and random longer ones
+ *                   (search.h, runs.c)
+ *
+ * The model shares nothing with the ledger. It has no table of tickets and no
+ * offsets: it reads the list of events from its beginning for each question, and
+ * knows numbers only as what a forward was seen to draw.
+ */
+#ifndef TOOLS_MATRIX_MATRIX_H
+#define TOOLS_MATRIX_MATRIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox.h>
+
+enum {
+	MATRIX_REGIONS = 4,  /* most regions */
+	MATRIX_OPS = 8,      /* most operators of a region */
+	MATRIX_CELLS = 10,   /* of that many operators */
+	MATRIX_WORDS = 8,    /* drawn at each operator */
+	MATRIX_TICKETS = 64, /* most forwards of a run */
+	MATRIX_EVENTS = 512, /* of a run, its closing included */
+	MATRIX_NONE = 255,   /* no ticket */
+	MATRIX_CHOICES = 4096,
+	MATRIX_SEARCHES = 16
+};
+
+/* --- events --------------------------------------------------------------- */
+
+enum matrix_kind {
+	MATRIX_FORWARD,
+	MATRIX_INFERENCE,
+	MATRIX_WARMUP,
+	MATRIX_BACKWARD,
+	MATRIX_RECOMPUTE,
+	MATRIX_PAIR,     /* one graph: a forward and its backward */
+	MATRIX_KEEP,     /* one graph: a forward and its recompute */
+	MATRIX_EXCHANGE, /* one graph: a forward, and a backward of another */
+	MATRIX_DOUBLE,   /* one graph: two backwards */
+	MATRIX_RELEASE,
+	MATRIX_SEED,   /* the same seed again */
+	MATRIX_RESEED, /* the other seed */
+	MATRIX_REMAKE, /* destroy a region and make it again */
+	MATRIX_SAVE,   /* save, and load into a new context */
+	MATRIX_KINDS
+};
+
+enum matrix_how { MATRIX_EAGER, MATRIX_ON_CELLS, MATRIX_IN_GRAPH };
+
+/* A pass or a launch as a whole, or its begin (prologue) or end (epilogue). */
+enum matrix_part { MATRIX_WHOLE, MATRIX_BEGIN, MATRIX_END };
+
+enum matrix_fate {
+	MATRIX_DONE,
+	MATRIX_KEPT,    /* the ticket is retained; of a double, the first */
+	MATRIX_ABORTED, /* aborted; of a graph, its launch fails */
+	MATRIX_BROKEN   /* a device call before that fails */
+};
+
+struct matrix_event {
+	uint8_t kind;
+	uint8_t how;
+	uint8_t part;
+	uint8_t fate;
+	uint8_t region; /* of passes: where; of backwards: their ticket's */
+	uint8_t ticket; /* the forward it makes or repeats, counted from 0 */
+	uint8_t other;  /* exchange: what is repeated; double: the second */
+	uint8_t status; /* what it must give */
+};
+
+/* What a search draws its events from. */
+enum matrix_class {
+	MATRIX_GRAPHS = 1,
+	MATRIX_DEVICE_CELLS = 2,
+	MATRIX_RETAINS = 4,
+	MATRIX_RECOMPUTES = 8,
+	MATRIX_ABORTS = 16,
+	MATRIX_BREAKS = 32,
+	MATRIX_OVERLAPS = 64,
+	MATRIX_RELEASES = 128,
+	MATRIX_SEEDS = 256,
+	MATRIX_UNTRACKED = 512, /* inference and warm-up */
+	MATRIX_ONE_GRAPH = 1024,
+	MATRIX_REMAKES = 2048,
+	MATRIX_REFUSALS = 4096,
+	MATRIX_SAVES = 8192,
+	MATRIX_ALL = 16383
+};
+
+struct matrix_limits {
+	unsigned classes;
+	unsigned regions;
+	unsigned forwards; /* most in a run */
+	unsigned open;     /* most passes and launches open at once */
+	unsigned pending;  /* most tickets a region holds */
+};
+
+struct matrix_run {
+	struct matrix_limits limits;
+	unsigned n;
+	struct matrix_event events[MATRIX_EVENTS];
+};
+
+/* matrix_event_text() writes an event as a word and returns its length. */
+size_t matrix_event_text(const struct matrix_event *event, char *text,
+			 size_t size);
+
+/* matrix_run_text() writes a run, a blank between events. */
+void matrix_run_text(const struct matrix_event *events, unsigned n, char *text,
+		     size_t size);
+
+/*
+ * matrix_run_parse() reads a run; the limits are set already. On failure it
+ * returns -1 and says why, in `message`.
+ */
+int matrix_run_parse(struct matrix_run *run, const char *text, char *message,
+		     size_t size);
+
+/* The words of a run explained, for --help. */
+extern const char matrix_words[];
+
+/* --- the model ------------------------------------------------------------ */
+
+/* What the events of a run say of one forward. */
+struct matrix_story {
+	uint8_t region;
+	uint8_t known;     /* its ticket can be named */
+	uint8_t open;      /* the forward has begun and not ended */
+	uint8_t made;      /* it was pending at some time */
+	uint8_t over;      /* aborted, used up, released, or region remade */
+	uint8_t readers;   /* backwards and recomputes of it that are open */
+	uint8_t consuming; /* one of them is to use it up */
+	/* how the last of each kind begun was begun */
+	uint8_t forward_how, backward_how, recompute_how;
+};
+
+/* What a run says as a whole, read from its beginning. */
+struct matrix_view {
+	unsigned next; /* the number of the next forward */
+	unsigned open; /* passes and launches */
+	unsigned open_in[MATRIX_REGIONS];
+	unsigned pending[MATRIX_REGIONS];
+	struct matrix_story of[MATRIX_NONE + 1]; /* valid below `next` */
+};
+
+void matrix_look(const struct matrix_run *run, struct matrix_view *view);
+
+/* matrix_expect() returns what an event gives; `room` is a region's capacity. */
+enum philox_status matrix_expect(const struct matrix_view *view, unsigned room,
+				 const struct matrix_event *event);
+
+/* matrix_push() appends an event, with what it must give. */
+void matrix_push(struct matrix_run *run, struct matrix_event event);
+
+/* matrix_possible() says whether an event makes sense after a run. */
+int matrix_possible(const struct matrix_run *run,
+		    const struct matrix_event *event);
+
+/*
+ * matrix_choices() lists the events that may follow, those that must be refused
+ * included if the classes say so, and returns their number.
+ */
+unsigned matrix_choices(const struct matrix_run *run,
+			struct matrix_event *choices);
+
+/* matrix_classes() returns what a search must include to find this event. */
+unsigned matrix_classes(const struct matrix_event *event);
+
+/*
+ * matrix_close() appends what ends a run: open passes end, what is owed is paid,
+ * every dead ticket is tried, and each region draws once more.
+ */
+void matrix_close(struct matrix_run *run);
+
+/* matrix_is_forward() says whether an event makes a ticket. */
+int matrix_is_forward(const struct matrix_event *event);
+
+/* matrix_is_refused() says whether an event must be refused as misuse. */
+int matrix_is_refused(const struct matrix_event *event);
+
+/* --- numbers -------------------------------------------------------------- */
+
+/* What a pass drew from, and, if numbers were drawn, what. */
+struct matrix_numbers {
+	struct philox_state cell[MATRIX_CELLS];
+	uint32_t word[MATRIX_OPS][MATRIX_WORDS];
+};
+
+enum matrix_role {
+	MATRIX_FRESH,  /* numbers of a new forward */
+	MATRIX_REPEAT, /* must be those of `ticket` */
+	MATRIX_PREVIEW /* a warm-up: what the next forward will draw */
+};
+
+struct matrix_seen {
+	uint16_t event; /* its place in the run */
+	uint8_t role;
+	uint8_t ticket; /* MATRIX_NONE: the last forward without a ticket */
+	uint8_t region;
+	struct matrix_numbers numbers;
+};
+
+/* The operators that every region has, and their cells. */
+struct matrix_shape {
+	unsigned ops;
+	unsigned cells;
+	struct philox_op op[MATRIX_OPS];
+	uint8_t op_of[MATRIX_CELLS];
+	int draw; /* words are drawn, not only states read */
+};
+
+void matrix_shape_init(struct matrix_shape *shape, unsigned ops, int draw);
+
+enum { MATRIX_POSITIONS = 64 };
+
+/*
+ * What the first forwards after seeding draw, by seed, region and position; as
+ * seen when nothing else had happened. The same seed always gives the same run.
+ */
+struct matrix_memory {
+	struct philox_state cell[2][MATRIX_REGIONS][MATRIX_POSITIONS]
+				[MATRIX_CELLS];
+};
+
+/*
+ * matrix_check() compares the numbers seen in a run with what must be true of
+ * them, adds the comparisons made to *comparisons, and returns the place of the
+ * first event that is wrong, or -1; then `message` says what is wrong.
+ */
+int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
+		 const struct matrix_memory *memory,
+		 const struct matrix_seen *seen, unsigned n_seen,
+		 uint64_t *comparisons, char *message, size_t size);
+
+/* --- the library under test ----------------------------------------------- */
+
+struct matrix_bed;
+
+/*
+ * matrix_bed_create() opens a device with a context and regions that the limits
+ * of `run` ask for; NULL and a message on failure.
+ */
+struct matrix_bed *matrix_bed_create(const char *device,
+				     const struct matrix_limits *limits,
+				     const struct matrix_shape *shape,
+				     char *message, size_t size);
+void matrix_bed_destroy(struct matrix_bed *bed);
+
+struct matrix_result {
+	int wrong;         /* place of the first wrong event, or -1 */
+	unsigned n_events; /* carried out, the closing not counted */
+	uint64_t comparisons;
+	char message[512];
+};
+
+/*
+ * matrix_bed_run() carries out a run from the beginning and its closing, and
+ * checks everything. A bed on which something was wrong is not to be used again.
+ */
+void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
+		    struct matrix_result *result);
+
+/* matrix_bed_calls() adds the graph launches made and their device calls. */
+void matrix_bed_calls(const struct matrix_bed *bed, uint64_t *launches,
+		      uint64_t *calls);
+
+/* --- searching ------------------------------------------------------------ */
+
+struct matrix_options {
+	const char *device;
+	const char *random_device;               /* of random runs; NULL: it */
+	const char *replay;                      /* or NULL */
+	const char *schedule;                    /* or NULL */
+	unsigned forwards, length, ops, regions; /* 0: the defaults */
+	unsigned stages, microbatches;
+	unsigned pending; /* of a replay: room for tickets in a region */
+	int json, longer;
+};
+
+struct matrix_total {
+	uint64_t sequences; /* runs made and checked, all different */
+	uint64_t random;    /* of these, random ones */
+	uint64_t events;
+	uint64_t comparisons;
+	uint64_t mismatches;
+	char first[4096];  /* the shortest mismatch, to be replayed */
+	char message[512]; /* what was wrong in it */
+	unsigned pending;  /* the room for tickets in its regions */
+	char error[512];   /* why the search could not be made, or "" */
+	char searches[MATRIX_SEARCHES][96];  /* in words, "" after the last */
+	uint64_t by_search[MATRIX_SEARCHES]; /* sequences of each */
+};
+
+/* matrix_search() runs everything; the return value is 0 unless it could not. */
+int matrix_search(const struct matrix_options *options,
+		  struct matrix_total *total);
+
+/*
+ * matrix_schedules() runs options->schedule, which is one of those there are or
+ * "all"; the result is an exit status.
+ */
+int matrix_schedules(const struct matrix_options *options);
+const char *matrix_schedule_names(void);
+
+#define MATRIX_MESSAGE 600 /* size of what is said of a schedule */
+
+/* What a schedule costs, all its stages together. */
+struct matrix_cost {
+	double calls;     /* of the device, for a replay */
+	unsigned pending; /* most tickets of a region */
+	char message
+		[MATRIX_MESSAGE]; /* if it could not be run, or went wrong */
+};
+
+/* matrix_schedule_cost() returns 0, or -1 and says why in the message. */
+struct schedule;
+int matrix_schedule_cost(const struct matrix_options *options,
+			 const struct schedule *schedule,
+			 struct matrix_cost *cost);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * tools/matrix/model.c - what events must give, told from the run alone
+ *
+ * There is no state here but the list of events: what is true of a ticket is
+ * found by reading the list from its beginning. Nothing is known of how the
+ * library keeps tickets.
+ */
+#include <string.h>
+#include "tools/matrix/matrix.h"
+
+int matrix_is_forward(const struct matrix_event *event)
+{
+	return event->kind == MATRIX_FORWARD || event->kind == MATRIX_KEEP ||
+	       event->kind == MATRIX_EXCHANGE;
+}
+
+static int succeeds(const struct matrix_event *event)
+{
+	return event->fate == MATRIX_DONE || event->fate == MATRIX_KEPT;
+}
+
+/* A forward's own event. */
+static void tell_forward(struct matrix_story *story,
+			 const struct matrix_event *event)
+{
+	story->region = event->region;
+	story->open = event->part == MATRIX_BEGIN;
+	story->forward_how = event->how;
+	story->known = event->how != MATRIX_IN_GRAPH || !story->open;
+	if (story->open)
+		return;
+	story->made = succeeds(event);
+	story->over = !story->made;
+	if (event->how == MATRIX_IN_GRAPH && story->over)
+		story->known = 0;
+}
+
+/* A backward or recompute of it. */
+static void tell_pass(struct matrix_story *story,
+		      const struct matrix_event *event)
+{
+	int consuming = event->kind == MATRIX_BACKWARD;
+
+	if (event->part == MATRIX_BEGIN) {
+		story->readers++;
+		story->consuming |= consuming;
+		if (consuming)
+			story->backward_how = event->how;
+		else
+			story->recompute_how = event->how;
+		return;
+	}
+	if (event->part == MATRIX_END) {
+		story->readers--;
+		if (consuming)
+			story->consuming = 0;
+	}
+	if (consuming && event->fate == MATRIX_DONE)
+		story->over = 1;
+}
+
+static void tell_remake(struct matrix_view *view, unsigned region)
+{
+	for (unsigned i = 0; i < view->next; i++)
+		if (view->of[i].known && view->of[i].region == region)
+			view->of[i].over = 1;
+}
+
+static void tell(struct matrix_view *view, const struct matrix_event *event)
+{
+	struct matrix_story *named = &view->of[event->ticket];
+	struct matrix_story *other = &view->of[event->other];
+
+	view->open += event->part == MATRIX_BEGIN;
+	view->open -= event->part == MATRIX_END;
+	view->open_in[event->region] += event->part == MATRIX_BEGIN;
+	view->open_in[event->region] -= event->part == MATRIX_END;
+	if (matrix_is_forward(event))
+		tell_forward(named, event);
+	switch (event->kind) {
+	case MATRIX_BACKWARD:
+	case MATRIX_RECOMPUTE:
+		tell_pass(named, event);
+		break;
+	case MATRIX_EXCHANGE:
+		if (event->fate == MATRIX_DONE)
+			other->over = 1;
+		break;
+	case MATRIX_DOUBLE:
+		other->over = 1;
+		if (event->fate == MATRIX_DONE)
+			named->over = 1;
+		break;
+	case MATRIX_RELEASE:
+		named->over = 1;
+		break;
+	case MATRIX_REMAKE:
+		tell_remake(view, event->region);
+	}
+}
+
+/* A ticket takes up room until it is over and nobody reads it. */
+static int takes_room(const struct matrix_story *story)
+{
+	return story->open || (story->made && (!story->over || story->readers));
+}
+
+static void count_pending(struct matrix_view *view)
+{
+	for (unsigned i = 0; i < view->next; i++)
+		view->pending[view->of[i].region] += takes_room(&view->of[i]);
+}
+
+static unsigned count_forwards(const struct matrix_run *run)
+{
+	unsigned forwards = 0;
+
+	for (unsigned i = 0; i < run->n; i++)
+		forwards += matrix_is_forward(&run->events[i]) &&
+			    run->events[i].part != MATRIX_END &&
+			    !matrix_is_refused(&run->events[i]);
+	return forwards;
+}
+
+void matrix_look(const struct matrix_run *run, struct matrix_view *view)
+{
+	memset(view, 0, offsetof(struct matrix_view, of));
+	view->next = count_forwards(run);
+	memset(view->of, 0, view->next * sizeof(view->of[0]));
+	for (unsigned i = 0; i < run->n; i++)
+		if (run->events[i].status == PHILOX_OK)
+			tell(view, &run->events[i]);
+	count_pending(view);
+}
+
+int matrix_is_refused(const struct matrix_event *event)
+{
+	return event->status != PHILOX_OK &&
+	       event->status != PHILOX_ERROR_DEVICE;
+}
+
+/* --- what an event must give ---------------------------------------------- */
+
+/* Whether a launch under way will use it up. */
+static int is_claimed(const struct matrix_story *story)
+{
+	return story->consuming && story->backward_how == MATRIX_IN_GRAPH;
+}
+
+static enum philox_status may_read(const struct matrix_story *story,
+				   int consuming)
+{
+	if (story->over)
+		return PHILOX_ERROR_RELEASED;
+	if (story->open)
+		return PHILOX_ERROR_STATE;
+	if (is_claimed(story) || (consuming && story->consuming))
+		return PHILOX_ERROR_BUSY;
+	return PHILOX_OK;
+}
+
+static enum philox_status may_release(const struct matrix_story *story)
+{
+	enum philox_status status = may_read(story, 0);
+
+	if (status == PHILOX_OK && story->readers)
+		return PHILOX_ERROR_BUSY;
+	return status;
+}
+
+static enum philox_status may_double(const struct matrix_view *view,
+				     const struct matrix_event *event)
+{
+	int kept = event->fate == MATRIX_KEPT;
+	enum philox_status status = may_read(&view->of[event->ticket], !kept);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (event->ticket == event->other && !kept)
+		return PHILOX_ERROR_BUSY;
+	return may_read(&view->of[event->other], 1);
+}
+
+/* Whether the graph of an event is between prologue and epilogue. */
+static int is_launching(const struct matrix_view *view,
+			const struct matrix_event *event)
+{
+	if (event->how != MATRIX_IN_GRAPH || !view->open)
+		return 0;
+	for (unsigned i = 0; i < view->next; i++) {
+		const struct matrix_story *story = &view->of[i];
+
+		if (story->region != event->region)
+			continue;
+		if (event->kind == MATRIX_FORWARD && story->open &&
+		    story->forward_how == MATRIX_IN_GRAPH)
+			return 1;
+		if (event->kind == MATRIX_BACKWARD && is_claimed(story))
+			return 1;
+	}
+	return 0;
+}
+
+static enum philox_status may_begin(const struct matrix_view *view,
+				    unsigned room,
+				    const struct matrix_event *event)
+{
+	int kept = event->fate == MATRIX_KEPT && event->how == MATRIX_IN_GRAPH;
+
+	if (is_launching(view, event))
+		return PHILOX_ERROR_BUSY;
+	if (matrix_is_forward(event) && view->pending[event->region] >= room)
+		return PHILOX_ERROR_LIMIT;
+	switch (event->kind) {
+	case MATRIX_BACKWARD:
+		return may_read(&view->of[event->ticket], !kept);
+	case MATRIX_RECOMPUTE:
+		return may_read(&view->of[event->ticket], 0);
+	case MATRIX_EXCHANGE:
+		return may_read(&view->of[event->other], !kept);
+	case MATRIX_DOUBLE:
+		return may_double(view, event);
+	case MATRIX_RELEASE:
+		return may_release(&view->of[event->ticket]);
+	default:
+		return PHILOX_OK;
+	}
+}
+
+enum philox_status matrix_expect(const struct matrix_view *view, unsigned room,
+				 const struct matrix_event *event)
+{
+	enum philox_status status;
+
+	if (event->part == MATRIX_END)
+		return PHILOX_OK;
+	if (event->fate == MATRIX_BROKEN && event->how == MATRIX_EAGER)
+		return PHILOX_ERROR_DEVICE;
+	status = may_begin(view, room, event);
+	if (status != PHILOX_OK)
+		return status;
+	if (event->fate == MATRIX_BROKEN ||
+	    (event->fate == MATRIX_ABORTED && event->how == MATRIX_IN_GRAPH))
+		return PHILOX_ERROR_DEVICE;
+	return PHILOX_OK;
+}
+
+void matrix_push(struct matrix_run *run, struct matrix_event event)
+{
+	struct matrix_view view;
+
+	matrix_look(run, &view);
+	event.status =
+		(uint8_t)matrix_expect(&view, run->limits.pending, &event);
+	run->events[run->n++] = event;
+}

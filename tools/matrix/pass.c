@@ -1,0 +1,239 @@
+/*
+ * tools/matrix/pass.c - eager passes, and what passes draw
+ *
+ * What is seen is copied in stream order into a list of its own place, so that
+ * nothing has to wait until the run is over.
+ */
+#include <string.h>
+#include "tools/matrix/bed.h"
+
+/* --- numbers seen --------------------------------------------------------- */
+
+static struct matrix_seen *next_seen(struct matrix_bed *bed,
+				     enum matrix_role role, unsigned ticket,
+				     unsigned region)
+{
+	struct matrix_seen *seen = &bed->seen[bed->n_seen++];
+
+	seen->event = (uint16_t)bed->place;
+	seen->role = (uint8_t)role;
+	seen->ticket = (uint8_t)ticket;
+	seen->region = (uint8_t)region;
+	return seen;
+}
+
+static size_t seen_size(const struct matrix_bed *bed)
+{
+	if (bed->shape.draw)
+		return sizeof(struct matrix_numbers);
+	return bed->shape.cells * sizeof(struct philox_state);
+}
+
+int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
+		   uint32_t *words)
+{
+	struct philox_span span = {.count = MATRIX_WORDS};
+
+	for (uint32_t op = 0; op < bed->shape.ops; op++)
+		TRY(bed, philox_bits(pass, op, PHILOX_U32, span,
+				     words + op * MATRIX_WORDS));
+	return 0;
+}
+
+int bed_read_states(struct matrix_bed *bed, const struct philox_pass *pass,
+		    struct matrix_numbers *numbers)
+{
+	unsigned cell = 0;
+
+	for (uint32_t op = 0; op < bed->shape.ops; op++)
+		for (uint32_t call = 0; call < bed->shape.op[op].calls;
+		     call++) {
+			struct philox_rng rng;
+
+			TRY(bed, philox_pass_rng(pass, op, call, &rng));
+			numbers->cell[cell++] = rng.state;
+		}
+	return 0;
+}
+
+int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
+		   struct matrix_numbers *numbers)
+{
+	const struct philox_state *states;
+
+	TRY(bed, philox_pass_states(pass, &states));
+	TRY(bed, philox_memory_copy(bed->device, numbers->cell, states,
+				    bed->shape.cells * sizeof(*states),
+				    pass->stream));
+	return 0;
+}
+
+/* Notes what an eager pass draws. */
+static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
+		    enum matrix_role role, unsigned ticket, unsigned region)
+{
+	struct matrix_seen *seen = next_seen(bed, role, ticket, region);
+	uint32_t *words = bed->sites[region].words;
+
+	if (pass->states ? bed_copy_cells(bed, pass, &seen->numbers)
+			 : bed_read_states(bed, pass, &seen->numbers))
+		return -1;
+	if (!bed->shape.draw)
+		return 0;
+	if (bed_draw_words(bed, pass, words))
+		return -1;
+	TRY(bed, philox_memory_copy(bed->device, seen->numbers.word, words,
+				    sizeof(seen->numbers.word), pass->stream));
+	return 0;
+}
+
+/* Notes what a pass of a graph drew in the launch just made. */
+int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
+		  unsigned pass, enum matrix_role role, unsigned ticket,
+		  unsigned region, philox_stream stream)
+{
+	struct matrix_seen *seen = next_seen(bed, role, ticket, region);
+
+	TRY(bed,
+	    philox_memory_copy(bed->device, &seen->numbers, &graph->seen[pass],
+			       seen_size(bed), stream));
+	return 0;
+}
+
+/* --- eager passes --------------------------------------------------------- */
+
+static void count_release(void *saved, philox_stream stream)
+{
+	(void)stream;
+	++*(unsigned *)saved;
+}
+
+/* A forward is pending: notes its ticket and gives it a saved context. */
+int bed_keep_ticket(struct matrix_bed *bed, unsigned number, unsigned region,
+		    struct philox_ticket ticket)
+{
+	bed->tickets[number] = ticket;
+	TRY(bed, philox_ticket_attach(bed->sites[region].region, ticket,
+				      &bed->released[number], count_release));
+	return 0;
+}
+
+void bed_order_failure(struct matrix_bed *bed, const char *operation)
+{
+	philox_device_fail(bed->device, operation, 1, PHILOX_ERROR_DEVICE);
+}
+
+void bed_cancel_failure(struct matrix_bed *bed)
+{
+	philox_device_fail(bed->device, NULL, 0, PHILOX_OK);
+}
+
+enum matrix_role bed_role(const struct matrix_event *event)
+{
+	if (event->kind == MATRIX_WARMUP)
+		return MATRIX_PREVIEW;
+	if (event->kind == MATRIX_BACKWARD || event->kind == MATRIX_RECOMPUTE)
+		return MATRIX_REPEAT;
+	return MATRIX_FRESH;
+}
+
+struct half *bed_half(struct matrix_bed *bed, const struct matrix_event *event)
+{
+	if (event->ticket == MATRIX_NONE)
+		return NULL;
+	if (event->kind == MATRIX_FORWARD)
+		return &bed->forwards[event->ticket];
+	if (event->kind == MATRIX_RECOMPUTE)
+		return &bed->recomputes[event->ticket];
+	return event->how == MATRIX_IN_GRAPH ? &bed->launched[event->ticket]
+					     : &bed->backwards[event->ticket];
+}
+
+static enum philox_status begin_eager(struct matrix_bed *bed,
+				      const struct matrix_event *event,
+				      struct philox_pass *pass)
+{
+	struct site *site = &bed->sites[event->region];
+	unsigned flags = event->how == MATRIX_ON_CELLS ? PHILOX_ON_DEVICE : 0;
+	enum philox_status status;
+
+	if (event->fate == MATRIX_BROKEN)
+		bed_order_failure(bed, flags ? "launch" : "capture_info");
+	switch (event->kind) {
+	case MATRIX_BACKWARD:
+		status = philox_backward_begin(site->region,
+					       bed->tickets[event->ticket],
+					       site->stream, flags, pass);
+		break;
+	case MATRIX_RECOMPUTE:
+		status = philox_recompute_begin(site->region,
+						bed->tickets[event->ticket],
+						site->stream, flags, pass);
+		break;
+	default:
+		flags |= event->kind == MATRIX_INFERENCE ? PHILOX_INFERENCE : 0;
+		flags |= event->kind == MATRIX_WARMUP ? PHILOX_WARMUP : 0;
+		status = philox_forward_begin(site->region, site->stream, flags,
+					      pass);
+	}
+	bed_cancel_failure(bed);
+	return status;
+}
+
+static int end_eager(struct matrix_bed *bed, const struct matrix_event *event,
+		     struct philox_pass *pass)
+{
+	struct philox_ticket ticket;
+
+	if (event->fate == MATRIX_ABORTED) {
+		TRY(bed, philox_pass_abort(pass));
+		return 0;
+	}
+	if (bed_role(event) == MATRIX_REPEAT) {
+		TRY(bed, philox_backward_commit(pass, event->fate == MATRIX_KEPT
+							      ? PHILOX_RETAIN
+							      : 0));
+		return 0;
+	}
+	TRY(bed, philox_forward_commit(pass, &ticket));
+	if (event->kind == MATRIX_FORWARD)
+		return bed_keep_ticket(bed, event->ticket, event->region,
+				       ticket);
+	return 0;
+}
+
+/* The ticket of a forward that is open, or was, can be named by misuse. */
+static void note_open_ticket(struct matrix_bed *bed,
+			     const struct matrix_event *event,
+			     const struct philox_pass *pass)
+{
+	if (event->kind == MATRIX_FORWARD)
+		bed->tickets[event->ticket] = pass->ticket;
+}
+
+int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event)
+{
+	struct half *half = bed_half(bed, event);
+	struct philox_pass whole;
+	struct philox_pass *pass =
+		event->part != MATRIX_WHOLE ? &half->pass : &whole;
+	enum philox_status status;
+
+	if (event->part != MATRIX_END) {
+		status = begin_eager(bed, event, pass);
+		if (bed_check_status(bed, event, status))
+			return -1;
+		if (status != PHILOX_OK)
+			return 0;
+		note_open_ticket(bed, event, pass);
+		if (see_pass(bed, pass, bed_role(event), event->ticket,
+			     event->region))
+			return -1;
+		if (event->part == MATRIX_BEGIN)
+			return 0;
+	} else if (see_pass(bed, pass, MATRIX_REPEAT, event->ticket,
+			    event->region)) {
+		return -1;
+	}
+	return end_eager(bed, event, pass);
+}

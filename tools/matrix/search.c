@@ -1,0 +1,247 @@
+/*
+ * tools/matrix/search.c - the searches and the processes that make them
+ *
+ * Several searches have different events and lengths; a run that an earlier one
+ * has made is left out, so that the runs counted are all different. Worker
+ * processes share the work by the first two events of a run. They tell through
+ * shared memory, which also holds the run under way, should they die.
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "tools/matrix/search.h"
+
+#define WORKERS_MAX 16
+
+#define WHOLE       (MATRIX_GRAPHS | MATRIX_RETAINS)
+
+static const struct search searches[] = {
+	{"everything", MATRIX_ALL, 2, 3, 2, 3, 4, 0},
+	{"everything, one region", MATRIX_ALL, 1, 3, 2, 4, 4, 0},
+	{"orders", MATRIX_GRAPHS, 1, 4, 0, 8, 9, 0},
+	{"orders, retained", WHOLE | MATRIX_RECOMPUTES, 1, 3, 0, 6, 7, 0},
+	{"orders, two regions", WHOLE, 2, 3, 0, 6, 7, 0},
+	{"failures", WHOLE | MATRIX_ABORTS | MATRIX_BREAKS, 1, 3, 0, 5, 6, 0},
+	{"overlaps",
+	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_ABORTS | MATRIX_RECOMPUTES |
+		 MATRIX_REFUSALS,
+	 1, 2, 3, 5, 6, 0},
+	{"seeds and releases",
+	 MATRIX_SEEDS | MATRIX_RELEASES | MATRIX_UNTRACKED | MATRIX_REFUSALS |
+		 MATRIX_GRAPHS,
+	 1, 3, 0, 5, 6, 0},
+	{"one graph", MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_ABORTS, 1, 3, 0,
+	 5, 6, 0},
+	{"random", MATRIX_ALL, 2, 24, 4, 60, 100, 2000},
+};
+
+enum { SEARCHES = sizeof(searches) / sizeof(searches[0]) };
+
+_Static_assert((int)SEARCHES <= (int)MATRIX_SEARCHES, "each has a total");
+
+static void work(struct worker *worker, unsigned n_searches)
+{
+	struct report *report = report_of(worker);
+
+	worker->choices = malloc((MATRIX_EVENTS / 4 + 1) * MATRIX_CHOICES *
+				 sizeof(*worker->choices));
+	if (!worker->choices) {
+		snprintf(report->total.error, sizeof(report->total.error),
+			 "out of memory");
+		return;
+	}
+	for (unsigned i = 0; i < n_searches; i++) {
+		worker->search = &worker->table[i];
+		report->search = i;
+		worker->prefixes = 0;
+		if (search_run(worker))
+			break;
+	}
+	free(worker->choices);
+	report->finished = 1;
+}
+
+static void show_progress(const struct matrix_options *options,
+			  const struct search *table,
+			  const struct report *reports, unsigned workers)
+{
+	uint64_t sequences = 0;
+	const struct report *first = &reports[0];
+	unsigned share;
+
+	if (!options->longer)
+		return;
+	for (unsigned i = 0; i < workers; i++)
+		sequences += reports[i].total.sequences;
+	share = first->all ? 30 * first->done / first->all : 0;
+	share = share > 30 ? 30 : share;
+	fprintf(stderr, "\r%-24s [%.*s%*s] %" PRIu64 " sequences",
+		table[first->search].name, (int)share,
+		"##############################", (int)(30 - share), "",
+		sequences);
+	fflush(stderr);
+}
+
+/* A worker that died was carrying out the run in its report. */
+static void note_death(struct report *report, int status)
+{
+	report->total.mismatches++;
+	if (report->shortest && report->shortest <= report->run.n)
+		return;
+	matrix_run_text(report->run.events, report->run.n, report->total.first,
+			sizeof(report->total.first));
+	snprintf(report->total.message, sizeof(report->total.message),
+		 "the process died of signal %d (%s)", WTERMSIG(status),
+		 strsignal(WTERMSIG(status)));
+	report->total.pending = report->run.limits.pending;
+	report->shortest = report->run.n;
+}
+
+static void wait_for(const struct matrix_options *options,
+		     const struct search *table, struct report *reports,
+		     const pid_t *pids, unsigned workers)
+{
+	for (unsigned i = 0; i < workers; i++) {
+		struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+		int status = 0;
+
+		while (waitpid(pids[i], &status, WNOHANG) == 0) {
+			show_progress(options, table, reports, workers);
+			nanosleep(&pause, NULL);
+		}
+		if (WIFSIGNALED(status))
+			note_death(&reports[i], status);
+		else if (!reports[i].finished && !reports[i].total.error[0])
+			snprintf(reports[i].total.error,
+				 sizeof(reports[i].total.error),
+				 "a worker ended early");
+	}
+	if (options->longer)
+		fprintf(stderr, "\r%78s\r", "");
+}
+
+static void add_up(const struct report *reports, unsigned workers,
+		   struct matrix_total *total)
+{
+	unsigned shortest = 0;
+
+	memset(total, 0, sizeof(*total));
+	for (unsigned i = 0; i < workers; i++) {
+		const struct report *report = &reports[i];
+
+		total->sequences += report->total.sequences;
+		total->random += report->total.random;
+		total->events += report->total.events;
+		total->comparisons += report->total.comparisons;
+		total->mismatches += report->total.mismatches;
+		for (unsigned k = 0; k < MATRIX_SEARCHES; k++)
+			total->by_search[k] += report->total.by_search[k];
+		if (report->total.error[0])
+			memcpy(total->error, report->total.error,
+			       sizeof(total->error));
+		if (!report->shortest ||
+		    (shortest && shortest <= report->shortest))
+			continue;
+		shortest = report->shortest;
+		total->pending = report->total.pending;
+		memcpy(total->first, report->total.first, sizeof(total->first));
+		memcpy(total->message, report->total.message,
+		       sizeof(total->message));
+	}
+}
+
+static int run_workers(const struct matrix_options *options,
+		       const struct search *table, unsigned n_searches,
+		       struct report *reports, unsigned workers)
+{
+	pid_t pids[WORKERS_MAX];
+
+	fflush(NULL);
+	for (unsigned i = 0; i < workers; i++) {
+		pids[i] = fork();
+		if (pids[i] < 0)
+			return -1;
+		if (!pids[i]) {
+			struct worker worker = {.options = options,
+						.reports = reports,
+						.number = i,
+						.workers = workers,
+						.table = table};
+
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			work(&worker, n_searches);
+			_exit(0);
+		}
+	}
+	wait_for(options, table, reports, pids, workers);
+	return 0;
+}
+
+/* The table of searches, or one of everything within what was asked for. */
+static unsigned choose_searches(const struct matrix_options *options,
+				struct search *table)
+{
+	int given = options->forwards || options->length || options->regions;
+
+	if (!given) {
+		memcpy(table, searches, sizeof(searches));
+		return SEARCHES;
+	}
+	table[0] = searches[0];
+	if (options->forwards)
+		table[0].forwards = options->forwards;
+	if (options->length)
+		table[0].length = table[0].longer = options->length;
+	if (options->regions)
+		table[0].regions = options->regions;
+	table[1] = searches[SEARCHES - 1];
+	table[1].regions = table[0].regions;
+	return 2;
+}
+
+static void describe(const struct search *search, int longer, char *text,
+		     size_t size)
+{
+	unsigned length = longer ? search->longer : search->length;
+
+	snprintf(text, size,
+		 "%-24s %u region%s, up to %u forwards, %s%u events",
+		 search->name, search->regions, search->regions > 1 ? "s" : "",
+		 search->forwards, search->random ? "" : "up to ", length);
+}
+
+int matrix_search(const struct matrix_options *options,
+		  struct matrix_total *total)
+{
+	struct search table[SEARCHES];
+	unsigned n_searches = choose_searches(options, table);
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned workers = cores < 1 ? 1 : (unsigned)cores;
+	size_t size;
+	struct report *reports;
+	int status;
+
+	if (workers > WORKERS_MAX)
+		workers = WORKERS_MAX;
+	size = workers * sizeof(*reports);
+	memset(total, 0, sizeof(*total));
+	reports = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reports == MAP_FAILED)
+		return -1;
+	status = run_workers(options, table, n_searches, reports, workers);
+	if (!status)
+		add_up(reports, workers, total);
+	for (unsigned i = 0; i < n_searches; i++)
+		describe(&table[i], options->longer, total->searches[i],
+			 sizeof(total->searches[i]));
+	munmap(reports, size);
+	return status;
+}

@@ -1,0 +1,48 @@
+/*
+ * tools/matrix/search.h - a search and its workers
+ */
+#ifndef TOOLS_MATRIX_SEARCH_H
+#define TOOLS_MATRIX_SEARCH_H
+
+#include "tools/matrix/matrix.h"
+
+/* One search: of all runs up to `length`, or of `random` ones of it. */
+struct search {
+	const char *name;
+	unsigned classes;
+	unsigned regions, forwards, open;
+	unsigned length, longer; /* by default, and with --long */
+	unsigned random;         /* 0: all */
+};
+
+/* What a worker tells. */
+struct report {
+	struct matrix_total total;
+	unsigned shortest;     /* length of the first mismatch; 0: none */
+	unsigned search;       /* that it is at */
+	unsigned done, all;    /* of its share, for the progress bar */
+	struct matrix_run run; /* under way */
+	int finished;
+};
+
+struct worker {
+	const struct matrix_options *options;
+	struct report *reports; /* of all workers */
+	unsigned number, workers;
+	const struct search *search;
+	const struct search *table;
+	struct matrix_shape shape;
+	struct matrix_bed *bed;
+	unsigned prefixes;            /* met so far at this length */
+	struct matrix_event *choices; /* MATRIX_CHOICES for each depth */
+};
+
+static inline struct report *report_of(const struct worker *worker)
+{
+	return &worker->reports[worker->number];
+}
+
+/* search_run() makes the runs of its search that are this worker's. */
+int search_run(struct worker *worker);
+
+#endif

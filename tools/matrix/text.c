@@ -1,0 +1,210 @@
+/*
+ * tools/matrix/text.c - events as words
+ *
+ * A word is a letter, the numbers of the forwards concerned, and marks. What the
+ * run itself tells is not written: that an event must be refused is shown by a
+ * mark, but reading does not depend on it.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "tools/matrix/matrix.h"
+
+static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZV";
+
+const char matrix_words[] =
+	"Words of a run:\n"
+	"  F0      forward number 0 (they are counted from 0)\n"
+	"  B0 R0   backward, recompute of forward 0\n"
+	"  I W     inference forward, warm-up forward\n"
+	"  P Q0    one graph: a forward and its backward; and its recompute\n"
+	"  X1.0    one graph: forward 1, and a backward of forward 0\n"
+	"  D0.1    one graph: backwards of forwards 0 and 1, of one region\n"
+	"  L0      release the ticket of forward 0\n"
+	"  S N     seed again with the same seed; with the other one\n"
+	"  Z       destroy the region and make it again\n"
+	"  V       save the context and load it into a new one\n"
+	"and their marks:\n"
+	"  @1      in region 1 (forwards only; else region 0)\n"
+	"  g d     through a captured graph; with cells on the device\n"
+	"  r       the ticket is retained\n"
+	"  ( )     the pass begins; ends (of a graph: prologue; epilogue)\n"
+	"  x y     aborted, or the launch fails; a device call before fails\n"
+	"  !       must be refused\n";
+
+static int has_ticket(unsigned kind)
+{
+	return strchr("FBRQXDL", letters[kind]) != NULL;
+}
+
+static int has_other(unsigned kind)
+{
+	return kind == MATRIX_EXCHANGE || kind == MATRIX_DOUBLE;
+}
+
+static int has_region(unsigned kind)
+{
+	return strchr("FIWPQXZ", letters[kind]) != NULL;
+}
+
+static int is_always_in_graph(unsigned kind)
+{
+	return strchr("PQXD", letters[kind]) != NULL;
+}
+
+static void write_marks(const struct matrix_event *event, char *marks)
+{
+	if (event->how == MATRIX_IN_GRAPH && !is_always_in_graph(event->kind))
+		*marks++ = 'g';
+	if (event->how == MATRIX_ON_CELLS)
+		*marks++ = 'd';
+	if (event->part != MATRIX_WHOLE)
+		*marks++ = event->part == MATRIX_BEGIN ? '(' : ')';
+	if (event->fate != MATRIX_DONE)
+		*marks++ = " rxy"[event->fate];
+	if (matrix_is_refused(event))
+		*marks++ = '!';
+	*marks = '\0';
+}
+
+size_t matrix_event_text(const struct matrix_event *event, char *text,
+			 size_t size)
+{
+	char ticket[8] = "", other[8] = "", region[8] = "", marks[8];
+
+	if (has_ticket(event->kind))
+		snprintf(ticket, sizeof(ticket), "%u", event->ticket);
+	if (has_other(event->kind))
+		snprintf(other, sizeof(other), ".%u", event->other);
+	if (has_region(event->kind) && event->region)
+		snprintf(region, sizeof(region), "@%u", event->region);
+	write_marks(event, marks);
+	return (size_t)snprintf(text, size, "%c%s%s%s%s", letters[event->kind],
+				ticket, other, region, marks);
+}
+
+void matrix_run_text(const struct matrix_event *events, unsigned n, char *text,
+		     size_t size)
+{
+	size_t length = 0;
+
+	text[0] = '\0';
+	for (unsigned i = 0; i < n && length + 32 < size; i++) {
+		if (i)
+			text[length++] = ' ';
+		length += matrix_event_text(&events[i], text + length,
+					    size - length);
+	}
+}
+
+/* --- reading -------------------------------------------------------------- */
+
+static const char *read_number(const char *text, uint8_t *number)
+{
+	unsigned value = 0;
+
+	if (!text || !isdigit((unsigned char)*text))
+		return NULL;
+	while (isdigit((unsigned char)*text) && value < MATRIX_NONE)
+		value = value * 10 + (unsigned)(*text++ - '0');
+	*number = (uint8_t)value;
+	return value < MATRIX_TICKETS ? text : NULL;
+}
+
+static int read_mark(char mark, struct matrix_event *event)
+{
+	switch (mark) {
+	case 'g':
+		event->how = MATRIX_IN_GRAPH;
+		return 0;
+	case 'd':
+		event->how = MATRIX_ON_CELLS;
+		return 0;
+	case '(':
+		event->part = MATRIX_BEGIN;
+		return 0;
+	case ')':
+		event->part = MATRIX_END;
+		return 0;
+	case 'r':
+		event->fate = MATRIX_KEPT;
+		return 0;
+	case 'x':
+		event->fate = MATRIX_ABORTED;
+		return 0;
+	case 'y':
+		event->fate = MATRIX_BROKEN;
+		return 0;
+	case '!':
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+/* Reads one word, up to a blank or the end; NULL if it is none. */
+static const char *read_event(const char *text, struct matrix_event *event)
+{
+	const char *letter = *text ? strchr(letters, *text++) : NULL;
+
+	memset(event, 0, sizeof(*event));
+	if (!letter)
+		return NULL;
+	event->kind = (uint8_t)(letter - letters);
+	event->ticket = event->other = MATRIX_NONE;
+	if (is_always_in_graph(event->kind))
+		event->how = MATRIX_IN_GRAPH;
+	if (has_ticket(event->kind))
+		text = read_number(text, &event->ticket);
+	if (has_other(event->kind))
+		text = text && *text == '.'
+			       ? read_number(text + 1, &event->other)
+			       : NULL;
+	if (text && *text == '@')
+		text = has_region(event->kind)
+			       ? read_number(text + 1, &event->region)
+			       : NULL;
+	while (text && *text && *text != ' ')
+		text = read_mark(*text, event) ? NULL : text + 1;
+	return text;
+}
+
+/* Backwards lie in the region of their forward. */
+static void find_region(const struct matrix_run *run,
+			struct matrix_event *event)
+{
+	struct matrix_view view;
+
+	matrix_look(run, &view);
+	if (has_region(event->kind) || event->ticket >= view.next)
+		return;
+	event->region = view.of[event->ticket].region;
+}
+
+int matrix_run_parse(struct matrix_run *run, const char *text, char *message,
+		     size_t size)
+{
+	run->n = 0;
+	while (*(text += strspn(text, " "))) {
+		int length = (int)strcspn(text, " ");
+		const char *word = text;
+		struct matrix_event event;
+
+		text = read_event(text, &event);
+		if (!text) {
+			snprintf(message, size, "'%.*s' is not an event",
+				 length, word);
+			return -1;
+		}
+		find_region(run, &event);
+		if (run->n >= MATRIX_EVENTS / 4 ||
+		    !matrix_possible(run, &event)) {
+			snprintf(message, size,
+				 "'%.*s' cannot be event number %u here",
+				 length, word, run->n + 1);
+			return -1;
+		}
+		matrix_push(run, event);
+	}
+	return 0;
+}

@@ -1,0 +1,288 @@
+/*
+ * tools/train/report.c - what `philox train` prints: progress and text
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "tools/train/train.h"
+
+#define BAR_WIDTH 30
+
+/* --- progress ------------------------------------------------------------- */
+
+/* draw_bar() draws over the bar before, and wipes the last one. */
+static void draw_bar(const char *name, uint64_t done, uint64_t steps,
+		     double loss)
+{
+	unsigned filled = (unsigned)(done * BAR_WIDTH / steps);
+	char bar[BAR_WIDTH + 1] = {0};
+
+	memset(bar, '.', BAR_WIDTH);
+	memset(bar, '#', filled);
+	fprintf(stderr, "\r%-12s [%s] %" PRIu64 "/%" PRIu64 "  loss %.4f", name,
+		bar, done, steps, loss);
+	if (done == steps)
+		fprintf(stderr, "\r\033[K");
+}
+
+void train_progress(const struct train_result *result, uint64_t before,
+		    uint64_t done, uint64_t steps)
+{
+	double loss = train_step_loss(result, done - 1);
+
+	if (isatty(STDERR_FILENO))
+		draw_bar(result->name, done, steps, loss);
+	else if (done * 4 / steps != before * 4 / steps)
+		fprintf(stderr,
+			"%-12s step %" PRIu64 " of %" PRIu64 "  loss %.4f\n",
+			result->name, done, steps, loss);
+}
+
+void train_progress_stop(void)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+void train_report_begin(const struct train_model *model)
+{
+	const struct train_options *options = model->options;
+	const struct train_text *text = model->text;
+
+	printf("text      %s: %zu bytes, %zu distinct, unigram entropy %.4f "
+	       "nats (%.4f bits)\n",
+	       options->file, text->size, text->vocabulary, text->entropy,
+	       text->entropy / log(2));
+	printf("model     %d bytes of context x %d, 2 hidden layers of %d, %zu "
+	       "parameters, dropout %g\n",
+	       TRAIN_CONTEXT, TRAIN_EMBED, TRAIN_WIDTH, model->n_parameters,
+	       options->dropout);
+	printf("training  %" PRIu64 " steps of %d micro-batches of %d, seed "
+	       "%" PRIu64,
+	       options->steps, TRAIN_SLOTS, TRAIN_BATCH, options->seed);
+	if (options->ops)
+		printf(", %" PRIu64 " extra operators", options->ops);
+	printf("\n");
+	printf("device    %s: %s\n\n", philox_device_name(model->device),
+	       philox_device_description(model->device));
+	fflush(stdout);
+}
+
+static void print_run(const struct train_result *result)
+{
+	printf("%-12s  %016" PRIx64 "  %016" PRIx64 "  %8.1f", result->name,
+	       result->loss_checksum, result->parameter_checksum,
+	       (double)result->steps / result->seconds);
+	if (result->replays)
+		printf("  %10.1f\n", (double)result->replays / result->seconds);
+	else
+		printf("  %10s\n", "-");
+}
+
+static void print_runs(const struct train_result *results, unsigned n)
+{
+	printf("%-12s  %-16s  %-16s  %8s  %10s\n", "run", "losses",
+	       "parameters", "steps/s", "replays/s");
+	for (unsigned i = 0; i < n; i++)
+		print_run(&results[i]);
+	printf("\n");
+}
+
+unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS])
+{
+	unsigned n = 0;
+
+	shown[n++] = 1;
+	for (uint64_t tenth = 1; tenth <= 10; tenth++) {
+		uint64_t step = steps * tenth / 10;
+
+		if (step > shown[n - 1])
+			shown[n++] = step;
+	}
+	return n;
+}
+
+/* A loss as it goes down, below the steps' numbers. */
+static void print_losses(const struct train_model *model,
+			 const struct train_result *result)
+{
+	uint64_t shown[TRAIN_LOSS_STEPS];
+	unsigned n = train_loss_steps(model->options->steps, shown);
+
+	printf("%-22s", "step");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %6" PRIu64, shown[i]);
+	printf("\n%-22s", "loss, in nats");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %6.3f", train_step_loss(result, shown[i] - 1));
+	printf("\n");
+}
+
+/* Says of the first run that differs in what. */
+static void print_difference(const struct train_result *first,
+			     const struct train_verdict *verdict)
+{
+	const struct train_result *other = verdict->differs;
+	uint64_t step = verdict->differs_step;
+
+	printf("%-22s NO: ", "runs agree");
+	if (step)
+		printf("the losses of '%s' are not those of '%s' from step "
+		       "%" PRIu64 " on: %.9g, not %.9g\n",
+		       other->name, first->name, step,
+		       train_step_loss(other, step - 1),
+		       train_step_loss(first, step - 1));
+	else if (!other->retained_same)
+		printf("a retained backward of '%s' gave another gradient the "
+		       "second time\n",
+		       other->name);
+	else if (!other->extra_paired)
+		printf("extra operators of '%s' drew other numbers in the "
+		       "backward\n",
+		       other->name);
+	else
+		printf("'%s' has the losses of '%s', but not its final "
+		       "parameters or extra numbers\n",
+		       other->name, first->name);
+}
+
+static void print_agreement(const struct train_result *results,
+			    const struct train_verdict *verdict)
+{
+	if (verdict->agree)
+		printf("%-22s yes, in every bit of every loss and of the final "
+		       "parameters\n",
+		       "runs agree");
+	else
+		print_difference(results, verdict);
+}
+
+static void print_learned(const struct train_model *model,
+			  const struct train_verdict *verdict)
+{
+	double entropy = model->text->entropy;
+
+	printf("%-22s %s: mean loss of the last tenth %.4f nats, %.2f of the "
+	       "unigram entropy %.4f (at most %.1f)\n",
+	       "learned", verdict->learned ? "yes" : "no", verdict->last_tenth,
+	       verdict->last_tenth / entropy, entropy, TRAIN_LEARNED);
+}
+
+size_t train_mask_bytes(void)
+{
+	return (size_t)TRAIN_SLOTS * TRAIN_DEPTH * TRAIN_BATCH * TRAIN_WIDTH;
+}
+
+static void print_graphs(const struct train_result *result)
+{
+	const struct train_calls *most = &result->calls[1];
+
+	printf("  %-20s ", result->name);
+	if (result->nodes_added[0] == result->nodes_added[1])
+		printf("%zu per graph", result->nodes_added[0]);
+	else
+		printf("%zu to %zu per graph", result->nodes_added[0],
+		       result->nodes_added[1]);
+	printf(" (%u graph%s, up to %zu passes); %" PRIu64 " calls per replay "
+	       "(launch %" PRIu64 ", parameter update %" PRIu64
+	       ", capture query %" PRIu64 ")\n",
+	       result->graphs, result->graphs == 1 ? "" : "s", result->passes,
+	       most->all, most->launch, most->set_kernel, most->capture_info);
+}
+
+void train_report(const struct train_model *model,
+		  const struct train_result *results, unsigned n,
+		  const struct train_verdict *verdict)
+{
+	size_t masks = train_mask_bytes();
+
+	print_runs(results, n);
+	print_losses(model, &results[0]);
+	print_agreement(results, verdict);
+	print_learned(model, verdict);
+	printf("%-22s %zu bytes per step, %.1f MB per run (one byte per "
+	       "element)\n",
+	       "masks not stored", masks,
+	       (double)masks * (double)model->options->steps * 1e-6);
+	printf("%-22s %zu forwards of a layer at once\n", "pending, at most",
+	       results[TRAIN_REORDERED].pending);
+	if (model->options->ops && verdict->agree)
+		printf("%-22s %016" PRIx64 ", drawn again by each backward\n",
+		       "extra operators", results[0].extra_checksum);
+	printf("nodes added, and device calls per replay\n");
+	for (unsigned i = 0; i < n; i++)
+		if (results[i].graphs)
+			print_graphs(&results[i]);
+}
+
+/* What a loss is worth whose steps all saw one set of numbers. */
+static void print_memorised(const struct train_result *results, uint64_t steps)
+{
+	printf("%-22s the seeds were frozen in the graph: its numbers repeat "
+	       "at every replay\n",
+	       "without philox");
+	printf("%-22s eager %.3f, naive %.3f: naive's is memorisation. All "
+	       "its steps saw the same\n"
+	       "%-22s samples and masks, so a low loss is no success.\n",
+	       "loss of the last step", train_step_loss(&results[0], steps - 1),
+	       train_step_loss(&results[1], steps - 1), "");
+}
+
+void train_report_naive(const struct train_model *model,
+			const struct train_result *results,
+			const struct train_verdict *verdict)
+{
+	uint64_t steps = model->options->steps;
+
+	print_runs(results, 2);
+	printf("%-22s eager: %" PRIu64 " of %" PRIu64 " steps drew numbers of "
+	       "their own; naive: %" PRIu64 "\n",
+	       "samples and masks", verdict->distinct[0], steps,
+	       verdict->distinct[1]);
+	if (verdict->distinct[1] == 1 && steps > 1)
+		print_memorised(results, steps);
+	print_agreement(results, verdict);
+}
+
+/* --- interrupted runs ----------------------------------------------------- */
+
+void train_report_saved(const struct train_model *model,
+			const struct train_result *result)
+{
+	const struct train_options *options = model->options;
+	int on_host = philox_device_is_host(model->device);
+
+	printf("%-22s %s, in the middle of step %" PRIu64 " of %" PRIu64
+	       ": %zu forwards of a layer pending, one slot's backward done "
+	       "and retained\n",
+	       "saved", options->save, options->save_at, options->steps,
+	       result->pending);
+	printf("%-22s philox train %s --resume %s%s%s\n", "to go on",
+	       options->file, options->save, on_host ? "" : " --device ",
+	       on_host ? "" : options->device);
+}
+
+void train_report_resumed(const struct train_model *model,
+			  const struct train_result *result,
+			  const struct train_verdict *verdict)
+{
+	const struct train_options *options = model->options;
+
+	print_runs(result, 1);
+	print_losses(model, result);
+	printf("%-22s %s, in the middle of step %" PRIu64 " of %" PRIu64
+	       ", with %zu forwards of a layer pending\n",
+	       "resumed", options->resume, model->saved->step, options->steps,
+	       result->pending);
+	printf("%-22s %s\n", "retained backward",
+	       result->retained_same
+		       ? "gave the same gradient before and after"
+		       : "NO: it gave another gradient than before the save");
+	if (!result->extra_paired)
+		printf("%-22s NO: other numbers in the backward\n",
+		       "extra operators");
+	print_learned(model, verdict);
+}

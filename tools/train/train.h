@@ -1,0 +1,495 @@
+/*
+ * tools/train/train.h - the parts of `philox train`
+ *
+ *   train.c         the command: the four runs, the verdict
+ *   options.c the command line
+ *   report.c  what it prints; json.c: the same for machines
+ *   text.c    the text and its vocabulary
+ *   model.c   the model: its objects, its device memory, its parameters
+ *   pass.c    one layer's pass over one micro-batch
+ *   step.c    one step: forwards, recomputes, backwards, the update
+ *   capture.c a piece of a step as a graph, with philox and without
+ *   runs.c    the schedules: eager, captured, recomputed, out of order
+ *   result.c  what a run leaves: losses, checksums
+ *   save.c    a run that is interrupted, into a file
+ *   resume.c  and on from there
+ *   host.c    the kernels on the host device
+ *   cuda.cu   the kernels on a GPU
+ */
+#ifndef TOOLS_TRAIN_TRAIN_H
+#define TOOLS_TRAIN_TRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox.h>
+#include "tools/train/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- text ----------------------------------------------------------------- */
+
+struct train_text {
+	uint8_t *symbols; /* the text as indices of its vocabulary */
+	size_t size;
+	size_t vocabulary; /* distinct bytes */
+	uint64_t hash;     /* of the bytes */
+	double entropy;    /* of a single byte, in nats */
+};
+
+/*
+ * train_text_read() reads a text file. Returns 0, or 1 after writing what is
+ * wrong with the file to `message`.
+ */
+int train_text_read(const char *path, struct train_text *text, char *message,
+		    size_t message_size);
+void train_text_free(struct train_text *text);
+
+/* --- backends ------------------------------------------------------------- */
+
+/* out = left right, with one side transposed perhaps; see train_product. */
+enum train_form {
+	TRAIN_PLAIN,     /* left [rows, depth], right [depth, columns] */
+	TRAIN_LEFT_TURN, /* left [depth, rows], right [depth, columns] */
+	TRAIN_RIGHT_TURN /* left [rows, depth], right [columns, depth] */
+};
+
+/* rows and depth are multiples of 4, columns of 8. */
+struct train_product {
+	enum train_form form;
+	size_t rows, columns, depth;
+	const float *left, *right;
+	float *out;
+};
+
+/*
+ * struct train_backend puts a kernel for `count` indices, or a matrix product,
+ * on a stream of its device: one of the two it was opened with. Both return
+ * NULL, or what went wrong.
+ */
+struct train_backend {
+	const char *(*kernel)(struct train_backend *backend,
+			      philox_stream stream, enum train_kernel kernel,
+			      const void *args, size_t size, size_t count);
+	const char *(*product)(struct train_backend *backend,
+			       philox_stream stream,
+			       const struct train_product *product);
+	void (*close)(struct train_backend *backend);
+};
+
+/*
+ * Each returns a backend, or NULL after writing why to `message`. The CUDA one
+ * exists in builds with CUDA.
+ */
+struct train_backend *train_host_open(struct philox_device *device,
+				      const philox_stream streams[2],
+				      char *message, size_t size);
+struct train_backend *train_cuda_open(struct philox_device *device,
+				      const philox_stream streams[2],
+				      char *message, size_t size);
+
+/* --- model ---------------------------------------------------------------- */
+
+/* The layers that end in dropout, each a region; and one for --ops. */
+enum train_layer {
+	TRAIN_INPUT,
+	TRAIN_HIDDEN1,
+	TRAIN_HIDDEN2,
+	TRAIN_DEPTH,
+	TRAIN_NOISE = TRAIN_DEPTH, /* the extra operators */
+	TRAIN_REGIONS
+};
+
+/* Operators of a layer's region. */
+enum { TRAIN_DROP, TRAIN_PICK }; /* the latter in TRAIN_INPUT only */
+
+/* Where a weight matrix and its bias stand among the parameters. */
+struct train_weights {
+	size_t weight, bias; /* in floats */
+	size_t rows, columns;
+};
+
+/* The buffers of one micro-batch that hold nothing a later step needs. */
+struct train_activations {
+	uint32_t *words;              /* where its samples stand */
+	float *hidden[TRAIN_DEPTH];   /* before dropout */
+	float *dropped[TRAIN_DEPTH];  /* after it, in the forward */
+	float *redrawn[TRAIN_DEPTH];  /* the same again, in the backward */
+	float *gradient[TRAIN_DEPTH]; /* of `hidden` before tanh */
+	float *logits;                /* then their gradient */
+	float *losses;                /* of each sample */
+};
+
+struct train_options {
+	const char *file;
+	const char *device;
+	const char *save, *resume; /* files, or NULL */
+	uint64_t save_at;          /* a step, counted from 1 */
+	uint64_t steps, seed, ops;
+	double dropout;
+	int json, naive, help;
+	int steps_given, seed_given, ops_given, dropout_given;
+};
+
+#define TRAIN_STEPS_MAX 10000000
+#define TRAIN_OPS_MAX   100000
+
+/*
+ * train_parse_options() takes the command line with the defaults. Returns 0, or
+ * 2 after saying what is wrong. train_usage is what --help prints.
+ */
+extern const char train_usage[];
+int train_parse_options(int argc, char **argv, struct train_options *options);
+
+struct train_graph; /* a captured piece of a step, see below */
+
+/*
+ * struct train_model is the model with its buffers, and the state of the run
+ * under way. The first call that fails leaves its status and message here;
+ * those after it do nothing.
+ */
+struct train_model {
+	const struct train_options *options;
+	const struct train_text *text;
+	const struct train_saved *saved; /* to resume, or NULL */
+	struct philox_device *device;
+	struct philox_context *context;
+	struct train_backend *backend;
+	struct philox_region *regions[TRAIN_REGIONS], *init;
+	philox_stream stream, side; /* side: gradients of the weights */
+	philox_event fork, join;
+
+	enum philox_status status;
+	char message[512];
+	int file_failed; /* the failure is that of a file to save or resume */
+
+	/* Device memory: one block, and the parts of it. */
+	char *memory;
+	size_t memory_size;
+	uint8_t *symbols;
+	size_t columns;      /* the vocabulary, rounded up */
+	size_t n_parameters; /* in floats */
+	size_t n_embedding;  /* the first of them */
+	struct train_weights weights[TRAIN_DEPTH]; /* above each layer */
+	float *parameters, *mean_gradient, *first, *second;
+	float *gradients;      /* TRAIN_SLOTS times n_parameters */
+	float *spare_gradient; /* n_parameters */
+	float *losses;         /* TRAIN_SLOTS */
+	float *history;        /* options->steps times TRAIN_SLOTS */
+	struct train_clock *clock;
+	struct train_activations activations[TRAIN_SLOTS];
+	float *recomputed_loss; /* a recompute's, not looked at */
+	uint32_t *extra_rows;   /* options->ops times TRAIN_EXTRA */
+	uint32_t *extra[2];     /* totals: forward, backward */
+	uint32_t *retained_differs;
+
+	/* The run under way. */
+	struct philox_ticket tickets[TRAIN_SLOTS][TRAIN_REGIONS];
+	struct train_graph *recording; /* where passes are noted, or NULL */
+	int shared;                    /* all slots use activations[0] */
+	int baked;                     /* see train_bake_begin() */
+	unsigned baked_flags;
+	philox_stream idle; /* never captured: baked passes begin on it */
+	struct philox_pass baked_passes[TRAIN_SLOTS][TRAIN_REGIONS];
+};
+
+/*
+ * train_model_open() makes a model on model->device, or if that is NULL on the
+ * one that the options name, of no content yet.
+ * train_model_close() frees it, whatever was opened. Both leave errors in
+ * model->status.
+ */
+void train_model_open(struct train_model *model);
+void train_model_close(struct train_model *model);
+
+/* train_model_start() begins a run: seeds again, fills the parameters anew. */
+void train_model_start(struct train_model *model);
+
+/*
+ * train_check() keeps the first failure of philox, with its message;
+ * train_fail() a failure of the command's own.
+ */
+void train_check(struct train_model *model, enum philox_status status);
+void train_fail(struct train_model *model, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * train_launch() puts a kernel on a stream, its arguments written out as those
+ * of its struct.
+ */
+#define train_launch(model, stream, name, count, ...)  \
+	train_put((model), (stream), TRAIN_##name,     \
+		  &(struct train_##name){__VA_ARGS__}, \
+		  sizeof(struct train_##name), (count))
+void train_put(struct train_model *model, philox_stream stream,
+	       enum train_kernel kernel, const void *args, size_t size,
+	       size_t count);
+
+/* train_copy(), train_set() act on device memory, on the model's stream. */
+void train_copy(struct train_model *model, void *to, const void *from,
+		size_t size);
+void train_set(struct train_model *model, void *to, int value, size_t size);
+
+/* train_download() copies device memory to the host and waits for it. */
+void train_download(struct train_model *model, void *to, const void *from,
+		    size_t size);
+
+/* --- passes --------------------------------------------------------------- */
+
+enum train_kind { TRAIN_FORWARD, TRAIN_RECOMPUTE, TRAIN_BACKWARD };
+
+/* One layer of one micro-batch, forward or backward. */
+struct train_pass {
+	struct train_model *model;
+	enum train_layer layer;
+	enum train_kind kind;
+	struct philox_ticket *ticket;
+	struct philox_pass pass;
+	const struct philox_pass *baked; /* instead, see train_bake_begin() */
+};
+
+/*
+ * train_begin_pass() begins a pass on the model's stream, train_end_pass() ends
+ * it: a failed one is aborted.
+ */
+struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
+				   enum train_layer layer,
+				   enum train_kind kind);
+void train_end_pass(struct train_pass *pass);
+
+/* What a pass draws: bits on the model's stream, dropout on either. */
+void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
+		     uint32_t *out);
+void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
+		float *out);
+
+/*
+ * train_bake_begin() makes the following passes what one would write without
+ * philox: their states are read on the host now, and go into kernels by value.
+ * `flags` are those of the forwards: PHILOX_WARMUP or PHILOX_INFERENCE.
+ */
+void train_bake_begin(struct train_model *model, unsigned flags);
+void train_bake_end(struct train_model *model);
+
+/* --- one step ------------------------------------------------------------- */
+
+/* The pieces of a step, put on the model's stream. */
+void train_forward(struct train_model *model, unsigned slot);
+void train_recompute(struct train_model *model, unsigned slot);
+void train_backward(struct train_model *model, unsigned slot);
+void train_update(struct train_model *model);
+
+/* train_forget() overwrites all activations of the slots with NaN. */
+void train_forget(struct train_model *model);
+
+/* train_keep_gradient() copies a slot's gradient, train_same_gradient() notes
+ * whether the slot's is still the same in every bit. */
+void train_keep_gradient(struct train_model *model, unsigned slot);
+void train_same_gradient(struct train_model *model, unsigned slot);
+
+/* --- graphs --------------------------------------------------------------- */
+
+#define TRAIN_PASSES_MAX 32 /* of a graph: 4 slots of 3 + 3 layers, and 2 */
+
+/* Who captures: philox_capture_begin(), or the caller, who has it adopted. */
+enum train_capturer { TRAIN_OURS, TRAIN_CALLERS };
+
+struct train_graph {
+	struct philox_graph *graph;
+	philox_native_graph native; /* TRAIN_CALLERS */
+	philox_native_exec exec;
+	size_t n_passes;
+	struct {
+		enum train_kind kind;
+		struct philox_ticket *ticket; /* where its ticket is kept */
+	} passes[TRAIN_PASSES_MAX];
+	size_t nodes_added; /* over the same work without philox */
+};
+
+typedef void (*train_body)(struct train_model *model, unsigned slot);
+
+/*
+ * train_capture() captures body(model, slot); once more before, baked, to know
+ * how many nodes the same work has without philox. train_capture_baked() makes
+ * what --naive launches with philox_native_launch().
+ */
+void train_capture(struct train_model *model, enum train_capturer capturer,
+		   train_body body, unsigned slot, struct train_graph *graph);
+void train_capture_baked(struct train_model *model, train_body body,
+			 struct train_graph *graph);
+void train_graph_close(struct train_model *model, struct train_graph *graph);
+
+/* train_note() notes a pass of the capture under way, if there is one. */
+void train_note(struct train_model *model, enum train_kind kind,
+		struct philox_ticket *ticket);
+
+/* train_replay() launches a graph; `flags` go to its consuming backwards. */
+void train_replay(struct train_model *model, struct train_graph *graph,
+		  unsigned flags);
+
+/* --- runs ----------------------------------------------------------------- */
+
+/* struct train_calls counts device calls of replays. */
+struct train_calls {
+	uint64_t all, launch, set_kernel, capture_info;
+};
+
+/* struct train_result is what a run leaves. */
+struct train_result {
+	const char *name;
+	float *losses;     /* steps times TRAIN_SLOTS */
+	uint64_t *numbers; /* --naive: fingerprint of each step, or NULL */
+	uint64_t loss_checksum, parameter_checksum;
+	uint64_t extra_checksum;
+	int extra_paired;  /* extra operators: backward drew the same */
+	int retained_same; /* a retained backward gave the same twice */
+	double seconds;
+	uint64_t steps;              /* that it took: a resumed one fewer */
+	uint64_t replays;            /* of graphs with passes in them */
+	unsigned graphs;             /* with passes in them */
+	size_t passes;               /* of the largest graph */
+	size_t nodes_added[2];       /* least and most, of graphs with passes */
+	struct train_calls calls[2]; /* least and most, of replays */
+	size_t pending;              /* most tickets owed at once */
+};
+
+enum train_schedule {
+	TRAIN_EAGER,
+	TRAIN_CAPTURED,
+	TRAIN_RECOMPUTED,
+	TRAIN_REORDERED,
+	TRAIN_SCHEDULES,
+	TRAIN_NAIVE = TRAIN_SCHEDULES
+};
+
+/*
+ * train_run() trains from the start by a schedule; errors are left in
+ * model->status. The arrays of *result are the caller's; `numbers` may be NULL.
+ */
+void train_run(struct train_model *model, enum train_schedule schedule,
+	       struct train_result *result);
+
+/*
+ * train_run_to_save() trains out of order up to the middle of the step
+ * options->save_at, and saves. train_run_resumed() goes on from model->saved
+ * to the end.
+ */
+void train_run_to_save(struct train_model *model, struct train_result *result);
+void train_run_resumed(struct train_model *model, struct train_result *result);
+
+/*
+ * train_finish_result() fetches losses and checksums at the end of a run, and
+ * checks that it owes no backward and that no launch went unannounced.
+ */
+void train_finish_result(struct train_model *model,
+			 struct train_result *result);
+
+/* train_count_pending() returns how many forwards await their backward. */
+size_t train_count_pending(struct train_model *model);
+
+/*
+ * train_fingerprint() hashes a step's numbers: where the samples of the first
+ * micro-batch stand, and which elements of its first hidden layer were dropped.
+ */
+uint64_t train_fingerprint(struct train_model *model);
+
+/* train_step_loss() returns the mean loss of a step. */
+double train_step_loss(const struct train_result *result, uint64_t step);
+
+/* train_hash() continues a 64-bit FNV-1a; begin with TRAIN_HASH. */
+#define TRAIN_HASH 0xcbf29ce484222325ULL
+uint64_t train_hash(uint64_t hash, const void *bytes, size_t size);
+
+/* --- interrupted runs ----------------------------------------------------- */
+
+/* struct train_saved is a file that was read, and the parts of it. */
+struct train_saved {
+	char *bytes;
+	uint64_t step; /* in the middle of which it was saved, from 1 */
+	int on_host;
+	const char *context, *payload;
+	size_t context_size, payload_size;
+};
+
+/*
+ * train_save_check() says before the run what is wrong with options->save, as
+ * far as it can be known. train_saved_read() reads options->resume, takes over
+ * what it says of the options that were not given, and refuses those that were
+ * given otherwise. Both return 0, or 1 after writing what is wrong to
+ * `message`. train_saved_free() frees what was read: after the model.
+ */
+int train_save_check(const struct train_options *options, char *message,
+		     size_t message_size);
+int train_saved_read(struct train_options *options,
+		     const struct train_text *text, struct train_saved *saved,
+		     char *message, size_t message_size);
+void train_saved_free(struct train_saved *saved);
+
+/*
+ * train_save() writes options->save in the middle of a step, train_load() puts
+ * the model where it was then, from model->saved. train_load_check() says
+ * before whether the file fits the device and the model.
+ */
+void train_save(struct train_model *model);
+void train_load(struct train_model *model);
+void train_load_check(struct train_model *model);
+
+/* --- verdict and report --------------------------------------------------- */
+
+/* A run that learned has a mean loss, at the end, of at most this share of the
+ * entropy of a single byte. */
+#define TRAIN_LEARNED 0.9
+
+struct train_verdict {
+	int agree;                          /* all runs, in every bit */
+	const struct train_result *differs; /* if not: the first that differs */
+	uint64_t differs_step; /* ... in a loss from this step on; or 0 */
+	double last_tenth;     /* mean loss of the last tenth of steps */
+	int learned;
+	uint64_t distinct[2]; /* --naive: numbers that are new, by run */
+};
+
+/*
+ * train_progress() shows how far a run is: a bar on a terminal, a line each
+ * quarter elsewhere. Steps `before` .. `done` - 1 are new.
+ */
+void train_progress(const struct train_result *result, uint64_t before,
+		    uint64_t done, uint64_t steps);
+
+/* train_progress_stop() wipes the bar of a run that ends early. */
+void train_progress_stop(void);
+
+/* train_loss_steps() says at which steps, counted from 1, a loss is shown: the
+ * first and the end of each tenth, each once. It returns how many there are. */
+#define TRAIN_LOSS_STEPS 11
+unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS]);
+
+/* Bytes that one step's dropout masks would take, one for each element. */
+size_t train_mask_bytes(void);
+
+/* What is trained, before the runs. */
+void train_report_begin(const struct train_model *model);
+
+/* What came of it: as text, and as one JSON object on one line. */
+void train_report(const struct train_model *model,
+		  const struct train_result *results, unsigned n,
+		  const struct train_verdict *verdict);
+void train_report_naive(const struct train_model *model,
+			const struct train_result *results,
+			const struct train_verdict *verdict);
+void train_report_saved(const struct train_model *model,
+			const struct train_result *result);
+void train_report_resumed(const struct train_model *model,
+			  const struct train_result *result,
+			  const struct train_verdict *verdict);
+void train_report_saved_json(const struct train_model *model,
+			     const struct train_result *result);
+void train_report_json(const struct train_model *model,
+		       const struct train_result *results, unsigned n,
+		       const struct train_verdict *verdict);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
