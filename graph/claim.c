@@ -4,7 +4,6 @@
  * Called with the graph's and the context's lock held.
  */
 #include <string.h>
-#include "lib/state/bugs.h"
 #include "graph/claim.h"
 #include "graph/journal.h"
 
@@ -45,7 +44,7 @@ static enum philox_status claim_backward(const struct template *template,
 
 	if (status != PHILOX_OK)
 		return status;
-	claim->use = retain && !PHILOX_BUG(18) ? LEDGER_RETAIN : LEDGER_CLAIM;
+	claim->use = retain ? LEDGER_RETAIN : LEDGER_CLAIM;
 	status = ledger_begin(&region->ledger, use->ticket.serial, claim->use,
 			      state);
 	if (status != PHILOX_OK)
@@ -82,13 +81,13 @@ static void unclaim(const struct template *template, struct claim *claim,
 	if (!region_is_life(region, template->life))
 		return; /* destroyed meanwhile, with its ledger */
 	if (template->backward && claim->serial)
-		ledger_end(ledger, claim->serial, claim->use,
-			   PHILOX_BUG(3) && !rewind, &claim->released);
+		ledger_end(ledger, claim->serial, claim->use, 0,
+			   &claim->released);
 	if (template->backward || (template->flags & PHILOX_WARMUP))
 		return;
 	if (claim->serial)
 		ledger_abort(ledger, claim->serial);
-	if (rewind && !PHILOX_BUG(16)) {
+	if (rewind) {
 		region->serial -= claim->serial != 0;
 		region_next(region)->offset -= region->advance;
 	}

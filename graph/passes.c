@@ -161,7 +161,7 @@ static enum philox_status depend_on_head(const struct capture *capture,
 static void *cells_of(const struct capture *capture,
 		      const struct template *template)
 {
-	if (template->forward != TEMPLATE_NO_FORWARD && !PHILOX_BUG(12))
+	if (template->forward != TEMPLATE_NO_FORWARD)
 		template = &capture->templates[template->forward];
 	return template->cells.device;
 }
@@ -220,7 +220,7 @@ static enum philox_status record(struct capture *capture,
 		status = reserve_template(capture);
 	if (status != PHILOX_OK)
 		return status;
-	if (template.forward == TEMPLATE_NO_FORWARD || PHILOX_BUG(12))
+	if (template.forward == TEMPLATE_NO_FORWARD)
 		status = take_slot(capture, pass->region->cells,
 				   &template.cells, &template.slot);
 	if (status != PHILOX_OK)

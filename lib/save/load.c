@@ -286,8 +286,6 @@ static void commit_place(const struct save_plan *plan, struct save_place *place)
 		return;
 	}
 	set_region(plan, place->region, place->saved);
-	if (PHILOX_BUG(26))
-		place->region->state.offset = 0;
 	place->region->ledger = place->ledger;
 	place->ledger = old;
 	place->replaced = 1;

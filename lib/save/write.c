@@ -64,7 +64,7 @@ static enum philox_status write_tickets(FILE *out, const struct ledger *ledger)
 
 	if (status != PHILOX_OK)
 		return status;
-	for (size_t i = 0; i + PHILOX_BUG(27) < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		fprintf(out, "ticket %" PRIu64 " state ", entries[i]->serial);
 		save_write_state(out, entries[i]->state);
 		fputc('\n', out);

@@ -235,7 +235,7 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 		return status_set(PHILOX_ERROR_BUSY,
 				  "a launch is using up ticket %llu",
 				  (unsigned long long)serial);
-	if (use != LEDGER_RETAIN && entry->consuming && !PHILOX_BUG(14))
+	if (use != LEDGER_RETAIN && entry->consuming)
 		return status_set(PHILOX_ERROR_BUSY,
 				  "a consuming backward of ticket %llu is open",
 				  (unsigned long long)serial);
@@ -243,7 +243,6 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 	if (use != LEDGER_RETAIN)
 		entry->consuming = (uint8_t)use;
 	*state = entry->state;
-	state->offset += PHILOX_BUG(1) ? 4 : 0;
 	return PHILOX_OK;
 }
 
@@ -264,9 +263,7 @@ enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
 		entry->consuming = 0;
 	if (consume)
 		entry->phase = LEDGER_DONE;
-	if (PHILOX_BUG(13))
-		*released = entry->context;
-	if (entry->phase != LEDGER_DONE || (entry->readers && !PHILOX_BUG(4)))
+	if (entry->phase != LEDGER_DONE || entry->readers)
 		return PHILOX_OK;
 	*released = entry->context;
 	remove_entry(ledger, entry);
@@ -285,8 +282,6 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 		return status_set(PHILOX_ERROR_BUSY,
 				  "%u passes of ticket %llu are open",
 				  entry->readers, (unsigned long long)serial);
-	if (PHILOX_BUG(10))
-		return PHILOX_OK;
 	*released = entry->context;
 	remove_entry(ledger, entry);
 	return PHILOX_OK;

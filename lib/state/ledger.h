@@ -43,7 +43,6 @@
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/kernel.h>
-#include "lib/state/bugs.h"
 #include "lib/base/status.h"
 
 #define LEDGER_CAPACITY_MAX (1u << 28)

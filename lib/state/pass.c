@@ -116,10 +116,8 @@ static enum philox_status begin_eager_forward(struct philox_pass *pass)
 	if (pass->flags & PHILOX_WARMUP) {
 		status = region_check_offset(region);
 		pass->state = *region_next(region);
-		region->state.offset += PHILOX_BUG(8) ? region->advance : 0;
 	} else if (pass->flags & PHILOX_INFERENCE) {
 		status = region_reserve(region, &pass->state);
-		region->state.offset -= PHILOX_BUG(17) ? region->advance : 0;
 	} else {
 		status =
 			region_open(region, &pass->ticket.serial, &pass->state);
@@ -139,8 +137,6 @@ static enum philox_status begin_eager_backward(struct philox_pass *pass)
 		return status;
 	status = ledger_begin(&region->ledger, pass->ticket.serial,
 			      use_of(pass), &pass->state);
-	if (PHILOX_BUG(5))
-		pass->state.seed = region->state.seed;
 	if (status != PHILOX_OK)
 		status_prefix(status, "region '%s': ", region->name);
 	return status;
@@ -158,10 +154,6 @@ static enum philox_status end_eager(struct philox_pass *pass, int consume,
 				    consume, released);
 	else if (!is_untracked(pass))
 		status = ledger_abort(ledger, pass->ticket.serial);
-	if (PHILOX_BUG(9) && pass->kind == PASS_FORWARD)
-		pass->region->state.offset -= pass->region->advance;
-	if (PHILOX_BUG(15) && pass->kind == PASS_FORWARD)
-		pass->region->serial--;
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", pass->region->name);
@@ -181,7 +173,7 @@ static enum philox_status begin_eager(struct philox_pass *pass)
 	if (status != PHILOX_OK || !(pass->flags & PHILOX_ON_DEVICE))
 		return status;
 	status = hooks->take(pass);
-	if (status != PHILOX_OK && !PHILOX_BUG(23))
+	if (status != PHILOX_OK)
 		end_eager(pass, 0, &none);
 	return status;
 }
@@ -371,7 +363,7 @@ static enum philox_status commit_backward(struct philox_pass *pass,
 {
 	struct philox_region *region = pass->region;
 	enum philox_status status = region_check_life(region, pass->life);
-	int consume = !((pass->flags | flags) & PHILOX_RETAIN) || PHILOX_BUG(2);
+	int consume = !((pass->flags | flags) & PHILOX_RETAIN);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -416,7 +408,7 @@ static enum philox_status abort_pass(struct philox_pass *pass,
 	if (pass->capture_id)
 		return region->context->hooks->abort(pass);
 	if (region_is_life(region, pass->life))
-		status = end_eager(pass, PHILOX_BUG(25), released);
+		status = end_eager(pass, 0, released);
 	if (status != PHILOX_OK)
 		return status;
 	journal_pass(pass, "abort", pass->flags);

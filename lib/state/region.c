@@ -104,8 +104,6 @@ enum philox_status region_open(struct philox_region *region, uint64_t *serial,
 		return status;
 	status = ledger_open(&region->ledger, region->serial,
 			     *region_next(region));
-	if (PHILOX_BUG(22) && status != PHILOX_OK)
-		region->state.offset += region->advance;
 	if (status != PHILOX_OK)
 		return status_prefix(status, "region '%s': ", region->name);
 	*serial = region->serial++;
@@ -116,8 +114,7 @@ void region_restart(struct philox_region *region)
 {
 	region->state.seed = philox_fold(region->generator->state.seed,
 					 PHILOX_FOLD_REGION, region->key);
-	if (!PHILOX_BUG(21))
-		region->state.offset = 0;
+	region->state.offset = 0;
 }
 
 enum philox_status region_check_ticket(const struct philox_region *region,
@@ -198,7 +195,7 @@ static uint32_t release_dropped(struct ledger *dropped)
 	uint32_t pending = dropped->used;
 
 	for (uint32_t i = 0; i < dropped->capacity; i++)
-		if (dropped->entries[i].phase != LEDGER_FREE && !PHILOX_BUG(24))
+		if (dropped->entries[i].phase != LEDGER_FREE)
 			saved_context_release(dropped->entries[i].context,
 					      NULL);
 	ledger_finish(dropped);

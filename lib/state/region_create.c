@@ -167,8 +167,6 @@ static void set_sizes(struct philox_region *region,
 	region->cells = last->cell + last->calls;
 	region->flags = options->flags;
 	region->advance = region->flags & PHILOX_SHARED ? sum : largest;
-	region->advance =
-		PHILOX_BUG(20) ? region->ops->advance : region->advance;
 }
 
 /* A new record begins at offset 0; an old one goes on where it was. */
@@ -180,7 +178,7 @@ static void begin_life(struct philox_region *region,
 	region->generator = generator;
 	generator->regions++;
 	region_restart(region);
-	region->state.offset = PHILOX_BUG(11) ? 0 : offset;
+	region->state.offset = offset;
 	if (!region->life) {
 		region->next = region->context->regions;
 		region->context->regions = region;
