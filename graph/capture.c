@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture.h"
+#include "graph/check.h"
 #include "graph/journal.h"
 
 /* --- lifelines ------------------------------------------------------------ */
@@ -45,7 +46,7 @@ static struct philox_device *device_of(const struct capture *capture)
 	return capture->graphs->context->device;
 }
 
-struct capture *capture_find(struct graphs *graphs, uint64_t id)
+struct capture *capture_find(struct graph_context *graphs, uint64_t id)
 {
 	struct capture *capture = graphs->captures;
 
@@ -54,7 +55,7 @@ struct capture *capture_find(struct graphs *graphs, uint64_t id)
 	return capture;
 }
 
-int capture_was_dropped(const struct graphs *graphs, uint64_t id)
+int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 {
 	const struct capture *capture = graphs->captures;
 
@@ -108,7 +109,7 @@ static enum philox_status attach(struct capture *capture,
 /* Of all contexts, so that no placeholder fits two captures. */
 static atomic_uint serials;
 
-static enum philox_status create(struct graphs *graphs,
+static enum philox_status create(struct graph_context *graphs,
 				 const struct capture_info *info,
 				 struct capture **out)
 {
@@ -146,7 +147,7 @@ free_capture:
 	return status;
 }
 
-enum philox_status capture_get(struct graphs *graphs,
+enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
 			       struct capture **capture)
 {
@@ -172,24 +173,24 @@ static void free_reads(struct capture *capture)
 /* What nobody has asked philox_check() about is told in the end. */
 static void free_capture(struct capture *capture)
 {
-	struct graphs *graphs = capture->graphs;
+	struct graph_context *graphs = capture->graphs;
 	struct capture **link = &graphs->captures;
 	struct philox_report report = {0};
 
-	capture_check(capture, &report);
+	check_capture(capture, &report);
 	while (*link != capture)
 		link = &(*link)->next;
 	*link = capture->next;
-	for (uint32_t i = 0; i < capture->n_templates; i++)
-		arena_free(&graphs->cells, &capture->templates[i].cells);
+	for (uint32_t i = 0; i < capture->n_passes; i++)
+		arena_free(&graphs->cells, &capture->passes[i].cells);
 	free_reads(capture);
 	head_destroy(graphs, &capture->head);
 	lifeline_put(capture->lifeline);
-	free(capture->templates);
+	free(capture->passes);
 	free(capture);
 }
 
-void capture_reap(struct graphs *graphs)
+void capture_reap(struct graph_context *graphs)
 {
 	struct capture *capture, *next;
 
@@ -200,7 +201,7 @@ void capture_reap(struct graphs *graphs)
 	}
 }
 
-void capture_free_all(struct graphs *graphs)
+void capture_free_all(struct graph_context *graphs)
 {
 	while (graphs->captures)
 		free_capture(graphs->captures);
@@ -219,45 +220,26 @@ void capture_drop(struct capture *capture)
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
 		 &(struct philox_log_entry){.capture_id = capture->id},
 		 "capture %llu with %u passes was dropped",
-		 (unsigned long long)capture->id, capture->n_templates);
+		 (unsigned long long)capture->id, capture->n_passes);
 	capture_reap(capture->graphs);
 }
 
 /* --- sealing -------------------------------------------------------------- */
 
-void capture_regions(const struct capture *capture, char *text, size_t size)
-{
-	size_t length = 0;
-
-	text[0] = '\0';
-	for (uint32_t i = 0; i < capture->n_templates && length < size; i++) {
-		const struct philox_region *region =
-			capture->templates[i].region;
-		uint32_t first = 0;
-
-		while (capture->templates[first].region != region)
-			first++;
-		if (first == i)
-			length += (size_t)snprintf(text + length, size - length,
-						   "%s%s", length ? ", " : "",
-						   region->name);
-	}
-}
-
 enum philox_status capture_check_ready(const struct capture *capture)
 {
-	for (uint32_t i = 0; i < capture->n_templates; i++) {
-		const struct template *template = &capture->templates[i];
+	for (uint32_t i = 0; i < capture->n_passes; i++) {
+		const struct captured_pass *captured = &capture->passes[i];
 
-		if (template->phase == TEMPLATE_COMMITTED)
+		if (captured->phase == CAPTURED_COMMITTED)
 			continue;
 		return status_set(PHILOX_ERROR_STATE,
 				  "capture %llu: pass %u, a %s of region '%s', "
 				  "%s",
 				  (unsigned long long)capture->id, i,
-				  template->backward ? "backward" : "forward",
-				  template->region->name,
-				  template->phase == TEMPLATE_OPEN
+				  captured->backward ? "backward" : "forward",
+				  captured->region->name,
+				  captured->phase == CAPTURED_OPEN
 					  ? "is still open"
 					  : "was aborted");
 	}
@@ -268,10 +250,9 @@ static enum philox_status check_lives(const struct capture *capture)
 {
 	enum philox_status status = PHILOX_OK;
 
-	for (uint32_t i = 0; status == PHILOX_OK && i < capture->n_templates;
-	     i++)
-		status = region_check_life(capture->templates[i].region,
-					   capture->templates[i].life);
+	for (uint32_t i = 0; status == PHILOX_OK && i < capture->n_passes; i++)
+		status = region_check_life(capture->passes[i].region,
+					   capture->passes[i].life);
 	return status;
 }
 
@@ -279,21 +260,21 @@ static uint64_t count_cells(const struct capture *capture)
 {
 	uint64_t cells = capture->n_reads;
 
-	for (uint32_t i = 0; i < capture->n_templates; i++)
-		if (capture->templates[i].cells.size)
-			cells += capture->templates[i].region->cells;
+	for (uint32_t i = 0; i < capture->n_passes; i++)
+		if (capture->passes[i].cells.size)
+			cells += capture->passes[i].region->cells;
 	return cells;
 }
 
 static void write_map(const struct capture *capture, struct head_cell *map)
 {
-	for (uint32_t i = 0; i < capture->n_templates; i++) {
-		const struct template *template = &capture->templates[i];
+	for (uint32_t i = 0; i < capture->n_passes; i++) {
+		const struct captured_pass *captured = &capture->passes[i];
 
-		if (template->cells.size)
-			map = head_map_region(map, template->region,
-					      template->cells.device,
-					      template->slot);
+		if (captured->cells.size)
+			map = head_map_region(map, captured->region,
+					      captured->cells.device,
+					      captured->slot);
 	}
 	for (uint32_t i = 0; i < capture->n_reads; i++)
 		*map++ = (struct head_cell){

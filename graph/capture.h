@@ -1,5 +1,5 @@
 /*
- * graph/capture.h - captures and the templates they collect
+ * graph/capture.h - captures and the passes they record
  *
  * Note [Captured passes]
  * ~~~~~~~~~~~~~~~~~~~~~~
@@ -8,11 +8,11 @@
  * and fork to other streams.
  *
  * A pass on a capturing stream draws no numbers and makes no live ticket. It
- * records a template: which region, forward or backward, and for a backward
+ * records a template, a struct captured_pass: which region, forward or backward, and for a backward
  * either the forward of the same capture it repeats (its ticket is then the
  * placeholder that the forward's commit gave) or nothing, the zero ticket: the
  * forward is named at each launch. A forward and the backwards paired with it
- * share one set of cells; every other template has its own. Each set of cells
+ * share one set of cells; every other captured pass has its own. Each set of cells
  * has one slot in the message of the head (Note [Head]).
  *
  * What a capture holds on the device lives as long as the native graph and all
@@ -31,12 +31,11 @@
 #include <stdatomic.h>
 #include "graph/head.h"
 
-enum template_phase { TEMPLATE_OPEN, TEMPLATE_COMMITTED, TEMPLATE_ABORTED };
+enum captured_phase { CAPTURED_OPEN, CAPTURED_COMMITTED, CAPTURED_ABORTED };
 
-#define TEMPLATE_NO_FORWARD UINT32_MAX
+#define CAPTURED_NO_FORWARD UINT32_MAX
 
-struct template
-{
+struct captured_pass {
 	struct philox_region *region;
 	uint64_t life;    /* of the region */
 	uint32_t slot;    /* of the message */
@@ -52,7 +51,7 @@ struct template
 /* A copy of a generator's state that each launch makes. */
 struct state_read {
 	struct philox_generator *generator;
-	uint32_t before; /* the template it comes before */
+	uint32_t before; /* the pass it comes before */
 	uint32_t slot;
 	struct arena_block cell;
 };
@@ -65,15 +64,15 @@ struct lifeline {
 
 struct capture {
 	struct capture *next;
-	struct graphs *graphs;
+	struct graph_context *graphs;
 	uint64_t id;     /* the device's */
 	uint32_t serial; /* ours, in placeholders */
 	device_node node;
 	struct head head;
 	struct lifeline *lifeline;
-	struct template *templates;
-	uint32_t n_templates;
-	uint32_t capacity;        /* of templates */
+	struct captured_pass *passes;
+	uint32_t n_passes;
+	uint32_t capacity;        /* of passes */
 	struct state_read *reads; /* in order of recording */
 	uint32_t n_reads;
 	uint32_t slots;
@@ -83,50 +82,38 @@ struct capture {
 	char last[128];             /* the last call that found it whole */
 };
 
-/* The hooks of graph/passes.c. */
-extern const struct context_hooks capture_hooks;
-
 /* capture_find() finds a recording or sealed capture by the device's id. */
-struct capture *capture_find(struct graphs *graphs, uint64_t id);
+struct capture *capture_find(struct graph_context *graphs, uint64_t id);
 
 /* capture_was_dropped() says whether one of that id is given up, not yet freed. */
-int capture_was_dropped(const struct graphs *graphs, uint64_t id);
+int capture_was_dropped(const struct graph_context *graphs, uint64_t id);
 
 /*
  * capture_get() finds the capture that a stream is in, or begins to keep a
  * record of it: adds the head to its graph.
  */
-enum philox_status capture_get(struct graphs *graphs,
+enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
 			       struct capture **capture);
 
 /* capture_check_ready() says whether a capture can be sealed: ERROR_STATE. */
 enum philox_status capture_check_ready(const struct capture *capture);
 
-/*
- * capture_check() adds a capture's new unannounced launches to a report and
- * posts them to the log.
- */
-void capture_check(struct capture *capture, struct philox_report *report);
-
 /* capture_seal() writes the map of its cells to the device. */
 enum philox_status capture_seal(struct capture *capture);
 
-/* capture_is_named() says whether a template is a backward named at launch. */
-static inline int capture_is_named(const struct template *template)
+/* capture_is_named() says whether a pass is a backward named at launch. */
+static inline int capture_is_named(const struct captured_pass *captured)
 {
-	return template->backward && template->forward == TEMPLATE_NO_FORWARD;
+	return captured->backward && captured->forward == CAPTURED_NO_FORWARD;
 }
 
 /* capture_is_tracked() says whether a launch of a forward makes a ticket. */
-static inline int capture_is_tracked(const struct template *template)
+static inline int capture_is_tracked(const struct captured_pass *captured)
 {
-	return !template->backward && !template->consumed &&
-	       !(template->flags & (PHILOX_INFERENCE | PHILOX_WARMUP));
+	return !captured->backward && !captured->consumed &&
+	       !(captured->flags & (PHILOX_INFERENCE | PHILOX_WARMUP));
 }
-
-/* capture_regions() writes the names of its regions, ", " between. */
-void capture_regions(const struct capture *capture, char *text, size_t size);
 
 /*
  * capture_release() parts a capture from its graph; it is reaped once its
@@ -136,9 +123,9 @@ void capture_release(struct capture *capture);
 void capture_drop(struct capture *capture);
 
 /* capture_reap() frees the captures whose native graph is gone. */
-void capture_reap(struct graphs *graphs);
+void capture_reap(struct graph_context *graphs);
 
 /* capture_free_all() frees every capture, whether its graph is gone or not. */
-void capture_free_all(struct graphs *graphs);
+void capture_free_all(struct graph_context *graphs);
 
 #endif

@@ -39,7 +39,7 @@ static int is_idle(const struct cell_block *block)
 	return status == PHILOX_OK;
 }
 
-static void free_block(struct graphs *graphs, struct cell_block *block)
+static void free_block(struct graph_context *graphs, struct cell_block *block)
 {
 	if (block->ended)
 		philox_event_destroy(graphs->context->device, block->ended);
@@ -50,7 +50,7 @@ static void free_block(struct graphs *graphs, struct cell_block *block)
 }
 
 /* Unlinks and frees the idle blocks of regions that were destroyed. */
-static void reap(struct graphs *graphs)
+static void reap(struct graph_context *graphs)
 {
 	struct cell_block **link = &graphs->blocks, *block;
 	struct status_message kept;
@@ -68,7 +68,8 @@ static void reap(struct graphs *graphs)
 	status_restore(&kept);
 }
 
-static enum philox_status seal(struct graphs *graphs, struct cell_block *block)
+static enum philox_status seal(struct graph_context *graphs,
+			       struct cell_block *block)
 {
 	const struct philox_region *region = block->region;
 	struct head_cell *map = calloc(region->cells, sizeof(*map));
@@ -84,7 +85,7 @@ static enum philox_status seal(struct graphs *graphs, struct cell_block *block)
 	return status;
 }
 
-static enum philox_status fill_block(struct graphs *graphs,
+static enum philox_status fill_block(struct graph_context *graphs,
 				     struct cell_block *block)
 {
 	enum philox_status status = head_create(graphs, &block->head);
@@ -101,7 +102,7 @@ static enum philox_status fill_block(struct graphs *graphs,
 	return status;
 }
 
-static enum philox_status create(struct graphs *graphs,
+static enum philox_status create(struct graph_context *graphs,
 				 struct philox_region *region,
 				 struct cell_block **out)
 {
@@ -125,7 +126,7 @@ static enum philox_status create(struct graphs *graphs,
 	return PHILOX_OK;
 }
 
-static struct cell_block *find(struct graphs *graphs,
+static struct cell_block *find(struct graph_context *graphs,
 			       const struct philox_region *region)
 {
 	struct cell_block *block = graphs->blocks;
@@ -141,7 +142,7 @@ static struct cell_block *find(struct graphs *graphs,
 
 enum philox_status cells_take(struct philox_pass *pass)
 {
-	struct graphs *graphs = pass->region->context->graphs;
+	struct graph_context *graphs = pass->region->context->graphs;
 	struct cell_block *block;
 	struct kernel_call call;
 	enum philox_status status = PHILOX_OK;
@@ -216,7 +217,7 @@ enum philox_status cells_live(const struct philox_pass *pass)
 			  pass->region->name);
 }
 
-void cells_free_all(struct graphs *graphs)
+void cells_free_all(struct graph_context *graphs)
 {
 	struct cell_block *block;
 

@@ -9,7 +9,7 @@
 #ifndef GRAPH_CELLS_H
 #define GRAPH_CELLS_H
 
-#include "graph/graphs.h"
+#include "graph/context.h"
 
 /* The hooks `take` and `give`: see lib/state/context.h. */
 enum philox_status cells_take(struct philox_pass *pass);
@@ -19,6 +19,6 @@ void cells_give(struct philox_pass *pass);
 enum philox_status cells_live(const struct philox_pass *pass);
 
 /* cells_free_all() frees every block; no pass may be open. */
-void cells_free_all(struct graphs *graphs);
+void cells_free_all(struct graph_context *graphs);
 
 #endif

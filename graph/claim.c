@@ -1,114 +1,69 @@
 /*
  * graph/claim.c - what a launch takes from ledgers, and gives back
  *
- * Called with the graph's and the context's lock held.
+ * A launch has a hold for each captured pass (lib/state/hold.h). Called with the graph's and the context's lock held.
  */
 #include <string.h>
 #include "graph/claim.h"
 #include "graph/journal.h"
 
-static const struct template *template_of(const struct philox_graph *graph,
-					  uint32_t index)
+static const struct captured_pass *captured_of(const struct philox_graph *graph,
+					       uint32_t index)
 {
-	return &graph->capture->templates[index];
+	return &graph->capture->passes[index];
 }
 
 /* --- claiming ------------------------------------------------------------- */
 
-static enum philox_status claim_forward(const struct template *template,
-					struct claim *claim,
-					struct philox_state *state)
+/* A forward that a backward of its own graph uses up owes none. */
+static enum hold_kind kind_of(const struct captured_pass *captured)
 {
-	struct philox_region *region = template->region;
-	enum philox_status status = region_check_exclusive(region);
+	enum hold_kind kind = hold_kind(captured->flags);
 
-	if (status != PHILOX_OK)
-		return status;
-	if (template->flags & PHILOX_WARMUP) {
-		*state = *region_next(region);
-		return region_check_offset(region);
-	}
-	if (!capture_is_tracked(template))
-		return region_reserve(region, state);
-	return region_open(region, &claim->serial, state);
+	if (captured->backward)
+		return capture_is_named(captured) ? HOLD_BACKWARD
+						  : HOLD_NOTHING;
+	return kind == HOLD_FORWARD && captured->consumed ? HOLD_NUMBERS : kind;
 }
 
-static enum philox_status claim_backward(const struct template *template,
-					 const struct philox_use *use,
-					 struct claim *claim,
-					 struct philox_state *state)
+static struct hold new_hold(const struct captured_pass *captured,
+			    const struct philox_use *use)
 {
-	struct philox_region *region = template->region;
-	enum philox_status status = region_check_ticket(region, use->ticket);
-	int retain = (use->flags | template->flags) & PHILOX_RETAIN;
+	unsigned retain = (use->flags | captured->flags) & PHILOX_RETAIN;
 
-	if (status != PHILOX_OK)
-		return status;
-	claim->use = retain ? LEDGER_RETAIN : LEDGER_CLAIM;
-	status = ledger_begin(&region->ledger, use->ticket.serial, claim->use,
-			      state);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "region '%s': ", region->name);
-	claim->serial = use->ticket.serial;
-	return PHILOX_OK;
+	return (struct hold){.region = captured->region,
+			     .life = captured->life,
+			     .kind = kind_of(captured),
+			     .use = retain ? LEDGER_RETAIN : LEDGER_CLAIM,
+			     .launch = 1};
 }
 
 static enum philox_status claim_use(struct philox_graph *graph, uint32_t index,
 				    const struct philox_use *use,
-				    struct claim *claim)
+				    struct hold *hold)
 {
-	const struct template *template = template_of(graph, index);
+	const struct captured_pass *captured = captured_of(graph, index);
 	struct philox_state *state =
-		&graph->message.args->states[template->slot];
+		&graph->message.args->states[captured->slot];
 	enum philox_status status;
 
-	memset(claim, 0, sizeof(*claim));
-	status = region_check_life(template->region, template->life);
-	if (status == PHILOX_OK && !template->backward)
-		status = claim_forward(template, claim, state);
-	else if (status == PHILOX_OK && capture_is_named(template))
-		status = claim_backward(template, use, claim, state);
-	return status;
-}
-
-/* Takes a claim back. `rewind`: nobody has seen it, so its numbers are free. */
-static void unclaim(const struct template *template, struct claim *claim,
-		    int rewind)
-{
-	struct philox_region *region = template->region;
-	struct ledger *ledger = &region->ledger;
-
-	if (!region_is_life(region, template->life))
-		return; /* destroyed meanwhile, with its ledger */
-	if (template->backward && claim->serial)
-		ledger_end(ledger, claim->serial, claim->use, 0,
-			   &claim->released);
-	if (template->backward || (template->flags & PHILOX_WARMUP))
-		return;
-	if (claim->serial)
-		ledger_abort(ledger, claim->serial);
-	if (rewind) {
-		region->serial -= claim->serial != 0;
-		region_next(region)->offset -= region->advance;
-	}
-}
-
-void claim_undo_all(struct philox_graph *graph, struct launch *launch,
-		    uint32_t count, int rewind)
-{
-	while (count--)
-		unclaim(template_of(graph, count), &launch->claims[count],
-			rewind);
+	*hold = new_hold(captured, use);
+	status = region_check_life(captured->region, captured->life);
+	if (status != PHILOX_OK || hold->kind == HOLD_NOTHING)
+		return status;
+	return hold->kind == HOLD_BACKWARD
+		       ? hold_backward(hold, use->ticket, state)
+		       : hold_forward(hold, state);
 }
 
 /* Notes the region and the ticket of a use that was refused, for the log. */
 static void blame(struct philox_graph *graph, uint32_t index,
 		  const struct philox_use *use)
 {
-	const struct template *template = template_of(graph, index);
+	const struct captured_pass *captured = captured_of(graph, index);
 
-	graph->blame.region = template->region->name;
-	if (capture_is_named(template))
+	graph->blame.region = captured->region->name;
+	if (capture_is_named(captured))
 		graph->blame.ticket = use->ticket;
 }
 
@@ -127,62 +82,65 @@ static void read_generators(struct philox_graph *graph, uint32_t before,
 	}
 }
 
+/* Takes back what came before the use that was refused, newest first. */
+static enum philox_status refuse(struct philox_graph *graph,
+				 struct launch *launch, uint32_t index,
+				 enum philox_status status)
+{
+	for (uint32_t i = index; i--;)
+		hold_rewind(&launch->claims[i].hold);
+	blame(graph, index, &launch->uses[index]);
+	journal_write(graph->context, "launch-refuse graph %s use %u status %s",
+		      journal_name(graph->name).text, index,
+		      philox_status_name(status));
+	return status_prefix(status, "'%s', use %u: ", graph->name, index);
+}
+
 enum philox_status claim_all(struct philox_graph *graph, struct launch *launch)
 {
-	uint32_t read = 0;
-	enum philox_status status;
+	uint32_t read = 0, i;
+	enum philox_status status = PHILOX_OK;
 
-	for (uint32_t i = 0; i < graph->n_uses; i++) {
+	for (i = 0; i < graph->n_uses; i++) {
 		read_generators(graph, i, &read);
 		status = claim_use(graph, i, &launch->uses[i],
-				   &launch->claims[i]);
-		if (status == PHILOX_OK)
-			continue;
-		claim_undo_all(graph, launch, i, 1);
-		blame(graph, i, &launch->uses[i]);
-		journal_write(graph->context,
-			      "launch-refuse graph %s use %u status %s",
-			      journal_name(graph->name).text, i,
-			      philox_status_name(status));
-		return status_prefix(status, "'%s', use %u: ", graph->name, i);
+				   &launch->claims[i].hold);
+		if (status != PHILOX_OK)
+			break;
 	}
+	if (status != PHILOX_OK)
+		return refuse(graph, launch, i, status);
 	read_generators(graph, graph->n_uses, &read);
 	journal_claimed(graph, launch);
 	return PHILOX_OK;
 }
 
-/* --- settling ------------------------------------------------------------- */
+/* --- the end of a launch -------------------------------------------------- */
 
-static void settle_forward(const struct template *template,
-			   const struct claim *claim, struct philox_use *use)
+static void settle(struct claim *claim, struct philox_use *use)
 {
-	struct philox_region *region = template->region;
+	struct hold *hold = &claim->hold;
+	struct philox_ticket made = {0};
 
-	use->ticket = (struct philox_ticket){0};
-	if (!claim->serial)
-		return;
-	ledger_commit(&region->ledger, claim->serial);
-	use->ticket.region_key = region->key;
-	use->ticket.serial = claim->serial;
-}
-
-static void settle_use(const struct template *template, struct claim *claim,
-		       struct philox_use *use)
-{
-	struct philox_region *region = template->region;
-
-	if (!region_is_life(region, template->life))
-		claim->serial = 0; /* destroyed meanwhile, with its ledger */
-	if (!template->backward)
-		settle_forward(template, claim, use);
-	else if (claim->serial)
-		ledger_end(&region->ledger, claim->serial, claim->use,
-			   claim->use == LEDGER_CLAIM, &claim->released);
+	if (!region_is_life(hold->region, hold->life))
+		hold->serial = 0; /* destroyed meanwhile, with its ledger */
+	else
+		hold_commit(hold, 0, &claim->released);
+	if (hold->kind == HOLD_FORWARD && hold->serial)
+		made = (struct philox_ticket){hold->region->key, hold->serial};
+	if (hold->kind != HOLD_BACKWARD && hold->kind != HOLD_NOTHING)
+		use->ticket = made;
 }
 
 void claim_settle_all(struct philox_graph *graph, struct launch *launch)
 {
 	for (uint32_t i = 0; i < graph->n_uses; i++)
-		settle_use(template_of(graph, i), &launch->claims[i],
-			   &launch->uses[i]);
+		settle(&launch->claims[i], &launch->uses[i]);
+}
+
+void claim_abort_all(struct philox_graph *graph, struct launch *launch)
+{
+	for (uint32_t i = graph->n_uses; i--;)
+		hold_abort(&launch->claims[i].hold,
+			   &launch->claims[i].released);
 }

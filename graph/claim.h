@@ -17,15 +17,13 @@
  */
 enum philox_status claim_all(struct philox_graph *graph, struct launch *launch);
 
-/*
- * claim_undo_all() takes the first `count` claims back; with `rewind` their
- * numbers too, else those are burnt. Saved contexts to release are left in the
- * claims.
- */
-void claim_undo_all(struct philox_graph *graph, struct launch *launch,
-		    uint32_t count, int rewind);
-
 /* claim_settle_all() makes tickets live or used up, after a launch. */
 void claim_settle_all(struct philox_graph *graph, struct launch *launch);
+
+/*
+ * claim_abort_all() takes the claims of a launch that failed back; the numbers of
+ * its forwards are burnt. Both leave saved contexts to release in the claims.
+ */
+void claim_abort_all(struct philox_graph *graph, struct launch *launch);
 
 #endif

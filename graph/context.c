@@ -1,22 +1,23 @@
 /*
- * graph/context.c - a whole context, and what only the device can notice
+ * graph/context.c - a whole context
  *
- * lib owns the context's lock, generators and regions; this file puts graph/
- * behind its hooks, so that no context exists whose passes do not see captures.
+ * lib owns the context's lock, generators and regions; this file fills in its
+ * hooks, so that no context exists whose passes do not see captures.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/cells.h"
-#include "graph/graph.h"
-#include "graph/journal.h"
+#include "graph/check.h"
+#include "graph/own_capture.h"
+#include "graph/passes.h"
 
 #define CELLS_CHUNK   (64 * 1024)
 #define REPORTS_CHUNK (4 * 1024)
 
 static enum philox_status create_graphs(struct philox_context *context)
 {
-	struct graphs *graphs = calloc(1, sizeof(*graphs));
+	struct graph_context *graphs = calloc(1, sizeof(*graphs));
 	enum philox_status status;
 
 	if (!graphs)
@@ -35,7 +36,7 @@ static enum philox_status create_graphs(struct philox_context *context)
 	return PHILOX_OK;
 }
 
-static void destroy_graphs(struct graphs *graphs)
+static void destroy_graphs(struct graph_context *graphs)
 {
 	struct philox_graph *graph;
 
@@ -46,7 +47,7 @@ static void destroy_graphs(struct graphs *graphs)
 		free(graph->open);
 		graph_free(graph);
 	}
-	graph_finish_own(graphs);
+	own_finish(graphs);
 	capture_free_all(graphs);
 	cells_free_all(graphs);
 	arena_finish(&graphs->reports);
@@ -54,6 +55,25 @@ static void destroy_graphs(struct graphs *graphs)
 	philox_stream_destroy(graphs->context->device, graphs->stream);
 	free(graphs);
 }
+
+static void reap(struct philox_context *context)
+{
+	capture_reap(context->graphs);
+}
+
+static const struct context_hooks hooks = {
+	.begin = passes_begin,
+	.commit = passes_commit,
+	.abort = passes_abort,
+	.join = passes_join,
+	.take = cells_take,
+	.give = cells_give,
+	.live = passes_live,
+	.reap = reap,
+	.broken = own_note_broken,
+	.read = passes_read,
+	.quiet = check_quiet,
+};
 
 enum philox_status philox_context_create(struct philox_device *device,
 					 struct philox_context **context)
@@ -68,7 +88,7 @@ enum philox_status philox_context_create(struct philox_device *device,
 	if (!made)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a context");
-	status = context_init(made, device, &capture_hooks);
+	status = context_init(made, device, &hooks);
 	if (status != PHILOX_OK)
 		goto free_context;
 	status = create_graphs(made);
@@ -93,165 +113,4 @@ void philox_context_destroy(struct philox_context *context)
 	destroy_graphs(context->graphs);
 	context_finish(context);
 	free(context);
-}
-
-/* --- checking ------------------------------------------------------------- */
-
-static void capture_name(const struct capture *capture, char *name, size_t size)
-{
-	if (capture->graph)
-		snprintf(name, size, "%s", capture->graph->name);
-	else
-		snprintf(name, size, "capture %llu",
-			 (unsigned long long)capture->id);
-}
-
-static void post_unannounced(const struct capture *capture, const char *name,
-			     const char *regions, uint64_t launches,
-			     uint64_t sequence)
-{
-	log_post(capture->graphs->context, PHILOX_LOG_ERROR,
-		 "unannounced launch",
-		 &(struct philox_log_entry){
-			 .status = PHILOX_ERROR_UNANNOUNCED,
-			 .graph = name,
-			 .region = capture->n_templates
-					   ? capture->templates[0].region->name
-					   : NULL,
-			 .capture_id = capture->id},
-		 "'%s' (regions %s) was launched %llu times without philox "
-		 "after launch %llu: its numbers were poisoned",
-		 name, regions, (unsigned long long)launches,
-		 (unsigned long long)sequence);
-}
-
-/* A first pass that failed leaves a head, which the graph keeps. */
-static int is_empty(const struct capture *capture)
-{
-	return !capture->n_templates && !capture->n_reads;
-}
-
-void capture_check(struct capture *capture, struct philox_report *report)
-{
-	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
-	uint64_t sequence = 0;
-	uint64_t launches;
-
-	if (is_empty(capture))
-		return;
-	launches = head_unannounced(&capture->head, &sequence);
-	if (!launches)
-		return;
-	capture_name(capture, name, sizeof(name));
-	capture_regions(capture, regions, sizeof(regions));
-	journal_write(capture->graphs->context,
-		      "check graph %s launches %llu sequence %llu",
-		      journal_name(name).text, (unsigned long long)launches,
-		      (unsigned long long)sequence);
-	post_unannounced(capture, name, regions, launches, sequence);
-	report->launches += launches;
-	if (report->graphs++)
-		return;
-	report->sequence = sequence;
-	memcpy(report->graph, name, sizeof(name));
-	memcpy(report->regions, regions, sizeof(regions));
-}
-
-enum philox_status philox_check(struct philox_context *context,
-				struct philox_report *report)
-{
-	struct philox_report found = {0};
-	struct capture *capture;
-
-	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
-	context_lock(context);
-	for (capture = context->graphs->captures; capture;
-	     capture = capture->next)
-		capture_check(capture, &found);
-	context_unlock(context);
-	context_report(context, PHILOX_OK, NULL);
-	if (report)
-		*report = found;
-	if (!found.launches)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "%llu launches of %llu graphs were not announced, "
-			  "first of '%s' (regions %s)",
-			  (unsigned long long)found.launches,
-			  (unsigned long long)found.graphs, found.graph,
-			  found.regions);
-}
-
-/* --- saving and loading --------------------------------------------------- */
-
-static enum philox_status check_recording(const struct capture *capture)
-{
-	char regions[192];
-
-	if (capture->graph || capture->dropped ||
-	    atomic_load(&capture->lifeline->gone))
-		return PHILOX_OK;
-	capture_regions(capture, regions, sizeof(regions));
-	return status_set(PHILOX_ERROR_BUSY,
-			  "capture %llu (regions %s) is under way: make a "
-			  "graph of it or drop it",
-			  (unsigned long long)capture->id, regions);
-}
-
-/*
- * The graph's lock comes before the context's, which is held: it is tried. Who
- * holds it is launching, or about to.
- */
-static enum philox_status check_launch(struct philox_graph *graph)
-{
-	int open = 1;
-
-	if (!pthread_mutex_trylock(&graph->lock)) {
-		open = graph->open != NULL;
-		pthread_mutex_unlock(&graph->lock);
-	}
-	if (open)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "'%s' is between prologue and epilogue",
-				  graph->name);
-	return PHILOX_OK;
-}
-
-/* Looks without having seen: philox_check() is to tell of it. */
-static enum philox_status check_untold(const struct capture *capture)
-{
-	const struct head_report *report = capture->head.report.host;
-	uint64_t count = __atomic_load_n(&report->count, __ATOMIC_ACQUIRE);
-	char name[sizeof(capture->graph->name)], regions[192];
-
-	if (count == capture->head.seen || is_empty(capture))
-		return PHILOX_OK;
-	capture_name(capture, name, sizeof(name));
-	capture_regions(capture, regions, sizeof(regions));
-	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "'%s' (regions %s) was launched without philox: see "
-			  "philox_check()",
-			  name, regions);
-}
-
-enum philox_status graphs_quiet(struct philox_context *context)
-{
-	const struct graphs *graphs = context->graphs;
-	enum philox_status status = PHILOX_OK;
-
-	for (struct philox_graph *graph = graphs->graphs;
-	     status == PHILOX_OK && graph; graph = graph->next)
-		status = check_launch(graph);
-	for (const struct capture *capture = graphs->captures;
-	     status == PHILOX_OK && capture; capture = capture->next) {
-		status = check_recording(capture);
-		if (status == PHILOX_OK)
-			status = check_untold(capture);
-	}
-	if (status == PHILOX_OK && graphs->own)
-		status = status_set(PHILOX_ERROR_BUSY,
-				    "a capture that philox_capture_begin() "
-				    "began is under way");
-	return status;
 }

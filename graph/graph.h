@@ -6,11 +6,11 @@
 
 #include <philox/graph.h>
 #include "graph/capture.h"
+#include "lib/state/hold.h"
 
 /* What a launch under way holds for one of its passes. */
 struct claim {
-	uint64_t serial; /* 0: no entry of the ledger is involved */
-	enum ledger_use use;
+	struct hold hold;
 	struct saved_context released;
 };
 
@@ -18,7 +18,7 @@ struct claim {
 struct launch {
 	philox_stream stream;
 	struct philox_use *uses;
-	struct claim claims[]; /* one for each template */
+	struct claim claims[]; /* one for each captured pass */
 };
 
 /*
@@ -48,7 +48,8 @@ struct philox_graph {
  * graph_make() makes a graph of a capture that is ready; `capture` is NULL if
  * there is no pass in it. Called with the context's lock held.
  */
-enum philox_status graph_make(struct graphs *graphs, struct capture *capture,
+enum philox_status graph_make(struct graph_context *graphs,
+			      struct capture *capture,
 			      philox_native_graph native,
 			      philox_native_exec exec,
 			      struct philox_graph **out);
@@ -67,12 +68,5 @@ enum philox_status graph_report(const struct philox_graph *graph,
 /* graph_report_capture() does so for one about a capture. */
 enum philox_status graph_report_capture(struct philox_context *context,
 					enum philox_status status, uint64_t id);
-
-/* The hook `broken`: see lib/state/context.h. */
-void graph_note_broken(struct philox_context *context, philox_stream stream,
-		       const char *call);
-
-/* graph_finish_own() forgets the captures that philox_capture_begin() began. */
-void graph_finish_own(struct graphs *graphs);
 
 #endif

@@ -6,76 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/head.h"
+#include "graph/upload.h"
 
-/* Runs set-up work in relaxed mode: other threads may be capturing. */
-static enum philox_status with_relaxed_mode(
-	struct graphs *graphs,
-	enum philox_status (*work)(struct graphs *, void *, const void *,
-				   size_t),
-	void *device, const void *host, size_t size)
-{
-	struct philox_device *on = graphs->context->device;
-	enum philox_capture_mode mode;
-	enum philox_status restored, status = device_relax(on, &mode);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = work(graphs, device, host, size);
-	restored = device_unrelax(on, mode);
-	return status != PHILOX_OK ? status : restored;
-}
-
-/* What is queued uses memory of the caller: a wait that fails is tried again. */
-static enum philox_status wait(struct graphs *graphs)
-{
-	struct philox_device *on = graphs->context->device;
-	enum philox_status status;
-
-	status = philox_stream_synchronize(on, graphs->stream);
-	if (status != PHILOX_OK &&
-	    philox_stream_synchronize(on, graphs->stream) != PHILOX_OK)
-		status_prefix(status, "set-up work is still queued: ");
-	return status;
-}
-
-static enum philox_status copy_and_wait(struct graphs *graphs, void *device,
-					const void *host, size_t size)
-{
-	struct philox_device *on = graphs->context->device;
-	enum philox_status status;
-
-	status = philox_memory_copy(on, device, host, size, graphs->stream);
-	return status == PHILOX_OK ? wait(graphs) : status;
-}
-
-/* Poison: every odd offset, so all bits set. */
-static enum philox_status poison_and_wait(struct graphs *graphs, void *device,
-					  const void *host, size_t size)
-{
-	struct philox_device *on = graphs->context->device;
-	enum philox_status status;
-
-	(void)host;
-	status = philox_memory_set(on, device, 0xff, size, graphs->stream);
-	return status == PHILOX_OK ? wait(graphs) : status;
-}
-
-enum philox_status graphs_upload(struct graphs *graphs, void *device,
-				 const void *host, size_t size)
-{
-	return with_relaxed_mode(graphs, copy_and_wait, device, host, size);
-}
-
-static enum philox_status upload_control(struct graphs *graphs,
+static enum philox_status upload_control(struct graph_context *graphs,
 					 const struct head *head)
 {
 	struct head_control control = {.report = head->report.device};
 
-	return graphs_upload(graphs, head->control.device, &control,
-			     sizeof(control));
+	return upload_copy(graphs, head->control.device, &control,
+			   sizeof(control));
 }
 
-enum philox_status head_create(struct graphs *graphs, struct head *head)
+enum philox_status head_create(struct graph_context *graphs, struct head *head)
 {
 	enum philox_status status;
 
@@ -94,7 +36,7 @@ enum philox_status head_create(struct graphs *graphs, struct head *head)
 	return status;
 }
 
-void head_destroy(struct graphs *graphs, struct head *head)
+void head_destroy(struct graph_context *graphs, struct head *head)
 {
 	arena_free(&graphs->cells, &head->map);
 	arena_free(&graphs->reports, &head->report);
@@ -103,19 +45,19 @@ void head_destroy(struct graphs *graphs, struct head *head)
 }
 
 /* The stored sequence number is the device's and stays. */
-static enum philox_status point_at_map(struct graphs *graphs,
+static enum philox_status point_at_map(struct graph_context *graphs,
 				       const struct head *head, void *map,
 				       uint64_t cells)
 {
 	const size_t from = offsetof(struct head_control, map);
 	struct head_control control = {.map = map, .cells = cells};
 
-	return graphs_upload(graphs, (char *)head->control.device + from,
-			     (const char *)&control + from,
-			     sizeof(control) - from);
+	return upload_copy(graphs, (char *)head->control.device + from,
+			   (const char *)&control + from,
+			   sizeof(control) - from);
 }
 
-enum philox_status head_seal(struct graphs *graphs, struct head *head,
+enum philox_status head_seal(struct graph_context *graphs, struct head *head,
 			     const struct head_cell *map, uint64_t cells)
 {
 	enum philox_status status = PHILOX_OK;
@@ -127,8 +69,8 @@ enum philox_status head_seal(struct graphs *graphs, struct head *head,
 				     &head->map);
 	if (status != PHILOX_OK)
 		return status;
-	status = graphs_upload(graphs, head->map.device, map,
-			       cells * sizeof(*map));
+	status = upload_copy(graphs, head->map.device, map,
+			     cells * sizeof(*map));
 	if (status == PHILOX_OK)
 		status = point_at_map(graphs, head, head->map.device, cells);
 	if (status == PHILOX_OK)
@@ -149,7 +91,7 @@ uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 	return fresh;
 }
 
-enum philox_status head_take_cells(struct graphs *graphs, uint32_t cells,
+enum philox_status head_take_cells(struct graph_context *graphs, uint32_t cells,
 				   struct arena_block *block)
 {
 	size_t size = cells * sizeof(struct philox_state);
@@ -157,8 +99,7 @@ enum philox_status head_take_cells(struct graphs *graphs, uint32_t cells,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = with_relaxed_mode(graphs, poison_and_wait, block->device, NULL,
-				   size);
+	status = upload_poison(graphs, block->device, size);
 	if (status != PHILOX_OK)
 		arena_free(&graphs->cells, block);
 	return status;

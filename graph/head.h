@@ -32,7 +32,7 @@
 
 #include "alloc/arena.h"
 #include "lib/device/kernels.h"
-#include "graph/graphs.h"
+#include "graph/context.h"
 
 /* A head's memory: its control block, report, and map of cells. */
 struct head {
@@ -50,13 +50,13 @@ struct head_message {
 };
 
 /* head_create() takes memory for a head; legal during capture. */
-enum philox_status head_create(struct graphs *graphs, struct head *head);
+enum philox_status head_create(struct graph_context *graphs, struct head *head);
 
 /* head_destroy() gives it back; a zero head is fine. */
-void head_destroy(struct graphs *graphs, struct head *head);
+void head_destroy(struct graph_context *graphs, struct head *head);
 
 /* head_seal() tells the device which cells the head has to fill. */
-enum philox_status head_seal(struct graphs *graphs, struct head *head,
+enum philox_status head_seal(struct graph_context *graphs, struct head *head,
 			     const struct head_cell *map, uint64_t cells);
 
 /*
@@ -66,7 +66,7 @@ enum philox_status head_seal(struct graphs *graphs, struct head *head,
 uint64_t head_unannounced(struct head *head, uint64_t *sequence);
 
 /* head_take_cells() takes poisoned cells; legal during capture. */
-enum philox_status head_take_cells(struct graphs *graphs, uint32_t cells,
+enum philox_status head_take_cells(struct graph_context *graphs, uint32_t cells,
 				   struct arena_block *block);
 
 /* head_map_region() writes the map entries of one region's cells. */

@@ -13,31 +13,31 @@ static struct philox_context *context_of(const struct capture *capture)
 	return capture->graphs->context;
 }
 
-void journal_template(const struct capture *capture)
+void journal_captured(const struct capture *capture)
 {
-	uint32_t index = capture->n_templates - 1;
-	const struct template *template = &capture->templates[index];
+	uint32_t index = capture->n_passes - 1;
+	const struct captured_pass *captured = &capture->passes[index];
 	char forward[40] = "";
 
-	if (capture_is_named(template))
+	if (capture_is_named(captured))
 		snprintf(forward, sizeof(forward), " forward launch");
-	else if (template->backward)
+	else if (captured->backward)
 		snprintf(forward, sizeof(forward), " forward %u",
-			 template->forward);
+			 captured->forward);
 	journal_write(context_of(capture),
 		      "capture-%s capture %u pass %u region %s%s flags %s",
-		      template->backward ? "backward" : "forward",
+		      captured->backward ? "backward" : "forward",
 		      capture->serial, index,
-		      journal_name(template->region->name).text, forward,
-		      journal_flags(template->flags).text);
+		      journal_name(captured->region->name).text, forward,
+		      journal_flags(captured->flags).text);
 }
 
 void journal_ended(const struct capture *capture,
-		   const struct template *template)
+		   const struct captured_pass *captured)
 {
-	unsigned index = (unsigned)(template - capture->templates);
+	unsigned index = (unsigned)(captured - capture->passes);
 
-	if (template->phase == TEMPLATE_ABORTED)
+	if (captured->phase == CAPTURED_ABORTED)
 		journal_write(context_of(capture),
 			      "capture-abort capture %u pass %u",
 			      capture->serial, index);
@@ -45,7 +45,7 @@ void journal_ended(const struct capture *capture,
 		journal_write(context_of(capture),
 			      "capture-commit capture %u pass %u flags %s",
 			      capture->serial, index,
-			      journal_flags(template->flags).text);
+			      journal_flags(captured->flags).text);
 }
 
 void journal_capture(const struct capture *capture, const char *event)
@@ -55,37 +55,38 @@ void journal_capture(const struct capture *capture, const char *event)
 			      "capture-%s capture %u graph %s passes %u", event,
 			      capture->serial,
 			      journal_name(capture->graph->name).text,
-			      capture->n_templates);
+			      capture->n_passes);
 	else
 		journal_write(context_of(capture),
 			      "capture-%s capture %u passes %u", event,
-			      capture->serial, capture->n_templates);
+			      capture->serial, capture->n_passes);
 }
 
 static void write_use(const struct philox_graph *graph,
 		      const struct launch *launch, uint32_t index)
 {
-	const struct template *template = &graph->capture->templates[index];
-	struct philox_state state = graph->message.args->states[template->slot];
+	const struct captured_pass *captured = &graph->capture->passes[index];
+	struct philox_state state = graph->message.args->states[captured->slot];
 	const struct claim *claim = &launch->claims[index];
-	unsigned flags = template->flags;
+	unsigned flags = captured->flags;
 
-	if (template->backward && !capture_is_named(template)) {
+	if (captured->backward && !capture_is_named(captured)) {
 		journal_write(graph->context,
 			      "launch-use use %u pass repeat region %s forward "
 			      "%u",
-			      index, journal_name(template->region->name).text,
-			      template->forward);
+			      index, journal_name(captured->region->name).text,
+			      captured->forward);
 		return;
 	}
-	if (template->backward)
+	if (captured->backward)
 		flags |= launch->uses[index].flags;
 	journal_write(graph->context,
 		      "launch-use use %u pass %s region %s ticket %" PRIu64
 		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s",
-		      index, template->backward ? "backward" : "forward",
-		      journal_name(template->region->name).text, claim->serial,
-		      state.seed, state.offset, journal_flags(flags).text);
+		      index, captured->backward ? "backward" : "forward",
+		      journal_name(captured->region->name).text,
+		      claim->hold.serial, state.seed, state.offset,
+		      journal_flags(flags).text);
 }
 
 void journal_claimed(const struct philox_graph *graph,

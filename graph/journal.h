@@ -9,12 +9,12 @@
 #include "lib/state/journal.h"
 #include "graph/graph.h"
 
-/* journal_template() writes that a pass was recorded, the last one there is. */
-void journal_template(const struct capture *capture);
+/* journal_captured() writes that a pass was recorded, the last one there is. */
+void journal_captured(const struct capture *capture);
 
 /* journal_ended() writes that a recorded pass was committed or aborted. */
 void journal_ended(const struct capture *capture,
-		   const struct template *template);
+		   const struct captured_pass *captured);
 
 /* journal_capture() writes what became of a capture: "adopt" or "drop". */
 void journal_capture(const struct capture *capture, const char *event);

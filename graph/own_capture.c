@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/graph.h"
+#include "graph/own_capture.h"
 
 /* A capture that philox_capture_begin() began. */
 struct own_capture {
@@ -19,7 +19,7 @@ struct own_capture {
 };
 
 /* What was begun on a stream by this thread, which alone can end it. */
-static struct own_capture **find_own(struct graphs *graphs,
+static struct own_capture **find_own(struct graph_context *graphs,
 				     philox_stream stream)
 {
 	struct own_capture **link = &graphs->own;
@@ -30,7 +30,7 @@ static struct own_capture **find_own(struct graphs *graphs,
 	return link;
 }
 
-static void forget_own(struct graphs *graphs, philox_stream stream)
+static void forget_own(struct graph_context *graphs, philox_stream stream)
 {
 	struct own_capture **link = find_own(graphs, stream);
 	struct own_capture *own = *link;
@@ -40,8 +40,8 @@ static void forget_own(struct graphs *graphs, philox_stream stream)
 	free(own);
 }
 
-void graph_note_broken(struct philox_context *context, philox_stream stream,
-		       const char *call)
+void own_note_broken(struct philox_context *context, philox_stream stream,
+		     const char *call)
 {
 	struct own_capture *own = *find_own(context->graphs, stream);
 
@@ -49,7 +49,7 @@ void graph_note_broken(struct philox_context *context, philox_stream stream,
 		snprintf(own->broken, sizeof(own->broken), "%s", call);
 }
 
-void graph_finish_own(struct graphs *graphs)
+void own_finish(struct graph_context *graphs)
 {
 	struct own_capture *own;
 
@@ -81,7 +81,7 @@ static enum philox_status begin(struct philox_device *device,
 	return status;
 }
 
-static void remember_own(struct graphs *graphs, struct own_capture *own)
+static void remember_own(struct graph_context *graphs, struct own_capture *own)
 {
 	forget_own(graphs, own->stream); /* one that ended without us */
 	own->next = graphs->own;
@@ -123,7 +123,7 @@ static int has_ended(const struct own_capture *own,
 	       (info->status == PHILOX_CAPTURE_ACTIVE && own->id != info->id);
 }
 
-static enum philox_status find_origin(struct graphs *graphs,
+static enum philox_status find_origin(struct graph_context *graphs,
 				      philox_stream stream,
 				      const struct capture_info *info,
 				      uint64_t *id)
@@ -163,7 +163,7 @@ static enum philox_status check_origin(struct philox_context *context,
 }
 
 /* What is known of a capture that gave no native graph goes into the message. */
-static void drop_failed(struct graphs *graphs, philox_stream stream,
+static void drop_failed(struct graph_context *graphs, philox_stream stream,
 			uint64_t id)
 {
 	const struct own_capture *own = *find_own(graphs, stream);

@@ -1,14 +1,13 @@
 /*
- * graph/passes.c - what a capture records of passes: the hooks behind lib/
+ * graph/passes.c - what a capture records of passes
  *
  * See Note [Captured passes] in graph/capture.h. Guarded by the context's lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "graph/capture.h"
 #include "graph/cells.h"
 #include "graph/journal.h"
-#include "graph/graph.h"
+#include "graph/passes.h"
 
 static struct philox_device *device_of(const struct capture *capture)
 {
@@ -50,7 +49,7 @@ static enum philox_status check_ticket(const struct philox_pass *pass,
 				     "a live ticket in a capture: begin with "
 				     "the zero ticket and name it at launch");
 	if (!capture || serial >> 32 != placeholder(capture, 0) >> 32 ||
-	    (uint32_t)serial >= capture->n_templates)
+	    (uint32_t)serial >= capture->n_passes)
 		return refuse_ticket(pass, "a placeholder of another capture");
 	return PHILOX_OK;
 }
@@ -59,10 +58,10 @@ static enum philox_status check_ticket(const struct philox_pass *pass,
 static enum philox_status check_shared(const struct capture *capture,
 				       const struct philox_region *region)
 {
-	for (uint32_t i = 0; i < capture->n_templates; i++) {
-		const struct template *other = &capture->templates[i];
+	for (uint32_t i = 0; i < capture->n_passes; i++) {
+		const struct captured_pass *other = &capture->passes[i];
 
-		if (other->phase == TEMPLATE_OPEN && !other->backward &&
+		if (other->phase == CAPTURED_OPEN && !other->backward &&
 		    (other->region->flags & PHILOX_SHARED) &&
 		    other->region->generator == region->generator)
 			return status_set(PHILOX_ERROR_BUSY,
@@ -76,14 +75,14 @@ static enum philox_status check_shared(const struct capture *capture,
 
 /* Whether a backward may now be paired with a forward of its capture. */
 static enum philox_status check_pair(const struct philox_pass *pass,
-				     const struct template *forward)
+				     const struct captured_pass *forward)
 {
 	int consuming = !(pass->flags & PHILOX_RETAIN);
 
 	if (forward->backward || forward->region != pass->region ||
 	    forward->life != pass->life)
 		return refuse_ticket(pass, "it names no forward of the region");
-	if (forward->phase != TEMPLATE_COMMITTED)
+	if (forward->phase != CAPTURED_COMMITTED)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': the captured forward is not "
 				  "committed",
@@ -101,18 +100,18 @@ static enum philox_status check_pair(const struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
-static enum philox_status reserve_template(struct capture *capture)
+static enum philox_status reserve_pass(struct capture *capture)
 {
 	uint32_t capacity = capture->capacity ? capture->capacity * 2 : 8;
-	struct template *templates;
+	struct captured_pass *passes;
 
-	if (capture->n_templates < capture->capacity)
+	if (capture->n_passes < capture->capacity)
 		return PHILOX_OK;
-	templates = realloc(capture->templates, capacity * sizeof(*templates));
-	if (!templates)
+	passes = realloc(capture->passes, capacity * sizeof(*passes));
+	if (!passes)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for %u captured passes", capacity);
-	capture->templates = templates;
+	capture->passes = passes;
 	capture->capacity = capacity;
 	return PHILOX_OK;
 }
@@ -157,13 +156,13 @@ static enum philox_status depend_on_head(const struct capture *capture,
 	return device_capture_depend(device_of(capture), stream, capture->node);
 }
 
-/* The cells a template reads: its own, or those of its forward. */
+/* The cells a captured pass reads: its own, or those of its forward. */
 static void *cells_of(const struct capture *capture,
-		      const struct template *template)
+		      const struct captured_pass *captured)
 {
-	if (template->forward != TEMPLATE_NO_FORWARD)
-		template = &capture->templates[template->forward];
-	return template->cells.device;
+	if (captured->forward != CAPTURED_NO_FORWARD)
+		captured = &capture->passes[captured->forward];
+	return captured->cells.device;
 }
 
 static void note_whole(struct capture *capture, const char *call,
@@ -173,23 +172,23 @@ static void note_whole(struct capture *capture, const char *call,
 		 call, region->name);
 }
 
-/* Adds a complete template and points the pass at it. */
+/* Records a complete captured pass and points the pass at it. */
 static void add(struct capture *capture, struct philox_pass *pass,
-		const struct template *template)
+		const struct captured_pass *captured)
 {
-	pass->index = capture->n_templates;
-	capture->templates[capture->n_templates++] = *template;
-	if (template->cells.size)
+	pass->index = capture->n_passes;
+	capture->passes[capture->n_passes++] = *captured;
+	if (captured->cells.size)
 		capture->slots++;
-	if (template->forward != TEMPLATE_NO_FORWARD &&
-	    !(template->flags & PHILOX_RETAIN))
-		capture->templates[template->forward].consuming = 1;
-	pass->states = cells_of(capture, template);
+	if (captured->forward != CAPTURED_NO_FORWARD &&
+	    !(captured->flags & PHILOX_RETAIN))
+		capture->passes[captured->forward].consuming = 1;
+	pass->states = cells_of(capture, captured);
 	pass->ticket.region_key = pass->region->key;
-	if (!template->backward)
+	if (!captured->backward)
 		pass->ticket.serial = placeholder(capture, pass->index);
 	note_whole(capture,
-		   template->backward ? "philox_backward_begin()"
+		   captured->backward ? "philox_backward_begin()"
 				      : "philox_forward_begin()",
 		   pass->region);
 }
@@ -202,46 +201,45 @@ static int is_backward(const struct philox_pass *pass)
 static enum philox_status record(struct capture *capture,
 				 struct philox_pass *pass)
 {
-	struct template template = {.region = pass->region,
-				    .life = pass->life,
-				    .flags = pass->flags,
-				    .backward = (uint8_t)is_backward(pass),
-				    .forward = TEMPLATE_NO_FORWARD};
+	struct captured_pass captured = {.region = pass->region,
+					 .life = pass->life,
+					 .flags = pass->flags,
+					 .backward = (uint8_t)is_backward(pass),
+					 .forward = CAPTURED_NO_FORWARD};
 	enum philox_status status = PHILOX_OK;
 
-	if (template.backward && !is_zero(pass->ticket)) {
-		template.forward = (uint32_t)pass->ticket.serial;
-		status =
-			check_pair(pass, &capture->templates[template.forward]);
+	if (captured.backward && !is_zero(pass->ticket)) {
+		captured.forward = (uint32_t)pass->ticket.serial;
+		status = check_pair(pass, &capture->passes[captured.forward]);
 	}
-	if (!template.backward && (pass->region->flags & PHILOX_SHARED))
+	if (!captured.backward && (pass->region->flags & PHILOX_SHARED))
 		status = check_shared(capture, pass->region);
 	if (status == PHILOX_OK)
-		status = reserve_template(capture);
+		status = reserve_pass(capture);
 	if (status != PHILOX_OK)
 		return status;
-	if (template.forward == TEMPLATE_NO_FORWARD)
+	if (captured.forward == CAPTURED_NO_FORWARD)
 		status = take_slot(capture, pass->region->cells,
-				   &template.cells, &template.slot);
+				   &captured.cells, &captured.slot);
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", pass->region->name);
 	status = depend_on_head(capture, pass->stream);
 	if (status != PHILOX_OK) {
-		arena_free(&capture->graphs->cells, &template.cells);
+		arena_free(&capture->graphs->cells, &captured.cells);
 		return status;
 	}
-	add(capture, pass, &template);
-	journal_template(capture);
+	add(capture, pass, &captured);
+	journal_captured(capture);
 	return PHILOX_OK;
 }
 
 /* --- the hooks ------------------------------------------------------------ */
 
-static enum philox_status hook_begin(struct philox_pass *pass,
-				     const struct capture_info *info)
+enum philox_status passes_begin(struct philox_pass *pass,
+				const struct capture_info *info)
 {
-	struct graphs *graphs = pass->region->context->graphs;
+	struct graph_context *graphs = pass->region->context->graphs;
 	struct capture *capture;
 	enum philox_status status = PHILOX_OK;
 
@@ -254,20 +252,20 @@ static enum philox_status hook_begin(struct philox_pass *pass,
 	return status == PHILOX_OK ? record(capture, pass) : status;
 }
 
-static enum philox_status find_template(const struct philox_pass *pass,
+static enum philox_status find_captured(const struct philox_pass *pass,
 					struct capture **capture,
-					struct template **template)
+					struct captured_pass **captured)
 {
-	struct graphs *graphs = pass->region->context->graphs;
+	struct graph_context *graphs = pass->region->context->graphs;
 
 	*capture = capture_find(graphs, pass->capture_id);
-	if (!*capture || pass->index >= (*capture)->n_templates)
+	if (!*capture || pass->index >= (*capture)->n_passes)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': capture %llu is over",
 				  pass->region->name,
 				  (unsigned long long)pass->capture_id);
-	*template = &(*capture)->templates[pass->index];
-	if ((*template)->phase != TEMPLATE_OPEN)
+	*captured = &(*capture)->passes[pass->index];
+	if ((*captured)->phase != CAPTURED_OPEN)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': the captured pass has ended "
 				  "before",
@@ -276,58 +274,59 @@ static enum philox_status find_template(const struct philox_pass *pass,
 }
 
 /* The forward's side of ending a paired backward. */
-static void end_pair(struct capture *capture, const struct template *backward,
-		     unsigned begin_flags, int consume)
+static void end_pair(struct capture *capture,
+		     const struct captured_pass *backward, unsigned begin_flags,
+		     int consume)
 {
-	struct template *forward;
+	struct captured_pass *forward;
 
-	if (!backward->backward || backward->forward == TEMPLATE_NO_FORWARD ||
+	if (!backward->backward || backward->forward == CAPTURED_NO_FORWARD ||
 	    (begin_flags & PHILOX_RETAIN))
 		return;
-	forward = &capture->templates[backward->forward];
+	forward = &capture->passes[backward->forward];
 	forward->consuming = 0;
 	forward->consumed = (uint8_t)consume;
 }
 
-static enum philox_status hook_commit(struct philox_pass *pass, unsigned flags,
-				      struct philox_ticket *ticket)
+enum philox_status passes_commit(struct philox_pass *pass, unsigned flags,
+				 struct philox_ticket *ticket)
 {
 	struct capture *capture;
-	struct template *template;
-	enum philox_status status = find_template(pass, &capture, &template);
+	struct captured_pass *captured;
+	enum philox_status status = find_captured(pass, &capture, &captured);
 
 	if (status != PHILOX_OK)
 		return status;
-	template->flags |= flags;
-	template->phase = TEMPLATE_COMMITTED;
-	journal_ended(capture, template);
-	end_pair(capture, template, pass->flags,
-		 !(template->flags & PHILOX_RETAIN));
-	if (ticket && capture_is_tracked(template))
+	captured->flags |= flags;
+	captured->phase = CAPTURED_COMMITTED;
+	journal_ended(capture, captured);
+	end_pair(capture, captured, pass->flags,
+		 !(captured->flags & PHILOX_RETAIN));
+	if (ticket && capture_is_tracked(captured))
 		*ticket = pass->ticket;
 	return PHILOX_OK;
 }
 
 /* A capture that is over has nothing left to abort. */
-static enum philox_status hook_abort(struct philox_pass *pass)
+enum philox_status passes_abort(struct philox_pass *pass)
 {
 	struct capture *capture;
-	struct template *template;
-	enum philox_status status = find_template(pass, &capture, &template);
+	struct captured_pass *captured;
+	enum philox_status status = find_captured(pass, &capture, &captured);
 
 	if (!capture)
 		return PHILOX_OK;
 	if (status != PHILOX_OK)
 		return status;
-	template->phase = TEMPLATE_ABORTED;
-	journal_ended(capture, template);
-	end_pair(capture, template, pass->flags, 0);
+	captured->phase = CAPTURED_ABORTED;
+	journal_ended(capture, captured);
+	end_pair(capture, captured, pass->flags, 0);
 	return PHILOX_OK;
 }
 
-static enum philox_status hook_join(const struct philox_pass *view)
+enum philox_status passes_join(const struct philox_pass *view)
 {
-	struct graphs *graphs = view->region->context->graphs;
+	struct graph_context *graphs = view->region->context->graphs;
 	struct capture *capture = capture_find(graphs, view->capture_id);
 
 	if (!capture)
@@ -367,10 +366,10 @@ static enum philox_status copy_cell(struct capture *capture,
 				  sizeof(*to), stream);
 }
 
-static enum philox_status hook_read(struct philox_generator *generator,
-				    philox_stream stream,
-				    const struct capture_info *info,
-				    struct philox_state *to)
+enum philox_status passes_read(struct philox_generator *generator,
+			       philox_stream stream,
+			       const struct capture_info *info,
+			       struct philox_state *to)
 {
 	struct capture *capture;
 	struct state_read read = {.generator = generator};
@@ -389,38 +388,19 @@ static enum philox_status hook_read(struct philox_generator *generator,
 		arena_free(&capture->graphs->cells, &read.cell);
 		return status;
 	}
-	read.before = capture->n_templates;
+	read.before = capture->n_passes;
 	capture->reads[capture->n_reads++] = read;
 	capture->slots++;
 	generator->reads++;
 	return PHILOX_OK;
 }
 
-static enum philox_status hook_live(const struct philox_pass *pass)
+enum philox_status passes_live(const struct philox_pass *pass)
 {
 	struct capture *capture;
-	struct template *template;
+	struct captured_pass *captured;
 
 	if (!pass->capture_id)
 		return pass->cells ? cells_live(pass) : PHILOX_OK;
-	return find_template(pass, &capture, &template);
+	return find_captured(pass, &capture, &captured);
 }
-
-static void hook_reap(struct philox_context *context)
-{
-	capture_reap(context->graphs);
-}
-
-const struct context_hooks capture_hooks = {
-	.begin = hook_begin,
-	.commit = hook_commit,
-	.abort = hook_abort,
-	.join = hook_join,
-	.take = cells_take,
-	.give = cells_give,
-	.live = hook_live,
-	.reap = hook_reap,
-	.broken = graph_note_broken,
-	.quiet = graphs_quiet,
-	.read = hook_read,
-};

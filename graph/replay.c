@@ -137,7 +137,7 @@ static enum philox_status claim_and_send(struct philox_graph *graph,
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	context_lock(graph->context);
-	claim_undo_all(graph, launch, graph->n_uses, 0);
+	claim_abort_all(graph, launch);
 	journal_launched(graph, status);
 	context_unlock(graph->context);
 	return status;
@@ -188,7 +188,7 @@ static struct launch *epilogue(struct philox_graph *graph,
 	if (launched == PHILOX_OK)
 		claim_settle_all(graph, launch);
 	else
-		claim_undo_all(graph, launch, graph->n_uses, 0);
+		claim_abort_all(graph, launch);
 	journal_launched(graph, launched);
 	context_unlock(graph->context);
 	if (launched != PHILOX_OK)

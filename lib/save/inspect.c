@@ -10,6 +10,7 @@
 #include <philox/inspect.h>
 #include "lib/save/inspect.h"
 #include "lib/save/save.h"
+#include "lib/state/ticket.h"
 
 /* A plane of counters that no key is derived in: see philox_fold(). */
 #define FOLD_DIGEST 0x80000000000000d1ULL
@@ -188,7 +189,7 @@ static enum philox_status find_state(struct philox_region *region,
 	enum philox_status status = region_check_alive(region);
 
 	if (status == PHILOX_OK)
-		status = region_check_ticket(region, ticket);
+		status = ticket_check(region, ticket);
 	if (status != PHILOX_OK)
 		return status;
 	status = ledger_pending(&region->ledger, ticket.serial, &entry);

@@ -82,7 +82,7 @@ struct philox_generator {
 struct philox_context {
 	struct philox_device *device;
 	const struct context_hooks *hooks;
-	struct graphs *graphs; /* what graph/ keeps per context */
+	struct graph_context *graphs; /* what graph/ keeps per context */
 
 	pthread_mutex_t lock; /* guards what follows */
 	struct philox_generator *generators;

@@ -8,37 +8,20 @@
  */
 #include <stddef.h>
 #include <string.h>
+#include "lib/state/hold.h"
 #include "lib/state/journal.h"
 #include "lib/state/pass.h"
-#include "lib/state/region.h"
 #include "lib/state/spans.h"
-
-/* Forwards that draw without owing a backward. */
-static int is_untracked(const struct philox_pass *pass)
-{
-	return pass->flags & (PHILOX_INFERENCE | PHILOX_WARMUP);
-}
-
-static enum philox_status finish(const struct philox_region *region,
-				 enum philox_status status,
-				 struct philox_ticket ticket,
-				 uint64_t capture_id)
-{
-	struct philox_log_entry subject;
-
-	if (status == PHILOX_OK)
-		return context_report(region->context, PHILOX_OK, NULL);
-	subject = (struct philox_log_entry){.region = region->name,
-					    .capture_id = capture_id};
-	if (!(ticket.serial & SERIAL_PLACEHOLDER))
-		subject.ticket = ticket;
-	return context_report(region->context, status, &subject);
-}
 
 enum philox_status pass_finish(const struct philox_pass *pass,
 			       enum philox_status status)
 {
-	return finish(pass->region, status, pass->ticket, pass->capture_id);
+	struct philox_log_entry subject = {.region = pass->region->name,
+					   .capture_id = pass->capture_id};
+
+	if (!(pass->ticket.serial & SERIAL_PLACEHOLDER))
+		subject.ticket = pass->ticket;
+	return context_report(pass->region->context, status, &subject);
 }
 
 static enum philox_status check_flags(const struct philox_region *region,
@@ -99,82 +82,50 @@ static struct philox_pass new_pass(struct philox_region *region,
 	return pass;
 }
 
-static enum ledger_use use_of(const struct philox_pass *pass)
+/* What an open eager pass holds: nothing is kept but in the pass itself. */
+static struct hold hold_of(const struct philox_pass *pass)
 {
-	return pass->flags & PHILOX_RETAIN ? LEDGER_RETAIN : LEDGER_CONSUME;
+	struct hold hold = {.region = pass->region,
+			    .life = pass->life,
+			    .serial = pass->ticket.serial};
+
+	if (pass->kind == PASS_FORWARD) {
+		hold.kind = hold_kind(pass->flags);
+	} else {
+		hold.kind = HOLD_BACKWARD;
+		hold.use = pass->flags & PHILOX_RETAIN ? LEDGER_RETAIN
+						       : LEDGER_CONSUME;
+	}
+	return hold;
 }
 
 /* --- begin ---------------------------------------------------------------- */
 
-static enum philox_status begin_eager_forward(struct philox_pass *pass)
+static enum philox_status take_hold(struct philox_pass *pass, struct hold *hold)
 {
-	struct philox_region *region = pass->region;
-	enum philox_status status = region_check_exclusive(region);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (pass->flags & PHILOX_WARMUP) {
-		status = region_check_offset(region);
-		pass->state = *region_next(region);
-	} else if (pass->flags & PHILOX_INFERENCE) {
-		status = region_reserve(region, &pass->state);
-	} else {
-		status =
-			region_open(region, &pass->ticket.serial, &pass->state);
-		pass->ticket.region_key = region->key;
-	}
-	if (status == PHILOX_OK)
-		region_set_open(region, 1);
-	return status;
-}
-
-static enum philox_status begin_eager_backward(struct philox_pass *pass)
-{
-	struct philox_region *region = pass->region;
-	enum philox_status status = region_check_ticket(region, pass->ticket);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = ledger_begin(&region->ledger, pass->ticket.serial,
-			      use_of(pass), &pass->state);
-	if (status != PHILOX_OK)
-		status_prefix(status, "region '%s': ", region->name);
-	return status;
-}
-
-/* Takes back what begin_eager_*() did; a forward's numbers are burnt. */
-static enum philox_status end_eager(struct philox_pass *pass, int consume,
-				    struct saved_context *released)
-{
-	struct ledger *ledger = &pass->region->ledger;
-	enum philox_status status = PHILOX_OK;
+	enum philox_status status;
 
 	if (pass->kind == PASS_BACKWARD)
-		status = ledger_end(ledger, pass->ticket.serial, use_of(pass),
-				    consume, released);
-	else if (!is_untracked(pass))
-		status = ledger_abort(ledger, pass->ticket.serial);
-	if (status != PHILOX_OK)
-		return status_prefix(status,
-				     "region '%s': ", pass->region->name);
-	if (pass->kind == PASS_FORWARD)
-		region_set_open(pass->region, 0);
-	return PHILOX_OK;
+		return hold_backward(hold, pass->ticket, &pass->state);
+	status = hold_forward(hold, &pass->state);
+	if (status == PHILOX_OK && hold->kind == HOLD_FORWARD)
+		pass->ticket =
+			(struct philox_ticket){pass->region->key, hold->serial};
+	return status;
 }
 
 static enum philox_status begin_eager(struct philox_pass *pass)
 {
-	const struct context_hooks *hooks = pass->region->context->hooks;
-	struct saved_context none = {0};
-	enum philox_status status;
+	struct hold hold = hold_of(pass);
+	struct saved_context
+		none; /* a ticket that is being begun keeps its own */
+	enum philox_status status = take_hold(pass, &hold);
 
-	status = pass->kind == PASS_FORWARD ? begin_eager_forward(pass)
-					    : begin_eager_backward(pass);
 	if (status != PHILOX_OK || !(pass->flags & PHILOX_ON_DEVICE))
 		return status;
-	status = hooks->take(pass);
+	status = pass->region->context->hooks->take(pass);
 	if (status != PHILOX_OK)
-		end_eager(pass, 0, &none);
+		hold_abort(&hold, &none);
 	return status;
 }
 
@@ -298,117 +249,37 @@ static void give_cells(struct philox_pass *pass)
 		pass->region->context->hooks->give(pass);
 }
 
-static enum philox_status commit_eager_forward(struct philox_pass *pass)
+/* With the context's lock held; the ticket is zero if none is owed. */
+static enum philox_status commit_pass(struct philox_pass *pass, unsigned flags,
+				      struct philox_ticket *ticket,
+				      struct saved_context *released)
 {
 	struct philox_region *region = pass->region;
-	enum philox_status status = PHILOX_OK;
-
-	if (!is_untracked(pass))
-		status = ledger_commit(&region->ledger, pass->ticket.serial);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "region '%s': ", region->name);
-	region_set_open(region, 0);
-	return PHILOX_OK;
-}
-
-static enum philox_status commit_forward(struct philox_pass *pass,
-					 struct philox_ticket *ticket)
-{
-	struct philox_region *region = pass->region;
+	struct hold hold = hold_of(pass);
 	enum philox_status status = region_check_life(region, pass->life);
 
 	if (status != PHILOX_OK)
 		return status;
 	if (pass->capture_id)
-		return region->context->hooks->commit(pass, 0, ticket);
-	status = commit_eager_forward(pass);
-	if (status != PHILOX_OK)
-		return status;
-	journal_pass(pass, "commit", pass->flags);
-	give_cells(pass);
-	*ticket = pass->ticket; /* zero if untracked */
-	return PHILOX_OK;
-}
-
-enum philox_status philox_forward_commit(struct philox_pass *pass,
-					 struct philox_ticket *ticket)
-{
-	struct philox_ticket made = {0};
-	struct philox_region *region;
-	enum philox_status status = pass_check_open(pass, PASS_FORWARD);
-
-	if (status == PHILOX_OK && !ticket && !is_untracked(pass))
-		status = status_set(PHILOX_ERROR_INVALID,
-				    "region '%s': ticket is NULL",
-				    pass->region->name);
-	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
-	region = pass->region;
-	context_lock(region->context);
-	status = commit_forward(pass, &made);
-	if (status == PHILOX_OK)
-		spans_forget(pass);
-	context_unlock(region->context);
-	if (status != PHILOX_OK)
-		return pass_finish(pass, status);
-	if (ticket)
-		*ticket = made;
-	pass->region = NULL;
-	return finish(region, PHILOX_OK, made, 0);
-}
-
-static enum philox_status commit_backward(struct philox_pass *pass,
-					  unsigned flags,
-					  struct saved_context *released)
-{
-	struct philox_region *region = pass->region;
-	enum philox_status status = region_check_life(region, pass->life);
-	int consume = !((pass->flags | flags) & PHILOX_RETAIN);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (pass->capture_id)
-		return region->context->hooks->commit(pass, flags, NULL);
-	status = end_eager(pass, consume, released);
+		return region->context->hooks->commit(pass, flags, ticket);
+	status = hold_commit(&hold, flags & PHILOX_RETAIN, released);
 	if (status != PHILOX_OK)
 		return status;
 	journal_pass(pass, "commit", pass->flags | flags);
 	give_cells(pass);
+	*ticket = pass->ticket;
 	return PHILOX_OK;
-}
-
-enum philox_status philox_backward_commit(struct philox_pass *pass,
-					  unsigned flags)
-{
-	struct saved_context released = {0};
-	struct philox_region *region;
-	enum philox_status status = pass_check_open(pass, PASS_BACKWARD);
-
-	if (status == PHILOX_OK)
-		status = check_flags(pass->region, flags, PHILOX_RETAIN);
-	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
-	region = pass->region;
-	context_lock(region->context);
-	status = commit_backward(pass, flags, &released);
-	context_unlock(region->context);
-	if (status != PHILOX_OK)
-		return pass_finish(pass, status);
-	pass->region = NULL;
-	saved_context_release(released, pass->stream); /* may free the pass */
-	return context_report(region->context, PHILOX_OK, NULL);
 }
 
 static enum philox_status abort_pass(struct philox_pass *pass,
 				     struct saved_context *released)
 {
-	struct philox_region *region = pass->region;
-	enum philox_status status = PHILOX_OK;
+	struct hold hold = hold_of(pass);
+	enum philox_status status;
 
 	if (pass->capture_id)
-		return region->context->hooks->abort(pass);
-	if (region_is_life(region, pass->life))
-		status = end_eager(pass, 0, released);
+		return pass->region->context->hooks->abort(pass);
+	status = hold_abort(&hold, released);
 	if (status != PHILOX_OK)
 		return status;
 	journal_pass(pass, "abort", pass->flags);
@@ -416,17 +287,17 @@ static enum philox_status abort_pass(struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
-enum philox_status philox_pass_abort(struct philox_pass *pass)
+/* Commits a pass or, without a ticket to write, aborts it. */
+static enum philox_status end_pass(struct philox_pass *pass, unsigned flags,
+				   struct philox_ticket *ticket)
 {
 	struct saved_context released = {0};
-	struct philox_region *region;
-	enum philox_status status = pass_check_open(pass, 0);
+	struct philox_region *region = pass->region;
+	enum philox_status status;
 
-	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
-	region = pass->region;
 	context_lock(region->context);
-	status = abort_pass(pass, &released);
+	status = ticket ? commit_pass(pass, flags, ticket, &released)
+			: abort_pass(pass, &released);
 	if (status == PHILOX_OK)
 		spans_forget(pass);
 	context_unlock(region->context);
@@ -435,4 +306,45 @@ enum philox_status philox_pass_abort(struct philox_pass *pass)
 	pass->region = NULL;
 	saved_context_release(released, pass->stream); /* may free the pass */
 	return context_report(region->context, PHILOX_OK, NULL);
+}
+
+enum philox_status philox_forward_commit(struct philox_pass *pass,
+					 struct philox_ticket *ticket)
+{
+	struct philox_ticket made = {0};
+	enum philox_status status = pass_check_open(pass, PASS_FORWARD);
+
+	if (status == PHILOX_OK && !ticket &&
+	    hold_kind(pass->flags) == HOLD_FORWARD)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "region '%s': ticket is NULL",
+				    pass->region->name);
+	if (status != PHILOX_OK)
+		return pass_finish_unopened(pass, status);
+	status = end_pass(pass, 0, &made);
+	if (status == PHILOX_OK && ticket)
+		*ticket = made;
+	return status;
+}
+
+enum philox_status philox_backward_commit(struct philox_pass *pass,
+					  unsigned flags)
+{
+	struct philox_ticket unused;
+	enum philox_status status = pass_check_open(pass, PASS_BACKWARD);
+
+	if (status == PHILOX_OK)
+		status = check_flags(pass->region, flags, PHILOX_RETAIN);
+	if (status != PHILOX_OK)
+		return pass_finish_unopened(pass, status);
+	return end_pass(pass, flags, &unused);
+}
+
+enum philox_status philox_pass_abort(struct philox_pass *pass)
+{
+	enum philox_status status = pass_check_open(pass, 0);
+
+	if (status != PHILOX_OK)
+		return pass_finish_unopened(pass, status);
+	return end_pass(pass, 0, NULL);
 }

@@ -21,6 +21,14 @@ uint64_t region_hash(const char *bytes, size_t size)
 	return hash;
 }
 
+enum philox_status region_status(const struct philox_region *region,
+				 enum philox_status status)
+{
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "region '%s': ", region->name);
+}
+
 enum philox_status region_check_alive(const struct philox_region *region)
 {
 	if (region->alive)
@@ -38,12 +46,6 @@ enum philox_status region_check_life(const struct philox_region *region,
 			  "region '%s' was destroyed meanwhile", region->name);
 }
 
-struct philox_state *region_next(struct philox_region *region)
-{
-	return region->flags & PHILOX_SHARED ? &region->generator->state
-					     : &region->state;
-}
-
 struct philox_state region_cell_state(const struct philox_region *region,
 				      struct philox_state forward, uint32_t op,
 				      uint32_t call)
@@ -57,88 +59,11 @@ struct philox_state region_cell_state(const struct philox_region *region,
 	return forward;
 }
 
-enum philox_status region_check_exclusive(const struct philox_region *region)
-{
-	if (!(region->flags & PHILOX_SHARED) || !region->generator->open)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_BUSY,
-			  "region '%s' is SHARED, and a forward of region "
-			  "'%s' is open on its generator",
-			  region->name, region->generator->open->name);
-}
-
-void region_set_open(struct philox_region *region, int open)
-{
-	if (region->flags & PHILOX_SHARED)
-		region->generator->open = open ? region : NULL;
-}
-
-enum philox_status region_check_offset(struct philox_region *region)
-{
-	if (region_next(region)->offset <= UINT64_MAX - 3 - region->advance)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_OVERFLOW,
-			  "the offset of region '%s' has reached 2^64: seed "
-			  "its generator anew",
-			  region->name);
-}
-
-enum philox_status region_reserve(struct philox_region *region,
-				  struct philox_state *state)
-{
-	enum philox_status status = region_check_offset(region);
-
-	if (status != PHILOX_OK)
-		return status;
-	*state = *region_next(region);
-	region_next(region)->offset += region->advance;
-	return PHILOX_OK;
-}
-
-enum philox_status region_open(struct philox_region *region, uint64_t *serial,
-			       struct philox_state *state)
-{
-	enum philox_status status = region_check_offset(region);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = ledger_open(&region->ledger, region->serial,
-			     *region_next(region));
-	if (status != PHILOX_OK)
-		return status_prefix(status, "region '%s': ", region->name);
-	*serial = region->serial++;
-	return region_reserve(region, state);
-}
-
 void region_restart(struct philox_region *region)
 {
 	region->state.seed = philox_fold(region->generator->state.seed,
 					 PHILOX_FOLD_REGION, region->key);
 	region->state.offset = 0;
-}
-
-enum philox_status region_check_ticket(const struct philox_region *region,
-				       struct philox_ticket ticket)
-{
-	if (!ticket.region_key && !ticket.serial)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s': no ticket is given: a backward "
-				  "needs that of its forward",
-				  region->name);
-	if (ticket.region_key != region->key)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "ticket {%016llx, %llu} is not of region "
-				  "'%s' {%016llx}",
-				  (unsigned long long)ticket.region_key,
-				  (unsigned long long)ticket.serial,
-				  region->name,
-				  (unsigned long long)region->key);
-	if (ticket.serial & SERIAL_PLACEHOLDER)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "the ticket of region '%s' is a placeholder, "
-				  "valid in its capture only",
-				  region->name);
-	return PHILOX_OK;
 }
 
 void region_check(const struct philox_region *region)

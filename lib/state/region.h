@@ -47,6 +47,10 @@ struct philox_region {
 /* region_hash() is FNV-1a, 64 bits: a region's key is that of its name. */
 uint64_t region_hash(const char *bytes, size_t size);
 
+/* region_status() names a region in the message of a failure. */
+enum philox_status region_status(const struct philox_region *region,
+				 enum philox_status status);
+
 /* region_check_alive() gives ERROR_STALE for a region that was destroyed. */
 enum philox_status region_check_alive(const struct philox_region *region);
 
@@ -61,42 +65,13 @@ static inline int region_is_life(const struct philox_region *region,
 enum philox_status region_check_life(const struct philox_region *region,
 				     uint64_t life);
 
-/* region_next() returns the state of the next forward. */
-struct philox_state *region_next(struct philox_region *region);
-
 /* region_cell_state() returns the state of one call of an op in a forward. */
 struct philox_state region_cell_state(const struct philox_region *region,
 				      struct philox_state forward, uint32_t op,
 				      uint32_t call);
 
-/*
- * region_check_exclusive() gives ERROR_BUSY if the region is SHARED and a
- * forward of its generator is open; region_set_open() says that one of the
- * region is, or is not any more.
- */
-enum philox_status region_check_exclusive(const struct philox_region *region);
-void region_set_open(struct philox_region *region, int open);
-
-/* region_check_offset() gives ERROR_OVERFLOW if no forward is left. */
-enum philox_status region_check_offset(struct philox_region *region);
-
-/* region_reserve() takes the state of one forward and moves on. */
-enum philox_status region_reserve(struct philox_region *region,
-				  struct philox_state *state);
-
-/*
- * region_open() reserves a state and opens a ledger entry for it. On failure
- * nothing has changed.
- */
-enum philox_status region_open(struct philox_region *region, uint64_t *serial,
-			       struct philox_state *state);
-
 /* region_restart() derives the seed again and begins at offset 0. */
 void region_restart(struct philox_region *region);
-
-/* region_check_ticket() gives ERROR_MISMATCH for another region's ticket. */
-enum philox_status region_check_ticket(const struct philox_region *region,
-				       struct philox_ticket ticket);
 
 /* region_end_life() destroys a region; its saved contexts are in `dropped`. */
 void region_end_life(struct philox_region *region, struct ledger *dropped);

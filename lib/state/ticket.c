@@ -1,14 +1,37 @@
 /*
- * lib/state/ticket.c - what is done with tickets outside of passes
+ * lib/state/ticket.c - tickets outside of passes
  *
- * Release, and the saved context a ticket can carry. See Note [Ledger].
+ * Checks, release, and the saved context a ticket can carry. See Note [Ledger].
  */
+#include <inttypes.h>
 #include "lib/state/journal.h"
-#include "lib/state/region.h"
+#include "lib/state/ticket.h"
 
-static enum philox_status finish(const struct philox_region *region,
-				 struct philox_ticket ticket,
-				 enum philox_status status)
+enum philox_status ticket_check(const struct philox_region *region,
+				struct philox_ticket ticket)
+{
+	if (!ticket.region_key && !ticket.serial)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': no ticket is given: a backward "
+				  "needs that of its forward",
+				  region->name);
+	if (ticket.region_key != region->key)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "ticket {%016" PRIx64 ", %" PRIu64
+				  "} is not of region '%s' {%016" PRIx64 "}",
+				  ticket.region_key, ticket.serial,
+				  region->name, region->key);
+	if (ticket.serial & SERIAL_PLACEHOLDER)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "the ticket of region '%s' is a placeholder, "
+				  "valid in its capture only",
+				  region->name);
+	return PHILOX_OK;
+}
+
+static enum philox_status report_ticket(const struct philox_region *region,
+					struct philox_ticket ticket,
+					enum philox_status status)
 {
 	struct philox_log_entry subject = {.region = region->name,
 					   .ticket = ticket};
@@ -16,35 +39,38 @@ static enum philox_status finish(const struct philox_region *region,
 	return context_report(region->context, status, &subject);
 }
 
-/* Whether a region is alive and a ticket its own. */
-static enum philox_status check(const struct philox_region *region,
-				struct philox_ticket ticket)
+static enum philox_status check_alive(const struct philox_region *region,
+				      struct philox_ticket ticket)
 {
 	enum philox_status status = region_check_alive(region);
 
+	return status == PHILOX_OK ? ticket_check(region, ticket) : status;
+}
+
+static enum philox_status find_pending(struct philox_region *region,
+				       struct philox_ticket ticket,
+				       struct ledger_entry **entry)
+{
+	enum philox_status status = check_alive(region, ticket);
+
 	if (status != PHILOX_OK)
 		return status;
-	return region_check_ticket(region, ticket);
+	status = ledger_pending(&region->ledger, ticket.serial, entry);
+	return region_status(region, status);
 }
 
-static enum philox_status name_region(const struct philox_region *region,
-				      enum philox_status status)
-{
-	if (status != PHILOX_OK)
-		status_prefix(status, "region '%s': ", region->name);
-	return status;
-}
-
-static enum philox_status find(struct philox_region *region,
+static enum philox_status drop(struct philox_region *region,
 			       struct philox_ticket ticket,
-			       struct ledger_entry **entry)
+			       struct saved_context *released)
 {
-	enum philox_status status = check(region, ticket);
+	enum philox_status status = check_alive(region, ticket);
 
 	if (status != PHILOX_OK)
 		return status;
-	return name_region(
-		region, ledger_pending(&region->ledger, ticket.serial, entry));
+	status = ledger_drop(&region->ledger, ticket.serial, released);
+	if (status == PHILOX_OK)
+		journal_ticket(region, ticket.serial, "release");
+	return region_status(region, status);
 }
 
 enum philox_status philox_ticket_release(struct philox_region *region,
@@ -57,16 +83,10 @@ enum philox_status philox_ticket_release(struct philox_region *region,
 	if (!region)
 		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
 	context_lock(region->context);
-	status = check(region, ticket);
-	if (status == PHILOX_OK)
-		status = name_region(
-			region,
-			ledger_drop(&region->ledger, ticket.serial, &released));
-	if (status == PHILOX_OK)
-		journal_ticket(region, ticket.serial, "release");
+	status = drop(region, ticket, &released);
 	context_unlock(region->context);
 	saved_context_release(released, stream);
-	return finish(region, ticket, status);
+	return report_ticket(region, ticket, status);
 }
 
 static enum philox_status attach(struct philox_region *region,
@@ -74,16 +94,15 @@ static enum philox_status attach(struct philox_region *region,
 				 struct saved_context context)
 {
 	struct ledger_entry *entry;
-	enum philox_status status = find(region, ticket, &entry);
+	enum philox_status status = find_pending(region, ticket, &entry);
 
 	if (status != PHILOX_OK)
 		return status;
 	if (entry->context.release)
 		return status_set(PHILOX_ERROR_EXISTS,
-				  "region '%s': ticket %llu has a saved "
-				  "context",
-				  region->name,
-				  (unsigned long long)ticket.serial);
+				  "region '%s': ticket %" PRIu64
+				  " has a saved context",
+				  region->name, ticket.serial);
 	entry->context = context;
 	journal_ticket(region, ticket.serial, "attach");
 	return PHILOX_OK;
@@ -99,30 +118,29 @@ enum philox_status philox_ticket_attach(
 	if (!region)
 		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
 	if (!release)
-		return finish(region, ticket,
-			      status_set(PHILOX_ERROR_INVALID,
-					 "region '%s': release is NULL",
-					 region->name));
+		return report_ticket(region, ticket,
+				     status_set(PHILOX_ERROR_INVALID,
+						"region '%s': release is NULL",
+						region->name));
 	context_lock(region->context);
 	status = attach(region, ticket, context);
 	context_unlock(region->context);
-	return finish(region, ticket, status);
+	return report_ticket(region, ticket, status);
 }
 
 static enum philox_status get_context(struct philox_region *region,
 				      struct philox_ticket ticket, void **saved)
 {
 	struct ledger_entry *entry;
-	enum philox_status status = find(region, ticket, &entry);
+	enum philox_status status = find_pending(region, ticket, &entry);
 
 	if (status != PHILOX_OK)
 		return status;
 	if (!entry->context.release)
 		return status_set(PHILOX_ERROR_NOT_FOUND,
-				  "region '%s': ticket %llu has no saved "
-				  "context",
-				  region->name,
-				  (unsigned long long)ticket.serial);
+				  "region '%s': ticket %" PRIu64
+				  " has no saved context",
+				  region->name, ticket.serial);
 	*saved = entry->context.saved;
 	return PHILOX_OK;
 }
@@ -140,5 +158,5 @@ enum philox_status philox_ticket_context(struct philox_region *region,
 	context_lock(region->context);
 	status = get_context(region, ticket, saved);
 	context_unlock(region->context);
-	return finish(region, ticket, status);
+	return report_ticket(region, ticket, status);
 }

@@ -1,0 +1,250 @@
+/*
+ * graph/graph.c - graphs: made of captures, looked at, destroyed
+ *
+ * A capture becomes a graph in one step that either succeeds or leaves the
+ * capture as it was. The graph then owns the capture until it is destroyed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/check.h"
+#include "graph/journal.h"
+
+enum philox_status graph_report(const struct philox_graph *graph,
+				enum philox_status status,
+				const struct philox_log_entry *about)
+{
+	struct philox_log_entry subject = {0};
+	char name[sizeof(graph->name)];
+
+	if (status == PHILOX_OK)
+		return context_report(graph->context, PHILOX_OK, NULL);
+	if (about)
+		subject = *about;
+	context_lock(graph->context);
+	memcpy(name, graph->name, sizeof(name));
+	context_unlock(graph->context);
+	subject.graph = name;
+	if (graph->capture)
+		subject.capture_id = graph->capture->id;
+	return context_report(graph->context, status, &subject);
+}
+
+enum philox_status graph_report_capture(struct philox_context *context,
+					enum philox_status status, uint64_t id)
+{
+	struct philox_log_entry subject = {.capture_id = id};
+
+	return context_report(context, status, &subject);
+}
+
+/* --- making --------------------------------------------------------------- */
+
+/* A message that no launch uses, to see that node and exec belong together. */
+static enum philox_status try_node(struct philox_graph *graph)
+{
+	struct kernel_call call =
+		head_call(&graph->capture->head, &graph->message);
+
+	return device_exec_set_kernel(graph->context->device, graph->exec,
+				      graph->capture->node, &call);
+}
+
+static enum philox_status init_replay(struct philox_graph *graph)
+{
+	struct capture *capture = graph->capture;
+	enum philox_status status;
+
+	status = head_message_init(&graph->message, &capture->head,
+				   capture->node_capacity);
+	if (status != PHILOX_OK)
+		return status;
+	status = try_node(graph);
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "the executable graph is not of this "
+				     "capture: ");
+	return capture_seal(capture);
+}
+
+static void free_record(struct philox_graph *graph)
+{
+	head_message_finish(&graph->message);
+	pthread_mutex_destroy(&graph->lock);
+	free(graph->spare);
+	free(graph);
+}
+
+static void post_adopted(const struct philox_graph *graph)
+{
+	const struct capture *capture = graph->capture;
+	char regions[192];
+
+	check_regions(capture, regions, sizeof(regions));
+	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
+		 &(struct philox_log_entry){.graph = graph->name,
+					    .capture_id = capture->id},
+		 "capture %llu became '%s': %u passes of %s",
+		 (unsigned long long)capture->id, graph->name, graph->n_uses,
+		 regions);
+}
+
+enum philox_status graph_make(struct graph_context *graphs,
+			      struct capture *capture,
+			      philox_native_graph native,
+			      philox_native_exec exec,
+			      struct philox_graph **out)
+{
+	struct philox_graph *graph = calloc(1, sizeof(*graph));
+	enum philox_status status = PHILOX_OK;
+
+	if (!graph)
+		return status_set(PHILOX_ERROR_MEMORY, "no memory for a graph");
+	pthread_mutex_init(&graph->lock, NULL);
+	graph->context = graphs->context;
+	graph->capture = capture;
+	graph->native = native;
+	graph->exec = exec;
+	if (capture)
+		status = init_replay(graph);
+	if (status != PHILOX_OK) {
+		free_record(graph);
+		return status;
+	}
+	if (capture) {
+		graph->n_uses = capture->n_passes;
+		capture->graph = graph;
+	}
+	snprintf(graph->name, sizeof(graph->name), "graph %llu",
+		 (unsigned long long)++graphs->graph_count);
+	graph->next = graphs->graphs;
+	graphs->graphs = graph;
+	if (capture) {
+		journal_capture(capture, "adopt");
+		post_adopted(graph);
+	}
+	*out = graph;
+	return PHILOX_OK;
+}
+
+void graph_free(struct philox_graph *graph)
+{
+	struct philox_device *device = graph->context->device;
+
+	if (graph->ours) {
+		philox_native_exec_destroy(device, graph->exec);
+		philox_native_graph_destroy(device, graph->native);
+	}
+	free_record(graph);
+}
+
+/* --- destroying and looking ----------------------------------------------- */
+
+static enum philox_status unlink_graph(struct philox_graph *graph)
+{
+	struct philox_graph **link = &graph->context->graphs->graphs;
+	int busy;
+
+	pthread_mutex_lock(&graph->lock);
+	busy = graph->open != NULL;
+	pthread_mutex_unlock(&graph->lock);
+	if (busy)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	context_lock(graph->context);
+	while (*link != graph)
+		link = &(*link)->next;
+	*link = graph->next;
+	journal_write(graph->context, "graph-destroy graph %s",
+		      journal_name(graph->name).text);
+	if (graph->capture)
+		capture_release(graph->capture);
+	context_unlock(graph->context);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_graph_destroy(struct philox_graph *graph)
+{
+	struct philox_context *context;
+	enum philox_status status;
+
+	if (!graph)
+		return PHILOX_OK;
+	context = graph->context;
+	status = unlink_graph(graph);
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
+	graph_free(graph);
+	context_lock(context);
+	capture_reap(context->graphs);
+	context_unlock(context);
+	return context_report(context, PHILOX_OK, NULL);
+}
+
+size_t philox_graph_uses(const struct philox_graph *graph)
+{
+	return graph ? graph->n_uses : 0;
+}
+
+enum philox_status philox_graph_use_info(const struct philox_graph *graph,
+					 size_t index,
+					 struct philox_use_info *info)
+{
+	const struct captured_pass *captured;
+
+	if (!graph)
+		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+	if (!info)
+		return context_null(graph->context, "info");
+	if (index >= graph->n_uses)
+		return graph_report(graph,
+				    status_set(PHILOX_ERROR_INVALID,
+					       "'%s' has %u uses: %zu is none",
+					       graph->name, graph->n_uses,
+					       index),
+				    NULL);
+	captured = &graph->capture->passes[index];
+	*info = (struct philox_use_info){
+		.region = captured->region->name,
+		.flags = captured->flags,
+		.backward = captured->backward,
+		.named = (uint8_t)capture_is_named(captured),
+		.forward = captured->forward,
+	};
+	return PHILOX_OK;
+}
+
+/* Readers hold either lock. */
+enum philox_status philox_graph_set_name(struct philox_graph *graph,
+					 const char *name)
+{
+	if (!graph)
+		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+	if (!name)
+		return context_null(graph->context, "name");
+	pthread_mutex_lock(&graph->lock);
+	context_lock(graph->context);
+	snprintf(graph->name, sizeof(graph->name), "%s", name);
+	context_unlock(graph->context);
+	pthread_mutex_unlock(&graph->lock);
+	return PHILOX_OK;
+}
+
+const char *philox_graph_name(const struct philox_graph *graph)
+{
+	return graph ? graph->name : "";
+}
+
+enum philox_status philox_graph_native(const struct philox_graph *graph,
+				       philox_native_graph *native,
+				       philox_native_exec *exec)
+{
+	if (!graph)
+		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+	if (native)
+		*native = graph->native;
+	if (exec)
+		*exec = graph->exec;
+	return PHILOX_OK;
+}

@@ -1,0 +1,16 @@
+/*
+ * lib/state/ticket.h - whether a ticket is one of a region
+ */
+#ifndef LIB_STATE_TICKET_H
+#define LIB_STATE_TICKET_H
+
+#include "lib/state/region.h"
+
+/*
+ * ticket_check() gives PHILOX_ERROR_MISMATCH for the zero ticket, a placeholder
+ * and another region's ticket. Whether it is pending is for the ledger to say.
+ */
+enum philox_status ticket_check(const struct philox_region *region,
+				struct philox_ticket ticket);
+
+#endif
