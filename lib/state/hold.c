@@ -60,7 +60,7 @@ static enum philox_status open_entry(struct hold *hold)
 /* An eager forward keeps others off a generator that its region shares. */
 static void keep_off(const struct hold *hold, const struct philox_region *open)
 {
-	if (hold->region->flags & PHILOX_SHARED && !hold->launch &&
+	if ((hold->region->flags & PHILOX_SHARED) && !hold->launch &&
 	    hold->kind != HOLD_BACKWARD)
 		hold->region->generator->open = open;
 }
