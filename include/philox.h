@@ -6,7 +6,7 @@
  * instead of storing it must find exactly the state its own forward used,
  * whatever ran in between. philox keeps a ledger of forwards whose backward is
  * owed and tells each graph, in the parameters of one node, which states to
- * use. The same code runs on a CPU, bit for bit.
+ * use. The same code runs on a CPU and gives the same numbers, bit for bit.
  *
  * Objects: a device (philox/device.h); a context on it (philox/context.h) with
  * generators (philox/generator.h), regions of random operators
@@ -15,8 +15,9 @@
  * (philox/fill.h), in the layouts of other libraries too (philox/layout.h);
  * tables of states for samplers, and tokens from logits (philox/rows.h,
  * philox/sample.h); a context as a text, to resume from (philox/save.h); the
- * numbers themselves, for kernels of one's own (philox/kernel.h, or as a string,
- * philox/source.h); and states for kernels of others (philox/interop.h).
+ * numbers themselves, for your own kernels (philox/kernel.h, or as a string,
+ * philox/source.h); and states for the kernels of other libraries
+ * (philox/interop.h).
  */
 #ifndef PHILOX_H
 #define PHILOX_H

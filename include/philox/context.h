@@ -26,9 +26,9 @@ struct philox_ticket {
 
 /*
  * philox_context_create() makes a context on an open device, with a default
- * generator of seed 0. The device stays the caller's and must outlive the
- * context. All of a context's functions are safe to call from several threads
- * unless their comment says otherwise. Errors: PHILOX_ERROR_INVALID,
+ * generator of seed 0. The device still belongs to the caller and must outlive
+ * the context. All of a context's functions are safe to call from several
+ * threads unless their comment says otherwise. Errors: PHILOX_ERROR_INVALID,
  * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_create(
@@ -37,9 +37,9 @@ PHILOX_API enum philox_status philox_context_create(
 /*
  * philox_context_destroy() destroys a context with its graphs, regions, tables
  * and generators; NULL is allowed. Every pending ticket's saved context is
- * released; what was still pending is reported through the log. Work that uses
- * the context's cells must have finished: synchronise first. Graphs adopted
- * from the caller stay the caller's but may no longer be launched. Not legal
+ * released; tickets that were still pending are reported through the log. Work
+ * that uses the context's cells must have finished: synchronise first. Adopted
+ * graphs still belong to the caller but may no longer be launched. Not legal
  * during capture.
  */
 PHILOX_API void philox_context_destroy(struct philox_context *context);
@@ -81,9 +81,9 @@ struct philox_log_entry {
  * philox_context_set_log() sets the function that receives messages, or NULL
  * for none (the default; the library itself prints nothing). It is called on
  * the thread of the call it reports on, with no lock held, possibly from
- * several threads at once; it may call philox. Functions that are given a
- * device and no context, those of philox/device.h and philox_rng_fill(), do not
- * log, and neither do those that are given a pass that is not open. Errors:
+ * several threads at once; it may call philox. Functions that take a device and
+ * no context (those of philox/device.h and philox_rng_fill()) do not log, and
+ * neither do functions that are given a pass that is not open. Errors:
  * PHILOX_ERROR_INVALID (context is NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_log(
@@ -91,9 +91,9 @@ PHILOX_API enum philox_status philox_context_set_log(
 	void (*log)(void *user, const struct philox_log_entry *entry),
 	void *user);
 
-/* --- what only the device can notice -------------------------------------- */
+/* --- what only the device can see ----------------------------------------- */
 
-/* struct philox_report tells of launches that philox was not told about. */
+/* struct philox_report describes launches that were made without philox. */
 struct philox_report {
 	uint64_t launches; /* unannounced launches seen since the last check */
 	uint64_t graphs;   /* graphs they were launches of */
@@ -105,10 +105,10 @@ struct philox_report {
 };
 
 /*
- * philox_check() looks whether any graph of the context was launched without
+ * philox_check() checks whether any graph of the context was launched without
  * philox_graph_launch() or its prologue: a replay that would have repeated
- * numbers and has written poison instead. It never synchronises: what it says
- * is certain about replays whose stream was synchronised before. Returns
+ * numbers and wrote poison instead. It never synchronises: its answer is
+ * certain only for replays whose stream was synchronised before. Returns
  * PHILOX_OK and zeros in *report (which may be NULL) when there is nothing new;
  * PHILOX_ERROR_UNANNOUNCED and a filled report otherwise; each launch is
  * reported once, each graph also through the log. Legal during capture.

@@ -2,10 +2,10 @@
  * philox/device.h - devices: memory, streams, events, capture, graphs
  *
  * Two devices exist. "cuda" is an NVIDIA GPU through the CUDA runtime; "host"
- * runs the very same things on the CPU: a stream is a queue with a thread of
- * its own, a capture records nodes and edges, a replay runs them, and CUDA's
- * capture rules are enforced to the letter, so that code which is right here is
- * right there. Names of philox_device_open():
+ * does the same on the CPU: a stream is a queue with its own thread, a capture
+ * records nodes and edges, a replay runs them, and CUDA's capture rules are
+ * enforced to the letter, so that code which is correct on the host is correct
+ * on a GPU. Names of philox_device_open():
  *
  *   host        streams run asynchronously, each on its own thread
  *   host:sync   every call runs its work before it returns (for tests)
@@ -15,16 +15,16 @@
  * A stream, event, graph, executable graph or node handle *is* CUDA's own
  * (cudaStream_t, cudaEvent_t, ...) on a cuda device, so these functions and the
  * CUDA runtime can be mixed freely. On a cuda device the calls act on the
- * device they are given, in its primary context, which is the CUDA runtime's;
- * the thread's current context, and with it its current device, stays what it
- * was, none included, and no call initialises another GPU. The null stream is
- * CUDA's legacy stream on both devices.
+ * device they are given, in its primary context, which the CUDA runtime also
+ * uses; they leave the thread's current context, and so its current device, as
+ * it was (even if there was none), and no call initialises another GPU. The
+ * null stream is CUDA's legacy stream on both devices.
  *
- * Errors of all functions here, said once: PHILOX_ERROR_INVALID (a null
+ * Errors of all functions here, listed once: PHILOX_ERROR_INVALID (a null
  * pointer, a size of 0, an unknown name or handle; the message says which),
- * PHILOX_ERROR_MEMORY, PHILOX_ERROR_DEVICE (what the device says), and, on a
- * stream that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its capture is.
- * Further ones stand with each function.
+ * PHILOX_ERROR_MEMORY, PHILOX_ERROR_DEVICE (an error that the device reported),
+ * and, on a stream that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its
+ * capture was invalidated. Each function lists its further errors.
  *
  * Thread rule: every function may be called from any thread. "Legal during
  * capture" below means: legal on a thread with a capture of mode GLOBAL or
@@ -66,12 +66,13 @@ PHILOX_API enum philox_status philox_device_count(const char *family,
  * it with philox_device_close() after everything made on it is gone. Errors:
  * PHILOX_ERROR_INVALID (no such name; for a host device also PHILOX_SIMD in the
  * environment, which may name the instruction set of fills: scalar, avx2 or
- * avx512, if it is another or the CPU lacks it; a process reads it once, when it
- * opens its first host device), PHILOX_ERROR_NO_DEVICE,
+ * avx512, if it names another one or one that the CPU lacks; a process reads it
+ * once, when it opens its first host device), PHILOX_ERROR_NO_DEVICE,
  * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. Not legal during capture.
  *
  * An open cuda device retains its GPU's primary context. cudaDeviceReset()
- * destroys what was made there all the same: such a device can only be closed.
+ * still destroys everything that was made there: after it the device can only
+ * be closed.
  */
 PHILOX_API enum philox_status philox_device_open(const char *name,
 						 struct philox_device **device);
@@ -93,19 +94,19 @@ PHILOX_API const char *philox_device_description(
 	const struct philox_device *device);
 
 /*
- * philox_device_is_host() is 1 for a host device, 0 for a cuda one: work of
- * one's own goes through philox_launch_host() on the former and through
- * kernels on the latter. Legal during capture.
+ * philox_device_is_host() is 1 for a host device, 0 for a cuda one: your own
+ * work goes through philox_launch_host() on a host device and through kernels
+ * on a cuda one. Legal during capture.
  */
 PHILOX_API int philox_device_is_host(const struct philox_device *device);
 
 /*
  * philox_device_set_threads() sets how many threads one fill on a host device
- * may use, the stream's own included: 1 .. 256, at first 1. Large fills are cut
- * into parts of 1 MiB and more; the numbers are the same. Fills in other
- * libraries' layouts, fills of tables of rows (philox/rows.h) and sampling
- * (philox/sample.h) use one. A fill that is on a stream or in a graph already
- * keeps the limit it had. A cuda device accepts and ignores it. Errors:
+ * may use, the stream's own included: 1 .. 256; the default is 1. Large fills
+ * are cut into parts of 1 MiB and more; the numbers are the same. Fills in
+ * other libraries' layouts, fills of tables of rows (philox/rows.h) and
+ * sampling (philox/sample.h) use one. A fill that is on a stream or in a graph
+ * already keeps the limit it had. A cuda device accepts and ignores it. Errors:
  * PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_device_set_threads(
@@ -136,8 +137,8 @@ PHILOX_API uint64_t philox_device_calls(const struct philox_device *device,
 /*
  * philox_device_fail() makes one later operation of the device contract fail
  * with `status` without being carried out: the n-th from now (1 is the next) of
- * those named `operation`, or of all when it is NULL. n = 0 takes an order
- * back. For tests of what a failure does. Legal during capture.
+ * those named `operation`, or of all when it is NULL. n = 0 cancels such a
+ * request. For tests of failures. Legal during capture.
  */
 PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
 						 const char *operation,
@@ -150,8 +151,8 @@ PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
  * philox_memory_alloc() allocates `size` > 0 bytes of device memory, aligned to
  * 256 bytes, with undefined content; philox_memory_free() frees it and accepts
  * NULL. Free waits for work that may use the memory, as cudaFree does. Neither
- * is legal during capture (alloc is, in relaxed mode:
- * philox_capture_exchange_mode()).
+ * is legal during capture, but alloc is in relaxed mode
+ * (philox_capture_exchange_mode()).
  */
 PHILOX_API enum philox_status philox_memory_alloc(struct philox_device *device,
 						  size_t size, void **memory);
@@ -161,8 +162,8 @@ PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
 /*
  * philox_memory_copy() copies `size` bytes in stream order; either side may be
  * device memory or plain memory of the process. Plain memory must stay valid
- * until the copy has run (in a capture: as long as the graph is launched).
- * Recorded as one node during capture.
+ * until the copy has run (if captured: for as long as the graph may be
+ * launched). Recorded as one node during capture.
  */
 PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
 						 void *destination,
@@ -182,7 +183,7 @@ PHILOX_API enum philox_status philox_memory_set(struct philox_device *device,
 /* --- streams and events -------------------------------------------------- */
 
 enum philox_stream_flags {
-	/* As cudaStreamDefault: the legacy stream and this one wait for each
+	/* Like cudaStreamDefault: the legacy stream and this one wait for each
 	 * other. Without it a stream is non-blocking. */
 	PHILOX_STREAM_BLOCKING = 1
 };
@@ -191,8 +192,8 @@ enum philox_stream_flags {
  * philox_stream_create() makes a stream; the caller destroys it. Legal during
  * capture. philox_stream_destroy() lets queued work finish and then frees the
  * stream; NULL is allowed; not legal while the stream itself is capturing
- * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, which invalidates that capture; the
- * stream lives on).
+ * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, which invalidates that capture; the stream
+ * is not destroyed).
  */
 PHILOX_API enum philox_status philox_stream_create(struct philox_device *device,
 						   unsigned flags,
@@ -202,10 +203,10 @@ PHILOX_API enum philox_status philox_stream_destroy(
 
 /*
  * philox_stream_synchronize() waits until all work queued on the stream has
- * run; philox_stream_query() says whether it has (PHILOX_NOT_READY if not).
+ * run; philox_stream_query() tells whether it has (PHILOX_NOT_READY if not).
  * Neither is legal on a stream that is capturing
  * (PHILOX_ERROR_CAPTURE_UNSUPPORTED, invalidates); both are legal on another
- * stream during capture. Both report an error that queued work met.
+ * stream during capture. Both return the error if queued work has failed.
  */
 PHILOX_API enum philox_status philox_stream_synchronize(
 	struct philox_device *device, philox_stream stream);
@@ -215,14 +216,14 @@ PHILOX_API enum philox_status philox_stream_query(struct philox_device *device,
 /*
  * philox_event_create() makes an event without timing; the caller destroys it
  * (NULL is allowed). philox_event_record() records a point of a stream in it;
- * philox_event_wait() makes a stream wait for the point recorded last (an event
- * never recorded is no wait). Recording and waiting within a capture make edges
- * of its graph: a stream that waits for an event of a capture joins it. Errors:
- * a stream of one capture waits for an event of another
- * (PHILOX_ERROR_CAPTURE_MERGE) or of none (PHILOX_ERROR_CAPTURE_ISOLATION),
- * which invalidates what it touches; an event of a capture that has ended
- * (PHILOX_ERROR_CAPTURED_EVENT). Creating and destroying is legal during
- * capture.
+ * philox_event_wait() makes a stream wait for the point recorded last (it does
+ * not wait for an event that was never recorded). Recording and waiting within
+ * a capture make edges of its graph: a stream that waits for an event of a
+ * capture joins the capture. Errors: a stream of one capture waits for an event
+ * of another (PHILOX_ERROR_CAPTURE_MERGE) or of none
+ * (PHILOX_ERROR_CAPTURE_ISOLATION), which invalidates the captures involved; an
+ * event of a capture that has ended (PHILOX_ERROR_CAPTURED_EVENT). Creating and
+ * destroying is legal during capture.
  */
 PHILOX_API enum philox_status philox_event_create(struct philox_device *device,
 						  philox_event *event);
@@ -236,10 +237,10 @@ PHILOX_API enum philox_status philox_event_wait(struct philox_device *device,
 						philox_event event);
 
 /*
- * philox_event_synchronize() waits for the recorded point,
- * philox_event_query() says whether it was reached (PHILOX_NOT_READY if not).
- * On an event recorded in a capture both give PHILOX_ERROR_CAPTURED_EVENT and
- * invalidate that capture. Query is not legal during capture.
+ * philox_event_synchronize() waits for the recorded point, philox_event_query()
+ * tells whether it was reached (PHILOX_NOT_READY if not). On an event recorded
+ * in a capture both give PHILOX_ERROR_CAPTURED_EVENT and invalidate that
+ * capture. Query is not legal during capture.
  */
 PHILOX_API enum philox_status philox_event_synchronize(
 	struct philox_device *device, philox_event event);
@@ -261,8 +262,9 @@ enum philox_capture_status {
 };
 
 /*
- * philox_stream_begin_capture() starts recording instead of running what is put
- * on the stream; not on the legacy stream, not on one that captures already.
+ * philox_stream_begin_capture() begins a capture: work put on the stream from
+ * now on is recorded and not run. Not on the legacy stream, nor on one that is
+ * already capturing.
  */
 PHILOX_API enum philox_status philox_stream_begin_capture(
 	struct philox_device *device, philox_stream stream,
@@ -270,12 +272,12 @@ PHILOX_API enum philox_status philox_stream_begin_capture(
 
 /*
  * philox_stream_end_capture() ends a capture on the stream it began on and
- * writes the graph, which the caller destroys. On any error the capture is over
- * all the same and the streams run again, except PHILOX_ERROR_STATE (the stream
- * is not capturing), PHILOX_ERROR_CAPTURE_WRONG_THREAD (a capture that is not
- * relaxed ends on the thread it began on) and
- * PHILOX_ERROR_CAPTURE_UNMATCHED (another stream of the capture; the capture
- * is invalidated and still has to be ended on its own stream).
+ * writes the graph, which the caller destroys. Even on an error the capture is
+ * over and the streams run again, except with PHILOX_ERROR_STATE (the stream is
+ * not capturing), PHILOX_ERROR_CAPTURE_WRONG_THREAD (a capture that is not
+ * relaxed must be ended on the thread it began on) and
+ * PHILOX_ERROR_CAPTURE_UNMATCHED (another stream of the capture; the capture is
+ * invalidated and must still be ended on its own stream).
  */
 PHILOX_API enum philox_status philox_stream_end_capture(
 	struct philox_device *device, philox_stream stream,
@@ -284,8 +286,8 @@ PHILOX_API enum philox_status philox_stream_end_capture(
 /*
  * philox_stream_capture_info() writes whether a stream is capturing and, if it
  * is, the capture's id, which is unique in the process and never 0. Either
- * output may be NULL. For the legacy stream see
- * PHILOX_ERROR_CAPTURE_IMPLICIT. Legal during capture.
+ * output may be NULL. The legacy stream gives PHILOX_ERROR_CAPTURE_IMPLICIT
+ * while a blocking stream is capturing. Legal during capture.
  */
 PHILOX_API enum philox_status philox_stream_capture_info(
 	struct philox_device *device, philox_stream stream,
@@ -293,8 +295,8 @@ PHILOX_API enum philox_status philox_stream_capture_info(
 
 /*
  * philox_capture_exchange_mode() swaps *mode with the mode in which this thread
- * treats calls that are unsafe during captures (GLOBAL at first); pairs of
- * calls around an allocation make it legal. Legal during capture.
+ * treats calls that are unsafe during captures (GLOBAL by default); a pair of
+ * calls around an allocation makes it legal. Legal during capture.
  */
 PHILOX_API enum philox_status philox_capture_exchange_mode(
 	struct philox_device *device, enum philox_capture_mode *mode);
@@ -302,13 +304,13 @@ PHILOX_API enum philox_status philox_capture_exchange_mode(
 /* --- native graphs -------------------------------------------------------- */
 
 /*
- * A native graph is what a capture gives; an executable graph is launched.
- * philox_native_instantiate() makes one from the other, philox_native_launch()
- * puts a replay on a stream (launches of one executable graph run one after the
- * other). A graph with philox passes in it is launched with
- * philox_graph_launch() instead: see philox/graph.h. Both destroy functions
- * accept NULL. Instantiate and destroy are legal during capture; a launch is
- * not legal into a stream that is capturing.
+ * A capture gives a native graph; an executable graph can be launched.
+ * philox_native_instantiate() makes the second from the first,
+ * philox_native_launch() puts a replay on a stream (launches of one executable
+ * graph run one after the other). A graph with philox passes in it is launched
+ * with philox_graph_launch() instead: see philox/graph.h. Both destroy
+ * functions accept NULL. Instantiate and destroy are legal during capture;
+ * launching into a stream that is capturing is not.
  */
 PHILOX_API enum philox_status philox_native_instantiate(
 	struct philox_device *device, philox_native_graph graph,
@@ -328,16 +330,17 @@ PHILOX_API enum philox_status philox_native_graph_destroy(
 PHILOX_API enum philox_status philox_native_graph_nodes(
 	struct philox_device *device, philox_native_graph graph, size_t *nodes);
 
-/* --- own work on the host device ------------------------------------------ */
+/* --- your own work on the host device ------------------------------------- */
 
 /*
  * philox_launch_host() puts a call fn(args) on a stream of a host device, where
  * a kernel would be launched on a GPU: the `size` bytes at `args` are copied
- * now, and fn receives a copy, aligned for any type, at each run. Recorded as
- * one node during capture. fn rounds to nearest and has denormals, as the
- * library's own work does and whatever the calling thread has set, so that it
- * draws and scales as fills do; what fn sets is put back. fn must not call
- * philox. A cuda device gives PHILOX_ERROR_UNSUPPORTED: launch a kernel there.
+ * now, and each run gives fn a copy, aligned for any type. Recorded as one node
+ * during capture. fn runs with rounding to nearest and with denormals, like the
+ * library's own work and whatever the calling thread has set, so that it draws
+ * and scales as fills do; changes that fn makes to these modes are undone. fn
+ * must not call philox. A cuda device gives PHILOX_ERROR_UNSUPPORTED: launch a
+ * kernel there.
  */
 PHILOX_API enum philox_status philox_launch_host(struct philox_device *device,
 						 philox_stream stream,

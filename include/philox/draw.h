@@ -1,22 +1,22 @@
 /*
- * philox/draw.h - what a kernel of one's own draws in f32, four elements or one
+ * philox/draw.h - f32 numbers for your own kernels, four elements or one
  *
  * The numbers are those of the fills (philox/fill.h), bit for bit: element e of
- * an operator has them whoever draws them, in whatever order, as often as one
- * likes.
+ * an operator has the same value whoever draws it, in any order and any number
+ * of times.
  *
  *   struct philox_state state = philox_resolve(rng);
  *   float x = philox_normal_at(state, e);
  *
  * One Philox block makes four elements: a thread that has elements 4b .. 4b + 3
- * to itself draws them as block b with the functions whose names end in 4, for
- * a quarter of the work. e goes up to 2^64 - 1, b to 2^62 - 1.
+ * to itself draws them as block b with the functions whose names end in 4, at a
+ * quarter of the work. e goes up to 2^64 - 1, b to 2^62 - 1.
  *
- * Other types have headers of their own: philox/draw_f64.h, philox/draw_f16.h,
+ * Other types have their own headers: philox/draw_f64.h, philox/draw_f16.h,
  * philox/integers.h.
  *
- * A poisoned state (philox_is_poison()) gives NaN; words are all-ones then, and
- * a mask, which cannot say NaN, keeps nothing.
+ * A poisoned state (philox_is_poison()) gives NaN; its words are all-ones, and
+ * a mask, which cannot hold a NaN, keeps nothing.
  */
 #ifndef PHILOX_DRAW_H
 #define PHILOX_DRAW_H
@@ -79,9 +79,9 @@ PHILOX_FN struct philox_words64 philox_words2(struct philox_state state,
 }
 
 /*
- * philox_uniform4() draws numbers from [0, 1), multiples of 2^-24. Those from
- * another range are philox_range_f32() of them, which makes no NaN of a NaN:
- * philox_or_poison() does.
+ * philox_uniform4() draws numbers from [0, 1), multiples of 2^-24. For another
+ * range apply philox_range_f32(), which does not keep a NaN: follow it with
+ * philox_or_poison().
  */
 PHILOX_FN struct philox_f32x4 philox_uniform4(struct philox_state state,
 					      uint64_t block)
@@ -95,8 +95,8 @@ PHILOX_FN struct philox_f32x4 philox_uniform4(struct philox_state state,
 }
 
 /*
- * philox_normal4() draws normal numbers of mean 0 and standard deviation 1;
- * those of others are philox_multiply_add(x, std, mean).
+ * philox_normal4() draws normal numbers of mean 0 and standard deviation 1; for
+ * others use philox_multiply_add(x, std, mean).
  */
 PHILOX_FN struct philox_f32x4 philox_normal4(struct philox_state state,
 					     uint64_t block)
@@ -122,8 +122,8 @@ PHILOX_FN struct philox_f32x4 philox_log_normal4(struct philox_state state,
 }
 
 /*
- * philox_exponential4() draws exponential numbers of rate 1; those of others
- * are philox_multiply(x, (float)(1 / rate)).
+ * philox_exponential4() draws exponential numbers of rate 1; for others use
+ * philox_multiply(x, (float)(1 / rate)).
  */
 PHILOX_FN struct philox_f32x4 philox_exponential4(struct philox_state state,
 						  uint64_t block)
@@ -165,9 +165,9 @@ PHILOX_FN struct philox_f32x4 philox_bernoulli4(struct philox_state state,
 }
 
 /*
- * philox_keep_mask4() draws which elements of a block are kept: bit i is that
- * of element 4 * block + i. The threshold is philox_threshold(p) of the
- * probability p to drop one.
+ * philox_keep_mask4() draws which elements of a block are kept: bit i is for
+ * element 4 * block + i. The threshold is philox_threshold(p), p being the
+ * probability that an element is dropped.
  */
 PHILOX_FN uint32_t philox_keep_mask4(struct philox_state state, uint64_t block,
 				     uint64_t threshold)
@@ -204,7 +204,7 @@ PHILOX_FN struct philox_f32x4 philox_dropout4(struct philox_state state,
 PHILOX_FN uint32_t philox_word_at(struct philox_state state, uint64_t element)
 {
 	struct philox_words words = philox_words4(state, element / 4);
-	/* no index that a GPU would need memory for */
+	/* no variable index, for which a GPU would need memory */
 	uint32_t even = element & 2 ? words.w[2] : words.w[0];
 	uint32_t odd = element & 2 ? words.w[3] : words.w[1];
 

@@ -1,11 +1,11 @@
 /*
- * philox/draw_f16.h - what a kernel of one's own draws in bf16 and f16
+ * philox/draw_f16.h - bf16 and f16 numbers for your own kernels
  *
- * Values are bits in uint16_t. They are what philox_f32_to_bf16() and
- * philox_f32_to_f16() make of the f32 values of philox/draw.h, so that words
- * and masks are the same in every dtype. Here are those that are not: uniform
- * numbers, which have as many bits as the dtype has digits, and stochastic
- * rounding. A poisoned state gives NaN.
+ * Values are bits in uint16_t. In general they are the f32 values of
+ * philox/draw.h, converted by philox_f32_to_bf16() or philox_f32_to_f16(), so
+ * that words and masks are the same in every dtype. This header has the values
+ * that differ: uniform numbers, which have as many bits as the dtype has
+ * digits, and stochastic rounding. A poisoned state gives NaN.
  */
 #ifndef PHILOX_DRAW_F16_H
 #define PHILOX_DRAW_F16_H
@@ -33,7 +33,7 @@ PHILOX_FN uint16_t philox_uniform_f16_at(struct philox_state state,
 	return philox_f32_to_f16(philox_or_poison(state, u));
 }
 
-/* x rounded to one of its two neighbours, so that its expectation stays. */
+/* Rounds x to one of its two neighbours so that the expectation is x. */
 PHILOX_FN uint16_t philox_round_bf16_at(struct philox_state state,
 					uint64_t element, float x)
 {

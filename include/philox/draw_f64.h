@@ -1,7 +1,7 @@
 /*
- * philox/draw_f64.h - what a kernel of one's own draws in f64
+ * philox/draw_f64.h - f64 numbers for your own kernels
  *
- * As philox/draw.h, whose functions these are with 64 bits a draw: a Philox
+ * These are the functions of philox/draw.h with 64 bits per draw: a Philox
  * block makes two elements, 2b and 2b + 1. b goes up to 2^63 - 1.
  *
  * Bernoulli numbers and dropout take 32 bits in every dtype: philox/draw.h has
@@ -40,9 +40,9 @@ PHILOX_FN struct philox_f64x2 philox_or_poison2(struct philox_state state,
 /* --- two elements --------------------------------------------------------- */
 
 /*
- * philox_uniform2() draws numbers from [0, 1), multiples of 2^-53. Those from
- * another range are philox_range_f64() of them, which makes no NaN of a NaN:
- * philox_or_poison_f64() does.
+ * philox_uniform2() draws numbers from [0, 1), multiples of 2^-53. For another
+ * range apply philox_range_f64(), which does not keep a NaN: follow it with
+ * philox_or_poison_f64().
  */
 PHILOX_FN struct philox_f64x2 philox_uniform2(struct philox_state state,
 					      uint64_t block)
@@ -57,7 +57,7 @@ PHILOX_FN struct philox_f64x2 philox_uniform2(struct philox_state state,
 
 /*
  * philox_normal2() draws normal numbers of mean 0 and standard deviation 1;
- * those of others are philox_multiply_add_f64(x, std, mean).
+ * for others use philox_multiply_add_f64(x, std, mean).
  */
 PHILOX_FN struct philox_f64x2 philox_normal2(struct philox_state state,
 					     uint64_t block)
@@ -82,8 +82,8 @@ PHILOX_FN struct philox_f64x2 philox_log_normal2(struct philox_state state,
 }
 
 /*
- * philox_exponential2() draws exponential numbers of rate 1; those of others
- * are philox_multiply_f64(x, 1 / rate).
+ * philox_exponential2() draws exponential numbers of rate 1; for others use
+ * philox_multiply_f64(x, 1 / rate).
  */
 PHILOX_FN struct philox_f64x2 philox_exponential2(struct philox_state state,
 						  uint64_t block)

@@ -1,7 +1,7 @@
 /*
  * philox/fill.h - filling arrays with numbers
  *
- * Every value depends on (seed, offset, element index) only: not on the device,
+ * Every value depends only on (seed, offset, element index): not on the device,
  * the launch shape, the dtype's alignment or how a tensor is cut into spans.
  * Device and host agree bit for bit. With w the element's 32-bit word, w64 its
  * 64-bit draw, v = (w + 1/2) 2^-32 and z a standard normal number
@@ -22,43 +22,44 @@
  *   rounding     of an f32 to one of its two neighbours
  *                in the dtype, see below                  the neighbours
  *
- * u has the bits that the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
- * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z is made
- * by Box-Muller of the words (0, 1) and (2, 3) of a block, the sine first, or
- * of its two 64-bit draws for f64. T is round(p 2^32), a 33-bit number, so p =
+ * u has as many bits as the dtype has digits: (w >> 8) 2^-24 for f32, (w >> 24)
+ * 2^-8 for bf16, (w >> 21) 2^-11 for f16, (w64 >> 11) 2^-53 for f64. z comes
+ * from Box-Muller on the words (0, 1) and (2, 3) of a block, the sine first, or
+ * on its two 64-bit draws for f64. T is round(p 2^32), a 33-bit number, so p =
  * 0 and p = 1 are exact. In f64, exponential and Gumbel take v = ((w64 >> 11) +
  * 1/2) 2^-53: their ranges end at 37.5, and Gumbel's begins at -3.63; normals
  * end at 8.7; Bernoulli and dropout use w, so a mask is the same in every
  * dtype, and dropout's scale is 1 / (1 - p) in f64.
  *
- * Parameters are rounded to f32, or f64 for f64; a product that something is
- * added to is a fused multiply-add, rounded once. f16 and bf16 are computed in
- * f32 and rounded to nearest even. In every dtype a value past the largest
- * number becomes infinite and one near 0 becomes 0: of f32 numbers a third are
- * infinite for a rate of 3e-39, a quarter for a std of 3e38, and all for a
- * log-normal mean of 100 and std of 1. Uniform numbers are kept within [low,
- * high) whatever rounding does.
+ * Parameters are rounded to f32, or to f64 for f64; a product and the addition
+ * that follows it are one fused multiply-add, rounded once. f16 and bf16 are
+ * computed in f32 and rounded to nearest even. In every dtype a value beyond
+ * the largest number becomes infinite and one near 0 becomes 0: in f32 a third
+ * of the numbers are infinite for a rate of 3e-39, a quarter for a std of 3e38,
+ * and all for a log-normal mean of 100 and std of 1. Uniform numbers are kept
+ * within [low, high) however they are rounded.
  *
- * A uniform number of [0, 1) is 0 once in 2^24 draws of f32, but once in 256 of
- * bf16 and 2048 of f16: before log(u) take 1 - u, or draw exponential numbers.
+ * A uniform number in [0, 1) is 0 once in 2^24 draws of f32, but once in 256 of
+ * bf16 and 2048 of f16: take the logarithm of 1 - u and not of u, or draw
+ * exponential numbers.
  *
  * Words consumed per element: one (bits u32, Bernoulli, dropout, rounding,
  * integers u32 and i32, everything in f32, f16 and bf16) or two (bits u64,
  * integers u64 and i64, uniform, normal, log-normal, exponential and Gumbel in
- * f64). All of an operator's call is in the same subsequences: 4 words of the
- * offset.
+ * f64). Everything that one call of an operator draws is at the same offset: it
+ * takes 4 words of it.
  *
- * Integers are those of Lemire ("Fast random integer generation in an
- * interval", ACM TOMACS 29(1), 2019), 64-bit ones with w64 and 2^64: a word is
- * rejected when w n mod 2^32 < 2^32 mod n. Try t = 0, 1, 2 ... of a rejected
- * element is the element's word at the state philox_retry_state(state, t), so
- * the advance stays the same.
+ * Integers are drawn by the method of Lemire ("Fast random integer generation
+ * in an interval", ACM TOMACS 29(1), 2019), 64-bit ones with w64 and 2^64: a
+ * word is rejected when w n mod 2^32 < 2^32 mod n. Try t = 0, 1, 2 ... for a
+ * rejected element is the element's word at the state philox_retry_state(state,
+ * t), so the advance stays the same.
  *
  * Rounding is stochastic: x lies between the magnitudes a <= |x| < b of two
- * neighbours in the dtype (f16's denormals are such, and infinity follows the
- * largest); the result is b if w < floor((|x| - a) / (b - a) 2^32), else a,
- * with the sign of x. So its expectation is x, but for 2^-32. Infinities stay,
- * a NaN becomes quiet.
+ * neighbours in the dtype (f16's denormals are among them, and infinity follows
+ * the largest); the result is b if w < floor((|x| - a) / (b - a) 2^32), else a,
+ * with the sign of x. So its expectation is x, up to 2^-32. Infinities stay, a
+ * NaN becomes quiet.
  *
  * bf16 and f16 arrays are uint16_t in C; i32 and i64 integers are two's
  * complement.
@@ -110,12 +111,12 @@ enum philox_dtype {
 
 /*
  * struct philox_span says which elements of an operator's output an array
- * holds. A plain span, with rows = 0 or 1: its element i is element first + i.
- * A shard of a matrix: `rows` rows of `count` elements; element (r, c) of it is
- * element first + r * row_stride + c. So any cut of a tensor draws exactly the
- * numbers the whole would have had there. row_stride is the tensor's, not the
- * array's: the array is contiguous, its row r begins at r * count. A part of a
- * larger array is filled row by row, with a plain span each.
+ * holds. A plain span has rows = 0 or 1: its element i is element first + i. A
+ * shard of a matrix has `rows` rows of `count` elements: its element (r, c) is
+ * element first + r * row_stride + c. So any part of a tensor draws exactly the
+ * numbers that the whole would have there. row_stride is the tensor's, not the
+ * array's: the array is contiguous, and its row r begins at r * count. To fill
+ * a part of a larger array, fill it row by row, each with a plain span.
  */
 struct philox_span {
 	uint64_t first;
@@ -124,7 +125,7 @@ struct philox_span {
 	uint64_t row_stride; /* elements from row to row, at least count */
 };
 
-/* philox_elements() makes the span of `count` elements from `first` on. */
+/* philox_elements() makes the span of `count` elements beginning at `first`. */
 static inline struct philox_span philox_elements(uint64_t first, uint64_t count)
 {
 	struct philox_span span = {first, count, 1, count};
@@ -148,8 +149,8 @@ static inline struct philox_span philox_shard(uint64_t first, uint64_t rows,
 struct philox_layout;
 
 /*
- * struct philox_fill describes one fill. Zero it, then set `size`, what is
- * common to all, and the parameters of its dist; others are not looked at.
+ * struct philox_fill describes one fill. Zero it, then set `size`, the fields
+ * common to all, and the parameters of its dist; other parameters are ignored.
  */
 struct philox_fill {
 	size_t size; /* sizeof(this struct) */
@@ -176,15 +177,15 @@ struct philox_fill {
 };
 
 /*
- * philox_rng_fill() puts a fill from an explicit state on a stream: nothing is
- * folded and nothing advances. The state is given by value (its offset a
+ * philox_rng_fill() puts a fill from an explicit state on a stream: no seed is
+ * derived and no state advances. The state is given by value (its offset a
  * multiple of 4) or as the device address of one (aligned to 8), which is read
  * when the work runs; a poisoned one gives NaN, or all-ones for bits and
  * integers. One kernel node during capture, where it is legal; arrays must not
  * overlap unless in == out. Errors: PHILOX_ERROR_INVALID (names the field: a
  * parameter outside its range or NaN, a null or misaligned pointer, overlapping
  * arrays, rows that overlap, an unknown or unsupported dist or dtype),
- * PHILOX_ERROR_OVERFLOW (the span's last element, or the size in bytes, past
+ * PHILOX_ERROR_OVERFLOW (the span's last element, or the size in bytes, exceeds
  * 2^64), PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or
  * range), those of the device.
  */
@@ -195,21 +196,21 @@ PHILOX_API enum philox_status philox_rng_fill(struct philox_device *device,
 
 /*
  * philox_pass_fill() puts a fill of call `call` of operator `op` on the stream
- * of an open pass. In a backward pass it gives what the forward gave, as often
- * as it is asked. Errors: as philox_rng_fill(), naming region and operator;
- * PHILOX_ERROR_INVALID for an op or call out of range, PHILOX_ERROR_STATE for a
- * pass that is not open, PHILOX_ERROR_STALE for one of a destroyed region,
- * PHILOX_ERROR_MISMATCH if its stream has begun or ended a capture meanwhile.
- * Legal during capture.
+ * of an open pass. In a backward pass it gives the numbers that the forward
+ * gave, any number of times. Errors: as philox_rng_fill(), naming region and
+ * operator; PHILOX_ERROR_INVALID for an op or call out of range,
+ * PHILOX_ERROR_STATE for a pass that is not open, PHILOX_ERROR_STALE for a pass
+ * of a destroyed region, PHILOX_ERROR_MISMATCH if its stream has begun or ended
+ * a capture since. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_fill(const struct philox_pass *pass,
 					       uint32_t op, uint32_t call,
 					       const struct philox_fill *fill);
 
 /*
- * The same by name, for call 0 of an operator: fill `out` with `span` of the
- * operator's numbers. Dropout reads `in`, which may equal `out`; applied to a
- * gradient in the backward pass it is its own derivative. Stochastic rounding
+ * The same by name, for call 0 of an operator: each fills `out` with `span` of
+ * the operator's numbers. Dropout reads `in`, which may equal `out`; applied to
+ * a gradient in the backward pass it is its own derivative. Stochastic rounding
  * reads f32 and writes bf16 or f16. Errors as philox_pass_fill(). Legal during
  * capture.
  */

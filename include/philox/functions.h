@@ -2,12 +2,12 @@
  * philox/functions.h - logarithm, exponential function, sine and cosine
  *
  * As in real.h, the same source gives the same bits everywhere. There are no
- * branches, no tables and no loops, so that a vector's lanes can do the same
- * steps; the lists of coefficients are for them too. tests/numbers/fit_real.py finds
- * the coefficients. Errors are the largest seen in tests with dense samples,
- * relative unless it says otherwise; 1.2e-7 is a unit in the last place of f32
- * at most, 2.2e-16 one of f64. Nothing here may be given a NaN, except the
- * exponential functions.
+ * branches, no tables and no loops, so that the lanes of a vector can take the
+ * same steps; vector code uses the lists of coefficients too.
+ * tests/numbers/fit_real.py finds the coefficients. Errors are the largest seen
+ * in tests with dense samples, and relative unless marked otherwise; 1.2e-7 is
+ * at most one unit in the last place of f32, 2.2e-16 of f64. Only the
+ * exponential functions accept a NaN.
  */
 #ifndef PHILOX_FUNCTIONS_H
 #define PHILOX_FUNCTIONS_H
@@ -20,8 +20,8 @@ extern "C" {
 
 /*
  * Polynomials: the first coefficient, of the highest power, and the others in
- * the order in which Horner's scheme takes them. With p = FIRST, every c of
- * TERMS makes p = p x + c, rounded once.
+ * the order in which Horner's scheme uses them. Start with p = FIRST; every c
+ * of TERMS makes p = p x + c, rounded once.
  *
  * LN is (ln(1 + x) - x) / x^2 for |x| <= 1/3, EXP is exp(x) for |x| <= ln(2)/2,
  * SIN is (sin(t)/t - 1) / x and COS is cos(t), both for x = t^2, |t| <= pi/4.
@@ -92,14 +92,14 @@ PHILOX_FN float philox_ln_core(float x, float k)
 
 /*
  * philox_ln_power_f32() is k where x = m 2^k with m in [2/3, 4/3), for a normal
- * x > 0 given by its bits; bits - k 2^23 are those of m. ln(m) is a polynomial
- * in m - 1, which is exact.
+ * x > 0 given by its bits; bits - k 2^23 are the bits of m. ln(m) is a
+ * polynomial in m - 1, and m - 1 is exact.
  */
 PHILOX_FN int philox_ln_power_f32(uint32_t bits)
 {
 	const uint32_t two_thirds = 0x3f2aaaabu;
 
-	/* 128 is added and taken off so that nothing negative is shifted */
+	/* 128 is added and subtracted so that no negative number is shifted */
 	return (int)((bits - two_thirds + (128u << 23)) >> 23) - 128;
 }
 
@@ -118,7 +118,7 @@ PHILOX_FN float philox_ln_f32(float x)
 
 /*
  * philox_minus_2_ln() is -2 ln(u) for the uniform number u in (0, 1] that a
- * word stands for, (w + 1/2) 2^-32 rounded to f32, within 8.0e-8; -0 for u = 1.
+ * word gives, (w + 1/2) 2^-32 rounded to f32, within 8.0e-8; -0 for u = 1.
  */
 PHILOX_FN float philox_minus_2_ln(uint32_t w)
 {
@@ -129,8 +129,9 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
 /*
  * philox_minus_ln1m_f32() is -ln(1 - v) for v = (w + 1/2) 2^-32, within 1.8e-7,
  * half of which comes from rounding v or u: from 2^-33 to 22.9, never 0, and
- * never less for a larger w (all words have been tried). Below 1/3 it is made
- * of v, above of u = 1 - v; the change is where it does not go down.
+ * never less for a larger w (all words have been tried). Below 1/3 it is
+ * computed from v, above from u = 1 - v; the switch is at a point where the
+ * value does not go down.
  */
 #define PHILOX_LN1M_SWITCH_F32 0x55555480u
 #define PHILOX_LN1M_SWITCH_F64 0xaaaaaaaaaaaabull
@@ -177,10 +178,10 @@ PHILOX_FN float philox_exp_f32(float value)
 }
 
 /*
- * philox_sin_cos() gives sine and cosine of the angle that a word stands for, 2
- * pi (w + 1/2) 2^-32, within 1.03e-7 absolutely. The nearest multiple q of pi/2
- * is taken off in integers, which leaves |t| <= pi/4 and never 0; q then swaps
- * and negates.
+ * philox_sin_cos() gives sine and cosine of the angle that a word gives, 2 pi
+ * (w + 1/2) 2^-32, with an absolute error within 1.03e-7. The nearest multiple
+ * q of pi/2 is subtracted in integers, which leaves |t| <= pi/4 and never 0; q
+ * then decides what is swapped and negated.
  */
 PHILOX_FN float philox_sin_core(float t, float x)
 {
@@ -217,7 +218,7 @@ PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
 
 /*
  * The same functions for f64. Where f32 has a word w, they have a number a <
- * 2^53, the upper bits of a 64-bit draw (w64 >> 11), that stands for (a + 1/2)
+ * 2^53, the upper bits of a 64-bit draw (w64 >> 11), which means (a + 1/2)
  * 2^-53.
  */
 PHILOX_FN double philox_ln_core_f64(double x, double k)
@@ -255,7 +256,7 @@ PHILOX_FN double philox_open_f64(uint64_t a)
 				       5.5511151231257827e-17);
 }
 
-/* Within 2.1e-16 for (a + 1/2) 2^-53 rounded to f64; -0 where that is 1. */
+/* Within 2.1e-16 for (a + 1/2) 2^-53 rounded to f64; -0 if that is 1. */
 PHILOX_FN double philox_minus_2_ln_f64(uint64_t a)
 {
 	return -2.0 * philox_ln_f64(philox_open_f64(a));

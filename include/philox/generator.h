@@ -4,7 +4,7 @@
  * A generator is a root stream (seed, offset). Regions derive their own seed
  * from it: region seed = fold(generator seed, hash of the region's name). So
  * the seed decides all numbers, and neither the order in which regions are made
- * nor the offset of the generator itself changes what regions draw.
+ * nor the offset of the generator itself changes the numbers of regions.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -36,31 +36,31 @@ PHILOX_API enum philox_status philox_generator_destroy(
 	struct philox_generator *generator);
 
 /*
- * philox_context_generator() returns the default generator of a context, which
- * regions use that name no other. It lives as long as the context. Legal during
- * capture.
+ * philox_context_generator() returns the default generator of a context:
+ * regions that name no generator use it. It lives as long as the context. Legal
+ * during capture.
  */
 PHILOX_API struct philox_generator *philox_context_generator(
 	struct philox_context *context);
 
 /*
- * philox_generator_seed() seeds a generator anew, at offset 0, and restarts its
- * regions: they derive their seed again and begin at offset 0, so the same seed
- * gives the same run. Pending tickets keep the numbers they had. Captured
- * graphs follow at their next launch. Tables of rows, which live on the device,
- * keep their states until philox_rows_restart(). Errors: PHILOX_ERROR_INVALID
- * (generator is NULL). Legal during capture.
+ * philox_generator_seed() gives a generator a new seed, at offset 0, and
+ * restarts its regions: they derive their seed again and begin at offset 0, so
+ * the same seed gives the same run. Pending tickets keep the numbers they had.
+ * Captured graphs follow at their next launch. Tables of rows, which live on
+ * the device, keep their states until philox_rows_restart(). Errors:
+ * PHILOX_ERROR_INVALID (generator is NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_seed(
 	struct philox_generator *generator, uint64_t seed);
 
 /*
- * philox_generator_get_state() writes seed and offset, which are all there is:
- * in memory (on a little-endian machine) the 16 bytes that
- * torch.cuda.get_rng_state() returns;
- * philox_generator_set_state() sets both, which re-seeds (see above) with the
- * given offset for the generator itself. An offset that is no multiple of 4 is
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * philox_generator_get_state() writes seed and offset, which are the whole
+ * state: in memory (on a little-endian machine) the 16 bytes that
+ * torch.cuda.get_rng_state() returns. philox_generator_set_state() sets both,
+ * which re-seeds (see above) and gives the generator itself the offset. An
+ * offset that is not a multiple of 4 is PHILOX_ERROR_INVALID. Legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_generator_get_state(
 	struct philox_generator *generator, struct philox_state *state);
@@ -69,10 +69,11 @@ PHILOX_API enum philox_status philox_generator_set_state(
 
 /*
  * philox_generator_advance() moves a generator's own offset by `words` 32-bit
- * words, a multiple of 4, and writes the state before (which may be NULL): the
- * numbers reserved for stateless draws. Its regions are not touched. Errors:
- * PHILOX_ERROR_INVALID (no multiple of 4), PHILOX_ERROR_OVERFLOW. Legal during
- * capture; a state drawn from it is then by value and frozen in the graph.
+ * words, a multiple of 4, and writes the state before that to *before (`before`
+ * may be NULL): the numbers in between are reserved for stateless draws. Its
+ * regions are not touched. Errors: PHILOX_ERROR_INVALID (not a multiple of 4),
+ * PHILOX_ERROR_OVERFLOW. Legal during capture; a state obtained then is used by
+ * value and frozen in the graph.
  */
 PHILOX_API enum philox_status philox_generator_advance(
 	struct philox_generator *generator, uint64_t words,
@@ -80,19 +81,19 @@ PHILOX_API enum philox_status philox_generator_advance(
 
 /*
  * philox_generator_fold() seeds a generator with fold(seed, index), at offset
- * 0: the way to give each rank, replica or worker numbers of its own from one
+ * 0: the way to give each rank, replica or worker its own numbers from one
  * seed. Its regions restart as with philox_generator_seed(). Folding twice is
- * not folding once. Errors: PHILOX_ERROR_INVALID (generator is NULL). Legal
- * during capture.
+ * not the same as folding once. Errors: PHILOX_ERROR_INVALID (generator is
+ * NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_generator_fold(
 	struct philox_generator *generator, uint64_t index);
 
 /*
  * philox_generator_copy_state() writes a generator's state to 16 bytes of
- * device memory, aligned to 8, in stream order: a snapshot that kernels, and
- * philox_rng_fill() with its address, can draw from later. Recorded during
- * capture, as one copy node: each launch of the graph writes the state that the
+ * device memory, aligned to 8, in stream order: a snapshot from which kernels,
+ * and philox_rng_fill() given its address, can draw later. During capture it is
+ * recorded as one copy node: each launch of the graph writes the state that the
  * generator has at this point among the graph's passes, which matters for
  * regions that are PHILOX_SHARED. A generator that a captured graph reads
  * cannot be destroyed before that graph. Errors: PHILOX_ERROR_INVALID (a null

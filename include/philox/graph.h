@@ -1,11 +1,12 @@
 /*
  * philox/graph.h - captured graphs and their replay
  *
- * A pass begun on a stream that is capturing just works: nothing is drawn and
- * no ticket is made, but the graph remembers the pass, and every launch of it
- * is one execution of each pass it holds, with fresh numbers for its forwards
- * and the right old ones for its backwards. Whatever the graph holds, it gains
- * one node (the head), and a launch costs one update of that node's parameters.
+ * A pass begun on a stream that is capturing just works: no numbers are drawn
+ * and no ticket is made, but the graph remembers the pass, and every launch of
+ * the graph executes each of its passes once, with fresh numbers for the
+ * forwards and the right old ones for the backwards. However many passes the
+ * graph holds, it gains one node (the head), and a launch costs one update of
+ * that node's parameters.
  *
  *   your own capture                     our capture
  *
@@ -40,15 +41,15 @@ struct philox_graph;
 /*
  * philox_capture_begin() begins a capture of mode THREAD_LOCAL on a stream;
  * philox_capture_end() ends it on the same stream and thread, instantiates the
- * graph and writes it; the graph is the library's, destroyed by
+ * graph and writes it; the graph belongs to the library and is destroyed by
  * philox_graph_destroy() or with the context. A capture without a pass in it
  * gives a graph with no uses. If ending fails, nothing is left of the capture
  * and the streams run again; the message says which philox call on this stream
- * found the capture broken first, and which was the last to find it whole.
- * Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE (the stream is not
- * capturing; a pass of the capture is open or was aborted),
+ * was the first to find the capture invalidated, and which was the last to find
+ * it valid. Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE (the stream is
+ * not capturing; a pass of the capture is open or was aborted),
  * PHILOX_ERROR_CAPTURE_UNMATCHED (not the stream or thread it began on; the
- * capture goes on), those of the device.
+ * capture continues), those of the device.
  */
 PHILOX_API enum philox_status philox_capture_begin(
 	struct philox_context *context, philox_stream stream);
@@ -57,15 +58,15 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
 						 struct philox_graph **graph);
 
 /*
- * philox_graph_adopt() makes a graph that the caller captured, ended and
- * instantiated launchable with tickets. `capture_id` is what
- * philox_stream_capture_info() (cudaStreamGetCaptureInfo) said during the
- * capture. Graph and exec stay the caller's and must outlive the adoption,
- * which ends with philox_graph_destroy(). Errors: PHILOX_ERROR_NOT_FOUND (no
- * philox pass in a capture of that id, or dropped, or destroyed),
- * PHILOX_ERROR_EXISTS (adopted already), PHILOX_ERROR_STATE (a pass is open or
- * was aborted), PHILOX_ERROR_STALE (a region was destroyed), those of the
- * device. Not legal during capture.
+ * philox_graph_adopt() takes a graph that the caller captured, ended and
+ * instantiated, so that it can be launched with tickets. `capture_id` is the id
+ * that philox_stream_capture_info() (cudaStreamGetCaptureInfo) gave during the
+ * capture. Graph and exec still belong to the caller and must outlive the
+ * adoption, which ends with philox_graph_destroy(). Errors:
+ * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, was
+ * dropped or was destroyed), PHILOX_ERROR_EXISTS (adopted already),
+ * PHILOX_ERROR_STATE (a pass is open or was aborted), PHILOX_ERROR_STALE (a
+ * region was destroyed), those of the device. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,
@@ -74,26 +75,27 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 struct philox_graph **graph);
 
 /*
- * philox_capture_drop() forgets a capture that will not be adopted: what it
- * holds on the device is freed by a later call once its native graph is
- * destroyed, or never came to be. Without it the same happens when the native
- * graph is destroyed. PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
+ * philox_capture_drop() forgets a capture that will not be adopted: a later
+ * call frees its device memory once its native graph is destroyed, or if that
+ * graph was never made. Without philox_capture_drop() the same happens when the
+ * native graph is destroyed. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
  * (adopted already). Legal during capture.
  */
 PHILOX_API enum philox_status philox_capture_drop(
 	struct philox_context *context, uint64_t capture_id);
 
 /*
- * philox_graph_destroy() ends an adoption, or destroys a graph of ours; NULL is
- * allowed. PHILOX_ERROR_BUSY between prologue and epilogue. Replays still
- * running must have finished. Not legal during capture.
+ * philox_graph_destroy() ends an adoption, or destroys a graph of the library's
+ * own; NULL is allowed. Errors: PHILOX_ERROR_BUSY between prologue and
+ * epilogue. All replays must have finished. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
 
 /* --- launching ------------------------------------------------------------ */
 
 /*
- * struct philox_use goes with one captured pass of a launch, in order of begin.
+ * struct philox_use describes one captured pass of a launch; uses are in order
+ * of begin.
  *
  *   forward                        ticket is written: its new ticket
  *   ... with a backward in the     ticket is written: the zero ticket, or a
@@ -121,17 +123,17 @@ struct philox_use_info {
 
 /*
  * philox_graph_launch() launches a graph on a stream: validates all uses
- * together, reserves, updates the head's parameters and launches. n is
- * philox_graph_uses(). A launch that is refused changes nothing; one that the
- * device fails makes no forward and leaves every ticket as it was, but the
+ * together, reserves numbers, updates the head's parameters and launches. n is
+ * philox_graph_uses(). A launch that is refused changes nothing; one that fails
+ * on the device makes no forward and leaves every ticket as it was, but the
  * numbers reserved for it are burnt. Launches of one graph run one after the
- * other. Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag); what
- * philox_forward_begin() and philox_backward_begin() say of a use, which the
+ * other. Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag); those of
+ * philox_forward_begin() and philox_backward_begin() for a use, which the
  * message names; PHILOX_ERROR_BUSY also for a ticket that another launch is
  * using up; PHILOX_ERROR_STALE (a region was destroyed);
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing);
- * PHILOX_ERROR_BUSY (between prologue and epilogue); those of the device. Legal
- * while other streams capture.
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing); PHILOX_ERROR_BUSY
+ * (between prologue and epilogue); those of the device. Legal while other
+ * streams capture.
  */
 PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
 						  philox_stream stream,
@@ -141,12 +143,12 @@ PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
 /*
  * philox_graph_prologue() and philox_graph_epilogue() are the two halves of a
  * launch, for callers who launch the executable graph themselves, exactly once
- * in between. Prologue validates, reserves and updates the parameters; epilogue
- * says whether the launch succeeded: PHILOX_OK makes the new tickets live and
- * uses up the old ones, anything else leaves the ledger as if nothing had been
- * begun. `uses` must be the same array in both and is written by the epilogue.
- * Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without
- * a prologue.
+ * in between. The prologue validates, reserves and updates the parameters; the
+ * epilogue tells philox whether the launch succeeded: PHILOX_OK makes the new
+ * tickets live and uses up the old ones, anything else leaves the ledger as if
+ * no pass had begun. `uses` must be the same array in both and is written by
+ * the epilogue. Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an
+ * epilogue without a prologue.
  */
 PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,
 						    philox_stream stream,
@@ -155,7 +157,7 @@ PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,
 PHILOX_API enum philox_status philox_graph_epilogue(
 	struct philox_graph *graph, enum philox_status launched);
 
-/* --- looking -------------------------------------------------------------- */
+/* --- queries -------------------------------------------------------------- */
 
 /*
  * philox_graph_uses() returns how many passes a graph holds;
@@ -172,7 +174,7 @@ PHILOX_API enum philox_status philox_graph_use_info(
  * cut); philox_graph_name() returns it, "graph 1" and so on at first, and must
  * not be called while another thread renames the graph.
  * philox_graph_native() writes the native handles (either may be NULL), which
- * stay whose they were. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * keep their owners. Errors: PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_set_name(struct philox_graph *graph,
 						    const char *name);

@@ -1,16 +1,16 @@
 /*
- * philox/integers.h - integers of a range, for a kernel of one's own
+ * philox/integers.h - integers of a range, for your own kernels
  *
  *   struct philox_interval die = philox_interval_u32(1, 6);    on the host
  *   uint32_t x = philox_integer_at(state, e, die);
  *
- * Every integer of the range is as likely as any other, and those of an element
- * are the fills' (philox/fill.h), as in philox/draw.h: four 32-bit ones a
- * block, or two 64-bit ones. i32 and i64 are two's complement: cast.
+ * Every integer of the range is equally likely, and each element has the same
+ * integer as in fills (philox/fill.h). As in philox/draw.h a block makes four
+ * 32-bit integers, or two 64-bit ones. i32 and i64 are two's complement: cast.
  *
- * A word that would favour some integers is rejected, and its element drawn
- * again at philox_retry_state(); so an element may take a few blocks, each but
- * the first with less than 1/2 of the probability of the one before, and the
+ * A word that would favour some integers is rejected, and its element is drawn
+ * again at philox_retry_state(); so an element may take several blocks, each
+ * after the first being less than 1/2 as likely as the one before, and the
  * advance stays the same. A poisoned state gives all-ones.
  */
 #ifndef PHILOX_INTEGERS_H
@@ -25,7 +25,7 @@ extern "C" {
 /* struct philox_interval is a range of integers, its ends included. */
 struct philox_interval {
 	uint64_t from;
-	uint64_t n;      /* how many; 0 stands for 2^64 */
+	uint64_t n;      /* how many; 0 means 2^64 */
 	uint64_t reject; /* 2^32 or 2^64 mod n */
 };
 
@@ -58,8 +58,8 @@ PHILOX_FN struct philox_interval philox_interval_u64(uint64_t from, uint64_t to)
 
 /*
  * philox_integer_again() is the place in the range of an element whose first
- * draw was rejected. It ends with probability 1; each try fails with less than
- * 1/2.
+ * draw was rejected. It ends with probability 1; each try fails with a
+ * probability of less than 1/2.
  */
 PHILOX_RARE uint32_t philox_integer_again(struct philox_state state,
 					  uint64_t element, uint64_t n,
@@ -93,7 +93,7 @@ PHILOX_RARE uint64_t philox_integer64_again(struct philox_state state,
 	return place;
 }
 
-/* philox_integer_of() is the integer of an element and its word. */
+/* philox_integer_of() is the integer that an element gets from its word. */
 PHILOX_FN uint32_t philox_integer_of(struct philox_state state,
 				     uint64_t element, uint32_t w,
 				     struct philox_interval interval)
@@ -124,7 +124,7 @@ PHILOX_FN uint64_t philox_integer64_of(struct philox_state state,
 
 /* --- a block, or one element ---------------------------------------------- */
 
-/* philox_integers4() draws the integers of a block, 32-bit ones. */
+/* philox_integers4() draws the four 32-bit integers of a block. */
 PHILOX_FN struct philox_words philox_integers4(struct philox_state state,
 					       uint64_t block,
 					       struct philox_interval interval)
@@ -139,7 +139,7 @@ PHILOX_FN struct philox_words philox_integers4(struct philox_state state,
 	return words;
 }
 
-/* philox_integers2() draws the integers of a block, 64-bit ones. */
+/* philox_integers2() draws the two 64-bit integers of a block. */
 PHILOX_FN struct philox_words64 philox_integers2(
 	struct philox_state state, uint64_t block,
 	struct philox_interval interval)
@@ -154,7 +154,7 @@ PHILOX_FN struct philox_words64 philox_integers2(
 	return words;
 }
 
-/* philox_integer_at() draws the integer of one element, a 32-bit one. */
+/* philox_integer_at() draws the 32-bit integer of one element. */
 PHILOX_FN uint32_t philox_integer_at(struct philox_state state,
 				     uint64_t element,
 				     struct philox_interval interval)
@@ -165,7 +165,7 @@ PHILOX_FN uint32_t philox_integer_at(struct philox_state state,
 	return x | (0u - (uint32_t)philox_is_poison(state));
 }
 
-/* philox_integer64_at() draws the integer of one element, a 64-bit one. */
+/* philox_integer64_at() draws the 64-bit integer of one element. */
 PHILOX_FN uint64_t philox_integer64_at(struct philox_state state,
 				       uint64_t element,
 				       struct philox_interval interval)

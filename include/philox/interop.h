@@ -1,11 +1,12 @@
 /*
- * philox/interop.h - states for kernels of others
+ * philox/interop.h - states for the kernels of other libraries
  *
  * FlashAttention, Transformer Engine and cuDNN read {seed, offset} from device
- * memory. A cell of a pass is such a pair, in a captured pass filled anew at
- * each launch, and the backward's cell holds what the forward's held. So these
- * kernels get from philox what their own callers cannot give them in a graph.
- * What each of them wants, where c is the cell of philox_pass_cell():
+ * memory. A cell of a pass is such a pair; in a captured pass it is filled
+ * again at each launch, and the backward's cell holds the same state as the
+ * forward's. So philox gives these kernels something that their own callers
+ * cannot give them in a graph. How to pass it to each of them, where c is the
+ * cell of philox_pass_cell():
  *
  *   FlashAttention-2 (csrc/flash_attn/src/flash.h): in the forward
  *     params.philox_args = at::PhiloxCudaState((int64_t *)&c->seed,
@@ -17,10 +18,10 @@
  *     dim {1, 1, 1, 1}; in the variant pack (void *)&c->seed and
  *     (void *)&c->offset
  *
- * None of them may write to a cell. They know nothing of poison: that a graph
- * was launched without philox is told by philox_check() alone.
+ * None of them may write to a cell. They do not know about poison: only
+ * philox_check() can tell that a graph was launched without philox.
  *
- * Which counters they consume, {low, high} as in philox_block():
+ * The counters that they consume, {low, high} as in philox_block():
  *
  *   kernel                low                          high
  *   philox's own          offset / 4                   element / 4
@@ -30,21 +31,23 @@
  *   TE NVFP4 rounding     offset + k                   thread
  *   cuDNN SDPA            not published                not published
  *
- * To some an offset counts 32-bit words, to others, who do not divide, blocks.
- * Kernels of one key collide when a later one's offset falls into what an
- * earlier one took, so an operator must say how far its calls reach: the
- * functions below compute struct philox_op.advance. Every operator and call of
- * a region has a key of its own, and of one key there are only the calls of
- * successive forwards, an advance apart; so all kernels go together.
+ * Some kernels count an offset in 32-bit words; others, which do not divide it,
+ * count it in blocks. Kernels with the same key collide when a later one's
+ * offset falls into the counters that an earlier one took, so an operator must
+ * say how far its calls reach: the functions below compute struct
+ * philox_op.advance. Every operator and call of a region has its own key, and
+ * one key is only used by the calls of successive forwards, an advance apart;
+ * so all kernels can be combined.
  *
- * All operators of PHILOX_SHARED regions on one generator have one key. There
- * both kinds must not be mixed: block k is offset 4 k of those who divide and
- * offset k of those who do not, and no advance keeps the two apart. Use kernels
- * of one kind, and give the others a region that is not shared.
+ * All operators of PHILOX_SHARED regions on one generator have the same key.
+ * There the two kinds must not be mixed: block k is offset 4 k for kernels that
+ * divide and offset k for those that do not, and no advance keeps the two
+ * apart. In those regions use only kernels that count in the same unit, and
+ * give the others a region that is not shared.
  *
  * Sources: FlashAttention csrc/flash_attn/src/dropout.h and philox.cuh (7
- * rounds; its numbers are no others' even at the same counter), Transformer
- * Engine common/dropout/dropout.cu and common/util/curanddx.hpp.
+ * rounds; its numbers differ from all others even at the same counter),
+ * Transformer Engine common/dropout/dropout.cu and common/util/curanddx.hpp.
  */
 #ifndef PHILOX_INTEROP_H
 #define PHILOX_INTEROP_H
@@ -59,7 +62,7 @@ extern "C" {
 /*
  * philox_pass_cell() writes the device address of the state of call `call` of
  * operator `op`: 16 bytes, seed and offset, which belong to the pass like those
- * of philox_pass_states() and are read only. Errors: PHILOX_ERROR_STATE for an
+ * of philox_pass_states() and are read-only. Errors: PHILOX_ERROR_STATE for an
  * eager pass begun without PHILOX_ON_DEVICE, PHILOX_ERROR_INVALID if op or call
  * is out of range, PHILOX_ERROR_STALE. Thread rule of passes. Legal during
  * capture.
@@ -70,11 +73,12 @@ PHILOX_API enum philox_status philox_pass_cell(
 
 /*
  * The functions below return the advance of an operator that runs a kernel of
- * others, in 32-bit words, a multiple of 4: how far apart its calls must be for
- * none of them to consume a counter of another. Give the largest sizes it will
- * run with. 0 if a size is 0, which stands for the least advance;
- * UINT64_MAX, which philox_region_create() refuses, if the sizes are too large
- * to be kept apart (more than 2^56 words). Any thread; legal during capture.
+ * another library, in 32-bit words, a multiple of 4: how far apart its calls
+ * must be so that none consumes a counter of another. Give the largest sizes it
+ * will run with. The result is 0 if a size is 0, which means the least advance,
+ * and UINT64_MAX, which philox_region_create() refuses, if the sizes are too
+ * large to be kept apart (more than 2^56 words). Any thread; legal during
+ * capture.
  */
 
 /*
@@ -88,20 +92,20 @@ PHILOX_API uint64_t philox_advance_flash_attention(uint64_t batch,
 
 /*
  * philox_advance_cudnn_sdpa() is for cuDNN's scaled dot product attention. How
- * it counts is not published, so this is enough for any map that spends at most
- * one word, or one block if it does not divide, on each score, and for that of
- * FlashAttention: batch * heads * max(seq_q * seq_kv, 32). (Transformer Engine
- * and XLA reserve 16.)
+ * it counts is not published, so this is enough for any scheme that uses at
+ * most one word, or one block if it does not divide, for each score, and for
+ * FlashAttention's scheme: batch * heads * max(seq_q * seq_kv, 32).
+ * (Transformer Engine and XLA reserve 16.)
  */
 PHILOX_API uint64_t philox_advance_cudnn_sdpa(uint64_t batch, uint64_t heads,
 					      uint64_t seq_q, uint64_t seq_kv);
 
 /*
  * philox_advance_transformer_engine() is for Transformer Engine's fused
- * attention, which runs cuDNN's: as above, and never less than its own callers
- * reserve with any backend (16, or seq_q * max(seq_q, seq_kv) / 128). Its
- * dropout needs the least advance, NVFP4 quantisation with stochastic rounding
- * 1024.
+ * attention, which runs cuDNN's: as above, and never less than Transformer
+ * Engine itself reserves with any backend (16, or seq_q * max(seq_q, seq_kv) /
+ * 128). Its dropout needs the least advance, NVFP4 quantisation with stochastic
+ * rounding 1024.
  */
 PHILOX_API uint64_t philox_advance_transformer_engine(uint64_t batch,
 						      uint64_t heads,

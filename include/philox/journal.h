@@ -1,10 +1,10 @@
 /*
- * philox/journal.h - one line for each event, to compare two runs by
+ * philox/journal.h - one line for each event, to compare two runs
  *
- * A journal tells in which order things happened to a context and which states
- * they drew from. Two runs of one program write the same bytes, whatever the
- * device: there are no times, addresses or thread ids in it. `philox diff A B`
- * names the first difference of two journals, `philox inspect A` sums one up.
+ * A journal records in which order events happened in a context and which
+ * states they drew from. Two runs of one program write the same bytes on any
+ * device: it has no times, addresses or thread ids. `philox diff A B` names the
+ * first difference of two journals, `philox inspect A` summarises one.
  *
  *   PHILOX_JOURNAL=run.journal ./train
  *
@@ -19,14 +19,14 @@
  *   0 5 forward-commit region "layer" ticket 1
  *
  * The first number is the context's, counted from 0 in order of creation in the
- * process; the second counts the events of it that were written. The events of
- * a context stand in the order in which they took effect; those of several
- * contexts are mixed.
- * All events and their fields stand in Note [Journal] in lib/state/journal.h.
+ * process; the second counts the events of that context that were written. The
+ * events of a context are in the order in which they took effect; those of
+ * several contexts are mixed. All events and their fields are listed in Note
+ * [Journal] in lib/state/journal.h.
  *
- * A journal never makes a call fail: if it cannot be written it ends, and a
- * warning tells so through the log. Each line is written at once, so a program
- * that crashes leaves a journal that is complete up to there.
+ * A journal never makes a call fail: if it cannot be written it ends, with a
+ * warning through the log. Each line is written at once, so a program that
+ * crashes leaves a journal that is complete up to the crash.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -42,9 +42,9 @@ extern "C" {
 
 /*
  * philox_context_set_journal() begins a journal of a context at `path`, in
- * place of the one it has, or ends it (NULL). A file that is there is replaced,
- * unless a context of this process is writing to that path: then it goes on,
- * and contexts share it. The first line has the context's digest
+ * place of the one it has, or ends it (NULL). An existing file is replaced,
+ * unless a context of this process is writing to that path: then the journal
+ * continues and the contexts share it. The first line has the context's digest
  * (philox/inspect.h), which tells whether two journals begin at the same point.
  * Errors: PHILOX_ERROR_FILE, which names the path and the reason,
  * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during capture.

@@ -2,15 +2,15 @@
  * philox/layout.h - the numbers of other libraries, element for element
  *
  * philox's own layout gives element e of an op subsequence e / 4, word e % 4
- * (philox/state.h). A fill that names another layout draws what another library
- * draws at the same state, in its order of elements and with its arithmetic:
- * for checking against it, for taking its place in the middle of a run, or for
- * repeating a run of its. With base = offset / 4, P(low, high) the block at the
- * counter {low, high} (philox_block()), and T threads:
+ * (philox/state.h). A fill that names another layout draws the numbers that
+ * another library draws at the same state, in its order of elements and with
+ * its arithmetic: to check against it, to take its place in the middle of a
+ * run, or to repeat one of its runs. With base = offset / 4, P(low, high) the
+ * block at the counter {low, high} (philox_block()), and T threads:
  *
  *   layout         element e is drawn from
  *   CURAND_DEVICE  curand_init(seed, e % T, offset), draw e / T: a grid-stride
- *                  loop of T threads. T = 0: curand4() and its like, once per
+ *                  loop of T threads. T = 0: curand4() and the like, once per
  *                  thread: P(base, e / 4), word e % 4 (f64: e / 2, pair e % 2)
  *   CURAND_HOST    the host API's stream of CURAND_RNG_PSEUDO_PHILOX4_32_10, as
  *                  curandCreateGeneratorHost() makes it in each of its
@@ -23,7 +23,7 @@
  *                  threads take vectors of V elements, P(base + max(V / 4, 1)
  *                  (e / (V T)) + e % V / 4, e % (V T) / V), word e % V % 4
  *   NVFUSER        P(base, e / 4), word e % 4 (f64: e / 2, pair e % 2)
- *   TRITON         tl.rand(seed, base + e) and its like: P(base + e, 0), word 0
+ *   TRITON         tl.rand(seed, base + e) and the like: P(base + e, 0), word 0
  *   JAX            element base + e of an array of jax.random with the
  *                  implementation "philox4x32": P(e, 0), the halves of e
  *                  swapped; the seed is philox_jax_seed()
@@ -40,7 +40,7 @@
  *                  where that is high: uniform_(). bernoulli: u < p:
  *                  bernoulli_(p). normal, log-normal, exponential: normal_(),
  *                  log_normal_(), exponential_(). dropout: x k (1 / (1 - p))
- *                  with k = u < 1 - p, so what is dropped keeps its sign, NaN
+ *                  with k = u < 1 - p, so a dropped value keeps its sign, NaN
  *                  and infinity become NaN; all 0 for p = 1. f64 draws U
  *                  (dropout: u). All dtypes
  *   NVFUSER        uniform: as PYTORCH's in bf16 and f16; in f32 and f64 u or U
@@ -52,38 +52,39 @@
  *                  torch.compile makes of it, x k (1 / (1 - p)), k = u > p;
  *                  for p = 0 the input, for p = 1 all 0
  *   JAX            bits u32, u64: jax.random.bits(). uniform: 23, 52, 7 or 10
- *                  bits for f32, f64, bf16, f16. bernoulli: u < p, p in f32 (f64
- *                  for f64)
+ *                  bits for f32, f64, bf16, f16. bernoulli: u < p, p in f32
+ *                  (f64 for f64)
  *
  * These values are the original's bits, with one exception: where it takes
  * logarithms, sines or exponentials (normal, log-normal, exponential), which
- * differ from GPU to GPU and host, the words and the order are the original's
- * (sine first; TRITON: cosine alone), and the functions philox's own. They are
- * then within 3e-6 of the original's f32 numbers on a host (TRITON: 6e-6; f64:
- * 8e-15), for std 1 and rate 1, and the same bits on every device as always. A
- * NaN is the quiet one of philox/fill.h.
+ * differ between GPUs and from host to GPU, the words and the order are the
+ * original's (sine first; TRITON: cosine only), and the functions are philox's
+ * own. These values are within 3e-6 of the original's f32 numbers on a host
+ * (TRITON: 6e-6; f64: 8e-15), for std 1 and rate 1, and still the same bits on
+ * every device. A NaN is the quiet one of philox/fill.h.
  *
- * CURAND_*, TRITON and JAX have no range of their own: low = 0 and high = 1
- * (JAX also low = 0 with any high, and ranges of a power of two, where it is
+ * CURAND_*, TRITON and JAX have no ranges: low = 0 and high = 1 (JAX also
+ * allows low = 0 with any high, and ranges of a power of two, where it is
  * certain how its compiler rounds). PYTORCH's high - low is at most the largest
  * number of the dtype.
  *
- * Read in: cuRAND of CUDA 13.0; PyTorch's DistributionTemplates.h at 0140b62d
+ * Sources: cuRAND of CUDA 13.0; PyTorch's DistributionTemplates.h at 0140b62d
  * and Dropout.cu since pull request 145746 (2025), which brought vectors of 8;
- * nvFuser's random_numbers.cu at 10488988; Triton 3.9.0; JAX 0.10.2. Where they
- * contradict themselves, what runs there is followed here:
+ * nvFuser's random_numbers.cu at 10488988; Triton 3.9.0; JAX 0.10.2. Where a
+ * library contradicts itself, these layouts follow the code that runs:
  *
  *   - PYTORCH: dropout's advance is too small where a thread draws two blocks
- *     for one reserved: V = 8 (bf16, f16) if ceil(elements / (4 T)) is odd, as
- *     up to 4 T elements; V = 2 (elements % 4 = 2) beyond 2 T. The next op then
- *     repeats numbers of this one. Twice the words of philox_layout_advance()
- *     are enough for freshness, but then later ops are no longer PyTorch's.
+ *     but reserves one: V = 8 (bf16, f16) if ceil(elements / (4 T)) is odd, as
+ *     it is up to 4 T elements; V = 2 (elements % 4 = 2) beyond 2 T. The next
+ *     op then repeats numbers of this one. Twice the words of
+ *     philox_layout_advance() are enough for freshness, but then later ops no
+ *     longer draw PyTorch's numbers.
  *   - PYTORCH: u may be 1, so that dropout with p = 0 drops one element in
- *     2^25. (torch.nn.functional.dropout() never gets there: it returns its
- *     input for p = 0.)
+ *     2^25. (torch.nn.functional.dropout() does not reach this code: it returns
+ *     its input for p = 0.)
  *   - PYTORCH, NVFUSER: products and sums are fused as nvcc does by default.
- *   - TRITON: offsets above 2^32 go on into the second word of the counter,
- *     which Triton does since pull request 6832.
+ *   - TRITON: offsets above 2^32 carry into the second word of the counter, as
+ *     in Triton since pull request 6832.
  *
  * Thread rule: every function here may be called from any thread at any time.
  */
@@ -100,7 +101,7 @@ extern "C" {
 #endif
 
 enum philox_layout_kind {
-	PHILOX_LAYOUT_DEFAULT = 0, /* philox's own, as without a layout */
+	PHILOX_LAYOUT_DEFAULT = 0, /* philox's own, same as no layout */
 	PHILOX_LAYOUT_CURAND_DEVICE = 1,
 	PHILOX_LAYOUT_CURAND_HOST = 2,
 	PHILOX_LAYOUT_PYTORCH = 3,
@@ -111,8 +112,8 @@ enum philox_layout_kind {
 
 /*
  * struct philox_layout says which numbers a fill draws (its field `layout`).
- * Zero it, then set `size`, `kind` and what the kind needs; others are not
- * looked at.
+ * Zero it, then set `size`, `kind` and the fields that the kind needs; the
+ * others are ignored.
  */
 struct philox_layout {
 	size_t size; /* sizeof(this struct) */
@@ -124,50 +125,53 @@ struct philox_layout {
 	uint32_t sms;
 	uint32_t threads_per_sm; /* at least 256 */
 	/* PYTORCH: of the whole tensor, which is contiguous; all but dropout
-	 * take at most 2^31 - 1 bytes, for what is larger is drawn in parts
-	 * there. The other kinds may have 0: up to the end of the span */
+	 * take at most 2^31 - 1 bytes, since PyTorch draws larger tensors in
+	 * parts. The other kinds may have 0: up to the end of the span */
 	uint64_t elements;
 	/* PYTORCH dropout: the widest vector, 1, 2, 4 or 8, halved until it
 	 * divides `elements`; 0: 16 bytes, as for a tensor aligned to that.
-	 * 16-bit types had 4 at most before 2025. */
+	 * Before 2025 16-bit types had at most 4. */
 	uint32_t vector;
 };
 
 /*
  * philox_layout_advance() writes by how many 32-bit words the original moves
  * its generator for the op that a fill is a part of, a multiple of 4: the
- * `advance` of a struct philox_op, or for philox_generator_advance(). Of the
- * fill, arrays and state do not matter, and without a layout it is 4.
+ * `advance` of a struct philox_op, or the argument of
+ * philox_generator_advance(). The fill's arrays and state do not matter;
+ * without a layout the result is 4.
  *
- *   CURAND_DEVICE  what a thread draws, rounded up to a block
- *   CURAND_HOST    `elements`, rounded up to a multiple of 4: the stream goes
- *                  on where the original's does if `elements` is one
- *   PYTORCH        what it reserves: 4 ceil(elements / (U T)), dropout with U
- *                  = 4; 0 for dropout with p = 1 (no op has that: 0 means 4 in
- *                  struct philox_op)
+ *   CURAND_DEVICE  the words a thread draws, rounded up to a block
+ *   CURAND_HOST    `elements`, rounded up to a multiple of 4: the stream
+ *                  continues where the original's does if `elements` is one
+ *   PYTORCH        the words it reserves: 4 ceil(elements / (U T)), dropout
+ *                  with U = 4; 0 for dropout with p = 1 (no op has that: 0
+ *                  means 4 in struct philox_op)
  *   NVFUSER        4
  *   TRITON, JAX    4 elements; the originals leave it to the user, or have no
  *                  offset
  *
- * A PHILOX_SHARED region of ops with these advances draws what a plain program
- * of the original draws. Errors: PHILOX_ERROR_UNSUPPORTED for a dist, dtype,
- * range or size that the layout lacks, PHILOX_ERROR_INVALID for a field of it
- * that is wrong or a span past `elements`; PHILOX_ERROR_OVERFLOW for 2^62
- * elements or more, whose words no offset has; and as philox_rng_fill() for
- * dist, dtype, parameters and span. A fill in a layout fails in the same ways,
- * but without `elements` its span may end past 2^62. Legal during capture.
+ * A PHILOX_SHARED region of ops with these advances draws the numbers of a
+ * plain program that uses the original library. Errors:
+ * PHILOX_ERROR_UNSUPPORTED for a dist, dtype, range or size that the layout
+ * lacks, PHILOX_ERROR_INVALID for a wrong field of the layout or a span past
+ * `elements`; PHILOX_ERROR_OVERFLOW for 2^62 elements or more, whose words do
+ * not fit an offset; and as philox_rng_fill() for dist, dtype, parameters and
+ * span. A fill in a layout fails in the same ways, but without `elements` its
+ * span may end past 2^62. Legal during capture.
  */
 PHILOX_API enum philox_status philox_layout_advance(
 	const struct philox_fill *fill, uint64_t *words);
 
-/* philox_layout_name() returns the name of a kind, as "pytorch"; or "?". */
+/* philox_layout_name() returns the name of a kind ("pytorch"), or "?". */
 PHILOX_API const char *philox_layout_name(enum philox_layout_kind kind);
 
 /*
- * The seeds of JAX. philox_jax_seed() is that of jax.random.key(seed,
- * impl="philox4x32"); philox_jax_fold_in() and philox_jax_split() derive others
- * of it as jax.random.fold_in(key, data) and element i of jax.random.split(key,
- * n) do. Without jax_enable_x64, JAX takes only the low 32 bits of a seed.
+ * The seeds of JAX. philox_jax_seed() is the seed of jax.random.key(seed,
+ * impl="philox4x32"); philox_jax_fold_in() and philox_jax_split() derive other
+ * seeds from it as jax.random.fold_in(key, data) and element i of
+ * jax.random.split(key, n) do. Without jax_enable_x64, JAX takes only the low
+ * 32 bits of a seed.
  */
 PHILOX_FN uint64_t philox_jax_words(uint64_t seed, uint64_t low, uint64_t high)
 {

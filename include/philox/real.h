@@ -17,11 +17,11 @@ extern "C" {
 
 /*
  * Arithmetic with one rounding per operation, whatever the compiler's options.
- * A product that someone may add to is hidden from the compiler behind an empty
- * asm, or it might become a fused multiply-add. A host without fused
+ * A product to which something may be added is hidden from the compiler by an
+ * empty asm, or it might become a fused multiply-add. A host without fused
  * multiply-add instructions calls fmaf() and fma() of the C library, which are
- * exact (link with -lm); clang must not know them by name, for with -ffast-math
- * it would make two operations of each.
+ * exact (link with -lm); clang must not recognise their names, since with
+ * -ffast-math it would make two operations of each.
  */
 #if defined(__clang__) && defined(__x86_64__) && !defined(__FMA__) && \
 	!defined(PHILOX_BUILTIN_FMA)
@@ -62,8 +62,8 @@ PHILOX_FN float philox_multiply_add(float a, float b, float c)
 }
 
 /*
- * philox_hidden_zero() is 0 to add, or to subtract from, where -0 is to become
- * 0: options that allow to leave out such a step must not see it.
+ * philox_hidden_zero() is a 0 to add, or to subtract from, where -0 must become
+ * 0: options that let the compiler omit such a step must not see it.
  */
 PHILOX_FN float philox_hidden_zero(void)
 {
@@ -80,7 +80,7 @@ PHILOX_FN float philox_hidden_zero(void)
 	return zero;
 }
 
-/* philox_root() is the square root of x >= 0; no call of sqrtf() for errno. */
+/* philox_root() is the square root of x >= 0, without sqrtf() and its errno. */
 PHILOX_FN float philox_root(float x)
 {
 #ifdef __CUDA_ARCH__
@@ -232,7 +232,9 @@ PHILOX_FN uint16_t philox_number_to_bf16(float a)
 #endif
 }
 
-/* philox_f32_to_bf16() does so; a NaN keeps its sign and becomes quiet. */
+/*
+ * philox_f32_to_bf16() does the same; a NaN keeps its sign and becomes quiet.
+ */
 PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 {
 	uint32_t bits = philox_f32_bits(x);
@@ -256,7 +258,7 @@ PHILOX_FN float philox_number_from_f16(uint16_t a)
 #else
 	uint32_t rest = a & 0x7fffu, sign = (uint32_t)(a & 0x8000u) << 16;
 	uint32_t normal = (rest << 13) + (112u << 23);
-	/* a multiple of 2^-24; from 1024 on the number is normal */
+	/* a multiple of 2^-24; the number is normal from 1024 on */
 	uint32_t denormal = philox_f32_bits((float)(int)rest * 5.96046448e-08f);
 	uint32_t special = rest << 13 | 0x7f800000u;
 
@@ -266,8 +268,8 @@ PHILOX_FN float philox_number_from_f16(uint16_t a)
 }
 
 /*
- * philox_f16_to_f32() does so; a NaN keeps its sign and payload and becomes
- * quiet, as x86 does it.
+ * philox_f16_to_f32() does the same; a NaN keeps its sign and payload and
+ * becomes quiet, as on x86.
  */
 PHILOX_FN float philox_f16_to_f32(uint16_t bits)
 {
@@ -292,10 +294,10 @@ PHILOX_FN uint16_t philox_number_to_f16(float a)
 #else
 	uint32_t bits = philox_f32_bits(a), sign = bits >> 16 & 0x8000u;
 	uint32_t rest = bits & 0x7fffffffu;
-	/* to a bit of 2^13; a carry goes into the power, or to infinity */
+	/* to a multiple of 2^13; a carry goes into the power, or to infinity */
 	uint32_t normal =
 		(rest + 0xfffu + (rest >> 13 & 1u) - (112u << 23)) >> 13;
-	/* 1/2 has the last place of an f16's denormals: the sum is rounded */
+	/* 1/2 has the last place of f16's denormals: this rounds the sum */
 	uint32_t denormal = philox_f32_bits(philox_f32_from_bits(rest) + 0.5f) -
 			    0x3f000000u;
 
@@ -305,8 +307,8 @@ PHILOX_FN uint16_t philox_number_to_f16(float a)
 }
 
 /*
- * philox_f32_to_f16() does so; a NaN keeps its sign and the upper 10 bits of
- * its payload and becomes quiet, as x86 does it.
+ * philox_f32_to_f16() does the same; a NaN keeps its sign and the upper 10 bits
+ * of its payload and becomes quiet, as on x86.
  */
 PHILOX_FN uint16_t philox_f32_to_f16(float x)
 {

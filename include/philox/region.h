@@ -1,16 +1,16 @@
 /*
  * philox/region.h - regions and their operators
  *
- * A region is the unit whose forward and whose backward each run as one: a
+ * A region is a unit whose forward runs as a whole, and its backward too: a
  * layer, a compiled function, a pipeline stage. It is made in one call from a
- * table of operators, its random sites, each of which gets a key of its own:
+ * table of operators, its random sites, each of which gets its own key:
  *
  *   region seed   = fold(generator seed, FNV-1a(name))
  *   operator seed = fold(region seed, op index, call)
  *
  * (but see PHILOX_SHARED), so two regions, two operators and two calls of one
- * operator never share numbers, and neither does any of them depend on the
- * order of creation.
+ * operator never share numbers, and none of them depends on the order of
+ * creation.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -40,10 +40,10 @@ struct philox_op {
 
 enum philox_region_flags {
 	/* All ops draw from one stream, the generator's own, in the order of
-	 * their table, each as often as its `calls`: eager and captured runs
-	 * equal a plain sequential program that draws from that generator. So
-	 * the order of forwards matters, and a generator has one open forward
-	 * of such regions at a time (PHILOX_ERROR_BUSY). */
+	 * their table, each `calls` times: eager and captured runs equal a
+	 * plain sequential program that draws from that generator. So the order
+	 * of forwards matters, and of all such regions of a generator only one
+	 * forward may be open at a time (PHILOX_ERROR_BUSY). */
 	PHILOX_SHARED = 1
 };
 
@@ -59,16 +59,16 @@ struct philox_region_options {
 };
 
 /*
- * philox_region_create() makes a region. One made again under a name that was
- * destroyed goes on after the highest offset and serial issued under it, so no
- * numbers repeat; it must use the same generator, unless that was destroyed.
- * The region advances by its largest operator's `advance` per forward; with
- * PHILOX_SHARED the generator does, by the sum of all calls'. Memory for
- * `pending` tickets is taken now. Errors: PHILOX_ERROR_INVALID (names the
- * field), PHILOX_ERROR_EXISTS (a region of this name, or of a name with the
- * same hash, is alive), PHILOX_ERROR_MISMATCH (another generator than before),
- * PHILOX_ERROR_MEMORY. The region is destroyed by philox_region_destroy() or
- * with the context. Legal during capture.
+ * philox_region_create() makes a region. One made again under the name of a
+ * destroyed region continues after the highest offset and serial issued under
+ * that name, so no numbers repeat; it must use the same generator, unless that
+ * was destroyed. The region advances by its largest operator's `advance` per
+ * forward; with PHILOX_SHARED the generator advances, by the sum over all
+ * calls. Memory for `pending` tickets is allocated now. Errors:
+ * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS (a region of this
+ * name, or of a name with the same hash, is alive), PHILOX_ERROR_MISMATCH
+ * (another generator than before), PHILOX_ERROR_MEMORY. The region is destroyed
+ * by philox_region_destroy() or with the context. Legal during capture.
  */
 PHILOX_API enum philox_status philox_region_create(
 	struct philox_context *context,
@@ -76,10 +76,10 @@ PHILOX_API enum philox_status philox_region_create(
 	struct philox_region **region);
 
 /*
- * philox_region_destroy() destroys a region; NULL is allowed. Tickets that are
- * pending are dropped, their saved contexts released (with the null stream) and
- * their number reported through the log. Graphs that hold passes of the region
- * can no longer be launched (PHILOX_ERROR_STALE); passes still open can only be
+ * philox_region_destroy() destroys a region; NULL is allowed. Pending tickets
+ * are dropped, their saved contexts released (with the null stream) and their
+ * number reported through the log. Graphs that hold passes of the region can no
+ * longer be launched (PHILOX_ERROR_STALE); passes still open can only be
  * aborted. Legal during capture.
  */
 PHILOX_API enum philox_status philox_region_destroy(
@@ -103,8 +103,8 @@ PHILOX_API enum philox_status philox_region_pending(
  * philox_region_cells() returns how many cells a pass of the region has: the
  * sum of its operators' calls. philox_region_cell() returns the index of the
  * cell of one call of one operator in the array that philox_pass_states()
- * gives: cells stand in order of operator, then call. With one call each, the
- * index is the operator's. SIZE_MAX if op or call is out of range, or the
+ * gives: cells are in order of operator, then call. With one call each, the
+ * index is the operator's. It is SIZE_MAX if op or call is out of range, or the
  * region is destroyed (then there are 0 cells). Legal during capture.
  */
 PHILOX_API size_t philox_region_cells(const struct philox_region *region);

@@ -4,7 +4,7 @@
  * A table holds one state (seed, offset) per row in device memory: one row for
  * each request, sequence or environment that a server draws for. A single
  * kernel, one node of a captured graph, draws for any selection of rows, each
- * from its own state, and advances their offsets where they lie:
+ * from its own state, and advances their offsets in place:
  *
  *   struct philox_rows_options options = {
  *           .size = sizeof(options), .name = "requests", .count = 4096};
@@ -17,34 +17,35 @@
  *   philox_rows_set(rows, stream, &row, &state, 1);   a request that begins
  *   philox_rows_fill(rows, stream, &slots, &fill);    each step, or captured
  *
- * So what a row draws depends on its own state alone: not on its place in the
+ * So the numbers of a row depend only on its own state: not on its place in the
  * batch, on the batch, or on what other rows do.
  *
- * Freshness holds without the host: the offsets live on the device and are
+ * Rows stay fresh without the host: the offsets are on the device and are
  * advanced there, so every replay of a graph draws new numbers, however it is
- * launched, and nothing has to be announced to philox.
+ * launched, and philox need not be told about the launch.
  *
  * Numbers are laid out as everywhere (philox/state.h): element e of a row's
  * draw is word e % 4 of subsequence e / 4 (64-bit draws: subsequence e / 2), so
  * a draw advances a row by 4, however many values are taken. Element e of a row
- * is what philox_rng_fill() would draw as element e from that row's state.
+ * is the value that philox_rng_fill() would draw as element e from that row's
+ * state.
  *
- * Rows begin independent of each other, at offset 0:
+ * Rows are independent of each other from the start, and begin at offset 0:
  *
  *   table seed = fold(generator seed, PHILOX_FOLD_TABLE, FNV-1a(name))
  *   row seed   = fold(table seed, PHILOX_FOLD_ROW, row)
  *
- * and are plain states from then on, to be set and read one by one. Seeding the
- * generator anew does not reach into device memory: the table keeps its rows
- * until philox_rows_restart() derives them again at a place in a stream that
- * the caller chooses.
+ * and are plain states from then on, which can be set and read one by one.
+ * Giving the generator a new seed does not change device memory: the table
+ * keeps its rows until philox_rows_restart() derives them again at a point in a
+ * stream that the caller chooses.
  *
- * Order: calls that use a table are work on its memory. Those on different
- * streams must be ordered by the caller, as for any array that kernels write.
+ * Order: calls that use a table are work on its memory. The caller must order
+ * calls on different streams, as for any array that kernels write.
  *
- * Arrays that a call only reads may overlap each other. One that it writes may
- * overlap no other array of the call, nor the table, and none may change while
- * the kernel runs.
+ * Arrays that a call only reads may overlap each other. An array that it writes
+ * must not overlap any other array of the call, nor the table, and no array may
+ * change while the kernel runs.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -79,8 +80,8 @@ struct philox_rows_options {
 /*
  * philox_rows_create() makes a table and fills it; its rows can be used on any
  * stream when it returns. A table made again under the name of a destroyed one
- * begins with the same states again: rows are states that the caller keeps, not
- * a record of what was drawn. The generator cannot be destroyed before the
+ * begins with the same states as before: rows are states that the caller keeps,
+ * not a record of what was drawn. The generator cannot be destroyed before the
  * table. Errors: PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS,
  * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
  */
@@ -92,10 +93,11 @@ PHILOX_API enum philox_status philox_rows_create(
  * philox_rows_destroy() destroys a table; NULL is allowed. A table is also
  * destroyed with its context. Work on it must have finished. Graphs that
  * captured a call on the table may still be launched: its device memory stays
- * until they are gone, and is freed by the next table that is made or destroyed
+ * until they are gone, and is freed when the next table is made or destroyed
  * after that, or with the context. Legal during capture for a table that a
- * graph, or a capture under way, uses; for others philox_memory_free() is not,
- * and the table then stays. Errors: those of the device, with which it stays.
+ * graph, or a capture under way, uses; for others it is not, because
+ * philox_memory_free() is not, and the table is kept. Errors: those of the
+ * device; then the table is kept, too.
  */
 PHILOX_API enum philox_status philox_rows_destroy(struct philox_rows *rows);
 
@@ -110,10 +112,10 @@ PHILOX_API const char *philox_rows_name(const struct philox_rows *rows);
 /*
  * philox_rows_states() writes the device address of the table's states, an
  * array in order of row, which stays where it is for the life of the table: the
- * address of a row is a cell for philox_rng and philox_rng_fill(), and kernels
- * of one's own may read it, captured ones too. They may also write it, in
- * stream order: an offset that is a multiple of 4. Errors:
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * address of a row is a cell for philox_rng and philox_rng_fill(), and your own
+ * kernels may read it, captured ones too. They may also write it, in stream
+ * order: with an offset that is a multiple of 4. Errors: PHILOX_ERROR_INVALID.
+ * Legal during capture.
  */
 PHILOX_API enum philox_status philox_rows_states(struct philox_rows *rows,
 						 struct philox_state **states);
@@ -122,13 +124,13 @@ PHILOX_API enum philox_status philox_rows_states(struct philox_rows *rows,
 
 /*
  * philox_rows_set() sets row indices[i] to states[i], for n > 0 rows, in stream
- * order. Both are arrays of the host and free for reuse when the call returns;
+ * order. Both are arrays of the host and can be reused when the call returns;
  * indices may be NULL for rows 0 .. n - 1. Recorded during capture: then each
- * launch of the graph sets the rows to these states again. One kernel takes 192
- * rows. Errors: PHILOX_ERROR_INVALID, which names the index (out of range, or
- * twice in the batch) or the offset (no multiple of 4), with no row changed;
- * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY; those of the device,
- * after which the first rows of the batch may be set.
+ * launch of the graph sets the rows to these states again. One kernel sets up
+ * to 192 rows. Errors: PHILOX_ERROR_INVALID, which names the index (out of
+ * range, or twice in the batch) or the offset (not a multiple of 4), with no
+ * row changed; PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY; those of
+ * the device, after which the first rows of the batch may be set.
  */
 PHILOX_API enum philox_status philox_rows_set(struct philox_rows *rows,
 					      philox_stream stream,
@@ -139,10 +141,10 @@ PHILOX_API enum philox_status philox_rows_set(struct philox_rows *rows,
 /*
  * philox_rows_get() copies the states of n > 0 rows from `first` on to `states`
  * in stream order. `states` is device memory, or memory of the host that may be
- * read once the stream was synchronised and must stay valid until then.
- * Recorded during capture, as one copy node. Errors: PHILOX_ERROR_INVALID
- * (rows out of range), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY,
- * those of the device.
+ * read after the stream is synchronised and must stay valid until then.
+ * Recorded during capture, as one copy node. Errors: PHILOX_ERROR_INVALID (rows
+ * out of range), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
+ * of the device.
  */
 PHILOX_API enum philox_status philox_rows_get(struct philox_rows *rows,
 					      philox_stream stream,
@@ -151,11 +153,11 @@ PHILOX_API enum philox_status philox_rows_get(struct philox_rows *rows,
 
 /*
  * philox_rows_restart() derives all rows again from the seed that the table's
- * generator has now, at offset 0, in stream order: what follows
+ * generator has now, at offset 0, in stream order: call it after
  * philox_generator_seed() to repeat a run. Recorded during capture: then each
- * launch of the graph restarts the table, with the seed of today. Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY,
- * those of the device.
+ * launch of the graph restarts the table, with the seed that the generator had
+ * at capture. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
 						  philox_stream stream);
@@ -163,19 +165,19 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
 /* --- drawing -------------------------------------------------------------- */
 
 /*
- * struct philox_row_list says which rows take part in a draw: entry i stands
- * for row indices[i], or for row i without indices, and takes part if mask[i]
- * is not 0, or if there is no mask. Both arrays are device memory and read when
- * the kernel runs: in a captured graph, at each launch.
+ * struct philox_row_list says which rows take part in a draw: entry i is row
+ * indices[i], or row i without indices, and takes part if mask[i] is not 0, or
+ * if there is no mask. Both arrays are device memory and read when the kernel
+ * runs: in a captured graph, at each launch.
  *
  * An entry whose index is not below the table's count is left out: nothing is
- * drawn for it, its outputs are not written, and philox_rows_check() tells of
- * it. A row that stands in the list several times draws the same numbers for
- * each entry and advances once, for the launch, not for the entry.
+ * drawn for it, its outputs are not written, and philox_rows_check() reports
+ * it. A row that is in the list several times draws the same numbers for each
+ * entry and advances once per launch, not once per entry.
  *
- * NULL in place of a list is all rows, in their order. A list of n = 0 entries
- * is none: the call is checked but for its arrays, which may be NULL, and does
- * nothing; during capture it records nothing.
+ * NULL in place of a list means all rows, in their order. A list of n = 0
+ * entries means no rows: the call is checked, except for its arrays, which may
+ * be NULL, and does nothing; during capture it records nothing.
  */
 struct philox_row_list {
 	const uint32_t *indices; /* device array of n; NULL: rows 0 .. n - 1 */
@@ -184,9 +186,9 @@ struct philox_row_list {
 };
 
 /*
- * struct philox_rows_fill says what is drawn. Value j of entry i, j below count
+ * struct philox_rows_fill describes a draw. Value j of entry i, j below count
  * (and counts[i]), is element first + j of the row's draw and is written to
- * out[i * pitch + j]. Offered are PHILOX_BITS as PHILOX_U32 and PHILOX_U64,
+ * out[i * pitch + j]. Tables offer PHILOX_BITS as PHILOX_U32 and PHILOX_U64,
  * PHILOX_UNIFORM in [0, 1) as PHILOX_F32 and PHILOX_F64, and PHILOX_NORMAL with
  * mean 0 and deviation 1 as PHILOX_F32, by the formulas of philox/fill.h.
  */
@@ -203,7 +205,7 @@ struct philox_rows_fill {
 };
 
 enum philox_rows_flags {
-	/* The rows stay where they are: the next draw repeats the numbers. */
+	/* The rows do not advance: the next draw repeats the numbers. */
 	PHILOX_ROWS_KEEP = 1
 };
 
@@ -212,12 +214,12 @@ enum philox_rows_flags {
  * advances each by 4: as one kernel, which reads all states as they were when
  * it began. `list` may be NULL for all rows. A row takes part and advances even
  * if its count is 0. A row at offset 2^64 - 4 is used up: instead of repeating
- * numbers it gives NaN or all-ones and stays, and philox_rows_check() tells of
- * it; the same is true of a row that holds poison. With PHILOX_ROWS_KEEP it
- * can be drawn from. Recorded during capture, as one kernel node. Errors:
- * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_OVERFLOW (the values of
- * a row, or the array, do not fit 2^64), PHILOX_ERROR_CAPTURE_INVALIDATED,
- * PHILOX_ERROR_MEMORY, those of the device.
+ * numbers it gives NaN or all-ones and does not advance, and
+ * philox_rows_check() reports it; the same is true of a row that holds poison.
+ * With PHILOX_ROWS_KEEP a row at that offset can be drawn from. Recorded during
+ * capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the field),
+ * PHILOX_ERROR_OVERFLOW (the values of a row, or the array, do not fit 2^64),
+ * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_rows_fill(
 	struct philox_rows *rows, philox_stream stream,
@@ -226,18 +228,18 @@ PHILOX_API enum philox_status philox_rows_fill(
 
 /*
  * philox_rows_advance() advances the rows of a list by `words`, a multiple of
- * 4, as one kernel; a row that stands in the list several times advances once.
- * A row that has not so many words left is not advanced and is told of as one
- * that is used up. `list` may be NULL for all rows. Recorded during capture, as
- * one kernel node. Errors: as philox_rows_fill().
+ * 4, as one kernel; a row that is in the list several times advances once. A
+ * row with fewer words left is not advanced and is reported as used up. `list`
+ * may be NULL for all rows. Recorded during capture, as one kernel node.
+ * Errors: as philox_rows_fill().
  */
 PHILOX_API enum philox_status philox_rows_advance(
 	struct philox_rows *rows, philox_stream stream,
 	const struct philox_row_list *list, uint64_t words);
 
-/* --- what only the device can notice -------------------------------------- */
+/* --- what only the device can see ----------------------------------------- */
 
-/* struct philox_rows_report tells of entries that could not be drawn for. */
+/* struct philox_rows_report counts entries that could not be drawn for. */
 struct philox_rows_report {
 	uint64_t launches; /* with such an entry, since the last check */
 	uint64_t outside;  /* entries whose index was out of range */
@@ -245,12 +247,12 @@ struct philox_rows_report {
 };
 
 /*
- * philox_rows_check() looks whether any launch since the last check had an
- * entry it could not draw for. It never synchronises: what it says is certain
- * about launches whose stream was synchronised before. Returns PHILOX_OK and
+ * philox_rows_check() checks whether any launch since the last check had an
+ * entry it could not draw for. It never synchronises: its answer is certain
+ * only for launches whose stream was synchronised before. Returns PHILOX_OK and
  * zeros in *report (which may be NULL) when there is nothing new;
- * PHILOX_ERROR_OVERFLOW and a filled report otherwise, each launch once.
- * PHILOX_ERROR_INVALID. Legal during capture.
+ * PHILOX_ERROR_OVERFLOW and a filled report otherwise; each launch is reported
+ * once. Errors: PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_rows_check(
 	struct philox_rows *rows, struct philox_rows_report *report);

@@ -6,19 +6,19 @@
  *
  *   score(v) = fma(logit(v), 1 / temperature, gumbel(w(v)))
  *
- * where the temperature is rounded to f32, 1 / temperature is rounded to f32
- * again, the sum is rounded once, and w(v) is the word of element v of a draw
+ * where the temperature is rounded to f32, 1 / temperature is again rounded to
+ * f32, the sum is rounded once, and w(v) is the word of element v of a draw
  * from the row's state: word v % 4 of subsequence v / 4 (philox/state.h). With
  * u = (w + 1/2) 2^-32, gumbel(w) is -ln(-ln(1 - u)) in f32 (philox/values.h).
- * Token v is then drawn with probability exp(logit(v) / temperature) / sum of
- * these (Gumbel 1954; Maddison, Tarlow, Minka: "A* Sampling", NIPS 2014).
- * Gumbel numbers are between -3.14 and 22.9, so a token whose
- * logit / temperature is 27 below the highest never comes.
+ * Token v is then drawn with probability exp(logit(v) / temperature) divided by
+ * the sum of these over all tokens (Gumbel 1954; Maddison, Tarlow, Minka: "A*
+ * Sampling", NIPS 2014). Gumbel numbers are between -3.14 and 22.9, so a token
+ * whose logit / temperature is 27 below the highest is never drawn.
  *
- * The token depends on the state and the logits of its row only: not on the
- * place of the row in the batch, the batch, the device, the launch shape, or on
- * how the vocabulary is split over ranks. No softmax is computed, nothing is
- * sorted, and nothing but the logits is read.
+ * The token depends only on the state and the logits of its row: not on the
+ * row's place in the batch, the batch, the device, the launch shape, or on how
+ * the vocabulary is split over ranks. No softmax is computed, nothing is
+ * sorted, and only the logits are read.
  *
  *   temperature 0          greedy: score(v) = logit(v); so is one below 2^-100
  *   equal scores           the lowest index
@@ -30,10 +30,11 @@
  *   a device temperature   that is negative, infinite or NaN: token -1; -0 is 0
  *   a row used up          (philox/rows.h), or poison: token -1
  *
- * A vocabulary that is split over ranks: each rank samples its columns with
- * `first`, its place in the vocabulary, into `keys` instead of `tokens`; the
+ * If a vocabulary is split over ranks, each rank samples its columns with
+ * `first`, their place in the vocabulary, into `keys` instead of `tokens`; the
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
- * whole, and philox_sample_token() its token. All ranks need the same states.
+ * whole, and philox_sample_token() gives its token. All ranks need the same
+ * states.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -50,10 +51,10 @@ extern "C" {
 #endif
 
 /*
- * struct philox_sample describes logits and what becomes of them. All arrays
- * are device memory, of as many entries as the list has, or as `n` says. Tokens
- * and keys may overlap no other array, nor each other or the table: blocks may
- * still read the logits of an entry when another's token is written.
+ * struct philox_sample describes logits and the output. All arrays are device
+ * memory and have as many entries as the list, or as `n` says. Tokens and keys
+ * must not overlap any other array, each other or the table: blocks may still
+ * read the logits of one entry when the token of another is written.
  */
 struct philox_sample {
 	size_t size;               /* sizeof(this struct) */
@@ -62,10 +63,10 @@ struct philox_sample {
 	uint32_t vocab;            /* columns, 1 .. 2^31 - 1 */
 	uint32_t first;            /* vocabulary index of column 0 */
 	uint64_t pitch;            /* elements from entry to entry, >= vocab */
-	double temperature;        /* >= 0, for all entries; not used if */
+	double temperature;        /* >= 0, for all entries; ignored if */
 	const float *temperatures; /* this is not NULL: one per entry */
 	int32_t *tokens;           /* NULL: not wanted */
-	uint64_t *keys;            /* NULL: not wanted; one of the two is */
+	uint64_t *keys;            /* NULL: not wanted; one is needed */
 	uint32_t flags;            /* enum philox_rows_flags */
 };
 
@@ -73,10 +74,10 @@ struct philox_sample {
  * philox_sample_rows() samples one token for each entry of a list, drawing from
  * the rows of a table (philox/rows.h) and advancing each by 4, whatever its
  * temperature, or not at all with PHILOX_ROWS_KEEP. `list` may be NULL for all
- * rows. An entry that takes no part is not written; one whose index is out of
- * range gets token -1, and philox_rows_check() tells of it. Recorded during
- * capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the field),
- * PHILOX_ERROR_OVERFLOW (the logits do not fit 2^64 bytes),
+ * rows. For an entry that takes no part nothing is written; one whose index is
+ * out of range gets token -1, and philox_rows_check() reports it. Recorded
+ * during capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the
+ * field), PHILOX_ERROR_OVERFLOW (the logits do not fit 2^64 bytes),
  * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_sample_rows(
@@ -84,10 +85,10 @@ PHILOX_API enum philox_status philox_sample_rows(
 	const struct philox_row_list *list, const struct philox_sample *sample);
 
 /*
- * philox_sample_states() does the same with states[i], device memory, for each
- * entry i below n, 0 .. 2^24, and advances nothing: for states that somebody
- * else keeps, cells of a captured pass for example. `flags` must be 0. Errors:
- * as philox_sample_rows().
+ * philox_sample_states() does the same with states[i], in device memory, for
+ * each entry i below n, 0 .. 2^24, and advances nothing: for states that are
+ * kept elsewhere, cells of a captured pass for example. `flags` must be 0.
+ * Errors: as philox_sample_rows().
  */
 PHILOX_API enum philox_status philox_sample_states(
 	struct philox_device *device, philox_stream stream,
@@ -96,8 +97,9 @@ PHILOX_API enum philox_status philox_sample_states(
 
 /*
  * Keys are ordered as the rule above orders columns: by score, then by lowest
- * index. 0 is a row of -inf alone, UINT64_MAX one that has no token for another
- * reason. philox_sample_token() returns the token of a key.
+ * index. 0 is the key of a row of -inf only, UINT64_MAX that of a row that has
+ * no token for another reason. philox_sample_token() returns the token of a
+ * key.
  */
 PHILOX_FN int32_t philox_sample_token(uint64_t key)
 {

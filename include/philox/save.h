@@ -1,26 +1,26 @@
 /*
  * philox/save.h - a context as a text, to resume a run from
  *
- * A text holds all that decides the numbers still to come: the generators, the
+ * A text holds everything that decides future numbers: the generators, the
  * regions with the state and the serial of their next forward, destroyed names
  * included, every ticket that is pending or retained with its state, and the
  * tables of rows, which are copied from the device and back. Loaded into a
  * context that was set up in the same way (in a new process, on another device)
- * it makes that context go on bit for bit as the saved one would have.
+ * it makes that context continue bit for bit as the saved one would have.
  *
  *   philox_context_save(context, "step-1000.philox");
  *   ... later, after the same generators and regions were made ...
  *   philox_context_load(context, "step-1000.philox");
  *
- * Not in it: device memory, graphs (capture them again, or keep those the
+ * It does not hold device memory, graphs (capture them again, or keep those the
  * context has: they follow at their next launch) and saved contexts, which are
- * pointers: philox_region_tickets() tells what is pending after a load, and
- * philox_ticket_attach() attaches them again.
+ * pointers: philox_region_tickets() tells which tickets are pending after a
+ * load, and philox_ticket_attach() attaches them again.
  *
- * The text is plain ASCII, one object per line in an order that does not depend
- * on the order of creation, so that texts can be compared line by line. Its
- * first line has the version of the format, its last a checksum. The format is
- * described in Note [Saved context] in lib/save/save.h.
+ * The text is plain ASCII, with one object per line in an order that does not
+ * depend on the order of creation, so that texts can be compared line by line.
+ * Its first line has the version of the format, its last a checksum. The format
+ * is described in Note [Saved context] in lib/save/save.h.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -41,16 +41,17 @@ extern "C" {
  * and its size without that (`size` may be NULL). The caller frees the text
  * with free(). Waits for the device; other threads must not queue work on
  * tables of rows meanwhile. Errors: PHILOX_ERROR_BUSY, which names the first
- * pass that is open, capture that was not made a graph of or dropped, or graph
- * between prologue and epilogue (an eager pass with PHILOX_INFERENCE or
- * PHILOX_WARMUP of a region that is not SHARED leaves no trace and is in
- * nobody's way); PHILOX_ERROR_STATE for a row that holds no state, but poison;
- * PHILOX_ERROR_UNANNOUNCED after a launch that philox was not told about, until
- * philox_check() has told of it; PHILOX_ERROR_MEMORY; those of the device. Not
- * legal during capture: one that philox knows of, by a pass in it, is refused
- * with PHILOX_ERROR_BUSY and goes on; any other, one's own with calls on tables
- * of rows alone for example, is invalidated by the wait, as philox/device.h
- * says, and the call fails with PHILOX_ERROR_CAPTURE_UNSUPPORTED.
+ * pass that is open, capture that neither became a graph nor was dropped, or
+ * graph between prologue and epilogue (an eager pass with PHILOX_INFERENCE or
+ * PHILOX_WARMUP of a region that is not SHARED leaves no trace and prevents
+ * nothing); PHILOX_ERROR_STATE for a row that holds poison instead of a state;
+ * PHILOX_ERROR_UNANNOUNCED after a launch without philox, until philox_check()
+ * has reported it; PHILOX_ERROR_MEMORY; those of the device. Not legal during
+ * capture: if philox knows of the capture, by a pass in it, the call fails with
+ * PHILOX_ERROR_BUSY and the capture continues; any other capture, your own with
+ * only calls on tables of rows for example, is invalidated by the wait, as
+ * philox/device.h says, and the call fails with
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED.
  */
 PHILOX_API enum philox_status philox_context_save_text(
 	struct philox_context *context, char **text, size_t *size);
@@ -60,11 +61,11 @@ PHILOX_API enum philox_status philox_context_save_text(
  * not counted) into a context that was set up like the saved one: as many
  * generators, in the same order of creation (the default one comes first); and
  * the same regions, each with the same generator, flags and operators (name,
- * calls, advance) and with `pending` at least what is to be loaded; and the
- * same tables of rows, each with the same generator and count. The order in
- * which regions and tables are made does not matter. Waits for the device;
- * other threads must not queue work on tables of rows meanwhile. On an error
- * nothing has changed, but for a device that fails twice, while rows are
+ * calls, advance) and with `pending` large enough for the tickets to be loaded;
+ * and the same tables of rows, each with the same generator and count. The
+ * order in which regions and tables are made does not matter. Waits for the
+ * device; other threads must not queue work on tables of rows meanwhile. On an
+ * error nothing has changed, unless the device fails twice, while rows are
  * written and while they are put back.
  *
  * Loading replaces the ledger. Tickets that were pending are dropped, their
@@ -72,28 +73,28 @@ PHILOX_API enum philox_status philox_context_save_text(
  * through the log. Serials never go back: if the context's next serial of a
  * region is above the one in the text it stays, so a ticket that was issued
  * after the save is refused from then on (PHILOX_ERROR_RELEASED) and never
- * issued again. A ticket whose serial was issued before the save names what the
- * text says of it: in the run that was saved, itself.
+ * issued again. A ticket whose serial was issued before the save means what the
+ * text says about it: in the run that was saved, itself.
  *
- * Destroyed names of the text are known afterwards, and go on where they were
- * if they are made again. Destroyed names that the text does not know begin at
- * offset 0 again, as in the saved context.
+ * Destroyed names of the text are known after the load, and continue where they
+ * were if they are made again. Destroyed names that are not in the text begin
+ * at offset 0 again, as in the saved context.
  *
  * Errors: PHILOX_ERROR_INVALID, which names the line, for a text that is
  * malformed, cut or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of
  * the format; PHILOX_ERROR_MISMATCH, which names the first difference, for a
- * context that was not set up like the saved one; and all of
+ * context that was not set up like the saved one; and all those of
  * philox_context_save_text(). Not legal during capture, see there.
  */
 PHILOX_API enum philox_status philox_context_load_text(
 	struct philox_context *context, const char *text, size_t size);
 
 /*
- * philox_context_save() writes the text of a context to a file, whole or not at
- * all: it is written and synchronised under another name in the same folder and
- * then takes the place of what was there. philox_context_load() loads such a
- * file. Errors: PHILOX_ERROR_FILE, which names the path and the reason, and all
- * of the functions above. Not legal during capture.
+ * philox_context_save() writes the text of a context to a file, completely or
+ * not at all: it is written and synchronised under another name in the same
+ * folder and then replaces any file that was there. philox_context_load() loads
+ * such a file. Errors: PHILOX_ERROR_FILE, which names the path and the reason,
+ * and all those of the functions above. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_context_save(
 	struct philox_context *context, const char *path);

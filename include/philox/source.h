@@ -13,17 +13,17 @@ extern "C" {
 
 /*
  * philox_kernel_source() returns the text of philox/kernel.h with the headers
- * it includes put in. It needs no other file, so that NVRTC takes it as a
- * header where no philox is installed:
+ * it includes inserted. It needs no other file, so NVRTC can use it as a header
+ * where philox is not installed:
  *
  *   const char *text = philox_kernel_source(), *name = "philox/kernel.h";
  *
  *   nvrtcCreateProgram(&program, "#include <philox/kernel.h> ...",
  *                      "kernel.cu", 1, &text, &name);
  *
- * Its guards are those of the files: including both does no harm. For a host,
- * too, it is all there is to include; link with -lm. The string is static. Any
- * thread; legal during capture.
+ * Its include guards are those of the files: including both does no harm. A
+ * host program, too, needs to include nothing else; link with -lm. The string
+ * is static. Any thread; legal during capture.
  */
 PHILOX_API const char *philox_kernel_source(void);
 

@@ -17,8 +17,8 @@
 
 /*
  * Under NVRTC there is no <stdint.h>. The types are CUDA's own, those of
- * <cuda/std/cstdint>, which may come before or after. Whoever has others
- * includes them first; their UINT64_MAX says that they are there.
+ * <cuda/std/cstdint>, which may come before or after. Include other definitions
+ * before this header; their UINT64_MAX shows that they are there.
  */
 #ifndef __CUDACC_RTC__
 #include <stdint.h>
@@ -29,8 +29,9 @@ typedef unsigned long long uint64_t;
 #endif
 
 /*
- * PHILOX_FN is for all functions but those that few elements need: PHILOX_RARE
- * ones stand once, not in each place that may need them. clang says __CUDA__.
+ * PHILOX_FN is for all functions except those that few elements need:
+ * PHILOX_RARE ones are compiled once, not at each place that may need them.
+ * clang defines __CUDA__.
  */
 #if defined(__CUDACC__) || defined(__CUDA__)
 #define PHILOX_FN   static __host__ __device__ __forceinline__
@@ -45,7 +46,7 @@ extern "C" {
 #endif
 
 /*
- * struct philox_state is where a stream of numbers stands: 16 bytes, the bytes
+ * struct philox_state is a position in a stream of numbers: 16 bytes, the bytes
  * of a PyTorch CUDA generator state, and the int64[2] that FlashAttention and
  * Transformer Engine read. The offset counts 32-bit words and is a multiple of
  * 4; an odd offset is poison and never a state (see philox_is_poison()).
@@ -73,15 +74,15 @@ struct philox_words {
 /* The offset of a poisoned cell; every odd offset counts as poison. */
 #define PHILOX_POISON_OFFSET 0xffffffffffffffffULL
 
-/* philox_resolve() returns the state an rng argument stands for. */
+/* philox_resolve() returns the state that an rng argument refers to. */
 PHILOX_FN struct philox_state philox_resolve(struct philox_rng rng)
 {
 	return rng.cell ? *rng.cell : rng.state;
 }
 
 /*
- * philox_is_poison() says whether a state is one that no pass has filled: the
- * graph was launched without the library. Kernels write NaN or all-ones then.
+ * philox_is_poison() tells whether a state was filled by no pass: the graph was
+ * launched without the library. Kernels then write NaN or all-ones.
  */
 PHILOX_FN int philox_is_poison(struct philox_state state)
 {
@@ -144,8 +145,8 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 /*
  * Key derivation. A fold is one Philox block whose counter has its highest bit
  * set: a draw's subsequence is at most 2^63 - 1 (element 2^64 - 1 of a 64-bit
- * draw), so no draw of the same seed can reach it. Each level has a plane of
- * its own.
+ * draw), so no draw of the same seed can reach it. Each level has its own
+ * plane.
  */
 #define PHILOX_FOLD_REGION 0x8000000000000001ULL
 #define PHILOX_FOLD_OP     0x8000000000000002ULL
@@ -174,9 +175,9 @@ PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
 }
 
 /*
- * philox_retry_state() is the state at which an element that was rejected is
- * drawn for the t-th time again (t = 0, 1, 2 ...). Its key comes from the
- * reserved subsequences, so retries consume nothing of the operator's own.
+ * philox_retry_state() is the state for try t (t = 0, 1, 2 ...) at drawing a
+ * rejected element again. Its key comes from the reserved subsequences, so
+ * retries consume none of the operator's own words.
  */
 PHILOX_FN struct philox_state philox_retry_state(struct philox_state state,
 						 uint64_t t)

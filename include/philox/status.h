@@ -58,8 +58,8 @@ enum philox_status {
 
 /*
  * philox_status_name() returns the name of a status as it is spelled in C,
- * "PHILOX_ERROR_LIMIT" for example, or "PHILOX_?" for a number that is none.
- * The string is static. Any thread; legal during capture.
+ * "PHILOX_ERROR_LIMIT" for example, or "PHILOX_?" for a number that is not a
+ * status. The string is static. Any thread; legal during capture.
  */
 PHILOX_API const char *philox_status_name(enum philox_status status);
 
@@ -71,9 +71,9 @@ PHILOX_API const char *philox_status_text(enum philox_status status);
 
 /*
  * philox_error_message() returns the detail of the last call on this thread
- * that did not return PHILOX_OK: what failed, on which operator, region,
+ * that did not return PHILOX_OK: what failed, and on which operator, region,
  * ticket, graph or device. It is never NULL ("" before the first failure). The
- * string belongs to the thread and stands until its next failing call. Any
+ * string belongs to the thread and is valid until its next failing call. Any
  * thread; legal during capture.
  */
 PHILOX_API const char *philox_error_message(void);

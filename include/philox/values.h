@@ -16,7 +16,7 @@ extern "C" {
 /*
  * Uniform numbers in [0, 1), all of them exact: 24 bits of a word as f32, 8
  * bits as bf16, 11 bits as f16, 53 bits of a 64-bit draw as f64. bf16 and f16
- * stand in 16 bits; philox_uniform_11() is the f16 as a float.
+ * are given as 16 bits; philox_uniform_11() is the f16 as a float.
  */
 PHILOX_FN float philox_uniform_f32(uint32_t w)
 {
@@ -49,9 +49,10 @@ PHILOX_FN double philox_uniform_f64(uint64_t w64)
 }
 
 /*
- * philox_range_f32() takes u of [0, 1) to [bottom, top], which are the least
- * and the largest number of the output's type in [low, high): u (high - low) +
- * low, rounded once, could be high itself. Of -0 and 0 the bound is taken.
+ * philox_range_f32() maps u in [0, 1) to [bottom, top], the smallest and the
+ * largest number of the output's type in [low, high): u (high - low) + low,
+ * rounded once, could be high itself. Where -0 and 0 compare equal, the bound
+ * is taken.
  */
 PHILOX_FN float philox_range_f32(float u, float width, float low, float bottom,
 				 float top)
@@ -72,11 +73,11 @@ PHILOX_FN double philox_range_f64(double u, double width, double low,
 }
 
 /*
- * philox_normal_pair() makes two independent normal numbers of two words
- * (Box-Muller), the sine first as cuRAND does, of u = (w0 + 1/2) 2^-32 rounded
- * to f32 as philox_minus_2_ln() has it: within 7e-7 of the exact values for
- * that u, or 1.2e-6 (2.5 units in the last place) where the radius is 4 or
- * more. |x| <= 6.77, and no result is -0.
+ * philox_normal_pair() makes two independent normal numbers from two words
+ * (Box-Muller), the sine first as in cuRAND, with u = (w0 + 1/2) 2^-32 rounded
+ * to f32 as in philox_minus_2_ln(): within 7e-7 of the exact values for that u,
+ * or 1.2e-6 (2.5 units in the last place) where the radius is 4 or more. |x| <=
+ * 6.77, and no result is -0.
  */
 PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 {
@@ -84,12 +85,12 @@ PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 	float sine, cosine, zero = philox_hidden_zero();
 
 	philox_sin_cos(w1, &sine, &cosine);
-	/* adding 0 to the product makes 0 of -0 */
+	/* adding 0 to the product turns -0 into 0 */
 	*x = philox_multiply_add(radius, sine, zero);
 	*y = philox_multiply_add(radius, cosine, zero);
 }
 
-/* philox_normal_pair_f64() is the same of two 64-bit draws; |x| <= 8.66. */
+/* philox_normal_pair_f64() is the same for two 64-bit draws; |x| <= 8.66. */
 PHILOX_FN void philox_normal_pair_f64(uint64_t w0, uint64_t w1, double *x,
 				      double *y)
 {
@@ -114,9 +115,9 @@ PHILOX_FN double philox_log_normal_f64(double z, double mean, double std)
 
 /*
  * philox_exponential_f32() is exponential with rate 1: -ln(1 - v), v = (w +
- * 1/2) 2^-32, precise where it is small too. philox_gumbel_f32() is minus the
- * logarithm of it: the largest of many logits + Gumbel numbers falls on each
- * with the probability of a softmax. None is -0.
+ * 1/2) 2^-32, also precise where it is small. philox_gumbel_f32() is minus the
+ * logarithm of that: each of many logits, with a Gumbel number added, is the
+ * largest with its softmax probability. Neither function gives -0.
  */
 PHILOX_FN float philox_exponential_f32(uint32_t w)
 {
@@ -140,9 +141,9 @@ PHILOX_FN double philox_gumbel_f64(uint64_t w64)
 }
 
 /*
- * A threshold T = round(p * 2^32), in 33 bits, decides with probability 1 - p
- * whether a word's element is kept; the same T makes Bernoulli numbers, which
- * are 1 where nothing is kept. philox_threshold() is for p in [0, 1].
+ * A threshold T = round(p * 2^32), in 33 bits, decides whether a word's element
+ * is kept, which has probability 1 - p; the same T makes Bernoulli numbers,
+ * which are 1 where dropout would drop. philox_threshold() is for p in [0, 1].
  */
 PHILOX_FN uint64_t philox_threshold(double p)
 {
@@ -155,17 +156,18 @@ PHILOX_FN uint64_t philox_threshold(double p)
 PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 {
 #ifdef __CUDA_ARCH__
-	/* 2^32, which is the same in all threads, apart: 32 bits to compare */
+	/* 2^32, which is the same in all threads, is tested separately, so
+	 * that only 32 bits are compared */
 	return !(threshold >> 32) & (w >= (uint32_t)threshold);
 #else
 	return w >= threshold;
 #endif
 }
 
-/* philox_drop_f32() drops x, or keeps its bits; what is dropped is 0. */
+/* philox_drop_f32() drops x, or keeps its bits; a dropped x is 0. */
 PHILOX_FN float philox_drop_f32(float x, uint32_t w, uint64_t threshold)
 {
-	/* no branch: which are kept cannot be predicted */
+	/* no branch: it could not be predicted */
 	return philox_f32_from_bits(philox_f32_bits(x) &
 				    (0u - (uint32_t)philox_keep(w, threshold)));
 }
@@ -176,7 +178,7 @@ PHILOX_FN float philox_bernoulli_f32(uint32_t w, uint64_t threshold)
 }
 
 /*
- * philox_dropout_f32() drops or scales x; what is dropped is 0, even a NaN. A
+ * philox_dropout_f32() drops or scales x; a dropped x is 0, even a NaN. A
  * NaN that is kept becomes the one with bits 0x7fc00000, since machines differ
  * in what a product makes of it. The scale of probability p is
  * philox_dropout_scale(p); for p = 1, which keeps nothing, it is 0.
@@ -213,10 +215,10 @@ PHILOX_FN float philox_dropout_scale(double p)
 }
 
 /*
- * philox_integer_u32() maps a word to [0, n), n = 1 .. 2^32, and says whether
- * it is to be rejected: `reject` is 2^32 mod n. philox_integer_u64() does so
- * with a 64-bit draw; n = 0 stands for 2^64 there, and `reject` is 2^64 mod n.
- * (Lemire, "Fast random integer generation in an interval", 2019.)
+ * philox_integer_u32() maps a word to [0, n), n = 1 .. 2^32, and tells whether
+ * the word must be rejected: `reject` is 2^32 mod n. philox_integer_u64() does
+ * the same with a 64-bit draw; there n = 0 means 2^64, and `reject` is 2^64 mod
+ * n. (Lemire, "Fast random integer generation in an interval", 2019.)
  */
 PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
 				      int *rejected)
@@ -247,8 +249,8 @@ PHILOX_FN uint64_t philox_integer_u64(uint64_t w64, uint64_t n, uint64_t reject,
 
 /*
  * Stochastic rounding: philox_round_bf16() gives the neighbour of x that is
- * next in magnitude if w < floor(f 2^32), f the fraction that nearest rounding
- * would look at. A NaN keeps its sign and becomes quiet.
+ * next in magnitude if w < floor(f 2^32), where f is the fraction that rounding
+ * to nearest would use. A NaN keeps its sign and becomes quiet.
  */
 PHILOX_FN uint16_t philox_round_bf16(float x, uint32_t w)
 {
@@ -260,14 +262,14 @@ PHILOX_FN uint16_t philox_round_bf16(float x, uint32_t w)
 }
 
 /*
- * philox_round_f16() does so for f16. Below 2^-14 its numbers are the multiples
- * of 2^-24; |x| of 65536 and more is infinite.
+ * philox_round_f16() does the same for f16. Below 2^-14 its numbers are the
+ * multiples of 2^-24; |x| of 65536 and more is infinite.
  */
 PHILOX_FN uint16_t philox_round_f16(float x, uint32_t w)
 {
 	uint32_t bits = philox_f32_bits(x), size = bits & 0x7fffffffu;
 	uint32_t sign = bits >> 16 & 0x8000u, normal, denormal;
-	/* as denormal: the whole part of |x| 2^24 and 32 bits after it */
+	/* as a denormal: the integer part of |x| 2^24 and 32 bits after it */
 	float small = size < 0x38800000u ? philox_f32_from_bits(size) : 0.0f;
 	float scaled = philox_multiply(small, 16777216.0f);
 	uint32_t whole = (uint32_t)scaled;
