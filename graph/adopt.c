@@ -1,5 +1,5 @@
 /*
- * graph/adopt.c - captures of the caller's: adopted, or dropped
+ * graph/adopt.c - captures made by the caller: adopted, or dropped
  */
 #include "graph/graph.h"
 

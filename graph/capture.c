@@ -83,7 +83,7 @@ static enum philox_status add_head_node(struct capture *capture,
 }
 
 /*
- * The node comes last: it cannot be taken back, while a lifeline without a
+ * The node is added last: it cannot be removed, while a lifeline without a
  * capture does no harm.
  */
 static enum philox_status attach(struct capture *capture,
@@ -106,7 +106,7 @@ static enum philox_status attach(struct capture *capture,
 	return status;
 }
 
-/* Of all contexts, so that no placeholder fits two captures. */
+/* Counts over all contexts, so that no placeholder fits two captures. */
 static atomic_uint serials;
 
 static enum philox_status create(struct graph_context *graphs,
@@ -170,7 +170,7 @@ static void free_reads(struct capture *capture)
 	free(capture->reads);
 }
 
-/* What nobody has asked philox_check() about is told in the end. */
+/* Launches that philox_check() has not reported are reported in the end. */
 static void free_capture(struct capture *capture)
 {
 	struct graph_context *graphs = capture->graphs;

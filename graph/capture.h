@@ -3,27 +3,27 @@
  *
  * Note [Captured passes]
  * ~~~~~~~~~~~~~~~~~~~~~~
- * What a capture is, is asked of the stream at each pass: an id, unique in the
+ * Each pass asks the stream for its capture, which is an id, unique in the
  * process. Nothing keeps a flag "capturing", so captures may overlap on threads
  * and fork to other streams.
  *
  * A pass on a capturing stream draws no numbers and makes no live ticket. It
- * records a template, a struct captured_pass: which region, forward or backward, and for a backward
- * either the forward of the same capture it repeats (its ticket is then the
- * placeholder that the forward's commit gave) or nothing, the zero ticket: the
- * forward is named at each launch. A forward and the backwards paired with it
- * share one set of cells; every other captured pass has its own. Each set of cells
- * has one slot in the message of the head (Note [Head]).
+ * records a struct captured_pass: which region, forward or backward, and for a
+ * backward either the forward of the same capture that it repeats (its ticket
+ * is then the placeholder that the forward's commit gave) or nothing, the zero
+ * ticket: the forward is named at each launch. A forward and the backwards
+ * paired with it share one set of cells; every other captured pass has its own.
+ * Each set of cells has one slot in the message of the head (Note [Head]).
  *
- * What a capture holds on the device lives as long as the native graph and all
+ * The device memory of a capture lives as long as the native graph and all
  * executable graphs made from it. The native graph holds a reference to the
  * capture's lifeline, whose release only sets a flag, since it may not call
- * CUDA; the capture is reaped by a later call. A capture that was invalidated
- * takes its graph, and so its lifeline, with it.
+ * CUDA; a later call reaps the capture. When a capture is invalidated, its
+ * graph goes, and so does its lifeline.
  *
- * A capture goes through: recording; then sealed, when a graph is made of it
- * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass still open
- * or aborted prevents sealing. Guarded by the context's lock.
+ * A capture is first recording; then it is sealed, when a graph is made from it
+ * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass that is
+ * still open or was aborted prevents sealing. Guarded by the context's lock.
  */
 #ifndef GRAPH_CAPTURE_H
 #define GRAPH_CAPTURE_H
@@ -78,37 +78,37 @@ struct capture {
 	uint32_t slots;
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;
-	struct philox_graph *graph; /* sealed: what was made of it */
-	char last[128];             /* the last call that found it whole */
+	struct philox_graph *graph; /* sealed: the graph made from it */
+	char last[128];             /* the last call that found it valid */
 };
 
 /* capture_find() finds a recording or sealed capture by the device's id. */
 struct capture *capture_find(struct graph_context *graphs, uint64_t id);
 
-/* capture_was_dropped() says whether one of that id is given up, not yet freed. */
+/* capture_was_dropped() tells whether one of that id is dropped, not freed. */
 int capture_was_dropped(const struct graph_context *graphs, uint64_t id);
 
 /*
- * capture_get() finds the capture that a stream is in, or begins to keep a
- * record of it: adds the head to its graph.
+ * capture_get() finds the record of the capture that a stream is in, or makes
+ * one: then it adds the head to the capture's graph.
  */
 enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
 			       struct capture **capture);
 
-/* capture_check_ready() says whether a capture can be sealed: ERROR_STATE. */
+/* capture_check_ready() checks that a capture can be sealed: ERROR_STATE. */
 enum philox_status capture_check_ready(const struct capture *capture);
 
 /* capture_seal() writes the map of its cells to the device. */
 enum philox_status capture_seal(struct capture *capture);
 
-/* capture_is_named() says whether a pass is a backward named at launch. */
+/* capture_is_named() tells whether a pass is a backward named at launch. */
 static inline int capture_is_named(const struct captured_pass *captured)
 {
 	return captured->backward && captured->forward == CAPTURED_NO_FORWARD;
 }
 
-/* capture_is_tracked() says whether a launch of a forward makes a ticket. */
+/* capture_is_tracked() tells whether a launch of a forward makes a ticket. */
 static inline int capture_is_tracked(const struct captured_pass *captured)
 {
 	return !captured->backward && !captured->consumed &&
@@ -116,8 +116,9 @@ static inline int capture_is_tracked(const struct captured_pass *captured)
 }
 
 /*
- * capture_release() parts a capture from its graph; it is reaped once its
- * native graph is gone. capture_drop() gives up one that no graph was made of.
+ * capture_release() separates a capture from its graph; it is reaped once its
+ * native graph is gone. capture_drop() drops a capture from which no graph was
+ * made.
  */
 void capture_release(struct capture *capture);
 void capture_drop(struct capture *capture);

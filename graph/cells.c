@@ -14,7 +14,7 @@ struct cell_block {
 	struct head_message message;
 	philox_event ended; /* recorded when the last pass ended */
 	int recorded;
-	int busy; /* a pass holds it */
+	int busy; /* held by a pass */
 };
 
 static struct philox_device *device_of(const struct cell_block *block)
@@ -55,7 +55,7 @@ static void reap(struct graph_context *graphs)
 	struct cell_block **link = &graphs->blocks, *block;
 	struct status_message kept;
 
-	status_keep(&kept); /* a block that is busy is no error of the caller */
+	status_keep(&kept); /* a busy block is not the caller's error */
 	while ((block = *link)) {
 		if (!region_is_life(block->region, block->life) &&
 		    is_idle(block)) {
@@ -166,7 +166,7 @@ enum philox_status cells_take(struct philox_pass *pass)
 	return PHILOX_OK;
 }
 
-/* An event recorded in a capture would be the capture's, not the pass's. */
+/* An event recorded in a capture would belong to it, not to the pass. */
 static enum philox_status record_end(const struct philox_pass *pass,
 				     const struct cell_block *block)
 {
@@ -195,12 +195,12 @@ void cells_give(struct philox_pass *pass)
 		block->busy = 0;
 		return;
 	}
-	block->message.args->sequence++; /* no pass has it any more */
+	block->message.args->sequence++; /* no pass has it now */
 	log_post(region->context, PHILOX_LOG_WARNING, "cells lost",
 		 &(struct philox_log_entry){.region = region->name,
 					    .status = status},
 		 "region '%s': the end of a pass could not be recorded (%s); "
-		 "its cells stay out of use",
+		 "its cells are not used again",
 		 region->name, philox_error_message());
 }
 

@@ -1,8 +1,8 @@
 /*
  * graph/cells.h - cells of eager passes begun with PHILOX_ON_DEVICE
  *
- * A block is a head's memory with the cells of one region. It is filled by the
- * head's kernel, put on the pass's stream, and taken again once an event
+ * A block is a head's memory with the cells of one region. The head's kernel,
+ * put on the pass's stream, fills it. It is reused once the event that was
  * recorded when its last pass ended has happened. Guarded by the context's
  * lock.
  */
@@ -15,7 +15,7 @@
 enum philox_status cells_take(struct philox_pass *pass);
 void cells_give(struct philox_pass *pass);
 
-/* cells_live() gives ERROR_STATE for a pass whose block is another's by now. */
+/* cells_live() gives ERROR_STATE for a pass whose block another one now has. */
 enum philox_status cells_live(const struct philox_pass *pass);
 
 /* cells_free_all() frees every block; no pass may be open. */

@@ -1,5 +1,5 @@
 /*
- * graph/check.c - what only the device can notice, and whether all is quiet
+ * graph/check.c - what only the device can see, and whether a context is quiet
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void post_unannounced(const struct capture *capture, const char *name,
 		 (unsigned long long)sequence);
 }
 
-/* A first pass that failed leaves a head, which the graph keeps. */
+/* If the first pass failed, its head remains: the graph keeps it. */
 static int is_empty(const struct capture *capture)
 {
 	return !capture->n_passes && !capture->n_reads;
@@ -127,8 +127,8 @@ static enum philox_status check_recording(const struct capture *capture)
 }
 
 /*
- * The graph's lock comes before the context's, which is held: it is tried. Who
- * holds it is launching, or about to.
+ * The graph's lock comes before the context's, which is held, so it is only
+ * tried. Its holder is launching, or about to.
  */
 static enum philox_status check_launch(struct philox_graph *graph)
 {
@@ -145,7 +145,7 @@ static enum philox_status check_launch(struct philox_graph *graph)
 	return PHILOX_OK;
 }
 
-/* Looks without having seen: philox_check() is to tell of it. */
+/* Reads the count without marking it: philox_check() is to report it. */
 static enum philox_status check_untold(const struct capture *capture)
 {
 	const struct head_report *report = capture->head.report.host;

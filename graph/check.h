@@ -1,5 +1,5 @@
 /*
- * graph/check.h - launches that philox was not told about, and quiet contexts
+ * graph/check.h - launches made without philox, and quiet contexts
  *
  * With the context's lock held.
  */

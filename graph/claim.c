@@ -1,7 +1,8 @@
 /*
- * graph/claim.c - what a launch takes from ledgers, and gives back
+ * graph/claim.c - taking what a launch needs from ledgers, and giving it back
  *
- * A launch has a hold for each captured pass (lib/state/hold.h). Called with the graph's and the context's lock held.
+ * A launch has a hold for each captured pass (lib/state/hold.h). All functions
+ * are called with the graph's and the context's lock held.
  */
 #include <string.h>
 #include "graph/claim.h"
@@ -15,7 +16,7 @@ static const struct captured_pass *captured_of(const struct philox_graph *graph,
 
 /* --- claiming ------------------------------------------------------------- */
 
-/* A forward that a backward of its own graph uses up owes none. */
+/* A forward used up by a backward of its own graph owes no backward. */
 static enum hold_kind kind_of(const struct captured_pass *captured)
 {
 	enum hold_kind kind = hold_kind(captured->flags);
@@ -67,7 +68,7 @@ static void blame(struct philox_graph *graph, uint32_t index,
 		graph->blame.ticket = use->ticket;
 }
 
-/* The states that generators have just before a use. */
+/* Writes the states that generators have just before a use. */
 static void read_generators(struct philox_graph *graph, uint32_t before,
 			    uint32_t *read)
 {
@@ -82,7 +83,7 @@ static void read_generators(struct philox_graph *graph, uint32_t before,
 	}
 }
 
-/* Takes back what came before the use that was refused, newest first. */
+/* Takes back the claims before the use that was refused, newest first. */
 static enum philox_status refuse(struct philox_graph *graph,
 				 struct launch *launch, uint32_t index,
 				 enum philox_status status)
@@ -123,7 +124,7 @@ static void settle(struct claim *claim, struct philox_use *use)
 	struct philox_ticket made = {0};
 
 	if (!region_is_life(hold->region, hold->life))
-		hold->serial = 0; /* destroyed meanwhile, with its ledger */
+		hold->serial = 0; /* destroyed since, with its ledger */
 	else
 		hold_commit(hold, 0, &claim->released);
 	if (hold->kind == HOLD_FORWARD && hold->serial)

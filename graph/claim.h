@@ -1,5 +1,5 @@
 /*
- * graph/claim.h - what a launch takes from ledgers and generators
+ * graph/claim.h - taking what a launch needs from ledgers and generators
  *
  * Between claiming and settling, or undoing, a launch holds an open forward for
  * each forward it will make and a reader of each ticket it will use. All
@@ -12,8 +12,8 @@
 
 /*
  * claim_all() applies every use of a launch in order and writes the states into
- * the graph's message. The first use that is refused has all before it undone,
- * numbers included, as nobody could take any meanwhile.
+ * the graph's message. If a use is refused, all uses before it are undone,
+ * numbers included, since no other call could take any in between.
  */
 enum philox_status claim_all(struct philox_graph *graph, struct launch *launch);
 
@@ -21,8 +21,9 @@ enum philox_status claim_all(struct philox_graph *graph, struct launch *launch);
 void claim_settle_all(struct philox_graph *graph, struct launch *launch);
 
 /*
- * claim_abort_all() takes the claims of a launch that failed back; the numbers of
- * its forwards are burnt. Both leave saved contexts to release in the claims.
+ * claim_abort_all() takes back the claims of a launch that failed; the numbers
+ * of its forwards are burnt. Both functions leave the saved contexts to release
+ * in the claims.
  */
 void claim_abort_all(struct philox_graph *graph, struct launch *launch);
 

@@ -2,7 +2,7 @@
  * graph/context.c - a whole context
  *
  * lib owns the context's lock, generators and regions; this file fills in its
- * hooks, so that no context exists whose passes do not see captures.
+ * hooks, so that the passes of every context see captures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ void philox_context_destroy(struct philox_context *context)
 	if (!context)
 		return;
 	context_end(context);
-	philox_check(context, NULL); /* tells the log, which may call philox */
+	philox_check(context, NULL); /* logs, and the log may call philox */
 	destroy_graphs(context->graphs);
 	context_finish(context);
 	free(context);

@@ -1,9 +1,9 @@
 /*
- * graph/context.h - what graph keeps for each context
+ * graph/context.h - the part of a context that graph/ owns
  *
- * Guarded by the context's lock, but for the device stream, which serves
- * set-up work (filling control blocks, poisoning cells) and is synchronised by
- * whoever used it.
+ * Guarded by the context's lock, except for the device stream, which is used
+ * for set-up work (filling control blocks, poisoning cells) and is synchronised
+ * by the function that used it.
  */
 #ifndef GRAPH_CONTEXT_H
 #define GRAPH_CONTEXT_H

@@ -1,5 +1,5 @@
 /*
- * graph/graph.c - graphs: made of captures, looked at, destroyed
+ * graph/graph.c - graphs: made from captures, queried, destroyed
  *
  * A capture becomes a graph in one step that either succeeds or leaves the
  * capture as it was. The graph then owns the capture until it is destroyed.
@@ -40,7 +40,7 @@ enum philox_status graph_report_capture(struct philox_context *context,
 
 /* --- making --------------------------------------------------------------- */
 
-/* A message that no launch uses, to see that node and exec belong together. */
+/* Sets a message that no launch uses, to check that exec has the node. */
 static enum philox_status try_node(struct philox_graph *graph)
 {
 	struct kernel_call call =
@@ -138,7 +138,7 @@ void graph_free(struct philox_graph *graph)
 	free_record(graph);
 }
 
-/* --- destroying and looking ----------------------------------------------- */
+/* --- destroying and queries ----------------------------------------------- */
 
 static enum philox_status unlink_graph(struct philox_graph *graph)
 {
@@ -200,7 +200,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 	if (index >= graph->n_uses)
 		return graph_report(graph,
 				    status_set(PHILOX_ERROR_INVALID,
-					       "'%s' has %u uses: %zu is none",
+					       "'%s' has %u uses: no use %zu",
 					       graph->name, graph->n_uses,
 					       index),
 				    NULL);
@@ -215,7 +215,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 	return PHILOX_OK;
 }
 
-/* Readers hold either lock. */
+/* A reader needs one of the two locks. */
 enum philox_status philox_graph_set_name(struct philox_graph *graph,
 					 const char *name)
 {

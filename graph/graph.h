@@ -8,7 +8,7 @@
 #include "graph/capture.h"
 #include "lib/state/hold.h"
 
-/* What a launch under way holds for one of its passes. */
+/* What a launch in progress holds for one of its passes. */
 struct claim {
 	struct hold hold;
 	struct saved_context released;
@@ -22,9 +22,10 @@ struct launch {
 };
 
 /*
- * Locking: `lock` orders the launches of one graph, updates with their launch,
- * and guards what follows it; the context's lock is taken inside it. Neither is
- * held while saved contexts are released or messages delivered.
+ * Locking: `lock` orders the launches of one graph, each update with its
+ * launch, and guards the fields after it; the context's lock is taken inside
+ * it. Neither lock is held while saved contexts are released or messages
+ * delivered.
  */
 struct philox_graph {
 	struct philox_graph *next; /* in the context's list, by its lock */
@@ -39,13 +40,13 @@ struct philox_graph {
 	pthread_mutex_t lock;
 	uint64_t sequence; /* of the last message */
 	struct head_message message;
-	struct philox_log_entry blame; /* what a refused launch was about */
+	struct philox_log_entry blame; /* the subject of a refused launch */
 	struct launch *open;           /* between prologue and epilogue */
 	struct launch *spare;          /* kept for the next launch */
 };
 
 /*
- * graph_make() makes a graph of a capture that is ready; `capture` is NULL if
+ * graph_make() makes a graph from a capture that is ready; `capture` is NULL if
  * there is no pass in it. Called with the context's lock held.
  */
 enum philox_status graph_make(struct graph_context *graphs,
@@ -65,7 +66,7 @@ enum philox_status graph_report(const struct philox_graph *graph,
 				enum philox_status status,
 				const struct philox_log_entry *about);
 
-/* graph_report_capture() does so for one about a capture. */
+/* graph_report_capture() does the same for a call about a capture. */
 enum philox_status graph_report_capture(struct philox_context *context,
 					enum philox_status status, uint64_t id);
 

@@ -44,7 +44,7 @@ void head_destroy(struct graph_context *graphs, struct head *head)
 	head->cells = 0;
 }
 
-/* The stored sequence number is the device's and stays. */
+/* The stored sequence number belongs to the device and is kept. */
 static enum philox_status point_at_map(struct graph_context *graphs,
 				       const struct head *head, void *map,
 				       uint64_t cells)
@@ -75,7 +75,7 @@ enum philox_status head_seal(struct graph_context *graphs, struct head *head,
 		status = point_at_map(graphs, head, head->map.device, cells);
 	if (status == PHILOX_OK)
 		head->cells = cells;
-	return status; /* the device may know the map: it stays the head's */
+	return status; /* the device may know the map: the head keeps it */
 }
 
 uint64_t head_unannounced(struct head *head, uint64_t *sequence)
@@ -136,8 +136,8 @@ enum philox_status head_message_init(struct head_message *message,
 
 	if (!capacity)
 		return status_set(PHILOX_ERROR_LIMIT,
-				  "a graph holds at most %u passes with states "
-				  "of their own",
+				  "a graph holds at most %u passes with their "
+				  "own states",
 				  HEAD_CAPACITY_MAX);
 	message->args = calloc(1, head_args_size(capacity));
 	if (!message->args)

@@ -1,5 +1,5 @@
 /*
- * graph/head_elements.h - what the head does, for host loop and kernel alike
+ * graph/head_elements.h - the head's work, for the host's loop and the kernel
  *
  * See Note [Head] in graph/head.h for the protocol.
  */
@@ -8,13 +8,13 @@
 
 #include "lib/device/kernels.h"
 
-/* head_accepts() says whether a message is new, that is, announced. */
+/* head_accepts() tells whether a message is new, that is, announced. */
 PHILOX_FN int head_accepts(const struct head_args *args)
 {
 	return args->sequence > args->control->sequence;
 }
 
-/* head_fill_cell() fills cell i of the graph from the message, or poisons it. */
+/* head_fill_cell() fills cell i of the graph from the message or poisons it. */
 PHILOX_FN void head_fill_cell(const struct head_args *args, uint64_t i,
 			      int accepted)
 {

@@ -1,8 +1,8 @@
 /*
- * graph/journal.c - what graph/ writes into a context's journal
+ * graph/journal.c - the events that graph/ writes into a context's journal
  *
- * With the context's lock held. Captures go by their number in the context,
- * since the device's ids need not be the same in every run.
+ * With the context's lock held. Captures are named by their number in the
+ * context, since the device's ids may differ from run to run.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * graph/journal.h - what graph/ writes into a context's journal
+ * graph/journal.h - the events that graph/ writes into a context's journal
  *
  * See Note [Journal] in lib/state/journal.h. With the context's lock held.
  */
@@ -9,21 +9,21 @@
 #include "lib/state/journal.h"
 #include "graph/graph.h"
 
-/* journal_captured() writes that a pass was recorded, the last one there is. */
+/* journal_captured() writes that a pass, the newest one, was recorded. */
 void journal_captured(const struct capture *capture);
 
 /* journal_ended() writes that a recorded pass was committed or aborted. */
 void journal_ended(const struct capture *capture,
 		   const struct captured_pass *captured);
 
-/* journal_capture() writes what became of a capture: "adopt" or "drop". */
+/* journal_capture() writes how a capture ended: "adopt" or "drop". */
 void journal_capture(const struct capture *capture, const char *event);
 
-/* journal_claimed() writes a launch that has taken its tickets, with its uses. */
+/* journal_claimed() writes a launch that has taken its tickets; with uses. */
 void journal_claimed(const struct philox_graph *graph,
 		     const struct launch *launch);
 
-/* journal_launched() writes how that launch has ended. */
+/* journal_launched() writes how that launch ended. */
 void journal_launched(const struct philox_graph *graph,
 		      enum philox_status status);
 

@@ -1,8 +1,8 @@
 /*
  * graph/own_capture.c - captures that the library itself begins and ends
  *
- * The streams they began on are remembered, so that ending one on another
- * stream is refused before it does harm. Guarded by the context's lock.
+ * The streams on which they began are remembered, so that ending a capture on
+ * another stream is refused before it does harm. Guarded by the context's lock.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 struct own_capture {
 	struct own_capture *next;
 	philox_stream stream;
-	pthread_t thread; /* one handle may stand for a stream per thread */
+	pthread_t thread; /* one handle may mean a stream per thread */
 	uint64_t id;      /* the device's */
 	char broken[128]; /* the first call that found it invalidated */
 };
 
-/* What was begun on a stream by this thread, which alone can end it. */
+/* The capture begun on a stream by this thread, which alone can end it. */
 static struct own_capture **find_own(struct graph_context *graphs,
 				     philox_stream stream)
 {
@@ -59,7 +59,7 @@ void own_finish(struct graph_context *graphs)
 	}
 }
 
-/* Begins a capture and asks for its id, which it loses when invalidated. */
+/* Begins a capture and asks for its id, which is lost on invalidation. */
 static enum philox_status begin(struct philox_device *device,
 				philox_stream stream, uint64_t *id)
 {
@@ -115,7 +115,7 @@ enum philox_status philox_capture_begin(struct philox_context *context,
 	return PHILOX_OK;
 }
 
-/* One that ended without us must not be taken for what is captured now. */
+/* One that ended without us must not be mistaken for the current one. */
 static int has_ended(const struct own_capture *own,
 		     const struct capture_info *info)
 {
@@ -141,7 +141,7 @@ static enum philox_status find_origin(struct graph_context *graphs,
 		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
 				  "the capture began on another stream or "
 				  "thread, or not by philox_capture_begin(); "
-				  "it goes on");
+				  "it continues");
 	*id = own->id;
 	return PHILOX_OK;
 }
@@ -162,7 +162,7 @@ static enum philox_status check_origin(struct philox_context *context,
 	return status;
 }
 
-/* What is known of a capture that gave no native graph goes into the message. */
+/* Adds what is known about a capture that gave no graph to the message. */
 static void drop_failed(struct graph_context *graphs, philox_stream stream,
 			uint64_t id)
 {
@@ -170,14 +170,15 @@ static void drop_failed(struct graph_context *graphs, philox_stream stream,
 	struct capture *capture = capture_find(graphs, id);
 
 	if (capture && capture->last[0])
-		status_prefix(PHILOX_OK, "still whole at %s; ", capture->last);
+		status_prefix(PHILOX_OK, "still valid at %s; ", capture->last);
 	if (own && own->broken[0])
-		status_prefix(PHILOX_OK, "found broken by %s; ", own->broken);
+		status_prefix(PHILOX_OK, "found invalidated by %s; ",
+			      own->broken);
 	if (capture)
 		capture_drop(capture);
 }
 
-/* The native graph is there: instantiates it and makes a graph of both. */
+/* Instantiates a native graph and makes a graph from both. */
 static enum philox_status finish_own(struct philox_context *context,
 				     struct capture *capture,
 				     philox_native_graph native,
@@ -223,7 +224,7 @@ static enum philox_status end_own(struct philox_context *context, uint64_t id,
 	return status;
 }
 
-/* Whether a capture that could not be ended is still under way. */
+/* Whether a capture that could not be ended is still in progress. */
 static int goes_on(struct philox_context *context, philox_stream stream,
 		   enum philox_status status)
 {

@@ -10,7 +10,7 @@
 void own_note_broken(struct philox_context *context, philox_stream stream,
 		     const char *call);
 
-/* own_finish() forgets the captures that philox_capture_begin() began. */
+/* own_finish() forgets all captures begun by philox_capture_begin(). */
 void own_finish(struct graph_context *graphs);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * graph/passes.c - what a capture records of passes
+ * graph/passes.c - recording passes in a capture
  *
  * See Note [Captured passes] in graph/capture.h. Guarded by the context's lock.
  */
@@ -34,7 +34,7 @@ static enum philox_status refuse_ticket(const struct philox_pass *pass,
 			  (unsigned long long)pass->ticket.serial, why);
 }
 
-/* What can be said of a backward's ticket before its capture is looked at. */
+/* Checks a backward's ticket as far as possible without its capture. */
 static enum philox_status check_ticket(const struct philox_pass *pass,
 				       const struct capture *capture)
 {
@@ -54,7 +54,7 @@ static enum philox_status check_ticket(const struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
-/* SHARED forwards of one generator follow one another in a capture too. */
+/* In a capture, too, SHARED forwards of a generator run one at a time. */
 static enum philox_status check_shared(const struct capture *capture,
 				       const struct philox_region *region)
 {
@@ -116,7 +116,7 @@ static enum philox_status reserve_pass(struct capture *capture)
 	return PHILOX_OK;
 }
 
-/* Gives the head's node a message of the capacity that one more slot needs. */
+/* Gives the head's node a message with room for one more slot. */
 static enum philox_status reserve_slot(struct capture *capture)
 {
 	struct head_message message;
@@ -138,7 +138,7 @@ static enum philox_status reserve_slot(struct capture *capture)
 	return status;
 }
 
-/* Cells of their own, for the slot that comes next; add() counts it. */
+/* Takes new cells for the next slot; add() counts it. */
 static enum philox_status take_slot(struct capture *capture, uint32_t cells,
 				    struct arena_block *block, uint32_t *slot)
 {
@@ -156,7 +156,7 @@ static enum philox_status depend_on_head(const struct capture *capture,
 	return device_capture_depend(device_of(capture), stream, capture->node);
 }
 
-/* The cells a captured pass reads: its own, or those of its forward. */
+/* The cells that a captured pass reads: its own, or its forward's. */
 static void *cells_of(const struct capture *capture,
 		      const struct captured_pass *captured)
 {
@@ -267,8 +267,8 @@ static enum philox_status find_captured(const struct philox_pass *pass,
 	*captured = &(*capture)->passes[pass->index];
 	if ((*captured)->phase != CAPTURED_OPEN)
 		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s': the captured pass has ended "
-				  "before",
+				  "region '%s': the captured pass has already "
+				  "ended",
 				  pass->region->name);
 	return PHILOX_OK;
 }
@@ -352,7 +352,7 @@ static enum philox_status reserve_read(struct capture *capture)
 	return PHILOX_OK;
 }
 
-/* The copy comes last: it is a node that cannot be taken back. */
+/* The copy is made last: it is a node that cannot be removed. */
 static enum philox_status copy_cell(struct capture *capture,
 				    const struct state_read *read,
 				    philox_stream stream,

@@ -1,5 +1,5 @@
 /*
- * graph/passes.h - what passes and generators do on a capturing stream
+ * graph/passes.h - passes and generators on a capturing stream
  *
  * The hooks of the same names: see lib/state/context.h. With the context's lock
  * held.

@@ -1,10 +1,10 @@
 /*
  * graph/replay.c - launching a graph with tickets
  *
- * A launch goes through four steps. Claim: under the context's lock every use
- * is checked and applied in order; the first that fails has all before it
- * undone, numbers included, as nobody could take any meanwhile. Message: the
- * states go into the head's parameters. Launch: by us, or by the caller between
+ * A launch has four steps. Claim: under the context's lock every use is checked
+ * and applied in order; if one fails, all before it are undone, numbers
+ * included, since no other call could take any in between. Message: the states
+ * go into the head's parameters. Launch: by us, or by the caller between
  * prologue and epilogue. Settle: the claims become live or used-up tickets; or,
  * if anything after the first step failed, they are taken back, and the numbers
  * of the forwards are burnt.
@@ -32,9 +32,9 @@ static enum philox_status send_message(struct philox_graph *graph)
 }
 
 /*
- * A message that no launch took must not be there for a launch we do not know
- * of: number 0 is never accepted. If this fails too, nothing is lost but that
- * one detection.
+ * A message that no launch used must not remain for a launch that we do not
+ * know about: number 0 is never accepted. If this fails too, only that one
+ * detection is lost.
  */
 static void withdraw_message(struct philox_graph *graph)
 {
@@ -196,7 +196,7 @@ static struct launch *epilogue(struct philox_graph *graph,
 	return launch;
 }
 
-/* Without locks; the launch may be NULL. */
+/* Called without locks; the launch may be NULL. */
 static void release_contexts(struct philox_graph *graph, struct launch *launch)
 {
 	if (!launch)

@@ -21,7 +21,7 @@ static enum philox_status with_relaxed_mode(
 	return status != PHILOX_OK ? status : restored;
 }
 
-/* What is queued uses memory of the caller: a wait that fails is tried again. */
+/* Queued work uses the caller's memory: if a wait fails, it is retried. */
 static enum philox_status wait(struct graph_context *graphs)
 {
 	struct philox_device *on = graphs->context->device;
