@@ -57,7 +57,7 @@ static enum philox_status allocate_memory(struct arena *arena, size_t size,
 	return PHILOX_OK;
 }
 
-/* The device may be asked for memory while captures are under way. */
+/* Memory may be allocated while captures are in progress. */
 static enum philox_status chunk_memory(struct arena *arena, size_t size,
 				       struct arena_chunk *chunk)
 {
@@ -133,7 +133,7 @@ static struct piece *find_free(const struct arena_chunk *chunk, size_t size)
 	return piece;
 }
 
-/* Cuts what is too much off a free piece. */
+/* Cuts a free piece down to the size needed. */
 static enum philox_status split(struct piece *piece, size_t size)
 {
 	struct piece *rest;

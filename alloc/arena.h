@@ -9,7 +9,7 @@
  *
  * Pieces are aligned to ARENA_ALIGNMENT; the lowest free piece that fits is
  * taken, free neighbours are joined, so the layout depends on the sequence of
- * calls alone. An arena has no lock: its owner has one.
+ * calls alone. An arena has no lock; its owner has one.
  */
 #ifndef ALLOC_ARENA_H
 #define ALLOC_ARENA_H
@@ -47,8 +47,9 @@ void arena_init(struct arena *arena, struct philox_device *device,
 void arena_finish(struct arena *arena);
 
 /*
- * arena_alloc() takes a piece of at least `size` > 0 bytes; the content is what
- * it was. Legal during capture. ERROR_MEMORY, or what the device says.
+ * arena_alloc() takes a piece of at least `size` > 0 bytes; its old content
+ * stays. Legal during capture. ERROR_MEMORY, or the error that the device
+ * gives.
  */
 enum philox_status arena_alloc(struct arena *arena, size_t size,
 			       struct arena_block *block);
@@ -56,7 +57,7 @@ enum philox_status arena_alloc(struct arena *arena, size_t size,
 /* arena_free() gives a piece back and zeroes *block; a zero block is fine. */
 void arena_free(struct arena *arena, struct arena_block *block);
 
-/* arena_used() is how many bytes are handed out; for tests and reports. */
+/* arena_used() returns the bytes handed out; for tests and reports. */
 size_t arena_used(const struct arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * lib/state/generator.c - generators, and what seeding one does to its regions
+ * lib/state/generator.c - generators, and how seeding one affects its regions
  *
  * Locked by the context.
  */
@@ -12,11 +12,11 @@ static enum philox_status check_offset(struct philox_state state)
 	if (state.offset % 4 == 0)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "generator offset %llu is no multiple of 4",
+			  "generator offset %llu is not a multiple of 4",
 			  (unsigned long long)state.offset);
 }
 
-/* Dead names restart too: made again, they belong to the new run. */
+/* Destroyed names restart, too: made again, they belong to the new run. */
 static void set_state(struct philox_generator *generator,
 		      struct philox_state state)
 {
@@ -157,7 +157,7 @@ static enum philox_status advance(struct philox_generator *generator,
 {
 	if (words % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%llu words is no multiple of 4",
+				  "%llu words is not a multiple of 4",
 				  (unsigned long long)words);
 	if (words > UINT64_MAX - 3 - generator->state.offset)
 		return status_set(PHILOX_ERROR_OVERFLOW,

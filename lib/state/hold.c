@@ -1,11 +1,11 @@
 /*
  * lib/state/hold.c - the rules of Note [Ledger], carried out
  *
- * Who holds makes two differences only. A launch that will use a ticket up
- * claims it: nobody else may begin with the ticket until the launch has
- * succeeded or failed. And an eager forward of a SHARED region keeps others off
- * its generator while it is open; the forwards of a launch are over when the
- * lock is given back, as far as their generator is concerned.
+ * Holds of passes and of launches differ in two ways only. A launch that will
+ * use a ticket up claims it: no other pass of the ticket may begin until the
+ * launch has succeeded or failed. And an eager forward of a SHARED region
+ * blocks its generator for other such forwards while it is open; for the
+ * generator, the forwards of a launch are over when the lock is given back.
  */
 #include "lib/state/hold.h"
 #include "lib/state/ticket.h"
@@ -41,8 +41,8 @@ static enum philox_status check_offset(struct philox_region *region)
 	if (next_state(region)->offset <= UINT64_MAX - 3 - region->advance)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_OVERFLOW,
-			  "the offset of region '%s' has reached 2^64: seed "
-			  "its generator anew",
+			  "the offset of region '%s' has reached 2^64: give "
+			  "its generator a new seed",
 			  region->name);
 }
 
@@ -57,7 +57,7 @@ static enum philox_status open_entry(struct hold *hold)
 	return region_status(region, status);
 }
 
-/* An eager forward keeps others off a generator that its region shares. */
+/* An eager forward blocks a generator that its region shares. */
 static void keep_off(const struct hold *hold, const struct philox_region *open)
 {
 	if ((hold->region->flags & PHILOX_SHARED) && !hold->launch &&
@@ -137,7 +137,7 @@ enum philox_status hold_abort(const struct hold *hold,
 void hold_rewind(const struct hold *hold)
 {
 	struct philox_region *region = hold->region;
-	struct saved_context none; /* nobody can have used the ticket up */
+	struct saved_context none; /* no other can have used the ticket up */
 
 	hold_abort(hold, &none);
 	if (hold->kind == HOLD_FORWARD)

@@ -2,12 +2,12 @@
  * lib/state/ledger.c - see Note [Ledger] in lib/state/ledger.h
  *
  * The index is an open-addressed hash table, at most half full, of entry
- * numbers by serial; deletion shifts back what follows, so there are no
+ * numbers by serial; deletion shifts the following places back, so there are no
  * tombstones and a probe ends at the first empty place. Serials count up. They
  * are hashed in blocks of eight, one cache line of the index: neighbours, which
  * mostly come and go together, stay together, while blocks are spread, so that
- * old retained tickets form no runs that new serials would have to walk
- * through.
+ * old retained tickets do not form runs that probes for new serials would have
+ * to walk through.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static uint32_t index_find(const struct ledger *ledger, uint64_t serial)
 	return place;
 }
 
-/* Removes a place and moves back what had to walk past it. */
+/* Removes a place and moves back the places that were probed past it. */
 static void index_remove(struct ledger *ledger, uint32_t hole)
 {
 	uint32_t mask = index_mask(ledger), place = hole;
@@ -70,7 +70,7 @@ static void index_remove(struct ledger *ledger, uint32_t hole)
 			break;
 		home = index_home(ledger, ledger->index[place].serial);
 		if (((place - home) & mask) < ((place - hole) & mask))
-			continue; /* it would move in front of its home */
+			continue; /* it would move ahead of its home */
 		ledger->index[hole] = ledger->index[place];
 		hole = place;
 	}
@@ -175,7 +175,7 @@ static enum philox_status find_open(struct ledger *ledger, uint64_t serial,
 	if (*entry && (*entry)->phase == LEDGER_FORWARD_OPEN)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STATE,
-			  "forward %llu is not open: it has ended before",
+			  "forward %llu is not open: it has already ended",
 			  (unsigned long long)serial);
 }
 

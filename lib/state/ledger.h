@@ -3,11 +3,11 @@
  *
  * Note [Ledger]
  * ~~~~~~~~~~~~~
- * A region's ledger says, for each forward whose backward is owed, which state
- * that forward drew from. It is the only place where a backward finds its
+ * A region's ledger records, for each forward whose backward is owed, the state
+ * from which that forward drew. It is the only place where a backward finds its
  * numbers: nothing is ever inferred from the order of calls, so any order, any
  * repetition and any failure leave every other ticket alone. An entry goes
- * through these phases, whatever is eager, captured or mixed:
+ * through these phases, for eager and captured passes and any mix of them:
  *
  *           open                 commit                commit (not retained)
  *   (none) ------> FORWARD_OPEN --------> PENDING ------------------> (none)
@@ -20,22 +20,23 @@
  *
  *  - A forward reserves its state when it begins. Whether it commits or aborts,
  *    its numbers are never issued again (promise: freshness).
- *  - A backward begins on a PENDING entry and reads its state; beginning changes
- *    nothing but the count of readers. Of the readers one at a time may be
+ *  - A backward begins on a PENDING entry and reads its state; beginning
+ *    changes only the count of readers. At most one reader at a time may be
  *    consuming. An abort or a failed launch only takes the reader back
  *    (promise: transactions).
- *  - A consuming commit makes the entry DONE: no new reader begins. It leaves
- *    with its last reader, and then its saved context is released, once.
+ *  - A consuming commit makes the entry DONE: no new reader may begin. The
+ *    entry is removed with its last reader, and then its saved context is
+ *    released, once.
  *  - A launch of a graph claims the entries it will consume before it updates
- *    anything, so that two launches, or one that names a ticket twice, cannot
- *    both have it; the claim is taken back if the launch fails.
- *  - Serials count a region's forwards from 1 and never repeat, also over
- *    destroying and making a region again, so a stale ticket is found to be
- *    stale.
+ *    anything, so that two launches, or two uses of one launch, cannot both
+ *    have a ticket; the claim is taken back if the launch fails.
+ *  - Serials count a region's forwards from 1 and never repeat, even when a
+ *    region is destroyed and made again, so a stale ticket is always detected.
  *
- * Entries stand in a table made once, found through a hash of the serial in
- * constant time, whatever is pending. The ledger is host memory only; its
- * owner locks it. An entry and its share of the index cost at most 128 bytes.
+ * Entries are in a table made once, and are found through a hash of the serial
+ * in constant time, however many are pending. The ledger uses only host memory;
+ * its owner locks it. An entry and its share of the index cost at most 128
+ * bytes.
  */
 #ifndef LIB_STATE_LEDGER_H
 #define LIB_STATE_LEDGER_H
@@ -73,13 +74,13 @@ struct ledger_entry {
 	uint64_t serial;
 	struct philox_state state;
 	struct saved_context context;
-	uint32_t readers;  /* open backward passes and launches under way */
+	uint32_t readers;  /* open backward passes and running launches */
 	uint8_t phase;     /* enum ledger_phase */
 	uint8_t consuming; /* enum ledger_use of the consuming reader, or 0 */
 	uint32_t next;     /* free list */
 };
 
-/* A place of the index: the low word decides most comparisons by itself. */
+/* A place of the index: the low word alone decides most comparisons. */
 struct ledger_place {
 	uint32_t entry;  /* its number + 1; 0: empty */
 	uint32_t serial; /* the low word */
@@ -101,10 +102,10 @@ void ledger_finish(struct ledger *ledger);
 enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
 			       struct philox_state state);
 
-/* ledger_commit() makes an open forward pending; ERROR_STATE if it is none. */
+/* ledger_commit() makes an open forward pending; ERROR_STATE if not open. */
 enum philox_status ledger_commit(struct ledger *ledger, uint64_t serial);
 
-/* ledger_abort() removes an open forward; ERROR_STATE if it is none. */
+/* ledger_abort() removes an open forward; ERROR_STATE if it is not open. */
 enum philox_status ledger_abort(struct ledger *ledger, uint64_t serial);
 
 /*
@@ -124,7 +125,7 @@ enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
 			      enum ledger_use use, int consume,
 			      struct saved_context *released);
 
-/* ledger_drop() removes a pending forward that nobody reads. */
+/* ledger_drop() removes a pending forward that has no readers. */
 enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 			       struct saved_context *released);
 
@@ -134,7 +135,7 @@ enum philox_status ledger_pending(struct ledger *ledger, uint64_t serial,
 
 /*
  * ledger_check() verifies the invariants of the table; see PHILOX_DEBUG. A
- * large table is walked only now and then, so that a check costs little on
+ * large table is walked only occasionally, so that a check costs little on
  * average.
  */
 void ledger_check(const struct ledger *ledger);

@@ -1,10 +1,10 @@
 /*
  * lib/state/pass.c - passes: begin, commit, abort
  *
- * An eager pass carries its state by value and meets only the ledger. A pass on
- * a stream that is capturing, and one that wants cells, goes on through the
- * context's hooks. Which of the two it is, is asked of the stream at begin and
- * stands in the pass from then on.
+ * An eager pass carries its state by value and uses only the ledger. A pass on
+ * a stream that is capturing, and a pass with cells, also uses the context's
+ * hooks. At begin the stream is asked whether it is capturing; the pass keeps
+ * the answer.
  */
 #include <stddef.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static enum philox_status check_flags(const struct philox_region *region,
 {
 	if (flags & ~allowed)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': unknown or unfit flags 0x%x",
+				  "region '%s': unknown or wrong flags 0x%x",
 				  region->name, flags & ~allowed);
 	if ((flags & PHILOX_INFERENCE) && (flags & PHILOX_WARMUP))
 		return status_set(PHILOX_ERROR_INVALID,
@@ -82,7 +82,7 @@ static struct philox_pass new_pass(struct philox_region *region,
 	return pass;
 }
 
-/* What an open eager pass holds: nothing is kept but in the pass itself. */
+/* What an open eager pass holds: it is kept in the pass alone. */
 static struct hold hold_of(const struct philox_pass *pass)
 {
 	struct hold hold = {.region = pass->region,
@@ -118,7 +118,7 @@ static enum philox_status begin_eager(struct philox_pass *pass)
 {
 	struct hold hold = hold_of(pass);
 	struct saved_context
-		none; /* a ticket that is being begun keeps its own */
+		none; /* a ticket keeps its own while a pass begins */
 	enum philox_status status = take_hold(pass, &hold);
 
 	if (status != PHILOX_OK || !(pass->flags & PHILOX_ON_DEVICE))
@@ -249,7 +249,7 @@ static void give_cells(struct philox_pass *pass)
 		pass->region->context->hooks->give(pass);
 }
 
-/* With the context's lock held; the ticket is zero if none is owed. */
+/* With the context's lock held; writes the zero ticket if none is owed. */
 static enum philox_status commit_pass(struct philox_pass *pass, unsigned flags,
 				      struct philox_ticket *ticket,
 				      struct saved_context *released)

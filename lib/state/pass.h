@@ -1,5 +1,5 @@
 /*
- * lib/state/pass.h - what the files about passes share
+ * lib/state/pass.h - shared by the files about passes
  */
 #ifndef LIB_STATE_PASS_H
 #define LIB_STATE_PASS_H
@@ -16,8 +16,8 @@ enum philox_status pass_query(const struct philox_region *region,
 
 /*
  * pass_check_stream() checks that the pass's stream is still in the capture
- * that the pass is in, or still in none: ERROR_MISMATCH. Numbers by value that
- * get into a capture would repeat at every replay.
+ * that the pass is in, or still in none: ERROR_MISMATCH. Numbers that were
+ * captured by value would repeat at every replay.
  */
 enum philox_status pass_check_stream(const struct philox_pass *pass,
 				     const char *call);
@@ -28,7 +28,7 @@ enum philox_status pass_check_open(const struct philox_pass *pass,
 
 /*
  * pass_finish() ends a public call about a pass; see context_report().
- * pass_finish_unopened() does so for one that may be NULL or not open.
+ * pass_finish_unopened() does the same for a pass that may be NULL or not open.
  */
 enum philox_status pass_finish(const struct philox_pass *pass,
 			       enum philox_status status);

@@ -1,16 +1,16 @@
 /*
- * lib/state/pass_draw.c - views of a pass, and what it draws from
+ * lib/state/pass_draw.c - views of a pass, and the states it draws from
  *
- * A pass is a value: copies and views of it may be used after it has ended. Of
- * those whose numbers stand in cells it is seen here, before the cells, which
- * may be another's by then, are read.
+ * A pass is a value: copies and views of it may be used after it has ended. For
+ * those that draw from cells this is detected here, before the cells, which
+ * another pass may have by then, are read.
  */
 #include <stddef.h>
 #include <string.h>
 #include "lib/state/pass.h"
 #include "lib/state/region.h"
 
-/* A view is as good as its pass for drawing. */
+/* A view can draw as well as its pass. */
 static enum philox_status check_drawn(const struct philox_pass *pass)
 {
 	if (!pass)
@@ -72,9 +72,9 @@ enum philox_status philox_pass_on(const struct philox_pass *pass,
 	return pass_finish(pass, status);
 }
 
-/* --- what a pass draws from ----------------------------------------------- */
+/* --- the states a pass draws from ----------------------------------------- */
 
-/* Whether a pass's numbers are still its own; with the context's lock held. */
+/* Whether a pass still has its numbers; with the context's lock held. */
 static enum philox_status check_live(const struct philox_pass *pass)
 {
 	enum philox_status status = region_check_life(pass->region, pass->life);

@@ -1,9 +1,9 @@
 /*
  * lib/state/region.c - regions: names, seeds, offsets, tables of operators
  *
- * Invariant: a region's state is the state of its next forward; whatever is
- * below its offset has been issued under its seed and never is again, until its
- * generator is seeded anew. Locked by the context.
+ * Invariant: a region's state is the state of its next forward; all offsets
+ * below it have been issued under its seed and are never issued again, unless
+ * its generator is given a new seed. Locked by the context.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ enum philox_status region_check_life(const struct philox_region *region,
 	if (region_is_life(region, life))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STALE,
-			  "region '%s' was destroyed meanwhile", region->name);
+			  "region '%s' has been destroyed since", region->name);
 }
 
 struct philox_state region_cell_state(const struct philox_region *region,
@@ -114,7 +114,7 @@ void region_free(struct philox_region *region)
 
 /* --- public --------------------------------------------------------------- */
 
-/* Releases the saved contexts of a ledger that nobody sees any more. */
+/* Releases the saved contexts of a ledger that is no longer reachable. */
 static uint32_t release_dropped(struct ledger *dropped)
 {
 	uint32_t pending = dropped->used;

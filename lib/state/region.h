@@ -1,11 +1,11 @@
 /*
  * lib/state/region.h - regions as the library's parts see them
  *
- * A region's record stands for its name: it stays in its context when the
- * region is destroyed, with the offset and serial issued last, and comes to
- * life again when a region of that name is made. So numbers and serials never
- * repeat, and a pointer to a destroyed region is found to be one. `life` counts
- * the lives; passes and templates remember it.
+ * A region's record belongs to its name: it stays in its context when the
+ * region is destroyed, with the offset and serial issued last, and is used
+ * again when a region of that name is made. So numbers and serials never
+ * repeat, and a pointer to a destroyed region is recognised as one. `life`
+ * counts the lives of the name; passes and captured passes remember it.
  *
  * All functions here are called with the context's lock held.
  */
@@ -32,7 +32,7 @@ struct philox_region {
 
 	uint64_t life; /* 0: never made; counts up when made */
 	int alive;
-	struct philox_generator *generator; /* NULL: destroyed meanwhile */
+	struct philox_generator *generator; /* NULL: destroyed since */
 	struct region_op *ops;
 	uint32_t n_ops;
 	uint32_t cells;
@@ -54,14 +54,14 @@ enum philox_status region_status(const struct philox_region *region,
 /* region_check_alive() gives ERROR_STALE for a region that was destroyed. */
 enum philox_status region_check_alive(const struct philox_region *region);
 
-/* region_is_life() says whether a region is alive, in this life of its name. */
+/* region_is_life() tells whether a region is alive in this life of its name. */
 static inline int region_is_life(const struct philox_region *region,
 				 uint64_t life)
 {
 	return region->alive && region->life == life;
 }
 
-/* region_check_life() does so if it is not in that life any more. */
+/* region_check_life() gives it for a region that is not in that life. */
 enum philox_status region_check_life(const struct philox_region *region,
 				     uint64_t life);
 
@@ -79,7 +79,7 @@ void region_end_life(struct philox_region *region, struct ledger *dropped);
 /* region_free_ops() frees a table of operators; NULL is fine. */
 void region_free_ops(struct region_op *ops, uint32_t n_ops);
 
-/* region_free() frees a record with what is left of it; no lock is needed. */
+/* region_free() frees a record and all it still holds; needs no lock. */
 void region_free(struct philox_region *region);
 
 /* region_find_cell() is philox_region_cell() with the lock held. */

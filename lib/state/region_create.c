@@ -1,8 +1,8 @@
 /*
  * lib/state/region_create.c - making regions
  *
- * What is asked for is checked, then everything is made, and only then does the
- * record of the name come to life. Locked by the context.
+ * The options are checked, then everything is made, and only then does the
+ * name's record become alive. Locked by the context.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static enum philox_status check_op(const struct philox_region_options *options,
 				  (unsigned long long)op->advance);
 	if (op->advance % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s', op %zu: advance %llu is no "
+				  "region '%s', op %zu: advance %llu is not a "
 				  "multiple of 4",
 				  options->name, index,
 				  (unsigned long long)op->advance);
@@ -169,7 +169,7 @@ static void set_sizes(struct philox_region *region,
 	region->advance = region->flags & PHILOX_SHARED ? sum : largest;
 }
 
-/* A new record begins at offset 0; an old one goes on where it was. */
+/* A new record begins at offset 0; an old one continues where it was. */
 static void begin_life(struct philox_region *region,
 		       struct philox_generator *generator)
 {
@@ -188,8 +188,9 @@ static void begin_life(struct philox_region *region,
 }
 
 /*
- * A name keeps one offset, so it stays with its generator: numbers issued under
- * two of them could not be told apart when one of the two is seeded anew.
+ * A name keeps one offset, so it stays with its generator: if a name had used
+ * two of them and one were given a new seed, the numbers issued under each
+ * could not be told apart.
  */
 static enum philox_status check_generator(const struct philox_region *record,
 					  const struct philox_generator *wanted)

@@ -1,5 +1,5 @@
 /*
- * lib/state/ticket.c - tickets outside of passes
+ * lib/state/ticket.c - tickets outside passes
  *
  * Checks, release, and the saved context a ticket can carry. See Note [Ledger].
  */
@@ -13,7 +13,7 @@ enum philox_status ticket_check(const struct philox_region *region,
 	if (!ticket.region_key && !ticket.serial)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "region '%s': no ticket is given: a backward "
-				  "needs that of its forward",
+				  "needs the ticket of its forward",
 				  region->name);
 	if (ticket.region_key != region->key)
 		return status_set(PHILOX_ERROR_MISMATCH,

@@ -8,7 +8,8 @@
 
 /*
  * ticket_check() gives PHILOX_ERROR_MISMATCH for the zero ticket, a placeholder
- * and another region's ticket. Whether it is pending is for the ledger to say.
+ * and another region's ticket. Only the ledger can tell whether a ticket is
+ * pending.
  */
 enum philox_status ticket_check(const struct philox_region *region,
 				struct philox_ticket ticket);
