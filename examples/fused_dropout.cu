@@ -3,7 +3,7 @@
  */
 #include "examples/fused_dropout.h"
 
-/* The state is read here, on the device: in a graph it is new at each launch. */
+/* Reads the state here, on the device: in a graph each launch has a new one. */
 static __global__ void fused_dropout_kernel(struct fused_dropout f)
 {
 	struct philox_state state = philox_resolve(f.rng);
@@ -14,7 +14,7 @@ static __global__ void fused_dropout_kernel(struct fused_dropout f)
 		fused_dropout_block(&f, state, block);
 }
 
-/* Any grid gives the same numbers; one of no blocks would be refused. */
+/* Any grid gives the same numbers; CUDA would refuse one without blocks. */
 int fused_dropout_cuda(philox_stream stream, const struct fused_dropout *args)
 {
 	struct fused_dropout copy = *args;

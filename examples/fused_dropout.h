@@ -1,12 +1,12 @@
 /*
- * examples/fused_dropout.h - bias, GELU and dropout in one kernel of one's own
+ * examples/fused_dropout.h - bias, GELU and dropout in one kernel of your own
  *
  *   forward    y  = dropout(gelu(x + bias))
  *   backward   dx = dropout(dy) * gelu'(x + bias), with the forward's mask
  *
  * No mask is stored: both draw it from the state that philox_pass_rng() gives
- * their pass. What is done to elements stands here, once, for the kernel
- * (fused_dropout.cu) and the loop of the host device (fused_dropout_host.c).
+ * their pass. The work on elements is written once, here, for the kernel
+ * (fused_dropout.cu) and for the host device's loop (fused_dropout_host.c).
  */
 #ifndef EXAMPLES_FUSED_DROPOUT_H
 #define EXAMPLES_FUSED_DROPOUT_H
@@ -40,7 +40,7 @@ PHILOX_FN float gelu_slope(float z)
 	       0.398942280f * z * expf(-0.5f * z * z);
 }
 
-/* Elements 4 * block .. 4 * block + 3, as far as there are that many. */
+/* Elements 4 * block .. 4 * block + 3, or fewer at the end. */
 PHILOX_FN void fused_dropout_block(const struct fused_dropout *f,
 				   struct philox_state state, uint64_t block)
 {

@@ -1,6 +1,6 @@
 /*
- * examples/fused_dropout_host.c - the same on the host device, where a loop is
- * what a kernel is on a GPU; see examples/fused_dropout.h
+ * examples/fused_dropout_host.c - the same on the host device, where a loop
+ * takes the kernel's place; see examples/fused_dropout.h
  */
 #include "examples/fused_dropout.h"
 
