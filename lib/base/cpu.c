@@ -13,9 +13,6 @@
 static const char *const names[SIMD_COUNT] = {"scalar", "avx2", "avx512"};
 
 #ifdef __x86_64__
-static const struct simd_loops *const loops[SIMD_COUNT] = {
-	[SIMD_AVX2] = &simd_avx2, [SIMD_AVX512] = &simd_avx512};
-
 /* clang 14 knows no __builtin_cpu_supports("f16c"). */
 static int has_f16c(void)
 {
@@ -43,8 +40,6 @@ int simd_has(enum simd simd)
 	return simd == SIMD_SCALAR;
 }
 #else
-static const struct simd_loops *const loops[SIMD_COUNT];
-
 int simd_has(enum simd simd)
 {
 	return simd == SIMD_SCALAR;
@@ -63,7 +58,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char wanted[16];
 static enum simd choice, used;
 
-static enum simd best(void)
+static enum simd best_simd(void)
 {
 	for (enum simd simd = SIMD_COUNT - 1; simd > SIMD_SCALAR; simd--)
 		if (simd_has(simd))
@@ -71,7 +66,7 @@ static enum simd best(void)
 	return SIMD_SCALAR;
 }
 
-static enum simd find(const char *name)
+static enum simd simd_of(const char *name)
 {
 	enum simd simd = SIMD_SCALAR;
 
@@ -80,15 +75,15 @@ static enum simd find(const char *name)
 	return simd;
 }
 
-static void choose(void)
+static void choose_simd(void)
 {
 	const char *name = getenv("PHILOX_SIMD");
 
 	if (name && *name) {
 		strncpy(wanted, name, sizeof(wanted) - 1);
-		choice = find(wanted);
+		choice = simd_of(wanted);
 	} else {
-		choice = best();
+		choice = best_simd();
 	}
 	if (choice < SIMD_COUNT && simd_has(choice))
 		simd_use(choice);
@@ -96,7 +91,7 @@ static void choose(void)
 
 enum philox_status simd_choose(enum simd *simd)
 {
-	pthread_once(&once, choose);
+	pthread_once(&once, choose_simd);
 	if (choice == SIMD_COUNT)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "PHILOX_SIMD is '%s', not scalar, avx2 or "
@@ -115,7 +110,7 @@ void simd_use(enum simd simd)
 	__atomic_store_n(&used, simd, __ATOMIC_RELAXED);
 }
 
-const struct simd_loops *simd_used(void)
+enum simd simd_used(void)
 {
-	return loops[__atomic_load_n(&used, __ATOMIC_RELAXED)];
+	return __atomic_load_n(&used, __ATOMIC_RELAXED);
 }

@@ -6,7 +6,7 @@
 #include "lib/fill/elements.h"
 #include "lib/fill/host.h"
 #include "lib/base/float_mode.h"
-#include "lib/base/cpu.h"
+#include "lib/fill/simd/tables.h"
 
 /* What differs between fills. Sizes are of an element. */
 struct fill_kind {
@@ -250,7 +250,7 @@ static void *run_job(void *pointer)
 	const struct fill_job *job = pointer;
 	struct float_mode mode = float_mode_set();
 
-	run_rows(simd_used(), job->kernel, job->args, job->part);
+	run_rows(simd_loops_used(), job->kernel, job->args, job->part);
 	float_mode_restore(mode);
 	return NULL;
 }
@@ -291,5 +291,5 @@ void fill_host_run(enum kernel kernel, const struct fill_args *args)
 	if (n > 1)
 		run_parts(kernel, args, n);
 	else
-		run_rows(simd_used(), kernel, args, all_of(args));
+		run_rows(simd_loops_used(), kernel, args, all_of(args));
 }

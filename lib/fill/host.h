@@ -2,7 +2,7 @@
  * lib/fill/host.h - a fill on the host device
  *
  * An array is cut into parts for the threads, wherever its rows begin and end,
- * and rows into chunks for the vector loops (lib/base/cpu.h). A chunk of which only
+ * and rows into chunks for the vector loops (lib/fill/simd). A chunk of which only
  * a part lies in the row is made in a buffer aside.
  */
 #ifndef LIB_FILL_HOST_H

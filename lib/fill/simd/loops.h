@@ -15,8 +15,8 @@
 #define LIB_FILL_SIMD_LOOPS_H
 
 #include "lib/fill/blocks.h"
-#include "lib/base/cpu.h"
 #include "lib/fill/simd/functions.h"
+#include "lib/fill/simd/tables.h"
 
 /* Loops over the groups of a chunk; a test's build needs no speed. */
 #ifdef PHILOX_UNROLL_NOTHING
