@@ -206,9 +206,9 @@ enum philox_status philox_stream_capture_info(
 	struct capture_info info;
 	enum philox_status result = device_capture_info(device, stream, &info);
 
-	if (result)
+	if (result != PHILOX_OK)
 		return result;
-	if (status)
+	if (status != PHILOX_OK)
 		*status = info.status;
 	if (id)
 		*id = info.id;

@@ -37,7 +37,7 @@ enum philox_status device_enter(struct philox_device *device, enum device_op op,
 	do {                                                               \
 		enum philox_status refused = device_enter(                 \
 			device, DEVICE_##name, device->ops->name != NULL); \
-		if (refused)                                               \
+		if (refused != PHILOX_OK)                                  \
 			return refused;                                    \
 		return device->ops->name(__VA_ARGS__);                     \
 	} while (0)

@@ -53,7 +53,7 @@ enum philox_status device_enter(struct philox_device *device, enum device_op op,
 
 	atomic_fetch_add_explicit(&device->calls[op], 1, memory_order_relaxed);
 	status = take_failure(device, op);
-	if (status || offered)
+	if (status != PHILOX_OK || offered)
 		return status;
 	return status_set(PHILOX_ERROR_UNSUPPORTED,
 			  "device %s does not offer %s", device->name,
@@ -105,7 +105,7 @@ static enum philox_status find_index(const struct device_family *family,
 	if (option[strspn(option, "0123456789")])
 		return unknown_device(name);
 	status = family->count(&count);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	if (number >= count)
 		return status_set(PHILOX_ERROR_NO_DEVICE,
@@ -138,7 +138,7 @@ enum philox_status philox_device_count(const char *family, unsigned *count)
 	NEED_POINTER(family);
 	NEED_POINTER(count);
 	status = find_family(family, strlen(family), &found);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	return found->count(count);
 }
@@ -160,16 +160,16 @@ enum philox_status philox_device_open(const char *name,
 	    (name[length] && !name[length + 1]))
 		return unknown_device(name);
 	status = find_family(name, length, &family);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	if (name[length])
 		option = name + length + 1;
 	/* What may stand behind "host:" is the host device's own matter. */
 	if (family != &device_family_host)
 		status = find_index(family, name, option, &index);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = family->open(index, option, &opened);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	memcpy(opened->name, name, strlen(name) + 1);
 	*device = opened;

@@ -15,7 +15,7 @@
 
 /* --- errors --------------------------------------------------------------- */
 
-static enum philox_status translate(cudaError_t error)
+static enum philox_status status_of(cudaError_t error)
 {
 	switch (error) {
 	case cudaSuccess:
@@ -79,7 +79,7 @@ enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
 	cuda_context_leave(context, pushed);
 	if (error == cudaSuccess)
 		return PHILOX_OK;
-	return status_set(translate(error), "%s: %s", call,
+	return status_set(status_of(error), "%s: %s", call,
 			  cudaGetErrorString(error));
 }
 
@@ -334,7 +334,7 @@ static enum philox_status load_kernels(struct cuda_device *cuda)
 }
 
 /* Sets what open can only ask the device itself. */
-static enum philox_status describe(struct cuda_device *cuda)
+static enum philox_status describe_gpu(struct cuda_device *cuda)
 {
 	struct cudaDeviceProp prop;
 	int driver = 0, runtime = 0;
@@ -401,7 +401,7 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 	status = open_context(cuda);
 	if (status != PHILOX_OK)
 		goto free_cuda;
-	status = describe(cuda);
+	status = describe_gpu(cuda);
 	if (status == PHILOX_OK)
 		status = load_kernels(cuda);
 	if (status != PHILOX_OK)

@@ -6,14 +6,15 @@
  * between is in lib/device/host/rules.c. Guarded by the device's lock; ids are unique
  * in the process.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/device/host/host.h"
 
 static atomic_uint_fast64_t last_capture_id;
 
-static enum philox_status begin(struct host_device *device,
-				struct host_stream *stream,
-				enum philox_capture_mode mode)
+static enum philox_status capture_open(struct host_device *device,
+				       struct host_stream *stream,
+				       enum philox_capture_mode mode)
 {
 	struct host_capture *capture = calloc(1, sizeof(*capture));
 
@@ -49,13 +50,13 @@ enum philox_status host_capture_begin(struct philox_device *base,
 				  "%s: the legacy stream cannot capture", what);
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (!status && stream->capture)
+	if (status == PHILOX_OK && stream->capture)
 		status = status_set(PHILOX_ERROR_STATE,
-				    "%s: the stream is in capture %llu already",
-				    what,
-				    (unsigned long long)stream->capture->id);
-	if (!status)
-		status = begin(device, stream, mode);
+				    "%s: the stream is in capture %" PRIu64
+				    " already",
+				    what, stream->capture->id);
+	if (status == PHILOX_OK)
+		status = capture_open(device, stream, mode);
 	host_unlock(device);
 	return status;
 }
@@ -76,9 +77,9 @@ void host_capture_over(struct host_device *device, struct host_capture *capture)
 }
 
 /* Errors after which the capture goes on. */
-static enum philox_status check_end(struct host_device *device,
-				    struct host_stream *stream,
-				    const char *what)
+static enum philox_status check_can_end(struct host_device *device,
+					struct host_stream *stream,
+					const char *what)
 {
 	struct host_capture *capture = stream->capture;
 
@@ -88,15 +89,16 @@ static enum philox_status check_end(struct host_device *device,
 	if (capture->mode != PHILOX_CAPTURE_RELAXED &&
 	    capture->thread != host_thread_number())
 		return status_set(PHILOX_ERROR_CAPTURE_WRONG_THREAD,
-				  "%s: capture %llu began on another thread",
-				  what, (unsigned long long)capture->id);
+				  "%s: capture %" PRIu64
+				  " began on another thread",
+				  what, capture->id);
 	if (capture->origin == stream)
 		return PHILOX_OK;
 	host_invalidate(device, capture, "%s on a stream it did not begin on",
 			what);
 	return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
-			  "%s: capture %llu began on another stream", what,
-			  (unsigned long long)capture->id);
+			  "%s: capture %" PRIu64 " began on another stream",
+			  what, capture->id);
 }
 
 /* Marks what `nodes` stand for: themselves and all they depend on. */
@@ -139,10 +141,9 @@ static enum philox_status check_joined(struct host_device *device,
 		    !all_marked(&stream->deps, mark))
 			status = status_set(
 				PHILOX_ERROR_CAPTURE_UNJOINED,
-				"%s: stream %p was forked from capture %llu "
-				"and not joined to it",
-				what, (void *)stream,
-				(unsigned long long)capture->id);
+				"%s: stream %p was forked from capture %" PRIu64
+				" and not joined to it",
+				what, (void *)stream, capture->id);
 	free(mark);
 	return status;
 }
@@ -163,17 +164,17 @@ enum philox_status host_capture_end(struct philox_device *base,
 				  "%s: the legacy stream never captures", what);
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (!status)
-		status = check_end(device, stream, what);
-	if (status)
+	if (status == PHILOX_OK)
+		status = check_can_end(device, stream, what);
+	if (status != PHILOX_OK)
 		goto unlock;
 	capture = stream->capture;
 	graph = capture->graph;
 	status = host_capture_check(capture, what);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = check_joined(device, capture, what);
 	host_capture_over(device, capture);
-	if (!status) {
+	if (status == PHILOX_OK) {
 		graph->capturing = 0;
 		*result = (philox_native_graph)graph;
 	} else if (graph) {
@@ -198,7 +199,7 @@ enum philox_status host_capture_info(struct philox_device *base,
 	host_lock(device);
 	status = host_stream_find(device, handle, "philox_stream_capture_info",
 				  &stream);
-	if (!status && stream->capture) {
+	if (status == PHILOX_OK && stream->capture) {
 		found.status = stream->capture->graph
 				       ? PHILOX_CAPTURE_ACTIVE
 				       : PHILOX_CAPTURE_INVALIDATED;
@@ -206,7 +207,7 @@ enum philox_status host_capture_info(struct philox_device *base,
 		found.graph = (philox_native_graph)stream->capture->graph;
 	}
 	host_unlock(device);
-	if (!status)
+	if (status == PHILOX_OK)
 		*info = found;
 	return status;
 }

@@ -73,16 +73,16 @@ static void block_free(struct host_device *device, struct host_block *block)
 	free(block);
 }
 
-static enum philox_status allocate(struct host_device *device,
-				   enum host_kind kind, size_t size,
-				   const char *what, void **memory)
+static enum philox_status block_allocate(struct host_device *device,
+					 enum host_kind kind, size_t size,
+					 const char *what, void **memory)
 {
 	struct host_block *block;
 	enum philox_status status;
 
 	host_lock(device);
 	status = host_unsafe(device, what);
-	if (status)
+	if (status != PHILOX_OK)
 		goto unlock;
 	block = block_create(size);
 	if (!block) {
@@ -97,16 +97,16 @@ unlock:
 	return status;
 }
 
-static enum philox_status release(struct host_device *device,
-				  enum host_kind kind, void *memory,
-				  const char *what)
+static enum philox_status block_release(struct host_device *device,
+					enum host_kind kind, void *memory,
+					const char *what)
 {
 	struct host_object *object;
 	enum philox_status status;
 
 	host_lock(device);
 	status = host_unsafe(device, what);
-	if (status)
+	if (status != PHILOX_OK)
 		goto unlock;
 	host_wait_idle(device);
 	object = host_find(device, kind, memory);
@@ -124,14 +124,14 @@ unlock:
 enum philox_status host_mem_alloc(struct philox_device *base, size_t size,
 				  void **memory)
 {
-	return allocate(host_of(base), HOST_MEMORY, size, "philox_memory_alloc",
-			memory);
+	return block_allocate(host_of(base), HOST_MEMORY, size,
+			      "philox_memory_alloc", memory);
 }
 
 enum philox_status host_mem_free(struct philox_device *base, void *memory)
 {
-	return release(host_of(base), HOST_MEMORY, memory,
-		       "philox_memory_free");
+	return block_release(host_of(base), HOST_MEMORY, memory,
+			     "philox_memory_free");
 }
 
 enum philox_status host_mapped_alloc(struct philox_device *base, size_t size,
@@ -140,9 +140,9 @@ enum philox_status host_mapped_alloc(struct philox_device *base, size_t size,
 	enum philox_status status;
 	void *memory;
 
-	status = allocate(host_of(base), HOST_MAPPED, size, "mapped_alloc",
-			  &memory);
-	if (status)
+	status = block_allocate(host_of(base), HOST_MAPPED, size,
+				"mapped_alloc", &memory);
+	if (status != PHILOX_OK)
 		return status;
 	memset(memory, 0, size);
 	*host = memory;
@@ -152,7 +152,7 @@ enum philox_status host_mapped_alloc(struct philox_device *base, size_t size,
 
 enum philox_status host_mapped_free(struct philox_device *base, void *host)
 {
-	return release(host_of(base), HOST_MAPPED, host, "mapped_free");
+	return block_release(host_of(base), HOST_MAPPED, host, "mapped_free");
 }
 
 /* --- work ----------------------------------------------------------------- */
@@ -186,7 +186,7 @@ enum philox_status host_launch(struct philox_device *base, philox_stream stream,
 	struct host_work work;
 	enum philox_status status = host_work_kernel(&work, call);
 
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	return host_put(host_of(base), stream, &work, "launch of a kernel");
 }
@@ -200,7 +200,7 @@ enum philox_status host_launch_host(struct philox_device *base,
 	enum philox_status status =
 		host_work_call(&work, HOST_CALL, fn, args, size);
 
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	return host_put(host_of(base), stream, &work, "philox_launch_host");
 }

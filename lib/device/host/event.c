@@ -7,6 +7,7 @@
  * nodes are looked at only while that capture is still under way. Guarded by
  * the device's lock.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/device/host/host.h"
 
@@ -43,7 +44,7 @@ enum philox_status host_event_destroy(struct philox_device *base,
 	host_lock(device);
 	status =
 		host_event_find(device, handle, "philox_event_destroy", &event);
-	if (!status)
+	if (status == PHILOX_OK)
 		host_event_free(device, event);
 	host_unlock(device);
 	return status;
@@ -60,7 +61,7 @@ static enum philox_status record_point(struct host_device *device,
 	enum philox_status status;
 
 	status = host_submit(stream, &nothing, NULL, &task);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_task_drop(device, event->task);
 	event->task = task;
@@ -75,7 +76,7 @@ static enum philox_status record_capture(struct host_device *device,
 {
 	enum philox_status status = host_capture_check(stream->capture, what);
 
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	if (!host_nodes_copy(&event->deps, &stream->deps))
 		return host_no_memory("an event's nodes");
@@ -97,9 +98,9 @@ enum philox_status host_event_record(struct philox_device *base,
 
 	host_lock(device);
 	status = host_event_find(device, handle, what, &event);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = stream->capture
 				 ? record_capture(device, event, stream, what)
 				 : record_point(device, event, stream);
@@ -116,7 +117,7 @@ static enum philox_status refuse_isolation(struct host_device *device,
 {
 	enum philox_status status = host_capture_check(stream->capture, what);
 
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_invalidate(device, stream->capture,
 			"%s for an event that was not recorded in it", what);
@@ -135,9 +136,10 @@ static enum philox_status refuse_ended(struct host_device *device,
 	if (stream->capture)
 		return refuse_isolation(device, stream, what);
 	return status_set(PHILOX_ERROR_CAPTURED_EVENT,
-			  "%s: the event was recorded in capture %llu, which "
+			  "%s: the event was recorded in capture %" PRIu64
+			  ", which "
 			  "has ended",
-			  what, (unsigned long long)event->capture_id);
+			  what, event->capture_id);
 }
 
 static enum philox_status refuse_merge(struct host_device *device,
@@ -147,13 +149,13 @@ static enum philox_status refuse_merge(struct host_device *device,
 {
 	enum philox_status status = host_capture_check(stream->capture, what);
 
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	status = status_set(PHILOX_ERROR_CAPTURE_MERGE,
-			    "%s: the stream is in capture %llu, the event in "
-			    "capture %llu",
-			    what, (unsigned long long)stream->capture->id,
-			    (unsigned long long)capture->id);
+			    "%s: the stream is in capture %" PRIu64
+			    ", the event in "
+			    "capture %" PRIu64,
+			    what, stream->capture->id, capture->id);
 	host_invalidate(device, stream->capture,
 			"%s for an event of another capture", what);
 	host_invalidate(device, capture, "%s on a stream of another capture",
@@ -201,9 +203,9 @@ enum philox_status host_event_wait(struct philox_device *base,
 
 	host_lock(device);
 	status = host_event_find(device, handle, what, &event);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = event->capture_id
 				 ? wait_captured(device, stream, event, what)
 				 : wait_plain(device, stream, event, what);
@@ -227,8 +229,8 @@ static enum philox_status refuse_captured(struct host_device *device,
 		host_invalidate(device, capture,
 				"%s on an event recorded in it", what);
 	return status_set(PHILOX_ERROR_CAPTURED_EVENT,
-			  "%s: the event was recorded in capture %llu", what,
-			  (unsigned long long)event->capture_id);
+			  "%s: the event was recorded in capture %" PRIu64,
+			  what, event->capture_id);
 }
 
 enum philox_status host_event_sync(struct philox_device *base,
@@ -241,9 +243,9 @@ enum philox_status host_event_sync(struct philox_device *base,
 
 	host_lock(device);
 	status = host_event_find(device, handle, what, &event);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = refuse_captured(device, event, what);
-	if (!status)
+	if (status == PHILOX_OK)
 		host_task_wait(device, event->task);
 	host_unlock(device);
 	return status;
@@ -259,11 +261,11 @@ enum philox_status host_event_query(struct philox_device *base,
 
 	host_lock(device);
 	status = host_event_find(device, handle, what, &event);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = refuse_captured(device, event, what);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = host_unsafe(device, what);
-	if (!status && event->task && !event->task->done)
+	if (status == PHILOX_OK && event->task && !event->task->done)
 		status = status_set(PHILOX_NOT_READY,
 				    "%s: the event was not reached yet", what);
 	host_unlock(device);

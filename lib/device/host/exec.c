@@ -142,9 +142,9 @@ void host_replay_run(const struct host_replay *replay)
 
 /* --- operations ----------------------------------------------------------- */
 
-static enum philox_status create(struct host_device *device,
-				 struct host_graph *graph,
-				 philox_native_exec *handle)
+static enum philox_status exec_open(struct host_device *device,
+				    struct host_graph *graph,
+				    philox_native_exec *handle)
 {
 	struct host_exec *exec = calloc(1, sizeof(*exec));
 
@@ -171,12 +171,12 @@ enum philox_status host_exec_create(struct philox_device *base,
 
 	host_lock(device);
 	status = host_graph_find(device, handle, what, &graph);
-	if (!status && graph->capturing)
+	if (status == PHILOX_OK && graph->capturing)
 		status = status_set(PHILOX_ERROR_STATE,
 				    "%s: the graph is still being captured",
 				    what);
-	if (!status)
-		status = create(device, graph, exec);
+	if (status == PHILOX_OK)
+		status = exec_open(device, graph, exec);
 	host_unlock(device);
 	return status;
 }
@@ -200,16 +200,16 @@ enum philox_status host_exec_destroy(struct philox_device *base,
 	host_lock(device);
 	status = host_exec_find(device, handle, "philox_native_exec_destroy",
 				&exec);
-	if (!status)
+	if (status == PHILOX_OK)
 		host_exec_free(device, exec);
 	host_unlock(device);
 	return status;
 }
 
-static enum philox_status set_kernel(struct host_device *device,
-				     struct host_exec *exec,
-				     struct host_node *node,
-				     struct host_work *work)
+static enum philox_status override_kernel(struct host_device *device,
+					  struct host_exec *exec,
+					  struct host_node *node,
+					  struct host_work *work)
 {
 	static const char what[] = "exec_set_kernel";
 	struct host_program *program = exec->program;
@@ -243,23 +243,23 @@ enum philox_status host_exec_set_kernel(struct philox_device *base,
 	enum philox_status status;
 
 	status = host_work_kernel(&work, call);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);
 	status = host_exec_find(device, exec_handle, what, &exec);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = host_node_find(device, node_handle, what, &node);
-	if (!status)
-		status = set_kernel(device, exec, node, &work);
-	if (status)
+	if (status == PHILOX_OK)
+		status = override_kernel(device, exec, node, &work);
+	if (status != PHILOX_OK)
 		host_work_drop(device, &work);
 	host_unlock(device);
 	return status;
 }
 
-static enum philox_status submit(struct host_device *device,
-				 struct host_exec *exec,
-				 struct host_stream *stream)
+static enum philox_status launch_submit(struct host_device *device,
+					struct host_exec *exec,
+					struct host_stream *stream)
 {
 	struct host_work work = {.kind = HOST_REPLAY};
 	struct host_task *task;
@@ -271,7 +271,7 @@ static enum philox_status submit(struct host_device *device,
 	if (device->synchronous)
 		return host_submit(stream, &work, NULL, NULL);
 	status = host_submit(stream, &work, exec->last, &task);
-	if (status) {
+	if (status != PHILOX_OK) {
 		host_work_drop(device, &work);
 		return status;
 	}
@@ -292,13 +292,13 @@ enum philox_status host_exec_launch(struct philox_device *base,
 
 	host_lock(device);
 	status = host_exec_find(device, exec_handle, what, &exec);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
-	if (!status && stream->capture)
+	if (status == PHILOX_OK && stream->capture)
 		status = status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 				    "%s: the stream is capturing", what);
-	if (!status)
-		status = submit(device, exec, stream);
+	if (status == PHILOX_OK)
+		status = launch_submit(device, exec, stream);
 	host_unlock(device);
 	return status;
 }

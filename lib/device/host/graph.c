@@ -11,7 +11,7 @@
 #include <string.h>
 #include "lib/device/host/host.h"
 
-static uint64_t last_graph_id(void)
+static uint64_t next_graph_id(void)
 {
 	static atomic_uint_fast64_t last;
 
@@ -92,7 +92,7 @@ struct host_graph *host_graph_create(struct host_device *device)
 	}
 	keep->refs = 1;
 	graph->keep = keep;
-	graph->id = last_graph_id();
+	graph->id = next_graph_id();
 	graph->number = ++device->graphs_made;
 	host_register(device, &graph->object, HOST_GRAPH, graph);
 	return graph;
@@ -152,11 +152,11 @@ enum philox_status host_graph_add_root(struct philox_device *base,
 	enum philox_status status;
 
 	status = host_work_kernel(&work, call);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);
 	status = host_graph_find(device, handle, "graph_add_root", &graph);
-	if (status)
+	if (status != PHILOX_OK)
 		goto drop_work;
 	node = host_graph_add(device, graph, &work, &none);
 	if (!node) {
@@ -184,15 +184,15 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 	enum philox_status status;
 
 	status = host_work_kernel(&work, call);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);
 	status = host_node_find(device, handle, what, &node);
-	if (!status && node->work.kind != HOST_KERNEL)
+	if (status == PHILOX_OK && node->work.kind != HOST_KERNEL)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "%s: node %zu is no kernel", what,
 				    node->index);
-	if (!status) {
+	if (status == PHILOX_OK) {
 		old = node->work;
 		node->work = work;
 		work = old;
@@ -215,13 +215,13 @@ enum philox_status host_graph_retain(struct philox_device *base,
 		return host_no_memory("a retained object");
 	host_lock(device);
 	status = host_graph_find(device, handle, "graph_retain", &graph);
-	if (!status) {
+	if (status == PHILOX_OK) {
 		*entry = (struct host_release){release, object,
 					       graph->keep->releases};
 		graph->keep->releases = entry;
 	}
 	host_unlock(device);
-	if (status)
+	if (status != PHILOX_OK)
 		free(entry);
 	return status;
 }
@@ -237,10 +237,10 @@ enum philox_status host_graph_nodes(struct philox_device *base,
 	host_lock(device);
 	status = host_graph_find(device, handle, "philox_native_graph_nodes",
 				 &graph);
-	if (!status)
+	if (status == PHILOX_OK)
 		count = graph->nodes.count;
 	host_unlock(device);
-	if (!status)
+	if (status == PHILOX_OK)
 		*nodes = count;
 	return status;
 }
@@ -255,11 +255,11 @@ enum philox_status host_graph_destroy(struct philox_device *base,
 
 	host_lock(device);
 	status = host_graph_find(device, handle, what, &graph);
-	if (!status && graph->capturing)
+	if (status == PHILOX_OK && graph->capturing)
 		status = status_set(PHILOX_ERROR_STATE,
 				    "%s: the graph is still being captured",
 				    what);
-	if (!status)
+	if (status == PHILOX_OK)
 		host_graph_free(device, graph);
 	host_unlock(device);
 	return status;

@@ -20,7 +20,7 @@ static struct host_object **bucket_of(const struct host_registry *registry,
 	return &registry->buckets[hash >> 32 & (registry->bucket_count - 1)];
 }
 
-static void grow(struct host_registry *registry)
+static void registry_grow(struct host_registry *registry)
 {
 	struct host_registry larger = {.count = registry->count};
 	struct host_object *object, *next;
@@ -57,7 +57,7 @@ void host_register(struct host_device *device, struct host_object *object,
 	struct host_object **bucket;
 
 	if (registry->count >= registry->bucket_count)
-		grow(registry);
+		registry_grow(registry);
 	bucket = bucket_of(registry, key);
 	object->kind = kind;
 	object->key = key;
@@ -145,7 +145,7 @@ static enum philox_status legacy_is_free(struct host_device *device,
 				what);
 		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
 	}
-	if (!status)
+	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_set(status,
 			  "%s: the legacy stream would wait for a blocking "
@@ -168,7 +168,7 @@ enum philox_status host_stream_find(struct host_device *device,
 		return PHILOX_OK;
 	}
 	status = legacy_is_free(device, what);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	*stream = &device->legacy;
 	return PHILOX_OK;

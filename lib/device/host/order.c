@@ -19,7 +19,7 @@ struct ordering {
 	size_t ready_count;
 };
 
-static uint64_t mix(uint64_t value)
+static uint64_t mix_bits(uint64_t value)
 {
 	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
 	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
@@ -75,7 +75,7 @@ static void list_users(struct ordering *order, const struct host_graph *graph)
 
 static size_t take_ready(struct ordering *order, uint64_t seed)
 {
-	size_t pick = mix(seed) % order->ready_count;
+	size_t pick = mix_bits(seed) % order->ready_count;
 	size_t node = order->ready[pick];
 
 	order->ready[pick] = order->ready[--order->ready_count];
@@ -94,7 +94,7 @@ int host_order(const struct host_graph *graph, uint64_t seed, size_t *position)
 		if (!order.missing[i])
 			order.ready[order.ready_count++] = i;
 	for (size_t place = 0; place < count; place++) {
-		size_t node = take_ready(&order, mix(seed) + place);
+		size_t node = take_ready(&order, mix_bits(seed) + place);
 
 		position[node] = place;
 		for (size_t k = order.first_use[node];

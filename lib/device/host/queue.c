@@ -138,7 +138,7 @@ static void add_implicit_waits(const struct host_stream *stream,
 			add_wait(task, other->tail);
 }
 
-static void append(struct host_stream *stream, struct host_task *task)
+static void append_task(struct host_stream *stream, struct host_task *task)
 {
 	task->number = ++stream->device->submitted;
 	if (stream->head)
@@ -175,7 +175,7 @@ enum philox_status host_submit(struct host_stream *stream,
 		return PHILOX_OK;
 	}
 	status = start_thread(stream);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	made = calloc(1, sizeof(*made) + waits * sizeof(*made->waits));
 	if (!made)
@@ -184,7 +184,7 @@ enum philox_status host_submit(struct host_stream *stream,
 	made->work = *work;
 	add_implicit_waits(stream, made);
 	add_wait(made, after);
-	append(stream, made);
+	append_task(stream, made);
 	if (task)
 		*task = task_share(made);
 	return PHILOX_OK;
@@ -198,11 +198,11 @@ enum philox_status host_put(struct host_device *device, philox_stream handle,
 
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = stream->capture
 				 ? host_record(device, stream, work, what)
 				 : host_submit(stream, work, NULL, NULL);
-	if (status)
+	if (status != PHILOX_OK)
 		host_work_drop(device, work);
 	host_unlock(device);
 	return status;

@@ -6,6 +6,7 @@
  * and its streams stay in it until it is ended. Guarded by the device's lock,
  * but for the mode of each thread, which is the thread's own.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +65,8 @@ enum philox_status host_capture_check(const struct host_capture *capture,
 	if (capture->graph)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
-			  "%s: capture %llu was invalidated by %s", what,
-			  (unsigned long long)capture->id, capture->reason);
+			  "%s: capture %" PRIu64 " was invalidated by %s", what,
+			  capture->id, capture->reason);
 }
 
 static int forbids_unsafe(const struct host_capture *capture)
@@ -94,8 +95,9 @@ enum philox_status host_unsafe(struct host_device *device, const char *what)
 	if (!id)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-			  "%s: not permitted while capture %llu is under way",
-			  what, (unsigned long long)id);
+			  "%s: not permitted while capture %" PRIu64
+			  " is under way",
+			  what, id);
 }
 
 /* --- growing a capture ---------------------------------------------------- */
@@ -107,7 +109,7 @@ enum philox_status host_record(struct host_device *device,
 	enum philox_status status = host_capture_check(stream->capture, what);
 	struct host_node *node;
 
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	if (!host_nodes_reserve(&stream->deps, 1))
 		return host_no_memory("a stream's nodes");
@@ -129,10 +131,9 @@ enum philox_status host_capture_join(struct host_device *device,
 	/* CUDA's answer where an idle stream meets an invalidated capture. */
 	if (!stream->capture && !capture->graph)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: the event's capture %llu was "
+				  "%s: the event's capture %" PRIu64 " was "
 				  "invalidated by %s",
-				  what, (unsigned long long)capture->id,
-				  capture->reason);
+				  what, capture->id, capture->reason);
 	if (!capture->graph)
 		return host_capture_check(capture, what);
 	if (stream == &device->legacy) {
@@ -162,7 +163,7 @@ enum philox_status host_capture_depend(struct philox_device *base,
 
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (status)
+	if (status != PHILOX_OK)
 		goto unlock;
 	if (!stream->capture) {
 		status = status_set(PHILOX_ERROR_STATE,
@@ -170,9 +171,9 @@ enum philox_status host_capture_depend(struct philox_device *base,
 		goto unlock;
 	}
 	status = host_capture_check(stream->capture, what);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = host_node_find(device, node_handle, what, &node);
-	if (status)
+	if (status != PHILOX_OK)
 		goto unlock;
 	if (node->graph != stream->capture->graph)
 		status = status_set(PHILOX_ERROR_INVALID,

@@ -19,7 +19,7 @@ static enum philox_status refuse_capturing(struct host_device *device,
 	if (!stream->capture)
 		return PHILOX_OK;
 	status = host_capture_check(stream->capture, what);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_invalidate(device, stream->capture, "%s on a capturing stream",
 			what);
@@ -39,7 +39,7 @@ static enum philox_status wait_stream(struct host_device *device,
 		return PHILOX_OK;
 	}
 	status = host_submit(stream, &nothing, NULL, &task);
-	if (status)
+	if (status != PHILOX_OK)
 		return status;
 	host_task_wait(device, task);
 	host_task_drop(device, task);
@@ -56,9 +56,9 @@ enum philox_status host_stream_sync(struct philox_device *base,
 
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = refuse_capturing(device, stream, what);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = wait_stream(device, stream);
 	host_unlock(device);
 	return status;
@@ -88,9 +88,9 @@ enum philox_status host_stream_query(struct philox_device *base,
 
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (!status)
+	if (status == PHILOX_OK)
 		status = refuse_capturing(device, stream, what);
-	if (!status && is_busy(device, stream))
+	if (status == PHILOX_OK && is_busy(device, stream))
 		status = status_set(PHILOX_NOT_READY,
 				    "%s: the stream has work to run", what);
 	host_unlock(device);
@@ -104,7 +104,7 @@ enum philox_status host_device_sync(struct philox_device *base)
 
 	host_lock(device);
 	status = host_unsafe(device, "philox_device_synchronize");
-	if (!status)
+	if (status == PHILOX_OK)
 		host_wait_idle(device);
 	host_unlock(device);
 	return status;
@@ -167,7 +167,7 @@ enum philox_status host_stream_destroy(struct philox_device *base,
 
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
-	if (status)
+	if (status != PHILOX_OK)
 		goto unlock;
 	if (stream->capture) {
 		host_invalidate(device, stream->capture,
