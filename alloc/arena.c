@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "alloc/arena.h"
 #include "lib/base/status.h"
+#include "lib/device/captures.h"
 
 struct piece {
 	struct piece *next; /* the next higher address */
@@ -61,18 +62,21 @@ static enum philox_status allocate_memory(struct arena *arena, size_t size,
 static enum philox_status chunk_memory(struct arena *arena, size_t size,
 				       struct arena_chunk *chunk)
 {
+	struct status_message kept;
 	enum philox_capture_mode mode;
-	enum philox_status status = device_relax(arena->device, &mode);
+	enum philox_status restored, status;
 
+	status = device_relaxed_begin(arena->device, &mode);
 	if (status != PHILOX_OK)
 		return status;
 	status = allocate_memory(arena, size, chunk);
-	if (device_unrelax(arena->device, mode) != PHILOX_OK &&
-	    status == PHILOX_OK) {
-		chunk_free_memory(arena, chunk);
-		return PHILOX_ERROR_DEVICE;
-	}
-	return status;
+	restored = device_relaxed_end(arena->device, mode, status);
+	if (status != PHILOX_OK || restored == PHILOX_OK)
+		return restored;
+	status_keep(&kept);
+	chunk_free_memory(arena, chunk);
+	status_restore(&kept);
+	return restored;
 }
 
 static enum philox_status grow(struct arena *arena, size_t size,

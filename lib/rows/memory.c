@@ -4,6 +4,7 @@
  * Set-up work is done in relaxed mode on a stream of its own, since other
  * threads, or this one, may be capturing.
  */
+#include "lib/device/captures.h"
 #include "lib/rows/rows.h"
 
 /* --- set-up work ---------------------------------------------------------- */
@@ -37,18 +38,17 @@ static enum philox_status set_up(
 	void *argument)
 {
 	struct philox_device *device = rows->context->device;
-	enum philox_status status, restored;
 	enum philox_capture_mode mode;
+	enum philox_status status;
 	philox_stream stream;
 
-	status = device_relax(device, &mode);
+	status = device_relaxed_begin(device, &mode);
 	if (status != PHILOX_OK)
 		return status;
 	status = philox_stream_create(device, 0, &stream);
 	if (status == PHILOX_OK)
 		status = finish(device, stream, work(rows, stream, argument));
-	restored = device_unrelax(device, mode);
-	return status != PHILOX_OK ? status : restored;
+	return device_relaxed_end(device, mode, status);
 }
 
 static enum philox_status seed(const struct philox_rows *rows,
@@ -138,15 +138,14 @@ static enum philox_status allocate_relaxed(struct philox_rows *rows,
 static enum philox_status allocate(struct philox_rows *rows, void **mapped)
 {
 	struct philox_device *device = rows->context->device;
-	enum philox_status status, restored;
 	enum philox_capture_mode mode;
+	enum philox_status status;
 
-	status = device_relax(device, &mode);
+	status = device_relaxed_begin(device, &mode);
 	if (status != PHILOX_OK)
 		return status;
 	status = allocate_relaxed(rows, mapped);
-	restored = device_unrelax(device, mode);
-	return status != PHILOX_OK ? status : restored;
+	return device_relaxed_end(device, mode, status);
 }
 
 enum philox_status rows_memory_init(struct philox_rows *rows)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "lib/state/journal.h"
 #include "lib/base/options.h"
+#include "lib/device/captures.h"
 #include "lib/state/region.h"
 #include "lib/rows/rows.h"
 
@@ -70,13 +71,9 @@ static enum philox_status hold_on(struct philox_rows *rows,
 	struct capture_info info;
 	enum philox_status status;
 
-	status = device_capture_info(context->device, stream, &info);
+	status = device_ask_capture(context->device, stream, &info);
 	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_NONE)
 		return status;
-	if (info.status == PHILOX_CAPTURE_INVALIDATED)
-		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
-				  "the capture on this stream was invalidated "
-				  "and must be ended");
 	context_lock(context);
 	status = hold(rows, &info);
 	context_unlock(context);
@@ -149,9 +146,9 @@ static void free_dead_relaxed(struct philox_context *context,
 	enum philox_capture_mode mode;
 
 	status_keep(&kept);
-	if (device_relax(context->device, &mode) == PHILOX_OK) {
+	if (device_relaxed_begin(context->device, &mode) == PHILOX_OK) {
 		free_dead(dead);
-		device_unrelax(context->device, mode);
+		device_relaxed_end(context->device, mode, PHILOX_OK);
 	}
 	status_restore(&kept);
 }

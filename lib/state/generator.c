@@ -4,6 +4,7 @@
  * Locked by the context.
  */
 #include <stdlib.h>
+#include "lib/device/captures.h"
 #include "lib/state/journal.h"
 #include "lib/state/region.h"
 
@@ -233,15 +234,11 @@ static enum philox_status copy_state(struct philox_generator *generator,
 				  "generator state: %p is NULL or not aligned "
 				  "to 8 bytes",
 				  (void *)to);
-	status = device_capture_info(context->device, stream, &info);
+	status = device_ask_capture(context->device, stream, &info);
 	if (status != PHILOX_OK)
-		return status;
+		return status_prefix(status, "generator state: ");
 	if (info.status == PHILOX_CAPTURE_NONE)
 		return store(generator, stream, to);
-	if (info.status == PHILOX_CAPTURE_INVALIDATED)
-		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
-				  "generator state: the capture on this stream "
-				  "was invalidated and must be ended");
 	context_lock(context);
 	status = context->hooks->read(generator, stream, &info, to);
 	context_unlock(context);
