@@ -16,8 +16,9 @@
  * tables of states for samplers, and tokens from logits (philox/rows.h,
  * philox/sample.h); a context as a text, to resume from (philox/save.h); the
  * numbers themselves, for your own kernels (philox/kernel.h, or as a string,
- * philox/source.h); and states for the kernels of other libraries
- * (philox/interop.h).
+ * philox/source.h); states for the kernels of other libraries
+ * (philox/interop.h); and, for tests, calls that are counted and made to fail
+ * (philox/testing.h).
  */
 #ifndef PHILOX_H
 #define PHILOX_H
@@ -39,6 +40,7 @@
 #include <philox/save.h>
 #include <philox/source.h>
 #include <philox/status.h>
+#include <philox/testing.h>
 #include <philox/version.h>
 
 #endif

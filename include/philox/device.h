@@ -119,32 +119,6 @@ PHILOX_API enum philox_status philox_device_set_threads(
 PHILOX_API enum philox_status philox_device_synchronize(
 	struct philox_device *device);
 
-/*
- * philox_device_calls() returns how often an operation of the device contract
- * was called on this device since it was opened, failed calls included, or all
- * of them together when the name is NULL. An unknown name gives 0. The names:
- * mem_alloc, mem_free, mapped_alloc, mapped_free, copy, set, stream_create,
- * stream_destroy, stream_sync, stream_query, device_sync, event_create,
- * event_destroy, event_record, event_wait, event_sync, event_query,
- * capture_begin, capture_end, capture_info, capture_depend, capture_mode,
- * graph_add_root, graph_set_kernel, graph_retain, graph_nodes, graph_destroy,
- * exec_create, exec_set_kernel, exec_launch, exec_destroy, launch, launch_host.
- * Meant for tests and measurements. Legal during capture.
- */
-PHILOX_API uint64_t philox_device_calls(const struct philox_device *device,
-					const char *operation);
-
-/*
- * philox_device_fail() makes one later operation of the device contract fail
- * with `status` without being carried out: the n-th from now (1 is the next) of
- * those named `operation`, or of all when it is NULL. n = 0 cancels such a
- * request. For tests of failures. Legal during capture.
- */
-PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
-						 const char *operation,
-						 uint64_t n,
-						 enum philox_status status);
-
 /* --- memory ------------------------------------------------------------- */
 
 /*

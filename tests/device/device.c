@@ -8,6 +8,7 @@
  */
 #include <criterion/criterion.h>
 #include <string.h>
+#include <philox/testing.h>
 #include "lib/device/contract.h"
 
 #define EXPECT_REFUSED(call, word)                                     \

@@ -1,0 +1,97 @@
+/*
+ * lib/device/testing.c - counting what a device is asked, and failing it
+ *
+ * Every operation comes through device_enter() before it is carried out
+ * (lib/device/call.h). Counters and the order of a failure are atomic; nothing
+ * else here is shared.
+ */
+#include <string.h>
+#include <philox/testing.h>
+#include "lib/device/call.h"
+#include "lib/base/status.h"
+
+static const char *const operation_names[DEVICE_OP_COUNT] = {
+#define OPERATION_NAME(name, arguments) #name,
+	DEVICE_OP_LIST(OPERATION_NAME)
+#undef OPERATION_NAME
+};
+
+/* The failure ordered for this operation, if it is due now. */
+static enum philox_status take_failure(struct philox_device *device,
+				       enum device_op op)
+{
+	uint_fast64_t after = atomic_load(&device->fail_after);
+	int wanted = atomic_load(&device->fail_op);
+
+	if (!after || (wanted != -1 && wanted != (int)op))
+		return PHILOX_OK;
+	while (after && !atomic_compare_exchange_weak(&device->fail_after,
+						      &after, after - 1))
+		;
+	if (after != 1)
+		return PHILOX_OK;
+	return status_set(
+		(enum philox_status)atomic_load(&device->fail_status),
+		"%s on device %s: failed by order of philox_device_fail",
+		operation_names[op], device->name);
+}
+
+enum philox_status device_enter(struct philox_device *device, enum device_op op,
+				int offered)
+{
+	enum philox_status status;
+
+	atomic_fetch_add_explicit(&device->calls[op], 1, memory_order_relaxed);
+	status = take_failure(device, op);
+	if (status != PHILOX_OK || offered)
+		return status;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "device %s does not offer %s", device->name,
+			  operation_names[op]);
+}
+
+/* --- what is offered to tests -------------------------------------------- */
+
+static int find_operation(const char *name)
+{
+	for (int op = 0; op < DEVICE_OP_COUNT; op++)
+		if (!strcmp(operation_names[op], name))
+			return op;
+	return -1;
+}
+
+uint64_t philox_device_calls(const struct philox_device *device,
+			     const char *operation)
+{
+	uint64_t calls = 0;
+
+	if (!device)
+		return 0;
+	for (int op = 0; op < DEVICE_OP_COUNT; op++)
+		if (!operation || !strcmp(operation_names[op], operation))
+			calls += atomic_load(&device->calls[op]);
+	return calls;
+}
+
+enum philox_status philox_device_fail(struct philox_device *device,
+				      const char *operation, uint64_t n,
+				      enum philox_status status)
+{
+	int op = operation ? find_operation(operation) : -1;
+
+	NEED_POINTER(device);
+	if (operation && op < 0)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: there is no operation \"%s\"", __func__,
+				  operation);
+	if (n && (status == PHILOX_OK ||
+		  !strcmp(philox_status_name(status), "PHILOX_?")))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: status %d is not an error", __func__,
+				  (int)status);
+	atomic_store(&device->fail_after, 0); /* no mix of two orders */
+	atomic_store(&device->fail_op, op);
+	atomic_store(&device->fail_status, (int)status);
+	atomic_store(&device->fail_after, n);
+	return PHILOX_OK;
+}
