@@ -1,13 +1,13 @@
 /*
  * lib/device/call.c - the operations of a device, one function each
  *
- * The public ones of philox/device.h and the device_*() ones of lib/device/contract.h:
- * each refuses bad arguments by their names, then goes through the device's
- * table. Destroying NULL is no operation and not counted. Nothing is shared
- * here.
+ * The public ones of philox/device.h and the device_*() ones of
+ * lib/device/call.h: each refuses bad arguments by their names, then goes through
+ * the device's table. Destroying NULL is no operation and not counted. Nothing
+ * is shared here.
  */
 #include "lib/device/call.h"
-#include "lib/base/status.h"
+#include "lib/device/enter.h"
 
 enum philox_status philox_device_synchronize(struct philox_device *device)
 {

@@ -1,5 +1,5 @@
 /*
- * lib/device/call.h - how lib/device/call.c checks and makes a call
+ * lib/device/call.h - the operations of a device that are not public
  */
 #ifndef LIB_DEVICE_CALL_H
 #define LIB_DEVICE_CALL_H
@@ -7,39 +7,43 @@
 #include "lib/device/contract.h"
 
 /*
- * device_enter() counts one operation and returns the failure ordered for it,
- * or PHILOX_ERROR_UNSUPPORTED if the device does not offer it, or PHILOX_OK: go
- * on.
+ * Counted as the public ones are. device_<name>() takes the arguments of the
+ * table's <name>.
  */
-enum philox_status device_enter(struct philox_device *device, enum device_op op,
-				int offered);
+enum philox_status device_mapped_alloc(struct philox_device *device,
+				       size_t size, void **host, void **mapped);
+enum philox_status device_mapped_free(struct philox_device *device, void *host);
+enum philox_status device_capture_info(struct philox_device *device,
+				       philox_stream stream,
+				       struct capture_info *info);
+enum philox_status device_capture_depend(struct philox_device *device,
+					 philox_stream stream,
+					 device_node node);
+enum philox_status device_graph_add_root(struct philox_device *device,
+					 philox_native_graph graph,
+					 const struct kernel_call *call,
+					 device_node *node);
+enum philox_status device_graph_set_kernel(struct philox_device *device,
+					   device_node node,
+					   const struct kernel_call *call);
+enum philox_status device_graph_retain(struct philox_device *device,
+				       philox_native_graph graph,
+				       void (*release)(void *), void *object);
+enum philox_status device_exec_set_kernel(struct philox_device *device,
+					  philox_native_exec exec,
+					  device_node node,
+					  const struct kernel_call *call);
+enum philox_status device_launch(struct philox_device *device,
+				 philox_stream stream,
+				 const struct kernel_call *call);
 
-/* Each ends the function it stands in; refusals name argument and function. */
-#define NEED(condition, argument, problem)                             \
-	do {                                                           \
-		if (!(condition))                                      \
-			return status_set(PHILOX_ERROR_INVALID,        \
-					  "%s: %s " problem, __func__, \
-					  argument);                   \
-	} while (0)
-#define NEED_POINTER(argument) NEED(argument, #argument, "is NULL")
-#define NEED_SIZE(argument)    NEED(argument, #argument, "is 0")
-#define NEED_KERNEL(call)                                          \
-	do {                                                       \
-		NEED_POINTER(call);                                \
-		NEED((unsigned)call->kernel < KERNEL_COUNT, #call, \
-		     "names no kernel");                           \
-		NEED_POINTER(call->args);                          \
-		NEED_SIZE(call->size);                             \
-	} while (0)
-
-#define CALL(name, ...)                                                    \
-	do {                                                               \
-		enum philox_status refused = device_enter(                 \
-			device, DEVICE_##name, device->ops->name != NULL); \
-		if (refused != PHILOX_OK)                                  \
-			return refused;                                    \
-		return device->ops->name(__VA_ARGS__);                     \
-	} while (0)
+/*
+ * device_relax() puts this thread into relaxed mode, for set-up work in the
+ * middle of captures, and writes what device_unrelax() puts back.
+ */
+enum philox_status device_relax(struct philox_device *device,
+				enum philox_capture_mode *before);
+enum philox_status device_unrelax(struct philox_device *device,
+				  enum philox_capture_mode before);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef LIB_DEVICE_CAPTURES_H
 #define LIB_DEVICE_CAPTURES_H
 
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 
 /*
  * device_ask_capture() asks a stream for its capture, for a call that is right

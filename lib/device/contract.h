@@ -4,16 +4,16 @@
  * A device is a struct philox_device whose first member is the base below and
  * whose `ops` is a table of operations. Two exist: lib/device/host/device.c and
  * lib/device/cuda/device.c. Code outside them calls the functions of
- * include/philox/device.h and the device_*() functions at the end, never the
- * table: lib/device/call.c counts every call, injects failures, and answers for
- * an operation that a device lacks (NULL) with PHILOX_ERROR_UNSUPPORTED.
+ * include/philox/device.h and those of lib/device/call.h, never the table: there
+ * every call is counted, made to fail if that was ordered, and answered with
+ * PHILOX_ERROR_UNSUPPORTED if the device lacks the operation (NULL).
  *
  * Preconditions of all operations: the device is open; pointers for outputs are
  * not NULL; sizes are not 0; handles are the device's own and alive. Each
  * returns PHILOX_OK or an error whose detail it has set with status_set()
  * (lib/base/status.h), writes outputs on success only, and may be called from any
- * thread. What each means, and its errors, stands in include/philox/device.h;
- * said here is what a device must keep beyond that.
+ * thread. What each means, and its errors, is in include/philox/device.h; here
+ * is what a device must keep beyond that.
  *
  * During capture. "unsafe" operations may not run while the calling thread's
  * mode forbids it (CUDA's rules: mode GLOBAL, while this thread has a
@@ -21,7 +21,7 @@
  * while this thread has a non-relaxed one; mode RELAXED, never): they fail with
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED and invalidate the captures in question.
  * "recorded" operations become a node when their stream is capturing. All
- * others are plainly legal.
+ * others are legal.
  */
 #ifndef LIB_DEVICE_CONTRACT_H
 #define LIB_DEVICE_CONTRACT_H
@@ -173,12 +173,15 @@ struct philox_device {
 #define DEVICE_THREADS_MAX 256
 
 /* device_threads() returns the limit that philox_device_set_threads() set. */
-unsigned device_threads(const struct philox_device *device);
+static inline unsigned device_threads(const struct philox_device *device)
+{
+	return atomic_load_explicit(&device->threads, memory_order_relaxed);
+}
 
 /*
- * What a device file offers to lib/device/device.c. `count` writes the number of
- * devices; `open` opens device `index` (below the count) with the text behind
- * the colon of its name as `option` ("" if none).
+ * What a device file offers to lib/device/open.c. `count` writes the number of
+ * devices; `open` opens device `index` (below the count) with the text after the
+ * colon of its name as `option` ("" if none).
  */
 struct device_family {
 	const char *name;
@@ -193,53 +196,14 @@ extern const struct device_family device_family_cuda;
 #endif
 
 /*
- * device_base_init() sets the base of a freshly zeroed device. lib/device/device.c
- * sets `name` afterwards; the device file writes `description`.
+ * device_base_init() (lib/device/device.c) sets the base of a freshly zeroed
+ * device. lib/device/open.c sets `name` afterwards; the device file writes
+ * `description`.
  */
 void device_base_init(struct philox_device *device,
 		      const struct device_ops *ops, int is_host);
 
-/*
- * The operations that are not public, called through the same counting as the
- * public ones. device_<name>() takes the arguments of the table's <name>.
- */
-enum philox_status device_mapped_alloc(struct philox_device *device,
-				       size_t size, void **host, void **mapped);
-enum philox_status device_mapped_free(struct philox_device *device, void *host);
-enum philox_status device_capture_info(struct philox_device *device,
-				       philox_stream stream,
-				       struct capture_info *info);
-enum philox_status device_capture_depend(struct philox_device *device,
-					 philox_stream stream,
-					 device_node node);
-enum philox_status device_graph_add_root(struct philox_device *device,
-					 philox_native_graph graph,
-					 const struct kernel_call *call,
-					 device_node *node);
-enum philox_status device_graph_set_kernel(struct philox_device *device,
-					   device_node node,
-					   const struct kernel_call *call);
-enum philox_status device_graph_retain(struct philox_device *device,
-				       philox_native_graph graph,
-				       void (*release)(void *), void *object);
-enum philox_status device_exec_set_kernel(struct philox_device *device,
-					  philox_native_exec exec,
-					  device_node node,
-					  const struct kernel_call *call);
-enum philox_status device_launch(struct philox_device *device,
-				 philox_stream stream,
-				 const struct kernel_call *call);
-
-/*
- * device_relax() puts this thread into relaxed mode, for set-up work in the
- * middle of captures, and writes what device_unrelax() puts back.
- */
-enum philox_status device_relax(struct philox_device *device,
-				enum philox_capture_mode *before);
-enum philox_status device_unrelax(struct philox_device *device,
-				  enum philox_capture_mode before);
-
-/* The loops behind the kernels, indexed by enum kernel (lib/kernels/host.c). */
+/* The loops of the kernels, indexed by enum kernel (lib/kernels/host.c). */
 extern void (*const kernels_host[KERNEL_COUNT])(const void *args);
 
 #endif

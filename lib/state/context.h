@@ -19,7 +19,7 @@
 #include <philox/generator.h>
 #include <philox/pass.h>
 #include <philox/region.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 #include "lib/base/status.h"
 
 /*

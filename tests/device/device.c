@@ -9,7 +9,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 #include <philox/testing.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 
 #define EXPECT_REFUSED(call, word)                                     \
 	do {                                                           \

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 #include "tests/support/support.h"
 
 /* --- without a GPU -------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 
 #define ASSERT_OK(call) \
 	cr_assert_eq(call, PHILOX_OK, "%s: %s", #call, philox_error_message())

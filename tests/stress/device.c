@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 
 #define THREADS 4
 #define ROUNDS  150

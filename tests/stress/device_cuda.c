@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 #include "lib/device/cuda/kernels.h"
 
 /* The runtime's signatures are given; not every fake reads its arguments. */

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox.h>
-#include "lib/device/contract.h"
+#include "lib/device/call.h"
 
 struct contract_thing;
 

@@ -1,14 +1,12 @@
 /*
- * lib/device/testing.c - counting what a device is asked, and failing it
+ * lib/device/enter.c - counting the operations of a device, and failing them
  *
- * Every operation comes through device_enter() before it is carried out
- * (lib/device/call.h). Counters and the order of a failure are atomic; nothing
- * else here is shared.
+ * Every operation comes through device_enter() before it is carried out.
+ * Counters and the order of a failure are atomic; nothing else here is shared.
  */
 #include <string.h>
 #include <philox/testing.h>
-#include "lib/device/call.h"
-#include "lib/base/status.h"
+#include "lib/device/enter.h"
 
 static const char *const operation_names[DEVICE_OP_COUNT] = {
 #define OPERATION_NAME(name, arguments) #name,
