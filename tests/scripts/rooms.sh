@@ -1,0 +1,297 @@
+#!/bin/sh
+# Each folder of the source is a room, which includes and calls only the rooms to
+# its left; within a room neither includes nor calls go round in a circle. What
+# is against this is shown as an arrow, from -> to.
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+# A room, and what it may use: other rooms, or a file of one. <philox/...> is free
+# to all of them.
+cat >"$WORK/rooms" <<'END'
+base
+device  base
+fill    base device
+state   base device fill
+rows    base device fill state
+save    base device fill state rows
+kernels base device fill rows graph/head_elements.h
+alloc   base device
+graph   base device fill state rows save alloc
+END
+# Tables that device declares, for it cannot know the kernels that stand in them
+tables='kernels_host kernels_cuda kernels_cuda_count'
+# What is one object may know its own parts
+one_object=lib/device/host
+# What a build makes, and who may include it
+generated='lib/base/source.c kernel_source.h'
+
+# What all the programs below share
+functions='
+function room(path,  part)
+{
+	split(path, part, "/")
+	return part[1] == "lib" ? part[2] : part[1]
+}
+
+function module(path)
+{
+	sub(/\.[a-z]+$/, "", path)
+	return path
+}
+
+function arrow(from, to)
+{
+	if (!told[from, to]++) {
+		print from " -> " to
+		arrows++
+	}
+}
+
+function read_rooms(file,  line, part, n, i)
+{
+	while ((getline line < file) > 0) {
+		n = split(line, part, " ")
+		for (i = 1; i <= n; i++)
+			may[part[1], part[i]] = 1
+	}
+}
+
+function count()
+{
+	print arrows + 0 " arrows"
+	exit arrows > 0
+}
+'
+
+# includes FOLDER: each line of a source file below it that includes, with what
+# it includes between its quotes or brackets
+includes()
+{
+	(
+		cd "$1" && find lib graph alloc include -name '*.[ch]' -o \
+			-name '*.cu' -o -name '*.cuh' | LC_ALL=C sort |
+			xargs awk '/^[ \t]*#[ \t]*include/ {
+				sub(/^[ \t]*#[ \t]*include(_next)?[ \t]*/, "")
+				sub(/[ \t]*(\/[*\/].*)?$/, "")
+				print FILENAME, $0
+			}'
+	)
+}
+
+# A name that is not <...> is a path from the top, and the file is there
+by_path()
+{
+	includes "$1" | awk -v tree="$1" -v generated="$generated" "$functions"'
+	{
+		name = substr($2, 2, length($2) - 2)
+		if ($2 ~ /^<[^"]*>$/ && name !~ /^(lib|graph|alloc|tools|tests)\//)
+			next
+		if ($2 !~ /^".*"$/ || name !~ /^[a-z]+\/[a-z0-9_\/]+\.[a-z]+$/ ||
+		    (getline line < (tree "/" name)) < 0) {
+			if ($1 " " name != generated)
+				arrow($1, $2)
+		}
+		close(tree "/" name)
+	}
+	END { count() }'
+}
+
+# A file of a room includes the rooms to its left
+to_the_left()
+{
+	includes "$1" | awk -v rooms="$WORK/rooms" "$functions"'
+	BEGIN { read_rooms(rooms) }
+	$1 !~ /^include\// {
+		name = substr($2, 2, length($2) - 2)
+		if (name !~ /\// || name ~ /^philox\// ||
+		    ($2 ~ /^</ && name !~ /^(lib|graph|alloc|tools|tests)\//))
+			next
+		if (!((room($1), room(name)) in may) && !((room($1), name) in may))
+			arrow($1, name)
+	}
+	END { count() }'
+}
+
+# A public header includes public ones and those of standard C
+public()
+{
+	includes "$1" | awk "$functions"'
+	$1 ~ /^include\// &&
+		$2 !~ /^<(philox\/[a-z0-9_]+|std(arg|def|int|bool)|string|math|float|limits|inttypes)\.h>$/ {
+		arrow($1, $2)
+	}
+	END { count() }'
+}
+
+# circles: of the arrows that are read, those within a room that lead back
+circles()
+{
+	awk -v one="$one_object/" "$functions"'
+	room($1) == room($2) && $1 != $2 &&
+	    !(index($1, one) == 1 && index($2, one) == 1) {
+		from[++n] = $1
+		to[n] = $2
+		leads[$1, $2] = 1
+		all[$1]
+		all[$2]
+	}
+	END {
+		if (!NR) {
+			print "nothing uses anything"
+			exit 1
+		}
+		for (b in all)
+			for (a in all)
+				if ((a, b) in leads)
+					for (c in all)
+						if ((b, c) in leads)
+							leads[a, c] = 1
+		for (i = 1; i <= n; i++)
+			if ((to[i], from[i]) in leads)
+				arrow(from[i], to[i])
+		count()
+	}'
+}
+
+# Of a file.c and its file.h, which are one module here
+no_includes_go_round()
+{
+	includes "$1" | tr -d '<>"' | awk "$functions"'
+		$2 ~ /\// { print module($1), module($2) }' | circles
+}
+
+# calls FOLDER OBJECTS: what a source file below FOLDER uses of another, by the
+# symbols of its object: their modules, and the symbol
+calls()
+{
+	(cd "$1" && find lib graph alloc -name '*.c' -o -name '*.cu') |
+		LC_ALL=C sort | while read -r source; do
+		[ -f "$2/$source.o" ] || continue
+		nm -P "$2/$source.o" | sed "s|^|$source |"
+	done | awk "$functions"'
+	$3 == "U" { user[++n] = module($1); symbol[n] = $2 }
+	$3 ~ /^[A-TV-Z]$/ { home[$2] = module($1) }
+	END {
+		for (i = 1; i <= n; i++)
+			if (symbol[i] in home && home[symbol[i]] != user[i])
+				print user[i], home[symbol[i]], symbol[i]
+	}'
+}
+
+calls_to_the_left()
+{
+	calls "$1" "$2" >"$WORK/calls"
+	awk -v rooms="$WORK/rooms" -v tables="$tables" "$functions"'
+	BEGIN {
+		read_rooms(rooms)
+		n = split(tables, part, " ")
+		for (i = 1; i <= n; i++)
+			table[part[i]]
+	}
+	!((room($1), room($2)) in may) &&
+	    !(room($1) == "device" && $3 in table) {
+		arrow($1, $2 ": " $3)
+	}
+	END {
+		if (!NR) {
+			print "no objects"
+			exit 1
+		}
+		count()
+	}' "$WORK/calls"
+}
+
+no_calls_go_round()
+{
+	calls "$1" "$2" | circles
+}
+
+# --- what is against the rule is found: a small tree that is ------------------
+
+bad=$WORK/bad
+mkdir -p "$bad/include/philox" "$bad/graph" "$bad/alloc" "$bad/tools" \
+	"$bad/lib/base" "$bad/lib/device/host" "$bad/lib/state"
+
+# file PATH LINE...
+file()
+{
+	path=$bad/$1
+	shift
+	printf '%s\n' "$@" >"$path"
+}
+
+file lib/base/low.h '#include <stddef.h>' '#include <philox/status.h>'
+file lib/base/low.c '# include "lib/state/high.h" /* what for */' \
+	'#include "low.h"' 'int high(void); int low(void) { return high(); }'
+file lib/state/high.h '#include "lib/base/low.h"'
+file lib/state/high.c '#include "lib/state/high.h"' \
+	'#include "lib/state/other.h"' '#include "lib/state/gone.h"' \
+	'int other(void); int high(void) { return other(); }'
+file lib/state/other.h '#include "lib/base/low.h"'
+file lib/state/other.c '#include "lib/state/third.h"' \
+	'int third(void); int other(void) { return third(); }'
+file lib/state/third.h '#include "lib/state/high.h"'
+file lib/state/third.c 'int high(void); int third(void) { return high(); }'
+file lib/device/host/one.h '#include "lib/device/host/two.h"'
+file lib/device/host/two.h '#include "lib/device/host/one.h"'
+file graph/top.c '#include <tools/tool.h>' '#include "lib/state/high.h"'
+file alloc/pool.c '#include "lib/state/high.h"'
+file tools/tool.h ''
+file include/philox/status.h '#include <stddef.h>' '#include <unistd.h>' \
+	'#include "lib/base/low.h"'
+
+# finds LINE... -- CHECK ARGUMENT...: it fails, and these lines are all it says
+finds()
+{
+	: >"$WORK/expected"
+	while [ "$1" != -- ]; do
+		echo "$1" >>"$WORK/expected"
+		shift
+	done
+	shift
+	"$@" >"$WORK/found" && return 1
+	sed '$d' "$WORK/found" | LC_ALL=C sort >"$WORK/sorted"
+	tail -n 1 "$WORK/found" | grep -qx "$(wc -l <"$WORK/expected") arrows" &&
+		LC_ALL=C sort "$WORK/expected" | diff - "$WORK/sorted"
+}
+
+compile_bad()
+{
+	for source in low high other third; do
+		room=lib/state
+		[ $source != low ] || room=lib/base
+		mkdir -p "$bad/build/$room" &&
+			grep '^int' "$bad/$room/$source.c" | $CC -x c -c \
+				-o "$bad/build/$room/$source.c.o" - || return 1
+	done
+}
+
+check "an include against the rule is found" finds \
+	'lib/base/low.c -> lib/state/high.h' 'graph/top.c -> tools/tool.h' \
+	'alloc/pool.c -> lib/state/high.h' -- to_the_left "$bad"
+check "an include that is no path from the top is found" finds \
+	'lib/base/low.c -> "low.h"' 'lib/state/high.c -> "lib/state/gone.h"' \
+	'graph/top.c -> <tools/tool.h>' -- by_path "$bad"
+check "an include that a public header may not have is found" finds \
+	'include/philox/status.h -> <unistd.h>' \
+	'include/philox/status.h -> "lib/base/low.h"' -- public "$bad"
+check "includes that go round are found" finds \
+	'lib/state/high -> lib/state/other' 'lib/state/other -> lib/state/third' \
+	'lib/state/third -> lib/state/high' -- no_includes_go_round "$bad"
+check "files against the rule compile" compile_bad
+check "a call against the rule is found" finds \
+	'lib/base/low -> lib/state/high: high' -- \
+	calls_to_the_left "$bad" "$bad/build"
+check "calls that go round are found" finds \
+	'lib/state/high -> lib/state/other' 'lib/state/other -> lib/state/third' \
+	'lib/state/third -> lib/state/high' -- \
+	no_calls_go_round "$bad" "$bad/build"
+
+# --- the tree -----------------------------------------------------------------
+
+check "includes are paths from the top" by_path .
+check "rooms include rooms to their left" to_the_left .
+check "public headers include public headers" public .
+check "no includes within a room go round" no_includes_go_round .
+check "rooms call rooms to their left" calls_to_the_left . "$BUILD"
+check "no calls within a room go round" no_calls_go_round . "$BUILD"
+finish
