@@ -2,8 +2,8 @@
  * lib/base/cpu.h - which vector instructions the host's fills use
  *
  * The best set that the CPU has is taken, unless PHILOX_SIMD in the environment
- * names another: scalar, avx2, avx512. All give the same numbers. The loops that
- * use them are in lib/fill/simd.
+ * names another: scalar, avx2, avx512. All give the same numbers. The loops
+ * that use them are in lib/fill/simd.
  */
 #ifndef LIB_BASE_CPU_H
 #define LIB_BASE_CPU_H

@@ -1,11 +1,11 @@
 /*
- * lib/base/float_mode.h - rounding to nearest, and denormals, whatever a caller set
+ * lib/base/float_mode.h - rounding to nearest, and denormals
  *
- * A thread may flush denormals to zero or round otherwise (-ffast-math at the
- * link, torch.set_flush_denormal()), and threads inherit it. Work that makes
- * numbers, or parameters of numbers, sets the default before it and puts the
- * caller's back. Compilers may move arithmetic over these calls: what is between
- * them is to be a call of a function, which cannot be.
+ * A thread may flush denormals to zero or round in another way (-ffast-math at
+ * the link, torch.set_flush_denormal()), and new threads inherit that. Work
+ * that makes numbers, or parameters of numbers, sets the default first and then
+ * puts the caller's mode back. Compilers may move arithmetic across these
+ * calls, but not a call of a function: put the work between them into one.
  */
 #ifndef LIB_BASE_FLOAT_MODE_H
 #define LIB_BASE_FLOAT_MODE_H

@@ -1,9 +1,9 @@
 /*
  * lib/base/options.h - structs that callers fill in, and their growth
  *
- * Such a struct begins with its own size, as the caller compiled it. One that
- * is smaller than the first version had it is refused; one of a later version
- * is fine as long as it asks for nothing that this version does not know.
+ * Such a struct begins with its own size, as the caller compiled it. A struct
+ * smaller than that of the first version is refused; one of a later version is
+ * fine as long as it asks for nothing that this version does not know.
  */
 #ifndef LIB_BASE_OPTIONS_H
 #define LIB_BASE_OPTIONS_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "lib/base/status.h"
 
-/* A page: more than any struct will need, so what is larger is garbage. */
+/* A page: more than any struct will need, so a larger size is garbage. */
 #define OPTIONS_SIZE_MAX 4096
 
 /*
@@ -23,8 +23,8 @@ enum philox_status options_check_size(const char *what, const void *options,
 				      size_t size, size_t least, size_t known);
 
 /*
- * options_copy() does so and copies what this version knows of *options to
- * *copy, of `known` bytes; fields that a shorter one lacks are 0 there.
+ * options_copy() checks it as well, and copies the fields that this version
+ * knows to *copy, of `known` bytes; fields that a shorter struct lacks are 0.
  */
 enum philox_status options_copy(const char *what, const void *options,
 				size_t size, size_t least, size_t known,

@@ -2,10 +2,10 @@
 #
 #   awk -f lib/base/source.awk include/philox/kernel.h
 #
-# Each header of philox stands where it is included first; other includes stay.
-# What comes out is C: the characters one by one, since a string literal may be
-# too long, and a closing 0. A character that is not ASCII becomes a literal of
-# several, of which the compiler complains.
+# Each header of philox replaces its first include; other includes stay. The
+# output is C: the characters one by one, since a string literal may be too long,
+# and a closing 0. A character that is not ASCII becomes a literal of several,
+# which the compiler rejects.
 
 function emit(line, n, i, c, list)
 {

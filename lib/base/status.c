@@ -2,8 +2,8 @@
  * lib/base/status.c - the texts of statuses, and each thread's error message
  *
  * Names and sentences come from PHILOX_STATUS_LIST alone. The message is
- * thread-local and of fixed size, so that setting it cannot fail; what does not
- * fit is cut. Nothing here is shared, so nothing is locked.
+ * thread-local and has a fixed size, so that setting it cannot fail; a longer
+ * text is cut. Nothing here is shared, so nothing is locked.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 static _Thread_local char message[MESSAGE_SIZE];
 
 _Static_assert(sizeof(struct status_message) == MESSAGE_SIZE,
-	       "a message can be put aside");
+	       "a message can be kept");
 
 const char *philox_status_name(enum philox_status status)
 {

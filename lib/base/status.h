@@ -2,7 +2,7 @@
  * lib/base/status.h - how a failing call says what failed
  *
  * The function that first knows what is wrong calls status_set() and returns
- * its result; everything above passes the status on. The text stands in a
+ * its result; everything above passes the status on. The text is in a
  * thread-local buffer, which philox_error_message() returns.
  */
 #ifndef LIB_BASE_STATUS_H
@@ -23,8 +23,8 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 				 ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * A message put aside: status_keep() copies the thread's, status_restore() puts
- * it back after calls that may have written another.
+ * status_keep() copies the thread's message; status_restore() puts it back
+ * after calls that may have written another.
  */
 struct status_message {
 	char text[512];

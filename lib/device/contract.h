@@ -4,16 +4,16 @@
  * A device is a struct philox_device whose first member is the base below and
  * whose `ops` is a table of operations. Two exist: lib/device/host/device.c and
  * lib/device/cuda/device.c. Code outside them calls the functions of
- * include/philox/device.h and those of lib/device/call.h, never the table: there
- * every call is counted, made to fail if that was ordered, and answered with
- * PHILOX_ERROR_UNSUPPORTED if the device lacks the operation (NULL).
+ * include/philox/device.h and those of lib/device/call.h, never the table:
+ * there every call is counted, made to fail if that was ordered, and answered
+ * with PHILOX_ERROR_UNSUPPORTED if the device lacks the operation (NULL).
  *
  * Preconditions of all operations: the device is open; pointers for outputs are
  * not NULL; sizes are not 0; handles are the device's own and alive. Each
  * returns PHILOX_OK or an error whose detail it has set with status_set()
- * (lib/base/status.h), writes outputs on success only, and may be called from any
- * thread. What each means, and its errors, is in include/philox/device.h; here
- * is what a device must keep beyond that.
+ * (lib/base/status.h), writes outputs on success only, and may be called from
+ * any thread. What each means, and its errors, is in include/philox/device.h;
+ * here is what a device must keep beyond that.
  *
  * During capture. "unsafe" operations may not run while the calling thread's
  * mode forbids it (CUDA's rules: mode GLOBAL, while this thread has a
@@ -180,8 +180,8 @@ static inline unsigned device_threads(const struct philox_device *device)
 
 /*
  * What a device file offers to lib/device/open.c. `count` writes the number of
- * devices; `open` opens device `index` (below the count) with the text after the
- * colon of its name as `option` ("" if none).
+ * devices; `open` opens device `index` (below the count) with the text after
+ * the colon of its name as `option` ("" if none).
  */
 struct device_family {
 	const char *name;

@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /*
- * Every fill the library has: X(name, type of the output, type of the input or
- * of the output again if there is none, elements that one block makes).
+ * Every fill the library has: X(name, type of the output, type of the input
+ * (the output's again if there is none), elements that one block makes).
  */
 #define FILL_REAL_LIST(X, dist, n_f64) \
 	X(dist##_f32, f32, f32, 4)     \
@@ -61,9 +61,9 @@ enum kernel {
 };
 
 /*
- * struct kernel_call is one launch. `args` is copied by the call that takes
- * it; `work` is how many units the kernel spreads over its threads (rows x units
- * of a row for a fill, cells for the head) and must not change results.
+ * struct kernel_call is one launch. `args` is copied by the call that takes it;
+ * `work` is how many units the kernel spreads over its threads (rows x units of
+ * a row for a fill, cells for the head); results must not depend on it.
  */
 struct kernel_call {
 	enum kernel kernel;
@@ -99,7 +99,8 @@ struct fill_args {
 	uint64_t from;      /* integers: the least */
 	struct fill_f32_args f32;
 	struct fill_f64_args f64;
-	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is right */
+	uint32_t
+		plain; /* scale 1, shift 0, [0, 1): the short formula will do */
 	uint32_t threads; /* host: most threads to use, at least 1 */
 	const void *in;
 	void *out;
@@ -160,7 +161,7 @@ struct head_args {
 #define HEAD_CAPACITY_LIST(X) X(1) X(4) X(16) X(64) X(256) X(1024) X(2040)
 #define HEAD_CAPACITY_MAX     2040
 
-/* head_capacity() returns the capacity that holds `slots` states, 0 for none. */
+/* head_capacity() returns the capacity that holds `slots` states, 0: none. */
 static inline uint32_t head_capacity(uint64_t slots)
 {
 #define HEAD_CAPACITY_FITS(capacity) \

@@ -1,9 +1,9 @@
 /*
- * lib/device/rows_kernels.h - kernels on tables of rows: their names and arguments
+ * lib/device/rows_kernels.h - kernels on tables of rows, and arguments
  *
  * Part of lib/device/kernels.h. What they do is in lib/rows/elements.h and
- * lib/rows/sample_elements.h; the loops are in lib/rows/host.c, the CUDA kernels in
- * lib/rows/cuda.cu.
+ * lib/rows/sample_elements.h; the loops are in lib/rows/host.c, the CUDA
+ * kernels in lib/rows/cuda.cu.
  */
 #ifndef LIB_DEVICE_ROWS_KERNELS_H
 #define LIB_DEVICE_ROWS_KERNELS_H
@@ -58,36 +58,36 @@
  * One kernel draws from rows and advances them. Many threads draw for one row,
  * and a list may name it several times, but all must see the state from before
  * the launch, and it must advance once. There is no barrier between the blocks
- * of a kernel, so the old state is kept where whoever comes late finds it:
+ * of a kernel, so the old state is kept where late readers find it:
  *
  *  - The table counts its launches. Each thread reads the count when it begins;
- *    each block says when it is done, and the last one to do so counts the
- *    launch: what it says releases the block's writes and acquires those of the
- *    blocks before. So a launch has a number of its own, though a replayed
- *    graph brings the same arguments each time.
- *  - Who advances a row writes, in this order: the offset from before into the
- *    row's turn; the launch's number into the turn; the new offset into the
- *    state. The last two are releases (lib/rows/order.h). Several may do so at
- *    once: all write the same values.
- *  - Who reads a row reads, in this order: the offset of the state; the number
- *    in the turn, and, if that is this launch's, the offset in the turn
- *    instead. The first two are acquires. So a reader that saw the new offset
- *    also sees the number, and one that sees the number also sees the old
- *    offset.
+ *    each block reports when it is done, and the last one to do so counts the
+ *    launch: the report releases the block's writes and acquires those of the
+ *    blocks that reported before. So a launch has a number of its own, though a
+ *    replayed graph brings the same arguments each time.
+ *  - A thread that advances a row writes, in this order: the old offset into
+ *    the row's turn; the launch's number into the turn; the new offset into the
+ *    state. The last two are releases (lib/rows/order.h). Several threads may
+ *    do so at once: all write the same values.
+ *  - A thread that reads a row reads, in this order: the offset of the state;
+ *    the number in the turn; and, if that is this launch's, the offset in the
+ *    turn, which it uses instead. The first two are acquires. So a reader that
+ *    saw the new offset also sees the number, and one that sees the number also
+ *    sees the old offset.
  *
- * A state that was written by somebody else between two launches is simply the
- * state: its turn has the number of an earlier launch.
+ * A state that other code wrote between two launches needs nothing special: its
+ * turn has the number of an earlier launch.
  *
- * Where several blocks share an entry that is sampled, nobody can write its
- * token or advance its row before all are done. Each adds its greatest key to
- * `best`, by an atomic maximum, in a place that belongs to the entry and not to
- * the row, which may stand in the list twice; the last block to be done takes
- * the keys from there, does what is left for all entries, and leaves zeros, the
- * least of keys, for the next launch. So a launch begins with zeros: the table
- * was made with them, a launch that was refused has not written, one that died
- * on the way has taken the device with it, and no two launches on a table
- * overlap, as philox/rows.h has it. That an entry takes part is read by each
- * of its blocks and at the end; it says the same, for nothing has advanced yet.
+ * If several blocks share an entry that is sampled, none can write its token or
+ * advance its row before all are done. Each adds its greatest key to `best`, by
+ * an atomic maximum, in a place that belongs to the entry and not to the row,
+ * which may be in the list twice; the last block to be done takes the keys from
+ * there, does the rest for all entries, and leaves zeros, the least of keys,
+ * for the next launch. So a launch begins with zeros: the table was made with
+ * them, a launch that was refused has not written, one that died on the way has
+ * taken the device with it, and no two launches on a table overlap
+ * (philox/rows.h). Whether an entry takes part is read by each of its blocks
+ * and again at the end; the answer is the same, for nothing has advanced yet.
  */
 struct rows_turn {
 	uint64_t offset; /* before launch `launch` advanced the row */
@@ -95,10 +95,10 @@ struct rows_turn {
 };
 
 /*
- * What launches had to tell, written by the device alone in mapped host memory:
- * totals[count % 2] are those of the first `count` launches. The next one
- * writes the other totals and then counts itself. So who reads a count, its
- * totals, and the same count again has read what belongs together.
+ * What launches report, written by the device alone in mapped host memory:
+ * totals[count % 2] are those of the first `count` launches. The next launch
+ * writes the other totals and then counts itself. So a reader that gets a
+ * count, its totals, and the same count again has read what belongs together.
  */
 struct rows_totals {
 	uint64_t outside;
@@ -106,7 +106,7 @@ struct rows_totals {
 };
 
 struct rows_notice {
-	uint64_t count; /* of launches with something to tell */
+	uint64_t count; /* of launches with something to report */
 	struct rows_totals totals[2];
 };
 

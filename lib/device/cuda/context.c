@@ -1,5 +1,5 @@
 /*
- * lib/device/cuda/context.c - a GPU's primary context, current while it is needed
+ * lib/device/cuda/context.c - a GPU's primary context, made current
  */
 #include "lib/device/cuda/context.h"
 

@@ -1,22 +1,23 @@
 /*
- * lib/device/cuda/context.h - a GPU's primary context, current while it is needed
+ * lib/device/cuda/context.h - a GPU's primary context, made current
  *
- * The runtime's own way to a GPU does not lead back. A thread that had chosen
- * none asks cudaSetDevice() for GPU 0 afterwards, which initialises that GPU
- * and takes hundreds of MiB there; a thread with a context from cuCtxCreate()
- * is given the primary one instead of its own. The driver's stack of contexts
- * leads back to whatever was there. Its functions come through the runtime, so
- * that nothing is linked with libcuda, which machines without a GPU lack.
+ * With the runtime's own cudaSetDevice() there is no way back. To restore a
+ * thread that had chosen no GPU means asking for GPU 0, which initialises that
+ * GPU and takes hundreds of MiB there; a thread with a context from
+ * cuCtxCreate() gets the primary one instead of its own. The driver's stack of
+ * contexts restores whatever was current. Its functions come through the
+ * runtime, so that nothing is linked with libcuda, which machines without a GPU
+ * lack.
  *
- * A primary context is the runtime's, too: what was made through the one is
- * known to the other (CUDA Runtime API, "Interactions with the CUDA Driver
- * API"). It is retained while it is open, and remains what it is if somebody
- * resets the GPU meanwhile: what was made there is gone, the runtime begins
- * anew in it or says that it is destroyed, and it can still be released (CUDA
- * Driver API, cuDevicePrimaryCtxReset).
+ * A primary context is also the runtime's: objects made through driver or
+ * runtime are known to both (CUDA Runtime API, "Interactions with the CUDA
+ * Driver API"). It is retained while it is open, and stays the same context if
+ * the GPU is reset meanwhile: what was made there is gone, the runtime begins
+ * anew in it or reports that it is destroyed, and it can still be released
+ * (CUDA Driver API, cuDevicePrimaryCtxReset).
  *
- * A context does not change while it is open: it is used from any thread. Which
- * one is current is no stream's business, so enter and leave are legal during
+ * A context does not change while it is open, and any thread may use it. Which
+ * one is current does not concern streams, so enter and leave are legal during
  * capture; opening and closing are not.
  */
 #ifndef LIB_DEVICE_CUDA_CONTEXT_H
@@ -25,7 +26,7 @@
 #include <cudaTypedefs.h>
 #include "lib/device/cuda/compat.h"
 
-/* What is needed of the driver, and the version in which it came to be so. */
+/* The driver's functions that are needed, and the version of their form. */
 #define CONTEXT_DRIVER_LIST(X)                       \
 	X(init, cuInit, 2000)                        \
 	X(find, cuDeviceGet, 2000)                   \

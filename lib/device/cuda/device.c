@@ -1,10 +1,11 @@
 /*
- * lib/device/cuda/device.c - the contract of lib/device/contract.h on the CUDA runtime
+ * lib/device/cuda/device.c - lib/device/contract.h on the CUDA runtime
  *
  * Thin: an operation is one call of the runtime, or a check and that call, made
- * through ON() (lib/device/cuda/device.h). Here are devices, memory, streams and
- * events; captures and graphs are in lib/device/cuda/graph.c. A device does not
- * change after open, so nothing is locked; CUDA may be called from any thread.
+ * through ON() (lib/device/cuda/device.h). Here are devices, memory, streams
+ * and events; captures and graphs are in lib/device/cuda/graph.c. A device does
+ * not change after open, so nothing is locked; CUDA may be called from any
+ * thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,8 +173,9 @@ enum philox_status cuda_stream_create(struct philox_device *device,
 }
 
 /*
- * CUDA does not say what destroying a capturing stream does. A query, which it
- * says is refused and invalidates the capture, makes it the contract's answer.
+ * CUDA does not say what destroying a capturing stream does. A query, which is
+ * documented to be refused and to invalidate the capture, gives the contract's
+ * answer.
  */
 enum philox_status cuda_stream_destroy(struct philox_device *device,
 				       philox_stream stream)
@@ -297,7 +299,7 @@ static const struct device_ops cuda_ops = {
 
 /*
  * Asking for a kernel's attributes loads it. CUDA loads lazily otherwise, at
- * the first launch, which may lie inside a capture. How many blocks of it a
+ * the first launch, which may be inside a capture. How many blocks of it a
  * multiprocessor holds depends on its registers; a grid of more would wait for
  * places and end in a wave that leaves some of them empty.
  */
@@ -384,7 +386,7 @@ static enum philox_status open_context(struct cuda_device *cuda)
 	return cuda_leave(&cuda->context, 0, error, call);
 }
 
-/* The option is the index once more, which lib/device/device.c has read. */
+/* The option is the index again, which lib/device/open.c has read. */
 static enum philox_status cuda_open(unsigned index, const char *option,
 				    struct philox_device **device)
 {

@@ -1,12 +1,12 @@
 /*
  * lib/device/cuda/device.h - what the files of the CUDA device share
  *
- * ON() is how every call of the CUDA runtime is made. It sees to two things:
- * the call acts on the device it is given, whatever context is current on the
- * thread, and leaves the current one as it found it (lib/device/cuda/context.h); and a
- * failing call becomes one status with the call's name and CUDA's own words,
- * while the runtime's last error is cleared, so that it cannot surface in
- * somebody else's check.
+ * ON() is how every call of the CUDA runtime is made. It does two things. The
+ * call acts on the device it is given, whatever context is current on the
+ * thread, and leaves the current one as it found it
+ * (lib/device/cuda/context.h). And a failing call becomes one status with the
+ * call's name and CUDA's own words, while the runtime's last error is cleared,
+ * so that it cannot surface in a check of the caller's.
  */
 #ifndef LIB_DEVICE_CUDA_DEVICE_H
 #define LIB_DEVICE_CUDA_DEVICE_H
@@ -50,7 +50,7 @@ enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
 enum philox_status cuda_is_capturing(struct philox_device *device,
 				     philox_stream stream, int *capturing);
 
-/* The operations of the contract, but for launch_host, which CUDA lacks. */
+/* The operations of the contract, except launch_host, which CUDA lacks. */
 #define CUDA_OP_DECLARE(name, arguments) \
 	enum philox_status cuda_##name arguments;
 DEVICE_OP_LIST(CUDA_OP_DECLARE)

@@ -1,10 +1,10 @@
 /*
  * lib/device/cuda/graph.c - captures, kernels and graphs of the CUDA device
  *
- * Which kernel a call means, and how its threads are laid out, is decided here
- * and nowhere else; results never depend on the layout. As in
- * lib/device/cuda/device.c nothing is locked; the objects that graphs retain are
- * released on a thread of CUDA's.
+ * Only here is decided which kernel a call means and how its threads are laid
+ * out; results never depend on the layout. As in lib/device/cuda/device.c
+ * nothing is locked; the objects that graphs retain are released on a thread of
+ * CUDA's.
  */
 #include <stdlib.h>
 #include "lib/device/cuda/device.h"
@@ -56,7 +56,7 @@ enum philox_status cuda_capture_end(struct philox_device *device,
 
 	if (status != PHILOX_OK)
 		return status;
-	/* So the documentation of CUDA words an invalidated capture. */
+	/* CUDA documents this outcome of an invalidated capture. */
 	if (!result)
 		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
 				  "cudaStreamEndCapture: no graph, for the "

@@ -1,5 +1,5 @@
 /*
- * lib/device/cuda/kernels.h - the table of CUDA kernels, for lib/device/cuda/device.c
+ * lib/device/cuda/kernels.h - the table of CUDA kernels
  */
 #ifndef LIB_DEVICE_CUDA_KERNELS_H
 #define LIB_DEVICE_CUDA_KERNELS_H

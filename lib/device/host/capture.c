@@ -2,9 +2,9 @@
  * lib/device/host/capture.c - captures: how they begin, end, and are asked for
  *
  * A capture is a graph that grows at the ends of its streams: each stream in it
- * has the set of nodes that its next node will depend on. What may happen in
- * between is in lib/device/host/rules.c. Guarded by the device's lock; ids are unique
- * in the process.
+ * has the set of nodes that its next node will depend on. What may happen
+ * during a capture is in lib/device/host/rules.c. Guarded by the device's lock;
+ * ids are unique in the process.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -101,7 +101,7 @@ static enum philox_status check_can_end(struct host_device *device,
 			  what, capture->id);
 }
 
-/* Marks what `nodes` stand for: themselves and all they depend on. */
+/* Marks `nodes` and all that they depend on. */
 static void mark_ancestors(const struct host_graph *graph,
 			   const struct host_nodes *nodes, unsigned char *mark)
 {
@@ -124,7 +124,7 @@ static int all_marked(const struct host_nodes *nodes, const unsigned char *mark)
 	return 1;
 }
 
-/* A fork is joined when the origin depends on all that it stands at. */
+/* A fork is joined when the origin depends on all of its last nodes. */
 static enum philox_status check_joined(struct host_device *device,
 				       struct host_capture *capture,
 				       const char *what)

@@ -1,10 +1,10 @@
 /*
- * lib/device/host/device.c - the host device: opening, closing, memory, the table
+ * lib/device/host/device.c - the host device: opening, memory, the table
  *
- * The whole contract of lib/device/contract.h on the CPU; see lib/device/host/host.h for its parts.
- * "host" runs work asynchronously, each stream on a thread of its own;
- * "host:sync" runs it in the caller before the call returns. Closing lets
- * queued work finish and frees all that is still open.
+ * The whole contract of lib/device/contract.h on the CPU; its parts are listed
+ * in lib/device/host/host.h. "host" runs work asynchronously, each stream on a
+ * thread of its own; "host:sync" runs it in the caller before the call returns.
+ * Closing lets queued work finish and frees all that is still open.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ void host_unlock(struct host_device *device)
 
 /* --- memory ------------------------------------------------------------- */
 
-/* The block itself has no header: it would be in reach of stray writes. */
+/* The block itself has no header, which stray writes could reach. */
 struct host_block {
 	struct host_object object; /* its key is the address */
 	void *memory;
@@ -268,7 +268,7 @@ static enum philox_status host_open(unsigned index, const char *option,
 	enum philox_status status;
 	enum simd simd;
 
-	(void)index; /* there is one */
+	(void)index; /* there is one device */
 	if (*option && !synchronous)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "unknown device \"host:%s\": there are host, "

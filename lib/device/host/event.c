@@ -3,9 +3,9 @@
  *
  * Recording puts an empty task on the stream and remembers it; waiting makes
  * another stream wait for the task remembered at that time. In a capture an
- * event remembers the capture's id and the nodes that the stream stood at; the
- * nodes are looked at only while that capture is still under way. Guarded by
- * the device's lock.
+ * event remembers the capture's id and the stream's last nodes; the nodes are
+ * looked at only while that capture is still under way. Guarded by the device's
+ * lock.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static enum philox_status refuse_isolation(struct host_device *device,
 			  what);
 }
 
-/* An event of a capture that has ended stands for nothing any more. */
+/* An event of a capture that has ended means nothing any more. */
 static enum philox_status refuse_ended(struct host_device *device,
 				       struct host_stream *stream,
 				       struct host_event *event,
@@ -215,7 +215,7 @@ enum philox_status host_event_wait(struct philox_device *base,
 
 /* --- asking --------------------------------------------------------------- */
 
-/* Nobody can wait for an event of a capture: its nodes are not queued. */
+/* No thread can wait for an event of a capture: its nodes are not queued. */
 static enum philox_status refuse_captured(struct host_device *device,
 					  struct host_event *event,
 					  const char *what)

@@ -2,10 +2,10 @@
  * lib/device/host/exec.c - executable graphs and their launches
  *
  * Instantiation turns a graph into a program, a list of work that never changes
- * and that all its launches share. New arguments for a node are overrides
- * beside the program; a launch takes a copy of those of its time, so an update
+ * and that all its launches share. New arguments for a node are overrides, kept
+ * apart from the program; a launch copies those that there are, so an update
  * affects later launches only. Launches of one executable graph wait for each
- * other, on whatever stream. Guarded by the device's lock, but for
+ * other, whatever their streams. Guarded by the device's lock, except for
  * host_replay_run().
  */
 #include <stdlib.h>

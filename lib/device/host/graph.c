@@ -1,7 +1,7 @@
 /*
  * lib/device/host/graph.c - graphs: nodes, edges and what they keep alive
  *
- * A node depends on nodes that were there before it, so indices rise along
+ * A node depends on nodes that were made before it, so indices rise along
  * every edge and no graph has a cycle. Objects handed to graph_retain belong to
  * a struct host_keep that the graph shares with its executable graphs and their
  * launches; the last of them releases the objects. Guarded by the device's

@@ -7,11 +7,11 @@
  * without it: work while it is queued work, and release callbacks because
  * host_unlock() calls those that became due only after the lock is given back.
  *
- * Files: device.c (open, close, memory, the table), object.c (which
- * handles are alive), work.c (what a node or a queue entry does),
- * queue.c (queues and threads), stream.c, event.c,
- * rules.c (what a capture permits), capture.c, graph.c (nodes
- * and edges), order.c and exec.c (replay).
+ * Files: device.c (open, close, memory, the table), object.c (which handles are
+ * alive), work.c (what a node or a queue entry does), queue.c (queues and
+ * threads), stream.c, event.c, rules.c (what a capture permits), capture.c,
+ * graph.c (nodes and edges), order.c and exec.c (replay). They are one object:
+ * its parts may call each other.
  */
 #ifndef LIB_DEVICE_HOST_HOST_H
 #define LIB_DEVICE_HOST_HOST_H
@@ -333,7 +333,7 @@ void host_invalidate(struct host_device *device, struct host_capture *capture,
 		     const char *reason, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Empties what the capture's streams stand at: the nodes are going. */
+/* Empties the last nodes of the capture's streams: they will be freed. */
 void host_forget_nodes(struct host_device *device,
 		       struct host_capture *capture);
 
@@ -346,7 +346,7 @@ enum philox_status host_record(struct host_device *device,
 			       struct host_stream *stream,
 			       struct host_work *work, const char *what);
 
-/* Makes `stream` part of the capture, or lets it wait for `deps` there. */
+/* Makes `stream` part of the capture, or makes it wait for `deps` there. */
 enum philox_status host_capture_join(struct host_device *device,
 				     struct host_stream *stream,
 				     struct host_capture *capture,
@@ -380,7 +380,7 @@ void host_keep_drop(struct host_device *device, struct host_keep *keep);
 
 /* --- order.c --------------------------------------------------------- */
 
-/* Writes the place of each node, by index; another one for each seed. 0: no
+/* Writes the place of each node, by index; the order depends on the seed. 0: no
  * memory. */
 int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
 

@@ -3,9 +3,9 @@
  *
  * A hash table with chains through the objects themselves, so that adding one
  * cannot fail: when the bucket array cannot grow the chains do. A handle is
- * looked up before it is followed, hence a destroyed or foreign one is an
- * error and never a crash; only where its address is in use again it names the
- * new object. Guarded by the device's lock.
+ * looked up before it is followed, so a destroyed or foreign one is an error
+ * and never a crash; if its address is in use again, it names the new object.
+ * Guarded by the device's lock.
  */
 #include <stdlib.h>
 #include "lib/device/host/host.h"

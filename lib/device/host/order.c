@@ -1,11 +1,11 @@
 /*
  * lib/device/host/order.c - in which order an executable graph runs its nodes
  *
- * A legal one, but not that of the capture: a small hash of the graph's and the
- * instantiation's numbers picks among the nodes that are ready. Two executable
- * graphs of the same work run in different orders, the same ones on each run of
- * a program, so that an edge which is missing shows up as a wrong result.
- * Called under the device's lock, changes nothing of the graph.
+ * In a legal order, but not that of the capture: a small hash of the graph's
+ * and the instantiation's numbers picks among the nodes that are ready. Two
+ * executable graphs of the same work run in different orders, which are the
+ * same on each run of a program, so that a missing edge shows up as a wrong
+ * result. Called with the device's lock held; changes nothing in the graph.
  */
 #include <stdlib.h>
 #include "lib/device/host/host.h"
@@ -50,7 +50,7 @@ static int ordering_open(struct ordering *order, const struct host_graph *graph)
 	return 1;
 }
 
-/* Turns the nodes' lists of dependencies round into lists of users. */
+/* Turns the nodes' lists of dependencies into lists of users. */
 static void list_users(struct ordering *order, const struct host_graph *graph)
 {
 	size_t count = graph->nodes.count;

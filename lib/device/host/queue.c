@@ -102,7 +102,7 @@ static enum philox_status start_thread(struct host_stream *stream)
 
 /* --- submitting ----------------------------------------------------------- */
 
-/* How many streams this one waits for without being told. */
+/* How many streams this one always waits for. */
 static size_t implicit_waits(const struct host_stream *stream)
 {
 	const struct host_device *device = stream->device;

@@ -1,10 +1,10 @@
 /*
- * lib/device/host/rules.c - what may happen during a capture, and what breaks it
+ * lib/device/host/rules.c - what a capture permits, and what breaks it
  *
  * The rules are CUDA's, each with a status of its own. A capture that broke one
- * is invalidated: its graph goes at once, the reason is kept for later errors,
- * and its streams stay in it until it is ended. Guarded by the device's lock,
- * but for the mode of each thread, which is the thread's own.
+ * is invalidated: its graph is freed at once, the reason is kept for later
+ * errors, and its streams stay in it until it is ended. Guarded by the device's
+ * lock, except for the mode of each thread, which only that thread uses.
  */
 #include <inttypes.h>
 #include <stdarg.h>

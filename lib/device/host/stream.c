@@ -1,15 +1,15 @@
 /*
  * lib/device/host/stream.c - making, asking and destroying streams
  *
- * The queue of a stream and its thread are in lib/device/host/queue.c. The legacy
- * stream is a stream as any other whose tasks wait for all blocking streams, as
- * theirs do for it; asking for it therefore asks for them too. Guarded by the
- * device's lock.
+ * The queue of a stream and its thread are in lib/device/host/queue.c. The
+ * legacy stream is a stream like the others, but its tasks wait for all
+ * blocking streams, and theirs for it; so asking about it asks about them, too.
+ * Guarded by the device's lock.
  */
 #include <stdlib.h>
 #include "lib/device/host/host.h"
 
-/* A stream that captures has no state to ask for. */
+/* A stream that is capturing has no state to ask for. */
 static enum philox_status refuse_capturing(struct host_device *device,
 					   struct host_stream *stream,
 					   const char *what)
