@@ -2,7 +2,7 @@
  * tests/simulated/runtime.h - what the files of the simulated runtime share
  *
  * Each GPU is a host device that is private to the runtime: the program has
- * copies of lib/host_*.c for its own host devices, with names of their own.
+ * copies of lib/device/host for its own host devices, with names of their own.
  */
 #ifndef TESTS_SIMULATED_RUNTIME_H
 #define TESTS_SIMULATED_RUNTIME_H
