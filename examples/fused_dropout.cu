@@ -1,7 +1,7 @@
 /*
  * examples/fused_dropout.cu - the kernel; see examples/fused_dropout.h
  */
-#include "examples/fused_dropout.h"
+#include "fused_dropout.h"
 
 /* Reads the state here, on the device: in a graph each launch has a new one. */
 static __global__ void fused_dropout_kernel(struct fused_dropout f)

@@ -2,7 +2,7 @@
  * examples/fused_dropout_host.c - the same on the host device, where a loop
  * takes the kernel's place; see examples/fused_dropout.h
  */
-#include "examples/fused_dropout.h"
+#include "fused_dropout.h"
 
 static void fused_dropout_loop(const void *args)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "graph/cells.h"
 #include "graph/head.h"
+#include "lib/device/captures.h"
 
 struct cell_block {
 	struct cell_block *next;
@@ -31,12 +32,10 @@ static int is_idle(const struct cell_block *block)
 
 	if (block->busy || !block->recorded)
 		return !block->busy;
-	if (device_relax(device, &mode) != PHILOX_OK)
+	if (device_relaxed_begin(device, &mode) != PHILOX_OK)
 		return 0;
 	status = philox_event_query(device, block->ended);
-	if (device_unrelax(device, mode) != PHILOX_OK)
-		return 0;
-	return status == PHILOX_OK;
+	return device_relaxed_end(device, mode, status) == PHILOX_OK;
 }
 
 static void free_block(struct graph_context *graphs, struct cell_block *block)
@@ -170,17 +169,12 @@ enum philox_status cells_take(struct philox_pass *pass)
 static enum philox_status record_end(const struct philox_pass *pass,
 				     const struct cell_block *block)
 {
-	struct capture_info info;
-	enum philox_status status;
+	struct philox_device *device = device_of(block);
+	enum philox_status status = device_refuse_capture(device, pass->stream);
 
-	status = device_capture_info(device_of(block), pass->stream, &info);
 	if (status != PHILOX_OK)
 		return status;
-	if (info.status != PHILOX_CAPTURE_NONE)
-		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-				  "the stream has begun to capture");
-	return philox_event_record(device_of(block), block->ended,
-				   pass->stream);
+	return philox_event_record(device, block->ended, pass->stream);
 }
 
 /* A block whose end could not be recorded is never used again. */

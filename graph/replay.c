@@ -14,6 +14,7 @@
 #include "graph/claim.h"
 #include "graph/graph.h"
 #include "graph/journal.h"
+#include "lib/device/captures.h"
 
 /* --- the message ---------------------------------------------------------- */
 
@@ -82,18 +83,12 @@ static enum philox_status check_uses(const struct philox_graph *graph,
 static enum philox_status check_stream(const struct philox_graph *graph,
 				       philox_stream stream)
 {
-	struct capture_info info;
-	enum philox_status status;
+	enum philox_status status =
+		device_refuse_capture(graph->context->device, stream);
 
-	status = device_capture_info(graph->context->device, stream, &info);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "'%s': ", graph->name);
-	if (info.status != PHILOX_CAPTURE_NONE)
-		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-				  "'%s' cannot be launched into a stream that "
-				  "is capturing",
-				  graph->name);
-	return PHILOX_OK;
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
 }
 
 static struct launch *take_launch(struct philox_graph *graph)

@@ -350,23 +350,3 @@ enum philox_status philox_launch_host(struct philox_device *device,
 	NEED_SIZE(size);
 	CALL(launch_host, device, stream, fn, args, size);
 }
-
-/* --- relaxed mode ------------------------------------------------------- */
-
-enum philox_status device_relax(struct philox_device *device,
-				enum philox_capture_mode *before)
-{
-	*before = PHILOX_CAPTURE_RELAXED;
-	return philox_capture_exchange_mode(device, before);
-}
-
-/* A thread must not be left relaxed: what fails once is tried again. */
-enum philox_status device_unrelax(struct philox_device *device,
-				  enum philox_capture_mode before)
-{
-	enum philox_capture_mode mode = before;
-
-	if (philox_capture_exchange_mode(device, &mode) == PHILOX_OK)
-		return PHILOX_OK;
-	return philox_capture_exchange_mode(device, &before);
-}

@@ -37,13 +37,4 @@ enum philox_status device_launch(struct philox_device *device,
 				 philox_stream stream,
 				 const struct kernel_call *call);
 
-/*
- * device_relax() puts this thread into relaxed mode, for set-up work in the
- * middle of captures, and writes what device_unrelax() puts back.
- */
-enum philox_status device_relax(struct philox_device *device,
-				enum philox_capture_mode *before);
-enum philox_status device_unrelax(struct philox_device *device,
-				  enum philox_capture_mode before);
-
 #endif

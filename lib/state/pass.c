@@ -8,6 +8,7 @@
  */
 #include <stddef.h>
 #include <string.h>
+#include "lib/device/captures.h"
 #include "lib/state/hold.h"
 #include "lib/state/journal.h"
 #include "lib/state/pass.h"
@@ -39,31 +40,14 @@ static enum philox_status check_flags(const struct philox_region *region,
 	return PHILOX_OK;
 }
 
-static enum philox_status ask(const struct philox_region *region,
-			      philox_stream stream, struct capture_info *info)
-{
-	enum philox_status status;
-
-	status = device_capture_info(region->context->device, stream, info);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "region '%s': ", region->name);
-	if (info->status == PHILOX_CAPTURE_INVALIDATED)
-		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
-				  "region '%s': the capture on this stream was "
-				  "invalidated and must be ended",
-				  region->name);
-	if (info->status == PHILOX_CAPTURE_NONE)
-		info->id = 0;
-	return PHILOX_OK;
-}
-
-/* Asks a stream for its capture; an invalidated one is an error. */
 enum philox_status pass_query(const struct philox_region *region,
 			      philox_stream stream, const char *call,
 			      struct capture_info *info)
 {
-	enum philox_status status = ask(region, stream, info);
+	enum philox_status status =
+		device_ask_capture(region->context->device, stream, info);
 
+	status = region_status(region, status);
 	context_broken(region->context, stream, status, call, region->name);
 	return status;
 }
