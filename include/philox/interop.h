@@ -102,10 +102,10 @@ PHILOX_API uint64_t philox_advance_cudnn_sdpa(uint64_t batch, uint64_t heads,
 
 /*
  * philox_advance_transformer_engine() is for Transformer Engine's fused
- * attention, which runs cuDNN's: as above, and never less than Transformer
- * Engine itself reserves with any backend (16, or seq_q * max(seq_q, seq_kv) /
- * 128). Its dropout needs the least advance, NVFP4 quantisation with stochastic
- * rounding 1024.
+ * attention, which runs cuDNN's: as above, and never less than its callers in
+ * Transformer Engine reserve with any backend (16, or seq_q * max(seq_q,
+ * seq_kv) / 128). Its dropout needs the least advance, NVFP4 quantisation with
+ * stochastic rounding 1024.
  */
 PHILOX_API uint64_t philox_advance_transformer_engine(uint64_t batch,
 						      uint64_t heads,

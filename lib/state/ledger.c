@@ -57,7 +57,7 @@ static uint32_t index_find(const struct ledger *ledger, uint64_t serial)
 	return place;
 }
 
-/* Removes a place and moves back the places that were probed past it. */
+/* Removes a place and moves back those whose probe went past it. */
 static void index_remove(struct ledger *ledger, uint32_t hole)
 {
 	uint32_t mask = index_mask(ledger), place = hole;
