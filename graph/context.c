@@ -11,6 +11,10 @@
 #include "graph/check.h"
 #include "graph/own_capture.h"
 #include "graph/passes.h"
+#include "lib/rows/rows.h"
+#include "lib/save/inspect.h"
+#include "lib/state/context_life.h"
+#include "lib/state/journal.h"
 
 #define CELLS_CHUNK   (64 * 1024)
 #define REPORTS_CHUNK (4 * 1024)
@@ -73,6 +77,7 @@ static const struct context_hooks hooks = {
 	.broken = own_note_broken,
 	.read = passes_read,
 	.quiet = check_quiet,
+	.digest = inspect_digest,
 };
 
 enum philox_status philox_context_create(struct philox_device *device,
@@ -91,6 +96,7 @@ enum philox_status philox_context_create(struct philox_device *device,
 	status = context_init(made, device, &hooks);
 	if (status != PHILOX_OK)
 		goto free_context;
+	journal_begin(made);
 	status = create_graphs(made);
 	if (status != PHILOX_OK)
 		goto finish_context;
@@ -98,17 +104,24 @@ enum philox_status philox_context_create(struct philox_device *device,
 	return PHILOX_OK;
 
 finish_context:
+	journal_finish(made);
 	context_finish(made);
 free_context:
 	free(made);
 	return status;
 }
 
+/*
+ * Regions end first, while all that their saved contexts' callbacks may use is
+ * still there. Tables end before graphs: nothing launches them any more.
+ */
 void philox_context_destroy(struct philox_context *context)
 {
 	if (!context)
 		return;
-	context_end(context);
+	context_end_regions(context);
+	rows_finish(context);
+	journal_finish(context);
 	philox_check(context, NULL); /* logs, and the log may call philox */
 	destroy_graphs(context->graphs);
 	context_finish(context);

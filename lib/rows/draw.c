@@ -3,8 +3,10 @@
  */
 #include <inttypes.h>
 #include "lib/base/options.h"
-#include "lib/rows/rows.h"
+#include "lib/fill/terms.h"
+#include "lib/rows/check.h"
 #include "lib/rows/elements.h"
+#include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
 #define FILL_SIZE_FIRST \
@@ -28,57 +30,6 @@ static const struct kind {
 
 /* --- checks --------------------------------------------------------------- */
 
-enum philox_status rows_check_list(const struct philox_rows *rows,
-				   const struct philox_row_list *list,
-				   struct rows_list *out)
-{
-	uint64_t n = list ? list->n : rows->table.count;
-
-	*out = (struct rows_list){.n = n};
-	if (!list)
-		return PHILOX_OK;
-	out->indices = list->indices;
-	out->mask = list->mask;
-	if (n > ROWS_COUNT_MAX)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "list: n is %" PRIu64 ", above 2^24", n);
-	if (list->indices)
-		return fill_check_array("list", "indices", list->indices,
-					PHILOX_U32);
-	if (n > rows->table.count)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "list: n is %" PRIu64
-				  " without indices, there are %" PRIu64
-				  " rows",
-				  n, rows->table.count);
-	return PHILOX_OK;
-}
-
-enum philox_status rows_check_flags(const char *what, uint32_t flags)
-{
-	if (!(flags & ~(uint32_t)PHILOX_ROWS_KEEP))
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: flags is 0x%" PRIx32 ", not 0 or "
-			  "PHILOX_ROWS_KEEP",
-			  what, flags);
-}
-
-enum philox_status rows_check_extent(const char *what, uint64_t n,
-				     const char *name, uint64_t count,
-				     uint64_t pitch, enum philox_dtype dtype)
-{
-	uint64_t most = SIZE_MAX / fill_dtype_size(dtype);
-
-	if (count <= most && (n <= 1 || pitch <= (most - count) / (n - 1)))
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_OVERFLOW,
-			  "%s: %" PRIu64 " entries of %s %" PRIu64
-			  ", pitch %" PRIu64
-			  ", of dtype %s are past 2^64 bytes",
-			  what, n, name, count, pitch, fill_dtype_name(dtype));
-}
-
 /* Of a known dist and dtype: NULL if a table does not offer it. */
 static const struct kind *find_kind(const struct philox_rows_fill *fill)
 {
@@ -89,7 +40,7 @@ static const struct kind *find_kind(const struct philox_rows_fill *fill)
 	return NULL;
 }
 
-static int offers(enum philox_dist dist)
+static int is_offered(enum philox_dist dist)
 {
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (kinds[i].dist == dist)
@@ -105,7 +56,7 @@ static enum philox_status check_kind(const struct philox_rows_fill *fill)
 		status = fill_check_dtype("fill", fill->dtype);
 	if (status != PHILOX_OK || find_kind(fill))
 		return status;
-	if (!offers(fill->dist))
+	if (!is_offered(fill->dist))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: dist %s is not offered for rows",
 				  fill_dist_name(fill->dist));
@@ -131,8 +82,8 @@ static enum philox_status check_values(const struct philox_rows_fill *fill,
 				 fill->dtype);
 }
 
-static enum philox_status check_arrays(const struct philox_rows_fill *fill,
-				       uint64_t n)
+static enum philox_status check_draw_arrays(const struct philox_rows_fill *fill,
+					    uint64_t n)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -147,10 +98,10 @@ static enum philox_status check_arrays(const struct philox_rows_fill *fill,
 	return status;
 }
 
-static enum philox_status check(const struct philox_rows *rows,
-				const struct philox_row_list *list,
-				const struct philox_rows_fill *fill,
-				struct rows_list *out)
+static enum philox_status check_draw(const struct philox_rows *rows,
+				     const struct philox_row_list *list,
+				     const struct philox_rows_fill *fill,
+				     struct rows_list *out)
 {
 	enum philox_status status = check_kind(fill);
 
@@ -160,14 +111,15 @@ static enum philox_status check(const struct philox_rows *rows,
 		status = rows_check_list(rows, list, out);
 	if (status == PHILOX_OK)
 		status = check_values(fill, out->n);
-	return status == PHILOX_OK ? check_arrays(fill, out->n) : status;
+	return status == PHILOX_OK ? check_draw_arrays(fill, out->n) : status;
 }
 
 /* --- draws ---------------------------------------------------------------- */
 
-static enum philox_status put(struct philox_rows *rows, philox_stream stream,
-			      enum kernel kernel,
-			      const struct rows_draw_args *args, uint64_t units)
+static enum philox_status launch_draw(struct philox_rows *rows,
+				      philox_stream stream, enum kernel kernel,
+				      const struct rows_draw_args *args,
+				      uint64_t units)
 {
 	struct kernel_call call = {.kernel = kernel,
 				   .args = args,
@@ -177,9 +129,10 @@ static enum philox_status put(struct philox_rows *rows, philox_stream stream,
 	return rows_launch_on(rows, stream, &call);
 }
 
-static enum philox_status draw(struct philox_rows *rows, philox_stream stream,
-			       const struct philox_row_list *list,
-			       const struct philox_rows_fill *fill)
+static enum philox_status draw_rows(struct philox_rows *rows,
+				    philox_stream stream,
+				    const struct philox_row_list *list,
+				    const struct philox_rows_fill *fill)
 {
 	struct rows_draw_args args = {.table = rows->table,
 				      .first = fill->first,
@@ -188,14 +141,14 @@ static enum philox_status draw(struct philox_rows *rows, philox_stream stream,
 				      .counts = fill->counts,
 				      .out = fill->out};
 	const struct kind *kind;
-	enum philox_status status = check(rows, list, fill, &args.list);
+	enum philox_status status = check_draw(rows, list, fill, &args.list);
 
 	if (status != PHILOX_OK)
 		return status;
 	kind = find_kind(fill);
 	args.words = fill->flags & PHILOX_ROWS_KEEP ? 0 : 4;
-	return put(rows, stream, kind->kernel, &args,
-		   args.list.n * rows_units(&args, kind->per_block));
+	return launch_draw(rows, stream, kind->kernel, &args,
+			   args.list.n * rows_units(&args, kind->per_block));
 }
 
 enum philox_status philox_rows_fill(struct philox_rows *rows,
@@ -206,14 +159,14 @@ enum philox_status philox_rows_fill(struct philox_rows *rows,
 	enum philox_status status;
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	if (!fill)
 		status = status_set(PHILOX_ERROR_INVALID, "fill is NULL");
 	else
 		status = options_check_size("fill", fill, fill->size,
 					    FILL_SIZE_FIRST, sizeof(*fill));
 	if (status == PHILOX_OK)
-		status = draw(rows, stream, list, fill);
+		status = draw_rows(rows, stream, list, fill);
 	return rows_report(rows, status);
 }
 
@@ -226,7 +179,7 @@ enum philox_status philox_rows_advance(struct philox_rows *rows,
 	enum philox_status status;
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	args.table = rows->table;
 	status = rows_check_list(rows, list, &args.list);
 	if (status == PHILOX_OK && words % 4)
@@ -234,7 +187,7 @@ enum philox_status philox_rows_advance(struct philox_rows *rows,
 				    "words is %" PRIu64 ", not a multiple of 4",
 				    words);
 	if (status == PHILOX_OK)
-		status = put(rows, stream, KERNEL_rows_advance, &args,
-			     args.list.n);
+		status = launch_draw(rows, stream, KERNEL_rows_advance, &args,
+				     args.list.n);
 	return rows_report(rows, status);
 }

@@ -1,7 +1,8 @@
 /*
- * lib/rows/look.c - what a table of rows says of itself
+ * lib/rows/look.c - what a table of rows says about itself
  */
 #include <inttypes.h>
+#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 
 uint32_t philox_rows_count(const struct philox_rows *rows)
@@ -18,31 +19,12 @@ enum philox_status philox_rows_states(struct philox_rows *rows,
 				      struct philox_state **states)
 {
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	if (!states)
 		return rows_report(rows, status_set(PHILOX_ERROR_INVALID,
 						    "states is NULL"));
 	*states = rows->table.states;
 	return PHILOX_OK;
-}
-
-/* Read again only if another launch has told of something meanwhile. */
-struct philox_rows_report rows_read_notice(const struct rows_notice *notice)
-{
-	struct philox_rows_report read;
-	const struct rows_totals *totals;
-
-	do {
-		read.launches =
-			__atomic_load_n(&notice->count, __ATOMIC_ACQUIRE);
-		totals = &notice->totals[read.launches % 2];
-		read.outside =
-			__atomic_load_n(&totals->outside, __ATOMIC_ACQUIRE);
-		read.used_up =
-			__atomic_load_n(&totals->used_up, __ATOMIC_ACQUIRE);
-	} while (__atomic_load_n(&notice->count, __ATOMIC_RELAXED) !=
-		 read.launches);
-	return read;
 }
 
 /* With the context's lock held. */
@@ -64,7 +46,7 @@ enum philox_status philox_rows_check(struct philox_rows *rows,
 	enum philox_status status = PHILOX_OK;
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	context_lock(rows->context);
 	take_notice(rows, &found);
 	context_unlock(rows->context);

@@ -5,14 +5,21 @@
  * threads, or this one, may be capturing.
  */
 #include "lib/device/captures.h"
+#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
+
+uint64_t rows_seed(const struct philox_rows *rows)
+{
+	return philox_fold(rows->generator->state.seed, PHILOX_FOLD_TABLE,
+			   rows->key);
+}
 
 /* --- set-up work ---------------------------------------------------------- */
 
-/* Waits for a stream and destroys it; the first error stands, and its text. */
-static enum philox_status finish(struct philox_device *device,
-				 philox_stream stream,
-				 enum philox_status status)
+/* Waits for a stream and destroys it; the first error is kept with its text. */
+static enum philox_status finish_stream(struct philox_device *device,
+					philox_stream stream,
+					enum philox_status status)
 {
 	struct status_message kept;
 	enum philox_status waited, destroyed;
@@ -47,12 +54,13 @@ static enum philox_status set_up(
 		return status;
 	status = philox_stream_create(device, 0, &stream);
 	if (status == PHILOX_OK)
-		status = finish(device, stream, work(rows, stream, argument));
+		status = finish_stream(device, stream,
+				       work(rows, stream, argument));
 	return device_relaxed_end(device, mode, status);
 }
 
-static enum philox_status seed(const struct philox_rows *rows,
-			       philox_stream stream)
+static enum philox_status seed_states(const struct philox_rows *rows,
+				      philox_stream stream)
 {
 	struct rows_seed_args args = {.states = rows->table.states,
 				      .count = rows->table.count,
@@ -66,8 +74,8 @@ static enum philox_status seed(const struct philox_rows *rows,
 }
 
 /* No turn is that of a launch: these count from 1. */
-static enum philox_status fill(const struct philox_rows *rows,
-			       philox_stream stream, void *control)
+static enum philox_status fill_memory(const struct philox_rows *rows,
+				      philox_stream stream, void *control)
 {
 	struct philox_device *device = rows->context->device;
 	enum philox_status status;
@@ -78,7 +86,7 @@ static enum philox_status fill(const struct philox_rows *rows,
 		status = philox_memory_set(
 			device, rows->table.turns, 0,
 			rows->table.count * sizeof(struct rows_turn), stream);
-	return status == PHILOX_OK ? seed(rows, stream) : status;
+	return status == PHILOX_OK ? seed_states(rows, stream) : status;
 }
 
 static enum philox_status read_states(const struct philox_rows *rows,
@@ -117,7 +125,7 @@ static size_t memory_size(uint64_t count)
 	       count * (sizeof(struct philox_state) + sizeof(struct rows_turn));
 }
 
-static enum philox_status allocate_relaxed(struct philox_rows *rows,
+static enum philox_status allocate_in_mode(struct philox_rows *rows,
 					   void **mapped)
 {
 	struct philox_device *device = rows->context->device;
@@ -135,7 +143,8 @@ static enum philox_status allocate_relaxed(struct philox_rows *rows,
 	return status;
 }
 
-static enum philox_status allocate(struct philox_rows *rows, void **mapped)
+static enum philox_status allocate_memory(struct philox_rows *rows,
+					  void **mapped)
 {
 	struct philox_device *device = rows->context->device;
 	enum philox_capture_mode mode;
@@ -144,7 +153,7 @@ static enum philox_status allocate(struct philox_rows *rows, void **mapped)
 	status = device_relaxed_begin(device, &mode);
 	if (status != PHILOX_OK)
 		return status;
-	status = allocate_relaxed(rows, mapped);
+	status = allocate_in_mode(rows, mapped);
 	return device_relaxed_end(device, mode, status);
 }
 
@@ -152,7 +161,7 @@ enum philox_status rows_memory_init(struct philox_rows *rows)
 {
 	struct rows_control control = {.launch = 1};
 	void *mapped;
-	enum philox_status status = allocate(rows, &mapped);
+	enum philox_status status = allocate_memory(rows, &mapped);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -161,7 +170,7 @@ enum philox_status rows_memory_init(struct philox_rows *rows)
 	rows->table.states = (struct philox_state *)(rows->table.control + 1);
 	rows->table.turns =
 		(struct rows_turn *)(rows->table.states + rows->table.count);
-	return set_up(rows, fill, &control);
+	return set_up(rows, fill_memory, &control);
 }
 
 /* The rest of a free that fails is not worth a failure. */
@@ -176,4 +185,25 @@ enum philox_status rows_memory_free(struct philox_rows *rows)
 		rows->notice = NULL;
 	}
 	return status;
+}
+
+/* --- notices -------------------------------------------------------------- */
+
+/* Read again only if another launch has reported something meanwhile. */
+struct philox_rows_report rows_read_notice(const struct rows_notice *notice)
+{
+	struct philox_rows_report read;
+	const struct rows_totals *totals;
+
+	do {
+		read.launches =
+			__atomic_load_n(&notice->count, __ATOMIC_ACQUIRE);
+		totals = &notice->totals[read.launches % 2];
+		read.outside =
+			__atomic_load_n(&totals->outside, __ATOMIC_ACQUIRE);
+		read.used_up =
+			__atomic_load_n(&totals->used_up, __ATOMIC_ACQUIRE);
+	} while (__atomic_load_n(&notice->count, __ATOMIC_RELAXED) !=
+		 read.launches);
+	return read;
 }

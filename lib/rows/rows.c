@@ -6,22 +6,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/journal.h"
 #include "lib/base/options.h"
 #include "lib/device/captures.h"
-#include "lib/state/region.h"
+#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
+#include "lib/state/journal.h"
+#include "lib/state/region.h"
 
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST                                 \
 	(offsetof(struct philox_rows_options, generator) + \
 	 sizeof(struct philox_generator *))
-
-uint64_t rows_seed(const struct philox_rows *rows)
-{
-	return philox_fold(rows->generator->state.seed, PHILOX_FOLD_TABLE,
-			   rows->key);
-}
 
 enum philox_status rows_report(const struct philox_rows *rows,
 			       enum philox_status status)
@@ -29,11 +24,6 @@ enum philox_status rows_report(const struct philox_rows *rows,
 	if (status != PHILOX_OK)
 		status_prefix(status, "rows '%s': ", rows->name);
 	return context_report(rows->context, status, NULL);
-}
-
-enum philox_status rows_null(void)
-{
-	return status_set(PHILOX_ERROR_INVALID, "rows is NULL");
 }
 
 /* --- references of graphs ------------------------------------------------- */
@@ -47,8 +37,8 @@ static void release_life(void *object)
 }
 
 /* One reference for each capture, or for each of its turns if two alternate. */
-static enum philox_status hold(struct philox_rows *rows,
-			       const struct capture_info *info)
+static enum philox_status hold_for(struct philox_rows *rows,
+				   const struct capture_info *info)
 {
 	enum philox_status status;
 
@@ -75,7 +65,7 @@ static enum philox_status hold_on(struct philox_rows *rows,
 	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_NONE)
 		return status;
 	context_lock(context);
-	status = hold(rows, &info);
+	status = hold_for(rows, &info);
 	context_unlock(context);
 	return status;
 }
@@ -167,11 +157,11 @@ static void link_all(struct philox_context *context, struct philox_rows *list)
 /*
  * Frees the tables that are dead and that no graph holds any more: in relaxed
  * mode, since captures may be under way; without the lock, since a free waits
- * for work of the device, and that may wait for the lock; and without a word,
- * since it is not what was asked for. What cannot be freed now is tried again
- * by the next call.
+ * for work of the device, and that may wait for the lock; and silently, since
+ * nobody asked for it. The next call tries again to free what cannot be freed
+ * now.
  */
-static void reap(struct philox_context *context)
+static void free_unheld(struct philox_context *context)
 {
 	struct philox_rows *dead;
 
@@ -184,6 +174,18 @@ static void reap(struct philox_context *context)
 	context_lock(context);
 	link_all(context, dead);
 	context_unlock(context);
+}
+
+/* --- events --------------------------------------------------------------- */
+
+static void write_event(const struct philox_rows *rows, const char *event)
+{
+	journal_write(rows->context,
+		      "rows-%s rows %s generator %u count %" PRIu64
+		      " seed %016" PRIx64,
+		      event, journal_name(rows->name).text,
+		      journal_number(rows->generator), rows->table.count,
+		      rows_seed(rows));
 }
 
 /* --- making --------------------------------------------------------------- */
@@ -270,13 +272,13 @@ static enum philox_status begin_life(struct philox_rows *rows)
 		return status_prefix(status, "rows '%s': ", rows->name);
 	rows->alive = 1;
 	rows->generator->tables++;
-	journal_rows(rows, "create");
+	write_event(rows, "create");
 	return PHILOX_OK;
 }
 
-static enum philox_status create(struct philox_context *context,
-				 const struct philox_rows_options *options,
-				 struct philox_rows **out)
+static enum philox_status create_rows(struct philox_context *context,
+				      const struct philox_rows_options *options,
+				      struct philox_rows **out)
 {
 	struct philox_rows *rows = allocate_rows(context, options);
 	enum philox_status status;
@@ -284,7 +286,7 @@ static enum philox_status create(struct philox_context *context,
 	if (!rows)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for rows '%s'", options->name);
-	reap(context);
+	free_unheld(context);
 	context_lock(context);
 	status = check_name(context, rows);
 	if (status == PHILOX_OK)
@@ -295,7 +297,7 @@ static enum philox_status create(struct philox_context *context,
 	if (status == PHILOX_OK)
 		*out = rows;
 	else
-		reap(context);
+		free_unheld(context);
 	return status;
 }
 
@@ -306,12 +308,12 @@ enum philox_status philox_rows_create(struct philox_context *context,
 	enum philox_status status;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	if (!options || !rows)
 		return context_null(context, options ? "rows" : "options");
 	status = check_options(context, options);
 	if (status == PHILOX_OK)
-		status = create(context, options, rows);
+		status = create_rows(context, options, rows);
 	return context_report(context, status, NULL);
 }
 
@@ -321,7 +323,7 @@ static void end_life(struct philox_rows *rows)
 {
 	rows->alive = 0;
 	rows->generator->tables--;
-	journal_rows(rows, "destroy");
+	write_event(rows, "destroy");
 }
 
 /* Its memory goes without the lock; until that is sure its name is taken. */
@@ -337,7 +339,7 @@ static enum philox_status end_life_freed(struct philox_rows *rows)
 	return status;
 }
 
-static enum philox_status destroy(struct philox_rows *rows)
+static enum philox_status destroy_rows(struct philox_rows *rows)
 {
 	int held;
 
@@ -359,10 +361,10 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 	if (!rows)
 		return PHILOX_OK;
 	context = rows->context;
-	status = destroy(rows);
+	status = destroy_rows(rows);
 	if (status != PHILOX_OK)
 		return rows_report(rows, status);
-	reap(context);
+	free_unheld(context);
 	return context_report(context, PHILOX_OK, NULL);
 }
 

@@ -17,9 +17,8 @@
 
 #include <stdatomic.h>
 #include <philox/rows.h>
-#include "lib/state/context.h"
-#include "lib/fill/terms.h"
 #include "lib/device/kernels.h"
+#include "lib/state/context.h"
 
 #define ROWS_COUNT_MAX (1u << 24)
 
@@ -40,14 +39,11 @@ struct philox_rows {
 	struct rows_table table;        /* device addresses */
 	void *memory;                   /* the piece they are in */
 	struct rows_notice *notice;     /* host address, mapped */
-	struct philox_rows_report seen; /* what was told, in all */
+	struct philox_rows_report seen; /* what was reported, in all */
 	struct rows_life *life;
 	uint64_t holder;      /* capture that took the last reference */
 	unsigned char *marks; /* a bit per row, all 0 between calls */
 };
-
-/* rows_seed() returns the table's seed, of its generator's as it is now. */
-uint64_t rows_seed(const struct philox_rows *rows);
 
 /*
  * rows_launch_on() puts a kernel, or for a call that is NULL or without work
@@ -58,56 +54,11 @@ enum philox_status rows_launch_on(struct philox_rows *rows,
 				  philox_stream stream,
 				  const struct kernel_call *call);
 
-/*
- * rows_memory_init() takes a table's device memory and fills it; what a failure
- * leaves is freed by rows_memory_free(), which waits for work that may use it
- * and is unsafe during capture but in relaxed mode.
- */
-enum philox_status rows_memory_init(struct philox_rows *rows);
-enum philox_status rows_memory_free(struct philox_rows *rows);
-
-/*
- * rows_read() and rows_write() copy all states of a table from and to the host
- * and wait; the device must have nothing else to do.
- */
-enum philox_status rows_read(const struct philox_rows *rows,
-			     struct philox_state *states);
-enum philox_status rows_write(const struct philox_rows *rows,
-			      const struct philox_state *states);
-
-/*
- * rows_read_notice() returns what all launches had to tell so far, while others
- * may be telling: see struct rows_notice.
- */
-struct philox_rows_report rows_read_notice(const struct rows_notice *notice);
-
 /* rows_finish() frees all tables of a context that ends. */
 void rows_finish(struct philox_context *context);
 
 /* rows_report() ends a public call on a table: the message names it. */
 enum philox_status rows_report(const struct philox_rows *rows,
 			       enum philox_status status);
-
-/* rows_null() fails a call that was given no table. */
-enum philox_status rows_null(void);
-
-/*
- * rows_check_list() checks a list (NULL: all rows) and makes it the kernels'.
- */
-enum philox_status rows_check_list(const struct philox_rows *rows,
-				   const struct philox_row_list *list,
-				   struct rows_list *out);
-
-/* rows_check_flags() refuses what enum philox_rows_flags does not have. */
-enum philox_status rows_check_flags(const char *what, uint32_t flags);
-
-/*
- * rows_check_extent() gives ERROR_OVERFLOW unless n entries of `count` elements
- * of a dtype, `pitch` elements apart, fit the address space. `what` and `name`
- * are the description's and its count's.
- */
-enum philox_status rows_check_extent(const char *what, uint64_t n,
-				     const char *name, uint64_t count,
-				     uint64_t pitch, enum philox_dtype dtype);
 
 #endif

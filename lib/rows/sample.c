@@ -5,6 +5,8 @@
 #include <philox/sample.h>
 #include "lib/base/float_mode.h"
 #include "lib/base/options.h"
+#include "lib/fill/terms.h"
+#include "lib/rows/check.h"
 #include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
@@ -75,8 +77,8 @@ static enum philox_status check_temperature(const struct philox_sample *sample)
 			  sample->temperature);
 }
 
-static enum philox_status check_arrays(const struct philox_sample *sample,
-				       uint64_t n)
+static enum philox_status check_sample_arrays(
+	const struct philox_sample *sample, uint64_t n)
 {
 	enum philox_status status;
 
@@ -96,7 +98,8 @@ static enum philox_status check_arrays(const struct philox_sample *sample,
 	return status;
 }
 
-static enum philox_status check(const struct philox_sample *sample, uint64_t n)
+static enum philox_status check_sample(const struct philox_sample *sample,
+				       uint64_t n)
 {
 	enum philox_status status = check_dtype(sample);
 
@@ -104,7 +107,7 @@ static enum philox_status check(const struct philox_sample *sample, uint64_t n)
 		status = check_columns(sample, n);
 	if (status == PHILOX_OK)
 		status = check_temperature(sample);
-	return status == PHILOX_OK ? check_arrays(sample, n) : status;
+	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
 }
 
 static enum philox_status check_size(const struct philox_sample *sample)
@@ -169,7 +172,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 	if (status == PHILOX_OK)
 		status = rows_check_flags("sample", sample->flags);
 	if (status == PHILOX_OK)
-		status = check(sample, args.list.n);
+		status = check_sample(sample, args.list.n);
 	if (status != PHILOX_OK)
 		return status;
 	set_args(&args, sample);
@@ -187,7 +190,7 @@ enum philox_status philox_sample_rows(struct philox_rows *rows,
 	struct float_mode mode;
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	status = check_size(sample);
 	mode = float_mode_set();
 	if (status == PHILOX_OK)
@@ -228,7 +231,7 @@ static enum philox_status sample_states(struct philox_device *device,
 	enum philox_status status = check_states(states, n, sample);
 
 	if (status == PHILOX_OK)
-		status = check(sample, n);
+		status = check_sample(sample, n);
 	if (status != PHILOX_OK)
 		return status;
 	set_args(&args, sample);
@@ -246,7 +249,7 @@ enum philox_status philox_sample_states(struct philox_device *device,
 	struct float_mode mode;
 
 	if (!device)
-		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
+		return context_null(NULL, "device");
 	mode = float_mode_set();
 	status = sample_states(device, stream, states, n, sample);
 	float_mode_restore(mode);

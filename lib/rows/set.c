@@ -5,6 +5,7 @@
  * follow the stream's order, and are legal to record.
  */
 #include <inttypes.h>
+#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 
 /* --- batches -------------------------------------------------------------- */
@@ -40,8 +41,8 @@ static enum philox_status check_entry(const struct philox_rows *rows,
 }
 
 /* Marks the rows of a batch up to the first that is marked already: *marked. */
-static enum philox_status mark(struct philox_rows *rows,
-			       const struct batch *batch, size_t *marked)
+static enum philox_status mark_rows(struct philox_rows *rows,
+				    const struct batch *batch, size_t *marked)
 {
 	for (size_t i = 0; i < batch->n; i++) {
 		uint32_t row = row_of(batch, i);
@@ -60,7 +61,7 @@ static enum philox_status mark(struct philox_rows *rows,
 	return PHILOX_OK;
 }
 
-/* Takes the marks away again: no table is cleared as a whole. */
+/* Clears the marks of the batch alone: the table may be large. */
 static enum philox_status check_distinct(struct philox_rows *rows,
 					 const struct batch *batch)
 {
@@ -68,7 +69,7 @@ static enum philox_status check_distinct(struct philox_rows *rows,
 	size_t marked = 0;
 
 	context_lock(rows->context);
-	status = mark(rows, batch, &marked);
+	status = mark_rows(rows, batch, &marked);
 	for (size_t i = 0; i < marked; i++)
 		rows->marks[row_of(batch, i) / 8] = 0;
 	context_unlock(rows->context);
@@ -122,7 +123,7 @@ enum philox_status philox_rows_set(struct philox_rows *rows,
 	enum philox_status status;
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	status = check_batch(rows, &batch);
 	for (size_t i = 0; status == PHILOX_OK && i < n; i += ROWS_SET_MAX)
 		status = set_some(rows, stream, &batch, i);
@@ -154,7 +155,7 @@ enum philox_status philox_rows_get(struct philox_rows *rows,
 	enum philox_status status;
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	status = check_range(rows, first, n, states);
 	if (status == PHILOX_OK)
 		status = rows_launch_on(rows, stream, NULL);
@@ -176,7 +177,7 @@ enum philox_status philox_rows_restart(struct philox_rows *rows,
 				   .size = sizeof(args)};
 
 	if (!rows)
-		return rows_null();
+		return context_null(NULL, "rows");
 	args.states = rows->table.states;
 	args.count = rows->table.count;
 	context_lock(rows->context);

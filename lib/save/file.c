@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/save/save.h"
+#include "lib/save/file.h"
 
 struct file {
 	const char *path;   /* as the caller wrote it */
@@ -24,7 +24,7 @@ struct file {
 	int descriptor;
 };
 
-static enum philox_status fail(const char *path, const char *what)
+static enum philox_status fail_file(const char *path, const char *what)
 {
 	return status_set(PHILOX_ERROR_FILE, "'%s': %s: %s", path, what,
 			  strerror(errno));
@@ -53,7 +53,7 @@ static enum philox_status open_folder(struct file *file)
 	free(folder);
 	errno = error;
 	if (file->folder < 0)
-		return fail(file->path, "its folder cannot be opened");
+		return fail_file(file->path, "its folder cannot be opened");
 	return PHILOX_OK;
 }
 
@@ -71,7 +71,8 @@ static enum philox_status open_temporary(struct file *file)
 			       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	} while (file->descriptor < 0 && errno == EEXIST);
 	if (file->descriptor < 0)
-		return fail(file->path, "no file can be made in its folder");
+		return fail_file(file->path,
+				 "no file can be made in its folder");
 	return PHILOX_OK;
 }
 
@@ -84,12 +85,12 @@ static enum philox_status write_all(const struct file *file, const char *text,
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written < 0)
-			return fail(file->path, "cannot be written");
+			return fail_file(file->path, "cannot be written");
 		text += written;
 		size -= (size_t)written;
 	}
 	if (fsync(file->descriptor))
-		return fail(file->path, "cannot be synchronised");
+		return fail_file(file->path, "cannot be synchronised");
 	return PHILOX_OK;
 }
 
@@ -99,7 +100,7 @@ static enum philox_status fill_temporary(struct file *file, const char *text,
 	enum philox_status status = write_all(file, text, size);
 
 	if (close(file->descriptor) && status == PHILOX_OK)
-		status = fail(file->path, "cannot be closed");
+		status = fail_file(file->path, "cannot be closed");
 	return status;
 }
 
@@ -107,11 +108,11 @@ static enum philox_status fill_temporary(struct file *file, const char *text,
 static enum philox_status rename_temporary(const struct file *file)
 {
 	if (renameat(file->folder, file->temporary, file->folder, file->name))
-		return fail(file->path, "cannot be replaced");
+		return fail_file(file->path, "cannot be replaced");
 	if (fsync(file->folder) && errno != EINVAL && errno != ENOTSUP)
-		return fail(file->path,
-			    "was replaced, but its folder cannot be "
-			    "synchronised");
+		return fail_file(file->path,
+				 "was replaced, but its folder cannot be "
+				 "synchronised");
 	return PHILOX_OK;
 }
 
@@ -159,7 +160,7 @@ static enum philox_status read_stream(FILE *stream, const char *path,
 	} while (length == room);
 	if (ferror(stream)) {
 		free(read);
-		return fail(path, "cannot be read");
+		return fail_file(path, "cannot be read");
 	}
 	*text = read;
 	*size = length;
@@ -180,7 +181,7 @@ static enum philox_status read_file(int descriptor, const char *path,
 	}
 	stream = fdopen(descriptor, "r");
 	if (!stream) {
-		status = fail(path, "cannot be opened");
+		status = fail_file(path, "cannot be opened");
 		close(descriptor);
 		return status;
 	}
@@ -195,6 +196,6 @@ enum philox_status save_file_read(const char *path, char **text, size_t *size)
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
 	if (descriptor < 0)
-		return fail(path, "cannot be opened");
+		return fail_file(path, "cannot be opened");
 	return read_file(descriptor, path, text, size);
 }

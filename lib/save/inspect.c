@@ -8,76 +8,65 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/inspect.h>
+#include "lib/rows/rows.h"
 #include "lib/save/inspect.h"
-#include "lib/save/save.h"
+#include "lib/save/lists.h"
 #include "lib/state/ticket.h"
 
 /* A plane of counters that no key is derived in: see philox_fold(). */
 #define FOLD_DIGEST 0x80000000000000d1ULL
 
-static void add(uint64_t *digest, uint64_t word)
+static void add_word(uint64_t *digest, uint64_t word)
 {
 	*digest = philox_fold(*digest, FOLD_DIGEST, word);
 }
 
 static void add_state(uint64_t *digest, struct philox_state state)
 {
-	add(digest, state.seed);
-	add(digest, state.offset);
+	add_word(digest, state.seed);
+	add_word(digest, state.offset);
 }
 
 static void add_name(uint64_t *digest, const char *name)
 {
 	for (; name && *name; name++)
-		add(digest, (unsigned char)*name);
-	add(digest, name ? UINT64_MAX - 1 : UINT64_MAX);
+		add_word(digest, (unsigned char)*name);
+	add_word(digest, name ? UINT64_MAX - 1 : UINT64_MAX);
 }
 
 static void add_generators(uint64_t *digest, const struct save_lists *lists)
 {
-	add(digest, lists->n_generators);
+	add_word(digest, lists->n_generators);
 	for (size_t i = 0; i < lists->n_generators; i++) {
 		const struct philox_generator *generator = lists->generators[i];
 
 		add_state(digest, generator->state);
-		add(digest, generator->open ? generator->open->key : 0);
+		add_word(digest, generator->open ? generator->open->key : 0);
 	}
 }
 
 /* --- tickets -------------------------------------------------------------- */
 
-static int compare_serials(const void *a, const void *b)
-{
-	const struct ledger_entry *const *left = a, *const *right = b;
-
-	return ((*left)->serial > (*right)->serial) -
-	       ((*left)->serial < (*right)->serial);
-}
-
 static void add_entry(uint64_t *digest, const struct ledger_entry *entry)
 {
-	add(digest, entry->serial);
+	add_word(digest, entry->serial);
 	add_state(digest, entry->state);
-	add(digest, entry->phase);
-	add(digest, entry->consuming);
-	add(digest, entry->readers);
+	add_word(digest, entry->phase);
+	add_word(digest, entry->consuming);
+	add_word(digest, entry->readers);
 }
 
 static enum philox_status add_ledger(uint64_t *digest,
 				     const struct ledger *ledger)
 {
 	const struct ledger_entry **entries;
-	uint32_t used = 0;
+	uint32_t used;
+	enum philox_status status =
+		ledger_list(ledger, LEDGER_FREE, &entries, &used);
 
-	entries = calloc((size_t)ledger->used + 1, sizeof(*entries));
-	if (!entries)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory to list %u tickets", ledger->used);
-	for (uint32_t i = 0; i < ledger->capacity; i++)
-		if (ledger->entries[i].phase != LEDGER_FREE)
-			entries[used++] = &ledger->entries[i];
-	qsort(entries, used, sizeof(*entries), compare_serials);
-	add(digest, used);
+	if (status != PHILOX_OK)
+		return status;
+	add_word(digest, used);
 	for (uint32_t i = 0; i < used; i++)
 		add_entry(digest, entries[i]);
 	free(entries);
@@ -88,11 +77,11 @@ static enum philox_status add_ledger(uint64_t *digest,
 
 static void add_ops(uint64_t *digest, const struct philox_region *region)
 {
-	add(digest, region->n_ops);
+	add_word(digest, region->n_ops);
 	for (uint32_t i = 0; i < region->n_ops; i++) {
 		add_name(digest, region->ops[i].name);
-		add(digest, region->ops[i].calls);
-		add(digest, region->ops[i].advance);
+		add_word(digest, region->ops[i].calls);
+		add_word(digest, region->ops[i].advance);
 	}
 }
 
@@ -102,14 +91,14 @@ static enum philox_status add_region(uint64_t *digest,
 				     const struct philox_region *region)
 {
 	add_name(digest, region->name);
-	add(digest, save_lists_number(lists, region->generator));
-	add(digest, region->state.offset);
-	add(digest, region->serial);
-	add(digest, region->alive);
+	add_word(digest, save_lists_number(lists, region->generator));
+	add_word(digest, region->state.offset);
+	add_word(digest, region->serial);
+	add_word(digest, region->alive);
 	if (!region->alive)
 		return PHILOX_OK;
-	add(digest, region->state.seed);
-	add(digest, region->flags);
+	add_word(digest, region->state.seed);
+	add_word(digest, region->flags);
 	add_ops(digest, region);
 	return add_ledger(digest, &region->ledger);
 }
@@ -121,8 +110,8 @@ static void add_rows(uint64_t *digest, const struct save_lists *lists)
 		const struct philox_rows *rows = lists->rows[i];
 
 		add_name(digest, rows->name);
-		add(digest, save_lists_number(lists, rows->generator));
-		add(digest, rows->table.count);
+		add_word(digest, save_lists_number(lists, rows->generator));
+		add_word(digest, rows->table.count);
 	}
 }
 
@@ -134,7 +123,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* A destroyed name that has issued nothing is as good as new. */
-static int counts(const struct philox_region *region)
+static int is_known(const struct philox_region *region)
 {
 	return region->alive || region->state.offset || region->serial > 1;
 }
@@ -151,7 +140,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 		return status;
 	add_generators(&made, &lists);
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
-		if (counts(lists.regions[i]))
+		if (is_known(lists.regions[i]))
 			status = add_region(&made, &lists, lists.regions[i]);
 	add_rows(&made, &lists);
 	save_lists_finish(&lists);
@@ -167,13 +156,8 @@ enum philox_status philox_context_digest(struct philox_context *context,
 {
 	enum philox_status status;
 
-	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
-	if (!digest)
-		return context_report(
-			context,
-			status_set(PHILOX_ERROR_INVALID, "digest is NULL"),
-			NULL);
+	if (!context || !digest)
+		return context_null(context, context ? "digest" : "context");
 	context_lock(context);
 	status = inspect_digest(context, digest);
 	context_unlock(context);
@@ -212,7 +196,7 @@ enum philox_status philox_ticket_state(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	subject.region = region->name;
 	if (!state)
 		return context_report(region->context,

@@ -1,19 +1,22 @@
 /*
- * lib/save/lists.c - what a context holds, in an order that can be relied on
+ * lib/save/lists.c - see lib/save/lists.h
  *
  * Called with the context's lock held.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/save/save.h"
+#include "lib/rows/rows.h"
+#include "lib/save/lists.h"
+#include "lib/save/text.h"
+#include "lib/state/region.h"
 
 static int is_there(const struct philox_rows *rows)
 {
 	return rows->alive && !rows->leaving;
 }
 
-static void count(const struct philox_context *context,
-		  struct save_lists *lists)
+static void count_all(const struct philox_context *context,
+		      struct save_lists *lists)
 {
 	for (const struct philox_generator *generator = context->generators;
 	     generator; generator = generator->next)
@@ -27,7 +30,8 @@ static void count(const struct philox_context *context,
 }
 
 /* A context's lists are newest first. */
-static void fill(const struct philox_context *context, struct save_lists *lists)
+static void fill_lists(const struct philox_context *context,
+		       struct save_lists *lists)
 {
 	size_t generators = lists->n_generators, regions = lists->n_regions;
 	size_t tables = lists->n_rows;
@@ -55,7 +59,7 @@ enum philox_status save_lists_init(struct save_lists *lists,
 				   int (*compare)(const void *, const void *))
 {
 	memset(lists, 0, sizeof(*lists));
-	count(context, lists);
+	count_all(context, lists);
 	lists->generators =
 		calloc(lists->n_generators + 1, sizeof(*lists->generators));
 	lists->regions = calloc(lists->n_regions + 1, sizeof(*lists->regions));
@@ -65,7 +69,7 @@ enum philox_status save_lists_init(struct save_lists *lists,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to list a context");
 	}
-	fill(context, lists);
+	fill_lists(context, lists);
 	qsort(lists->regions, lists->n_regions, sizeof(*lists->regions),
 	      compare);
 	qsort(lists->rows, lists->n_rows, sizeof(*lists->rows), compare_tables);
@@ -90,31 +94,4 @@ uint32_t save_lists_number(const struct save_lists *lists,
 	while (lists->generators[number] != generator)
 		number++;
 	return number;
-}
-
-static int compare_serials(const void *a, const void *b)
-{
-	const struct ledger_entry *const *left = a, *const *right = b;
-
-	return ((*left)->serial > (*right)->serial) -
-	       ((*left)->serial < (*right)->serial);
-}
-
-enum philox_status save_pending(const struct ledger *ledger,
-				const struct ledger_entry ***entries, size_t *n)
-{
-	const struct ledger_entry **list =
-		calloc(ledger->used + 1, sizeof(*list));
-	size_t found = 0;
-
-	if (!list)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory to list %u tickets", ledger->used);
-	for (uint32_t i = 0; i < ledger->capacity; i++)
-		if (ledger->entries[i].phase == LEDGER_PENDING)
-			list[found++] = &ledger->entries[i];
-	qsort(list, found, sizeof(*list), compare_serials);
-	*entries = list;
-	*n = found;
-	return PHILOX_OK;
 }

@@ -7,9 +7,13 @@
  * with the old ones, which are taken apart when the context is not locked any
  * more.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/save/save.h"
+#include "lib/save/load.h"
+#include "lib/save/read.h"
+#include "lib/save/rows.h"
+#include "lib/state/region.h"
 
 /* A record of the context with what the text says of its name. */
 struct save_place {
@@ -29,12 +33,11 @@ static int compare_keys(const void *a, const void *b)
 /* --- comparing ------------------------------------------------------------ */
 
 static enum philox_status differ(const char *name, const char *field,
-				 unsigned long long in_text,
-				 unsigned long long in_context)
+				 uint64_t in_text, uint64_t in_context)
 {
 	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': %s is %llu in the text, %llu in the "
-			  "context",
+			  "region '%s': %s is %" PRIu64 " in the text, %" PRIu64
+			  " in the context",
 			  name, field, in_text, in_context);
 }
 
@@ -58,12 +61,11 @@ static enum philox_status differ_op(const struct saved_region *saved,
 				  "text, %u in the context",
 				  saved->name, index, op->calls, made->calls);
 	if (op->advance != made->advance)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s', op %zu: advance is %llu in the "
-				  "text, %llu in the context",
-				  saved->name, index,
-				  (unsigned long long)op->advance,
-				  (unsigned long long)made->advance);
+		return status_set(
+			PHILOX_ERROR_MISMATCH,
+			"region '%s', op %zu: advance is %" PRIu64 " in the "
+			"text, %" PRIu64 " in the context",
+			saved->name, index, op->advance, made->advance);
 	return PHILOX_OK;
 }
 
@@ -179,16 +181,9 @@ static enum philox_status make_record(struct save_plan *plan,
 				  "region '%s' of the text is not in the "
 				  "context",
 				  saved->name);
-	region = calloc(1, sizeof(*region));
-	if (region)
-		region->name = strdup(saved->name);
-	if (!region || !region->name) {
-		free(region);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for region '%s'", saved->name);
-	}
-	region->context = plan->context;
-	region->key = saved->key;
+	region = region_new(plan->context, saved->name);
+	if (!region)
+		return PHILOX_ERROR_MEMORY;
 	region->life = 1;
 	set_region(plan, region, saved);
 	region->next = plan->made;

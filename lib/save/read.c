@@ -4,13 +4,17 @@
  * The text is gone through once, line by line. Tables grow with what was read,
  * never with what the text says is to come.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/save/read.h"
+#include "lib/save/read_rows.h"
 #include "lib/save/words.h"
+#include "lib/state/region.h"
 
 /* What a region may have, as include/philox/region.h says. */
-#define CALLS_MAX   (1ULL << 20)
-#define ADVANCE_MAX (1ULL << 56)
+#define CALLS_MAX   (UINT64_C(1) << 20)
+#define ADVANCE_MAX (UINT64_C(1) << 56)
 #define SERIAL_MAX  (SERIAL_PLACEHOLDER - 1)
 
 /* --- lines ---------------------------------------------------------------- */
@@ -20,11 +24,11 @@ static void read_version(struct reader *reader)
 	reader_expect(reader, "philox context ");
 	reader->version = reader_decimal(reader, 1, UINT64_MAX);
 	if (reader->version > SAVE_VERSION) {
-		reader->status = status_set(
-			PHILOX_ERROR_UNSUPPORTED,
-			"line 1: the text has version %llu, the newest this "
-			"library reads is %d",
-			(unsigned long long)reader->version, SAVE_VERSION);
+		reader->status =
+			status_set(PHILOX_ERROR_UNSUPPORTED,
+				   "line 1: the text has version %" PRIu64
+				   ", the newest this library reads is %d",
+				   reader->version, SAVE_VERSION);
 		return;
 	}
 	reader_end_line(reader);
@@ -70,8 +74,8 @@ static void read_region_words(struct reader *reader,
 	region->serial = reader_decimal(reader, 1, SERIAL_MAX);
 }
 
-static void check_region(struct reader *reader,
-			 const struct saved_region *region)
+static void check_region_line(struct reader *reader,
+			      const struct saved_region *region)
 {
 	const struct saved *saved = reader->saved;
 	const struct saved_region *last = NULL;
@@ -100,7 +104,7 @@ static void read_region(struct reader *reader)
 
 	region.name = reader_name(reader);
 	read_region_words(reader, &region);
-	check_region(reader, &region);
+	check_region_line(reader, &region);
 	reader_end_line(reader);
 	saved->regions = reader_grow(reader, saved->regions, saved->n_regions,
 				     sizeof(*saved->regions));
@@ -113,7 +117,7 @@ static void read_region(struct reader *reader)
 }
 
 /* The region that an op or a ticket is of; NULL if something is wrong. */
-static struct saved_region *current(struct reader *reader)
+static struct saved_region *current_region(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
 
@@ -127,7 +131,7 @@ static struct saved_region *current(struct reader *reader)
 static void read_op(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
-	struct saved_region *region = current(reader);
+	struct saved_region *region = current_region(reader);
 	struct saved_op op = {0};
 
 	if (region && region->n_tickets)
@@ -137,13 +141,14 @@ static void read_op(struct reader *reader)
 	reader_expect(reader, " calls ");
 	op.calls = (uint32_t)reader_decimal(reader, 1, CALLS_MAX);
 	if (region && op.calls > CALLS_MAX - region->calls)
-		reader_refuse(reader, "more than %llu calls in region '%s'",
+		reader_refuse(reader,
+			      "more than %" PRIu64 " calls in region '%s'",
 			      CALLS_MAX, region->name);
 	reader_expect(reader, " advance ");
 	op.advance = reader_decimal(reader, 4, ADVANCE_MAX);
 	if (op.advance % 4)
-		reader_refuse(reader, "advance %llu is no multiple of 4",
-			      (unsigned long long)op.advance);
+		reader_refuse(reader, "advance %" PRIu64 " is no multiple of 4",
+			      op.advance);
 	reader_end_line(reader);
 	saved->ops = reader_grow(reader, saved->ops, saved->n_ops,
 				 sizeof(*saved->ops));
@@ -163,19 +168,20 @@ static void check_serial(struct reader *reader,
 
 	if (serial >= region->serial)
 		reader_refuse(reader,
-			      "ticket %llu is not below the next serial, %llu",
-			      (unsigned long long)serial,
-			      (unsigned long long)region->serial);
+			      "ticket %" PRIu64
+			      " is not below the next serial, %" PRIu64,
+			      serial, region->serial);
 	if (region->n_tickets &&
 	    tickets[region->ticket + region->n_tickets - 1].serial >= serial)
-		reader_refuse(reader, "ticket %llu comes twice or not in order",
-			      (unsigned long long)serial);
+		reader_refuse(reader,
+			      "ticket %" PRIu64 " comes twice or not in order",
+			      serial);
 }
 
 static void read_ticket(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
-	struct saved_region *region = current(reader);
+	struct saved_region *region = current_region(reader);
 	struct saved_ticket ticket;
 
 	if (region && !region->n_ops)
@@ -203,14 +209,14 @@ static void read_checksum(struct reader *reader, const char *line)
 	reader_expect(reader, " bytes ");
 	bytes = reader_decimal(reader, 0, UINT64_MAX);
 	if (bytes != above)
-		reader_refuse(reader, "there are %zu bytes above, not %llu",
-			      above, (unsigned long long)bytes);
+		reader_refuse(reader, "there are %zu bytes above, not %" PRIu64,
+			      above, bytes);
 	if (checksum != region_hash(reader->text, above))
 		reader_refuse(
 			reader,
 			"the checksum is of another text: that of the lines "
-			"above is %016llx",
-			(unsigned long long)region_hash(reader->text, above));
+			"above is %016" PRIx64,
+			region_hash(reader->text, above));
 	reader_end_line(reader);
 	if (reader->at != reader->end)
 		reader_refuse(reader, "%zu bytes follow the checksum",
@@ -220,7 +226,7 @@ static void read_checksum(struct reader *reader, const char *line)
 /* --- the whole ------------------------------------------------------------ */
 
 /* An alive region has ops. Told when the next region or the end comes. */
-static void check_complete(struct reader *reader)
+static void check_region_complete(struct reader *reader)
 {
 	const struct saved *saved = reader->saved;
 	const struct saved_region *last;
@@ -241,12 +247,12 @@ static void read_lines(struct reader *reader)
 		const char *line = reader->at;
 
 		if (reader_accept(reader, "rows ")) {
-			check_complete(reader);
+			check_region_complete(reader);
 			reader_table(reader);
 		} else if (reader_accept(reader, "row ")) {
 			reader_row(reader);
 		} else if (reader_accept(reader, "checksum ")) {
-			check_complete(reader);
+			check_region_complete(reader);
 			reader_end_tables(reader);
 			read_checksum(reader, line);
 			return;
@@ -260,7 +266,7 @@ static void read_lines(struct reader *reader)
 		} else if (reader_accept(reader, "ticket ")) {
 			read_ticket(reader);
 		} else if (reader_accept(reader, "region ")) {
-			check_complete(reader);
+			check_region_complete(reader);
 			read_region(reader);
 		} else {
 			reader_expected(reader, "a known kind of line");
@@ -268,7 +274,7 @@ static void read_lines(struct reader *reader)
 	}
 }
 
-static int compare_keys(const void *a, const void *b)
+static int compare_saved_keys(const void *a, const void *b)
 {
 	const struct saved_region *const *left = a, *const *right = b;
 
@@ -291,7 +297,7 @@ static void check_keys(struct reader *reader)
 	}
 	for (size_t i = 0; i < saved->n_regions; i++)
 		order[i] = &saved->regions[i];
-	qsort(order, saved->n_regions, sizeof(*order), compare_keys);
+	qsort(order, saved->n_regions, sizeof(*order), compare_saved_keys);
 	for (size_t i = 1; i < saved->n_regions; i++) {
 		if (order[i - 1]->key != order[i]->key)
 			continue;

@@ -1,32 +1,36 @@
 /*
  * lib/save/read_rows.c - reading tables of rows: see Note [Saved context]
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/rows/rows.h"
+#include "lib/save/read.h"
+#include "lib/save/read_rows.h"
 #include "lib/save/words.h"
 
 /* The table that a row is of; NULL before the first. */
-static struct saved_table *current(const struct reader *reader)
+static struct saved_table *current_table(const struct reader *reader)
 {
 	struct saved *saved = reader->saved;
 
 	return saved->n_tables ? &saved->tables[saved->n_tables - 1] : NULL;
 }
 
-static void check_complete(struct reader *reader)
+static void check_table_complete(struct reader *reader)
 {
-	const struct saved_table *last = current(reader);
+	const struct saved_table *last = current_table(reader);
 
 	if (last && last->n_rows < last->count)
-		reader_refuse(reader, "rows '%s' above has %zu rows, not %llu",
-			      last->name, last->n_rows,
-			      (unsigned long long)last->count);
+		reader_refuse(reader,
+			      "rows '%s' above has %zu rows, not %" PRIu64,
+			      last->name, last->n_rows, last->count);
 }
 
 static void check_table(struct reader *reader, const struct saved_table *table)
 {
 	const struct saved *saved = reader->saved;
-	const struct saved_table *last = current(reader);
+	const struct saved_table *last = current_table(reader);
 
 	if (reader->status != PHILOX_OK)
 		return;
@@ -46,9 +50,9 @@ void reader_table(struct reader *reader)
 	struct saved_table table = {.row = saved->n_rows};
 
 	if (reader->version < SAVE_VERSION_ROWS)
-		reader_refuse(reader, "version %llu has no rows",
-			      (unsigned long long)reader->version);
-	check_complete(reader);
+		reader_refuse(reader, "version %" PRIu64 " has no rows",
+			      reader->version);
+	check_table_complete(reader);
 	table.name = reader_name(reader);
 	reader_expect(reader, " generator ");
 	table.generator =
@@ -68,7 +72,7 @@ void reader_table(struct reader *reader)
 void reader_row(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
-	struct saved_table *table = current(reader);
+	struct saved_table *table = current_table(reader);
 	struct philox_state state;
 
 	if (!table || table->n_rows == table->count)
@@ -85,7 +89,7 @@ void reader_row(struct reader *reader)
 
 void reader_end_tables(struct reader *reader)
 {
-	check_complete(reader);
+	check_table_complete(reader);
 	if (reader->version >= SAVE_VERSION_ROWS && !reader->saved->n_tables)
 		reader_refuse(reader, "a text without rows has version %d",
 			      SAVE_VERSION_ROWS - 1);

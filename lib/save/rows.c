@@ -8,7 +8,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/save/save.h"
+#include "lib/rows/memory.h"
+#include "lib/rows/rows.h"
+#include "lib/save/lists.h"
+#include "lib/save/load.h"
+#include "lib/save/read.h"
+#include "lib/save/rows.h"
+#include "lib/save/words.h"
 
 static enum philox_status no_memory(const struct philox_rows *rows)
 {

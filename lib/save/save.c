@@ -2,32 +2,38 @@
  * lib/save/save.c - saving and loading a context, and when that may be done
  *
  * Both need a context that is quiet: no pass open, no capture or launch under
- * way, no unannounced launch that nobody was told of. That is looked at twice:
- * before the device is waited for, since waiting would invalidate a capture of
- * this thread, and after it, since only then an unannounced launch is certain
- * to be known; from the second look on the context stays locked.
+ * way, no unannounced launch that was not reported. This is checked twice:
+ * before waiting for the device, since that would invalidate a capture of this
+ * thread, and after it, since only then an unannounced launch is certain to be
+ * known; from the second check on the context stays locked.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <philox/save.h>
+#include "lib/save/file.h"
+#include "lib/save/inspect.h"
+#include "lib/save/load.h"
+#include "lib/save/read.h"
+#include "lib/save/text.h"
 #include "lib/state/journal.h"
-#include "lib/save/save.h"
+#include "lib/state/region.h"
 
 /* --- a quiet context ------------------------------------------------------ */
 
 static enum philox_status check_entry(const struct philox_region *region,
 				      const struct ledger_entry *entry)
 {
-	unsigned long long serial = entry->serial;
-
 	if (entry->phase == LEDGER_FORWARD_OPEN)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': forward %llu is open",
-				  region->name, serial);
+				  "region '%s': forward %" PRIu64 " is open",
+				  region->name, entry->serial);
 	if (entry->readers)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': %u passes or launches of "
-				  "ticket %llu are open",
-				  region->name, entry->readers, serial);
+				  "region '%s': %" PRIu32
+				  " passes or launches of ticket %" PRIu64
+				  " are open",
+				  region->name, entry->readers, entry->serial);
 	return PHILOX_OK;
 }
 
@@ -78,8 +84,8 @@ static enum philox_status lock_quiet(struct philox_context *context)
 
 /* --- public --------------------------------------------------------------- */
 
-static enum philox_status save(struct philox_context *context, char **text,
-			       size_t *size)
+static enum philox_status save_text(struct philox_context *context, char **text,
+				    size_t *size)
 {
 	enum philox_status status = lock_quiet(context);
 
@@ -90,8 +96,18 @@ static enum philox_status save(struct philox_context *context, char **text,
 	return status;
 }
 
-static enum philox_status apply(struct philox_context *context,
-				const struct saved *saved)
+/* With the context's lock held. */
+static void write_load_event(struct philox_context *context)
+{
+	uint64_t digest;
+
+	if (context->journal && inspect_digest(context, &digest) == PHILOX_OK)
+		journal_write(context, "context-load digest %016" PRIx64,
+			      digest);
+}
+
+static enum philox_status apply_text(struct philox_context *context,
+				     const struct saved *saved)
 {
 	struct save_plan plan;
 	enum philox_status status = lock_quiet(context);
@@ -102,60 +118,44 @@ static enum philox_status apply(struct philox_context *context,
 	status = save_plan_init(&plan, context, saved);
 	if (status == PHILOX_OK) {
 		save_plan_commit(&plan);
-		journal_load(context);
+		write_load_event(context);
 	}
 	context_unlock(context);
 	save_plan_finish(&plan);
 	return status;
 }
 
-static enum philox_status load(struct philox_context *context, const char *text,
-			       size_t size)
+static enum philox_status load_text(struct philox_context *context,
+				    const char *text, size_t size)
 {
 	struct saved saved;
 	enum philox_status status = save_read(text, size, &saved);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = apply(context, &saved);
+	status = apply_text(context, &saved);
 	saved_finish(&saved);
 	return status;
-}
-
-static enum philox_status check_arguments(struct philox_context *context,
-					  const void *argument,
-					  const char *name)
-{
-	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
-	if (!argument)
-		return context_report(
-			context,
-			status_set(PHILOX_ERROR_INVALID, "%s is NULL", name),
-			NULL);
-	return PHILOX_OK;
 }
 
 enum philox_status philox_context_save_text(struct philox_context *context,
 					    char **text, size_t *size)
 {
 	size_t written;
-	enum philox_status status = check_arguments(context, text, "text");
+	enum philox_status status;
 
-	if (status != PHILOX_OK)
-		return status;
-	status = save(context, text, size ? size : &written);
+	if (!context || !text)
+		return context_null(context, context ? "text" : "context");
+	status = save_text(context, text, size ? size : &written);
 	return context_report(context, status, NULL);
 }
 
 enum philox_status philox_context_load_text(struct philox_context *context,
 					    const char *text, size_t size)
 {
-	enum philox_status status = check_arguments(context, text, "text");
-
-	if (status != PHILOX_OK)
-		return status;
-	return context_report(context, load(context, text, size), NULL);
+	if (!context || !text)
+		return context_null(context, context ? "text" : "context");
+	return context_report(context, load_text(context, text, size), NULL);
 }
 
 enum philox_status philox_context_save(struct philox_context *context,
@@ -163,11 +163,11 @@ enum philox_status philox_context_save(struct philox_context *context,
 {
 	char *text;
 	size_t size;
-	enum philox_status status = check_arguments(context, path, "path");
+	enum philox_status status;
 
-	if (status != PHILOX_OK)
-		return status;
-	status = save(context, &text, &size);
+	if (!context || !path)
+		return context_null(context, context ? "path" : "context");
+	status = save_text(context, &text, &size);
 	if (status == PHILOX_OK) {
 		status = save_file_write(path, text, size);
 		free(text);
@@ -180,13 +180,13 @@ enum philox_status philox_context_load(struct philox_context *context,
 {
 	char *text;
 	size_t size;
-	enum philox_status status = check_arguments(context, path, "path");
+	enum philox_status status;
 
-	if (status != PHILOX_OK)
-		return status;
+	if (!context || !path)
+		return context_null(context, context ? "path" : "context");
 	status = save_file_read(path, &text, &size);
 	if (status == PHILOX_OK) {
-		status = load(context, text, size);
+		status = load_text(context, text, size);
 		free(text);
 		if (status != PHILOX_OK)
 			status_prefix(status, "'%s': ", path);
@@ -199,13 +199,16 @@ static enum philox_status list_tickets(const struct philox_region *region,
 				       size_t capacity, size_t *n)
 {
 	const struct ledger_entry **entries;
+	uint32_t pending;
 	enum philox_status status = region_check_alive(region);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_pending(&region->ledger, &entries, n);
+	status = ledger_list(&region->ledger, LEDGER_PENDING, &entries,
+			     &pending);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "region '%s': ", region->name);
+	*n = pending;
 	for (size_t i = 0; i < *n && i < capacity; i++)
 		tickets[i] =
 			(struct philox_ticket){region->key, entries[i]->serial};
@@ -221,7 +224,7 @@ enum philox_status philox_region_tickets(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	subject.region = region->name;
 	if (!n || (capacity && !tickets)) {
 		status = status_set(PHILOX_ERROR_INVALID,

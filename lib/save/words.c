@@ -1,11 +1,40 @@
 /*
  * lib/save/words.c - see lib/save/words.h
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/save/words.h"
+
+/* --- writing -------------------------------------------------------------- */
+
+static int is_plain(int byte)
+{
+	return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
+}
+
+void save_write_name(FILE *out, const char *name)
+{
+	fputc('"', out);
+	for (; *name; name++) {
+		unsigned char byte = (unsigned char)*name;
+
+		if (is_plain(byte))
+			fputc(byte, out);
+		else
+			fprintf(out, "\\x%02x", byte);
+	}
+	fputc('"', out);
+}
+
+void save_write_state(FILE *out, struct philox_state state)
+{
+	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
+}
+
+/* --- reading -------------------------------------------------------------- */
 
 void reader_refuse(struct reader *reader, const char *format, ...)
 {
@@ -44,7 +73,7 @@ void *reader_grow(struct reader *reader, void *table, size_t count, size_t size)
 	return table;
 }
 
-static int comes(const struct reader *reader, const char *word)
+static int comes_next(const struct reader *reader, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -55,7 +84,7 @@ static int comes(const struct reader *reader, const char *word)
 
 int reader_accept(struct reader *reader, const char *word)
 {
-	if (!comes(reader, word))
+	if (!comes_next(reader, word))
 		return 0;
 	reader->at += strlen(word);
 	return 1;
@@ -79,7 +108,7 @@ void reader_end_line(struct reader *reader)
 	reader->line++;
 }
 
-static int digit(const struct reader *reader)
+static int next_digit(const struct reader *reader)
 {
 	char next = '\0';
 
@@ -98,7 +127,7 @@ uint64_t reader_decimal(struct reader *reader, uint64_t least, uint64_t most)
 	uint64_t value = 0;
 	int next;
 
-	while ((next = digit(reader)) >= 0 && next < 10) {
+	while ((next = next_digit(reader)) >= 0 && next < 10) {
 		if ((reader->at > first && *first == '0') ||
 		    value > (most - (uint64_t)next) / 10) {
 			reader_expected(reader, "no further digit");
@@ -110,8 +139,7 @@ uint64_t reader_decimal(struct reader *reader, uint64_t least, uint64_t most)
 	if (reader->at == first)
 		reader_expected(reader, "a number");
 	else if (value < least)
-		reader_refuse(reader, "%llu is too small",
-			      (unsigned long long)value);
+		reader_refuse(reader, "%" PRIu64 " is too small", value);
 	return reader->status == PHILOX_OK ? value : 0;
 }
 
@@ -120,7 +148,7 @@ uint64_t reader_hex(struct reader *reader)
 	uint64_t value = 0;
 
 	for (int i = 0; i < 16; i++) {
-		int next = digit(reader);
+		int next = next_digit(reader);
 
 		if (next < 0) {
 			reader_expected(reader, "a digit of 0-9 and a-f");
@@ -140,27 +168,23 @@ struct philox_state reader_state(struct reader *reader)
 	reader_expect(reader, " ");
 	read.offset = reader_hex(reader);
 	if (read.offset % 4)
-		reader_refuse(reader, "offset %016llx is no multiple of 4",
-			      (unsigned long long)read.offset);
+		reader_refuse(reader,
+			      "offset %016" PRIx64 " is no multiple of 4",
+			      read.offset);
 	return read;
 }
 
-/* --- names ---------------------------------------------------------------- */
-
-static int is_plain(int byte)
-{
-	return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
-}
+/* --- reading names -------------------------------------------------------- */
 
 /* The byte of an escape; 0 if there is none, or one that is not needed. */
-static char escaped(struct reader *reader)
+static char escaped_byte(struct reader *reader)
 {
 	const char *first = reader->at;
 	int byte = 0;
 
 	if (reader_accept(reader, "\\x")) {
 		for (int i = 0; i < 2; i++) {
-			int next = digit(reader);
+			int next = next_digit(reader);
 
 			byte = next < 0 ? -256 : byte * 16 + next;
 			reader->at += next >= 0;
@@ -178,7 +202,7 @@ static char name_byte(struct reader *reader)
 {
 	if (reader->at < reader->end && is_plain((unsigned char)*reader->at))
 		return *reader->at++;
-	return escaped(reader);
+	return escaped_byte(reader);
 }
 
 char *reader_name(struct reader *reader)
@@ -198,7 +222,7 @@ char *reader_name(struct reader *reader)
 			status_set(PHILOX_ERROR_MEMORY, "no memory for a name");
 		return NULL;
 	}
-	while (reader->status == PHILOX_OK && !comes(reader, "\"")) {
+	while (reader->status == PHILOX_OK && !comes_next(reader, "\"")) {
 		char byte = name_byte(reader);
 
 		if (byte)

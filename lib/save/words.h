@@ -1,14 +1,24 @@
 /*
- * lib/save/words.h - reading the text of a context word by word
+ * lib/save/words.h - the text of a context, word by word
  *
- * The first thing that is wrong is told with its line and column and stops the
- * reader: every function does nothing from then on and returns 0, so that a
- * line is read without asking after each word.
+ * The first thing that is wrong is reported with its line and column and stops
+ * the reader: every function does nothing from then on and returns 0, so that a
+ * line is read without a check after each word.
  */
 #ifndef LIB_SAVE_WORDS_H
 #define LIB_SAVE_WORDS_H
 
-#include "lib/save/save.h"
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <philox/state.h>
+#include "lib/base/status.h"
+
+struct saved;
+
+/* save_write_name() and save_write_state() spell a name and a state. */
+void save_write_name(FILE *out, const char *name);
+void save_write_state(FILE *out, struct philox_state state);
 
 struct reader {
 	const char *text, *at, *end;
@@ -25,14 +35,6 @@ struct reader {
  */
 void *reader_grow(struct reader *reader, void *table, size_t count,
 		  size_t size);
-
-/*
- * reader_table() and reader_row() read a line of a table of rows, behind its
- * first word; reader_end_tables() insists that the last table is complete.
- */
-void reader_table(struct reader *reader);
-void reader_row(struct reader *reader);
-void reader_end_tables(struct reader *reader);
 
 /* reader_refuse() says what is wrong with the line as a whole. */
 void reader_refuse(struct reader *reader, const char *format, ...)

@@ -3,12 +3,13 @@
  *
  * Locking. One lock guards generators, regions and their ledgers. It is held
  * for reservation and book-keeping, never while a callback of the user runs:
- * what a call has to tell is posted with log_post() and delivered by
+ * what a call has to report is posted with log_post() and delivered by
  * context_report(), and released saved contexts are handed out of the locked
  * part and released after it.
  *
  * lib knows nothing of graphs: what a pass does on a capturing stream, or with
- * cells, is behind the hooks, which graph/ fills in.
+ * cells, is behind the hooks, which graph/ fills in. Making and destroying a
+ * context is in lib/state/context_life.h.
  */
 #ifndef LIB_STATE_CONTEXT_H
 #define LIB_STATE_CONTEXT_H
@@ -19,8 +20,9 @@
 #include <philox/generator.h>
 #include <philox/pass.h>
 #include <philox/region.h>
-#include "lib/device/call.h"
 #include "lib/base/status.h"
+#include "lib/device/call.h"
+#include "lib/state/log.h"
 
 /*
  * What graph/ does for passes. All are called with the context's lock held.
@@ -34,13 +36,16 @@
  *  give     ends the use of that block at this point of the pass's stream.
  *  live     ERROR_STATE if a pass with cells has ended, or its capture is over:
  *           its cells may be another's by now.
- *  reap     gives up what native graphs that are gone by now have held.
+ *  reap     releases what native graphs that are gone by now have held.
  *  broken   a call found the capture of a stream invalidated: keeps the first
- *           such call, for the end of that capture to tell.
+ *           such call, for the end of that capture to report.
  *  read     copies a generator's state to device memory on a stream that is
  *           capturing: at each launch. On failure nothing is recorded.
  *  quiet    whether no capture and no launch is under way (ERROR_BUSY) and no
- *           unannounced launch is untold (ERROR_UNANNOUNCED). Changes nothing.
+ *           unannounced launch is still to be reported (ERROR_UNANNOUNCED).
+ *           Changes nothing.
+ *  digest   computes the context's digest, with which a journal begins:
+ *           ERROR_MEMORY. A part that comes after this one knows how.
  */
 struct context_hooks {
 	enum philox_status (*begin)(struct philox_pass *pass,
@@ -60,6 +65,8 @@ struct context_hooks {
 				   const struct capture_info *info,
 				   struct philox_state *to);
 	enum philox_status (*quiet)(struct philox_context *context);
+	enum philox_status (*digest)(const struct philox_context *context,
+				     uint64_t *digest);
 };
 
 /* The kinds of a pass, in philox_pass.kind. */
@@ -88,7 +95,7 @@ struct philox_context {
 	struct philox_generator *generators;
 	struct philox_generator *generator; /* the default one */
 	struct philox_region *regions;      /* newest first, dead names too */
-	struct philox_rows *rows;           /* newest first, see lib/rows/rows.h */
+	struct philox_rows *rows; /* newest first, see lib/rows/rows.h */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
 	struct journal *journal;  /* NULL: none; see lib/state/journal.h */
@@ -97,48 +104,15 @@ struct philox_context {
 	struct drawn_span *spans; /* see lib/state/spans.h */
 };
 
-/* context_init() makes the part of a context that lib owns. */
-enum philox_status context_init(struct philox_context *context,
-				struct philox_device *device,
-				const struct context_hooks *hooks);
-
-/*
- * context_end() destroys what regions are alive, callbacks and all, while the
- * context is still whole. context_finish() undoes context_init().
- */
-void context_end(struct philox_context *context);
-void context_finish(struct philox_context *context);
-
 void context_lock(struct philox_context *context);
 void context_unlock(struct philox_context *context);
 
 /*
- * context_broken() is told of every call of a pass that a device refused: if
+ * context_broken() is called for every call of a pass that a device refused: if
  * that was for an invalidated capture, the call is kept as one that found out.
  */
 void context_broken(struct philox_context *context, philox_stream stream,
 		    enum philox_status status, const char *call,
 		    const char *region);
-
-/* context_null() fails a call that was given NULL for its argument `name`. */
-enum philox_status context_null(struct philox_context *context,
-				const char *name);
-
-/*
- * log_post() queues a message about `subject` (text, level and event are set
- * from the other arguments) on this thread. May be called with locks held.
- */
-void log_post(struct philox_context *context, enum philox_log_level level,
-	      const char *event, const struct philox_log_entry *subject,
-	      const char *format, ...) __attribute__((format(printf, 5, 6)));
-
-/*
- * context_report() is the last thing every public call does, without locks: it
- * delivers what was posted and, if the call failed, logs the error as one about
- * `subject` (NULL: nothing in particular). Returns `status`.
- */
-enum philox_status context_report(struct philox_context *context,
-				  enum philox_status status,
-				  const struct philox_log_entry *subject);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * lib/state/interop.c - see philox/interop.h
  *
- * Sizes are multiplied with saturation: UINT64_MAX stands for all that is too
- * large, and no operator with such an advance can be made.
+ * Sizes are multiplied with saturation: UINT64_MAX means too large, and no
+ * operator with such an advance can be made.
  */
 #include <philox/interop.h>
 #include "lib/state/pass.h"

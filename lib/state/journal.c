@@ -17,10 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <philox/journal.h>
-#include "lib/save/inspect.h"
 #include "lib/state/journal.h"
-#include "lib/rows/rows.h"
-#include "lib/save/save.h"
+#include "lib/state/region.h"
 
 #define JOURNAL_HEADER "philox journal 1\n"
 
@@ -39,7 +37,7 @@ static atomic_uint contexts;
 
 /* --- files, with the lock of journals held -------------------------------- */
 
-static void fail(struct journal *journal, int error)
+static void fail_file(struct journal *journal, int error)
 {
 	if (journal->descriptor >= 0)
 		close(journal->descriptor);
@@ -47,7 +45,8 @@ static void fail(struct journal *journal, int error)
 	journal->error = error;
 }
 
-static void put(struct journal *journal, const char *text, size_t size)
+static void append_to_file(struct journal *journal, const char *text,
+			   size_t size)
 {
 	while (size && journal->descriptor >= 0) {
 		ssize_t written = write(journal->descriptor, text, size);
@@ -56,7 +55,7 @@ static void put(struct journal *journal, const char *text, size_t size)
 			text += written;
 			size -= (size_t)written;
 		} else if (!written || errno != EINTR) {
-			fail(journal, written ? errno : EIO);
+			fail_file(journal, written ? errno : EIO);
 		}
 	}
 }
@@ -70,15 +69,15 @@ static void open_file(struct journal *journal)
 
 	journal->descriptor = open(journal->path, flags, 0666);
 	if (journal->descriptor < 0 || fstat(journal->descriptor, &about))
-		fail(journal, errno);
+		fail_file(journal, errno);
 	else if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode))
-		fail(journal, EINVAL);
+		fail_file(journal, EINVAL);
 	else
 		fcntl(journal->descriptor, F_SETFL, O_APPEND);
-	put(journal, JOURNAL_HEADER, strlen(JOURNAL_HEADER));
+	append_to_file(journal, JOURNAL_HEADER, strlen(JOURNAL_HEADER));
 }
 
-static struct journal *get(const char *path)
+static struct journal *find_or_open(const char *path)
 {
 	struct journal *journal = journals;
 
@@ -100,7 +99,7 @@ static struct journal *get(const char *path)
 	return journal;
 }
 
-static void drop(struct journal *journal)
+static void stop_using(struct journal *journal)
 {
 	struct journal **link = &journals;
 
@@ -165,20 +164,30 @@ struct journal_text journal_flags(unsigned flags)
 	return made;
 }
 
+/* The list is newest first; a generator's number is what comes after it. */
+unsigned journal_number(const struct philox_generator *generator)
+{
+	unsigned number = 0;
+
+	while ((generator = generator->next))
+		number++;
+	return number;
+}
+
 /* --- events, with the context's lock held --------------------------------- */
 
-void journal_end(struct philox_context *context)
+static void end_journal(struct philox_context *context)
 {
 	if (!context->journal)
 		return;
 	pthread_mutex_lock(&lock);
-	drop(context->journal);
+	stop_using(context->journal);
 	pthread_mutex_unlock(&lock);
 	context->journal = NULL;
 }
 
-/* Told once there is someone to tell; that is the end of it. */
-static void tell_error(struct philox_context *context, int error)
+/* Reported once there is someone to report to; that is the end of it. */
+static void post_error(struct philox_context *context, int error)
 {
 	if (!context->log)
 		return;
@@ -186,7 +195,7 @@ static void tell_error(struct philox_context *context, int error)
 		 &(struct philox_log_entry){.status = PHILOX_ERROR_FILE},
 		 "the journal '%s' cannot be written and has ended: %s",
 		 context->journal->path, strerror(error));
-	journal_end(context);
+	end_journal(context);
 }
 
 void journal_event(struct philox_context *context, const char *format, ...)
@@ -207,11 +216,11 @@ void journal_event(struct philox_context *context, const char *format, ...)
 		length = room - 1;
 	line[length++] = '\n';
 	pthread_mutex_lock(&lock);
-	put(context->journal, line, length);
+	append_to_file(context->journal, line, length);
 	error = context->journal->error;
 	pthread_mutex_unlock(&lock);
 	if (error)
-		tell_error(context, error);
+		post_error(context, error);
 }
 
 void journal_pass(const struct philox_pass *pass, const char *event,
@@ -233,23 +242,13 @@ void journal_ticket(const struct philox_region *region, uint64_t serial,
 		      event, journal_name(region->name).text, serial);
 }
 
-/* The list is newest first; a generator's number is what comes after it. */
-static unsigned number_of(const struct philox_generator *generator)
-{
-	unsigned number = 0;
-
-	while ((generator = generator->next))
-		number++;
-	return number;
-}
-
 void journal_generator(const struct philox_generator *generator,
 		       const char *event)
 {
 	journal_write(generator->context,
 		      "generator-%s generator %u seed %016" PRIx64
 		      " offset %" PRIu64,
-		      event, number_of(generator), generator->state.seed,
+		      event, journal_number(generator), generator->state.seed,
 		      generator->state.offset);
 }
 
@@ -260,39 +259,20 @@ void journal_region(const struct philox_region *region)
 		      "advance %" PRIu64 " seed %016" PRIx64 " offset %" PRIu64
 		      " serial %" PRIu64,
 		      journal_name(region->name).text,
-		      number_of(region->generator),
+		      journal_number(region->generator),
 		      region->flags & PHILOX_SHARED ? "shared" : "none",
 		      region->cells, region->advance, region->state.seed,
 		      region->state.offset, region->serial);
 }
 
-void journal_rows(const struct philox_rows *rows, const char *event)
-{
-	journal_write(rows->context,
-		      "rows-%s rows %s generator %u count %" PRIu64
-		      " seed %016" PRIx64,
-		      event, journal_name(rows->name).text,
-		      number_of(rows->generator), rows->table.count,
-		      rows_seed(rows));
-}
-
-void journal_load(struct philox_context *context)
-{
-	uint64_t digest = 0;
-
-	if (context->journal && inspect_digest(context, &digest) == PHILOX_OK)
-		journal_write(context, "context-load digest %016" PRIx64,
-			      digest);
-}
-
 /* --- beginning ------------------------------------------------------------ */
 
-static struct journal *use(const char *path, int of_process)
+static struct journal *start_using(const char *path, int of_process)
 {
 	struct journal *journal;
 
 	pthread_mutex_lock(&lock);
-	journal = get(path);
+	journal = find_or_open(path);
 	if (journal && of_process && !journal->of_process) {
 		journal->of_process = 1; /* never closed, or it would be lost */
 		journal->users++;
@@ -302,7 +282,7 @@ static struct journal *use(const char *path, int of_process)
 }
 
 /* Writes the path with the process id for each "%p"; 0 if it is too long. */
-static int expand(const char *path, char *expanded, size_t size)
+static int expand_path(const char *path, char *expanded, size_t size)
 {
 	size_t length = 0;
 
@@ -326,17 +306,26 @@ void journal_begin(struct philox_context *context)
 	uint64_t digest;
 
 	context->number = atomic_fetch_add(&contexts, 1);
-	if (!path || !*path || !expand(path, expanded, sizeof(expanded)) ||
-	    inspect_digest(context, &digest) != PHILOX_OK)
+	if (!path || !*path || !expand_path(path, expanded, sizeof(expanded)) ||
+	    context->hooks->digest(context, &digest) != PHILOX_OK)
 		return;
-	context->journal = use(expanded, 1);
+	context->journal = start_using(expanded, 1);
 	journal_write(context, "context digest %016" PRIx64, digest);
 }
 
-static enum philox_status begin(struct philox_context *context,
-				const char *path, uint64_t digest)
+void journal_finish(struct philox_context *context)
 {
-	struct journal *journal = use(path, 0);
+	context_lock(context);
+	journal_write(context, "context-destroy");
+	end_journal(context);
+	context_unlock(context);
+	context_report(context, PHILOX_OK, NULL);
+}
+
+static enum philox_status begin_at(struct philox_context *context,
+				   const char *path, uint64_t digest)
+{
+	struct journal *journal = start_using(path, 0);
 	int error;
 
 	if (!journal)
@@ -345,13 +334,13 @@ static enum philox_status begin(struct philox_context *context,
 	pthread_mutex_lock(&lock);
 	error = journal->error;
 	if (error)
-		drop(journal);
+		stop_using(journal);
 	pthread_mutex_unlock(&lock);
 	if (error)
 		return status_set(PHILOX_ERROR_FILE,
 				  "the journal '%s' cannot be written: %s",
 				  path, strerror(error));
-	journal_end(context);
+	end_journal(context);
 	context->journal = journal;
 	journal_write(context, "context digest %016" PRIx64, digest);
 	return PHILOX_OK;
@@ -364,7 +353,7 @@ enum philox_status philox_context_set_journal(struct philox_context *context,
 	enum philox_status status = PHILOX_OK;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	if (path && !*path)
 		return context_report(
 			context,
@@ -372,11 +361,11 @@ enum philox_status philox_context_set_journal(struct philox_context *context,
 			NULL);
 	context_lock(context);
 	if (path)
-		status = inspect_digest(context, &digest);
+		status = context->hooks->digest(context, &digest);
 	if (path && status == PHILOX_OK)
-		status = begin(context, path, digest);
+		status = begin_at(context, path, digest);
 	if (!path)
-		journal_end(context);
+		end_journal(context);
 	context_unlock(context);
 	return context_report(context, status, NULL);
 }

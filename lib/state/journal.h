@@ -5,7 +5,7 @@
  * ~~~~~~~~~~~~~~
  * The first line is "philox journal 1", the version of the format. Each other
  * line is an event of a context: the context's number, the event's number, the
- * event, and fields, each a name and a value, all parted by one space. Values
+ * event, and fields, each a name and a value, all separated by one space. Values
  * are decimal numbers, seeds and digests of 16 hex digits, words, flags (words
  * with commas between, or "none") and names in quotation marks; in these a
  * quotation mark, a backslash and every byte that is not printable ASCII is
@@ -69,15 +69,17 @@
 #include <stdint.h>
 #include "lib/state/context.h"
 
-struct philox_rows;
-
 struct journal_text {
 	char text[320];
 };
 
-/* journal_name() quotes a name, journal_flags() spells flags of passes. */
+/*
+ * journal_name() quotes a name, journal_flags() spells flags of passes,
+ * journal_number() is a generator's number in its context.
+ */
 struct journal_text journal_name(const char *name);
 struct journal_text journal_flags(unsigned flags);
+unsigned journal_number(const struct philox_generator *generator);
 
 /*
  * journal_write() writes an event if the context has a journal; its arguments
@@ -107,17 +109,12 @@ void journal_generator(const struct philox_generator *generator,
 /* journal_region() writes that a region was created. */
 void journal_region(const struct philox_region *region);
 
-/* journal_rows() writes that a table of rows was created or destroyed. */
-void journal_rows(const struct philox_rows *rows, const char *event);
-
-/* journal_load() writes that a saved context was loaded. */
-void journal_load(struct philox_context *context);
-
 /*
  * journal_begin() numbers a new context and begins the journal that the
- * environment asks for; journal_end() ends the one it has.
+ * environment asks for. journal_finish() writes that the context is destroyed
+ * and ends its journal. Both without the lock.
  */
 void journal_begin(struct philox_context *context);
-void journal_end(struct philox_context *context);
+void journal_finish(struct philox_context *context);
 
 #endif

@@ -286,3 +286,38 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 	remove_entry(ledger, entry);
 	return PHILOX_OK;
 }
+
+/* --- in order ------------------------------------------------------------- */
+
+static int compare_serials(const void *a, const void *b)
+{
+	const struct ledger_entry *const *left = a, *const *right = b;
+
+	return ((*left)->serial > (*right)->serial) -
+	       ((*left)->serial < (*right)->serial);
+}
+
+enum philox_status ledger_list(const struct ledger *ledger,
+			       enum ledger_phase phase,
+			       const struct ledger_entry ***entries,
+			       uint32_t *n)
+{
+	const struct ledger_entry **list =
+		calloc((size_t)ledger->used + 1, sizeof(*list));
+	uint32_t found = 0;
+
+	if (!list)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory to list %u tickets", ledger->used);
+	for (uint32_t i = 0; i < ledger->capacity; i++) {
+		const struct ledger_entry *entry = &ledger->entries[i];
+
+		if (entry->phase != LEDGER_FREE &&
+		    (phase == LEDGER_FREE || entry->phase == phase))
+			list[found++] = entry;
+	}
+	qsort(list, found, sizeof(*list), compare_serials);
+	*entries = list;
+	*n = found;
+	return PHILOX_OK;
+}

@@ -134,6 +134,15 @@ enum philox_status ledger_pending(struct ledger *ledger, uint64_t serial,
 				  struct ledger_entry **entry);
 
 /*
+ * ledger_list() lists the entries that are in a phase (LEDGER_FREE: in any
+ * other) in order of serial, in memory that the caller frees: ERROR_MEMORY.
+ */
+enum philox_status ledger_list(const struct ledger *ledger,
+			       enum ledger_phase phase,
+			       const struct ledger_entry ***entries,
+			       uint32_t *n);
+
+/*
  * ledger_check() verifies the invariants of the table; see PHILOX_DEBUG. A
  * large table is walked only occasionally, so that a check costs little on
  * average.

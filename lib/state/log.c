@@ -1,15 +1,16 @@
 /*
  * lib/state/log.c - messages to the caller's log callback
  *
- * A message is posted where it is known, possibly under locks, into a list of
- * the thread, and delivered at the end of the public call, without any. Nothing
- * is allocated while there is nothing to tell.
+ * A message is posted where its cause is known, possibly under locks, into a
+ * list of the thread, and delivered at the end of the public call, without any
+ * lock. Nothing is allocated while there is nothing to report.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/context.h"
+#include "lib/state/log.h"
 
 #define NAME_SIZE 64
 #define TEXT_SIZE 512
@@ -17,14 +18,14 @@
 struct message {
 	struct message *next;
 	struct philox_context *context;
-	struct philox_log_entry entry; /* its strings stand in what follows */
+	struct philox_log_entry entry; /* its strings are in what follows */
 	char device[NAME_SIZE], region[NAME_SIZE], op[NAME_SIZE];
 	char graph[NAME_SIZE], text[TEXT_SIZE];
 };
 
 static _Thread_local struct message *posted; /* oldest first */
 
-static const char *keep(char *copy, const char *name)
+static const char *copy_name(char *copy, const char *name)
 {
 	if (!name)
 		return NULL;
@@ -32,7 +33,7 @@ static const char *keep(char *copy, const char *name)
 	return copy;
 }
 
-static void append(struct message *message)
+static void append_message(struct message *message)
 {
 	struct message **link = &posted;
 
@@ -50,25 +51,25 @@ void log_post(struct philox_context *context, enum philox_log_level level,
 	va_list arguments;
 
 	if (!message)
-		return; /* out of memory: the call's status has to do */
+		return; /* out of memory: the call's status must do */
 	message->context = context;
 	entry = &message->entry;
 	*entry = *subject;
 	entry->level = level;
 	entry->event = event;
 	entry->device =
-		keep(message->device, philox_device_name(context->device));
-	entry->region = keep(message->region, subject->region);
-	entry->op = keep(message->op, subject->op);
-	entry->graph = keep(message->graph, subject->graph);
+		copy_name(message->device, philox_device_name(context->device));
+	entry->region = copy_name(message->region, subject->region);
+	entry->op = copy_name(message->op, subject->op);
+	entry->graph = copy_name(message->graph, subject->graph);
 	entry->text = message->text;
 	va_start(arguments, format);
 	vsnprintf(message->text, TEXT_SIZE, format, arguments);
 	va_end(arguments);
-	append(message);
+	append_message(message);
 }
 
-static void deliver(const struct message *message)
+static void deliver_message(const struct message *message)
 {
 	struct philox_context *context = message->context;
 	void (*log)(void *, const struct philox_log_entry *);
@@ -82,7 +83,7 @@ static void deliver(const struct message *message)
 		log(user, &message->entry);
 }
 
-/* The callback may call philox and so post: what is there is taken first. */
+/* The callback may call philox and so post: the list is taken first. */
 static void deliver_posted(void)
 {
 	struct message *message = posted, *next;
@@ -90,7 +91,7 @@ static void deliver_posted(void)
 	posted = NULL;
 	for (; message; message = next) {
 		next = message->next;
-		deliver(message);
+		deliver_message(message);
 		free(message);
 	}
 }
@@ -128,7 +129,7 @@ enum philox_status philox_context_set_log(
 	void *user)
 {
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	context_lock(context);
 	context->log = log;
 	context->log_user = user;
@@ -139,7 +140,8 @@ enum philox_status philox_context_set_log(
 enum philox_status context_null(struct philox_context *context,
 				const char *name)
 {
-	return context_report(
-		context, status_set(PHILOX_ERROR_INVALID, "%s is NULL", name),
-		NULL);
+	enum philox_status status =
+		status_set(PHILOX_ERROR_INVALID, "%s is NULL", name);
+
+	return context ? context_report(context, status, NULL) : status;
 }

@@ -5,21 +5,10 @@
  * below it have been issued under its seed and are never issued again, unless
  * its generator is given a new seed. Locked by the context.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/journal.h"
 #include "lib/state/region.h"
-
-/* FNV-1a, 64 bits: Fowler, Noll, Vo; draft-eastlake-fnv, section 5. */
-uint64_t region_hash(const char *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	while (size--)
-		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
-	return hash;
-}
 
 enum philox_status region_status(const struct philox_region *region,
 				 enum philox_status status)
@@ -66,17 +55,6 @@ void region_restart(struct philox_region *region)
 	region->state.offset = 0;
 }
 
-void region_check(const struct philox_region *region)
-{
-	assert(region->state.offset % 4 == 0);
-	assert(region->serial > 0 && !(region->serial & SERIAL_PLACEHOLDER));
-	if (!region->alive)
-		return;
-	assert(region->ops && region->cells >= region->n_ops);
-	assert(region->advance >= 4 && region->advance % 4 == 0);
-	ledger_check(&region->ledger);
-}
-
 const char *region_op_name(const struct philox_region *region, uint32_t op)
 {
 	if (op < region->n_ops && region->ops[op].name)
@@ -102,6 +80,25 @@ void region_end_life(struct philox_region *region, struct ledger *dropped)
 		region->generator->open = NULL;
 	region->generator->regions--;
 	region->alive = 0;
+}
+
+struct philox_region *region_new(struct philox_context *context,
+				 const char *name)
+{
+	struct philox_region *region = calloc(1, sizeof(*region));
+
+	if (region)
+		region->name = strdup(name);
+	if (!region || !region->name) {
+		free(region);
+		status_set(PHILOX_ERROR_MEMORY, "no memory for region '%s'",
+			   name);
+		return NULL;
+	}
+	region->context = context;
+	region->key = region_hash(name, strlen(name));
+	region->serial = 1;
+	return region;
 }
 
 void region_free(struct philox_region *region)

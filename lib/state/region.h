@@ -44,8 +44,18 @@ struct philox_region {
 	uint64_t serial;           /* of the next forward */
 };
 
-/* region_hash() is FNV-1a, 64 bits: a region's key is that of its name. */
-uint64_t region_hash(const char *bytes, size_t size);
+/*
+ * region_hash() is FNV-1a, 64 bits: a region's key is that of its name. Fowler,
+ * Noll, Vo; draft-eastlake-fnv, section 5.
+ */
+static inline uint64_t region_hash(const char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	while (size--)
+		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
+	return hash;
+}
 
 /* region_status() names a region in the message of a failure. */
 enum philox_status region_status(const struct philox_region *region,
@@ -79,15 +89,19 @@ void region_end_life(struct philox_region *region, struct ledger *dropped);
 /* region_free_ops() frees a table of operators; NULL is fine. */
 void region_free_ops(struct region_op *ops, uint32_t n_ops);
 
+/*
+ * region_new() makes the record of a name that was never alive and is in no
+ * list; NULL, with ERROR_MEMORY as the thread's status, if there is no memory.
+ */
+struct philox_region *region_new(struct philox_context *context,
+				 const char *name);
+
 /* region_free() frees a record and all it still holds; needs no lock. */
 void region_free(struct philox_region *region);
 
 /* region_find_cell() is philox_region_cell() with the lock held. */
 size_t region_find_cell(const struct philox_region *region, uint32_t op,
 			uint32_t call);
-
-/* region_check() verifies a region's invariants; called under PHILOX_DEBUG. */
-void region_check(const struct philox_region *region);
 
 /* region_op_name() returns an operator's name for messages, never NULL. */
 const char *region_op_name(const struct philox_region *region, uint32_t op);

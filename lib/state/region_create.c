@@ -4,6 +4,7 @@
  * The options are checked, then everything is made, and only then does the
  * name's record become alive. Locked by the context.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/journal.h"
@@ -16,8 +17,8 @@
 #define OPTIONS_SIZE_FIRST \
 	(offsetof(struct philox_region_options, flags) + sizeof(uint32_t))
 #define ADVANCE_DEFAULT 4
-#define ADVANCE_MAX     (1ULL << 56)
-#define WORDS_MAX       (1ULL << 60) /* of all calls together */
+#define ADVANCE_MAX     (UINT64_C(1) << 56)
+#define WORDS_MAX       (UINT64_C(1) << 60) /* of all calls together */
 
 static enum philox_status check_op(const struct philox_region_options *options,
 				   size_t index, uint64_t *cells,
@@ -29,16 +30,14 @@ static enum philox_status check_op(const struct philox_region_options *options,
 	*cells += calls;
 	if (op->advance > ADVANCE_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s', op %zu: advance %llu is above "
-				  "2^56",
-				  options->name, index,
-				  (unsigned long long)op->advance);
+				  "region '%s', op %zu: advance %" PRIu64
+				  " is above 2^56",
+				  options->name, index, op->advance);
 	if (op->advance % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s', op %zu: advance %llu is not a "
-				  "multiple of 4",
-				  options->name, index,
-				  (unsigned long long)op->advance);
+				  "region '%s', op %zu: advance %" PRIu64
+				  " is not a multiple of 4",
+				  options->name, index, op->advance);
 	if (*cells > CELLS_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': more than %u calls in all",
@@ -131,21 +130,8 @@ static enum philox_status find_record(struct philox_context *context,
 				  region->name,
 				  region->alive ? "is alive"
 						: "used before has its hash");
-	if (!region) {
-		region = calloc(1, sizeof(*region));
-		if (region)
-			region->name = strdup(name);
-		if (!region || !region->name) {
-			free(region);
-			return status_set(PHILOX_ERROR_MEMORY,
-					  "no memory for region '%s'", name);
-		}
-		region->context = context;
-		region->key = key;
-		region->serial = 1;
-	}
-	*record = region;
-	return PHILOX_OK;
+	*record = region ? region : region_new(context, name);
+	return *record ? PHILOX_OK : PHILOX_ERROR_MEMORY;
 }
 
 /* A forward advances by the largest op; SHARED ops draw one after another. */

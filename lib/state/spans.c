@@ -7,6 +7,7 @@
 
 #ifdef PHILOX_DEBUG
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/state/region.h"
 
@@ -41,7 +42,7 @@ static int row_meets(struct philox_span row, struct philox_span of)
 }
 
 /* Neither is empty, so the last elements exist. */
-static int overlap(struct philox_span a, struct philox_span b)
+static int spans_overlap(struct philox_span a, struct philox_span b)
 {
 	struct philox_span row = a;
 
@@ -53,8 +54,9 @@ static int overlap(struct philox_span a, struct philox_span b)
 	return 0;
 }
 
-static void warn(const struct philox_pass *pass, const struct drawn_span *old,
-		 struct philox_span span)
+static void warn_of_overlap(const struct philox_pass *pass,
+			    const struct drawn_span *old,
+			    struct philox_span span)
 {
 	const struct philox_region *region = pass->region;
 
@@ -64,13 +66,12 @@ static void warn(const struct philox_pass *pass, const struct drawn_span *old,
 			 .op = region_op_name(region, old->op),
 			 .ticket = pass->ticket,
 			 .capture_id = pass->capture_id},
-		 "region '%s', op %u '%s', call %u: elements %llu + %llu "
-		 "overlap %llu + %llu, drawn before in the same forward",
+		 "region '%s', op %" PRIu32 " '%s', call %" PRIu32
+		 ": elements %" PRIu64 " + %" PRIu64 " overlap %" PRIu64
+		 " + %" PRIu64 ", drawn before in the same forward",
 		 region->name, old->op, region_op_name(region, old->op),
-		 old->call, (unsigned long long)span.first,
-		 (unsigned long long)span.count,
-		 (unsigned long long)old->span.first,
-		 (unsigned long long)old->span.count);
+		 old->call, span.first, span.count, old->span.first,
+		 old->span.count);
 }
 
 void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
@@ -88,10 +89,10 @@ void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 	context_lock(context);
 	for (old = context->spans; old; old = old->next)
 		if (same_pass(&old->pass, pass) && old->op == op &&
-		    old->call == call && overlap(old->span, span))
+		    old->call == call && spans_overlap(old->span, span))
 			break;
 	if (old)
-		warn(pass, old, span);
+		warn_of_overlap(pass, old, span);
 	drawn->next = context->spans;
 	context->spans = drawn;
 	context_unlock(context);

@@ -2,7 +2,7 @@
  * lib/state/spans.h - a debug build's watch over spans that a forward draws twice
  *
  * Drawing the same span of one call of one operator twice in a forward gives
- * the same numbers twice. That is allowed (chunks may be redone), and rarely
+ * the same numbers twice. That is allowed (chunks may be drawn again) but rarely
  * meant: a build with PHILOX_DEBUG logs a warning that names operator and
  * spans. Other builds do nothing.
  */

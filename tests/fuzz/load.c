@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox.h>
-#include "lib/save/save.h"
+#include "lib/state/region.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

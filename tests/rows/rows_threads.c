@@ -53,6 +53,7 @@ static void make_greater(uint64_t *to, uint64_t value)
 	__atomic_fetch_add((to), (uint64_t)(value), __ATOMIC_RELAXED)
 #define ROWS_MAX(to, value) make_greater(to, value)
 #define ROWS_ARRIVE(to)     __atomic_fetch_add((to), 1, __ATOMIC_ACQ_REL)
+#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 #include "lib/rows/sample_elements.h"
 

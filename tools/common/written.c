@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/save/file.h"
 
 #define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "

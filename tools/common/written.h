@@ -2,14 +2,14 @@
  * tools/common/written.h - reading what philox has written: saved contexts, journals
  *
  * Which of the two a file is, its first line says. The formats are described in
- * Note [Saved context] in lib/save/save.h and Note [Journal] in lib/state/journal.h.
+ * Note [Saved context] in lib/save/text.h and Note [Journal] in lib/state/journal.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/save/save.h"
+#include "lib/save/read.h"
 
 /* One event of a journal; the text is what comes behind the two numbers. */
 struct written_event {

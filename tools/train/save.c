@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/save/save.h"
+#include "lib/save/file.h"
 #include "tools/train/save.h"
 
 #define ORDER                                                        \

@@ -1,5 +1,5 @@
 /*
- * lib/save/write.c - a context as a text: see Note [Saved context]
+ * lib/save/text.c - a context as a text: see Note [Saved context]
  *
  * The text is written into a stream in memory, which remembers whether it ran
  * out of that. Called with the context's lock held.
@@ -8,32 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/save/save.h"
+#include "lib/save/lists.h"
+#include "lib/save/rows.h"
+#include "lib/save/text.h"
+#include "lib/save/words.h"
+#include "lib/state/region.h"
 
 static int compare_names(const void *a, const void *b)
 {
 	const struct philox_region *const *left = a, *const *right = b;
 
 	return strcmp((*left)->name, (*right)->name);
-}
-
-void save_write_name(FILE *out, const char *name)
-{
-	fputc('"', out);
-	for (; *name; name++) {
-		unsigned char byte = (unsigned char)*name;
-
-		if (byte < ' ' || byte > '~' || byte == '"' || byte == '\\')
-			fprintf(out, "\\x%02x", byte);
-		else
-			fputc(byte, out);
-	}
-	fputc('"', out);
-}
-
-void save_write_state(FILE *out, struct philox_state state)
-{
-	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
 }
 
 static void write_generators(FILE *out, const struct save_lists *lists)
@@ -59,12 +44,13 @@ static void write_op(FILE *out, const struct region_op *op)
 static enum philox_status write_tickets(FILE *out, const struct ledger *ledger)
 {
 	const struct ledger_entry **entries;
-	size_t n;
-	enum philox_status status = save_pending(ledger, &entries, &n);
+	uint32_t n;
+	enum philox_status status =
+		ledger_list(ledger, LEDGER_PENDING, &entries, &n);
 
 	if (status != PHILOX_OK)
 		return status;
-	for (size_t i = 0; i < n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		fprintf(out, "ticket %" PRIu64 " state ", entries[i]->serial);
 		save_write_state(out, entries[i]->state);
 		fputc('\n', out);

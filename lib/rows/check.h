@@ -1,0 +1,33 @@
+/*
+ * lib/rows/check.h - what draws and samples check of their arguments
+ *
+ * All return ERROR_INVALID, with a text that names the field, unless they say
+ * otherwise.
+ */
+#ifndef LIB_ROWS_CHECK_H
+#define LIB_ROWS_CHECK_H
+
+#include <stdint.h>
+#include <philox/rows.h>
+#include "lib/base/status.h"
+
+struct rows_list;
+
+/* rows_check_list() checks a list (NULL: all rows) and makes it the kernels'. */
+enum philox_status rows_check_list(const struct philox_rows *rows,
+				   const struct philox_row_list *list,
+				   struct rows_list *out);
+
+/* rows_check_flags() refuses what enum philox_rows_flags does not have. */
+enum philox_status rows_check_flags(const char *what, uint32_t flags);
+
+/*
+ * rows_check_extent() gives ERROR_OVERFLOW unless n entries of `count` elements
+ * of a dtype, `pitch` elements apart, fit the address space. `what` and `name`
+ * are the description's and its count's.
+ */
+enum philox_status rows_check_extent(const char *what, uint64_t n,
+				     const char *name, uint64_t count,
+				     uint64_t pitch, enum philox_dtype dtype);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * lib/save/file.h - files that are replaced whole or not at all
+ */
+#ifndef LIB_SAVE_FILE_H
+#define LIB_SAVE_FILE_H
+
+#include <stddef.h>
+#include "lib/base/status.h"
+
+/* save_file_write() replaces a file, whole or not at all: ERROR_FILE. */
+enum philox_status save_file_write(const char *path, const char *text,
+				   size_t size);
+
+/* save_file_read() reads a regular file into memory that the caller frees. */
+enum philox_status save_file_read(const char *path, char **text, size_t *size);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * lib/save/read.h - the text of a context, read
+ */
+#ifndef LIB_SAVE_READ_H
+#define LIB_SAVE_READ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/state.h>
+#include "lib/base/status.h"
+#include "lib/save/text.h"
+
+struct saved_op {
+	char *name; /* or NULL */
+	uint32_t calls;
+	uint64_t advance;
+};
+
+struct saved_ticket {
+	uint64_t serial;
+	struct philox_state state;
+};
+
+struct saved_region {
+	char *name;
+	uint64_t key; /* hash of the name */
+	size_t line;
+	int alive;
+	uint32_t generator; /* number, or SAVE_NO_GENERATOR */
+	uint32_t flags;
+	struct philox_state state;
+	uint64_t serial;
+	uint64_t calls;           /* of all ops */
+	size_t op, n_ops;         /* the first of them, and how many */
+	size_t ticket, n_tickets; /* the same */
+};
+
+struct saved_table {
+	char *name;
+	uint32_t generator;
+	uint64_t count;     /* of its rows, as its line says */
+	size_t row, n_rows; /* the first of them, and how many came */
+};
+
+struct saved {
+	struct philox_state *generators;
+	struct saved_region *regions;
+	struct saved_op *ops;
+	struct saved_ticket *tickets;
+	struct saved_table *tables;
+	struct philox_state *rows;
+	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
+};
+
+/*
+ * save_read() reads a text and verifies all that can be said without a context:
+ * ERROR_INVALID, ERROR_UNSUPPORTED, ERROR_MEMORY. The memory it takes is in
+ * proportion to the text.
+ */
+enum philox_status save_read(const char *text, size_t size,
+			     struct saved *saved);
+void saved_finish(struct saved *saved);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * lib/save/text.h - the text of a saved context, and writing it
+ *
+ * Note [Saved context]
+ * ~~~~~~~~~~~~~~~~~~~~
+ *   philox context 1
+ *   generator 0 state 000000000000002a 0000000000000000
+ *   region "block.0" alive generator 0 flags 0 next 9f86... 0000... serial 4
+ *   op "dropout" calls 1 advance 4
+ *   op - calls 2 advance 4
+ *   ticket 2 state 9f86d081884c7d65 0000000000000004
+ *   region "old" destroyed generator none next 6030... 0000... serial 9
+ *   rows "requests" generator 0 count 2
+ *   row 52ab3b1e4ffec8d5 0000000000000008
+ *   row 4f1a7af0b34dd6ac 0000000000000000
+ *   checksum 0123456789abcdef bytes 397
+ *
+ * Lines end with a line feed, words are separated by one space; there are no blank
+ * lines and no comments. The same contents have one spelling only, so that two
+ * texts differ where their contexts do. All lines:
+ *
+ *  philox context V   The version: the lowest that has all lines of the text, 2
+ *                     if there are tables of rows, else 1. A reader refuses a
+ *                     newer one; what comes after it may be anything then.
+ *  generator N state STATE
+ *                     Numbered from 0 in order of creation.
+ *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
+ *                     In ascending order of their bytes. The state is what the
+ *                     region itself holds for its next forward (a SHARED one
+ *                     draws from its generator instead), the serial is that of
+ *                     its next forward. Only a destroyed region may have no
+ *                     generator any more, and only one that is alive has flags.
+ *  op NAME|- calls C advance A
+ *                     The operators of the region above, at least one if it is
+ *                     alive; "-" has no name.
+ *  ticket S state STATE
+ *                     What is pending or retained in the region above, in
+ *                     ascending order of serial.
+ *  rows NAME generator N count C
+ *                     A table of rows (version 2). Tables come last, in
+ *                     ascending order of their bytes.
+ *  row STATE          The C rows of the table above, in order.
+ *  checksum H bytes B FNV-1a, 64 bits, of everything above this line, and how
+ *                     many bytes that is. Nothing follows.
+ *
+ * Numbers are decimal, without leading zeros. A state is two numbers of 16 hex
+ * digits, seed and offset; a serial is in 1 .. 2^63 - 1, that of a ticket below
+ * its region's. Names are in quotation marks; in them a quotation mark, a
+ * backslash and every byte that is not printable ASCII is written \xHH.
+ *
+ * A single changed byte always changes FNV-1a: its step is a bijection of the
+ * hash for every byte, and of the byte for every hash.
+ */
+#ifndef LIB_SAVE_TEXT_H
+#define LIB_SAVE_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "lib/base/status.h"
+
+struct philox_context;
+
+#define SAVE_VERSION      2
+#define SAVE_VERSION_ROWS 2 /* the first with tables of rows */
+#define SAVE_NO_GENERATOR UINT32_MAX
+
+/* save_write() writes a quiet context as a text; with the lock held. */
+enum philox_status save_write(const struct philox_context *context, char **text,
+			      size_t *size);
+
+#endif
