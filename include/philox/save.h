@@ -95,6 +95,13 @@ PHILOX_API enum philox_status philox_context_load_text(
  * folder and then replaces any file that was there. philox_context_load() loads
  * such a file. Errors: PHILOX_ERROR_FILE, which names the path and the reason,
  * and all those of the functions above. Not legal during capture.
+ *
+ * A process that is killed while it saves leaves the file with the other name,
+ * .philox-PID-N.tmp. The next save into that folder removes it, unless another
+ * process has that id by then, or files there cannot be locked: then it stays.
+ * Files of living processes stay. The files of processes on other machines that
+ * share the folder are recognised by their locks, which the file system must
+ * show to all of them.
  */
 PHILOX_API enum philox_status philox_context_save(
 	struct philox_context *context, const char *path);

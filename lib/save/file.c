@@ -1,20 +1,42 @@
 /*
- * lib/save/file.c - files that are replaced whole or not at all
+ * lib/save/file.c - see lib/save/file.h
  *
  * A new file is written and synchronised under a name of its own in the folder
  * of the old one and then renamed over it; the folder is synchronised last, so
  * that the new name survives a crash. All names are relative to that folder,
  * which is opened once.
+ *
+ * Note [Abandoned files]
+ * ~~~~~~~~~~~~~~~~~~~~~~
+ * A process that is killed while it saves leaves its temporary file. The name
+ * has the process's id, and the file is locked until it has its final name, so
+ * the next save into that folder removes the files of processes that are gone:
+ *
+ *  - An id that some process here has keeps the file, even if that is another
+ *    process by now: a file too many is better than one too few.
+ *  - In a folder that several machines or containers share, the id of a living
+ *    process may be unknown here. Its lock keeps the file. Where files cannot be
+ *    locked, none is removed.
+ *  - Whoever removes a file locks it first. So the maker of a new file that is
+ *    not yet locked may find it locked, or gone from its folder, and then takes
+ *    another name.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/save/file.h"
+
+/* A temporary file: the process's id, and a number that counts up in it. */
+#define TEMPORARY "%s%ld-%u.tmp"
+#define PREFIX    ".philox-"
 
 struct file {
 	const char *path;   /* as the caller wrote it */
@@ -22,6 +44,7 @@ struct file {
 	char temporary[64]; /* the other name */
 	int folder;
 	int descriptor;
+	int lock; /* the same file, open for as long as it is to be locked */
 };
 
 static enum philox_status fail_file(const char *path, const char *what)
@@ -57,22 +80,107 @@ static enum philox_status open_folder(struct file *file)
 	return PHILOX_OK;
 }
 
-/* A name left behind by a process that died is stepped over. */
-static enum philox_status open_temporary(struct file *file)
+/* --- abandoned files: see Note [Abandoned files] -------------------------- */
+
+/* Whether a name is that of a temporary file, and then of which process. */
+static int is_temporary(const char *name, long *process)
+{
+	char again[64];
+	unsigned count;
+
+	if (sscanf(name, PREFIX "%ld-%u", process, &count) != 2)
+		return 0;
+	snprintf(again, sizeof(again), TEMPORARY, PREFIX, *process, count);
+	return !strcmp(name, again) && *process > 0 &&
+	       *process == (long)(pid_t)*process;
+}
+
+static int is_gone(long process)
+{
+	return kill((pid_t)process, 0) && errno == ESRCH;
+}
+
+/* Whether a descriptor's file still has a name in its folder. */
+static int has_name(int descriptor)
+{
+	struct stat about;
+
+	return !fstat(descriptor, &about) && about.st_nlink > 0;
+}
+
+static void remove_unlocked(int folder, const char *name)
+{
+	const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	struct stat about;
+	int descriptor;
+
+	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(about.st_mode))
+		return;
+	descriptor = openat(folder, name, flags);
+	if (descriptor < 0)
+		return;
+	if (!flock(descriptor, LOCK_EX | LOCK_NB) && has_name(descriptor))
+		unlinkat(folder, name, 0);
+	close(descriptor);
+}
+
+/* Says nothing of what it cannot read or remove: nobody asked for it. */
+static void remove_abandoned(int folder)
+{
+	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *entry;
+	long process;
+
+	if (!entries) {
+		if (again >= 0)
+			close(again);
+		return;
+	}
+	while ((entry = readdir(entries)))
+		if (is_temporary(entry->d_name, &process) && is_gone(process))
+			remove_unlocked(folder, entry->d_name);
+	closedir(entries);
+}
+
+/* --- writing -------------------------------------------------------------- */
+
+/* Returns 0 if somebody is removing the file. */
+static int lock_temporary(struct file *file)
+{
+	int error;
+
+	file->lock = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
+	error = flock(file->descriptor, LOCK_EX | LOCK_NB) ? errno : 0;
+	if (error != EWOULDBLOCK && has_name(file->descriptor))
+		return 1;
+	close(file->descriptor);
+	if (file->lock >= 0)
+		close(file->lock);
+	return 0;
+}
+
+static void open_new_name(struct file *file)
 {
 	static atomic_uint count;
 
+	snprintf(file->temporary, sizeof(file->temporary), TEMPORARY, PREFIX,
+		 (long)getpid(), atomic_fetch_add(&count, 1));
+	file->descriptor =
+		openat(file->folder, file->temporary,
+		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+/* A name that an earlier process of this id has left is skipped. */
+static enum philox_status open_temporary(struct file *file)
+{
 	do {
-		snprintf(file->temporary, sizeof(file->temporary),
-			 ".philox-%ld-%u.tmp", (long)getpid(),
-			 atomic_fetch_add(&count, 1));
-		file->descriptor =
-			openat(file->folder, file->temporary,
-			       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	} while (file->descriptor < 0 && errno == EEXIST);
-	if (file->descriptor < 0)
-		return fail_file(file->path,
-				 "no file can be made in its folder");
+		open_new_name(file);
+		if (file->descriptor < 0 && errno != EEXIST)
+			return fail_file(file->path,
+					 "no file can be made in its folder");
+	} while (file->descriptor < 0 || !lock_temporary(file));
 	return PHILOX_OK;
 }
 
@@ -124,6 +232,7 @@ enum philox_status save_file_write(const char *path, const char *text,
 
 	if (status != PHILOX_OK)
 		return status;
+	remove_abandoned(file.folder);
 	status = open_temporary(&file);
 	if (status != PHILOX_OK)
 		goto close_folder;
@@ -132,6 +241,8 @@ enum philox_status save_file_write(const char *path, const char *text,
 		status = rename_temporary(&file);
 	if (status != PHILOX_OK)
 		unlinkat(file.folder, file.temporary, 0);
+	if (file.lock >= 0)
+		close(file.lock);
 close_folder:
 	close(file.folder);
 	return status;

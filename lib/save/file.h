@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include "lib/base/status.h"
 
-/* save_file_write() replaces a file, whole or not at all: ERROR_FILE. */
+/*
+ * save_file_write() replaces a file, whole or not at all: ERROR_FILE. Removes
+ * from its folder what saves of processes that are gone have left there.
+ */
 enum philox_status save_file_write(const char *path, const char *text,
 				   size_t size);
 

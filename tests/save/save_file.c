@@ -3,11 +3,14 @@
  * had before
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "tests/support/support.h"
 
@@ -170,8 +173,10 @@ PROMISE(save_file, is_refused_in_a_folder_without_the_right_to_write)
 	leave_folder();
 }
 
-/* Names that a process of this number left behind are not touched. */
-Test(save_file, steps_over_what_a_dead_process_left, .timeout = 120)
+/* --- files of saves that were killed -------------------------------------- */
+
+/* Names that this process could have made, and has not, are not touched. */
+Test(save_file, skips_the_names_of_an_earlier_process_of_its_id, .timeout = 120)
 {
 	struct fixture f;
 	char name[3][64];
@@ -193,6 +198,206 @@ Test(save_file, steps_over_what_a_dead_process_left, .timeout = 120)
 	leave_folder();
 	fixture_close(&f);
 }
+
+static int is_here(const char *name)
+{
+	struct stat about;
+
+	return !lstat(name, &about);
+}
+
+static void wait_for(pid_t process)
+{
+	cr_assert_eq(waitpid(process, NULL, 0), process);
+}
+
+/* The id of a process that is gone; reused soon only if all others were. */
+static pid_t gone_process(void)
+{
+	pid_t process = fork();
+
+	cr_assert(process >= 0);
+	if (!process)
+		_exit(0);
+	wait_for(process);
+	return process;
+}
+
+static int save_pipe[2];
+
+/* The save of a child stops in its first write(), for ever. */
+static void stop_in_write(int signal_number)
+{
+	(void)signal_number;
+	if (write(save_pipe[1], "", 1) == 1)
+		for (;;)
+			pause();
+}
+
+/* Begins a save into this folder and stops within it; `name` is its file's. */
+static pid_t stopped_save(struct philox_context *context, char name[64])
+{
+	const struct rlimit small = {8, RLIM_INFINITY};
+	pid_t process;
+	char byte;
+
+	cr_assert(!pipe(save_pipe));
+	process = fork();
+	cr_assert(process >= 0);
+	if (!process) {
+		signal(SIGXFSZ, stop_in_write);
+		setrlimit(RLIMIT_FSIZE, &small);
+		philox_context_save(context, "there");
+		_exit(1);
+	}
+	close(save_pipe[1]);
+	cr_assert_eq(read(save_pipe[0], &byte, 1), 1, "the save did not stop");
+	close(save_pipe[0]);
+	snprintf(name, 64, ".philox-%ld-0.tmp", (long)process);
+	cr_assert(is_here(name));
+	return process;
+}
+
+Test(save_file, of_a_killed_save_goes_with_the_next_one, .timeout = 120)
+{
+	struct fixture f;
+	pid_t process;
+	char name[64];
+	int file;
+
+	fixture_open(&f, "host:sync");
+	enter_folder();
+	process = stopped_save(f.context, name);
+	OK(philox_context_save(f.context, "there"));
+	cr_assert(is_here(name), "of a process that is alive");
+	file = open(name, O_WRONLY);
+	cr_assert(file >= 0 && flock(file, LOCK_EX | LOCK_NB),
+		  "whoever cannot see the process must see that it is locked");
+	close(file);
+	cr_assert(!kill(process, SIGKILL));
+	wait_for(process);
+	cr_assert(is_here(name), "a killed save has left its file");
+	OK(philox_context_save(f.context, "there"));
+	cr_assert(!is_here(name));
+	cr_assert_eq(files_here(), 1);
+	unlink("there");
+	leave_folder();
+	fixture_close(&f);
+}
+
+/* Somebody whose process id means nothing here is writing it. */
+PROMISE(save_file, of_a_process_elsewhere_stays_while_it_is_locked)
+{
+	char name[64];
+	int file;
+
+	enter_folder();
+	snprintf(name, sizeof(name), ".philox-%ld-7.tmp", (long)gone_process());
+	put(name, "of somebody else");
+	file = open(name, O_RDONLY);
+	cr_assert(file >= 0 && !flock(file, LOCK_EX));
+	OK(philox_context_save(f->context, "there"));
+	holds(name, "of somebody else");
+	close(file);
+	OK(philox_context_save(f->context, "there"));
+	cr_assert(!is_here(name));
+	unlink("there");
+	leave_folder();
+}
+
+/* %ld is the id of a process that is gone. */
+static const char *const others[] = {
+	".philox-%ld-0.tmp~",
+	"philox-%ld-0.tmp",
+	".philox-%ld.tmp",
+	".philox-%ld-.tmp",
+	".philox-%ld-00.tmp",
+	".philox-0%ld-0.tmp",
+	".philox-+%ld-0.tmp",
+	".philox-%ld--1.tmp",
+	".philox- %ld-0.tmp",
+	".philox-%ld-0x1.tmp",
+	".philox-%ld-0.tmp.tmp",
+	".philox-%ld-0.TMP",
+	".philox-%ld-0",
+	".philox--%ld-0.tmp",
+	".philox-%ld-0-0.tmp",
+	".philox-4294967296%ld-0.tmp",
+	".philox-%ld-4294967296.tmp",
+	".philox-99999999999999999999%ld-0.tmp",
+	"..philox-%ld-0.tmp",
+};
+
+enum { OTHERS = sizeof(others) / sizeof(others[0]) };
+
+PROMISE(save_file, names_that_only_look_like_an_abandoned_one_stay)
+{
+	pid_t process = gone_process();
+	char name[64];
+
+	enter_folder();
+	put(".philox-0-0.tmp", "no process");
+	put(".philox--1-0.tmp", "every process");
+	for (size_t i = 0; i < OTHERS; i++) {
+		snprintf(name, sizeof(name), others[i], (long)process);
+		put(name, "something else");
+	}
+	OK(philox_context_save(f->context, "there"));
+	cr_assert_eq(files_here(), OTHERS + 3);
+	for (size_t i = 0; i < OTHERS; i++) {
+		snprintf(name, sizeof(name), others[i], (long)process);
+		cr_assert(!unlink(name), "%s", name);
+	}
+	unlink(".philox-0-0.tmp");
+	unlink(".philox--1-0.tmp");
+	unlink("there");
+	leave_folder();
+}
+
+PROMISE(save_file, what_is_no_file_stays_whatever_its_name)
+{
+	long process = (long)gone_process();
+	char name[4][64];
+
+	enter_folder();
+	for (int i = 0; i < 4; i++)
+		snprintf(name[i], sizeof(name[i]), ".philox-%ld-%d.tmp",
+			 process, i);
+	cr_assert(!mkdir(name[0], 0755) && !mkfifo(name[1], 0644));
+	put("target", "of a link");
+	cr_assert(!symlink("target", name[2]) && !symlink("none", name[3]));
+	OK(philox_context_save(f->context, "there"));
+	cr_assert_eq(files_here(), 6);
+	holds("target", "of a link");
+	cr_assert(!rmdir(name[0]) && !unlink(name[1]) && !unlink(name[2]));
+	cr_assert(!unlink(name[3]) && !unlink("target"));
+	unlink("there");
+	leave_folder();
+}
+
+/* Rights mean nothing to root, who becomes somebody else for a while. */
+PROMISE(save_file, is_refused_in_a_folder_without_the_right_to_read)
+{
+	const uid_t nobody = 65534;
+	int is_root = !geteuid();
+	char name[64];
+
+	enter_folder();
+	snprintf(name, sizeof(name), ".philox-%ld-0.tmp", (long)gone_process());
+	put(name, "left behind");
+	cr_assert(!chmod(".", 0333));
+	cr_assert(!is_root || !seteuid(nobody));
+	FAILS(philox_context_save(f->context, "there"), PHILOX_ERROR_FILE);
+	NAMES("Permission denied");
+	cr_assert(!is_root || !seteuid(0));
+	cr_assert(!chmod(".", 0755));
+	holds(name, "left behind");
+	cr_assert_eq(files_here(), 1);
+	unlink(name);
+	leave_folder();
+}
+
+/* --- loading -------------------------------------------------------------- */
 
 PROMISE(save_file, is_named_when_it_cannot_be_loaded)
 {
