@@ -94,6 +94,44 @@ PROMISE(refusals, two_regions_of_one_name)
 	OK(philox_region_create(f->context, &options, &region));
 }
 
+/* Two names with one hash: their numbers and tickets could not be told apart. */
+PROMISE(refusals, a_name_with_the_hash_of_another_alive_or_destroyed)
+{
+	struct philox_region_options options = good_options();
+	struct philox_region *region = make_region(f, "8yn0iYCKYHlIj4-BwPqk");
+	struct ledger_view before = look(f, region);
+
+	options.name = "GReLUrM4wMqfg9yzV3KQ";
+	refuses(f, &options, PHILOX_ERROR_EXISTS, "8yn0iYCKYHlIj4-BwPqk");
+	NAMES("is alive");
+	unchanged(f, region, &before);
+	OK(philox_region_destroy(region));
+	refuses(f, &options, PHILOX_ERROR_EXISTS, "8yn0iYCKYHlIj4-BwPqk");
+	NAMES("has its hash");
+	options.name = "8yn0iYCKYHlIj4-BwPqk";
+	OK(philox_region_create(f->context, &options, &region));
+	cr_assert_str_eq(philox_region_name(region), options.name);
+}
+
+PROMISE(refusals, calls_that_together_advance_too_far)
+{
+	struct philox_op ops[2] = {{"a", 16, 1ULL << 56}, {"b", 1, 0}};
+	struct philox_region_options options = good_options();
+	struct philox_region *region = NULL;
+
+	options.ops = ops;
+	OK(philox_region_create(f->context, &options, &region));
+	options.name = "too far";
+	options.n_ops = 2;
+	ops[1].advance = 4;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "2^60");
+	options.n_ops = 1;
+	ops[0].calls = 17;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "2^60");
+	ops[0].calls = 1u << 20;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "2^60");
+}
+
 PROMISE(refusals, a_generator_of_another_context)
 {
 	struct philox_region_options options = good_options();

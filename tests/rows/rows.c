@@ -656,6 +656,23 @@ PROMISE(rows, have_a_name_of_their_own)
 	is_at(f, again, 0, 0);
 }
 
+/* Their rows would draw the same numbers. */
+PROMISE(rows, of_a_name_with_the_hash_of_another_are_refused)
+{
+	struct philox_rows_options options = {.size = sizeof(options),
+					      .name = "GReLUrM4wMqfg9yzV3KQ",
+					      .count = 1};
+	struct philox_rows *rows = make_rows(f, "8yn0iYCKYHlIj4-BwPqk", 1);
+	struct philox_rows *other = NULL;
+
+	FAILS(philox_rows_create(f->context, &options, &other),
+	      PHILOX_ERROR_EXISTS);
+	NAMES("'GReLUrM4wMqfg9yzV3KQ': rows '8yn0iYCKYHlIj4-BwPqk' has its");
+	cr_assert_null(other);
+	OK(philox_rows_destroy(rows));
+	OK(philox_rows_create(f->context, &options, &other));
+}
+
 PROMISE(rows, are_not_made_of_bad_options)
 {
 	struct philox_context *other;

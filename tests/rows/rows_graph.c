@@ -261,6 +261,79 @@ PROMISE(rows_graph, a_table_stays_on_the_device_while_a_graph_uses_it)
 	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 2);
 }
 
+static struct capture capture_fill(struct fixture *f, struct scene *s)
+{
+	begin(f);
+	OK(philox_rows_fill(s->rows, f->stream, &s->list, &s->fill));
+	return end(f, 1);
+}
+
+PROMISE(rows_graph, a_table_stays_until_the_last_of_its_graphs_is_gone)
+{
+	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	uint64_t offsets[ROWS] = {0};
+	struct capture first, last;
+	struct scene s;
+
+	open_scene(f, &s);
+	first = capture_fill(f, &s);
+	last = capture_fill(f, &s);
+	destroy(f, &first);
+	OK(philox_rows_destroy(s.rows));
+	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed);
+	for (unsigned step = 0; step < 2; step++) {
+		write_list(f, &s, step);
+		launch(f, &last);
+		check_step(f, &s, step, offsets);
+	}
+	destroy(f, &last);
+	open_scene(f, &s);
+	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 1);
+	OK(philox_rows_destroy(s.rows));
+}
+
+/* A graph that could not take its reference does not use the table. */
+PROMISE(rows_graph, a_reference_that_fails_does_not_keep_the_table)
+{
+	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	struct capture made;
+	struct scene s;
+
+	open_scene(f, &s);
+	begin(f);
+	OK(philox_device_fail(f->device, "graph_retain", 1,
+			      PHILOX_ERROR_DEVICE));
+	FAILS(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill),
+	      PHILOX_ERROR_DEVICE);
+	NAMES("rows 'a'");
+	made = end(f, 0);
+	destroy(f, &made);
+	OK(philox_rows_destroy(s.rows));
+	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed + 1);
+	f->injected = 1;
+}
+
+/* The call fails, and the next one of the same capture takes the reference. */
+PROMISE(rows_graph, a_reference_that_failed_is_taken_by_the_next_call)
+{
+	uint64_t freed = philox_device_calls(f->device, "mem_free");
+	struct capture made;
+	struct scene s;
+
+	open_scene(f, &s);
+	begin(f);
+	OK(philox_device_fail(f->device, "graph_retain", 1,
+			      PHILOX_ERROR_DEVICE));
+	FAILS(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill),
+	      PHILOX_ERROR_DEVICE);
+	OK(philox_rows_fill(s.rows, f->stream, &s.list, &s.fill));
+	made = end(f, 1);
+	OK(philox_rows_destroy(s.rows));
+	cr_assert_eq(philox_device_calls(f->device, "mem_free"), freed);
+	destroy(f, &made);
+	f->injected = 1;
+}
+
 PROMISE(rows_graph, a_graph_may_outlive_table_and_context)
 {
 	struct philox_context *context = f->context;

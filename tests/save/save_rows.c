@@ -314,33 +314,60 @@ PROMISE(save_rows, a_load_refuses_malformed_lines)
 
 /* --- failures ------------------------------------------------------------- */
 
-PROMISE(save_rows, a_load_that_the_device_fails_changes_nothing)
+/* Two tables are read, then written; each takes a copy and a wait for it. */
+static void load_fails_at(struct world *w, const char *text, const char *what)
 {
-	char *text = good_text(f), *before;
-	struct world w;
-	int copies;
+	char *before = text_of(w->context);
 
-	open_world(f, &w, 0);
-	before = text_of(w.context);
-	/* two tables are read, then written */
-	for (copies = 1; copies <= 4; copies++) {
-		OK(philox_device_fail(f->device, "copy", (uint64_t)copies,
-				      PHILOX_ERROR_DEVICE));
-		FAILS(philox_context_load_text(w.context, text, strlen(text)),
+	for (uint64_t n = 1; n <= 4; n++) {
+		OK(philox_device_fail(w->device, what, n, PHILOX_ERROR_DEVICE));
+		FAILS(philox_context_load_text(w->context, text, strlen(text)),
 		      PHILOX_ERROR_DEVICE);
 		NAMES("rows '");
-		OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
-		is_text(w.context, before);
+		OK(philox_device_fail(w->device, NULL, 0, PHILOX_OK));
+		is_text(w->context, before);
 	}
+	free(before);
+}
+
+PROMISE(save_rows, a_load_that_the_device_fails_changes_nothing)
+{
+	char *text = good_text(f), *none = NULL;
+	struct world w;
+
+	open_world(f, &w, 0);
+	load_fails_at(&w, text, "copy");
+	load_fails_at(&w, text, "stream_sync");
 	OK(philox_context_load_text(w.context, text, strlen(text)));
 	is_text(w.context, text);
 	OK(philox_device_fail(f->device, "copy", 2, PHILOX_ERROR_DEVICE));
-	FAILS(philox_context_save_text(w.context, &before, NULL),
+	FAILS(philox_context_save_text(w.context, &none, NULL),
 	      PHILOX_ERROR_DEVICE);
 	NAMES("rows 'spare'");
+	cr_assert_null(none);
 	philox_context_destroy(w.context);
-	free(before);
 	free(text);
+}
+
+PROMISE(save_rows, a_row_with_an_odd_offset_is_not_saved)
+{
+	static const uint64_t odd[] = {1, 2, 3, 6, UINT64_MAX - 1};
+	struct philox_rows *rows = make_rows(f->context, "a", 5, NULL);
+	struct philox_state *states;
+	char *text = NULL;
+
+	OK(philox_rows_states(rows, &states));
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		struct philox_state state = {9, odd[i]};
+
+		OK(philox_memory_copy(f->device, &states[3], &state,
+				      sizeof(state), f->stream));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		FAILS(philox_context_save_text(f->context, &text, NULL),
+		      PHILOX_ERROR_STATE);
+		NAMES("rows 'a': row 3");
+		cr_assert_null(text);
+	}
 }
 
 PROMISE(save_rows, a_row_that_holds_poison_is_not_saved)
