@@ -82,7 +82,7 @@ PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
 		rows_move(table, row, launch, before, words);
 }
 
-/* rows_end() counts the launch and tells of what it could not draw for. */
+/* rows_end() counts the launch and reports what it could not draw for. */
 PHILOX_FN void rows_end(struct rows_control *control)
 {
 	volatile struct rows_control *c = control;

@@ -82,8 +82,8 @@ static void fill_entry(const struct rows_draw_args *args, enum kernel kernel,
 }
 
 /*
- * Does the units of an entry behind the first, if they are many, by a fill.
- * Returns how many units are done. `n` elements are of a unit.
+ * Uses a fill for an entry's remaining units when there are many. Returns how
+ * many units are done. A unit has `n` elements.
  */
 static uint64_t fill_units_of(const struct rows_draw_args *args,
 			      uint64_t launch, enum kernel kernel,

@@ -4,8 +4,8 @@
  * Part of lib/rows/elements.h; Note [Rows that advance once] in
  * lib/device/rows_kernels.h says what for. On a GPU each is one instruction of the PTX
  * memory model: a whole fence, __threadfence(), costs more than the reads
- * around it. A loop of the host runs alone. Who has threads of another kind,
- * the tests, defines all of these before.
+ * around it. A loop of the host runs alone. The tests, which have threads of
+ * another kind, define all of these before.
  *
  *   ROWS_LOAD(from)           *from, before all that the thread does later
  *   ROWS_STORE(to, value)     *to = value, after all that it did before
@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #if defined(ROWS_LOAD)
-/* there are some */
+/* defined before, see above */
 #elif defined(__CUDA_ARCH__)
 
 static __device__ __forceinline__ uint64_t rows_load(const uint64_t *from)

@@ -326,7 +326,7 @@ static void end_life(struct philox_rows *rows)
 	write_event(rows, "destroy");
 }
 
-/* Its memory goes without the lock; until that is sure its name is taken. */
+/* Its memory is freed without the lock; its name is taken until it is free. */
 static enum philox_status end_life_freed(struct philox_rows *rows)
 {
 	enum philox_status status = rows_memory_free(rows);

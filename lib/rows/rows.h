@@ -22,7 +22,7 @@
 
 #define ROWS_COUNT_MAX (1u << 24)
 
-/* Freed by whoever gives up the last reference: the table, or a graph. */
+/* Freed with the last reference, by the table or a graph. */
 struct rows_life {
 	atomic_uint references;
 };

@@ -15,7 +15,7 @@
 
 /* --- checks --------------------------------------------------------------- */
 
-/* The kernel for logits of a dtype; the head, where there is none. */
+/* The kernel for logits of a dtype; KERNEL_HEAD if there is none. */
 static enum kernel kernel_of(enum philox_dtype dtype)
 {
 	switch (dtype) {

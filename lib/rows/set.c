@@ -1,5 +1,5 @@
 /*
- * lib/rows/set.c - setting rows, reading them, and starting them anew
+ * lib/rows/set.c - setting rows, reading them, and restarting them
  *
  * States to be set travel as kernel parameters: they are copied by the call,
  * follow the stream's order, and are legal to record.
@@ -166,7 +166,7 @@ enum philox_status philox_rows_get(struct philox_rows *rows,
 	return rows_report(rows, status);
 }
 
-/* --- starting anew -------------------------------------------------------- */
+/* --- restarting ----------------------------------------------------------- */
 
 enum philox_status philox_rows_restart(struct philox_rows *rows,
 				       philox_stream stream)

@@ -125,7 +125,7 @@ static void remove_unlocked(int folder, const char *name)
 	close(descriptor);
 }
 
-/* Says nothing of what it cannot read or remove: nobody asked for it. */
+/* What cannot be read or removed is not an error: nobody asked for it. */
 static void remove_abandoned(int folder)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

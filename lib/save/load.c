@@ -4,8 +4,7 @@
  * A plan is made first: each record of the context finds its counterpart in the
  * text, everything is compared, and new ledgers and records are made. Only then
  * is anything changed, by steps that cannot fail: the new ledgers change places
- * with the old ones, which are taken apart when the context is not locked any
- * more.
+ * with the old ones, which are taken apart after the context is unlocked.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -264,7 +263,7 @@ enum philox_status save_plan_init(struct save_plan *plan,
 
 /* --- changing ------------------------------------------------------------- */
 
-/* What the text does not know begins anew; its serials were issued, though. */
+/* A name unknown to the text begins again; its serials were issued, though. */
 static void restart_unknown(struct philox_region *region)
 {
 	region->state.offset = 0;

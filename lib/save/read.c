@@ -1,8 +1,8 @@
 /*
  * lib/save/read.c - reading the text of a context: see Note [Saved context]
  *
- * The text is gone through once, line by line. Tables grow with what was read,
- * never with what the text says is to come.
+ * The text is read once, line by line. Tables grow with what was read, never
+ * with what the text says is to follow.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -225,7 +225,7 @@ static void read_checksum(struct reader *reader, const char *line)
 
 /* --- the whole ------------------------------------------------------------ */
 
-/* An alive region has ops. Told when the next region or the end comes. */
+/* An alive region has ops. Checked at the next region or at the end. */
 static void check_region_complete(struct reader *reader)
 {
 	const struct saved *saved = reader->saved;

@@ -107,7 +107,7 @@ static enum philox_status compare_table(const struct save_lists *lists,
 	return PHILOX_OK;
 }
 
-/* Both stand in order of name. */
+/* Both are in order of name. */
 enum philox_status save_compare_rows(const struct save_plan *plan)
 {
 	const struct saved *saved = plan->saved;
@@ -150,7 +150,7 @@ static enum philox_status load_table(const struct save_plan *plan, size_t i)
 	return status;
 }
 
-/* The first error stands, whatever putting back says. */
+/* The first error is reported, whatever becomes of putting back. */
 static void put_back(const struct save_plan *plan, struct philox_state **before,
 		     size_t n)
 {

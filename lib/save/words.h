@@ -57,7 +57,7 @@ uint64_t reader_decimal(struct reader *reader, uint64_t least, uint64_t most);
 uint64_t reader_hex(struct reader *reader);
 struct philox_state reader_state(struct reader *reader);
 
-/* reader_name() takes a name into memory of its own; NULL if there is none. */
+/* reader_name() takes a name into new memory; NULL if there is none. */
 char *reader_name(struct reader *reader);
 
 #endif

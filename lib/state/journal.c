@@ -164,7 +164,7 @@ struct journal_text journal_flags(unsigned flags)
 	return made;
 }
 
-/* The list is newest first; a generator's number is what comes after it. */
+/* The list is newest first: a generator's number counts those after it. */
 unsigned journal_number(const struct philox_generator *generator)
 {
 	unsigned number = 0;

@@ -29,13 +29,13 @@ static int same_pass(const struct philox_pass *a, const struct philox_pass *b)
 /* Whether a row of `row.count` elements meets one of the rows of `of`. */
 static int row_meets(struct philox_span row, struct philox_span of)
 {
-	uint64_t last = row.first + (row.count - 1), behind, r;
+	uint64_t last = row.first + (row.count - 1), distance, r;
 
 	if (last < of.first)
 		return 0;
 	/* the last row that begins at or before the end of this one */
-	behind = last - of.first;
-	r = of.rows > 1 ? behind / of.row_stride : 0;
+	distance = last - of.first;
+	r = of.rows > 1 ? distance / of.row_stride : 0;
 	if (of.rows > 1 && r >= of.rows)
 		r = of.rows - 1;
 	return row.first <= of.first + r * of.row_stride + (of.count - 1);
