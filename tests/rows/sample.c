@@ -414,6 +414,19 @@ PROMISE(sample, a_temperature_next_to_0_is_greedy)
 			     cold[i]);
 }
 
+/* 2^-100 is the lowest temperature at which Gumbel numbers decide. */
+PROMISE(sample, the_coldest_temperature_is_not_greedy)
+{
+	struct philox_rows *rows = make_rows(f, 1);
+	int others = 0;
+
+	for (int i = 0; i < 20; i++)
+		others += TOKEN(0x1p-100, 0, 0, 0, 0, 0, 0) != 0;
+	cr_assert(others > 0);
+	for (int i = 0; i < 20; i++)
+		cr_assert_eq(TOKEN(0x1.fffffep-101, 0, 0, 0, 0, 0, 0), 0);
+}
+
 /* --- lists and states ----------------------------------------------------- */
 
 static uint64_t offset_of(struct fixture *f, struct philox_rows *rows,
@@ -545,6 +558,22 @@ PROMISE(sample, a_replay_samples_what_the_next_eager_call_would)
 	OK(philox_native_graph_destroy(f->device, graph));
 }
 
+PROMISE(sample, columns_may_end_with_the_last_token_there_is)
+{
+	struct philox_rows *rows = make_rows(f, ENTRIES);
+	float *logits = make_logits(f);
+	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
+	struct philox_sample s = new_sample(logits, tokens);
+
+	s.temperature = 0;
+	s.first = 0x7fffffff - VOCAB;
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		logits[i * VOCAB + VOCAB - 1] = 1000;
+	sample(f, rows, NULL, &s);
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		cr_assert_eq(tokens[i], 0x7ffffffe);
+}
+
 /* --- refusals ------------------------------------------------------------- */
 
 static void refuses(struct fixture *f, struct philox_rows *rows,
@@ -641,6 +670,11 @@ PROMISE(sample, what_is_wrong_is_named_before_the_device_hears_of_it)
 				   &good),
 	      PHILOX_ERROR_INVALID);
 	NAMES("sample: n is 16777217, above 2^24");
+	bad = good;
+	bad.flags = PHILOX_ROWS_KEEP; /* of a table's rows alone */
+	FAILS(philox_sample_states(f->device, f->stream, states, 1, &bad),
+	      PHILOX_ERROR_INVALID);
+	NAMES("sample: flags is 0x1, not 0");
 	FAILS(philox_sample_states(NULL, f->stream, NULL, 1, &good),
 	      PHILOX_ERROR_INVALID);
 	NAMES("device is NULL");

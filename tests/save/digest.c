@@ -120,6 +120,27 @@ PROMISE(digest, changes_with_every_open_pass)
 	UNCHANGED(f, committed);
 }
 
+/* No other forward of its generator may begin, though it has no ticket. */
+PROMISE(digest, changes_with_an_open_warm_up_of_a_shared_region)
+{
+	const struct philox_op op = {"x", 1, 4};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "layer",
+						.ops = &op,
+						.n_ops = 1,
+						.flags = PHILOX_SHARED};
+	struct philox_region *region;
+	struct philox_pass pass;
+	uint64_t before, open;
+
+	OK(philox_region_create(f->context, &options, &region));
+	before = open = digest(f);
+	OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass));
+	CHANGED(f, open);
+	OK(philox_pass_abort(&pass));
+	UNCHANGED(f, before);
+}
+
 /* What is gone decides nothing, however it went. */
 PROMISE(digest, forgets_how_a_ticket_ended)
 {
@@ -216,14 +237,29 @@ PROMISE(digest, remembers_destroyed_names_that_were_used)
 	UNCHANGED(f, used);
 }
 
+/* Its numbers begin again with the generator's seed, its serials do not. */
+PROMISE(digest, remembers_the_serials_of_destroyed_names)
+{
+	struct philox_generator *generator =
+		philox_context_generator(f->context);
+	struct philox_region *region;
+	uint64_t bare;
+
+	OK(philox_generator_seed(generator, 7));
+	bare = digest(f);
+	region = make_region(f, "layer");
+	step(f, region, 0);
+	OK(philox_region_destroy(region));
+	OK(philox_generator_seed(generator, 7));
+	cr_assert_neq(digest(f), bare);
+}
+
 PROMISE(digest, has_operators_and_flags)
 {
 	static const struct philox_op tables[][2] = {
-		{{"x", 1, 4}, {"y", 1, 4}},
-		{{"x", 2, 4}, {"y", 1, 4}},
-		{{"x", 1, 8}, {"y", 1, 4}},
-		{{"x", 1, 4}, {"z", 1, 4}},
-		{{"x", 1, 4}, {NULL, 1, 4}}};
+		{{"x", 1, 4}, {"y", 1, 4}},  {{"x", 2, 4}, {"y", 1, 4}},
+		{{"x", 1, 8}, {"y", 1, 4}},  {{"x", 1, 4}, {"z", 1, 4}},
+		{{"x", 1, 4}, {NULL, 1, 4}}, {{"x", 1, 4}, {"", 1, 4}}};
 	uint64_t found[2 * sizeof(tables) / sizeof(tables[0])];
 	const unsigned n = sizeof(found) / sizeof(found[0]);
 

@@ -434,19 +434,30 @@ PROMISE(load, refuses_a_name_with_the_hash_of_another)
 	free(text);
 }
 
+static void count_drops(void *user, const struct philox_log_entry *entry)
+{
+	*(unsigned *)user += !strcmp(entry->event, "dropped by load");
+}
+
 /* The text knows a destroyed name that the context does not, and more. */
 PROMISE(load, takes_back_what_it_prepared)
 {
 	struct philox_generator *unused[2];
 	char *text = good_text(f);
+	unsigned drops = 0;
 
 	for (int i = 0; i < 2; i++)
 		OK(philox_generator_create(f->context, 0, &unused[i]));
 	pass(make(f->context, "block", NULL, NOTHING), 2);
+	OK(philox_context_set_log(f->context, count_drops, &drops));
 	refuses(f, text, strlen(text), PHILOX_ERROR_MISMATCH);
 	NAMES("region 'layer' of the text is not in the context");
 	make(f->context, "layer", unused[0], NOTHING);
+	philox_context_load_text(f->context, text, strlen(text) - 1);
+	cr_assert_eq(drops, 0, "nothing was dropped");
 	OK(philox_context_load_text(f->context, text, strlen(text)));
+	cr_assert_eq(drops, 1, "the two tickets of 'block'");
+	OK(philox_context_set_log(f->context, NULL, NULL));
 	free(text);
 }
 

@@ -399,7 +399,26 @@ PROMISE(save_rows, the_digest_knows_the_tables_but_not_their_rows)
 	OK(philox_rows_destroy(rows));
 	OK(philox_context_digest(f->context, &other));
 	cr_assert_eq(other, bare);
-	make_rows(f->context, "a", 6, NULL);
+	rows = make_rows(f->context, "a", 6, NULL);
 	OK(philox_context_digest(f->context, &other));
 	cr_assert(other != one && other != bare);
+	OK(philox_rows_destroy(rows));
+	rows = make_rows(f->context, "b", 5, NULL);
+	OK(philox_context_digest(f->context, &other));
+	cr_assert(other != one && other != bare);
+}
+
+PROMISE(save_rows, the_digest_knows_the_generators_of_tables)
+{
+	struct philox_generator *generator;
+	struct philox_rows *rows;
+	uint64_t one, other;
+
+	OK(philox_generator_create(f->context, 9, &generator));
+	rows = make_rows(f->context, "a", 5, NULL);
+	OK(philox_context_digest(f->context, &one));
+	OK(philox_rows_destroy(rows));
+	make_rows(f->context, "a", 5, generator);
+	OK(philox_context_digest(f->context, &other));
+	cr_assert_neq(other, one);
 }
