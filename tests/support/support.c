@@ -259,12 +259,6 @@ struct block_set *block_set_new(void)
 	return set;
 }
 
-void block_set_clear(struct block_set *set)
-{
-	memset(set->taken, 0, set->room);
-	set->used = 0;
-}
-
 void block_set_free(struct block_set *set)
 {
 	free(set->block);

@@ -168,7 +168,6 @@ int all_poison(const struct numbers *numbers);
 /* A set of blocks, to see whether one comes twice. */
 struct block_set;
 struct block_set *block_set_new(void);
-void block_set_clear(struct block_set *set);
 void block_set_free(struct block_set *set);
 /* Adds all blocks; returns how many were there already. */
 unsigned block_set_add(struct block_set *set, const struct numbers *numbers);

@@ -10,18 +10,26 @@
 
 /* --- words ---------------------------------------------------------------- */
 
-static struct matrix_run parsed(const char *text)
+/* In two regions, or in four of which some are SHARED, on two generators. */
+static struct matrix_run parsed_in(unsigned shared, const char *text)
 {
 	struct matrix_run run = {.limits = {.classes = MATRIX_ALL,
-					    .regions = 2,
 					    .forwards = 16,
 					    .open = 8,
 					    .pending = 4}};
 	char message[256] = "";
 
+	run.limits.shared = shared;
+	run.limits.generators = shared ? 2 : 1;
+	run.limits.regions = shared ? 4 : 2;
 	cr_assert_eq(matrix_run_parse(&run, text, message, sizeof(message)), 0,
 		     "%s", message);
 	return run;
+}
+
+static struct matrix_run parsed(const char *text)
+{
+	return parsed_in(0, text);
 }
 
 static const char *const runs[] = {
@@ -38,22 +46,48 @@ static const char *const runs[] = {
 	"F0y F1gx F2dy F3gy F4 B4gx B4dy B4x B4",
 	"F0 D0.0! D0.0r",
 	"F0 F1 F2 F3 F4! L0 F4 B4",
+	"F0 F1 R0 B0 F2 R1 R1 B1 R2 B2",
+	"F0 M1.0r M3.0@1 B1 B2 B3 B4 O4@1! O4@1g!",
+	"F0 C B0 C@1 A F1 K F2 N F3 K V F4 S B4",
 };
+
+/* In four regions, three SHARED; two generators. */
+static const char *const shared_runs[] = {
+	"F0 F1@2 F2@1 B1 F3@3 B0 B2 B3",
+	"F0( F1@2! F1@2g! F1@1 F2@3 B1 F0) F3@2",
+	"F0g( F1@2 F0g)x F2@2d( I! Wg! F2@2d)x I",
+	"A F0@2 A@1 F1@1 K F2 N@1 F3@1 S@1 F4@3 V F5",
+	"E Wg F0@2 W! F1g! A! F1@1 P! E I M2.0@3! E M2.0@3x F4! S F4",
+	"E F0y F1dy F2! E F1gx F1! E Z F1 B0! B1 V F2!",
+};
+
+static void is_written_as(const char *text, const struct matrix_run *run)
+{
+	char written[256];
+
+	matrix_run_text(run->events, run->n, written, sizeof(written));
+	cr_expect_str_eq(written, text, "%s: %s", text, written);
+}
 
 Test(matrix, words_are_read_as_they_are_written)
 {
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		struct matrix_run run = parsed(runs[i]);
-		char text[256];
 
-		matrix_run_text(run.events, run.n, text, sizeof(text));
-		cr_expect_str_eq(text, runs[i]);
+		is_written_as(runs[i], &run);
+	}
+	for (size_t i = 0; i < sizeof(shared_runs) / sizeof(shared_runs[0]);
+	     i++) {
+		struct matrix_run run = parsed_in(3, shared_runs[i]);
+
+		is_written_as(shared_runs[i], &run);
 	}
 }
 
 static const char *const nonsense[] = {
 	"B0",   "F1",      "F0 F0", "F0 B0)", "F0 L",   "G0", "F0@",
 	"F0@7", "F0 B0@1", "F0q",   "D0",     "F0 X1.", "F",  "F0 F0( Z",
+	"E",    "S@1",     "A@1",   "K K",    "F0 O0",  "M0", "C(",
 };
 
 Test(matrix, runs_that_make_no_sense_are_refused)
@@ -101,6 +135,41 @@ static const struct {
 	{"F0 F1 F2 F3 F4", PHILOX_ERROR_LIMIT},
 	{"F0 F1 F2 F3 F4@1", PHILOX_OK},
 	{"F0 D0.0", PHILOX_ERROR_BUSY},
+	{"F0 O0@1", PHILOX_ERROR_MISMATCH},
+	{"F0 B0 O0@1g", PHILOX_ERROR_MISMATCH},
+	{"F0 F1 F2 M3.0", PHILOX_OK},
+	{"F0 F1 F2 F3 M4.0", PHILOX_ERROR_LIMIT},
+	{"F0 F1@1 F2@1 F3@1 F4@1 M5.0", PHILOX_ERROR_LIMIT},
+	{"F0 B0 M1.0", PHILOX_ERROR_RELEASED},
+	{"F0 M1.0 B0", PHILOX_ERROR_RELEASED},
+	{"F0 M1.0r B0", PHILOX_OK},
+	{"F0 F1( F2", PHILOX_OK},
+};
+
+/* With SHARED regions. */
+static const struct {
+	const char *run;
+	enum philox_status status;
+} shared_rules[] = {
+	{"F0( F1@2", PHILOX_ERROR_BUSY},
+	{"F0( F1@1", PHILOX_OK},
+	{"F0( F1@3", PHILOX_OK},
+	{"F0( Ig", PHILOX_ERROR_BUSY},
+	{"F0( W", PHILOX_ERROR_BUSY},
+	{"F0 F1( B0 I", PHILOX_ERROR_BUSY},
+	{"F0( F0)x I", PHILOX_OK},
+	{"F0g( F1@2", PHILOX_OK},
+	{"F0( E I", PHILOX_ERROR_BUSY},
+	{"E I W", PHILOX_ERROR_OVERFLOW},
+	{"E W Wg", PHILOX_OK},
+	{"E A I", PHILOX_ERROR_OVERFLOW},
+	{"E A A", PHILOX_ERROR_OVERFLOW},
+	{"E F0@1 I", PHILOX_OK},
+	{"E F0gy I", PHILOX_ERROR_OVERFLOW},
+	{"E F0y I", PHILOX_OK},
+	{"E F0dy I", PHILOX_ERROR_OVERFLOW},
+	{"E I S I", PHILOX_OK},
+	{"E F0( I", PHILOX_ERROR_BUSY},
 };
 
 Test(matrix, the_model_knows_the_rules)
@@ -110,6 +179,15 @@ Test(matrix, the_model_knows_the_rules)
 
 		cr_expect_eq(run.events[run.n - 1].status, rules[i].status,
 			     "%s: %s", rules[i].run,
+			     philox_status_name(run.events[run.n - 1].status));
+	}
+	for (size_t i = 0; i < sizeof(shared_rules) / sizeof(shared_rules[0]);
+	     i++) {
+		struct matrix_run run = parsed_in(3, shared_rules[i].run);
+
+		cr_expect_eq(run.events[run.n - 1].status,
+			     shared_rules[i].status, "%s: %s",
+			     shared_rules[i].run,
 			     philox_status_name(run.events[run.n - 1].status));
 	}
 }
@@ -131,17 +209,27 @@ static int is_listed(const struct matrix_run *run, const char *word)
 Test(matrix, every_kind_of_event_is_tried)
 {
 	static const char *const words[] = {
-		"F1",   "F1@1", "F1g",  "F1d",  "F1x",   "F1gx",   "F1y",
-		"F1(",  "F1g(", "I",    "Ig",   "Ix",    "W",      "Wg",
-		"B0",   "B0r",  "B0g",  "B0gr", "B0d",   "B0x",    "B0gx",
-		"B0gy", "B0(",  "B0g(", "R0",   "R0g",   "R0(",    "L0",
-		"P",    "Px",   "Q1",   "X1.0", "X1.0r", "X1.0x",  "D0.0!",
-		"S",    "N",    "Z",    "Z@1",  "V",     "X1.0@1",
+		"F1",   "F1@1", "F1g",  "F1d",   "F1x",     "F1gx",   "F1y",
+		"F1(",  "F1g(", "I",    "Ig",    "Ix",      "W",      "Wg",
+		"B0",   "B0r",  "B0g",  "B0gr",  "B0d",     "B0x",    "B0gx",
+		"B0gy", "B0(",  "B0g(", "R0",    "R0g",     "R0(",    "L0",
+		"P",    "Px",   "Q1",   "X1.0",  "X1.0r",   "X1.0x",  "D0.0!",
+		"S",    "N",    "Z",    "Z@1",   "V",       "X1.0@1", "C@1",
+		"A",    "K",    "M1.0", "M1.0r", "M1.0@1x", "O0@1!",  "O0@1g!",
+	};
+	static const char *const shared_words[] = {
+		"E", "E@1", "S@1", "N@1", "A@1", "K@1", "F1@3", "O0@2g!",
 	};
 	struct matrix_run run = parsed("F0");
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		cr_expect(is_listed(&run, words[i]), "%s", words[i]);
+	cr_expect_not(is_listed(&run, "E"));
+	run = parsed_in(3, "F0");
+	for (size_t i = 0; i < sizeof(shared_words) / sizeof(shared_words[0]);
+	     i++)
+		cr_expect(is_listed(&run, shared_words[i]), "%s",
+			  shared_words[i]);
 	run = parsed("F0 B0");
 	cr_expect(is_listed(&run, "B0!"));
 	cr_expect(is_listed(&run, "B0g!"));
@@ -151,40 +239,48 @@ Test(matrix, every_kind_of_event_is_tried)
 
 /* --- numbers -------------------------------------------------------------- */
 
-/* A forward and its backward that saw these offsets. */
-static int check_pair(uint64_t forward, uint64_t backward, uint64_t next)
+/* A forward and its backward that saw these offsets, and another forward. */
+static int check_pair(unsigned shared, uint64_t forward, uint64_t backward,
+		      uint64_t next)
 {
-	static struct matrix_memory known;
-	struct matrix_run run = parsed("F0 B0 I");
+	struct matrix_run run = parsed_in(shared, "F0 B0 I");
 	struct matrix_seen seen[3] = {
 		{.event = 0, .role = MATRIX_FRESH, .ticket = 0},
 		{.event = 1, .role = MATRIX_REPEAT, .ticket = 0},
 		{.event = 2, .role = MATRIX_FRESH, .ticket = MATRIX_NONE}};
+	uint64_t offsets[3] = {forward, backward, next};
 	struct matrix_shape shape;
+	struct matrix_seeds seeds;
 	uint64_t comparisons = 0;
 	char message[256] = "";
 
-	/* What the first two forwards after seeding see. */
-	memset(&known, 0, sizeof(known));
-	known.cell[0][0][1][0].offset = 4;
 	matrix_shape_init(&shape, 1, 0);
-	seen[0].numbers.cell[0].offset = forward;
-	seen[1].numbers.cell[0].offset = backward;
-	seen[2].numbers.cell[0].offset = next;
-	return matrix_check(&run, &shape, &known, seen, 3, &comparisons,
+	matrix_seeds_init(&seeds, &run.limits, &shape);
+	for (unsigned i = 0; i < 3; i++) {
+		seen[i].numbers.cell[0].seed =
+			shared ? seeds.of[0][0] : seeds.cell[0][0][0];
+		seen[i].numbers.cell[0].offset = offsets[i];
+	}
+	return matrix_check(&run, &shape, &seeds, seen, 3, &comparisons,
 			    message, sizeof(message));
 }
 
 Test(matrix, wrong_numbers_are_noticed)
 {
-	cr_expect_eq(check_pair(0, 0, 4), -1);
-	cr_expect_eq(check_pair(0, 4, 8), 1, "the backward saw others");
-	cr_expect_eq(check_pair(0, 0, 0), 2, "numbers were issued twice");
-	cr_expect_eq(check_pair(0, 0, 8), 2, "numbers were left out");
-	cr_expect_eq(check_pair(UINT64_MAX, UINT64_MAX, 4), 0, "poison");
+	for (unsigned shared = 0; shared <= 3; shared += 3) {
+		cr_expect_eq(check_pair(shared, 0, 0, 4), -1);
+		cr_expect_eq(check_pair(shared, 0, 4, 8), 1,
+			     "the backward saw others");
+		cr_expect_eq(check_pair(shared, 0, 0, 0), 2,
+			     "numbers were issued twice");
+		cr_expect_eq(check_pair(shared, 0, 0, 8), 2,
+			     "numbers were left out");
+		cr_expect_eq(check_pair(shared, UINT64_MAX, UINT64_MAX, 4), 0,
+			     "poison");
+	}
 }
 
-static void run_on(const char *device, const char *text)
+static void run_on(const char *device, unsigned shared, const char *text)
 {
 	static struct matrix_run run;
 	struct matrix_result result;
@@ -192,7 +288,7 @@ static void run_on(const char *device, const char *text)
 	struct matrix_bed *bed;
 	char message[512] = "";
 
-	run = parsed(text);
+	run = parsed_in(shared, text);
 	matrix_shape_init(&shape, 5, 1);
 	bed = matrix_bed_create(device, &run.limits, &shape, message,
 				sizeof(message));
@@ -207,8 +303,13 @@ static void run_on(const char *device, const char *text)
 Test(matrix, runs_are_right_on_the_host, .timeout = 120)
 {
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
-		run_on("host:sync", runs[i]);
-		run_on("host", runs[i]);
+		run_on("host:sync", 0, runs[i]);
+		run_on("host", 0, runs[i]);
+	}
+	for (size_t i = 0; i < sizeof(shared_runs) / sizeof(shared_runs[0]);
+	     i++) {
+		run_on("host:sync", 3, shared_runs[i]);
+		run_on("host", 3, shared_runs[i]);
 	}
 }
 

@@ -243,6 +243,25 @@ const struct schedule *schedule_find(const char *name)
 	return NULL;
 }
 
+const char *schedule_names(const char *wrap)
+{
+	static char names[512];
+	size_t length = 0, column = 20;
+
+	for (const struct schedule *s = schedules; s->name; s++) {
+		int wraps = column + strlen(s->name) + 2 > 76;
+
+		column = (wraps ? 20 : column + 1) + strlen(s->name) + 1;
+		length += (size_t)snprintf(names + length,
+					   sizeof(names) - length, "%s%s%s",
+					   s == schedules ? ""
+					   : wraps        ? wrap
+							  : " ",
+					   s->name, s[1].name ? "," : "");
+	}
+	return names;
+}
+
 void schedule_text(const struct schedule *schedule,
 		   const struct schedule_order *order, char *text, size_t size)
 {

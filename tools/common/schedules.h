@@ -51,6 +51,9 @@ extern const struct schedule schedules[];
 /* schedule_find() finds one by name; NULL if there is none. */
 const struct schedule *schedule_find(const char *name);
 
+/* schedule_names() lists them all; `wrap` stands where a line of 76 is full. */
+const char *schedule_names(const char *wrap);
+
 /*
  * schedule_text() writes an order as people print it: "F0 B0", or with chunks,
  * counted from 1, "F1.0 B1.0".

@@ -58,9 +58,17 @@ static int do_event(struct matrix_bed *bed, const struct matrix_event *event)
 					      bed->tickets[event->ticket],
 					      site->stream));
 	case MATRIX_SEED:
-		return bed_seed(bed, bed->seed);
 	case MATRIX_RESEED:
-		return bed_seed(bed, !bed->seed);
+	case MATRIX_ADVANCE:
+	case MATRIX_FOLD:
+	case MATRIX_AT_END:
+		return bed_do_generator(bed, event);
+	case MATRIX_CAPTURE:
+		return bed_do_capture(bed, event->region);
+	case MATRIX_STRANGE:
+		return event->how == MATRIX_IN_GRAPH
+			       ? bed_do_graph(bed, event)
+			       : bed_do_strange(bed, event);
 	case MATRIX_REMAKE:
 		return bed_remake(bed, event->region);
 	case MATRIX_SAVE:
@@ -112,7 +120,10 @@ static int step(struct matrix_bed *bed, const struct matrix_event *event)
 		return -1;
 	bed->run.events[bed->run.n++] = *event;
 	matrix_look(&bed->run, &view);
-	return check_pending(bed, &view) || check_saved(bed, &view) ? -1 : 0;
+	bed->places = view.places;
+	if (check_pending(bed, &view) || check_saved(bed, &view))
+		return -1;
+	return bed_check_generators(bed);
 }
 
 static int synchronize(struct matrix_bed *bed)
@@ -127,8 +138,9 @@ static int synchronize(struct matrix_bed *bed)
 static int carry_out(struct matrix_bed *bed, const struct matrix_run *run,
 		     struct matrix_result *result)
 {
-	if (bed_seed(bed, 0))
-		return -1;
+	for (unsigned i = 0; i < matrix_generators(&bed->limits); i++)
+		if (bed_seed(bed, i, MATRIX_SEED_FIRST))
+			return -1;
 	for (unsigned i = 0; i < run->n; i++) {
 		if (step(bed, &run->events[i]))
 			return -1;
@@ -163,6 +175,7 @@ static void start(struct matrix_bed *bed, const struct matrix_run *run,
 	bed->run.n = 0;
 	bed->n_seen = 0;
 	bed->place = 0;
+	memset(&bed->places, 0, sizeof(bed->places));
 	memset(bed->released, 0, sizeof(bed->released));
 }
 
@@ -176,7 +189,7 @@ void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
 		return;
 	}
 	result->wrong = matrix_check(
-		&bed->run, &bed->shape, &bed->memory, bed->seen, bed->n_seen,
+		&bed->run, &bed->shape, &bed->seeds, bed->seen, bed->n_seen,
 		&result->comparisons, result->message, sizeof(result->message));
 }
 
@@ -186,7 +199,7 @@ static int make_site(struct matrix_bed *bed, unsigned number)
 {
 	struct site *site = &bed->sites[number];
 
-	snprintf(site->name, sizeof(site->name), "region %u", number);
+	matrix_region_name(number, site->name);
 	TRY(bed, philox_stream_create(bed->device, 0, &site->stream));
 	TRY(bed,
 	    philox_memory_alloc(bed->device, sizeof(bed->seen[0].numbers.word),
@@ -194,51 +207,27 @@ static int make_site(struct matrix_bed *bed, unsigned number)
 	return bed_make_region(bed, site);
 }
 
-static int learn_position(struct matrix_bed *bed, unsigned region,
-			  unsigned position)
-{
-	const struct site *site = &bed->sites[region];
-	struct matrix_numbers numbers = {0};
-	struct philox_pass pass;
-
-	TRY(bed, philox_forward_begin(site->region, site->stream,
-				      PHILOX_INFERENCE, &pass));
-	if (bed_read_states(bed, &pass, &numbers))
-		return -1;
-	TRY(bed, philox_forward_commit(&pass, NULL));
-	memcpy(bed->memory.cell[bed->seed][region][position], numbers.cell,
-	       sizeof(numbers.cell));
-	return 0;
-}
-
-/* Looks at what each seed gives, before anything else happens. */
-static int learn(struct matrix_bed *bed)
-{
-	for (unsigned which = 0; which < 2; which++) {
-		if (bed_seed(bed, which))
-			return -1;
-		for (unsigned i = 0; i < bed->limits.regions; i++)
-			for (unsigned k = 0; k < MATRIX_POSITIONS; k++)
-				if (learn_position(bed, i, k))
-					return -1;
-	}
-	return 0;
-}
-
 static int make_bed(struct matrix_bed *bed, const char *device)
 {
 	TRY(bed, philox_device_open(device, &bed->device));
 	TRY(bed, philox_context_create(bed->device, &bed->context));
+	if (bed_make_generators(bed))
+		return -1;
 	for (unsigned i = 0; i < bed->limits.regions; i++)
 		if (make_site(bed, i))
 			return -1;
-	return learn(bed);
+	return 0;
 }
 
 static void free_site(struct matrix_bed *bed, struct site *site)
 {
-	for (unsigned i = 0; i < GRAPHS; i++)
-		philox_memory_free(bed->device, site->graphs[i].seen);
+	struct graph *graphs = &site->graphs[0][0];
+
+	for (unsigned i = 0; i < MATRIX_KINDS * MATRIX_REGIONS; i++) {
+		philox_native_exec_destroy(bed->device, graphs[i].exec);
+		philox_native_graph_destroy(bed->device, graphs[i].native);
+		philox_memory_free(bed->device, graphs[i].seen);
+	}
 	philox_memory_free(bed->device, site->words);
 	philox_stream_destroy(bed->device, site->stream);
 }
@@ -276,6 +265,7 @@ struct matrix_bed *matrix_bed_create(const char *device,
 	}
 	bed->limits = *limits;
 	bed->shape = *shape;
+	matrix_seeds_init(&bed->seeds, limits, shape);
 	bed->message = message;
 	bed->size = size;
 	if (make_bed(bed, device)) {

@@ -3,7 +3,8 @@
  *
  *  bed.c      making a bed, and a whole run on it
  *  pass.c     eager passes, and what passes draw
- *  launch.c   graphs: capturing them, launching them
+ *  capture.c  graphs: what they hold, capturing them
+ *  launch.c   launching them
  *  context.c  what concerns whole regions and contexts
  *
  * Functions return 0, or -1 with a message if something is not as it must be.
@@ -15,35 +16,33 @@
 
 enum {
 	SEEN_MAX = 2 * MATRIX_EVENTS,
-	PASSES = 2 /* most passes of a graph */
+	PASSES = 3 /* most passes of a graph */
 };
 
-/* The graphs of a region; exchanges have one for each region of the backward. */
-enum graph_kind {
-	GRAPH_FORWARD,
-	GRAPH_INFERENCE,
-	GRAPH_WARMUP,
-	GRAPH_BACKWARD,
-	GRAPH_RECOMPUTE,
-	GRAPH_PAIR,
-	GRAPH_KEEP,
-	GRAPH_DOUBLE,
-	GRAPH_EXCHANGE,
-	GRAPHS = GRAPH_EXCHANGE + MATRIX_REGIONS
+/* A pass of a graph, as an event of the graph means it. */
+struct captured {
+	uint8_t role; /* enum matrix_role */
+	uint8_t region, ticket;
+	uint8_t named; /* a backward named at launch */
+	uint8_t flags; /* of its begin */
 };
 
 struct graph {
 	struct philox_graph *graph; /* NULL: not captured yet */
+	philox_native_graph native; /* of one that was adopted, else NULL */
+	philox_native_exec exec;
 	unsigned passes;
+	unsigned regions;            /* that it has passes in, as bits */
 	struct matrix_numbers *seen; /* device memory, one for each pass */
 };
 
 struct site {
 	struct philox_region *region;
 	philox_stream stream;
-	char name[24];
+	char name[16];
 	uint32_t *words; /* device memory of an eager pass */
-	struct graph graphs[GRAPHS];
+	/* by kind, and by the region of what is repeated if that has its own */
+	struct graph graphs[MATRIX_KINDS][MATRIX_REGIONS];
 };
 
 /* A pass or a launch that has begun. */
@@ -57,12 +56,13 @@ struct matrix_bed {
 	struct philox_context *context;
 	struct matrix_limits limits;
 	struct matrix_shape shape;
-	struct matrix_memory memory;
+	struct matrix_seeds seeds;
+	struct philox_generator *generators[MATRIX_GENERATORS_MAX];
 	struct site sites[MATRIX_REGIONS];
-	unsigned seed; /* 0 or 1 */
 
 	struct matrix_run run; /* under way */
 	unsigned place;        /* of the event under way */
+	struct matrix_places places;
 	struct philox_ticket tickets[MATRIX_TICKETS];
 	struct half forwards[MATRIX_TICKETS];
 	struct half backwards[MATRIX_TICKETS];
@@ -115,8 +115,8 @@ int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
 
 /* bed_see_graph() notes what a pass of a graph drew in the last launch. */
 int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
-		  unsigned pass, enum matrix_role role, unsigned ticket,
-		  unsigned region, philox_stream stream);
+		  unsigned index, const struct captured *pass,
+		  philox_stream stream);
 
 /* bed_keep_ticket() notes a ticket and gives it a saved context. */
 int bed_keep_ticket(struct matrix_bed *bed, unsigned number, unsigned region,
@@ -126,17 +126,37 @@ void bed_order_failure(struct matrix_bed *bed, const char *operation);
 void bed_cancel_failure(struct matrix_bed *bed);
 
 int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event);
+int bed_do_strange(struct matrix_bed *bed, const struct matrix_event *event);
 
-/* --- graphs, launch.c ---------------------------------------------- */
+/* --- graphs, capture.c and launch.c -------------------------------- */
+
+/* bed_captured() lists the passes of an event's graph, in order of begin. */
+unsigned bed_captured(const struct matrix_bed *bed,
+		      const struct matrix_event *event,
+		      struct captured passes[PASSES]);
+
+/* bed_need_graph() captures an event's graph unless it is there. */
+struct graph *bed_need_graph(struct matrix_bed *bed,
+			     const struct matrix_event *event);
+int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
+
+/* bed_do_capture() makes a capture that must not give a graph. */
+int bed_do_capture(struct matrix_bed *bed, unsigned region);
 
 int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
-int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
 
 /* --- regions and contexts, context.c ------------------------------- */
 
 int bed_make_region(struct matrix_bed *bed, struct site *site);
+int bed_make_generators(struct matrix_bed *bed);
 int bed_remake(struct matrix_bed *bed, unsigned region);
-int bed_seed(struct matrix_bed *bed, unsigned which);
+int bed_seed(struct matrix_bed *bed, unsigned generator, unsigned seed);
+
+/* bed_do_generator() does what happens to a generator as a whole. */
+int bed_do_generator(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* bed_check_generators() complains unless all have the state they must have. */
+int bed_check_generators(struct matrix_bed *bed);
 int bed_save_and_load(struct matrix_bed *bed);
 
 #endif

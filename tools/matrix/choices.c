@@ -51,6 +51,7 @@ unsigned matrix_classes(const struct matrix_event *event)
 	case MATRIX_KEEP:
 	case MATRIX_EXCHANGE:
 	case MATRIX_DOUBLE:
+	case MATRIX_MIXED:
 		return classes | MATRIX_ONE_GRAPH;
 	case MATRIX_RELEASE:
 		return classes | MATRIX_RELEASES;
@@ -61,6 +62,12 @@ unsigned matrix_classes(const struct matrix_event *event)
 		return classes | MATRIX_REMAKES;
 	case MATRIX_SAVE:
 		return classes | MATRIX_SAVES;
+	case MATRIX_CAPTURE:
+		return classes | MATRIX_CAPTURES;
+	case MATRIX_ADVANCE:
+	case MATRIX_FOLD:
+	case MATRIX_AT_END:
+		return classes | MATRIX_GENERATORS;
 	default:
 		return classes;
 	}
@@ -69,15 +76,16 @@ unsigned matrix_classes(const struct matrix_event *event)
 /* A refused event is listed once, in its plainest form. */
 static void add(struct list *list, struct matrix_event event)
 {
-	unsigned classes;
+	unsigned unwanted = ~list->limits->classes;
 
-	event.status = (uint8_t)matrix_expect(&list->view,
-					      list->limits->pending, &event);
-	classes = matrix_classes(&event);
-	if (classes & ~list->limits->classes)
+	event.status = PHILOX_OK;
+	if (matrix_classes(&event) & unwanted)
 		return;
-	if ((classes & MATRIX_REFUSALS) &&
-	    ((event.fate != MATRIX_DONE && event.kind != MATRIX_DOUBLE) ||
+	event.status =
+		(uint8_t)matrix_expect(&list->view, list->limits, &event);
+	if (matrix_is_refused(&event) &&
+	    ((unwanted & MATRIX_REFUSALS) ||
+	     (event.fate != MATRIX_DONE && event.kind != MATRIX_DOUBLE) ||
 	     event.part != MATRIX_WHOLE))
 		return;
 	if (list->n < MATRIX_CHOICES)
@@ -185,25 +193,48 @@ static void add_region(struct list *list, unsigned region)
 	add_untracked(list, event);
 	event.kind = MATRIX_WARMUP;
 	add_untracked(list, event);
-	event.kind = MATRIX_REMAKE;
 	event.how = MATRIX_EAGER;
+	event.kind = MATRIX_CAPTURE;
+	add(list, event);
+	event.kind = MATRIX_REMAKE;
 	if (!list->view.open_in[region])
 		add(list, event);
 }
 
+/* Graphs that repeat a ticket and make one or two. */
 static void add_exchanges(struct list *list, unsigned other)
 {
+	static const uint8_t kinds[] = {MATRIX_EXCHANGE, MATRIX_MIXED};
 	unsigned next = list->view.next;
-	struct matrix_event event = {.kind = MATRIX_EXCHANGE,
-				     .how = MATRIX_IN_GRAPH,
+	struct matrix_event event = {.how = MATRIX_IN_GRAPH,
 				     .ticket = (uint8_t)next,
 				     .other = (uint8_t)other};
 
-	if (next >= list->limits->forwards)
-		return;
+	for (unsigned k = 0; k < sizeof(kinds); k++) {
+		event.kind = kinds[k];
+		if (next + matrix_makes(&event) > list->limits->forwards)
+			return;
+		for (unsigned i = 0; i < list->limits->regions; i++) {
+			event.region = (uint8_t)i;
+			add_fates(list, event, "0123");
+		}
+	}
+}
+
+/* The ticket in all regions but its own. */
+static void add_strange(struct list *list, struct matrix_event event)
+{
+	unsigned own = event.region;
+
+	event.kind = MATRIX_STRANGE;
 	for (unsigned i = 0; i < list->limits->regions; i++) {
 		event.region = (uint8_t)i;
-		add_fates(list, event, "0123");
+		event.how = MATRIX_EAGER;
+		if (i != own)
+			add(list, event);
+		event.how = MATRIX_IN_GRAPH;
+		if (i != own)
+			add(list, event);
 	}
 }
 
@@ -237,10 +268,32 @@ static void add_ticket(struct list *list, unsigned ticket)
 	add_pass(list, event);
 	event.kind = MATRIX_RELEASE;
 	add(list, event);
+	add_strange(list, event);
 	if (!(list->limits->classes & MATRIX_ONE_GRAPH))
 		return;
 	add_exchanges(list, ticket);
 	add_doubles(list, event);
+}
+
+/* What happens to a generator; the first SHARED regions are of all of them. */
+static void add_generator(struct list *list, unsigned generator)
+{
+	struct matrix_event event = {.region = (uint8_t)generator,
+				     .ticket = MATRIX_NONE,
+				     .other = MATRIX_NONE};
+
+	event.kind = MATRIX_SEED;
+	add(list, event);
+	event.kind = MATRIX_RESEED;
+	add(list, event);
+	event.kind = MATRIX_ADVANCE;
+	add(list, event);
+	event.kind = MATRIX_FOLD;
+	if (!(list->view.places.own[generator].seed & MATRIX_SEED_FOLDED))
+		add(list, event);
+	event.kind = MATRIX_AT_END;
+	if (generator < list->limits->shared)
+		add(list, event);
 }
 
 unsigned matrix_choices(const struct matrix_run *run,
@@ -255,10 +308,8 @@ unsigned matrix_choices(const struct matrix_run *run,
 		add_region(&list, region);
 	for (unsigned ticket = 0; ticket < list.view.next; ticket++)
 		add_ticket(&list, ticket);
-	event.kind = MATRIX_SEED;
-	add(&list, event);
-	event.kind = MATRIX_RESEED;
-	add(&list, event);
+	for (unsigned i = 0; i < matrix_generators(&run->limits); i++)
+		add_generator(&list, i);
 	event.kind = MATRIX_SAVE;
 	if (!list.view.open)
 		add(&list, event);
@@ -284,10 +335,10 @@ int matrix_possible(const struct matrix_run *run,
 static void end_open(struct matrix_run *run)
 {
 	struct matrix_event ends[16];
-	struct matrix_limits limits = {
-		.classes = MATRIX_ALL & ~(MATRIX_ABORTS | MATRIX_RETAINS)};
+	struct matrix_limits limits = run->limits;
 	struct list list;
 
+	limits.classes = MATRIX_ALL & ~(MATRIX_ABORTS | MATRIX_RETAINS);
 	begin_list(&list, run, ends);
 	list.limits = &limits;
 	for (unsigned ticket = 0; ticket < list.view.next; ticket++) {
@@ -312,10 +363,23 @@ static void push_for(struct matrix_run *run, enum matrix_kind kind,
 					       .region = (uint8_t)region});
 }
 
+/* While a SHARED forward is open, others of its generator are refused. */
+static void try_shared(struct matrix_run *run)
+{
+	struct matrix_view view;
+
+	matrix_look(run, &view);
+	for (unsigned i = 0; i < run->limits.shared; i++)
+		if (i < run->limits.regions &&
+		    view.shared_open[matrix_generator(&run->limits, i)])
+			push_for(run, MATRIX_INFERENCE, MATRIX_NONE, i);
+}
+
 void matrix_close(struct matrix_run *run)
 {
 	struct matrix_view view;
 
+	try_shared(run);
 	end_open(run);
 	matrix_look(run, &view);
 	for (unsigned i = 0; i < view.next; i++)
@@ -327,6 +391,9 @@ void matrix_close(struct matrix_run *run)
 		push_for(run, MATRIX_BACKWARD, i, view.of[i].region);
 		push_for(run, MATRIX_RELEASE, i, view.of[i].region);
 	}
-	for (unsigned region = 0; region < run->limits.regions; region++)
+	for (unsigned region = 0; region < run->limits.regions; region++) {
+		if (matrix_is_shared(&run->limits, region))
+			push_for(run, MATRIX_WARMUP, MATRIX_NONE, region);
 		push_for(run, MATRIX_INFERENCE, MATRIX_NONE, region);
+	}
 }

@@ -1,20 +1,23 @@
 /*
  * tools/matrix/context.c - what concerns whole regions and contexts
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "tools/matrix/bed.h"
 
-#define SEED_FIRST  0x5eed
-#define SEED_SECOND 0x0dd
-
 int bed_make_region(struct matrix_bed *bed, struct site *site)
 {
+	unsigned number = (unsigned)(site - bed->sites);
 	struct philox_region_options options = {
 		.size = sizeof(options),
 		.name = site->name,
 		.ops = bed->shape.op,
 		.n_ops = bed->shape.ops,
+		.generator =
+			bed->generators[matrix_generator(&bed->limits, number)],
 		.pending = bed->limits.pending,
+		.flags = matrix_is_shared(&bed->limits, number) ? PHILOX_SHARED
+								: 0,
 	};
 
 	TRY(bed, philox_region_create(bed->context, &options, &site->region));
@@ -24,7 +27,7 @@ int bed_make_region(struct matrix_bed *bed, struct site *site)
 /* Graphs of a region that was destroyed refuse to be launched. */
 static int check_stale(struct matrix_bed *bed, const struct site *site)
 {
-	const struct graph *graph = &site->graphs[GRAPH_FORWARD];
+	const struct graph *graph = &site->graphs[MATRIX_FORWARD][0];
 	struct philox_use use = {0};
 	enum philox_status status;
 
@@ -37,6 +40,19 @@ static int check_stale(struct matrix_bed *bed, const struct site *site)
 			    philox_status_name(status));
 }
 
+static int drop_graphs(struct matrix_bed *bed, struct site *site,
+		       unsigned region)
+{
+	struct graph *graphs = &site->graphs[0][0];
+
+	TRY(bed, philox_stream_synchronize(bed->device, site->stream));
+	for (unsigned i = 0; i < MATRIX_KINDS * MATRIX_REGIONS; i++)
+		if ((graphs[i].regions >> region & 1) &&
+		    bed_drop_graph(bed, &graphs[i]))
+			return -1;
+	return 0;
+}
+
 int bed_remake(struct matrix_bed *bed, unsigned region)
 {
 	struct site *site = &bed->sites[region];
@@ -45,37 +61,95 @@ int bed_remake(struct matrix_bed *bed, unsigned region)
 	TRY(bed, philox_region_destroy(site->region));
 	if (check_stale(bed, site) || bed_make_region(bed, site))
 		return -1;
-	for (unsigned i = 0; i < GRAPHS; i++)
-		if (bed_drop_graph(bed, &site->graphs[i]))
+	for (unsigned i = 0; i < bed->limits.regions; i++)
+		if (drop_graphs(bed, &bed->sites[i], region))
 			return -1;
-	for (unsigned i = 0; i < bed->limits.regions; i++) {
-		struct site *other = &bed->sites[i];
+	return 0;
+}
 
-		TRY(bed, philox_stream_synchronize(bed->device, other->stream));
-		if (bed_drop_graph(bed,
-				   &other->graphs[GRAPH_EXCHANGE + region]))
-			return -1;
-	}
+/* --- generators ----------------------------------------------------------- */
+
+int bed_make_generators(struct matrix_bed *bed)
+{
+	bed->generators[0] = philox_context_generator(bed->context);
+	for (unsigned i = 1; i < matrix_generators(&bed->limits); i++)
+		TRY(bed, philox_generator_create(bed->context, i,
+						 &bed->generators[i]));
 	return 0;
 }
 
 /*
  * The second seed is set with an offset, which then advances: both are the
- * generator's own and must not be seen in what regions draw.
+ * generator's own and must not be seen in what regions draw that are not SHARED.
  */
-int bed_seed(struct matrix_bed *bed, unsigned which)
+int bed_seed(struct matrix_bed *bed, unsigned generator, unsigned seed)
 {
-	struct philox_generator *generator =
-		philox_context_generator(bed->context);
-	struct philox_state state = {SEED_SECOND, 400};
+	struct philox_generator *of = bed->generators[generator];
+	struct philox_state state = {bed->seeds.of[generator][seed], 400};
 
-	bed->seed = which;
-	if (!which) {
-		TRY(bed, philox_generator_seed(generator, SEED_FIRST));
+	if (seed == MATRIX_SEED_FIRST) {
+		TRY(bed, philox_generator_seed(of, state.seed));
 		return 0;
 	}
-	TRY(bed, philox_generator_set_state(generator, state));
-	TRY(bed, philox_generator_advance(generator, 8, NULL));
+	TRY(bed, philox_generator_set_state(of, state));
+	TRY(bed, philox_generator_advance(of, 8, NULL));
+	return 0;
+}
+
+static int set_at_end(struct matrix_bed *bed, unsigned generator)
+{
+	struct matrix_place place = bed->places.own[generator];
+
+	place.at_end = 1;
+	place.number = 0;
+	TRY(bed, philox_generator_set_state(
+			 bed->generators[generator],
+			 matrix_own_state(&bed->seeds, &bed->shape, generator,
+					  place)));
+	return 0;
+}
+
+int bed_do_generator(struct matrix_bed *bed, const struct matrix_event *event)
+{
+	struct philox_generator *of = bed->generators[event->region];
+	unsigned seed =
+		bed->places.own[event->region].seed & MATRIX_SEED_SECOND;
+
+	switch (event->kind) {
+	case MATRIX_ADVANCE:
+		return bed_check_status(
+			bed, event,
+			philox_generator_advance(of, bed->shape.sum, NULL));
+	case MATRIX_FOLD:
+		TRY(bed, philox_generator_fold(of, MATRIX_FOLD_INDEX));
+		return 0;
+	case MATRIX_AT_END:
+		return set_at_end(bed, event->region);
+	case MATRIX_SEED:
+		return bed_seed(bed, event->region, seed);
+	default:
+		return bed_seed(bed, event->region, !seed);
+	}
+}
+
+int bed_check_generators(struct matrix_bed *bed)
+{
+	for (unsigned i = 0; i < matrix_generators(&bed->limits); i++) {
+		struct philox_state must = matrix_own_state(
+			&bed->seeds, &bed->shape, i, bed->places.own[i]);
+		struct philox_state state;
+
+		TRY(bed,
+		    philox_generator_get_state(bed->generators[i], &state));
+		if (state.seed != must.seed || state.offset != must.offset)
+			return bed_complain(bed,
+					    "generator %u is at seed %" PRIx64
+					    ", offset %" PRIu64
+					    ", not seed %" PRIx64
+					    ", offset %" PRIu64,
+					    i, state.seed, state.offset,
+					    must.seed, must.offset);
+	}
 	return 0;
 }
 
@@ -105,14 +179,29 @@ static int attach_again(struct matrix_bed *bed, const struct matrix_view *view)
 	return 0;
 }
 
+/* They went with their context; what was adopted is ours. */
+static int lose_graphs(struct matrix_bed *bed, struct site *site)
+{
+	struct graph *graphs = &site->graphs[0][0];
+
+	for (unsigned i = 0; i < MATRIX_KINDS * MATRIX_REGIONS; i++) {
+		graphs[i].graph = NULL;
+		if (bed_drop_graph(bed, &graphs[i]))
+			return -1;
+	}
+	return 0;
+}
+
 static int renew_context(struct matrix_bed *bed)
 {
 	philox_context_destroy(bed->context);
 	bed->context = NULL;
 	for (unsigned i = 0; i < bed->limits.regions; i++)
-		for (unsigned k = 0; k < GRAPHS; k++)
-			bed->sites[i].graphs[k].graph = NULL;
+		if (lose_graphs(bed, &bed->sites[i]))
+			return -1;
 	TRY(bed, philox_context_create(bed->device, &bed->context));
+	if (bed_make_generators(bed))
+		return -1;
 	for (unsigned i = 0; i < bed->limits.regions; i++)
 		if (bed_make_region(bed, &bed->sites[i]))
 			return -1;

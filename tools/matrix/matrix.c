@@ -23,8 +23,10 @@ static const char usage[] =
 	"                    (default host:sync; random sequences on host)\n"
 	"  --forwards F      at most F forwards in a sequence, 1 to %d\n"
 	"  --length L        sequences of up to L events, 1 to %d\n"
-	"  --regions R       regions, 1 to %d\n"
-	"                    (with one of these three: one search of all events;\n"
+	"  --regions R       regions, 1 to %d (default 2)\n"
+	"  --shared S        the first S of them are SHARED, 1 to %d (default none)\n"
+	"  --generators G    generators, which regions use in turn, 1 to %d\n"
+	"                    (with one of these five: one search of all events;\n"
 	"                    else several, of different events and lengths)\n"
 	"  --ops N           operators of each region, 1 to %d (default 2)\n"
 	"  --long            deeper, with a progress bar (of a search only)\n"
@@ -46,31 +48,11 @@ static const char usage[] =
 #define FORWARDS_MAX 8
 #define LENGTH_MAX   16
 
-/* The names of the schedules, in lines that stand below one another. */
-static const char *schedule_lines(void)
-{
-	static char lines[512];
-	size_t length = 0, column = 20;
-
-	for (const struct schedule *s = schedules; s->name; s++) {
-		const char *comma = s[1].name ? "," : "";
-		int wraps = column + strlen(s->name) + 2 > 76;
-
-		length += (size_t)snprintf(lines + length,
-					   sizeof(lines) - length, "%s%s%s",
-					   wraps ? "\n                    "
-					   : s == schedules ? ""
-							    : " ",
-					   s->name, comma);
-		column = (wraps ? 20 : column + 1) + strlen(s->name) + 1;
-	}
-	return lines;
-}
-
 static void print_help(void)
 {
-	printf(usage, FORWARDS_MAX, LENGTH_MAX, MATRIX_REGIONS, MATRIX_OPS,
-	       MATRIX_TICKETS, schedule_lines(), SCHEDULE_STAGES_MAX,
+	printf(usage, FORWARDS_MAX, LENGTH_MAX, MATRIX_REGIONS, MATRIX_REGIONS,
+	       MATRIX_GENERATORS_MAX, MATRIX_OPS, MATRIX_TICKETS,
+	       schedule_names("\n                    "), SCHEDULE_STAGES_MAX,
 	       SCHEDULE_MICROBATCHES_MAX, matrix_words);
 }
 
@@ -80,6 +62,8 @@ enum {
 	LENGTH,
 	OPS,
 	REGIONS,
+	SHARED,
+	GENERATORS,
 	PENDING,
 	STAGES,
 	MICROBATCHES,
@@ -102,6 +86,8 @@ static const struct option known[] = {
 	{"length", required_argument, NULL, LENGTH},
 	{"ops", required_argument, NULL, OPS},
 	{"regions", required_argument, NULL, REGIONS},
+	{"shared", required_argument, NULL, SHARED},
+	{"generators", required_argument, NULL, GENERATORS},
 	{"pending", required_argument, NULL, PENDING},
 	{"stages", required_argument, NULL, STAGES},
 	{"microbatches", required_argument, NULL, MICROBATCHES},
@@ -122,6 +108,8 @@ static int take_count(struct matrix_options *options, int option,
 		{"length", &options->length, LENGTH_MAX},
 		{"ops", &options->ops, MATRIX_OPS},
 		{"regions", &options->regions, MATRIX_REGIONS},
+		{"shared", &options->shared, MATRIX_REGIONS},
+		{"generators", &options->generators, MATRIX_GENERATORS_MAX},
 		{"pending", &options->pending, MATRIX_TICKETS},
 		{"stages", &options->stages, SCHEDULE_STAGES_MAX},
 		{"microbatches", &options->microbatches,
@@ -141,7 +129,7 @@ static int take_schedule(struct matrix_options *options, const char *name)
 	if (strcmp(name, "all") && !schedule_find(name))
 		return complain_value("matrix", "schedule", name,
 				      "must be one of all, %s",
-				      matrix_schedule_names());
+				      schedule_names(" "));
 	options->schedule = name;
 	return 0;
 }
@@ -203,6 +191,8 @@ static int check_modes(const struct matrix_options *options,
 		{"forwards", FORWARDS, SEARCH},
 		{"length", LENGTH, SEARCH},
 		{"regions", REGIONS, SEARCH | RUN},
+		{"shared", SHARED, SEARCH | RUN},
+		{"generators", GENERATORS, SEARCH | RUN},
 		{"pending", PENDING, RUN},
 		{"stages", STAGES, SCHEDULES},
 		{"microbatches", MICROBATCHES, SCHEDULES},
@@ -268,27 +258,36 @@ static int print_json(const struct matrix_options *options,
 	json_number(&json, "seconds", seconds);
 	if (total->mismatches) {
 		json_string(&json, "first", total->first);
-		json_unsigned(&json, "pending", total->pending);
+		json_unsigned(&json, "pending", total->limits.pending);
+		json_unsigned(&json, "regions", total->limits.regions);
+		json_unsigned(&json, "shared", total->limits.shared);
+		json_unsigned(&json, "generators",
+			      matrix_generators(&total->limits));
 		json_string(&json, "message", total->message);
 	}
 	json_close(&json);
 	return json_end(&json);
 }
 
-/* With whatever else of the command line a replay needs. */
+/* With whatever a replay needs to be the same run. */
 static void print_again(const struct matrix_options *options,
 			const struct matrix_total *total)
 {
+	const struct matrix_limits *limits = &total->limits;
+
 	printf("shortest mismatch: %s\n"
 	       "  %s\n"
 	       "again: philox matrix --pending %u --replay '%s'",
-	       total->first, total->message, total->pending, total->first);
+	       total->first, total->message, limits->pending, total->first);
 	if (options->ops)
 		printf(" --ops %u", options->ops);
-	if (options->regions)
-		printf(" --regions %u", options->regions);
-	if (strcmp(options->device, "host:sync") != 0)
-		printf(" --device %s", options->device);
+	printf(" --regions %u", limits->regions);
+	if (limits->shared)
+		printf(" --shared %u", limits->shared);
+	if (limits->generators > 1)
+		printf(" --generators %u", limits->generators);
+	if (strcmp(total->device, "host:sync") != 0)
+		printf(" --device %s", total->device);
 	putchar('\n');
 }
 
@@ -296,7 +295,7 @@ static void print_total(const struct matrix_options *options,
 			const struct matrix_total *total, double seconds)
 {
 	for (unsigned i = 0; i < MATRIX_SEARCHES && total->searches[i][0]; i++)
-		printf("%-64s %9" PRIu64 "\n", total->searches[i],
+		printf("%-76s %9" PRIu64 "\n", total->searches[i],
 		       total->by_search[i]);
 	printf("%" PRIu64 " sequences (%" PRIu64 " of them random), %" PRIu64
 	       " events, %" PRIu64 " comparisons, %" PRIu64
@@ -349,13 +348,14 @@ static void print_events(const struct matrix_run *run,
 }
 
 static int print_replay_json(const struct matrix_options *options,
+			     const struct matrix_limits *limits,
 			     const struct matrix_result *result)
 {
 	struct matrix_total total = {.sequences = 1,
 				     .events = result->n_events,
 				     .comparisons = result->comparisons,
 				     .mismatches = result->wrong >= 0,
-				     .pending = options->pending};
+				     .limits = *limits};
 
 	snprintf(total.first, sizeof(total.first), "%s", options->replay);
 	memcpy(total.message, result->message, sizeof(result->message));
@@ -382,7 +382,7 @@ static int replay_run(const struct matrix_options *options,
 	printf("%" PRIu64 " comparisons, %s\n", result.comparisons,
 	       result.wrong < 0 ? "all as it must be" : "a mismatch");
 	matrix_bed_destroy(bed);
-	if (options->json && print_replay_json(options, &result))
+	if (options->json && print_replay_json(options, &run->limits, &result))
 		return 1;
 	return result.wrong >= 0;
 }
@@ -395,6 +395,8 @@ static int replay(const struct matrix_options *options)
 	run.limits = (struct matrix_limits){
 		.classes = MATRIX_ALL,
 		.regions = options->regions ? options->regions : 2,
+		.shared = options->shared,
+		.generators = options->generators ? options->generators : 1,
 		.forwards = MATRIX_TICKETS - 1,
 		.open = 16,
 		.pending = options->pending};

@@ -1,23 +1,23 @@
 /*
  * tools/matrix/matrix.h - philox matrix: every order of events against a model
  *
- * An event is one thing that can happen to the ledger of a region: a pass, half
+ * An event is one thing that can happen to ledgers and generators: a pass, half
  * of one, a launch of a graph, a release, a re-seed. A run is a list of events.
  * Four parts work on runs:
  *
  *  text.c    events as words that a person can read and type
  *  model.c   what each event must give, found from the run so far alone;
- *                   choices.c: which events may follow;
- *                   numbers.c: what must be true of the numbers seen
+ *            places.c: where each forward draws; choices.c: which events may
+ *            follow; numbers.c: what must be true of the numbers seen
  *  bed.c     the library under test: carries out events, notes numbers
- *                   (bed.h, pass.c, launch.c,
- *                   context.c)
- *  search.c  all runs up to a length, and random longer ones
- *                   (search.h, runs.c)
+ *            (bed.h, pass.c, capture.c, launch.c, context.c)
+ *  search.c  all runs up to a length, and random longer ones (search.h, runs.c)
  *
- * The model shares nothing with the ledger. It has no table of tickets and no
- * offsets: it reads the list of events from its beginning for each question, and
- * knows numbers only as what a forward was seen to draw.
+ * The model shares nothing with the ledger. It has no table of tickets: it reads
+ * the list of events from its beginning for each question. A forward's numbers
+ * follow from how many came before it since seeding, by the formulas of
+ * philox/region.h, which give the numbers of any run, so a plain sequential
+ * program's as well.
  */
 #ifndef TOOLS_MATRIX_MATRIX_H
 #define TOOLS_MATRIX_MATRIX_H
@@ -27,7 +27,8 @@
 #include <philox.h>
 
 enum {
-	MATRIX_REGIONS = 4,  /* most regions */
+	MATRIX_REGIONS = 4, /* most regions */
+	MATRIX_GENERATORS_MAX = 2,
 	MATRIX_OPS = 8,      /* most operators of a region */
 	MATRIX_CELLS = 10,   /* of that many operators */
 	MATRIX_WORDS = 8,    /* drawn at each operator */
@@ -35,7 +36,7 @@ enum {
 	MATRIX_EVENTS = 512, /* of a run, its closing included */
 	MATRIX_NONE = 255,   /* no ticket */
 	MATRIX_CHOICES = 4096,
-	MATRIX_SEARCHES = 16
+	MATRIX_SEARCHES = 20
 };
 
 /* --- events --------------------------------------------------------------- */
@@ -51,10 +52,16 @@ enum matrix_kind {
 	MATRIX_EXCHANGE, /* one graph: a forward, and a backward of another */
 	MATRIX_DOUBLE,   /* one graph: two backwards */
 	MATRIX_RELEASE,
-	MATRIX_SEED,   /* the same seed again */
-	MATRIX_RESEED, /* the other seed */
-	MATRIX_REMAKE, /* destroy a region and make it again */
-	MATRIX_SAVE,   /* save, and load into a new context */
+	MATRIX_SEED,    /* the same seed again */
+	MATRIX_RESEED,  /* the other seed */
+	MATRIX_REMAKE,  /* destroy a region and make it again */
+	MATRIX_SAVE,    /* save, and load into a new context */
+	MATRIX_MIXED,   /* one graph: a backward, and forwards in two regions */
+	MATRIX_STRANGE, /* a ticket is tried in a region that is not its own */
+	MATRIX_CAPTURE, /* a capture with an aborted backward: no graph */
+	MATRIX_ADVANCE, /* a generator's own offset, by one SHARED forward */
+	MATRIX_FOLD,
+	MATRIX_AT_END, /* set state: one SHARED forward before the last offset */
 	MATRIX_KINDS
 };
 
@@ -75,9 +82,12 @@ struct matrix_event {
 	uint8_t how;
 	uint8_t part;
 	uint8_t fate;
-	uint8_t region; /* of passes: where; of backwards: their ticket's */
-	uint8_t ticket; /* the forward it makes or repeats, counted from 0 */
-	uint8_t other;  /* exchange: what is repeated; double: the second */
+	uint8_t region; /* of passes: where; of backwards: their ticket's; of
+			   seeding and the like: the generator */
+	uint8_t ticket; /* the forward it makes or repeats, counted from 0; a
+			   mixed one makes the next, too */
+	uint8_t other;  /* exchange, mixed: what is repeated; double: the
+			   second */
 	uint8_t status; /* what it must give */
 };
 
@@ -97,16 +107,44 @@ enum matrix_class {
 	MATRIX_REMAKES = 2048,
 	MATRIX_REFUSALS = 4096,
 	MATRIX_SAVES = 8192,
-	MATRIX_ALL = 16383
+	MATRIX_CAPTURES = 16384,
+	MATRIX_GENERATORS = 32768, /* advance, fold, set state */
+	MATRIX_ALL = 65535
 };
 
 struct matrix_limits {
 	unsigned classes;
 	unsigned regions;
-	unsigned forwards; /* most in a run */
-	unsigned open;     /* most passes and launches open at once */
-	unsigned pending;  /* most tickets a region holds */
+	unsigned shared;     /* so many of them, the first, are PHILOX_SHARED */
+	unsigned generators; /* which regions use in turn; 0: one */
+	unsigned forwards;   /* most in a run */
+	unsigned open;       /* most passes and launches open at once */
+	unsigned pending;    /* most tickets a region holds */
 };
+
+static inline unsigned matrix_generators(const struct matrix_limits *limits)
+{
+	return limits->generators ? limits->generators : 1;
+}
+
+static inline unsigned matrix_generator(const struct matrix_limits *limits,
+					unsigned region)
+{
+	return region % matrix_generators(limits);
+}
+
+static inline int matrix_is_shared(const struct matrix_limits *limits,
+				   unsigned region)
+{
+	return region < limits->shared;
+}
+
+/* The second region of a mixed graph, which may be the first. */
+static inline unsigned matrix_next_region(const struct matrix_limits *limits,
+					  unsigned region)
+{
+	return (region + 1) % limits->regions;
+}
 
 struct matrix_run {
 	struct matrix_limits limits;
@@ -147,19 +185,67 @@ struct matrix_story {
 	uint8_t forward_how, backward_how, recompute_how;
 };
 
+/* The seeds that a generator can have; FOLDED is added to one of the others. */
+enum {
+	MATRIX_SEED_FIRST,
+	MATRIX_SEED_SECOND,
+	MATRIX_SEED_FOLDED,
+	MATRIX_SEEDS_N = 4
+};
+
+/* Where a forward draws: how many have drawn there before it. */
+struct matrix_place {
+	uint8_t seed;
+	uint8_t at_end; /* counted from where one forward is left */
+	uint16_t number;
+};
+
+/* Of the next forwards. */
+struct matrix_places {
+	struct matrix_place own[MATRIX_GENERATORS_MAX]; /* a generator's own */
+	uint16_t in[MATRIX_REGIONS]; /* numbers of regions not SHARED */
+};
+
+/* matrix_place() returns the place of a region's next forward. */
+struct matrix_place matrix_place(const struct matrix_limits *limits,
+				 const struct matrix_places *places,
+				 unsigned region);
+
+/* matrix_place_exists() is 0 if the offset has reached 2^64. */
+int matrix_place_exists(struct matrix_place place);
+
+/* matrix_draws() lists the regions in which an event draws as a forward does. */
+unsigned matrix_draws(const struct matrix_limits *limits,
+		      const struct matrix_event *event, uint8_t regions[2]);
+
+/*
+ * matrix_places_tell() moves on by an event, writes the places it has taken and
+ * returns their number.
+ */
+unsigned matrix_places_tell(const struct matrix_limits *limits,
+			    struct matrix_places *places,
+			    const struct matrix_event *event,
+			    struct matrix_place taken[2]);
+
+/* matrix_is_restart() says whether an event restarts the regions of a generator. */
+int matrix_is_restart(const struct matrix_event *event);
+
 /* What a run says as a whole, read from its beginning. */
 struct matrix_view {
 	unsigned next; /* the number of the next forward */
 	unsigned open; /* passes and launches */
 	unsigned open_in[MATRIX_REGIONS];
 	unsigned pending[MATRIX_REGIONS];
+	uint8_t shared_open[MATRIX_GENERATORS_MAX]; /* an eager forward is */
+	struct matrix_places places;
 	struct matrix_story of[MATRIX_NONE + 1]; /* valid below `next` */
 };
 
 void matrix_look(const struct matrix_run *run, struct matrix_view *view);
 
-/* matrix_expect() returns what an event gives; `room` is a region's capacity. */
-enum philox_status matrix_expect(const struct matrix_view *view, unsigned room,
+/* matrix_expect() returns what an event gives. */
+enum philox_status matrix_expect(const struct matrix_view *view,
+				 const struct matrix_limits *limits,
 				 const struct matrix_event *event);
 
 /* matrix_push() appends an event, with what it must give. */
@@ -185,8 +271,8 @@ unsigned matrix_classes(const struct matrix_event *event);
  */
 void matrix_close(struct matrix_run *run);
 
-/* matrix_is_forward() says whether an event makes a ticket. */
-int matrix_is_forward(const struct matrix_event *event);
+/* matrix_makes() returns how many tickets an event makes. */
+unsigned matrix_makes(const struct matrix_event *event);
 
 /* matrix_is_refused() says whether an event must be refused as misuse. */
 int matrix_is_refused(const struct matrix_event *event);
@@ -202,7 +288,7 @@ struct matrix_numbers {
 enum matrix_role {
 	MATRIX_FRESH,  /* numbers of a new forward */
 	MATRIX_REPEAT, /* must be those of `ticket` */
-	MATRIX_PREVIEW /* a warm-up: what the next forward will draw */
+	MATRIX_PREVIEW /* a warm-up: what the next forward would draw */
 };
 
 struct matrix_seen {
@@ -219,21 +305,39 @@ struct matrix_shape {
 	unsigned cells;
 	struct philox_op op[MATRIX_OPS];
 	uint8_t op_of[MATRIX_CELLS];
-	int draw; /* words are drawn, not only states read */
+	uint64_t largest; /* words a forward takes of its region */
+	uint64_t sum;     /* ... or of its generator, if SHARED */
+	int draw;         /* words are drawn, not only states read */
 };
 
 void matrix_shape_init(struct matrix_shape *shape, unsigned ops, int draw);
 
-enum { MATRIX_POSITIONS = 64 };
-
-/*
- * What the first forwards after seeding draw, by seed, region and position; as
- * seen when nothing else had happened. The same seed always gives the same run.
- */
-struct matrix_memory {
-	struct philox_state cell[2][MATRIX_REGIONS][MATRIX_POSITIONS]
-				[MATRIX_CELLS];
+/* The seeds of the generators, and of the cells of regions not SHARED. */
+struct matrix_seeds {
+	uint64_t of[MATRIX_GENERATORS_MAX][MATRIX_SEEDS_N];
+	uint64_t cell[MATRIX_REGIONS][MATRIX_SEEDS_N][MATRIX_CELLS];
 };
+
+#define MATRIX_FOLD_INDEX 3
+
+void matrix_seeds_init(struct matrix_seeds *seeds,
+		       const struct matrix_limits *limits,
+		       const struct matrix_shape *shape);
+
+/* matrix_region_name() writes the name of a region, at most 16 bytes. */
+void matrix_region_name(unsigned region, char *name);
+
+/* matrix_own_state() returns the state of a generator. */
+struct philox_state matrix_own_state(const struct matrix_seeds *seeds,
+				     const struct matrix_shape *shape,
+				     unsigned generator,
+				     struct matrix_place place);
+
+/* matrix_cells() writes the cells of a forward of a region. */
+void matrix_cells(const struct matrix_limits *limits,
+		  const struct matrix_seeds *seeds,
+		  const struct matrix_shape *shape, unsigned region,
+		  struct matrix_place place, struct philox_state *cells);
 
 /*
  * matrix_check() compares the numbers seen in a run with what must be true of
@@ -241,7 +345,7 @@ struct matrix_memory {
  * first event that is wrong, or -1; then `message` says what is wrong.
  */
 int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
-		 const struct matrix_memory *memory,
+		 const struct matrix_seeds *seeds,
 		 const struct matrix_seen *seen, unsigned n_seen,
 		 uint64_t *comparisons, char *message, size_t size);
 
@@ -285,6 +389,7 @@ struct matrix_options {
 	const char *replay;                      /* or NULL */
 	const char *schedule;                    /* or NULL */
 	unsigned forwards, length, ops, regions; /* 0: the defaults */
+	unsigned shared, generators;             /* the same */
 	unsigned stages, microbatches;
 	unsigned pending; /* of a replay: room for tickets in a region */
 	int json, longer;
@@ -296,10 +401,11 @@ struct matrix_total {
 	uint64_t events;
 	uint64_t comparisons;
 	uint64_t mismatches;
-	char first[4096];  /* the shortest mismatch, to be replayed */
-	char message[512]; /* what was wrong in it */
-	unsigned pending;  /* the room for tickets in its regions */
-	char error[512];   /* why the search could not be made, or "" */
+	char first[4096];            /* the shortest mismatch, to be replayed */
+	char message[512];           /* what was wrong in it */
+	struct matrix_limits limits; /* ... within these */
+	const char *device;          /* ... on this one */
+	char error[512]; /* why the search could not be made, or "" */
 	char searches[MATRIX_SEARCHES][96];  /* in words, "" after the last */
 	uint64_t by_search[MATRIX_SEARCHES]; /* sequences of each */
 };
@@ -313,7 +419,6 @@ int matrix_search(const struct matrix_options *options,
  * "all"; the result is an exit status.
  */
 int matrix_schedules(const struct matrix_options *options);
-const char *matrix_schedule_names(void);
 
 #define MATRIX_MESSAGE 600 /* size of what is said of a schedule */
 

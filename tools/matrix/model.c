@@ -8,10 +8,18 @@
 #include <string.h>
 #include "tools/matrix/matrix.h"
 
-int matrix_is_forward(const struct matrix_event *event)
+unsigned matrix_makes(const struct matrix_event *event)
 {
-	return event->kind == MATRIX_FORWARD || event->kind == MATRIX_KEEP ||
-	       event->kind == MATRIX_EXCHANGE;
+	switch (event->kind) {
+	case MATRIX_FORWARD:
+	case MATRIX_KEEP:
+	case MATRIX_EXCHANGE:
+		return 1;
+	case MATRIX_MIXED:
+		return 2;
+	default:
+		return 0;
+	}
 }
 
 static int succeeds(const struct matrix_event *event)
@@ -20,10 +28,10 @@ static int succeeds(const struct matrix_event *event)
 }
 
 /* A forward's own event. */
-static void tell_forward(struct matrix_story *story,
+static void tell_forward(struct matrix_story *story, unsigned region,
 			 const struct matrix_event *event)
 {
-	story->region = event->region;
+	story->region = (uint8_t)region;
 	story->open = event->part == MATRIX_BEGIN;
 	story->forward_how = event->how;
 	story->known = event->how != MATRIX_IN_GRAPH || !story->open;
@@ -66,22 +74,42 @@ static void tell_remake(struct matrix_view *view, unsigned region)
 			view->of[i].over = 1;
 }
 
-static void tell(struct matrix_view *view, const struct matrix_event *event)
+/* A generator has one open forward of SHARED regions; launches hold none. */
+static void tell_open(const struct matrix_limits *limits,
+		      struct matrix_view *view,
+		      const struct matrix_event *event)
+{
+	int change =
+		(event->part == MATRIX_BEGIN) - (event->part == MATRIX_END);
+
+	if (!change)
+		return;
+	view->open += (unsigned)change;
+	view->open_in[event->region] += (unsigned)change;
+	if (event->kind == MATRIX_FORWARD && event->how != MATRIX_IN_GRAPH &&
+	    matrix_is_shared(limits, event->region))
+		view->shared_open[matrix_generator(limits, event->region)] =
+			change > 0;
+}
+
+static void tell(const struct matrix_limits *limits, struct matrix_view *view,
+		 const struct matrix_event *event)
 {
 	struct matrix_story *named = &view->of[event->ticket];
 	struct matrix_story *other = &view->of[event->other];
 
-	view->open += event->part == MATRIX_BEGIN;
-	view->open -= event->part == MATRIX_END;
-	view->open_in[event->region] += event->part == MATRIX_BEGIN;
-	view->open_in[event->region] -= event->part == MATRIX_END;
-	if (matrix_is_forward(event))
-		tell_forward(named, event);
+	tell_open(limits, view, event);
+	if (matrix_makes(event))
+		tell_forward(named, event->region, event);
 	switch (event->kind) {
 	case MATRIX_BACKWARD:
 	case MATRIX_RECOMPUTE:
 		tell_pass(named, event);
 		break;
+	case MATRIX_MIXED:
+		tell_forward(named + 1,
+			     matrix_next_region(limits, event->region), event);
+		/* fall through */
 	case MATRIX_EXCHANGE:
 		if (event->fate == MATRIX_DONE)
 			other->over = 1;
@@ -116,9 +144,9 @@ static unsigned count_forwards(const struct matrix_run *run)
 	unsigned forwards = 0;
 
 	for (unsigned i = 0; i < run->n; i++)
-		forwards += matrix_is_forward(&run->events[i]) &&
-			    run->events[i].part != MATRIX_END &&
-			    !matrix_is_refused(&run->events[i]);
+		if (run->events[i].part != MATRIX_END &&
+		    !matrix_is_refused(&run->events[i]))
+			forwards += matrix_makes(&run->events[i]);
 	return forwards;
 }
 
@@ -127,9 +155,14 @@ void matrix_look(const struct matrix_run *run, struct matrix_view *view)
 	memset(view, 0, offsetof(struct matrix_view, of));
 	view->next = count_forwards(run);
 	memset(view->of, 0, view->next * sizeof(view->of[0]));
-	for (unsigned i = 0; i < run->n; i++)
+	for (unsigned i = 0; i < run->n; i++) {
+		struct matrix_place taken[2];
+
+		matrix_places_tell(&run->limits, &view->places, &run->events[i],
+				   taken);
 		if (run->events[i].status == PHILOX_OK)
-			tell(view, &run->events[i]);
+			tell(&run->limits, view, &run->events[i]);
+	}
 	count_pending(view);
 }
 
@@ -195,39 +228,100 @@ static int is_launching(const struct matrix_view *view,
 		if (event->kind == MATRIX_FORWARD && story->open &&
 		    story->forward_how == MATRIX_IN_GRAPH)
 			return 1;
-		if (event->kind == MATRIX_BACKWARD && is_claimed(story))
+		if ((event->kind == MATRIX_BACKWARD ||
+		     event->kind == MATRIX_STRANGE) &&
+		    is_claimed(story))
 			return 1;
 	}
 	return 0;
 }
 
-static enum philox_status may_begin(const struct matrix_view *view,
-				    unsigned room,
-				    const struct matrix_event *event)
+/* Whether one forward may begin, after those of the event before it. */
+static enum philox_status may_forward(const struct matrix_limits *limits,
+				      const struct matrix_view *view,
+				      const struct matrix_places *places,
+				      unsigned region, unsigned room)
+{
+	if (matrix_is_shared(limits, region) &&
+	    view->shared_open[matrix_generator(limits, region)])
+		return PHILOX_ERROR_BUSY;
+	if (!matrix_place_exists(matrix_place(limits, places, region)))
+		return PHILOX_ERROR_OVERFLOW;
+	return view->pending[region] < room ? PHILOX_OK : PHILOX_ERROR_LIMIT;
+}
+
+/* All forwards of an event, one after the other. */
+static enum philox_status may_draw(const struct matrix_limits *limits,
+				   const struct matrix_view *view,
+				   const struct matrix_event *event)
+{
+	unsigned room = matrix_makes(event) ? limits->pending : UINT32_MAX;
+	struct matrix_event one = {.kind = MATRIX_FORWARD};
+	struct matrix_places places;
+	struct matrix_place taken[2];
+	uint8_t regions[2];
+	unsigned n = matrix_draws(limits, event, regions);
+	enum philox_status status;
+
+	if (!n)
+		return PHILOX_OK;
+	status = may_forward(limits, view, &view->places, regions[0], room);
+	if (status != PHILOX_OK || n == 1)
+		return status;
+	one.region = regions[0];
+	places = view->places;
+	matrix_places_tell(limits, &places, &one, taken);
+	room -= regions[1] == regions[0];
+	return may_forward(limits, view, &places, regions[1], room);
+}
+
+static enum philox_status may_use(const struct matrix_view *view,
+				  const struct matrix_event *event)
 {
 	int kept = event->fate == MATRIX_KEPT && event->how == MATRIX_IN_GRAPH;
 
-	if (is_launching(view, event))
-		return PHILOX_ERROR_BUSY;
-	if (matrix_is_forward(event) && view->pending[event->region] >= room)
-		return PHILOX_ERROR_LIMIT;
 	switch (event->kind) {
 	case MATRIX_BACKWARD:
 		return may_read(&view->of[event->ticket], !kept);
 	case MATRIX_RECOMPUTE:
 		return may_read(&view->of[event->ticket], 0);
 	case MATRIX_EXCHANGE:
+	case MATRIX_MIXED:
 		return may_read(&view->of[event->other], !kept);
 	case MATRIX_DOUBLE:
 		return may_double(view, event);
 	case MATRIX_RELEASE:
 		return may_release(&view->of[event->ticket]);
+	case MATRIX_STRANGE:
+		return PHILOX_ERROR_MISMATCH;
+	case MATRIX_ADVANCE:
+		return matrix_place_exists(view->places.own[event->region])
+			       ? PHILOX_OK
+			       : PHILOX_ERROR_OVERFLOW;
 	default:
 		return PHILOX_OK;
 	}
 }
 
-enum philox_status matrix_expect(const struct matrix_view *view, unsigned room,
+/* Uses are looked at in order of begin: a mixed graph's backward is first. */
+static enum philox_status may_begin(const struct matrix_view *view,
+				    const struct matrix_limits *limits,
+				    const struct matrix_event *event)
+{
+	enum philox_status status;
+
+	if (is_launching(view, event))
+		return PHILOX_ERROR_BUSY;
+	status = event->kind == MATRIX_MIXED ? may_use(view, event)
+					     : may_draw(limits, view, event);
+	if (status != PHILOX_OK)
+		return status;
+	return event->kind == MATRIX_MIXED ? may_draw(limits, view, event)
+					   : may_use(view, event);
+}
+
+enum philox_status matrix_expect(const struct matrix_view *view,
+				 const struct matrix_limits *limits,
 				 const struct matrix_event *event)
 {
 	enum philox_status status;
@@ -236,7 +330,7 @@ enum philox_status matrix_expect(const struct matrix_view *view, unsigned room,
 		return PHILOX_OK;
 	if (event->fate == MATRIX_BROKEN && event->how == MATRIX_EAGER)
 		return PHILOX_ERROR_DEVICE;
-	status = may_begin(view, room, event);
+	status = may_begin(view, limits, event);
 	if (status != PHILOX_OK)
 		return status;
 	if (event->fate == MATRIX_BROKEN ||
@@ -250,7 +344,6 @@ void matrix_push(struct matrix_run *run, struct matrix_event event)
 	struct matrix_view view;
 
 	matrix_look(run, &view);
-	event.status =
-		(uint8_t)matrix_expect(&view, run->limits.pending, &event);
+	event.status = (uint8_t)matrix_expect(&view, &run->limits, &event);
 	run->events[run->n++] = event;
 }

@@ -2,47 +2,31 @@
  * tools/matrix/numbers.c - what must be true of the numbers of a run
  *
  * A backward sees its forward's numbers; no two forwards since a re-seed share a
- * block; a warm-up sees what the next forward will; and the same seed gives the
- * same numbers every time.
+ * block; every forward and warm-up draws where the headers say; and what is
+ * drawn are the words of the states seen.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "tools/matrix/matrix.h"
 
-void matrix_shape_init(struct matrix_shape *shape, unsigned ops, int draw)
-{
-	memset(shape, 0, sizeof(*shape));
-	shape->ops = ops;
-	shape->draw = draw;
-	for (unsigned i = 0; i < ops; i++) {
-		shape->op[i].calls = i % 3 == 2 ? 2 : 1;
-		shape->op[i].advance = i % 2 ? 8 : 4;
-		for (unsigned call = 0; call < shape->op[i].calls; call++)
-			shape->op_of[shape->cells++] = (uint8_t)i;
-	}
-}
-
 /* One block of four words. */
 struct block {
 	uint64_t seed, number;
-};
-
-/* What a region's next forward is known to draw. */
-struct outlook {
-	int past;    /* it began before the re-seed */
-	int counted; /* its position since the re-seed is known */
-	unsigned position;
-	const struct matrix_numbers *preview; /* of a warm-up, or NULL */
+	unsigned generator;
 };
 
 struct check {
 	const struct matrix_run *run;
 	const struct matrix_shape *shape;
-	const struct matrix_memory *memory;
-	unsigned seed;
-	struct outlook next[MATRIX_REGIONS];
-	struct outlook begun[MATRIX_TICKETS]; /* launches that have begun */
+	const struct matrix_seeds *seeds;
+	struct matrix_places next;
+	struct matrix_place taken[2];              /* by the event under way */
+	unsigned n_seen;                           /* of them */
+	struct matrix_place begun[MATRIX_TICKETS]; /* by launches under way */
+	uint8_t past
+		[MATRIX_TICKETS]; /* of these: they began before a re-seed */
 	const struct matrix_numbers *of[MATRIX_NONE + 1];
 	struct block *issued;
 	unsigned n_issued;
@@ -115,9 +99,10 @@ static int is_issued(const struct check *check, struct block block)
 }
 
 /* No block was seen before; with `keep` they count as seen from now on. */
-static int check_fresh(struct check *check, const struct matrix_numbers *saw,
-		       int keep)
+static int check_fresh(struct check *check, unsigned region,
+		       const struct matrix_numbers *saw, int keep)
 {
+	unsigned generator = matrix_generator(&check->run->limits, region);
 	unsigned before = check->n_issued;
 
 	for (unsigned i = 0; i < check->shape->cells; i++) {
@@ -126,15 +111,15 @@ static int check_fresh(struct check *check, const struct matrix_numbers *saw,
 
 		for (uint64_t k = 0; k < blocks; k++) {
 			struct block block = {saw->cell[i].seed,
-					      saw->cell[i].offset / 4 + k};
+					      saw->cell[i].offset / 4 + k,
+					      generator};
 
 			if (is_issued(check, block))
-				return wrong(
-					check,
-					"cell %u: seed %016llx, offset %llu "
-					"was drawn from before",
-					i, (unsigned long long)block.seed,
-					(unsigned long long)block.number * 4);
+				return wrong(check,
+					     "cell %u: seed %016" PRIx64
+					     ", offset %" PRIu64
+					     " was drawn from before",
+					     i, block.seed, block.number * 4);
 			check->issued[check->n_issued++] = block;
 		}
 	}
@@ -144,64 +129,53 @@ static int check_fresh(struct check *check, const struct matrix_numbers *saw,
 	return 0;
 }
 
-static int check_position(struct check *check, const struct outlook *outlook,
-			  unsigned region, const struct matrix_numbers *saw)
+static int check_place(struct check *check, struct matrix_place place,
+		       unsigned region, const struct matrix_numbers *saw)
 {
-	const struct philox_state *first;
+	struct philox_state cells[MATRIX_CELLS];
 
-	if (!outlook->counted || outlook->position >= MATRIX_POSITIONS)
-		return 0;
-	first = check->memory->cell[check->seed][region][outlook->position];
+	matrix_cells(&check->run->limits, check->seeds, check->shape, region,
+		     place, cells);
 	check->comparisons++;
-	if (!memcmp(first, saw->cell,
-		    check->shape->cells * sizeof(saw->cell[0])))
-		return 0;
-	return wrong(check,
-		     "forward %u since seeding saw seed %016llx, offset %llu; "
-		     "at first it saw seed %016llx, offset %llu",
-		     outlook->position, (unsigned long long)saw->cell[0].seed,
-		     (unsigned long long)saw->cell[0].offset,
-		     (unsigned long long)first->seed,
-		     (unsigned long long)first->offset);
-}
-
-static int check_outlook(struct check *check, const struct outlook *outlook,
-			 unsigned region, const struct matrix_numbers *saw)
-{
-	if (outlook->preview) {
-		check->comparisons++;
-		if (!are_same(check, outlook->preview, saw))
-			return wrong(check, "the warm-up before drew other "
-					    "numbers");
-	}
-	return check_position(check, outlook, region, saw);
-}
-
-/* Moves on to the forward after the next one. */
-static struct outlook take_outlook(struct check *check, unsigned region)
-{
-	struct outlook outlook = check->next[region];
-
-	check->next[region].position++;
-	check->next[region].preview = NULL;
-	return outlook;
+	for (unsigned i = 0; i < check->shape->cells; i++)
+		if (memcmp(&cells[i], &saw->cell[i], sizeof(cells[i])))
+			return wrong(check,
+				     "forward %u since seeding, cell %u, saw "
+				     "seed %016" PRIx64 ", offset %" PRIu64
+				     ", not seed %016" PRIx64
+				     ", offset %" PRIu64,
+				     place.number, i, saw->cell[i].seed,
+				     saw->cell[i].offset, cells[i].seed,
+				     cells[i].offset);
+	return 0;
 }
 
 static int check_forward(struct check *check, const struct matrix_seen *seen,
 			 const struct matrix_event *event)
 {
-	struct outlook outlook;
+	struct matrix_place place;
+	int past = 0;
 
-	if (event->part == MATRIX_END)
-		outlook = check->begun[event->ticket];
-	else
-		outlook = take_outlook(check, seen->region);
+	if (event->part == MATRIX_END) {
+		place = check->begun[event->ticket];
+		past = check->past[event->ticket];
+	} else {
+		place = check->taken[check->n_seen++];
+	}
 	check->of[seen->ticket] = &seen->numbers;
-	if (outlook.past)
-		return 0;
-	if (check_fresh(check, &seen->numbers, 1))
+	if (!past && check_fresh(check, seen->region, &seen->numbers, 1))
 		return -1;
-	return check_outlook(check, &outlook, seen->region, &seen->numbers);
+	return check_place(check, place, seen->region, &seen->numbers);
+}
+
+static int check_preview(struct check *check, const struct matrix_seen *seen)
+{
+	struct matrix_place place =
+		matrix_place(&check->run->limits, &check->next, seen->region);
+
+	if (check_fresh(check, seen->region, &seen->numbers, 0))
+		return -1;
+	return check_place(check, place, seen->region, &seen->numbers);
 }
 
 static int check_repeat(struct check *check, const struct matrix_seen *seen)
@@ -209,14 +183,12 @@ static int check_repeat(struct check *check, const struct matrix_seen *seen)
 	check->comparisons++;
 	if (are_same(check, check->of[seen->ticket], &seen->numbers))
 		return 0;
-	return wrong(
-		check,
-		"saw seed %016llx, offset %llu; its forward saw seed "
-		"%016llx, offset %llu",
-		(unsigned long long)seen->numbers.cell[0].seed,
-		(unsigned long long)seen->numbers.cell[0].offset,
-		(unsigned long long)check->of[seen->ticket]->cell[0].seed,
-		(unsigned long long)check->of[seen->ticket]->cell[0].offset);
+	return wrong(check,
+		     "saw seed %016" PRIx64 ", offset %" PRIu64
+		     "; its forward saw seed %016" PRIx64 ", offset %" PRIu64,
+		     seen->numbers.cell[0].seed, seen->numbers.cell[0].offset,
+		     check->of[seen->ticket]->cell[0].seed,
+		     check->of[seen->ticket]->cell[0].offset);
 }
 
 static int check_seen(struct check *check, const struct matrix_seen *seen)
@@ -232,59 +204,42 @@ static int check_seen(struct check *check, const struct matrix_seen *seen)
 	case MATRIX_REPEAT:
 		return check_repeat(check, seen);
 	default:
-		if (check_fresh(check, &seen->numbers, 0) ||
-		    check_outlook(check, &check->next[seen->region],
-				  seen->region, &seen->numbers))
-			return -1;
-		check->next[seen->region].preview = &seen->numbers;
-		return 0;
+		return check_preview(check, seen);
 	}
 }
 
-static void restart(struct check *check)
+/* Blocks of a generator that was seeded anew may come again. */
+static void forget(struct check *check, unsigned generator)
 {
-	check->n_issued = 0;
-	for (unsigned i = 0; i < MATRIX_REGIONS; i++)
-		check->next[i] = (struct outlook){.counted = 1};
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < check->n_issued; i++)
+		if (check->issued[i].generator != generator)
+			check->issued[kept++] = check->issued[i];
+	check->n_issued = kept;
+	memset(check->past, 1, sizeof(check->past));
 }
 
 /*
- * What an event means for the numbers of later ones: a launch that failed may
- * have burnt numbers or not; one that has begun has its place.
+ * A launch has its places from its begin on; one that began before a re-seed
+ * and ends after it draws the old numbers.
  */
 static void note_event(struct check *check, const struct matrix_event *event)
 {
-	int draws = event->kind != MATRIX_BACKWARD &&
-		    event->kind != MATRIX_RECOMPUTE &&
-		    event->kind != MATRIX_DOUBLE;
+	unsigned n = matrix_places_tell(&check->run->limits, &check->next,
+					event, check->taken);
 
-	if (event->kind == MATRIX_RESEED)
-		check->seed ^= 1;
-	if (event->kind == MATRIX_SEED || event->kind == MATRIX_RESEED)
-		restart(check);
-	if (event->status == PHILOX_ERROR_DEVICE && draws &&
-	    event->how != MATRIX_EAGER)
-		check->next[event->region] = (struct outlook){0};
-	if (event->status == PHILOX_OK && event->kind == MATRIX_FORWARD &&
-	    event->how == MATRIX_IN_GRAPH && event->part == MATRIX_BEGIN)
-		check->begun[event->ticket] =
-			take_outlook(check, event->region);
-}
-
-/*
- * A launch that began before a re-seed and ends after it draws the old numbers:
- * they have no place among the new ones.
- */
-static void forget_begun(struct check *check, const struct matrix_event *event)
-{
-	if (event->kind != MATRIX_SEED && event->kind != MATRIX_RESEED)
-		return;
-	for (unsigned i = 0; i < MATRIX_TICKETS; i++)
-		check->begun[i] = (struct outlook){.past = 1};
+	check->n_seen = 0;
+	if (matrix_is_restart(event))
+		forget(check, event->region);
+	if (n && event->part == MATRIX_BEGIN && event->how == MATRIX_IN_GRAPH) {
+		check->begun[event->ticket] = check->taken[0];
+		check->past[event->ticket] = 0;
+	}
 }
 
 int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
-		 const struct matrix_memory *memory,
+		 const struct matrix_seeds *seeds,
 		 const struct matrix_seen *seen, unsigned n_seen,
 		 uint64_t *comparisons, char *message, size_t size)
 {
@@ -292,17 +247,15 @@ int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
 		issued[MATRIX_EVENTS * MATRIX_CELLS * 2];
 	struct check check = {.run = run,
 			      .shape = shape,
-			      .memory = memory,
+			      .seeds = seeds,
 			      .issued = issued,
 			      .message = message,
 			      .size = size};
 	unsigned next = 0;
 	int place = -1;
 
-	restart(&check);
 	for (unsigned i = 0; i < run->n && place < 0; i++) {
 		note_event(&check, &run->events[i]);
-		forget_begun(&check, &run->events[i]);
 		for (; next < n_seen && seen[next].event == i && place < 0;
 		     next++)
 			if (check_seen(&check, &seen[next]))

@@ -9,9 +9,8 @@
 
 /* --- numbers seen --------------------------------------------------------- */
 
-static struct matrix_seen *next_seen(struct matrix_bed *bed,
-				     enum matrix_role role, unsigned ticket,
-				     unsigned region)
+static struct matrix_seen *next_seen(struct matrix_bed *bed, unsigned role,
+				     unsigned ticket, unsigned region)
 {
 	struct matrix_seen *seen = &bed->seen[bed->n_seen++];
 
@@ -89,13 +88,14 @@ static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
 
 /* Notes what a pass of a graph drew in the launch just made. */
 int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
-		  unsigned pass, enum matrix_role role, unsigned ticket,
-		  unsigned region, philox_stream stream)
+		  unsigned index, const struct captured *pass,
+		  philox_stream stream)
 {
-	struct matrix_seen *seen = next_seen(bed, role, ticket, region);
+	struct matrix_seen *seen =
+		next_seen(bed, pass->role, pass->ticket, pass->region);
 
 	TRY(bed,
-	    philox_memory_copy(bed->device, &seen->numbers, &graph->seen[pass],
+	    philox_memory_copy(bed->device, &seen->numbers, &graph->seen[index],
 			       seen_size(bed), stream));
 	return 0;
 }
@@ -236,4 +236,23 @@ int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event)
 		return -1;
 	}
 	return end_eager(bed, event, pass);
+}
+
+/* A ticket in a region that is not its own: nothing may be done with it. */
+int bed_do_strange(struct matrix_bed *bed, const struct matrix_event *event)
+{
+	struct site *site = &bed->sites[event->region];
+	struct philox_ticket ticket = bed->tickets[event->ticket];
+	struct philox_pass pass;
+
+	if (bed_check_status(bed, event,
+			     philox_backward_begin(site->region, ticket,
+						   site->stream, 0, &pass)) ||
+	    bed_check_status(bed, event,
+			     philox_recompute_begin(site->region, ticket,
+						    site->stream, 0, &pass)))
+		return -1;
+	return bed_check_status(
+		bed, event,
+		philox_ticket_release(site->region, ticket, site->stream));
 }

@@ -27,6 +27,8 @@ static struct matrix_limits limits_of(const struct search *search)
 {
 	struct matrix_limits limits = {.classes = search->classes,
 				       .regions = search->regions,
+				       .shared = search->shared,
+				       .generators = search->generators,
 				       .forwards = search->forwards,
 				       .open = search->open};
 
@@ -76,7 +78,8 @@ static void note_mismatch(struct worker *worker, const struct matrix_run *run,
 		matrix_event_text(&run->events[result->wrong], at, sizeof(at));
 	snprintf(report->total.message, sizeof(report->total.message),
 		 "%.40s: %.440s", at, result->message);
-	report->total.pending = run->limits.pending;
+	report->total.limits = run->limits;
+	report->total.device = report->device;
 	report->shortest = run->n;
 }
 
@@ -114,26 +117,43 @@ static int try_run(struct worker *worker, const struct matrix_run *run,
 
 /* --- all runs ------------------------------------------------------------- */
 
+/* Whether a run means the same among the regions of a search. */
+static int is_at_home(const struct search *search, const struct matrix_run *run)
+{
+	const struct matrix_limits *limits = &run->limits;
+
+	if (search->shared != limits->shared ||
+	    search->generators != limits->generators)
+		return 0;
+	for (unsigned i = 0; i < run->n; i++) {
+		const struct matrix_event *event = &run->events[i];
+
+		if (event->region >= search->regions)
+			return 0;
+		if (search->regions != limits->regions &&
+		    (event->kind == MATRIX_MIXED ||
+		     event->kind == MATRIX_CAPTURE))
+			return 0;
+	}
+	return 1;
+}
+
 static int holds(const struct search *search, unsigned length,
 		 const struct matrix_run *run)
 {
 	struct matrix_limits limits = limits_of(search);
 	struct matrix_view view;
-	unsigned classes = 0, region = 0;
+	unsigned classes = 0;
 
 	if (run->n > length || search->random ||
-	    limits.pending != run->limits.pending)
+	    limits.pending != run->limits.pending || !is_at_home(search, run))
 		return 0;
-	for (unsigned i = 0; i < run->n; i++) {
+	for (unsigned i = 0; i < run->n; i++)
 		classes |= matrix_classes(&run->events[i]);
-		if (run->events[i].region > region)
-			region = run->events[i].region;
-	}
 	if ((classes & MATRIX_OVERLAPS) && search->open < run->limits.open)
 		return 0;
 	matrix_look(run, &view);
-	return !(classes & ~search->classes) && region < search->regions &&
-	       view.next <= search->forwards;
+	return !(classes & ~search->classes) && view.next <= search->forwards;
 }
 
 static unsigned length_of(const struct worker *worker,
@@ -243,10 +263,9 @@ static void make_random(struct worker *worker, struct matrix_run *run,
 		unsigned n = matrix_choices(run, worker->choices);
 		struct matrix_event *event = &worker->choices[throw(&dice, n)];
 
-		/* Half of these, or most of a run would be their doing. */
+		/* A quarter of these, or most of a run would be their doing. */
 		if ((matrix_is_refused(event) || event->kind == MATRIX_REMAKE ||
-		     event->kind == MATRIX_SEED ||
-		     event->kind == MATRIX_RESEED) &&
+		     matrix_is_restart(event)) &&
 		    throw(&dice, 4))
 			continue;
 		run->events[run->n++] = *event;
@@ -269,12 +288,13 @@ static void leave_out(const struct matrix_run *run, unsigned place,
 		if (i == place)
 			continue;
 		matrix_look(shorter, &view);
-		if (matrix_is_forward(&event) && event.part != MATRIX_END) {
+		if (matrix_makes(&event) && event.part != MATRIX_END) {
 			uint8_t *name = &names[event.ticket];
 
 			event.ticket = (uint8_t)view.next;
-			if (!matrix_is_refused(&event))
-				*name = (uint8_t)view.next;
+			for (unsigned k = matrix_makes(&event);
+			     k-- && !matrix_is_refused(&event);)
+				name[k] = (uint8_t)(view.next + k);
 		} else {
 			event.ticket = names[event.ticket];
 		}
@@ -337,6 +357,7 @@ int search_run(struct worker *worker)
 	const struct matrix_options *options = worker->options;
 	int status;
 
+	report_of(worker)->device = device_of(worker);
 	matrix_shape_init(&worker->shape, options->ops ? options->ops : 2,
 			  worker->search->random != 0);
 	if (make_bed(worker))

@@ -283,15 +283,3 @@ int matrix_schedule_cost(const struct matrix_options *options,
 	cost->pending = outcome.peak;
 	return 0;
 }
-
-const char *matrix_schedule_names(void)
-{
-	static char names[256];
-	size_t length = 0;
-
-	for (const struct schedule *s = schedules; s->name; s++)
-		length +=
-			(size_t)snprintf(names + length, sizeof(names) - length,
-					 "%s%s", length ? ", " : "", s->name);
-	return names;
-}

@@ -21,25 +21,43 @@
 #define WORKERS_MAX 16
 
 #define WHOLE       (MATRIX_GRAPHS | MATRIX_RETAINS)
+#define PASSES_ONLY                                                          \
+	(MATRIX_ALL & ~(MATRIX_GENERATORS | MATRIX_CAPTURES | MATRIX_SEEDS | \
+			MATRIX_SAVES | MATRIX_REMAKES))
 
+/* Regions, of them SHARED, generators; forwards, open; lengths; random ones. */
 static const struct search searches[] = {
-	{"everything", MATRIX_ALL, 2, 3, 2, 3, 4, 0},
-	{"everything, one region", MATRIX_ALL, 1, 3, 2, 4, 4, 0},
-	{"orders", MATRIX_GRAPHS, 1, 4, 0, 8, 9, 0},
-	{"orders, retained", WHOLE | MATRIX_RECOMPUTES, 1, 3, 0, 6, 7, 0},
-	{"orders, two regions", WHOLE, 2, 3, 0, 6, 7, 0},
-	{"failures", WHOLE | MATRIX_ABORTS | MATRIX_BREAKS, 1, 3, 0, 5, 6, 0},
+	{"everything", MATRIX_ALL, 2, 0, 1, 3, 2, 3, 4, 0},
+	{"everything, SHARED", MATRIX_ALL, 2, 2, 1, 3, 2, 3, 4, 0},
+	{"passes, one region", PASSES_ONLY, 1, 0, 1, 3, 2, 4, 4, 0},
+	{"orders", MATRIX_GRAPHS, 1, 0, 1, 4, 0, 8, 9, 0},
+	{"orders, retained", WHOLE | MATRIX_RECOMPUTES, 1, 0, 1, 3, 0, 6, 7, 0},
+	{"orders, two regions", WHOLE, 2, 0, 1, 3, 0, 6, 7, 0},
+	{"failures", WHOLE | MATRIX_ABORTS | MATRIX_BREAKS, 1, 0, 1, 3, 0, 5, 6,
+	 0},
 	{"overlaps",
 	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_ABORTS | MATRIX_RECOMPUTES |
 		 MATRIX_REFUSALS,
-	 1, 2, 3, 5, 6, 0},
+	 1, 0, 1, 2, 3, 5, 6, 0},
+	{"overlaps, SHARED",
+	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_UNTRACKED | MATRIX_REFUSALS,
+	 2, 2, 1, 2, 2, 4, 5, 0},
 	{"seeds and releases",
 	 MATRIX_SEEDS | MATRIX_RELEASES | MATRIX_UNTRACKED | MATRIX_REFUSALS |
 		 MATRIX_GRAPHS,
-	 1, 3, 0, 5, 6, 0},
-	{"one graph", MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_ABORTS, 1, 3, 0,
-	 5, 6, 0},
-	{"random", MATRIX_ALL, 2, 24, 4, 60, 100, 2000},
+	 1, 0, 1, 3, 0, 5, 6, 0},
+	{"generators",
+	 MATRIX_SEEDS | MATRIX_GENERATORS | MATRIX_UNTRACKED | MATRIX_SAVES |
+		 MATRIX_REFUSALS | MATRIX_GRAPHS,
+	 3, 2, 2, 2, 0, 3, 4, 0},
+	{"one graph", MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_ABORTS, 1, 0, 1,
+	 3, 0, 5, 6, 0},
+	{"one graph, SHARED",
+	 MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_BREAKS | MATRIX_GENERATORS |
+		 MATRIX_REFUSALS,
+	 2, 1, 1, 3, 0, 4, 5, 0},
+	{"random, SHARED", MATRIX_ALL, 4, 3, 2, 24, 4, 60, 100, 1000},
+	{"random", MATRIX_ALL, 2, 0, 1, 24, 4, 60, 100, 1000},
 };
 
 enum { SEARCHES = sizeof(searches) / sizeof(searches[0]) };
@@ -100,7 +118,8 @@ static void note_death(struct report *report, int status)
 	snprintf(report->total.message, sizeof(report->total.message),
 		 "the process died of signal %d (%s)", WTERMSIG(status),
 		 strsignal(WTERMSIG(status)));
-	report->total.pending = report->run.limits.pending;
+	report->total.limits = report->run.limits;
+	report->total.device = report->device;
 	report->shortest = report->run.n;
 }
 
@@ -150,7 +169,8 @@ static void add_up(const struct report *reports, unsigned workers,
 		    (shortest && shortest <= report->shortest))
 			continue;
 		shortest = report->shortest;
-		total->pending = report->total.pending;
+		total->limits = report->total.limits;
+		total->device = report->total.device;
 		memcpy(total->first, report->total.first, sizeof(total->first));
 		memcpy(total->message, report->total.message,
 		       sizeof(total->message));
@@ -184,25 +204,36 @@ static int run_workers(const struct matrix_options *options,
 	return 0;
 }
 
+static int is_given(const struct matrix_options *options)
+{
+	return options->forwards || options->length || options->regions ||
+	       options->shared || options->generators;
+}
+
 /* The table of searches, or one of everything within what was asked for. */
 static unsigned choose_searches(const struct matrix_options *options,
 				struct search *table)
 {
-	int given = options->forwards || options->length || options->regions;
+	struct search *all = &table[0], *random = &table[1];
 
-	if (!given) {
+	if (!is_given(options)) {
 		memcpy(table, searches, sizeof(searches));
 		return SEARCHES;
 	}
-	table[0] = searches[0];
+	*all = searches[0];
+	*random = searches[SEARCHES - 1];
 	if (options->forwards)
-		table[0].forwards = options->forwards;
+		all->forwards = options->forwards;
 	if (options->length)
-		table[0].length = table[0].longer = options->length;
+		all->length = all->longer = options->length;
 	if (options->regions)
-		table[0].regions = options->regions;
-	table[1] = searches[SEARCHES - 1];
-	table[1].regions = table[0].regions;
+		all->regions = options->regions;
+	if (options->generators)
+		all->generators = options->generators;
+	all->shared = options->shared;
+	random->regions = all->regions;
+	random->generators = all->generators;
+	random->shared = all->shared;
 	return 2;
 }
 
@@ -210,11 +241,19 @@ static void describe(const struct search *search, int longer, char *text,
 		     size_t size)
 {
 	unsigned length = longer ? search->longer : search->length;
+	char shared[32] = "", generators[32] = "";
 
+	if (search->shared)
+		snprintf(shared, sizeof(shared), " (%u SHARED)",
+			 search->shared);
+	if (search->generators > 1)
+		snprintf(generators, sizeof(generators), ", %u generators",
+			 search->generators);
 	snprintf(text, size,
-		 "%-24s %u region%s, up to %u forwards, %s%u events",
+		 "%-20s %u region%s%s%s, up to %u forwards, %s%u events",
 		 search->name, search->regions, search->regions > 1 ? "s" : "",
-		 search->forwards, search->random ? "" : "up to ", length);
+		 shared, generators, search->forwards,
+		 search->random ? "" : "up to ", length);
 }
 
 int matrix_search(const struct matrix_options *options,

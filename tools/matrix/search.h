@@ -10,7 +10,8 @@
 struct search {
 	const char *name;
 	unsigned classes;
-	unsigned regions, forwards, open;
+	unsigned regions, shared, generators;
+	unsigned forwards, open;
 	unsigned length, longer; /* by default, and with --long */
 	unsigned random;         /* 0: all */
 };
@@ -20,6 +21,7 @@ struct report {
 	struct matrix_total total;
 	unsigned shortest;     /* length of the first mismatch; 0: none */
 	unsigned search;       /* that it is at */
+	const char *device;    /* of that */
 	unsigned done, all;    /* of its share, for the progress bar */
 	struct matrix_run run; /* under way */
 	int finished;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "tools/matrix/matrix.h"
 
-static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZV";
+static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKE";
 
 const char matrix_words[] =
 	"Words of a run:\n"
@@ -20,12 +20,19 @@ const char matrix_words[] =
 	"  P Q0    one graph: a forward and its backward; and its recompute\n"
 	"  X1.0    one graph: forward 1, and a backward of forward 0\n"
 	"  D0.1    one graph: backwards of forwards 0 and 1, of one region\n"
+	"  M1.0    one graph: a backward of forward 0, forward 1, and forward 2\n"
+	"          in the next region\n"
 	"  L0      release the ticket of forward 0\n"
+	"  O0@1    try the ticket of forward 0 in region 1, which is not its own\n"
+	"  C       a capture with an aborted backward, which gives no graph\n"
 	"  S N     seed again with the same seed; with the other one\n"
+	"  A K     advance the generator; fold a number into its seed\n"
+	"  E       set its state so that one forward is left for SHARED regions\n"
 	"  Z       destroy the region and make it again\n"
 	"  V       save the context and load it into a new one\n"
 	"and their marks:\n"
-	"  @1      in region 1 (forwards only; else region 0)\n"
+	"  @1      in region 1 (else 0; backwards: their forward's); S N A K E:\n"
+	"          of generator 1\n"
 	"  g d     through a captured graph; with cells on the device\n"
 	"  r       the ticket is retained\n"
 	"  ( )     the pass begins; ends (of a graph: prologue; epilogue)\n"
@@ -34,22 +41,23 @@ const char matrix_words[] =
 
 static int has_ticket(unsigned kind)
 {
-	return strchr("FBRQXDL", letters[kind]) != NULL;
+	return strchr("FBRQXDLMO", letters[kind]) != NULL;
 }
 
 static int has_other(unsigned kind)
 {
-	return kind == MATRIX_EXCHANGE || kind == MATRIX_DOUBLE;
+	return kind == MATRIX_EXCHANGE || kind == MATRIX_DOUBLE ||
+	       kind == MATRIX_MIXED;
 }
 
 static int has_region(unsigned kind)
 {
-	return strchr("FIWPQXZ", letters[kind]) != NULL;
+	return strchr("FIWPQXZMOCSNAKE", letters[kind]) != NULL;
 }
 
 static int is_always_in_graph(unsigned kind)
 {
-	return strchr("PQXD", letters[kind]) != NULL;
+	return strchr("PQXDM", letters[kind]) != NULL;
 }
 
 static void write_marks(const struct matrix_event *event, char *marks)
