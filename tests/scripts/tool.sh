@@ -216,6 +216,8 @@ done <<'END'
 --schedule 1f1b|--forwards 2|--forwards '2': not together with --schedule
 --schedule 1f1b|--length 2|--length '2': not together with --schedule
 --schedule 1f1b|--regions 1|--regions '1': not together with --schedule
+--schedule 1f1b|--shared 1|--shared '1': not together with --schedule
+--schedule 1f1b|--generators 2|--generators '2': not together with --schedule
 --schedule 1f1b|--pending 4|--pending '4': not together with --schedule
 --schedule 1f1b|--long|--long: not together with --schedule
 END

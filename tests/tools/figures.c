@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include "lib/state/ledger.h"
 #include "tests/support/support.h"
+#include "tools/common/schedules.h"
 
 /* --- nodes ---------------------------------------------------------------- */
 
@@ -165,36 +166,40 @@ static void only_replays(struct fixture *f, const struct calls *before,
 	cr_assert_eq(now.all - before->all, 3 * replays);
 }
 
+/* Runs a stage of a schedule on two graphs and returns the replays made. */
+static unsigned replay_schedule(struct fixture *f, struct philox_graph *forth,
+				struct philox_graph *back,
+				const struct schedule *schedule)
+{
+	struct philox_use uses[SCHEDULE_CHUNKS_MAX][SCHEDULE_MICROBATCHES_MAX] =
+		{0};
+	struct schedule_place place = {
+		.stages = 4, .stage = 1, .microbatches = 8};
+	struct schedule_order order = {0};
+
+	schedule->make(&place, &order);
+	for (unsigned i = 0; i < order.n; i++) {
+		const struct schedule_action *action = &order.actions[i];
+		struct philox_use *use =
+			&uses[action->chunk][action->microbatch];
+
+		use->flags = strchr("IR", action->what) ? PHILOX_RETAIN : 0;
+		OK(philox_graph_launch(action->what == 'F' ? forth : back,
+				       f->stream, use, 1));
+	}
+	return order.n;
+}
+
 GRAPH_PROMISE(figures, a_replay_makes_three_device_calls_in_any_order)
 {
-	enum { N = 8 };
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *forth = record_forward(f, region, 0, f->scratch);
 	struct philox_graph *back = record_backward(f, region, f->scratch);
 	struct calls before = count_calls(f);
 	uint64_t replays = 0;
 
-	for (unsigned kind = 0; kind < 4; kind++) {
-		/* in order, last first, with retain, both interleaved */
-		struct philox_use uses[N] = {0};
-
-		for (unsigned i = 0; i < N; i++, replays++)
-			OK(philox_graph_launch(forth, f->stream, &uses[i], 1));
-		for (unsigned i = 0; i < N; i++) {
-			unsigned k = kind == 1   ? N - 1 - i
-				     : kind == 3 ? i ^ 1
-						 : i;
-
-			for (unsigned r = 0; r < (kind >= 2); r++, replays++) {
-				uses[k].flags = PHILOX_RETAIN;
-				OK(philox_graph_launch(back, f->stream,
-						       &uses[k], 1));
-			}
-			uses[k].flags = 0;
-			OK(philox_graph_launch(back, f->stream, &uses[k], 1));
-			replays++;
-		}
-	}
+	for (const struct schedule *s = schedules; s->name; s++)
+		replays += replay_schedule(f, forth, back, s);
 	only_replays(f, &before, replays);
 	PENDING(region, 0);
 }

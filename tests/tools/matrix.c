@@ -58,7 +58,7 @@ static const char *const shared_runs[] = {
 	"F0g( F1@2 F0g)x F2@2d( I! Wg! F2@2d)x I",
 	"A F0@2 A@1 F1@1 K F2 N@1 F3@1 S@1 F4@3 V F5",
 	"E Wg F0@2 W! F1g! A! F1@1 P! E I M2.0@3! E M2.0@3x F4! S F4",
-	"E F0y F1dy F2! E F1gx F1! E Z F1 B0! B1 V F2!",
+	"E F0y F1dy F2! E F2gx F3! E Z F3 V F4! B3",
 };
 
 static void is_written_as(const char *text, const struct matrix_run *run)

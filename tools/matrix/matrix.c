@@ -30,7 +30,7 @@ static const char usage[] =
 	"                    else several, of different events and lengths)\n"
 	"  --ops N           operators of each region, 1 to %d (default 2)\n"
 	"  --long            deeper, with a progress bar (of a search only)\n"
-	"  --replay RUN      one sequence, told event by event\n"
+	"  --replay RUN      one sequence, shown event by event\n"
 	"  --pending P       room for P tickets in a region of it, 1 to %d\n"
 	"                    (default 8)\n"
 	"  --schedule NAME   a schedule of passes instead, or all:\n"

@@ -36,7 +36,8 @@ const char matrix_words[] =
 	"  g d     through a captured graph; with cells on the device\n"
 	"  r       the ticket is retained\n"
 	"  ( )     the pass begins; ends (of a graph: prologue; epilogue)\n"
-	"  x y     aborted, or the launch fails; a device call before fails\n"
+	"  x y     aborted, or the launch fails; a device call before fails (of a\n"
+	"          graph: its message)\n"
 	"  !       must be refused\n";
 
 static int has_ticket(unsigned kind)
