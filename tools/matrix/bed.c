@@ -207,6 +207,20 @@ static int make_site(struct matrix_bed *bed, unsigned number)
 	return bed_make_region(bed, site);
 }
 
+/* Beds are never new: the re-seed that begins a run has something to restart. */
+static int wear_in(struct matrix_bed *bed)
+{
+	struct philox_pass pass;
+
+	for (unsigned i = 0; i < bed->limits.regions; i++) {
+		TRY(bed, philox_forward_begin(bed->sites[i].region,
+					      bed->sites[i].stream,
+					      PHILOX_INFERENCE, &pass));
+		TRY(bed, philox_forward_commit(&pass, NULL));
+	}
+	return 0;
+}
+
 static int make_bed(struct matrix_bed *bed, const char *device)
 {
 	TRY(bed, philox_device_open(device, &bed->device));
@@ -216,7 +230,7 @@ static int make_bed(struct matrix_bed *bed, const char *device)
 	for (unsigned i = 0; i < bed->limits.regions; i++)
 		if (make_site(bed, i))
 			return -1;
-	return 0;
+	return wear_in(bed);
 }
 
 static void free_site(struct matrix_bed *bed, struct site *site)

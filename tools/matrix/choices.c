@@ -171,34 +171,38 @@ static void add_ends(struct list *list, struct matrix_event event)
 	}
 }
 
-static void add_region(struct list *list, unsigned region)
+/* What makes a ticket of its own. */
+static void add_forwards(struct list *list, struct matrix_event event)
 {
-	unsigned next = list->view.next;
-	struct matrix_event event = {.region = (uint8_t)region,
-				     .ticket = (uint8_t)next,
-				     .other = MATRIX_NONE};
-
-	if (next < list->limits->forwards) {
-		event.kind = MATRIX_FORWARD;
-		add_pass(list, event);
-		event.kind = MATRIX_KEEP;
-		event.how = MATRIX_IN_GRAPH;
-		add_fates(list, event, "023");
-	}
-	event.ticket = MATRIX_NONE;
-	event.kind = MATRIX_PAIR;
+	if (list->view.next >= list->limits->forwards)
+		return;
+	event.ticket = (uint8_t)list->view.next;
+	event.kind = MATRIX_FORWARD;
+	add_pass(list, event);
+	event.kind = MATRIX_KEEP;
 	event.how = MATRIX_IN_GRAPH;
 	add_fates(list, event, "023");
+}
+
+static void add_region(struct list *list, unsigned region)
+{
+	struct matrix_event event = {.region = (uint8_t)region,
+				     .ticket = MATRIX_NONE,
+				     .other = MATRIX_NONE};
+
+	add_forwards(list, event);
 	event.kind = MATRIX_INFERENCE;
 	add_untracked(list, event);
 	event.kind = MATRIX_WARMUP;
 	add_untracked(list, event);
-	event.how = MATRIX_EAGER;
 	event.kind = MATRIX_CAPTURE;
 	add(list, event);
 	event.kind = MATRIX_REMAKE;
 	if (!list->view.open_in[region])
 		add(list, event);
+	event.kind = MATRIX_PAIR;
+	event.how = MATRIX_IN_GRAPH;
+	add_fates(list, event, "023");
 }
 
 /* Graphs that repeat a ticket and make one or two. */
