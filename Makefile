@@ -80,7 +80,7 @@ HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz examples) 
 
 # What `philox bench` compares with, by each compiler that is there
 RANDOM123 ?= /usr/include
-PEERS := $(if $(SANITIZE),,$(if $(wildcard $(RANDOM123)/Random123/philox.h),\
+PEERS := $(BUILD)/peers/pytorch.py $(if $(SANITIZE),,$(if $(wildcard $(RANDOM123)/Random123/philox.h),\
 	$(foreach c,gcc clang,$(if $(shell command -v $(c:gcc=g)++),\
 	$(BUILD)/peers/random123_$c.so))))
 
@@ -231,11 +231,11 @@ $(BUILD)/$(SONAME) $(BUILD)/libphilox.so: $(SHARED)
 $(TOOL): $(TOOL_MAIN) $(TOOL_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
 
-# The script is part of the object, as no #include tells
-$(BUILD)/tools/bench/torch.c.o: tools/bench/torch.py
-
-# Peers of `philox bench` are built as fast as their compilers can make them,
-# for this machine alone, and are not installed; nothing else needs them
+# Peers of `philox bench` are not installed; nothing else needs them. Libraries
+# are as fast as their compilers can make them, for this machine alone.
+$(BUILD)/peers/%.py: tools/bench/peers/%.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 $(BUILD)/peers/random123_%.so: tools/bench/peers/random123.cpp
 	$(call say,PEER)
 	@mkdir -p $(@D)

@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=$BUILD/philox
-nowhere="PHILOX_PEERS=$WORK/none PHILOX_PYTHON=$WORK/none"
+nowhere="PHILOX_PEERS=$WORK/none"
 
 # bench ENVIRONMENT ARGUMENT...: rows in $WORK/out; says nothing beside them
 bench()
@@ -81,7 +81,7 @@ missing_peers()
 		for row in rows) and
 	all("none" in row["note"] for row in rows
 		if row["peer"] in ("curand_host", "random123_gcc")) and
-	"no Python" in have("fill/normal/f32/64KiB", "torch")[0]["note"]'
+	"none/pytorch.py" in have("fill/normal/f32/64KiB", "torch")[0]["note"]'
 }
 
 missing_in_text()
@@ -137,7 +137,7 @@ rows_part()
 	bench "$nowhere" --only rows --quick --json && rows '
 	have("rows/draw/4096x1", "fill")[0]["ratio"] and
 	all(have(f"rows/token/{n}x1000", "greedy")[0]["ratio"] and
-		"no Python" in have(f"rows/token/{n}x1000", "torch")[0]["note"]
+		"pytorch.py" in have(f"rows/token/{n}x1000", "torch")[0]["note"]
 		for n in (1, 8, 64)) and
 	len(rows) == 8' &&
 		bench "$nowhere" --only rows/draw/4096x1 --quick --json &&
@@ -249,8 +249,8 @@ peer_folder()
 		}' && make_peer random123_clang.so '
 		const char *random123_version(void) { return 0; }' &&
 		make_peer libcurand.so.10 'int nothing;' &&
-		bench "PHILOX_PEERS=$WORK/peers PHILOX_PYTHON=$WORK/none" \
-			--only fill --quick --json && rows '
+		bench "PHILOX_PEERS=$WORK/peers" --only fill --quick --json &&
+		rows '
 	have("fill/bits/u32/64KiB", "random123_gcc")[0]["note"] == "ours" and
 	have("fill/bits/u32/64KiB", "random123_gcc")[0]["ratio"] and
 	have("fill/normal/f32/64KiB", "random123_gcc")[0]["ratio"] is None and
@@ -275,15 +275,16 @@ broken_curand()
 		OK(curandGenerateNormalDouble) OK(curandGenerateLogNormal)
 		OK(curandGenerateLogNormalDouble)
 		int curandGenerate(void) { static int n; return n++ > 1 ? 201 : 0; }' &&
-		bench "PHILOX_PEERS=$WORK/peers PHILOX_PYTHON=$WORK/none" \
-			--only fill/bits --quick --json && rows '
+		bench "PHILOX_PEERS=$WORK/peers" --only fill/bits --quick \
+			--json && rows '
 	have("fill/bits/u32/64KiB", "curand_host")[0]["ratio"] and
 	have("fill/bits/u64/64KiB", "curand_host")[0]["note"] ==
 		"it fails with error 201"'
 }
 
-# A torch of a few lines: no numbers, no GPU, but every call of the script's
-mkdir -p "$WORK/fake/torch/nn"
+# A torch of a few lines: no numbers and no GPU
+mkdir -p "$WORK/fake/torch" "$WORK/script"
+cp tools/bench/peers/pytorch.py "$WORK/script"
 cat >"$WORK/fake/torch/__init__.py" <<'END'
 import contextlib
 import types
@@ -291,7 +292,6 @@ import types
 __version__ = "0.fake"
 float32, float64, float16, bfloat16 = "f32 f64 f16 bf16".split()
 int32, int64 = "i32 i64".split()
-log = []
 
 
 class Tensor:
@@ -301,126 +301,42 @@ class Tensor:
     def numel(self):
         return self.count
 
-    def uniform_(self, generator=None):
-        assert generator is None or generator.seeded
-        log.append(generator)
-
     def random_(self, *values):
         pass
 
     log_normal_ = exponential_ = bernoulli_ = random_
 
 
-class device:
-    def __init__(self, name):
-        self.type = name.split(":")[0]
-
-
 def full(shape, value, dtype, device):
     return Tensor(shape[0])
-
-
-def empty(count, device):
-    return Tensor(count)
 
 
 def rand(count, out):
     assert count == out.numel() > 0
 
 
-randn = rand
-
-
 def set_num_threads(count):
     print("a line of somebody else's")
 
 
-class Generator:
-    def __init__(self, device):
-        self.seeded = False
-
-    def manual_seed(self, seed):
-        self.seeded = True
-
-
-class Stream:
-    def __init__(self, device=None):
-        pass
-
-    def wait_stream(self, other):
-        pass
-
-
-class CUDAGraph:
-    def __init__(self):
-        self.generators = []
-
-    def register_generator_state(self, generator):
-        self.generators.append(generator)
-
-    def replay(self):
-        assert self.draws == self.generators
-
-
-class Event:
-    def __init__(self, enable_timing):
-        assert enable_timing
-
-    def record(self):
-        pass
-
-    def elapsed_time(self, other):
-        return 0.25
-
-
-@contextlib.contextmanager
-def record(graph):
-    log.clear()
-    yield
-    graph.draws = list(log)
-
-
-cuda = types.SimpleNamespace(
-    Event=Event,
-    CUDAGraph=CUDAGraph,
-    Stream=Stream,
-    graph=record,
-    stream=lambda stream: contextlib.nullcontext(),
-    current_stream=Stream,
-    synchronize=lambda device: None,
-    set_device=lambda device: None,
-    empty_cache=lambda: None,
-)
+randn = rand
+device = lambda name: types.SimpleNamespace(type=name)
 no_grad = contextlib.nullcontext
-from . import nn
-END
-cat >"$WORK/fake/torch/nn/__init__.py" <<'END'
-import types
-
 functional = types.SimpleNamespace(dropout=lambda x, p, training: None)
+nn = types.SimpleNamespace(functional=functional)
 END
 
-# What the script answers on a GPU: 0.25 ms by events; a replay by the clock
-torch_script()
+# torch FOLDER ARGUMENT...: rows with the script and the torch of a folder
+torch()
 {
-	printf '%s\n' 'fill uniform f32 65536 3' 'fill dropout bf16 65536 1' \
-		'fill cauchy f32 65536 1' 'replay 8 5' 'replay 8 5' \
-		'replay 96 1' nonsense |
-		PYTHONPATH="$WORK/fake" python3 -c "$(cat tools/bench/torch.py)" \
-			cuda:0 1 >"$WORK/out"
-	cat "$WORK/out"
-	printf '%s\n' "a line of somebody else's" 'ok torch 0.fake' 'ok N 250000' \
-		'ok N 250000' "error KeyError: 'cauchy'" 'ok N N' 'ok N N' \
-		'ok N N' "error KeyError: 'nonsense'" >"$WORK/expected"
-	sed -E '/^ok [0-9]/ { s/^ok [0-9]+/ok N/; s/ (250000)$/ \1/; t
-		s/ [0-9]+$/ N/ }' "$WORK/out" | awk '/^ok N/ && $3 != 250000 {
-		$3 = "N" } { print }' | diff "$WORK/expected" -
+	environment="PHILOX_PEERS=$WORK/script PYTHONPATH=$WORK/$1"
+	shift
+	bench "$environment" "$@" --quick --json
 }
 
 torch_rows()
 {
-	bench "PHILOX_PEERS=$WORK/none PYTHONPATH=$WORK/fake" \
-		--only fill --quick --json && rows '
+	torch fake --only fill && rows '
 	all(have(f"fill/{dist}/{dtype}/64KiB", "torch")[0]["ratio"]
 		for dist in ("uniform", "normal", "log-normal", "exponential",
 			"bernoulli", "dropout")
@@ -436,15 +352,21 @@ torch_breaks()
 {
 	mkdir -p "$WORK/broken"
 	echo "$1" >"$WORK/broken/torch.py"
-	bench "PHILOX_PEERS=$WORK/none PYTHONPATH=$WORK/broken" \
-		--only fill/uniform --quick --json && rows "
+	torch broken --only fill/uniform && rows "
 	all('$2' in row['note'] and row['ratio'] is None for row in rows
 		if row['peer'] == 'torch')"
 }
 
+no_python()
+{
+	bench "PHILOX_PEERS=$WORK/script PHILOX_PYTHON=$WORK/none" \
+		--only fill/uniform --quick --json && rows '
+	all("no Python" in row["note"] for row in rows
+		if row["peer"] == "torch")'
+}
+
 check "peers are looked for in PHILOX_PEERS, and may lack functions" peer_folder
 check "a peer that fails later says so" broken_curand
-check "the script of torch answers as it is asked" torch_script
 check "torch has rows, with its version" torch_rows
 check "a torch that cannot be loaded is missing" \
 	torch_breaks 'raise OSError("no such\\nlibrary")' 'no such library'
@@ -452,50 +374,5 @@ check "a torch without what is needed is missing" \
 	torch_breaks 'float32 = 1' 'has no attribute'
 check "a torch that ends the process is missing" \
 	torch_breaks 'import os; os._exit(3)' 'Python has ended'
-
-# --- Random123 ----------------------------------------------------------------
-
-cat >"$WORK/known.c" <<'END'
-#include <dlfcn.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-int main(int argc, char **argv)
-{
-	void *library = dlopen(argv[1], RTLD_NOW);
-	static uint32_t out[1024];
-	void (*fill)(void *, size_t, uint64_t);
-
-	if (!library || argc != 2)
-		return 1;
-	*(void **)&fill = dlsym(library, "random123_bits_u32");
-	fill(out, sizeof(out), 0);
-	for (int i = 0; i < 1024; i++)
-		printf("%08x\n", (unsigned)out[i]);
-	return 0;
-}
-END
-
-# Block i of seed 0 is what philox draw prints at offset 4 i
-known_bits()
-{
-	"$CC" -o "$WORK/known" "$WORK/known.c" -ldl &&
-		"$WORK/known" "$1" >"$WORK/their" || return 1
-	for block in 0 1 100 255; do
-		"$philox" draw --offset $((4 * block)) --count 4 >"$WORK/our"
-		tail -n +$((4 * block + 1)) "$WORK/their" | head -n 4 |
-			diff - "$WORK/our" || return 1
-	done
-}
-
-for compiler in gcc clang; do
-	library=$BUILD/peers/random123_$compiler.so
-	if [ -e "$library" ]; then
-		check "Random123 by $compiler is Philox4x32-10" \
-			known_bits "$(realpath "$library")"
-	else
-		skip "Random123 by $compiler is Philox4x32-10" "it is not built"
-	fi
-done
+check "a Python that is not there is missing" no_python
 finish

@@ -84,9 +84,15 @@ struct fill_entry {
 int fill_run(struct racer *racer, int times, struct race_time *time);
 
 /*
- * peer_library() opens a library of a peer: in the folder PHILOX_PEERS if that
- * is set, else in peers/ beside the program, else, if `anywhere`, where
- * libraries are found and in CUDA's folder. NULL with a note.
+ * peer_path() is where a file of a peer belongs: in the folder PHILOX_PEERS if
+ * that is set, else in peers/ beside the program.
+ */
+void peer_path(const char *name, char *path, size_t size);
+
+/*
+ * peer_library() opens a library of a peer: at its peer_path(), else, if
+ * `anywhere` and PHILOX_PEERS is not set, where libraries are found and in
+ * CUDA's folder. NULL with a note.
  */
 void *peer_library(const char *name, int anywhere, char note[RACE_NOTE_MAX]);
 

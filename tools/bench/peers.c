@@ -1,7 +1,7 @@
 /*
- * tools/bench/peers.c - where the libraries of peers are
+ * tools/bench/peers.c - where peers are
  *
- * They are loaded when their first row is due, never linked: the tool runs
+ * Libraries are loaded when their first row is due, never linked: the tool runs
  * where none of them is.
  */
 #include "tools/bench/fill.h"
@@ -13,15 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static void *open_library(char note[RACE_NOTE_MAX], const char *folder,
-			  const char *name)
+static void *open_library(char note[RACE_NOTE_MAX], const char *path)
 {
-	char path[PATH_MAX];
-	void *library;
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-	snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "",
-		 name);
-	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		snprintf(note, RACE_NOTE_MAX, "%s", dlerror());
 	return library;
@@ -41,30 +36,37 @@ static void own_folder(char *folder, size_t size)
 	snprintf(folder, size, "%.*s/peers", (int)size - 8, path);
 }
 
+void peer_path(const char *name, char *path, size_t size)
+{
+	const char *chosen = getenv("PHILOX_PEERS");
+	char folder[PATH_MAX];
+
+	own_folder(folder, sizeof(folder));
+	snprintf(path, size, "%s/%s", chosen ? chosen : folder, name);
+}
+
+/* Where libraries are found, or in CUDA's folder. */
 static void *open_anywhere(const char *name, char note[RACE_NOTE_MAX])
 {
 	const char *home = getenv("CUDA_HOME");
-	char folder[PATH_MAX];
-	void *library = open_library(note, "", name);
+	char path[PATH_MAX];
+	void *library = open_library(note, name);
 
 	if (library)
 		return library;
-	snprintf(folder, sizeof(folder), "%s/lib64",
-		 home ? home : "/usr/local/cuda");
-	return open_library(note, folder, name);
+	snprintf(path, sizeof(path), "%s/lib64/%s",
+		 home ? home : "/usr/local/cuda", name);
+	return open_library(note, path);
 }
 
 void *peer_library(const char *name, int anywhere, char note[RACE_NOTE_MAX])
 {
-	const char *chosen = getenv("PHILOX_PEERS");
-	char folder[PATH_MAX];
+	char path[PATH_MAX];
 	void *library;
 
-	if (chosen)
-		return open_library(note, chosen, name);
-	own_folder(folder, sizeof(folder));
-	library = open_library(note, folder, name);
-	if (library || !anywhere)
+	peer_path(name, path, sizeof(path));
+	library = open_library(note, path);
+	if (library || !anywhere || getenv("PHILOX_PEERS"))
 		return library;
 	return open_anywhere(name, note);
 }

@@ -1,8 +1,10 @@
-# tools/bench/torch.py - PyTorch as a peer of `philox bench`
+# tools/bench/peers/pytorch.py - PyTorch as a peer of `philox bench`
 #
-# Started by tools/bench/torch.c with a device ("cpu", "cuda:0") and
-# a number of threads. It says what
-# it is in one line, then answers each line of standard input with one:
+# It is not called torch.py: beside itself, a script finds that name first.
+#
+# Started by tools/bench/torch.c with a device ("cpu", "cuda:0") and a number of
+# threads. It says what it is in one line, then answers each line of standard
+# input with one:
 #
 #   fill DIST DTYPE BYTES TIMES    ok CALL WHOLE
 #   replay STATES TIMES            ok CALL WHOLE
