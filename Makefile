@@ -283,11 +283,18 @@ endif
 
 # Criterion does not run under the thread sanitizer
 CRITERION := $(if $(findstring thread,$(SANITIZE)),,$(TESTS))
+# PARTS: patterns of the parts of tests/check.sh that run, all if it is empty
+PARTS ?=
+part = $(if $(PARTS),$(filter $(1),$(PARTS)),all)
+CHECKED := $(if $(call part,tests),$(CRITERION)) \
+	$(if $(call part,stress/%),$(STRESS)) \
+	$(if $(call part,scripts/simulated.sh),$(SIMULATED))
 # The scripts build and install by themselves and are to do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
-	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' MAKEFLAGS=
+	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' \
+	PARTS='$(PARTS)' MAKEFLAGS=
 
-check: all $(CRITERION) $(STRESS) $(SIMULATED)
+check: all $(CHECKED)
 	@$(SETTINGS) tests/check.sh
 
 test: $(TESTS)

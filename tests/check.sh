@@ -1,77 +1,120 @@
-#!/bin/sh
+#!/bin/bash
 # tests/check.sh - everything there is to check about a build, and one total
 #
-# The parts are the Criterion tests, the stress programs and the scripts beside
-# this one. A part that ran nothing has failed, and so has one in whose output a
-# sanitizer speaks, whatever its exit status: test frameworks swallow it. What
-# is built with a sanitizer is not installed: of the scripts only those that use
-# the tool are run then, and under the thread sanitizer, where Criterion does not
-# work, nothing but the stress programs.
+# The parts are the Criterion tests, the stress programs and the scripts in
+# tests/scripts. As many run at a time as there are processors; the output of
+# each is shown in one piece. PARTS chooses some of them by patterns, as in
+#
+#   make check PARTS='tests stress/* scripts/tool.sh'
+#
+# A part that ran nothing has failed, and so has one in whose output a sanitizer
+# speaks, whatever its exit status: test frameworks swallow it.
 cd "$(dirname "$0")/.." && . tests/report.sh || exit 1
+set -f -m # patterns are no files; each part is a process group, to be ended
 
-parts=0
-broken=
+trap 'kill_parts; rm -rf "$WORK"' EXIT
 
-# part NAME COMMAND...: runs it and adds its counts to the total
-part()
+kill_parts()
 {
-	name=$1
-	shift
-	parts=$((parts + 1))
-	echo "== $name"
-	{
-		"$@" 2>&1
-		echo $? >"$WORK/status"
-	} | tee "$WORK/log"
-	status=$(cat "$WORK/status")
-	p=0
-	f=0
-	s=0
-	counts "$WORK/log"
-	# A status that comes of a leak is judged by what leaked, below
-	if [ "$status" -ne 0 ] && [ "$f" -eq 0 ] &&
-		! grep -q 'ERROR: LeakSanitizer' "$WORK/log"; then
-		echo "$name: exit status $status"
-		f=1
-	fi
-	if has_findings "$WORK/log"; then
-		echo "$name: a sanitizer found something"
-		f=$((f + 1))
-	fi
-	if [ $((p + f)) -eq 0 ]; then
-		echo "$name: nothing was tested"
-		f=1
-	fi
-	[ "$f" -eq 0 ] || broken="$broken $name"
-	passed=$((passed + p))
-	failed=$((failed + f))
-	skipped=$((skipped + s))
+	for process in $(jobs -p); do
+		kill -- "-$process" 2>"$WORK/said"
+	done
 }
 
-# counts FILE: sets p, f and s from the last line that tells them
-counts()
+# --- which parts --------------------------------------------------------------
+
+# Those that take longest begin, so that no processor is idle at the end
+long='scripts/bugs.sh tests scripts/simulated.sh scripts/simd.sh
+	scripts/numbers.sh'
+
+# Every part but for the long ones
+short_parts()
 {
-	sed 's/\x1b\[[0-9;]*m//g' "$1" >"$WORK/plain"
-	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed|Synthesis: Tested:' \
-		"$WORK/plain" | tail -n 1)
-	# shellcheck disable=SC2046
-	set -- $(echo "$line" | tr -cs 0-9 ' ')
-	case $line in
-	*Synthesis*)
-		p=$2
-		f=$(($1 - $2))
-		s=$(grep -c '^\[SKIP\]' "$WORK/plain")
+	find tests/stress tests/scripts -name '*.c' -o -name '*.sh' |
+		sed 's|^tests/||; s|\.c$||' | LC_ALL=C sort -r |
+		grep -vxF "$(printf '%s\n' $long)"
+}
+
+# What this build is there to find, if PARTS does not say
+default_parts()
+{
+	case ${SANITIZE-} in
+	*thread*)
+		# Criterion does not work under it; scripts use few threads
+		echo 'stress/*'
 		;;
-	*passed*)
-		p=$1
-		f=$2
-		s=${3:-0}
+	?*)
+		# The scripts that give the tool files and command lines of all
+		# kinds. Others measure, compile or install: nothing to sanitize
+		echo 'tests stress/* scripts/diff.sh scripts/draw.sh' \
+			'scripts/resume.sh scripts/tool.sh'
+		;;
+	*)
+		# Deliberate bugs take minutes and are for .ci/run alone
+		printf '%s\n' $long $(short_parts) | grep -vxF scripts/bugs.sh
 		;;
 	esac
 }
 
-# has_findings FILE: does a sanitizer speak in it? Leaks are told in paragraphs;
-# one whose stack has no frame but Criterion's own (it leaks the message of a
+is_wanted()
+{
+	for pattern in ${PARTS:-$(default_parts)}; do
+		# shellcheck disable=SC2254
+		case $1 in
+		$pattern) return 0 ;;
+		esac
+	done
+	return 1
+}
+
+# Parts of CUDA alone are skipped in a build without
+is_left_out()
+{
+	case $CUDA:$1 in
+	0:*cuda* | 0:*simulated*) return 0 ;;
+	esac
+	return 1
+}
+
+# --- one part -----------------------------------------------------------------
+
+# Only --verbose tells of skipped tests
+tests()
+{
+	timeout --foreground 1800 "$BUILD/tests/philox-tests" --verbose --timeout 300
+}
+
+# A stress program that does not count is one test: it ends, with status 0
+stress()
+{
+	timeout --foreground 600 "$1" >"$2" 2>&1
+	ended=$?
+	cat "$2"
+	[ $ended -eq 0 ] || return $ended
+	tail -n 1 "$2" | grep -qE '^[0-9]+ passed' || echo "1 passed, 0 failed"
+}
+
+# counts FILE: sets p, f and s from the last line that has them
+counts()
+{
+	p=0 f=0 s=0
+	sed 's/\x1b\[[0-9;]*m//g' "$1" >"$1.plain"
+	line=$(grep -E '^[0-9]+ passed, [0-9]+ failed|Synthesis: Tested:' \
+		"$1.plain" | tail -n 1)
+	case $line in
+	*Synthesis*)
+		read -r f p _ < <(echo "$line" | tr -cs 0-9 ' ')
+		f=$((f - p))
+		s=$(grep -c '^\[SKIP\]' "$1.plain")
+		;;
+	*passed*)
+		read -r p f s < <(echo "$line" | tr -cs 0-9 ' ')
+		;;
+	esac
+}
+
+# has_findings FILE: does a sanitizer speak in it? Leaks are paragraphs; one
+# whose stack has no frame but Criterion's own (it leaks the message of a
 # skipped test) is none of ours.
 has_findings()
 {
@@ -85,61 +128,85 @@ has_findings()
 		END { exit !found }' "$1"
 }
 
-# A stress program that does not count is one test: it ends, with status 0
-stress()
+# run_part NUMBER NAME: its output and its counts, in $WORK/NUMBER...
+run_part()
 {
-	timeout 600 "$1" >"$WORK/stress" 2>&1
-	ended=$?
-	cat "$WORK/stress"
-	[ $ended -eq 0 ] || return $ended
-	tail -n 1 "$WORK/stress" | grep -qE '^[0-9]+ passed' ||
-		echo "1 passed, 0 failed"
+	log=$WORK/$1
+	name=$2
+	begun=$SECONDS
+	case $name in
+	tests) tests ;;
+	stress/*) stress "$BUILD/tests/$name" "$log.stress" ;;
+	*) "tests/$name" ;;
+	esac >"$log" 2>&1 </dev/null
+	status=$?
+	counts "$log"
+	# A status that comes of a leak is judged by what leaked, below
+	if [ "$status" -ne 0 ] && [ "$f" -eq 0 ] &&
+		! grep -q 'ERROR: LeakSanitizer' "$log"; then
+		echo "$name: exit status $status" >>"$log"
+		f=1
+	fi
+	if has_findings "$log"; then
+		echo "$name: a sanitizer found something" >>"$log"
+		f=$((f + 1))
+	fi
+	if [ $((p + f)) -eq 0 ]; then
+		echo "$name: nothing was tested" >>"$log"
+		f=1
+	fi
+	echo "$p $f ${s:-0} $((SECONDS - begun))" >"$log.all"
+	mv "$log.all" "$log.counts"
 }
 
-# Only --verbose tells of skipped tests
-tests()
+# --- all of them --------------------------------------------------------------
+
+names=()
+shown=0
+broken=
+times=
+
+# show_part: the next one, when it is done
+show_part()
 {
-	timeout 1800 "$BUILD/tests/philox-tests" --verbose --timeout 300
+	name=${names[shown]}
+	echo "== $name"
+	cat "$WORK/$shown"
+	read -r p f s seconds <"$WORK/$shown.counts" || f=1
+	shown=$((shown + 1))
+	[ "$f" -eq 0 ] || broken="$broken $name"
+	passed=$((passed + p))
+	failed=$((failed + f))
+	skipped=$((skipped + s))
+	times="$times${times:+, }$name $seconds s"
 }
 
-case ${SANITIZE-} in
-*thread*)
-	;;
-*)
-	part tests tests
-	;;
-esac
-# without_cuda NAME: says so if the part cannot be, for it is CUDA's
-without_cuda()
+show_those_done()
 {
-	case $CUDA:$1 in
-	0:*cuda* | 0:*simulated*) skip "$1" "a build without CUDA" ;;
-	*) return 1 ;;
-	esac
+	while [ -e "$WORK/$shown.counts" ]; do
+		show_part
+	done
 }
 
-for source in tests/stress/*.c; do
-	program=stress/$(basename "$source" .c)
-	without_cuda "$program" && continue
-	part "$program" stress "$BUILD/tests/$program"
+for part in $long $(short_parts); do
+	is_wanted "$part" || continue
+	if is_left_out "$part"; then
+		skip "$part" "a build without CUDA"
+		continue
+	fi
+	while [ "$(jobs -pr | wc -l)" -ge "$(nproc)" ]; do
+		sleep 0.2
+		show_those_done
+	done
+	run_part "${#names[@]}" "$part" &
+	names+=("$part")
 done
-case ${SANITIZE-} in
-*thread*)
-	scripts=
-	;;
-?*)
-	scripts=$(grep -l 'BUILD/philox' tests/scripts/*.sh)
-	;;
-*)
-	scripts=$(echo tests/scripts/*.sh)
-	;;
-esac
-for script in $scripts; do
-	name=${script#tests/}
-	without_cuda "$name" && continue
-	part "$name" "$script"
+wait
+while [ "$shown" -lt "${#names[@]}" ]; do
+	show_part
 done
 
-echo "== $parts parts${broken:+; failed:$broken}"
+echo "parts: $times"
+[ -z "$broken" ] || echo "failed:$broken"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -188,7 +188,13 @@ reference=$(hash "$CC" numbers.c -std=c11 -O0)
 check "the reference is compiled" test -n "$reference"
 
 native=-march=native
-for compiler in "$CC" gcc clang; do
+# Once, where $CC is one of the two
+compilers='gcc clang'
+case $(readlink -f "$(command -v "$CC")") in
+*gcc* | *clang*) ;;
+*) compilers="$CC gcc clang" ;;
+esac
+for compiler in $compilers; do
 	if ! command -v "$compiler" >"$WORK/which"; then
 		skip "$compiler agrees" "not here"
 		continue
@@ -202,9 +208,16 @@ for compiler in "$CC" gcc clang; do
 			agrees "$compiler" numbers.c $options
 	done
 done
-for standard in c++11 c++17 gnu++20; do
-	check "$CXX -std=$standard agrees" agrees "$CXX" numbers.cpp \
-		-std=$standard -O2 -Wall -Wextra -Werror -pedantic
+for compiler in g++ clang++; do
+	if ! command -v $compiler >"$WORK/which"; then
+		skip "$compiler agrees" "not here"
+		continue
+	fi
+	for standard in c++11 c++17 gnu++20; do
+		check "$compiler -std=$standard agrees" agrees $compiler \
+			numbers.cpp -std=$standard -O2 -Wall -Wextra -Werror \
+			-pedantic
+	done
 done
 
 # --- philox/kernel.h as a string ------------------------------------------------
