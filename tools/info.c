@@ -10,6 +10,7 @@
 #include <philox.h>
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
+#include "tools/common/options.h"
 
 /* The instruction sets that decide how fast the host device can be. */
 struct instruction_set {
@@ -158,23 +159,12 @@ static const char usage[] =
 
 int tool_info(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
-	int json = 0, option;
+	int json = 0, status;
+	const struct tool_option options[] = {
+		{"json", TAKES_NOTHING, .to = &json}, {0}};
 
-	optind = 0;
-	while ((option = next_option(argc, argv, options)) != -1) {
-		if (option == '?')
-			return 2;
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
-		json = 1;
-	}
-	if (arguments_end(argc, argv, 0))
-		return 2;
+	status = read_options(argc, argv, options, usage, 0);
+	if (status >= 0)
+		return status;
 	return json ? print_json() : print_text();
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "tools/common/complain.h"
+#include "tools/common/options.h"
 #include "tools/tools.h"
 
 struct part {
@@ -94,31 +95,41 @@ int bench_try(const char *what, enum philox_status status)
 
 /* --- the command ---------------------------------------------------------- */
 
-static void print_help(void)
+static const char usage[] =
+	"usage: philox bench [OPTION]...\n\n"
+	"Measure fills, passes and replays.\n\n"
+	"  --device NAME  " HELP_DEVICE " (default host)\n"
+	"  --only PART    one part, or in fill, states and rows those that\n"
+	"                 begin so, as fill/uniform/f32:\n"
+	"%s"
+	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
+	"                 up to %d of them\n"
+	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
+	"                 states and rows (default 1)\n"
+	"  --quick        one round of little in parts fill, states and rows,\n"
+	"                 to see that they work: no measurement\n"
+	"  --json         one JSON object per line\n"
+	"  --help         " HELP_HELP "\n\n"
+	"Peers are looked for in the folder PHILOX_PEERS if it is set, else "
+	"in\npeers/ beside this program and, libcurand.so.10, where "
+	"libraries are.\n"
+	"PHILOX_PYTHON is the Python that may have torch (default python3).\n\n"
+	"Exit status: 0 done, 1 it failed, 2 the command line is "
+	"wrong.\n";
+
+/* With a line for each part. */
+static const char *help_text(void)
 {
-	printf("usage: philox bench [OPTION]...\n\n"
-	       "Measure fills, passes and replays.\n\n"
-	       "  --device NAME  " HELP_DEVICE " (default host)\n"
-	       "  --only PART    one part, or in fill, states and rows those that\n"
-	       "                 begin so, as fill/uniform/f32:\n");
+	static char text[4096], lines[1024];
+	size_t length = 0;
+
 	for (size_t i = 0; i < N_PARTS; i++)
-		printf("                 %-9s  %s\n", parts[i].name,
-		       parts[i].help);
-	printf("  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
-	       "                 up to %d of them\n"
-	       "  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
-	       "                 states and rows (default 1)\n"
-	       "  --quick        one round of little in parts fill, states and rows,\n"
-	       "                 to see that they work: no measurement\n"
-	       "  --json         one JSON object per line\n"
-	       "  --help         " HELP_HELP "\n\n"
-	       "Peers are looked for in the folder PHILOX_PEERS if it is set, else "
-	       "in\npeers/ beside this program and, libcurand.so.10, where "
-	       "libraries are.\n"
-	       "PHILOX_PYTHON is the Python that may have torch (default python3).\n\n"
-	       "Exit status: 0 done, 1 it failed, 2 the command line is "
-	       "wrong.\n",
-	       BENCH_SIZES_MAX);
+		length +=
+			(size_t)snprintf(lines + length, sizeof(lines) - length,
+					 "                 %-9s  %s\n",
+					 parts[i].name, parts[i].help);
+	snprintf(text, sizeof(text), usage, lines, BENCH_SIZES_MAX);
+	return text;
 }
 
 /* What the command line says. */
@@ -130,8 +141,9 @@ struct command {
 	struct bench bench;
 };
 
-static int take_part(struct command *command, const char *value)
+static int take_part(void *to, const char *value)
 {
+	struct command *command = to;
 	const char *names[N_PARTS + 1] = {NULL};
 	char name[32];
 	size_t length = strcspn(value, "/");
@@ -156,8 +168,9 @@ static int take_part(struct command *command, const char *value)
 }
 
 /* A whole number of KiB, MiB or GiB, up to 1024 of the last. */
-static int take_size(struct bench *bench, const char *value)
+static int take_size(void *to, const char *value)
 {
+	struct bench *bench = to;
 	static const char *const units[] = {"KiB", "MiB", "GiB"};
 	char *unit;
 	uint64_t number = strtoull(value, &unit, 10);
@@ -176,16 +189,6 @@ static int take_size(struct bench *bench, const char *value)
 	return complain_value("bench", "size", value,
 			      "must be from 1 to 1024 KiB, MiB or GiB, as "
 			      "64KiB");
-}
-
-static int take_threads(struct bench *bench, const char *value)
-{
-	uint64_t threads;
-
-	if (take_whole("bench", "threads", value, 1, 256, &threads))
-		return 2;
-	bench->threads = (unsigned)threads;
-	return 0;
 }
 
 /* Options that mean nothing to the part, or to the device. */
@@ -261,56 +264,25 @@ close_device:
 	return status;
 }
 
-static int take_option(struct command *command, int option)
-{
-	switch (option) {
-	case 'd':
-		command->device = optarg;
-		return 0;
-	case 'o':
-		return take_part(command, optarg);
-	case 's':
-		command->size = optarg;
-		return take_size(&command->bench, optarg);
-	case 't':
-		command->threads = optarg;
-		return take_threads(&command->bench, optarg);
-	case 'q':
-		command->bench.quick = 1;
-		return 0;
-	case 'j':
-		command->bench.json = 1;
-		return 0;
-	default:
-		return 2;
-	}
-}
-
 int tool_bench(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"device", required_argument, NULL, 'd'},
-		{"only", required_argument, NULL, 'o'},
-		{"size", required_argument, NULL, 's'},
-		{"threads", required_argument, NULL, 't'},
-		{"quick", no_argument, NULL, 'q'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0},
-	};
 	struct command command = {.device = "host", .bench = {.threads = 1}};
-	int option;
+	struct bench *bench = &command.bench;
+	const struct tool_option options[] = {
+		{"device", TAKES_TEXT, .to = &command.device},
+		{"only", TAKES_OTHER, .to = &command, .take = take_part},
+		{"size", TAKES_OTHER, .to = bench, .take = take_size,
+		 .given = &command.size},
+		{"threads", TAKES_WHOLE_32, .to = &bench->threads, .least = 1,
+		 .most = 256, .given = &command.threads},
+		{"quick", TAKES_NOTHING, .to = &bench->quick},
+		{"json", TAKES_NOTHING, .to = &bench->json},
+		{0}};
+	int status = read_options(argc, argv, options, help_text(), 0);
 
-	optind = 0;
-	while ((option = next_option(argc, argv, options)) != -1) {
-		if (option == 'h') {
-			print_help();
-			return 0;
-		}
-		if (take_option(&command, option))
-			return 2;
-	}
-	if (arguments_end(argc, argv, 0) || check_options(&command))
+	if (status >= 0)
+		return status;
+	if (check_options(&command))
 		return 2;
 	return run(&command);
 }

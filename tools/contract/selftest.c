@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/options.h"
 #include "tools/contract/contract.h"
 #include "tools/tools.h"
 
@@ -84,7 +85,7 @@ static void test_all_cuda(struct tally *tally)
 	}
 }
 
-static int finish(const struct tally *tally)
+static int sum_up(const struct tally *tally)
 {
 	printf("%zu passed, %zu failed, %zu skipped\n", tally->passed,
 	       tally->failed, tally->skipped);
@@ -103,54 +104,56 @@ static int test_all(void)
 	test_or_fail("host", &tally);
 	test_or_fail("host:sync", &tally);
 	test_all_cuda(&tally);
-	return finish(&tally);
+	return sum_up(&tally);
 }
 
 #define DEVICES_MAX 16
 
+struct devices {
+	const char *names[DEVICES_MAX];
+	int n;
+};
+
+static int take_device(void *to, const char *name)
+{
+	struct devices *devices = to;
+
+	if (devices->n == DEVICES_MAX)
+		return complain("selftest", "more than %d devices",
+				DEVICES_MAX);
+	devices->names[devices->n++] = name;
+	return 0;
+}
+
 /* All names are tried before the first device is tested. */
-static int test_named(char *const *names, int n)
+static int test_named(const struct devices *named)
 {
 	struct philox_device *devices[DEVICES_MAX];
 	struct tally tally = {0, 0, 0};
 	int error;
 
-	for (int i = 0; i < n; i++) {
-		error = open_device("selftest", names[i], &devices[i]);
+	for (int i = 0; i < named->n; i++) {
+		error = open_device("selftest", named->names[i], &devices[i]);
 		if (!error)
 			continue;
 		while (i--)
 			philox_device_close(devices[i]);
 		return error;
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < named->n; i++)
 		test_device(devices[i], &tally);
-	return finish(&tally);
+	return sum_up(&tally);
 }
 
 int tool_selftest(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"device", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
-	char *names[DEVICES_MAX];
-	int option, n = 0;
+	struct devices devices = {.n = 0};
+	const struct tool_option options[] = {
+		{"device", TAKES_OTHER, .to = &devices, .take = take_device},
+		{0}};
+	int status = read_options(argc, argv, options, usage, 0);
 
-	optind = 0;
-	while ((option = next_option(argc, argv, options)) != -1) {
-		if (option == '?')
-			return 2;
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (n == DEVICES_MAX)
-			return complain("selftest", "more than %d devices",
-					DEVICES_MAX);
-		names[n++] = optarg;
-	}
-	if (arguments_end(argc, argv, 0))
-		return 2;
-	return n ? test_named(names, n) : test_all();
+	if (status >= 0)
+		return status;
+	return devices.n ? test_named(&devices) : test_all();
 }

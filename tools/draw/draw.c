@@ -198,11 +198,10 @@ static int run(struct drawing *draw)
 int tool_draw(int argc, char **argv)
 {
 	struct drawing draw = {.device = NULL};
-	int done = 0, error;
+	int status = draw_options(&draw.asked, argc, argv);
 
-	error = draw_options(&draw.asked, argc, argv, &done);
-	if (error || done)
-		return error;
+	if (status >= 0)
+		return status;
 	signal(SIGPIPE, SIG_IGN);
 	return run(&draw);
 }

@@ -17,10 +17,9 @@ struct draw {
 };
 
 /*
- * draw_options() reads the command line. It returns 0, or the exit status after
- * saying what is wrong. *done is set when there is nothing left to do, as after
- * --help. `draw` stays where it is from then on.
+ * draw_options() reads the command line. It returns -1, or the exit status: 0
+ * after --help, 2 after saying what is wrong. `draw` is not moved from then on.
  */
-int draw_options(struct draw *draw, int argc, char **argv, int *done);
+int draw_options(struct draw *draw, int argc, char **argv);
 
 #endif

@@ -6,14 +6,10 @@
 
 #include "tools/draw/draw.h"
 
-/* The options. */
+/* The options whose text is wanted. */
 enum {
-	DEVICE = 1,
-	SEED,
 	OFFSET,
-	FIRST,
 	COUNT,
-	DIST,
 	DTYPE,
 	LOW,
 	HIGH,
@@ -23,21 +19,20 @@ enum {
 	FROM,
 	TO,
 	P,
-	AXIS,
-	FORMAT,
 	LAYOUT,
 	THREADS,
 	SMS,
 	THREADS_PER_SM,
 	ELEMENTS,
-	HELP
+	GIVEN
 };
 
 /* A command line that is read: where to, and options as they were given. */
 struct draw_line {
 	struct draw *draw;
-	const char *given[HELP]; /* or NULL */
-	int dist;                /* place in draw_dists */
+	const char *given[GIVEN]; /* or NULL */
+	int dist;                 /* place in draw_dists */
+	int dtype, layout;        /* enum philox_dtype, philox_layout_kind */
 };
 
 /* What values are called; lists end with NULL. */

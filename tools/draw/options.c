@@ -3,6 +3,7 @@
  */
 #include <stdio.h>
 #include "tools/common/complain.h"
+#include "tools/common/options.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/line.h"
 
@@ -53,6 +54,7 @@ const char *const draw_dists[] = {"bits",      "uniform",    "normal",
 static const enum philox_dist dist_of[] = {
 	PHILOX_BITS,       PHILOX_UNIFORM,     PHILOX_NORMAL, PHILOX_BERNOULLI,
 	PHILOX_LOG_NORMAL, PHILOX_EXPONENTIAL, PHILOX_GUMBEL, PHILOX_INTEGERS};
+/* In the order of the enums. */
 static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", "f16",
 				     "f64", "i32", "i64", NULL};
 const char *const draw_axes[] = {"element", "op", "call", "seed", NULL};
@@ -60,143 +62,6 @@ const char *const draw_layouts[] = {
 	"default", "curand_device", "curand_host", "pytorch",
 	"nvfuser", "triton",        "jax",         NULL};
 static const char *const formats[] = {"text", "raw", NULL};
-
-static const struct option options[] = {
-	{"device", required_argument, NULL, DEVICE},
-	{"seed", required_argument, NULL, SEED},
-	{"offset", required_argument, NULL, OFFSET},
-	{"first", required_argument, NULL, FIRST},
-	{"count", required_argument, NULL, COUNT},
-	{"dist", required_argument, NULL, DIST},
-	{"dtype", required_argument, NULL, DTYPE},
-	{"low", required_argument, NULL, LOW},
-	{"high", required_argument, NULL, HIGH},
-	{"mean", required_argument, NULL, MEAN},
-	{"std", required_argument, NULL, STD},
-	{"rate", required_argument, NULL, RATE},
-	{"from", required_argument, NULL, FROM},
-	{"to", required_argument, NULL, TO},
-	{"p", required_argument, NULL, P},
-	{"axis", required_argument, NULL, AXIS},
-	{"format", required_argument, NULL, FORMAT},
-	{"layout", required_argument, NULL, LAYOUT},
-	{"threads", required_argument, NULL, THREADS},
-	{"sms", required_argument, NULL, SMS},
-	{"threads-per-sm", required_argument, NULL, THREADS_PER_SM},
-	{"elements", required_argument, NULL, ELEMENTS},
-	{"help", no_argument, NULL, HELP},
-	{NULL, 0, NULL, 0}};
-
-/* --- values --------------------------------------------------------------- */
-
-static int take_number(const char *option, const char *text, uint64_t *number)
-{
-	return take_whole("draw", option, text, 0, UINT64_MAX, number);
-}
-
-static int take_u32(const char *option, const char *text, uint32_t *number)
-{
-	uint64_t wide = 0;
-	int error = take_whole("draw", option, text, 0, UINT32_MAX, &wide);
-
-	*number = (uint32_t)wide;
-	return error;
-}
-
-static int parse_layout(struct draw *draw, int option, const char *value)
-{
-	struct philox_layout *layout = &draw->layout;
-	int choice = 0, error;
-
-	switch (option) {
-	case LAYOUT:
-		error = take_name("draw", "layout", value, draw_layouts,
-				  &choice);
-		layout->kind = (enum philox_layout_kind)choice;
-		draw->fill.layout = layout;
-		return error;
-	case THREADS:
-		return take_u32("threads", value, &layout->threads);
-	case SMS:
-		return take_u32("sms", value, &layout->sms);
-	case THREADS_PER_SM:
-		return take_u32("threads-per-sm", value,
-				&layout->threads_per_sm);
-	case ELEMENTS:
-		return take_whole("draw", "elements", value, 1, UINT64_MAX,
-				  &layout->elements);
-	default: /* --from, --to: read when their dtype is known */
-		return 0;
-	}
-}
-
-static int parse_parameter(struct draw *draw, int option, const char *value)
-{
-	struct philox_fill *fill = &draw->fill;
-
-	switch (option) {
-	case LOW:
-		return take_real("draw", "low", value, &fill->low);
-	case HIGH:
-		return take_real("draw", "high", value, &fill->high);
-	case MEAN:
-		return take_real("draw", "mean", value, &fill->mean);
-	case STD:
-		return take_real("draw", "std", value, &fill->std);
-	case RATE:
-		return take_real("draw", "rate", value, &fill->rate);
-	case P:
-		return take_probability("draw", "p", value, &fill->p);
-	default:
-		return parse_layout(draw, option, value);
-	}
-}
-
-static int parse_name(struct draw_line *line, int option, const char *value)
-{
-	struct draw *draw = line->draw;
-	int choice = 0, error;
-
-	switch (option) {
-	case DIST:
-		error = take_name("draw", "dist", value, draw_dists,
-				  &line->dist);
-		draw->fill.dist = dist_of[line->dist];
-		return error;
-	case DTYPE:
-		error = take_name("draw", "dtype", value, dtypes, &choice);
-		draw->fill.dtype = (enum philox_dtype)choice;
-		return error;
-	case AXIS:
-		return take_name("draw", "axis", value, draw_axes, &draw->axis);
-	case FORMAT:
-		return take_name("draw", "format", value, formats, &draw->raw);
-	default:
-		return parse_parameter(draw, option, value);
-	}
-}
-
-static int parse_option(struct draw_line *line, int option, const char *value)
-{
-	struct draw *draw = line->draw;
-
-	line->given[option] = value;
-	switch (option) {
-	case DEVICE:
-		draw->device_name = value;
-		return 0;
-	case SEED:
-		return take_number("seed", value, &draw->state.seed);
-	case OFFSET:
-		return take_number("offset", value, &draw->state.offset);
-	case FIRST:
-		return take_number("first", value, &draw->fill.span.first);
-	case COUNT:
-		return take_number("count", value, &draw->fill.span.count);
-	default:
-		return parse_name(line, option, value);
-	}
-}
 
 static void set_defaults(struct draw *draw)
 {
@@ -213,24 +78,64 @@ static void set_defaults(struct draw *draw)
 					 .threads_per_sm = 2048}};
 }
 
-int draw_options(struct draw *draw, int argc, char **argv, int *done)
+static int read_line(int argc, char **argv, struct draw_line *line)
+{
+	struct draw *draw = line->draw;
+	struct philox_fill *fill = &draw->fill;
+	struct philox_layout *layout = &draw->layout;
+	const char **given = line->given;
+	const uint64_t most = UINT64_MAX, most_32 = UINT32_MAX;
+	const struct tool_option options[] = {
+		{"device", TAKES_TEXT, .to = &draw->device_name},
+		{"seed", TAKES_WHOLE, .to = &draw->state.seed, .most = most},
+		{"offset", TAKES_WHOLE, .to = &draw->state.offset, .most = most,
+		 .given = &given[OFFSET]},
+		{"first", TAKES_WHOLE, .to = &fill->span.first, .most = most},
+		{"count", TAKES_WHOLE, .to = &fill->span.count, .most = most,
+		 .given = &given[COUNT]},
+		{"dist", TAKES_NAME, .to = &line->dist, .names = draw_dists},
+		{"dtype", TAKES_NAME, .to = &line->dtype, .names = dtypes,
+		 .given = &given[DTYPE]},
+		{"low", TAKES_REAL, .to = &fill->low, .given = &given[LOW]},
+		{"high", TAKES_REAL, .to = &fill->high, .given = &given[HIGH]},
+		{"mean", TAKES_REAL, .to = &fill->mean, .given = &given[MEAN]},
+		{"std", TAKES_REAL, .to = &fill->std, .given = &given[STD]},
+		{"rate", TAKES_REAL, .to = &fill->rate, .given = &given[RATE]},
+		/* read when their dtype is known */
+		{"from", TAKES_TEXT, .to = &given[FROM]},
+		{"to", TAKES_TEXT, .to = &given[TO]},
+		{"p", TAKES_PROBABILITY, .to = &fill->p, .given = &given[P]},
+		{"axis", TAKES_NAME, .to = &draw->axis, .names = draw_axes},
+		{"format", TAKES_NAME, .to = &draw->raw, .names = formats},
+		{"layout", TAKES_NAME, .to = &line->layout,
+		 .names = draw_layouts, .given = &given[LAYOUT]},
+		{"threads", TAKES_WHOLE_32, .to = &layout->threads,
+		 .most = most_32, .given = &given[THREADS]},
+		{"sms", TAKES_WHOLE_32, .to = &layout->sms, .most = most_32,
+		 .given = &given[SMS]},
+		{"threads-per-sm", TAKES_WHOLE_32,
+		 .to = &layout->threads_per_sm, .most = most_32,
+		 .given = &given[THREADS_PER_SM]},
+		{"elements", TAKES_WHOLE, .to = &layout->elements, .least = 1,
+		 .most = most, .given = &given[ELEMENTS]},
+		{0}};
+
+	return read_options(argc, argv, options, usage, 0);
+}
+
+int draw_options(struct draw *draw, int argc, char **argv)
 {
 	struct draw_line line = {.draw = draw, .given[COUNT] = "16"};
-	int option, error = 0;
+	int status;
 
 	set_defaults(draw);
-	optind = 0;
-	while (!error && (option = next_option(argc, argv, options)) != -1) {
-		if (option == '?')
-			return 2;
-		if (option == HELP) {
-			fputs(usage, stdout);
-			*done = 1;
-			return 0;
-		}
-		error = parse_option(&line, option, optarg);
-	}
-	if (!error)
-		error = arguments_end(argc, argv, 0);
-	return error ? error : draw_check(&line);
+	status = read_line(argc, argv, &line);
+	if (status >= 0)
+		return status;
+	draw->fill.dist = dist_of[line.dist];
+	draw->fill.dtype = (enum philox_dtype)line.dtype;
+	draw->layout.kind = (enum philox_layout_kind)line.layout;
+	if (line.given[LAYOUT])
+		draw->fill.layout = &draw->layout;
+	return draw_check(&line) ? 2 : -1;
 }

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/options.h"
 #include "lib/state/journal.h"
 #include "tools/common/written.h"
 
@@ -419,20 +420,12 @@ static const char usage[] =
 
 int tool_diff(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-	int option;
+	const struct tool_option options[] = {{0}};
+	int status = read_options(argc, argv, options, usage, 2);
 
-	optind = 0;
-	while ((option = next_option(argc, argv, options)) != -1) {
-		if (option == '?')
-			return 2;
-		fputs(usage, stdout);
-		return 0;
-	}
+	if (status >= 0)
+		return status;
 	if (argc - optind < 2)
 		return complain("diff", "give two files, A and B");
-	if (arguments_end(argc, argv, 2))
-		return 2;
 	return compare(argv[optind], argv[optind + 1]);
 }

@@ -10,6 +10,7 @@
 #include "tools/common/complain.h"
 #include "tools/journal/inspect.h"
 #include "tools/common/json.h"
+#include "tools/common/options.h"
 #include "lib/state/journal.h"
 
 /* --- saved contexts ------------------------------------------------------- */
@@ -352,26 +353,15 @@ static const char usage[] =
 
 int tool_inspect(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{NULL, 0, NULL, 0}};
-	int json = 0, option;
+	int json = 0, status;
+	const struct tool_option options[] = {
+		{"json", TAKES_NOTHING, .to = &json}, {0}};
 
-	optind = 0;
-	while ((option = next_option(argc, argv, options)) != -1) {
-		if (option == '?')
-			return 2;
-		if (option == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
-		json = 1;
-	}
+	status = read_options(argc, argv, options, usage, 1);
+	if (status >= 0)
+		return status;
 	if (optind == argc)
 		return complain("inspect",
 				"give a FILE: a saved context or a journal");
-	if (arguments_end(argc, argv, 1))
-		return 2;
 	return inspect_file(argv[optind], json);
 }

@@ -4,12 +4,13 @@
 #include <inttypes.h>
 #include <unistd.h>
 #include "tools/common/complain.h"
+#include "tools/common/options.h"
 #include "tools/train/train.h"
 
 #define STEPS       600
 #define STEPS_NAIVE 100
 
-const char train_usage[] =
+static const char usage[] =
 	"usage: philox train [OPTION]... [FILE]\n"
 	"       philox train --save-at N --save OUT [OPTION]... [FILE]\n"
 	"       philox train --resume OUT [OPTION]... [FILE]\n"
@@ -37,62 +38,6 @@ const char train_usage[] =
 	"learned (with --naive: the runs were made); 1 not, or something failed;\n"
 	"2 the command line or a file is wrong.\n";
 
-/* --- command line --------------------------------------------------------- */
-
-static int take_number(const char *option, const char *text, uint64_t least,
-		       uint64_t most, uint64_t *value)
-{
-	return take_whole("train", option, text, least, most, value);
-}
-
-enum {
-	OPT_DEVICE = 1,
-	OPT_STEPS,
-	OPT_SEED,
-	OPT_DROPOUT,
-	OPT_OPS,
-	OPT_SAVE_AT,
-	OPT_SAVE,
-	OPT_RESUME
-};
-
-static int take_option(struct train_options *options, int option,
-		       const char *value)
-{
-	switch (option) {
-	case OPT_DEVICE:
-		options->device = value;
-		return 0;
-	case OPT_STEPS:
-		options->steps_given = 1;
-		return take_number("steps", value, 1, TRAIN_STEPS_MAX,
-				   &options->steps);
-	case OPT_SEED:
-		options->seed_given = 1;
-		return take_number("seed", value, 0, UINT64_MAX,
-				   &options->seed);
-	case OPT_DROPOUT:
-		options->dropout_given = 1;
-		return take_probability("train", "dropout", value,
-					&options->dropout);
-	case OPT_OPS:
-		options->ops_given = 1;
-		return take_number("ops", value, 0, TRAIN_OPS_MAX,
-				   &options->ops);
-	case OPT_SAVE_AT:
-		return take_number("save-at", value, 1, TRAIN_STEPS_MAX,
-				   &options->save_at);
-	case OPT_SAVE:
-		options->save = value;
-		return 0;
-	case OPT_RESUME:
-		options->resume = value;
-		return 0;
-	default:
-		return 0;
-	}
-}
-
 /* What the options are together. */
 static int check_options(const struct train_options *options)
 {
@@ -118,34 +63,30 @@ static int check_options(const struct train_options *options)
 			options->save_at, options->steps);
 }
 
-static int parse_options(int argc, char **argv, struct train_options *options)
+static int read_line(int argc, char **argv, struct train_options *options)
 {
-	const struct option known[] = {
-		{"device", required_argument, NULL, OPT_DEVICE},
-		{"steps", required_argument, NULL, OPT_STEPS},
-		{"seed", required_argument, NULL, OPT_SEED},
-		{"dropout", required_argument, NULL, OPT_DROPOUT},
-		{"ops", required_argument, NULL, OPT_OPS},
-		{"save-at", required_argument, NULL, OPT_SAVE_AT},
-		{"save", required_argument, NULL, OPT_SAVE},
-		{"resume", required_argument, NULL, OPT_RESUME},
-		{"naive", no_argument, &options->naive, 1},
-		{"json", no_argument, &options->json, 1},
-		{"help", no_argument, &options->help, 1},
+	const struct tool_option known[] = {
+		{"device", TAKES_TEXT, .to = &options->device},
+		{"steps", TAKES_WHOLE, .to = &options->steps, .least = 1,
+		 .most = TRAIN_STEPS_MAX, .given = &options->steps_given},
+		{"seed", TAKES_WHOLE, .to = &options->seed, .most = UINT64_MAX,
+		 .given = &options->seed_given},
+		{"dropout", TAKES_PROBABILITY, .to = &options->dropout,
+		 .given = &options->dropout_given},
+		{"ops", TAKES_WHOLE, .to = &options->ops, .most = TRAIN_OPS_MAX,
+		 .given = &options->ops_given},
+		{"save-at", TAKES_WHOLE, .to = &options->save_at, .least = 1,
+		 .most = TRAIN_STEPS_MAX},
+		{"save", TAKES_TEXT, .to = &options->save},
+		{"resume", TAKES_TEXT, .to = &options->resume},
+		{"naive", TAKES_NOTHING, .to = &options->naive},
+		{"json", TAKES_NOTHING, .to = &options->json},
 		{0}};
-	int option, wrong = 0;
+	int status = read_options(argc, argv, known, usage, 1);
 
-	optind = 0;
-	while (!wrong && (option = next_option(argc, argv, known)) != -1) {
-		if (option == '?')
-			return 2;
-		wrong = take_option(options, option, optarg);
-	}
-	if (!wrong)
-		wrong = arguments_end(argc, argv, 1);
-	if (!wrong && optind < argc)
+	if (status < 0 && optind < argc)
 		options->file = argv[optind];
-	return wrong;
+	return status;
 }
 
 /* Without a name the text is README.md, if there is one. */
@@ -162,15 +103,14 @@ static int find_file(struct train_options *options)
 
 int train_parse_options(int argc, char **argv, struct train_options *options)
 {
-	int result;
+	int status;
 
 	*options = (struct train_options){
 		.device = "host", .seed = 1, .dropout = 0.1};
-	result = parse_options(argc, argv, options);
-	if (result || options->help)
-		return result;
+	status = read_line(argc, argv, options);
+	if (status >= 0)
+		return status;
 	if (!options->steps)
 		options->steps = options->naive ? STEPS_NAIVE : STEPS;
-	result = check_options(options);
-	return result ? result : find_file(options);
+	return check_options(options) || find_file(options) ? 2 : -1;
 }

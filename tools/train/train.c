@@ -258,12 +258,8 @@ int tool_train(int argc, char **argv)
 	struct train_options options;
 	int result = train_parse_options(argc, argv, &options);
 
-	if (result)
+	if (result >= 0)
 		return result;
-	if (options.help) {
-		fputs(train_usage, stdout);
-		return 0;
-	}
 	result = open_device("train", options.device, &device);
 	return result ? result : read_and_train(&options, device);
 }

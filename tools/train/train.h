@@ -128,18 +128,18 @@ struct train_options {
 	uint64_t save_at;          /* a step, counted from 1 */
 	uint64_t steps, seed, ops;
 	double dropout;
-	int json, naive, help;
-	int steps_given, seed_given, ops_given, dropout_given;
+	int json, naive;
+	/* as they were given, or NULL */
+	const char *steps_given, *seed_given, *ops_given, *dropout_given;
 };
 
 #define TRAIN_STEPS_MAX 10000000
 #define TRAIN_OPS_MAX   100000
 
 /*
- * train_parse_options() takes the command line with the defaults. Returns 0, or
- * 2 after saying what is wrong. train_usage is what --help prints.
+ * train_parse_options() takes the command line with the defaults. Returns -1, or
+ * the exit status: 0 after --help, 2 after saying what is wrong.
  */
-extern const char train_usage[];
 int train_parse_options(int argc, char **argv, struct train_options *options);
 
 struct train_graph; /* a captured piece of a step, see below */
