@@ -5,7 +5,7 @@
  * still be good, and the next launch must work.
  */
 #include <stdio.h>
-#include "tests/support/rig.h"
+#include "tests/support/scene.h"
 
 /* --- arguments ------------------------------------------------------------ */
 

@@ -2,7 +2,7 @@
  * tests/graph/launch_failures.c - devices that fail, and launches in two halves
  */
 #include <stdio.h>
-#include "tests/support/rig.h"
+#include "tests/support/scene.h"
 
 /* --- failures of the device ----------------------------------------------- */
 

@@ -3,112 +3,78 @@
  *
  * Other builds say nothing, which is tested too.
  */
-#include <criterion/criterion.h>
-#include <philox.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/support/support.h"
 
-struct bed {
-	struct philox_device *device;
-	struct philox_context *context;
-	struct philox_region *region;
-	struct philox_pass pass;
-	void *out;
-	int warnings;
-};
+static int warnings;
 
 static void count_warning(void *user, const struct philox_log_entry *entry)
 {
-	struct bed *bed = user;
-
+	(void)user;
 	if (strcmp(entry->event, "span drawn twice"))
 		return;
 	cr_assert_str_eq(entry->region, "layer");
-	cr_assert_str_eq(entry->op, "noise");
-	bed->warnings++;
+	cr_assert_str_eq(entry->op, "first");
+	warnings++;
 }
 
-static void set_up(struct bed *bed)
+static void draw_span(const struct philox_pass *pass, uint32_t op, void *out,
+		      uint64_t first, uint64_t count)
 {
-	struct philox_op ops[2] = {{.name = "mask"}, {.name = "noise"}};
-	struct philox_region_options options = {.size = sizeof(options),
-						.name = "layer",
-						.ops = ops,
-						.n_ops = 2};
-
-	memset(bed, 0, sizeof(*bed));
-	cr_assert_eq(philox_device_open("host:sync", &bed->device), PHILOX_OK);
-	cr_assert_eq(philox_context_create(bed->device, &bed->context),
-		     PHILOX_OK);
-	cr_assert_eq(philox_region_create(bed->context, &options, &bed->region),
-		     PHILOX_OK);
-	cr_assert_eq(philox_memory_alloc(bed->device, 4096, &bed->out),
-		     PHILOX_OK);
-	philox_context_set_log(bed->context, count_warning, bed);
-}
-
-static void tear_down(struct bed *bed)
-{
-	philox_memory_free(bed->device, bed->out);
-	philox_context_destroy(bed->context);
-	philox_device_close(bed->device);
-}
-
-static void draw(struct bed *bed, uint32_t op, uint64_t first, uint64_t count)
-{
-	struct philox_span span = philox_elements(first, count);
-
-	cr_assert_eq(philox_bits(&bed->pass, op, PHILOX_U32, span, bed->out),
-		     PHILOX_OK);
+	OK(philox_bits(pass, op, PHILOX_U32, philox_elements(first, count),
+		       out));
 }
 
 /* The warnings a debug build gives, and the others do not. */
-static int expected(int warnings)
+static int expected(int count)
 {
 #ifdef PHILOX_DEBUG
-	return warnings;
+	return count;
 #else
-	return 0 * warnings;
+	return 0 * count;
 #endif
 }
 
-Test(spans, overlapping_ones_of_an_open_forward_are_told_of)
+PROMISE(spans, overlapping_ones_of_an_open_forward_are_reported)
 {
+	struct philox_region *region = make_region(f, "layer");
+	void *out = make_memory(f, 4096);
 	struct philox_ticket ticket;
-	struct bed bed;
+	struct philox_pass pass;
 
-	set_up(&bed);
-	philox_forward_begin(bed.region, NULL, 0, &bed.pass);
-	draw(&bed, 1, 0, 100);
-	draw(&bed, 0, 0, 100);   /* another op */
-	draw(&bed, 1, 100, 100); /* the next chunk */
-	draw(&bed, 1, 50, 0);    /* nothing */
-	cr_assert_eq(bed.warnings, 0);
-	draw(&bed, 1, 199, 1);
-	cr_assert_eq(bed.warnings, expected(1));
-	philox_forward_commit(&bed.pass, &ticket);
-	philox_forward_begin(bed.region, NULL, 0, &bed.pass);
-	draw(&bed, 1, 0, 100); /* another forward */
-	cr_assert_eq(bed.warnings, expected(1));
-	draw(&bed, 1, UINT64_MAX - 9, 10);
-	draw(&bed, 1, UINT64_MAX, 1);
-	cr_assert_eq(bed.warnings, expected(2));
-	philox_pass_abort(&bed.pass);
-	tear_down(&bed);
+	warnings = 0;
+	philox_context_set_log(f->context, count_warning, NULL);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	draw_span(&pass, 0, out, 0, 100);
+	draw_span(&pass, 2, out, 0, 100);   /* another op */
+	draw_span(&pass, 0, out, 100, 100); /* the next chunk */
+	draw_span(&pass, 0, out, 50, 0);    /* nothing */
+	cr_assert_eq(warnings, 0);
+	draw_span(&pass, 0, out, 199, 1);
+	cr_assert_eq(warnings, expected(1));
+	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	draw_span(&pass, 0, out, 0, 100); /* another forward */
+	cr_assert_eq(warnings, expected(1));
+	draw_span(&pass, 0, out, UINT64_MAX - 9, 10);
+	draw_span(&pass, 0, out, UINT64_MAX, 1);
+	cr_assert_eq(warnings, expected(2));
+	philox_pass_abort(&pass);
 }
 
-Test(spans, a_backward_may_draw_again_and_again)
+PROMISE(spans, a_backward_may_draw_again_and_again)
 {
+	struct philox_region *region = make_region(f, "layer");
+	void *out = make_memory(f, 4096);
 	struct philox_ticket ticket;
-	struct bed bed;
+	struct philox_pass pass;
 
-	set_up(&bed);
-	philox_forward_begin(bed.region, NULL, 0, &bed.pass);
-	philox_forward_commit(&bed.pass, &ticket);
-	philox_backward_begin(bed.region, ticket, NULL, 0, &bed.pass);
-	draw(&bed, 1, 0, 100);
-	draw(&bed, 1, 0, 100);
-	philox_backward_commit(&bed.pass, 0);
-	cr_assert_eq(bed.warnings, 0);
-	tear_down(&bed);
+	warnings = 0;
+	philox_context_set_log(f->context, count_warning, NULL);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_backward_begin(region, ticket, f->stream, 0, &pass));
+	draw_span(&pass, 0, out, 0, 100);
+	draw_span(&pass, 0, out, 0, 100);
+	OK(philox_backward_commit(&pass, 0));
+	cr_assert_eq(warnings, 0);
 }

@@ -1,5 +1,11 @@
 /*
- * tests/support/scene.h - what must be whole after a capture that ended badly
+ * tests/support/scene.h - what must be whole after something went wrong
+ *
+ * There are two, of a region with pending forwards: struct scene for captures
+ * that end badly, struct rig for launches that are refused or fail. Each is made
+ * in a fixture. scene_is_whole() and rig_is_whole() check that nothing is left
+ * of what went wrong since the last look at the ledger: the ledger is as it was
+ * and everything still works. They then look again.
  */
 #ifndef TESTS_SUPPORT_SCENE_H
 #define TESTS_SUPPORT_SCENE_H
@@ -16,13 +22,19 @@ struct scene {
 };
 
 struct scene make_scene(struct fixture *f);
-
-/*
- * scene_is_whole() checks that nothing is left of what went wrong: the stream
- * runs, the ledger is as it was, eager passes and new captures work.
- * end_scene() does so for the last time.
- */
 void scene_is_whole(struct fixture *f, struct scene *scene);
-void end_scene(struct fixture *f, struct scene *scene);
+void end_scene(struct fixture *f, struct scene *scene); /* whole once more */
+
+/* Graphs of a region's forward, backward and both, and two pending forwards. */
+struct rig {
+	struct philox_region *region;
+	uint32_t *y, *dx;
+	struct philox_graph *forth, *back, *pair;
+	struct forward one, two;
+	struct ledger_view before;
+};
+
+struct rig make_rig(struct fixture *f);
+void rig_is_whole(struct fixture *f, struct rig *rig);
 
 #endif
