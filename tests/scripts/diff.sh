@@ -70,5 +70,5 @@ else
 fi
 check "inspect names a file that is not there" \
 	gives 2 "$WORK/none" "$philox" inspect "$WORK/none"
-check "a journal that cannot be written stops nobody" journal /dev/full
+check "a journal that cannot be written does no harm" journal /dev/full
 finish

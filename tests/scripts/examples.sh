@@ -8,7 +8,7 @@ compiles()
 	"$@" -Iinclude -c -o "$WORK/example.o"
 }
 
-# Each line of the blocks of CUDA in README.md stands in an example
+# Each line of the blocks of CUDA in README.md is in an example
 shows_examples()
 {
 	awk '/^```cuda$/ { inside = 1; next } /^```/ { inside = 0 }

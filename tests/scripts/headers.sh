@@ -1,5 +1,5 @@
 #!/bin/sh
-# Each public header stands alone, as C11 and as C++17, without a warning;
+# Each public header compiles by itself, as C11 and as C++17, without a warning;
 # philox/kernel.h also as CUDA, nvcc's and clang's.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
@@ -20,7 +20,7 @@ compiles_as_cuda()
 }
 
 # clang seldom knows the toolkit at hand, so the few words of CUDA's headers that
-# are needed stand here; what a GPU offers, clang declares itself.
+# are needed are here; what a GPU offers, clang declares itself.
 compiles_as_clang_cuda()
 {
 	cat >"$WORK/clang.cu" <<-'END'

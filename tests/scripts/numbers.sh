@@ -446,7 +446,7 @@ for where in -Iinclude ""; do
 		check "NVRTC compiles the $what" nvrtc $where -std=c++17
 		check "NVRTC compiles the $what with fast math" \
 			nvrtc $where --use_fast_math
-		check "NVRTC compiles the $what beside types of one's own" \
+		check "NVRTC compiles the $what beside types of your own" \
 			nvrtc_with "$own_types" $where
 		check "NVRTC compiles the $what beside a <stdint.h>" \
 			nvrtc_with "$own_stdint" $where

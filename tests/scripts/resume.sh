@@ -150,7 +150,7 @@ refuses_first_line()
 	refuses_file "is of another version" "$WORK/other"
 }
 
-# What stood there before a save that cannot be done stays
+# A file is left as it was by a save that cannot be done
 keeps_what_was()
 {
 	mkdir -p "$WORK/folder" || return 1

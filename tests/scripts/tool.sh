@@ -149,7 +149,7 @@ check "the four runs of train agree" gives 0 'agree +yes' . train --steps 3
 check "train --naive shows the harm and is no failure" \
 	gives 0 . . train --naive --steps 3
 check "info tells the version" gives 0 "$version" '' info
-check "info tells of the host device" gives 0 '^host +[^ ]' '' info
+check "info describes the host device" gives 0 '^host +[^ ]' '' info
 check "a full disk is noticed" fails_when_full
 if command -v python3 >"$WORK/which"; then
 	check "info --json is a JSON object" is_json info --json
@@ -163,7 +163,7 @@ fi
 # Random123's known answer for a key and a counter of zeros
 check "draw gives the known answer" \
 	gives 0 '^6627e8d5$' '' draw --seed 0 --count 1
-check "draw ends quietly when nobody reads" ends_quietly
+check "draw ends quietly when its reader has gone" ends_quietly
 check "draw names an unknown device" \
 	refuses nowhere draw --device nowhere --count 1
 check "draw refuses p = nan" \

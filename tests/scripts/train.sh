@@ -136,8 +136,8 @@ check "a graph gains one node, a replay makes three calls" graphs_cost
 check "the same with 100 operators more" graphs_cost --ops 100
 check "the default run learns README.md" default_run_learns
 check "plain lines where there is no terminal" no_lines_drawn_over
-check "losses stand below their steps" losses_have_steps
-check "extra operators are told of if there are any" extra_only_if_any
+check "losses are below their steps" losses_have_steps
+check "extra operators are reported if there are any" extra_only_if_any
 check "without philox a low loss is called memorisation" memorisation_is_named
 check "without README.md a file is asked for" wants_a_file
 if command -v python3 >"$WORK/which"; then

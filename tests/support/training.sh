@@ -1,4 +1,4 @@
-# tests/support/training.sh - running `philox train`; sourced behind report.sh, where
+# tests/support/training.sh - running `philox train`; sourced after report.sh, where
 # $philox is set
 #
 #   train ARGUMENT...         runs it, what it says in $WORK/out and $WORK/err

@@ -72,7 +72,7 @@ double bench_now(void)
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_values(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
 
@@ -81,7 +81,7 @@ static int compare(const void *left, const void *right)
 
 double bench_median(double *values, int count)
 {
-	qsort(values, (size_t)count, sizeof(*values), compare);
+	qsort(values, (size_t)count, sizeof(*values), compare_values);
 	return values[count / 2];
 }
 
@@ -236,7 +236,7 @@ static int run_parts(struct command *command)
 	return 0;
 }
 
-static int run(struct command *command)
+static int run_command(struct command *command)
 {
 	struct bench *bench = &command->bench;
 	int status = open_device("bench", command->device, &bench->device);
@@ -284,5 +284,5 @@ int tool_bench(int argc, char **argv)
 		return status;
 	if (check_options(&command))
 		return 2;
-	return run(&command);
+	return run_command(&command);
 }

@@ -57,7 +57,7 @@ void bench_machine(struct bench *bench, const char *device);
 /* bench_wants() is whether --only leaves rows whose names begin so. */
 int bench_wants(const struct bench *bench, const char *name);
 
-/* bench_plural() is "s" behind a count that is not one. */
+/* bench_plural() is "s" after a count that is not one. */
 const char *bench_plural(uint32_t count);
 
 /* --- measuring ------------------------------------------------------------ */

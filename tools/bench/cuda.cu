@@ -1,5 +1,5 @@
 /*
- * tools/bench/cuda.cu - what a measurement on a GPU needs beside philox
+ * tools/bench/cuda.cu - what a measurement on a GPU needs besides philox
  *
  * Events with times, which philox has none of, and a kernel that does no more
  * than memory traffic: the limit of what a dropout could reach.

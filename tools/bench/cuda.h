@@ -1,8 +1,8 @@
 /*
- * tools/bench/cuda.h - what a measurement on a GPU needs beside philox
+ * tools/bench/cuda.h - what a measurement on a GPU needs besides philox
  *
  * All return 0, or CUDA's error; its words are at message(). In a build without
- * CUDA no device is a GPU and nothing is behind bench_cuda_open().
+ * CUDA no device is a GPU and bench_cuda_open() is not there.
  */
 #ifndef TOOLS_BENCH_CUDA_H
 #define TOOLS_BENCH_CUDA_H

@@ -1,5 +1,5 @@
 /*
- * tools/bench/fill.c - how fast arrays are filled, and others beside it
+ * tools/bench/fill.c - how fast arrays are filled, by us and by others
  *
  * A row is one kind of fill at one size against one peer. All who run at one
  * size race each other (tools/bench/race.h), ours with them; one peer's figure
@@ -76,7 +76,7 @@ static size_t element_size(const struct fill_kind *kind)
 {
 	const char *digits = strpbrk(kind->dtype_name, "123456789");
 
-	/* the 16 of bf16 stands behind letters only */
+	/* the 16 of bf16 is after letters only */
 	return (size_t)atoi(digits) / 8;
 }
 
@@ -149,8 +149,8 @@ static void enter(struct racer *racer, struct fill_entry *entry)
 		memcpy(racer->note, entry->peer->note, RACE_NOTE_MAX);
 }
 
-static void print_rows(const struct fill_bench *of, const struct racer *racers,
-		       size_t count)
+static void print_fill_rows(const struct fill_bench *of,
+			    const struct racer *racers, size_t count)
 {
 	char name[96];
 
@@ -171,7 +171,7 @@ static void print_rows(const struct fill_bench *of, const struct racer *racers,
 }
 
 /* One kind at one size: ours against all peers that have such a fill. */
-static int measure(const struct fill_bench *of)
+static int race_fills(const struct fill_bench *of)
 {
 	struct racer racers[N_PEERS + 1];
 	struct fill_entry entries[N_PEERS + 1] = {{&fill_ours, of}};
@@ -191,7 +191,7 @@ static int measure(const struct fill_bench *of)
 		complain("bench", "%s", racers[0].note);
 		return -1;
 	}
-	print_rows(of, racers, count);
+	print_fill_rows(of, racers, count);
 	return 0;
 }
 
@@ -230,7 +230,7 @@ static int make_arrays(struct fill_bench *of, size_t bytes)
 	       bench_try("wait", philox_stream_synchronize(device, stream));
 }
 
-static int is_wanted(struct fill_bench *of)
+static int fill_is_wanted(struct fill_bench *of)
 {
 	char name[96];
 
@@ -245,13 +245,13 @@ static int measure_kind(struct fill_bench *of, const struct fill_kind *kind,
 	for (size_t i = 0; i < n_sizes; i++) {
 		of->bytes = sizes[i];
 		of->count = sizes[i] / element_size(kind);
-		if (is_wanted(of) && measure(of))
+		if (fill_is_wanted(of) && race_fills(of))
 			return -1;
 	}
 	return 0;
 }
 
-static int measure_all(struct fill_bench *of)
+static int measure_fills(struct fill_bench *of)
 {
 	size_t sizes[BENCH_SIZES_MAX], count, most = 0;
 
@@ -266,7 +266,7 @@ static int measure_all(struct fill_bench *of)
 	return 0;
 }
 
-/* On a GPU, what is needed beside philox. */
+/* On a GPU, what is needed besides philox. */
 static int open_cuda(struct fill_bench *of)
 {
 	const char *message = "a build without CUDA";
@@ -293,7 +293,7 @@ int bench_fill(struct bench *bench)
 		printf("GB/s: 10^9 bytes of output a second; dropout reads as "
 		       "many as it writes,\nrounding twice as many (it reads "
 		       "f32), and so do copy and scale with them\n");
-	failed = measure_all(&of);
+	failed = measure_fills(&of);
 	close_peers();
 	philox_memory_free(bench->device, of.in);
 	philox_memory_free(bench->device, of.out);

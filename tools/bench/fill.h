@@ -1,5 +1,5 @@
 /*
- * tools/bench/fill.h - fills that are measured, and whom they are compared with
+ * tools/bench/fill.h - fills that are measured, and what they are compared with
  *
  * A peer makes the same kind of numbers in its own way, or, as a limit, does
  * nothing but touch the same memory. One may be missing on a machine; then its
@@ -24,7 +24,7 @@ struct fill_kind {
 
 struct bench_cuda;
 
-/* What a peer gets to know. */
+/* What a peer is told. */
 struct fill_bench {
 	struct bench *bench;
 	struct bench_cuda *cuda; /* NULL on a host device */

@@ -79,7 +79,7 @@ static enum philox_status capture_bare(struct bench_graph *of)
 	return status;
 }
 
-static int make_region(struct bench_graph *of)
+static int make_graph_region(struct bench_graph *of)
 {
 	struct philox_op *ops = calloc(of->ops, sizeof(*ops));
 	struct philox_region_options options = {.size = sizeof(options),
@@ -103,7 +103,7 @@ int bench_graph_make(struct bench_graph *of)
 {
 	struct bench *bench = of->bench;
 
-	if (make_region(of))
+	if (make_graph_region(of))
 		return -1;
 	of->uses = calloc(of->passes, sizeof(*of->uses));
 	if (!of->uses) {

@@ -99,7 +99,7 @@ static int round_time(struct ledger_bench *of, double *forwards,
 	return 0;
 }
 
-static int measure(struct ledger_bench *of, uint32_t pending)
+static int measure_ledger(struct ledger_bench *of, uint32_t pending)
 {
 	double forwards[ROUNDS], backwards[ROUNDS], queries[ROUNDS], query;
 	char name[64];
@@ -129,7 +129,7 @@ static int measure_pending(struct ledger_bench *of, uint32_t pending)
 
 	if (failed)
 		return -1;
-	failed = fill_pending(of, pending) || measure(of, pending);
+	failed = fill_pending(of, pending) || measure_ledger(of, pending);
 	philox_region_destroy(of->region);
 	return failed ? -1 : 0;
 }

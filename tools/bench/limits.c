@@ -98,7 +98,7 @@ INLINE void loop_f64(const void *in, void *out, size_t bytes)
 		y[i] = x[i] * SCALE;
 }
 
-/* Two bf16 stand in a word; each is the upper half of an f32, rounded to it. */
+/* Two bf16 are in a word; each is the upper half of an f32, rounded to it. */
 INLINE void loop_bf16(const void *in, void *out, size_t bytes)
 {
 	const words *x = in;

@@ -9,7 +9,7 @@
 #define TIMES_MOST   1000000 /* in a round */
 
 /* A racer that fails does not run again. */
-static int run(struct racer *racer, int times, struct race_time *time)
+static int run_racer(struct racer *racer, int times, struct race_time *time)
 {
 	if (racer->run(racer, times, time))
 		racer->out = 1;
@@ -28,9 +28,9 @@ static void calibrate(struct racer *racer, double slice, double budget)
 	double per_time;
 	int times = 1;
 
-	if (run(racer, 1, &time))
+	if (run_racer(racer, 1, &time))
 		return;
-	while (time.whole < budget / 2 && !run(racer, times, &time) &&
+	while (time.whole < budget / 2 && !run_racer(racer, times, &time) &&
 	       time.whole < slice / 2 && times < TIMES_MOST / 8)
 		times *= time.whole < slice / 16 ? 8 : 2;
 	if (racer->out)
@@ -51,7 +51,7 @@ static void run_round(struct racer *racers, size_t count, int round)
 	for (size_t i = 0; i < count; i++) {
 		struct racer *racer = &racers[i];
 
-		if (racer->out || run(racer, racer->times, &time))
+		if (racer->out || run_racer(racer, racer->times, &time))
 			continue;
 		racer->call[round] = time.call / racer->times;
 		racer->whole[round] = time.whole / racer->times;

@@ -3,7 +3,7 @@
  *
  * In every round each racer runs once, A B C A B C ..., so that what disturbs
  * the machine disturbs all of them; a racer's figure is the median of its
- * rounds. How often it repeats its work within a round is found beforehand:
+ * rounds. How often it repeats its work within a round is found first:
  * often enough that clocks and launches of the first repetition do not matter,
  * and not so often that the race takes longer than it may.
  */

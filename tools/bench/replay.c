@@ -25,8 +25,8 @@ static int time_launches(struct bench_graph *of, int bare, int launches,
 	return 0;
 }
 
-static void print_rows(struct bench_graph *of, double *call, double *bare_call,
-		       double *whole, double *bare_whole)
+static void print_launches(struct bench_graph *of, double *call,
+			   double *bare_call, double *whole, double *bare_whole)
 {
 	char shape[48], name[64];
 
@@ -41,7 +41,7 @@ static void print_rows(struct bench_graph *of, double *call, double *bare_call,
 		  bench_median(bare_whole, ROUNDS));
 }
 
-static int measure(struct bench_graph *of, int launches)
+static int measure_launches(struct bench_graph *of, int launches)
 {
 	double call[ROUNDS], whole[ROUNDS], bare_call[ROUNDS],
 		bare_whole[ROUNDS];
@@ -55,7 +55,7 @@ static int measure(struct bench_graph *of, int launches)
 				  &bare_whole[at]))
 			return -1;
 	}
-	print_rows(of, call, bare_call, whole, bare_whole);
+	print_launches(of, call, bare_call, whole, bare_whole);
 	return 0;
 }
 
@@ -73,8 +73,8 @@ static int bench_shape(struct bench *bench, uint32_t ops, uint32_t passes)
 {
 	struct bench_graph of = {
 		.bench = bench, .ops = ops, .passes = passes, .draws = 1};
-	int failed =
-		bench_graph_make(&of) || measure(&of, launches_of(ops, passes));
+	int failed = bench_graph_make(&of) ||
+		     measure_launches(&of, launches_of(ops, passes));
 
 	bench_graph_clean(&of);
 	return failed ? -1 : 0;

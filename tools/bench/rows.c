@@ -40,7 +40,7 @@ struct rows_bench {
 
 /* --- work ----------------------------------------------------------------- */
 
-static enum philox_status draw(const struct rows_bench *of)
+static enum philox_status draw_rows(const struct rows_bench *of)
 {
 	struct philox_rows_fill fill = {.size = sizeof(fill),
 					.dist = PHILOX_UNIFORM,
@@ -106,7 +106,7 @@ struct entry {
 	enum philox_status (*work)(const struct rows_bench *of);
 };
 
-static int run(struct racer *racer, int times, struct race_time *time)
+static int run_entry(struct racer *racer, int times, struct race_time *time)
 {
 	const struct entry *entry = racer->of;
 	const struct bench *bench = entry->of->bench;
@@ -126,7 +126,7 @@ static int run(struct racer *racer, int times, struct race_time *time)
 	return -1;
 }
 
-static int run_torch(struct racer *racer, int times, struct race_time *time)
+static int sample_torch(struct racer *racer, int times, struct race_time *time)
 {
 	const struct entry *entry = racer->of;
 	char line[64];
@@ -147,7 +147,7 @@ static int race_rows(const struct rows_bench *of, const char *name,
 	}
 	for (size_t i = 1; i < count; i++) {
 		const struct racer *peer = &racers[i];
-		int is_torch = peer->run == run_torch;
+		int is_torch = peer->run == sample_torch;
 		struct bench_row row = {
 			.name = name,
 			.value = racers[0].median.whole,
@@ -165,9 +165,10 @@ static int race_rows(const struct rows_bench *of, const char *name,
 
 static int race_draws(const struct rows_bench *of, const char *name)
 {
-	struct entry ours = {of, draw}, peer = {of, plain_fill};
-	struct racer racers[] = {{.name = "philox", .run = run, .of = &ours},
-				 {.name = "fill", .run = run, .of = &peer}};
+	struct entry ours = {of, draw_rows}, peer = {of, plain_fill};
+	struct racer racers[] = {
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "fill", .run = run_entry, .of = &peer}};
 
 	return race_rows(of, name, racers, N(racers));
 }
@@ -176,9 +177,9 @@ static int race_tokens(const struct rows_bench *of, const char *name)
 {
 	struct entry ours = {of, warm}, peer = {of, greedy};
 	struct racer racers[] = {
-		{.name = "philox", .run = run, .of = &ours},
-		{.name = "greedy", .run = run, .of = &peer},
-		{.name = "torch", .run = run_torch, .of = &ours}};
+		{.name = "philox", .run = run_entry, .of = &ours},
+		{.name = "greedy", .run = run_entry, .of = &peer},
+		{.name = "torch", .run = sample_torch, .of = &ours}};
 
 	if (!of->torch)
 		snprintf(racers[2].note, RACE_NOTE_MAX, "%s", of->note);
@@ -189,8 +190,9 @@ static int race_tokens(const struct rows_bench *of, const char *name)
 
 /* --- the part ------------------------------------------------------------- */
 
-static int measure(struct rows_bench *of, const struct shape *shape,
-		   int (*race_shape)(const struct rows_bench *, const char *))
+static int measure_shape(struct rows_bench *of, const struct shape *shape,
+			 int (*race_shape)(const struct rows_bench *,
+					   const char *))
 {
 	struct philox_device *device = of->bench->device;
 	int failed = -1;
@@ -219,14 +221,14 @@ free_values:
 	return failed;
 }
 
-static int measure_all(struct rows_bench *of)
+static int measure_shapes(struct rows_bench *of)
 {
 	int failed = 0;
 
 	for (size_t i = 0; i < N(draws) && !failed; i++)
-		failed = measure(of, &draws[i], race_draws);
+		failed = measure_shape(of, &draws[i], race_draws);
 	for (size_t i = 0; i < N(tokens) && !failed; i++)
-		failed = measure(of, &tokens[i], race_tokens);
+		failed = measure_shape(of, &tokens[i], race_tokens);
 	return failed;
 }
 
@@ -243,7 +245,7 @@ int bench_rows(struct bench *bench)
 	of.torch = torch_open(bench->device, bench->threads, of.note);
 	if (of.torch && !bench->json)
 		printf("torch: %s\n", of.note);
-	failed = measure_all(&of);
+	failed = measure_shapes(&of);
 	torch_close(of.torch);
 	philox_rows_destroy(of.rows);
 	return failed;

@@ -45,7 +45,7 @@ static int run_bare(struct racer *racer, int times, struct race_time *time)
 	return run_graph(racer->of, 1, times, time, racer->note);
 }
 
-static int run_torch(struct racer *racer, int times, struct race_time *time)
+static int replay_torch(struct racer *racer, int times, struct race_time *time)
 {
 	const struct states *states = racer->of;
 	char line[64];
@@ -56,8 +56,8 @@ static int run_torch(struct racer *racer, int times, struct race_time *time)
 }
 
 /* The rows of one figure: the call, or the replay. */
-static void print_rows(const struct states *states, const struct racer *racers,
-		       int whole)
+static void print_states(const struct states *states,
+			 const struct racer *racers, int whole)
 {
 	struct bench *bench = states->graph.bench;
 	char name[64];
@@ -83,12 +83,12 @@ static void print_rows(const struct states *states, const struct racer *racers,
 	}
 }
 
-static int measure(struct states *states)
+static int race_states(struct states *states)
 {
 	struct racer racers[RACERS] = {
 		[OURS] = {.name = "philox", .run = run_ours, .of = states},
 		[BARE] = {.name = "bare", .run = run_bare, .of = states},
-		[TORCH] = {.name = "torch", .run = run_torch, .of = states}};
+		[TORCH] = {.name = "torch", .run = replay_torch, .of = states}};
 
 	if (!states->torch)
 		snprintf(racers[TORCH].note, RACE_NOTE_MAX, "%s", states->note);
@@ -98,12 +98,12 @@ static int measure(struct states *states)
 			 racers[racers[OURS].out ? OURS : BARE].note);
 		return -1;
 	}
-	print_rows(states, racers, 0);
-	print_rows(states, racers, 1);
+	print_states(states, racers, 0);
+	print_states(states, racers, 1);
 	return 0;
 }
 
-static int is_wanted(struct bench *bench, uint32_t count)
+static int count_is_wanted(struct bench *bench, uint32_t count)
 {
 	char names[2][64];
 
@@ -119,13 +119,13 @@ static int measure_count(struct states *states, struct bench *bench,
 
 	states->graph = (struct bench_graph){
 		.bench = bench, .ops = count, .passes = 1, .draws = count};
-	failed = bench_graph_make(&states->graph) || measure(states);
+	failed = bench_graph_make(&states->graph) || race_states(states);
 	bench_graph_clean(&states->graph);
 	return failed ? -1 : 0;
 }
 
 /* Only on a GPU does PyTorch have graphs. */
-static void open_torch(struct states *states, struct bench *bench)
+static void open_states_torch(struct states *states, struct bench *bench)
 {
 	if (philox_device_is_host(bench->device))
 		snprintf(states->note, RACE_NOTE_MAX,
@@ -142,9 +142,9 @@ int bench_states(struct bench *bench)
 	struct states states = {.torch = NULL};
 	int failed = 0;
 
-	open_torch(&states, bench);
+	open_states_torch(&states, bench);
 	for (size_t i = 0; i < N_COUNTS && !failed; i++)
-		if (is_wanted(bench, counts[i]))
+		if (count_is_wanted(bench, counts[i]))
 			failed = measure_count(&states, bench, counts[i]);
 	torch_close(states.torch);
 	return failed ? -1 : 0;

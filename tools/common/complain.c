@@ -45,7 +45,7 @@ int complain_value(const char *command, const char *option, const char *value,
 
 /* --- options -------------------------------------------------------------- */
 
-/* The length of the name in "--name" or "--name=value"; 0: it is no such. */
+/* The length of the name in "--name" or "--name=value"; 0: it is none. */
 static size_t name_length(const char *argument)
 {
 	return strncmp(argument, "--", 2) ? 0 : strcspn(argument + 2, "=");
@@ -96,7 +96,7 @@ static void complain_unknown(const char *command, const char *argument)
 {
 	int length = (int)name_length(argument);
 
-	if (optopt > ' ' && optopt < 127) /* of letters behind one dash */
+	if (optopt > ' ' && optopt < 127) /* of letters after one dash */
 		complain(command, "unknown option '-%c'", optopt);
 	else
 		complain(command, "unknown option '%.*s'",

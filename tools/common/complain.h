@@ -33,20 +33,20 @@ int complain_value(const char *command, const char *option, const char *value,
 	__attribute__((format(printf, 4, 5)));
 
 /*
- * next_option() returns what stands for the next option in `known`, -1 behind
+ * next_option() returns the value of the next option in `known`, -1 after
  * the last, or '?' after complaining. Begin with optind = 0.
  */
 int next_option(int argc, char **argv, const struct option *known);
 
 /*
- * arguments_end() complains if there is an argument at optind + `taken`, behind
+ * arguments_end() complains if there is an argument at optind + `taken`, after
  * the ones that the command takes. It returns 0 if there is none.
  */
 int arguments_end(int argc, char **argv, int taken);
 
 /* The values of options: 0, or 2 after complaining, with nothing written. */
 
-/* Decimal or 0x..., no sign and nothing behind it. */
+/* Decimal or 0x..., no sign and nothing after it. */
 int take_whole(const char *command, const char *option, const char *text,
 	       uint64_t least, uint64_t most, uint64_t *value);
 /* The same, and a minus sign; written as two's complement. */
@@ -54,7 +54,7 @@ int take_signed(const char *command, const char *option, const char *text,
 		int64_t least, int64_t most, uint64_t *value);
 int take_probability(const char *command, const char *option, const char *text,
 		     double *value);
-/* A finite number, with no blanks before or behind it. */
+/* A finite number, with no blanks before or after it. */
 int take_real(const char *command, const char *option, const char *text,
 	      double *value);
 /* One of a list that ends with NULL: its place. */

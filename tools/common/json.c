@@ -59,7 +59,7 @@ static void write_string(FILE *out, const char *value)
 	putc('"', out);
 }
 
-/* write_key() writes what stands before a value: a comma, a key. */
+/* write_key() writes what comes before a value: a comma, a key. */
 static void write_key(struct json *json, const char *key)
 {
 	unsigned inner = json->depth - 1;

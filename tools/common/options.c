@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include "tools/common/complain.h"
 
-/* Writes the table as getopt has it; an option stands for its place + 1. */
+/* Writes the table as getopt has it; an option is its place + 1. */
 static int list_options(const struct tool_option *options, struct option *list)
 {
 	int n = 0;

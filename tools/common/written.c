@@ -14,7 +14,7 @@
 
 /* --- journals ------------------------------------------------------------- */
 
-/* Reads a decimal number and the space behind it. */
+/* Reads a decimal number and the space after it. */
 static int read_number(const char **text, const char *end, uint64_t *number)
 {
 	const char *start = *text;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "lib/save/read.h"
 
-/* One event of a journal; the text is what comes behind the two numbers. */
+/* One event of a journal; the text is what follows the two numbers. */
 struct written_event {
 	uint64_t context;
 	uint64_t number;

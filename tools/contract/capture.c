@@ -34,7 +34,7 @@ static void begin_on(struct contract *c, struct capturing *capturing,
 				    capturing->stream));
 }
 
-static void begin(struct contract *c, struct capturing *capturing)
+static void begin_capturing(struct contract *c, struct capturing *capturing)
 {
 	begin_on(c, capturing, 0, PHILOX_CAPTURE_THREAD_LOCAL);
 }
@@ -108,7 +108,7 @@ static void a_capture_begins_once(struct contract *c)
 {
 	struct capturing capturing;
 
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_STATE,
 		      philox_stream_begin_capture(c->device, capturing.stream,
 						  PHILOX_CAPTURE_THREAD_LOCAL));
@@ -187,7 +187,7 @@ static void a_capturing_stream_is_not_synchronized(struct contract *c)
 {
 	struct capturing capturing;
 
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_synchronize(c->device, capturing.stream));
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -197,7 +197,7 @@ static void a_capturing_stream_is_not_queried(struct contract *c)
 {
 	struct capturing capturing;
 
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_query(c->device, capturing.stream));
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -207,7 +207,7 @@ static void a_capturing_stream_is_not_destroyed(struct contract *c)
 {
 	struct capturing capturing;
 
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_destroy(c->device, capturing.stream));
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -219,10 +219,10 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	philox_native_graph graph;
 	philox_native_exec exec;
 
-	EXPECT_PART(begin(c, &first));
+	EXPECT_PART(begin_capturing(c, &first));
 	EXPECT_OK(contract_end_capture(c, first.stream, &graph));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
-	EXPECT_PART(begin(c, &second));
+	EXPECT_PART(begin_capturing(c, &second));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_native_launch(c->device, exec, second.stream));
 	EXPECT_PART(expect_unharmed(c, &second, 1));
@@ -306,7 +306,7 @@ static void an_event_query_is_unsafe(struct contract *c)
 	philox_event event;
 
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, NULL));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_event_query(c->device, event));
@@ -428,7 +428,7 @@ static void a_local_capture_binds_its_thread_alone(struct contract *c)
 {
 	struct capturing capturing;
 
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(elsewhere(c, try_alloc_and_free, NULL));
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
@@ -444,7 +444,7 @@ static void a_capture_cannot_wait_for_uncaptured_work(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
 	EXPECT_OK(philox_event_record(c->device, event, plain));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_ISOLATION,
 		      philox_event_wait(c->device, capturing.stream, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -471,7 +471,7 @@ static void a_captured_event_is_not_synchronized(struct contract *c)
 	philox_event event;
 
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
 		      philox_event_synchronize(c->device, event));
@@ -499,7 +499,7 @@ static void an_event_is_plain_again_once_recorded_plainly(struct contract *c)
 
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
 	EXPECT_OK(philox_event_record(c->device, event, plain));
 	EXPECT_OK(philox_event_synchronize(c->device, event));
@@ -517,14 +517,14 @@ static void an_event_of_an_ended_capture_stands_for_nothing(struct contract *c)
 		"CUDA does not say what such an event does");
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
 	EXPECT_OK(contract_end_capture(c, capturing.stream, &graph));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
 		      philox_event_wait(c->device, plain, event));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
 		      philox_event_synchronize(c->device, event));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_ISOLATION,
 		      philox_event_wait(c->device, capturing.stream, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -566,7 +566,7 @@ static void the_legacy_stream_ignores_other_captures(struct contract *c)
 	void *memory;
 
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_memory_set(c->device, memory, 5, SIZE, NULL));
 	EXPECT_OK(philox_stream_capture_info(c->device, NULL, &status, NULL));
 	EXPECT(status == PHILOX_CAPTURE_NONE);
@@ -596,7 +596,7 @@ static void a_capture_ends_on_its_stream(struct contract *c)
 	philox_stream fork;
 
 	EXPECT_OK(contract_stream(c, 0, &fork));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNMATCHED,
 		      philox_stream_end_capture(c->device, fork, &graph));
@@ -611,7 +611,7 @@ static void a_fork_must_be_joined(struct contract *c)
 	philox_stream fork;
 
 	EXPECT_OK(contract_stream(c, 0, &fork));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
 	EXPECT_STATUS(
 		PHILOX_ERROR_CAPTURE_UNJOINED,
@@ -629,7 +629,7 @@ static void work_after_the_join_must_be_joined_too(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &fork));
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
 	EXPECT_OK(philox_event_record(c->device, event, fork));
 	EXPECT_OK(philox_event_wait(c->device, capturing.stream, event));
@@ -650,7 +650,7 @@ static void a_fork_may_be_joined_through_another(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &first));
 	EXPECT_OK(contract_stream(c, 0, &second));
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, first));
 	EXPECT_OK(philox_event_record(c->device, event, first));
 	EXPECT_OK(philox_event_wait(c->device, second, event));
@@ -674,7 +674,7 @@ static void an_invalidated_capture_takes_nothing(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &fork));
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_query(c->device, fork));
@@ -697,7 +697,7 @@ static void the_message_says_what_broke_a_capture(struct contract *c)
 
 	SKIP_IF(!philox_device_is_host(c->device),
 		"CUDA keeps no reason for an invalidated capture");
-	EXPECT_PART(begin(c, &capturing));
+	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_stream_synchronize(c->device, capturing.stream));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
@@ -746,7 +746,7 @@ const struct contract_check contract_capture[] = {
 	{"a captured event is not queried", a_captured_event_is_not_queried},
 	{"an event is plain again once recorded plainly",
 	 an_event_is_plain_again_once_recorded_plainly},
-	{"an event of an ended capture stands for nothing",
+	{"an event of an ended capture means nothing",
 	 an_event_of_an_ended_capture_stands_for_nothing},
 	{"the legacy stream does not wait for captures",
 	 the_legacy_stream_does_not_wait_for_captures},

@@ -199,7 +199,7 @@ struct contract_rig {
 	unsigned next;                   /* the forward that comes next */
 };
 
-/* Runs a check with a rig of its own; the context is gone behind it. */
+/* Runs a check with a rig of its own; afterwards the context is gone. */
 void contract_with_rig(struct contract *c,
 		       void (*check)(struct contract *c,
 				     struct contract_rig *rig));

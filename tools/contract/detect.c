@@ -3,7 +3,7 @@
  *
  * They would have repeated numbers: they write poison instead, philox_check()
  * tells of each once and names the graph, and what was announced before and
- * behind them keeps its numbers.
+ * after them keeps its numbers.
  */
 #include <string.h>
 #include "tools/contract/contract.h"
@@ -232,7 +232,7 @@ static void a_launch_may_be_done_in_two_halves(struct contract *c)
 }
 
 const struct contract_check contract_detect[] = {
-	{"unannounced launches write poison and are told of",
+	{"unannounced launches write poison and are reported",
 	 unannounced_launches_write_poison_and_are_told},
 	{"unannounced launches are found among announced ones in a queue",
 	 unannounced_launches_are_found_in_a_queue},

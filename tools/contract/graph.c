@@ -31,8 +31,8 @@ static void make_region(struct contract *c, struct philox_context *context,
 	EXPECT_OK(philox_region_create(context, &options, region));
 }
 
-static void draw(struct contract *c, const struct contract_site *site,
-		 const struct philox_pass *pass, uint32_t *out)
+static void draw_site(struct contract *c, const struct contract_site *site,
+		      const struct philox_pass *pass, uint32_t *out)
 {
 	const struct philox_span span = {.count = RIG_COUNT};
 
@@ -51,7 +51,7 @@ static void fill_reference(struct contract *c, const struct contract_site *site,
 
 		EXPECT_OK(philox_forward_begin(site->region, site->stream,
 					       PHILOX_INFERENCE, &pass));
-		EXPECT_PART(draw(c, site, &pass, site->out));
+		EXPECT_PART(draw_site(c, site, &pass, site->out));
 		EXPECT_OK(philox_forward_commit(&pass, NULL));
 		EXPECT_OK(
 			philox_stream_synchronize(site->device, site->stream));
@@ -108,8 +108,8 @@ static void open_rig(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
 }
 
-/* A check that failed may have left a capture behind. */
-static void end_captures(struct contract_rig *rig)
+/* A check that failed may have left a capture open. */
+static void end_rig_captures(struct contract_rig *rig)
 {
 	enum philox_capture_status status = PHILOX_CAPTURE_NONE;
 	philox_native_graph graph = NULL;
@@ -133,7 +133,7 @@ void contract_with_rig(struct contract *c,
 	open_rig(c, &rig);
 	if (!c->failure[0])
 		check(c, &rig);
-	end_captures(&rig);
+	end_rig_captures(&rig);
 	philox_device_synchronize(c->device);
 	philox_context_destroy(rig.at.context);
 	free(rig.reference);
@@ -188,7 +188,7 @@ static void forward(struct contract *c, struct contract_rig *rig,
 	struct philox_pass pass;
 
 	EXPECT_OK(philox_forward_begin(rig->at.region, stream, 0, &pass));
-	EXPECT_PART(draw(c, &rig->at, &pass, out));
+	EXPECT_PART(draw_site(c, &rig->at, &pass, out));
 	EXPECT_OK(philox_forward_commit(&pass, ticket));
 }
 
@@ -200,7 +200,7 @@ static void backward(struct contract *c, struct contract_rig *rig,
 
 	EXPECT_OK(philox_backward_begin(rig->at.region, ticket, stream, flags,
 					&pass));
-	EXPECT_PART(draw(c, &rig->at, &pass, out));
+	EXPECT_PART(draw_site(c, &rig->at, &pass, out));
 	EXPECT_OK(philox_backward_commit(&pass, 0));
 }
 
@@ -457,7 +457,7 @@ static void adopted_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void a_capture_of_ones_own_is_adopted(struct contract *c)
+static void your_own_capture_is_adopted(struct contract *c)
 {
 	contract_with_rig(c, adopted_body);
 }
@@ -485,8 +485,8 @@ static void fork_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(
 		philox_forward_begin(rig->at.region, rig->at.stream, 0, &pass));
 	EXPECT_OK(philox_pass_on(&pass, rig->side, &view));
-	EXPECT_PART(draw(c, &rig->at, &view, rig->at.back));
-	EXPECT_PART(draw(c, &rig->at, &pass, rig->at.out));
+	EXPECT_PART(draw_site(c, &rig->at, &view, rig->at.back));
+	EXPECT_PART(draw_site(c, &rig->at, &pass, rig->at.out));
 	EXPECT_OK(philox_forward_commit(&pass, &ticket));
 	EXPECT_PART(order(c, rig->side, rig->at.stream));
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
@@ -552,7 +552,7 @@ static void cost_body(struct contract *c, struct contract_rig *rig)
 
 		EXPECT_OK(philox_forward_begin(rig->at.region, rig->at.stream,
 					       PHILOX_INFERENCE, &pass));
-		EXPECT_PART(draw(c, &rig->at, &pass, rig->at.out));
+		EXPECT_PART(draw_site(c, &rig->at, &pass, rig->at.out));
 		EXPECT_OK(philox_forward_commit(&pass, NULL));
 	}
 	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
@@ -707,7 +707,7 @@ const struct contract_check contract_graph[] = {
 	 forward_recompute_and_backward_share_a_capture},
 	{"cells on the device hold the states of an eager pass",
 	 cells_on_the_device_hold_the_states},
-	{"a capture of one's own is adopted", a_capture_of_ones_own_is_adopted},
+	{"a capture of your own is adopted", your_own_capture_is_adopted},
 	{"forks draw the numbers of their pass",
 	 forks_draw_the_numbers_of_their_pass},
 	{"queued launches have a message each",

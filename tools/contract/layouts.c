@@ -5,6 +5,7 @@
  * into plain memory; that those are right is for the tests to show. Every dist
  * and dtype of every layout is drawn with each set of parameters.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,26 +75,25 @@ static void expect(const struct philox_fill *fill, struct philox_state state,
 	layout_host_run(layout_kernel(host.dtype), &args);
 }
 
-static void compare(struct contract *c, const struct philox_fill *fill,
-		    const struct arrays *a)
+static void compare_layouts(struct contract *c, const struct philox_fill *fill,
+			    const struct arrays *a)
 {
 	size_t i = 0;
 
 	while (i < a->size && a->got[i] == a->expected[i])
 		i++;
 	EXPECT_TEXT(i == a->size,
-		    "layout %s, %s, %s, first %llu, rows %llu: byte %zu is "
-		    "%02x, not %02x",
+		    "layout %s, %s, %s, first %" PRIu64 ", rows %" PRIu64
+		    ": byte %zu is %02x, not %02x",
 		    philox_layout_name(fill->layout->kind),
 		    fill_dist_name(fill->dist), fill_dtype_name(fill->dtype),
-		    (unsigned long long)fill->span.first,
-		    (unsigned long long)fill->span.rows, i, a->got[i],
+		    fill->span.first, fill->span.rows, i, a->got[i],
 		    a->expected[i]);
 }
 
-static void try_fill(struct contract *c, const struct philox_fill *fill,
-		     struct philox_rng rng, struct philox_state state,
-		     struct arrays *a)
+static void try_layout(struct contract *c, const struct philox_fill *fill,
+		       struct philox_rng rng, struct philox_state state,
+		       struct arrays *a)
 {
 	struct philox_fill device = *fill;
 
@@ -104,7 +104,7 @@ static void try_fill(struct contract *c, const struct philox_fill *fill,
 		philox_memory_set(c->device, a->out, 0xa5, a->size, a->stream));
 	EXPECT_OK(philox_rng_fill(c->device, a->stream, rng, &device));
 	EXPECT_OK(contract_read(c, a->stream, a->out, a->got, a->size));
-	compare(c, fill, a);
+	compare_layouts(c, fill, a);
 }
 
 /* --- all of them ---------------------------------------------------------- */
@@ -171,7 +171,7 @@ static void run_plain(struct contract *c, const struct philox_fill *fill,
 {
 	struct philox_rng rng = {.state = plain_state};
 
-	try_fill(c, fill, rng, plain_state, a);
+	try_layout(c, fill, rng, plain_state, a);
 }
 
 static void every_layout(struct contract *c)
@@ -202,7 +202,7 @@ static void run_parameters(struct contract *c, const struct philox_fill *fill,
 	}
 }
 
-static void every_parameter(struct contract *c)
+static void every_layout_parameter(struct contract *c)
 {
 	with_all(c, run_parameters);
 }
@@ -236,19 +236,20 @@ static void run_cell(struct contract *c, const struct philox_fill *fill,
 	for (int i = 0; i < 2; i++) {
 		EXPECT_OK(philox_memory_copy(c->device, cell, &states[i],
 					     sizeof(states[i]), a->stream));
-		EXPECT_PART(try_fill(c, fill, rng, states[i], a));
+		EXPECT_PART(try_layout(c, fill, rng, states[i], a));
 	}
 }
 
-static void from_a_cell(struct contract *c)
+static void layouts_from_a_cell(struct contract *c)
 {
 	with_all(c, run_cell);
 }
 
 const struct contract_check contract_layouts[] = {
 	{"every layout gives the host's bits", every_layout},
-	{"layouts take every parameter", every_parameter},
+	{"layouts take every parameter", every_layout_parameter},
 	{"a part in a layout is the host's", every_part},
-	{"a layout reads its state from a cell, and poison", from_a_cell},
+	{"a layout reads its state from a cell, and poison",
+	 layouts_from_a_cell},
 	{NULL, NULL},
 };

@@ -5,6 +5,7 @@
  * Every trial compares a whole buffer, with bytes on both sides of the span
  * that a fill must not touch.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,21 +152,21 @@ static enum philox_status fill_device(struct contract *c, const struct trial *t,
 	return philox_rng_fill(c->device, b->stream, rng, &fill);
 }
 
-static void compare(struct contract *c, const struct trial *t,
-		    const struct buffers *b)
+static void compare_fills(struct contract *c, const struct trial *t,
+			  const struct buffers *b)
 {
 	size_t size = t->kind->size, i = 0;
 
 	while (i < b->size && b->got[i] == b->expected[i])
 		i++;
 	EXPECT_TEXT(i == b->size,
-		    "%s, first %llu, count %llu, rows %llu, shift %zu, p %g: "
+		    "%s, first %" PRIu64 ", count %" PRIu64 ", rows %" PRIu64
+		    ", shift %zu, p %g: "
 		    "byte %zu of the buffer (its span begins at %zu) is %02x, "
 		    "not %02x",
-		    t->kind->name, (unsigned long long)t->fill.span.first,
-		    (unsigned long long)t->fill.span.count,
-		    (unsigned long long)t->fill.span.rows, t->shift, t->fill.p,
-		    i, (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
+		    t->kind->name, t->fill.span.first, t->fill.span.count,
+		    t->fill.span.rows, t->shift, t->fill.p, i,
+		    (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
 }
 
 static void prepare(struct contract *c, const struct trial *t,
@@ -196,7 +197,7 @@ static void fill_and_compare(struct contract *c, const struct trial *t,
 	EXPECT_OK(fill_device(c, t, b));
 	EXPECT_OK(contract_read(c, b->stream, t->in_place ? b->in : b->out,
 				b->got, b->size));
-	compare(c, t, b);
+	compare_fills(c, t, b);
 }
 
 static void release(struct contract *c, struct buffers *b)
@@ -532,7 +533,7 @@ static void replay_fill(struct contract *c, struct trial *t, struct buffers *b,
 		EXPECT_PART(write_cell(c, b->stream, cell, &t->state));
 		EXPECT_OK(philox_native_launch(c->device, exec, b->stream));
 		EXPECT_OK(contract_read(c, b->stream, b->out, b->got, b->size));
-		EXPECT_PART(compare(c, t, b));
+		EXPECT_PART(compare_fills(c, t, b));
 	}
 }
 

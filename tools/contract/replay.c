@@ -4,6 +4,7 @@
  * Every graph here is instantiated several times: the host device runs each
  * executable graph in another legal order, so an edge that was lost shows.
  */
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -44,8 +45,8 @@ static void expect_fill(struct contract *c, philox_stream stream,
 	EXPECT_OK(contract_read(c, stream, memory, words, SIZE));
 	for (uint64_t i = 0; i < WORDS; i++)
 		EXPECT_TEXT(words[i] == philox_draw4(state, i / 4).w[i % 4],
-			    "word %llu is not that of offset %llu",
-			    (unsigned long long)i, (unsigned long long)offset);
+			    "word %" PRIu64 " is not that of offset %" PRIu64,
+			    i, offset);
 }
 
 static void launched_kernels_run(struct contract *c)

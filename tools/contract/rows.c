@@ -130,7 +130,7 @@ static void run_both(struct contract *c, struct site *reference,
 		run_on(c, site, run);
 }
 
-static void compare(struct contract *c, script run)
+static void compare_scripts(struct contract *c, script run)
 {
 	struct site reference = {0}, site = {.device = c->device};
 	size_t i = 0;
@@ -223,7 +223,7 @@ static void draw_all(struct contract *c, struct site *site)
 
 static void rows_draw_the_hosts(struct contract *c)
 {
-	compare(c, draw_all);
+	compare_scripts(c, draw_all);
 }
 
 /* --- replays -------------------------------------------------------------- */
@@ -235,7 +235,8 @@ struct work {
 	struct philox_sample sample;
 };
 
-static void put(struct contract *c, struct site *site, const struct work *work)
+static void put_work(struct contract *c, struct site *site,
+		     const struct work *work)
 {
 	if (work->sample.logits)
 		EXPECT_OK(philox_sample_rows(site->rows, site->stream,
@@ -253,7 +254,7 @@ static void record(struct contract *c, struct site *site,
 
 	EXPECT_OK(philox_stream_begin_capture(site->device, site->stream,
 					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_PART(put(c, site, work));
+	EXPECT_PART(put_work(c, site, work));
 	EXPECT_OK(
 		philox_stream_end_capture(site->device, site->stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(site->device, graph, &nodes));
@@ -272,7 +273,7 @@ static void replay(struct contract *c, struct site *site,
 		EXPECT_PART(record(c, site, work, &exec));
 	for (int k = 0; k < 25 && !c->failure[0]; k++)
 		if (!exec)
-			put(c, site, work);
+			put_work(c, site, work);
 		else
 			contract_status_is(c, __FILE__, __LINE__,
 					   "philox_native_launch", PHILOX_OK,
@@ -301,7 +302,7 @@ static void replay_draws(struct contract *c, struct site *site)
 
 static void replays_draw_on(struct contract *c)
 {
-	compare(c, replay_draws);
+	compare_scripts(c, replay_draws);
 }
 
 /* --- tokens --------------------------------------------------------------- */
@@ -438,12 +439,12 @@ static void replay_samples(struct contract *c, struct site *site)
 
 static void replays_sample_on(struct contract *c)
 {
-	compare(c, replay_samples);
+	compare_scripts(c, replay_samples);
 }
 
 static void tokens_are_the_hosts(struct contract *c)
 {
-	compare(c, sample_all);
+	compare_scripts(c, sample_all);
 }
 
 const struct contract_check contract_rows[] = {

@@ -28,8 +28,8 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
 
-static void report(void *user, const char *device, const char *check,
-		   enum contract_outcome outcome, const char *text)
+static void print_outcome(void *user, const char *device, const char *check,
+			  enum contract_outcome outcome, const char *text)
 {
 	struct tally *tally = user;
 
@@ -54,7 +54,7 @@ static void report(void *user, const char *device, const char *check,
 static void test_device(struct philox_device *device, struct tally *tally)
 {
 	for (size_t i = 0; contract_tables[i]; i++)
-		contract_run(device, contract_tables[i], report, tally);
+		contract_run(device, contract_tables[i], print_outcome, tally);
 	philox_device_close(device);
 }
 
@@ -63,8 +63,8 @@ static void test_or_fail(const char *name, struct tally *tally)
 	struct philox_device *device;
 
 	if (philox_device_open(name, &device))
-		report(tally, name, "opens", CONTRACT_FAILED,
-		       philox_error_message());
+		print_outcome(tally, name, "opens", CONTRACT_FAILED,
+			      philox_error_message());
 	else
 		test_device(device, tally);
 }
@@ -75,8 +75,8 @@ static void test_all_cuda(struct tally *tally)
 	char name[32];
 
 	if (philox_device_count("cuda", &count)) {
-		report(tally, "cuda", "all checks", CONTRACT_SKIPPED,
-		       philox_error_message());
+		print_outcome(tally, "cuda", "all checks", CONTRACT_SKIPPED,
+			      philox_error_message());
 		return;
 	}
 	for (unsigned i = 0; i < count; i++) {

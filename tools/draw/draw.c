@@ -75,7 +75,7 @@ static int format_value(const struct philox_fill *fill, const void *value,
 	}
 }
 
-/* Sets *done when nobody reads any more. */
+/* Sets *done when the reader has gone. */
 static int write_bytes(const char *bytes, size_t size, int *done)
 {
 	while (size) {
@@ -111,7 +111,7 @@ static int write_values(const struct drawing *draw, size_t n, int *done)
 
 /* --- drawing -------------------------------------------------------------- */
 
-static int fail(void)
+static int draw_fails(void)
 {
 	complain("draw", "%s", philox_error_message());
 	return 1;
@@ -133,7 +133,7 @@ static int draw_chunk(struct drawing *draw)
 	    philox_memory_copy(draw->device, draw->values, draw->asked.fill.out,
 			       size, draw->stream) ||
 	    philox_stream_synchronize(draw->device, draw->stream))
-		return fail();
+		return draw_fails();
 	return 0;
 }
 
@@ -165,10 +165,10 @@ static int draw_on_device(struct drawing *draw)
 	int error = 0;
 
 	if (philox_stream_create(draw->device, 0, &draw->stream))
-		return fail();
+		return draw_fails();
 	if (philox_memory_alloc(draw->device, CHUNK * draw->asked.size,
 				&draw->asked.fill.out))
-		error = fail();
+		error = draw_fails();
 	else
 		error = draw_all(draw);
 	philox_memory_free(draw->device, draw->asked.fill.out);
@@ -176,7 +176,7 @@ static int draw_on_device(struct drawing *draw)
 	return error;
 }
 
-static int run(struct drawing *draw)
+static int open_and_draw(struct drawing *draw)
 {
 	int error = open_device("draw", draw->asked.device_name, &draw->device);
 
@@ -203,5 +203,5 @@ int tool_draw(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
-	return run(&draw);
+	return open_and_draw(&draw);
 }

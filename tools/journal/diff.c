@@ -110,7 +110,7 @@ static int compare_ops(const char *what, const struct saved *a,
 	return compare_numbers(what, "operators", of_a->n_ops, of_b->n_ops);
 }
 
-/* A serial beyond all others stands for the end of a list. */
+/* A serial beyond all others marks the end of a list. */
 static uint64_t serial_at(const struct saved *saved,
 			  const struct saved_region *region, size_t index)
 {
@@ -119,7 +119,7 @@ static uint64_t serial_at(const struct saved *saved,
 		       : UINT64_MAX;
 }
 
-/* Tickets stand in order of serial. */
+/* Tickets are in order of serial. */
 static int compare_tickets(const char *region, const struct saved *a,
 			   const struct saved_region *of_a,
 			   const struct saved *b,
@@ -169,7 +169,7 @@ static int only_in(const struct saved_region *region, const char *name)
 		       journal_name(region->name).text, name);
 }
 
-/* Regions stand in order of name. */
+/* Regions are in order of name. */
 static int compare_regions(const struct saved *a, const struct saved *b)
 {
 	size_t i;
@@ -382,7 +382,7 @@ static int compare_journals(const struct written *a, const struct written *b)
 
 /* --- the command ---------------------------------------------------------- */
 
-static int compare(const char *path_a, const char *path_b)
+static int compare_files(const char *path_a, const char *path_b)
 {
 	struct written a, b;
 	int result = 2;
@@ -427,5 +427,5 @@ int tool_diff(int argc, char **argv)
 		return status;
 	if (argc - optind < 2)
 		return complain("diff", "give two files, A and B");
-	return compare(argv[optind], argv[optind + 1]);
+	return compare_files(argv[optind], argv[optind + 1]);
 }

@@ -1,7 +1,7 @@
 /*
  * tools/journal/inspect_regions.c - following the tickets of a journal
  *
- * A launch counts from the event that ends it; its uses stand right behind the
+ * A launch counts from the event that ends it; its uses come right after the
  * event that begins it. A ticket that was pending before the journal began, or
  * that a load brought, is not known here and waits from nowhere.
  */

@@ -61,7 +61,7 @@ PHILOX_FN void train_scale(const struct train_scale *a, size_t i)
 }
 
 /*
- * Where the samples of a micro-batch stand in the text: sample b begins at
+ * Where the samples of a micro-batch are in the text: sample b begins at
  * words[b], 32 random bits, scaled to the number of places a sample may begin.
  */
 struct train_samples {
@@ -183,7 +183,7 @@ PHILOX_FN void train_column_sum(const struct train_column_sum *a, size_t i)
 	a->out[i] = sum;
 }
 
-/* The gradient of the embedding: sums over every place its symbol stands in. */
+/* The gradient of the embedding: sums over every place of its symbol. */
 struct train_scatter {
 	struct train_samples samples;
 	const float *gradient; /* of the embedded context */

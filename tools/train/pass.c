@@ -44,7 +44,7 @@ void train_bake_end(struct train_model *model)
 		}
 }
 
-static enum philox_status begin_native(struct train_pass *pass)
+static enum philox_status begin_native_pass(struct train_pass *pass)
 {
 	struct train_model *model = pass->model;
 	struct philox_region *region = model->regions[pass->layer];
@@ -76,7 +76,7 @@ struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
 		pass.baked = baked_pass(model, slot, layer);
 		return pass;
 	}
-	train_check(model, begin_native(&pass));
+	train_check(model, begin_native_pass(&pass));
 	if (!model->status)
 		train_note(model, kind, pass.ticket);
 	return pass;

@@ -74,14 +74,14 @@ static const char *wrong_file(struct train_saved *saved, size_t size,
 	if (size < strlen(line) || memcmp(bytes, line, strlen(line)))
 		return "is of another version: it does not begin with";
 	if (size < strlen(line) + TRAIN_SAVE_FOOT_SIZE)
-		return "is cut short behind";
+		return "is cut short after";
 	size -= TRAIN_SAVE_FOOT_SIZE;
 	train_save_foot(foot, bytes, size);
 	if (memcmp(bytes + size, foot, TRAIN_SAVE_FOOT_SIZE))
-		return "is cut or damaged: its checksum is wrong; behind";
+		return "is cut or damaged: its checksum is wrong; after";
 	if (!scan_head(bytes, size, head) || !is_sound(head) ||
 	    !divide(saved, size + TRAIN_SAVE_FOOT_SIZE, head))
-		return "is malformed behind";
+		return "is malformed after";
 	return NULL;
 }
 

@@ -15,7 +15,7 @@
  *   (the payload)
  *   checksum 0123456789abcdef
  *
- * `text` is the hash of the text's bytes. `step` counts from 1; behind it is
+ * `text` is the hash of the text's bytes. `step` counts from 1; after it is
  * how many bytes the two parts have. The payload is the tickets, slot by slot
  * and layer by layer, two 64-bit words each, then what train_save_parts() lists
  * of device memory, in the byte order of the first line and with nothing in

@@ -142,7 +142,7 @@ void train_recompute(struct train_model *model, unsigned slot)
 	all_layers(model, slot, TRAIN_RECOMPUTE, model->recomputed_loss);
 }
 
-/* The activations stand last in the block. */
+/* The activations are last in the block. */
 void train_forget(struct train_model *model)
 {
 	char *begin = (char *)model->activations[0].hidden[0];

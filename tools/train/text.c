@@ -21,7 +21,7 @@ static int refuse(char *message, size_t size, const char *path,
 }
 
 /* What is wrong with a file before it is read, or NULL. */
-static const char *wrong_file(FILE *file, struct stat *info)
+static const char *wrong_text_file(FILE *file, struct stat *info)
 {
 	if (fstat(fileno(file), info) != 0)
 		return strerror(errno);
@@ -89,7 +89,7 @@ int train_text_read(const char *path, struct train_text *text, char *message,
 	memset(text, 0, sizeof(*text));
 	if (!file)
 		return refuse(message, message_size, path, strerror(errno));
-	wrong = wrong_file(file, &info);
+	wrong = wrong_text_file(file, &info);
 	if (!wrong)
 		wrong = read_all(file, (size_t)info.st_size, text);
 	if (!wrong) {

@@ -5,6 +5,7 @@
  * status: 0 they do and the model learned, 1 they do not or something failed,
  * 2 the command line or a file is wrong.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,12 +101,13 @@ static void allocate_result(struct train_model *model,
 	if (options->naive)
 		result->numbers = calloc(options->steps, sizeof(uint64_t));
 	if (!result->losses || (options->naive && !result->numbers))
-		train_fail(model, "no memory for the losses of %llu steps",
-			   (unsigned long long)options->steps);
+		train_fail(model,
+			   "no memory for the losses of %" PRIu64 " steps",
+			   options->steps);
 }
 
-static int report(struct train_model *model, struct train_result *results,
-		  unsigned n)
+static int report_runs(struct train_model *model, struct train_result *results,
+		       unsigned n)
 {
 	const struct train_options *options = model->options;
 	struct train_verdict verdict = judge(model, results, n);
@@ -138,7 +140,7 @@ static int all_runs(struct train_model *model)
 				  &results[i]);
 	}
 	if (!model->status)
-		result = report(model, results, n);
+		result = report_runs(model, results, n);
 	for (unsigned i = 0; i < n; i++) {
 		free(results[i].losses);
 		free(results[i].numbers);

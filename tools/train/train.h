@@ -104,7 +104,7 @@ enum train_layer {
 /* Operators of a layer's region. */
 enum { TRAIN_DROP, TRAIN_PICK }; /* the latter in TRAIN_INPUT only */
 
-/* Where a weight matrix and its bias stand among the parameters. */
+/* Where a weight matrix and its bias are among the parameters. */
 struct train_weights {
 	size_t weight, bias; /* in floats */
 	size_t rows, columns;
@@ -112,7 +112,7 @@ struct train_weights {
 
 /* The buffers of one micro-batch that hold nothing a later step needs. */
 struct train_activations {
-	uint32_t *words;              /* where its samples stand */
+	uint32_t *words;              /* where its samples are */
 	float *hidden[TRAIN_DEPTH];   /* before dropout */
 	float *dropped[TRAIN_DEPTH];  /* after it, in the forward */
 	float *redrawn[TRAIN_DEPTH];  /* the same again, in the backward */
