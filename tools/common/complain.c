@@ -1,9 +1,5 @@
 /*
- * tools/common/complain.c - reading command lines, and one form for all complaints
- *
- * getopt() finds the options; its own messages are off and worded here, as they
- * know neither the command nor the form. Its state is global, so one command
- * line is read at a time.
+ * tools/common/complain.c - one form for all complaints, and values of options
  */
 #include "tools/common/complain.h"
 
@@ -41,106 +37,6 @@ int complain_value(const char *command, const char *option, const char *value,
 	va_end(arguments);
 	fputc('\n', stderr);
 	return 2;
-}
-
-/* --- options -------------------------------------------------------------- */
-
-/* The length of the name in "--name" or "--name=value"; 0: it is none. */
-static size_t name_length(const char *argument)
-{
-	return strncmp(argument, "--", 2) ? 0 : strcspn(argument + 2, "=");
-}
-
-/* What an argument names, in full or cut short but beyond doubt; or NULL. */
-static const struct option *find_option(const struct option *known,
-					const char *argument)
-{
-	size_t length = name_length(argument);
-	const struct option *found = NULL;
-
-	for (; length && known->name; known++) {
-		if (strncmp(known->name, argument + 2, length))
-			continue;
-		if (!known->name[length])
-			return known;
-		if (found)
-			return NULL;
-		found = known;
-	}
-	return found;
-}
-
-/* Whether a name was cut too short; if so, says what it could be. */
-static int complain_ambiguous(const char *command, const char *argument,
-			      const struct option *known)
-{
-	size_t length = name_length(argument), n = 0, end = 0;
-	char list[256] = "";
-
-	for (; length && known->name; known++) {
-		if (strncmp(known->name, argument + 2, length))
-			continue;
-		if (end < sizeof(list))
-			end += (size_t)snprintf(list + end, sizeof(list) - end,
-						"%s--%s", n ? ", " : "",
-						known->name);
-		n++;
-	}
-	if (n > 1)
-		complain(command, "option '%.*s' could be one of %s",
-			 (int)length + 2, argument, list);
-	return n > 1;
-}
-
-static void complain_unknown(const char *command, const char *argument)
-{
-	int length = (int)name_length(argument);
-
-	if (optopt > ' ' && optopt < 127) /* of letters after one dash */
-		complain(command, "unknown option '-%c'", optopt);
-	else
-		complain(command, "unknown option '%.*s'",
-			 length ? length + 2 : (int)strlen(argument), argument);
-}
-
-static void complain_option(const char *command, const char *argument,
-			    const struct option *known)
-{
-	const struct option *option = find_option(known, argument);
-	const char *value = strchr(argument, '=');
-
-	if (option && option->has_arg == no_argument && value)
-		complain_value(command, option->name, value + 1,
-			       "takes no value");
-	else if (option || !complain_ambiguous(command, argument, known))
-		complain_unknown(command, argument);
-}
-
-int next_option(int argc, char **argv, const struct option *known)
-{
-	int option;
-
-	opterr = 0;
-	option = getopt_long(argc, argv, ":", known, NULL);
-	if (option == ':') {
-		const char *argument = argv[optind - 1];
-		const struct option *named = find_option(known, argument);
-
-		complain(argv[0], "--%s: needs a value",
-			 named ? named->name : argument + 2);
-		return '?';
-	}
-	if (option == '?')
-		complain_option(argv[0], argv[optind - 1], known);
-	return option;
-}
-
-int arguments_end(int argc, char **argv, int taken)
-{
-	if (optind + taken >= argc)
-		return 0;
-	return complain(argv[0], "unexpected argument '%s'",
-			argv[optind + taken]);
 }
 
 /* --- values --------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * tools/common/complain.h - how the commands read a command line, and what they say of
- * a wrong one
+ * tools/common/complain.h - what the commands say of a wrong command line, and how
+ * they read values
  *
  * There is one form for each mistake, whatever the command:
  *
@@ -16,7 +16,6 @@
 #ifndef TOOLS_COMMON_COMPLAIN_H
 #define TOOLS_COMMON_COMPLAIN_H
 
-#include <getopt.h>
 #include <stdint.h>
 #include <philox.h>
 
@@ -31,18 +30,6 @@ int complain(const char *command, const char *format, ...)
 int complain_value(const char *command, const char *option, const char *value,
 		   const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-
-/*
- * next_option() returns the value of the next option in `known`, -1 after
- * the last, or '?' after complaining. Begin with optind = 0.
- */
-int next_option(int argc, char **argv, const struct option *known);
-
-/*
- * arguments_end() complains if there is an argument at optind + `taken`, after
- * the ones that the command takes. It returns 0 if there is none.
- */
-int arguments_end(int argc, char **argv, int taken);
 
 /* The values of options: 0, or 2 after complaining, with nothing written. */
 

@@ -17,8 +17,9 @@
 #define TOOLS_COMMON_OPTIONS_H
 
 #include <stdint.h>
+#include <unistd.h> /* optind */
 
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 30
 
 /* What an option takes, and what `to` then points to. */
 enum option_takes {

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "tools/common/complain.h"
 #include "tools/common/json.h"
+#include "tools/common/options.h"
 #include "tools/matrix/matrix.h"
 #include "tools/common/schedules.h"
 #include "tools/tools.h"
@@ -48,113 +49,51 @@ static const char usage[] =
 #define FORWARDS_MAX 8
 #define LENGTH_MAX   16
 
-static void print_help(void)
+static const char *help_text(void)
 {
-	printf(usage, FORWARDS_MAX, LENGTH_MAX, MATRIX_REGIONS, MATRIX_REGIONS,
-	       MATRIX_GENERATORS_MAX, MATRIX_OPS, MATRIX_TICKETS,
-	       schedule_names("\n                    "), SCHEDULE_STAGES_MAX,
-	       SCHEDULE_MICROBATCHES_MAX, matrix_words);
+	static char text[4096];
+
+	snprintf(text, sizeof(text), usage, FORWARDS_MAX, LENGTH_MAX,
+		 MATRIX_REGIONS, MATRIX_REGIONS, MATRIX_GENERATORS_MAX,
+		 MATRIX_OPS, MATRIX_TICKETS,
+		 schedule_names("\n                    "), SCHEDULE_STAGES_MAX,
+		 SCHEDULE_MICROBATCHES_MAX, matrix_words);
+	return text;
 }
 
-/* Options with a number stand at FORWARDS - 1 and so on in a table, below. */
+/* The options whose text is wanted. */
 enum {
-	FORWARDS = 1,
+	FORWARDS,
 	LENGTH,
-	OPS,
 	REGIONS,
 	SHARED,
 	GENERATORS,
 	PENDING,
 	STAGES,
 	MICROBATCHES,
-	DEVICE,
 	REPLAY,
-	SCHEDULE,
-	LONG,
-	JSON,
-	HELP
+	GIVEN
 };
 
-static const struct option known[] = {
-	{"device", required_argument, NULL, DEVICE},
-	{"replay", required_argument, NULL, REPLAY},
-	{"schedule", required_argument, NULL, SCHEDULE},
-	{"long", no_argument, NULL, LONG},
-	{"json", no_argument, NULL, JSON},
-	{"help", no_argument, NULL, HELP},
-	{"forwards", required_argument, NULL, FORWARDS},
-	{"length", required_argument, NULL, LENGTH},
-	{"ops", required_argument, NULL, OPS},
-	{"regions", required_argument, NULL, REGIONS},
-	{"shared", required_argument, NULL, SHARED},
-	{"generators", required_argument, NULL, GENERATORS},
-	{"pending", required_argument, NULL, PENDING},
-	{"stages", required_argument, NULL, STAGES},
-	{"microbatches", required_argument, NULL, MICROBATCHES},
-	{NULL, 0, NULL, 0}};
-
-/* An option with a number: where it goes and what it may be. */
-struct count_option {
-	const char *name;
-	unsigned *count;
-	unsigned most;
-};
-
-static int take_count(struct matrix_options *options, int option,
-		      const char *text)
+static int take_device(void *to, const char *name)
 {
-	const struct count_option counts[] = {
-		{"forwards", &options->forwards, FORWARDS_MAX},
-		{"length", &options->length, LENGTH_MAX},
-		{"ops", &options->ops, MATRIX_OPS},
-		{"regions", &options->regions, MATRIX_REGIONS},
-		{"shared", &options->shared, MATRIX_REGIONS},
-		{"generators", &options->generators, MATRIX_GENERATORS_MAX},
-		{"pending", &options->pending, MATRIX_TICKETS},
-		{"stages", &options->stages, SCHEDULE_STAGES_MAX},
-		{"microbatches", &options->microbatches,
-		 SCHEDULE_MICROBATCHES_MAX},
-	};
-	const struct count_option *count = &counts[option - FORWARDS];
-	uint64_t value;
+	struct matrix_options *options = to;
 
-	if (take_whole("matrix", count->name, text, 1, count->most, &value))
-		return 2;
-	*count->count = (unsigned)value;
+	options->device = name;
+	options->random_device = NULL;
 	return 0;
 }
 
-static int take_schedule(struct matrix_options *options, const char *name)
+static int take_schedule(void *to, const char *name)
 {
+	struct matrix_options *options = to;
+
 	if (strcmp(name, "all") && !schedule_find(name))
 		return complain_value("matrix", "schedule", name,
 				      "must be one of all, %s",
 				      schedule_names(" "));
 	options->schedule = name;
 	return 0;
-}
-
-static int take_option(struct matrix_options *options, int option)
-{
-	switch (option) {
-	case DEVICE:
-		options->device = optarg;
-		options->random_device = NULL;
-		return 0;
-	case REPLAY:
-		options->replay = optarg;
-		return 0;
-	case SCHEDULE:
-		return take_schedule(options, optarg);
-	case LONG:
-		options->longer = 1;
-		return 0;
-	case JSON:
-		options->json = 1;
-		return 0;
-	default:
-		return take_count(options, option, optarg);
-	}
 }
 
 /* What is done: a search of all runs, one run, or schedules. */
@@ -208,27 +147,41 @@ static int check_modes(const struct matrix_options *options,
 	return 0;
 }
 
-/* Sets *help if that is what is wanted. */
-static int read_options(int argc, char **argv, struct matrix_options *options,
-			int *help)
+/* Returns -1, or the exit status. */
+static int read_line(int argc, char **argv, struct matrix_options *options)
 {
-	const char *given[HELP] = {NULL};
-	int option, error = 0;
+	const char *given[GIVEN] = {NULL};
+	const struct tool_option known[] = {
+		{"device", TAKES_OTHER, .to = options, .take = take_device},
+		{"replay", TAKES_TEXT, .to = &options->replay,
+		 .given = &given[REPLAY]},
+		{"schedule", TAKES_OTHER, .to = options, .take = take_schedule},
+		{"long", TAKES_NOTHING, .to = &options->longer},
+		{"json", TAKES_NOTHING, .to = &options->json},
+		{"forwards", TAKES_WHOLE_32, .to = &options->forwards,
+		 .least = 1, .most = FORWARDS_MAX, .given = &given[FORWARDS]},
+		{"length", TAKES_WHOLE_32, .to = &options->length, .least = 1,
+		 .most = LENGTH_MAX, .given = &given[LENGTH]},
+		{"ops", TAKES_WHOLE_32, .to = &options->ops, .least = 1,
+		 .most = MATRIX_OPS},
+		{"regions", TAKES_WHOLE_32, .to = &options->regions, .least = 1,
+		 .most = MATRIX_REGIONS, .given = &given[REGIONS]},
+		{"shared", TAKES_WHOLE_32, .to = &options->shared, .least = 1,
+		 .most = MATRIX_REGIONS, .given = &given[SHARED]},
+		{"generators", TAKES_WHOLE_32, .to = &options->generators,
+		 .least = 1, .most = MATRIX_GENERATORS_MAX,
+		 .given = &given[GENERATORS]},
+		{"pending", TAKES_WHOLE_32, .to = &options->pending, .least = 1,
+		 .most = MATRIX_TICKETS, .given = &given[PENDING]},
+		{"stages", TAKES_WHOLE_32, .to = &options->stages, .least = 1,
+		 .most = SCHEDULE_STAGES_MAX, .given = &given[STAGES]},
+		{"microbatches", TAKES_WHOLE_32, .to = &options->microbatches,
+		 .least = 1, .most = SCHEDULE_MICROBATCHES_MAX,
+		 .given = &given[MICROBATCHES]},
+		{0}};
+	int status = read_options(argc, argv, known, help_text(), 0);
 
-	optind = 0;
-	while (!error && (option = next_option(argc, argv, known)) != -1) {
-		if (option == '?')
-			return 2;
-		if (option == HELP) {
-			*help = 1;
-			return 0;
-		}
-		given[option] = optarg;
-		error = take_option(options, option);
-	}
-	if (!error)
-		error = arguments_end(argc, argv, 0);
-	return error ? error : check_modes(options, given);
+	return status < 0 && check_modes(options, given) ? 2 : status;
 }
 
 static double seconds_since(const struct timespec *start)
@@ -426,16 +379,13 @@ int tool_matrix(int argc, char **argv)
 					 .pending = 8,
 					 .stages = 4,
 					 .microbatches = 8};
-	int help = 0, error = read_options(argc, argv, &options, &help);
+	int status = read_line(argc, argv, &options);
 
-	if (!error && help) {
-		print_help();
-		return 0;
-	}
-	if (!error)
-		error = check_device(options.device);
-	if (error)
-		return error;
+	if (status >= 0)
+		return status;
+	status = check_device(options.device);
+	if (status)
+		return status;
 	if (options.replay)
 		return replay(&options);
 	if (options.schedule)
