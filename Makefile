@@ -285,9 +285,9 @@ endif
 CRITERION := $(if $(findstring thread,$(SANITIZE)),,$(TESTS))
 # PARTS: patterns of the parts of tests/check.sh that run, all if it is empty
 PARTS ?=
-part = $(if $(PARTS),$(filter $(1),$(PARTS)),all)
+part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
-	$(if $(call part,stress/%),$(STRESS)) \
+	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
 	$(if $(call part,scripts/simulated.sh),$(SIMULATED))
 # The scripts build and install by themselves and are to do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
