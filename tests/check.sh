@@ -28,6 +28,7 @@ long='scripts/bugs.sh tests scripts/simulated.sh scripts/simd.sh
 	scripts/numbers.sh'
 
 # Every part but for the long ones
+# shellcheck disable=SC2086 # names have no blanks
 short_parts()
 {
 	find tests/stress tests/scripts -name '*.c' -o -name '*.sh' |
@@ -36,6 +37,7 @@ short_parts()
 }
 
 # What this build is there to find, if PARTS does not say
+# shellcheck disable=SC2046,SC2086
 default_parts()
 {
 	case ${SANITIZE-} in
