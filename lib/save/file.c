@@ -100,24 +100,20 @@ static int is_gone(long process)
 	return kill((pid_t)process, 0) && errno == ESRCH;
 }
 
-/* Whether a descriptor's file still has a name in its folder. */
+/* Whether a descriptor's file is one, and still has a name in its folder. */
 static int has_name(int descriptor)
 {
 	struct stat about;
 
-	return !fstat(descriptor, &about) && about.st_nlink > 0;
+	return !fstat(descriptor, &about) && S_ISREG(about.st_mode) &&
+	       about.st_nlink > 0;
 }
 
 static void remove_unlocked(int folder, const char *name)
 {
 	const int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	struct stat about;
-	int descriptor;
+	int descriptor = openat(folder, name, flags);
 
-	if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) ||
-	    !S_ISREG(about.st_mode))
-		return;
-	descriptor = openat(folder, name, flags);
 	if (descriptor < 0)
 		return;
 	if (!flock(descriptor, LOCK_EX | LOCK_NB) && has_name(descriptor))

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -245,6 +246,7 @@ static pid_t stopped_save(struct philox_context *context, char name[64])
 	process = fork();
 	cr_assert(process >= 0);
 	if (!process) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the test fails */
 		signal(SIGXFSZ, stop_in_write);
 		setrlimit(RLIMIT_FSIZE, &small);
 		philox_context_save(context, "there");
@@ -358,17 +360,21 @@ PROMISE(save_file, what_is_no_file_stays_whatever_its_name)
 {
 	long process = (long)gone_process();
 	char name[4][64];
+	int reader;
 
 	enter_folder();
 	for (int i = 0; i < 4; i++)
 		snprintf(name[i], sizeof(name[i]), ".philox-%ld-%d.tmp",
 			 process, i);
 	cr_assert(!mkdir(name[0], 0755) && !mkfifo(name[1], 0644));
+	reader = open(name[1], O_RDONLY | O_NONBLOCK);
+	cr_assert(reader >= 0, "so that the pipe can be opened");
 	put("target", "of a link");
 	cr_assert(!symlink("target", name[2]) && !symlink("none", name[3]));
 	OK(philox_context_save(f->context, "there"));
 	cr_assert_eq(files_here(), 6);
 	holds("target", "of a link");
+	close(reader);
 	cr_assert(!rmdir(name[0]) && !unlink(name[1]) && !unlink(name[2]));
 	cr_assert(!unlink(name[3]) && !unlink("target"));
 	unlink("there");
