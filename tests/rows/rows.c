@@ -636,6 +636,21 @@ PROMISE(rows, keep_their_generator_alive)
 	OK(philox_generator_destroy(generator));
 }
 
+/* 2^24 entries, of which none takes part: no index is read. */
+PROMISE(rows, may_be_listed_in_as_many_entries_as_there_may_be_rows)
+{
+	struct philox_rows *rows = make_rows(f, "a", 1);
+	struct philox_row_list list = {.n = 1u << 24};
+
+	list.indices = make_memory(f, sizeof(*list.indices));
+	list.mask = make_memory(f, list.n);
+	OK(philox_memory_set(f->device, (void *)list.mask, 0, list.n,
+			     f->stream));
+	OK(philox_rows_advance(rows, f->stream, &list, 4));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	is_at(f, rows, 0, 0);
+}
+
 /* --- names and options ---------------------------------------------------- */
 
 PROMISE(rows, have_a_name_of_their_own)
