@@ -28,13 +28,14 @@ enum philox_status device_enter(struct philox_device *device, enum device_op op,
 	} while (0)
 #define NEED_POINTER(argument) NEED(argument, #argument, "is NULL")
 #define NEED_SIZE(argument)    NEED(argument, #argument, "is 0")
-#define NEED_KERNEL(call)                                          \
-	do {                                                       \
-		NEED_POINTER(call);                                \
-		NEED((unsigned)call->kernel < KERNEL_COUNT, #call, \
-		     "names no kernel");                           \
-		NEED_POINTER(call->args);                          \
-		NEED_SIZE(call->size);                             \
+#define NEED_KERNEL(call)                                           \
+	do {                                                        \
+		NEED_POINTER(call);                                 \
+		NEED(call->kernel != KERNEL_NONE &&                 \
+			     (unsigned)call->kernel < KERNEL_COUNT, \
+		     #call, "names no kernel");                     \
+		NEED_POINTER(call->args);                           \
+		NEED_SIZE(call->size);                              \
 	} while (0)
 
 #define CALL(name, ...)                                                    \

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/kernel.h>
+#include "lib/device/fill_kernels.h"
 #include "lib/device/rows_kernels.h"
 
 #ifdef __cplusplus
@@ -18,36 +19,13 @@ extern "C" {
 #endif
 
 /*
- * Every fill the library has: X(name, type of the output, type of the input
- * (the output's again if there is none), elements that one block makes).
+ * Every kernel. KERNEL_NONE is none: 0, so that a table has it where it has
+ * nothing.
  */
-#define FILL_REAL_LIST(X, dist, n_f64) \
-	X(dist##_f32, f32, f32, 4)     \
-	X(dist##_f64, f64, f64, n_f64) \
-	X(dist##_bf16, bf16, bf16, 4)  \
-	X(dist##_f16, f16, f16, 4)
-
-#define FILL_LIST(X)                      \
-	X(bits_u32, u32, u32, 4)          \
-	X(bits_u64, u64, u64, 2)          \
-	X(integers_u32, u32, u32, 4)      \
-	X(integers_u64, u64, u64, 2)      \
-	FILL_REAL_LIST(X, uniform, 2)     \
-	FILL_REAL_LIST(X, normal, 2)      \
-	FILL_REAL_LIST(X, log_normal, 2)  \
-	FILL_REAL_LIST(X, exponential, 2) \
-	FILL_REAL_LIST(X, gumbel, 2)      \
-	FILL_REAL_LIST(X, bernoulli, 4)   \
-	FILL_REAL_LIST(X, dropout, 4)     \
-	X(round_bf16, bf16, f32, 4)       \
-	X(round_f16, f16, f32, 4)
-
-/* Fills in other libraries' layouts, by the size and kind of an element. */
-#define LAYOUT_LIST(X) X(u32) X(u64) X(f32) X(f64) X(bf16) X(f16)
-
 enum kernel {
+	KERNEL_NONE,
 	KERNEL_HEAD, /* struct head_args, cut after the last state */
-#define KERNEL_ENUM(name, out, in, n) KERNEL_##name,
+#define KERNEL_ENUM(name, out, in, n, traits) KERNEL_##name, /* fill_args */
 	FILL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
 #define KERNEL_ENUM(type) KERNEL_layout_##type, /* struct layout_args */
@@ -70,40 +48,6 @@ struct kernel_call {
 	const void *args;
 	size_t size; /* of *args */
 	uint64_t work;
-};
-
-/* --- fills ---------------------------------------------------------------- */
-
-/*
- * Parameters of real numbers. A value is scale * x + shift, and of a uniform
- * number then within [bottom, top]. Exponential numbers and dropout have a
- * scale alone.
- */
-struct fill_f32_args {
-	float scale, shift, bottom, top;
-};
-
-struct fill_f64_args {
-	double scale, shift, bottom, top;
-};
-
-struct fill_args {
-	struct philox_rng rng;
-	uint64_t first; /* element of out[0] */
-	uint64_t count; /* elements of a row; no element is past 2^64 - 1 */
-	uint64_t rows;  /* at least 1 */
-	uint64_t row_stride;
-	uint64_t threshold; /* Bernoulli, dropout: T, 0 .. 2^32 */
-	uint64_t range;     /* integers: n, or 0 for 2^64 */
-	uint64_t reject;    /* integers: 2^32 or 2^64 mod n */
-	uint64_t from;      /* integers: the least */
-	struct fill_f32_args f32;
-	struct fill_f64_args f64;
-	uint32_t
-		plain; /* scale 1, shift 0, [0, 1): the short formula will do */
-	uint32_t threads; /* host: most threads to use, at least 1 */
-	const void *in;
-	void *out;
 };
 
 /* --- one state ------------------------------------------------------------ */

@@ -6,8 +6,7 @@
 
 #include <philox/fill.h>
 #include <philox/layout.h>
-#include "lib/fill/terms.h"
-#include "lib/device/kernels.h"
+#include "lib/base/status.h"
 
 /*
  * A caller's fill and its layout, as this version knows them: what the structs
@@ -24,7 +23,7 @@ enum philox_status fill_take(const struct philox_fill *given,
 
 /*
  * fill_check() finds everything that can be known to be wrong with a fill and
- * its state before a device hears of it; errors as philox_rng_fill() has them.
+ * its state before a device sees it; errors as philox_rng_fill() has them.
  */
 enum philox_status fill_check(const struct philox_rng *rng,
 			      const struct philox_fill *fill);
@@ -34,11 +33,5 @@ enum philox_status fill_check(const struct philox_rng *rng,
  * span and layout alone.
  */
 enum philox_status fill_check_op(const struct philox_fill *fill);
-
-/* fill_has_input() says whether a fill of a known dist reads an array. */
-int fill_has_input(const struct philox_fill *fill);
-
-/* fill_kernel() returns the kernel of a fill that was checked. */
-enum kernel fill_kernel(const struct philox_fill *fill);
 
 #endif

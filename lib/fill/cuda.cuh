@@ -39,7 +39,7 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
  * one division and goes on by addition. Where `plain` matters, it is a constant
  * in a loop of its own.
  */
-#define FILL_KERNEL(name, out_type, in_type, n)                                \
+#define FILL_KERNEL(name, out_type, in_type, n, traits)                        \
 	static __device__ __forceinline__ void whole_##name(                   \
 		const fill_args &args, const fill_row &row,                    \
 		philox_state state, uint64_t u)                                \
@@ -131,7 +131,7 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 			rows_##name<true>(args, state);                        \
 		else if (args.rows > 1)                                        \
 			rows_##name<false>(args, state);                       \
-		else if (!fill_has_plain(KERNEL_##name))                       \
+		else if (!((traits)&FILL_PLAIN))                               \
 			flat_##name(args, row, state);                         \
 		else if (args.plain)                                           \
 			flat_##name(fill_set_plain(args, 1), row, state);      \

@@ -6,7 +6,7 @@
  * row is written in accesses of 16 bytes. Units touch distinct elements and may
  * be written in any order.
  *
- * Element e of a row stands at out[e - first], and the subtraction is modulo
+ * Element e of a row is at out[e - first], and the subtraction is modulo
  * 2^64: since no element of a span is past 2^64 - 1, one before the row becomes
  * an index that is not below the count, so one comparison is all there is to
  * bounds, up to element 2^64 - 1.
@@ -30,27 +30,14 @@ struct fill_row {
 PHILOX_FN uint64_t fill_unit(enum kernel kernel)
 {
 	switch (kernel) {
-#define FILL_UNIT(name, out, in, n) \
-	case KERNEL_##name:         \
+#define FILL_UNIT(name, out, in, n, traits) \
+	case KERNEL_##name:                 \
 		return sizeof(fill_##out) == 2 ? 2 * n : n;
 		FILL_LIST(FILL_UNIT)
 #undef FILL_UNIT
 	default:
 		return 1;
 	}
-}
-
-/* fill_kernel_reads() says whether a kernel has an input: the last ones do. */
-PHILOX_FN int fill_kernel_reads(enum kernel kernel)
-{
-	return kernel >= KERNEL_dropout_f32 && kernel <= KERNEL_round_f16;
-}
-
-/* fill_has_plain() says whether a fill looks at `plain`. */
-PHILOX_FN int fill_has_plain(enum kernel kernel)
-{
-	return kernel == KERNEL_uniform_f32 || kernel == KERNEL_uniform_bf16 ||
-	       kernel == KERNEL_uniform_f16;
 }
 
 /* fill_row_of() returns row r; in_size and out_size are of an element. */
@@ -173,7 +160,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
  *                       that is not aligned
  *   fill_poison_<name>  writes poison instead
  */
-#define FILL_UNIT_FUNCTIONS(name, out_type, in_type, n)                        \
+#define FILL_UNIT_FUNCTIONS(name, out_type, in_type, n, traits)                \
 	enum { fill_n_##name = sizeof(fill_##out_type) == 2 ? 2 * n : n };     \
 	struct __attribute__((aligned(16))) fill_in_##name {                   \
 		fill_##in_type x[fill_n_##name];                               \
@@ -200,7 +187,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 		const fill_##in_type *in = (const fill_##in_type *)row->in;    \
 		struct fill_in_##name none = {{0}};                            \
                                                                                \
-		if (!fill_kernel_reads(KERNEL_##name))                         \
+		if (!((traits)&FILL_READS))                                    \
 			return none;                                           \
 		return *(                                                      \
 			const struct fill_in_##name *)(in +                    \

@@ -1,36 +1,46 @@
 /*
- * lib/fill/fill.c - fills: checked, turned into a kernel call, put on a stream
+ * lib/fill/fill.c - see lib/fill/fill.h
  *
- * Everything that can be known to be wrong is found before the device hears of
- * the fill. Nothing here has state or takes a lock, but for reading the name of
- * an operator that a failing fill of a pass was for.
+ * Everything that can be known to be wrong is found before the device sees the
+ * fill. Nothing here has state or takes a lock.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <philox/fill.h>
-#include "lib/fill/args.h"
-#include "lib/fill/check.h"
+#include "lib/fill/fill.h"
+#include "lib/fill/dists.h"
 #include "lib/fill/elements.h"
-#include "lib/base/float_mode.h"
 #include "lib/fill/layout/layout.h"
-#include "lib/state/pass.h"
-#include "lib/state/region.h"
-#include "lib/state/spans.h"
+#include "lib/base/float_mode.h"
 
-/* --- fills ---------------------------------------------------------------- */
+/* --- arguments ------------------------------------------------------------ */
 
-/* A fill as a kernel call. Without a layout only the fill's arguments count. */
-struct launch {
-	struct fill_taken copy;
-	struct kernel_call call;
-	struct layout_args args;
-};
+/* Rows that follow each other are one. */
+static void set_span(const struct philox_span *span, struct fill_args *args)
+{
+	args->first = span->first;
+	args->count = span->count;
+	args->rows = span->rows ? span->rows : 1;
+	args->row_stride = span->row_stride;
+	if (args->row_stride == args->count || !args->count) {
+		args->count *= args->rows;
+		args->rows = 1;
+	}
+}
+
+void fill_args(const struct philox_fill *fill, struct philox_rng rng,
+	       struct fill_args *args)
+{
+	*args = (struct fill_args){.rng = rng, .threads = 1, .out = fill->out};
+	if (fill_form(fill->dist, fill->dtype)->traits & FILL_READS)
+		args->in = fill->in;
+	set_span(&fill->span, args);
+	fill_set_parameters(fill, args);
+}
+
+/* --- a fill as a kernel call ---------------------------------------------- */
 
 static void make_launch(const struct philox_device *device,
-			struct philox_rng rng, struct launch *launch)
+			struct philox_rng rng, struct fill_launch *launch)
 {
-	const struct philox_fill *fill = &launch->copy.fill;
+	const struct philox_fill *fill = &launch->taken.fill;
 	struct fill_args *args = &launch->args.fill;
 	struct kernel_call *call = &launch->call;
 
@@ -42,7 +52,7 @@ static void make_launch(const struct philox_device *device,
 		call->work = args->rows * args->count;
 	} else {
 		args->threads = device_threads(device);
-		call->kernel = fill_kernel(fill);
+		call->kernel = fill_form(fill->dist, fill->dtype)->kernel;
 		call->size = sizeof(*args);
 		call->work = args->rows *
 			     fill_row_units(args, fill_unit(call->kernel));
@@ -50,84 +60,73 @@ static void make_launch(const struct philox_device *device,
 	call->args = &launch->args;
 }
 
-/* How the caller's thread rounds is not to be seen in checks or arguments. */
-static enum philox_status prepare(const struct philox_device *device,
-				  struct philox_rng rng,
-				  const struct philox_fill *fill,
-				  struct launch *launch)
+enum philox_status fill_prepare(const struct philox_device *device,
+				struct philox_rng rng,
+				const struct philox_fill *fill,
+				struct fill_launch *launch)
 {
 	struct float_mode mode = float_mode_set();
-	enum philox_status status = fill_take(fill, &launch->copy);
+	enum philox_status status = fill_take(fill, &launch->taken);
 
 	if (status == PHILOX_OK)
-		status = fill_check(&rng, &launch->copy.fill);
+		status = fill_check(&rng, &launch->taken.fill);
 	if (status == PHILOX_OK)
 		make_launch(device, rng, launch);
 	float_mode_restore(mode);
 	return status;
 }
 
-static enum philox_status put(struct philox_device *device,
-			      philox_stream stream, const struct launch *launch)
+enum philox_status fill_put(struct philox_device *device, philox_stream stream,
+			    const struct fill_launch *launch)
 {
 	if (!launch->call.work)
 		return PHILOX_OK;
 	return device_launch(device, stream, &launch->call);
 }
 
+/* --- public --------------------------------------------------------------- */
+
 enum philox_status philox_rng_fill(struct philox_device *device,
 				   philox_stream stream, struct philox_rng rng,
 				   const struct philox_fill *fill)
 {
+	struct fill_launch launch;
 	enum philox_status status;
-	struct launch launch;
 
 	if (!device)
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
-	status = prepare(device, rng, fill, &launch);
-	return status == PHILOX_OK ? put(device, stream, &launch) : status;
+	status = fill_prepare(device, rng, fill, &launch);
+	return status == PHILOX_OK ? fill_put(device, stream, &launch) : status;
 }
 
-/* Says which operator of which region a failing fill was for. */
-static enum philox_status fail_fill(const struct philox_pass *pass, uint32_t op,
-				    enum philox_status status)
+/* An operator with a layout advances as that layout's own does. */
+static enum philox_status find_advance(const struct philox_fill *given,
+				       uint64_t *words)
 {
-	const struct philox_region *region = pass->region;
-	char op_name[64];
-	struct philox_log_entry subject = {.region = region->name,
-					   .op = op_name,
-					   .ticket = pass->ticket,
-					   .capture_id = pass->capture_id};
+	struct fill_taken taken;
+	enum philox_status status = fill_take(given, &taken);
+	const struct philox_fill *fill = &taken.fill;
 
-	context_lock(region->context);
-	snprintf(op_name, sizeof(op_name), "%s", region_op_name(region, op));
-	context_unlock(region->context);
-	status_prefix(status,
-		      "region '%s', op %" PRIu32 " '%s': ", region->name, op,
-		      op_name);
-	return context_report(region->context, status, &subject);
-}
-
-enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
-				    uint32_t call,
-				    const struct philox_fill *fill)
-{
-	struct philox_device *device;
-	enum philox_status status;
-	struct philox_rng rng;
-	struct launch launch;
-
-	status = philox_pass_rng(pass, op, call, &rng);
+	if (status == PHILOX_OK)
+		status = fill_check_op(fill);
 	if (status != PHILOX_OK)
 		return status;
-	device = pass->region->context->device;
-	status = prepare(device, rng, fill, &launch);
-	if (status == PHILOX_OK)
-		status = pass_check_stream(pass, __func__);
-	if (status == PHILOX_OK)
-		status = put(device, pass->stream, &launch);
-	if (status != PHILOX_OK)
-		return fail_fill(pass, op, status);
-	spans_draw(pass, op, call, launch.copy.fill.span);
+	if (layout_is_other(fill))
+		return layout_advance(fill, words);
+	*words = 4;
 	return PHILOX_OK;
+}
+
+enum philox_status philox_layout_advance(const struct philox_fill *fill,
+					 uint64_t *words)
+{
+	enum philox_status status;
+	struct float_mode mode;
+
+	if (!words)
+		return status_set(PHILOX_ERROR_INVALID, "words is NULL");
+	mode = float_mode_set();
+	status = find_advance(fill, words);
+	float_mode_restore(mode);
+	return status;
 }

@@ -19,7 +19,7 @@ struct fill_kind {
 
 /* --- the plain loops ------------------------------------------------------ */
 
-#define FILL_ROW_LOOPS(name, out, in, n)                                   \
+#define FILL_ROW_LOOPS(name, out, in, n, traits)                           \
 	static void row_##name(const struct fill_args *args,               \
 			       const struct fill_row *row,                 \
 			       struct philox_state state)                  \
@@ -44,7 +44,7 @@ struct fill_kind {
 
 FILL_LIST(FILL_ROW_LOOPS)
 
-#define FILL_KIND(name, out, in, n)                                  \
+#define FILL_KIND(name, out, in, n, traits)                          \
 	[KERNEL_##name] = {n, sizeof(fill_##in), sizeof(fill_##out), \
 			   row_##name, poison_##name},
 static const struct fill_kind kinds[KERNEL_COUNT] = {FILL_LIST(FILL_KIND)};

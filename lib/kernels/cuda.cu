@@ -110,7 +110,7 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 #define HEAD_ROW(capacity)                            \
 	{KERNEL_HEAD, sizeof(head_message<capacity>), \
 	 (const void *)philox_head_##capacity, HEAD_THREADS, 1},
-#define FILL_ROW(name, out, in, n)                                           \
+#define FILL_ROW(name, out, in, n, traits)                                   \
 	{KERNEL_##name, sizeof(fill_args), (const void *)philox_fill_##name, \
 	 FILL_THREADS, 0},
 #define ROWS_ROW(name, args, threads)                                     \
@@ -122,9 +122,8 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 	 (const void *)philox_layout_##type, LAYOUT_THREADS, 0},
 
 /* The heads come first: one is looked up at every replay. */
-const kernel_cuda kernels_cuda[] = {
-	HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(FILL_ROW) LAYOUT_LIST(LAYOUT_ROW)
-		ROWS_KERNEL_LIST(ROWS_ROW){KERNEL_STORE, sizeof(store_args),
-					   (const void *)philox_store, 1, 1}};
+const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
+	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW) ROWS_KERNEL_LIST(ROWS_ROW){
+	KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1}};
 const size_t kernels_cuda_count =
 	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);

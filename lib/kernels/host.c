@@ -7,9 +7,8 @@
 #include "lib/device/contract.h"
 #include "lib/fill/host.h"
 #include "graph/head_elements.h"
-#include "lib/fill/layout/layout.h"
 
-#define FILL_RUN(name, out, in, n)                  \
+#define FILL_RUN(name, out, in, n, traits)          \
 	static void run_##name(const void *args)    \
 	{                                           \
 		fill_host_run(KERNEL_##name, args); \
@@ -17,11 +16,8 @@
 FILL_LIST(FILL_RUN)
 #undef FILL_RUN
 
-#define LAYOUT_RUN(type)                                     \
-	static void run_layout_##type(const void *args)      \
-	{                                                    \
-		layout_host_run(KERNEL_layout_##type, args); \
-	}
+/* Other libraries' layouts: lib/fill/layout/host.c. */
+#define LAYOUT_RUN(type) void run_layout_##type(const void *args);
 LAYOUT_LIST(LAYOUT_RUN)
 #undef LAYOUT_RUN
 
@@ -66,7 +62,7 @@ ROWS_KERNEL_LIST(ROWS_LOOP)
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = run_head,
 	[KERNEL_STORE] = run_store,
-#define FILL_LOOP(name, out, in, n) [KERNEL_##name] = run_##name,
+#define FILL_LOOP(name, out, in, n, traits) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP
 #define LAYOUT_LOOP(type) [KERNEL_layout_##type] = run_layout_##type,

@@ -15,7 +15,7 @@
 
 /* --- checks --------------------------------------------------------------- */
 
-/* The kernel for logits of a dtype; KERNEL_HEAD if there is none. */
+/* The kernel for logits of a dtype; KERNEL_NONE if there is none. */
 static enum kernel kernel_of(enum philox_dtype dtype)
 {
 	switch (dtype) {
@@ -26,7 +26,7 @@ static enum kernel kernel_of(enum philox_dtype dtype)
 	case PHILOX_F16:
 		return KERNEL_sample_f16;
 	default:
-		return KERNEL_HEAD;
+		return KERNEL_NONE;
 	}
 }
 
@@ -34,7 +34,7 @@ static enum philox_status check_dtype(const struct philox_sample *sample)
 {
 	enum philox_status status = fill_check_dtype("sample", sample->dtype);
 
-	if (status != PHILOX_OK || kernel_of(sample->dtype) != KERNEL_HEAD)
+	if (status != PHILOX_OK || kernel_of(sample->dtype) != KERNEL_NONE)
 		return status;
 	return status_set(PHILOX_ERROR_INVALID,
 			  "sample: dtype of logits is %s, not f32, bf16 or f16",

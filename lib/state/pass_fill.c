@@ -1,10 +1,65 @@
 /*
- * lib/state/pass_fill.c - fills by the name of their distribution
+ * lib/state/pass_fill.c - fills of a pass
+ *
+ * What a fill is, and how it is checked and put, is lib/fill's. Here it gets its
+ * operator's state, and an error gets the names of region and operator.
  */
-#include <philox/fill.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include "lib/fill/fill.h"
+#include "lib/state/pass.h"
+#include "lib/state/region.h"
+#include "lib/state/spans.h"
 
-static struct philox_fill of(enum philox_dist dist, enum philox_dtype dtype,
-			     struct philox_span span, void *out)
+/* Says which operator of which region a failing fill was for. */
+static enum philox_status fail_pass_fill(const struct philox_pass *pass,
+					 uint32_t op, enum philox_status status)
+{
+	const struct philox_region *region = pass->region;
+	char op_name[64];
+	struct philox_log_entry subject = {.region = region->name,
+					   .op = op_name,
+					   .ticket = pass->ticket,
+					   .capture_id = pass->capture_id};
+
+	context_lock(region->context);
+	snprintf(op_name, sizeof(op_name), "%s", region_op_name(region, op));
+	context_unlock(region->context);
+	status_prefix(status,
+		      "region '%s', op %" PRIu32 " '%s': ", region->name, op,
+		      op_name);
+	return context_report(region->context, status, &subject);
+}
+
+enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
+				    uint32_t call,
+				    const struct philox_fill *fill)
+{
+	struct philox_device *device;
+	enum philox_status status;
+	struct philox_rng rng;
+	struct fill_launch launch;
+
+	status = philox_pass_rng(pass, op, call, &rng);
+	if (status != PHILOX_OK)
+		return status;
+	device = pass->region->context->device;
+	status = fill_prepare(device, rng, fill, &launch);
+	if (status == PHILOX_OK)
+		status = pass_check_stream(pass, __func__);
+	if (status == PHILOX_OK)
+		status = fill_put(device, pass->stream, &launch);
+	if (status != PHILOX_OK)
+		return fail_pass_fill(pass, op, status);
+	spans_draw(pass, op, call, launch.taken.fill.span);
+	return PHILOX_OK;
+}
+
+/* --- by the name of their distribution ------------------------------------ */
+
+static struct philox_fill fill_of_dist(enum philox_dist dist,
+				       enum philox_dtype dtype,
+				       struct philox_span span, void *out)
 {
 	return (struct philox_fill){.size = sizeof(struct philox_fill),
 				    .dist = dist,
@@ -17,7 +72,7 @@ enum philox_status philox_bits(const struct philox_pass *pass, uint32_t op,
 			       enum philox_dtype dtype, struct philox_span span,
 			       void *out)
 {
-	struct philox_fill fill = of(PHILOX_BITS, dtype, span, out);
+	struct philox_fill fill = fill_of_dist(PHILOX_BITS, dtype, span, out);
 
 	return philox_pass_fill(pass, op, 0, &fill);
 }
@@ -27,7 +82,8 @@ enum philox_status philox_uniform(const struct philox_pass *pass, uint32_t op,
 				  struct philox_span span, double low,
 				  double high, void *out)
 {
-	struct philox_fill fill = of(PHILOX_UNIFORM, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_UNIFORM, dtype, span, out);
 
 	fill.low = low;
 	fill.high = high;
@@ -39,7 +95,7 @@ enum philox_status philox_normal(const struct philox_pass *pass, uint32_t op,
 				 struct philox_span span, double mean,
 				 double std, void *out)
 {
-	struct philox_fill fill = of(PHILOX_NORMAL, dtype, span, out);
+	struct philox_fill fill = fill_of_dist(PHILOX_NORMAL, dtype, span, out);
 
 	fill.mean = mean;
 	fill.std = std;
@@ -51,7 +107,8 @@ enum philox_status philox_log_normal(const struct philox_pass *pass,
 				     struct philox_span span, double mean,
 				     double std, void *out)
 {
-	struct philox_fill fill = of(PHILOX_LOG_NORMAL, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_LOG_NORMAL, dtype, span, out);
 
 	fill.mean = mean;
 	fill.std = std;
@@ -63,7 +120,8 @@ enum philox_status philox_exponential(const struct philox_pass *pass,
 				      struct philox_span span, double rate,
 				      void *out)
 {
-	struct philox_fill fill = of(PHILOX_EXPONENTIAL, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_EXPONENTIAL, dtype, span, out);
 
 	fill.rate = rate;
 	return philox_pass_fill(pass, op, 0, &fill);
@@ -73,7 +131,7 @@ enum philox_status philox_gumbel(const struct philox_pass *pass, uint32_t op,
 				 enum philox_dtype dtype,
 				 struct philox_span span, void *out)
 {
-	struct philox_fill fill = of(PHILOX_GUMBEL, dtype, span, out);
+	struct philox_fill fill = fill_of_dist(PHILOX_GUMBEL, dtype, span, out);
 
 	return philox_pass_fill(pass, op, 0, &fill);
 }
@@ -83,7 +141,8 @@ enum philox_status philox_integers(const struct philox_pass *pass, uint32_t op,
 				   struct philox_span span, uint64_t from,
 				   uint64_t to, void *out)
 {
-	struct philox_fill fill = of(PHILOX_INTEGERS, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_INTEGERS, dtype, span, out);
 
 	fill.from = from;
 	fill.to = to;
@@ -95,7 +154,8 @@ enum philox_status philox_bernoulli(const struct philox_pass *pass, uint32_t op,
 				    struct philox_span span, double p,
 				    void *out)
 {
-	struct philox_fill fill = of(PHILOX_BERNOULLI, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_BERNOULLI, dtype, span, out);
 
 	fill.p = p;
 	return philox_pass_fill(pass, op, 0, &fill);
@@ -106,7 +166,8 @@ enum philox_status philox_dropout(const struct philox_pass *pass, uint32_t op,
 				  struct philox_span span, double p,
 				  const void *in, void *out)
 {
-	struct philox_fill fill = of(PHILOX_DROPOUT, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_DROPOUT, dtype, span, out);
 
 	fill.p = p;
 	fill.in = in;
@@ -118,7 +179,8 @@ enum philox_status philox_stochastic_round(const struct philox_pass *pass,
 					   struct philox_span span,
 					   const void *in, void *out)
 {
-	struct philox_fill fill = of(PHILOX_STOCHASTIC_ROUND, dtype, span, out);
+	struct philox_fill fill =
+		fill_of_dist(PHILOX_STOCHASTIC_ROUND, dtype, span, out);
 
 	fill.in = in;
 	return philox_pass_fill(pass, op, 0, &fill);

@@ -298,17 +298,18 @@ Test(device, arguments_of_graphs_are_checked)
 
 Test(device, kernel_calls_are_checked)
 {
-	struct kernel_call bad[3];
+	struct kernel_call bad[4];
 	struct stage s;
 	device_node node;
 
 	open_stage(&s);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		bad[i] = s.call;
 	bad[0].kernel = KERNEL_COUNT;
 	bad[1].args = NULL;
 	bad[2].size = 0;
-	for (int i = 0; i < 3; i++) {
+	bad[3].kernel = KERNEL_NONE;
+	for (int i = 0; i < 4; i++) {
 		EXPECT_REFUSED(device_launch(s.device, s.stream, &bad[i]),
 			       "call");
 		EXPECT_REFUSED(device_graph_add_root(s.device, s.graph, &bad[i],

@@ -131,7 +131,7 @@ Test(kernel, a_fold_is_one_block_of_its_plane)
 {
 	static const uint64_t planes[] = {PHILOX_FOLD_REGION, PHILOX_FOLD_OP,
 					  PHILOX_FOLD_RANK, PHILOX_FOLD_RETRY};
-#define LAST_BLOCK(name, out, in, n) UINT64_MAX / n,
+#define LAST_BLOCK(name, out, in, n, traits) UINT64_MAX / n,
 	static const uint64_t last[] = {FILL_LIST(LAST_BLOCK)};
 #undef LAST_BLOCK
 

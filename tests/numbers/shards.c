@@ -6,8 +6,8 @@
  * has.
  */
 #include <stdlib.h>
-#include "lib/fill/args.h"
-#include "lib/fill/check.h"
+#include "lib/fill/dists.h"
+#include "lib/fill/fill.h"
 #include "lib/fill/host.h"
 #include "lib/base/cpu.h"
 #include "tests/support/fills.h"
@@ -26,7 +26,7 @@ static void draw_whole(struct philox_fill fill, uint64_t first, uint64_t count,
 	fill.in = in;
 	fill.out = out;
 	fill_args(&fill, (struct philox_rng){.state = state}, &args);
-	fill_host_plain(fill_kernel(&fill), &args);
+	fill_host_plain(fill_form(fill.dist, fill.dtype)->kernel, &args);
 }
 
 /* Where parts are put: memory of the device with bytes around. */

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/support/rows_model.h"
+#include "tests/support/fills.h"
 #include "tests/support/support.h"
+#include "lib/fill/dists.h"
 
 enum { ROWS = 300, VALUES = 7, PITCH = 9 };
 
@@ -821,10 +823,6 @@ static int offers(unsigned dist, unsigned dtype)
 
 PROMISE(rows, that_offer_no_such_draw_say_it_by_name)
 {
-	static const char *const dists[] = {
-		"bits",     "uniform",    "normal",          "bernoulli",
-		"dropout",  "log-normal", "exponential",     "gumbel",
-		"integers", "stochastic", "dist 10 is unkn", "dist 11 is unkn"};
 	static const char *const dtypes[] = {"u32",
 					     "u64",
 					     "f32",
@@ -838,15 +836,23 @@ PROMISE(rows, that_offer_no_such_draw_say_it_by_name)
 	struct philox_rows *rows = make_rows(f, "a", 4);
 	struct philox_rows_fill bad = bits(new_output(f, 4));
 
-	for (unsigned dist = 0; dist < 12; dist++)
+	for (unsigned dist = 0; dist < SOME_DISTS; dist++)
 		for (unsigned dtype = 0; dtype < 10; dtype++) {
+			const char *known = fill_dist_name(dist);
+			char text[64];
+
 			if (offers(dist, dtype))
 				continue;
+			if (known)
+				snprintf(text, sizeof(text), "dist %s ", known);
+			else
+				snprintf(text, sizeof(text),
+					 "dist %u is unknown", dist);
 			bad.dist = (enum philox_dist)dist;
 			bad.dtype = (enum philox_dtype)dtype;
 			refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
-				     dtype < 8 || dist > 9 ? dists[dist]
-							   : dtypes[dtype]);
+				     dtype < 8 || !known ? text
+							 : dtypes[dtype]);
 			if (dist <= 2)
 				NAMES(dtypes[dtype]);
 		}

@@ -269,7 +269,7 @@ check "an empty number" refuses "--offset '':" --offset ''
 check "half a hex number" refuses "--seed '0x':" --seed 0x
 check "an offset that is no multiple of 4" refuses "--offset '6':" --offset 6
 check "an unknown distribution names those there are" \
-	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli, log-normal, exponential, gumbel, integers" --dist cauchy
+	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli, log-normal" --dist cauchy
 check "dropout is nothing to draw" refuses "--dist 'dropout':" --dist dropout
 check "an unknown dtype" refuses "--dtype 'f8':" --dtype f8
 check "bits as floats" refuses "--dtype 'f32':" --dtype f32

@@ -3,7 +3,7 @@
 #include "lib/kernels/cuda.cu"
 
 #define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
-#define FILL_KNOWN(name, out_type, in_type, n) \
+#define FILL_KNOWN(name, out_type, in_type, n, traits) \
 	SIMULATED_KERNEL(philox_fill_##name)
 #define LAYOUT_KNOWN(type) SIMULATED_KERNEL(philox_layout_##type)
 

@@ -14,7 +14,8 @@
 #define MOST_THREADS    1024  /* of a block */
 
 /* In place of lib/kernels/host.c, which the program has for its own devices. */
-void (*const kernels_host[KERNEL_COUNT])(const void *args) = {simulated_run};
+void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
+	[KERNEL_HEAD] = simulated_run};
 
 /* --- captures ------------------------------------------------------------- */
 
@@ -198,7 +199,8 @@ static cudaError_t make_call(const struct cudaKernelNodeParams *params,
 	launch->blocks = params->gridDim.x;
 	launch->threads = params->blockDim.x;
 	kernel->pack(launch + 1, params->kernelParams);
-	*call = (struct kernel_call){.args = launch,
+	*call = (struct kernel_call){.kernel = KERNEL_HEAD,
+				     .args = launch,
 				     .size = sizeof(*launch) + kernel->size};
 	return cudaSuccess;
 }

@@ -17,6 +17,9 @@ struct fill_name {
 extern const struct fill_name fill_names[];
 extern const size_t n_fill_names;
 
+/* Dists from 0 on, among them unknown ones. */
+#define SOME_DISTS 64
+
 /* A fill of a kind with plain parameters, without arrays. */
 struct philox_fill plain_fill(const struct fill_name *name);
 

@@ -16,38 +16,10 @@
 
 #define BUDGET 0.4e9 /* nanoseconds of one race, about */
 
-/* A distribution that has all real dtypes. */
-#define REAL_KINDS(DIST, name)                                            \
-	{DIST, name, PHILOX_F32, "f32"}, {DIST, name, PHILOX_F64, "f64"}, \
-		{DIST, name, PHILOX_BF16, "bf16"},                        \
-	{                                                                 \
-		DIST, name, PHILOX_F16, "f16"                             \
-	}
-
-/* Every fill the library has; adding one is one line. */
-static const struct fill_kind kinds[] = {
-	{PHILOX_BITS, "bits", PHILOX_U32, "u32"},
-	{PHILOX_BITS, "bits", PHILOX_U64, "u64"},
-	{PHILOX_INTEGERS, "integers", PHILOX_U32, "u32"},
-	{PHILOX_INTEGERS, "integers", PHILOX_U64, "u64"},
-	{PHILOX_INTEGERS, "integers", PHILOX_I32, "i32"},
-	{PHILOX_INTEGERS, "integers", PHILOX_I64, "i64"},
-	REAL_KINDS(PHILOX_UNIFORM, "uniform"),
-	REAL_KINDS(PHILOX_NORMAL, "normal"),
-	REAL_KINDS(PHILOX_LOG_NORMAL, "log-normal"),
-	REAL_KINDS(PHILOX_EXPONENTIAL, "exponential"),
-	REAL_KINDS(PHILOX_GUMBEL, "gumbel"),
-	REAL_KINDS(PHILOX_BERNOULLI, "bernoulli"),
-	REAL_KINDS(PHILOX_DROPOUT, "dropout"),
-	{PHILOX_STOCHASTIC_ROUND, "rounding", PHILOX_BF16, "bf16"},
-	{PHILOX_STOCHASTIC_ROUND, "rounding", PHILOX_F16, "f16"},
-};
-
 /* Caches of a core, caches of a processor, memory; on a GPU memory alone. */
 static const size_t host_sizes[] = {64 << 10, 1 << 20, 256 << 20};
 static const size_t cuda_sizes[] = {256 << 20, 1 << 30, (size_t)4 << 30};
 
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 #define N_SIZES (sizeof(host_sizes) / sizeof(host_sizes[0]))
 
 /* In the order of the rows. */
@@ -70,14 +42,6 @@ int fill_is(const struct fill_kind *kind, const char *const list[])
 		if (!strcmp(*list, name))
 			return 1;
 	return 0;
-}
-
-static size_t element_size(const struct fill_kind *kind)
-{
-	const char *digits = strpbrk(kind->dtype_name, "123456789");
-
-	/* the 16 of bf16 is after letters only */
-	return (size_t)atoi(digits) / 8;
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -244,7 +208,7 @@ static int measure_kind(struct fill_bench *of, const struct fill_kind *kind,
 	of->kind = kind;
 	for (size_t i = 0; i < n_sizes; i++) {
 		of->bytes = sizes[i];
-		of->count = sizes[i] / element_size(kind);
+		of->count = sizes[i] / kind->size;
 		if (fill_is_wanted(of) && race_fills(of))
 			return -1;
 	}
@@ -260,8 +224,8 @@ static int measure_fills(struct fill_bench *of)
 		most = sizes[i] > most ? sizes[i] : most;
 	if (make_arrays(of, most))
 		return -1;
-	for (size_t i = 0; i < N_KINDS; i++)
-		if (measure_kind(of, &kinds[i], sizes, count))
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
+		if (measure_kind(of, kind, sizes, count))
 			return -1;
 	return 0;
 }

@@ -13,14 +13,7 @@
 #include <philox.h>
 #include "tools/bench/bench.h"
 #include "tools/bench/race.h"
-
-/* One kind of fill; the names are those of rows and of functions of peers. */
-struct fill_kind {
-	enum philox_dist dist;
-	const char *dist_name;
-	enum philox_dtype dtype;
-	const char *dtype_name; /* ends with the number of its bits */
-};
+#include "tools/common/kinds.h"
 
 struct bench_cuda;
 

@@ -11,10 +11,11 @@
 #include <string.h>
 #include <philox/layout.h>
 #include "tools/contract/contract.h"
-#include "lib/fill/args.h"
-#include "lib/fill/check.h"
-#include "lib/fill/layout/layout.h"
+#include "lib/fill/dists.h"
+#include "lib/fill/dtypes.h"
+#include "lib/fill/fill.h"
 #include "lib/fill/layout/check.h"
+#include "lib/fill/layout/layout.h"
 
 #define ELEMENTS  20000
 #define SIZE_MOST 8 /* bytes of an element, at most */
@@ -72,7 +73,7 @@ static void expect(const struct philox_fill *fill, struct philox_state state,
 	memset(a->expected, 0xa5, a->size);
 	fill_args(&host, rng, &args.fill);
 	layout_args(&host, &args);
-	layout_host_run(layout_kernel(host.dtype), &args);
+	kernels_host[layout_kernel(host.dtype)](&args);
 }
 
 static void compare_layouts(struct contract *c, const struct philox_fill *fill,

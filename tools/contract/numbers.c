@@ -11,49 +11,16 @@
 #include <string.h>
 #include <philox/fill.h>
 #include "tools/contract/contract.h"
-#include "lib/fill/args.h"
-#include "lib/fill/check.h"
+#include "tools/common/kinds.h"
+#include "lib/fill/dists.h"
+#include "lib/fill/fill.h"
 #include "lib/fill/host.h"
 
 /* Untouched elements around a span, and what their bytes are. */
 #define MARGIN      16
 #define MARGIN_BYTE 0xa5
 
-struct fill_kind {
-	const char *name;
-	enum philox_dist dist;
-	enum philox_dtype dtype;
-	size_t in_size, size; /* of an element */
-	uint64_t poison;
-};
-
-#define ONES 0xffffffffffffffff
-
-#define REAL_KINDS(text, DIST)                                             \
-	{text " f32", DIST, PHILOX_F32, 4, 4, 0x7fc00000},                 \
-		{text " f64", DIST, PHILOX_F64, 8, 8, 0x7ff8000000000000}, \
-		{text " bf16", DIST, PHILOX_BF16, 2, 2, 0x7fc0},           \
-	{                                                                  \
-		text " f16", DIST, PHILOX_F16, 2, 2, 0x7e00                \
-	}
-
-static const struct fill_kind kinds[] = {
-	{"bits u32", PHILOX_BITS, PHILOX_U32, 4, 4, ONES},
-	{"bits u64", PHILOX_BITS, PHILOX_U64, 8, 8, ONES},
-	{"integers u32", PHILOX_INTEGERS, PHILOX_U32, 4, 4, ONES},
-	{"integers i64", PHILOX_INTEGERS, PHILOX_I64, 8, 8, ONES},
-	REAL_KINDS("uniform", PHILOX_UNIFORM),
-	REAL_KINDS("normal", PHILOX_NORMAL),
-	REAL_KINDS("log-normal", PHILOX_LOG_NORMAL),
-	REAL_KINDS("exponential", PHILOX_EXPONENTIAL),
-	REAL_KINDS("Gumbel", PHILOX_GUMBEL),
-	REAL_KINDS("Bernoulli", PHILOX_BERNOULLI),
-	REAL_KINDS("dropout", PHILOX_DROPOUT),
-	{"rounding bf16", PHILOX_STOCHASTIC_ROUND, PHILOX_BF16, 4, 2, 0x7fc0},
-	{"rounding f16", PHILOX_STOCHASTIC_ROUND, PHILOX_F16, 4, 2, 0x7e00},
-};
-
-#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+#define ONES        0xffffffffffffffff
 
 /* One fill: `shift` elements into a buffer aligned to 256 bytes. */
 struct trial {
@@ -81,12 +48,6 @@ static uint64_t elements(const struct trial *t)
 	const struct philox_span *span = &t->fill.span;
 
 	return span->count * (span->rows ? span->rows : 1);
-}
-
-static int has_input(const struct fill_kind *kind)
-{
-	return kind->dist == PHILOX_DROPOUT ||
-	       kind->dist == PHILOX_STOCHASTIC_ROUND;
 }
 
 /* Random bytes: as floats they hold NaN, infinities and denormals. */
@@ -134,12 +95,12 @@ static void make_expected(const struct trial *t, struct buffers *b)
 	struct philox_fill fill = fill_of(t, b->input, b->expected);
 	struct fill_args args;
 
-	if (has_input(t->kind) && t->in_place)
+	if (t->kind->reads && t->in_place)
 		memcpy(b->expected, b->input, b->size);
 	else
 		memset(b->expected, MARGIN_BYTE, b->size);
 	fill_args(&fill, rng, &args);
-	fill_host_plain(fill_kernel(&fill), &args);
+	fill_host_plain(fill_form(fill.dist, fill.dtype)->kernel, &args);
 }
 
 static enum philox_status fill_device(struct contract *c, const struct trial *t,
@@ -160,13 +121,13 @@ static void compare_fills(struct contract *c, const struct trial *t,
 	while (i < b->size && b->got[i] == b->expected[i])
 		i++;
 	EXPECT_TEXT(i == b->size,
-		    "%s, first %" PRIu64 ", count %" PRIu64 ", rows %" PRIu64
+		    "%s %s, first %" PRIu64 ", count %" PRIu64 ", rows %" PRIu64
 		    ", shift %zu, p %g: "
 		    "byte %zu of the buffer (its span begins at %zu) is %02x, "
 		    "not %02x",
-		    t->kind->name, t->fill.span.first, t->fill.span.count,
-		    t->fill.span.rows, t->shift, t->fill.p, i,
-		    (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
+		    t->kind->dist_name, t->kind->dtype_name, t->fill.span.first,
+		    t->fill.span.count, t->fill.span.rows, t->shift, t->fill.p,
+		    i, (MARGIN + t->shift) * size, b->got[i], b->expected[i]);
 }
 
 static void prepare(struct contract *c, const struct trial *t,
@@ -241,8 +202,8 @@ static struct trial new_trial(const struct fill_kind *kind)
 
 static void every_fill(struct contract *c)
 {
-	for (size_t i = 0; i < N_KINDS; i++) {
-		struct trial t = new_trial(&kinds[i]);
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++) {
+		struct trial t = new_trial(kind);
 
 		t.fill.span.count = 100003;
 		EXPECT_PART(try_fill(c, &t));
@@ -252,7 +213,7 @@ static void every_fill(struct contract *c)
 /* Enough that each thread of a GPU has several blocks to do. */
 static void many_normals(struct contract *c)
 {
-	struct trial t = new_trial(&kinds[8]);
+	struct trial t = new_trial(fill_kind_of(PHILOX_NORMAL, PHILOX_F32));
 
 	t.fill.span.count = (1 << 21) + 5;
 	EXPECT_PART(try_fill(c, &t));
@@ -262,9 +223,9 @@ static void every_probability(struct contract *c)
 {
 	static const double ps[] = {0, 1e-12, 0.5, 0.999, 1 - 1e-12, 1};
 
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t k = 0; k < sizeof(ps) / sizeof(ps[0]); k++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			if (t.kind->dist != PHILOX_BERNOULLI &&
 			    t.kind->dist != PHILOX_DROPOUT)
@@ -277,11 +238,11 @@ static void every_probability(struct contract *c)
 /* Dropout of f32 is one of them, with a scale of 1 and of 2. */
 static void every_conversion(struct contract *c)
 {
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (int k = 0; k < 2; k++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
-			if (!has_input(t.kind) || t.kind->in_size == 8)
+			if (!t.kind->reads || t.kind->in_size == 8)
 				break;
 			t.fill.p = k * 0.5;
 			t.fill.span.count = 1
@@ -310,9 +271,9 @@ static void every_parameter(struct contract *c)
 		 .from = 7,
 		 .to = ((uint64_t)1 << 31) + 7}};
 
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t k = 0; k < sizeof(sets) / sizeof(sets[0]); k++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			t.fill.low = sets[k].low;
 			t.fill.high = sets[k].high;
@@ -334,7 +295,8 @@ static void wide_ranges(struct contract *c)
 		{(uint64_t)-5, 5}};
 
 	for (size_t k = 0; k < sizeof(ranges) / sizeof(ranges[0]); k++) {
-		struct trial t = new_trial(&kinds[3]);
+		struct trial t =
+			new_trial(fill_kind_of(PHILOX_INTEGERS, PHILOX_I64));
 
 		t.fill.from = ranges[k][0];
 		t.fill.to = ranges[k][1];
@@ -350,10 +312,10 @@ static void every_shard(struct contract *c)
 						    {8, 128, 5, 128},
 						    {1, 3000, 3, 4096}};
 
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t k = 0; k < sizeof(shards) / sizeof(shards[0]);
 		     k++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			t.fill.span = shards[k];
 			t.shift = k % 2;
@@ -363,10 +325,10 @@ static void every_shard(struct contract *c)
 
 static void every_short_span(struct contract *c)
 {
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (uint64_t first = 0; first < 5; first++)
 			for (uint64_t count = 1; count < 10; count++) {
-				struct trial t = new_trial(&kinds[i]);
+				struct trial t = new_trial(kind);
 
 				t.fill.span.first = first;
 				t.fill.span.count = count;
@@ -381,10 +343,10 @@ static void large_elements(struct contract *c)
 		((uint64_t)1 << 34) - 35, ((uint64_t)1 << 62) - 36,
 		((uint64_t)1 << 63) - 37, UINT64_MAX - 63};
 
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t k = 0; k < sizeof(firsts) / sizeof(firsts[0]);
 		     k++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			t.fill.span.first = firsts[k];
 			t.fill.span.count = 64;
@@ -397,10 +359,10 @@ static void large_offsets(struct contract *c)
 	static const uint64_t offsets[] = {((uint64_t)1 << 34) - 4,
 					   (uint64_t)1 << 34, UINT64_MAX - 3};
 
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t k = 0; k < sizeof(offsets) / sizeof(offsets[0]);
 		     k++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			t.state.offset = offsets[k];
 			EXPECT_PART(try_fill(c, &t));
@@ -409,9 +371,9 @@ static void large_offsets(struct contract *c)
 
 static void every_alignment(struct contract *c)
 {
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t shift = 0; shift < 8; shift++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			t.fill.span.first = 3 * shift;
 			t.shift = shift;
@@ -421,9 +383,9 @@ static void every_alignment(struct contract *c)
 
 static void in_place(struct contract *c)
 {
-	for (size_t i = 0; i < N_KINDS; i++)
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
 		for (size_t shift = 0; shift < 4; shift++) {
-			struct trial t = new_trial(&kinds[i]);
+			struct trial t = new_trial(kind);
 
 			if (t.kind->dist != PHILOX_DROPOUT)
 				break;
@@ -450,11 +412,28 @@ static void from_a_cell(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, sizeof(plain_state), &cell));
 	EXPECT_PART(write_cell(c, stream, cell, &plain_state));
-	for (size_t i = 0; i < N_KINDS; i++) {
-		struct trial t = new_trial(&kinds[i]);
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++) {
+		struct trial t = new_trial(kind);
 
 		t.cell = cell;
 		EXPECT_PART(try_fill(c, &t));
+	}
+}
+
+/* What an element of a dtype is if its state is poisoned. */
+static uint64_t poison_of(enum philox_dtype dtype)
+{
+	switch (dtype) {
+	case PHILOX_F32:
+		return 0x7fc00000;
+	case PHILOX_F64:
+		return 0x7ff8000000000000;
+	case PHILOX_BF16:
+		return 0x7fc0;
+	case PHILOX_F16:
+		return 0x7e00;
+	default:
+		return ONES;
 	}
 }
 
@@ -464,6 +443,7 @@ static void poison_is(struct contract *c, const struct fill_kind *kind,
 {
 	struct trial t = new_trial(kind);
 	struct buffers b = {0};
+	uint64_t element = poison_of(kind->dtype);
 	size_t size = kind->size;
 
 	t.state = state;
@@ -473,7 +453,7 @@ static void poison_is(struct contract *c, const struct fill_kind *kind,
 	prepare(c, &t, &b);
 	if (!c->failure[0]) {
 		for (size_t i = 0; i < t.fill.span.count; i++)
-			memcpy(b.expected + (MARGIN + i) * size, &kind->poison,
+			memcpy(b.expected + (MARGIN + i) * size, &element,
 			       size);
 		fill_and_compare(c, &t, &b);
 	}
@@ -491,8 +471,9 @@ static void poison(struct contract *c)
 	EXPECT_OK(contract_memory(c, sizeof(states[0]), &cell));
 	for (size_t k = 0; k < 2; k++) {
 		EXPECT_PART(write_cell(c, stream, cell, &states[k]));
-		for (size_t i = 0; i < N_KINDS; i++)
-			EXPECT_PART(poison_is(c, &kinds[i], states[k], cell));
+		for (const struct fill_kind *kind = fill_kinds(); kind->size;
+		     kind++)
+			EXPECT_PART(poison_is(c, kind, states[k], cell));
 	}
 }
 
@@ -508,8 +489,8 @@ static void record_fill(struct contract *c, const struct trial *t,
 	EXPECT_OK(fill_device(c, t, b));
 	EXPECT_OK(contract_end_capture(c, b->stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
-	EXPECT_TEXT(nodes == 1, "%s: a fill made %zu nodes", t->kind->name,
-		    nodes);
+	EXPECT_TEXT(nodes == 1, "%s %s: a fill made %zu nodes",
+		    t->kind->dist_name, t->kind->dtype_name, nodes);
 	EXPECT_OK(contract_instantiate(c, graph, exec));
 	EXPECT_OK(contract_read(c, b->stream, b->out, b->got, b->size));
 	for (size_t i = 0; i < b->size; i++)
@@ -542,8 +523,8 @@ static void replayed(struct contract *c)
 	void *cell;
 
 	EXPECT_OK(contract_memory(c, sizeof(plain_state), &cell));
-	for (size_t i = 0; i < N_KINDS; i++) {
-		struct trial t = new_trial(&kinds[i]);
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++) {
+		struct trial t = new_trial(kind);
 		struct buffers b = {0};
 
 		t.cell = cell;

@@ -5,50 +5,50 @@
  * library checks.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/kinds.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/line.h"
-#include "lib/fill/terms.h"
+#include "lib/fill/dists.h"
+#include "lib/fill/dtypes.h"
 
-#define SET(dtype) (1u << PHILOX_##dtype)
-
-/* A dist's dtypes, the default one, and these in words. */
-struct kinds {
-	unsigned set;
-	enum philox_dtype first;
-	const char *names;
-};
-
-static const struct kinds *kinds_of(enum philox_dist dist)
+static const char *dist_name(const struct draw_line *line)
 {
-	static const struct kinds bits = {SET(U32) | SET(U64), PHILOX_U32,
-					  "u32, u64"};
-	static const struct kinds whole = {SET(U32) | SET(U64) | SET(I32) |
-						   SET(I64),
-					   PHILOX_I64, "u32, u64, i32, i64"};
-	static const struct kinds real = {SET(F32) | SET(F64) | SET(BF16) |
-						  SET(F16),
-					  PHILOX_F32, "f32, f64, bf16, f16"};
+	return fill_dist_name(line->draw->fill.dist);
+}
 
-	if (dist == PHILOX_BITS)
-		return &bits;
-	return dist == PHILOX_INTEGERS ? &whole : &real;
+/* f32, if the distribution has it. */
+static enum philox_dtype default_dtype(enum philox_dist dist)
+{
+	if (fill_kind_of(dist, PHILOX_F32))
+		return PHILOX_F32;
+	return fill_kind_of(dist, PHILOX_I64) ? PHILOX_I64 : PHILOX_U32;
+}
+
+static int refuse_dtype(const struct draw_line *line)
+{
+	char names[64] = "";
+
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++)
+		if (kind->dist == line->draw->fill.dist)
+			snprintf(names + strlen(names),
+				 sizeof(names) - strlen(names), "%s%s",
+				 *names ? ", " : "", kind->dtype_name);
+	return complain_value("draw", "dtype", line->given[DTYPE],
+			      "must be one of %s with --dist %s", names,
+			      dist_name(line));
 }
 
 static int check_dtype(const struct draw_line *line)
 {
 	struct philox_fill *fill = &line->draw->fill;
-	const struct kinds *kinds = kinds_of(fill->dist);
 
 	if (!line->given[DTYPE])
-		fill->dtype = kinds->first;
+		fill->dtype = default_dtype(fill->dist);
 	line->draw->size = fill_dtype_size(fill->dtype);
-	if (kinds->set >> fill->dtype & 1)
-		return 0;
-	return complain_value("draw", "dtype", line->given[DTYPE],
-			      "must be one of %s with --dist %s", kinds->names,
-			      draw_dists[line->dist]);
+	return fill_kind_of(fill->dist, fill->dtype) ? 0 : refuse_dtype(line);
 }
 
 /* Words across states are made here and not by a fill. */
@@ -99,8 +99,7 @@ static int check_parameters(const struct draw_line *line)
 			return complain_value("draw", rows[i].name,
 					      line->given[rows[i].option],
 					      "needs --dist %s, not %s",
-					      rows[i].needs,
-					      draw_dists[line->dist]);
+					      rows[i].needs, dist_name(line));
 	return 0;
 }
 
@@ -201,7 +200,7 @@ static int check_fill(const struct draw_line *line)
 		return complain("draw", "--layout %s: %s",
 				draw_layouts[layout->kind],
 				philox_error_message());
-	return complain("draw", "--dist %s: %s", draw_dists[line->dist],
+	return complain("draw", "--dist %s: %s", dist_name(line),
 			philox_error_message());
 }
 

@@ -31,12 +31,11 @@ enum {
 struct draw_line {
 	struct draw *draw;
 	const char *given[GIVEN]; /* or NULL */
-	int dist;                 /* place in draw_dists */
+	int dist;                 /* place among the distributions drawn */
 	int dtype, layout;        /* enum philox_dtype, philox_layout_kind */
 };
 
 /* What values are called; lists end with NULL. */
-extern const char *const draw_dists[];
 extern const char *const draw_axes[];
 extern const char *const draw_layouts[];
 

@@ -2,12 +2,15 @@
  * tools/draw/options.c - the options of philox draw, each by itself
  */
 #include <stdio.h>
+#include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/kinds.h"
 #include "tools/common/options.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/line.h"
+#include "lib/device/fill_kernels.h"
 
-static const char usage[] =
+static const char usage_before_dists[] =
 	"usage: philox draw [OPTION]...\n"
 	"\n"
 	"Print the numbers of a state (seed, offset): elements E, E + 1, ...; or\n"
@@ -18,8 +21,9 @@ static const char usage[] =
 	"  --offset O     in 32-bit words, a multiple of 4 (default 0)\n"
 	"  --first E      index of the first element (default 0)\n"
 	"  --count N      how many; 0: until element 2^64 - 1 (default 16)\n"
-	"  --dist X       bits, uniform, normal, bernoulli, log-normal,\n"
-	"                 exponential, gumbel, integers (default bits)\n"
+	"  --dist X       ";
+static const char usage_after_dists[] =
+	" (default bits)\n"
 	"  --dtype T      u32, u64 for bits (default u32); u32, u64, i32, i64 for\n"
 	"                 integers (default i64); else f32, f64, bf16, f16\n"
 	"                 (default f32)\n"
@@ -48,20 +52,80 @@ static const char usage[] =
 
 /* --- names ---------------------------------------------------------------- */
 
-const char *const draw_dists[] = {"bits",      "uniform",    "normal",
-				  "bernoulli", "log-normal", "exponential",
-				  "gumbel",    "integers",   NULL};
-static const enum philox_dist dist_of[] = {
-	PHILOX_BITS,       PHILOX_UNIFORM,     PHILOX_NORMAL, PHILOX_BERNOULLI,
-	PHILOX_LOG_NORMAL, PHILOX_EXPONENTIAL, PHILOX_GUMBEL, PHILOX_INTEGERS};
-/* In the order of the enums. */
-static const char *const dtypes[] = {"u32", "u64", "f32", "bf16", "f16",
-				     "f64", "i32", "i64", NULL};
+static const char *const dtypes[] = {
+	[PHILOX_U32] = "u32",   [PHILOX_U64] = "u64", [PHILOX_F32] = "f32",
+	[PHILOX_BF16] = "bf16", [PHILOX_F16] = "f16", [PHILOX_F64] = "f64",
+	[PHILOX_I32] = "i32",   [PHILOX_I64] = "i64", NULL};
 const char *const draw_axes[] = {"element", "op", "call", "seed", NULL};
-const char *const draw_layouts[] = {
-	"default", "curand_device", "curand_host", "pytorch",
-	"nvfuser", "triton",        "jax",         NULL};
+const char *const draw_layouts[] = {[PHILOX_LAYOUT_DEFAULT] = "default",
+				    [PHILOX_LAYOUT_CURAND_DEVICE] =
+					    "curand_device",
+				    [PHILOX_LAYOUT_CURAND_HOST] = "curand_host",
+				    [PHILOX_LAYOUT_PYTORCH] = "pytorch",
+				    [PHILOX_LAYOUT_NVFUSER] = "nvfuser",
+				    [PHILOX_LAYOUT_TRITON] = "triton",
+				    [PHILOX_LAYOUT_JAX] = "jax",
+				    NULL};
 static const char *const formats[] = {"text", "raw", NULL};
+
+
+/* Distributions that can be drawn: those without an input. */
+#define DIST_ROOM(dist, name, parameters, kernels) +1
+struct drawn_dists {
+	enum philox_dist dist[FILL_DISTS(DIST_ROOM, )];
+	const char *name[FILL_DISTS(DIST_ROOM, ) + 1]; /* ends with NULL */
+};
+
+static struct drawn_dists find_dists(void)
+{
+	struct drawn_dists dists = {.name = {NULL}};
+	size_t n = 0;
+
+	for (const struct fill_kind *kind = fill_kinds(); kind->size; kind++) {
+		if (kind->reads || (n && dists.dist[n - 1] == kind->dist))
+			continue;
+		dists.dist[n] = kind->dist;
+		dists.name[n++] = kind->dist_name;
+	}
+	return dists;
+}
+
+static size_t add_text(char *text, size_t length, const char *more)
+{
+	strcpy(text + length, more);
+	return length + strlen(more);
+}
+
+/* The names of the distributions, in lines below one another. */
+static size_t add_names(char *text, size_t length,
+			const struct drawn_dists *dists)
+{
+	size_t column = 17;
+
+	for (size_t i = 0; dists->name[i]; i++) {
+		const char *between = !i ? "" : ", ";
+
+		if (column + strlen(dists->name[i]) > 60) {
+			between = ",\n                 ";
+			column = 17;
+		}
+		length = add_text(text, length, between);
+		length = add_text(text, length, dists->name[i]);
+		column += strlen(dists->name[i]) + 2;
+	}
+	return length;
+}
+
+static const char *help_text(const struct drawn_dists *dists)
+{
+	static char text[sizeof(usage_before_dists) + sizeof(usage_after_dists) +
+			 FILL_DISTS(DIST_ROOM, ) * 64];
+	size_t length = add_text(text, 0, usage_before_dists);
+
+	length = add_names(text, length, dists);
+	add_text(text, length, usage_after_dists);
+	return text;
+}
 
 static void set_defaults(struct draw *draw)
 {
@@ -78,7 +142,8 @@ static void set_defaults(struct draw *draw)
 					 .threads_per_sm = 2048}};
 }
 
-static int read_line(int argc, char **argv, struct draw_line *line)
+static int read_line(int argc, char **argv, struct draw_line *line,
+		     const struct drawn_dists *dists)
 {
 	struct draw *draw = line->draw;
 	struct philox_fill *fill = &draw->fill;
@@ -93,7 +158,7 @@ static int read_line(int argc, char **argv, struct draw_line *line)
 		{"first", TAKES_WHOLE, .to = &fill->span.first, .most = most},
 		{"count", TAKES_WHOLE, .to = &fill->span.count, .most = most,
 		 .given = &given[COUNT]},
-		{"dist", TAKES_NAME, .to = &line->dist, .names = draw_dists},
+		{"dist", TAKES_NAME, .to = &line->dist, .names = dists->name},
 		{"dtype", TAKES_NAME, .to = &line->dtype, .names = dtypes,
 		 .given = &given[DTYPE]},
 		{"low", TAKES_REAL, .to = &fill->low, .given = &given[LOW]},
@@ -120,19 +185,20 @@ static int read_line(int argc, char **argv, struct draw_line *line)
 		 .most = most, .given = &given[ELEMENTS]},
 		{0}};
 
-	return read_options(argc, argv, options, usage, 0);
+	return read_options(argc, argv, options, help_text(dists), 0);
 }
 
 int draw_options(struct draw *draw, int argc, char **argv)
 {
 	struct draw_line line = {.draw = draw, .given[COUNT] = "16"};
+	const struct drawn_dists dists = find_dists();
 	int status;
 
 	set_defaults(draw);
-	status = read_line(argc, argv, &line);
+	status = read_line(argc, argv, &line, &dists);
 	if (status >= 0)
 		return status;
-	draw->fill.dist = dist_of[line.dist];
+	draw->fill.dist = dists.dist[line.dist];
 	draw->fill.dtype = (enum philox_dtype)line.dtype;
 	draw->layout.kind = (enum philox_layout_kind)line.layout;
 	if (line.given[LAYOUT])

@@ -1,13 +1,12 @@
 /*
- * lib/fill/layout/check.c - is a fill one that its layout has?
+ * lib/fill/layout/check.c - see lib/fill/layout/check.h
  */
 #include <inttypes.h>
 #include <math.h>
-#include "lib/fill/check.h"
-#include "lib/fill/range.h"
+#include "lib/fill/dists.h"
+#include "lib/fill/dtypes.h"
 #include "lib/fill/layout/check.h"
-
-#define N_DISTS (PHILOX_STOCHASTIC_ROUND + 1)
+#include "lib/fill/layout/layout.h"
 
 /* Sets of dtypes. */
 #define U32   (1u << PHILOX_U32)
@@ -18,59 +17,63 @@
 #define REAL  (F32 | F64 | HALF)
 #define WHOLE (U32 | U64 | 1u << PHILOX_I32 | 1u << PHILOX_I64)
 
-/* What each layout has: dtypes of each dist. */
-static const struct {
-	const char *name;
-	unsigned dtypes[N_DISTS];
-} layouts[] = {
-	[PHILOX_LAYOUT_DEFAULT] = {"default", {0}},
-	[PHILOX_LAYOUT_CURAND_DEVICE] = {"curand_device",
-					 {[PHILOX_BITS] = U32,
-					  [PHILOX_UNIFORM] = F32 | F64,
-					  [PHILOX_NORMAL] = F32 | F64}},
-	[PHILOX_LAYOUT_CURAND_HOST] = {"curand_host",
-				       {[PHILOX_BITS] = U32,
-					[PHILOX_UNIFORM] = F32 | F64,
-					[PHILOX_NORMAL] = F32 | F64}},
-	[PHILOX_LAYOUT_PYTORCH] = {"pytorch",
-				   {[PHILOX_BITS] = U32 | U64,
-				    [PHILOX_INTEGERS] = WHOLE,
-				    [PHILOX_UNIFORM] = REAL,
-				    [PHILOX_NORMAL] = REAL,
-				    [PHILOX_LOG_NORMAL] = REAL,
-				    [PHILOX_EXPONENTIAL] = REAL,
-				    [PHILOX_BERNOULLI] = REAL,
-				    [PHILOX_DROPOUT] = REAL}},
-	[PHILOX_LAYOUT_NVFUSER] = {"nvfuser",
-				   {[PHILOX_UNIFORM] = REAL,
-				    [PHILOX_NORMAL] = REAL,
-				    [PHILOX_DROPOUT] = F32}},
-	[PHILOX_LAYOUT_TRITON] = {"triton",
-				  {[PHILOX_BITS] = U32,
-				   [PHILOX_UNIFORM] = F32,
-				   [PHILOX_NORMAL] = F32,
-				   [PHILOX_DROPOUT] = F32 | HALF}},
-	[PHILOX_LAYOUT_JAX] = {"jax",
-			       {[PHILOX_BITS] = U32 | U64,
-				[PHILOX_UNIFORM] = REAL,
-				[PHILOX_BERNOULLI] = REAL}},
+static const char *const names[] = {
+	[PHILOX_LAYOUT_DEFAULT] = "default",
+	[PHILOX_LAYOUT_CURAND_DEVICE] = "curand_device",
+	[PHILOX_LAYOUT_CURAND_HOST] = "curand_host",
+	[PHILOX_LAYOUT_PYTORCH] = "pytorch",
+	[PHILOX_LAYOUT_NVFUSER] = "nvfuser",
+	[PHILOX_LAYOUT_TRITON] = "triton",
+	[PHILOX_LAYOUT_JAX] = "jax",
 };
 
-#define N_LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
+#define N_LAYOUTS (sizeof(names) / sizeof(names[0]))
+
+/* What each layout has. */
+static const struct {
+	enum philox_layout_kind kind;
+	enum philox_dist dist;
+	unsigned dtypes;
+} fills[] = {
+	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_BITS, U32},
+	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_UNIFORM, F32 | F64},
+	{PHILOX_LAYOUT_CURAND_DEVICE, PHILOX_NORMAL, F32 | F64},
+	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_BITS, U32},
+	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_UNIFORM, F32 | F64},
+	{PHILOX_LAYOUT_CURAND_HOST, PHILOX_NORMAL, F32 | F64},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_BITS, U32 | U64},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_INTEGERS, WHOLE},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_UNIFORM, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_NORMAL, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_LOG_NORMAL, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_EXPONENTIAL, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_BERNOULLI, REAL},
+	{PHILOX_LAYOUT_PYTORCH, PHILOX_DROPOUT, REAL},
+	{PHILOX_LAYOUT_NVFUSER, PHILOX_UNIFORM, REAL},
+	{PHILOX_LAYOUT_NVFUSER, PHILOX_NORMAL, REAL},
+	{PHILOX_LAYOUT_NVFUSER, PHILOX_DROPOUT, F32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_BITS, U32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_UNIFORM, F32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_NORMAL, F32},
+	{PHILOX_LAYOUT_TRITON, PHILOX_DROPOUT, F32 | HALF},
+	{PHILOX_LAYOUT_JAX, PHILOX_BITS, U32 | U64},
+	{PHILOX_LAYOUT_JAX, PHILOX_UNIFORM, REAL},
+	{PHILOX_LAYOUT_JAX, PHILOX_BERNOULLI, REAL},
+};
 
 const char *philox_layout_name(enum philox_layout_kind kind)
 {
-	return (unsigned)kind < N_LAYOUTS ? layouts[kind].name : "?";
+	return (unsigned)kind < N_LAYOUTS ? names[kind] : "?";
 }
 
 static const char *name_of(const struct philox_fill *fill)
 {
-	return layouts[fill->layout->kind].name;
+	return philox_layout_name(fill->layout->kind);
 }
 
 /* --- what the original has ------------------------------------------------ */
 
-static enum philox_status check_kind(const struct philox_fill *fill)
+static enum philox_status check_layout_kind(const struct philox_fill *fill)
 {
 	if ((unsigned)fill->layout->kind >= N_LAYOUTS)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -82,10 +85,13 @@ static enum philox_status check_kind(const struct philox_fill *fill)
 int layout_has(enum philox_layout_kind kind, enum philox_dist dist,
 	       enum philox_dtype dtype)
 {
-	return layouts[kind].dtypes[dist] >> dtype & 1;
+	for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
+		if (fills[i].kind == kind && fills[i].dist == dist)
+			return fills[i].dtypes >> dtype & 1;
+	return 0;
 }
 
-static enum philox_status check_dist(const struct philox_fill *fill)
+static enum philox_status check_layout_dist(const struct philox_fill *fill)
 {
 	if (layout_has(fill->layout->kind, fill->dist, fill->dtype))
 		return PHILOX_OK;
@@ -122,7 +128,7 @@ static int has_range(const struct philox_fill *fill)
 	}
 }
 
-static enum philox_status check_range(const struct philox_fill *fill)
+static enum philox_status check_layout_range(const struct philox_fill *fill)
 {
 	if (fill->dist != PHILOX_UNIFORM || has_range(fill))
 		return PHILOX_OK;
@@ -148,7 +154,7 @@ uint64_t layout_span_end(const struct philox_fill *fill)
 	return last == UINT64_MAX ? last : last + 1;
 }
 
-static enum philox_status check_elements(const struct philox_fill *fill)
+static enum philox_status check_tensor_elements(const struct philox_fill *fill)
 {
 	uint64_t elements = fill->layout->elements;
 
@@ -165,7 +171,7 @@ static enum philox_status check_elements(const struct philox_fill *fill)
 }
 
 /* TRITON and JAX advance by 4 for each element. */
-static enum philox_status check_advance(const struct philox_fill *fill)
+static enum philox_status check_tensor_advance(const struct philox_fill *fill)
 {
 	if (fill->layout->elements <= UINT64_MAX / 4)
 		return PHILOX_OK;
@@ -212,7 +218,7 @@ static enum philox_status check_vector(const struct philox_layout *layout)
 }
 
 /* Where PyTorch cuts a tensor in parts that are ops of their own. */
-static enum philox_status check_bytes(const struct philox_fill *fill)
+static enum philox_status check_tensor_bytes(const struct philox_fill *fill)
 {
 	uint64_t size = fill_dtype_size(fill->dtype);
 
@@ -232,7 +238,7 @@ static enum philox_status check_pytorch(const struct philox_fill *fill)
 
 	if (status == PHILOX_OK)
 		status = check_vector(fill->layout);
-	return status != PHILOX_OK ? status : check_bytes(fill);
+	return status != PHILOX_OK ? status : check_tensor_bytes(fill);
 }
 
 enum philox_status layout_check(const struct philox_fill *fill)
@@ -242,16 +248,16 @@ enum philox_status layout_check(const struct philox_fill *fill)
 
 	if (!layout)
 		return PHILOX_OK;
-	status = check_kind(fill);
+	status = check_layout_kind(fill);
 	if (status != PHILOX_OK || !layout_is_other(fill))
 		return status;
-	status = check_dist(fill);
+	status = check_layout_dist(fill);
 	if (status == PHILOX_OK)
-		status = check_range(fill);
+		status = check_layout_range(fill);
 	if (status == PHILOX_OK)
-		status = check_elements(fill);
+		status = check_tensor_elements(fill);
 	if (status == PHILOX_OK)
-		status = check_advance(fill);
+		status = check_tensor_advance(fill);
 	if (status == PHILOX_OK && layout->kind == PHILOX_LAYOUT_PYTORCH)
 		status = check_pytorch(fill);
 	return status;

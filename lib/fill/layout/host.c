@@ -7,7 +7,6 @@
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include "lib/fill/elements.h"
-#include "lib/fill/layout/layout.h"
 #include "lib/fill/layout/elements.h"
 
 #define LAYOUT_LOOP(loop, type, attribute)                                \
@@ -30,9 +29,9 @@
 #define LAYOUT_LOOPS(type)                                            \
 	LAYOUT_LOOP(fma_##type, type, __attribute__((target("fma")))) \
 	LAYOUT_LOOP(plain_##type, type, )                             \
-	static void row_##type(const struct layout_args *args,        \
-			       const struct fill_row *row,            \
-			       struct philox_state state)             \
+	static void layout_row_##type(const struct layout_args *args, \
+				      const struct fill_row *row,     \
+				      struct philox_state state)      \
 	{                                                             \
 		if (__builtin_cpu_supports("fma"))                    \
 			fma_##type(args, row, state);                 \
@@ -40,30 +39,25 @@
 			plain_##type(args, row, state);               \
 	}
 #else
-#define LAYOUT_LOOPS(type) LAYOUT_LOOP(row_##type, type, )
+#define LAYOUT_LOOPS(type) LAYOUT_LOOP(layout_row_##type, type, )
 #endif
 
 LAYOUT_LIST(LAYOUT_LOOPS)
 
-static const struct {
-	size_t size;
-	void (*row)(const struct layout_args *args, const struct fill_row *row,
-		    struct philox_state state);
-} kinds[KERNEL_COUNT] = {
-#define LAYOUT_KIND(type) \
-	[KERNEL_layout_##type] = {sizeof(fill_##type), row_##type},
-	LAYOUT_LIST(LAYOUT_KIND)
-#undef LAYOUT_KIND
-};
-
-void layout_host_run(enum kernel kernel, const struct layout_args *args)
-{
-	const struct philox_state state = philox_resolve(args->fill.rng);
-	const size_t size = kinds[kernel].size;
-
-	for (uint64_t r = 0; r < args->fill.rows; r++) {
-		struct fill_row row = fill_row_of(&args->fill, r, size, size);
-
-		kinds[kernel].row(args, &row, state);
+/* The loops of lib/kernels/host.c's table. */
+#define LAYOUT_RUN(type)                                                 \
+	void run_layout_##type(const void *pointer)                      \
+	{                                                                \
+		const struct layout_args *args = pointer;                \
+		const struct philox_state state =                        \
+			philox_resolve(args->fill.rng);                  \
+		const size_t size = sizeof(fill_##type);                 \
+                                                                         \
+		for (uint64_t r = 0; r < args->fill.rows; r++) {         \
+			struct fill_row row =                            \
+				fill_row_of(&args->fill, r, size, size); \
+                                                                         \
+			layout_row_##type(args, &row, state);            \
+		}                                                        \
 	}
-}
+LAYOUT_LIST(LAYOUT_RUN)

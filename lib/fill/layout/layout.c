@@ -5,8 +5,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include "lib/fill/check.h"
-#include "lib/base/float_mode.h"
 #include "lib/fill/layout/layout.h"
 #include "lib/fill/layout/check.h"
 #include "lib/fill/layout/elements.h"
@@ -232,7 +230,7 @@ enum kernel layout_kernel(enum philox_dtype dtype)
 	case PHILOX_F16:
 		return KERNEL_layout_f16;
 	}
-	return KERNEL_HEAD;
+	return KERNEL_NONE;
 }
 
 /* --- advances ------------------------------------------------------------- */
@@ -290,9 +288,9 @@ static uint64_t advance_of(const struct philox_fill *fill)
 }
 
 /* A fill alone may end anywhere, but 4 words for each element must fit. */
-static enum philox_status check_end(const struct philox_fill *fill)
+static enum philox_status check_tensor_end(const struct philox_fill *fill)
 {
-	if (!layout_is_other(fill) || op_elements(fill) <= UINT64_MAX / 4)
+	if (op_elements(fill) <= UINT64_MAX / 4)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_OVERFLOW,
 			  "fill: the span ends at %" PRIu64
@@ -301,32 +299,12 @@ static enum philox_status check_end(const struct philox_fill *fill)
 			  philox_layout_name(layout_of(fill)->kind));
 }
 
-static enum philox_status find_advance(const struct philox_fill *given,
-				       uint64_t *words)
+enum philox_status layout_advance(const struct philox_fill *fill,
+				  uint64_t *words)
 {
-	struct fill_taken copy;
-	enum philox_status status = fill_take(given, &copy);
-	const struct philox_fill *fill = &copy.fill;
+	enum philox_status status = check_tensor_end(fill);
 
 	if (status == PHILOX_OK)
-		status = fill_check_op(fill);
-	if (status == PHILOX_OK)
-		status = check_end(fill);
-	if (status == PHILOX_OK)
-		*words = layout_is_other(fill) ? advance_of(fill) : 4;
-	return status;
-}
-
-enum philox_status philox_layout_advance(const struct philox_fill *fill,
-					 uint64_t *words)
-{
-	enum philox_status status;
-	struct float_mode mode;
-
-	if (!words)
-		return status_set(PHILOX_ERROR_INVALID, "words is NULL");
-	mode = float_mode_set();
-	status = find_advance(fill, words);
-	float_mode_restore(mode);
+		*words = advance_of(fill);
 	return status;
 }

@@ -8,7 +8,7 @@
 #define LIB_FILL_LAYOUT_PLACES_H
 
 #include <philox/layout.h>
-#include "lib/fill/layout/args.h"
+#include "lib/device/kernels.h"
 
 /* --- places --------------------------------------------------------------- */
 

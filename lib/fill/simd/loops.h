@@ -708,13 +708,10 @@ SIMD_ROUND(f16)
 
 /* --- the table ------------------------------------------------------------ */
 
-/* In the order of enum kernel, in which fills follow the head. */
-#define SIMD_ROW(name, out, in, n) fill_##name,
+#define SIMD_ROW(name, out, in, n, traits) [KERNEL_##name] = fill_##name,
 #define SIMD_TABLE                                                   \
 	{                                                            \
-		.chunk = V_CHUNK, .fill = { 0, FILL_LIST(SIMD_ROW) } \
+		.chunk = V_CHUNK, .fill = { FILL_LIST(SIMD_ROW) } \
 	}
-
-_Static_assert(KERNEL_HEAD == 0 && KERNEL_bits_u32 == 1, "fills come second");
 
 #endif
