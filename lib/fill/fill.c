@@ -9,6 +9,7 @@
 #include "lib/fill/elements.h"
 #include "lib/fill/layout/layout.h"
 #include "lib/base/float_mode.h"
+#include "lib/device/call.h"
 
 /* --- arguments ------------------------------------------------------------ */
 

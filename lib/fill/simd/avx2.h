@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/avx2.h - vectors of 256 bits: AVX2, FMA, F16C
  *
- * What lib/fill/simd/loops.h is written in. vi holds eight 32-bit or four 64-bit
+ * What lib/fill/simd/fills.h is written in. vi holds eight 32-bit or four 64-bit
  * integers, vf eight floats, vd four doubles; operations on 64-bit integers
  * begin with vl. A mask is a vector whose lanes are all ones or all zeros.
  * Everything rounds as the scalar operation does.

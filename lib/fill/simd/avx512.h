@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/avx512.h - vectors of 512 bits: AVX-512 F, DQ, BW, VL
  *
- * What lib/fill/simd/loops.h is written in. vi holds sixteen 32-bit or eight 64-bit
+ * What lib/fill/simd/fills.h is written in. vi holds sixteen 32-bit or eight 64-bit
  * integers, vf sixteen floats, vd eight doubles; operations on 64-bit integers
  * begin with vl. A mask is a bit a lane. Everything rounds as the scalar
  * operation does.
