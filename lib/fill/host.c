@@ -255,7 +255,7 @@ static void *run_job(void *pointer)
 	return NULL;
 }
 
-static void start(struct fill_job *job)
+static void start_job(struct fill_job *job)
 {
 	job->started = pthread_create(&job->thread, NULL, run_job, job) == 0;
 }
@@ -274,7 +274,7 @@ static __attribute__((noinline)) void run_parts(enum kernel kernel,
 		jobs[i] = (struct fill_job){.kernel = kernel, .args = args};
 		jobs[i].part = fill_host_part(all_of(args).end, i, n);
 		if (i)
-			start(&jobs[i]);
+			start_job(&jobs[i]);
 	}
 	for (unsigned i = 0; i < n; i++)
 		if (!jobs[i].started)
