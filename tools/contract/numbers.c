@@ -252,6 +252,12 @@ static void every_conversion(struct contract *c)
 		}
 }
 
+/* The end of a range of integers, as far as the dtype goes. */
+static uint64_t largest_end(const struct fill_kind *kind, uint64_t to)
+{
+	return kind->dtype == PHILOX_I32 && to > INT32_MAX ? INT32_MAX : to;
+}
+
 /* Each kind looks at those it has. */
 static void every_parameter(struct contract *c)
 {
@@ -281,7 +287,7 @@ static void every_parameter(struct contract *c)
 			t.fill.std = sets[k].std;
 			t.fill.rate = sets[k].rate;
 			t.fill.from = sets[k].from;
-			t.fill.to = sets[k].to;
+			t.fill.to = largest_end(kind, sets[k].to);
 			EXPECT_PART(try_fill(c, &t));
 		}
 }
