@@ -2,7 +2,7 @@
  * lib/rows/check.c - see lib/rows/check.h
  */
 #include <inttypes.h>
-#include "lib/fill/terms.h"
+#include "lib/fill/dtypes.h"
 #include "lib/rows/check.h"
 #include "lib/rows/rows.h"
 

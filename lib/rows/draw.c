@@ -3,7 +3,8 @@
  */
 #include <inttypes.h>
 #include "lib/base/options.h"
-#include "lib/fill/terms.h"
+#include "lib/fill/dists.h"
+#include "lib/fill/dtypes.h"
 #include "lib/rows/check.h"
 #include "lib/rows/elements.h"
 #include "lib/rows/rows.h"
