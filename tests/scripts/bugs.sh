@@ -1,72 +1,205 @@
 #!/bin/sh
-# Deliberate bugs of the ledger, one at a time: philox matrix finds each. They
-# stand in lib/state/bugs.h; this build alone has them.
+# Deliberate bugs, one at a time: each patch in tests/bugs makes one, says in its
+# first line what it does, and in lines that begin with "Found by:" who must find
+# it: `philox matrix`, `philox selftest` or the test program, with options.
+# Without a bug all of them pass.
+#
+# The tree is copied and built once. Each patch gets a copy of that, in which make
+# has little to do, and as many are tried at a time as there are cores. A bug that
+# makes its finder crash or hang is found, too.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 MAKE=${MAKE:-make}
-bugs=$WORK/bugs
-philox=$bugs/philox
+LIMIT=300 # seconds, for a finder that hangs
+clean=$WORK/clean
+jobs=$WORK/jobs
+cores=$(nproc)
 
+# What git does not ignore; without git, what is there
+sources()
+{
+	if [ -e .git ]; then
+		git ls-files --cached --others --exclude-standard |
+			while IFS= read -r file; do
+				[ ! -e "$file" ] || printf '%s\n' "$file"
+			done
+	else
+		find . -path "./${BUILD#./}" -prune -o -type f -print
+	fi
+}
+
+# builds TREE JOBS TARGET...: all paths are below the tree, so that a copy of what
+# is built is as good. Fast to build, and of the tests only those that find bugs;
+# a bug need not be free of warnings.
 builds()
 {
-	$MAKE BUILD="$bugs" CFLAGS="-DPHILOX_BUGS" CUDA=0 SANITIZE= DEBUG= \
-		"$philox"
-}
-
-# matrix BUG ARGUMENT...: a bug may make it crash or hang; both are failures
-matrix()
-{
-	bug=$1
+	tree=$1
 	shift
-	PHILOX_BUG=$bug timeout 300 "$philox" matrix "$@"
+	MAKEFLAGS='' $MAKE -C "$tree" -j "$@" BUILD=build CUDA=0 SANITIZE= DEBUG= \
+		CC="$CC" CXX="$CXX" CFLAGS="-O1 -g0 -w" \
+		VECTORS="-O1 -DPHILOX_UNROLL_NOTHING" \
+		SUBJECTS="ledger graph rows save"
 }
 
+copies_and_builds()
+{
+	mkdir "$clean" &&
+		sources | tar -cf - -T - | tar -xf - -C "$clean" &&
+		builds "$clean" "$cores" build/philox build/tests/philox-tests
+}
+
+# finders PATCH: who must find it, one a line
+finders()
+{
+	sed -n '/^--- /q; s/^Found by: //p' "$1"
+}
+
+# program FINDER: what to build for it
+program()
+{
+	case $1 in
+	tests\ *) echo build/tests/philox-tests ;;
+	*) echo build/philox ;;
+	esac
+}
+
+# run TREE FINDER: the words of a finder are quoted as in a shell
+run()
+{
+	cd "$1" || return 125
+	program=$(program "$2")
+	eval "set -- $2"
+	[ "$1" != tests ] || shift
+	timeout "$LIMIT" "$program" "$@"
+}
+
+# passes TREE FINDER, and has tested something
+passes()
+{
+	(run "$1" "$2") >"$job/clean" 2>&1
+	status=$?
+	cat "$job/clean"
+	[ $status -eq 0 ] && case $2 in
+	tests\ *) grep -q 'Tested: [1-9]' "$job/clean" ;;
+	esac
+}
+
+# finds TREE FINDER
 finds()
 {
-	matrix "$1" --length 3 >"$WORK/found"
+	(run "$1" "$2") >"$job/found" 2>&1
 	status=$?
-	cat "$WORK/found"
-	[ $status -ne 0 ] && [ $status -ne 2 ] &&
-		grep -q '^shortest mismatch: ' "$WORK/found"
+	cat "$job/found"
+	case $status in
+	125 | 126 | 127) return 1 ;; # it could not be run
+	124 | 1[2-9]?) return 0 ;;   # it hung or crashed
+	esac
+	case $2 in
+	tests\ *) grep -Eq '(Failing|Crashing): [1-9]' "$job/found" ;;
+	matrix\ *) [ $status -eq 1 ] && is_replayed "$@" ;;
+	selftest*) [ $status -eq 1 ] ;;
+	esac
 }
 
-# The run that finds() found is wrong by itself, and right without the bug
+# The run that the matrix found is wrong by itself, and right without the bug;
+# what was searched with more options is printed with them
 is_replayed()
 {
-	again="s/^again: philox matrix --pending \([0-9]*\) --replay '\(.*\)'"
-	pending=$(sed -n "$again/\1/p" "$WORK/found")
-	run=$(sed -n "$again/\2/p" "$WORK/found")
-	echo "run: $run"
-	matrix "$1" --pending "$pending" --replay "$run"
-	[ $? -ne 0 ] && matrix 0 --pending "$pending" --replay "$run"
+	grep -q '^shortest mismatch: ' "$job/found" || return 1
+	again=$(sed -n 's/^again: philox //p' "$job/found")
+	[ -n "$again" ] && has_options "$again" "$2" || return 1
+	(run "$1" "$again")
+	status=$?
+	[ $status -ne 0 ] && [ $status -ne 2 ] && (run "$clean" "$again")
 }
 
-# What was searched with more options is told with them, and is replayed so
-is_told_with_options()
+has_options()
 {
-	matrix "$1" --length 3 --ops 3 --regions 1 >"$WORK/found"
-	again=$(sed -n "s/^again: philox matrix //p" "$WORK/found")
-	echo "$again"
-	case $again in
-	*" --ops 3 --regions 1") ;;
-	*) return 1 ;;
-	esac
-	eval "matrix $1 $again"
-	[ $? -eq 1 ] && eval "matrix 0 $again"
+	again=" $1 "
+	eval "set -- $2"
+	shift
+	while [ $# -ge 2 ]; do
+		case $1 in
+		--length | --forwards) ;;
+		*)
+			case $again in
+			*" $1 $2 "*) ;;
+			*) echo "not in what is to be run again: $1 $2" && return 1 ;;
+			esac
+			;;
+		esac
+		shift 2
+	done
 }
 
-numbers=$(sed -n 's/^ \* bug \([0-9]*\): .*/\1/p' lib/state/bugs.h)
-check "a build with bugs can be made" builds
-check "there are at least ten" test "$(echo "$numbers" | wc -w)" -ge 10
-check "without one of them nothing is wrong" matrix 0 --length 3
-for number in $numbers; do
-	what=$(sed -n "s/^ \* bug $number: //p" lib/state/bugs.h)
-	check "bug $number is in the source" \
-		grep -rqF "PHILOX_BUG($number)" lib graph
-	check "found: $what" finds "$number"
-	check "a replay shows it, too" is_replayed "$number"
+# is_found PATCH: it applies as it is, builds, and each of its finders finds it
+is_found()
+{
+	tree=$job/tree
+	finders "$1" >"$job/finders"
+	[ -s "$job/finders" ] || { echo "$1 has no line 'Found by:'" && return 1; }
+	cp -a "$clean" "$tree"
+	patch -p1 -f --fuzz=0 -d "$tree" <"$1" ||
+		{ echo "$1 no longer applies: make it anew" && return 1; }
+	while IFS= read -r finder; do
+		builds "$tree" 1 "$(program "$finder")" >"$job/built" 2>&1 ||
+			{ cat "$job/built" && return 1; }
+		finds "$tree" "$finder" </dev/null ||
+			{ echo "not found by: $finder" && return 1; }
+	done <"$job/finders"
+}
+
+# try JOB COMMAND...: once, by whoever comes first
+try()
+{
+	job=$jobs/$1
+	shift
+	mkdir "$job" 2>/dev/null || return 0
+	"$@" >"$job/said" 2>&1
+	echo $? >"$job/status"
+	rm -rf "$job/tree"
+}
+
+worker()
+{
+	n=0
+	while IFS= read -r finder; do
+		n=$((n + 1))
+		try "without-$n" passes "$clean" "$finder" </dev/null
+	done <"$WORK/finders"
+	for patch in tests/bugs/*.patch; do
+		try "$(basename "$patch")" is_found "$patch"
+	done
+}
+
+# told JOB: what it said, and its status
+told()
+{
+	cat "$jobs/$1/said"
+	return "$(cat "$jobs/$1/status")"
+}
+
+mkdir "$jobs"
+for patch in tests/bugs/*.patch; do
+	finders "$patch"
+done | sort -u >"$WORK/finders"
+
+check "a copy of the tree can be built" copies_and_builds
+[ "$failed" -eq 0 ] || finish
+workers=
+trap 'kill $workers; exit 1' HUP INT TERM
+while [ "$cores" -gt 0 ]; do
+	worker &
+	workers="$workers $!"
+	cores=$((cores - 1))
 done
-# shellcheck disable=SC2086
-set -- $numbers
-check "the options of a search are among its replay's" is_told_with_options "$1"
+wait
+n=0
+while IFS= read -r finder; do
+	n=$((n + 1))
+	check "without a bug nothing is found: $finder" told "without-$n"
+done <"$WORK/finders"
+for patch in tests/bugs/*.patch; do
+	check "found: $(head -n 1 "$patch")" told "$(basename "$patch")"
+done
 finish
