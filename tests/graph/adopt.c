@@ -13,15 +13,18 @@ GRAPH_PROMISE(adopt, placeholders_are_good_in_their_capture_only)
 	struct philox_pass pass;
 	struct philox_graph *back;
 	struct philox_use use = {0};
+	void *saved;
 
 	record_begin(f);
 	ticket = captured_forward(f, scene.region, 0, scene.array);
 	record_end(f);
-	cr_assert_neq(philox_backward_begin(scene.region, ticket, f->stream, 0,
-					    &pass),
-		      PHILOX_OK, "eager");
-	cr_assert_neq(philox_ticket_release(scene.region, ticket, f->stream),
-		      PHILOX_OK);
+	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
+	      PHILOX_ERROR_MISMATCH);
+	NAMES("placeholder");
+	FAILS(philox_ticket_release(scene.region, ticket, f->stream),
+	      PHILOX_ERROR_MISMATCH);
+	FAILS(philox_ticket_context(scene.region, ticket, &saved),
+	      PHILOX_ERROR_MISMATCH);
 	record_begin(f);
 	FAILS(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_MISMATCH);
@@ -29,8 +32,8 @@ GRAPH_PROMISE(adopt, placeholders_are_good_in_their_capture_only)
 			  scene.array);
 	back = record_end(f);
 	use.ticket = ticket;
-	cr_assert_neq(philox_graph_launch(back, f->stream, &use, 1), PHILOX_OK,
-		      "at launch");
+	FAILS(philox_graph_launch(back, f->stream, &use, 1),
+	      PHILOX_ERROR_MISMATCH);
 	end_scene(f, &scene);
 }
 
@@ -174,6 +177,30 @@ PROMISE(adopt, is_adopted_once)
 	OK(philox_graph_destroy(graph));
 	philox_context_destroy(other);
 	destroy_native(f, &native);
+	scene.before = look(f, scene.region);
+	end_scene(f, &scene);
+}
+
+PROMISE(adopt, refuses_an_executable_graph_of_another_capture)
+{
+	struct scene scene = make_scene(f);
+	struct native one =
+		capture_natively(f, scene.region, scene.array, NULL);
+	struct native two =
+		capture_natively(f, scene.region, scene.array, NULL);
+	struct philox_graph *graph = NULL;
+
+	cr_assert_neq(philox_graph_adopt(f->context, one.id, one.graph,
+					 two.exec, &graph),
+		      PHILOX_OK);
+	NAMES("not of this capture");
+	cr_assert_null(graph);
+	OK(philox_graph_adopt(f->context, one.id, one.graph, one.exec, &graph));
+	SAME(launch_forward(f, graph, scene.region, scene.array).saw,
+	     scene.before.next, "the graph of its own");
+	OK(philox_graph_destroy(graph));
+	destroy_native(f, &one);
+	destroy_native(f, &two);
 	scene.before = look(f, scene.region);
 	end_scene(f, &scene);
 }

@@ -338,6 +338,24 @@ GRAPH_PROMISE(capture, with_an_aborted_pass_gives_no_graph)
 	end_scene(f, &scene);
 }
 
+GRAPH_PROMISE(capture, an_aborted_backward_leaves_its_forward_as_it_was)
+{
+	struct scene scene = make_scene(f);
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	record_begin(f);
+	ticket = captured_forward(f, scene.region, 0, scene.array);
+	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	captured_backward(f, scene.region, ticket, PHILOX_RETAIN, scene.array);
+	OK(philox_backward_begin(scene.region, ticket, f->stream, 0, &pass));
+	draw(&pass, scene.array);
+	OK(philox_backward_commit(&pass, 0));
+	cr_assert_eq(record_end_failing(f), PHILOX_ERROR_STATE);
+	end_scene(f, &scene);
+}
+
 GRAPH_PROMISE(capture, with_an_open_pass_gives_no_graph)
 {
 	struct scene scene = make_scene(f);

@@ -1,6 +1,7 @@
 /*
  * tests/graph/cells.c - states in device memory, and views of a pass
  */
+#include <pthread.h>
 #include "tests/support/support.h"
 
 PROMISE(cells, cells_stand_in_order_of_operator_then_call)
@@ -65,6 +66,50 @@ PROMISE(cells, cells_on_the_device_are_not_overwritten_while_in_use)
 		cr_assert_eq(seen[i][0].seed,
 			     predict_cell(0, "layer", 0, 0, 0).seed);
 	}
+}
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_at_gate(const void *args)
+{
+	(void)args;
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+}
+
+static const struct philox_state *cells_of_one_pass(
+	struct philox_region *region, philox_stream stream)
+{
+	const struct philox_state *cells;
+	struct philox_pass pass;
+
+	OK(philox_forward_begin(region, stream,
+				PHILOX_INFERENCE | PHILOX_ON_DEVICE, &pass));
+	OK(philox_pass_states(&pass, &cells));
+	OK(philox_forward_commit(&pass, NULL));
+	return cells;
+}
+
+/* A pass has ended, but its work waits: on a stream with a thread of its own. */
+Test(cells, go_to_the_next_pass_once_the_device_is_done_with_them,
+     .timeout = 120)
+{
+	const struct philox_state *first, *second, *third;
+	struct philox_region *region;
+	struct fixture f;
+
+	fixture_open(&f, "host");
+	region = make_region(&f, "layer");
+	pthread_mutex_lock(&gate);
+	OK(philox_launch_host(f.device, f.stream, wait_at_gate, "", 1));
+	first = cells_of_one_pass(region, f.stream);
+	second = cells_of_one_pass(region, f.side);
+	pthread_mutex_unlock(&gate);
+	cr_assert_neq(first, second, "the device is not done with them");
+	OK(philox_device_synchronize(f.device));
+	third = cells_of_one_pass(region, f.side);
+	cr_assert(third == first || third == second, "they are used again");
+	fixture_close(&f);
 }
 
 PROMISE(cells, a_view_draws_the_same_numbers_on_another_stream)

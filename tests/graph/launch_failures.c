@@ -69,6 +69,26 @@ GRAPH_PROMISE(launch_failures, that_fails_anywhere_leaves_the_ledger_whole)
 	block_set_free(seen);
 }
 
+/* Its message may have reached the device, or a launch that was not reported. */
+GRAPH_PROMISE(launch_failures, that_fails_burns_its_numbers)
+{
+	static const char *const late[] = {"exec_set_kernel", "exec_launch"};
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f);
+	struct philox_graph *graph = record_forward(f, region, 0, array);
+	struct philox_use use = {{0, 0}, 0, 0};
+
+	f->injected = 1;
+	for (unsigned i = 0; i < 4; i++) {
+		cr_assert(
+			launch_with_failure(f, graph, &use, 1, late[i % 2], 1));
+		PENDING(region, i);
+		SAME(launch_forward(f, graph, region, array).saw,
+		     predict(0, "layer", 4 * (2 * i + 1)), "after %s",
+		     late[i % 2]);
+	}
+}
+
 /* A capture goes on if the very call that asks for it or ends it fails. */
 static void end_whatever_is_left(struct fixture *f)
 {

@@ -261,6 +261,71 @@ PROMISE(freshness, a_name_outlives_its_generator)
 	     "goes on though the seed is the same");
 }
 
+static void has_no_numbers_left(struct fixture *f, struct philox_region *region,
+				struct philox_graph *warm_up)
+{
+	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_pass pass;
+
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass),
+	      PHILOX_ERROR_OVERFLOW);
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass),
+	      PHILOX_ERROR_OVERFLOW);
+	NAMES("huge");
+	FAILS(philox_graph_launch(warm_up, f->stream, &use, 1),
+	      PHILOX_ERROR_OVERFLOW);
+	NAMES("huge");
+}
+
+static void warm_ups_end(struct fixture *f, unsigned flags, uint64_t last)
+{
+	const struct philox_op op = {"huge", 1, UINT64_C(1) << 56};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "huge",
+						.ops = &op,
+						.n_ops = 1,
+						.flags = flags};
+	struct philox_region *region;
+	struct philox_pass pass;
+	struct philox_graph *warm_up;
+	struct philox_use use = {{0, 0}, 0, 0};
+
+	OK(philox_region_create(f->context, &options, &region));
+	record_begin(f);
+	OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP, &pass));
+	OK(philox_forward_commit(&pass, NULL));
+	warm_up = record_end(f);
+	for (uint64_t i = 0; i <= last; i++) {
+		OK(philox_graph_launch(warm_up, f->stream, &use, 1));
+		OK(philox_forward_begin(region, f->stream, PHILOX_WARMUP,
+					&pass));
+		OK(philox_forward_commit(&pass, NULL));
+		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
+					&pass));
+		OK(philox_forward_commit(&pass, NULL));
+	}
+	has_no_numbers_left(f, region, warm_up);
+	OK(philox_generator_seed(philox_context_generator(f->context), 1));
+	OK(philox_graph_launch(warm_up, f->stream, &use, 1));
+	OK(philox_region_destroy(region));
+	OK(philox_graph_destroy(warm_up));
+}
+
+/* A warm-up draws what a forward would draw: where there is none, nothing. */
+GRAPH_PROMISE(freshness, warm_ups_end_where_forwards_do)
+{
+	warm_ups_end(f, 0, 254);
+}
+
+GRAPH_PROMISE(freshness, warm_ups_end_where_their_generator_does)
+{
+	struct philox_state late = {0, UINT64_C(254) << 56};
+
+	OK(philox_generator_set_state(philox_context_generator(f->context),
+				      late));
+	warm_ups_end(f, PHILOX_SHARED, 0);
+}
+
 /* Offsets reach 2^64 after 2^24 forwards of the largest advance there is. */
 Test(freshness, offsets_end_before_they_wrap)
 {

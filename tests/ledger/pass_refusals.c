@@ -70,6 +70,33 @@ PROMISE(pass_refusals, a_copy_of_a_pass_that_is_over)
 	OK(philox_backward_commit(&pass, 0));
 }
 
+/* The others keep the ticket alive; the copy must not end one of them. */
+PROMISE(pass_refusals, a_copy_of_a_backward_that_is_over_while_others_read)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass reader, pass, copy;
+	struct ledger_view before = look(f, region);
+
+	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &reader));
+	for (unsigned i = 0; i < 2; i++) {
+		OK(philox_backward_begin(region, made.ticket, f->stream, 0,
+					 &pass));
+		copy = pass;
+		if (i == 0)
+			OK(philox_pass_abort(&pass));
+		else
+			OK(philox_backward_commit(&pass, PHILOX_RETAIN));
+		FAILS(philox_backward_commit(&copy, 0), PHILOX_ERROR_STATE);
+		FAILS(philox_pass_abort(&copy), PHILOX_ERROR_STATE);
+		unchanged(f, region, &before);
+	}
+	draw(&reader, f->scratch);
+	OK(philox_backward_commit(&reader, 0));
+	SAME(read_numbers(f, f->scratch), made.saw, "the reader goes on");
+	backward(f, &made, 0);
+}
+
 PROMISE(pass_refusals, ending_a_pass_as_the_other_kind)
 {
 	struct philox_region *region = make_region(f, "layer");

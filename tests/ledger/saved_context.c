@@ -129,6 +129,26 @@ PROMISE(saved_context, is_one_per_ticket)
 	      PHILOX_ERROR_RELEASED);
 }
 
+/* Some have only a function: to count, or to free what they know anyway. */
+PROMISE(saved_context, may_be_a_null_pointer)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	void *saved = &made;
+
+	memset(&released, 0, sizeof(released));
+	released.saved = &made;
+	OK(philox_ticket_attach(region, made.ticket, NULL, on_release));
+	FAILS(philox_ticket_attach(region, made.ticket, &activations,
+				   on_release),
+	      PHILOX_ERROR_EXISTS);
+	OK(philox_ticket_context(region, made.ticket, &saved));
+	cr_assert_null(saved);
+	backward(f, &made, 0);
+	cr_assert_eq(released.calls, 1);
+	cr_assert_null(released.saved);
+}
+
 static struct philox_region *callback_region;
 
 static void call_philox(void *saved, philox_stream stream)

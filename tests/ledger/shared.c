@@ -202,6 +202,36 @@ PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 	OK(philox_graph_destroy(graph));
 }
 
+/* What ends beside an open forward: its generator still has that one open. */
+GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
+{
+	struct philox_region *one = make_shared(f, "one", NULL);
+	struct philox_region *two = make_shared(f, "two", NULL);
+	struct philox_region *three = make_shared(f, "three", NULL);
+	uint32_t *array = make_array(f);
+	struct philox_graph *back = record_backward(f, one, array);
+	struct forward made[2] = {forward(f, one), forward(f, one)};
+	struct philox_pass open, pass;
+
+	OK(philox_forward_begin(one, f->stream, PHILOX_INFERENCE, &open));
+	backward(f, &made[0], 0);
+	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
+	      PHILOX_ERROR_BUSY);
+	OK(philox_backward_begin(one, made[1].ticket, f->stream, 0, &pass));
+	OK(philox_pass_abort(&pass));
+	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
+	      PHILOX_ERROR_BUSY);
+	launch_backward(f, back, &made[1], 0, array);
+	FAILS(philox_forward_begin(two, f->stream, 0, &pass),
+	      PHILOX_ERROR_BUSY);
+	OK(philox_region_destroy(three));
+	FAILS(philox_forward_begin(two, f->stream, PHILOX_WARMUP, &pass),
+	      PHILOX_ERROR_BUSY);
+	OK(philox_forward_commit(&open, NULL));
+	forward(f, two);
+	OK(philox_graph_destroy(back));
+}
+
 GRAPH_PROMISE(shared, two_open_forwards_in_a_capture_are_refused)
 {
 	struct philox_region *one = make_shared(f, "one", NULL);
