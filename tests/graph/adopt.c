@@ -68,9 +68,12 @@ GRAPH_PROMISE(adopt, refuses_garbage_near_placeholders)
 GRAPH_PROMISE(adopt, refuses_live_tickets)
 {
 	struct scene scene = make_scene(f);
+	struct philox_ticket none = {scene.kept.ticket.region_key, 0};
 	struct philox_pass pass;
 
 	record_begin(f);
+	FAILS(philox_backward_begin(scene.region, none, f->stream, 0, &pass),
+	      PHILOX_ERROR_MISMATCH);
 	FAILS(philox_backward_begin(scene.region, scene.kept.ticket, f->stream,
 				    0, &pass),
 	      PHILOX_ERROR_MISMATCH);

@@ -112,6 +112,29 @@ Test(cells, go_to_the_next_pass_once_the_device_is_done_with_them,
 	fixture_close(&f);
 }
 
+PROMISE(cells, of_a_backward_go_to_the_next_pass)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	const struct philox_state *cells[6];
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct philox_pass pass;
+
+		OK(philox_backward_begin(region, made.ticket, f->stream,
+					 PHILOX_RETAIN | PHILOX_ON_DEVICE,
+					 &pass));
+		OK(philox_pass_states(&pass, &cells[i]));
+		if (i % 2)
+			OK(philox_pass_abort(&pass));
+		else
+			OK(philox_backward_commit(&pass, 0));
+		OK(philox_device_synchronize(f->device));
+		cr_assert_eq(cells[i], cells[0]);
+	}
+	backward(f, &made, 0);
+}
+
 PROMISE(cells, a_view_draws_the_same_numbers_on_another_stream)
 {
 	struct philox_region *region = make_region(f, "layer");

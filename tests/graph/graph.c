@@ -503,3 +503,33 @@ GRAPH_PROMISE(graph, a_consuming_launch_releases_the_saved_context_once)
 	cr_assert_eq(released, 1);
 	cr_assert_eq(stream, f->side);
 }
+
+struct next_launch {
+	struct philox_graph *graph;
+	struct philox_use use;
+};
+
+static void launch_again(void *saved, philox_stream stream)
+{
+	struct next_launch *next = saved;
+
+	OK(philox_graph_launch(next->graph, stream, &next->use, 1));
+	released++;
+}
+
+GRAPH_PROMISE(graph, a_saved_context_is_released_by_who_may_launch_again)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *array = make_array(f);
+	struct philox_graph *back = record_backward(f, region, array);
+	struct forward first = forward(f, region), second = forward(f, region);
+	struct philox_use use = {first.ticket, 0, 0};
+	struct next_launch next = {back, {second.ticket, 0, 0}};
+
+	released = 0;
+	OK(philox_ticket_attach(region, first.ticket, &next, launch_again));
+	OK(philox_graph_launch(back, f->stream, &use, 1));
+	cr_assert_eq(released, 1);
+	SAME(read_numbers(f, array), second.saw, "the launch in the callback");
+	PENDING(region, 0);
+}

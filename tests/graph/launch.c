@@ -185,6 +185,49 @@ GRAPH_PROMISE(launch, with_one_bad_use_among_good_ones_changes_nothing)
 	PENDING(rig.region, 2);
 }
 
+/* Passes of each kind come before the one that is refused. */
+GRAPH_PROMISE(launch, that_is_refused_gives_everything_back)
+{
+	struct rig rig = make_rig(f);
+	struct philox_use uses[6] = {
+		[4] = {rig.one.ticket, 0, 0}, [5] = {{0, 0}, 0, 0}};
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+
+	uses[5].ticket = (struct philox_ticket){rig.one.ticket.region_key, 77};
+	record_begin(f);
+	captured_forward(f, rig.region, PHILOX_WARMUP, rig.y);
+	captured_forward(f, rig.region, PHILOX_INFERENCE, rig.y);
+	ticket = captured_forward(f, rig.region, 0, rig.y);
+	captured_backward(f, rig.region, ticket, 0, rig.dx);
+	captured_backward(f, rig.region, (struct philox_ticket){0, 0}, 0,
+			  rig.dx);
+	captured_backward(f, rig.region, (struct philox_ticket){0, 0}, 0,
+			  rig.dx);
+	graph = record_end(f);
+	FAILS(philox_graph_launch(graph, f->stream, uses, 6),
+	      PHILOX_ERROR_RELEASED);
+	NAMES("use 5");
+	NAMES("layer");
+	NAMES("77");
+	rig_is_whole(f, &rig);
+	OK(philox_graph_destroy(graph));
+}
+
+GRAPH_PROMISE(launch, of_inference_needs_no_place_in_the_table)
+{
+	struct philox_region *region =
+		make_region_of(f->context, "layer", 1, NULL);
+	uint32_t *array = make_array(f);
+	struct philox_graph *graph =
+		record_forward(f, region, PHILOX_INFERENCE, array);
+	struct forward made = forward(f, region);
+
+	SAME(launch_forward(f, graph, region, array).saw,
+	     predict(0, "layer", 4), "beside a full table");
+	backward(f, &made, 0);
+}
+
 GRAPH_PROMISE(launch, into_a_full_table_changes_nothing)
 {
 	struct rig rig = make_rig(f);
@@ -306,6 +349,31 @@ GRAPH_PROMISE(launch, works_while_another_stream_captures)
 }
 
 /* --- regions -------------------------------------------------------------- */
+
+GRAPH_PROMISE(launch, of_any_forward_of_a_destroyed_region_is_refused)
+{
+	const unsigned flags[] = {0, PHILOX_INFERENCE, PHILOX_WARMUP};
+	struct philox_use use = {{0, 0}, 0, 0};
+	struct numbers next;
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct philox_region *region = make_region(f, "doomed");
+		struct philox_graph *graph =
+			record_forward(f, region, flags[i], make_array(f));
+
+		next = peek(f, region);
+		OK(philox_region_destroy(region));
+		FAILS(philox_graph_launch(graph, f->stream, &use, 1),
+		      PHILOX_ERROR_STALE);
+		NAMES("doomed");
+		region = make_region(f, "doomed");
+		FAILS(philox_graph_launch(graph, f->stream, &use, 1),
+		      PHILOX_ERROR_STALE);
+		SAME(peek(f, region), next, "nothing was reserved");
+		OK(philox_region_destroy(region));
+		OK(philox_graph_destroy(graph));
+	}
+}
 
 GRAPH_PROMISE(launch, of_a_destroyed_region_is_refused_by_name)
 {

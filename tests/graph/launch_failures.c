@@ -268,6 +268,9 @@ GRAPH_PROMISE(launch_failures, takes_the_graph_between_its_halves)
 	FAILS(philox_backward_begin(rig.region, rig.one.ticket, f->stream, 0,
 				    &pass),
 	      PHILOX_ERROR_BUSY);
+	FAILS(philox_recompute_begin(rig.region, rig.one.ticket, f->stream, 0,
+				     &pass),
+	      PHILOX_ERROR_BUSY);
 	FAILS(philox_ticket_release(rig.region, rig.one.ticket, f->stream),
 	      PHILOX_ERROR_BUSY);
 	SAME(forward(f, rig.region).saw, rig.before.next, "others go on");

@@ -214,6 +214,21 @@ PROMISE(freshness, a_region_made_again_goes_on_after_its_numbers)
 	backward(f, &next, 0);
 }
 
+PROMISE(freshness, a_name_without_a_region_is_seeded_anew_too)
+{
+	struct philox_generator *root = philox_context_generator(f->context);
+	struct philox_region *region = make_region(f, "layer");
+	struct forward old = forward(f, region), made;
+
+	OK(philox_region_destroy(region));
+	OK(philox_generator_seed(root, 3));
+	region = make_region(f, "layer");
+	made = forward(f, region);
+	SAME(made.saw, predict(3, "layer", 0), "of the new run");
+	cr_assert(made.ticket.serial > old.ticket.serial);
+	backward(f, &made, 0);
+}
+
 /* What was issued under one of two could repeat when the other is seeded. */
 PROMISE(freshness, a_name_stays_with_its_generator)
 {
@@ -324,6 +339,28 @@ GRAPH_PROMISE(freshness, warm_ups_end_where_their_generator_does)
 	OK(philox_generator_set_state(philox_context_generator(f->context),
 				      late));
 	warm_ups_end(f, PHILOX_SHARED, 0);
+}
+
+PROMISE(freshness, the_last_offset_but_one_is_used)
+{
+	const struct philox_op op = {"only", 1, 4};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "layer",
+						.ops = &op,
+						.n_ops = 1,
+						.flags = PHILOX_SHARED};
+	struct philox_state late = {0, UINT64_MAX - 7};
+	struct philox_region *region;
+	struct philox_pass pass;
+
+	OK(philox_generator_set_state(philox_context_generator(f->context),
+				      late));
+	OK(philox_region_create(f->context, &options, &region));
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	cr_assert_eq(pass.state.offset, late.offset);
+	OK(philox_forward_commit(&pass, NULL));
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass),
+	      PHILOX_ERROR_OVERFLOW);
 }
 
 /* Offsets reach 2^64 after 2^24 forwards of the largest advance there is. */

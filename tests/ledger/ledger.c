@@ -374,6 +374,9 @@ PROMISE(ledger, a_full_table_refuses_and_changes_nothing)
 		FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 		      PHILOX_ERROR_LIMIT);
 		NAMES("layer");
+		FAILS(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE,
+					   &pass),
+		      PHILOX_ERROR_LIMIT);
 		unchanged(f, region, &before);
 	}
 	SAME(forward_numbers(f, region, PHILOX_INFERENCE), before.next,

@@ -132,12 +132,13 @@ PROMISE(pass_refusals, flags_that_do_not_belong)
 	struct philox_region *region = make_region(f, "layer");
 	struct forward made = forward(f, region);
 	struct ledger_view before = look(f, region);
-	const unsigned not_forward[] = {PHILOX_RETAIN, 16, 1u << 31};
+	const unsigned not_forward[] = {PHILOX_RETAIN, 16, 1u << 31,
+					PHILOX_INFERENCE | PHILOX_WARMUP};
 	const unsigned not_backward[] = {PHILOX_INFERENCE, PHILOX_WARMUP, 16,
 					 1u << 16};
 	struct philox_pass pass;
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		FAILS(philox_forward_begin(region, f->stream, not_forward[i],
 					   &pass),
 		      PHILOX_ERROR_INVALID);
@@ -303,17 +304,25 @@ PROMISE(pass_refusals, passes_of_a_destroyed_region_made_again)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct forward made = forward(f, region);
-	struct philox_pass pass;
+	struct philox_pass pass, tracked, inference;
+	struct philox_ticket ticket;
 	struct ledger_view before;
 
 	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &pass));
+	OK(philox_forward_begin(region, f->stream, 0, &tracked));
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
+				&inference));
 	OK(philox_region_destroy(region));
 	region = make_region(f, "layer");
 	made = forward(f, region);
 	before = look(f, region);
 	FAILS(philox_backward_commit(&pass, 0), PHILOX_ERROR_STALE);
+	FAILS(philox_forward_commit(&tracked, &ticket), PHILOX_ERROR_STALE);
+	FAILS(philox_forward_commit(&inference, NULL), PHILOX_ERROR_STALE);
 	unchanged(f, region, &before);
 	OK(philox_pass_abort(&pass));
+	OK(philox_pass_abort(&tracked));
+	OK(philox_pass_abort(&inference));
 	unchanged(f, region, &before);
 	backward(f, &made, 0);
 }

@@ -170,6 +170,33 @@ PROMISE(saved_context, may_be_released_by_a_function_that_calls_philox)
 				call_philox));
 	backward(f, &made, 0);
 	RELEASED_ONCE_ON(f->stream);
+	made = forward(f, callback_region);
+	memset(&released, 0, sizeof(released));
+	OK(philox_ticket_attach(callback_region, made.ticket, &activations,
+				call_philox));
+	OK(philox_ticket_release(callback_region, made.ticket, f->side));
+	RELEASED_ONCE_ON(f->side);
+}
+
+/* A backward gets what it needs from its ticket. */
+PROMISE(saved_context, is_given_and_taken_while_a_backward_is_open)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct forward made = forward(f, region);
+	struct philox_pass reader, consumer;
+	void *saved = NULL;
+
+	memset(&released, 0, sizeof(released));
+	OK(philox_recompute_begin(region, made.ticket, f->stream, 0, &reader));
+	OK(philox_backward_begin(region, made.ticket, f->stream, 0, &consumer));
+	OK(philox_ticket_attach(region, made.ticket, &activations, on_release));
+	OK(philox_ticket_context(region, made.ticket, &saved));
+	cr_assert_eq(saved, &activations);
+	OK(philox_backward_commit(&consumer, 0));
+	FAILS(philox_ticket_context(region, made.ticket, &saved),
+	      PHILOX_ERROR_RELEASED);
+	OK(philox_backward_commit(&reader, 0));
+	RELEASED_ONCE_ON(f->stream);
 }
 
 /* --- passes that lie in what is released ---------------------------------- */

@@ -208,9 +208,13 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	struct philox_region *one = make_shared(f, "one", NULL);
 	struct philox_region *two = make_shared(f, "two", NULL);
 	struct philox_region *three = make_shared(f, "three", NULL);
+	struct philox_region *plain = make_region(f, "plain");
 	uint32_t *array = make_array(f);
+	struct philox_graph *warm_up =
+		record_forward(f, two, PHILOX_WARMUP, array);
 	struct philox_graph *back = record_backward(f, one, array);
 	struct forward made[2] = {forward(f, one), forward(f, one)};
+	struct philox_use use = {{0, 0}, 0, 0};
 	struct philox_pass open, pass;
 
 	OK(philox_forward_begin(one, f->stream, PHILOX_INFERENCE, &open));
@@ -227,8 +231,13 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	OK(philox_region_destroy(three));
 	FAILS(philox_forward_begin(two, f->stream, PHILOX_WARMUP, &pass),
 	      PHILOX_ERROR_BUSY);
+	FAILS(philox_graph_launch(warm_up, f->stream, &use, 1),
+	      PHILOX_ERROR_BUSY);
+	forward(f, plain);
 	OK(philox_forward_commit(&open, NULL));
 	forward(f, two);
+	OK(philox_graph_launch(warm_up, f->stream, &use, 1));
+	OK(philox_graph_destroy(warm_up));
 	OK(philox_graph_destroy(back));
 }
 

@@ -27,6 +27,9 @@ static void nobody_takes(struct fixture *f, struct philox_region *region,
 	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
 					   PHILOX_RETAIN, &pass),
 		     one, other);
+	FAILS_EITHER(philox_backward_begin(region, ticket, f->stream,
+					   PHILOX_ON_DEVICE, &pass),
+		     one, other);
 	FAILS_EITHER(
 		philox_recompute_begin(region, ticket, f->stream, 0, &pass),
 		one, other);
