@@ -340,4 +340,9 @@ PROMISE(pass_refusals, a_destroyed_region)
 	FAILS(philox_backward_begin(region, made.ticket, f->stream, 0, &pass),
 	      PHILOX_ERROR_STALE);
 	FAILS(philox_region_pending(region, &count), PHILOX_ERROR_STALE);
+	FAILS(philox_ticket_release(region, made.ticket, f->stream),
+	      PHILOX_ERROR_STALE);
+	FAILS(philox_region_destroy(region), PHILOX_ERROR_STALE);
+	cr_assert_eq(philox_region_cells(region), 0);
+	cr_assert_eq(philox_region_cell(region, 0, 0), SIZE_MAX);
 }

@@ -208,7 +208,6 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	struct philox_region *one = make_shared(f, "one", NULL);
 	struct philox_region *two = make_shared(f, "two", NULL);
 	struct philox_region *three = make_shared(f, "three", NULL);
-	struct philox_region *plain = make_region(f, "plain");
 	uint32_t *array = make_array(f);
 	struct philox_graph *warm_up =
 		record_forward(f, two, PHILOX_WARMUP, array);
@@ -233,7 +232,6 @@ GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 	      PHILOX_ERROR_BUSY);
 	FAILS(philox_graph_launch(warm_up, f->stream, &use, 1),
 	      PHILOX_ERROR_BUSY);
-	forward(f, plain);
 	OK(philox_forward_commit(&open, NULL));
 	forward(f, two);
 	OK(philox_graph_launch(warm_up, f->stream, &use, 1));
@@ -256,6 +254,22 @@ GRAPH_PROMISE(shared, two_open_forwards_in_a_capture_are_refused)
 	OK(philox_forward_commit(&pass, &ticket));
 	captured_forward(f, two, 0, f->scratch);
 	OK(philox_graph_destroy(record_end(f)));
+}
+
+PROMISE(shared, other_regions_of_the_generator_are_not_concerned)
+{
+	struct philox_region *region = make_shared(f, "layer", NULL);
+	struct philox_region *plain = make_region(f, "plain");
+	struct philox_pass open, pass;
+
+	OK(philox_forward_begin(plain, f->stream, PHILOX_INFERENCE, &open));
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	forward(f, plain);
+	OK(philox_forward_commit(&open, NULL));
+	FAILS(philox_forward_begin(region, f->stream, 0, &open),
+	      PHILOX_ERROR_BUSY);
+	OK(philox_forward_commit(&pass, NULL));
+	forward(f, region);
 }
 
 PROMISE(shared, an_aborted_forward_burns_its_numbers)
