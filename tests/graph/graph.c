@@ -115,6 +115,9 @@ GRAPH_PROMISE(graph, forward_and_backward_of_one_capture_pair_by_themselves)
 		SAME(read_numbers(f, dx), predict(0, "layer", 4 * i), "%u", i);
 		cr_assert(uses[0].ticket.region_key == 0 &&
 			  uses[0].ticket.serial == 0);
+		cr_assert(uses[1].ticket.region_key == 3 &&
+				  uses[1].ticket.serial == 4,
+			  "a paired backward's entry is ignored");
 		PENDING(region, 0);
 	}
 }

@@ -154,6 +154,11 @@ PROMISE(pass_refusals, flags_that_do_not_belong)
 	OK(philox_backward_commit(&pass, 0));
 }
 
+static void never_called(void *saved, philox_stream stream)
+{
+	cr_assert_fail("released %p on %p", saved, (void *)stream);
+}
+
 PROMISE(pass_refusals, null_arguments_of_passes)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -161,6 +166,7 @@ PROMISE(pass_refusals, null_arguments_of_passes)
 	struct ledger_view before = look(f, region);
 	struct philox_ticket ticket;
 	struct philox_pass pass;
+	void *saved;
 
 	FAILS(philox_forward_begin(NULL, f->stream, 0, &pass),
 	      PHILOX_ERROR_INVALID);
@@ -173,6 +179,14 @@ PROMISE(pass_refusals, null_arguments_of_passes)
 	FAILS(philox_recompute_begin(region, made.ticket, f->stream, 0, NULL),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_ticket_release(NULL, made.ticket, f->stream),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_context(NULL, made.ticket, &saved),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_context(region, made.ticket, NULL),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_attach(NULL, made.ticket, &pass, never_called),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_ticket_attach(region, made.ticket, &pass, NULL),
 	      PHILOX_ERROR_INVALID);
 	unchanged(f, region, &before);
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
