@@ -1,6 +1,7 @@
 /*
  * graph/adopt.c - captures made by the caller: adopted, or dropped
  */
+#include <inttypes.h>
 #include "graph/graph.h"
 
 static enum philox_status find_unadopted(struct graph_context *graphs,
@@ -9,14 +10,15 @@ static enum philox_status find_unadopted(struct graph_context *graphs,
 	capture_reap(graphs);
 	*capture = capture_find(graphs, id);
 	if (!*capture)
-		return status_set(PHILOX_ERROR_NOT_FOUND,
-				  "no philox pass was begun in a capture %llu, "
-				  "or it was dropped or destroyed",
-				  (unsigned long long)id);
-	if ((*capture)->graph)
 		return status_set(
-			PHILOX_ERROR_EXISTS, "capture %llu was adopted as '%s'",
-			(unsigned long long)id, (*capture)->graph->name);
+			PHILOX_ERROR_NOT_FOUND,
+			"no philox pass was begun in a capture %" PRIu64 ", "
+			"or it was dropped or destroyed",
+			id);
+	if ((*capture)->graph)
+		return status_set(PHILOX_ERROR_EXISTS,
+				  "capture %" PRIu64 " was adopted as '%s'", id,
+				  (*capture)->graph->name);
 	return PHILOX_OK;
 }
 
@@ -46,11 +48,11 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 	enum philox_status status;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	if (!native || !exec || !graph) {
 		status = status_set(PHILOX_ERROR_INVALID,
-				    "capture %llu: %s is NULL",
-				    (unsigned long long)capture_id,
+				    "capture %" PRIu64 ": %s is NULL",
+				    capture_id,
 				    !native ? "native graph"
 				    : !exec ? "exec"
 					    : "graph");
@@ -69,14 +71,15 @@ enum philox_status philox_capture_drop(struct philox_context *context,
 	enum philox_status status;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	context_lock(context);
 	status = find_unadopted(context->graphs, capture_id, &capture);
 	if (status == PHILOX_ERROR_EXISTS)
 		status = status_set(PHILOX_ERROR_STATE,
-				    "capture %llu was adopted: destroy its "
+				    "capture %" PRIu64
+				    " was adopted: destroy its "
 				    "graph",
-				    (unsigned long long)capture_id);
+				    capture_id);
 	if (status == PHILOX_OK)
 		capture_drop(capture);
 	context_unlock(context);

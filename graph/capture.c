@@ -3,6 +3,7 @@
  *
  * See Note [Captured passes] in graph/capture.h. Guarded by the context's lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,8 +119,7 @@ static enum philox_status create(struct graph_context *graphs,
 
 	if (!capture)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for capture %llu",
-				  (unsigned long long)info->id);
+				  "no memory for capture %" PRIu64, info->id);
 	capture->graphs = graphs;
 	capture->id = info->id;
 	status = head_create(graphs, &capture->head);
@@ -135,8 +135,7 @@ static enum philox_status create(struct graph_context *graphs,
 		      capture->serial);
 	log_post(graphs->context, PHILOX_LOG_INFO, "capture begun",
 		 &(struct philox_log_entry){.capture_id = info->id},
-		 "capture %llu has its first pass",
-		 (unsigned long long)info->id);
+		 "capture %" PRIu64 " has its first pass", info->id);
 	*out = capture;
 	return PHILOX_OK;
 
@@ -156,8 +155,7 @@ enum philox_status capture_get(struct graph_context *graphs,
 		return PHILOX_OK;
 	if (capture_was_dropped(graphs, info->id))
 		return status_set(PHILOX_ERROR_STATE,
-				  "capture %llu was dropped",
-				  (unsigned long long)info->id);
+				  "capture %" PRIu64 " was dropped", info->id);
 	return create(graphs, info, capture);
 }
 
@@ -219,8 +217,8 @@ void capture_drop(struct capture *capture)
 	journal_capture(capture, "drop");
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
 		 &(struct philox_log_entry){.capture_id = capture->id},
-		 "capture %llu with %u passes was dropped",
-		 (unsigned long long)capture->id, capture->n_passes);
+		 "capture %" PRIu64 " with %u passes was dropped", capture->id,
+		 capture->n_passes);
 	capture_reap(capture->graphs);
 }
 
@@ -233,15 +231,15 @@ enum philox_status capture_check_ready(const struct capture *capture)
 
 		if (captured->phase == CAPTURED_COMMITTED)
 			continue;
-		return status_set(PHILOX_ERROR_STATE,
-				  "capture %llu: pass %u, a %s of region '%s', "
-				  "%s",
-				  (unsigned long long)capture->id, i,
-				  captured->backward ? "backward" : "forward",
-				  captured->region->name,
-				  captured->phase == CAPTURED_OPEN
-					  ? "is still open"
-					  : "was aborted");
+		return status_set(
+			PHILOX_ERROR_STATE,
+			"capture %" PRIu64 ": pass %u, a %s of region '%s', "
+			"%s",
+			capture->id, i,
+			captured->backward ? "backward" : "forward",
+			captured->region->name,
+			captured->phase == CAPTURED_OPEN ? "is still open"
+							 : "was aborted");
 	}
 	return PHILOX_OK;
 }
@@ -294,8 +292,8 @@ enum philox_status capture_seal(struct capture *capture)
 	map = calloc(cells ? cells : 1, sizeof(*map));
 	if (!map)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for a map of %llu cells",
-				  (unsigned long long)cells);
+				  "no memory for a map of %" PRIu64 " cells",
+				  cells);
 	write_map(capture, map);
 	status = head_seal(capture->graphs, &capture->head, map, cells);
 	free(map);

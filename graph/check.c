@@ -1,6 +1,7 @@
 /*
  * graph/check.c - what only the device can see, and whether a context is quiet
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "graph/check.h"
@@ -29,8 +30,7 @@ static void capture_name(const struct capture *capture, char *name, size_t size)
 	if (capture->graph)
 		snprintf(name, size, "%s", capture->graph->name);
 	else
-		snprintf(name, size, "capture %llu",
-			 (unsigned long long)capture->id);
+		snprintf(name, size, "capture %" PRIu64, capture->id);
 }
 
 static void post_unannounced(const struct capture *capture, const char *name,
@@ -46,10 +46,10 @@ static void post_unannounced(const struct capture *capture, const char *name,
 					   ? capture->passes[0].region->name
 					   : NULL,
 			 .capture_id = capture->id},
-		 "'%s' (regions %s) was launched %llu times without philox "
-		 "after launch %llu: its numbers were poisoned",
-		 name, regions, (unsigned long long)launches,
-		 (unsigned long long)sequence);
+		 "'%s' (regions %s) was launched %" PRIu64
+		 " times without philox "
+		 "after launch %" PRIu64 ": its numbers were poisoned",
+		 name, regions, launches, sequence);
 }
 
 /* If the first pass failed, its head remains: the graph keeps it. */
@@ -72,9 +72,8 @@ void check_capture(struct capture *capture, struct philox_report *report)
 	capture_name(capture, name, sizeof(name));
 	check_regions(capture, regions, sizeof(regions));
 	journal_write(capture->graphs->context,
-		      "check graph %s launches %llu sequence %llu",
-		      journal_name(name).text, (unsigned long long)launches,
-		      (unsigned long long)sequence);
+		      "check graph %s launches %" PRIu64 " sequence %" PRIu64,
+		      journal_name(name).text, launches, sequence);
 	post_unannounced(capture, name, regions, launches, sequence);
 	report->launches += launches;
 	if (report->graphs++)
@@ -91,7 +90,7 @@ enum philox_status philox_check(struct philox_context *context,
 	struct capture *capture;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	context_lock(context);
 	for (capture = context->graphs->captures; capture;
 	     capture = capture->next)
@@ -103,10 +102,10 @@ enum philox_status philox_check(struct philox_context *context,
 	if (!found.launches)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "%llu launches of %llu graphs were not announced, "
+			  "%" PRIu64 " launches of %" PRIu64
+			  " graphs were not announced, "
 			  "first of '%s' (regions %s)",
-			  (unsigned long long)found.launches,
-			  (unsigned long long)found.graphs, found.graph,
+			  found.launches, found.graphs, found.graph,
 			  found.regions);
 }
 
@@ -121,9 +120,10 @@ static enum philox_status check_recording(const struct capture *capture)
 		return PHILOX_OK;
 	check_regions(capture, regions, sizeof(regions));
 	return status_set(PHILOX_ERROR_BUSY,
-			  "capture %llu (regions %s) is under way: make a "
+			  "capture %" PRIu64
+			  " (regions %s) is under way: make a "
 			  "graph of it or drop it",
-			  (unsigned long long)capture->id, regions);
+			  capture->id, regions);
 }
 
 /*

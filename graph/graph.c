@@ -4,6 +4,7 @@
  * A capture becomes a graph in one step that either succeeds or leaves the
  * capture as it was. The graph then owns the capture until it is destroyed.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,9 +85,8 @@ static void post_adopted(const struct philox_graph *graph)
 	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
 		 &(struct philox_log_entry){.graph = graph->name,
 					    .capture_id = capture->id},
-		 "capture %llu became '%s': %u passes of %s",
-		 (unsigned long long)capture->id, graph->name, graph->n_uses,
-		 regions);
+		 "capture %" PRIu64 " became '%s': %u passes of %s",
+		 capture->id, graph->name, graph->n_uses, regions);
 }
 
 enum philox_status graph_make(struct graph_context *graphs,
@@ -115,8 +115,8 @@ enum philox_status graph_make(struct graph_context *graphs,
 		graph->n_uses = capture->n_passes;
 		capture->graph = graph;
 	}
-	snprintf(graph->name, sizeof(graph->name), "graph %llu",
-		 (unsigned long long)++graphs->graph_count);
+	snprintf(graph->name, sizeof(graph->name), "graph %" PRIu64,
+		 ++graphs->graph_count);
 	graph->next = graphs->graphs;
 	graphs->graphs = graph;
 	if (capture) {
@@ -194,7 +194,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 	const struct captured_pass *captured;
 
 	if (!graph)
-		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+		return context_null(NULL, "graph");
 	if (!info)
 		return context_null(graph->context, "info");
 	if (index >= graph->n_uses)
@@ -220,7 +220,7 @@ enum philox_status philox_graph_set_name(struct philox_graph *graph,
 					 const char *name)
 {
 	if (!graph)
-		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+		return context_null(NULL, "graph");
 	if (!name)
 		return context_null(graph->context, "name");
 	pthread_mutex_lock(&graph->lock);
@@ -241,7 +241,7 @@ enum philox_status philox_graph_native(const struct philox_graph *graph,
 				       philox_native_exec *exec)
 {
 	if (!graph)
-		return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
+		return context_null(NULL, "graph");
 	if (native)
 		*native = graph->native;
 	if (exec)

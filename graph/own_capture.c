@@ -4,6 +4,7 @@
  * The streams on which they began are remembered, so that ending a capture on
  * another stream is refused before it does harm. Guarded by the context's lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ enum philox_status philox_capture_begin(struct philox_context *context,
 	enum philox_status status;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	own = calloc(1, sizeof(*own));
 	if (!own)
 		return context_report(context,
@@ -213,8 +214,7 @@ static enum philox_status end_own(struct philox_context *context, uint64_t id,
 
 	if (!capture && capture_was_dropped(context->graphs, id))
 		status = status_set(PHILOX_ERROR_STATE,
-				    "capture %llu was dropped",
-				    (unsigned long long)id);
+				    "capture %" PRIu64 " was dropped", id);
 	else
 		status = finish_own(context, capture, native, graph);
 	if (status == PHILOX_OK)
@@ -270,7 +270,7 @@ enum philox_status philox_capture_end(struct philox_context *context,
 	uint64_t id = 0;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	if (!graph)
 		return context_null(context, "graph");
 	status = end_capture(context, stream, graph, &id);

@@ -3,6 +3,7 @@
  *
  * See Note [Captured passes] in graph/capture.h. Guarded by the context's lock.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "graph/cells.h"
@@ -261,9 +262,8 @@ static enum philox_status find_captured(const struct philox_pass *pass,
 	*capture = capture_find(graphs, pass->capture_id);
 	if (!*capture || pass->index >= (*capture)->n_passes)
 		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s': capture %llu is over",
-				  pass->region->name,
-				  (unsigned long long)pass->capture_id);
+				  "region '%s': capture %" PRIu64 " is over",
+				  pass->region->name, pass->capture_id);
 	*captured = &(*capture)->passes[pass->index];
 	if ((*captured)->phase != CAPTURED_OPEN)
 		return status_set(PHILOX_ERROR_STATE,
@@ -331,9 +331,9 @@ enum philox_status passes_join(const struct philox_pass *view)
 
 	if (!capture)
 		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s': capture %llu was dropped",
-				  view->region->name,
-				  (unsigned long long)view->capture_id);
+				  "region '%s': capture %" PRIu64
+				  " was dropped",
+				  view->region->name, view->capture_id);
 	return depend_on_head(capture, view->stream);
 }
 

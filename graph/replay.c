@@ -206,11 +206,6 @@ static void release_contexts(struct philox_graph *graph, struct launch *launch)
 
 /* --- public --------------------------------------------------------------- */
 
-static enum philox_status null_graph(void)
-{
-	return status_set(PHILOX_ERROR_INVALID, "graph is NULL");
-}
-
 enum philox_status philox_graph_prologue(struct philox_graph *graph,
 					 philox_stream stream,
 					 struct philox_use *uses, size_t n)
@@ -220,7 +215,7 @@ enum philox_status philox_graph_prologue(struct philox_graph *graph,
 	enum philox_status status;
 
 	if (!graph)
-		return null_graph();
+		return context_null(NULL, "graph");
 	pthread_mutex_lock(&graph->lock);
 	status = prologue(graph, stream, uses, n, &failed);
 	subject = graph->blame;
@@ -236,7 +231,7 @@ enum philox_status philox_graph_epilogue(struct philox_graph *graph,
 	enum philox_status status = PHILOX_OK;
 
 	if (!graph)
-		return null_graph();
+		return context_null(NULL, "graph");
 	pthread_mutex_lock(&graph->lock);
 	if (graph->open)
 		launch = epilogue(graph, launched);
@@ -258,7 +253,7 @@ enum philox_status philox_graph_launch(struct philox_graph *graph,
 	enum philox_status status;
 
 	if (!graph)
-		return null_graph();
+		return context_null(NULL, "graph");
 	pthread_mutex_lock(&graph->lock);
 	status = prologue(graph, stream, uses, n, &launch);
 	if (status == PHILOX_OK) {

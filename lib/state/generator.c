@@ -3,6 +3,7 @@
  *
  * Locked by the context.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/device/captures.h"
 #include "lib/state/journal.h"
@@ -13,8 +14,8 @@ static enum philox_status check_offset(struct philox_state state)
 	if (state.offset % 4 == 0)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "generator offset %llu is not a multiple of 4",
-			  (unsigned long long)state.offset);
+			  "generator offset %" PRIu64 " is not a multiple of 4",
+			  state.offset);
 }
 
 /* Destroyed names restart, too: made again, they belong to the new run. */
@@ -42,11 +43,6 @@ static void unlink_generator(struct philox_generator *generator)
 			region->generator = NULL;
 }
 
-static enum philox_status null_generator(void)
-{
-	return status_set(PHILOX_ERROR_INVALID, "generator is NULL");
-}
-
 enum philox_status philox_generator_create(struct philox_context *context,
 					   uint64_t seed,
 					   struct philox_generator **generator)
@@ -54,7 +50,7 @@ enum philox_status philox_generator_create(struct philox_context *context,
 	struct philox_generator *made;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	if (!generator)
 		return context_null(context, "generator");
 	made = calloc(1, sizeof(*made));
@@ -80,7 +76,7 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 	enum philox_status status = PHILOX_OK;
 
 	if (!generator)
-		return null_generator();
+		return context_null(NULL, "generator");
 	context = generator->context;
 	context_lock(context);
 	context->hooks->reap(context);
@@ -128,7 +124,7 @@ enum philox_status philox_generator_get_state(
 	struct philox_generator *generator, struct philox_state *state)
 {
 	if (!generator)
-		return null_generator();
+		return context_null(NULL, "generator");
 	if (!state)
 		return context_null(generator->context, "state");
 	context_lock(generator->context);
@@ -143,7 +139,7 @@ enum philox_status philox_generator_set_state(
 	enum philox_status status = check_offset(state);
 
 	if (!generator)
-		return null_generator();
+		return context_null(NULL, "generator");
 	if (status == PHILOX_OK) {
 		context_lock(generator->context);
 		set_state(generator, state);
@@ -158,14 +154,14 @@ static enum philox_status advance(struct philox_generator *generator,
 {
 	if (words % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%llu words is not a multiple of 4",
-				  (unsigned long long)words);
+				  "%" PRIu64 " words is not a multiple of 4",
+				  words);
 	if (words > UINT64_MAX - 3 - generator->state.offset)
 		return status_set(PHILOX_ERROR_OVERFLOW,
-				  "generator offset %llu cannot advance by "
-				  "%llu words",
-				  (unsigned long long)generator->state.offset,
-				  (unsigned long long)words);
+				  "generator offset %" PRIu64
+				  " cannot advance by "
+				  "%" PRIu64 " words",
+				  generator->state.offset, words);
 	if (before)
 		*before = generator->state;
 	generator->state.offset += words;
@@ -179,7 +175,7 @@ enum philox_status philox_generator_advance(struct philox_generator *generator,
 	enum philox_status status;
 
 	if (!generator)
-		return null_generator();
+		return context_null(NULL, "generator");
 	context_lock(generator->context);
 	status = advance(generator, words, before);
 	if (status == PHILOX_OK)
@@ -194,7 +190,7 @@ enum philox_status philox_generator_fold(struct philox_generator *generator,
 	struct philox_state state = {0};
 
 	if (!generator)
-		return null_generator();
+		return context_null(NULL, "generator");
 	context_lock(generator->context);
 	state.seed =
 		philox_fold(generator->state.seed, PHILOX_FOLD_RANK, index);
@@ -252,7 +248,7 @@ enum philox_status philox_generator_copy_state(
 	enum philox_status status;
 
 	if (!generator)
-		return null_generator();
+		return context_null(NULL, "generator");
 	status = copy_state(generator, stream, to);
 	context_broken(generator->context, stream, status, __func__, "(none)");
 	return context_report(generator->context, status, NULL);

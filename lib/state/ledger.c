@@ -10,6 +10,7 @@
  * to walk through.
  */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/ledger.h"
@@ -175,8 +176,9 @@ static enum philox_status find_open(struct ledger *ledger, uint64_t serial,
 	if (*entry && (*entry)->phase == LEDGER_FORWARD_OPEN)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STATE,
-			  "forward %llu is not open: it has already ended",
-			  (unsigned long long)serial);
+			  "forward %" PRIu64
+			  " is not open: it has already ended",
+			  serial);
 }
 
 enum philox_status ledger_commit(struct ledger *ledger, uint64_t serial)
@@ -233,12 +235,13 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 		return status;
 	if (entry->consuming == LEDGER_CLAIM)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "a launch is using up ticket %llu",
-				  (unsigned long long)serial);
+				  "a launch is using up ticket %" PRIu64,
+				  serial);
 	if (use != LEDGER_RETAIN && entry->consuming)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "a consuming backward of ticket %llu is open",
-				  (unsigned long long)serial);
+				  "a consuming backward of ticket %" PRIu64
+				  " is open",
+				  serial);
 	entry->readers++;
 	if (use != LEDGER_RETAIN)
 		entry->consuming = (uint8_t)use;
@@ -255,9 +258,10 @@ enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
 	if (!entry || !entry->readers ||
 	    (use != LEDGER_RETAIN && entry->consuming != use))
 		return status_set(PHILOX_ERROR_STATE,
-				  "no such backward of ticket %llu is open: it "
+				  "no such backward of ticket %" PRIu64
+				  " is open: it "
 				  "has ended before",
-				  (unsigned long long)serial);
+				  serial);
 	entry->readers--;
 	if (use != LEDGER_RETAIN)
 		entry->consuming = 0;
@@ -280,8 +284,8 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 		return status;
 	if (entry->readers)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "%u passes of ticket %llu are open",
-				  entry->readers, (unsigned long long)serial);
+				  "%u passes of ticket %" PRIu64 " are open",
+				  entry->readers, serial);
 	*released = entry->context;
 	remove_entry(ledger, entry);
 	return PHILOX_OK;

@@ -144,7 +144,7 @@ unlock:
 static enum philox_status null_begin(const struct philox_region *region)
 {
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	return context_null(region->context, "pass");
 }
 
@@ -204,7 +204,7 @@ enum philox_status pass_check_open(const struct philox_pass *pass,
 				   uint16_t kind)
 {
 	if (!pass)
-		return status_set(PHILOX_ERROR_INVALID, "pass is NULL");
+		return context_null(NULL, "pass");
 	if (!pass->region)
 		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
 	if (pass->kind & PASS_VIEW)

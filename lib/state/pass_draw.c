@@ -5,6 +5,7 @@
  * those that draw from cells this is detected here, before the cells, which
  * another pass may have by then, are read.
  */
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 #include "lib/state/pass.h"
@@ -14,7 +15,7 @@
 static enum philox_status check_drawn(const struct philox_pass *pass)
 {
 	if (!pass)
-		return status_set(PHILOX_ERROR_INVALID, "pass is NULL");
+		return context_null(NULL, "pass");
 	if (!pass->region)
 		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
 	return PHILOX_OK;
@@ -33,10 +34,10 @@ enum philox_status pass_check_stream(const struct philox_pass *pass,
 	if (status != PHILOX_OK || info.id == pass->capture_id)
 		return status;
 	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': the stream is in capture %llu, the "
-			  "pass in capture %llu (0: none)",
-			  region->name, (unsigned long long)info.id,
-			  (unsigned long long)pass->capture_id);
+			  "region '%s': the stream is in capture %" PRIu64
+			  ", the "
+			  "pass in capture %" PRIu64 " (0: none)",
+			  region->name, info.id, pass->capture_id);
 }
 
 static enum philox_status join(struct philox_pass *view)

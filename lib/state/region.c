@@ -166,7 +166,7 @@ enum philox_status philox_region_pending(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	if (!pending)
 		return context_null(region->context, "pending");
 	context_lock(region->context);

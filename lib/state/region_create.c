@@ -237,7 +237,7 @@ enum philox_status philox_region_create(
 	enum philox_status status;
 
 	if (!context)
-		return status_set(PHILOX_ERROR_INVALID, "context is NULL");
+		return context_null(NULL, "context");
 	if (!options || !region)
 		return context_null(context, options ? "region" : "options");
 	if (options->size >= OPTIONS_SIZE_FIRST)

@@ -81,7 +81,7 @@ enum philox_status philox_ticket_release(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	context_lock(region->context);
 	status = drop(region, ticket, &released);
 	context_unlock(region->context);
@@ -116,7 +116,7 @@ enum philox_status philox_ticket_attach(
 	enum philox_status status;
 
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	if (!release)
 		return report_ticket(region, ticket,
 				     status_set(PHILOX_ERROR_INVALID,
@@ -152,7 +152,7 @@ enum philox_status philox_ticket_context(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region)
-		return status_set(PHILOX_ERROR_INVALID, "region is NULL");
+		return context_null(NULL, "region");
 	if (!saved)
 		return context_null(region->context, "saved");
 	context_lock(region->context);

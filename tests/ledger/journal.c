@@ -2,6 +2,7 @@
  * tests/ledger/journal.c - a journal has one line for each event, the same in
  * every run, and never makes a call fail
  */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,14 +331,14 @@ PROMISE(journal, says_what_each_pass_drew_from)
 	step(f, region);
 	text = read_file("call");
 	cr_assert_eq(count_of(text, "\n"), 4, "%s", text);
-	snprintf(line, sizeof(line), " 1 context digest %016llx\n",
-		 (unsigned long long)digest);
+	snprintf(line, sizeof(line), " 1 context digest %016" PRIx64 "\n",
+		 digest);
 	has_once(text, line);
 	for (int commit = 0; commit < 2; commit++) {
 		snprintf(line, sizeof(line),
-			 " forward-%s region \"layer\" ticket 2 seed %016llx "
+			 " forward-%s region \"layer\" ticket 2 seed %016" PRIx64 " "
 			 "offset 4 flags none\n",
-			 commit ? "commit" : "begin", (unsigned long long)seed);
+			 commit ? "commit" : "begin", seed);
 		has_once(text, line);
 	}
 	free(text);
@@ -408,8 +409,8 @@ PROMISE(journal, quotes_names)
 	for (unsigned i = 0; i < 2; i++) {
 		char hash[48];
 
-		snprintf(hash, sizeof(hash), "xx..#%016llx\" generator",
-			 (unsigned long long)fnv1a(long_name[i]));
+		snprintf(hash, sizeof(hash), "xx..#%016" PRIx64 "\" generator",
+			 fnv1a(long_name[i]));
 		HAS("names", hash);
 	}
 }

@@ -4,6 +4,7 @@
  * Where the toolkit is there: elsewhere these tests say that they were skipped.
  */
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <math.h>
 #include <philox/kernel.h>
 #include "tests/support/oracle_curand.h"
@@ -32,10 +33,10 @@ static void check_words(struct philox_state state, uint64_t element)
 
 	oracle_curand4(state.seed, element / 4, state.offset, expected);
 	cr_assert_arr_eq(got.w, expected, sizeof(expected),
-			 "seed %llx, offset %llx, element %llx",
-			 (unsigned long long)state.seed,
-			 (unsigned long long)state.offset,
-			 (unsigned long long)element);
+			 "seed %" PRIx64 ", offset %" PRIx64 ", element %" PRIx64,
+			 state.seed,
+			 state.offset,
+			 element);
 }
 
 Test(curand, curand4_gives_the_same_words)

@@ -5,6 +5,7 @@
  * the values in double arithmetic. Arrays are memory of the host device, which
  * a test may read once the device is done.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,8 +188,8 @@ static void check_normal(const struct kind *kind, uint64_t e, double got)
 	/* a bf16 may round to either side of where the exact value is */
 	if (kind->dtype == PHILOX_BF16)
 		bound += fabs(exact) * 0x1p-8;
-	cr_assert(fabs(got - exact) <= bound, "%s of element %llu: %a, not %a",
-		  kind->name, (unsigned long long)e, got, exact);
+	cr_assert(fabs(got - exact) <= bound, "%s of element %" PRIu64 ": %a, not %a",
+		  kind->name, e, got, exact);
 }
 
 static void check_element(const struct kind *kind, double p, const void *array,
@@ -212,8 +213,8 @@ static void check_element(const struct kind *kind, double p, const void *array,
 		check_normal(kind, e, got);
 	else
 		cr_assert_eq(got, expected_value(kind, p, e, i),
-			     "%s, p %g, element %llu: %a", kind->name, p,
-			     (unsigned long long)e, got);
+			     "%s, p %g, element %" PRIu64 ": %a", kind->name, p,
+			     e, got);
 }
 
 static void check_span(struct fixture *f, const struct kind *kind, double p,

@@ -7,6 +7,7 @@
  */
 #include <criterion/criterion.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <philox/kernel.h>
 
@@ -102,7 +103,7 @@ Test(functions, minus_ln1m_never_decreases)
 	for (uint64_t w = 0; w < 0xffffffff - 509; w += 509)
 		cr_assert(philox_minus_ln1m_f32((uint32_t)w) <=
 				  philox_minus_ln1m_f32((uint32_t)w + 509),
-			  "%llx", (unsigned long long)w);
+			  "%" PRIx64, w);
 	for (int k = 0; k < 32; k++) {
 		uint32_t w = ~(0xaaaaaaaau >> k) - 2000;
 
@@ -189,7 +190,7 @@ static void check_logarithms_f64(uint64_t a)
 {
 	double u = (double)exact_v(a), got = philox_minus_ln1m_f64(a);
 
-	cr_assert(got > 0, "%llx", (unsigned long long)a);
+	cr_assert(got > 0, "%" PRIx64, a);
 	check_relative(got, -log1pl(-exact_v(a)), 3.9e-16L, u);
 	check_relative(philox_minus_2_ln_f64(a), -2 * logl(u), 2.1e-16L, u);
 }

@@ -11,6 +11,7 @@
  * that all checks of a test together fail for a random function with
  * probability 10^-9.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,8 +122,8 @@ Test(keys, ten_million_seeds_of_all_levels_are_different, .timeout = 300)
 	cr_assert_eq(keys.n, ALL);
 	qsort(keys.key, ALL, sizeof(*keys.key), compare_keys);
 	for (size_t i = 1; i < ALL; i++)
-		cr_assert(keys.key[i - 1] != keys.key[i], "%llx comes twice",
-			  (unsigned long long)keys.key[i]);
+		cr_assert(keys.key[i - 1] != keys.key[i], "%" PRIx64 " comes twice",
+			  keys.key[i]);
 	fixture_close(&f);
 	free(keys.key);
 }
@@ -236,8 +237,8 @@ static void check_number_of_changes(uint64_t plane, int from, int to)
 	}
 	chi_squared +=
 		(tail - expected_tail) * (tail - expected_tail) / expected_tail;
-	cr_assert_lt(chi_squared, 117, "plane %llx, bits %d .. %d",
-		     (unsigned long long)plane, from, to - 1);
+	cr_assert_lt(chi_squared, 117, "plane %" PRIx64 ", bits %d .. %d",
+		     plane, from, to - 1);
 }
 
 Test(keys, the_bits_of_a_fold_change_independently, .timeout = 120)

@@ -7,6 +7,7 @@
  * absolute error 1.03e-7); here are samples with the words that are special.
  */
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <math.h>
 #include <philox/kernel.h>
 
@@ -83,9 +84,9 @@ Test(normal, the_logarithm_is_good_to_a_float_on_a_dense_sample)
 		double exact = radius * radius;
 		float got = philox_minus_2_ln((uint32_t)w);
 
-		cr_assert(got >= 0, "%llx", (unsigned long long)w);
-		cr_assert(fabs(got - exact) <= 8.0e-8 * exact, "%llx",
-			  (unsigned long long)w);
+		cr_assert(got >= 0, "%" PRIx64, w);
+		cr_assert(fabs(got - exact) <= 8.0e-8 * exact, "%" PRIx64,
+			  w);
 	}
 }
 
@@ -96,10 +97,10 @@ Test(normal, sine_and_cosine_are_good_to_a_float_on_a_dense_sample)
 		float sine, cosine;
 
 		philox_sin_cos((uint32_t)w, &sine, &cosine);
-		cr_assert(fabs(sine - sin(angle)) <= 1.05e-7, "%llx",
-			  (unsigned long long)w);
-		cr_assert(fabs(cosine - cos(angle)) <= 1.05e-7, "%llx",
-			  (unsigned long long)w);
+		cr_assert(fabs(sine - sin(angle)) <= 1.05e-7, "%" PRIx64,
+			  w);
+		cr_assert(fabs(cosine - cos(angle)) <= 1.05e-7, "%" PRIx64,
+			  w);
 	}
 }
 

@@ -5,6 +5,7 @@
  * what a part must equal. Parts are drawn with every instruction set this CPU
  * has.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "lib/fill/dists.h"
 #include "lib/fill/fill.h"
@@ -94,13 +95,13 @@ static void check_part(struct fixture *f, const struct fill_name *name,
 					       r * span.row_stride - first) *
 						      name->size,
 				  row_out),
-			  "%s: row %llu of first %llu, count %llu, rows %llu, "
-			  "stride %llu, shift %zu",
-			  name->name, (unsigned long long)r,
-			  (unsigned long long)span.first,
-			  (unsigned long long)span.count,
-			  (unsigned long long)span.rows,
-			  (unsigned long long)span.row_stride, shift);
+			  "%s: row %" PRIu64 " of first %" PRIu64 ", count %" PRIu64 ", rows %" PRIu64 ", "
+			  "stride %" PRIu64 ", shift %zu",
+			  name->name, r,
+			  span.first,
+			  span.count,
+			  span.rows,
+			  span.row_stride, shift);
 	check_margin(name, place, (size_t)(out - place->out),
 		     (size_t)(out - place->out) + rows * row_out);
 }
@@ -287,8 +288,8 @@ static void check_cut(uint64_t elements, unsigned n)
 		cr_assert_eq(part.begin, at);
 		cr_assert_gt(part.end, part.begin);
 		cr_assert(own == units / n || own == units / n + 1,
-			  "part %u of %u: %llu units of %llu", i, n,
-			  (unsigned long long)own, (unsigned long long)units);
+			  "part %u of %u: %" PRIu64 " units of %" PRIu64, i, n,
+			  own, units);
 		at = part.end;
 	}
 	cr_assert_eq(at, elements);

@@ -3,6 +3,7 @@
  *
  * The oracle is Philox written down here once more, from the paper.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,11 +42,11 @@ static void is_state(struct fixture *f, struct philox_rows *rows, uint32_t row,
 
 	cr_assert(state.seed == expected.seed &&
 			  state.offset == expected.offset,
-		  "row %u is at %016llx %llu, not at %016llx %llu", row,
-		  (unsigned long long)state.seed,
-		  (unsigned long long)state.offset,
-		  (unsigned long long)expected.seed,
-		  (unsigned long long)expected.offset);
+		  "row %u is at %016" PRIx64 " %" PRIu64 ", not at %016" PRIx64 " %" PRIu64, row,
+		  state.seed,
+		  state.offset,
+		  expected.seed,
+		  expected.offset);
 }
 
 static void is_at(struct fixture *f, struct philox_rows *rows, uint32_t row,

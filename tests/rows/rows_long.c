@@ -4,6 +4,7 @@
  * A loop that takes many at a time must not show where it begins and ends. The
  * words are those of tests/support/rows_model.h, the numbers those of single elements.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <philox/kernel.h>
@@ -101,10 +102,10 @@ static void is_entry(const struct kind *kind, const unsigned char *out,
 		       kind->size);
 		cr_assert(found == expected,
 			  "dist %d, dtype %d, first %d, entry %u, value %u: "
-			  "%llx, not %llx",
+			  "%" PRIx64 ", not %" PRIx64,
 			  kind->dist, kind->dtype, (int)fill->first, i, j,
-			  (unsigned long long)found,
-			  (unsigned long long)expected);
+			  found,
+			  expected);
 	}
 }
 

@@ -3,6 +3,7 @@
  * or a difference named, and nothing changes
  */
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/support/support.h"
@@ -209,8 +210,8 @@ static void sign(char *text, size_t room)
 		*last = '\0';
 		size = (size_t)(last - text);
 	}
-	snprintf(text + size, room - size, "checksum %016llx bytes %zu\n",
-		 (unsigned long long)fnv1a(text), size);
+	snprintf(text + size, room - size, "checksum %016" PRIx64 " bytes %zu\n",
+		 fnv1a(text), size);
 }
 
 static void replace(const char *text, const char *from, const char *to,

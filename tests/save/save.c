@@ -2,6 +2,7 @@
  * tests/save/save.c - a saved context that is loaded goes on bit for bit: on
  * another device, in another process, eagerly and captured
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -125,9 +126,9 @@ static void same_future(const struct future *a, const struct future *b)
 		SAME(a->seen[i].numbers, b->seen[i].numbers,
 		     "other numbers in step %zu", i);
 		cr_assert(a->seen[i].serial == b->seen[i].serial,
-			  "step %zu has serial %llu, not %llu", i,
-			  (unsigned long long)b->seen[i].serial,
-			  (unsigned long long)a->seen[i].serial);
+			  "step %zu has serial %" PRIu64 ", not %" PRIu64, i,
+			  b->seen[i].serial,
+			  a->seen[i].serial);
 	}
 }
 
@@ -305,7 +306,7 @@ PROMISE(save, the_text_is_what_its_note_says)
 	forward(f, region);
 	backward(f, &first, 0);
 	snprintf(text + size, sizeof(text) - (size_t)size,
-		 "checksum %016llx bytes %d\n", (unsigned long long)fnv1a(text),
+		 "checksum %016" PRIx64 " bytes %d\n", fnv1a(text),
 		 size);
 	OK(philox_context_save_text(f->context, &written, NULL));
 	cr_assert_str_eq(written, text);
@@ -510,9 +511,9 @@ PROMISE(save, names_that_the_text_does_not_know_begin_anew)
 	OK(philox_generator_seed(philox_context_generator(f->context), 7));
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	snprintf(line, sizeof(line),
-		 "\nregion \"gone\" destroyed generator 0 next %016llx "
+		 "\nregion \"gone\" destroyed generator 0 next %016" PRIx64 " "
 		 "0000000000000000 serial 3\n",
-		 (unsigned long long)philox_fold(0, PHILOX_FOLD_REGION,
+		 philox_fold(0, PHILOX_FOLD_REGION,
 						 fnv1a("gone")));
 	loaded = text_of(f->context);
 	cr_assert(strstr(loaded, line), "%s is not in\n%s", line, loaded);

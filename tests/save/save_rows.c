@@ -1,6 +1,7 @@
 /*
  * tests/save/save_rows.c - tables of rows are saved and go on where they were
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/support/rows_model.h"
@@ -116,7 +117,7 @@ PROMISE(save_rows, the_text_is_what_its_note_says)
 			 (unsigned long long)model_row_seed(0, "a \"b\"", 0));
 
 	snprintf(text + size, sizeof(text) - (size_t)size,
-		 "checksum %016llx bytes %d\n", (unsigned long long)fnv1a(text),
+		 "checksum %016" PRIx64 " bytes %d\n", fnv1a(text),
 		 size);
 	OK(philox_rows_advance(rows, f->stream, NULL, 12));
 	OK(philox_rows_set(rows, f->stream, (uint32_t[]){1}, &set, 1));
@@ -249,8 +250,8 @@ static void sign(char *text, size_t room)
 	size_t size = last ? (size_t)(last - text) : strlen(text);
 
 	text[size] = '\0';
-	snprintf(text + size, room - size, "checksum %016llx bytes %zu\n",
-		 (unsigned long long)fnv1a(text), size);
+	snprintf(text + size, room - size, "checksum %016" PRIx64 " bytes %zu\n",
+		 fnv1a(text), size);
 }
 
 static const struct {

@@ -4,6 +4,7 @@
  * The oracle (predict() and what it calls) knows only philox/kernel.h and the
  * comments of philox/region.h. Everything here aborts the test on an error.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include "tests/support/support.h"
 
@@ -399,8 +400,8 @@ struct numbers backward_numbers(struct fixture *f, struct philox_region *region,
 void backward(struct fixture *f, const struct forward *of, unsigned flags)
 {
 	SAME(backward_numbers(f, of->region, of->ticket, flags), of->saw,
-	     "the backward of forward %llu drew other numbers",
-	     (unsigned long long)of->ticket.serial);
+	     "the backward of forward %" PRIu64 " drew other numbers",
+	     of->ticket.serial);
 }
 
 struct numbers peek(struct fixture *f, struct philox_region *region)

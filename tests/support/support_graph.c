@@ -1,6 +1,7 @@
 /*
  * tests/support/support_graph.c - recordings in both ways, and launches of them
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include "tests/support/support.h"
 
@@ -176,8 +177,8 @@ void launch_backward(struct fixture *f, struct philox_graph *graph,
 
 	OK(philox_graph_launch(graph, f->stream, &use, 1));
 	SAME(read_numbers(f, array), of->saw,
-	     "the captured backward of forward %llu drew other numbers",
-	     (unsigned long long)of->ticket.serial);
+	     "the captured backward of forward %" PRIu64 " drew other numbers",
+	     of->ticket.serial);
 }
 
 philox_native_exec native_exec(struct philox_graph *graph)
