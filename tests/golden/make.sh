@@ -20,7 +20,7 @@ from_curand()
 		$CXX -std=c++17 -O2 -ffp-contract=off -DPHILOX_ORACLE_CURAND \
 			-isystem "$CUDA_HOME/include" \
 			-isystem "$CUDA_HOME/include/cccl" \
-			-o "$work/from_curand" tests/golden/from_curand.cpp \
+			-I. -o "$work/from_curand" tests/golden/from_curand.cpp \
 			tests/support/oracle_layouts.cpp -L"$CUDA_HOME/lib64" -lcurand \
 			-Wl,-rpath,"$CUDA_HOME/lib64" || return 1
 	"$work/from_curand" "$1"
