@@ -285,6 +285,9 @@ endif
 CRITERION := $(if $(findstring thread,$(SANITIZE)),,$(TESTS))
 # PARTS: patterns of the parts of tests/check.sh that run, all if it is empty
 PARTS ?=
+ifneq ($(findstring ?,$(PARTS))$(findstring [,$(PARTS)),)
+$(error PARTS has patterns with one * each, no other signs)
+endif
 part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \

@@ -42,11 +42,6 @@ static struct lifeline *lifeline_create(void)
 
 /* --- making and freeing captures ------------------------------------------ */
 
-static struct philox_device *device_of(const struct capture *capture)
-{
-	return capture->graphs->context->device;
-}
-
 struct capture *capture_find(struct graph_context *graphs, uint64_t id)
 {
 	struct capture *capture = graphs->captures;
@@ -76,7 +71,7 @@ static enum philox_status add_head_node(struct capture *capture,
 	if (status != PHILOX_OK)
 		return status;
 	call = head_call(&capture->head, &message);
-	status = device_graph_add_root(device_of(capture), native, &call,
+	status = device_graph_add_root(capture_device(capture), native, &call,
 				       &capture->node);
 	capture->node_capacity = message.capacity;
 	head_message_finish(&message);
@@ -95,7 +90,7 @@ static enum philox_status attach(struct capture *capture,
 	capture->lifeline = lifeline_create();
 	if (!capture->lifeline)
 		return PHILOX_ERROR_MEMORY;
-	status = device_graph_retain(device_of(capture), native,
+	status = device_graph_retain(capture_device(capture), native,
 				     lifeline_release, capture->lifeline);
 	if (status != PHILOX_OK) {
 		free(capture->lifeline);
@@ -110,9 +105,9 @@ static enum philox_status attach(struct capture *capture,
 /* Counts over all contexts, so that no placeholder fits two captures. */
 static atomic_uint serials;
 
-static enum philox_status create(struct graph_context *graphs,
-				 const struct capture_info *info,
-				 struct capture **out)
+static enum philox_status create_capture(struct graph_context *graphs,
+					 const struct capture_info *info,
+					 struct capture **out)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
 	enum philox_status status;
@@ -156,7 +151,7 @@ enum philox_status capture_get(struct graph_context *graphs,
 	if (capture_was_dropped(graphs, info->id))
 		return status_set(PHILOX_ERROR_STATE,
 				  "capture %" PRIu64 " was dropped", info->id);
-	return create(graphs, info, capture);
+	return create_capture(graphs, info, capture);
 }
 
 static void free_reads(struct capture *capture)

@@ -102,6 +102,13 @@ enum philox_status capture_check_ready(const struct capture *capture);
 /* capture_seal() writes the map of its cells to the device. */
 enum philox_status capture_seal(struct capture *capture);
 
+/* capture_device() returns the device that a capture is on. */
+static inline struct philox_device *capture_device(
+	const struct capture *capture)
+{
+	return capture->graphs->context->device;
+}
+
 /* capture_is_named() tells whether a pass is a backward named at launch. */
 static inline int capture_is_named(const struct captured_pass *captured)
 {

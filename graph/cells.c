@@ -18,7 +18,7 @@ struct cell_block {
 	int busy; /* held by a pass */
 };
 
-static struct philox_device *device_of(const struct cell_block *block)
+static struct philox_device *block_device(const struct cell_block *block)
 {
 	return block->region->context->device;
 }
@@ -26,7 +26,7 @@ static struct philox_device *device_of(const struct cell_block *block)
 /* Whether the device is done with a block. Queries are unsafe in captures. */
 static int is_idle(const struct cell_block *block)
 {
-	struct philox_device *device = device_of(block);
+	struct philox_device *device = block_device(block);
 	enum philox_capture_mode mode;
 	enum philox_status status;
 
@@ -49,7 +49,7 @@ static void free_block(struct graph_context *graphs, struct cell_block *block)
 }
 
 /* Unlinks and frees the idle blocks of regions that were destroyed. */
-static void reap(struct graph_context *graphs)
+static void reap_blocks(struct graph_context *graphs)
 {
 	struct cell_block **link = &graphs->blocks, *block;
 	struct status_message kept;
@@ -67,8 +67,8 @@ static void reap(struct graph_context *graphs)
 	status_restore(&kept);
 }
 
-static enum philox_status seal(struct graph_context *graphs,
-			       struct cell_block *block)
+static enum philox_status seal_block(struct graph_context *graphs,
+				     struct cell_block *block)
 {
 	const struct philox_region *region = block->region;
 	struct head_cell *map = calloc(region->cells, sizeof(*map));
@@ -93,17 +93,18 @@ static enum philox_status fill_block(struct graph_context *graphs,
 		status = head_take_cells(graphs, block->region->cells,
 					 &block->cells);
 	if (status == PHILOX_OK)
-		status = seal(graphs, block);
+		status = seal_block(graphs, block);
 	if (status == PHILOX_OK)
 		status = head_message_init(&block->message, &block->head, 1);
 	if (status == PHILOX_OK)
-		status = philox_event_create(device_of(block), &block->ended);
+		status =
+			philox_event_create(block_device(block), &block->ended);
 	return status;
 }
 
-static enum philox_status create(struct graph_context *graphs,
-				 struct philox_region *region,
-				 struct cell_block **out)
+static enum philox_status create_block(struct graph_context *graphs,
+				       struct philox_region *region,
+				       struct cell_block **out)
 {
 	struct cell_block *block = calloc(1, sizeof(*block));
 	enum philox_status status;
@@ -125,8 +126,8 @@ static enum philox_status create(struct graph_context *graphs,
 	return PHILOX_OK;
 }
 
-static struct cell_block *find(struct graph_context *graphs,
-			       const struct philox_region *region)
+static struct cell_block *find_block(struct graph_context *graphs,
+				     const struct philox_region *region)
 {
 	struct cell_block *block = graphs->blocks;
 	struct status_message kept;
@@ -146,16 +147,16 @@ enum philox_status cells_take(struct philox_pass *pass)
 	struct kernel_call call;
 	enum philox_status status = PHILOX_OK;
 
-	reap(graphs);
-	block = find(graphs, pass->region);
+	reap_blocks(graphs);
+	block = find_block(graphs, pass->region);
 	if (!block)
-		status = create(graphs, pass->region, &block);
+		status = create_block(graphs, pass->region, &block);
 	if (status != PHILOX_OK)
 		return status;
 	block->message.args->sequence++;
 	block->message.args->states[0] = pass->state;
 	call = head_call(&block->head, &block->message);
-	status = device_launch(device_of(block), pass->stream, &call);
+	status = device_launch(block_device(block), pass->stream, &call);
 	if (status != PHILOX_OK)
 		return status;
 	block->busy = 1;
@@ -169,7 +170,7 @@ enum philox_status cells_take(struct philox_pass *pass)
 static enum philox_status record_end(const struct philox_pass *pass,
 				     const struct cell_block *block)
 {
-	struct philox_device *device = device_of(block);
+	struct philox_device *device = block_device(block);
 	enum philox_status status = device_refuse_capture(device, pass->stream);
 
 	if (status != PHILOX_OK)

@@ -60,7 +60,7 @@ static void destroy_graphs(struct graph_context *graphs)
 	free(graphs);
 }
 
-static void reap(struct philox_context *context)
+static void reap_captures(struct philox_context *context)
 {
 	capture_reap(context->graphs);
 }
@@ -73,7 +73,7 @@ static const struct context_hooks hooks = {
 	.take = cells_take,
 	.give = cells_give,
 	.live = passes_live,
-	.reap = reap,
+	.reap = reap_captures,
 	.broken = own_note_broken,
 	.read = passes_read,
 	.quiet = check_quiet,
@@ -124,6 +124,7 @@ void philox_context_destroy(struct philox_context *context)
 	journal_finish(context);
 	philox_check(context, NULL); /* logs, and the log may call philox */
 	destroy_graphs(context->graphs);
+	context_report(context, PHILOX_OK, NULL); /* what that has found */
 	context_finish(context);
 	free(context);
 }

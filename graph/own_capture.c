@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/own_capture.h"
-#include "lib/device/captures.h"
 
 /* A capture that philox_capture_begin() began. */
 struct own_capture {
@@ -73,7 +72,7 @@ static enum philox_status begin(struct philox_device *device,
 					     PHILOX_CAPTURE_THREAD_LOCAL);
 	if (status != PHILOX_OK)
 		return status;
-	status = device_ask_capture(device, stream, &info);
+	status = device_capture_info(device, stream, &info);
 	if (status == PHILOX_OK) {
 		*id = info.id;
 		return PHILOX_OK;

@@ -10,11 +10,6 @@
 #include "graph/journal.h"
 #include "graph/passes.h"
 
-static struct philox_device *device_of(const struct capture *capture)
-{
-	return capture->graphs->context->device;
-}
-
 static uint64_t placeholder(const struct capture *capture, uint32_t index)
 {
 	return SERIAL_PLACEHOLDER | (uint64_t)capture->serial << 32 | index;
@@ -29,10 +24,10 @@ static enum philox_status refuse_ticket(const struct philox_pass *pass,
 					const char *why)
 {
 	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s', ticket {%016llx, %llx}: %s",
-			  pass->region->name,
-			  (unsigned long long)pass->ticket.region_key,
-			  (unsigned long long)pass->ticket.serial, why);
+			  "region '%s', ticket {%016" PRIx64 ", %" PRIx64
+			  "}: %s",
+			  pass->region->name, pass->ticket.region_key,
+			  pass->ticket.serial, why);
 }
 
 /* Checks a backward's ticket as far as possible without its capture. */
@@ -131,7 +126,7 @@ static enum philox_status reserve_slot(struct capture *capture)
 	if (status != PHILOX_OK)
 		return status;
 	call = head_call(&capture->head, &message);
-	status = device_graph_set_kernel(device_of(capture), capture->node,
+	status = device_graph_set_kernel(capture_device(capture), capture->node,
 					 &call);
 	if (status == PHILOX_OK)
 		capture->node_capacity = message.capacity;
@@ -154,7 +149,8 @@ static enum philox_status take_slot(struct capture *capture, uint32_t cells,
 static enum philox_status depend_on_head(const struct capture *capture,
 					 philox_stream stream)
 {
-	return device_capture_depend(device_of(capture), stream, capture->node);
+	return device_capture_depend(capture_device(capture), stream,
+				     capture->node);
 }
 
 /* The cells that a captured pass reads: its own, or its forward's. */
@@ -362,8 +358,8 @@ static enum philox_status copy_cell(struct capture *capture,
 
 	if (status != PHILOX_OK)
 		return status;
-	return philox_memory_copy(device_of(capture), to, read->cell.device,
-				  sizeof(*to), stream);
+	return philox_memory_copy(capture_device(capture), to,
+				  read->cell.device, sizeof(*to), stream);
 }
 
 enum philox_status passes_read(struct philox_generator *generator,

@@ -139,7 +139,7 @@ run_part()
 	case $name in
 	tests) tests ;;
 	stress/*) stress "$BUILD/tests/$name" "$log.stress" ;;
-	*) "tests/$name" ;;
+	*) timeout --foreground 1800 "tests/$name" ;;
 	esac >"$log" 2>&1 </dev/null
 	status=$?
 	counts "$log"
@@ -190,6 +190,20 @@ show_those_done()
 	done
 }
 
+# A pattern that fits no part would be a check that is left out unseen
+for pattern in ${PARTS-}; do
+	fits=
+	for part in $long $(short_parts); do
+		# shellcheck disable=SC2254
+		case $part in
+		$pattern) fits=yes ;;
+		esac
+	done
+	if [ -z "$fits" ]; then
+		echo "FAILED  PARTS: no part fits $pattern"
+		failed=$((failed + 1))
+	fi
+done
 for part in $long $(short_parts); do
 	is_wanted "$part" || continue
 	if is_left_out "$part"; then

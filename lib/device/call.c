@@ -208,7 +208,7 @@ enum philox_status philox_stream_capture_info(
 
 	if (result != PHILOX_OK)
 		return result;
-	if (status != PHILOX_OK)
+	if (status)
 		*status = info.status;
 	if (id)
 		*id = info.id;

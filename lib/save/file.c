@@ -38,6 +38,9 @@
 #define TEMPORARY "%s%ld-%u.tmp"
 #define PREFIX    ".philox-"
 
+/* New files that other processes may remove before they are locked. */
+#define REMOVED_MAX 64
+
 struct file {
 	const char *path;   /* as the caller wrote it */
 	const char *name;   /* its last part */
@@ -100,13 +103,14 @@ static int is_gone(long process)
 	return kill((pid_t)process, 0) && errno == ESRCH;
 }
 
-/* Whether a descriptor's file is one, and still has a name in its folder. */
-static int has_name(int descriptor)
+/* Whether a descriptor's file is one, and still has this name in its folder. */
+static int is_still(int folder, const char *name, int descriptor)
 {
-	struct stat about;
+	struct stat open, named;
 
-	return !fstat(descriptor, &about) && S_ISREG(about.st_mode) &&
-	       about.st_nlink > 0;
+	return !fstat(descriptor, &open) && S_ISREG(open.st_mode) &&
+	       !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 static void remove_unlocked(int folder, const char *name)
@@ -116,7 +120,8 @@ static void remove_unlocked(int folder, const char *name)
 
 	if (descriptor < 0)
 		return;
-	if (!flock(descriptor, LOCK_EX | LOCK_NB) && has_name(descriptor))
+	if (!flock(descriptor, LOCK_EX | LOCK_NB) &&
+	    is_still(folder, name, descriptor))
 		unlinkat(folder, name, 0);
 	close(descriptor);
 }
@@ -149,7 +154,8 @@ static int lock_temporary(struct file *file)
 
 	file->lock = fcntl(file->descriptor, F_DUPFD_CLOEXEC, 0);
 	error = flock(file->descriptor, LOCK_EX | LOCK_NB) ? errno : 0;
-	if (error != EWOULDBLOCK && has_name(file->descriptor))
+	if (error != EWOULDBLOCK &&
+	    is_still(file->folder, file->temporary, file->descriptor))
 		return 1;
 	close(file->descriptor);
 	if (file->lock >= 0)
@@ -171,13 +177,19 @@ static void open_new_name(struct file *file)
 /* A name that an earlier process of this id has left is skipped. */
 static enum philox_status open_temporary(struct file *file)
 {
-	do {
-		open_new_name(file);
-		if (file->descriptor < 0 && errno != EEXIST)
-			return fail_file(file->path,
-					 "no file can be made in its folder");
-	} while (file->descriptor < 0 || !lock_temporary(file));
-	return PHILOX_OK;
+	const char *failed = "no file can be made in its folder";
+
+	for (int removed = 0; removed < REMOVED_MAX; removed++) {
+		do
+			open_new_name(file);
+		while (file->descriptor < 0 && errno == EEXIST);
+		if (file->descriptor < 0)
+			return fail_file(file->path, failed);
+		if (lock_temporary(file))
+			return PHILOX_OK;
+	}
+	errno = EAGAIN;
+	return fail_file(file->path, failed);
 }
 
 static enum philox_status write_all(const struct file *file, const char *text,

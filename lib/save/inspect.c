@@ -115,7 +115,7 @@ static void add_rows(uint64_t *digest, const struct save_lists *lists)
 	}
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_by_name(const void *a, const void *b)
 {
 	const struct philox_region *const *left = a, *const *right = b;
 
@@ -135,7 +135,7 @@ enum philox_status inspect_digest(const struct philox_context *context,
 	uint64_t made = 0;
 	enum philox_status status;
 
-	status = save_lists_init(&lists, context, compare_names);
+	status = save_lists_init(&lists, context, compare_by_name);
 	if (status != PHILOX_OK)
 		return status;
 	add_generators(&made, &lists);

@@ -27,8 +27,7 @@
 /*
  * What graph/ does for passes. All are called with the context's lock held.
  *
- *  begin    a pass on a capturing stream: records its template and gives it
- *           cells. `info` is ACTIVE. On failure nothing is recorded.
+ *  begin    a pass on a capturing stream: records it and gives it cells. `info` is ACTIVE. On failure nothing is recorded.
  *  commit   ends a captured pass; for a forward writes its placeholder.
  *  abort    ends a captured pass and marks its capture as not adoptable.
  *  join     makes another stream of the pass's capture depend on the head.

@@ -36,7 +36,7 @@ static enum philox_status check_shared(const struct philox_region *region)
 			  region->name, region->generator->open->name);
 }
 
-static enum philox_status check_offset(struct philox_region *region)
+static enum philox_status check_room(struct philox_region *region)
 {
 	if (next_state(region)->offset <= UINT64_MAX - 3 - region->advance)
 		return PHILOX_OK;
@@ -71,7 +71,7 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
 	enum philox_status status = check_shared(region);
 
 	if (status == PHILOX_OK)
-		status = check_offset(region);
+		status = check_room(region);
 	if (status == PHILOX_OK && hold->kind == HOLD_FORWARD)
 		status = open_entry(hold);
 	if (status != PHILOX_OK)

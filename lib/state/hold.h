@@ -32,7 +32,7 @@ struct hold {
 	struct philox_region *region;
 	uint64_t life;       /* of the region, when it was taken */
 	uint64_t serial;     /* of the ticket; 0: no entry of the ledger */
-	enum hold_kind kind; /* HOLD_NOTHING: all functions do nothing */
+	enum hold_kind kind; /* HOLD_NOTHING: not taken; ending it is fine */
 	enum ledger_use use; /* BACKWARD: how it reads */
 	int launch;          /* held by a launch, not by an eager pass */
 };
@@ -58,8 +58,9 @@ enum philox_status hold_backward(struct hold *hold, struct philox_ticket ticket,
 /*
  * hold_commit() makes a forward's ticket pending, or ends a backward, whose
  * ticket is used up unless it is retained, by the hold's use or by `retain`.
- * Writes the saved context to release, if there is one. PHILOX_ERROR_STATE if
- * the hold has already ended.
+ * The region must still be in the life that the hold was taken in. Writes the
+ * saved context to release, if there is one. PHILOX_ERROR_STATE if the hold has
+ * already ended.
  */
 enum philox_status hold_commit(const struct hold *hold, int retain,
 			       struct saved_context *released);

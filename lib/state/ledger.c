@@ -205,22 +205,22 @@ enum philox_status ledger_pending(struct ledger *ledger, uint64_t serial,
 				  struct ledger_entry **entry)
 {
 	struct ledger_entry *found = find(ledger, serial);
-	unsigned long long number = serial;
 
 	if (!found)
 		return status_set(PHILOX_ERROR_RELEASED,
-				  "ticket %llu was used up, released or never "
-				  "issued",
-				  number);
+				  "ticket %" PRIu64
+				  " was used up, released or never issued",
+				  serial);
 	if (found->phase == LEDGER_FORWARD_OPEN)
 		return status_set(PHILOX_ERROR_STATE,
-				  "the forward of ticket %llu is still open",
-				  number);
+				  "the forward of ticket %" PRIu64
+				  " is still open",
+				  serial);
 	if (found->phase == LEDGER_DONE)
 		return status_set(PHILOX_ERROR_RELEASED,
-				  "ticket %llu is used up; passes of it are "
-				  "still open",
-				  number);
+				  "ticket %" PRIu64
+				  " is used up; passes of it are still open",
+				  serial);
 	*entry = found;
 	return PHILOX_OK;
 }

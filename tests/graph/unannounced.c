@@ -448,6 +448,34 @@ GRAPH_PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_context)
 	OK(philox_context_create(f->device, &f->context));
 }
 
+static struct {
+	struct fixture *f;
+	struct philox_graph *graph;
+	unsigned messages;
+} again;
+
+static void launch_again(void *user, const struct philox_log_entry *entry)
+{
+	(void)user;
+	if (strcmp(entry->event, "unannounced launch") != 0)
+		return;
+	if (again.messages++)
+		return;
+	launch_raw(again.f, again.graph, 1);
+	OK(philox_device_synchronize(again.f->device));
+}
+
+GRAPH_PROMISE(unannounced, a_context_is_gone_only_when_its_log_has_heard_all)
+{
+	again.f = f;
+	again.messages = 0;
+	again.graph = launch_untold(f);
+	OK(philox_context_set_log(f->context, launch_again, NULL));
+	philox_context_destroy(f->context);
+	cr_assert_eq(again.messages, 2);
+	OK(philox_context_create(f->device, &f->context));
+}
+
 /* --- captures that are no graphs of ours, or no longer -------------------- */
 
 static void native_draws_poison(struct fixture *f, const struct native *native,

@@ -70,7 +70,7 @@ run()
 	program=$(program "$2")
 	eval "set -- $2"
 	[ "$1" != tests ] || shift
-	timeout "$LIMIT" "$program" "$@"
+	timeout --foreground "$LIMIT" "$program" "$@"
 }
 
 # passes TREE FINDER, and has tested something
@@ -91,7 +91,7 @@ finds()
 	status=$?
 	cat "$job/found"
 	case $status in
-	125 | 126 | 127) return 1 ;; # it could not be run
+	125 | 126 | 127 | 137) return 1 ;; # it could not be run, or was killed
 	124 | 1[2-9]?) return 0 ;;   # it hung or crashed
 	esac
 	case $2 in

@@ -39,7 +39,7 @@ static struct matrix_limits limits_of(const struct search *search)
 	return limits;
 }
 
-static int make_bed(struct worker *worker)
+static int make_worker_bed(struct worker *worker)
 {
 	struct report *report = report_of(worker);
 	struct matrix_limits limits = limits_of(worker->search);
@@ -89,7 +89,7 @@ static int confirm(struct worker *worker, const struct matrix_run *run,
 {
 	struct matrix_result again;
 
-	if (make_bed(worker))
+	if (make_worker_bed(worker))
 		return -1;
 	matrix_bed_run(worker->bed, run, &again);
 	if (again.wrong >= 0)
@@ -98,7 +98,7 @@ static int confirm(struct worker *worker, const struct matrix_run *run,
 		snprintf(result->message + strlen(result->message),
 			 sizeof(result->message) - strlen(result->message),
 			 " (only after earlier runs)");
-	return make_bed(worker);
+	return make_worker_bed(worker);
 }
 
 static int try_run(struct worker *worker, const struct matrix_run *run,
@@ -313,7 +313,7 @@ static int shrink(struct worker *worker, struct matrix_run *run,
 
 	for (unsigned place = run->n; place--;) {
 		leave_out(run, place, &shorter);
-		if (make_bed(worker))
+		if (make_worker_bed(worker))
 			return -1;
 		matrix_bed_run(worker->bed, &shorter, &again);
 		if (again.wrong < 0)
@@ -323,7 +323,7 @@ static int shrink(struct worker *worker, struct matrix_run *run,
 		if (place > run->n)
 			place = run->n;
 	}
-	return make_bed(worker);
+	return make_worker_bed(worker);
 }
 
 static int search_random(struct worker *worker)
@@ -360,7 +360,7 @@ int search_run(struct worker *worker)
 	report_of(worker)->device = device_of(worker);
 	matrix_shape_init(&worker->shape, options->ops ? options->ops : 2,
 			  worker->search->random != 0);
-	if (make_bed(worker))
+	if (make_worker_bed(worker))
 		return -1;
 	status = worker->search->random ? search_random(worker)
 					: search_all(worker);

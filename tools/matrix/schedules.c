@@ -182,7 +182,7 @@ static void print_order(const struct matrix_options *options,
 	}
 }
 
-static void print_json(struct json *json, const struct schedule *schedule,
+static void print_schedule_json(struct json *json, const struct schedule *schedule,
 		       const struct outcome *outcome)
 {
 	json_object(json, NULL);
@@ -196,7 +196,7 @@ static void print_json(struct json *json, const struct schedule *schedule,
 	json_close(json);
 }
 
-static void add_up(struct outcome *total, const struct outcome *outcome)
+static void add_outcome(struct outcome *total, const struct outcome *outcome)
 {
 	total->runs += outcome->runs;
 	total->events += outcome->events;
@@ -260,9 +260,9 @@ int matrix_schedules(const struct matrix_options *options)
 	for (unsigned i = 0; schedules[i].name; i++) {
 		if (!outcomes[i].runs)
 			continue;
-		add_up(&total, &outcomes[i]);
+		add_outcome(&total, &outcomes[i]);
 		if (options->json)
-			print_json(&json, &schedules[i], &outcomes[i]);
+			print_schedule_json(&json, &schedules[i], &outcomes[i]);
 	}
 	if (options->json && finish_json(&json, options, &total))
 		return 1;
