@@ -3,7 +3,7 @@
 #          uninstall | format | clean]
 #
 # Sources are found by their place and name: adding a file needs no edit here.
-# A changed flag rebuilds what it concerns.
+# A changed flag rebuilds the files that use it.
 
 # --- what a user may set ------------------------------------------------------
 
@@ -19,8 +19,8 @@ SANITIZE ?=
 # SIMDE=1: the loops for AVX-512 on other instructions (libsimde-dev), for tests
 SIMDE ?= 0
 # CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options.
-# A toolkit asked for on the command line must be there; one that is found, or
-# named by the environment, is used if there is also a C++ compiler.
+# A toolkit named on the command line must exist; one that is found, or named by
+# the environment, is used if there is also a C++ compiler.
 CUDA_WANTED := $(filter command,$(origin CUDA_HOME))
 CUDA_HOME ?= $(or $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)),/usr/local/cuda)
 CUDA_HOME := $(CUDA_HOME)
@@ -54,7 +54,7 @@ endif
 
 # --- what is built ------------------------------------------------------------
 
-# below FOLDERS,ENDINGS: the files in and below some folders that end so
+# below FOLDERS,ENDINGS: the files in and below folders with these endings
 below = $(sort $(foreach e,$(2),$(wildcard $(1:%=%/*.$e) $(1:%=%/*/*.$e) \
 	$(1:%=%/*/*/*.$e))))
 # A .cu file is for builds with CUDA, and so is a C file whose name ends in cuda
@@ -78,7 +78,7 @@ STRESS_OBJS := $(call objects,$(call sources,tests/stress))
 HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz examples) \
 	$(if $(WITH_CUDA),$(wildcard tests/support/*.cpp)))
 
-# What `philox bench` compares with, by each compiler that is there
+# The peers of `philox bench`, built by each compiler that is there
 RANDOM123 ?= /usr/include
 PEERS := $(BUILD)/peers/pytorch.py $(if $(SANITIZE),,$(if $(wildcard $(RANDOM123)/Random123/philox.h),\
 	$(foreach c,gcc clang,$(if $(shell command -v $(c:gcc=g)++),\
@@ -141,8 +141,8 @@ endif
 Q   := $(if $(filter-out 0,$(V)),,@)
 say  = $(if $(Q),@printf '  %-5s %s\n' $(1) $@)
 
-# What was built by one command line is not linked with what another built:
-# these files hold the command lines and are as new as their last change.
+# Objects built by different command lines are not linked together: these files
+# hold the command lines and are as new as their last change.
 define stamp
 	@mkdir -p $(@D)
 	@echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
@@ -155,7 +155,7 @@ $(BUILD)/stamp.link: FORCE
 	$(call stamp,$(CC) $(ALL_LDFLAGS) $(SHARED_LDFLAGS) $(CUDA_LIBS) $(LIBS) \
 		$(LIB_OBJS) $(TOOL_OBJS) $(TEST_OBJS) $(HELPER_OBJS))
 
-# NVIDIA's headers are for the files that need them alone
+# NVIDIA's headers are only for the files that need them
 $(call objects,$(CUDA_SOURCES)): private TOOLKIT := $(CUDA_INCLUDES)
 $(TEST_OBJS) $(HELPER_OBJS): private TOOLKIT := $(CUDA_INCLUDES) $(ORACLES)
 
@@ -182,7 +182,7 @@ $(BUILD)/%.cpp.o: %.cpp $(BUILD)/stamp.host
 $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
 	$(call compile,NVCC,$(NVCC) $(ALL_NVCCFLAGS))
 
-# Its loops feed test batteries; gcc unrolls and vectorises them at -O3 alone
+# Its loops feed test batteries; gcc unrolls and vectorises them only at -O3
 $(call objects,tools/draw/axis.c): private CFLAGS += $(if $(WITH_DEBUG),,-O3)
 
 -include $(call below,$(addprefix $(BUILD)/,lib graph alloc tools tests examples),d)
@@ -213,7 +213,7 @@ $(call objects,lib/base/source.c): $(SOURCE)
 $(INNER): $(LIB_OBJS) $(BUILD)/stamp.link
 	$(archive)
 
-# In the library people get, names that are hidden in the shared one are local
+# In the static library names that are hidden in the shared one are local
 $(BUILD)/philox.o: $(LIB_OBJS) $(BUILD)/stamp.link
 	$(Q)$(CC) -r -nostdlib -o $@ $(filter %.o,$^)
 	$(Q)$(OBJCOPY) --localize-hidden $@
@@ -227,12 +227,12 @@ $(SHARED): $(LIB_OBJS) lib/base/philox.map $(BUILD)/stamp.link
 $(BUILD)/$(SONAME) $(BUILD)/libphilox.so: $(SHARED)
 	$(Q)ln -sf $(<F) $@
 
-# Linked statically: it runs from wherever it lies and sees what is hidden
+# Linked statically: it runs from any folder and sees hidden names
 $(TOOL): $(TOOL_MAIN) $(TOOL_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
 
 # Peers of `philox bench` are not installed; nothing else needs them. Libraries
-# are as fast as their compilers can make them, for this machine alone.
+# are as fast as their compilers can make them, for this machine only.
 $(BUILD)/peers/%.py: tools/bench/peers/%.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
@@ -254,9 +254,9 @@ $(TESTS): $(TEST_OBJS) $(BUILD)/tests/helpers.a $(INNER)
 $(STRESS): %: %.c.o $(BUILD)/tests/helpers.a $(INNER)
 	$(call link,,$(if $(ORACLES),-lstdc++))
 
-# The tool and the tests on a simulated GPU (tests/simulated/simulated.h): of the
+# The tool and the tests on a simulated GPU (tests/simulated/simulated.h): the
 # same objects, with the kernels compiled as C++ and another runtime, which has
-# host devices of its own: copies of what those are made of, with local names.
+# its own host devices: copies of their objects, with local names.
 ifdef WITH_CUDA
 SIMULATION := $(BUILD)/tests/simulated
 KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/*.cpp))
@@ -292,7 +292,7 @@ part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
 	$(if $(call part,scripts/simulated.sh),$(SIMULATED))
-# The scripts build and install by themselves and are to do it in the same way
+# The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' \
 	PARTS='$(PARTS)' MAKEFLAGS=

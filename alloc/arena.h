@@ -48,8 +48,7 @@ void arena_finish(struct arena *arena);
 
 /*
  * arena_alloc() takes a piece of at least `size` > 0 bytes; its old content
- * stays. Legal during capture. ERROR_MEMORY, or the error that the device
- * gives.
+ * stays. Legal during capture. ERROR_MEMORY, or the device's error.
  */
 enum philox_status arena_alloc(struct arena *arena, size_t size,
 			       struct arena_block *block);

@@ -13,7 +13,7 @@
 static const char *const names[SIMD_COUNT] = {"scalar", "avx2", "avx512"};
 
 #ifdef __x86_64__
-/* clang 14 knows no __builtin_cpu_supports("f16c"). */
+/* clang 14 lacks __builtin_cpu_supports("f16c"). */
 static int has_f16c(void)
 {
 	unsigned a, b, c = 0, d;
@@ -21,7 +21,9 @@ static int has_f16c(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
 }
 
-/* __builtin_cpu_supports() asks for the system's support of registers, too. */
+/*
+ * __builtin_cpu_supports() also checks that the system supports the registers.
+ */
 int simd_has(enum simd simd)
 {
 	if (simd == SIMD_AVX2)
@@ -53,7 +55,7 @@ const char *simd_name(enum simd simd)
 
 /* --- the choice ----------------------------------------------------------- */
 
-/* Made once; `wanted` is what the environment asks for, by name. */
+/* Made once; `wanted` is the name that the environment gives. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char wanted[16];
 static enum simd choice, used;

@@ -1,11 +1,11 @@
 /*
  * lib/base/float_mode.h - rounding to nearest, and denormals
  *
- * A thread may flush denormals to zero or round in another way (-ffast-math at
- * the link, torch.set_flush_denormal()), and new threads inherit that. Work
- * that makes numbers, or parameters of numbers, sets the default first and then
- * puts the caller's mode back. Compilers may move arithmetic across these
- * calls, but not a call of a function: put the work between them into one.
+ * A thread may flush denormals to zero or round differently (-ffast-math at the
+ * link, torch.set_flush_denormal()), and new threads inherit that. Work that
+ * makes numbers, or parameters of numbers, sets the default first and then puts
+ * the caller's mode back. Compilers may move arithmetic across these calls, but
+ * not a function call: put the work between them into a function.
  */
 #ifndef LIB_BASE_FLOAT_MODE_H
 #define LIB_BASE_FLOAT_MODE_H
@@ -17,7 +17,7 @@ struct float_mode {
 	unsigned control;
 };
 
-/* All exceptions masked, to nearest, denormals as they are. */
+/* All exceptions masked, rounding to nearest, denormals kept. */
 #define FLOAT_MODE_DEFAULT 0x1f80
 
 static inline struct float_mode float_mode_set(void)

@@ -23,8 +23,8 @@ enum philox_status options_check_size(const char *what, const void *options,
 				      size_t size, size_t least, size_t known);
 
 /*
- * options_copy() checks it as well, and copies the fields that this version
- * knows to *copy, of `known` bytes; fields that a shorter struct lacks are 0.
+ * options_copy() also checks it, and copies the fields that this version knows
+ * to *copy, of `known` bytes; fields that a shorter struct lacks are 0.
  */
 enum philox_status options_copy(const char *what, const void *options,
 				size_t size, size_t least, size_t known,

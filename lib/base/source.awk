@@ -1,11 +1,11 @@
-# lib/base/source.awk - philox/kernel.h and all it includes, as the text of an array
+# lib/base/source.awk - philox/kernel.h and its includes, as a C array
 #
 #   awk -f lib/base/source.awk include/philox/kernel.h
 #
-# Each header of philox replaces its first include; other includes stay. The
-# output is C: the characters one by one, since a string literal may be too long,
-# and a closing 0. A character that is not ASCII becomes a literal of several,
-# which the compiler rejects.
+# The first include of each header of philox is replaced by its text; other
+# includes stay. The output is C: the characters one by one, since a string
+# literal may be too long, and a closing 0. A character that is not ASCII
+# becomes a literal of several characters, which the compiler rejects.
 
 function emit(line, n, i, c, list)
 {

@@ -18,7 +18,7 @@ extern "C" {
 enum philox_status status_set(enum philox_status status, const char *format,
 			      ...) __attribute__((format(printf, 2, 3)));
 
-/* status_prefix() puts text in front of the thread's error message: where. */
+/* status_prefix() puts text, a place, in front of the thread's message. */
 enum philox_status status_prefix(enum philox_status status, const char *format,
 				 ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,7 +1,7 @@
 /*
  * lib/base/version.c - which library this is and how it was built
  *
- * Both strings are put together by the preprocessor; nothing here has state.
+ * Both strings are built by the preprocessor; nothing here has state.
  */
 #include <philox/version.h>
 

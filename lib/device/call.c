@@ -2,9 +2,9 @@
  * lib/device/call.c - the operations of a device, one function each
  *
  * The public ones of philox/device.h and the device_*() ones of
- * lib/device/call.h: each refuses bad arguments by their names, then goes
- * through the device's table. Destroying NULL is no operation and not counted.
- * Nothing is shared here.
+ * lib/device/call.h: each refuses bad arguments, naming them, and then calls
+ * the device's table. Destroying NULL is not an operation and is not counted.
+ * Nothing here is shared.
  */
 #include "lib/device/call.h"
 #include "lib/device/enter.h"

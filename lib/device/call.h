@@ -7,8 +7,8 @@
 #include "lib/device/contract.h"
 
 /*
- * Counted as the public ones are. device_<name>() takes the arguments of the
- * table's <name>.
+ * They are counted like the public ones. device_<name>() takes the arguments of
+ * the table's <name>.
  */
 enum philox_status device_mapped_alloc(struct philox_device *device,
 				       size_t size, void **host, void **mapped);

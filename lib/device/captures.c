@@ -42,7 +42,7 @@ enum philox_status device_relaxed_begin(struct philox_device *device,
 	return philox_capture_exchange_mode(device, before);
 }
 
-/* A thread must not be left relaxed: what fails once is tried again. */
+/* A thread must not be left relaxed, so a failure is tried again. */
 static enum philox_status put_back(struct philox_device *device,
 				   enum philox_capture_mode before)
 {

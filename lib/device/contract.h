@@ -5,23 +5,23 @@
  * whose `ops` is a table of operations. Two exist: lib/device/host/device.c and
  * lib/device/cuda/device.c. Code outside them calls the functions of
  * include/philox/device.h and those of lib/device/call.h, never the table:
- * there every call is counted, made to fail if that was ordered, and answered
- * with PHILOX_ERROR_UNSUPPORTED if the device lacks the operation (NULL).
+ * there every call is counted, fails if a failure was ordered, and returns
+ * PHILOX_ERROR_UNSUPPORTED if the device lacks the operation (NULL).
  *
  * Preconditions of all operations: the device is open; pointers for outputs are
  * not NULL; sizes are not 0; handles are the device's own and alive. Each
  * returns PHILOX_OK or an error whose detail it has set with status_set()
  * (lib/base/status.h), writes outputs on success only, and may be called from
- * any thread. What each means, and its errors, is in include/philox/device.h;
- * here is what a device must keep beyond that.
+ * any thread. The meaning of each and its errors are in
+ * include/philox/device.h; here is what else a device must guarantee.
  *
  * During capture. "unsafe" operations may not run while the calling thread's
  * mode forbids it (CUDA's rules: mode GLOBAL, while this thread has a
- * non-relaxed capture under way or any thread a GLOBAL one; mode THREAD_LOCAL,
- * while this thread has a non-relaxed one; mode RELAXED, never): they fail with
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED and invalidate the captures in question.
- * "recorded" operations become a node when their stream is capturing. All
- * others are legal.
+ * non-relaxed capture in progress or any thread a GLOBAL one; mode
+ * THREAD_LOCAL, while this thread has a non-relaxed one; mode RELAXED, never):
+ * they fail with PHILOX_ERROR_CAPTURE_UNSUPPORTED and invalidate the captures
+ * in question. "recorded" operations become a node when their stream is
+ * capturing. All others are legal.
  */
 #ifndef LIB_DEVICE_CONTRACT_H
 #define LIB_DEVICE_CONTRACT_H
@@ -36,9 +36,9 @@
 typedef struct CUgraphNode_st *device_node;
 
 /*
- * struct capture_info is what a stream says of its capture. `graph` is the
- * graph being recorded: nodes may be added to it and their parameters set, but
- * it must not be destroyed, and it is gone once the capture is invalidated.
+ * struct capture_info is what a stream reports about its capture. `graph` is
+ * the graph being recorded: nodes may be added to it and their parameters set,
+ * but it must not be destroyed, and it is gone once the capture is invalidated.
  */
 struct capture_info {
 	enum philox_capture_status status;
@@ -48,7 +48,7 @@ struct capture_info {
 
 /*
  * The operations, one line each: name, how it behaves during capture, and what
- * a device keeps. The list makes the table of names for counting.
+ * a device guarantees. The list makes the table of names for counting.
  *
  *  mem_alloc        unsafe. Aligned to 256 bytes.
  *  mem_free         unsafe. Waits for work that may use the memory.
@@ -57,19 +57,19 @@ struct capture_info {
  *  mapped_free      unsafe.
  *  copy, set        recorded. Any direction; addresses tell which.
  *  stream_create    legal.
- *  stream_destroy   legal, but for a stream that is capturing.
+ *  stream_destroy   legal, except for a stream that is capturing.
  *  stream_sync      refused on a stream that is capturing; so is stream_query.
  *  device_sync      unsafe.
  *  event_create, event_destroy  legal.
  *  event_record, event_wait     recorded, as edges.
  *  event_sync       refused on an event of a capture; so is event_query.
  *  event_query      unsafe.
- *  capture_begin    not the legacy stream, not a stream that captures.
- *  capture_end      whatever it returns, the capture is over, but for
+ *  capture_begin    not on the legacy stream, nor on one that is capturing.
+ *  capture_end      the capture is over whatever it returns, except for
  *                   ERROR_STATE, ERROR_CAPTURE_UNMATCHED, ..._WRONG_THREAD.
  *  capture_info     legal. On the legacy stream while a blocking stream
- *                   captures: ERROR_CAPTURE_IMPLICIT (whether that capture is
- *                   invalidated is the device's).
+ *                   captures: ERROR_CAPTURE_IMPLICIT (the device decides
+ *                   whether that capture is invalidated).
  *  capture_depend   pre: the stream is capturing, node is of its graph. The
  *                   stream's next node depends on `node` too.
  *  capture_mode     legal. Exchanges the thread's mode.
@@ -80,7 +80,7 @@ struct capture_info {
  *                   instantiation.
  *  graph_retain     legal, also on a graph being captured. `release(object)` is
  *                   called once, when the graph and all made from it are gone;
- *                   on any thread, with device locks held perhaps: it must not
+ *                   on any thread, perhaps with device locks held: it must not
  *                   call the device. On failure it is not called.
  *  graph_nodes      legal.
  *  graph_destroy    legal.
@@ -157,7 +157,7 @@ struct device_ops {
 	void (*close)(struct philox_device *);
 };
 
-/* What every device begins with; set by device_base_init(). */
+/* The beginning of every device; set by device_base_init(). */
 struct philox_device {
 	const struct device_ops *ops;
 	int is_host;
@@ -167,7 +167,7 @@ struct philox_device {
 	atomic_uint_fast64_t fail_after; /* 0: no failure ordered */
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
-	atomic_uint threads; /* most of them for a fill on the host */
+	atomic_uint threads; /* of a fill on the host, at most */
 };
 
 #define DEVICE_THREADS_MAX 256
@@ -179,9 +179,9 @@ static inline unsigned device_threads(const struct philox_device *device)
 }
 
 /*
- * What a device file offers to lib/device/open.c. `count` writes the number of
- * devices; `open` opens device `index` (below the count) with the text after
- * the colon of its name as `option` ("" if none).
+ * The functions of a device file for lib/device/open.c. `count` writes the
+ * number of devices; `open` opens device `index` (below the count) with the
+ * text after the colon of its name as `option` ("" if none).
  */
 struct device_family {
 	const char *name;

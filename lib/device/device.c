@@ -1,5 +1,5 @@
 /*
- * lib/device/device.c - what every device has: a name, a limit of threads
+ * lib/device/device.c - common to all devices: a name, a limit of threads
  *
  * The limit is atomic; nothing else here changes while a device is open.
  */

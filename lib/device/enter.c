@@ -1,8 +1,8 @@
 /*
  * lib/device/enter.c - counting the operations of a device, and failing them
  *
- * Every operation comes through device_enter() before it is carried out.
- * Counters and the order of a failure are atomic; nothing else here is shared.
+ * Every operation passes through device_enter() before it is carried out.
+ * Counters and the ordered failure are atomic; nothing else here is shared.
  */
 #include <string.h>
 #include <philox/testing.h>

@@ -1,8 +1,8 @@
 /*
  * lib/device/enter.h - how an operation of a device is entered
  *
- * Arguments are checked, the call is counted and made to fail if that was
- * ordered (philox/testing.h); then the device's table is called.
+ * Arguments are checked, the call is counted and fails if a failure was ordered
+ * (philox/testing.h); then the device's table is called.
  */
 #ifndef LIB_DEVICE_ENTER_H
 #define LIB_DEVICE_ENTER_H
@@ -12,13 +12,16 @@
 
 /*
  * device_enter() counts one operation and returns the failure ordered for it,
- * or PHILOX_ERROR_UNSUPPORTED if the device does not offer it, or PHILOX_OK: go
- * on.
+ * or PHILOX_ERROR_UNSUPPORTED if the device does not offer it, or PHILOX_OK:
+ * continue.
  */
 enum philox_status device_enter(struct philox_device *device, enum device_op op,
 				int offered);
 
-/* Each ends the function it is in; refusals name argument and function. */
+/*
+ * These return from the function that uses them, with an error that names
+ * argument and function.
+ */
 #define NEED(condition, argument, problem)                             \
 	do {                                                           \
 		if (!(condition))                                      \

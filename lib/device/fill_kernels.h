@@ -16,8 +16,8 @@
  *
  *   dist        PHILOX_<dist> of philox/fill.h
  *   name        in messages, and for tools
- *   parameters  which it has: <parameters>_parameters of lib/fill/dists.c checks
- *               them and puts them into struct fill_args
+ *   parameters  which it has: <parameters>_parameters of lib/fill/dists.c
+ *               checks them and puts them into struct fill_args
  *   kernels     X() of each, as below
  */
 #define FILL_DISTS(D, X)                                                  \
@@ -77,9 +77,9 @@ enum {
 /* --- arguments ------------------------------------------------------------ */
 
 /*
- * Parameters of real numbers. A value is scale * x + shift, and of a uniform
- * number then within [bottom, top]. Exponential numbers and dropout have a
- * scale alone.
+ * Parameters of real numbers. A value is scale * x + shift, and a uniform
+ * number is then kept within [bottom, top]. Exponential numbers and dropout
+ * have only a scale.
  */
 struct fill_f32_args {
 	float scale, shift, bottom, top;
@@ -101,13 +101,13 @@ struct fill_args {
 	uint64_t from;      /* integers: the least */
 	struct fill_f32_args f32;
 	struct fill_f64_args f64;
-	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is right */
-	uint32_t threads; /* host: most threads to use, at least 1 */
+	uint32_t plain;   /* scale 1, shift 0, [0, 1): a shorter way is exact */
+	uint32_t threads; /* host: threads to use at most; at least 1 */
 	const void *in;
 	void *out;
 };
 
-/* How other libraries lay elements over counters: lib/fill/layout/places.h. */
+/* How other libraries map elements to counters: lib/fill/layout/places.h. */
 enum layout_map {
 	LAYOUT_BLOCKS,
 	LAYOUT_GRID,
@@ -119,7 +119,7 @@ enum layout_map {
 };
 
 /*
- * Of the fill's arguments, f32 and f64 have: scale and shift as always; top is
+ * Of the fill's arguments, f32 and f64 have scale and shift as always; top is
  * `high` (uniform), p (Bernoulli) or the probability to keep (dropout); bottom
  * is p (TRITON dropout).
  */
@@ -134,7 +134,7 @@ struct layout_args {
 	uint32_t vector;   /* V; at least 1 */
 	uint32_t no_one;   /* u = 1 becomes 0 */
 	uint32_t no_top;   /* a value equal to `top` becomes `shift` */
-	uint32_t one_word; /* f64 uniform numbers are of one word */
+	uint32_t one_word; /* f64 uniform numbers use one word */
 	uint32_t nothing;  /* dropout keeps nothing: zeros */
 };
 

@@ -19,8 +19,8 @@ extern "C" {
 #endif
 
 /*
- * Every kernel. KERNEL_NONE is none: 0, so that a table has it where it has
- * nothing.
+ * Every kernel. KERNEL_NONE is not a kernel; it is 0, so that a table has it in
+ * its empty places.
  */
 enum kernel {
 	KERNEL_NONE,
@@ -71,9 +71,9 @@ struct head_cell {
 };
 
 /*
- * What a head reports when it was launched without a new message: one per
- * graph, in mapped host memory, written by the device alone. The payload is
- * written first, then, after a system-wide fence, the count.
+ * The report of a head that was launched without a new message: one per graph,
+ * in mapped host memory, written by the device alone. The payload is written
+ * first, then, after a system-wide fence, the count.
  */
 struct head_report {
 	uint64_t count;    /* unannounced launches so far */
@@ -90,11 +90,10 @@ struct head_control {
 };
 
 /*
- * The message: the head's parameters, by value. Kernels take up to 32,764
- * bytes of parameters (CUDA C++ Programming Guide, from CUDA 12.1 on sm_70),
- * which the largest capacity below stays under. A CUDA kernel has parameters of
- * a fixed size, so there is one for each capacity; a message is padded up to
- * the next.
+ * The message: the head's parameters, by value. Kernels take up to 32,764 bytes
+ * of parameters (CUDA C++ Programming Guide, from CUDA 12.1 on sm_70), and the
+ * largest capacity below needs fewer. A CUDA kernel has parameters of a fixed
+ * size, so there is one for each capacity; a message is padded up to the next.
  */
 struct head_args {
 	struct head_control *control;

@@ -1,5 +1,5 @@
 /*
- * lib/device/open.c - the devices there are: found by name and opened
+ * lib/device/open.c - finding devices by name and opening them
  *
  * A device is opened by name, "family" or "family:option". Nothing here is
  * shared.
@@ -100,7 +100,7 @@ enum philox_status philox_device_open(const char *name,
 		return status;
 	if (name[length])
 		option = name + length + 1;
-	/* What may follow "host:" is for the host device to say. */
+	/* The host device itself checks the text after "host:". */
 	if (family != &device_family_host)
 		status = find_index(family, name, option, &index);
 	if (status == PHILOX_OK)

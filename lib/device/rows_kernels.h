@@ -19,7 +19,7 @@
 	X(uniform_f64, f64, 2) \
 	X(normal_f32, f32, 4)
 
-/* Every dtype of logits, and what one is in memory. */
+/* Every dtype of logits, and its type in memory. */
 #define SAMPLE_LIST(X)    \
 	X(f32, float)     \
 	X(bf16, uint16_t) \
@@ -39,13 +39,13 @@
 	X(sample_bf16, sample_args, SAMPLE_THREADS) \
 	X(sample_f16, sample_args, SAMPLE_THREADS)
 
-/* Of a block that samples one entry, or a part of it. */
+/* Threads of a block that samples one entry, or a part of it. */
 #define SAMPLE_THREADS 512
 
 /*
- * A launch that samples few entries shares each out between blocks, so that
- * there are up to so many: about two for each multiprocessor of a large GPU.
- * More entries than SAMPLE_SHARED_MAX have a block each.
+ * A launch that samples few entries divides each between blocks, up to this
+ * many in all: about two for each multiprocessor of a large GPU. More entries
+ * than SAMPLE_SHARED_MAX have one block each.
  */
 #define SAMPLE_BLOCKS     256
 #define SAMPLE_SHARED_MAX (SAMPLE_BLOCKS / 2)
@@ -63,8 +63,8 @@
  *  - The table counts its launches. Each thread reads the count when it begins;
  *    each block reports when it is done, and the last one to do so counts the
  *    launch: the report releases the block's writes and acquires those of the
- *    blocks that reported before. So a launch has a number of its own, though a
- *    replayed graph brings the same arguments each time.
+ *    blocks that reported before. So a launch has a number of its own, although
+ *    a replayed graph passes the same arguments each time.
  *  - A thread that advances a row writes, in this order: the old offset into
  *    the row's turn; the launch's number into the turn; the new offset into the
  *    state. The last two are releases (lib/rows/order.h). Several threads may
@@ -81,13 +81,13 @@
  * If several blocks share an entry that is sampled, none can write its token or
  * advance its row before all are done. Each adds its greatest key to `best`, by
  * an atomic maximum, in a place that belongs to the entry and not to the row,
- * which may be in the list twice; the last block to be done takes the keys from
- * there, does the rest for all entries, and leaves zeros, the least of keys,
- * for the next launch. So a launch begins with zeros: the table was made with
- * them, a launch that was refused has not written, one that died on the way has
- * taken the device with it, and no two launches on a table overlap
- * (philox/rows.h). Whether an entry takes part is read by each of its blocks
- * and again at the end; the answer is the same, for nothing has advanced yet.
+ * which may be in the list twice; the last block to finish takes the keys from
+ * there, does the rest for all entries, and leaves zeros, the least key, for
+ * the next launch. So a launch begins with zeros: the table was made with them,
+ * a launch that was refused has not written, one that crashed has made the
+ * device unusable, and no two launches on a table overlap (philox/rows.h).
+ * Whether an entry takes part is read by each of its blocks and again at the
+ * end; the answer is the same, for nothing has advanced yet.
  */
 struct rows_turn {
 	uint64_t offset; /* before launch `launch` advanced the row */
@@ -98,7 +98,8 @@ struct rows_turn {
  * What launches report, written by the device alone in mapped host memory:
  * totals[count % 2] are those of the first `count` launches. The next launch
  * writes the other totals and then counts itself. So a reader that gets a
- * count, its totals, and the same count again has read what belongs together.
+ * count, its totals, and the same count again has read values that belong
+ * together.
  */
 struct rows_totals {
 	uint64_t outside;
@@ -112,7 +113,7 @@ struct rows_notice {
 
 /* In device memory, in front of the states. */
 struct rows_control {
-	uint64_t launch;  /* number of the launch under way, from 1 */
+	uint64_t launch;  /* number of the launch in progress, from 1 */
 	uint64_t outside; /* entries of this launch, see the report */
 	uint64_t used_up;
 	struct rows_notice *notice; /* device address */

@@ -55,7 +55,7 @@ PHILOX_FN struct philox_interval fill_interval(const struct fill_args *args)
 	return interval;
 }
 
-/* What element i of a block becomes after its first draw was rejected. */
+/* The value of element i of a block whose first draw was rejected. */
 PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
 				  struct philox_state state, uint64_t block,
 				  unsigned i)
@@ -73,8 +73,9 @@ PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
 }
 
 /*
- * fill_mend_u32() draws those values of a block again that bits of `again` stand
- * for: one call a block, since a GPU's thread lays out its registers for each.
+ * fill_mend_u32() draws again the values of a block whose bits are set in
+ * `again`: one call for each block, since a GPU's thread arranges its registers
+ * for each call.
  */
 PHILOX_RARE struct philox_words fill_mend_u32(struct philox_state state,
 					      uint64_t block,
@@ -124,8 +125,8 @@ FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 /*
  * FILL_F32(dist) is followed by the body that makes four numbers in f32, y,
  * none of them a NaN; FILL_F64(dist, n) by the one that makes n in f64. The
- * first gives f32, bf16 and f16 their blocks, which differ by a rounding at the
- * end.
+ * first makes the blocks of f32, bf16 and f16, which differ only by a rounding
+ * at the end.
  */
 #define FILL_STORE(dist, type, from_type, n)                                \
 	FILL_BLOCK(dist##_##type, fill_##type, fill_##type)                 \
@@ -158,7 +159,7 @@ FILL_BLOCK(integers_u64, uint64_t, uint64_t)
 					    struct philox_words words,    \
 					    double *y)
 
-/* Uniform numbers: each dtype has digits of its own. */
+/* Uniform numbers: each dtype has its own number of digits. */
 #define FILL_UNIFORM(type, uniform)                                            \
 	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)                   \
 	{                                                                      \
@@ -251,7 +252,7 @@ FILL_F64(gumbel, 2)
 		y[i] = philox_gumbel_f64(fill_word64(words, i));
 }
 
-/* The same words in every dtype, so the same ones are drawn. */
+/* The words are the same in every dtype, and so are the draws. */
 #define FILL_BERNOULLI(type, one)                                              \
 	FILL_BLOCK(bernoulli_##type, fill_##type, fill_##type)                 \
 	{                                                                      \

@@ -9,8 +9,9 @@
 #include "lib/base/status.h"
 
 /*
- * A caller's fill and its layout, as this version knows them: what the structs
- * of an older version lack is 0. Where they lie, fill.layout points to layout.
+ * A caller's fill and its layout, as this version knows them: fields that the
+ * structs of an older version lack are 0. Unless it is NULL, fill.layout points
+ * to this layout, so the struct must not move.
  */
 struct fill_taken {
 	struct philox_fill fill;
@@ -22,15 +23,15 @@ enum philox_status fill_take(const struct philox_fill *given,
 			     struct fill_taken *copy);
 
 /*
- * fill_check() finds everything that can be known to be wrong with a fill and
- * its state before a device sees it; errors as philox_rng_fill() has them.
+ * fill_check() finds every error of a fill and its state that can be found
+ * before a device sees it; errors are those of philox_rng_fill().
  */
 enum philox_status fill_check(const struct philox_rng *rng,
 			      const struct philox_fill *fill);
 
 /*
- * fill_check_op() finds what is wrong with a fill's dist, dtype, parameters,
- * span and layout alone.
+ * fill_check_op() checks only a fill's dist, dtype, parameters, span and
+ * layout.
  */
 enum philox_status fill_check_op(const struct philox_fill *fill);
 

@@ -1,12 +1,13 @@
 /*
  * lib/fill/cuda.cuh - a fill on a GPU
  *
- * One kernel a fill. A thread resolves the state once and takes the units of
- * FILL_AHEAD blocks at a time: it reads the inputs of all, makes them, writes
- * them. That hides the latency of the reads, and the key schedule and the first
- * product of Philox are shared between the blocks. Neighbouring threads have
- * neighbouring units of 16 bytes. Units at the ends of a row, and rows that are
- * not aligned, go element by element. Results do not depend on the grid.
+ * One kernel for each fill. A thread resolves the state once and takes the
+ * units of FILL_AHEAD blocks at a time: it reads all their inputs, makes all
+ * their elements, writes them. That hides the latency of the reads, and the key
+ * schedule and the first product of Philox are shared between the blocks.
+ * Neighbouring threads have neighbouring units of 16 bytes. Units at the ends
+ * of a row, and rows that are not aligned, are done element by element. Results
+ * do not depend on the grid.
  */
 #ifndef LIB_FILL_CUDA_CUH
 #define LIB_FILL_CUDA_CUH
@@ -35,9 +36,9 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
- * shard's units are numbered through its rows; a thread finds its first with
- * one division and goes on by addition. Where `plain` matters, it is a constant
- * in a loop of its own.
+ * shard's units are numbered across its rows; a thread finds its first with one
+ * division and the next ones by addition. Where `plain` matters, a separate
+ * loop has it as a constant.
  */
 #define FILL_KERNEL(name, out_type, in_type, n, traits)                        \
 	static __device__ __forceinline__ void whole_##name(                   \

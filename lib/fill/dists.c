@@ -1,7 +1,7 @@
 /*
  * lib/fill/dists.c - see lib/fill/dists.h
  *
- * First what the distributions' parameters must be and what they become; then
+ * First the distributions' parameters, how they are checked and converted; then
  * the table, made from that of lib/device/fill_kernels.h.
  */
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #include "lib/fill/dtypes.h"
 
 /*
- * Parameters of a distribution: check() refuses wrong ones, set() puts right
+ * Parameters of a distribution: check() refuses wrong ones, set() puts valid
  * ones into the kernel's arguments. Both are NULL where there are none.
  */
 struct fill_parameters {
@@ -32,7 +32,7 @@ static enum philox_status refuse_parameter(const struct philox_fill *fill,
 			  fill_dtype_name(fill->dtype));
 }
 
-/* What is computed with: f64, or f32 for all others. */
+/* The dtype of the computation: f64, or f32 for all others. */
 static double most_computed(const struct philox_fill *fill)
 {
 	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
@@ -90,7 +90,7 @@ static const struct fill_parameters range_parameters = {check_range, set_range};
 
 /* --- mean, std and rate --------------------------------------------------- */
 
-/* What is rounded to 0 would make a constant of every number. */
+/* A value that is rounded to 0 would make every number a constant. */
 static int is_above_0(const struct philox_fill *fill, double std)
 {
 	return fill->dtype == PHILOX_F64 ? std > 0 : (float)std > 0;
@@ -104,7 +104,7 @@ static enum philox_status check_mean_std(const struct philox_fill *fill)
 		return refuse_parameter(fill, "mean", fill->mean, "finite");
 	if (!(is_above_0(fill, fill->std) && fill->std <= most))
 		return refuse_parameter(fill, "std", fill->std,
-					"finite and above 0 as computed with");
+					"finite and above 0 when rounded");
 	return PHILOX_OK;
 }
 
@@ -123,7 +123,7 @@ static enum philox_status check_rate(const struct philox_fill *fill)
 	if (!(fill->rate > 0 && fill->rate <= most && 1 / fill->rate <= most))
 		return refuse_parameter(
 			fill, "rate", fill->rate,
-			"above 0 and finite, with 1 / rate finite too");
+			"above 0 and finite, with a finite 1 / rate");
 	return PHILOX_OK;
 }
 
@@ -203,7 +203,7 @@ static const struct fill_parameters integers_parameters = {check_integers,
 
 /* --- the table ------------------------------------------------------------ */
 
-/* The dtypes by the names that kernels have for them. */
+/* The dtypes by their names in kernels. */
 enum {
 	DTYPE_u32 = PHILOX_U32,
 	DTYPE_u64 = PHILOX_U64,
@@ -221,7 +221,7 @@ enum {
 		name, &parameters##_parameters,    \
 		(const struct fill_form[]){kernels{.kernel = KERNEL_NONE}}},
 
-/* Each one's forms end with one without a kernel. */
+/* Each list of forms ends with one without a kernel. */
 static const struct {
 	const char *name;
 	const struct fill_parameters *parameters;

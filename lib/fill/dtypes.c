@@ -78,7 +78,7 @@ double fill_largest(enum philox_dtype dtype)
 	return format_of(dtype).largest;
 }
 
-/* The distance of the format's numbers around x. */
+/* The distance between the format's numbers near x. */
 static double spacing_at(struct format format, double x)
 {
 	int exponent = x == 0 ? format.least : ilogb(x);

@@ -1,8 +1,8 @@
 /*
  * lib/fill/dtypes.h - dtypes: their names, sizes and numbers
  *
- * Fills, draws from rows and samples are reported in the same terms. `what` is
- * the description that a message begins with: "fill", "sample".
+ * Errors of fills, draws from rows and samples use the same terms. `what` is
+ * the description at the start of a message: "fill", "sample".
  */
 #ifndef LIB_FILL_DTYPES_H
 #define LIB_FILL_DTYPES_H
@@ -10,7 +10,7 @@
 #include <philox/fill.h>
 #include "lib/base/status.h"
 
-/* fill_dtype_name() returns the name of a dtype, NULL if there is no such one. */
+/* fill_dtype_name() returns the name of a dtype, NULL if it is unknown. */
 const char *fill_dtype_name(enum philox_dtype dtype);
 
 /* fill_dtype_size() returns the size of an element of a known dtype. */
@@ -19,7 +19,7 @@ size_t fill_dtype_size(enum philox_dtype dtype);
 /* fill_check_dtype() refuses a dtype that has no name. */
 enum philox_status fill_check_dtype(const char *what, enum philox_dtype dtype);
 
-/* fill_check_array() refuses NULL, and what is not aligned to a dtype. */
+/* fill_check_array() refuses NULL, and an array not aligned to a dtype. */
 enum philox_status fill_check_array(const char *what, const char *name,
 				    const void *array, enum philox_dtype dtype);
 

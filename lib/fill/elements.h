@@ -6,10 +6,10 @@
  * row is written in accesses of 16 bytes. Units touch distinct elements and may
  * be written in any order.
  *
- * Element e of a row is at out[e - first], and the subtraction is modulo
- * 2^64: since no element of a span is past 2^64 - 1, one before the row becomes
- * an index that is not below the count, so one comparison is all there is to
- * bounds, up to element 2^64 - 1.
+ * Element e of a row is at out[e - first], and the subtraction is modulo 2^64:
+ * since no element of a span is past 2^64 - 1, one before the row becomes an
+ * index that is not below the count, so one comparison checks both bounds, up
+ * to element 2^64 - 1.
  */
 #ifndef LIB_FILL_ELEMENTS_H
 #define LIB_FILL_ELEMENTS_H
@@ -54,7 +54,7 @@ PHILOX_FN struct fill_row fill_row_of(const struct fill_args *args, uint64_t r,
 	return row;
 }
 
-/* fill_units() returns how many units `count` elements from `first` on touch. */
+/* fill_units() returns how many units `count` elements from `first` touch. */
 PHILOX_FN uint64_t fill_units(uint64_t unit, uint64_t first, uint64_t count)
 {
 	if (count == 0)
@@ -64,7 +64,8 @@ PHILOX_FN uint64_t fill_units(uint64_t unit, uint64_t first, uint64_t count)
 
 /*
  * fill_row_units() returns how many units the rows of a span have at most. All
- * have as many if they start at one place of a unit, or some may have one less.
+ * have as many if they start at the same place of a unit; else some may have
+ * one less.
  */
 PHILOX_FN uint64_t fill_row_units(const struct fill_args *args, uint64_t unit)
 {
@@ -74,8 +75,8 @@ PHILOX_FN uint64_t fill_row_units(const struct fill_args *args, uint64_t unit)
 }
 
 /*
- * struct fill_whole says which units of a row lie inside it as a whole and
- * aligned to 16 bytes: none, or all but those at its ends.
+ * struct fill_whole says which units of a row are wholly inside it and aligned
+ * to 16 bytes: none, or all but those at its ends.
  */
 struct fill_whole {
 	uint64_t begin, end; /* units */
@@ -101,8 +102,8 @@ PHILOX_FN struct fill_whole fill_whole_units(const struct fill_row *row,
 }
 
 /*
- * fill_is_whole() says so of the one unit whose first element is row->out[index]
- * (or one before it, for an index that is not below the count).
+ * fill_is_whole() says the same of the one unit whose first element is
+ * row->out[index] (or one before it, for an index that is not below the count).
  */
 PHILOX_FN int fill_is_whole(const struct fill_row *row, uint64_t index,
 			    uint64_t unit, uint64_t in_size, uint64_t out_size)
@@ -156,8 +157,8 @@ PHILOX_FN uint16_t fill_poison_f16(void)
  *   fill_make_<name>    a unit's outputs from its inputs
  *   fill_read_<name>    the inputs of a whole unit
  *   fill_write_<name>   the outputs of a whole unit
- *   fill_edge_<name>    does a unit of which part may lie outside the row, or
- *                       that is not aligned
+ *   fill_edge_<name>    does a unit that may be partly outside the row, or is
+ *                       not aligned
  *   fill_poison_<name>  writes poison instead
  */
 #define FILL_UNIT_FUNCTIONS(name, out_type, in_type, n, traits)                \

@@ -1,8 +1,8 @@
 /*
  * lib/fill/fill.c - see lib/fill/fill.h
  *
- * Everything that can be known to be wrong is found before the device sees the
- * fill. Nothing here has state or takes a lock.
+ * Every error that can be found before the device sees the fill is found then.
+ * Nothing here has state or takes a lock.
  */
 #include "lib/fill/fill.h"
 #include "lib/fill/dists.h"
@@ -13,7 +13,7 @@
 
 /* --- arguments ------------------------------------------------------------ */
 
-/* Rows that follow each other are one. */
+/* Rows without gaps between them are one row. */
 static void set_span(const struct philox_span *span, struct fill_args *args)
 {
 	args->first = span->first;
@@ -100,7 +100,7 @@ enum philox_status philox_rng_fill(struct philox_device *device,
 	return status == PHILOX_OK ? fill_put(device, stream, &launch) : status;
 }
 
-/* An operator with a layout advances as that layout's own does. */
+/* An operator with a layout advances as that library's own does. */
 static enum philox_status find_advance(const struct philox_fill *given,
 				       uint64_t *words)
 {

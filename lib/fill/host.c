@@ -8,7 +8,7 @@
 #include "lib/base/float_mode.h"
 #include "lib/fill/simd/tables.h"
 
-/* What differs between fills. Sizes are of an element. */
+/* The differences between fills. Sizes are of an element. */
 struct fill_kind {
 	unsigned n; /* elements of a block */
 	unsigned in_size, out_size;
@@ -51,7 +51,7 @@ static const struct fill_kind kinds[KERNEL_COUNT] = {FILL_LIST(FILL_KIND)};
 
 /* --- the vector loops ----------------------------------------------------- */
 
-/* A row that vector loops write, and how far they have come. */
+/* A row that vector loops write, and their progress. */
 struct fill_walk {
 	const struct fill_kind *kind;
 	const struct fill_args *args;
@@ -99,7 +99,7 @@ static void walk_part(struct fill_walk *walk)
 	walk_on(walk, 1, elements);
 }
 
-/* A chunk in which word 3 of the counter changes, or what is written of it. */
+/* A chunk in which word 3 of the counter changes, or the written part of it. */
 static void walk_turn(struct fill_walk *walk)
 {
 	const struct fill_kind *kind = walk->kind;
@@ -145,7 +145,7 @@ static void run_vector(const struct simd_loops *loops, enum kernel kernel,
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* Of a whole chunk that is made aside, so little would be used. */
+/* Whether so little of a chunk would be used that vectors do not pay. */
 static int is_narrow(const struct simd_loops *loops, enum kernel kernel,
 		     const struct fill_row *row)
 {
@@ -212,7 +212,7 @@ void fill_host_plain(enum kernel kernel, const struct fill_args *args)
 
 /* --- threads -------------------------------------------------------------- */
 
-/* What a thread is worth starting for, in bytes: many units. */
+/* The least output that is worth a thread, in bytes: many units. */
 #define PART_BYTES (1u << 20)
 #define PARTS_MAX  256
 
@@ -236,7 +236,7 @@ struct fill_part fill_host_part(uint64_t elements, unsigned i, unsigned n)
 	return part;
 }
 
-/* What a thread does. */
+/* A thread's part of the work. */
 struct fill_job {
 	enum kernel kernel;
 	const struct fill_args *args;

@@ -1,9 +1,9 @@
 /*
  * lib/fill/host.h - a fill on the host device
  *
- * An array is cut into parts for the threads, wherever its rows begin and end,
- * and rows into chunks for the vector loops (lib/fill/simd). A chunk of which only
- * a part lies in the row is made in a buffer aside.
+ * An array is cut into parts for the threads, regardless of its rows' bounds,
+ * and rows into chunks for the vector loops (lib/fill/simd). A chunk of which
+ * only a part lies in the row is made in a separate buffer.
  */
 #ifndef LIB_FILL_HOST_H
 #define LIB_FILL_HOST_H

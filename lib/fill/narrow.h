@@ -2,8 +2,8 @@
  * lib/fill/narrow.h - from the numbers of a block in f32 to its dtype
  *
  * GPUs round two numbers to 16 bits in one instruction, and 16-bit fills are
- * bound by how many instructions they take. The other way is element by element
- * and says what the results are.
+ * bound by their number of instructions. The other way goes element by element
+ * and defines the results.
  */
 #ifndef LIB_FILL_NARROW_H
 #define LIB_FILL_NARROW_H
@@ -34,7 +34,7 @@ PHILOX_FN uint32_t fill_pair_f16(float a, float b)
 	return result;
 }
 
-/* Towards 0; what is finite stays so. */
+/* Towards 0; finite numbers stay finite. */
 PHILOX_FN uint32_t fill_pair_cut_f16(float a, float b)
 {
 	uint32_t result;
@@ -43,7 +43,7 @@ PHILOX_FN uint32_t fill_pair_cut_f16(float a, float b)
 	return result;
 }
 
-/* The lesser of two halves each, as signed numbers. */
+/* The lesser of each two halves, as signed numbers. */
 PHILOX_FN uint32_t fill_pair_least(uint32_t a, uint32_t b)
 {
 #if __CUDA_ARCH__ >= 900
@@ -109,7 +109,7 @@ PHILOX_FN void fill_narrow_f64(const double *y, double *v, int n)
 FILL_NARROW(bf16)
 FILL_NARROW(f16)
 
-/* A NaN becomes the one of philox_dropout_f32(), as this type has it. */
+/* A NaN becomes the one of philox_dropout_f32(), in this type. */
 PHILOX_FN void fill_narrow_quiet_f32(const float *y, float *v)
 {
 	for (int i = 0; i < 4; i++) {
@@ -196,8 +196,8 @@ PHILOX_FN uint32_t fill_round_pair_bf16(const float *x, const uint32_t *w)
 }
 
 /*
- * The fraction f of philox_round_f16() as floor(f 2^32): what is shifted out of
- * the 24 digits of x, of which f16 has 11, or fewer for a denormal.
+ * The fraction f of philox_round_f16() as floor(f 2^32): the part shifted out
+ * of the 24 digits of x, of which f16 has 11, or fewer for a denormal.
  */
 PHILOX_FN uint32_t fill_fraction_f16(float x)
 {

@@ -3,8 +3,8 @@
  *
  * Each kernel takes one parameter, its arguments by value, and calls the same
  * inline functions as the loops of lib/kernels/host.c. Results do not depend on
- * the number of blocks or threads. How many there are, and on which stream, is
- * decided by lib/device/cuda/graph.c, which launches with cudaLaunchKernel():
+ * the number of blocks or threads. lib/device/cuda/graph.c decides how many
+ * there are and on which stream; it launches with cudaLaunchKernel(), since
  * nvcc's own launch syntax would need the C++ library.
  */
 #include <stddef.h>
@@ -40,16 +40,16 @@ HEAD_CAPACITY_LIST(HEAD_LAYOUT)
 #undef HEAD_LAYOUT
 static_assert(offsetof(head_message<1>, control) ==
 		      offsetof(head_args, control),
-	      "control stands where head_args has it");
+	      "control is where head_args has it");
 static_assert(offsetof(head_message<1>, sequence) ==
 		      offsetof(head_args, sequence),
-	      "sequence stands where head_args has it");
+	      "sequence is where head_args has it");
 static_assert(offsetof(head_message<1>, states) == offsetof(head_args, states),
-	      "states stand where head_args has them");
+	      "states are where head_args has them");
 
 /*
- * Tells the host of an unannounced launch. No one else writes the report, and
- * the host looks at the count first: the payload must be there before it.
+ * Reports an unannounced launch to the host. Nothing else writes the report,
+ * and the host reads the count first: the payload must be there before it.
  */
 static __device__ void report_repeat(volatile head_report *report,
 				     uint64_t sequence)
@@ -60,8 +60,8 @@ static __device__ void report_repeat(volatile head_report *report,
 }
 
 /*
- * What the one block of a head does. All threads must have seen the control's
- * old sequence number before thread 0 stores the new one.
+ * The work of a head's only block. All threads must have seen the control's old
+ * sequence number before thread 0 stores the new one.
  */
 static __device__ __forceinline__ void run_head(const head_args *args)
 {

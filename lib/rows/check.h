@@ -1,5 +1,5 @@
 /*
- * lib/rows/check.h - what draws and samples check of their arguments
+ * lib/rows/check.h - checks of arguments, for draws and samples
  *
  * All return ERROR_INVALID, with a text that names the field, unless they say
  * otherwise.
@@ -13,18 +13,20 @@
 
 struct rows_list;
 
-/* rows_check_list() checks a list (NULL: all rows) and makes it the kernels'. */
+/*
+ * rows_check_list() checks a list (NULL: all rows) and converts it for kernels.
+ */
 enum philox_status rows_check_list(const struct philox_rows *rows,
 				   const struct philox_row_list *list,
 				   struct rows_list *out);
 
-/* rows_check_flags() refuses what enum philox_rows_flags does not have. */
+/* rows_check_flags() refuses flags that enum philox_rows_flags lacks. */
 enum philox_status rows_check_flags(const char *what, uint32_t flags);
 
 /*
  * rows_check_extent() gives ERROR_OVERFLOW unless n entries of `count` elements
  * of a dtype, `pitch` elements apart, fit the address space. `what` and `name`
- * are the description's and its count's.
+ * are the names of the description and its count.
  */
 enum philox_status rows_check_extent(const char *what, uint64_t n,
 				     const char *name, uint64_t count,

@@ -18,7 +18,10 @@ static __device__ __forceinline__ uint64_t thread_count(void)
 	return (uint64_t)gridDim.x * blockDim.x;
 }
 
-/* Called by all threads of a block when they are done: the last block ends. */
+/*
+ * Called by all threads of a block when they are done: the last block ends the
+ * launch.
+ */
 static __device__ __forceinline__ void end_launch(rows_control *control)
 {
 	__syncthreads();
@@ -108,8 +111,8 @@ static __device__ __forceinline__ uint64_t block_max(uint64_t key)
 }
 
 /*
- * Looks an entry up for all threads of a block, once: what a mask or a state
- * says must not differ between them. Returns 0 if the entry takes no part.
+ * Looks an entry up once for all threads of a block: its mask and its state
+ * must not differ between them. Returns 0 if the entry does not take part.
  */
 static __device__ __forceinline__ int begin_entry(const sample_args *args,
 						  uint64_t launch,
@@ -148,7 +151,7 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 	rows_end(control);
 }
 
-/* A block has a part of an entry; its threads take every so-many-th quad. */
+/* A block has a part of an entry; its threads take quads in turn. */
 #define SAMPLE_KERNEL(name, type)                                              \
 	extern "C" __global__ void __launch_bounds__(SAMPLE_THREADS)           \
 		philox_kernel_sample_##name(                                   \

@@ -13,7 +13,7 @@
 #define FILL_SIZE_FIRST \
 	(offsetof(struct philox_rows_fill, flags) + sizeof(uint32_t))
 
-/* What a table offers. */
+/* The draws that a table offers. */
 static const struct kind {
 	enum philox_dist dist;
 	enum philox_dtype dtype;

@@ -1,9 +1,9 @@
 /*
- * lib/rows/elements.h - what kernels on rows do, for host loop and kernel alike
+ * lib/rows/elements.h - the work of kernels on rows, for host loop and kernel
  *
- * See Note [Rows that advance once] in lib/device/rows_kernels.h. The unit of a draw
- * is one Philox block of one entry; units may be done in any order, by any
- * threads. A launch ends with rows_end(), once, when all of it was done.
+ * See Note [Rows that advance once] in lib/device/rows_kernels.h. The unit of a
+ * draw is one Philox block of one entry; units may be done in any order, by any
+ * threads. A launch ends with rows_end(), once, when all of it is done.
  */
 #ifndef LIB_ROWS_ELEMENTS_H
 #define LIB_ROWS_ELEMENTS_H
@@ -32,7 +32,7 @@ PHILOX_FN void rows_set(const struct rows_set_args *args, uint64_t i)
 	state->offset = args->offset[i];
 }
 
-/* rows_launch() returns the number of the launch under way. */
+/* rows_launch() returns the number of the launch in progress. */
 PHILOX_FN uint64_t rows_launch(const struct rows_table *table)
 {
 	return *(const volatile uint64_t *)&table->control->launch;
@@ -82,7 +82,7 @@ PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
 		rows_move(table, row, launch, before, words);
 }
 
-/* rows_end() counts the launch and reports what it could not draw for. */
+/* rows_end() counts the launch and reports entries it could not draw for. */
 PHILOX_FN void rows_end(struct rows_control *control)
 {
 	volatile struct rows_control *c = control;
@@ -118,7 +118,7 @@ PHILOX_FN uint64_t rows_of_entry(const struct rows_list *list, uint64_t entry)
 
 /* --- draws ---------------------------------------------------------------- */
 
-/* rows_set_plain() sets what a fill of the same numbers has: [0, 1), or 0, 1. */
+/* rows_set_plain() sets the parameters of a plain fill: [0, 1), or 0, 1. */
 PHILOX_FN void rows_set_plain(struct fill_args *args)
 {
 	args->f32.scale = 1.0f;
@@ -132,7 +132,7 @@ PHILOX_FN void rows_set_plain(struct fill_args *args)
 	args->plain = 1;
 }
 
-/* rows_entry_count() returns how many values an entry is to be given. */
+/* rows_entry_count() returns how many values an entry gets. */
 PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
 				    uint64_t entry)
 {
@@ -162,8 +162,8 @@ PHILOX_FN uint64_t rows_units(const struct rows_draw_args *args, uint64_t n)
 }
 
 /*
- * rows_<name>_unit() does one unit of an entry, which is nothing if its values
- * end before. The first advances its row. As in lib/fill/elements.h an element
+ * rows_<name>_unit() does one unit of an entry: nothing if its values end
+ * before it. The first advances its row. As in lib/fill/elements.h an element
  * before the span has an index that is not below the count, since the
  * subtraction is modulo 2^64.
  */

@@ -1,5 +1,5 @@
 /*
- * lib/rows/look.c - what a table of rows says about itself
+ * lib/rows/look.c - queries of a table of rows
  */
 #include <inttypes.h>
 #include "lib/rows/memory.h"

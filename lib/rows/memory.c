@@ -73,7 +73,7 @@ static enum philox_status seed_states(const struct philox_rows *rows,
 	return device_launch(rows->context->device, stream, &call);
 }
 
-/* No turn is that of a launch: these count from 1. */
+/* No turn has a launch's number: launches count from 1. */
 static enum philox_status fill_memory(const struct philox_rows *rows,
 				      philox_stream stream, void *control)
 {
@@ -173,7 +173,7 @@ enum philox_status rows_memory_init(struct philox_rows *rows)
 	return set_up(rows, fill_memory, &control);
 }
 
-/* The rest of a free that fails is not worth a failure. */
+/* A failure to free the rest is not worth an error. */
 enum philox_status rows_memory_free(struct philox_rows *rows)
 {
 	struct philox_device *device = rows->context->device;
@@ -189,7 +189,7 @@ enum philox_status rows_memory_free(struct philox_rows *rows)
 
 /* --- notices -------------------------------------------------------------- */
 
-/* Read again only if another launch has reported something meanwhile. */
+/* Read again only if another launch has reported something since. */
 struct philox_rows_report rows_read_notice(const struct rows_notice *notice)
 {
 	struct philox_rows_report read;

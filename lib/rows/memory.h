@@ -11,15 +11,15 @@
 struct rows_notice;
 
 /*
- * rows_seed() returns the table's seed, of its generator's as it is now; with
- * the context's lock held.
+ * rows_seed() returns the table's seed, made from its generator's current one;
+ * with the context's lock held.
  */
 uint64_t rows_seed(const struct philox_rows *rows);
 
 /*
- * rows_memory_init() takes a table's device memory and fills it; what a failure
- * leaves is freed by rows_memory_free(), which waits for work that may use it
- * and is unsafe during capture but in relaxed mode.
+ * rows_memory_init() allocates a table's device memory and fills it.
+ * rows_memory_free() frees it, also after a failure; it waits for work that may
+ * use it and is unsafe during capture except in relaxed mode.
  */
 enum philox_status rows_memory_init(struct philox_rows *rows);
 enum philox_status rows_memory_free(struct philox_rows *rows);

@@ -2,16 +2,16 @@
  * lib/rows/order.h - how threads of one launch see each other's writes
  *
  * Part of lib/rows/elements.h; Note [Rows that advance once] in
- * lib/device/rows_kernels.h says what for. On a GPU each is one instruction of the PTX
- * memory model: a whole fence, __threadfence(), costs more than the reads
- * around it. A loop of the host runs alone. The tests, which have threads of
- * another kind, define all of these before.
+ * lib/device/rows_kernels.h says why. On a GPU each is one instruction of the
+ * PTX memory model: a whole fence, __threadfence(), costs more than the reads
+ * around it. A host loop runs alone. The tests, whose threads are of another
+ * kind, define all of these first.
  *
  *   ROWS_LOAD(from)           *from, before all that the thread does later
  *   ROWS_STORE(to, value)     *to = value, after all that it did before
  *   ROWS_TELL(to, value)      the same, as the host sees it
  *   ROWS_ADD(to, value)       *to += value, in no order
- *   ROWS_MAX(to, value)       *to becomes the greater of both, in no order
+ *   ROWS_MAX(to, value)       *to becomes the greater of the two, in no order
  *   ROWS_ARRIVE(to)           (*to)++, before all later and after all before
  */
 #ifndef LIB_ROWS_ORDER_H

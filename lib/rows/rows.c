@@ -156,10 +156,10 @@ static void link_all(struct philox_context *context, struct philox_rows *list)
 
 /*
  * Frees the tables that are dead and that no graph holds any more: in relaxed
- * mode, since captures may be under way; without the lock, since a free waits
+ * mode, since captures may be in progress; without the lock, since a free waits
  * for work of the device, and that may wait for the lock; and silently, since
- * nobody asked for it. The next call tries again to free what cannot be freed
- * now.
+ * the caller did not ask for it. The next call tries again to free what cannot
+ * be freed now.
  */
 static void free_unheld(struct philox_context *context)
 {
@@ -326,7 +326,7 @@ static void end_life(struct philox_rows *rows)
 	write_event(rows, "destroy");
 }
 
-/* Its memory is freed without the lock; its name is taken until it is free. */
+/* Its memory is freed without the lock; its name stays taken until then. */
 static enum philox_status end_life_freed(struct philox_rows *rows)
 {
 	enum philox_status status = rows_memory_free(rows);

@@ -2,11 +2,11 @@
  * lib/rows/rows.h - tables of rows as the library's parts see them
  *
  * A table's device memory is one piece: control block, states, turns (see Note
- * [Rows that advance once] in lib/device/rows_kernels.h). Graphs that captured work on
- * it hold a reference; a table that is destroyed before them stays in its
- * context's list, dead, until a later create or destroy finds that they are
- * gone. Releasing a reference happens on any thread and calls no device, so it
- * only counts.
+ * [Rows that advance once] in lib/device/rows_kernels.h). Graphs that captured
+ * work on it hold a reference; a table that is destroyed before them stays in
+ * its context's list, dead, until a later create or destroy finds that they are
+ * gone. A reference may be released on any thread and must not call the device,
+ * so a release only counts.
  *
  * The list is guarded by the context's lock, and so are alive, leaving, marks,
  * holder and seen. Memory is freed without it: a free waits for the device,
@@ -46,9 +46,9 @@ struct philox_rows {
 };
 
 /*
- * rows_launch_on() puts a kernel, or for a call that is NULL or without work
- * nothing, on a stream where work on the table is wanted: a capture of that
- * stream takes a reference.
+ * rows_launch_on() puts a kernel on a stream where work on the table is wanted
+ * (no kernel if the call is NULL or has no work): a capture of that stream
+ * takes a reference.
  */
 enum philox_status rows_launch_on(struct philox_rows *rows,
 				  philox_stream stream,

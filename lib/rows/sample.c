@@ -72,7 +72,7 @@ static enum philox_status check_temperature(const struct philox_sample *sample)
 	if (sample->temperature >= 0 && sample->temperature <= most)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "sample: temperature is %g, not from 0 on and finite "
+			  "sample: temperature is %g, not 0 or more and finite "
 			  "in f32",
 			  sample->temperature);
 }
@@ -135,8 +135,8 @@ static void set_args(struct sample_args *args,
 }
 
 /*
- * How many CUDA blocks share an entry: one without a table, where there is no
- * place to put their keys together; none that has less than a quad a thread.
+ * How many CUDA blocks share an entry: one without a table, since there is no
+ * place to combine their keys; no block has less than a quad for each thread.
  */
 static uint32_t count_parts(const struct sample_args *args)
 {

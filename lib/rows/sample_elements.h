@@ -13,7 +13,7 @@
 
 #define SAMPLE_NO_TOKEN (~(uint64_t)0)
 
-/* What the columns of an entry share. */
+/* The values that the columns of an entry share. */
 struct sample_row {
 	uint64_t index; /* of its state; ROWS_NONE: out of range */
 	struct philox_state state;
@@ -39,7 +39,10 @@ PHILOX_FN uint64_t sample_key(float score, uint32_t index)
 	return (uint64_t)bits << 32 | (0xffffffffu - index);
 }
 
-/* sample_score() is what columns are compared by; `noise` is of Gumbel's. */
+/*
+ * sample_score() is the value that columns are compared by; `noise` is
+ * Gumbel's.
+ */
 PHILOX_FN float sample_score(const struct sample_row *row, float logit,
 			     float noise)
 {
@@ -60,8 +63,9 @@ PHILOX_FN float sample_reciprocal(float x)
 }
 
 /*
- * A temperature is what its bits say: comparisons would have to spare NaN. One
- * below 2^-100 is 0: its inverse would push common logits past the largest f32.
+ * A temperature is judged by its bits: comparisons would have to except NaN.
+ * One below 2^-100 is 0: its inverse would push common logits past the largest
+ * f32.
  */
 #define SAMPLE_COLDEST 0x0d800000u /* 2^-100 */
 
@@ -78,13 +82,13 @@ PHILOX_FN void sample_set_temperature(struct sample_row *row, float temperature)
 		row->inverse = sample_reciprocal(temperature);
 }
 
-/* sample_launch() returns the launch under way, 0 without a table. */
+/* sample_launch() returns the launch in progress, 0 without a table. */
 PHILOX_FN uint64_t sample_launch(const struct sample_args *args)
 {
 	return args->table.control ? rows_launch(&args->table) : 0;
 }
 
-/* sample_begin() looks an entry up; 0 if it takes no part. */
+/* sample_begin() looks an entry up; 0 if it does not take part. */
 PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 			   uint64_t entry, struct sample_row *row)
 {
@@ -111,7 +115,9 @@ PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 	return 1;
 }
 
-/* sample_end() writes what an entry came to and advances its row: one thread. */
+/*
+ * sample_end() writes an entry's result and advances its row: for one thread.
+ */
 PHILOX_FN void sample_end(const struct sample_args *args, uint64_t launch,
 			  uint64_t entry, const struct sample_row *row,
 			  uint64_t key)

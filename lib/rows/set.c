@@ -1,8 +1,8 @@
 /*
  * lib/rows/set.c - setting rows, reading them, and restarting them
  *
- * States to be set travel as kernel parameters: they are copied by the call,
- * follow the stream's order, and are legal to record.
+ * States to be set are passed as kernel parameters: they are copied by the
+ * call, follow the stream's order, and are legal to record.
  */
 #include <inttypes.h>
 #include "lib/rows/memory.h"
@@ -52,7 +52,7 @@ static enum philox_status mark_rows(struct philox_rows *rows,
 		if (rows->marks[row / 8] & bit)
 			return status_set(PHILOX_ERROR_INVALID,
 					  "indices[%zu] is %" PRIu32
-					  ", a row that stands in the batch "
+					  ", a row that is in the batch "
 					  "before",
 					  i, row);
 		rows->marks[row / 8] |= bit;

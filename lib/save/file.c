@@ -1,22 +1,23 @@
 /*
  * lib/save/file.c - see lib/save/file.h
  *
- * A new file is written and synchronised under a name of its own in the folder
+ * A new file is written and synchronised under a temporary name in the folder
  * of the old one and then renamed over it; the folder is synchronised last, so
  * that the new name survives a crash. All names are relative to that folder,
  * which is opened once.
  *
  * Note [Abandoned files]
  * ~~~~~~~~~~~~~~~~~~~~~~
- * A process that is killed while it saves leaves its temporary file. The name
- * has the process's id, and the file is locked until it has its final name, so
- * the next save into that folder removes the files of processes that are gone:
+ * A process that is killed while it saves leaves its temporary file. Its name
+ * contains the process's id, and the file is locked until it has its final
+ * name, so the next save into that folder removes the files of processes that
+ * are gone:
  *
  *  - An id that some process here has keeps the file, even if that is another
  *    process by now: a file too many is better than one too few.
  *  - In a folder that several machines or containers share, the id of a living
- *    process may be unknown here. Its lock keeps the file. Where files cannot be
- *    locked, none is removed.
+ *    process may be unknown here. Its lock keeps the file. Where files cannot
+ *    be locked, none is removed.
  *  - Whoever removes a file locks it first. So the maker of a new file that is
  *    not yet locked may find it locked, or gone from its folder, and then takes
  *    another name.
@@ -126,7 +127,7 @@ static void remove_unlocked(int folder, const char *name)
 	close(descriptor);
 }
 
-/* What cannot be read or removed is not an error: nobody asked for it. */
+/* Failing to read or remove anything is not an error of the caller's save. */
 static void remove_abandoned(int folder)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -174,7 +175,7 @@ static void open_new_name(struct file *file)
 		       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-/* A name that an earlier process of this id has left is skipped. */
+/* A name that an earlier process with this id has left is skipped. */
 static enum philox_status open_temporary(struct file *file)
 {
 	const char *failed = "no file can be made in its folder";
@@ -220,7 +221,7 @@ static enum philox_status fill_temporary(struct file *file, const char *text,
 	return status;
 }
 
-/* Some file systems synchronise no folders and say so: that is no failure. */
+/* Some file systems cannot synchronise folders and say so: not a failure. */
 static enum philox_status rename_temporary(const struct file *file)
 {
 	if (renameat(file->folder, file->temporary, file->folder, file->name))

@@ -9,7 +9,7 @@
 
 /*
  * save_file_write() replaces a file, whole or not at all: ERROR_FILE. Removes
- * from its folder what saves of processes that are gone have left there.
+ * from its folder the files left there by saves of processes that are gone.
  */
 enum philox_status save_file_write(const char *path, const char *text,
 				   size_t size);

@@ -1,9 +1,9 @@
 /*
  * lib/save/inspect.c - the digest of a context, and the states of tickets
  *
- * What decides the future is folded, word after word, into 64 bits, in an order
- * that depends on contents alone: generators by creation, which is what their
- * identity is, regions by name, tickets by serial. Locked by the context.
+ * Everything that decides the future is folded, word by word, into 64 bits, in
+ * an order that depends only on contents: generators by creation, which
+ * identifies them, regions by name, tickets by serial. Locked by the context.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "lib/save/lists.h"
 #include "lib/state/ticket.h"
 
-/* A plane of counters that no key is derived in: see philox_fold(). */
+/* A plane of counters in which no key is derived: see philox_fold(). */
 #define FOLD_DIGEST 0x80000000000000d1ULL
 
 static void add_word(uint64_t *digest, uint64_t word)
@@ -103,7 +103,7 @@ static enum philox_status add_region(uint64_t *digest,
 	return add_ledger(digest, &region->ledger);
 }
 
-/* What the rows hold is the device's: it is not asked. */
+/* The states of rows are on the device, which is not asked. */
 static void add_rows(uint64_t *digest, const struct save_lists *lists)
 {
 	for (size_t i = 0; i < lists->n_rows; i++) {

@@ -1,5 +1,5 @@
 /*
- * lib/save/lists.h - what a context holds, in an order that can be relied on
+ * lib/save/lists.h - the contents of a context, in a reliable order
  */
 #ifndef LIB_SAVE_LISTS_H
 #define LIB_SAVE_LISTS_H
@@ -14,8 +14,8 @@ struct philox_region;
 struct philox_rows;
 
 /*
- * Generators in order of creation, regions in an order of the caller's choice, tables
- * of rows by name.
+ * Generators are in order of creation, regions in an order that the caller
+ * chooses, tables of rows by name.
  */
 struct save_lists {
 	struct philox_generator **generators;

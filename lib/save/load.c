@@ -1,10 +1,10 @@
 /*
- * lib/save/load.c - putting what was read into a context
+ * lib/save/load.c - putting a text that was read into a context
  *
  * A plan is made first: each record of the context finds its counterpart in the
  * text, everything is compared, and new ledgers and records are made. Only then
- * is anything changed, by steps that cannot fail: the new ledgers change places
- * with the old ones, which are taken apart after the context is unlocked.
+ * is anything changed, by steps that cannot fail: the new ledgers are swapped
+ * with the old ones, which are released after the context is unlocked.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "lib/save/rows.h"
 #include "lib/state/region.h"
 
-/* A record of the context with what the text says of its name. */
+/* A record of the context with the text's record of its name. */
 struct save_place {
 	struct philox_region *region;
 	const struct saved_region *saved; /* NULL: nothing */
@@ -257,13 +257,13 @@ enum philox_status save_plan_init(struct save_plan *plan,
 		status = check_others(plan);
 	if (status == PHILOX_OK)
 		status = save_compare_rows(plan);
-	/* the last that can fail: what it changes is not taken back */
+	/* the last that can fail: its changes are not undone */
 	return status == PHILOX_OK ? save_load_rows(plan) : status;
 }
 
 /* --- changing ------------------------------------------------------------- */
 
-/* A name unknown to the text begins again; its serials were issued, though. */
+/* A name unknown to the text begins again, but its serials were issued. */
 static void restart_unknown(struct philox_region *region)
 {
 	region->state.offset = 0;

@@ -1,5 +1,5 @@
 /*
- * lib/save/load.h - a text that was read is put into a context
+ * lib/save/load.h - putting a text that was read into a context
  */
 #ifndef LIB_SAVE_LOAD_H
 #define LIB_SAVE_LOAD_H
@@ -9,7 +9,7 @@
 struct saved;
 struct save_place;
 
-/* What a load is going to do, and afterwards what it has replaced. */
+/* The changes that a load will make, and afterwards those it has replaced. */
 struct save_plan {
 	struct philox_context *context;
 	const struct saved *saved;
@@ -22,7 +22,7 @@ struct save_plan {
  * save_plan_init() compares a context with a text (ERROR_MISMATCH) and takes
  * all memory that the load needs; save_plan_commit() loads, and cannot fail.
  * Both with the lock held. save_plan_finish(), without, releases the saved
- * contexts of what was replaced, or takes back what was prepared.
+ * contexts of what was replaced, or undoes what was prepared.
  */
 enum philox_status save_plan_init(struct save_plan *plan,
 				  struct philox_context *context,

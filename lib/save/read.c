@@ -1,8 +1,8 @@
 /*
  * lib/save/read.c - reading the text of a context: see Note [Saved context]
  *
- * The text is read once, line by line. Tables grow with what was read, never
- * with what the text says is to follow.
+ * The text is read once, line by line. Tables grow with the lines read, never
+ * with the counts that the text announces.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "lib/save/words.h"
 #include "lib/state/region.h"
 
-/* What a region may have, as include/philox/region.h says. */
+/* The limits of a region, as include/philox/region.h says. */
 #define CALLS_MAX   (UINT64_C(1) << 20)
 #define ADVANCE_MAX (UINT64_C(1) << 56)
 #define SERIAL_MAX  (SERIAL_PLACEHOLDER - 1)
@@ -116,7 +116,7 @@ static void read_region(struct reader *reader)
 	saved->regions[saved->n_regions++] = region;
 }
 
-/* The region that an op or a ticket is of; NULL if something is wrong. */
+/* The region that an op or a ticket belongs to; NULL if something is wrong. */
 static struct saved_region *current_region(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
@@ -135,7 +135,7 @@ static void read_op(struct reader *reader)
 	struct saved_op op = {0};
 
 	if (region && region->n_tickets)
-		reader_refuse(reader, "%s", "an op behind a ticket");
+		reader_refuse(reader, "%s", "an op after a ticket");
 	if (!reader_accept(reader, "-"))
 		op.name = reader_name(reader);
 	reader_expect(reader, " calls ");
@@ -147,7 +147,8 @@ static void read_op(struct reader *reader)
 	reader_expect(reader, " advance ");
 	op.advance = reader_decimal(reader, 4, ADVANCE_MAX);
 	if (op.advance % 4)
-		reader_refuse(reader, "advance %" PRIu64 " is no multiple of 4",
+		reader_refuse(reader,
+			      "advance %" PRIu64 " is not a multiple of 4",
 			      op.advance);
 	reader_end_line(reader);
 	saved->ops = reader_grow(reader, saved->ops, saved->n_ops,
@@ -281,7 +282,7 @@ static int compare_saved_keys(const void *a, const void *b)
 	return ((*left)->key > (*right)->key) - ((*left)->key < (*right)->key);
 }
 
-/* No context has two names of one hash. */
+/* No context has two names with the same hash. */
 static void check_keys(struct reader *reader)
 {
 	const struct saved *saved = reader->saved;

@@ -53,9 +53,9 @@ struct saved {
 };
 
 /*
- * save_read() reads a text and verifies all that can be said without a context:
- * ERROR_INVALID, ERROR_UNSUPPORTED, ERROR_MEMORY. The memory it takes is in
- * proportion to the text.
+ * save_read() reads a text and checks all that can be checked without a
+ * context: ERROR_INVALID, ERROR_UNSUPPORTED, ERROR_MEMORY. The memory it takes
+ * is in proportion to the text.
  */
 enum philox_status save_read(const char *text, size_t size,
 			     struct saved *saved);

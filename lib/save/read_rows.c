@@ -9,7 +9,7 @@
 #include "lib/save/read_rows.h"
 #include "lib/save/words.h"
 
-/* The table that a row is of; NULL before the first. */
+/* The table that a row belongs to; NULL before the first. */
 static struct saved_table *current_table(const struct reader *reader)
 {
 	struct saved *saved = reader->saved;

@@ -2,8 +2,8 @@
  * lib/save/rows.c - tables of rows in saved contexts: see Note [Saved context]
  *
  * Rows live on the device. Saving copies them to the host; loading copies them
- * back, which is the one part of a load that a device can refuse: so it is done
- * last, and what was there before is kept to be put back.
+ * back, which is the only part of a load that a device can refuse: so it is
+ * done last, and the old states are kept so that they can be restored.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static enum philox_status write_states(FILE *out,
 			return status_set(PHILOX_ERROR_STATE,
 					  "rows '%s': row %" PRIu64
 					  " has offset %" PRIu64
-					  ", no multiple of 4",
+					  ", not a multiple of 4",
 					  rows->name, row, states[row].offset);
 		fputs("row ", out);
 		save_write_state(out, states[row]);
@@ -150,7 +150,7 @@ static enum philox_status load_table(const struct save_plan *plan, size_t i)
 	return status;
 }
 
-/* The first error is reported, whatever becomes of putting back. */
+/* The first error is reported, whether or not restoring succeeds. */
 static void put_back(const struct save_plan *plan, struct philox_state **before,
 		     size_t n)
 {

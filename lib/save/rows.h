@@ -14,7 +14,7 @@ struct save_plan;
 
 /*
  * save_write_rows() writes the tables of rows, which are copied from the device
- * for it: ERROR_STATE for a row that is no state.
+ * for it: ERROR_STATE for a row that is not a state.
  */
 enum philox_status save_write_rows(FILE *out, const struct save_lists *lists);
 

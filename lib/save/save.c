@@ -1,11 +1,11 @@
 /*
- * lib/save/save.c - saving and loading a context, and when that may be done
+ * lib/save/save.c - saving and loading a context, and when both are allowed
  *
- * Both need a context that is quiet: no pass open, no capture or launch under
- * way, no unannounced launch that was not reported. This is checked twice:
+ * Both need a context that is quiet: no pass open, no capture or launch in
+ * progress, no unannounced launch still to be reported. This is checked twice:
  * before waiting for the device, since that would invalidate a capture of this
- * thread, and after it, since only then an unannounced launch is certain to be
- * known; from the second check on the context stays locked.
+ * thread, and after it, since only then is every unannounced launch known; from
+ * the second check on the context stays locked.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * lib/save/text.c - a context as a text: see Note [Saved context]
  *
  * The text is written into a stream in memory, which remembers whether it ran
- * out of that. Called with the context's lock held.
+ * out of it. Called with the context's lock held.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,7 +109,7 @@ static enum philox_status write_body(FILE *out,
 	return status;
 }
 
-/* Without memory the stream has not taken all there was to write. */
+/* If memory ran out, the stream has not taken everything. */
 static int write_checksum(FILE *out, char *const *text, const size_t *size)
 {
 	uint64_t checksum;

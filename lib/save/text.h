@@ -15,26 +15,26 @@
  *   row 4f1a7af0b34dd6ac 0000000000000000
  *   checksum 0123456789abcdef bytes 397
  *
- * Lines end with a line feed, words are separated by one space; there are no blank
- * lines and no comments. The same contents have one spelling only, so that two
- * texts differ where their contexts do. All lines:
+ * Lines end with a line feed, words are separated by one space; there are no
+ * blank lines and no comments. The same contents have only one spelling, so
+ * that two texts differ where their contexts do. All lines:
  *
  *  philox context V   The version: the lowest that has all lines of the text, 2
  *                     if there are tables of rows, else 1. A reader refuses a
- *                     newer one; what comes after it may be anything then.
+ *                     newer one, after which anything may follow.
  *  generator N state STATE
  *                     Numbered from 0 in order of creation.
  *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
  *                     In ascending order of their bytes. The state is what the
  *                     region itself holds for its next forward (a SHARED one
  *                     draws from its generator instead), the serial is that of
- *                     its next forward. Only a destroyed region may have no
- *                     generator any more, and only one that is alive has flags.
+ *                     its next forward. Only a destroyed region may have lost
+ *                     its generator, and only one that is alive has flags.
  *  op NAME|- calls C advance A
  *                     The operators of the region above, at least one if it is
  *                     alive; "-" has no name.
  *  ticket S state STATE
- *                     What is pending or retained in the region above, in
+ *                     The tickets pending or retained in the region above, in
  *                     ascending order of serial.
  *  rows NAME generator N count C
  *                     A table of rows (version 2). Tables come last, in

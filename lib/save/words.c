@@ -169,7 +169,7 @@ struct philox_state reader_state(struct reader *reader)
 	read.offset = reader_hex(reader);
 	if (read.offset % 4)
 		reader_refuse(reader,
-			      "offset %016" PRIx64 " is no multiple of 4",
+			      "offset %016" PRIx64 " is not a multiple of 4",
 			      read.offset);
 	return read;
 }

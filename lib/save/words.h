@@ -1,9 +1,9 @@
 /*
  * lib/save/words.h - the text of a context, word by word
  *
- * The first thing that is wrong is reported with its line and column and stops
- * the reader: every function does nothing from then on and returns 0, so that a
- * line is read without a check after each word.
+ * The first error is reported with its line and column and stops the reader:
+ * from then on every function does nothing and returns 0, so that a line is
+ * read without a check after each word.
  */
 #ifndef LIB_SAVE_WORDS_H
 #define LIB_SAVE_WORDS_H
@@ -25,22 +25,22 @@ struct reader {
 	const char *start;   /* of the line */
 	size_t line;         /* counted from 1 */
 	uint64_t version;    /* of the text */
-	struct saved *saved; /* what was read so far */
+	struct saved *saved; /* everything read so far */
 	enum philox_status status;
 };
 
 /*
- * reader_grow() makes room for one more in a table of `count` things of `size`
+ * reader_grow() makes room for one more in a table of `count` entries of `size`
  * bytes, whose capacity is the next power of two; it returns the table.
  */
 void *reader_grow(struct reader *reader, void *table, size_t count,
 		  size_t size);
 
-/* reader_refuse() says what is wrong with the line as a whole. */
+/* reader_refuse() reports an error of the line as a whole. */
 void reader_refuse(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* reader_expected() says what is missing at this place of the line. */
+/* reader_expected() reports what is missing at this place of the line. */
 void reader_expected(struct reader *reader, const char *what);
 
 /* reader_accept() takes a word if it comes next, reader_expect() insists. */

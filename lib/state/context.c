@@ -1,5 +1,5 @@
 /*
- * lib/state/context.c - a context's lock, and what all its parts ask it
+ * lib/state/context.c - a context's lock, and what all its parts need of it
  */
 #include <assert.h>
 #include <stdio.h>

@@ -3,12 +3,12 @@
  *
  * Locking. One lock guards generators, regions and their ledgers. It is held
  * for reservation and book-keeping, never while a callback of the user runs:
- * what a call has to report is posted with log_post() and delivered by
- * context_report(), and released saved contexts are handed out of the locked
- * part and released after it.
+ * messages of a call are posted with log_post() and delivered by
+ * context_report(), and saved contexts to be released are handed out of the
+ * locked part and released after it.
  *
- * lib knows nothing of graphs: what a pass does on a capturing stream, or with
- * cells, is behind the hooks, which graph/ fills in. Making and destroying a
+ * lib knows nothing of graphs: the work of a pass on a capturing stream, or
+ * with cells, is done by hooks, which graph/ fills in. Making and destroying a
  * context is in lib/state/context_life.h.
  */
 #ifndef LIB_STATE_CONTEXT_H
@@ -25,26 +25,28 @@
 #include "lib/state/log.h"
 
 /*
- * What graph/ does for passes. All are called with the context's lock held.
+ * The functions of graph/ for passes. All are called with the context's lock
+ * held.
  *
- *  begin    a pass on a capturing stream: records it and gives it cells. `info` is ACTIVE. On failure nothing is recorded.
+ *  begin    a pass on a capturing stream: records it and gives it cells. `info`
+ *           is ACTIVE. On failure nothing is recorded.
  *  commit   ends a captured pass; for a forward writes its placeholder.
  *  abort    ends a captured pass and marks its capture as not adoptable.
  *  join     makes another stream of the pass's capture depend on the head.
  *  take     gives an eager pass a block of cells and fills it on its stream.
  *  give     ends the use of that block at this point of the pass's stream.
  *  live     ERROR_STATE if a pass with cells has ended, or its capture is over:
- *           its cells may be another's by now.
- *  reap     releases what native graphs that are gone by now have held.
+ *           its cells may belong to another by now.
+ *  reap     releases what was held by native graphs that are gone by now.
  *  broken   a call found the capture of a stream invalidated: keeps the first
  *           such call, for the end of that capture to report.
  *  read     copies a generator's state to device memory on a stream that is
  *           capturing: at each launch. On failure nothing is recorded.
- *  quiet    whether no capture and no launch is under way (ERROR_BUSY) and no
+ *  quiet    whether no capture and no launch is in progress (ERROR_BUSY) and no
  *           unannounced launch is still to be reported (ERROR_UNANNOUNCED).
  *           Changes nothing.
  *  digest   computes the context's digest, with which a journal begins:
- *           ERROR_MEMORY. A part that comes after this one knows how.
+ *           ERROR_MEMORY. A room after this one computes it.
  */
 struct context_hooks {
 	enum philox_status (*begin)(struct philox_pass *pass,
@@ -72,7 +74,7 @@ struct context_hooks {
 enum pass_kind {
 	PASS_FORWARD = 1,
 	PASS_BACKWARD = 2,
-	PASS_VIEW = 4 /* set on top: another stream's view */
+	PASS_VIEW = 4 /* added to it: another stream's view */
 };
 
 struct philox_generator {
@@ -88,7 +90,7 @@ struct philox_generator {
 struct philox_context {
 	struct philox_device *device;
 	const struct context_hooks *hooks;
-	struct graph_context *graphs; /* what graph/ keeps per context */
+	struct graph_context *graphs; /* graph/'s part of the context */
 
 	pthread_mutex_t lock; /* guards what follows */
 	struct philox_generator *generators;
@@ -108,7 +110,7 @@ void context_unlock(struct philox_context *context);
 
 /*
  * context_broken() is called for every call of a pass that a device refused: if
- * that was for an invalidated capture, the call is kept as one that found out.
+ * the reason was an invalidated capture, the call is kept as one that found it.
  */
 void context_broken(struct philox_context *context, philox_stream stream,
 		    enum philox_status status, const char *call,

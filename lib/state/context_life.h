@@ -1,5 +1,5 @@
 /*
- * lib/state/context_life.h - the part of a context that lib owns: made, ended
+ * lib/state/context_life.h - making and ending lib's part of a context
  *
  * Called by graph/, which makes and destroys whole contexts and knows the order
  * in which their parts end.

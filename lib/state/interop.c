@@ -8,9 +8,9 @@
 #include "lib/state/pass.h"
 
 #define TOO_LARGE UINT64_MAX
-/* What philox_region_create() accepts. */
+/* The largest advance that philox_region_create() accepts. */
 #define ADVANCE_MAX (1ULL << 56)
-/* FlashAttention numbers 32 lanes a head in an int. */
+/* FlashAttention numbers 32 lanes for each head in an int. */
 #define FLASH_HEADS_MAX (1ULL << 26)
 
 static uint64_t product(uint64_t a, uint64_t b)

@@ -3,8 +3,8 @@
  *
  * Contexts that name the same path share a file. Each line is one write() to
  * the end of it, so that a crash loses nothing and lines of several contexts
- * stay whole. The list of files and what they hold have a lock of their own,
- * which is taken inside a context's lock.
+ * stay whole. The list of files and their contents have their own lock, which
+ * is taken inside a context's lock.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ static void append_to_file(struct journal *journal, const char *text,
 	}
 }
 
-/* Neither waits for the reader of a pipe nor is killed when that goes away. */
+/* Does not wait for a pipe's reader, nor die when the reader is gone. */
 static void open_file(struct journal *journal)
 {
 	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC |
@@ -186,7 +186,7 @@ static void end_journal(struct philox_context *context)
 	context->journal = NULL;
 }
 
-/* Reported once there is someone to report to; that is the end of it. */
+/* Reported when there is a log to report to, and only once. */
 static void post_error(struct philox_context *context, int error)
 {
 	if (!context->log)

@@ -1,31 +1,31 @@
 /*
- * lib/state/journal.h - writing what happens to a context, one line for each event
+ * lib/state/journal.h - writing the events of a context, one line for each
  *
  * Note [Journal]
  * ~~~~~~~~~~~~~~
  * The first line is "philox journal 1", the version of the format. Each other
  * line is an event of a context: the context's number, the event's number, the
- * event, and fields, each a name and a value, all separated by one space. Values
- * are decimal numbers, seeds and digests of 16 hex digits, words, flags (words
- * with commas between, or "none") and names in quotation marks; in these a
- * quotation mark, a backslash and every byte that is not printable ASCII is
+ * event, and fields, each a name and a value, all separated by one space.
+ * Values are decimal numbers, seeds and digests of 16 hex digits, words, flags
+ * (words with commas between, or "none") and names in quotation marks; in these
+ * a quotation mark, a backslash and every byte that is not printable ASCII is
  * written \xHH, and one that is very long is cut and ends with "..#" and its
  * hash. Offsets are in 32-bit words.
  *
  *  context digest D       The journal begins here.
- *  context-load digest D  A saved context was loaded, and this is what it is.
+ *  context-load digest D  A saved context was loaded, and this is its digest.
  *  context-destroy
  *  generator-create generator N seed S offset O
  *  generator-set ...      Seeded, or its state set, to these values.
  *  generator-fold ...     Folded, and this is the outcome.
  *  generator-advance ...  Advanced, and this is the outcome.
- *  generator-destroy ...  Those after it count one less from here on.
+ *  generator-destroy ...  From here on the numbers after it are one lower.
  *  region-create region R generator N flags F cells C advance W seed S offset O
  *                serial K State and serial of its next forward.
  *  region-destroy region R pending P
  *  rows-create rows R generator N count C seed S
- *                         A table of rows and its seed. What its rows are drawn
- *                         for is known to the device alone.
+ *                         A table of rows and its seed. Only the device knows
+ *                         what its rows are drawn for.
  *  rows-destroy ...       The same fields.
  *  forward-begin region R ticket K seed S offset O flags F
  *                         An eager forward reserves its state. Ticket 0: none.
@@ -47,7 +47,7 @@
  *  launch-begin graph G sequence Q uses N
  *                         A launch has taken its tickets; its uses follow.
  *  launch-use use I pass forward|backward region R ticket K seed S offset O
- *                flags F  What a forward got, what a backward was given.
+ *                flags F  The state that a forward got or a backward was given.
  *  launch-use use I pass repeat region R forward J
  *                         The backward of forward J of the same graph.
  *  launch-commit graph G sequence Q
@@ -59,7 +59,7 @@
  *  check graph G launches N sequence Q
  *                         Launches that were not announced, found after Q.
  *
- * Calls that were refused are no events, but for launches: nothing has changed.
+ * Calls that were refused are not events, except launches: nothing has changed.
  * Events are written with the context's lock held, where they take effect, so
  * that their order is the true one.
  */
@@ -83,7 +83,7 @@ unsigned journal_number(const struct philox_generator *generator);
 
 /*
  * journal_write() writes an event if the context has a journal; its arguments
- * are looked at only then. May post a message.
+ * are used only then. May post a message.
  */
 #define journal_write(context, ...)                          \
 	do {                                                 \

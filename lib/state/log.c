@@ -18,7 +18,7 @@
 struct message {
 	struct message *next;
 	struct philox_context *context;
-	struct philox_log_entry entry; /* its strings are in what follows */
+	struct philox_log_entry entry; /* its strings follow it */
 	char device[NAME_SIZE], region[NAME_SIZE], op[NAME_SIZE];
 	char graph[NAME_SIZE], text[TEXT_SIZE];
 };
@@ -51,7 +51,7 @@ void log_post(struct philox_context *context, enum philox_log_level level,
 	va_list arguments;
 
 	if (!message)
-		return; /* out of memory: the call's status must do */
+		return; /* out of memory: the call's status must be enough */
 	message->context = context;
 	entry = &message->entry;
 	*entry = *subject;
@@ -96,7 +96,7 @@ static void deliver_posted(void)
 	}
 }
 
-/* The callback may fail in philox: the message of this call is kept. */
+/* Calls of philox in the callback may fail: this call's message is kept. */
 static enum philox_status report_error(struct philox_context *context,
 				       enum philox_status status,
 				       const struct philox_log_entry *subject)

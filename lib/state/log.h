@@ -16,17 +16,17 @@ void log_post(struct philox_context *context, enum philox_log_level level,
 
 /*
  * context_report() is the last thing every public call does, without locks: it
- * delivers what was posted and, if the call failed, logs the error as one about
- * `subject` (NULL: nothing in particular). Returns `status`.
+ * delivers the posted messages and, if the call failed, logs the error as one
+ * about `subject` (NULL: nothing in particular). Returns `status`.
  */
 enum philox_status context_report(struct philox_context *context,
 				  enum philox_status status,
 				  const struct philox_log_entry *subject);
 
 /*
- * context_null() fails a call that was given NULL for its argument `name`.
- * Where that is the context itself, or what would lead to it, `context` is NULL
- * and nothing is logged.
+ * context_null() fails a call that was given NULL for its argument `name`. If
+ * that is the context itself, or an object that would lead to it, `context` is
+ * NULL and nothing is logged.
  */
 enum philox_status context_null(struct philox_context *context,
 				const char *name);

@@ -1,8 +1,9 @@
 /*
  * lib/state/pass_fill.c - fills of a pass
  *
- * What a fill is, and how it is checked and put, is lib/fill's. Here it gets its
- * operator's state, and an error gets the names of region and operator.
+ * lib/fill defines fills, checks them and puts them on streams. Here a fill
+ * gets its operator's state, and an error gets the names of region and
+ * operator.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -84,7 +84,7 @@ void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 		return;
 	drawn = calloc(1, sizeof(*drawn));
 	if (!drawn)
-		return; /* a watch, not a promise */
+		return; /* a help, not a guarantee */
 	*drawn = (struct drawn_span){NULL, *pass, op, call, span};
 	context_lock(context);
 	for (old = context->spans; old; old = old->next)

@@ -1,10 +1,10 @@
 /*
- * lib/state/spans.h - a debug build's watch over spans that a forward draws twice
+ * lib/state/spans.h - a debug build's check for spans drawn twice in a forward
  *
  * Drawing the same span of one call of one operator twice in a forward gives
- * the same numbers twice. That is allowed (chunks may be drawn again) but rarely
- * meant: a build with PHILOX_DEBUG logs a warning that names operator and
- * spans. Other builds do nothing.
+ * the same numbers twice. That is allowed (chunks may be drawn again) but
+ * rarely intended: a build with PHILOX_DEBUG logs a warning that names operator
+ * and spans. Other builds do nothing.
  */
 #ifndef LIB_STATE_SPANS_H
 #define LIB_STATE_SPANS_H

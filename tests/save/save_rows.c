@@ -273,7 +273,7 @@ static const struct {
 	 "line 9: a row too many"},
 	{"rows \"a\" generator 0 count 2\n", "", "line 4: a row too many"},
 	{"0000000000000008\nrows", "0000000000000006\nrows",
-	 "line 6: offset 0000000000000006 is no multiple of 4"},
+	 "line 6: offset 0000000000000006 is not a multiple of 4"},
 	{"0000000000000008\nrows", "0000000000000008 \nrows",
 	 "line 6: the end"},
 	{"checksum",

@@ -2,9 +2,9 @@
  * lib/device/cuda/compat.h - the CUDA runtime, 12.1 and later, in one spelling
  *
  * CUDA 12.3 gave the edges of a graph data of their own and the functions that
- * show edges a suffix; CUDA 13 dropped the suffixes. 12.5 asks which version of
- * a driver's function is meant. 12.1 is the first version whose kernels take
- * the head's message (lib/device/kernels.h).
+ * show edges a suffix; CUDA 13 dropped the suffixes. 12.5 requires the version
+ * of a driver's function to be named. 12.1 is the first version whose kernels
+ * take the head's message (lib/device/kernels.h).
  */
 #ifndef LIB_DEVICE_CUDA_COMPAT_H
 #define LIB_DEVICE_CUDA_COMPAT_H
@@ -17,8 +17,8 @@
 
 /*
  * compat_capture_info() is cudaStreamGetCaptureInfo() with the stream's
- * dependencies. It asks for their edge data, for without it a stream with a
- * programmatic dependency answers cudaErrorLossyQuery.
+ * dependencies. It asks for their edge data, since without it a stream with a
+ * programmatic dependency returns cudaErrorLossyQuery.
  */
 static inline cudaError_t compat_capture_info(
 	cudaStream_t stream, enum cudaStreamCaptureStatus *status,
@@ -63,7 +63,7 @@ static inline cudaError_t compat_capture_depend(cudaStream_t stream,
 /*
  * compat_driver_function() looks up a function of the driver by the name it has
  * without a suffix, as it was in CUDA 12.0: every driver that runs CUDA 12 has
- * that. One that lacks it says cudaErrorCallRequiresNewerDriver.
+ * that. With one that lacks it the error is cudaErrorCallRequiresNewerDriver.
  */
 static inline cudaError_t compat_driver_function(const char *name,
 						 void **function)

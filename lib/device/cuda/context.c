@@ -3,7 +3,7 @@
  */
 #include "lib/device/cuda/context.h"
 
-/* The driver's errors are the runtime's, number by number. */
+/* The driver's errors have the same numbers as the runtime's. */
 #define SAME(driver, runtime) \
 	_Static_assert((int)(driver) == (int)(runtime), #driver " is " #runtime)
 SAME(CUDA_ERROR_INVALID_VALUE, cudaErrorInvalidValue);
@@ -44,7 +44,7 @@ cudaError_t cuda_context_open(struct cuda_context *context, int index,
 
 	if (error != cudaSuccess)
 		return error;
-	*call = "cuInit"; /* whether the runtime has done it is not said */
+	*call = "cuInit"; /* the runtime may not have done it yet */
 	error = (cudaError_t)context->init(0);
 	if (error != cudaSuccess)
 		return error;
@@ -58,7 +58,7 @@ cudaError_t cuda_context_open(struct cuda_context *context, int index,
 
 void cuda_context_close(const struct cuda_context *context)
 {
-	/* It fails when the driver has gone already, as the process ends. */
+	/* It fails if the driver is already gone, as the process ends. */
 	(void)context->release(context->gpu);
 }
 
@@ -80,7 +80,7 @@ void cuda_context_leave(const struct cuda_context *context, int pushed)
 {
 	CUcontext popped;
 
-	/* It fails as the process ends, when there is no stack any more. */
+	/* It fails as the process ends, when the stack is gone. */
 	if (pushed)
 		(void)context->pop(&popped);
 }

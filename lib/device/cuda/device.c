@@ -216,10 +216,10 @@ static const struct device_ops cuda_ops = {
 };
 
 /*
- * Asking for a kernel's attributes loads it. CUDA loads lazily otherwise, at
+ * Querying a kernel's attributes loads it. Otherwise CUDA loads it lazily, at
  * the first launch, which may be inside a capture. How many blocks of it a
- * multiprocessor holds depends on its registers; a grid of more would wait for
- * places and end in a wave that leaves some of them empty.
+ * multiprocessor holds depends on its registers; a larger grid would wait for
+ * free places and end in a wave that leaves some of them empty.
  */
 static enum philox_status load_kernel(struct cuda_device *cuda, size_t i)
 {
@@ -253,7 +253,7 @@ static enum philox_status load_kernels(struct cuda_device *cuda)
 	return status;
 }
 
-/* Sets what open can only ask the device itself. */
+/* Sets the properties that open must ask the device for. */
 static enum philox_status describe_gpu(struct cuda_device *cuda)
 {
 	struct cudaDeviceProp prop;
@@ -304,7 +304,7 @@ static enum philox_status open_context(struct cuda_device *cuda)
 	return cuda_leave(&cuda->context, 0, error, call);
 }
 
-/* The option is the index again, which lib/device/open.c has read. */
+/* The option is the same index, which lib/device/open.c has read. */
 static enum philox_status cuda_open(unsigned index, const char *option,
 				    struct philox_device **device)
 {

@@ -1,10 +1,10 @@
 /*
  * lib/device/cuda/graph.c - captures, kernels and graphs of the CUDA device
  *
- * Only here is decided which kernel a call means and how its threads are laid
- * out; results never depend on the layout. As in lib/device/cuda/device.c
- * nothing is locked; the objects that graphs retain are released on a thread of
- * CUDA's.
+ * Only this file decides which kernel a call means and how its threads are
+ * arranged; results never depend on the layout. As in lib/device/cuda/device.c
+ * nothing is locked; the objects that graphs retain are released on one of
+ * CUDA's threads.
  */
 #include <stdlib.h>
 #include "lib/device/cuda/device.h"
@@ -59,7 +59,7 @@ enum philox_status cuda_capture_end(struct philox_device *device,
 	/* CUDA documents this outcome of an invalidated capture. */
 	if (!result)
 		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
-				  "cudaStreamEndCapture: no graph, for the "
+				  "cudaStreamEndCapture: no graph, since the "
 				  "capture was invalidated");
 	*graph = result;
 	return PHILOX_OK;
@@ -164,7 +164,7 @@ static enum philox_status make_launch(const struct philox_device *device,
 
 	if (!kernel)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "kernel %d takes no arguments of %zu bytes",
+				  "kernel %d does not take %zu bytes",
 				  (int)call->kernel, call->size);
 	*launch = (struct launch){
 		.params.func = (void *)kernel->function,

@@ -5,8 +5,8 @@
  * call acts on the device it is given, whatever context is current on the
  * thread, and leaves the current one as it found it
  * (lib/device/cuda/context.h). And a failing call becomes one status with the
- * call's name and CUDA's own words, while the runtime's last error is cleared,
- * so that it cannot surface in a check of the caller's.
+ * call's name and CUDA's own words, and the runtime's last error is cleared, so
+ * that it cannot appear in one of the caller's own checks.
  */
 #ifndef LIB_DEVICE_CUDA_ON_H
 #define LIB_DEVICE_CUDA_ON_H
@@ -23,7 +23,7 @@ struct cuda_device {
 	unsigned most_blocks[]; /* of each kernel, that run at once */
 };
 
-/* Leaves the context, if it was pushed, and says how `call` went in it. */
+/* Leaves the context, if it was pushed, and returns the status of `call`. */
 enum philox_status cuda_leave(const struct cuda_context *context, int pushed,
 			      cudaError_t error, const char *call);
 

@@ -1,10 +1,10 @@
 /*
- * lib/device/host/capture.c - captures: how they begin, end, and are asked for
+ * lib/device/host/capture.c - beginning, ending and querying captures
  *
  * A capture is a graph that grows at the ends of its streams: each stream in it
- * has the set of nodes that its next node will depend on. What may happen
- * during a capture is in lib/device/host/rules.c. Guarded by the device's lock;
- * ids are unique in the process.
+ * has the set of nodes that its next node will depend on. The rules of a
+ * capture are in lib/device/host/rules.c. Guarded by the device's lock; ids are
+ * unique in the process.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -76,7 +76,7 @@ void host_capture_over(struct host_device *device, struct host_capture *capture)
 	free(capture);
 }
 
-/* Errors after which the capture goes on. */
+/* Errors after which the capture continues. */
 static enum philox_status check_can_end(struct host_device *device,
 					struct host_stream *stream,
 					const char *what)

@@ -4,7 +4,7 @@
  * The whole contract of lib/device/contract.h on the CPU; its parts are listed
  * in lib/device/host/host.h. "host" runs work asynchronously, each stream on a
  * thread of its own; "host:sync" runs it in the caller before the call returns.
- * Closing lets queued work finish and frees all that is still open.
+ * Closing waits for queued work and frees everything that is still open.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ void host_unlock(struct host_device *device)
 
 /* --- memory ------------------------------------------------------------- */
 
-/* The block itself has no header, which stray writes could reach. */
+/* The block itself has no header that stray writes could reach. */
 struct host_block {
 	struct host_object object; /* its key is the address */
 	void *memory;
@@ -114,7 +114,7 @@ static enum philox_status block_release(struct host_device *device,
 		block_free(device, (struct host_block *)object);
 	else
 		status = status_set(PHILOX_ERROR_INVALID,
-				    "%s: %p is no memory of device %s", what,
+				    "%s: %p is not memory of device %s", what,
 				    memory, device->base.name);
 unlock:
 	host_unlock(device);

@@ -4,8 +4,8 @@
  * Recording puts an empty task on the stream and remembers it; waiting makes
  * another stream wait for the task remembered at that time. In a capture an
  * event remembers the capture's id and the stream's last nodes; the nodes are
- * looked at only while that capture is still under way. Guarded by the device's
- * lock.
+ * looked at only while that capture is still in progress. Guarded by the
+ * device's lock.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static enum philox_status refuse_isolation(struct host_device *device,
 			  what);
 }
 
-/* An event of a capture that has ended means nothing any more. */
+/* An event of a capture that has ended no longer means anything. */
 static enum philox_status refuse_ended(struct host_device *device,
 				       struct host_stream *stream,
 				       struct host_event *event,

@@ -3,7 +3,7 @@
  *
  * Instantiation turns a graph into a program, a list of work that never changes
  * and that all its launches share. New arguments for a node are overrides, kept
- * apart from the program; a launch copies those that there are, so an update
+ * separate from the program; a launch copies those that exist, so an update
  * affects later launches only. Launches of one executable graph wait for each
  * other, whatever their streams. Guarded by the device's lock, except for
  * host_replay_run().
@@ -222,7 +222,7 @@ static enum philox_status override_kernel(struct host_device *device,
 				  what);
 	if (node->work.kind != HOST_KERNEL)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: node %zu is no kernel", what,
+				  "%s: node %zu is not a kernel", what,
 				  node->index);
 	if (!overrides_set(device, &exec->overrides,
 			   program->position[node->index], work))

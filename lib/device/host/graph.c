@@ -190,7 +190,7 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 	status = host_node_find(device, handle, what, &node);
 	if (status == PHILOX_OK && node->work.kind != HOST_KERNEL)
 		status = status_set(PHILOX_ERROR_INVALID,
-				    "%s: node %zu is no kernel", what,
+				    "%s: node %zu is not a kernel", what,
 				    node->index);
 	if (status == PHILOX_OK) {
 		old = node->work;

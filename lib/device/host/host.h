@@ -3,9 +3,9 @@
  *
  * One lock per device guards everything below except work that is running:
  * queues, captures, graphs, events, the registry. Functions expect the lock to
- * be held unless their comment says otherwise. Callbacks of the user run
- * without it: work while it is queued work, and release callbacks because
- * host_unlock() calls those that became due only after the lock is given back.
+ * be held unless their comment says otherwise. User callbacks run without it:
+ * those that are queued work, since all work does, and release callbacks, since
+ * host_unlock() calls those that are due only after it has released the lock.
  *
  * Files: device.c (open, close, memory, the table), object.c (which handles are
  * alive), work.c (what a node or a queue entry does), queue.c (queues and
@@ -92,7 +92,7 @@ struct host_task {
 	struct host_task *next;
 	struct host_work work;
 	size_t wait_count;
-	struct host_task *waits[]; /* let go of when it has run */
+	struct host_task *waits[]; /* released when it has run */
 };
 
 /* A growing set of nodes. */
@@ -133,7 +133,7 @@ struct host_capture {
 	uint64_t thread; /* the number of the thread it began on */
 	struct host_stream *origin;
 	struct host_graph *graph;  /* NULL: invalidated */
-	char reason[128];          /* invalidated by what */
+	char reason[128];          /* what invalidated it */
 	struct host_capture *next; /* of the device */
 };
 
@@ -151,7 +151,7 @@ struct host_release {
 	struct host_release *next;
 };
 
-/* What must outlive a graph and all made from it. */
+/* Objects that must outlive a graph and all made from it. */
 struct host_keep {
 	unsigned refs;
 	struct host_release *releases;
@@ -174,7 +174,7 @@ struct host_program {
 	uint64_t graph_id;
 	size_t count;
 	size_t *position;        /* by node index: its place in `works` */
-	struct host_work *works; /* in an order that keeps all edges */
+	struct host_work *works; /* in an order that respects all edges */
 };
 
 /* New arguments for the kernel at one position of a program. */
@@ -225,7 +225,7 @@ static inline struct host_device *host_of(struct philox_device *device)
 
 /* --- device.c -------------------------------------------------------- */
 
-/* Called without the lock; gives it back and calls releases that are due. */
+/* Unlocking releases the lock and then calls the releases that are due. */
 void host_lock(struct host_device *device);
 void host_unlock(struct host_device *device);
 
@@ -240,7 +240,7 @@ void host_register(struct host_device *device, struct host_object *object,
 		   enum host_kind kind, const void *key);
 void host_forget(struct host_device *device, struct host_object *object);
 
-/* The living object of this kind and handle, or NULL. */
+/* The object of this kind and handle that is alive, or NULL. */
 struct host_object *host_find(struct host_device *device, enum host_kind kind,
 			      const void *key);
 
@@ -248,7 +248,7 @@ struct host_object *host_find(struct host_device *device, enum host_kind kind,
 struct host_object *host_first_object(struct host_device *device,
 				      enum host_kind kind);
 
-/* As host_find(), with the error "`what`: not a living <kind>". */
+/* As host_find(), with the error "`what`: ... is not a live <kind>". */
 enum philox_status host_event_find(struct host_device *device,
 				   philox_event handle, const char *what,
 				   struct host_event **event);
@@ -286,9 +286,9 @@ void host_work_run(const struct host_work *work); /* without the lock */
 
 /*
  * host_submit() runs `work` after everything on the stream and after the task
- * `after` (NULL: nothing). It takes the work over, on success only, and
- * writes the task with a reference for the caller to `task` unless NULL. In
- * synchronous mode the lock is given back while the work runs.
+ * `after` (NULL: nothing). It takes the work over, on success only, and writes
+ * the task with a reference for the caller to `task` unless NULL. In
+ * synchronous mode the lock is released while the work runs.
  */
 enum philox_status host_submit(struct host_stream *stream,
 			       struct host_work *work, struct host_task *after,
@@ -310,7 +310,7 @@ void host_wait_idle(struct host_device *device);
 void host_stream_init(struct host_device *device, struct host_stream *stream,
 		      int blocking);
 
-/* Lets queued work finish; the lock is given back meanwhile. */
+/* Waits for queued work, with the lock released. */
 void host_stream_free(struct host_device *device, struct host_stream *stream);
 
 /* --- event.c --------------------------------------------------------- */
@@ -322,13 +322,13 @@ void host_event_free(struct host_device *device, struct host_event *event);
 /* A number for each thread, unlike pthread_self() never used again. */
 uint64_t host_thread_number(void);
 
-/* Refuses what is not permitted during captures, and invalidates those. */
+/* Refuses a call that captures in progress forbid, and invalidates those. */
 enum philox_status host_unsafe(struct host_device *device, const char *what);
 
 /* The capture with this id, or NULL once it is over. */
 struct host_capture *host_capture_of(struct host_device *device, uint64_t id);
 
-/* The first call keeps the reason; the graph goes at once. */
+/* The first call keeps the reason; the graph is freed at once. */
 void host_invalidate(struct host_device *device, struct host_capture *capture,
 		     const char *reason, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -2,7 +2,7 @@
  * lib/device/host/object.c - which handles of a host device are alive
  *
  * A hash table with chains through the objects themselves, so that adding one
- * cannot fail: when the bucket array cannot grow the chains do. A handle is
+ * cannot fail: if the bucket array cannot grow, the chains do. A handle is
  * looked up before it is followed, so a destroyed or foreign one is an error
  * and never a crash; if its address is in use again, it names the new object.
  * Guarded by the device's lock.
@@ -106,7 +106,7 @@ static enum philox_status not_alive(struct host_device *device,
 				    const char *noun)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: %p is no %s of device %s that is alive", what,
+			  "%s: %p is not a live %s of device %s", what,
 			  (void *)(uintptr_t)handle, noun, device->base.name);
 }
 

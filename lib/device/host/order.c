@@ -1,7 +1,7 @@
 /*
- * lib/device/host/order.c - in which order an executable graph runs its nodes
+ * lib/device/host/order.c - the order in which an executable graph runs nodes
  *
- * In a legal order, but not that of the capture: a small hash of the graph's
+ * The order is legal, but not that of the capture: a small hash of the graph's
  * and the instantiation's numbers picks among the nodes that are ready. Two
  * executable graphs of the same work run in different orders, which are the
  * same on each run of a program, so that a missing edge shows up as a wrong

@@ -26,7 +26,7 @@ void host_task_drop(struct host_device *device, struct host_task *task)
 	free(task);
 }
 
-/* Waits until some task has run; gives back the lock meanwhile. */
+/* Waits, with the lock released, until some task has run. */
 static void wait_ran(struct host_device *device)
 {
 	device->waiters++;

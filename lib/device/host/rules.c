@@ -96,7 +96,7 @@ enum philox_status host_unsafe(struct host_device *device, const char *what)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 			  "%s: not permitted while capture %" PRIu64
-			  " is under way",
+			  " is in progress",
 			  what, id);
 }
 
@@ -128,7 +128,7 @@ enum philox_status host_capture_join(struct host_device *device,
 				     const struct host_nodes *deps,
 				     const char *what)
 {
-	/* CUDA's answer where an idle stream meets an invalidated capture. */
+	/* CUDA's answer when an idle stream meets an invalidated capture. */
 	if (!stream->capture && !capture->graph)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "%s: the event's capture %" PRIu64 " was "

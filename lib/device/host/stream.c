@@ -1,15 +1,15 @@
 /*
- * lib/device/host/stream.c - making, asking and destroying streams
+ * lib/device/host/stream.c - creating, querying and destroying streams
  *
  * The queue of a stream and its thread are in lib/device/host/queue.c. The
  * legacy stream is a stream like the others, but its tasks wait for all
- * blocking streams, and theirs for it; so asking about it asks about them, too.
+ * blocking streams, and theirs for it; so a query of it also queries them.
  * Guarded by the device's lock.
  */
 #include <stdlib.h>
 #include "lib/device/host/host.h"
 
-/* A stream that is capturing has no state to ask for. */
+/* A stream that is capturing has no state to query. */
 static enum philox_status refuse_capturing(struct host_device *device,
 					   struct host_stream *stream,
 					   const char *what)

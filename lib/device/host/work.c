@@ -2,7 +2,7 @@
  * lib/device/host/work.c - what a node of a graph or an entry of a queue does
  *
  * Work is a value. Its arguments are copied once and then shared: a reference
- * is taken by host_work_share() and given up by host_work_drop(), both under
+ * is taken by host_work_share() and released by host_work_drop(), both under
  * the device's lock; the bytes never change, so running needs no lock.
  */
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum philox_status host_work_call(struct host_work *work,
 
 	if (size > SIZE_MAX - 2 * sizeof(*copy))
 		return host_no_memory("arguments");
-	/* aligned_alloc() wants a multiple of the alignment. */
+	/* aligned_alloc() needs a multiple of the alignment. */
 	copy = aligned_alloc(alignof(struct host_args),
 			     (sizeof(*copy) + size + sizeof(*copy) - 1) /
 				     sizeof(*copy) * sizeof(*copy));

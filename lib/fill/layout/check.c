@@ -29,7 +29,7 @@ static const char *const names[] = {
 
 #define N_LAYOUTS (sizeof(names) / sizeof(names[0]))
 
-/* What each layout has. */
+/* The dists and dtypes that each layout has. */
 static const struct {
 	enum philox_layout_kind kind;
 	enum philox_dist dist;
@@ -109,7 +109,7 @@ static int is_power_of_two(double x)
 }
 
 /*
- * PyTorch refuses what is longer than its dtype's largest number. JAX's
+ * PyTorch refuses a range longer than its dtype's largest number. JAX's
  * compiler may or may not fuse a product and a sum: both must be equal.
  */
 static int has_range(const struct philox_fill *fill)
@@ -217,7 +217,7 @@ static enum philox_status check_vector(const struct philox_layout *layout)
 			  vector);
 }
 
-/* Where PyTorch cuts a tensor in parts that are ops of their own. */
+/* PyTorch cuts a larger tensor into parts that are separate ops. */
 static enum philox_status check_tensor_bytes(const struct philox_fill *fill)
 {
 	uint64_t size = fill_dtype_size(fill->dtype);

@@ -1,5 +1,5 @@
 /*
- * lib/fill/layout/check.h - is a fill one that its layout has?
+ * lib/fill/layout/check.h - whether a fill's layout allows the fill
  */
 #ifndef LIB_FILL_LAYOUT_CHECK_H
 #define LIB_FILL_LAYOUT_CHECK_H
@@ -8,14 +8,17 @@
 #include "lib/base/status.h"
 
 /*
- * layout_check() finds what is wrong with a fill's layout, or does not go with
- * it; the rest of the fill is sound. Without a layout it is PHILOX_OK. Errors:
+ * layout_check() checks a fill's layout, and whether the fill fits it; the rest
+ * of the fill is valid. Without a layout it returns PHILOX_OK. Errors:
  * PHILOX_ERROR_INVALID names the field, PHILOX_ERROR_UNSUPPORTED what the
- * original does not have.
+ * original lacks.
  */
 enum philox_status layout_check(const struct philox_fill *fill);
 
-/* layout_has() says whether a layout but the default one has a dist of a dtype. */
+/*
+ * layout_has() says whether a layout other than the default has a dist of a
+ * dtype.
+ */
 int layout_has(enum philox_layout_kind kind, enum philox_dist dist,
 	       enum philox_dtype dtype);
 

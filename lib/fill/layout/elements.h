@@ -1,10 +1,10 @@
 /*
- * lib/fill/layout/elements.h - other libraries' elements, for host loop and kernel
+ * lib/fill/layout/elements.h - other libraries' elements, for host and GPU
  *
  * layout_<type>(args, state, e, x) is element e of an op in one of the layouts
- * of philox/layout.h, which has their formulas: lib/fill/layout/places.h finds its
- * words, the rest makes the value as the original does. x is the input of
- * dropout. One block is made for one element: what counts here is to be right.
+ * of philox/layout.h, which has their formulas: lib/fill/layout/places.h finds
+ * its words, the rest makes the value as the original does. x is the input of
+ * dropout. One block is made for one element: here only correctness counts.
  */
 #ifndef LIB_FILL_LAYOUT_ELEMENTS_H
 #define LIB_FILL_LAYOUT_ELEMENTS_H
@@ -28,7 +28,7 @@ PHILOX_FN float layout_u_triton(uint32_t w)
 	return philox_multiply((float)size, 4.6566127342e-10f);
 }
 
-/* JAX's, in [0, 1): as many bits as the dtype has behind the point. */
+/* JAX's, in [0, 1): as many bits as the dtype has after the point. */
 PHILOX_FN float layout_u_jax(const struct layout_args *args,
 			     struct layout_words words)
 {
@@ -73,8 +73,8 @@ PHILOX_FN double layout_u_f64(const struct layout_args *args,
 /* --- normal numbers ------------------------------------------------------- */
 
 /*
- * nvFuser takes 0 for a uniform number of 1, for the radius, which then is
- * infinite, and for the angle.
+ * nvFuser replaces a uniform number of 1 by 0, both for the radius, which is
+ * then infinite, and for the angle.
  */
 PHILOX_FN float layout_z_nvfuser(uint32_t w0, uint32_t w1, uint32_t odd)
 {
@@ -90,7 +90,7 @@ PHILOX_FN float layout_z_nvfuser(uint32_t w0, uint32_t w1, uint32_t odd)
 	return philox_multiply(radius, odd ? cosine : sine);
 }
 
-/* Triton's angle has 31 bits; the word that stands for it is one half off. */
+/* Triton's angle has 31 bits; the word that represents it is one half off. */
 PHILOX_FN float layout_z_triton(struct layout_words words)
 {
 	float u = layout_u_triton(words.block.w[0]), sine, cosine;
@@ -136,7 +136,7 @@ PHILOX_FN double layout_z_f64(const struct layout_args *args,
 
 /* --- values --------------------------------------------------------------- */
 
-/* The nearest number of the dtype. The way is over f32, as in c10 and XLA. */
+/* The nearest number of the dtype, by way of f32, as in c10 and XLA. */
 PHILOX_FN float layout_to_dtype(uint32_t dtype, float x)
 {
 	if (dtype == PHILOX_BF16)
@@ -172,7 +172,7 @@ PHILOX_FN double layout_uniform_f64(const struct layout_args *args,
 	return args->no_top && x == f->top ? f->shift : x;
 }
 
-/* PyTorch's log() of what is nearly 1 is half an epsilon below 0. */
+/* PyTorch's log() of a number near 1 is half an epsilon below 0. */
 PHILOX_FN float layout_exponential_f32(const struct layout_args *args,
 				       struct layout_words words)
 {

@@ -1,7 +1,7 @@
 /*
- * lib/fill/layout/layout.c - other libraries' layouts: what a fill's arguments become
+ * lib/fill/layout/layout.c - a fill's arguments in other libraries' layouts
  *
- * The formulas and where they were read: philox/layout.h.
+ * The formulas and their sources: philox/layout.h.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -118,7 +118,9 @@ static void set_map(const struct philox_fill *fill, struct layout_args *args)
 
 /* --- parameters ----------------------------------------------------------- */
 
-/* nvFuser takes its range in f32 whatever the dtype, but compares in it. */
+/*
+ * nvFuser takes its range in f32 whatever the dtype, but compares in the dtype.
+ */
 static void set_uniform(const struct philox_fill *fill,
 			struct layout_args *args)
 {
@@ -149,8 +151,8 @@ static void set_bernoulli(const struct philox_fill *fill,
 }
 
 /*
- * The scale of what is kept: 1 / (1 - p), which is rounded to f32 after the
- * division by nvFuser and Triton, and before it by PyTorch.
+ * The scale of elements that are kept: 1 / (1 - p), which is rounded to f32
+ * after the division by nvFuser and Triton, and before it by PyTorch.
  */
 static void set_dropout(const struct philox_fill *fill,
 			struct layout_args *args)
@@ -162,7 +164,7 @@ static void set_dropout(const struct philox_fill *fill,
 	args->nothing = fill->p == 1 && kind != PHILOX_LAYOUT_NVFUSER;
 	args->fill.f64.top = keep;
 	args->fill.f32.top = (float)keep;
-	/* for p = 0 torch.compile's dropout is none at all */
+	/* for p = 0 torch.compile does no dropout */
 	args->fill.f32.bottom = fill->p == 0 ? -1.0f : (float)fill->p;
 	args->fill.f64.scale = keep > 0 ? 1 / keep : 1;
 	args->fill.f32.scale = (float)args->fill.f64.scale;

@@ -18,13 +18,13 @@ static inline int layout_is_other(const struct philox_fill *fill)
 enum kernel layout_kernel(enum philox_dtype dtype);
 
 /*
- * layout_args() makes the kernel's arguments of a fill with a layout that was
- * checked; `args->fill` is what fill_args() made of it.
+ * layout_args() makes the kernel's arguments of a fill with a checked layout;
+ * `args->fill` is what fill_args() made of it.
  */
 void layout_args(const struct philox_fill *fill, struct layout_args *args);
 
 /*
- * layout_advance() finds by how many words an op with a layout that was checked
+ * layout_advance() finds by how many words an op with a checked layout
  * advances. PHILOX_ERROR_OVERFLOW: by more than there are.
  */
 enum philox_status layout_advance(const struct philox_fill *fill,

@@ -13,7 +13,7 @@
 /* --- places --------------------------------------------------------------- */
 
 /* Where an element is drawn from: a counter, and a word of its block (or a pair
- * of words, for what takes two). */
+ * of words, for elements that need two). */
 struct layout_place {
 	uint64_t low, high;
 	uint32_t word;
@@ -51,7 +51,7 @@ PHILOX_FN struct layout_place layout_vectors(const struct layout_args *args,
 
 /*
  * cuRAND's host generator has 65536 threads that take four elements in turn. In
- * f64 each draws two blocks for them, from where a generator of words stands at
+ * f64 each draws two blocks for them, starting where a generator of words is at
  * the offset: threads below base % 65536 are one block further.
  */
 #define LAYOUT_HOST_THREADS 65536
@@ -99,7 +99,7 @@ PHILOX_FN struct layout_place layout_place(const struct layout_args *args,
 
 /* --- words ---------------------------------------------------------------- */
 
-/* What an element's place holds. */
+/* The words at an element's place. */
 struct layout_words {
 	struct philox_words block;
 	uint32_t word; /* its place's */

@@ -1,10 +1,10 @@
 /*
  * lib/fill/simd/avx2.h - vectors of 256 bits: AVX2, FMA, F16C
  *
- * What lib/fill/simd/fills.h is written in. vi holds eight 32-bit or four 64-bit
- * integers, vf eight floats, vd four doubles; operations on 64-bit integers
- * begin with vl. A mask is a vector whose lanes are all ones or all zeros.
- * Everything rounds as the scalar operation does.
+ * lib/fill/simd/fills.h is written in these. vi holds eight 32-bit or four
+ * 64-bit integers, vf eight floats, vd four doubles; operations on 64-bit
+ * integers begin with vl. A mask is a vector whose lanes are all ones or all
+ * zeros. Everything rounds as the scalar operation does.
  */
 #ifndef LIB_FILL_SIMD_AVX2_H
 #define LIB_FILL_SIMD_AVX2_H
@@ -187,7 +187,7 @@ SIMD_FN vi vl_join_high(vi low, vi high)
 	return _mm256_blend_epi32(_mm256_srli_epi64(low, 32), high, 0xaa);
 }
 
-/* the halves of `product` change places; a and b are xored to the low one */
+/* the halves of `product` are swapped; a and b are xored to the low one */
 SIMD_FN vi vl_last(vi product, vi a, vi b)
 {
 	vi turned = _mm256_shuffle_epi32(product, 0xb1);
@@ -195,7 +195,7 @@ SIMD_FN vi vl_last(vi product, vi a, vi b)
 	return _mm256_blend_epi32(vi_xor3(turned, a, b), turned, 0xaa);
 }
 
-/* How the blocks 0 .. 3 are dealt to lanes, so that zips put them in order. */
+/* The order of blocks 0 .. 3 in lanes, such that zips put them in order. */
 SIMD_FN vi vl_order(void)
 {
 	return _mm256_setr_epi64x(0, 2, 1, 3);
@@ -280,7 +280,7 @@ SIMD_FN vi vf_truncate(vf a)
 	return _mm256_cvttps_epi32(a);
 }
 
-/* the same below 2^32; what is taken off is exact */
+/* the same below 2^32; the part taken off is exact */
 SIMD_FN vi vf_truncate_unsigned(vf a)
 {
 	vf half = _mm256_set1_ps(2147483648.0f);

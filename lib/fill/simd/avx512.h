@@ -1,10 +1,10 @@
 /*
  * lib/fill/simd/avx512.h - vectors of 512 bits: AVX-512 F, DQ, BW, VL
  *
- * What lib/fill/simd/fills.h is written in. vi holds sixteen 32-bit or eight 64-bit
- * integers, vf sixteen floats, vd eight doubles; operations on 64-bit integers
- * begin with vl. A mask is a bit a lane. Everything rounds as the scalar
- * operation does.
+ * lib/fill/simd/fills.h is written in these. vi holds sixteen 32-bit or eight
+ * 64-bit integers, vf sixteen floats, vd eight doubles; operations on 64-bit
+ * integers begin with vl. A mask has one bit for each lane. Everything rounds
+ * as the scalar operation does.
  */
 #ifndef LIB_FILL_SIMD_AVX512_H
 #define LIB_FILL_SIMD_AVX512_H
@@ -186,14 +186,14 @@ SIMD_FN vi vl_join_high(vi low, vi high)
 	return _mm512_mask_shuffle_epi32(high, 0x5555, low, _MM_PERM_DDBB);
 }
 
-/* the halves of `product` change places; a and b are xored to the low one */
+/* the halves of `product` are swapped; a and b are xored to the low one */
 SIMD_FN vi vl_last(vi product, vi a, vi b)
 {
 	return _mm512_mask_ternarylogic_epi32(_mm512_ror_epi64(product, 32),
 					      0x5555, a, b, 0x96);
 }
 
-/* How the blocks 0 .. 7 are dealt to lanes, so that zips put them in order. */
+/* The order of blocks 0 .. 7 in lanes, such that zips put them in order. */
 SIMD_FN vi vl_order(void)
 {
 	return _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);

@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/fill_avx2.c - the host's fills with AVX2, FMA and F16C
  *
- * The Makefile compiles this file alone for them.
+ * The Makefile compiles only this file for them.
  */
 #ifdef __x86_64__
 #include "lib/fill/simd/avx2.h"

@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/fill_avx512.c - the host's fills with AVX-512 (F, DQ, BW, VL)
  *
- * The Makefile compiles this file alone for them.
+ * The Makefile compiles only this file for them.
  */
 #ifdef __x86_64__
 #include "lib/fill/simd/avx512.h"

@@ -9,10 +9,10 @@
 
 #include "lib/fill/simd/draws.h"
 
-/* What is read is asked for this many bytes before. */
+/* Input is prefetched this many bytes ahead. */
 #define SIMD_AHEAD 4096
 
-/* A group's input, in lines of the cache. */
+/* A group's input, in cache lines. */
 SIMD_FN void v_prefetch(const void *in, unsigned size)
 {
 	SIMD_UNROLL

@@ -1,8 +1,8 @@
 /*
  * lib/fill/simd/functions.h - philox/functions.h in the lanes of vectors
  *
- * Step by step what the scalar functions do, on the same coefficients, so that
- * every lane has the same bits. Comments and error bounds stand there.
+ * The same steps as the scalar functions, on the same coefficients, so that
+ * every lane has the same bits. Comments and error bounds are there.
  */
 #ifndef LIB_FILL_SIMD_FUNCTIONS_H
 #define LIB_FILL_SIMD_FUNCTIONS_H

@@ -13,17 +13,17 @@
 
 /* --- the parameters of loops ---------------------------------------------- */
 
-/* What loops differ in. */
+/* The differences between loops. */
 struct v_how {
 	/* how words are dealt to a group */
 	void (*deal)(const struct v_stream *stream, const struct v_blocks *c,
 		     vi words[2 * V_GROUPS]);
 	/*
-	 * The groups of a chunk one after another in the code. For long bodies
-	 * that would cost much to compile and gain little.
+	 * The groups of a chunk follow one another in the code. For long bodies that
+	 * would take long to compile and gain little.
 	 */
 	int unrolled;
-	/* arguments that are plain have a loop of their own */
+	/* plain arguments have their own loop */
 	int plain;
 };
 
@@ -114,7 +114,7 @@ SIMD_FN void v_store_f32(float *to, vf a)
 	vf_store(to, a);
 }
 
-/* To nearest even; a is no NaN, or the one of vf_quiet(). */
+/* To nearest even; a is not a NaN, or it is the one of vf_quiet(). */
 SIMD_FN void v_store_bf16(uint16_t *to, vf a)
 {
 	vi bits = vf_bits(a), odd = vi_and(vi_shr(bits, 16), vi_set(1));

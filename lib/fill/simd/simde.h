@@ -1,8 +1,9 @@
 /*
  * lib/fill/simd/simde.h - AVX-512's intrinsics on a CPU without it, for tests
  *
- * Most of them are SIMDe's (libsimde-dev); those it has not are here, lane by
- * lane. A build with PHILOX_SIMDE runs the loops of lib/fill/simd/fill_avx512.c on them.
+ * Most of them are SIMDe's (libsimde-dev); those it lacks are here, lane by
+ * lane. A build with PHILOX_SIMDE uses them for the loops of
+ * lib/fill/simd/fill_avx512.c.
  */
 #ifndef LIB_FILL_SIMD_SIMDE_H
 #define LIB_FILL_SIMD_SIMDE_H

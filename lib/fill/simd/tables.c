@@ -10,7 +10,7 @@ static const struct simd_loops *const tables[SIMD_COUNT] = {
 	[SIMD_AVX2] = &simd_avx2,
 	[SIMD_AVX512] = &simd_avx512,
 #else
-	NULL, /* scalar alone */
+	NULL, /* scalar only */
 #endif
 };
 

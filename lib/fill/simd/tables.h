@@ -1,9 +1,9 @@
 /*
- * lib/fill/simd/tables.h - the vector loops that there are
+ * lib/fill/simd/tables.h - the tables of vector loops
  *
- * The loops of lib/fill/simd/loops.h exist once for each instruction set, in a
- * table each. All give the same bits as the plain loop. Which set is used is
- * decided in lib/base/cpu.h.
+ * The loops of lib/fill/simd/loops.h exist once for each instruction set, in
+ * one table each. All give the same bits as the plain loop. lib/base/cpu.h
+ * decides which set is used.
  */
 #ifndef LIB_FILL_SIMD_TABLES_H
 #define LIB_FILL_SIMD_TABLES_H
@@ -19,7 +19,7 @@ typedef void simd_fill(const struct fill_args *args, struct philox_state state,
 		       uint64_t block, uint64_t chunks, const void *in,
 		       void *out);
 
-/* What one instruction set has: a loop for every fill. */
+/* The loops of one instruction set: one for every fill. */
 struct simd_loops {
 	unsigned chunk; /* blocks in a chunk, at most SIMD_CHUNK_MAX */
 	simd_fill *fill[KERNEL_COUNT];

@@ -7,8 +7,8 @@
  *
  * A block's state is kept as the products of the last round, of which only the
  * low halves count (words 1 and 3 of the counter), and the two other words in
- * the low halves of lanes whose upper halves are never looked at, since the
- * next product ignores them.
+ * the low halves of lanes whose upper halves are never read, since the next
+ * product ignores them.
  */
 #ifndef LIB_FILL_SIMD_WORDS_H
 #define LIB_FILL_SIMD_WORDS_H
@@ -34,9 +34,9 @@ _Static_assert(V_CHUNK <= SIMD_CHUNK_MAX, "a chunk fits the buffers");
 #define SIMD_MULT_B 0xCD9E8D57u
 
 /*
- * What is the same in all blocks of a call. Of a counter only word 2 differs,
- * so half of the first two rounds is: with the words 0 to 3 as they come out,
- * round 1 makes of M, the product of word 2,
+ * The values that are the same in all blocks of a call. Only word 2 of the
+ * counter differs, so half of the first two rounds is the same: with the words
+ * 0 to 3 as they come out, round 1 makes of M, the product of word 2,
  *
  *     M >> 32 ^ first, M, ...
  *
@@ -45,7 +45,7 @@ _Static_assert(V_CHUNK <= SIMD_CHUNK_MAX, "a chunk fits the buffers");
  *     M ^ second[0], third, N >> 32 ^ second[1], N
  *
  * where `third` is in key[2][0] already. M is taken one step further by an
- * addition; it does not overflow, for word 2 does not.
+ * addition; it does not overflow, since word 2 does not.
  */
 struct v_stream {
 	vi key[10][2];
@@ -127,8 +127,8 @@ SIMD_FN void v_rounds(const struct v_stream *stream, uint64_t block,
 }
 
 /*
- * The last round deals the words out. A group has two vectors, in which blocks
- * lie as vl_order() says unless their elements are in order:
+ * The last round distributes the words. A group has two vectors, in which
+ * blocks are in the order of vl_order() unless their elements are in order:
  *
  *     v_halves   words 0 and 1 of a block; words 2 and 3
  *     v_pairs    words 0 and 2; words 1 and 3
