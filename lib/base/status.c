@@ -1,7 +1,7 @@
 /*
  * lib/base/status.c - the texts of statuses, and each thread's error message
  *
- * Names and sentences come from PHILOX_STATUS_LIST alone. The message is
+ * Names and sentences come only from PHILOX_STATUS_LIST. The message is
  * thread-local and has a fixed size, so that setting it cannot fail; a longer
  * text is cut. Nothing here is shared, so nothing is locked.
  */

@@ -153,7 +153,7 @@ struct device_ops {
 #define DEVICE_OP_MEMBER(name, arguments) enum philox_status(*name) arguments;
 	DEVICE_OP_LIST(DEVICE_OP_MEMBER)
 #undef DEVICE_OP_MEMBER
-	/* Frees the device and what is still open on it. */
+	/* Frees the device and everything still open on it. */
 	void (*close)(struct philox_device *);
 };
 

@@ -72,7 +72,7 @@ struct head_cell {
 
 /*
  * The report of a head that was launched without a new message: one per graph,
- * in mapped host memory, written by the device alone. The payload is written
+ * in mapped host memory, written only by the device. The payload is written
  * first, then, after a system-wide fence, the count.
  */
 struct head_report {

@@ -1,8 +1,8 @@
 /*
  * lib/device/rows_kernels.h - kernels on tables of rows, and arguments
  *
- * Part of lib/device/kernels.h. What they do is in lib/rows/elements.h and
- * lib/rows/sample_elements.h; the loops are in lib/rows/host.c, the CUDA
+ * Part of lib/device/kernels.h. Their definitions are in lib/rows/elements.h
+ * and lib/rows/sample_elements.h; the loops are in lib/rows/host.c, the CUDA
  * kernels in lib/rows/cuda.cu.
  */
 #ifndef LIB_DEVICE_ROWS_KERNELS_H
@@ -87,7 +87,7 @@
  * a launch that was refused has not written, one that crashed has made the
  * device unusable, and no two launches on a table overlap (philox/rows.h).
  * Whether an entry takes part is read by each of its blocks and again at the
- * end; the answer is the same, for nothing has advanced yet.
+ * end; the answer is the same, since nothing has advanced yet.
  */
 struct rows_turn {
 	uint64_t offset; /* before launch `launch` advanced the row */
@@ -95,7 +95,7 @@ struct rows_turn {
 };
 
 /*
- * What launches report, written by the device alone in mapped host memory:
+ * The reports of launches, written only by the device in mapped host memory:
  * totals[count % 2] are those of the first `count` launches. The next launch
  * writes the other totals and then counts itself. So a reader that gets a
  * count, its totals, and the same count again has read values that belong

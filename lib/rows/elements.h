@@ -151,8 +151,8 @@ PHILOX_FN uint64_t rows_blocks(const struct rows_draw_args *args,
 }
 
 /*
- * rows_units() returns how many units every entry is given: as many as there
- * are blocks for `count` values, or one, which advances the row.
+ * rows_units() returns how many units every entry has: as many as there are
+ * blocks for `count` values, or one, which advances the row.
  */
 PHILOX_FN uint64_t rows_units(const struct rows_draw_args *args, uint64_t n)
 {

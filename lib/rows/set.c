@@ -61,7 +61,7 @@ static enum philox_status mark_rows(struct philox_rows *rows,
 	return PHILOX_OK;
 }
 
-/* Clears the marks of the batch alone: the table may be large. */
+/* Clears only the marks of the batch: the table may be large. */
 static enum philox_status check_distinct(struct philox_rows *rows,
 					 const struct batch *batch)
 {

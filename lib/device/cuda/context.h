@@ -59,7 +59,7 @@ void cuda_context_close(const struct cuda_context *context);
  */
 cudaError_t cuda_context_enter(const struct cuda_context *context, int *pushed);
 
-/* Makes current again what was before. */
+/* Makes the context that was current before current again. */
 void cuda_context_leave(const struct cuda_context *context, int pushed);
 
 #endif

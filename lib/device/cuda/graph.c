@@ -17,7 +17,7 @@ struct launch {
 	void *arguments[1];
 };
 
-/* What a graph owns through cuda_graph_retain(). */
+/* An object that a graph owns through cuda_graph_retain(). */
 struct retained {
 	void (*release)(void *object); /* NULL: not to be called */
 	void *object;

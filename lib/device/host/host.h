@@ -66,7 +66,7 @@ enum host_work_kind {
 	HOST_REPLAY
 };
 
-/* What a node of a graph or an entry of a queue does. */
+/* The work of a node of a graph or of an entry of a queue. */
 struct host_work {
 	enum host_work_kind kind;
 	int value;                      /* set */

@@ -1,5 +1,5 @@
 /*
- * lib/device/host/work.c - what a node of a graph or an entry of a queue does
+ * lib/device/host/work.c - the work of graph nodes and queue entries
  *
  * Work is a value. Its arguments are copied once and then shared: a reference
  * is taken by host_work_share() and released by host_work_drop(), both under
