@@ -205,6 +205,34 @@ no_calls_go_round()
 	calls "$1" "$2" | circles
 }
 
+# one_name FOLDER: static functions of one folder that share a name, which a
+# backtrace would not tell apart. Two in one file are two forms of a function.
+one_name()
+{
+	(
+		cd "$1" && find lib graph alloc tools -name '*.c' | LC_ALL=C sort |
+			xargs awk "$functions"'
+			/^static [^=;]*[a-z0-9_]+\(/ {
+				line = $0
+				sub(/\(.*/, "", line)
+				sub(/.*[ *]/, "", line)
+				folder = FILENAME
+				sub(/\/[^\/]*$/, "", folder)
+				if (!((folder, line) in home))
+					home[folder, line] = FILENAME
+				else if (home[folder, line] != FILENAME)
+					arrow(home[folder, line], FILENAME ": " line)
+			}
+			END {
+				if (!NR) {
+					print "no sources"
+					exit 1
+				}
+				count()
+			}'
+	)
+}
+
 # --- what is against the rule is found: a small tree that is ------------------
 
 bad=$WORK/bad
@@ -232,6 +260,8 @@ file lib/state/other.c '#include "lib/state/third.h"' \
 	'int third(void); int other(void) { return third(); }'
 file lib/state/third.h '#include "lib/state/high.h"'
 file lib/state/third.c 'int high(void); int third(void) { return high(); }'
+file lib/state/one.c 'static int *twice(void)' '{' 'static int once(int twice)'
+file lib/state/two.c 'static void twice(int a)' 'static int table[] = {f(twice)};'
 file lib/device/host/one.h '#include "lib/device/host/two.h"'
 file lib/device/host/two.h '#include "lib/device/host/one.h"'
 file graph/top.c '#include <tools/tool.h>' '#include "lib/state/high.h"'
@@ -278,6 +308,8 @@ check "an include that a public header may not have is found" finds \
 check "headers that go round are found" finds \
 	'lib/state/high.h -> lib/state/third.h' \
 	'lib/state/third.h -> lib/state/high.h' -- no_headers_go_round "$bad"
+check "two functions of a name are found" finds \
+	'lib/state/one.c -> lib/state/two.c: twice' -- one_name "$bad"
 check "files against the rule compile" compile_bad
 check "a call against the rule is found" finds \
 	'lib/base/low -> lib/state/high: high' -- \
@@ -293,6 +325,7 @@ check "includes are paths from the top" by_path .
 check "rooms include rooms to their left" to_the_left .
 check "public headers include public headers" public .
 check "no headers within a room go round" no_headers_go_round .
+check "static functions of a folder have names of their own" one_name .
 check "rooms call rooms to their left" calls_to_the_left . "$BUILD"
 check "no calls within a room go round" no_calls_go_round . "$BUILD"
 finish
