@@ -119,7 +119,7 @@ static size_t add_names(char *text, size_t length,
 static const char *help_text(const struct drawn_dists *dists)
 {
 	static char text[sizeof(usage_before_dists) + sizeof(usage_after_dists) +
-			 FILL_DISTS(DIST_ROOM, ) * 64];
+			 (0 FILL_DISTS(DIST_ROOM, )) * 64];
 	size_t length = add_text(text, 0, usage_before_dists);
 
 	length = add_names(text, length, dists);
