@@ -7,10 +7,10 @@
 #
 #   make check PARTS='tests stress/* scripts/tool.sh'
 #
-# A part that ran nothing has failed, and so has one in whose output a sanitizer
-# speaks, whatever its exit status: test frameworks swallow it.
+# A part that ran nothing has failed, and so has one with a sanitizer's report
+# in its output, whatever its exit status: test frameworks swallow it.
 cd "$(dirname "$0")/.." && . tests/report.sh || exit 1
-set -f -m # patterns are no files; each part is a process group, to be ended
+set -f -m # patterns are not files; each part is a process group, to be ended
 
 trap 'kill_parts; rm -rf "$WORK"' EXIT
 
@@ -23,11 +23,11 @@ kill_parts()
 
 # --- which parts --------------------------------------------------------------
 
-# Those that take longest begin, so that no processor is idle at the end
+# The longest ones start first, so that no processor is idle at the end
 long='scripts/bugs.sh tests scripts/simulated.sh scripts/simd.sh
 	scripts/numbers.sh'
 
-# Every part but for the long ones
+# Every part except the long ones
 # shellcheck disable=SC2086 # names have no blanks
 short_parts()
 {
@@ -36,23 +36,24 @@ short_parts()
 		grep -vxF "$(printf '%s\n' $long)"
 }
 
-# What this build is there to find, if PARTS does not say
+# The parts that can find something in this build, unless PARTS names some
 # shellcheck disable=SC2046,SC2086
 default_parts()
 {
 	case ${SANITIZE-} in
 	*thread*)
-		# Criterion does not work under it; scripts use few threads
+		# Criterion does not work with it; scripts use few threads
 		echo 'stress/*'
 		;;
 	?*)
-		# The scripts that give the tool files and command lines of all
-		# kinds. Others measure, compile or install: nothing to sanitize
+		# The scripts that try files and command lines of all kinds on
+		# the tool. The others measure, compile or install: nothing to
+		# sanitize
 		echo 'tests stress/* scripts/diff.sh scripts/draw.sh' \
 			'scripts/resume.sh scripts/tool.sh'
 		;;
 	*)
-		# Deliberate bugs take minutes and are for .ci/run alone
+		# Deliberate bugs take minutes and run in .ci/run only
 		printf '%s\n' $long $(short_parts) | grep -vxF scripts/bugs.sh
 		;;
 	esac
@@ -69,7 +70,7 @@ is_wanted()
 	return 1
 }
 
-# Parts of CUDA alone are skipped in a build without
+# Parts that are about CUDA only are skipped in a build without it
 is_left_out()
 {
 	case $CUDA:$1 in
@@ -80,13 +81,13 @@ is_left_out()
 
 # --- one part -----------------------------------------------------------------
 
-# Only --verbose tells of skipped tests
+# Only --verbose reports skipped tests
 tests()
 {
 	timeout --foreground 1800 "$BUILD/tests/philox-tests" --verbose --timeout 300
 }
 
-# A stress program that does not count is one test: it ends, with status 0
+# A stress program that does not count its tests is one: it ends with status 0
 stress()
 {
 	timeout --foreground 600 "$1" >"$2" 2>&1
@@ -115,9 +116,9 @@ counts()
 	esac
 }
 
-# has_findings FILE: does a sanitizer speak in it? Leaks are paragraphs; one
-# whose stack has no frame but Criterion's own (it leaks the message of a
-# skipped test) is none of ours.
+# has_findings FILE: does it hold a sanitizer's report? Leaks are paragraphs;
+# one whose stack has only Criterion's own frames (it leaks the message of a
+# skipped test) is not ours.
 has_findings()
 {
 	grep -qE 'ERROR: (Address|Thread)|WARNING: Thread|runtime error:' "$1" ||
@@ -143,7 +144,7 @@ run_part()
 	esac >"$log" 2>&1 </dev/null
 	status=$?
 	counts "$log"
-	# A status that comes of a leak is judged by what leaked, below
+	# A status that comes from a leak is judged by what leaked, below
 	if [ "$status" -ne 0 ] && [ "$f" -eq 0 ] &&
 		! grep -q 'ERROR: LeakSanitizer' "$log"; then
 		echo "$name: exit status $status" >>"$log"

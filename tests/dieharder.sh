@@ -10,11 +10,11 @@
 # each. The words are the same in every run, and so are the results.
 #
 # dieharder calls a p-value outside 0.005 .. 0.995 WEAK, which happens to one in
-# a hundred of good numbers, and one outside 10^-6 .. 1 - 10^-6 FAILED. What is
-# weak is tested again on another stretch of the stream, twice at most: numbers
-# that are weak on three stretches in a row (one in 10^6) have failed, too. The
-# last line of an axis counts what passed at once, what was weak at first, and
-# what failed.
+# a hundred of good numbers, and one outside 10^-6 .. 1 - 10^-6 FAILED. A weak
+# result is tested again on another stretch of the stream, twice at most:
+# numbers that are weak on three stretches in a row (one in 10^6) have also
+# failed. The last line of an axis counts the results that passed at once, were
+# weak at first, and failed.
 cd "$(dirname "$0")/.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
@@ -23,8 +23,8 @@ stretch_words=1099511627776 # 2^40, more than all tests together read
 # NUMBER or NUMBER:NTUPLE; `dieharder -l` has their names
 quick='0 2 3 4 8 15 16 100 101 102 200:8 202:5 203:1 203:3 205 206 209'
 
-# hear ARGUMENT...: what dieharder says of the next stretch, without the header,
-# whose measurement of speed would read a number of words that varies
+# hear ARGUMENT...: prints dieharder's results for the next stretch, without the
+# header, whose measurement of speed would read a varying number of words
 hear()
 {
 	first=$((stretch * stretch_words))
@@ -36,7 +36,7 @@ hear()
 	grep -q '|' "$WORK/heard"
 }
 
-# options NUMBER NTUPLE: a test; those from 200 to 203 have one for each ntuple
+# options NUMBER NTUPLE: of one test; tests 200 to 203 have one for each ntuple
 options()
 {
 	case $1 in

@@ -1,7 +1,7 @@
-# tests/report.sh - how the check scripts speak; sourced by each of them from the
-# top of the tree
+# tests/report.sh - the output of the check scripts; each of them sources it
+# from the top of the tree
 #
-#   check "the promise" command...    runs it; shows what it said if it fails
+#   check "the promise" command...    runs it; shows its output if it fails
 #   skip "the promise" "why not"
 #   finish                            "N passed, N failed", exit status
 #

@@ -1,5 +1,5 @@
 /*
- * tests/device/captures.c - asking for captures, and working beside them
+ * tests/device/captures.c - asking for captures, and work during them
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static enum philox_status end_capture(struct asked *a)
 	return status;
 }
 
-/* What is unsafe during captures: whether the thread is relaxed. */
+/* Is unsafe during captures: it shows whether the thread is relaxed. */
 static enum philox_status allocate(struct asked *a)
 {
 	void *memory;
@@ -66,7 +66,7 @@ Test(captures, a_stream_that_is_not_capturing_has_none)
 	philox_device_close(a.device);
 }
 
-Test(captures, a_capture_under_way_has_an_id_and_a_graph)
+Test(captures, a_capture_in_progress_has_an_id_and_a_graph)
 {
 	struct asked a;
 
@@ -80,7 +80,7 @@ Test(captures, a_capture_under_way_has_an_id_and_a_graph)
 	philox_device_close(a.device);
 }
 
-Test(captures, an_invalidated_capture_is_an_error_for_who_asks)
+Test(captures, asking_about_an_invalidated_capture_is_an_error)
 {
 	struct asked a;
 
@@ -139,7 +139,7 @@ Test(captures, relaxed_work_leaves_captures_whole_and_ends)
 	OK(device_relaxed_end(a.device, mode, PHILOX_OK));
 	OK(end_capture(&a));
 	begin_capture(&a);
-	break_capture(&a); /* the thread is not relaxed any more */
+	break_capture(&a); /* the thread is no longer relaxed */
 	FAILS(end_capture(&a), PHILOX_ERROR_CAPTURE_INVALIDATED);
 	philox_device_close(a.device);
 }
@@ -159,7 +159,7 @@ Test(captures, the_outcome_of_relaxed_work_survives_its_end)
 			      PHILOX_ERROR_DEVICE));
 	FAILS(device_relaxed_end(a.device, mode, status), PHILOX_ERROR_INVALID);
 	NAMES("size is 0");
-	break_capture(&a); /* the mode was put back at the second try */
+	break_capture(&a); /* the mode was restored at the second try */
 	FAILS(end_capture(&a), PHILOX_ERROR_CAPTURE_INVALIDATED);
 	philox_device_close(a.device);
 }

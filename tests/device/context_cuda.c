@@ -1,8 +1,8 @@
 /*
- * tests/device/context_cuda.c - the thread's current context stays what it was
+ * tests/device/context_cuda.c - the thread's current context does not change
  *
- * Seen with the driver's own functions, which come through the runtime; on the
- * last GPU there is, so that it is not GPU 0 where there are two.
+ * Checked with the driver's own functions, which the runtime hands out, on the
+ * last GPU: not GPU 0 where there are two.
  */
 #include <criterion/criterion.h>
 #include <cudaTypedefs.h>
@@ -80,7 +80,7 @@ static struct philox_device *open_gpu(unsigned index)
 	return device;
 }
 
-/* One call; what is wrong afterwards, if anything, is the function's result. */
+/* One call; the function returns what is wrong afterwards, or NULL. */
 #define STEP(call)                                                    \
 	do {                                                          \
 		if ((call) != PHILOX_OK)                              \
@@ -109,7 +109,7 @@ static const char *use(struct philox_device *device, CUcontext context)
 	STEP(philox_event_record(device, event, stream));
 	STEP(philox_event_synchronize(device, event));
 
-	/* Other threads allocate meanwhile */
+	/* Other threads allocate in the meantime */
 	STEP(philox_stream_begin_capture(device, stream,
 					 PHILOX_CAPTURE_THREAD_LOCAL));
 	STEP(device_launch(device, stream, &call));
@@ -170,7 +170,7 @@ Test(context_cuda, a_context_of_the_callers_stays_current, .timeout = 120)
 	CUcontext own, popped;
 	CUdevice gpu;
 
-	/* On the GPU in use, and on another one if there is one */
+	/* On the GPU in use, and on another if there is one */
 	for (unsigned i = 0; i <= last; i++) {
 		cr_assert_eq(the_cuDeviceGet(&gpu, (int)i), CUDA_SUCCESS);
 		cr_assert_eq(the_cuCtxCreate(&own, NULL, 0, 0, gpu),
@@ -206,7 +206,7 @@ Test(context_cuda, the_device_that_the_caller_chose_stays_chosen,
 	philox_device_close(devices[0]);
 }
 
-/* Each device's capture goes on while the thread works on the other one. */
+/* Each device's capture goes on while the thread uses the other device. */
 Test(context_cuda, two_devices_capture_on_one_thread, .timeout = 120)
 {
 	unsigned count = need_gpus(2);

@@ -1,8 +1,8 @@
 /*
  * tests/device/contract.c - every device keeps the contract
  *
- * The tables of tools/contract*.c over each device this machine has, the same
- * checks as `philox selftest` runs. One test for each kind of device, since
+ * The tables of tools/contract/*.c on each device of this machine: the same
+ * checks that `philox selftest` runs. One test for each kind of device, as
  * every test is a process and a GPU is slow to open.
  */
 #include <criterion/criterion.h>

@@ -1,10 +1,10 @@
 /*
- * tests/device/device.c - the door to every device: names, arguments, counting
+ * tests/device/device.c - what all devices share: names, arguments, counting
  *
- * What lib/device/device.c and lib/device/call.c do before a device sees a call, shown
- * on the host device: bad arguments are refused by name, each operation is
- * counted under its own name, and each can be made to fail without being
- * carried out.
+ * What lib/device/device.c and lib/device/call.c do before a device sees a
+ * call, shown on the host device: bad arguments are refused by name, each
+ * operation is counted under its own name, and each can be made to fail without
+ * being carried out.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -39,7 +39,7 @@ Test(device, opens_under_its_name)
 	}
 }
 
-Test(device, names_that_are_none_are_refused)
+Test(device, wrong_names_are_refused)
 {
 	static const char *const names[] = {
 		"",
@@ -102,7 +102,7 @@ Test(device, there_is_one_host_device)
 	EXPECT_REFUSED(philox_device_count("host", NULL), "count");
 }
 
-Test(device, nothing_is_done_to_no_device)
+Test(device, a_null_device_has_no_name_and_no_calls)
 {
 	philox_device_close(NULL);
 	cr_expect_str_eq(philox_device_name(NULL), "");
@@ -124,7 +124,7 @@ struct stage {
 	struct kernel_call call;
 	void *memory, *shared; /* shared: mapped memory */
 	uint32_t words[16];
-	union { /* what the last operation gave */
+	union { /* the result of the last operation */
 		void *any;
 		philox_stream stream;
 		philox_event event;
@@ -336,7 +336,7 @@ Test(device, kernel_calls_are_checked)
 	philox_device_close(s.device);
 }
 
-Test(device, destroying_null_is_no_operation)
+Test(device, destroying_null_is_not_counted)
 {
 	struct stage s;
 	uint64_t calls;
@@ -355,7 +355,7 @@ Test(device, destroying_null_is_no_operation)
 
 /* --- each operation once -------------------------------------------------- */
 
-/* A valid call of each operation; what it gives goes to made and mapped. */
+/* A valid call of each operation; its results go to made and mapped. */
 static enum philox_status try_mem_alloc(struct stage *s)
 {
 	return philox_memory_alloc(s->device, 64, &s->made.any);
@@ -579,7 +579,7 @@ Test(device, every_operation_fails_once_when_told_to)
 				  s.mode == PHILOX_CAPTURE_GLOBAL,
 			  "%s wrote an output", name);
 		cr_expect_eq(philox_device_calls(s.device, name), before + 1);
-		/* It was not carried out, so it still can be. */
+		/* It was not carried out, so it can still be. */
 		cr_expect_eq(operations[op].call(&s), PHILOX_OK, "%s: %s", name,
 			     philox_error_message());
 		philox_device_close(s.device);
@@ -612,7 +612,7 @@ Test(device, a_later_operation_can_be_told_to_fail)
 	open_stage(&s);
 	ASSERT_OK(philox_device_fail(s.device, "copy", 3, PHILOX_ERROR_DEVICE));
 	for (int i = 1; i <= 5; i++) {
-		ASSERT_OK(try_set(&s)); /* others do not count */
+		ASSERT_OK(try_set(&s)); /* others are not counted */
 		cr_expect_eq(try_copy(&s),
 			     i == 3 ? PHILOX_ERROR_DEVICE : PHILOX_OK);
 	}
@@ -630,7 +630,7 @@ static void close_nothing(struct philox_device *device)
 	(void)device;
 }
 
-Test(device, what_a_device_lacks_is_unsupported)
+Test(device, operations_a_device_lacks_are_unsupported)
 {
 	static const struct device_ops none = {.close = close_nothing};
 

@@ -1,9 +1,10 @@
 /*
- * tests/device/device_cuda.c - what the CUDA device owes beyond the contract
+ * tests/device/device_cuda.c - what the CUDA device promises beyond the
+ * contract
  *
- * Without a GPU: that its absence is said, and harms nothing. With one: its own
- * kernels, against the loops of the host; what the contract asks of every device
- * is tested for both together. tests/stress/device_cuda.c has the errors of CUDA.
+ * Without a GPU: its absence is reported and harms nothing. With one: its own
+ * kernels, against the loops of the host; the contract of every device is
+ * tested for both together. tests/stress/device_cuda.c has the errors of CUDA.
  */
 #include <criterion/criterion.h>
 #include <cuda_runtime_api.h>
@@ -14,7 +15,7 @@
 
 /* --- without a GPU -------------------------------------------------------- */
 
-Test(device_cuda, the_lack_of_a_gpu_is_said_with_its_reason)
+Test(device_cuda, the_lack_of_a_gpu_is_reported_with_its_reason)
 {
 	struct philox_device *device = NULL;
 	unsigned count = 77;
@@ -48,7 +49,7 @@ Test(device_cuda, the_lack_of_a_gpu_harms_no_other_device)
 	philox_device_close(device);
 }
 
-Test(device_cuda, a_number_beyond_the_last_gpu_is_no_device)
+Test(device_cuda, a_number_beyond_the_last_gpu_is_not_a_device)
 {
 	struct philox_device *device = NULL;
 
@@ -59,7 +60,9 @@ Test(device_cuda, a_number_beyond_the_last_gpu_is_no_device)
 
 /* --- with a GPU ----------------------------------------------------------- */
 
-/* Each test has a process of its own, and pays for a context: few, large ones. */
+/*
+ * Few large tests: each has its own process and pays for a context.
+ */
 static struct philox_device *open_gpu(void)
 {
 	struct philox_device *device;
@@ -84,7 +87,9 @@ Test(device_cuda, an_open_gpu_describes_itself, .timeout = 120)
 	philox_device_close(device);
 }
 
-/* A head on the GPU with a message of every slot, and more cells than threads. */
+/*
+ * A head on the GPU with a full message and more cells than threads.
+ */
 struct head {
 	struct philox_device *device;
 	struct head_args *args;

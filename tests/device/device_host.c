@@ -1,9 +1,9 @@
 /*
- * tests/device/device_host.c - what is particular to the host device
+ * tests/device/device_host.c - what is special about the host device
  *
- * The contract suite shows what every device keeps. Here: where work runs, how
- * arguments reach it, in which orders a graph runs, rules of capture in
- * combination, captures on several threads, and closing with all still open.
+ * The contract suite tests what every device promises. Here: where work runs,
+ * how arguments reach it, in which orders a graph runs, combined rules of
+ * capture, captures on several threads, and closing while everything is open.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -80,7 +80,7 @@ static enum philox_capture_status capture_status(struct philox_device *device,
 	return status;
 }
 
-/* Makes `second` wait for what `first` stands at. */
+/* Makes `second` wait for the work that is on `first` now. */
 static enum philox_status join(struct philox_device *device,
 			       philox_stream first, philox_stream second)
 {
@@ -142,14 +142,14 @@ Test(device_host, async_runs_work_on_another_thread)
 	cr_expect_not(pthread_equal(thread, pthread_self()));
 }
 
-/* --- streams run beside each other ---------------------------------------- */
+/* --- streams run side by side --------------------------------------------- */
 
 struct meeting {
 	atomic_int *here, *there;
 	atomic_int *met;
 };
 
-/* Done only when the other stream is at the same place at the same time. */
+/* Ends only when the other stream is at the same place at the same time. */
 static void meet(const void *args)
 {
 	const struct meeting *meeting = args;
@@ -161,7 +161,7 @@ static void meet(const void *args)
 	atomic_fetch_add(meeting->met, atomic_load(meeting->there));
 }
 
-Test(device_host, streams_run_beside_each_other, .timeout = 60)
+Test(device_host, streams_run_side_by_side, .timeout = 60)
 {
 	struct philox_device *device = open_device("host");
 	philox_stream first = make_stream(device, 0);
@@ -304,7 +304,7 @@ Test(device_host, an_unsafe_call_breaks_all_captures_in_question)
 	philox_device_close(device);
 }
 
-/* What another thread may do while this one has a GLOBAL capture. */
+/* Something another thread may do while this one has a GLOBAL capture. */
 static void *allocate_in_local_mode(void *argument)
 {
 	enum philox_capture_mode mode = PHILOX_CAPTURE_THREAD_LOCAL;
@@ -548,7 +548,7 @@ Test(device_host, large_graphs_keep_all_their_edges, .timeout = 60)
 	begin(device, streams[0], PHILOX_CAPTURE_RELAXED);
 	ASSERT_OK(philox_memory_set(device, values, 1, 4, streams[0]));
 	for (int i = 1; i <= STEPS; i++) {
-		/* Each step takes its value from the one before. */
+		/* Each step computes its value from the previous one. */
 		ASSERT_OK(join(device, streams[(i - 1) % WIDTH],
 			       streams[i % WIDTH]));
 		ASSERT_OK(philox_memory_copy(device, values + i, values + i - 1,
@@ -770,7 +770,7 @@ static void nap(const void *args)
 	atomic_fetch_add(*(atomic_int *const *)args, 1);
 }
 
-/* Leaves work queued, graphs and memory alive, and two captures under way. */
+/* Leaves work queued, graphs and memory alive, and two captures in progress. */
 static void leave_all_open(struct philox_device *device, atomic_int *ran,
 			   atomic_int *released)
 {

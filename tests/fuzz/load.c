@@ -1,13 +1,13 @@
 /*
  * tests/fuzz/load.c - any bytes as the text of a context
  *
- * `make fuzz` builds it with clang's libFuzzer and sanitizers and lets it run
- * for a while from what is in tests/fuzz/corpus.
+ * `make fuzz` builds it with clang's libFuzzer and sanitizers and runs it for a
+ * while, starting from tests/fuzz/corpus.
  *
- * An input is loaded as it is, and once more with the checksum that makes its
- * lines valid, into a context with tables of rows and into one without. What is
- * refused must leave the context as it was; what is loaded must come out of the
- * context again. tests/save/load.c runs the corpus.
+ * An input is loaded as it is, and again with the checksum that makes its lines
+ * valid, into a context with tables of rows and into one without. A text that
+ * is refused must leave the context as it was; one that is loaded must be what
+ * the context saves. tests/save/load.c runs the corpus.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Anything that goes wrong here is a finding. */
+/* Anything that fails here is a finding. */
 static void must(int holds)
 {
 	if (!holds)

@@ -1,12 +1,13 @@
 /*
- * tests/golden/from_curand.cpp - golden values that cuRAND can be asked for
+ * tests/golden/from_curand.cpp - golden values made with cuRAND
  *
  *   from_curand curand_device >tests/golden/curand_device.txt
  *
  * and so on for curand_host, nvfuser, pytorch, and program, which is a program
- * of PyTorch's ops that follow one another: tests/golden/make.sh. The
- * host generator is asked itself, the others are those of
- * tests/support/oracle_layouts.cpp. A digest is FNV-1a over the bytes of all elements.
+ * of PyTorch's ops that follow one another: tests/golden/make.sh. The host
+ * generator is cuRAND's own, the others are those of
+ * tests/support/oracle_layouts.cpp. A digest is FNV-1a over the bytes of all
+ * elements.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -117,7 +118,7 @@ static layout_case &add_pytorch(const char *dist, const char *dtype)
 {
 	auto &c = add("pytorch", dist, dtype);
 
-	/* 2048 threads; the last round of the grid is not a whole one */
+	/* 2048 threads; the last round of the grid is not full */
 	c.sms = 2;
 	c.threads_per_sm = 1024;
 	return c;
@@ -125,7 +126,7 @@ static layout_case &add_pytorch(const char *dist, const char *dtype)
 
 static const char *const reals[] = {"f32", "f64", "bf16", "f16"};
 
-/* How far a normal, or exponential, number of a dtype may be off. */
+/* The error allowed in a normal or exponential number of a dtype. */
 static double near(const char *dtype, double scale)
 {
 	if (!strcmp(dtype, "f64"))
@@ -231,7 +232,7 @@ static void add_pytorch_all(void)
 		}
 }
 
-/* Each op begins where the one before it left the generator. */
+/* Each op begins where the previous one left the generator. */
 static void add_program(void)
 {
 	for (int step = 0; step < 2; step++) {
@@ -399,7 +400,7 @@ static void print_case(layout_case &c)
 	if (!strcmp(c.layout, "curand_host"))
 		host_generator(c, out.data(), &advance);
 	else if (!oracle_layout(&c, out.data(), &advance))
-		fail("a case that nobody knows");
+		fail("an unknown case");
 	end = c.offset + advance;
 	print_arguments(c);
 	printf("advance %llu\n", (unsigned long long)advance);

@@ -63,7 +63,7 @@ def randn(out, seed, at, p, scale, n: tl.constexpr):
     tl.store(out + i, tl.randn(seed, tl.load(at + i)))
 
 
-# What torch.compile makes of dropout: its input is (element % 251) - 125 here
+# Dropout as torch.compile writes it: its input is (element % 251) - 125 here
 @triton.jit
 def dropout(out, seed, at, p, scale, n: tl.constexpr):
     i = tl.arange(0, n)

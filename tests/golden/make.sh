@@ -1,5 +1,6 @@
 #!/bin/sh
-# Golden values of other libraries' layouts, made anew: tests/golden/make.sh [TABLE]...
+# Makes the golden values of other libraries' layouts again:
+# tests/golden/make.sh [TABLE]...
 #
 # curand_device, curand_host, nvfuser, pytorch and program need a CUDA toolkit
 # (CUDA_HOME), triton and jax the packages of these names for $PYTHON. No GPU.

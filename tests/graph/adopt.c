@@ -1,5 +1,5 @@
 /*
- * tests/graph/adopt.c - adopting and dropping captures, and what a capture holds
+ * tests/graph/adopt.c - adopting and dropping captures, and their contents
  */
 #include <stdlib.h>
 #include "tests/support/scene.h"
@@ -200,7 +200,7 @@ PROMISE(adopt, refuses_an_executable_graph_of_another_capture)
 	cr_assert_null(graph);
 	OK(philox_graph_adopt(f->context, one.id, one.graph, one.exec, &graph));
 	SAME(launch_forward(f, graph, scene.region, scene.array).saw,
-	     scene.before.next, "the graph of its own");
+	     scene.before.next, "its own graph");
 	OK(philox_graph_destroy(graph));
 	destroy_native(f, &one);
 	destroy_native(f, &two);
@@ -240,7 +240,7 @@ PROMISE(adopt, once_dropped_is_forgotten)
 	end_scene(f, &scene);
 }
 
-PROMISE(adopt, may_be_dropped_while_it_is_under_way)
+PROMISE(adopt, may_be_dropped_while_it_is_in_progress)
 {
 	struct scene scene = make_scene(f);
 	philox_native_graph native = NULL;
@@ -321,7 +321,7 @@ PROMISE(adopt, once_failed_leaves_nothing_on_the_device)
 	end_scene(f, &scene);
 }
 
-PROMISE(adopt, refuses_what_may_not_be_called_in_it)
+PROMISE(adopt, refuses_calls_that_are_not_allowed_in_it)
 {
 	struct scene scene = make_scene(f);
 	struct native native =

@@ -1,8 +1,8 @@
 /*
- * tests/graph/capture.c - captures that fail, are dropped or end badly
+ * tests/graph/capture.c - captures that fail, are dropped or end with errors
  *
- * Whatever goes wrong in a capture, afterwards the stream runs, the ledger is
- * as before, nothing is left on the device, and the next capture works.
+ * After anything that goes wrong in a capture the stream runs, the ledger is as
+ * it was, nothing is left on the device, and the next capture works.
  */
 #include "tests/support/scene.h"
 
@@ -284,7 +284,7 @@ PROMISE(capture, ended_natively_on_a_fork_is_lost_and_leaves_all_whole)
 	end_scene(f, &scene);
 }
 
-PROMISE(capture, ending_none_is_refused)
+PROMISE(capture, ending_before_it_begins_is_refused)
 {
 	struct scene scene = make_scene(f);
 	struct philox_graph *graph = NULL;
@@ -297,7 +297,7 @@ PROMISE(capture, ending_none_is_refused)
 	end_scene(f, &scene);
 }
 
-PROMISE(capture, begun_where_none_can_is_refused)
+PROMISE(capture, begun_without_a_stream_or_in_another_is_refused)
 {
 	struct scene scene = make_scene(f);
 	struct philox_graph *graph;

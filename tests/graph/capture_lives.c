@@ -1,6 +1,6 @@
 /*
- * tests/graph/capture_lives.c - captures that end in other ways than planned,
- * and what holds on to them: generators, contexts
+ * tests/graph/capture_lives.c - captures that do not end as planned, and those
+ * that they use: generators, contexts
  */
 #include <stdlib.h>
 #include "tests/support/support.h"
@@ -22,7 +22,7 @@ static struct native end_natively(struct fixture *f)
 	return native;
 }
 
-/* A new graph of the region draws what comes at this offset. */
+/* A new graph of the region draws the numbers at this offset. */
 static void a_new_graph_draws(struct fixture *f, struct philox_region *region,
 			      uint64_t offset)
 {
@@ -73,7 +73,7 @@ PROMISE(capture_lives, a_generator_is_free_when_its_adopted_graph_is_gone)
 	OK(philox_generator_destroy(generator));
 }
 
-/* --- captures of ours that end without us --------------------------------- */
+/* --- our captures that others end ----------------------------------------- */
 
 PROMISE(capture_lives, a_capture_ended_behind_our_back_is_forgotten)
 {
@@ -159,7 +159,7 @@ PROMISE(capture_lives, no_pass_joins_a_capture_that_was_dropped)
 
 /* --- failures on the way -------------------------------------------------- */
 
-/* What a first pass that failed has left in the graph is nobody's launch. */
+/* A first pass that failed leaves work in the graph that is not a launch. */
 PROMISE(capture_lives, a_first_pass_that_failed_is_never_reported)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -208,7 +208,7 @@ GRAPH_PROMISE(capture_lives, a_first_pass_that_failed_can_be_begun_again)
 
 enum { OTHERS = 24 };
 
-/* Passes with cells of their own, which take what memory is to be had. */
+/* Passes with their own cells, which take all the memory they can get. */
 static void take_cells(struct fixture *f, struct philox_region *region,
 		       struct philox_pass passes[OTHERS])
 {
@@ -244,7 +244,7 @@ static enum philox_status adopt_failing(struct fixture *f,
 	return status;
 }
 
-/* What the device may have been told of stays what it was told. */
+/* The device keeps whatever it may already have been told. */
 static void survives(struct fixture *f, const char *operation, unsigned n)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -273,7 +273,7 @@ static void survives(struct fixture *f, const char *operation, unsigned n)
 	destroy_native(f, &native);
 }
 
-/* Runs it in a context of its own, for the names. */
+/* Runs it in its own context, for the names. */
 static void survives_alone(struct fixture *f, const char *operation, unsigned n)
 {
 	struct philox_context *kept = f->context;
@@ -284,7 +284,7 @@ static void survives_alone(struct fixture *f, const char *operation, unsigned n)
 	f->context = kept;
 }
 
-PROMISE(capture_lives, an_adoption_that_failed_harms_nobody)
+PROMISE(capture_lives, an_adoption_that_failed_does_no_harm)
 {
 	f->injected = 1;
 	survives_alone(f, "stream_sync", 1);

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include "tests/support/support.h"
 
-PROMISE(cells, cells_stand_in_order_of_operator_then_call)
+PROMISE(cells, cells_are_in_order_of_operator_then_call)
 {
 	struct philox_region *region = make_region(f, "layer");
 
@@ -90,7 +90,9 @@ static const struct philox_state *cells_of_one_pass(
 	return cells;
 }
 
-/* A pass has ended, but its work waits: on a stream with a thread of its own. */
+/*
+ * A pass has ended, but its work still waits, on a stream with its own thread.
+ */
 Test(cells, go_to_the_next_pass_once_the_device_is_done_with_them,
      .timeout = 120)
 {

@@ -2,9 +2,8 @@
  * tests/graph/graph.c - captured passes: pairing and freshness of replays
  *
  * The oracle of most tests is an eager run of the same seed: predict(). Each
- * runs with captures of the library and with captures of one's own, which are
- * adopted; launches that fail stand in launch.c, captures that fail in
- * capture.c.
+ * runs with captures of the library and with the test's own captures, which are
+ * adopted; launches that fail are in launch.c, captures that fail in capture.c.
  */
 #include <stdio.h>
 #include "tests/support/support.h"
@@ -62,7 +61,10 @@ GRAPH_PROMISE(graph, four_captured_backwards_pair_in_all_orders)
 	}
 }
 
-/* Forward i is captured if bit i of `forths` is set, its backward of `backs`. */
+/*
+ * Forward i is captured if bit i of `forths` is set, its backward if of
+ * `backs`.
+ */
 static void mixed_round(struct fixture *f, struct philox_region *region,
 			struct philox_graph *forth, struct philox_graph *back,
 			uint32_t *array, unsigned forths, unsigned backs,
@@ -150,7 +152,7 @@ GRAPH_PROMISE(graph, a_retaining_backward_of_the_same_capture_leaves_a_ticket)
 	PENDING(region, 0);
 }
 
-GRAPH_PROMISE(graph, recompute_and_backward_lie_in_the_forwards_capture)
+GRAPH_PROMISE(graph, recompute_and_backward_are_in_the_forwards_capture)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *y = make_array(f), *again = make_array(f);
@@ -177,7 +179,7 @@ GRAPH_PROMISE(graph, recompute_and_backward_lie_in_the_forwards_capture)
 	}
 }
 
-GRAPH_PROMISE(graph, recompute_and_backward_of_one_ticket_lie_in_one_graph)
+GRAPH_PROMISE(graph, recompute_and_backward_of_one_ticket_are_in_one_graph)
 {
 	const struct philox_ticket named_at_launch = {0, 0};
 	struct philox_region *region = make_region(f, "layer");
@@ -206,7 +208,7 @@ GRAPH_PROMISE(graph, recompute_and_backward_of_one_ticket_lie_in_one_graph)
 	}
 }
 
-/* A stage is recomputed with, inside, a recompute and a backward of a layer. */
+/* A stage's recompute has a layer's recompute and backward inside. */
 GRAPH_PROMISE(graph, captured_recomputes_nest_in_other_regions_passes)
 {
 	struct philox_region *outer = make_region(f, "stage");
@@ -247,7 +249,7 @@ GRAPH_PROMISE(graph, captured_recomputes_nest_in_other_regions_passes)
 	}
 }
 
-GRAPH_PROMISE(graph, several_passes_of_one_region_lie_in_one_graph)
+GRAPH_PROMISE(graph, several_passes_of_one_region_fit_in_one_graph)
 {
 	enum { N = 4 };
 	struct philox_region *region = make_region(f, "layer");
@@ -280,7 +282,7 @@ GRAPH_PROMISE(graph, several_passes_of_one_region_lie_in_one_graph)
 	}
 }
 
-GRAPH_PROMISE(graph, many_regions_lie_in_one_graph)
+GRAPH_PROMISE(graph, many_regions_fit_in_one_graph)
 {
 	enum { N = 5 };
 	struct philox_region *region[N];
@@ -324,8 +326,8 @@ GRAPH_PROMISE(graph, many_regions_lie_in_one_graph)
 	}
 }
 
-/* Steady state of a pipeline: one graph does a backward, then a forward. */
-GRAPH_PROMISE(graph, a_backward_of_an_old_forward_lies_beside_a_new_one)
+/* Steady state of a pipeline: one graph has a backward, then a forward. */
+GRAPH_PROMISE(graph, a_backward_of_an_old_forward_shares_a_graph_with_a_new_one)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *y = make_array(f), *dx = make_array(f);
@@ -447,9 +449,9 @@ GRAPH_PROMISE(graph, eager_and_captured_forwards_share_one_sequence)
 	}
 }
 
-/* --- kernels of one's own ------------------------------------------------- */
+/* --- your own kernels ----------------------------------------------------- */
 
-GRAPH_PROMISE(graph, kernels_of_ones_own_find_the_states_in_cells)
+GRAPH_PROMISE(graph, your_own_kernels_find_the_states_in_cells)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_state *forth = make_memory(f, 2 * SITES * sizeof(*forth));
@@ -520,7 +522,7 @@ static void launch_again(void *saved, philox_stream stream)
 	released++;
 }
 
-GRAPH_PROMISE(graph, a_saved_context_is_released_by_who_may_launch_again)
+GRAPH_PROMISE(graph, releasing_a_saved_context_may_launch_again)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);

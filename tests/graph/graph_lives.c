@@ -1,5 +1,5 @@
 /*
- * tests/graph/graph_lives.c - what a graph says of itself, and how it ends
+ * tests/graph/graph_lives.c - how a graph describes itself, and how it ends
  */
 #include "tests/support/support.h"
 
@@ -124,7 +124,7 @@ GRAPH_PROMISE(graph_lives, tickets_outlive_the_graph_that_made_them)
 	launch_backward(f, record_backward(f, region, array), &two, 0, array);
 }
 
-/* Nodes, cells and reports of a graph live until graph and context are gone. */
+/* A graph's nodes, cells and reports live until graph and context are gone. */
 PROMISE(graph_lives, a_context_may_go_before_its_graphs)
 {
 	struct philox_context *other;

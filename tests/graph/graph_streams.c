@@ -1,13 +1,13 @@
 /*
  * tests/graph/graph_streams.c - forks, queues and overlaps of captured passes
  *
- * Where an edge is missing there is an order of nodes in which a draw comes
- * before the head and gives poison or old numbers: see in_many_orders().
+ * If an edge is missing, in some order of the nodes a draw comes before the
+ * head and gives poison or old numbers: see in_many_orders().
  */
 #include <stdio.h>
 #include "tests/support/support.h"
 
-/* Work of `to` comes after what is on `from` now. */
+/* Work of `to` comes after the work that is on `from` now. */
 static void order(struct fixture *f, philox_stream from, philox_stream to)
 {
 	philox_event event;
@@ -111,7 +111,7 @@ GRAPH_PROMISE(graph_streams,
 	in_many_orders(f, older_fork);
 }
 
-/* A fork older than the pass, in which a view of it is the only draw. */
+/* A fork older than the pass, on which a view of it is the only draw. */
 static void older_fork_with_a_view(struct fixture *f, unsigned n)
 {
 	char name[32];
@@ -215,7 +215,7 @@ GRAPH_PROMISE(graph_streams, a_view_must_be_in_the_capture_of_its_pass)
 	backward(f, &made, 0);
 }
 
-/* Launches follow each other without waiting; each takes its own message. */
+/* Launches follow each other without a wait; each takes its own message. */
 GRAPH_PROMISE(graph_streams, launches_queue_up_with_a_message_each)
 {
 	enum { N = 30 };

@@ -185,7 +185,7 @@ GRAPH_PROMISE(launch, with_one_bad_use_among_good_ones_changes_nothing)
 	PENDING(rig.region, 2);
 }
 
-/* Passes of each kind come before the one that is refused. */
+/* Passes of each kind come before the refused one. */
 GRAPH_PROMISE(launch, that_is_refused_gives_everything_back)
 {
 	struct rig rig = make_rig(f);
@@ -294,7 +294,7 @@ Test(launch, refuses_offsets_past_the_end)
 	NAMES("huge");
 	cr_assert(made == LAUNCHES || made == LAUNCHES - 1, "%u launches",
 		  made);
-	/* what is left, less than a launch, is still there */
+	/* the rest, which is less than a launch needs, is still there */
 	if (made < LAUNCHES) {
 		OK(philox_forward_begin(region, f.stream, PHILOX_INFERENCE,
 					&pass));

@@ -6,7 +6,7 @@
 
 /* --- failures of the device ----------------------------------------------- */
 
-/* The launch with the n-th call of an operation failing; 0 when it held. */
+/* Launches with the n-th call of an operation failing; 0 if it succeeded. */
 static int launch_with_failure(struct fixture *f, struct philox_graph *graph,
 			       struct philox_use *uses, size_t n_uses,
 			       const char *operation, uint64_t n)
@@ -36,7 +36,7 @@ GRAPH_PROMISE(launch_failures, that_fails_anywhere_leaves_the_ledger_whole)
 	captured_forward(f, rig.region, 0, rig.y);
 	graph = record_end(f);
 	for (size_t i = 0; i == 0 || device_operations[i - 1]; i++) {
-		/* the last round, NULL, stands for all operations */
+		/* the last round, NULL, means all operations */
 		const char *operation = device_operations[i];
 		uint64_t n = 1;
 
@@ -69,7 +69,9 @@ GRAPH_PROMISE(launch_failures, that_fails_anywhere_leaves_the_ledger_whole)
 	block_set_free(seen);
 }
 
-/* Its message may have reached the device, or a launch that was not reported. */
+/*
+ * The message, or an unreported launch, may have reached the device.
+ */
 GRAPH_PROMISE(launch_failures, that_fails_burns_its_numbers)
 {
 	static const char *const late[] = {"exec_set_kernel", "exec_launch"};
@@ -89,7 +91,7 @@ GRAPH_PROMISE(launch_failures, that_fails_burns_its_numbers)
 	}
 }
 
-/* A capture goes on if the very call that asks for it or ends it fails. */
+/* A capture goes on if the call that asks for it or ends it fails. */
 static void end_whatever_is_left(struct fixture *f)
 {
 	enum philox_capture_status capture;
@@ -231,7 +233,7 @@ GRAPH_PROMISE(launch_failures, in_two_halves_is_a_launch)
 	OK(philox_check(f->context, NULL));
 }
 
-GRAPH_PROMISE(launch_failures, whose_second_half_says_it_failed_was_none)
+GRAPH_PROMISE(launch_failures, whose_second_half_reports_failure_did_not_happen)
 {
 	struct rig rig = make_rig(f);
 	struct philox_use use = {rig.one.ticket, 0, 0};
@@ -307,7 +309,7 @@ GRAPH_PROMISE(launch_failures, survives_its_region_between_its_halves)
 	OK(philox_graph_prologue(rig.back, f->stream, &use, 1));
 	OK(philox_region_destroy(rig.region));
 	OK(philox_native_launch(f->device, native_exec(rig.back), f->stream));
-	/* The launch happened: what it says of the ledger is up to it. */
+	/* The launch happened: which status it returns is up to it. */
 	philox_graph_epilogue(rig.back, PHILOX_OK);
 	SAME(read_numbers(f, rig.dx), rig.one.saw, "backward");
 	FAILS(philox_graph_launch(rig.back, f->stream, &use, 1),

@@ -2,7 +2,7 @@
  * tests/graph/unannounced.c - replays that philox was not told about
  *
  * They would have repeated numbers: they write poison instead, and
- * philox_check() tells of each of them once.
+ * philox_check() reports each of them once.
  */
 #include <stdio.h>
 #include "tests/support/support.h"
@@ -132,7 +132,7 @@ GRAPH_PROMISE(unannounced, launches_are_found_among_announced_ones)
 	PENDING(region, announced);
 }
 
-GRAPH_PROMISE(unannounced, launches_of_several_graphs_are_told_together)
+GRAPH_PROMISE(unannounced, launches_of_several_graphs_are_reported_together)
 {
 	struct philox_region *one = make_region(f, "one");
 	struct philox_region *two = make_region(f, "two");
@@ -278,7 +278,7 @@ GRAPH_PROMISE(unannounced, a_failed_launch_is_a_gap_and_no_alarm)
 	reports(f, 1, 1, &report);
 }
 
-GRAPH_PROMISE(unannounced, a_report_tells_the_last_launch_that_went_well)
+GRAPH_PROMISE(unannounced, a_report_names_the_last_launch_that_succeeded)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
@@ -311,7 +311,7 @@ GRAPH_PROMISE(unannounced, a_report_tells_the_last_launch_that_went_well)
 	cr_assert_gt(report.sequence, good);
 }
 
-/* What a failed launch would have drawn is burnt: nobody may draw it later. */
+/* The numbers of a failed launch are burnt: no later launch may draw them. */
 GRAPH_PROMISE(unannounced, a_failed_launch_announces_nothing)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -372,7 +372,7 @@ static void on_message(void *user, const struct philox_log_entry *entry)
 	told++;
 }
 
-/* Launches a new graph twice, which nobody asks about. */
+/* Launches a new graph twice; no check asks about it. */
 static struct philox_graph *launch_untold(struct fixture *f)
 {
 	struct philox_graph *graph =
@@ -385,7 +385,7 @@ static struct philox_graph *launch_untold(struct fixture *f)
 	return graph;
 }
 
-PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_destroyed_graph)
+PROMISE(unannounced, the_log_reports_launches_when_a_graph_is_destroyed)
 {
 	OK(philox_graph_destroy(launch_untold(f)));
 	cr_assert_eq(told, 1);
@@ -393,7 +393,7 @@ PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_destroyed_graph)
 	cr_assert_eq(told, 1);
 }
 
-PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_capture)
+PROMISE(unannounced, the_log_reports_launches_of_a_capture_that_is_gone)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct native native = capture_natively(f, region, f->scratch, NULL);
@@ -440,7 +440,7 @@ GRAPH_PROMISE(unannounced, a_check_makes_no_device_call)
 	makes_no_device_call(f, PHILOX_OK);
 }
 
-GRAPH_PROMISE(unannounced, the_log_tells_what_nobody_asked_of_a_context)
+GRAPH_PROMISE(unannounced, the_log_reports_launches_when_a_context_is_destroyed)
 {
 	launch_untold(f);
 	philox_context_destroy(f->context);
@@ -476,7 +476,7 @@ GRAPH_PROMISE(unannounced, a_context_is_gone_only_when_its_log_has_heard_all)
 	OK(philox_context_create(f->device, &f->context));
 }
 
-/* --- captures that are no graphs of ours, or no longer -------------------- */
+/* --- captures that are not our graphs, or no longer ----------------------- */
 
 static void native_draws_poison(struct fixture *f, const struct native *native,
 				uint32_t *array)
@@ -521,8 +521,8 @@ PROMISE(unannounced, a_capture_once_dropped_draws_poison)
 	destroy_native(f, &native);
 }
 
-/* What it writes to must be its own until the native graph is gone. */
-PROMISE(unannounced, a_graph_no_longer_adopted_harms_nobody)
+/* It keeps the memory it writes to until the native graph is gone. */
+PROMISE(unannounced, a_graph_no_longer_adopted_does_no_harm)
 {
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f), *other = make_array(f);

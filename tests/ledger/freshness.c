@@ -1,6 +1,6 @@
 /*
- * tests/ledger/freshness.c - which numbers forwards get: never the same twice
- * between two seedings, and the same ones in every run of a seed
+ * tests/ledger/freshness.c - which numbers forwards get: none twice between two
+ * seedings, and the same ones in every run with a seed
  */
 #include <stdio.h>
 #include "tests/support/support.h"
@@ -229,7 +229,7 @@ PROMISE(freshness, a_name_without_a_region_is_seeded_anew_too)
 	backward(f, &made, 0);
 }
 
-/* What was issued under one of two could repeat when the other is seeded. */
+/* Numbers issued under one of two could repeat when the other is seeded. */
 PROMISE(freshness, a_name_stays_with_its_generator)
 {
 	const struct philox_op op = {"only", 1, 0};
@@ -326,7 +326,10 @@ static void warm_ups_end(struct fixture *f, unsigned flags, uint64_t last)
 	OK(philox_graph_destroy(warm_up));
 }
 
-/* A warm-up draws what a forward would draw: where there is none, nothing. */
+/*
+ * A warm-up draws a forward's numbers: where no forward can draw, neither can
+ * it.
+ */
 GRAPH_PROMISE(freshness, warm_ups_end_where_forwards_do)
 {
 	warm_ups_end(f, 0, 254);
@@ -363,7 +366,7 @@ PROMISE(freshness, the_last_offset_but_one_is_used)
 	      PHILOX_ERROR_OVERFLOW);
 }
 
-/* Offsets reach 2^64 after 2^24 forwards of the largest advance there is. */
+/* Offsets reach 2^64 after 2^24 forwards of the largest possible advance. */
 Test(freshness, offsets_end_before_they_wrap)
 {
 	enum { FORWARDS = 1 << 8 };

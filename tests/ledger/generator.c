@@ -2,7 +2,7 @@
  * tests/ledger/generator.c - generators as data
  *
  * Get, set, advance, fold and copy to the device, and drawing from explicit
- * states. What seeding does to pending tickets stands in freshness.c.
+ * states. What seeding does to pending tickets is in freshness.c.
  */
 #include "tests/support/support.h"
 
@@ -64,7 +64,7 @@ PROMISE(generator, advancing_leaves_its_regions_alone)
 	SAME(peek(f, region), next, "after an advance");
 }
 
-PROMISE(generator, advance_refuses_what_is_no_state)
+PROMISE(generator, advance_refuses_an_invalid_next_state)
 {
 	struct philox_state state = {1, UINT64_MAX - 7};
 
@@ -223,7 +223,7 @@ GRAPH_PROMISE(generator, one_that_a_graph_reads_is_not_destroyed)
 		OK(philox_generator_destroy(generator));
 }
 
-PROMISE(generator, copy_refuses_what_is_no_cell)
+PROMISE(generator, copy_refuses_what_cannot_be_a_cell)
 {
 	char *memory = make_memory(f, 64);
 	void *odd = memory + 4;

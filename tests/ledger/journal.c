@@ -1,6 +1,6 @@
 /*
  * tests/ledger/journal.c - a journal has one line for each event, the same in
- * every run, and never makes a call fail
+ * every run, and makes no call fail
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -39,7 +39,7 @@ static void remove_folder(void)
 
 TestSuite(journal, .init = make_folder, .fini = remove_folder, .timeout = 120);
 
-/* Read whole; the caller frees it. */
+/* Reads it whole; the caller frees it. */
 static char *read_file(const char *name)
 {
 	FILE *file = fopen(path_of(name), "r");
@@ -119,7 +119,7 @@ static void use_passes(struct fixture *f, struct philox_region *region)
 	OK(philox_ticket_release(region, step(f, region), f->stream));
 }
 
-/* A forward whose backward in the graph keeps it, one named at launch. */
+/* A forward that its backward in the graph retains, and one named at launch. */
 static struct philox_graph *capture_three(struct fixture *f,
 					  struct philox_region *region)
 {
@@ -168,7 +168,7 @@ static void save_and_load(struct fixture *f)
 	free(text);
 }
 
-/* All that is done with the fixture's context, from its creation on. */
+/* Everything is done with the fixture's context, from its creation on. */
 static void run_program(const char *device)
 {
 	struct fixture f;
@@ -336,8 +336,8 @@ PROMISE(journal, says_what_each_pass_drew_from)
 	has_once(text, line);
 	for (int commit = 0; commit < 2; commit++) {
 		snprintf(line, sizeof(line),
-			 " forward-%s region \"layer\" ticket 2 seed %016" PRIx64 " "
-			 "offset 4 flags none\n",
+			 " forward-%s region \"layer\" ticket 2 seed "
+			 "%016" PRIx64 " offset 4 flags none\n",
 			 commit ? "commit" : "begin", seed);
 		has_once(text, line);
 	}
@@ -439,7 +439,10 @@ PROMISE(journal, cannot_begin_where_nothing_can_be_written)
 	HAS("kept", "forward-commit region \"layer\"");
 }
 
-/* --- never in the way ----------------------------------------------------- */
+/*
+ * --- it makes no call fail
+ * -----------------------------------------------------
+ */
 
 static unsigned told;
 

@@ -1,8 +1,8 @@
 /*
  * tests/ledger/ledger.c - eager passes: pairing, retain, recompute, the table
  *
- * What is refused, and that a refusal changes nothing, stands in
- * refusals.c; which numbers forwards get in freshness.c.
+ * Refusals, and that they change nothing, are in refusals.c; which numbers
+ * forwards get is in freshness.c.
  */
 #include <pthread.h>
 #include "tests/support/support.h"
@@ -33,7 +33,7 @@ PROMISE(ledger, numbers_follow_from_seed_name_and_count_alone)
 	}
 }
 
-/* What dropout lets through of ones: the mask, scaled. */
+/* Dropout of ones: the mask, scaled. */
 static void drop_ones(const struct philox_pass *pass, float *array, size_t n)
 {
 	struct philox_span span = {.count = n};

@@ -1,6 +1,6 @@
 /*
- * tests/ledger/lifetimes.c - passes, views and cells that outlive what they
- * belong to: the pass, the capture, the mode of its stream
+ * tests/ledger/lifetimes.c - passes, views and cells that outlive their pass,
+ * their capture or the mode of their stream
  *
  * A pass is a value, so copies of it can be used at any time. Cells that have
  * gone to another pass by then must not be drawn from.
@@ -9,7 +9,7 @@
 
 static const struct philox_span four = {.count = 4};
 
-/* Whether something of a pass that has no numbers any more can be had. */
+/* Whether a pass that no longer has numbers still gives any. */
 static void draws_nothing(struct fixture *f, const struct philox_pass *pass)
 {
 	struct numbers before = read_numbers(f, f->scratch);
@@ -50,7 +50,7 @@ PROMISE(lifetimes, a_view_ends_with_the_cells_of_its_pass)
 	draws_nothing(f, &copy);
 	OK(philox_device_synchronize(f->device)); /* cells are free */
 	OK(philox_forward_begin(region, f->stream, PHILOX_ON_DEVICE, &next));
-	cr_assert_eq(next.states, copy.states, "the cells have gone to it");
+	cr_assert_eq(next.states, copy.states, "the cells are its own now");
 	draws_nothing(f, &view);
 	draws_nothing(f, &copy);
 	draw(&next, f->scratch);
@@ -93,7 +93,7 @@ static void still_captures(struct fixture *f)
 	cr_assert_eq(status, PHILOX_CAPTURE_ACTIVE);
 }
 
-/* The end of its cells' use cannot be recorded there without harm. */
+/* Recording there that its cells are no longer in use would do harm. */
 GRAPH_PROMISE(lifetimes, an_eager_pass_that_ends_in_a_capture_does_it_no_harm)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -129,7 +129,7 @@ GRAPH_PROMISE(lifetimes, an_eager_pass_that_ends_in_a_capture_does_it_no_harm)
 
 /* --- streams that begin or end a capture ---------------------------------- */
 
-/* Numbers by value in a graph would be the same at every replay. */
+/* Numbers by value in a graph would be the same in every replay. */
 static void fills_of_an_eager_pass(struct fixture *f, unsigned flags)
 {
 	struct philox_region *region = make_region(f, "layer");

@@ -56,7 +56,7 @@ static struct log *listen(struct fixture *f)
 	return &log_of_test;
 }
 
-/* The one entry since the log was cleared whose event holds `event`. */
+/* The one entry since the log was cleared whose event contains `event`. */
 static struct entry *only(struct log *log, const char *event)
 {
 	struct entry *found = NULL;
@@ -361,7 +361,7 @@ PROMISE(logs, null_arguments)
 				 "%s", #call);                              \
 	} while (0)
 
-PROMISE(logs, a_message_stands_until_the_next_failure)
+PROMISE(logs, a_message_stays_until_the_next_failure)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_region *other = make_region(f, "other");
@@ -389,8 +389,8 @@ static void sleep_a_little(const void *args)
 	nanosleep(time, NULL);
 }
 
-/* Blocks whose use has not ended are passed over: no failure of the caller. */
-PROMISE(logs, a_message_stands_while_cells_are_in_use)
+/* Blocks still in use are skipped, which is not a failure of the caller. */
+PROMISE(logs, a_message_stays_while_cells_are_in_use)
 {
 	const struct timespec time = {0, 20000000};
 	struct philox_region *region = make_region(f, "layer");
@@ -588,7 +588,7 @@ static void fail_in_philox(void *user, const struct philox_log_entry *entry)
 	cr_assert(strstr(philox_error_message(), "graph is NULL"));
 }
 
-/* What a function fails in is not the failure of the call it is told of. */
+/* A failure in the function is not that of the call it hears about. */
 GRAPH_PROMISE(logs, leave_the_message_of_the_call_alone)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -613,7 +613,7 @@ struct talker {
 	unsigned depth, calls;
 };
 
-/* Calls everything that takes a lock; an error inside logs again, once. */
+/* Calls everything that takes a lock; an error inside is logged too, once. */
 static void talk(void *user, const struct philox_log_entry *entry)
 {
 	struct talker *talker = user;
@@ -690,7 +690,7 @@ PROMISE(logs, may_call_philox_while_their_context_ends)
 	cr_assert_geq(told, 1);
 }
 
-PROMISE(logs, may_call_philox_when_told_of_launches_at_the_end)
+PROMISE(logs, may_call_philox_when_launches_are_reported_at_the_end)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph = record_forward(f, region, 0, f->scratch);

@@ -1,8 +1,8 @@
 /*
  * tests/ledger/pass_refusals.c - every error of passes
  *
- * After each refusal the ledger is looked at: nothing pending was gained or
- * lost, and the next forward draws what it would have drawn.
+ * After each refusal the ledger is checked: no ticket was gained or lost, and
+ * the next forward draws the numbers it would have drawn.
  */
 #include <math.h>
 #include "tests/support/support.h"
@@ -70,7 +70,7 @@ PROMISE(pass_refusals, a_copy_of_a_pass_that_is_over)
 	OK(philox_backward_commit(&pass, 0));
 }
 
-/* The others keep the ticket alive; the copy must not end one of them. */
+/* The other passes keep the ticket alive; the copy must not end one of them. */
 PROMISE(pass_refusals, a_copy_of_a_backward_that_is_over_while_others_read)
 {
 	struct philox_region *region = make_region(f, "layer");

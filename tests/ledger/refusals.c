@@ -1,8 +1,8 @@
 /*
  * tests/ledger/refusals.c - every error of regions, generators, contexts
  *
- * After each refusal the ledger is looked at: nothing pending was gained or
- * lost, and the next forward draws what it would have drawn.
+ * After each refusal the ledger is checked: no ticket was gained or lost, and
+ * the next forward draws the numbers it would have drawn.
  */
 #include "tests/support/support.h"
 
@@ -28,7 +28,7 @@ static void refuses(struct fixture *f,
 	cr_assert_null(region, "outputs are written on success only");
 }
 
-PROMISE(refusals, region_options_that_make_no_sense)
+PROMISE(refusals, bad_region_options)
 {
 	static struct philox_op many[3] = {
 		{"a", 1u << 19, 0}, {"b", 1u << 19, 0}, {"c", 1, 0}};
@@ -94,7 +94,9 @@ PROMISE(refusals, two_regions_of_one_name)
 	OK(philox_region_create(f->context, &options, &region));
 }
 
-/* Two names with one hash: their numbers and tickets could not be told apart. */
+/*
+ * Two names with one hash: nothing would tell their numbers and tickets apart.
+ */
 PROMISE(refusals, a_name_with_the_hash_of_another_alive_or_destroyed)
 {
 	struct philox_region_options options = good_options();
@@ -156,7 +158,7 @@ PROMISE(refusals, an_advance_that_would_leave_odd_offsets)
 
 /* --- generators ----------------------------------------------------------- */
 
-PROMISE(refusals, offsets_that_are_no_multiple_of_four)
+PROMISE(refusals, offsets_that_are_not_multiples_of_four)
 {
 	struct philox_generator *root = philox_context_generator(f->context);
 	struct philox_region *region = make_region(f, "layer");

@@ -1,5 +1,5 @@
 /*
- * tests/ledger/saved_context.c - what a ticket carries for its backward is
+ * tests/ledger/saved_context.c - a ticket's context for its backward is
  * released exactly once, with the stream of the event that ends the ticket
  */
 #include <sys/mman.h>
@@ -129,7 +129,9 @@ PROMISE(saved_context, is_one_per_ticket)
 	      PHILOX_ERROR_RELEASED);
 }
 
-/* Some have only a function: to count, or to free what they know anyway. */
+/*
+ * Some have only a function, to count or to free memory that they know anyway.
+ */
 PROMISE(saved_context, may_be_a_null_pointer)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -178,7 +180,7 @@ PROMISE(saved_context, may_be_released_by_a_function_that_calls_philox)
 	RELEASED_ONCE_ON(f->side);
 }
 
-/* A backward gets what it needs from its ticket. */
+/* A backward gets its saved context from its ticket. */
 PROMISE(saved_context, is_given_and_taken_while_a_backward_is_open)
 {
 	struct philox_region *region = make_region(f, "layer");
@@ -199,11 +201,11 @@ PROMISE(saved_context, is_given_and_taken_while_a_backward_is_open)
 	RELEASED_ONCE_ON(f->stream);
 }
 
-/* --- passes that lie in what is released ---------------------------------- */
+/* --- passes inside a saved context ---------------------------------------- */
 
 enum { PAGE = 4096 };
 
-/* A page of its own: whoever touches it after its release crashes. */
+/* A page of its own: touching it after its release crashes. */
 static struct philox_pass *make_pass_page(void)
 {
 	void *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,

@@ -2,7 +2,7 @@
  * tests/ledger/shared.c - SHARED regions equal a plain sequential program
  *
  * The oracle is that program: it draws from explicit states that advance by
- * what each call consumes, in the order of the forwards, and knows nothing of
+ * each call's consumption, in the order of the forwards, and knows nothing of
  * regions or ledgers.
  */
 #include "tests/support/support.h"
@@ -202,7 +202,7 @@ PROMISE(shared, two_open_forwards_of_one_generator_are_refused)
 	OK(philox_graph_destroy(graph));
 }
 
-/* What ends beside an open forward: its generator still has that one open. */
+/* A pass ends during an open forward: its generator still has that one open. */
 GRAPH_PROMISE(shared, a_forward_stays_open_when_a_backward_ends)
 {
 	struct philox_region *one = make_shared(f, "one", NULL);
@@ -295,7 +295,7 @@ PROMISE(shared, a_warm_up_draws_what_comes_next)
 	FRESH(warm, forward_numbers(f, region, PHILOX_INFERENCE), "next");
 }
 
-PROMISE(shared, a_launch_that_fails_gives_its_numbers_to_nobody)
+PROMISE(shared, the_numbers_of_a_launch_that_fails_are_not_issued_again)
 {
 	struct philox_region *region = make_shared(f, "layer", NULL);
 	uint32_t *array = make_array(f);

@@ -1,8 +1,8 @@
 /*
- * tests/ledger/ticket_refusals.c - tickets that nobody takes, devices that fail
+ * tests/ledger/ticket_refusals.c - tickets that are refused, devices that fail
  *
- * After each refusal the ledger is looked at: nothing pending was gained or
- * lost, and the next forward draws what it would have drawn.
+ * After each refusal the ledger is checked: no ticket was gained or lost, and
+ * the next forward draws the numbers it would have drawn.
  */
 #include <stdio.h>
 #include "tests/support/support.h"
@@ -14,7 +14,7 @@ static void never_called(void *saved, philox_stream stream)
 	cr_assert_fail("released %p on %p", saved, (void *)stream);
 }
 
-/* Everything that takes a ticket refuses this one. */
+/* All functions that take a ticket refuse this one. */
 static void nobody_takes(struct fixture *f, struct philox_region *region,
 			 struct philox_ticket ticket, enum philox_status one,
 			 enum philox_status other)
@@ -75,7 +75,7 @@ PROMISE(ticket_refusals, tickets_never_issued)
 		struct philox_ticket ticket = {kept.ticket.region_key,
 					       serials[i]};
 
-		/* the largest serials are those of placeholders */
+		/* placeholders have the largest serials */
 		nobody_takes(f, region, ticket, PHILOX_ERROR_RELEASED,
 			     serials[i] >> 63 ? PHILOX_ERROR_MISMATCH
 					      : PHILOX_ERROR_RELEASED);
@@ -161,7 +161,7 @@ PROMISE(ticket_refusals, a_second_consuming_backward)
 
 /* --- failures of the device ----------------------------------------------- */
 
-/* Both kinds of pass with the n-th device call failing. */
+/* Both kinds of pass while the n-th device call fails. */
 static int one_round_with_failure(struct fixture *f,
 				  struct philox_region *region, unsigned flags,
 				  const char *operation, uint64_t n)

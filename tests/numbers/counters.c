@@ -3,10 +3,10 @@
  *
  * Random regions, private and SHARED, run random forwards: eager, on the
  * device, captured, aborted, for inference; between them generators advance by
- * themselves, take other ranks' seeds, and regions are made again. The states
- * are what the library hands out. Which blocks an operator may then consume is
- * written out here (tests/support/counters.h): no two of (forward, operator, call) have
- * one in common, and no draw has the block of a fold.
+ * themselves and take other ranks' seeds, and regions are made again. The
+ * states come from the library. The blocks that an operator may then consume
+ * are listed here (tests/support/counters.h): no two of (forward, operator,
+ * call) have one in common, and no draw has the block of a fold.
  */
 #include <stdio.h>
 #include "tests/support/counters.h"
@@ -21,7 +21,7 @@ enum {
 	MOST_CALLS = 3,
 	MOST_CELLS = MOST_OPS * MOST_CALLS,
 	PASSES = 3, /* of the graph */
-	A_FOLD = 1  /* the owner of blocks that make keys */
+	A_FOLD = 1  /* owner of the blocks that make keys */
 };
 
 struct tested {
@@ -43,8 +43,8 @@ struct walk {
 	struct philox_generator *generators[GENERATORS];
 	struct tested tested[REGIONS];
 	struct philox_graph *graph;
-	struct tested *recorded[PASSES]; /* what the graph runs */
-	struct cells *cells[PASSES]; /* what they drew from, on the device */
+	struct tested *recorded[PASSES]; /* the graph's passes */
+	struct cells *cells[PASSES];     /* their states, on the device */
 	struct counter_set *set;
 	uint32_t owner; /* the one made last */
 	uint64_t dice;
@@ -99,7 +99,7 @@ static uint64_t seed_of(struct philox_generator *generator)
 	return state.seed;
 }
 
-/* The blocks that the seeds of a region and of its operators come from. */
+/* The blocks from which the seeds of a region and its operators come. */
 static void fold_region(struct walk *walk, const struct tested *tested)
 {
 	uint64_t seed = seed_of(tested->generator), key = fnv1a(tested->name);
@@ -115,7 +115,7 @@ static void fold_region(struct walk *walk, const struct tested *tested)
 
 /* --- regions -------------------------------------------------------------- */
 
-/* Most spans begin at 0, where all meet; some end with the last element. */
+/* Most spans begin at 0, which all share; some end with the last element. */
 static struct counter_span random_span(struct walk *walk, uint64_t advance)
 {
 	struct counter_span span = {.count = 1 + roll(walk, 40),
@@ -174,7 +174,7 @@ static void run_copy(const void *args)
 	*copy->to = *copy->from;
 }
 
-/* What a kernel of one's own would resolve, at each site; in stream order. */
+/* The states that your own kernel would read at each site, in stream order. */
 static void resolve(struct walk *walk, const struct tested *tested,
 		    const struct philox_pass *pass, struct cells *cells)
 {
@@ -241,7 +241,7 @@ static void eager_forward(struct walk *walk)
 	end_ticket(walk, tested, ticket, &cells);
 }
 
-/* Kernels may have drawn before it failed. */
+/* Kernels may have drawn before the failure. */
 static void aborted_forward(struct walk *walk)
 {
 	struct tested *tested = any(walk);
@@ -288,7 +288,10 @@ static void launch(struct walk *walk)
 	}
 }
 
-/* --- what else moves states ----------------------------------------------- */
+/*
+ * --- other calls that move states
+ * -----------------------------------------------
+ */
 
 static void make_again(struct walk *walk)
 {
@@ -384,7 +387,7 @@ GRAPH_PROMISE(counters, no_block_has_two_owners)
 	}
 }
 
-/* --- the model sees what it is for ---------------------------------------- */
+/* --- the model sees shared blocks ----------------------------------------- */
 
 /* Two draws from these states at element 0; 1 if they share a block. */
 static int meet(struct philox_state a, uint64_t advance_a,

@@ -1,7 +1,7 @@
 /*
  * tests/numbers/curand.c - the numbers are those of cuRAND's device generator
  *
- * Where the toolkit is there: elsewhere these tests say that they were skipped.
+ * With the toolkit only: without it these tests say that they were skipped.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -33,10 +33,9 @@ static void check_words(struct philox_state state, uint64_t element)
 
 	oracle_curand4(state.seed, element / 4, state.offset, expected);
 	cr_assert_arr_eq(got.w, expected, sizeof(expected),
-			 "seed %" PRIx64 ", offset %" PRIx64 ", element %" PRIx64,
-			 state.seed,
-			 state.offset,
-			 element);
+			 "seed %" PRIx64 ", offset %" PRIx64
+			 ", element %" PRIx64,
+			 state.seed, state.offset, element);
 }
 
 Test(curand, curand4_gives_the_same_words)
@@ -52,7 +51,7 @@ Test(curand, curand4_gives_the_same_words)
 	}
 }
 
-/* The 16 multiples of 4 around a corner; before 0 comes the end. */
+/* The 16 multiples of 4 around a corner; the end comes before 0. */
 static uint64_t near(uint64_t corner, uint64_t i)
 {
 	return corner + i * 4 - 32;

@@ -1,8 +1,9 @@
 /*
- * tests/numbers/distributions.c - what philox/fill.h says of values and ranges
+ * tests/numbers/distributions.c - the rules of philox/fill.h for values and
+ * ranges
  *
- * Words come from a fill of bits with the same state; what is made of them is
- * computed here with the C library's functions, in wider arithmetic.
+ * Words come from a fill of bits with the same state; their values are computed
+ * here with the C library's functions, in wider arithmetic.
  */
 #include <float.h>
 #include <math.h>
@@ -79,7 +80,7 @@ static const double roundings[] = {[PHILOX_F32] = 0x1p-24,
 
 /* --- values --------------------------------------------------------------- */
 
-/* The number v of (0, 1) behind element i of a dtype. */
+/* The number v of (0, 1) from which element i of a dtype is made. */
 static long double open_v(const uint32_t *w, const uint64_t *w64,
 			  enum philox_dtype dtype, size_t i)
 {
@@ -277,7 +278,7 @@ PROMISE(distributions, a_range_around_0_is_the_same_for_all_instruction_sets)
 
 /* --- integers ------------------------------------------------------------- */
 
-/* Chi-square of n counts that should be alike, in standard deviations. */
+/* Chi-square of n counts that should be equal, in standard deviations. */
 static double surprise(const unsigned *counts, size_t n, double expected)
 {
 	double chi = 0;
@@ -363,7 +364,7 @@ static const uint16_t *round_all(struct fixture *f, const float *x,
 	return DRAW(.dist = PHILOX_STOCHASTIC_ROUND, .dtype = dtype, .in = x);
 }
 
-/* Magnitudes 0 .. 0x7fff count up through the values. */
+/* Magnitudes 0 .. 0x7fff are the values in order. */
 static void check_rounded(float x, uint16_t got, uint32_t w,
 			  enum philox_dtype dtype)
 {
@@ -400,7 +401,7 @@ PROMISE(distributions, rounding_goes_up_as_often_as_the_rest_is_large)
 	float *x = make_memory(f, N * sizeof(*x));
 
 	scatter(x, N * sizeof(*x));
-	/* f16 has a small range: bring half of them into it, and around 0 */
+	/* f16 has a small range: half of them go into it, and around 0 */
 	for (size_t i = 0; i < N; i += 2)
 		x[i] = ldexpf((float)(i % 4099) - 2000.3f, (int)(i % 47) - 40);
 	for (size_t k = 0; k < 2; k++) {
@@ -426,7 +427,7 @@ PROMISE(distributions, rounding_keeps_the_mean)
 
 		for (size_t i = 0; i < N; i++)
 			sum += value16(y[i], digits);
-		/* six deviations of a mean of N, each at most half a step */
+		/* six deviations of the mean of N, each at most half a step */
 		cr_assert_lt(fabs(sum / N - value),
 			     6 * ldexp(0.5, 1 - digits) / sqrt(N));
 	}

@@ -1,9 +1,9 @@
 /*
- * tests/numbers/draw_fills.c - a kernel of one's own draws what a fill would write
+ * tests/numbers/draw_fills.c - your own kernel draws the numbers of a fill
  *
- * Every kind of fill, from random states on, beginning anywhere, with random
+ * Every kind of fill, from random states and first elements, with random
  * parameters, against the functions of philox/draw*.h and integers.h: each
- * element by itself and, where there are such functions, block by block.
+ * element by itself and, where such functions exist, block by block.
  */
 #include <float.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@ static double random_between(double low, double high)
 	return low + (high - low) * (double)(random_bits() >> 11) * 0x1p-53;
 }
 
-/* Of any size, so that small and large ones are as likely. */
+/* Of any size: small and large ones are equally likely. */
 static uint64_t random_size(void)
 {
 	return random_bits() >> random_bits() % 64;
@@ -53,7 +53,7 @@ static struct philox_span random_span(void)
 	return philox_elements(first, count);
 }
 
-/* An end is one of the dtype's, so that nothing but the top is rounded. */
+/* Both ends are numbers of the dtype, so that only the top is rounded. */
 static void random_range(struct philox_fill *fill)
 {
 	fill->low = (double)(int)(random_bits() % 200) / 8 - 9;
@@ -246,7 +246,7 @@ static struct philox_f64x2 draw_two(const struct philox_fill *fill,
 
 /* --- an element of any kind ----------------------------------------------- */
 
-/* What takes 64 bits a draw has two elements a block. */
+/* With 64 bits per draw a block has two elements. */
 static int is_wide(const struct philox_fill *fill)
 {
 	return fill->dtype == PHILOX_U64 || fill->dtype == PHILOX_I64 ||
@@ -254,7 +254,7 @@ static int is_wide(const struct philox_fill *fill)
 		fill->dist != PHILOX_DROPOUT);
 }
 
-/* The bits of x, as many as the dtype has. */
+/* As many bits of x as the dtype has. */
 static uint64_t narrow(enum philox_dtype dtype, float x)
 {
 	if (dtype == PHILOX_BF16)
@@ -347,7 +347,7 @@ static void whole_block(const struct philox_fill *fill, struct philox_state s,
 		bits[i] = is_wide(fill) ? two.w[i] : four.w[i];
 }
 
-/* The inputs of a block: those outside of the span are not compared. */
+/* The inputs of a block: those outside the span are not compared. */
 static struct philox_f32x4 inputs(const struct philox_fill *fill,
 				  uint64_t block)
 {
@@ -481,7 +481,7 @@ Test(draw, an_interval_is_all_of_its_integers)
 		cr_assert_eq(wide.from, from);
 		cr_assert_eq(wide.n, n);
 		cr_assert_eq(wide.reject, power_modulo(64, n));
-		/* an i32 range goes over 0 */
+		/* an i32 range includes 0 */
 		narrow = philox_interval_u32((uint32_t)from,
 					     (uint32_t)from + n32 - 1);
 		cr_assert_eq((uint32_t)narrow.from, (uint32_t)from);

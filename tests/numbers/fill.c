@@ -1,9 +1,9 @@
 /*
- * tests/numbers/fill.c - fills against the comments of philox/fill.h
+ * tests/numbers/fill.c - fills as the comments of philox/fill.h describe them
  *
  * The reference here shares no code with the library: a Philox of its own and
- * the values in double arithmetic. Arrays are memory of the host device, which
- * a test may read once the device is done.
+ * the values in double arithmetic. Arrays are in memory of the host device,
+ * which a test may read when the device is done.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -60,7 +60,7 @@ static double reference_normal(struct philox_state state, uint64_t element)
 	return element % 2 ? radius * cos(angle) : radius * sin(angle);
 }
 
-/* Eight significant bits; for numbers that are no denormals. */
+/* Eight significant bits; for numbers that are not denormal. */
 static double round_to_bf16(double x)
 {
 	int exponent;
@@ -153,7 +153,7 @@ static void run(struct fixture *f, const struct philox_fill *fill)
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
-/* --- what is drawn -------------------------------------------------------- */
+/* --- numbers -------------------------------------------------------------- */
 
 /* Element i of an array that begins with element e - i. */
 static double expected_value(const struct kind *kind, double p, uint64_t e,
@@ -188,8 +188,9 @@ static void check_normal(const struct kind *kind, uint64_t e, double got)
 	/* a bf16 may round to either side of where the exact value is */
 	if (kind->dtype == PHILOX_BF16)
 		bound += fabs(exact) * 0x1p-8;
-	cr_assert(fabs(got - exact) <= bound, "%s of element %" PRIu64 ": %a, not %a",
-		  kind->name, e, got, exact);
+	cr_assert(fabs(got - exact) <= bound,
+		  "%s of element %" PRIu64 ": %a, not %a", kind->name, e, got,
+		  exact);
 }
 
 static void check_element(const struct kind *kind, double p, const void *array,
@@ -269,7 +270,7 @@ PROMISE(fill, p_of_0_and_1_and_next_to_them_are_exact)
 	}
 }
 
-/* Here the formula's scale would be infinite, and nothing must become NaN. */
+/* Here the formula's scale would be infinite, but no element may become NaN. */
 PROMISE(fill, p_of_1_drops_everything)
 {
 	for (size_t k = 6; k < N_KINDS; k++) {
@@ -311,7 +312,7 @@ PROMISE(fill, the_share_of_ones_is_p)
 
 enum { WHOLE = 23, MARGIN = 8, SHIFTS = 8 };
 
-/* A slice [a, b), `shift` elements into an array; nothing else is touched. */
+/* A slice [a, b), `shift` elements into an array; all else is untouched. */
 static void check_slice(struct fixture *f, const struct kind *kind,
 			const char *in, const char *whole, char *array,
 			const uint64_t slice[2], size_t shift)
@@ -464,7 +465,7 @@ PROMISE(fill, a_poisoned_cell_gives_nan_or_all_ones)
 
 /* --- errors --------------------------------------------------------------- */
 
-/* A fill that fails, with a word of the message, and writes nothing. */
+/* A fill that fails, with a word of its message, and writes nothing. */
 static void refuse(struct fixture *f, const struct philox_fill *fill,
 		   enum philox_status expected, const char *word)
 {
@@ -527,7 +528,7 @@ static int is_a_dist(unsigned dist)
 	return found;
 }
 
-PROMISE(fill, what_no_comment_offers_is_refused)
+PROMISE(fill, kinds_that_no_comment_offers_are_refused)
 {
 	void *array = make_memory(f, 64);
 	unsigned refused = 0;
@@ -683,7 +684,9 @@ PROMISE(fill, a_pass_fills_from_the_cell_of_its_operator_and_call)
 	OK(philox_pass_abort(&pass));
 }
 
-/* What philox_pass_fill() gives for a kind, and what its own function gives. */
+/*
+ * The results of philox_pass_fill() for a kind, and of the kind's own function.
+ */
 static enum philox_status by_name(const struct philox_pass *pass,
 				  const struct philox_fill *fill, void *out)
 {

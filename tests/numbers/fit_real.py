@@ -107,7 +107,7 @@ def show(name, ones, coefficients, function, weight, low, high):
 
 
 def series(term):
-    """A sum of terms that soon vanish."""
+    """A sum of terms that soon become 0."""
     @functools.lru_cache(maxsize=None)
     def function(x):
         return sum(term(x, k) for k in range(30))
@@ -128,7 +128,7 @@ def log_weight(x):
 
 
 def log_weight_f64(x):
-    """The same; with so many coefficients the exchange needs a smooth one."""
+    """The same; with so many coefficients it must be smooth."""
     return sqrt(x * x + mpf("1e-3"))
 
 

@@ -1,9 +1,10 @@
 /*
- * tests/numbers/functions.c - logarithm, exp, sine, cosine against the C library
+ * tests/numbers/functions.c - logarithm, exp, sine, cosine against the C
+ * library
  *
  * The oracle is the same function in long double, whose last place is 2^-64;
- * where long double is no wider than double nothing can be tested. Those that
- * f32 normal numbers are made of are in tests/numbers/normal.c.
+ * where long double is no wider than double nothing can be tested. The
+ * functions behind f32 normal numbers are in tests/numbers/normal.c.
  */
 #include <criterion/criterion.h>
 #include <float.h>
@@ -43,7 +44,7 @@ static void check_relative(long double got, long double exact,
 		  "of %a: %La, not %La", of, got, exact);
 }
 
-/* The last place of an f32 or f64 that is the nearest to |exact| */
+/* The last place of the f32 or f64 that is nearest to |exact| */
 static long double place(long double exact, int digits, int lowest)
 {
 	int power;
@@ -95,7 +96,7 @@ Test(functions, minus_ln1m_f32_is_good_at_its_edges)
 			   2e-6);
 }
 
-/* Closely where the formula changes, and where u's power of two does. */
+/* In small steps where the formula changes, and where u's power of two does. */
 Test(functions, minus_ln1m_never_decreases)
 {
 	const uint64_t third = 0xaaaaaaaaaaaaa;
@@ -292,7 +293,7 @@ Test(functions, exp_f64_is_good_at_its_edges)
 	cr_assert(isnan(philox_exp_f64(NAN)));
 }
 
-/* The quadrant is found by comparing, and the rest is exact in long double. */
+/* The quadrant is found by comparison, and the rest is exact in long double. */
 static void exact_sin_cos(uint64_t a, long double *sine, long double *cosine)
 {
 	long double turns = exact_v(a), s, c;

@@ -1,7 +1,7 @@
 /*
- * tests/numbers/fused.c - the example of a kernel of one's own (examples/)
+ * tests/numbers/fused.c - the example of your own kernel (examples/)
  *
- * What it draws is compared with philox_dropout() of GELU computed here, in f64
+ * Its output is compared with philox_dropout() of GELU, computed here in f64
  * and by another pass of the same ticket.
  */
 #include <math.h>
@@ -16,12 +16,12 @@ static const double p = 0.3;
 struct layer {
 	struct philox_region *region;
 	struct fused_dropout args;
-	float *x, *bias, *dy; /* what args point to */
-	float *out;           /* what the kernel writes */
-	float *plain, *want;  /* what philox_dropout() reads and writes */
+	float *x, *bias, *dy; /* for args to point to */
+	float *out;           /* written by the kernel */
+	float *plain, *want;  /* read and written by philox_dropout() */
 };
 
-/* Arrays begin one element behind an aligned address. */
+/* Arrays begin one element after an aligned address. */
 static float *make_floats(struct fixture *f, size_t count)
 {
 	return (float *)make_memory(f, (count + 1) * sizeof(float)) + 1;
@@ -90,7 +90,10 @@ static void backward_of(struct fixture *f, struct layer *l,
 	OK(philox_backward_commit(&pass, 0));
 }
 
-/* --- what it must be ------------------------------------------------------ */
+/*
+ * --- the expected output
+ * ------------------------------------------------------
+ */
 
 static double phi(double z)
 {
@@ -217,7 +220,7 @@ GRAPH_PROMISE(fused, graphs_draw_from_cells_what_eager_passes_draw)
 	}
 }
 
-GRAPH_PROMISE(fused, a_launch_behind_the_back_of_philox_is_nan)
+GRAPH_PROMISE(fused, an_unannounced_launch_gives_nan)
 {
 	struct philox_use use = {{0, 0}, 0, 0};
 	struct philox_graph *forward;

@@ -8,7 +8,7 @@
 
 enum { ELEMENTS = 10007, COLS = 61 };
 
-/* A device with what the example needs on it; arrays[0] is the output. */
+/* A device with the arrays of the example; arrays[0] is the output. */
 struct place {
 	struct philox_device *device;
 	struct philox_context *context;
@@ -116,7 +116,7 @@ Test(fused_cuda, the_kernel_draws_the_mask_of_the_loop, .timeout = 120)
 	close_place(&on_host);
 }
 
-Test(fused_cuda, no_elements_are_no_error, .timeout = 120)
+Test(fused_cuda, no_elements_are_not_an_error, .timeout = 120)
 {
 	struct philox_device *gpu = NULL;
 	struct place at;

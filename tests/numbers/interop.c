@@ -1,7 +1,7 @@
 /*
- * tests/numbers/interop.c - cells and advances for kernels of others
+ * tests/numbers/interop.c - cells and advances for other libraries' kernels
  *
- * That these advances keep counters apart is tested in interop_counters.c.
+ * interop_counters.c tests that these advances keep counters apart.
  */
 #include "tests/support/support.h"
 
@@ -48,7 +48,7 @@ Test(interop, empty_operators_take_the_least_advance)
 	cr_assert_eq(philox_advance_transformer_engine(1, 1, 5, 0), 0);
 }
 
-/* No region can be made with it, and the message says of which operator. */
+/* No region can be made with it, and the message names the operator. */
 static void is_refused(struct fixture *f, uint64_t advance)
 {
 	struct philox_op ops[] = {{.name = "fine"}, {.advance = advance}};
@@ -88,7 +88,7 @@ PROMISE(interop, sizes_that_cannot_be_kept_apart_make_no_region)
 
 /* --- cells ---------------------------------------------------------------- */
 
-/* What a kernel that takes two addresses finds there. */
+/* The values that a kernel finds there if it takes two addresses. */
 static void read_two(struct fixture *f, const struct philox_pass *pass,
 		     uint64_t *to)
 {

@@ -1,11 +1,11 @@
 /*
- * tests/numbers/interop_counters.c - kernels of others beside philox's own
+ * tests/numbers/interop_counters.c - other libraries' kernels and philox's own
  *
  * Each kind of kernel has a model here that lists the counters it consumes, as
- * its own source says. A counter is the key with all its 128 bits; who consumes
- * one that another has consumed repeats numbers, if it is the same generator.
- * States and keys come from passes of real regions, the lists are sorted, and
- * what stands there twice is counted.
+ * its own source says. A counter is the key with all its 128 bits; a kernel
+ * that consumes one that another has consumed repeats its numbers, if the
+ * generator is the same. States and keys come from passes of real regions, the
+ * lists are sorted, and counters found twice are counted.
  */
 #include <stdlib.h>
 #include "tests/support/support.h"
@@ -104,7 +104,7 @@ static void te_nvfp4(struct list *list, struct philox_state at, struct shape s)
 			consume(list, at.seed, at.offset + k, thread);
 }
 
-/* What cuDNN may do: 128 threads a head, each a subsequence of words */
+/* Possibly cuDNN: 128 threads a head, each a subsequence of words */
 static void threads_of_words(struct list *list, struct philox_state at,
 			     struct shape s)
 {
@@ -314,7 +314,7 @@ Test(interop_counters, kernels_consume_no_counter_that_keys_are_derived_from)
 	fixture_close(&f);
 }
 
-Test(interop_counters, a_lesser_advance_than_flash_attentions_repeats_numbers)
+Test(interop_counters, an_advance_smaller_than_flash_attentions_repeats_numbers)
 {
 	const struct kind lesser[] = {{flash, least}, {flash, flash_less_one}};
 

@@ -1,9 +1,9 @@
 /*
  * tests/numbers/kat_distributions.c - fills against exact values
  *
- * tests/numbers/kat_distributions.txt has them, to 25 digits, and how far off a value of
- * each type may be. tests/numbers/kat_distributions.py makes it and shares nothing with
- * the library.
+ * tests/numbers/kat_distributions.txt has them, to 25 digits, and the error
+ * allowed in each type. tests/numbers/kat_distributions.py makes it and shares
+ * nothing with the library.
  */
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,10 @@ static const struct type {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-/* --- distributions: what a and b are -------------------------------------- */
+/*
+ * --- distributions: the meaning of a and b
+ * --------------------------------------
+ */
 
 static void set_low_high(struct philox_fill *fill, const struct row *row)
 {
@@ -133,7 +136,7 @@ static void set_p(struct philox_fill *fill, const struct row *row)
 	fill->p = strtod(row->a, NULL);
 }
 
-/* The input lies behind the output. */
+/* The input follows the output. */
 static void set_input(struct philox_fill *fill, const struct row *row)
 {
 	float *in = (float *)((char *)fill->out + 8);
@@ -177,7 +180,7 @@ static const struct dist *find_dist(const char *name)
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* The value that a row is about. */
+/* The value of a row. */
 static long double draw_row(struct fixture *f, const struct row *row,
 			    const struct type *type, const struct dist *dist,
 			    void *out)

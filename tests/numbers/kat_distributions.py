@@ -273,10 +273,10 @@ def rows(name, formula, dtypes, parameters, elements=ELEMENTS):
 
 
 print("""\
-# Made by tests/numbers/kat_distributions.py: exact values, and how far off one may be.
-# distribution dtype seed offset element a b value tolerance
-# a, b: uniform low, high; normal, log_normal mean, std; exponential rate;
-# bernoulli p; integers from, to (both included); stochastic_rounding the input""")
+# Made by tests/numbers/kat_distributions.py: exact values, and how far off one
+# may be. distribution dtype seed offset element a b value tolerance a, b:
+# uniform low, high; normal, log_normal mean, std; exponential rate; bernoulli
+# p; integers from, to (both included); stochastic_rounding the input""")
 ends = {wide: [extremes(*state, wide) for state in STATES]
         for wide in (False, True)}
 rows("uniform", uniform, REALS, ((0, 1), (-1.5, 2.25), (3, 10)))

@@ -1,9 +1,9 @@
 /*
  * tests/numbers/kernel.c - the generator, key derivation and exact values
  *
- * Known answers stand in tests/kat_*.txt; everything else is checked against
- * what the comments of philox/kernel.h say. Normal numbers have a file of their
- * own, normal.c.
+ * Known answers are in tests/numbers/kat_*.txt; everything else is checked
+ * against the comments of philox/kernel.h. Normal numbers have their own file,
+ * normal.c.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -213,7 +213,7 @@ static uint16_t nearest_bf16(float x)
 	uint16_t below = (uint16_t)(philox_f32_bits(x) >> 16);
 	uint16_t above = (uint16_t)(below + 1);
 	double down = x - (double)philox_bf16_to_f32(below);
-	/* what would come after the largest bf16 counts as infinity */
+	/* the number after the largest bf16 counts as infinity */
 	double next = above == 0x7f80 ? ldexp(1, 128)
 				      : (double)philox_bf16_to_f32(above);
 	double up = next - x;
@@ -249,7 +249,7 @@ Test(kernel, rounding_to_bf16_keeps_infinity_and_nan)
 	cr_assert_eq(philox_f32_to_bf16(0x1.fffffep127f), 0x7f80);
 	cr_assert_eq(philox_f32_to_bf16(philox_f32_from_bits(0x7fc00000)),
 		     0x7fc0);
-	/* all of the payload is in the half that is cut off */
+	/* the whole payload is in the half that is cut off */
 	cr_assert_eq(philox_f32_to_bf16(philox_f32_from_bits(0xff800001)),
 		     0xffc0);
 	cr_assert_eq(philox_f32_to_bf16(philox_f32_from_bits(0x7fffffff)),

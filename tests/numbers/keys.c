@@ -1,15 +1,14 @@
 /*
- * tests/numbers/keys.c - derived keys: none comes twice, and every bit counts
+ * tests/numbers/keys.c - derived keys: none occurs twice, and every bit counts
  *
  * Ten million operator seeds are taken from regions of a real context, over
- * operators, calls, region names, generator seeds and ranks. Of so many random
- * 64-bit keys two are equal with probability 2.7e-6, so none may be.
+ * operators, calls, region names, generator seeds and ranks. Among so many
+ * random 64-bit keys two are equal with probability 2.7e-6, so none may be.
  *
- * The avalanche: one bit of what goes into a fold changes each bit of what
- * comes out with probability 1/2. Inputs come from SplitMix64, which has
- * nothing in common with Philox, and are the same in every run; bounds are such
- * that all checks of a test together fail for a random function with
- * probability 10^-9.
+ * The avalanche: one bit of a fold's input changes each bit of its output with
+ * probability 1/2. Inputs come from SplitMix64, which has nothing in common
+ * with Philox, and are the same in every run; the bounds are chosen so that all
+ * checks of a test together fail for a random function with probability 10^-9.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -28,7 +27,7 @@ enum {
 	SOME_OPS = 100, /* of each region, for each rank and seed */
 	ROOTS = 1 + RANKS + SEEDS,
 	KEYS = REGIONS * (KEY_OPS * KEY_CALLS + (RANKS + SEEDS) * SOME_OPS),
-	ALL = KEYS + ROOTS * (REGIONS + 1) /* with what they derive from */
+	ALL = KEYS + ROOTS * (REGIONS + 1) /* with the parts they derive from */
 };
 
 struct keys {
@@ -122,8 +121,8 @@ Test(keys, ten_million_seeds_of_all_levels_are_different, .timeout = 300)
 	cr_assert_eq(keys.n, ALL);
 	qsort(keys.key, ALL, sizeof(*keys.key), compare_keys);
 	for (size_t i = 1; i < ALL; i++)
-		cr_assert(keys.key[i - 1] != keys.key[i], "%" PRIx64 " comes twice",
-			  keys.key[i]);
+		cr_assert(keys.key[i - 1] != keys.key[i],
+			  "%" PRIx64 " comes twice", keys.key[i]);
 	fixture_close(&f);
 	free(keys.key);
 }
@@ -148,7 +147,7 @@ static uint64_t splitmix64(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Of two inputs: a generator's or region's seed, and what is folded in. */
+/* Of two inputs: a generator's or region's seed, and the index folded in. */
 static uint64_t derive(uint64_t plane, uint64_t seed, uint64_t index)
 {
 	if (plane == PHILOX_FOLD_OP)
@@ -157,7 +156,10 @@ static uint64_t derive(uint64_t plane, uint64_t seed, uint64_t index)
 	return philox_fold(seed, plane, index);
 }
 
-/* What changes if one of 128 bits, those of the seed first, changes. */
+/*
+ * The change in the output if one of 128 bits, those of the seed first,
+ * changes.
+ */
 static uint64_t change(uint64_t plane, uint64_t seed, uint64_t index, int bit)
 {
 	uint64_t flip = (uint64_t)1 << bit % 64;
@@ -206,9 +208,10 @@ static double share_of(int changed)
 }
 
 /*
- * Bits that change together would change how many do. Each of 16 .. 48 is a
- * class of its own and the rest is one: 33 degrees of freedom, and chi-squared
- * exceeds 117 with probability 2.5e-11, in one of twelve tests 3e-10.
+ * If bits changed together, the distribution of their number would change. Each
+ * of 16 .. 48 is a class and the rest is one: 33 degrees of freedom, and
+ * chi-squared exceeds 117 with probability 2.5e-11, in one of twelve tests
+ * 3e-10.
  */
 static void check_number_of_changes(uint64_t plane, int from, int to)
 {

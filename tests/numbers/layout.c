@@ -1,9 +1,9 @@
 /*
  * tests/numbers/layout.c - other libraries' numbers against their own
  *
- * The tables of tests/golden come from those libraries, or from loops written
- * after theirs over cuRAND's own generator (tests/golden/make.sh); where the
- * CUDA toolkit is there, the loops run here too, for other cases.
+ * The tables of tests/golden come from those libraries, or from copies of their
+ * loops over cuRAND's own generator (tests/golden/make.sh); with the CUDA
+ * toolkit the loops run here too, for other cases.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -246,8 +246,8 @@ Test(layout, large_elements_and_offsets_are_drawn)
 	philox_device_close(device);
 }
 
-/* NaN and infinity times 0 is NaN, and what is negative becomes -0. */
-Test(layout, dropped_numbers_are_the_products_they_are_in_pytorch)
+/* NaN and infinity times 0 is NaN, and negative numbers become -0. */
+Test(layout, dropped_numbers_are_products_as_in_pytorch)
 {
 	struct philox_device *device = layout_device();
 	struct layout_case c = layout_case_of("pytorch", "dropout", "f32");

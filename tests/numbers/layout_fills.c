@@ -1,8 +1,8 @@
 /*
- * tests/numbers/layout_fills.c - fills in other libraries' layouts are fills
+ * tests/numbers/layout_fills.c - fills in other libraries' layouts
  *
- * of any span, in place, from a cell; and what a layout does not have is
- * refused.
+ * They are like all fills, of any span, in place, from a cell; kinds that a
+ * layout lacks are refused.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -238,7 +238,7 @@ static void refused(const struct layout_op *op, enum philox_status expected,
 #define INVALID     PHILOX_ERROR_INVALID
 #define UNSUPPORTED PHILOX_ERROR_UNSUPPORTED
 
-Test(layout, what_an_original_does_not_have_is_refused)
+Test(layout, kinds_that_an_original_lacks_are_refused)
 {
 	REFUSED("curand_device", "bernoulli", "f32", UNSUPPORTED,
 		"layout curand_device has no dist bernoulli", );
@@ -323,7 +323,7 @@ Test(layout, the_largest_tensor_that_pytorch_draws_as_one_is_drawn)
 	philox_device_close(device);
 }
 
-Test(layout, the_default_layout_is_none)
+Test(layout, the_default_layout_is_no_other_librarys)
 {
 	struct philox_device *device = layout_device();
 	struct layout_case c = layout_case_of("default", "uniform", "f32");

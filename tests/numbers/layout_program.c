@@ -1,8 +1,8 @@
 /*
- * tests/numbers/layout_program.c - a program of another library, op after op
+ * tests/numbers/layout_program.c - another library's program, op after op
  *
  * The oracle is the table of a program of PyTorch's ops, each of which begins
- * where the one before it left the generator.
+ * where the previous one left the generator.
  */
 #include <stdlib.h>
 #include "tests/support/layouts.h"
@@ -85,7 +85,9 @@ Test(layout, an_advance_needs_a_fill_and_a_place)
 	cr_assert_eq(words, 77);
 }
 
-/* PyTorch's defect that philox/layout.h tells of, and what it says to do. */
+/*
+ * PyTorch's defect that philox/layout.h describes, and the remedy given there.
+ */
 Test(layout, twice_the_advance_of_half_dropout_repeats_nothing)
 {
 	struct philox_device *device = layout_device();
@@ -108,7 +110,7 @@ Test(layout, twice_the_advance_of_half_dropout_repeats_nothing)
 				same += (one[k + 4] & 0x7fff ? 1 : 0) ==
 					(two[k] & 0x7fff ? 1 : 0);
 		free(two);
-		/* inputs of 0, one in 251, cannot tell */
+		/* inputs of 0, one in 251, tell nothing */
 		if (reserved == 1)
 			cr_assert(same > 1000, "the second half again: %u",
 				  same);
@@ -178,7 +180,7 @@ static void draw_program(const struct philox_pass *pass,
 	}
 }
 
-/* What a forward drew is what step `step` of the program draws. */
+/* A forward's numbers are those of step `step` of the program. */
 static void check_program(struct fixture *f, struct program *program, int step)
 {
 	OK(philox_device_synchronize(f->device));

@@ -3,8 +3,8 @@
  *
  * The formula is Box-Muller on u = (w0 + 1/2) 2^-32, rounded to float, and the
  * angle 2 pi (w1 + 1/2) 2^-32. The logarithm was once compared for all 2^32
- * words (worst relative error 7.9e-8), sine and cosine for every eighth (worst
- * absolute error 1.03e-7); here are samples with the words that are special.
+ * words (worst relative error 7.9e-8), sine and cosine for every eighth word
+ * (worst absolute error 1.03e-7); here are samples and the special words.
  */
 #include <criterion/criterion.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static double exact_angle(uint32_t w)
 	return 2 * 3.14159265358979323846 * ((w + 0.5) * 0x1p-32);
 }
 
-/* Numbers of 4 and more have a last place of 4.8e-7. */
+/* Numbers of 4 and above have a last place of 4.8e-7. */
 static void check_pair(uint32_t w0, uint32_t w1)
 {
 	double radius = exact_radius(w0), angle = exact_angle(w1);
@@ -61,7 +61,7 @@ Test(normal, is_within_7e_7_of_the_formula)
 }
 
 /* Large radii come from small first words. */
-Test(normal, is_as_near_to_the_formula_in_the_tails)
+Test(normal, is_as_close_to_the_formula_in_the_tails)
 {
 	for (uint64_t i = 0; i < 1000000; i++) {
 		struct philox_words w = philox_block(12, i, 0);
@@ -70,7 +70,7 @@ Test(normal, is_as_near_to_the_formula_in_the_tails)
 	}
 }
 
-Test(normal, is_as_near_to_the_formula_for_special_words)
+Test(normal, is_as_close_to_the_formula_for_special_words)
 {
 	for (size_t i = 0; i < N_SPECIAL; i++)
 		for (size_t j = 0; j < N_SPECIAL; j++)
@@ -85,8 +85,7 @@ Test(normal, the_logarithm_is_good_to_a_float_on_a_dense_sample)
 		float got = philox_minus_2_ln((uint32_t)w);
 
 		cr_assert(got >= 0, "%" PRIx64, w);
-		cr_assert(fabs(got - exact) <= 8.0e-8 * exact, "%" PRIx64,
-			  w);
+		cr_assert(fabs(got - exact) <= 8.0e-8 * exact, "%" PRIx64, w);
 	}
 }
 
@@ -97,10 +96,8 @@ Test(normal, sine_and_cosine_are_good_to_a_float_on_a_dense_sample)
 		float sine, cosine;
 
 		philox_sin_cos((uint32_t)w, &sine, &cosine);
-		cr_assert(fabs(sine - sin(angle)) <= 1.05e-7, "%" PRIx64,
-			  w);
-		cr_assert(fabs(cosine - cos(angle)) <= 1.05e-7, "%" PRIx64,
-			  w);
+		cr_assert(fabs(sine - sin(angle)) <= 1.05e-7, "%" PRIx64, w);
+		cr_assert(fabs(cosine - cos(angle)) <= 1.05e-7, "%" PRIx64, w);
 	}
 }
 
@@ -117,7 +114,7 @@ Test(normal, never_exceeds_its_bound_and_is_never_minus_0)
 				cr_assert(v[k] != 0 || !signbit(v[k]));
 			}
 		}
-	/* the words that stand for u = 1, whose logarithm is 0 */
+	/* the words that mean u = 1, whose logarithm is 0 */
 	for (uint32_t w = 0xffffff80; w; w++) {
 		float x, y;
 
@@ -129,7 +126,7 @@ Test(normal, never_exceeds_its_bound_and_is_never_minus_0)
 
 /*
  * Half a turn negates both, and the reflection ~w negates the sine alone: the
- * bits of what is negated are the same.
+ * other bits of a negated number are the same.
  */
 Test(normal, opposite_angles_differ_by_the_sign_alone)
 {
@@ -148,7 +145,9 @@ Test(normal, opposite_angles_differ_by_the_sign_alone)
 	}
 }
 
-/* Standard deviations of the estimates at n = 4e6: 5e-4, 7e-4, 1.2e-3, 4.9e-3 */
+/*
+ * Standard deviations of the estimates at n = 4e6: 5e-4, 7e-4, 1.2e-3, 4.9e-3
+ */
 Test(normal, has_the_moments_of_the_normal_distribution)
 {
 	const double n = 4e6;

@@ -1,5 +1,5 @@
 /*
- * tests/numbers/options.c - structs of other versions, as the library reads them
+ * tests/numbers/options.c - reading structs of other versions
  */
 #include "lib/base/options.h"
 #include "tests/support/support.h"
@@ -22,7 +22,7 @@ Test(options, a_field_that_an_older_caller_lacks_is_0)
 {
 	struct {
 		struct first options;
-		uint64_t beside; /* not the struct's: not to be read */
+		uint64_t beside; /* after the struct: must not be read */
 	} old = {{sizeof(old.options), 7}, UINT64_MAX};
 	struct grown copy = {1, 2, 3};
 
@@ -48,7 +48,7 @@ Test(options, a_field_that_this_version_lacks_must_be_0)
 	cr_assert_eq(copy.old, 2);
 }
 
-Test(options, what_is_shorter_than_the_first_version_is_refused)
+Test(options, structs_shorter_than_the_first_version_are_refused)
 {
 	struct first options = {0, 7}, copy;
 

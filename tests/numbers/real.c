@@ -1,7 +1,7 @@
 /*
  * tests/numbers/real.c - conversions of f16 against its definition
  *
- * The oracle is a search in all values of f16, and the processor if it can
+ * The oracle is a search through all values of f16, and the processor if it can
  * convert them.
  */
 #include <criterion/criterion.h>
@@ -11,7 +11,10 @@
 #include <immintrin.h>
 #endif
 
-/* The magnitude of an f16 by its definition; of infinity, what rounds to it */
+/*
+ * The magnitude of an f16 by its definition; of infinity, the number that
+ * rounds to it
+ */
 static double f16_magnitude(unsigned bits)
 {
 	int power = (int)(bits >> 10 & 31), fraction = bits & 1023;
@@ -103,7 +106,7 @@ Test(real, f32_to_f16_rounds_to_the_nearest)
 		}
 }
 
-/* What the conversions of numbers leave out is NaNs alone. */
+/* The conversions of numbers leave out NaNs only. */
 static void check_number(uint32_t bits)
 {
 	float x = philox_f32_from_bits(bits);
@@ -124,7 +127,7 @@ static void check_number(uint32_t bits)
 			     "%04x", half);
 }
 
-Test(real, numbers_are_converted_as_anything)
+Test(real, conversions_of_numbers_agree_with_those_of_all_values)
 {
 	static const uint32_t low[] = {0,      1,      0x0fff, 0x1000, 0x1001,
 				       0x2000, 0x7fff, 0x8000, 0x8001, 0xffff};

@@ -1,9 +1,9 @@
 /*
  * tests/numbers/shards.c - any cut of a tensor draws the whole tensor's numbers
  *
- * The whole is drawn once by the plain loop, element by element spans of it are
- * what a part must equal. Parts are drawn with every instruction set this CPU
- * has.
+ * The whole is drawn once by the plain loop, and a part must equal its span of
+ * it, element by element. Parts are drawn with every instruction set of this
+ * CPU.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -69,8 +69,8 @@ static void check_margin(const struct fill_name *name,
 }
 
 /*
- * Draws a part, row by row compared with the whole, which begins with element
- * `first` and is drawn from inputs that lie as the whole lies.
+ * Draws a part and compares it row by row with the whole, which begins with
+ * element `first` and is drawn from inputs in the same layout.
  */
 static void check_part(struct fixture *f, const struct fill_name *name,
 		       struct philox_span span, uint64_t first,
@@ -95,12 +95,10 @@ static void check_part(struct fixture *f, const struct fill_name *name,
 					       r * span.row_stride - first) *
 						      name->size,
 				  row_out),
-			  "%s: row %" PRIu64 " of first %" PRIu64 ", count %" PRIu64 ", rows %" PRIu64 ", "
+			  "%s: row %" PRIu64 " of first %" PRIu64
+			  ", count %" PRIu64 ", rows %" PRIu64 ", "
 			  "stride %" PRIu64 ", shift %zu",
-			  name->name, r,
-			  span.first,
-			  span.count,
-			  span.rows,
+			  name->name, r, span.first, span.count, span.rows,
 			  span.row_stride, shift);
 	check_margin(name, place, (size_t)(out - place->out),
 		     (size_t)(out - place->out) + rows * row_out);
@@ -198,7 +196,7 @@ PROMISE(shards, spans_around_large_elements_are_those_of_the_whole)
 	free_tensor(&t);
 }
 
-/* A corner, rows and columns inside of rows x columns, drawn as a shard. */
+/* A corner, rows and columns inside rows x columns, drawn as a shard. */
 static struct philox_span random_shard(uint64_t first, uint32_t rows,
 				       uint32_t columns)
 {
@@ -253,7 +251,7 @@ PROMISE(shards, a_matrix_cut_into_columns_is_put_together_again)
 	}
 }
 
-/* Long rows, rows of about a part's length, and many that are short. */
+/* Long rows, rows of about a part's length, and many short ones. */
 PROMISE(shards, threads_change_nothing)
 {
 	const struct philox_span spans[] = {
@@ -275,7 +273,7 @@ PROMISE(shards, threads_change_nothing)
 	free_tensor(&t);
 }
 
-/* Parts follow each other, are all of it, and have their share of units. */
+/* Parts follow each other, cover everything, and have their share of units. */
 static void check_cut(uint64_t elements, unsigned n)
 {
 	uint64_t units = (elements - 1) / FILL_PART_UNIT + 1, at = 0;

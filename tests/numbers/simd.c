@@ -1,8 +1,8 @@
 /*
  * tests/numbers/simd.c - vector functions, and how an instruction set is chosen
  *
- * tests/numbers/shards.c draws every fill with each; tests/scripts/simd.sh runs the
- * contract of numbers with each.
+ * tests/numbers/shards.c draws every fill with each; tests/scripts/simd.sh runs
+ * the contract of numbers with each.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +32,8 @@ Test(simd, lanes_of_avx512_have_the_scalar_functions_bits)
 #include <xmmintrin.h>
 
 /*
- * What a caller's thread makes of denormals, and how it rounds, is not our
- * streams' way, nor that of parameters on their way to a kernel.
+ * How a caller's thread treats denormals and rounds has no effect on our
+ * streams, nor on parameters on their way to a kernel.
  */
 enum { DRAWN = 4096, TOKENS = 64, VOCAB = 50 };
 
@@ -119,7 +119,7 @@ static void draw_tokens(struct fixture *f, struct philox_state *states,
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
-/* A kernel of one's own, which is to draw as philox_dropout() does. */
+/* Your own kernel, which must draw as philox_dropout() does. */
 static void own_dropout(const void *args)
 {
 	float *array;
@@ -176,12 +176,12 @@ PROMISE(simd, a_caller_that_flushes_denormals_or_rounds_changes_no_number)
 		cr_assert(!memcmp(plain.key, other.key, sizeof(plain.key)),
 			  "keys, mode %#x", modes[m]);
 		cr_assert(!memcmp(plain.own, other.own, sizeof(plain.own)),
-			  "a loop of one's own, mode %#x", modes[m]);
+			  "your own loop, mode %#x", modes[m]);
 	}
 }
 #endif
 
-/* What the system says of the CPU, as " avx2 fma ... ". */
+/* The system's list of the CPU's features, as " avx2 fma ... ". */
 static int read_flags(char *line, int size)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");
@@ -195,7 +195,7 @@ static int read_flags(char *line, int size)
 	return found;
 }
 
-Test(simd, avx2_is_there_if_all_that_its_loops_use_is)
+Test(simd, avx2_is_available_if_all_that_its_loops_use_is)
 {
 	static char flags[16384];
 	int has;
@@ -252,7 +252,7 @@ Test(simd, an_unknown_name_is_refused)
 	cr_assert_null(device);
 }
 
-Test(simd, without_a_wish_the_best_is_taken)
+Test(simd, the_best_is_chosen_by_default)
 {
 	enum simd simd, best = SIMD_SCALAR;
 

@@ -1,8 +1,9 @@
 /*
- * tests/numbers/source.c - philox/kernel.h as a string: nothing lost, no file left
+ * tests/numbers/source.c - philox/kernel.h as a string: nothing is lost, no
+ * other file is needed
  *
- * That it compiles alone and gives the same numbers is checked by
- * tests/scripts/numbers.sh, with compilers.
+ * tests/scripts/numbers.sh checks, with compilers, that it compiles alone and
+ * gives the same numbers.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static char *read_header(const char *name)
 	return text;
 }
 
-/* The name in `#include <philox/...>`, or 0 if a line is none. */
+/* The name in `#include <philox/...>`, or 0 if a line has none. */
 static int includes(const char *line, char *name)
 {
 	return sscanf(line, "#include <philox/%100[^>]", name) == 1;
@@ -32,7 +33,8 @@ static int includes(const char *line, char *name)
 
 /*
  * Walks a header and the string side by side: each line of the header must come
- * next, in place of an include the header it names, unless it was there before.
+ * next, and instead of an include the header it names, unless it was there
+ * before.
  */
 static const char *walk(const char *header, const char *at, char *seen)
 {

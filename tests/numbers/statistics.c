@@ -3,8 +3,8 @@
  *
  * Four million numbers are drawn as a program would: 64 elements of each of
  * 4096 operators in each of 16 forwards of one region. Every bound comes from
- * theory and is passed by independent numbers of the distribution with
- * probability 1 - 10^-9; seed and numbers are the same in every run.
+ * theory and is met by independent numbers of the distribution with probability
+ * 1 - 10^-9; seed and numbers are the same in every run.
  */
 #include <math.h>
 #include "tests/support/support.h"
@@ -19,7 +19,7 @@ enum {
 	LAGS = 4
 };
 
-/* What standard normal numbers exceed, either way, with probability 10^-9. */
+/* Standard normal numbers exceed it, either way, with probability 10^-9. */
 #define SIGMAS 6.11
 
 /* The same for chi-squared of 255 degrees of freedom, either way: 2 * 10^-9. */
@@ -224,7 +224,7 @@ Test(statistics, pairs_along_every_axis_are_spread_over_256_cells,
 /*
  * The mean of n products of independent numbers, both of mean 0 and variance 1,
  * has deviation 1 / sqrt(n); so has that of products along a chain, which are
- * uncorrelated. The squares see what the numbers themselves do not.
+ * uncorrelated. The squares show dependence that the numbers themselves do not.
  */
 static double correlation(const float *numbers, const struct axis *axis,
 			  size_t lag, int power, struct moments of)

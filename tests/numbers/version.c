@@ -1,5 +1,5 @@
 /*
- * tests/numbers/version.c - the library says which one it is
+ * tests/numbers/version.c - the library reports its version
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

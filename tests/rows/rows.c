@@ -1,7 +1,8 @@
 /*
  * tests/rows/rows.c - rows are independent states that live on the device
  *
- * The oracle is Philox written down here once more, from the paper.
+ * The oracle is Philox written again from the paper
+ * (tests/support/rows_model.h).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -40,13 +41,11 @@ static void is_state(struct fixture *f, struct philox_rows *rows, uint32_t row,
 {
 	struct philox_state state = state_of(f, rows, row);
 
-	cr_assert(state.seed == expected.seed &&
-			  state.offset == expected.offset,
-		  "row %u is at %016" PRIx64 " %" PRIu64 ", not at %016" PRIx64 " %" PRIu64, row,
-		  state.seed,
-		  state.offset,
-		  expected.seed,
-		  expected.offset);
+	cr_assert(
+		state.seed == expected.seed && state.offset == expected.offset,
+		"row %u is at %016" PRIx64 " %" PRIu64 ", not at %016" PRIx64
+		" %" PRIu64,
+		row, state.seed, state.offset, expected.seed, expected.offset);
 }
 
 static void is_at(struct fixture *f, struct philox_rows *rows, uint32_t row,
@@ -69,7 +68,10 @@ static struct philox_rows_fill bits(uint32_t *out)
 		.out = out};
 }
 
-/* --- what rows draw ------------------------------------------------------- */
+/*
+ * --- the numbers of rows
+ * -------------------------------------------------------
+ */
 
 /* Entry i holds VALUES words of the state, and PITCH - VALUES untouched. */
 static void are_words(const uint32_t *out, uint32_t entry,
@@ -143,7 +145,7 @@ PROMISE(rows, draw_their_words_and_advance_by_4)
 	OK(philox_rows_check(rows, NULL));
 }
 
-/* What philox_rng_fill() makes of a row's state, in bytes. */
+/* The bytes that philox_rng_fill() makes from a row's state. */
 static void like_rng_fill(struct fixture *f, enum philox_dist dist,
 			  enum philox_dtype dtype, size_t size, uint64_t first)
 {
@@ -220,7 +222,7 @@ PROMISE(rows, draw_uniforms_of_53_bits)
 
 /* --- lists ---------------------------------------------------------------- */
 
-PROMISE(rows, draw_the_same_whatever_stands_beside_them)
+PROMISE(rows, draw_the_same_whatever_is_beside_them)
 {
 	static const uint32_t lists[3][5] = {
 		{7, 3, 250, 0, 299}, {0, 250, 7, 11, 12}, {250, 1, 2, 3, 7}};
@@ -246,7 +248,7 @@ PROMISE(rows, draw_the_same_whatever_stands_beside_them)
 	is_at(f, rows, 7, 0);
 }
 
-/* A batch that ran empty: its arrays are of no use, and may be nothing. */
+/* A batch that became empty: its arrays are not used and may be NULL. */
 PROMISE(rows, that_no_entry_names_are_left_alone)
 {
 	struct philox_rows *rows = make_rows(f, "a", 3);
@@ -349,7 +351,7 @@ PROMISE(rows, take_at_most_the_count_of_their_entry)
 	}
 }
 
-/* Blocks of Philox that nobody gets are not made: this ends. */
+/* Philox blocks that are not needed are not computed: this ends. */
 PROMISE(rows, may_take_few_of_very_many_values)
 {
 	static const uint32_t counts[1] = {5};
@@ -374,7 +376,7 @@ PROMISE(rows, may_take_few_of_very_many_values)
 	is_at(f, rows, 0, 4);
 }
 
-PROMISE(rows, that_do_not_exist_are_left_out_and_told_of_once)
+PROMISE(rows, that_do_not_exist_are_left_out_and_reported_once)
 {
 	static const uint32_t indices[5] = {1, 2, 0, UINT32_MAX, 2};
 	struct philox_rows *rows = make_rows(f, "few", 2);
@@ -591,7 +593,7 @@ static void write_state(const void *args)
 	*writing->to = writing->state;
 }
 
-PROMISE(rows, may_be_written_by_a_kernel_of_ones_own)
+PROMISE(rows, may_be_written_by_your_own_kernel)
 {
 	struct philox_rows *rows = make_rows(f, "a", 2);
 	uint32_t *out = new_output(f, 2);
@@ -639,7 +641,7 @@ PROMISE(rows, keep_their_generator_alive)
 	OK(philox_generator_destroy(generator));
 }
 
-/* 2^24 entries, of which none takes part: no index is read. */
+/* 2^24 entries, none of which takes part: no index is read. */
 PROMISE(rows, may_be_listed_in_as_many_entries_as_there_may_be_rows)
 {
 	struct philox_rows *rows = make_rows(f, "a", 1);
@@ -662,7 +664,7 @@ PROMISE(rows, have_a_name_of_their_own)
 		.size = sizeof(options), .name = "a", .count = 1};
 	struct philox_rows *rows = make_rows(f, "a", 1), *again = NULL;
 
-	make_region(f, "a"); /* regions have names of their own */
+	make_region(f, "a"); /* regions have their own names */
 	FAILS(philox_rows_create(f->context, &options, &again),
 	      PHILOX_ERROR_EXISTS);
 	NAMES("'a'");
@@ -809,7 +811,7 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	is_at(f, rows, 0, 0);
 }
 
-/* What a table offers, and what every other pair is refused with. */
+/* The pairs that a table offers, and the error for every other pair. */
 static int offers(unsigned dist, unsigned dtype)
 {
 	switch (dist) {
@@ -822,7 +824,7 @@ static int offers(unsigned dist, unsigned dtype)
 	}
 }
 
-PROMISE(rows, that_offer_no_such_draw_say_it_by_name)
+PROMISE(rows, that_do_not_offer_a_draw_say_so_by_name)
 {
 	static const char *const dtypes[] = {"u32",
 					     "u64",

@@ -9,7 +9,7 @@
 
 enum { ROWS = 5, LIST = 4, VALUES = 6 };
 
-/* A table, a list of LIST entries in device memory, and what they draw. */
+/* A table, a list of LIST entries in device memory, and their numbers. */
 struct scene {
 	struct philox_rows *rows;
 	struct philox_row_list list;
@@ -38,7 +38,7 @@ static void open_scene(struct fixture *f, struct scene *s)
 					    .out = s->out};
 }
 
-/* Lists for a sequence of steps: rows come and go, and some come twice. */
+/* Lists for a sequence of steps: rows come and go, some occur twice. */
 static void write_list(struct fixture *f, struct scene *s, unsigned step)
 {
 	uint32_t indices[LIST];
@@ -57,7 +57,7 @@ static void write_list(struct fixture *f, struct scene *s, unsigned step)
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
-/* What a step must draw, with the rows' offsets, which it moves on. */
+/* The numbers a step must draw, with the rows' offsets, which it advances. */
 static void check_step(struct fixture *f, struct scene *s, unsigned step,
 		       uint64_t offsets[ROWS])
 {
@@ -292,7 +292,7 @@ PROMISE(rows_graph, a_table_stays_until_the_last_of_its_graphs_is_gone)
 	OK(philox_rows_destroy(s.rows));
 }
 
-/* A graph that could not take its reference does not use the table. */
+/* A graph that could not take a reference does not use the table. */
 PROMISE(rows_graph, a_reference_that_fails_does_not_keep_the_table)
 {
 	uint64_t freed = philox_device_calls(f->device, "mem_free");
@@ -374,7 +374,7 @@ PROMISE(rows_graph, a_table_can_be_made_during_a_capture)
 	destroy(f, &made);
 }
 
-PROMISE(rows_graph, a_broken_capture_is_told_of)
+PROMISE(rows_graph, a_broken_capture_is_reported)
 {
 	philox_native_graph graph;
 	struct philox_state state = {1, 4};
@@ -404,7 +404,7 @@ static uint64_t held(struct fixture *f)
 	       philox_device_calls(f->device, "mapped_free");
 }
 
-/* One call of the device after the other fails; some are then tried again. */
+/* Each device call fails in turn; some are then tried again. */
 PROMISE(rows_graph, a_device_that_fails_leaves_no_table_behind)
 {
 	static const char *const operations[] = {
@@ -432,7 +432,7 @@ PROMISE(rows_graph, a_device_that_fails_leaves_no_table_behind)
 	f->injected = 1;
 }
 
-/* What a table needs of the device, and which of several calls is to fail. */
+/* A table's device calls, and which of several is to fail. */
 static const struct {
 	const char *operation;
 	uint64_t n;
@@ -474,7 +474,7 @@ PROMISE(rows_graph, a_table_that_fails_during_a_capture_does_not_break_it)
 	f->injected = 1;
 }
 
-/* A dead table that no graph holds any more is freed by either call. */
+/* A destroyed table that no graph holds any longer is freed by either call. */
 PROMISE(rows_graph, memory_that_a_graph_held_is_freed_during_a_capture_too)
 {
 	struct philox_rows_options options = {
@@ -501,12 +501,12 @@ PROMISE(rows_graph, memory_that_a_graph_held_is_freed_during_a_capture_too)
 
 /* --- the lock ------------------------------------------------------------- */
 
-/* What a function of the host uses while a table is being destroyed. */
+/* For a function of the host while a table is being destroyed. */
 struct visit {
 	struct philox_device *device;
 	struct philox_context *context;
 	struct philox_rows *rows;
-	uint64_t freed; /* calls before the one that is waited for */
+	uint64_t freed; /* calls before the one to wait for */
 	uint64_t *digest;
 	enum philox_status *status;
 };
@@ -548,7 +548,7 @@ Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
 	OK(philox_stream_synchronize(f.device, f.stream));
 	OK(status);
 	OK(philox_context_digest(f.context, &after));
-	cr_assert_eq(during, after, "a table that goes is still listed");
+	cr_assert_eq(during, after, "a table being freed is still listed");
 	fixture_close(&f);
 }
 

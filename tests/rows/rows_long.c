@@ -1,8 +1,9 @@
 /*
  * tests/rows/rows_long.c - rows that draw many numbers, and large vocabularies
  *
- * A loop that takes many at a time must not show where it begins and ends. The
- * words are those of tests/support/rows_model.h, the numbers those of single elements.
+ * A loop over many numbers at a time must not show where it begins and ends.
+ * The words are those of tests/support/rows_model.h, the numbers those of
+ * single elements.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 #include "tests/support/rows_model.h"
 #include "tests/support/support.h"
 
-/* Rows: one that is used up, and others; entries name some of them twice. */
+/* Rows: one is used up, the others are not; entries name some of them twice. */
 enum { ROWS = 4, USED_UP = 2, ENTRIES = 5, MOST = 1200, VOCAB = 3001 };
 
 static const uint32_t indices[ENTRIES] = {1, 0, 1, USED_UP, 3};
@@ -104,8 +105,7 @@ static void is_entry(const struct kind *kind, const unsigned char *out,
 			  "dist %d, dtype %d, first %d, entry %u, value %u: "
 			  "%" PRIx64 ", not %" PRIx64,
 			  kind->dist, kind->dtype, (int)fill->first, i, j,
-			  found,
-			  expected);
+			  found, expected);
 	}
 }
 
@@ -144,7 +144,7 @@ PROMISE(rows_long, draws_have_the_words_of_their_elements)
 
 /* --- tokens --------------------------------------------------------------- */
 
-/* As tests/rows/sample.c has it, for columns that begin at index `first`. */
+/* As in tests/rows/sample.c, for columns that begin at index `first`. */
 static double score(struct philox_state state, float x, uint32_t v)
 {
 	double u = ((double)model_word(state, v) + 0.5) / 4294967296.0;
@@ -196,7 +196,7 @@ PROMISE(rows_long, tokens_are_the_best_of_all_columns)
 }
 
 /* The last of many columns count as the first do; ties go to the first. */
-PROMISE(rows_long, what_stands_far_behind_is_seen)
+PROMISE(rows_long, late_columns_are_seen)
 {
 	struct philox_rows *rows = make_rows(f);
 	struct philox_row_list list = {.n = 1};

@@ -2,18 +2,18 @@
  * tests/rows/rows_threads.c - rows advance once, in whatever order the threads
  * of a launch come
  *
- * What the CUDA kernels do is done here by threads of the host, in the order
- * that lib/rows/order.h asks for: see Note [Rows that advance once] in
+ * Threads of the host do the work of the CUDA kernels here, in the order that
+ * lib/rows/order.h asks for: see Note [Rows that advance once] in
  * lib/device/rows_kernels.h.
  */
 #include <sched.h>
 #include <stdint.h>
 
-/* What a test does where threads may come in between, and how often it did. */
+/* What a test does where threads may interleave, and how often it did. */
 static void (*in_between)(void);
 static _Thread_local unsigned steps;
 
-/* Lets other threads come in between, now and then. */
+/* Lets other threads run, now and then. */
 static void step(void)
 {
 	if (in_between)
@@ -86,7 +86,7 @@ static struct rows_draw_args args_of(int launch)
 		.words = 4};
 }
 
-/* A block of one thread, which takes every so-many-th unit. */
+/* A block of one thread, which takes every n-th unit. */
 static void run_block(const struct rows_draw_args *args, uint64_t number)
 {
 	const uint64_t launch = rows_launch(&args->table);
@@ -100,7 +100,7 @@ static void run_block(const struct rows_draw_args *args, uint64_t number)
 	rows_end(&shared.control);
 }
 
-/* Launches of one stream follow one another: that is what the barrier is. */
+/* Launches of one stream follow one another: hence the barrier. */
 static void *run_thread(void *number)
 {
 	for (int launch = 0; launch < LAUNCHES; launch++) {
@@ -282,7 +282,7 @@ Test(rows_threads, share_entries_without_a_trace, .timeout = 120)
 
 /* --- units without values ------------------------------------------------- */
 
-Test(rows_threads, do_not_look_at_rows_for_values_that_nobody_gets)
+Test(rows_threads, do_not_read_rows_for_values_that_no_entry_gets)
 {
 	const uint32_t counts[2] = {9, 0};
 	struct rows_draw_args args = args_of(0);
@@ -307,7 +307,7 @@ Test(rows_threads, do_not_look_at_rows_for_values_that_nobody_gets)
 
 enum { OUTSIDE = 3, REPORTED = 5000 };
 
-/* How many launches the notice tells of; their entries are all there. */
+/* How many launches the notice reports; their entries are complete. */
 static uint64_t told_of(void)
 {
 	struct philox_rows_report report = rows_read_notice(&shared.notice);
@@ -338,7 +338,7 @@ Test(rows_threads, a_report_has_the_entries_of_its_launches_at_any_moment)
 		rows_end(&shared.control);
 		cr_assert_eq(told_of(), launch);
 	}
-	cr_assert_geq(looks, 15, "nobody looked while a launch told");
+	cr_assert_geq(looks, 15, "no check came while a launch reported");
 }
 
 /* Launches with OUTSIDE entries that are no rows, and one that is used up. */
@@ -355,7 +355,7 @@ static struct philox_row_list bad_list(struct fixture *f,
 	return (struct philox_row_list){.indices = indices, .n = OUTSIDE + 1};
 }
 
-/* Adds what a check tells; returns how many launches that were. */
+/* Adds what a check reports; returns for how many launches. */
 static uint64_t check_report(struct philox_rows *rows)
 {
 	struct philox_rows_report report;

@@ -2,7 +2,7 @@
  * tests/rows/sample.c - tokens depend on the state and logits of their row only
  *
  * The oracle is the rule of philox/sample.h in doubles, on words of a Philox
- * written down once more (tests/support/rows_model.h).
+ * written again (tests/support/rows_model.h).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static double model_score(struct philox_state state, float x, double t,
 	return x / t - log(-log1p(-u));
 }
 
-/* The token's score is the highest, but for what f32 rounds off. */
+/* The token's score is the highest, except for rounding in f32. */
 static void is_best(int32_t token, struct philox_state state,
 		    const float *logits, uint32_t vocab, double t)
 {
@@ -104,7 +104,7 @@ PROMISE(sample, a_token_has_the_best_score_of_its_row)
 	}
 }
 
-/* Pearson's statistic of what 100,000 draws hit; all is fixed, so no chance. */
+/* Pearson's statistic of 100,000 draws; nothing varies between runs. */
 static double chi_square(const uint32_t *hits, const double *p, uint32_t n,
 			 double draws)
 {
@@ -173,9 +173,9 @@ Test(sample, tokens_come_with_the_probabilities_of_a_softmax, .timeout = 120)
 	fixture_close(&f);
 }
 
-/* --- what a token does not depend on -------------------------------------- */
+/* --- a token does not depend on ... --------------------------------------- */
 
-PROMISE(sample, a_token_is_the_same_wherever_its_row_stands)
+PROMISE(sample, a_token_is_the_same_wherever_its_row_is)
 {
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f), *moved;
@@ -239,7 +239,7 @@ PROMISE(sample, a_token_is_the_same_whatever_the_dtype_of_its_logits)
 	cr_assert(!memcmp(tokens, tokens + 2 * ENTRIES, ENTRIES * 4));
 }
 
-/* Ranks with `width` columns each, the last one with what is left. */
+/* Ranks with `width` columns each, the last one with the rest. */
 static void shards_agree(struct fixture *f, struct philox_rows *rows,
 			 const float *logits, uint32_t width,
 			 const int32_t *expected)
@@ -280,7 +280,7 @@ PROMISE(sample, shards_of_the_vocabulary_agree_with_the_whole)
 		shards_agree(f, rows, logits, width, tokens);
 }
 
-PROMISE(sample, states_of_ones_own_give_the_tokens_of_rows)
+PROMISE(sample, your_own_states_give_the_tokens_of_rows)
 {
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
@@ -304,7 +304,9 @@ PROMISE(sample, states_of_ones_own_give_the_tokens_of_rows)
 	cr_assert_eq(s.tokens[1], -1);
 }
 
-/* --- values that are no numbers ------------------------------------------- */
+/*
+ * --- values that are not numbers -------------------------------------------
+ */
 
 static int32_t token_of(struct fixture *f, struct philox_rows *rows,
 			const float *values, uint32_t n, double temperature)
@@ -393,7 +395,7 @@ PROMISE(sample, each_entry_may_have_a_temperature_of_its_own)
 	}
 }
 
-/* However cold, a row of finite logits has its highest token. */
+/* However low the temperature, a row of finite logits has its highest token. */
 PROMISE(sample, a_temperature_next_to_0_is_greedy)
 {
 	static const double cold[] = {0x1p-126, 0x1.000002p-126, 0x1p-125,
@@ -594,7 +596,7 @@ static void refuses(struct fixture *f, struct philox_rows *rows,
 	cr_assert_eq(philox_device_calls(f->device, "launch"), launches);
 }
 
-PROMISE(sample, what_is_wrong_is_named_before_the_device_hears_of_it)
+PROMISE(sample, mistakes_are_named_before_the_device_is_called)
 {
 	struct philox_rows *rows = make_rows(f, ENTRIES);
 	float *logits = make_logits(f);
@@ -671,7 +673,7 @@ PROMISE(sample, what_is_wrong_is_named_before_the_device_hears_of_it)
 	      PHILOX_ERROR_INVALID);
 	NAMES("sample: n is 16777217, above 2^24");
 	bad = good;
-	bad.flags = PHILOX_ROWS_KEEP; /* of a table's rows alone */
+	bad.flags = PHILOX_ROWS_KEEP; /* for a table's rows only */
 	FAILS(philox_sample_states(f->device, f->stream, states, 1, &bad),
 	      PHILOX_ERROR_INVALID);
 	NAMES("sample: flags is 0x1, not 0");

@@ -1,6 +1,6 @@
 /*
- * tests/save/digest.c - a digest is equal if and only if the future is, and the
- * state of a ticket is what its passes draw from
+ * tests/save/digest.c - a digest is equal if and only if the future is, and a
+ * ticket's passes draw from the ticket's state
  */
 #include <stdlib.h>
 #include "tests/support/support.h"
@@ -27,7 +27,7 @@ static uint64_t digest(struct fixture *f)
 
 #define UNCHANGED(f, before) cr_assert_eq(digest(f), before, "another digest")
 
-/* Without drawing: a digest is about what could be drawn. */
+/* Without drawing: a digest is about the numbers that could be drawn. */
 static struct philox_ticket step(struct fixture *f,
 				 struct philox_region *region, unsigned flags)
 {
@@ -120,7 +120,7 @@ PROMISE(digest, changes_with_every_open_pass)
 	UNCHANGED(f, committed);
 }
 
-/* No other forward of its generator may begin, though it has no ticket. */
+/* No other forward of its generator may begin, although it has no ticket. */
 PROMISE(digest, changes_with_an_open_warm_up_of_a_shared_region)
 {
 	const struct philox_op op = {"x", 1, 4};
@@ -141,7 +141,7 @@ PROMISE(digest, changes_with_an_open_warm_up_of_a_shared_region)
 	UNCHANGED(f, before);
 }
 
-/* What is gone decides nothing, however it went. */
+/* Tickets that are gone change nothing, however they ended. */
 PROMISE(digest, forgets_how_a_ticket_ended)
 {
 	uint64_t ended[3];
@@ -215,7 +215,7 @@ PROMISE(digest, knows_the_next_serial)
 	philox_context_destroy(other);
 }
 
-/* A name that has issued something goes on where it was. */
+/* A name that has issued numbers goes on where it was. */
 PROMISE(digest, remembers_destroyed_names_that_were_used)
 {
 	struct philox_region *region;
@@ -237,7 +237,7 @@ PROMISE(digest, remembers_destroyed_names_that_were_used)
 	UNCHANGED(f, used);
 }
 
-/* Its numbers begin again with the generator's seed, its serials do not. */
+/* Its numbers begin again with the generator's seed, but its serials do not. */
 PROMISE(digest, remembers_the_serials_of_destroyed_names)
 {
 	struct philox_generator *generator =
@@ -425,7 +425,7 @@ GRAPH_PROMISE(ticket_state, knows_launched_forwards)
 	same_state(state, predict_cell(0, "layer", 2, 0, 4));
 }
 
-PROMISE(ticket_state, names_what_is_wrong)
+PROMISE(ticket_state, names_the_mistake)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_region *other = make_region(f, "other");

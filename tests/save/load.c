@@ -1,6 +1,6 @@
 /*
- * tests/save/load.c - what is no text of this context is refused, with a line
- * or a difference named, and nothing changes
+ * tests/save/load.c - a text that is not of this context is refused, with a
+ * line or a difference named, and nothing changes
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -31,7 +31,7 @@ enum change {
 	CHANGES
 };
 
-/* Which change, and what the message names. */
+/* A change, and what the message names. */
 static const struct {
 	enum change change;
 	const char *thing, *field;
@@ -142,7 +142,7 @@ static char *good_text(struct fixture *f)
 	return text;
 }
 
-/* The context of the fixture refuses a text and stays as it is. */
+/* The fixture's context refuses a text and does not change. */
 static void refuses(struct fixture *f, const char *text, size_t size,
 		    enum philox_status expected)
 {
@@ -164,7 +164,9 @@ PROMISE(load, refuses_a_text_cut_at_any_byte)
 
 	populate(f->context, NOTHING, 1);
 	for (size_t cut = 0; cut < size; cut++) {
-		/* Memory of its own, so that a sanitizer sees what is beyond */
+		/*
+		 * Its own memory, so that a sanitizer sees a read past the end
+		 */
 		char *part = malloc(cut + 1);
 
 		memcpy(part, text, cut);
@@ -188,7 +190,7 @@ PROMISE(load, refuses_a_text_with_any_bit_flipped)
 		enum philox_status status;
 
 		text[bit / 8] ^= (char)(1 << bit % 8);
-		/* In the number behind "philox context" it is a newer one */
+		/* In the number after "philox context" it is a newer version */
 		status = text[15] > '1' && text[15] <= '9'
 				 ? PHILOX_ERROR_UNSUPPORTED
 				 : PHILOX_ERROR_INVALID;
@@ -200,7 +202,7 @@ PROMISE(load, refuses_a_text_with_any_bit_flipped)
 	free(text);
 }
 
-/* The text with its last line made right for what is above it. */
+/* The text with its last line made right for the lines above. */
 static void sign(char *text, size_t room)
 {
 	char *last = strstr(text, "checksum ");
@@ -210,8 +212,8 @@ static void sign(char *text, size_t room)
 		*last = '\0';
 		size = (size_t)(last - text);
 	}
-	snprintf(text + size, room - size, "checksum %016" PRIx64 " bytes %zu\n",
-		 fnv1a(text), size);
+	snprintf(text + size, room - size,
+		 "checksum %016" PRIx64 " bytes %zu\n", fnv1a(text), size);
 }
 
 static void replace(const char *text, const char *from, const char *to,
@@ -224,7 +226,7 @@ static void replace(const char *text, const char *from, const char *to,
 				   text, to, at + strlen(from)) < room);
 }
 
-/* The first `from` becomes `to`, and the message names the line and this. */
+/* The first `from` becomes `to`, and the message names the line and `what`. */
 static const struct {
 	const char *from, *to;
 	int line;
@@ -363,7 +365,7 @@ PROMISE(load, refuses_a_text_without_generators)
 	NAMES("line 2: generator 0 has to come first");
 }
 
-PROMISE(load, refuses_what_follows_and_other_checksums)
+PROMISE(load, refuses_bytes_that_follow_and_other_checksums)
 {
 	char *text = good_text(f), changed[4096];
 	size_t size = strlen(text);
@@ -440,7 +442,7 @@ static void count_drops(void *user, const struct philox_log_entry *entry)
 	*(unsigned *)user += !strcmp(entry->event, "dropped by load");
 }
 
-/* The text knows a destroyed name that the context does not, and more. */
+/* The text has a destroyed name that the context does not, and more. */
 PROMISE(load, takes_back_what_it_prepared)
 {
 	struct philox_generator *unused[2];
@@ -509,7 +511,7 @@ static size_t run_input(const char *name)
 	return 1;
 }
 
-Test(load, survives_what_the_fuzz_target_found, .timeout = 120)
+Test(load, survives_the_inputs_that_the_fuzz_target_found, .timeout = 120)
 {
 	DIR *folder = opendir("tests/fuzz/corpus");
 	const struct dirent *entry;

@@ -11,7 +11,7 @@
 
 /* --- contexts to save ----------------------------------------------------- */
 
-/* Names that need escapes, in an order that is not the one of their bytes. */
+/* Names that need escapes, in an order other than that of their bytes. */
 #define ODD_NAME "layer \"1\" \\ of\nm\xc3\xbcnchen"
 
 struct world {
@@ -102,7 +102,7 @@ static void history(struct fixture *f, struct world *w)
 	destroy_region_with_a_past(f, w);
 }
 
-/* --- what comes out of one ------------------------------------------------ */
+/* --- a context's future --------------------------------------------------- */
 
 struct future {
 	struct {
@@ -127,12 +127,11 @@ static void same_future(const struct future *a, const struct future *b)
 		     "other numbers in step %zu", i);
 		cr_assert(a->seen[i].serial == b->seen[i].serial,
 			  "step %zu has serial %" PRIu64 ", not %" PRIu64, i,
-			  b->seen[i].serial,
-			  a->seen[i].serial);
+			  b->seen[i].serial, a->seen[i].serial);
 	}
 }
 
-/* How forwards and backwards of one region are run. */
+/* How the forwards and backwards of a region run. */
 struct way {
 	struct philox_region *region;
 	struct philox_graph *forward, *backward; /* NULL: eagerly */
@@ -182,7 +181,7 @@ static size_t list(struct philox_region *region, struct philox_ticket *tickets)
 	return n;
 }
 
-/* Retained and then used up, from the newest or from the oldest on. */
+/* Retained and then used up, from the newest or from the oldest. */
 static void finish_pending(struct fixture *f, const struct way *way,
 			   int newest_first, struct future *future)
 {
@@ -306,8 +305,7 @@ PROMISE(save, the_text_is_what_its_note_says)
 	forward(f, region);
 	backward(f, &first, 0);
 	snprintf(text + size, sizeof(text) - (size_t)size,
-		 "checksum %016" PRIx64 " bytes %d\n", fnv1a(text),
-		 size);
+		 "checksum %016" PRIx64 " bytes %d\n", fnv1a(text), size);
 	OK(philox_context_save_text(f->context, &written, NULL));
 	cr_assert_str_eq(written, text);
 	free(written);
@@ -404,7 +402,7 @@ Test(save, a_text_is_good_for_another_device, .timeout = 120)
 
 /* --- another process ------------------------------------------------------ */
 
-/* In the new process: what every pending backward sees, or nothing at all. */
+/* In the new process: the numbers of each pending backward, or nothing. */
 static int resume(const char *path, int out)
 {
 	struct fixture f;
@@ -490,7 +488,7 @@ PROMISE(save, serials_do_not_go_back)
 		FAILS(philox_ticket_release(region, late[i].ticket, NULL),
 		      PHILOX_ERROR_RELEASED);
 	next = forward(f, region);
-	SAME(next.saw, late[0].saw, "the numbers after the save come again");
+	SAME(next.saw, late[0].saw, "the numbers after the save are reissued");
 	cr_assert_eq(next.ticket.serial, 4, "under a serial never issued");
 	backward(f, &kept, 0);
 	backward(f, &next, 0);
@@ -498,7 +496,7 @@ PROMISE(save, serials_do_not_go_back)
 	free(text);
 }
 
-PROMISE(save, names_that_the_text_does_not_know_begin_anew)
+PROMISE(save, names_that_the_text_does_not_have_begin_again)
 {
 	struct philox_region *region = make_region(f, "layer");
 	char *text = text_of(f->context), *loaded, line[128];
@@ -513,8 +511,7 @@ PROMISE(save, names_that_the_text_does_not_know_begin_anew)
 	snprintf(line, sizeof(line),
 		 "\nregion \"gone\" destroyed generator 0 next %016" PRIx64 " "
 		 "0000000000000000 serial 3\n",
-		 philox_fold(0, PHILOX_FOLD_REGION,
-						 fnv1a("gone")));
+		 philox_fold(0, PHILOX_FOLD_REGION, fnv1a("gone")));
 	loaded = text_of(f->context);
 	cr_assert(strstr(loaded, line), "%s is not in\n%s", line, loaded);
 	free(loaded);
@@ -553,7 +550,7 @@ static void on_log(void *user, const struct philox_log_entry *entry)
 	cr_assert(strstr(entry->text, "2 tickets"), "%s", entry->text);
 }
 
-PROMISE(save, a_load_releases_what_was_pending_once)
+PROMISE(save, a_load_releases_pending_tickets_once)
 {
 	struct philox_region *region = make_region(f, "layer");
 	struct forward made[2] = {forward(f, region), forward(f, region)};
@@ -616,9 +613,9 @@ PROMISE(save, tickets_are_listed_in_order)
 	cr_assert_eq(n, 4, "outputs are written on success only");
 }
 
-/* --- when it is refused --------------------------------------------------- */
+/* --- refusals ------------------------------------------------------------- */
 
-/* Saving, and loading what was saved before, are refused and change nothing. */
+/* Saving, and loading an earlier text, are refused and change nothing. */
 static void refused(struct fixture *f, const char *text,
 		    enum philox_status expected, const char *named)
 {
@@ -664,7 +661,7 @@ PROMISE(save, is_refused_while_a_pass_is_open)
 	free(text);
 }
 
-GRAPH_PROMISE(save, is_refused_while_a_capture_is_under_way)
+GRAPH_PROMISE(save, is_refused_while_a_capture_is_in_progress)
 {
 	struct philox_region *layer = make_region(f, "layer");
 	uint32_t *array = make_array(f);
@@ -777,8 +774,8 @@ static void doze(const void *unused)
 	usleep(50000);
 }
 
-/* The launch is queued behind slow work: only waiting can tell of it. */
-GRAPH_PROMISE(save, is_refused_after_an_unannounced_launch_until_it_is_told)
+/* The launch is queued after slow work: only a wait can show it. */
+GRAPH_PROMISE(save, is_refused_after_an_unannounced_launch_until_it_is_reported)
 {
 	struct philox_region *layer = make_region(f, "layer");
 	uint32_t *array = make_array(f);

@@ -1,6 +1,6 @@
 /*
- * tests/save/save_file.c - a file has the text of a context, whole, or what it
- * had before
+ * tests/save/save_file.c - a file has the whole text of a context, or the text
+ * it had before
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include "tests/support/support.h"
 
-/* A folder of the test's own, which it works in, and leaves empty. */
+/* The test's own folder, in which it works and which it leaves empty. */
 static char folder[] = "/tmp/philox-test-XXXXXX";
 
 static void enter_folder(void)
@@ -101,7 +101,7 @@ PROMISE(save_file, has_the_text_of_the_context)
 	free(again);
 }
 
-/* Every save fails: what is there stays, nothing is left behind. */
+/* Every save fails: the old text stays, no other file is left. */
 static void fails_to_save(struct fixture *f, const char *path,
 			  enum philox_status expected)
 {
@@ -137,7 +137,7 @@ PROMISE(save_file, stays_as_it_was_when_writing_fails)
 	free(text);
 }
 
-PROMISE(save_file, is_refused_where_no_file_can_be)
+PROMISE(save_file, is_refused_where_a_file_is_impossible)
 {
 	enter_folder();
 	put("file", "a file");
@@ -155,7 +155,7 @@ PROMISE(save_file, is_refused_where_no_file_can_be)
 	leave_folder();
 }
 
-/* Rights mean nothing to root, who becomes somebody else for a while. */
+/* Root has all rights, so it becomes another user for a while. */
 PROMISE(save_file, is_refused_in_a_folder_without_the_right_to_write)
 {
 	const uid_t nobody = 65534;
@@ -212,7 +212,7 @@ static void wait_for(pid_t process)
 	cr_assert_eq(waitpid(process, NULL, 0), process);
 }
 
-/* The id of a process that is gone; reused soon only if all others were. */
+/* The id of a process that is gone; reused soon only if all others are. */
 static pid_t gone_process(void)
 {
 	pid_t process = fork();
@@ -274,7 +274,7 @@ Test(save_file, of_a_killed_save_goes_with_the_next_one, .timeout = 120)
 	cr_assert(is_here(name), "of a process that is alive");
 	file = open(name, O_WRONLY);
 	cr_assert(file >= 0 && flock(file, LOCK_EX | LOCK_NB),
-		  "whoever cannot see the process must see that it is locked");
+		  "without seeing the process one must see that it is locked");
 	close(file);
 	cr_assert(!kill(process, SIGKILL));
 	wait_for(process);
@@ -287,7 +287,7 @@ Test(save_file, of_a_killed_save_goes_with_the_next_one, .timeout = 120)
 	fixture_close(&f);
 }
 
-/* Somebody whose process id means nothing here is writing it. */
+/* Its writer's process id means nothing here. */
 PROMISE(save_file, of_a_process_elsewhere_stays_while_it_is_locked)
 {
 	char name[64];
@@ -356,7 +356,7 @@ PROMISE(save_file, names_that_only_look_like_an_abandoned_one_stay)
 	leave_folder();
 }
 
-PROMISE(save_file, what_is_no_file_stays_whatever_its_name)
+PROMISE(save_file, things_that_are_not_files_stay_whatever_their_names)
 {
 	long process = (long)gone_process();
 	char name[4][64];
@@ -381,7 +381,7 @@ PROMISE(save_file, what_is_no_file_stays_whatever_its_name)
 	leave_folder();
 }
 
-/* Rights mean nothing to root, who becomes somebody else for a while. */
+/* Root has all rights, so it becomes another user for a while. */
 PROMISE(save_file, is_refused_in_a_folder_without_the_right_to_read)
 {
 	const uid_t nobody = 65534;
@@ -439,7 +439,7 @@ PROMISE(save_file, is_named_when_it_cannot_be_loaded)
 	free(after);
 }
 
-/* More than is read at once. */
+/* More than one read takes. */
 PROMISE(save_file, may_be_large)
 {
 	struct philox_region *region =

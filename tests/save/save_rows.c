@@ -59,7 +59,7 @@ static void draw_rows(struct world *w, uint32_t *values)
 	memcpy(values, w->out, ROWS * VALUES * sizeof(*values));
 }
 
-/* Rows get states of their own and stand at different offsets. */
+/* Rows get their own states and are at different offsets. */
 static void history(struct world *w)
 {
 	const struct philox_state set[2] = {{0xfedcba9876543210, 44}, {5, 0}};
@@ -117,8 +117,7 @@ PROMISE(save_rows, the_text_is_what_its_note_says)
 			 (unsigned long long)model_row_seed(0, "a \"b\"", 0));
 
 	snprintf(text + size, sizeof(text) - (size_t)size,
-		 "checksum %016" PRIx64 " bytes %d\n", fnv1a(text),
-		 size);
+		 "checksum %016" PRIx64 " bytes %d\n", fnv1a(text), size);
 	OK(philox_rows_advance(rows, f->stream, NULL, 12));
 	OK(philox_rows_set(rows, f->stream, (uint32_t[]){1}, &set, 1));
 	is_text(f->context, text);
@@ -250,8 +249,8 @@ static void sign(char *text, size_t room)
 	size_t size = last ? (size_t)(last - text) : strlen(text);
 
 	text[size] = '\0';
-	snprintf(text + size, room - size, "checksum %016" PRIx64 " bytes %zu\n",
-		 fnv1a(text), size);
+	snprintf(text + size, room - size,
+		 "checksum %016" PRIx64 " bytes %zu\n", fnv1a(text), size);
 }
 
 static const struct {
@@ -315,7 +314,7 @@ PROMISE(save_rows, a_load_refuses_malformed_lines)
 
 /* --- failures ------------------------------------------------------------- */
 
-/* Two tables are read, then written; each takes a copy and a wait for it. */
+/* Two tables are read, then written; each needs a copy and a wait for it. */
 static void load_fails_at(struct world *w, const char *text, const char *what)
 {
 	char *before = text_of(w->context);

@@ -1,12 +1,12 @@
 #!/bin/sh
-# philox bench: the form of what it prints, peers that are missing or broken,
-# and how it refuses bad options. Never how fast anything is.
+# philox bench: the form of its output, peers that are missing or broken, and
+# how it refuses bad options. Never how fast anything is.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=$BUILD/philox
 nowhere="PHILOX_PEERS=$WORK/none"
 
-# bench ENVIRONMENT ARGUMENT...: rows in $WORK/out; says nothing beside them
+# bench ENVIRONMENT ARGUMENT...: rows in $WORK/out, and no other output
 bench()
 {
 	environment=$1
@@ -18,7 +18,7 @@ bench()
 	[ ! -s "$WORK/err" ]
 }
 
-# rows EXPRESSION: Python's opinion of all rows but the machine's, `rows`
+# rows EXPRESSION: a Python expression of `rows`, all but the machine's, is true
 rows()
 {
 	python3 - "$WORK/out" "$1" <<'END'
@@ -53,7 +53,7 @@ assert eval("(" + sys.argv[2] + ")"), sys.argv[2]
 END
 }
 
-# every_fill: a row for each fill there is, next to its limits
+# every_fill: a row for each fill, next to its limits
 every_fill()
 {
 	bench "$nowhere" --only fill --quick --json && rows '
@@ -93,7 +93,7 @@ missing_in_text()
 			"$WORK/out" && ! grep -q ' $' "$WORK/out"
 }
 
-# The machine's own line comes first, and says which path was asked for
+# The machine's own line comes first and says which path was requested
 says_path()
 {
 	bench "$nowhere PHILOX_SIMD=scalar" --only fill/bits/u32 --quick --json &&
@@ -150,7 +150,7 @@ measures()
 		rows 'have("fill/bits/u32/64KiB", "memset")[0]["ratio"]'
 }
 
-# refuses TEXT ARGUMENT...: exit status 2 and nothing but a message with TEXT
+# refuses TEXT ARGUMENT...: exit status 2, and only a message with TEXT
 refuses()
 {
 	text=$1
@@ -176,14 +176,14 @@ check "options: rows of an unknown part" \
 check "options: rows of a part without names for them" refuses \
 	"--only 'ledger/1': part ledger has no rows to choose from" \
 	--only ledger/1
-check "options: rows there are none of" no_such_row
+check "options: rows that do not exist" no_such_row
 for size in 0KiB -1KiB 64 64kb 64KiBs 1025GiB KiB '' ' 1KiB' \
 	99999999999999999999KiB; do
 	check "options: a size of '$size'" refuses \
 		"--size '$size': must be from 1 to 1024 KiB, MiB or GiB" \
 		--size "$size"
 done
-check "options: more sizes than there is room for" refuses \
+check "options: too many sizes" refuses \
 	"--size '9KiB': there are 8 already" --size 1KiB --size 2KiB \
 	--size 3KiB --size 4KiB --size 5KiB --size 6KiB --size 7KiB \
 	--size 8KiB --size 9KiB
@@ -192,7 +192,7 @@ for threads in 0 257 two; do
 		"--threads '$threads': must be a whole number from 1 to 256" \
 		--threads "$threads"
 done
-check "options: what is wrong is wrong with --quick, too" \
+check "options: mistakes are mistakes with --quick, too" \
 	refuses "unexpected argument 'now'" --quick now
 
 for part in ledger replay schedules states rows; do
@@ -210,19 +210,19 @@ done
 check "options: threads of a GPU" refuses \
 	"--threads '2': needs --device host, not cuda:1" \
 	--threads 2 --device cuda:1
-check "options: no size is one before a unit" refuses "--size '+1KiB': must" \
+check "options: a size begins with a digit" refuses "--size '+1KiB': must" \
 	--size +1KiB
 
-check "a missing peer is said to be in the table" missing_in_text
+check "the table says that a peer is missing" missing_in_text
 if ! command -v python3 >"$WORK/which"; then
 	skip "the JSON rows" "no python3"
 	finish
 fi
 check "there is a row for every fill, and its limits" every_fill
 check "a missing peer has rows that say so" missing_peers
-check "the path asked for is on record" says_path
-check "threads are on record" threads_on_record
-check "rows are chosen by how they begin, sizes one by one" chosen_rows
+check "the output names the requested path" says_path
+check "the output names the number of threads" threads_on_record
+check "rows are chosen by their first letters, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
 check "draws and tokens for rows have rows" rows_part
@@ -347,7 +347,7 @@ torch_rows()
 		if row["peer"] == "torch")'
 }
 
-# torch_breaks STATEMENT TEXT: a torch that does not load well, and what is said
+# torch_breaks STATEMENT TEXT: a torch that does not load well, and the note
 torch_breaks()
 {
 	mkdir -p "$WORK/broken"

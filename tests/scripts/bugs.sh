@@ -1,21 +1,21 @@
 #!/bin/sh
-# Deliberate bugs, one at a time: each patch in tests/bugs makes one, says in its
-# first line what it does, and in lines that begin with "Found by:" who must find
-# it: `philox matrix`, `philox selftest` or the test program, with options.
-# Without a bug all of them pass.
+# Deliberate bugs, one at a time: each patch in tests/bugs makes one. Its first
+# line says what the bug does, and lines that begin with "Found by:" which
+# program must find it: `philox matrix`, `philox selftest` or the tests, with
+# options. Without a bug all of them pass.
 #
-# The tree is copied and built once. Each patch gets a copy of that, in which make
-# has little to do, and as many are tried at a time as there are cores. A bug that
-# makes its finder crash or hang is found, too.
+# The tree is copied and built once. Each patch gets a copy of that, in which
+# make has little to do, and as many run at a time as there are cores. A bug
+# that makes its finder crash or hang is also found.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 MAKE=${MAKE:-make}
-LIMIT=300 # seconds, for a finder that hangs
+LIMIT=300 # seconds until a finder counts as hanging
 clean=$WORK/clean
 jobs=$WORK/jobs
 cores=$(nproc)
 
-# What git does not ignore; without git, what is there
+# All files that git does not ignore; without git, all files
 sources()
 {
 	if [ -e .git ]; then
@@ -28,9 +28,9 @@ sources()
 	fi
 }
 
-# builds TREE JOBS TARGET...: all paths are below the tree, so that a copy of what
-# is built is as good. Fast to build, and of the tests only those that find bugs;
-# a bug need not be free of warnings.
+# builds TREE JOBS TARGET...: all paths are below the tree, so that a copy of
+# the build works, too. Fast to build, and only the tests that find bugs; a bug
+# may cause warnings.
 builds()
 {
 	tree=$1
@@ -48,13 +48,13 @@ copies_and_builds()
 		builds "$clean" "$cores" build/philox build/tests/philox-tests
 }
 
-# finders PATCH: who must find it, one a line
+# finders PATCH: the programs that must find it, one per line
 finders()
 {
 	sed -n '/^--- /q; s/^Found by: //p' "$1"
 }
 
-# program FINDER: what to build for it
+# program FINDER: the target to build for it
 program()
 {
 	case $1 in
@@ -73,7 +73,7 @@ run()
 	timeout --foreground "$LIMIT" "$program" "$@"
 }
 
-# passes TREE FINDER, and has tested something
+# passes TREE FINDER: it passes, and has tested something
 passes()
 {
 	(run "$1" "$2") >"$job/clean" 2>&1
@@ -102,7 +102,7 @@ finds()
 }
 
 # The run that the matrix found is wrong by itself, and right without the bug;
-# what was searched with more options is printed with them
+# options that the search had are printed with it
 is_replayed()
 {
 	grep -q '^shortest mismatch: ' "$job/found" || return 1
@@ -124,7 +124,7 @@ has_options()
 		*)
 			case $again in
 			*" $1 $2 "*) ;;
-			*) echo "not in what is to be run again: $1 $2" && return 1 ;;
+			*) echo "not in the line to run again: $1 $2" && return 1 ;;
 			esac
 			;;
 		esac
@@ -140,7 +140,7 @@ is_found()
 	[ -s "$job/finders" ] || { echo "$1 has no line 'Found by:'" && return 1; }
 	cp -a "$clean" "$tree"
 	patch -p1 -f --fuzz=0 -d "$tree" <"$1" ||
-		{ echo "$1 no longer applies: make it anew" && return 1; }
+		{ echo "$1 no longer applies: make it again" && return 1; }
 	while IFS= read -r finder; do
 		builds "$tree" 1 "$(program "$finder")" >"$job/built" 2>&1 ||
 			{ cat "$job/built" && return 1; }
@@ -149,7 +149,7 @@ is_found()
 	done <"$job/finders"
 }
 
-# try JOB COMMAND...: once, by whoever comes first
+# try JOB COMMAND...: runs it once, for the first who asks
 try()
 {
 	job=$jobs/$1
@@ -172,7 +172,7 @@ worker()
 	done
 }
 
-# told JOB: what it said, and its status
+# told JOB: shows its output and returns its status
 told()
 {
 	cat "$jobs/$1/said"

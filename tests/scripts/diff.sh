@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
 
-# gives STATUS TEXT COMMAND...: the exit status, and text in what it says
+# gives STATUS TEXT COMMAND...: the exit status, and text in the output
 gives()
 {
 	status=$1
@@ -49,12 +49,12 @@ check "diff names the event that differs" \
 check "diff names the field that differs" \
 	gives 1 ' in A, 987654 in B' "$philox" diff "$WORK/a" "$WORK/c"
 sed '$d' "$WORK/a" >"$WORK/c"
-check "diff names what is missing" \
+check "diff names a missing event" \
 	gives 1 'B has ended, A goes on' "$philox" diff "$WORK/a" "$WORK/c"
 check "diff names a file that is not there" \
 	gives 2 "$WORK/none" "$philox" diff "$WORK/a" "$WORK/none"
 echo "something else" >"$WORK/d"
-check "diff names a file that is no journal" \
+check "diff names a file that is not a journal" \
 	gives 2 "$WORK/d" "$philox" diff "$WORK/a" "$WORK/d"
 check "diff wants two files" gives 2 'two files' "$philox" diff "$WORK/a"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# philox draw: what it prints for good options, and how it refuses bad ones.
+# philox draw: the output for good options, and how it refuses bad ones.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
@@ -47,8 +47,8 @@ refuses()
 	[ $got -eq 2 ] && grep -qF -e "$text" "$WORK/err" && [ ! -s "$WORK/out" ]
 }
 
-# agree FORMULA TYPE FROM TO: the formula of x, each of FROM, of 4 bytes as od's
-# type has them, is TO
+# agree FORMULA TYPE FROM TO: the formula, of each x in FROM, 4 bytes read as
+# od's type, is TO
 agree()
 {
 	# shellcheck disable=SC2086
@@ -108,7 +108,7 @@ bytes()
 	[ "$(draw "$@" --format raw | wc -c)" -eq "$n" ]
 }
 
-# The reader takes some and goes away: no message, status 0
+# The reader reads some and goes away: no message, status 0
 closed_pipe()
 {
 	{
@@ -152,7 +152,7 @@ check "a uniform f64 is 53 bits of two words" \
 check "a uniform number has a range" \
 	prints '0x1.313f4p-1 0x1.42d38ap+1 0x1.f15ebp+0 0x1.6c036cp+0' \
 	--dist uniform --low -1 --high 0x1.8p1 --count 4
-check "integers are digits, unless it is said" prints '8 6' \
+check "integers are digits by default" prints '8 6' \
 	--dist integers --count 2
 check "integers have a range" prints '3 1' \
 	--dist integers --from -5 --to 4 --count 2
@@ -193,17 +193,17 @@ check "--layout triton draws Triton's words" prints 'f8e4cca4' \
 check "a layout without a tensor's end is drawn up to 2^64" \
 	lines 2 '^[0-9a-f]{8}$' --layout triton --first 0xfffffffffffffff0 \
 	--count 2
-check "--layout default is none" same '--layout default' ''
-check "a layout that has no such numbers is refused" \
+check "--layout default is the same as none" same '--layout default' ''
+check "a layout without such numbers is refused" \
 	refuses 'layout triton has no dist bernoulli' \
 	--layout triton --dist bernoulli
 check "a tensor of PyTorch needs an end" \
 	refuses "--count '0': goes past the tensor's end with --layout pytorch" \
 	--layout pytorch --first 4 --count 0
-check "a tensor ends where it was said" \
+check "a tensor ends where the option says" \
 	refuses "--count '0x0': goes past the tensor's end" \
 	--layout triton --elements 5 --count 0x0
-check "a layout that is none is refused" refuses 'layout' --layout other
+check "an unknown layout is refused" refuses 'layout' --layout other
 
 check "sixteen words are the default" lines 16 '^[0-9a-f]{8}$'
 check "f32 is the default of the other distributions" \
@@ -238,7 +238,7 @@ check "the axis of calls is one of offsets" \
 	same '--axis call --first 3' '--axis call --offset 12'
 check "the axis of seeds is one of seeds" \
 	same '--axis seed --first 3' '--axis seed --seed 3'
-check "the axis of operators is none of the others" \
+check "the axis of operators differs from the others" \
 	differ '--axis op --first 3' '--axis seed --first 3'
 check "an axis is drawn past a chunk" \
 	lines 40000 '^[0-9a-f]{8}$' --axis op --count 40000
@@ -269,8 +269,9 @@ check "an empty number" refuses "--offset '':" --offset ''
 check "half a hex number" refuses "--seed '0x':" --seed 0x
 check "an offset that is no multiple of 4" refuses "--offset '6':" --offset 6
 check "an unknown distribution names those there are" \
-	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli, log-normal" --dist cauchy
-check "dropout is nothing to draw" refuses "--dist 'dropout':" --dist dropout
+	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli, " \
+	--dist cauchy
+check "dropout cannot be drawn" refuses "--dist 'dropout':" --dist dropout
 check "an unknown dtype" refuses "--dtype 'f8':" --dtype f8
 check "bits as floats" refuses "--dtype 'f32':" --dtype f32
 check "uniform numbers as words" \
@@ -304,16 +305,16 @@ check "an integer past its dtype" refuses \
 check "an integer below its dtype" \
 	refuses "--from '-9223372036854775809':" \
 	--dist integers --from -9223372036854775809
-check "an integer without the sign it has" refuses "--from '-1':" \
+check "a negative integer without a sign" refuses "--from '-1':" \
 	--from -1 --dist integers --dtype u64
 check "an integer that is none" refuses "--to '--5':" --dist integers --to --5
 check "p above 1" refuses "--p '1.5':" --dist bernoulli --p 1.5
 check "p below 0" refuses "--p '-0.5':" --dist bernoulli --p -0.5
-check "p that is none" refuses "--p 'nan':" --dist bernoulli --p nan
+check "p that is not a number" refuses "--p 'nan':" --dist bernoulli --p nan
 check "p that is a word" refuses "--p 'half':" --dist bernoulli --p half
 check "an unknown format" refuses "--format 'csv':" --format csv
 check "an unknown axis" refuses "--axis 'region':" --axis region
-check "an axis of anything but words" refuses \
+check "an axis of something other than words" refuses \
 	"--axis 'op': needs --dist bits with --dtype u32" --axis op --dtype u64
 check "an axis of distributions" refuses "--axis 'call':" --axis call \
 	--dist normal
@@ -341,7 +342,7 @@ check "a rate of a distribution without one" refuses \
 	"--rate '1': needs --dist exponential, not normal" --dist normal --rate 1
 check "integers of a distribution without them" refuses \
 	"--to '1': needs --dist integers, not uniform" --dist uniform --to 1
-# option VALUE LAYOUT...: each means nothing to other layouts and to none
+# option VALUE LAYOUT...: has no meaning for other layouts and without one
 while read -r option value has; do
 	for layout in none default curand_device curand_host pytorch nvfuser \
 		triton jax; do
@@ -390,7 +391,7 @@ for option in low high mean std rate p; do
 			--dist $dist --$option "$value"
 	done
 done
-# option=VALUE DIST...: each means nothing to the other distributions
+# option=VALUE DIST...: has no meaning for the other distributions
 while read -r option value has; do
 	for dist in bits uniform normal bernoulli log-normal exponential \
 		gumbel integers; do
@@ -401,7 +402,7 @@ while read -r option value has; do
 			continue
 			;;
 		esac
-		check "--$option of $dist, which has none" \
+		check "--$option of $dist, which does not have it" \
 			refuses "--$option '$value': needs --dist ${has%% *}" \
 			--dist $dist "--$option" "$value"
 	done

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The examples compile with nothing but the public headers, and what README.md
-# shows of them is what they say.
+# The examples compile with the public headers only, and README.md quotes them
+# correctly.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 compiles()
@@ -8,7 +8,7 @@ compiles()
 	"$@" -Iinclude -c -o "$WORK/example.o"
 }
 
-# Each line of the blocks of CUDA in README.md is in an example
+# Each line of README.md's CUDA blocks is in an example
 shows_examples()
 {
 	awk '/^```cuda$/ { inside = 1; next } /^```/ { inside = 0 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The golden values that need no network are made anew from a CUDA toolkit: they
-# are those of the tables. Normal and exponential numbers are left out, which are
-# the C library's business too.
+# The golden values that need no network, made again from a CUDA toolkit, are
+# those of the tables. Normal and exponential numbers are left out: they depend
+# on the C library, too.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 # exact FILE: its cases without a tolerance
@@ -29,7 +29,7 @@ tells_its_origin()
 }
 
 for table in tests/golden/*.txt; do
-	check "$table says what made it" tells_its_origin "$table"
+	check "$table says how it was made" tells_its_origin "$table"
 done
 if [ "$CUDA" = 0 ] || ! [ -e "$CUDA_HOME/lib64/libcurand.so" ]; then
 	skip "golden values are those of cuRAND" "no CUDA toolkit with libcurand"
@@ -37,6 +37,6 @@ if [ "$CUDA" = 0 ] || ! [ -e "$CUDA_HOME/lib64/libcurand.so" ]; then
 fi
 for table in curand_device curand_host nvfuser pytorch program; do
 	check "the table $table can be made" makes $table
-	check "it is the one of tests/golden" is_made_again $table
+	check "it is that of tests/golden" is_made_again $table
 done
 finish

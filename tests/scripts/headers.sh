@@ -19,8 +19,8 @@ compiles_as_cuda()
 		-c -o "$WORK/kernel.o" "$WORK/kernel.cu"
 }
 
-# clang seldom knows the toolkit at hand, so the few words of CUDA's headers that
-# are needed are here; what a GPU offers, clang declares itself.
+# clang seldom knows the installed toolkit, so the few words needed from CUDA's
+# headers are here; clang itself declares the functions of a GPU.
 compiles_as_clang_cuda()
 {
 	cat >"$WORK/clang.cu" <<-'END'

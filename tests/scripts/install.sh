@@ -114,7 +114,7 @@ int main(void)
 }
 END
 
-# The headers' own functions, which a machine without FMA leaves to libm
+# Functions in headers, which a machine without FMA leaves to libm
 cat >"$WORK/kernel.c" <<'END'
 #include <philox/kernel.h>
 #include <stdio.h>
@@ -157,14 +157,14 @@ versions_agree()
 	[ "$("$prefix/bin/philox" --version)" = "philox $(pc --modversion)" ]
 }
 
-# What it compares with is not installed
+# Its peers are not installed
 bench_misses()
 {
 	"$prefix/bin/philox" bench --only fill/bits/u32 --quick >"$WORK/bench" &&
 		cat "$WORK/bench" && grep 'random123_gcc missing: ' "$WORK/bench"
 }
 
-# Where only libphilox.a is found it must be enough
+# libphilox.a must be enough where only it is found
 builds_statically()
 {
 	mkdir "$WORK/hidden" && mv "$prefix"/lib/*.so* "$WORK/hidden" &&
@@ -204,10 +204,10 @@ check "it does the same" runs user-c++
 check "a C program builds with --static" builds_statically
 check "it does the same" runs static
 source=kernel
-check "a program with draws of its own builds" builds draws "" $CC -std=c11 -x c
+check "a program with its own draws builds" builds draws "" $CC -std=c11 -x c
 check "it runs" runs draws
 check "make uninstall works" make uninstall
 check "nothing is left" nothing_left
 check "PREFIX and LIBDIR can be chosen" installs_elsewhere
-check "nothing is left of that" nothing_left
+check "nothing is left there" nothing_left
 finish

@@ -1,5 +1,5 @@
 #!/bin/sh
-# philox/kernel.h gives the same bits whatever compiles it and with which options.
+# philox/kernel.h gives the same bits with every compiler and with all options.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 cat >"$WORK/numbers.c" <<'END'
@@ -220,9 +220,9 @@ for compiler in g++ clang++; do
 	done
 done
 
-# --- philox/kernel.h as a string ------------------------------------------------
+# --- philox/kernel.h as a string ----------------------------------------------
 
-# Writes the string to a folder of its own, where no other header is
+# Writes the string to its own folder, without any other header
 cat >"$WORK/print.c" <<'END'
 #include <philox/source.h>
 #include <stdio.h>
@@ -258,7 +258,7 @@ check "$CC agrees when it compiles the string" \
 check "$CXX agrees when it compiles the string" \
 	string_agrees "$CXX" numbers.cpp -std=c++11 -O2
 
-# --- the CUDA toolkit -----------------------------------------------------------
+# --- the CUDA toolkit ---------------------------------------------------------
 
 nvcc=$CUDA_HOME/bin/nvcc
 
@@ -404,7 +404,7 @@ cp include/philox/*.h "$WORK/file/philox"
 rm "$WORK/file/philox/kernel.h"
 
 # rounds_once_in TYPE POWERS: no instruction of the type is approximate, and no
-# product could be fused, but of a power of two
+# product could be fused, except of a power of two
 rounds_once_in()
 {
 	grep -E "\.$1" "$WORK/kernel.ptx" >"$WORK/lines"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The programs in README.md compile and run, and so far as it goes the example
-# at its top; its two commands are there.
+# The programs in README.md compile and run, and the example at its top
+# compiles; its two commands are there.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 has_line()
@@ -15,7 +15,7 @@ compiles()
 }
 
 # The example at the top, the first block without a language, in a function that
-# declares what the example does not
+# declares the names which the example does not
 example()
 {
 	cat <<-'END'

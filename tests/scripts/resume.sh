@@ -1,8 +1,8 @@
 #!/bin/sh
 # philox train --save-at, --resume: a run that is interrupted in the middle of a
-# step, with backwards owed, and goes on in a new process, there or on the other
-# host device, ends with the bits of a run without a break. Files that are not
-# of the same run, and damaged ones, are refused.
+# step, with backwards owed, and goes on in a new process, on the same or the
+# other host device, ends with the bits of an uninterrupted run. Files of
+# another run and damaged files are refused.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 philox=${PHILOX_TOOL:-$BUILD/philox}
 . tests/support/training.sh
@@ -29,8 +29,8 @@ interrupt()
 		grep -q "^saved .*in the middle of step $at of" "$WORK/out"
 }
 
-# same_end STEP DEVICE DEVICE ARGUMENT...: with a break in a step, between two
-# devices, and without
+# same_end STEP DEVICE DEVICE ARGUMENT...: interrupted in a step, between two
+# devices, and uninterrupted
 same_end()
 {
 	step=$1
@@ -46,7 +46,7 @@ same_end()
 		[ -n "$whole" ] && [ "$(bits resumed)" = "$whole" ]
 }
 
-# A saved run may go on for longer than was planned, or end earlier
+# A saved run may go on for longer than planned, or end earlier
 same_end_after()
 {
 	interrupt 3 --steps 5 || return 1
@@ -91,7 +91,7 @@ assert len(figures["runs"]) == 1 and "agree" not in figures
 assert figures["runs"][0]["retained_same"] is True' "$saved"
 }
 
-# refuses_file TEXT FILE ARGUMENT...: it is not resumed, and is left as it is
+# refuses_file TEXT FILE ARGUMENT...: it is not resumed, and does not change
 refuses_file()
 {
 	named=$1
@@ -102,7 +102,7 @@ refuses_file()
 		cmp "$file" "$WORK/copy"
 }
 
-# Cut anywhere, it is refused; as is one with a byte too many
+# Cut anywhere, it is refused, as is one with a byte too many
 refuses_cut()
 {
 	size=$(wc -c <"$saved")
@@ -140,7 +140,7 @@ refuses_damage()
 	done
 }
 
-# refuses_first_line LINE: of another version, even if all else is right
+# refuses_first_line LINE: of another version, though all else is right
 refuses_first_line()
 {
 	{
@@ -150,7 +150,7 @@ refuses_first_line()
 	refuses_file "is of another version" "$WORK/other"
 }
 
-# A file is left as it was by a save that cannot be done
+# A save that is impossible leaves the file as it was
 keeps_what_was()
 {
 	mkdir -p "$WORK/folder" || return 1
@@ -162,7 +162,7 @@ keeps_what_was()
 		[ -z "$(ls -A "$WORK/folder")" ]
 }
 
-# Known only when it is tried, by those who may write everywhere
+# Found only when the save is tried, if the user may write everywhere
 refuses_late()
 {
 	train "$text" --steps 2 --save-at 1 --save /proc/philox-saved
@@ -190,7 +190,7 @@ else
 fi
 
 interrupt 3 --steps 4 >"$WORK/said" || cat "$WORK/said"
-check "options that are the file's may be given" train "$text" \
+check "the file's own options may be given" train "$text" \
 	--resume "$saved" --seed 1 --dropout 0.1 --ops 0 --steps 4
 check "a cut file" refuses_cut
 check "a damaged file" refuses_damage
@@ -213,7 +213,8 @@ check "another text" refuses "another text than $WORK/text2" "$WORK/text2" \
 
 check "a save in step 0" refuses "--save-at '0'" "$text" --save-at 0 \
 	--save "$WORK/never"
-check "a save beyond the last step" refuses "--save-at '5': is beyond the last" \
+check "a save beyond the last step" \
+	refuses "--save-at '5': is beyond the last" \
 	"$text" --steps 4 --save-at 5 --save "$WORK/never"
 check "a save beyond the default steps" refuses "--save-at '601': is beyond" \
 	"$text" --save-at 601 --save "$WORK/never"
@@ -232,7 +233,7 @@ check "no folder to save in" refuses "--save '$WORK/none/file'" "$text" \
 	--save-at 1 --save "$WORK/none/file"
 check "a file for a folder" refuses "--save '$text/file'" "$text" \
 	--save-at 1 --save "$text/file"
-check "what is there stays" keeps_what_was
+check "an existing file stays" keeps_what_was
 check "a folder that cannot be written" refuses_late
-check "nothing was saved by what was refused" [ ! -e "$WORK/never" ]
+check "refused runs saved nothing" [ ! -e "$WORK/never" ]
 finish

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Each folder of the source is a room, which includes and calls only the rooms to
-# its left; within a room neither headers nor calls go round in a circle.
-# Offences are shown as arrows, from -> to.
+# Each folder of the source is a room, which includes and calls only the rooms
+# to its left; within a room neither headers nor calls go round in a circle.
+# Violations are shown as arrows, from -> to.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
-# A room, and what it may use: other rooms, or a file of one. <philox/...> is free
-# to all of them.
+# A room and the rooms, or files of a room, that it may use. <philox/...> is
+# free to all of them.
 cat >"$WORK/rooms" <<'END'
 base
 device  base
@@ -17,14 +17,14 @@ kernels base device fill rows graph/head_elements.h
 alloc   base device
 graph   base device fill state rows save alloc
 END
-# Tables that device declares, as it cannot know the kernels in them
+# Device declares these tables, as it cannot know the kernels in them
 tables='kernels_host kernels_cuda kernels_cuda_count'
-# What is one object may know its own parts
+# The parts of one object may know each other
 one_object=lib/device/host
-# What a build makes, and who may include it
+# Files that a build makes, and who may include them
 generated='lib/base/source.c kernel_source.h'
 
-# What all the programs below share
+# Shared by all the programs below
 functions='
 function room(path,  part)
 {
@@ -62,8 +62,8 @@ function count()
 }
 '
 
-# includes FOLDER: each line of a source file below it that includes, with what
-# it includes between its quotes or brackets
+# includes FOLDER: each line below it that includes a file, with the name
+# between its quotes or brackets
 includes()
 {
 	(
@@ -77,7 +77,7 @@ includes()
 	)
 }
 
-# A name that is not <...> is a path from the top, and the file is there
+# A name that is not <...> is a path from the top, and the file exists
 by_path()
 {
 	includes "$1" | awk -v tree="$1" -v generated="$generated" "$functions"'
@@ -122,7 +122,7 @@ public()
 	END { count() }'
 }
 
-# circles: of the arrows that are read, those within a room that lead back
+# circles: of the arrows read, those within a room that lead back
 circles()
 {
 	awk -v one="$one_object/" "$functions"'
@@ -159,8 +159,8 @@ no_headers_go_round()
 		$1 ~ /h$/ && $2 ~ /\// { print $1, $2 }' | circles
 }
 
-# calls FOLDER OBJECTS: what a source file below FOLDER uses of another, by the
-# symbols of its object: their modules, and the symbol
+# calls FOLDER OBJECTS: each symbol that a source file below FOLDER uses of
+# another, by its object: their modules, and the symbol
 calls()
 {
 	(cd "$1" && find lib graph alloc -name '*.c' -o -name '*.cu') |
@@ -270,7 +270,7 @@ file tools/tool.h ''
 file include/philox/status.h '#include <stddef.h>' '#include <unistd.h>' \
 	'#include "lib/base/low.h"'
 
-# finds LINE... -- CHECK ARGUMENT...: it fails, and these lines are all it says
+# finds LINE... -- CHECK ARGUMENT...: it fails, and prints these lines only
 finds()
 {
 	: >"$WORK/expected"
@@ -299,7 +299,7 @@ compile_bad()
 check "an include against the rule is found" finds \
 	'lib/base/low.c -> lib/state/high.h' 'graph/top.c -> tools/tool.h' \
 	'alloc/pool.c -> lib/state/high.h' -- to_the_left "$bad"
-check "an include that is no path from the top is found" finds \
+check "an include that is not a path from the top is found" finds \
 	'lib/base/low.c -> "low.h"' 'lib/state/high.c -> "lib/state/gone.h"' \
 	'graph/top.c -> <tools/tool.h>' -- by_path "$bad"
 check "an include that a public header may not have is found" finds \

@@ -1,12 +1,12 @@
 #!/bin/sh
 # The host's vector loops give the plain loop's bits: the numbers' contract, for
-# each instruction set there is. Where the CPU has no AVX-512, its loops are made
-# of other instructions. host:sync runs the loops of host: they are checked once.
+# each instruction set. If the CPU has no AVX-512, its loops are made of other
+# instructions. host:sync runs the loops of host: they are checked once.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 MAKE=${MAKE:-make}
 
-# agrees SIMD PHILOX: whose fills are named by the device's description
+# agrees SIMD PHILOX: the device's description names these fills
 agrees()
 {
 	PHILOX_SIMD=$1 "$2" info | grep "$1 fills" &&

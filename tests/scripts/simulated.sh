@@ -1,6 +1,7 @@
 #!/bin/sh
-# The CUDA device and its kernels on a simulated GPU: what tests and tools ask of
-# every CUDA device. See tests/simulated/simulated.h for what this cannot show.
+# The CUDA device and its kernels on a simulated GPU: the tests and tools that
+# work on every CUDA device. tests/simulated/simulated.h lists what this cannot
+# show.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 simulated=$BUILD/tests/simulated
@@ -16,7 +17,7 @@ suites()
 		grep -q 'Tested: [1-9]' "$WORK/tests"
 }
 
-# draws: the numbers of the host, by the words the tool prints
+# draws: the numbers of the host, as the tool prints them
 draws()
 {
 	for device in host cuda cuda:1; do
@@ -39,8 +40,8 @@ trains()
 
 check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
-# What the second GPU shares with the first is checked once, and what part tests
-# has on host devices is not done again
+# Checks that would be the same on the second GPU run once, and those that part
+# tests runs on host devices do not run again
 check "the device contract" "$simulated/philox" selftest --device cuda
 check "contexts, kernels and the example" \
 	suites '@(context_cuda|device|device_cuda|fused_cuda)/*'

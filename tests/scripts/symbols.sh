@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the headers declare, what lib/base/philox.map lists and what the libraries
-# export is the same; the shared library needs nothing but the C library.
+# The headers declare, lib/base/philox.map lists and the libraries export the
+# same functions; the shared library needs only the C library.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 shared=$BUILD/libphilox.so

@@ -1,11 +1,12 @@
 #!/bin/sh
-# The philox command: what it says and which exit status it gives.
+# The philox command: its output and its exit statuses.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=$BUILD/philox
 
-# gives STATUS STDOUT STDERR ARGUMENT...: the exit status, and what the two
-# streams match: an extended regular expression, or nothing at all if empty
+# gives STATUS STDOUT STDERR ARGUMENT...: the exit status, and an extended
+# regular expression that each of the two streams matches, or which is empty
+# like the stream
 gives()
 {
 	status=$1
@@ -20,7 +21,7 @@ gives()
 		matches "$err" "$WORK/err" && sane
 }
 
-# A sanitizer may speak and yet leave the exit status that was expected
+# A sanitizer may report and still leave the expected exit status
 sane()
 {
 	! grep -qE 'Sanitizer|runtime error:' "$WORK/err"
@@ -35,7 +36,7 @@ matches()
 	fi
 }
 
-# refuses TEXT ARGUMENT...: fails, and the first line of the message has TEXT
+# refuses TEXT ARGUMENT...: fails, with TEXT in the first line of the message
 refuses()
 {
 	text=$1
@@ -68,7 +69,7 @@ fitting()
 	esac
 }
 
-# The table of bench: what it compares with is said, no line ends in a blank
+# The table of bench: peers are named, no line ends in a blank
 bench_table()
 {
 	"$philox" bench --only "$1" >"$WORK/out" || return 1
@@ -97,7 +98,7 @@ is_json()
 		<"$WORK/out"
 }
 
-# The sum of a search: it searched, and all was as it must be
+# The sum of a search: it searched, and everything was right
 matrix_json()
 {
 	"$philox" matrix --length 2 --regions 1 --json >"$WORK/all" || return 1
@@ -123,7 +124,7 @@ version=$(sed -n 's/^#define PHILOX_VERSION_[A-Z]* //p' \
 check "no command is a usage error" gives 2 '' '^usage: philox'
 check "--help helps" gives 0 '^usage: philox' '' --help
 check "help helps" gives 0 '^usage: philox' '' help
-check "--version is the header's" gives 0 "^philox $version\$" '' --version
+check "--version prints the header's" gives 0 "^philox $version\$" '' --version
 check "an unknown command is named" gives 2 '' "'nonsense'" nonsense
 check "an unknown option is named" gives 2 '' "'--nonsense'" --nonsense
 check "help on an unknown command is refused" gives 2 '' "'none'" help none
@@ -134,7 +135,7 @@ for command in $commands; do
 		gives 0 "philox $command" '' "$command" --help
 	check "help $command says the same" \
 		gives 0 "philox $command" '' help "$command"
-	check "$command --help has the form of all" \
+	check "$command --help has the common form" \
 		helps_in_form "$command"
 	check "$command names an unknown option" gives 2 '' \
 		"^philox $command: unknown option '--nonsense'\$" \
@@ -148,7 +149,7 @@ check "the commands are there" test "$(echo "$commands" | wc -w)" -ge 4
 check "the four runs of train agree" gives 0 'agree +yes' . train --steps 3
 check "train --naive shows the harm and is no failure" \
 	gives 0 . . train --naive --steps 3
-check "info tells the version" gives 0 "$version" '' info
+check "info prints the version" gives 0 "$version" '' info
 check "info describes the host device" gives 0 '^host +[^ ]' '' info
 check "a full disk is noticed" fails_when_full
 if command -v python3 >"$WORK/which"; then
@@ -171,14 +172,14 @@ check "draw refuses p = nan" \
 check "draw refuses an unknown distribution" \
 	refuses triangular draw --dist triangular --count 1
 
-check "bench says what schedules cost" \
+check "bench measures schedules" \
 	bench_table schedules '^replay, 1f1b, 4 pending +3\.0 calls$'
 check "bench --json has a row for each" \
 	is_json bench --only schedules --json
 check "bench names its parts" gives 2 '' \
 	"^philox bench: --only 'x': must be one of ledger, replay, fill, states, rows, schedules\$" \
 	bench --only x
-check "bench has no part that is all of them" gives 2 '' \
+check "bench has no part called all" gives 2 '' \
 	"--only 'all': must be one of ledger, replay, fill, states, rows, schedules" \
 	bench --only all
 check "matrix replays a run event by event" gives 0 \
@@ -191,14 +192,14 @@ check "matrix runs a schedule" gives 0 \
 check "matrix refuses no forwards" gives 2 '' \
 	"^philox matrix: --forwards '0': must be a whole number from 1 to 8\$" \
 	matrix --forwards 0
-check "matrix says what a number may be" gives 2 '' \
+check "matrix gives the range of a number" gives 2 '' \
 	"^philox matrix: --ops '9': must be a whole number from 1 to 8\$" \
 	matrix --ops 9
 check "matrix names its schedules" gives 2 '' \
 	"^philox matrix: --schedule 'nope': must be one of all, accumulation" \
 	matrix --schedule nope
 
-# mode|option VALUE|what is said: options that mean nothing to what is done
+# mode|option VALUE|message: options that have no meaning in a mode
 while IFS='|' read -r mode option text; do
 	# shellcheck disable=SC2086
 	check "matrix $mode has no ${option%% *}" gives 2 '' \
@@ -221,7 +222,7 @@ done <<'END'
 --schedule 1f1b|--pending 4|--pending '4': not together with --schedule
 --schedule 1f1b|--long|--long: not together with --schedule
 END
-check "matrix takes what means something to a run" gives 0 \
+check "matrix takes the options of a run" gives 0 \
 	'all as it must be$' '' \
 	matrix --replay 'F0 B0' --regions 1 --pending 1 --ops 3
 
@@ -244,7 +245,7 @@ check "selftest names an unknown device" \
 : >"$WORK/empty"
 head -c 4096 /dev/zero >"$WORK/binary"
 check "train refuses no steps" refuses steps train --steps 0
-check "train names a file that is not there" \
+check "train names a missing file" \
 	refuses "$WORK/none" train "$WORK/none"
 check "train names an empty file" refuses "$WORK/empty" train "$WORK/empty"
 check "train names a binary file" refuses "$WORK/binary" train "$WORK/binary"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# philox train: its four runs agree, on both host devices, at any number of
-# operators; what goes wrong without philox is seen; bad input is named.
+# philox train: its four runs agree, on both host devices, with any number of
+# operators; the harm without philox is shown; bad input is named.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
@@ -21,7 +21,7 @@ runs_agree()
 		grep -qE '^runs agree +yes' "$WORK/out"
 }
 
-# same_on DEVICE DEVICE: two devices come to the same bits
+# same_on DEVICE DEVICE: two devices give the same bits
 same_on()
 {
 	train "$text" --steps 12 --device "$1" || return 1
@@ -30,7 +30,7 @@ same_on()
 	[ -n "$first" ] && [ "$(checksums)" = "$first" ]
 }
 
-# The checksums are of something: another seed or another p gives others
+# The checksums mean something: another seed or another p gives others
 other_with()
 {
 	train "$text" --steps 3 || return 1
@@ -97,7 +97,7 @@ losses_have_steps()
 		grep -qE '^loss, in nats( +[0-9.]+){3}$' "$WORK/out"
 }
 
-# Nothing is said of extra operators where there are none
+# Extra operators are not mentioned where there are none
 extra_only_if_any()
 {
 	train "$text" --steps 2 --json || return 1
@@ -127,7 +127,7 @@ for device in host host:sync; do
 	check "the four runs agree on $device" runs_agree $device
 	check "without philox numbers repeat on $device" naive_repeats $device
 done
-check "host and host:sync come to the same bits" same_on host host:sync
+check "host and host:sync give the same bits" same_on host host:sync
 check "another seed is another run" other_with --seed 2
 check "another dropout is another run" other_with --dropout 0.5
 check "nothing may be dropped" train "$text" --steps 2 --dropout 0
@@ -139,7 +139,7 @@ check "plain lines where there is no terminal" no_lines_drawn_over
 check "losses are below their steps" losses_have_steps
 check "extra operators are reported if there are any" extra_only_if_any
 check "without philox a low loss is called memorisation" memorisation_is_named
-check "without README.md a file is asked for" wants_a_file
+check "without README.md it asks for a file" wants_a_file
 if command -v python3 >"$WORK/which"; then
 	check "--json ends with an object" last_line_is_json
 	check "--naive --json ends with an object" last_line_is_json --naive
@@ -152,14 +152,14 @@ printf 'a text\0with a NUL' >"$WORK/binary"
 printf 'a text.\n' >"$WORK/short"
 printf 'aaaaaaaaaaaaaaaa' >"$WORK/monotonous"
 for file in empty binary short monotonous none; do
-	check "a file that is no good is named: $file" \
+	check "a bad file is named: $file" \
 		refuses "$WORK/$file" "$WORK/$file"
 done
 check "a directory is named" refuses "$WORK" "$WORK"
 check "a second file is named" refuses second "$text" second
 check "no steps" refuses "--steps '0'" "$text" --steps 0
-check "fewer than no steps" refuses "--steps '-1'" "$text" --steps -1
-check "steps that are no number" refuses "--steps '3x'" "$text" --steps 3x
+check "a negative number of steps" refuses "--steps '-1'" "$text" --steps -1
+check "steps that are not a number" refuses "--steps '3x'" "$text" --steps 3x
 check "a seed past 64 bits" refuses 18446744073709551616 \
 	"$text" --seed 18446744073709551616
 for p in nan -0.5 1.5 inf half ''; do
@@ -168,9 +168,10 @@ done
 check "too many operators" refuses "--ops '100001'" "$text" --ops 100001
 check "an option without its value" refuses "--device: needs a value" \
 	"$text" --device
-check "an unknown option" refuses "unknown option '--nonsense'" "$text" --nonsense
+check "an unknown option" \
+	refuses "unknown option '--nonsense'" "$text" --nonsense
 check "an unknown letter" refuses "'-q'" "$text" -q
 check "an unknown device" refuses nowhere "$text" --device nowhere
-check "the device is looked at before the text" \
+check "the device is checked before the text" \
 	refuses nowhere "$WORK/none" --device nowhere
 finish

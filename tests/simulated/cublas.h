@@ -1,8 +1,8 @@
 /*
- * tests/simulated/cublas.h - as much of cuBLAS as tools/train/cuda.cu loads
+ * tests/simulated/cublas.h - the part of cuBLAS that tools/train/cuda.cu loads
  *
- * The functions by name, for a dlsym() of our own. A product is a kernel with a
- * thread for each element of the result; matrices stand by columns.
+ * The functions by name, for our own dlsym(). A product is a kernel with a
+ * thread for each element of the result; matrices are stored by columns.
  */
 #ifndef TESTS_SIMULATED_CUBLAS_H
 #define TESTS_SIMULATED_CUBLAS_H

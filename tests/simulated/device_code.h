@@ -1,14 +1,14 @@
 /*
  * tests/simulated/device_code.h - CUDA's device code as C++ for the CPU
  *
- * What nvcc has built in, as macros and functions: included before the source
- * of kernels. Device code is compiled with __CUDA_ARCH__ set, and so is host code
+ * The built-ins of nvcc, as macros and functions: included before the source of
+ * kernels. Device code is compiled with __CUDA_ARCH__ set, and so is host code
  * of the same file, as in nvcc's second pass.
  */
 #ifndef TESTS_SIMULATED_DEVICE_CODE_H
 #define TESTS_SIMULATED_DEVICE_CODE_H
 
-/* These look at the macros below, or have names that they take. */
+/* These depend on the macros below, or have names that they use. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -142,9 +142,9 @@ static inline double __longlong_as_double(long long x)
 /* --- PTX ------------------------------------------------------------------ */
 
 /*
- * The instructions that are written out, with their operands; in philox/real.h
- * and lib/fill/narrow.h. Those of 16-bit numbers are functions of NVIDIA's
- * headers, which say in C++ what they give.
+ * The PTX instructions in philox/real.h and lib/fill/narrow.h, with their
+ * operands. Those of 16-bit numbers are functions of NVIDIA's headers, whose
+ * C++ gives their results.
  */
 #define SIMULATED_PTX(X)                                                      \
 	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
@@ -234,7 +234,7 @@ constexpr int simulated_which(const char *text)
 }
 
 template <int which> struct simulated_instruction {
-	static_assert(which >= 0, "PTX that device_code.h does not know");
+	static_assert(which >= 0, "PTX unknown to device_code.h");
 };
 
 #define SIMULATED_RUN(name, ...)                                         \
@@ -247,14 +247,14 @@ template <int which> struct simulated_instruction {
 SIMULATED_PTX(SIMULATED_RUN)
 #undef SIMULATED_RUN
 
-/* A comma stands between inputs only, which are called a and b. */
+/* Only the inputs have a comma between them; they are called a and b. */
 #define asm(...)                                                            \
 	result = simulated_instruction<simulated_which(#__VA_ARGS__)>::run( \
 		SIMULATED_INPUTS(__VA_ARGS__, (a, b), (a), ))
 #define SIMULATED_INPUTS(first, second, inputs, ...) SIMULATED_PLAIN inputs
 #define SIMULATED_PLAIN(...)                         __VA_ARGS__
 
-/* --- making kernels known ------------------------------------------------- */
+/* --- registering kernels -------------------------------------------------- */
 
 template <typename... P> struct simulated_parameters {
 	typedef void (*function)(P...);

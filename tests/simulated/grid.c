@@ -2,13 +2,12 @@
  * tests/simulated/grid.c - the threads of a kernel, one at a time
  *
  * A fiber runs a thread of the kernel, and when that ends the next one that has
- * not begun: a kernel without barriers and fences needs one fiber. It has its
- * stack from makecontext() and goes on by _longjmp(), for swapcontext() makes
- * two system calls.
- * At a barrier, a shuffle or a fence the fiber gives way to one that may go on,
- * or to a thread that has not begun, chosen at random. Shared memory is a
- * section of the program; each block has an image of it, which is put in place
- * when a thread of the block goes on after one of another.
+ * not begun: a kernel without barriers and fences needs one fiber. Its stack
+ * comes from makecontext(), and _longjmp() resumes it, as swapcontext() makes
+ * two system calls. At a barrier, a shuffle or a fence the fiber yields to one
+ * that may go on, or to a thread that has not begun, chosen at random. Shared
+ * memory is a section of the program; each block has an image of it, which is
+ * put in place when a thread of the block goes on after one of another block.
  */
 #undef _FORTIFY_SOURCE /* longjmp() goes from stack to stack */
 #include <pthread.h>
@@ -57,7 +56,7 @@ struct fiber {
 struct simulated_place simulated_thread, simulated_block;
 struct simulated_place simulated_threads, simulated_blocks;
 
-/* The launch that runs; `turn` is held meanwhile. */
+/* The current launch; it holds `turn`. */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
@@ -76,7 +75,7 @@ static struct {
 static struct simulated_kernel *kernels;
 static uint64_t random_state = 0x9e3779b97f4a7c15;
 
-/* The section of all __shared__ variables; weak, for there may be none. */
+/* The section of all __shared__ variables; weak, as there may be none. */
 extern char __start_simulated_shared[] __attribute__((weak));
 extern char __stop_simulated_shared[] __attribute__((weak));
 
@@ -204,7 +203,7 @@ static void give_way(struct fiber *self)
 		_longjmp(grid.scheduler, 1);
 }
 
-/* Threads, one after the other, as long as nobody else may go on. */
+/* Runs threads one after the other, as long as no fiber may go on. */
 static void run_fiber(void)
 {
 	struct fiber *self = grid.current;
@@ -234,7 +233,7 @@ static struct fiber *make_fiber(void)
 	return fiber;
 }
 
-/* A fiber that is to go on, or one with a thread that begins. */
+/* A fiber that may go on, or one with a new thread. */
 static struct fiber *choose(void)
 {
 	size_t chosen = random_below(grid.ready + (grid.begun < grid.all));
@@ -291,7 +290,7 @@ static void shuffle_order(void)
 static void make_block(struct block *block, unsigned threads)
 {
 	block->left = threads;
-	/* Nobody has written it: it holds anything */
+	/* Not yet written: it may hold anything */
 	block->shared =
 		memset(need(malloc(shared_size() + 1)), 0xee, shared_size());
 }
@@ -324,9 +323,13 @@ void simulated_run(const void *pointer)
 	pthread_mutex_unlock(&turn);
 }
 
-/* --- what device code calls ----------------------------------------------- */
+/*
+ * --- functions for device code -----------------------------------------------
+ */
 
-/* All who pass a gate together must do so at one place in the source. */
+/*
+ * All threads that pass a gate together must do so at one place in the source.
+ */
 static void come_to(struct gate *gate, const char *file, int line)
 {
 	if (gate->file && (gate->line != line || strcmp(gate->file, file) != 0))

@@ -1,7 +1,7 @@
 /* tests/simulated/rows_cuda.cpp - lib/rows/cuda.cu for the CPU */
 #include "tests/simulated/device_code.h"
 
-/* --- lib/rows/order.h: other threads come in between wherever they may ---- */
+/* --- lib/rows/order.h: other threads run wherever they may ---------------- */
 
 static inline uint64_t simulated_load(const uint64_t *from)
 {

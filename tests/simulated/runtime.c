@@ -97,7 +97,7 @@ cudaError_t cudaGetLastError(void)
 	return error;
 }
 
-/* Each status that a host device gives, and the error it stands for. */
+/* Each status of a host device, and the error that it becomes. */
 #define ERROR_LIST(X)                                                          \
 	X(PHILOX_OK, cudaSuccess)                                              \
 	X(PHILOX_NOT_READY, cudaErrorNotReady)                                 \
@@ -161,7 +161,7 @@ cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 	return RUNTIME(mapped_alloc, size, memory, &mapped);
 }
 
-/* The host device's addresses are the same for the host. */
+/* The host uses the same addresses as the host device. */
 cudaError_t cudaHostGetDevicePointer(void **address, void *memory,
 				     unsigned flags)
 {
@@ -224,7 +224,7 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* --- events --------------------------------------------------------------- */
 
-/* The host device's events have no times: those that do have more to them. */
+/* The host device's events have no times: those with times are larger. */
 struct timed_event {
 	philox_event event;
 	int timed;

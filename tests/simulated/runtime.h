@@ -1,5 +1,5 @@
 /*
- * tests/simulated/runtime.h - what the files of the simulated runtime share
+ * tests/simulated/runtime.h - shared by the files of the simulated runtime
  *
  * Each GPU is a host device that is private to the runtime: the program has
  * copies of lib/device/host for its own host devices, with names of their own.
@@ -11,7 +11,7 @@
 #include "lib/device/host/host.h"
 
 #define RUNTIME_GPUS    2
-#define RUNTIME_MPS     2    /* multiprocessors: few, so that loops go round */
+#define RUNTIME_MPS     2    /* multiprocessors: few, so that loops repeat */
 #define RUNTIME_THREADS 1024 /* of a multiprocessor */
 
 /*
@@ -26,7 +26,7 @@ struct philox_device *runtime_gpu(void);
 /* Keeps an error for cudaGetLastError(). */
 cudaError_t runtime_error(cudaError_t error);
 
-/* The error that stands for a status of the host device. */
+/* The error for a status of the host device. */
 cudaError_t runtime_said(enum philox_status status);
 
 /* An operation of the current GPU. */

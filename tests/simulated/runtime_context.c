@@ -1,12 +1,12 @@
 /*
- * tests/simulated/runtime_context.c - contexts, and which one is current
+ * tests/simulated/runtime_context.c - contexts, and which is current
  *
- * As the driver has them: a stack of contexts for each thread, and for each GPU
- * a primary one, which is active while it is retained. The runtime acts in the
+ * As in the driver: a stack of contexts for each thread, and a primary context
+ * for each GPU, which is active while it is retained. The runtime acts in the
  * context that is current. Without one it makes the primary context of the
  * thread's device current; and one that it has not used before it retains, for
  * the rest of the process (CUDA Runtime API, "Interactions with the CUDA Driver
- * API"). A GPU's contexts share what is made in them, which CUDA's do not.
+ * API"). A GPU's contexts share the objects made in them, which CUDA's do not.
  */
 #include <cudaTypedefs.h>
 #include <pthread.h>

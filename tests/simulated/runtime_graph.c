@@ -1,8 +1,8 @@
 /*
  * tests/simulated/runtime_graph.c - captures, kernels and graphs
  *
- * To the host device every kernel is the same one, which runs a simulated
- * launch: the kernel, the grid, and the parameters packed behind them.
+ * For the host device all kernels are one, which runs a simulated launch: the
+ * kernel, the grid, and the packed parameters after them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +57,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(
 	return error;
 }
 
-/* What the stream's next node will depend on, until the thread asks again. */
+/* The dependencies of the stream's next node, until the thread asks again. */
 static cudaError_t dependencies(cudaStream_t stream,
 				const cudaGraphNode_t **nodes, size_t *count)
 {
@@ -99,7 +99,7 @@ static cudaError_t capture_info(cudaStream_t stream,
 	return dependencies(stream, nodes, count);
 }
 
-/* CUDA does not say what naming a dependency twice does: it is not done. */
+/* CUDA does not define what naming a dependency twice does: it is not done. */
 static cudaError_t depend(cudaStream_t stream, cudaGraphNode_t node)
 {
 	const cudaGraphNode_t *nodes;

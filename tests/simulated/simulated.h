@@ -3,17 +3,17 @@
  *
  * The library's CUDA code without a GPU. Its kernels are compiled as C++ for
  * the CPU (device_code.h) and run thread by thread (grid.c), by a CUDA runtime
- * (runtime.c, runtime_graph.c) that stands on a host device of its own for
- * streams, events, captures and graphs, with the part of the driver that says
- * which context is current (runtime_context.c). So the grids, the indices, the
+ * (runtime.c, runtime_graph.c) that uses its own host device for streams,
+ * events, captures and graphs, with the part of the driver that decides which
+ * context is current (runtime_context.c). So the grids, the indices, the
  * barriers and atomics of the kernels, the table of kernels, the files of the
- * CUDA device, and what is tested for every device there is, run anywhere:
+ * CUDA device, and the tests of every device, run anywhere:
  *
  *   make simulated && build/tests/simulated/philox selftest --device cuda
  *
- * Threads are switched at barriers, shuffles and fences, to one chosen at
- * random, whichever block it is of. What this cannot show: what nvcc makes of
- * the source, how memory orders what no fence orders, and how fast anything is.
+ * At barriers, shuffles and fences another thread, chosen at random from all
+ * blocks, goes on. This cannot show how nvcc compiles the source, in which
+ * order memory is accessed where no fence orders it, and how fast anything is.
  */
 #ifndef TESTS_SIMULATED_SIMULATED_H
 #define TESTS_SIMULATED_SIMULATED_H
@@ -33,7 +33,7 @@ struct simulated_kernel {
 	struct simulated_kernel *next;
 };
 
-/* Makes a kernel known; `kernel` lives as long as the program. */
+/* Registers a kernel; `kernel` lives as long as the program. */
 void simulated_register(struct simulated_kernel *kernel);
 
 /* Returns the kernel of a function, or NULL. */
@@ -49,7 +49,9 @@ struct simulated_launch {
 /* Runs all threads of a launch. One launch runs at a time. */
 void simulated_run(const void *launch);
 
-/* --- what device code calls ----------------------------------------------- */
+/*
+ * --- functions for device code -----------------------------------------------
+ */
 
 struct simulated_place {
 	unsigned x, y, z;
@@ -64,7 +66,7 @@ void simulated_barrier(const char *file, int line);
 /* Lets other threads go on. */
 void simulated_fence(void);
 
-/* A shuffle: the value that lane `lane ^ apart` of the warp brought. */
+/* A shuffle: the value of lane `lane ^ apart` of the warp. */
 unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
 				     unsigned apart, const char *file,
 				     int line);

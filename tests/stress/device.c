@@ -4,8 +4,8 @@
  * A plain program, to be built with the thread sanitizer as well. Each thread
  * has streams of its own and works on memory of its own; all share the device,
  * one chain of events through which a token goes round, and one executable
- * graph that any of them updates and launches. What is computed is checked, so
- * the program says something without a sanitizer too.
+ * graph that any of them updates and launches. The results are checked, so the
+ * program is useful without a sanitizer, too.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -47,7 +47,7 @@ struct shared {
 	uint64_t made;        /* steps ordered */
 	philox_native_exec exec;
 	device_node node;
-	uint32_t *out; /* what the shared graph fills */
+	uint32_t *out; /* filled by the shared graph */
 	uint64_t last; /* offset of its last update */
 	atomic_int released;
 };
@@ -90,7 +90,7 @@ static void step(const void *args)
 	++**steps;
 }
 
-/* The token: work on a plain counter that only events keep apart. */
+/* The token: work on a plain counter that only events order. */
 static void pass_token(struct shared *shared, philox_stream stream)
 {
 	struct philox_device *device = shared->device;
@@ -104,7 +104,7 @@ static void pass_token(struct shared *shared, philox_stream stream)
 	pthread_mutex_unlock(&shared->lock);
 }
 
-/* Launches of one executable graph, each with arguments of its own. */
+/* Launches of one executable graph, each with its own arguments. */
 static void launch_shared(struct shared *shared, philox_stream stream)
 {
 	struct philox_device *device = shared->device;
@@ -118,7 +118,7 @@ static void launch_shared(struct shared *shared, philox_stream stream)
 	pthread_mutex_unlock(&shared->lock);
 }
 
-/* Forks, joins, replays, and destroys all of it while it may be in flight. */
+/* Forks, joins, replays, and destroys all of it while it may be running. */
 static void capture_and_replay(struct shared *shared, philox_stream *streams,
 			       philox_event event, void *memory,
 			       uint64_t offset)

@@ -1,11 +1,12 @@
 /*
  * tests/stress/device_cuda.c - every call of CUDA, failing in turn
  *
- * The CUDA device over a runtime of our own: the functions below take the place
- * of libcudart's, and of the driver's that it hands out, record that they were
- * called and fail when told to. So what lib/device/cuda/context.c, lib/device/cuda/device.c
- * and lib/device/cuda/graph.c make of each error is shown on a machine without
- * a GPU; that CUDA behaves as its documentation says is not.
+ * The CUDA device over our own runtime: the functions below replace
+ * libcudart's, and the driver's that it hands out, record their calls and fail
+ * when told to. So a machine without a GPU shows what
+ * lib/device/cuda/context.c, lib/device/cuda/device.c and
+ * lib/device/cuda/graph.c do with each error, but not that CUDA behaves as its
+ * documentation says.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@
 
 enum { DEVICES = 4, GPU = 40 }; /* the driver's number of GPU 0 */
 
-/* A context of the caller's, and the primary ones, by their addresses. */
+/* The caller's context, and the primary ones, by their addresses. */
 static char here, primary[DEVICES];
 #define HERE  ((CUcontext)&here)
 #define THERE ((CUcontext)&primary[1])
@@ -42,7 +43,7 @@ static char here, primary[DEVICES];
 static struct {
 	CUcontext stack[4]; /* of the thread, with the current one at `top` */
 	int top;
-	cudaError_t last;    /* what cudaGetLastError() will say */
+	cudaError_t last;    /* the result of cudaGetLastError() */
 	const char *failing; /* name of the call that is to fail, or "" */
 	cudaError_t error;   /* with which it does */
 	const char *called;  /* the last that acted on a device */
@@ -50,7 +51,7 @@ static struct {
 	const char *counted;
 	CUcontext where; /* the context that was current then */
 	enum cudaStreamCaptureStatus capture;
-	cudaGraphNode_t depends; /* what the capturing stream depends on */
+	cudaGraphNode_t depends; /* the capturing stream's dependencies */
 	cudaGraph_t graph;       /* given by the end of a capture */
 	void (*destroy)(void *); /* of the user object */
 	void *object;
@@ -85,7 +86,7 @@ static cudaError_t call(const char *name)
 		return call(#name);   \
 	}
 
-/* One that gives a handle, the same for all, unless it fails. */
+/* A function that returns a handle, the same for all, unless it fails. */
 #define FAKE_HANDLE(name, type, ...)                                       \
 	cudaError_t name(type *handle, __VA_ARGS__)                        \
 	{                                                                  \
@@ -356,7 +357,7 @@ DRIVER_FAKE(cuCtxPushCurrent, fake.stack[++fake.top] = context,
 DRIVER_FAKE(cuCtxPopCurrent, *context = fake.stack[fake.top--],
 	    CUcontext *context)
 
-/* A function that the driver lacks has the name `failing`, and no error. */
+/* A function that the driver lacks has the name `failing` and no error. */
 static cudaError_t find_driver(const char *name, void **function,
 			       enum cudaDriverEntryPointQueryResult *found)
 {
@@ -472,7 +473,7 @@ static const char *const names[] = {
 #undef OPERATION_NAME
 };
 
-/* Outputs go here; a failing call must leave them as they were. */
+/* Outputs go here; a failing call must not change them. */
 static struct {
 	void *host, *memory;
 	philox_stream stream;
@@ -537,9 +538,9 @@ static void begin(const char *failing, cudaError_t error)
 	released = 0;
 }
 
-/* --- what is promised ----------------------------------------------------- */
+/* --- the promises --------------------------------------------------------- */
 
-/* Whether `context` is current, and lies on the stack as it did. */
+/* Whether `context` is current and on the stack as it was. */
 static int is_back(CUcontext context)
 {
 	return fake.top == 1 && fake.stack[1] == context;
@@ -572,7 +573,7 @@ static void calls_act_on_their_device(void)
 	act_from(THERE);
 }
 
-/* If the context is current already, one query is all that it costs. */
+/* If the context is already current, the cost is one query. */
 static void where_the_context_is_current_it_is_not_pushed(void)
 {
 	static const struct {
@@ -594,7 +595,7 @@ static void where_the_context_is_current_it_is_not_pushed(void)
 	}
 }
 
-/* A failure is one status with CUDA's words; nothing is left of it. */
+/* A failure gives one status with CUDA's words; nothing else is left. */
 static void failures_are_reported_and_cleared(void)
 {
 	static const char zeros[sizeof(out)];
@@ -657,7 +658,7 @@ static void every_error_has_its_status(void)
 	}
 }
 
-/* Into a capturing stream nothing is launched, and nothing is broken by it. */
+/* Nothing is launched into a capturing stream, and this breaks nothing. */
 static void a_launch_into_a_capture_is_refused(void)
 {
 	for (int capture = cudaStreamCaptureStatusActive;
@@ -727,7 +728,7 @@ static void mapped_memory_is_zeroed(void)
 	CHECK(fake.blocks_alive == 0);
 }
 
-/* The grid follows the work up to what the device holds: 10 x 5 blocks. */
+/* The grid grows with the work up to the device's capacity: 10 x 5 blocks. */
 static void grids_follow_the_work(void)
 {
 	static const struct {
@@ -797,7 +798,7 @@ static void an_open_that_fails_leaves_nothing(void)
 	CHECK(other == NULL && retained[2] == 0 && is_back(HERE));
 }
 
-/* No driver that is new enough lacks one; the message has its name. */
+/* No supported driver lacks one; the message has its name. */
 static void a_driver_may_lack_a_function(void)
 {
 	static const char *const functions[] = {

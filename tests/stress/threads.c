@@ -1,11 +1,11 @@
 /*
  * tests/stress/threads.c - contexts, regions and graphs used by several threads
  *
- * Each promise lets its threads run against one another on the host device, for
- * a fixed number of rounds. Backwards must draw what their forward drew, and no
- * forward what another did. A plain program, so that it also runs under the
+ * Each promise lets its threads run against each other on the host device, for
+ * a fixed number of rounds. Backwards must draw their forward's numbers, and no
+ * two forwards the same ones. A plain program, so that it also runs with the
  * thread sanitizer: arrays are read without locks wherever the library promises
- * an order, so a race is found there if it does not keep the promise.
+ * an order, so a broken promise shows as a race.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -44,7 +44,7 @@ static struct philox_context *context;
 
 /* --- numbers -------------------------------------------------------------- */
 
-/* What all forwards of a promise drew. */
+/* The numbers of all forwards of a promise. */
 static struct {
 	atomic_uint count;
 	struct numbers numbers[SEEN_MAX];
@@ -88,7 +88,7 @@ static int all_poison(struct numbers numbers)
 	return 1;
 }
 
-/* --- what the promises share ---------------------------------------------- */
+/* --- shared by the promises ----------------------------------------------- */
 
 static struct numbers *make_array(void)
 {
@@ -235,7 +235,7 @@ static void one_region_serves_all_threads(void)
 	CHECK(!atomic_load(&contexts_alive));
 }
 
-/* Forward and backward on different streams, which change places. */
+/* Forward and backward on different streams, which swap. */
 static void *move_between_streams(void *argument)
 {
 	const struct worker *worker = argument;
@@ -262,7 +262,7 @@ static void a_region_moves_between_streams(void)
 	all_are_fresh(WORKERS * ROUNDS);
 }
 
-/* What a region draws does not depend on what others do meanwhile. */
+/* A region's numbers do not depend on what other threads do meanwhile. */
 static void *use_own_region(void *argument)
 {
 	const struct worker *worker = argument;
@@ -303,7 +303,7 @@ struct hand {
 	struct numbers *first, *again;
 };
 
-/* Hands in order; a thread takes those that the one before it has passed on. */
+/* Hands in order; a thread takes those that the previous one has passed on. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -577,7 +577,7 @@ static void *watch(void *argument)
 	return NULL;
 }
 
-/* A launch that philox does not know of, and a call that fails. */
+/* An unannounced launch, and a call that fails. */
 static void misbehave(const struct worker *worker, struct philox_graph *graph)
 {
 	philox_native_exec exec;
@@ -603,7 +603,7 @@ static void *work_while_watched(void *argument)
 		if (round % 8 == 0)
 			misbehave(worker, graph);
 	}
-	note_unannounced(); /* a destroyed graph tells no more */
+	note_unannounced(); /* a destroyed graph reports no more */
 	OK(philox_graph_destroy(graph));
 	return NULL;
 }

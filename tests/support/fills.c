@@ -31,7 +31,7 @@ const struct fill_name fill_names[] = {
 
 const size_t n_fill_names = sizeof(fill_names) / sizeof(fill_names[0]);
 
-/* Integers of which nearly a half are drawn again. */
+/* Integers of which nearly half are drawn again. */
 struct philox_fill plain_fill(const struct fill_name *name)
 {
 	return (struct philox_fill){.size = sizeof(struct philox_fill),

@@ -1,5 +1,5 @@
 /*
- * tests/support/fills.h - every kind of fill there is, for tests that try them all
+ * tests/support/fills.h - every kind of fill, for tests that try them all
  */
 #ifndef TESTS_SUPPORT_FILLS_H
 #define TESTS_SUPPORT_FILLS_H
@@ -23,7 +23,7 @@ extern const size_t n_fill_names;
 /* A fill of a kind with plain parameters, without arrays. */
 struct philox_fill plain_fill(const struct fill_name *name);
 
-/* Bytes that as numbers are of every kind, the same each time. */
+/* Bytes that form numbers of every kind, the same each time. */
 void scatter(void *bytes, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * tests/support/lanes.h - vector functions against their scalar twins, bit for bit
+ * tests/support/lanes.h - vector functions against their scalar versions, bit
+ * for bit
  *
  * Included by a file for each instruction set, after its vectors. Fills reach
- * few special words; here every function is given them all, in every lane.
+ * few special words; here every function gets them all, in every lane.
  */
 #ifndef TESTS_SUPPORT_LANES_H
 #define TESTS_SUPPORT_LANES_H
@@ -13,7 +14,7 @@
 #include "lib/fill/simd/functions.h"
 #include "tests/support/lanes_list.h"
 
-/* Words around every place where something changes, then all over. */
+/* Words around every place where something changes, then everywhere. */
 static uint32_t lane_word(uint64_t i)
 {
 	static const uint32_t places[] = {
@@ -27,7 +28,7 @@ static uint32_t lane_word(uint64_t i)
 	return (uint32_t)(i * 2654435761u) ^ (uint32_t)(i >> 7);
 }
 
-/* The same of 53 bits. */
+/* The same with 53 bits. */
 static uint64_t lane_wide(uint64_t i)
 {
 	static const uint64_t places[] = {0,
@@ -170,7 +171,7 @@ static double scalar_cosine_f64(uint64_t a)
 	return cosine;
 }
 
-/* Gumbel numbers are the logarithms of all that exponential ones can be. */
+/* Gumbel numbers are the logarithms of all possible exponential ones. */
 SIMD_FN vf ln_of(vi w)
 {
 	return vf_ln(vf_minus_ln1m(w));

@@ -1,5 +1,6 @@
 /*
- * tests/support/lanes_list.h - the checks of tests/support/lanes.h, for each instruction set
+ * tests/support/lanes_list.h - the checks of tests/support/lanes.h, for each
+ * instruction set
  */
 #ifndef TESTS_SUPPORT_LANES_LIST_H
 #define TESTS_SUPPORT_LANES_LIST_H

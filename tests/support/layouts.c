@@ -334,7 +334,7 @@ struct philox_device *layout_device(void)
 	return device;
 }
 
-/* Draws a span of an op into `out`; its inputs stand in `in`. */
+/* Draws a span of an op into `out`; its inputs are in `in`. */
 void layout_draw_span(struct philox_device *device, const struct layout_op *op,
 		      struct philox_span span, const void *in, void *out)
 {

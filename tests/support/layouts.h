@@ -1,5 +1,6 @@
 /*
- * tests/support/layouts.h - golden values of other libraries, and fills to compare
+ * tests/support/layouts.h - golden values of other libraries, and fills to
+ * compare
  *
  * A table of tests/golden is a text: lines `case name=value ...`, each followed
  * by `advance`, `digest`, and lines of an element and the bits of its value.
@@ -13,7 +14,7 @@
 
 enum { LAYOUT_VALUES_MAX = 64 };
 
-/* A case of a table, and what is known of it. */
+/* A case of a table, and its expected values. */
 struct layout_answers {
 	struct layout_case c;
 	int has_advance, has_digest;
@@ -33,7 +34,7 @@ void layout_table_open(struct layout_table *table, const char *path);
 int layout_table_next(struct layout_table *table,
 		      struct layout_answers *answers);
 
-/* A case as philox has it; the fill refers to the layout. */
+/* A case in philox's terms; the fill refers to the layout. */
 struct layout_op {
 	struct philox_layout layout;
 	struct philox_fill fill;
@@ -60,7 +61,7 @@ const char *layout_text(const struct layout_case *c);
 /* A device that runs work in the calling thread: memory may be read at once. */
 struct philox_device *layout_device(void);
 
-/* Draws a span of an op into `out`; its inputs stand in `in`. */
+/* Draws a span of an op into `out`; its inputs are in `in`. */
 void layout_draw_span(struct philox_device *device, const struct layout_op *op,
 		      struct philox_span span, const void *in, void *out);
 

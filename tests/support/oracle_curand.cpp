@@ -1,8 +1,9 @@
 /*
- * tests/support/oracle_curand.cpp - cuRAND's device header compiled for the host
+ * tests/support/oracle_curand.cpp - cuRAND's device header compiled for the
+ * host
  *
- * curand_kernel.h is made of functions declared with QUALIFIERS, which a host
- * compiler can be told to take as its own.
+ * The functions of curand_kernel.h are declared with QUALIFIERS, which can be
+ * defined so that a host compiler takes them.
  */
 #ifdef PHILOX_ORACLE_CURAND
 

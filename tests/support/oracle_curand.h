@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* What curand4() and curand_normal4() give after curand_init(). */
+/* The results of curand4() and curand_normal4() after curand_init(). */
 void oracle_curand4(uint64_t seed, uint64_t subsequence, uint64_t offset,
 		    uint32_t words[4]);
 void oracle_curand_normal4(uint64_t seed, uint64_t subsequence, uint64_t offset,

@@ -1,5 +1,6 @@
 /*
- * tests/support/oracle_layouts.cpp - numbers of other libraries, made as they make them
+ * tests/support/oracle_layouts.cpp - other libraries' numbers, made as they
+ * make them
  */
 #ifdef PHILOX_ORACLE_CURAND
 
@@ -334,7 +335,7 @@ static uint64_t pytorch_bits(const layout_case *c, void *out)
 
 /* --- PyTorch's native_dropout --------------------------------------------- */
 
-/* r is 1 for what is kept, or else 0. */
+/* r is 1 for an element that is kept, else 0. */
 template <typename T> static T drop(uint64_t element, float r, math_t<T> scale)
 {
 	math_t<T> x = widen(cast<T>(layout_input(element)));

@@ -1,9 +1,10 @@
 /*
- * tests/support/oracle_layouts.h - numbers of other libraries, made as they make them
+ * tests/support/oracle_layouts.h - other libraries' numbers, made as they make
+ * them
  *
- * Each is written after the loops of the original: a grid of threads, each with
- * a generator of cuRAND's own (oracle_curand.h says how), which it draws from
- * in its turn. No formula gives the place of an element.
+ * Each is a copy of the original's loops: a grid of threads, each with one of
+ * cuRAND's own generators (see oracle_curand.h), from which it draws in its
+ * turn. No formula gives the place of an element.
  *
  *   curand_device  curand_init(seed, thread, offset) and one draw after the
  *                  other in a grid-stride loop; with threads 0 one curand4()
@@ -39,15 +40,15 @@ struct layout_case {
 	double near; /* how far values may be off; 0: not at all */
 };
 
-/* The input of dropout: whole numbers that every dtype has. */
+/* The input of dropout: whole numbers that exist in every dtype. */
 static inline double layout_input(uint64_t element)
 {
 	return (double)(element % 251) - 125;
 }
 
 /*
- * oracle_layout() fills `out` with all elements of a case, and writes by how
- * many words the generator moves on. Returns 0 for a case it does not know.
+ * oracle_layout() fills `out` with all elements of a case and writes how many
+ * words the generator advances. Returns 0 for an unknown case.
  */
 int oracle_layout(const struct layout_case *c, void *out, uint64_t *advance);
 

@@ -24,7 +24,7 @@ void model_block(uint64_t key, uint64_t low, uint64_t high, uint32_t word[4])
 	}
 }
 
-/* In the planes 5 and 6, of counters that no draw reaches. */
+/* In planes 5 and 6, whose counters no draw reaches. */
 static uint64_t fold(uint64_t seed, uint64_t plane, uint64_t index)
 {
 	uint32_t word[4];

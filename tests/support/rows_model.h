@@ -1,6 +1,7 @@
 /*
- * tests/support/rows_model.h - Philox4x32-10 once more, from the paper, and what
- * philox/rows.h says of rows' seeds: an oracle that shares no code with philox
+ * tests/support/rows_model.h - Philox4x32-10 written again, from the paper,
+ * with the seeds of rows as philox/rows.h describes them: an oracle that shares
+ * no code with philox
  */
 #ifndef TESTS_SUPPORT_ROWS_MODEL_H
 #define TESTS_SUPPORT_ROWS_MODEL_H

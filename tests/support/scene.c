@@ -3,7 +3,9 @@
  */
 #include "tests/support/scene.h"
 
-/* --- captures -------------------------------------------------------------- */
+/*
+ * --- captures --------------------------------------------------------------
+ */
 
 struct scene make_scene(struct fixture *f)
 {
@@ -44,7 +46,9 @@ void end_scene(struct fixture *f, struct scene *scene)
 	OK(philox_memory_free(f->device, scene->memory));
 }
 
-/* --- launches -------------------------------------------------------------- */
+/*
+ * --- launches --------------------------------------------------------------
+ */
 
 struct rig make_rig(struct fixture *f)
 {

@@ -1,11 +1,11 @@
 /*
- * tests/support/scene.h - what must be whole after something went wrong
+ * tests/support/scene.h - scenes that must be whole after a failure
  *
- * There are two, of a region with pending forwards: struct scene for captures
- * that end badly, struct rig for launches that are refused or fail. Each is made
- * in a fixture. scene_is_whole() and rig_is_whole() check that nothing is left
- * of what went wrong since the last look at the ledger: the ledger is as it was
- * and everything still works. They then look again.
+ * There are two, each a region with pending forwards: struct scene for captures
+ * that end with errors, struct rig for launches that are refused or fail. Each
+ * is made in a fixture. scene_is_whole() and rig_is_whole() check that the
+ * failure since the last look at the ledger has left nothing: the ledger is as
+ * it was and everything still works. They then look again.
  */
 #ifndef TESTS_SUPPORT_SCENE_H
 #define TESTS_SUPPORT_SCENE_H

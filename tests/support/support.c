@@ -1,5 +1,6 @@
 /*
- * tests/support/support.c - fixtures, an oracle of numbers, and short forms of passes
+ * tests/support/support.c - fixtures, an oracle of numbers, and short forms of
+ * passes
  *
  * The oracle (predict() and what it calls) knows only philox/kernel.h and the
  * comments of philox/region.h. Everything here aborts the test on an error.

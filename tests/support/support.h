@@ -1,11 +1,11 @@
 /*
- * tests/support/support.h - what the tests of philox's promises share
+ * tests/support/support.h - shared by the tests of philox's promises
  *
  * A fixture is a host device with a context and two streams. A region made by
- * make_region() has SITES random sites; "the numbers" of a pass are what all of
- * them draw, so that two passes agree if and only if their numbers do. Numbers
- * are also computed here from the public formulas alone (predict()), as an
- * oracle that shares no code with the ledger.
+ * make_region() has SITES random sites; "the numbers" of a pass are those of
+ * all its sites, so that two passes agree if and only if their numbers do.
+ * Numbers are also computed here from the public formulas alone (predict()), as
+ * an oracle that shares no code with the ledger.
  */
 #ifndef TESTS_SUPPORT_SUPPORT_H
 #define TESTS_SUPPORT_SUPPORT_H
@@ -36,7 +36,7 @@ struct fixture {
 	uint32_t *scratch;    /* device array of WORDS words */
 	int own;              /* graphs: captured by us and adopted */
 	unsigned order; /* own graphs: the order in which nodes run, a number */
-	int injected;   /* failures were ordered: skip the leak count */
+	int injected;   /* failures were injected: skip the leak count */
 	void *arrays[512]; /* freed by fixture_close() */
 	size_t n_arrays;
 	philox_native_graph natives[512]; /* the same, where own is set */
@@ -46,7 +46,7 @@ struct fixture {
 	char message[512];   /* of the recording that failed last */
 };
 
-/* A forward that was made, with what it saw. */
+/* A forward that was made, with its numbers. */
 struct forward {
 	struct philox_region *region;
 	struct philox_ticket ticket;
@@ -165,7 +165,7 @@ struct numbers predict(uint64_t seed, const char *name, uint64_t offset);
 int share_a_block(const struct numbers *a, const struct numbers *b);
 int all_poison(const struct numbers *numbers);
 
-/* A set of blocks, to see whether one comes twice. */
+/* A set of blocks, to find one that occurs twice. */
 struct block_set;
 struct block_set *block_set_new(void);
 void block_set_free(struct block_set *set);
@@ -178,7 +178,7 @@ size_t pending(struct philox_region *region);
 
 /* Queues all draws of a pass into a device array. */
 void draw(const struct philox_pass *pass, uint32_t *array);
-/* Queues a copy of a pass's cells, as a kernel of one's own finds them. */
+/* Queues a copy of a pass's cells, as your own kernel finds them. */
 void read_cells(struct fixture *f, const struct philox_pass *pass,
 		struct philox_state to[SITES]);
 /* Waits for the device, then reads an array. */
@@ -189,12 +189,12 @@ struct numbers forward_numbers(struct fixture *f, struct philox_region *region,
 			       unsigned flags);
 struct numbers backward_numbers(struct fixture *f, struct philox_region *region,
 				struct philox_ticket ticket, unsigned flags);
-/* A backward that must see what the forward saw. */
+/* A backward that must see the forward's numbers. */
 void backward(struct fixture *f, const struct forward *of, unsigned flags);
-/* What the next forward will draw, without drawing it. */
+/* The numbers of the next forward, without drawing them. */
 struct numbers peek(struct fixture *f, struct philox_region *region);
 
-/* A region's ledger as far as a caller can see it. */
+/* The part of a region's ledger that a caller can see. */
 struct ledger_view {
 	size_t pending;
 	struct numbers next;
@@ -208,7 +208,7 @@ void unchanged(struct fixture *f, struct philox_region *region,
 /* Captures on f->stream between the two, in the way of f->own. */
 void record_begin(struct fixture *f);
 struct philox_graph *record_end(struct fixture *f);
-/* The recording ends in failure, with whatever status; the stream is free. */
+/* The recording fails, with any status; the stream is free. */
 enum philox_status record_end_failing(struct fixture *f);
 
 /* A graph of one forward, of one backward named at launch, of both paired. */
@@ -222,7 +222,7 @@ struct philox_graph *record_pair(struct fixture *f,
 				 struct philox_region *region,
 				 uint32_t *forward_array,
 				 uint32_t *backward_array);
-/* Captured passes, for recordings of more. */
+/* Captured passes, for recordings of several. */
 struct philox_ticket captured_forward(struct fixture *f,
 				      struct philox_region *region,
 				      unsigned flags, uint32_t *array);

@@ -17,8 +17,8 @@ void record_begin(struct fixture *f)
 }
 
 /*
- * The host device runs nodes in another legal order for each executable graph
- * made of one native graph, so that edges which are missing show.
+ * The host device runs the nodes of each executable graph made from one native
+ * graph in another legal order, so that missing edges show.
  */
 static void skip_orders(struct fixture *f, philox_native_graph native)
 {

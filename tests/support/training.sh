@@ -1,7 +1,7 @@
-# tests/support/training.sh - running `philox train`; sourced after report.sh, where
-# $philox is set
+# tests/support/training.sh - running `philox train`; sourced after report.sh,
+# where $philox is set
 #
-#   train ARGUMENT...         runs it, what it says in $WORK/out and $WORK/err
+#   train ARGUMENT...         runs it; its output is in $WORK/out, $WORK/err
 #   refuses TEXT ARGUMENT...  it must exit with 2 and name TEXT
 #
 # $text is a small text to train on.
@@ -10,13 +10,13 @@ text=$WORK/text
 seq 1 400 | sed 's/.*/Line & tells of & small things, and of & large ones./' \
 	>"$text"
 
-# A sanitizer may speak and yet leave the exit status that was expected
+# A sanitizer may report and still leave the expected exit status
 sane()
 {
 	! grep -qE 'Sanitizer|runtime error:' "$WORK/err"
 }
 
-# train ARGUMENT...: runs it, shows what it said, gives its exit status
+# train ARGUMENT...: runs it, shows its output, returns its exit status
 train()
 {
 	"$philox" train "$@" >"$WORK/out" 2>"$WORK/err" </dev/null

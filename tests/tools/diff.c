@@ -1,8 +1,8 @@
 /*
  * tests/tools/diff.c - philox diff names the first difference, philox inspect
- * what there is
+ * the contents
  *
- * The commands are called as functions; what they print goes into a file.
+ * The commands are called as functions; their output goes into a file.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static void diff(int status, const char *part)
 
 /* --- saved contexts ------------------------------------------------------- */
 
-/* What differs between the two; made in a context of its own. */
+/* The difference between the two; each is made in its own context. */
 struct setup {
 	const char *says; /* of A, the plain one, and B, this one */
 	uint64_t seed, advance;
@@ -338,7 +338,7 @@ Test(diff, names_the_first_difference_of_journals)
 	}
 }
 
-Test(diff, names_a_file_that_is_not_there)
+Test(diff, names_a_missing_file)
 {
 	write_text(path_a, FIRST);
 	diff(2, path_b);
@@ -357,7 +357,7 @@ PROMISE(diff, does_not_compare_a_context_with_a_journal)
 	diff(2, "cannot be compared");
 }
 
-/* The journals of two runs that part ways at one forward. */
+/* The journals of two runs that differ from one forward on. */
 static void run_with_journal(struct fixture *f, const char *path, int aborts)
 {
 	struct philox_context *context;
@@ -378,7 +378,7 @@ static void run_with_journal(struct fixture *f, const char *path, int aborts)
 	philox_context_destroy(context);
 }
 
-PROMISE(diff, finds_where_real_runs_part)
+PROMISE(diff, finds_where_real_runs_first_differ)
 {
 	run_with_journal(f, path_a, 0);
 	run_with_journal(f, path_b, 1);

@@ -1,8 +1,8 @@
 /*
- * tests/tools/draw.c - draws of kernels of one's own are the numbers of fills
+ * tests/tools/draw.c - your own kernels draw the numbers of fills
  *
- * The words come from fills of bits, and what becomes of them from the formulas
- * of philox/fill.h.
+ * The words come from fills of bits, the expected numbers from the formulas of
+ * philox/fill.h.
  */
 #include <math.h>
 #include "tests/support/support.h"
@@ -133,7 +133,7 @@ PROMISE(draw, dropout_and_masks_are_those_of_fills)
 	}
 }
 
-Test(draw, a_poisoned_state_is_loud)
+Test(draw, a_poisoned_state_gives_nan_or_all_ones)
 {
 	struct philox_f32x4 x = {{1, 2, 3, 4}};
 	struct philox_f32x4 fours[] = {philox_uniform4(poison, 3),

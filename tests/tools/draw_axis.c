@@ -1,5 +1,5 @@
 /*
- * tests/tools/draw_axis.c - streams across states are what regions draw
+ * tests/tools/draw_axis.c - streams across states have the numbers of regions
  */
 #include "tests/support/support.h"
 #include "tools/draw/axis.h"

@@ -1,5 +1,5 @@
 /*
- * tests/tools/figures.c - what philox costs: nodes, device calls, memory
+ * tests/tools/figures.c - the costs of philox: nodes, device calls, memory
  *
  * Counted, not timed.
  */
@@ -38,7 +38,7 @@ static size_t nodes_of(struct fixture *f, philox_native_graph graph)
 	return nodes;
 }
 
-/* The nodes of a graph that draws `draws` times with states by value. */
+/* The nodes of a graph with `draws` draws from states by value. */
 static size_t nodes_by_value(struct fixture *f, size_t draws)
 {
 	struct philox_fill fill = {.size = sizeof(fill),
@@ -62,7 +62,9 @@ static size_t nodes_by_value(struct fixture *f, size_t draws)
 	return nodes;
 }
 
-/* A graph of as many passes over regions of `n_ops`, each drawing each op. */
+/*
+ * A graph of as many passes over regions of `n_ops`, each drawing from each op.
+ */
 static struct philox_graph *record_passes(struct fixture *f,
 					  struct philox_region **regions,
 					  size_t n_regions, size_t n_passes,
@@ -243,7 +245,9 @@ PROMISE(figures, an_eager_pass_makes_one_device_call)
 
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
-/* Bytes the process has allocated now, with malloc or a sanitizer's. */
+/*
+ * Bytes that the process has allocated now, by malloc's or a sanitizer's count.
+ */
 static size_t bytes_in_use(void)
 {
 	struct mallinfo2 info;
@@ -257,7 +261,7 @@ static size_t bytes_in_use(void)
 Test(figures, memory_in_use_can_be_measured)
 {
 	size_t before = bytes_in_use();
-	/* volatile, or a compiler leaves it all out */
+	/* volatile, or a compiler removes it all */
 	char *volatile small = malloc(5000);
 	char *volatile large = malloc(5000000);
 
@@ -269,7 +273,7 @@ Test(figures, memory_in_use_can_be_measured)
 	cr_assert_lt(bytes_in_use(), before + 5000);
 }
 
-/* What a region of `n_ops` for `pending` forwards takes, all of them owed. */
+/* The bytes of a region of `n_ops` with `pending` forwards, all pending. */
 static size_t bytes_with_pending(struct fixture *f, const char *name,
 				 size_t n_ops, uint32_t pending)
 {
@@ -310,14 +314,14 @@ PROMISE(figures, a_pending_forward_costs_at_most_128_bytes)
 			  cost[i], n_ops[i]);
 	}
 	for (unsigned i = 1; i < 3; i++) {
-		/* malloc rounds, so the last byte is not to be trusted */
+		/* malloc rounds, so the last byte does not count */
 		cr_assert(cost[i] <= cost[0] + 1 && cost[0] <= cost[i] + 1,
 			  "%zu bytes with one operator, %zu with %zu", cost[0],
 			  cost[i], n_ops[i]);
 	}
 }
 
-/* The table alone: what a region costs beside it would hide so few. */
+/* The table only: the rest of a region would hide so few bytes. */
 Test(figures, the_first_pending_forwards_cost_no_more)
 {
 	for (uint32_t pending = 1; pending <= 64; pending++) {
@@ -333,7 +337,7 @@ Test(figures, the_first_pending_forwards_cost_no_more)
 	}
 }
 
-/* However small a table is, it finds what it holds. */
+/* Even a small table finds its tickets. */
 PROMISE(figures, small_tables_pair_in_any_order)
 {
 	for (uint32_t pending = 1; pending <= 6; pending++) {
@@ -369,7 +373,7 @@ PROMISE(figures, dropout_keeps_nothing_per_element)
 	size_t before, after;
 
 	memset(x, 0, ELEMENTS * sizeof(*x));
-	/* once, for whatever is made on first use */
+	/* once, for anything made on first use */
 	OK(philox_forward_begin(region, f->stream, 0, &pass));
 	OK(philox_dropout(&pass, 0, PHILOX_F32, span, 0.5, x, x));
 	OK(philox_forward_commit(&pass, &ticket));
@@ -424,7 +428,7 @@ PROMISE(figures, a_captured_dropout_keeps_nothing_per_element)
 	size_t few, many;
 
 	memset(x, 0, ELEMENTS * sizeof(*x));
-	bytes_of_graph(f, region, x, 4); /* what is made on first use */
+	bytes_of_graph(f, region, x, 4); /* for anything made on first use */
 	few = bytes_of_graph(f, region, x, 4);
 	many = bytes_of_graph(f, region, x, ELEMENTS);
 	cr_assert(many <= few + 4096, "%zu bytes for 4 elements, %zu for %d",

@@ -1,5 +1,5 @@
 /*
- * tests/tools/json.c - what the tools write is JSON, and loses nothing
+ * tests/tools/json.c - the tools write JSON, which loses nothing
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -48,7 +48,7 @@ Test(json, objects_and_arrays_nest_with_the_right_commas)
 	expect("{\"empty\":[],\"two\":[{},[true,false]],\"last\":-1}\n");
 }
 
-/* What a string becomes between its quotes */
+/* The text of a string between its quotes */
 static const struct {
 	const char *given;
 	const char *written;
@@ -102,7 +102,7 @@ Test(json, doubles_are_read_back_bit_for_bit)
 	}
 }
 
-Test(json, what_is_not_finite_is_null)
+Test(json, numbers_that_are_not_finite_are_null)
 {
 	json_array(&json, NULL);
 	json_number(&json, NULL, NAN);

@@ -1,7 +1,7 @@
 /*
- * tests/tools/matrix.c - the matrix's own parts: words, model, orders, small runs
+ * tests/tools/matrix.c - parts of the matrix: words, model, orders, small runs
  *
- * That the matrix finds bugs in the library is shown by tests/scripts/bugs.sh.
+ * tests/scripts/bugs.sh shows that the matrix finds bugs in the library.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -90,7 +90,7 @@ static const char *const nonsense[] = {
 	"E",    "S@1",     "A@1",   "K K",    "F0 O0",  "M0", "C(",
 };
 
-Test(matrix, runs_that_make_no_sense_are_refused)
+Test(matrix, impossible_runs_are_refused)
 {
 	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
 		struct matrix_run run = {.limits = {.classes = MATRIX_ALL,
@@ -109,7 +109,7 @@ Test(matrix, runs_that_make_no_sense_are_refused)
 
 /* --- the model ------------------------------------------------------------ */
 
-/* What the last event of a run must give. */
+/* The status that the last event of a run must give. */
 static const struct {
 	const char *run;
 	enum philox_status status;
@@ -239,7 +239,7 @@ Test(matrix, every_kind_of_event_is_tried)
 
 /* --- numbers -------------------------------------------------------------- */
 
-/* A forward and its backward that saw these offsets, and another forward. */
+/* A forward and its backward, which saw these offsets, and another forward. */
 static int check_pair(unsigned shared, uint64_t forward, uint64_t backward,
 		      uint64_t next)
 {
@@ -342,7 +342,7 @@ Test(matrix, a_search_that_cannot_be_made_says_so)
 
 /* --- schedules ------------------------------------------------------------ */
 
-/* The orders that Megatron and torch print. */
+/* The orders as Megatron and torch print them. */
 static const struct {
 	const char *name;
 	struct schedule_place place;

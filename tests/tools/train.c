@@ -1,8 +1,8 @@
 /*
- * tests/tools/train.c - the training of `philox train` computes what it should
+ * tests/tools/train.c - the training of `philox train` is right
  *
- * That its runs agree is checked by tests/scripts/train.sh; here, that what they agree
- * on is right: matrix products, and gradients with dropout in them.
+ * tests/scripts/train.sh checks that its runs agree; here, that their results
+ * are right: matrix products, and gradients with dropout in them.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -26,7 +26,7 @@ static void fill(float *x, size_t count, uint64_t seed)
 	}
 }
 
-/* The product's element, in the order of its definition. */
+/* An element of the product, in the order of its definition. */
 static double element(enum train_form form, size_t i, size_t j)
 {
 	double sum = 0;

@@ -1,9 +1,9 @@
 /*
- * tests/tools/train_save.c - files of interrupted trainings that lie
+ * tests/tools/train_save.c - wrong files of interrupted trainings
  *
- * tests/scripts/resume.sh proves that a resumed run ends with the same bits and that
- * damaged files are refused. Here the checksum is right and the contents are
- * not: nothing of such a file may be believed either.
+ * tests/scripts/resume.sh proves that a resumed run ends with the same bits and
+ * that damaged files are refused. Here the checksum is right and the contents
+ * are wrong: such a file must be refused, too.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static void finish(void)
 	unlink(path);
 }
 
-/* Reads the file again, as a command line without options would. */
+/* Reads the file again, as with a command line without options. */
 static int read_saved(void)
 {
 	*message = '\0';
@@ -98,7 +98,7 @@ static void forge(const char *from, const char *to)
 	free(bytes);
 }
 
-/* What a row replaces in the head, and what the refusal must say. */
+/* The part of the head that a row replaces, and a part of the refusal. */
 static const struct {
 	const char *from, *to, *says;
 } heads[] = {
@@ -126,7 +126,7 @@ static const struct {
 	{" payload ", " payload -", "malformed"},
 };
 
-Test(train_save, a_head_that_lies_is_refused, .init = save, .fini = finish)
+Test(train_save, a_wrong_head_is_refused, .init = save, .fini = finish)
 {
 	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
 		char *bytes;
@@ -146,7 +146,7 @@ Test(train_save, a_head_that_lies_is_refused, .init = save, .fini = finish)
 	train_saved_free(&saved);
 }
 
-/* Loads a file that can be read, and says why it does not fit. */
+/* Loads a file that can be read, with the reason why it does not fit. */
 static void expect_no_fit(const char *says)
 {
 	static struct train_model model;
@@ -177,13 +177,13 @@ Test(train_save, a_payload_of_another_size_is_refused, .init = save,
 	expect_no_fit("model of another size");
 }
 
-Test(train_save, a_context_that_lies_is_refused, .init = save, .fini = finish)
+Test(train_save, a_wrong_context_is_refused, .init = save, .fini = finish)
 {
 	forge("calls 1", "calls 2");
 	expect_no_fit(path);
 }
 
-Test(train_save, what_was_saved_can_be_resumed, .init = save, .fini = finish)
+Test(train_save, a_saved_run_can_be_resumed, .init = save, .fini = finish)
 {
 	static struct train_model model;
 	struct train_result result = {.losses = losses};

@@ -1,10 +1,10 @@
 /*
  * tools/bench/torch.c - a Python process with PyTorch in it, as a peer
  *
- * It runs the script pytorch.py, which lies with the other peers. It is a process
- * of its own, so that this one needs no Python; a GPU then belongs to both, and
- * they work on it in turns. Questions and answers are lines on a pair of
- * sockets.
+ * It runs the script pytorch.py, which lies with the other peers. It is a
+ * process of its own, so that this one needs no Python; a GPU then belongs to
+ * both, and they work on it in turns. Questions and answers are lines on a pair
+ * of sockets.
  */
 #include "tools/bench/torch.h"
 

@@ -11,9 +11,9 @@ struct torch;
 
 /*
  * torch_open() starts PHILOX_PYTHON, or python3, with the script pytorch.py of
- * peer_path() on `threads` threads of the CPU or on the device's GPU. It returns
- * it with a note of its version, or NULL with one of what is missing. torch_close() ends
- * it; NULL is allowed.
+ * peer_path() on `threads` threads of the CPU or on the device's GPU. It
+ * returns it with a note of its version, or NULL with one of what is missing.
+ * torch_close() ends it; NULL is allowed.
  */
 struct torch *torch_open(struct philox_device *device, unsigned threads,
 			 char note[RACE_NOTE_MAX]);

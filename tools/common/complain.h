@@ -1,6 +1,6 @@
 /*
- * tools/common/complain.h - what the commands say of a wrong command line, and how
- * they read values
+ * tools/common/complain.h - what the commands say of a wrong command line, and
+ * how they read values
  *
  * There is one form for each mistake, whatever the command:
  *

@@ -142,7 +142,9 @@ struct v_counts {
 	unsigned forward[2], input[2], weight[2];
 };
 
-/* Microbatches that only fill up a pipeline longer than the batch are left out. */
+/*
+ * Microbatches that only fill up a pipeline longer than the batch are left out.
+ */
 static void add_v(struct v_counts *v, char what, unsigned chunk)
 {
 	unsigned *count = what == 'F'   ? v->forward

@@ -1,5 +1,6 @@
 /*
- * tools/common/written.c - reading what philox has written: saved contexts, journals
+ * tools/common/written.c - reading what philox has written: saved contexts,
+ * journals
  */
 #include "tools/common/written.h"
 
@@ -44,7 +45,9 @@ static const char *word_end(const char *text, const char *end)
 	return close ? close + 1 : NULL;
 }
 
-/* Printable words with one space between, the first without a quotation mark. */
+/*
+ * Printable words with one space between, the first without a quotation mark.
+ */
 static int are_words(const char *text, const char *end)
 {
 	int n = 0;

@@ -1,8 +1,10 @@
 /*
- * tools/common/written.h - reading what philox has written: saved contexts, journals
+ * tools/common/written.h - reading what philox has written: saved contexts,
+ * journals
  *
  * Which of the two a file is, its first line says. The formats are described in
- * Note [Saved context] in lib/save/text.h and Note [Journal] in lib/state/journal.h.
+ * Note [Saved context] in lib/save/text.h and Note [Journal] in
+ * lib/state/journal.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H

@@ -1,5 +1,6 @@
 /*
- * tools/contract/contract.h - checks of what a device promises, without a test framework
+ * tools/contract/contract.h - checks of what a device promises, without a test
+ * framework
  *
  * A check is a function that runs on an open device and says what went wrong,
  * if anything did; a table of checks is run by contract_run(), over each device

@@ -1,8 +1,8 @@
 /*
  * tools/contract/device.c - memory, streams, events, counting, handles
  *
- * What lib/device/contract.h and philox/device.h promise of eager work. The work is
- * copies and sets, which every device has.
+ * What lib/device/contract.h and philox/device.h promise of eager work. The
+ * work is copies and sets, which every device has.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define SIZE 65536
 
-/* --- memory ------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------- */
 
 static void memory_is_aligned(struct contract *c)
 {

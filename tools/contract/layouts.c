@@ -1,9 +1,10 @@
 /*
- * tools/contract/layouts.c - checks that a device draws other libraries' numbers
+ * tools/contract/layouts.c - checks that a device draws other libraries'
+ * numbers
  *
- * as the host does: the reference are the loops of lib/fill/layout/host.c, called
- * into plain memory; that those are right is for the tests to show. Every dist
- * and dtype of every layout is drawn with each set of parameters.
+ * as the host does: the reference are the loops of lib/fill/layout/host.c,
+ * called into plain memory; that those are right is for the tests to show.
+ * Every dist and dtype of every layout is drawn with each set of parameters.
  */
 #include <inttypes.h>
 #include <stdio.h>

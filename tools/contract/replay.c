@@ -376,7 +376,9 @@ static void nodes_of_another_graph_are_refused(struct contract *c)
 
 /* --- launches ------------------------------------------------------------- */
 
-/* Later launches win, whatever stream they are on and however slow the first. */
+/*
+ * Later launches win, whatever stream they are on and however slow the first.
+ */
 static void launches_of_one_exec_run_one_after_another(struct contract *c)
 {
 	philox_stream first, second;

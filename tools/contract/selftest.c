@@ -1,5 +1,6 @@
 /*
- * tools/contract/selftest.c - philox selftest: do this machine's devices keep promises?
+ * tools/contract/selftest.c - philox selftest: do this machine's devices keep
+ * promises?
  *
  * Runs every table of checks on every device there is and prints a line for
  * each check. A kind of device that the machine does not have is said to be

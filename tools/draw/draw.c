@@ -1,10 +1,11 @@
 /*
- * tools/draw/draw.c - philox draw: a stream of numbers for people and test batteries
+ * tools/draw/draw.c - philox draw: a stream of numbers for people and test
+ * batteries
  *
- * Numbers come in chunks: filled on the device, copied here, formatted, written.
- * So memory is bounded whatever is asked for, and element 2^64 - 1 is the end.
- * Output goes to the descriptor and not through stdio, where the error of a
- * reader that went away could not be told from others later.
+ * Numbers come in chunks: filled on the device, copied here, formatted,
+ * written. So memory is bounded whatever is asked for, and element 2^64 - 1 is
+ * the end. Output goes to the descriptor and not through stdio, where the error
+ * of a reader that went away could not be told from others later.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,10 +1,12 @@
 /*
- * tools/journal/diff.c - philox diff: the first difference of two runs, in words
+ * tools/journal/diff.c - philox diff: the first difference of two runs, in
+ * words
  *
  * Two saved contexts are compared object by object, two journals event by event
  * within each context, the first with the first and so on: neither how the
  * events of several contexts are mixed nor the numbers of contexts and events
- * decide anything. Called "A" and "B" throughout, in the order of the command line.
+ * decide anything. Called "A" and "B" throughout, in the order of the command
+ * line.
  */
 #include "tools/tools.h"
 

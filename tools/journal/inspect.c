@@ -1,5 +1,6 @@
 /*
- * tools/journal/inspect.c - philox inspect: what is in a saved context or a journal
+ * tools/journal/inspect.c - philox inspect: what is in a saved context or a
+ * journal
  */
 #include "tools/tools.h"
 

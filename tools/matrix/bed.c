@@ -1,10 +1,10 @@
 /*
  * tools/matrix/bed.c - making a bed, and a whole run on it
  *
- * A bed is an open device with a context, regions, and graphs captured when they
- * are first needed. A run begins with a re-seed and its closing leaves nothing
- * behind, so a bed serves any number of runs. What passes draw is noted in
- * stream order and looked at when the run is over: nothing waits meanwhile.
+ * A bed is an open device with a context, regions, and graphs captured when
+ * they are first needed. A run begins with a re-seed and its closing leaves
+ * nothing behind, so a bed serves any number of runs. What passes draw is noted
+ * in stream order and looked at when the run is over: nothing waits meanwhile.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -207,7 +207,9 @@ static int make_site(struct matrix_bed *bed, unsigned number)
 	return bed_make_region(bed, site);
 }
 
-/* Beds are never new: the re-seed that begins a run has something to restart. */
+/*
+ * Beds are never new: the re-seed that begins a run has something to restart.
+ */
 static int wear_in(struct matrix_bed *bed)
 {
 	struct philox_pass pass;

@@ -259,7 +259,9 @@ static int capture_forwards(struct matrix_bed *bed, unsigned region,
 	return 0;
 }
 
-/* A consuming backward at a time; one that is aborted leaves things as before. */
+/*
+ * A consuming backward at a time; one that is aborted leaves things as before.
+ */
 static int capture_backwards(struct matrix_bed *bed, const struct site *site,
 			     struct philox_ticket ticket)
 {

@@ -101,7 +101,9 @@ static void add_fates(struct list *list, struct matrix_event event,
 	}
 }
 
-/* Whether a pass or launch of this kind and ticket is open, and how it began. */
+/*
+ * Whether a pass or launch of this kind and ticket is open, and how it began.
+ */
 static int is_open(const struct matrix_view *view,
 		   const struct matrix_event *event, uint8_t *how)
 {

@@ -80,7 +80,8 @@ int bed_make_generators(struct matrix_bed *bed)
 
 /*
  * The second seed is set with an offset, which then advances: both are the
- * generator's own and must not be seen in what regions draw that are not SHARED.
+ * generator's own and must not be seen in what regions draw that are not
+ * SHARED.
  */
 int bed_seed(struct matrix_bed *bed, unsigned generator, unsigned seed)
 {

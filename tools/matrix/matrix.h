@@ -13,9 +13,9 @@
  *            (bed.h, pass.c, capture.c, launch.c, context.c)
  *  search.c  all runs up to a length, and random longer ones (search.h, runs.c)
  *
- * The model shares nothing with the ledger. It has no table of tickets: it reads
- * the list of events from its beginning for each question. A forward's numbers
- * follow from how many came before it since seeding, by the formulas of
+ * The model shares nothing with the ledger. It has no table of tickets: it
+ * reads the list of events from its beginning for each question. A forward's
+ * numbers follow from how many came before it since seeding, by the formulas of
  * philox/region.h, which give the numbers of any run, so a plain sequential
  * program's as well.
  */
@@ -214,7 +214,9 @@ struct matrix_place matrix_place(const struct matrix_limits *limits,
 /* matrix_place_exists() is 0 if the offset has reached 2^64. */
 int matrix_place_exists(struct matrix_place place);
 
-/* matrix_draws() lists the regions in which an event draws as a forward does. */
+/*
+ * matrix_draws() lists the regions in which an event draws as a forward does.
+ */
 unsigned matrix_draws(const struct matrix_limits *limits,
 		      const struct matrix_event *event, uint8_t regions[2]);
 
@@ -227,7 +229,10 @@ unsigned matrix_places_tell(const struct matrix_limits *limits,
 			    const struct matrix_event *event,
 			    struct matrix_place taken[2]);
 
-/* matrix_is_restart() says whether an event restarts the regions of a generator. */
+/*
+ * matrix_is_restart() says whether an event restarts the regions of a
+ * generator.
+ */
 int matrix_is_restart(const struct matrix_event *event);
 
 /* What a run says as a whole, read from its beginning. */
@@ -266,8 +271,8 @@ unsigned matrix_choices(const struct matrix_run *run,
 unsigned matrix_classes(const struct matrix_event *event);
 
 /*
- * matrix_close() appends what ends a run: open passes end, what is owed is paid,
- * every dead ticket is tried, and each region draws once more.
+ * matrix_close() appends what ends a run: open passes end, what is owed is
+ * paid, every dead ticket is tried, and each region draws once more.
  */
 void matrix_close(struct matrix_run *run);
 
@@ -372,7 +377,8 @@ struct matrix_result {
 
 /*
  * matrix_bed_run() carries out a run from the beginning and its closing, and
- * checks everything. A bed on which something was wrong is not to be used again.
+ * checks everything. A bed on which something was wrong is not to be used
+ * again.
  */
 void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
 		    struct matrix_result *result);
@@ -410,7 +416,9 @@ struct matrix_total {
 	uint64_t by_search[MATRIX_SEARCHES]; /* sequences of each */
 };
 
-/* matrix_search() runs everything; the return value is 0 unless it could not. */
+/*
+ * matrix_search() runs everything; the return value is 0 unless it could not.
+ */
 int matrix_search(const struct matrix_options *options,
 		  struct matrix_total *total);
 

@@ -1,8 +1,8 @@
 /*
  * tools/matrix/numbers.c - what must be true of the numbers of a run
  *
- * A backward sees its forward's numbers; no two forwards since a re-seed share a
- * block; every forward and warm-up draws where the headers say; and what is
+ * A backward sees its forward's numbers; no two forwards since a re-seed share
+ * a block; every forward and warm-up draws where the headers say; and what is
  * drawn are the words of the states seen.
  */
 #include <inttypes.h>

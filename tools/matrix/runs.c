@@ -83,7 +83,9 @@ static void note_mismatch(struct worker *worker, const struct matrix_run *run,
 	report->shortest = run->n;
 }
 
-/* A run that is wrong must be so on a new bed: else an earlier one is to blame. */
+/*
+ * A run that is wrong must be so on a new bed: else an earlier one is to blame.
+ */
 static int confirm(struct worker *worker, const struct matrix_run *run,
 		   struct matrix_result *result)
 {

@@ -1,9 +1,9 @@
 /*
  * tools/matrix/text.c - events as words
  *
- * A word is a letter, the numbers of the forwards concerned, and marks. What the
- * run itself tells is not written: that an event must be refused is shown by a
- * mark, but reading does not depend on it.
+ * A word is a letter, the numbers of the forwards concerned, and marks. What
+ * the run itself tells is not written: that an event must be refused is shown
+ * by a mark, but reading does not depend on it.
  */
 #include <ctype.h>
 #include <stdio.h>

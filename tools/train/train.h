@@ -137,8 +137,8 @@ struct train_options {
 #define TRAIN_OPS_MAX   100000
 
 /*
- * train_parse_options() takes the command line with the defaults. Returns -1, or
- * the exit status: 0 after --help, 2 after saying what is wrong.
+ * train_parse_options() takes the command line with the defaults. Returns -1,
+ * or the exit status: 0 after --help, 2 after saying what is wrong.
  */
 int train_parse_options(int argc, char **argv, struct train_options *options);
 
