@@ -12,7 +12,7 @@
 #include "tools/common/json.h"
 #include "tools/common/options.h"
 
-/* The instruction sets that decide how fast the host device can be. */
+/* The instruction sets that decide the speed of the host device. */
 struct instruction_set {
 	const char *name;
 	int found;
@@ -39,7 +39,7 @@ static void find_instruction_sets(struct instruction_set sets[N_SETS])
 #endif
 }
 
-/* What is said of a device: its description, or why there is none. */
+/* The line of a device: its description, or why it is missing. */
 struct finding {
 	char name[32];
 	char text[256];

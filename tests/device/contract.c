@@ -1,7 +1,7 @@
 /*
  * tests/device/contract.c - every device keeps the contract
  *
- * The tables of tools/contract/*.c on each device of this machine: the same
+ * The tables of tools/contract on each device of this machine: the same
  * checks that `philox selftest` runs. One test for each kind of device, as
  * every test is a process and a GPU is slow to open.
  */

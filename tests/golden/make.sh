@@ -27,7 +27,8 @@ from_curand()
 	"$work/from_curand" "$1"
 }
 
-for table in ${*:-curand_device curand_host nvfuser pytorch program triton jax}; do
+all='curand_device curand_host nvfuser pytorch program triton jax'
+for table in ${*:-$all}; do
 	case $table in
 	triton | jax) $PYTHON "tests/golden/from_$table.py" ;;
 	*) from_curand "$table" ;;

@@ -167,7 +167,7 @@ no_such_row()
 	"$philox" bench --only fill/cauchy --quick --json >"$WORK/out" \
 		2>"$WORK/err"
 	[ $? -eq 2 ] && cat "$WORK/err" && grep -qF -e \
-		"--only 'fill/cauchy': no row begins so" "$WORK/err"
+		"--only 'fill/cauchy': no row begins like this" "$WORK/err"
 }
 
 check "options: an unknown part" refuses "--only 'x': must be one of" --only x
@@ -184,7 +184,7 @@ for size in 0KiB -1KiB 64 64kb 64KiBs 1025GiB KiB '' ' 1KiB' \
 		--size "$size"
 done
 check "options: too many sizes" refuses \
-	"--size '9KiB': there are 8 already" --size 1KiB --size 2KiB \
+	"--size '9KiB': there are already 8" --size 1KiB --size 2KiB \
 	--size 3KiB --size 4KiB --size 5KiB --size 6KiB --size 7KiB \
 	--size 8KiB --size 9KiB
 for threads in 0 257 two; do

@@ -41,8 +41,8 @@ check "diff finds no difference" \
 	gives 0 'no difference: events' "$philox" diff "$WORK/a" "$WORK/b"
 
 line=$(grep -n ' forward-begin ' "$WORK/a" | sed -n '3s/:.*//p')
-event=$(sed -n "${line}s/^\\([0-9]*\\) \\([0-9]*\\) .*/context \\1, event \\2: /p" \
-	"$WORK/a")
+event=$(sed -n "${line}p" "$WORK/a" |
+	sed 's/^\([0-9]*\) \([0-9]*\) .*/context \1, event \2: /')
 sed "${line}s/ offset [0-9]*/ offset 987654/" "$WORK/a" >"$WORK/c"
 check "diff names the event that differs" \
 	gives 1 "$event" "$philox" diff "$WORK/a" "$WORK/c"

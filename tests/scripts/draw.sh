@@ -129,8 +129,8 @@ full_disk()
 known='6627e8d5 e169c58d bc57ac4c 9b00dbd8'
 check "the known answer of Random123" prints "$known" --count 4
 check "the known answer at the end of the counter" \
-	prints "$(grep '^10 ffffffff 3fffffff ffffffff' tests/numbers/kat_random123.txt |
-		cut -d ' ' -f 10-)" \
+	prints "$(grep '^10 ffffffff 3fffffff ffffffff' \
+		tests/numbers/kat_random123.txt | cut -d ' ' -f 10-)" \
 	--seed 0x9876543210fedcba --offset 0xfffffffffffffffc \
 	--first 0xfffffffffffffffc --count 4
 check "64-bit draws join two words, the low one first" \
@@ -268,9 +268,9 @@ check "a number of more than 64 bits" \
 check "an empty number" refuses "--offset '':" --offset ''
 check "half a hex number" refuses "--seed '0x':" --seed 0x
 check "an offset that is no multiple of 4" refuses "--offset '6':" --offset 6
-check "an unknown distribution names those there are" \
-	refuses "--dist 'cauchy': must be one of bits, uniform, normal, bernoulli, " \
-	--dist cauchy
+five="bits, uniform, normal, bernoulli, log-normal"
+check "an unknown distribution names the known ones" \
+	refuses "--dist 'cauchy': must be one of $five" --dist cauchy
 check "dropout cannot be drawn" refuses "--dist 'dropout':" --dist dropout
 check "an unknown dtype" refuses "--dtype 'f8':" --dtype f8
 check "bits as floats" refuses "--dtype 'f32':" --dtype f32

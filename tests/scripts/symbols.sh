@@ -13,7 +13,8 @@ shared=$BUILD/libphilox.so
 sed -n 's/^\t\(philox_[a-z0-9_]*\);$/\1/p' lib/base/philox.map >"$WORK/listed"
 LC_ALL=C sort "$WORK/listed" >"$WORK/mapped"
 # Type A is the name of a version, not a symbol
-nm -D --defined-only "$shared" | awk '$2 != "A" { sub("@.*", "", $3); print $3 }' |
+nm -D --defined-only "$shared" |
+	awk '$2 != "A" { sub("@.*", "", $3); print $3 }' |
 	LC_ALL=C sort >"$WORK/exported"
 nm -g --defined-only "$BUILD/libphilox.a" | awk 'NF == 3 { print $3 }' |
 	LC_ALL=C sort >"$WORK/archived"

@@ -176,14 +176,15 @@ check "bench measures schedules" \
 	bench_table schedules '^replay, 1f1b, 4 pending +3\.0 calls$'
 check "bench --json has a row for each" \
 	is_json bench --only schedules --json
+parts='ledger, replay, fill, states, rows, schedules'
 check "bench names its parts" gives 2 '' \
-	"^philox bench: --only 'x': must be one of ledger, replay, fill, states, rows, schedules\$" \
+	"^philox bench: --only 'x': must be one of $parts\$" \
 	bench --only x
 check "bench has no part called all" gives 2 '' \
-	"--only 'all': must be one of ledger, replay, fill, states, rows, schedules" \
+	"--only 'all': must be one of $parts" \
 	bench --only all
 check "matrix replays a run event by event" gives 0 \
-	'^[1-9][0-9]* comparisons, all as it must be$' '' \
+	'^[1-9][0-9]* comparisons, all as expected$' '' \
 	matrix --replay 'F0 F1 B1r B0'
 check "matrix --json ends with what was compared" matrix_json
 check "matrix runs a schedule" gives 0 \
@@ -223,7 +224,7 @@ done <<'END'
 --schedule 1f1b|--long|--long: not together with --schedule
 END
 check "matrix takes the options of a run" gives 0 \
-	'all as it must be$' '' \
+	'all as expected$' '' \
 	matrix --replay 'F0 B0' --regions 1 --pending 1 --ops 3
 
 # tests_both: as many lines for host as for host:sync, where some are skipped

@@ -48,7 +48,8 @@ graphs_cost()
 		[ "$(grep -cE "$one_node.*$three_calls" "$WORK/out")" -eq 3 ]
 }
 one_node='^  (captured|recomputed|out of order) +1 per graph \('
-three_calls='; 3 calls per replay \(launch 1, parameter update 1, capture query 1\)'
+calls='launch 1, parameter update 1, capture query 1'
+three_calls="; 3 calls per replay \\($calls\\)"
 
 default_run_learns()
 {

@@ -15,7 +15,7 @@
 struct part {
 	const char *name;
 	const char *help;
-	const char *legend; /* what the rows are compared with, below them */
+	const char *legend; /* printed below the rows */
 	int chooses; /* --only PART/... picks rows; --quick, --threads matter */
 	int sizes;   /* --size matters */
 	int (*run)(struct bench *bench);
@@ -41,7 +41,7 @@ static const struct part parts[] = {
 	 "  Dropout and bernoulli: p = 0.5; integers: 0 to 999. memset, copy, scale\n"
 	 "  (read, times a constant, write): what the machine can do at best.\n"
 	 "  curand_host: on the CPU; curand, curand_dynamic: Philox on a GPU in its\n"
-	 "  default order, and in the one said to be fastest. random123: plain loops\n"
+	 "  default order, and in the one called fastest. random123: plain loops\n"
 	 "  over Philox4x32-10 with its own uniforms and normals, -O3 -march=native.\n"
 	 "  torch: called from Python; its dropout makes its output anew.\n",
 	 1, 1, bench_fill},
@@ -137,7 +137,7 @@ struct command {
 	const char *device;
 	const char *only_text;
 	const struct part *only;
-	const char *size, *threads; /* as they were given, or NULL */
+	const char *size, *threads; /* as given, or NULL */
 	struct bench bench;
 };
 
@@ -177,7 +177,7 @@ static int take_size(void *to, const char *value)
 
 	if (bench->n_sizes == BENCH_SIZES_MAX)
 		return complain_value("bench", "size", value,
-				      "there are %d already", BENCH_SIZES_MAX);
+				      "there are already %d", BENCH_SIZES_MAX);
 	for (int i = 0; i < 3; i++) {
 		if (*value < '0' || *value > '9' || number < 1 ||
 		    number > 1024 || strcmp(unit, units[i]))
@@ -191,7 +191,7 @@ static int take_size(void *to, const char *value)
 			      "64KiB");
 }
 
-/* Options that mean nothing to the part, or to the device. */
+/* Options that have no meaning for the part, or for the device. */
 static int check_options(const struct command *command)
 {
 	const struct part *only = command->only;
@@ -232,7 +232,7 @@ static int run_parts(struct command *command)
 		return 1;
 	if (!bench->rows)
 		return complain_value("bench", "only", command->only_text,
-				      "no row begins so");
+				      "no row begins like this");
 	return 0;
 }
 

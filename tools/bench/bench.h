@@ -1,9 +1,10 @@
 /*
- * tools/bench/bench.h - what the parts of `philox bench` share
+ * tools/bench/bench.h - shared by the parts of `philox bench`
  *
  * A part measures something and prints rows. Times are medians of rounds that
- * are interleaved with what they are compared with, the peer; the first round
- * warms up and is not counted. What peers are, each part's legend says.
+ * are interleaved with those of the peer, with which they are compared; the
+ * first round warms up and is not counted. Each part's legend describes its
+ * peers.
  */
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
@@ -18,8 +19,8 @@ struct bench {
 	philox_stream stream;
 	unsigned threads;   /* of a fill on a host device */
 	int json;           /* one object per line instead of a table */
-	int quick;          /* one round of little, to see that it works */
-	const char *prefix; /* of the rows that are wanted, or NULL: all */
+	int quick;          /* one short round, to see that it works */
+	const char *prefix; /* of the wanted rows, or NULL: all */
 	size_t sizes[BENCH_SIZES_MAX]; /* of arrays, in bytes */
 	size_t n_sizes;                /* 0: the part's own */
 	size_t rows;                   /* printed so far */
@@ -35,12 +36,12 @@ int bench_schedules(struct bench *bench);
 
 /* --- rows ----------------------------------------------------------------- */
 
-/* One figure. What is zero is not there. */
+/* One figure. Members that are zero are absent. */
 struct bench_row {
 	const char *name;
 	double value; /* NAN: could not be measured */
 	const char *unit;
-	const char *peer;  /* what it is compared with */
+	const char *peer;  /* the name of the peer */
 	double peer_value; /* NAN: the peer is missing */
 	const char *note;  /* why it is missing, or which version it is */
 };
@@ -51,18 +52,18 @@ void bench_print(struct bench *bench, const struct bench_row *row);
 void bench_row(struct bench *bench, const char *name, double value,
 	       const char *unit, const char *peer, double peer_value);
 
-/* bench_machine() prints what it all runs on: the first row. */
+/* bench_machine() prints the machine: the first row. */
 void bench_machine(struct bench *bench, const char *device);
 
-/* bench_wants() is whether --only leaves rows whose names begin so. */
+/* bench_wants() says whether --only leaves rows whose names begin like this. */
 int bench_wants(const struct bench *bench, const char *name);
 
-/* bench_plural() is "s" after a count that is not one. */
+/* bench_plural() is "s" for any count except one. */
 const char *bench_plural(uint32_t count);
 
 /* --- measuring ------------------------------------------------------------ */
 
-/* bench_now() is a clock in nanoseconds. */
+/* bench_now() reads a clock in nanoseconds. */
 double bench_now(void);
 
 /* bench_median() sorts `values` and returns the middle one. */

@@ -1,8 +1,8 @@
 /*
- * tools/bench/cuda.cu - what a measurement on a GPU needs besides philox
+ * tools/bench/cuda.cu - needs of a measurement on a GPU besides philox
  *
- * Events with times, which philox has none of, and a kernel that does no more
- * than memory traffic: the limit of what a dropout could reach.
+ * Events with times, which philox does not have, and a kernel that only reads
+ * and writes memory: the limit for a dropout.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static __device__ __forceinline__ void times(float x, __nv_bfloat16 *y)
 	*y = __float2bfloat16_rn(x * (float)SCALE);
 }
 
-/* What one vector of the output is made from. */
+/* The input of one vector of the output. */
 template <typename From, typename To> struct group {
 	static constexpr int elements = sizeof(uint4) / sizeof(To);
 	static constexpr int vectors = sizeof(From) / sizeof(To);
@@ -70,7 +70,7 @@ static __device__ __forceinline__ uint4 scaled(const group<From, To> &of)
 	return out;
 }
 
-/* The loads of a thread come first: all of them are under way at once. */
+/* The loads of a thread come first: all of them are in flight at once. */
 template <typename From, typename To>
 static __global__ void __launch_bounds__(THREADS)
 	scale(const group<From, To> *in, uint4 *out, size_t count)

@@ -1,8 +1,8 @@
 /*
- * tools/bench/cuda.h - what a measurement on a GPU needs besides philox
+ * tools/bench/cuda.h - needs of a measurement on a GPU besides philox
  *
  * All return 0, or CUDA's error; its words are at message(). In a build without
- * CUDA no device is a GPU and bench_cuda_open() is not there.
+ * CUDA no device is a GPU and bench_cuda_open() is missing.
  */
 #ifndef TOOLS_BENCH_CUDA_H
 #define TOOLS_BENCH_CUDA_H

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As curand.h has them: that header may be missing where we are built. */
+/* As in curand.h: that header may be missing where this is built. */
 typedef struct curandGenerator_st *curand_generator;
 enum {
 	CURAND_PHILOX = 161,        /* CURAND_RNG_PSEUDO_PHILOX4_32_10 */
@@ -50,7 +50,7 @@ struct curand {
 #undef CURAND_MEMBER
 };
 
-/* In what the peers of this file differ. */
+/* The differences between the peers of this file. */
 struct curand_choice {
 	int on_gpu;
 	int order;

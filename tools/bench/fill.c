@@ -1,7 +1,7 @@
 /*
- * tools/bench/fill.c - how fast arrays are filled, by us and by others
+ * tools/bench/fill.c - the speed of fills, ours and others'
  *
- * A row is one kind of fill at one size against one peer. All who run at one
+ * A row is one kind of fill at one size against one peer. All that run at one
  * size race each other (tools/bench/race.h), ours with them; one peer's figure
  * is one row.
  */
@@ -16,7 +16,7 @@
 
 #define BUDGET 0.4e9 /* nanoseconds of one race, about */
 
-/* Caches of a core, caches of a processor, memory; on a GPU memory alone. */
+/* Caches of a core, caches of a processor, memory; on a GPU memory only. */
 static const size_t host_sizes[] = {64 << 10, 1 << 20, 256 << 20};
 static const size_t cuda_sizes[] = {256 << 20, 1 << 30, (size_t)4 << 30};
 
@@ -70,7 +70,7 @@ static void row_name(const struct fill_bench *of, char *name, size_t size)
 		 of->kind->dtype_name, bytes);
 }
 
-/* Libraries load what they need when it is used first. */
+/* Libraries load the parts they need on first use. */
 static void warm_up(const struct fill_peer *peer, const struct fill_bench *of)
 {
 	struct fill_entry entry = {peer, of};
@@ -80,7 +80,7 @@ static void warm_up(const struct fill_peer *peer, const struct fill_bench *of)
 	(void)fill_run(&racer, 1, &time); /* an error comes again in the race */
 }
 
-/* A peer is looked for when its first row is due. */
+/* The search for a peer takes place when its first row is due. */
 static void open_peer(struct fill_peer *peer, const struct fill_bench *of)
 {
 	if (peer->opened)
@@ -230,7 +230,7 @@ static int measure_fills(struct fill_bench *of)
 	return 0;
 }
 
-/* On a GPU, what is needed besides philox. */
+/* On a GPU, the parts needed besides philox. */
 static int open_cuda(struct fill_bench *of)
 {
 	const char *message = "a build without CUDA";

@@ -1,5 +1,5 @@
 /*
- * tools/bench/fill.h - fills that are measured, and what they are compared with
+ * tools/bench/fill.h - fills that are measured, and their peers
  *
  * A peer makes the same kind of numbers in its own way, or, as a limit, does
  * nothing but touch the same memory. One may be missing on a machine; then its
@@ -17,7 +17,7 @@
 
 struct bench_cuda;
 
-/* What a peer is told. */
+/* The task of a peer. */
 struct fill_bench {
 	struct bench *bench;
 	struct bench_cuda *cuda; /* NULL on a host device */
@@ -30,23 +30,25 @@ struct fill_bench {
 #define FILL_P  0.5 /* of bernoulli and dropout */
 #define FILL_TO 999 /* of integers, from 0 */
 
-/* fill_is() is whether a kind of fill is one of a list like "normal/f32". */
+/* fill_is() says whether a kind of fill is in a list like "normal/f32". */
 int fill_is(const struct fill_kind *kind, const char *const list[]);
 
 struct fill_peer {
 	const char *name;
-	/* Does it make such numbers on this device, wherever it is there? */
+	/*
+	 * Does it make such numbers on this device, wherever it is installed?
+	 */
 	int (*has)(const struct fill_peer *peer, const struct fill_bench *of);
 	/*
 	 * Once, before all work; may be NULL. 0 with a note of its version, or
-	 * -1 with one of what is missing.
+	 * -1 with a note of the missing part.
 	 */
 	int (*open)(struct fill_peer *peer, const struct fill_bench *of,
 		    char note[RACE_NOTE_MAX]);
 	/*
 	 * One fill: done when it returns, or put on of->bench->stream. It runs
 	 * in a host device's stream where it is not `queued`, and must not call
-	 * philox there. 0, or what its library calls the error.
+	 * philox there. 0, or its library's error.
 	 */
 	int (*work)(const struct fill_peer *peer, const struct fill_bench *of);
 	int queued; /* work() puts it on the stream of any device */
@@ -55,7 +57,7 @@ struct fill_peer {
 		   int times, struct race_time *time, char note[RACE_NOTE_MAX]);
 	void (*close)(struct fill_peer *peer); /* if it was opened */
 	void *state;                           /* its own */
-	const void *choice; /* tells peers with the same functions apart */
+	const void *choice; /* distinguishes peers with the same functions */
 
 	/* the part's own */
 	int opened;               /* open() was called */
@@ -77,7 +79,7 @@ struct fill_entry {
 int fill_run(struct racer *racer, int times, struct race_time *time);
 
 /*
- * peer_path() is where a file of a peer belongs: in the folder PHILOX_PEERS if
+ * peer_path() writes the path of a peer's file: in the folder PHILOX_PEERS if
  * that is set, else in peers/ beside the program.
  */
 void peer_path(const char *name, char *path, size_t size);

@@ -2,8 +2,8 @@
  * tools/bench/fill_run.c - fills that are timed: ours, and one of a peer
  *
  * On a host device a peer's fills are one piece of work on the stream, as they
- * know nothing of streams; on a GPU everybody puts fills on it one by one, and
- * the GPU's own clock tells the time.
+ * know nothing of streams; on a GPU each puts its fills on it one by one, and
+ * the GPU's own clock measures the time.
  */
 #include "tools/bench/fill.h"
 
@@ -37,7 +37,7 @@ const struct fill_peer fill_ours = {
 
 /* --- a race --------------------------------------------------------------- */
 
-/* What runs on a host device's stream; the first error stays in *error. */
+/* The work on a host device's stream; the first error stays in *error. */
 struct host_job {
 	struct fill_entry entry;
 	int times;
@@ -68,7 +68,7 @@ static int fail_peer(char note[RACE_NOTE_MAX], int error)
 	return -1;
 }
 
-/* Fills that go to the stream by themselves. */
+/* Fills that queue themselves on the stream. */
 static int queue(const struct fill_entry *entry, int times,
 		 char note[RACE_NOTE_MAX])
 {
@@ -82,8 +82,8 @@ static int queue(const struct fill_entry *entry, int times,
 }
 
 /*
- * Puts the work on the stream: 0, or -1 with a note. What runs on a host
- * device's stream writes *error, to be read when it has run.
+ * Puts the work on the stream: 0, or -1 with a note. On a host device's stream
+ * it writes *error, to be read when it has run.
  */
 static int launch(const struct fill_entry *entry, int times, int *error,
 		  char note[RACE_NOTE_MAX])

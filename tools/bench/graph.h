@@ -4,8 +4,8 @@
  * Both hold the same work, small fills: one draws through passes and is
  * launched by philox_graph_launch(), the bare one draws from states by value
  * and is launched as it is. The passes are inference passes, so that any number
- * of launches can follow one another. The time of the call alone is what the
- * host pays; with the wait it is what a replay takes.
+ * of launches can follow one another. The time of the call alone is the host's
+ * cost; with the wait it is a replay's time.
  */
 #ifndef TOOLS_BENCH_GRAPH_H
 #define TOOLS_BENCH_GRAPH_H

@@ -1,7 +1,7 @@
 /*
- * tools/bench/ledger.c - what a ticket costs, in time and in memory
+ * tools/bench/ledger.c - the cost of a ticket, in time and memory
  *
- * Passes are eager and draw nothing: what remains is the library's own work and
+ * Passes are eager and draw nothing: there remain the library's own work and
  * one query of the stream's capture, which is measured as the peer.
  */
 #include "tools/bench/bench.h"
@@ -70,7 +70,7 @@ static int fill_pending(struct ledger_bench *of, uint32_t count)
 	return 0;
 }
 
-/* What every pass asks of the device, and nothing else. */
+/* The device call of every pass, and nothing else. */
 static double query_time(struct ledger_bench *of)
 {
 	double start = bench_now();
@@ -104,7 +104,7 @@ static int measure_ledger(struct ledger_bench *of, uint32_t pending)
 	double forwards[ROUNDS], backwards[ROUNDS], queries[ROUNDS], query;
 	char name[64];
 
-	/* the first round is written over by the second */
+	/* the second round overwrites the first */
 	for (int i = -1; i < ROUNDS; i++) {
 		int at = i < 0 ? 0 : i;
 

@@ -1,9 +1,9 @@
 /*
- * tools/bench/limits.c - what fills are at best: set, copy, scale
+ * tools/bench/limits.c - the limits of fills: set, copy, scale
  *
- * memset is the limit of numbers that come from nowhere; copy and scale are
- * those of a dropout, which reads what it writes. Rounding has a scale that
- * reads f32 and rounds to nearest.
+ * memset is the limit of fills without an input; copy and scale are those of a
+ * dropout, which reads as much as it writes. For rounding, scale reads f32 and
+ * rounds to nearest.
  */
 #include "tools/bench/fill.h"
 
@@ -70,8 +70,8 @@ struct fill_peer fill_copy = {
 /* --- scale ---------------------------------------------------------------- */
 
 /*
- * Loops over vectors of 64 bytes, which the compiler cuts into what the target
- * has: written once, compiled for three targets, chosen when they run.
+ * Loops over vectors of 64 bytes, which the compiler splits for the target:
+ * written once, compiled for three targets, chosen at run time.
  */
 typedef float floats __attribute__((vector_size(64)));
 typedef double doubles __attribute__((vector_size(64)));
@@ -98,7 +98,7 @@ INLINE void loop_f64(const void *in, void *out, size_t bytes)
 		y[i] = x[i] * SCALE;
 }
 
-/* Two bf16 are in a word; each is the upper half of an f32, rounded to it. */
+/* A word has two bf16, each the upper half of an f32, rounded to it. */
 INLINE void loop_bf16(const void *in, void *out, size_t bytes)
 {
 	const words *x = in;
@@ -128,7 +128,7 @@ INLINE void narrow_bf16(const void *in, void *out, size_t bytes)
 	}
 }
 
-/* What is multiplied: a dtype, or an f32 that is rounded to one. */
+/* The factor's type: a dtype, or an f32 that is rounded to one. */
 static int has_dtype(const struct fill_bench *of, const char *dtype)
 {
 	return !strcmp(of->kind->dtype_name, dtype);
@@ -180,7 +180,7 @@ F16C static void narrow_f16(const void *in, void *out, size_t bytes)
 }
 #endif
 
-/* No processor has avx2 and not f16c, which clang 14 cannot ask for. */
+/* All processors with avx2 have f16c, which clang 14 cannot test for. */
 static int has_f16(void)
 {
 #if defined(__x86_64__)

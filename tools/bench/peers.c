@@ -1,8 +1,8 @@
 /*
- * tools/bench/peers.c - where peers are
+ * tools/bench/peers.c - finding peers
  *
  * Libraries are loaded when their first row is due, never linked: the tool runs
- * where none of them is.
+ * without them.
  */
 #include "tools/bench/fill.h"
 
@@ -45,7 +45,7 @@ void peer_path(const char *name, char *path, size_t size)
 	snprintf(path, size, "%s/%s", chosen ? chosen : folder, name);
 }
 
-/* Where libraries are found, or in CUDA's folder. */
+/* In the system's library folders, or in CUDA's. */
 static void *open_anywhere(const char *name, char note[RACE_NOTE_MAX])
 {
 	const char *home = getenv("CUDA_HOME");

@@ -1,9 +1,9 @@
 /*
- * tools/bench/print.c - what the parts of `philox bench` print
+ * tools/bench/print.c - the output of the parts of `philox bench`
  *
  * A row of the table is an object of the JSON lines. Every object has the same
- * members, so that a reader needs to know no part: what is missing is null, and
- * `note` says why.
+ * members, so that a reader need not know the parts: a missing value is null,
+ * and `note` says why.
  */
 #include "tools/bench/bench.h"
 
@@ -92,7 +92,7 @@ const char *bench_plural(uint32_t count)
 
 /* --- the machine ---------------------------------------------------------- */
 
-/* The processor's name as Linux has it. */
+/* The processor's name according to Linux. */
 static void find_processor(char *name, size_t size)
 {
 	FILE *file = fopen("/proc/cpuinfo", "r");

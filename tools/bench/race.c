@@ -5,7 +5,7 @@
 
 #include "tools/bench/bench.h"
 
-#define ROUNDS_LEAST 3       /* of a race that takes too long */
+#define ROUNDS_LEAST 3       /* for a race that takes too long */
 #define TIMES_MOST   1000000 /* in a round */
 
 /* A racer that fails does not run again. */
@@ -18,9 +18,9 @@ static int run_racer(struct racer *racer, int times, struct race_time *time)
 
 /*
  * calibrate() finds how many repetitions last for about `slice` nanoseconds.
- * The first one has in it what happens only once; it counts if it is so slow
- * that this cannot matter. Few have the cost of waking up threads in them: they
- * grow until what they tell is at least half a slice.
+ * The first one includes one-time costs; it counts if it is so slow that these
+ * cannot matter. Few repetitions include the cost of waking up threads: their
+ * number grows until they last for at least half a slice.
  */
 static void calibrate(struct racer *racer, double slice, double budget)
 {
@@ -58,7 +58,7 @@ static void run_round(struct racer *racers, size_t count, int round)
 	}
 }
 
-/* How many rounds there is time for: an odd number. */
+/* The number of rounds that there is time for: odd. */
 static int choose_rounds(const struct racer *racers, size_t count,
 			 double budget)
 {

@@ -1,11 +1,11 @@
 /*
  * tools/bench/race.h - contestants that take turns
  *
- * In every round each racer runs once, A B C A B C ..., so that what disturbs
- * the machine disturbs all of them; a racer's figure is the median of its
- * rounds. How often it repeats its work within a round is found first:
- * often enough that clocks and launches of the first repetition do not matter,
- * and not so often that the race takes longer than it may.
+ * In every round each racer runs once, A B C A B C ..., so that a disturbance
+ * of the machine affects all of them; a racer's figure is the median of its
+ * rounds. How often it repeats its work within a round is found first: often
+ * enough that clocks and launches of the first repetition do not matter, and
+ * not so often that the race takes longer than it may.
  */
 #ifndef TOOLS_BENCH_RACE_H
 #define TOOLS_BENCH_RACE_H
@@ -23,11 +23,11 @@ struct race_time {
 struct racer {
 	const char *name;
 	/*
-	 * Does the work `times` times, waits for it and says how long it took
-	 * in all. 0, or -1 with a note, which ends the race for this one.
+	 * Does the work `times` times, waits for it and writes how long it took
+	 * in all. 0, or -1 with a note, which ends the race for this racer.
 	 */
 	int (*run)(struct racer *racer, int times, struct race_time *time);
-	void *of;                 /* what run() works on */
+	void *of;                 /* for run() */
 	char note[RACE_NOTE_MAX]; /* set before the race: does not take part */
 	int out;                  /* does not or no longer take part */
 

@@ -1,8 +1,9 @@
 /*
  * tools/bench/random123.c - Random123, compiled by gcc and by clang
  *
- * tools/bench/peers/random123.cpp is compiled by both where both are: how fast
- * a loop over Philox is depends on the compiler more than on anything else.
+ * tools/bench/peers/random123.cpp is compiled by both if both are installed:
+ * the speed of a loop over Philox depends more on the compiler than on anything
+ * else.
  */
 #include "tools/bench/fill.h"
 

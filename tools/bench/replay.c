@@ -1,5 +1,5 @@
 /*
- * tools/bench/replay.c - what a launch with tickets costs over a bare one
+ * tools/bench/replay.c - the cost of a launch with tickets over a bare one
  *
  * Graphs of one small fill per pass (tools/bench/graph.h), for regions of few
  * and of many operators.
@@ -46,7 +46,7 @@ static int measure_launches(struct bench_graph *of, int launches)
 	double call[ROUNDS], whole[ROUNDS], bare_call[ROUNDS],
 		bare_whole[ROUNDS];
 
-	/* the first round is written over by the second */
+	/* the second round overwrites the first */
 	for (int i = -1; i < ROUNDS; i++) {
 		int at = i < 0 ? 0 : i;
 
@@ -59,7 +59,7 @@ static int measure_launches(struct bench_graph *of, int launches)
 	return 0;
 }
 
-/* Graphs of many cells take long: they are launched less often. */
+/* Graphs of many cells are slow: they are launched less often. */
 static int launches_of(uint32_t ops, uint32_t passes)
 {
 	uint32_t launches = CELLS / (ops * passes);

@@ -1,8 +1,8 @@
 /*
  * tools/bench/schedules.c - device calls per replay, by schedule
  *
- * `philox matrix` runs a schedule's stages and verifies all numbers; here it is
- * asked what they cost. Counts do not depend on the machine.
+ * `philox matrix` runs a schedule's stages and verifies all numbers; here it
+ * also returns their cost. Counts do not depend on the machine.
  */
 #include "tools/bench/bench.h"
 

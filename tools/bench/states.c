@@ -1,9 +1,9 @@
 /*
- * tools/bench/states.c - replays in which each draw has a state of its own
+ * tools/bench/states.c - replays in which each draw has its own state
  *
- * What a compiled model makes of its random operators. Here they are operators
- * of one region, whose states one node fills in; with PyTorch each has a
- * generator that is registered with the graph and set at every replay.
+ * As the random operators of a compiled model. Here they are operators of one
+ * region, whose states one node fills in; with PyTorch each has a generator
+ * that is registered with the graph and set at every replay.
  */
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static int measure_count(struct states *states, struct bench *bench,
 	return failed ? -1 : 0;
 }
 
-/* Only on a GPU does PyTorch have graphs. */
+/* PyTorch has graphs on a GPU only. */
 static void open_states_torch(struct states *states, struct bench *bench)
 {
 	if (philox_device_is_host(bench->device))

@@ -1,10 +1,9 @@
 /*
  * tools/bench/torch.c - a Python process with PyTorch in it, as a peer
  *
- * It runs the script pytorch.py, which lies with the other peers. It is a
- * process of its own, so that this one needs no Python; a GPU then belongs to
- * both, and they work on it in turns. Questions and answers are lines on a pair
- * of sockets.
+ * It runs the script pytorch.py, which is in the folder of the other peers. It
+ * is a separate process, so that this one needs no Python; the two share a GPU
+ * and use it in turns. Questions and answers are lines on a pair of sockets.
  */
 #include "tools/bench/torch.h"
 
@@ -47,7 +46,7 @@ static int set_patience(struct torch *torch, int seconds)
 			  &patience, sizeof(patience));
 }
 
-/* The rest of the next line with ok; -1 with the note of one with error. */
+/* The rest of the next line if it is ok; -1 and a note if it is an error. */
 static int read_answer(struct torch *torch, char *rest, size_t size,
 		       char note[RACE_NOTE_MAX])
 {
@@ -79,7 +78,7 @@ int torch_ask(struct torch *torch, const char *line, struct race_time *time,
 	if (read_answer(torch, answer, sizeof(answer), note))
 		return -1;
 	if (sscanf(answer, "%lf %lf", &time->call, &time->whole) != 2)
-		return torch_fails(note, "an answer that is no time");
+		return torch_fails(note, "an answer that is not a time");
 	return 0;
 }
 
@@ -104,7 +103,7 @@ static int start_python(struct torch *torch, char *script, char *device,
 	return error;
 }
 
-/* What PyTorch calls a device. */
+/* PyTorch's name for a device. */
 static void name_device(struct philox_device *device, char *text, size_t size)
 {
 	const char *name = philox_device_name(device);
@@ -164,7 +163,7 @@ struct torch *torch_open(struct philox_device *device, unsigned threads,
 	return torch;
 }
 
-/* Without its input it ends by itself; it is not waited for without end. */
+/* Without its input it ends by itself; the wait for it has a limit. */
 void torch_close(struct torch *torch)
 {
 	int status;

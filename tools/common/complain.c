@@ -85,7 +85,7 @@ int take_signed(const char *command, const char *option, const char *text,
 	return 0;
 }
 
-/* strtod() would skip blanks. NAN is what is no number. */
+/* strtod() would skip blanks. NAN means that it is not a number. */
 static double parse_real(const char *text)
 {
 	char *end;

@@ -1,8 +1,9 @@
 /*
  * tools/common/json.c - writing one JSON value on one line
  *
- * Nothing is buffered here: what is open is remembered, so that commas and
- * closing brackets are right, and errors are left to the stream until the end.
+ * Nothing is buffered here: open objects and arrays are remembered, so that
+ * commas and closing brackets are right, and the stream keeps errors until the
+ * end.
  */
 #include "tools/common/json.h"
 
@@ -13,7 +14,7 @@
 
 /*
  * utf8_length() returns how many bytes the character at `text` takes, 0 if it
- * is none: a stray or missing continuation, a longer form than needed, a
+ * is not one: a stray or missing continuation, a longer form than needed, a
  * surrogate, or above U+10FFFF.
  */
 static size_t utf8_length(const unsigned char *text)
@@ -59,7 +60,7 @@ static void write_string(FILE *out, const char *value)
 	putc('"', out);
 }
 
-/* write_key() writes what comes before a value: a comma, a key. */
+/* write_key() writes the comma and key before a value. */
 static void write_key(struct json *json, const char *key)
 {
 	unsigned inner = json->depth - 1;

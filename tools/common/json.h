@@ -37,8 +37,8 @@ void json_close(struct json *json);
 
 /*
  * json_string() writes a string, NULL as null; a byte that is not UTF-8 becomes
- * U+FFFD. json_number() writes what is not finite as null: JSON has no word for
- * it.
+ * U+FFFD. json_number() writes numbers that are not finite as null: JSON has no
+ * word for them.
  */
 void json_string(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, double value);

@@ -19,11 +19,12 @@ struct fill_kind {
 
 /*
  * fill_kinds() returns all kinds, those of a distribution together; after the
- * last is one whose size is 0. Not to be called first by two threads at once.
+ * last is one whose size is 0. Two threads must not make the first call at
+ * once.
  */
 const struct fill_kind *fill_kinds(void);
 
-/* fill_kind_of() returns one of them, NULL if there is none such. */
+/* fill_kind_of() returns one of them, NULL if it does not exist. */
 const struct fill_kind *fill_kind_of(enum philox_dist dist,
 				     enum philox_dtype dtype);
 

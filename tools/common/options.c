@@ -1,9 +1,9 @@
 /*
  * tools/common/options.c - the options of a command, as a table
  *
- * getopt() finds them; its own messages are off and worded here, as they know
- * neither the command nor the form. Its state is global, so one command line is
- * read at a time.
+ * getopt() finds them; its own messages are off and replaced here, as they know
+ * neither the command nor the form. Its state is global, so only one command
+ * line is read at a time.
  */
 #include "tools/common/options.h"
 
@@ -13,15 +13,21 @@
 #include <string.h>
 #include "tools/common/complain.h"
 
-/* --- what getopt finds ---------------------------------------------------- */
+/*
+ * --- the results of getopt
+ * ----------------------------------------------------
+ */
 
-/* The length of the name in "--name" or "--name=value"; 0: it is none. */
+/* The length of the name in "--name" or "--name=value"; 0: it is neither. */
 static size_t name_length(const char *argument)
 {
 	return strncmp(argument, "--", 2) ? 0 : strcspn(argument + 2, "=");
 }
 
-/* What an argument names, in full or cut short but beyond doubt; or NULL. */
+/*
+ * The option that an argument names, in full or cut short without doubt; or
+ * NULL.
+ */
 static const struct option *find_option(const struct option *known,
 					const char *argument)
 {
@@ -40,7 +46,7 @@ static const struct option *find_option(const struct option *known,
 	return found;
 }
 
-/* Whether a name was cut too short; if so, says what it could be. */
+/* Whether a name was cut too short; if so, lists the possible names. */
 static int complain_ambiguous(const char *command, const char *argument,
 			      const struct option *known)
 {
@@ -106,7 +112,7 @@ static int next_option(int argc, char **argv, const struct option *known)
 	return option;
 }
 
-/* Complains if there is an argument after the ones that the command takes. */
+/* Complains about an argument beyond those that the command takes. */
 static int arguments_end(int argc, char **argv, int taken)
 {
 	if (optind + taken >= argc)
@@ -117,7 +123,7 @@ static int arguments_end(int argc, char **argv, int taken)
 
 /* --- the table ------------------------------------------------------------ */
 
-/* Writes the table as getopt has it; an option is its place + 1. */
+/* Writes the table in getopt's form; an option's value is its place + 1. */
 static int list_options(const struct tool_option *options, struct option *list)
 {
 	int n = 0;

@@ -11,7 +11,7 @@
  *   if (status >= 0)
  *           return status;
  *
- * Names may be cut short where no other begins so; --help needs no row.
+ * Names may be cut short if no other begins the same; --help needs no row.
  */
 #ifndef TOOLS_COMMON_OPTIONS_H
 #define TOOLS_COMMON_OPTIONS_H
@@ -21,7 +21,7 @@
 
 #define OPTIONS_MAX 30
 
-/* What an option takes, and what `to` then points to. */
+/* What an option takes, and the type of `to` for it. */
 enum option_takes {
 	TAKES_NOTHING,     /* int, which becomes 1 */
 	TAKES_TEXT,        /* const char * */
@@ -41,7 +41,7 @@ struct tool_option {
 	const char *const *names; /* closed by NULL */
 	/* Returns 0, or 2 after complaining. */
 	int (*take)(void *to, const char *value);
-	const char **given; /* becomes the value as it was given; may be NULL */
+	const char **given; /* becomes the value as given; may be NULL */
 };
 
 /*

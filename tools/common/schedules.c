@@ -135,7 +135,7 @@ static void make_interleaved(const struct schedule_place *place,
 	}
 }
 
-/* Counts of what a stage of the V has done, by chunk. */
+/* The passes that a stage of the V has done, by chunk. */
 struct v_counts {
 	struct schedule_order *order;
 	unsigned microbatches;
@@ -143,7 +143,7 @@ struct v_counts {
 };
 
 /*
- * Microbatches that only fill up a pipeline longer than the batch are left out.
+ * Leaves out microbatches that only fill a pipeline longer than the batch.
  */
 static void add_v(struct v_counts *v, char what, unsigned chunk)
 {

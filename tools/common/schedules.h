@@ -30,7 +30,7 @@ struct schedule_order {
 	struct schedule_action actions[SCHEDULE_ACTIONS_MAX];
 };
 
-/* What an order is made for. */
+/* The place that an order is for. */
 struct schedule_place {
 	unsigned stages, stage; /* stage below stages */
 	unsigned microbatches;
@@ -39,7 +39,7 @@ struct schedule_place {
 
 struct schedule {
 	const char *name;
-	const char *text; /* what it is, in a line */
+	const char *text; /* its description, in a line */
 	unsigned chunks;
 	void (*make)(const struct schedule_place *place,
 		     struct schedule_order *order);
@@ -51,11 +51,13 @@ extern const struct schedule schedules[];
 /* schedule_find() finds one by name; NULL if there is none. */
 const struct schedule *schedule_find(const char *name);
 
-/* schedule_names() lists them all; `wrap` stands where a line of 76 is full. */
+/*
+ * schedule_names() lists them all, with `wrap` wherever a line of 76 is full.
+ */
 const char *schedule_names(const char *wrap);
 
 /*
- * schedule_text() writes an order as people print it: "F0 B0", or with chunks,
+ * schedule_text() writes an order in the usual form: "F0 B0", or with chunks,
  * counted from 1, "F1.0 B1.0".
  */
 void schedule_text(const struct schedule *schedule,

@@ -1,6 +1,5 @@
 /*
- * tools/common/written.c - reading what philox has written: saved contexts,
- * journals
+ * tools/common/written.c - reading files of philox: saved contexts, journals
  */
 #include "tools/common/written.h"
 
@@ -32,7 +31,7 @@ static int read_number(const char **text, const char *end, uint64_t *number)
 	return 0;
 }
 
-/* A name in quotation marks has none within; all else ends at a space. */
+/* A name in quotation marks has none inside; all else ends at a space. */
 static const char *word_end(const char *text, const char *end)
 {
 	const char *close;
@@ -108,7 +107,7 @@ static void sort_events(struct written_event *events, size_t n)
 				 (events[i].context != events[i - 1].context);
 }
 
-/* Returns 0, or the number of the first line that is no event. */
+/* Returns 0, or the number of the first line that is not an event. */
 static size_t read_events(struct written *written, const char *text,
 			  const char *end)
 {
@@ -155,8 +154,7 @@ static int read_journal(const char *command, const char *path,
 
 	written->kind = WRITTEN_JOURNAL;
 	if (!starts_with(written, size, JOURNAL_FIRST))
-		return refuse(command, path,
-			      "a journal of a version that is not known");
+		return refuse(command, path, "a journal of an unknown version");
 	written->events = calloc(count_lines(written->text, size) + 1,
 				 sizeof(*written->events));
 	if (!written->events)
@@ -165,7 +163,8 @@ static int read_journal(const char *command, const char *path,
 			   written->text + size);
 	if (!line)
 		return 0;
-	snprintf(why, sizeof(why), "line %zu is no event of a journal", line);
+	snprintf(why, sizeof(why), "line %zu is not an event of a journal",
+		 line);
 	return refuse(command, path, why);
 }
 

@@ -1,8 +1,7 @@
 /*
- * tools/common/written.h - reading what philox has written: saved contexts,
- * journals
+ * tools/common/written.h - reading files of philox: saved contexts, journals
  *
- * Which of the two a file is, its first line says. The formats are described in
+ * A file's first line says which of the two it is. The formats are described in
  * Note [Saved context] in lib/save/text.h and Note [Journal] in
  * lib/state/journal.h.
  */
@@ -13,11 +12,11 @@
 #include <stdint.h>
 #include "lib/save/read.h"
 
-/* One event of a journal; the text is what follows the two numbers. */
+/* One event of a journal; the text is the part after the two numbers. */
 struct written_event {
 	uint64_t context;
 	uint64_t number;
-	size_t rank;      /* of the context among those of the journal */
+	size_t rank;      /* of the context, among those of the journal */
 	const char *text; /* not closed by a NUL */
 	size_t length;
 	size_t line;

@@ -1,9 +1,9 @@
 /*
  * tools/contract/capture.c - the rules of capture, each with its status
  *
- * A check breaks one rule and looks at the status, at what became of the
- * capture (it goes on, or it is invalidated and has to be ended), and at the
- * stream, which must be usable afterwards.
+ * A check breaks one rule and looks at the status, at the capture (it goes on,
+ * or it is invalidated and has to be ended), and at the stream, which must be
+ * usable afterwards.
  */
 #include <pthread.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void expect_unharmed(struct contract *c, struct capturing *capturing,
 	EXPECT_PART(expect_usable(c, capturing));
 }
 
-/* The capture takes nothing more, and ends with nothing but an error. */
+/* The capture takes no more work and can only end with an error. */
 static void expect_invalidated(struct contract *c, struct capturing *capturing)
 {
 	enum philox_capture_status status = PHILOX_CAPTURE_NONE;
@@ -181,7 +181,7 @@ static void legal_calls_are_legal(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
-/* --- what a capturing stream refuses -------------------------------------- */
+/* --- refusals of a capturing stream --------------------------------------- */
 
 static void a_capturing_stream_is_not_synchronized(struct contract *c)
 {
@@ -228,7 +228,7 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &second, 1));
 }
 
-/* --- what is unsafe during a capture -------------------------------------- */
+/* --- unsafe calls during a capture ---------------------------------------- */
 
 static enum philox_status try_device_sync(struct philox_device *device,
 					  void *memory)
@@ -433,7 +433,10 @@ static void a_local_capture_binds_its_thread_alone(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
-/* --- events across the border --------------------------------------------- */
+/*
+ * --- events from inside and outside
+ * ---------------------------------------------
+ */
 
 static void a_capture_cannot_wait_for_uncaptured_work(struct contract *c)
 {
@@ -514,7 +517,7 @@ static void an_event_of_an_ended_capture_stands_for_nothing(struct contract *c)
 	philox_event event;
 
 	SKIP_IF(!philox_device_is_host(c->device),
-		"CUDA does not say what such an event does");
+		"CUDA does not define what such an event does");
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &plain));
 	EXPECT_PART(begin_capturing(c, &capturing));

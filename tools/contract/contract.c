@@ -1,9 +1,9 @@
 /*
  * tools/contract/contract.c - runs tables of checks and cleans up after each
  *
- * What a check made is kept in a list, newest first, and destroyed in that
- * order: executable graphs before their graphs, all before the streams and the
- * memory they use.
+ * The objects of a check are kept in a list, newest first, and destroyed in
+ * that order: executable graphs before their graphs, all before the streams and
+ * the memory they use.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +30,9 @@ const struct contract_check *const contract_tables[] = {
 	contract_numbers, contract_layouts, contract_rows,
 	contract_graph,   contract_detect,  NULL};
 
-/* --- what checks say ------------------------------------------------------ */
+/*
+ * --- results of checks ------------------------------------------------------
+ */
 
 void contract_fail(struct contract *c, const char *file, int line,
 		   const char *format, ...)
@@ -68,14 +70,16 @@ int contract_status_is(struct contract *c, const char *file, int line,
 	return 0;
 }
 
-/* --- what checks use ------------------------------------------------------ */
+/*
+ * --- objects for checks ------------------------------------------------------
+ */
 
 static enum philox_status keep(struct contract *c, int kind, void *handle)
 {
 	struct contract_thing *thing = malloc(sizeof(*thing));
 
 	if (!thing)
-		abort(); /* nothing sensible can be checked any more */
+		abort(); /* no sensible check is possible any more */
 	thing->kind = kind;
 	thing->handle = handle;
 	thing->next = c->things;
@@ -210,7 +214,7 @@ free_bytes:
 
 /* --- running -------------------------------------------------------------- */
 
-/* Ends what a check that failed left under way, wherever it began. */
+/* Ends the captures that a failed check left open, wherever they began. */
 static void end_captures(struct contract *c)
 {
 	for (struct contract_thing *thing = c->things; thing;
@@ -244,7 +248,9 @@ static enum philox_status destroy(struct contract *c,
 	return PHILOX_OK;
 }
 
-/* Whatever cannot be destroyed after a check that passed fails it. */
+/*
+ * If an object cannot be destroyed after a check that passed, the check fails.
+ */
 static void clean_up(struct contract *c)
 {
 	enum philox_status status;

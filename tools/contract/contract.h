@@ -1,10 +1,10 @@
 /*
- * tools/contract/contract.h - checks of what a device promises, without a test
+ * tools/contract/contract.h - checks of a device's promises, without a test
  * framework
  *
  * A check is a function that runs on an open device and says what went wrong,
- * if anything did; a table of checks is run by contract_run(), over each device
- * that a machine has, by `philox selftest` and by the tests alike. A check:
+ * if anything did. `philox selftest` and the tests call contract_run(), which
+ * runs a table of checks, for each device of the machine. A check:
  *
  *	static void copies_go_both_ways(struct contract *c)
  *	{
@@ -17,10 +17,10 @@
  *		EXPECT(bytes[0] == 1);
  *	}
  *
- * The macros leave the check at the first thing that is wrong. Nothing is
- * cleaned up by hand: what the contract_*() functions made is destroyed after
- * the check, and a capture left open is ended before. Checks of one device run
- * one after another.
+ * The macros leave the check at the first mistake. Nothing is cleaned up by
+ * hand: the objects of the contract_*() functions are destroyed after the
+ * check, and a capture left open is ended before. Checks of one device run one
+ * after another.
  */
 #ifndef TOOLS_CONTRACT_CONTRACT_H
 #define TOOLS_CONTRACT_CONTRACT_H
@@ -41,7 +41,7 @@ struct contract {
 
 /* A row of a table; the last one has a NULL name. */
 struct contract_check {
-	const char *name; /* what is promised, as a phrase */
+	const char *name; /* the promise, as a phrase */
 	void (*run)(struct contract *c);
 };
 
@@ -59,21 +59,23 @@ extern const struct contract_check *const contract_tables[];
 
 enum contract_outcome { CONTRACT_PASSED, CONTRACT_FAILED, CONTRACT_SKIPPED };
 
-/* Hears of each check: its outcome, and why it failed or was skipped. */
+/* Called for each check: its outcome, and why it failed or was skipped. */
 typedef void (*contract_report)(void *user, const char *device,
 				const char *check,
 				enum contract_outcome outcome,
 				const char *text);
 
 /*
- * contract_run() runs a table of checks on a device, tells `report` of each and
- * returns how many failed.
+ * contract_run() runs a table of checks on a device, calls `report` for each
+ * and returns how many failed.
  */
 size_t contract_run(struct philox_device *device,
 		    const struct contract_check *checks, contract_report report,
 		    void *user);
 
-/* --- what checks say ------------------------------------------------------ */
+/*
+ * --- results of checks ------------------------------------------------------
+ */
 
 void contract_fail(struct contract *c, const char *file, int line,
 		   const char *format, ...)
@@ -113,7 +115,7 @@ int contract_status_is(struct contract *c, const char *file, int line,
 			return;                     \
 	} while (0)
 
-/* Leaves the check when it has no meaning on this device, saying why. */
+/* Leaves a check that has no meaning on this device, and says why. */
 #define SKIP_IF(condition, ...)                        \
 	do {                                           \
 		if (condition) {                       \
@@ -122,7 +124,9 @@ int contract_status_is(struct contract *c, const char *file, int line,
 		}                                      \
 	} while (0)
 
-/* --- what checks use ------------------------------------------------------ */
+/*
+ * --- objects for checks ------------------------------------------------------
+ */
 
 /* As the functions of philox/device.h; destroyed after the check. */
 enum philox_status contract_stream(struct contract *c, unsigned flags,
@@ -139,7 +143,7 @@ enum philox_status contract_instantiate(struct contract *c,
 					philox_native_graph graph,
 					philox_native_exec *exec);
 
-/* The check has destroyed this one itself. */
+/* The check has already destroyed this one. */
 void contract_forget(struct contract *c, const void *handle);
 
 /* Copies device memory to `bytes` in stream order and waits for it. */
@@ -147,8 +151,8 @@ enum philox_status contract_read(struct contract *c, philox_stream stream,
 				 const void *memory, void *bytes, size_t size);
 
 /*
- * Puts a few milliseconds of work on a stream, so that whoever ought to wait
- * for the stream and does not is found out.
+ * Puts a few milliseconds of work on a stream, so that a missing wait for the
+ * stream shows.
  */
 enum philox_status contract_delay(struct contract *c, philox_stream stream);
 
@@ -171,25 +175,25 @@ int contract_bytes_are(struct contract *c, const char *file, int line,
 /* --- captured passes ------------------------------------------------------ */
 
 enum {
-	RIG_COUNT = 1003, /* elements drawn per operator, no round number */
+	RIG_COUNT = 1003, /* elements drawn per operator, not a round number */
 	RIG_OPERATORS = 3,
 	RIG_WORDS = RIG_OPERATORS * RIG_COUNT,
 	RIG_FORWARDS = 12 /* in the reference, and pending at most */
 };
 
-/* What a pass draws. */
+/* The numbers of a pass. */
 struct contract_shot {
 	uint32_t word[RIG_WORDS];
 };
 
-/* A context on one device, with memory for what a pass draws. */
+/* A context on one device, with memory for the numbers of a pass. */
 struct contract_site {
 	struct philox_device *device;
 	struct philox_context *context;
 	struct philox_region *region; /* "contract" */
 	philox_stream stream;
 	float *ones;    /* RIG_COUNT of them */
-	uint32_t *out;  /* RIG_WORDS: what the last pass drew */
+	uint32_t *out;  /* RIG_WORDS: the numbers of the last pass */
 	uint32_t *back; /* the same, for a second pass */
 };
 
@@ -197,19 +201,19 @@ struct contract_rig {
 	struct contract_site at;         /* the device under test */
 	philox_stream side;              /* a second stream on it */
 	struct contract_shot *reference; /* RIG_FORWARDS of them */
-	unsigned next;                   /* the forward that comes next */
+	unsigned next;                   /* the next forward */
 };
 
-/* Runs a check with a rig of its own; afterwards the context is gone. */
+/* Runs a check with its own rig; afterwards the context is gone. */
 void contract_with_rig(struct contract *c,
 		       void (*check)(struct contract *c,
 				     struct contract_rig *rig));
 
 /*
- * Parts of such checks. What lies at `out`, device memory, is what forward k
- * drew on the reference, or poison; a graph of one forward that draws at
- * rig->at.out, and a launch of it, which must be forward rig->next; an eager
- * backward that must see what forward k drew; how many tickets are pending.
+ * Parts of such checks. The device memory at `out` holds the numbers that
+ * forward k drew on the reference, or poison; a graph of one forward that draws
+ * at rig->at.out, and a launch of it, which must be forward rig->next; an eager
+ * backward that must see forward k's numbers; how many tickets are pending.
  */
 void contract_is_forward(struct contract *c, struct contract_rig *rig,
 			 const uint32_t *out, unsigned k);

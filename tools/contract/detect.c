@@ -2,8 +2,8 @@
  * tools/contract/detect.c - launches that philox was not told about, anywhere
  *
  * They would have repeated numbers: they write poison instead, philox_check()
- * tells of each once and names the graph, and what was announced before and
- * after them keeps its numbers.
+ * reports each once and names the graph, and announced launches before and
+ * after them keep their numbers.
  */
 #include <string.h>
 #include "tools/contract/contract.h"
@@ -68,7 +68,7 @@ static const char order[] = "raararrraaraarrrrara";
 
 enum { LAUNCHES = sizeof(order) - 1 };
 
-/* Queues all launches, and a copy of what each draws, and waits for none. */
+/* Queues all launches, and a copy of each one's numbers, and waits for none. */
 static void queue_launches(struct contract *c, struct contract_rig *rig,
 			   struct philox_graph *graph,
 			   struct contract_shot *seen)

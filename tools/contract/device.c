@@ -1,7 +1,7 @@
 /*
  * tools/contract/device.c - memory, streams, events, counting, handles
  *
- * What lib/device/contract.h and philox/device.h promise of eager work. The
+ * The promises of lib/device/contract.h and philox/device.h for eager work. The
  * work is copies and sets, which every device has.
  */
 #include <stdatomic.h>
@@ -124,7 +124,7 @@ static void events_order_streams(struct contract *c)
 		EXPECT_OK(philox_event_record(c->device, event, first));
 		EXPECT_OK(philox_event_wait(c->device, second, event));
 		EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, second));
-		/* The same event again, the other way. */
+		/* The same event again, in the other direction. */
 		EXPECT_OK(philox_event_record(c->device, event, second));
 		EXPECT_OK(philox_event_wait(c->device, first, event));
 	}
@@ -282,12 +282,15 @@ static void calls_return_before_their_work_has_run(struct contract *c)
 	EXPECT_OK(philox_event_record(c->device, event, stuck));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, stuck));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_event_query(c->device, event));
-	/* Another stream is not held up, nor the legacy stream by either. */
+	/*
+	 * It does not delay another stream, nor does either delay the legacy
+	 * stream.
+	 */
 	EXPECT_OK(philox_memory_set(c->device, memory, 1, SIZE, other));
 	EXPECT_BYTES(other, memory, 1, SIZE);
 	EXPECT_OK(philox_memory_set(c->device, memory, 2, SIZE, NULL));
 	EXPECT_BYTES(NULL, memory, 2, SIZE);
-	/* One that waits is. */
+	/* A stream that waits is delayed. */
 	EXPECT_OK(philox_event_wait(c->device, other, event));
 	EXPECT_STATUS(PHILOX_NOT_READY, philox_stream_query(c->device, other));
 	atomic_store(&open, 1);
@@ -417,12 +420,12 @@ static void destroyed_handles_are_refused(struct contract *c)
 const struct contract_check contract_device[] = {
 	{"memory is aligned to 256 bytes", memory_is_aligned},
 	{"copies go both ways", copies_go_both_ways},
-	{"a set touches its own bytes alone", set_touches_its_bytes_alone},
+	{"a set touches its own bytes only", set_touches_its_bytes_alone},
 	{"mapped memory is shared with the host", mapped_memory_is_shared},
 	{"freeing memory waits for its work", free_waits_for_work},
 	{"streams run in order", streams_run_in_order},
 	{"events order streams", events_order_streams},
-	{"an event never recorded is no wait",
+	{"an event never recorded is not waited for",
 	 an_event_never_recorded_is_no_wait},
 	{"recording again replaces the point",
 	 recording_again_replaces_the_point},
@@ -437,11 +440,10 @@ const struct contract_check contract_device[] = {
 	{"a wait is for the point recorded by then",
 	 a_wait_is_for_the_point_recorded_by_then},
 	{"calls are counted", calls_are_counted},
-	{"a failure that was ordered happens once",
-	 a_failure_ordered_happens_once},
-	{"a failure of any operation can be ordered",
+	{"an injected failure happens once", a_failure_ordered_happens_once},
+	{"a failure of any operation can be injected",
 	 a_failure_of_any_operation_can_be_ordered},
-	{"own work runs on host devices alone",
+	{"your own functions run on host devices only",
 	 own_work_runs_on_host_devices_alone},
 	{"destroyed handles are refused", destroyed_handles_are_refused},
 	{NULL, NULL}};

@@ -1,10 +1,10 @@
 /*
  * tools/contract/graph.c - the heart of philox on any device: captured passes
  *
- * Each check has a rig: a context on the device under test, and what the first
- * forwards of the same region and seed draw eagerly on a synchronous host
- * device. Whatever the device under test does, eager or captured, its k-th
- * forward and every backward of it must give those bytes.
+ * Each check has a rig: a context on the device under test, and the numbers
+ * that the first forwards of the same region and seed draw eagerly on a
+ * synchronous host device. Eager or captured, the k-th forward on the device
+ * under test and each of its backwards must give those bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +141,7 @@ void contract_with_rig(struct contract *c,
 
 /* --- passes --------------------------------------------------------------- */
 
-/* What lies at `out` is what forward k drew on the reference. */
+/* `out` holds the numbers that forward k drew on the reference. */
 void contract_is_forward(struct contract *c, struct contract_rig *rig,
 			 const uint32_t *out, unsigned k)
 {
@@ -473,7 +473,7 @@ static void order(struct contract *c, philox_stream from, philox_stream to)
 	EXPECT_OK(philox_event_wait(c->device, to, event));
 }
 
-/* The fork is older than the head, so the library alone can order the two. */
+/* The fork is older than the head, so only the library can order the two. */
 static void fork_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket;

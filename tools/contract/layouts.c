@@ -2,9 +2,9 @@
  * tools/contract/layouts.c - checks that a device draws other libraries'
  * numbers
  *
- * as the host does: the reference are the loops of lib/fill/layout/host.c,
- * called into plain memory; that those are right is for the tests to show.
- * Every dist and dtype of every layout is drawn with each set of parameters.
+ * as the host does: the reference is the loops of lib/fill/layout/host.c,
+ * called into plain memory; the tests show that those are right. Every dist and
+ * dtype of every layout is drawn with each set of parameters.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -111,7 +111,7 @@ static void try_layout(struct contract *c, const struct philox_fill *fill,
 
 /* --- all of them ---------------------------------------------------------- */
 
-/* Does something with every fill that some layout has. */
+/* Calls a function for every fill of every layout. */
 typedef void each_fill(struct contract *c, const struct philox_fill *fill,
 		       struct arrays *a);
 

@@ -1,7 +1,7 @@
 /*
  * tools/contract/numbers.c - checks that a device draws the host's numbers
  *
- * The reference are the loops of lib/kernels/host.c, called into plain memory.
+ * The reference is the loops of lib/kernels/host.c, called into plain memory.
  * Every trial compares a whole buffer, with bytes on both sides of the span
  * that a fill must not touch.
  */
@@ -16,7 +16,7 @@
 #include "lib/fill/fill.h"
 #include "lib/fill/host.h"
 
-/* Untouched elements around a span, and what their bytes are. */
+/* Untouched elements around a span, and their bytes. */
 #define MARGIN      16
 #define MARGIN_BYTE 0xa5
 
@@ -33,7 +33,7 @@ struct trial {
 	int every_input; /* not random ones: see make_every_input() */
 };
 
-/* What a trial works on: memory of the host, then of the device. */
+/* The memory of a trial: of the host, then of the device. */
 struct buffers {
 	size_t size;
 	unsigned char *input, *expected, *got;
@@ -50,7 +50,7 @@ static uint64_t elements(const struct trial *t)
 	return span->count * (span->rows ? span->rows : 1);
 }
 
-/* Random bytes: as floats they hold NaN, infinities and denormals. */
+/* Random bytes: as floats they include NaN, infinities and denormals. */
 static void make_input(struct buffers *b)
 {
 	struct fill_args args = {.rng = {.state = {.seed = 0x5eed}},
@@ -62,7 +62,9 @@ static void make_input(struct buffers *b)
 	fill_host_plain(KERNEL_bits_u32, &args);
 }
 
-/* Every 16 bits there are; every upper half of an f32, the lower near ties. */
+/*
+ * All 16-bit patterns; as upper halves of an f32, with lower halves near ties.
+ */
 static void make_every_input(const struct trial *t, struct buffers *b)
 {
 	static const uint32_t low[] = {0,      1,      0x0fff, 0x1000,
@@ -210,7 +212,7 @@ static void every_fill(struct contract *c)
 	}
 }
 
-/* Enough that each thread of a GPU has several blocks to do. */
+/* Enough for each thread of a GPU to have several blocks. */
 static void many_normals(struct contract *c)
 {
 	struct trial t = new_trial(fill_kind_of(PHILOX_NORMAL, PHILOX_F32));
@@ -252,13 +254,13 @@ static void every_conversion(struct contract *c)
 		}
 }
 
-/* The end of a range of integers, as far as the dtype goes. */
+/* The end of a range of integers, as far as the dtype allows. */
 static uint64_t largest_end(const struct fill_kind *kind, uint64_t to)
 {
 	return kind->dtype == PHILOX_I32 && to > INT32_MAX ? INT32_MAX : to;
 }
 
-/* Each kind looks at those it has. */
+/* Each kind uses those it has. */
 static void every_parameter(struct contract *c)
 {
 	static const struct philox_fill sets[] = {
@@ -292,7 +294,7 @@ static void every_parameter(struct contract *c)
 		}
 }
 
-/* Half of all draws are rejected; and nothing is, of all 2^64. */
+/* Half of all draws are rejected; with all 2^64 none is. */
 static void wide_ranges(struct contract *c)
 {
 	static const uint64_t ranges[][2] = {
@@ -426,7 +428,7 @@ static void from_a_cell(struct contract *c)
 	}
 }
 
-/* What an element of a dtype is if its state is poisoned. */
+/* The value of an element of a dtype if its state is poisoned. */
 static uint64_t poison_of(enum philox_dtype dtype)
 {
 	switch (dtype) {
@@ -483,7 +485,7 @@ static void poison(struct contract *c)
 	}
 }
 
-/* A recorded fill reads its cell at each launch; nothing runs before. */
+/* A captured fill reads its cell at each launch; nothing runs before. */
 static void record_fill(struct contract *c, const struct trial *t,
 			struct buffers *b, philox_native_exec *exec)
 {

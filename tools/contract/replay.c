@@ -1,8 +1,8 @@
 /*
- * tools/contract/replay.c - what a captured graph does when it is launched
+ * tools/contract/replay.c - launches of captured graphs
  *
  * Every graph here is instantiated several times: the host device runs each
- * executable graph in another legal order, so an edge that was lost shows.
+ * executable graph in another legal order, so a lost edge shows.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -35,7 +35,7 @@ static void fill_init(struct fill *fill, void *out, uint64_t offset)
 	fill->call.work = WORDS / 4;
 }
 
-/* Notes a failure unless `memory` holds what a fill at `offset` writes. */
+/* Notes a failure unless `memory` holds the words of a fill at `offset`. */
 static void expect_fill(struct contract *c, philox_stream stream,
 			const void *memory, uint64_t offset)
 {
@@ -231,7 +231,7 @@ static void an_exec_destroyed_in_flight_still_runs(struct contract *c)
 	EXPECT_BYTES(stream, memory, 3, SIZE);
 }
 
-/* --- nodes of the library's own ------------------------------------------- */
+/* --- the library's own nodes ---------------------------------------------- */
 
 /* A graph in which a root fills `a` and, depending on it, `a` goes to `b`. */
 static void capture_root(struct contract *c, philox_stream stream, void *a,
@@ -511,7 +511,7 @@ static void destroyed_graphs_are_refused(struct contract *c)
 
 const struct contract_check contract_replay[] = {
 	{"launched kernels run", launched_kernels_run},
-	{"captured work runs at replay alone",
+	{"captured work runs at replay only",
 	 captured_work_runs_at_replay_alone},
 	{"an empty capture is a graph", an_empty_capture_is_a_graph},
 	{"a chain keeps its order in replays", a_chain_keeps_its_order},

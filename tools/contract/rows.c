@@ -1,8 +1,8 @@
 /*
  * tools/contract/rows.c - checks that a device's rows and tokens are the host's
  *
- * A script of calls runs twice, on a host device of its own as the reference
- * and on the device under test; what it reads back is compared byte for byte.
+ * A script of calls runs twice, on its own host device as the reference and on
+ * the device under test; the bytes that it reads back are compared.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,12 @@ enum {
 	ENTRIES = 20000, /* so that rows come in many blocks of a launch */
 	VALUES = 9,
 	LOGIT_ROWS = 40,
-	LOGITS = 7001, /* no round number */
-	MANY = 130,    /* entries that have no more than a block each */
+	LOGITS = 7001, /* not a round number */
+	MANY = 130,    /* entries with at most a block each */
 	LAUNCHES = 4
 };
 
-/* One device with a table, and what was read back from it. */
+/* One device with a table, and the bytes read back from it. */
 struct site {
 	struct philox_device *device;
 	struct philox_context *context;
@@ -155,7 +155,7 @@ static uint32_t word(uint64_t seed, uint64_t i)
 	return philox_block(seed, i / 4, 0).w[i % 4];
 }
 
-/* A list in which rows come many times and some do not exist. */
+/* A list in which rows occur many times and some do not exist. */
 static void make_list(struct contract *c, struct site *site,
 		      struct philox_row_list *list, uint32_t **counts)
 {
@@ -228,7 +228,7 @@ static void rows_draw_the_hosts(struct contract *c)
 
 /* --- replays -------------------------------------------------------------- */
 
-/* What a graph has: a sample if it has logits, or else a draw. */
+/* The work of a graph: a sample if it has logits, or else a draw. */
 struct work {
 	struct philox_row_list list;
 	struct philox_rows_fill fill;
@@ -324,9 +324,9 @@ static void make_logits(uint32_t *logits, uint32_t random, uint32_t exponent)
 }
 
 /*
- * Lists of LOGIT_ROWS entries: rows come twice, do not exist, are used up, are
- * masked; of few of them, which many blocks share; and of MANY, with rows of
- * logits that are as long as there is place for.
+ * Lists of LOGIT_ROWS entries: rows occur twice, do not exist, are used up, are
+ * masked; lists of few entries, which many blocks share; and of MANY, with rows
+ * of logits as long as there is room for.
  */
 static const struct batch {
 	uint32_t n;
@@ -371,7 +371,7 @@ static void sample_some(struct contract *c, struct site *site,
 			list.indices = all->indices;
 			list.mask = all->mask;
 		}
-		/* from one launch to the next other columns, other addresses */
+		/* other columns and addresses from launch to launch */
 		sample->first = (uint32_t)k * 7;
 		sample->vocab = batches[k].vocab - (uint32_t)k;
 		sample->pitch = batches[k].vocab + (size == 2 ? 3 : 0);

@@ -1,10 +1,10 @@
 /*
  * tools/contract/selftest.c - philox selftest: do this machine's devices keep
- * promises?
+ * their promises?
  *
- * Runs every table of checks on every device there is and prints a line for
- * each check. A kind of device that the machine does not have is said to be
- * skipped, with the reason, and counted so.
+ * Runs every table of checks on every device and prints a line for each check.
+ * A kind of device that the machine does not have is reported and counted as
+ * skipped, with the reason.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void print_outcome(void *user, const char *device, const char *check,
 		printf("skip %s  %s: %s\n", device, check, text);
 		break;
 	}
-	fflush(stdout); /* a check that crashes names itself by its absence */
+	fflush(stdout); /* a check that crashes is the one without a line */
 }
 
 /* Runs all tables on one device, and closes it. */
@@ -97,7 +97,7 @@ static int sum_up(const struct tally *tally)
 	return tally->failed ? 1 : 0;
 }
 
-/* On every device there is; the host is the reference. */
+/* On every device of the machine; the host is the reference. */
 static int test_all(void)
 {
 	struct tally tally = {0, 0, 0};

@@ -2,7 +2,7 @@
  * tools/draw/axis.c - see tools/draw/axis.h
  *
  * Keys come from the functions of philox/state.h and no region is made: a
- * region has at most 2^20 operators, a test battery wants more.
+ * region has at most 2^20 operators, and a test battery needs more.
  */
 #include "tools/draw/axis.h"
 #include "lib/state/region.h"

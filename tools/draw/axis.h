@@ -10,8 +10,8 @@
  *   seed  the generator seed S + i, modulo 2^64, of one operator
  *
  * with the region seed folded from the generator seed, and the operator seed
- * from it, as philox/region.h says. Along AXIS_ELEMENT the state stays, nothing
- * is folded, and numbers are those of any fill.
+ * from it, as philox/region.h says. Along AXIS_ELEMENT the state stays the
+ * same, nothing is folded, and the numbers are those of any fill.
  */
 #ifndef TOOLS_DRAW_AXIS_H
 #define TOOLS_DRAW_AXIS_H

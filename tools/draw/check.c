@@ -1,8 +1,8 @@
 /*
- * tools/draw/check.c - do the options of philox draw fit together?
+ * tools/draw/check.c - check the options of philox draw together
  *
- * The parameters of a distribution in its dtype, and what a layout has, the
- * library checks.
+ * The library checks the parameters of a distribution in its dtype, and the
+ * kinds of a layout.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static int check_dtype(const struct draw_line *line)
 	return fill_kind_of(fill->dist, fill->dtype) ? 0 : refuse_dtype(line);
 }
 
-/* Words across states are made here and not by a fill. */
+/* Words across states are made here, not by a fill. */
 static int check_axis(const struct draw_line *line)
 {
 	const struct draw *draw = line->draw;
@@ -108,7 +108,7 @@ static int check_layout(const struct draw_line *line)
 {
 	static const struct {
 		int option;
-		enum philox_layout_kind kind; /* the one which has it */
+		enum philox_layout_kind kind; /* the layout that has it */
 		const char *name;
 	} rows[] = {
 		{THREADS, PHILOX_LAYOUT_CURAND_DEVICE, "threads"},
@@ -166,7 +166,7 @@ static int check_span(const struct draw_line *line)
 	return 0;
 }
 
-/* A tensor ends with what is drawn, unless it was said where. */
+/* A tensor ends with the last element drawn, unless --elements is given. */
 static int check_tensor(const struct draw_line *line)
 {
 	const struct philox_span *span = &line->draw->fill.span;
@@ -185,14 +185,14 @@ static int check_tensor(const struct draw_line *line)
 	return 0;
 }
 
-/* What the library refuses, it refuses before anything is drawn. */
+/* The library refuses options before anything is drawn. */
 static int check_fill(const struct draw_line *line)
 {
 	const struct philox_layout *layout = &line->draw->layout;
 	struct philox_fill fill = line->draw->fill;
 	uint64_t words;
 
-	if (!layout->elements) /* nothing advances: any end is fine */
+	if (!layout->elements) /* nothing advances: any end is right */
 		fill.span = philox_elements(0, 0);
 	if (!philox_layout_advance(&fill, &words))
 		return 0;

@@ -3,9 +3,9 @@
  * batteries
  *
  * Numbers come in chunks: filled on the device, copied here, formatted,
- * written. So memory is bounded whatever is asked for, and element 2^64 - 1 is
- * the end. Output goes to the descriptor and not through stdio, where the error
- * of a reader that went away could not be told from others later.
+ * written. So memory is bounded for any count, and element 2^64 - 1 is the end.
+ * Output goes to the descriptor and not through stdio, which later could not
+ * distinguish the error of a reader that went away from others.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -138,7 +138,7 @@ static int draw_chunk(struct drawing *draw)
 	return 0;
 }
 
-/* Without a count, all there are: 2^64 of them do not fit a count. */
+/* Without a count, all elements: a count cannot hold 2^64. */
 static int draw_all(struct drawing *draw)
 {
 	struct philox_span *span = &draw->asked.fill.span;

@@ -1,5 +1,5 @@
 /*
- * tools/draw/draw.h - what philox draw was asked for
+ * tools/draw/draw.h - a request to philox draw
  */
 #ifndef TOOLS_DRAW_DRAW_H
 #define TOOLS_DRAW_DRAW_H
@@ -18,7 +18,8 @@ struct draw {
 
 /*
  * draw_options() reads the command line. It returns -1, or the exit status: 0
- * after --help, 2 after saying what is wrong. `draw` is not moved from then on.
+ * after --help, 2 after saying what is wrong. `draw` must not move from then
+ * on.
  */
 int draw_options(struct draw *draw, int argc, char **argv);
 

@@ -6,7 +6,7 @@
 
 #include "tools/draw/draw.h"
 
-/* The options whose text is wanted. */
+/* The options whose text is kept. */
 enum {
 	OFFSET,
 	COUNT,
@@ -27,7 +27,7 @@ enum {
 	GIVEN
 };
 
-/* A command line that is read: where to, and options as they were given. */
+/* A command line being read: its target, and the options as given. */
 struct draw_line {
 	struct draw *draw;
 	const char *given[GIVEN]; /* or NULL */
@@ -35,13 +35,14 @@ struct draw_line {
 	int dtype, layout;        /* enum philox_dtype, philox_layout_kind */
 };
 
-/* What values are called; lists end with NULL. */
+/* The names of values; lists end with NULL. */
 extern const char *const draw_axes[];
 extern const char *const draw_layouts[];
 
 /*
- * draw_check() checks options against each other, sets what follows from them
- * and lets the library check the rest. It returns 0, or 2 after complaining.
+ * draw_check() checks options against each other, sets the values that follow
+ * from them and lets the library check the rest. It returns 0, or 2 after
+ * complaining.
  */
 int draw_check(const struct draw_line *line);
 

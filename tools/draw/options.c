@@ -1,5 +1,5 @@
 /*
- * tools/draw/options.c - the options of philox draw, each by itself
+ * tools/draw/options.c - the options of philox draw, one by one
  */
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,6 @@ const char *const draw_layouts[] = {[PHILOX_LAYOUT_DEFAULT] = "default",
 				    NULL};
 static const char *const formats[] = {"text", "raw", NULL};
 
-
 /* Distributions that can be drawn: those without an input. */
 #define DIST_ROOM(dist, name, parameters, kernels) +1
 struct drawn_dists {
@@ -96,7 +95,7 @@ static size_t add_text(char *text, size_t length, const char *more)
 	return length + strlen(more);
 }
 
-/* The names of the distributions, in lines below one another. */
+/* The names of the distributions, in lines one below the other. */
 static size_t add_names(char *text, size_t length,
 			const struct drawn_dists *dists)
 {

@@ -3,10 +3,9 @@
  * words
  *
  * Two saved contexts are compared object by object, two journals event by event
- * within each context, the first with the first and so on: neither how the
- * events of several contexts are mixed nor the numbers of contexts and events
- * decide anything. Called "A" and "B" throughout, in the order of the command
- * line.
+ * within each context, the first with the first and so on: neither the order of
+ * events of different contexts nor the numbers of contexts and events matter.
+ * Called "A" and "B" throughout, in the order of the command line.
  */
 #include "tools/tools.h"
 
@@ -19,7 +18,7 @@
 #include "lib/state/journal.h"
 #include "tools/common/written.h"
 
-/* All that compare return 1 and have said what differs, or 0. */
+/* Functions that compare print a difference and return 1, or return 0. */
 static int differs(const char *format, ...)
 {
 	va_list arguments;
@@ -112,7 +111,7 @@ static int compare_ops(const char *what, const struct saved *a,
 	return compare_numbers(what, "operators", of_a->n_ops, of_b->n_ops);
 }
 
-/* A serial beyond all others marks the end of a list. */
+/* A serial above all others marks the end of a list. */
 static uint64_t serial_at(const struct saved *saved,
 			  const struct saved_region *region, size_t index)
 {
@@ -220,7 +219,7 @@ static int table_only_in(const struct saved_table *table, const char *name)
 		       name);
 }
 
-/* So do tables of rows. */
+/* So are tables of rows. */
 static int compare_tables(const struct saved *a, const struct saved *b)
 {
 	size_t i;
@@ -290,7 +289,7 @@ static void print_fields(const struct written_word *a,
 	}
 }
 
-/* The event, and the region or graph it is about if that is the same. */
+/* The event, and its region or graph if that is the same. */
 static void print_subject(const struct written_word *words, size_t n,
 			  const struct written_word *others)
 {

@@ -1,5 +1,5 @@
 /*
- * tools/journal/inspect.c - philox inspect: what is in a saved context or a
+ * tools/journal/inspect.c - philox inspect: the contents of a saved context or
  * journal
  */
 #include "tools/tools.h"
@@ -53,7 +53,7 @@ static void print_region(const struct saved *saved,
 	}
 }
 
-/* How far the rows of a table are, without naming each of them. */
+/* The offsets of a table's rows, without naming each of them. */
 static void print_table(const struct saved *saved,
 			const struct saved_table *table)
 {
@@ -164,7 +164,7 @@ static void json_context(struct json *json, const struct saved *saved)
 
 /* --- journals ------------------------------------------------------------- */
 
-/* How many events there are of one kind. */
+/* The number of events of one kind. */
 struct kind {
 	struct written_word word;
 	size_t events;

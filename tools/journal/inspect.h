@@ -1,5 +1,5 @@
 /*
- * tools/journal/inspect.h - what a journal says of each region
+ * tools/journal/inspect.h - a journal's regions
  */
 #ifndef TOOLS_JOURNAL_INSPECT_H
 #define TOOLS_JOURNAL_INSPECT_H
@@ -19,7 +19,7 @@ struct inspect_region {
 	struct written_word name;
 	size_t forwards, backwards; /* committed; launched ones included */
 	size_t pending;
-	uint64_t oldest, oldest_for; /* the ticket pending longest; or 0, 0 */
+	uint64_t oldest, oldest_for; /* pending for longest; or 0, 0 */
 	uint64_t longest_for;        /* the longest that a ticket waited */
 	struct inspect_ticket *tickets;
 	size_t n_tickets, capacity;

@@ -3,7 +3,7 @@
  *
  * A launch counts from the event that ends it; its uses come right after the
  * event that begins it. A ticket that was pending before the journal began, or
- * that a load brought, is not known here and waits from nowhere.
+ * that came with a load, is unknown here and its wait has no beginning.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,7 @@ static struct inspect_region *find_region(struct inspect_regions *regions,
 
 /* --- tickets -------------------------------------------------------------- */
 
-/* Forgets the tickets that are over, if they are most of them. */
+/* Forgets the tickets that have ended, if they are most of them. */
 static void compact(struct inspect_region *region)
 {
 	size_t kept = 0;
@@ -91,7 +91,7 @@ static size_t find_place(const struct inspect_region *region, uint64_t serial)
 	return first;
 }
 
-/* Almost always the newest: a forward commits soon after those before it. */
+/* Almost always the newest: forwards commit nearly in order. */
 static void insert_ticket(struct inspect_region *region,
 			  struct inspect_ticket ticket)
 {
@@ -165,7 +165,7 @@ static int has_retain(const struct event *event)
 	       memmem(flags.text, flags.length, "retain", strlen("retain"));
 }
 
-/* A pass ended, of itself or as part of a launch. */
+/* A pass ended, by itself or as part of a launch. */
 static int count_pass(struct inspect_regions *regions,
 		      const struct event *event, int backward, size_t now)
 {
@@ -184,7 +184,10 @@ static int count_pass(struct inspect_regions *regions,
 	return 0;
 }
 
-/* Where the launch began that ends with this event; SIZE_MAX: before it all. */
+/*
+ * The begin of the launch that ends with this event; SIZE_MAX: before the
+ * journal.
+ */
 static size_t find_launch(const struct event *end)
 {
 	struct written_word graph = written_field(end->words, end->n, "graph");
@@ -239,7 +242,7 @@ static int count_ticket_end(struct inspect_regions *regions,
 	return 0;
 }
 
-/* What is pending after a load, a journal does not say. */
+/* A journal does not say which tickets are pending after a load. */
 static void forget_context(struct inspect_regions *regions,
 			   const struct event *event)
 {

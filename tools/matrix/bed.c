@@ -3,8 +3,8 @@
  *
  * A bed is an open device with a context, regions, and graphs captured when
  * they are first needed. A run begins with a re-seed and its closing leaves
- * nothing behind, so a bed serves any number of runs. What passes draw is noted
- * in stream order and looked at when the run is over: nothing waits meanwhile.
+ * nothing, so a bed serves any number of runs. The numbers of passes are copied
+ * in stream order and checked at the end of the run: nothing waits before.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ static int check_saved(struct matrix_bed *bed, const struct matrix_view *view)
 	return 0;
 }
 
-/* The run so far is what the model reads, so it grows with the events. */
+/* The model reads the run so far, which therefore grows with the events. */
 static int step(struct matrix_bed *bed, const struct matrix_event *event)
 {
 	struct matrix_view view;
@@ -208,7 +208,7 @@ static int make_site(struct matrix_bed *bed, unsigned number)
 }
 
 /*
- * Beds are never new: the re-seed that begins a run has something to restart.
+ * Beds are never new, so that the re-seed at the start of a run has an effect.
  */
 static int wear_in(struct matrix_bed *bed)
 {

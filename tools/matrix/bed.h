@@ -1,13 +1,13 @@
 /*
- * tools/matrix/bed.h - the library under test, as its parts see it
+ * tools/matrix/bed.h - the library under test, for its parts
  *
  *  bed.c      making a bed, and a whole run on it
- *  pass.c     eager passes, and what passes draw
- *  capture.c  graphs: what they hold, capturing them
+ *  pass.c     eager passes, and the numbers of passes
+ *  capture.c  graphs: their contents, capturing them
  *  launch.c   launching them
- *  context.c  what concerns whole regions and contexts
+ *  context.c  whole regions and contexts
  *
- * Functions return 0, or -1 with a message if something is not as it must be.
+ * Functions return 0, or -1 with a message if something is wrong.
  */
 #ifndef TOOLS_MATRIX_BED_H
 #define TOOLS_MATRIX_BED_H
@@ -19,7 +19,7 @@ enum {
 	PASSES = 3 /* most passes of a graph */
 };
 
-/* A pass of a graph, as an event of the graph means it. */
+/* A pass of a graph, in an event of that graph. */
 struct captured {
 	uint8_t role; /* enum matrix_role */
 	uint8_t region, ticket;
@@ -32,7 +32,7 @@ struct graph {
 	philox_native_graph native; /* of one that was adopted, else NULL */
 	philox_native_exec exec;
 	unsigned passes;
-	unsigned regions;            /* that it has passes in, as bits */
+	unsigned regions;            /* with passes in the graph, as bits */
 	struct matrix_numbers *seen; /* device memory, one for each pass */
 };
 
@@ -41,7 +41,7 @@ struct site {
 	philox_stream stream;
 	char name[16];
 	uint32_t *words; /* device memory of an eager pass */
-	/* by kind, and by the region of what is repeated if that has its own */
+	/* by kind, and by the region of the repeated ticket if it is another */
 	struct graph graphs[MATRIX_KINDS][MATRIX_REGIONS];
 };
 
@@ -60,8 +60,8 @@ struct matrix_bed {
 	struct philox_generator *generators[MATRIX_GENERATORS_MAX];
 	struct site sites[MATRIX_REGIONS];
 
-	struct matrix_run run; /* under way */
-	unsigned place;        /* of the event under way */
+	struct matrix_run run; /* in progress */
+	unsigned place;        /* of the current event */
 	struct matrix_places places;
 	struct philox_ticket tickets[MATRIX_TICKETS];
 	struct half forwards[MATRIX_TICKETS];
@@ -89,16 +89,16 @@ int bed_failed(struct matrix_bed *bed, const char *what,
 			return -1;                  \
 	} while (0)
 
-/* bed_check_status() complains unless an event gave what it must give. */
+/* bed_check_status() complains unless an event gave the status it must give. */
 int bed_check_status(struct matrix_bed *bed, const struct matrix_event *event,
 		     enum philox_status status);
 
-/* --- passes, pass.c ------------------------------------------------ */
+/* --- passes, pass.c ------------------------------------------------------- */
 
-/* bed_role() says what the numbers of an event's (first) pass must be. */
+/* bed_role() says which numbers an event's (first) pass must have. */
 enum matrix_role bed_role(const struct matrix_event *event);
 
-/* bed_half() returns where an event's pass is kept between begin and end. */
+/* bed_half() returns the place of an event's pass between begin and end. */
 struct half *bed_half(struct matrix_bed *bed, const struct matrix_event *event);
 
 /* bed_read_states() reads the states of an eager pass without cells. */
@@ -109,11 +109,11 @@ int bed_read_states(struct matrix_bed *bed, const struct philox_pass *pass,
 int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
 		   struct matrix_numbers *numbers);
 
-/* bed_draw_words() draws what every operator draws into device memory. */
+/* bed_draw_words() draws the words of every operator into device memory. */
 int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
 		   uint32_t *words);
 
-/* bed_see_graph() notes what a pass of a graph drew in the last launch. */
+/* bed_see_graph() notes the numbers of a graph's pass in the last launch. */
 int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
 		  unsigned index, const struct captured *pass,
 		  philox_stream stream);
@@ -128,14 +128,14 @@ void bed_cancel_failure(struct matrix_bed *bed);
 int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event);
 int bed_do_strange(struct matrix_bed *bed, const struct matrix_event *event);
 
-/* --- graphs, capture.c and launch.c -------------------------------- */
+/* --- graphs, capture.c and launch.c --------------------------------------- */
 
 /* bed_captured() lists the passes of an event's graph, in order of begin. */
 unsigned bed_captured(const struct matrix_bed *bed,
 		      const struct matrix_event *event,
 		      struct captured passes[PASSES]);
 
-/* bed_need_graph() captures an event's graph unless it is there. */
+/* bed_need_graph() captures an event's graph unless that is done. */
 struct graph *bed_need_graph(struct matrix_bed *bed,
 			     const struct matrix_event *event);
 int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
@@ -145,14 +145,14 @@ int bed_do_capture(struct matrix_bed *bed, unsigned region);
 
 int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
 
-/* --- regions and contexts, context.c ------------------------------- */
+/* --- regions and contexts, context.c -------------------------------------- */
 
 int bed_make_region(struct matrix_bed *bed, struct site *site);
 int bed_make_generators(struct matrix_bed *bed);
 int bed_remake(struct matrix_bed *bed, unsigned region);
 int bed_seed(struct matrix_bed *bed, unsigned generator, unsigned seed);
 
-/* bed_do_generator() does what happens to a generator as a whole. */
+/* bed_do_generator() carries out an event of a generator as a whole. */
 int bed_do_generator(struct matrix_bed *bed, const struct matrix_event *event);
 
 /* bed_check_generators() complains unless all have the state they must have. */

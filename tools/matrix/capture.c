@@ -1,12 +1,14 @@
 /*
- * tools/matrix/capture.c - graphs: what they hold, capturing them when needed
+ * tools/matrix/capture.c - graphs: their contents, capturing them when needed
  *
- * Half of the graphs are captured by philox_capture_begin(), the others by us
+ * Half of the graphs are captured by philox_capture_begin(), the others here,
  * and adopted.
  */
 #include "tools/matrix/bed.h"
 
-/* --- what a graph holds --------------------------------------------------- */
+/*
+ * --- contents of a graph ---------------------------------------------------
+ */
 
 static struct captured draws(enum matrix_role role, unsigned region,
 			     unsigned ticket, unsigned flags)
@@ -25,7 +27,7 @@ static struct captured names(unsigned region, unsigned ticket, unsigned flags)
 	return pass;
 }
 
-/* The region of what an event repeats beside its own ticket, or 0. */
+/* The region of the other ticket that an event repeats, or 0. */
 static unsigned other_region(const struct matrix_bed *bed,
 			     const struct matrix_event *event)
 {
@@ -101,7 +103,7 @@ unsigned bed_captured(const struct matrix_bed *bed,
 
 /* --- capturing ------------------------------------------------------------ */
 
-/* In a capture: keeps what the pass draws. */
+/* In a capture: keeps the numbers of the pass. */
 static int keep_captured(struct matrix_bed *bed, struct graph *graph,
 			 const struct philox_pass *pass)
 {
@@ -114,7 +116,7 @@ static int keep_captured(struct matrix_bed *bed, struct graph *graph,
 	return bed_draw_words(bed, pass, &numbers->word[0][0]);
 }
 
-/* `ticket` is that of the forward captured before, and of the one that is. */
+/* `ticket` is first that of the last captured forward, then of this one. */
 static int capture_pass(struct matrix_bed *bed, const struct captured *captured,
 			philox_stream stream, struct graph *graph,
 			struct philox_ticket *ticket)
@@ -233,7 +235,7 @@ static int must_give(struct matrix_bed *bed, enum philox_status must,
 			    philox_status_name(must));
 }
 
-/* While a forward is open, others of its generator are refused if SHARED. */
+/* While a SHARED forward is open, others of its generator are refused. */
 static int capture_forwards(struct matrix_bed *bed, unsigned region,
 			    struct philox_ticket *ticket)
 {
@@ -260,7 +262,7 @@ static int capture_forwards(struct matrix_bed *bed, unsigned region,
 }
 
 /*
- * A consuming backward at a time; one that is aborted leaves things as before.
+ * One consuming backward at a time; an aborted one changes nothing.
  */
 static int capture_backwards(struct matrix_bed *bed, const struct site *site,
 			     struct philox_ticket ticket)

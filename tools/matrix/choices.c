@@ -1,8 +1,8 @@
 /*
  * tools/matrix/choices.c - which events may follow a run
  *
- * A pass may be tried in any way that it could be meant; what the model says
- * must be refused is listed too, once, in its plainest form.
+ * A pass may be tried in every form that has a meaning; an event that the model
+ * says must be refused is listed too, once, in its plainest form.
  */
 #include <string.h>
 #include "tools/matrix/matrix.h"
@@ -173,7 +173,7 @@ static void add_ends(struct list *list, struct matrix_event event)
 	}
 }
 
-/* What makes a ticket of its own. */
+/* The events that make a new ticket. */
 static void add_forwards(struct list *list, struct matrix_event event)
 {
 	if (list->view.next >= list->limits->forwards)
@@ -227,7 +227,7 @@ static void add_exchanges(struct list *list, unsigned other)
 	}
 }
 
-/* The ticket in all regions but its own. */
+/* The ticket in all regions except its own. */
 static void add_strange(struct list *list, struct matrix_event event)
 {
 	unsigned own = event.region;
@@ -281,7 +281,7 @@ static void add_ticket(struct list *list, unsigned ticket)
 	add_doubles(list, event);
 }
 
-/* What happens to a generator; the first SHARED regions are of all of them. */
+/* The events of a generator; each has one of the first, SHARED regions. */
 static void add_generator(struct list *list, unsigned generator)
 {
 	struct matrix_event event = {.region = (uint8_t)generator,

@@ -1,5 +1,5 @@
 /*
- * tools/matrix/context.c - what concerns whole regions and contexts
+ * tools/matrix/context.c - whole regions and contexts
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ int bed_make_region(struct matrix_bed *bed, struct site *site)
 	return 0;
 }
 
-/* Graphs of a region that was destroyed refuse to be launched. */
+/* Graphs of a destroyed region refuse to be launched. */
 static int check_stale(struct matrix_bed *bed, const struct site *site)
 {
 	const struct graph *graph = &site->graphs[MATRIX_FORWARD][0];
@@ -80,8 +80,7 @@ int bed_make_generators(struct matrix_bed *bed)
 
 /*
  * The second seed is set with an offset, which then advances: both are the
- * generator's own and must not be seen in what regions draw that are not
- * SHARED.
+ * generator's own and must have no effect on regions that are not SHARED.
  */
 int bed_seed(struct matrix_bed *bed, unsigned generator, unsigned seed)
 {
@@ -157,8 +156,8 @@ int bed_check_generators(struct matrix_bed *bed)
 /* --- saving --------------------------------------------------------------- */
 
 /*
- * The old context releases what it holds; tickets that are owed get a saved
- * context again, on the new one.
+ * The old context releases its saved contexts; pending tickets get one again,
+ * on the new context.
  */
 static int attach_again(struct matrix_bed *bed, const struct matrix_view *view)
 {
@@ -180,7 +179,7 @@ static int attach_again(struct matrix_bed *bed, const struct matrix_view *view)
 	return 0;
 }
 
-/* They went with their context; what was adopted is ours. */
+/* They went with their context; adopted native graphs are ours. */
 static int lose_graphs(struct matrix_bed *bed, struct site *site)
 {
 	struct graph *graphs = &site->graphs[0][0];

@@ -4,7 +4,9 @@
 #include <string.h>
 #include "tools/matrix/bed.h"
 
-/* The first backward named at launch is kept if the event says so. */
+/*
+ * The first backward named at launch retains its ticket if the event says so.
+ */
 static void fill_uses(const struct matrix_bed *bed,
 		      const struct matrix_event *event, struct philox_use *uses)
 {
@@ -30,12 +32,12 @@ static int take_ticket(struct matrix_bed *bed, const struct captured *pass,
 	if (pass->ticket != MATRIX_NONE)
 		return bed_keep_ticket(bed, pass->ticket, pass->region, ticket);
 	if (ticket.region_key || ticket.serial)
-		return bed_complain(bed,
-				    "a ticket for a forward that owes nothing");
+		return bed_complain(
+			bed, "a ticket for a forward without a backward");
 	return 0;
 }
 
-/* Notes the numbers of a launch that was made, and the tickets it gave. */
+/* Notes the numbers and the tickets of a launch. */
 static int take_launch(struct matrix_bed *bed, const struct matrix_event *event,
 		       const struct graph *graph, const struct philox_use *uses)
 {
@@ -50,7 +52,7 @@ static int take_launch(struct matrix_bed *bed, const struct matrix_event *event,
 	return 0;
 }
 
-/* Launches, and counts what that asks of the device. */
+/* Launches, and counts the device calls. */
 static enum philox_status launch(struct matrix_bed *bed,
 				 const struct matrix_event *event,
 				 const struct graph *graph,

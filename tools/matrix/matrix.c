@@ -43,7 +43,7 @@ static const char usage[] =
 	"\n"
 	"%s"
 	"\n"
-	"Exit status: 0 all was as it must be, 1 not or it failed, 2 the command\n"
+	"Exit status: 0 no mismatch, 1 a mismatch or a failure, 2 the command\n"
 	"line is wrong.\n";
 
 #define FORWARDS_MAX 8
@@ -61,7 +61,7 @@ static const char *help_text(void)
 	return text;
 }
 
-/* The options whose text is wanted. */
+/* The options whose text is kept. */
 enum {
 	FORWARDS,
 	LENGTH,
@@ -96,7 +96,7 @@ static int take_schedule(void *to, const char *name)
 	return 0;
 }
 
-/* What is done: a search of all runs, one run, or schedules. */
+/* The mode: a search of all runs, one run, or schedules. */
 enum { SEARCH = 1, RUN = 2, SCHEDULES = 4 };
 
 static int mode_of(const struct matrix_options *options)
@@ -106,7 +106,7 @@ static int mode_of(const struct matrix_options *options)
 	return options->replay ? RUN : SEARCH;
 }
 
-/* An option that means nothing to what is done. */
+/* An option that has no meaning in a mode. */
 static int refuse(const char *name, const char *value, int modes, int mode)
 {
 	const char *by =
@@ -118,13 +118,13 @@ static int refuse(const char *name, const char *value, int modes, int mode)
 	return complain_value("matrix", name, value, "%s --%s", why, by);
 }
 
-/* given[option] is the value of an option, or NULL if it is not there. */
+/* given[option] is the value of an option, or NULL if it is absent. */
 static int check_modes(const struct matrix_options *options,
 		       const char *const given[])
 {
 	static const struct {
 		const char *name;
-		int option, modes; /* what it means something to */
+		int option, modes; /* in which it has a meaning */
 	} rows[] = {
 		{"replay", REPLAY, RUN},
 		{"forwards", FORWARDS, SEARCH},
@@ -222,7 +222,7 @@ static int print_json(const struct matrix_options *options,
 	return json_end(&json);
 }
 
-/* With whatever a replay needs to be the same run. */
+/* With all options that a replay needs to be the same run. */
 static void print_again(const struct matrix_options *options,
 			const struct matrix_total *total)
 {
@@ -294,7 +294,7 @@ static void print_events(const struct matrix_run *run,
 		       philox_status_name(run->events[i].status),
 		       result->wrong < 0 || (int)i < result->wrong ? "right"
 		       : (int)i == result->wrong ? result->message
-						 : "not looked at");
+						 : "not checked");
 	}
 	if (result->wrong >= (int)run->n)
 		printf("     closing: %s\n", result->message);
@@ -333,7 +333,7 @@ static int replay_run(const struct matrix_options *options,
 	matrix_bed_run(bed, run, &result);
 	print_events(run, &result);
 	printf("%" PRIu64 " comparisons, %s\n", result.comparisons,
-	       result.wrong < 0 ? "all as it must be" : "a mismatch");
+	       result.wrong < 0 ? "all as expected" : "a mismatch");
 	matrix_bed_destroy(bed);
 	if (options->json && print_replay_json(options, &run->limits, &result))
 		return 1;
@@ -361,7 +361,7 @@ static int replay(const struct matrix_options *options)
 
 /* --- the command ---------------------------------------------------------- */
 
-/* Says what is wrong with the device before anything is run. */
+/* Complains about the device before anything is run. */
 static int check_device(const char *name)
 {
 	struct philox_device *device;

@@ -6,18 +6,18 @@
  * Four parts work on runs:
  *
  *  text.c    events as words that a person can read and type
- *  model.c   what each event must give, found from the run so far alone;
+ *  model.c   what each event must give, found from the run so far only;
  *            places.c: where each forward draws; choices.c: which events may
- *            follow; numbers.c: what must be true of the numbers seen
+ *            follow; numbers.c: the rules for the numbers seen
  *  bed.c     the library under test: carries out events, notes numbers
  *            (bed.h, pass.c, capture.c, launch.c, context.c)
  *  search.c  all runs up to a length, and random longer ones (search.h, runs.c)
  *
  * The model shares nothing with the ledger. It has no table of tickets: it
  * reads the list of events from its beginning for each question. A forward's
- * numbers follow from how many came before it since seeding, by the formulas of
- * philox/region.h, which give the numbers of any run, so a plain sequential
- * program's as well.
+ * numbers follow from how many forwards came before it since seeding, by the
+ * formulas of philox/region.h, which give the numbers of any run and so those
+ * of a plain sequential program.
  */
 #ifndef TOOLS_MATRIX_MATRIX_H
 #define TOOLS_MATRIX_MATRIX_H
@@ -91,7 +91,7 @@ struct matrix_event {
 	uint8_t status; /* what it must give */
 };
 
-/* What a search draws its events from. */
+/* The classes of events in a search. */
 enum matrix_class {
 	MATRIX_GRAPHS = 1,
 	MATRIX_DEVICE_CELLS = 2,
@@ -115,7 +115,7 @@ enum matrix_class {
 struct matrix_limits {
 	unsigned classes;
 	unsigned regions;
-	unsigned shared;     /* so many of them, the first, are PHILOX_SHARED */
+	unsigned shared;     /* the first so many of them are PHILOX_SHARED */
 	unsigned generators; /* which regions use in turn; 0: one */
 	unsigned forwards;   /* most in a run */
 	unsigned open;       /* most passes and launches open at once */
@@ -161,8 +161,8 @@ void matrix_run_text(const struct matrix_event *events, unsigned n, char *text,
 		     size_t size);
 
 /*
- * matrix_run_parse() reads a run; the limits are set already. On failure it
- * returns -1 and says why, in `message`.
+ * matrix_run_parse() reads a run whose limits are already set. On failure it
+ * returns -1 and writes the reason to `message`.
  */
 int matrix_run_parse(struct matrix_run *run, const char *text, char *message,
 		     size_t size);
@@ -172,7 +172,7 @@ extern const char matrix_words[];
 
 /* --- the model ------------------------------------------------------------ */
 
-/* What the events of a run say of one forward. */
+/* One forward according to the events of a run. */
 struct matrix_story {
 	uint8_t region;
 	uint8_t known;     /* its ticket can be named */
@@ -180,8 +180,8 @@ struct matrix_story {
 	uint8_t made;      /* it was pending at some time */
 	uint8_t over;      /* aborted, used up, released, or region remade */
 	uint8_t readers;   /* backwards and recomputes of it that are open */
-	uint8_t consuming; /* one of them is to use it up */
-	/* how the last of each kind begun was begun */
+	uint8_t consuming; /* one of them will use it up */
+	/* how the last of each kind was begun */
 	uint8_t forward_how, backward_how, recompute_how;
 };
 
@@ -193,14 +193,14 @@ enum {
 	MATRIX_SEEDS_N = 4
 };
 
-/* Where a forward draws: how many have drawn there before it. */
+/* Where a forward draws: how many forwards have drawn there before it. */
 struct matrix_place {
 	uint8_t seed;
-	uint8_t at_end; /* counted from where one forward is left */
+	uint8_t at_end; /* counted from one forward before the end */
 	uint16_t number;
 };
 
-/* Of the next forwards. */
+/* The places of the next forwards. */
 struct matrix_places {
 	struct matrix_place own[MATRIX_GENERATORS_MAX]; /* a generator's own */
 	uint16_t in[MATRIX_REGIONS]; /* numbers of regions not SHARED */
@@ -215,13 +215,13 @@ struct matrix_place matrix_place(const struct matrix_limits *limits,
 int matrix_place_exists(struct matrix_place place);
 
 /*
- * matrix_draws() lists the regions in which an event draws as a forward does.
+ * matrix_draws() lists the regions in which an event draws like a forward.
  */
 unsigned matrix_draws(const struct matrix_limits *limits,
 		      const struct matrix_event *event, uint8_t regions[2]);
 
 /*
- * matrix_places_tell() moves on by an event, writes the places it has taken and
+ * matrix_places_tell() advances by an event, writes the places it has taken and
  * returns their number.
  */
 unsigned matrix_places_tell(const struct matrix_limits *limits,
@@ -230,12 +230,11 @@ unsigned matrix_places_tell(const struct matrix_limits *limits,
 			    struct matrix_place taken[2]);
 
 /*
- * matrix_is_restart() says whether an event restarts the regions of a
- * generator.
+ * matrix_is_restart() says whether an event restarts a generator's regions.
  */
 int matrix_is_restart(const struct matrix_event *event);
 
-/* What a run says as a whole, read from its beginning. */
+/* A run as a whole, read from its beginning. */
 struct matrix_view {
 	unsigned next; /* the number of the next forward */
 	unsigned open; /* passes and launches */
@@ -248,12 +247,12 @@ struct matrix_view {
 
 void matrix_look(const struct matrix_run *run, struct matrix_view *view);
 
-/* matrix_expect() returns what an event gives. */
+/* matrix_expect() returns the status that an event must give. */
 enum philox_status matrix_expect(const struct matrix_view *view,
 				 const struct matrix_limits *limits,
 				 const struct matrix_event *event);
 
-/* matrix_push() appends an event, with what it must give. */
+/* matrix_push() appends an event, with the status it must give. */
 void matrix_push(struct matrix_run *run, struct matrix_event event);
 
 /* matrix_possible() says whether an event makes sense after a run. */
@@ -261,18 +260,19 @@ int matrix_possible(const struct matrix_run *run,
 		    const struct matrix_event *event);
 
 /*
- * matrix_choices() lists the events that may follow, those that must be refused
- * included if the classes say so, and returns their number.
+ * matrix_choices() lists the events that may follow, including those that must
+ * be refused if the classes say so, and returns their number.
  */
 unsigned matrix_choices(const struct matrix_run *run,
 			struct matrix_event *choices);
 
-/* matrix_classes() returns what a search must include to find this event. */
+/* matrix_classes() returns the classes a search needs to include this event. */
 unsigned matrix_classes(const struct matrix_event *event);
 
 /*
- * matrix_close() appends what ends a run: open passes end, what is owed is
- * paid, every dead ticket is tried, and each region draws once more.
+ * matrix_close() appends the closing of a run: open passes end, pending tickets
+ * get their backwards, every used-up ticket is tried, and each region draws
+ * once more.
  */
 void matrix_close(struct matrix_run *run);
 
@@ -284,7 +284,7 @@ int matrix_is_refused(const struct matrix_event *event);
 
 /* --- numbers -------------------------------------------------------------- */
 
-/* What a pass drew from, and, if numbers were drawn, what. */
+/* The states of a pass and, if numbers were drawn, the numbers. */
 struct matrix_numbers {
 	struct philox_state cell[MATRIX_CELLS];
 	uint32_t word[MATRIX_OPS][MATRIX_WORDS];
@@ -293,7 +293,7 @@ struct matrix_numbers {
 enum matrix_role {
 	MATRIX_FRESH,  /* numbers of a new forward */
 	MATRIX_REPEAT, /* must be those of `ticket` */
-	MATRIX_PREVIEW /* a warm-up: what the next forward would draw */
+	MATRIX_PREVIEW /* a warm-up: the next forward's numbers */
 };
 
 struct matrix_seen {
@@ -310,8 +310,8 @@ struct matrix_shape {
 	unsigned cells;
 	struct philox_op op[MATRIX_OPS];
 	uint8_t op_of[MATRIX_CELLS];
-	uint64_t largest; /* words a forward takes of its region */
-	uint64_t sum;     /* ... or of its generator, if SHARED */
+	uint64_t largest; /* words a forward takes from its region */
+	uint64_t sum;     /* ... or from its generator, if SHARED */
 	int draw;         /* words are drawn, not only states read */
 };
 
@@ -345,9 +345,9 @@ void matrix_cells(const struct matrix_limits *limits,
 		  struct matrix_place place, struct philox_state *cells);
 
 /*
- * matrix_check() compares the numbers seen in a run with what must be true of
- * them, adds the comparisons made to *comparisons, and returns the place of the
- * first event that is wrong, or -1; then `message` says what is wrong.
+ * matrix_check() checks the numbers seen in a run against the rules, adds the
+ * comparisons made to *comparisons, and returns the place of the first event
+ * that is wrong, with the reason in `message`, or -1.
  */
 int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
 		 const struct matrix_seeds *seeds,
@@ -359,8 +359,8 @@ int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
 struct matrix_bed;
 
 /*
- * matrix_bed_create() opens a device with a context and regions that the limits
- * of `run` ask for; NULL and a message on failure.
+ * matrix_bed_create() opens a device with a context and the regions that
+ * `limits` asks for; NULL and a message on failure.
  */
 struct matrix_bed *matrix_bed_create(const char *device,
 				     const struct matrix_limits *limits,
@@ -370,15 +370,14 @@ void matrix_bed_destroy(struct matrix_bed *bed);
 
 struct matrix_result {
 	int wrong;         /* place of the first wrong event, or -1 */
-	unsigned n_events; /* carried out, the closing not counted */
+	unsigned n_events; /* carried out, without the closing */
 	uint64_t comparisons;
 	char message[512];
 };
 
 /*
  * matrix_bed_run() carries out a run from the beginning and its closing, and
- * checks everything. A bed on which something was wrong is not to be used
- * again.
+ * checks everything. A bed must not be used again after a mismatch.
  */
 void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
 		    struct matrix_result *result);
@@ -407,38 +406,38 @@ struct matrix_total {
 	uint64_t events;
 	uint64_t comparisons;
 	uint64_t mismatches;
-	char first[4096];            /* the shortest mismatch, to be replayed */
-	char message[512];           /* what was wrong in it */
+	char first[4096];            /* the shortest mismatch, for --replay */
+	char message[512];           /* its message */
 	struct matrix_limits limits; /* ... within these */
 	const char *device;          /* ... on this one */
-	char error[512]; /* why the search could not be made, or "" */
+	char error[512];             /* why the search was impossible, or "" */
 	char searches[MATRIX_SEARCHES][96];  /* in words, "" after the last */
 	uint64_t by_search[MATRIX_SEARCHES]; /* sequences of each */
 };
 
 /*
- * matrix_search() runs everything; the return value is 0 unless it could not.
+ * matrix_search() runs everything and returns 0 unless it could not.
  */
 int matrix_search(const struct matrix_options *options,
 		  struct matrix_total *total);
 
 /*
- * matrix_schedules() runs options->schedule, which is one of those there are or
- * "all"; the result is an exit status.
+ * matrix_schedules() runs options->schedule, the name of one or "all", and
+ * returns an exit status.
  */
 int matrix_schedules(const struct matrix_options *options);
 
-#define MATRIX_MESSAGE 600 /* size of what is said of a schedule */
+#define MATRIX_MESSAGE 600 /* size of a schedule's message */
 
-/* What a schedule costs, all its stages together. */
+/* The cost of a schedule, all its stages together. */
 struct matrix_cost {
 	double calls;     /* of the device, for a replay */
 	unsigned pending; /* most tickets of a region */
 	char message
-		[MATRIX_MESSAGE]; /* if it could not be run, or went wrong */
+		[MATRIX_MESSAGE]; /* if it could not be run, or had a mismatch */
 };
 
-/* matrix_schedule_cost() returns 0, or -1 and says why in the message. */
+/* matrix_schedule_cost() returns 0, or -1 with the reason in the message. */
 struct schedule;
 int matrix_schedule_cost(const struct matrix_options *options,
 			 const struct schedule *schedule,

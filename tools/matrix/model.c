@@ -1,8 +1,8 @@
 /*
- * tools/matrix/model.c - what events must give, told from the run alone
+ * tools/matrix/model.c - what events must give, found from the run only
  *
- * There is no state here but the list of events: what is true of a ticket is
- * found by reading the list from its beginning. Nothing is known of how the
+ * The list of events is the only state here: each fact about a ticket is found
+ * by reading the list from its beginning. The model does not know how the
  * library keeps tickets.
  */
 #include <string.h>
@@ -74,7 +74,9 @@ static void tell_remake(struct matrix_view *view, unsigned region)
 			view->of[i].over = 1;
 }
 
-/* A generator has one open forward of SHARED regions; launches hold none. */
+/*
+ * A generator has one open forward of SHARED regions; launches hold none open.
+ */
 static void tell_open(const struct matrix_limits *limits,
 		      struct matrix_view *view,
 		      const struct matrix_event *event)
@@ -127,7 +129,7 @@ static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 	}
 }
 
-/* A ticket takes up room until it is over and nobody reads it. */
+/* A ticket takes room until it is over and no pass reads it. */
 static int takes_room(const struct matrix_story *story)
 {
 	return story->open || (story->made && (!story->over || story->readers));
@@ -174,7 +176,7 @@ int matrix_is_refused(const struct matrix_event *event)
 
 /* --- what an event must give ---------------------------------------------- */
 
-/* Whether a launch under way will use it up. */
+/* Whether a launch in progress will use it up. */
 static int is_claimed(const struct matrix_story *story)
 {
 	return story->consuming && story->backward_how == MATRIX_IN_GRAPH;
@@ -303,7 +305,7 @@ static enum philox_status may_use(const struct matrix_view *view,
 	}
 }
 
-/* Uses are looked at in order of begin: a mixed graph's backward is first. */
+/* Uses are checked in order of begin: a mixed graph's backward is first. */
 static enum philox_status may_begin(const struct matrix_view *view,
 				    const struct matrix_limits *limits,
 				    const struct matrix_event *event)

@@ -1,9 +1,9 @@
 /*
- * tools/matrix/numbers.c - what must be true of the numbers of a run
+ * tools/matrix/numbers.c - the rules for the numbers of a run
  *
  * A backward sees its forward's numbers; no two forwards since a re-seed share
- * a block; every forward and warm-up draws where the headers say; and what is
- * drawn are the words of the states seen.
+ * a block; every forward and warm-up draws at the place the headers define; and
+ * the words drawn are those of the states seen.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -22,9 +22,9 @@ struct check {
 	const struct matrix_shape *shape;
 	const struct matrix_seeds *seeds;
 	struct matrix_places next;
-	struct matrix_place taken[2];              /* by the event under way */
+	struct matrix_place taken[2];              /* by the current event */
 	unsigned n_seen;                           /* of them */
-	struct matrix_place begun[MATRIX_TICKETS]; /* by launches under way */
+	struct matrix_place begun[MATRIX_TICKETS]; /* by launches in progress */
 	uint8_t past
 		[MATRIX_TICKETS]; /* of these: they began before a re-seed */
 	const struct matrix_numbers *of[MATRIX_NONE + 1];
@@ -208,7 +208,7 @@ static int check_seen(struct check *check, const struct matrix_seen *seen)
 	}
 }
 
-/* Blocks of a generator that was seeded anew may come again. */
+/* Blocks of a generator that was seeded again may be drawn again. */
 static void forget(struct check *check, unsigned generator)
 {
 	unsigned kept = 0;
@@ -221,8 +221,8 @@ static void forget(struct check *check, unsigned generator)
 }
 
 /*
- * A launch has its places from its begin on; one that began before a re-seed
- * and ends after it draws the old numbers.
+ * A launch takes its places when it begins; one that began before a re-seed and
+ * ends after it draws the old numbers.
  */
 static void note_event(struct check *check, const struct matrix_event *event)
 {

@@ -1,8 +1,8 @@
 /*
- * tools/matrix/pass.c - eager passes, and what passes draw
+ * tools/matrix/pass.c - eager passes, and the numbers of passes
  *
- * What is seen is copied in stream order into a list of its own place, so that
- * nothing has to wait until the run is over.
+ * Numbers are copied in stream order, each pass's to its own place in a list,
+ * so that nothing has to wait before the end of the run.
  */
 #include <string.h>
 #include "tools/matrix/bed.h"
@@ -67,7 +67,7 @@ int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
 	return 0;
 }
 
-/* Notes what an eager pass draws. */
+/* Notes the numbers of an eager pass. */
 static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
 		    enum matrix_role role, unsigned ticket, unsigned region)
 {
@@ -86,7 +86,7 @@ static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
 	return 0;
 }
 
-/* Notes what a pass of a graph drew in the launch just made. */
+/* Notes the numbers of a graph's pass in the last launch. */
 int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
 		  unsigned index, const struct captured *pass,
 		  philox_stream stream)
@@ -202,7 +202,7 @@ static int end_eager(struct matrix_bed *bed, const struct matrix_event *event,
 	return 0;
 }
 
-/* The ticket of a forward that is open, or was, can be named by misuse. */
+/* The ticket of a forward that is or was open can be named by mistake. */
 static void note_open_ticket(struct matrix_bed *bed,
 			     const struct matrix_event *event,
 			     const struct philox_pass *pass)
@@ -238,7 +238,7 @@ int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event)
 	return end_eager(bed, event, pass);
 }
 
-/* A ticket in a region that is not its own: nothing may be done with it. */
+/* A ticket in a region that is not its own: every call must be refused. */
 int bed_do_strange(struct matrix_bed *bed, const struct matrix_event *event)
 {
 	struct site *site = &bed->sites[event->region];

@@ -1,9 +1,9 @@
 /*
- * tools/matrix/places.c - where each forward draws, as the headers say
+ * tools/matrix/places.c - where each forward draws, according to the headers
  *
  * A region that is not SHARED counts its forwards since its generator was
- * seeded; SHARED ones count together, on the generator. From the count and the
- * seed follow all states, by the formulas of philox/region.h.
+ * seeded; SHARED ones count together, on the generator. All states follow from
+ * the count and the seed, by the formulas of philox/region.h.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,14 +3,14 @@
  *
  * The events make a tree of runs. It is searched once for each length, shortest
  * first, so that the first mismatch is a shortest one; every run is carried out
- * from its beginning and closed, none stands for another.
+ * from its beginning and closed, and none replaces another.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools/matrix/search.h"
 
-#define MISMATCHES_MAX 20 /* a worker stops after so many */
+#define MISMATCHES_MAX 20 /* a worker stops after this many */
 
 /* --- one run -------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static struct matrix_limits limits_of(const struct search *search)
 				       .forwards = search->forwards,
 				       .open = search->open};
 
-	/* A full table is met in every search that has refusals. */
+	/* Every search with refusals meets a full table. */
 	limits.pending = search->random ? 6 : search->forwards;
 	if ((search->classes & MATRIX_REFUSALS) && limits.pending > 2)
 		limits.pending = search->random ? 6 : search->forwards - 1;
@@ -84,7 +84,8 @@ static void note_mismatch(struct worker *worker, const struct matrix_run *run,
 }
 
 /*
- * A run that is wrong must be so on a new bed: else an earlier one is to blame.
+ * A wrong run must be wrong on a new bed, too; else an earlier run is the
+ * cause.
  */
 static int confirm(struct worker *worker, const struct matrix_run *run,
 		   struct matrix_result *result)
@@ -173,7 +174,7 @@ static int was_made(const struct worker *worker, const struct matrix_run *run)
 	return 0;
 }
 
-/* What is refused changes nothing: two of it in a row are left out. */
+/* Refused events change nothing: two in a row are left out. */
 static int is_dull(const struct matrix_run *run,
 		   const struct matrix_event *event)
 {
@@ -241,7 +242,7 @@ static int search_all(struct worker *worker)
 
 /* --- random runs ---------------------------------------------------------- */
 
-/* A stream of choices for each run, so that it depends on its number alone. */
+/* A stream of choices for each run, so that it depends on its number only. */
 struct dice {
 	uint64_t run, throws;
 };
@@ -265,7 +266,7 @@ static void make_random(struct worker *worker, struct matrix_run *run,
 		unsigned n = matrix_choices(run, worker->choices);
 		struct matrix_event *event = &worker->choices[throw(&dice, n)];
 
-		/* A quarter of these, or most of a run would be their doing. */
+		/* A quarter of these, or they would be most of a run. */
 		if ((matrix_is_refused(event) || event->kind == MATRIX_REMAKE ||
 		     matrix_is_restart(event)) &&
 		    throw(&dice, 4))
@@ -274,7 +275,7 @@ static void make_random(struct worker *worker, struct matrix_run *run,
 	}
 }
 
-/* Leaves out an event and what it makes impossible; numbers move up. */
+/* Leaves out an event and those it makes impossible; numbers move up. */
 static void leave_out(const struct matrix_run *run, unsigned place,
 		      struct matrix_run *shorter)
 {

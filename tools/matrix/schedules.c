@@ -22,7 +22,7 @@ _Static_assert(SCHEDULE_ACTIONS_MAX +
 		       MATRIX_EVENTS,
 	       "a stage and its closing are one run");
 
-/* What came of one schedule, all stages and ways together. */
+/* The results of one schedule, all stages and ways together. */
 struct outcome {
 	unsigned stages, microbatches;
 	uint64_t runs, events, comparisons, mismatches;
@@ -219,7 +219,7 @@ static int finish_json(struct json *json, const struct matrix_options *options,
 	return json_end(json);
 }
 
-/* Runs the schedules whose name is asked for; the outcomes go to a table. */
+/* Runs the schedules with the requested name; the outcomes go to a table. */
 static int run_table(const struct matrix_options *options,
 		     struct outcome *outcomes)
 {

@@ -1,10 +1,10 @@
 /*
  * tools/matrix/search.c - the searches and the processes that make them
  *
- * Several searches have different events and lengths; a run that an earlier one
- * has made is left out, so that the runs counted are all different. Worker
- * processes share the work by the first two events of a run. They tell through
- * shared memory, which also holds the run under way, should they die.
+ * Several searches have different events and lengths; a run that an earlier
+ * search has made is left out, so that the runs counted are all different.
+ * Worker processes share the work by the first two events of a run. They report
+ * in shared memory, which also holds the current run in case they die.
  */
 #include <inttypes.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 	(MATRIX_ALL & ~(MATRIX_GENERATORS | MATRIX_CAPTURES | MATRIX_SEEDS | \
 			MATRIX_SAVES | MATRIX_REMAKES))
 
-/* Regions, of them SHARED, generators; forwards, open; lengths; random ones. */
+/* Regions, SHARED ones, generators; forwards, open; lengths; random ones. */
 static const struct search searches[] = {
 	{"everything", MATRIX_ALL, 2, 0, 1, 3, 2, 3, 4, 0},
 	{"everything, SHARED", MATRIX_ALL, 2, 2, 1, 3, 2, 3, 4, 0},
@@ -116,7 +116,7 @@ static void note_death(struct report *report, int status)
 	matrix_run_text(report->run.events, report->run.n, report->total.first,
 			sizeof(report->total.first));
 	snprintf(report->total.message, sizeof(report->total.message),
-		 "the process died of signal %d (%s)", WTERMSIG(status),
+		 "the process died from signal %d (%s)", WTERMSIG(status),
 		 strsignal(WTERMSIG(status)));
 	report->total.limits = report->run.limits;
 	report->total.device = report->device;
@@ -210,7 +210,7 @@ static int is_given(const struct matrix_options *options)
 	       options->shared || options->generators;
 }
 
-/* The table of searches, or one of everything within what was asked for. */
+/* The table of searches, or one of all events within the options. */
 static unsigned choose_searches(const struct matrix_options *options,
 				struct search *table)
 {

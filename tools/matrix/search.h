@@ -16,14 +16,14 @@ struct search {
 	unsigned random;         /* 0: all */
 };
 
-/* What a worker tells. */
+/* The report of a worker. */
 struct report {
 	struct matrix_total total;
 	unsigned shortest;     /* length of the first mismatch; 0: none */
-	unsigned search;       /* that it is at */
+	unsigned search;       /* the current one */
 	const char *device;    /* of that */
 	unsigned done, all;    /* of its share, for the progress bar */
-	struct matrix_run run; /* under way */
+	struct matrix_run run; /* the current one */
 	int finished;
 };
 
@@ -44,7 +44,7 @@ static inline struct report *report_of(const struct worker *worker)
 	return &worker->reports[worker->number];
 }
 
-/* search_run() makes the runs of its search that are this worker's. */
+/* search_run() makes this worker's runs of its search. */
 int search_run(struct worker *worker);
 
 #endif

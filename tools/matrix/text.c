@@ -1,9 +1,9 @@
 /*
  * tools/matrix/text.c - events as words
  *
- * A word is a letter, the numbers of the forwards concerned, and marks. What
- * the run itself tells is not written: that an event must be refused is shown
- * by a mark, but reading does not depend on it.
+ * A word is a letter, the numbers of the forwards concerned, and marks. Facts
+ * that follow from the run are not written: a mark shows that an event must be
+ * refused, but reading does not depend on it.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -151,7 +151,7 @@ static int read_mark(char mark, struct matrix_event *event)
 	}
 }
 
-/* Reads one word, up to a blank or the end; NULL if it is none. */
+/* Reads one word, up to a blank or the end; NULL if it is not one. */
 static const char *read_event(const char *text, struct matrix_event *event)
 {
 	const char *letter = *text ? strchr(letters, *text++) : NULL;
@@ -178,7 +178,7 @@ static const char *read_event(const char *text, struct matrix_event *event)
 	return text;
 }
 
-/* Backwards lie in the region of their forward. */
+/* Backwards are in the region of their forward. */
 static void find_region(const struct matrix_run *run,
 			struct matrix_event *event)
 {

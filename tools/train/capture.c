@@ -1,8 +1,8 @@
 /*
- * tools/train/capture.c - a piece of a step as a graph, with philox and without
+ * tools/train/capture.c - a part of a step as a graph, with philox and without
  *
  * A graph remembers where the tickets of its passes are kept, in order of
- * begin; a replay hands them in and takes new ones out. During a capture those
+ * begin; a replay passes them in and takes new ones out. During a capture those
  * places hold placeholders, or nothing: then the forward is named at launch.
  */
 #include <string.h>
@@ -31,7 +31,7 @@ static int begin_native(struct train_model *model)
 	return !model->status;
 }
 
-/* A capture is ended whatever happened in it: the stream must run again. */
+/* A capture is always ended, as the stream must run again. */
 static void end_native(struct train_model *model, philox_native_graph *graph)
 {
 	*graph = NULL;
@@ -71,7 +71,7 @@ static void capture_baked(struct train_model *model, unsigned flags,
 	end_native(model, graph);
 }
 
-/* How many nodes the same work has when states go into kernels by value. */
+/* The number of nodes of the same work with states by value. */
 static size_t nodes_without(struct train_model *model, train_body body,
 			    unsigned slot)
 {

@@ -39,12 +39,12 @@ static const void *const cuda_kernels[] = {
 
 /* --- cuBLAS --------------------------------------------------------------- */
 
-/* As cublas_api.h has them: that header may be missing where we are built. */
+/* As in cublas_api.h: that header may be missing where this is built. */
 typedef struct cublasContext *cublas_handle;
 enum { CUBLAS_SUCCESS = 0, CUBLAS_OP_PLAIN = 0, CUBLAS_OP_TURN = 1 };
 enum { CUBLAS_FULL_F32 = 2 }; /* CUBLAS_PEDANTIC_MATH: never TF32 */
 
-/* What NVIDIA recommends for a workspace on Hopper. */
+/* NVIDIA's recommendation for a workspace on Hopper. */
 #define WORKSPACE_SIZE ((size_t)32 << 20)
 
 /* The functions of cuBLAS: member, its name there, its arguments. */
@@ -75,7 +75,7 @@ static int find_symbol(void *library, const char *name, void *pointer)
 	return symbol != NULL;
 }
 
-/* cublas_load() returns NULL, or what is missing. */
+/* cublas_load() returns NULL, or the name of the missing part. */
 static const char *cublas_load(struct cublas *cublas)
 {
 	static const char *const names[] = {
@@ -96,7 +96,7 @@ static const char *cublas_load(struct cublas *cublas)
 
 /* --- the backend ---------------------------------------------------------- */
 
-/* What belongs to one stream. */
+/* The objects of one stream. */
 struct cuda_lane {
 	cudaStream_t stream;
 	cublas_handle handle;
@@ -131,8 +131,8 @@ static struct cuda_lane *lane_of(struct cuda_backend *backend,
 }
 
 /*
- * cuBLAS has matrices by columns, in which ours appear turned: out turned =
- * right turned times left turned.
+ * cuBLAS stores matrices by columns, so ours appear transposed: out transposed
+ * = right transposed times left transposed.
  */
 static const char *cuda_product(struct train_backend *base,
 				philox_stream stream,
@@ -197,7 +197,7 @@ static int select_gpu(struct philox_device *device)
 	return cudaSetDevice(colon ? atoi(colon + 1) : 0) != cudaSuccess;
 }
 
-/* open_parts() returns NULL, or what is missing. */
+/* open_parts() returns NULL, or the name of the missing part. */
 static const char *open_parts(struct cuda_backend *backend,
 			      struct philox_device *device,
 			      const philox_stream streams[2])

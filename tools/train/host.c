@@ -2,7 +2,7 @@
  * tools/train/host.c - the kernels on the host device
  *
  * Loops over kernels.h, and matrix products in tiles whose sums stay in
- * registers. Vectors are written out because gcc -O2 would not find them. Every
+ * registers. Vectors are explicit because gcc -O2 would not find them. Every
  * sum has one order, so a run repeats in every bit.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define ARGS_MAX 128
 
-/* What a stream keeps of a launch. */
+/* A stream's copy of a launch. */
 struct host_call {
 	size_t count;
 	_Alignas(8) unsigned char args[ARGS_MAX];
@@ -34,8 +34,8 @@ TRAIN_KERNEL_LIST(HOST_KERNEL)
 #undef HOST_KERNEL
 
 /*
- * The embedding's gradient, as train_scatter() has it, but walking the samples
- * once instead of once per symbol; each element is the same sum in the same
+ * The embedding's gradient, as in train_scatter(), but with one pass over the
+ * samples instead of one per symbol; each element is the same sum in the same
  * order.
  */
 static void walk_scatter(const void *data)
@@ -73,8 +73,8 @@ static inline const vector *vectors(const float *x)
 
 /*
  * One tile of 4 rows and 8 columns: right [depth, columns] row by row, left by
- * the given distances between its rows and between its columns, which is how
- * it is turned.
+ * the given distances between its rows and between its columns, so that it may
+ * be transposed.
  */
 static void plain_tile(size_t depth, const float *restrict left, size_t row,
 		       size_t step, const float *restrict right, size_t columns,
@@ -223,7 +223,7 @@ struct train_backend *train_host_open(struct philox_device *device,
 {
 	struct host_backend *backend = calloc(1, sizeof(*backend));
 
-	(void)streams; /* each stream does for itself what it needs */
+	(void)streams; /* each stream does what it needs itself */
 	if (!backend) {
 		snprintf(message, size, "out of memory");
 		return NULL;

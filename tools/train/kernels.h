@@ -1,13 +1,14 @@
 /*
- * tools/train/kernels.h - what the training step computes, element by element
+ * tools/train/kernels.h - the computation of a training step, element by
+ * element
  *
  * Each kernel is a function of its arguments and an index. The host runs it in
- * a loop (host.c), a GPU in as many threads (cuda.cu), so neither
- * can compute something else. Every sum has one fixed order and no index writes
- * what another reads: results do not depend on the launch shape.
+ * a loop (host.c), a GPU in as many threads (cuda.cu), so both compute the
+ * same. Every sum has one fixed order and no index writes what another reads:
+ * results do not depend on the launch shape.
  *
  * All matrices are row-major. The arguments are plain data and the same at
- * every step; what changes from step to step lives in device memory.
+ * every step; values that change from step to step are in device memory.
  */
 #ifndef TOOLS_TRAIN_KERNELS_H
 #define TOOLS_TRAIN_KERNELS_H
@@ -222,7 +223,7 @@ PHILOX_FN void train_reduce(const struct train_reduce *a, size_t i)
 	a->out[i] = sum / TRAIN_SLOTS;
 }
 
-/* How far the training is: device memory, so that a graph can count. */
+/* The training's progress: device memory, so that a graph can count. */
 struct train_clock {
 	uint64_t step;       /* steps done */
 	double power[2];     /* beta^(step + 1) */
@@ -288,7 +289,7 @@ PHILOX_FN void train_finish(const struct train_finish *a, size_t i)
 	a->clock[i] = clock;
 }
 
-/* total += every row, modulo 2^32: what the extra operators drew */
+/* total += every row, modulo 2^32: the numbers of the extra operators */
 struct train_add_rows {
 	const uint32_t *rows;
 	size_t n_rows;

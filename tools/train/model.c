@@ -3,7 +3,7 @@
  *
  * All device memory is one block, laid out once, so that captured graphs find
  * everything at the same address in every run. A run begins by overwriting the
- * block with NaN: nothing can leak from one run into the next unseen.
+ * block with NaN: nothing can leak unseen from one run into the next.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ void train_set(struct train_model *model, void *to, int value, size_t size)
 						     size, model->stream));
 }
 
-/* Waits, whatever failed: what was queued may point to the caller's stack. */
+/* Waits even after a failure: queued work may point to the caller's stack. */
 static void synchronize(struct train_model *model)
 {
 	if (model->status)
@@ -140,7 +140,7 @@ static void lay_out_parameters(struct train_model *model)
 	model->n_parameters = offset;
 }
 
-/* lay_out() says where everything is; the first time only how much it is. */
+/* lay_out() gives everything its place; the first time it only counts bytes. */
 static void lay_out(struct train_model *model)
 {
 	size_t n = model->n_parameters;
@@ -198,7 +198,7 @@ static void open_region(struct train_model *model, const char *name,
 							&options, region));
 }
 
-/* The extra operators have no names, only their number. */
+/* The extra operators have no names, only numbers. */
 static void open_extra_region(struct train_model *model)
 {
 	size_t n_ops = model->options->ops;

@@ -38,7 +38,7 @@ static const char usage[] =
 	"learned (with --naive: the runs were made); 1 not, or something failed;\n"
 	"2 the command line or a file is wrong.\n";
 
-/* What the options are together. */
+/* Checks the options together. */
 static int check_options(const struct train_options *options)
 {
 	const char *file = options->save ? options->save : options->resume;
@@ -89,7 +89,7 @@ static int read_line(int argc, char **argv, struct train_options *options)
 	return status;
 }
 
-/* Without a name the text is README.md, if there is one. */
+/* Without a name the text is README.md, if it exists. */
 static int find_file(struct train_options *options)
 {
 	if (options->file)

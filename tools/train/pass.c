@@ -1,9 +1,9 @@
 /*
- * tools/train/pass.c - one layer's pass over one micro-batch, and what it draws
+ * tools/train/pass.c - one layer's pass over one micro-batch, and its draws
  *
  * A pass is philox's, or "baked": then its states are read on the host while
- * the stream captures, and go into the kernels by value, frozen. Baked work is
- * what graphs with philox are measured against, and what --naive launches.
+ * the stream captures, and go into the kernels by value, frozen. Graphs with
+ * philox are measured against baked work, and --naive launches it.
  */
 #include "tools/train/train.h"
 
@@ -82,7 +82,7 @@ struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
 	return pass;
 }
 
-/* Whatever failed meanwhile, no pass stays open. */
+/* No pass stays open, even after a failure. */
 void train_end_pass(struct train_pass *pass)
 {
 	struct train_model *model = pass->model;

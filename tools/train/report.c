@@ -1,5 +1,5 @@
 /*
- * tools/train/report.c - what `philox train` prints: progress and text
+ * tools/train/report.c - the output of `philox train`: progress and text
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 /* --- progress ------------------------------------------------------------- */
 
-/* draw_bar() draws over the bar before, and wipes the last one. */
+/* draw_bar() draws over the previous bar, and wipes the last one. */
 static void draw_bar(const char *name, uint64_t done, uint64_t steps,
 		     double loss)
 {
@@ -105,7 +105,7 @@ unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS])
 	return n;
 }
 
-/* A loss as it goes down, below the steps' numbers. */
+/* The losses, below the steps' numbers. */
 static void print_losses(const struct train_model *model,
 			 const struct train_result *result)
 {
@@ -121,7 +121,7 @@ static void print_losses(const struct train_model *model,
 	printf("\n");
 }
 
-/* Says of the first run that differs in what. */
+/* Names the first run that differs, and in what. */
 static void print_difference(const struct train_result *first,
 			     const struct train_verdict *verdict)
 {
@@ -218,7 +218,7 @@ void train_report(const struct train_model *model,
 			print_graphs(&results[i]);
 }
 
-/* What a loss is worth whose steps all saw one set of numbers. */
+/* The worth of a loss whose steps all saw one set of numbers. */
 static void print_memorised(const struct train_result *results, uint64_t steps)
 {
 	printf("%-22s the seeds were frozen in the graph: its numbers repeat "

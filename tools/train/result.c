@@ -1,5 +1,5 @@
 /*
- * tools/train/result.c - what a run leaves: losses, checksums, debts
+ * tools/train/result.c - the results of a run: losses, checksums, debts
  */
 #include <stdlib.h>
 #include "tools/train/train.h"

@@ -1,8 +1,8 @@
 /*
  * tools/train/resume.c - going on with a training run that was saved
  *
- * Note [Saved training] in save.h says what a file holds. All of it is
- * verified before the model is touched.
+ * Note [Saved training] in save.h describes the file. All of it is verified
+ * before the model is touched.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 /* --- reading -------------------------------------------------------------- */
 
-/* A head is as it would be written, or it is none. */
+/* A head must be exactly as it would be written. */
 static int scan_head(const char *bytes, size_t size,
 		     struct train_save_head *head)
 {
@@ -41,7 +41,7 @@ static int is_sound(const struct train_save_head *head)
 	       head->step >= 1 && head->step <= head->steps;
 }
 
-/* Divides a file of which the head is known; fails if it does not add up. */
+/* Divides a file whose head is known; fails if the sizes do not add up. */
 static int divide(struct train_saved *saved, size_t size,
 		  const struct train_save_head *head)
 {
@@ -61,7 +61,7 @@ static int divide(struct train_saved *saved, size_t size,
 	return 1;
 }
 
-/* What is wrong with a file, or NULL; `line` is what it must begin with. */
+/* What is wrong with a file, or NULL; it must begin with `line`. */
 static const char *wrong_file(struct train_saved *saved, size_t size,
 			      const char *line, struct train_save_head *head)
 {
@@ -87,7 +87,7 @@ static const char *wrong_file(struct train_saved *saved, size_t size,
 
 /* --- taking over options -------------------------------------------------- */
 
-/* Options that were given must be the file's, but for more or fewer steps. */
+/* Options that were given must be the file's, except more or fewer steps. */
 static int take_options(struct train_options *options,
 			const struct train_save_head *head, char *message,
 			size_t size)

@@ -2,9 +2,9 @@
  * tools/train/runs.c - the schedules: eager, captured, recomputed, out of order
  *
  * Every schedule puts the same arithmetic on the stream; they differ in what is
- * captured, what is kept, and when a backward comes. Nothing that a step needs
- * is passed by value: samples are drawn inside the step, and AdamW's clock lies
- * in device memory.
+ * captured, what is kept, and when a backward comes. No input of a step is
+ * passed by value: samples are drawn inside the step, and AdamW's clock is in
+ * device memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 #define GRAPHS_MAX (2 * TRAIN_SLOTS + 1)
 
-/* The run under way. */
+/* The current run. */
 struct run {
 	struct train_model *model;
 	struct train_result *result;
@@ -30,7 +30,7 @@ struct schedule {
 	void (*step)(struct run *run);
 };
 
-/* --- what is captured ----------------------------------------------------- */
+/* --- captured parts ------------------------------------------------------- */
 
 static void whole_step(struct train_model *model, unsigned slot)
 {
@@ -302,7 +302,7 @@ static void end_run(struct run *run)
 		train_graph_close(model, &run->graphs[i]);
 }
 
-/* Takes the steps that are left, and fetches what they come to. */
+/* Takes the remaining steps and fetches their results. */
 static void run_to_end(struct run *run, const struct schedule *how)
 {
 	struct train_result *result = run->result;

@@ -1,9 +1,8 @@
 /*
  * tools/train/save.c - saving a training run in the middle of a step
  *
- * Note [Saved training] in save.h says what a file holds. It is written
- * whole or not at all, and what can be wrong with its path is said before the
- * run.
+ * Note [Saved training] in save.h describes the file. It is written whole or
+ * not at all, and mistakes in its path are reported before the run.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,9 +19,11 @@
 	(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "little-endian" \
 						   : "big-endian")
 
-/* --- what a file holds ---------------------------------------------------- */
+/*
+ * --- contents of a file ----------------------------------------------------
+ */
 
-/* All that the rest of a run depends on; history: of the steps that are done */
+/* All data that the rest of a run needs; history: of the finished steps */
 void train_save_parts(const struct train_model *model, uint64_t step,
 		      struct train_save_part parts[TRAIN_SAVE_PARTS])
 {
@@ -202,7 +203,7 @@ int train_save_check(const struct train_options *options, char *message,
 
 	if (!*path)
 		return train_save_refuse(message, size,
-					 "--save '': is no file's name");
+					 "--save '': is not a file's name");
 	if (stat(path, &file) == 0) {
 		if (!S_ISREG(file.st_mode))
 			return train_save_refuse(

@@ -1,5 +1,5 @@
 /*
- * tools/train/save.h - what save.c writes and resume.c reads
+ * tools/train/save.h - written by save.c and read by resume.c
  *
  * Note [Saved training]
  * ~~~~~~~~~~~~~~~~~~~~~
@@ -15,11 +15,12 @@
  *   (the payload)
  *   checksum 0123456789abcdef
  *
- * `text` is the hash of the text's bytes. `step` counts from 1; after it is
- * how many bytes the two parts have. The payload is the tickets, slot by slot
- * and layer by layer, two 64-bit words each, then what train_save_parts() lists
- * of device memory, in the byte order of the first line and with nothing in
- * between. The checksum is FNV-1a, 64 bits, of everything above its line.
+ * `text` is the hash of the text's bytes. `step` counts from 1; the sizes of
+ * the two parts in bytes follow it. The payload is the tickets, slot by slot
+ * and layer by layer, two 64-bit words each, then the device memory that
+ * train_save_parts() lists, in the byte order of the first line and with
+ * nothing in between. The checksum is FNV-1a, 64 bits, of everything above its
+ * line.
  *
  * Activations are not saved: the tickets give every number back, so a recompute
  * of each pending forward makes them again, bit for bit. Only a file with this
@@ -35,7 +36,7 @@
 #define TRAIN_SAVE_FOOT_SIZE (sizeof("checksum 0123456789abcdef\n") - 1)
 #define TRAIN_SAVE_PARTS     10
 
-/* The lines before the context, the first one apart. */
+/* The lines before the context, except the first. */
 struct train_save_head {
 	uint64_t text_hash;
 	size_t text_size;
@@ -58,7 +59,7 @@ size_t train_save_payload(const struct train_model *model, uint64_t step);
 /*
  * train_save_first_line(), train_save_head() and train_save_foot() write the
  * lines of a file, the first one alone, up to the context, and the last, and a
- * NUL; the former two return how many bytes that is, without the NUL.
+ * NUL; the first two return how many bytes that is, without the NUL.
  */
 size_t train_save_first_line(char line[TRAIN_SAVE_HEAD_MAX]);
 size_t train_save_head(char text[TRAIN_SAVE_HEAD_MAX],

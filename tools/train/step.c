@@ -10,7 +10,7 @@
 
 /* --- streams -------------------------------------------------------------- */
 
-/* order() makes one stream wait for what is on another now. */
+/* order() makes one stream wait for the work that is on another now. */
 static void order(struct train_model *model, philox_event event,
 		  philox_stream first, philox_stream then)
 {
@@ -174,7 +174,9 @@ static void weight_gradient(struct train_pass *pass,
 		     .out = gradients + w->bias, .columns = w->columns);
 }
 
-/* layer_gradient() takes the gradient above a layer to below its dropout. */
+/*
+ * layer_gradient() takes the gradient from above a layer to below its dropout.
+ */
 static void layer_gradient(struct train_pass *pass, struct train_activations *a,
 			   const float *above)
 {

@@ -1,7 +1,7 @@
 /*
  * tools/train/text.c - the text and its vocabulary
  *
- * The vocabulary is the bytes that occur, in order of their value, so that a
+ * The vocabulary is the bytes that occur, in order of their values, so that a
  * text gives the same model everywhere.
  */
 #include <errno.h>

@@ -193,7 +193,7 @@ static int part_of_a_run(struct train_model *model)
 	return status;
 }
 
-/* train() trains on a text that was read. The model closes the device. */
+/* train() trains on a text already read. The model closes the device. */
 static int train(const struct train_options *options,
 		 const struct train_text *text, const struct train_saved *saved,
 		 struct philox_device *device)
@@ -225,7 +225,7 @@ static int train(const struct train_options *options,
 	return result;
 }
 
-/* Reads what is to be read, then trains. */
+/* Reads the files, then trains. */
 static int read_and_train(struct train_options *options,
 			  struct philox_device *device)
 {

@@ -10,9 +10,9 @@
  *   step.c    one step: forwards, recomputes, backwards, the update
  *   capture.c a piece of a step as a graph, with philox and without
  *   runs.c    the schedules: eager, captured, recomputed, out of order
- *   result.c  what a run leaves: losses, checksums
+ *   result.c  the results of a run: losses, checksums
  *   save.c    a run that is interrupted, into a file
- *   resume.c  and on from there
+ *   resume.c  and goes on from there
  *   host.c    the kernels on the host device
  *   cuda.cu   the kernels on a GPU
  */
@@ -104,13 +104,13 @@ enum train_layer {
 /* Operators of a layer's region. */
 enum { TRAIN_DROP, TRAIN_PICK }; /* the latter in TRAIN_INPUT only */
 
-/* Where a weight matrix and its bias are among the parameters. */
+/* The places of a weight matrix and its bias among the parameters. */
 struct train_weights {
 	size_t weight, bias; /* in floats */
 	size_t rows, columns;
 };
 
-/* The buffers of one micro-batch that hold nothing a later step needs. */
+/* The buffers of one micro-batch that no later step needs. */
 struct train_activations {
 	uint32_t *words;              /* where its samples are */
 	float *hidden[TRAIN_DEPTH];   /* before dropout */
@@ -129,7 +129,7 @@ struct train_options {
 	uint64_t steps, seed, ops;
 	double dropout;
 	int json, naive;
-	/* as they were given, or NULL */
+	/* as given, or NULL */
 	const char *steps_given, *seed_given, *ops_given, *dropout_given;
 };
 
@@ -145,8 +145,8 @@ int train_parse_options(int argc, char **argv, struct train_options *options);
 struct train_graph; /* a captured piece of a step, see below */
 
 /*
- * struct train_model is the model with its buffers, and the state of the run
- * under way. The first call that fails leaves its status and message here;
+ * struct train_model is the model with its buffers, and the state of the
+ * current run. The first call that fails leaves its status and message here;
  * those after it do nothing.
  */
 struct train_model {
@@ -162,7 +162,7 @@ struct train_model {
 
 	enum philox_status status;
 	char message[512];
-	int file_failed; /* the failure is that of a file to save or resume */
+	int file_failed; /* the failure is about a file to save or resume */
 
 	/* Device memory: one block, and the parts of it. */
 	char *memory;
@@ -179,12 +179,12 @@ struct train_model {
 	float *history;        /* options->steps times TRAIN_SLOTS */
 	struct train_clock *clock;
 	struct train_activations activations[TRAIN_SLOTS];
-	float *recomputed_loss; /* a recompute's, not looked at */
+	float *recomputed_loss; /* a recompute's, not used */
 	uint32_t *extra_rows;   /* options->ops times TRAIN_EXTRA */
 	uint32_t *extra[2];     /* totals: forward, backward */
 	uint32_t *retained_differs;
 
-	/* The run under way. */
+	/* The current run. */
 	struct philox_ticket tickets[TRAIN_SLOTS][TRAIN_REGIONS];
 	struct train_graph *recording; /* where passes are noted, or NULL */
 	int shared;                    /* all slots use activations[0] */
@@ -195,10 +195,9 @@ struct train_model {
 };
 
 /*
- * train_model_open() makes a model on model->device, or if that is NULL on the
- * one that the options name, of no content yet.
- * train_model_close() frees it, whatever was opened. Both leave errors in
- * model->status.
+ * train_model_open() makes a model without contents on model->device, or if
+ * that is NULL on the one that the options name. train_model_close() frees it,
+ * even if it was opened in part. Both leave errors in model->status.
  */
 void train_model_open(struct train_model *model);
 void train_model_close(struct train_model *model);
@@ -258,14 +257,14 @@ struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
 				   enum train_kind kind);
 void train_end_pass(struct train_pass *pass);
 
-/* What a pass draws: bits on the model's stream, dropout on either. */
+/* The draws of a pass: bits on the model's stream, dropout on either. */
 void train_draw_bits(struct train_pass *pass, uint32_t op, size_t count,
 		     uint32_t *out);
 void train_drop(struct train_pass *pass, philox_stream stream, const float *in,
 		float *out);
 
 /*
- * train_bake_begin() makes the following passes what one would write without
+ * train_bake_begin() makes the following passes as one would write them without
  * philox: their states are read on the host now, and go into kernels by value.
  * `flags` are those of the forwards: PHILOX_WARMUP or PHILOX_INFERENCE.
  */
@@ -292,7 +291,9 @@ void train_same_gradient(struct train_model *model, unsigned slot);
 
 #define TRAIN_PASSES_MAX 32 /* of a graph: 4 slots of 3 + 3 layers, and 2 */
 
-/* Who captures: philox_capture_begin(), or the caller, who has it adopted. */
+/*
+ * Who captures: philox_capture_begin(), or the caller, who lets it be adopted.
+ */
 enum train_capturer { TRAIN_OURS, TRAIN_CALLERS };
 
 struct train_graph {
@@ -320,7 +321,7 @@ void train_capture_baked(struct train_model *model, train_body body,
 			 struct train_graph *graph);
 void train_graph_close(struct train_model *model, struct train_graph *graph);
 
-/* train_note() notes a pass of the capture under way, if there is one. */
+/* train_note() notes a pass of the current capture, if there is one. */
 void train_note(struct train_model *model, enum train_kind kind,
 		struct philox_ticket *ticket);
 
@@ -335,7 +336,7 @@ struct train_calls {
 	uint64_t all, launch, set_kernel, capture_info;
 };
 
-/* struct train_result is what a run leaves. */
+/* struct train_result has the results of a run. */
 struct train_result {
 	const char *name;
 	float *losses;     /* steps times TRAIN_SLOTS */
@@ -389,8 +390,9 @@ void train_finish_result(struct train_model *model,
 size_t train_count_pending(struct train_model *model);
 
 /*
- * train_fingerprint() hashes a step's numbers: where the samples of the first
- * micro-batch stand, and which elements of its first hidden layer were dropped.
+ * train_fingerprint() hashes a step's numbers: the places of the first
+ * micro-batch's samples, and the elements of its first hidden layer that were
+ * dropped.
  */
 uint64_t train_fingerprint(struct train_model *model);
 
@@ -415,9 +417,9 @@ struct train_saved {
 /*
  * train_save_check() says before the run what is wrong with options->save, as
  * far as it can be known. train_saved_read() reads options->resume, takes over
- * what it says of the options that were not given, and refuses those that were
- * given otherwise. Both return 0, or 1 after writing what is wrong to
- * `message`. train_saved_free() frees what was read: after the model.
+ * its options where none were given, and refuses different ones. Both return 0,
+ * or 1 after writing what is wrong to `message`. train_saved_free() frees what
+ * was read: after the model.
  */
 int train_save_check(const struct train_options *options, char *message,
 		     size_t message_size);
@@ -451,8 +453,8 @@ struct train_verdict {
 };
 
 /*
- * train_progress() shows how far a run is: a bar on a terminal, a line each
- * quarter elsewhere. Steps `before` .. `done` - 1 are new.
+ * train_progress() shows the progress of a run: a bar on a terminal, a line
+ * each quarter elsewhere. Steps `before` .. `done` - 1 are new.
  */
 void train_progress(const struct train_result *result, uint64_t before,
 		    uint64_t done, uint64_t steps);
@@ -468,10 +470,10 @@ unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS]);
 /* Bytes that one step's dropout masks would take, one for each element. */
 size_t train_mask_bytes(void);
 
-/* What is trained, before the runs. */
+/* The task, before the runs. */
 void train_report_begin(const struct train_model *model);
 
-/* What came of it: as text, and as one JSON object on one line. */
+/* The results: as text, and as one JSON object on one line. */
 void train_report(const struct train_model *model,
 		  const struct train_result *results, unsigned n,
 		  const struct train_verdict *verdict);

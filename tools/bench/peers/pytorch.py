@@ -1,9 +1,9 @@
 # tools/bench/peers/pytorch.py - PyTorch as a peer of `philox bench`
 #
-# It is not called torch.py: beside itself, a script finds that name first.
+# It is not called torch.py: a script imports from its own folder first.
 #
 # Started by tools/bench/torch.c with a device ("cpu", "cuda:0") and a number of
-# threads. It says what it is in one line, then answers each line of standard
+# threads. It describes itself in one line, then answers each line of standard
 # input with one:
 #
 #   fill DIST DTYPE BYTES TIMES    ok CALL WHOLE
@@ -34,12 +34,12 @@ try:
         "i64": (torch.int64, 8),
     }
     print("ok torch", torch.__version__, flush=True)
-except Exception as error:  # whatever is wrong with an installation
+except Exception as error:  # whatever an installation raises
     print("error no torch:", " ".join(str(error).split()), flush=True)
     sys.exit()
 
-# Each writes `out`, but for dropout, which has an output (and, on a GPU, a
-# mask) of its own
+# Each writes `out`, except dropout, which has its own output (and, on a GPU,
+# mask)
 FILLS = {
     "integers": lambda x, out: out.random_(0, 1000),
     "uniform": lambda x, out: torch.rand(out.numel(), out=out),
@@ -57,7 +57,7 @@ def wait():
 
 
 class Clock:
-    """The time of what is called between start() and stop()."""
+    """The time of the calls between start() and stop()."""
 
     def start(self):
         wait()

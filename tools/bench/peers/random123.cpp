@@ -1,6 +1,6 @@
 // tools/bench/peers/random123.cpp - arrays filled as a user of Random123 would
 //
-// A library of its own, which `philox bench` compares fills with. Plain loops
+// A separate library, with which `philox bench` compares fills. Plain loops
 // over Philox4x32-10 and the header's own conversions: what they reach is up to
 // the compiler. A counter of 32 bits, or a loop over a block's words, would
 // keep clang 14 from vectorising them.
