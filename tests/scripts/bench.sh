@@ -222,13 +222,13 @@ check "there is a row for every fill, and its limits" every_fill
 check "a missing peer has rows that say so" missing_peers
 check "the output names the requested path" says_path
 check "the output names the number of threads" threads_on_record
-check "rows are chosen by their first letters, sizes one by one" chosen_rows
+check "rows are chosen by the start of their names, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
 check "draws and tokens for rows have rows" rows_part
 check "a measured row has the form of a quick one" measures
 
-# --- peers of our own ---------------------------------------------------------
+# --- our own peers ------------------------------------------------------------
 
 # make_peer FILE TEXT: a peer for PHILOX_PEERS=$WORK/peers
 make_peer()

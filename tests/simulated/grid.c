@@ -24,7 +24,7 @@
 
 /* Where threads wait; a place in the source must be the same for all. */
 struct gate {
-	const char *file; /* NULL: nobody waits */
+	const char *file; /* NULL: no thread waits */
 	int line;
 	unsigned waiting;
 };

@@ -42,7 +42,7 @@ struct fixture {
 	philox_native_graph natives[512]; /* the same, where own is set */
 	philox_native_exec execs[512];
 	size_t n_natives;
-	uint64_t capture_id; /* of the recording under way or done last */
+	uint64_t capture_id; /* of the recording in progress or done last */
 	char message[512];   /* of the recording that failed last */
 };
 
