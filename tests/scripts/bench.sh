@@ -222,7 +222,7 @@ check "there is a row for every fill, and its limits" every_fill
 check "a missing peer has rows that say so" missing_peers
 check "the output names the requested path" says_path
 check "the output names the number of threads" threads_on_record
-check "rows are chosen by the start of their names, sizes one by one" chosen_rows
+check "rows are chosen by how names begin, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
 check "draws and tokens for rows have rows" rows_part
