@@ -7,9 +7,12 @@
  * being carried out.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <string.h>
 #include <philox/testing.h>
+#include "lib/base/status.h"
 #include "lib/device/call.h"
+#include "lib/device/captures.h"
 
 #define EXPECT_REFUSED(call, word)                                     \
 	do {                                                           \
@@ -560,6 +563,17 @@ Test(device, every_operation_is_counted_under_its_name)
 	}
 }
 
+Test(device, what_is_no_operation_was_never_called)
+{
+	struct stage s;
+
+	open_stage(&s);
+	cr_expect_eq(philox_device_calls(s.device, "mem"), 0);
+	cr_expect_eq(philox_device_calls(s.device, "launch_"), 0);
+	cr_expect_eq(philox_device_calls(s.device, ""), 0);
+	philox_device_close(s.device);
+}
+
 Test(device, every_operation_fails_once_when_told_to)
 {
 	for (int op = 0; op < DEVICE_OP_COUNT; op++) {
@@ -623,6 +637,49 @@ Test(device, a_later_operation_can_be_told_to_fail)
 	philox_device_close(s.device);
 }
 
+Test(device, a_new_order_to_fail_replaces_the_one_before)
+{
+	struct stage s;
+
+	open_stage(&s);
+	ASSERT_OK(philox_device_fail(s.device, "copy", 1, PHILOX_ERROR_DEVICE));
+	ASSERT_OK(philox_device_fail(s.device, "set", 1, PHILOX_ERROR_LIMIT));
+	ASSERT_OK(try_copy(&s));
+	cr_expect_eq(try_set(&s), PHILOX_ERROR_LIMIT);
+	ASSERT_OK(try_copy(&s));
+	philox_device_close(s.device);
+}
+
+Test(device, one_failure_leaves_no_thread_relaxed)
+{
+	enum philox_capture_mode before, mode = PHILOX_CAPTURE_GLOBAL;
+	struct stage s;
+
+	open_stage(&s);
+	ASSERT_OK(device_relax(s.device, &before));
+	ASSERT_OK(philox_device_fail(s.device, "capture_mode", 1,
+				     PHILOX_ERROR_DEVICE));
+	ASSERT_OK(device_unrelax(s.device, before));
+	ASSERT_OK(philox_capture_exchange_mode(s.device, &mode));
+	cr_expect_eq(mode, PHILOX_CAPTURE_GLOBAL);
+	philox_device_close(s.device);
+}
+
+Test(device, a_fill_uses_one_thread_until_told_otherwise)
+{
+	struct stage s;
+
+	open_stage(&s);
+	cr_expect_eq(device_threads(s.device), 1);
+	for (unsigned threads = 256; threads; threads /= 16) {
+		ASSERT_OK(philox_device_set_threads(s.device, threads));
+		cr_expect_eq(device_threads(s.device), threads);
+	}
+	cr_expect_neq(philox_device_set_threads(s.device, 257), PHILOX_OK);
+	cr_expect_eq(device_threads(s.device), 1);
+	philox_device_close(s.device);
+}
+
 /* --- operations a device lacks -------------------------------------------- */
 
 static void close_nothing(struct philox_device *device)
@@ -652,6 +709,20 @@ Test(device, operations_a_device_lacks_are_unsupported)
 	}
 }
 
+Test(device, no_operation_is_done_on_no_device)
+{
+	for (int op = 0; op < DEVICE_OP_COUNT; op++) {
+		struct philox_device *device;
+		struct stage s;
+
+		open_stage(&s);
+		device = s.device;
+		s.device = NULL;
+		EXPECT_REFUSED(operations[op].call(&s), "device is NULL");
+		philox_device_close(device);
+	}
+}
+
 /* --- statuses ------------------------------------------------------------- */
 
 Test(status, every_status_has_a_name_and_a_sentence)
@@ -664,4 +735,62 @@ Test(status, every_status_has_a_name_and_a_sentence)
 	cr_expect_str_eq(philox_status_name((enum philox_status)999),
 			 "PHILOX_?");
 	cr_expect_neq(philox_status_text((enum philox_status)999)[0], 0);
+}
+
+static void *fail_elsewhere(void *before)
+{
+	/* none has failed on this thread */
+	*(int *)before = philox_error_message()[0];
+	status_set(PHILOX_ERROR_LIMIT, "elsewhere");
+	cr_expect_str_eq(philox_error_message(), "elsewhere");
+	return NULL;
+}
+
+Test(status, each_thread_has_a_message_of_its_own)
+{
+	pthread_t thread;
+	int before = 1;
+
+	cr_expect_str_eq(philox_error_message(), "");
+	status_set(PHILOX_ERROR_LIMIT, "here");
+	cr_assert_eq(pthread_create(&thread, NULL, fail_elsewhere, &before), 0);
+	pthread_join(thread, NULL);
+	cr_expect_eq(before, 0);
+	cr_expect_str_eq(philox_error_message(), "here");
+}
+
+Test(status, a_call_that_succeeds_leaves_the_message)
+{
+	unsigned count;
+
+	EXPECT_REFUSED(philox_device_count("tpu", &count), "tpu");
+	ASSERT_OK(philox_device_count("host", &count));
+	cr_expect(strstr(philox_error_message(), "tpu"));
+}
+
+/* What is cut are the last characters, and whatever is beside it stays. */
+Test(status, a_message_that_is_too_long_is_cut)
+{
+	char wide[600];
+
+	memset(wide, 'x', sizeof(wide));
+	wide[sizeof(wide) - 1] = 0;
+	status_set(PHILOX_ERROR_LIMIT, "%s", wide);
+	cr_expect_eq(strlen(philox_error_message()), 511);
+	status_prefix(PHILOX_ERROR_LIMIT, "before: ");
+	cr_expect_eq(strlen(philox_error_message()), 511);
+	cr_expect_eq(strncmp(philox_error_message(), "before: xxx", 11), 0);
+	status_prefix(PHILOX_ERROR_LIMIT, "%s", wide);
+	cr_expect_eq(strlen(philox_error_message()), 511);
+}
+
+Test(status, a_message_may_be_made_of_itself)
+{
+	status_set(PHILOX_ERROR_LIMIT, "cause");
+	status_set(PHILOX_ERROR_LIMIT, "at a place: %s",
+		   philox_error_message());
+	cr_expect_str_eq(philox_error_message(), "at a place: cause");
+	status_prefix(PHILOX_ERROR_LIMIT, "%s; ", philox_error_message());
+	cr_expect_str_eq(philox_error_message(),
+			 "at a place: cause; at a place: cause");
 }

@@ -280,6 +280,76 @@ Test(device_host, graphs_run_in_legal_orders_that_differ)
 	cr_expect(other_than_captured);
 }
 
+/* What the joining stream stood at before is waited for as well. */
+Test(device_host, a_join_adds_to_what_a_stream_waits_for)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	philox_stream fork = make_stream(device, 0);
+	struct trace trace = {{0}, 0};
+	philox_native_graph graph;
+
+	begin(device, stream, PHILOX_CAPTURE_RELAXED);
+	ASSERT_OK(join(device, stream, fork));
+	put_step(device, stream, &trace, 0);
+	put_step(device, fork, &trace, 1);
+	ASSERT_OK(join(device, fork, stream));
+	put_step(device, stream, &trace, 2);
+	graph = end(device, stream);
+	for (int i = 0; i < 16; i++) {
+		trace.count = 0;
+		ASSERT_OK(philox_native_launch(
+			device, instantiate(device, graph), stream));
+		ASSERT_OK(philox_stream_synchronize(device, stream));
+		cr_assert_eq(trace.count, 3);
+		cr_assert_eq(trace.order[2], 2, "executable graph %d", i);
+	}
+	philox_device_close(device);
+}
+
+/* Kernels that write to arrays of their own, each told to write elsewhere. */
+enum { ROOTS = 4 };
+
+static void update_roots(const int order[ROOTS])
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	uint32_t old[ROOTS] = {0}, updated[ROOTS] = {0};
+	struct fill_args args = {.count = 1, .rows = 1, .threads = 1};
+	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 1};
+	device_node roots[ROOTS];
+	philox_native_graph graph;
+	philox_native_exec exec;
+
+	begin(device, stream, PHILOX_CAPTURE_RELAXED);
+	graph = end(device, stream);
+	for (int i = 0; i < ROOTS; i++) {
+		args.out = &old[i];
+		ASSERT_OK(
+			device_graph_add_root(device, graph, &call, &roots[i]));
+	}
+	exec = instantiate(device, graph);
+	for (int i = 0; i < ROOTS; i++) {
+		args.out = &updated[order[i]];
+		ASSERT_OK(device_exec_set_kernel(device, exec, roots[order[i]],
+						 &call));
+	}
+	ASSERT_OK(philox_native_launch(device, exec, stream));
+	ASSERT_OK(philox_stream_synchronize(device, stream));
+	for (int i = 0; i < ROOTS; i++)
+		cr_assert(!old[i] && updated[i], "node %d", i);
+	philox_device_close(device);
+}
+
+Test(device_host, nodes_take_new_arguments_in_any_order)
+{
+	static const int upwards[ROOTS] = {0, 1, 2, 3};
+	static const int downwards[ROOTS] = {3, 2, 1, 0};
+
+	update_roots(upwards);
+	update_roots(downwards);
+}
+
 /* --- rules in combination ------------------------------------------------- */
 
 Test(device_host, an_unsafe_call_breaks_all_captures_in_question)
@@ -439,6 +509,162 @@ Test(device_host, the_first_reason_is_kept)
 	cr_expect(strstr(philox_error_message(),
 			 "invalidated by philox_device_synchronize"),
 		  "%s", philox_error_message());
+	philox_device_close(device);
+}
+
+/* Not even as the one that ends on the wrong stream, which would break it. */
+static void *end_a_fork(void *argument)
+{
+	void **device_and_fork = argument;
+	philox_native_graph graph;
+
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_WRONG_THREAD,
+		      philox_stream_end_capture(device_and_fork[0],
+						device_and_fork[1], &graph));
+	return NULL;
+}
+
+Test(device_host, another_thread_cannot_break_a_capture_by_ending_it)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	philox_stream fork = make_stream(device, 0);
+	void *device_and_fork[] = {device, fork};
+	pthread_t thread;
+
+	begin(device, stream, PHILOX_CAPTURE_THREAD_LOCAL);
+	ASSERT_OK(join(device, stream, fork));
+	cr_assert_eq(pthread_create(&thread, NULL, end_a_fork, device_and_fork),
+		     0);
+	pthread_join(thread, NULL);
+	end(device, stream);
+	philox_device_close(device);
+}
+
+Test(device_host, a_thread_in_local_mode_keeps_its_own_captures_rules)
+{
+	enum philox_capture_mode mode = PHILOX_CAPTURE_THREAD_LOCAL;
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	philox_native_graph graph;
+	void *memory;
+
+	ASSERT_OK(philox_capture_exchange_mode(device, &mode));
+	begin(device, stream, PHILOX_CAPTURE_THREAD_LOCAL);
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+		      philox_memory_alloc(device, 16, &memory));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
+		      philox_stream_end_capture(device, stream, &graph));
+	ASSERT_OK(philox_capture_exchange_mode(device, &mode));
+	philox_device_close(device);
+}
+
+/* Writes the mode that a new thread begins with to argument[1]. */
+static void *read_mode(void *argument)
+{
+	void **device_and_mode = argument;
+
+	ASSERT_OK(philox_capture_exchange_mode(device_and_mode[0],
+					       device_and_mode[1]));
+	return NULL;
+}
+
+Test(device_host, every_thread_has_a_mode_of_its_own_global_at_first)
+{
+	enum philox_capture_mode mode = PHILOX_CAPTURE_RELAXED;
+	enum philox_capture_mode other = PHILOX_CAPTURE_THREAD_LOCAL;
+	struct philox_device *device = open_device("host");
+	void *device_and_mode[] = {device, &other};
+	pthread_t thread;
+
+	ASSERT_OK(philox_capture_exchange_mode(device, &mode));
+	cr_expect_eq(mode, PHILOX_CAPTURE_GLOBAL);
+	cr_assert_eq(pthread_create(&thread, NULL, read_mode, device_and_mode),
+		     0);
+	pthread_join(thread, NULL);
+	cr_expect_eq(other, PHILOX_CAPTURE_GLOBAL);
+	ASSERT_OK(philox_capture_exchange_mode(device, &mode));
+	cr_expect_eq(mode, PHILOX_CAPTURE_RELAXED);
+	philox_device_close(device);
+}
+
+Test(device_host, what_is_not_in_a_capture_may_be_destroyed_during_it)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	philox_stream other = make_stream(device, 0);
+	philox_event event = make_event(device);
+	philox_native_graph graph;
+	philox_native_exec exec;
+
+	begin(device, other, PHILOX_CAPTURE_RELAXED);
+	graph = end(device, other);
+	exec = instantiate(device, graph);
+	ASSERT_OK(philox_event_record(device, event, other));
+	begin(device, stream, PHILOX_CAPTURE_GLOBAL);
+	ASSERT_OK(philox_native_exec_destroy(device, exec));
+	ASSERT_OK(philox_native_graph_destroy(device, graph));
+	ASSERT_OK(philox_event_destroy(device, event));
+	ASSERT_OK(philox_stream_destroy(device, other));
+	end(device, stream);
+	philox_device_close(device);
+}
+
+/* The node of b, had it stayed in the event, would count as joined. */
+Test(device_host, an_event_recorded_again_forgets_the_nodes_before)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	philox_stream a = make_stream(device, 0), b = make_stream(device, 0);
+	philox_stream both = make_stream(device, 0);
+	philox_event event = make_event(device);
+	struct trace trace = {{0}, 0};
+	philox_native_graph graph;
+
+	begin(device, stream, PHILOX_CAPTURE_RELAXED);
+	ASSERT_OK(join(device, stream, a));
+	ASSERT_OK(join(device, stream, b));
+	put_step(device, a, &trace, 0);
+	put_step(device, b, &trace, 1);
+	ASSERT_OK(join(device, a, both));
+	ASSERT_OK(join(device, b, both));
+	ASSERT_OK(philox_event_record(device, event, both));
+	ASSERT_OK(philox_event_record(device, event, a));
+	ASSERT_OK(philox_event_wait(device, stream, event));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNJOINED,
+		      philox_stream_end_capture(device, stream, &graph));
+	philox_device_close(device);
+}
+
+Test(device_host, asking_for_a_capture_in_vain_writes_nothing)
+{
+	struct capture_info info = {PHILOX_CAPTURE_ACTIVE, 7, NULL};
+	struct philox_device *device = open_device("host");
+	enum philox_capture_status status = PHILOX_CAPTURE_ACTIVE;
+	philox_stream stream = make_stream(device, PHILOX_STREAM_BLOCKING);
+	uint64_t id = 7;
+
+	begin(device, stream, PHILOX_CAPTURE_RELAXED);
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
+		      device_capture_info(device, NULL, &info));
+	cr_expect(info.status == PHILOX_CAPTURE_ACTIVE && info.id == 7);
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
+		      philox_stream_capture_info(device, NULL, &status, &id));
+	cr_expect(status == PHILOX_CAPTURE_ACTIVE && id == 7);
+	philox_device_close(device);
+}
+
+Test(device_host, mapped_memory_is_not_freed_as_memory)
+{
+	struct philox_device *device = open_device("host");
+	void *host, *mapped, *memory;
+
+	ASSERT_OK(device_mapped_alloc(device, 16, &host, &mapped));
+	ASSERT_OK(philox_memory_alloc(device, 16, &memory));
+	EXPECT_STATUS(PHILOX_ERROR_INVALID, philox_memory_free(device, host));
+	EXPECT_STATUS(PHILOX_ERROR_INVALID, device_mapped_free(device, memory));
+	ASSERT_OK(device_mapped_free(device, host));
+	ASSERT_OK(philox_memory_free(device, memory));
 	philox_device_close(device);
 }
 
@@ -699,6 +925,29 @@ Test(device_host, the_last_launch_releases_without_being_asked, .timeout = 60)
 	atomic_store(&open, 1);
 	cr_expect(becomes_one(&released));
 	philox_device_close(device);
+}
+
+static void query_legacy(unsigned flags, enum philox_status expected)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, flags);
+	atomic_int open = 0;
+	struct gate gate = {&open};
+
+	ASSERT_OK(philox_launch_host(device, stream, wait_at_gate, &gate,
+				     sizeof(gate)));
+	EXPECT_STATUS(expected, philox_stream_query(device, NULL));
+	atomic_store(&open, 1);
+	ASSERT_OK(philox_stream_synchronize(device, stream));
+	EXPECT_STATUS(PHILOX_OK, philox_stream_query(device, NULL));
+	philox_device_close(device);
+}
+
+Test(device_host, asking_the_legacy_stream_asks_the_blocking_ones,
+     .timeout = 60)
+{
+	query_legacy(PHILOX_STREAM_BLOCKING, PHILOX_NOT_READY);
+	query_legacy(0, PHILOX_OK);
 }
 
 struct visit {

@@ -229,6 +229,86 @@ PROMISE(distributions, uniform_numbers_are_never_outside_of_their_range)
 		}
 }
 
+/* Whether a number has at most so many digits. */
+static int has_digits(long double x, int digits)
+{
+	int exponent;
+	long double scaled = ldexpl(frexpl(x, &exponent), digits);
+
+	return scaled == floorl(scaled);
+}
+
+/* All numbers of the dtype in [low, high) are drawn, all multiples of `unit`. */
+static void check_few(struct fixture *f, enum philox_dtype dtype, double low,
+		      double high, double unit)
+{
+	const void *x = DRAW(.dist = PHILOX_UNIFORM, .dtype = dtype, .low = low,
+			     .high = high);
+	int digits = -ilogb(roundings[dtype]);
+	unsigned n = 0;
+	double number[16];
+	unsigned drawn[16] = {0};
+
+	for (long double y = ceill((long double)low / unit) * unit; y < high;
+	     y += unit)
+		if (has_digits(y, digits))
+			number[n++] = (double)y;
+	for (size_t i = 0; i < N; i++) {
+		double y = real(x, dtype, i);
+		unsigned k = 0;
+
+		while (k < n && number[k] != y)
+			k++;
+		cr_assert_lt(k, n, "%a is no number of [%a, %a)", y, low, high);
+		cr_assert(low < 0 || !signbit(y), "-0 of [%a, %a)", low, high);
+		drawn[k]++;
+	}
+	for (unsigned k = 0; k < n; k++)
+		cr_assert_gt(drawn[k], 0,
+			     "%a of [%a, %a) is not drawn, dtype %d", number[k],
+			     low, high, (int)dtype);
+}
+
+/* Where numbers are closer below than above, and where they end. */
+PROMISE(distributions, a_range_of_few_numbers_gives_them_all_and_no_other)
+{
+	static const double least[] = {[PHILOX_F32] = 0x1p-149,
+				       [PHILOX_F64] = 0x1p-1074,
+				       [PHILOX_BF16] = 0x1p-133,
+				       [PHILOX_F16] = 0x1p-24};
+	static const double ends[][2] = {{0, 1},  {0, 3}, {-0.0, 5}, {-3, 2},
+					 {-4, 0}, {2, 4}, {-5, -1}};
+
+	for (size_t k = 0; k < 4; k++) {
+		enum philox_dtype dtype = reals[k];
+		double unit = roundings[dtype]; /* that of [1/2, 1) */
+
+		for (size_t i = 0; i < 7; i++)
+			check_few(f, dtype, ends[i][0] * least[dtype],
+				  ends[i][1] * least[dtype], least[dtype]);
+		check_few(f, dtype, 1 - 3 * unit, 1, unit);
+		check_few(f, dtype, 1 - 2 * unit, 1 + 2 * unit, unit);
+		check_few(f, dtype, 1, 1 + 6 * unit, unit);
+		check_few(f, dtype, -1 - 4 * unit, -1, unit);
+		check_few(f, dtype, -1 - 4 * unit, 2 * unit - 1, unit);
+	}
+}
+
+/* Ends that are no numbers of the dtype. */
+PROMISE(distributions, a_range_between_numbers_gives_those_inside_of_it)
+{
+	for (size_t k = 0; k < 4; k++) {
+		enum philox_dtype dtype = reals[k];
+		double unit = roundings[dtype];
+
+		if (dtype == PHILOX_F64)
+			continue;
+		check_few(f, dtype, 1 - 2.25 * unit, 1 - 0.25 * unit, unit);
+		check_few(f, dtype, 1 + 0.5 * unit, 1 + 6.5 * unit, unit);
+		check_few(f, dtype, -1 - 4.5 * unit, -1 - 0.5 * unit, unit);
+	}
+}
+
 PROMISE(distributions, a_range_of_0_to_1_gives_the_words_bits_as_they_are)
 {
 	const uint32_t *w = words(f);
@@ -412,6 +492,47 @@ PROMISE(distributions, rounding_goes_up_as_often_as_the_rest_is_large)
 	}
 }
 
+/* The f32 of a number of 16 bits; of a NaN, quiet or not, one with its bits. */
+static float widened(uint16_t bits, enum philox_dtype dtype)
+{
+	int digits = dtype == PHILOX_BF16 ? 8 : 11;
+	uint32_t fraction = bits & ((1u << (digits - 1)) - 1);
+	uint32_t nan = (uint32_t)(bits >> 15) << 31 | 0x7f800000u |
+		       fraction << (24 - digits);
+	float x;
+
+	if (!isnan(value16(bits, digits)))
+		return (float)value16(bits, digits);
+	memcpy(&x, &nan, sizeof(x));
+	return x;
+}
+
+PROMISE(distributions, rounding_leaves_numbers_of_its_dtype_and_quiets_nans)
+{
+	static const enum philox_dtype dtypes[] = {PHILOX_BF16, PHILOX_F16};
+
+	for (size_t k = 0; k < 2; k++) {
+		int digits = dtypes[k] == PHILOX_BF16 ? 8 : 11;
+		float *x = make_memory(f, N * sizeof(*x));
+		const uint16_t *y;
+
+		for (size_t i = 0; i < N; i++) {
+			float wide = widened((uint16_t)i, dtypes[k]);
+
+			memcpy(&x[i], &wide, sizeof(wide));
+		}
+		y = round_all(f, x, dtypes[k]);
+		for (size_t i = 0; i < N; i++) {
+			uint16_t same = (uint16_t)i;
+
+			if (isnan(value16(same, digits)))
+				same |= (uint16_t)(1u << (digits - 2));
+			cr_assert_eq(y[i], same, "%04x of %04x", y[i],
+				     (unsigned)(uint16_t)i);
+		}
+	}
+}
+
 PROMISE(distributions, rounding_keeps_the_mean)
 {
 	static const enum philox_dtype dtypes[] = {PHILOX_BF16, PHILOX_F16};
@@ -468,7 +589,7 @@ PROMISE(distributions, empty_reversed_and_endless_ranges_are_refused)
 	RANGE("no number of dtype f32", .low = 1 + 0x1p-30,
 	      .high = 1 + 0x1p-29);
 	REFUSE("high", .dist = PHILOX_UNIFORM, .dtype = PHILOX_F16, .low = 0,
-	       .high = 70000);
+	       .high = 65505);
 	REFUSE("high - low", .dist = PHILOX_UNIFORM, .dtype = PHILOX_F64,
 	       .low = -DBL_MAX, .high = DBL_MAX);
 	REFUSE("no number of dtype bf16", .dist = PHILOX_UNIFORM,
@@ -511,6 +632,32 @@ PROMISE(distributions, a_rate_that_is_not_positive_is_refused)
 	for (size_t k = 0; k < 5; k++)
 		REFUSE("rate", .dist = PHILOX_EXPONENTIAL, .dtype = PHILOX_F32,
 		       .rate = rates[k]);
+}
+
+/* In f64 those of f64; bf16 and f16 are computed in f32, and end at infinity. */
+PROMISE(distributions, parameters_may_be_as_large_as_what_is_computed_in)
+{
+	static const enum philox_dtype dtypes[] = {PHILOX_F32, PHILOX_BF16,
+						   PHILOX_F16, PHILOX_F64};
+	const uint16_t *x;
+
+	for (size_t k = 0; k < 4; k++) {
+		double most = k < 3 ? FLT_MAX : DBL_MAX;
+
+		for (int sign = -1; sign <= 1; sign += 2)
+			DRAW(.dist = PHILOX_NORMAL, .dtype = dtypes[k],
+			     .mean = sign * most, .std = most);
+		DRAW(.dist = PHILOX_LOG_NORMAL, .dtype = dtypes[k],
+		     .mean = most, .std = most);
+		DRAW(.dist = PHILOX_EXPONENTIAL, .dtype = dtypes[k],
+		     .rate = most);
+		DRAW(.dist = PHILOX_EXPONENTIAL, .dtype = dtypes[k],
+		     .rate = nextafter(1 / most, 1));
+	}
+	x = DRAW(.dist = PHILOX_NORMAL, .dtype = PHILOX_F16, .mean = 1e6,
+		 .std = 1);
+	for (size_t i = 0; i < N; i++)
+		cr_assert_eq(x[i], 0x7c00, "no infinity");
 }
 
 PROMISE(distributions, integers_that_do_not_fit_or_are_reversed_are_refused)

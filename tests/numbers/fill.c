@@ -425,6 +425,28 @@ PROMISE(fill, a_state_is_read_from_its_cell)
 	}
 }
 
+/* Aligned to 8 is enough, and the state beside it is not looked at. */
+PROMISE(fill, a_cell_may_begin_at_any_multiple_of_8)
+{
+	struct philox_state *cells = make_memory(f, 2 * sizeof(*cells));
+	uint32_t *out = make_memory(f, 64);
+	struct philox_fill fill = new_fill(&kinds[0], 0, 16, NULL, out);
+
+	for (size_t at = 0; at < 16; at += 8) {
+		char *cell = (char *)cells + at;
+		struct philox_rng rng = {
+			.state = {1, 3},
+			.cell = (const struct philox_state *)(void *)cell};
+
+		memcpy(cell, &state, sizeof(state));
+		memset(out, 0, 64);
+		OK(philox_rng_fill(f->device, f->stream, rng, &fill));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		for (uint64_t e = 0; e < 16; e++)
+			cr_assert_eq(out[e], reference_word(state, e));
+	}
+}
+
 static void check_poison(const struct kind *kind, const void *array, size_t n)
 {
 	static const uint64_t patterns[] = {UINT64_MAX, UINT64_MAX, 0x7fc00000,
@@ -510,6 +532,56 @@ PROMISE(fill, p_means_nothing_to_the_other_distributions)
 	}
 }
 
+/* What the fields mean that a dist does not have is nothing. */
+static void spoil_others(struct philox_fill *fill)
+{
+	const double wrong[] = {NAN, -7, INFINITY};
+	const struct philox_fill kept = *fill;
+
+	fill->p = fill->low = fill->mean = fill->rate = wrong[0];
+	fill->std = wrong[1];
+	fill->high = wrong[2];
+	fill->from = 9;
+	fill->to = 3;
+	if (fill->dist == PHILOX_BERNOULLI || fill->dist == PHILOX_DROPOUT)
+		fill->p = kept.p;
+	if (fill->dist == PHILOX_UNIFORM) {
+		fill->low = kept.low;
+		fill->high = kept.high;
+	}
+	if (fill->dist == PHILOX_NORMAL || fill->dist == PHILOX_LOG_NORMAL) {
+		fill->mean = kept.mean;
+		fill->std = kept.std;
+	}
+	if (fill->dist == PHILOX_EXPONENTIAL)
+		fill->rate = kept.rate;
+	if (fill->dist == PHILOX_INTEGERS) {
+		fill->from = kept.from;
+		fill->to = kept.to;
+	}
+}
+
+PROMISE(fill, parameters_of_other_distributions_are_not_looked_at)
+{
+	char *in = make_memory(f, 512), *out = make_memory(f, 512);
+	char *other = make_memory(f, 512);
+
+	memset(in, 0x3f, 512);
+	for (size_t k = 0; k < n_fill_names; k++) {
+		struct philox_fill fill = plain_fill(&fill_names[k]);
+
+		fill.span = philox_elements(0, 50);
+		fill.in = fill_names[k].in_size ? in : NULL;
+		fill.out = out;
+		run(f, &fill);
+		spoil_others(&fill);
+		fill.out = other;
+		run(f, &fill);
+		cr_assert_arr_eq(out, other, 50 * fill_names[k].size, "%s",
+				 fill_names[k].name);
+	}
+}
+
 static int is_a_kind(unsigned dist, unsigned dtype)
 {
 	for (size_t k = 0; k < n_fill_names; k++)
@@ -591,6 +663,41 @@ PROMISE(fill, arrays_that_overlap_in_part_are_refused)
 	refuse(f, &fill, PHILOX_ERROR_INVALID, "overlap");
 	fill.in = array + 15;
 	run(f, &fill);
+}
+
+/* Of a shard every row counts, and none of what is between them. */
+PROMISE(fill, shards_that_overlap_in_part_are_refused)
+{
+	float *array = make_memory(f, 256);
+	struct philox_fill fill = new_fill(&kinds[8], 0, 4, array, array + 11);
+
+	memset(array, 0, 256);
+	fill.span = philox_shard(0, 3, 4, 1000);
+	refuse(f, &fill, PHILOX_ERROR_INVALID, "overlap");
+	fill.out = array + 12;
+	run(f, &fill);
+	fill.in = array + 23;
+	refuse(f, &fill, PHILOX_ERROR_INVALID, "overlap");
+	fill.in = array + 24;
+	run(f, &fill);
+}
+
+/* Rounding reads f32: 4 bytes of what it writes 2 of. */
+PROMISE(fill, an_input_is_aligned_and_counted_in_its_own_dtype)
+{
+	static const struct kind rounding = {"", PHILOX_STOCHASTIC_ROUND,
+					     PHILOX_BF16};
+	char *in = make_memory(f, 64), *out = make_memory(f, 64);
+	struct philox_fill fill = new_fill(&rounding, 0, 4, in + 2, out);
+
+	memset(in, 0, 64);
+	refuse(f, &fill, PHILOX_ERROR_INVALID, "not aligned to the 4 bytes");
+	NAMES("in");
+	fill.in = in;
+	fill.out = out + 2;
+	run(f, &fill);
+	fill.span.count = (uint64_t)1 << 62;
+	refuse(f, &fill, PHILOX_ERROR_OVERFLOW, "bytes");
 }
 
 PROMISE(fill, spans_past_2_to_the_64_are_refused)

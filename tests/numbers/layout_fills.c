@@ -172,18 +172,22 @@ static void check_poison(struct philox_device *device,
 		[PHILOX_F16] = 0x7e00,     [PHILOX_F64] = 0x7ff8000000000000,
 		[PHILOX_I32] = 0xffffffff, [PHILOX_I64] = UINT64_MAX,
 	};
-	struct philox_state cell = {7, PHILOX_POISON_OFFSET};
-	struct philox_rng rng = {.cell = &cell};
-	uint64_t in[10] = {0}, out[10] = {0};
-	struct philox_fill fill = op->fill;
+	static const struct philox_state cells[] = {{7, PHILOX_POISON_OFFSET},
+						    {7, 1}};
 
-	fill.span = philox_elements(3, 10);
-	fill.in = in;
-	fill.out = out;
-	OK(philox_rng_fill(device, NULL, rng, &fill));
-	for (uint64_t i = 0; i < 10; i++)
-		cr_assert_eq(layout_bits(op, out, i), poison[fill.dtype], "%s",
-			     text);
+	for (int k = 0; k < 2; k++) {
+		struct philox_rng rng = {.cell = &cells[k]};
+		uint64_t in[10] = {0}, out[10] = {0};
+		struct philox_fill fill = op->fill;
+
+		fill.span = philox_elements(3, 10);
+		fill.in = in;
+		fill.out = out;
+		OK(philox_rng_fill(device, NULL, rng, &fill));
+		for (uint64_t i = 0; i < 10; i++)
+			cr_assert_eq(layout_bits(op, out, i),
+				     poison[fill.dtype], "%s", text);
+	}
 }
 
 Test(layout, a_poisoned_cell_gives_nan_or_all_ones)
@@ -297,6 +301,8 @@ Test(layout, fields_out_of_their_range_are_refused)
 		op.fill.span.first = 2999);
 	REFUSED("triton", "uniform", "f32", INVALID, "span ends at 3001",
 		op.fill.span.first = 2999);
+	REFUSED("triton", "uniform", "f32", INVALID, "elements",
+		op.layout.elements = 1);
 	REFUSED("jax", "bits", "u32", PHILOX_ERROR_OVERFLOW, "2^62",
 		op.layout.elements = (uint64_t)1 << 62);
 	REFUSED("pytorch", "bits", "u32", INVALID, "layout 7 is unknown",
@@ -305,6 +311,104 @@ Test(layout, fields_out_of_their_range_are_refused)
 		op.layout.size = offsetof(struct philox_layout, vector) + 3);
 	REFUSED("pytorch", "uniform", "f64", UNSUPPORTED, "in parts",
 		op.layout.elements = ((uint64_t)1 << 28) + 1);
+}
+
+/* Fields of PYTORCH mean nothing to others, and one's T nothing to it. */
+Test(layout, fields_of_other_kinds_are_not_looked_at)
+{
+	struct philox_device *device = layout_device();
+
+	for (size_t i = 0; i < N_KINDS; i++) {
+		struct layout_case c = layout_case_of(
+			all_kinds[i][0], all_kinds[i][1], all_kinds[i][2]);
+		struct layout_op op;
+		char *plain, *other;
+
+		layout_op_of(&c, &op);
+		plain = layout_draw_elements(device, &op, 5, 100);
+		if (op.layout.kind == PHILOX_LAYOUT_PYTORCH) {
+			op.layout.threads = 77;
+		} else {
+			op.layout.sms = UINT32_MAX;
+			op.layout.threads_per_sm = 3;
+			op.layout.vector = 3;
+		}
+		other = layout_draw_elements(device, &op, 5, 100);
+		cr_assert_arr_eq(plain, other, 100 * op.size, "%s",
+				 layout_text(&c));
+		free(plain);
+		free(other);
+	}
+	philox_device_close(device);
+}
+
+Test(layout, every_row_of_a_shard_is_within_the_elements)
+{
+	struct philox_device *device = layout_device();
+	struct layout_case c = layout_case_of("triton", "bits", "u32");
+	struct layout_op op;
+	uint32_t out[4];
+	uint64_t words;
+
+	layout_op_of(&c, &op);
+	op.fill.out = out;
+	op.fill.span = philox_shard(0, 2, 2, 2998);
+	OK(philox_rng_fill(device, NULL, (struct philox_rng){op.state, NULL},
+			   &op.fill));
+	op.fill.span.row_stride++;
+	FAILS(philox_rng_fill(device, NULL, (struct philox_rng){op.state, NULL},
+			      &op.fill),
+	      PHILOX_ERROR_INVALID);
+	NAMES("span ends at 3001");
+	op.fill.span = philox_elements(3000, 0);
+	OK(philox_rng_fill(device, NULL, (struct philox_rng){op.state, NULL},
+			   &op.fill));
+	OK(philox_layout_advance(&op.fill, &words));
+	cr_assert_eq(words, 12000);
+	philox_device_close(device);
+}
+
+/* random_() of all integers: w64 % 2^64 is w64. */
+Test(layout, all_integers_of_pytorch_are_its_bits)
+{
+	struct philox_device *device = layout_device();
+	struct layout_case c = layout_case_of("pytorch", "integer", "u64");
+	struct layout_op op;
+	uint64_t *integers, *bits;
+
+	layout_op_of(&c, &op);
+	op.fill.from = 0;
+	op.fill.to = UINT64_MAX;
+	integers = layout_draw_elements(device, &op, 0, c.elements);
+	op.fill.dist = PHILOX_BITS;
+	bits = layout_draw_elements(device, &op, 0, c.elements);
+	cr_assert_arr_eq(integers, bits, c.elements * 8);
+	free(integers);
+	free(bits);
+	philox_device_close(device);
+}
+
+Test(layout, a_gpu_of_256_threads_is_drawn_for)
+{
+	struct philox_device *device = layout_device();
+	struct layout_case c = layout_case_of("pytorch", "bits", "u32");
+	struct philox_words first, second;
+	struct layout_op op;
+	uint32_t *drawn;
+
+	c.sms = 1;
+	c.threads_per_sm = 256;
+	layout_op_of(&c, &op);
+	drawn = layout_draw_elements(device, &op, 0, c.elements);
+	/* T = 256: element 256 is thread 0's second word */
+	first = philox_block(c.seed, c.offset / 4, 0);
+	second = philox_block(c.seed, c.offset / 4 + 1, 0);
+	for (uint64_t i = 0; i < 4; i++) {
+		cr_assert_eq(drawn[256 * i], first.w[i]);
+		cr_assert_eq(drawn[256 * (4 + i)], second.w[i]);
+	}
+	free(drawn);
+	philox_device_close(device);
 }
 
 Test(layout, the_largest_tensor_that_pytorch_draws_as_one_is_drawn)

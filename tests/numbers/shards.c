@@ -6,6 +6,7 @@
  * CPU.
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include "lib/fill/dists.h"
 #include "lib/fill/fill.h"
@@ -273,6 +274,42 @@ PROMISE(shards, threads_change_nothing)
 	free_tensor(&t);
 }
 
+/* Returns the size that stacks of threads had. */
+static size_t set_stacks(size_t size)
+{
+	pthread_attr_t attributes;
+	size_t before;
+
+	cr_assert_eq(pthread_getattr_default_np(&attributes), 0);
+	cr_assert_eq(pthread_attr_getstacksize(&attributes, &before), 0);
+	cr_assert_eq(pthread_attr_setstacksize(&attributes, size), 0);
+	cr_assert_eq(pthread_setattr_default_np(&attributes), 0);
+	pthread_attr_destroy(&attributes);
+	return before;
+}
+
+static void *never_runs(void *unused)
+{
+	return unused;
+}
+
+/* No address space has room for such a stack. */
+PROMISE(shards, a_fill_is_whole_where_no_thread_can_be_started)
+{
+	struct tensor t = make_tensor(f, 4 << 18);
+	pthread_t thread;
+	size_t before;
+
+	draw_tensor(&t, &fill_names[0], 0);
+	check(f, &fill_names[0], &t, philox_elements(0, 5), 0);
+	OK(philox_device_set_threads(f->device, 4));
+	before = set_stacks((size_t)1 << 60);
+	cr_assert_neq(pthread_create(&thread, NULL, never_runs, NULL), 0);
+	check(f, &fill_names[0], &t, philox_elements(0, t.count), 0);
+	set_stacks(before);
+	free_tensor(&t);
+}
+
 /* Parts follow each other, cover everything, and have their share of units. */
 static void check_cut(uint64_t elements, unsigned n)
 {
@@ -360,6 +397,30 @@ PROMISE(shards, rows_that_overlap_or_pass_2_to_the_64_are_refused)
 	       "past 2^64");
 	refuse(f, philox_shard(0, half / 2, 2, 2), PHILOX_ERROR_OVERFLOW,
 	       "bytes");
+}
+
+/* A single row has no stride; rows may follow each other. */
+PROMISE(shards, a_stride_matters_between_rows_alone)
+{
+	const struct philox_span spans[] = {
+		{7, 12, 0, 0}, {7, 12, 1, 0}, {7, 12, 1, 5}, {7, 6, 2, 6}};
+	uint32_t *whole = make_memory(f, 48), *part = make_memory(f, 48);
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_BITS,
+				   .dtype = PHILOX_U32,
+				   .span = philox_elements(7, 12),
+				   .out = whole};
+	struct philox_rng rng = {.state = state};
+
+	OK(philox_rng_fill(f->device, f->stream, rng, &fill));
+	fill.out = part;
+	for (size_t i = 0; i < 4; i++) {
+		fill.span = spans[i];
+		OK(philox_memory_set(f->device, part, 0, 48, f->stream));
+		OK(philox_rng_fill(f->device, f->stream, rng, &fill));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		cr_assert_arr_eq(part, whole, 48, "span %zu", i);
+	}
 }
 
 PROMISE(shards, an_empty_shard_draws_nothing)

@@ -179,6 +179,27 @@ PROMISE(simd, a_caller_that_flushes_denormals_or_rounds_changes_no_number)
 			  "your own loop, mode %#x", modes[m]);
 	}
 }
+
+/* 2^-150 is 0 in f32, and no std; rounded up, it would be one. */
+Test(simd, a_caller_that_rounds_changes_no_advance)
+{
+	struct philox_fill fill = {.size = sizeof(fill),
+				   .dist = PHILOX_NORMAL,
+				   .dtype = PHILOX_F32,
+				   .span = philox_elements(0, DRAWN),
+				   .std = 0x1p-150,
+				   .layout = &torch};
+	unsigned before = _mm_getcsr(), after;
+	enum philox_status status;
+	uint64_t words;
+
+	_mm_setcsr(before | 0x4000);
+	status = philox_layout_advance(&fill, &words);
+	after = _mm_getcsr();
+	_mm_setcsr(before);
+	cr_assert_eq(status, PHILOX_ERROR_INVALID);
+	cr_assert_eq(after & 0xe040, (before | 0x4000) & 0xe040);
+}
 #endif
 
 /* The system's list of the CPU's features, as " avx2 fma ... ". */
@@ -252,14 +273,39 @@ Test(simd, an_unknown_name_is_refused)
 	cr_assert_null(device);
 }
 
-Test(simd, the_best_is_chosen_by_default)
+Test(simd, the_environment_is_read_once)
+{
+	struct philox_device *first, *second;
+
+	setenv("PHILOX_SIMD", "scalar", 1);
+	OK(philox_device_open("host", &first));
+	setenv("PHILOX_SIMD", "neon", 1);
+	OK(philox_device_open("host", &second));
+	cr_assert(strstr(philox_device_description(second), "scalar"));
+	cr_assert_eq(simd_used(), SIMD_SCALAR);
+	philox_device_close(second);
+	philox_device_close(first);
+}
+
+static void takes_the_best(void)
 {
 	enum simd simd, best = SIMD_SCALAR;
 
-	unsetenv("PHILOX_SIMD");
 	for (enum simd s = SIMD_SCALAR; s < SIMD_COUNT; s++)
 		if (simd_has(s))
 			best = s;
 	OK(simd_choose(&simd));
 	cr_assert_eq(simd, best);
+}
+
+Test(simd, the_best_is_chosen_by_default)
+{
+	unsetenv("PHILOX_SIMD");
+	takes_the_best();
+}
+
+Test(simd, an_empty_name_chooses_the_best)
+{
+	setenv("PHILOX_SIMD", "", 1);
+	takes_the_best();
 }

@@ -15,10 +15,15 @@ Test(version, is_the_headers)
 	cr_expect_str_eq(philox_version(), expected);
 }
 
-Test(version, build_names_the_compiler_and_the_devices)
+Test(version, build_names_the_compiler_the_devices_and_its_kind)
 {
 	cr_expect(strstr(philox_build(), __VERSION__));
 	cr_expect(strstr(philox_build(), "host"));
+#ifdef PHILOX_DEBUG
+	cr_expect(strstr(philox_build(), "debug"));
+#else
+	cr_expect(strstr(philox_build(), "release"));
+#endif
 #ifdef PHILOX_WITH_CUDA
 	cr_expect(strstr(philox_build(), "cuda"));
 #else
