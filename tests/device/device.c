@@ -214,6 +214,9 @@ Test(device, arguments_of_memory_are_checked)
 		     PHILOX_ERROR_MEMORY);
 	cr_expect_eq(philox_memory_alloc(s.device, SIZE_MAX / 2, &out),
 		     PHILOX_ERROR_MEMORY);
+	/* rounded up to the alignment, it would be 0 */
+	cr_expect_eq(philox_memory_alloc(s.device, SIZE_MAX - 100, &out),
+		     PHILOX_ERROR_MEMORY);
 	philox_device_close(s.device);
 }
 

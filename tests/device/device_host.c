@@ -471,6 +471,74 @@ Test(device_host, a_blocking_fork_binds_the_legacy_stream_too)
 	philox_device_close(device);
 }
 
+Test(device_host, the_legacy_stream_breaks_all_blocking_captures)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream streams[3];
+
+	for (int i = 0; i < 3; i++) {
+		streams[i] = make_stream(device, PHILOX_STREAM_BLOCKING);
+		begin(device, streams[i], PHILOX_CAPTURE_RELAXED);
+	}
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
+		      philox_stream_synchronize(device, NULL));
+	for (int i = 0; i < 3; i++)
+		cr_expect_eq(capture_status(device, streams[i]),
+			     PHILOX_CAPTURE_INVALIDATED, "stream %d", i);
+	philox_device_close(device);
+}
+
+/* It is that already: no wait breaks another rule, or another capture. */
+Test(device_host, a_wait_in_an_invalidated_capture_says_that_it_is)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream broken = make_stream(device, 0);
+	philox_stream whole = make_stream(device, 0);
+	philox_event event = make_event(device);
+	uint32_t word;
+	struct fill_args args = {
+		.count = 1, .rows = 1, .threads = 1, .out = &word};
+	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 1};
+	struct capture_info info;
+	device_node node;
+
+	begin(device, broken, PHILOX_CAPTURE_RELAXED);
+	ASSERT_OK(philox_event_record(device, event, broken));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+		      philox_stream_query(device, broken));
+	begin(device, whole, PHILOX_CAPTURE_RELAXED);
+	ASSERT_OK(device_capture_info(device, whole, &info));
+	ASSERT_OK(device_graph_add_root(device, info.graph, &call, &node));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
+		      philox_event_wait(device, broken, event));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
+		      philox_event_wait(device, broken, make_event(device)));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
+		      join(device, whole, broken));
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
+		      device_capture_depend(device, broken, node));
+	end(device, whole);
+	philox_device_close(device);
+}
+
+Test(device_host, an_event_belongs_to_the_capture_it_was_recorded_in_last)
+{
+	struct philox_device *device = open_device("host");
+	philox_stream stream = make_stream(device, 0);
+	philox_stream fork = make_stream(device, 0);
+	philox_event event = make_event(device);
+
+	for (int i = 0; i < 2; i++) {
+		begin(device, stream, PHILOX_CAPTURE_RELAXED);
+		ASSERT_OK(philox_event_record(device, event, stream));
+		ASSERT_OK(philox_event_wait(device, fork, event));
+		cr_expect_eq(capture_status(device, fork),
+			     PHILOX_CAPTURE_ACTIVE);
+		end(device, stream);
+	}
+	philox_device_close(device);
+}
+
 Test(device_host, an_invalidated_capture_still_has_its_origin_and_thread)
 {
 	struct philox_device *device = open_device("host");
@@ -950,6 +1018,41 @@ Test(device_host, asking_the_legacy_stream_asks_the_blocking_ones,
 	query_legacy(0, PHILOX_OK);
 }
 
+/* One of three blocking streams is held up: the legacy stream is, too. */
+static void hold_up_legacy(int held)
+{
+	const struct timespec moment = {.tv_nsec = 20000000};
+	struct philox_device *device = open_device("host");
+	philox_event event = make_event(device);
+	atomic_int open[3] = {1, 1, 1};
+	philox_stream streams[3];
+
+	atomic_store(&open[held], 0);
+	for (int i = 0; i < 3; i++) {
+		struct gate gate = {&open[i]};
+
+		streams[i] = make_stream(device, PHILOX_STREAM_BLOCKING);
+		ASSERT_OK(philox_launch_host(device, streams[i], wait_at_gate,
+					     &gate, sizeof(gate)));
+	}
+	ASSERT_OK(philox_event_record(device, event, NULL));
+	for (int i = 0; i < 3; i++)
+		if (i != held)
+			ASSERT_OK(
+				philox_stream_synchronize(device, streams[i]));
+	nanosleep(&moment, NULL); /* it would have come by now */
+	EXPECT_STATUS(PHILOX_NOT_READY, philox_event_query(device, event));
+	atomic_store(&open[held], 1);
+	ASSERT_OK(philox_event_synchronize(device, event));
+	philox_device_close(device);
+}
+
+Test(device_host, the_legacy_stream_waits_for_all_blocking_ones, .timeout = 60)
+{
+	for (int held = 0; held < 3; held++)
+		hold_up_legacy(held);
+}
+
 struct visit {
 	atomic_int *inside;
 	atomic_int *clashes;
@@ -1017,6 +1120,22 @@ static void nap(const void *args)
 
 	nanosleep(&moment, NULL);
 	atomic_fetch_add(*(atomic_int *const *)args, 1);
+}
+
+Test(device_host, synchronizing_a_device_waits_for_the_legacy_stream_too)
+{
+	struct philox_device *device = open_device("host");
+	atomic_int ran = 0, *where = &ran;
+	void *memory;
+
+	ASSERT_OK(philox_memory_alloc(device, 16, &memory));
+	ASSERT_OK(philox_launch_host(device, NULL, nap, &where, sizeof(where)));
+	ASSERT_OK(philox_device_synchronize(device));
+	cr_expect_eq(atomic_load(&ran), 1);
+	ASSERT_OK(philox_launch_host(device, NULL, nap, &where, sizeof(where)));
+	ASSERT_OK(philox_memory_free(device, memory));
+	cr_expect_eq(atomic_load(&ran), 2);
+	philox_device_close(device);
 }
 
 /* Leaves work queued, graphs and memory alive, and two captures in progress. */

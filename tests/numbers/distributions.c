@@ -269,8 +269,15 @@ static void check_few(struct fixture *f, enum philox_dtype dtype, double low,
 			     low, high, (int)dtype);
 }
 
-/* Where numbers are closer below than above, and where they end. */
-PROMISE(distributions, a_range_of_few_numbers_gives_them_all_and_no_other)
+/* Calls once for each instruction set. */
+#define FOR_EACH_SIMD(simd)                                           \
+	for (enum simd simd = SIMD_SCALAR; simd < SIMD_COUNT; simd++) \
+		if (!simd_has(simd))                                  \
+			continue;                                     \
+		else if (simd_use(simd), 1)
+
+/* Of some denormals each, and of those around 1 and -1. */
+static void check_few_of(struct fixture *f, enum philox_dtype dtype)
 {
 	static const double least[] = {[PHILOX_F32] = 0x1p-149,
 				       [PHILOX_F64] = 0x1p-1074,
@@ -278,19 +285,25 @@ PROMISE(distributions, a_range_of_few_numbers_gives_them_all_and_no_other)
 				       [PHILOX_F16] = 0x1p-24};
 	static const double ends[][2] = {{0, 1},  {0, 3}, {-0.0, 5}, {-3, 2},
 					 {-4, 0}, {2, 4}, {-5, -1}};
+	double unit = roundings[dtype]; /* that of [1/2, 1) */
 
-	for (size_t k = 0; k < 4; k++) {
-		enum philox_dtype dtype = reals[k];
-		double unit = roundings[dtype]; /* that of [1/2, 1) */
+	for (size_t i = 0; i < 7; i++)
+		check_few(f, dtype, ends[i][0] * least[dtype],
+			  ends[i][1] * least[dtype], least[dtype]);
+	check_few(f, dtype, 1 - 3 * unit, 1, unit);
+	check_few(f, dtype, 1 - 2 * unit, 1 + 2 * unit, unit);
+	check_few(f, dtype, 1, 1 + 6 * unit, unit);
+	check_few(f, dtype, -1 - 4 * unit, -1, unit);
+	check_few(f, dtype, -1 - 4 * unit, 2 * unit - 1, unit);
+}
 
-		for (size_t i = 0; i < 7; i++)
-			check_few(f, dtype, ends[i][0] * least[dtype],
-				  ends[i][1] * least[dtype], least[dtype]);
-		check_few(f, dtype, 1 - 3 * unit, 1, unit);
-		check_few(f, dtype, 1 - 2 * unit, 1 + 2 * unit, unit);
-		check_few(f, dtype, 1, 1 + 6 * unit, unit);
-		check_few(f, dtype, -1 - 4 * unit, -1, unit);
-		check_few(f, dtype, -1 - 4 * unit, 2 * unit - 1, unit);
+/* Where numbers are closer below than above, and where they end. */
+PROMISE(distributions, a_range_of_few_numbers_gives_them_all_and_no_other)
+{
+	FOR_EACH_SIMD(simd)
+	{
+		for (size_t k = 0; k < 4; k++)
+			check_few_of(f, reals[k]);
 	}
 }
 
@@ -352,6 +365,50 @@ PROMISE(distributions, a_range_around_0_is_the_same_for_all_instruction_sets)
 			first = first ? first : x;
 			cr_assert(!memcmp(x, first, N * 4), "%s",
 				  simd_name(simd));
+		}
+	}
+}
+
+/* --- dropout -------------------------------------------------------------- */
+
+/* Of each dtype: NaNs that are loud, negative or have a payload, and the one. */
+static const struct {
+	enum philox_dtype dtype;
+	uint64_t in[4], one;
+} nans[] = {
+	{PHILOX_F32,
+	 {0x7f800001, 0xffc00000, 0x7fffffff, 0xff800001},
+	 0x7fc00000},
+	{PHILOX_F64,
+	 {0x7ff0000000000001, 0xfff8000000000000, UINT64_MAX / 2,
+	  0xfff0000000000001},
+	 0x7ff8000000000000},
+	{PHILOX_BF16, {0x7f81, 0xffc0, 0x7fff, 0xff81}, 0x7fc0},
+	{PHILOX_F16, {0x7c01, 0xfe00, 0x7fff, 0xfc01}, 0x7e00},
+};
+
+PROMISE(distributions, a_nan_that_dropout_keeps_is_the_quiet_one)
+{
+	const uint32_t *w = words(f);
+
+	for (size_t k = 0; k < 4; k++) {
+		size_t size = k == 0 ? 4 : k == 1 ? 8 : 2;
+		char *in = make_memory(f, N * 8);
+
+		for (size_t i = 0; i < N; i++)
+			memcpy(in + i * size, &nans[k].in[i % 4], size);
+		FOR_EACH_SIMD(simd)
+		{
+			const char *y = DRAW(.dist = PHILOX_DROPOUT, .in = in,
+					     .dtype = nans[k].dtype, .p = 0.5);
+
+			for (size_t i = 0; i < N; i++) {
+				uint64_t kept = w[i] >> 31 ? nans[k].one : 0;
+
+				cr_assert_arr_eq(y + i * size, &kept, size,
+						 "dtype %d, element %zu",
+						 (int)nans[k].dtype, i);
+			}
 		}
 	}
 }
@@ -507,6 +564,14 @@ static float widened(uint16_t bits, enum philox_dtype dtype)
 	return x;
 }
 
+static void check_unrounded(uint16_t bits, uint16_t got, int digits)
+{
+	uint16_t quiet = (uint16_t)(1u << (digits - 2));
+	uint16_t same = isnan(value16(bits, digits)) ? bits | quiet : bits;
+
+	cr_assert_eq(got, same, "%04x of %04x", got, bits);
+}
+
 PROMISE(distributions, rounding_leaves_numbers_of_its_dtype_and_quiets_nans)
 {
 	static const enum philox_dtype dtypes[] = {PHILOX_BF16, PHILOX_F16};
@@ -521,14 +586,11 @@ PROMISE(distributions, rounding_leaves_numbers_of_its_dtype_and_quiets_nans)
 
 			memcpy(&x[i], &wide, sizeof(wide));
 		}
-		y = round_all(f, x, dtypes[k]);
-		for (size_t i = 0; i < N; i++) {
-			uint16_t same = (uint16_t)i;
-
-			if (isnan(value16(same, digits)))
-				same |= (uint16_t)(1u << (digits - 2));
-			cr_assert_eq(y[i], same, "%04x of %04x", y[i],
-				     (unsigned)(uint16_t)i);
+		FOR_EACH_SIMD(simd)
+		{
+			y = round_all(f, x, dtypes[k]);
+			for (size_t i = 0; i < N; i++)
+				check_unrounded((uint16_t)i, y[i], digits);
 		}
 	}
 }

@@ -369,3 +369,27 @@ Test(functions, are_good)
 }
 
 #endif
+
+/* Where an exponential number is 1, whose logarithm is 0. */
+Test(functions, no_gumbel_number_is_minus_0)
+{
+	const double share = 1 - exp(-1);
+	const uint32_t w = (uint32_t)(share * 0x1p32);
+	const uint64_t a = (uint64_t)(share * 0x1p53);
+	unsigned zeros = 0, zeros_f64 = 0;
+
+	for (uint32_t i = w - 500; i < w + 500; i++) {
+		float x = philox_gumbel_f32(i);
+
+		zeros += x == 0;
+		cr_assert(x != 0 || !signbit(x), "word %08x", i);
+	}
+	for (uint64_t i = a - 500; i < a + 500; i++) {
+		double x = philox_gumbel_f64(i << 11);
+
+		zeros_f64 += x == 0;
+		cr_assert(x != 0 || !signbit(x), "%llx", (unsigned long long)i);
+	}
+	cr_assert_gt(zeros, 0);
+	cr_assert_gt(zeros_f64, 0);
+}

@@ -296,4 +296,7 @@ Test(layout, jax_seeds_are_derived_as_jax_derives_them)
 	}
 	fclose(file);
 	cr_assert_eq(rows, 5);
+	/* an element past 2^32 is the low half of the counter's upper part */
+	cr_assert_eq(philox_jax_split(9, (uint64_t)5 << 32 | 3),
+		     philox_jax_words(9, 0, (uint64_t)3 << 32 | 5));
 }

@@ -291,6 +291,8 @@ Test(layout, fields_out_of_their_range_are_refused)
 		op.layout.threads_per_sm = 255);
 	REFUSED("pytorch", "uniform", "f32", INVALID, "2^30 threads",
 		op.layout.sms = 1u << 24);
+	REFUSED("pytorch", "uniform", "f32", INVALID, "2^30 threads",
+		(op.layout.sms = 1u << 19, op.layout.threads_per_sm = 2048));
 	REFUSED("pytorch", "uniform", "f32", INVALID, "elements",
 		op.layout.elements = 0);
 	REFUSED("pytorch", "dropout", "f32", INVALID, "vector",
