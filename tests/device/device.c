@@ -659,10 +659,10 @@ Test(device, one_failure_leaves_no_thread_relaxed)
 	struct stage s;
 
 	open_stage(&s);
-	ASSERT_OK(device_relax(s.device, &before));
+	ASSERT_OK(device_relaxed_begin(s.device, &before));
 	ASSERT_OK(philox_device_fail(s.device, "capture_mode", 1,
 				     PHILOX_ERROR_DEVICE));
-	ASSERT_OK(device_unrelax(s.device, before));
+	ASSERT_OK(device_relaxed_end(s.device, before, PHILOX_OK));
 	ASSERT_OK(philox_capture_exchange_mode(s.device, &mode));
 	cr_expect_eq(mode, PHILOX_CAPTURE_GLOBAL);
 	philox_device_close(s.device);
