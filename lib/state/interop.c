@@ -5,7 +5,7 @@
  * operator with such an advance can be made.
  */
 #include <philox/interop.h>
-#include "lib/state/pass.h"
+#include "lib/state/pass_check.h"
 
 #define TOO_LARGE UINT64_MAX
 /* The largest advance that philox_region_create() accepts. */

@@ -8,22 +8,10 @@
  */
 #include <stddef.h>
 #include <string.h>
-#include "lib/device/captures.h"
 #include "lib/state/hold.h"
 #include "lib/state/journal.h"
-#include "lib/state/pass.h"
+#include "lib/state/pass_check.h"
 #include "lib/state/spans.h"
-
-enum philox_status pass_finish(const struct philox_pass *pass,
-			       enum philox_status status)
-{
-	struct philox_log_entry subject = {.region = pass->region->name,
-					   .capture_id = pass->capture_id};
-
-	if (!(pass->ticket.serial & SERIAL_PLACEHOLDER))
-		subject.ticket = pass->ticket;
-	return context_report(pass->region->context, status, &subject);
-}
 
 static enum philox_status check_flags(const struct philox_region *region,
 				      unsigned flags, unsigned allowed)
@@ -38,18 +26,6 @@ static enum philox_status check_flags(const struct philox_region *region,
 				  "each other",
 				  region->name);
 	return PHILOX_OK;
-}
-
-enum philox_status pass_query(const struct philox_region *region,
-			      philox_stream stream, const char *call,
-			      struct capture_info *info)
-{
-	enum philox_status status =
-		device_ask_capture(region->context->device, stream, info);
-
-	status = region_status(region, status);
-	context_broken(region->context, stream, status, call, region->name);
-	return status;
 }
 
 static struct philox_pass new_pass(struct philox_region *region,
@@ -198,34 +174,6 @@ enum philox_status philox_recompute_begin(struct philox_region *region,
 }
 
 /* --- end ------------------------------------------------------------------ */
-
-/* Whether a pass is open and of this kind (0: any, but not a view). */
-enum philox_status pass_check_open(const struct philox_pass *pass,
-				   uint16_t kind)
-{
-	if (!pass)
-		return context_null(NULL, "pass");
-	if (!pass->region)
-		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
-	if (pass->kind & PASS_VIEW)
-		return status_set(PHILOX_ERROR_STATE,
-				  "region '%s': this is a view of a pass for "
-				  "another stream: end the pass itself",
-				  pass->region->name);
-	if (kind && pass->kind != kind)
-		return status_set(
-			PHILOX_ERROR_STATE, "region '%s': not a %s pass",
-			pass->region->name,
-			kind == PASS_FORWARD ? "forward" : "backward");
-	return PHILOX_OK;
-}
-
-/* Logs through the pass's context if there is one. */
-enum philox_status pass_finish_unopened(const struct philox_pass *pass,
-					enum philox_status status)
-{
-	return pass && pass->region ? pass_finish(pass, status) : status;
-}
 
 static void give_cells(struct philox_pass *pass)
 {

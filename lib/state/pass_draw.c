@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-#include "lib/state/pass.h"
+#include "lib/state/pass_check.h"
 #include "lib/state/region.h"
 
 /* A view can draw as well as its pass. */
@@ -22,23 +22,6 @@ static enum philox_status check_drawn(const struct philox_pass *pass)
 }
 
 /* --- views ---------------------------------------------------------------- */
-
-enum philox_status pass_check_stream(const struct philox_pass *pass,
-				     const char *call)
-{
-	struct philox_region *region = pass->region;
-	struct capture_info info;
-	enum philox_status status =
-		pass_query(region, pass->stream, call, &info);
-
-	if (status != PHILOX_OK || info.id == pass->capture_id)
-		return status;
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': the stream is in capture %" PRIu64
-			  ", the "
-			  "pass in capture %" PRIu64 " (0: none)",
-			  region->name, info.id, pass->capture_id);
-}
 
 static enum philox_status join(struct philox_pass *view)
 {

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/fill/fill.h"
-#include "lib/state/pass.h"
+#include "lib/state/pass_check.h"
 #include "lib/state/region.h"
 #include "lib/state/spans.h"
 

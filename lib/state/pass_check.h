@@ -1,8 +1,8 @@
 /*
- * lib/state/pass.h - shared by the files about passes
+ * lib/state/pass_check.h - shared by the files about passes
  */
-#ifndef LIB_STATE_PASS_H
-#define LIB_STATE_PASS_H
+#ifndef LIB_STATE_PASS_CHECK_H
+#define LIB_STATE_PASS_CHECK_H
 
 #include "lib/state/context.h"
 
