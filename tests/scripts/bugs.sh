@@ -38,7 +38,7 @@ builds()
 	MAKEFLAGS='' $MAKE -C "$tree" -j "$@" BUILD=build CUDA=0 SANITIZE= DEBUG= \
 		CC="$CC" CXX="$CXX" CFLAGS="-O1 -g0 -w" \
 		VECTORS="-O1 -DPHILOX_UNROLL_NOTHING" \
-		SUBJECTS="ledger graph rows save"
+		SUBJECTS="numbers ledger graph device rows save"
 }
 
 copies_and_builds()
