@@ -37,6 +37,10 @@
  *  - An invalidated capture is detected at begin, at fills and at
  *    philox_pass_on(), not at commit.
  *
+ * A begin that fails writes a pass that is not open: committing or aborting it is
+ * refused with PHILOX_ERROR_STATE. So clean-up may abort a pass without knowing
+ * whether its begin succeeded.
+ *
  * A pass is a value that the caller holds, on its stack for instance; it may
  * begin on one thread and end on another, but only one thread at a time may use
  * it. Its fields belong to the library. An eager pass touches no device memory

@@ -117,11 +117,17 @@ unlock:
 	return status;
 }
 
-static enum philox_status null_begin(const struct philox_region *region)
+/* Left by a begin that fails, so that commit and abort refuse it. */
+static const struct philox_pass not_open = {.region = NULL};
+
+static enum philox_status null_begin(const struct philox_region *region,
+				     struct philox_pass *pass)
 {
-	if (!region)
-		return context_null(NULL, "region");
-	return context_null(region->context, "pass");
+	if (region)
+		return context_null(region->context, "pass");
+	if (pass)
+		*pass = not_open;
+	return context_null(NULL, "region");
 }
 
 enum philox_status philox_forward_begin(struct philox_region *region,
@@ -132,15 +138,14 @@ enum philox_status philox_forward_begin(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region || !pass)
-		return null_begin(region);
+		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_FORWARD, flags);
 	status = check_flags(region, flags,
 			     PHILOX_INFERENCE | PHILOX_WARMUP |
 				     PHILOX_ON_DEVICE);
 	if (status == PHILOX_OK)
 		status = begin(&made);
-	if (status == PHILOX_OK)
-		*pass = made;
+	*pass = status == PHILOX_OK ? made : not_open;
 	return pass_finish(&made, status);
 }
 
@@ -153,14 +158,13 @@ enum philox_status philox_backward_begin(struct philox_region *region,
 	enum philox_status status;
 
 	if (!region || !pass)
-		return null_begin(region);
+		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_BACKWARD, flags);
 	made.ticket = ticket;
 	status = check_flags(region, flags, PHILOX_RETAIN | PHILOX_ON_DEVICE);
 	if (status == PHILOX_OK)
 		status = begin(&made);
-	if (status == PHILOX_OK)
-		*pass = made;
+	*pass = status == PHILOX_OK ? made : not_open;
 	return pass_finish(&made, status);
 }
 

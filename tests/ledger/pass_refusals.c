@@ -52,6 +52,42 @@ PROMISE(pass_refusals, passes_that_are_over)
 	unchanged(f, region, &before);
 }
 
+/* As the stack may be where a program keeps its passes. */
+static struct philox_pass *fill_with_garbage(struct philox_pass *pass)
+{
+	memset(pass, 0xa5, sizeof(*pass));
+	return pass;
+}
+
+PROMISE(pass_refusals, passes_whose_begin_failed)
+{
+	struct philox_region *region = make_region(f, "layer");
+	const struct philox_ticket none = {0, 0};
+	struct philox_pass pass;
+
+	FAILS(philox_forward_begin(NULL, f->stream, 0,
+				   fill_with_garbage(&pass)),
+	      PHILOX_ERROR_INVALID);
+	is_closed(f, &pass);
+	FAILS(philox_forward_begin(region, f->stream, PHILOX_RETAIN,
+				   fill_with_garbage(&pass)),
+	      PHILOX_ERROR_INVALID);
+	is_closed(f, &pass);
+	FAILS(philox_backward_begin(region, none, f->stream, 0,
+				    fill_with_garbage(&pass)),
+	      PHILOX_ERROR_MISMATCH);
+	is_closed(f, &pass);
+	FAILS(philox_recompute_begin(region, none, f->stream, 0,
+				     fill_with_garbage(&pass)),
+	      PHILOX_ERROR_MISMATCH);
+	is_closed(f, &pass);
+	OK(philox_region_destroy(region));
+	FAILS(philox_forward_begin(region, f->stream, 0,
+				   fill_with_garbage(&pass)),
+	      PHILOX_ERROR_STALE);
+	is_closed(f, &pass);
+}
+
 PROMISE(pass_refusals, a_copy_of_a_pass_that_is_over)
 {
 	struct philox_region *region = make_region(f, "layer");
