@@ -3,6 +3,7 @@
  * it had before
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/support/support.h"
@@ -111,6 +113,63 @@ static void fails_to_save(struct fixture *f, const char *path,
 	NAMES(path);
 	cr_assert_eq(files_here(), files);
 }
+
+/* --- files that others remove before they are locked ---------------------- */
+
+static unsigned removers; /* how many new files are removed */
+
+static int remove_as_another_process(int descriptor)
+{
+	char link[64], path[256];
+	ssize_t size;
+
+	removers--;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", descriptor);
+	size = readlink(link, path, sizeof(path) - 1);
+	cr_assert(size > 0);
+	path[size] = '\0';
+	cr_assert(!unlink(path));
+	errno = EWOULDBLOCK;
+	return -1;
+}
+
+/* In this program, instead of that of the C library. */
+int flock(int descriptor, int operation)
+{
+	if (removers)
+		return remove_as_another_process(descriptor);
+	return (int)syscall(SYS_flock, descriptor, operation);
+}
+
+PROMISE(save_file, takes_another_name_when_its_file_is_removed)
+{
+	char *text = text_of(f->context);
+
+	enter_folder();
+	removers = 3;
+	OK(philox_context_save(f->context, "here"));
+	cr_assert_eq(removers, 0);
+	holds("here", text);
+	cr_assert_eq(files_here(), 1);
+	unlink("here");
+	leave_folder();
+	free(text);
+}
+
+PROMISE(save_file, fails_when_every_file_of_it_is_removed)
+{
+	enter_folder();
+	put("there", "what was there before");
+	removers = 100000;
+	fails_to_save(f, "there", PHILOX_ERROR_FILE);
+	cr_assert(removers > 0, "it ends");
+	removers = 0;
+	holds("there", "what was there before");
+	unlink("there");
+	leave_folder();
+}
+
+/* --- writing that fails --------------------------------------------------- */
 
 PROMISE(save_file, stays_as_it_was_when_writing_fails)
 {
