@@ -9,11 +9,13 @@
  *
  * A pass on a capturing stream draws no numbers and makes no live ticket. It
  * records a struct captured_pass: which region, forward or backward, and for a
- * backward either the forward of the same capture that it repeats (its ticket
- * is then the placeholder that the forward's commit gave) or nothing, the zero
- * ticket: the forward is named at each launch. A forward and the backwards
- * paired with it share one set of cells; every other captured pass has its own.
- * Each set of cells has one slot in the message of the head (Note [Head]).
+ * backward what it repeats. Begun with the zero ticket, the forward is named at
+ * each launch. Begun with a placeholder, it is linked to the pass of the same
+ * capture that the placeholder stands for: a forward, or a backward named at
+ * launch. A pass and those linked to it share one set of cells and one slot in
+ * the message of the head (Note [Head]), and at most one of them uses the
+ * ticket up: the rules of Note [Ledger] hold among the backwards of a source as
+ * among those of a ticket, but are applied once, at capture.
  *
  * The device memory of a capture lives as long as the native graph and all
  * executable graphs made from it. The native graph holds a reference to the
@@ -33,19 +35,19 @@
 
 enum captured_phase { CAPTURED_OPEN, CAPTURED_COMMITTED, CAPTURED_ABORTED };
 
-#define CAPTURED_NO_FORWARD UINT32_MAX
+#define CAPTURED_NO_SOURCE UINT32_MAX
 
 struct captured_pass {
 	struct philox_region *region;
-	uint64_t life;    /* of the region */
-	uint32_t slot;    /* of the message */
-	uint32_t flags;   /* of begin and commit */
-	uint32_t forward; /* paired backward: its forward's index */
+	uint64_t life;   /* of the region */
+	uint32_t slot;   /* of the message */
+	uint32_t flags;  /* of begin and commit */
+	uint32_t source; /* linked: index of the pass it is linked to */
 	uint8_t phase;
 	uint8_t backward;
-	uint8_t consuming;        /* forward: a consuming backward is open */
-	uint8_t consumed;         /* forward: one was committed */
-	struct arena_block cells; /* zero in a paired backward */
+	uint8_t consuming;        /* source: a consuming backward is open */
+	uint8_t consumed;         /* source: one was committed */
+	struct arena_block cells; /* zero if it is linked */
 };
 
 /* A copy of a generator's state that each launch makes. */
@@ -109,10 +111,16 @@ static inline struct philox_device *capture_device(
 	return capture->graphs->context->device;
 }
 
+/* capture_is_linked() tells whether a pass shares the ticket of another one. */
+static inline int capture_is_linked(const struct captured_pass *captured)
+{
+	return captured->source != CAPTURED_NO_SOURCE;
+}
+
 /* capture_is_named() tells whether a pass is a backward named at launch. */
 static inline int capture_is_named(const struct captured_pass *captured)
 {
-	return captured->backward && captured->forward == CAPTURED_NO_FORWARD;
+	return captured->backward && !capture_is_linked(captured);
 }
 
 /* capture_is_tracked() tells whether a launch of a forward makes a ticket. */

@@ -21,16 +21,17 @@ static enum hold_kind kind_of(const struct captured_pass *captured)
 {
 	enum hold_kind kind = hold_kind(captured->flags);
 
+	if (capture_is_linked(captured))
+		return HOLD_NOTHING;
 	if (captured->backward)
-		return capture_is_named(captured) ? HOLD_BACKWARD
-						  : HOLD_NOTHING;
+		return HOLD_BACKWARD;
 	return kind == HOLD_FORWARD && captured->consumed ? HOLD_NUMBERS : kind;
 }
 
 static struct hold new_hold(const struct captured_pass *captured,
 			    const struct philox_use *use)
 {
-	unsigned retain = (use->flags | captured->flags) & PHILOX_RETAIN;
+	int retain = (use->flags & PHILOX_RETAIN) || !captured->consumed;
 
 	return (struct hold){.region = captured->region,
 			     .life = captured->life,

@@ -210,7 +210,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 		.flags = captured->flags,
 		.backward = captured->backward,
 		.named = (uint8_t)capture_is_named(captured),
-		.forward = captured->forward,
+		.forward = captured->source,
 	};
 	return PHILOX_OK;
 }

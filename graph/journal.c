@@ -23,7 +23,7 @@ void journal_captured(const struct capture *capture)
 		snprintf(forward, sizeof(forward), " forward launch");
 	else if (captured->backward)
 		snprintf(forward, sizeof(forward), " forward %u",
-			 captured->forward);
+			 captured->source);
 	journal_write(context_of(capture),
 		      "capture-%s capture %u pass %u region %s%s flags %s",
 		      captured->backward ? "backward" : "forward",
@@ -70,16 +70,18 @@ static void write_use(const struct philox_graph *graph,
 	const struct claim *claim = &launch->claims[index];
 	unsigned flags = captured->flags;
 
-	if (captured->backward && !capture_is_named(captured)) {
+	if (capture_is_linked(captured)) {
 		journal_write(graph->context,
 			      "launch-use use %u pass repeat region %s forward "
 			      "%u",
 			      index, journal_name(captured->region->name).text,
-			      captured->forward);
+			      captured->source);
 		return;
 	}
-	if (captured->backward)
-		flags |= launch->uses[index].flags;
+	if (captured->backward && claim->hold.use == LEDGER_RETAIN)
+		flags |= PHILOX_RETAIN;
+	else if (captured->backward) /* used up by a pass linked to it */
+		flags &= ~(unsigned)PHILOX_RETAIN;
 	journal_write(graph->context,
 		      "launch-use use %u pass %s region %s ticket %" PRIu64
 		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s",

@@ -69,30 +69,47 @@ static enum philox_status check_shared(const struct capture *capture,
 	return PHILOX_OK;
 }
 
-/* Whether a backward may now be paired with a forward of its capture. */
-static enum philox_status check_pair(const struct philox_pass *pass,
-				     const struct captured_pass *forward)
+/* Whether a pass of the capture has come so far that others may repeat it. */
+static enum philox_status check_phase(const struct captured_pass *source)
 {
-	int consuming = !(pass->flags & PHILOX_RETAIN);
-
-	if (forward->backward || forward->region != pass->region ||
-	    forward->life != pass->life)
-		return refuse_ticket(pass, "it names no forward of the region");
-	if (forward->phase != CAPTURED_COMMITTED)
+	if (source->phase == CAPTURED_ABORTED)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s': the captured %s was aborted",
+				  source->region->name,
+				  source->backward ? "backward" : "forward");
+	if (source->phase == CAPTURED_OPEN && !source->backward)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': the captured forward is not "
 				  "committed",
-				  pass->region->name);
-	if (forward->consumed)
+				  source->region->name);
+	return PHILOX_OK;
+}
+
+/* Whether a backward may now be linked to a pass of its capture. */
+static enum philox_status check_source(const struct philox_pass *pass,
+				       const struct captured_pass *source)
+{
+	int consuming = !(pass->flags & PHILOX_RETAIN);
+	const char *what = source->backward ? "ticket named at launch"
+					    : "captured forward";
+	enum philox_status status;
+
+	if (capture_is_linked(source) || source->region != pass->region ||
+	    source->life != pass->life)
+		return refuse_ticket(pass, "it names no pass of the region");
+	status = check_phase(source);
+	if (status != PHILOX_OK)
+		return status;
+	if (source->consumed)
 		return status_set(PHILOX_ERROR_RELEASED,
-				  "region '%s': the captured forward was used "
-				  "up by a backward of this capture",
-				  pass->region->name);
-	if (consuming && forward->consuming)
+				  "region '%s': the %s was used up by a "
+				  "backward of this capture",
+				  pass->region->name, what);
+	if (consuming && source->consuming)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': a consuming backward of the "
-				  "captured forward is open",
-				  pass->region->name);
+				  "region '%s': a consuming backward of the %s "
+				  "is open",
+				  pass->region->name, what);
 	return PHILOX_OK;
 }
 
@@ -153,13 +170,15 @@ static enum philox_status depend_on_head(const struct capture *capture,
 				     capture->node);
 }
 
-/* The cells that a captured pass reads: its own, or its forward's. */
-static void *cells_of(const struct capture *capture,
-		      const struct captured_pass *captured)
+/* The pass whose ticket, cells and slot a captured pass has: itself, or not. */
+static uint32_t source_of(const struct captured_pass *captured, uint32_t index)
 {
-	if (captured->forward != CAPTURED_NO_FORWARD)
-		captured = &capture->passes[captured->forward];
-	return captured->cells.device;
+	return capture_is_linked(captured) ? captured->source : index;
+}
+
+static int is_consuming(const struct captured_pass *captured)
+{
+	return captured->backward && !(captured->flags & PHILOX_RETAIN);
 }
 
 static void note_whole(struct capture *capture, const char *call,
@@ -173,17 +192,17 @@ static void note_whole(struct capture *capture, const char *call,
 static void add(struct capture *capture, struct philox_pass *pass,
 		const struct captured_pass *captured)
 {
+	uint32_t source = source_of(captured, capture->n_passes);
+
 	pass->index = capture->n_passes;
 	capture->passes[capture->n_passes++] = *captured;
 	if (captured->cells.size)
 		capture->slots++;
-	if (captured->forward != CAPTURED_NO_FORWARD &&
-	    !(captured->flags & PHILOX_RETAIN))
-		capture->passes[captured->forward].consuming = 1;
-	pass->states = cells_of(capture, captured);
+	if (is_consuming(captured))
+		capture->passes[source].consuming = 1;
+	pass->states = capture->passes[source].cells.device;
 	pass->ticket.region_key = pass->region->key;
-	if (!captured->backward)
-		pass->ticket.serial = placeholder(capture, pass->index);
+	pass->ticket.serial = placeholder(capture, source);
 	note_whole(capture,
 		   captured->backward ? "philox_backward_begin()"
 				      : "philox_forward_begin()",
@@ -202,12 +221,12 @@ static enum philox_status record(struct capture *capture,
 					 .life = pass->life,
 					 .flags = pass->flags,
 					 .backward = (uint8_t)is_backward(pass),
-					 .forward = CAPTURED_NO_FORWARD};
+					 .source = CAPTURED_NO_SOURCE};
 	enum philox_status status = PHILOX_OK;
 
 	if (captured.backward && !is_zero(pass->ticket)) {
-		captured.forward = (uint32_t)pass->ticket.serial;
-		status = check_pair(pass, &capture->passes[captured.forward]);
+		captured.source = (uint32_t)pass->ticket.serial;
+		status = check_source(pass, &capture->passes[captured.source]);
 	}
 	if (!captured.backward && (pass->region->flags & PHILOX_SHARED))
 		status = check_shared(capture, pass->region);
@@ -215,7 +234,7 @@ static enum philox_status record(struct capture *capture,
 		status = reserve_pass(capture);
 	if (status != PHILOX_OK)
 		return status;
-	if (captured.forward == CAPTURED_NO_FORWARD)
+	if (!capture_is_linked(&captured))
 		status = take_slot(capture, pass->region->cells,
 				   &captured.cells, &captured.slot);
 	if (status != PHILOX_OK)
@@ -269,19 +288,18 @@ static enum philox_status find_captured(const struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
-/* The forward's side of ending a paired backward. */
-static void end_pair(struct capture *capture,
-		     const struct captured_pass *backward, unsigned begin_flags,
-		     int consume)
+/* The end of the pass that alone may use its source's ticket up. */
+static void end_consuming(struct capture *capture,
+			  const struct philox_pass *pass, int consume)
 {
-	struct captured_pass *forward;
+	const struct captured_pass *captured = &capture->passes[pass->index];
+	struct captured_pass *source =
+		&capture->passes[source_of(captured, pass->index)];
 
-	if (!backward->backward || backward->forward == CAPTURED_NO_FORWARD ||
-	    (begin_flags & PHILOX_RETAIN))
+	if (!captured->backward || (pass->flags & PHILOX_RETAIN))
 		return;
-	forward = &capture->passes[backward->forward];
-	forward->consuming = 0;
-	forward->consumed = (uint8_t)consume;
+	source->consuming = 0;
+	source->consumed = (uint8_t)consume;
 }
 
 enum philox_status passes_commit(struct philox_pass *pass, unsigned flags,
@@ -296,8 +314,7 @@ enum philox_status passes_commit(struct philox_pass *pass, unsigned flags,
 	captured->flags |= flags;
 	captured->phase = CAPTURED_COMMITTED;
 	journal_ended(capture, captured);
-	end_pair(capture, captured, pass->flags,
-		 !(captured->flags & PHILOX_RETAIN));
+	end_consuming(capture, pass, !(captured->flags & PHILOX_RETAIN));
 	if (ticket && capture_is_tracked(captured))
 		*ticket = pass->ticket;
 	return PHILOX_OK;
@@ -316,7 +333,7 @@ enum philox_status passes_abort(struct philox_pass *pass)
 		return status;
 	captured->phase = CAPTURED_ABORTED;
 	journal_ended(capture, captured);
-	end_pair(capture, captured, pass->flags, 0);
+	end_consuming(capture, pass, 0);
 	return PHILOX_OK;
 }
 

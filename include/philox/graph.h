@@ -104,7 +104,9 @@ PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
  *   backward named at launch       ticket is read: the forward to repeat; flags
  *                                  PHILOX_RETAIN keeps it
  *   backward of a forward of       ignored
- *   the same capture
+ *       the same capture
+ *   backward linked to one that    ignored: both have the ticket and the flags
+ *       is named at launch         of that one's use
  */
 struct philox_use {
 	struct philox_ticket ticket;
@@ -118,7 +120,9 @@ struct philox_use_info {
 	uint32_t flags;     /* the flags of begin and commit */
 	uint8_t backward;   /* 0: forward */
 	uint8_t named;      /* 1: a backward named at launch */
-	uint32_t forward;   /* a backward that is not: index of its forward */
+	uint32_t forward;   /* a backward that is not: index of the pass it is
+			       linked to, a forward or a backward named at
+			       launch (philox/pass.h) */
 };
 
 /*

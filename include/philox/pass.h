@@ -34,6 +34,12 @@
  *  - A forward's commit gives a placeholder. A backward in the same capture
  *    takes it and repeats that forward, at every launch. A backward begun with
  *    the zero ticket, (struct philox_ticket){0, 0}, is named at each launch.
+ *  - A recompute and a backward of one forward that is named at launch are
+ *    linked: the first of them begins with the zero ticket, and the others with
+ *    the placeholder that philox_pass_ticket() gives for it. A launch names the
+ *    ticket once, for the first; it is used up if one of them is a consuming
+ *    backward and the launch does not retain it. Passes that begin with the
+ *    zero ticket are named one by one.
  *  - An invalidated capture is detected at begin, at fills and at
  *    philox_pass_on(), not at commit.
  *
@@ -72,6 +78,7 @@ struct philox_pass {
 	uint32_t index;                    /* captured: place in its capture */
 	uint16_t kind;
 	uint16_t flags;
+	uint64_t reserved[4]; /* room to grow; 0 */
 };
 
 enum philox_pass_flags {
@@ -116,11 +123,12 @@ PHILOX_API enum philox_status philox_forward_commit(
  * philox_backward_begin() begins a pass that repeats the numbers of a ticket.
  * Without PHILOX_RETAIN the pass is consuming; a ticket has at most one such
  * pass open. On a stream that is capturing the ticket is a placeholder of the
- * same capture, or the zero ticket: then the forward is named at launch.
- * Errors: PHILOX_ERROR_RELEASED (used up, released or never issued),
+ * same capture, of a forward or of a backward named at launch, which may still
+ * be open; or the zero ticket: then the forward is named at launch. Errors:
+ * PHILOX_ERROR_RELEASED (used up, released or never issued),
  * PHILOX_ERROR_MISMATCH (of another region, a placeholder of another capture, a
- * live ticket in a capture), PHILOX_ERROR_STATE (its forward is still open),
- * PHILOX_ERROR_BUSY (a consuming backward of it is open), PHILOX_ERROR_STALE,
+ * live ticket in a capture), PHILOX_ERROR_STATE (its forward is still open; the
+ * captured pass of the placeholder was aborted), PHILOX_ERROR_BUSY (a consuming backward of it is open), PHILOX_ERROR_STALE,
  * PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
  */
 PHILOX_API enum philox_status philox_backward_begin(
@@ -180,6 +188,18 @@ PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
  */
 PHILOX_API enum philox_status philox_pass_states(
 	const struct philox_pass *pass, const struct philox_state **states);
+
+/*
+ * philox_pass_ticket() writes the ticket that an open pass, or the pass of a
+ * view, is making or repeats: the zero ticket for a forward with INFERENCE or
+ * WARMUP. In a capture it is a placeholder, good during the pass and after it
+ * in the same capture: that of the forward, or of the backward named at launch
+ * to which other passes can be linked by it (see the rules above). Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_STATE (the pass is not open),
+ * PHILOX_ERROR_STALE. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_pass_ticket(const struct philox_pass *pass,
+						 struct philox_ticket *ticket);
 
 /*
  * philox_pass_rng() writes the argument for your own kernel that draws as call

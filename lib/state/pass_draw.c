@@ -56,7 +56,7 @@ enum philox_status philox_pass_on(const struct philox_pass *pass,
 	return pass_finish(pass, status);
 }
 
-/* --- the states a pass draws from ----------------------------------------- */
+/* --- what a pass is of, and the states it draws from ---------------------- */
 
 /* Whether a pass still has its numbers; with the context's lock held. */
 static enum philox_status check_live(const struct philox_pass *pass)
@@ -66,6 +66,35 @@ static enum philox_status check_live(const struct philox_pass *pass)
 	if (status != PHILOX_OK || !pass->states)
 		return status;
 	return pass->region->context->hooks->live(pass);
+}
+
+/* A forward that owes no backward has a placeholder, but only for its cells. */
+static enum philox_status get_ticket(const struct philox_pass *pass,
+				     struct philox_ticket *ticket)
+{
+	enum philox_status status = check_live(pass);
+
+	if (status != PHILOX_OK)
+		return status;
+	*ticket = pass->flags & (PHILOX_INFERENCE | PHILOX_WARMUP)
+			  ? (struct philox_ticket){0}
+			  : pass->ticket;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_pass_ticket(const struct philox_pass *pass,
+				      struct philox_ticket *ticket)
+{
+	enum philox_status status = check_drawn(pass);
+
+	if (status == PHILOX_OK && !ticket)
+		status = status_set(PHILOX_ERROR_INVALID, "ticket is NULL");
+	if (status != PHILOX_OK)
+		return pass_finish_unopened(pass, status);
+	context_lock(pass->region->context);
+	status = get_ticket(pass, ticket);
+	context_unlock(pass->region->context);
+	return pass_finish(pass, status);
 }
 
 static enum philox_status get_states(const struct philox_pass *pass,
