@@ -57,10 +57,15 @@ PHILOX_API enum philox_status philox_generator_seed(
 /*
  * philox_generator_get_state() writes seed and offset, which are the whole
  * state: in memory (on a little-endian machine) the 16 bytes that
- * torch.cuda.get_rng_state() returns. philox_generator_set_state() sets both,
- * which re-seeds (see above) and gives the generator itself the offset. An
- * offset that is not a multiple of 4 is PHILOX_ERROR_INVALID. Legal during
- * capture.
+ * torch.cuda.get_rng_state() returns. philox_generator_set_state() sets both. A
+ * state with another seed than the generator has re-seeds (see above) and gives
+ * the generator itself the offset. One with the seed that it has only moves the
+ * generator to the offset, as advancing does: its regions go on where they are,
+ * so that to get a state, draw, set it for a recompute, and set it back repeats
+ * no numbers in them. PHILOX_SHARED regions draw from the generator itself and
+ * follow its offset, forwards and backwards; to run again from the beginning,
+ * seed. An offset that is not a multiple of 4 is PHILOX_ERROR_INVALID. Legal
+ * during capture.
  */
 PHILOX_API enum philox_status philox_generator_get_state(
 	struct philox_generator *generator, struct philox_state *state);

@@ -19,8 +19,8 @@ static enum philox_status check_offset(struct philox_state state)
 }
 
 /* Destroyed names restart, too: made again, they belong to the new run. */
-static void set_state(struct philox_generator *generator,
-		      struct philox_state state)
+static void restart(struct philox_generator *generator,
+		    struct philox_state state)
 {
 	struct philox_region *region = generator->context->regions;
 
@@ -116,8 +116,13 @@ struct philox_generator *philox_context_generator(
 enum philox_status philox_generator_seed(struct philox_generator *generator,
 					 uint64_t seed)
 {
-	return philox_generator_set_state(generator,
-					  (struct philox_state){.seed = seed});
+	if (!generator)
+		return context_null(NULL, "generator");
+	context_lock(generator->context);
+	restart(generator, (struct philox_state){.seed = seed});
+	journal_generator(generator, "set");
+	context_unlock(generator->context);
+	return context_report(generator->context, PHILOX_OK, NULL);
 }
 
 enum philox_status philox_generator_get_state(
@@ -133,6 +138,22 @@ enum philox_status philox_generator_get_state(
 	return PHILOX_OK;
 }
 
+/*
+ * With the present seed only the generator moves. Else to put a state back,
+ * after a recompute for example, would have its regions repeat their numbers.
+ */
+static void set_state(struct philox_generator *generator,
+		      struct philox_state state)
+{
+	if (state.seed == generator->state.seed) {
+		generator->state.offset = state.offset;
+		journal_generator(generator, "move");
+	} else {
+		restart(generator, state);
+		journal_generator(generator, "set");
+	}
+}
+
 enum philox_status philox_generator_set_state(
 	struct philox_generator *generator, struct philox_state state)
 {
@@ -143,7 +164,6 @@ enum philox_status philox_generator_set_state(
 	if (status == PHILOX_OK) {
 		context_lock(generator->context);
 		set_state(generator, state);
-		journal_generator(generator, "set");
 		context_unlock(generator->context);
 	}
 	return context_report(generator->context, status, NULL);
@@ -194,7 +214,7 @@ enum philox_status philox_generator_fold(struct philox_generator *generator,
 	context_lock(generator->context);
 	state.seed =
 		philox_fold(generator->state.seed, PHILOX_FOLD_RANK, index);
-	set_state(generator, state);
+	restart(generator, state);
 	journal_generator(generator, "fold");
 	context_unlock(generator->context);
 	return context_report(generator->context, PHILOX_OK, NULL);

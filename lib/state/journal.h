@@ -16,7 +16,9 @@
  *  context-load digest D  A saved context was loaded, and this is its digest.
  *  context-destroy
  *  generator-create generator N seed S offset O
- *  generator-set ...      Seeded, or its state set, to these values.
+ *  generator-set ...      Seeded, or its state set under another seed, to these
+ *                         values: its regions begin again.
+ *  generator-move ...     Its state set under the seed it had: regions go on.
  *  generator-fold ...     Folded, and this is the outcome.
  *  generator-advance ...  Advanced, and this is the outcome.
  *  generator-destroy ...  From here on the numbers after it are one lower.
@@ -39,7 +41,8 @@
  *  capture-forward capture C pass I region R flags F
  *  capture-backward capture C pass I region R forward J|launch flags F
  *                         A pass is recorded; a backward repeats pass J, or the
- *                         forward that each launch names.
+ *                         forward that each launch names. If J is a backward,
+ *                         each launch names the forward of both.
  *  capture-commit capture C pass I flags F
  *  capture-abort capture C pass I
  *  capture-adopt capture C graph G passes N
@@ -49,7 +52,7 @@
  *  launch-use use I pass forward|backward region R ticket K seed S offset O
  *                flags F  The state that a forward got or a backward was given.
  *  launch-use use I pass repeat region R forward J
- *                         The backward of forward J of the same graph.
+ *                         It is linked to use J of the same graph.
  *  launch-commit graph G sequence Q
  *  launch-abort graph G sequence Q status E
  *                         It failed: its tickets are as they were before.

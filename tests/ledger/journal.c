@@ -96,6 +96,7 @@ static void use_generators(struct fixture *f)
 	struct philox_generator *other;
 
 	OK(philox_generator_seed(generator, 42));
+	OK(philox_generator_set_state(generator, (struct philox_state){42, 8}));
 	OK(philox_generator_create(f->context, 7, &other));
 	OK(philox_generator_fold(other, 3));
 	OK(philox_generator_advance(other, 8, NULL));
@@ -233,6 +234,8 @@ Test(journal, has_a_line_for_every_event)
 		 1},
 		{" generator-set generator 0 seed 000000000000002a offset 0\n",
 		 1},
+		{" generator-move generator 0 seed 000000000000002a offset 8\n",
+		 1},
 		{" generator-fold generator 1 ", 1},
 		{" generator-advance generator 1 ", 1},
 		{" generator-destroy generator 1 ", 1},
@@ -314,6 +317,37 @@ static void has_once(const char *text, const char *line)
 {
 	cr_assert(count_of(text, line) == 1, "not once \"%s\" in:\n%s", line,
 		  text);
+}
+
+/* Whether the ticket is kept is that of the group, not of its first pass. */
+GRAPH_PROMISE(journal, names_the_pass_that_a_pass_is_linked_to)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_ticket ticket = {0};
+	struct philox_use uses[2];
+	struct philox_graph *graph;
+	struct philox_pass pass;
+	const char *use;
+	char *text;
+
+	memset(uses, 0, sizeof(uses));
+	OK(philox_context_set_journal(f->context, path_of("linked")));
+	record_begin(f);
+	OK(philox_recompute_begin(region, ticket, f->stream, 0, &pass));
+	OK(philox_pass_ticket(&pass, &ticket));
+	OK(philox_backward_commit(&pass, 0));
+	captured_backward(f, region, ticket, 0, f->scratch);
+	graph = record_end(f);
+	uses[0].ticket = step(f, region);
+	OK(philox_graph_launch(graph, f->stream, uses, 2));
+	OK(philox_context_set_journal(f->context, NULL));
+	text = read_file("linked");
+	has_once(text, " pass 1 region \"layer\" forward 0 flags none\n");
+	has_once(text, " use 1 pass repeat region \"layer\" forward 0\n");
+	use = strstr(text, " use 0 pass backward region \"layer\" ticket 1 ");
+	cr_assert(use && strncmp(strstr(use, "flags"), "flags none\n", 11) == 0,
+		  "%s", text);
+	free(text);
 }
 
 PROMISE(journal, says_what_each_pass_drew_from)

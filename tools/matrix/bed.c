@@ -62,6 +62,7 @@ static int do_event(struct matrix_bed *bed, const struct matrix_event *event)
 	case MATRIX_ADVANCE:
 	case MATRIX_FOLD:
 	case MATRIX_AT_END:
+	case MATRIX_BACK:
 		return bed_do_generator(bed, event);
 	case MATRIX_CAPTURE:
 		return bed_do_capture(bed, event->region);

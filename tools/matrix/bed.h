@@ -24,6 +24,7 @@ struct captured {
 	uint8_t role; /* enum matrix_role */
 	uint8_t region, ticket;
 	uint8_t named; /* a backward named at launch */
+	uint8_t holds; /* the next pass begins and ends inside it */
 	uint8_t flags; /* of its begin */
 };
 

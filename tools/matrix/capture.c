@@ -4,6 +4,7 @@
  * Half of the graphs are captured by philox_capture_begin(), the others here,
  * and adopted.
  */
+#include <string.h>
 #include "tools/matrix/bed.h"
 
 /*
@@ -89,6 +90,15 @@ unsigned bed_captured(const struct matrix_bed *bed,
 		passes[0] = names(region, ticket, 0);
 		passes[1] = names(region, event->other, 0);
 		return 2;
+	case MATRIX_LINKED:
+		passes[0] = names(region, ticket, PHILOX_RETAIN);
+		passes[1] = draws(MATRIX_REPEAT, region, ticket, 0);
+		return 2;
+	case MATRIX_NESTED:
+		passes[0] = names(region, ticket, 0);
+		passes[0].holds = 1;
+		passes[1] = draws(MATRIX_REPEAT, region, ticket, PHILOX_RETAIN);
+		return 2;
 	case MATRIX_MIXED:
 		passes[0] = other;
 		passes[1] = draws(MATRIX_FRESH, region, ticket, 0);
@@ -116,31 +126,55 @@ static int keep_captured(struct matrix_bed *bed, struct graph *graph,
 	return bed_draw_words(bed, pass, &numbers->word[0][0]);
 }
 
-/* `ticket` is first that of the last captured forward, then of this one. */
+/* `ticket` is first that of the last captured pass, then of this one. */
+static int begin_pass(struct matrix_bed *bed, const struct captured *captured,
+		      philox_stream stream, struct philox_ticket *ticket,
+		      struct philox_pass *pass)
+{
+	struct philox_region *region = bed->sites[captured->region].region;
+	struct philox_ticket none = {0};
+
+	if (captured->role == MATRIX_REPEAT)
+		TRY(bed, philox_backward_begin(region,
+					       captured->named ? none : *ticket,
+					       stream, captured->flags, pass));
+	else
+		TRY(bed, philox_forward_begin(region, stream, captured->flags,
+					      pass));
+	TRY(bed, philox_pass_ticket(pass, ticket));
+	return 0;
+}
+
+static int end_pass(struct matrix_bed *bed, const struct captured *captured,
+		    struct philox_pass *pass, struct philox_ticket ticket)
+{
+	struct philox_ticket made;
+
+	if (captured->role == MATRIX_REPEAT) {
+		TRY(bed, philox_backward_commit(pass, 0));
+		return 0;
+	}
+	TRY(bed, philox_forward_commit(pass, &made));
+	return memcmp(&made, &ticket, sizeof(made))
+		       ? bed_complain(bed, "a forward's ticket has changed")
+		       : 0;
+}
+
 static int capture_pass(struct matrix_bed *bed, const struct captured *captured,
 			philox_stream stream, struct graph *graph,
 			struct philox_ticket *ticket)
 {
-	struct philox_region *region = bed->sites[captured->region].region;
-	struct philox_ticket none = {0};
 	struct philox_pass pass;
-	int forward = captured->role != MATRIX_REPEAT;
 
-	if (forward)
-		TRY(bed, philox_forward_begin(region, stream, captured->flags,
-					      &pass));
-	else
-		TRY(bed, philox_backward_begin(region,
-					       captured->named ? none : *ticket,
-					       stream, captured->flags, &pass));
+	if (begin_pass(bed, captured, stream, ticket, &pass))
+		return -1;
 	graph->regions |= 1u << captured->region;
 	if (keep_captured(bed, graph, &pass))
 		return -1;
-	if (forward)
-		TRY(bed, philox_forward_commit(&pass, ticket));
-	else
-		TRY(bed, philox_backward_commit(&pass, 0));
-	return 0;
+	if (captured->holds &&
+	    capture_pass(bed, captured + 1, stream, graph, ticket))
+		return -1;
+	return end_pass(bed, captured, &pass, *ticket);
 }
 
 static int begin_capture(struct matrix_bed *bed, philox_stream stream,
@@ -190,7 +224,7 @@ static int record(struct matrix_bed *bed, const struct matrix_event *event,
 					     (void **)&graph->seen));
 	if (begin_capture(bed, stream, adopts, &id))
 		return -1;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i += 1 + passes[i].holds)
 		if (capture_pass(bed, &passes[i], stream, graph, &ticket))
 			return -1;
 	return end_capture(bed, stream, adopts, id, graph);

@@ -52,6 +52,8 @@ unsigned matrix_classes(const struct matrix_event *event)
 	case MATRIX_EXCHANGE:
 	case MATRIX_DOUBLE:
 	case MATRIX_MIXED:
+	case MATRIX_LINKED:
+	case MATRIX_NESTED:
 		return classes | MATRIX_ONE_GRAPH;
 	case MATRIX_RELEASE:
 		return classes | MATRIX_RELEASES;
@@ -67,6 +69,7 @@ unsigned matrix_classes(const struct matrix_event *event)
 	case MATRIX_ADVANCE:
 	case MATRIX_FOLD:
 	case MATRIX_AT_END:
+	case MATRIX_BACK:
 		return classes | MATRIX_GENERATORS;
 	default:
 		return classes;
@@ -258,6 +261,16 @@ static void add_doubles(struct list *list, struct matrix_event event)
 	}
 }
 
+/* A backward and a recompute of one ticket that is named once. */
+static void add_links(struct list *list, struct matrix_event event)
+{
+	event.how = MATRIX_IN_GRAPH;
+	event.kind = MATRIX_LINKED;
+	add_fates(list, event, "0123");
+	event.kind = MATRIX_NESTED;
+	add_fates(list, event, "012");
+}
+
 static void add_ticket(struct list *list, unsigned ticket)
 {
 	const struct matrix_story *story = &list->view.of[ticket];
@@ -279,6 +292,7 @@ static void add_ticket(struct list *list, unsigned ticket)
 		return;
 	add_exchanges(list, ticket);
 	add_doubles(list, event);
+	add_links(list, event);
 }
 
 /* The events of a generator; each has one of the first, SHARED regions. */
@@ -300,6 +314,8 @@ static void add_generator(struct list *list, unsigned generator)
 	event.kind = MATRIX_AT_END;
 	if (generator < list->limits->shared)
 		add(list, event);
+	event.kind = MATRIX_BACK;
+	add(list, event);
 }
 
 unsigned matrix_choices(const struct matrix_run *run,

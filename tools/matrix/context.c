@@ -80,27 +80,30 @@ int bed_make_generators(struct matrix_bed *bed)
 
 /*
  * The second seed is set with an offset, which then advances: both are the
- * generator's own and must have no effect on regions that are not SHARED.
+ * generator's own and must have no effect on regions that are not SHARED. If it
+ * is the present seed, setting the state does not seed.
  */
 int bed_seed(struct matrix_bed *bed, unsigned generator, unsigned seed)
 {
 	struct philox_generator *of = bed->generators[generator];
 	struct philox_state state = {bed->seeds.of[generator][seed], 400};
 
-	if (seed == MATRIX_SEED_FIRST) {
+	if (seed == MATRIX_SEED_FIRST ||
+	    seed == bed->places.own[generator].seed)
 		TRY(bed, philox_generator_seed(of, state.seed));
+	if (seed == MATRIX_SEED_FIRST)
 		return 0;
-	}
 	TRY(bed, philox_generator_set_state(of, state));
 	TRY(bed, philox_generator_advance(of, 8, NULL));
 	return 0;
 }
 
-static int set_at_end(struct matrix_bed *bed, unsigned generator)
+/* With its present seed: to one forward before the end, or as after seeding. */
+static int move(struct matrix_bed *bed, unsigned generator, int at_end)
 {
 	struct matrix_place place = bed->places.own[generator];
 
-	place.at_end = 1;
+	place.at_end = (uint8_t)at_end;
 	place.number = 0;
 	TRY(bed, philox_generator_set_state(
 			 bed->generators[generator],
@@ -124,7 +127,8 @@ int bed_do_generator(struct matrix_bed *bed, const struct matrix_event *event)
 		TRY(bed, philox_generator_fold(of, MATRIX_FOLD_INDEX));
 		return 0;
 	case MATRIX_AT_END:
-		return set_at_end(bed, event->region);
+	case MATRIX_BACK:
+		return move(bed, event->region, event->kind == MATRIX_AT_END);
 	case MATRIX_SEED:
 		return bed_seed(bed, event->region, seed);
 	default:

@@ -62,6 +62,9 @@ enum matrix_kind {
 	MATRIX_ADVANCE, /* a generator's own offset, by one SHARED forward */
 	MATRIX_FOLD,
 	MATRIX_AT_END, /* set state: one SHARED forward before the last offset */
+	MATRIX_BACK,   /* set state: as after seeding, which regions ignore */
+	MATRIX_LINKED, /* one graph: a recompute, and a backward linked to it */
+	MATRIX_NESTED, /* one graph: a backward with a recompute linked to it */
 	MATRIX_KINDS
 };
 
@@ -230,9 +233,11 @@ unsigned matrix_places_tell(const struct matrix_limits *limits,
 			    struct matrix_place taken[2]);
 
 /*
- * matrix_is_restart() says whether an event restarts a generator's regions.
+ * matrix_is_restart() says whether an event restarts a generator's regions,
+ * matrix_is_move() whether it moves the generator, with those that are SHARED.
  */
 int matrix_is_restart(const struct matrix_event *event);
+int matrix_is_move(const struct matrix_event *event);
 
 /* A run as a whole, read from its beginning. */
 struct matrix_view {

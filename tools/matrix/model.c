@@ -121,6 +121,11 @@ static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 		if (event->fate == MATRIX_DONE)
 			named->over = 1;
 		break;
+	case MATRIX_LINKED:
+	case MATRIX_NESTED:
+		if (event->fate == MATRIX_DONE)
+			named->over = 1;
+		break;
 	case MATRIX_RELEASE:
 		named->over = 1;
 		break;
@@ -284,6 +289,8 @@ static enum philox_status may_use(const struct matrix_view *view,
 
 	switch (event->kind) {
 	case MATRIX_BACKWARD:
+	case MATRIX_LINKED:
+	case MATRIX_NESTED:
 		return may_read(&view->of[event->ticket], !kept);
 	case MATRIX_RECOMPUTE:
 		return may_read(&view->of[event->ticket], 0);

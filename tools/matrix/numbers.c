@@ -1,8 +1,8 @@
 /*
  * tools/matrix/numbers.c - the rules for the numbers of a run
  *
- * A backward sees its forward's numbers; no two forwards since a re-seed share
- * a block; every forward and warm-up draws at the place the headers define; and
+ * A backward sees its forward's numbers; no two forwards since a re-seed, or
+ * since the state of their generator was set if they are SHARED, share a block; every forward and warm-up draws at the place the headers define; and
  * the words drawn are those of the states seen.
  */
 #include <inttypes.h>
@@ -15,7 +15,11 @@
 struct block {
 	uint64_t seed, number;
 	unsigned generator;
+	int shared;
 };
+
+/* Which launches in progress began before a re-seed or the like. */
+enum { PAST_SHARED = 1, PAST_ALL = 3 };
 
 struct check {
 	const struct matrix_run *run;
@@ -25,8 +29,7 @@ struct check {
 	struct matrix_place taken[2];              /* by the current event */
 	unsigned n_seen;                           /* of them */
 	struct matrix_place begun[MATRIX_TICKETS]; /* by launches in progress */
-	uint8_t past
-		[MATRIX_TICKETS]; /* of these: they began before a re-seed */
+	uint8_t past[MATRIX_TICKETS];              /* of these */
 	const struct matrix_numbers *of[MATRIX_NONE + 1];
 	struct block *issued;
 	unsigned n_issued;
@@ -103,6 +106,7 @@ static int check_fresh(struct check *check, unsigned region,
 		       const struct matrix_numbers *saw, int keep)
 {
 	unsigned generator = matrix_generator(&check->run->limits, region);
+	int shared = matrix_is_shared(&check->run->limits, region);
 	unsigned before = check->n_issued;
 
 	for (unsigned i = 0; i < check->shape->cells; i++) {
@@ -112,7 +116,7 @@ static int check_fresh(struct check *check, unsigned region,
 		for (uint64_t k = 0; k < blocks; k++) {
 			struct block block = {saw->cell[i].seed,
 					      saw->cell[i].offset / 4 + k,
-					      generator};
+					      generator, shared};
 
 			if (is_issued(check, block))
 				return wrong(check,
@@ -158,7 +162,9 @@ static int check_forward(struct check *check, const struct matrix_seen *seen,
 
 	if (event->part == MATRIX_END) {
 		place = check->begun[event->ticket];
-		past = check->past[event->ticket];
+		past = check->past[event->ticket] == PAST_ALL ||
+		       (check->past[event->ticket] &&
+			matrix_is_shared(&check->run->limits, seen->region));
 	} else {
 		place = check->taken[check->n_seen++];
 	}
@@ -208,16 +214,21 @@ static int check_seen(struct check *check, const struct matrix_seen *seen)
 	}
 }
 
-/* Blocks of a generator that was seeded again may be drawn again. */
-static void forget(struct check *check, unsigned generator)
+/*
+ * Blocks of a generator that was seeded again may be drawn again, and those of
+ * its SHARED regions if its state was set.
+ */
+static void forget(struct check *check, unsigned generator, uint8_t past)
 {
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < check->n_issued; i++)
-		if (check->issued[i].generator != generator)
+		if (check->issued[i].generator != generator ||
+		    (past == PAST_SHARED && !check->issued[i].shared))
 			check->issued[kept++] = check->issued[i];
 	check->n_issued = kept;
-	memset(check->past, 1, sizeof(check->past));
+	for (unsigned i = 0; i < MATRIX_TICKETS; i++)
+		check->past[i] |= past;
 }
 
 /*
@@ -231,7 +242,9 @@ static void note_event(struct check *check, const struct matrix_event *event)
 
 	check->n_seen = 0;
 	if (matrix_is_restart(event))
-		forget(check, event->region);
+		forget(check, event->region, PAST_ALL);
+	if (matrix_is_move(event))
+		forget(check, event->region, PAST_SHARED);
 	if (n && event->part == MATRIX_BEGIN && event->how == MATRIX_IN_GRAPH) {
 		check->begun[event->ticket] = check->taken[0];
 		check->past[event->ticket] = 0;

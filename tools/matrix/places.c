@@ -2,7 +2,8 @@
  * tools/matrix/places.c - where each forward draws, according to the headers
  *
  * A region that is not SHARED counts its forwards since its generator was
- * seeded; SHARED ones count together, on the generator. All states follow from
+ * seeded; SHARED ones count together, on the generator, whose state may also be
+ * set without a new seed. All states follow from
  * the count and the seed, by the formulas of philox/region.h.
  */
 #include <stdio.h>
@@ -55,7 +56,12 @@ unsigned matrix_draws(const struct matrix_limits *limits,
 int matrix_is_restart(const struct matrix_event *event)
 {
 	return event->kind == MATRIX_SEED || event->kind == MATRIX_RESEED ||
-	       event->kind == MATRIX_FOLD || event->kind == MATRIX_AT_END;
+	       event->kind == MATRIX_FOLD;
+}
+
+int matrix_is_move(const struct matrix_event *event)
+{
+	return event->kind == MATRIX_AT_END || event->kind == MATRIX_BACK;
 }
 
 static void tell_generator(const struct matrix_limits *limits,
@@ -66,14 +72,16 @@ static void tell_generator(const struct matrix_limits *limits,
 
 	if (event->kind == MATRIX_ADVANCE)
 		places->own[event->region].number += event->status == PHILOX_OK;
-	if (!matrix_is_restart(event))
+	if (!matrix_is_restart(event) && !matrix_is_move(event))
 		return;
 	own = &places->own[event->region];
 	own->number = 0;
 	own->at_end = event->kind == MATRIX_AT_END;
+	if (matrix_is_move(event))
+		return;
 	if (event->kind == MATRIX_FOLD)
 		own->seed |= MATRIX_SEED_FOLDED;
-	else if (!own->at_end)
+	else
 		own->seed &= MATRIX_SEED_SECOND;
 	own->seed ^= event->kind == MATRIX_RESEED;
 	for (unsigned i = 0; i < limits->regions; i++)

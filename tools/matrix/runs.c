@@ -268,7 +268,7 @@ static void make_random(struct worker *worker, struct matrix_run *run,
 
 		/* A quarter of these, or they would be most of a run. */
 		if ((matrix_is_refused(event) || event->kind == MATRIX_REMAKE ||
-		     matrix_is_restart(event)) &&
+		     matrix_is_restart(event) || matrix_is_move(event)) &&
 		    throw(&dice, 4))
 			continue;
 		run->events[run->n++] = *event;

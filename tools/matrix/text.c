@@ -10,7 +10,7 @@
 #include <string.h>
 #include "tools/matrix/matrix.h"
 
-static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKE";
+static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKEGTU";
 
 const char matrix_words[] =
 	"Words of a run:\n"
@@ -20,6 +20,8 @@ const char matrix_words[] =
 	"  P Q0    one graph: a forward and its backward; and its recompute\n"
 	"  X1.0    one graph: forward 1, and a backward of forward 0\n"
 	"  D0.1    one graph: backwards of forwards 0 and 1, of one region\n"
+	"  T0 U0   one graph: a recompute of forward 0 and, linked to it, a\n"
+	"          backward; a backward and, linked and inside, a recompute\n"
 	"  M1.0    one graph: a backward of forward 0, forward 1, and forward 2\n"
 	"          in the next region\n"
 	"  L0      release the ticket of forward 0\n"
@@ -27,11 +29,12 @@ const char matrix_words[] =
 	"  C       a capture with an aborted backward, which gives no graph\n"
 	"  S N     seed again with the same seed; with the other one\n"
 	"  A K     advance the generator; fold a number into its seed\n"
-	"  E       set its state so that one forward is left for SHARED regions\n"
+	"  E G     set its state, with the seed it has, so that one forward is\n"
+	"          left for SHARED regions; so that they begin again\n"
 	"  Z       destroy the region and make it again\n"
 	"  V       save the context and load it into a new one\n"
 	"and their marks:\n"
-	"  @1      in region 1 (else 0; backwards: their forward's); S N A K E:\n"
+	"  @1      in region 1 (else 0; backwards: their forward's); S N A K E G:\n"
 	"          of generator 1\n"
 	"  g d     through a captured graph; with cells on the device\n"
 	"  r       the ticket is retained\n"
@@ -42,7 +45,7 @@ const char matrix_words[] =
 
 static int has_ticket(unsigned kind)
 {
-	return strchr("FBRQXDLMO", letters[kind]) != NULL;
+	return strchr("FBRQXDLMOTU", letters[kind]) != NULL;
 }
 
 static int has_other(unsigned kind)
@@ -53,12 +56,12 @@ static int has_other(unsigned kind)
 
 static int has_region(unsigned kind)
 {
-	return strchr("FIWPQXZMOCSNAKE", letters[kind]) != NULL;
+	return strchr("FIWPQXZMOCSNAKEG", letters[kind]) != NULL;
 }
 
 static int is_always_in_graph(unsigned kind)
 {
-	return strchr("PQXDM", letters[kind]) != NULL;
+	return strchr("PQXDMTU", letters[kind]) != NULL;
 }
 
 static void write_marks(const struct matrix_event *event, char *marks)
