@@ -75,7 +75,8 @@ TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
 SUBJECTS    := numbers ledger graph device rows save tools
 TEST_OBJS   := $(call objects,$(call sources,$(SUBJECTS:%=tests/%)))
 STRESS_OBJS := $(call objects,$(call sources,tests/stress))
-HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz examples) \
+HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz) \
+	$(filter examples/fused_dropout%,$(call sources,examples)) \
 	$(if $(WITH_CUDA),$(wildcard tests/support/*.cpp)))
 
 # The peers of `philox bench`, built by each compiler that is there
@@ -332,7 +333,7 @@ $(foreach folder,PREFIX LIBDIR,$(if $(and $(filter /%,$($(folder))),\
 endif
 
 # The files, below DESTDIR
-INSTALLED = $(HEADERS:%=$(PREFIX)/%) $(PREFIX)/bin/philox \
+INSTALLED = $(HEADERS:%=$(PREFIX)/%) $(PREFIX)/include/philox.hpp $(PREFIX)/bin/philox \
 	$(addprefix $(LIBDIR)/,libphilox.a libphilox.so.$(VERSION) $(SONAME) \
 	libphilox.so pkgconfig/philox.pc)
 
@@ -340,7 +341,7 @@ install: all
 	$(call say,INST)
 	@install -d $(addprefix $(DESTDIR),$(PREFIX)/include/philox $(PREFIX)/bin \
 		$(LIBDIR)/pkgconfig)
-	$(Q)install -m 644 include/philox.h $(DESTDIR)$(PREFIX)/include
+	$(Q)install -m 644 include/philox.h include/philox.hpp $(DESTDIR)$(PREFIX)/include
 	$(Q)install -m 644 include/philox/*.h $(DESTDIR)$(PREFIX)/include/philox
 	$(Q)install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)

@@ -1,12 +1,192 @@
-#!/bin/sh
-# The examples compile with the public headers only, and README.md quotes them
-# correctly.
+#!/bin/bash
+# The examples build as a user would build them, from an installed philox, and
+# do what they say on the host device; README.md lists all of them and quotes
+# them correctly.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
-compiles()
+prefix=$WORK/prefix
+unset LIBDIR BINDIR INCLUDEDIR MANDIR DESTDIR PKG_CONFIG_PATH
+export LD_LIBRARY_PATH=$prefix/lib
+strict="-Wall -Wextra -Wpedantic -Werror"
+
+# flags of an installed philox
+flags()
 {
-	"$@" -Iinclude -c -o "$WORK/example.o"
+	PKG_CONFIG_PATH=$prefix/lib/pkgconfig pkg-config "$@" philox
 }
+
+# builds PROGRAM COMPILER ARGUMENT...: $WORK/PROGRAM
+# shellcheck disable=SC2046 # flags are words
+builds()
+{
+	program=$1
+	shift
+	"$@" $strict $(flags --cflags) -o "$WORK/$program" $(flags --libs)
+}
+
+# says PROGRAM TEXT: it runs and its output has a line with that text
+says()
+{
+	(cd "$WORK" && "./$1") >"$WORK/$1.out" 2>&1
+	status=$?
+	cat "$WORK/$1.out"
+	[ $status -eq 0 ] && grep -qF "$2" "$WORK/$1.out"
+}
+
+builds_and_says()
+{
+	program=$1 text=$2
+	shift 2
+	builds "$program" "$@" && says "$program" "$text"
+}
+
+# --- C ------------------------------------------------------------------------
+
+# Forward and backward are two lines; the numbers in them are the same
+masks_agree()
+{
+	builds smallest "$1" -std=c11 examples/smallest.c && says smallest forward
+	[ "$(cut -c 9- "$WORK/smallest.out" | sort -u | wc -l)" -eq 1 ] &&
+		[ "$(wc -l <"$WORK/smallest.out")" -eq 2 ]
+}
+
+# In two processes: the first line is the forward's, the second the backward's
+resumes()
+{
+	builds resume "$1" -std=c11 examples/resume.c && says resume forward || return 1
+	"$WORK/resume" save "$WORK/saved" >"$WORK/first" &&
+		"$WORK/resume" load "$WORK/saved" >"$WORK/second" || return 1
+	mask=$(cut -c 10- "$WORK/first")
+	[ ${#mask} -eq 64 ] && [ "$mask" = "$(cut -c 10- "$WORK/second")" ]
+}
+
+c_examples()
+{
+	check "smallest.c: a mask twice ($1)" masks_agree "$1"
+	check "accumulate.c ($1)" builds_and_says accumulate \
+		"each backward has its forward's" \
+		"$1" -std=c11 examples/accumulate.c
+	check "recompute.c ($1)" builds_and_says recompute "bit for bit" \
+		"$1" -std=c11 examples/recompute.c
+	check "resume.c, in two processes ($1)" resumes "$1"
+	check "own_capture.c ($1)" builds_and_says own_capture "fresh numbers" \
+		"$1" -std=c11 examples/own_capture.c
+	check "fused.c ($1)" builds_and_says fused dx "$1" -std=c11 \
+		examples/fused.c examples/fused_dropout_host.c
+}
+
+# --- C++ ----------------------------------------------------------------------
+
+cxx_examples()
+{
+	check "raii.cpp ($1)" builds_and_says raii "0 tickets are owed" \
+		"$1" -std=c++17 -Wold-style-cast -fno-exceptions -fno-rtti \
+		examples/raii.cpp
+	check "philox.hpp throws if it is asked to ($1)" builds_and_says throws \
+		"PHILOX_ERROR_INVALID: " "$1" -std=c++17 "$WORK/throws.cpp"
+}
+
+cat >"$WORK/throws.cpp" <<'END'
+#define PHILOX_EXCEPTIONS
+#include <philox.hpp>
+#include <cstdio>
+
+int main()
+{
+	try {
+		philox::device device;
+		philox::context context, moved;
+
+		philox::check(philox_device_open("host", device.put()));
+		philox::check(philox_context_create(device, context.put()));
+		moved = std::move(context);
+		if (context || !moved || moved.get() == nullptr)
+			return 1;
+		philox::check(philox_context_create(device, nullptr));
+	} catch (const philox::error &e) {
+		std::printf("%s: %s\n", philox_status_name(e.status()), e.what());
+		return 0;
+	}
+	return 1;
+}
+END
+
+# --- CUDA ---------------------------------------------------------------------
+
+# The kernels for one GPU: a fused one is linked, and runs where one is
+cuda_fused()
+{
+	"$CUDA_HOME/bin/nvcc" -std=c++17 -arch=sm_80 -Werror all-warnings -ccbin g++ \
+		-I"$prefix/include" -c -o "$WORK/fused_dropout.o" \
+		examples/fused_dropout.cu &&
+		builds_and_says fused_cuda dx "$CC" -std=c11 -DWITH_CUDA \
+			examples/fused.c examples/fused_dropout_host.c \
+			"$WORK/fused_dropout.o" -L"$CUDA_HOME/lib64" \
+			-lcudart_static -lstdc++ -lpthread -ldl -lrt
+}
+
+# Its kernel is compiled by NVRTC; without a driver the loader needs a stub
+compiles_at_run_time()
+{
+	mkdir -p "$WORK/stub" &&
+		ln -sf "$CUDA_HOME/lib64/stubs/libcuda.so" \
+			"$WORK/stub/libcuda.so.1" || return 1
+	builds nvrtc "$CC" -std=c11 -isystem "$CUDA_HOME/include" \
+		examples/nvrtc.c -L"$CUDA_HOME/lib64" -lnvrtc \
+		-L"$CUDA_HOME/lib64/stubs" -lcuda || return 1
+	ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1' && stub= ||
+		stub=:$WORK/stub
+	LD_LIBRARY_PATH=$prefix/lib:$CUDA_HOME/lib64$stub \
+		says nvrtc "bytes of PTX"
+}
+
+# Status 77: there is no GPU
+own_capture_cuda()
+{
+	builds own_capture_cuda "$CC" -std=c11 -isystem "$CUDA_HOME/include" \
+		examples/own_capture_cuda.c -L"$CUDA_HOME/lib64" \
+		-lcudart_static -lpthread -ldl -lrt || return 1
+	says own_capture_cuda "fresh numbers" || [ $status -eq 77 ]
+}
+
+# CUDA 12's headers, as PyPI has them: $CUDA12_INCLUDE, or fetched; nothing is
+# installed
+cuda12_headers()
+{
+	[ -n "${CUDA12_INCLUDE-}" ] && return 0
+	CUDA12_INCLUDE=$WORK/cuda12/nvidia/cuda_runtime/include
+	timeout 120 python3 -m pip download -q --no-deps --retries 0 \
+		--only-binary=:all: -d "$WORK/wheels" \
+		nvidia-cuda-runtime-cu12==12.4.127 >"$WORK/fetched" 2>&1 &&
+		python3 -m zipfile -e "$WORK"/wheels/*.whl "$WORK/cuda12"
+}
+
+compiles_with_cuda12()
+{
+	"$CC" -std=c11 $strict -I"$prefix/include" -isystem "$CUDA12_INCLUDE" \
+		-fsyntax-only examples/own_capture_cuda.c &&
+		grep -q 'CUDART_VERSION  *12' "$CUDA12_INCLUDE/cuda_runtime_api.h"
+}
+
+cuda_examples()
+{
+	check "fused.c with fused_dropout.cu" cuda_fused
+	check "own_capture_cuda.c" own_capture_cuda
+	if [ -e "$CUDA_HOME/include/nvrtc.h" ] &&
+		[ -e "$CUDA_HOME/lib64/stubs/libcuda.so" ]; then
+		check "nvrtc.c compiles its kernel" compiles_at_run_time
+	else
+		skip "nvrtc.c" "no NVRTC in $CUDA_HOME"
+	fi
+	if cuda12_headers; then
+		check "own_capture_cuda.c with CUDA 12" compiles_with_cuda12
+	else
+		skip "own_capture_cuda.c with CUDA 12" \
+			"CUDA12_INCLUDE is not set and $(tail -n 1 "$WORK/fetched")"
+	fi
+}
+
+# --- README.md ----------------------------------------------------------------
 
 # Each line of README.md's CUDA blocks is in an example
 shows_examples()
@@ -14,30 +194,38 @@ shows_examples()
 	awk '/^```cuda$/ { inside = 1; next } /^```/ { inside = 0 }
 		inside && NF' README.md >"$WORK/shown"
 	test -s "$WORK/shown" || return 1
-	cat examples/* >"$WORK/examples"
-	grep -vxFf "$WORK/examples" "$WORK/shown" >"$WORK/strange"
+	cat examples/*.* >"$WORK/all"
+	grep -vxFf "$WORK/all" "$WORK/shown" >"$WORK/strange"
 	cat "$WORK/strange"
 	test ! -s "$WORK/strange"
 }
 
-for compiler in gcc clang; do
-	for example in examples/*.c; do
-		if command -v $compiler >"$WORK/which"; then
-			check "$example compiles with $compiler" compiles \
-				$compiler -std=c11 -Wall -Wextra -Wpedantic \
-				-Werror "$example"
-		else
-			skip "$example compiles" "no $compiler"
-		fi
+lists_examples()
+{
+	for file in examples/*; do
+		grep -qF "]($file)" README.md || {
+			echo "README.md does not link $file"
+			return 1
+		}
 	done
-done
-for example in examples/*.cu; do
-	if [ "$CUDA" = 0 ]; then
-		skip "$example compiles" "no nvcc"
+}
+
+# ------------------------------------------------------------------------------
+
+check "philox is installed" make install PREFIX="$prefix" DESTDIR=
+for compiler in gcc clang; do
+	if command -v $compiler >"$WORK/which"; then
+		c_examples $compiler
+		cxx_examples ${compiler/gcc/g}++
 	else
-		check "$example compiles" compiles "$CUDA_HOME/bin/nvcc" \
-			-std=c++17 -Werror all-warnings "$example"
+		skip "the examples with $compiler" "there is none"
 	fi
 done
+if [ "$CUDA" = 0 ]; then
+	skip "the examples with CUDA" "no nvcc"
+else
+	cuda_examples
+fi
 check "README.md shows the examples as they are" shows_examples
+check "README.md lists the examples" lists_examples
 finish
