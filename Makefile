@@ -44,7 +44,8 @@ version = $(shell sed -n 's/^.define PHILOX_VERSION_$(1) //p' \
 MAJOR   := $(call version,MAJOR)
 MINOR   := $(call version,MINOR)
 VERSION := $(MAJOR).$(MINOR).$(call version,PATCH)
-SONAME  := libphilox.so.$(MAJOR)
+# While MAJOR is 0 a new MINOR may break programs, and is another library to them
+SONAME  := libphilox.so.$(if $(filter 0,$(MAJOR)),0.$(MINOR),$(MAJOR))
 
 NODE := $(shell sed -n 's/^PHILOX_\([0-9.]*\) {.*/\1/p' lib/base/philox.map | tail -n 1)
 ifneq ($(NODE),$(MAJOR).$(MINOR))

@@ -19,12 +19,28 @@ nm -D --defined-only "$shared" |
 nm -g --defined-only "$BUILD/libphilox.a" | awk 'NF == 3 { print $3 }' |
 	LC_ALL=C sort >"$WORK/archived"
 
+# number NAME: of the version
+number()
+{
+	sed -n "s/^#define PHILOX_VERSION_$1 //p" include/philox/version.h
+}
+
+# While the first number is 0 a new second one may break programs
 soname()
 {
-	major=$(sed -n 's/^#define PHILOX_VERSION_MAJOR //p' \
-		include/philox/version.h)
+	abi=$(number MAJOR)
+	[ "$abi" != 0 ] || abi=0.$(number MINOR)
 	readelf -d "$shared" | grep SONAME
-	readelf -d "$shared" | grep -q "(SONAME).*\[libphilox.so.$major\]"
+	readelf -d "$shared" | grep -qF "[libphilox.so.$abi]"
+}
+
+# A program that is linked says which version of a function it means
+versioned()
+{
+	nm -D --defined-only "$shared" | awk '$2 != "A" { print $3 }' \
+		>"$WORK/versioned"
+	! grep -vE '^philox_[a-z0-9_]+@@PHILOX_[0-9]+\.[0-9]+$' "$WORK/versioned" &&
+		test -s "$WORK/versioned"
 }
 
 needs_only_libc()
@@ -43,6 +59,7 @@ check "the shared library exports what the headers declare" \
 	diff "$WORK/declared" "$WORK/exported"
 check "the static library has no other global names" \
 	diff "$WORK/declared" "$WORK/archived"
-check "the soname has the major version" soname
+check "each function has the version in which it came" versioned
+check "the soname changes when programs may break" soname
 check "the shared library needs only the C library" needs_only_libc
 finish
