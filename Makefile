@@ -16,6 +16,8 @@ DESTDIR ?=
 DEBUG ?= 0
 # SANITIZE=address,undefined or thread: stops at the first finding
 SANITIZE ?=
+# WERROR=1: a warning is an error; for our own checks, which set it
+WERROR ?= $(if $(filter check test simulated,$(MAKECMDGOALS)),1,0)
 # SIMDE=1: the loops for AVX-512 on other instructions (libsimde-dev), for tests
 SIMDE ?= 0
 # CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options.
@@ -33,6 +35,7 @@ comma := ,
 WITH_CUDA  := $(filter-out 0,$(CUDA))
 WITH_DEBUG := $(filter-out 0,$(DEBUG))
 WITH_SIMDE := $(filter-out 0,$(SIMDE))
+WITH_WERROR := $(filter-out 0,$(WERROR))
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
@@ -105,8 +108,10 @@ DEFINES := -D_GNU_SOURCE $(if $(WITH_CUDA),-DPHILOX_WITH_CUDA) \
 SANITIZERS := $(addprefix -fsanitize=,$(subst $(comma), ,$(SANITIZE)))
 HOST_FLAGS := -fPIC -fvisibility=hidden -ffp-contract=off -g $(SANITIZERS) \
 	$(if $(SANITIZE),-fno-sanitize-recover=all -fno-omit-frame-pointer)
-COMMON_FLAGS := -Wall -Wextra -Werror $(if $(WITH_DEBUG),-O0,-O2) $(HOST_FLAGS) \
+COMMON_FLAGS := -Wall -Wextra $(if $(WITH_DEBUG),-O0,-O2) $(HOST_FLAGS) \
 	$(DEFINES) -Iinclude -I. -I$(dir $(SOURCE))
+# In no stamp: it changes no object
+STRICT := $(if $(WITH_WERROR),-Werror)
 ALL_CFLAGS   = -std=c11 $(COMMON_FLAGS) $(TOOLKIT) $(CFLAGS)
 ALL_CXXFLAGS = -std=c++17 $(COMMON_FLAGS) $(TOOLKIT) $(CXXFLAGS)
 ALL_LDFLAGS := $(SANITIZERS) $(LDFLAGS)
@@ -128,7 +133,7 @@ GENCODE := $(foreach n,$(GPUS),-gencode arch=compute_$n,code=sm_$n) \
 endif
 # Without thread-safe statics nothing needs libstdc++. They are in nvcc's launch
 # stubs only, which cudaLaunchKernel() does not call.
-ALL_NVCCFLAGS := -std=c++17 -O3 $(GENCODE) -Werror all-warnings \
+ALL_NVCCFLAGS := -std=c++17 -O3 $(GENCODE) \
 	$(if $(filter-out g++,$(CXX)),-ccbin $(CXX)) \
 	$(addprefix -Xcompiler ,$(HOST_FLAGS) -fno-threadsafe-statics) \
 	$(DEFINES) -Iinclude -I. $(NVCCFLAGS)
@@ -178,11 +183,11 @@ define compile
 	$(Q)$(2) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
 endef
 $(BUILD)/%.c.o: %.c $(BUILD)/stamp.host
-	$(call compile,CC,$(CC) $(ALL_CFLAGS) $(VECTORS_$(basename $(<F))))
+	$(call compile,CC,$(CC) $(STRICT) $(ALL_CFLAGS) $(VECTORS_$(basename $(<F))))
 $(BUILD)/%.cpp.o: %.cpp $(BUILD)/stamp.host
-	$(call compile,CXX,$(CXX) $(ALL_CXXFLAGS))
+	$(call compile,CXX,$(CXX) $(STRICT) $(ALL_CXXFLAGS))
 $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
-	$(call compile,NVCC,$(NVCC) $(ALL_NVCCFLAGS))
+	$(call compile,NVCC,$(NVCC) $(STRICT:%=% all-warnings) $(ALL_NVCCFLAGS))
 
 # Its loops feed test batteries; gcc unrolls and vectorises them only at -O3
 $(call objects,tools/draw/axis.c): private CFLAGS += $(if $(WITH_DEBUG),,-O3)
@@ -297,7 +302,8 @@ CHECKED := $(if $(call part,tests),$(CRITERION)) \
 # The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' \
-	PARTS='$(PARTS)' MAKEFLAGS=
+	WERROR='$(WERROR)' PARTS='$(PARTS)' MAKEFLAGS= $(foreach \
+	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
 
 check: all $(CHECKED)
 	@$(SETTINGS) tests/check.sh

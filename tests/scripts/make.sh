@@ -1,0 +1,53 @@
+#!/bin/sh
+# What the Makefile promises by itself: which warnings stop it
+cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
+
+unset WERROR CFLAGS PARTS
+
+# One object, in a folder of its own, with a warning of a compiler to come
+echo '#warning "new"' >"$WORK/warns.h"
+object=$WORK/build/lib/base/status.c.o
+
+# compiles SETTING...
+compiles()
+{
+	make BUILD="$WORK/build" CUDA=0 SANITIZE= DEBUG=0 \
+		CFLAGS="-include $WORK/warns.h" "$@" "$object"
+}
+
+warns_only()
+{
+	compiles >"$WORK/warned" 2>&1 && cat "$WORK/warned" &&
+		grep -F new "$WORK/warned" && test -e "$object"
+}
+
+makes_nothing_again()
+{
+	touch "$WORK/then" && compiles WERROR=1 && ! test "$object" -nt "$WORK/then"
+}
+
+stops()
+{
+	rm -f "$object"
+	! compiles WERROR=1 && ! test -e "$object"
+}
+
+# strict GOAL: what it would run says -Werror wherever it compiles
+strict()
+{
+	make -n BUILD="$WORK/none" CUDA="$CUDA" "$1" >"$WORK/commands" || return 1
+	grep -e ' -c -o ' "$WORK/commands" >"$WORK/compile" &&
+		! grep -v -e -Werror "$WORK/compile"
+}
+
+lax()
+{
+	! strict "$1" && ! grep -e -Werror "$WORK/compile"
+}
+
+check "a warning does not stop a user's make" warns_only
+check "our own checks make no object again" makes_nothing_again
+check "in our own checks a warning is an error" stops
+check "make check is such a check" strict check
+check "make is not" lax all
+finish
