@@ -1,26 +1,38 @@
-# philox: make [V=1]
-#         [all | check | test | simulated | matrix | fuzz | quality | install |
-#          uninstall | format | clean]
+# philox. `make help` prints the lines here that begin with two #, and lists what
+# may be made and what may be set.
 #
 # Sources are found by their place and name: adding a file needs no edit here.
 # A changed flag rebuilds the files that use it.
 
 # --- what a user may set ------------------------------------------------------
 
-# CC, CXX, AR, OBJCOPY; CFLAGS, CXXFLAGS, NVCCFLAGS and LDFLAGS come after ours
+## Settings, as in `make NAME=value TARGET`:
+## V=1              show the commands
+V ?= 0
+## CC, CXX, AR, OBJCOPY, STRIP; CFLAGS, CXXFLAGS, NVCCFLAGS, LDFLAGS: after ours
 OBJCOPY ?= objcopy
-PREFIX  ?= /usr/local
-LIBDIR  ?= $(PREFIX)/lib
+STRIP   ?= strip
+## PREFIX=/usr/local, and below it BINDIR, INCLUDEDIR, LIBDIR and MANDIR: where
+##                  philox is installed
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+INCLUDEDIR ?= $(PREFIX)/include
+LIBDIR     ?= $(PREFIX)/lib
+MANDIR     ?= $(PREFIX)/share/man
+## DESTDIR=         a folder in front of all these, to make a package
 DESTDIR ?=
-# DEBUG=1: no optimisation, checked invariants
+## RPATH=LIBDIR     where programs linked through pkg-config look for the library;
+##                  empty for the folders that every loader searches
+RPATH ?= $(if $(filter /lib% /usr/lib%,$(LIBDIR)/),,$(LIBDIR))
+## DEBUG=1          no optimisation, checked invariants
 DEBUG ?= 0
-# SANITIZE=address,undefined or thread: stops at the first finding
+## SANITIZE=address,undefined or thread: stops at the first finding
 SANITIZE ?=
-# WERROR=1: a warning is an error; for our own checks, which set it
+## WERROR=1         a warning is an error; for our own checks, which set it
 WERROR ?= $(if $(filter check test simulated,$(MAKECMDGOALS)),1,0)
-# SIMDE=1: the loops for AVX-512 on other instructions (libsimde-dev), for tests
+## SIMDE=1          the loops for AVX-512 on other instructions (libsimde-dev)
 SIMDE ?= 0
-# CUDA=0: build without; CUDA_HOME: the toolkit; GENCODE: nvcc's target options.
+## CUDA=0           build without; CUDA_HOME: the toolkit; GENCODE: nvcc's targets
 # A toolkit named on the command line must exist; one that is found, or named by
 # the environment, is used if there is also a C++ compiler.
 CUDA_WANTED := $(filter command,$(origin CUDA_HOME))
@@ -28,7 +40,7 @@ CUDA_HOME ?= $(or $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)),/usr/local/c
 CUDA_HOME := $(CUDA_HOME)
 CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
 	$(CUDA_HOME)/bin/nvcc),$(shell command -v $(CXX))),1,0)))
-# BUILD: where everything goes; special builds have a folder of their own in it
+## BUILD=build      where everything goes; special builds have a folder in it
 BUILD ?= build$(WITH_SIMDE:%=/simde)$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
 
 comma := ,
@@ -97,9 +109,13 @@ SHARED  := $(BUILD)/libphilox.so.$(VERSION)
 TOOL    := $(BUILD)/philox
 TESTS   := $(BUILD)/tests/philox-tests
 STRESS  := $(STRESS_OBJS:%.c.o=%)
+CMAKE_FILES := $(addprefix $(BUILD)/cmake/philox-,config.cmake config-version.cmake)
 
+##
+## Targets:
+## all              the libraries, the tool and the CMake package
 all: $(STATIC) $(SHARED) $(BUILD)/$(SONAME) $(BUILD)/libphilox.so $(TOOL) \
-	$(PEERS)
+	$(CMAKE_FILES) $(PEERS)
 
 # --- flags --------------------------------------------------------------------
 
@@ -305,22 +321,26 @@ SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	WERROR='$(WERROR)' PARTS='$(PARTS)' MAKEFLAGS= $(foreach \
 	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
 
+## check            all checks of a change; PARTS='tests scripts/tool.sh': some
 check: all $(CHECKED)
 	@$(SETTINGS) tests/check.sh
 
+## test             the Criterion tests
 test: $(TESTS)
 	@$(TESTS)
 
+## simulated        the tool and the tests on a simulated GPU (CUDA builds)
 simulated: $(SIMULATED)
 
+## matrix           all sequences of events against a model
 matrix: $(TOOL)
 	@$(TOOL) matrix
 
-# Minutes of dieharder; tests/dieharder.sh has a full run, too
+## quality          minutes of dieharder; tests/dieharder.sh has a full run, too
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-# A minute of random texts for philox_context_load_text(); clang only
+## fuzz             a minute of random texts for philox_context_load_text(); clang
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 fuzz: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),$(call below,lib graph \
 	alloc,c)) tests/fuzz/load.c $(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
@@ -333,46 +353,121 @@ fuzz: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),$(call below,lib graph \
 
 # --- install ------------------------------------------------------------------
 
-ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
-$(foreach folder,PREFIX LIBDIR,$(if $(and $(filter /%,$($(folder))),\
-	$(filter 1,$(words $($(folder))))),,$(error $(folder) is \
-	'$($(folder))': one path from / on, without blanks)))
+FOLDERS := PREFIX BINDIR INCLUDEDIR LIBDIR MANDIR
+ifneq ($(filter install install-strip uninstall,$(MAKECMDGOALS)),)
+odd = $(strip $(foreach c,| & \ " ' ` ; : $$ * ? < > ( ),$(findstring $c,$(1))))
+$(foreach folder,$(FOLDERS),$(if $(and $(filter /%,$($(folder))),\
+	$(filter 1,$(words $($(folder)))),$(if $(call odd,$($(folder))),,1)),,\
+	$(error $(folder) is '$($(folder))': one path from / on, without blanks \
+	and without any of | & \ " ' ` ; : $$ * ? < > ( ))))
+$(if $(filter-out 0 1,$(words $(DESTDIR)))$(call odd,$(DESTDIR)),\
+	$(error DESTDIR is '$(DESTDIR)': one path, without blanks))
 endif
 
-# The files, below DESTDIR
-INSTALLED = $(HEADERS:%=$(PREFIX)/%) $(PREFIX)/include/philox.hpp $(PREFIX)/bin/philox \
+# The files, below DESTDIR; what installs more, adds its own
+INSTALLED = $(HEADERS:include/%=$(INCLUDEDIR)/%) $(INCLUDEDIR)/philox.hpp \
+	$(BINDIR)/philox \
 	$(addprefix $(LIBDIR)/,libphilox.a libphilox.so.$(VERSION) $(SONAME) \
-	libphilox.so pkgconfig/philox.pc)
+	libphilox.so pkgconfig/philox.pc $(addprefix cmake/philox/,$(notdir $(CMAKE_FILES))))
+# Folders shared with others: uninstall removes what is empty below them, and
+# themselves only from a prefix of philox's own, as in PREFIX=/opt/philox
+SHARED_FOLDERS = $(BINDIR) $(INCLUDEDIR) $(LIBDIR) $(MANDIR) $(PREFIX)/share
+# folders ROOT: those of the files below it, but for a shared folder within it
+folders = $(filter-out ./,$(sort $(dir $(patsubst $(1)/%,%,$(filter-out \
+	$(addsuffix /%,$(filter $(1)/%,$(SHARED_FOLDERS))),$(filter \
+	$(1)/%,$(INSTALLED)))))))
 
+# fill_in INCLUDEDIR,LIBDIR,FROM,TO: replaces the @words@ of a file in install/.
+# What a library with sanitizers needs, programs that are linked with it need too.
+put = -e 's|@$(strip $(1))@|$(strip $(2))|g'
+fill_in = sed $(call put,VERSION,$(VERSION)) $(call put,MAJOR,$(MAJOR)) \
+	$(call put,MINOR,$(MINOR)) $(call put,SONAME,$(SONAME)) \
+	$(call put,PREFIX,$(PREFIX)) $(call put,INCLUDEDIR,$(1)) \
+	$(call put,LIBDIR,$(2)) $(call put,RPATH,$(if $(RPATH),-Xlinker \
+		-rpath=$(patsubst $(LIBDIR),$${libdir},$(RPATH)))) \
+	$(call put,SANITIZERS,$(SANITIZERS)) \
+	$(call put,LIBS,$(LIBS) $(if $(WITH_CUDA),-lrt)) \
+	$(call put,CUDA,$(if $(WITH_CUDA),yes,no)) \
+	$(call put,CUDA_LIBDIR,$(if $(WITH_CUDA),$(CUDA_HOME)/lib64)) \
+	$(call put,CUDA_LIBS,$(if $(WITH_CUDA),-L$${cuda_libdir} -lcudart_static)) \
+	-e "s|@POINTER@|$$(echo __SIZEOF_POINTER__ | $(CC) -E -P -x c -)|" $(3) >$(4)
+
+# The package of the build tree: cmake -Dphilox_DIR=.../build/cmake
+$(BUILD)/cmake/%.cmake: install/%.cmake.in include/philox/version.h \
+		$(BUILD)/stamp.link
+	$(call say,GEN)
+	@mkdir -p $(@D)
+	$(Q)$(call fill_in,$(realpath include),$${_philox_here}/..,$<,$@)
+
+# What lies below PREFIX may be moved: it is found from where the file is
+from_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+space := $() $()
+up := $(patsubst $(PREFIX)/%,%,$(LIBDIR))/cmake/philox
+up := $(subst $(space),/,$(patsubst %,..,$(subst /, ,$(up))))
+from_here = $(if $(filter $(PREFIX)/%,$(LIBDIR)),$(patsubst \
+	$(PREFIX)/%,$${_philox_here}/$(up)/%,$(1)),$(1))
+
+## install          below PREFIX; as root it also tells the loader (ldconfig)
 install: all
 	$(call say,INST)
-	@install -d $(addprefix $(DESTDIR),$(PREFIX)/include/philox $(PREFIX)/bin \
-		$(LIBDIR)/pkgconfig)
-	$(Q)install -m 644 include/philox.h include/philox.hpp $(DESTDIR)$(PREFIX)/include
-	$(Q)install -m 644 include/philox/*.h $(DESTDIR)$(PREFIX)/include/philox
+	@umask 022; install -d $(addprefix $(DESTDIR),$(INCLUDEDIR)/philox $(BINDIR) \
+		$(LIBDIR)/pkgconfig $(LIBDIR)/cmake/philox)
+	$(Q)install -m 644 include/philox.h include/philox.hpp \
+		$(DESTDIR)$(INCLUDEDIR)
+	$(Q)install -m 644 include/philox/*.h $(DESTDIR)$(INCLUDEDIR)/philox
 	$(Q)install -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)
 	$(Q)install -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)
 	$(Q)ln -sf libphilox.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libphilox.so
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-		-e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
-		-e 's|@LIBS_PRIVATE@|$(strip $(CUDA_LIBS) $(LIBS))|' \
-		philox.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/philox.pc
-	$(Q)install -m 755 $(TOOL) $(DESTDIR)$(PREFIX)/bin
+	$(Q)umask 022; $(call fill_in,$(call from_prefix,$(INCLUDEDIR)),$(call \
+		from_prefix,$(LIBDIR)),install/philox.pc.in,$(DESTDIR)$(LIBDIR)/pkgconfig/philox.pc)
+	$(Q)umask 022; for file in $(notdir $(CMAKE_FILES)); do \
+		$(call fill_in,$(call from_here,$(INCLUDEDIR)),$${_philox_here}/../..,\
+			install/$$file.in,$(DESTDIR)$(LIBDIR)/cmake/philox/$$file); done
+	$(Q)install -m 755 $(TOOL) $(DESTDIR)$(BINDIR)
+	@$(call ldconfig)
 
+## install-strip    the same, without what only debuggers read
+install-strip: install
+	$(Q)$(STRIP) --strip-unneeded $(addprefix $(DESTDIR),$(BINDIR)/philox \
+		$(LIBDIR)/libphilox.so.$(VERSION))
+	$(Q)$(STRIP) --strip-debug $(DESTDIR)$(LIBDIR)/libphilox.a
+
+# In a folder that the loader searches by itself it finds a new library when
+# ldconfig has run. Other folders are none of its business, nor are packages.
+ldconfig = [ -n '$(DESTDIR)' ] || { PATH=$$PATH:/usr/sbin:/sbin; \
+	for folder in $$(ldconfig -NXv 2>/dev/null | sed -n 's|^\(/[^:]*\):.*|\1|p'); do \
+		[ "$$folder" -ef '$(LIBDIR)' ] || continue; \
+		if ldconfig 2>/dev/null; then echo '  LDCONF $(LIBDIR)'; \
+		else echo '  the loader does not know of this yet: run ldconfig as root'; \
+		fi; done; }
+
+## uninstall        removes what was installed, and the folders that are only ours
 uninstall:
 	$(call say,UNINST)
 	$(Q)rm -f $(addprefix $(DESTDIR),$(INSTALLED))
-	$(Q)rmdir $(DESTDIR)$(PREFIX)/include/philox 2>/dev/null || true
+	$(Q)$(foreach root,$(SHARED_FOLDERS),(cd $(DESTDIR)$(root) && rmdir -p \
+		$(call folders,$(root))) 2>/dev/null;) true
+	$(if $(filter philox%,$(notdir $(PREFIX))),$(Q)(cd $(DESTDIR)$(PREFIX)/.. && \
+		rmdir -p $(patsubst $(dir $(PREFIX))%,%,$(filter \
+		$(PREFIX)/%,$(SHARED_FOLDERS)))) 2>/dev/null || true)
+	@$(call ldconfig)
 
 # --- care ---------------------------------------------------------------------
 
+## format           clang-format for all files
 format:
 	$(Q)clang-format -i $(HEADERS) $(call below,lib graph alloc tools tests \
 		examples,c h cu cuh cpp)
 
+## clean            removes BUILD
 clean:
 	$(Q)rm -rf $(BUILD)
 
+## help             this text
+help:
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
+
 FORCE:
-.PHONY: all check test simulated matrix fuzz quality install uninstall format clean FORCE
+.PHONY: all check test simulated matrix fuzz quality install install-strip \
+	uninstall format clean help FORCE

@@ -1,11 +1,11 @@
 #!/bin/sh
-# make install: programs outside the tree build through pkg-config and run;
-# make uninstall: nothing is left.
+# make install: programs outside the tree build through pkg-config and run. Where
+# files go, and that they can be removed, is in folders.sh.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 stage=$WORK/stage
 prefix=$stage/usr/local
-unset LIBDIR
+unset LIBDIR BINDIR INCLUDEDIR MANDIR RPATH
 export PREFIX=/usr/local DESTDIR="$stage"
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 
@@ -175,20 +175,32 @@ builds_statically()
 	return $result
 }
 
-nothing_left()
+# Both are found, and libphilox.a is meant
+# shellcheck disable=SC2046
+builds_with_static_libs()
 {
-	find "$stage" ! -type d
-	[ -z "$(find "$stage" ! -type d)" ] && [ ! -e "$prefix/include/philox" ]
+	$CC -std=c11 -o "$WORK/static-libs" "$WORK/user.c" $(pc --cflags) \
+		$(pc --variable=static_libs) &&
+		! readelf -d "$WORK/static-libs" | grep 'NEEDED.*philox'
 }
 
-installs_elsewhere()
+# What philox.pc says, and what philox_build() does
+tells_of_cuda()
 {
-	PREFIX=/opt/philox LIBDIR=/opt/philox/lib/multi make install &&
-		grep -q '^prefix=/opt/philox$' \
-			"$stage/opt/philox/lib/multi/pkgconfig/philox.pc" &&
-		grep -q '^libdir=${prefix}/lib/multi$' \
-			"$stage/opt/philox/lib/multi/pkgconfig/philox.pc" &&
-		PREFIX=/opt/philox LIBDIR=/opt/philox/lib/multi make uninstall
+	inside=no
+	! "$prefix/bin/philox" info | grep -q '^build .*devices host.*cuda' || inside=yes
+	[ "$(pc --variable=cuda)" = $inside ]
+}
+
+# nvcc takes only some of the linker's options
+# shellcheck disable=SC2046
+builds_with_nvcc()
+{
+	cp "$WORK/kernel.c" "$WORK/kernel.cu"
+	for libs in --libs --variable=static_libs; do
+		"$CUDA_HOME/bin/nvcc" -o "$WORK/nvcc" "$WORK/kernel.cu" \
+			$(pc --cflags) $(pc $libs) && runs nvcc || return 1
+	done
 }
 
 check "make install works" make install
@@ -203,11 +215,15 @@ check "a C++ program builds" builds user-c++ "" $CXX -std=c++17 -x c++
 check "it does the same" runs user-c++
 check "a C program builds with --static" builds_statically
 check "it does the same" runs static
+check "a C program builds with static_libs" builds_with_static_libs
+check "it does the same" runs static-libs
+check "philox.pc tells whether CUDA is inside" tells_of_cuda
 source=kernel
 check "a program with its own draws builds" builds draws "" $CC -std=c11 -x c
 check "it runs" runs draws
-check "make uninstall works" make uninstall
-check "nothing is left" nothing_left
-check "PREFIX and LIBDIR can be chosen" installs_elsewhere
-check "nothing is left there" nothing_left
+if [ "$CUDA" = 0 ]; then
+	skip "a CUDA program builds with the same flags" "no nvcc"
+else
+	check "a CUDA program builds with the same flags" builds_with_nvcc
+fi
 finish

@@ -1,8 +1,45 @@
 #!/bin/sh
-# What the Makefile promises by itself: which warnings stop it
+# What the Makefile promises by itself: its help, and which warnings stop it
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
+make help >"$WORK/help" 2>&1
 unset WERROR CFLAGS PARTS
+
+# --- help ---------------------------------------------------------------------
+
+# The targets that are no files, FORCE aside; and what may be set: NAME ?= in the
+# first section of the Makefile
+sed -n '/^\.PHONY:/,$p' Makefile | tr -d '\\' | tr -s ' \t' '\n\n' |
+	grep -vx -e .PHONY: -e FORCE -e '' | LC_ALL=C sort >"$WORK/targets"
+sed -n '/^# --- what a user may set/,/^# --- the version/p' Makefile |
+	sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' | LC_ALL=C sort >"$WORK/settings"
+
+has_all_targets()
+{
+	sed -n '/^Targets:/,$p' "$WORK/help" | sed -n 's/^\([a-z-]*\)  .*/\1/p' |
+		LC_ALL=C sort | diff "$WORK/targets" - && test -s "$WORK/targets"
+}
+
+has_all_settings()
+{
+	while read -r name; do
+		sed '/^Targets:/q' "$WORK/help" | grep -qw "$name" ||
+			{ echo "$name is not there"; return 1; }
+	done <"$WORK/settings" && test -s "$WORK/settings"
+}
+
+# Without a build, and as lines of a terminal
+is_short()
+{
+	cat "$WORK/help"
+	! grep -E '.{81}' "$WORK/help"
+}
+
+check "make help names each target" has_all_targets
+check "make help names each setting" has_all_settings
+check "its lines fit a terminal" is_short
+
+# --- warnings -----------------------------------------------------------------
 
 # One object, in a folder of its own, with a warning of a compiler to come
 echo '#warning "new"' >"$WORK/warns.h"
