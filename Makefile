@@ -410,7 +410,7 @@ from_here = $(if $(filter $(PREFIX)/%,$(LIBDIR)),$(patsubst \
 ## install          below PREFIX; as root it also tells the loader (ldconfig)
 install: all
 	$(call say,INST)
-	@umask 022; install -d $(addprefix $(DESTDIR),$(INCLUDEDIR)/philox $(BINDIR) \
+	@install -d $(addprefix $(DESTDIR),$(INCLUDEDIR)/philox $(BINDIR) \
 		$(LIBDIR)/pkgconfig $(LIBDIR)/cmake/philox)
 	$(Q)install -m 644 include/philox.h include/philox.hpp \
 		$(DESTDIR)$(INCLUDEDIR)
