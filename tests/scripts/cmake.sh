@@ -175,6 +175,7 @@ foreach(question IN LISTS QUESTIONS)
 endforeach()
 END_OF_LISTS
 out=$WORK/out-asks
+hidden=
 
 # answered ANSWER QUESTION...: all of them in this way
 answered()
@@ -186,7 +187,7 @@ answered()
 		questions="$questions${questions:+;}$question"
 	done
 	rm -rf "$out"
-	configures asks -DCMAKE_PREFIX_PATH="$moved" \
+	configures asks -DCMAKE_PREFIX_PATH="$moved" -DCMAKE_IGNORE_PATH="$hidden" \
 		-DQUESTIONS="$questions" || return 1
 	for question; do
 		grep -qixF -e "-- answer: $question: $answer" "$WORK/answer" ||
@@ -236,4 +237,20 @@ check "a missing library is named" without "lib/libphilox.so.$version" refused \
 	"there is no $moved/lib/libphilox.so.$version" "0 static no" "$version"
 check "missing headers are named" without include/philox.h refused \
 	"there is no $moved/include/philox.h" "0 static no" "$version"
+
+# A library that needs the toolkit's runtime, where there is no toolkit
+for home in "$CUDA_HOME" /usr/local/cuda /usr/local /usr /; do
+	for folder in lib64 lib targets/x86_64-linux/lib lib/x86_64-linux-gnu; do
+		hidden="$hidden;${home%/}/$folder;$(realpath -m "$home/$folder")"
+	done
+done
+if [ "$CUDA" = 0 ]; then
+	skip "without the toolkit there is no static library" "no nvcc"
+else
+	check "without the toolkit the shared library is found" \
+		answered "1 static no" "$version"
+	check "without the toolkit the static one is refused by name" refused \
+		"philox::static needs libcudart_static.a: set CUDAToolkit_ROOT" \
+		"0 static no" "COMPONENTS static"
+fi
 finish
