@@ -8,7 +8,7 @@
  *
  *   struct philox_rows_options options = {
  *           .size = sizeof(options), .name = "requests", .count = 4096};
- *   struct philox_rows_fill fill = {
+ *   struct philox_row_fill fill = {
  *           .size = sizeof(fill), .dist = PHILOX_UNIFORM,
  *           .dtype = PHILOX_F32, .count = 1, .pitch = 1, .out = uniforms};
  *   struct philox_row_list slots = {.indices = on_device, .n = batch};
@@ -186,13 +186,13 @@ struct philox_row_list {
 };
 
 /*
- * struct philox_rows_fill describes a draw. Value j of entry i, j below count
+ * struct philox_row_fill describes a draw. Value j of entry i, j below count
  * (and counts[i]), is element first + j of the row's draw and is written to
  * out[i * pitch + j]. Tables offer PHILOX_BITS as PHILOX_U32 and PHILOX_U64,
  * PHILOX_UNIFORM in [0, 1) as PHILOX_F32 and PHILOX_F64, and PHILOX_NORMAL with
  * mean 0 and deviation 1 as PHILOX_F32, by the formulas of philox/fill.h.
  */
-struct philox_rows_fill {
+struct philox_row_fill {
 	size_t size; /* sizeof(this struct) */
 	enum philox_dist dist;
 	enum philox_dtype dtype;
@@ -223,8 +223,7 @@ enum philox_rows_flags {
  */
 PHILOX_API enum philox_status philox_rows_fill(
 	struct philox_rows *rows, philox_stream stream,
-	const struct philox_row_list *list,
-	const struct philox_rows_fill *fill);
+	const struct philox_row_list *list, const struct philox_row_fill *fill);
 
 /*
  * philox_rows_advance() advances the rows of a list by `words`, a multiple of

@@ -11,7 +11,7 @@
 
 /* The size of the struct's first version. */
 #define FILL_SIZE_FIRST \
-	(offsetof(struct philox_rows_fill, flags) + sizeof(uint32_t))
+	(offsetof(struct philox_row_fill, flags) + sizeof(uint32_t))
 
 /* The draws that a table offers. */
 static const struct kind {
@@ -32,7 +32,7 @@ static const struct kind {
 /* --- checks --------------------------------------------------------------- */
 
 /* Of a known dist and dtype: NULL if a table does not offer it. */
-static const struct kind *find_kind(const struct philox_rows_fill *fill)
+static const struct kind *find_kind(const struct philox_row_fill *fill)
 {
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (kinds[i].dist == fill->dist &&
@@ -49,7 +49,7 @@ static int is_offered(enum philox_dist dist)
 	return 0;
 }
 
-static enum philox_status check_kind(const struct philox_rows_fill *fill)
+static enum philox_status check_kind(const struct philox_row_fill *fill)
 {
 	enum philox_status status = fill_check_dist("fill", fill->dist);
 
@@ -66,7 +66,7 @@ static enum philox_status check_kind(const struct philox_rows_fill *fill)
 		fill_dist_name(fill->dist), fill_dtype_name(fill->dtype));
 }
 
-static enum philox_status check_values(const struct philox_rows_fill *fill,
+static enum philox_status check_values(const struct philox_row_fill *fill,
 				       uint64_t n)
 {
 	if (fill->count && fill->first + (fill->count - 1) < fill->first)
@@ -83,7 +83,7 @@ static enum philox_status check_values(const struct philox_rows_fill *fill,
 				 fill->dtype);
 }
 
-static enum philox_status check_draw_arrays(const struct philox_rows_fill *fill,
+static enum philox_status check_draw_arrays(const struct philox_row_fill *fill,
 					    uint64_t n)
 {
 	enum philox_status status = PHILOX_OK;
@@ -101,7 +101,7 @@ static enum philox_status check_draw_arrays(const struct philox_rows_fill *fill,
 
 static enum philox_status check_draw(const struct philox_rows *rows,
 				     const struct philox_row_list *list,
-				     const struct philox_rows_fill *fill,
+				     const struct philox_row_fill *fill,
 				     struct rows_list *out)
 {
 	enum philox_status status = check_kind(fill);
@@ -133,7 +133,7 @@ static enum philox_status launch_draw(struct philox_rows *rows,
 static enum philox_status draw_rows(struct philox_rows *rows,
 				    philox_stream stream,
 				    const struct philox_row_list *list,
-				    const struct philox_rows_fill *fill)
+				    const struct philox_row_fill *fill)
 {
 	struct rows_draw_args args = {.table = rows->table,
 				      .first = fill->first,
@@ -155,7 +155,7 @@ static enum philox_status draw_rows(struct philox_rows *rows,
 enum philox_status philox_rows_fill(struct philox_rows *rows,
 				    philox_stream stream,
 				    const struct philox_row_list *list,
-				    const struct philox_rows_fill *fill)
+				    const struct philox_row_fill *fill)
 {
 	enum philox_status status;
 

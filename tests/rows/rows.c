@@ -57,15 +57,14 @@ static void is_at(struct fixture *f, struct philox_rows *rows, uint32_t row,
 	is_state(f, rows, row, state);
 }
 
-static struct philox_rows_fill bits(uint32_t *out)
+static struct philox_row_fill bits(uint32_t *out)
 {
-	return (struct philox_rows_fill){
-		.size = sizeof(struct philox_rows_fill),
-		.dist = PHILOX_BITS,
-		.dtype = PHILOX_U32,
-		.count = VALUES,
-		.pitch = PITCH,
-		.out = out};
+	return (struct philox_row_fill){.size = sizeof(struct philox_row_fill),
+					.dist = PHILOX_BITS,
+					.dtype = PHILOX_U32,
+					.count = VALUES,
+					.pitch = PITCH,
+					.out = out};
 }
 
 /*
@@ -129,7 +128,7 @@ PROMISE(rows, draw_their_words_and_advance_by_4)
 {
 	struct philox_rows *rows = make_rows(f, "a", ROWS);
 	uint32_t *out = new_output(f, ROWS);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 
 	for (uint64_t launch = 0; launch < 3; launch++) {
 		OK(philox_rows_fill(rows, f->stream, NULL, &fill));
@@ -152,14 +151,14 @@ static void like_rng_fill(struct fixture *f, enum philox_dist dist,
 	struct philox_rows *rows = make_rows(f, "like", 5);
 	unsigned char *out = make_memory(f, 5 * VALUES * size);
 	unsigned char *one = make_memory(f, VALUES * size);
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = dist,
-					.dtype = dtype,
-					.first = first,
-					.count = VALUES,
-					.pitch = VALUES,
-					.out = out,
-					.flags = PHILOX_ROWS_KEEP};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .dist = dist,
+				       .dtype = dtype,
+				       .first = first,
+				       .count = VALUES,
+				       .pitch = VALUES,
+				       .out = out,
+				       .flags = PHILOX_ROWS_KEEP};
 	struct philox_fill same = {.size = sizeof(same),
 				   .dist = dist,
 				   .dtype = dtype,
@@ -199,13 +198,13 @@ PROMISE(rows, draw_uniforms_of_53_bits)
 {
 	struct philox_rows *rows = make_rows(f, "u", 3);
 	double *out = make_memory(f, 3 * VALUES * sizeof(*out));
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = PHILOX_UNIFORM,
-					.dtype = PHILOX_F64,
-					.first = 1,
-					.count = VALUES,
-					.pitch = VALUES,
-					.out = out};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .dist = PHILOX_UNIFORM,
+				       .dtype = PHILOX_F64,
+				       .first = 1,
+				       .count = VALUES,
+				       .pitch = VALUES,
+				       .out = out};
 
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
 	OK(philox_stream_synchronize(f->device, f->stream));
@@ -228,7 +227,7 @@ PROMISE(rows, draw_the_same_whatever_is_beside_them)
 		{7, 3, 250, 0, 299}, {0, 250, 7, 11, 12}, {250, 1, 2, 3, 7}};
 	struct philox_rows *rows = make_rows(f, "a", ROWS);
 	uint32_t *out = new_output(f, 5);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 
 	fill.flags = PHILOX_ROWS_KEEP;
 	for (int k = 0; k < 3; k++)
@@ -254,7 +253,7 @@ PROMISE(rows, that_no_entry_names_are_left_alone)
 	struct philox_rows *rows = make_rows(f, "a", 3);
 	struct philox_row_list none = {.n = 0};
 	uint32_t *out = new_output(f, 3);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 	uint64_t launches = philox_device_calls(f->device, "launch");
 
 	for (int i = 0; i < 2; i++) {
@@ -284,7 +283,7 @@ PROMISE(rows, that_a_mask_leaves_out_neither_draw_nor_advance)
 	struct philox_rows *rows = make_rows(f, "a", 10);
 	struct philox_row_list list = {.mask = upload(f, mask, 10), .n = 10};
 	uint32_t *out = new_output(f, 10);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 
 	OK(philox_rows_fill(rows, f->stream, &list, &fill));
 	for (uint32_t row = 0; row < 10; row++) {
@@ -312,7 +311,7 @@ PROMISE(rows, named_twice_draw_the_same_and_advance_once)
 	struct philox_row_list list = {
 		.indices = upload(f, indices, sizeof(indices)), .n = 6};
 	uint32_t *out = new_output(f, 6);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 
 	for (uint64_t launch = 0; launch < 3; launch++) {
 		OK(philox_rows_fill(rows, f->stream, &list, &fill));
@@ -333,7 +332,7 @@ PROMISE(rows, take_at_most_the_count_of_their_entry)
 	static const uint32_t counts[4] = {0, 3, VALUES, 100};
 	struct philox_rows *rows = make_rows(f, "a", 4);
 	uint32_t *out = new_output(f, 4);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 
 	fill.counts = upload(f, counts, sizeof(counts));
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
@@ -357,7 +356,7 @@ PROMISE(rows, may_take_few_of_very_many_values)
 	static const uint32_t counts[1] = {5};
 	struct philox_rows *rows = make_rows(f, "a", 1);
 	uint32_t *out = new_output(f, 1);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 
 	fill.first = 3;
 	fill.count = (uint64_t)1 << 50;
@@ -383,7 +382,7 @@ PROMISE(rows, that_do_not_exist_are_left_out_and_reported_once)
 	struct philox_row_list list = {
 		.indices = upload(f, indices, sizeof(indices)), .n = 5};
 	uint32_t *out = new_output(f, 5);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 	struct philox_rows_report report;
 
 	OK(philox_rows_check(rows, &report));
@@ -417,7 +416,7 @@ PROMISE(rows, that_are_used_up_give_poison_and_stay)
 				  before = {5, UINT64_MAX - 7};
 	struct philox_rows *rows = make_rows(f, "a", 2);
 	uint32_t *out = new_output(f, 2);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 	struct philox_rows_report report;
 
 	set_row(f, rows, 0, before);
@@ -450,11 +449,11 @@ PROMISE(rows, give_nan_where_poison_is_a_real_number)
 	struct philox_rows *rows = make_rows(f, "a", 1);
 	float *x = make_memory(f, sizeof(*x));
 	double *y = make_memory(f, sizeof(*y));
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = PHILOX_UNIFORM,
-					.dtype = PHILOX_F32,
-					.count = 1,
-					.out = x};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .dist = PHILOX_UNIFORM,
+				       .dtype = PHILOX_F32,
+				       .count = 1,
+				       .out = x};
 
 	set_row(f, rows, 0, last);
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
@@ -597,7 +596,7 @@ PROMISE(rows, may_be_written_by_your_own_kernel)
 {
 	struct philox_rows *rows = make_rows(f, "a", 2);
 	uint32_t *out = new_output(f, 2);
-	struct philox_rows_fill fill = bits(out);
+	struct philox_row_fill fill = bits(out);
 	struct writing writing = {.state = {123, 40}};
 
 	OK(philox_rows_states(rows, &writing.to));
@@ -742,8 +741,8 @@ PROMISE(rows, are_not_made_of_bad_options)
 
 static void refuses_fill(struct fixture *f, struct philox_rows *rows,
 			 const struct philox_row_list *list,
-			 struct philox_rows_fill fill,
-			 enum philox_status status, const char *names)
+			 struct philox_row_fill fill, enum philox_status status,
+			 const char *names)
 {
 	uint64_t launches = philox_device_calls(f->device, "launch");
 
@@ -757,8 +756,8 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 {
 	struct philox_rows *rows = make_rows(f, "a", 4);
 	uint32_t *out = new_output(f, 4);
-	const struct philox_rows_fill good = bits(out);
-	struct philox_rows_fill bad = good;
+	const struct philox_row_fill good = bits(out);
+	struct philox_row_fill bad = good;
 	struct philox_row_list list = {.n = 5};
 
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
@@ -800,7 +799,7 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID,
 		     "fill: flags is 0x2");
 	bad = good;
-	bad.size = offsetof(struct philox_rows_fill, flags) + 3;
+	bad.size = offsetof(struct philox_row_fill, flags) + 3;
 	refuses_fill(f, rows, NULL, bad, PHILOX_ERROR_INVALID, "size");
 	FAILS(philox_rows_fill(rows, f->stream, NULL, NULL),
 	      PHILOX_ERROR_INVALID);
@@ -837,7 +836,7 @@ PROMISE(rows, that_do_not_offer_a_draw_say_so_by_name)
 					     "dtype 8 is unknown",
 					     "dtype 9 is unknown"};
 	struct philox_rows *rows = make_rows(f, "a", 4);
-	struct philox_rows_fill bad = bits(new_output(f, 4));
+	struct philox_row_fill bad = bits(new_output(f, 4));
 
 	for (unsigned dist = 0; dist < SOME_DISTS; dist++)
 		for (unsigned dtype = 0; dtype < 10; dtype++) {

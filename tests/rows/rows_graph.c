@@ -16,7 +16,7 @@ struct scene {
 	uint32_t *indices;
 	uint8_t *mask;
 	uint32_t *out;
-	struct philox_rows_fill fill;
+	struct philox_row_fill fill;
 };
 
 static void open_scene(struct fixture *f, struct scene *s)
@@ -30,12 +30,12 @@ static void open_scene(struct fixture *f, struct scene *s)
 	s->mask = make_memory(f, LIST);
 	s->out = make_memory(f, LIST * VALUES * sizeof(*s->out));
 	s->list = (struct philox_row_list){s->indices, s->mask, LIST};
-	s->fill = (struct philox_rows_fill){.size = sizeof(s->fill),
-					    .dist = PHILOX_BITS,
-					    .dtype = PHILOX_U32,
-					    .count = VALUES,
-					    .pitch = VALUES,
-					    .out = s->out};
+	s->fill = (struct philox_row_fill){.size = sizeof(s->fill),
+					   .dist = PHILOX_BITS,
+					   .dtype = PHILOX_U32,
+					   .count = VALUES,
+					   .pitch = VALUES,
+					   .out = s->out};
 }
 
 /* Lists for a sequence of steps: rows come and go, some occur twice. */

@@ -84,7 +84,7 @@ static uint64_t poison(const struct kind *kind)
 }
 
 static void is_entry(const struct kind *kind, const unsigned char *out,
-		     uint32_t i, struct philox_rows_fill *fill, uint64_t offset)
+		     uint32_t i, struct philox_row_fill *fill, uint64_t offset)
 {
 	uint32_t count = fill->counts ? counts[i] : MOST;
 	uint64_t untouched = 0;
@@ -116,12 +116,12 @@ static void draws_of_kind(struct fixture *f, const struct kind *kind)
 	struct philox_row_list list = {
 		.indices = upload(f, indices, sizeof(indices)), .n = ENTRIES};
 	void *out = make_memory(f, size);
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = kind->dist,
-					.dtype = kind->dtype,
-					.pitch = MOST + 3,
-					.count = MOST,
-					.out = out};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .dist = kind->dist,
+				       .dtype = kind->dtype,
+				       .pitch = MOST + 3,
+				       .count = MOST,
+				       .out = out};
 
 	for (uint64_t first = 0; first < 6; first++) {
 		fill.first = first;

@@ -47,12 +47,12 @@ static void open_world(struct fixture *f, struct world *w, int other_order)
 
 static void draw_rows(struct world *w, uint32_t *values)
 {
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = PHILOX_BITS,
-					.dtype = PHILOX_U32,
-					.count = VALUES,
-					.pitch = VALUES,
-					.out = w->out};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .dist = PHILOX_BITS,
+				       .dtype = PHILOX_U32,
+				       .count = VALUES,
+				       .pitch = VALUES,
+				       .out = w->out};
 
 	OK(philox_rows_fill(w->requests, NULL, NULL, &fill));
 	OK(philox_device_synchronize(w->device));

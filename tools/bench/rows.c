@@ -42,12 +42,12 @@ struct rows_bench {
 
 static enum philox_status draw_rows(const struct rows_bench *of)
 {
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.dist = PHILOX_UNIFORM,
-					.dtype = PHILOX_F32,
-					.count = of->columns,
-					.pitch = of->columns,
-					.out = of->values};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .dist = PHILOX_UNIFORM,
+				       .dtype = PHILOX_F32,
+				       .count = of->columns,
+				       .pitch = of->columns,
+				       .out = of->values};
 
 	return philox_rows_fill(of->rows, of->bench->stream, &of->list, &fill);
 }

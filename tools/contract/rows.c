@@ -195,10 +195,10 @@ static const struct {
 static void draw_all(struct contract *c, struct site *site)
 {
 	const size_t size = ENTRIES * VALUES * 8;
-	struct philox_rows_fill fill = {.size = sizeof(fill),
-					.first = 2,
-					.count = VALUES,
-					.pitch = VALUES};
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .first = 2,
+				       .count = VALUES,
+				       .pitch = VALUES};
 	struct philox_row_list list;
 	uint32_t *counts;
 
@@ -231,7 +231,7 @@ static void rows_draw_the_hosts(struct contract *c)
 /* The work of a graph: a sample if it has logits, or else a draw. */
 struct work {
 	struct philox_row_list list;
-	struct philox_rows_fill fill;
+	struct philox_row_fill fill;
 	struct philox_sample sample;
 };
 
