@@ -11,7 +11,8 @@
  *   struct philox_row_fill fill = {
  *           .size = sizeof(fill), .dist = PHILOX_UNIFORM,
  *           .dtype = PHILOX_F32, .count = 1, .pitch = 1, .out = uniforms};
- *   struct philox_row_list slots = {.indices = on_device, .n = batch};
+ *   struct philox_row_list slots = {
+ *           .size = sizeof(slots), .indices = on_device, .n = batch};
  *
  *   philox_rows_create(context, &options, &rows);
  *   philox_rows_set(rows, stream, &row, &state, 1);   a request that begins
@@ -30,6 +31,28 @@
  * is the value that philox_rng_fill() would draw as element e from that row's
  * state.
  *
+ * What repeats and what does not: all entries of a call see their rows as they
+ * were before it. A row that is listed k times draws the same numbers k times,
+ * and advances once. Where they should differ, the list has steps: entry i
+ * draws at its row's offset + 4 x steps[i], so step 0 gives the numbers of the
+ * next call, step 1 those of the call after it, and so on; the same row at the
+ * same step is the same numbers again. That is what drafts need (speculative
+ * decoding): the k + 1 positions of a request are sampled at once, as k + 1
+ * calls one after the other would have, and its row is then advanced by as many
+ * as were kept, a count that only the device knows:
+ *
+ *   struct philox_row_list drafts = {
+ *           .size = sizeof(drafts), .indices = slot_of_entry,
+ *           .n = batch * (k + 1), .steps = step_of_entry};   0 .. k of each
+ *
+ *   sample.flags = PHILOX_ROWS_KEEP;
+ *   philox_sample_rows(rows, stream, &drafts, &sample);
+ *   ...                                  your kernel: kept[i] of each request
+ *   philox_rows_advance_by(rows, stream, &slots, 4, kept);
+ *
+ * The tokens are those of one-by-one decoding, whatever the drafts were and
+ * however many were kept; and all of it can be captured.
+ *
  * Rows are independent of each other from the start, and begin at offset 0:
  *
  *   table seed = fold(generator seed, PHILOX_FOLD_TABLE, FNV-1a(name))
@@ -44,8 +67,11 @@
  * calls on different streams, as for any array that kernels write.
  *
  * Arrays that a call only reads may overlap each other. An array that it writes
- * must not overlap any other array of the call, nor the table, and no array may
- * change while the kernel runs.
+ * must not overlap any other array of the call, and none may overlap the table:
+ * PHILOX_ERROR_INVALID names the two. What lies between the entries of an array
+ * with a pitch is not part of it; where counts on the device say how many values
+ * an entry gets, its first one is compared. No array may change while the kernel
+ * runs.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -167,22 +193,30 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
 /*
  * struct philox_row_list says which rows take part in a draw: entry i is row
  * indices[i], or row i without indices, and takes part if mask[i] is not 0, or
- * if there is no mask. Both arrays are device memory and read when the kernel
- * runs: in a captured graph, at each launch.
+ * if there is no mask. With steps it draws at its row's offset + 4 x steps[i],
+ * what the row's call number steps[i] from this one on would draw; such a call
+ * must keep the rows (PHILOX_ROWS_KEEP), since there is no one advance for
+ * entries at different steps. All arrays are device memory and read when the
+ * kernel runs: in a captured graph, at each launch. Zero the struct, then set
+ * `size`.
  *
  * An entry whose index is not below the table's count is left out: nothing is
  * drawn for it, its outputs are not written, and philox_rows_check() reports
  * it. A row that is in the list several times draws the same numbers for each
- * entry and advances once per launch, not once per entry.
+ * entry of the same step, and advances once per launch, not once per entry. An
+ * entry whose step is past offset 2^64 - 4 is treated as one whose row is used
+ * up (see philox_rows_fill()).
  *
  * NULL in place of a list means all rows, in their order. A list of n = 0
  * entries means no rows: the call is checked, except for its arrays, which may
  * be NULL, and does nothing; during capture it records nothing.
  */
 struct philox_row_list {
+	size_t size;             /* sizeof(this struct) */
 	const uint32_t *indices; /* device array of n; NULL: rows 0 .. n - 1 */
 	const uint8_t *mask;     /* device array of n; NULL: all take part */
 	uint32_t n;              /* entries, 0 .. 2^24 */
+	const uint32_t *steps;   /* device array of n; NULL: 0 for all */
 };
 
 /*
@@ -205,7 +239,8 @@ struct philox_row_fill {
 };
 
 enum philox_rows_flags {
-	/* The rows do not advance: the next draw repeats the numbers. */
+	/* The rows do not advance: the next draw repeats the numbers. A list
+	 * with steps needs it. */
 	PHILOX_ROWS_KEEP = 1
 };
 
@@ -217,7 +252,8 @@ enum philox_rows_flags {
  * numbers it gives NaN or all-ones and does not advance, and
  * philox_rows_check() reports it; the same is true of a row that holds poison.
  * With PHILOX_ROWS_KEEP a row at that offset can be drawn from. Recorded during
- * capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the field),
+ * capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the field,
+ * or two arrays that overlap; steps without PHILOX_ROWS_KEEP),
  * PHILOX_ERROR_OVERFLOW (the values of a row, or the array, do not fit 2^64),
  * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
  */
@@ -229,17 +265,38 @@ PHILOX_API enum philox_status philox_rows_fill(
  * philox_rows_advance() advances the rows of a list by `words`, a multiple of
  * 4, as one kernel; a row that is in the list several times advances once. A
  * row with fewer words left is not advanced and is reported as used up. `list`
- * may be NULL for all rows. Recorded during capture, as one kernel node.
- * Errors: as philox_rows_fill().
+ * may be NULL for all rows; it must have no steps. Recorded during capture, as
+ * one kernel node. Errors: as philox_rows_fill().
  */
 PHILOX_API enum philox_status philox_rows_advance(
 	struct philox_rows *rows, philox_stream stream,
 	const struct philox_row_list *list, uint64_t words);
 
+/*
+ * philox_rows_advance_by() does the same by words x counts[i] for entry i;
+ * `counts` is a device array of as many entries as the list has, read when the
+ * kernel runs: the tokens that were kept, with `words` 4, after a draw at
+ * several steps. A row that is in the list several times advances once, by the
+ * greatest of the counts of its entries that take part: a list of drafts may be
+ * used again, without its steps, with a mask of those that were kept and with
+ * counts[i] = step of i + 1. An entry whose row has fewer words left does not
+ * advance it and is reported as used up; so is one whose row holds poison. With
+ * a count of 0 nothing advances. Recorded during capture, as one kernel node.
+ * Errors: as philox_rows_fill().
+ */
+PHILOX_API enum philox_status philox_rows_advance_by(
+	struct philox_rows *rows, philox_stream stream,
+	const struct philox_row_list *list, uint64_t words,
+	const uint32_t *counts);
+
 /* --- what only the device can see ----------------------------------------- */
 
-/* struct philox_rows_report counts entries that could not be drawn for. */
+/*
+ * struct philox_rows_report counts entries that could not be drawn for. Zero
+ * it, then set `size`.
+ */
 struct philox_rows_report {
+	size_t size;       /* sizeof(this struct), set by the caller */
 	uint64_t launches; /* with such an entry, since the last check */
 	uint64_t outside;  /* entries whose index was out of range */
 	uint64_t used_up;  /* entries whose row was used up or held poison */
@@ -251,7 +308,8 @@ struct philox_rows_report {
  * only for launches whose stream was synchronised before. Returns PHILOX_OK and
  * zeros in *report (which may be NULL) when there is nothing new;
  * PHILOX_ERROR_OVERFLOW and a filled report otherwise; each launch is reported
- * once. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * once. Errors: PHILOX_ERROR_INVALID (a report whose `size` is not that of the
+ * struct: then nothing counts as reported). Legal during capture.
  */
 PHILOX_API enum philox_status philox_rows_check(
 	struct philox_rows *rows, struct philox_rows_report *report);

@@ -30,6 +30,11 @@
  *   a device temperature   that is negative, infinite or NaN: token -1; -0 is 0
  *   a row used up          (philox/rows.h), or poison: token -1
  *
+ * Entries of one row have the same noise, in one call or in several, until the
+ * row advances: four draft positions of a request need the steps of a list, or
+ * positions of their own (philox_sample_seeds()). See "What repeats" in
+ * philox/rows.h, with an example of decoding with drafts.
+ *
  * If a vocabulary is split over ranks, each rank samples its columns with
  * `first`, their place in the vocabulary, into `keys` instead of `tokens`; the
  * maximum of the ranks' keys, as unsigned 64-bit numbers, is the key of the
@@ -53,8 +58,9 @@ extern "C" {
 /*
  * struct philox_sample describes logits and the output. All arrays are device
  * memory and have as many entries as the list, or as `n` says. Tokens and keys
- * must not overlap any other array, each other or the table: blocks may still
- * read the logits of one entry when the token of another is written.
+ * that overlap any other array, each other or the table are refused by name:
+ * blocks may still read the logits of one entry when the token of another is
+ * written.
  */
 struct philox_sample {
 	size_t size;               /* sizeof(this struct) */
@@ -73,12 +79,14 @@ struct philox_sample {
 /*
  * philox_sample_rows() samples one token for each entry of a list, drawing from
  * the rows of a table (philox/rows.h) and advancing each by 4, whatever its
- * temperature, or not at all with PHILOX_ROWS_KEEP. `list` may be NULL for all
- * rows. For an entry that takes no part nothing is written; one whose index is
- * out of range gets token -1, and philox_rows_check() reports it. Recorded
- * during capture, as one kernel node. Errors: PHILOX_ERROR_INVALID (names the
- * field), PHILOX_ERROR_OVERFLOW (the logits do not fit 2^64 bytes),
- * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
+ * temperature, or not at all with PHILOX_ROWS_KEEP, which a list with steps
+ * needs. `list` may be NULL for all rows. For an entry that takes no part
+ * nothing is written; one whose index is out of range, or whose step is past
+ * the end of its row, gets token -1, and philox_rows_check() reports it.
+ * Recorded during capture, as one kernel node. Errors: PHILOX_ERROR_INVALID
+ * (names the field, or two arrays that overlap), PHILOX_ERROR_OVERFLOW (the
+ * logits do not fit 2^64 bytes), PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_sample_rows(
 	struct philox_rows *rows, philox_stream stream,
@@ -93,6 +101,35 @@ PHILOX_API enum philox_status philox_sample_rows(
 PHILOX_API enum philox_status philox_sample_states(
 	struct philox_device *device, philox_stream stream,
 	const struct philox_state *states, uint32_t n,
+	const struct philox_sample *sample);
+
+/*
+ * struct philox_seeds is what a server without a table has in device memory for
+ * each of its slots: a seed, and how many tokens the slot has. Slot r is a row
+ * whose state is {seeds[r], 4 x positions[r]}, that of a table's row which was
+ * set to {seeds[r], 0} and has been drawn from positions[r] times. Zero the
+ * struct, then set `size`.
+ */
+struct philox_seeds {
+	size_t size;               /* sizeof(this struct) */
+	const uint64_t *seeds;     /* device array of `count` */
+	const uint32_t *positions; /* device array of `count` */
+	uint32_t count;            /* slots, 0 .. 2^24 */
+};
+
+/*
+ * philox_sample_seeds() samples one token for each entry of a list from the
+ * seed and position of its slot alone, as philox_sample_rows() does for rows:
+ * `list` may be NULL for all slots, may name a slot several times, and may have
+ * steps, which are added to positions. Nothing advances, since the positions
+ * are the caller's: the same call gives the same tokens until they change, and
+ * `flags` must be 0. An entry whose index is not below `count` gets token -1.
+ * The arrays are read when the kernel runs: in a captured graph, at each
+ * launch. Recorded as one kernel node. Errors: as philox_sample_rows().
+ */
+PHILOX_API enum philox_status philox_sample_seeds(
+	struct philox_device *device, philox_stream stream,
+	const struct philox_seeds *slots, const struct philox_row_list *list,
 	const struct philox_sample *sample);
 
 /*

@@ -74,6 +74,13 @@
  *    turn, which it uses instead. The first two are acquires. So a reader that
  *    saw the new offset also sees the number, and one that sees the number also
  *    sees the old offset.
+ *  - Where entries advance by counts of their own, a row that is in the list
+ *    several times goes to the furthest of the offsets, which all are counted
+ *    from the old one: the new offset is written by an atomic maximum, a
+ *    release like the store, and since the old offset is the least of all, the
+ *    result does not depend on who comes first.
+ *  - Entries that draw at a step of their own read the row as above and add to
+ *    what they found. Such a launch advances nothing.
  *
  * A state that other code wrote between two launches needs nothing special: its
  * turn has the number of an earlier launch.
@@ -155,10 +162,14 @@ struct rows_set_args {
 struct rows_list {
 	const uint32_t *indices;
 	const uint8_t *mask;
+	const uint32_t *steps; /* only where nothing advances */
 	uint64_t n;
 };
 
-/* Draws, and advances by `words`, which may be 0. */
+/*
+ * Draws, and advances by `words`, which may be 0. A launch that only advances
+ * does so by words x counts[entry], if there are counts.
+ */
 struct rows_draw_args {
 	struct rows_table table;
 	struct rows_list list;
@@ -170,9 +181,14 @@ struct rows_draw_args {
 	uint64_t words;
 };
 
-/* Samples; with table.control NULL from states[entry], advancing nothing. */
+/*
+ * Samples; with table.control NULL from table.states or, where that is NULL
+ * too, from seeds and positions, advancing nothing.
+ */
 struct sample_args {
 	struct rows_table table;
+	const uint64_t *seeds;
+	const uint32_t *positions;
 	struct rows_list list;
 	const void *logits;
 	uint64_t pitch;

@@ -14,14 +14,22 @@
 struct rows_list;
 
 /*
- * rows_check_list() checks a list (NULL: all rows) and converts it for kernels.
+ * rows_check_list() checks a list (NULL: all rows) of a table with `count` rows
+ * and converts it for kernels. `rows` is what a message calls them.
  */
-enum philox_status rows_check_list(const struct philox_rows *rows,
+enum philox_status rows_check_list(const char *rows, uint64_t count,
 				   const struct philox_row_list *list,
 				   struct rows_list *out);
 
-/* rows_check_flags() refuses flags that enum philox_rows_flags lacks. */
-enum philox_status rows_check_flags(const char *what, uint32_t flags);
+/*
+ * rows_check_flags() refuses flags that enum philox_rows_flags lacks, and steps
+ * in a list of rows that advance.
+ */
+enum philox_status rows_check_flags(const char *what, uint32_t flags,
+				    const struct rows_list *list);
+
+/* rows_check_no_steps() refuses steps where nothing is drawn. */
+enum philox_status rows_check_no_steps(const struct rows_list *list);
 
 /*
  * rows_check_extent() gives ERROR_OVERFLOW unless n entries of `count` elements

@@ -5,6 +5,7 @@
 #include "lib/base/options.h"
 #include "lib/fill/dists.h"
 #include "lib/fill/dtypes.h"
+#include "lib/rows/arrays.h"
 #include "lib/rows/check.h"
 #include "lib/rows/elements.h"
 #include "lib/rows/rows.h"
@@ -107,12 +108,40 @@ static enum philox_status check_draw(const struct philox_rows *rows,
 	enum philox_status status = check_kind(fill);
 
 	if (status == PHILOX_OK)
-		status = rows_check_flags("fill", fill->flags);
+		status = rows_check_list("rows", rows->table.count, list, out);
 	if (status == PHILOX_OK)
-		status = rows_check_list(rows, list, out);
+		status = rows_check_flags("fill", fill->flags, out);
 	if (status == PHILOX_OK)
 		status = check_values(fill, out->n);
 	return status == PHILOX_OK ? check_draw_arrays(fill, out->n) : status;
+}
+
+/*
+ * The arrays of a draw, or of an advance by counts, which has no `out`. How far
+ * an entry goes that has a count of its own only the device knows: its first
+ * value stands for all.
+ */
+static enum philox_status check_draw_apart(const char *what,
+					   const struct rows_draw_args *args,
+					   uint64_t size)
+{
+	const uint64_t count = args->counts && args->count ? 1 : args->count;
+	const struct rows_array out = {.name = "out",
+				       .start = args->out,
+				       .n = args->list.n,
+				       .size = count * size,
+				       .pitch = args->pitch * size,
+				       .written = 1};
+	struct rows_arrays arrays = {.count = 0};
+
+	if (!args->list.n)
+		return PHILOX_OK;
+	rows_arrays_add_table(&arrays, &args->table);
+	rows_arrays_add_list(&arrays, &args->list);
+	rows_arrays_read(&arrays, "counts", args->counts, args->list.n,
+			 sizeof(*args->counts));
+	rows_arrays_add(&arrays, out);
+	return rows_arrays_check(what, &arrays);
 }
 
 /* --- draws ---------------------------------------------------------------- */
@@ -144,6 +173,9 @@ static enum philox_status draw_rows(struct philox_rows *rows,
 	const struct kind *kind;
 	enum philox_status status = check_draw(rows, list, fill, &args.list);
 
+	if (status == PHILOX_OK)
+		status = check_draw_apart("fill", &args,
+					  fill_dtype_size(fill->dtype));
 	if (status != PHILOX_OK)
 		return status;
 	kind = find_kind(fill);
@@ -171,24 +203,68 @@ enum philox_status philox_rows_fill(struct philox_rows *rows,
 	return rows_report(rows, status);
 }
 
+/* --- advances ------------------------------------------------------------- */
+
+static enum philox_status check_advance(const struct philox_row_list *list,
+					struct rows_draw_args *args)
+{
+	enum philox_status status =
+		rows_check_list("rows", args->table.count, list, &args->list);
+
+	if (status == PHILOX_OK)
+		status = rows_check_no_steps(&args->list);
+	if (status == PHILOX_OK && args->words % 4)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "words is %" PRIu64 ", not a multiple of 4",
+				    args->words);
+	return status == PHILOX_OK ? check_draw_apart("advance", args, 1)
+				   : status;
+}
+
+static enum philox_status advance_rows(struct philox_rows *rows,
+				       philox_stream stream,
+				       const struct philox_row_list *list,
+				       uint64_t words, const uint32_t *counts)
+{
+	struct rows_draw_args args = {
+		.table = rows->table, .counts = counts, .words = words};
+	enum philox_status status = check_advance(list, &args);
+
+	if (status != PHILOX_OK)
+		return status;
+	return launch_draw(rows, stream, KERNEL_rows_advance, &args,
+			   args.list.n);
+}
+
 enum philox_status philox_rows_advance(struct philox_rows *rows,
 				       philox_stream stream,
 				       const struct philox_row_list *list,
 				       uint64_t words)
 {
-	struct rows_draw_args args = {.words = words};
-	enum philox_status status;
+	if (!rows)
+		return context_null(NULL, "rows");
+	return rows_report(rows, advance_rows(rows, stream, list, words, NULL));
+}
+
+static int is_empty(const struct philox_row_list *list)
+{
+	return list && !list->n;
+}
+
+enum philox_status philox_rows_advance_by(struct philox_rows *rows,
+					  philox_stream stream,
+					  const struct philox_row_list *list,
+					  uint64_t words,
+					  const uint32_t *counts)
+{
+	enum philox_status status = PHILOX_OK;
 
 	if (!rows)
 		return context_null(NULL, "rows");
-	args.table = rows->table;
-	status = rows_check_list(rows, list, &args.list);
-	if (status == PHILOX_OK && words % 4)
-		status = status_set(PHILOX_ERROR_INVALID,
-				    "words is %" PRIu64 ", not a multiple of 4",
-				    words);
+	if (!is_empty(list))
+		status = fill_check_array("advance", "counts", counts,
+					  PHILOX_U32);
 	if (status == PHILOX_OK)
-		status = launch_draw(rows, stream, KERNEL_rows_advance, &args,
-				     args.list.n);
+		status = advance_rows(rows, stream, list, words, counts);
 	return rows_report(rows, status);
 }

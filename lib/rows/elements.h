@@ -60,15 +60,23 @@ PHILOX_FN int rows_can_advance(struct philox_state state, uint64_t words)
 	       words <= 0xfffffffffffffffcULL - state.offset;
 }
 
-PHILOX_FN void rows_move(const struct rows_table *table, uint64_t row,
-			 uint64_t launch, struct philox_state before,
-			 uint64_t words)
+/* rows_can_advance_by() says whether it has `words` words left `count` times. */
+PHILOX_FN int rows_can_advance_by(struct philox_state state, uint64_t words,
+				  uint32_t count)
+{
+	return rows_can_advance(state, 0) &&
+	       (!count ||
+		words <= (0xfffffffffffffffcULL - state.offset) / count);
+}
+
+/* rows_keep_old() keeps the offset from before the launch for late readers. */
+PHILOX_FN void rows_keep_old(const struct rows_table *table, uint64_t row,
+			     uint64_t launch, struct philox_state before)
 {
 	struct rows_turn *turn = &table->turns[row];
 
 	*(volatile uint64_t *)&turn->offset = before.offset;
 	ROWS_STORE(&turn->launch, launch);
-	ROWS_STORE(&table->states[row].offset, before.offset + words);
 }
 
 /* rows_advance() advances a row whose state before the launch was `before`. */
@@ -78,8 +86,27 @@ PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
 {
 	if (!rows_can_advance(before, words))
 		ROWS_ADD(&table->control->used_up, 1);
-	else if (words)
-		rows_move(table, row, launch, before, words);
+	else if (words) {
+		rows_keep_old(table, row, launch, before);
+		ROWS_STORE(&table->states[row].offset, before.offset + words);
+	}
+}
+
+/*
+ * rows_advance_by() does so `count` times; the entries of a row may have other
+ * counts, of which the greatest is done.
+ */
+PHILOX_FN void rows_advance_by(const struct rows_table *table, uint64_t row,
+			       uint64_t launch, struct philox_state before,
+			       uint64_t words, uint32_t count)
+{
+	if (!rows_can_advance_by(before, words, count))
+		ROWS_ADD(&table->control->used_up, 1);
+	else if (words && count) {
+		rows_keep_old(table, row, launch, before);
+		ROWS_RAISE(&table->states[row].offset,
+			   before.offset + words * count);
+	}
 }
 
 /* rows_end() counts the launch and reports entries it could not draw for. */
@@ -114,6 +141,30 @@ PHILOX_FN uint64_t rows_of_entry(const struct rows_list *list, uint64_t entry)
 	if (list->mask && !list->mask[entry])
 		return ROWS_NONE;
 	return list->indices ? list->indices[entry] : entry;
+}
+
+/* rows_step() takes a state to the step of an entry: poison past the end. */
+PHILOX_FN struct philox_state rows_step(const struct rows_list *list,
+					uint64_t entry,
+					struct philox_state state)
+{
+	const uint64_t words =
+		list->steps ? 4 * (uint64_t)list->steps[entry] : 0;
+
+	if (words <= ~state.offset)
+		state.offset += words;
+	else
+		state.offset = PHILOX_POISON_OFFSET;
+	return state;
+}
+
+/* rows_entry_state() returns the state that an entry of `row` draws from. */
+PHILOX_FN struct philox_state rows_entry_state(const struct rows_table *table,
+					       const struct rows_list *list,
+					       uint64_t entry, uint64_t row,
+					       uint64_t launch)
+{
+	return rows_step(list, entry, rows_state(table, row, launch));
 }
 
 /* --- draws ---------------------------------------------------------------- */
@@ -205,7 +256,8 @@ PHILOX_FN uint64_t rows_units(const struct rows_draw_args *args, uint64_t n)
 				ROWS_ADD(&args->table.control->outside, 1);  \
 			return;                                              \
 		}                                                            \
-		state = rows_state(&args->table, row, launch);               \
+		state = rows_entry_state(&args->table, &args->list, entry,   \
+					 row, launch);                       \
 		if (drawn)                                                   \
 			rows_store_##name(args, state, entry,                \
 					  args->first / n + unit);           \
@@ -222,15 +274,20 @@ PHILOX_FN void rows_advance_entry(const struct rows_draw_args *args,
 				  uint64_t launch, uint64_t entry)
 {
 	uint64_t row = rows_of_entry(&args->list, entry);
+	struct philox_state state;
 
 	if (row == ROWS_NONE)
 		return;
-	if (row >= args->table.count)
+	if (row >= args->table.count) {
 		ROWS_ADD(&args->table.control->outside, 1);
+		return;
+	}
+	state = rows_state(&args->table, row, launch);
+	if (args->counts)
+		rows_advance_by(&args->table, row, launch, state, args->words,
+				args->counts[entry]);
 	else
-		rows_advance(&args->table, row, launch,
-			     rows_state(&args->table, row, launch),
-			     args->words);
+		rows_advance(&args->table, row, launch, state, args->words);
 }
 
 #endif

@@ -96,7 +96,7 @@ static uint64_t fill_units_of(const struct rows_draw_args *args,
 	if (row >= args->table.count ||
 	    rows_entry_count(args, entry) < begin + MANY)
 		return 1;
-	state = rows_state(&args->table, row, launch);
+	state = rows_entry_state(&args->table, &args->list, entry, row, launch);
 	if (!rows_can_advance(state, args->words))
 		return 1;
 	fill_entry(args, kernel, state, entry, begin, size);

@@ -2,6 +2,7 @@
  * lib/rows/look.c - queries of a table of rows
  */
 #include <inttypes.h>
+#include "lib/base/options.h"
 #include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 
@@ -27,11 +28,22 @@ enum philox_status philox_rows_states(struct philox_rows *rows,
 	return PHILOX_OK;
 }
 
-/* With the context's lock held. */
-static void take_notice(struct philox_rows *rows,
-			struct philox_rows_report *report)
+/* The size of the struct's first version. */
+#define REPORT_SIZE_FIRST \
+	(offsetof(struct philox_rows_report, used_up) + sizeof(uint64_t))
+
+static enum philox_status check_report(const struct philox_rows_report *report)
 {
-	struct philox_rows_report now = rows_read_notice(rows->notice);
+	if (!report)
+		return PHILOX_OK;
+	return options_check_size("report", report, report->size,
+				  REPORT_SIZE_FIRST, sizeof(*report));
+}
+
+/* With the context's lock held. */
+static void take_notice(struct philox_rows *rows, struct rows_seen *report)
+{
+	struct rows_seen now = rows_read_notice(rows->notice);
 
 	report->launches = now.launches - rows->seen.launches;
 	report->outside = now.outside - rows->seen.outside;
@@ -39,25 +51,42 @@ static void take_notice(struct philox_rows *rows,
 	rows->seen = now;
 }
 
-enum philox_status philox_rows_check(struct philox_rows *rows,
-				     struct philox_rows_report *report)
+static void fill_report(struct philox_rows_report *report,
+			const struct rows_seen *found)
 {
-	struct philox_rows_report found = {0};
-	enum philox_status status = PHILOX_OK;
+	report->launches = found->launches;
+	report->outside = found->outside;
+	report->used_up = found->used_up;
+}
 
-	if (!rows)
-		return context_null(NULL, "rows");
+static enum philox_status check_launches(struct philox_rows *rows,
+					 struct philox_rows_report *report)
+{
+	struct rows_seen found;
+
 	context_lock(rows->context);
 	take_notice(rows, &found);
 	context_unlock(rows->context);
 	if (report)
-		*report = found;
-	if (found.launches)
-		status = status_set(
-			PHILOX_ERROR_OVERFLOW,
-			"entries with an index out of range: %" PRIu64
-			", with a row that is used up: %" PRIu64
-			", in launches: %" PRIu64,
-			found.outside, found.used_up, found.launches);
+		fill_report(report, &found);
+	if (!found.launches)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "entries with an index out of range: %" PRIu64
+			  ", with a row that is used up: %" PRIu64
+			  ", in launches: %" PRIu64,
+			  found.outside, found.used_up, found.launches);
+}
+
+enum philox_status philox_rows_check(struct philox_rows *rows,
+				     struct philox_rows_report *report)
+{
+	enum philox_status status;
+
+	if (!rows)
+		return context_null(NULL, "rows");
+	status = check_report(report);
+	if (status == PHILOX_OK)
+		status = check_launches(rows, report);
 	return rows_report(rows, status);
 }

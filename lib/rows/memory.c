@@ -190,9 +190,9 @@ enum philox_status rows_memory_free(struct philox_rows *rows)
 /* --- notices -------------------------------------------------------------- */
 
 /* Read again only if another launch has reported something since. */
-struct philox_rows_report rows_read_notice(const struct rows_notice *notice)
+struct rows_seen rows_read_notice(const struct rows_notice *notice)
 {
-	struct philox_rows_report read;
+	struct rows_seen read;
 	const struct rows_totals *totals;
 
 	do {

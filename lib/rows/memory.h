@@ -10,6 +10,13 @@
 
 struct rows_notice;
 
+/* What launches have reported: see struct philox_rows_report. */
+struct rows_seen {
+	uint64_t launches;
+	uint64_t outside;
+	uint64_t used_up;
+};
+
 /*
  * rows_seed() returns the table's seed, made from its generator's current one;
  * with the context's lock held.
@@ -37,6 +44,6 @@ enum philox_status rows_write(const struct philox_rows *rows,
  * rows_read_notice() returns what all launches have reported so far, while
  * others may be reporting: see struct rows_notice.
  */
-struct philox_rows_report rows_read_notice(const struct rows_notice *notice);
+struct rows_seen rows_read_notice(const struct rows_notice *notice);
 
 #endif

@@ -9,7 +9,9 @@
  *
  *   ROWS_LOAD(from)           *from, before all that the thread does later
  *   ROWS_STORE(to, value)     *to = value, after all that it did before
- *   ROWS_TELL(to, value)      the same, as the host sees it
+ *   ROWS_RAISE(to, value)     *to becomes the greater of the two, after all that
+ *                             it did before
+ *   ROWS_TELL(to, value)      *to = value, the same as the host sees it
  *   ROWS_ADD(to, value)       *to += value, in no order
  *   ROWS_MAX(to, value)       *to becomes the greater of the two, in no order
  *   ROWS_ARRIVE(to)           (*to)++, before all later and after all before
@@ -42,6 +44,14 @@ static __device__ __forceinline__ void rows_store(uint64_t *to, uint64_t value)
 		     : "memory");
 }
 
+static __device__ __forceinline__ void rows_raise(uint64_t *to, uint64_t value)
+{
+	asm volatile("red.release.gpu.max.u64 [%0], %1;"
+		     :
+		     : "l"(to), "l"(value)
+		     : "memory");
+}
+
 static __device__ __forceinline__ void rows_tell(uint64_t *to, uint64_t value)
 {
 	asm volatile("st.release.sys.u64 [%0], %1;"
@@ -63,6 +73,7 @@ static __device__ __forceinline__ uint32_t rows_arrive(uint32_t *to)
 
 #define ROWS_LOAD(from)       rows_load(from)
 #define ROWS_STORE(to, value) rows_store(to, value)
+#define ROWS_RAISE(to, value) rows_raise(to, value)
 #define ROWS_TELL(to, value)  rows_tell(to, value)
 #define ROWS_ADD(to, value) \
 	atomicAdd((unsigned long long *)(to), (unsigned long long)(value))
@@ -74,6 +85,7 @@ static __device__ __forceinline__ uint32_t rows_arrive(uint32_t *to)
 
 #define ROWS_LOAD(from)       (*(from))
 #define ROWS_STORE(to, value) (*(to) = (value))
+#define ROWS_RAISE(to, value) (*(to) = *(to) < (value) ? (value) : *(to))
 #define ROWS_TELL(to, value)  __atomic_store_n(to, value, __ATOMIC_RELEASE)
 #define ROWS_ADD(to, value)   (*(to) += (value))
 #define ROWS_MAX(to, value)   (*(to) = *(to) < (value) ? (value) : *(to))

@@ -18,6 +18,7 @@
 #include <stdatomic.h>
 #include <philox/rows.h>
 #include "lib/device/kernels.h"
+#include "lib/rows/memory.h"
 #include "lib/state/context.h"
 
 #define ROWS_COUNT_MAX (1u << 24)
@@ -36,10 +37,10 @@ struct philox_rows {
 	int leaving; /* alive, but its memory is being freed: not to be read */
 	struct philox_generator *generator;
 
-	struct rows_table table;        /* device addresses */
-	void *memory;                   /* the piece they are in */
-	struct rows_notice *notice;     /* host address, mapped */
-	struct philox_rows_report seen; /* what was reported, in all */
+	struct rows_table table;    /* device addresses */
+	void *memory;               /* the piece they are in */
+	struct rows_notice *notice; /* host address, mapped */
+	struct rows_seen seen;      /* what was reported, in all */
 	struct rows_life *life;
 	uint64_t holder;      /* capture that took the last reference */
 	unsigned char *marks; /* a bit per row, all 0 between calls */

@@ -6,116 +6,69 @@
 #include "lib/base/float_mode.h"
 #include "lib/base/options.h"
 #include "lib/fill/dtypes.h"
+#include "lib/rows/arrays.h"
 #include "lib/rows/check.h"
 #include "lib/rows/rows.h"
+#include "lib/rows/sample_check.h"
 
 /* The size of the struct's first version. */
-#define SAMPLE_SIZE_FIRST \
-	(offsetof(struct philox_sample, flags) + sizeof(uint32_t))
+#define SEEDS_SIZE_FIRST \
+	(offsetof(struct philox_seeds, count) + sizeof(uint32_t))
 
 /* --- checks --------------------------------------------------------------- */
 
-/* The kernel for logits of a dtype; KERNEL_NONE if there is none. */
-static enum kernel kernel_of(enum philox_dtype dtype)
+/* What a call without a table has no use for. */
+static enum philox_status check_no_flags(const struct philox_sample *sample)
 {
-	switch (dtype) {
-	case PHILOX_F32:
-		return KERNEL_sample_f32;
-	case PHILOX_BF16:
-		return KERNEL_sample_bf16;
-	case PHILOX_F16:
-		return KERNEL_sample_f16;
-	default:
-		return KERNEL_NONE;
-	}
-}
-
-static enum philox_status check_dtype(const struct philox_sample *sample)
-{
-	enum philox_status status = fill_check_dtype("sample", sample->dtype);
-
-	if (status != PHILOX_OK || kernel_of(sample->dtype) != KERNEL_NONE)
-		return status;
-	return status_set(PHILOX_ERROR_INVALID,
-			  "sample: dtype of logits is %s, not f32, bf16 or f16",
-			  fill_dtype_name(sample->dtype));
-}
-
-static enum philox_status check_columns(const struct philox_sample *sample,
-					uint64_t n)
-{
-	const uint32_t most = 0x7fffffff;
-
-	if (!sample->vocab)
-		return status_set(PHILOX_ERROR_INVALID, "sample: vocab is 0");
-	if (sample->vocab > most || sample->first > most - sample->vocab)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "sample: first %" PRIu32 " + vocab %" PRIu32
-				  " is past 2^31 - 1",
-				  sample->first, sample->vocab);
-	if (sample->pitch < sample->vocab && n > 1)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "sample: pitch is %" PRIu64
-				  ", below vocab %" PRIu32,
-				  sample->pitch, sample->vocab);
-	return rows_check_extent("sample", n, "vocab", sample->vocab,
-				 sample->pitch, sample->dtype);
-}
-
-static enum philox_status check_temperature(const struct philox_sample *sample)
-{
-	const double most = 3.4028234663852886e38; /* of f32 */
-
-	if (sample->temperatures)
-		return fill_check_array("sample", "temperatures",
-					sample->temperatures, PHILOX_F32);
-	if (sample->temperature >= 0 && sample->temperature <= most)
+	if (!sample->flags)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "sample: temperature is %g, not 0 or more and finite "
-			  "in f32",
-			  sample->temperature);
+			  "sample: flags is 0x%" PRIx32
+			  ", not 0: without a table nothing advances",
+			  sample->flags);
 }
 
-static enum philox_status check_sample_arrays(
-	const struct philox_sample *sample, uint64_t n)
+/* --- arrays --------------------------------------------------------------- */
+
+static void add_source(struct rows_arrays *arrays,
+		       const struct sample_args *args)
 {
-	enum philox_status status;
+	const struct rows_table *table = &args->table;
+
+	if (table->control)
+		rows_arrays_add_table(arrays, table);
+	else
+		rows_arrays_read(arrays, "states", table->states, table->count,
+				 sizeof(*table->states));
+	rows_arrays_read(arrays, "seeds", args->seeds, table->count,
+			 sizeof(*args->seeds));
+	rows_arrays_read(arrays, "positions", args->positions, table->count,
+			 sizeof(*args->positions));
+	rows_arrays_add_list(arrays, &args->list);
+}
+
+static enum philox_status check_sample_apart(const struct sample_args *args,
+					     enum philox_dtype dtype)
+{
+	const uint64_t size = fill_dtype_size(dtype), n = args->list.n;
+	struct rows_arrays arrays = {.count = 0};
 
 	if (!n)
 		return PHILOX_OK;
-	status = fill_check_array("sample", "logits", sample->logits,
-				  sample->dtype);
-	if (status == PHILOX_OK && !sample->tokens && !sample->keys)
-		status = status_set(PHILOX_ERROR_INVALID,
-				    "sample: tokens and keys are NULL");
-	if (status == PHILOX_OK && sample->tokens)
-		status = fill_check_array("sample", "tokens", sample->tokens,
-					  PHILOX_I32);
-	if (status == PHILOX_OK && sample->keys)
-		status = fill_check_array("sample", "keys", sample->keys,
-					  PHILOX_U64);
-	return status;
-}
-
-static enum philox_status check_sample(const struct philox_sample *sample,
-				       uint64_t n)
-{
-	enum philox_status status = check_dtype(sample);
-
-	if (status == PHILOX_OK)
-		status = check_columns(sample, n);
-	if (status == PHILOX_OK)
-		status = check_temperature(sample);
-	return status == PHILOX_OK ? check_sample_arrays(sample, n) : status;
-}
-
-static enum philox_status check_size(const struct philox_sample *sample)
-{
-	if (!sample)
-		return status_set(PHILOX_ERROR_INVALID, "sample is NULL");
-	return options_check_size("sample", sample, sample->size,
-				  SAMPLE_SIZE_FIRST, sizeof(*sample));
+	add_source(&arrays, args);
+	rows_arrays_add(&arrays,
+			(struct rows_array){.name = "logits",
+					    .start = args->logits,
+					    .n = n,
+					    .size = args->vocab * size,
+					    .pitch = args->pitch * size});
+	rows_arrays_read(&arrays, "temperatures", args->temperatures, n,
+			 sizeof(*args->temperatures));
+	rows_arrays_written(&arrays, "tokens", args->tokens, n,
+			    sizeof(*args->tokens));
+	rows_arrays_written(&arrays, "keys", args->keys, n,
+			    sizeof(*args->keys));
+	return rows_arrays_check("sample", &arrays);
 }
 
 /* --- samples -------------------------------------------------------------- */
@@ -153,12 +106,28 @@ static struct kernel_call make_call(struct sample_args *args,
 				    enum philox_dtype dtype)
 {
 	args->parts = count_parts(args);
-	return (struct kernel_call){.kernel = kernel_of(dtype),
+	return (struct kernel_call){.kernel = sample_kernel(dtype),
 				    .args = args,
 				    .size = sizeof(*args),
 				    .work = args->list.n * args->parts *
 					    SAMPLE_THREADS};
 }
+
+/* Of a sample whose list, and source of states, are checked and in *args. */
+static enum philox_status prepare(const struct philox_sample *sample,
+				  struct sample_args *args,
+				  struct kernel_call *call)
+{
+	enum philox_status status = sample_check(sample, args->list.n);
+
+	if (status != PHILOX_OK)
+		return status;
+	set_args(args, sample);
+	*call = make_call(args, sample->dtype);
+	return check_sample_apart(args, sample->dtype);
+}
+
+/* --- samples from a table ------------------------------------------------- */
 
 static enum philox_status sample_rows(struct philox_rows *rows,
 				      philox_stream stream,
@@ -167,18 +136,16 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 {
 	struct sample_args args = {.table = rows->table};
 	struct kernel_call call;
-	enum philox_status status = rows_check_list(rows, list, &args.list);
+	enum philox_status status =
+		rows_check_list("rows", rows->table.count, list, &args.list);
 
 	if (status == PHILOX_OK)
-		status = rows_check_flags("sample", sample->flags);
-	if (status == PHILOX_OK)
-		status = check_sample(sample, args.list.n);
-	if (status != PHILOX_OK)
-		return status;
-	set_args(&args, sample);
+		status = rows_check_flags("sample", sample->flags, &args.list);
 	args.words = sample->flags & PHILOX_ROWS_KEEP ? 0 : 4;
-	call = make_call(&args, sample->dtype);
-	return rows_launch_on(rows, stream, &call);
+	if (status == PHILOX_OK)
+		status = prepare(sample, &args, &call);
+	return status == PHILOX_OK ? rows_launch_on(rows, stream, &call)
+				   : status;
 }
 
 enum philox_status philox_sample_rows(struct philox_rows *rows,
@@ -191,7 +158,7 @@ enum philox_status philox_sample_rows(struct philox_rows *rows,
 
 	if (!rows)
 		return context_null(NULL, "rows");
-	status = check_size(sample);
+	status = sample_check_size(sample);
 	mode = float_mode_set();
 	if (status == PHILOX_OK)
 		status = sample_rows(rows, stream, list, sample);
@@ -199,44 +166,32 @@ enum philox_status philox_sample_rows(struct philox_rows *rows,
 	return rows_report(rows, status);
 }
 
-static enum philox_status check_states(const struct philox_state *states,
-				       uint32_t n,
-				       const struct philox_sample *sample)
-{
-	enum philox_status status = check_size(sample);
+/* --- samples without a table ---------------------------------------------- */
 
-	if (status != PHILOX_OK)
-		return status;
+static enum philox_status check_states(const struct philox_state *states,
+				       uint32_t n)
+{
 	if (n > ROWS_COUNT_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "sample: n is %" PRIu32 ", above 2^24", n);
-	if (sample->flags)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "sample: flags is 0x%" PRIx32 ", not 0",
-				  sample->flags);
 	return n ? fill_check_array("sample", "states", states, PHILOX_U64)
 		 : PHILOX_OK;
 }
 
-static enum philox_status sample_states(struct philox_device *device,
-					philox_stream stream,
-					const struct philox_state *states,
-					uint32_t n,
-					const struct philox_sample *sample)
+/* Puts a sample whose source is checked on a stream. */
+static enum philox_status sample_on(struct philox_device *device,
+				    philox_stream stream,
+				    struct sample_args *args,
+				    const struct philox_sample *sample)
 {
-	struct sample_args args = {
-		.table = {.states = (struct philox_state *)states, .count = n},
-		.list = {.n = n}};
 	struct kernel_call call;
-	enum philox_status status = check_states(states, n, sample);
+	struct float_mode mode = float_mode_set();
+	enum philox_status status = prepare(sample, args, &call);
 
-	if (status == PHILOX_OK)
-		status = check_sample(sample, n);
-	if (status != PHILOX_OK)
-		return status;
-	set_args(&args, sample);
-	call = make_call(&args, sample->dtype);
-	return n ? device_launch(device, stream, &call) : PHILOX_OK;
+	if (status == PHILOX_OK && call.work)
+		status = device_launch(device, stream, &call);
+	float_mode_restore(mode);
+	return status;
 }
 
 enum philox_status philox_sample_states(struct philox_device *device,
@@ -245,13 +200,77 @@ enum philox_status philox_sample_states(struct philox_device *device,
 					uint32_t n,
 					const struct philox_sample *sample)
 {
+	struct sample_args args = {
+		.table = {.states = (struct philox_state *)states, .count = n},
+		.list = {.n = n}};
 	enum philox_status status;
-	struct float_mode mode;
 
 	if (!device)
 		return context_null(NULL, "device");
-	mode = float_mode_set();
-	status = sample_states(device, stream, states, n, sample);
-	float_mode_restore(mode);
+	status = sample_check_size(sample);
+	if (status == PHILOX_OK)
+		status = check_no_flags(sample);
+	if (status == PHILOX_OK)
+		status = check_states(states, n);
+	return status == PHILOX_OK ? sample_on(device, stream, &args, sample)
+				   : status;
+}
+
+static enum philox_status check_slots(const struct philox_seeds *slots)
+{
+	enum philox_status status;
+
+	if (!slots)
+		return status_set(PHILOX_ERROR_INVALID, "slots is NULL");
+	status = options_check_size("slots", slots, slots->size,
+				    SEEDS_SIZE_FIRST, sizeof(*slots));
+	if (status == PHILOX_OK && slots->count > ROWS_COUNT_MAX)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "slots: count is %" PRIu32 ", above 2^24",
+				    slots->count);
+	if (status != PHILOX_OK || !slots->count)
+		return status;
+	status = fill_check_array("slots", "seeds", slots->seeds, PHILOX_U64);
+	if (status == PHILOX_OK)
+		status = fill_check_array("slots", "positions",
+					  slots->positions, PHILOX_U32);
 	return status;
+}
+
+static enum philox_status check_seeds(const struct philox_seeds *slots,
+				      const struct philox_row_list *list,
+				      const struct philox_sample *sample,
+				      struct sample_args *args)
+{
+	enum philox_status status = check_slots(slots);
+
+	if (status == PHILOX_OK)
+		status = check_no_flags(sample);
+	if (status == PHILOX_OK)
+		status = rows_check_list("slots", slots->count, list,
+					 &args->list);
+	if (status != PHILOX_OK)
+		return status;
+	args->table.count = slots->count;
+	args->seeds = slots->seeds;
+	args->positions = slots->positions;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_sample_seeds(struct philox_device *device,
+				       philox_stream stream,
+				       const struct philox_seeds *slots,
+				       const struct philox_row_list *list,
+				       const struct philox_sample *sample)
+{
+	struct sample_args args = {.table = {.states = NULL}};
+	enum philox_status status;
+
+	if (!device)
+		return context_null(NULL, "device");
+	status = sample_check_size(sample);
+	if (status == PHILOX_OK)
+		status = check_seeds(slots, list, sample, &args);
+	return status == PHILOX_OK ? sample_on(device, stream, &args, sample)
+				   : status;
 }

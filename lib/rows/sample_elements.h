@@ -88,6 +88,24 @@ PHILOX_FN uint64_t sample_launch(const struct sample_args *args)
 	return args->table.control ? rows_launch(&args->table) : 0;
 }
 
+/* sample_state() returns the state that an entry of `index` draws from. */
+PHILOX_FN struct philox_state sample_state(const struct sample_args *args,
+					   uint64_t launch, uint64_t entry,
+					   uint64_t index)
+{
+	struct philox_state state;
+
+	if (args->table.control)
+		state = rows_state(&args->table, index, launch);
+	else if (args->table.states)
+		state = args->table.states[index];
+	else {
+		state.seed = args->seeds[index];
+		state.offset = 4 * (uint64_t)args->positions[index];
+	}
+	return rows_step(&args->list, entry, state);
+}
+
 /* sample_begin() looks an entry up; 0 if it does not take part. */
 PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 			   uint64_t entry, struct sample_row *row)
@@ -104,10 +122,7 @@ PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 	if (index >= args->table.count)
 		return 1;
 	row->index = index;
-	if (args->table.control)
-		row->state = rows_state(&args->table, index, launch);
-	else
-		row->state = args->table.states[index];
+	row->state = sample_state(args, launch, entry, index);
 	row->valid = rows_can_advance(row->state, args->words);
 	sample_set_temperature(row, args->temperatures
 					    ? args->temperatures[entry]

@@ -233,7 +233,9 @@ PROMISE(rows, draw_the_same_whatever_is_beside_them)
 	for (int k = 0; k < 3; k++)
 		for (uint32_t n = 1; n <= 5; n++) {
 			struct philox_row_list list = {
-				.indices = upload(f, lists[k], n * 4), .n = n};
+				.size = sizeof(list),
+				.indices = upload(f, lists[k], n * 4),
+				.n = n};
 
 			OK(philox_rows_fill(rows, f->stream, &list, &fill));
 			OK(philox_stream_synchronize(f->device, f->stream));
@@ -251,7 +253,7 @@ PROMISE(rows, draw_the_same_whatever_is_beside_them)
 PROMISE(rows, that_no_entry_names_are_left_alone)
 {
 	struct philox_rows *rows = make_rows(f, "a", 3);
-	struct philox_row_list none = {.n = 0};
+	struct philox_row_list none = {.size = sizeof(none), .n = 0};
 	uint32_t *out = new_output(f, 3);
 	struct philox_row_fill fill = bits(out);
 	uint64_t launches = philox_device_calls(f->device, "launch");
@@ -281,7 +283,8 @@ PROMISE(rows, that_a_mask_leaves_out_neither_draw_nor_advance)
 	static const uint32_t indices[4] = {5, 2, 9, 0};
 	static const uint8_t mask[10] = {1, 0, 255, 0, 1, 1, 0, 0, 1, 0};
 	struct philox_rows *rows = make_rows(f, "a", 10);
-	struct philox_row_list list = {.mask = upload(f, mask, 10), .n = 10};
+	struct philox_row_list list = {
+		.size = sizeof(list), .mask = upload(f, mask, 10), .n = 10};
 	uint32_t *out = new_output(f, 10);
 	struct philox_row_fill fill = bits(out);
 
@@ -309,7 +312,9 @@ PROMISE(rows, named_twice_draw_the_same_and_advance_once)
 	static const uint32_t indices[6] = {4, 1, 4, 4, 2, 1};
 	struct philox_rows *rows = make_rows(f, "a", 5);
 	struct philox_row_list list = {
-		.indices = upload(f, indices, sizeof(indices)), .n = 6};
+		.size = sizeof(list),
+		.indices = upload(f, indices, sizeof(indices)),
+		.n = 6};
 	uint32_t *out = new_output(f, 6);
 	struct philox_row_fill fill = bits(out);
 
@@ -380,10 +385,12 @@ PROMISE(rows, that_do_not_exist_are_left_out_and_reported_once)
 	static const uint32_t indices[5] = {1, 2, 0, UINT32_MAX, 2};
 	struct philox_rows *rows = make_rows(f, "few", 2);
 	struct philox_row_list list = {
-		.indices = upload(f, indices, sizeof(indices)), .n = 5};
+		.size = sizeof(list),
+		.indices = upload(f, indices, sizeof(indices)),
+		.n = 5};
 	uint32_t *out = new_output(f, 5);
 	struct philox_row_fill fill = bits(out);
-	struct philox_rows_report report;
+	struct philox_rows_report report = {.size = sizeof(report)};
 
 	OK(philox_rows_check(rows, &report));
 	cr_assert(!report.launches && !report.outside && !report.used_up);
@@ -417,7 +424,7 @@ PROMISE(rows, that_are_used_up_give_poison_and_stay)
 	struct philox_rows *rows = make_rows(f, "a", 2);
 	uint32_t *out = new_output(f, 2);
 	struct philox_row_fill fill = bits(out);
-	struct philox_rows_report report;
+	struct philox_rows_report report = {.size = sizeof(report)};
 
 	set_row(f, rows, 0, before);
 	OK(philox_rows_fill(rows, f->stream, NULL, &fill));
@@ -468,7 +475,8 @@ PROMISE(rows, advance_without_a_draw)
 {
 	static const uint32_t indices[3] = {1, 1, 0};
 	struct philox_rows *rows = make_rows(f, "a", 3);
-	struct philox_row_list list = {.indices = upload(f, indices, 12),
+	struct philox_row_list list = {.size = sizeof(list),
+				       .indices = upload(f, indices, 12),
 				       .n = 3};
 
 	OK(philox_rows_advance(rows, f->stream, &list, 400));
@@ -644,7 +652,7 @@ PROMISE(rows, keep_their_generator_alive)
 PROMISE(rows, may_be_listed_in_as_many_entries_as_there_may_be_rows)
 {
 	struct philox_rows *rows = make_rows(f, "a", 1);
-	struct philox_row_list list = {.n = 1u << 24};
+	struct philox_row_list list = {.size = sizeof(list), .n = 1u << 24};
 
 	list.indices = make_memory(f, sizeof(*list.indices));
 	list.mask = make_memory(f, list.n);
@@ -758,7 +766,7 @@ PROMISE(rows, refuse_a_draw_that_is_wrong)
 	uint32_t *out = new_output(f, 4);
 	const struct philox_row_fill good = bits(out);
 	struct philox_row_fill bad = good;
-	struct philox_row_list list = {.n = 5};
+	struct philox_row_list list = {.size = sizeof(list), .n = 5};
 
 	refuses_fill(f, rows, &list, good, PHILOX_ERROR_INVALID,
 		     "list: n is 5 without indices, there are 4 rows");

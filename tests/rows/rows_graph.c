@@ -29,7 +29,10 @@ static void open_scene(struct fixture *f, struct scene *s)
 	s->indices = make_memory(f, LIST * sizeof(*s->indices));
 	s->mask = make_memory(f, LIST);
 	s->out = make_memory(f, LIST * VALUES * sizeof(*s->out));
-	s->list = (struct philox_row_list){s->indices, s->mask, LIST};
+	s->list = (struct philox_row_list){.size = sizeof(s->list),
+					   .indices = s->indices,
+					   .mask = s->mask,
+					   .n = LIST};
 	s->fill = (struct philox_row_fill){.size = sizeof(s->fill),
 					   .dist = PHILOX_BITS,
 					   .dtype = PHILOX_U32,
@@ -217,7 +220,7 @@ PROMISE(rows_graph, setting_reading_and_restarting_are_recorded)
 
 PROMISE(rows_graph, a_list_without_entries_is_no_node)
 {
-	const struct philox_row_list none = {.n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
 	struct philox_state *states;
 	struct capture made;
 	struct scene s;

@@ -114,7 +114,9 @@ static void draws_of_kind(struct fixture *f, const struct kind *kind)
 	const size_t size = (size_t)ENTRIES * (MOST + 3) * kind->size;
 	struct philox_rows *rows = make_rows(f);
 	struct philox_row_list list = {
-		.indices = upload(f, indices, sizeof(indices)), .n = ENTRIES};
+		.size = sizeof(list),
+		.indices = upload(f, indices, sizeof(indices)),
+		.n = ENTRIES};
 	void *out = make_memory(f, size);
 	struct philox_row_fill fill = {.size = sizeof(fill),
 				       .dist = kind->dist,
@@ -180,7 +182,7 @@ static struct philox_sample new_sample(const float *logits, int32_t *token)
 PROMISE(rows_long, tokens_are_the_best_of_all_columns)
 {
 	struct philox_rows *rows = make_rows(f);
-	struct philox_row_list list = {.n = 1};
+	struct philox_row_list list = {.size = sizeof(list), .n = 1};
 	float *logits = make_memory(f, VOCAB * sizeof(*logits));
 	int32_t *token = make_memory(f, sizeof(*token));
 	struct philox_sample sample = new_sample(logits, token);
@@ -199,7 +201,7 @@ PROMISE(rows_long, tokens_are_the_best_of_all_columns)
 PROMISE(rows_long, late_columns_are_seen)
 {
 	struct philox_rows *rows = make_rows(f);
-	struct philox_row_list list = {.n = 1};
+	struct philox_row_list list = {.size = sizeof(list), .n = 1};
 	float *logits = make_memory(f, VOCAB * sizeof(*logits));
 	int32_t *token = make_memory(f, sizeof(*token));
 	struct philox_sample sample = new_sample(logits, token);

@@ -46,8 +46,20 @@ static void make_greater(uint64_t *to, uint64_t value)
 		step();
 }
 
+static void raise_to(uint64_t *to, uint64_t value)
+{
+	uint64_t seen = __atomic_load_n(to, __ATOMIC_RELAXED);
+
+	step();
+	while (seen < value &&
+	       !__atomic_compare_exchange_n(to, &seen, value, 0,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		step();
+}
+
 #define ROWS_LOAD(from)       load(from)
 #define ROWS_STORE(to, value) store(to, value)
+#define ROWS_RAISE(to, value) raise_to(to, value)
 #define ROWS_TELL(to, value)  store(to, value)
 #define ROWS_ADD(to, value) \
 	__atomic_fetch_add((to), (uint64_t)(value), __ATOMIC_RELAXED)
@@ -164,7 +176,7 @@ static struct sample_args sample_args_of(int launch, uint32_t parts)
 	static const uint32_t indices[TOKENS] = {1, 0, 1, ROWS, 2, 2};
 	struct sample_args args = {
 		.table = {shared.states, shared.turns, &shared.control, ROWS},
-		.list = {indices, sampled.mask, TOKENS},
+		.list = {.indices = indices, .mask = sampled.mask, .n = TOKENS},
 		.logits = sampled.logits,
 		.pitch = VOCAB,
 		.vocab = VOCAB,
@@ -310,7 +322,7 @@ enum { OUTSIDE = 3, REPORTED = 5000 };
 /* How many launches the notice reports; their entries are complete. */
 static uint64_t told_of(void)
 {
-	struct philox_rows_report report = rows_read_notice(&shared.notice);
+	struct rows_seen report = rows_read_notice(&shared.notice);
 
 	cr_assert_eq(report.outside, OUTSIDE * report.launches,
 		     "%d entries of %d launches", (int)report.outside,
@@ -352,13 +364,15 @@ static struct philox_row_list bad_list(struct fixture *f,
 	for (uint32_t i = 0; i < OUTSIDE; i++)
 		indices[i] = 1 + i;
 	indices[OUTSIDE] = 0;
-	return (struct philox_row_list){.indices = indices, .n = OUTSIDE + 1};
+	return (struct philox_row_list){.size = sizeof(struct philox_row_list),
+					.indices = indices,
+					.n = OUTSIDE + 1};
 }
 
 /* Adds what a check reports; returns for how many launches. */
 static uint64_t check_report(struct philox_rows *rows)
 {
-	struct philox_rows_report report;
+	struct philox_rows_report report = {.size = sizeof(report)};
 	enum philox_status status = philox_rows_check(rows, &report);
 
 	cr_assert_eq(status,

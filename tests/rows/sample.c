@@ -182,7 +182,8 @@ PROMISE(sample, a_token_is_the_same_wherever_its_row_is)
 	int32_t *tokens = make_memory(f, ENTRIES * sizeof(*tokens));
 	int32_t *other = make_memory(f, ENTRIES * sizeof(*other));
 	uint32_t *indices = make_memory(f, ENTRIES * sizeof(*indices));
-	struct philox_row_list list = {.indices = indices};
+	struct philox_row_list list = {.size = sizeof(list),
+				       .indices = indices};
 	struct philox_sample s = new_sample(logits, tokens);
 
 	s.flags = PHILOX_ROWS_KEEP;
@@ -314,7 +315,7 @@ static int32_t token_of(struct fixture *f, struct philox_rows *rows,
 	int32_t *token = make_memory(f, sizeof(*token));
 	struct philox_sample s =
 		new_sample(upload(f, values, n * sizeof(*values)), token);
-	struct philox_row_list list = {.n = 1};
+	struct philox_row_list list = {.size = sizeof(list), .n = 1};
 
 	*token = 12345;
 	s.vocab = n;
@@ -447,12 +448,15 @@ PROMISE(sample, rows_advance_by_4_whatever_their_temperature)
 	static const uint8_t mask[5] = {1, 1, 1, 1, 0};
 	static const float temperatures[5] = {1, 0, 1, 1, 1};
 	struct philox_rows *rows = make_rows(f, 4);
-	struct philox_row_list list = {upload(f, indices, sizeof(indices)),
-				       upload(f, mask, sizeof(mask)), 5};
+	struct philox_row_list list = {
+		.size = sizeof(list),
+		.indices = upload(f, indices, sizeof(indices)),
+		.mask = upload(f, mask, sizeof(mask)),
+		.n = 5};
 	float *logits = make_logits(f);
 	int32_t *tokens = make_memory(f, 5 * sizeof(*tokens));
 	struct philox_sample s = new_sample(logits, tokens);
-	struct philox_rows_report report;
+	struct philox_rows_report report = {.size = sizeof(report)};
 
 	memcpy(logits + 2 * VOCAB, logits, VOCAB * sizeof(*logits));
 	tokens[4] = 4321;
@@ -476,7 +480,7 @@ PROMISE(sample, rows_advance_by_4_whatever_their_temperature)
 
 PROMISE(sample, an_empty_batch_has_no_tokens_and_no_node)
 {
-	const struct philox_row_list none = {.n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
 	struct philox_rows *rows = make_rows(f, 4);
 	int32_t *tokens = make_memory(f, 4 * sizeof(*tokens));
 	struct philox_sample s = new_sample(make_logits(f), tokens);

@@ -18,6 +18,14 @@ static inline void simulated_store(uint64_t *to, uint64_t value)
 	simulated_fence();
 }
 
+static inline void simulated_raise(uint64_t *to, uint64_t value)
+{
+	simulated_fence();
+	if (*to < value)
+		*to = value;
+	simulated_fence();
+}
+
 static inline void simulated_max(uint64_t *to, uint64_t value)
 {
 	if (*to < value)
@@ -27,6 +35,7 @@ static inline void simulated_max(uint64_t *to, uint64_t value)
 
 #define ROWS_LOAD(from)       simulated_load(from)
 #define ROWS_STORE(to, value) simulated_store(to, value)
+#define ROWS_RAISE(to, value) simulated_raise(to, value)
 #define ROWS_TELL(to, value)  simulated_store(to, value)
 #define ROWS_ADD(to, value)   atomicAdd(to, value)
 #define ROWS_MAX(to, value)   simulated_max(to, value)

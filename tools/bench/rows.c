@@ -198,7 +198,8 @@ static int measure_shape(struct rows_bench *of, const struct shape *shape,
 	int failed = -1;
 	char name[64];
 
-	of->list.n = shape->n;
+	of->list = (struct philox_row_list){.size = sizeof(of->list),
+					    .n = shape->n};
 	of->columns = of->bench->quick && shape->columns > QUICK_MAX
 			      ? QUICK_MAX
 			      : shape->columns;

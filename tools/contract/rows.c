@@ -83,7 +83,7 @@ static void note_memory(struct contract *c, struct site *site,
 
 static void note_states(struct contract *c, struct site *site)
 {
-	struct philox_rows_report report;
+	struct philox_rows_report report = {.size = sizeof(report)};
 	struct philox_state *states;
 
 	EXPECT_OK(philox_rows_states(site->rows, &states));
@@ -178,7 +178,10 @@ static void make_list(struct contract *c, struct site *site,
 	free(mask);
 	if (c->failure[0])
 		return;
-	*list = (struct philox_row_list){memory[0], memory[2], ENTRIES};
+	*list = (struct philox_row_list){.size = sizeof(*list),
+					 .indices = memory[0],
+					 .mask = memory[2],
+					 .n = ENTRIES};
 	*counts = memory[1];
 }
 
@@ -349,7 +352,10 @@ static void make_batch(struct contract *c, struct site *site,
 	}
 	EXPECT_PART(upload(c, site, indices, sizeof(indices), &memory[0]));
 	EXPECT_PART(upload(c, site, mask, sizeof(mask), &memory[1]));
-	*list = (struct philox_row_list){memory[0], memory[1], MANY};
+	*list = (struct philox_row_list){.size = sizeof(*list),
+					 .indices = memory[0],
+					 .mask = memory[1],
+					 .n = MANY};
 }
 
 static void note_tokens(struct contract *c, struct site *site,
@@ -365,7 +371,8 @@ static void sample_some(struct contract *c, struct site *site,
 			struct philox_sample *sample, size_t size)
 {
 	for (size_t k = 0; k < sizeof(batches) / sizeof(batches[0]); k++) {
-		struct philox_row_list list = {.n = batches[k].n};
+		struct philox_row_list list = {.size = sizeof(list),
+					       .n = batches[k].n};
 
 		if (batches[k].listed) {
 			list.indices = all->indices;

@@ -1,0 +1,101 @@
+/*
+ * lib/rows/arrays.c - see lib/rows/arrays.h
+ */
+#include "lib/device/kernels.h"
+#include "lib/rows/arrays.h"
+
+/* --- collecting ----------------------------------------------------------- */
+
+void rows_arrays_add(struct rows_arrays *arrays, struct rows_array array)
+{
+	if (array.start && array.n && array.size)
+		arrays->array[arrays->count++] = array;
+}
+
+void rows_arrays_read(struct rows_arrays *arrays, const char *name,
+		      const void *start, uint64_t n, uint64_t size)
+{
+	rows_arrays_add(arrays, (struct rows_array){.name = name,
+						    .start = start,
+						    .n = 1,
+						    .size = n * size});
+}
+
+void rows_arrays_written(struct rows_arrays *arrays, const char *name,
+			 const void *start, uint64_t n, uint64_t size)
+{
+	rows_arrays_add(arrays, (struct rows_array){.name = name,
+						    .start = start,
+						    .n = 1,
+						    .size = n * size,
+						    .written = 1});
+}
+
+void rows_arrays_add_list(struct rows_arrays *arrays,
+			  const struct rows_list *list)
+{
+	rows_arrays_read(arrays, "the list's indices", list->indices, list->n,
+			 sizeof(*list->indices));
+	rows_arrays_read(arrays, "the list's mask", list->mask, list->n,
+			 sizeof(*list->mask));
+	rows_arrays_read(arrays, "the list's steps", list->steps, list->n,
+			 sizeof(*list->steps));
+}
+
+/* Control block, states and turns are one piece: lib/rows/rows.h. */
+void rows_arrays_add_table(struct rows_arrays *arrays,
+			   const struct rows_table *table)
+{
+	const char *end = (const char *)(table->turns + table->count);
+
+	rows_arrays_written(arrays, "the table", table->control, 1,
+			    (uint64_t)(end - (const char *)table->control));
+}
+
+/* --- comparing ------------------------------------------------------------ */
+
+/* `whole` is in one piece: it may lie between two pieces of the other. */
+static int meet(const struct rows_array *whole, const struct rows_array *other)
+{
+	const uint64_t begin = (uintptr_t)whole->start;
+	const uint64_t start = (uintptr_t)other->start;
+	uint64_t apart, before;
+
+	if (begin < start)
+		return start - begin < whole->size;
+	apart = begin - start;
+	before = other->n > 1 ? apart / other->pitch : 0;
+	if (before >= other->n)
+		before = other->n - 1;
+	if (apart - before * other->pitch < other->size)
+		return 1;
+	return before + 1 < other->n &&
+	       (before + 1) * other->pitch - apart < whole->size;
+}
+
+/* Of two arrays that are both in pieces the first counts as a whole. */
+static int arrays_meet(const struct rows_array *a, const struct rows_array *b)
+{
+	struct rows_array whole = a->n > 1 && b->n == 1 ? *b : *a;
+
+	whole.size += (whole.n - 1) * whole.pitch;
+	return meet(&whole, a->n > 1 && b->n == 1 ? a : b);
+}
+
+enum philox_status rows_arrays_check(const char *what,
+				     const struct rows_arrays *arrays)
+{
+	for (unsigned i = 0; i < arrays->count; i++)
+		for (unsigned k = i + 1; k < arrays->count; k++) {
+			const struct rows_array *a = &arrays->array[i];
+			const struct rows_array *b = &arrays->array[k];
+
+			if ((a->written || b->written) && arrays_meet(a, b))
+				return status_set(PHILOX_ERROR_INVALID,
+						  "%s: %s (%p) and %s (%p) "
+						  "overlap",
+						  what, a->name, a->start,
+						  b->name, b->start);
+		}
+	return PHILOX_OK;
+}
