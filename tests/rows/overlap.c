@@ -1,0 +1,262 @@
+/*
+ * tests/rows/overlap.c - an array that a call writes is apart from its others
+ *
+ * All arrays are parts of one piece of memory, so that they can be moved onto
+ * each other. A refusal names the two, and queues nothing.
+ */
+#include <stdio.h>
+#include <philox/sample.h>
+#include "tests/support/support.h"
+
+enum { ROWS = 4, VOCAB = 8, PITCH = 12, PART = 1024 };
+
+struct scene {
+	struct philox_rows *rows;
+	char *memory; /* 16 parts */
+	struct philox_state *states;
+	struct philox_row_list list;
+	struct philox_sample sample;
+	struct philox_row_fill fill;
+	struct philox_seeds slots;
+};
+
+static void *part(const struct scene *s, unsigned number)
+{
+	return s->memory + number * PART;
+}
+
+static void open_scene(struct fixture *f, struct scene *s)
+{
+	const struct philox_rows_options options = {
+		.size = sizeof(options), .name = "a", .count = ROWS};
+
+	OK(philox_rows_create(f->context, &options, &s->rows));
+	OK(philox_rows_states(s->rows, &s->states));
+	s->memory = make_memory(f, 16 * PART);
+	OK(philox_memory_set(f->device, s->memory, 0, 16 * PART, f->stream));
+	s->list = (struct philox_row_list){.size = sizeof(s->list),
+					   .indices = part(s, 0),
+					   .mask = part(s, 1),
+					   .n = ROWS,
+					   .steps = part(s, 2)};
+	s->sample = (struct philox_sample){.size = sizeof(s->sample),
+					   .logits = part(s, 3),
+					   .dtype = PHILOX_F32,
+					   .vocab = VOCAB,
+					   .pitch = PITCH,
+					   .temperatures = part(s, 4),
+					   .tokens = part(s, 5),
+					   .keys = part(s, 6),
+					   .flags = PHILOX_ROWS_KEEP};
+	s->fill = (struct philox_row_fill){.size = sizeof(s->fill),
+					   .dist = PHILOX_BITS,
+					   .dtype = PHILOX_U32,
+					   .count = VOCAB,
+					   .pitch = PITCH,
+					   .out = part(s, 7),
+					   .flags = PHILOX_ROWS_KEEP};
+	s->slots = (struct philox_seeds){.size = sizeof(s->slots),
+					 .seeds = part(s, 8),
+					 .positions = part(s, 9),
+					 .count = ROWS};
+}
+
+#define REFUSES(call, message)                                                \
+	do {                                                                  \
+		uint64_t launches = philox_device_calls(f->device, "launch"); \
+		FAILS(call, PHILOX_ERROR_INVALID);                            \
+		NAMES("overlap");                                             \
+		names_both(message);                                          \
+		cr_assert_eq(philox_device_calls(f->device, "launch"),        \
+			     launches);                                       \
+	} while (0)
+
+/* "what: one / other" */
+static void names_both(const char *names)
+{
+	char one[64], other[64];
+
+	cr_assert_eq(sscanf(names, "%63[^/]/%63[^\n]", one, other), 2);
+	strcat(one, " (0x");
+	strcat(other, " (0x");
+	NAMES(one);
+	NAMES(other);
+}
+
+#define ROWS_SAMPLED(s) \
+	philox_sample_rows((s).rows, f->stream, &(s).list, &(s).sample)
+#define ROWS_FILLED(s) \
+	philox_rows_fill((s).rows, f->stream, &(s).list, &(s).fill)
+
+PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
+{
+	static const struct {
+		unsigned part;
+		const char *names;
+	} cases[] = {{0, "sample: the list's indices/tokens"},
+		     {1, "sample: the list's mask/tokens"},
+		     {2, "sample: the list's steps/tokens"},
+		     {3, "sample: logits/tokens"},
+		     {4, "sample: temperatures/tokens"},
+		     {6, "sample: tokens/keys"}};
+	struct scene good, bad;
+
+	open_scene(f, &good);
+	OK(ROWS_SAMPLED(good));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bad = good;
+		bad.sample.tokens = part(&good, cases[i].part);
+		REFUSES(ROWS_SAMPLED(bad), cases[i].names);
+	}
+	bad = good;
+	bad.sample.keys = (uint64_t *)part(&good, 3);
+	REFUSES(ROWS_SAMPLED(bad), "sample: logits/keys");
+	bad = good;
+	bad.sample.tokens = (int32_t *)good.states;
+	REFUSES(ROWS_SAMPLED(bad), "sample: the table/tokens");
+	/* the turns behind the states, and the control block before them */
+	bad.sample.tokens = (int32_t *)(good.states + ROWS);
+	REFUSES(ROWS_SAMPLED(bad), "rows 'a': sample: the table/tokens");
+	bad.sample.tokens = (int32_t *)good.states - ROWS;
+	REFUSES(ROWS_SAMPLED(bad), "sample: the table/tokens");
+	bad = good;
+	bad.sample.logits = good.states;
+	REFUSES(ROWS_SAMPLED(bad), "sample: the table/logits");
+}
+
+/* The last byte counts; the next may be another array's. */
+PROMISE(rows_overlap, begins_with_the_first_byte_in_common)
+{
+	struct scene good, s;
+
+	open_scene(f, &good);
+	s = good;
+	s.sample.tokens = (int32_t *)part(&s, 1) - ROWS;
+	OK(ROWS_SAMPLED(s));
+	s.sample.tokens += 1;
+	REFUSES(ROWS_SAMPLED(s), "the list's mask/tokens");
+	s.sample.tokens = (int32_t *)part(&s, 1) + 1; /* behind ROWS bytes */
+	OK(ROWS_SAMPLED(s));
+	s.sample.tokens -= 1;
+	REFUSES(ROWS_SAMPLED(s), "the list's mask/tokens");
+	/* arrays that are only read may lie on each other */
+	s = good;
+	s.list.steps = s.list.indices;
+	s.sample.temperatures = s.sample.logits;
+	OK(ROWS_SAMPLED(s));
+}
+
+/* Entries of a pitch leave room, which is nobody's. */
+PROMISE(rows_overlap, is_not_in_the_room_between_entries)
+{
+	struct scene s;
+	float *logits;
+
+	open_scene(f, &s);
+	logits = part(&s, 3);
+	s.list.n = 1;
+	s.sample.keys = NULL;
+	for (unsigned entries = 1; entries <= ROWS; entries++) {
+		s.list.n = entries;
+		for (unsigned at = 0; at < ROWS * PITCH + 2; at++) {
+			const unsigned last = at + entries - 1;
+			int meets = 0;
+
+			for (unsigned e = at; e <= last; e++)
+				meets |= e / PITCH < entries &&
+					 e % PITCH < VOCAB;
+			s.sample.tokens = (int32_t *)logits + at;
+			if (meets)
+				REFUSES(ROWS_SAMPLED(s), "logits/tokens");
+			else
+				OK(ROWS_SAMPLED(s));
+		}
+		s.sample.tokens = (int32_t *)logits - entries;
+		OK(ROWS_SAMPLED(s));
+		s.sample.tokens += 1;
+		REFUSES(ROWS_SAMPLED(s), "logits/tokens");
+	}
+}
+
+PROMISE(rows_overlap, of_what_is_drawn_is_refused_by_name)
+{
+	struct scene good, bad;
+
+	open_scene(f, &good);
+	OK(ROWS_FILLED(good));
+	bad = good;
+	bad.fill.out = part(&good, 0);
+	REFUSES(ROWS_FILLED(bad), "fill: the list's indices/out");
+	bad.fill.out = part(&good, 1);
+	REFUSES(ROWS_FILLED(bad), "fill: the list's mask/out");
+	bad.fill.out = part(&good, 2);
+	REFUSES(ROWS_FILLED(bad), "fill: the list's steps/out");
+	bad.fill.out = good.states;
+	REFUSES(ROWS_FILLED(bad), "rows 'a': fill: the table/out");
+	bad = good;
+	bad.fill.counts = good.fill.out;
+	REFUSES(ROWS_FILLED(bad), "fill: counts/out");
+	/* with counts the values after the first may be none */
+	bad.fill.counts = (uint32_t *)good.fill.out + 2 * PITCH + 1;
+	OK(ROWS_FILLED(bad));
+	bad.fill.counts = (uint32_t *)good.states;
+	REFUSES(ROWS_FILLED(bad), "fill: the table/counts");
+	/* nothing is drawn, nothing overlaps */
+	bad = good;
+	bad.fill.out = part(&good, 1);
+	bad.fill.count = 0;
+	OK(ROWS_FILLED(bad));
+	bad = good;
+	bad.fill.out = part(&good, 1);
+	bad.list.n = 0;
+	OK(ROWS_FILLED(bad));
+}
+
+PROMISE(rows_overlap, of_an_advance_with_its_table_is_refused_by_name)
+{
+	struct scene s;
+
+	open_scene(f, &s);
+	s.list.steps = NULL;
+	OK(philox_rows_advance(s.rows, f->stream, &s.list, 4));
+	OK(philox_rows_advance_by(s.rows, f->stream, &s.list, 4,
+				  s.list.indices));
+	REFUSES(philox_rows_advance_by(s.rows, f->stream, &s.list, 4,
+				       (uint32_t *)s.states),
+		"rows 'a': advance: the table/counts");
+	s.list.mask = (uint8_t *)s.states;
+	REFUSES(philox_rows_advance(s.rows, f->stream, &s.list, 4),
+		"advance: the table/the list's mask");
+}
+
+PROMISE(rows_overlap, of_tokens_and_states_or_seeds_is_refused_by_name)
+{
+	struct scene s;
+
+	open_scene(f, &s);
+	s.sample.flags = 0;
+	/* a table's states are read as any others are */
+	OK(philox_sample_states(f->device, f->stream, s.states, ROWS,
+				&s.sample));
+	REFUSES(philox_sample_states(f->device, f->stream, part(&s, 5), ROWS,
+				     &s.sample),
+		"sample: states/tokens");
+	OK(philox_sample_seeds(f->device, f->stream, &s.slots, &s.list,
+			       &s.sample));
+	s.sample.tokens = part(&s, 8);
+	REFUSES(philox_sample_seeds(f->device, f->stream, &s.slots, &s.list,
+				    &s.sample),
+		"sample: seeds/tokens");
+	s.sample.tokens = part(&s, 9);
+	REFUSES(philox_sample_seeds(f->device, f->stream, &s.slots, NULL,
+				    &s.sample),
+		"sample: positions/tokens");
+	s.sample.tokens = part(&s, 2);
+	REFUSES(philox_sample_seeds(f->device, f->stream, &s.slots, &s.list,
+				    &s.sample),
+		"sample: the list's steps/tokens");
+	s.sample.tokens = part(&s, 3);
+	REFUSES(philox_sample_states(f->device, f->stream, s.states, ROWS,
+				     &s.sample),
+		"sample: logits/tokens");
+}
