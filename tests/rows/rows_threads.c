@@ -160,6 +160,59 @@ Test(rows_threads, draw_from_one_state_and_advance_it_once, .timeout = 120)
 	cr_assert_eq(shared.notice.count, LAUNCHES);
 }
 
+/* --- counts --------------------------------------------------------------- */
+
+/* The same rows in several entries, whose counts are others in each launch. */
+static uint32_t advance_counts[LAUNCHES][ENTRIES];
+
+static void *run_advances(void *number)
+{
+	for (int launch = 0; launch < LAUNCHES; launch++) {
+		struct rows_draw_args args = args_of(launch);
+		uint64_t in_progress;
+
+		args.counts = advance_counts[launch];
+		pthread_barrier_wait(&shared.begin);
+		in_progress = rows_launch(&args.table);
+		for (uint64_t i = (uintptr_t)number; i < ENTRIES; i += THREADS)
+			rows_advance_entry(&args, in_progress, i);
+		if (ROWS_ARRIVE(&shared.control.done) != THREADS - 1)
+			continue;
+		shared.control.done = 0;
+		rows_end(&shared.control);
+	}
+	return NULL;
+}
+
+Test(rows_threads, advance_by_the_most_of_a_rows_counts, .timeout = 120)
+{
+	uint64_t expected[ROWS] = {0};
+
+	memset(&shared.control, 0, sizeof(shared.control));
+	shared.control.launch = 1;
+	shared.control.notice = &shared.notice;
+	for (uint32_t i = 0; i < ENTRIES; i++)
+		shared.indices[i] = (i * i + i / 3) % ROWS;
+	for (uint32_t launch = 0; launch < LAUNCHES; launch++) {
+		uint32_t most[ROWS] = {0};
+
+		for (uint32_t i = 0; i < ENTRIES; i++) {
+			uint32_t count = (launch * 7 + i * 13) % 11;
+			uint32_t row = shared.indices[i];
+
+			advance_counts[launch][i] = count;
+			most[row] = count > most[row] ? count : most[row];
+		}
+		for (uint32_t row = 0; row < ROWS; row++)
+			expected[row] += 4 * (uint64_t)most[row];
+	}
+	run_threads(run_advances);
+	for (uint32_t row = 0; row < ROWS; row++)
+		cr_assert_eq(shared.states[row].offset, expected[row]);
+	cr_assert_eq(shared.control.launch, LAUNCHES + 1);
+	cr_assert_eq(shared.notice.count, 0);
+}
+
 /* --- entries that blocks share -------------------------------------------- */
 
 enum { TOKENS = 6, VOCAB = 61, SAMPLES = 2000 };

@@ -224,6 +224,64 @@ static void draw_all(struct contract *c, struct site *site)
 	EXPECT_PART(note_states(c, site));
 }
 
+/* --- drafts --------------------------------------------------------------- */
+
+enum { FARTHEST = 7 }; /* no step or count is above this */
+
+/* Step and count of every entry; a few are past the end of any row. */
+static void make_steps(struct contract *c, struct site *site, uint32_t **steps,
+		       uint32_t **counts)
+{
+	uint32_t *values = malloc(2 * ENTRIES * sizeof(*values));
+	void *memory[2];
+
+	EXPECT(values);
+	for (uint32_t i = 0; i < 2 * ENTRIES; i++)
+		values[i] = word(7, i) % 1000 ? word(8, i) % (FARTHEST + 1)
+					      : UINT32_MAX;
+	upload(c, site, values, ENTRIES * 4, &memory[0]);
+	if (!c->failure[0])
+		upload(c, site, values + ENTRIES, ENTRIES * 4, &memory[1]);
+	free(values);
+	if (c->failure[0])
+		return;
+	*steps = memory[0];
+	*counts = memory[1];
+}
+
+/* Rows in many blocks at many steps, then advanced by many counts. */
+static void draw_drafts(struct contract *c, struct site *site)
+{
+	const size_t size = ENTRIES * VALUES * 8;
+	struct philox_row_fill fill = {.size = sizeof(fill),
+				       .count = VALUES,
+				       .pitch = VALUES,
+				       .flags = PHILOX_ROWS_KEEP};
+	struct philox_row_list list, stepped;
+	uint32_t *unused, *steps, *counts;
+
+	EXPECT_PART(make_list(c, site, &list, &unused));
+	EXPECT_PART(make_steps(c, site, &steps, &counts));
+	EXPECT_PART(allocate(c, site, size, &fill.out));
+	stepped = list;
+	stepped.steps = steps;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		fill.dist = kinds[i].dist;
+		fill.dtype = kinds[i].dtype;
+		EXPECT_OK(philox_rows_fill(site->rows, site->stream, &stepped,
+					   &fill));
+		EXPECT_PART(note_memory(c, site, fill.out, size));
+		EXPECT_OK(philox_rows_advance_by(site->rows, site->stream,
+						 &list, 12, counts));
+		EXPECT_PART(note_states(c, site));
+	}
+}
+
+static void drafts_are_the_hosts(struct contract *c)
+{
+	compare_scripts(c, draw_drafts);
+}
+
 static void rows_draw_the_hosts(struct contract *c)
 {
 	compare_scripts(c, draw_all);
@@ -449,6 +507,71 @@ static void replays_sample_on(struct contract *c)
 	compare_scripts(c, replay_samples);
 }
 
+/* --- tokens of seeds, and at steps ---------------------------------------- */
+
+enum { VOCAB_OF_SEEDS = 1300 };
+
+static void make_seeds(struct contract *c, struct site *site,
+		       struct philox_seeds *slots)
+{
+	uint64_t seeds[ROWS];
+	uint32_t positions[ROWS];
+	void *memory[2];
+
+	for (uint32_t i = 0; i < ROWS; i++) {
+		seeds[i] = word(9, i) * (uint64_t)0x100000001;
+		positions[i] = i % 5 ? word(10, i) : UINT32_MAX - i;
+	}
+	EXPECT_PART(upload(c, site, seeds, sizeof(seeds), &memory[0]));
+	EXPECT_PART(upload(c, site, positions, sizeof(positions), &memory[1]));
+	*slots = (struct philox_seeds){.size = sizeof(*slots),
+				       .seeds = memory[0],
+				       .positions = memory[1],
+				       .count = ROWS};
+}
+
+/* Few entries, which blocks share where there is a table, and MANY. */
+static void sample_seeds(struct contract *c, struct site *site)
+{
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample sample = {.size = sizeof(sample),
+				       .dtype = PHILOX_F32,
+				       .vocab = VOCAB_OF_SEEDS,
+				       .pitch = VOCAB_OF_SEEDS,
+				       .temperature = 0.7};
+	struct philox_seeds slots;
+	struct philox_row_list list;
+	uint32_t *steps, *unused;
+	void *logits, *keys, *tokens;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(make_seeds(c, site, &slots));
+	EXPECT_PART(make_batch(c, site, &list));
+	EXPECT_PART(make_steps(c, site, &steps, &unused));
+	EXPECT_PART(allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(allocate(c, site, MANY * 4, &tokens));
+	sample.logits = logits;
+	sample.keys = keys;
+	sample.tokens = tokens;
+	list.steps = steps;
+	for (list.n = 3; list.n <= MANY; list.n += MANY - 3) {
+		sample.flags = 0;
+		EXPECT_OK(philox_sample_seeds(site->device, site->stream,
+					      &slots, &list, &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+		sample.flags = PHILOX_ROWS_KEEP;
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
+					     &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+	}
+}
+
+static void seeds_are_the_hosts(struct contract *c)
+{
+	compare_scripts(c, sample_seeds);
+}
+
 static void tokens_are_the_hosts(struct contract *c)
 {
 	compare_scripts(c, sample_all);
@@ -456,9 +579,12 @@ static void tokens_are_the_hosts(struct contract *c)
 
 const struct contract_check contract_rows[] = {
 	{"rows draw and advance as on the host", rows_draw_the_hosts},
+	{"entries draw at steps and rows advance by counts as on the host",
+	 drafts_are_the_hosts},
 	{"replays draw from rows what eager calls would", replays_draw_on},
 	{"sampled tokens and their scores are the host's",
 	 tokens_are_the_hosts},
+	{"tokens of seeds, and at steps, are the host's", seeds_are_the_hosts},
 	{"replays sample what eager calls would", replays_sample_on},
 	{NULL, NULL},
 };
