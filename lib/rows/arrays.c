@@ -34,11 +34,11 @@ void rows_arrays_written(struct rows_arrays *arrays, const char *name,
 void rows_arrays_add_list(struct rows_arrays *arrays,
 			  const struct rows_list *list)
 {
-	rows_arrays_read(arrays, "the list's indices", list->indices, list->n,
+	rows_arrays_read(arrays, "list: indices", list->indices, list->n,
 			 sizeof(*list->indices));
-	rows_arrays_read(arrays, "the list's mask", list->mask, list->n,
+	rows_arrays_read(arrays, "list: mask", list->mask, list->n,
 			 sizeof(*list->mask));
-	rows_arrays_read(arrays, "the list's steps", list->steps, list->n,
+	rows_arrays_read(arrays, "list: steps", list->steps, list->n,
 			 sizeof(*list->steps));
 }
 
@@ -82,8 +82,7 @@ static int arrays_meet(const struct rows_array *a, const struct rows_array *b)
 	return meet(&whole, a->n > 1 && b->n == 1 ? a : b);
 }
 
-enum philox_status rows_arrays_check(const char *what,
-				     const struct rows_arrays *arrays)
+enum philox_status rows_arrays_check(const struct rows_arrays *arrays)
 {
 	for (unsigned i = 0; i < arrays->count; i++)
 		for (unsigned k = i + 1; k < arrays->count; k++) {
@@ -92,10 +91,9 @@ enum philox_status rows_arrays_check(const char *what,
 
 			if ((a->written || b->written) && arrays_meet(a, b))
 				return status_set(PHILOX_ERROR_INVALID,
-						  "%s: %s (%p) and %s (%p) "
-						  "overlap",
-						  what, a->name, a->start,
-						  b->name, b->start);
+						  "%s (%p) and %s (%p) overlap",
+						  a->name, a->start, b->name,
+						  b->start);
 		}
 	return PHILOX_OK;
 }

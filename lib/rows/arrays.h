@@ -14,7 +14,10 @@
 struct rows_list;
 struct rows_table;
 
-/* `n` pieces of `size` bytes, `pitch` bytes from one to the next. */
+/*
+ * `n` pieces of `size` bytes, `pitch` bytes from one to the next. `name` is what
+ * messages call it: a literal, as "fill: out".
+ */
 struct rows_array {
 	const char *name;
 	const void *start;
@@ -49,10 +52,8 @@ void rows_arrays_add_table(struct rows_arrays *arrays,
 
 /*
  * rows_arrays_check() gives ERROR_INVALID, with the names of the two, if an
- * array that is written overlaps another. `what` is the description at the
- * start of the message.
+ * array that is written overlaps another.
  */
-enum philox_status rows_arrays_check(const char *what,
-				     const struct rows_arrays *arrays);
+enum philox_status rows_arrays_check(const struct rows_arrays *arrays);
 
 #endif

@@ -116,48 +116,52 @@ static enum philox_status check_draw(const struct philox_rows *rows,
 	return status == PHILOX_OK ? check_draw_arrays(fill, out->n) : status;
 }
 
-/*
- * The arrays of a draw, or of an advance by counts, which has no `out`. How far
- * an entry goes that has a count of its own only the device knows: its first
- * value stands for all.
- */
-static enum philox_status check_draw_apart(const char *what,
-					   const struct rows_draw_args *args,
-					   uint64_t size)
-{
-	const uint64_t count = args->counts && args->count ? 1 : args->count;
-	const struct rows_array out = {.name = "out",
-				       .start = args->out,
-				       .n = args->list.n,
-				       .size = count * size,
-				       .pitch = args->pitch * size,
-				       .written = 1};
-	struct rows_arrays arrays = {.count = 0};
+/* --- launches ------------------------------------------------------------- */
 
-	if (!args->list.n)
-		return PHILOX_OK;
-	rows_arrays_add_table(&arrays, &args->table);
-	rows_arrays_add_list(&arrays, &args->list);
-	rows_arrays_read(&arrays, "counts", args->counts, args->list.n,
+/*
+ * How far an entry goes that has a count of its own only the device knows: its
+ * first value stands for all.
+ */
+static void add_values(struct rows_arrays *arrays,
+		       const struct rows_draw_args *args,
+		       enum philox_dtype dtype)
+{
+	const uint64_t size = fill_dtype_size(dtype);
+	const uint64_t count = args->counts && args->count ? 1 : args->count;
+
+	rows_arrays_read(arrays, "fill: counts", args->counts, args->list.n,
 			 sizeof(*args->counts));
-	rows_arrays_add(&arrays, out);
-	return rows_arrays_check(what, &arrays);
+	rows_arrays_add(arrays, (struct rows_array){.name = "fill: out",
+						    .start = args->out,
+						    .n = args->list.n,
+						    .size = count * size,
+						    .pitch = args->pitch * size,
+						    .written = 1});
 }
 
-/* --- draws ---------------------------------------------------------------- */
-
+/* `arrays` are those of the call but for its list and the table. */
 static enum philox_status launch_draw(struct philox_rows *rows,
 				      philox_stream stream, enum kernel kernel,
 				      const struct rows_draw_args *args,
+				      struct rows_arrays *arrays,
 				      uint64_t units)
 {
 	struct kernel_call call = {.kernel = kernel,
 				   .args = args,
 				   .size = sizeof(*args),
 				   .work = units};
+	enum philox_status status;
 
-	return rows_launch_on(rows, stream, &call);
+	if (!args->list.n)
+		return rows_launch_on(rows, stream, NULL);
+	rows_arrays_add_list(arrays, &args->list);
+	rows_arrays_add_table(arrays, &args->table);
+	status = rows_arrays_check(arrays);
+	return status == PHILOX_OK ? rows_launch_on(rows, stream, &call)
+				   : status;
 }
+
+/* --- draws ---------------------------------------------------------------- */
 
 static enum philox_status draw_rows(struct philox_rows *rows,
 				    philox_stream stream,
@@ -170,17 +174,16 @@ static enum philox_status draw_rows(struct philox_rows *rows,
 				      .pitch = fill->pitch,
 				      .counts = fill->counts,
 				      .out = fill->out};
+	struct rows_arrays arrays = {.count = 0};
 	const struct kind *kind;
 	enum philox_status status = check_draw(rows, list, fill, &args.list);
 
-	if (status == PHILOX_OK)
-		status = check_draw_apart("fill", &args,
-					  fill_dtype_size(fill->dtype));
 	if (status != PHILOX_OK)
 		return status;
 	kind = find_kind(fill);
 	args.words = fill->flags & PHILOX_ROWS_KEEP ? 0 : 4;
-	return launch_draw(rows, stream, kind->kernel, &args,
+	add_values(&arrays, &args, fill->dtype);
+	return launch_draw(rows, stream, kind->kernel, &args, &arrays,
 			   args.list.n * rows_units(&args, kind->per_block));
 }
 
@@ -217,8 +220,7 @@ static enum philox_status check_advance(const struct philox_row_list *list,
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "words is %" PRIu64 ", not a multiple of 4",
 				    args->words);
-	return status == PHILOX_OK ? check_draw_apart("advance", args, 1)
-				   : status;
+	return status;
 }
 
 static enum philox_status advance_rows(struct philox_rows *rows,
@@ -228,11 +230,14 @@ static enum philox_status advance_rows(struct philox_rows *rows,
 {
 	struct rows_draw_args args = {
 		.table = rows->table, .counts = counts, .words = words};
+	struct rows_arrays arrays = {.count = 0};
 	enum philox_status status = check_advance(list, &args);
 
 	if (status != PHILOX_OK)
 		return status;
-	return launch_draw(rows, stream, KERNEL_rows_advance, &args,
+	rows_arrays_read(&arrays, "advance: counts", counts, args.list.n,
+			 sizeof(*counts));
+	return launch_draw(rows, stream, KERNEL_rows_advance, &args, &arrays,
 			   args.list.n);
 }
 

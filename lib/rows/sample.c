@@ -38,37 +38,33 @@ static void add_source(struct rows_arrays *arrays,
 	if (table->control)
 		rows_arrays_add_table(arrays, table);
 	else
-		rows_arrays_read(arrays, "states", table->states, table->count,
-				 sizeof(*table->states));
-	rows_arrays_read(arrays, "seeds", args->seeds, table->count,
+		rows_arrays_read(arrays, "sample: states", table->states,
+				 table->count, sizeof(*table->states));
+	rows_arrays_read(arrays, "slots: seeds", args->seeds, table->count,
 			 sizeof(*args->seeds));
-	rows_arrays_read(arrays, "positions", args->positions, table->count,
-			 sizeof(*args->positions));
+	rows_arrays_read(arrays, "slots: positions", args->positions,
+			 table->count, sizeof(*args->positions));
 	rows_arrays_add_list(arrays, &args->list);
 }
 
-static enum philox_status check_sample_apart(const struct sample_args *args,
-					     enum philox_dtype dtype)
+static void add_arrays(struct rows_arrays *arrays,
+		       const struct sample_args *args, enum philox_dtype dtype)
 {
 	const uint64_t size = fill_dtype_size(dtype), n = args->list.n;
-	struct rows_arrays arrays = {.count = 0};
 
-	if (!n)
-		return PHILOX_OK;
-	add_source(&arrays, args);
-	rows_arrays_add(&arrays,
-			(struct rows_array){.name = "logits",
+	add_source(arrays, args);
+	rows_arrays_add(arrays,
+			(struct rows_array){.name = "sample: logits",
 					    .start = args->logits,
 					    .n = n,
 					    .size = args->vocab * size,
 					    .pitch = args->pitch * size});
-	rows_arrays_read(&arrays, "temperatures", args->temperatures, n,
+	rows_arrays_read(arrays, "sample: temperatures", args->temperatures, n,
 			 sizeof(*args->temperatures));
-	rows_arrays_written(&arrays, "tokens", args->tokens, n,
+	rows_arrays_written(arrays, "sample: tokens", args->tokens, n,
 			    sizeof(*args->tokens));
-	rows_arrays_written(&arrays, "keys", args->keys, n,
+	rows_arrays_written(arrays, "sample: keys", args->keys, n,
 			    sizeof(*args->keys));
-	return rows_arrays_check("sample", &arrays);
 }
 
 /* --- samples -------------------------------------------------------------- */
@@ -116,6 +112,7 @@ static struct kernel_call make_call(struct sample_args *args,
 /* Of a sample whose list, and source of states, are checked and in *args. */
 static enum philox_status prepare(const struct philox_sample *sample,
 				  struct sample_args *args,
+				  struct rows_arrays *arrays,
 				  struct kernel_call *call)
 {
 	enum philox_status status = sample_check(sample, args->list.n);
@@ -124,7 +121,10 @@ static enum philox_status prepare(const struct philox_sample *sample,
 		return status;
 	set_args(args, sample);
 	*call = make_call(args, sample->dtype);
-	return check_sample_apart(args, sample->dtype);
+	if (!args->list.n)
+		return PHILOX_OK;
+	add_arrays(arrays, args, sample->dtype);
+	return rows_arrays_check(arrays);
 }
 
 /* --- samples from a table ------------------------------------------------- */
@@ -135,6 +135,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 				      const struct philox_sample *sample)
 {
 	struct sample_args args = {.table = rows->table};
+	struct rows_arrays arrays = {.count = 0};
 	struct kernel_call call;
 	enum philox_status status =
 		rows_check_list("rows", rows->table.count, list, &args.list);
@@ -143,7 +144,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 		status = rows_check_flags("sample", sample->flags, &args.list);
 	args.words = sample->flags & PHILOX_ROWS_KEEP ? 0 : 4;
 	if (status == PHILOX_OK)
-		status = prepare(sample, &args, &call);
+		status = prepare(sample, &args, &arrays, &call);
 	return status == PHILOX_OK ? rows_launch_on(rows, stream, &call)
 				   : status;
 }
@@ -184,9 +185,10 @@ static enum philox_status sample_on(struct philox_device *device,
 				    struct sample_args *args,
 				    const struct philox_sample *sample)
 {
+	struct rows_arrays arrays = {.count = 0};
 	struct kernel_call call;
 	struct float_mode mode = float_mode_set();
-	enum philox_status status = prepare(sample, args, &call);
+	enum philox_status status = prepare(sample, args, &arrays, &call);
 
 	if (status == PHILOX_OK && call.work)
 		status = device_launch(device, stream, &call);

@@ -71,7 +71,7 @@ static void open_scene(struct fixture *f, struct scene *s)
 			     launches);                                       \
 	} while (0)
 
-/* "what: one / other" */
+/* "one/other" */
 static void names_both(const char *names)
 {
 	char one[64], other[64];
@@ -93,12 +93,12 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 	static const struct {
 		unsigned part;
 		const char *names;
-	} cases[] = {{0, "sample: the list's indices/tokens"},
-		     {1, "sample: the list's mask/tokens"},
-		     {2, "sample: the list's steps/tokens"},
-		     {3, "sample: logits/tokens"},
-		     {4, "sample: temperatures/tokens"},
-		     {6, "sample: tokens/keys"}};
+	} cases[] = {{0, "list: indices/sample: tokens"},
+		     {1, "list: mask/sample: tokens"},
+		     {2, "list: steps/sample: tokens"},
+		     {3, "sample: logits/sample: tokens"},
+		     {4, "sample: temperatures/sample: tokens"},
+		     {6, "sample: tokens/sample: keys"}};
 	struct scene good, bad;
 
 	open_scene(f, &good);
@@ -110,18 +110,18 @@ PROMISE(rows_overlap, of_tokens_and_keys_is_refused_by_name)
 	}
 	bad = good;
 	bad.sample.keys = (uint64_t *)part(&good, 3);
-	REFUSES(ROWS_SAMPLED(bad), "sample: logits/keys");
+	REFUSES(ROWS_SAMPLED(bad), "sample: logits/sample: keys");
 	bad = good;
 	bad.sample.tokens = (int32_t *)good.states;
-	REFUSES(ROWS_SAMPLED(bad), "sample: the table/tokens");
+	REFUSES(ROWS_SAMPLED(bad), "the table/sample: tokens");
 	/* the turns behind the states, and the control block before them */
 	bad.sample.tokens = (int32_t *)(good.states + ROWS);
-	REFUSES(ROWS_SAMPLED(bad), "rows 'a': sample: the table/tokens");
+	REFUSES(ROWS_SAMPLED(bad), "the table/sample: tokens");
 	bad.sample.tokens = (int32_t *)good.states - ROWS;
-	REFUSES(ROWS_SAMPLED(bad), "sample: the table/tokens");
+	REFUSES(ROWS_SAMPLED(bad), "the table/sample: tokens");
 	bad = good;
 	bad.sample.logits = good.states;
-	REFUSES(ROWS_SAMPLED(bad), "sample: the table/logits");
+	REFUSES(ROWS_SAMPLED(bad), "the table/sample: logits");
 }
 
 /* The last byte counts; the next may be another array's. */
@@ -134,11 +134,11 @@ PROMISE(rows_overlap, begins_with_the_first_byte_in_common)
 	s.sample.tokens = (int32_t *)part(&s, 1) - ROWS;
 	OK(ROWS_SAMPLED(s));
 	s.sample.tokens += 1;
-	REFUSES(ROWS_SAMPLED(s), "the list's mask/tokens");
+	REFUSES(ROWS_SAMPLED(s), "list: mask/sample: tokens");
 	s.sample.tokens = (int32_t *)part(&s, 1) + 1; /* behind ROWS bytes */
 	OK(ROWS_SAMPLED(s));
 	s.sample.tokens -= 1;
-	REFUSES(ROWS_SAMPLED(s), "the list's mask/tokens");
+	REFUSES(ROWS_SAMPLED(s), "list: mask/sample: tokens");
 	/* arrays that are only read may lie on each other */
 	s = good;
 	s.list.steps = s.list.indices;
@@ -167,14 +167,15 @@ PROMISE(rows_overlap, is_not_in_the_room_between_entries)
 					 e % PITCH < VOCAB;
 			s.sample.tokens = (int32_t *)logits + at;
 			if (meets)
-				REFUSES(ROWS_SAMPLED(s), "logits/tokens");
+				REFUSES(ROWS_SAMPLED(s),
+					"sample: logits/sample: tokens");
 			else
 				OK(ROWS_SAMPLED(s));
 		}
 		s.sample.tokens = (int32_t *)logits - entries;
 		OK(ROWS_SAMPLED(s));
 		s.sample.tokens += 1;
-		REFUSES(ROWS_SAMPLED(s), "logits/tokens");
+		REFUSES(ROWS_SAMPLED(s), "sample: logits/sample: tokens");
 	}
 }
 
@@ -186,21 +187,21 @@ PROMISE(rows_overlap, of_what_is_drawn_is_refused_by_name)
 	OK(ROWS_FILLED(good));
 	bad = good;
 	bad.fill.out = part(&good, 0);
-	REFUSES(ROWS_FILLED(bad), "fill: the list's indices/out");
+	REFUSES(ROWS_FILLED(bad), "list: indices/fill: out");
 	bad.fill.out = part(&good, 1);
-	REFUSES(ROWS_FILLED(bad), "fill: the list's mask/out");
+	REFUSES(ROWS_FILLED(bad), "list: mask/fill: out");
 	bad.fill.out = part(&good, 2);
-	REFUSES(ROWS_FILLED(bad), "fill: the list's steps/out");
+	REFUSES(ROWS_FILLED(bad), "list: steps/fill: out");
 	bad.fill.out = good.states;
-	REFUSES(ROWS_FILLED(bad), "rows 'a': fill: the table/out");
+	REFUSES(ROWS_FILLED(bad), "the table/fill: out");
 	bad = good;
 	bad.fill.counts = good.fill.out;
-	REFUSES(ROWS_FILLED(bad), "fill: counts/out");
+	REFUSES(ROWS_FILLED(bad), "fill: counts/fill: out");
 	/* with counts the values after the first may be none */
 	bad.fill.counts = (uint32_t *)good.fill.out + 2 * PITCH + 1;
 	OK(ROWS_FILLED(bad));
 	bad.fill.counts = (uint32_t *)good.states;
-	REFUSES(ROWS_FILLED(bad), "fill: the table/counts");
+	REFUSES(ROWS_FILLED(bad), "the table/fill: counts");
 	/* nothing is drawn, nothing overlaps */
 	bad = good;
 	bad.fill.out = part(&good, 1);
@@ -223,10 +224,10 @@ PROMISE(rows_overlap, of_an_advance_with_its_table_is_refused_by_name)
 				  s.list.indices));
 	REFUSES(philox_rows_advance_by(s.rows, f->stream, &s.list, 4,
 				       (uint32_t *)s.states),
-		"rows 'a': advance: the table/counts");
+		"the table/advance: counts");
 	s.list.mask = (uint8_t *)s.states;
 	REFUSES(philox_rows_advance(s.rows, f->stream, &s.list, 4),
-		"advance: the table/the list's mask");
+		"the table/list: mask");
 }
 
 PROMISE(rows_overlap, of_tokens_and_states_or_seeds_is_refused_by_name)
@@ -240,23 +241,23 @@ PROMISE(rows_overlap, of_tokens_and_states_or_seeds_is_refused_by_name)
 				&s.sample));
 	REFUSES(philox_sample_states(f->device, f->stream, part(&s, 5), ROWS,
 				     &s.sample),
-		"sample: states/tokens");
+		"sample: states/sample: tokens");
 	OK(philox_sample_seeds(f->device, f->stream, &s.slots, &s.list,
 			       &s.sample));
 	s.sample.tokens = part(&s, 8);
 	REFUSES(philox_sample_seeds(f->device, f->stream, &s.slots, &s.list,
 				    &s.sample),
-		"sample: seeds/tokens");
+		"slots: seeds/sample: tokens");
 	s.sample.tokens = part(&s, 9);
 	REFUSES(philox_sample_seeds(f->device, f->stream, &s.slots, NULL,
 				    &s.sample),
-		"sample: positions/tokens");
+		"slots: positions/sample: tokens");
 	s.sample.tokens = part(&s, 2);
 	REFUSES(philox_sample_seeds(f->device, f->stream, &s.slots, &s.list,
 				    &s.sample),
-		"sample: the list's steps/tokens");
+		"list: steps/sample: tokens");
 	s.sample.tokens = part(&s, 3);
 	REFUSES(philox_sample_states(f->device, f->stream, s.states, ROWS,
 				     &s.sample),
-		"sample: logits/tokens");
+		"sample: logits/sample: tokens");
 }

@@ -26,9 +26,11 @@ struct contract_thing {
 };
 
 const struct contract_check *const contract_tables[] = {
-	contract_device,  contract_capture, contract_replay,
-	contract_numbers, contract_layouts, contract_rows,
-	contract_graph,   contract_detect,  NULL};
+	contract_device,  contract_capture,
+	contract_replay,  contract_numbers,
+	contract_layouts, contract_rows,
+	contract_tokens,  contract_graph,
+	contract_detect,  NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

@@ -53,6 +53,7 @@ extern const struct contract_check contract_layouts[];
 extern const struct contract_check contract_graph[];
 extern const struct contract_check contract_detect[];
 extern const struct contract_check contract_rows[];
+extern const struct contract_check contract_tokens[];
 
 /* All of them, NULL at the end. */
 extern const struct contract_check *const contract_tables[];
