@@ -67,11 +67,11 @@
  * calls on different streams, as for any array that kernels write.
  *
  * Arrays that a call only reads may overlap each other. An array that it writes
- * must not overlap any other array of the call, and none may overlap the table:
- * PHILOX_ERROR_INVALID names the two. What lies between the entries of an array
- * with a pitch is not part of it; where counts on the device say how many values
- * an entry gets, its first one is compared. No array may change while the kernel
- * runs.
+ * must not overlap any other array of the call, and no array of a draw, a sample
+ * or an advance may overlap the table: PHILOX_ERROR_INVALID names the two. What
+ * lies between the entries of an array with a pitch is not part of it; where
+ * counts on the device say how many values an entry gets, its first one is
+ * compared. No array may change while the kernel runs.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -169,7 +169,7 @@ PHILOX_API enum philox_status philox_rows_set(struct philox_rows *rows,
  * in stream order. `states` is device memory, or memory of the host that may be
  * read after the stream is synchronised and must stay valid until then.
  * Recorded during capture, as one copy node. Errors: PHILOX_ERROR_INVALID (rows
- * out of range), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
+ * out of range, `states` in the table), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
  * of the device.
  */
 PHILOX_API enum philox_status philox_rows_get(struct philox_rows *rows,

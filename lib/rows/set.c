@@ -5,6 +5,7 @@
  * call, follow the stream's order, and are legal to record.
  */
 #include <inttypes.h>
+#include "lib/rows/arrays.h"
 #include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 
@@ -148,6 +149,17 @@ static enum philox_status check_range(const struct philox_rows *rows,
 	return PHILOX_OK;
 }
 
+static enum philox_status check_target(const struct philox_rows *rows,
+				       const struct philox_state *states,
+				       uint32_t n)
+{
+	struct rows_arrays arrays = {.count = 0};
+
+	rows_arrays_written(&arrays, "states", states, n, sizeof(*states));
+	rows_arrays_add_table(&arrays, &rows->table);
+	return rows_arrays_check(&arrays);
+}
+
 enum philox_status philox_rows_get(struct philox_rows *rows,
 				   philox_stream stream, uint32_t first,
 				   uint32_t n, struct philox_state *states)
@@ -157,6 +169,8 @@ enum philox_status philox_rows_get(struct philox_rows *rows,
 	if (!rows)
 		return context_null(NULL, "rows");
 	status = check_range(rows, first, n, states);
+	if (status == PHILOX_OK)
+		status = check_target(rows, states, n);
 	if (status == PHILOX_OK)
 		status = rows_launch_on(rows, stream, NULL);
 	if (status == PHILOX_OK)

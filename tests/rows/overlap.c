@@ -230,6 +230,18 @@ PROMISE(rows_overlap, of_an_advance_with_its_table_is_refused_by_name)
 		"the table/list: mask");
 }
 
+PROMISE(rows_overlap, of_rows_that_are_read_with_their_table_is_refused)
+{
+	struct scene s;
+
+	open_scene(f, &s);
+	OK(philox_rows_get(s.rows, f->stream, 0, 2, part(&s, 5)));
+	FAILS(philox_rows_get(s.rows, f->stream, 0, 2, s.states + 2),
+	      PHILOX_ERROR_INVALID);
+	NAMES("rows 'a': states (0x");
+	NAMES(" and the table (0x");
+}
+
 PROMISE(rows_overlap, of_tokens_and_states_or_seeds_is_refused_by_name)
 {
 	struct scene s;
