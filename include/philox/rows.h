@@ -169,8 +169,8 @@ PHILOX_API enum philox_status philox_rows_set(struct philox_rows *rows,
  * in stream order. `states` is device memory, or memory of the host that may be
  * read after the stream is synchronised and must stay valid until then.
  * Recorded during capture, as one copy node. Errors: PHILOX_ERROR_INVALID (rows
- * out of range, `states` in the table), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
- * of the device.
+ * out of range, `states` in the table), PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_rows_get(struct philox_rows *rows,
 					      philox_stream stream,
