@@ -68,6 +68,8 @@ c_examples()
 		"$1" -std=c11 examples/accumulate.c
 	check "recompute.c ($1)" builds_and_says recompute "bit for bit" \
 		"$1" -std=c11 examples/recompute.c
+	check "decode.c ($1)" builds_and_says decode "as if decoded alone" \
+		"$1" -std=c11 examples/decode.c
 	check "resume.c, in two processes ($1)" resumes "$1"
 	check "own_capture.c ($1)" builds_and_says own_capture "fresh numbers" \
 		"$1" -std=c11 examples/own_capture.c
