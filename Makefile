@@ -351,6 +351,10 @@ fuzz: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),$(call below,lib graph \
 		-o $(BUILD)/fuzz/load
 	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz tests/fuzz/corpus
 
+# --- manual -------------------------------------------------------------------
+
+include doc/manual.mk
+
 # --- install ------------------------------------------------------------------
 
 FOLDERS := PREFIX BINDIR INCLUDEDIR LIBDIR MANDIR

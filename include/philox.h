@@ -19,6 +19,10 @@
  * philox/source.h); states for the kernels of other libraries
  * (philox/interop.h); and, for tests, calls that are counted and made to fail
  * (philox/testing.h).
+ *
+ * A program is built with the flags that pkg-config has for it:
+ *
+ *   cc program.c $(pkg-config --cflags --libs philox) -o program
  */
 #ifndef PHILOX_H
 #define PHILOX_H

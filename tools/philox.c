@@ -32,7 +32,8 @@ static void print_usage(FILE *out)
 {
 	size_t i;
 
-	fprintf(out, "usage: philox COMMAND [OPTION]... [ARGUMENT]...\n\n");
+	fprintf(out, "usage: philox COMMAND [OPTION]... [ARGUMENT]...\n\n"
+		     "Try, test and measure the library philox.\n\n");
 	for (i = 0; i < N_COMMANDS; i++)
 		fprintf(out, "  %-9s  %s\n", commands[i].name,
 			commands[i].help);

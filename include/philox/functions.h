@@ -1,9 +1,9 @@
 /*
  * philox/functions.h - logarithm, exponential function, sine and cosine
  *
- * As in real.h, the same source gives the same bits everywhere. There are no
- * branches, no tables and no loops, so that the lanes of a vector can take the
- * same steps; vector code uses the lists of coefficients too.
+ * As in philox/real.h, the same source gives the same bits everywhere. There
+ * are no branches, no tables and no loops, so that the lanes of a vector can
+ * take the same steps; vector code uses the lists of coefficients too.
  * tests/numbers/fit_real.py finds the coefficients. Errors are the largest seen
  * in tests with dense samples, and relative unless marked otherwise; 1.2e-7 is
  * at most one unit in the last place of f32, 2.2e-16 of f64. Only the
@@ -299,6 +299,7 @@ PHILOX_FN double philox_exp_f64(double value)
 		p, philox_f64_from_bits((n - half + 1023u) << 52));
 }
 
+/* The polynomials of philox_sin_cos_f64(). */
 PHILOX_FN double philox_sin_core_f64(double t, double x)
 {
 	double p = PHILOX_SIN_F64_FIRST;

@@ -71,6 +71,8 @@ PHILOX_API enum philox_status philox_pass_cell(
 	const struct philox_pass *pass, uint32_t op, uint32_t call,
 	const struct philox_state **cell);
 
+/* --- advances ------------------------------------------------------------- */
+
 /*
  * The functions below return the advance of an operator that runs a kernel of
  * another library, in 32-bit words, a multiple of 4: how far apart its calls

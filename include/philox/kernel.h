@@ -5,7 +5,7 @@
  * value. It compiles as C11, C++, CUDA and under NVRTC; nothing in it needs
  * the library:
  *
- *   philox/state.h states, resolving them, Philox blocks, derived keys
+ *   philox/state.h      states, resolving them, Philox blocks, derived keys
  *   philox/real.h       arithmetic that gives the same bits everywhere
  *   philox/functions.h  logarithm, exponential function, sine and cosine
  *   philox/values.h     every distribution's numbers, and masks, from words
@@ -17,7 +17,7 @@
  *
  * bf16 and f16 are computed in f32. For dropout of such a value do as fills do:
  * widen it (philox_bf16_to_f32()), apply philox_dropout_f32() or a function of
- * draw.h, and round (philox_f32_to_bf16()).
+ * philox/draw.h, and round (philox_f32_to_bf16()).
  *
  * A host without fused multiply-add instructions needs the C library's fma()
  * and fmaf(): on such a host link with -lm.

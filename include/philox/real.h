@@ -99,6 +99,7 @@ PHILOX_FN float philox_root(float x)
 #endif
 }
 
+/* philox_f32_bits() gives the bits of x, philox_f32_from_bits() the reverse. */
 PHILOX_FN uint32_t philox_f32_bits(float x)
 {
 #ifdef __CUDA_ARCH__

@@ -89,6 +89,7 @@ PHILOX_FN int philox_is_poison(struct philox_state state)
 	return (int)(state.offset & 1);
 }
 
+/* philox_mulhi() is the upper half of a product. */
 PHILOX_FN uint32_t philox_mulhi(uint32_t a, uint32_t b)
 {
 #ifdef __CUDA_ARCH__

@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+/* PHILOX_API marks the functions that the shared library exports. */
 #ifndef PHILOX_API
 #define PHILOX_API __attribute__((visibility("default")))
 #endif

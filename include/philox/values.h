@@ -172,6 +172,7 @@ PHILOX_FN float philox_drop_f32(float x, uint32_t w, uint64_t threshold)
 				    (0u - (uint32_t)philox_keep(w, threshold)));
 }
 
+/* philox_bernoulli_f32() is 1 where dropout would drop, else 0. */
 PHILOX_FN float philox_bernoulli_f32(uint32_t w, uint64_t threshold)
 {
 	return (float)!philox_keep(w, threshold);
@@ -229,6 +230,7 @@ PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
 	return (uint32_t)(m >> 32);
 }
 
+/* philox_mulhi_u64() is the upper half of a product. */
 PHILOX_FN uint64_t philox_mulhi_u64(uint64_t a, uint64_t b)
 {
 #ifdef __CUDA_ARCH__
@@ -240,6 +242,7 @@ PHILOX_FN uint64_t philox_mulhi_u64(uint64_t a, uint64_t b)
 #endif
 }
 
+/* philox_integer_u64() is philox_integer_u32() for a 64-bit draw, see above. */
 PHILOX_FN uint64_t philox_integer_u64(uint64_t w64, uint64_t n, uint64_t reject,
 				      int *rejected)
 {

@@ -10,6 +10,7 @@
 extern "C" {
 #endif
 
+/* The version of the headers that a program is compiled with. */
 #define PHILOX_VERSION_MAJOR 0
 #define PHILOX_VERSION_MINOR 1
 #define PHILOX_VERSION_PATCH 0

@@ -1,0 +1,87 @@
+# doc/manual.mk - manual pages, the same in HTML, completion for bash
+#
+# All are made from the headers and from what `philox help` says, with awk: see
+# doc/pages.awk. They are part of `all`, which they make a tenth of a second
+# longer. `make html` makes the pages in HTML alone.
+
+AWK ?= awk
+MANDIR  ?= $(PREFIX)/share/man
+DOCDIR  ?= $(PREFIX)/share/doc/philox
+COMPDIR ?= $(PREFIX)/share/bash-completion/completions
+# What prints the help texts: in a cross build, a philox that runs here
+HELP_OF ?= $(TOOL)
+
+MANUAL := $(BUILD)/doc
+MANUAL_SOURCES := $(wildcard doc/*.awk doc/*.bash) $(HEADERS)
+# The date on the pages
+TODAY = $(shell LC_ALL=C date -u $(if $(SOURCE_DATE_EPOCH),-d \
+	@$(SOURCE_DATE_EPOCH)) '+%B %d, %Y' | sed 's/ 0/ /')
+pages_awk = $(AWK) -f doc/lines.awk -f doc/headers.awk -f doc/helps.awk \
+	-f doc/text.awk -f doc/$(1).awk -f doc/pages.awk
+
+# The help texts, a file each
+$(MANUAL)/helps/philox: $(TOOL)
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	$(Q)$(HELP_OF) help >$@.all
+	$(Q)for c in $$(sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' $@.all); do \
+		$(HELP_OF) help $$c >$(@D)/$$c || exit 1; done
+	$(Q)mv $@.all $@
+
+# Each name that a header defines has a page: a link
+$(MANUAL)/man/made: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
+	$(call say,MAN)
+	@rm -rf $(@D)
+	@mkdir -p $(@D)/man1 $(@D)/man3 $(@D)/man7
+	$(Q)$(call pages_awk,mdoc) out=$(@D) helps=$(<D) date='$(TODAY)' $(HEADERS)
+	$(Q)$(call pages_awk,mdoc) list=1 $(HEADERS) | while read -r name target; do \
+		[ -z "$$target" ] || ln -s $$target.3 $(@D)/man3/$$name.3 || exit 1; \
+		done
+	@touch $@
+
+$(MANUAL)/html/index.html: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
+	$(call say,HTML)
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	$(Q)$(call pages_awk,html) out=$(@D) helps=$(<D) date='$(TODAY)' $(HEADERS)
+
+$(MANUAL)/completion/philox: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
+	@mkdir -p $(@D)
+	$(Q)$(AWK) -f doc/lines.awk -f doc/helps.awk -f doc/completion.awk \
+		helps=$(<D) rest=doc/completion.bash >$@
+
+html: $(MANUAL)/html/index.html
+
+all: $(MANUAL)/man/made $(MANUAL)/html/index.html $(MANUAL)/completion/philox
+
+# --- install ------------------------------------------------------------------
+
+# The names of all files in section 3 and of all commands, from the sources
+# alone: uninstall builds nothing
+COMMAND_NAMES = $(shell sed -n 's/^\t{"\([a-z-]*\)", ".*/\1/p' tools/philox.c)
+NAMES_3 = $(shell $(call pages_awk,mdoc) list=1 $(HEADERS) | sed 's/ .*//')
+PAGES_3 = $(filter philox_%.h,$(NAMES_3))
+COMMAND_PAGES = philox $(COMMAND_NAMES:%=philox-%)
+INSTALLED_MANUAL = $(MANDIR)/man7/philox.7 $(COMPDIR)/philox \
+	$(COMMAND_PAGES:%=$(MANDIR)/man1/%.1) $(NAMES_3:%=$(MANDIR)/man3/%.3) \
+	$(addprefix $(DOCDIR)/html/,index.html $(PAGES_3:%=%.3.html) \
+	$(COMMAND_PAGES:%=%.1.html))
+
+install: install-manual
+install-manual: all
+	@install -d $(addprefix $(DESTDIR),$(MANDIR)/man1 $(MANDIR)/man3 \
+		$(MANDIR)/man7 $(DOCDIR)/html $(COMPDIR))
+	$(Q)for n in 1 3 7; do \
+		find $(MANUAL)/man/man$$n -type f -exec install -m 644 {} \
+			$(DESTDIR)$(MANDIR)/man$$n + && \
+		find $(MANUAL)/man/man$$n -type l -exec cp -P {} \
+			$(DESTDIR)$(MANDIR)/man$$n + || exit 1; done
+	$(Q)install -m 644 $(MANUAL)/html/*.html $(DESTDIR)$(DOCDIR)/html
+	$(Q)install -m 644 $(MANUAL)/completion/philox $(DESTDIR)$(COMPDIR)
+
+uninstall: uninstall-manual
+uninstall-manual:
+	$(Q)rm -f $(addprefix $(DESTDIR),$(INSTALLED_MANUAL))
+	$(Q)rmdir $(addprefix $(DESTDIR),$(DOCDIR)/html $(DOCDIR)) 2>/dev/null || true
+
+.PHONY: html install-manual uninstall-manual
