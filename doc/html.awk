@@ -115,6 +115,9 @@ function put_style()
 	put("  overflow-x: auto; padding: .5rem .75rem; tab-size: 4; }")
 	put("a { text-decoration: none; } a:hover { text-decoration: underline; }")
 	put("dt { margin-top: .5rem; } dd { margin-left: 2rem; }")
+	put(".table { column-gap: 1rem; display: grid;")
+	put("  grid-template-columns: max-content 1fr; margin: .5rem 0; }")
+	put(".table > dt, .table > dd { margin: 0; }")
 	put("h3:target, a:target { background: #fd06; }")
 	put(".names { columns: 16rem; list-style: none; padding: 0; }")
 	put("</style>")
@@ -216,13 +219,14 @@ function put_code(text)
 	put_literal(text)
 }
 
-# Items of a list may hold another list, so an item ends where the next begins
+# A list with a width is a table of two columns. Items may hold another list, so
+# an item ends where the next begins.
 function put_list(kind, width)
 {
 	lists++
 	list_kind[lists] = kind
 	item_end[lists] = ""
-	put(kind == "tag" ? "<dl>" : "<ul>")
+	put(kind != "tag" ? "<ul>" : width ? "<dl class=\"table\">" : "<dl>")
 }
 
 function put_item(key_, text)

@@ -71,11 +71,11 @@ install: install-manual
 install-manual: all
 	@install -d $(addprefix $(DESTDIR),$(MANDIR)/man1 $(MANDIR)/man3 \
 		$(MANDIR)/man7 $(DOCDIR)/html $(COMPDIR))
-	$(Q)for n in 1 3 7; do \
-		find $(MANUAL)/man/man$$n -type f -exec install -m 644 {} \
-			$(DESTDIR)$(MANDIR)/man$$n + && \
-		find $(MANUAL)/man/man$$n -type l -exec cp -P {} \
-			$(DESTDIR)$(MANDIR)/man$$n + || exit 1; done
+	$(Q)cd $(MANUAL)/man && for n in man1 man3 man7; do \
+		install -m 644 $$(find $$n -type f) $(DESTDIR)$(MANDIR)/$$n || \
+		exit 1; done
+	$(Q)cd $(MANUAL)/man && \
+		cp -P $$(find man3 -type l) $(DESTDIR)$(MANDIR)/man3
 	$(Q)install -m 644 $(MANUAL)/html/*.html $(DESTDIR)$(DOCDIR)/html
 	$(Q)install -m 644 $(MANUAL)/completion/philox $(DESTDIR)$(COMPDIR)
 

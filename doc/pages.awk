@@ -73,6 +73,16 @@ function c_prototype(proto, n, part, i, line, text, list)
 	return text line
 }
 
+# A line that is too wide for a page, and may be two
+function in_two(line, at)
+{
+	if (length(line) <= 75 || !match(line, /^#define [A-Za-z0-9_]+ +/))
+		return line
+	at = RLENGTH
+	sub(/ +$/, "", line)
+	return trim(substr(line, 1, at)) " \\\n    " substr(line, at + 1)
+}
+
 # Lines of a type with indented members: two columns or four in place of eight,
 # so that they fit a page
 function narrow(text, n, line, i, by, out)
@@ -88,7 +98,7 @@ function narrow(text, n, line, i, by, out)
 	for (i = 1; i <= n; i++) {
 		if (line[i] ~ /^        /)
 			line[i] = substr(line[i], by + 1)
-		out = out (i > 1 ? "\n" : "") line[i]
+		out = out (i > 1 ? "\n" : "") in_two(line[i])
 	}
 	return out
 }
