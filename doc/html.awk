@@ -78,6 +78,8 @@ function marked(kind, text, at)
 	if (kind == "header")
 		return "<code>" (text in page_of ? \
 			link(file_of(page_of[text], 3), text) : text) "</code>"
+	if (kind == "command")
+		return page_key(substr(text, 1, length(text) - 3), 1)
 	if (kind == "call") {
 		at = index(text, "(")
 		return "<code>" linked(substr(text, 1, at - 1), \
@@ -289,6 +291,11 @@ function put_usage(command_, rest)
 function option_key(key_)
 {
 	return "<code>" escape(key_) "</code>"
+}
+
+function variable_key(name_)
+{
+	return option_key(name_)
 }
 
 function row_key(key_)

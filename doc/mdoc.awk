@@ -132,9 +132,10 @@ function macro_of(kind, text)
 		return call_macro(text)
 	if (kind == "name")
 		return "Va " text
+	if (kind == "command")
+		return "Xr " substr(text, 1, length(text) - 3) " 1"
 	if (kind == "constant")
-		return (text in constant || text in home || text ~ /\*$/ ? \
-			"Dv " : "Ev ") text
+		return (is_variable(text) ? "Ev " : "Dv ") text
 	if (text == this_header || !(text in page_of))
 		return "In " text
 	return "Xr " page_of[text] " 3"
@@ -373,6 +374,11 @@ function command_key(key)
 function page_key(name_, section_)
 {
 	return "Xr " name_ " " section_
+}
+
+function variable_key(name_)
+{
+	return "Ev " name_
 }
 
 function row_key(key)

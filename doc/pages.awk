@@ -293,6 +293,53 @@ function sorted_commands(i, k, list, all, t)
 	return list
 }
 
+# --- variables of the environment ----------------------------------------------
+
+# A name in a text is a variable if it is nothing that headers define
+function is_variable(name_)
+{
+	return !(name_ in constant || name_ in home || name_ ~ /\*$/)
+}
+
+# Notes the variables in a text of a page
+function find_variables(text, page_, kind, found)
+{
+	while ((kind = next_token(text)) != "") {
+		found = substr(text, RSTART, RLENGTH)
+		text = substr(text, RSTART + RLENGTH)
+		if (kind != "constant" || !is_variable(found))
+			continue
+		if (!(found in variable))
+			variables[++n_variables] = found
+		if (!index(variable[found] ",", page_ ","))
+			variable[found] = variable[found] ", " page_
+	}
+}
+
+function find_all_variables(h, i, c)
+{
+	for (h = 2; h <= n_headers; h++)
+		for (i = 1; i <= n_items[h]; i++)
+			find_variables(words[h, i], header[h])
+	for (c = 1; c <= n_commands; c++)
+		for (i = 1; i <= n_parts[command[c]]; i++)
+			find_variables(says[command[c], i], "philox-" command[c] "(1)")
+}
+
+function put_environment(i, widest)
+{
+	find_all_variables()
+	for (i = 1; i <= n_variables; i++)
+		if (length(variables[i]) > widest)
+			widest = length(variables[i])
+	put_section("ENVIRONMENT")
+	put_list("tag", widest)
+	for (i = 1; i <= n_variables; i++)
+		put_item(variable_key(variables[i]), "see " \
+			substr(variable[variables[i]], 3))
+	put_list_end()
+}
+
 # --- the whole ----------------------------------------------------------------
 
 function overview(h, i, widest)
@@ -318,6 +365,7 @@ function overview(h, i, widest)
 	for (i = 1; i <= n_commands; i++)
 		put_item(page_key("philox-" command[i], 1), summary[command[i]])
 	put_list_end()
+	put_environment()
 	put_see("philox 1")
 	close_page()
 }

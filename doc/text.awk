@@ -5,7 +5,7 @@
 #
 # In a paragraph are marked: `words in backquotes`, functions with their
 # parentheses (those of philox with arguments in them, too), constants, types
-# after their "struct" or "enum", and headers by their path.
+# after their "struct" or "enum", headers by their path, and philox-train(1).
 #
 # The format of the page is given by other files: put_paragraph(text),
 # put_literal(text), put_list(kind), put_item(key, text), put_list_end().
@@ -90,7 +90,7 @@ function put_text(text, n, line, i, kind, parted)
 BEGIN {
 	TOKEN = "`[^`]+`|(struct|enum) philox_[a-z0-9_]+|philox/[a-z0-9_]+[.]h" \
 		"|philox_[a-z0-9_]+([(][^()]*[)])?|PHILOX_[A-Z0-9_]+[*]?" \
-		"|[A-Za-z_][A-Za-z0-9_]*[(][)]"
+		"|philox-[a-z]+[(]1[)]|[A-Za-z_][A-Za-z0-9_]*[(][)]"
 }
 
 # next_token(text): finds the first thing to mark: its place is in RSTART and
@@ -106,6 +106,8 @@ function next_token(text, found)
 		return "type"
 	if (found ~ /^philox\//)
 		return "header"
+	if (found ~ /^philox-/)
+		return "command"
 	if (found ~ /\(/)
 		return "call"
 	if (found ~ /^PHILOX/)
