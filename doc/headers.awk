@@ -271,33 +271,56 @@ function expand_list(text, n, line, i, out, list, m, entry, k, part, prefix)
 	return out
 }
 
-function add_constants(text, type, n, line, i)
+function add_constants(text, type, n, line, i, found)
 {
-	text = bare(text)
-	n = split(text, line, /[,\n]/)
-	for (i = 1; i <= n; i++)
-		if (match(line[i], /^[ \t{]*PHILOX_[A-Z0-9_]+/))
-			constant[trim(substr(line[i], RSTART, RLENGTH))] = type
+	sub(/^[^{]*\{/, "", text)
+	n = split(bare(text), line, /[,\n]/)
+	for (i = 1; i <= n; i++) {
+		if (!match(line[i], /^[ \t]*PHILOX_[A-Z0-9_]+/))
+			continue
+		found = trim(substr(line[i], RSTART, RLENGTH))
+		if (type != "") {
+			constant[found] = type
+			continue
+		}
+		home[found] = H
+		inside[H, n_items[H]] = inside[H, n_items[H]] " " found
+	}
+}
+
+# The name of a typedef, or the "struct x" of another type; "" if it has none
+function type_name(text)
+{
+	if (text !~ /^typedef/) {
+		sub(/[ \n]*\{.*/, "", text)
+		return text ~ / / ? text : ""
+	}
+	text = trim(bare(text))
+	sub(/;$/, "", text)
+	if (match(text, /\(\*[a-z0-9_]+\)/))
+		return substr(text, RSTART + 2, RLENGTH - 3)
+	sub(/.*[ *}]/, "", text)
+	return text
 }
 
 function take_type(text, name_)
 {
-	name_ = text
-	if (text ~ /^typedef/) {
-		name_ = trim(bare(text))
-		sub(/;$/, "", name_)
-		if (match(name_, /\(\*[a-z0-9_]+\)/))
-			name_ = substr(name_, RSTART + 2, RLENGTH - 3)
-		else
-			sub(/.*[ *}]/, "", name_)
-	} else {
-		sub(/ *\{.*/, "", name_)
-	}
-	if (name_ ~ /^enum/) {
+	name_ = type_name(text)
+	if (text ~ /^enum/)
 		text = expand_list(text)
-		add_constants(text, name_)
-	}
 	add_member("type", name_, text)
+	if (text ~ /^enum/)
+		add_constants(text, name_)
+}
+
+# Data, by its name
+function take_data(text, name_)
+{
+	sub(/^PHILOX_API /, "", text)
+	name_ = bare(text)
+	sub(/ *(\[|=|;).*/, "", name_)
+	sub(/.*[ *]/, "", name_)
+	add_member("code", name_, text)
 }
 
 function take_declaration(text, c)
@@ -310,15 +333,17 @@ function take_declaration(text, c)
 	} else if (c ~ /^(struct|union|enum|typedef) [^()]*\{[ \t]*$/) {
 		I++
 		take_type(text "\n" lines_until("^\\}"))
-	} else if (c ~ /^typedef/) {
+	} else if (c ~ /^(typedef|enum [^()]*\{)/) {
 		take_type(text)
 	} else if (c ~ /\{[ \t]*$/) {
 		lines_until("^\\}")
 		take_function(text)
+	} else if (c ~ /^(_S|s)tatic_assert/) {
+		return
 	} else if (c ~ /\(/) {
 		take_function(text)
 	} else {
-		add_member("code", "", text)
+		take_data(text)
 	}
 }
 

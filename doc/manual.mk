@@ -13,6 +13,7 @@ HELP_OF ?= $(TOOL)
 
 MANUAL := $(BUILD)/doc
 MANUAL_SOURCES := $(wildcard doc/*.awk doc/*.bash) $(HEADERS)
+MAN_FOLDERS := man1 man3 man7
 # The date on the pages
 TODAY = $(shell LC_ALL=C date -u $(if $(SOURCE_DATE_EPOCH),-d \
 	@$(SOURCE_DATE_EPOCH)) '+%B %d, %Y' | sed 's/ 0/ /')
@@ -29,14 +30,15 @@ $(MANUAL)/helps/philox: $(TOOL)
 	$(Q)mv $@.all $@
 
 # Each name that a header defines has a page: a link
-$(MANUAL)/man/made: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
+$(MANUAL)/man.made: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
 	$(call say,MAN)
-	@rm -rf $(@D)
-	@mkdir -p $(@D)/man1 $(@D)/man3 $(@D)/man7
-	$(Q)$(call pages_awk,mdoc) out=$(@D) helps=$(<D) date='$(TODAY)' $(HEADERS)
+	@rm -rf $(MANUAL)/man
+	@mkdir -p $(MAN_FOLDERS:%=$(MANUAL)/man/%)
+	$(Q)$(call pages_awk,mdoc) out=$(MANUAL)/man helps=$(<D) \
+		date='$(TODAY)' $(HEADERS)
 	$(Q)$(call pages_awk,mdoc) list=1 $(HEADERS) | while read -r name target; do \
-		[ -z "$$target" ] || ln -s $$target.3 $(@D)/man3/$$name.3 || exit 1; \
-		done
+		[ -z "$$target" ] || \
+		ln -s $$target.3 $(MANUAL)/man/man3/$$name.3 || exit 1; done
 	@touch $@
 
 $(MANUAL)/html/index.html: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
@@ -52,7 +54,7 @@ $(MANUAL)/completion/philox: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
 
 html: $(MANUAL)/html/index.html
 
-all: $(MANUAL)/man/made $(MANUAL)/html/index.html $(MANUAL)/completion/philox
+all: $(MANUAL)/man.made $(MANUAL)/html/index.html $(MANUAL)/completion/philox
 
 # --- install ------------------------------------------------------------------
 
@@ -69,19 +71,20 @@ INSTALLED_MANUAL = $(MANDIR)/man7/philox.7 $(COMPDIR)/philox \
 
 install: install-manual
 install-manual: all
-	@install -d $(addprefix $(DESTDIR),$(MANDIR)/man1 $(MANDIR)/man3 \
-		$(MANDIR)/man7 $(DOCDIR)/html $(COMPDIR))
-	$(Q)cd $(MANUAL)/man && for n in man1 man3 man7; do \
-		install -m 644 $$(find $$n -type f) $(DESTDIR)$(MANDIR)/$$n || \
-		exit 1; done
-	$(Q)cd $(MANUAL)/man && \
-		cp -P $$(find man3 -type l) $(DESTDIR)$(MANDIR)/man3
+	@install -d $(addprefix $(DESTDIR),$(MAN_FOLDERS:%=$(MANDIR)/%) \
+		$(DOCDIR)/html $(COMPDIR))
+	$(Q)for n in $(MAN_FOLDERS); do \
+		install -m 644 $$(find $(MANUAL)/man/$$n -type f) \
+			$(DESTDIR)$(MANDIR)/$$n || exit 1; done
+	$(Q)cp -P $$(find $(MANUAL)/man/man3 -type l) $(DESTDIR)$(MANDIR)/man3
 	$(Q)install -m 644 $(MANUAL)/html/*.html $(DESTDIR)$(DOCDIR)/html
 	$(Q)install -m 644 $(MANUAL)/completion/philox $(DESTDIR)$(COMPDIR)
 
+# Folders that others use too go if they are empty
 uninstall: uninstall-manual
 uninstall-manual:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(INSTALLED_MANUAL))
-	$(Q)rmdir $(addprefix $(DESTDIR),$(DOCDIR)/html $(DOCDIR)) 2>/dev/null || true
+	$(Q)rmdir $(addprefix $(DESTDIR),$(DOCDIR)/html $(DOCDIR) \
+		$(MAN_FOLDERS:%=$(MANDIR)/%) $(COMPDIR)) 2>/dev/null || true
 
 .PHONY: html install-manual uninstall-manual

@@ -141,9 +141,9 @@ function macro_of(kind, text)
 	return "Xr " page_of[text] " 3"
 }
 
-# What follows a marked word without a blank: closing signs are words of their
-# own
-function suffix(s, head, tail)
+# A line with a marked word and what follows that without a blank: closing signs
+# are words of their own
+function suffixed(line, s, head, tail)
 {
 	head = s
 	tail = ""
@@ -151,7 +151,16 @@ function suffix(s, head, tail)
 		tail = " " substr(head, length(head)) tail
 		head = substr(head, 1, length(head) - 1)
 	}
-	return (head == "" ? "" : " Ns No " word(head)) tail
+	return (head == "" ? line : closed(line) " Ns No " word(head)) tail
+}
+
+# A line to which something is added without a blank: Ql would quote that, too
+function closed(line)
+{
+	if (match(line, /Ql ("[^"]*"|[^ ]+)$/))
+		line = substr(line, 1, RSTART - 1) "So" \
+			substr(line, RSTART + 2) " Sc"
+	return line
 }
 
 function put_paragraph_text(s, kind, found, before, line, at)
@@ -164,12 +173,12 @@ function put_paragraph_text(s, kind, found, before, line, at)
 		if (line != "") {
 			at = index(before, " ")
 			if (!at) {
-				line = line " Ns " \
+				line = closed(line) " Ns " \
 					(before == "" ? "" : "No " word(before) " Ns ") \
 					found
 				continue
 			}
-			put(line suffix(substr(before, 1, at - 1)))
+			put(suffixed(line, substr(before, 1, at - 1)))
 			before = substr(before, at + 1)
 		}
 		at = length(before)
@@ -181,7 +190,7 @@ function put_paragraph_text(s, kind, found, before, line, at)
 	}
 	if (line != "") {
 		at = index(s " ", " ")
-		put(line suffix(substr(s, 1, at - 1)))
+		put(suffixed(line, substr(s, 1, at - 1)))
 		s = substr(s, at + 1)
 	}
 	put_words(s)

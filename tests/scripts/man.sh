@@ -22,7 +22,7 @@ made_by()
 	name=$2
 	shift 2
 	SOURCE_DATE_EPOCH=86400 make -o "$philox" HELP_OF="$philox" AWK="$awk" \
-		MANUAL="$WORK/$name" "$@" "$WORK/$name/man/made" \
+		MANUAL="$WORK/$name" "$@" "$WORK/$name/man.made" \
 		"$WORK/$name/html/index.html" "$WORK/$name/completion/philox"
 }
 
@@ -233,13 +233,45 @@ stray_comment_is_refused()
 			"$WORK/said.stray"
 }
 
+# Forms of C and of text that the headers may have one day
+odd_forms_are_shown()
+{
+	mkdir -p "$WORK/odd/include/philox" &&
+		cp include/philox.h "$WORK/odd/include" &&
+		cp include/philox/version.h include/philox/status.h \
+			"$WORK/odd/include/philox" &&
+		cp tests/support/odd_header.txt \
+			"$WORK/odd/include/philox/odd.h" || return 1
+	made_by awk odd/doc HEADERS="$WORK/odd/include/philox.h $(echo \
+		"$WORK"/odd/include/philox/*.h)" || return 1
+	page=$WORK/odd/doc/man/man3/philox_odd.h.3
+	cat "$page"
+	grep '^\.S[hs]' "$page" | tr '\n' '|' >"$WORK/headings"
+	printf '%s|' '.Sh NAME' '.Sh SYNOPSIS' '.Sh DESCRIPTION' \
+		'.Ss Dv PHILOX_ODD_INIT , Dv PHILOX_ODD' \
+		'.Ss Vt "struct philox_two"' '.Ss Vt "philox_odd_fn"' \
+		'.Ss Vt "philox_odd_table"' '.Ss Dv PHILOX_ODD_A , Dv PHILOX_ODD_B' \
+		'.Ss Fn philox_odd' '.Sh SEE ALSO' | diff - "$WORK/headings" &&
+		python3 tests/support/manual.py html "$WORK/odd/doc/html" ||
+		return 1
+	! mandoc -Tlint "$page" | grep -v 'referenced manual not found' &&
+		mkdir "$WORK/odd/text" &&
+		mandoc -Tutf8 -O width=900 "$page" | LC_ALL=C.UTF-8 col -b \
+			>"$WORK/odd/text/philox_odd.h.3" &&
+		python3 tests/support/manual.py words "$WORK/odd/text" \
+			"$WORK/odd/include/philox/odd.h" &&
+		grep -F "See e.g. this, x - y, a--b, ‘x’'s value and \"PHILOX_OK\"." \
+			"$WORK/odd/text/philox_odd.h.3" &&
+		grep -F '.Sh is no macro, \fB no font, ~ ^ no accents.' \
+			"$WORK/odd/text/philox_odd.h.3"
+}
+
 # --- install ------------------------------------------------------------------
 
 installs()
 {
 	make install-manual DESTDIR="$WORK/stage" PREFIX=/usr &&
-		rm -f "$WORK/stage/usr/share/man/made" &&
-		diff -r -x made "$man" "$WORK/stage/usr/share/man" &&
+		diff -r "$man" "$WORK/stage/usr/share/man" &&
 		diff -r "$manual/html" "$WORK/stage/usr/share/doc/philox/html" &&
 		diff "$manual/completion/philox" \
 			"$WORK/stage/usr/share/bash-completion/completions/philox"
@@ -339,6 +371,7 @@ if has mandoc; then
 	check "no word of a header or a help text is lost" nothing_is_lost mandoc
 	check "a word that is lost is found" a_lost_word_is_found
 	check "a function's page has its sentences" shows_a_sentence
+	check "odd forms of C and of text are shown" odd_forms_are_shown
 else
 	skip "mandoc's checks of the pages" "mandoc is not installed"
 fi
