@@ -1,8 +1,8 @@
 # doc/manual.mk - manual pages, the same in HTML, completion for bash
 #
 # All are made from the headers and from what `philox help` says, with awk: see
-# doc/pages.awk. They are part of `all`, which they make a tenth of a second
-# longer. `make html` makes the pages in HTML alone.
+# doc/pages.awk. They are part of `all`, as they take a tenth of a second.
+# `make html` makes the pages in HTML alone.
 
 AWK ?= awk
 MANDIR  ?= $(PREFIX)/share/man
@@ -20,14 +20,20 @@ TODAY = $(shell LC_ALL=C date -u $(if $(SOURCE_DATE_EPOCH),-d \
 pages_awk = $(AWK) -f doc/lines.awk -f doc/headers.awk -f doc/helps.awk \
 	-f doc/text.awk -f doc/$(1).awk -f doc/pages.awk
 
-# The help texts, a file each
-$(MANUAL)/helps/philox: $(TOOL)
-	@rm -rf $(@D)
-	@mkdir -p $(@D)
-	$(Q)$(HELP_OF) help >$@.all
-	$(Q)for c in $$(sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' $@.all); do \
-		$(HELP_OF) help $$c >$(@D)/$$c || exit 1; done
-	$(Q)mv $@.all $@
+# The help texts, a file each, which are only as new as their last change
+$(MANUAL)/helps.made: $(TOOL)
+	@rm -rf $(MANUAL)/helps.new
+	@mkdir -p $(MANUAL)/helps.new
+	$(Q)$(HELP_OF) help >$(MANUAL)/helps.new/philox
+	$(Q)for c in $$(sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' \
+		$(MANUAL)/helps.new/philox); do \
+		$(HELP_OF) help $$c >$(MANUAL)/helps.new/$$c || exit 1; done
+	$(Q)diff -r $(MANUAL)/helps.new $(MANUAL)/helps >$@.diff 2>&1 || \
+		{ rm -rf $(MANUAL)/helps; mv $(MANUAL)/helps.new $(MANUAL)/helps; }
+	@rm -rf $(MANUAL)/helps.new $@.diff
+	@touch $@
+$(MANUAL)/helps/philox: $(MANUAL)/helps.made
+	@:
 
 # Each name that a header defines has a page: a link
 $(MANUAL)/man.made: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
@@ -54,7 +60,11 @@ $(MANUAL)/completion/philox: $(MANUAL)/helps/philox $(MANUAL_SOURCES)
 
 html: $(MANUAL)/html/index.html
 
-all: $(MANUAL)/man.made $(MANUAL)/html/index.html $(MANUAL)/completion/philox
+# A build with sanitizers is not one to install, and its tool may not run
+# everywhere
+MANUAL_MADE := $(MANUAL)/man.made $(MANUAL)/html/index.html \
+	$(MANUAL)/completion/philox
+all: $(if $(SANITIZE),,$(MANUAL_MADE))
 
 # --- install ------------------------------------------------------------------
 
@@ -70,13 +80,13 @@ INSTALLED_MANUAL = $(MANDIR)/man7/philox.7 $(COMPDIR)/philox \
 	$(COMMAND_PAGES:%=%.1.html))
 
 install: install-manual
-install-manual: all
+install-manual: all $(MANUAL_MADE)
 	@install -d $(addprefix $(DESTDIR),$(MAN_FOLDERS:%=$(MANDIR)/%) \
 		$(DOCDIR)/html $(COMPDIR))
 	$(Q)for n in $(MAN_FOLDERS); do \
 		install -m 644 $$(find $(MANUAL)/man/$$n -type f) \
 			$(DESTDIR)$(MANDIR)/$$n || exit 1; done
-	$(Q)cp -P $$(find $(MANUAL)/man/man3 -type l) $(DESTDIR)$(MANDIR)/man3
+	$(Q)cp -Pf $$(find $(MANUAL)/man/man3 -type l) $(DESTDIR)$(MANDIR)/man3
 	$(Q)install -m 644 $(MANUAL)/html/*.html $(DESTDIR)$(DOCDIR)/html
 	$(Q)install -m 644 $(MANUAL)/completion/philox $(DESTDIR)$(COMPDIR)
 
