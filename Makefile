@@ -12,13 +12,15 @@ V ?= 0
 ## CC, CXX, AR, OBJCOPY, STRIP; CFLAGS, CXXFLAGS, NVCCFLAGS, LDFLAGS: after ours
 OBJCOPY ?= objcopy
 STRIP   ?= strip
-## PREFIX=/usr/local, and below it BINDIR, INCLUDEDIR, LIBDIR and MANDIR: where
-##                  philox is installed
+## PREFIX=/usr/local, and below it BINDIR, INCLUDEDIR, LIBDIR, MANDIR, DOCDIR and
+##                  COMPDIR (completion): where philox is installed
 PREFIX     ?= /usr/local
 BINDIR     ?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
 LIBDIR     ?= $(PREFIX)/lib
 MANDIR     ?= $(PREFIX)/share/man
+DOCDIR     ?= $(PREFIX)/share/doc/philox
+COMPDIR    ?= $(PREFIX)/share/bash-completion/completions
 ## DESTDIR=         a folder in front of all these, to make a package
 DESTDIR ?=
 ## RPATH=LIBDIR     where programs linked through pkg-config look for the library;
@@ -353,11 +355,12 @@ fuzz: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),$(call below,lib graph \
 
 # --- manual -------------------------------------------------------------------
 
+## html             the manual as linked pages, build/doc/html/index.html
 include doc/manual.mk
 
 # --- install ------------------------------------------------------------------
 
-FOLDERS := PREFIX BINDIR INCLUDEDIR LIBDIR MANDIR
+FOLDERS := PREFIX BINDIR INCLUDEDIR LIBDIR MANDIR DOCDIR COMPDIR
 ifneq ($(filter install install-strip uninstall,$(MAKECMDGOALS)),)
 odd = $(strip $(foreach c,| & \ " ' ` ; : $$ * ? < > ( ),$(findstring $c,$(1))))
 $(foreach folder,$(FOLDERS),$(if $(and $(filter /%,$($(folder))),\
@@ -372,7 +375,8 @@ endif
 INSTALLED = $(HEADERS:include/%=$(INCLUDEDIR)/%) $(INCLUDEDIR)/philox.hpp \
 	$(BINDIR)/philox \
 	$(addprefix $(LIBDIR)/,libphilox.a libphilox.so.$(VERSION) $(SONAME) \
-	libphilox.so pkgconfig/philox.pc $(addprefix cmake/philox/,$(notdir $(CMAKE_FILES))))
+	libphilox.so pkgconfig/philox.pc $(addprefix cmake/philox/,$(notdir $(CMAKE_FILES)))) \
+	$(INSTALLED_MANUAL)
 # Folders shared with others: uninstall removes what is empty below them, and
 # themselves only from a prefix of philox's own, as in PREFIX=/opt/philox
 SHARED_FOLDERS = $(BINDIR) $(INCLUDEDIR) $(LIBDIR) $(MANDIR) $(PREFIX)/share
@@ -473,5 +477,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all check test simulated matrix fuzz quality install install-strip \
+.PHONY: all check test simulated matrix fuzz quality html install install-strip \
 	uninstall format clean help FORCE

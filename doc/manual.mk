@@ -5,9 +5,6 @@
 # `make html` makes the pages in HTML alone.
 
 AWK ?= awk
-MANDIR  ?= $(PREFIX)/share/man
-DOCDIR  ?= $(PREFIX)/share/doc/philox
-COMPDIR ?= $(PREFIX)/share/bash-completion/completions
 # What prints the help texts: in a cross build, a philox that runs here
 HELP_OF ?= $(TOOL)
 
@@ -71,7 +68,9 @@ all: $(if $(SANITIZE),,$(MANUAL_MADE))
 # The names of all files in section 3 and of all commands, from the sources
 # alone: uninstall builds nothing
 COMMAND_NAMES = $(shell sed -n 's/^\t{"\([a-z-]*\)", ".*/\1/p' tools/philox.c)
-NAMES_3 = $(shell $(call pages_awk,mdoc) list=1 $(HEADERS) | sed 's/ .*//')
+# once, and only then
+NAMES_3 = $(eval NAMES_3 := $(shell $(call pages_awk,mdoc) list=1 $(HEADERS) | \
+	sed 's/ .*//'))$(NAMES_3)
 PAGES_3 = $(filter philox_%.h,$(NAMES_3))
 COMMAND_PAGES = philox $(COMMAND_NAMES:%=philox-%)
 INSTALLED_MANUAL = $(MANDIR)/man7/philox.7 $(COMPDIR)/philox \
@@ -90,11 +89,4 @@ install-manual: all $(MANUAL_MADE)
 	$(Q)install -m 644 $(MANUAL)/html/*.html $(DESTDIR)$(DOCDIR)/html
 	$(Q)install -m 644 $(MANUAL)/completion/philox $(DESTDIR)$(COMPDIR)
 
-# Folders that others use too go if they are empty
-uninstall: uninstall-manual
-uninstall-manual:
-	$(Q)rm -f $(addprefix $(DESTDIR),$(INSTALLED_MANUAL))
-	$(Q)rmdir $(addprefix $(DESTDIR),$(DOCDIR)/html $(DOCDIR) \
-		$(MAN_FOLDERS:%=$(MANDIR)/%) $(COMPDIR)) 2>/dev/null || true
-
-.PHONY: html install-manual uninstall-manual
+.PHONY: install-manual
