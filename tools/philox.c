@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/version.h>
+#include "tools/common/screen.h"
 
 struct command {
 	const char *name;
@@ -30,15 +31,18 @@ static const struct command commands[] = {
 
 static void print_usage(FILE *out)
 {
-	size_t i;
+	char text[2048] = "usage: philox COMMAND [OPTION]... [ARGUMENT]...\n\n"
+			  "Try, test and measure the library philox.\n\n";
+	size_t length = strlen(text);
 
-	fprintf(out, "usage: philox COMMAND [OPTION]... [ARGUMENT]...\n\n"
-		     "Try, test and measure the library philox.\n\n");
-	for (i = 0; i < N_COMMANDS; i++)
-		fprintf(out, "  %-9s  %s\n", commands[i].name,
-			commands[i].help);
-	fprintf(out, "\nphilox help COMMAND shows the options of a command, "
-		     "philox --version the version.\n");
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		length += (size_t)snprintf(text + length, sizeof(text) - length,
+					   "  %-9s  %s\n", commands[i].name,
+					   commands[i].help);
+	snprintf(text + length, sizeof(text) - length,
+		 "\nphilox help COMMAND shows the options of a command, "
+		 "philox --version the version.\n");
+	screen_help(out, text);
 }
 
 static const struct command *find_command(const char *name)
@@ -105,6 +109,7 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	screen_begin();
 	if (argc < 2) {
 		print_usage(stderr);
 		return 2;

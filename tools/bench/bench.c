@@ -10,6 +10,8 @@
 #include <time.h>
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
+#include "tools/common/progress.h"
+#include "tools/common/screen.h"
 #include "tools/tools.h"
 
 struct part {
@@ -19,6 +21,7 @@ struct part {
 	int chooses; /* --only PART/... picks rows; --quick, --threads matter */
 	int sizes;   /* --size matters */
 	int (*run)(struct bench *bench);
+	size_t (*steps)(const struct bench *bench);
 };
 
 static const struct part parts[] = {
@@ -28,13 +31,13 @@ static const struct part parts[] = {
 	 "  device, for one replay of a schedule of 4 stages with 8 microbatches: a\n"
 	 "  launch, a parameter update and a capture query are 3. pending: most\n"
 	 "  tickets of a region at once.\n",
-	 0, 0, bench_ledger},
+	 0, 0, bench_ledger, bench_ledger_steps},
 	{"replay", "launches with tickets against bare launches",
 	 "  launch call: until it returns; replay: until the work is done.\n"
 	 "  bare: a graph of the same fills with states by value, launched as it\n"
 	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
 	 "  for each operator of each pass.\n",
-	 0, 0, bench_replay},
+	 0, 0, bench_replay, bench_replay_steps},
 	{"fill", "fills against limits and other generators",
 	 "  Each figure is of one stream, ours with a launch for each fill. On a\n"
 	 "  CPU all but ours and torch, with --threads, run on one thread.\n"
@@ -44,22 +47,22 @@ static const struct part parts[] = {
 	 "  default order, and in the one called fastest. random123: plain loops\n"
 	 "  over Philox4x32-10 with its own uniforms and normals, -O3 -march=native.\n"
 	 "  torch: called from Python; its dropout makes its output anew.\n",
-	 1, 1, bench_fill},
+	 1, 1, bench_fill, bench_fill_steps},
 	{"states", "replays of draws with a state of their own each",
 	 "  states/N/call: of the launch, until it returns; states/N/replay: until\n"
 	 "  the work is done. Both are of N fills of 16 elements. bare: the same\n"
 	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
 	 "  called from Python, with N registered generators and the default.\n",
-	 1, 0, bench_states},
+	 1, 0, bench_states, bench_states_steps},
 	{"rows", "draws and tokens for the rows of a table",
 	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
 	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
 	 "  each of N rows from V logits in f32. greedy: the same at temperature 0,\n"
 	 "  which draws no numbers. torch: softmax() and multinomial(), called from\n"
 	 "  Python. On a CPU all but torch, with --threads, run on one thread.\n",
-	 1, 0, bench_rows},
+	 1, 0, bench_rows, bench_rows_steps},
 	{"schedules", "the schedules of part ledger alone",
-	 "  See part ledger.\n", 0, 0, bench_schedules},
+	 "  See part ledger.\n", 0, 0, bench_schedules, bench_schedules_steps},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -213,21 +216,39 @@ static int check_options(const struct command *command)
 	return 0;
 }
 
+/* Without --only, the schedules are in another part. */
+static int is_chosen(const struct command *command, const struct part *part)
+{
+	return command->only ? command->only == part
+			     : part->run != bench_schedules;
+}
+
+static int run_part(struct bench *bench, const struct part *part)
+{
+	int failed;
+
+	if (!bench->json)
+		printf("\n");
+	bench->part = part->name;
+	failed = part->run(bench);
+	progress_wipe();
+	if (!failed && !bench->json)
+		screen_help(stdout, part->legend);
+	return failed;
+}
+
 static int run_parts(struct command *command)
 {
-	const struct part *only = command->only;
 	struct bench *bench = &command->bench;
 	int failed = 0;
 
-	for (size_t i = 0; i < N_PARTS && !failed; i++) {
-		if (only ? only != &parts[i] : parts[i].run == bench_schedules)
-			continue; /* by itself, it is in another part */
-		if (!bench->json)
-			printf("\n");
-		failed = parts[i].run(bench);
-		if (!failed && !bench->json)
-			fputs(parts[i].legend, stdout);
-	}
+	for (size_t i = 0; i < N_PARTS; i++)
+		if (is_chosen(command, &parts[i]))
+			bench->all += parts[i].steps(bench);
+	for (size_t i = 0; i < N_PARTS && !failed; i++)
+		if (is_chosen(command, &parts[i]))
+			failed = run_part(bench, &parts[i]);
+	progress_end();
 	if (failed)
 		return 1;
 	if (!bench->rows)

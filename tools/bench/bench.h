@@ -24,6 +24,8 @@ struct bench {
 	size_t sizes[BENCH_SIZES_MAX]; /* of arrays, in bytes */
 	size_t n_sizes;                /* 0: the part's own */
 	size_t rows;                   /* printed so far */
+	const char *part;              /* that is running */
+	size_t done, all; /* pieces of work of about one length, for progress */
 };
 
 /* A bench function returns 0, or -1 after printing what failed. */
@@ -33,6 +35,14 @@ int bench_fill(struct bench *bench);
 int bench_states(struct bench *bench);
 int bench_rows(struct bench *bench);
 int bench_schedules(struct bench *bench);
+
+/* How many pieces of work it has (bench_step()). */
+size_t bench_ledger_steps(const struct bench *bench);
+size_t bench_replay_steps(const struct bench *bench);
+size_t bench_fill_steps(const struct bench *bench);
+size_t bench_states_steps(const struct bench *bench);
+size_t bench_rows_steps(const struct bench *bench);
+size_t bench_schedules_steps(const struct bench *bench);
 
 /* --- rows ----------------------------------------------------------------- */
 
@@ -55,11 +65,14 @@ void bench_row(struct bench *bench, const char *name, double value,
 /* bench_machine() prints the machine: the first row. */
 void bench_machine(struct bench *bench, const char *device);
 
+/*
+ * bench_step() is called before each piece of work of about half a second: it
+ * shows progress. A part that has several says how many (bench_*_steps()).
+ */
+void bench_step(struct bench *bench);
+
 /* bench_wants() says whether --only leaves rows whose names begin like this. */
 int bench_wants(const struct bench *bench, const char *name);
-
-/* bench_plural() is "s" for any count except one. */
-const char *bench_plural(uint32_t count);
 
 /* --- measuring ------------------------------------------------------------ */
 

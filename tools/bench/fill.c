@@ -13,6 +13,7 @@
 #include <string.h>
 #include "tools/bench/cuda.h"
 #include "tools/common/complain.h"
+#include "tools/common/screen.h"
 
 #define BUDGET 0.4e9 /* nanoseconds of one race, about */
 
@@ -161,8 +162,8 @@ static int race_fills(const struct fill_bench *of)
 
 /* --- sizes and arrays ----------------------------------------------------- */
 
-static void choose_sizes(struct bench *bench, size_t sizes[BENCH_SIZES_MAX],
-			 size_t *count)
+static void choose_sizes(const struct bench *bench,
+			 size_t sizes[BENCH_SIZES_MAX], size_t *count)
 {
 	int is_host = philox_device_is_host(bench->device);
 	const size_t *own = is_host ? host_sizes : cuda_sizes;
@@ -194,7 +195,7 @@ static int make_arrays(struct fill_bench *of, size_t bytes)
 	       bench_try("wait", philox_stream_synchronize(device, stream));
 }
 
-static int fill_is_wanted(struct fill_bench *of)
+static int fill_is_wanted(const struct fill_bench *of)
 {
 	char name[96];
 
@@ -209,7 +210,10 @@ static int measure_kind(struct fill_bench *of, const struct fill_kind *kind,
 	for (size_t i = 0; i < n_sizes; i++) {
 		of->bytes = sizes[i];
 		of->count = sizes[i] / kind->size;
-		if (fill_is_wanted(of) && race_fills(of))
+		if (!fill_is_wanted(of))
+			continue;
+		bench_step(of->bench);
+		if (race_fills(of))
 			return -1;
 	}
 	return 0;
@@ -246,6 +250,20 @@ static int open_cuda(struct fill_bench *of)
 	return -1;
 }
 
+size_t bench_fill_steps(const struct bench *bench)
+{
+	size_t sizes[BENCH_SIZES_MAX], count, steps = 0;
+	struct fill_bench of = {.bench = (struct bench *)bench};
+
+	choose_sizes(bench, sizes, &count);
+	for (of.kind = fill_kinds(); of.kind->size; of.kind++)
+		for (size_t i = 0; i < count; i++) {
+			of.bytes = sizes[i];
+			steps += fill_is_wanted(&of) != 0;
+		}
+	return steps;
+}
+
 int bench_fill(struct bench *bench)
 {
 	struct fill_bench of = {.bench = bench};
@@ -254,9 +272,11 @@ int bench_fill(struct bench *bench)
 	if (open_cuda(&of))
 		return -1;
 	if (!bench->json)
-		printf("GB/s: 10^9 bytes of output a second; dropout reads as "
-		       "many as it writes,\nrounding twice as many (it reads "
-		       "f32), and so do copy and scale with them\n");
+		screen_help(
+			stdout,
+			"GB/s: 10^9 bytes of output a second; dropout reads "
+			"as many as it writes,\nrounding twice as many (it "
+			"reads f32), and so do copy and scale with them\n");
 	failed = measure_fills(&of);
 	close_peers();
 	philox_memory_free(bench->device, of.in);

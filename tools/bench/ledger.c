@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "tools/common/complain.h"
 
 #define ROUNDS 15
 #define PASSES 20000
@@ -125,7 +126,10 @@ static int measure_ledger(struct ledger_bench *of, uint32_t pending)
 
 static int measure_pending(struct ledger_bench *of, uint32_t pending)
 {
-	int failed = make_region(of->bench, pending + PASSES, 1, &of->region);
+	int failed;
+
+	bench_step(of->bench);
+	failed = make_region(of->bench, pending + PASSES, 1, &of->region);
 
 	if (failed)
 		return -1;
@@ -148,6 +152,7 @@ static int measure_bytes(struct ledger_bench *of, uint32_t ops)
 	size_t before = heap(), small;
 	char name[64];
 
+	bench_step(of->bench);
 	if (make_region(of->bench, 1, ops, &of->region))
 		return -1;
 	small = heap() - before;
@@ -156,7 +161,7 @@ static int measure_bytes(struct ledger_bench *of, uint32_t ops)
 	if (make_region(of->bench, pending, ops, &of->region))
 		return -1;
 	snprintf(name, sizeof(name), "memory of a pending forward, %u op%s",
-		 ops, bench_plural(ops));
+		 ops, plural(ops));
 	bench_row(of->bench, name,
 		  (double)(heap() - before - small) / (pending - 1), "bytes",
 		  NULL, 0);
@@ -169,6 +174,7 @@ static int measure_dropped(struct ledger_bench *of)
 	struct philox_ticket ticket;
 	size_t before;
 
+	bench_step(of->bench);
 	if (make_region(of->bench, 64, 1, &of->region))
 		return -1;
 	before = heap();
@@ -182,6 +188,11 @@ static int measure_dropped(struct ledger_bench *of)
 		  (double)heap() - (double)before, "bytes", NULL, 0);
 	philox_region_destroy(of->region);
 	return 0;
+}
+
+size_t bench_ledger_steps(const struct bench *bench)
+{
+	return N_PENDINGS + 3 + bench_schedules_steps(bench);
 }
 
 int bench_ledger(struct bench *bench)

@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/common/complain.h"
 #include "tools/common/json.h"
+#include "tools/common/progress.h"
+#include "tools/common/terminal.h"
 
 static double ratio(const struct bench_row *row)
 {
@@ -41,30 +44,60 @@ static void print_json(const struct bench_row *row)
 	json_end(&json);
 }
 
+/* The peer's figure, or why there is none. */
+static void peer_text(const struct bench_row *row, int decimals, char *text,
+		      size_t size)
+{
+	text[0] = '\0';
+	if (row->peer && isnan(row->peer_value))
+		snprintf(text, size, "%s missing: %s", row->peer, row->note);
+	else if (row->peer)
+		snprintf(text, size, "%s %.*f, ratio %.2f", row->peer, decimals,
+			 row->peer_value, ratio(row));
+	else if (row->note)
+		snprintf(text, size, "%s", row->note);
+}
+
+/*
+ * In a line, or on a terminal that is too narrow one below the other: the name,
+ * its value, the peer's. All rows of such a terminal look alike.
+ */
+static void print_columns(const char *name, const char *value, const char *peer)
+{
+	if (terminal_fits(STDOUT_FILENO, 110)) {
+		printf("%-46s %s", name, value);
+		printf(*peer ? "  %s\n" : "\n", peer);
+	} else if (terminal_fits(STDOUT_FILENO, 70)) {
+		printf("%-46s %s\n", name, value);
+		if (*peer)
+			printf("    %s\n", peer);
+	} else {
+		printf("%s\n%s\n", name, value);
+		if (*peer)
+			printf("    %s\n", peer);
+	}
+}
+
 static void print_text(const struct bench_row *row)
 {
 	/* speeds range from tenths of a GB/s to hundreds */
 	int decimals = strcmp(row->unit, "GB/s") ? 1 : 2;
+	char value[64], peer[256];
 
-	printf("%-46s ", row->name);
 	if (isnan(row->value))
-		printf("%12s %s", "-", row->unit);
+		snprintf(value, sizeof(value), "%12s %s", "-", row->unit);
 	else
-		printf("%12.*f %s", decimals, row->value, row->unit);
-	if (row->peer && isnan(row->peer_value))
-		printf("  %s missing: %s", row->peer, row->note);
-	else if (row->peer)
-		printf("  %s %.*f, ratio %.2f", row->peer, decimals,
-		       row->peer_value, ratio(row));
-	else if (row->note)
-		printf("  %s", row->note);
-	putchar('\n');
+		snprintf(value, sizeof(value), "%12.*f %s", decimals,
+			 row->value, row->unit);
+	peer_text(row, decimals, peer, sizeof(peer));
+	print_columns(row->name, value, peer);
 	fflush(stdout);
 }
 
 void bench_print(struct bench *bench, const struct bench_row *row)
 {
 	bench->rows++;
+	progress_wipe(); /* a pipe may lead to the same terminal */
 	if (bench->json)
 		print_json(row);
 	else
@@ -85,9 +118,13 @@ int bench_wants(const struct bench *bench, const char *name)
 	       !strncmp(name, bench->prefix, strlen(bench->prefix));
 }
 
-const char *bench_plural(uint32_t count)
+void bench_step(struct bench *bench)
 {
-	return count == 1 ? "" : "s";
+	double part = bench->all ? (double)bench->done / (double)bench->all : 0;
+
+	progress_show(&(struct progress){
+		.name = bench->part, .part = part, .whole = part});
+	bench->done++;
 }
 
 /* --- the machine ---------------------------------------------------------- */
@@ -145,6 +182,5 @@ void bench_machine(struct bench *bench, const char *device)
 	printf("%s: %s\n", device, philox_device_description(bench->device));
 	printf("processor %s; philox %s, %s; PHILOX_SIMD %s; %u thread%s\n",
 	       processor, philox_version(), philox_build(),
-	       simd ? simd : "not set", bench->threads,
-	       bench_plural(bench->threads));
+	       simd ? simd : "not set", bench->threads, plural(bench->threads));
 }

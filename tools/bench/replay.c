@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include "tools/bench/graph.h"
+#include "tools/common/complain.h"
 
 #define ROUNDS         15
 
@@ -31,8 +32,7 @@ static void print_launches(struct bench_graph *of, double *call,
 	char shape[48], name[64];
 
 	snprintf(shape, sizeof(shape), "%u op%s, %u pass%s", of->ops,
-		 bench_plural(of->ops), of->passes,
-		 of->passes == 1 ? "" : "es");
+		 plural(of->ops), of->passes, of->passes == 1 ? "" : "es");
 	snprintf(name, sizeof(name), "launch call, %s", shape);
 	bench_row(of->bench, name, bench_median(call, ROUNDS), "ns", "bare",
 		  bench_median(bare_call, ROUNDS));
@@ -73,19 +73,31 @@ static int bench_shape(struct bench *bench, uint32_t ops, uint32_t passes)
 {
 	struct bench_graph of = {
 		.bench = bench, .ops = ops, .passes = passes, .draws = 1};
-	int failed = bench_graph_make(&of) ||
-		     measure_launches(&of, launches_of(ops, passes));
+	int failed;
+
+	bench_step(bench);
+	failed = bench_graph_make(&of) ||
+		 measure_launches(&of, launches_of(ops, passes));
 
 	bench_graph_clean(&of);
 	return failed ? -1 : 0;
 }
 
+static const uint32_t ops[] = {1, 96, 4096}, passes[] = {1, 100};
+
+#define N_OPS    (sizeof(ops) / sizeof(ops[0]))
+#define N_PASSES (sizeof(passes) / sizeof(passes[0]))
+
+size_t bench_replay_steps(const struct bench *bench)
+{
+	(void)bench;
+	return N_OPS * N_PASSES;
+}
+
 int bench_replay(struct bench *bench)
 {
-	static const uint32_t ops[] = {1, 96, 4096}, passes[] = {1, 100};
-
-	for (int i = 0; i < 3; i++)
-		for (int j = 0; j < 2; j++)
+	for (size_t i = 0; i < N_OPS; i++)
+		for (size_t j = 0; j < N_PASSES; j++)
 			if (bench_shape(bench, ops[i], passes[j]))
 				return -1;
 	return 0;

@@ -190,6 +190,21 @@ static int race_tokens(const struct rows_bench *of, const char *name)
 
 /* --- the part ------------------------------------------------------------- */
 
+static uint32_t columns_of(const struct bench *bench, const struct shape *shape)
+{
+	return bench->quick && shape->columns > QUICK_MAX ? QUICK_MAX
+							  : shape->columns;
+}
+
+/* Writes a shape's name, and says whether it is wanted. */
+static int shape_is_wanted(const struct bench *bench, const struct shape *shape,
+			   char name[64])
+{
+	snprintf(name, 64, "rows/%s/%ux%u", shape->what, shape->n,
+		 columns_of(bench, shape));
+	return bench_wants(bench, name);
+}
+
 static int measure_shape(struct rows_bench *of, const struct shape *shape,
 			 int (*race_shape)(const struct rows_bench *,
 					   const char *))
@@ -200,13 +215,10 @@ static int measure_shape(struct rows_bench *of, const struct shape *shape,
 
 	of->list = (struct philox_row_list){.size = sizeof(of->list),
 					    .n = shape->n};
-	of->columns = of->bench->quick && shape->columns > QUICK_MAX
-			      ? QUICK_MAX
-			      : shape->columns;
-	snprintf(name, sizeof(name), "rows/%s/%ux%u", shape->what, shape->n,
-		 of->columns);
-	if (!bench_wants(of->bench, name))
+	of->columns = columns_of(of->bench, shape);
+	if (!shape_is_wanted(of->bench, shape, name))
 		return 0;
+	bench_step(of->bench);
 	if (bench_try("values",
 		      philox_memory_alloc(device,
 					  (size_t)shape->n * of->columns * 4,
@@ -231,6 +243,18 @@ static int measure_shapes(struct rows_bench *of)
 	for (size_t i = 0; i < N(tokens) && !failed; i++)
 		failed = measure_shape(of, &tokens[i], race_tokens);
 	return failed;
+}
+
+size_t bench_rows_steps(const struct bench *bench)
+{
+	size_t steps = 0;
+	char name[64];
+
+	for (size_t i = 0; i < N(draws); i++)
+		steps += shape_is_wanted(bench, &draws[i], name) != 0;
+	for (size_t i = 0; i < N(tokens); i++)
+		steps += shape_is_wanted(bench, &tokens[i], name) != 0;
+	return steps;
 }
 
 int bench_rows(struct bench *bench)

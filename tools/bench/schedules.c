@@ -11,6 +11,12 @@
 #include "tools/matrix/matrix.h"
 #include "tools/common/schedules.h"
 
+size_t bench_schedules_steps(const struct bench *bench)
+{
+	(void)bench;
+	return 1; /* all of them are about as fast as one other piece of work */
+}
+
 int bench_schedules(struct bench *bench)
 {
 	const struct matrix_options options = {
@@ -18,6 +24,7 @@ int bench_schedules(struct bench *bench)
 		.stages = 4,
 		.microbatches = 8};
 
+	bench_step(bench);
 	for (const struct schedule *s = schedules; s->name; s++) {
 		struct matrix_cost cost;
 		char name[64];

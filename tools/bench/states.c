@@ -103,7 +103,7 @@ static int race_states(struct states *states)
 	return 0;
 }
 
-static int count_is_wanted(struct bench *bench, uint32_t count)
+static int count_is_wanted(const struct bench *bench, uint32_t count)
 {
 	char names[2][64];
 
@@ -117,6 +117,7 @@ static int measure_count(struct states *states, struct bench *bench,
 {
 	int failed;
 
+	bench_step(bench);
 	states->graph = (struct bench_graph){
 		.bench = bench, .ops = count, .passes = 1, .draws = count};
 	failed = bench_graph_make(&states->graph) || race_states(states);
@@ -135,6 +136,15 @@ static void open_states_torch(struct states *states, struct bench *bench)
 			torch_open(bench->device, bench->threads, states->note);
 	if (states->torch && !bench->json)
 		printf("torch: %s\n", states->note);
+}
+
+size_t bench_states_steps(const struct bench *bench)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < N_COUNTS; i++)
+		steps += count_is_wanted(bench, counts[i]) != 0;
+	return steps;
 }
 
 int bench_states(struct bench *bench)

@@ -39,6 +39,11 @@ int complain_value(const char *command, const char *option, const char *value,
 	return 2;
 }
 
+const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* --- values --------------------------------------------------------------- */
 
 static int parse_whole(const char *text, uint64_t *value)

@@ -33,6 +33,9 @@ int complain_value(const char *command, const char *option, const char *value,
 		   const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* plural() is "s" for any count except one. */
+const char *plural(uint64_t count);
+
 /* The values of options: 0, or 2 after complaining, with nothing written. */
 
 /* Decimal or 0x..., no sign and nothing after it. */

@@ -12,11 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/screen.h"
 
-/*
- * --- the results of getopt
- * ----------------------------------------------------
- */
+/* --- the results of getopt ------------------------------------------------ */
 
 /* The length of the name in "--name" or "--name=value"; 0: it is neither. */
 static size_t name_length(const char *argument)
@@ -192,7 +190,7 @@ int read_options(int argc, char **argv, const struct tool_option *options,
 	optind = 0;
 	while ((option = next_option(argc, argv, list)) != -1) {
 		if (option == help) {
-			fputs(usage, stdout);
+			screen_help(stdout, usage);
 			return 0;
 		}
 		if (option == '?' ||

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
+#include "tools/common/terminal.h"
 #include "tools/contract/contract.h"
 #include "tools/tools.h"
 
@@ -29,6 +30,12 @@ static const char usage[] =
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
 
+static void print_word(enum terminal_colour colour, const char *word)
+{
+	printf("%s%s%s", terminal_colour(colour), word,
+	       terminal_colour(TERMINAL_PLAIN));
+}
+
 static void print_outcome(void *user, const char *device, const char *check,
 			  enum contract_outcome outcome, const char *text)
 {
@@ -37,15 +44,18 @@ static void print_outcome(void *user, const char *device, const char *check,
 	switch (outcome) {
 	case CONTRACT_PASSED:
 		tally->passed++;
-		printf("ok   %s  %s\n", device, check);
+		print_word(TERMINAL_GOOD, "ok");
+		printf("   %s  %s\n", device, check);
 		break;
 	case CONTRACT_FAILED:
 		tally->failed++;
-		printf("FAIL %s  %s: %s\n", device, check, text);
+		print_word(TERMINAL_BAD, "FAIL");
+		printf(" %s  %s: %s\n", device, check, text);
 		break;
 	case CONTRACT_SKIPPED:
 		tally->skipped++;
-		printf("skip %s  %s: %s\n", device, check, text);
+		print_word(TERMINAL_DOUBTFUL, "skip");
+		printf(" %s  %s: %s\n", device, check, text);
 		break;
 	}
 	fflush(stdout); /* a check that crashes is the one without a line */

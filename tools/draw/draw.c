@@ -12,9 +12,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <philox.h>
 #include "tools/common/complain.h"
+#include "tools/common/progress.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/axis.h"
 #include "tools/tools.h"
@@ -138,15 +140,32 @@ static int draw_chunk(struct drawing *draw)
 	return 0;
 }
 
+/* Of a file only: what reads a pipe may have something to show by itself. */
+static void show_progress(uint64_t done, uint64_t most)
+{
+	struct stat about;
+	double part = most ? (double)done / (double)most : 1;
+	char detail[48];
+
+	if (!progress_possible() || fstat(STDOUT_FILENO, &about) ||
+	    !S_ISREG(about.st_mode))
+		return;
+	snprintf(detail, sizeof(detail), "%" PRIu64 " numbers", done);
+	progress_show(&(struct progress){
+		.name = "draw", .part = part, .whole = part, .detail = detail});
+}
+
 /* Without a count, all elements: a count cannot hold 2^64. */
 static int draw_all(struct drawing *draw)
 {
 	struct philox_span *span = &draw->asked.fill.span;
 	uint64_t last =
 		span->count ? span->first + (span->count - 1) : UINT64_MAX;
+	uint64_t first = span->first;
 	int done = 0, error;
 
 	while (!done) {
+		show_progress(span->first - first, last - first);
 		uint64_t behind = last - span->first; /* the first of these */
 
 		span->count = behind < CHUNK ? behind + 1 : CHUNK;
@@ -172,6 +191,7 @@ static int draw_on_device(struct drawing *draw)
 		error = draw_fails();
 	else
 		error = draw_all(draw);
+	progress_end();
 	philox_memory_free(draw->device, draw->asked.fill.out);
 	philox_stream_destroy(draw->device, draw->stream);
 	return error;

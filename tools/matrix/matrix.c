@@ -11,6 +11,7 @@
 #include "tools/common/options.h"
 #include "tools/matrix/matrix.h"
 #include "tools/common/schedules.h"
+#include "tools/common/terminal.h"
 #include "tools/tools.h"
 
 static const char usage[] =
@@ -30,7 +31,7 @@ static const char usage[] =
 	"                    (with one of these five: one search of all events;\n"
 	"                    else several, of different events and lengths)\n"
 	"  --ops N           operators of each region, 1 to %d (default 2)\n"
-	"  --long            deeper, with a progress bar (of a search only)\n"
+	"  --long            deeper: minutes (of a search only)\n"
 	"  --replay RUN      one sequence, shown event by event\n"
 	"  --pending P       room for P tickets in a region of it, 1 to %d\n"
 	"                    (default 8)\n"
@@ -244,17 +245,28 @@ static void print_again(const struct matrix_options *options,
 	putchar('\n');
 }
 
+/* What a search covers is below its name if the terminal is narrow. */
+static void print_search(const char *search, uint64_t sequences)
+{
+	if (terminal_fits(STDOUT_FILENO, 90))
+		printf("%-76s %9" PRIu64 "\n", search, sequences);
+	else
+		printf("%.20s %9" PRIu64 "\n  %s\n", search, sequences,
+		       search + 20 + strspn(search + 20, " "));
+}
+
 static void print_total(const struct matrix_options *options,
 			const struct matrix_total *total, double seconds)
 {
 	for (unsigned i = 0; i < MATRIX_SEARCHES && total->searches[i][0]; i++)
-		printf("%-76s %9" PRIu64 "\n", total->searches[i],
-		       total->by_search[i]);
-	printf("%" PRIu64 " sequences (%" PRIu64 " of them random), %" PRIu64
-	       " events, %" PRIu64 " comparisons, %" PRIu64
-	       " mismatches in %.1f s\n",
-	       total->sequences, total->random, total->events,
-	       total->comparisons, total->mismatches, seconds);
+		print_search(total->searches[i], total->by_search[i]);
+	printf("%" PRIu64 " sequence%s (%" PRIu64 " of them random), %" PRIu64
+	       " event%s, %" PRIu64 " comparison%s, %" PRIu64
+	       " mismatch%s in %.1f s\n",
+	       total->sequences, plural(total->sequences), total->random,
+	       total->events, plural(total->events), total->comparisons,
+	       plural(total->comparisons), total->mismatches,
+	       total->mismatches == 1 ? "" : "es", seconds);
 	if (total->mismatches)
 		print_again(options, total);
 }
@@ -332,7 +344,8 @@ static int replay_run(const struct matrix_options *options,
 	}
 	matrix_bed_run(bed, run, &result);
 	print_events(run, &result);
-	printf("%" PRIu64 " comparisons, %s\n", result.comparisons,
+	printf("%" PRIu64 " comparison%s, %s\n", result.comparisons,
+	       plural(result.comparisons),
 	       result.wrong < 0 ? "all as expected" : "a mismatch");
 	matrix_bed_destroy(bed);
 	if (options->json && print_replay_json(options, &run->limits, &result))

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "tools/matrix/search.h"
 
+#define GROWTH         10 /* of the work with each event more, about */
 #define MISMATCHES_MAX 20 /* a worker stops after this many */
 
 /* --- one run -------------------------------------------------------------- */
@@ -194,6 +195,23 @@ static int visit_leaf(struct worker *worker, struct matrix_run *run)
 	return report_of(worker)->total.mismatches >= MISMATCHES_MAX ? -1 : 0;
 }
 
+/*
+ * How far the search is. All runs of a length take about ten times as long as
+ * the shorter ones; how many first events there are to share is known from the
+ * length before.
+ */
+static void note_part(struct worker *worker, unsigned length)
+{
+	unsigned longest = length_of(worker, worker->search);
+	double part = 1.0 / GROWTH;
+
+	if (worker->prefixes_before)
+		part += (1 - part) * worker->prefixes / worker->prefixes_before;
+	for (part = part > 1 ? 1 : part; length < longest; length++)
+		part /= GROWTH;
+	report_of(worker)->part = part;
+}
+
 /* All runs of `length` that begin with this one. */
 static int visit(struct worker *worker, struct matrix_run *run, unsigned length)
 {
@@ -213,7 +231,7 @@ static int visit(struct worker *worker, struct matrix_run *run, unsigned length)
 		    worker->prefixes++ % worker->workers != worker->number)
 			continue;
 		if (run->n <= 1)
-			report_of(worker)->done = worker->prefixes;
+			note_part(worker, length);
 		run->events[run->n++] = choices[i];
 		if (visit(worker, run, length))
 			return -1;
@@ -228,7 +246,7 @@ static int search_all(struct worker *worker)
 	unsigned longest = length_of(worker, worker->search);
 
 	for (unsigned length = 1; length <= longest; length++) {
-		report_of(worker)->all = worker->prefixes;
+		worker->prefixes_before = length > 2 ? worker->prefixes : 0;
 		worker->prefixes = 0;
 		run->limits = limits_of(worker->search);
 		run->n = 0;
@@ -336,11 +354,10 @@ static int search_random(struct worker *worker)
 	unsigned count =
 		worker->search->random * (worker->options->longer ? 10 : 1);
 
-	report->all = count;
 	for (unsigned i = worker->number; i < count; i += worker->workers) {
 		struct matrix_result result;
 
-		report->done = i;
+		report->part = (double)i / count;
 		if (is_pointless(worker, 4))
 			return 0;
 		make_random(worker, &report->run, length, i);

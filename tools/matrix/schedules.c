@@ -11,6 +11,8 @@
 #include "tools/common/json.h"
 #include "tools/matrix/matrix.h"
 #include "tools/common/schedules.h"
+#include "tools/common/screen.h"
+#include "tools/common/terminal.h"
 
 _Static_assert((int)SCHEDULE_CHUNKS_MAX *SCHEDULE_MICROBATCHES_MAX <
 		       (int)MATRIX_TICKETS,
@@ -153,11 +155,20 @@ static double calls_per_launch(const struct outcome *outcome)
 	return (double)outcome->calls / (double)outcome->launches;
 }
 
+/* Its lines have 80 columns; else all that a line says is one sentence. */
+static int is_table(void)
+{
+	return terminal_fits(STDOUT_FILENO, 80);
+}
+
 static void print_outcome(const struct schedule *schedule,
 			  const struct outcome *outcome)
 {
-	printf("%-17s %6u %6u %6u %8" PRIu64 " %11" PRIu64 " %10" PRIu64
-	       " %9.2f\n",
+	printf(is_table() ? "%-17s %6u %6u %6u %8" PRIu64 " %11" PRIu64
+			    " %10" PRIu64 " %9.2f\n"
+			  : "%s: stages %u, micro %u, peak %u, passes %" PRIu64
+			    ", comparisons %" PRIu64 ", mismatches %" PRIu64
+			    ", calls %.2f\n",
 	       schedule->name, outcome->stages, outcome->microbatches,
 	       outcome->peak, outcome->events, outcome->comparisons,
 	       outcome->mismatches, calls_per_launch(outcome));
@@ -182,8 +193,9 @@ static void print_order(const struct matrix_options *options,
 	}
 }
 
-static void print_schedule_json(struct json *json, const struct schedule *schedule,
-		       const struct outcome *outcome)
+static void print_schedule_json(struct json *json,
+				const struct schedule *schedule,
+				const struct outcome *outcome)
 {
 	json_object(json, NULL);
 	json_string(json, "name", schedule->name);
@@ -227,8 +239,10 @@ static int run_table(const struct matrix_options *options,
 
 	if (!all)
 		print_order(options, schedule_find(options->schedule));
-	printf("%-17s %6s %6s %6s %8s %11s %10s %9s\n", "schedule", "stages",
-	       "micro", "peak", "passes", "comparisons", "mismatches", "calls");
+	if (is_table())
+		printf("%-17s %6s %6s %6s %8s %11s %10s %9s\n", "schedule",
+		       "stages", "micro", "peak", "passes", "comparisons",
+		       "mismatches", "calls");
 	for (unsigned i = 0; schedules[i].name; i++) {
 		if (!all && strcmp(schedules[i].name, options->schedule))
 			continue;
@@ -238,9 +252,10 @@ static int run_table(const struct matrix_options *options,
 		}
 		print_outcome(&schedules[i], &outcomes[i]);
 	}
-	printf("each stage four times: forwards and backwards eager or "
-	       "captured;\npeak: most tickets pending in a region; calls: of "
-	       "the device, for a replay\n");
+	screen_help(stdout,
+		    "each stage four times: forwards and backwards eager or "
+		    "captured;\npeak: most tickets pending in a region; calls: "
+		    "of the device, for a replay\n");
 	return 0;
 }
 

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "tools/common/complain.h"
+#include "tools/common/progress.h"
 #include "tools/matrix/search.h"
 
 #define WORKERS_MAX 16
@@ -25,39 +27,44 @@
 	(MATRIX_ALL & ~(MATRIX_GENERATORS | MATRIX_CAPTURES | MATRIX_SEEDS | \
 			MATRIX_SAVES | MATRIX_REMAKES))
 
-/* Regions, SHARED ones, generators; forwards, open; lengths; random ones. */
+/*
+ * Regions, SHARED ones, generators; forwards, open; lengths; random ones;
+ * milliseconds, for the time left only.
+ */
 static const struct search searches[] = {
-	{"everything", MATRIX_ALL, 2, 0, 1, 3, 2, 3, 4, 0},
-	{"everything, SHARED", MATRIX_ALL, 2, 2, 1, 3, 2, 3, 4, 0},
-	{"passes, one region", PASSES_ONLY, 1, 0, 1, 3, 2, 4, 4, 0},
-	{"orders", MATRIX_GRAPHS, 1, 0, 1, 4, 0, 8, 9, 0},
-	{"orders, retained", WHOLE | MATRIX_RECOMPUTES, 1, 0, 1, 3, 0, 6, 7, 0},
-	{"orders, two regions", WHOLE, 2, 0, 1, 3, 0, 6, 7, 0},
+	{"everything", MATRIX_ALL, 2, 0, 1, 3, 2, 3, 4, 0, 860, 93000},
+	{"everything, SHARED", MATRIX_ALL, 2, 2, 1, 3, 2, 3, 4, 0, 910, 98000},
+	{"passes, one region", PASSES_ONLY, 1, 0, 1, 3, 2, 4, 4, 0, 4300, 4300},
+	{"orders", MATRIX_GRAPHS, 1, 0, 1, 4, 0, 8, 9, 0, 170, 1400},
+	{"orders, retained", WHOLE | MATRIX_RECOMPUTES, 1, 0, 1, 3, 0, 6, 7, 0,
+	 540, 4300},
+	{"orders, two regions", WHOLE, 2, 0, 1, 3, 0, 6, 7, 0, 700, 5600},
 	{"failures", WHOLE | MATRIX_ABORTS | MATRIX_BREAKS, 1, 0, 1, 3, 0, 5, 6,
-	 0},
+	 0, 270, 2200},
 	{"overlaps",
 	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_ABORTS | MATRIX_RECOMPUTES |
 		 MATRIX_REFUSALS,
-	 1, 0, 1, 2, 3, 5, 6, 0},
+	 1, 0, 1, 2, 3, 5, 6, 0, 380, 3000},
 	{"overlaps, SHARED",
 	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_UNTRACKED | MATRIX_REFUSALS,
-	 2, 2, 1, 2, 2, 4, 5, 0},
+	 2, 2, 1, 2, 2, 4, 5, 0, 190, 1500},
 	{"seeds and releases",
 	 MATRIX_SEEDS | MATRIX_RELEASES | MATRIX_UNTRACKED | MATRIX_REFUSALS |
 		 MATRIX_GRAPHS,
-	 1, 0, 1, 3, 0, 5, 6, 0},
+	 1, 0, 1, 3, 0, 5, 6, 0, 160, 1300},
 	{"generators",
 	 MATRIX_SEEDS | MATRIX_GENERATORS | MATRIX_UNTRACKED | MATRIX_SAVES |
 		 MATRIX_REFUSALS | MATRIX_GRAPHS,
-	 3, 2, 2, 2, 0, 3, 4, 0},
+	 3, 2, 2, 2, 0, 3, 4, 0, 80, 600},
 	{"one graph", MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_ABORTS, 1, 0, 1,
-	 3, 0, 5, 6, 0},
+	 3, 0, 5, 6, 0, 550, 4400},
 	{"one graph, SHARED",
 	 MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_BREAKS | MATRIX_GENERATORS |
 		 MATRIX_REFUSALS,
-	 2, 1, 1, 3, 0, 4, 5, 0},
-	{"random, SHARED", MATRIX_ALL, 4, 3, 2, 24, 4, 60, 100, 1000},
-	{"random", MATRIX_ALL, 2, 0, 1, 24, 4, 60, 100, 1000},
+	 2, 1, 1, 3, 0, 4, 5, 0, 920, 7400},
+	{"random, SHARED", MATRIX_ALL, 4, 3, 2, 24, 4, 60, 100, 1000, 1600,
+	 27000},
+	{"random", MATRIX_ALL, 2, 0, 1, 24, 4, 60, 100, 1000, 1130, 19000},
 };
 
 enum { SEARCHES = sizeof(searches) / sizeof(searches[0]) };
@@ -77,6 +84,7 @@ static void work(struct worker *worker, unsigned n_searches)
 	}
 	for (unsigned i = 0; i < n_searches; i++) {
 		worker->search = &worker->table[i];
+		report->part = 0;
 		report->search = i;
 		worker->prefixes = 0;
 		if (search_run(worker))
@@ -86,25 +94,53 @@ static void work(struct worker *worker, unsigned n_searches)
 	report->finished = 1;
 }
 
+static double cost_of(const struct matrix_options *options,
+		      const struct search *search)
+{
+	return options->longer ? search->longer_cost : search->cost;
+}
+
+/* How much of its searches a worker has done, from 0 to 1. */
+static double part_done(const struct matrix_options *options,
+			const struct search *table, unsigned n_searches,
+			const struct report *report)
+{
+	double all = 0, done = 0;
+
+	for (unsigned i = 0; i < n_searches; i++) {
+		double cost = cost_of(options, &table[i]);
+
+		all += cost;
+		if (i < report->search || report->finished)
+			done += cost;
+		else if (i == report->search)
+			done += cost * report->part;
+	}
+	return done / all;
+}
+
 static void show_progress(const struct matrix_options *options,
-			  const struct search *table,
+			  const struct search *table, unsigned n_searches,
 			  const struct report *reports, unsigned workers)
 {
 	uint64_t sequences = 0;
-	const struct report *first = &reports[0];
-	unsigned share;
+	const struct report *last = &reports[0]; /* the one furthest behind */
+	double least = 1, part;
+	char detail[48];
 
-	if (!options->longer)
-		return;
-	for (unsigned i = 0; i < workers; i++)
+	for (unsigned i = 0; i < workers; i++) {
 		sequences += reports[i].total.sequences;
-	share = first->all ? 30 * first->done / first->all : 0;
-	share = share > 30 ? 30 : share;
-	fprintf(stderr, "\r%-24s [%.*s%*s] %" PRIu64 " sequences",
-		table[first->search].name, (int)share,
-		"##############################", (int)(30 - share), "",
-		sequences);
-	fflush(stderr);
+		part = part_done(options, table, n_searches, &reports[i]);
+		if (part < least) {
+			least = part;
+			last = &reports[i];
+		}
+	}
+	snprintf(detail, sizeof(detail), "%" PRIu64 " sequences", sequences);
+	progress_show(&(struct progress){.name = table[last->search].name,
+					 .part = least,
+					 .whole = least,
+					 .detail = detail});
 }
 
 /* A worker that died was carrying out the run in its report. */
@@ -124,15 +160,17 @@ static void note_death(struct report *report, int status)
 }
 
 static void wait_for(const struct matrix_options *options,
-		     const struct search *table, struct report *reports,
-		     const pid_t *pids, unsigned workers)
+		     const struct search *table, unsigned n_searches,
+		     struct report *reports, const pid_t *pids,
+		     unsigned workers)
 {
 	for (unsigned i = 0; i < workers; i++) {
 		struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
 		int status = 0;
 
 		while (waitpid(pids[i], &status, WNOHANG) == 0) {
-			show_progress(options, table, reports, workers);
+			show_progress(options, table, n_searches, reports,
+				      workers);
 			nanosleep(&pause, NULL);
 		}
 		if (WIFSIGNALED(status))
@@ -142,8 +180,7 @@ static void wait_for(const struct matrix_options *options,
 				 sizeof(reports[i].total.error),
 				 "a worker ended early");
 	}
-	if (options->longer)
-		fprintf(stderr, "\r%78s\r", "");
+	progress_end();
 }
 
 static void add_up(const struct report *reports, unsigned workers,
@@ -200,7 +237,7 @@ static int run_workers(const struct matrix_options *options,
 			_exit(0);
 		}
 	}
-	wait_for(options, table, reports, pids, workers);
+	wait_for(options, table, n_searches, reports, pids, workers);
 	return 0;
 }
 
@@ -250,10 +287,10 @@ static void describe(const struct search *search, int longer, char *text,
 		snprintf(generators, sizeof(generators), ", %u generators",
 			 search->generators);
 	snprintf(text, size,
-		 "%-20s %u region%s%s%s, up to %u forwards, %s%u events",
-		 search->name, search->regions, search->regions > 1 ? "s" : "",
-		 shared, generators, search->forwards,
-		 search->random ? "" : "up to ", length);
+		 "%-20s %u region%s%s%s, up to %u forward%s, %s%u event%s",
+		 search->name, search->regions, plural(search->regions), shared,
+		 generators, search->forwards, plural(search->forwards),
+		 search->random ? "" : "up to ", length, plural(length));
 }
 
 int matrix_search(const struct matrix_options *options,

@@ -12,8 +12,9 @@ struct search {
 	unsigned classes;
 	unsigned regions, shared, generators;
 	unsigned forwards, open;
-	unsigned length, longer; /* by default, and with --long */
-	unsigned random;         /* 0: all */
+	unsigned length, longer;  /* by default, and with --long */
+	unsigned random;          /* 0: all */
+	double cost, longer_cost; /* compared with other searches, about */
 };
 
 /* The report of a worker. */
@@ -22,7 +23,7 @@ struct report {
 	unsigned shortest;     /* length of the first mismatch; 0: none */
 	unsigned search;       /* the current one */
 	const char *device;    /* of that */
-	unsigned done, all;    /* of its share, for the progress bar */
+	double part;           /* of that which is done, from 0 to 1, about */
 	struct matrix_run run; /* the current one */
 	int finished;
 };
@@ -36,6 +37,7 @@ struct worker {
 	struct matrix_shape shape;
 	struct matrix_bed *bed;
 	unsigned prefixes;            /* met so far at this length */
+	unsigned prefixes_before;     /* at the length before; 0: not known */
 	struct matrix_event *choices; /* MATRIX_CHOICES for each depth */
 };
 

@@ -92,6 +92,8 @@ static void write_verdict(struct json *json, const struct train_model *model,
 	if (model->saved) {
 		json_string(json, "resumed", model->options->resume);
 		json_unsigned(json, "resumed_in_step", model->saved->step);
+	} else if (model->options->only_given) {
+		json_string(json, "only", model->options->only_given);
 	} else {
 		json_bool(json, "agree", verdict->agree);
 	}

@@ -30,6 +30,8 @@ static const char usage[] =
 	"  --resume OUT   go on from there to the end: with the same text and\n"
 	"                 options (those not given are the file's, --steps may\n"
 	"                 differ) it ends with the bits of a run without a break\n"
+	"  --only RUN     one of the four: eager, captured, recomputed,\n"
+	"                 out-of-order; as for journals to compare\n"
 	"  --naive        capture without philox, and show what goes wrong\n"
 	"  --json         all figures as one object in the last line\n"
 	"  --help         " HELP_HELP "\n"
@@ -44,6 +46,12 @@ static int check_options(const struct train_options *options)
 	const char *file = options->save ? options->save : options->resume;
 	const char *name = options->save ? "save" : "resume";
 
+	if (options->only_given && (file || options->naive || options->save_at))
+		return complain_value("train", "only", options->only_given,
+				      "not together with --%s",
+				      options->naive     ? "naive"
+				      : options->save_at ? "save-at"
+							 : name);
 	if (options->resume && (options->save || options->save_at))
 		return complain_value("train", "resume", options->resume,
 				      "not together with --save-at and --save");
@@ -63,6 +71,12 @@ static int check_options(const struct train_options *options)
 			options->save_at, options->steps);
 }
 
+static const char *const runs[] = {[TRAIN_EAGER] = "eager",
+				   [TRAIN_CAPTURED] = "captured",
+				   [TRAIN_RECOMPUTED] = "recomputed",
+				   [TRAIN_REORDERED] = "out-of-order",
+				   NULL};
+
 static int read_line(int argc, char **argv, struct train_options *options)
 {
 	const struct tool_option known[] = {
@@ -79,6 +93,8 @@ static int read_line(int argc, char **argv, struct train_options *options)
 		 .most = TRAIN_STEPS_MAX},
 		{"save", TAKES_TEXT, .to = &options->save},
 		{"resume", TAKES_TEXT, .to = &options->resume},
+		{"only", TAKES_NAME, .to = &options->only, .names = runs,
+		 .given = &options->only_given},
 		{"naive", TAKES_NOTHING, .to = &options->naive},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{0}};

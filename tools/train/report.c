@@ -4,45 +4,39 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+#include "tools/common/complain.h"
+#include "tools/common/progress.h"
+#include "tools/common/terminal.h"
 #include "tools/train/train.h"
 
-#define BAR_WIDTH 30
-
 /* --- progress ------------------------------------------------------------- */
-
-/* draw_bar() draws over the previous bar, and wipes the last one. */
-static void draw_bar(const char *name, uint64_t done, uint64_t steps,
-		     double loss)
-{
-	unsigned filled = (unsigned)(done * BAR_WIDTH / steps);
-	char bar[BAR_WIDTH + 1] = {0};
-
-	memset(bar, '.', BAR_WIDTH);
-	memset(bar, '#', filled);
-	fprintf(stderr, "\r%-12s [%s] %" PRIu64 "/%" PRIu64 "  loss %.4f", name,
-		bar, done, steps, loss);
-	if (done == steps)
-		fprintf(stderr, "\r\033[K");
-}
 
 void train_progress(const struct train_result *result, uint64_t before,
 		    uint64_t done, uint64_t steps)
 {
-	double loss = train_step_loss(result, done - 1);
+	double loss = done ? train_step_loss(result, done - 1) : 0;
+	double part = (double)done / (double)steps;
+	char detail[64] = "";
 
-	if (isatty(STDERR_FILENO))
-		draw_bar(result->name, done, steps, loss);
-	else if (done * 4 / steps != before * 4 / steps)
-		fprintf(stderr,
-			"%-12s step %" PRIu64 " of %" PRIu64 "  loss %.4f\n",
-			result->name, done, steps, loss);
-}
-
-void train_progress_stop(void)
-{
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+	if (!progress_possible()) {
+		if (done * 4 / steps != before * 4 / steps)
+			fprintf(stderr,
+				"%-12s step %" PRIu64 " of %" PRIu64
+				"  loss %.4f\n",
+				result->name, done, steps, loss);
+		return;
+	}
+	if (done)
+		snprintf(detail, sizeof(detail),
+			 "%" PRIu64 "/%" PRIu64 ", loss %.4f", done, steps,
+			 loss);
+	progress_show(&(struct progress){
+		.name = result->name,
+		.part = part,
+		.whole = result->from + part * (result->to - result->from),
+		.detail = detail});
+	if (done == steps)
+		progress_wipe(); /* a report may follow */
 }
 
 /* --- text ----------------------------------------------------------------- */
@@ -60,15 +54,29 @@ void train_report_begin(const struct train_model *model)
 	       "parameters, dropout %g\n",
 	       TRAIN_CONTEXT, TRAIN_EMBED, TRAIN_WIDTH, model->n_parameters,
 	       options->dropout);
-	printf("training  %" PRIu64 " steps of %d micro-batches of %d, seed "
+	printf("training  %" PRIu64 " step%s of %d micro-batches of %d, seed "
 	       "%" PRIu64,
-	       options->steps, TRAIN_SLOTS, TRAIN_BATCH, options->seed);
+	       options->steps, plural(options->steps), TRAIN_SLOTS, TRAIN_BATCH,
+	       options->seed);
 	if (options->ops)
-		printf(", %" PRIu64 " extra operators", options->ops);
+		printf(", %" PRIu64 " extra operator%s", options->ops,
+		       plural(options->ops));
 	printf("\n");
 	printf("device    %s: %s\n\n", philox_device_name(model->device),
 	       philox_device_description(model->device));
 	fflush(stdout);
+}
+
+/* A line for each figure: the table takes 70 columns. */
+static void print_run_below(const struct train_result *result)
+{
+	printf("%s\n", result->name);
+	printf("  losses      %016" PRIx64 "\n", result->loss_checksum);
+	printf("  parameters  %016" PRIx64 "\n", result->parameter_checksum);
+	printf("  steps/s     %.1f\n", (double)result->steps / result->seconds);
+	if (result->replays)
+		printf("  replays/s   %.1f\n",
+		       (double)result->replays / result->seconds);
 }
 
 static void print_run(const struct train_result *result)
@@ -84,10 +92,13 @@ static void print_run(const struct train_result *result)
 
 static void print_runs(const struct train_result *results, unsigned n)
 {
-	printf("%-12s  %-16s  %-16s  %8s  %10s\n", "run", "losses",
-	       "parameters", "steps/s", "replays/s");
+	int is_table = terminal_fits(STDOUT_FILENO, 70);
+
+	if (is_table)
+		printf("%-12s  %-16s  %-16s  %8s  %10s\n", "run", "losses",
+		       "parameters", "steps/s", "replays/s");
 	for (unsigned i = 0; i < n; i++)
-		print_run(&results[i]);
+		(is_table ? print_run : print_run_below)(&results[i]);
 	printf("\n");
 }
 
@@ -105,20 +116,45 @@ unsigned train_loss_steps(uint64_t steps, uint64_t shown[TRAIN_LOSS_STEPS])
 	return n;
 }
 
-/* The losses, below the steps' numbers. */
+/* A row of some of the losses, below the steps' numbers. */
+static void print_losses_of(const struct train_result *result,
+			    const uint64_t *shown, unsigned n, int label,
+			    int column)
+{
+	printf("%-*s", label, "step");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %*" PRIu64, column, shown[i]);
+	printf("\n%-*s", label, "loss, in nats");
+	for (unsigned i = 0; i < n; i++)
+		printf(" %*.3f", column, train_step_loss(result, shown[i] - 1));
+	printf("\n");
+}
+
+/* As many in a row as the terminal has room for. */
 static void print_losses(const struct train_model *model,
 			 const struct train_result *result)
 {
+	unsigned width = terminal_width(STDOUT_FILENO);
 	uint64_t shown[TRAIN_LOSS_STEPS];
 	unsigned n = train_loss_steps(model->options->steps, shown);
+	int digits = snprintf(NULL, 0, "%" PRIu64, shown[n - 1]);
+	int column = digits > 6 ? digits : 6;
+	int label = width && width < 80 ? 14 : 22;
+	unsigned room = n;
 
-	printf("%-22s", "step");
-	for (unsigned i = 0; i < n; i++)
-		printf(" %6" PRIu64, shown[i]);
-	printf("\n%-22s", "loss, in nats");
-	for (unsigned i = 0; i < n; i++)
-		printf(" %6.3f", train_step_loss(result, shown[i] - 1));
-	printf("\n");
+	if (width)
+		room = (width - (unsigned)label) / ((unsigned)column + 1);
+	room = room ? room : 1;
+	for (unsigned i = 0; i < n; i += room)
+		print_losses_of(result, shown + i, n - i < room ? n - i : room,
+				label, column);
+}
+
+static void print_verdict(const char *what, const char *verdict,
+			  enum terminal_colour colour)
+{
+	printf("%-22s %s%s%s", what, terminal_colour(colour), verdict,
+	       terminal_colour(TERMINAL_PLAIN));
 }
 
 /* Names the first run that differs, and in what. */
@@ -128,7 +164,8 @@ static void print_difference(const struct train_result *first,
 	const struct train_result *other = verdict->differs;
 	uint64_t step = verdict->differs_step;
 
-	printf("%-22s NO: ", "runs agree");
+	print_verdict("runs agree", "NO", TERMINAL_BAD);
+	printf(": ");
 	if (step)
 		printf("the losses of '%s' are not those of '%s' from step "
 		       "%" PRIu64 " on: %.9g, not %.9g\n",
@@ -152,12 +189,12 @@ static void print_difference(const struct train_result *first,
 static void print_agreement(const struct train_result *results,
 			    const struct train_verdict *verdict)
 {
-	if (verdict->agree)
-		printf("%-22s yes, in every bit of every loss and of the final "
-		       "parameters\n",
-		       "runs agree");
-	else
+	if (!verdict->agree) {
 		print_difference(results, verdict);
+		return;
+	}
+	print_verdict("runs agree", "yes", TERMINAL_GOOD);
+	printf(", in every bit of every loss and of the final parameters\n");
 }
 
 static void print_learned(const struct train_model *model,
@@ -216,6 +253,21 @@ void train_report(const struct train_model *model,
 	for (unsigned i = 0; i < n; i++)
 		if (results[i].graphs)
 			print_graphs(&results[i]);
+}
+
+void train_report_only(const struct train_model *model,
+		       const struct train_result *result,
+		       const struct train_verdict *verdict)
+{
+	print_runs(result, 1);
+	print_losses(model, result);
+	if (!verdict->agree)
+		print_difference(result, verdict);
+	print_learned(model, verdict);
+	if (!result->graphs)
+		return;
+	printf("nodes added, and device calls per replay\n");
+	print_graphs(result);
 }
 
 /* The worth of a loss whose steps all saw one set of numbers. */

@@ -262,6 +262,7 @@ static void steps_until(struct run *run, const struct schedule *schedule,
 			  : steps / 50 > 64 ? 64
 					    : steps / 50;
 
+	train_progress(run->result, run->done, run->done, steps);
 	while (run->done < last && !run->model->status) {
 		uint64_t done = ++run->done;
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/progress.h"
 #include "tools/tools.h"
 #include "tools/train/train.h"
 
@@ -114,6 +115,8 @@ static int report_runs(struct train_model *model, struct train_result *results,
 
 	if (options->naive)
 		train_report_naive(model, results, &verdict);
+	else if (options->only_given)
+		train_report_only(model, results, &verdict);
 	else
 		train_report(model, results, n, &verdict);
 	if (options->json)
@@ -123,21 +126,35 @@ static int report_runs(struct train_model *model, struct train_result *results,
 	return !verdict.agree || !(verdict.learned || options->steps_given);
 }
 
-static int all_runs(struct train_model *model)
+/* Chooses the runs that the options ask for: returns how many they are. */
+static unsigned choose_runs(const struct train_options *options,
+			    enum train_schedule runs[TRAIN_SCHEDULES])
 {
 	static const enum train_schedule all[] = {
 		TRAIN_EAGER, TRAIN_CAPTURED, TRAIN_RECOMPUTED, TRAIN_REORDERED};
-	static const enum train_schedule naive[] = {TRAIN_EAGER, TRAIN_NAIVE};
-	int is_naive = model->options->naive, result = 1;
-	unsigned n = is_naive ? 2 : TRAIN_SCHEDULES;
+
+	memcpy(runs, all, sizeof(all));
+	if (options->naive)
+		runs[1] = TRAIN_NAIVE;
+	if (options->only_given)
+		runs[0] = (enum train_schedule)options->only;
+	return options->only_given ? 1 : options->naive ? 2 : TRAIN_SCHEDULES;
+}
+
+static int all_runs(struct train_model *model)
+{
+	enum train_schedule runs[TRAIN_SCHEDULES];
+	unsigned n = choose_runs(model->options, runs);
 	struct train_result results[TRAIN_SCHEDULES] = {0};
+	int result = 1;
 
 	train_report_begin(model);
 	for (unsigned i = 0; i < n && !model->status; i++) {
 		allocate_result(model, &results[i]);
+		results[i].from = (double)i / n;
+		results[i].to = (double)(i + 1) / n;
 		if (!model->status)
-			train_run(model, is_naive ? naive[i] : all[i],
-				  &results[i]);
+			train_run(model, runs[i], &results[i]);
 	}
 	if (!model->status)
 		result = report_runs(model, results, n);
@@ -151,7 +168,6 @@ static int all_runs(struct train_model *model)
 static int run_to_save(struct train_model *model, struct train_result *result)
 {
 	train_run_to_save(model, result);
-	train_progress_stop();
 	if (model->status)
 		return 1;
 	train_report_saved(model, result);
@@ -174,16 +190,27 @@ static int run_resumed(struct train_model *model, struct train_result *result)
 	return !verdict.agree;
 }
 
+/* How much of a run's steps come before a step. */
+static double part_before(const struct train_model *model, uint64_t step)
+{
+	return ((double)step - 1) / (double)model->options->steps;
+}
+
 /* One run, up to a save or on from one. */
 static int part_of_a_run(struct train_model *model)
 {
-	struct train_result result = {0};
+	struct train_result result = {.to = 1};
+	double part;
 	int status = 1;
 
 	if (model->saved)
 		train_load_check(model);
 	if (model->status)
 		return 1;
+	if (model->saved && (part = part_before(model, model->saved->step)) < 1)
+		result.from = -part / (1 - part);
+	else if ((part = part_before(model, model->options->save_at)) > 0)
+		result.to = 1 / part;
 	train_report_begin(model);
 	allocate_result(model, &result);
 	if (!model->status)
@@ -214,6 +241,7 @@ static int train(const struct train_options *options,
 	if (!model->status)
 		result = saved || options->save ? part_of_a_run(model)
 						: all_runs(model);
+	progress_end();
 	train_model_close(model);
 	if (model->status)
 		complain("train", "%s", model->message);

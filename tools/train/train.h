@@ -129,8 +129,10 @@ struct train_options {
 	uint64_t steps, seed, ops;
 	double dropout;
 	int json, naive;
+	int only; /* the schedule to run alone, if only_given */
 	/* as given, or NULL */
 	const char *steps_given, *seed_given, *ops_given, *dropout_given;
+	const char *only_given;
 };
 
 #define TRAIN_STEPS_MAX 10000000
@@ -345,6 +347,7 @@ struct train_result {
 	uint64_t extra_checksum;
 	int extra_paired;  /* extra operators: backward drew the same */
 	int retained_same; /* a retained backward gave the same twice */
+	double from, to;   /* its part of the command's work, for progress */
 	double seconds;
 	uint64_t steps;              /* that it took: a resumed one fewer */
 	uint64_t replays;            /* of graphs with passes in them */
@@ -453,14 +456,12 @@ struct train_verdict {
 };
 
 /*
- * train_progress() shows the progress of a run: a bar on a terminal, a line
- * each quarter elsewhere. Steps `before` .. `done` - 1 are new.
+ * train_progress() shows the progress of a run: on one line of a terminal
+ * (tools/common/progress.h), a line each quarter elsewhere. Steps `before` ..
+ * `done` - 1 are new.
  */
 void train_progress(const struct train_result *result, uint64_t before,
 		    uint64_t done, uint64_t steps);
-
-/* train_progress_stop() wipes the bar of a run that ends early. */
-void train_progress_stop(void);
 
 /* train_loss_steps() says at which steps, counted from 1, a loss is shown: the
  * first and the end of each tenth, each once. It returns how many there are. */
@@ -477,6 +478,9 @@ void train_report_begin(const struct train_model *model);
 void train_report(const struct train_model *model,
 		  const struct train_result *results, unsigned n,
 		  const struct train_verdict *verdict);
+void train_report_only(const struct train_model *model,
+		       const struct train_result *result,
+		       const struct train_verdict *verdict);
 void train_report_naive(const struct train_model *model,
 			const struct train_result *results,
 			const struct train_verdict *verdict);
