@@ -39,11 +39,9 @@ static struct {
 	char text[16384]; /* of both streams */
 } said;
 
-static void run(int (*tool)(int argc, char **argv), const char *name,
-		const char *first, const char *second)
+static void run_line(int (*tool)(int argc, char **argv), int argc,
+		     char **arguments)
 {
-	char *arguments[] = {(char *)name, (char *)first, (char *)second, NULL};
-	int argc = second ? 3 : first ? 2 : 1;
 	int out = dup(1), error = dup(2), file;
 	ssize_t size;
 
@@ -60,6 +58,14 @@ static void run(int (*tool)(int argc, char **argv), const char *name,
 	cr_assert_geq(size, 0);
 	said.text[size] = '\0';
 	close(file);
+}
+
+static void run(int (*tool)(int argc, char **argv), const char *name,
+		const char *first, const char *second)
+{
+	char *arguments[] = {(char *)name, (char *)first, (char *)second, NULL};
+
+	run_line(tool, second ? 3 : first ? 2 : 1, arguments);
 }
 
 static void expect(int status, const char *part)
@@ -338,6 +344,167 @@ Test(diff, names_the_first_difference_of_journals)
 		write_text(path_b, journals[i].b);
 		diff(journals[i].status, journals[i].says);
 	}
+}
+
+/* --- journals by passes --------------------------------------------------- */
+
+#define EAGER(n, what, region, ticket, offset, flags)                    \
+	"0 " #n " " what "-begin region \"" region "\" ticket " #ticket  \
+	" seed 0a offset " #offset " flags none\n"                       \
+	"0 " #n " " what "-commit region \"" region "\" ticket " #ticket \
+	" seed 0a offset " #offset " flags " flags "\n"
+#define USE(n, use, what, region, ticket, offset, flags)                  \
+	"0 " #n " launch-use use " #use " pass " what " region \"" region \
+	"\" ticket " #ticket " seed 0a offset " #offset " flags " flags "\n"
+#define REPEAT(n, use, region, forward)                                 \
+	"0 " #n " launch-use use " #use " pass repeat region \"" region \
+	"\" forward " #forward "\n"
+#define BEGIN_G  "0 40 launch-begin graph \"g\" sequence 1 uses 2\n"
+#define COMMIT_G "0 49 launch-commit graph \"g\" sequence 1\n"
+#define ABORT_G  "0 49 launch-abort graph \"g\" sequence 1 status X\n"
+#define CAPTURE                                                           \
+	"0 30 capture-begin capture 1\n"                                  \
+	"0 31 capture-forward capture 1 pass 0 region \"x\" flags none\n" \
+	"0 32 capture-commit capture 1 pass 0 flags none\n"               \
+	"0 33 capture-adopt capture 1 graph \"g\" passes 1\n"
+#define F1     EAGER(2, "forward", "x", 1, 0, "none")
+#define F2     EAGER(3, "forward", "x", 2, 4, "none")
+#define B1     EAGER(4, "backward", "x", 1, 0, "none")
+#define B2     EAGER(5, "backward", "x", 2, 4, "none")
+#define GF1    BEGIN_G USE(41, 0, "forward", "x", 1, 0, "none") COMMIT_G
+#define GF2    BEGIN_G USE(42, 0, "forward", "x", 2, 4, "none") COMMIT_G
+#define GB1    BEGIN_G USE(43, 0, "backward", "x", 1, 0, "none") COMMIT_G
+#define GB2    BEGIN_G USE(44, 0, "backward", "x", 2, 4, "none") COMMIT_G
+
+#define ONLY_B "by passes (only B has graphs): "
+
+/* Each pair also the other way round, where `other` is given. */
+static const struct {
+	const char *a, *b, *says;
+	int status;
+	const char *other;
+} by_passes[] = {
+	{FIRST F1 B1, FIRST CAPTURE GF1 GB1,
+	 ONLY_B "no difference: passes 2, other events 1\n", 0,
+	 "by passes (only A has graphs): no difference: passes 2"},
+	/* a launch of several passes, in its own order */
+	{FIRST F1 F2 B2 B1,
+	 FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 0, "none")
+		 USE(42, 1, "forward", "x", 2, 4, "none") COMMIT_G GB2 GB1,
+	 "no difference: passes 4", 0, "no difference: passes 4"},
+	/* a forward and its backward in one graph have no ticket; tickets of
+	   that region are counted otherwise from then on */
+	{FIRST F1 B1 F2 B2,
+	 FIRST BEGIN_G USE(41, 0, "forward", "x", 0, 0, "none")
+		 REPEAT(42, 1, "x", 0) COMMIT_G BEGIN_G USE(43, 0, "forward",
+							    "x", 1, 4, "none")
+			 COMMIT_G BEGIN_G USE(44, 0, "backward", "x", 1, 4,
+					      "none") COMMIT_G,
+	 "no difference: passes 4", 0, "no difference: passes 4"},
+	/* ... but not those of another region */
+	{FIRST F1 B1 EAGER(6, "forward", "y", 1, 0, "none"),
+	 FIRST BEGIN_G USE(41, 0, "forward", "x", 0, 0, "none")
+		 REPEAT(42, 1, "x", 0) COMMIT_G BEGIN_G USE(
+			 43, 0, "forward", "y", 2, 0, "none") COMMIT_G,
+	 "forward of region \"y\": ticket 1 in A, 2 in B\n", 1,
+	 "forward of region \"y\": ticket 2 in A, 1 in B\n"},
+	/* the backward in a graph repeats another forward of it */
+	{FIRST F1 F2 B2,
+	 FIRST BEGIN_G USE(41, 0, "forward", "x", 0, 0, "none")
+		 USE(42, 1, "forward", "x", 0, 4, "none") REPEAT(43, 2, "x", 0)
+			 COMMIT_G,
+	 "backward of region \"x\", ticket 2: offset 4 in A, 0 in B\n", 1,
+	 NULL},
+	/* warm-ups, passes and launches that were aborted are left out */
+	{FIRST F1 B1,
+	 FIRST "0 2 forward-begin region \"x\" ticket 0 seed 0a offset 0 flags "
+	       "warmup\n0 3 forward-abort region \"x\" ticket 0 seed 0a offset "
+	       "0 flags warmup\n" GF1 BEGIN_G USE(43, 0, "backward", "x", 1, 0,
+						  "none") ABORT_G GB1,
+	 "no difference: passes 2", 0, "no difference: passes 2"},
+	{FIRST F1 "0 4 backward-begin region \"x\" ticket 1 seed 0a offset 0 "
+		  "flags none\n0 5 backward-abort region \"x\" ticket 1 seed "
+		  "0a offset 0 flags none\n" B1,
+	 FIRST GF1 GB1, "no difference: passes 2", 0, NULL},
+	/* differences */
+	{FIRST F1 B1,
+	 FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 8, "none") COMMIT_G GB1,
+	 ONLY_B "context 0, event 2 of A and 41 of B: forward of region \"x\", "
+		"ticket 1: offset 0 in A, 8 in B\n  A: forward-begin region",
+	 1, "ticket 1: offset 8 in A, 0 in B\n"},
+	{FIRST F1 F2 B1 B2, FIRST GF1 GF2 GB2,
+	 "backward of region \"x\", ticket 1 is in A only; B goes on with "
+	 "backward of region \"x\", ticket 2\n",
+	 1,
+	 "backward of region \"x\", ticket 1 is in B only; A goes on with "
+	 "backward of region \"x\", ticket 2\n"},
+	{FIRST F1 F2 B1 B2, FIRST GF1 GF2 GB1,
+	 "backward of region \"x\", ticket 2 is in A only: B has no more of "
+	 "this context\n",
+	 1, "backward of region \"x\", ticket 2 is in B only: A has no more"},
+	{FIRST F1 F2 B1 B2, FIRST GF1 GF2 GB2 GB1,
+	 "another order: backward of region \"x\", ticket 1 in A, backward of "
+	 "region \"x\", ticket 2 in B\n",
+	 1, NULL},
+	{FIRST F1 EAGER(4, "backward", "x", 1, 0, "retain") B1, FIRST GF1 GB1,
+	 "backward of region \"x\", ticket 1: retained in A only\n", 1,
+	 "ticket 1: retained in B only\n"},
+	{FIRST EAGER(2, "forward", "x", 0, 0, "inference"),
+	 FIRST BEGIN_G USE(41, 0, "forward", "x", 0, 0, "none") COMMIT_G,
+	 "forward of region \"x\": inference in A only\n", 1, NULL},
+	{FIRST "0 2 generator-set generator 0 seed 01 offset 0\n" F1,
+	 FIRST "0 2 generator-set generator 0 seed 02 offset 0\n" BEGIN_G
+	       "0 41 launch-use use 0 pass forward region \"x\" ticket 1 seed "
+	       "0b offset 0 flags none\n" COMMIT_G,
+	 "  the first pass that it changes: forward of region \"x\", ticket 1: "
+	 "seed 0a in A, 0b in B\n",
+	 1, "generator-set of generator 0: seed 02 in A, 01 in B\n"},
+	{FIRST "0 2 region-create region \"x\" generator 0 cells 1\n" F1,
+	 FIRST "0 2 region-create region \"x\" generator 0 cells 2\n" GF1,
+	 "event 2: region-create of region \"x\": cells 1 in A, 2 in B\n", 1,
+	 NULL},
+	{FIRST F1, FIRST GF1 "0 50 check graph \"g\" launches 1 sequence 1\n",
+	 "check of graph \"g\" is in B only: A has no more", 1, NULL},
+};
+
+Test(diff, an_eager_journal_is_compared_with_a_captured_one_by_passes)
+{
+	for (size_t i = 0; i < sizeof(by_passes) / sizeof(by_passes[0]); i++) {
+		write_text(path_a, by_passes[i].a);
+		write_text(path_b, by_passes[i].b);
+		diff(by_passes[i].status, by_passes[i].says);
+		if (!by_passes[i].other)
+			continue;
+		run(tool_diff, "diff", path_b, path_a);
+		expect(by_passes[i].status, by_passes[i].other);
+	}
+}
+
+/* Only if asked for: their captures and launches may be what one looks for. */
+Test(diff, journals_that_both_have_graphs_are_compared_by_passes_if_asked)
+{
+	char *arguments[] = {(char *)"diff", (char *)"--passes", path_a, path_b,
+			     NULL};
+
+	write_text(path_a, FIRST GF1 GF2);
+	write_text(path_b,
+		   FIRST BEGIN_G USE(41, 0, "forward", "x", 1, 0, "none")
+			   USE(42, 1, "forward", "x", 2, 4, "none") COMMIT_G);
+	diff(1, "launch-commit in A, launch-use in B");
+	run_line(tool_diff, 4, arguments);
+	expect(0, "by passes: no difference: passes 2, other events 1\n");
+}
+
+PROMISE(diff, saved_contexts_have_no_passes)
+{
+	char *arguments[] = {(char *)"diff", (char *)"--passes", path_a, path_b,
+			     NULL};
+
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_a);
+	save_rows(f, "last", 2, (struct philox_state){5, 8}, path_b);
+	run_line(tool_diff, 4, arguments);
+	expect(2, "/a' and '");
+	expect(2, "are saved contexts, not journals\n");
 }
 
 Test(diff, names_a_missing_file)

@@ -3,9 +3,8 @@
  * words
  *
  * Two saved contexts are compared object by object, two journals event by event
- * within each context, the first with the first and so on: neither the order of
- * events of different contexts nor the numbers of contexts and events matter.
- * Called "A" and "B" throughout, in the order of the command line.
+ * or pass by pass (tools/journal/diff.h). Called "A" and "B" throughout, in the
+ * order of the command line.
  */
 #include "tools/tools.h"
 
@@ -17,6 +16,7 @@
 #include "tools/common/options.h"
 #include "lib/state/journal.h"
 #include "tools/common/written.h"
+#include "tools/journal/diff.h"
 
 /* Functions that compare print a difference and return 1, or return 0. */
 static int differs(const char *format, ...)
@@ -255,135 +255,22 @@ static int compare_contexts(const struct saved *a, const struct saved *b)
 	return 0;
 }
 
-/* --- journals ------------------------------------------------------------- */
-
-static void print_event(const char *name, const struct written_event *event)
-{
-	printf("  %s: %.*s\n", name, (int)event->length, event->text);
-}
-
-/* Whether two events are of one kind, with the same fields. */
-static int are_alike(const struct written_word *a, size_t n_a,
-		     const struct written_word *b, size_t n_b)
-{
-	if (n_a != n_b || !written_same(a[0], b[0]))
-		return 0;
-	for (size_t i = 1; i < n_a; i += 2)
-		if (!written_same(a[i], b[i]))
-			return 0;
-	return 1;
-}
-
-static void print_fields(const struct written_word *a,
-			 const struct written_word *b, size_t n)
-{
-	const char *between = ": ";
-
-	for (size_t i = 1; i + 1 < n; i += 2) {
-		if (written_same(a[i + 1], b[i + 1]))
-			continue;
-		printf("%s%.*s %.*s in A, %.*s in B", between, (int)a[i].length,
-		       a[i].text, (int)a[i + 1].length, a[i + 1].text,
-		       (int)b[i + 1].length, b[i + 1].text);
-		between = "; ";
-	}
-}
-
-/* The event, and its region or graph if that is the same. */
-static void print_subject(const struct written_word *words, size_t n,
-			  const struct written_word *others)
-{
-	static const char *const subjects[] = {"region", "graph"};
-
-	printf("%.*s", (int)words[0].length, words[0].text);
-	for (size_t i = 0; i < sizeof(subjects) / sizeof(subjects[0]); i++) {
-		struct written_word name = written_field(words, n, subjects[i]);
-
-		if (name.text &&
-		    written_same(name, written_field(others, n, subjects[i])))
-			printf(" of %s %.*s", subjects[i], (int)name.length,
-			       name.text);
-	}
-}
-
-static void print_both(const char *what, uint64_t a, uint64_t b)
-{
-	printf("%s %" PRIu64, what, a);
-	if (a != b)
-		printf(" of A and %" PRIu64 " of B", b);
-}
-
-static int report_events(const struct written_event *a,
-			 const struct written_event *b)
-{
-	struct written_word of_a[WRITTEN_WORDS_MAX], of_b[WRITTEN_WORDS_MAX];
-	size_t n_a = written_words(a, of_a), n_b = written_words(b, of_b);
-
-	print_both("context", a->context, b->context);
-	printf(", ");
-	print_both("event", a->number, b->number);
-	printf(": ");
-	if (are_alike(of_a, n_a, of_b, n_b)) {
-		print_subject(of_a, n_a, of_b);
-		print_fields(of_a, of_b, n_a);
-	} else {
-		printf("%.*s in A, %.*s in B", (int)of_a[0].length,
-		       of_a[0].text, (int)of_b[0].length, of_b[0].text);
-	}
-	printf("\n");
-	print_event("A", a);
-	print_event("B", b);
-	return 1;
-}
-
-/* One journal has no more events of a context. */
-static int report_end(const struct written_event *event, int is_first,
-		      const char *name, const char *other)
-{
-	printf("context %" PRIu64, event->context);
-	if (is_first)
-		printf(" is in %s only, from event %" PRIu64 " on:\n", name,
-		       event->number);
-	else
-		printf(": %s has ended, %s goes on with event %" PRIu64 ":\n",
-		       other, name, event->number);
-	print_event(name, event);
-	return 1;
-}
-
-static int is_first(const struct written *journal, size_t index)
-{
-	return !index || journal->events[index - 1].context !=
-				 journal->events[index].context;
-}
-
-static int compare_journals(const struct written *a, const struct written *b)
-{
-	size_t i;
-
-	for (i = 0; i < a->n_events && i < b->n_events; i++) {
-		const struct written_event *of_a = &a->events[i];
-		const struct written_event *of_b = &b->events[i];
-
-		if (of_a->rank < of_b->rank)
-			return report_end(of_a, is_first(a, i), "A", "B");
-		if (of_b->rank < of_a->rank)
-			return report_end(of_b, is_first(b, i), "B", "A");
-		if (of_a->length != of_b->length ||
-		    memcmp(of_a->text, of_b->text, of_a->length))
-			return report_events(of_a, of_b);
-	}
-	if (i < a->n_events)
-		return report_end(&a->events[i], is_first(a, i), "A", "B");
-	if (i < b->n_events)
-		return report_end(&b->events[i], is_first(b, i), "B", "A");
-	printf("no difference: events %zu\n", i);
-	return 0;
-}
-
 /* --- the command ---------------------------------------------------------- */
 
-static int compare_files(const char *path_a, const char *path_b)
+/* An eager journal and a captured one have nothing but their passes in common.
+ */
+static int compare_journals(const struct written *a, const struct written *b,
+			    int by_passes)
+{
+	int in_a = diff_has_graphs(a), in_b = diff_has_graphs(b);
+
+	if (in_a != in_b)
+		return diff_passes(
+			a, b, in_a ? "only A has graphs" : "only B has graphs");
+	return by_passes ? diff_passes(a, b, NULL) : diff_events(a, b);
+}
+
+static int compare_files(const char *path_a, const char *path_b, int by_passes)
 {
 	struct written a, b;
 	int result = 2;
@@ -399,8 +286,13 @@ static int compare_files(const char *path_a, const char *path_b)
 			 a.kind == WRITTEN_JOURNAL ? "journal"
 						   : "saved context",
 			 path_b);
+	else if (a.kind == WRITTEN_CONTEXT && by_passes)
+		complain("diff",
+			 "--passes: '%s' and '%s' are saved contexts, "
+			 "not journals",
+			 path_a, path_b);
 	else if (a.kind == WRITTEN_JOURNAL)
-		result = compare_journals(&a, &b);
+		result = compare_journals(&a, &b, by_passes);
 	else
 		result = compare_contexts(&a.saved, &b.saved);
 	written_finish(&b);
@@ -414,19 +306,24 @@ static const char usage[] =
 	"\n"
 	"Name the first difference of two saved contexts, or of two journals.\n"
 	"\n"
-	"  --help  " HELP_HELP "\n"
+	"  --passes  compare journals by the passes that took place: their kinds,\n"
+	"            regions, states and tickets, whether they were eager or in\n"
+	"            graphs; so are an eager journal and a captured one always\n"
+	"  --help    " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no difference, 1 a difference, 2 the command line or a "
 	"file is\nwrong.\n";
 
 int tool_diff(int argc, char **argv)
 {
-	const struct tool_option options[] = {{0}};
+	int by_passes = 0;
+	const struct tool_option options[] = {
+		{"passes", TAKES_NOTHING, .to = &by_passes}, {0}};
 	int status = read_options(argc, argv, options, usage, 2);
 
 	if (status >= 0)
 		return status;
 	if (argc - optind < 2)
 		return complain("diff", "give two files, A and B");
-	return compare_files(argv[optind], argv[optind + 1]);
+	return compare_files(argv[optind], argv[optind + 1], by_passes);
 }
