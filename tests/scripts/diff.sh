@@ -58,6 +58,61 @@ check "diff names a file that is not a journal" \
 	gives 2 "$WORK/d" "$philox" diff "$WORK/a" "$WORK/d"
 check "diff wants two files" gives 2 'two files' "$philox" diff "$WORK/a"
 
+# An eager run and a captured one, which have few lines in common
+check "an eager run alone writes a journal" journal "$WORK/eager" --only eager
+check "a captured run alone writes a journal" \
+	journal "$WORK/captured" --only captured
+check "they have the same passes" \
+	gives 0 'by passes (only B has graphs): no difference: passes 49' \
+	"$philox" diff "$WORK/eager" "$WORK/captured"
+check "in whatever order they are named" \
+	gives 0 'by passes (only A has graphs): no difference: passes 49' \
+	"$philox" diff "$WORK/captured" "$WORK/eager"
+check "two captured journals are compared by passes if asked" \
+	gives 0 'by passes: no difference: passes 49' \
+	"$philox" diff --passes "$WORK/captured" "$WORK/captured"
+
+# differs SAYS [OPTION]...: a captured run with other options
+differs()
+{
+	says=$1
+	shift
+	journal "$WORK/e" --only captured "$@"
+	gives 1 "$says" "$philox" diff "$WORK/eager" "$WORK/e" &&
+		grep -q '^by passes (only B has graphs): ' "$WORK/out"
+}
+
+check "another seed is named" \
+	differs 'seed 0000000000000001 in A, 0000000000000002 in B' --seed 2
+check "and the first pass that it changes" differs \
+	'the first pass that it changes: inference forward of region "parameters": seed' \
+	--seed 2
+check "other operators are named" differs \
+	'region-create of region "extra" is in B only' --ops 3
+
+# edited SAYS SED: a change to the eager journal, of whole passes
+edited()
+{
+	sed "$2" "$WORK/eager" >"$WORK/e"
+	! cmp -s "$WORK/e" "$WORK/eager" &&
+		gives 1 "$1" "$philox" diff "$WORK/e" "$WORK/captured"
+}
+
+check "a missing backward is named" edited \
+	'backward of region "hidden 1", ticket 2 is in B only; A goes on with' \
+	'/ backward-.*"hidden 1" ticket 2 /d'
+check "a backward of another ticket is named" edited \
+	'backward of region "hidden 1", ticket 3: offset 4 in A, 8 in B' \
+	'/ backward-.*"hidden 1" ticket 3 /s/offset 8/offset 4/'
+check "an end that is missing is named" edited \
+	'A has no more of this context' '$d'
+
+# Each ticket a launch of its own, and backwards in another order
+journal "$WORK/reordered" --only out-of-order >"$WORK/said" 2>&1
+check "tickets in another order are named" gives 1 \
+	'another order: backward of region "hidden 2", ticket 1 in A, forward of region "input", ticket 2 in B' \
+	"$philox" diff "$WORK/eager" "$WORK/reordered"
+
 check "inspect sums up a journal" \
 	gives 0 'forward-begin' "$philox" inspect "$WORK/a"
 check "inspect --json does" \

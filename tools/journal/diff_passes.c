@@ -135,17 +135,42 @@ static void print_other(const struct step *step)
 		printf(" of %s %.*s", what, (int)name.length, name.text);
 }
 
-/* 'backward of region "hidden", ticket 3' */
-static void print_step(const struct step *step)
+/*
+ * The ticket of a pass; of one in a graph that has none, that of the forward
+ * with its state in the other journal. 0: there is none either.
+ */
+static uint64_t ticket_of(const struct comparison *c, const struct step *step)
 {
-	if (step->kind == STEP_OTHER) {
-		print_other(step);
-		return;
-	}
+	const struct steps *both[] = {&c->a, &c->b};
+
+	for (size_t k = 0; k < 2 && !step->ticket; k++)
+		for (size_t i = 0; i < both[k]->n; i++) {
+			const struct step *other = &both[k]->steps[i];
+
+			if (other->kind == STEP_FORWARD && other->ticket &&
+			    other->event->rank == step->event->rank &&
+			    written_same(other->region, step->region) &&
+			    same_state(other, step))
+				return other->ticket;
+		}
+	return step->ticket;
+}
+
+static void print_pass(const struct step *step, uint64_t ticket)
+{
 	printf("%s of region %.*s", kind_name(step), (int)step->region.length,
 	       step->region.text);
-	if (step->ticket)
-		printf(", ticket %" PRIu64, step->ticket);
+	if (ticket)
+		printf(", ticket %" PRIu64, ticket);
+}
+
+/* 'backward of region "hidden", ticket 3' */
+static void print_step(const struct comparison *c, const struct step *step)
+{
+	if (step->kind == STEP_OTHER)
+		print_other(step);
+	else
+		print_pass(step, ticket_of(c, step));
 }
 
 static void print_word(const char **between, const char *what,
@@ -236,12 +261,13 @@ static int comes_in(const struct comparison *c, const struct step *step,
 	return 0;
 }
 
-static void print_only(const struct step *step, const char *in,
-		       const char *other, const struct step *goes_on)
+static void print_only(const struct comparison *c, const struct step *step,
+		       const char *in, const char *other,
+		       const struct step *goes_on)
 {
-	print_step(step);
+	print_step(c, step);
 	printf(" is in %s only; %s goes on with ", in, other);
-	print_step(goes_on);
+	print_step(c, goes_on);
 }
 
 /* Two steps that are about different things. */
@@ -252,17 +278,17 @@ static void print_order(const struct comparison *c, const struct step *a,
 	int b_in_a = comes_in(c, b, &c->a, at);
 
 	if (!a_in_b && b_in_a) {
-		print_only(a, "A", "B", b);
+		print_only(c, a, "A", "B", b);
 		return;
 	}
 	if (a_in_b && !b_in_a) {
-		print_only(b, "B", "A", a);
+		print_only(c, b, "B", "A", a);
 		return;
 	}
 	printf("%s", a_in_b ? "another order: " : "");
-	print_step(a);
+	print_step(c, a);
 	printf(" in A, ");
-	print_step(b);
+	print_step(c, b);
 	printf(" in B");
 }
 
@@ -270,11 +296,10 @@ static void print_order(const struct comparison *c, const struct step *a,
 static void print_changed(const struct comparison *c, const struct step *a,
 			  const struct step *b)
 {
-	struct step named = *a;
-
-	if (tickets_differ(c, a, b))
-		named.ticket = 0;
-	print_step(&named);
+	if (a->kind == STEP_OTHER)
+		print_other(a);
+	else
+		print_pass(a, tickets_differ(c, a, b) ? 0 : a->ticket);
 	print_fields(c, a, b);
 }
 
@@ -336,7 +361,7 @@ static int report_rest(const struct comparison *c, const struct step *step,
 	print_how(c);
 	printf("context %" PRIu64 ", event %" PRIu64 ": ", step->event->context,
 	       step->event->number);
-	print_step(step);
+	print_step(c, step);
 	printf(" is in %s only: %s has no more of this context\n", name, other);
 	diff_print_event(name, step->event);
 	return 1;
