@@ -217,6 +217,7 @@ Test(progress, the_time_left_is_steady)
 	cr_assert_str_eq(left_after(&left, 60, 0.25), "about 3 min left");
 	/* a little slower: it waits */
 	cr_assert_str_eq(left_after(&left, 66, 0.25), "about 3 min left");
+	cr_assert_str_eq(left_after(&left, 72, 0.25), "about 3 min left");
 	cr_assert_str_eq(left_after(&left, 120, 0.5), "about 2 min left");
 	cr_assert_str_eq(left_after(&left, 130, 0.5), "about 2 min left");
 	/* so wrong that it has to say so */
