@@ -46,11 +46,17 @@ struct finding {
 	int found;
 };
 
+/* The message, without the device's name in front, which is shown already. */
 static void note_failure(struct finding *finding)
 {
+	const char *message = philox_error_message();
+	size_t length = strlen(finding->name);
+
+	if (!strncmp(message, finding->name, length) &&
+	    !strncmp(message + length, ": ", 2))
+		message += length + 2;
 	finding->found = 0;
-	snprintf(finding->text, sizeof(finding->text), "%s",
-		 philox_error_message());
+	snprintf(finding->text, sizeof(finding->text), "%s", message);
 }
 
 static void look_at(struct finding *finding)

@@ -151,6 +151,8 @@ check "train --naive shows the harm and is no failure" \
 	gives 0 . . train --naive --steps 3
 check "info prints the version" gives 0 "$version" '' info
 check "info describes the host device" gives 0 '^host +[^ ]' '' info
+check "info says once which device is missing" \
+	sh -c "! '$philox' info | grep -E 'cuda.*not available: cuda'"
 check "a full disk is noticed" fails_when_full
 if command -v python3 >"$WORK/which"; then
 	check "info --json is a JSON object" is_json info --json
@@ -252,4 +254,22 @@ check "train names an empty file" refuses "$WORK/empty" train "$WORK/empty"
 check "train names a binary file" refuses "$WORK/binary" train "$WORK/binary"
 check "train names an unknown device" \
 	refuses nowhere train --device nowhere
+
+# one run of the four, and not together with what chooses runs by itself
+check "train runs one of the four alone" \
+	gives 0 '^captured +[0-9a-f]{16} ' . train --steps 2 --only captured
+check "and no other" sh -c "! grep -E '^(eager|recomputed|out of order) ' \
+	'$WORK/out'"
+check "train names its runs" gives 2 '' \
+	"^philox train: --only 'x': must be one of eager, captured, recomputed, out-of-order\$" \
+	train --only x
+check "train --naive has no --only" gives 2 '' \
+	"^philox train: --only 'eager': not together with --naive\$" \
+	train --only eager --naive
+check "nor has --save-at" gives 2 '' \
+	"^philox train: --only 'eager': not together with --save-at\$" \
+	train --only eager --save-at 1 --save "$WORK/saved"
+check "nor --resume" gives 2 '' \
+	"^philox train: --only 'eager': not together with --resume\$" \
+	train --only eager --resume "$WORK/saved"
 finish
