@@ -31,6 +31,27 @@ static void flush(struct screen *screen)
 	screen->size = 0;
 }
 
+/* --- replacing the streams ------------------------------------------------ */
+
+static struct screen screens[2] = {{.descriptor = STDOUT_FILENO},
+				   {.descriptor = STDERR_FILENO}};
+
+/* Writes what a line without an end still owes. */
+static void end_screens(void)
+{
+	progress_end();
+	for (size_t i = 0; i < 2; i++) {
+		struct screen *screen = &screens[i];
+
+		if (!screen->wrap.emit)
+			continue;
+		fflush(i ? stderr : stdout);
+		wrap_end(&screen->wrap);
+		flush(screen);
+	}
+}
+
+#ifdef __GLIBC__
 static void emit(void *user, const char *bytes, size_t size)
 {
 	struct screen *screen = user;
@@ -60,27 +81,6 @@ static ssize_t write_screen(void *cookie, const char *bytes, size_t size)
 	return screen->failed ? 0 : (ssize_t)size;
 }
 
-/* --- replacing the streams ------------------------------------------------ */
-
-static struct screen screens[2] = {{.descriptor = STDOUT_FILENO},
-				   {.descriptor = STDERR_FILENO}};
-
-/* Writes what a line without an end still owes. */
-static void end_screens(void)
-{
-	progress_end();
-	for (size_t i = 0; i < 2; i++) {
-		struct screen *screen = &screens[i];
-
-		if (!screen->wrap.emit)
-			continue;
-		fflush(i ? stderr : stdout);
-		wrap_end(&screen->wrap);
-		flush(screen);
-	}
-}
-
-#ifdef __GLIBC__
 /* Line by line; stays as it is if it is no terminal or memory is short. */
 static FILE *replace(struct screen *screen, FILE *stream)
 {

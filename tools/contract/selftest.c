@@ -10,12 +10,14 @@
 #include <string.h>
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
+#include "tools/common/progress.h"
 #include "tools/common/terminal.h"
 #include "tools/contract/contract.h"
 #include "tools/tools.h"
 
 struct tally {
 	size_t passed, failed, skipped;
+	size_t all; /* that there will be, for progress */
 };
 
 static const char usage[] =
@@ -29,6 +31,29 @@ static const char usage[] =
 	"  --help         " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";
+
+static void show_progress(const struct tally *tally)
+{
+	size_t done = tally->passed + tally->failed + tally->skipped;
+	double part = tally->all ? (double)done / (double)tally->all : 0;
+	char detail[64];
+
+	snprintf(detail, sizeof(detail), "%zu of %zu", done, tally->all);
+	progress_show(&(struct progress){.name = "checks",
+					 .part = part,
+					 .whole = part,
+					 .detail = detail});
+}
+
+static size_t count_checks(void)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; contract_tables[i]; i++)
+		for (size_t k = 0; contract_tables[i][k].name; k++)
+			n++;
+	return n;
+}
 
 static void print_word(enum terminal_colour colour, const char *word)
 {
@@ -59,6 +84,7 @@ static void print_outcome(void *user, const char *device, const char *check,
 		break;
 	}
 	fflush(stdout); /* a check that crashes is the one without a line */
+	show_progress(tally);
 }
 
 /* Runs all tables on one device, and closes it. */
@@ -98,6 +124,7 @@ static void test_all_cuda(struct tally *tally)
 
 static int sum_up(const struct tally *tally)
 {
+	progress_end();
 	printf("%zu passed, %zu failed, %zu skipped\n", tally->passed,
 	       tally->failed, tally->skipped);
 	if (fflush(stdout) || ferror(stdout)) {
@@ -110,8 +137,13 @@ static int sum_up(const struct tally *tally)
 /* On every device of the machine; the host is the reference. */
 static int test_all(void)
 {
-	struct tally tally = {0, 0, 0};
+	struct tally tally = {0};
+	unsigned gpus = 0;
 
+	if (philox_device_count("cuda", &gpus))
+		gpus = 0;
+	tally.all = (2 + gpus) * count_checks();
+	show_progress(&tally);
 	test_or_fail("host", &tally);
 	test_or_fail("host:sync", &tally);
 	test_all_cuda(&tally);
@@ -140,7 +172,7 @@ static int take_device(void *to, const char *name)
 static int test_named(const struct devices *named)
 {
 	struct philox_device *devices[DEVICES_MAX];
-	struct tally tally = {0, 0, 0};
+	struct tally tally = {.all = (size_t)named->n * count_checks()};
 	int error;
 
 	for (int i = 0; i < named->n; i++) {
