@@ -61,7 +61,8 @@ PHILOX_FN struct philox_words philox_words4(struct philox_state state,
 	struct philox_words words = philox_draw4(state, block);
 
 	for (int i = 0; i < 4; i++)
-		words.w[i] |= 0u - (uint32_t)philox_is_poison(state);
+		words.w[i] |=
+			0u - PHILOX_CAST(uint32_t, philox_is_poison(state));
 	return words;
 }
 
@@ -73,8 +74,7 @@ PHILOX_FN struct philox_words64 philox_words2(struct philox_state state,
 	struct philox_words64 joined;
 
 	for (int i = 0; i < 2; i++)
-		joined.w[i] =
-			(uint64_t)words.w[2 * i + 1] << 32 | words.w[2 * i];
+		joined.w[i] = philox_join(words.w[2 * i + 1], words.w[2 * i]);
 	return joined;
 }
 
@@ -175,8 +175,11 @@ PHILOX_FN uint32_t philox_keep_mask4(struct philox_state state, uint64_t block,
 	struct philox_words words = philox_draw4(state, block);
 	uint32_t mask = 0;
 
-	for (int i = 0; i < 4; i++)
-		mask |= (uint32_t)philox_keep(words.w[i], threshold) << i;
+	for (int i = 0; i < 4; i++) {
+		int keep = philox_keep(words.w[i], threshold);
+
+		mask |= PHILOX_CAST(uint32_t, keep) << i;
+	}
 	return philox_is_poison(state) ? 0 : mask;
 }
 

@@ -100,7 +100,7 @@ PHILOX_FN int philox_ln_power_f32(uint32_t bits)
 	const uint32_t two_thirds = 0x3f2aaaabu;
 
 	/* 128 is added and subtracted so that no negative number is shifted */
-	return (int)((bits - two_thirds + (128u << 23)) >> 23) - 128;
+	return PHILOX_CAST(int, (bits - two_thirds + (128u << 23)) >> 23) - 128;
 }
 
 /*
@@ -111,9 +111,9 @@ PHILOX_FN float philox_ln_f32(float x)
 {
 	uint32_t bits = philox_f32_bits(x);
 	int k = philox_ln_power_f32(bits);
-	float m = philox_f32_from_bits(bits - ((uint32_t)k << 23));
+	float m = philox_f32_from_bits(bits - (PHILOX_CAST(uint32_t, k) << 23));
 
-	return philox_ln_core(m - 1.0f, (float)k);
+	return philox_ln_core(m - 1.0f, PHILOX_CAST(float, k));
 }
 
 /*
@@ -122,8 +122,9 @@ PHILOX_FN float philox_ln_f32(float x)
  */
 PHILOX_FN float philox_minus_2_ln(uint32_t w)
 {
-	return -2.0f * philox_ln_f32(philox_multiply_add(
-			       (float)w, 2.32830644e-10f, 1.16415322e-10f));
+	return -2.0f * philox_ln_f32(philox_multiply_add(PHILOX_CAST(float, w),
+							 2.32830644e-10f,
+							 1.16415322e-10f));
 }
 
 /*
@@ -138,17 +139,16 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
 
 PHILOX_FN float philox_minus_ln1m_f32(uint32_t w)
 {
-	uint32_t of_u = 0u - (uint32_t)(w >= PHILOX_LN1M_SWITCH_F32), bits;
-	float rest = philox_multiply_add((float)(w ^ of_u), 2.32830644e-10f,
-					 1.16415322e-10f);
-	int k;
+	uint32_t of_u = 0u - PHILOX_CAST(uint32_t, w >= PHILOX_LN1M_SWITCH_F32);
+	float rest = philox_multiply_add(PHILOX_CAST(float, w ^ of_u),
+					 2.32830644e-10f, 1.16415322e-10f);
+	uint32_t bits = philox_f32_bits(rest);
+	int k = philox_ln_power_f32(bits);
 	float m;
 
-	bits = philox_f32_bits(rest);
-	k = philox_ln_power_f32(bits);
 	k = of_u ? k : 0;
-	m = philox_f32_from_bits(bits - ((uint32_t)k << 23));
-	return -philox_ln_core(of_u ? m - 1.0f : -m, (float)k);
+	m = philox_f32_from_bits(bits - (PHILOX_CAST(uint32_t, k) << 23));
+	return -philox_ln_core(of_u ? m - 1.0f : -m, PHILOX_CAST(float, k));
 }
 
 /*
@@ -164,7 +164,7 @@ PHILOX_FN float philox_exp_f32(float value)
 	/* magic = 1.5 2^23 has a last place of 1: the sum is rounded to n */
 	float sum = philox_multiply_add(y, by_ln_2, magic);
 	uint32_t n = philox_f32_bits(sum) - philox_f32_bits(magic);
-	float minus_n = -(float)(int)n;
+	float minus_n = -PHILOX_CAST(float, PHILOX_CAST(int, n));
 	float x = philox_multiply_add(
 		minus_n, ln_2_low, philox_multiply_add(minus_n, ln_2_high, y));
 	float p = PHILOX_EXP_F32_FIRST;
@@ -203,8 +203,8 @@ PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
 {
 	const float two_pi_by_2_33 = 7.3145906e-10f;
 	uint32_t q = (w + (1u << 29)) >> 30;
-	float rest = (float)(int)((w - (q << 30)) * 2u + 1u);
-	float t = philox_multiply(rest, two_pi_by_2_33);
+	int rest = PHILOX_CAST(int, (w - (q << 30)) * 2u + 1u);
+	float t = philox_multiply(PHILOX_CAST(float, rest), two_pi_by_2_33);
 	float y = philox_multiply(t, t);
 	uint32_t s = philox_f32_bits(philox_sin_core(t, y));
 	uint32_t c = philox_f32_bits(philox_cos_core(y));
@@ -235,7 +235,8 @@ PHILOX_FN int philox_ln_power_f64(uint64_t bits)
 {
 	const uint64_t two_thirds = 0x3fe5555555555555u;
 
-	return (int)((bits - two_thirds + ((uint64_t)1024 << 52)) >> 52) - 1024;
+	return PHILOX_CAST(int, (bits - two_thirds + (1024ULL << 52)) >> 52) -
+	       1024;
 }
 
 /* Within 2.1e-16. */
@@ -243,7 +244,8 @@ PHILOX_FN double philox_ln_f64(double x)
 {
 	uint64_t bits = philox_f64_bits(x);
 	int k = philox_ln_power_f64(bits);
-	double m = philox_f64_from_bits(bits - ((uint64_t)k << 52));
+	double m =
+		philox_f64_from_bits(bits - (PHILOX_CAST(uint64_t, k) << 52));
 
 	return philox_ln_core_f64(m - 1.0, k);
 }
@@ -251,9 +253,9 @@ PHILOX_FN double philox_ln_f64(double x)
 /* (a + 1/2) 2^-53, rounded once */
 PHILOX_FN double philox_open_f64(uint64_t a)
 {
-	return philox_multiply_add_f64((double)(long long)a,
-				       1.1102230246251565e-16,
-				       5.5511151231257827e-17);
+	return philox_multiply_add_f64(
+		PHILOX_CAST(double, PHILOX_CAST(long long, a)),
+		1.1102230246251565e-16, 5.5511151231257827e-17);
 }
 
 /* Within 2.1e-16 for (a + 1/2) 2^-53 rounded to f64; -0 if that is 1. */
@@ -265,14 +267,13 @@ PHILOX_FN double philox_minus_2_ln_f64(uint64_t a)
 /* From 2^-54 to 37.5, within 3.9e-16, half of which comes from rounding u. */
 PHILOX_FN double philox_minus_ln1m_f64(uint64_t a)
 {
-	uint64_t of_u = 0u - (uint64_t)(a >= PHILOX_LN1M_SWITCH_F64), bits;
+	uint64_t of_u = 0u - PHILOX_CAST(uint64_t, a >= PHILOX_LN1M_SWITCH_F64);
 	double rest = philox_open_f64(a ^ (of_u >> 11)), m;
-	int k;
+	uint64_t bits = philox_f64_bits(rest);
+	int k = philox_ln_power_f64(bits);
 
-	bits = philox_f64_bits(rest);
-	k = philox_ln_power_f64(bits);
 	k = of_u ? k : 0;
-	m = philox_f64_from_bits(bits - ((uint64_t)k << 52));
+	m = philox_f64_from_bits(bits - (PHILOX_CAST(uint64_t, k) << 52));
 	return -philox_ln_core_f64(of_u ? m - 1.0 : -m, k);
 }
 
@@ -286,7 +287,8 @@ PHILOX_FN double philox_exp_f64(double value)
 	/* magic = 1.5 2^52 */
 	double sum = philox_multiply_add_f64(y, by_ln_2, magic);
 	uint64_t n = philox_f64_bits(sum) - philox_f64_bits(magic);
-	double minus_n = -(double)(int)(uint32_t)n;
+	int whole = PHILOX_CAST(int, PHILOX_CAST(uint32_t, n));
+	double minus_n = -PHILOX_CAST(double, whole);
 	double x = philox_multiply_add_f64(
 		minus_n, ln_2_low,
 		philox_multiply_add_f64(minus_n, ln_2_high, y));
@@ -320,9 +322,10 @@ PHILOX_FN double philox_cos_core_f64(double x)
 PHILOX_FN void philox_sin_cos_f64(uint64_t a, double *sine, double *cosine)
 {
 	const double two_pi_by_2_54 = 3.4878684980086318e-16;
-	uint64_t q = (a + ((uint64_t)1 << 50)) >> 51;
-	double rest = (double)(long long)((a - (q << 51)) * 2u + 1u);
-	double t = philox_multiply_f64(rest, two_pi_by_2_54);
+	uint64_t q = (a + (1ULL << 50)) >> 51;
+	long long rest = PHILOX_CAST(long long, (a - (q << 51)) * 2u + 1u);
+	double t =
+		philox_multiply_f64(PHILOX_CAST(double, rest), two_pi_by_2_54);
 	double y = philox_multiply_f64(t, t);
 	uint64_t s = philox_f64_bits(philox_sin_core_f64(t, y));
 	uint64_t c = philox_f64_bits(philox_cos_core_f64(y));

@@ -35,8 +35,8 @@ PHILOX_FN struct philox_interval philox_interval_u32(uint32_t from, uint32_t to)
 	struct philox_interval interval;
 
 	interval.from = from;
-	interval.n = (uint64_t)(to - from) + 1;
-	interval.reject = ((uint64_t)1 << 32) % interval.n;
+	interval.n = PHILOX_CAST(uint64_t, to - from) + 1;
+	interval.reject = 0x100000000ULL % interval.n;
 	return interval;
 }
 
@@ -98,14 +98,14 @@ PHILOX_FN uint32_t philox_integer_of(struct philox_state state,
 				     uint64_t element, uint32_t w,
 				     struct philox_interval interval)
 {
-	uint32_t reject = (uint32_t)interval.reject, place;
+	uint32_t reject = PHILOX_CAST(uint32_t, interval.reject), place;
 	int rejected;
 
 	place = philox_integer_u32(w, interval.n, reject, &rejected);
 	if (rejected)
 		place = philox_integer_again(state, element, interval.n,
 					     reject);
-	return (uint32_t)interval.from + place;
+	return PHILOX_CAST(uint32_t, interval.from) + place;
 }
 
 PHILOX_FN uint64_t philox_integer64_of(struct philox_state state,
@@ -134,7 +134,8 @@ PHILOX_FN struct philox_words philox_integers4(struct philox_state state,
 	for (unsigned i = 0; i < 4; i++) {
 		words.w[i] = philox_integer_of(state, 4 * block + i, words.w[i],
 					       interval);
-		words.w[i] |= 0u - (uint32_t)philox_is_poison(state);
+		words.w[i] |=
+			0u - PHILOX_CAST(uint32_t, philox_is_poison(state));
 	}
 	return words;
 }
@@ -149,7 +150,8 @@ PHILOX_FN struct philox_words64 philox_integers2(
 	for (unsigned i = 0; i < 2; i++) {
 		words.w[i] = philox_integer64_of(state, 2 * block + i,
 						 words.w[i], interval);
-		words.w[i] |= (uint64_t)0 - (uint64_t)philox_is_poison(state);
+		words.w[i] |=
+			0u - PHILOX_CAST(uint64_t, philox_is_poison(state));
 	}
 	return words;
 }
@@ -162,7 +164,7 @@ PHILOX_FN uint32_t philox_integer_at(struct philox_state state,
 	uint32_t x = philox_integer_of(
 		state, element, philox_word_at(state, element), interval);
 
-	return x | (0u - (uint32_t)philox_is_poison(state));
+	return x | (0u - PHILOX_CAST(uint32_t, philox_is_poison(state)));
 }
 
 /* philox_integer64_at() draws the 64-bit integer of one element. */
@@ -173,7 +175,7 @@ PHILOX_FN uint64_t philox_integer64_at(struct philox_state state,
 	uint64_t x = philox_integer64_of(
 		state, element, philox_word64_at(state, element), interval);
 
-	return x | ((uint64_t)0 - (uint64_t)philox_is_poison(state));
+	return x | (0u - PHILOX_CAST(uint64_t, philox_is_poison(state)));
 }
 
 #ifdef __cplusplus

@@ -177,7 +177,7 @@ PHILOX_FN uint64_t philox_jax_words(uint64_t seed, uint64_t low, uint64_t high)
 {
 	struct philox_words block = philox_block(seed, low, high);
 
-	return (uint64_t)block.w[1] << 32 | block.w[0];
+	return philox_join(block.w[1], block.w[0]);
 }
 
 PHILOX_FN uint64_t philox_jax_seed(uint64_t seed)
@@ -187,7 +187,7 @@ PHILOX_FN uint64_t philox_jax_seed(uint64_t seed)
 
 PHILOX_FN uint64_t philox_jax_fold_in(uint64_t seed, uint32_t data)
 {
-	return philox_jax_words(seed, 0, (uint64_t)data << 32);
+	return philox_jax_words(seed, 0, philox_join(data, 0));
 }
 
 PHILOX_FN uint64_t philox_jax_split(uint64_t seed, uint64_t i)

@@ -188,7 +188,7 @@ PHILOX_FN double philox_root_f64(double x)
 PHILOX_FN uint64_t philox_f64_bits(double x)
 {
 #ifdef __CUDA_ARCH__
-	return (uint64_t)__double_as_longlong(x);
+	return PHILOX_CAST(uint64_t, __double_as_longlong(x));
 #else
 	uint64_t bits;
 
@@ -200,7 +200,7 @@ PHILOX_FN uint64_t philox_f64_bits(double x)
 PHILOX_FN double philox_f64_from_bits(uint64_t bits)
 {
 #ifdef __CUDA_ARCH__
-	return __longlong_as_double((long long)bits);
+	return __longlong_as_double(PHILOX_CAST(long long, bits));
 #else
 	double x;
 
@@ -212,7 +212,7 @@ PHILOX_FN double philox_f64_from_bits(uint64_t bits)
 /* philox_bf16_to_f32() widens a bf16, given by its bits; exact. */
 PHILOX_FN float philox_bf16_to_f32(uint16_t bits)
 {
-	return philox_f32_from_bits((uint32_t)bits << 16);
+	return philox_f32_from_bits(PHILOX_CAST(uint32_t, bits) << 16);
 }
 
 /*
@@ -229,7 +229,8 @@ PHILOX_FN uint16_t philox_number_to_bf16(float a)
 #else
 	uint32_t bits = philox_f32_bits(a);
 
-	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+	return PHILOX_CAST(uint16_t,
+			   (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 #endif
 }
 
@@ -240,7 +241,7 @@ PHILOX_FN uint16_t philox_f32_to_bf16(float x)
 {
 	uint32_t bits = philox_f32_bits(x);
 	uint16_t number = philox_number_to_bf16(x);
-	uint16_t nan = (uint16_t)(bits >> 16 | 0x40u);
+	uint16_t nan = PHILOX_CAST(uint16_t, bits >> 16 | 0x40u);
 
 	return (bits & 0x7fffffffu) > 0x7f800000u ? nan : number;
 }
@@ -257,10 +258,11 @@ PHILOX_FN float philox_number_from_f16(uint16_t a)
 	asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(a));
 	return result;
 #else
-	uint32_t rest = a & 0x7fffu, sign = (uint32_t)(a & 0x8000u) << 16;
+	uint32_t rest = a & 0x7fffu, sign = (a & 0x8000u) << 16;
 	uint32_t normal = (rest << 13) + (112u << 23);
 	/* a multiple of 2^-24; the number is normal from 1024 on */
-	uint32_t denormal = philox_f32_bits((float)(int)rest * 5.96046448e-08f);
+	uint32_t denormal = philox_f32_bits(
+		PHILOX_CAST(float, PHILOX_CAST(int, rest)) * 5.96046448e-08f);
 	uint32_t special = rest << 13 | 0x7f800000u;
 
 	normal = rest < 0x400u ? denormal : normal;
@@ -274,7 +276,7 @@ PHILOX_FN float philox_number_from_f16(uint16_t a)
  */
 PHILOX_FN float philox_f16_to_f32(uint16_t bits)
 {
-	uint32_t rest = bits & 0x7fffu, sign = (uint32_t)(bits & 0x8000u) << 16;
+	uint32_t rest = bits & 0x7fffu, sign = (bits & 0x8000u) << 16;
 	uint32_t number = philox_f32_bits(philox_number_from_f16(bits));
 	uint32_t nan = sign | 0x7fc00000u | rest << 13;
 
@@ -303,7 +305,8 @@ PHILOX_FN uint16_t philox_number_to_f16(float a)
 			    0x3f000000u;
 
 	normal = rest < 0x38800000u ? denormal : normal;
-	return (uint16_t)(sign | (rest < 0x47800000u ? normal : 0x7c00u));
+	return PHILOX_CAST(uint16_t,
+			   sign | (rest < 0x47800000u ? normal : 0x7c00u));
 #endif
 }
 
@@ -315,7 +318,8 @@ PHILOX_FN uint16_t philox_f32_to_f16(float x)
 {
 	uint32_t bits = philox_f32_bits(x), sign = bits >> 16 & 0x8000u;
 	uint16_t number = philox_number_to_f16(x);
-	uint16_t nan = (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
+	uint16_t nan =
+		PHILOX_CAST(uint16_t, sign | 0x7e00u | (bits >> 13 & 0x3ffu));
 
 	return (bits & 0x7fffffffu) > 0x7f800000u ? nan : number;
 }

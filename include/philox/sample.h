@@ -140,9 +140,9 @@ PHILOX_API enum philox_status philox_sample_seeds(
  */
 PHILOX_FN int32_t philox_sample_token(uint64_t key)
 {
-	if (key == 0 || key == ~(uint64_t)0)
+	if (key == 0 || key == 0xffffffffffffffffULL)
 		return -1;
-	return (int32_t)(0xffffffffu - (uint32_t)key);
+	return PHILOX_CAST(int32_t, 0xffffffffu - PHILOX_CAST(uint32_t, key));
 }
 
 #ifdef __cplusplus

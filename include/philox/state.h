@@ -41,6 +41,13 @@ typedef unsigned long long uint64_t;
 #define PHILOX_RARE static __attribute__((noinline, unused))
 #endif
 
+/* A conversion that C and C++ both write, also with -Wold-style-cast. */
+#ifdef __cplusplus
+#define PHILOX_CAST(type, value) static_cast<type>(value)
+#else
+#define PHILOX_CAST(type, value) ((type)(value))
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -86,7 +93,13 @@ PHILOX_FN struct philox_state philox_resolve(struct philox_rng rng)
  */
 PHILOX_FN int philox_is_poison(struct philox_state state)
 {
-	return (int)(state.offset & 1);
+	return PHILOX_CAST(int, state.offset & 1);
+}
+
+/* philox_join() is high 2^32 + low. */
+PHILOX_FN uint64_t philox_join(uint32_t high, uint32_t low)
+{
+	return PHILOX_CAST(uint64_t, high) << 32 | low;
 }
 
 /* philox_mulhi() is the upper half of a product. */
@@ -95,7 +108,7 @@ PHILOX_FN uint32_t philox_mulhi(uint32_t a, uint32_t b)
 #ifdef __CUDA_ARCH__
 	return __umulhi(a, b);
 #else
-	return (uint32_t)((uint64_t)a * b >> 32);
+	return PHILOX_CAST(uint32_t, PHILOX_CAST(uint64_t, a) * b >> 32);
 #endif
 }
 
@@ -108,9 +121,12 @@ PHILOX_FN struct philox_words philox_block(uint64_t seed, uint64_t low,
 {
 	const uint32_t mult_a = 0xD2511F53u, mult_b = 0xCD9E8D57u;
 	const uint32_t step_a = 0x9E3779B9u, step_b = 0xBB67AE85u;
-	uint32_t key_a = (uint32_t)seed, key_b = (uint32_t)(seed >> 32);
-	uint32_t c0 = (uint32_t)low, c1 = (uint32_t)(low >> 32);
-	uint32_t c2 = (uint32_t)high, c3 = (uint32_t)(high >> 32);
+	uint32_t key_a = PHILOX_CAST(uint32_t, seed);
+	uint32_t key_b = PHILOX_CAST(uint32_t, seed >> 32);
+	uint32_t c0 = PHILOX_CAST(uint32_t, low);
+	uint32_t c1 = PHILOX_CAST(uint32_t, low >> 32);
+	uint32_t c2 = PHILOX_CAST(uint32_t, high);
+	uint32_t c3 = PHILOX_CAST(uint32_t, high >> 32);
 	struct philox_words out;
 
 	for (int round = 0; round < 10; round++) {
@@ -161,7 +177,7 @@ PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
 {
 	struct philox_words block = philox_block(seed, index, plane);
 
-	return (uint64_t)block.w[1] << 32 | block.w[0];
+	return philox_join(block.w[1], block.w[0]);
 }
 
 /*
@@ -171,8 +187,7 @@ PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
 PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
 				  uint32_t call)
 {
-	return philox_fold(region_seed, PHILOX_FOLD_OP,
-			   (uint64_t)call << 32 | op);
+	return philox_fold(region_seed, PHILOX_FOLD_OP, philox_join(call, op));
 }
 
 /*

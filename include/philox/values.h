@@ -20,12 +20,12 @@ extern "C" {
  */
 PHILOX_FN float philox_uniform_f32(uint32_t w)
 {
-	return (float)(w >> 8) * 5.96046448e-08f;
+	return PHILOX_CAST(float, w >> 8) * 5.96046448e-08f;
 }
 
 PHILOX_FN float philox_uniform_8(uint32_t w)
 {
-	return (float)(w >> 24) * 0.00390625f;
+	return PHILOX_CAST(float, w >> 24) * 0.00390625f;
 }
 
 PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
@@ -35,7 +35,7 @@ PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
 
 PHILOX_FN float philox_uniform_11(uint32_t w)
 {
-	return (float)(w >> 21) * 4.8828125e-04f;
+	return PHILOX_CAST(float, w >> 21) * 4.8828125e-04f;
 }
 
 PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
@@ -45,7 +45,7 @@ PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
 
 PHILOX_FN double philox_uniform_f64(uint64_t w64)
 {
-	return (double)(w64 >> 11) * 1.1102230246251565e-16;
+	return PHILOX_CAST(double, w64 >> 11) * 1.1102230246251565e-16;
 }
 
 /*
@@ -148,9 +148,9 @@ PHILOX_FN double philox_gumbel_f64(uint64_t w64)
 PHILOX_FN uint64_t philox_threshold(double p)
 {
 	double exact = p * 4294967296.0;
-	uint64_t whole = (uint64_t)exact;
+	uint64_t whole = PHILOX_CAST(uint64_t, exact);
 
-	return whole + (exact - (double)whole >= 0.5);
+	return whole + (exact - PHILOX_CAST(double, whole) >= 0.5);
 }
 
 PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
@@ -158,7 +158,7 @@ PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 #ifdef __CUDA_ARCH__
 	/* 2^32, which is the same in all threads, is tested separately, so
 	 * that only 32 bits are compared */
-	return !(threshold >> 32) & (w >= (uint32_t)threshold);
+	return !(threshold >> 32) & (w >= PHILOX_CAST(uint32_t, threshold));
 #else
 	return w >= threshold;
 #endif
@@ -168,14 +168,15 @@ PHILOX_FN int philox_keep(uint32_t w, uint64_t threshold)
 PHILOX_FN float philox_drop_f32(float x, uint32_t w, uint64_t threshold)
 {
 	/* no branch: it could not be predicted */
-	return philox_f32_from_bits(philox_f32_bits(x) &
-				    (0u - (uint32_t)philox_keep(w, threshold)));
+	return philox_f32_from_bits(
+		philox_f32_bits(x) &
+		(0u - PHILOX_CAST(uint32_t, philox_keep(w, threshold))));
 }
 
 /* philox_bernoulli_f32() is 1 where dropout would drop, else 0. */
 PHILOX_FN float philox_bernoulli_f32(uint32_t w, uint64_t threshold)
 {
-	return (float)!philox_keep(w, threshold);
+	return PHILOX_CAST(float, !philox_keep(w, threshold));
 }
 
 /*
@@ -202,7 +203,7 @@ PHILOX_FN double philox_dropout_f64(double x, uint32_t w, uint64_t threshold,
 	if ((bits & 0x7fffffffffffffffULL) > 0x7ff0000000000000ULL)
 		bits = 0x7ff8000000000000ULL;
 	return philox_f64_from_bits(
-		bits & ((uint64_t)0 - (uint64_t)philox_keep(w, threshold)));
+		bits & (0u - PHILOX_CAST(uint64_t, philox_keep(w, threshold))));
 }
 
 PHILOX_FN double philox_dropout_scale_f64(double p)
@@ -212,7 +213,7 @@ PHILOX_FN double philox_dropout_scale_f64(double p)
 
 PHILOX_FN float philox_dropout_scale(double p)
 {
-	return (float)philox_dropout_scale_f64(p);
+	return PHILOX_CAST(float, philox_dropout_scale_f64(p));
 }
 
 /*
@@ -226,8 +227,8 @@ PHILOX_FN uint32_t philox_integer_u32(uint32_t w, uint64_t n, uint32_t reject,
 {
 	uint64_t m = w * n;
 
-	*rejected = (uint32_t)m < reject;
-	return (uint32_t)(m >> 32);
+	*rejected = PHILOX_CAST(uint32_t, m) < reject;
+	return PHILOX_CAST(uint32_t, m >> 32);
 }
 
 /* philox_mulhi_u64() is the upper half of a product. */
@@ -238,7 +239,7 @@ PHILOX_FN uint64_t philox_mulhi_u64(uint64_t a, uint64_t b)
 #else
 	__extension__ typedef unsigned __int128 wide;
 
-	return (uint64_t)((wide)a * b >> 64);
+	return PHILOX_CAST(uint64_t, PHILOX_CAST(wide, a) * b >> 64);
 #endif
 }
 
@@ -260,8 +261,8 @@ PHILOX_FN uint16_t philox_round_bf16(float x, uint32_t w)
 	uint32_t bits = philox_f32_bits(x), away = w < bits << 16;
 
 	if ((bits & 0x7fffffffu) > 0x7f800000u)
-		return (uint16_t)(bits >> 16 | 0x40u);
-	return (uint16_t)((bits >> 16) + away);
+		return PHILOX_CAST(uint16_t, bits >> 16 | 0x40u);
+	return PHILOX_CAST(uint16_t, (bits >> 16) + away);
 }
 
 /*
@@ -275,16 +276,19 @@ PHILOX_FN uint16_t philox_round_f16(float x, uint32_t w)
 	/* as a denormal: the integer part of |x| 2^24 and 32 bits after it */
 	float small = size < 0x38800000u ? philox_f32_from_bits(size) : 0.0f;
 	float scaled = philox_multiply(small, 16777216.0f);
-	uint32_t whole = (uint32_t)scaled;
-	float rest = philox_multiply(scaled - (float)whole, 4294967296.0f);
+	uint32_t whole = PHILOX_CAST(uint32_t, scaled);
+	float rest = philox_multiply(scaled - PHILOX_CAST(float, whole),
+				     4294967296.0f);
 
-	denormal = whole + (w < (uint32_t)rest);
+	denormal = whole + (w < PHILOX_CAST(uint32_t, rest));
 	normal = ((size - 0x38000000u) >> 13) + (w < size << 19);
 	if (size > 0x7f800000u)
-		return (uint16_t)(sign | 0x7e00u | (size >> 13 & 0x3ffu));
+		return PHILOX_CAST(uint16_t,
+				   sign | 0x7e00u | (size >> 13 & 0x3ffu));
 	if (size >= 0x47800000u)
-		return (uint16_t)(sign | 0x7c00u);
-	return (uint16_t)(sign | (size < 0x38800000u ? denormal : normal));
+		return PHILOX_CAST(uint16_t, sign | 0x7c00u);
+	return PHILOX_CAST(uint16_t,
+			   sign | (size < 0x38800000u ? denormal : normal));
 }
 
 #ifdef __cplusplus

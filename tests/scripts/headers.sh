@@ -1,6 +1,8 @@
 #!/bin/sh
-# Each public header compiles by itself, as C11 and as C++17, without a warning;
-# philox/kernel.h also as CUDA, nvcc's and clang's.
+# Each public header compiles by itself, as C11 and as C++17, without a warning,
+# also with the warnings that careful projects add: about casts in the style of
+# C, and conversions that may lose something. philox/kernel.h also compiles as
+# CUDA, nvcc's and clang's.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 compiles()
@@ -9,7 +11,8 @@ compiles()
 	header=$2
 	shift 2
 	echo "#include <$header>" | "$@" -x "$language" -Iinclude \
-		-Wall -Wextra -Wpedantic -Werror -fsyntax-only -
+		-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion \
+		-Werror -fsyntax-only -
 }
 
 compiles_as_cuda()
@@ -70,10 +73,13 @@ for compiler in gcc clang; do
 	done
 done
 for compiler in g++ clang++; do
+	careful=-Wold-style-cast
+	[ $compiler = clang++ ] || careful="$careful -Wuseless-cast"
 	for header in $headers; do
 		if command -v $compiler >"$WORK/which"; then
 			check "$header is C++17 for $compiler" \
-				compiles c++ "$header" $compiler -std=c++17
+				compiles c++ "$header" $compiler -std=c++17 \
+				$careful
 		else
 			skip "$header is C++17" "no $compiler"
 		fi
