@@ -2,10 +2,17 @@
  * graph/check.c - what only the device can see, and whether a context is quiet
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include "graph/check.h"
+#include "lib/base/options.h"
 #include "lib/state/journal.h"
+
+/* The size of the struct's first version. */
+#define REPORT_SIZE_FIRST                          \
+	(offsetof(struct philox_report, regions) + \
+	 sizeof(((struct philox_report *)NULL)->regions))
 
 void check_regions(const struct capture *capture, char *text, size_t size)
 {
@@ -83,14 +90,26 @@ void check_capture(struct capture *capture, struct philox_report *report)
 	memcpy(report->regions, regions, sizeof(regions));
 }
 
+static enum philox_status check_report(const struct philox_report *report)
+{
+	if (!report)
+		return PHILOX_OK;
+	return options_check_room("report", report->size, REPORT_SIZE_FIRST,
+				  sizeof(*report));
+}
+
 enum philox_status philox_check(struct philox_context *context,
 				struct philox_report *report)
 {
 	struct philox_report found = {0};
 	struct capture *capture;
+	enum philox_status status;
 
 	if (!context)
 		return context_null(NULL, "context");
+	status = check_report(report);
+	if (status != PHILOX_OK)
+		return context_report(context, status, NULL);
 	context_lock(context);
 	for (capture = context->graphs->captures; capture;
 	     capture = capture->next)
@@ -98,7 +117,7 @@ enum philox_status philox_check(struct philox_context *context,
 	context_unlock(context);
 	context_report(context, PHILOX_OK, NULL);
 	if (report)
-		*report = found;
+		options_write(report, &found, sizeof(found));
 	if (!found.launches)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNANNOUNCED,

@@ -18,7 +18,8 @@
  * numbers themselves, for your own kernels (philox/kernel.h, or as a string,
  * philox/source.h); states for the kernels of other libraries
  * (philox/interop.h); and, for tests, calls that are counted and made to fail
- * (philox/testing.h).
+ * (philox/testing.h). Structs that callers fill in begin with their size
+ * (philox/sized.h).
  *
  * A program is built with the flags that pkg-config has for it:
  *
@@ -42,6 +43,7 @@
 #include <philox/rows.h>
 #include <philox/sample.h>
 #include <philox/save.h>
+#include <philox/sized.h>
 #include <philox/source.h>
 #include <philox/status.h>
 #include <philox/testing.h>

@@ -4,8 +4,10 @@
 #ifndef PHILOX_CONTEXT_H
 #define PHILOX_CONTEXT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <philox/device.h>
+#include <philox/sized.h>
 #include <philox/status.h>
 
 #ifdef __cplusplus
@@ -62,7 +64,8 @@ enum philox_log_level {
 /*
  * struct philox_log_entry is one message with the objects it is about; names
  * that do not apply are NULL, numbers 0. It and its strings are valid during
- * the callback only.
+ * the callback only. Only the library makes entries, so a later version may add
+ * fields at the end.
  */
 struct philox_log_entry {
 	enum philox_log_level level;
@@ -93,8 +96,12 @@ PHILOX_API enum philox_status philox_context_set_log(
 
 /* --- what only the device can see ----------------------------------------- */
 
-/* struct philox_report describes launches that were made without philox. */
+/*
+ * struct philox_report describes launches that were made without philox. Begin
+ * with PHILOX_INIT().
+ */
 struct philox_report {
+	size_t size;       /* sizeof(this struct), set by the caller and kept */
 	uint64_t launches; /* unannounced launches seen since the last check */
 	uint64_t graphs;   /* graphs they were launches of */
 	uint64_t sequence; /* of the first such graph: the last sequence number
@@ -111,7 +118,9 @@ struct philox_report {
  * certain only for replays whose stream was synchronised before. Returns
  * PHILOX_OK and zeros in *report (which may be NULL) when there is nothing new;
  * PHILOX_ERROR_UNANNOUNCED and a filled report otherwise; each launch is
- * reported once, each graph also through the log. Legal during capture.
+ * reported once, each graph also through the log. Errors: PHILOX_ERROR_INVALID
+ * for a report with a wrong `size`; nothing counts as reported then. Legal
+ * during capture.
  */
 PHILOX_API enum philox_status philox_check(struct philox_context *context,
 					   struct philox_report *report);

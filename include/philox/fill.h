@@ -75,6 +75,7 @@
 #include <philox/device.h>
 #include <philox/kernel.h>
 #include <philox/pass.h>
+#include <philox/sized.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -149,8 +150,9 @@ static inline struct philox_span philox_shard(uint64_t first, uint64_t rows,
 struct philox_layout;
 
 /*
- * struct philox_fill describes one fill. Zero it, then set `size`, the fields
- * common to all, and the parameters of its dist; other parameters are ignored.
+ * struct philox_fill describes one fill. Begin with PHILOX_INIT(), then set the
+ * fields common to all, and the parameters of its dist; other parameters are
+ * ignored.
  */
 struct philox_fill {
 	size_t size; /* sizeof(this struct) */

@@ -112,8 +112,8 @@ enum philox_layout_kind {
 
 /*
  * struct philox_layout says which numbers a fill draws (its field `layout`).
- * Zero it, then set `size`, `kind` and the fields that the kind needs; the
- * others are ignored.
+ * Begin with PHILOX_INIT(), then set `kind` and the fields that the kind needs;
+ * the others are ignored.
  */
 struct philox_layout {
 	size_t size; /* sizeof(this struct) */

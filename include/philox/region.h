@@ -22,6 +22,7 @@
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/generator.h>
+#include <philox/sized.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,12 +48,22 @@ enum philox_region_flags {
 	PHILOX_SHARED = 1
 };
 
-/* struct philox_region_options describes a region. Zero it, then set `size`. */
+/*
+ * struct philox_region_options describes a region. Begin with PHILOX_INIT().
+ *
+ * Ops may grow like structs with a size (philox/sized.h): `op_size` is the size
+ * of one, and so the distance from one to the next in `ops`. A smaller one, not
+ * below sizeof(const char *), lacks fields, which are taken as 0; a larger one
+ * must be 0 where this library does not know it.
+ */
 struct philox_region_options {
 	size_t size;                 /* sizeof(this struct) */
 	const char *name;            /* unique in the context; copied */
 	const struct philox_op *ops; /* table of n_ops operators; copied */
 	size_t n_ops;                /* 1 .. 2^20, calls counted */
+	size_t op_size; /* sizeof(struct philox_op), a multiple of its
+			   alignment; 0: as in the header that `size` tells,
+			   which must not be newer than the library */
 	struct philox_generator *generator; /* NULL: the context's default */
 	uint32_t pending; /* most forwards owed at once; 0 means 64 */
 	uint32_t flags;   /* enum philox_region_flags */
@@ -73,6 +84,18 @@ struct philox_region_options {
 PHILOX_API enum philox_status philox_region_create(
 	struct philox_context *context,
 	const struct philox_region_options *options,
+	struct philox_region **region);
+
+/*
+ * philox_region_create_named() makes a region of n_ops operators that each draw
+ * once and advance by 4, named op_names[0] and so on (NULL: no name), on the
+ * context's default generator, with room for 64 pending tickets and without
+ * flags: for all who need no other options. Errors and the rest as
+ * philox_region_create(). Legal during capture.
+ */
+PHILOX_API enum philox_status philox_region_create_named(
+	struct philox_context *context, const char *name,
+	const char *const *op_names, size_t n_ops,
 	struct philox_region **region);
 
 /*

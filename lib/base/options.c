@@ -4,16 +4,25 @@
 #include <string.h>
 #include "lib/base/options.h"
 
+enum philox_status options_check_room(const char *what, size_t size,
+				      size_t least, size_t known)
+{
+	if (size >= least && size <= OPTIONS_SIZE_MAX)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: size is %zu, not that of the struct (%zu)", what,
+			  size, known);
+}
+
 enum philox_status options_check_size(const char *what, const void *options,
 				      size_t size, size_t least, size_t known)
 {
+	enum philox_status status =
+		options_check_room(what, size, least, known);
 	const unsigned char *bytes = options;
 
-	if (size < least || size > OPTIONS_SIZE_MAX)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: size is %zu, not that of the struct "
-				  "(%zu)",
-				  what, size, known);
+	if (status != PHILOX_OK)
+		return status;
 	for (size_t i = known; i < size; i++)
 		if (bytes[i])
 			return status_set(PHILOX_ERROR_INVALID,
@@ -36,4 +45,14 @@ enum philox_status options_copy(const char *what, const void *options,
 	memset(copy, 0, known);
 	memcpy(copy, options, size < known ? size : known);
 	return PHILOX_OK;
+}
+
+void options_write(void *to, const void *from, size_t known)
+{
+	size_t size;
+
+	memcpy(&size, to, sizeof(size));
+	memset(to, 0, size);
+	memcpy(to, from, size < known ? size : known);
+	memcpy(to, &size, sizeof(size));
 }

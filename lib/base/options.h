@@ -1,7 +1,7 @@
 /*
- * lib/base/options.h - structs that callers fill in, and their growth
+ * lib/base/options.h - structs that callers fill in or read, and their growth
  *
- * Such a struct begins with its own size, as the caller compiled it. A struct
+ * See philox/sized.h. Such a struct begins with its own size, as the caller compiled it. A struct
  * smaller than that of the first version is refused; one of a later version is
  * fine as long as it asks for nothing that this version does not know.
  */
@@ -29,5 +29,14 @@ enum philox_status options_check_size(const char *what, const void *options,
 enum philox_status options_copy(const char *what, const void *options,
 				size_t size, size_t least, size_t known,
 				void *copy);
+
+/*
+ * options_check_room() checks the size of a struct that is to be written;
+ * options_write() then writes *from, of `known` bytes, to it: as much as it has
+ * room for, zeros for what this version does not know. Its size stays.
+ */
+enum philox_status options_check_room(const char *what, size_t size,
+				      size_t least, size_t known);
+void options_write(void *to, const void *from, size_t known);
 
 #endif

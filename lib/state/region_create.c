@@ -5,6 +5,7 @@
  * name's record become alive. Locked by the context.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/journal.h"
@@ -16,15 +17,66 @@
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST \
 	(offsetof(struct philox_region_options, flags) + sizeof(uint32_t))
+/* A shorter op has a name and nothing else. */
+#define OP_SIZE_LEAST   sizeof(const char *)
 #define ADVANCE_DEFAULT 4
 #define ADVANCE_MAX     (UINT64_C(1) << 56)
 #define WORDS_MAX       (UINT64_C(1) << 60) /* of all calls together */
 
-static enum philox_status check_op(const struct philox_region_options *options,
-				   size_t index, uint64_t *cells,
-				   uint64_t *words)
+/* --- the table of ops ----------------------------------------------------- */
+
+/*
+ * Without op_size, ops have the size they have in the header whose options have
+ * this size: whoever lets struct philox_op grow lets the options grow too, so
+ * that `size` tells which ops they are.
+ */
+_Static_assert(sizeof(struct philox_op) == offsetof(struct philox_op, advance) +
+						   sizeof(uint64_t) &&
+		       sizeof(struct philox_region_options) ==
+			       OPTIONS_SIZE_FIRST,
+	       "there is one version of the options, and one of the ops");
+
+static enum philox_status find_op_size(struct philox_region_options *options)
 {
-	const struct philox_op *op = &options->ops[index];
+	size_t known = sizeof(struct philox_op);
+
+	if (!options->op_size && options->size > sizeof(*options))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': op_size is 0, and the options "
+				  "are those of a later version (size %zu): "
+				  "how large its ops are is not known",
+				  options->name, options->size);
+	if (!options->op_size)
+		options->op_size = known;
+	if (options->op_size < OP_SIZE_LEAST ||
+	    options->op_size > OPTIONS_SIZE_MAX ||
+	    options->op_size % _Alignof(struct philox_op))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': op_size is %zu, not that of "
+				  "struct philox_op (%zu)",
+				  options->name, options->op_size, known);
+	return PHILOX_OK;
+}
+
+static enum philox_status take_op(const struct philox_region_options *options,
+				  size_t index, struct philox_op *op)
+{
+	const char *ops = (const char *)options->ops;
+	enum philox_status status;
+	char what[32];
+
+	snprintf(what, sizeof(what), "op %zu", index);
+	status = options_copy(what, ops + index * options->op_size,
+			      options->op_size, OP_SIZE_LEAST, sizeof(*op), op);
+	if (status != PHILOX_OK)
+		status_prefix(status, "region '%s', ", options->name);
+	return status;
+}
+
+static enum philox_status check_op(const struct philox_region_options *options,
+				   size_t index, const struct philox_op *op,
+				   uint64_t *cells, uint64_t *words)
+{
 	uint64_t calls = op->calls ? op->calls : 1;
 
 	*cells += calls;
@@ -51,24 +103,35 @@ static enum philox_status check_op(const struct philox_region_options *options,
 	return PHILOX_OK;
 }
 
+static enum philox_status check_ops(const struct philox_region_options *options)
+{
+	uint64_t cells = 0, words = 0;
+	enum philox_status status = PHILOX_OK;
+	struct philox_op op;
+
+	for (size_t i = 0; status == PHILOX_OK && i < options->n_ops; i++) {
+		status = take_op(options, i, &op);
+		if (status == PHILOX_OK)
+			status = check_op(options, i, &op, &cells, &words);
+	}
+	return status;
+}
+
+/* --- the options ---------------------------------------------------------- */
+
 static enum philox_status check_options(
 	const struct philox_context *context,
 	const struct philox_region_options *options)
 {
-	uint64_t cells = 0, words = 0;
-	enum philox_status status;
-
-	status = options_check_size("region options", options, options->size,
-				    OPTIONS_SIZE_FIRST, sizeof(*options));
-	if (status != PHILOX_OK)
-		return status;
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region options: no name");
-	if (!options->ops || !options->n_ops || options->n_ops > CELLS_MAX)
+	if (!options->ops)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': ops is NULL, or n_ops (%zu) is "
-				  "not in 1 .. %u",
+				  "region '%s': ops is NULL", options->name);
+	if (!options->n_ops || options->n_ops > CELLS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': n_ops is %zu, not in 1 .. %u",
 				  options->name, options->n_ops, CELLS_MAX);
 	if (options->pending > LEDGER_CAPACITY_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -77,17 +140,37 @@ static enum philox_status check_options(
 				  LEDGER_CAPACITY_MAX);
 	if (options->flags & ~(uint32_t)PHILOX_SHARED)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': unknown flags 0x%x",
+				  "region '%s': flags 0x%x is not 0 or "
+				  "PHILOX_SHARED",
 				  options->name, options->flags);
 	if (options->generator && options->generator->context != context)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': the generator is of another "
 				  "context",
 				  options->name);
-	for (size_t i = 0; status == PHILOX_OK && i < options->n_ops; i++)
-		status = check_op(options, i, &cells, &words);
+	return PHILOX_OK;
+}
+
+/* Copies the options with op_size set, and checks them. */
+static enum philox_status take_options(
+	const struct philox_context *context,
+	const struct philox_region_options *given,
+	struct philox_region_options *options)
+{
+	enum philox_status status;
+
+	status = options_copy("region options", given, given->size,
+			      OPTIONS_SIZE_FIRST, sizeof(*options), options);
+	if (status == PHILOX_OK)
+		status = check_options(context, options);
+	if (status == PHILOX_OK)
+		status = find_op_size(options);
+	if (status == PHILOX_OK)
+		status = check_ops(options);
 	return status;
 }
+
+/* --- making --------------------------------------------------------------- */
 
 static struct region_op *copy_ops(const struct philox_region_options *options)
 {
@@ -95,16 +178,16 @@ static struct region_op *copy_ops(const struct philox_region_options *options)
 	uint32_t cell = 0;
 
 	for (size_t i = 0; ops && i < options->n_ops; i++) {
-		const struct philox_op *from = &options->ops[i];
+		struct philox_op from;
 
-		ops[i].calls = from->calls ? from->calls : 1;
-		ops[i].advance =
-			from->advance ? from->advance : ADVANCE_DEFAULT;
+		take_op(options, i, &from); /* it has been checked */
+		ops[i].calls = from.calls ? from.calls : 1;
+		ops[i].advance = from.advance ? from.advance : ADVANCE_DEFAULT;
 		ops[i].cell = cell;
 		cell += ops[i].calls;
-		if (!from->name)
+		if (!from.name)
 			continue;
-		ops[i].name = strdup(from->name);
+		ops[i].name = strdup(from.name);
 		if (!ops[i].name) {
 			region_free_ops(ops, (uint32_t)i);
 			return NULL;
@@ -233,6 +316,7 @@ enum philox_status philox_region_create(
 	const struct philox_region_options *options,
 	struct philox_region **region)
 {
+	struct philox_region_options taken = {0};
 	struct philox_log_entry subject = {0};
 	enum philox_status status;
 
@@ -240,15 +324,32 @@ enum philox_status philox_region_create(
 		return context_null(NULL, "context");
 	if (!options || !region)
 		return context_null(context, options ? "region" : "options");
-	if (options->size >= OPTIONS_SIZE_FIRST)
-		subject.region = options->name;
-	status = check_options(context, options);
+	status = take_options(context, options, &taken);
+	subject.region = taken.name;
 	if (status == PHILOX_OK) {
 		context_lock(context);
-		status = create(context, options, region);
+		status = create(context, &taken, region);
 		if (status == PHILOX_OK)
 			journal_region(*region);
 		context_unlock(context);
 	}
 	return context_report(context, status, &subject);
+}
+
+/* A name is an op that has nothing else. */
+enum philox_status philox_region_create_named(struct philox_context *context,
+					      const char *name,
+					      const char *const *op_names,
+					      size_t n_ops,
+					      struct philox_region **region)
+{
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = name,
+						.ops = (const void *)op_names,
+						.n_ops = n_ops,
+						.op_size = sizeof(*op_names)};
+
+	if (context && !op_names)
+		return context_null(context, "op_names");
+	return philox_region_create(context, &options, region);
 }

@@ -19,6 +19,7 @@ static void reports(struct fixture *f, uint64_t launches, uint64_t graphs,
 		    struct philox_report *report)
 {
 	memset(report, 0x55, sizeof(*report));
+	report->size = sizeof(*report);
 	OK(philox_device_synchronize(f->device));
 	FAILS(philox_check(f->context, report), PHILOX_ERROR_UNANNOUNCED);
 	cr_assert(report->launches == launches, "%d launches reported, not %d",
@@ -31,14 +32,58 @@ static void reports(struct fixture *f, uint64_t launches, uint64_t graphs,
 
 static void reports_nothing(struct fixture *f)
 {
-	static const struct philox_report zeros;
-	struct philox_report report;
+	const struct philox_report zeros = PHILOX_INIT(struct philox_report);
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 
 	memset(&report, 0x55, sizeof(report));
+	report.size = sizeof(report);
 	OK(philox_device_synchronize(f->device));
 	OK(philox_check(f->context, &report));
 	cr_assert_eq(memcmp(&report, &zeros, sizeof(report)), 0);
 	OK(philox_check(f->context, NULL));
+}
+
+/* A report of a later version: `later` is a field that it has gained. */
+struct later_report {
+	struct philox_report report;
+	uint64_t later;
+	uint64_t beside; /* after it: must not be written */
+};
+
+PROMISE(unannounced, a_report_of_another_size)
+{
+	struct later_report new;
+
+	for (size_t size = 0; size < sizeof(new.report); size++) {
+		memset(&new, 0x55, sizeof(new));
+		new.report.size = size;
+		FAILS(philox_check(f->context, &new.report),
+		      PHILOX_ERROR_INVALID);
+		NAMES("report: size is");
+		cr_assert_eq(new.report.launches, 0x5555555555555555);
+	}
+	new.report.size = SIZE_MAX;
+	FAILS(philox_check(f->context, &new.report), PHILOX_ERROR_INVALID);
+	new.report.size = offsetof(struct later_report, beside);
+	OK(philox_check(f->context, &new.report));
+	cr_assert_eq(new.report.size, offsetof(struct later_report, beside));
+	cr_assert_eq(new.report.launches, 0);
+	cr_assert_eq(new.later, 0, "a field that this version does not know");
+	cr_assert_eq(new.beside, 0x5555555555555555);
+}
+
+GRAPH_PROMISE(unannounced, a_refused_report_is_not_lost)
+{
+	struct philox_region *region = make_region(f, "layer");
+	uint32_t *y = make_array(f), *dx = make_array(f);
+	struct philox_graph *graph = record_pair(f, region, y, dx);
+	struct philox_report report = {0};
+
+	launch_raw(f, graph, 1);
+	OK(philox_device_synchronize(f->device));
+	FAILS(philox_check(f->context, &report), PHILOX_ERROR_INVALID);
+	reports(f, 1, 1, &report);
+	cr_assert_eq(report.size, sizeof(report));
 }
 
 GRAPH_PROMISE(unannounced, the_first_launch_of_all_writes_poison)
@@ -48,7 +93,7 @@ GRAPH_PROMISE(unannounced, the_first_launch_of_all_writes_poison)
 	struct ledger_view before = look(f, region);
 	uint32_t *y = make_array(f), *dx = make_array(f);
 	struct philox_graph *graph = record_pair(f, region, y, dx);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct numbers saw;
 
 	OK(philox_graph_set_name(graph, "the step"));
@@ -72,7 +117,7 @@ GRAPH_PROMISE(unannounced, a_repeated_launch_writes_poison)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	uint64_t sequence = 0;
 	struct numbers saw;
 
@@ -102,7 +147,7 @@ GRAPH_PROMISE(unannounced, launches_are_found_among_announced_ones)
 	uint32_t *array = make_array(f);
 	uint32_t *seen = make_memory(f, N * sizeof(struct numbers));
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_use use = {0};
 	unsigned raw = 0, announced = 0;
 
@@ -137,7 +182,7 @@ GRAPH_PROMISE(unannounced, launches_of_several_graphs_are_reported_together)
 	struct philox_region *one = make_region(f, "one");
 	struct philox_region *two = make_region(f, "two");
 	struct philox_graph *first, *second;
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	uint32_t *array = make_array(f);
 
 	record_begin(f);
@@ -166,7 +211,7 @@ GRAPH_PROMISE(unannounced, launches_of_several_graphs_are_reported_together)
 GRAPH_PROMISE(unannounced, long_lists_of_regions_are_cut)
 {
 	struct philox_region *regions[12];
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_graph *graph;
 	char name[64];
 
@@ -194,7 +239,7 @@ GRAPH_PROMISE(unannounced, all_kinds_of_values_are_poisoned)
 	struct philox_span span = {.count = N};
 	struct philox_pass pass;
 	struct philox_graph *graph;
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	float *values = make_memory(f, 4 * N * sizeof(*values));
 	uint64_t *wide = make_memory(f, N * sizeof(*wide));
 
@@ -222,7 +267,7 @@ GRAPH_PROMISE(unannounced, a_second_executable_graph_is_found_out)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	philox_native_graph native;
 	philox_native_exec second;
 	struct numbers saw;
@@ -245,7 +290,7 @@ GRAPH_PROMISE(unannounced, a_prologue_announces_one_launch_only)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_use use = {0};
 
 	OK(philox_graph_prologue(graph, f->stream, &use, 1));
@@ -262,7 +307,7 @@ GRAPH_PROMISE(unannounced, a_failed_launch_is_a_gap_and_no_alarm)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_use use = {0};
 
 	f->injected = 1;
@@ -284,7 +329,7 @@ GRAPH_PROMISE(unannounced, a_report_names_the_last_launch_that_succeeded)
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
 	static const char *const failing[] = {"exec_set_kernel", "exec_launch"};
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_use use = {0};
 	uint64_t good;
 
@@ -317,7 +362,7 @@ GRAPH_PROMISE(unannounced, a_failed_launch_announces_nothing)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, region, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_use use = {0};
 	struct numbers saw;
 
@@ -412,7 +457,7 @@ PROMISE(unannounced, the_log_reports_launches_of_a_capture_that_is_gone)
 static void makes_no_device_call(struct fixture *f, enum philox_status expected)
 {
 	uint64_t calls = philox_device_calls(f->device, NULL);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	enum philox_status status = philox_check(f->context, &report);
 
 	cr_assert_eq(philox_device_calls(f->device, NULL), calls);
@@ -494,7 +539,7 @@ PROMISE(unannounced, a_capture_launched_before_its_adoption_draws_poison)
 	struct philox_region *region = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct native native = capture_natively(f, region, array, NULL);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct philox_graph *graph;
 
 	native_draws_poison(f, &native, array);

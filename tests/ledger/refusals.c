@@ -60,6 +60,153 @@ PROMISE(refusals, bad_region_options)
 	cr_assert_eq(philox_region_cells(region), 1u << 20);
 }
 
+/* --- ops of other versions ------------------------------------------------ */
+
+/* Ops as a later version might have them, and as an earlier one. */
+struct later_op {
+	struct philox_op op;
+	uint64_t later;
+};
+
+struct earlier_op {
+	const char *name;
+	uint32_t calls;
+	uint32_t padding;
+};
+
+static struct philox_region *create_with(struct fixture *f, const char *name,
+					 const void *ops, size_t n_ops,
+					 size_t op_size)
+{
+	struct philox_region_options options =
+		PHILOX_INIT(struct philox_region_options);
+	struct philox_region *region;
+
+	options.name = name;
+	options.ops = ops;
+	options.n_ops = n_ops;
+	options.op_size = op_size;
+	OK(philox_region_create(f->context, &options, &region));
+	return region;
+}
+
+/* The offset of the next forward. */
+static uint64_t next_offset(struct fixture *f, struct philox_region *region)
+{
+	struct philox_pass pass;
+	uint64_t offset;
+
+	OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE, &pass));
+	offset = pass.state.offset;
+	OK(philox_forward_commit(&pass, NULL));
+	return offset;
+}
+
+PROMISE(refusals, ops_of_other_versions_are_read)
+{
+	static const struct later_op later[] = {{{"a", 2, 8}, 0},
+						{{"b", 3, 12}, 0}};
+	static const struct earlier_op earlier[] = {{"a", 2, 0}, {"b", 3, 0}};
+	struct philox_region *region;
+
+	region = create_with(f, "later", later, 2, sizeof(later[0]));
+	cr_assert_eq(philox_region_cells(region), 5);
+	cr_assert_eq(philox_region_cell(region, 1, 2), 4);
+	next_offset(f, region);
+	cr_assert_eq(next_offset(f, region), 12, "the largest advance");
+	region = create_with(f, "earlier", earlier, 2, sizeof(earlier[0]));
+	cr_assert_eq(philox_region_cells(region), 5);
+	next_offset(f, region);
+	cr_assert_eq(next_offset(f, region), 4, "an op advances by 4");
+}
+
+PROMISE(refusals, ops_of_a_wrong_size)
+{
+	struct later_op later[] = {{{"a", 1, 4}, 0}, {{"b", 1, 4}, 1}};
+	struct philox_region_options options = good_options();
+
+	for (size_t size = 1; size < 2 * sizeof(struct philox_op); size++) {
+		if (size % sizeof(uint64_t) == 0)
+			continue;
+		options.op_size = size;
+		refuses(f, &options, PHILOX_ERROR_INVALID,
+			"region 'new': op_size is");
+	}
+	options.op_size = SIZE_MAX / 8 * 8;
+	refuses(f, &options, PHILOX_ERROR_INVALID, "op_size");
+	options.op_size = sizeof(later[0]);
+	options.ops = &later[0].op;
+	options.n_ops = 2;
+	refuses(f, &options, PHILOX_ERROR_INVALID,
+		"region 'new', op 1: size is 32 and byte 24 is set");
+}
+
+/* Of options from a later header it is not known how large their ops are. */
+PROMISE(refusals, ops_of_a_later_version_say_their_size)
+{
+	struct {
+		struct philox_region_options options;
+		uint64_t later;
+	} new = {good_options(), 0};
+	struct philox_region *region;
+
+	new.options.size = sizeof(new);
+	refuses(f, &new.options, PHILOX_ERROR_INVALID, "op_size is 0");
+	new.options.op_size = sizeof(struct philox_op);
+	OK(philox_region_create(f->context, &new.options, &region));
+}
+
+PROMISE(refusals, a_region_made_from_names)
+{
+	static const char *const names[] = {"dropout", NULL, "noise"};
+	static const struct philox_op ops[] = {
+		{.name = "dropout"}, {0}, {.name = "noise"}};
+	struct philox_region *named, *plain;
+	struct philox_pass pass[2];
+
+	OK(philox_region_create_named(f->context, "named", names, 3, &named));
+	plain = create_with(f, "plain", ops, 3, sizeof(ops[0]));
+	cr_assert_str_eq(philox_region_name(named), "named");
+	cr_assert_eq(philox_region_cells(named), 3);
+	cr_assert_eq(next_offset(f, named), next_offset(f, plain));
+	cr_assert_eq(next_offset(f, named), next_offset(f, plain));
+	for (int i = 0; i < 64; i++)
+		OK(philox_forward_begin(named, f->stream, 0, &pass[0]));
+	FAILS(philox_forward_begin(named, f->stream, 0, &pass[1]),
+	      PHILOX_ERROR_LIMIT);
+	FAILS(philox_bits(&pass[0], 2, PHILOX_F64, philox_elements(0, 1),
+			  f->scratch),
+	      PHILOX_ERROR_INVALID);
+	NAMES("op 2 'noise'");
+}
+
+PROMISE(refusals, bad_names_of_ops)
+{
+	static const char *const names[] = {"dropout"};
+	struct philox_region *region = NULL;
+
+	FAILS(philox_region_create_named(NULL, "layer", names, 1, &region),
+	      PHILOX_ERROR_INVALID);
+	NAMES("context");
+	FAILS(philox_region_create_named(f->context, NULL, names, 1, &region),
+	      PHILOX_ERROR_INVALID);
+	NAMES("name");
+	FAILS(philox_region_create_named(f->context, "layer", NULL, 1, &region),
+	      PHILOX_ERROR_INVALID);
+	NAMES("op_names");
+	FAILS(philox_region_create_named(f->context, "layer", names, 0,
+					 &region),
+	      PHILOX_ERROR_INVALID);
+	NAMES("n_ops");
+	FAILS(philox_region_create_named(f->context, "layer", names, 1, NULL),
+	      PHILOX_ERROR_INVALID);
+	NAMES("region");
+	OK(philox_region_create_named(f->context, "layer", names, 1, &region));
+	FAILS(philox_region_create_named(f->context, "layer", names, 1,
+					 &region),
+	      PHILOX_ERROR_EXISTS);
+}
+
 PROMISE(refusals, null_arguments_of_regions)
 {
 	struct philox_region_options options = good_options();

@@ -59,3 +59,26 @@ Test(options, structs_shorter_than_the_first_version_are_refused)
 	OK(options_copy("thing", &options, FIRST, FIRST, sizeof(copy), &copy));
 	cr_assert_eq(copy.old, 7);
 }
+
+Test(options, a_report_is_written_as_far_as_the_caller_has_it)
+{
+	const struct grown report = {sizeof(report), 7, 8};
+	struct {
+		struct first report;
+		uint64_t beside;
+	} old = {{FIRST, 1}, 2};
+	struct {
+		struct grown report;
+		uint64_t later;
+	} new = {{sizeof(new), 1, 2}, 3};
+
+	options_write(&old, &report, sizeof(report));
+	cr_assert_eq(old.report.size, FIRST);
+	cr_assert_eq(old.report.old, 7);
+	cr_assert_eq(old.beside, 2);
+	options_write(&new, &report, sizeof(report));
+	cr_assert_eq(new.report.size, sizeof(new));
+	cr_assert_eq(new.report.old, 7);
+	cr_assert_eq(new.report.later, 8);
+	cr_assert_eq(new.later, 0);
+}

@@ -780,7 +780,7 @@ GRAPH_PROMISE(save, is_refused_after_an_unannounced_launch_until_it_is_reported)
 	struct philox_region *layer = make_region(f, "layer");
 	uint32_t *array = make_array(f);
 	struct philox_graph *graph = record_forward(f, layer, 0, array);
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 	struct forward made = launch_forward(f, graph, layer, array);
 	char *text = text_of(f->context);
 

@@ -62,6 +62,57 @@ compiles_as_clang_cuda()
 
 headers=$(cd include && echo philox.h philox/*.h)
 
+# A program that makes each public struct that begins with its size
+cat >"$WORK/init.c" <<-'END'
+	#include <philox.h>
+	#include <string.h>
+	#define CHECK(type, beside)                                        \
+		do {                                                       \
+			const size_t after = sizeof(size_t);               \
+			struct type made, beside;                          \
+			memset(&made, 0xff, sizeof(made));                 \
+			made = PHILOX_INIT(struct type);                   \
+			beside = PHILOX_INIT(struct type);                 \
+			if (made.size != sizeof(made) ||                   \
+			    beside.size != sizeof(made) ||                 \
+			    memchr(bytes_of(&made) + after, 0xff,          \
+				   sizeof(made) - after))                  \
+				return 1;                                  \
+		} while (0)
+	static const char *bytes_of(const void *bytes)
+	{
+		return PHILOX_CAST(const char *, bytes);
+	}
+	int main(void)
+	{
+END
+awk '/^struct philox_[a-z_]* \{/ { tag = $2; next }
+	tag && /^\tsize_t size;/ { print "\t\tCHECK(" tag ", next);" }
+	{ tag = "" }' include/philox/*.h >"$WORK/sized"
+cat "$WORK/sized" >>"$WORK/init.c"
+echo "	return 0; }" >>"$WORK/init.c"
+
+# Languages are named, as in "gcc -x c -std=c11"
+makes_sized()
+{
+	"$@" -Iinclude -O1 -Wall -Wextra -Wpedantic -Wconversion \
+		-Wmissing-field-initializers -Werror -o "$WORK/init" \
+		"$WORK/init.c" -lm && "$WORK/init"
+}
+
+check "public structs begin with their size" \
+	grep -q 'CHECK(philox_report, ' "$WORK/sized"
+for compiler in gcc clang; do
+	if command -v $compiler >"$WORK/which"; then
+		check "PHILOX_INIT() makes structs in C for $compiler" \
+			makes_sized $compiler -x c -std=c11
+		check "PHILOX_INIT() makes structs in C++ for $compiler" \
+			makes_sized $compiler -x c++ -std=c++17 -Wold-style-cast
+	else
+		skip "PHILOX_INIT() makes structs" "no $compiler"
+	fi
+done
+
 for compiler in gcc clang; do
 	for header in $headers; do
 		if command -v $compiler >"$WORK/which"; then

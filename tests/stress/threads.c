@@ -536,7 +536,7 @@ static void on_message(void *user, const struct philox_log_entry *entry)
 
 static void note_unannounced(void)
 {
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 
 	if (philox_check(context, &report) == PHILOX_ERROR_UNANNOUNCED)
 		atomic_fetch_add(&watched.unannounced, report.launches);

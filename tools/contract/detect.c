@@ -23,7 +23,7 @@ static void raw_launches(struct contract *c, struct contract_rig *rig,
 static void reported(struct contract *c, struct contract_rig *rig,
 		     uint64_t launches, const char *graph, const char *regions)
 {
-	struct philox_report report;
+	struct philox_report report = PHILOX_INIT(struct philox_report);
 
 	EXPECT_STATUS(PHILOX_ERROR_UNANNOUNCED,
 		      philox_check(rig->at.context, &report));
