@@ -12,8 +12,9 @@ static enum philox_status find_unadopted(struct graph_context *graphs,
 	if (!*capture)
 		return status_set(
 			PHILOX_ERROR_NOT_FOUND,
-			"no philox pass was begun in a capture %" PRIu64 ", "
-			"or it was dropped or destroyed",
+			"capture %" PRIu64
+			" is not known: no philox pass was begun in it, or it "
+			"was dropped or destroyed",
 			id);
 	if ((*capture)->graph)
 		return status_set(PHILOX_ERROR_EXISTS,
@@ -53,7 +54,7 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "capture %" PRIu64 ": %s is NULL",
 				    capture_id,
-				    !native ? "native graph"
+				    !native ? "native"
 				    : !exec ? "exec"
 					    : "graph");
 		return graph_report_capture(context, status, capture_id);

@@ -212,8 +212,9 @@ void capture_drop(struct capture *capture)
 	journal_capture(capture, "drop");
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
 		 &(struct philox_log_entry){.capture_id = capture->id},
-		 "capture %" PRIu64 " with %u passes was dropped", capture->id,
-		 capture->n_passes);
+		 "capture %" PRIu64 " with %" PRIu32 " pass%s was dropped",
+		 capture->id, capture->n_passes,
+		 capture->n_passes == 1 ? "" : "es");
 	capture_reap(capture->graphs);
 }
 
@@ -287,8 +288,8 @@ enum philox_status capture_seal(struct capture *capture)
 	map = calloc(cells ? cells : 1, sizeof(*map));
 	if (!map)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for a map of %" PRIu64 " cells",
-				  cells);
+				  "no memory for a map of %" PRIu64 " cell%s",
+				  cells, status_s(cells));
 	write_map(capture, map);
 	status = head_seal(capture->graphs, &capture->head, map, cells);
 	free(map);

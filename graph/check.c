@@ -53,10 +53,10 @@ static void post_unannounced(const struct capture *capture, const char *name,
 					   ? capture->passes[0].region->name
 					   : NULL,
 			 .capture_id = capture->id},
-		 "'%s' (regions %s) was launched %" PRIu64
-		 " times without philox "
-		 "after launch %" PRIu64 ": its numbers were poisoned",
-		 name, regions, launches, sequence);
+		 "'%s' (regions: %s) was launched %" PRIu64
+		 " time%s without philox after launch %" PRIu64
+		 ": its numbers were poisoned",
+		 name, regions, launches, status_s(launches), sequence);
 }
 
 /* If the first pass failed, its head remains: the graph keeps it. */
@@ -121,10 +121,12 @@ enum philox_status philox_check(struct philox_context *context,
 	if (!found.launches)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "%" PRIu64 " launches of %" PRIu64
-			  " graphs were not announced, "
-			  "first of '%s' (regions %s)",
-			  found.launches, found.graphs, found.graph,
+			  "%" PRIu64 " launch%s of %" PRIu64
+			  " graph%s %s not announced, first of '%s' "
+			  "(regions: %s)",
+			  found.launches, found.launches == 1 ? "" : "es",
+			  found.graphs, status_s(found.graphs),
+			  found.launches == 1 ? "was" : "were", found.graph,
 			  found.regions);
 }
 
@@ -140,7 +142,7 @@ static enum philox_status check_recording(const struct capture *capture)
 	check_regions(capture, regions, sizeof(regions));
 	return status_set(PHILOX_ERROR_BUSY,
 			  "capture %" PRIu64
-			  " (regions %s) is under way: make a "
+			  " (regions: %s) is under way: make a "
 			  "graph of it or drop it",
 			  capture->id, regions);
 }
@@ -176,7 +178,7 @@ static enum philox_status check_untold(const struct capture *capture)
 	capture_name(capture, name, sizeof(name));
 	check_regions(capture, regions, sizeof(regions));
 	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "'%s' (regions %s) was launched without philox: see "
+			  "'%s' (regions: %s) was launched without philox: see "
 			  "philox_check()",
 			  name, regions);
 }

@@ -85,8 +85,9 @@ static void post_adopted(const struct philox_graph *graph)
 	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
 		 &(struct philox_log_entry){.graph = graph->name,
 					    .capture_id = capture->id},
-		 "capture %" PRIu64 " became '%s': %u passes of %s",
-		 capture->id, graph->name, graph->n_uses, regions);
+		 "capture %" PRIu64 " became '%s': %" PRIu32 " pass%s of %s",
+		 capture->id, graph->name, graph->n_uses,
+		 graph->n_uses == 1 ? "" : "es", regions);
 }
 
 enum philox_status graph_make(struct graph_context *graphs,
@@ -200,9 +201,10 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 	if (index >= graph->n_uses)
 		return graph_report(graph,
 				    status_set(PHILOX_ERROR_INVALID,
-					       "'%s' has %u uses: no use %zu",
+					       "'%s' has %" PRIu32
+					       " use%s: there is no use %zu",
 					       graph->name, graph->n_uses,
-					       index),
+					       status_s(graph->n_uses), index),
 				    NULL);
 	captured = &graph->capture->passes[index];
 	*info = (struct philox_use_info){

@@ -39,7 +39,7 @@ static enum philox_status check_ticket(const struct philox_pass *pass,
 	if (is_zero(pass->ticket))
 		return PHILOX_OK;
 	if (pass->ticket.region_key != pass->region->key)
-		return refuse_ticket(pass, "it is of another region");
+		return refuse_ticket(pass, "of another region");
 	if (!(serial & SERIAL_PLACEHOLDER))
 		return refuse_ticket(pass,
 				     "a live ticket in a capture: begin with "
@@ -123,7 +123,8 @@ static enum philox_status reserve_pass(struct capture *capture)
 	passes = realloc(capture->passes, capacity * sizeof(*passes));
 	if (!passes)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for %u captured passes", capacity);
+				  "no memory for %" PRIu32 " captured passes",
+				  capacity);
 	capture->passes = passes;
 	capture->capacity = capacity;
 	return PHILOX_OK;

@@ -9,6 +9,7 @@
  * if anything after the first step failed, they are taken back, and the numbers
  * of the forwards are burnt.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/claim.h"
@@ -55,11 +56,17 @@ static void withdraw_message(struct philox_graph *graph)
 static enum philox_status check_use(const struct philox_graph *graph,
 				    const struct philox_use *use, size_t index)
 {
-	if (use->reserved || (use->flags & ~(uint32_t)PHILOX_RETAIN))
+	if (use->reserved)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s', use %zu: flags 0x%x, reserved 0x%x",
-				  graph->name, index, use->flags,
-				  use->reserved);
+				  "'%s', use %zu: reserved is 0x%" PRIx32
+				  ", not 0",
+				  graph->name, index, use->reserved);
+	if (use->flags & ~(uint32_t)PHILOX_RETAIN)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s', use %zu: flags is 0x%" PRIx32
+				  ", but a use takes PHILOX_RETAIN only: other "
+				  "flags are those of the captured pass",
+				  graph->name, index, use->flags);
 	return PHILOX_OK;
 }
 
@@ -70,8 +77,9 @@ static enum philox_status check_uses(const struct philox_graph *graph,
 
 	if (n != graph->n_uses)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s' has %u uses, not %zu", graph->name,
-				  graph->n_uses, n);
+				  "'%s' has %" PRIu32 " use%s, not %zu",
+				  graph->name, graph->n_uses,
+				  status_s(graph->n_uses), n);
 	if (n && !uses)
 		return status_set(PHILOX_ERROR_INVALID, "'%s': uses is NULL",
 				  graph->name);

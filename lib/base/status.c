@@ -59,6 +59,26 @@ enum philox_status status_set(enum philox_status status, const char *format,
 	return status;
 }
 
+const char *status_text(void)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+	size_t name = strspn(message, letters);
+
+	if (strncmp(message, "philox_", 7) || strncmp(message + name, ": ", 2))
+		return message;
+	return message + name + 2;
+}
+
+const char *status_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+const char *status_is(uint64_t n)
+{
+	return n == 1 ? "is" : "are";
+}
+
 enum philox_status status_prefix(enum philox_status status, const char *format,
 				 ...)
 {
@@ -70,7 +90,7 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	length = strlen(text);
-	memccpy(text + length, message, 0, sizeof(text) - length);
+	memccpy(text + length, status_text(), 0, sizeof(text) - length);
 	text[sizeof(text) - 1] = 0;
 	memcpy(message, text, sizeof(message));
 	return status;

@@ -8,6 +8,7 @@
 #ifndef LIB_BASE_STATUS_H
 #define LIB_BASE_STATUS_H
 
+#include <stdint.h>
 #include <philox/status.h>
 
 #ifdef __cplusplus
@@ -18,9 +19,23 @@ extern "C" {
 enum philox_status status_set(enum philox_status status, const char *format,
 			      ...) __attribute__((format(printf, 2, 3)));
 
-/* status_prefix() puts text, a place, in front of the thread's message. */
+/*
+ * status_prefix() puts text, a place, in front of the thread's message. If that
+ * begins with the name of a function ("philox_stream_query: "), the name goes:
+ * what has a place is part of a larger call, and the caller called that.
+ */
 enum philox_status status_prefix(enum philox_status status, const char *format,
 				 ...) __attribute__((format(printf, 2, 3)));
+
+/* status_text() returns the thread's message without such a name. */
+const char *status_text(void);
+
+/*
+ * The endings that go with a number in a message: "1 ticket is", "2 tickets
+ * are".
+ */
+const char *status_s(uint64_t n);
+const char *status_is(uint64_t n);
 
 /*
  * status_keep() copies the thread's message; status_restore() puts it back

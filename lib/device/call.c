@@ -83,8 +83,9 @@ enum philox_status philox_stream_create(struct philox_device *device,
 	NEED_POINTER(stream);
 	if (flags & ~(unsigned)PHILOX_STREAM_BLOCKING)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: flags 0x%x are unknown", __func__,
-				  flags);
+				  "%s: flags is 0x%x, not 0 or "
+				  "PHILOX_STREAM_BLOCKING",
+				  __func__, flags);
 	CALL(stream_create, device, flags, stream);
 }
 
@@ -176,8 +177,8 @@ enum philox_status philox_stream_begin_capture(struct philox_device *device,
 	NEED_POINTER(device);
 	if (!is_capture_mode(mode))
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: there is no mode %d", __func__,
-				  (int)mode);
+				  "%s: there is no mode %d",
+				  __func__, (int)mode);
 	CALL(capture_begin, device, stream, mode);
 }
 
@@ -230,8 +231,8 @@ enum philox_status philox_capture_exchange_mode(struct philox_device *device,
 	NEED_POINTER(mode);
 	if (!is_capture_mode(*mode))
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: there is no mode %d", __func__,
-				  (int)*mode);
+				  "%s: there is no mode %d",
+				  __func__, (int)*mode);
 	CALL(capture_mode, device, mode);
 }
 

@@ -58,8 +58,9 @@ static enum philox_status find_index(const struct device_family *family,
 		return status;
 	if (number >= count)
 		return status_set(PHILOX_ERROR_NO_DEVICE,
-				  "%s: there are %u %s devices", name, count,
-				  family->name);
+				  "%s: there %s %u %s device%s", name,
+				  status_is(count), count, family->name,
+				  status_s(count));
 	*index = (unsigned)number;
 	return PHILOX_OK;
 }

@@ -11,7 +11,7 @@
 #define LIST_SIZE_FIRST \
 	(offsetof(struct philox_row_list, steps) + sizeof(uint32_t *))
 
-static enum philox_status check_entries(const char *rows, uint64_t count,
+static enum philox_status check_entries(const char *row, uint64_t count,
 					const struct philox_row_list *list)
 {
 	enum philox_status status = PHILOX_OK;
@@ -23,8 +23,9 @@ static enum philox_status check_entries(const char *rows, uint64_t count,
 	if (!list->indices && list->n > count)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "list: n is %" PRIu32
-				  " without indices, there are %" PRIu64 " %s",
-				  list->n, count, rows);
+				  " without indices, there %s %" PRIu64 " %s%s",
+				  list->n, status_is(count), count, row,
+				  status_s(count));
 	if (!list->n)
 		return PHILOX_OK;
 	if (list->indices)
@@ -36,7 +37,7 @@ static enum philox_status check_entries(const char *rows, uint64_t count,
 	return status;
 }
 
-enum philox_status rows_check_list(const char *rows, uint64_t count,
+enum philox_status rows_check_list(const char *row, uint64_t count,
 				   const struct philox_row_list *list,
 				   struct rows_list *out)
 {
@@ -53,7 +54,7 @@ enum philox_status rows_check_list(const char *rows, uint64_t count,
 				  .mask = list->mask,
 				  .steps = list->steps,
 				  .n = list->n};
-	return check_entries(rows, count, list);
+	return check_entries(row, count, list);
 }
 
 enum philox_status rows_check_flags(const char *what, uint32_t flags,

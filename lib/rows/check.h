@@ -15,9 +15,9 @@ struct rows_list;
 
 /*
  * rows_check_list() checks a list (NULL: all rows) of a table with `count` rows
- * and converts it for kernels. `rows` is what a message calls them.
+ * and converts it for kernels. `row` is what a message calls one.
  */
-enum philox_status rows_check_list(const char *rows, uint64_t count,
+enum philox_status rows_check_list(const char *row, uint64_t count,
 				   const struct philox_row_list *list,
 				   struct rows_list *out);
 

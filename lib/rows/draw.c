@@ -108,7 +108,7 @@ static enum philox_status check_draw(const struct philox_rows *rows,
 	enum philox_status status = check_kind(fill);
 
 	if (status == PHILOX_OK)
-		status = rows_check_list("rows", rows->table.count, list, out);
+		status = rows_check_list("row", rows->table.count, list, out);
 	if (status == PHILOX_OK)
 		status = rows_check_flags("fill", fill->flags, out);
 	if (status == PHILOX_OK)
@@ -212,7 +212,7 @@ static enum philox_status check_advance(const struct philox_row_list *list,
 					struct rows_draw_args *args)
 {
 	enum philox_status status =
-		rows_check_list("rows", args->table.count, list, &args->list);
+		rows_check_list("row", args->table.count, list, &args->list);
 
 	if (status == PHILOX_OK)
 		status = rows_check_no_steps(&args->list);

@@ -251,10 +251,13 @@ static enum philox_status check_name(const struct philox_context *context,
 		rows = rows->next;
 	if (!rows)
 		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_EXISTS, "rows '%s': rows '%s' %s",
-			  made->name, rows->name,
-			  strcmp(rows->name, made->name) ? "has its hash"
-							 : "is alive");
+	if (!strcmp(rows->name, made->name))
+		return status_set(PHILOX_ERROR_EXISTS,
+				  "rows '%s': a table of this name is alive",
+				  made->name);
+	return status_set(PHILOX_ERROR_EXISTS,
+			  "rows '%s': rows '%s' has its hash", made->name,
+			  rows->name);
 }
 
 /*

@@ -138,7 +138,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 	struct rows_arrays arrays = {.count = 0};
 	struct kernel_call call;
 	enum philox_status status =
-		rows_check_list("rows", rows->table.count, list, &args.list);
+		rows_check_list("row", rows->table.count, list, &args.list);
 
 	if (status == PHILOX_OK)
 		status = rows_check_flags("sample", sample->flags, &args.list);
@@ -249,7 +249,7 @@ static enum philox_status check_seeds(const struct philox_seeds *slots,
 	if (status == PHILOX_OK)
 		status = check_no_flags(sample);
 	if (status == PHILOX_OK)
-		status = rows_check_list("slots", slots->count, list,
+		status = rows_check_list("slot", slots->count, list,
 					 &args->list);
 	if (status != PHILOX_OK)
 		return status;

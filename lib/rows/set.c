@@ -31,7 +31,7 @@ static enum philox_status check_entry(const struct philox_rows *rows,
 	if (row >= rows->table.count)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "indices[%zu] is %" PRIu32
-				  ", there are %" PRIu64 " rows",
+				  ", not below count %" PRIu64,
 				  i, row, rows->table.count);
 	if (offset % 4)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -54,7 +54,7 @@ static enum philox_status mark_rows(struct philox_rows *rows,
 			return status_set(PHILOX_ERROR_INVALID,
 					  "indices[%zu] is %" PRIu32
 					  ", a row that is in the batch "
-					  "before",
+					  "already",
 					  i, row);
 		rows->marks[row / 8] |= bit;
 	}
@@ -87,8 +87,8 @@ static enum philox_status check_batch(struct philox_rows *rows,
 				  batch->n ? "states is NULL" : "n is 0");
 	if (batch->n > rows->table.count)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "n is %zu, there are %" PRIu64 " rows",
-				  batch->n, rows->table.count);
+				  "n is %zu, above count %" PRIu64, batch->n,
+				  rows->table.count);
 	for (size_t i = 0; status == PHILOX_OK && i < batch->n; i++)
 		status = check_entry(rows, batch, i);
 	if (status == PHILOX_OK && batch->indices)
@@ -144,8 +144,9 @@ static enum philox_status check_range(const struct philox_rows *rows,
 	if (first >= rows->table.count || n > rows->table.count - first)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "first %" PRIu32 " + n %" PRIu32
-				  " is past its %" PRIu64 " rows",
-				  first, n, rows->table.count);
+				  " is past its %" PRIu64 " row%s",
+				  first, n, rows->table.count,
+				  status_s(rows->table.count));
 	return PHILOX_OK;
 }
 

@@ -90,9 +90,11 @@ static enum philox_status compare_shape(const struct save_plan *plan,
 				region->n_ops);
 	if (status == PHILOX_OK && saved->n_tickets > region->ledger.capacity)
 		status = status_set(PHILOX_ERROR_MISMATCH,
-				    "region '%s': %zu tickets are pending in "
-				    "the text, the context has room for %u",
+				    "region '%s': %zu ticket%s %s pending in "
+				    "the text, the context's pending is %u",
 				    saved->name, saved->n_tickets,
+				    status_s(saved->n_tickets),
+				    status_is(saved->n_tickets),
 				    region->ledger.capacity);
 	return status;
 }
@@ -246,9 +248,10 @@ enum philox_status save_plan_init(struct save_plan *plan,
 		return status;
 	if (saved->n_generators != plan->lists.n_generators)
 		return status_set(PHILOX_ERROR_MISMATCH,
-				  "there are %zu generators in the text, %zu "
-				  "in the context",
+				  "the text has %zu generator%s, the context "
+				  "%zu",
 				  saved->n_generators,
+				  status_s(saved->n_generators),
 				  plan->lists.n_generators);
 	status = init_places(plan);
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_regions; i++)
@@ -315,9 +318,10 @@ static void finish_place(struct save_plan *plan, struct save_place *place)
 	if (place->replaced && ledger->used)
 		log_post(plan->context, PHILOX_LOG_WARNING, "dropped by load",
 			 &(struct philox_log_entry){.region = name},
-			 "region '%s': %u tickets were pending before the load "
-			 "and are dropped",
-			 name, ledger->used);
+			 "region '%s': %" PRIu32
+			 " ticket%s that pended before the load %s dropped",
+			 name, ledger->used, status_s(ledger->used),
+			 status_is(ledger->used));
 	for (uint32_t i = 0; i < ledger->capacity; i++)
 		if (ledger->entries[i].phase != LEDGER_FREE)
 			saved_context_release(ledger->entries[i].context, NULL);

@@ -210,8 +210,8 @@ static void read_checksum(struct reader *reader, const char *line)
 	reader_expect(reader, " bytes ");
 	bytes = reader_decimal(reader, 0, UINT64_MAX);
 	if (bytes != above)
-		reader_refuse(reader, "there are %zu bytes above, not %" PRIu64,
-			      above, bytes);
+		reader_refuse(reader, "there %s %zu byte%s above, not %" PRIu64,
+			      status_is(above), above, status_s(above), bytes);
 	if (checksum != region_hash(reader->text, above))
 		reader_refuse(
 			reader,
@@ -220,8 +220,9 @@ static void read_checksum(struct reader *reader, const char *line)
 			region_hash(reader->text, above));
 	reader_end_line(reader);
 	if (reader->at != reader->end)
-		reader_refuse(reader, "%zu bytes follow the checksum",
-			      (size_t)(reader->end - reader->at));
+		reader_refuse(reader, "%zu byte%s after the checksum",
+			      (size_t)(reader->end - reader->at),
+			      status_s((size_t)(reader->end - reader->at)));
 }
 
 /* --- the whole ------------------------------------------------------------ */

@@ -23,8 +23,9 @@ static void check_table_complete(struct reader *reader)
 
 	if (last && last->n_rows < last->count)
 		reader_refuse(reader,
-			      "rows '%s' above has %zu rows, not %" PRIu64,
-			      last->name, last->n_rows, last->count);
+			      "rows '%s' above has %zu row%s, not %" PRIu64,
+			      last->name, last->n_rows, status_s(last->n_rows),
+			      last->count);
 }
 
 static void check_table(struct reader *reader, const struct saved_table *table)

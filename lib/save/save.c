@@ -30,10 +30,12 @@ static enum philox_status check_entry(const struct philox_region *region,
 				  region->name, entry->serial);
 	if (entry->readers)
 		return status_set(PHILOX_ERROR_BUSY,
-				  "region '%s': %" PRIu32
-				  " passes or launches of ticket %" PRIu64
-				  " are open",
-				  region->name, entry->readers, entry->serial);
+				  "region '%s': %s of ticket %" PRIu64
+				  " %s open",
+				  region->name,
+				  entry->readers == 1 ? "a pass or launch"
+						      : "passes or launches",
+				  entry->serial, status_is(entry->readers));
 	return PHILOX_OK;
 }
 

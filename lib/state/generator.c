@@ -14,7 +14,8 @@ static enum philox_status check_offset(struct philox_state state)
 	if (state.offset % 4 == 0)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "generator offset %" PRIu64 " is not a multiple of 4",
+			  "generator: offset is %" PRIu64
+			  ", not a multiple of 4",
 			  state.offset);
 }
 
@@ -87,16 +88,21 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 	else if (generator->reads)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "captured graphs copy the state of the "
-				    "generator in %zu places",
-				    generator->reads);
+				    "generator in %zu place%s",
+				    generator->reads,
+				    status_s(generator->reads));
 	else if (generator->regions)
 		status = status_set(PHILOX_ERROR_BUSY,
-				    "%zu regions use the generator",
-				    generator->regions);
+				    "the generator has %zu region%s: destroy "
+				    "them first",
+				    generator->regions,
+				    status_s(generator->regions));
 	else if (generator->tables)
 		status = status_set(PHILOX_ERROR_BUSY,
-				    "%zu tables of rows use the generator",
-				    generator->tables);
+				    "the generator has %zu table%s of rows: "
+				    "destroy them first",
+				    generator->tables,
+				    status_s(generator->tables));
 	if (status == PHILOX_OK) {
 		journal_generator(generator, "destroy");
 		unlink_generator(generator);
@@ -174,7 +180,7 @@ static enum philox_status advance(struct philox_generator *generator,
 {
 	if (words % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%" PRIu64 " words is not a multiple of 4",
+				  "words is %" PRIu64 ", not a multiple of 4",
 				  words);
 	if (words > UINT64_MAX - 3 - generator->state.offset)
 		return status_set(PHILOX_ERROR_OVERFLOW,
@@ -246,10 +252,12 @@ static enum philox_status copy_state(struct philox_generator *generator,
 	enum philox_status status;
 
 	if (!to || (uintptr_t)to % 8)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "generator state: %p is NULL or not aligned "
-				  "to 8 bytes",
-				  (void *)to);
+		return to ? status_set(PHILOX_ERROR_INVALID,
+				       "generator state: to (%p) is not "
+				       "aligned to 8 bytes",
+				       (void *)to)
+			  : status_set(PHILOX_ERROR_INVALID,
+				       "generator state: to is NULL");
 	status = device_ask_capture(context->device, stream, &info);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "generator state: ");

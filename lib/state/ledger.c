@@ -133,7 +133,8 @@ enum philox_status ledger_init(struct ledger *ledger, uint32_t capacity)
 	if (!ledger->entries || !ledger->index) {
 		ledger_finish(ledger);
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for %u pending tickets", capacity);
+				  "no memory for %" PRIu32 " pending ticket%s",
+				  capacity, status_s(capacity));
 	}
 	for (uint32_t i = 0; i < capacity; i++)
 		ledger->entries[i].next = i + 1;
@@ -156,8 +157,13 @@ enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
 
 	if (ledger->used == ledger->capacity)
 		return status_set(PHILOX_ERROR_LIMIT,
-				  "all %u tickets are owed a backward",
-				  ledger->capacity);
+				  "pending is %" PRIu32 ", and %" PRIu32
+				  " forward%s %s owed a backward: run or "
+				  "release one, raise pending, or begin with "
+				  "PHILOX_INFERENCE if no backward will come",
+				  ledger->capacity, ledger->used,
+				  status_s(ledger->used),
+				  status_is(ledger->used));
 	entry = &ledger->entries[ledger->free];
 	ledger->free = entry->next;
 	ledger->used++;
@@ -225,6 +231,12 @@ enum philox_status ledger_pending(struct ledger *ledger, uint64_t serial,
 	return PHILOX_OK;
 }
 
+static enum philox_status refuse_claimed(uint64_t serial)
+{
+	return status_set(PHILOX_ERROR_BUSY,
+			  "a launch is using up ticket %" PRIu64, serial);
+}
+
 enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 				enum ledger_use use, struct philox_state *state)
 {
@@ -234,9 +246,7 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 	if (status != PHILOX_OK)
 		return status;
 	if (entry->consuming == LEDGER_CLAIM)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "a launch is using up ticket %" PRIu64,
-				  serial);
+		return refuse_claimed(serial);
 	if (use != LEDGER_RETAIN && entry->consuming)
 		return status_set(PHILOX_ERROR_BUSY,
 				  "a consuming backward of ticket %" PRIu64
@@ -282,10 +292,14 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 
 	if (status != PHILOX_OK)
 		return status;
+	if (entry->consuming == LEDGER_CLAIM)
+		return refuse_claimed(serial);
 	if (entry->readers)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "%u passes of ticket %" PRIu64 " are open",
-				  entry->readers, serial);
+		return status_set(
+			PHILOX_ERROR_BUSY,
+			"%" PRIu32 " pass%s of ticket %" PRIu64 " %s open",
+			entry->readers, entry->readers == 1 ? "" : "es", serial,
+			status_is(entry->readers));
 	*released = entry->context;
 	remove_entry(ledger, entry);
 	return PHILOX_OK;
@@ -312,7 +326,8 @@ enum philox_status ledger_list(const struct ledger *ledger,
 
 	if (!list)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory to list %u tickets", ledger->used);
+				  "no memory to list %" PRIu32 " ticket%s",
+				  ledger->used, status_s(ledger->used));
 	for (uint32_t i = 0; i < ledger->capacity; i++) {
 		const struct ledger_entry *entry = &ledger->entries[i];
 

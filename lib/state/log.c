@@ -96,7 +96,11 @@ static void deliver_posted(void)
 	}
 }
 
-/* Calls of philox in the callback may fail: this call's message is kept. */
+/*
+ * Calls of philox in the callback may fail: this call's message is kept. If it
+ * names a function of philox/device.h, the library called that, and not the
+ * caller, who called a function of a context: the name is left out.
+ */
 static enum philox_status report_error(struct philox_context *context,
 				       enum philox_status status,
 				       const struct philox_log_entry *subject)
@@ -106,7 +110,7 @@ static enum philox_status report_error(struct philox_context *context,
 	char text[TEXT_SIZE];
 
 	about.status = status;
-	snprintf(text, sizeof(text), "%s", philox_error_message());
+	snprintf(text, sizeof(text), "%s", status_text());
 	log_post(context, PHILOX_LOG_ERROR, "error", &about, "%s", text);
 	deliver_posted();
 	return status_set(status, "%s", text);

@@ -14,16 +14,16 @@
 #include "lib/state/spans.h"
 
 static enum philox_status check_flags(const struct philox_region *region,
-				      unsigned flags, unsigned allowed)
+				      unsigned flags, unsigned allowed,
+				      const char *where)
 {
 	if (flags & ~allowed)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': unknown or wrong flags 0x%x",
-				  region->name, flags & ~allowed);
+		return pass_refuse_flags(region, flags & ~allowed, where);
 	if ((flags & PHILOX_INFERENCE) && (flags & PHILOX_WARMUP))
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': INFERENCE and WARMUP exclude "
-				  "each other",
+				  "region '%s': PHILOX_INFERENCE and "
+				  "PHILOX_WARMUP exclude each other: one takes "
+				  "numbers, the other reserves none",
 				  region->name);
 	return PHILOX_OK;
 }
@@ -89,12 +89,10 @@ static enum philox_status begin_eager(struct philox_pass *pass)
 	return status;
 }
 
-static enum philox_status begin(struct philox_pass *pass)
+static enum philox_status begin(struct philox_pass *pass, const char *call)
 {
 	struct philox_region *region = pass->region;
 	struct capture_info info;
-	const char *call = pass->kind == PASS_FORWARD ? "philox_forward_begin"
-						      : "philox_backward_begin";
 	enum philox_status status =
 		pass_query(region, pass->stream, call, &info);
 
@@ -140,11 +138,34 @@ enum philox_status philox_forward_begin(struct philox_region *region,
 	if (!region || !pass)
 		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_FORWARD, flags);
-	status = check_flags(region, flags,
-			     PHILOX_INFERENCE | PHILOX_WARMUP |
-				     PHILOX_ON_DEVICE);
+	status =
+		check_flags(region, flags,
+			    PHILOX_INFERENCE | PHILOX_WARMUP | PHILOX_ON_DEVICE,
+			    "a forward");
 	if (status == PHILOX_OK)
-		status = begin(&made);
+		status = begin(&made, __func__);
+	*pass = status == PHILOX_OK ? made : not_open;
+	return pass_finish(&made, status);
+}
+
+/* `call` is the function that the caller called. */
+static enum philox_status begin_backward(struct philox_region *region,
+					 struct philox_ticket ticket,
+					 philox_stream stream, unsigned flags,
+					 struct philox_pass *pass,
+					 const char *call)
+{
+	struct philox_pass made;
+	enum philox_status status;
+
+	if (!region || !pass)
+		return null_begin(region, pass);
+	made = new_pass(region, stream, PASS_BACKWARD, flags);
+	made.ticket = ticket;
+	status = check_flags(region, flags, PHILOX_RETAIN | PHILOX_ON_DEVICE,
+			     "a backward");
+	if (status == PHILOX_OK)
+		status = begin(&made, call);
 	*pass = status == PHILOX_OK ? made : not_open;
 	return pass_finish(&made, status);
 }
@@ -154,18 +175,7 @@ enum philox_status philox_backward_begin(struct philox_region *region,
 					 philox_stream stream, unsigned flags,
 					 struct philox_pass *pass)
 {
-	struct philox_pass made;
-	enum philox_status status;
-
-	if (!region || !pass)
-		return null_begin(region, pass);
-	made = new_pass(region, stream, PASS_BACKWARD, flags);
-	made.ticket = ticket;
-	status = check_flags(region, flags, PHILOX_RETAIN | PHILOX_ON_DEVICE);
-	if (status == PHILOX_OK)
-		status = begin(&made);
-	*pass = status == PHILOX_OK ? made : not_open;
-	return pass_finish(&made, status);
+	return begin_backward(region, ticket, stream, flags, pass, __func__);
 }
 
 enum philox_status philox_recompute_begin(struct philox_region *region,
@@ -173,8 +183,8 @@ enum philox_status philox_recompute_begin(struct philox_region *region,
 					  philox_stream stream, unsigned flags,
 					  struct philox_pass *pass)
 {
-	return philox_backward_begin(region, ticket, stream,
-				     flags | PHILOX_RETAIN, pass);
+	return begin_backward(region, ticket, stream, flags | PHILOX_RETAIN,
+			      pass, __func__);
 }
 
 /* --- end ------------------------------------------------------------------ */
@@ -270,7 +280,8 @@ enum philox_status philox_backward_commit(struct philox_pass *pass,
 	enum philox_status status = pass_check_open(pass, PASS_BACKWARD);
 
 	if (status == PHILOX_OK)
-		status = check_flags(pass->region, flags, PHILOX_RETAIN);
+		status = check_flags(pass->region, flags, PHILOX_RETAIN,
+				     "the end of a backward");
 	if (status != PHILOX_OK)
 		return pass_finish_unopened(pass, status);
 	return end_pass(pass, flags, &unused);

@@ -33,6 +33,27 @@ enum philox_status pass_query(const struct philox_region *region,
 	return status;
 }
 
+static enum philox_status refuse_stream(const struct philox_pass *pass,
+					uint64_t id)
+{
+	const char *name = pass->region->name;
+
+	if (!id)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': the pass is in capture %" PRIu64
+				  ", the stream in none",
+				  name, pass->capture_id);
+	if (!pass->capture_id)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': the stream is in capture "
+				  "%" PRIu64 ", the pass in none",
+				  name, id);
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s': the pass is in capture %" PRIu64
+			  ", the stream in capture %" PRIu64,
+			  name, pass->capture_id, id);
+}
+
 enum philox_status pass_check_stream(const struct philox_pass *pass,
 				     const char *call)
 {
@@ -43,10 +64,7 @@ enum philox_status pass_check_stream(const struct philox_pass *pass,
 
 	if (status != PHILOX_OK || info.id == pass->capture_id)
 		return status;
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': the stream is in capture %" PRIu64
-			  ", the pass in capture %" PRIu64 " (0: none)",
-			  region->name, info.id, pass->capture_id);
+	return refuse_stream(pass, info.id);
 }
 
 /* Whether a pass is open and of this kind (0: any, but not a view). */
@@ -64,9 +82,10 @@ enum philox_status pass_check_open(const struct philox_pass *pass,
 				  pass->region->name);
 	if (kind && pass->kind != kind)
 		return status_set(
-			PHILOX_ERROR_STATE, "region '%s': not a %s pass",
+			PHILOX_ERROR_STATE, "region '%s': the pass is a %s",
 			pass->region->name,
-			kind == PASS_FORWARD ? "forward" : "backward");
+			kind == PASS_FORWARD ? "backward, not a forward"
+					     : "forward, not a backward");
 	return PHILOX_OK;
 }
 
@@ -75,4 +94,40 @@ enum philox_status pass_finish_unopened(const struct philox_pass *pass,
 					enum philox_status status)
 {
 	return pass && pass->region ? pass_finish(pass, status) : status;
+}
+
+/* Why a flag does not fit where another function takes it. */
+static const struct {
+	unsigned flag;
+	const char *name;
+	const char *why;
+} misfits[] = {
+	{PHILOX_INFERENCE, "PHILOX_INFERENCE",
+	 "it says of a forward that no backward will come"},
+	{PHILOX_WARMUP, "PHILOX_WARMUP",
+	 "only a forward can be tried without reserving numbers"},
+	{PHILOX_RETAIN, "PHILOX_RETAIN",
+	 "its ticket is kept anyway, until a backward uses it up"},
+	{PHILOX_ON_DEVICE, "PHILOX_ON_DEVICE",
+	 "a pass gets its cells when it begins"},
+};
+
+enum philox_status pass_refuse_flags(const struct philox_region *region,
+				     unsigned flags, const char *where)
+{
+	unsigned unknown = flags;
+
+	for (size_t i = 0; i < sizeof(misfits) / sizeof(misfits[0]); i++)
+		unknown &= ~misfits[i].flag;
+	if (unknown)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "region '%s': flags has 0x%x, which no flag "
+				  "of passes has",
+				  region->name, unknown);
+	for (size_t i = 0;; i++)
+		if (flags & misfits[i].flag)
+			return status_set(PHILOX_ERROR_INVALID,
+					  "region '%s': %s does not fit %s: %s",
+					  region->name, misfits[i].name, where,
+					  misfits[i].why);
 }

@@ -35,4 +35,11 @@ enum philox_status pass_finish(const struct philox_pass *pass,
 enum philox_status pass_finish_unopened(const struct philox_pass *pass,
 					enum philox_status status);
 
+/*
+ * Refuses flags, at least one, that do not fit `where`, "a forward" for
+ * example: names the first and says why.
+ */
+enum philox_status pass_refuse_flags(const struct philox_region *region,
+				     unsigned flags, const char *where);
+
 #endif

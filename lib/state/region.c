@@ -5,6 +5,7 @@
  * below it have been issued under its seed and are never issued again, unless
  * its generator is given a new seed. Locked by the context.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/journal.h"
@@ -150,8 +151,9 @@ enum philox_status philox_region_destroy(struct philox_region *region)
 	if (pending)
 		log_post(context, PHILOX_LOG_WARNING, "destroyed with pending",
 			 &subject,
-			 "region '%s' was destroyed with %u tickets pending",
-			 subject.region, pending);
+			 "region '%s' was destroyed with %" PRIu32
+			 " ticket%s pending",
+			 subject.region, pending, status_s(pending));
 	return context_report(context, PHILOX_OK, NULL);
 }
 

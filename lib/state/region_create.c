@@ -82,13 +82,13 @@ static enum philox_status check_op(const struct philox_region_options *options,
 	*cells += calls;
 	if (op->advance > ADVANCE_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s', op %zu: advance %" PRIu64
-				  " is above 2^56",
+				  "region '%s', op %zu: advance is %" PRIu64
+				  ", above 2^56",
 				  options->name, index, op->advance);
 	if (op->advance % 4)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s', op %zu: advance %" PRIu64
-				  " is not a multiple of 4",
+				  "region '%s', op %zu: advance is %" PRIu64
+				  ", not a multiple of 4",
 				  options->name, index, op->advance);
 	if (*cells > CELLS_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -125,7 +125,8 @@ static enum philox_status check_options(
 {
 	if (!options->name || !*options->name)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region options: no name");
+				  "region options: name is %s",
+				  options->name ? "empty" : "NULL");
 	if (!options->ops)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "region '%s': ops is NULL", options->name);
@@ -135,7 +136,7 @@ static enum philox_status check_options(
 				  options->name, options->n_ops, CELLS_MAX);
 	if (options->pending > LEDGER_CAPACITY_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': pending %u is above %u",
+				  "region '%s': pending is %u, above %u",
 				  options->name, options->pending,
 				  LEDGER_CAPACITY_MAX);
 	if (options->flags & ~(uint32_t)PHILOX_SHARED)
@@ -145,7 +146,7 @@ static enum philox_status check_options(
 				  options->name, options->flags);
 	if (options->generator && options->generator->context != context)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': the generator is of another "
+				  "region '%s': generator is of another "
 				  "context",
 				  options->name);
 	return PHILOX_OK;
@@ -196,6 +197,19 @@ static struct region_op *copy_ops(const struct philox_region_options *options)
 	return ops;
 }
 
+static enum philox_status refuse_name(const struct philox_region *region,
+				      const char *name)
+{
+	if (!strcmp(region->name, name))
+		return status_set(PHILOX_ERROR_EXISTS,
+				  "region '%s': a region of this name is alive",
+				  name);
+	return status_set(PHILOX_ERROR_EXISTS,
+			  "region '%s': the name '%s', %s, has the same hash",
+			  name, region->name,
+			  region->alive ? "of a living region" : "used before");
+}
+
 /* The record of a name: an old one, or a new one that is not listed yet. */
 static enum philox_status find_record(struct philox_context *context,
 				      const char *name,
@@ -207,12 +221,7 @@ static enum philox_status find_record(struct philox_context *context,
 	while (region && region->key != key)
 		region = region->next;
 	if (region && (region->alive || strcmp(region->name, name)))
-		return status_set(PHILOX_ERROR_EXISTS,
-				  "region '%s': %s '%s' %s", name,
-				  region->alive ? "a region named" : "the name",
-				  region->name,
-				  region->alive ? "is alive"
-						: "used before has its hash");
+		return refuse_name(region, name);
 	*record = region ? region : region_new(context, name);
 	return *record ? PHILOX_OK : PHILOX_ERROR_MEMORY;
 }

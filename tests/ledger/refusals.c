@@ -252,11 +252,11 @@ PROMISE(refusals, a_name_with_the_hash_of_another_alive_or_destroyed)
 
 	options.name = "GReLUrM4wMqfg9yzV3KQ";
 	refuses(f, &options, PHILOX_ERROR_EXISTS, "8yn0iYCKYHlIj4-BwPqk");
-	NAMES("is alive");
+	NAMES("of a living region");
 	unchanged(f, region, &before);
 	OK(philox_region_destroy(region));
 	refuses(f, &options, PHILOX_ERROR_EXISTS, "8yn0iYCKYHlIj4-BwPqk");
-	NAMES("has its hash");
+	NAMES("used before, has the same hash");
 	options.name = "8yn0iYCKYHlIj4-BwPqk";
 	OK(philox_region_create(f->context, &options, &region));
 	cr_assert_str_eq(philox_region_name(region), options.name);

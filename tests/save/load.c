@@ -44,8 +44,10 @@ static const struct {
 	{OP_MORE, "region 'layer'", "number of ops is 2 in the text, 3 in"},
 	{FLAGS, "region 'layer'", "flags is 0 in the text, 1 in the context"},
 	{GENERATOR, "region 'layer'", "generator is 1 in the text, 0 in"},
-	{GENERATOR_LESS, "generators", "3 generators in the text, 2 in"},
-	{GENERATOR_MORE, "generators", "3 generators in the text, 4 in"},
+	{GENERATOR_LESS, "generators",
+	 "the text has 3 generators, the context 2"},
+	{GENERATOR_MORE, "generators",
+	 "the text has 3 generators, the context 4"},
 	{REGION_LESS, "region 'layer'", "of the text is not in the context"},
 	{REGION_MORE, "region 'more'", "of the context is not in the text"},
 	{REGION_NAME, "region 'layer'", "of the text is not in the context"},
@@ -372,10 +374,10 @@ PROMISE(load, refuses_bytes_that_follow_and_other_checksums)
 
 	populate(f->context, NOTHING, 1);
 	refuses(f, text, size + 1, PHILOX_ERROR_INVALID);
-	NAMES("1 bytes follow the checksum");
+	NAMES("1 byte after the checksum");
 	snprintf(changed, sizeof(changed), "%s%s", text, text);
 	refuses(f, changed, 2 * size, PHILOX_ERROR_INVALID);
-	NAMES("follow the checksum");
+	NAMES("bytes after the checksum");
 	replace(text, "generator 0 state 0", "generator 0 state 1", changed,
 		sizeof(changed));
 	refuses(f, changed, size, PHILOX_ERROR_INVALID);

@@ -265,7 +265,7 @@ static const struct {
 	{"generator 1 count", "generator none count", "line 7: a number"},
 	{"count 1", "count 0", "line 7: 0 is too small"},
 	{"count 1", "count 16777217", "line 7: no further digit"},
-	{"count 1", "count 2", "rows 'b' above has 1 rows, not 2"},
+	{"count 1", "count 2", "rows 'b' above has 1 row, not 2"},
 	{"count 2", "count 3", "line 7: rows 'a' above has 2 rows, not 3"},
 	{"count 2", "count 1", "line 6: a row too many"},
 	{"count 1\nrow", "count 1\nrow 0000000000000001 0000000000000000\nrow",

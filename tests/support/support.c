@@ -48,6 +48,72 @@ const char *const device_operations[] = {"mem_alloc",
 					 "launch_host",
 					 NULL};
 
+/* --- messages ------------------------------------------------------------- */
+
+static size_t word_length(const char *text)
+{
+	return strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+}
+
+/* "philox_x: ...", said by a call of philox_y() */
+static void names_its_function(const char *call, const char *said)
+{
+	size_t length = word_length(said);
+
+	if (strncmp(said, "philox_", 7) || said[length] != ':' ||
+	    strncmp(call, "philox_", 7))
+		return;
+	cr_assert(word_length(call) == length && !strncmp(call, said, length),
+		  "%s names another function: %s", call, said);
+}
+
+/* "device: device: ..." */
+static void has_no_prefix_twice(const char *call, const char *said)
+{
+	const char *end;
+
+	for (const char *at = said; (end = strstr(at, ": ")); at = end + 2) {
+		size_t length = (size_t)(end + 2 - at);
+
+		cr_assert(strncmp(at, end + 2, length),
+			  "%s has a prefix twice: %s", call, said);
+	}
+}
+
+static int is_plural(const char *word)
+{
+	static const char *const not [] = {"is", "was", "has", "comes"};
+	size_t length = word_length(word);
+
+	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+		if (length == strlen(not [i]) &&
+		    !strncmp(word, not [i], length))
+			return 0;
+	return length > 1 && word[length - 1] == 's' && word[length - 2] != 's';
+}
+
+/* "1 tickets" */
+static void has_no_plural_after_1(const char *call, const char *said)
+{
+	for (const char *at = said; (at = strstr(at, "1 ")); at += 2) {
+		/* not the end of 11, nor of 2^31 - 1 */
+		int whole = at == said || at[-1] == '(' ||
+			    (at[-1] == ' ' && (at - said < 2 || at[-2] != '-'));
+
+		cr_assert(!whole || !is_plural(at + 2),
+			  "%s has a plural after 1: %s", call, said);
+	}
+}
+
+void well_said(const char *call)
+{
+	const char *said = philox_error_message();
+
+	names_its_function(call, said);
+	has_no_prefix_twice(call, said);
+	has_no_plural_after_1(call, said);
+}
+
 /* --- fixtures ------------------------------------------------------------- */
 
 void fixture_open(struct fixture *f, const char *device_name)

@@ -55,6 +55,13 @@ struct forward {
 
 /* --- checks --------------------------------------------------------------- */
 
+/*
+ * What is true of every message: it begins with no function but the one that
+ * was called, has no prefix twice, and no plural after 1. `call` is the call
+ * as it is written in the test.
+ */
+void well_said(const char *call);
+
 #define OK(call)                                                         \
 	do {                                                             \
 		enum philox_status status_ = (call);                     \
@@ -72,6 +79,16 @@ struct forward {
 			  philox_error_message());                             \
 		cr_assert(philox_error_message()[0] != '\0', "%s: no message", \
 			  #call);                                              \
+		well_said(#call);                                              \
+	} while (0)
+
+/* A call that fails with this message, word for word. */
+#define SAYS(call, expected, text)                                 \
+	do {                                                       \
+		FAILS(call, expected);                             \
+		cr_assert(!strcmp(philox_error_message(), (text)), \
+			  "%s says \"%s\", not \"%s\"", #call,     \
+			  philox_error_message(), (text));         \
 	} while (0)
 
 #define FAILS_EITHER(call, one, other)                                        \

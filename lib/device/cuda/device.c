@@ -315,7 +315,7 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 	(void)option;
 	if (!cuda)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "cuda:%u: out of host memory", index);
+				  "cuda:%u: no memory of the host", index);
 	device_base_init(&cuda->base, &cuda_ops, 0);
 	cuda->index = (int)index;
 	status = open_context(cuda);
