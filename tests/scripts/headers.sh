@@ -92,6 +92,50 @@ awk '/^struct philox_[a-z_]* \{/ { tag = $2; next }
 cat "$WORK/sized" >>"$WORK/init.c"
 echo "	return 0; }" >>"$WORK/init.c"
 
+# And one that uses them, with a region made from names
+cat >"$WORK/helpers.c" <<-'END'
+	#include <philox.h>
+	#include <stdio.h>
+	#define TRY(call)                                              \
+		do {                                                   \
+			if ((call) != PHILOX_OK)                       \
+				return puts(philox_error_message()), 1; \
+		} while (0)
+	int main(void)
+	{
+		static const char *const ops[] = {"noise", "dropout"};
+		struct philox_report report = PHILOX_INIT(struct philox_report);
+		struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+		struct philox_device *device;
+		struct philox_context *context;
+		struct philox_region *region;
+		struct philox_pass pass;
+		static uint32_t words[8];
+
+		TRY(philox_device_open("host:sync", &device));
+		TRY(philox_context_create(device, &context));
+		TRY(philox_region_create_named(context, "layer", ops, 2,
+					       &region));
+		TRY(philox_forward_begin(region, NULL, PHILOX_INFERENCE, &pass));
+		fill.span = philox_elements(0, 8);
+		fill.out = words;
+		TRY(philox_pass_fill(&pass, 1, 0, &fill));
+		TRY(philox_forward_commit(&pass, NULL));
+		TRY(philox_check(context, &report));
+		philox_context_destroy(context);
+		philox_device_close(device);
+		return words[0] == words[1] || report.launches != 0;
+	}
+END
+
+uses_helpers()
+{
+	"$@" -Iinclude -Wall -Wextra -Wpedantic -Wconversion \
+		-Wmissing-field-initializers -Werror -o "$WORK/helpers" \
+		"$WORK/helpers.c" -L"$BUILD" -lphilox \
+		-Wl,-rpath,"$(cd "$BUILD" && pwd)" && "$WORK/helpers"
+}
+
 # Languages are named, as in "gcc -x c -std=c11"
 makes_sized()
 {
@@ -102,6 +146,9 @@ makes_sized()
 
 check "public structs begin with their size" \
 	grep -q 'CHECK(philox_report, ' "$WORK/sized"
+check "helpers are used in C" uses_helpers $CC -std=c11
+check "helpers are used in C++" \
+	uses_helpers $CXX -x c++ -std=c++17 -Wold-style-cast
 for compiler in gcc clang; do
 	if command -v $compiler >"$WORK/which"; then
 		check "PHILOX_INIT() makes structs in C for $compiler" \
