@@ -196,7 +196,7 @@ void cells_give(struct philox_pass *pass)
 					    .status = status},
 		 "region '%s': the end of a pass could not be recorded (%s); "
 		 "its cells are not used again",
-		 region->name, status_text());
+		 region->name, status_bare());
 }
 
 enum philox_status cells_live(const struct philox_pass *pass)

@@ -108,7 +108,7 @@ finish_context:
 	context_finish(made);
 free_context:
 	free(made);
-	return status_set(status, "%s", status_text());
+	return status_set(status, "%s", status_bare());
 }
 
 /*

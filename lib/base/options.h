@@ -1,9 +1,10 @@
 /*
  * lib/base/options.h - structs that callers fill in or read, and their growth
  *
- * See philox/sized.h. Such a struct begins with its own size, as the caller compiled it. A struct
+ * Such a struct begins with its own size, as the caller compiled it. A struct
  * smaller than that of the first version is refused; one of a later version is
- * fine as long as it asks for nothing that this version does not know.
+ * fine as long as it asks for nothing that this version does not know. See
+ * philox/sized.h.
  */
 #ifndef LIB_BASE_OPTIONS_H
 #define LIB_BASE_OPTIONS_H

@@ -59,7 +59,7 @@ enum philox_status status_set(enum philox_status status, const char *format,
 	return status;
 }
 
-const char *status_text(void)
+const char *status_bare(void)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
 	size_t name = strspn(message, letters);
@@ -90,7 +90,7 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	length = strlen(text);
-	memccpy(text + length, status_text(), 0, sizeof(text) - length);
+	memccpy(text + length, status_bare(), 0, sizeof(text) - length);
 	text[sizeof(text) - 1] = 0;
 	memcpy(message, text, sizeof(message));
 	return status;

@@ -27,8 +27,8 @@ enum philox_status status_set(enum philox_status status, const char *format,
 enum philox_status status_prefix(enum philox_status status, const char *format,
 				 ...) __attribute__((format(printf, 2, 3)));
 
-/* status_text() returns the thread's message without such a name. */
-const char *status_text(void);
+/* status_bare() returns the thread's message without such a name. */
+const char *status_bare(void);
 
 /*
  * The endings that go with a number in a message: "1 ticket is", "2 tickets

@@ -93,16 +93,14 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 				    status_s(generator->reads));
 	else if (generator->regions)
 		status = status_set(PHILOX_ERROR_BUSY,
-				    "the generator has %zu region%s: destroy "
-				    "them first",
+				    "the generator still has %zu region%s",
 				    generator->regions,
 				    status_s(generator->regions));
 	else if (generator->tables)
-		status = status_set(PHILOX_ERROR_BUSY,
-				    "the generator has %zu table%s of rows: "
-				    "destroy them first",
-				    generator->tables,
-				    status_s(generator->tables));
+		status = status_set(
+			PHILOX_ERROR_BUSY,
+			"the generator still has %zu table%s of rows",
+			generator->tables, status_s(generator->tables));
 	if (status == PHILOX_OK) {
 		journal_generator(generator, "destroy");
 		unlink_generator(generator);

@@ -110,7 +110,7 @@ static enum philox_status report_error(struct philox_context *context,
 	char text[TEXT_SIZE];
 
 	about.status = status;
-	snprintf(text, sizeof(text), "%s", status_text());
+	snprintf(text, sizeof(text), "%s", status_bare());
 	log_post(context, PHILOX_LOG_ERROR, "error", &about, "%s", text);
 	deliver_posted();
 	return status_set(status, "%s", text);

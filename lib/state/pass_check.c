@@ -121,8 +121,7 @@ enum philox_status pass_refuse_flags(const struct philox_region *region,
 		unknown &= ~misfits[i].flag;
 	if (unknown)
 		return status_set(PHILOX_ERROR_INVALID,
-				  "region '%s': flags has 0x%x, which no flag "
-				  "of passes has",
+				  "region '%s': passes have no flag 0x%x",
 				  region->name, unknown);
 	for (size_t i = 0;; i++)
 		if (flags & misfits[i].flag)
