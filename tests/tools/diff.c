@@ -581,8 +581,8 @@ static const struct {
 } followed[] = {
 	{FIRST PASS("2", "forward", "1", "none")
 		 PASS("3", "backward", "1", "retain"),
-	 "forwards 1, backwards 1, pending 1 (longest: ticket 1, 1 events), "
-	 "longest wait 1 events"},
+	 "forwards 1, backwards 1, pending 1 (longest: ticket 1, 1 event), "
+	 "longest wait 1 event\n"},
 	{FIRST PASS("2", "forward", "2", "none")
 		 PASS("3", "forward", "1", "none")
 			 PASS("4", "backward", "1", "none"),
@@ -598,12 +598,12 @@ static const struct {
 	 "forwards 1, backwards 0, pending 1 (longest: ticket 1, 5 events)"},
 	{FIRST PASS("2", "forward", "1",
 		    "none") "0 3 ticket-release region \"x\" ticket 1\n",
-	 "forwards 1, backwards 0, pending 0, longest wait 1 events"},
+	 "forwards 1, backwards 0, pending 0, longest wait 1 event\n"},
 	{FIRST PASS("2", "forward", "1",
 		    "none") "0 3 region-destroy region \"x\" pending 1\n",
-	 "forwards 1, backwards 0, pending 0, longest wait 1 events"},
+	 "forwards 1, backwards 0, pending 0, longest wait 1 event\n"},
 	{FIRST PASS("2", "forward", "1", "none") "0 3 context-load digest 00\n",
-	 "forwards 1, backwards 0, pending 0, longest wait 1 events"},
+	 "forwards 1, backwards 0, pending 0, longest wait 1 event\n"},
 	{FIRST PASS(
 		 "2", "forward", "1",
 		 "none") "1 1 forward-commit region \"x\" ticket 1 flags none\n",

@@ -47,9 +47,10 @@ static void print_region(const struct saved *saved,
 			&saved->tickets[region->ticket + i];
 
 		printf("    ticket %" PRIu64 ": offset %" PRIu64
-		       ", seed %016" PRIx64 ", %" PRIu64 " forwards ago\n",
+		       ", seed %016" PRIx64 ", %" PRIu64 " forward%s ago\n",
 		       ticket->serial, ticket->state.offset, ticket->state.seed,
-		       region->serial - ticket->serial);
+		       region->serial - ticket->serial,
+		       region->serial - ticket->serial == 1 ? "" : "s");
 	}
 }
 
@@ -222,9 +223,11 @@ static void print_followed(const struct inspect_region *region)
 	       region->context, (int)region->name.length, region->name.text,
 	       region->forwards, region->backwards, region->pending);
 	if (region->oldest)
-		printf(" (longest: ticket %" PRIu64 ", %" PRIu64 " events)",
-		       region->oldest, region->oldest_for);
-	printf(", longest wait %" PRIu64 " events\n", region->longest_for);
+		printf(" (longest: ticket %" PRIu64 ", %" PRIu64 " event%s)",
+		       region->oldest, region->oldest_for,
+		       region->oldest_for == 1 ? "" : "s");
+	printf(", longest wait %" PRIu64 " event%s\n", region->longest_for,
+	       region->longest_for == 1 ? "" : "s");
 }
 
 static void print_journal(const struct written *journal,
