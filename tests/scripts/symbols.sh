@@ -51,6 +51,23 @@ needs_only_libc()
 	! grep -qvE '^(lib(c|m|dl|rt|pthread)\.so|ld-linux)' "$WORK/needed"
 }
 
+# C++ and readers take `struct x` and `x()` for parts of one thing, and
+# g++ -Wshadow warns that the function hides a constructor
+(cd include && printf '#include <%s>\n' philox.h philox/*.h) |
+	$CC -E -P -x c -Iinclude - >"$WORK/headers"
+grep -oE '(struct|enum|union) philox_[a-z0-9_]+' "$WORK/headers" |
+	sed 's/.* //' | LC_ALL=C sort -u >"$WORK/tags"
+grep -oE 'philox_[a-z0-9_]+ ?\(' "$WORK/headers" | sed 's/ *($//' |
+	LC_ALL=C sort -u >"$WORK/functions"
+
+no_shared_names()
+{
+	LC_ALL=C comm -12 "$WORK/tags" "$WORK/functions" >"$WORK/both"
+	sed 's/$/ is both a type and a function/' "$WORK/both"
+	test -s "$WORK/tags" && test -s "$WORK/functions" &&
+		test ! -s "$WORK/both"
+}
+
 check "the headers declare functions" test -s "$WORK/declared"
 check "lib/base/philox.map lists what the headers declare" \
 	diff "$WORK/declared" "$WORK/mapped"
@@ -59,6 +76,7 @@ check "the shared library exports what the headers declare" \
 	diff "$WORK/declared" "$WORK/exported"
 check "the static library has no other global names" \
 	diff "$WORK/declared" "$WORK/archived"
+check "no type has the name of a function" no_shared_names
 check "each function has the version in which it came" versioned
 check "the soname changes when programs may break" soname
 check "the shared library needs only the C library" needs_only_libc
