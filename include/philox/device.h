@@ -7,10 +7,12 @@
  * enforced to the letter, so that code which is correct on the host is correct
  * on a GPU. Names of philox_device_open():
  *
- *   host        streams run asynchronously, each on its own thread
- *   host:sync   every call runs its work before it returns (for tests)
- *   cuda        the first GPU
- *   cuda:N      the GPU with number N
+ *   host         streams run asynchronously, each on its own thread
+ *   host:sync    every call runs its work before it returns (for tests)
+ *   host:strict  as host, but refuses or reports what others let pass (for
+ *                tests)
+ *   cuda         the first GPU
+ *   cuda:N       the GPU with number N
  *
  * A stream, event, graph, executable graph or node handle *is* CUDA's own
  * (cudaStream_t, cudaEvent_t, ...) on a cuda device, so these functions and the

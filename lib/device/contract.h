@@ -161,6 +161,7 @@ struct device_ops {
 struct philox_device {
 	const struct device_ops *ops;
 	int is_host;
+	int is_strict; /* "host:strict" */
 	char name[32];
 	char description[160];
 	atomic_uint_fast64_t calls[DEVICE_OP_COUNT];
@@ -171,6 +172,18 @@ struct philox_device {
 };
 
 #define DEVICE_THREADS_MAX 256
+
+/* What the message about a name that no device has lists. */
+#define DEVICE_NAMES "host, host:sync, host:strict, cuda and cuda:N"
+
+/*
+ * device_is_strict() is 1 on the device "host:strict", which refuses or reports
+ * what the others let pass (philox/device.h), else 0.
+ */
+static inline int device_is_strict(const struct philox_device *device)
+{
+	return device->is_strict;
+}
 
 /* device_threads() returns the limit that philox_device_set_threads() set. */
 static inline unsigned device_threads(const struct philox_device *device)

@@ -20,8 +20,7 @@ static const struct device_family *const families[] = {
 static enum philox_status unknown_device(const char *name)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "unknown device \"%s\": there are host, host:sync, "
-			  "cuda and cuda:N",
+			  "unknown device \"%s\": there are " DEVICE_NAMES,
 			  name);
 }
 

@@ -29,15 +29,16 @@
 
 Test(device, opens_under_its_name)
 {
-	static const char *const names[] = {"host", "host:sync"};
+	static const char *const names[] = {"host", "host:sync", "host:strict"};
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		struct philox_device *device;
 
 		ASSERT_OK(philox_device_open(names[i], &device));
 		cr_expect_str_eq(philox_device_name(device), names[i]);
 		cr_expect_neq(philox_device_description(device)[0], 0);
 		cr_expect_eq(philox_device_is_host(device), 1);
+		cr_expect_eq(device_is_strict(device), i == 2);
 		philox_device_close(device);
 	}
 }
@@ -53,6 +54,8 @@ Test(device, wrong_names_are_refused)
 		"host:0",
 		"host:1",
 		"host:sync:",
+		"host:stric",
+		"host:strict:",
 		"host: sync",
 		":",
 		"gpu",
@@ -64,7 +67,7 @@ Test(device, wrong_names_are_refused)
 		struct philox_device *device = untouched;
 
 		EXPECT_REFUSED(philox_device_open(names[i], &device),
-			       "host:sync");
+			       "host:sync, host:strict");
 		cr_expect_eq(device, untouched);
 	}
 }

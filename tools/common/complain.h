@@ -20,7 +20,7 @@
 #include <philox.h>
 
 /* The help for --device and --help in every command. */
-#define HELP_DEVICE "host, host:sync, cuda, cuda:N"
+#define HELP_DEVICE "host, host:sync, host:strict, cuda, cuda:N"
 #define HELP_HELP   "show this and end"
 
 int complain(const char *command, const char *format, ...)

@@ -25,9 +25,9 @@ static const char usage[] =
 	"\n"
 	"Check that the devices of this machine keep what the library promises.\n"
 	"\n"
-	"  --device NAME  " HELP_DEVICE "; may be given again\n"
-	"                 (default: every device there is; the host is the\n"
-	"                 reference)\n"
+	"  --device NAME  " HELP_DEVICE ";\n"
+	"                 may be given again (default: every device there is; the\n"
+	"                 host is the reference)\n"
 	"  --help         " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no check failed, 1 one did, 2 the command line is wrong.\n";

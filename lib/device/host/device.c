@@ -3,7 +3,8 @@
  *
  * The whole contract of lib/device/contract.h on the CPU; its parts are listed
  * in lib/device/host/host.h. "host" runs work asynchronously, each stream on a
- * thread of its own; "host:sync" runs it in the caller before the call returns.
+ * thread of its own; "host:sync" runs it in the caller before the call returns;
+ * "host:strict" is "host" with more checks (device_is_strict()).
  * Closing waits for queued work and frees everything that is still open.
  */
 #include <errno.h>
@@ -264,16 +265,17 @@ static enum philox_status host_open(unsigned index, const char *option,
 				    struct philox_device **result)
 {
 	int synchronous = !strcmp(option, "sync");
+	int strict = !strcmp(option, "strict");
 	struct host_device *device;
 	enum philox_status status;
 	enum simd simd;
 
 	(void)index; /* there is one device */
-	if (*option && !synchronous)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "unknown device \"host:%s\": there are host, "
-				  "host:sync, cuda and cuda:N",
-				  option);
+	if (*option && !synchronous && !strict)
+		return status_set(
+			PHILOX_ERROR_INVALID,
+			"unknown device \"host:%s\": there are " DEVICE_NAMES,
+			option);
 	status = simd_choose(&simd);
 	if (status != PHILOX_OK)
 		return status;
@@ -286,11 +288,13 @@ static enum philox_status host_open(unsigned index, const char *option,
 	}
 	device_base_init(&device->base, &host_ops, 1);
 	snprintf(device->base.description, sizeof(device->base.description),
-		 "the CPU, %ld cores, %s fills, %s",
+		 "the CPU, %ld cores, %s fills, %s%s",
 		 sysconf(_SC_NPROCESSORS_ONLN), simd_name(simd),
 		 synchronous ? "work runs in the calling thread"
-			     : "a thread for each stream");
+			     : "a thread for each stream",
+		 strict ? ", more checks" : "");
 	device->synchronous = synchronous;
+	device->base.is_strict = strict;
 	pthread_mutex_init(&device->lock, NULL);
 	pthread_mutex_init(&device->turn, NULL);
 	pthread_cond_init(&device->ran, NULL);
