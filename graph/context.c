@@ -93,6 +93,7 @@ enum philox_status philox_context_create(struct philox_device *device,
 	if (!made)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a context");
+	device_retain(device);
 	status = context_init(made, device, &hooks);
 	if (status != PHILOX_OK)
 		goto free_context;
@@ -108,6 +109,7 @@ finish_context:
 	context_finish(made);
 free_context:
 	free(made);
+	device_release(device);
 	return status_set(status, "%s", status_bare());
 }
 
@@ -117,8 +119,11 @@ free_context:
  */
 void philox_context_destroy(struct philox_context *context)
 {
+	struct philox_device *device;
+
 	if (!context)
 		return;
+	device = context->device;
 	context_end_regions(context);
 	rows_finish(context);
 	journal_finish(context);
@@ -127,4 +132,5 @@ void philox_context_destroy(struct philox_context *context)
 	context_report(context, PHILOX_OK, NULL); /* what that has found */
 	context_finish(context);
 	free(context);
+	device_release(device);
 }

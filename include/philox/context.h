@@ -28,8 +28,8 @@ struct philox_ticket {
 
 /*
  * philox_context_create() makes a context on an open device, with a default
- * generator of seed 0. The device still belongs to the caller and must outlive
- * the context. All of a context's functions are safe to call from several
+ * generator of seed 0. The device still belongs to the caller and cannot be
+ * closed before the context is destroyed. All of a context's functions are safe to call from several
  * threads unless their comment says otherwise. Errors: PHILOX_ERROR_INVALID,
  * PHILOX_ERROR_MEMORY, those of the device. Legal during capture.
  */

@@ -65,12 +65,15 @@ PHILOX_API enum philox_status philox_device_count(const char *family,
 
 /*
  * philox_device_open() opens a device by name (see above). The caller closes
- * it with philox_device_close() after everything made on it is gone. Errors:
- * PHILOX_ERROR_INVALID (no such name; for a host device also PHILOX_SIMD in the
+ * it with philox_device_close(). Errors: PHILOX_ERROR_INVALID (no device can
+ * have this name, whatever the build and the machine, "cuda:-1" for instance;
+ * for a host device also PHILOX_SIMD in the
  * environment, which may name the instruction set of fills: scalar, avx2 or
  * avx512, if it names another one or one that the CPU lacks; a process reads it
  * once, when it opens its first host device), PHILOX_ERROR_NO_DEVICE,
- * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. Not legal during capture.
+ * PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_MEMORY. A host device may be opened
+ * during captures on other devices. Opening a cuda device loads kernels: open
+ * it before capturing.
  *
  * An open cuda device retains its GPU's primary context. cudaDeviceReset()
  * still destroys everything that was made there: after it the device can only
@@ -80,11 +83,17 @@ PHILOX_API enum philox_status philox_device_open(const char *name,
 						 struct philox_device **device);
 
 /*
- * philox_device_close() closes a device; NULL is allowed. On the host device
- * streams, events and memory still open are released with it. Not legal
- * during capture.
+ * philox_device_close() closes a device; NULL is allowed. While contexts that
+ * were made on it are not destroyed, it returns PHILOX_ERROR_BUSY, says how many
+ * there are, and changes nothing. They alone keep a device open: on the host
+ * device streams, events, memory, native graphs and executable graphs go with
+ * it, once the work that is queued has run. On a cuda device they belong to
+ * CUDA and stay. Not legal during captures on the device: the host device
+ * refuses as above; a cuda device is closed all the same, and CUDA goes on with
+ * the capture if something else still uses the GPU's primary context. No other
+ * call may use the device meanwhile or afterwards.
  */
-PHILOX_API void philox_device_close(struct philox_device *device);
+PHILOX_API enum philox_status philox_device_close(struct philox_device *device);
 
 /*
  * philox_device_name() returns the name the device was opened with;

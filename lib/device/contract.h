@@ -154,7 +154,7 @@ struct device_ops {
 	DEVICE_OP_LIST(DEVICE_OP_MEMBER)
 #undef DEVICE_OP_MEMBER
 	/* Frees the device and everything still open on it. */
-	void (*close)(struct philox_device *);
+	enum philox_status (*close)(struct philox_device *);
 };
 
 /* The beginning of every device; set by device_base_init(). */
@@ -168,7 +168,8 @@ struct philox_device {
 	atomic_uint_fast64_t fail_after; /* 0: no failure ordered */
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
-	atomic_uint threads; /* of a fill on the host, at most */
+	atomic_uint threads;  /* of a fill on the host, at most */
+	atomic_uint contexts; /* that use it */
 };
 
 #define DEVICE_THREADS_MAX 256
@@ -215,6 +216,14 @@ extern const struct device_family device_family_cuda;
  */
 void device_base_init(struct philox_device *device,
 		      const struct device_ops *ops, int is_host);
+
+/*
+ * device_retain() says that one more context uses a device, which then cannot
+ * be closed; device_release() takes that back, and the device may be gone when
+ * it returns. Any thread.
+ */
+void device_retain(struct philox_device *device);
+void device_release(struct philox_device *device);
 
 /* The loops of the kernels, indexed by enum kernel (lib/kernels/host.c). */
 extern void (*const kernels_host[KERNEL_COUNT])(const void *args);

@@ -1,7 +1,9 @@
 /*
- * lib/device/device.c - common to all devices: a name, a limit of threads
+ * lib/device/device.c - common to all devices: a name, a limit of threads, and
+ * how many contexts use it
  *
- * The limit is atomic; nothing else here changes while a device is open.
+ * The limit and the count are atomic; nothing else here changes while a device
+ * is open.
  */
 #include "lib/base/status.h"
 #include "lib/device/contract.h"
@@ -17,13 +19,41 @@ void device_base_init(struct philox_device *device,
 	atomic_init(&device->fail_op, -1);
 	atomic_init(&device->fail_status, PHILOX_OK);
 	atomic_init(&device->threads, 1);
+	atomic_init(&device->contexts, 0);
 }
 
-void philox_device_close(struct philox_device *device)
+/* --- contexts and closing ------------------------------------------------- */
+
+void device_retain(struct philox_device *device)
 {
-	if (device)
-		device->ops->close(device);
+	atomic_fetch_add_explicit(&device->contexts, 1, memory_order_relaxed);
 }
+
+/* What a context did comes before the close that this permits. */
+void device_release(struct philox_device *device)
+{
+	atomic_fetch_sub_explicit(&device->contexts, 1, memory_order_release);
+}
+
+enum philox_status philox_device_close(struct philox_device *device)
+{
+	unsigned contexts;
+
+	if (!device)
+		return PHILOX_OK;
+	contexts =
+		atomic_load_explicit(&device->contexts, memory_order_acquire);
+	if (contexts)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "device %s cannot be closed: %u context%s "
+				  "on it %s not destroyed yet",
+				  device->name, contexts,
+				  contexts == 1 ? "" : "s",
+				  contexts == 1 ? "is" : "are");
+	return device->ops->close(device);
+}
+
+/* --- name and limit ------------------------------------------------------- */
 
 const char *philox_device_name(const struct philox_device *device)
 {

@@ -172,10 +172,11 @@ enum philox_status cuda_event_query(struct philox_device *device,
 
 /* --- the device ----------------------------------------------------------- */
 
-static void cuda_close(struct philox_device *device)
+static enum philox_status cuda_close(struct philox_device *device)
 {
 	cuda_context_close(&((struct cuda_device *)device)->context);
 	free(device);
+	return PHILOX_OK;
 }
 
 static const struct device_ops cuda_ops = {

@@ -228,11 +228,26 @@ static void close_objects(struct host_device *device)
 		block_free(device, (struct host_block *)object);
 }
 
-static void host_close(struct philox_device *base)
+static void free_device(struct host_device *device)
+{
+	free(device->registry.buckets);
+	pthread_cond_destroy(&device->ran);
+	pthread_mutex_destroy(&device->turn);
+	pthread_mutex_destroy(&device->lock);
+	free(device);
+}
+
+static enum philox_status host_close(struct philox_device *base)
 {
 	struct host_device *device = host_of(base);
+	enum philox_status status;
 
 	host_lock(device);
+	status = host_unsafe(device, "philox_device_close");
+	if (status != PHILOX_OK) {
+		host_unlock(device);
+		return status;
+	}
 	host_wait_idle(device);
 	while (device->captures) {
 		host_invalidate(device, device->captures, "closing the device");
@@ -241,11 +256,8 @@ static void host_close(struct philox_device *base)
 	close_objects(device);
 	host_stream_free(device, &device->legacy);
 	host_unlock(device);
-	free(device->registry.buckets);
-	pthread_cond_destroy(&device->ran);
-	pthread_mutex_destroy(&device->turn);
-	pthread_mutex_destroy(&device->lock);
-	free(device);
+	free_device(device);
+	return PHILOX_OK;
 }
 
 static const struct device_ops host_ops = {
