@@ -4,6 +4,7 @@
  * A device is opened by name, "family" or "family:option". Nothing here is
  * shared.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/enter.h"
@@ -41,6 +42,25 @@ static enum philox_status find_family(const char *name, size_t length,
 	return unknown_device(name);
 }
 
+/*
+ * Whether a device could have this name, in this build and on this machine or
+ * another one. CUDA numbers GPUs with an int. The host device itself checks the
+ * text after "host:".
+ */
+static int can_be(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (strlen(name) >= sizeof(((struct philox_device *)0)->name))
+		return 0;
+	if (!colon)
+		return 1;
+	if (strncmp(name, "cuda:", strlen("cuda:")))
+		return colon[1] != 0;
+	return colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] &&
+	       strtoul(colon + 1, NULL, 10) <= INT_MAX;
+}
+
 /* Turns the number after the colon into an index below the family's count. */
 static enum philox_status find_index(const struct device_family *family,
 				     const char *name, const char *option,
@@ -50,8 +70,6 @@ static enum philox_status find_index(const struct device_family *family,
 	enum philox_status status;
 	unsigned count;
 
-	if (option[strspn(option, "0123456789")])
-		return unknown_device(name);
 	status = family->count(&count);
 	if (status != PHILOX_OK)
 		return status;
@@ -92,15 +110,13 @@ enum philox_status philox_device_open(const char *name,
 	NEED_POINTER(name);
 	NEED_POINTER(device);
 	length = strcspn(name, ":");
-	if (strlen(name) >= sizeof(opened->name) ||
-	    (name[length] && !name[length + 1]))
+	if (name[length])
+		option = name + length + 1;
+	if (!can_be(name))
 		return unknown_device(name);
 	status = find_family(name, length, &family);
 	if (status != PHILOX_OK)
 		return status;
-	if (name[length])
-		option = name + length + 1;
-	/* The host device itself checks the text after "host:". */
 	if (family != &device_family_host)
 		status = find_index(family, name, option, &index);
 	if (status == PHILOX_OK)

@@ -8,6 +8,7 @@
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <philox/testing.h>
 #include "lib/base/status.h"
@@ -69,6 +70,61 @@ Test(device, wrong_names_are_refused)
 		EXPECT_REFUSED(philox_device_open(names[i], &device),
 			       "host:sync, host:strict");
 		cr_expect_eq(device, untouched);
+	}
+}
+
+/* The same in every build and on every machine: no driver is asked. */
+Test(device, names_that_no_gpu_can_have_are_refused)
+{
+	static const char *const names[] = {"cuda:",
+					    "cuda:-1",
+					    "cuda:+1",
+					    "cuda: 1",
+					    "cuda:1 ",
+					    "cuda:x",
+					    "cuda:1x",
+					    "cuda:0x1",
+					    "cuda:1:",
+					    "cuda::1",
+					    "cuda:1,2",
+					    "cuda:sync",
+					    "Cuda",
+					    "CUDA:0",
+					    "cuda0",
+					    "cuda\n",
+					    " cuda",
+					    "cuda:2147483648",
+					    "cuda:4294967296",
+					    "cuda:18446744073709551616",
+					    "cuda:99999999999999999999"};
+	struct philox_device *device = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char quoted[64];
+
+		snprintf(quoted, sizeof(quoted), "\"%s\"", names[i]);
+		EXPECT_REFUSED(philox_device_open(names[i], &device), quoted);
+		EXPECT_REFUSED(philox_device_open(names[i], &device), "cuda:N");
+		cr_expect_null(device);
+	}
+	EXPECT_REFUSED(philox_device_open(NULL, &device), "name is NULL");
+	EXPECT_REFUSED(philox_device_open("host", NULL), "device is NULL");
+}
+
+/* Whether it is there or not, these can be. */
+Test(device, names_that_a_gpu_can_have_are_not_invalid)
+{
+	static const char *const names[] = {"cuda", "cuda:0", "cuda:7",
+					    "cuda:2147483647"};
+	struct philox_device *device = NULL;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		enum philox_status status =
+			philox_device_open(names[i], &device);
+
+		cr_expect_neq(status, PHILOX_ERROR_INVALID, "%s", names[i]);
+		if (status == PHILOX_OK)
+			philox_device_close(device);
 	}
 }
 
