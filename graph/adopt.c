@@ -23,6 +23,44 @@ static enum philox_status find_unadopted(struct graph_context *graphs,
 	return PHILOX_OK;
 }
 
+/* --- adopting ------------------------------------------------------------- */
+
+/* The types differ, but a cast or a void pointer may have hidden it. */
+static enum philox_status refuse_ours(const struct graph_context *graphs,
+				      const void *handle, const char *noun)
+{
+	const struct philox_graph *graph = graphs->graphs;
+
+	while (graph && (const void *)graph != handle)
+		graph = graph->next;
+	if (!graph)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "the %s is a struct philox_graph, '%s': see "
+			  "philox_graph_native()",
+			  noun, graph->name);
+}
+
+/*
+ * An executable graph is tried with a new message. Of the native graph nothing
+ * is needed but that it lives: the host device knows, and CUDA would follow the
+ * pointer.
+ */
+static enum philox_status check_handles(const struct philox_context *context,
+					philox_native_graph native,
+					philox_native_exec exec)
+{
+	enum philox_status status =
+		refuse_ours(context->graphs, native, "native graph");
+	size_t nodes;
+
+	if (status == PHILOX_OK)
+		status = refuse_ours(context->graphs, exec, "executable graph");
+	if (status != PHILOX_OK || !philox_device_is_host(context->device))
+		return status;
+	return philox_native_graph_nodes(context->device, native, &nodes);
+}
+
 static enum philox_status adopt(struct philox_context *context, uint64_t id,
 				philox_native_graph native,
 				philox_native_exec exec,
@@ -34,6 +72,8 @@ static enum philox_status adopt(struct philox_context *context, uint64_t id,
 	status = find_unadopted(context->graphs, id, &capture);
 	if (status == PHILOX_OK)
 		status = capture_check_ready(capture);
+	if (status == PHILOX_OK)
+		status = check_handles(context, native, exec);
 	if (status == PHILOX_OK)
 		status = graph_make(context->graphs, capture, native, exec,
 				    graph);
@@ -64,6 +104,8 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 	context_unlock(context);
 	return graph_report_capture(context, status, capture_id);
 }
+
+/* --- dropping ------------------------------------------------------------- */
 
 enum philox_status philox_capture_drop(struct philox_context *context,
 				       uint64_t capture_id)

@@ -23,8 +23,9 @@
  * null stream is CUDA's legacy stream on both devices.
  *
  * Errors of all functions here, listed once: PHILOX_ERROR_INVALID (a null
- * pointer, a size of 0, an unknown name or handle; the message says which),
- * PHILOX_ERROR_MEMORY, PHILOX_ERROR_DEVICE (an error that the device reported),
+ * pointer, a size of 0, an unknown name or handle; the message says which; a
+ * host device looks every handle up before it follows it, and says what a wrong
+ * one is if it knows; on a cuda device CUDA decides), PHILOX_ERROR_MEMORY, PHILOX_ERROR_DEVICE (an error that the device reported),
  * and, on a stream that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its
  * capture was invalidated. Each function lists its further errors.
  *

@@ -66,7 +66,10 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, was
  * dropped or was destroyed), PHILOX_ERROR_EXISTS (adopted already),
  * PHILOX_ERROR_STATE (a pass is open or was aborted), PHILOX_ERROR_STALE (a
- * region was destroyed), those of the device. Not legal during capture.
+ * region was destroyed), PHILOX_ERROR_INVALID (a struct philox_graph in place
+ * of a native one; on a host device also any other handle that is not a live
+ * native graph or executable graph), those of the device. Not legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,

@@ -402,3 +402,50 @@ GRAPH_PROMISE(adopt, a_region_destroyed_in_it_gives_no_good_graph)
 	NAMES("doomed");
 	end_scene(f, &scene);
 }
+
+/* --- handles -------------------------------------------------------------- */
+
+PROMISE(adopt, refuses_handles_that_are_no_native_graphs)
+{
+	struct scene scene = make_scene(f);
+	philox_native_graph native, other;
+	philox_native_exec exec;
+	struct philox_graph *ours, *adopted;
+	uint64_t id;
+
+	f->own = 0;
+	record_begin(f);
+	captured_forward(f, scene.region, 0, scene.array);
+	ours = record_end(f);
+	OK(philox_graph_set_name(ours, "step"));
+	OK(philox_graph_native(ours, &other, NULL));
+	OK(philox_stream_begin_capture(f->device, f->stream,
+				       PHILOX_CAPTURE_THREAD_LOCAL));
+	OK(philox_stream_capture_info(f->device, f->stream, NULL, &id));
+	captured_forward(f, scene.region, 0, scene.array);
+	OK(philox_stream_end_capture(f->device, f->stream, &native));
+	OK(philox_native_instantiate(f->device, native, &exec));
+	FAILS(philox_graph_adopt(f->context, id, (philox_native_graph)ours,
+				 exec, &adopted),
+	      PHILOX_ERROR_INVALID);
+	NAMES("the native graph is a struct philox_graph, 'step'");
+	FAILS(philox_graph_adopt(f->context, id, native,
+				 (philox_native_exec)ours, &adopted),
+	      PHILOX_ERROR_INVALID);
+	NAMES("the executable graph is a struct philox_graph, 'step'");
+	FAILS(philox_graph_adopt(f->context, id, (philox_native_graph)f->stream,
+				 exec, &adopted),
+	      PHILOX_ERROR_INVALID);
+	NAMES("native graph of device");
+	NAMES("it is a stream");
+	FAILS(philox_graph_adopt(f->context, id, native,
+				 (philox_native_exec)other, &adopted),
+	      PHILOX_ERROR_INVALID);
+	NAMES("it is a native graph");
+	OK(philox_graph_adopt(f->context, id, native, exec, &adopted));
+	OK(philox_graph_destroy(adopted));
+	OK(philox_graph_destroy(ours));
+	OK(philox_native_exec_destroy(f->device, exec));
+	OK(philox_native_graph_destroy(f->device, native));
+	end_scene(f, &scene);
+}

@@ -101,13 +101,34 @@ struct host_object *host_first_object(struct host_device *device,
 
 /* --- handles of each kind ------------------------------------------------- */
 
+/* What a handle is that is not of the kind it was given for. */
+static const char *what_it_is(struct host_device *device, const void *handle)
+{
+	static const struct {
+		enum host_kind kind;
+		const char *words;
+	} known[] = {{HOST_MEMORY, ": it is memory"},
+		     {HOST_MAPPED, ": it is mapped memory"},
+		     {HOST_STREAM, ": it is a stream"},
+		     {HOST_EVENT, ": it is an event"},
+		     {HOST_NODE, ": it is a node of a graph"},
+		     {HOST_GRAPH, ": it is a native graph"},
+		     {HOST_EXEC, ": it is an executable graph"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (host_find(device, known[i].kind, handle))
+			return known[i].words;
+	return "";
+}
+
 static enum philox_status not_alive(struct host_device *device,
 				    const void *handle, const char *what,
 				    const char *noun)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: %p is not a live %s of device %s", what,
-			  (void *)(uintptr_t)handle, noun, device->base.name);
+			  "%s: %p is not a live %s of device %s%s", what,
+			  (void *)(uintptr_t)handle, noun, device->base.name,
+			  what_it_is(device, handle));
 }
 
 #define FINDER(name, handle_type, host_kind, noun)                    \
@@ -125,7 +146,7 @@ static enum philox_status not_alive(struct host_device *device,
 	}
 
 FINDER(event, philox_event, HOST_EVENT, "event")
-FINDER(graph, philox_native_graph, HOST_GRAPH, "graph")
+FINDER(graph, philox_native_graph, HOST_GRAPH, "native graph")
 FINDER(node, device_node, HOST_NODE, "node")
 FINDER(exec, philox_native_exec, HOST_EXEC, "executable graph")
 
