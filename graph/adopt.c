@@ -99,6 +99,7 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 					    : "graph");
 		return graph_report_capture(context, status, capture_id);
 	}
+	NEED_PROCESS(context);
 	context_lock(context);
 	status = adopt(context, capture_id, native, exec, graph);
 	context_unlock(context);
@@ -115,6 +116,7 @@ enum philox_status philox_capture_drop(struct philox_context *context,
 
 	if (!context)
 		return context_null(NULL, "context");
+	NEED_PROCESS(context);
 	context_lock(context);
 	status = find_unadopted(context->graphs, capture_id, &capture);
 	if (status == PHILOX_ERROR_EXISTS)

@@ -107,6 +107,7 @@ enum philox_status philox_check(struct philox_context *context,
 
 	if (!context)
 		return context_null(NULL, "context");
+	NEED_PROCESS(context);
 	status = check_report(report);
 	if (status != PHILOX_OK)
 		return context_report(context, status, NULL);

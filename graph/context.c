@@ -11,6 +11,7 @@
 #include "graph/check.h"
 #include "graph/own_capture.h"
 #include "graph/passes.h"
+#include "lib/device/fork.h"
 #include "lib/rows/rows.h"
 #include "lib/save/inspect.h"
 #include "lib/state/context_life.h"
@@ -89,6 +90,8 @@ enum philox_status philox_context_create(struct philox_device *device,
 	if (!device || !context)
 		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
 				  device ? "context" : "device");
+	if (fork_is_child(device))
+		return fork_refuse(device);
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return status_set(PHILOX_ERROR_MEMORY,
@@ -115,13 +118,14 @@ free_context:
 
 /*
  * Regions end first, while all that their saved contexts' callbacks may use is
- * still there. Tables end before graphs: nothing launches them any more.
+ * still there. Tables end before graphs: nothing launches them any more. In a
+ * fork nothing is freed: the context may be in the middle of a change.
  */
 void philox_context_destroy(struct philox_context *context)
 {
 	struct philox_device *device;
 
-	if (!context)
+	if (!context || fork_is_child(context->device))
 		return;
 	device = context->device;
 	context_end_regions(context);

@@ -173,6 +173,7 @@ enum philox_status philox_graph_destroy(struct philox_graph *graph)
 	if (!graph)
 		return PHILOX_OK;
 	context = graph->context;
+	NEED_PROCESS(context);
 	status = unlink_graph(graph);
 	if (status != PHILOX_OK)
 		return graph_report(graph, status, NULL);
@@ -198,6 +199,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 		return context_null(NULL, "graph");
 	if (!info)
 		return context_null(graph->context, "info");
+	NEED_PROCESS(graph->context);
 	if (index >= graph->n_uses)
 		return graph_report(graph,
 				    status_set(PHILOX_ERROR_INVALID,
@@ -225,6 +227,7 @@ enum philox_status philox_graph_set_name(struct philox_graph *graph,
 		return context_null(NULL, "graph");
 	if (!name)
 		return context_null(graph->context, "name");
+	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
 	context_lock(graph->context);
 	snprintf(graph->name, sizeof(graph->name), "%s", name);

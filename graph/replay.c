@@ -224,6 +224,7 @@ enum philox_status philox_graph_prologue(struct philox_graph *graph,
 
 	if (!graph)
 		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
 	status = prologue(graph, stream, uses, n, &failed);
 	subject = graph->blame;
@@ -240,6 +241,7 @@ enum philox_status philox_graph_epilogue(struct philox_graph *graph,
 
 	if (!graph)
 		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
 	if (graph->open)
 		launch = epilogue(graph, launched);
@@ -262,6 +264,7 @@ enum philox_status philox_graph_launch(struct philox_graph *graph,
 
 	if (!graph)
 		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
 	status = prologue(graph, stream, uses, n, &launch);
 	if (status == PHILOX_OK) {

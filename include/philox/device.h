@@ -33,6 +33,18 @@
  * capture" below means: legal on a thread with a capture of mode GLOBAL or
  * THREAD_LOCAL under way. A call that is not returns
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED and, as in CUDA, invalidates the capture.
+ *
+ * After fork() the child cannot use a device that was opened before: the
+ * threads of its streams are not there, and CUDA does not work in the child.
+ * Calls on the device, and on contexts, regions, passes, tables and graphs made
+ * on it, give PHILOX_ERROR_STATE and change nothing; they never wait, whatever
+ * the parent's other threads were doing. philox_context_destroy() returns at
+ * once and philox_device_close() refuses: what the objects hold goes when the
+ * child ends, by exit(), _exit() or exec. What merely reads an object's name,
+ * count or handle still works, and so does the memory of a host device, as the
+ * child's own copy. The child may open a host device of its own and make
+ * contexts on it. The parent notices nothing. A child made by _Fork(), clone()
+ * or vfork() is not recognised: it may only call exec.
  */
 #ifndef PHILOX_DEVICE_H
 #define PHILOX_DEVICE_H

@@ -170,6 +170,7 @@ struct philox_device {
 	_Atomic int fail_status;
 	atomic_uint threads;  /* of a fill on the host, at most */
 	atomic_uint contexts; /* that use it */
+	unsigned forks;       /* see lib/device/fork.h */
 };
 
 #define DEVICE_THREADS_MAX 256

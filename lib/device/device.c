@@ -7,6 +7,7 @@
  */
 #include "lib/base/status.h"
 #include "lib/device/contract.h"
+#include "lib/device/fork.h"
 
 void device_base_init(struct philox_device *device,
 		      const struct device_ops *ops, int is_host)
@@ -20,6 +21,7 @@ void device_base_init(struct philox_device *device,
 	atomic_init(&device->fail_status, PHILOX_OK);
 	atomic_init(&device->threads, 1);
 	atomic_init(&device->contexts, 0);
+	device->forks = forks_count();
 }
 
 /* --- contexts and closing ------------------------------------------------- */
@@ -41,6 +43,8 @@ enum philox_status philox_device_close(struct philox_device *device)
 
 	if (!device)
 		return PHILOX_OK;
+	if (fork_is_child(device))
+		return fork_refuse(device);
 	contexts =
 		atomic_load_explicit(&device->contexts, memory_order_acquire);
 	if (contexts)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <philox/testing.h>
 #include "lib/device/enter.h"
+#include "lib/device/fork.h"
 
 static const char *const operation_names[DEVICE_OP_COUNT] = {
 #define OPERATION_NAME(name, arguments) #name,
@@ -39,6 +40,8 @@ enum philox_status device_enter(struct philox_device *device, enum device_op op,
 {
 	enum philox_status status;
 
+	if (fork_is_child(device))
+		return fork_refuse(device);
 	atomic_fetch_add_explicit(&device->calls[op], 1, memory_order_relaxed);
 	status = take_failure(device, op);
 	if (status != PHILOX_OK || offered)

@@ -11,9 +11,10 @@
 #include "lib/base/status.h"
 
 /*
- * device_enter() counts one operation and returns the failure ordered for it,
- * or PHILOX_ERROR_UNSUPPORTED if the device does not offer it, or PHILOX_OK:
- * continue.
+ * device_enter() refuses a fork of the process that opened the device
+ * (lib/device/fork.h). It counts one operation and returns the failure ordered
+ * for it, or PHILOX_ERROR_UNSUPPORTED if the device does not offer it, or
+ * PHILOX_OK: continue.
  */
 enum philox_status device_enter(struct philox_device *device, enum device_op op,
 				int offered);

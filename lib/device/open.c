@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/enter.h"
+#include "lib/device/fork.h"
 
 static const struct device_family *const families[] = {
 	&device_family_host,
@@ -115,6 +116,8 @@ enum philox_status philox_device_open(const char *name,
 	if (!can_be(name))
 		return unknown_device(name);
 	status = find_family(name, length, &family);
+	if (status == PHILOX_OK)
+		status = forks_watch();
 	if (status != PHILOX_OK)
 		return status;
 	if (family != &device_family_host)

@@ -85,6 +85,7 @@ enum philox_status philox_rows_check(struct philox_rows *rows,
 
 	if (!rows)
 		return context_null(NULL, "rows");
+	NEED_PROCESS(rows->context);
 	status = check_report(report);
 	if (status == PHILOX_OK)
 		status = check_launches(rows, report);

@@ -314,6 +314,7 @@ enum philox_status philox_rows_create(struct philox_context *context,
 		return context_null(NULL, "context");
 	if (!options || !rows)
 		return context_null(context, options ? "rows" : "options");
+	NEED_PROCESS(context);
 	status = check_options(context, options);
 	if (status == PHILOX_OK)
 		status = create_rows(context, options, rows);
@@ -364,6 +365,7 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 	if (!rows)
 		return PHILOX_OK;
 	context = rows->context;
+	NEED_PROCESS(context);
 	status = destroy_rows(rows);
 	if (status != PHILOX_OK)
 		return rows_report(rows, status);

@@ -125,6 +125,7 @@ enum philox_status philox_rows_set(struct philox_rows *rows,
 
 	if (!rows)
 		return context_null(NULL, "rows");
+	NEED_PROCESS(rows->context);
 	status = check_batch(rows, &batch);
 	for (size_t i = 0; status == PHILOX_OK && i < n; i += ROWS_SET_MAX)
 		status = set_some(rows, stream, &batch, i);
@@ -193,6 +194,7 @@ enum philox_status philox_rows_restart(struct philox_rows *rows,
 
 	if (!rows)
 		return context_null(NULL, "rows");
+	NEED_PROCESS(rows->context);
 	args.states = rows->table.states;
 	args.count = rows->table.count;
 	context_lock(rows->context);

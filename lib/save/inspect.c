@@ -158,6 +158,7 @@ enum philox_status philox_context_digest(struct philox_context *context,
 
 	if (!context || !digest)
 		return context_null(context, context ? "digest" : "context");
+	NEED_PROCESS(context);
 	context_lock(context);
 	status = inspect_digest(context, digest);
 	context_unlock(context);
@@ -204,6 +205,7 @@ enum philox_status philox_ticket_state(struct philox_region *region,
 						 "region '%s': state is NULL",
 						 region->name),
 				      &subject);
+	NEED_PROCESS(region->context);
 	context_lock(region->context);
 	status = find_state(region, ticket, op, call, state);
 	context_unlock(region->context);

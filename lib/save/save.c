@@ -148,6 +148,7 @@ enum philox_status philox_context_save_text(struct philox_context *context,
 
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
+	NEED_PROCESS(context);
 	status = save_text(context, text, size ? size : &written);
 	return context_report(context, status, NULL);
 }
@@ -157,6 +158,7 @@ enum philox_status philox_context_load_text(struct philox_context *context,
 {
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
+	NEED_PROCESS(context);
 	return context_report(context, load_text(context, text, size), NULL);
 }
 
@@ -169,6 +171,7 @@ enum philox_status philox_context_save(struct philox_context *context,
 
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
+	NEED_PROCESS(context);
 	status = save_text(context, &text, &size);
 	if (status == PHILOX_OK) {
 		status = save_file_write(path, text, size);
@@ -186,6 +189,7 @@ enum philox_status philox_context_load(struct philox_context *context,
 
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
+	NEED_PROCESS(context);
 	status = save_file_read(path, &text, &size);
 	if (status == PHILOX_OK) {
 		status = load_text(context, text, size);
@@ -234,6 +238,7 @@ enum philox_status philox_region_tickets(struct philox_region *region,
 				    n ? "tickets" : "n");
 		return context_report(region->context, status, &subject);
 	}
+	NEED_PROCESS(region->context);
 	context_lock(region->context);
 	status = list_tickets(region, tickets, capacity, n);
 	context_unlock(region->context);

@@ -8,6 +8,9 @@
 
 void context_lock(struct philox_context *context)
 {
+#ifdef PHILOX_DEBUG
+	assert(!fork_is_child(context->device)); /* see NEED_PROCESS() */
+#endif
 	pthread_mutex_lock(&context->lock);
 }
 

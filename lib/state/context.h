@@ -22,6 +22,7 @@
 #include <philox/region.h>
 #include "lib/base/status.h"
 #include "lib/device/call.h"
+#include "lib/device/fork.h"
 #include "lib/state/log.h"
 
 /*
@@ -107,6 +108,19 @@ struct philox_context {
 
 void context_lock(struct philox_context *context);
 void context_unlock(struct philox_context *context);
+
+/*
+ * NEED_PROCESS() stands before the first lock of every public function that
+ * takes one: in a fork the lock may be held by a thread that is not there. It
+ * returns from the function that uses it, and nothing is logged, for the log's
+ * callback is behind that lock, too. Where an operation of the device comes
+ * first, that refuses.
+ */
+#define NEED_PROCESS(context)                                  \
+	do {                                                   \
+		if (fork_is_child((context)->device))          \
+			return fork_refuse((context)->device); \
+	} while (0)
 
 /*
  * context_broken() is called for every call of a pass that a device refused: if

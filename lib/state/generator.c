@@ -54,6 +54,7 @@ enum philox_status philox_generator_create(struct philox_context *context,
 		return context_null(NULL, "context");
 	if (!generator)
 		return context_null(context, "generator");
+	NEED_PROCESS(context);
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return context_report(context,
@@ -79,6 +80,7 @@ enum philox_status philox_generator_destroy(struct philox_generator *generator)
 	if (!generator)
 		return context_null(NULL, "generator");
 	context = generator->context;
+	NEED_PROCESS(context);
 	context_lock(context);
 	context->hooks->reap(context);
 	if (generator == context->generator)
@@ -136,6 +138,7 @@ enum philox_status philox_generator_get_state(
 		return context_null(NULL, "generator");
 	if (!state)
 		return context_null(generator->context, "state");
+	NEED_PROCESS(generator->context);
 	context_lock(generator->context);
 	*state = generator->state;
 	context_unlock(generator->context);
@@ -165,6 +168,7 @@ enum philox_status philox_generator_set_state(
 
 	if (!generator)
 		return context_null(NULL, "generator");
+	NEED_PROCESS(generator->context);
 	if (status == PHILOX_OK) {
 		context_lock(generator->context);
 		set_state(generator, state);
@@ -200,6 +204,7 @@ enum philox_status philox_generator_advance(struct philox_generator *generator,
 
 	if (!generator)
 		return context_null(NULL, "generator");
+	NEED_PROCESS(generator->context);
 	context_lock(generator->context);
 	status = advance(generator, words, before);
 	if (status == PHILOX_OK)
@@ -215,6 +220,7 @@ enum philox_status philox_generator_fold(struct philox_generator *generator,
 
 	if (!generator)
 		return context_null(NULL, "generator");
+	NEED_PROCESS(generator->context);
 	context_lock(generator->context);
 	state.seed =
 		philox_fold(generator->state.seed, PHILOX_FOLD_RANK, index);

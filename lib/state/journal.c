@@ -299,12 +299,33 @@ static int expand_path(const char *path, char *expanded, size_t size)
 	return !*path;
 }
 
+/*
+ * A fork waits for a line that is being written, so that the lock is free in
+ * the child, too, which may make contexts of its own.
+ */
+static void lock_files(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void unlock_files(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void lock_in_forks(void)
+{
+	(void)pthread_atfork(lock_files, unlock_files, unlock_files);
+}
+
 void journal_begin(struct philox_context *context)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const char *path = secure_getenv("PHILOX_JOURNAL");
 	char expanded[4096];
 	uint64_t digest;
 
+	pthread_once(&once, lock_in_forks);
 	context->number = atomic_fetch_add(&contexts, 1);
 	if (!path || !*path || !expand_path(path, expanded, sizeof(expanded)) ||
 	    context->hooks->digest(context, &digest) != PHILOX_OK)
@@ -359,6 +380,7 @@ enum philox_status philox_context_set_journal(struct philox_context *context,
 			context,
 			status_set(PHILOX_ERROR_INVALID, "path is empty"),
 			NULL);
+	NEED_PROCESS(context);
 	context_lock(context);
 	if (path)
 		status = context->hooks->digest(context, &digest);

@@ -120,6 +120,8 @@ enum philox_status context_report(struct philox_context *context,
 				  enum philox_status status,
 				  const struct philox_log_entry *subject)
 {
+	if (status != PHILOX_OK && fork_is_child(context->device))
+		return status; /* see NEED_PROCESS() */
 	if (status != PHILOX_OK)
 		return report_error(context, status, subject);
 	if (posted)
@@ -134,6 +136,7 @@ enum philox_status philox_context_set_log(
 {
 	if (!context)
 		return context_null(NULL, "context");
+	NEED_PROCESS(context);
 	context_lock(context);
 	context->log = log;
 	context->log_user = user;

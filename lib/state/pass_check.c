@@ -75,6 +75,7 @@ enum philox_status pass_check_open(const struct philox_pass *pass,
 		return context_null(NULL, "pass");
 	if (!pass->region)
 		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
+	NEED_PROCESS(pass->region->context);
 	if (pass->kind & PASS_VIEW)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': this is a view of a pass for "

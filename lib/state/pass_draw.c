@@ -18,6 +18,7 @@ static enum philox_status check_drawn(const struct philox_pass *pass)
 		return context_null(NULL, "pass");
 	if (!pass->region)
 		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
+	NEED_PROCESS(pass->region->context);
 	return PHILOX_OK;
 }
 

@@ -137,6 +137,7 @@ enum philox_status philox_region_destroy(struct philox_region *region)
 		return PHILOX_OK;
 	context = region->context;
 	subject.region = region->name;
+	NEED_PROCESS(context);
 	context_lock(context);
 	status = region_check_alive(region);
 	if (status == PHILOX_OK) {
@@ -171,6 +172,7 @@ enum philox_status philox_region_pending(struct philox_region *region,
 		return context_null(NULL, "region");
 	if (!pending)
 		return context_null(region->context, "pending");
+	NEED_PROCESS(region->context);
 	context_lock(region->context);
 	status = region_check_alive(region);
 	if (status == PHILOX_OK)
@@ -193,7 +195,7 @@ size_t philox_region_cells(const struct philox_region *region)
 {
 	size_t cells;
 
-	if (!region)
+	if (!region || fork_is_child(region->context->device))
 		return 0;
 	context_lock(region->context);
 	cells = region->alive ? region->cells : 0;
@@ -206,7 +208,7 @@ size_t philox_region_cell(const struct philox_region *region, uint32_t op,
 {
 	size_t cell;
 
-	if (!region)
+	if (!region || fork_is_child(region->context->device))
 		return SIZE_MAX;
 	context_lock(region->context);
 	cell = region_find_cell(region, op, call);

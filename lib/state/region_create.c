@@ -333,6 +333,7 @@ enum philox_status philox_region_create(
 		return context_null(NULL, "context");
 	if (!options || !region)
 		return context_null(context, options ? "region" : "options");
+	NEED_PROCESS(context);
 	status = take_options(context, options, &taken);
 	subject.region = taken.name;
 	if (status == PHILOX_OK) {

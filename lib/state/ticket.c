@@ -82,6 +82,7 @@ enum philox_status philox_ticket_release(struct philox_region *region,
 
 	if (!region)
 		return context_null(NULL, "region");
+	NEED_PROCESS(region->context);
 	context_lock(region->context);
 	status = drop(region, ticket, &released);
 	context_unlock(region->context);
@@ -122,6 +123,7 @@ enum philox_status philox_ticket_attach(
 				     status_set(PHILOX_ERROR_INVALID,
 						"region '%s': release is NULL",
 						region->name));
+	NEED_PROCESS(region->context);
 	context_lock(region->context);
 	status = attach(region, ticket, context);
 	context_unlock(region->context);
@@ -155,6 +157,7 @@ enum philox_status philox_ticket_context(struct philox_region *region,
 		return context_null(NULL, "region");
 	if (!saved)
 		return context_null(region->context, "saved");
+	NEED_PROCESS(region->context);
 	context_lock(region->context);
 	status = get_context(region, ticket, saved);
 	context_unlock(region->context);

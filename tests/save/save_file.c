@@ -294,10 +294,14 @@ static void stop_in_write(int signal_number)
 			pause();
 }
 
-/* Begins a save into this folder and stops within it; `name` is its file's. */
-static pid_t stopped_save(struct philox_context *context, char name[64])
+/*
+ * Begins a save into this folder and stops within it; `name` is its file's. The
+ * child has a context of its own: it cannot use its parent's.
+ */
+static pid_t stopped_save(char name[64])
 {
 	const struct rlimit small = {8, RLIM_INFINITY};
+	struct fixture own;
 	pid_t process;
 	char byte;
 
@@ -306,9 +310,10 @@ static pid_t stopped_save(struct philox_context *context, char name[64])
 	cr_assert(process >= 0);
 	if (!process) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the test fails */
+		fixture_open(&own, "host:sync");
 		signal(SIGXFSZ, stop_in_write);
 		setrlimit(RLIMIT_FSIZE, &small);
-		philox_context_save(context, "there");
+		philox_context_save(own.context, "there");
 		_exit(1);
 	}
 	close(save_pipe[1]);
@@ -328,7 +333,7 @@ Test(save_file, of_a_killed_save_goes_with_the_next_one, .timeout = 120)
 
 	fixture_open(&f, "host:sync");
 	enter_folder();
-	process = stopped_save(f.context, name);
+	process = stopped_save(name);
 	OK(philox_context_save(f.context, "there"));
 	cr_assert(is_here(name), "of a process that is alive");
 	file = open(name, O_WRONLY);
