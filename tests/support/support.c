@@ -154,7 +154,7 @@ void fixture_close(struct fixture *f)
 	OK(philox_stream_destroy(f->device, f->stream));
 	OK(philox_stream_destroy(f->device, f->side));
 	no_device_memory_is_left(f);
-	philox_device_close(f->device);
+	OK(philox_device_close(f->device));
 }
 
 static void run_on(const char *device, int own,

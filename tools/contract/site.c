@@ -100,7 +100,7 @@ static void run_both(struct contract *c, struct site *reference,
 {
 	EXPECT_OK(philox_device_open("host:sync", &reference->device));
 	run_on(c, reference, run);
-	philox_device_close(reference->device);
+	EXPECT_OK(philox_device_close(reference->device));
 	if (!c->failure[0])
 		run_on(c, site, run);
 }

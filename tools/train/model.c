@@ -293,7 +293,7 @@ void train_model_close(struct train_model *model)
 	for (int i = 0; i < 3; i++)
 		train_check(model,
 			    philox_stream_destroy(model->device, streams[i]));
-	philox_device_close(model->device);
+	train_check(model, philox_device_close(model->device));
 }
 
 /* --- parameters ----------------------------------------------------------- */
