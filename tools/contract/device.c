@@ -1,12 +1,15 @@
 /*
- * tools/contract/device.c - memory, streams, events, counting, handles
+ * tools/contract/device.c - memory, streams, events, counting, handles,
+ * and what keeps a device from being used or closed
  *
  * The promises of lib/device/contract.h and philox/device.h for eager work. The
  * work is copies and sets, which every device has.
  */
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "tools/contract/contract.h"
 
 #define SIZE 65536
@@ -417,6 +420,55 @@ static void destroyed_handles_are_refused(struct contract *c)
 		      philox_memory_free(c->device, memory));
 }
 
+/* --- contexts and forks --------------------------------------------------- */
+
+static void a_context_keeps_its_device_open(struct contract *c)
+{
+	struct philox_context *context;
+	struct philox_device *device;
+
+	EXPECT_OK(philox_device_open(philox_device_name(c->device), &device));
+	EXPECT_OK(philox_context_create(device, &context));
+	EXPECT_STATUS(PHILOX_ERROR_BUSY, philox_device_close(device));
+	EXPECT_OK(philox_check(context, NULL));
+	philox_context_destroy(context);
+	EXPECT_OK(philox_device_close(device));
+}
+
+/* CUDA itself would say that the child is not initialised, or crash. */
+static int is_refused(struct philox_device *device, philox_stream stream)
+{
+	struct philox_context *context;
+	void *memory;
+
+	return philox_stream_synchronize(device, stream) ==
+		       PHILOX_ERROR_STATE &&
+	       philox_memory_alloc(device, 16, &memory) == PHILOX_ERROR_STATE &&
+	       philox_context_create(device, &context) == PHILOX_ERROR_STATE &&
+	       philox_device_close(device) == PHILOX_ERROR_STATE &&
+	       strstr(philox_error_message(), "fork");
+}
+
+static void a_fork_cannot_use_the_device(struct contract *c)
+{
+	philox_stream stream;
+	pid_t child;
+	int ended;
+
+	EXPECT_OK(contract_stream(c, 0, &stream));
+	child = fork();
+	EXPECT(child >= 0);
+	if (!child) {
+		alarm(60); /* a call that waits in the child waits for ever */
+		_exit(!is_refused(c->device, stream));
+	}
+	EXPECT(waitpid(child, &ended, 0) == child);
+	EXPECT_TEXT(!ended, "in the child %s",
+		    WIFEXITED(ended) ? "a call is not refused"
+				     : "a call waits or crashes");
+	EXPECT_OK(philox_stream_synchronize(c->device, stream));
+}
+
 const struct contract_check contract_device[] = {
 	{"memory is aligned to 256 bytes", memory_is_aligned},
 	{"copies go both ways", copies_go_both_ways},
@@ -446,4 +498,6 @@ const struct contract_check contract_device[] = {
 	{"your own functions run on host devices only",
 	 own_work_runs_on_host_devices_alone},
 	{"destroyed handles are refused", destroyed_handles_are_refused},
+	{"a context keeps its device open", a_context_keeps_its_device_open},
+	{"a fork cannot use the device", a_fork_cannot_use_the_device},
 	{NULL, NULL}};
