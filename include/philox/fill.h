@@ -3,7 +3,12 @@
  *
  * Every value depends only on (seed, offset, element index): not on the device,
  * the launch shape, the dtype's alignment or how a tensor is cut into spans.
- * Device and host agree bit for bit. With w the element's 32-bit word, w64 its
+ * Device and host agree bit for bit. So two fills of a forward by one call of
+ * one operator have the same numbers where their spans overlap, whatever they
+ * fill: random sites that are to differ are two operators (philox/pass.h says
+ * who reports it).
+ *
+ * With w the element's 32-bit word, w64 its
  * 64-bit draw, v = (w + 1/2) 2^-32 and z a standard normal number
  * (philox/state.h has the layout, philox/values.h the formulas' code):
  *

@@ -13,6 +13,16 @@
  *   philox_dropout(&pass, 0, PHILOX_F32, span, p, dy, dx);
  *   philox_backward_commit(&pass, 0);
  *
+ * Within a forward, one call of one operator has one number for each element: a
+ * second dropout through operator 0 above would drop the same elements as the
+ * first. So a tensor may be drawn in chunks, and drawn again; what is to have
+ * other numbers needs an operator of its own, or another call of one
+ * (philox/region.h). Two fills of a forward that overlap are reported by the
+ * device host:strict, and by a debug build of philox: a warning through the log
+ * with region, operator and ticket, once for each operator and pass. Numbers
+ * that your own kernels draw (philox_pass_rng(), philox_pass_states()) are not
+ * seen, and neither are warm-ups.
+ *
  * Rules of tickets, for eager and captured passes and any mix of them:
  *
  *  - A forward reserves its numbers when it begins; whether it commits or
@@ -204,7 +214,8 @@ PHILOX_API enum philox_status philox_pass_ticket(const struct philox_pass *pass,
 /*
  * philox_pass_rng() writes the argument for your own kernel that draws as call
  * `call` of operator `op`: by value in an eager pass, by the cell's address in
- * a captured or ON_DEVICE one. Errors: PHILOX_ERROR_INVALID if op or call is
+ * a captured or ON_DEVICE one. Asked twice in a pass it gives the same numbers
+ * twice, which nothing reports. Errors: PHILOX_ERROR_INVALID if op or call is
  * out of range. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_rng(const struct philox_pass *pass,

@@ -3,13 +3,11 @@
  *
  * A list of what open forwards have drawn, guarded by the context's lock.
  */
-#include "lib/state/spans.h"
-
-#ifdef PHILOX_DEBUG
-
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "lib/state/region.h"
+#include "lib/state/spans.h"
 
 struct drawn_span {
 	struct drawn_span *next;
@@ -17,12 +15,16 @@ struct drawn_span {
 	uint32_t op;
 	uint32_t call;
 	struct philox_span span;
+	int told; /* the operator's overlap is logged */
 };
 
+/* Views are the same pass. A re-seed makes an offset begin again. */
 static int same_pass(const struct philox_pass *a, const struct philox_pass *b)
 {
 	return a->region == b->region && a->life == b->life &&
 	       a->capture_id == b->capture_id && a->index == b->index &&
+	       a->ticket.serial == b->ticket.serial &&
+	       a->state.seed == b->state.seed &&
 	       a->state.offset == b->state.offset;
 }
 
@@ -59,40 +61,70 @@ static void warn_of_overlap(const struct philox_pass *pass,
 			    struct philox_span span)
 {
 	const struct philox_region *region = pass->region;
+	struct philox_log_entry subject = {
+		.region = region->name,
+		.op = region_op_name(region, old->op),
+		.capture_id = pass->capture_id};
+	char where[64] = "";
 
+	if (pass->capture_id) {
+		snprintf(where, sizeof(where),
+			 ", pass %" PRIu32 " of capture %" PRIu64, pass->index,
+			 pass->capture_id);
+	} else if (pass->ticket.serial) {
+		subject.ticket = pass->ticket;
+		snprintf(where, sizeof(where), ", ticket %" PRIu64,
+			 pass->ticket.serial);
+	}
 	log_post(region->context, PHILOX_LOG_WARNING, "span drawn twice",
-		 &(struct philox_log_entry){
-			 .region = region->name,
-			 .op = region_op_name(region, old->op),
-			 .ticket = pass->ticket,
-			 .capture_id = pass->capture_id},
+		 &subject,
 		 "region '%s', op %" PRIu32 " '%s', call %" PRIu32
-		 ": elements %" PRIu64 " + %" PRIu64 " overlap %" PRIu64
-		 " + %" PRIu64 ", drawn before in the same forward",
-		 region->name, old->op, region_op_name(region, old->op),
-		 old->call, span.first, span.count, old->span.first,
-		 old->span.count);
+		 "%s: elements %" PRIu64 " + %" PRIu64 " overlap %" PRIu64
+		 " + %" PRIu64 ", drawn before in the same forward, and have "
+		 "the same numbers",
+		 region->name, old->op, subject.op, old->call, where,
+		 span.first, span.count, old->span.first, old->span.count);
+}
+
+/* The span that a new one overlaps, unless its operator was told of one. */
+static const struct drawn_span *find_overlap(const struct drawn_span *drawn,
+					     const struct drawn_span *old)
+{
+	const struct drawn_span *found = NULL;
+
+	for (; old; old = old->next) {
+		if (old->op != drawn->op ||
+		    !same_pass(&old->pass, &drawn->pass))
+			continue;
+		if (old->told)
+			return NULL;
+		if (!found && old->call == drawn->call &&
+		    spans_overlap(old->span, drawn->span))
+			found = old;
+	}
+	return found;
 }
 
 void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 		struct philox_span span)
 {
 	struct philox_context *context = pass->region->context;
-	struct drawn_span *drawn, *old;
+	const struct drawn_span *old;
+	struct drawn_span *drawn;
 
-	if (!(pass->kind & PASS_FORWARD) || !span.count)
+	if (!spans_watched(context) || !(pass->kind & PASS_FORWARD) ||
+	    (pass->flags & PHILOX_WARMUP) || !span.count)
 		return;
 	drawn = calloc(1, sizeof(*drawn));
 	if (!drawn)
 		return; /* a help, not a guarantee */
-	*drawn = (struct drawn_span){NULL, *pass, op, call, span};
+	*drawn = (struct drawn_span){
+		.pass = *pass, .op = op, .call = call, .span = span};
 	context_lock(context);
-	for (old = context->spans; old; old = old->next)
-		if (same_pass(&old->pass, pass) && old->op == op &&
-		    old->call == call && spans_overlap(old->span, span))
-			break;
+	old = find_overlap(drawn, context->spans);
 	if (old)
 		warn_of_overlap(pass, old, span);
+	drawn->told = old != NULL;
 	drawn->next = context->spans;
 	context->spans = drawn;
 	context_unlock(context);
@@ -122,7 +154,3 @@ void spans_finish(struct philox_context *context)
 		free(drawn);
 	}
 }
-
-#else
-typedef int spans_nothing; /* a file must not be empty */
-#endif

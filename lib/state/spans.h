@@ -1,10 +1,14 @@
 /*
- * lib/state/spans.h - a debug build's check for spans drawn twice in a forward
+ * lib/state/spans.h - a check for spans that are drawn twice in a forward
  *
- * Drawing the same span of one call of one operator twice in a forward gives
- * the same numbers twice. That is allowed (chunks may be drawn again) but
- * rarely intended: a build with PHILOX_DEBUG logs a warning that names operator
- * and spans. Other builds do nothing.
+ * Drawing the same elements of one call of one operator twice in a forward
+ * gives the same numbers twice. That is allowed (chunks may be drawn again) but
+ * rarely intended: on a strict device, and in a build with PHILOX_DEBUG, the
+ * first overlap of each operator in each forward is logged as a warning that
+ * names region, operator and ticket. Other contexts note nothing.
+ *
+ * Only fills through a pass are seen. What the caller's own kernels draw from a
+ * pass is not, nor is a warm-up: all that are open draw the same numbers.
  */
 #ifndef LIB_STATE_SPANS_H
 #define LIB_STATE_SPANS_H
@@ -12,9 +16,21 @@
 #include <philox/fill.h>
 #include "lib/state/context.h"
 
+/* spans_watched() is 1 if the spans of a context's passes are noted. */
+static inline int spans_watched(const struct philox_context *context)
+{
 #ifdef PHILOX_DEBUG
+	(void)context;
+	return 1;
+#else
+	return device_is_strict(context->device);
+#endif
+}
 
-/* spans_draw() notes a span that a pass draws; takes the context's lock. */
+/*
+ * spans_draw() notes a span that a pass has drawn and logs an overlap; takes
+ * the context's lock.
+ */
 void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 		struct philox_span span);
 
@@ -24,23 +40,4 @@ void spans_forget(const struct philox_pass *pass);
 /* spans_finish() forgets all of a context. */
 void spans_finish(struct philox_context *context);
 
-#else
-
-static inline void spans_draw(const struct philox_pass *pass, uint32_t op,
-			      uint32_t call, struct philox_span span)
-{
-	(void)pass, (void)op, (void)call, (void)span;
-}
-
-static inline void spans_forget(const struct philox_pass *pass)
-{
-	(void)pass;
-}
-
-static inline void spans_finish(struct philox_context *context)
-{
-	(void)context;
-}
-
-#endif
 #endif
