@@ -78,6 +78,8 @@ Test(device, names_that_no_gpu_can_have_are_refused)
 {
 	static const char *const names[] = {"cuda:",
 					    "cuda:-1",
+					    "cuda:-",
+					    "cuda:-18446744073709551615",
 					    "cuda:+1",
 					    "cuda: 1",
 					    "cuda:1 ",

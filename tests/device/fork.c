@@ -15,7 +15,7 @@
 #include "lib/device/host/host.h"
 #include "tests/support/support.h"
 
-#define ALARM 60 /* seconds, against waiting for ever */
+#define ALARM 30 /* seconds, against waiting for ever */
 
 /* The thread sanitizer permits no new threads after a fork. */
 #if defined(__SANITIZE_THREAD__)

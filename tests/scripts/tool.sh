@@ -169,6 +169,11 @@ check "draw gives the known answer" \
 check "draw ends quietly when its reader has gone" ends_quietly
 check "draw names an unknown device" \
 	refuses nowhere draw --device nowhere --count 1
+for name in '' host: host:foo cuda: cuda:-1 cuda:1x cuda:99999999999999999999; do
+	check "draw names the device '$name' that cannot be" \
+		gives 2 '' "^philox draw: unknown device \"$name\"" \
+		draw --device "$name" --count 1
+done
 check "draw refuses p = nan" \
 	refuses nan draw --dist bernoulli --p nan --count 1
 check "draw refuses an unknown distribution" \
