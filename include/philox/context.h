@@ -29,10 +29,11 @@ struct philox_ticket {
 /*
  * philox_context_create() makes a context on an open device, with a default
  * generator of seed 0. The device still belongs to the caller and cannot be
- * closed before the context is destroyed. All of a context's functions are safe to call from several
- * threads unless their comment says otherwise. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_MEMORY, those of the device. Legal during capture. After fork()
- * see philox/device.h.
+ * closed before the context is destroyed. All of a context's functions are safe
+ * to call from several threads unless their comment says otherwise. A child of
+ * fork() cannot use its parent's contexts (philox/device.h). Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY, those of the device. Legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_context_create(
 	struct philox_device *device, struct philox_context **context);

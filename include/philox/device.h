@@ -25,9 +25,10 @@
  * Errors of all functions here, listed once: PHILOX_ERROR_INVALID (a null
  * pointer, a size of 0, an unknown name or handle; the message says which; a
  * host device looks every handle up before it follows it, and says what a wrong
- * one is if it knows; on a cuda device CUDA decides), PHILOX_ERROR_MEMORY, PHILOX_ERROR_DEVICE (an error that the device reported),
- * and, on a stream that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its
- * capture was invalidated. Each function lists its further errors.
+ * one is if it knows; on a cuda device CUDA decides), PHILOX_ERROR_MEMORY,
+ * PHILOX_ERROR_DEVICE (an error that the device reported), and, on a stream
+ * that is capturing, PHILOX_ERROR_CAPTURE_INVALIDATED if its capture was
+ * invalidated. Each function lists its further errors.
  *
  * Thread rule: every function may be called from any thread. "Legal during
  * capture" below means: legal on a thread with a capture of mode GLOBAL or
@@ -41,7 +42,7 @@
  * the parent's other threads were doing. philox_context_destroy() returns at
  * once and philox_device_close() refuses: what the objects hold goes when the
  * child ends, by exit(), _exit() or exec. What merely reads an object's name,
- * count or handle still works, and so does the memory of a host device, as the
+ * size or handle still works, and so does the memory of a host device, as the
  * child's own copy. The child may open a host device of its own and make
  * contexts on it. The parent notices nothing. A child made by _Fork(), clone()
  * or vfork() is not recognised: it may only call exec.
@@ -96,15 +97,15 @@ PHILOX_API enum philox_status philox_device_open(const char *name,
 						 struct philox_device **device);
 
 /*
- * philox_device_close() closes a device; NULL is allowed. While contexts that
- * were made on it are not destroyed, it returns PHILOX_ERROR_BUSY, says how many
- * there are, and changes nothing. They alone keep a device open: on the host
+ * philox_device_close() closes a device; NULL is allowed. While a context that
+ * was made on it is not destroyed it returns PHILOX_ERROR_BUSY, says how many
+ * there are, and changes nothing. Nothing else keeps a device open: on the host
  * device streams, events, memory, native graphs and executable graphs go with
- * it, once the work that is queued has run. On a cuda device they belong to
- * CUDA and stay. Not legal during captures on the device: the host device
- * refuses as above; a cuda device is closed all the same, and CUDA goes on with
- * the capture if something else still uses the GPU's primary context. No other
- * call may use the device meanwhile or afterwards.
+ * it, once the work that is queued has run. On a cuda device they are CUDA's,
+ * and live as long as the GPU's primary context, which is released here. Not
+ * legal during captures on the device: a host device refuses as above; on a
+ * cuda device nothing notices, and the capture is lost if nothing else holds
+ * the primary context. No other call may use the device meanwhile or later.
  */
 PHILOX_API enum philox_status philox_device_close(struct philox_device *device);
 

@@ -9,8 +9,8 @@
  *   PHILOX_JOURNAL=run.journal ./train
  *
  * gives every context of a process a journal from its creation on, in one file;
- * "%p" in the name becomes the process id, which a program needs that also makes
- * contexts in children of fork(). The lines look like
+ * "%p" in the name becomes the process id: a program that makes contexts in
+ * children of fork(), too, needs it. The lines look like
  *
  *   philox journal 1
  *   0 1 context digest b7dc7e81a37ae0f5

@@ -74,6 +74,8 @@ enum philox_status philox_device_set_threads(struct philox_device *device,
 {
 	if (!device)
 		return status_set(PHILOX_ERROR_INVALID, "device is NULL");
+	if (fork_is_child(device))
+		return fork_refuse(device);
 	if (!threads || threads > DEVICE_THREADS_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "threads is %u, not 1 .. %u", threads,

@@ -162,6 +162,7 @@ static void use_device(struct estate *e)
 	size_t nodes;
 
 	REFUSED(philox_device_synchronize(device));
+	REFUSED(philox_device_set_threads(device, 2));
 	REFUSED(philox_memory_alloc(device, 1, &memory));
 	REFUSED(philox_memory_free(device, e->memory));
 	REFUSED(philox_memory_copy(device, e->memory, &mode, 1, e->stream));
