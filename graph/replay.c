@@ -99,6 +99,17 @@ static enum philox_status check_stream(const struct philox_graph *graph,
 	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
 }
 
+/* Before the first claim, so that a launch without its arrays burns nothing. */
+static enum philox_status check_arrays(const struct philox_graph *graph)
+{
+	enum philox_status status =
+		device_exec_check(graph->context->device, graph->exec);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
+}
+
 static struct launch *take_launch(struct philox_graph *graph)
 {
 	struct launch *launch = graph->spare;
@@ -163,6 +174,8 @@ static enum philox_status prologue(struct philox_graph *graph,
 	status = check_uses(graph, uses, n);
 	if (status == PHILOX_OK)
 		status = check_stream(graph, stream);
+	if (status == PHILOX_OK)
+		status = check_arrays(graph);
 	if (status != PHILOX_OK)
 		return status;
 	launch = take_launch(graph);

@@ -311,6 +311,15 @@ enum philox_status device_exec_set_kernel(struct philox_device *device,
 	CALL(exec_set_kernel, device, exec, node, call);
 }
 
+enum philox_status device_exec_check(struct philox_device *device,
+				     philox_native_exec exec)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(exec);
+	return device->ops->exec_check ? device->ops->exec_check(device, exec)
+				       : PHILOX_OK;
+}
+
 enum philox_status philox_native_launch(struct philox_device *device,
 					philox_native_exec exec,
 					philox_stream stream)

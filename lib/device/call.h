@@ -33,6 +33,9 @@ enum philox_status device_exec_set_kernel(struct philox_device *device,
 					  philox_native_exec exec,
 					  device_node node,
 					  const struct kernel_call *call);
+/* PHILOX_OK if the device cannot tell; this one is not counted. */
+enum philox_status device_exec_check(struct philox_device *device,
+				     philox_native_exec exec);
 enum philox_status device_launch(struct philox_device *device,
 				 philox_stream stream,
 				 const struct kernel_call *call);

@@ -47,6 +47,14 @@ struct capture_info {
 };
 
 /*
+ * Arrays of a kernel call (struct kernel_arrays). A device that knows its
+ * allocations refuses a call with ERROR_INVALID before it does anything, and
+ * leaves a capture as it was, if an array begins in an allocation and does not
+ * lie in it whole, or on a strict device in none; and a launch of an exec if
+ * one no longer lies in the very allocation it was in.
+ */
+
+/*
  * The operations, one line each: name, how it behaves during capture, and what
  * a device guarantees. The list makes the table of names for counting.
  *
@@ -88,7 +96,8 @@ struct capture_info {
  *  exec_set_kernel  legal. New args for a kernel node of the graph the exec was
  *                   made from, for launches after this call only. A failure
  *                   leaves no sticky error.
- *  exec_launch      refused on a stream that is capturing.
+ *  exec_launch      refused on a stream that is capturing, and as exec_check
+ *                   says.
  *  exec_destroy     legal; waits for nothing.
  *  launch           recorded. A kernel of the library.
  *  launch_host      recorded. Optional: UNSUPPORTED.
@@ -153,6 +162,12 @@ struct device_ops {
 #define DEVICE_OP_MEMBER(name, arguments) enum philox_status(*name) arguments;
 	DEVICE_OP_LIST(DEVICE_OP_MEMBER)
 #undef DEVICE_OP_MEMBER
+	/*
+	 * Not counted, legal, NULL if a device cannot tell: whether a launch of
+	 * the exec would find its kernels' arrays in memory (ERROR_INVALID).
+	 */
+	enum philox_status (*exec_check)(struct philox_device *,
+					 philox_native_exec);
 	/* Frees the device and everything still open on it. */
 	enum philox_status (*close)(struct philox_device *);
 };

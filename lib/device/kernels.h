@@ -8,6 +8,7 @@
 #ifndef LIB_DEVICE_KERNELS_H
 #define LIB_DEVICE_KERNELS_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <philox/kernel.h>
@@ -38,16 +39,70 @@ enum kernel {
 	KERNEL_COUNT
 };
 
+/* --- arrays --------------------------------------------------------------- */
+
 /*
- * struct kernel_call is one launch. `args` is copied by the call that takes it;
- * `work` is how many units the kernel spreads over its threads (rows x units of
- * a row for a fill, cells for the head); results must not depend on it.
+ * An array of the caller that a kernel reads or writes. `name` is what messages
+ * call it: a literal, as "fill: out".
+ */
+struct kernel_array {
+	const char *name;
+	const void *at;
+	size_t size; /* bytes */
+	int written;
+};
+
+#define KERNEL_ARRAYS_MAX 16
+
+/* Those of one launch; begins with count 0. */
+struct kernel_arrays {
+	uint32_t count;
+	struct kernel_array items[KERNEL_ARRAYS_MAX];
+};
+
+/* These add an array, unless it is NULL or empty. */
+static inline void kernel_adds(struct kernel_arrays *arrays, const char *name,
+			       const void *at, size_t size, int written)
+{
+	struct kernel_array *item = &arrays->items[arrays->count];
+
+	if (!at || !size)
+		return;
+	assert(arrays->count < KERNEL_ARRAYS_MAX);
+	item->name = name;
+	item->at = at;
+	item->size = size;
+	item->written = written;
+	arrays->count++;
+}
+
+static inline void kernel_reads(struct kernel_arrays *arrays, const char *name,
+				const void *at, size_t size)
+{
+	kernel_adds(arrays, name, at, size, 0);
+}
+
+static inline void kernel_writes(struct kernel_arrays *arrays, const char *name,
+				 const void *at, size_t size)
+{
+	kernel_adds(arrays, name, at, size, 1);
+}
+
+/* --- calls ---------------------------------------------------------------- */
+
+/*
+ * struct kernel_call is one launch. `args` and `arrays` are copied by the call
+ * that takes it; `work` is how many units the kernel spreads over its threads
+ * (rows x units of a row for a fill, cells for the head); results must not
+ * depend on it. `arrays` are those of the caller that `args` points to, for
+ * devices that know which memory is theirs.
  */
 struct kernel_call {
 	enum kernel kernel;
 	const void *args;
 	size_t size; /* of *args */
 	uint64_t work;
+	const struct kernel_arrays *arrays; /* NULL: none */
 };
 
 /* --- one state ------------------------------------------------------------ */

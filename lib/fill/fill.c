@@ -6,6 +6,7 @@
  */
 #include "lib/fill/fill.h"
 #include "lib/fill/dists.h"
+#include "lib/fill/dtypes.h"
 #include "lib/fill/elements.h"
 #include "lib/fill/layout/layout.h"
 #include "lib/base/float_mode.h"
@@ -38,6 +39,24 @@ void fill_args(const struct philox_fill *fill, struct philox_rng rng,
 
 /* --- a fill as a kernel call ---------------------------------------------- */
 
+static void list_arrays(struct fill_launch *launch)
+{
+	const struct philox_fill *fill = &launch->taken.fill;
+	const struct fill_form *form = fill_form(fill->dist, fill->dtype);
+	const struct fill_args *args = &launch->args.fill;
+	const size_t elements = args->rows * args->count;
+	struct kernel_arrays *arrays = &launch->arrays;
+
+	arrays->count = 0;
+	kernel_writes(arrays, "fill: out", args->out,
+		      elements * fill_dtype_size(fill->dtype));
+	kernel_reads(arrays, "fill: in", args->in,
+		     elements * fill_dtype_size(form->in));
+	kernel_reads(arrays, "fill: rng.cell", args->rng.cell,
+		     sizeof(*args->rng.cell));
+	launch->call.arrays = arrays;
+}
+
 static void make_launch(const struct philox_device *device,
 			struct philox_rng rng, struct fill_launch *launch)
 {
@@ -59,6 +78,7 @@ static void make_launch(const struct philox_device *device,
 			     fill_row_units(args, fill_unit(call->kernel));
 	}
 	call->args = &launch->args;
+	list_arrays(launch);
 }
 
 enum philox_status fill_prepare(const struct philox_device *device,

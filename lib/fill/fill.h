@@ -14,6 +14,7 @@
 struct fill_launch {
 	struct fill_taken taken;
 	struct kernel_call call;
+	struct kernel_arrays arrays;
 	struct layout_args args;
 };
 

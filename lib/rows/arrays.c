@@ -48,8 +48,30 @@ void rows_arrays_add_table(struct rows_arrays *arrays,
 {
 	const char *end = (const char *)(table->turns + table->count);
 
-	rows_arrays_written(arrays, "the table", table->control, 1,
-			    (uint64_t)(end - (const char *)table->control));
+	rows_arrays_add(
+		arrays,
+		(struct rows_array){
+			.name = "the table",
+			.start = table->control,
+			.n = 1,
+			.size = (uint64_t)(end - (const char *)table->control),
+			.written = 1,
+			.ours = 1});
+}
+
+void rows_arrays_list(const struct rows_arrays *arrays,
+		      struct kernel_arrays *list)
+{
+	list->count = 0;
+	for (unsigned i = 0; i < arrays->count; i++) {
+		const struct rows_array *array = &arrays->array[i];
+		uint64_t last = array->room ? array->room : array->size;
+
+		if (!array->ours)
+			kernel_adds(list, array->name, array->start,
+				    (array->n - 1) * array->pitch + last,
+				    array->written);
+	}
 }
 
 /* --- comparing ------------------------------------------------------------ */

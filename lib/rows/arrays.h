@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "lib/base/status.h"
 
+struct kernel_arrays;
 struct rows_list;
 struct rows_table;
 
@@ -24,7 +25,9 @@ struct rows_array {
 	uint64_t n;
 	uint64_t size;
 	uint64_t pitch; /* >= size where n > 1 */
+	uint64_t room;  /* bytes of the last piece, if that is not its size */
 	int written;    /* by the kernel */
+	int ours;       /* the library's own memory */
 };
 
 /* Enough for any call: a sample from seeds has the most. */
@@ -55,5 +58,9 @@ void rows_arrays_add_table(struct rows_arrays *arrays,
  * array that is written overlaps another.
  */
 enum philox_status rows_arrays_check(const struct rows_arrays *arrays);
+
+/* rows_arrays_list() lists those of the caller for a device. */
+void rows_arrays_list(const struct rows_arrays *arrays,
+		      struct kernel_arrays *list);
 
 #endif

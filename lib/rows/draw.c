@@ -119,8 +119,9 @@ static enum philox_status check_draw(const struct philox_rows *rows,
 /* --- launches ------------------------------------------------------------- */
 
 /*
- * How far an entry goes that has a count of its own only the device knows: its
- * first value stands for all.
+ * How far an entry goes that has a count of its own only the device knows: two
+ * arrays surely overlap if its first value does, while memory must have room
+ * for `count`.
  */
 static void add_values(struct rows_arrays *arrays,
 		       const struct rows_draw_args *args,
@@ -136,6 +137,7 @@ static void add_values(struct rows_arrays *arrays,
 						    .n = args->list.n,
 						    .size = count * size,
 						    .pitch = args->pitch * size,
+						    .room = args->count * size,
 						    .written = 1});
 }
 
@@ -150,12 +152,15 @@ static enum philox_status launch_draw(struct philox_rows *rows,
 				   .args = args,
 				   .size = sizeof(*args),
 				   .work = units};
+	struct kernel_arrays of_caller;
 	enum philox_status status;
 
 	if (!args->list.n)
 		return rows_launch_on(rows, stream, NULL);
 	rows_arrays_add_list(arrays, &args->list);
 	rows_arrays_add_table(arrays, &args->table);
+	rows_arrays_list(arrays, &of_caller);
+	call.arrays = &of_caller;
 	status = rows_arrays_check(arrays);
 	return status == PHILOX_OK ? rows_launch_on(rows, stream, &call)
 				   : status;

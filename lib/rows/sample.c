@@ -99,19 +99,25 @@ static uint32_t count_parts(const struct sample_args *args)
 }
 
 static struct kernel_call make_call(struct sample_args *args,
-				    enum philox_dtype dtype)
+				    enum philox_dtype dtype,
+				    const struct kernel_arrays *of_caller)
 {
 	args->parts = count_parts(args);
 	return (struct kernel_call){.kernel = sample_kernel(dtype),
 				    .args = args,
 				    .size = sizeof(*args),
 				    .work = args->list.n * args->parts *
-					    SAMPLE_THREADS};
+					    SAMPLE_THREADS,
+				    .arrays = of_caller};
 }
 
-/* Of a sample whose list, and source of states, are checked and in *args. */
+/*
+ * Of a sample whose list, and source of states, are checked and in *args.
+ * `of_caller` must outlive the call.
+ */
 static enum philox_status prepare(const struct philox_sample *sample,
 				  struct sample_args *args,
+				  struct kernel_arrays *of_caller,
 				  struct rows_arrays *arrays,
 				  struct kernel_call *call)
 {
@@ -120,11 +126,11 @@ static enum philox_status prepare(const struct philox_sample *sample,
 	if (status != PHILOX_OK)
 		return status;
 	set_args(args, sample);
-	*call = make_call(args, sample->dtype);
-	if (!args->list.n)
-		return PHILOX_OK;
-	add_arrays(arrays, args, sample->dtype);
-	return rows_arrays_check(arrays);
+	if (args->list.n)
+		add_arrays(arrays, args, sample->dtype);
+	rows_arrays_list(arrays, of_caller);
+	*call = make_call(args, sample->dtype, of_caller);
+	return args->list.n ? rows_arrays_check(arrays) : PHILOX_OK;
 }
 
 /* --- samples from a table ------------------------------------------------- */
@@ -136,6 +142,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 {
 	struct sample_args args = {.table = rows->table};
 	struct rows_arrays arrays = {.count = 0};
+	struct kernel_arrays of_caller;
 	struct kernel_call call;
 	enum philox_status status =
 		rows_check_list("row", rows->table.count, list, &args.list);
@@ -144,7 +151,7 @@ static enum philox_status sample_rows(struct philox_rows *rows,
 		status = rows_check_flags("sample", sample->flags, &args.list);
 	args.words = sample->flags & PHILOX_ROWS_KEEP ? 0 : 4;
 	if (status == PHILOX_OK)
-		status = prepare(sample, &args, &arrays, &call);
+		status = prepare(sample, &args, &of_caller, &arrays, &call);
 	return status == PHILOX_OK ? rows_launch_on(rows, stream, &call)
 				   : status;
 }
@@ -186,9 +193,11 @@ static enum philox_status sample_on(struct philox_device *device,
 				    const struct philox_sample *sample)
 {
 	struct rows_arrays arrays = {.count = 0};
+	struct kernel_arrays of_caller;
 	struct kernel_call call;
 	struct float_mode mode = float_mode_set();
-	enum philox_status status = prepare(sample, args, &arrays, &call);
+	enum philox_status status =
+		prepare(sample, args, &of_caller, &arrays, &call);
 
 	if (status == PHILOX_OK && call.work)
 		status = device_launch(device, stream, &call);

@@ -236,11 +236,14 @@ static enum philox_status store(struct philox_generator *generator,
 				philox_stream stream, struct philox_state *to)
 {
 	struct store_args args = {.to = to};
+	struct kernel_arrays arrays = {.count = 0};
 	struct kernel_call call = {.kernel = KERNEL_STORE,
 				   .args = &args,
 				   .size = sizeof(args),
-				   .work = 1};
+				   .work = 1,
+				   .arrays = &arrays};
 
+	kernel_writes(&arrays, "generator state: to", to, sizeof(*to));
 	context_lock(generator->context);
 	args.state = generator->state;
 	context_unlock(generator->context);

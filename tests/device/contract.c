@@ -39,6 +39,11 @@ Test(contract, host_keeps_it, .timeout = 300)
 	keeps_the_contract("host");
 }
 
+Test(contract, host_strict_keeps_it, .timeout = 300)
+{
+	keeps_the_contract("host:strict");
+}
+
 Test(contract, host_sync_keeps_it, .timeout = 300)
 {
 	keeps_the_contract("host:sync");

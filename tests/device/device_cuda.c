@@ -133,7 +133,8 @@ static void head_make(struct head *head, struct philox_device *device,
 	head->args->control = device_control;
 	for (uint32_t i = 0; i < slots; i++)
 		head->args->states[i] = (struct philox_state){i * 7919, 4 * i};
-	head->call = (struct kernel_call){KERNEL_HEAD, head->args, size, n};
+	head->call =
+		(struct kernel_call){KERNEL_HEAD, head->args, size, n, NULL};
 	free(map);
 }
 
@@ -204,7 +205,8 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 {
 	struct philox_device *device = open_gpu();
 	struct fill_args args = {.count = 64, .rows = 1};
-	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 16};
+	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args), 16,
+				   NULL};
 	struct capture_info info;
 	philox_stream stream;
 	philox_native_graph empty, graph;

@@ -100,7 +100,7 @@ Test(cells, go_to_the_next_pass_once_the_device_is_done_with_them,
 	struct philox_region *region;
 	struct fixture f;
 
-	fixture_open(&f, "host");
+	fixture_open(&f, "host:strict");
 	region = make_region(&f, "layer");
 	pthread_mutex_lock(&gate);
 	OK(philox_launch_host(f.device, f.stream, wait_at_gate, "", 1));

@@ -537,7 +537,7 @@ Test(rows_graph, destroying_a_table_does_not_wait_with_the_lock_held,
 	struct fixture f;
 	struct scene s;
 
-	fixture_open(&f, "host");
+	fixture_open(&f, "host:strict");
 	open_scene(&f, &s);
 	OK(philox_rows_create(f.context, &options, &rows));
 	args = (struct visit){.device = f.device,

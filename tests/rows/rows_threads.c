@@ -447,7 +447,7 @@ Test(rows_threads, a_report_has_the_entries_of_its_launches, .timeout = 120)
 	struct fixture f;
 	uint64_t launches = 0;
 
-	fixture_open(&f, "host");
+	fixture_open(&f, "host:strict");
 	OK(philox_rows_create(f.context, &options, &rows));
 	list = bad_list(&f, rows);
 	for (int i = 0; i < REPORTED; i++) {

@@ -375,7 +375,7 @@ GRAPH_PROMISE(save, graphs_that_a_context_has_follow_a_load)
 
 Test(save, a_text_is_good_for_another_device, .timeout = 120)
 {
-	static const char *const devices[] = {"host", "host:sync"};
+	static const char *const devices[] = {"host:sync", "host:strict"};
 
 	for (int from = 0; from < 2; from++) {
 		struct fixture here, there;
@@ -410,7 +410,7 @@ static int resume(const char *path, int out)
 	struct philox_ticket tickets[16];
 	size_t n;
 
-	fixture_open(&f, "host");
+	fixture_open(&f, "host:strict");
 	set_up(&w, f.context, 1);
 	if (philox_context_load(w.context, path))
 		return 1;

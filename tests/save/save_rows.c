@@ -132,7 +132,8 @@ static void goes_on_elsewhere(struct fixture *f, const char *text,
 	struct fixture other;
 	struct world w;
 
-	fixture_open(&other, strcmp(name, "host") ? "host" : "host:sync");
+	fixture_open(&other,
+		     strcmp(name, "host:sync") ? "host:sync" : "host:strict");
 	open_world(&other, &w, 1);
 	OK(philox_context_load_text(w.context, text, strlen(text)));
 	is_text(w.context, text);

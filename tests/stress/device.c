@@ -67,7 +67,7 @@ static struct kernel_call fill_call(struct fill_args *args, void *out,
 				   .threads = 1,
 				   .out = out};
 	return (struct kernel_call){KERNEL_bits_u32, args, sizeof(*args),
-				    WORDS / 4};
+				    WORDS / 4, NULL};
 }
 
 static void check_fill(const uint32_t *words, uint64_t offset)

@@ -491,7 +491,7 @@ static enum philox_status carry_out(enum operation operation)
 	static int one = 1;
 	static struct fill_args args;
 	const struct kernel_call kernel = {KERNEL_bits_u32, &args, sizeof(args),
-					   1000};
+					   1000, NULL};
 	void *handle = (void *)0x40;
 	philox_stream s = handle;
 
@@ -741,7 +741,8 @@ static void grids_follow_the_work(void)
 	begin("", cudaSuccess);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct kernel_call kernel = {KERNEL_bits_u32, &args,
-						   sizeof(args), rows[i].work};
+						   sizeof(args), rows[i].work,
+						   NULL};
 
 		CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
 		CHECK(fake.function == &fill);
@@ -753,7 +754,8 @@ static void grids_follow_the_work(void)
 static void heads_are_chosen_by_size(void)
 {
 	static char args[sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX];
-	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args), 1 << 20};
+	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args), 1 << 20,
+				     NULL};
 
 	begin("", cudaSuccess);
 	CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);

@@ -640,7 +640,7 @@ int main(void)
 {
 	const size_t count = sizeof(promises) / sizeof(promises[0]);
 
-	OK(philox_device_open("host", &device));
+	OK(philox_device_open("host:strict", &device));
 	CHECK(!pthread_barrier_init(&barrier, NULL, WORKERS));
 	for (size_t i = 0; i < count; i++) {
 		OK(philox_context_create(device, &context));

@@ -171,14 +171,14 @@ static void run_on(const char *device, int own,
 void on_host_devices(void (*promise)(struct fixture *f))
 {
 	run_on("host:sync", 0, promise);
-	run_on("host", 0, promise);
+	run_on("host:strict", 0, promise);
 }
 
 void on_host_devices_and_captures(void (*promise)(struct fixture *f))
 {
 	on_host_devices(promise);
 	run_on("host:sync", 1, promise);
-	run_on("host", 1, promise);
+	run_on("host:strict", 1, promise);
 }
 
 void *make_memory(struct fixture *f, size_t size)

@@ -128,8 +128,9 @@ void well_said(const char *call);
 	} while (0)
 
 /*
- * PROMISE(suite, name) { ... } is a test that runs once on each host device
- * with a fixture `f`; GRAPH_PROMISE once for each way of capturing, too.
+ * PROMISE(suite, name) { ... } is a test that runs on host:sync and on
+ * host:strict, with a fixture `f`; GRAPH_PROMISE once for each way of capturing,
+ * too. A test that gives kernels plain memory opens "host" itself.
  */
 #define PROMISE(suite, name)                 \
 	static void name(struct fixture *f); \

@@ -304,19 +304,19 @@ Test(matrix, runs_are_right_on_the_host, .timeout = 120)
 {
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
 		run_on("host:sync", 0, runs[i]);
-		run_on("host", 0, runs[i]);
+		run_on("host:strict", 0, runs[i]);
 	}
 	for (size_t i = 0; i < sizeof(shared_runs) / sizeof(shared_runs[0]);
 	     i++) {
 		run_on("host:sync", 3, shared_runs[i]);
-		run_on("host", 3, shared_runs[i]);
+		run_on("host:strict", 3, shared_runs[i]);
 	}
 }
 
 Test(matrix, a_small_search_finds_nothing, .timeout = 300)
 {
 	struct matrix_options options = {.device = "host:sync",
-					 .random_device = "host",
+					 .random_device = "host:strict",
 					 .length = 2,
 					 .forwards = 2,
 					 .regions = 1};
@@ -448,7 +448,7 @@ Test(matrix, schedules_are_whole_in_every_shape)
 
 Test(matrix, schedules_pair_eager_and_captured, .timeout = 120)
 {
-	struct matrix_options options = {.device = "host",
+	struct matrix_options options = {.device = "host:strict",
 					 .schedule = "all",
 					 .stages = 3,
 					 .microbatches = 5};

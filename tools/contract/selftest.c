@@ -151,6 +151,7 @@ static int test_all(void)
 	show_progress(&tally);
 	test_or_fail("host", &tally);
 	test_or_fail("host:sync", &tally);
+	test_or_fail("host:strict", &tally);
 	test_all_cuda(&tally);
 	return sum_up(&tally);
 }

@@ -42,12 +42,6 @@ void host_unlock(struct host_device *device)
 
 /* --- memory ------------------------------------------------------------- */
 
-/* The block itself has no header that stray writes could reach. */
-struct host_block {
-	struct host_object object; /* its key is the address */
-	void *memory;
-};
-
 static struct host_block *block_create(size_t size)
 {
 	struct host_block *block;
@@ -64,12 +58,14 @@ static struct host_block *block_create(size_t size)
 		free(block);
 		return NULL;
 	}
+	block->size = size;
 	return block;
 }
 
 static void block_free(struct host_device *device, struct host_block *block)
 {
 	host_forget(device, &block->object);
+	host_block_remove(device, block);
 	free(block->memory);
 	free(block);
 }
@@ -86,6 +82,11 @@ static enum philox_status block_allocate(struct host_device *device,
 	if (status != PHILOX_OK)
 		goto unlock;
 	block = block_create(size);
+	if (block && !host_block_add(device, block)) {
+		free(block->memory);
+		free(block);
+		block = NULL;
+	}
 	if (!block) {
 		status = status_set(PHILOX_ERROR_MEMORY,
 				    "%s: no memory for %zu bytes", what, size);
@@ -265,6 +266,7 @@ static const struct device_ops host_ops = {
 	DEVICE_OP_LIST(HOST_OP)
 #undef HOST_OP
 		.close = host_close,
+	.exec_check = host_exec_check,
 };
 
 static enum philox_status host_count(unsigned *count)

@@ -92,6 +92,17 @@ static int overrides_set(struct host_device *device,
 	return 1;
 }
 
+/* The work at a position; positions are asked for in order, with next at 0. */
+static const struct host_work *work_at(const struct host_program *program,
+				       const struct host_overrides *overrides,
+				       size_t position, size_t *next)
+{
+	if (*next < overrides->count &&
+	    overrides->items[*next].position == position)
+		return &overrides->items[(*next)++].work;
+	return &program->works[position];
+}
+
 /* --- launches ------------------------------------------------------------- */
 
 static struct host_replay *replay_create(struct host_exec *exec)
@@ -128,16 +139,9 @@ void host_replay_free(struct host_device *device, struct host_replay *replay)
 
 void host_replay_run(const struct host_replay *replay)
 {
-	const struct host_overrides *overrides = &replay->overrides;
-	size_t next = 0;
-
-	for (size_t i = 0; i < replay->program->count; i++) {
-		if (next < overrides->count &&
-		    overrides->items[next].position == i)
-			host_work_run(&overrides->items[next++].work);
-		else
-			host_work_run(&replay->program->works[i]);
-	}
+	for (size_t i = 0, next = 0; i < replay->program->count; i++)
+		host_work_run(
+			work_at(replay->program, &replay->overrides, i, &next));
 }
 
 /* --- operations ----------------------------------------------------------- */
@@ -250,9 +254,47 @@ enum philox_status host_exec_set_kernel(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = host_node_find(device, node_handle, what, &node);
 	if (status == PHILOX_OK)
+		status = host_arrays_take(device, &work);
+	if (status == PHILOX_OK)
 		status = override_kernel(device, exec, node, &work);
 	if (status != PHILOX_OK)
 		host_work_drop(device, &work);
+	host_unlock(device);
+	return status;
+}
+
+/*
+ * While no memory is allocated or freed, what was found once stays true: new
+ * arguments are checked when they are set.
+ */
+static enum philox_status check_arrays(struct host_device *device,
+				       struct host_exec *exec)
+{
+	const struct host_program *program = exec->program;
+	enum philox_status status = PHILOX_OK;
+
+	if (exec->checked == device->changes)
+		return PHILOX_OK;
+	for (size_t i = 0, next = 0; status == PHILOX_OK && i < program->count;
+	     i++)
+		status = host_arrays_check(
+			device, work_at(program, &exec->overrides, i, &next));
+	if (status == PHILOX_OK)
+		exec->checked = device->changes;
+	return status;
+}
+
+enum philox_status host_exec_check(struct philox_device *base,
+				   philox_native_exec handle)
+{
+	struct host_device *device = host_of(base);
+	struct host_exec *exec;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_exec_find(device, handle, "exec_check", &exec);
+	if (status == PHILOX_OK)
+		status = check_arrays(device, exec);
 	host_unlock(device);
 	return status;
 }
@@ -297,6 +339,8 @@ enum philox_status host_exec_launch(struct philox_device *base,
 	if (status == PHILOX_OK && stream->capture)
 		status = status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 				    "%s: the stream is capturing", what);
+	if (status == PHILOX_OK)
+		status = check_arrays(device, exec);
 	if (status == PHILOX_OK)
 		status = launch_submit(device, exec, stream);
 	host_unlock(device);

@@ -156,6 +156,8 @@ enum philox_status host_graph_add_root(struct philox_device *base,
 		return status;
 	host_lock(device);
 	status = host_graph_find(device, handle, "graph_add_root", &graph);
+	if (status == PHILOX_OK)
+		status = host_arrays_take(device, &work);
 	if (status != PHILOX_OK)
 		goto drop_work;
 	node = host_graph_add(device, graph, &work, &none);
@@ -192,6 +194,8 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "%s: node %zu is not a kernel", what,
 				    node->index);
+	if (status == PHILOX_OK)
+		status = host_arrays_take(device, &work);
 	if (status == PHILOX_OK) {
 		old = node->work;
 		node->work = work;

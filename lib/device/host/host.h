@@ -7,8 +7,8 @@
  * those that are queued work, since all work does, and release callbacks, since
  * host_unlock() calls those that are due only after it has released the lock.
  *
- * Files: device.c (open, close, memory, the table), object.c (which handles are
- * alive), work.c (what a node or a queue entry does), queue.c (queues and
+ * Files: device.c (open, close, memory, the table), arrays.c (whether arrays lie
+ * in memory), object.c (which handles are alive), work.c (what a node or a queue entry does), queue.c (queues and
  * threads), stream.c, event.c, rules.c (what a capture permits), capture.c,
  * graph.c (nodes and edges), order.c and exec.c (replay). They are one object:
  * its parts may call each other.
@@ -49,11 +49,31 @@ struct host_registry {
 	size_t count;
 };
 
+/* --- memory: device.c, arrays.c -------------------------------------- */
+
+/* An allocation. It has no header that stray writes could reach. */
+struct host_block {
+	struct host_object object; /* its key is the address */
+	void *memory;
+	size_t size;
+	uint64_t serial; /* never reused, unlike addresses */
+};
+
+/* An array of a kernel, and the allocation that it began in. */
+struct host_array {
+	struct kernel_array of;
+	uint64_t serial; /* 0: in none */
+	size_t offset;   /* from the beginning of the allocation */
+	size_t block;    /* size of the allocation */
+};
+
 /* --- work: work.c ---------------------------------------------------- */
 
 /* Arguments, copied once, shared by nodes, execs and launches. */
 struct host_args {
 	unsigned refs;
+	uint32_t n_arrays;
+	struct host_array *arrays; /* of a kernel: behind the bytes */
 	alignas(16) unsigned char bytes[];
 };
 
@@ -193,6 +213,7 @@ struct host_exec {
 	struct host_object object;
 	struct host_program *program;
 	struct host_overrides overrides; /* as of now, for later launches */
+	uint64_t checked;                /* device's `changes` at the time */
 	struct host_task *last;          /* the launch submitted last */
 };
 
@@ -212,6 +233,8 @@ struct host_device {
 	uint64_t submitted;   /* number of the last task */
 	uint64_t graphs_made;
 	struct host_registry registry;
+	void *blocks;     /* a tree of struct host_block, by address */
+	uint64_t changes; /* allocations made and freed, from 1 */
 	struct host_stream *streams; /* all, the legacy stream last */
 	struct host_stream legacy;
 	struct host_capture *captures;
@@ -230,6 +253,23 @@ void host_lock(struct host_device *device);
 void host_unlock(struct host_device *device);
 
 enum philox_status host_no_memory(const char *what);
+
+/* --- arrays.c -------------------------------------------------------- */
+
+/* Makes an allocation known, with a serial; 0: no memory. */
+int host_block_add(struct host_device *device, struct host_block *block);
+void host_block_remove(struct host_device *device, struct host_block *block);
+
+/*
+ * Refuses a kernel call of which an array does not lie in its allocation, or,
+ * if the device is strict, in any; notes the allocation of each.
+ */
+enum philox_status host_arrays_take(struct host_device *device,
+				    struct host_work *work);
+
+/* Refuses one of which an array no longer lies in the allocation noted. */
+enum philox_status host_arrays_check(struct host_device *device,
+				     const struct host_work *work);
 
 /* --- object.c -------------------------------------------------------- */
 
@@ -387,6 +427,8 @@ int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
 /* --- exec.c ---------------------------------------------------------- */
 
 void host_exec_free(struct host_device *device, struct host_exec *exec);
+enum philox_status host_exec_check(struct philox_device *base,
+				   philox_native_exec handle);
 void host_replay_run(const struct host_replay *replay); /* without the lock */
 void host_replay_free(struct host_device *device, struct host_replay *replay);
 

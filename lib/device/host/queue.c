@@ -199,6 +199,8 @@ enum philox_status host_put(struct host_device *device, philox_stream handle,
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
+		status = host_arrays_take(device, work);
+	if (status == PHILOX_OK)
 		status = stream->capture
 				 ? host_record(device, stream, work, what)
 				 : host_submit(stream, work, NULL, NULL);

@@ -10,23 +10,38 @@
 #include "lib/base/float_mode.h"
 #include "lib/device/host/host.h"
 
+/* Arguments, and room for `n_arrays` arrays behind them. */
+static struct host_args *args_create(const void *bytes, size_t size,
+				     uint32_t n_arrays)
+{
+	const size_t unit = alignof(struct host_args);
+	size_t room = sizeof(struct host_args) +
+		      n_arrays * sizeof(struct host_array) + 2 * unit;
+	size_t place = (size + unit - 1) / unit * unit;
+	struct host_args *args;
+
+	if (size > SIZE_MAX - room)
+		return NULL;
+	/* aligned_alloc() needs a multiple of the alignment. */
+	args = aligned_alloc(unit, (room + place) / unit * unit);
+	if (!args)
+		return NULL;
+	args->refs = 1;
+	args->n_arrays = n_arrays;
+	args->arrays = (struct host_array *)(args->bytes + place);
+	memcpy(args->bytes, bytes, size);
+	return args;
+}
+
 enum philox_status host_work_call(struct host_work *work,
 				  enum host_work_kind kind,
 				  void (*function)(const void *),
 				  const void *args, size_t size)
 {
-	struct host_args *copy;
+	struct host_args *copy = args_create(args, size, 0);
 
-	if (size > SIZE_MAX - 2 * sizeof(*copy))
-		return host_no_memory("arguments");
-	/* aligned_alloc() needs a multiple of the alignment. */
-	copy = aligned_alloc(alignof(struct host_args),
-			     (sizeof(*copy) + size + sizeof(*copy) - 1) /
-				     sizeof(*copy) * sizeof(*copy));
 	if (!copy)
 		return host_no_memory("arguments");
-	copy->refs = 1;
-	memcpy(copy->bytes, args, size);
 	*work = (struct host_work){
 		.kind = kind, .function = function, .args = copy};
 	return PHILOX_OK;
@@ -35,8 +50,18 @@ enum philox_status host_work_call(struct host_work *work,
 enum philox_status host_work_kernel(struct host_work *work,
 				    const struct kernel_call *call)
 {
-	return host_work_call(work, HOST_KERNEL, kernels_host[call->kernel],
-			      call->args, call->size);
+	uint32_t count = call->arrays ? call->arrays->count : 0;
+	struct host_args *copy = args_create(call->args, call->size, count);
+
+	if (!copy)
+		return host_no_memory("arguments");
+	for (uint32_t i = 0; i < count; i++)
+		copy->arrays[i] =
+			(struct host_array){.of = call->arrays->items[i]};
+	*work = (struct host_work){.kind = HOST_KERNEL,
+				   .function = kernels_host[call->kernel],
+				   .args = copy};
+	return PHILOX_OK;
 }
 
 struct host_work host_work_share(const struct host_work *work)

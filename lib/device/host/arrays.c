@@ -1,0 +1,149 @@
+/*
+ * lib/device/host/arrays.c - whether the arrays of kernels lie in memory
+ *
+ * Allocations are kept in a tree by address (tsearch() of the C library, which
+ * is balanced). An array is found by its first byte. A graph outlives
+ * allocations, and addresses are used again, so an array of a node remembers
+ * the serial of the allocation it began in. Guarded by the device's lock.
+ */
+#include <search.h>
+#include "lib/device/host/host.h"
+
+/* --- allocations ---------------------------------------------------------- */
+
+/* Allocations do not overlap; an address is looked up as one of a byte. */
+static int compare_blocks(const void *left, const void *right)
+{
+	const struct host_block *a = left, *b = right;
+	uintptr_t first = (uintptr_t)a->memory, second = (uintptr_t)b->memory;
+
+	if (first < second)
+		return second - first < a->size ? 0 : -1;
+	return first - second < b->size ? 0 : 1;
+}
+
+int host_block_add(struct host_device *device, struct host_block *block)
+{
+	if (!tsearch(block, &device->blocks, compare_blocks))
+		return 0;
+	block->serial = ++device->changes;
+	return 1;
+}
+
+void host_block_remove(struct host_device *device, struct host_block *block)
+{
+	tdelete(block, &device->blocks, compare_blocks);
+	device->changes++;
+}
+
+static const struct host_block *block_at(struct host_device *device,
+					 const void *address)
+{
+	const struct host_block key = {.memory = (void *)address, .size = 1};
+	void *found = tfind(&key, &device->blocks, compare_blocks);
+
+	return found ? *(struct host_block *const *)found : NULL;
+}
+
+/* --- refusals ------------------------------------------------------------- */
+
+static const char *reads_or_writes(const struct host_array *array)
+{
+	return array->of.written ? "writes" : "reads";
+}
+
+static enum philox_status refuse_unknown(const struct host_device *device,
+					 const struct host_array *array)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: the kernel %s %zu bytes at %p, which is no "
+			  "memory of device %s",
+			  array->of.name, reads_or_writes(array),
+			  array->of.size, (void *)(uintptr_t)array->of.at,
+			  device->base.name);
+}
+
+/* `more` is about the allocation. */
+static enum philox_status refuse(const struct host_array *array,
+				 const char *more)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: the kernel %s %zu bytes from byte %zu on of an "
+			  "allocation of %zu bytes at %p%s",
+			  array->of.name, reads_or_writes(array),
+			  array->of.size, array->offset, array->block,
+			  (void *)((uintptr_t)array->of.at - array->offset),
+			  more);
+}
+
+/* --- checks --------------------------------------------------------------- */
+
+/* Whether it lies in the allocation that it begins in. */
+static enum philox_status check_inside(const struct host_array *array)
+{
+	if (array->of.size <= array->block - array->offset)
+		return PHILOX_OK;
+	return refuse(array, "");
+}
+
+static void note_block(struct host_array *array, const struct host_block *block)
+{
+	array->serial = block->serial;
+	array->offset = (uintptr_t)array->of.at - (uintptr_t)block->memory;
+	array->block = block->size;
+}
+
+static enum philox_status take_array(struct host_device *device,
+				     struct host_array *array)
+{
+	const struct host_block *block = block_at(device, array->of.at);
+
+	if (block) {
+		note_block(array, block);
+		return check_inside(array);
+	}
+	if (device_is_strict(&device->base))
+		return refuse_unknown(device, array);
+	return PHILOX_OK;
+}
+
+/* Memory that was the caller's may have become an allocation since. */
+static enum philox_status check_array(struct host_device *device,
+				      const struct host_array *array)
+{
+	const struct host_block *block = block_at(device, array->of.at);
+	struct host_array now = *array;
+
+	if (array->serial && (!block || block->serial != array->serial))
+		return refuse(array, ", which has been freed");
+	if (!block)
+		return PHILOX_OK;
+	note_block(&now, block);
+	return check_inside(&now);
+}
+
+enum philox_status host_arrays_take(struct host_device *device,
+				    struct host_work *work)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!work->args)
+		return PHILOX_OK;
+	for (uint32_t i = 0; status == PHILOX_OK && i < work->args->n_arrays;
+	     i++)
+		status = take_array(device, &work->args->arrays[i]);
+	return status;
+}
+
+enum philox_status host_arrays_check(struct host_device *device,
+				     const struct host_work *work)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!work->args)
+		return PHILOX_OK;
+	for (uint32_t i = 0; status == PHILOX_OK && i < work->args->n_arrays;
+	     i++)
+		status = check_array(device, &work->args->arrays[i]);
+	return status;
+}
