@@ -1,5 +1,5 @@
 /*
- * lib/device/host/arrays.c - whether the arrays of kernels lie in memory
+ * lib/device/host/arrays.c - whether the arrays lie in memory
  *
  * Allocations are kept in a tree by address (tsearch() of the C library, which
  * is balanced). An array is found by its first byte. A graph outlives
@@ -47,20 +47,19 @@ static const struct host_block *block_at(struct host_device *device,
 
 /* --- refusals ------------------------------------------------------------- */
 
-static const char *reads_or_writes(const struct host_array *array)
+static const char *done_to(const struct host_array *array)
 {
-	return array->of.written ? "writes" : "reads";
+	return array->of.written ? "written" : "read";
 }
 
 static enum philox_status refuse_unknown(const struct host_device *device,
 					 const struct host_array *array)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: the kernel %s %zu bytes at %p, which is no "
-			  "memory of device %s",
-			  array->of.name, reads_or_writes(array),
-			  array->of.size, (void *)(uintptr_t)array->of.at,
-			  device->base.name);
+			  "%s: %zu bytes are %s at %p, which is not memory of "
+			  "device %s",
+			  array->of.name, array->of.size, done_to(array),
+			  (void *)(uintptr_t)array->of.at, device->base.name);
 }
 
 /* `more` is about the allocation. */
@@ -68,10 +67,10 @@ static enum philox_status refuse(const struct host_array *array,
 				 const char *more)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: the kernel %s %zu bytes from byte %zu on of an "
+			  "%s: %zu bytes are %s from byte %zu on of an "
 			  "allocation of %zu bytes at %p%s",
-			  array->of.name, reads_or_writes(array),
-			  array->of.size, array->offset, array->block,
+			  array->of.name, array->of.size, done_to(array),
+			  array->offset, array->block,
 			  (void *)((uintptr_t)array->of.at - array->offset),
 			  more);
 }
@@ -93,7 +92,9 @@ static void note_block(struct host_array *array, const struct host_block *block)
 	array->block = block->size;
 }
 
+/* Copies may be from or to any memory. */
 static enum philox_status take_array(struct host_device *device,
+				     enum host_work_kind kind,
 				     struct host_array *array)
 {
 	const struct host_block *block = block_at(device, array->of.at);
@@ -102,7 +103,7 @@ static enum philox_status take_array(struct host_device *device,
 		note_block(array, block);
 		return check_inside(array);
 	}
-	if (device_is_strict(&device->base))
+	if (kind != HOST_COPY && device_is_strict(&device->base))
 		return refuse_unknown(device, array);
 	return PHILOX_OK;
 }
@@ -131,7 +132,7 @@ enum philox_status host_arrays_take(struct host_device *device,
 		return PHILOX_OK;
 	for (uint32_t i = 0; status == PHILOX_OK && i < work->args->n_arrays;
 	     i++)
-		status = take_array(device, &work->args->arrays[i]);
+		status = take_array(device, work->kind, &work->args->arrays[i]);
 	return status;
 }
 

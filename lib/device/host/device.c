@@ -163,22 +163,23 @@ enum philox_status host_copy(struct philox_device *base, void *destination,
 			     const void *source, size_t size,
 			     philox_stream stream)
 {
-	struct host_work work = {.kind = HOST_COPY,
-				 .destination = destination,
-				 .source = source,
-				 .size = size};
+	struct host_work work;
+	enum philox_status status =
+		host_work_copy(&work, destination, source, size);
 
+	if (status != PHILOX_OK)
+		return status;
 	return host_put(host_of(base), stream, &work, "philox_memory_copy");
 }
 
 enum philox_status host_set(struct philox_device *base, void *memory, int value,
 			    size_t size, philox_stream stream)
 {
-	struct host_work work = {.kind = HOST_SET,
-				 .destination = memory,
-				 .value = value,
-				 .size = size};
+	struct host_work work;
+	enum philox_status status = host_work_set(&work, memory, value, size);
 
+	if (status != PHILOX_OK)
+		return status;
 	return host_put(host_of(base), stream, &work, "philox_memory_set");
 }
 

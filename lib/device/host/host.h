@@ -59,7 +59,7 @@ struct host_block {
 	uint64_t serial; /* never reused, unlike addresses */
 };
 
-/* An array of a kernel, and the allocation that it began in. */
+/* An array that work reads or writes, and the allocation it began in. */
 struct host_array {
 	struct kernel_array of;
 	uint64_t serial; /* 0: in none */
@@ -73,7 +73,7 @@ struct host_array {
 struct host_args {
 	unsigned refs;
 	uint32_t n_arrays;
-	struct host_array *arrays; /* of a kernel: behind the bytes */
+	struct host_array *arrays; /* behind the bytes */
 	alignas(16) unsigned char bytes[];
 };
 
@@ -91,7 +91,7 @@ struct host_work {
 	enum host_work_kind kind;
 	int value;                      /* set */
 	void (*function)(const void *); /* kernel, call */
-	struct host_args *args;         /* kernel, call: one reference */
+	struct host_args *args;         /* one reference, or NULL */
 	void *destination;              /* copy, set */
 	const void *source;             /* copy */
 	size_t size;                    /* copy, set */
@@ -261,13 +261,13 @@ int host_block_add(struct host_device *device, struct host_block *block);
 void host_block_remove(struct host_device *device, struct host_block *block);
 
 /*
- * Refuses a kernel call of which an array does not lie in its allocation, or,
- * if the device is strict, in any; notes the allocation of each.
+ * Refuses work of which an array does not lie in its allocation or, on a strict
+ * device and but for copies, in any; notes the allocation of each.
  */
 enum philox_status host_arrays_take(struct host_device *device,
 				    struct host_work *work);
 
-/* Refuses one of which an array no longer lies in the allocation noted. */
+/* Refuses work of which an array no longer lies in the allocation noted. */
 enum philox_status host_arrays_check(struct host_device *device,
 				     const struct host_work *work);
 
@@ -318,6 +318,10 @@ enum philox_status host_work_call(struct host_work *work,
 				  const void *args, size_t size);
 enum philox_status host_work_kernel(struct host_work *work,
 				    const struct kernel_call *call);
+enum philox_status host_work_copy(struct host_work *work, void *destination,
+				  const void *source, size_t size);
+enum philox_status host_work_set(struct host_work *work, void *memory,
+				 int value, size_t size);
 struct host_work host_work_share(const struct host_work *work);
 void host_work_drop(struct host_device *device, struct host_work *work);
 void host_work_run(const struct host_work *work); /* without the lock */

@@ -29,7 +29,8 @@ static struct host_args *args_create(const void *bytes, size_t size,
 	args->refs = 1;
 	args->n_arrays = n_arrays;
 	args->arrays = (struct host_array *)(args->bytes + place);
-	memcpy(args->bytes, bytes, size);
+	if (size)
+		memcpy(args->bytes, bytes, size);
 	return args;
 }
 
@@ -47,21 +48,55 @@ enum philox_status host_work_call(struct host_work *work,
 	return PHILOX_OK;
 }
 
+static enum philox_status work_with_arrays(struct host_work *work,
+					   const void *args, size_t size,
+					   const struct kernel_arrays *arrays)
+{
+	uint32_t count = arrays ? arrays->count : 0;
+
+	work->args = args_create(args, size, count);
+	if (!work->args)
+		return host_no_memory("arguments");
+	for (uint32_t i = 0; i < count; i++)
+		work->args->arrays[i] =
+			(struct host_array){.of = arrays->items[i]};
+	return PHILOX_OK;
+}
+
 enum philox_status host_work_kernel(struct host_work *work,
 				    const struct kernel_call *call)
 {
-	uint32_t count = call->arrays ? call->arrays->count : 0;
-	struct host_args *copy = args_create(call->args, call->size, count);
-
-	if (!copy)
-		return host_no_memory("arguments");
-	for (uint32_t i = 0; i < count; i++)
-		copy->arrays[i] =
-			(struct host_array){.of = call->arrays->items[i]};
 	*work = (struct host_work){.kind = HOST_KERNEL,
-				   .function = kernels_host[call->kernel],
-				   .args = copy};
-	return PHILOX_OK;
+				   .function = kernels_host[call->kernel]};
+	return work_with_arrays(work, call->args, call->size, call->arrays);
+}
+
+enum philox_status host_work_copy(struct host_work *work, void *destination,
+				  const void *source, size_t size)
+{
+	struct kernel_arrays arrays = {.count = 0};
+
+	*work = (struct host_work){.kind = HOST_COPY,
+				   .destination = destination,
+				   .source = source,
+				   .size = size};
+	kernel_writes(&arrays, "philox_memory_copy: destination", destination,
+		      size);
+	kernel_reads(&arrays, "philox_memory_copy: source", source, size);
+	return work_with_arrays(work, NULL, 0, &arrays);
+}
+
+enum philox_status host_work_set(struct host_work *work, void *memory,
+				 int value, size_t size)
+{
+	struct kernel_arrays arrays = {.count = 0};
+
+	*work = (struct host_work){.kind = HOST_SET,
+				   .destination = memory,
+				   .value = value,
+				   .size = size};
+	kernel_writes(&arrays, "philox_memory_set: memory", memory, size);
+	return work_with_arrays(work, NULL, 0, &arrays);
 }
 
 struct host_work host_work_share(const struct host_work *work)
