@@ -9,8 +9,8 @@
  *
  *   host         streams run asynchronously, each on its own thread
  *   host:sync    every call runs its work before it returns (for tests)
- *   host:strict  as host, but refuses or reports what others let pass (for
- *                tests)
+ *   host:strict  as host, but refuses or reports what others let pass: arrays
+ *                in memory that is not the device's, below (for tests)
  *   cuda         the first GPU
  *   cuda:N       the GPU with number N
  *
@@ -147,6 +147,32 @@ PHILOX_API enum philox_status philox_device_synchronize(
 /* --- memory ------------------------------------------------------------- */
 
 /*
+ * Which memory arrays may be in. The arrays that this library's kernels read
+ * and write (of fills, of draws from rows, of samples, states given by address)
+ * are device memory. A GPU writes past the end of one in silence, or fails long
+ * after the call; a host device checks:
+ *
+ *  - An array that begins in an allocation of the device must lie in it whole,
+ *    in as many bytes as were asked for. Else the call gives
+ *    PHILOX_ERROR_INVALID, which names the array, its size and the allocation,
+ *    and does nothing: no work is queued, and a capture goes on as it was.
+ *  - The arrays of a graph are checked again at each launch, since memory may
+ *    have been freed after the capture: other memory at the same address is not
+ *    the same. Such a launch is refused before it takes a number or a ticket.
+ *  - An array that begins in no allocation of the device is taken by "host" and
+ *    "host:sync", so arrays of your own will do there, and refused in the same
+ *    way by "host:strict", as no GPU could use it.
+ *  - An array has all the entries that its call describes, whatever masks and
+ *    counts on the device leave out.
+ *
+ * Both sides of a copy and the memory of philox_memory_set() must lie in the
+ * allocation that they begin in, too. Plain memory is always legal in copies,
+ * in philox_rows_get() and in philox_rows_set(); and what the arguments of
+ * philox_launch_host() point to is the caller's, and is not looked at. A cuda
+ * device checks nothing of this.
+ */
+
+/*
  * philox_memory_alloc() allocates `size` > 0 bytes of device memory, aligned to
  * 256 bytes, with undefined content; philox_memory_free() frees it and accepts
  * NULL. Free waits for work that may use the memory, as cudaFree does. Neither
@@ -162,7 +188,8 @@ PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
  * philox_memory_copy() copies `size` bytes in stream order; either side may be
  * device memory or plain memory of the process. Plain memory must stay valid
  * until the copy has run (if captured: for as long as the graph may be
- * launched). Recorded as one node during capture.
+ * launched). Recorded as one node during capture. Errors: PHILOX_ERROR_INVALID
+ * also for a side that ends outside the allocation it begins in (host devices).
  */
 PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
 						 void *destination,
@@ -172,7 +199,8 @@ PHILOX_API enum philox_status philox_memory_copy(struct philox_device *device,
 
 /*
  * philox_memory_set() sets `size` bytes of device memory to `value` in stream
- * order. Recorded as one node during capture.
+ * order. Recorded as one node during capture. Errors: as philox_memory_copy();
+ * host:strict also refuses memory that is not the device's.
  */
 PHILOX_API enum philox_status philox_memory_set(struct philox_device *device,
 						void *memory, int value,
@@ -309,7 +337,9 @@ PHILOX_API enum philox_status philox_capture_exchange_mode(
  * graph run one after the other). A graph with philox passes in it is launched
  * with philox_graph_launch() instead: see philox/graph.h. Both destroy
  * functions accept NULL. Instantiate and destroy are legal during capture;
- * launching into a stream that is capturing is not.
+ * launching into a stream that is capturing is not. Errors of a launch:
+ * PHILOX_ERROR_INVALID also for an array that is no longer in its memory (host
+ * devices, see "memory" above).
  */
 PHILOX_API enum philox_status philox_native_instantiate(
 	struct philox_device *device, philox_native_graph graph,

@@ -191,7 +191,8 @@ struct philox_fill {
  * integers. One kernel node during capture, where it is legal; arrays must not
  * overlap unless in == out. Errors: PHILOX_ERROR_INVALID (names the field: a
  * parameter outside its range or NaN, a null or misaligned pointer, overlapping
- * arrays, rows that overlap, an unknown or unsupported dist or dtype),
+ * arrays, an array outside its memory on a host device (philox/device.h), rows
+ * that overlap, an unknown or unsupported dist or dtype),
  * PHILOX_ERROR_OVERFLOW (the span's last element, or the size in bytes, exceeds
  * 2^64), PHILOX_ERROR_UNSUPPORTED (the layout has no such dist, dtype or
  * range), those of the device.

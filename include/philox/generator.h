@@ -102,7 +102,8 @@ PHILOX_API enum philox_status philox_generator_fold(
  * generator has at this point among the graph's passes, which matters for
  * regions that are PHILOX_SHARED. A generator that a captured graph reads
  * cannot be destroyed before that graph. Errors: PHILOX_ERROR_INVALID (a null
- * or misaligned pointer), PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * or misaligned pointer, or on a host device one to less memory,
+ * philox/device.h), PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED,
  * those of the device.
  */
 PHILOX_API enum philox_status philox_generator_copy_state(

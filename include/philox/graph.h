@@ -134,7 +134,8 @@ struct philox_use_info {
  * philox_graph_uses(). A launch that is refused changes nothing; one that fails
  * on the device makes no forward and leaves every ticket as it was, but the
  * numbers reserved for it are burnt. Launches of one graph run one after the
- * other. Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag); those of
+ * other. Errors: PHILOX_ERROR_INVALID (n, a reserved field, a flag; on a host
+ * device, an array whose memory was freed, see philox/device.h); those of
  * philox_forward_begin() and philox_backward_begin() for a use, which the
  * message names; PHILOX_ERROR_BUSY also for a ticket that another launch is
  * using up; PHILOX_ERROR_STALE (a region was destroyed);

@@ -157,8 +157,9 @@ struct philox_layout {
  * lacks, PHILOX_ERROR_INVALID for a wrong field of the layout or a span past
  * `elements`; PHILOX_ERROR_OVERFLOW for 2^62 elements or more, whose words do
  * not fit an offset; and as philox_rng_fill() for dist, dtype, parameters and
- * span. A fill in a layout fails in the same ways, but without `elements` its
- * span may end past 2^62. Legal during capture.
+ * span. A fill in a layout fails in the same ways, and for its arrays and state
+ * as philox_rng_fill(), but without `elements` its span may end past 2^62.
+ * Legal during capture.
  */
 PHILOX_API enum philox_status philox_layout_advance(
 	const struct philox_fill *fill, uint64_t *words);

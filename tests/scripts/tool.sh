@@ -234,17 +234,25 @@ check "matrix takes the options of a run" gives 0 \
 	'all as expected$' '' \
 	matrix --replay 'F0 B0' --regions 1 --pending 1 --ops 3
 
-# tests_both: as many lines for host as for host:sync, where some are skipped
-tests_both()
+# lines_for DEVICE: how many checks of a selftest were on it
+lines_for()
 {
-	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \
-		selftest --device host --device host:sync || return 1
-	queued=$(grep -cE '^(ok|skip) *host ' "$WORK/out")
-	[ "$queued" -gt 1 ] && [ "$queued" -eq \
-		"$(grep -cE '^(ok|skip) *host:sync ' "$WORK/out")" ]
+	grep -cE "^(ok|skip) *$1 " "$WORK/out"
 }
 
-check "selftest passes on each device that is named" tests_both
+# tests_all OPTION...: as many lines for each host device, where some are skipped
+tests_all()
+{
+	gives 0 '^[1-9][0-9]* passed, 0 failed, [0-9]+ skipped$' '' \
+		selftest "$@" || return 1
+	queued=$(lines_for host)
+	[ "$queued" -gt 1 ] && [ "$queued" -eq "$(lines_for host:sync)" ] &&
+		[ "$queued" -eq "$(lines_for host:strict)" ]
+}
+
+check "selftest passes on each device that is named" tests_all \
+	--device host --device host:sync --device host:strict
+check "selftest tests every host device by itself" tests_all
 check "selftest tests nothing if one of them is unknown" \
 	refuses nowhere selftest --device host --device nowhere
 check "selftest names an unknown device" \

@@ -25,12 +25,17 @@ struct contract_thing {
 	struct contract_thing *next;
 };
 
-const struct contract_check *const contract_tables[] = {
-	contract_device,  contract_capture,
-	contract_replay,  contract_numbers,
-	contract_layouts, contract_rows,
-	contract_tokens,  contract_graph,
-	contract_detect,  NULL};
+const struct contract_check *const contract_tables[] = {contract_device,
+							contract_arrays,
+							contract_capture,
+							contract_replay,
+							contract_numbers,
+							contract_layouts,
+							contract_rows,
+							contract_tokens,
+							contract_graph,
+							contract_detect,
+							NULL};
 
 /*
  * --- results of checks ------------------------------------------------------

@@ -46,6 +46,7 @@ struct contract_check {
 };
 
 extern const struct contract_check contract_device[];
+extern const struct contract_check contract_arrays[];
 extern const struct contract_check contract_capture[];
 extern const struct contract_check contract_replay[];
 extern const struct contract_check contract_numbers[];
