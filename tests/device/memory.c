@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <philox/layout.h>
 #include "lib/device/call.h"
+#include "lib/device/host/host.h"
 #include "tests/support/support.h"
 
 enum {
@@ -687,78 +688,78 @@ PROMISE(memory, of_a_copy_that_was_freed_is_refused_at_a_launch)
 }
 
 /*
- * Allocates `size` bytes at an address that was freed. Returns 0 if the C
- * library has used the address for something else, or keeps it (sanitizers do).
+ * Whether the C library uses an address again is its affair: here blocks take
+ * places that are given.
  */
-static int allocate_at(struct fixture *f, size_t size, const void *address)
-{
-	void *memory[64];
-	int n = 0, found = 0;
+struct place {
+	struct host_device device;
+	struct host_block blocks[3];
+	size_t n;
+	struct host_array array;
+	struct host_args args;
+	struct host_work work;
+};
 
-	while (n < 64 && !found) {
-		OK(philox_memory_alloc(f->device, size, &memory[n]));
-		found = memory[n++] == address;
-	}
-	for (int i = 0; i < n - found; i++)
-		OK(philox_memory_free(f->device, memory[i]));
-	return found;
+static void *put_block(struct place *p, char *at, size_t size)
+{
+	struct host_block *block = &p->blocks[p->n++];
+
+	block->memory = at;
+	block->size = size;
+	cr_assert(host_block_add(&p->device, block));
+	return block;
 }
 
-#define SAME_ADDRESS_OR_SKIP(f, size, address)                            \
-	do {                                                              \
-		if (!allocate_at(f, size, address))                       \
-			cr_skip_test("no address that was freed is used " \
-				     "again");                            \
-	} while (0)
+static void open_place(struct place *p, const char *at, size_t size)
+{
+	*p = (struct place){.array.of = {"x", at, size, 1}};
+	p->args.n_arrays = 1;
+	p->args.arrays = &p->array;
+	p->work = (struct host_work){.kind = HOST_KERNEL, .args = &p->args};
+}
 
 /* Another allocation at the same address is not the one of the capture. */
-PROMISE(memory, that_was_freed_and_allocated_again_is_refused_at_a_launch)
+Test(memory, that_was_freed_and_allocated_again_is_refused_at_a_launch)
 {
-	struct bench b = {.f = f};
-	void *memory = zeros(&b, 5000);
-	struct philox_graph *graph;
+	static char bytes[1000];
+	struct place p;
+	void *block;
 
-	record_begin(f);
-	OK(fill_words(&b, &memory));
-	graph = record_end(f);
-	OK(philox_graph_launch(graph, f->stream, NULL, 0));
-	OK(philox_memory_free(f->device, memory));
-	SAME_ADDRESS_OR_SKIP(f, 5000, memory);
-	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
-	      PHILOX_ERROR_INVALID);
-	NAMES("fill: out: 40 bytes");
+	open_place(&p, bytes + 100, 50);
+	block = put_block(&p, bytes + 100, 50);
+	OK(host_arrays_take(&p.device, &p.work));
+	OK(host_arrays_check(&p.device, &p.work));
+	host_block_remove(&p.device, block);
+	FAILS(host_arrays_check(&p.device, &p.work), PHILOX_ERROR_INVALID);
 	NAMES("has been freed");
-	OK(fill_words(&b, &memory));
-	OK(philox_graph_destroy(graph));
-	OK(philox_memory_free(f->device, memory));
+	block = put_block(&p, bytes + 100, 50);
+	FAILS(host_arrays_check(&p.device, &p.work), PHILOX_ERROR_INVALID);
+	NAMES("has been freed");
+	OK(host_arrays_take(&p.device, &p.work));
+	OK(host_arrays_check(&p.device, &p.work));
+	host_block_remove(&p.device, block);
 }
 
 /* Plain memory when it was captured, an allocation when it is launched. */
 Test(memory, that_became_an_allocation_must_hold_the_array)
 {
-	struct philox_graph *graph;
-	struct fixture f;
-	struct bench b = {.f = &f};
-	void *memory, *at;
+	static char bytes[1000];
+	struct place p;
+	void *block;
 
-	fixture_open(&f, "host");
-	memory = zeros(&b, 5000);
-	at = (char *)memory + 4992 - N * 8;
-	OK(philox_memory_free(f.device, memory));
-	record_begin(&f);
-	OK(fill_words(&b, &at));
-	graph = record_end(&f);
-	SAME_ADDRESS_OR_SKIP(&f, 4991, memory);
-	FAILS(philox_graph_launch(graph, f.stream, NULL, 0),
-	      PHILOX_ERROR_INVALID);
-	NAMES("fill: out: 40 bytes");
-	NAMES("from byte 4952 on of an allocation of 4991 bytes");
-	OK(philox_memory_free(f.device, memory));
-	SAME_ADDRESS_OR_SKIP(&f, 4992, memory);
-	OK(philox_graph_launch(graph, f.stream, NULL, 0));
-	OK(philox_graph_destroy(graph));
-	OK(philox_memory_free(f.device, memory));
-	fixture_close(&f);
+	open_place(&p, bytes + 100, 50);
+	OK(host_arrays_take(&p.device, &p.work));
+	block = put_block(&p, bytes + 149, 400); /* begins inside */
+	OK(host_arrays_check(&p.device, &p.work));
+	host_block_remove(&p.device, block);
+	block = put_block(&p, bytes + 90, 59);
+	FAILS(host_arrays_check(&p.device, &p.work), PHILOX_ERROR_INVALID);
+	NAMES("x: 50 bytes are written from byte 10 on of an allocation of 59 "
+	      "bytes");
+	host_block_remove(&p.device, block);
+	block = put_block(&p, bytes + 90, 60);
+	OK(host_arrays_check(&p.device, &p.work));
+	host_block_remove(&p.device, block);
 }
 
 /* A launch that is refused takes no numbers and no tickets. */
