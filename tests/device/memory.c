@@ -738,6 +738,10 @@ Test(memory, that_was_freed_and_allocated_again_is_refused_at_a_launch)
 	OK(host_arrays_take(&p.device, &p.work));
 	OK(host_arrays_check(&p.device, &p.work));
 	host_block_remove(&p.device, block);
+	block = put_block(&p, bytes + 100, 49);
+	FAILS(host_arrays_take(&p.device, &p.work), PHILOX_ERROR_INVALID);
+	NAMES("an allocation of 49 bytes");
+	host_block_remove(&p.device, block);
 }
 
 /* Plain memory when it was captured, an allocation when it is launched. */

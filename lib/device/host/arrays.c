@@ -1,12 +1,14 @@
 /*
- * lib/device/host/arrays.c - whether the arrays lie in memory
+ * lib/device/host/arrays.c - whether arrays lie in memory
  *
  * Allocations are kept in a tree by address (tsearch() of the C library, which
- * is balanced). An array is found by its first byte. A graph outlives
- * allocations, and addresses are used again, so an array of a node remembers
- * the serial of the allocation it began in. Guarded by the device's lock.
+ * is balanced). An array is found by its first byte; programs use the same ones
+ * over and over, so the last finds are kept. A graph outlives allocations, and
+ * addresses are used again, so an array of a node remembers the serial of the
+ * allocation it began in. Guarded by the device's lock.
  */
 #include <search.h>
+#include <string.h>
 #include "lib/device/host/host.h"
 
 /* --- allocations ---------------------------------------------------------- */
@@ -33,6 +35,7 @@ int host_block_add(struct host_device *device, struct host_block *block)
 void host_block_remove(struct host_device *device, struct host_block *block)
 {
 	tdelete(block, &device->blocks, compare_blocks);
+	memset(device->recent, 0, sizeof(device->recent));
 	device->changes++;
 }
 
@@ -40,9 +43,19 @@ static const struct host_block *block_at(struct host_device *device,
 					 const void *address)
 {
 	const struct host_block key = {.memory = (void *)address, .size = 1};
-	void *found = tfind(&key, &device->blocks, compare_blocks);
+	uint64_t hash = (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u;
+	struct host_recent *recent =
+		&device->recent[(hash >> 32) % HOST_RECENT];
+	void *found;
 
-	return found ? *(struct host_block *const *)found : NULL;
+	if (recent->address == address)
+		return recent->block;
+	found = tfind(&key, &device->blocks, compare_blocks);
+	if (!found)
+		return NULL;
+	*recent = (struct host_recent){address,
+				       *(struct host_block *const *)found};
+	return recent->block;
 }
 
 /* --- refusals ------------------------------------------------------------- */

@@ -59,6 +59,14 @@ struct host_block {
 	uint64_t serial; /* never reused, unlike addresses */
 };
 
+/* The answer for an address that was looked for. */
+struct host_recent {
+	const void *address;
+	const struct host_block *block;
+};
+
+#define HOST_RECENT 64
+
 /* An array that work reads or writes, and the allocation it began in. */
 struct host_array {
 	struct kernel_array of;
@@ -233,8 +241,9 @@ struct host_device {
 	uint64_t submitted;   /* number of the last task */
 	uint64_t graphs_made;
 	struct host_registry registry;
-	void *blocks;     /* a tree of struct host_block, by address */
-	uint64_t changes; /* allocations made and freed, from 1 */
+	void *blocks; /* a tree of struct host_block, by address */
+	struct host_recent recent[HOST_RECENT]; /* empty after each free */
+	uint64_t changes;            /* allocations made and freed, from 1 */
 	struct host_stream *streams; /* all, the legacy stream last */
 	struct host_stream legacy;
 	struct host_capture *captures;
