@@ -695,8 +695,6 @@ struct place {
 	struct host_device device;
 	struct host_block blocks[3];
 	size_t n;
-	struct host_array array;
-	struct host_args args;
 	struct host_work work;
 };
 
@@ -712,10 +710,16 @@ static void *put_block(struct place *p, char *at, size_t size)
 
 static void open_place(struct place *p, const char *at, size_t size)
 {
-	*p = (struct place){.array.of = {"x", at, size, 1}};
-	p->args.n_arrays = 1;
-	p->args.arrays = &p->array;
-	p->work = (struct host_work){.kind = HOST_KERNEL, .args = &p->args};
+	struct kernel_arrays arrays = {.count = 0};
+	const struct store_args args = {.to = NULL}; /* is not run */
+	const struct kernel_call call = {.kernel = KERNEL_STORE,
+					 .args = &args,
+					 .size = sizeof(args),
+					 .arrays = &arrays};
+
+	memset(p, 0, sizeof(*p));
+	kernel_writes(&arrays, "x", at, size);
+	OK(host_work_kernel(&p->work, &call));
 }
 
 /* Another allocation at the same address is not the one of the capture. */
@@ -742,6 +746,7 @@ Test(memory, that_was_freed_and_allocated_again_is_refused_at_a_launch)
 	FAILS(host_arrays_take(&p.device, &p.work), PHILOX_ERROR_INVALID);
 	NAMES("an allocation of 49 bytes");
 	host_block_remove(&p.device, block);
+	host_work_drop(&p.device, &p.work);
 }
 
 /* Plain memory when it was captured, an allocation when it is launched. */
@@ -764,6 +769,7 @@ Test(memory, that_became_an_allocation_must_hold_the_array)
 	block = put_block(&p, bytes + 90, 60);
 	OK(host_arrays_check(&p.device, &p.work));
 	host_block_remove(&p.device, block);
+	host_work_drop(&p.device, &p.work);
 }
 
 /* A launch that is refused takes no numbers and no tickets. */
