@@ -631,6 +631,28 @@ PROMISE(memory, that_is_refused_leaves_a_capture_as_it_was)
 	}
 }
 
+/* The pass goes on, too: a fill of it that is right is drawn. */
+GRAPH_PROMISE(memory, that_is_refused_leaves_a_captured_pass_as_it_was)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_span span = philox_elements(0, COUNT);
+	uint32_t *array = make_array(f), *small = make_memory(f, 4 * COUNT - 4);
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+	struct philox_pass pass;
+
+	record_begin(f);
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_bits(&pass, 0, PHILOX_U32, span, small),
+	      PHILOX_ERROR_INVALID);
+	NAMES("region 'layer', op 0 'first': fill: out: 32 bytes");
+	draw(&pass, array);
+	OK(philox_forward_commit(&pass, &ticket));
+	graph = record_end(f);
+	SAME(launch_forward(f, graph, region, array).saw,
+	     predict(0, "layer", 0), "other numbers");
+}
+
 /* The i-th array of a graph is freed between two launches. */
 static void free_one(const struct bench *b, const struct kind *kind, size_t i)
 {
