@@ -274,7 +274,7 @@ static void use_rows(struct estate *e)
 {
 	const struct philox_rows_options options = {
 		.size = sizeof(options), .name = "more", .count = 4};
-	const struct philox_rows_fill fill = {.size = sizeof(fill),
+	const struct philox_row_fill fill = {.size = sizeof(fill),
 					      .dist = PHILOX_BITS,
 					      .dtype = PHILOX_U32,
 					      .count = 4,

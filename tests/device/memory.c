@@ -120,7 +120,7 @@ static enum philox_status draw_rows(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
 		.indices = at[2], .mask = at[3], .n = N};
-	const struct philox_rows_fill fill = {.size = sizeof(fill),
+	const struct philox_row_fill fill = {.size = sizeof(fill),
 					      .dist = PHILOX_UNIFORM,
 					      .dtype = PHILOX_F64,
 					      .count = COLUMNS,
@@ -361,12 +361,12 @@ PROMISE(memory, of_empty_calls_may_be_null)
 {
 	struct bench b = open_bench(f);
 	const struct philox_row_list none = {.n = 0};
-	const struct philox_rows_fill fill = {.size = sizeof(fill),
+	const struct philox_row_fill fill = {.size = sizeof(fill),
 					      .dist = PHILOX_BITS,
 					      .dtype = PHILOX_U32,
 					      .count = 1,
 					      .pitch = 1};
-	struct philox_rows_fill nothing = fill;
+	struct philox_row_fill nothing = fill;
 	const struct philox_sample sample = sample_of(NULL, NULL, NULL, NULL);
 
 	nothing.count = 0;
