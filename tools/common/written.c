@@ -31,19 +31,6 @@ static int read_number(const char **text, const char *end, uint64_t *number)
 	return 0;
 }
 
-/* A name in quotation marks has none inside; all else ends at a space. */
-static const char *word_end(const char *text, const char *end)
-{
-	const char *close;
-
-	if (*text != '"') {
-		close = memchr(text, ' ', (size_t)(end - text));
-		return close ? close : end;
-	}
-	close = memchr(text + 1, '"', (size_t)(end - text - 1));
-	return close ? close + 1 : NULL;
-}
-
 /*
  * Printable words with one space between, the first without a quotation mark.
  */
@@ -55,7 +42,7 @@ static int are_words(const char *text, const char *end)
 		if (*byte < ' ' || *byte > '~')
 			return 0;
 	while (text < end) {
-		const char *stop = word_end(text, end);
+		const char *stop = written_end(text, end);
 
 		if (!stop || stop == text || (!n && *text == '"') ||
 		    ++n > WRITTEN_WORDS_MAX)
@@ -220,46 +207,5 @@ void written_finish(struct written *written)
 size_t written_words(const struct written_event *event,
 		     struct written_word words[WRITTEN_WORDS_MAX])
 {
-	const char *text = event->text, *end = text + event->length;
-	size_t n = 0;
-
-	while (text < end && n < WRITTEN_WORDS_MAX) {
-		const char *stop = word_end(text, end);
-
-		words[n++] = (struct written_word){text, (size_t)(stop - text)};
-		text = stop + 1;
-	}
-	return n;
-}
-
-int written_same(struct written_word a, struct written_word b)
-{
-	return a.length == b.length && !memcmp(a.text, b.text, a.length);
-}
-
-int written_is(struct written_word word, const char *text)
-{
-	return word.text && word.length == strlen(text) &&
-	       !memcmp(word.text, text, word.length);
-}
-
-struct written_word written_field(const struct written_word *words, size_t n,
-				  const char *name)
-{
-	for (size_t i = 1; i + 1 < n; i += 2)
-		if (written_is(words[i], name))
-			return words[i + 1];
-	return (struct written_word){NULL, 0};
-}
-
-uint64_t written_number(const struct written_word *words, size_t n,
-			const char *name)
-{
-	struct written_word word = written_field(words, n, name);
-	uint64_t number = 0;
-
-	for (size_t i = 0; word.text && i < word.length; i++)
-		if (word.text[i] >= '0' && word.text[i] <= '9')
-			number = number * 10 + (uint64_t)(word.text[i] - '0');
-	return number;
+	return written_split(event->text, event->length, words);
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/save/read.h"
+#include "lib/state/journal_words.h"
 
 /* One event of a journal; the text is the part after the two numbers. */
 struct written_event {
@@ -41,32 +42,11 @@ int written_read(const char *command, const char *path,
 		 struct written *written);
 void written_finish(struct written *written);
 
-/* A word of an event: the event itself, a field's name, a field's value. */
-struct written_word {
-	const char *text;
-	size_t length;
-};
-
-#define WRITTEN_WORDS_MAX 24
-
 /*
- * written_words() splits an event into words, a quoted name being one, and
- * returns how many there are: WRITTEN_WORDS_MAX at most.
+ * written_words() splits an event into words and returns how many there are;
+ * lib/state/journal_words.h says what can be done with them.
  */
 size_t written_words(const struct written_event *event,
 		     struct written_word words[WRITTEN_WORDS_MAX]);
-
-int written_same(struct written_word a, struct written_word b);
-int written_is(struct written_word word, const char *text);
-
-/*
- * written_field() finds the value of a field in the words of an event; its text
- * is NULL if there is none. written_number() is a field's value as a decimal
- * number, 0 if there is none.
- */
-struct written_word written_field(const struct written_word *words, size_t n,
-				  const char *name);
-uint64_t written_number(const struct written_word *words, size_t n,
-			const char *name);
 
 #endif

@@ -156,15 +156,6 @@ static void end_all_tickets(struct inspect_region *region, size_t now)
 
 /* --- events --------------------------------------------------------------- */
 
-static int has_retain(const struct event *event)
-{
-	struct written_word flags =
-		written_field(event->words, event->n, "flags");
-
-	return flags.text &&
-	       memmem(flags.text, flags.length, "retain", strlen("retain"));
-}
-
 /* A pass ended, by itself or as part of a launch. */
 static int count_pass(struct inspect_regions *regions,
 		      const struct event *event, int backward, size_t now)
@@ -179,7 +170,7 @@ static int count_pass(struct inspect_regions *regions,
 		return serial ? add_ticket(region, serial, now) : 0;
 	}
 	region->backwards++;
-	if (serial && !has_retain(event))
+	if (serial && !written_has_flag(event->words, event->n, "retain"))
 		end_ticket(region, serial, now);
 	return 0;
 }
