@@ -42,12 +42,15 @@ CUDA_HOME ?= $(or $(patsubst %/bin/nvcc,%,$(shell command -v nvcc)),/usr/local/c
 CUDA_HOME := $(CUDA_HOME)
 CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
 	$(CUDA_HOME)/bin/nvcc),$(shell command -v $(CXX))),1,0)))
+## NVTX=1 or 0      ranges for NVIDIA's profilers; 1 if the toolkit has its headers
+NVTX ?= $(if $(WITH_CUDA),$(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),1,0),0)
 ## BUILD=build      where everything goes; special builds have a folder in it
 BUILD ?= build$(WITH_SIMDE:%=/simde)$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
 
 comma := ,
 WITH_CUDA  := $(filter-out 0,$(CUDA))
 WITH_DEBUG := $(filter-out 0,$(DEBUG))
+WITH_NVTX   = $(filter-out 0,$(NVTX))
 WITH_SIMDE := $(filter-out 0,$(SIMDE))
 WITH_WERROR := $(filter-out 0,$(WERROR))
 .DEFAULT_GOAL := all
@@ -173,7 +176,7 @@ define stamp
 	@echo '$(1)' | cmp -s - $@ || echo '$(1)' >$@
 endef
 $(BUILD)/stamp.host: FORCE
-	$(call stamp,$(CC) $(ALL_CFLAGS) $(CXX) $(ALL_CXXFLAGS) $(CUDA_INCLUDES))
+	$(call stamp,$(CC) $(ALL_CFLAGS) $(CXX) $(ALL_CXXFLAGS) $(CUDA_INCLUDES) $(WITH_NVTX:%=NVTX $(CUDA_HOME)))
 $(BUILD)/stamp.nvcc: FORCE
 	$(call stamp,$(NVCC) $(ALL_NVCCFLAGS))
 $(BUILD)/stamp.link: FORCE
@@ -183,6 +186,14 @@ $(BUILD)/stamp.link: FORCE
 # NVIDIA's headers are only for the files that need them
 $(call objects,$(CUDA_SOURCES)): private TOOLKIT := $(CUDA_INCLUDES)
 $(TEST_OBJS) $(HELPER_OBJS): private TOOLKIT := $(CUDA_INCLUDES) $(ORACLES)
+
+ifneq ($(WITH_NVTX),)
+ifeq ($(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),)
+$(error there is no $(CUDA_HOME)/include/nvtx3/nvToolsExt.h: set CUDA_HOME, or NVTX=0)
+endif
+$(call objects,lib/state/nvtx.c): private TOOLKIT := -DPHILOX_NVTX \
+	-isystem $(CUDA_HOME)/include
+endif
 
 # The vector loops are for machines that have the instructions: lib/base/cpu.h
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
@@ -319,8 +330,9 @@ CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(if $(call part,scripts/simulated.sh),$(SIMULATED))
 # The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
-	CUDA_HOME='$(CUDA_HOME)' DEBUG='$(DEBUG)' SANITIZE='$(SANITIZE)' \
-	WERROR='$(WERROR)' PARTS='$(PARTS)' MAKEFLAGS= $(foreach \
+	CUDA_HOME='$(CUDA_HOME)' NVTX='$(NVTX)' DEBUG='$(DEBUG)' \
+	SANITIZE='$(SANITIZE)' WERROR='$(WERROR)' PARTS='$(PARTS)' \
+	MAKEFLAGS= $(foreach \
 	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
 
 ## check            all checks of a change; PARTS='tests scripts/tool.sh': some

@@ -100,7 +100,9 @@ enum philox_status philox_context_create(struct philox_device *device,
 	status = context_init(made, device, &hooks);
 	if (status != PHILOX_OK)
 		goto free_context;
-	journal_begin(made);
+	status = journal_begin(made);
+	if (status != PHILOX_OK)
+		goto finish_parts;
 	status = create_graphs(made);
 	if (status != PHILOX_OK)
 		goto finish_context;
@@ -109,6 +111,7 @@ enum philox_status philox_context_create(struct philox_device *device,
 
 finish_context:
 	journal_finish(made);
+finish_parts:
 	context_finish(made);
 free_context:
 	free(made);

@@ -94,7 +94,7 @@ static void write_use(const struct philox_graph *graph,
 void journal_claimed(const struct philox_graph *graph,
 		     const struct launch *launch)
 {
-	if (!graph->context->journal)
+	if (!graph->context->recorded)
 		return;
 	journal_write(graph->context,
 		      "launch-begin graph %s sequence %" PRIu64 " uses %u",

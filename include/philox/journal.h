@@ -25,9 +25,34 @@
  * several contexts are mixed. All events and their fields are listed in Note
  * [Journal] in lib/state/journal.h.
  *
- * A journal never makes a call fail: if it cannot be written it ends, with a
- * warning through the log. Each line is written at once, so a program that
- * crashes leaves a journal that is complete up to the crash.
+ * If PHILOX_JOURNAL is set and not empty, and the file cannot be begun, creating
+ * a context fails with PHILOX_ERROR_FILE and a message that names the variable,
+ * the path and the reason. A journal that has begun never makes a call fail: if
+ * it cannot be written any more it ends, with a warning through the log. Each
+ * line is written at once, so a program that crashes leaves a journal that is
+ * complete up to the crash.
+ *
+ *   philox inspect --trace run.json run.journal
+ *   philox inspect --svg run.journal >run.svg
+ *
+ * show a journal as a picture. With times, and without a journal:
+ *
+ *   PHILOX_TRACE=run.json ./train
+ *
+ * writes what happens in the contexts of a process as a trace that
+ * ui.perfetto.dev and chrome://tracing load, in the JSON of the Trace Event
+ * Format: passes from begin to commit or abort, arrows from forwards to the
+ * backwards of their tickets, captures, launches, and all other events of a
+ * journal, and saves too, as marks. Times are the host's, of CLOCK_MONOTONIC: a
+ * launch ends when the device has it, and the passes within one are shown in
+ * turn, since only the device knows when they run. The rules of PHILOX_JOURNAL
+ * hold for "%p", for a file that cannot be begun and for one that ends. A
+ * program that crashes leaves a trace that can be loaded. Each event costs a
+ * write to the file, or two; nothing is spent if there is no trace.
+ *
+ * Under a profiler that takes NVTX ranges, passes, captures and launches are
+ * ranges of the domain "philox" ("layer forward", "step launch"; the number of
+ * ticket or launch is the payload), in a library built with the CUDA toolkit.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.

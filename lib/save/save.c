@@ -86,6 +86,16 @@ static enum philox_status lock_quiet(struct philox_context *context)
 
 /* --- public --------------------------------------------------------------- */
 
+/* With the context's lock held. A journal has it not: it changes nothing. */
+static void trace_save(struct philox_context *context)
+{
+	uint64_t digest;
+
+	if (context->trace && inspect_digest(context, &digest) == PHILOX_OK)
+		journal_trace(context, "context-save digest %016" PRIx64,
+			      digest);
+}
+
 static enum philox_status save_text(struct philox_context *context, char **text,
 				    size_t *size)
 {
@@ -94,6 +104,8 @@ static enum philox_status save_text(struct philox_context *context, char **text,
 	if (status != PHILOX_OK)
 		return status_prefix(status, "a context cannot be saved now: ");
 	status = save_write(context, text, size);
+	if (status == PHILOX_OK)
+		trace_save(context);
 	context_unlock(context);
 	return status;
 }
@@ -103,7 +115,7 @@ static void write_load_event(struct philox_context *context)
 {
 	uint64_t digest;
 
-	if (context->journal && inspect_digest(context, &digest) == PHILOX_OK)
+	if (context->recorded && inspect_digest(context, &digest) == PHILOX_OK)
 		journal_write(context, "context-load digest %016" PRIx64,
 			      digest);
 }

@@ -100,7 +100,9 @@ struct philox_context {
 	struct philox_rows *rows; /* newest first, see lib/rows/rows.h */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
-	struct journal *journal;  /* NULL: none; see lib/state/journal.h */
+	int recorded; /* has a journal or a trace: lib/state/journal.h */
+	struct record *journal;   /* NULL: none */
+	struct trace *trace;      /* NULL: none; see lib/state/trace.h */
 	uint64_t events;          /* written into journals */
 	unsigned number;          /* in the process, for journals */
 	struct drawn_span *spans; /* see lib/state/spans.h */

@@ -1,118 +1,20 @@
 /*
  * lib/state/journal.c - see Note [Journal] in lib/state/journal.h
- *
- * Contexts that name the same path share a file. Each line is one write() to
- * the end of it, so that a crash loses nothing and lines of several contexts
- * stay whole. The list of files and their contents have their own lock, which
- * is taken inside a context's lock.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <philox/journal.h>
 #include "lib/state/journal.h"
+#include "lib/state/record.h"
 #include "lib/state/region.h"
+#include "lib/state/trace.h"
 
-#define JOURNAL_HEADER "philox journal 1\n"
+static const struct record_form form = {"journal", "philox journal 1\n", ""};
 
-struct journal {
-	struct journal *next;
-	char *path;
-	int descriptor; /* -1: it has ended, because of `error` */
-	int error;
-	unsigned users; /* contexts; and the process, if it asked for it */
-	int of_process;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct journal *journals;
 static atomic_uint contexts;
-
-/* --- files, with the lock of journals held -------------------------------- */
-
-static void fail_file(struct journal *journal, int error)
-{
-	if (journal->descriptor >= 0)
-		close(journal->descriptor);
-	journal->descriptor = -1;
-	journal->error = error;
-}
-
-static void append_to_file(struct journal *journal, const char *text,
-			   size_t size)
-{
-	while (size && journal->descriptor >= 0) {
-		ssize_t written = write(journal->descriptor, text, size);
-
-		if (written > 0) {
-			text += written;
-			size -= (size_t)written;
-		} else if (!written || errno != EINTR) {
-			fail_file(journal, written ? errno : EIO);
-		}
-	}
-}
-
-/* Does not wait for a pipe's reader, nor die when the reader is gone. */
-static void open_file(struct journal *journal)
-{
-	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC |
-			  O_NONBLOCK;
-	struct stat about;
-
-	journal->descriptor = open(journal->path, flags, 0666);
-	if (journal->descriptor < 0 || fstat(journal->descriptor, &about))
-		fail_file(journal, errno);
-	else if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode))
-		fail_file(journal, EINVAL);
-	else
-		fcntl(journal->descriptor, F_SETFL, O_APPEND);
-	append_to_file(journal, JOURNAL_HEADER, strlen(JOURNAL_HEADER));
-}
-
-static struct journal *find_or_open(const char *path)
-{
-	struct journal *journal = journals;
-
-	while (journal && (strcmp(journal->path, path) || journal->error))
-		journal = journal->next;
-	if (journal) {
-		journal->users++;
-		return journal;
-	}
-	journal = calloc(1, sizeof(*journal));
-	if (!journal || !(journal->path = strdup(path))) {
-		free(journal);
-		return NULL;
-	}
-	open_file(journal);
-	journal->users = 1;
-	journal->next = journals;
-	journals = journal;
-	return journal;
-}
-
-static void stop_using(struct journal *journal)
-{
-	struct journal **link = &journals;
-
-	if (--journal->users)
-		return;
-	while (*link != journal)
-		link = &(*link)->next;
-	*link = journal->next;
-	if (journal->descriptor >= 0)
-		close(journal->descriptor);
-	free(journal->path);
-	free(journal);
-}
 
 /* --- words ---------------------------------------------------------------- */
 
@@ -178,49 +80,84 @@ unsigned journal_number(const struct philox_generator *generator)
 
 static void end_journal(struct philox_context *context)
 {
-	if (!context->journal)
-		return;
-	pthread_mutex_lock(&lock);
-	stop_using(context->journal);
-	pthread_mutex_unlock(&lock);
+	record_close(context->journal);
 	context->journal = NULL;
+	context->recorded = context->trace != NULL;
 }
 
-/* Reported when there is a log to report to, and only once. */
-static void post_error(struct philox_context *context, int error)
+/* Whether it was reported, which takes a log to report to. */
+static int post_end(struct philox_context *context, const char *what,
+		    const char *event, const char *path, int error)
 {
 	if (!context->log)
-		return;
-	log_post(context, PHILOX_LOG_WARNING, "journal ended",
+		return 0;
+	log_post(context, PHILOX_LOG_WARNING, event,
 		 &(struct philox_log_entry){.status = PHILOX_ERROR_FILE},
-		 "the journal '%s' cannot be written and has ended: %s",
-		 context->journal->path, strerror(error));
-	end_journal(context);
+		 "the %s '%s' cannot be written and has ended: %s", what, path,
+		 strerror(error));
+	return 1;
+}
+
+static void add_line(struct philox_context *context, const char *line,
+		     size_t length)
+{
+	int error = record_write(context->journal, line, length);
+
+	if (error && post_end(context, "journal", "journal ended",
+			      record_path(context->journal), error))
+		end_journal(context);
+}
+
+static void add_to_trace(struct philox_context *context, const char *text,
+			 size_t length)
+{
+	int error = trace_event(context->trace, text, length);
+
+	if (error && post_end(context, "trace", "trace ended",
+			      trace_path(context->trace), error))
+		trace_end_file(context->trace);
+}
+
+/* A journal's own numbers come before the text, and a line feed after it. */
+static void record(struct philox_context *context, int journal,
+		   const char *format, va_list arguments)
+{
+	char line[1536];
+	const size_t room = sizeof(line) - 1; /* for the line feed */
+	size_t length = 0, start;
+
+	if (journal)
+		length = (size_t)snprintf(line, room, "%u %" PRIu64 " ",
+					  context->number, ++context->events);
+	start = length;
+	length += (size_t)vsnprintf(line + length, room - length, format,
+				    arguments);
+	if (length >= room)
+		length = room - 1;
+	line[length] = '\n';
+	if (journal)
+		add_line(context, line, length + 1);
+	if (context->trace)
+		add_to_trace(context, line + start, length - start);
 }
 
 void journal_event(struct philox_context *context, const char *format, ...)
 {
-	char line[1536];
-	const size_t room = sizeof(line) - 1; /* for the line feed */
-	size_t length;
 	va_list arguments;
-	int error;
 
-	length = (size_t)snprintf(line, room, "%u %" PRIu64 " ",
-				  context->number, ++context->events);
 	va_start(arguments, format);
-	length += (size_t)vsnprintf(line + length, room - length, format,
-				    arguments);
+	record(context, context->journal != NULL, format, arguments);
 	va_end(arguments);
-	if (length >= room)
-		length = room - 1;
-	line[length++] = '\n';
-	pthread_mutex_lock(&lock);
-	append_to_file(context->journal, line, length);
-	error = context->journal->error;
-	pthread_mutex_unlock(&lock);
-	if (error)
-		post_error(context, error);
+}
+
+void journal_trace(struct philox_context *context, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (context->trace)
+		record(context, 0, format, arguments);
+	va_end(arguments);
 }
 
 void journal_pass(const struct philox_pass *pass, const char *event,
@@ -267,77 +204,51 @@ void journal_region(const struct philox_region *region)
 
 /* --- beginning ------------------------------------------------------------ */
 
-static struct journal *start_using(const char *path, int of_process)
+/* All or nothing: what the environment names can be written, or nothing is. */
+static enum philox_status open_recorders(struct philox_context *context,
+					 uint64_t *digest)
 {
-	struct journal *journal;
+	struct record *journal;
+	struct trace *trace = NULL;
+	enum philox_status status =
+		record_open_variable(&form, "PHILOX_JOURNAL", &journal);
 
-	pthread_mutex_lock(&lock);
-	journal = find_or_open(path);
-	if (journal && of_process && !journal->of_process) {
-		journal->of_process = 1; /* never closed, or it would be lost */
-		journal->users++;
+	if (status == PHILOX_OK)
+		status = trace_create(&trace);
+	if (status == PHILOX_OK && (journal || trace))
+		status = context->hooks->digest(context, digest);
+	if (status != PHILOX_OK) {
+		record_close(journal);
+		trace_destroy(trace);
+		return status;
 	}
-	pthread_mutex_unlock(&lock);
-	return journal;
+	context->journal = journal;
+	context->trace = trace;
+	context->recorded = journal || trace;
+	return PHILOX_OK;
 }
 
-/* Writes the path with the process id for each "%p"; 0 if it is too long. */
-static int expand_path(const char *path, char *expanded, size_t size)
+enum philox_status journal_begin(struct philox_context *context)
 {
-	size_t length = 0;
+	uint64_t digest = 0;
+	enum philox_status status = open_recorders(context, &digest);
 
-	while (*path && length + 32 < size) {
-		if (path[0] == '%' && path[1] == 'p') {
-			length += (size_t)sprintf(expanded + length, "%ld",
-						  (long)getpid());
-			path += 2;
-		} else {
-			expanded[length++] = *path++;
-		}
-	}
-	expanded[length] = '\0';
-	return !*path;
-}
-
-/*
- * A fork waits for a line that is being written, so that the lock is free in
- * the child, too, which may make contexts of its own.
- */
-static void lock_files(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void unlock_files(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
-static void lock_in_forks(void)
-{
-	(void)pthread_atfork(lock_files, unlock_files, unlock_files);
-}
-
-void journal_begin(struct philox_context *context)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	const char *path = secure_getenv("PHILOX_JOURNAL");
-	char expanded[4096];
-	uint64_t digest;
-
-	pthread_once(&once, lock_in_forks);
+	if (status != PHILOX_OK)
+		return status;
 	context->number = atomic_fetch_add(&contexts, 1);
-	if (!path || !*path || !expand_path(path, expanded, sizeof(expanded)) ||
-	    context->hooks->digest(context, &digest) != PHILOX_OK)
-		return;
-	context->journal = start_using(expanded, 1);
+	record_keep(context->journal);
+	if (context->trace)
+		trace_start(context->trace, context->number);
 	journal_write(context, "context digest %016" PRIx64, digest);
+	return PHILOX_OK;
 }
 
 void journal_finish(struct philox_context *context)
 {
 	context_lock(context);
 	journal_write(context, "context-destroy");
+	trace_destroy(context->trace);
+	context->trace = NULL;
 	end_journal(context);
 	context_unlock(context);
 	context_report(context, PHILOX_OK, NULL);
@@ -346,23 +257,14 @@ void journal_finish(struct philox_context *context)
 static enum philox_status begin_at(struct philox_context *context,
 				   const char *path, uint64_t digest)
 {
-	struct journal *journal = start_using(path, 0);
-	int error;
+	struct record *journal;
+	enum philox_status status = record_open(&form, path, &journal);
 
-	if (!journal)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for the journal '%s'", path);
-	pthread_mutex_lock(&lock);
-	error = journal->error;
-	if (error)
-		stop_using(journal);
-	pthread_mutex_unlock(&lock);
-	if (error)
-		return status_set(PHILOX_ERROR_FILE,
-				  "the journal '%s' cannot be written: %s",
-				  path, strerror(error));
+	if (status != PHILOX_OK)
+		return status;
 	end_journal(context);
 	context->journal = journal;
+	context->recorded = 1;
 	journal_write(context, "context digest %016" PRIx64, digest);
 	return PHILOX_OK;
 }

@@ -62,6 +62,10 @@
  *  check graph G launches N sequence Q
  *                         Launches that were not announced, found after Q.
  *
+ * A trace (Note [Trace] in lib/state/timeline.h) also has
+ *
+ *  context-save digest D  The context was saved.
+ *
  * Calls that were refused are not events, except launches: nothing has changed.
  * Events are written with the context's lock held, where they take effect, so
  * that their order is the true one.
@@ -85,16 +89,20 @@ struct journal_text journal_flags(unsigned flags);
 unsigned journal_number(const struct philox_generator *generator);
 
 /*
- * journal_write() writes an event if the context has a journal; its arguments
- * are used only then. May post a message.
+ * journal_write() writes an event if the context has a journal or a trace; its
+ * arguments are used only then. journal_trace() writes one that changes nothing,
+ * and so is in no journal. May post a message.
  */
 #define journal_write(context, ...)                          \
 	do {                                                 \
-		if ((context)->journal)                      \
+		if ((context)->recorded)                     \
 			journal_event(context, __VA_ARGS__); \
 	} while (0)
 
 void journal_event(struct philox_context *context, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void journal_trace(struct philox_context *context, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* journal_pass() writes that an eager pass begins, commits or aborts. */
@@ -113,11 +121,12 @@ void journal_generator(const struct philox_generator *generator,
 void journal_region(const struct philox_region *region);
 
 /*
- * journal_begin() numbers a new context and begins the journal that the
- * environment asks for. journal_finish() writes that the context is destroyed
- * and ends its journal. Both without the lock.
+ * journal_begin() numbers a new context and begins the journal and the trace
+ * that the environment asks for; on failure, ERROR_FILE or ERROR_MEMORY, the
+ * context has neither. journal_finish() writes that the context is destroyed and
+ * ends both. Without the lock.
  */
-void journal_begin(struct philox_context *context);
+enum philox_status journal_begin(struct philox_context *context);
 void journal_finish(struct philox_context *context);
 
 #endif

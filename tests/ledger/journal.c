@@ -2,6 +2,7 @@
  * tests/ledger/journal.c - a journal has one line for each event, the same in
  * every run, and makes no call fail
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -473,10 +474,7 @@ PROMISE(journal, cannot_begin_where_nothing_can_be_written)
 	HAS("kept", "forward-commit region \"layer\"");
 }
 
-/*
- * --- it makes no call fail
- * -----------------------------------------------------
- */
+/* --- it makes no call fail ------------------------------------------------ */
 
 static unsigned told;
 
@@ -516,12 +514,98 @@ PROMISE(journal, ends_when_the_disk_is_full_and_says_so_once)
 	HAS("small", "forward-commit region \"layer\" ticket 3 ");
 }
 
-PROMISE(journal, of_the_environment_fails_no_call)
+/* --- of the environment --------------------------------------------------- */
+
+static unsigned open_files(void)
+{
+	unsigned n = 0;
+
+	for (int file = 0; file < 256; file++)
+		n += fcntl(file, F_GETFD) >= 0;
+	return n;
+}
+
+/* A context cannot be made, and the reason names all three. */
+static void cannot_create(struct fixture *f, const char *variable,
+			  const char *path, const char *reason)
+{
+	struct philox_context *none = f->context;
+	unsigned files = open_files();
+
+	setenv(variable, path, 1);
+	FAILS(philox_context_create(f->device, &none), PHILOX_ERROR_FILE);
+	unsetenv(variable);
+	NAMES(variable);
+	NAMES(path);
+	NAMES(reason);
+	cr_assert_eq(none, f->context, "written though it failed");
+	cr_assert_eq(open_files(), files, "%s '%s' is still open", variable,
+		     path);
+}
+
+static void cannot_create_where_nothing_is_written(struct fixture *f,
+						   const char *variable)
+{
+	char path[128], too_long[5000];
+
+	snprintf(path, sizeof(path), "%s", path_of("none/there"));
+	cannot_create(f, variable, path, "No such file or directory");
+	cannot_create(f, variable, folder, "Is a directory");
+	cannot_create(f, variable, "/dev/full", "No space left on device");
+	snprintf(path, sizeof(path), "%s", path_of("pipe"));
+	unlink(path);
+	cr_assert_eq(mkfifo(path, 0600), 0);
+	cannot_create(f, variable, path, "No such device or address");
+	memset(too_long, 'x', sizeof(too_long));
+	too_long[sizeof(too_long) - 1] = '\0';
+	setenv(variable, too_long, 1);
+	FAILS(philox_context_create(f->device, &(struct philox_context *){0}),
+	      PHILOX_ERROR_FILE);
+	unsetenv(variable);
+	NAMES("File name too long");
+}
+
+PROMISE(journal, that_cannot_be_opened_fails_the_creation_of_a_context)
 {
 	struct philox_context *other;
-	char path[] = "/dev/full";
+
+	cannot_create_where_nothing_is_written(f, "PHILOX_JOURNAL");
+	setenv("PHILOX_JOURNAL", "", 1);
+	OK(philox_context_create(f->device, &other));
+	philox_context_destroy(other);
+	setenv("PHILOX_JOURNAL", path_of("good"), 1);
+	OK(philox_context_create(f->device, &other));
+	philox_context_destroy(other);
+	unsetenv("PHILOX_JOURNAL");
+	HAS("good", " 1 context digest ");
+}
+
+PROMISE(journal, and_trace_of_the_environment_begin_together_or_not_at_all)
+{
+	char path[128];
+
+	setenv("PHILOX_JOURNAL", path_of("alone"), 1);
+	snprintf(path, sizeof(path), "%s", path_of("none/there"));
+	cannot_create(f, "PHILOX_TRACE", path, "No such file or directory");
+	snprintf(path, sizeof(path), "%s", path_of("alone"));
+	cannot_create(f, "PHILOX_TRACE", path, "it is the journal");
+	unsetenv("PHILOX_JOURNAL");
+	cr_assert_eq(strcmp(read_file("alone"), "philox journal 1\n"), 0);
+}
+
+PROMISE(journal, of_the_environment_that_ends_fails_no_call)
+{
+	struct philox_context *other;
+	struct rlimit limit, small;
+	char path[128];
 
 	told = 0;
+	snprintf(path, sizeof(path), "%s", path_of("ends"));
+	signal(SIGXFSZ, SIG_IGN);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = 30; /* there is room for the first line */
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
 	setenv("PHILOX_JOURNAL", path, 1);
 	OK(philox_context_create(f->device, &other));
 	unsetenv("PHILOX_JOURNAL");
@@ -531,4 +615,5 @@ PROMISE(journal, of_the_environment_fails_no_call)
 	cr_assert_eq(told, 1);
 	philox_context_destroy(other);
 	cr_assert_eq(told, 1);
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }

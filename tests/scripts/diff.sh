@@ -125,5 +125,11 @@ else
 fi
 check "inspect names a file that is not there" \
 	gives 2 "$WORK/none" "$philox" inspect "$WORK/none"
-check "a journal that cannot be written does no harm" journal /dev/full
+check "a journal that cannot be begun ends the command by name" \
+	gives 1 "PHILOX_JOURNAL: the journal '/dev/full' cannot be written" \
+	journal /dev/full
+# The limit is a few kilobytes
+check "a journal that can no longer be written does no harm" \
+	sh -c 'trap "" XFSZ; ulimit -f 8; PHILOX_JOURNAL=$1 "$2" train --steps 2' \
+	- "$WORK/e" "$philox"
 finish
