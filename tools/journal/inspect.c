@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tools/common/complain.h"
-#include "tools/journal/inspect.h"
 #include "tools/common/json.h"
 #include "tools/common/options.h"
+#include "tools/journal/inspect.h"
+#include "tools/journal/pictures.h"
 #include "lib/state/journal.h"
 
 /* --- saved contexts ------------------------------------------------------- */
@@ -310,6 +311,13 @@ static int inspect_journal(const struct written *journal, struct json *json)
 
 /* --- the command ---------------------------------------------------------- */
 
+struct request {
+	int json, svg;
+	const char *trace;
+	uint64_t from, to;
+	const char *given_from, *given_to;
+};
+
 static int inspect(const struct written *written, struct json *json)
 {
 	if (written->kind == WRITTEN_JOURNAL)
@@ -321,24 +329,44 @@ static int inspect(const struct written *written, struct json *json)
 	return 0;
 }
 
-static int inspect_file(const char *path, int as_json)
+static int inspect_as_json(const struct written *written)
+{
+	struct json json;
+	int status;
+
+	json_begin(&json, stdout);
+	json_object(&json, NULL);
+	status = inspect(written, &json);
+	json_close(&json);
+	return json_end(&json) && !status ? 1 : status;
+}
+
+static int show(const struct written *written, const char *path,
+		const struct request *request)
+{
+	if ((request->trace || request->svg) &&
+	    written->kind != WRITTEN_JOURNAL)
+		return complain("inspect",
+				"'%s' is a saved context: --trace and --svg "
+				"take a journal",
+				path);
+	if (request->trace)
+		return trace_journal(written, path, request->trace);
+	if (request->svg)
+		return svg_journal(written, path, request->from, request->to,
+				   stdout);
+	return request->json ? inspect_as_json(written)
+			     : inspect(written, NULL);
+}
+
+static int inspect_file(const char *path, const struct request *request)
 {
 	struct written written;
-	struct json json;
 	int status;
 
 	if (written_read("inspect", path, &written))
 		return 2;
-	if (as_json) {
-		json_begin(&json, stdout);
-		json_object(&json, NULL);
-	}
-	status = inspect(&written, as_json ? &json : NULL);
-	if (as_json) {
-		json_close(&json);
-		if (json_end(&json) && !status)
-			status = 1;
-	}
+	status = show(&written, path, request);
 	written_finish(&written);
 	return status;
 }
@@ -347,25 +375,56 @@ static const char usage[] =
 	"usage: philox inspect [OPTION]... FILE\n"
 	"\n"
 	"Sum up a context that philox_context_save() wrote, or a journal\n"
-	"(PHILOX_JOURNAL=FILE).\n"
+	"(PHILOX_JOURNAL=FILE); or show a journal as a picture: passes, arrows "
+	"from\nforwards to their backwards, captures, launches.\n"
 	"\n"
-	"  --json  as one JSON object\n"
-	"  --help  " HELP_HELP "\n"
+	"  --json       as one JSON object\n"
+	"  --trace OUT  a journal as a trace for ui.perfetto.dev, written to "
+	"OUT;\n"
+	"               PHILOX_TRACE=OUT gives that of a run, with times\n"
+	"  --svg        a journal as a picture in SVG\n"
+	"  --from N     draw from the N-th event of the journal on\n"
+	"  --to N       draw up to the N-th event\n"
+	"  --help       " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 done, 1 it failed, 2 the command line or the file is "
 	"wrong.\n";
 
+static int check_request(const struct request *request)
+{
+	if (request->json + request->svg + (request->trace != NULL) > 1)
+		return complain("inspect",
+				"choose one of --json, --trace and --svg");
+	if (!request->svg && (request->given_from || request->given_to))
+		return complain("inspect", "--%s is for --svg only",
+				request->given_from ? "from" : "to");
+	if (request->to && request->to < request->from)
+		return complain_value("inspect", "to", request->given_to,
+				      "must not be before --from");
+	return 0;
+}
+
 int tool_inspect(int argc, char **argv)
 {
-	int json = 0, status;
+	struct request request = {.from = 1};
+	int status;
 	const struct tool_option options[] = {
-		{"json", TAKES_NOTHING, .to = &json}, {0}};
+		{"json", TAKES_NOTHING, .to = &request.json},
+		{"trace", TAKES_TEXT, .to = &request.trace},
+		{"svg", TAKES_NOTHING, .to = &request.svg},
+		{"from", TAKES_WHOLE, .to = &request.from, .least = 1,
+		 .most = UINT64_MAX, .given = &request.given_from},
+		{"to", TAKES_WHOLE, .to = &request.to, .least = 1,
+		 .most = UINT64_MAX, .given = &request.given_to},
+		{0}};
 
 	status = read_options(argc, argv, options, usage, 1);
+	if (status < 0 && check_request(&request))
+		status = 2;
 	if (status >= 0)
 		return status;
 	if (optind == argc)
 		return complain("inspect",
 				"give a FILE: a saved context or a journal");
-	return inspect_file(argv[optind], json);
+	return inspect_file(argv[optind], &request);
 }
