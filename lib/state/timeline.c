@@ -47,8 +47,10 @@ static void begin_eager_pass(struct timeline *timeline,
 	slice = timeline_begin_slice(timeline, &like, TIMELINE_REGION,
 				     step_word(step, "region"), step, key,
 				     &label);
-	if (slice && backward)
-		timeline_link_ticket(timeline, slice, step);
+	if (!slice || !backward)
+		return;
+	timeline_find_forward(slice, step);
+	timeline_link_ticket(timeline, slice, step);
 }
 
 static void end_eager_pass(struct timeline *timeline,

@@ -96,6 +96,8 @@ void timeline_add_use(struct timeline *timeline,
 	if (!use)
 		return;
 	use->text = copy_text(step);
+	if (use->kind == TIMELINE_BACKWARD)
+		timeline_find_forward(use, step);
 	if (use->text && !timeline_add_part(launch, use))
 		return;
 	use->lane->busy = 0;
@@ -132,7 +134,7 @@ static void end_use(struct timeline *timeline,
 	forward = timeline_find_part(launch, &step, "forward");
 	if (forward)
 		timeline_link_part(timeline, use, &step, forward);
-	else if (use->kind == TIMELINE_BACKWARD)
+	else
 		timeline_link_ticket(timeline, use, &step);
 	if (!strcmp(outcome, "commit"))
 		timeline_settle_ticket(use, &step);

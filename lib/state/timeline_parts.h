@@ -18,6 +18,8 @@ struct timeline_slice {
 	enum timeline_mode mode;
 	struct timeline_lane *lane;
 	uint64_t since;
+	const struct timeline_lane *from; /* of a use: its ticket's forward */
+	uint64_t from_time;
 	int over;
 	struct timeline_slice **parts;
 	size_t n_parts;

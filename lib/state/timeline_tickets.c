@@ -64,15 +64,25 @@ static void tell_arrow(struct timeline *timeline,
 	timeline->take(timeline->user, &item);
 }
 
+void timeline_find_forward(struct timeline_slice *slice,
+			   const struct timeline_step *step)
+{
+	const struct timeline_ticket *ticket = *find_ticket(
+		slice->lane->row, step_number(step, "ticket"));
+
+	if (!ticket)
+		return;
+	slice->from = ticket->lane;
+	slice->from_time = ticket->since;
+}
+
 void timeline_link_ticket(struct timeline *timeline,
 			  const struct timeline_slice *slice,
 			  const struct timeline_step *step)
 {
-	const struct timeline_ticket *ticket =
-		*find_ticket(slice->lane->row, step_number(step, "ticket"));
-
-	if (ticket)
-		tell_arrow(timeline, slice, step, ticket->lane, ticket->since);
+	if (slice->from)
+		tell_arrow(timeline, slice, step, slice->from,
+			   slice->from_time);
 }
 
 void timeline_link_part(struct timeline *timeline,

@@ -8,7 +8,13 @@
 
 #include "lib/state/timeline_parts.h"
 
-/* An arrow to a slice, from the forward of its ticket or from a part. */
+/*
+ * timeline_find_forward() finds the forward of a backward's ticket, while it is
+ * pending. timeline_link_ticket() tells the arrow from there to the slice,
+ * timeline_link_part() one from a part.
+ */
+void timeline_find_forward(struct timeline_slice *slice,
+			   const struct timeline_step *step);
 void timeline_link_ticket(struct timeline *timeline,
 			  const struct timeline_slice *slice,
 			  const struct timeline_step *step);
