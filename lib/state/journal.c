@@ -12,7 +12,7 @@
 #include "lib/state/region.h"
 #include "lib/state/trace.h"
 
-static const struct record_form form = {"journal", "philox journal 1\n", ""};
+static const struct record_form form = {"journal", "philox journal 1\n", "", 0};
 
 static atomic_uint contexts;
 

@@ -20,6 +20,7 @@ struct record {
 	unsigned users; /* contexts; and the process, if it keeps it */
 	int kept;
 	unsigned closed; /* the length of the form's end, if that is written */
+	int filled;      /* has text after the form's beginning */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -277,6 +278,11 @@ int record_write(struct record *record, const char *text, size_t size)
 
 	pthread_mutex_lock(&lock);
 	open_end(record);
+	if (!record->filled) {
+		text += record->form->between;
+		size -= record->form->between;
+		record->filled = 1;
+	}
 	append_to_file(record, text, size);
 	error = record->error;
 	pthread_mutex_unlock(&lock);

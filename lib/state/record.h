@@ -19,6 +19,7 @@ struct record;
 struct record_form {
 	const char *what; /* "journal" */
 	const char *begin, *end;
+	size_t between; /* the bytes that the first text written is without */
 };
 
 /*

@@ -13,11 +13,7 @@
 #include "lib/state/trace_json.h"
 
 /* An array that is not closed is whole, too: readers allow for crashes. */
-static const struct record_form form = {
-	"trace",
-	"[\n{\"ph\":\"M\",\"pid\":1,\"tid\":1000001,\"name\":\"philox_trace\","
-	"\"args\":{\"version\":1,\"clock\":\"CLOCK_MONOTONIC\"}}",
-	"\n]\n"};
+static const struct record_form form = {"trace", "[\n", "\n]\n", 2};
 
 struct trace {
 	struct record *file; /* NULL: ranges only */

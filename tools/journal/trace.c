@@ -16,16 +16,28 @@
 
 static const char begin[] =
 	"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"made by\":\"philox inspect "
-	"--trace\",\"time\":\"" TIMES "\"},\"traceEvents\":[\n"
-	"{\"ph\":\"M\",\"pid\":1,\"tid\":1000001,\"name\":\"philox_trace\","
-	"\"args\":{\"version\":1,\"clock\":\"events\"}}";
+	"--trace\",\"time\":\"" TIMES "\"},\"traceEvents\":[\n";
+
+struct trace_file {
+	FILE *out;
+	int filled;
+};
+
+/* The first object has no comma and line feed before it. */
+static void put_objects(struct trace_file *file, const char *text, size_t size)
+{
+	size_t skipped = file->filled ? 0 : 2;
+
+	file->filled = 1;
+	fwrite(text + skipped, 1, size - skipped, file->out);
+}
 
 static void trace_context(void *user, uint64_t context)
 {
 	char text[TRACE_JSON_MAX];
 
-	fwrite(text, 1,
-	       trace_json_context(text, (unsigned)context, NULL, TIMES), user);
+	put_objects(user, text,
+		    trace_json_context(text, (unsigned)context, NULL, TIMES));
 }
 
 static void trace_item(void *user, uint64_t context,
@@ -33,7 +45,7 @@ static void trace_item(void *user, uint64_t context,
 {
 	char text[TRACE_JSON_MAX];
 
-	fwrite(text, 1, trace_json_item(text, (unsigned)context, item), user);
+	put_objects(user, text, trace_json_item(text, (unsigned)context, item));
 }
 
 static int is_same_file(const char *a, const char *b)
@@ -46,7 +58,8 @@ static int is_same_file(const char *a, const char *b)
 
 static int write_trace(const struct written *journal, FILE *out)
 {
-	const struct follow follow = {trace_context, trace_item, out, 1000};
+	struct trace_file file = {.out = out};
+	const struct follow follow = {trace_context, trace_item, &file, 1000};
 	int result;
 
 	fputs(begin, out);
