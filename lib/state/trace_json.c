@@ -112,9 +112,23 @@ static void put_field(struct out *out, const char *comma, const char *name,
 	put_string(out, value);
 }
 
-/* The fields of the event, and how it ended. */
+/* Readers put the fields of begin and end together: each has one value. */
+static int is_told(const struct timeline_item *item, struct written_word field)
+{
+	static const char *const fields[] = {"region",  "ticket",  "seed",
+					     "offset",  "capture", "pass",
+					     "sequence"};
+	int told = item->kind == TIMELINE_LAUNCH && written_is(field, "graph");
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		told |= written_is(field, fields[i]);
+	return told;
+}
+
+/* The fields of the event; of an end those that its begin has not. */
 static void put_args(struct out *out, const struct timeline_item *item)
 {
+	const int end = item->what == TIMELINE_END;
 	const char *comma = "";
 
 	put(out, ",\"args\":{");
@@ -123,8 +137,13 @@ static void put_args(struct out *out, const struct timeline_item *item)
 		comma = ",";
 	}
 	for (size_t i = 1; i + 1 < item->n; i += 2) {
+		if (end && is_told(item, item->words[i]))
+			continue;
 		put(out, "%s", comma);
-		put_name(out, item->words[i]);
+		if (end && written_is(item->words[i], "flags"))
+			put(out, "\"flags at the end\"");
+		else
+			put_name(out, item->words[i]);
 		put(out, ":");
 		put_value(out, item->words[i + 1]);
 		comma = ",";

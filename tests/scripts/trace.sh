@@ -170,6 +170,7 @@ odd_counts()
 	counts "$WORK/odd" | sed 's/marks=.*/marks=5/'
 }
 
+# shellcheck disable=SC2046
 odd_traced()
 {
 	"$philox" inspect --trace "$WORK/trace.json" "$WORK/odd" &&
@@ -201,7 +202,7 @@ PHILOX_JOURNAL=$WORK/schedules-%p "$philox" matrix --schedule nested-recompute \
 mv "$(largest schedules)" "$WORK/schedules"
 
 check "the journal of a training run has passes of all kinds" \
-	sh -c 'echo "$1"; case $1 in *=0\ *) exit 1; esac' - "$(counts "$WORK/train")"
+	sh -c 'echo "$1"; case "$1 " in *=0\ *) exit 1; esac' - "$(counts "$WORK/train")"
 check "it becomes a trace" traced "$WORK/train"
 check "it becomes a picture" drawn "$WORK/train"
 # shellcheck disable=SC2046
@@ -225,7 +226,8 @@ killed()
 	PHILOX_TRACE=$1 "$philox" train --steps 500 >"$WORK/quiet" 2>&1 &
 	process=$!
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		[ "$(grep -c '"E"' "$1" 2>"$WORK/grep")" -gt 100 ] && break
+		n=$(grep -c '"E"' "$1" 2>"$WORK/grep")
+		[ "${n:-0}" -gt 100 ] && break
 		sleep 0.5
 	done
 	kill -9 $process

@@ -78,6 +78,10 @@ def nanoseconds(time):
     return round(time * 1000)
 
 
+def end_of(event):
+    return nanoseconds(event["ts"]) + nanoseconds(event["dur"])
+
+
 def check_threads(events, cut):
     """Returns where slices begin: (pid, tid, time)."""
     stacks = collections.defaultdict(list)
@@ -88,23 +92,22 @@ def check_threads(events, cut):
         thread = event["pid"], event["tid"]
         time = nanoseconds(event["ts"])
         stack = stacks[thread]
-        if event["ph"] == "E":
-            while stack and stack[-1] is not None and stack[-1] <= time:
-                stack.pop()  # X that are over
-            if not stack:
-                fail("an end without a begin", event)
-            if stack.pop() is not None:
-                fail("an end within a whole slice", event)
-            continue
-        while stack and stack[-1] is not None and stack[-1] <= time:
+        while stack and stack[-1]["ph"] == "X" and end_of(stack[-1]) <= time:
             stack.pop()
+        if event["ph"] == "E":
+            if not stack or stack[-1]["ph"] == "X":
+                fail("an end without a begin", event)
+            begin = stack.pop()
+            for name in event.get("args", {}):
+                if name in begin.get("args", {}):
+                    fail(f"begin and end both have {name}", event)
+            continue
         if stack:
             fail("slices overlap on one lane", event)
         begins.add((*thread, time))
-        stack.append(None if event["ph"] == "B"
-                     else time + nanoseconds(event["dur"]))
+        stack.append(event)
     for thread, stack in stacks.items():
-        if None in stack and not cut:
+        if any(event["ph"] == "B" for event in stack) and not cut:
             fail(f"a begin without an end on thread {thread}")
     return begins
 
