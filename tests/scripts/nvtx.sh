@@ -7,8 +7,8 @@ philox=${PHILOX_TOOL:-$BUILD/philox}
 
 knows_nothing()
 {
-	! grep -aoi 'nvtx[a-z0-9_]*' "$BUILD/libphilox.so" &&
-		! nm "$BUILD/lib/state/nvtx.c.o" | grep -i ' nvtx[A-Z0-9]'
+	! grep -aoE 'NVTX_[A-Z]+|nvtx(Globals|Domain|Range)[A-Za-z0-9_]*' \
+		"$BUILD/libphilox.so"
 }
 
 if ! grep -aq NVTX_INJECTION64_PATH "$BUILD/lib/state/nvtx.c.o"; then
