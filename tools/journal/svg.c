@@ -303,7 +303,10 @@ static void put_slice(const struct svg *svg, const struct drawn_slice *slice)
 	fputs("</g>\n", svg->out);
 }
 
-/* From the right of a forward's box to the left of the other's. */
+/*
+ * From the right of a forward's box to the left of the other's. On one lane it
+ * goes above the boxes between, at a height that is the forward's.
+ */
 static void put_arrow(const struct svg *svg, const struct drawn_arrow *arrow)
 {
 	const struct drawn_slice *from = &svg->drawing->slices[arrow->from];
@@ -312,7 +315,9 @@ static void put_arrow(const struct svg *svg, const struct drawn_arrow *arrow)
 	double y1 = svg->drawing->lanes[from->lane].y;
 	double y2 = svg->drawing->lanes[to->lane].y;
 	double bend = (x2 - x1) / 3 < 40 ? (x2 - x1) / 3 : 40;
-	double lift = from->lane == to->lane && x2 - x1 > 2 ? LANE * .7 : 0;
+	double lift = from->lane == to->lane && x2 - x1 > 2
+			      ? LANE * (.4 + .15 * (double)(arrow->from % 5))
+			      : 0;
 
 	if (!svg->drawing->lanes[from->lane].shown) /* ended before */
 		y1 = y2;
