@@ -22,7 +22,8 @@ static const struct command commands[] = {
 	{"draw", "print a stream of random numbers", tool_draw},
 	{"diff", "name the first difference of two saved runs or journals",
 	 tool_diff},
-	{"inspect", "sum up a saved context or a journal", tool_inspect},
+	{"inspect", "sum up a saved context or a journal, draw a journal",
+	 tool_inspect},
 	{"info", "show the version, the devices and the processor", tool_info},
 	{"selftest", "check the devices of this machine", tool_selftest},
 };

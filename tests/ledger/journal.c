@@ -582,7 +582,7 @@ PROMISE(journal, that_cannot_be_opened_fails_the_creation_of_a_context)
 
 PROMISE(journal, and_trace_of_the_environment_begin_together_or_not_at_all)
 {
-	char path[128];
+	char path[128], *text;
 
 	setenv("PHILOX_JOURNAL", path_of("alone"), 1);
 	snprintf(path, sizeof(path), "%s", path_of("none/there"));
@@ -590,7 +590,9 @@ PROMISE(journal, and_trace_of_the_environment_begin_together_or_not_at_all)
 	snprintf(path, sizeof(path), "%s", path_of("alone"));
 	cannot_create(f, "PHILOX_TRACE", path, "it is the journal");
 	unsetenv("PHILOX_JOURNAL");
-	cr_assert_eq(strcmp(read_file("alone"), "philox journal 1\n"), 0);
+	text = read_file("alone");
+	cr_assert_str_eq(text, "philox journal 1\n");
+	free(text);
 }
 
 PROMISE(journal, of_the_environment_that_ends_fails_no_call)
