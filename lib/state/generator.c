@@ -124,6 +124,7 @@ enum philox_status philox_generator_seed(struct philox_generator *generator,
 {
 	if (!generator)
 		return context_null(NULL, "generator");
+	NEED_PROCESS(generator->context);
 	context_lock(generator->context);
 	restart(generator, (struct philox_state){.seed = seed});
 	journal_generator(generator, "set");

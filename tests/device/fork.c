@@ -262,6 +262,7 @@ static void use_pass(struct estate *e)
 
 	REFUSED(philox_pass_on(&e->pass, e->capturing, &view));
 	REFUSED(philox_pass_states(&e->pass, &states));
+	REFUSED(philox_pass_ticket(&e->pass, &ticket));
 	REFUSED(philox_pass_cell(&e->pass, 0, 0, &states));
 	REFUSED(philox_pass_rng(&e->pass, 0, 0, &rng));
 	REFUSED(philox_pass_fill(&e->pass, 0, 0, &fill));
@@ -275,11 +276,11 @@ static void use_rows(struct estate *e)
 	const struct philox_rows_options options = {
 		.size = sizeof(options), .name = "more", .count = 4};
 	const struct philox_row_fill fill = {.size = sizeof(fill),
-					      .dist = PHILOX_BITS,
-					      .dtype = PHILOX_U32,
-					      .count = 4,
-					      .pitch = 4,
-					      .out = e->memory};
+					     .dist = PHILOX_BITS,
+					     .dtype = PHILOX_U32,
+					     .count = 4,
+					     .pitch = 4,
+					     .out = e->memory};
 	const struct philox_sample sample = {.size = sizeof(sample),
 					     .dtype = PHILOX_F32,
 					     .logits = (float *)e->memory + 64,
@@ -295,6 +296,8 @@ static void use_rows(struct estate *e)
 	REFUSED(philox_rows_get(e->rows, e->stream, 0, 4, states));
 	REFUSED(philox_rows_fill(e->rows, e->stream, NULL, &fill));
 	REFUSED(philox_rows_advance(e->rows, e->stream, NULL, 4));
+	REFUSED(philox_rows_advance_by(e->rows, e->stream, NULL, 4,
+				       (const uint32_t *)e->memory + 128));
 	REFUSED(philox_rows_restart(e->rows, e->stream));
 	REFUSED(philox_rows_check(e->rows, NULL));
 	REFUSED(philox_sample_rows(e->rows, e->stream, NULL, &sample));

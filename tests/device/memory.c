@@ -119,14 +119,14 @@ static enum philox_status fill_layout(const struct bench *b, void *const at[])
 static enum philox_status draw_rows(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
-		.indices = at[2], .mask = at[3], .n = N};
+		.size = sizeof(list), .indices = at[2], .mask = at[3], .n = N};
 	const struct philox_row_fill fill = {.size = sizeof(fill),
-					      .dist = PHILOX_UNIFORM,
-					      .dtype = PHILOX_F64,
-					      .count = COLUMNS,
-					      .pitch = PITCH,
-					      .out = at[0],
-					      .counts = at[1]};
+					     .dist = PHILOX_UNIFORM,
+					     .dtype = PHILOX_F64,
+					     .count = COLUMNS,
+					     .pitch = PITCH,
+					     .out = at[0],
+					     .counts = at[1]};
 
 	return philox_rows_fill(b->rows, b->f->stream, &list, &fill);
 }
@@ -134,9 +134,32 @@ static enum philox_status draw_rows(const struct bench *b, void *const at[])
 static enum philox_status advance_rows(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
-		.indices = at[0], .mask = at[1], .n = N};
+		.size = sizeof(list), .indices = at[0], .mask = at[1], .n = N};
 
 	return philox_rows_advance(b->rows, b->f->stream, &list, 4);
+}
+
+static enum philox_status draw_drafts(const struct bench *b, void *const at[])
+{
+	const struct philox_row_list list = {
+		.size = sizeof(list), .indices = at[1], .steps = at[2], .n = N};
+	const struct philox_row_fill fill = {.size = sizeof(fill),
+					     .dist = PHILOX_UNIFORM,
+					     .dtype = PHILOX_F64,
+					     .count = COLUMNS,
+					     .pitch = PITCH,
+					     .out = at[0],
+					     .flags = PHILOX_ROWS_KEEP};
+
+	return philox_rows_fill(b->rows, b->f->stream, &list, &fill);
+}
+
+static enum philox_status advance_by(const struct bench *b, void *const at[])
+{
+	const struct philox_row_list list = {
+		.size = sizeof(list), .indices = at[0], .n = N};
+
+	return philox_rows_advance_by(b->rows, b->f->stream, &list, 4, at[1]);
 }
 
 static struct philox_sample sample_of(const void *logits,
@@ -156,7 +179,7 @@ static struct philox_sample sample_of(const void *logits,
 static enum philox_status sample_rows(const struct bench *b, void *const at[])
 {
 	const struct philox_row_list list = {
-		.indices = at[4], .mask = at[5], .n = N};
+		.size = sizeof(list), .indices = at[4], .mask = at[5], .n = N};
 	const struct philox_sample sample =
 		sample_of(at[0], at[1], at[2], at[3]);
 
@@ -170,6 +193,23 @@ static enum philox_status sample_states(const struct bench *b, void *const at[])
 
 	return philox_sample_states(b->f->device, b->f->stream, at[4], N,
 				    &sample);
+}
+
+static enum philox_status sample_seeds(const struct bench *b, void *const at[])
+{
+	const struct philox_seeds slots = {.size = sizeof(slots),
+					   .seeds = at[1],
+					   .positions = at[2],
+					   .count = N};
+	const struct philox_sample sample = {.size = sizeof(sample),
+					     .logits = at[0],
+					     .dtype = PHILOX_F16,
+					     .vocab = COLUMNS,
+					     .pitch = PITCH,
+					     .tokens = at[3]};
+
+	return philox_sample_seeds(b->f->device, b->f->stream, &slots, NULL,
+				   &sample);
 }
 
 static const struct kind kinds[] = {
@@ -193,6 +233,20 @@ static const struct kind kinds[] = {
 	{"an advance of rows",
 	 {{"list: indices", N * 4}, {"list: mask", N}},
 	 advance_rows},
+	{"drafts of rows",
+	 {{"fill: out", EXTENT * 8},
+	  {"list: indices", N * 4},
+	  {"list: steps", N * 4}},
+	 draw_drafts},
+	{"an advance of rows by counts",
+	 {{"list: indices", N * 4}, {"advance: counts", N * 4}},
+	 advance_by},
+	{"samples of seeds",
+	 {{"sample: logits", EXTENT * 2},
+	  {"slots: seeds", N * 8},
+	  {"slots: positions", N * 4},
+	  {"sample: tokens", N * 4}},
+	 sample_seeds},
 	{"samples of rows",
 	 {{"sample: logits", EXTENT * 2},
 	  {"sample: temperatures", N * 4},
@@ -360,12 +414,12 @@ PROMISE(memory, is_as_large_as_was_asked_for)
 PROMISE(memory, of_empty_calls_may_be_null)
 {
 	struct bench b = open_bench(f);
-	const struct philox_row_list none = {.n = 0};
+	const struct philox_row_list none = {.size = sizeof(none), .n = 0};
 	const struct philox_row_fill fill = {.size = sizeof(fill),
-					      .dist = PHILOX_BITS,
-					      .dtype = PHILOX_U32,
-					      .count = 1,
-					      .pitch = 1};
+					     .dist = PHILOX_BITS,
+					     .dtype = PHILOX_U32,
+					     .count = 1,
+					     .pitch = 1};
 	struct philox_row_fill nothing = fill;
 	const struct philox_sample sample = sample_of(NULL, NULL, NULL, NULL);
 
@@ -705,7 +759,7 @@ PROMISE(memory, of_a_copy_that_was_freed_is_refused_at_a_launch)
 	OK(philox_memory_free(f->device, to));
 	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
 	      PHILOX_ERROR_INVALID);
-	NAMES("philox_memory_copy: destination: 32 bytes");
+	NAMES("destination: 32 bytes");
 	OK(philox_graph_destroy(graph));
 }
 
