@@ -10,6 +10,11 @@
 #include <string.h>
 #include "graph/check.h"
 #include "graph/journal.h"
+#include "lib/base/options.h"
+
+/* The size of the struct's first version. */
+#define INFO_SIZE_FIRST \
+	(offsetof(struct philox_use_info, forward) + sizeof(uint32_t))
 
 enum philox_status graph_report(const struct philox_graph *graph,
 				enum philox_status status,
@@ -194,12 +199,18 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 					 struct philox_use_info *info)
 {
 	const struct captured_pass *captured;
+	struct philox_use_info found;
+	enum philox_status status;
 
 	if (!graph)
 		return context_null(NULL, "graph");
 	if (!info)
 		return context_null(graph->context, "info");
 	NEED_PROCESS(graph->context);
+	status = options_check_room("info", info->size, INFO_SIZE_FIRST,
+				    sizeof(*info));
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
 	if (index >= graph->n_uses)
 		return graph_report(graph,
 				    status_set(PHILOX_ERROR_INVALID,
@@ -209,13 +220,14 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 					       status_s(graph->n_uses), index),
 				    NULL);
 	captured = &graph->capture->passes[index];
-	*info = (struct philox_use_info){
+	found = (struct philox_use_info){
 		.region = captured->region->name,
 		.flags = captured->flags,
 		.backward = captured->backward,
 		.named = (uint8_t)capture_is_named(captured),
 		.forward = captured->source,
 	};
+	options_write(info, &found, sizeof(found));
 	return PHILOX_OK;
 }
 

@@ -117,8 +117,12 @@ struct philox_use {
 	uint32_t reserved; /* 0 */
 };
 
-/* struct philox_use_info describes one captured pass. */
+/*
+ * struct philox_use_info describes one captured pass. It begins with its size
+ * (philox/sized.h).
+ */
 struct philox_use_info {
+	size_t size;        /* sizeof(this struct), set by the caller */
 	const char *region; /* belongs to the graph */
 	uint32_t flags;     /* the flags of begin and commit */
 	uint8_t backward;   /* 0: forward */
@@ -169,8 +173,8 @@ PHILOX_API enum philox_status philox_graph_epilogue(
 
 /*
  * philox_graph_uses() returns how many passes a graph holds;
- * philox_graph_use_info() describes one of them, PHILOX_ERROR_INVALID if the
- * index is out of range. Legal during capture.
+ * philox_graph_use_info() describes one of them. Errors: PHILOX_ERROR_INVALID (an
+ * index out of range, a size of *info that cannot be). Legal during capture.
  */
 PHILOX_API size_t philox_graph_uses(const struct philox_graph *graph);
 PHILOX_API enum philox_status philox_graph_use_info(

@@ -36,8 +36,8 @@ static enum philox_status check_report(const struct philox_rows_report *report)
 {
 	if (!report)
 		return PHILOX_OK;
-	return options_check_size("report", report, report->size,
-				  REPORT_SIZE_FIRST, sizeof(*report));
+	return options_check_room("report", report->size, REPORT_SIZE_FIRST,
+				  sizeof(*report));
 }
 
 /* With the context's lock held. */
@@ -54,9 +54,12 @@ static void take_notice(struct philox_rows *rows, struct rows_seen *report)
 static void fill_report(struct philox_rows_report *report,
 			const struct rows_seen *found)
 {
-	report->launches = found->launches;
-	report->outside = found->outside;
-	report->used_up = found->used_up;
+	const struct philox_rows_report full = {.size = report->size,
+						.launches = found->launches,
+						.outside = found->outside,
+						.used_up = found->used_up};
+
+	options_write(report, &full, sizeof(full));
 }
 
 static enum philox_status check_launches(struct philox_rows *rows,

@@ -301,14 +301,15 @@ static void use_rows(struct estate *e)
 	REFUSED(philox_rows_restart(e->rows, e->stream));
 	REFUSED(philox_rows_check(e->rows, NULL));
 	REFUSED(philox_sample_rows(e->rows, e->stream, NULL, &sample));
-	REFUSED(philox_sample_states(e->device, e->stream, e->memory, 1,
-				     &sample));
+	REFUSED(philox_sample_states(
+		e->device, e->stream,
+		(const struct philox_state *)e->memory + 16, 1, &sample));
 	REFUSED(philox_rows_destroy(e->rows));
 }
 
 static void use_graph(struct estate *e)
 {
-	struct philox_use_info info;
+	struct philox_use_info info = {.size = sizeof(info)};
 	struct philox_use use = {0};
 	struct philox_graph *graph;
 

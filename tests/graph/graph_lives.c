@@ -9,7 +9,7 @@ GRAPH_PROMISE(graph_lives, uses_are_described)
 {
 	struct philox_region *one = make_region(f, "one");
 	struct philox_region *two = make_region(f, "two");
-	struct philox_use_info info = {0};
+	struct philox_use_info info = {.size = sizeof(info)};
 	struct philox_ticket ticket;
 	struct philox_graph *graph;
 
@@ -36,6 +36,33 @@ GRAPH_PROMISE(graph_lives, uses_are_described)
 	FAILS(philox_graph_use_info(graph, SIZE_MAX, &info),
 	      PHILOX_ERROR_INVALID);
 	cr_assert_eq(info.forward, 1, "outputs are written on success only");
+}
+
+/* A caller's struct may be of another version. */
+PROMISE(graph_lives, a_description_has_the_size_that_the_caller_has)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct philox_graph *graph = record_backward(f, region, f->scratch);
+	struct {
+		struct philox_use_info info;
+		unsigned char more[16];
+	} later;
+	struct philox_use_info *info = &later.info;
+
+	memset(&later, 0xee, sizeof(later));
+	info->size = sizeof(later);
+	OK(philox_graph_use_info(graph, 0, info));
+	cr_assert(info->size == sizeof(later) && info->named && info->backward);
+	for (unsigned i = 0; i < sizeof(later.more); i++)
+		cr_assert_eq(later.more[i], 0, "what it does not know is 0");
+	memset(&later, 0xee, sizeof(later));
+	info->size = 8;
+	FAILS(philox_graph_use_info(graph, 0, info), PHILOX_ERROR_INVALID);
+	NAMES("info: size is 8");
+	cr_assert_eq(info->flags, 0xeeeeeeee, "written on success only");
+	info->size = 0;
+	FAILS(philox_graph_use_info(graph, 0, info), PHILOX_ERROR_INVALID);
+	OK(philox_graph_destroy(graph));
 }
 
 GRAPH_PROMISE(graph_lives, graphs_have_names)

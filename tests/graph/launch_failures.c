@@ -342,7 +342,7 @@ GRAPH_PROMISE(launch_failures, null_arguments_are_refused)
 {
 	struct rig rig = make_rig(f);
 	struct philox_graph *graph;
-	struct philox_use_info info;
+	struct philox_use_info info = {.size = sizeof(info)};
 
 	FAILS(philox_capture_begin(NULL, f->stream), PHILOX_ERROR_INVALID);
 	FAILS(philox_capture_end(NULL, f->stream, &graph),

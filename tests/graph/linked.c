@@ -199,7 +199,7 @@ GRAPH_PROMISE(linked, groups_and_passes_of_their_own_share_a_graph)
 	struct philox_ticket first, second;
 	struct forward a, b, c;
 	struct philox_graph *back;
-	struct philox_use_info info;
+	struct philox_use_info info = {.size = sizeof(info)};
 
 	for (int i = 0; i < 5; i++)
 		array[i] = make_array(f);

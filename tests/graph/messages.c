@@ -9,7 +9,7 @@ PROMISE(graph_messages, uses_that_do_not_fit)
 	struct philox_region *region = make_region(f, "layer");
 	struct philox_graph *graph =
 		record_forward(f, region, 0, make_array(f));
-	struct philox_use_info info = {0};
+	struct philox_use_info info = {.size = sizeof(info)};
 	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
 
 	SAYS(philox_graph_launch(graph, f->stream, uses, 2),

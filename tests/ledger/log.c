@@ -223,7 +223,7 @@ GRAPH_PROMISE(logs, errors_of_launches)
 	struct philox_graph *back = record_backward(f, region, f->scratch);
 	struct forward made = forward(f, region);
 	struct philox_use use = {made.ticket, 0, 0};
-	struct philox_use_info info;
+	struct philox_use_info info = {.size = sizeof(info)};
 	struct log *log;
 
 	OK(philox_graph_set_name(back, "the backward"));
