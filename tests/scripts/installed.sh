@@ -114,7 +114,7 @@ lines_for_usr_local()
 		set -eux
 		nothing() { found=$("$@") || true; test -z "$found"; }
 		files() { find /usr/local/bin /usr/local/include /usr/local/lib \
-			/usr/local/share -mindepth 1; }
+			/usr/local/share -mindepth 1 ! -path /usr/local/share/man; }
 		known() { /sbin/ldconfig -p | grep philox; }
 		nothing known
 	END

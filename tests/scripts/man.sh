@@ -285,7 +285,7 @@ man_finds_a_function()
 
 uninstalls()
 {
-	make uninstall-manual DESTDIR="$WORK/stage" PREFIX=/usr
+	make uninstall DESTDIR="$WORK/stage" PREFIX=/usr
 	find "$WORK/stage" ! -type d
 	[ -z "$(find "$WORK/stage" ! -type d)" ] &&
 		[ ! -e "$WORK/stage/usr/share/doc/philox" ]
@@ -351,8 +351,8 @@ words_are_offered()
 {
 	offers "philox draw --dist g" gumbel &&
 		offers "philox draw --device=c" cuda &&
-		offers "philox train --device host:s" sync &&
-		offers "philox bench --only fill --device h" host host:sync &&
+		offers "philox train --device host:s" strict sync &&
+		offers "philox bench --only fill --device h" host host:strict host:sync &&
 		offers "philox bench --only s" states schedules &&
 		offers "philox draw --format " text raw &&
 		offers "philox draw --seed " ""
