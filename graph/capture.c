@@ -10,6 +10,7 @@
 #include "graph/capture.h"
 #include "graph/check.h"
 #include "graph/journal.h"
+#include "graph/order.h"
 
 /* --- lifelines ------------------------------------------------------------ */
 
@@ -60,19 +61,30 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 	return capture != NULL;
 }
 
+/*
+ * The head comes after all that has been captured if that is one line, which
+ * then goes on from the head; else it is a root.
+ */
 static enum philox_status add_head_node(struct capture *capture,
-					philox_native_graph native)
+					philox_native_graph native,
+					philox_stream stream)
 {
+	struct philox_device *device = capture_device(capture);
+	struct order_tips tips;
 	struct head_message message;
 	struct kernel_call call;
-	enum philox_status status;
+	enum philox_status status = order_tips(device, stream, &tips);
 
+	if (status != PHILOX_OK)
+		return status;
+	if (!order_is_whole(device, native, &tips))
+		tips.n = 0;
 	status = head_message_init(&message, &capture->head, 1);
 	if (status != PHILOX_OK)
 		return status;
 	call = head_call(&capture->head, &message);
-	status = device_graph_add_root(capture_device(capture), native, &call,
-				       &capture->node);
+	status = device_graph_add_kernel(device, native, tips.nodes, tips.n,
+					 &call, &capture->node);
 	capture->node_capacity = message.capacity;
 	head_message_finish(&message);
 	return status;
@@ -83,7 +95,8 @@ static enum philox_status add_head_node(struct capture *capture,
  * capture does no harm.
  */
 static enum philox_status attach(struct capture *capture,
-				 philox_native_graph native)
+				 philox_native_graph native,
+				 philox_stream stream)
 {
 	enum philox_status status;
 
@@ -96,7 +109,7 @@ static enum philox_status attach(struct capture *capture,
 		free(capture->lifeline);
 		return status;
 	}
-	status = add_head_node(capture, native);
+	status = add_head_node(capture, native, stream);
 	if (status != PHILOX_OK)
 		lifeline_put(capture->lifeline);
 	return status;
@@ -107,6 +120,7 @@ static atomic_uint serials;
 
 static enum philox_status create_capture(struct graph_context *graphs,
 					 const struct capture_info *info,
+					 philox_stream stream,
 					 struct capture **out)
 {
 	struct capture *capture = calloc(1, sizeof(*capture));
@@ -120,7 +134,7 @@ static enum philox_status create_capture(struct graph_context *graphs,
 	status = head_create(graphs, &capture->head);
 	if (status != PHILOX_OK)
 		goto free_capture;
-	status = attach(capture, info->graph);
+	status = attach(capture, info->graph, stream);
 	if (status != PHILOX_OK)
 		goto destroy_head;
 	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
@@ -143,7 +157,7 @@ free_capture:
 
 enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
-			       struct capture **capture)
+			       philox_stream stream, struct capture **capture)
 {
 	*capture = capture_find(graphs, info->id);
 	if (*capture)
@@ -151,7 +165,71 @@ enum philox_status capture_get(struct graph_context *graphs,
 	if (capture_was_dropped(graphs, info->id))
 		return status_set(PHILOX_ERROR_STATE,
 				  "capture %" PRIu64 " was dropped", info->id);
-	return create_capture(graphs, info, capture);
+	return create_capture(graphs, info, stream, capture);
+}
+
+/* --- the order of nodes --------------------------------------------------- */
+
+/* Walks end at nodes that are known to come after the head. */
+static void note_after(struct capture *capture, const struct order_tips *tips)
+{
+	if (tips->n == 1)
+		capture->after[capture->n_after++ % CAPTURE_AFTER] =
+			tips->nodes[0];
+}
+
+static int is_after_head(const struct capture *capture,
+			 const struct order_tips *tips)
+{
+	device_node known[1 + CAPTURE_AFTER] = {capture->node};
+	size_t n = capture->n_after < CAPTURE_AFTER ? capture->n_after
+						    : CAPTURE_AFTER;
+
+	memcpy(known + 1, capture->after, n * sizeof(*known));
+	return order_is_after(capture_device(capture), tips, known, 1 + n);
+}
+
+static int holds(const device_node *nodes, size_t n, device_node node)
+{
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i] == node)
+			return 1;
+	return 0;
+}
+
+/* Whether the head itself waits for all that the stream waits for. */
+static int is_before_head(const struct capture *capture,
+			  const struct order_tips *tips)
+{
+	device_node before[ORDER_TIPS];
+	size_t n = ORDER_TIPS;
+
+	if (tips->n > ORDER_TIPS ||
+	    device_node_deps(capture_device(capture), capture->node, before,
+			     &n) != PHILOX_OK ||
+	    n > ORDER_TIPS)
+		return 0;
+	for (size_t i = 0; i < tips->n; i++)
+		if (!holds(before, n, tips->nodes[i]))
+			return 0;
+	return 1;
+}
+
+enum philox_status capture_depend(struct capture *capture, philox_stream stream)
+{
+	struct philox_device *device = capture_device(capture);
+	struct order_tips tips;
+	enum philox_status status = order_tips(device, stream, &tips);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (is_after_head(capture, &tips)) {
+		note_after(capture, &tips);
+		return PHILOX_OK;
+	}
+	return is_before_head(capture, &tips)
+		       ? device_capture_after(device, stream, capture->node)
+		       : device_capture_depend(device, stream, capture->node);
 }
 
 static void free_reads(struct capture *capture)

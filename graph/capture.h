@@ -64,12 +64,16 @@ struct lifeline {
 	atomic_int gone; /* the native graph and its execs are destroyed */
 };
 
+enum { CAPTURE_AFTER = 8 };
+
 struct capture {
 	struct capture *next;
 	struct graph_context *graphs;
-	uint64_t id;     /* the device's */
-	uint32_t serial; /* ours, in placeholders */
-	device_node node;
+	uint64_t id;                      /* the device's */
+	uint32_t serial;                  /* ours, in placeholders */
+	device_node node;                 /* the head's */
+	device_node after[CAPTURE_AFTER]; /* some nodes that come after it */
+	uint32_t n_after;                 /* ever noted */
 	struct head head;
 	struct lifeline *lifeline;
 	struct captured_pass *passes;
@@ -96,7 +100,14 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id);
  */
 enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
-			       struct capture **capture);
+			       philox_stream stream, struct capture **capture);
+
+/*
+ * capture_depend() sees to it that what the stream records next comes after the
+ * head, by an edge unless it does so anyway.
+ */
+enum philox_status capture_depend(struct capture *capture,
+				  philox_stream stream);
 
 /* capture_check_ready() checks that a capture can be sealed: ERROR_STATE. */
 enum philox_status capture_check_ready(const struct capture *capture);

@@ -5,9 +5,14 @@
  * ~~~~~~~~~~~
  * The host knows the state of every ticket; a captured graph must get these
  * states at each launch, cheaply and in launch order. So the first philox work
- * in a capture adds one root node to it, the head: a single block of threads
- * that fills the cells from which all captured kernels read their states. Every
- * branch that draws depends on it.
+ * in a capture adds one node to it, the head: a single block of threads that
+ * fills the cells from which all captured kernels read their states.
+ *
+ * Whatever draws comes after the head, by an edge only where it would not
+ * otherwise (graph/order.h): a graph that is one line, which CUDA launches
+ * faster than others, stays one. If all that has been captured so far comes
+ * before the stream's next node, the head takes that place; else it is a root,
+ * and each branch that draws gets an edge from it.
  *
  * The head's parameters are the message: a sequence number and one state per
  * slot (a forward, with the backwards paired with it in the same capture, or a

@@ -164,13 +164,6 @@ static enum philox_status take_slot(struct capture *capture, uint32_t cells,
 	return head_take_cells(capture->graphs, cells, block);
 }
 
-static enum philox_status depend_on_head(const struct capture *capture,
-					 philox_stream stream)
-{
-	return device_capture_depend(capture_device(capture), stream,
-				     capture->node);
-}
-
 /* The pass whose ticket, cells and slot a captured pass has: itself, or not. */
 static uint32_t source_of(const struct captured_pass *captured, uint32_t index)
 {
@@ -241,7 +234,7 @@ static enum philox_status record(struct capture *capture,
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", pass->region->name);
-	status = depend_on_head(capture, pass->stream);
+	status = capture_depend(capture, pass->stream);
 	if (status != PHILOX_OK) {
 		arena_free(&capture->graphs->cells, &captured.cells);
 		return status;
@@ -265,7 +258,7 @@ enum philox_status passes_begin(struct philox_pass *pass,
 	if (is_backward(pass))
 		status = check_ticket(pass, capture);
 	if (status == PHILOX_OK)
-		status = capture_get(graphs, info, &capture);
+		status = capture_get(graphs, info, pass->stream, &capture);
 	return status == PHILOX_OK ? record(capture, pass) : status;
 }
 
@@ -348,7 +341,7 @@ enum philox_status passes_join(const struct philox_pass *view)
 				  "region '%s': capture %" PRIu64
 				  " was dropped",
 				  view->region->name, view->capture_id);
-	return depend_on_head(capture, view->stream);
+	return capture_depend(capture, view->stream);
 }
 
 /* --- copies of a generator's state ---------------------------------------- */
@@ -372,7 +365,7 @@ static enum philox_status copy_cell(struct capture *capture,
 				    philox_stream stream,
 				    struct philox_state *to)
 {
-	enum philox_status status = depend_on_head(capture, stream);
+	enum philox_status status = capture_depend(capture, stream);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -390,7 +383,8 @@ enum philox_status passes_read(struct philox_generator *generator,
 	enum philox_status status;
 
 	capture_reap(generator->context->graphs);
-	status = capture_get(generator->context->graphs, info, &capture);
+	status =
+		capture_get(generator->context->graphs, info, stream, &capture);
 	if (status == PHILOX_OK)
 		status = reserve_read(capture);
 	if (status == PHILOX_OK)

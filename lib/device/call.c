@@ -216,6 +216,23 @@ enum philox_status philox_stream_capture_info(
 	return PHILOX_OK;
 }
 
+enum philox_status device_capture_tips(struct philox_device *device,
+				       philox_stream stream, device_node *nodes,
+				       size_t *n)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(n);
+	CALL(capture_tips, device, stream, nodes, n);
+}
+
+enum philox_status device_capture_after(struct philox_device *device,
+					philox_stream stream, device_node node)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(node);
+	CALL(capture_after, device, stream, node);
+}
+
 enum philox_status device_capture_depend(struct philox_device *device,
 					 philox_stream stream, device_node node)
 {
@@ -238,16 +255,27 @@ enum philox_status philox_capture_exchange_mode(struct philox_device *device,
 
 /* --- graphs ------------------------------------------------------------- */
 
-enum philox_status device_graph_add_root(struct philox_device *device,
-					 philox_native_graph graph,
-					 const struct kernel_call *call,
-					 device_node *node)
+enum philox_status device_node_deps(struct philox_device *device,
+				    device_node node, device_node *nodes,
+				    size_t *n)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(node);
+	NEED_POINTER(n);
+	CALL(node_deps, device, node, nodes, n);
+}
+
+enum philox_status device_graph_add_kernel(struct philox_device *device,
+					   philox_native_graph graph,
+					   const device_node *deps, size_t n,
+					   const struct kernel_call *call,
+					   device_node *node)
 {
 	NEED_POINTER(device);
 	NEED_POINTER(graph);
 	NEED_KERNEL(call);
 	NEED_POINTER(node);
-	CALL(graph_add_root, device, graph, call, node);
+	CALL(graph_add_kernel, device, graph, deps, n, call, node);
 }
 
 enum philox_status device_graph_set_kernel(struct philox_device *device,

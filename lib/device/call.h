@@ -16,13 +16,22 @@ enum philox_status device_mapped_free(struct philox_device *device, void *host);
 enum philox_status device_capture_info(struct philox_device *device,
 				       philox_stream stream,
 				       struct capture_info *info);
+enum philox_status device_capture_tips(struct philox_device *device,
+				       philox_stream stream, device_node *nodes,
+				       size_t *n);
 enum philox_status device_capture_depend(struct philox_device *device,
 					 philox_stream stream,
 					 device_node node);
-enum philox_status device_graph_add_root(struct philox_device *device,
-					 philox_native_graph graph,
-					 const struct kernel_call *call,
-					 device_node *node);
+enum philox_status device_capture_after(struct philox_device *device,
+					philox_stream stream, device_node node);
+enum philox_status device_graph_add_kernel(struct philox_device *device,
+					   philox_native_graph graph,
+					   const device_node *deps, size_t n,
+					   const struct kernel_call *call,
+					   device_node *node);
+enum philox_status device_node_deps(struct philox_device *device,
+				    device_node node, device_node *nodes,
+				    size_t *n);
 enum philox_status device_graph_set_kernel(struct philox_device *device,
 					   device_node node,
 					   const struct kernel_call *call);

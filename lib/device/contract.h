@@ -78,11 +78,15 @@ struct capture_info {
  *  capture_info     legal. On the legacy stream while a blocking stream
  *                   captures: ERROR_CAPTURE_IMPLICIT (the device decides
  *                   whether that capture is invalidated).
+ *  capture_tips     pre: the stream is capturing. Writes the nodes after whose
+ *                   end its next node will begin, at most *n, and their number.
  *  capture_depend   pre: the stream is capturing, node is of its graph. The
  *                   stream's next node depends on `node` too.
+ *  capture_after    pre: the same. The stream's next node depends on `node`
+ *                   alone.
  *  capture_mode     legal. Exchanges the thread's mode.
- *  graph_add_root   legal, also on a graph being captured. Adds a kernel node
- *                   without dependencies; the call's args are copied.
+ *  graph_add_kernel legal, also on a graph being captured. Adds a kernel node
+ *                   that depends on n nodes; the call's args are copied.
  *  graph_set_kernel legal, also on a graph being captured: new args (of any
  *                   size its kernel takes) for a kernel node, before
  *                   instantiation.
@@ -91,6 +95,8 @@ struct capture_info {
  *                   on any thread, perhaps with device locks held: it must not
  *                   call the device. On failure it is not called.
  *  graph_nodes      legal.
+ *  node_deps        legal, also on a graph being captured. Writes the nodes after
+ *                   whose end a node begins, at most *n, and their number.
  *  graph_destroy    legal.
  *  exec_create      legal. pre: graph is not being captured.
  *  exec_set_kernel  legal. New args for a kernel node of the graph the exec was
@@ -127,17 +133,24 @@ struct capture_info {
 	  (struct philox_device *, philox_stream, philox_native_graph *))      \
 	X(capture_info,                                                        \
 	  (struct philox_device *, philox_stream, struct capture_info *))      \
+	X(capture_tips,                                                        \
+	  (struct philox_device *, philox_stream, device_node *, size_t *))    \
 	X(capture_depend,                                                      \
 	  (struct philox_device *, philox_stream, device_node))                \
+	X(capture_after,                                                       \
+	  (struct philox_device *, philox_stream, device_node))                \
 	X(capture_mode, (struct philox_device *, enum philox_capture_mode *))  \
-	X(graph_add_root, (struct philox_device *, philox_native_graph,        \
-			   const struct kernel_call *, device_node *))         \
+	X(graph_add_kernel,                                                    \
+	  (struct philox_device *, philox_native_graph, const device_node *,   \
+	   size_t, const struct kernel_call *, device_node *))                 \
 	X(graph_set_kernel,                                                    \
 	  (struct philox_device *, device_node, const struct kernel_call *))   \
 	X(graph_retain, (struct philox_device *, philox_native_graph,          \
 			 void (*release)(void *), void *))                     \
 	X(graph_nodes,                                                         \
 	  (struct philox_device *, philox_native_graph, size_t *))             \
+	X(node_deps,                                                           \
+	  (struct philox_device *, device_node, device_node *, size_t *))      \
 	X(graph_destroy, (struct philox_device *, philox_native_graph))        \
 	X(exec_create,                                                         \
 	  (struct philox_device *, philox_native_graph, philox_native_exec *)) \

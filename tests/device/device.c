@@ -223,15 +223,15 @@ static void open_stage(struct stage *s)
 	ASSERT_OK(philox_stream_begin_capture(s->device, s->stream,
 					      PHILOX_CAPTURE_RELAXED));
 	ASSERT_OK(device_capture_info(s->device, s->stream, &info));
-	ASSERT_OK(device_graph_add_root(s->device, info.graph, &s->call,
-					&s->root));
+	ASSERT_OK(device_graph_add_kernel(s->device, info.graph, NULL, 0,
+					  &s->call, &s->root));
 	ASSERT_OK(philox_stream_end_capture(s->device, s->stream, &s->graph));
 	ASSERT_OK(philox_native_instantiate(s->device, s->graph, &s->exec));
 	ASSERT_OK(philox_stream_begin_capture(s->device, s->capturing,
 					      PHILOX_CAPTURE_RELAXED));
 	ASSERT_OK(device_capture_info(s->device, s->capturing, &s->info));
-	ASSERT_OK(device_graph_add_root(s->device, s->info.graph, &s->call,
-					&s->inner));
+	ASSERT_OK(device_graph_add_kernel(s->device, s->info.graph, NULL, 0,
+					  &s->call, &s->inner));
 }
 
 /* --- arguments ------------------------------------------------------------ */
@@ -379,8 +379,8 @@ Test(device, kernel_calls_are_checked)
 	for (int i = 0; i < 4; i++) {
 		EXPECT_REFUSED(device_launch(s.device, s.stream, &bad[i]),
 			       "call");
-		EXPECT_REFUSED(device_graph_add_root(s.device, s.graph, &bad[i],
-						     &node),
+		EXPECT_REFUSED(device_graph_add_kernel(s.device, s.graph, NULL,
+						       0, &bad[i], &node),
 			       "call");
 		EXPECT_REFUSED(
 			device_graph_set_kernel(s.device, s.root, &bad[i]),
@@ -390,9 +390,11 @@ Test(device, kernel_calls_are_checked)
 			       "call");
 	}
 	EXPECT_REFUSED(device_launch(s.device, s.stream, NULL), "call");
-	EXPECT_REFUSED(device_graph_add_root(s.device, NULL, &s.call, &node),
+	EXPECT_REFUSED(device_graph_add_kernel(s.device, NULL, NULL, 0, &s.call,
+					       &node),
 		       "graph");
-	EXPECT_REFUSED(device_graph_add_root(s.device, s.graph, &s.call, NULL),
+	EXPECT_REFUSED(device_graph_add_kernel(s.device, s.graph, NULL, 0,
+					       &s.call, NULL),
 		       "node");
 	EXPECT_REFUSED(device_graph_set_kernel(s.device, NULL, &s.call),
 		       "node");
@@ -537,15 +539,32 @@ static enum philox_status try_capture_depend(struct stage *s)
 	return device_capture_depend(s->device, s->capturing, s->inner);
 }
 
+static enum philox_status try_capture_after(struct stage *s)
+{
+	return device_capture_after(s->device, s->capturing, s->inner);
+}
+
+static enum philox_status try_capture_tips(struct stage *s)
+{
+	device_node nodes[4];
+	size_t n = 4;
+	enum philox_status status =
+		device_capture_tips(s->device, s->capturing, nodes, &n);
+
+	if (!status)
+		s->nodes = n;
+	return status;
+}
+
 static enum philox_status try_capture_mode(struct stage *s)
 {
 	return philox_capture_exchange_mode(s->device, &s->mode);
 }
 
-static enum philox_status try_graph_add_root(struct stage *s)
+static enum philox_status try_graph_add_kernel(struct stage *s)
 {
-	return device_graph_add_root(s->device, s->graph, &s->call,
-				     &s->made.node);
+	return device_graph_add_kernel(s->device, s->graph, NULL, 0, &s->call,
+				       &s->made.node);
 }
 
 static enum philox_status try_graph_set_kernel(struct stage *s)
@@ -561,6 +580,18 @@ static enum philox_status try_graph_retain(struct stage *s)
 static enum philox_status try_graph_nodes(struct stage *s)
 {
 	return philox_native_graph_nodes(s->device, s->graph, &s->nodes);
+}
+
+static enum philox_status try_node_deps(struct stage *s)
+{
+	device_node nodes[4];
+	size_t n = 4;
+	enum philox_status status =
+		device_node_deps(s->device, s->root, nodes, &n);
+
+	if (!status)
+		s->nodes = n;
+	return status;
 }
 
 static enum philox_status try_graph_destroy(struct stage *s)

@@ -224,7 +224,7 @@ Test(device_cuda, a_refused_launch_leaves_the_capture_whole, .timeout = 120)
 	cr_assert_eq(philox_native_launch(device, nothing, stream),
 		     PHILOX_ERROR_CAPTURE_UNSUPPORTED);
 	OK(device_capture_info(device, stream, &info));
-	OK(device_graph_add_root(device, info.graph, &call, &node));
+	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call, &node));
 	/* twice: the second time it is a dependency already */
 	OK(device_capture_depend(device, stream, node));
 	OK(device_capture_depend(device, stream, node));

@@ -169,7 +169,7 @@ PROMISE(capture_lives, a_first_pass_that_failed_is_never_reported)
 
 	f->injected = 1;
 	begin_natively(f);
-	OK(philox_device_fail(f->device, "capture_depend", 1,
+	OK(philox_device_fail(f->device, "capture_after", 1,
 			      PHILOX_ERROR_DEVICE));
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_DEVICE);
@@ -193,7 +193,7 @@ GRAPH_PROMISE(capture_lives, a_first_pass_that_failed_can_be_begun_again)
 
 	f->injected = 1;
 	record_begin(f);
-	OK(philox_device_fail(f->device, "capture_depend", 1,
+	OK(philox_device_fail(f->device, "capture_after", 1,
 			      PHILOX_ERROR_DEVICE));
 	FAILS(philox_forward_begin(region, f->stream, 0, &pass),
 	      PHILOX_ERROR_DEVICE);

@@ -119,6 +119,8 @@ static cudaError_t update(cudaStream_t stream, const cudaGraphNode_t *nodes,
 {
 	cudaError_t error = cudaSuccess;
 
+	if (flags == cudaStreamSetCaptureDependencies && count == 1)
+		return RUNTIME(capture_after, runtime_stream(stream), *nodes);
 	if (flags != cudaStreamAddCaptureDependencies)
 		return runtime_error(cudaErrorNotSupported);
 	for (size_t i = 0; error == cudaSuccess && i < count; i++)
@@ -126,12 +128,29 @@ static cudaError_t update(cudaStream_t stream, const cudaGraphNode_t *nodes,
 	return error;
 }
 
+/* Room that is left is cleared; if there is too little, it is all written. */
+static cudaError_t node_deps(cudaGraphNode_t node, cudaGraphNode_t *nodes,
+			     size_t *count)
+{
+	size_t room = nodes ? *count : 0, n = room;
+	cudaError_t error = RUNTIME(node_deps, node, nodes, &n);
+
+	if (error != cudaSuccess)
+		return error;
+	for (size_t i = n; i < room; i++)
+		nodes[i] = NULL;
+	*count = nodes && n > room ? room : n;
+	return cudaSuccess;
+}
+
 /* The runtime's names for these changed twice: lib/device/cuda/compat.h. */
 #if CUDART_VERSION >= 12030
 #if CUDART_VERSION < 13000
+#undef cudaGraphNodeGetDependencies
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
-#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#define cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
+#define cudaStreamGetCaptureInfo     cudaStreamGetCaptureInfo_v3
 #define cudaStreamUpdateCaptureDependencies \
 	cudaStreamUpdateCaptureDependencies_v2
 #endif
@@ -155,6 +174,19 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 		return runtime_error(cudaErrorNotSupported);
 	return update(stream, nodes, count, flags);
 }
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+					 cudaGraphNode_t *nodes,
+					 cudaGraphEdgeData *edges,
+					 size_t *count)
+{
+	size_t room = *count;
+	cudaError_t error = node_deps(node, nodes, count);
+
+	for (size_t i = 0; nodes && i < room; i++)
+		edges[i] = (cudaGraphEdgeData){0};
+	return error;
+}
 #else
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
 				     enum cudaStreamCaptureStatus *status,
@@ -170,6 +202,12 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 						size_t count, unsigned flags)
 {
 	return update(stream, nodes, count, flags);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+					 cudaGraphNode_t *nodes, size_t *count)
+{
+	return node_deps(node, nodes, count);
 }
 #endif
 
@@ -239,10 +277,8 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
 {
 	struct kernel_call call;
 
-	(void)dependencies;
-	if (count)
-		return runtime_error(cudaErrorNotSupported);
-	return WITH_CALL(params, call, graph_add_root, graph, &call, node);
+	return WITH_CALL(params, call, graph_add_kernel, graph, dependencies,
+			 count, &call, node);
 }
 
 cudaError_t cudaGraphKernelNodeSetParams(

@@ -224,7 +224,7 @@ static void make_shared(struct shared *shared, const char *name)
 	OK(philox_stream_begin_capture(device, stream, PHILOX_CAPTURE_RELAXED));
 	OK(device_capture_info(device, stream, &info));
 	call = fill_call(&args, shared->out, 0);
-	OK(device_graph_add_root(device, info.graph, &call, &shared->node));
+	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call, &shared->node));
 	OK(philox_stream_end_capture(device, stream, &graph));
 	OK(philox_native_instantiate(device, graph, &shared->exec));
 }

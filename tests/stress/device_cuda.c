@@ -443,7 +443,7 @@ static void release(void *object)
 	X(cudaThreadExchangeStreamCaptureMode,                                 \
 	  philox_capture_exchange_mode(device, &mode))                         \
 	X(cudaGraphAddKernelNode,                                              \
-	  device_graph_add_root(device, handle, &kernel, &node))               \
+	  device_graph_add_kernel(device, handle, NULL, 0, &kernel, &node))               \
 	X(cudaGraphKernelNodeSetParams,                                        \
 	  device_graph_set_kernel(device, handle, &kernel))                    \
 	X(cudaUserObjectCreate,                                                \

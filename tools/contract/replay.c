@@ -247,7 +247,7 @@ static void capture_root(struct contract *c, philox_stream stream, void *a,
 	EXPECT_OK(device_capture_info(c->device, stream, &info));
 	EXPECT(info.status == PHILOX_CAPTURE_ACTIVE && info.id && info.graph);
 	EXPECT_OK(
-		device_graph_add_root(c->device, info.graph, &fill.call, root));
+		device_graph_add_kernel(c->device, info.graph, NULL, 0, &fill.call, root));
 	EXPECT_OK(device_capture_depend(c->device, stream, *root));
 	EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, stream));
 	EXPECT_OK(philox_memory_set(c->device, a, 0, SIZE, stream));

@@ -15,6 +15,28 @@
 #error "philox needs CUDA 12.1 or later"
 #endif
 
+#if CUDART_VERSION < 12030
+typedef struct {
+	char unused;
+} cudaGraphEdgeData;
+#endif
+
+/*
+ * compat_is_plain() tells whether the next node begins when the node at edge i
+ * has ended: across a programmatic edge it may begin before. No data: all edges
+ * are plain.
+ */
+static inline int compat_is_plain(const cudaGraphEdgeData *edges, size_t i)
+{
+#if CUDART_VERSION >= 12030
+	return !edges || edges[i].type == cudaGraphDependencyTypeDefault;
+#else
+	(void)edges;
+	(void)i;
+	return 1;
+#endif
+}
+
 /*
  * compat_capture_info() is cudaStreamGetCaptureInfo() with the stream's
  * dependencies. It asks for their edge data, since without it a stream with a
@@ -23,40 +45,57 @@
 static inline cudaError_t compat_capture_info(
 	cudaStream_t stream, enum cudaStreamCaptureStatus *status,
 	unsigned long long *id, cudaGraph_t *graph,
-	const cudaGraphNode_t **nodes, size_t *count)
+	const cudaGraphNode_t **nodes, const cudaGraphEdgeData **edges,
+	size_t *count)
 {
 #if CUDART_VERSION >= 13000
-	const cudaGraphEdgeData *edges;
-
-	return cudaStreamGetCaptureInfo(stream, status, id, graph, nodes,
-					&edges, count);
+	return cudaStreamGetCaptureInfo(stream, status, id, graph, nodes, edges,
+					count);
 #elif CUDART_VERSION >= 12030
-	const cudaGraphEdgeData *edges;
-
 	return cudaStreamGetCaptureInfo_v3(stream, status, id, graph, nodes,
-					   &edges, count);
+					   edges, count);
 #else
+	*edges = NULL;
 	return cudaStreamGetCaptureInfo(stream, status, id, graph, nodes,
 					count);
 #endif
 }
 
 /*
- * compat_capture_depend() is cudaStreamUpdateCaptureDependencies(), adding one
- * plain dependency.
+ * compat_capture_depend() is cudaStreamUpdateCaptureDependencies() of one plain
+ * dependency, which is added or, with cudaStreamSetCaptureDependencies, replaces
+ * the others.
  */
 static inline cudaError_t compat_capture_depend(cudaStream_t stream,
-						cudaGraphNode_t node)
+						cudaGraphNode_t node,
+						unsigned how)
 {
-	const unsigned add = cudaStreamAddCaptureDependencies;
-
 #if CUDART_VERSION >= 13000
-	return cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, add);
+	return cudaStreamUpdateCaptureDependencies(stream, &node, NULL, 1, how);
 #elif CUDART_VERSION >= 12030
 	return cudaStreamUpdateCaptureDependencies_v2(stream, &node, NULL, 1,
-						      add);
+						      how);
 #else
-	return cudaStreamUpdateCaptureDependencies(stream, &node, 1, add);
+	return cudaStreamUpdateCaptureDependencies(stream, &node, 1, how);
+#endif
+}
+
+/*
+ * compat_node_deps() is cudaGraphNodeGetDependencies() with room for the edges'
+ * data, since without it a node with a programmatic dependency returns
+ * cudaErrorLossyQuery.
+ */
+static inline cudaError_t compat_node_deps(cudaGraphNode_t node,
+					   cudaGraphNode_t *nodes,
+					   cudaGraphEdgeData *edges, size_t *n)
+{
+#if CUDART_VERSION >= 13000
+	return cudaGraphNodeGetDependencies(node, nodes, edges, n);
+#elif CUDART_VERSION >= 12030
+	return cudaGraphNodeGetDependencies_v2(node, nodes, edges, n);
+#else
+	(void)edges;
+	return cudaGraphNodeGetDependencies(node, nodes, n);
 #endif
 }
 

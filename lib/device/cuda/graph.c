@@ -65,25 +65,73 @@ enum philox_status cuda_capture_end(struct philox_device *device,
 	return PHILOX_OK;
 }
 
+/* A stream's capture, and what its next node depends on. */
+struct asked {
+	enum cudaStreamCaptureStatus status;
+	unsigned long long id;
+	cudaGraph_t graph;
+	const cudaGraphNode_t *nodes;
+	const cudaGraphEdgeData *edges;
+	size_t count;
+};
+
+static cudaError_t ask(cudaStream_t stream, struct asked *asked)
+{
+	*asked = (struct asked){.status = cudaStreamCaptureStatusNone};
+	return compat_capture_info(stream, &asked->status, &asked->id,
+				   &asked->graph, &asked->nodes, &asked->edges,
+				   &asked->count);
+}
+
 enum philox_status cuda_capture_info(struct philox_device *device,
 				     philox_stream stream,
 				     struct capture_info *info)
 {
-	enum cudaStreamCaptureStatus capture;
-	unsigned long long id = 0;
-	cudaGraph_t graph = NULL;
-	const cudaGraphNode_t *nodes;
-	size_t count;
+	struct asked asked;
 	enum philox_status status =
-		ON_AS(device, "cudaStreamGetCaptureInfo",
-		      compat_capture_info(stream, &capture, &id, &graph, &nodes,
-					  &count));
+		ON_AS(device, "cudaStreamGetCaptureInfo", ask(stream, &asked));
+	int active = asked.status == cudaStreamCaptureStatusActive;
 
 	if (status != PHILOX_OK)
 		return status;
-	info->status = (enum philox_capture_status)capture;
-	info->id = capture == cudaStreamCaptureStatusNone ? 0 : id;
-	info->graph = capture == cudaStreamCaptureStatusActive ? graph : NULL;
+	info->status = (enum philox_capture_status)asked.status;
+	info->id = asked.status == cudaStreamCaptureStatusNone ? 0 : asked.id;
+	info->graph = active ? asked.graph : NULL;
+	return PHILOX_OK;
+}
+
+/* The nodes across plain edges. */
+static void show_nodes(const cudaGraphNode_t *nodes,
+		       const cudaGraphEdgeData *edges, size_t count,
+		       device_node *shown, size_t *n)
+{
+	size_t plain = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!compat_is_plain(edges, i))
+			continue;
+		if (plain < *n)
+			shown[plain] = nodes[i];
+		plain++;
+	}
+	*n = plain;
+}
+
+enum philox_status cuda_capture_tips(struct philox_device *device,
+				     philox_stream stream, device_node *shown,
+				     size_t *n)
+{
+	struct asked asked;
+	enum philox_status status =
+		ON_AS(device, "cudaStreamGetCaptureInfo", ask(stream, &asked));
+
+	if (status != PHILOX_OK)
+		return status;
+	if (asked.status != cudaStreamCaptureStatusActive)
+		return status_set(PHILOX_ERROR_STATE,
+				  "cudaStreamGetCaptureInfo: the stream is not "
+				  "capturing");
+	show_nodes(asked.nodes, asked.edges, asked.count, shown, n);
 	return PHILOX_OK;
 }
 
@@ -93,21 +141,17 @@ enum philox_status cuda_capture_info(struct philox_device *device,
  */
 static cudaError_t depend_once(cudaStream_t stream, cudaGraphNode_t node)
 {
-	enum cudaStreamCaptureStatus capture;
-	unsigned long long id;
-	cudaGraph_t graph;
-	const cudaGraphNode_t *nodes = NULL;
-	size_t count = 0;
-	cudaError_t error = compat_capture_info(stream, &capture, &id, &graph,
-						&nodes, &count);
+	struct asked asked;
+	cudaError_t error = ask(stream, &asked);
 
 	if (error != cudaSuccess)
 		return error;
-	if (capture == cudaStreamCaptureStatusActive)
-		for (size_t i = 0; i < count; i++)
-			if (nodes[i] == node)
+	if (asked.status == cudaStreamCaptureStatusActive)
+		for (size_t i = 0; i < asked.count; i++)
+			if (asked.nodes[i] == node)
 				return cudaSuccess;
-	return compat_capture_depend(stream, node);
+	return compat_capture_depend(stream, node,
+				     cudaStreamAddCaptureDependencies);
 }
 
 enum philox_status cuda_capture_depend(struct philox_device *device,
@@ -115,6 +159,14 @@ enum philox_status cuda_capture_depend(struct philox_device *device,
 {
 	return ON_AS(device, "cudaStreamUpdateCaptureDependencies",
 		     depend_once(stream, node));
+}
+
+enum philox_status cuda_capture_after(struct philox_device *device,
+				      philox_stream stream, device_node node)
+{
+	return ON_AS(device, "cudaStreamUpdateCaptureDependencies",
+		     compat_capture_depend(stream, node,
+					   cudaStreamSetCaptureDependencies));
 }
 
 enum philox_status cuda_capture_mode(struct philox_device *device,
@@ -192,10 +244,11 @@ enum philox_status cuda_launch(struct philox_device *device,
 
 /* --- graphs --------------------------------------------------------------- */
 
-enum philox_status cuda_graph_add_root(struct philox_device *device,
-				       philox_native_graph graph,
-				       const struct kernel_call *call,
-				       device_node *node)
+enum philox_status cuda_graph_add_kernel(struct philox_device *device,
+					 philox_native_graph graph,
+					 const device_node *deps, size_t n,
+					 const struct kernel_call *call,
+					 device_node *node)
 {
 	struct launch launch;
 	cudaGraphNode_t result;
@@ -203,7 +256,7 @@ enum philox_status cuda_graph_add_root(struct philox_device *device,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = ON(device, cudaGraphAddKernelNode, &result, graph, NULL, 0,
+	status = ON(device, cudaGraphAddKernelNode, &result, graph, deps, n,
 		    &launch.params);
 	if (status == PHILOX_OK)
 		*node = result;
@@ -272,6 +325,53 @@ enum philox_status cuda_graph_nodes(struct philox_device *device,
 
 	if (status == PHILOX_OK)
 		*nodes = count;
+	return status;
+}
+
+/* Room for the nodes and edges that a query writes. */
+struct room {
+	cudaGraphNode_t *nodes;
+	cudaGraphEdgeData *edges;
+	size_t size;
+};
+
+static void room_free(struct room *room)
+{
+	free(room->nodes);
+	free(room->edges);
+}
+
+static int room_make(struct room *room, size_t size)
+{
+	room_free(room);
+	room->nodes = malloc(size * sizeof(*room->nodes));
+	room->edges = malloc(size * sizeof(*room->edges));
+	room->size = size;
+	return room->nodes && room->edges;
+}
+
+/* CUDA tells that all were written by writing fewer than there was room for. */
+enum philox_status cuda_node_deps(struct philox_device *device,
+				  device_node node, device_node *shown,
+				  size_t *n)
+{
+	struct room room = {0};
+	enum philox_status status = PHILOX_OK;
+	size_t count = 0;
+
+	while (status == PHILOX_OK && count == room.size) {
+		count = room.size ? 4 * room.size : 8;
+		if (!room_make(&room, count))
+			status = status_set(PHILOX_ERROR_MEMORY,
+					    "no memory for %zu nodes", count);
+		else
+			status = ON_AS(device, "cudaGraphNodeGetDependencies",
+				       compat_node_deps(node, room.nodes,
+							room.edges, &count));
+	}
+	if (status == PHILOX_OK)
+		show_nodes(room.nodes, room.edges, count, shown, n);
+	room_free(&room);
 	return status;
 }
 

@@ -139,13 +139,39 @@ struct host_node *host_graph_add(struct host_device *device,
 
 /* --- operations ----------------------------------------------------------- */
 
-enum philox_status host_graph_add_root(struct philox_device *base,
-				       philox_native_graph handle,
-				       const struct kernel_call *call,
-				       device_node *result)
+/* The nodes of handles, which must be of a graph; the caller frees them. */
+static enum philox_status find_deps(struct host_device *device,
+				    const struct host_graph *graph,
+				    const device_node *handles, size_t n,
+				    struct host_nodes *deps)
 {
-	static const struct host_nodes none;
+	enum philox_status status = PHILOX_OK;
+	struct host_node *node;
+
+	if (!host_nodes_reserve(deps, n))
+		return host_no_memory("a node's dependencies");
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++) {
+		status = host_node_find(device, handles[i], "graph_add_kernel",
+					&node);
+		if (status == PHILOX_OK && node->graph != graph)
+			status = status_set(PHILOX_ERROR_INVALID,
+					    "graph_add_kernel: node %zu is of "
+					    "another graph",
+					    i);
+		if (status == PHILOX_OK)
+			host_nodes_add(deps, node);
+	}
+	return status;
+}
+
+enum philox_status host_graph_add_kernel(struct philox_device *base,
+					 philox_native_graph handle,
+					 const device_node *handles, size_t n,
+					 const struct kernel_call *call,
+					 device_node *result)
+{
 	struct host_device *device = host_of(base);
+	struct host_nodes deps = {0};
 	struct host_graph *graph;
 	struct host_node *node;
 	struct host_work work;
@@ -155,22 +181,50 @@ enum philox_status host_graph_add_root(struct philox_device *base,
 	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);
-	status = host_graph_find(device, handle, "graph_add_root", &graph);
+	status = host_graph_find(device, handle, "graph_add_kernel", &graph);
+	if (status == PHILOX_OK)
+		status = find_deps(device, graph, handles, n, &deps);
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, &work);
 	if (status != PHILOX_OK)
 		goto drop_work;
-	node = host_graph_add(device, graph, &work, &none);
+	node = host_graph_add(device, graph, &work, &deps);
 	if (!node) {
 		status = host_no_memory("a node");
 		goto drop_work;
 	}
 	*result = (device_node)node;
+	host_nodes_free(&deps);
 	host_unlock(device);
 	return PHILOX_OK;
 
 drop_work:
+	host_nodes_free(&deps);
 	host_work_drop(device, &work);
+	host_unlock(device);
+	return status;
+}
+
+void host_nodes_show(const struct host_nodes *nodes, device_node *handles,
+		     size_t *n)
+{
+	for (size_t i = 0; i < nodes->count && i < *n; i++)
+		handles[i] = (device_node)nodes->items[i];
+	*n = nodes->count;
+}
+
+enum philox_status host_node_deps(struct philox_device *base,
+				  device_node handle, device_node *nodes,
+				  size_t *n)
+{
+	struct host_device *device = host_of(base);
+	struct host_node *node;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_node_find(device, handle, "node_deps", &node);
+	if (status == PHILOX_OK)
+		host_nodes_show(&node->deps, nodes, n);
 	host_unlock(device);
 	return status;
 }

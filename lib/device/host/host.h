@@ -319,6 +319,10 @@ enum philox_status host_stream_find(struct host_device *device,
 				    philox_stream handle, const char *what,
 				    struct host_stream **stream);
 
+/* The handles of at most *n nodes, and how many there are. */
+void host_nodes_show(const struct host_nodes *nodes, device_node *handles,
+		     size_t *n);
+
 /* --- work.c ---------------------------------------------------------- */
 
 enum philox_status host_work_call(struct host_work *work,

@@ -151,38 +151,77 @@ enum philox_status host_capture_join(struct host_device *device,
 	return PHILOX_OK;
 }
 
-enum philox_status host_capture_depend(struct philox_device *base,
-				       philox_stream handle,
-				       device_node node_handle)
+/* The capturing stream of a handle, whose capture must be valid. */
+static enum philox_status find_capturing(struct host_device *device,
+					 philox_stream handle, const char *what,
+					 struct host_stream **stream)
 {
-	static const char what[] = "capture_depend";
+	enum philox_status status =
+		host_stream_find(device, handle, what, stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!(*stream)->capture)
+		return status_set(PHILOX_ERROR_STATE,
+				  "%s: the stream is not capturing", what);
+	return host_capture_check((*stream)->capture, what);
+}
+
+/* The stream's next node depends on a node, and on nothing else if `only`. */
+static enum philox_status depend(struct philox_device *base,
+				 philox_stream handle, device_node node_handle,
+				 const char *what, int only)
+{
 	struct host_device *device = host_of(base);
 	struct host_stream *stream;
 	struct host_node *node;
 	enum philox_status status;
 
 	host_lock(device);
-	status = host_stream_find(device, handle, what, &stream);
-	if (status != PHILOX_OK)
-		goto unlock;
-	if (!stream->capture) {
-		status = status_set(PHILOX_ERROR_STATE,
-				    "%s: the stream is not capturing", what);
-		goto unlock;
-	}
-	status = host_capture_check(stream->capture, what);
+	status = find_capturing(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = host_node_find(device, node_handle, what, &node);
 	if (status != PHILOX_OK)
 		goto unlock;
-	if (node->graph != stream->capture->graph)
+	if (node->graph != stream->capture->graph) {
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "%s: the node is of another graph", what);
-	else if (!host_nodes_reserve(&stream->deps, 1))
+	} else if (!host_nodes_reserve(&stream->deps, 1)) {
 		status = host_no_memory("a stream's nodes");
-	else
+	} else {
+		if (only)
+			stream->deps.count = 0;
 		host_nodes_add(&stream->deps, node);
+	}
 unlock:
+	host_unlock(device);
+	return status;
+}
+
+enum philox_status host_capture_depend(struct philox_device *base,
+				       philox_stream stream, device_node node)
+{
+	return depend(base, stream, node, "capture_depend", 0);
+}
+
+enum philox_status host_capture_after(struct philox_device *base,
+				      philox_stream stream, device_node node)
+{
+	return depend(base, stream, node, "capture_after", 1);
+}
+
+enum philox_status host_capture_tips(struct philox_device *base,
+				     philox_stream handle, device_node *nodes,
+				     size_t *n)
+{
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	enum philox_status status;
+
+	host_lock(device);
+	status = find_capturing(device, handle, "capture_tips", &stream);
+	if (status == PHILOX_OK)
+		host_nodes_show(&stream->deps, nodes, n);
 	host_unlock(device);
 	return status;
 }
