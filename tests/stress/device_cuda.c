@@ -33,7 +33,8 @@
 
 /* --- the runtime ---------------------------------------------------------- */
 
-enum { DEVICES = 4, GPU = 40 }; /* the driver's number of GPU 0 */
+enum { DEVICES = 4, GPU = 40 };               /* the driver's number of GPU 0 */
+enum { DEPENDENCIES = 20, PROGRAMMATIC = 2 }; /* of any node; one of them */
 
 /* The caller's context, and the primary ones, by their addresses. */
 static char here, primary[DEVICES];
@@ -234,9 +235,11 @@ static cudaError_t add_dependency(const cudaGraphNode_t *nodes)
 
 #if CUDART_VERSION >= 12030
 #if CUDART_VERSION < 13000
+#undef cudaGraphNodeGetDependencies
 #undef cudaStreamGetCaptureInfo
 #undef cudaStreamUpdateCaptureDependencies
-#define cudaStreamGetCaptureInfo cudaStreamGetCaptureInfo_v3
+#define cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
+#define cudaStreamGetCaptureInfo     cudaStreamGetCaptureInfo_v3
 #define cudaStreamUpdateCaptureDependencies \
 	cudaStreamUpdateCaptureDependencies_v2
 #endif
@@ -259,6 +262,23 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 {
 	return add_dependency(nodes);
 }
+
+/* A node with more dependencies than a first query has room for. */
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+					 cudaGraphNode_t *nodes,
+					 cudaGraphEdgeData *edges,
+					 size_t *count)
+{
+	if (!edges)
+		return cudaErrorLossyQuery;
+	for (size_t i = 0; i < *count; i++) {
+		nodes[i] = i < DEPENDENCIES ? (cudaGraphNode_t)(i + 1) : NULL;
+		edges[i] = (cudaGraphEdgeData){.type = i == PROGRAMMATIC};
+	}
+	if (*count > DEPENDENCIES)
+		*count = DEPENDENCIES;
+	return call("cudaGraphNodeGetDependencies");
+}
 #else
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
 				     enum cudaStreamCaptureStatus *status,
@@ -274,6 +294,16 @@ cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 						size_t count, unsigned flags)
 {
 	return add_dependency(nodes);
+}
+
+cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+					 cudaGraphNode_t *nodes, size_t *count)
+{
+	for (size_t i = 0; i < *count; i++)
+		nodes[i] = i < DEPENDENCIES ? (cudaGraphNode_t)(i + 1) : NULL;
+	if (*count > DEPENDENCIES)
+		*count = DEPENDENCIES;
+	return call("cudaGraphNodeGetDependencies");
 }
 #endif
 
@@ -443,13 +473,15 @@ static void release(void *object)
 	X(cudaThreadExchangeStreamCaptureMode,                                 \
 	  philox_capture_exchange_mode(device, &mode))                         \
 	X(cudaGraphAddKernelNode,                                              \
-	  device_graph_add_kernel(device, handle, NULL, 0, &kernel, &node))               \
+	  device_graph_add_kernel(device, handle, NULL, 0, &kernel, &node))    \
 	X(cudaGraphKernelNodeSetParams,                                        \
 	  device_graph_set_kernel(device, handle, &kernel))                    \
 	X(cudaUserObjectCreate,                                                \
 	  device_graph_retain(device, handle, release, &one))                  \
 	X(cudaGraphRetainUserObject,                                           \
 	  device_graph_retain(device, handle, release, &one))                  \
+	X(cudaGraphNodeGetDependencies,                                        \
+	  device_node_deps(device, handle, &node, &n))                         \
 	X(cudaGraphGetNodes, philox_native_graph_nodes(device, handle, &n))    \
 	X(cudaGraphDestroy, philox_native_graph_destroy(device, handle))       \
 	X(cudaGraphInstantiate,                                                \
@@ -694,6 +726,32 @@ static void a_dependency_is_added_once(void)
 	CHECK(fake.depends == (cudaGraphNode_t)0x40);
 }
 
+/* Those that have ended when the node begins, and all of them. */
+static void dependencies_are_shown(void)
+{
+#if CUDART_VERSION >= 12030
+	const size_t plain = DEPENDENCIES - 1;
+#else
+	const size_t plain = DEPENDENCIES;
+#endif
+	device_node shown[DEPENDENCIES + 1] = {NULL};
+	size_t n = DEPENDENCIES + 1;
+
+	begin("", cudaSuccess);
+	CHECK(device_node_deps(device, (device_node)0x40, shown, &n) ==
+	      PHILOX_OK);
+	CHECK(n == plain && !shown[plain]);
+	CHECK(shown[plain - 1] == (device_node)(size_t)DEPENDENCIES);
+	for (size_t i = 0; i < n; i++)
+		CHECK(plain == DEPENDENCIES ||
+		      shown[i] != (device_node)(size_t)(PROGRAMMATIC + 1));
+	n = 3;
+	shown[3] = NULL;
+	CHECK(device_node_deps(device, (device_node)0x40, shown, &n) ==
+	      PHILOX_OK);
+	CHECK(n == plain && !shown[3]);
+}
+
 static void captures_are_described(void)
 {
 	begin("", cudaSuccess);
@@ -861,6 +919,7 @@ static void (*const promises[])(void) = {
 	a_launch_into_a_capture_is_refused,
 	a_capturing_stream_is_not_destroyed,
 	a_dependency_is_added_once,
+	dependencies_are_shown,
 	captures_are_described,
 	a_capture_without_a_graph_was_invalidated,
 	mapped_memory_is_zeroed,
