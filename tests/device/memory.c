@@ -911,11 +911,11 @@ static void make_root(struct fixture *f, struct root *root, void *memory,
 	OK(philox_stream_begin_capture(f->device, f->side,
 				       PHILOX_CAPTURE_GLOBAL));
 	OK(philox_stream_end_capture(f->device, f->side, &root->graph));
-	FAILS(device_graph_add_root(f->device, root->graph,
-				    to_memory(root, small), &root->node),
+	FAILS(device_graph_add_kernel(f->device, root->graph, NULL, 0,
+				      to_memory(root, small), &root->node),
 	      PHILOX_ERROR_INVALID);
-	OK(device_graph_add_root(f->device, root->graph,
-				 to_memory(root, memory), &root->node));
+	OK(device_graph_add_kernel(f->device, root->graph, NULL, 0,
+				   to_memory(root, memory), &root->node));
 	FAILS(device_graph_set_kernel(f->device, root->node,
 				      to_memory(root, small)),
 	      PHILOX_ERROR_INVALID);
