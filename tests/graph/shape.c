@@ -12,7 +12,7 @@ enum { MOST = 256 };
 
 struct shape {
 	device_node nodes[MOST];
-	size_t n, edges, most_deps;
+	size_t n, edges, most_deps, roots;
 };
 
 static void add_node(struct shape *shape, device_node node)
@@ -38,6 +38,7 @@ static struct shape look_back(struct fixture *f)
 		n = MOST;
 		OK(device_node_deps(f->device, shape.nodes[i], nodes, &n));
 		shape.edges += n;
+		shape.roots += !n;
 		if (n > shape.most_deps)
 			shape.most_deps = n;
 		for (size_t k = 0; k < n; k++)
@@ -144,6 +145,7 @@ GRAPH_PROMISE(shape, a_branch_that_began_before_the_head_gets_one_edge)
 	/* the fork's two, the lines' six, two from the head */
 	cr_assert_eq(shape.n, 3 + 1 + 6);
 	cr_assert_eq(shape.edges, 2 + 6 + 2);
+	cr_assert_eq(shape.roots, 2, "no branch waits for the other");
 	OK(philox_event_destroy(f->device, event));
 }
 
