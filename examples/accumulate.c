@@ -92,6 +92,6 @@ int main(void)
 	TRY(philox_memory_free(device, forth));
 	TRY(philox_memory_free(device, in));
 	TRY(philox_stream_destroy(device, stream));
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }

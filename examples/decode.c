@@ -214,6 +214,6 @@ int main(void)
 	philox_context_destroy(context);
 	TRY(philox_memory_free(device, memory));
 	TRY(philox_stream_destroy(device, stream));
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }

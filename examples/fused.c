@@ -54,11 +54,7 @@ static void show(struct philox_device *device, philox_stream stream,
 
 int main(void)
 {
-	const struct philox_op op = {.name = "dropout"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const char *op = "dropout";
 	struct philox_device *device = open_device();
 	struct philox_context *context;
 	struct philox_region *layer;
@@ -75,7 +71,7 @@ int main(void)
 	for (int i = 0; i < 2 * N + COLS; i++)
 		in[i] = i < N ? 0.25f * (float)i - 1 : i < 2 * N ? 1 : 0.5f;
 	TRY(philox_context_create(device, &context));
-	TRY(philox_region_create(context, &options, &layer));
+	TRY(philox_region_create_named(context, "layer", &op, 1, &layer));
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, sizeof(in) + N * sizeof(*in), &memory));
 	TRY(philox_memory_copy(device, memory, in, sizeof(in), stream));
@@ -98,6 +94,6 @@ int main(void)
 	philox_context_destroy(context);
 	TRY(philox_memory_free(device, memory));
 	TRY(philox_stream_destroy(device, stream));
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }

@@ -73,11 +73,7 @@ static char *compile(size_t *size)
 
 static void capture_and_replay(struct philox_device *device, const char *ptx)
 {
-	const struct philox_op op = {.name = "noise"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const char *op = "noise";
 	static float first[N], second[N];
 	struct philox_use use = {{0, 0}, 0, 0};
 	struct philox_context *context;
@@ -102,7 +98,7 @@ static void capture_and_replay(struct philox_device *device, const char *ptx)
 	CU(cuModuleLoadData(&module, ptx));
 	CU(cuModuleGetFunction(&add_noise, module, "add_noise"));
 	TRY(philox_context_create(device, &context));
-	TRY(philox_region_create(context, &options, &layer));
+	TRY(philox_region_create_named(context, "layer", &op, 1, &layer));
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, sizeof(first), &x));
 
@@ -140,7 +136,7 @@ int main(void)
 	printf("compiled: %zu bytes of PTX\n", size);
 	if (philox_device_open("cuda", &device) == PHILOX_OK) {
 		capture_and_replay(device, ptx);
-		philox_device_close(device);
+		TRY(philox_device_close(device));
 	} else {
 		printf("not launched: %s\n", philox_error_message());
 	}

@@ -12,11 +12,7 @@ enum { N = 1000, HALF = N / 2 };
 
 int main(void)
 {
-	const struct philox_op op = {.name = "noise"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const char *op = "noise";
 	static float first[N], second[N];
 	struct philox_use use = {{0, 0}, 0, 0};
 	struct philox_device *device;
@@ -34,7 +30,7 @@ int main(void)
 
 	TRY(philox_device_open("host", &device));
 	TRY(philox_context_create(device, &context));
-	TRY(philox_region_create(context, &options, &layer));
+	TRY(philox_region_create_named(context, "layer", &op, 1, &layer));
 	TRY(philox_stream_create(device, 0, &main_stream));
 	TRY(philox_stream_create(device, 0, &side));
 	TRY(philox_event_create(device, &fork));
@@ -78,6 +74,6 @@ int main(void)
 	TRY(philox_event_destroy(device, fork));
 	TRY(philox_stream_destroy(device, side));
 	TRY(philox_stream_destroy(device, main_stream));
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }

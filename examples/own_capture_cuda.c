@@ -38,11 +38,7 @@ static uint64_t capture_id(cudaStream_t stream)
 
 int main(void)
 {
-	const struct philox_op op = {.name = "noise"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const char *op = "noise";
 	static float first[N], second[N];
 	struct philox_use use = {{0, 0}, 0, 0};
 	struct philox_device *device;
@@ -63,7 +59,7 @@ int main(void)
 		return 77; /* there is no GPU: nothing was tried */
 	}
 	TRY(philox_context_create(device, &context));
-	TRY(philox_region_create(context, &options, &layer));
+	TRY(philox_region_create_named(context, "layer", &op, 1, &layer));
 	CUDA(cudaStreamCreateWithFlags(&main_stream, cudaStreamNonBlocking));
 	CUDA(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
 	CUDA(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
@@ -108,6 +104,6 @@ int main(void)
 	CUDA(cudaEventDestroy(fork));
 	CUDA(cudaStreamDestroy(side));
 	CUDA(cudaStreamDestroy(main_stream));
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }

@@ -33,8 +33,7 @@ philox_status step(philox_region *layer, philox_stream stream, bool fails,
 
 philox_status run()
 {
-	philox_op op = {};
-	philox_region_options options = {};
+	const char *op = "dropout";
 	philox_ticket ticket = {};
 	std::vector<float> ones(count, 1);
 	philox_status status;
@@ -48,13 +47,9 @@ philox_status run()
 	philox::context context;
 	philox::region layer;
 
-	op.name = "dropout";
-	options.size = sizeof(options);
-	options.name = "layer";
-	options.ops = &op;
-	options.n_ops = 1;
 	if ((status = philox_context_create(device, context.put())) ||
-	    (status = philox_region_create(context, &options, layer.put())) ||
+	    (status = philox_region_create_named(context, "layer", &op, 1,
+						 layer.put())) ||
 	    (status = philox_stream_create(device, 0, stream.put())) ||
 	    (status = philox_memory_alloc(device, 4 * count, x.put())) ||
 	    (status = philox_memory_alloc(device, 4 * count, y.put())) ||

@@ -62,11 +62,7 @@ static struct philox_graph *capture_backward(struct philox_context *context,
 
 int main(void)
 {
-	const struct philox_op ops[] = {{.name = "noise"}, {.name = "dropout"}};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = ops,
-						      .n_ops = 2};
+	const char *ops[] = {"noise", "dropout"};
 	static float saved[2][N], again[N];
 	struct philox_device *device;
 	struct philox_context *context;
@@ -79,7 +75,7 @@ int main(void)
 
 	TRY(philox_device_open("host", &device));
 	TRY(philox_context_create(device, &context));
-	TRY(philox_region_create(context, &options, &layer));
+	TRY(philox_region_create_named(context, "layer", ops, 2, &layer));
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, 4 * sizeof(again), &memory));
 	h = memory;
@@ -110,6 +106,6 @@ int main(void)
 	philox_context_destroy(context);
 	TRY(philox_memory_free(device, memory));
 	TRY(philox_stream_destroy(device, stream));
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }

@@ -24,15 +24,12 @@ struct run {
 
 static void set_up(struct run *run, const char *device)
 {
-	const struct philox_op op = {.name = "dropout"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const char *op = "dropout";
 
 	TRY(philox_device_open(device, &run->device));
 	TRY(philox_context_create(run->device, &run->context));
-	TRY(philox_region_create(run->context, &options, &run->layer));
+	TRY(philox_region_create_named(run->context, "layer", &op, 1,
+				       &run->layer));
 	TRY(philox_stream_create(run->device, 0, &run->stream));
 	TRY(philox_memory_alloc(run->device, N * sizeof(float), &run->memory));
 }
@@ -42,7 +39,7 @@ static void take_down(struct run *run)
 	philox_context_destroy(run->context);
 	TRY(philox_memory_free(run->device, run->memory));
 	TRY(philox_stream_destroy(run->device, run->stream));
-	philox_device_close(run->device);
+	TRY(philox_device_close(run->device));
 }
 
 /* Draws which elements a pass keeps, as a line of 0 and 1. */

@@ -9,11 +9,7 @@
 
 int main(int argc, char **argv)
 {
-	const struct philox_op op = {.name = "dropout"};
-	const struct philox_region_options options = {.size = sizeof(options),
-						      .name = "layer",
-						      .ops = &op,
-						      .n_ops = 1};
+	const char *op = "dropout";
 	const struct philox_span all = {.count = N};
 	struct philox_device *device;
 	struct philox_context *context;
@@ -27,7 +23,7 @@ int main(int argc, char **argv)
 	TRY(philox_device_open(argc > 1 ? argv[1] : "host", &device));
 	TRY(philox_context_create(device, &context));
 	TRY(philox_generator_seed(philox_context_generator(context), 42));
-	TRY(philox_region_create(context, &options, &layer));
+	TRY(philox_region_create_named(context, "layer", &op, 1, &layer));
 	TRY(philox_stream_create(device, 0, &stream));
 	TRY(philox_memory_alloc(device, 2 * sizeof(values), &memory));
 	x = memory;
@@ -59,6 +55,6 @@ int main(int argc, char **argv)
 	TRY(philox_memory_free(device, memory));
 	TRY(philox_stream_destroy(device, stream));
 	philox_context_destroy(context);
-	philox_device_close(device);
+	TRY(philox_device_close(device));
 	return 0;
 }
