@@ -18,7 +18,8 @@ enum { ORDER_TIPS = 16 };
 /* The nodes that a stream's next node depends on. */
 struct order_tips {
 	device_node nodes[ORDER_TIPS];
-	size_t n; /* may be above ORDER_TIPS: then not all are known */
+	size_t n; /* may be above ORDER_TIPS: then not all are known, some of
+		     which may be of a kind that is not shown */
 };
 
 /* order_tips() asks a capturing stream. */

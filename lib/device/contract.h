@@ -79,7 +79,8 @@ struct capture_info {
  *                   captures: ERROR_CAPTURE_IMPLICIT (the device decides
  *                   whether that capture is invalidated).
  *  capture_tips     pre: the stream is capturing. Writes the nodes after whose
- *                   end its next node will begin, at most *n, and their number.
+ *                   end its next node will begin, at most *n, and their number;
+ *                   a number above *n if it depends on others in another way.
  *  capture_depend   pre: the stream is capturing, node is of its graph. The
  *                   stream's next node depends on `node` too.
  *  capture_after    pre: the same. The stream's next node depends on `node`

@@ -53,6 +53,7 @@ static struct {
 	CUcontext where; /* the context that was current then */
 	enum cudaStreamCaptureStatus capture;
 	cudaGraphNode_t depends; /* the capturing stream's dependencies */
+	int programmatic;        /* it is, in the edge's data */
 	cudaGraph_t graph;       /* given by the end of a capture */
 	void (*destroy)(void *); /* of the user object */
 	void *object;
@@ -250,8 +251,12 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
 				     const cudaGraphEdgeData **edges,
 				     size_t *count)
 {
+	static cudaGraphEdgeData edge;
+
 	if (nodes && !edges)
 		return cudaErrorLossyQuery;
+	edge.type = (unsigned char)fake.programmatic;
+	*edges = &edge;
 	return capture_info(status, id, graph, nodes, count);
 }
 
@@ -752,6 +757,26 @@ static void dependencies_are_shown(void)
 	CHECK(n == plain && !shown[3]);
 }
 
+/* One that is not shown must not be taken for none at all. */
+static void a_stream_tells_of_dependencies_that_are_not_shown(void)
+{
+	for (int programmatic = 0; programmatic < 2; programmatic++) {
+		device_node shown[4] = {NULL};
+		size_t n = 4;
+
+		begin("", cudaSuccess);
+		fake.capture = cudaStreamCaptureStatusActive;
+		fake.depends = (cudaGraphNode_t)0x48;
+		fake.programmatic = programmatic;
+		CHECK(device_capture_tips(device, (philox_stream)0x40, shown,
+					  &n) == PHILOX_OK);
+		if (programmatic && CUDART_VERSION >= 12030)
+			CHECK(n == 5 && !shown[0]);
+		else
+			CHECK(n == 1 && shown[0] == (device_node)0x48);
+	}
+}
+
 static void captures_are_described(void)
 {
 	begin("", cudaSuccess);
@@ -920,6 +945,7 @@ static void (*const promises[])(void) = {
 	a_capturing_stream_is_not_destroyed,
 	a_dependency_is_added_once,
 	dependencies_are_shown,
+	a_stream_tells_of_dependencies_that_are_not_shown,
 	captures_are_described,
 	a_capture_without_a_graph_was_invalidated,
 	mapped_memory_is_zeroed,

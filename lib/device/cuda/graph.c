@@ -100,10 +100,10 @@ enum philox_status cuda_capture_info(struct philox_device *device,
 	return PHILOX_OK;
 }
 
-/* The nodes across plain edges. */
-static void show_nodes(const cudaGraphNode_t *nodes,
-		       const cudaGraphEdgeData *edges, size_t count,
-		       device_node *shown, size_t *n)
+/* The nodes across plain edges; returns how many others there are. */
+static size_t show_nodes(const cudaGraphNode_t *nodes,
+			 const cudaGraphEdgeData *edges, size_t count,
+			 device_node *shown, size_t *n)
 {
 	size_t plain = 0;
 
@@ -115,12 +115,14 @@ static void show_nodes(const cudaGraphNode_t *nodes,
 		plain++;
 	}
 	*n = plain;
+	return count - plain;
 }
 
 enum philox_status cuda_capture_tips(struct philox_device *device,
 				     philox_stream stream, device_node *shown,
 				     size_t *n)
 {
+	const size_t room = *n;
 	struct asked asked;
 	enum philox_status status =
 		ON_AS(device, "cudaStreamGetCaptureInfo", ask(stream, &asked));
@@ -131,7 +133,9 @@ enum philox_status cuda_capture_tips(struct philox_device *device,
 		return status_set(PHILOX_ERROR_STATE,
 				  "cudaStreamGetCaptureInfo: the stream is not "
 				  "capturing");
-	show_nodes(asked.nodes, asked.edges, asked.count, shown, n);
+	if (show_nodes(asked.nodes, asked.edges, asked.count, shown, n) &&
+	    *n <= room)
+		*n = room + 1;
 	return PHILOX_OK;
 }
 
