@@ -291,8 +291,7 @@ void capture_drop(struct capture *capture)
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
 		 &(struct philox_log_entry){.capture_id = capture->id},
 		 "capture %" PRIu64 " with %" PRIu32 " pass%s was dropped",
-		 capture->id, capture->n_passes,
-		 capture->n_passes == 1 ? "" : "es");
+		 capture->id, capture->n_passes, status_es(capture->n_passes));
 	capture_reap(capture->graphs);
 }
 

@@ -10,9 +10,8 @@
 #include "lib/state/journal.h"
 
 /* The size of the struct's first version. */
-#define REPORT_SIZE_FIRST                          \
-	(offsetof(struct philox_report, regions) + \
-	 sizeof(((struct philox_report *)NULL)->regions))
+#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_report, regions)
+OPTIONS_NO_PADDING(struct philox_report, regions);
 
 void check_regions(const struct capture *capture, char *text, size_t size)
 {
@@ -123,9 +122,9 @@ enum philox_status philox_check(struct philox_context *context,
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNANNOUNCED,
 			  "%" PRIu64 " launch%s of %" PRIu64
-			  " graph%s %s not announced, first of '%s' "
+			  " graph%s %s made without philox, first of '%s' "
 			  "(regions: %s)",
-			  found.launches, found.launches == 1 ? "" : "es",
+			  found.launches, status_es(found.launches),
 			  found.graphs, status_s(found.graphs),
 			  found.launches == 1 ? "was" : "were", found.graph,
 			  found.regions);

@@ -13,8 +13,8 @@
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
-#define INFO_SIZE_FIRST \
-	(offsetof(struct philox_use_info, forward) + sizeof(uint32_t))
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, reserved)
+OPTIONS_NO_PADDING(struct philox_use_info, reserved);
 
 enum philox_status graph_report(const struct philox_graph *graph,
 				enum philox_status status,
@@ -92,7 +92,7 @@ static void post_adopted(const struct philox_graph *graph)
 					    .capture_id = capture->id},
 		 "capture %" PRIu64 " became '%s': %" PRIu32 " pass%s of %s",
 		 capture->id, graph->name, graph->n_uses,
-		 graph->n_uses == 1 ? "" : "es", regions);
+		 status_es(graph->n_uses), regions);
 }
 
 enum philox_status graph_make(struct graph_context *graphs,

@@ -41,9 +41,9 @@
  * on it, give PHILOX_ERROR_STATE and change nothing; they never wait, whatever
  * the parent's other threads were doing. philox_context_destroy() returns at
  * once and philox_device_close() refuses: what the objects hold goes when the
- * child ends, by exit(), _exit() or exec. What merely reads an object's name,
- * size or handle still works, and so does the memory of a host device, as the
- * child's own copy. The child may open a host device of its own and make
+ * child ends, by exit(), _exit() or exec. philox_region_cells() is 0 there and
+ * philox_region_cell() SIZE_MAX; other calls that return a name, number or handle
+ * still do, and the memory of a host device is there, as the child's own copy. The child may open a host device of its own and make
  * contexts on it. The parent notices nothing. A child made by _Fork(), clone()
  * or vfork() is not recognised: it may only call exec.
  */
@@ -290,8 +290,8 @@ enum philox_capture_status {
 
 /*
  * philox_stream_begin_capture() begins a capture: work put on the stream from
- * now on is recorded and not run. Not on the legacy stream, nor on one that is
- * already capturing.
+ * now on is recorded and not run. Errors: PHILOX_ERROR_CAPTURE_UNSUPPORTED (the
+ * legacy stream), PHILOX_ERROR_STATE (the stream is capturing already).
  */
 PHILOX_API enum philox_status philox_stream_begin_capture(
 	struct philox_device *device, philox_stream stream,

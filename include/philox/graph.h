@@ -129,7 +129,8 @@ struct philox_use_info {
 	uint8_t named;      /* 1: a backward named at launch */
 	uint32_t forward;   /* a backward that is not: index of the pass it is
 			       linked to, a forward or a backward named at
-			       launch (philox/pass.h) */
+			       launch (philox/pass.h); else UINT32_MAX */
+	uint32_t reserved;  /* written as 0 */
 };
 
 /*

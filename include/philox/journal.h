@@ -9,8 +9,9 @@
  *   PHILOX_JOURNAL=run.journal ./train
  *
  * gives every context of a process a journal from its creation on, in one file;
- * "%p" in the name becomes the process id: a program that makes contexts in
- * children of fork(), too, needs it. The lines look like
+ * "%p" in the name becomes the process id, which ranks need, and a program that
+ * makes contexts in children of fork(), too: a file that another process writes
+ * is refused. The lines look like
  *
  *   philox journal 1
  *   0 1 context digest b7dc7e81a37ae0f5
@@ -50,9 +51,10 @@
  * program that crashes leaves a trace that can be loaded. Each event costs a
  * write to the file, or two; nothing is spent if there is no trace.
  *
- * Under a profiler that takes NVTX ranges, passes, captures and launches are
- * ranges of the domain "philox" ("layer forward", "step launch"; the number of
- * ticket or launch is the payload), in a library built with the CUDA toolkit.
+ * Under a profiler that takes NVTX ranges, eager and captured passes, captures
+ * and launches are ranges of the domain "philox" ("layer forward", "step launch";
+ * the number of ticket or launch is the payload), in a library built with the
+ * CUDA toolkit.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.

@@ -132,6 +132,7 @@ struct philox_layout {
 	 * divides `elements`; 0: 16 bytes, as for a tensor aligned to that.
 	 * Before 2025 16-bit types had at most 4. */
 	uint32_t vector;
+	uint32_t reserved; /* 0 */
 };
 
 /*

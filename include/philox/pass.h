@@ -138,8 +138,9 @@ PHILOX_API enum philox_status philox_forward_commit(
  * PHILOX_ERROR_RELEASED (used up, released or never issued),
  * PHILOX_ERROR_MISMATCH (of another region, a placeholder of another capture, a
  * live ticket in a capture), PHILOX_ERROR_STATE (its forward is still open; the
- * captured pass of the placeholder was aborted), PHILOX_ERROR_BUSY (a consuming backward of it is open), PHILOX_ERROR_STALE,
- * PHILOX_ERROR_LIMIT, PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
+ * captured pass of the placeholder was aborted), PHILOX_ERROR_BUSY (a consuming
+ * backward of it is open), PHILOX_ERROR_STALE, PHILOX_ERROR_LIMIT,
+ * PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
  */
 PHILOX_API enum philox_status philox_backward_begin(
 	struct philox_region *region, struct philox_ticket ticket,

@@ -97,7 +97,7 @@ struct philox_rows;
 
 /* --- tables --------------------------------------------------------------- */
 
-/* struct philox_rows_options describes a table. Zero it, then set `size`. */
+/* struct philox_rows_options describes a table. Begin with PHILOX_INIT(). */
 struct philox_rows_options {
 	size_t size;      /* sizeof(this struct) */
 	const char *name; /* unique among the context's tables; copied */
@@ -199,8 +199,7 @@ PHILOX_API enum philox_status philox_rows_restart(struct philox_rows *rows,
  * what the row's call number steps[i] from this one on would draw; such a call
  * must keep the rows (PHILOX_ROWS_KEEP), since there is no one advance for
  * entries at different steps. All arrays are device memory and read when the
- * kernel runs: in a captured graph, at each launch. Zero the struct, then set
- * `size`.
+ * kernel runs: in a captured graph, at each launch. Begin with PHILOX_INIT().
  *
  * An entry whose index is not below the table's count is left out: nothing is
  * drawn for it, its outputs are not written, and philox_rows_check() reports
@@ -238,6 +237,7 @@ struct philox_row_fill {
 	uint64_t pitch;         /* elements from entry to entry, >= count */
 	void *out;              /* device array, aligned to the dtype */
 	uint32_t flags;         /* enum philox_rows_flags */
+	uint32_t reserved;      /* 0 */
 };
 
 enum philox_rows_flags {
@@ -294,8 +294,8 @@ PHILOX_API enum philox_status philox_rows_advance_by(
 /* --- what only the device can see ----------------------------------------- */
 
 /*
- * struct philox_rows_report counts entries that could not be drawn for. Zero
- * it, then set `size`.
+ * struct philox_rows_report counts entries that could not be drawn for. Begin
+ * with PHILOX_INIT().
  */
 struct philox_rows_report {
 	size_t size;       /* sizeof(this struct), set by the caller */
@@ -310,8 +310,8 @@ struct philox_rows_report {
  * only for launches whose stream was synchronised before. Returns PHILOX_OK and
  * zeros in *report (which may be NULL) when there is nothing new;
  * PHILOX_ERROR_OVERFLOW and a filled report otherwise; each launch is reported
- * once. Errors: PHILOX_ERROR_INVALID (a report whose `size` is not that of the
- * struct: then nothing counts as reported). Legal during capture.
+ * once. Errors: PHILOX_ERROR_INVALID (a report whose `size` cannot be: then
+ * nothing counts as reported). Legal during capture.
  */
 PHILOX_API enum philox_status philox_rows_check(
 	struct philox_rows *rows, struct philox_rows_report *report);

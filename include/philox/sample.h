@@ -74,6 +74,7 @@ struct philox_sample {
 	int32_t *tokens;           /* NULL: not wanted */
 	uint64_t *keys;            /* NULL: not wanted; one is needed */
 	uint32_t flags;            /* enum philox_rows_flags */
+	uint32_t reserved;         /* 0 */
 };
 
 /*
@@ -108,14 +109,15 @@ PHILOX_API enum philox_status philox_sample_states(
  * struct philox_seeds is what a server without a table has in device memory for
  * each of its slots: a seed, and how many tokens the slot has. Slot r is a row
  * whose state is {seeds[r], 4 x positions[r]}, that of a table's row which was
- * set to {seeds[r], 0} and has been drawn from positions[r] times. Zero the
- * struct, then set `size`.
+ * set to {seeds[r], 0} and has been drawn from positions[r] times. Begin with
+ * PHILOX_INIT().
  */
 struct philox_seeds {
 	size_t size;               /* sizeof(this struct) */
 	const uint64_t *seeds;     /* device array of `count` */
 	const uint32_t *positions; /* device array of `count` */
 	uint32_t count;            /* slots, 0 .. 2^24 */
+	uint32_t reserved;         /* 0 */
 };
 
 /*

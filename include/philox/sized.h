@@ -18,8 +18,8 @@
  *    Of a report only as many bytes as the caller has are written.
  *  - A larger struct, of a newer header: it is accepted as long as all bytes
  *    that this library does not know are 0. Of a report they are written as 0.
- *  - A size that no version had, 0 for example, is refused with
- *    PHILOX_ERROR_INVALID, and the message names the struct.
+ *  - A size below that of the first version, 0 for example, is refused with
+ *    PHILOX_ERROR_INVALID, and the message names the argument.
  *
  * The same is true of arrays of structs whose element size the caller says
  * (`op_size` in philox/region.h). struct philox_log_entry has no size: only

@@ -1,6 +1,7 @@
 /*
  * lib/base/options.c - see lib/base/options.h
  */
+#include <inttypes.h>
 #include <string.h>
 #include "lib/base/options.h"
 
@@ -10,8 +11,9 @@ enum philox_status options_check_room(const char *what, size_t size,
 	if (size >= least && size <= OPTIONS_SIZE_MAX)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: size is %zu, not that of the struct (%zu)", what,
-			  size, known);
+			  "%s: size is %zu, not that of the struct (%zu): "
+			  "begin with PHILOX_INIT()",
+			  what, size, known);
 }
 
 enum philox_status options_check_size(const char *what, const void *options,
@@ -31,6 +33,15 @@ enum philox_status options_check_size(const char *what, const void *options,
 					  "does not know",
 					  what, size, i);
 	return PHILOX_OK;
+}
+
+enum philox_status options_check_reserved(const char *what, uint32_t reserved)
+{
+	if (!reserved)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: reserved is 0x%" PRIx32 ", not 0", what,
+			  reserved);
 }
 
 enum philox_status options_copy(const char *what, const void *options,

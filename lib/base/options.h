@@ -10,7 +10,19 @@
 #define LIB_BASE_OPTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include "lib/base/status.h"
+
+/*
+ * OPTIONS_FIRST() is the size of a struct's first version, whose last member was
+ * `last`. OPTIONS_NO_PADDING() states that the struct ends with it: a later field
+ * in padding, which old callers leave undefined, would not change the size.
+ */
+#define OPTIONS_FIRST(type, last) \
+	(offsetof(type, last) + sizeof(((type *)NULL)->last))
+#define OPTIONS_NO_PADDING(type, last)                            \
+	_Static_assert(sizeof(type) == OPTIONS_FIRST(type, last), \
+		       "a later field changes the size")
 
 /* A page: more than any struct will need, so a larger size is garbage. */
 #define OPTIONS_SIZE_MAX 4096
@@ -30,6 +42,9 @@ enum philox_status options_check_size(const char *what, const void *options,
 enum philox_status options_copy(const char *what, const void *options,
 				size_t size, size_t least, size_t known,
 				void *copy);
+
+/* options_check_reserved() refuses a reserved member of *what that is not 0. */
+enum philox_status options_check_reserved(const char *what, uint32_t reserved);
 
 /*
  * options_check_room() checks the size of a struct that is to be written;

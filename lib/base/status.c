@@ -74,6 +74,11 @@ const char *status_s(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
+const char *status_es(uint64_t n)
+{
+	return n == 1 ? "" : "es";
+}
+
 const char *status_is(uint64_t n)
 {
 	return n == 1 ? "is" : "are";

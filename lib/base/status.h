@@ -35,6 +35,7 @@ const char *status_bare(void);
  * are".
  */
 const char *status_s(uint64_t n);
+const char *status_es(uint64_t n);
 const char *status_is(uint64_t n);
 
 /*

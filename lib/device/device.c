@@ -51,9 +51,8 @@ enum philox_status philox_device_close(struct philox_device *device)
 		return status_set(PHILOX_ERROR_BUSY,
 				  "device %s cannot be closed: %u context%s "
 				  "on it %s not destroyed yet",
-				  device->name, contexts,
-				  contexts == 1 ? "" : "s",
-				  contexts == 1 ? "is" : "are");
+				  device->name, contexts, status_s(contexts),
+				  status_is(contexts));
 	return device->ops->close(device);
 }
 

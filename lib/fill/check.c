@@ -9,10 +9,10 @@
 #include "lib/base/options.h"
 
 /* The sizes of the structs' first versions. */
-#define FILL_SIZE_FIRST \
-	(offsetof(struct philox_fill, layout) + sizeof(struct philox_layout *))
-#define LAYOUT_SIZE_FIRST \
-	(offsetof(struct philox_layout, vector) + sizeof(uint32_t))
+#define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_fill, layout)
+OPTIONS_NO_PADDING(struct philox_fill, layout);
+#define LAYOUT_SIZE_FIRST OPTIONS_FIRST(struct philox_layout, reserved)
+OPTIONS_NO_PADDING(struct philox_layout, reserved);
 
 static const struct fill_form *form_of(const struct philox_fill *fill)
 {
@@ -162,9 +162,13 @@ enum philox_status fill_take(const struct philox_fill *given,
 		return status;
 	layout = copy->fill.layout;
 	copy->fill.layout = &copy->layout;
-	return options_copy("fill: layout", layout, layout->size,
-			    LAYOUT_SIZE_FIRST, sizeof(copy->layout),
-			    &copy->layout);
+	status = options_copy("fill: layout", layout, layout->size,
+			      LAYOUT_SIZE_FIRST, sizeof(copy->layout),
+			      &copy->layout);
+	return status == PHILOX_OK
+		       ? options_check_reserved("fill: layout",
+						copy->layout.reserved)
+		       : status;
 }
 
 enum philox_status fill_check_op(const struct philox_fill *fill)

@@ -8,8 +8,8 @@
 #include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
-#define LIST_SIZE_FIRST \
-	(offsetof(struct philox_row_list, steps) + sizeof(uint32_t *))
+#define LIST_SIZE_FIRST OPTIONS_FIRST(struct philox_row_list, steps)
+OPTIONS_NO_PADDING(struct philox_row_list, steps);
 
 static enum philox_status check_entries(const char *row, uint64_t count,
 					const struct philox_row_list *list)

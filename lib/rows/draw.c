@@ -11,8 +11,8 @@
 #include "lib/rows/rows.h"
 
 /* The size of the struct's first version. */
-#define FILL_SIZE_FIRST \
-	(offsetof(struct philox_row_fill, flags) + sizeof(uint32_t))
+#define FILL_SIZE_FIRST OPTIONS_FIRST(struct philox_row_fill, reserved)
+OPTIONS_NO_PADDING(struct philox_row_fill, reserved);
 
 /* The draws that a table offers. */
 static const struct kind {
@@ -111,6 +111,8 @@ static enum philox_status check_draw(const struct philox_rows *rows,
 		status = rows_check_list("row", rows->table.count, list, out);
 	if (status == PHILOX_OK)
 		status = rows_check_flags("fill", fill->flags, out);
+	if (status == PHILOX_OK)
+		status = options_check_reserved("fill", fill->reserved);
 	if (status == PHILOX_OK)
 		status = check_values(fill, out->n);
 	return status == PHILOX_OK ? check_draw_arrays(fill, out->n) : status;

@@ -29,8 +29,8 @@ enum philox_status philox_rows_states(struct philox_rows *rows,
 }
 
 /* The size of the struct's first version. */
-#define REPORT_SIZE_FIRST \
-	(offsetof(struct philox_rows_report, used_up) + sizeof(uint64_t))
+#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_rows_report, used_up)
+OPTIONS_NO_PADDING(struct philox_rows_report, used_up);
 
 static enum philox_status check_report(const struct philox_rows_report *report)
 {

@@ -14,9 +14,8 @@
 #include "lib/state/region.h"
 
 /* The size of the struct's first version. */
-#define OPTIONS_SIZE_FIRST                                 \
-	(offsetof(struct philox_rows_options, generator) + \
-	 sizeof(struct philox_generator *))
+#define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_rows_options, generator)
+OPTIONS_NO_PADDING(struct philox_rows_options, generator);
 
 enum philox_status rows_report(const struct philox_rows *rows,
 			       enum philox_status status)

@@ -12,8 +12,8 @@
 #include "lib/rows/sample_check.h"
 
 /* The size of the struct's first version. */
-#define SEEDS_SIZE_FIRST \
-	(offsetof(struct philox_seeds, count) + sizeof(uint32_t))
+#define SEEDS_SIZE_FIRST OPTIONS_FIRST(struct philox_seeds, reserved)
+OPTIONS_NO_PADDING(struct philox_seeds, reserved);
 
 /* --- checks --------------------------------------------------------------- */
 
@@ -235,6 +235,8 @@ static enum philox_status check_slots(const struct philox_seeds *slots)
 		return status_set(PHILOX_ERROR_INVALID, "slots is NULL");
 	status = options_check_size("slots", slots, slots->size,
 				    SEEDS_SIZE_FIRST, sizeof(*slots));
+	if (status == PHILOX_OK)
+		status = options_check_reserved("slots", slots->reserved);
 	if (status == PHILOX_OK && slots->count > ROWS_COUNT_MAX)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "slots: count is %" PRIu32 ", above 2^24",

@@ -8,8 +8,8 @@
 #include "lib/rows/sample_check.h"
 
 /* The size of the struct's first version. */
-#define SAMPLE_SIZE_FIRST \
-	(offsetof(struct philox_sample, flags) + sizeof(uint32_t))
+#define SAMPLE_SIZE_FIRST OPTIONS_FIRST(struct philox_sample, reserved)
+OPTIONS_NO_PADDING(struct philox_sample, reserved);
 
 enum kernel sample_kernel(enum philox_dtype dtype)
 {
@@ -106,8 +106,13 @@ enum philox_status sample_check(const struct philox_sample *sample, uint64_t n)
 
 enum philox_status sample_check_size(const struct philox_sample *sample)
 {
+	enum philox_status status;
+
 	if (!sample)
 		return status_set(PHILOX_ERROR_INVALID, "sample is NULL");
-	return options_check_size("sample", sample, sample->size,
-				  SAMPLE_SIZE_FIRST, sizeof(*sample));
+	status = options_check_size("sample", sample, sample->size,
+				    SAMPLE_SIZE_FIRST, sizeof(*sample));
+	return status == PHILOX_OK
+		       ? options_check_reserved("sample", sample->reserved)
+		       : status;
 }

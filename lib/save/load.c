@@ -319,7 +319,7 @@ static void finish_place(struct save_plan *plan, struct save_place *place)
 		log_post(plan->context, PHILOX_LOG_WARNING, "dropped by load",
 			 &(struct philox_log_entry){.region = name},
 			 "region '%s': %" PRIu32
-			 " ticket%s that pended before the load %s dropped",
+			 " ticket%s that were pending before the load %s dropped",
 			 name, ledger->used, status_s(ledger->used),
 			 status_is(ledger->used));
 	for (uint32_t i = 0; i < ledger->capacity; i++)

@@ -86,28 +86,38 @@ static enum philox_status lock_quiet(struct philox_context *context)
 
 /* --- public --------------------------------------------------------------- */
 
-/* With the context's lock held. A journal has it not: it changes nothing. */
-static void trace_save(struct philox_context *context)
-{
+/* A text, and the digest of what it says, for traces. */
+struct written_text {
+	char *text;
+	size_t size;
 	uint64_t digest;
+	int has_digest;
+};
 
-	if (context->trace && inspect_digest(context, &digest) == PHILOX_OK)
-		journal_trace(context, "context-save digest %016" PRIx64,
-			      digest);
-}
-
-static enum philox_status save_text(struct philox_context *context, char **text,
-				    size_t *size)
+static enum philox_status save_text(struct philox_context *context,
+				    struct written_text *out)
 {
 	enum philox_status status = lock_quiet(context);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "a context cannot be saved now: ");
-	status = save_write(context, text, size);
-	if (status == PHILOX_OK)
-		trace_save(context);
+	status = save_write(context, &out->text, &out->size);
+	out->has_digest = status == PHILOX_OK && context->trace &&
+			  inspect_digest(context, &out->digest) == PHILOX_OK;
 	context_unlock(context);
 	return status;
+}
+
+/* When it is saved indeed. It is in no journal: it changes nothing. */
+static void trace_save(struct philox_context *context,
+		       const struct written_text *saved)
+{
+	if (!saved->has_digest)
+		return;
+	context_lock(context);
+	journal_trace(context, "context-save digest %016" PRIx64,
+		      saved->digest);
+	context_unlock(context);
 }
 
 /* With the context's lock held. */
@@ -155,13 +165,19 @@ static enum philox_status load_text(struct philox_context *context,
 enum philox_status philox_context_save_text(struct philox_context *context,
 					    char **text, size_t *size)
 {
-	size_t written;
+	struct written_text saved;
 	enum philox_status status;
 
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, text, size ? size : &written);
+	status = save_text(context, &saved);
+	if (status == PHILOX_OK) {
+		*text = saved.text;
+		if (size)
+			*size = saved.size;
+		trace_save(context, &saved);
+	}
 	return context_report(context, status, NULL);
 }
 
@@ -177,18 +193,19 @@ enum philox_status philox_context_load_text(struct philox_context *context,
 enum philox_status philox_context_save(struct philox_context *context,
 				       const char *path)
 {
-	char *text;
-	size_t size;
+	struct written_text saved;
 	enum philox_status status;
 
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, &text, &size);
+	status = save_text(context, &saved);
 	if (status == PHILOX_OK) {
-		status = save_file_write(path, text, size);
-		free(text);
+		status = save_file_write(path, saved.text, saved.size);
+		free(saved.text);
 	}
+	if (status == PHILOX_OK)
+		trace_save(context, &saved);
 	return context_report(context, status, NULL);
 }
 

@@ -112,7 +112,7 @@ void context_lock(struct philox_context *context);
 void context_unlock(struct philox_context *context);
 
 /*
- * NEED_PROCESS() stands before the first lock of every public function that
+ * NEED_PROCESS() comes before the first lock of every public function that
  * takes one: in a fork the lock may be held by a thread that is not there. It
  * returns from the function that uses it, and nothing is logged, for the log's
  * callback is behind that lock, too. Where an operation of the device comes

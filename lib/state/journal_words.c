@@ -71,9 +71,17 @@ int written_has_flag(const struct written_word *words, size_t n,
 		     const char *flag)
 {
 	struct written_word flags = written_field(words, n, "flags");
+	const char *end = flags.text + flags.length;
 
-	return flags.text &&
-	       memmem(flags.text, flags.length, flag, strlen(flag));
+	for (const char *word = flags.text; word && word < end;) {
+		const char *comma = memchr(word, ',', (size_t)(end - word));
+		size_t length = (size_t)((comma ? comma : end) - word);
+
+		if (length == strlen(flag) && !memcmp(word, flag, length))
+			return 1;
+		word = comma ? comma + 1 : end;
+	}
+	return 0;
 }
 
 static int hex_digit(char digit)

@@ -295,11 +295,11 @@ enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 	if (entry->consuming == LEDGER_CLAIM)
 		return refuse_claimed(serial);
 	if (entry->readers)
-		return status_set(
-			PHILOX_ERROR_BUSY,
-			"%" PRIu32 " pass%s of ticket %" PRIu64 " %s open",
-			entry->readers, entry->readers == 1 ? "" : "es", serial,
-			status_is(entry->readers));
+		return status_set(PHILOX_ERROR_BUSY,
+				  "%" PRIu32 " pass%s of ticket %" PRIu64
+				  " %s open",
+				  entry->readers, status_es(entry->readers),
+				  serial, status_is(entry->readers));
 	*released = entry->context;
 	remove_entry(ledger, entry);
 	return PHILOX_OK;

@@ -74,7 +74,9 @@ enum philox_status pass_check_open(const struct philox_pass *pass,
 	if (!pass)
 		return context_null(NULL, "pass");
 	if (!pass->region)
-		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
+		return status_set(PHILOX_ERROR_STATE,
+				  "the pass is not open: its begin "
+				  "failed, or it has ended already");
 	NEED_PROCESS(pass->region->context);
 	if (pass->kind & PASS_VIEW)
 		return status_set(PHILOX_ERROR_STATE,

@@ -17,7 +17,9 @@ static enum philox_status check_drawn(const struct philox_pass *pass)
 	if (!pass)
 		return context_null(NULL, "pass");
 	if (!pass->region)
-		return status_set(PHILOX_ERROR_STATE, "the pass is not open");
+		return status_set(PHILOX_ERROR_STATE,
+				  "the pass is not open: its begin "
+				  "failed, or it has ended already");
 	NEED_PROCESS(pass->region->context);
 	return PHILOX_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/state/record.h"
@@ -50,22 +51,51 @@ static void append_to_file(struct record *record, const char *text, size_t size)
 	}
 }
 
+/*
+ * Empties a file, unless somebody writes to it: another process, a rank of the
+ * same program perhaps, or this one under another name. Where files cannot be
+ * locked this is not noticed.
+ */
+static void claim_file(struct record *record)
+{
+	if (flock(record->descriptor, LOCK_EX | LOCK_NB) &&
+	    errno == EWOULDBLOCK)
+		fail_file(record, EBUSY);
+	else if (ftruncate(record->descriptor, 0))
+		fail_file(record, errno);
+}
+
 /* Does not wait for a pipe's reader, nor die when the reader is gone. */
 static void open_file(struct record *record)
 {
-	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC |
-			  O_NONBLOCK;
+	const int flags =
+		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
 	struct stat about;
 
 	record->descriptor = open(record->path, flags, 0666);
 	if (record->descriptor < 0 || fstat(record->descriptor, &about))
 		fail_file(record, errno);
-	else if (!S_ISREG(about.st_mode) && !S_ISCHR(about.st_mode))
+	else if (S_ISREG(about.st_mode))
+		claim_file(record);
+	else if (!S_ISCHR(about.st_mode))
 		fail_file(record, EINVAL);
-	else
+	if (record->descriptor >= 0)
 		fcntl(record->descriptor, F_SETFL, O_APPEND);
 	append_to_file(record, record->form->begin,
 		       strlen(record->form->begin));
+}
+
+static const char *reason_of(int error)
+{
+	switch (error) {
+	case EBUSY:
+		return "it is in use, by another process or under another "
+		       "name: put %p into the name, for the process id";
+	case EINVAL:
+		return "it is neither a file nor a terminal";
+	default:
+		return strerror(error);
+	}
 }
 
 /* Writes what a whole file ends with, to be taken back by open_end(). */
@@ -209,7 +239,7 @@ enum philox_status record_open(const struct record_form *form, const char *path,
 	if (error)
 		return status_set(PHILOX_ERROR_FILE,
 				  "the %s '%s' cannot be written: %s",
-				  form->what, path, strerror(error));
+				  form->what, path, reason_of(error));
 	*record = found;
 	return PHILOX_OK;
 }

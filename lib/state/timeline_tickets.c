@@ -67,8 +67,8 @@ static void tell_arrow(struct timeline *timeline,
 void timeline_find_forward(struct timeline_slice *slice,
 			   const struct timeline_step *step)
 {
-	const struct timeline_ticket *ticket = *find_ticket(
-		slice->lane->row, step_number(step, "ticket"));
+	const struct timeline_ticket *ticket =
+		*find_ticket(slice->lane->row, step_number(step, "ticket"));
 
 	if (!ticket)
 		return;

@@ -66,13 +66,13 @@ PROMISE(graph_messages, launches_that_were_not_announced)
 	     "a context cannot be saved now: 'graph 1' (regions: layer) was "
 	     "launched without philox: see philox_check()");
 	SAYS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
-	     "1 launch of 1 graph was not announced, first of 'graph 1' "
+	     "1 launch of 1 graph was made without philox, first of 'graph 1' "
 	     "(regions: layer)");
 	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_stream_synchronize(f->device, f->stream));
 	SAYS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED,
-	     "2 launches of 1 graph were not announced, first of 'graph 1' "
+	     "2 launches of 1 graph were made without philox, first of 'graph 1' "
 	     "(regions: layer)");
 }
 

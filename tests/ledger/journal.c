@@ -3,10 +3,12 @@
  * every run, and makes no call fail
  */
 #include <fcntl.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -318,6 +320,23 @@ static void has_once(const char *text, const char *line)
 {
 	cr_assert(count_of(text, line) == 1, "not once \"%s\" in:\n%s", line,
 		  text);
+}
+
+/* Ranks of one program would write over each other's lines. */
+PROMISE(journal, is_not_written_over_one_that_another_process_writes)
+{
+	const char *path = path_of("taken");
+	int other = open(path, O_WRONLY | O_CREAT, 0666);
+
+	cr_assert(other >= 0 && write(other, "theirs", 6) == 6);
+	cr_assert_eq(flock(other, LOCK_EX), 0);
+	FAILS(philox_context_set_journal(f->context, path), PHILOX_ERROR_FILE);
+	NAMES("%p");
+	HAS("taken", "theirs");
+	close(other);
+	OK(philox_context_set_journal(f->context, path));
+	OK(philox_context_set_journal(f->context, NULL));
+	HAS("taken", "context digest");
 }
 
 /* Whether the ticket is kept is that of the group, not of its first pass. */

@@ -293,5 +293,7 @@ PROMISE(messages, arguments_of_fills)
 	     PHILOX_ERROR_INVALID, "region 'layer' has no op 1, call 0");
 	OK(philox_pass_abort(&pass));
 	SAYS(philox_normal(&pass, 0, PHILOX_F32, span, 0, 1, f->scratch),
-	     PHILOX_ERROR_STATE, "the pass is not open");
+	     PHILOX_ERROR_STATE,
+	     "the pass is not open: its begin failed, or it has ended "
+	     "already");
 }

@@ -172,6 +172,8 @@ PROMISE(trace, shows_saves_which_a_journal_has_not)
 	OK(philox_context_save_text(context, &saved, &size));
 	OK(philox_context_load_text(context, saved, size));
 	free(saved);
+	FAILS(philox_context_save(context, "/nonexistent/save"),
+	      PHILOX_ERROR_FILE); /* so it was not saved */
 	philox_context_destroy(context);
 	read_trace();
 	LINES(1, "\"name\":\"context-save\"", "\"digest\"");

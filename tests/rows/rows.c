@@ -455,6 +455,27 @@ PROMISE(rows, that_are_used_up_give_poison_and_stay)
 	OK(philox_rows_check(rows, NULL));
 }
 
+/* What is reserved may have a meaning in a later version. */
+PROMISE(rows, refuse_reserved_members_that_are_set)
+{
+	struct philox_rows *rows = make_rows(f, "a", 1);
+	struct philox_row_fill fill = bits(new_output(f, 1));
+	struct philox_sample sample = {.size = sizeof(sample), .reserved = 1};
+	struct philox_seeds slots = {.size = sizeof(slots), .reserved = 1};
+
+	fill.reserved = 1;
+	FAILS(philox_rows_fill(rows, f->stream, NULL, &fill),
+	      PHILOX_ERROR_INVALID);
+	NAMES("fill: reserved is 0x1");
+	FAILS(philox_sample_rows(rows, f->stream, NULL, &sample),
+	      PHILOX_ERROR_INVALID);
+	NAMES("sample: reserved is 0x1");
+	sample.reserved = 0;
+	FAILS(philox_sample_seeds(f->device, f->stream, &slots, NULL, &sample),
+	      PHILOX_ERROR_INVALID);
+	NAMES("slots: reserved is 0x1");
+}
+
 PROMISE(rows, give_nan_where_poison_is_a_real_number)
 {
 	const struct philox_state last = {5, UINT64_MAX - 3};

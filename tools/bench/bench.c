@@ -109,7 +109,7 @@ static const char usage[] =
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
-	"  --quick        one round of little in parts fill, states and rows,\n"
+	"  --quick        a very short run in parts fill, states and rows,\n"
 	"                 to see that they work: no measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"

@@ -308,7 +308,7 @@ static const char usage[] =
 	"\n"
 	"  --passes  compare journals by the passes that took place: their kinds,\n"
 	"            regions, states and tickets, whether they were eager or in\n"
-	"            graphs; so are an eager journal and a captured one always\n"
+	"            graphs; always so if only one of the two has graphs\n"
 	"  --help    " HELP_HELP "\n"
 	"\n"
 	"Exit status: 0 no difference, 1 a difference, 2 the command line or a "

@@ -384,7 +384,7 @@ static int compare(struct comparison *c)
 			return report_step(c, i);
 		if (note_apart(c, a, b)) {
 			complain("diff", "out of memory");
-			return 1;
+			return 2;
 		}
 	}
 	if (i < c->a.n)
@@ -401,7 +401,7 @@ int diff_passes(const struct written *a, const struct written *b,
 		const char *why)
 {
 	struct comparison c = {.why = why};
-	int result = 1;
+	int result = 2;
 
 	if (steps_read(a, &c.a) || steps_read(b, &c.b))
 		complain("diff", "out of memory");

@@ -30,14 +30,6 @@ static int starts(const struct reading *reading, const char *text)
 	       !memcmp(reading->words[0].text, text, strlen(text));
 }
 
-static int has_flag(const struct reading *reading, const char *flag)
-{
-	struct written_word flags = field(reading, "flags");
-
-	return flags.text &&
-	       memmem(flags.text, flags.length, flag, strlen(flag)) != NULL;
-}
-
 /* --- steps ---------------------------------------------------------------- */
 
 /* Fields of a pass; there is room for each event. */
@@ -61,8 +53,9 @@ static struct step *add_step(struct steps *steps, const struct reading *reading,
 static void take_flags(struct step *step, const struct reading *reading)
 {
 	step->flags_known = field(reading, "flags").text != NULL;
-	step->inference = has_flag(reading, "inference");
-	step->retain = has_flag(reading, "retain");
+	step->inference =
+		written_has_flag(reading->words, reading->n, "inference");
+	step->retain = written_has_flag(reading->words, reading->n, "retain");
 }
 
 /* --- eager passes --------------------------------------------------------- */
@@ -100,7 +93,7 @@ static void read_pass(struct steps *steps, const struct reading *reading,
 {
 	struct step *step;
 
-	if (has_flag(reading, "warmup"))
+	if (written_has_flag(reading->words, reading->n, "warmup"))
 		return;
 	if (!strcmp(what, "-begin")) {
 		step = add_step(steps, reading, kind);
@@ -135,7 +128,7 @@ static void read_use(struct steps *steps, const struct reading *reading,
 	const struct step *of = NULL;
 	struct step *step;
 
-	if (has_flag(reading, "warmup"))
+	if (written_has_flag(reading->words, reading->n, "warmup"))
 		return;
 	if (repeat)
 		of = find_use(
