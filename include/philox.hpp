@@ -13,9 +13,9 @@
  *           return philox_error_message();
  *
  * Handles can be moved and not copied. One that needs its device to be
- * destroyed (stream, event, memory, native graphs) is made with it, and must not
- * outlive it. philox::pass aborts a pass that was neither committed nor aborted:
- * on the way out of a function that fails the ledger is as it was.
+ * destroyed (stream, event, memory, native graphs) is made with it, and must
+ * not outlive it. philox::pass aborts a pass that was neither committed nor
+ * aborted: on the way out of a function that fails the ledger is as it was.
  *
  * Nothing throws, and the header compiles without exceptions. If
  * PHILOX_EXCEPTIONS is defined before it is included, philox::check(call)

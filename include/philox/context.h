@@ -31,11 +31,11 @@ struct philox_ticket {
  * generator of seed 0. The device still belongs to the caller and cannot be
  * closed before the context is destroyed. All of a context's functions are safe
  * to call from several threads unless their comment says otherwise. A child of
- * fork() cannot use its parent's contexts (philox/device.h). The environment may
- * switch on a journal and a trace of it (philox/journal.h). Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY, PHILOX_ERROR_FILE (PHILOX_JOURNAL or
- * PHILOX_TRACE is set and its file cannot be begun: the message names variable,
- * path and reason), those of the device. Legal during capture.
+ * fork() cannot use its parent's contexts (philox/device.h). The environment
+ * may switch on a journal and a trace of it (philox/journal.h). Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY, PHILOX_ERROR_FILE (PHILOX_JOURNAL
+ * or PHILOX_TRACE is set and its file cannot be begun: the message names
+ * variable, path and reason), those of the device. Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_create(
 	struct philox_device *device, struct philox_context **context);

@@ -42,10 +42,11 @@
  * the parent's other threads were doing. philox_context_destroy() returns at
  * once and philox_device_close() refuses: what the objects hold goes when the
  * child ends, by exit(), _exit() or exec. philox_region_cells() is 0 there and
- * philox_region_cell() SIZE_MAX; other calls that return a name, number or handle
- * still do, and the memory of a host device is there, as the child's own copy. The child may open a host device of its own and make
- * contexts on it. The parent notices nothing. A child made by _Fork(), clone()
- * or vfork() is not recognised: it may only call exec.
+ * philox_region_cell() SIZE_MAX; other calls that return a name, number or
+ * handle still do, and the memory of a host device is there, as the child's own
+ * copy. The child may open a host device of its own and make contexts on it.
+ * The parent notices nothing. A child made by _Fork(), clone() or vfork() is
+ * not recognised: it may only call exec.
  */
 #ifndef PHILOX_DEVICE_H
 #define PHILOX_DEVICE_H

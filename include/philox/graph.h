@@ -174,8 +174,9 @@ PHILOX_API enum philox_status philox_graph_epilogue(
 
 /*
  * philox_graph_uses() returns how many passes a graph holds;
- * philox_graph_use_info() describes one of them. Errors: PHILOX_ERROR_INVALID (an
- * index out of range, a size of *info that cannot be). Legal during capture.
+ * philox_graph_use_info() describes one of them. Errors: PHILOX_ERROR_INVALID
+ * (an index out of range, a size of *info that cannot be). Legal during
+ * capture.
  */
 PHILOX_API size_t philox_graph_uses(const struct philox_graph *graph);
 PHILOX_API enum philox_status philox_graph_use_info(

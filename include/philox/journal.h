@@ -26,12 +26,12 @@
  * several contexts are mixed. All events and their fields are listed in Note
  * [Journal] in lib/state/journal.h.
  *
- * If PHILOX_JOURNAL is set and not empty, and the file cannot be begun, creating
- * a context fails with PHILOX_ERROR_FILE and a message that names the variable,
- * the path and the reason. A journal that has begun never makes a call fail: if
- * it cannot be written any more it ends, with a warning through the log. Each
- * line is written at once, so a program that crashes leaves a journal that is
- * complete up to the crash.
+ * If PHILOX_JOURNAL is set and not empty, and the file cannot be begun,
+ * creating a context fails with PHILOX_ERROR_FILE and a message that names the
+ * variable, the path and the reason. A journal that has begun never makes a
+ * call fail: if it cannot be written any more it ends, with a warning through
+ * the log. Each line is written at once, so a program that crashes leaves a
+ * journal that is complete up to the crash.
  *
  *   philox inspect --trace run.json run.journal
  *   philox inspect --svg run.journal >run.svg
@@ -52,9 +52,9 @@
  * write to the file, or two; nothing is spent if there is no trace.
  *
  * Under a profiler that takes NVTX ranges, eager and captured passes, captures
- * and launches are ranges of the domain "philox" ("layer forward", "step launch";
- * the number of ticket or launch is the payload), in a library built with the
- * CUDA toolkit.
+ * and launches are ranges of the domain "philox" ("layer forward", "step
+ * launch"; the number of ticket or launch is the payload), in a library built
+ * with the CUDA toolkit.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.

@@ -53,9 +53,9 @@
  *  - An invalidated capture is detected at begin, at fills and at
  *    philox_pass_on(), not at commit.
  *
- * A begin that fails writes a pass that is not open: committing or aborting it is
- * refused with PHILOX_ERROR_STATE. So clean-up may abort a pass without knowing
- * whether its begin succeeded.
+ * A begin that fails writes a pass that is not open: committing or aborting it
+ * is refused with PHILOX_ERROR_STATE. So clean-up may abort a pass without
+ * knowing whether its begin succeeded.
  *
  * A pass is a value that the caller holds, on its stack for instance; it may
  * begin on one thread and end on another, but only one thread at a time may use

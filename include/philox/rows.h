@@ -67,13 +67,13 @@
  * calls on different streams, as for any array that kernels write.
  *
  * Arrays that a call only reads may overlap each other. An array that it writes
- * must not overlap any other array of the call, and no array of a draw, a sample
- * or an advance may overlap the table: PHILOX_ERROR_INVALID names the two. What
- * lies between the entries of an array with a pitch is not part of it; where
- * counts on the device say how many values an entry gets, its first one is
- * compared. No array may change while the kernel runs. A host device refuses an
- * array that does not lie in its memory with all its entries, by name and before
- * anything is done (philox/device.h, "memory").
+ * must not overlap any other array of the call, and no array of a draw, a
+ * sample or an advance may overlap the table: PHILOX_ERROR_INVALID names the
+ * two. What lies between the entries of an array with a pitch is not part of
+ * it; where counts on the device say how many values an entry gets, its first
+ * one is compared. No array may change while the kernel runs. A host device
+ * refuses an array that does not lie in its memory with all its entries, by
+ * name and before anything is done (philox/device.h, "memory").
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.

@@ -86,9 +86,9 @@ struct philox_sample {
  * the end of its row, gets token -1, and philox_rows_check() reports it.
  * Recorded during capture, as one kernel node. Errors: PHILOX_ERROR_INVALID
  * (names the field, or two arrays that overlap; on a host device also an array
- * outside its memory, philox/device.h), PHILOX_ERROR_OVERFLOW (the logits do not
- * fit 2^64 bytes), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
- * of the device.
+ * outside its memory, philox/device.h), PHILOX_ERROR_OVERFLOW (the logits do
+ * not fit 2^64 bytes), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY,
+ * those of the device.
  */
 PHILOX_API enum philox_status philox_sample_rows(
 	struct philox_rows *rows, philox_stream stream,

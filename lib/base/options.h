@@ -14,9 +14,10 @@
 #include "lib/base/status.h"
 
 /*
- * OPTIONS_FIRST() is the size of a struct's first version, whose last member was
- * `last`. OPTIONS_NO_PADDING() states that the struct ends with it: a later field
- * in padding, which old callers leave undefined, would not change the size.
+ * OPTIONS_FIRST() is the size of a struct's first version, whose last member
+ * was `last`. OPTIONS_NO_PADDING() states that the struct ends with it: a later
+ * field in padding, which old callers leave undefined, would not change the
+ * size.
  */
 #define OPTIONS_FIRST(type, last) \
 	(offsetof(type, last) + sizeof(((type *)NULL)->last))

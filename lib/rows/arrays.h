@@ -16,8 +16,8 @@ struct rows_list;
 struct rows_table;
 
 /*
- * `n` pieces of `size` bytes, `pitch` bytes from one to the next. `name` is what
- * messages call it: a literal, as "fill: out".
+ * `n` pieces of `size` bytes, `pitch` bytes from one to the next. `name` is
+ * what messages call it: a literal, as "fill: out".
  */
 struct rows_array {
 	const char *name;

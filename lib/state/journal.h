@@ -90,8 +90,8 @@ unsigned journal_number(const struct philox_generator *generator);
 
 /*
  * journal_write() writes an event if the context has a journal or a trace; its
- * arguments are used only then. journal_trace() writes one that changes nothing,
- * and so is in no journal. May post a message.
+ * arguments are used only then. journal_trace() writes one that changes
+ * nothing, and so is in no journal. May post a message.
  */
 #define journal_write(context, ...)                          \
 	do {                                                 \
@@ -123,8 +123,8 @@ void journal_region(const struct philox_region *region);
 /*
  * journal_begin() numbers a new context and begins the journal and the trace
  * that the environment asks for; on failure, ERROR_FILE or ERROR_MEMORY, the
- * context has neither. journal_finish() writes that the context is destroyed and
- * ends both. Without the lock.
+ * context has neither. journal_finish() writes that the context is destroyed
+ * and ends both. Without the lock.
  */
 enum philox_status journal_begin(struct philox_context *context);
 void journal_finish(struct philox_context *context);

@@ -49,10 +49,10 @@ int written_has_flag(const struct written_word *words, size_t n,
 		     const char *flag);
 
 /*
- * written_name() writes a name without quotation marks, with the bytes that \xHH
- * stands for; one that is not part of a UTF-8 character becomes U+FFFD, and so
- * does a control character. What has no room is cut. A word that is not quoted
- * stays as it is. Returns the length.
+ * written_name() writes a name without quotation marks, with the bytes that
+ * \xHH stands for; one that is not part of a UTF-8 character becomes U+FFFD,
+ * and so does a control character. What has no room is cut. A word that is not
+ * quoted stays as it is. Returns the length.
  */
 size_t written_name(struct written_word word, char *name, size_t size);
 

@@ -4,8 +4,8 @@
  * See Note [Trace] in lib/state/timeline.h. What has begun is a slice. Eager
  * passes, captures and launches are in a list, where their end finds them by a
  * key: the words that begin and end have in common. Passes of a capture and of
- * a launch are parts of its slice, by their number, until it is over: later ones
- * may repeat them.
+ * a launch are parts of its slice, by their number, until it is over: later
+ * ones may repeat them.
  */
 #ifndef LIB_STATE_TIMELINE_PARTS_H
 #define LIB_STATE_TIMELINE_PARTS_H

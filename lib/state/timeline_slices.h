@@ -14,8 +14,8 @@ struct timeline_label timeline_number_label(const char *name, uint64_t number);
 
 /*
  * timeline_add_slice() takes an idle lane for a slice; NULL: no memory.
- * timeline_begin_slice() also puts it into the list, under a key, and tells that
- * it begins. timeline_end_slice() tells that it ends.
+ * timeline_begin_slice() also puts it into the list, under a key, and tells
+ * that it begins. timeline_end_slice() tells that it ends.
  */
 struct timeline_slice *timeline_add_slice(struct timeline *timeline,
 					  const struct timeline_slice *like,

@@ -193,4 +193,10 @@ if [ "$CUDA" = 0 ]; then
 else
 	check "philox/kernel.h is CUDA" compiles_as_cuda
 fi
+# The headers are the manual, and are read in terminals
+is_narrow()
+{
+	! grep -nE '.{81}' include/*.h include/*.hpp include/philox/*.h
+}
+check "no line of a header is longer than 80" is_narrow
 finish

@@ -63,8 +63,8 @@ static inline cudaError_t compat_capture_info(
 
 /*
  * compat_capture_depend() is cudaStreamUpdateCaptureDependencies() of one plain
- * dependency, which is added or, with cudaStreamSetCaptureDependencies, replaces
- * the others.
+ * dependency, which is added or, with cudaStreamSetCaptureDependencies,
+ * replaces the others.
  */
 static inline cudaError_t compat_capture_depend(cudaStream_t stream,
 						cudaGraphNode_t node,
