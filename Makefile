@@ -315,6 +315,14 @@ $(SIMULATION)/philox-tests: $(TEST_OBJS) $(filter-out %.cu.o,$(HELPER_OBJS)) \
 		$(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link,,-lcriterion $(if $(ORACLES),-lstdc++))
 SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests
+
+# Questions that only a real GPU answers (tests/probe/probe.h)
+PROBE := $(BUILD)/tests/gpu-probe
+PROBE_OBJS := $(call objects,$(wildcard tests/probe/*.c tests/probe/*.cu))
+$(PROBE_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
+$(PROBE): $(PROBE_OBJS) $(INNER) $(BUILD)/stamp.link
+	$(call link)
+probe: $(PROBE)
 endif
 
 # Criterion does not run under the thread sanitizer
@@ -345,6 +353,14 @@ test: $(TESTS)
 
 ## simulated        the tool and the tests on a simulated GPU (CUDA builds)
 simulated: $(SIMULATED)
+
+## gpu              half an hour on a machine with a GPU; OUT=FOLDER, ROWS='probe
+##                  bench-*': some (tests/gpu.sh)
+OUT  ?= $(BUILD)/gpu
+ROWS ?=
+gpu: all $(PROBE)
+	$(if $(WITH_CUDA),,$(error make gpu needs a build with the CUDA toolkit: set CUDA_HOME))
+	@$(SETTINGS) OUT='$(OUT)' ROWS='$(ROWS)' tests/gpu.sh
 
 ## matrix           all sequences of events against a model
 matrix: $(TOOL)
@@ -489,5 +505,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all check test simulated matrix fuzz quality html install install-strip \
+.PHONY: all check test simulated probe gpu matrix fuzz quality html install install-strip \
 	uninstall format clean help FORCE

@@ -1,0 +1,194 @@
+/*
+ * tests/probe/support.c - what the probe's questions share
+ */
+#include "tests/probe/probe.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- time ----------------------------------------------------------------- */
+
+double probe_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
+}
+
+void probe_sleep(double us)
+{
+	const struct timespec time = {(time_t)(us / 1e6),
+				      (long)(us * 1e3) % 1000000000};
+
+	nanosleep(&time, NULL);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double probe_median(double *values, size_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	return values[count / 2];
+}
+
+double probe_most(const double *values, size_t count)
+{
+	double most = values[0];
+
+	for (size_t i = 1; i < count; i++)
+		most = values[i] > most ? values[i] : most;
+	return most;
+}
+
+/* --- CUDA ----------------------------------------------------------------- */
+
+cudaStream_t probe_stream(void)
+{
+	cudaStream_t stream;
+
+	MUST(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+	return stream;
+}
+
+void *probe_memory(size_t size)
+{
+	void *memory;
+
+	MUST(cudaMalloc(&memory, size));
+	MUST(cudaMemset(memory, 0, size));
+	MUST(cudaDeviceSynchronize());
+	return memory;
+}
+
+void probe_kernel(struct probe_launch *launch, const void *function,
+		  unsigned blocks, unsigned threads, void *argument)
+{
+	*launch = (struct probe_launch){
+		.params.func = (void *)function,
+		.params.gridDim = {blocks, 1, 1},
+		.params.blockDim = {threads, 1, 1},
+		.params.kernelParams = launch->arguments,
+		.arguments = {argument},
+	};
+}
+
+cudaError_t probe_run(const struct probe_launch *launch, cudaStream_t stream)
+{
+	return cudaLaunchKernel(launch->params.func, launch->params.gridDim,
+				launch->params.blockDim,
+				launch->params.kernelParams, 0, stream);
+}
+
+void probe_spin_on(cudaStream_t stream, double us, int wide)
+{
+	struct probe_spin_args args = {(unsigned long long)(1e3 * us), NULL};
+	struct probe_launch launch;
+	int processors = 1;
+
+	if (wide)
+		MUST(cudaDeviceGetAttribute(&processors,
+					    cudaDevAttrMultiProcessorCount, 0));
+	probe_kernel(&launch, probe_spin, wide ? 2 * (unsigned)processors : 1,
+		     wide ? 1024 : 1, &args);
+	MUST(probe_run(&launch, stream));
+}
+
+void probe_load(const void *function)
+{
+	struct cudaFuncAttributes attributes;
+
+	MUST(cudaFuncGetAttributes(&attributes, function));
+}
+
+cudaGraphNode_t probe_node(cudaGraph_t graph, const cudaGraphNode_t *deps,
+			   size_t n, const struct probe_launch *launch)
+{
+	cudaGraphNode_t node;
+
+	MUST(cudaGraphAddKernelNode(&node, graph, deps, n, &launch->params));
+	return node;
+}
+
+cudaGraphExec_t probe_exec(cudaGraph_t graph)
+{
+	cudaGraphExec_t exec;
+
+	MUST(cudaGraphInstantiate(&exec, graph, 0));
+	return exec;
+}
+
+const char *probe_capture_end(cudaStream_t stream)
+{
+	cudaGraph_t graph = NULL;
+	cudaError_t error = cudaStreamEndCapture(stream, &graph);
+
+	if (graph)
+		MUST(cudaGraphDestroy(graph));
+	cudaGetLastError();
+	return error == cudaSuccess ? "whole" : cudaGetErrorName(error);
+}
+
+/* --- objects of graphs ---------------------------------------------------- */
+
+static void CUDART_CB note_release(void *object)
+{
+	struct probe_release *release = object;
+
+	release->at = probe_us();
+	release->own_thread = release->thread == syscall(SYS_gettid);
+	atomic_store(&release->done, 1);
+}
+
+cudaError_t probe_retain(cudaGraph_t graph, struct probe_release *release)
+{
+	cudaUserObject_t object;
+
+	release->thread = syscall(SYS_gettid);
+	MUST(cudaUserObjectCreate(&object, release, note_release, 1,
+				  cudaUserObjectNoDestructorSync));
+	return cudaGraphRetainUserObject(graph, object, 1,
+					 cudaGraphUserObjectMove);
+}
+
+int probe_released(struct probe_release *release)
+{
+	const double begun = probe_us();
+
+	while (!atomic_load(&release->done) && probe_us() - begun < 1e6)
+		probe_sleep(10);
+	return atomic_load(&release->done);
+}
+
+/* --- another thread ------------------------------------------------------- */
+
+struct beside {
+	void (*call)(void *);
+	void *argument;
+};
+
+static void *beside_main(void *pointer)
+{
+	struct beside *beside = pointer;
+
+	beside->call(beside->argument);
+	return NULL;
+}
+
+void probe_beside(void (*call)(void *), void *argument)
+{
+	struct beside beside = {call, argument};
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, beside_main, &beside) != 0)
+		abort();
+	pthread_join(thread, NULL);
+}
