@@ -335,7 +335,8 @@ endif
 part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
-	$(if $(call part,scripts/simulated.sh),$(SIMULATED))
+	$(if $(call part,scripts/simulated.sh scripts/gpu.sh),$(SIMULATED)) \
+	$(if $(call part,scripts/gpu.sh),$(PROBE))
 # The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' NVTX='$(NVTX)' DEBUG='$(DEBUG)' \
@@ -358,8 +359,10 @@ simulated: $(SIMULATED)
 ##                  bench-*': some (tests/gpu.sh)
 OUT  ?= $(BUILD)/gpu
 ROWS ?=
+ifneq ($(filter gpu,$(MAKECMDGOALS)),)
+$(if $(WITH_CUDA),,$(error make gpu needs the CUDA toolkit: set CUDA_HOME))
+endif
 gpu: all $(PROBE)
-	$(if $(WITH_CUDA),,$(error make gpu needs a build with the CUDA toolkit: set CUDA_HOME))
 	@$(SETTINGS) OUT='$(OUT)' ROWS='$(ROWS)' tests/gpu.sh
 
 ## matrix           all sequences of events against a model
@@ -505,5 +508,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all check test simulated probe gpu matrix fuzz quality html install install-strip \
-	uninstall format clean help FORCE
+.PHONY: all check test simulated probe gpu matrix fuzz quality html install \
+	install-strip uninstall format clean help FORCE
