@@ -126,9 +126,10 @@ static void ask_objects(int which)
 #endif
 
 const struct question body_questions[] = {
-	{"body-params", "nobody knows: may a body's node be set?", ask_params,
+	{"set-parameters-on-body", "nobody knows: may a body's node be set?",
+	 ask_params, 0},
+	{"user-object-on-body",
+	 "nobody knows: when does a body release what it owns?", ask_objects,
 	 0},
-	{"body-objects", "nobody knows: when does a body release what it owns?",
-	 ask_objects, 0},
 	{NULL, NULL, NULL, 0},
 };

@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include "lib/device/cuda/compat.h"
 
-/* Begins a capture with one node in it, on a new stream. */
-static cudaStream_t begin_capture(unsigned flags, int mode)
-{
-	cudaStream_t stream;
-
-	MUST(cudaStreamCreateWithFlags(&stream, flags));
-	MUST(cudaStreamBeginCapture(stream, (enum cudaStreamCaptureMode)mode));
-	return stream;
-}
-
 /* --- synchronising the device --------------------------------------------- */
 
 static void synchronize(void *error)
@@ -32,10 +22,10 @@ static void ask_synchronize(int mode)
 	const char *after_own, *after_other;
 
 	MUST(cudaFree(NULL));
-	stream = begin_capture(cudaStreamNonBlocking, mode);
+	stream = probe_capture_begin(cudaStreamNonBlocking, mode);
 	synchronize(&own);
 	after_own = probe_capture_end(stream);
-	stream = begin_capture(cudaStreamNonBlocking, mode);
+	stream = probe_capture_begin(cudaStreamNonBlocking, mode);
 	probe_beside(synchronize, &other);
 	after_other = probe_capture_end(stream);
 	answer(own != cudaSuccess && other != cudaSuccess ? PASS : DIFFERS,
@@ -60,8 +50,8 @@ static void ask_legacy_info(int which)
 
 	(void)which;
 	MUST(cudaFree(NULL));
-	stream = begin_capture(cudaStreamDefault,
-			       cudaStreamCaptureModeThreadLocal);
+	stream = probe_capture_begin(cudaStreamDefault,
+				     cudaStreamCaptureModeThreadLocal);
 	error = compat_capture_info(cudaStreamLegacy, &status, &id, &graph,
 				    &nodes, &edges, &n);
 	cudaGetLastError();
@@ -82,8 +72,8 @@ static void ask_legacy_work(int which)
 	cudaError_t error;
 
 	(void)which;
-	stream = begin_capture(cudaStreamDefault,
-			       cudaStreamCaptureModeThreadLocal);
+	stream = probe_capture_begin(cudaStreamDefault,
+				     cudaStreamCaptureModeThreadLocal);
 	error = cudaMemsetAsync(memory, 0, 16, cudaStreamLegacy);
 	cudaGetLastError();
 	MUST(cudaStreamIsCapturing(stream, &its));
@@ -95,48 +85,58 @@ static void ask_legacy_work(int which)
 	       its == cudaStreamCaptureStatusActive ? "whole" : "invalidated");
 }
 
-/* --- kernels that are not loaded yet -------------------------------------- */
+/* --- the stream itself ---------------------------------------------------- */
 
-enum { OTHER_THREAD = 16 }; /* added to the mode */
-
-struct first_use {
-	unsigned long long *count;
-	cudaStream_t stream;
-	cudaError_t error;
-};
-
-static void use_first(void *pointer)
+static cudaGraphNode_t captured_node(cudaStream_t stream)
 {
-	struct first_use *use = pointer;
-	struct probe_launch launch;
+	enum cudaStreamCaptureStatus status;
+	const cudaGraphEdgeData *edges;
+	const cudaGraphNode_t *nodes;
+	unsigned long long id;
+	cudaGraph_t graph;
+	size_t n = 0;
 
-	probe_kernel(&launch, probe_unloaded, 1, 1, &use->count);
-	use->error = probe_run(&launch, use->stream);
-	cudaGetLastError();
+	MUST(compat_capture_info(stream, &status, &id, &graph, &nodes, &edges,
+				 &n));
+	return n == 1 ? nodes[0] : NULL;
 }
 
-static void ask_unloaded(int which)
+/* The stream depends on the node already when it is added. */
+static void ask_dependency_twice(int which)
 {
-	int others = which & OTHER_THREAD, allowed;
-	struct first_use use = {probe_memory(sizeof(*use.count)),
-				probe_stream(), cudaSuccess};
-	cudaStream_t stream =
-		begin_capture(cudaStreamNonBlocking, which & ~OTHER_THREAD);
-	const char *mode = getenv("CUDA_MODULE_LOADING");
-	const char *after;
+	void *memory = probe_memory(16);
+	cudaStream_t stream;
+	cudaError_t error;
 
-	if (others) {
-		probe_beside(use_first, &use);
-	} else {
-		use.stream = stream;
-		use_first(&use);
-	}
-	after = probe_capture_end(stream);
-	allowed = use.error == cudaSuccess && after[0] == 'w';
-	answer(INFO, "%s, capture %s: %s (CUDA_MODULE_LOADING is %s)",
-	       cudaGetErrorName(use.error), after,
-	       allowed ? "a kernel may be loaded" : "it must be loaded before",
-	       mode ? mode : "not set");
+	(void)which;
+	stream = probe_capture_begin(cudaStreamNonBlocking,
+				     cudaStreamCaptureModeThreadLocal);
+	MUST(cudaMemsetAsync(memory, 0, 16, stream));
+	error = compat_capture_depend(stream, captured_node(stream),
+				      cudaStreamAddCaptureDependencies);
+	cudaGetLastError();
+	(void)cudaMemsetAsync(memory, 0, 16, stream);
+	cudaGetLastError();
+	answer(error != cudaSuccess ? PASS : DIFFERS,
+	       "%s, and after one more node the capture ends %s",
+	       cudaGetErrorName(error), probe_capture_end(stream));
+}
+
+static void ask_destroyed(int which)
+{
+	cudaStream_t stream;
+	cudaError_t error;
+
+	(void)which;
+	MUST(cudaFree(NULL));
+	stream = probe_capture_begin(cudaStreamNonBlocking,
+				     cudaStreamCaptureModeThreadLocal);
+	error = cudaStreamDestroy(stream);
+	cudaGetLastError();
+	if (error == cudaSuccess)
+		answer(DIFFERS, "the stream is destroyed without an error");
+	answer(PASS, "%s, and the capture ends %s", cudaGetErrorName(error),
+	       probe_capture_end(stream));
 }
 
 /* --- a pass on a GPU that is full ----------------------------------------- */
@@ -203,31 +203,25 @@ static void ask_full_gpu(int which)
 #define REFUSED "it is refused, to the capturing thread and to others"
 
 const struct question capture_questions[] = {
-	{"device-sync-global", REFUSED, ask_synchronize,
+	{"device-sync-in-capture-global", REFUSED, ask_synchronize,
 	 cudaStreamCaptureModeGlobal},
-	{"device-sync-thread-local", REFUSED, ask_synchronize,
+	{"device-sync-in-capture-thread-local", REFUSED, ask_synchronize,
 	 cudaStreamCaptureModeThreadLocal},
-	{"device-sync-relaxed", REFUSED, ask_synchronize,
+	{"device-sync-in-capture-relaxed", REFUSED, ask_synchronize,
 	 cudaStreamCaptureModeRelaxed},
-	{"legacy-info",
+	{"legacy-query",
 	 "cudaErrorStreamCaptureImplicit, and the capture stays whole",
 	 ask_legacy_info, 0},
-	{"legacy-work",
+	{"legacy-query-work",
 	 "cudaErrorStreamCaptureImplicit, and the capture is invalidated",
 	 ask_legacy_work, 0},
-	{"lazy-own-global", "unknown: philox loads its kernels at open",
-	 ask_unloaded, cudaStreamCaptureModeGlobal},
-	{"lazy-own-thread-local", "unknown: philox loads its kernels at open",
-	 ask_unloaded, cudaStreamCaptureModeThreadLocal},
-	{"lazy-own-relaxed", "unknown: philox loads its kernels at open",
-	 ask_unloaded, cudaStreamCaptureModeRelaxed},
-	{"lazy-other-global", "unknown: philox loads its kernels at open",
-	 ask_unloaded, OTHER_THREAD | cudaStreamCaptureModeGlobal},
-	{"lazy-other-thread-local", "unknown: philox loads its kernels at open",
-	 ask_unloaded, OTHER_THREAD | cudaStreamCaptureModeThreadLocal},
-	{"lazy-other-relaxed", "unknown: philox loads its kernels at open",
-	 ask_unloaded, OTHER_THREAD | cudaStreamCaptureModeRelaxed},
-	{"full-gpu", "capturing a pass does not wait for the GPU", ask_full_gpu,
-	 0},
+	{"capture-dependency-twice",
+	 "naming a dependency twice is an error: it is not named twice",
+	 ask_dependency_twice, 0},
+	{"capture-of-destroyed",
+	 "destroying a capturing stream is an error: philox does not",
+	 ask_destroyed, 0},
+	{"capture-on-full-gpu", "capturing a pass does not wait for the GPU",
+	 ask_full_gpu, 0},
 	{NULL, NULL, NULL, 0},
 };

@@ -206,13 +206,13 @@ static void ask_second_exec(int which)
 }
 
 const struct question overlap_questions[] = {
-	{"second-exec",
+	{"second-exec-overlaps",
 	 "one that overlaps an announced launch is always reported",
 	 ask_second_exec, 0},
-	{"wide-head-one-stream",
+	{"one-exec-at-a-time-one-stream",
 	 "launches of one executable graph run one after the other",
 	 ask_wide_head, 1},
-	{"wide-head-two-streams",
+	{"one-exec-at-a-time-two-streams",
 	 "launches of one executable graph run one after the other",
 	 ask_wide_head, 2},
 	{NULL, NULL, NULL, 0},

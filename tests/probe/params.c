@@ -6,7 +6,7 @@
  * A replay of philox is one cudaGraphExecKernelNodeSetParams() of the head and
  * one cudaGraphLaunch(). CUDA says that new parameters apply to later launches
  * only, and not whether the call waits for the launches that are in flight. If
- * the rows params-* say that it does, replays no longer queue up, and another
+ * the rows set-parameters-in-flight-* say that it does, replays no longer queue up, and another
  * way for the states to reach the head must take its place. None of these is
  * built:
  *
@@ -229,12 +229,12 @@ static void ask_running(int which)
 #define AT_ONCE "both calls return at once, and each launch has its own message"
 
 const struct question params_questions[] = {
-	{"params-1", AT_ONCE, ask_params, 1},
-	{"params-64", AT_ONCE, ask_params, 64},
-	{"params-2040", AT_ONCE, ask_params, 2040},
-	{"params-running", "they return at once while the graph runs",
-	 ask_running, 0},
-	{"params-depth", "nobody knows how many launches queue up", ask_depth,
-	 64},
+	{"set-parameters-in-flight-1", AT_ONCE, ask_params, 1},
+	{"set-parameters-in-flight-64", AT_ONCE, ask_params, 64},
+	{"set-parameters-in-flight-2040", AT_ONCE, ask_params, 2040},
+	{"set-parameters-in-flight-running",
+	 "they return at once while the graph runs", ask_running, 0},
+	{"set-parameters-in-flight-depth",
+	 "nobody knows how many launches queue up", ask_depth, 64},
 	{NULL, NULL, NULL, 0},
 };

@@ -44,6 +44,7 @@ extern const struct question params_questions[];
 extern const struct question shape_questions[];
 extern const struct question overlap_questions[];
 extern const struct question capture_questions[];
+extern const struct question loading_questions[];
 extern const struct question memory_questions[];
 extern const struct question object_questions[];
 extern const struct question body_questions[];
@@ -95,9 +96,11 @@ cudaGraphNode_t probe_node(cudaGraph_t graph, const cudaGraphNode_t *deps,
 cudaGraphExec_t probe_exec(cudaGraph_t graph);
 
 /*
- * probe_capture_end() ends a capture on a stream, whatever became of it, and
- * returns what did: "whole" or the error of its end. The graph is destroyed.
+ * probe_capture_begin() begins a capture on a new stream. probe_capture_end()
+ * ends one, whatever became of it, and returns what did: "whole" or the error
+ * of its end. The graph is destroyed.
  */
+cudaStream_t probe_capture_begin(unsigned flags, int mode);
 const char *probe_capture_end(cudaStream_t stream);
 
 /*

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 50 };
+enum { ROUNDS = 50, TURNS = 4 };
 
 /* Where the head of a straight graph of passes is. */
 enum shape {
@@ -94,13 +94,27 @@ static struct cost measure(enum shape shape, int n)
 	return cost;
 }
 
+/* The least of some runs in turn; the first warms up. */
+static void measure_all(struct cost *cost, int n)
+{
+	for (int turn = 0; turn < TURNS; turn++)
+		for (int shape = 0; shape < SHAPES; shape++) {
+			struct cost one = measure((enum shape)shape, n);
+			struct cost *least = &cost[shape];
+
+			if (turn < 2 || one.call < least->call)
+				least->call = one.call;
+			if (turn < 2 || one.whole < least->whole)
+				least->whole = one.whole;
+		}
+}
+
 static void ask_shape(int n)
 {
 	struct cost cost[SHAPES];
 
 	probe_load(probe_count);
-	for (int shape = 0; shape < SHAPES; shape++)
-		cost[shape] = measure((enum shape)shape, n);
+	measure_all(cost, n);
 	/* Not slower, within what two runs of the same may differ by */
 	answer(cost[IN_LINE].call < 1.2 * cost[STAR].call &&
 			       cost[IN_LINE].whole < 1.2 * cost[STAR].whole
@@ -149,10 +163,12 @@ static void ask_memory_of_exec(int which)
 }
 
 const struct question shape_questions[] = {
-	{"shape-10", "a line launches no slower than a star", ask_shape, 10},
-	{"shape-100", "a line launches no slower than a star", ask_shape, 100},
-	{"shape-1000", "a line launches no slower than a star", ask_shape,
-	 1000},
+	{"line-or-star-10", "a line launches no slower than a star", ask_shape,
+	 10},
+	{"line-or-star-100", "a line launches no slower than a star", ask_shape,
+	 100},
+	{"line-or-star-1000", "a line launches no slower than a star",
+	 ask_shape, 1000},
 	{"exec-memory", "nobody knows what an executable graph takes",
 	 ask_memory_of_exec, 0},
 	{NULL, NULL, NULL, 0},

@@ -126,6 +126,15 @@ cudaGraphExec_t probe_exec(cudaGraph_t graph)
 	return exec;
 }
 
+cudaStream_t probe_capture_begin(unsigned flags, int mode)
+{
+	cudaStream_t stream;
+
+	MUST(cudaStreamCreateWithFlags(&stream, flags));
+	MUST(cudaStreamBeginCapture(stream, (enum cudaStreamCaptureMode)mode));
+	return stream;
+}
+
 const char *probe_capture_end(cudaStream_t stream)
 {
 	cudaGraph_t graph = NULL;
