@@ -46,6 +46,9 @@ CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
 NVTX ?= $(if $(WITH_CUDA),$(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),1,0),0)
 ## BUILD=build      where everything goes; special builds have a folder in it
 BUILD ?= build$(WITH_SIMDE:%=/simde)$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
+## OUT=BUILD/gpu    where `make gpu` reports; ROWS='probe bench-*': only those rows
+OUT  ?= $(BUILD)/gpu
+ROWS ?=
 
 comma := ,
 WITH_CUDA  := $(filter-out 0,$(CUDA))
@@ -322,7 +325,6 @@ PROBE_OBJS := $(call objects,$(wildcard tests/probe/*.c tests/probe/*.cu))
 $(PROBE_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
 $(PROBE): $(PROBE_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
-probe: $(PROBE)
 endif
 
 # Criterion does not run under the thread sanitizer
@@ -355,10 +357,7 @@ test: $(TESTS)
 ## simulated        the tool and the tests on a simulated GPU (CUDA builds)
 simulated: $(SIMULATED)
 
-## gpu              half an hour on a machine with a GPU; OUT=FOLDER, ROWS='probe
-##                  bench-*': some (tests/gpu.sh)
-OUT  ?= $(BUILD)/gpu
-ROWS ?=
+## gpu              all that a machine with a GPU can tell, in half an hour
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
 $(if $(WITH_CUDA),,$(error make gpu needs the CUDA toolkit: set CUDA_HOME))
 endif
@@ -508,5 +507,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all check test simulated probe gpu matrix fuzz quality html install \
+.PHONY: all check test simulated gpu matrix fuzz quality html install \
 	install-strip uninstall format clean help FORCE
