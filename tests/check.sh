@@ -24,8 +24,8 @@ kill_parts()
 # --- which parts --------------------------------------------------------------
 
 # The longest ones start first, so that no processor is idle at the end
-long='scripts/bugs.sh tests scripts/simulated.sh scripts/simd.sh
-	scripts/numbers.sh'
+long='scripts/bugs.sh tests scripts/simulated.sh scripts/gpu.sh
+	scripts/simd.sh scripts/numbers.sh'
 
 # Every part except the long ones
 # shellcheck disable=SC2086 # names have no blanks

@@ -352,7 +352,7 @@ criterion()
 		row criterion 120 show_end "$what" "${philox%/*}/philox-tests" \
 			--verbose --timeout 60 --filter 'context_cuda/*'
 	else
-		row criterion 600 show_end "$what" sh -c "make '$tests' &&
+		row criterion 600 show_end "$what" sh -c "make -s -j$(nproc) '$tests' &&
 			exec '$tests' --verbose --timeout 300"
 	fi
 }
@@ -376,7 +376,7 @@ if ! grep -q '^cuda:0 ' "$WORK/info"; then
 fi
 simulated=$(sed -n 's/^cuda:0 *\(simulated GPU\).*/\1/p' "$WORK/info")
 few_steps=
-length=3
+length=2
 quick=
 if [ -n "$simulated" ]; then
 	few_steps='--steps 4'
