@@ -401,6 +401,89 @@ static void forward_recompute_and_backward_share_a_capture(struct contract *c)
 	contract_with_rig(c, one_capture_body);
 }
 
+/* A recompute named at launch and, linked to it, a backward. */
+static void record_linked(struct contract *c, struct contract_rig *rig,
+			  uint32_t *again, struct philox_graph **graph)
+{
+	struct philox_ticket ticket = {0, 0};
+	struct philox_pass pass;
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_OK(philox_recompute_begin(rig->at.region, ticket, rig->at.stream,
+					 0, &pass));
+	EXPECT_OK(philox_pass_ticket(&pass, &ticket));
+	EXPECT_PART(draw_site(c, &rig->at, &pass, again));
+	EXPECT_OK(philox_backward_commit(&pass, 0));
+	EXPECT_PART(backward(c, rig, rig->at.stream, ticket, 0, rig->at.back));
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, graph));
+}
+
+static void linked_body(struct contract *c, struct contract_rig *rig)
+{
+	struct philox_ticket ticket[2];
+	struct philox_graph *forth, *back;
+	uint32_t *again;
+
+	EXPECT_OK(contract_memory(c, sizeof(struct contract_shot),
+				  (void **)&again));
+	EXPECT_PART(contract_record_forward(c, rig, &forth));
+	EXPECT_PART(record_linked(c, rig, again, &back));
+	for (unsigned k = 0; k < 2; k++)
+		EXPECT_PART(contract_launch_forward(c, rig, forth, &ticket[k]));
+	for (unsigned k = 2; k-- > 0;) {
+		struct philox_use uses[2] = {{ticket[k], 0, 0}, {{0, 0}, 0, 0}};
+
+		EXPECT_OK(philox_graph_launch(back, rig->at.stream, uses, 2));
+		EXPECT_PART(contract_is_forward(c, rig, again, k));
+		EXPECT_PART(contract_is_forward(c, rig, rig->at.back, k));
+		EXPECT_PART(contract_pending_is(c, rig, k));
+	}
+}
+
+static void a_linked_recompute_and_backward_share_a_ticket(struct contract *c)
+{
+	contract_with_rig(c, linked_body);
+}
+
+/* Straight back from where a capture has come to: each node has one before. */
+static void is_one_line(struct contract *c, struct contract_rig *rig,
+			size_t nodes)
+{
+	device_node node;
+	size_t n = 1, seen = 0;
+
+	EXPECT_OK(device_capture_tips(c->device, rig->at.stream, &node, &n));
+	for (; n == 1; seen++)
+		EXPECT_OK(device_node_deps(c->device, node, &node, &n));
+	EXPECT_TEXT(n == 0 && seen == nodes,
+		    "%zu nodes in a line, then %zu; not %zu", seen, n, nodes);
+}
+
+static void line_body(struct contract *c, struct contract_rig *rig)
+{
+	const struct philox_ticket named_at_launch = {0, 0};
+	philox_native_graph native;
+	struct philox_graph *graph;
+	size_t nodes;
+
+	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
+	EXPECT_OK(philox_memory_set(c->device, rig->at.out, 0, 4,
+				    rig->at.stream));
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_PART(backward(c, rig, rig->at.stream, named_at_launch, 0,
+				     rig->at.back));
+	EXPECT_PART(is_one_line(c, rig, 1 + 1 + 3 * RIG_OPERATORS));
+	EXPECT_OK(philox_capture_end(rig->at.context, rig->at.stream, &graph));
+	EXPECT_OK(philox_graph_native(graph, &native, NULL));
+	EXPECT_OK(philox_native_graph_nodes(c->device, native, &nodes));
+	EXPECT(nodes == 1 + 1 + 3 * RIG_OPERATORS);
+}
+
+static void a_straight_capture_stays_one_line(struct contract *c)
+{
+	contract_with_rig(c, line_body);
+}
+
 static void cells_body(struct contract *c, struct contract_rig *rig)
 {
 	const struct philox_span span = {.count = RIG_COUNT};
@@ -705,6 +788,10 @@ const struct contract_check contract_graph[] = {
 	{"eager and captured passes mix", eager_and_captured_passes_mix},
 	{"forward, recompute and backward share a capture",
 	 forward_recompute_and_backward_share_a_capture},
+	{"a linked recompute and backward share a ticket",
+	 a_linked_recompute_and_backward_share_a_ticket},
+	{"a straight capture stays one line",
+	 a_straight_capture_stays_one_line},
 	{"cells on the device hold the states of an eager pass",
 	 cells_on_the_device_hold_the_states},
 	{"a capture of your own is adopted", your_own_capture_is_adopted},
