@@ -51,6 +51,23 @@ enum philox_status device_enter(struct philox_device *device, enum device_op op,
 			  operation_names[op]);
 }
 
+/* --- the public call ------------------------------------------------------ */
+
+static _Thread_local const char *public_call;
+
+const char *device_within(const char *call)
+{
+	const char *before = public_call;
+
+	public_call = call;
+	return before;
+}
+
+const char *device_caller(const char *operation)
+{
+	return public_call ? public_call : operation;
+}
+
 /* --- what is offered to tests -------------------------------------------- */
 
 static int find_operation(const char *name)

@@ -20,6 +20,16 @@ enum philox_status device_enter(struct philox_device *device, enum device_op op,
 				int offered);
 
 /*
+ * The user knows the public call that he made, not the operations that it does:
+ * what an operation leaves behind for later messages, such as the reason why a
+ * capture is broken, names that call. device_within() names the call that this
+ * thread is in, NULL for none, and returns the name before, to be restored.
+ * device_caller() returns that name, or else the operation's.
+ */
+const char *device_within(const char *call);
+const char *device_caller(const char *operation);
+
+/*
  * These return from the function that uses them, with an error that names
  * argument and function.
  */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/device/enter.h"
 #include "lib/base/options.h"
 #include "lib/device/captures.h"
 #include "lib/rows/memory.h"
@@ -359,13 +360,16 @@ static enum philox_status destroy_rows(struct philox_rows *rows)
 enum philox_status philox_rows_destroy(struct philox_rows *rows)
 {
 	struct philox_context *context;
+	const char *before;
 	enum philox_status status;
 
 	if (!rows)
 		return PHILOX_OK;
 	context = rows->context;
 	NEED_PROCESS(context);
+	before = device_within(__func__);
 	status = destroy_rows(rows);
+	device_within(before);
 	if (status != PHILOX_OK)
 		return rows_report(rows, status);
 	free_unheld(context);

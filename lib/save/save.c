@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/save.h>
+#include "lib/device/enter.h"
 #include "lib/save/file.h"
 #include "lib/save/inspect.h"
 #include "lib/save/load.h"
@@ -65,16 +66,23 @@ static enum philox_status check_quiet(struct philox_context *context)
 	return status;
 }
 
-/* On success the context is locked, quiet, and all its launches are over. */
-static enum philox_status lock_quiet(struct philox_context *context)
+/*
+ * On success the context is locked, quiet, and all its launches are over.
+ * `call` is the public one.
+ */
+static enum philox_status lock_quiet(struct philox_context *context,
+				     const char *call)
 {
+	const char *before;
 	enum philox_status status;
 
 	context_lock(context);
 	status = check_quiet(context);
 	context_unlock(context);
+	before = device_within(call);
 	if (status == PHILOX_OK)
 		status = philox_device_synchronize(context->device);
+	device_within(before);
 	if (status != PHILOX_OK)
 		return status;
 	context_lock(context);
@@ -95,9 +103,9 @@ struct written_text {
 };
 
 static enum philox_status save_text(struct philox_context *context,
-				    struct written_text *out)
+				    const char *call, struct written_text *out)
 {
-	enum philox_status status = lock_quiet(context);
+	enum philox_status status = lock_quiet(context, call);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "a context cannot be saved now: ");
@@ -131,10 +139,11 @@ static void write_load_event(struct philox_context *context)
 }
 
 static enum philox_status apply_text(struct philox_context *context,
+				     const char *call,
 				     const struct saved *saved)
 {
 	struct save_plan plan;
-	enum philox_status status = lock_quiet(context);
+	enum philox_status status = lock_quiet(context, call);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status,
@@ -150,14 +159,15 @@ static enum philox_status apply_text(struct philox_context *context,
 }
 
 static enum philox_status load_text(struct philox_context *context,
-				    const char *text, size_t size)
+				    const char *call, const char *text,
+				    size_t size)
 {
 	struct saved saved;
 	enum philox_status status = save_read(text, size, &saved);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = apply_text(context, &saved);
+	status = apply_text(context, call, &saved);
 	saved_finish(&saved);
 	return status;
 }
@@ -171,7 +181,7 @@ enum philox_status philox_context_save_text(struct philox_context *context,
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, &saved);
+	status = save_text(context, __func__, &saved);
 	if (status == PHILOX_OK) {
 		*text = saved.text;
 		if (size)
@@ -187,7 +197,8 @@ enum philox_status philox_context_load_text(struct philox_context *context,
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
-	return context_report(context, load_text(context, text, size), NULL);
+	return context_report(context, load_text(context, __func__, text, size),
+			      NULL);
 }
 
 enum philox_status philox_context_save(struct philox_context *context,
@@ -199,7 +210,7 @@ enum philox_status philox_context_save(struct philox_context *context,
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, &saved);
+	status = save_text(context, __func__, &saved);
 	if (status == PHILOX_OK) {
 		status = save_file_write(path, saved.text, saved.size);
 		free(saved.text);
@@ -221,7 +232,7 @@ enum philox_status philox_context_load(struct philox_context *context,
 	NEED_PROCESS(context);
 	status = save_file_read(path, &text, &size);
 	if (status == PHILOX_OK) {
-		status = load_text(context, text, size);
+		status = load_text(context, __func__, text, size);
 		free(text);
 		if (status != PHILOX_OK)
 			status_prefix(status, "'%s': ", path);

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "lib/device/enter.h"
 #include "lib/device/host/host.h"
 
 static atomic_uint_fast64_t last_thread_number;
@@ -89,7 +90,8 @@ enum philox_status host_unsafe(struct host_device *device, const char *what)
 		if (!forbids_unsafe(capture))
 			continue;
 		host_invalidate(device, capture,
-				"%s, which is unsafe during it", what);
+				"%s, which is unsafe during it",
+				device_caller(what));
 		id = capture->id;
 	}
 	if (!id)
