@@ -48,7 +48,7 @@ void arena_finish(struct arena *arena);
 
 /*
  * arena_alloc() takes a piece of at least `size` > 0 bytes; its old content
- * stays. Legal during capture. ERROR_MEMORY, or the device's error.
+ * stays, so whoever reads it must come after who writes it. Legal during capture. ERROR_MEMORY, or the device's error.
  */
 enum philox_status arena_alloc(struct arena *arena, size_t size,
 			       struct arena_block *block);

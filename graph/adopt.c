@@ -61,22 +61,42 @@ static enum philox_status check_handles(const struct philox_context *context,
 	return philox_native_graph_nodes(context->device, native, &nodes);
 }
 
+static enum philox_status begin_adopting(struct philox_context *context,
+					 uint64_t id,
+					 philox_native_graph native,
+					 philox_native_exec exec,
+					 struct philox_graph **made)
+{
+	struct capture *capture;
+	enum philox_status status;
+
+	context_lock(context);
+	status = find_unadopted(context->graphs, id, &capture);
+	if (status == PHILOX_OK)
+		status = check_handles(context, native, exec);
+	if (status == PHILOX_OK)
+		status = graph_begin(context->graphs, capture, made);
+	context_unlock(context);
+	return status;
+}
+
 static enum philox_status adopt(struct philox_context *context, uint64_t id,
 				philox_native_graph native,
 				philox_native_exec exec,
 				struct philox_graph **graph)
 {
-	struct capture *capture;
-	enum philox_status status;
+	struct philox_graph *made;
+	enum philox_status status =
+		begin_adopting(context, id, native, exec, &made);
 
-	status = find_unadopted(context->graphs, id, &capture);
-	if (status == PHILOX_OK)
-		status = capture_check_ready(capture);
-	if (status == PHILOX_OK)
-		status = check_handles(context, native, exec);
-	if (status == PHILOX_OK)
-		status = graph_make(context->graphs, capture, native, exec,
-				    graph);
+	if (status != PHILOX_OK)
+		return status;
+	made->native = native;
+	made->exec = exec;
+	status = graph_try(made);
+	context_lock(context);
+	status = graph_end(made, status, graph);
+	context_unlock(context);
 	return status;
 }
 
@@ -100,9 +120,7 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 		return graph_report_capture(context, status, capture_id);
 	}
 	NEED_PROCESS(context);
-	context_lock(context);
 	status = adopt(context, capture_id, native, exec, graph);
-	context_unlock(context);
 	return graph_report_capture(context, status, capture_id);
 }
 
@@ -125,6 +143,8 @@ enum philox_status philox_capture_drop(struct philox_context *context,
 				    " was adopted: destroy its "
 				    "graph",
 				    capture_id);
+	if (status == PHILOX_OK)
+		status = capture_check_sealing(capture);
 	if (status == PHILOX_OK)
 		capture_drop(capture);
 	context_unlock(context);

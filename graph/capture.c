@@ -161,7 +161,7 @@ enum philox_status capture_get(struct graph_context *graphs,
 {
 	*capture = capture_find(graphs, info->id);
 	if (*capture)
-		return PHILOX_OK;
+		return capture_check_sealing(*capture);
 	if (capture_was_dropped(graphs, info->id))
 		return status_set(PHILOX_ERROR_STATE,
 				  "capture %" PRIu64 " was dropped", info->id);
@@ -261,13 +261,21 @@ static void free_capture(struct capture *capture)
 	free(capture);
 }
 
+/* A copy may be left that no launch came after. */
+static int is_over(struct capture *capture)
+{
+	return !capture->graph && !capture->sealing &&
+	       atomic_load(&capture->lifeline->gone) &&
+	       head_is_idle(capture->graphs, &capture->head);
+}
+
 void capture_reap(struct graph_context *graphs)
 {
 	struct capture *capture, *next;
 
 	for (capture = graphs->captures; capture; capture = next) {
 		next = capture->next;
-		if (!capture->graph && atomic_load(&capture->lifeline->gone))
+		if (is_over(capture))
 			free_capture(capture);
 	}
 }
@@ -297,7 +305,17 @@ void capture_drop(struct capture *capture)
 
 /* --- sealing -------------------------------------------------------------- */
 
-enum philox_status capture_check_ready(const struct capture *capture)
+enum philox_status capture_check_sealing(const struct capture *capture)
+{
+	if (!capture->sealing)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_BUSY,
+			  "capture %" PRIu64
+			  ": another call is making a graph of it",
+			  capture->id);
+}
+
+static enum philox_status check_ready(const struct capture *capture)
 {
 	for (uint32_t i = 0; i < capture->n_passes; i++) {
 		const struct captured_pass *captured = &capture->passes[i];
@@ -327,48 +345,24 @@ static enum philox_status check_lives(const struct capture *capture)
 	return status;
 }
 
-static uint64_t count_cells(const struct capture *capture)
+enum philox_status capture_seal_begin(struct capture *capture)
 {
-	uint64_t cells = capture->n_reads;
+	enum philox_status status = capture_check_sealing(capture);
 
-	for (uint32_t i = 0; i < capture->n_passes; i++)
-		if (capture->passes[i].cells.size)
-			cells += capture->passes[i].region->cells;
-	return cells;
+	if (status == PHILOX_OK)
+		status = check_ready(capture);
+	if (status == PHILOX_OK)
+		capture->sealing = 1;
+	return status;
 }
 
-static void write_map(const struct capture *capture, struct head_cell *map)
+enum philox_status capture_seal_end(struct capture *capture,
+				    enum philox_status status)
 {
-	for (uint32_t i = 0; i < capture->n_passes; i++) {
-		const struct captured_pass *captured = &capture->passes[i];
-
-		if (captured->cells.size)
-			map = head_map_region(map, captured->region,
-					      captured->cells.device,
-					      captured->slot);
-	}
-	for (uint32_t i = 0; i < capture->n_reads; i++)
-		*map++ = (struct head_cell){
-			.cell = capture->reads[i].cell.device,
-			.slot = capture->reads[i].slot,
-			.plain = 1};
-}
-
-enum philox_status capture_seal(struct capture *capture)
-{
-	uint64_t cells = count_cells(capture);
-	struct head_cell *map;
-	enum philox_status status = check_lives(capture);
-
-	if (status != PHILOX_OK)
-		return status;
-	map = calloc(cells ? cells : 1, sizeof(*map));
-	if (!map)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for a map of %" PRIu64 " cell%s",
-				  cells, status_s(cells));
-	write_map(capture, map);
-	status = head_seal(capture->graphs, &capture->head, map, cells);
-	free(map);
+	capture->sealing = 0;
+	if (status == PHILOX_OK)
+		status = check_lives(capture);
+	if (status == PHILOX_OK)
+		status = head_seal(capture->graphs, &capture->head);
 	return status;
 }

@@ -25,7 +25,9 @@
  *
  * A capture is first recording; then it is sealed, when a graph is made from it
  * (philox_graph_adopt(), philox_capture_end()), or dropped. A pass that is
- * still open or was aborted prevents sealing. Guarded by the context's lock.
+ * still open or was aborted prevents sealing. Guarded by the context's lock,
+ * which is not held while a graph is instantiated or tried: until that is over
+ * nothing else may happen to the capture.
  */
 #ifndef GRAPH_CAPTURE_H
 #define GRAPH_CAPTURE_H
@@ -84,6 +86,7 @@ struct capture {
 	uint32_t slots;
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;
+	int sealing; /* a graph is being made of it, without the lock */
 	struct philox_graph *graph; /* sealed: the graph made from it */
 	char last[128];             /* the last call that found it valid */
 };
@@ -109,11 +112,21 @@ enum philox_status capture_get(struct graph_context *graphs,
 enum philox_status capture_depend(struct capture *capture,
 				  philox_stream stream);
 
-/* capture_check_ready() checks that a capture can be sealed: ERROR_STATE. */
-enum philox_status capture_check_ready(const struct capture *capture);
+/*
+ * capture_check_sealing() refuses what may not happen to a capture while a
+ * graph is being made of it: ERROR_BUSY.
+ */
+enum philox_status capture_check_sealing(const struct capture *capture);
 
-/* capture_seal() writes the map of its cells to the device. */
-enum philox_status capture_seal(struct capture *capture);
+/*
+ * capture_seal_begin() checks that a capture can be sealed and keeps it as it
+ * is, for work that is done without the context's lock: ERROR_STATE, ERROR_BUSY
+ * while another thread is doing that. After it capture_seal_end(), with the
+ * outcome of the work: the capture is sealed, or goes on as it was.
+ */
+enum philox_status capture_seal_begin(struct capture *capture);
+enum philox_status capture_seal_end(struct capture *capture,
+				    enum philox_status status);
 
 /* capture_device() returns the device that a capture is on. */
 static inline struct philox_device *capture_device(

@@ -57,7 +57,7 @@ static void reap_blocks(struct graph_context *graphs)
 	status_keep(&kept); /* a busy block is not the caller's error */
 	while ((block = *link)) {
 		if (!region_is_life(block->region, block->life) &&
-		    is_idle(block)) {
+		    is_idle(block) && head_is_idle(graphs, &block->head)) {
 			*link = block->next;
 			free_block(graphs, block);
 		} else {
@@ -67,21 +67,22 @@ static void reap_blocks(struct graph_context *graphs)
 	status_restore(&kept);
 }
 
-static enum philox_status seal_block(struct graph_context *graphs,
-				     struct cell_block *block)
+static enum philox_status take_memory(struct graph_context *graphs,
+				      struct cell_block *block)
 {
 	const struct philox_region *region = block->region;
-	struct head_cell *map = calloc(region->cells, sizeof(*map));
 	enum philox_status status;
 
-	if (!map)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "region '%s': no memory for cells",
-				  region->name);
-	head_map_region(map, region, block->cells.device, 0);
-	status = head_seal(graphs, &block->head, map, region->cells);
-	free(map);
-	return status;
+	status = head_reserve(graphs, &block->head, region->cells);
+	if (status == PHILOX_OK)
+		status =
+			arena_alloc(&graphs->cells,
+				    region->cells * sizeof(struct philox_state),
+				    &block->cells);
+	if (status != PHILOX_OK)
+		return status;
+	head_add_region(&block->head, region, block->cells.device, 0);
+	return head_seal(graphs, &block->head);
 }
 
 static enum philox_status fill_block(struct graph_context *graphs,
@@ -90,10 +91,7 @@ static enum philox_status fill_block(struct graph_context *graphs,
 	enum philox_status status = head_create(graphs, &block->head);
 
 	if (status == PHILOX_OK)
-		status = head_take_cells(graphs, block->region->cells,
-					 &block->cells);
-	if (status == PHILOX_OK)
-		status = seal_block(graphs, block);
+		status = take_memory(graphs, block);
 	if (status == PHILOX_OK)
 		status = head_message_init(&block->message, &block->head, 1);
 	if (status == PHILOX_OK)
@@ -153,10 +151,15 @@ enum philox_status cells_take(struct philox_pass *pass)
 		status = create_block(graphs, pass->region, &block);
 	if (status != PHILOX_OK)
 		return status;
-	block->message.args->sequence++;
+	head_message_number(&block->message, &block->head,
+			    block->message.args->sequence + 1);
 	block->message.args->states[0] = pass->state;
 	call = head_call(&block->head, &block->message);
-	status = device_launch(block_device(block), pass->stream, &call);
+	status = head_send(block_device(block), &block->head, pass->stream);
+	if (status == PHILOX_OK)
+		status =
+			device_launch(block_device(block), pass->stream, &call);
+	head_sent(block_device(block), &block->head, pass->stream, status);
 	if (status != PHILOX_OK)
 		return status;
 	block->busy = 1;

@@ -11,32 +11,27 @@
 #include "graph/check.h"
 #include "graph/own_capture.h"
 #include "graph/passes.h"
+#include "lib/device/enter.h"
 #include "lib/device/fork.h"
 #include "lib/rows/rows.h"
 #include "lib/save/inspect.h"
 #include "lib/state/context_life.h"
 #include "lib/state/journal.h"
 
-#define CELLS_CHUNK   (64 * 1024)
-#define REPORTS_CHUNK (4 * 1024)
+#define CELLS_CHUNK  (64 * 1024)
+#define MAPPED_CHUNK (64 * 1024)
 
 static enum philox_status create_graphs(struct philox_context *context)
 {
 	struct graph_context *graphs = calloc(1, sizeof(*graphs));
-	enum philox_status status;
 
 	if (!graphs)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a context");
 	graphs->context = context;
 	arena_init(&graphs->cells, context->device, ARENA_DEVICE, CELLS_CHUNK);
-	arena_init(&graphs->reports, context->device, ARENA_MAPPED,
-		   REPORTS_CHUNK);
-	status = philox_stream_create(context->device, 0, &graphs->stream);
-	if (status != PHILOX_OK) {
-		free(graphs);
-		return status;
-	}
+	arena_init(&graphs->mapped, context->device, ARENA_MAPPED,
+		   MAPPED_CHUNK);
 	context->graphs = graphs;
 	return PHILOX_OK;
 }
@@ -55,9 +50,8 @@ static void destroy_graphs(struct graph_context *graphs)
 	own_finish(graphs);
 	capture_free_all(graphs);
 	cells_free_all(graphs);
-	arena_finish(&graphs->reports);
-	arena_finish(&graphs->cells);
-	philox_stream_destroy(graphs->context->device, graphs->stream);
+	arena_finish(&graphs->cells); /* waits for copies to it */
+	arena_finish(&graphs->mapped);
 	free(graphs);
 }
 
@@ -127,15 +121,20 @@ free_context:
 void philox_context_destroy(struct philox_context *context)
 {
 	struct philox_device *device;
+	const char *before;
 
 	if (!context || fork_is_child(context->device))
 		return;
 	device = context->device;
 	context_end_regions(context);
+	before = device_within(__func__);
 	rows_finish(context);
+	device_within(before);
 	journal_finish(context);
 	philox_check(context, NULL); /* logs, and the log may call philox */
+	device_within(__func__);
 	destroy_graphs(context->graphs);
+	device_within(before);
 	context_report(context, PHILOX_OK, NULL); /* what that has found */
 	context_finish(context);
 	free(context);

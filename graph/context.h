@@ -1,9 +1,7 @@
 /*
  * graph/context.h - the part of a context that graph/ owns
  *
- * Guarded by the context's lock, except for the device stream, which is used
- * for set-up work (filling control blocks, poisoning cells) and is synchronised
- * by the function that used it.
+ * Guarded by the context's lock.
  */
 #ifndef GRAPH_CONTEXT_H
 #define GRAPH_CONTEXT_H
@@ -18,9 +16,8 @@ struct own_capture;
 
 struct graph_context {
 	struct philox_context *context;
-	philox_stream stream;
-	struct arena cells;   /* control blocks, maps and cells */
-	struct arena reports; /* of kind MAPPED */
+	struct arena cells;  /* and sealed control blocks with their maps */
+	struct arena mapped; /* reports, open control blocks, staged maps */
 	struct capture *captures;
 	struct own_capture *own; /* captures begun by philox_capture_begin() */
 	struct philox_graph *graphs;

@@ -1,8 +1,8 @@
 /*
  * graph/graph.c - graphs: made from captures, queried, destroyed
  *
- * A capture becomes a graph in one step that either succeeds or leaves the
- * capture as it was. The graph then owns the capture until it is destroyed.
+ * Making a graph of a capture either succeeds or leaves the capture as it was.
+ * The graph then owns the capture until it is destroyed.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,23 +56,6 @@ static enum philox_status try_node(struct philox_graph *graph)
 				      graph->capture->node, &call);
 }
 
-static enum philox_status init_replay(struct philox_graph *graph)
-{
-	struct capture *capture = graph->capture;
-	enum philox_status status;
-
-	status = head_message_init(&graph->message, &capture->head,
-				   capture->node_capacity);
-	if (status != PHILOX_OK)
-		return status;
-	status = try_node(graph);
-	if (status != PHILOX_OK)
-		return status_prefix(status,
-				     "the executable graph is not of this "
-				     "capture: ");
-	return capture_seal(capture);
-}
-
 static void free_record(struct philox_graph *graph)
 {
 	head_message_finish(&graph->message);
@@ -95,11 +78,23 @@ static void post_adopted(const struct philox_graph *graph)
 		 status_es(graph->n_uses), regions);
 }
 
-enum philox_status graph_make(struct graph_context *graphs,
-			      struct capture *capture,
-			      philox_native_graph native,
-			      philox_native_exec exec,
-			      struct philox_graph **out)
+static enum philox_status seal_begin(struct philox_graph *graph)
+{
+	struct capture *capture = graph->capture;
+	enum philox_status status = capture_seal_begin(capture);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = head_message_init(&graph->message, &capture->head,
+				   capture->node_capacity);
+	if (status != PHILOX_OK)
+		capture_seal_end(capture, status);
+	return status;
+}
+
+enum philox_status graph_begin(struct graph_context *graphs,
+			       struct capture *capture,
+			       struct philox_graph **out)
 {
 	struct philox_graph *graph = calloc(1, sizeof(*graph));
 	enum philox_status status = PHILOX_OK;
@@ -109,23 +104,55 @@ enum philox_status graph_make(struct graph_context *graphs,
 	pthread_mutex_init(&graph->lock, NULL);
 	graph->context = graphs->context;
 	graph->capture = capture;
-	graph->native = native;
-	graph->exec = exec;
 	if (capture)
-		status = init_replay(graph);
+		status = seal_begin(graph);
 	if (status != PHILOX_OK) {
 		free_record(graph);
 		return status;
 	}
-	if (capture) {
-		graph->n_uses = capture->n_passes;
-		capture->graph = graph;
-	}
+	*out = graph;
+	return PHILOX_OK;
+}
+
+enum philox_status graph_try(struct philox_graph *graph)
+{
+	enum philox_status status;
+
+	if (!graph->capture)
+		return PHILOX_OK;
+	status = try_node(graph);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status,
+			     "the executable graph is not of this capture: ");
+}
+
+static void enlist(struct philox_graph *graph)
+{
+	struct graph_context *graphs = graph->context->graphs;
+
 	snprintf(graph->name, sizeof(graph->name), "graph %" PRIu64,
 		 ++graphs->graph_count);
 	graph->next = graphs->graphs;
 	graphs->graphs = graph;
+}
+
+enum philox_status graph_end(struct philox_graph *graph,
+			     enum philox_status status,
+			     struct philox_graph **out)
+{
+	struct capture *capture = graph->capture;
+
+	if (capture)
+		status = capture_seal_end(capture, status);
+	if (status != PHILOX_OK) {
+		free_record(graph);
+		return status;
+	}
+	enlist(graph);
 	if (capture) {
+		graph->n_uses = capture->n_passes;
+		capture->graph = graph;
 		journal_capture(capture, "adopt");
 		post_adopted(graph);
 	}

@@ -46,14 +46,20 @@ struct philox_graph {
 };
 
 /*
- * graph_make() makes a graph from a capture that is ready; `capture` is NULL if
- * there is no pass in it. Called with the context's lock held.
+ * A graph is made from a capture, or from NULL if there is no pass in it, in
+ * three steps. graph_begin() and graph_end() are called with the context's lock
+ * held; between them the caller, who does not hold it, sets the handles and has
+ * graph_try() check that they are of the capture. graph_end() takes the outcome
+ * of that: unless it is PHILOX_OK, or if it fails itself, the graph is gone and
+ * the capture is as it was.
  */
-enum philox_status graph_make(struct graph_context *graphs,
-			      struct capture *capture,
-			      philox_native_graph native,
-			      philox_native_exec exec,
-			      struct philox_graph **out);
+enum philox_status graph_begin(struct graph_context *graphs,
+			       struct capture *capture,
+			       struct philox_graph **out);
+enum philox_status graph_try(struct philox_graph *graph);
+enum philox_status graph_end(struct philox_graph *graph,
+			     enum philox_status status,
+			     struct philox_graph **out);
 
 /* graph_free() frees a graph and, if they are ours, its native handles. */
 void graph_free(struct philox_graph *graph);

@@ -6,15 +6,45 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/head.h"
-#include "graph/upload.h"
+#include "lib/device/captures.h"
 
-static enum philox_status upload_control(struct graph_context *graphs,
-					 const struct head *head)
+/* Where a map begins behind its control block. */
+#define MAP_AT (sizeof(struct sealed_control))
+
+struct sealed_control {
+	_Alignas(ARENA_ALIGNMENT) struct head_control control;
+};
+
+static size_t size_with_map(uint64_t cells)
 {
-	struct head_control control = {.report = head->report.device};
+	return MAP_AT + cells * sizeof(struct head_cell);
+}
 
-	return upload_copy(graphs, head->control.device, &control,
-			   sizeof(control));
+static struct head_cell *staged_map(const struct head *head)
+{
+	return (struct head_cell *)((char *)head->staged.host + MAP_AT);
+}
+
+static struct head_control *open_control(const struct head *head)
+{
+	return head->open.host;
+}
+
+/* --- memory --------------------------------------------------------------- */
+
+static enum philox_status allocate(struct graph_context *graphs,
+				   struct head *head)
+{
+	enum philox_status status;
+
+	status = arena_alloc(&graphs->mapped, sizeof(struct head_report),
+			     &head->report);
+	if (status == PHILOX_OK)
+		status = arena_alloc(&graphs->mapped,
+				     sizeof(struct head_control), &head->open);
+	if (status == PHILOX_OK)
+		status = head_reserve(graphs, head, 1);
+	return status;
 }
 
 enum philox_status head_create(struct graph_context *graphs, struct head *head)
@@ -22,60 +52,199 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 	enum philox_status status;
 
 	memset(head, 0, sizeof(*head));
-	status = arena_alloc(&graphs->cells, sizeof(struct head_control),
-			     &head->control);
-	if (status == PHILOX_OK)
-		status = arena_alloc(&graphs->reports,
-				     sizeof(struct head_report), &head->report);
-	if (status == PHILOX_OK) {
-		memset(head->report.host, 0, sizeof(struct head_report));
-		status = upload_control(graphs, head);
-	}
-	if (status != PHILOX_OK)
+	status = allocate(graphs, head);
+	if (status != PHILOX_OK) {
 		head_destroy(graphs, head);
-	return status;
+		return status;
+	}
+	memset(head->report.host, 0, sizeof(struct head_report));
+	*open_control(head) = (struct head_control){
+		.report = head->report.device, .map = open_control(head)->map};
+	return PHILOX_OK;
+}
+
+/* Queries are unsafe in captures, which may be in progress. */
+static enum philox_status ask_copied(struct philox_device *device,
+				     const struct head *head)
+{
+	enum philox_capture_mode mode;
+	enum philox_status status = device_relaxed_begin(device, &mode);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_event_query(device, head->copied);
+	return device_relaxed_end(device, mode, status);
+}
+
+int head_is_idle(struct graph_context *graphs, struct head *head)
+{
+	struct status_message kept;
+	int idle;
+
+	if (head->copy != HEAD_COPYING)
+		return head->copy != HEAD_SENT;
+	status_keep(&kept); /* that it is not over is no error */
+	idle = ask_copied(graphs->context->device, head) == PHILOX_OK;
+	status_restore(&kept);
+	return idle;
 }
 
 void head_destroy(struct graph_context *graphs, struct head *head)
 {
-	arena_free(&graphs->cells, &head->map);
-	arena_free(&graphs->reports, &head->report);
-	arena_free(&graphs->cells, &head->control);
-	head->cells = 0;
+	if (head->copied)
+		philox_event_destroy(graphs->context->device, head->copied);
+	arena_free(&graphs->cells, &head->sealed);
+	arena_free(&graphs->mapped, &head->staged);
+	arena_free(&graphs->mapped, &head->open);
+	arena_free(&graphs->mapped, &head->report);
+	memset(head, 0, sizeof(*head));
 }
 
-/* The stored sequence number belongs to the device and is kept. */
-static enum philox_status point_at_map(struct graph_context *graphs,
-				       const struct head *head, void *map,
-				       uint64_t cells)
+/* --- the map -------------------------------------------------------------- */
+
+/* No head reads the map while it moves: its graph is still being captured. */
+enum philox_status head_reserve(struct graph_context *graphs, struct head *head,
+				uint64_t cells)
 {
-	const size_t from = offsetof(struct head_control, map);
-	struct head_control control = {.map = map, .cells = cells};
+	uint64_t room = head->room ? head->room : 15;
+	struct arena_block moved;
+	enum philox_status status;
 
-	return upload_copy(graphs, (char *)head->control.device + from,
-			   (const char *)&control + from,
-			   sizeof(control) - from);
+	if (head->staged.size && head->room - head->cells >= cells)
+		return PHILOX_OK;
+	while (room - head->cells < cells)
+		room *= 2;
+	status = arena_alloc(&graphs->mapped, size_with_map(room), &moved);
+	if (status != PHILOX_OK)
+		return status;
+	if (head->staged.size)
+		memcpy(moved.host, head->staged.host,
+		       size_with_map(head->cells));
+	arena_free(&graphs->mapped, &head->staged);
+	head->staged = moved;
+	head->room = room;
+	open_control(head)->map =
+		(struct head_cell *)((char *)moved.device + MAP_AT);
+	return PHILOX_OK;
 }
 
-enum philox_status head_seal(struct graph_context *graphs, struct head *head,
-			     const struct head_cell *map, uint64_t cells)
+static void add_cell(struct head *head, struct head_cell cell)
+{
+	staged_map(head)[head->cells++] = cell;
+	open_control(head)->cells = head->cells;
+}
+
+void head_add_region(struct head *head, const struct philox_region *region,
+		     void *cells, uint32_t slot)
+{
+	struct philox_state *cell = cells;
+	uint32_t shared = region->flags & PHILOX_SHARED;
+
+	for (uint32_t op = 0; op < region->n_ops; op++) {
+		const struct region_op *of = &region->ops[op];
+
+		for (uint32_t call = 0; call < of->calls; call++)
+			add_cell(
+				head,
+				(struct head_cell){
+					.cell = cell++,
+					.shift =
+						shared ? of->shift +
+								 call * of->advance
+						       : 0,
+					.slot = slot,
+					.plain = shared,
+					.op = op,
+					.call = call});
+	}
+}
+
+void head_add_state(struct head *head, void *cell, uint32_t slot)
+{
+	add_cell(head,
+		 (struct head_cell){.cell = cell, .slot = slot, .plain = 1});
+}
+
+/* --- sealing -------------------------------------------------------------- */
+
+enum philox_status head_seal(struct graph_context *graphs, struct head *head)
+{
+	enum philox_status status;
+	char *device;
+
+	if (head->sealed.size)
+		return PHILOX_OK;
+	status = arena_alloc(&graphs->cells, size_with_map(head->cells),
+			     &head->sealed);
+	if (status != PHILOX_OK)
+		return status;
+	device = head->sealed.device;
+	*(struct head_control *)head->staged.host = (struct head_control){
+		.report = head->report.device,
+		.map = (struct head_cell *)(device + MAP_AT),
+		.cells = head->cells};
+	return PHILOX_OK;
+}
+
+enum philox_status head_send(struct philox_device *device, struct head *head,
+			     philox_stream stream)
+{
+	enum philox_status status;
+
+	if (head->copy == HEAD_COPYING)
+		return philox_event_wait(device, stream, head->copied);
+	if (head->copy != HEAD_NOT_COPIED)
+		return PHILOX_OK;
+	status = philox_memory_copy(device, head->sealed.device,
+				    head->staged.host,
+				    size_with_map(head->cells), stream);
+	if (status == PHILOX_OK)
+		head->copy = HEAD_SENT;
+	return status;
+}
+
+static enum philox_status record_copied(struct philox_device *device,
+					struct head *head, philox_stream stream)
 {
 	enum philox_status status = PHILOX_OK;
 
-	if (!cells)
-		return PHILOX_OK;
-	if (!head->map.size)
-		status = arena_alloc(&graphs->cells, cells * sizeof(*map),
-				     &head->map);
-	if (status != PHILOX_OK)
-		return status;
-	status = upload_copy(graphs, head->map.device, map,
-			     cells * sizeof(*map));
+	if (!head->copied)
+		status = philox_event_create(device, &head->copied);
 	if (status == PHILOX_OK)
-		status = point_at_map(graphs, head, head->map.device, cells);
-	if (status == PHILOX_OK)
-		head->cells = cells;
-	return status; /* the device may know the map: the head keeps it */
+		status = philox_event_record(device, head->copied, stream);
+	return status;
+}
+
+/*
+ * Launches of one executable graph run one after the other, so all wait for the
+ * copy that the first waits for. If there was no first one, an event must tell;
+ * and if none can be had, the copy may not be left behind: it would undo what
+ * heads do later.
+ */
+void head_sent(struct philox_device *device, struct head *head,
+	       philox_stream stream, enum philox_status launched)
+{
+	struct status_message kept;
+
+	if (launched == PHILOX_OK)
+		head->copy = HEAD_COPIED;
+	if (head->copy != HEAD_SENT)
+		return;
+	status_keep(&kept);
+	if (record_copied(device, head, stream) == PHILOX_OK)
+		head->copy = HEAD_COPYING;
+	else if (philox_stream_synchronize(device, stream) == PHILOX_OK)
+		head->copy = HEAD_COPIED;
+	status_restore(&kept);
+}
+
+/* --- reports -------------------------------------------------------------- */
+
+/* What the head of a message of number 0 reports as the last one. */
+void head_taken(const struct head *head, uint64_t sequence)
+{
+	__atomic_store_n(&open_control(head)->sequence, sequence,
+			 __ATOMIC_RELAXED);
 }
 
 uint64_t head_unannounced(struct head *head, uint64_t *sequence)
@@ -91,43 +260,7 @@ uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 	return fresh;
 }
 
-enum philox_status head_take_cells(struct graph_context *graphs, uint32_t cells,
-				   struct arena_block *block)
-{
-	size_t size = cells * sizeof(struct philox_state);
-	enum philox_status status = arena_alloc(&graphs->cells, size, block);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = upload_poison(graphs, block->device, size);
-	if (status != PHILOX_OK)
-		arena_free(&graphs->cells, block);
-	return status;
-}
-
-struct head_cell *head_map_region(struct head_cell *map,
-				  const struct philox_region *region,
-				  void *cells, uint32_t slot)
-{
-	struct philox_state *cell = cells;
-
-	uint32_t shared = region->flags & PHILOX_SHARED;
-
-	for (uint32_t op = 0; op < region->n_ops; op++) {
-		const struct region_op *of = &region->ops[op];
-
-		for (uint32_t call = 0; call < of->calls; call++)
-			*map++ = (struct head_cell){
-				.cell = cell++,
-				.shift = shared ? of->shift + call * of->advance
-						: 0,
-				.slot = slot,
-				.plain = shared,
-				.op = op,
-				.call = call};
-	}
-	return map;
-}
+/* --- messages ------------------------------------------------------------- */
 
 enum philox_status head_message_init(struct head_message *message,
 				     const struct head *head, uint64_t slots)
@@ -144,8 +277,8 @@ enum philox_status head_message_init(struct head_message *message,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a message of %u states",
 				  capacity);
-	message->args->control = head->control.device;
 	message->capacity = capacity;
+	head_message_number(message, head, 0);
 	return PHILOX_OK;
 }
 
@@ -153,6 +286,14 @@ void head_message_finish(struct head_message *message)
 {
 	free(message->args);
 	message->args = NULL;
+}
+
+void head_message_number(struct head_message *message, const struct head *head,
+			 uint64_t sequence)
+{
+	message->args->control =
+		sequence ? head->sealed.device : head->open.device;
+	message->args->sequence = sequence;
 }
 
 struct kernel_call head_call(const struct head *head,

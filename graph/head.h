@@ -29,9 +29,18 @@
  * which is in mapped host memory and is written only by the device: payload,
  * fence, count. A launch that failed only leaves a gap in the sequence numbers.
  *
- * Before the graph is sealed (adopted, or ended by us) the control block names
- * no cells and every launch counts as unannounced; the cells were poisoned when
- * they were taken.
+ * Nothing of this waits for the device while passes are captured, since the
+ * device may be full, or wait for work that comes after the capture. A head has
+ * two control blocks, and the message says which counts. The open one is in
+ * mapped host memory with its map: the host writes both as passes are recorded,
+ * and they are true at once. Messages of number 0 name it: they are accepted
+ * never, and such a head poisons all cells. The node has one from the start and
+ * an executable graph until its first launch through philox; so nothing reads a
+ * cell that a head has not written. The sealed one is in device memory, where
+ * heads read it fast. All messages above 0 name it. It is copied there with its
+ * map in stream order, on the stream of the first launch; since CUDA runs the
+ * launches of one executable graph one after the other, all wait for that copy.
+ * If the first launch fails, an event stands for it.
  */
 #ifndef GRAPH_HEAD_H
 #define GRAPH_HEAD_H
@@ -40,13 +49,25 @@
 #include "lib/device/kernels.h"
 #include "graph/context.h"
 
-/* A head's memory: its control block, report, and map of cells. */
+/* How far the copy of a sealed control block has come. */
+enum head_copy {
+	HEAD_NOT_COPIED,
+	HEAD_SENT,    /* is to be followed by a launch */
+	HEAD_COPYING, /* was not: until the event has been reached */
+	HEAD_COPIED   /* a launch came after it, and further ones after that */
+};
+
+/* A head's memory. Maps are behind control blocks of their own kind. */
 struct head {
-	struct arena_block control;
-	struct arena_block report;
-	struct arena_block map;
-	uint64_t cells; /* entries of the map */
-	uint64_t seen;  /* unannounced launches reported so far */
+	struct arena_block report; /* mapped */
+	struct arena_block open;   /* mapped: the open control block */
+	struct arena_block staged; /* mapped: what the sealed one is to be */
+	struct arena_block sealed; /* device memory */
+	uint64_t cells;            /* entries of the map */
+	uint64_t room;             /* for entries, in `staged` */
+	uint64_t seen;             /* unannounced launches reported so far */
+	enum head_copy copy;
+	philox_event copied;
 };
 
 /* A message under construction, reused for every launch. */
@@ -55,15 +76,47 @@ struct head_message {
 	uint32_t capacity;
 };
 
-/* head_create() takes memory for a head; legal during capture. */
+/*
+ * head_create() takes memory for a head without cells; legal during capture,
+ * and waits for nothing, like all that stands here.
+ */
 enum philox_status head_create(struct graph_context *graphs, struct head *head);
 
-/* head_destroy() frees that memory; a zero head is fine. */
+/*
+ * head_destroy() frees that memory; a zero head is fine. It must be idle, that
+ * is, without a copy of its own under way, unless its arenas end next.
+ */
 void head_destroy(struct graph_context *graphs, struct head *head);
+int head_is_idle(struct graph_context *graphs, struct head *head);
 
-/* head_seal() tells the device which cells the head must fill. */
-enum philox_status head_seal(struct graph_context *graphs, struct head *head,
-			     const struct head_cell *map, uint64_t cells);
+/*
+ * head_reserve() makes room for more entries of the map, which
+ * head_add_region() and head_add_state() then add: for the cells of one region,
+ * in order, and for one cell with a slot's state as it is. Only until the head
+ * is sealed.
+ */
+enum philox_status head_reserve(struct graph_context *graphs, struct head *head,
+				uint64_t cells);
+void head_add_region(struct head *head, const struct philox_region *region,
+		     void *cells, uint32_t slot);
+void head_add_state(struct head *head, void *cell, uint32_t slot);
+
+/*
+ * head_seal() takes the device memory of the sealed control block and its map;
+ * sealing again does nothing.
+ */
+enum philox_status head_seal(struct graph_context *graphs, struct head *head);
+
+/*
+ * head_send() has the sealed control block in device memory before what the
+ * stream gets next, a launch, whose outcome head_sent() is told; the stream
+ * must not be capturing. They take no lock: calls for one head come one at a
+ * time.
+ */
+enum philox_status head_send(struct philox_device *device, struct head *head,
+			     philox_stream stream);
+void head_sent(struct philox_device *device, struct head *head,
+	       philox_stream stream, enum philox_status launched);
 
 /*
  * head_unannounced() returns how many unannounced launches happened since the
@@ -71,14 +124,8 @@ enum philox_status head_seal(struct graph_context *graphs, struct head *head,
  */
 uint64_t head_unannounced(struct head *head, uint64_t *sequence);
 
-/* head_take_cells() takes poisoned cells; legal during capture. */
-enum philox_status head_take_cells(struct graph_context *graphs, uint32_t cells,
-				   struct arena_block *block);
-
-/* head_map_region() writes the map entries of one region's cells. */
-struct head_cell *head_map_region(struct head_cell *map,
-				  const struct philox_region *region,
-				  void *cells, uint32_t slot);
+/* head_taken() notes the number of a message that was launched. */
+void head_taken(const struct head *head, uint64_t sequence);
 
 /*
  * head_message_init() makes a message for `slots` states, all zero, with
@@ -87,6 +134,10 @@ struct head_cell *head_map_region(struct head_cell *map,
 enum philox_status head_message_init(struct head_message *message,
 				     const struct head *head, uint64_t slots);
 void head_message_finish(struct head_message *message);
+
+/* head_message_number() numbers a message; the head is sealed, or 0 is given. */
+void head_message_number(struct head_message *message, const struct head *head,
+			 uint64_t sequence);
 
 /* head_call() returns the launch of a head with a message. */
 struct kernel_call head_call(const struct head *head,

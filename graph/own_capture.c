@@ -179,48 +179,80 @@ static void drop_failed(struct graph_context *graphs, philox_stream stream,
 		capture_drop(capture);
 }
 
-/* Instantiates a native graph and makes a graph from both. */
-static enum philox_status finish_own(struct philox_context *context,
-				     struct capture *capture,
-				     philox_native_graph native,
-				     struct philox_graph **graph)
+static enum philox_status begin_graph(struct philox_context *context,
+				      uint64_t id, struct capture **capture,
+				      struct philox_graph **made)
 {
-	philox_native_exec exec;
-	enum philox_status status = PHILOX_OK;
+	enum philox_status status;
 
-	if (capture)
-		status = capture_check_ready(capture);
-	if (status != PHILOX_OK)
-		return status;
-	status = philox_native_instantiate(context->device, native, &exec);
-	if (status != PHILOX_OK)
-		return status;
-	status = graph_make(context->graphs, capture, native, exec, graph);
-	if (status != PHILOX_OK) {
-		philox_native_exec_destroy(context->device, exec);
-		return status;
-	}
-	(*graph)->ours = 1;
-	return PHILOX_OK;
+	context_lock(context);
+	*capture = capture_find(context->graphs, id);
+	if (!*capture && capture_was_dropped(context->graphs, id))
+		status = status_set(PHILOX_ERROR_STATE,
+				    "capture %" PRIu64 " was dropped", id);
+	else
+		status = graph_begin(context->graphs, *capture, made);
+	context_unlock(context);
+	return status;
 }
 
+/* Makes a graph; a native graph of which none was made goes with its capture. */
+static enum philox_status make_own(struct philox_context *context,
+				   struct philox_graph *made,
+				   philox_native_graph native,
+				   struct philox_graph **graph)
+{
+	struct philox_device *device = context->device;
+	philox_native_exec exec = NULL;
+	enum philox_status status;
+
+	status = philox_native_instantiate(device, native, &exec);
+	made->native = native;
+	made->exec = exec;
+	if (status == PHILOX_OK)
+		status = graph_try(made);
+	context_lock(context);
+	made->ours = 1;
+	status = graph_end(made, status, graph);
+	context_unlock(context);
+	if (status != PHILOX_OK && exec)
+		philox_native_exec_destroy(device, exec);
+	return status;
+}
+
+static void drop_own(struct philox_context *context, uint64_t id)
+{
+	struct capture *capture;
+
+	context_lock(context);
+	capture = capture_find(context->graphs, id);
+	if (capture && capture_check_sealing(capture) == PHILOX_OK)
+		capture_drop(capture);
+	context_unlock(context);
+}
+
+/*
+ * Instantiating takes long and may wait for the device, so the context is not
+ * locked meanwhile.
+ */
 static enum philox_status end_own(struct philox_context *context, uint64_t id,
 				  philox_native_graph native,
 				  struct philox_graph **graph)
 {
-	struct capture *capture = capture_find(context->graphs, id);
-	enum philox_status status;
+	struct philox_graph *made;
+	struct capture *capture;
+	struct status_message kept;
+	enum philox_status status = begin_graph(context, id, &capture, &made);
 
-	if (!capture && capture_was_dropped(context->graphs, id))
-		status = status_set(PHILOX_ERROR_STATE,
-				    "capture %" PRIu64 " was dropped", id);
-	else
-		status = finish_own(context, capture, native, graph);
+	if (status == PHILOX_OK)
+		status = make_own(context, made, native, graph);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
+	status_keep(&kept);
 	philox_native_graph_destroy(context->device, native);
 	if (capture)
-		capture_drop(capture);
+		drop_own(context, id);
+	status_restore(&kept);
 	return status;
 }
 
@@ -251,10 +283,10 @@ static enum philox_status end_capture(struct philox_context *context,
 	status = philox_stream_end_capture(context->device, stream, &native);
 	if (status != PHILOX_OK && goes_on(context, stream, status))
 		return status;
-	context_lock(context);
 	if (status == PHILOX_OK)
 		status = end_own(context, *id, native, graph);
-	else
+	context_lock(context);
+	if (!native)
 		drop_failed(context->graphs, stream, *id);
 	forget_own(context->graphs, stream);
 	context_unlock(context);

@@ -152,7 +152,7 @@ static enum philox_status reserve_slot(struct capture *capture)
 	return status;
 }
 
-/* Takes new cells for the next slot; add() counts it. */
+/* Takes new cells for the next slot; add() counts it and adds them. */
 static enum philox_status take_slot(struct capture *capture, uint32_t cells,
 				    struct arena_block *block, uint32_t *slot)
 {
@@ -161,7 +161,11 @@ static enum philox_status take_slot(struct capture *capture, uint32_t cells,
 	if (status != PHILOX_OK)
 		return status;
 	*slot = capture->slots;
-	return head_take_cells(capture->graphs, cells, block);
+	status = head_reserve(capture->graphs, &capture->head, cells);
+	if (status != PHILOX_OK)
+		return status;
+	return arena_alloc(&capture->graphs->cells,
+			   cells * sizeof(struct philox_state), block);
 }
 
 /* The pass whose ticket, cells and slot a captured pass has: itself, or not. */
@@ -190,8 +194,11 @@ static void add(struct capture *capture, struct philox_pass *pass,
 
 	pass->index = capture->n_passes;
 	capture->passes[capture->n_passes++] = *captured;
-	if (captured->cells.size)
+	if (captured->cells.size) {
+		head_add_region(&capture->head, pass->region,
+				captured->cells.device, captured->slot);
 		capture->slots++;
+	}
 	if (is_consuming(captured))
 		capture->passes[source].consuming = 1;
 	pass->states = capture->passes[source].cells.device;
@@ -397,6 +404,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 		return status;
 	}
 	read.before = capture->n_passes;
+	head_add_state(&capture->head, read.cell.device, read.slot);
 	capture->reads[capture->n_reads++] = read;
 	capture->slots++;
 	generator->reads++;

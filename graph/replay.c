@@ -19,15 +19,19 @@
 
 /* --- the message ---------------------------------------------------------- */
 
-static enum philox_status send_message(struct philox_graph *graph)
+static enum philox_status send_message(struct philox_graph *graph,
+				       philox_stream stream)
 {
-	struct kernel_call call =
-		head_call(&graph->capture->head, &graph->message);
+	struct philox_device *device = graph->context->device;
+	struct head *head = &graph->capture->head;
+	struct kernel_call call = head_call(head, &graph->message);
 	enum philox_status status;
 
-	graph->message.args->sequence = ++graph->sequence;
-	status = device_exec_set_kernel(graph->context->device, graph->exec,
-					graph->capture->node, &call);
+	head_message_number(&graph->message, head, ++graph->sequence);
+	status = head_send(device, head, stream);
+	if (status == PHILOX_OK)
+		status = device_exec_set_kernel(device, graph->exec,
+						graph->capture->node, &call);
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", graph->name);
 	return status;
@@ -44,7 +48,7 @@ static void withdraw_message(struct philox_graph *graph)
 		head_call(&graph->capture->head, &graph->message);
 	struct status_message kept;
 
-	graph->message.args->sequence = 0;
+	head_message_number(&graph->message, &graph->capture->head, 0);
 	status_keep(&kept);
 	device_exec_set_kernel(graph->context->device, graph->exec,
 			       graph->capture->node, &call);
@@ -147,9 +151,11 @@ static enum philox_status claim_and_send(struct philox_graph *graph,
 	context_unlock(graph->context);
 	if (status != PHILOX_OK)
 		return status;
-	status = send_message(graph);
+	status = send_message(graph, launch->stream);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
+	head_sent(graph->context->device, &graph->capture->head, launch->stream,
+		  status);
 	context_lock(graph->context);
 	claim_abort_all(graph, launch);
 	journal_launched(graph, status);
@@ -200,11 +206,15 @@ static struct launch *epilogue(struct philox_graph *graph,
 	graph->open = NULL;
 	if (!graph->capture)
 		return launch;
+	head_sent(graph->context->device, &graph->capture->head, launch->stream,
+		  launched);
 	context_lock(graph->context);
-	if (launched == PHILOX_OK)
+	if (launched == PHILOX_OK) {
 		claim_settle_all(graph, launch);
-	else
+		head_taken(&graph->capture->head, graph->sequence);
+	} else {
 		claim_abort_all(graph, launch);
+	}
 	journal_launched(graph, launched);
 	context_unlock(graph->context);
 	if (launched != PHILOX_OK)

@@ -6,7 +6,11 @@
  * the graph executes each of its passes once, with fresh numbers for the
  * forwards and the right old ones for the backwards. However many passes the
  * graph holds, it gains one node (the head), and a launch costs one update of
- * that node's parameters.
+ * that node's parameters; the first launch costs one copy more.
+ *
+ * Capturing passes, ending or adopting a capture and launching never wait for
+ * work on the device, which may be full, and hold back no other thread's calls
+ * while a graph is instantiated.
  *
  *   your own capture                     our capture
  *
@@ -65,8 +69,9 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * adoption, which ends with philox_graph_destroy(). Errors:
  * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, was
  * dropped or was destroyed), PHILOX_ERROR_EXISTS (adopted already),
- * PHILOX_ERROR_STATE (a pass is open or was aborted), PHILOX_ERROR_STALE (a
- * region was destroyed), PHILOX_ERROR_INVALID (a struct philox_graph in place
+ * PHILOX_ERROR_STATE (a pass is open or was aborted), PHILOX_ERROR_BUSY
+ * (another thread is making a graph of it), PHILOX_ERROR_STALE (a region was
+ * destroyed), PHILOX_ERROR_INVALID (a struct philox_graph in place
  * of a native one; on a host device also any other handle that is not a live
  * native graph or executable graph), those of the device. Not legal during
  * capture.
@@ -82,7 +87,8 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
  * call frees its device memory once its native graph is destroyed, or if that
  * graph was never made. Without philox_capture_drop() the same happens when the
  * native graph is destroyed. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
- * (adopted already). Legal during capture.
+ * (adopted already), PHILOX_ERROR_BUSY (another thread is making a graph of it).
+ * Legal during capture.
  */
 PHILOX_API enum philox_status philox_capture_drop(
 	struct philox_context *context, uint64_t capture_id);
@@ -159,8 +165,9 @@ PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
  * in between. The prologue validates, reserves and updates the parameters; the
  * epilogue tells philox whether the launch succeeded: PHILOX_OK makes the new
  * tickets live and uses up the old ones, anything else leaves the ledger as if
- * no pass had begun. `uses` must be the same array in both and is written by
- * the epilogue. Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an
+ * no pass had begun. The launch is on the prologue's stream or on one that waits
+ * for it; the first one comes after a copy on that stream. `uses` must be the
+ * same array in both and is written by the epilogue. Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an
  * epilogue without a prologue.
  */
 PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,

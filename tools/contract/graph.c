@@ -643,6 +643,9 @@ static void cost_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_native_graph_nodes(c->device, native, &nodes));
 	EXPECT_TEXT(nodes == PASSES * RIG_OPERATORS + 1, "%zu nodes", nodes);
 	calls = philox_device_calls(c->device, NULL);
+	EXPECT_OK(philox_graph_launch(graph, rig->at.stream, uses, PASSES));
+	EXPECT(philox_device_calls(c->device, NULL) == calls + 4);
+	calls = philox_device_calls(c->device, NULL);
 	set = philox_device_calls(c->device, "exec_set_kernel");
 	launch = philox_device_calls(c->device, "exec_launch");
 	for (unsigned i = 0; i < 5; i++)
