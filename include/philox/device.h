@@ -140,7 +140,11 @@ PHILOX_API enum philox_status philox_device_set_threads(
 
 /*
  * philox_device_synchronize() waits for everything on the device. Not legal
- * during capture.
+ * while any capture on the device is in progress, of whatever thread and in
+ * whatever mode, relaxed mode included: it gives
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED, and those captures are invalidated (a host
+ * device breaks them all; CUDA does not say which it breaks). Where other
+ * threads may be capturing, wait for streams or events instead.
  */
 PHILOX_API enum philox_status philox_device_synchronize(
 	struct philox_device *device);
@@ -315,7 +319,8 @@ PHILOX_API enum philox_status philox_stream_end_capture(
  * philox_stream_capture_info() writes whether a stream is capturing and, if it
  * is, the capture's id, which is unique in the process and never 0. Either
  * output may be NULL. The legacy stream gives PHILOX_ERROR_CAPTURE_IMPLICIT
- * while a blocking stream is capturing. Legal during capture.
+ * while a blocking stream is capturing, whose capture goes on: only work on the
+ * legacy stream, and waiting for it, invalidates that. Legal during capture.
  */
 PHILOX_API enum philox_status philox_stream_capture_info(
 	struct philox_device *device, philox_stream stream,

@@ -20,8 +20,10 @@
  * non-relaxed capture in progress or any thread a GLOBAL one; mode
  * THREAD_LOCAL, while this thread has a non-relaxed one; mode RELAXED, never):
  * they fail with PHILOX_ERROR_CAPTURE_UNSUPPORTED and invalidate the captures
- * in question. "recorded" operations become a node when their stream is
- * capturing. All others are legal.
+ * in question. One that is "unsafe in all modes" fails in this way while any
+ * capture of the device is in progress, in whatever mode, and invalidates them
+ * all. "recorded" operations become a node when their stream is capturing. All
+ * others are legal.
  */
 #ifndef LIB_DEVICE_CONTRACT_H
 #define LIB_DEVICE_CONTRACT_H
@@ -67,7 +69,7 @@ struct capture_info {
  *  stream_create    legal.
  *  stream_destroy   legal, except for a stream that is capturing.
  *  stream_sync      refused on a stream that is capturing; so is stream_query.
- *  device_sync      unsafe.
+ *  device_sync      unsafe in all modes.
  *  event_create, event_destroy  legal.
  *  event_record, event_wait     recorded, as edges.
  *  event_sync       refused on an event of a capture; so is event_query.
@@ -76,8 +78,8 @@ struct capture_info {
  *  capture_end      the capture is over whatever it returns, except for
  *                   ERROR_STATE, ERROR_CAPTURE_UNMATCHED, ..._WRONG_THREAD.
  *  capture_info     legal. On the legacy stream while a blocking stream
- *                   captures: ERROR_CAPTURE_IMPLICIT (the device decides
- *                   whether that capture is invalidated).
+ *                   captures: ERROR_CAPTURE_IMPLICIT, as of all work there; but
+ *                   work invalidates that capture, and this does not.
  *  capture_tips     pre: the stream is capturing. Writes the nodes after whose
  *                   end its next node will begin, at most *n, and their number;
  *                   a number above *n if it depends on others in another way.
@@ -104,7 +106,9 @@ struct capture_info {
  *                   made from, for launches after this call only. A failure
  *                   leaves no sticky error.
  *  exec_launch      refused on a stream that is capturing, and as exec_check
- *                   says.
+ *                   says. On the legacy stream while a blocking stream
+ *                   captures: ERROR_CAPTURE_IMPLICIT (the device decides
+ *                   whether that capture is invalidated).
  *  exec_destroy     legal; waits for nothing.
  *  launch           recorded. A kernel of the library.
  *  launch_host      recorded. Optional: UNSUPPORTED.

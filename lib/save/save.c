@@ -66,6 +66,20 @@ static enum philox_status check_quiet(struct philox_context *context)
 	return status;
 }
 
+/* A wait that a capture forbids: the device's message, and what to do. */
+static enum philox_status wait_for_device(struct philox_context *context)
+{
+	enum philox_status status = philox_device_synchronize(context->device);
+
+	if (status != PHILOX_ERROR_CAPTURE_UNSUPPORTED)
+		return status;
+	return status_set(status,
+			  "%s; first end all captures on device %s and "
+			  "synchronize the streams that graphs, passes and "
+			  "tables of rows of this context were put on",
+			  status_bare(), philox_device_name(context->device));
+}
+
 /*
  * On success the context is locked, quiet, and all its launches are over.
  * `call` is the public one.
@@ -81,7 +95,7 @@ static enum philox_status lock_quiet(struct philox_context *context,
 	context_unlock(context);
 	before = device_within(call);
 	if (status == PHILOX_OK)
-		status = philox_device_synchronize(context->device);
+		status = wait_for_device(context);
 	device_within(before);
 	if (status != PHILOX_OK)
 		return status;

@@ -360,18 +360,41 @@ Test(device_host, an_unsafe_call_breaks_all_captures_in_question)
 	philox_stream local = make_stream(device, 0);
 	philox_stream relaxed = make_stream(device, 0);
 	philox_native_graph graph;
+	void *memory;
 
 	begin(device, global, PHILOX_CAPTURE_GLOBAL);
 	begin(device, local, PHILOX_CAPTURE_THREAD_LOCAL);
 	begin(device, relaxed, PHILOX_CAPTURE_RELAXED);
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_device_synchronize(device));
+		      philox_memory_alloc(device, 64, &memory));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
 		      philox_stream_end_capture(device, global, &graph));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
 		      philox_stream_end_capture(device, local, &graph));
 	end(device, relaxed);
-	ASSERT_OK(philox_device_synchronize(device));
+	ASSERT_OK(philox_memory_alloc(device, 64, &memory));
+	philox_device_close(device);
+}
+
+Test(device_host, synchronizing_a_device_breaks_all_its_captures)
+{
+	struct philox_device *device = open_device("host");
+	struct philox_device *other = open_device("host");
+	philox_stream elsewhere = make_stream(other, 0);
+	philox_stream streams[3];
+
+	begin(other, elsewhere, PHILOX_CAPTURE_GLOBAL);
+	for (int mode = 0; mode < 3; mode++) {
+		streams[mode] = make_stream(device, 0);
+		begin(device, streams[mode], mode);
+	}
+	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+		      philox_device_synchronize(device));
+	for (int mode = 0; mode < 3; mode++)
+		cr_expect_eq(capture_status(device, streams[mode]),
+			     PHILOX_CAPTURE_INVALIDATED, "mode %d", mode);
+	end(other, elsewhere);
+	philox_device_close(other);
 	philox_device_close(device);
 }
 
@@ -721,6 +744,7 @@ Test(device_host, asking_for_a_capture_in_vain_writes_nothing)
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
 		      philox_stream_capture_info(device, NULL, &status, &id));
 	cr_expect(status == PHILOX_CAPTURE_ACTIVE && id == 7);
+	end(device, stream);
 	philox_device_close(device);
 }
 

@@ -3,6 +3,7 @@
  * another device, in another process, eagerly and captured
  */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -681,6 +682,69 @@ GRAPH_PROMISE(save, is_refused_while_a_capture_is_in_progress)
 	OK(philox_context_load_text(f->context, text, strlen(text)));
 	FAILS(philox_ticket_release(layer, made.ticket, NULL),
 	      PHILOX_ERROR_RELEASED);
+	free(text);
+}
+
+struct foreign {
+	struct philox_device *device;
+	philox_stream stream;
+};
+
+static void *capture_foreign(void *argument)
+{
+	struct foreign *foreign = argument;
+
+	OK(philox_stream_begin_capture(foreign->device, foreign->stream,
+				       PHILOX_CAPTURE_RELAXED));
+	return NULL;
+}
+
+/* A capture that philox does not know, begun by a thread that is over. */
+static void begin_foreign(struct fixture *f, philox_stream stream)
+{
+	struct foreign foreign = {f->device, stream};
+	pthread_t thread;
+
+	cr_assert(!pthread_create(&thread, NULL, capture_foreign, &foreign));
+	cr_assert(!pthread_join(thread, NULL));
+}
+
+static int is_broken(struct fixture *f, philox_stream stream)
+{
+	enum philox_capture_status status;
+
+	OK(philox_stream_capture_info(f->device, stream, &status, NULL));
+	return status == PHILOX_CAPTURE_INVALIDATED;
+}
+
+PROMISE(save, is_refused_while_others_capture_and_says_what_to_wait_for)
+{
+	struct philox_region *layer = make_region(f, "layer");
+	struct forward made = forward(f, layer);
+	char *text = text_of(f->context);
+	philox_native_graph none;
+	philox_stream stream;
+
+	for (int i = 0; i < 3; i++) {
+		enum philox_capture_mode mode = i;
+
+		OK(philox_stream_create(f->device, 0, &stream));
+		begin_foreign(f, stream);
+		OK(philox_capture_exchange_mode(f->device, &mode));
+		refused(f, text, PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			philox_device_name(f->device));
+		NAMES("synchronize the streams");
+		OK(philox_capture_exchange_mode(f->device, &mode));
+		cr_assert(is_broken(f, stream));
+		PENDING(layer, 1);
+		FAILS(philox_stream_end_capture(f->device, stream, &none),
+		      PHILOX_ERROR_CAPTURE_INVALIDATED);
+		OK(philox_stream_destroy(f->device, stream));
+		SAME_TEXT(f->context, text);
+	}
+	backward(f, &made, 0);
+	OK(philox_context_load_text(f->context, text, strlen(text)));
+	backward(f, &made, 0);
 	free(text);
 }
 

@@ -300,6 +300,24 @@ static void unsafe_calls_are_refused(struct contract *c)
 	}
 }
 
+/* Whatever the mode of the capture and of the thread that waits. */
+static void the_device_is_not_synchronized_during_captures(struct contract *c)
+{
+	enum philox_capture_mode mode;
+	struct capturing capturing;
+
+	for (int i = 0; i < 9; i++) {
+		EXPECT_PART(begin_on(c, &capturing, 0, i % 3));
+		mode = i / 3;
+		EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
+		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			      philox_device_synchronize(c->device));
+		EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
+		EXPECT_PART(expect_invalidated(c, &capturing));
+	}
+	EXPECT_OK(philox_device_synchronize(c->device));
+}
+
 static void an_event_query_is_unsafe(struct contract *c)
 {
 	struct capturing capturing;
@@ -433,6 +451,18 @@ static void a_local_capture_binds_its_thread_alone(struct contract *c)
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
+static void no_thread_synchronizes_the_device_of_a_capture(struct contract *c)
+{
+	struct capturing capturing;
+
+	for (int mode = 0; mode < 3; mode++) {
+		EXPECT_PART(begin_on(c, &capturing, 0, mode));
+		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			      elsewhere(c, try_device_sync, NULL));
+		EXPECT_PART(expect_invalidated(c, &capturing));
+	}
+}
+
 /*
  * --- events from inside and outside
  * ---------------------------------------------
@@ -548,18 +578,28 @@ static void the_legacy_stream_does_not_wait_for_captures(struct contract *c)
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
-static void asking_the_legacy_stream_breaks_captures(struct contract *c)
+static void asking_the_legacy_stream_breaks_nothing(struct contract *c)
 {
+	static const enum philox_capture_mode modes[] = {
+		PHILOX_CAPTURE_GLOBAL, PHILOX_CAPTURE_THREAD_LOCAL,
+		PHILOX_CAPTURE_RELAXED};
 	enum philox_capture_status status;
 	struct capturing capturing;
+	device_node node;
+	size_t n;
 	uint64_t id;
 
-	EXPECT_PART(begin_on(c, &capturing, PHILOX_STREAM_BLOCKING,
-			     PHILOX_CAPTURE_RELAXED));
-	EXPECT_STATUS(
-		PHILOX_ERROR_CAPTURE_IMPLICIT,
-		philox_stream_capture_info(c->device, NULL, &status, &id));
-	EXPECT_PART(expect_invalidated(c, &capturing));
+	for (int i = 0; i < 3; i++) {
+		EXPECT_PART(begin_on(c, &capturing, PHILOX_STREAM_BLOCKING,
+				     modes[i]));
+		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
+			      philox_stream_capture_info(c->device, NULL,
+							 &status, &id));
+		n = 1;
+		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
+			      device_capture_tips(c->device, NULL, &node, &n));
+		EXPECT_PART(expect_unharmed(c, &capturing, 1));
+	}
 }
 
 static void the_legacy_stream_ignores_other_captures(struct contract *c)
@@ -730,6 +770,8 @@ const struct contract_check contract_capture[] = {
 	{"a capturing stream takes no launch",
 	 a_capturing_stream_takes_no_launch},
 	{"unsafe calls are refused during capture", unsafe_calls_are_refused},
+	{"the device is not synchronized during captures",
+	 the_device_is_not_synchronized_during_captures},
 	{"an event query is unsafe", an_event_query_is_unsafe},
 	{"unsafe calls are legal in a relaxed capture",
 	 unsafe_calls_are_legal_in_a_relaxed_capture},
@@ -741,6 +783,8 @@ const struct contract_check contract_capture[] = {
 	 a_global_capture_binds_all_threads},
 	{"a thread-local capture binds its thread alone",
 	 a_local_capture_binds_its_thread_alone},
+	{"no thread synchronizes the device of a capture",
+	 no_thread_synchronizes_the_device_of_a_capture},
 	{"a capture cannot wait for uncaptured work",
 	 a_capture_cannot_wait_for_uncaptured_work},
 	{"two captures do not merge", two_captures_do_not_merge},
@@ -753,8 +797,8 @@ const struct contract_check contract_capture[] = {
 	 an_event_of_an_ended_capture_stands_for_nothing},
 	{"the legacy stream does not wait for captures",
 	 the_legacy_stream_does_not_wait_for_captures},
-	{"asking the legacy stream breaks captures",
-	 asking_the_legacy_stream_breaks_captures},
+	{"asking the legacy stream breaks nothing",
+	 asking_the_legacy_stream_breaks_nothing},
 	{"the legacy stream ignores other captures",
 	 the_legacy_stream_ignores_other_captures},
 	{"a capture ends on its stream", a_capture_ends_on_its_stream},

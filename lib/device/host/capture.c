@@ -197,8 +197,8 @@ enum philox_status host_capture_info(struct philox_device *base,
 	enum philox_status status;
 
 	host_lock(device);
-	status = host_stream_find(device, handle, "philox_stream_capture_info",
-				  &stream);
+	status = host_stream_ask(device, handle, "philox_stream_capture_info",
+				 &stream);
 	if (status == PHILOX_OK && stream->capture) {
 		found.status = stream->capture->graph
 				       ? PHILOX_CAPTURE_ACTIVE

@@ -313,11 +313,16 @@ enum philox_status host_exec_find(struct host_device *device,
 
 /*
  * The stream of a handle; NULL is the legacy stream. Using that while a
- * blocking stream captures is the error CAPTURE_IMPLICIT.
+ * blocking stream captures is the error CAPTURE_IMPLICIT, and invalidates those
+ * captures. host_stream_ask() is for calls that put no work on the stream and do
+ * not wait for it: they get the error, and the captures stay whole.
  */
 enum philox_status host_stream_find(struct host_device *device,
 				    philox_stream handle, const char *what,
 				    struct host_stream **stream);
+enum philox_status host_stream_ask(struct host_device *device,
+				   philox_stream handle, const char *what,
+				   struct host_stream **stream);
 
 /* The handles of at most *n nodes, and how many there are. */
 void host_nodes_show(const struct host_nodes *nodes, device_node *handles,
@@ -381,6 +386,10 @@ uint64_t host_thread_number(void);
 
 /* Refuses a call that captures in progress forbid, and invalidates those. */
 enum philox_status host_unsafe(struct host_device *device, const char *what);
+
+/* The same for a call that every capture forbids, in all modes and threads. */
+enum philox_status host_unsafe_always(struct host_device *device,
+				      const char *what);
 
 /* The capture with this id, or NULL once it is over. */
 struct host_capture *host_capture_of(struct host_device *device, uint64_t id);

@@ -150,9 +150,13 @@ FINDER(graph, philox_native_graph, HOST_GRAPH, "native graph")
 FINDER(node, device_node, HOST_NODE, "node")
 FINDER(exec, philox_native_exec, HOST_EXEC, "executable graph")
 
-/* The legacy stream would wait for every blocking stream, captures included. */
+/*
+ * The legacy stream would wait for every blocking stream, captures included.
+ * Work on it breaks those; a question does not, as cudaStreamIsCapturing() says
+ * in CUDA's header.
+ */
 static enum philox_status legacy_is_free(struct host_device *device,
-					 const char *what)
+					 const char *what, int work)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -160,10 +164,11 @@ static enum philox_status legacy_is_free(struct host_device *device,
 	     stream = stream->next) {
 		if (!stream->blocking || !stream->capture)
 			continue;
-		host_invalidate(device, stream->capture,
-				"%s on the legacy stream, which waits for all "
-				"blocking streams",
-				what);
+		if (work)
+			host_invalidate(device, stream->capture,
+					"%s on the legacy stream, which waits "
+					"for all blocking streams",
+					what);
 		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
 	}
 	if (status == PHILOX_OK)
@@ -174,9 +179,9 @@ static enum philox_status legacy_is_free(struct host_device *device,
 			  what);
 }
 
-enum philox_status host_stream_find(struct host_device *device,
-				    philox_stream handle, const char *what,
-				    struct host_stream **stream)
+static enum philox_status find_stream(struct host_device *device,
+				      philox_stream handle, const char *what,
+				      int work, struct host_stream **stream)
 {
 	struct host_object *object;
 	enum philox_status status;
@@ -188,9 +193,23 @@ enum philox_status host_stream_find(struct host_device *device,
 		*stream = (struct host_stream *)object;
 		return PHILOX_OK;
 	}
-	status = legacy_is_free(device, what);
+	status = legacy_is_free(device, what, work);
 	if (status != PHILOX_OK)
 		return status;
 	*stream = &device->legacy;
 	return PHILOX_OK;
+}
+
+enum philox_status host_stream_find(struct host_device *device,
+				    philox_stream handle, const char *what,
+				    struct host_stream **stream)
+{
+	return find_stream(device, handle, what, 1, stream);
+}
+
+enum philox_status host_stream_ask(struct host_device *device,
+				   philox_stream handle, const char *what,
+				   struct host_stream **stream)
+{
+	return find_stream(device, handle, what, 0, stream);
 }

@@ -81,13 +81,21 @@ static int forbids_unsafe(const struct host_capture *capture)
 	       capture->mode == PHILOX_CAPTURE_GLOBAL;
 }
 
-enum philox_status host_unsafe(struct host_device *device, const char *what)
+static int forbids_always(const struct host_capture *capture)
+{
+	(void)capture;
+	return 1;
+}
+
+static enum philox_status refuse_unsafe(
+	struct host_device *device, const char *what,
+	int (*forbids)(const struct host_capture *capture))
 {
 	uint64_t id = 0;
 
 	for (struct host_capture *capture = device->captures; capture;
 	     capture = capture->next) {
-		if (!forbids_unsafe(capture))
+		if (!forbids(capture))
 			continue;
 		host_invalidate(device, capture,
 				"%s, which is unsafe during it",
@@ -100,6 +108,17 @@ enum philox_status host_unsafe(struct host_device *device, const char *what)
 			  "%s: not permitted while capture %" PRIu64
 			  " is in progress",
 			  what, id);
+}
+
+enum philox_status host_unsafe(struct host_device *device, const char *what)
+{
+	return refuse_unsafe(device, what, forbids_unsafe);
+}
+
+enum philox_status host_unsafe_always(struct host_device *device,
+				      const char *what)
+{
+	return refuse_unsafe(device, what, forbids_always);
 }
 
 /* --- growing a capture ---------------------------------------------------- */
@@ -159,7 +178,7 @@ static enum philox_status find_capturing(struct host_device *device,
 					 struct host_stream **stream)
 {
 	enum philox_status status =
-		host_stream_find(device, handle, what, stream);
+		host_stream_ask(device, handle, what, stream);
 
 	if (status != PHILOX_OK)
 		return status;

@@ -97,13 +97,18 @@ enum philox_status host_stream_query(struct philox_device *base,
 	return status;
 }
 
+/*
+ * A device is a handle that encompasses its captures, so synchronizing it is
+ * invalid during any (CUDA Programming Guide, "Prohibited and Unhandled
+ * Operations"), in all modes: TensorRT issue 2888, llama.cpp pull request 14033.
+ */
 enum philox_status host_device_sync(struct philox_device *base)
 {
 	struct host_device *device = host_of(base);
 	enum philox_status status;
 
 	host_lock(device);
-	status = host_unsafe(device, "philox_device_synchronize");
+	status = host_unsafe_always(device, "philox_device_synchronize");
 	if (status == PHILOX_OK)
 		host_wait_idle(device);
 	host_unlock(device);
