@@ -52,6 +52,7 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 	enum philox_status status;
 
 	memset(head, 0, sizeof(*head));
+	head->device = graphs->context->device;
 	status = allocate(graphs, head);
 	if (status != PHILOX_OK) {
 		head_destroy(graphs, head);
@@ -265,13 +266,16 @@ uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 enum philox_status head_message_init(struct head_message *message,
 				     const struct head *head, uint64_t slots)
 {
+	const struct philox_device *device = head->device;
 	uint32_t capacity = head_capacity(slots);
 
-	if (!capacity)
+	if (!capacity || capacity > device->head_max)
 		return status_set(PHILOX_ERROR_LIMIT,
 				  "a graph holds at most %u passes with their "
-				  "own states",
-				  HEAD_CAPACITY_MAX);
+				  "own states%s%s",
+				  device->head_max,
+				  *device->head_why ? ": " : "",
+				  device->head_why);
 	message->args = calloc(1, head_args_size(capacity));
 	if (!message->args)
 		return status_set(PHILOX_ERROR_MEMORY,

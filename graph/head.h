@@ -68,6 +68,7 @@ struct head {
 	uint64_t seen;             /* unannounced launches reported so far */
 	enum head_copy copy;
 	philox_event copied;
+	const struct philox_device *device;
 };
 
 /* A message under construction, reused for every launch. */
@@ -129,7 +130,7 @@ void head_taken(const struct head *head, uint64_t sequence);
 
 /*
  * head_message_init() makes a message for `slots` states, all zero, with
- * sequence number 0; ERROR_LIMIT if there are more than HEAD_CAPACITY_MAX.
+ * sequence number 0; ERROR_LIMIT if there are more than the device's head_max.
  */
 enum philox_status head_message_init(struct head_message *message,
 				     const struct head *head, uint64_t slots);

@@ -90,8 +90,10 @@ struct philox_log_entry {
  * the thread of the call it reports on, with no lock held, possibly from
  * several threads at once; it may call philox. Functions that take a device and
  * no context (those of philox/device.h and philox_rng_fill()) do not log, and
- * neither do functions that are given a pass that is not open. Errors:
- * PHILOX_ERROR_INVALID (context is NULL). Legal during capture.
+ * neither do functions that are given a pass that is not open. If the driver of
+ * a cuda device cannot load the largest heads (philox/graph.h), the function
+ * gets a warning "limit" at once, in this call, with the limit that is left.
+ * Errors: PHILOX_ERROR_INVALID (context is NULL). Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_log(
 	struct philox_context *context,

@@ -204,6 +204,8 @@ struct philox_device {
 	atomic_uint threads;  /* of a fill on the host, at most */
 	atomic_uint contexts; /* that use it */
 	unsigned forks;       /* see lib/device/fork.h */
+	uint32_t head_max;    /* states that a head takes; since open */
+	char head_why[200];   /* why not HEAD_CAPACITY_MAX */
 };
 
 #define DEVICE_THREADS_MAX 256

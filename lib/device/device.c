@@ -22,6 +22,7 @@ void device_base_init(struct philox_device *device,
 	atomic_init(&device->threads, 1);
 	atomic_init(&device->contexts, 0);
 	device->forks = forks_count();
+	device->head_max = HEAD_CAPACITY_MAX;
 }
 
 /* --- contexts and closing ------------------------------------------------- */

@@ -149,6 +149,8 @@ struct head_control {
  * of parameters (CUDA C++ Programming Guide, from CUDA 12.1 on sm_70), and the
  * largest capacity below needs fewer. A CUDA kernel has parameters of a fixed
  * size, so there is one for each capacity; a message is padded up to the next.
+ * Drivers before 530 take 4,096 bytes, and load no module in which a kernel has
+ * more: such heads, the large ones, are in a module of their own.
  */
 struct head_args {
 	struct head_control *control;
@@ -156,8 +158,11 @@ struct head_args {
 	struct philox_state states[]; /* as many as the graph has slots */
 };
 
-#define HEAD_CAPACITY_LIST(X) X(1) X(4) X(16) X(64) X(256) X(1024) X(2040)
+#define HEAD_SMALL_LIST(X)    X(1) X(4) X(16) X(64)
+#define HEAD_LARGE_LIST(X)    X(256) X(1024) X(2040)
+#define HEAD_CAPACITY_LIST(X) HEAD_SMALL_LIST(X) HEAD_LARGE_LIST(X)
 #define HEAD_CAPACITY_MAX     2040
+#define HEAD_SMALL_SIZE       4096 /* bytes of a small head's message, at most */
 
 /* head_capacity() returns the capacity that holds `slots` states, 0: none. */
 static inline uint32_t head_capacity(uint64_t slots)

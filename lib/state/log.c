@@ -129,6 +129,19 @@ enum philox_status context_report(struct philox_context *context,
 	return PHILOX_OK;
 }
 
+/* A device is opened before there is a log to say this. */
+static void tell_limit(struct philox_context *context)
+{
+	const struct philox_log_entry nothing = {0};
+	const struct philox_device *device = context->device;
+
+	if (*device->head_why)
+		log_post(context, PHILOX_LOG_WARNING, "limit", &nothing,
+			 "a graph on device %s holds at most %u passes with "
+			 "their own states: %s",
+			 device->name, device->head_max, device->head_why);
+}
+
 enum philox_status philox_context_set_log(
 	struct philox_context *context,
 	void (*log)(void *user, const struct philox_log_entry *entry),
@@ -141,7 +154,8 @@ enum philox_status philox_context_set_log(
 	context->log = log;
 	context->log_user = user;
 	context_unlock(context);
-	return PHILOX_OK;
+	tell_limit(context);
+	return context_report(context, PHILOX_OK, NULL);
 }
 
 enum philox_status context_null(struct philox_context *context,

@@ -60,6 +60,7 @@ static struct {
 	dim3 grid, block;
 	const void *function;
 	int crowded;         /* no kernel fits */
+	const void *unknown; /* the kernel that the driver cannot load */
 	size_t blocks_alive; /* of host memory */
 } fake;
 
@@ -139,8 +140,16 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 	return call("cudaRuntimeGetVersion");
 }
 
-FAKE(cudaFuncGetAttributes, struct cudaFuncAttributes *attributes,
-     const void *function)
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
+				  const void *function)
+{
+	cudaError_t error = call("cudaFuncGetAttributes");
+
+	if (error != cudaSuccess || function != fake.unknown)
+		return error;
+	fake.last = fake.error;
+	return fake.error;
+}
 
 static const char head_of_4, head_of_max, fill;
 
@@ -883,6 +892,29 @@ static void an_open_that_fails_leaves_nothing(void)
 	CHECK(other == NULL && retained[2] == 0 && is_back(HERE));
 }
 
+/* A driver before 530: the device works, with smaller graphs. */
+static void a_driver_may_not_load_large_heads(void)
+{
+	struct philox_device *old = NULL;
+
+	begin("", cudaErrorInvalidKernelImage);
+	fake.unknown = &head_of_max;
+	CHECK(philox_device_open("cuda:2", &old) == PHILOX_OK);
+	CHECK(fake.last == cudaSuccess && is_back(HERE));
+	CHECK(old->head_max == 4);
+	CHECK(strstr(old->head_why, "2040"));
+	CHECK(strstr(old->head_why, "in CUDA's words"));
+	philox_device_close(old);
+	fake.unknown = &head_of_4;
+	CHECK(philox_device_open("cuda:2", &old) == PHILOX_ERROR_DEVICE);
+	fake.unknown = &fill;
+	CHECK(philox_device_open("cuda:2", &old) == PHILOX_ERROR_DEVICE);
+	begin("", cudaSuccess);
+	CHECK(philox_device_open("cuda:2", &old) == PHILOX_OK);
+	CHECK(old->head_max == HEAD_CAPACITY_MAX && !*old->head_why);
+	philox_device_close(old);
+}
+
 /* No supported driver lacks one; the message has its name. */
 static void a_driver_may_lack_a_function(void)
 {
@@ -936,6 +968,7 @@ static void closing_releases_the_context(void)
 static void (*const promises[])(void) = {
 	an_open_that_fails_leaves_nothing,
 	a_driver_may_lack_a_function,
+	a_driver_may_not_load_large_heads,
 	opening_loads_all,
 	calls_act_on_their_device,
 	where_the_context_is_current_it_is_not_pushed,

@@ -248,12 +248,46 @@ static enum philox_status load_kernel(struct cuda_device *cuda, size_t i)
 	return PHILOX_OK;
 }
 
+static uint32_t states_of(const struct kernel_cuda *head)
+{
+	return (uint32_t)((head->size - sizeof(struct head_args)) /
+			  sizeof(struct philox_state));
+}
+
+/*
+ * A large head that the driver cannot load, for whatever reason, lowers the
+ * limit to the largest one before it, and is skipped with those after it. If
+ * the device itself has failed, so will loading the kernels that follow.
+ */
+static void skip_head(struct philox_device *device, size_t i)
+{
+	const struct kernel_cuda *head = &kernels_cuda[i];
+
+	if (device->head_max != HEAD_CAPACITY_MAX)
+		return;
+	device->head_max = states_of(head - 1);
+	snprintf(device->head_why, sizeof(device->head_why),
+		 "the driver does not load a head for %u (%.120s)",
+		 states_of(head), philox_error_message());
+}
+
+static int is_large_head(size_t i)
+{
+	return i && kernels_cuda[i].kernel == KERNEL_HEAD &&
+	       kernels_cuda[i].size > HEAD_SMALL_SIZE;
+}
+
 static enum philox_status load_kernels(struct cuda_device *cuda)
 {
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < kernels_cuda_count; i++)
+	for (size_t i = 0; status == PHILOX_OK && i < kernels_cuda_count; i++) {
 		status = load_kernel(cuda, i);
+		if (status == PHILOX_OK || !is_large_head(i))
+			continue;
+		skip_head(&cuda->base, i);
+		status = PHILOX_OK;
+	}
 	return status;
 }
 

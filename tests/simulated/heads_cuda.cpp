@@ -1,0 +1,7 @@
+/* tests/simulated/heads_cuda.cpp - lib/kernels/heads.cu for the CPU */
+#include "tests/simulated/device_code.h"
+#include "lib/kernels/heads.cu"
+
+#define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
+
+HEAD_LARGE_LIST(HEAD_KNOWN)
