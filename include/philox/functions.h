@@ -113,7 +113,7 @@ PHILOX_FN float philox_ln_f32(float x)
 	int k = philox_ln_power_f32(bits);
 	float m = philox_f32_from_bits(bits - (PHILOX_CAST(uint32_t, k) << 23));
 
-	return philox_ln_core(m - 1.0f, PHILOX_CAST(float, k));
+	return philox_ln_core(philox_subtract(m, 1.0f), PHILOX_CAST(float, k));
 }
 
 /*
@@ -122,9 +122,10 @@ PHILOX_FN float philox_ln_f32(float x)
  */
 PHILOX_FN float philox_minus_2_ln(uint32_t w)
 {
-	return -2.0f * philox_ln_f32(philox_multiply_add(PHILOX_CAST(float, w),
-							 2.32830644e-10f,
-							 1.16415322e-10f));
+	float u = philox_multiply_add(PHILOX_CAST(float, w), 2.32830644e-10f,
+				      1.16415322e-10f);
+
+	return philox_scaled(philox_ln_f32(u), -2.0f);
 }
 
 /*
@@ -148,7 +149,8 @@ PHILOX_FN float philox_minus_ln1m_f32(uint32_t w)
 
 	k = of_u ? k : 0;
 	m = philox_f32_from_bits(bits - (PHILOX_CAST(uint32_t, k) << 23));
-	return -philox_ln_core(of_u ? m - 1.0f : -m, PHILOX_CAST(float, k));
+	m = of_u ? philox_subtract(m, 1.0f) : philox_minus(m);
+	return philox_minus(philox_ln_core(m, PHILOX_CAST(float, k)));
 }
 
 /*
@@ -160,11 +162,11 @@ PHILOX_FN float philox_exp_f32(float value)
 {
 	const float by_ln_2 = 1.44269502f, magic = 12582912.0f;
 	const float ln_2_high = 0.693145752f, ln_2_low = 1.42860677e-06f;
-	float y = value < -104.0f ? -104.0f : value > 89.0f ? 89.0f : value;
+	float y = philox_greater(-104.0f, philox_lesser(89.0f, value));
 	/* magic = 1.5 2^23 has a last place of 1: the sum is rounded to n */
 	float sum = philox_multiply_add(y, by_ln_2, magic);
 	uint32_t n = philox_f32_bits(sum) - philox_f32_bits(magic);
-	float minus_n = -PHILOX_CAST(float, PHILOX_CAST(int, n));
+	float minus_n = philox_minus(PHILOX_CAST(float, PHILOX_CAST(int, n)));
 	float x = philox_multiply_add(
 		minus_n, ln_2_low, philox_multiply_add(minus_n, ln_2_high, y));
 	float p = PHILOX_EXP_F32_FIRST;

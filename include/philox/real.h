@@ -18,7 +18,9 @@ extern "C" {
 /*
  * Arithmetic with one rounding per operation, whatever the compiler's options.
  * A product to which something may be added is hidden from the compiler by an
- * empty asm, or it might become a fused multiply-add. A host without fused
+ * empty asm, or it might become a fused multiply-add. On a GPU the PTX is
+ * written out wherever nvcc's -ftz=true, a part of --use_fast_math, would have
+ * denormals taken for 0; so no number depends on it. A host without fused
  * multiply-add instructions calls fmaf() and fma() of the C library, which are
  * exact (link with -lm); clang must not recognise their names, since with
  * -ffast-math it would make two operations of each.
@@ -37,7 +39,6 @@ PHILOX_FN float philox_multiply(float a, float b)
 	float result;
 
 #ifdef __CUDA_ARCH__
-	/* Unlike __fmul_rn(), this keeps denormals under --use_fast_math. */
 	asm("mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
 #else
 	result = a * b;
@@ -55,9 +56,101 @@ PHILOX_FN float philox_multiply(float a, float b)
 PHILOX_FN float philox_multiply_add(float a, float b, float c)
 {
 #ifdef __CUDA_ARCH__
-	return __fmaf_rn(a, b, c);
+	return __fmaf_ieee_rn(a, b, c); /* __fmaf_rn() may flush */
 #else
 	return philox_fmaf(a, b, c);
+#endif
+}
+
+/* The product with a power of two, which may be fused: it is exact. */
+PHILOX_FN float philox_scaled(float a, float power)
+{
+#ifdef __CUDA_ARCH__
+	return philox_multiply(a, power);
+#else
+	return a * power;
+#endif
+}
+
+PHILOX_FN float philox_subtract(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("sub.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b));
+	return result;
+#else
+	return a - b;
+#endif
+}
+
+PHILOX_FN float philox_minus(float a)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("neg.f32 %0, %1;" : "=f"(result) : "f"(a));
+	return result;
+#else
+	return -a;
+#endif
+}
+
+/*
+ * philox_lesser() is a < b ? a : b, philox_greater() is a > b ? a : b: of equal
+ * numbers, and if one is a NaN, both give b.
+ */
+PHILOX_FN float philox_lesser(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("{.reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %1, %2, p;}"
+	    : "=f"(result)
+	    : "f"(a), "f"(b));
+	return result;
+#else
+	return a < b ? a : b;
+#endif
+}
+
+PHILOX_FN float philox_greater(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("{.reg .pred p; setp.gt.f32 p, %1, %2; selp.f32 %0, %1, %2, p;}"
+	    : "=f"(result)
+	    : "f"(a), "f"(b));
+	return result;
+#else
+	return a > b ? a : b;
+#endif
+}
+
+/* philox_whole() is the integer part of 0 <= a < 2^32. */
+PHILOX_FN uint32_t philox_whole(float a)
+{
+#ifdef __CUDA_ARCH__
+	uint32_t result;
+
+	asm("cvt.rzi.u32.f32 %0, %1;" : "=r"(result) : "f"(a));
+	return result;
+#else
+	return PHILOX_CAST(uint32_t, a);
+#endif
+}
+
+/* philox_f32_of() rounds to the nearest f32. */
+PHILOX_FN float philox_f32_of(double a)
+{
+#ifdef __CUDA_ARCH__
+	float result;
+
+	asm("cvt.rn.f32.f64 %0, %1;" : "=f"(result) : "d"(a));
+	return result;
+#else
+	return PHILOX_CAST(float, a);
 #endif
 }
 
@@ -80,22 +173,25 @@ PHILOX_FN float philox_hidden_zero(void)
 	return zero;
 }
 
-/* philox_root() is the square root of x >= 0, without sqrtf() and its errno. */
-PHILOX_FN float philox_root(float x)
+/* philox_root() is the square root of a >= 0, without sqrtf() and its errno. */
+PHILOX_FN float philox_root(float a)
 {
 #ifdef __CUDA_ARCH__
-	return __fsqrt_rn(x);
+	float result;
+
+	asm("sqrt.rn.f32 %0, %1;" : "=f"(result) : "f"(a));
+	return result;
 #elif defined(__x86_64__)
 	float root;
 
 #ifdef __AVX__
-	__asm__("vsqrtss %1, %1, %0" : "=x"(root) : "x"(x));
+	__asm__("vsqrtss %1, %1, %0" : "=x"(root) : "x"(a));
 #else
-	__asm__("sqrtss %1, %0" : "=x"(root) : "x"(x));
+	__asm__("sqrtss %1, %0" : "=x"(root) : "x"(a));
 #endif
 	return root;
 #else
-	return __builtin_sqrtf(x);
+	return __builtin_sqrtf(a);
 #endif
 }
 

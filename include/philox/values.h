@@ -20,12 +20,12 @@ extern "C" {
  */
 PHILOX_FN float philox_uniform_f32(uint32_t w)
 {
-	return PHILOX_CAST(float, w >> 8) * 5.96046448e-08f;
+	return philox_scaled(PHILOX_CAST(float, w >> 8), 5.96046448e-08f);
 }
 
 PHILOX_FN float philox_uniform_8(uint32_t w)
 {
-	return PHILOX_CAST(float, w >> 24) * 0.00390625f;
+	return philox_scaled(PHILOX_CAST(float, w >> 24), 0.00390625f);
 }
 
 PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
@@ -35,7 +35,7 @@ PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
 
 PHILOX_FN float philox_uniform_11(uint32_t w)
 {
-	return PHILOX_CAST(float, w >> 21) * 4.8828125e-04f;
+	return philox_scaled(PHILOX_CAST(float, w >> 21), 4.8828125e-04f);
 }
 
 PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
@@ -59,8 +59,7 @@ PHILOX_FN float philox_range_f32(float u, float width, float low, float bottom,
 {
 	float x = philox_multiply_add(u, width, low);
 
-	x = x < top ? x : top;
-	return x > bottom ? x : bottom;
+	return philox_greater(philox_lesser(x, top), bottom);
 }
 
 PHILOX_FN double philox_range_f64(double u, double width, double low,
@@ -126,7 +125,8 @@ PHILOX_FN float philox_exponential_f32(uint32_t w)
 
 PHILOX_FN float philox_gumbel_f32(uint32_t w)
 {
-	return philox_hidden_zero() - philox_ln_f32(philox_minus_ln1m_f32(w));
+	return philox_subtract(philox_hidden_zero(),
+			       philox_ln_f32(philox_minus_ln1m_f32(w)));
 }
 
 PHILOX_FN double philox_exponential_f64(uint64_t w64)
@@ -213,7 +213,7 @@ PHILOX_FN double philox_dropout_scale_f64(double p)
 
 PHILOX_FN float philox_dropout_scale(double p)
 {
-	return PHILOX_CAST(float, philox_dropout_scale_f64(p));
+	return philox_f32_of(philox_dropout_scale_f64(p));
 }
 
 /*
@@ -276,11 +276,12 @@ PHILOX_FN uint16_t philox_round_f16(float x, uint32_t w)
 	/* as a denormal: the integer part of |x| 2^24 and 32 bits after it */
 	float small = size < 0x38800000u ? philox_f32_from_bits(size) : 0.0f;
 	float scaled = philox_multiply(small, 16777216.0f);
-	uint32_t whole = PHILOX_CAST(uint32_t, scaled);
-	float rest = philox_multiply(scaled - PHILOX_CAST(float, whole),
-				     4294967296.0f);
+	uint32_t whole = philox_whole(scaled);
+	float rest = philox_multiply(
+		philox_subtract(scaled, PHILOX_CAST(float, whole)),
+		4294967296.0f);
 
-	denormal = whole + (w < PHILOX_CAST(uint32_t, rest));
+	denormal = whole + (w < philox_whole(rest));
 	normal = ((size - 0x38000000u) >> 13) + (w < size << 19);
 	if (size > 0x7f800000u)
 		return PHILOX_CAST(uint16_t,

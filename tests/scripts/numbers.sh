@@ -403,8 +403,126 @@ mkdir -p "$WORK/file/philox"
 cp include/philox/*.h "$WORK/file/philox"
 rm "$WORK/file/philox/kernel.h"
 
-# rounds_once_in TYPE POWERS: no instruction of the type is approximate, and no
-# product could be fused, except of a power of two
+# Every function of f32 once, without any arithmetic of our own
+cat >"$WORK/flush.cu" <<'END'
+#include <philox/kernel.h>
+extern "C" __global__ void values(const uint32_t *w, const float *x,
+				  const double *y, uint64_t t, float *out,
+				  uint16_t *narrow)
+{
+	struct philox_state state = {w[0], w[1]};
+
+	philox_normal_pair(w[2], w[3], &out[0], &out[1]);
+	philox_sin_cos(w[4], &out[2], &out[3]);
+	out[4] = philox_multiply(x[0], x[1]);
+	out[5] = philox_multiply_add(x[2], x[3], x[4]);
+	out[6] = philox_scaled(x[5], 0.5f);
+	out[7] = philox_subtract(x[6], x[7]);
+	out[8] = philox_minus(x[8]);
+	out[9] = philox_lesser(x[9], x[10]);
+	out[10] = philox_greater(x[11], x[12]);
+	out[11] = philox_root(x[13]);
+	out[12] = philox_f32_of(y[0]);
+	out[13] = philox_f32_from_bits(philox_whole(x[14]));
+	out[14] = philox_bf16_to_f32(narrow[0]);
+	out[15] = philox_number_from_f16(narrow[1]);
+	out[16] = philox_f16_to_f32(narrow[2]);
+	narrow[3] = philox_number_to_bf16(x[15]);
+	narrow[4] = philox_f32_to_bf16(x[16]);
+	narrow[5] = philox_number_to_f16(x[17]);
+	narrow[6] = philox_f32_to_f16(x[18]);
+	out[17] = philox_ln_f32(x[19]);
+	out[18] = philox_ln_core(x[20], x[21]);
+	out[19] = philox_minus_2_ln(w[5]);
+	out[20] = philox_minus_ln1m_f32(w[6]);
+	out[21] = philox_exp_f32(x[22]);
+	out[22] = philox_sin_core(x[23], x[24]);
+	out[23] = philox_cos_core(x[25]);
+	out[24] = philox_uniform_f32(w[7]);
+	out[25] = philox_uniform_8(w[8]);
+	out[26] = philox_uniform_11(w[9]);
+	narrow[7] = philox_uniform_bf16(w[10]);
+	narrow[8] = philox_uniform_f16(w[11]);
+	out[27] = philox_range_f32(x[26], x[27], x[28], x[29], x[30]);
+	out[28] = philox_log_normal_f32(x[31], x[32], x[33]);
+	out[29] = philox_exponential_f32(w[12]);
+	out[30] = philox_gumbel_f32(w[13]);
+	out[31] = philox_drop_f32(x[34], w[14], t);
+	out[32] = philox_bernoulli_f32(w[15], t);
+	out[33] = philox_dropout_f32(x[35], w[16], t, x[36]);
+	out[34] = philox_dropout_scale(y[1]);
+	narrow[9] = philox_round_bf16(x[37], w[17]);
+	narrow[10] = philox_round_f16(x[38], w[18]);
+	out[35] = philox_or_poison(state, x[39]);
+	out[36] = philox_hidden_zero();
+	out[37] = philox_f32_from_bits(philox_f32_bits(x[40]));
+}
+extern "C" __global__ void draws(struct philox_rng rng, const float *x,
+				 uint64_t t, struct philox_f32x4 *four,
+				 float *one, uint16_t *narrow)
+{
+	struct philox_state state = philox_resolve(rng);
+	uint64_t e = threadIdx.x;
+
+	four[0] = philox_uniform4(state, e);
+	four[1] = philox_normal4(state, e);
+	four[2] = philox_log_normal4(state, e, x[0], x[1]);
+	four[3] = philox_exponential4(state, e);
+	four[4] = philox_gumbel4(state, e);
+	four[5] = philox_bernoulli4(state, e, t);
+	four[6] = philox_dropout4(state, e, four[7], t, x[2]);
+	four[8] = philox_or_poison4(state, four[9]);
+	one[0] = philox_uniform_at(state, e);
+	one[1] = philox_normal_at(state, e);
+	one[2] = philox_log_normal_at(state, e, x[3], x[4]);
+	one[3] = philox_exponential_at(state, e);
+	one[4] = philox_gumbel_at(state, e);
+	one[5] = philox_bernoulli_at(state, e, t);
+	one[6] = philox_dropout_at(state, e, x[5], t, x[6]);
+	narrow[0] = philox_uniform_bf16_at(state, e);
+	narrow[1] = philox_uniform_f16_at(state, e);
+	narrow[2] = philox_round_bf16_at(state, e, x[7]);
+	narrow[3] = philox_round_f16_at(state, e, x[8]);
+}
+END
+# none_is_left_out: flush.cu has every function that takes or gives an f32
+none_is_left_out()
+{
+	cat include/philox/*.h | tr '\n' ' ' |
+		grep -oE 'PHILOX_FN [^({]*\([^)]*\)' |
+		grep -E '[^a-z_](float|philox_f32x4)[^0-9]' |
+		sed -E 's/^([^(]*[ *])(philox_[a-z0-9_]*)\(.*/\2/' | sort -u \
+		>"$WORK/functions"
+	[ "$(wc -l <"$WORK/functions")" -gt 40 ] || return 1
+	while read -r function; do
+		grep -q "[^a-z_]$function(" "$WORK/flush.cu" ||
+			{ echo "$function"; return 1; }
+	done <"$WORK/functions"
+}
+
+# ptx SOURCE OPTION...
+ptx()
+{
+	source=$1
+	shift
+	"$nvcc" -Iinclude -ptx -arch=compute_80 "$@" -o "$WORK/kernel.ptx" \
+		"$WORK/$source"
+}
+
+# keeps_denormals: the option flushes what it can (a kernel of our own shows
+# it), and nothing of ours
+keeps_denormals()
+{
+	echo '__global__ void f(float *x) { x[0] = x[1] + x[2] < x[3]; }' \
+		>"$WORK/own.cu"
+	ptx own.cu "$1" && grep -q '\.ftz' "$WORK/kernel.ptx" || return 1
+	ptx flush.cu "$1" || return 1
+	grep -E '\.ftz|approx|\.full' "$WORK/kernel.ptx" && return 1
+	grep -q 'fma\.rn\.f32' "$WORK/kernel.ptx"
+}
+
+# rounds_once_in TYPE POWERS: no instruction of the type is approximate, and no product
+# could be fused, except with a power of two
 rounds_once_in()
 {
 	grep -E "\.$1" "$WORK/kernel.ptx" >"$WORK/lines"
@@ -418,21 +536,24 @@ rounds_once_in()
 
 rounds_once()
 {
-	"$nvcc" -Iinclude -ptx -arch=compute_80 --use_fast_math \
-		-o "$WORK/kernel.ptx" "$WORK/kernel.cu" || return 1
-	rounds_once_in f32 '0fC0000000|0f33800000|0f3B800000' &&
+	ptx kernel.cu --use_fast_math || return 1
+	rounds_once_in f32 '^$' &&
 		rounds_once_in f64 '0dC000000000000000|0d3CA0000000000000'
 }
 
 if [ "$CUDA" = 0 ]; then
 	for what in "nvcc agrees on the host" "nvcc --use_fast_math rounds once" \
-		"NVRTC compiles it"; do
+		"nvcc --use_fast_math keeps denormals" "NVRTC compiles it"; do
 		skip "$what" "no CUDA toolkit"
 	done
 	finish
 fi
 check "nvcc agrees on the host" agrees "$nvcc" numbers.cu -O2
 check "nvcc --use_fast_math rounds once" rounds_once
+check "every function of f32 is looked at" none_is_left_out
+for option in --use_fast_math -ftz=true; do
+	check "nvcc $option keeps denormals" keeps_denormals $option
+done
 if [ ! -e "$CUDA_HOME/include/nvrtc.h" ]; then
 	skip "NVRTC compiles it" "no nvrtc.h"
 	finish

@@ -67,7 +67,7 @@ template <typename T, typename U> static inline T atomicAdd(T *to, U value)
 
 /* --- arithmetic ----------------------------------------------------------- */
 
-static inline float __fmaf_rn(float a, float b, float c)
+static inline float __fmaf_ieee_rn(float a, float b, float c)
 {
 	return __builtin_fmaf(a, b, c);
 }
@@ -80,11 +80,6 @@ static inline double __fma_rn(double a, double b, double c)
 static inline double __dmul_rn(double a, double b)
 {
 	return a * b;
-}
-
-static inline float __fsqrt_rn(float x)
-{
-	return __builtin_sqrtf(x);
 }
 
 static inline double __dsqrt_rn(double x)
@@ -148,6 +143,19 @@ static inline double __longlong_as_double(long long x)
  */
 #define SIMULATED_PTX(X)                                                      \
 	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
+	X(subtract, "sub.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
+	X(minus, "neg.f32 %0, %1;" : "=f"(result) : "f"(a))                   \
+	X(lesser,                                                             \
+	  "{.reg .pred p; setp.lt.f32 p, %1, %2; selp.f32 %0, %1, %2, p;}"    \
+	  : "=f"(result)                                                      \
+	  : "f"(a), "f"(b))                                                   \
+	X(greater,                                                            \
+	  "{.reg .pred p; setp.gt.f32 p, %1, %2; selp.f32 %0, %1, %2, p;}"    \
+	  : "=f"(result)                                                      \
+	  : "f"(a), "f"(b))                                                   \
+	X(whole, "cvt.rzi.u32.f32 %0, %1;" : "=r"(result) : "f"(a))           \
+	X(f32_of, "cvt.rn.f32.f64 %0, %1;" : "=f"(result) : "d"(a))           \
+	X(root, "sqrt.rn.f32 %0, %1;" : "=f"(result) : "f"(a))                \
 	X(to_bf16, "cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(a))         \
 	X(to_f16, "cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(a))           \
 	X(from_f16, "cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(a))            \
@@ -165,6 +173,41 @@ static inline double __longlong_as_double(long long x)
 static inline float simulated_multiply(float a, float b)
 {
 	return a * b;
+}
+
+static inline float simulated_subtract(float a, float b)
+{
+	return a - b;
+}
+
+static inline float simulated_minus(float a)
+{
+	return -a;
+}
+
+static inline float simulated_lesser(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+static inline float simulated_greater(float a, float b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint32_t simulated_whole(float a)
+{
+	return (uint32_t)a;
+}
+
+static inline float simulated_f32_of(double a)
+{
+	return (float)a;
+}
+
+static inline float simulated_root(float a)
+{
+	return __builtin_sqrtf(a);
 }
 
 static inline uint16_t simulated_to_bf16(float a)
