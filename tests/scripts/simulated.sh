@@ -38,6 +38,21 @@ trains()
 		"$simulated/philox" train --device cuda:1 --resume "$WORK/half"
 }
 
+# trains_without_cublas: a kernel of our own does as well, and is named
+trains_without_cublas()
+{
+	grep '^products *cuBLAS, libcublas' "$WORK/cuda" &&
+		PHILOX_CUBLAS=none "$simulated/philox" train --device cuda \
+			--steps 3 >"$WORK/plain" &&
+		grep '^runs agree *yes' "$WORK/plain" &&
+		grep '^products *a simple kernel, as PHILOX_CUBLAS=none' \
+			"$WORK/plain" &&
+		! PHILOX_CUBLAS=/no/where "$simulated/philox" train \
+			--device cuda --steps 1 2>"$WORK/err" &&
+		grep "PHILOX_CUBLAS names '/no/where': it cannot be loaded" \
+			"$WORK/err"
+}
+
 check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
 # Checks that would be the same on the second GPU run once, and those that part
@@ -49,5 +64,6 @@ check "a sequence of events" "$simulated/philox" matrix --device cuda \
 	--replay 'F0 F1 B1r B0'
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
+check "training needs no cuBLAS, and says what it uses" trains_without_cublas
 check "draws are the host's" draws --count 1000 --first 3 --dist normal
 finish

@@ -8,6 +8,7 @@
 #define TESTS_SIMULATED_CUBLAS_H
 
 #include <dlfcn.h>
+#include <unistd.h>
 #include "tests/simulated/device_code.h"
 
 struct simulated_cublas {
@@ -87,9 +88,10 @@ static int simulated_sgemm(simulated_cublas *handle, int turn_a, int turn_b,
 		       : 0;
 }
 
+/* Any version by its bare name; by a path, a file that is there. */
 static void *simulated_dlopen(const char *name, int)
 {
-	return (void *)name;
+	return strchr(name, '/') && access(name, R_OK) ? NULL : (void *)name;
 }
 
 static void *simulated_dlsym(void *, const char *name)

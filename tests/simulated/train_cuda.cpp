@@ -6,3 +6,4 @@
 #define TRAIN_KNOWN(name) SIMULATED_KERNEL(kernel_##name)
 
 TRAIN_KERNEL_LIST(TRAIN_KNOWN)
+TRAIN_KNOWN(product)

@@ -2,15 +2,17 @@
  * tools/train/cuda.cu - the kernels on a GPU
  *
  * One CUDA kernel per function of kernels.h, and matrix products through
- * cuBLAS, which is loaded when a GPU is asked for: the tool starts without it.
- * Runs agree in every bit because nothing is summed by atomics, each stream has
- * a cuBLAS handle with a workspace of its own, and products stay in full f32.
+ * cuBLAS, which is looked for when a GPU is asked for; where there is none that
+ * works, a plain kernel does them. Runs agree in every bit because nothing is
+ * summed by atomics, each stream has a cuBLAS handle with a workspace of its
+ * own, and products stay in full f32.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cuda_runtime.h>
+#include "tools/train/cublas.h"
 #include "tools/train/train.h"
 
 /* --- kernels -------------------------------------------------------------- */
@@ -36,6 +38,27 @@ static const void *const cuda_kernels[] = {
 
 #define THREADS    128
 #define BLOCKS_MAX 1024
+
+/* A thread for each element of the result; sums in one fixed order. */
+static __global__ void kernel_product(struct train_product p)
+{
+	size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+	size_t row = i / p.columns, column = i % p.columns;
+	float sum = 0;
+
+	if (row >= p.rows)
+		return;
+	for (size_t k = 0; k < p.depth; k++) {
+		size_t left = p.form == TRAIN_LEFT_TURN ? k * p.rows + row
+							: row * p.depth + k;
+		size_t right = p.form == TRAIN_RIGHT_TURN
+				       ? column * p.depth + k
+				       : k * p.columns + column;
+
+		sum = philox_multiply_add(p.left[left], p.right[right], sum);
+	}
+	p.out[i] = sum;
+}
 
 /* --- cuBLAS --------------------------------------------------------------- */
 
@@ -75,23 +98,18 @@ static int find_symbol(void *library, const char *name, void *pointer)
 	return symbol != NULL;
 }
 
-/* cublas_load() returns NULL, or the name of the missing part. */
-static const char *cublas_load(struct cublas *cublas)
+/* Returns 0, or -1 for a library that is not there or lacks a function. */
+static int cublas_load(struct cublas *cublas, const char *name)
 {
-	static const char *const names[] = {
-		"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-		"/usr/local/cuda/lib64/libcublas.so"};
-
-	for (size_t i = 0; i < 4 && !cublas->library; i++)
-		cublas->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+	cublas->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 	if (!cublas->library)
-		return "libcublas.so.13 or .12";
+		return -1;
 #define CUBLAS_FIND(member, name, arguments)                      \
 	if (!find_symbol(cublas->library, name, &cublas->member)) \
-		return name;
+		return -1;
 	CUBLAS_LIST(CUBLAS_FIND)
 #undef CUBLAS_FIND
-	return NULL;
+	return 0;
 }
 
 /* --- the backend ---------------------------------------------------------- */
@@ -105,9 +123,10 @@ struct cuda_lane {
 
 struct cuda_backend {
 	struct train_backend base;
-	struct cublas cublas;
+	struct cublas cublas; /* without a library: our kernel */
 	struct cuda_lane lanes[2];
 	char message[128];
+	char products[256];
 };
 
 static const char *cuda_kernel(struct train_backend *, philox_stream stream,
@@ -130,11 +149,25 @@ static struct cuda_lane *lane_of(struct cuda_backend *backend,
 	return &backend->lanes[stream == backend->lanes[1].stream];
 }
 
+static const char *plain_product(struct train_backend *,
+				 philox_stream stream,
+				 const struct train_product *product)
+{
+	void *parameters[] = {(void *)product};
+	size_t count = product->rows * product->columns;
+	dim3 grid((unsigned)((count + THREADS - 1) / THREADS));
+	cudaError_t error =
+		cudaLaunchKernel((const void *)kernel_product, grid,
+				 dim3(THREADS), parameters, 0, stream);
+
+	return error == cudaSuccess ? NULL : cudaGetErrorString(error);
+}
+
 /*
  * cuBLAS stores matrices by columns, so ours appear transposed: out transposed
  * = right transposed times left transposed.
  */
-static const char *cuda_product(struct train_backend *base,
+static const char *cublas_product(struct train_backend *base,
 				philox_stream stream,
 				const struct train_product *p)
 {
@@ -158,10 +191,8 @@ static const char *cuda_product(struct train_backend *base,
 	return backend->message;
 }
 
-static void cuda_close(struct train_backend *base)
+static void close_cublas(struct cuda_backend *backend)
 {
-	struct cuda_backend *backend = (struct cuda_backend *)base;
-
 	for (int i = 0; i < 2; i++) {
 		if (backend->lanes[i].handle)
 			backend->cublas.destroy(backend->lanes[i].handle);
@@ -169,7 +200,14 @@ static void cuda_close(struct train_backend *base)
 	}
 	if (backend->cublas.library)
 		dlclose(backend->cublas.library);
-	free(backend);
+	memset(&backend->cublas, 0, sizeof(backend->cublas));
+	memset(backend->lanes, 0, sizeof(backend->lanes));
+}
+
+static void cuda_close(struct train_backend *base)
+{
+	close_cublas((struct cuda_backend *)base);
+	free(base);
 }
 
 /* Setting a stream takes the workspace away: it comes first. */
@@ -197,21 +235,70 @@ static int select_gpu(struct philox_device *device)
 	return cudaSetDevice(colon ? atoi(colon + 1) : 0) != cudaSuccess;
 }
 
-/* open_parts() returns NULL, or the name of the missing part. */
-static const char *open_parts(struct cuda_backend *backend,
-			      struct philox_device *device,
-			      const philox_stream streams[2])
-{
-	const char *missing = cublas_load(&backend->cublas);
+/* A backend in the making, for a try. */
+struct opening {
+	struct cuda_backend *backend;
+	const philox_stream *streams;
+	char failed[128]; /* what the first library that was found lacked */
+};
 
-	if (missing)
-		return missing;
-	if (select_gpu(device))
-		return "the GPU";
+static const char *try_parts(struct opening *opening, const char *name)
+{
+	struct cuda_backend *backend = opening->backend;
+
+	if (cublas_load(&backend->cublas, name))
+		return backend->cublas.library ? "a function of it" : "it";
 	for (int i = 0; i < 2; i++)
-		if (open_lane(&backend->cublas, streams[i], &backend->lanes[i]))
-			return "a cuBLAS handle with a workspace of 32 MiB";
+		if (open_lane(&backend->cublas, opening->streams[i],
+			      &backend->lanes[i]))
+			return "a handle with a workspace of 32 MiB";
 	return NULL;
+}
+
+/* Leaves nothing if it fails, not even the runtime's last error. */
+static int try_cublas(void *data, const char *name)
+{
+	struct opening *opening = (struct opening *)data;
+	const char *missing = try_parts(opening, name);
+
+	if (!missing) {
+		snprintf(opening->backend->products,
+			 sizeof(opening->backend->products), "cuBLAS, %s",
+			 name);
+		return 0;
+	}
+	if (!*opening->failed && opening->backend->cublas.library)
+		snprintf(opening->failed, sizeof(opening->failed),
+			 "%.60s does not give %s", name, missing);
+	close_cublas(opening->backend);
+	cudaGetLastError();
+	return -1;
+}
+
+/* choose_products() returns 0, or -1 if what PHILOX_CUBLAS names fails. */
+static int choose_products(struct opening *opening, char *message, size_t size)
+{
+	struct cuda_backend *backend = opening->backend;
+	const char *named = train_cublas_named();
+
+	backend->base.products = backend->products;
+	backend->base.product = cublas_product;
+	if (!train_cublas_search(try_cublas, opening))
+		return 0;
+	if (named && strcmp(named, "none")) {
+		snprintf(message, size, "PHILOX_CUBLAS names '%.80s': %s",
+			 named,
+			 *opening->failed ? opening->failed
+					  : "it cannot be loaded");
+		return -1;
+	}
+	backend->base.product = plain_product;
+	snprintf(backend->products, sizeof(backend->products),
+		 "a simple kernel, as %s (PHILOX_CUBLAS may name a cuBLAS)",
+		 named              ? "PHILOX_CUBLAS=none says"
+		 : *opening->failed ? opening->failed
+				    : "no cuBLAS was found");
+	return 0;
 }
 
 struct train_backend *train_cuda_open(struct philox_device *device,
@@ -220,22 +307,20 @@ struct train_backend *train_cuda_open(struct philox_device *device,
 {
 	struct cuda_backend *backend =
 		(struct cuda_backend *)calloc(1, sizeof(*backend));
-	const char *missing;
+	struct opening opening = {backend, streams, ""};
 
 	if (!backend) {
 		snprintf(message, size, "out of memory");
 		return NULL;
 	}
 	backend->base.kernel = cuda_kernel;
-	backend->base.product = cuda_product;
 	backend->base.close = cuda_close;
-	missing = open_parts(backend, device, streams);
-	if (!missing)
+	if (select_gpu(device)) {
+		snprintf(message, size, "%s cannot be made the current GPU",
+			 philox_device_name(device));
+	} else if (!choose_products(&opening, message, size)) {
 		return &backend->base;
-	snprintf(message, size,
-		 "matrix products on a GPU go through cuBLAS, and there is no "
-		 "%s",
-		 missing);
+	}
 	cuda_close(&backend->base);
 	return NULL;
 }

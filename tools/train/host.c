@@ -228,8 +228,8 @@ struct train_backend *train_host_open(struct philox_device *device,
 		snprintf(message, size, "out of memory");
 		return NULL;
 	}
-	backend->base =
-		(struct train_backend){host_kernel, host_product, host_close};
+	backend->base = (struct train_backend){host_kernel, host_product,
+					       host_close, NULL};
 	backend->device = device;
 	return &backend->base;
 }

@@ -76,6 +76,8 @@ static void write_options(struct json *json, const struct train_model *model)
 	json_string(json, "device", philox_device_name(model->device));
 	json_string(json, "device_description",
 		    philox_device_description(model->device));
+	if (model->backend->products)
+		json_string(json, "products", model->backend->products);
 	json_unsigned(json, "steps", options->steps);
 	json_unsigned(json, "seed", options->seed);
 	json_number(json, "dropout", options->dropout);

@@ -62,8 +62,11 @@ void train_report_begin(const struct train_model *model)
 		printf(", %" PRIu64 " extra operator%s", options->ops,
 		       plural(options->ops));
 	printf("\n");
-	printf("device    %s: %s\n\n", philox_device_name(model->device),
+	printf("device    %s: %s\n", philox_device_name(model->device),
 	       philox_device_description(model->device));
+	if (model->backend->products)
+		printf("products  %s\n", model->backend->products);
+	printf("\n");
 	fflush(stdout);
 }
 

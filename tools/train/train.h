@@ -76,6 +76,7 @@ struct train_backend {
 			       philox_stream stream,
 			       const struct train_product *product);
 	void (*close)(struct train_backend *backend);
+	const char *products; /* what makes them; NULL: not worth telling */
 };
 
 /*
