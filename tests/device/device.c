@@ -405,6 +405,14 @@ Test(device, kernel_calls_are_checked)
 	philox_device_close(s.device);
 }
 
+Test(device, stream_0_is_the_legacy_stream_unless_compiled_otherwise)
+{
+	philox_stream none = NULL;
+
+	cr_assert_null(PHILOX_STREAM(none));
+	cr_assert_eq(PHILOX_STREAM((philox_stream)64), (philox_stream)64);
+}
+
 Test(device, destroying_null_is_not_counted)
 {
 	struct stage s;
