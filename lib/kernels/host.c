@@ -6,6 +6,7 @@
  */
 #include "lib/device/contract.h"
 #include "lib/fill/host.h"
+#include "lib/kernels/head.h"
 #include "graph/head_elements.h"
 
 #define FILL_RUN(name, out, in, n, traits)          \
@@ -38,8 +39,7 @@ static void run_head(const void *pointer)
 	struct head_control *control = args->control;
 	int accepted = head_accepts(args);
 
-	for (uint64_t i = 0; i < control->cells; i++)
-		head_fill_cell(args, i, accepted);
+	head_fill_cells(args, accepted);
 	if (accepted)
 		__atomic_store_n(&control->sequence, args->sequence,
 				 __ATOMIC_RELEASE);

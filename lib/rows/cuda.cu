@@ -50,28 +50,48 @@ extern "C" __global__ void philox_kernel_rows_set(
 extern "C" __global__ void philox_kernel_rows_advance(
 	__grid_constant__ const rows_draw_args args)
 {
+	const int others = rows_others(&args.list, args.words, 0);
 	const uint64_t launch = rows_launch(&args.table);
 
 	for (uint64_t i = thread_number(); i < args.list.n; i += thread_count())
-		rows_advance_entry(&args, launch, i);
+		rows_advance_entry(&args, launch, others, i);
 	end_launch(args.table.control);
 }
 
 /* --- draws ---------------------------------------------------------------- */
 
-#define DRAW_KERNEL(name, type, size)                                \
-	extern "C" __global__ void philox_kernel_rows_##name(        \
-		__grid_constant__ const rows_draw_args args)         \
-	{                                                            \
-		const uint64_t launch = rows_launch(&args.table);    \
-		const uint64_t units = rows_units(&args, size);      \
-		const uint64_t all = args.list.n * units;            \
-                                                                     \
-		for (uint64_t i = thread_number(); i < all;          \
-		     i += thread_count())                            \
-			rows_##name##_unit(&args, launch, i / units, \
-					   i % units);               \
-		end_launch(args.table.control);                      \
+/*
+ * All threads go round as often, so that those of a warp meet where they have
+ * read their rows: a row without `others` is advanced by one of the lanes that
+ * read it.
+ */
+#define DRAW_KERNEL(name, type, size)                                         \
+	extern "C" __global__ void philox_kernel_rows_##name(                 \
+		__grid_constant__ const rows_draw_args args)                  \
+	{                                                                     \
+		const uint64_t launch = rows_launch(&args.table);             \
+		const uint64_t units = rows_units(&args, size);               \
+		const uint32_t n = (uint32_t)args.list.n;                     \
+		rows_share share =                                            \
+			rows_share_of(&args, units, rows_lanes_shift(units),  \
+				      (uint32_t)thread_number(),              \
+				      (uint32_t)thread_count(), 32);          \
+                                                                              \
+		for (uint32_t done = 0; done < n; done += share.groups) {     \
+			rows_entry e;                                         \
+			int begun =                                           \
+				share.entry < n &&                            \
+				rows_begin(&args, launch, share.others, size, \
+					   share.entry, share.unit, &e);      \
+                                                                              \
+			__syncwarp();                                         \
+			if (begun)                                            \
+				rows_##name##_units(&args, launch,            \
+						    share.others, &e,         \
+						    share.unit, share.step);  \
+			share.entry += share.groups;                          \
+		}                                                             \
+		end_launch(args.table.control);                               \
 	}
 ROWS_DRAW_LIST(DRAW_KERNEL)
 #undef DRAW_KERNEL
@@ -124,7 +144,8 @@ static __device__ __forceinline__ int begin_entry(const sample_args *args,
 
 	__syncthreads();
 	if (threadIdx.x == 0)
-		takes_part = sample_begin(args, launch, entry, &found);
+		takes_part = sample_begin(args, launch, sample_others(args),
+					  entry, &found);
 	__syncthreads();
 	*row = found;
 	return takes_part;
@@ -161,11 +182,11 @@ static __device__ __forceinline__ void end_parts(const sample_args *args)
 		const uint32_t first = sample_first_quad(&args);               \
 		const uint32_t quads = sample_quads(&args);                    \
 		const uint32_t step = args.parts * SAMPLE_THREADS;             \
+		const uint32_t items = (uint32_t)args.list.n * args.parts;     \
                                                                                \
-		for (uint64_t i = blockIdx.x; i < args.list.n * args.parts;    \
-		     i += gridDim.x) {                                         \
-			const uint64_t entry = i / args.parts;                 \
-			const uint32_t part = (uint32_t)(i % args.parts);      \
+		for (uint32_t i = blockIdx.x; i < items; i += gridDim.x) {     \
+			const uint32_t entry = i / args.parts;                 \
+			const uint32_t part = i % args.parts;                  \
 			sample_row row;                                        \
 			uint64_t best = 0;                                     \
                                                                                \

@@ -148,12 +148,12 @@ static enum philox_status launch_draw(struct philox_rows *rows,
 				      philox_stream stream, enum kernel kernel,
 				      const struct rows_draw_args *args,
 				      struct rows_arrays *arrays,
-				      uint64_t units)
+				      uint64_t threads)
 {
 	struct kernel_call call = {.kernel = kernel,
 				   .args = args,
 				   .size = sizeof(*args),
-				   .work = units};
+				   .work = threads};
 	struct kernel_arrays of_caller;
 	enum philox_status status;
 
@@ -190,8 +190,9 @@ static enum philox_status draw_rows(struct philox_rows *rows,
 	kind = find_kind(fill);
 	args.words = fill->flags & PHILOX_ROWS_KEEP ? 0 : 4;
 	add_values(&arrays, &args, fill->dtype);
-	return launch_draw(rows, stream, kind->kernel, &args, &arrays,
-			   args.list.n * rows_units(&args, kind->per_block));
+	return launch_draw(
+		rows, stream, kind->kernel, &args, &arrays,
+		args.list.n * rows_threads(rows_units(&args, kind->per_block)));
 }
 
 enum philox_status philox_rows_fill(struct philox_rows *rows,

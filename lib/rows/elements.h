@@ -2,8 +2,9 @@
  * lib/rows/elements.h - the work of kernels on rows, for host loop and kernel
  *
  * See Note [Rows that advance once] in lib/device/rows_kernels.h. The unit of a
- * draw is one Philox block of one entry; units may be done in any order, by any
- * threads. A launch ends with rows_end(), once, when all of it is done.
+ * draw is one Philox block of one entry. A thread looks an entry up once and
+ * does some of its units; entries and units may be done in any order. A launch
+ * ends with rows_end(), once, when all of it is done.
  */
 #ifndef LIB_ROWS_ELEMENTS_H
 #define LIB_ROWS_ELEMENTS_H
@@ -38,17 +39,26 @@ PHILOX_FN uint64_t rows_launch(const struct rows_table *table)
 	return *(const volatile uint64_t *)&table->control->launch;
 }
 
-/* rows_state() returns a row's state as it was before the launch. */
+/*
+ * rows_state() returns a row's state as it was before the launch. Where no
+ * other block advances the row (`others`) it is only a read. The number in the
+ * turn is looked at without waiting for it: whoever saw the new offset also
+ * sees that number, and only then is the old offset read, after it.
+ */
 PHILOX_FN struct philox_state rows_state(const struct rows_table *table,
-					 uint64_t row, uint64_t launch)
+					 uint64_t row, uint64_t launch,
+					 int others)
 {
 	struct philox_state *state = &table->states[row];
 	struct rows_turn *turn = &table->turns[row];
 	struct philox_state found;
 
+	if (!others)
+		return *state;
 	found.seed = state->seed;
 	found.offset = ROWS_LOAD(&state->offset);
-	if (ROWS_LOAD(&turn->launch) == launch)
+	if (ROWS_PEEK(&turn->launch) == launch &&
+	    ROWS_LOAD(&turn->launch) == launch)
 		found.offset = *(volatile uint64_t *)&turn->offset;
 	return found;
 }
@@ -60,13 +70,17 @@ PHILOX_FN int rows_can_advance(struct philox_state state, uint64_t words)
 	       words <= 0xfffffffffffffffcULL - state.offset;
 }
 
-/* rows_can_advance_by() says whether it has `words` words left `count` times. */
+/*
+ * rows_can_advance_by() says whether it has `words` words left `count` times.
+ * The product is made in two parts: its upper one shows where it is too large.
+ */
 PHILOX_FN int rows_can_advance_by(struct philox_state state, uint64_t words,
 				  uint32_t count)
 {
-	return rows_can_advance(state, 0) &&
-	       (!count ||
-		words <= (0xfffffffffffffffcULL - state.offset) / count);
+	uint64_t low = (words & 0xffffffffu) * count;
+	uint64_t high = (words >> 32) * count + (low >> 32);
+
+	return !(high >> 32) && rows_can_advance(state, words * count);
 }
 
 /* rows_keep_old() keeps the offset from before the launch for late readers. */
@@ -79,17 +93,21 @@ PHILOX_FN void rows_keep_old(const struct rows_table *table, uint64_t row,
 	ROWS_STORE(&turn->launch, launch);
 }
 
-/* rows_advance() advances a row whose state before the launch was `before`. */
+/*
+ * rows_advance() advances a row whose state before the launch was `before`;
+ * `others` as in rows_state().
+ */
 PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
 			    uint64_t launch, struct philox_state before,
-			    uint64_t words)
+			    uint64_t words, int others)
 {
 	if (!rows_can_advance(before, words))
 		ROWS_ADD(&table->control->used_up, 1);
-	else if (words) {
+	else if (words && others) {
 		rows_keep_old(table, row, launch, before);
 		ROWS_STORE(&table->states[row].offset, before.offset + words);
-	}
+	} else if (words)
+		table->states[row].offset = before.offset + words;
 }
 
 /*
@@ -98,15 +116,16 @@ PHILOX_FN void rows_advance(const struct rows_table *table, uint64_t row,
  */
 PHILOX_FN void rows_advance_by(const struct rows_table *table, uint64_t row,
 			       uint64_t launch, struct philox_state before,
-			       uint64_t words, uint32_t count)
+			       uint64_t words, uint32_t count, int others)
 {
 	if (!rows_can_advance_by(before, words, count))
 		ROWS_ADD(&table->control->used_up, 1);
-	else if (words && count) {
+	else if (words && count && others) {
 		rows_keep_old(table, row, launch, before);
 		ROWS_RAISE(&table->states[row].offset,
 			   before.offset + words * count);
-	}
+	} else if (words && count)
+		table->states[row].offset = before.offset + words * count;
 }
 
 /* rows_end() counts the launch and reports entries it could not draw for. */
@@ -158,13 +177,15 @@ PHILOX_FN struct philox_state rows_step(const struct rows_list *list,
 	return state;
 }
 
-/* rows_entry_state() returns the state that an entry of `row` draws from. */
-PHILOX_FN struct philox_state rows_entry_state(const struct rows_table *table,
-					       const struct rows_list *list,
-					       uint64_t entry, uint64_t row,
-					       uint64_t launch)
+/*
+ * rows_others() says whether other blocks may advance the rows that a block
+ * reads, when an entry is shared by blocks or not: a row may be in a list
+ * twice, but is in no two places without one.
+ */
+PHILOX_FN int rows_others(const struct rows_list *list, uint64_t words,
+			  int shared)
 {
-	return rows_step(list, entry, rows_state(table, row, launch));
+	return words && (list->indices || shared);
 }
 
 /* --- draws ---------------------------------------------------------------- */
@@ -194,13 +215,6 @@ PHILOX_FN uint64_t rows_entry_count(const struct rows_draw_args *args,
 	return count;
 }
 
-/* rows_blocks() returns in how many blocks of n an entry's values lie. */
-PHILOX_FN uint64_t rows_blocks(const struct rows_draw_args *args,
-			       uint64_t entry, uint64_t n)
-{
-	return fill_units(n, args->first, rows_entry_count(args, entry));
-}
-
 /*
  * rows_units() returns how many units every entry has: as many as there are
  * blocks for `count` values, or one, which advances the row.
@@ -212,66 +226,91 @@ PHILOX_FN uint64_t rows_units(const struct rows_draw_args *args, uint64_t n)
 	return blocks ? blocks : 1;
 }
 
+/* An entry that takes part, and its row before the launch. */
+struct rows_entry {
+	uint64_t entry;
+	uint64_t row;
+	struct philox_state state;
+	uint64_t count;  /* values */
+	uint64_t blocks; /* that they lie in */
+};
+
 /*
- * rows_<name>_unit() does one unit of an entry: nothing if its values end
- * before it. The first advances its row. As in lib/fill/elements.h an element
- * before the span has an index that is not below the count, since the
- * subtraction is modulo 2^64.
+ * rows_begin() looks an entry up for a thread whose first unit of it is `unit`.
+ * Returns 0 if there is nothing to do: the row's state is then not read.
  */
-#define ROWS_DRAW_FUNCTION(name, type, n)                                    \
-	PHILOX_FN void rows_store_##name(const struct rows_draw_args *args,  \
-					 struct philox_state state,          \
-					 uint64_t entry, uint64_t block)     \
-	{                                                                    \
-		fill_##type *out =                                           \
-			(fill_##type *)args->out + entry * args->pitch;      \
-		uint64_t index = block * n - args->first;                    \
-		uint64_t count = rows_entry_count(args, entry);              \
-		const fill_##type none[n] = {0};                             \
-		struct fill_args plain;                                      \
-		fill_##type v[n];                                            \
-                                                                             \
-		rows_set_plain(&plain);                                      \
-		block_##name(&plain, state, block, none, v);                 \
-		if (!rows_can_advance(state, args->words))                   \
-			for (int i = 0; i < n; i++)                          \
-				v[i] = fill_poison_##type();                 \
-		for (uint64_t i = 0; i < n; i++)                             \
-			if (index + i < count)                               \
-				out[index + i] = v[i];                       \
-	}                                                                    \
-                                                                             \
-	PHILOX_FN void rows_##name##_unit(const struct rows_draw_args *args, \
-					  uint64_t launch, uint64_t entry,   \
-					  uint64_t unit)                     \
-	{                                                                    \
-		int drawn = unit < rows_blocks(args, entry, n);              \
-		uint64_t row = rows_of_entry(&args->list, entry);            \
-		struct philox_state state;                                   \
-                                                                             \
-		if (row == ROWS_NONE || (unit && !drawn))                    \
-			return;                                              \
-		if (row >= args->table.count) {                              \
-			if (unit == 0)                                       \
-				ROWS_ADD(&args->table.control->outside, 1);  \
-			return;                                              \
-		}                                                            \
-		state = rows_entry_state(&args->table, &args->list, entry,   \
-					 row, launch);                       \
-		if (drawn)                                                   \
-			rows_store_##name(args, state, entry,                \
-					  args->first / n + unit);           \
-		if (unit == 0)                                               \
-			rows_advance(&args->table, row, launch, state,       \
-				     args->words);                           \
+PHILOX_FN int rows_begin(const struct rows_draw_args *args, uint64_t launch,
+			 int others, uint64_t n, uint64_t entry, uint64_t unit,
+			 struct rows_entry *e)
+{
+	e->entry = entry;
+	e->row = rows_of_entry(&args->list, entry);
+	if (e->row == ROWS_NONE)
+		return 0;
+	e->count = rows_entry_count(args, entry);
+	e->blocks = fill_units(n, args->first, e->count);
+	if (unit && unit >= e->blocks)
+		return 0;
+	if (e->row >= args->table.count) {
+		if (unit == 0)
+			ROWS_ADD(&args->table.control->outside, 1);
+		return 0;
+	}
+	e->state = rows_step(&args->list, entry,
+			     rows_state(&args->table, e->row, launch, others));
+	return 1;
+}
+
+/*
+ * rows_<name>_unit() draws one unit of an entry. As in lib/fill/elements.h an
+ * element before the span has an index that is not below the count, since the
+ * subtraction is modulo 2^64.
+ *
+ * rows_<name>_units() draws every step-th unit of an entry from `unit` on, for
+ * one thread. The first unit is where the row advances, so all threads that
+ * share the entry must have begun it by then, or `others` is set.
+ */
+#define ROWS_DRAW_FUNCTION(name, type, n)                                     \
+	PHILOX_FN void rows_##name##_unit(const struct rows_draw_args *args,  \
+					  const struct rows_entry *e,         \
+					  uint64_t unit)                      \
+	{                                                                     \
+		fill_##type *out =                                            \
+			(fill_##type *)args->out + e->entry * args->pitch;    \
+		uint64_t block = args->first / n + unit;                      \
+		uint64_t index = block * n - args->first;                     \
+		const fill_##type none[n] = {0};                              \
+		struct fill_args plain;                                       \
+		fill_##type v[n];                                             \
+                                                                              \
+		rows_set_plain(&plain);                                       \
+		block_##name(&plain, e->state, block, none, v);               \
+		if (!rows_can_advance(e->state, args->words))                 \
+			for (int i = 0; i < n; i++)                           \
+				v[i] = fill_poison_##type();                  \
+		for (uint64_t i = 0; i < n; i++)                              \
+			if (index + i < e->count)                             \
+				out[index + i] = v[i];                        \
+	}                                                                     \
+                                                                              \
+	PHILOX_FN void rows_##name##_units(const struct rows_draw_args *args, \
+					   uint64_t launch, int others,       \
+					   const struct rows_entry *e,        \
+					   uint64_t unit, uint64_t step)      \
+	{                                                                     \
+		for (uint64_t i = unit; i < e->blocks; i += step)             \
+			rows_##name##_unit(args, e, i);                       \
+		if (unit == 0)                                                \
+			rows_advance(&args->table, e->row, launch, e->state,  \
+				     args->words, others);                    \
 	}
 
 ROWS_DRAW_LIST(ROWS_DRAW_FUNCTION)
 #undef ROWS_DRAW_FUNCTION
 
-/* rows_advance_entry() is one unit of a launch that only advances. */
+/* rows_advance_entry() is one entry of a launch that only advances. */
 PHILOX_FN void rows_advance_entry(const struct rows_draw_args *args,
-				  uint64_t launch, uint64_t entry)
+				  uint64_t launch, int others, uint64_t entry)
 {
 	uint64_t row = rows_of_entry(&args->list, entry);
 	struct philox_state state;
@@ -282,12 +321,83 @@ PHILOX_FN void rows_advance_entry(const struct rows_draw_args *args,
 		ROWS_ADD(&args->table.control->outside, 1);
 		return;
 	}
-	state = rows_state(&args->table, row, launch);
+	state = rows_state(&args->table, row, launch, others);
 	if (args->counts)
 		rows_advance_by(&args->table, row, launch, state, args->words,
-				args->counts[entry]);
+				args->counts[entry], others);
 	else
-		rows_advance(&args->table, row, launch, state, args->words);
+		rows_advance(&args->table, row, launch, state, args->words,
+			     others);
+}
+
+/* --- threads -------------------------------------------------------------- */
+
+/*
+ * How the threads of a launch share its units. A group of neighbouring threads,
+ * `lanes` of a warp, takes an entry and its units in turn, as many as fill 128
+ * bytes. Where there are more groups than entries, several share an entry. The
+ * divisions are done once, in 32 bits: a list has at most 2^24 entries.
+ */
+struct rows_share {
+	uint32_t groups;
+	uint32_t parts; /* groups that share an entry */
+	uint32_t entry; /* of this thread: its first; then + groups */
+	uint64_t unit;  /* its first unit of each entry, of which it takes */
+	uint64_t step;  /* every step-th */
+	int others;
+};
+
+/* rows_lanes_shift() returns log2 of how many threads a group has. */
+PHILOX_FN uint32_t rows_lanes_shift(uint64_t units)
+{
+	return units > 4 ? 3 : units > 2 ? 2 : units > 1;
+}
+
+/* rows_threads() returns how many threads an entry can use. */
+PHILOX_FN uint64_t rows_threads(uint64_t units)
+{
+	uint32_t shift = rows_lanes_shift(units);
+
+	return (((units - 1) >> shift) + 1) << shift;
+}
+
+/*
+ * rows_is_apart() says whether some of an entry's threads are in another warp:
+ * those of entry i are number i * threads and on.
+ */
+PHILOX_FN int rows_is_apart(uint32_t threads, uint32_t neighbours)
+{
+	return threads > neighbours || (threads & (threads - 1));
+}
+
+/*
+ * rows_share_of() returns the share of thread `number` of `threads`. As many
+ * `neighbours`, a warp, meet between reading and advancing; 1: none do.
+ */
+PHILOX_FN struct rows_share rows_share_of(const struct rows_draw_args *args,
+					  uint64_t units, uint32_t shift,
+					  uint32_t number, uint32_t threads,
+					  uint32_t neighbours)
+{
+	uint64_t most = ((units - 1) >> shift) + 1; /* parts */
+	uint32_t group = number >> shift, part = 0, n = (uint32_t)args->list.n;
+	struct rows_share share;
+
+	share.groups = threads >> shift;
+	share.parts = n < share.groups ? share.groups / n : 1;
+	if (share.parts > most)
+		share.parts = (uint32_t)most;
+	share.entry = group;
+	if (share.parts > 1) {
+		share.entry = group / share.parts;
+		part = group % share.parts;
+	}
+	share.unit = ((uint64_t)part << shift) + (number & ((1u << shift) - 1));
+	share.step = (uint64_t)share.parts << shift;
+	share.others =
+		rows_others(&args->list, args->words,
+			    rows_is_apart(share.parts << shift, neighbours));
+	return share;
 }
 
 #endif

@@ -4,12 +4,14 @@
  * As in lib/kernels/host.c each loop runs on the thread of its stream, with
  * arguments of its own. Where the compiler may not assume fused multiply-adds,
  * those that need them come in two versions of the same loop: fmaf() of the C
- * library gives the same bits, only slower. Where an entry takes many numbers
- * they come from a fill, which has vectors.
+ * library gives the same bits, only slower. Where there are vectors, draws are
+ * made by lib/rows/across.c instead.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
 #include "lib/fill/host.h"
+#include "lib/fill/keys.h"
+#include "lib/rows/across.h"
 #include "lib/rows/sample_elements.h"
 
 #define NO_ATTRIBUTE
@@ -36,9 +38,25 @@
 void run_rows_seed(const void *pointer)
 {
 	const struct rows_seed_args *args = pointer;
+	struct simd_keyed blocks;
+	uint64_t seed[SIMD_KEYED_MAX];
 
-	for (uint64_t row = 0; row < args->count; row++)
-		args->states[row] = rows_derive(args->seed, row);
+	for (unsigned i = 0; i < SIMD_KEYED_MAX; i++) {
+		blocks.seed[i] = args->seed;
+		blocks.high[i] = PHILOX_FOLD_ROW;
+	}
+	for (uint64_t row = 0; row < args->count; row += SIMD_KEYED_MAX) {
+		uint64_t left = args->count - row;
+		unsigned n =
+			left < SIMD_KEYED_MAX ? (unsigned)left : SIMD_KEYED_MAX;
+
+		for (unsigned i = 0; i < SIMD_KEYED_MAX; i++)
+			blocks.low[i] = row + i;
+		keys_fold(&blocks, n, seed);
+		for (unsigned i = 0; i < n; i++)
+			args->states[row + i] =
+				(struct philox_state){seed[i], 0};
+	}
 }
 
 void run_rows_set(const void *pointer)
@@ -52,73 +70,36 @@ void run_rows_set(const void *pointer)
 void run_rows_advance(const void *pointer)
 {
 	const struct rows_draw_args *args = pointer;
+	const int others = rows_others(&args->list, args->words, 0);
 	const uint64_t launch = rows_launch(&args->table);
 
 	for (uint64_t i = 0; i < args->list.n; i++)
-		rows_advance_entry(args, launch, i);
+		rows_advance_entry(args, launch, others, i);
 	rows_end(args->table.control);
 }
 
 /* --- draws ---------------------------------------------------------------- */
 
-#define MANY 64 /* elements that a fill makes faster */
-
-/* Elements of an entry from index `begin` on; its state has them. */
-static void fill_entry(const struct rows_draw_args *args, enum kernel kernel,
-		       struct philox_state state, uint64_t entry,
-		       uint64_t begin, uint64_t size)
-{
-	struct fill_args fill = {
-		.rng = {.state = state},
-		.first = args->first + begin,
-		.count = rows_entry_count(args, entry) - begin,
-		.rows = 1,
-		.threads = 1,
-		.out = (char *)args->out + (entry * args->pitch + begin) * size,
-	};
-
-	rows_set_plain(&fill);
-	fill_host_run(kernel, &fill);
-}
-
-/*
- * Uses a fill for an entry's remaining units when there are many. Returns how
- * many units are done. A unit has `n` elements.
- */
-static uint64_t fill_units_of(const struct rows_draw_args *args,
-			      uint64_t launch, enum kernel kernel,
-			      uint64_t entry, uint64_t n, uint64_t size)
-{
-	const uint64_t row = rows_of_entry(&args->list, entry);
-	const uint64_t begin = n - args->first % n;
-	struct philox_state state;
-
-	if (row >= args->table.count ||
-	    rows_entry_count(args, entry) < begin + MANY)
-		return 1;
-	state = rows_entry_state(&args->table, &args->list, entry, row, launch);
-	if (!rows_can_advance(state, args->words))
-		return 1;
-	fill_entry(args, kernel, state, entry, begin, size);
-	return UINT64_MAX;
-}
-
-#define DEFINE_DRAW(storage, attribute, loop, name, size)                    \
-	attribute storage void loop(const void *pointer)                     \
-	{                                                                    \
-		const struct rows_draw_args *args = pointer;                 \
-		const uint64_t launch = rows_launch(&args->table);           \
-                                                                             \
-		for (uint64_t i = 0; i < args->list.n; i++) {                \
-			uint64_t unit;                                       \
-                                                                             \
-			rows_##name##_unit(args, launch, i, 0);              \
-			unit = fill_units_of(args, launch, KERNEL_##name, i, \
-					     size, 16 / size);               \
-			for (; unit < rows_blocks(args, i, size); unit++)    \
-				rows_##name##_unit(args, launch, i, unit);   \
-		}                                                            \
-		rows_end(args->table.control);                               \
+#define DEFINE_DRAW(storage, attribute, loop, name, per_block)                \
+	attribute static void loop##_one_by_one(                              \
+		const struct rows_draw_args *args)                            \
+	{                                                                     \
+		const int others = rows_others(&args->list, args->words, 0);  \
+		const uint64_t launch = rows_launch(&args->table);            \
+		struct rows_entry e;                                          \
+                                                                              \
+		for (uint64_t i = 0; i < args->list.n; i++)                   \
+			if (rows_begin(args, launch, others, per_block, i, 0, \
+				       &e))                                   \
+				rows_##name##_units(args, launch, others, &e, \
+						    0, 1);                    \
+		rows_end(args->table.control);                                \
+	}                                                                     \
+                                                                              \
+	storage void loop(const void *args)                                   \
+	{                                                                     \
+		if (!rows_draw_across(args, KERNEL_##name, 16 / per_block))   \
+			loop##_one_by_one(args);                              \
 	}
 
 DEFINE_DRAW(, NO_ATTRIBUTE, run_rows_bits_u32, bits_u32, 4)
@@ -188,16 +169,17 @@ static void make_noise(const struct sample_args *args,
 	{                                                                     \
 		const struct sample_args *args = pointer;                     \
 		const uint64_t launch = sample_launch(args);                  \
+		const int others = sample_others(args);                       \
                                                                               \
 		for (uint64_t i = 0; i < args->list.n; i++) {                 \
 			struct sample_row row;                                \
 			uint64_t best = SAMPLE_NO_TOKEN;                      \
                                                                               \
-			if (!sample_begin(args, launch, i, &row))             \
+			if (!sample_begin(args, launch, others, i, &row))     \
 				continue;                                     \
 			if (row.valid)                                        \
 				best = best_of_##loop(args, &row, i);         \
-			sample_end(args, launch, i, &row, best);              \
+			sample_end(args, launch, others, i, &row, best);      \
 		}                                                             \
 		if (args->table.control)                                      \
 			rows_end(args->table.control);                        \

@@ -8,6 +8,7 @@
  * kind, define all of these first.
  *
  *   ROWS_LOAD(from)           *from, before all that the thread does later
+ *   ROWS_PEEK(from)           *from, in no order
  *   ROWS_STORE(to, value)     *to = value, after all that it did before
  *   ROWS_RAISE(to, value)     *to becomes the greater of the two, after all that
  *                             it did before
@@ -30,6 +31,17 @@ static __device__ __forceinline__ uint64_t rows_load(const uint64_t *from)
 	uint64_t value;
 
 	asm volatile("ld.acquire.gpu.u64 %0, [%1];"
+		     : "=l"(value)
+		     : "l"(from)
+		     : "memory");
+	return value;
+}
+
+static __device__ __forceinline__ uint64_t rows_peek(const uint64_t *from)
+{
+	uint64_t value;
+
+	asm volatile("ld.relaxed.gpu.u64 %0, [%1];"
 		     : "=l"(value)
 		     : "l"(from)
 		     : "memory");
@@ -72,6 +84,7 @@ static __device__ __forceinline__ uint32_t rows_arrive(uint32_t *to)
 }
 
 #define ROWS_LOAD(from)       rows_load(from)
+#define ROWS_PEEK(from)       rows_peek(from)
 #define ROWS_STORE(to, value) rows_store(to, value)
 #define ROWS_RAISE(to, value) rows_raise(to, value)
 #define ROWS_TELL(to, value)  rows_tell(to, value)
@@ -84,6 +97,7 @@ static __device__ __forceinline__ uint32_t rows_arrive(uint32_t *to)
 #else
 
 #define ROWS_LOAD(from)       (*(from))
+#define ROWS_PEEK(from)       (*(from))
 #define ROWS_STORE(to, value) (*(to) = (value))
 #define ROWS_RAISE(to, value) (*(to) = *(to) < (value) ? (value) : *(to))
 #define ROWS_TELL(to, value)  __atomic_store_n(to, value, __ATOMIC_RELEASE)

@@ -88,15 +88,24 @@ PHILOX_FN uint64_t sample_launch(const struct sample_args *args)
 	return args->table.control ? rows_launch(&args->table) : 0;
 }
 
+/*
+ * sample_others() says whether another block may have advanced a row that an
+ * entry reads. Blocks that share entries advance nothing before all are done.
+ */
+PHILOX_FN int sample_others(const struct sample_args *args)
+{
+	return args->parts == 1 && rows_others(&args->list, args->words, 0);
+}
+
 /* sample_state() returns the state that an entry of `index` draws from. */
 PHILOX_FN struct philox_state sample_state(const struct sample_args *args,
-					   uint64_t launch, uint64_t entry,
-					   uint64_t index)
+					   uint64_t launch, int others,
+					   uint64_t entry, uint64_t index)
 {
 	struct philox_state state;
 
 	if (args->table.control)
-		state = rows_state(&args->table, index, launch);
+		state = rows_state(&args->table, index, launch, others);
 	else if (args->table.states)
 		state = args->table.states[index];
 	else {
@@ -108,7 +117,7 @@ PHILOX_FN struct philox_state sample_state(const struct sample_args *args,
 
 /* sample_begin() looks an entry up; 0 if it does not take part. */
 PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
-			   uint64_t entry, struct sample_row *row)
+			   int others, uint64_t entry, struct sample_row *row)
 {
 	uint64_t index = rows_of_entry(&args->list, entry);
 
@@ -122,7 +131,7 @@ PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
 	if (index >= args->table.count)
 		return 1;
 	row->index = index;
-	row->state = sample_state(args, launch, entry, index);
+	row->state = sample_state(args, launch, others, entry, index);
 	row->valid = rows_can_advance(row->state, args->words);
 	sample_set_temperature(row, args->temperatures
 					    ? args->temperatures[entry]
@@ -134,8 +143,8 @@ PHILOX_FN int sample_begin(const struct sample_args *args, uint64_t launch,
  * sample_end() writes an entry's result and advances its row: for one thread.
  */
 PHILOX_FN void sample_end(const struct sample_args *args, uint64_t launch,
-			  uint64_t entry, const struct sample_row *row,
-			  uint64_t key)
+			  int others, uint64_t entry,
+			  const struct sample_row *row, uint64_t key)
 {
 	if (args->tokens)
 		args->tokens[entry] = philox_sample_token(key);
@@ -147,7 +156,7 @@ PHILOX_FN void sample_end(const struct sample_args *args, uint64_t launch,
 		ROWS_ADD(&args->table.control->outside, 1);
 	else
 		rows_advance(&args->table, row->index, launch, row->state,
-			     args->words);
+			     args->words, others);
 }
 
 /* --- parts ---------------------------------------------------------------- */
@@ -160,20 +169,21 @@ PHILOX_FN void sample_part_end(const struct sample_args *args, uint64_t launch,
 	if (args->parts > 1)
 		ROWS_MAX(&args->table.control->best[entry], key);
 	else
-		sample_end(args, launch, entry, row, key);
+		sample_end(args, launch, sample_others(args), entry, row, key);
 }
 
 /* sample_gather() ends an entry whose parts are all done. */
 PHILOX_FN void sample_gather(const struct sample_args *args, uint64_t launch,
 			     uint64_t entry)
 {
+	const int others = rows_others(&args->list, args->words, 0);
 	volatile uint64_t *best = &args->table.control->best[entry];
 	uint64_t key = *best;
 	struct sample_row row;
 
 	*best = 0;
-	if (sample_begin(args, launch, entry, &row))
-		sample_end(args, launch, entry, &row, key);
+	if (sample_begin(args, launch, others, entry, &row))
+		sample_end(args, launch, others, entry, &row, key);
 }
 
 /* --- columns -------------------------------------------------------------- */

@@ -30,6 +30,12 @@ static uint64_t load(const uint64_t *from)
 	return value;
 }
 
+static uint64_t load_relaxed(const uint64_t *from)
+{
+	step();
+	return __atomic_load_n(from, __ATOMIC_RELAXED);
+}
+
 static void store(uint64_t *to, uint64_t value)
 {
 	step();
@@ -58,6 +64,7 @@ static void raise_to(uint64_t *to, uint64_t value)
 }
 
 #define ROWS_LOAD(from)       load(from)
+#define ROWS_PEEK(from)       load_relaxed(from)
 #define ROWS_STORE(to, value) store(to, value)
 #define ROWS_RAISE(to, value) raise_to(to, value)
 #define ROWS_TELL(to, value)  store(to, value)
@@ -98,14 +105,22 @@ static struct rows_draw_args args_of(int launch)
 		.words = 4};
 }
 
-/* A block of one thread, which takes every n-th unit. */
-static void run_block(const struct rows_draw_args *args, uint64_t number)
+/* A block of one thread, as in lib/rows/cuda.cu. */
+static void run_block(const struct rows_draw_args *args, uint32_t number)
 {
 	const uint64_t launch = rows_launch(&args->table);
 	const uint64_t units = rows_units(args, 4);
+	struct rows_share share =
+		rows_share_of(args, units, 0, number, THREADS, 1);
 
-	for (uint64_t i = number; i < args->list.n * units; i += THREADS)
-		rows_bits_u32_unit(args, launch, i / units, i % units);
+	for (; share.entry < args->list.n; share.entry += share.groups) {
+		struct rows_entry e;
+
+		if (rows_begin(args, launch, share.others, 4, share.entry,
+			       share.unit, &e))
+			rows_bits_u32_units(args, launch, share.others, &e,
+					    share.unit, share.step);
+	}
 	if (ROWS_ARRIVE(&shared.control.done) != THREADS - 1)
 		return;
 	shared.control.done = 0;
@@ -119,7 +134,7 @@ static void *run_thread(void *number)
 		struct rows_draw_args args = args_of(launch);
 
 		pthread_barrier_wait(&shared.begin);
-		run_block(&args, (uint64_t)(uintptr_t)number);
+		run_block(&args, (uint32_t)(uintptr_t)number);
 	}
 	return NULL;
 }
@@ -160,6 +175,115 @@ Test(rows_threads, draw_from_one_state_and_advance_it_once, .timeout = 120)
 	cr_assert_eq(shared.notice.count, LAUNCHES);
 }
 
+/* --- entries that threads share ------------------------------------------- */
+
+enum { SHARED_ROWS = 2, SHARED_VALUES = 37 };
+
+static uint32_t shared_out[LAUNCHES][SHARED_ROWS * SHARED_VALUES];
+
+static void *run_shared(void *number)
+{
+	for (int launch = 0; launch < LAUNCHES; launch++) {
+		struct rows_draw_args args = args_of(launch);
+
+		args.list = (struct rows_list){.n = SHARED_ROWS};
+		args.count = SHARED_VALUES;
+		args.pitch = SHARED_VALUES;
+		args.out = shared_out[launch];
+		pthread_barrier_wait(&shared.begin);
+		run_block(&args, (uint32_t)(uintptr_t)number);
+	}
+	return NULL;
+}
+
+Test(rows_threads, that_share_an_entry_draw_from_one_state, .timeout = 120)
+{
+	memset(&shared.control, 0, sizeof(shared.control));
+	shared.control.launch = 1;
+	shared.control.notice = &shared.notice;
+	for (uint32_t row = 0; row < ROWS; row++)
+		shared.states[row] = (struct philox_state){row + 1, 0};
+	run_threads(run_shared);
+	for (uint64_t launch = 0; launch < LAUNCHES; launch++)
+		for (uint32_t i = 0; i < SHARED_ROWS * SHARED_VALUES; i++) {
+			struct philox_state state = {i / SHARED_VALUES + 1,
+						     4 * launch};
+
+			cr_assert_eq(shared_out[launch][i],
+				     model_word(state, i % SHARED_VALUES),
+				     "launch %d, value %u", (int)launch, i);
+		}
+	for (uint32_t row = 0; row < ROWS; row++)
+		cr_assert_eq(shared.states[row].offset,
+			     row < SHARED_ROWS ? 4 * LAUNCHES : 0);
+}
+
+/* A warp is 32 neighbours; no unit is left out, none is drawn twice. */
+static void check_share(uint64_t n, uint64_t units, uint32_t threads)
+{
+	static uint8_t drawn[40][300];
+	struct rows_draw_args args = {.list = {.n = n}, .words = 4};
+	const uint32_t shift = rows_lanes_shift(units);
+	uint32_t warp[40];
+
+	memset(drawn, 0, sizeof(drawn));
+	memset(warp, 0xff, sizeof(warp));
+	for (uint32_t i = 0; i < threads; i++) {
+		struct rows_share share =
+			rows_share_of(&args, units, shift, i, threads, 32);
+
+		for (; share.entry < n; share.entry += share.groups) {
+			for (uint64_t u = share.unit; u < units;
+			     u += share.step)
+				drawn[share.entry][u]++;
+			if (warp[share.entry] == UINT32_MAX)
+				warp[share.entry] = i / 32;
+			cr_assert(share.others || warp[share.entry] == i / 32,
+				  "entry %u of %d, %d units, %u threads",
+				  share.entry, (int)n, (int)units, threads);
+		}
+	}
+	for (uint64_t i = 0; i < n; i++)
+		for (uint64_t u = 0; u < units; u++)
+			cr_assert_eq(drawn[i][u], 1, "unit %d of entry %d: %d",
+				     (int)u, (int)i, drawn[i][u]);
+}
+
+Test(rows_threads, share_all_units_and_know_whom_with)
+{
+	static const uint64_t units[] = {1, 2, 3, 4, 5, 8, 9, 16, 17, 33, 300};
+
+	for (uint64_t n = 1; n <= 40; n++)
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			for (uint32_t threads = 64; threads <= 2048;
+			     threads *= 2)
+				check_share(n, units[i], threads);
+}
+
+Test(rows_threads, wait_for_others_only_where_there_may_be_some)
+{
+	const uint32_t index = 0;
+	struct rows_list plain = {.n = 9};
+	struct rows_list indexed = {.indices = &index, .n = 1};
+	const struct rows_draw_args args = args_of(0);
+
+	cr_assert_not(rows_others(&plain, 4, 0));
+	cr_assert(rows_others(&plain, 4, 1));
+	cr_assert(rows_others(&indexed, 4, 0));
+	cr_assert_not(rows_others(&indexed, 0, 1));
+	memset(&shared.control, 0, sizeof(shared.control));
+	shared.control.launch = 7;
+	shared.states[0] = (struct philox_state){1, 8};
+	shared.turns[0] = (struct rows_turn){4, 7};
+	steps = 0;
+	cr_assert_eq(rows_state(&args.table, 0, 7, 0).offset, 8);
+	cr_assert_eq(steps, 0);
+	cr_assert_eq(rows_state(&args.table, 0, 7, 1).offset, 4);
+	cr_assert_eq(steps, 3);
+	cr_assert_eq(rows_state(&args.table, 0, 8, 1).offset, 8);
+	cr_assert_eq(steps, 5, "one acquire, and a look");
+}
+
 /* --- counts --------------------------------------------------------------- */
 
 /* The same rows in several entries, whose counts are others in each launch. */
@@ -175,7 +299,7 @@ static void *run_advances(void *number)
 		pthread_barrier_wait(&shared.begin);
 		in_progress = rows_launch(&args.table);
 		for (uint64_t i = (uintptr_t)number; i < ENTRIES; i += THREADS)
-			rows_advance_entry(&args, in_progress, i);
+			rows_advance_entry(&args, in_progress, 1, i);
 		if (ROWS_ARRIVE(&shared.control.done) != THREADS - 1)
 			continue;
 		shared.control.done = 0;
@@ -250,7 +374,8 @@ static void sample_units(const struct sample_args *args, uint64_t launch,
 		uint64_t entry = i / args->parts, best = 0;
 		struct sample_row row;
 
-		if (!sample_begin(args, launch, entry, &row))
+		if (!sample_begin(args, launch, sample_others(args), entry,
+				  &row))
 			continue;
 		for (uint32_t q = (uint32_t)(i % args->parts);
 		     row.valid && q < sample_quads(args); q += args->parts) {
@@ -351,6 +476,7 @@ Test(rows_threads, do_not_read_rows_for_values_that_no_entry_gets)
 {
 	const uint32_t counts[2] = {9, 0};
 	struct rows_draw_args args = args_of(0);
+	struct rows_entry e;
 
 	args.list.n = 2;
 	args.count = 1000;
@@ -360,11 +486,11 @@ Test(rows_threads, do_not_read_rows_for_values_that_no_entry_gets)
 	cr_assert_eq(rows_units(&args, 4), 250);
 	steps = 0;
 	for (uint64_t unit = 3; unit < 250; unit++)
-		rows_bits_u32_unit(&args, 1, 0, unit);
+		cr_assert_not(rows_begin(&args, 1, 1, 4, 0, unit, &e));
 	for (uint64_t unit = 1; unit < 250; unit++)
-		rows_bits_u32_unit(&args, 1, 1, unit);
+		cr_assert_not(rows_begin(&args, 1, 1, 4, 1, unit, &e));
 	cr_assert_eq(steps, 0);
-	rows_bits_u32_unit(&args, 1, 0, 2);
+	cr_assert(rows_begin(&args, 1, 1, 4, 0, 2, &e));
 	cr_assert_gt(steps, 0);
 }
 

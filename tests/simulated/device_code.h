@@ -53,6 +53,8 @@
 #define __syncthreads()        simulated_barrier(__FILE__, __LINE__)
 #define __threadfence()        simulated_fence()
 #define __threadfence_system() simulated_fence()
+#define __syncwarp() \
+	(void)simulated_shuffle(0xffffffffu, 0, 0, __FILE__, __LINE__)
 #define __shfl_xor_sync(mask, value, apart) \
 	simulated_shuffle(mask, value, (unsigned)(apart), __FILE__, __LINE__)
 

@@ -34,6 +34,7 @@ static inline void simulated_max(uint64_t *to, uint64_t value)
 }
 
 #define ROWS_LOAD(from)       simulated_load(from)
+#define ROWS_PEEK(from)       (*(from))
 #define ROWS_STORE(to, value) simulated_store(to, value)
 #define ROWS_RAISE(to, value) simulated_raise(to, value)
 #define ROWS_TELL(to, value)  simulated_store(to, value)

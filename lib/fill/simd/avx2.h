@@ -22,6 +22,7 @@ typedef __m256i vlmask; /* of 64-bit lanes */
 
 enum {
 	V_LANES = 8, /* of 32 bits */
+	V_KEYED = 2, /* the same, with keys of their own */
 	V_GROUPS = 6 /* blocks in flight, in vectors of 64-bit lanes */
 };
 

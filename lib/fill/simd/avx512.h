@@ -26,6 +26,7 @@ typedef __mmask8 vlmask; /* of 64-bit lanes */
 
 enum {
 	V_LANES = 16, /* of 32 bits */
+	V_KEYED = 4,  /* the same, with keys of their own */
 	V_GROUPS = 6  /* blocks in flight, in vectors of 64-bit lanes */
 };
 

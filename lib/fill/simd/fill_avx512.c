@@ -5,7 +5,7 @@
  */
 #ifdef __x86_64__
 #include "lib/fill/simd/avx512.h"
-#include "lib/fill/simd/fills.h"
+#include "lib/fill/simd/keyed.h"
 
 const struct simd_loops simd_avx512 = SIMD_TABLE;
 #else

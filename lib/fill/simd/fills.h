@@ -133,12 +133,4 @@ SIMD_FN void v_round_f16(vi w, vf x, uint16_t *out)
 SIMD_ROUND(bf16)
 SIMD_ROUND(f16)
 
-/* --- the table ------------------------------------------------------------ */
-
-#define SIMD_ROW(name, out, in, n, traits) .fill[KERNEL_##name] = fill_##name,
-#define SIMD_TABLE                                    \
-	{                                             \
-		.chunk = V_CHUNK, FILL_LIST(SIMD_ROW) \
-	}
-
 #endif

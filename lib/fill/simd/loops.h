@@ -15,9 +15,7 @@
 
 /* The differences between loops. */
 struct v_how {
-	/* how words are dealt to a group */
-	void (*deal)(const struct v_stream *stream, const struct v_blocks *c,
-		     vi words[2 * V_GROUPS]);
+	v_deal *deal;
 	/*
 	 * The groups of a chunk follow one another in the code. For long bodies that
 	 * would take long to compile and gain little.
@@ -78,7 +76,10 @@ FILL_LIST(SIMD_TYPES)
 			vi words[2 * V_GROUPS];                             \
                                                                             \
 			v_rounds(&stream, block, &blocks);                  \
-			how.deal(&stream, &blocks, words);                  \
+			SIMD_UNROLL                                         \
+			for (int g = 0; g < V_GROUPS; g++)                  \
+				how.deal(&blocks, g, stream.key[9][0],      \
+					 stream.key[9][1], words + 2 * g);  \
 			if (how.unrolled) {                                 \
 				SIMD_UNROLL                                 \
 				SIMD_GROUPS(name)                           \

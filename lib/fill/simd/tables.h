@@ -19,16 +19,52 @@ typedef void simd_fill(const struct fill_args *args, struct philox_state state,
 		       uint64_t block, uint64_t chunks, const void *in,
 		       void *out);
 
+/*
+ * Blocks with keys of their own, as philox_block() takes them. A loop computes
+ * whole vectors: what is past the last block may be anything.
+ */
+#define SIMD_KEYED_MAX 64
+
+struct simd_keyed {
+	_Alignas(64) uint64_t seed[SIMD_KEYED_MAX];
+	uint64_t low[SIMD_KEYED_MAX];
+	uint64_t high[SIMD_KEYED_MAX];
+};
+
+/*
+ * A loop that makes the elements of the first `n` blocks, of a plain fill. Those
+ * of block i are at 16 * simd_keyed_place(loops, i) of `out`, which has room
+ * for SIMD_KEYED_MAX blocks of 16 bytes.
+ */
+typedef void simd_keyed_fill(const struct simd_keyed *blocks, unsigned n,
+			     void *out);
+
+/* A loop that makes the words 1 and 0 of `n` blocks, in order: philox_fold(). */
+typedef void simd_fold(const struct simd_keyed *blocks, unsigned n,
+		       uint64_t out[SIMD_KEYED_MAX]);
+
 /* The loops of one instruction set: one for every fill. */
 struct simd_loops {
 	unsigned chunk; /* blocks in a chunk, at most SIMD_CHUNK_MAX */
+	unsigned lanes; /* blocks in a vector */
 	simd_fill *fill[KERNEL_COUNT];
+	simd_keyed_fill *keyed[KERNEL_COUNT]; /* of ROWS_DRAW_LIST */
+	simd_fold *fold;
 };
 
 #define SIMD_CHUNK_MAX 64
 
 extern const struct simd_loops simd_avx2;   /* fill_avx2.c */
 extern const struct simd_loops simd_avx512; /* fill_avx512.c */
+
+/* simd_keyed_place() returns where a vector's zips put a block: vl_order(). */
+static inline unsigned simd_keyed_place(const struct simd_loops *loops,
+					unsigned i)
+{
+	const unsigned lane = i & (loops->lanes - 1);
+
+	return i - lane + lane / 2 + (lane & 1) * loops->lanes / 2;
+}
 
 /*
  * simd_loops_used() returns the loops of the instruction set that is in use,

@@ -127,54 +127,45 @@ SIMD_FN void v_rounds(const struct v_stream *stream, uint64_t block,
 }
 
 /*
- * The last round distributes the words. A group has two vectors, in which
- * blocks are in the order of vl_order() unless their elements are in order:
+ * The last round distributes the words of a group, whose keys are key_0 and
+ * key_1, to two vectors, in which blocks are in the order of vl_order() unless
+ * their elements are in order:
  *
  *     v_halves   words 0 and 1 of a block; words 2 and 3
  *     v_pairs    words 0 and 2; words 1 and 3
  *     v_ordered  the words of the first half of blocks, of the second
  */
-SIMD_FN void v_halves(const struct v_stream *stream, const struct v_blocks *c,
-		      vi words[2 * V_GROUPS])
+typedef void v_deal(const struct v_blocks *c, int g, vi key_0, vi key_1,
+		    vi words[2]);
+
+SIMD_FN void v_halves(const struct v_blocks *c, int g, vi key_0, vi key_1,
+		      vi words[2])
 {
 	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
 
-	SIMD_UNROLL
-	for (int g = 0; g < V_GROUPS; g++) {
-		words[2 * g] = vl_last(vl_mul(c->c2[g], mult_b), c->c1[g],
-				       stream->key[9][0]);
-		words[2 * g + 1] = vl_last(vl_mul(c->c0[g], mult_a), c->c3[g],
-					   stream->key[9][1]);
-	}
+	words[0] = vl_last(vl_mul(c->c2[g], mult_b), c->c1[g], key_0);
+	words[1] = vl_last(vl_mul(c->c0[g], mult_a), c->c3[g], key_1);
 }
 
-SIMD_FN void v_pairs(const struct v_stream *stream, const struct v_blocks *c,
-		     vi words[2 * V_GROUPS])
+SIMD_FN void v_pairs(const struct v_blocks *c, int g, vi key_0, vi key_1,
+		     vi words[2])
 {
 	const vi mult_a = vl_set(SIMD_MULT_A), mult_b = vl_set(SIMD_MULT_B);
-	vi key = vl_join(stream->key[9][0], stream->key[9][1]);
+	vi a = vl_mul(c->c0[g], mult_a), b = vl_mul(c->c2[g], mult_b);
 
-	SIMD_UNROLL
-	for (int g = 0; g < V_GROUPS; g++) {
-		vi a = vl_mul(c->c0[g], mult_a), b = vl_mul(c->c2[g], mult_b);
-
-		words[2 * g] = vi_xor3(vl_join_high(b, a),
-				       vl_join(c->c1[g], c->c3[g]), key);
-		words[2 * g + 1] = vl_join(b, a);
-	}
+	words[0] = vi_xor3(vl_join_high(b, a), vl_join(c->c1[g], c->c3[g]),
+			   vl_join(key_0, key_1));
+	words[1] = vl_join(b, a);
 }
 
-SIMD_FN void v_ordered(const struct v_stream *stream, const struct v_blocks *c,
-		       vi words[2 * V_GROUPS])
+SIMD_FN void v_ordered(const struct v_blocks *c, int g, vi key_0, vi key_1,
+		       vi words[2])
 {
-	v_halves(stream, c, words);
-	SIMD_UNROLL
-	for (int g = 0; g < V_GROUPS; g++) {
-		vi low = words[2 * g], high = words[2 * g + 1];
+	vi half[2];
 
-		words[2 * g] = vl_zip_low(low, high);
-		words[2 * g + 1] = vl_zip_high(low, high);
-	}
+	v_halves(c, g, key_0, key_1, half);
+	words[0] = vl_zip_low(half[0], half[1]);
+	words[1] = vl_zip_high(half[0], half[1]);
 }
 
 #endif

@@ -1,0 +1,70 @@
+/*
+ * lib/kernels/head.c - see lib/kernels/head.h
+ */
+#include <string.h>
+#include "lib/kernels/head.h"
+#include "lib/fill/keys.h"
+#include "graph/head_elements.h"
+
+/* A number of cells, whose states are taken apart for the keys. */
+struct cells {
+	const struct head_cell *map;
+	unsigned n;
+	uint64_t offset[SIMD_KEYED_MAX];
+	struct simd_keyed blocks;
+};
+
+static void gather_cells(const struct head_args *args, struct cells *cells)
+{
+	for (unsigned i = 0; i < cells->n; i++) {
+		const struct head_cell *entry = &cells->map[i];
+		const struct philox_state *state = &args->states[entry->slot];
+
+		cells->offset[i] = state->offset + entry->shift;
+		cells->blocks.seed[i] = state->seed;
+		cells->blocks.low[i] = philox_join(entry->call, entry->op);
+	}
+}
+
+static void write_cells(const struct cells *cells)
+{
+	uint64_t key[SIMD_KEYED_MAX];
+
+	keys_fold(&cells->blocks, cells->n, key);
+	for (unsigned i = 0; i < cells->n; i++) {
+		const struct head_cell *entry = &cells->map[i];
+		const uint64_t seed = cells->blocks.seed[i];
+
+		*entry->cell = (struct philox_state){
+			entry->plain ? seed : key[i], cells->offset[i]};
+	}
+}
+
+static void fill_accepted(const struct head_args *args)
+{
+	const struct head_control *control = args->control;
+	struct cells cells;
+
+	memset(&cells.blocks, 0, sizeof(cells.blocks));
+	for (unsigned i = 0; i < SIMD_KEYED_MAX; i++)
+		cells.blocks.high[i] = PHILOX_FOLD_OP;
+	for (uint64_t i = 0; i < control->cells; i += cells.n) {
+		uint64_t left = control->cells - i;
+
+		cells.map = control->map + i;
+		cells.n =
+			left < SIMD_KEYED_MAX ? (unsigned)left : SIMD_KEYED_MAX;
+		gather_cells(args, &cells);
+		write_cells(&cells);
+	}
+}
+
+void head_fill_cells(const struct head_args *args, int accepted)
+{
+	if (accepted) {
+		fill_accepted(args);
+		return;
+	}
+	for (uint64_t i = 0; i < args->control->cells; i++)
+		head_fill_cell(args, i, 0);
+}

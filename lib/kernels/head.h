@@ -1,0 +1,15 @@
+/*
+ * lib/kernels/head.h - the head's cells, on the host
+ */
+#ifndef LIB_KERNELS_HEAD_H
+#define LIB_KERNELS_HEAD_H
+
+#include "lib/device/kernels.h"
+
+/*
+ * head_fill_cells() fills all cells of a graph as head_fill_cell() does, with
+ * the keys of many at once.
+ */
+void head_fill_cells(const struct head_args *args, int accepted);
+
+#endif
