@@ -12,9 +12,9 @@
 /* What becomes of a block: `bytes` of it, after the first `skip`, go to `to`. */
 struct place {
 	char *to;
-	uint8_t skip;
-	uint8_t bytes;
-	uint8_t poison;
+	uint16_t skip;
+	uint16_t bytes;
+	uint32_t poison;
 };
 
 /* A launch, and the blocks that have been collected for the next vectors. */
@@ -23,8 +23,6 @@ struct across {
 	const struct rows_draw_args *args;
 	enum kernel kernel;
 	unsigned size; /* of an element, in bytes */
-	int others;
-	uint64_t launch;
 	unsigned n;
 	struct place place[SIMD_KEYED_MAX];
 	struct simd_keyed blocks;
@@ -32,7 +30,7 @@ struct across {
 
 /* --- blocks --------------------------------------------------------------- */
 
-/* The ends of a memcpy() of some other length would be a call. */
+/* A memcpy() of a length that is not a constant would be a call. */
 static inline void copy_values(char *to, const char *from, unsigned bytes)
 {
 	if (bytes == 4)
@@ -66,13 +64,13 @@ static void poison_values(const struct across *across,
 /* Makes the blocks that have been collected. */
 static void make_blocks(struct across *across)
 {
+	const unsigned lanes = across->loops->lanes, n = across->n;
 	_Alignas(64) char out[SIMD_KEYED_MAX * 16];
 
-	across->loops->keyed[across->kernel](&across->blocks, across->n, out);
-	for (unsigned i = 0; i < across->n; i++) {
+	across->loops->keyed[across->kernel](&across->blocks, n, out);
+	for (unsigned i = 0; i < n; i++) {
 		const struct place *place = &across->place[i];
-		const char *from =
-			out + 16 * simd_keyed_place(across->loops, i);
+		const char *from = out + 16 * simd_keyed_place(lanes, i);
 
 		if (place->poison)
 			poison_values(across, place);
@@ -83,23 +81,31 @@ static void make_blocks(struct across *across)
 	across->n = 0;
 }
 
+/*
+ * The functions below are compiled for each number of elements of a block, since
+ * a division by it would take longer than all they do.
+ */
+#define FOR_EACH_SIZE static inline __attribute__((always_inline))
+
 /* Collects a block of an entry: a unit that has at least one element of it. */
-static inline void add_block(struct across *across, const struct rows_entry *e,
-			     uint64_t unit, int poison)
+FOR_EACH_SIZE void add_block(struct across *across,
+			     const struct rows_draw_args *args,
+			     const struct rows_entry *e, uint64_t unit,
+			     int poison, unsigned size)
 {
-	const struct rows_draw_args *args = across->args;
-	const unsigned size = across->size, per_block = 16 / size;
+	const unsigned per_block = 16 / size;
 	const uint64_t first = args->first % per_block;
 	const uint64_t from = unit ? unit * per_block - first : 0;
 	const uint64_t room = unit ? per_block : per_block - first;
 	const uint64_t left = e->count - from;
 	const unsigned i = across->n++;
 
-	across->place[i].to =
-		(char *)args->out + (e->entry * args->pitch + from) * size;
-	across->place[i].skip = (uint8_t)(unit ? 0 : first * size);
-	across->place[i].bytes = (uint8_t)((left < room ? left : room) * size);
-	across->place[i].poison = (uint8_t)poison;
+	across->place[i] = (struct place){
+		.to = (char *)args->out +
+		      (e->entry * args->pitch + from) * size,
+		.skip = (uint16_t)(unit ? 0 : first * size),
+		.bytes = (uint16_t)((left < room ? left : room) * size),
+		.poison = (uint32_t)poison};
 	across->blocks.seed[i] = e->state.seed;
 	across->blocks.low[i] = e->state.offset / 4;
 	across->blocks.high[i] = args->first / per_block + unit;
@@ -128,11 +134,13 @@ static void fill_entry(const struct across *across, const struct rows_entry *e,
 	fill_host_run(across->kernel, &fill);
 }
 
-static inline void draw_entry(struct across *across, const struct rows_entry *e)
+FOR_EACH_SIZE void draw_entry(struct across *across,
+			      const struct rows_draw_args *args,
+			      const struct rows_entry *e, unsigned size)
 {
-	const unsigned per_block = 16 / across->size;
-	const uint64_t begin = per_block - across->args->first % per_block;
-	const int poison = !rows_can_advance(e->state, across->args->words);
+	const unsigned per_block = 16 / size;
+	const uint64_t begin = per_block - args->first % per_block;
+	const int poison = !rows_can_advance(e->state, args->words);
 	uint64_t blocks = e->blocks;
 
 	if (e->count >= begin + MANY && !poison) {
@@ -140,7 +148,45 @@ static inline void draw_entry(struct across *across, const struct rows_entry *e)
 		blocks = 1;
 	}
 	for (uint64_t unit = 0; unit < blocks; unit++)
-		add_block(across, e, unit, poison);
+		add_block(across, args, e, unit, poison, size);
+}
+
+/*
+ * The arguments are a copy, which no store to memory changes. Where every entry
+ * has one block (`single`), little of it differs from entry to entry.
+ */
+FOR_EACH_SIZE void draw_entries(struct across *across,
+				struct rows_draw_args args, unsigned size,
+				int single)
+{
+	const int others = rows_others(&args.list, args.words, 0);
+	const uint64_t launch = rows_launch(&args.table);
+	struct rows_entry e;
+
+	if (single)
+		args.counts = NULL;
+	for (uint64_t i = 0; i < args.list.n; i++) {
+		if (!rows_begin(&args, launch, others, 16 / size, i, 0, &e))
+			continue;
+		if (single)
+			add_block(across, &args, &e, 0,
+				  !rows_can_advance(e.state, args.words), size);
+		else
+			draw_entry(across, &args, &e, size);
+		rows_advance(&args.table, e.row, launch, e.state, args.words,
+			     others);
+	}
+}
+
+FOR_EACH_SIZE void draw_launch(struct across *across, unsigned size)
+{
+	const struct rows_draw_args *args = across->args;
+
+	if (!args->counts &&
+	    fill_units(16 / size, args->first, args->count) == 1)
+		draw_entries(across, *args, size, 1);
+	else
+		draw_entries(across, *args, size, 0);
 }
 
 int rows_draw_across(const struct rows_draw_args *args, enum kernel kernel,
@@ -149,21 +195,14 @@ int rows_draw_across(const struct rows_draw_args *args, enum kernel kernel,
 	struct across across = {.loops = simd_loops_used(),
 				.args = args,
 				.kernel = kernel,
-				.size = size,
-				.launch = rows_launch(&args->table)};
-	struct rows_entry e;
+				.size = size};
 
 	if (!across.loops)
 		return 0;
-	across.others = rows_others(&args->list, args->words, 0);
-	for (uint64_t i = 0; i < args->list.n; i++) {
-		if (!rows_begin(args, across.launch, across.others, 16 / size,
-				i, 0, &e))
-			continue;
-		draw_entry(&across, &e);
-		rows_advance(&args->table, e.row, across.launch, e.state,
-			     args->words, across.others);
-	}
+	if (size == 4)
+		draw_launch(&across, 4);
+	else
+		draw_launch(&across, 8);
 	make_blocks(&across);
 	rows_end(args->table.control);
 	return 1;

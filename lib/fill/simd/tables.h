@@ -33,7 +33,7 @@ struct simd_keyed {
 
 /*
  * A loop that makes the elements of the first `n` blocks, of a plain fill. Those
- * of block i are at 16 * simd_keyed_place(loops, i) of `out`, which has room
+ * of block i are at 16 * simd_keyed_place(lanes, i) of `out`, which has room
  * for SIMD_KEYED_MAX blocks of 16 bytes.
  */
 typedef void simd_keyed_fill(const struct simd_keyed *blocks, unsigned n,
@@ -57,13 +57,15 @@ struct simd_loops {
 extern const struct simd_loops simd_avx2;   /* fill_avx2.c */
 extern const struct simd_loops simd_avx512; /* fill_avx512.c */
 
-/* simd_keyed_place() returns where a vector's zips put a block: vl_order(). */
-static inline unsigned simd_keyed_place(const struct simd_loops *loops,
-					unsigned i)
+/*
+ * simd_keyed_place() returns where the zips of a vector of `lanes` blocks put
+ * block i: vl_order().
+ */
+static inline unsigned simd_keyed_place(unsigned lanes, unsigned i)
 {
-	const unsigned lane = i & (loops->lanes - 1);
+	const unsigned lane = i & (lanes - 1);
 
-	return i - lane + lane / 2 + (lane & 1) * loops->lanes / 2;
+	return i - lane + lane / 2 + (lane & 1) * lanes / 2;
 }
 
 /*
