@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <philox/state.h>
 
-/* Every draw a table has: dist_dtype, dtype, elements a block. */
+/*
+ * Every draw a table has: dist_dtype, dtype, elements a block. Its vector loop
+ * is in lib/fill/simd/keyed.h.
+ */
 #define ROWS_DRAW_LIST(X)      \
 	X(bits_u32, u32, 4)    \
 	X(bits_u64, u64, 2)    \
@@ -71,16 +74,24 @@
  *    do so at once: all write the same values.
  *  - A thread that reads a row reads, in this order: the offset of the state;
  *    the number in the turn; and, if that is this launch's, the offset in the
- *    turn, which it uses instead. The first two are acquires. So a reader that
- *    saw the new offset also sees the number, and one that sees the number also
- *    sees the old offset.
+ *    turn, which it uses instead. The first is an acquire, and so is the second
+ *    where the number is this launch's. So a reader that saw the new offset also
+ *    sees the number, and one that sees the number also sees the old offset.
  *  - Where entries advance by counts of their own, a row that is in the list
  *    several times goes to the furthest of the offsets, which all are counted
  *    from the old one: the new offset is written by an atomic maximum, a
  *    release like the store, and since the old offset is the least of all, the
  *    result does not depend on who comes first.
- *  - Entries that draw at a step of their own read the row as above and add to
+ *  - Entries that draw at a step of their own read the row as below and add to
  *    what they found. Such a launch advances nothing.
+ *
+ * An acquire makes a multiprocessor forget all that it has cached, so none is
+ * done without need. A thread reads a row once for all units of an entry that it
+ * draws, never in the loop over them. And it only reads and writes the state,
+ * nothing else, where no other block can have advanced the row: in launches that
+ * advance nothing, and in those without indices, whose entries are rows of their
+ * own, unless several warps share an entry. Lanes of one warp that share an
+ * entry have all read its row before one of them advances it.
  *
  * A state that other code wrote between two launches needs nothing special: its
  * turn has the number of an earlier launch.

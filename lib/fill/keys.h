@@ -8,9 +8,8 @@
 
 /*
  * keys_fold() makes out[i] = philox_fold(seed[i], high[i], low[i]) of the first
- * n blocks, n <= SIMD_KEYED_MAX: `high` is the plane and `low` the index. By
- * vectors where they are in use; then all of `blocks` must be readable, which
- * its first n elements alone decide.
+ * n blocks, n <= SIMD_KEYED_MAX: `high` is the plane and `low` the index. What
+ * it leaves in the rest of `out` is of no use.
  */
 void keys_fold(const struct simd_keyed *blocks, unsigned n,
 	       uint64_t out[SIMD_KEYED_MAX]);

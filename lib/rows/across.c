@@ -22,7 +22,6 @@ struct across {
 	const struct simd_loops *loops;
 	const struct rows_draw_args *args;
 	enum kernel kernel;
-	unsigned size; /* of an element, in bytes */
 	unsigned n;
 	struct place place[SIMD_KEYED_MAX];
 	struct simd_keyed blocks;
@@ -43,21 +42,25 @@ static inline void copy_values(char *to, const char *from, unsigned bytes)
 		memcpy(to, from, 16);
 }
 
-/* Poison of f32 and f64 is a NaN, of bits all ones. */
-static void poison_values(const struct across *across,
-			  const struct place *place)
+#define POISON_BLOCK(name, type, n)                                     \
+	case KERNEL_##name:                                             \
+		for (unsigned i = 0; i < n; i++) {                      \
+			const fill_##type value = fill_poison_##type(); \
+                                                                        \
+			memcpy(block + i * sizeof(value), &value,       \
+			       sizeof(value));                          \
+		}                                                       \
+		break;
+
+static void poison_values(enum kernel kernel, const struct place *place)
 {
-	const uint64_t f64 = 0x7ff8000000000000u;
-	const uint32_t f32 = 0x7fc00000u;
 	char block[16];
 
-	memset(block, 0xff, sizeof(block));
-	for (unsigned i = 0; i < sizeof(block); i += across->size)
-		if (across->kernel == KERNEL_uniform_f64)
-			memcpy(block + i, &f64, sizeof(f64));
-		else if (across->kernel == KERNEL_uniform_f32 ||
-			 across->kernel == KERNEL_normal_f32)
-			memcpy(block + i, &f32, sizeof(f32));
+	switch (kernel) {
+		ROWS_DRAW_LIST(POISON_BLOCK)
+	default:
+		return;
+	}
 	copy_values(place->to, block, place->bytes);
 }
 
@@ -73,7 +76,7 @@ static void make_blocks(struct across *across)
 		const char *from = out + 16 * simd_keyed_place(lanes, i);
 
 		if (place->poison)
-			poison_values(across, place);
+			poison_values(across->kernel, place);
 		else
 			copy_values(place->to, from + place->skip,
 				    place->bytes);
@@ -117,7 +120,7 @@ FOR_EACH_SIZE void add_block(struct across *across,
 
 /* The elements of an entry from index `begin` on; its state has them. */
 static void fill_entry(const struct across *across, const struct rows_entry *e,
-		       uint64_t begin)
+		       uint64_t begin, unsigned size)
 {
 	const struct rows_draw_args *args = across->args;
 	struct fill_args fill = {
@@ -127,7 +130,7 @@ static void fill_entry(const struct across *across, const struct rows_entry *e,
 		.rows = 1,
 		.threads = 1,
 		.out = (char *)args->out +
-		       (e->entry * args->pitch + begin) * across->size,
+		       (e->entry * args->pitch + begin) * size,
 	};
 
 	rows_set_plain(&fill);
@@ -144,7 +147,7 @@ FOR_EACH_SIZE void draw_entry(struct across *across,
 	uint64_t blocks = e->blocks;
 
 	if (e->count >= begin + MANY && !poison) {
-		fill_entry(across, e, begin);
+		fill_entry(across, e, begin, size);
 		blocks = 1;
 	}
 	for (uint64_t unit = 0; unit < blocks; unit++)
@@ -192,10 +195,8 @@ FOR_EACH_SIZE void draw_launch(struct across *across, unsigned size)
 int rows_draw_across(const struct rows_draw_args *args, enum kernel kernel,
 		     unsigned size)
 {
-	struct across across = {.loops = simd_loops_used(),
-				.args = args,
-				.kernel = kernel,
-				.size = size};
+	struct across across = {
+		.loops = simd_loops_used(), .args = args, .kernel = kernel};
 
 	if (!across.loops)
 		return 0;

@@ -1,5 +1,5 @@
 /*
- * lib/fill/simd/fills.h - all fills in vectors: those with an input, the table
+ * lib/fill/simd/fills.h - fills with an input, in vectors
  *
  * Included by lib/fill/simd/fill_avx2.c and lib/fill/simd/fill_avx512.c after
  * the vectors they are written in.

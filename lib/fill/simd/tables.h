@@ -20,8 +20,8 @@ typedef void simd_fill(const struct fill_args *args, struct philox_state state,
 		       void *out);
 
 /*
- * Blocks with keys of their own, as philox_block() takes them. A loop computes
- * whole vectors: what is past the last block may be anything.
+ * Blocks with keys of their own, as philox_block() takes them (keyed.h). A loop
+ * computes whole vectors: what is past the last block may be anything.
  */
 #define SIMD_KEYED_MAX 64
 
