@@ -169,7 +169,7 @@ static void make_noise(const struct sample_args *args,
 	{                                                                     \
 		const struct sample_args *args = pointer;                     \
 		const uint64_t launch = sample_launch(args);                  \
-		const int others = sample_others(args);                       \
+		const int others = rows_others(&args->list, args->words, 0);  \
                                                                               \
 		for (uint64_t i = 0; i < args->list.n; i++) {                 \
 			struct sample_row row;                                \

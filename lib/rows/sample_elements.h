@@ -90,7 +90,8 @@ PHILOX_FN uint64_t sample_launch(const struct sample_args *args)
 
 /*
  * sample_others() says whether another block may have advanced a row that an
- * entry reads. Blocks that share entries advance nothing before all are done.
+ * entry reads. Blocks that share entries advance nothing before all are done,
+ * but the host's loop, which has all parts of an entry, does.
  */
 PHILOX_FN int sample_others(const struct sample_args *args)
 {

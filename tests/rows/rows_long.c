@@ -228,3 +228,34 @@ PROMISE(rows_long, late_columns_are_seen)
 			     *token);
 	}
 }
+
+/* On a GPU blocks would share these entries: so few, of so many columns. */
+PROMISE(rows_long, a_row_twice_in_a_large_sample_gives_its_token_twice)
+{
+	enum { COLUMNS = 9000 };
+	static const uint32_t twice[3] = {1, 0, 1};
+	struct philox_rows *rows = make_rows(f);
+	const struct philox_row_list list = {
+		.size = sizeof(list), .indices = upload(f, twice, 12), .n = 3};
+	float *logits = make_memory(f, 3 * COLUMNS * sizeof(*logits));
+	uint64_t *keys = make_memory(f, 3 * sizeof(*keys));
+	const struct philox_sample sample = {.size = sizeof(sample),
+					     .logits = logits,
+					     .dtype = PHILOX_F32,
+					     .vocab = COLUMNS,
+					     .pitch = COLUMNS,
+					     .temperature = 1,
+					     .keys = keys};
+	struct philox_state state;
+	uint64_t seen[3];
+
+	OK(philox_memory_set(f->device, logits, 0,
+			     3 * COLUMNS * sizeof(*logits), f->stream));
+	OK(philox_sample_rows(rows, f->stream, &list, &sample));
+	OK(philox_memory_copy(f->device, seen, keys, sizeof(seen), f->stream));
+	OK(philox_rows_get(rows, f->stream, 1, 1, &state));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	cr_assert_eq(seen[0], seen[2]);
+	cr_assert_neq(seen[0], seen[1]);
+	cr_assert_eq(state.offset, 4);
+}
