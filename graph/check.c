@@ -169,11 +169,9 @@ static enum philox_status check_launch(struct philox_graph *graph)
 /* Reads the count without marking it: philox_check() is to report it. */
 static enum philox_status check_untold(const struct capture *capture)
 {
-	const struct head_report *report = capture->head.report.host;
-	uint64_t count = __atomic_load_n(&report->count, __ATOMIC_ACQUIRE);
 	char name[sizeof(capture->graph->name)], regions[192];
 
-	if (count == capture->head.seen || is_empty(capture))
+	if (!head_untold(&capture->head) || is_empty(capture))
 		return PHILOX_OK;
 	capture_name(capture, name, sizeof(name));
 	check_regions(capture, regions, sizeof(regions));

@@ -37,7 +37,7 @@ static enum philox_status allocate(struct graph_context *graphs,
 {
 	enum philox_status status;
 
-	status = arena_alloc(&graphs->mapped, sizeof(struct head_report),
+	status = arena_alloc(&graphs->mapped, 2 * sizeof(struct head_report),
 			     &head->report);
 	if (status == PHILOX_OK)
 		status = arena_alloc(&graphs->mapped,
@@ -58,7 +58,7 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 		head_destroy(graphs, head);
 		return status;
 	}
-	memset(head->report.host, 0, sizeof(struct head_report));
+	memset(head->report.host, 0, 2 * sizeof(struct head_report));
 	*open_control(head) = (struct head_control){
 		.report = head->report.device, .map = open_control(head)->map};
 	return PHILOX_OK;
@@ -181,7 +181,7 @@ enum philox_status head_seal(struct graph_context *graphs, struct head *head)
 		return status;
 	device = head->sealed.device;
 	*(struct head_control *)head->staged.host = (struct head_control){
-		.report = head->report.device,
+		.report = (struct head_report *)head->report.device + 1,
 		.map = (struct head_cell *)(device + MAP_AT),
 		.cells = head->cells};
 	return PHILOX_OK;
@@ -242,23 +242,48 @@ void head_sent(struct philox_device *device, struct head *head,
 /* --- reports -------------------------------------------------------------- */
 
 /* What the head of a message of number 0 reports as the last one. */
-void head_taken(const struct head *head, uint64_t sequence)
+void head_note_taken(const struct head *head, uint64_t sequence)
 {
 	__atomic_store_n(&open_control(head)->sequence, sequence,
 			 __ATOMIC_RELAXED);
 }
 
+static struct head_report *report_at(const struct head *head, unsigned which)
+{
+	return (struct head_report *)head->report.host + which;
+}
+
+static uint64_t fresh_in(const struct head *head, unsigned which)
+{
+	uint64_t count = __atomic_load_n(&report_at(head, which)->count,
+					 __ATOMIC_ACQUIRE);
+
+	return count - head->seen[which];
+}
+
+uint64_t head_untold(const struct head *head)
+{
+	return fresh_in(head, 0) + fresh_in(head, 1);
+}
+
 uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 {
-	struct head_report *report = head->report.host;
-	uint64_t count = __atomic_load_n(&report->count, __ATOMIC_ACQUIRE);
-	uint64_t fresh = count - head->seen;
+	uint64_t last = 0, all = 0;
 
-	if (!fresh)
-		return 0;
-	*sequence = __atomic_load_n(&report->sequence, __ATOMIC_RELAXED);
-	head->seen = count;
-	return fresh;
+	for (unsigned which = 0; which < 2; which++) {
+		uint64_t fresh = fresh_in(head, which), read;
+
+		if (!fresh)
+			continue;
+		read = __atomic_load_n(&report_at(head, which)->sequence,
+				       __ATOMIC_RELAXED);
+		last = read > last ? read : last;
+		head->seen[which] += fresh;
+		all += fresh;
+	}
+	if (all)
+		*sequence = last;
+	return all;
 }
 
 /* --- messages ------------------------------------------------------------- */

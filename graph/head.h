@@ -40,7 +40,9 @@
  * heads read it fast. All messages above 0 name it. It is copied there with its
  * map in stream order, on the stream of the first launch; since CUDA runs the
  * launches of one executable graph one after the other, all wait for that copy.
- * If the first launch fails, an event stands for it.
+ * If the first launch fails, an event stands for it. Each control block has a
+ * report of its own, so that whoever counts in one finds all that it needs
+ * there; the host adds them up.
  */
 #ifndef GRAPH_HEAD_H
 #define GRAPH_HEAD_H
@@ -59,13 +61,13 @@ enum head_copy {
 
 /* A head's memory. Maps are behind control blocks of their own kind. */
 struct head {
-	struct arena_block report; /* mapped */
+	struct arena_block report; /* mapped: one for each control block */
 	struct arena_block open;   /* mapped: the open control block */
 	struct arena_block staged; /* mapped: what the sealed one is to be */
 	struct arena_block sealed; /* device memory */
 	uint64_t cells;            /* entries of the map */
 	uint64_t room;             /* for entries, in `staged` */
-	uint64_t seen;             /* unannounced launches reported so far */
+	uint64_t seen[2];          /* unannounced launches, of each report */
 	enum head_copy copy;
 	philox_event copied;
 	const struct philox_device *device;
@@ -119,14 +121,17 @@ enum philox_status head_send(struct philox_device *device, struct head *head,
 void head_sent(struct philox_device *device, struct head *head,
 	       philox_stream stream, enum philox_status launched);
 
+/* head_untold() returns how many the next call below will return. */
+uint64_t head_untold(const struct head *head);
+
 /*
  * head_unannounced() returns how many unannounced launches happened since the
  * last call, and writes the repeated sequence number if there were any.
  */
 uint64_t head_unannounced(struct head *head, uint64_t *sequence);
 
-/* head_taken() notes the number of a message that was launched. */
-void head_taken(const struct head *head, uint64_t sequence);
+/* head_note_taken() notes the number of a message that was launched. */
+void head_note_taken(const struct head *head, uint64_t sequence);
 
 /*
  * head_message_init() makes a message for `slots` states, all zero, with

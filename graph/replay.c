@@ -211,7 +211,7 @@ static struct launch *epilogue(struct philox_graph *graph,
 	context_lock(graph->context);
 	if (launched == PHILOX_OK) {
 		claim_settle_all(graph, launch);
-		head_taken(&graph->capture->head, graph->sequence);
+		head_note_taken(&graph->capture->head, graph->sequence);
 	} else {
 		claim_abort_all(graph, launch);
 	}

@@ -322,7 +322,16 @@ GRAPH_PROMISE(nothing_waits, a_second_exec_says_after_which_launch_it_came)
 	saw = read_numbers(f, array);
 	cr_assert(all_poison(&saw));
 	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	cr_assert_eq(report.launches, 1);
 	cr_assert_eq(report.sequence, 3);
+	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_native_launch(f->device, second, f->stream));
+	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	OK(philox_device_synchronize(f->device));
+	FAILS(philox_check(f->context, &report), PHILOX_ERROR_UNANNOUNCED);
+	cr_assert_eq(report.launches, 3, "of both kinds");
+	cr_assert_eq(report.sequence, 3);
+	OK(philox_check(f->context, NULL));
 	OK(philox_native_exec_destroy(f->device, second));
 }
 
