@@ -313,6 +313,8 @@ GRAPH_PROMISE(nothing_waits, a_second_exec_says_after_which_launch_it_came)
 	philox_native_graph native;
 	philox_native_exec second;
 	struct numbers saw;
+	char *text;
+	size_t size;
 
 	OK(philox_graph_native(graph, &native, NULL));
 	OK(philox_native_instantiate(f->device, native, &second));
@@ -325,6 +327,8 @@ GRAPH_PROMISE(nothing_waits, a_second_exec_says_after_which_launch_it_came)
 	cr_assert_eq(report.launches, 1);
 	cr_assert_eq(report.sequence, 3);
 	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
+	FAILS(philox_context_save_text(f->context, &text, &size),
+	      PHILOX_ERROR_UNANNOUNCED);
 	OK(philox_native_launch(f->device, second, f->stream));
 	OK(philox_native_launch(f->device, native_exec(graph), f->stream));
 	OK(philox_device_synchronize(f->device));
