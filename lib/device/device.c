@@ -14,6 +14,7 @@ void device_base_init(struct philox_device *device,
 {
 	device->ops = ops;
 	device->is_host = is_host;
+	device->head_max = HEAD_CAPACITY_MAX;
 	for (int op = 0; op < DEVICE_OP_COUNT; op++)
 		atomic_init(&device->calls[op], 0);
 	atomic_init(&device->fail_after, 0);
@@ -22,7 +23,6 @@ void device_base_init(struct philox_device *device,
 	atomic_init(&device->threads, 1);
 	atomic_init(&device->contexts, 0);
 	device->forks = forks_count();
-	device->head_max = HEAD_CAPACITY_MAX;
 }
 
 /* --- contexts and closing ------------------------------------------------- */
