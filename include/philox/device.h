@@ -21,8 +21,8 @@
  * uses; they leave the thread's current context, and so its current device, as
  * it was (even if there was none), and no call initialises another GPU. The
  * null stream, 0, is CUDA's legacy stream on both devices, however your program
- * was compiled: with per-thread default streams, where 0 means another stream to
- * CUDA, pass PHILOX_STREAM(stream).
+ * was compiled: with per-thread default streams, where 0 means another stream
+ * to CUDA, pass PHILOX_STREAM(stream).
  *
  * Errors of all functions here, listed once: PHILOX_ERROR_INVALID (a null
  * pointer, a size of 0, an unknown name or handle; the message says which; a
@@ -70,13 +70,14 @@ typedef struct CUgraph_st *philox_native_graph;    /* cudaGraph_t */
 typedef struct CUgraphExec_st *philox_native_exec; /* cudaGraphExec_t */
 
 /*
- * PHILOX_STREAM() gives the stream that CUDA takes a handle for in the file that
- * is being compiled: for 0, in a file with per-thread default streams (nvcc
- * --default-stream per-thread, or the macro CUDA_API_PER_THREAD_DEFAULT_STREAM
- * before CUDA's headers), the default stream of the calling thread, which is
- * cudaStreamPerThread; for 0 elsewhere the legacy stream; for any other handle
- * that handle. The library cannot know, since a 0 looks the same. A host device
- * has no per-thread streams and refuses their handle (PHILOX_ERROR_INVALID).
+ * PHILOX_STREAM() gives the stream that CUDA takes a handle for in the file
+ * that is being compiled: for 0, in a file with per-thread default streams
+ * (nvcc --default-stream per-thread, or the macro
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM before CUDA's headers), the default stream
+ * of the calling thread, which is cudaStreamPerThread; for 0 elsewhere the
+ * legacy stream; for any other handle that handle. The library cannot know,
+ * since a 0 looks the same. A host device has no per-thread streams and refuses
+ * their handle (PHILOX_ERROR_INVALID).
  */
 #ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
 #define PHILOX_STREAM_OF_0 ((philox_stream)0x2)

@@ -87,8 +87,8 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
  * call frees its device memory once its native graph is destroyed, or if that
  * graph was never made. Without philox_capture_drop() the same happens when the
  * native graph is destroyed. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
- * (adopted already), PHILOX_ERROR_BUSY (another thread is making a graph of it).
- * Legal during capture.
+ * (adopted already), PHILOX_ERROR_BUSY (another thread is making a graph of
+ * it). Legal during capture.
  */
 PHILOX_API enum philox_status philox_capture_drop(
 	struct philox_context *context, uint64_t capture_id);
@@ -165,10 +165,10 @@ PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
  * in between. The prologue validates, reserves and updates the parameters; the
  * epilogue tells philox whether the launch succeeded: PHILOX_OK makes the new
  * tickets live and uses up the old ones, anything else leaves the ledger as if
- * no pass had begun. The launch is on the prologue's stream or on one that waits
- * for it; the first one comes after a copy on that stream. `uses` must be the
- * same array in both and is written by the epilogue. Errors: as philox_graph_launch(); PHILOX_ERROR_STATE for an
- * epilogue without a prologue.
+ * no pass had begun. The launch is on the prologue's stream or on one that
+ * waits for it; the first one comes after a copy on that stream. `uses` must be
+ * the same array in both and is written by the epilogue. Errors: as
+ * philox_graph_launch(); PHILOX_ERROR_STATE for an epilogue without a prologue.
  */
 PHILOX_API enum philox_status philox_graph_prologue(struct philox_graph *graph,
 						    philox_stream stream,

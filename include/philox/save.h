@@ -47,15 +47,15 @@ extern "C" {
  * nothing); PHILOX_ERROR_STATE for a row that holds poison instead of a state;
  * PHILOX_ERROR_UNANNOUNCED after a launch without philox, until philox_check()
  * has reported it; PHILOX_ERROR_MEMORY; those of the device. Not legal during
- * any capture on the device, of whatever thread and mode: if philox knows of the
- * capture, by a pass of this context in it, the call fails with
+ * any capture on the device, of whatever thread and mode: if philox knows of
+ * the capture, by a pass of this context in it, the call fails with
  * PHILOX_ERROR_BUSY and the capture continues; any other capture, your own with
  * only calls on tables of rows for example, is invalidated by the wait, as
  * philox_device_synchronize() says, and the call fails with
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED. Then nothing of the context has changed, and
- * the message says what to do before the next attempt: end the captures, and
- * synchronize the streams that this context's graphs, passes and tables of rows
- * were put on. Nothing else in philox waits for the device.
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED. Then nothing of the context has changed,
+ * and the message says what to do before the next attempt: end the captures,
+ * and synchronize the streams that this context's graphs, passes and tables of
+ * rows were put on. Nothing else in philox waits for the device.
  */
 PHILOX_API enum philox_status philox_context_save_text(
 	struct philox_context *context, char **text, size_t *size);

@@ -33,6 +33,7 @@ struct graph {
 	philox_native_graph native; /* of one that was adopted, else NULL */
 	philox_native_exec exec;
 	unsigned passes;
+	int launched;                /* it makes fewer calls from then on */
 	unsigned regions;            /* with passes in the graph, as bits */
 	struct matrix_numbers *seen; /* device memory, one for each pass */
 };

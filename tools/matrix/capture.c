@@ -218,6 +218,7 @@ static int record(struct matrix_bed *bed, const struct matrix_event *event,
 	uint64_t id = 0;
 
 	graph->passes = graph->regions = 0;
+	graph->launched = 0;
 	if (!graph->seen)
 		TRY(bed, philox_memory_alloc(bed->device,
 					     PASSES * sizeof(*graph->seen),

@@ -55,8 +55,7 @@ static int take_launch(struct matrix_bed *bed, const struct matrix_event *event,
 /* Launches, and counts the device calls. */
 static enum philox_status launch(struct matrix_bed *bed,
 				 const struct matrix_event *event,
-				 const struct graph *graph,
-				 struct philox_use *uses)
+				 struct graph *graph, struct philox_use *uses)
 {
 	uint64_t calls = philox_device_calls(bed->device, NULL);
 	enum philox_status status;
@@ -64,8 +63,11 @@ static enum philox_status launch(struct matrix_bed *bed,
 	status = philox_graph_launch(graph->graph,
 				     bed->sites[event->region].stream, uses,
 				     graph->passes);
-	bed->calls += philox_device_calls(bed->device, NULL) - calls;
-	bed->launches++;
+	if (graph->launched) {
+		bed->calls += philox_device_calls(bed->device, NULL) - calls;
+		bed->launches++;
+	}
+	graph->launched |= status == PHILOX_OK;
 	return status;
 }
 

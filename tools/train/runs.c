@@ -108,11 +108,16 @@ static void least_and_most(uint64_t *least, uint64_t *most, uint64_t value,
 		*most = value;
 }
 
+/* A graph's first launch, which makes one more, counts only beside no other. */
 static void count_calls(struct train_result *result, struct train_calls before,
-			struct train_calls after)
+			struct train_calls after, int again)
 {
 	struct train_calls *calls = result->calls;
-	int first = result->replays++ == 0;
+	int first = result->replays++ == 0 || (again && !result->again);
+
+	if (result->again && !again)
+		return;
+	result->again |= again;
 
 	least_and_most(&calls[0].all, &calls[1].all, after.all - before.all,
 		       first);
@@ -130,7 +135,9 @@ static void replay(struct run *run, unsigned graph, unsigned flags)
 
 	train_replay(run->model, &run->graphs[graph], flags);
 	if (run->graphs[graph].n_passes)
-		count_calls(run->result, before, calls_so_far(run->model));
+		count_calls(run->result, before, calls_so_far(run->model),
+			    run->graphs[graph].launched);
+	run->graphs[graph].launched = 1;
 }
 
 static void note_pending(struct run *run)

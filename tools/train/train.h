@@ -309,6 +309,7 @@ struct train_graph {
 		struct philox_ticket *ticket; /* where its ticket is kept */
 	} passes[TRAIN_PASSES_MAX];
 	size_t nodes_added; /* over the same work without philox */
+	int launched;
 };
 
 typedef void (*train_body)(struct train_model *model, unsigned slot);
@@ -356,7 +357,8 @@ struct train_result {
 	size_t passes;               /* of the largest graph */
 	size_t nodes_added[2];       /* least and most, of graphs with passes */
 	struct train_calls calls[2]; /* least and most, of replays */
-	size_t pending;              /* most tickets owed at once */
+	int again;      /* calls are of launches after a graph's first */
+	size_t pending; /* most tickets owed at once */
 };
 
 enum train_schedule {
