@@ -8,7 +8,7 @@
 #include "graph/head.h"
 #include "lib/device/captures.h"
 
-/* Where a map begins behind its control block. */
+/* Where a map begins behind its control block, with its numbers after it. */
 #define MAP_AT (sizeof(struct sealed_control))
 
 struct sealed_control {
@@ -17,7 +17,7 @@ struct sealed_control {
 
 static size_t size_with_map(uint64_t cells)
 {
-	return MAP_AT + cells * sizeof(struct head_cell);
+	return MAP_AT + head_map_size(cells);
 }
 
 static struct head_cell *staged_map(const struct head *head)
@@ -119,8 +119,8 @@ enum philox_status head_reserve(struct graph_context *graphs, struct head *head,
 	if (status != PHILOX_OK)
 		return status;
 	if (head->staged.size)
-		memcpy(moved.host, head->staged.host,
-		       size_with_map(head->cells));
+		memcpy((char *)moved.host + MAP_AT, staged_map(head),
+		       head->cells * sizeof(struct head_cell));
 	arena_free(&graphs->mapped, &head->staged);
 	head->staged = moved;
 	head->room = room;
@@ -184,6 +184,9 @@ enum philox_status head_seal(struct graph_context *graphs, struct head *head)
 		.report = (struct head_report *)head->report.device + 1,
 		.map = (struct head_cell *)(device + MAP_AT),
 		.cells = head->cells};
+	memset(staged_map(head) + head->cells, 0,
+	       head_map_size(head->cells) -
+		       head->cells * sizeof(struct head_cell));
 	return PHILOX_OK;
 }
 
@@ -253,12 +256,13 @@ static struct head_report *report_at(const struct head *head, unsigned which)
 	return (struct head_report *)head->report.host + which;
 }
 
+/* Another head's older count may still arrive, see Note [Head]. */
 static uint64_t fresh_in(const struct head *head, unsigned which)
 {
 	uint64_t count = __atomic_load_n(&report_at(head, which)->count,
 					 __ATOMIC_ACQUIRE);
 
-	return count - head->seen[which];
+	return count > head->seen[which] ? count - head->seen[which] : 0;
 }
 
 uint64_t head_untold(const struct head *head)

@@ -5,8 +5,8 @@
  * ~~~~~~~~~~~
  * The host knows the state of every ticket; a captured graph must get these
  * states at each launch, cheaply and in launch order. So the first philox work
- * in a capture adds one node to it, the head: a single block of threads that
- * fills the cells from which all captured kernels read their states.
+ * in a capture adds one node to it, the head: a kernel that fills the cells from
+ * which all captured kernels read their states.
  *
  * Whatever draws comes after the head, by an edge only where it would not
  * otherwise (graph/order.h): a graph that is one line, which CUDA launches
@@ -18,31 +18,74 @@
  * slot (a forward, with the backwards paired with it in the same capture, or a
  * backward named at launch), by value. philox_graph_launch() sets them on the
  * executable graph before it launches; CUDA applies that only to later
- * launches, so replays may queue up. This needs no stream work, copy or
- * allocation.
+ * launches, so replays may queue up. But for the first launch, see below, this
+ * needs no stream work, copy or allocation.
  *
- * The head derives each cell's operator seed from its slot's region seed and
- * stores the sequence number in the graph's control block. It accepts a message
- * only if its number is above the stored one. A launch without philox repeats
- * the last message: the head then writes poison into all cells, which makes our
- * kernels write NaN or all-ones, and raises the flag in the graph's report,
- * which is in mapped host memory and is written only by the device: payload,
- * fence, count. A launch that failed only leaves a gap in the sequence numbers.
+ * The head derives each cell's operator seed from its slot's region seed. A
+ * message is new if its number is above that of the last one that was taken. A
+ * launch without philox repeats the last message, or has number 0, which is
+ * never new: the head then writes poison into all cells, which makes our
+ * kernels write NaN or all-ones, and reports the launch to the host. A launch
+ * that failed only leaves a gap in the sequence numbers.
  *
  * Nothing of this waits for the device while passes are captured, since the
  * device may be full, or wait for work that comes after the capture. A head has
  * two control blocks, and the message says which counts. The open one is in
  * mapped host memory with its map: the host writes both as passes are recorded,
- * and they are true at once. Messages of number 0 name it: they are accepted
- * never, and such a head poisons all cells. The node has one from the start and
- * an executable graph until its first launch through philox; so nothing reads a
- * cell that a head has not written. The sealed one is in device memory, where
- * heads read it fast. All messages above 0 name it. It is copied there with its
- * map in stream order, on the stream of the first launch; since CUDA runs the
- * launches of one executable graph one after the other, all wait for that copy.
- * If the first launch fails, an event stands for it. Each control block has a
- * report of its own, so that whoever counts in one finds all that it needs
- * there; the host adds them up.
+ * and they are true at once. Messages of number 0 name it, and only they. The
+ * node has one from the start and an executable graph until its first launch
+ * through philox; so nothing reads a cell that a head has not written. The
+ * sealed one is in device memory, where heads read it fast. All messages above
+ * 0 name it. It is copied there, with its map and the numbers of its parts (see
+ * below), all 0, in stream order, on the stream of the first launch; since CUDA
+ * runs the launches of one executable graph one after the other, all wait for
+ * that copy. If the first launch fails, an event stands for it. The copy is made
+ * once: another would undo what heads have written.
+ *
+ * A head has as many threads as it has work for, from one warp to many blocks,
+ * and none waits for another. The cells are divided into parts of HEAD_PART,
+ * and each part has a number of its own, of the last message that it took. The
+ * warp that fills a part raises its number to the message's by one atomic
+ * maximum, whose answer says whether the message was new. The answers agree:
+ *
+ *  - Only the graph's own executable graph ever has a message with a number; we
+ *    set it there alone, while a node of the captured graph keeps number 0,
+ *    which all other executable graphs, clones and child graphs copy.
+ *  - Launches of one executable graph run one after the other (cudaGraphLaunch:
+ *    "ordered behind [...] any previous launches of hGraphExec"). So when a
+ *    head with a number begins, those before it are done, all parts have one
+ *    number, and all give one answer. Heads with number 0 neither read nor
+ *    change one.
+ *  - Were two heads with one message to run at once after all, each part would
+ *    go to exactly one of them, and part 0, which reports, to one only.
+ *
+ * So what overlaps is an announced launch and others with number 0, which share
+ * its cells. These always report, whatever the order, since their answer does
+ * not depend on it; several may do so at once.
+ *
+ * Each control block has a report of its own, so that whoever counts in one
+ * finds all that it needs there; the host adds them up. It is in mapped host
+ * memory, written by heads alone: the counts must be 0 before the first launch
+ * by anybody, and nothing could make them so in device memory without waiting
+ * for a stream. A head counts itself by an addition that is atomic among the
+ * threads of one device, as heads of a graph are; that holds in memory of any
+ * kind (CUDA C++ memory model, "Atomicity"), while it is up to the bus whether
+ * it is atomic for the host too. So the host does not look at that word: the
+ * head writes what it found into another one, for the host, after a fence, and
+ * looks whether the count has grown meanwhile, in which case it writes again. Of
+ * all who write, the last one finds no newer count (else it would write again),
+ * so in the end that word is right; until then it may go back, and the host
+ * takes only what is above what it has seen. The number that is reported with it
+ * is that of the last message: the sealed control block has it, and the host
+ * writes it into the open one after each launch.
+ *
+ * A cell is written and read as one access of 16 bytes (philox_read_cell()), so
+ * whoever reads it gets a state of an announced launch or poison. A kernel of
+ * an announced launch comes after its own head, and the next announced head
+ * comes after the kernel; so it gets its own state, or poison. One of another
+ * launch comes after poison and may get the state of any announced launch that
+ * runs meanwhile. philox/graph.h says so. Each kernel and each thread reads for
+ * itself: one may get poison and the next the state.
  */
 #ifndef GRAPH_HEAD_H
 #define GRAPH_HEAD_H
@@ -105,8 +148,8 @@ void head_add_region(struct head *head, const struct philox_region *region,
 void head_add_state(struct head *head, void *cell, uint32_t slot);
 
 /*
- * head_seal() takes the device memory of the sealed control block and its map;
- * sealing again does nothing.
+ * head_seal() takes the device memory of the sealed control block, its map and
+ * the numbers behind it; sealing again does nothing.
  */
 enum philox_status head_seal(struct graph_context *graphs, struct head *head);
 

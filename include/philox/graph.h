@@ -103,6 +103,27 @@ PHILOX_API enum philox_status philox_graph_destroy(struct philox_graph *graph);
 /* --- launching ------------------------------------------------------------ */
 
 /*
+ * A launch that philox was not told about, by philox_graph_launch() or a
+ * prologue, draws nothing: its states are poison (NaN or all-ones in place of
+ * numbers), and philox_check() reports it. That is exact for the graph's own
+ * executable graph, whose launches run one after the other. Another executable
+ * graph of the same capture, or a clone, is never announced; each of its
+ * launches is reported, but one that overlaps an announced launch shares that
+ * one's states, and
+ *
+ *   the unannounced one may draw, instead of poison, the numbers of any
+ *   announced launch that runs at the same time: the same numbers again
+ *   the announced one may find poison instead of its own numbers
+ *
+ * each for all, some or none of its elements. Neither draws anything else: no
+ * numbers of other launches, and none of a state that is half of another (on
+ * hosts without atomic accesses of 16 bytes an unannounced launch may mix two
+ * announced ones). This holds for kernels that read states by philox_resolve();
+ * see philox/interop.h for others. The next announced launch that overlaps
+ * nothing is right again.
+ */
+
+/*
  * struct philox_use describes one captured pass of a launch; uses are in order
  * of begin.
  *

@@ -19,7 +19,10 @@
  *     (void *)&c->offset
  *
  * None of them may write to a cell. They do not know about poison: only
- * philox_check() can tell that a graph was launched without philox.
+ * philox_check() can tell that a graph was launched without philox. They read
+ * seed and offset as two numbers: if such a launch overlaps one of the same
+ * graph (philox/graph.h), they may see the seed of one state and the offset of
+ * another, poison included, and draw from that. philox_resolve() does not.
  *
  * The counters that they consume, {low, high} as in philox_block():
  *

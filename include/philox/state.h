@@ -48,6 +48,23 @@ typedef unsigned long long uint64_t;
 #define PHILOX_CAST(type, value) ((type)(value))
 #endif
 
+/*
+ * How philox_resolve() reads a cell with one access of 16 bytes; without either
+ * it takes two of 8. PTX is for real compilers of device code: __CUDA_ARCH__
+ * alone may be a simulation. ThreadSanitizer knows atomics only.
+ */
+#if defined(__CUDA_ARCH__) && \
+	(defined(__NVCC__) || defined(__CUDACC_RTC__) || defined(__CUDA__))
+#define PHILOX_CELL_PTX
+#elif defined(__SSE2__) && !defined(__SANITIZE_THREAD__)
+#define PHILOX_CELL_PAIR
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef PHILOX_CELL_PAIR
+#endif
+#endif
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -81,10 +98,80 @@ struct philox_words {
 /* The offset of a poisoned cell; every odd offset counts as poison. */
 #define PHILOX_POISON_OFFSET 0xffffffffffffffffULL
 
-/* philox_resolve() returns the state that an rng argument refers to. */
+#ifdef PHILOX_CELL_PAIR
+typedef unsigned long long philox_pair
+	__attribute__((vector_size(16), may_alias));
+#endif
+
+/* An address as a number. */
+#ifdef __cplusplus
+#define PHILOX_ADDRESS(pointer) reinterpret_cast<uint64_t>(pointer)
+#else
+#define PHILOX_ADDRESS(pointer) ((uint64_t)(uintptr_t)(pointer))
+#endif
+
+/*
+ * philox_read_cell() reads a state from memory that another thread may be
+ * writing as a head does, and sees no half of one: philox_resolve() calls it.
+ *
+ * Cells of captured passes are aligned to 16 bytes, and are written and read
+ * there by one access each. On a GPU that is a relaxed access of type b128,
+ * which is atomic (PTX ISA, "Memory Consistency Model": a vector of two b64
+ * would be two accesses); compilers before CUDA 12.3 and GPUs before sm_70 have
+ * only the vector, and rely on the hardware, which moves the 16 bytes that a
+ * thread asks for in one piece. On x86 it is one aligned instruction, which is
+ * atomic on CPUs with AVX (Intel's manual, vol. 3A, 9.1.1; AMD's, vol. 2,
+ * 7.3.2). On other hosts the offset is read before the seed, and a head writes
+ * the seed before the offset, and for poison the offset alone.
+ */
+PHILOX_FN struct philox_state philox_read_cell(const struct philox_state *cell)
+{
+	struct philox_state state;
+
+#if defined(PHILOX_CELL_PTX)
+	if (PHILOX_ADDRESS(cell) % 16)
+		return *cell;
+#if __CUDA_ARCH__ >= 700 && defined(__CUDACC_VER_MAJOR__) && \
+	__CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+	asm volatile("{\n\t"
+		     ".reg .b128 pair;\n\t"
+		     "ld.relaxed.gpu.b128 pair, [%2];\n\t"
+		     "mov.b128 {%0, %1}, pair;\n\t"
+		     "}"
+		     : "=l"(state.seed), "=l"(state.offset)
+		     : "l"(cell)
+		     : "memory");
+#else
+	asm volatile("ld.volatile.v2.u64 {%0, %1}, [%2];"
+		     : "=l"(state.seed), "=l"(state.offset)
+		     : "l"(cell)
+		     : "memory");
+#endif
+#elif defined(PHILOX_CELL_PAIR)
+	const void *from = cell;
+	void *to = &state;
+
+	if (PHILOX_ADDRESS(cell) % 16)
+		return *cell;
+	philox_pair pair = *PHILOX_CAST(const volatile philox_pair *, from);
+
+	__builtin_memcpy(to, &pair, sizeof(state));
+#else
+	state.offset = __atomic_load_n(&cell->offset, __ATOMIC_ACQUIRE);
+	state.seed = __atomic_load_n(&cell->seed, __ATOMIC_RELAXED);
+#endif
+	return state;
+}
+
+/*
+ * philox_resolve() returns the state that an rng argument refers to. If the
+ * graph of a cell is launched behind the library's back while it runs, each
+ * call may return another of the states that philox/graph.h names; none is half
+ * of one and half of another.
+ */
 PHILOX_FN struct philox_state philox_resolve(struct philox_rng rng)
 {
-	return rng.cell ? *rng.cell : rng.state;
+	return rng.cell ? philox_read_cell(rng.cell) : rng.state;
 }
 
 /*

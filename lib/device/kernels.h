@@ -115,9 +115,12 @@ struct store_args {
 
 /* --- the head ------------------------------------------------------------- */
 
-/* One cell of a graph: where it is and which seed it holds. Device memory. */
-struct head_cell {
-	struct philox_state *cell; /* device address */
+/*
+ * One cell of a graph: where it is and which seed it holds. The alignment lets a
+ * GPU read an entry in two accesses.
+ */
+struct __attribute__((aligned(16))) head_cell {
+	struct philox_state *cell; /* device address, a multiple of 16 */
 	uint64_t shift;            /* added to the slot's offset */
 	uint32_t slot;             /* which state of the message */
 	uint32_t plain;            /* the slot's seed as it is, not folded */
@@ -126,23 +129,49 @@ struct head_cell {
 };
 
 /*
- * The report of a head that was launched without a new message: one per graph,
- * in mapped host memory, written only by the device. The payload is written
- * first, then, after a system-wide fence, the count.
+ * The report of a head that was launched without a new message: one for each
+ * control block, in mapped host memory, written only by the device. The payload is written
+ * first, then, after a system-wide fence, the count. While heads that report
+ * run at the same time, the count may go back for a moment.
  */
 struct head_report {
-	uint64_t count;    /* unannounced launches so far */
+	uint64_t count;    /* unannounced launches so far, for the host */
 	uint64_t sequence; /* of the last message that was taken */
-	uint64_t reserved[6];
+	uint64_t repeats;  /* unannounced launches so far, for heads alone */
+	uint64_t reserved[5];
 };
 
-/* A graph's block in device memory, one per capture. */
-struct head_control {
+/*
+ * A graph has two of them: one in mapped memory, for messages of number 0, and
+ * one in device memory for others (Note [Head]).
+ */
+struct __attribute__((aligned(16))) head_control {
 	uint64_t sequence;           /* of the last message taken; 0: none */
 	struct head_report *report;  /* device address */
-	const struct head_cell *map; /* device address; NULL before sealing */
+	const struct head_cell *map; /* device address */
 	uint64_t cells;              /* entries of map */
 };
+
+/*
+ * The cells that a warp of a head fills at a time, a part of the map. Each part
+ * takes the message for itself: behind the map in device memory there is a
+ * number for each, of the last message that it took; part 0 uses that of the
+ * control block.
+ */
+#define HEAD_PART 64
+
+/* head_parts() returns how many parts cells make; at least the first. */
+PHILOX_FN uint64_t head_parts(uint64_t cells)
+{
+	return cells > HEAD_PART ? (cells - 1) / HEAD_PART + 1 : 1;
+}
+
+/* head_map_size() returns the bytes of a map with the numbers behind it. */
+static inline size_t head_map_size(uint64_t cells)
+{
+	return (size_t)(cells * sizeof(struct head_cell) +
+			head_parts(cells) * sizeof(uint64_t));
+}
 
 /*
  * The message: the head's parameters, by value. Kernels take up to 32,764 bytes

@@ -45,24 +45,40 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 
 /* --- the table ------------------------------------------------------------ */
 
-#define HEAD_ROW(capacity)                            \
-	{KERNEL_HEAD, sizeof(head_message<capacity>), \
-	 (const void *)philox_head_##capacity, HEAD_THREADS, 1},
-#define FILL_ROW(name, out, in, n, traits)                                   \
-	{KERNEL_##name, sizeof(fill_args), (const void *)philox_fill_##name, \
-	 FILL_THREADS, 0},
-#define ROWS_ROW(name, args, threads)                                     \
-	{KERNEL_##name, sizeof(args), (const void *)philox_kernel_##name, \
-	 threads, 0},
+#define HEAD_ROW(capacity)                     \
+	{KERNEL_HEAD,                          \
+	 sizeof(head_message<capacity>),       \
+	 (const void *)philox_head_##capacity, \
+	 HEAD_THREADS,                         \
+	 HEAD_EACH,                            \
+	 1},
+#define FILL_ROW(name, out, in, n, traits) \
+	{KERNEL_##name,                    \
+	 sizeof(fill_args),                \
+	 (const void *)philox_fill_##name, \
+	 FILL_THREADS,                     \
+	 1,                                \
+	 0},
+#define ROWS_ROW(name, args, threads)        \
+	{KERNEL_##name,                      \
+	 sizeof(args),                       \
+	 (const void *)philox_kernel_##name, \
+	 threads,                            \
+	 1,                                  \
+	 0},
 
-#define LAYOUT_ROW(type)                            \
-	{KERNEL_layout_##type, sizeof(layout_args), \
-	 (const void *)philox_layout_##type, LAYOUT_THREADS, 0},
+#define LAYOUT_ROW(type)                     \
+	{KERNEL_layout_##type,               \
+	 sizeof(layout_args),                \
+	 (const void *)philox_layout_##type, \
+	 LAYOUT_THREADS,                     \
+	 1,                                  \
+	 0},
 
 /* The heads come first, the small before the large: one is looked up at every
  * replay, and opening skips those that cannot be loaded. */
 const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
 	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW) ROWS_KERNEL_LIST(ROWS_ROW){
-	KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1}};
+	KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1, 0}};
 const size_t kernels_cuda_count =
 	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);

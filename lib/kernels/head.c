@@ -34,24 +34,25 @@ static void write_cells(const struct cells *cells)
 	for (unsigned i = 0; i < cells->n; i++) {
 		const struct head_cell *entry = &cells->map[i];
 		const uint64_t seed = cells->blocks.seed[i];
+		const struct philox_state state = {entry->plain ? seed : key[i],
+						   cells->offset[i]};
 
-		*entry->cell = (struct philox_state){
-			entry->plain ? seed : key[i], cells->offset[i]};
+		HEAD_STORE(entry->cell, state);
 	}
 }
 
-static void fill_accepted(const struct head_args *args)
+static void fill_taken(const struct head_args *args,
+		       const struct head_cell *entries, uint64_t n)
 {
-	const struct head_control *control = args->control;
 	struct cells cells;
 
 	memset(&cells.blocks, 0, sizeof(cells.blocks));
 	for (unsigned i = 0; i < SIMD_KEYED_MAX; i++)
 		cells.blocks.high[i] = PHILOX_FOLD_OP;
-	for (uint64_t i = 0; i < control->cells; i += cells.n) {
-		uint64_t left = control->cells - i;
+	for (uint64_t i = 0; i < n; i += cells.n) {
+		uint64_t left = n - i;
 
-		cells.map = control->map + i;
+		cells.map = entries + i;
 		cells.n =
 			left < SIMD_KEYED_MAX ? (unsigned)left : SIMD_KEYED_MAX;
 		gather_cells(args, &cells);
@@ -59,12 +60,13 @@ static void fill_accepted(const struct head_args *args)
 	}
 }
 
-void head_fill_cells(const struct head_args *args, int accepted)
+void head_fill_cells(const struct head_args *args,
+		     const struct head_cell *entries, uint64_t n, int taken)
 {
-	if (accepted) {
-		fill_accepted(args);
+	if (taken) {
+		fill_taken(args, entries, n);
 		return;
 	}
-	for (uint64_t i = 0; i < args->control->cells; i++)
-		head_fill_cell(args, i, 0);
+	for (uint64_t i = 0; i < n; i++)
+		head_fill_cell(args, &entries[i], 0);
 }

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include "graph/head_elements.h"
 
-#define HEAD_THREADS 1024
+/* Most of a block: a head of few cells runs with a warp. */
+#define HEAD_THREADS 128
 
 /* struct head_args with room for a number of states: a parameter by value. */
 template <uint32_t capacity> struct head_message {
@@ -37,37 +38,57 @@ static_assert(offsetof(head_message<1>, sequence) ==
 static_assert(offsetof(head_message<1>, states) == offsetof(head_args, states),
 	      "states are where head_args has them");
 
-/*
- * Reports an unannounced launch to the host. Nothing else writes the report,
- * and the host reads the count first: the payload must be there before it.
- */
-static __device__ void report_repeat(volatile head_report *report,
-				     uint64_t sequence)
+#define HEAD_EACH (HEAD_PART / 32)
+
+/* A thread's cells of a part, of which `left` are there. */
+static __device__ __forceinline__ void fill_cells(const head_args *args,
+						  const head_cell *entries,
+						  uint64_t left, int taken)
 {
-	report->sequence = sequence;
-	__threadfence_system();
-	report->count = report->count + 1;
+#pragma unroll
+	for (unsigned k = 0; k < HEAD_EACH; k++)
+		if (threadIdx.x % 32 + 32 * k < left)
+			head_fill_cell(args, &entries[k], taken);
 }
 
 /*
- * The work of a head's only block. All threads must have seen the control's old
- * sequence number before thread 0 stores the new one.
+ * A warp's part of the cells. The entries are read before it is known whether
+ * they are needed, while the atomic operation is under way.
  */
+static __device__ __forceinline__ void run_part(const head_args *args,
+						const head_cells *cells,
+						uint64_t part)
+{
+	const unsigned lane = threadIdx.x % 32;
+	const uint64_t left = cells->count - part * HEAD_PART;
+	const head_cell *map = cells->map + part * HEAD_PART + lane;
+	head_cell entries[HEAD_EACH];
+	int taken = 0;
+
+#pragma unroll
+	for (unsigned k = 0; k < HEAD_EACH; k++)
+		if (lane + 32 * k < left)
+			entries[k] = HEAD_ENTRY(map + 32 * k);
+	if (lane == 0)
+		taken = head_takes(args, cells, part);
+	if (__shfl_sync(0xffffffffu, taken, 0)) {
+		fill_cells(args, entries, left, 1);
+	} else {
+		fill_cells(args, entries, left, 0);
+		if (part == 0 && lane == 0)
+			head_report(args->control);
+	}
+}
+
+/* The work of a head. A block has whole warps. */
 static __device__ __forceinline__ void run_head(const head_args *args)
 {
-	head_control *control = args->control;
-	const uint64_t cells = control->cells;
-	const int accepted = head_accepts(args);
+	const head_cells cells = head_find_cells(args->control);
+	const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x;
+	const unsigned warps = gridDim.x * blockDim.x / 32;
 
-	for (uint64_t i = threadIdx.x; i < cells; i += blockDim.x)
-		head_fill_cell(args, i, accepted);
-	__syncthreads();
-	if (threadIdx.x != 0)
-		return;
-	if (accepted)
-		control->sequence = args->sequence;
-	else
-		report_repeat(control->report, control->sequence);
+	for (uint64_t part = thread / 32; part < cells.parts; part += warps)
+		run_part(args, &cells, part);
 }
 
 #define HEAD_KERNEL(capacity)                                            \

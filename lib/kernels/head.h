@@ -7,9 +7,10 @@
 #include "lib/device/kernels.h"
 
 /*
- * head_fill_cells() fills all cells of a graph as head_fill_cell() does, with
- * the keys of many at once.
+ * head_fill_cells() fills the cells of n entries of the map as head_fill_cell()
+ * does, with the keys of many at once.
  */
-void head_fill_cells(const struct head_args *args, int accepted);
+void head_fill_cells(const struct head_args *args,
+		     const struct head_cell *entries, uint64_t n, int taken);
 
 #endif

@@ -7,6 +7,9 @@
 #include "lib/device/contract.h"
 #include "lib/fill/host.h"
 #include "lib/kernels/head.h"
+
+#define HEAD_FILL(args, entries, n, taken) \
+	head_fill_cells(args, entries, n, taken)
 #include "graph/head_elements.h"
 
 #define FILL_RUN(name, out, in, n, traits)          \
@@ -24,27 +27,13 @@ LAYOUT_LIST(LAYOUT_RUN)
 
 /* --- the head ------------------------------------------------------------- */
 
-/* The payload first, then the count, which a reader loads first. */
-static void report_repetition(struct head_report *report, uint64_t sequence)
-{
-	uint64_t count = __atomic_load_n(&report->count, __ATOMIC_RELAXED);
-
-	__atomic_store_n(&report->sequence, sequence, __ATOMIC_RELAXED);
-	__atomic_store_n(&report->count, count + 1, __ATOMIC_RELEASE);
-}
-
 static void run_head(const void *pointer)
 {
 	const struct head_args *args = pointer;
-	struct head_control *control = args->control;
-	int accepted = head_accepts(args);
+	const struct head_cells cells = head_find_cells(args->control);
 
-	head_fill_cells(args, accepted);
-	if (accepted)
-		__atomic_store_n(&control->sequence, args->sequence,
-				 __ATOMIC_RELEASE);
-	else
-		report_repetition(control->report, control->sequence);
+	for (uint64_t part = 0; part < cells.parts; part++)
+		head_run_part(args, &cells, part);
 }
 
 static void run_store(const void *pointer)

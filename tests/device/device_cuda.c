@@ -87,9 +87,7 @@ Test(device_cuda, an_open_gpu_describes_itself, .timeout = 120)
 	philox_device_close(device);
 }
 
-/*
- * A head on the GPU with a full message and more cells than threads.
- */
+/* A head on the GPU with a full message. */
 struct head {
 	struct philox_device *device;
 	struct head_args *args;
@@ -97,25 +95,26 @@ struct head {
 	struct head_report *report;
 	struct philox_state *cells; /* on the device */
 	uint32_t slots, n_cells;
+	void *map, *control; /* on the device */
 };
 
 static void head_make(struct head *head, struct philox_device *device,
-		      uint32_t slots)
+		      uint32_t slots, uint32_t n)
 {
-	uint32_t n = slots + 1500;
-	struct head_cell *map = calloc(n, sizeof(*map));
+	struct head_cell *map = calloc(1, head_map_size(n));
 	struct head_control control = {.cells = n};
 	void *cells, *device_map, *device_control, *report, *device_report;
 	size_t size = head_args_size(slots);
 
 	cr_assert(map);
 	OK(philox_memory_alloc(device, n * sizeof(*head->cells), &cells));
-	OK(philox_memory_alloc(device, n * sizeof(*map), &device_map));
+	OK(philox_memory_alloc(device, head_map_size(n), &device_map));
 	OK(philox_memory_alloc(device, sizeof(control), &device_control));
 	OK(device_mapped_alloc(device, sizeof(*head->report), &report,
 			       &device_report));
-	*head = (struct head){device, calloc(1, size), {0}, report,
-			      cells,  slots,           n};
+	*head = (struct head){device, calloc(1, size), {0},
+			      report, cells,           slots,
+			      n,      device_map,      device_control};
 	cr_assert(head->args);
 	for (uint32_t i = 0; i < n; i++)
 		map[i] = (struct head_cell){.cell = head->cells + i,
@@ -126,7 +125,7 @@ static void head_make(struct head *head, struct philox_device *device,
 					    .call = i / 7};
 	control.report = device_report;
 	control.map = device_map;
-	OK(philox_memory_copy(device, device_map, map, n * sizeof(*map), NULL));
+	OK(philox_memory_copy(device, device_map, map, head_map_size(n), NULL));
 	OK(philox_memory_copy(device, device_control, &control, sizeof(control),
 			      NULL));
 	OK(philox_stream_synchronize(device, NULL));
@@ -168,6 +167,44 @@ static void head_check(const struct head *head, int poisoned)
 	free(cells);
 }
 
+static void head_free(struct head *head)
+{
+	OK(device_mapped_free(head->device, head->report));
+	OK(philox_memory_free(head->device, head->cells));
+	OK(philox_memory_free(head->device, head->map));
+	OK(philox_memory_free(head->device, head->control));
+	free(head->args);
+}
+
+/* New messages fill all cells, old ones poison all. */
+static void head_lives(struct philox_device *device, uint32_t slots,
+		       uint32_t cells)
+{
+	struct head head;
+
+	head_make(&head, device, slots, cells);
+	head.args->sequence = 5;
+	head_run(&head);
+	head_check(&head, 0);
+	cr_assert_eq(head.report->count, 0);
+	for (uint64_t repeats = 1; repeats <= 3; repeats++) {
+		head.args->sequence = 6 - repeats; /* and older ones */
+		head_run(&head);
+		head_check(&head, 1);
+		cr_assert_eq(head.report->count, repeats);
+		cr_assert_eq(head.report->sequence, 5);
+	}
+	head.args->sequence = 9;
+	head_run(&head);
+	head_check(&head, 0);
+	head.args->sequence = 0;
+	head_run(&head);
+	head_check(&head, 1);
+	cr_assert_eq(head.report->count, 4);
+	cr_assert_eq(head.report->sequence, 9);
+	head_free(&head);
+}
+
 Test(device_cuda, heads_of_every_capacity_fill_or_poison_their_cells,
      .timeout = 120)
 {
@@ -175,27 +212,136 @@ Test(device_cuda, heads_of_every_capacity_fill_or_poison_their_cells,
 	static const uint32_t capacities[] = {HEAD_CAPACITY_LIST(CAPACITY)};
 #undef CAPACITY
 	struct philox_device *device = open_gpu();
+
+	for (size_t i = 0; i < sizeof(capacities) / sizeof(*capacities); i++)
+		head_lives(device, capacities[i], capacities[i] + 1500);
+	philox_device_close(device);
+}
+
+/* One cell to many blocks of cells, also where a part is not full. */
+Test(device_cuda, heads_of_every_width_fill_or_poison_their_cells,
+     .timeout = 120)
+{
+	static const uint32_t widths[] = {1,   2,   31,  32,   33,   63,   64,
+					  65,  127, 128, 129,  255,  256,  257,
+					  511, 512, 513, 4096, 4097, 40000};
+	struct philox_device *device = open_gpu();
+
+	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++)
+		head_lives(device, 4, widths[i]);
+	philox_device_close(device);
+}
+
+/* A head whose graph has no cells yet still reports. */
+Test(device_cuda, a_head_without_cells_reports_its_launches, .timeout = 120)
+{
+	struct philox_device *device = open_gpu();
+	struct head_control control = {0};
 	struct head head;
 
-	for (size_t i = 0; i < sizeof(capacities) / sizeof(*capacities); i++) {
-		head_make(&head, device, capacities[i]);
-		head.args->sequence = 5;
+	head_make(&head, device, 4, 100);
+	OK(philox_memory_copy(device, &control, head.control, sizeof(control),
+			      NULL));
+	OK(philox_stream_synchronize(device, NULL));
+	control.cells = 0;
+	OK(philox_memory_copy(device, head.control, &control, sizeof(control),
+			      NULL));
+	OK(philox_memory_set(device, head.cells, 0x22, 16 * 100, NULL));
+	for (unsigned i = 1; i <= 2; i++) {
+		struct philox_state state;
+
 		head_run(&head);
-		head_check(&head, 0);
-		cr_assert_eq(head.report->count, 0);
-		for (uint64_t repeats = 1; repeats <= 2; repeats++) {
-			head_run(&head);
-			head_check(&head, 1);
-			cr_assert_eq(head.report->count, repeats);
-			cr_assert_eq(head.report->sequence, 5);
-		}
-		head.args->sequence = 9;
-		head_run(&head);
-		head_check(&head, 0);
-		cr_assert_eq(head.report->count, 2);
-		OK(device_mapped_free(device, head.report));
-		free(head.args);
+		cr_assert_eq(head.report->count, i);
+		OK(philox_memory_copy(device, &state, head.cells, sizeof(state),
+				      NULL));
+		OK(philox_device_synchronize(device));
+		cr_assert_eq(state.offset, 0x2222222222222222);
 	}
+	head_free(&head);
+	philox_device_close(device);
+}
+
+/* --- with a GPU, two launches that overlap -------------------------------- */
+
+enum { DRAWN = 512 };
+
+/* A fill that reads a cell. */
+static void draw_from(struct head *head, philox_stream stream, uint32_t *out)
+{
+	struct fill_args args = {.rng = {.cell = head->cells + 1},
+				 .out = out,
+				 .count = DRAWN,
+				 .rows = 1};
+	struct kernel_call call = {KERNEL_bits_u32, &args, sizeof(args),
+				   DRAWN / 4, NULL};
+
+	OK(device_launch(head->device, stream, &call));
+}
+
+/* Each block of a draw is that of the state, or poison. */
+static unsigned count_poison(struct head *head, const void *out,
+			     struct philox_state state)
+{
+	uint32_t saw[DRAWN];
+	unsigned poison = 0;
+
+	OK(philox_memory_copy(head->device, saw, out, sizeof(saw), NULL));
+	OK(philox_stream_synchronize(head->device, NULL));
+	for (unsigned i = 0; i < DRAWN; i += 4) {
+		struct philox_words words = philox_draw4(state, i / 4);
+
+		if ((saw[i] & saw[i + 1] & saw[i + 2] & saw[i + 3]) ==
+		    UINT32_MAX)
+			poison += 4;
+		else
+			cr_assert_eq(memcmp(&saw[i], words.w, 16), 0,
+				     "words %u: %08x, not %08x", i, saw[i],
+				     words.w[0]);
+	}
+	return poison;
+}
+
+/*
+ * An announced head and one without a message, on two streams, with a kernel
+ * after each that reads a cell: nothing is drawn but the message's numbers, and
+ * every launch without one is counted.
+ */
+Test(device_cuda, launches_that_overlap_draw_the_message_or_poison,
+     .timeout = 120)
+{
+	enum { ROUNDS = 40 };
+	struct philox_device *device = open_gpu();
+	philox_stream one, two;
+	struct head head;
+	void *announced, *other;
+
+	head_make(&head, device, 4, 1000);
+	OK(philox_stream_create(device, 0, &one));
+	OK(philox_stream_create(device, 0, &two));
+	OK(philox_memory_alloc(device, 4 * DRAWN, &announced));
+	OK(philox_memory_alloc(device, 4 * DRAWN, &other));
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		struct philox_state state = {head.args->states[1].seed, 4 * i};
+
+		head.args->states[1].offset = state.offset;
+		state.seed = philox_op_seed(state.seed, 1, 0);
+		head.args->sequence = i % 2 ? i : 0;
+		OK(device_launch(device, i % 2 ? one : two, &head.call));
+		draw_from(&head, i % 2 ? one : two, i % 2 ? announced : other);
+		head.args->sequence = i % 2 ? 0 : i;
+		OK(device_launch(device, i % 2 ? two : one, &head.call));
+		draw_from(&head, i % 2 ? two : one, i % 2 ? other : announced);
+		OK(philox_device_synchronize(device));
+		cr_assert_eq(head.report->count, i);
+		cr_assert_leq(head.report->sequence, i);
+		count_poison(&head, announced, state);
+		count_poison(&head, other, state);
+	}
+	OK(philox_memory_free(device, announced));
+	OK(philox_memory_free(device, other));
+	OK(philox_stream_destroy(device, one));
+	OK(philox_stream_destroy(device, two));
+	head_free(&head);
 	philox_device_close(device);
 }
 

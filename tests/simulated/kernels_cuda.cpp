@@ -1,5 +1,6 @@
 /* tests/simulated/kernels_cuda.cpp - lib/kernels/cuda.cu for the CPU */
 #include "tests/simulated/device_code.h"
+#include "tests/simulated/head_order.h"
 #include "lib/kernels/cuda.cu"
 
 #define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)

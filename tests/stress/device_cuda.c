@@ -160,7 +160,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 							  size_t shared)
 {
 	*blocks = fake.crowded ? 0 : function == &fill ? 5 : 2;
-	CHECK(threads == (function == &fill ? 256 : 1024) && shared == 0);
+	CHECK(threads == (function == &fill ? 256 : 128) && shared == 0);
 	return call("cudaOccupancyMaxActiveBlocksPerMultiprocessor");
 }
 
@@ -369,10 +369,10 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t owner, unsigned count)
 }
 
 const struct kernel_cuda kernels_cuda[] = {
-	{KERNEL_HEAD, sizeof(struct head_args) + 64, &head_of_4, 1024, 1},
+	{KERNEL_HEAD, sizeof(struct head_args) + 64, &head_of_4, 128, 2, 1},
 	{KERNEL_HEAD, sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX,
-	 &head_of_max, 1024, 1},
-	{KERNEL_bits_u32, sizeof(struct fill_args), &fill, 256, 0},
+	 &head_of_max, 128, 2, 1},
+	{KERNEL_bits_u32, sizeof(struct fill_args), &fill, 256, 1, 0},
 };
 const size_t kernels_cuda_count = 3;
 
@@ -842,22 +842,43 @@ static void grids_follow_the_work(void)
 	}
 }
 
-/* The head's kernel is the one for the message's size; it is one block. */
+/* The head's kernel is the one for the message's size. */
 static void heads_are_chosen_by_size(void)
 {
 	static char args[sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX];
-	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args), 1 << 20,
-				     NULL};
+	struct kernel_call kernel = {KERNEL_HEAD, args, sizeof(args), 1, NULL};
 
 	begin("", cudaSuccess);
 	CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
 	CHECK(fake.function == &head_of_max);
-	CHECK(fake.grid.x == 1 && fake.block.x == 1024);
 	kernel.size = head_args_size(4);
 	CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
 	CHECK(fake.function == &head_of_4);
 	kernel.size += 16;
 	CHECK(device_launch(device, NULL, &kernel) == PHILOX_ERROR_INVALID);
+}
+
+/* Few cells, few threads; many cells, many blocks, two cells for a thread. */
+static void heads_are_as_wide_as_their_cells(void)
+{
+	static const struct {
+		uint64_t cells;
+		unsigned blocks, threads;
+	} rows[] = {{0, 1, 32},      {1, 1, 32},       {64, 1, 32},
+		    {65, 1, 64},     {192, 1, 96},     {193, 1, 128},
+		    {256, 1, 128},   {257, 2, 128},    {4096, 16, 128},
+		    {5120, 20, 128}, {409600, 20, 128}};
+	static char args[sizeof(struct head_args) + 64];
+
+	begin("", cudaSuccess);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct kernel_call kernel = {
+			KERNEL_HEAD, args, sizeof(args), rows[i].cells, NULL};
+
+		CHECK(device_launch(device, NULL, &kernel) == PHILOX_OK);
+		CHECK(fake.grid.x == rows[i].blocks);
+		CHECK(fake.block.x == rows[i].threads);
+	}
 }
 
 static void an_open_that_fails_leaves_nothing(void)
@@ -984,6 +1005,7 @@ static void (*const promises[])(void) = {
 	mapped_memory_is_zeroed,
 	grids_follow_the_work,
 	heads_are_chosen_by_size,
+	heads_are_as_wide_as_their_cells,
 	closing_releases_the_context,
 };
 

@@ -197,19 +197,30 @@ static const struct kernel_cuda *find_kernel(const struct kernel_call *call)
 	return NULL;
 }
 
-/* One thread for each unit of work, or as many as the device runs at once. */
-static unsigned grid_size(const struct philox_device *device,
-			  const struct kernel_cuda *kernel, uint64_t work)
+#define WARP 32
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+/*
+ * As many threads as there is work for, or as the device runs at once. A block
+ * that is alone and may be small is: a busy GPU has room for it at once.
+ */
+static void shape_grid(const struct philox_device *device,
+		       const struct kernel_cuda *kernel, uint64_t work,
+		       struct cudaKernelNodeParams *params)
 {
 	const struct cuda_device *cuda = (const struct cuda_device *)device;
 	unsigned most = cuda->most_blocks[kernel - kernels_cuda];
-	uint64_t blocks = work / kernel->threads;
+	uint64_t threads = divide_up(work ? work : 1, kernel->each);
+	uint64_t blocks = divide_up(threads, kernel->threads);
 
-	if (work % kernel->threads || !work)
-		blocks++;
-	if (kernel->single)
-		return 1;
-	return blocks < most ? (unsigned)blocks : most;
+	params->gridDim = (dim3){blocks < most ? (unsigned)blocks : most, 1, 1};
+	params->blockDim = (dim3){kernel->threads, 1, 1};
+	if (kernel->few && threads < kernel->threads)
+		params->blockDim.x = (unsigned)divide_up(threads, WARP) * WARP;
 }
 
 static enum philox_status make_launch(const struct philox_device *device,
@@ -224,11 +235,10 @@ static enum philox_status make_launch(const struct philox_device *device,
 				  (int)call->kernel, call->size);
 	*launch = (struct launch){
 		.params.func = (void *)kernel->function,
-		.params.gridDim = {grid_size(device, kernel, call->work), 1, 1},
-		.params.blockDim = {kernel->threads, 1, 1},
 		.params.kernelParams = launch->arguments,
 		.arguments = {(void *)call->args},
 	};
+	shape_grid(device, kernel, call->work, &launch->params);
 	return PHILOX_OK;
 }
 

@@ -20,7 +20,9 @@ struct kernel_cuda {
 	size_t size;          /* of the arguments, in bytes */
 	const void *function; /* as cudaLaunchKernel() takes it */
 	unsigned threads;     /* of a block */
-	int single;           /* must run as one block, whatever the work */
+	unsigned each;        /* units of work for a thread, before another is
+				 worth it */
+	int few;              /* one block may have fewer warps than `threads` */
 };
 
 extern const struct kernel_cuda kernels_cuda[];

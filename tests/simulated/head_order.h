@@ -1,0 +1,40 @@
+/*
+ * tests/simulated/head_order.h - graph/head_order.h for the CPU: other threads
+ * run wherever they may
+ */
+#ifndef TESTS_SIMULATED_HEAD_ORDER_H
+#define TESTS_SIMULATED_HEAD_ORDER_H
+
+#include "tests/simulated/device_code.h"
+
+static inline uint64_t simulated_raise(uint64_t *to, uint64_t value)
+{
+	uint64_t before = *to;
+
+	if (before < value)
+		*to = value;
+	simulated_fence();
+	return before;
+}
+
+static inline uint64_t simulated_load(const uint64_t *from)
+{
+	simulated_fence();
+	return *from;
+}
+
+static inline void simulated_tell(uint64_t *to, uint64_t value)
+{
+	simulated_fence();
+	__atomic_store_n(to, value, __ATOMIC_RELEASE);
+	simulated_fence();
+}
+
+#define HEAD_RAISE(to, value)   simulated_raise(to, value)
+#define HEAD_ADD(to, value)     atomicAdd(to, value)
+#define HEAD_LOAD(from)         simulated_load(from)
+#define HEAD_TELL(to, value)    simulated_tell(to, value)
+#define HEAD_STORE(cell, state) (simulated_fence(), *(cell) = (state))
+#define HEAD_ENTRY(from)        (*(from))
+
+#endif
