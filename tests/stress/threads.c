@@ -150,6 +150,12 @@ static void backward(struct philox_region *region, struct philox_ticket ticket,
 	OK(philox_backward_commit(&pass, 0));
 }
 
+/*
+ * A save waits for the device, which no capture survives: captures read, saves
+ * write.
+ */
+static pthread_rwlock_t captures = PTHREAD_RWLOCK_INITIALIZER;
+
 /* A thread with two streams and two arrays of its own. */
 struct worker {
 	pthread_t thread;
@@ -384,12 +390,14 @@ static struct philox_graph *capture_pair(const struct worker *worker)
 	struct philox_graph *graph;
 	struct philox_ticket ticket;
 
+	pthread_rwlock_rdlock(&captures);
 	OK(philox_capture_begin(context, worker->stream));
 	pthread_barrier_wait(&barrier);
 	ticket = forward(worker->shared, worker->stream, worker->first);
 	backward(worker->shared, ticket, worker->stream, 0, worker->again);
 	pthread_barrier_wait(&barrier);
 	OK(philox_capture_end(context, worker->stream, &graph));
+	pthread_rwlock_unlock(&captures);
 	return graph;
 }
 
@@ -456,6 +464,7 @@ static struct philox_graph *capture_one(struct philox_region *region,
 	const struct philox_ticket named_at_launch = {0};
 	struct philox_graph *graph;
 
+	pthread_rwlock_rdlock(&captures);
 	OK(philox_capture_begin(context, stream));
 	if (is_backward)
 		backward(region, named_at_launch, stream, 0,
@@ -464,6 +473,7 @@ static struct philox_graph *capture_one(struct philox_region *region,
 		forward(region, stream, (struct numbers *)to->drawn);
 	OK(philox_launch_host(device, stream, append, to, sizeof(*to)));
 	OK(philox_capture_end(context, stream, &graph));
+	pthread_rwlock_unlock(&captures);
 	return graph;
 }
 
@@ -546,9 +556,11 @@ static void note_unannounced(void)
 static void try_to_save(void)
 {
 	char *text;
-	enum philox_status status =
-		philox_context_save_text(context, &text, NULL);
+	enum philox_status status;
 
+	pthread_rwlock_wrlock(&captures);
+	status = philox_context_save_text(context, &text, NULL);
+	pthread_rwlock_unlock(&captures);
 	if (status == PHILOX_OK)
 		free(text);
 	else
