@@ -226,15 +226,3 @@ void arena_free(struct arena *arena, struct arena_block *block)
 	}
 	*block = (struct arena_block){0};
 }
-
-size_t arena_used(const struct arena *arena)
-{
-	size_t used = 0;
-
-	for (struct arena_chunk *chunk = arena->chunks; chunk;
-	     chunk = chunk->next)
-		for (struct piece *piece = chunk->pieces; piece;
-		     piece = piece->next)
-			used += piece->used ? piece->size : 0;
-	return used;
-}

@@ -56,7 +56,4 @@ enum philox_status arena_alloc(struct arena *arena, size_t size,
 /* arena_free() gives a piece back and zeroes *block; a zero block is fine. */
 void arena_free(struct arena *arena, struct arena_block *block);
 
-/* arena_used() returns the bytes handed out; for tests and reports. */
-size_t arena_used(const struct arena *arena);
-
 #endif

@@ -8,7 +8,7 @@
 #include "graph/head.h"
 #include "lib/device/captures.h"
 
-/* Where a map begins behind its control block, with its numbers after it. */
+/* Where a map begins after its control block; its numbers follow it. */
 #define MAP_AT (sizeof(struct sealed_control))
 
 struct sealed_control {

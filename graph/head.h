@@ -39,8 +39,8 @@
  * 0 name it. It is copied there, with its map and the numbers of its parts (see
  * below), all 0, in stream order, on the stream of the first launch; since CUDA
  * runs the launches of one executable graph one after the other, all wait for
- * that copy. If the first launch fails, an event stands for it. The copy is made
- * once: another would undo what heads have written.
+ * that copy. If the first launch fails, an event takes its place. It is copied
+ * once: again would undo what heads have written.
  *
  * A head has as many threads as it has work for, from one warp to many blocks,
  * and none waits for another. The cells are divided into parts of HEAD_PART,
@@ -102,7 +102,7 @@ enum head_copy {
 	HEAD_COPIED   /* a launch came after it, and further ones after that */
 };
 
-/* A head's memory. Maps are behind control blocks of their own kind. */
+/* A head's memory. Each map comes after its control block. */
 struct head {
 	struct arena_block report; /* mapped: one for each control block */
 	struct arena_block open;   /* mapped: the open control block */
@@ -124,7 +124,7 @@ struct head_message {
 
 /*
  * head_create() takes memory for a head without cells; legal during capture,
- * and waits for nothing, like all that stands here.
+ * and waits for nothing, as everything here.
  */
 enum philox_status head_create(struct graph_context *graphs, struct head *head);
 
@@ -149,7 +149,7 @@ void head_add_state(struct head *head, void *cell, uint32_t slot);
 
 /*
  * head_seal() takes the device memory of the sealed control block, its map and
- * the numbers behind it; sealing again does nothing.
+ * the numbers after it; sealing again does nothing.
  */
 enum philox_status head_seal(struct graph_context *graphs, struct head *head);
 

@@ -30,12 +30,12 @@ PHILOX_FN struct head_cells head_find_cells(const struct head_control *control)
 PHILOX_FN uint64_t *head_number(const struct head_args *args,
 				const struct head_cells *cells, uint64_t part)
 {
-	const void *behind;
+	const void *numbers;
 
 	if (!part)
 		return &args->control->sequence;
-	behind = cells->map + cells->count;
-	return (uint64_t *)behind + part;
+	numbers = cells->map + cells->count;
+	return (uint64_t *)numbers + part;
 }
 
 /*

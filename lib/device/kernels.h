@@ -154,7 +154,7 @@ struct __attribute__((aligned(16))) head_control {
 
 /*
  * The cells that a warp of a head fills at a time, a part of the map. Each part
- * takes the message for itself: behind the map in device memory there is a
+ * takes the message for itself: after the map in device memory there is a
  * number for each, of the last message that it took; part 0 uses that of the
  * control block.
  */
@@ -166,7 +166,7 @@ PHILOX_FN uint64_t head_parts(uint64_t cells)
 	return cells > HEAD_PART ? (cells - 1) / HEAD_PART + 1 : 1;
 }
 
-/* head_map_size() returns the bytes of a map with the numbers behind it. */
+/* head_map_size() returns the bytes of a map with the numbers after it. */
 static inline size_t head_map_size(uint64_t cells)
 {
 	return (size_t)(cells * sizeof(struct head_cell) +

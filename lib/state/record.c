@@ -323,8 +323,3 @@ const char *record_path(const struct record *record)
 {
 	return record->path;
 }
-
-const char *record_what(const struct record *record)
-{
-	return record->form->what;
-}

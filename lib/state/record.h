@@ -54,8 +54,7 @@ void record_close(struct record *record);
  */
 int record_write(struct record *record, const char *text, size_t size);
 
-/* record_path() and record_what() name a file in messages. */
+/* record_path() names a file in messages. */
 const char *record_path(const struct record *record);
-const char *record_what(const struct record *record);
 
 #endif

@@ -311,6 +311,8 @@ Test(layout, fields_out_of_their_range_are_refused)
 		op.layout.kind = (enum philox_layout_kind)7);
 	REFUSED("pytorch", "bits", "u32", INVALID, "layout",
 		op.layout.size = offsetof(struct philox_layout, vector) + 3);
+	REFUSED("pytorch", "bits", "u32", INVALID, "reserved is 0x1",
+		op.layout.reserved = 1);
 	REFUSED("pytorch", "uniform", "f64", UNSUPPORTED, "in parts",
 		op.layout.elements = ((uint64_t)1 << 28) + 1);
 }

@@ -81,7 +81,7 @@ struct host_array {
 struct host_args {
 	unsigned refs;
 	uint32_t n_arrays;
-	struct host_array *arrays; /* behind the bytes */
+	struct host_array *arrays; /* after the bytes */
 	alignas(16) unsigned char bytes[];
 };
 

@@ -10,7 +10,7 @@
 #include "lib/base/float_mode.h"
 #include "lib/device/host/host.h"
 
-/* Arguments, and room for `n_arrays` arrays behind them. */
+/* Arguments, and room for `n_arrays` arrays after them. */
 static struct host_args *args_create(const void *bytes, size_t size,
 				     uint32_t n_arrays)
 {
