@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "graph/head_elements.h"
+#include "graph/head.h"
 #include "tests/support/support.h"
 
 /* --- a cell that is written while it is read ------------------------------ */
@@ -257,4 +258,22 @@ GRAPH_PROMISE(overlap, graphs_of_many_cells_are_poisoned_or_filled_as_a_whole)
 		}
 	}
 	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
+}
+
+/* Another head's older count may arrive after a newer one. */
+Test(overlap, a_count_that_has_gone_back_reports_nothing)
+{
+	struct head_report reports[2] = {{.count = 5, .sequence = 9}};
+	struct head head = {.report.host = reports};
+	uint64_t sequence = 0;
+
+	cr_assert_eq(head_unannounced(&head, &sequence), 5);
+	cr_assert_eq(sequence, 9);
+	reports[0].count = 3;
+	cr_assert_eq(head_untold(&head), 0);
+	cr_assert_eq(head_unannounced(&head, &sequence), 0);
+	reports[0].count = 6;
+	reports[1].count = 1;
+	cr_assert_eq(head_unannounced(&head, &sequence), 2);
+	cr_assert_eq(head_untold(&head), 0);
 }
