@@ -304,8 +304,8 @@ $(KERNEL_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
 $(KERNEL_OBJS): private CXXFLAGS += -Wno-unknown-pragmas
 
 $(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
-		$(wildcard lib/device/host/*.c) lib/device/device.c lib/base/cpu.c \
-		lib/base/status.c)
+		$(wildcard lib/device/host/*.c) lib/device/device.c \
+		lib/device/spaces.c lib/base/cpu.c lib/base/status.c)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cuda*' \
 		--keep-global-symbol='simulated_*' $@

@@ -209,6 +209,16 @@ PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
 						 void *memory);
 
 /*
+ * philox_device_memory_info() writes how many bytes of the device's memory are
+ * free, and how many it has; either output may be NULL, not both. Other programs
+ * use the memory too, so an allocation of what is free may fail. On a host
+ * device these are the machine's, or what philox_device_limit_memory() of
+ * philox/testing.h set. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_memory_info(
+	struct philox_device *device, size_t *free_bytes, size_t *total_bytes);
+
+/*
  * philox_memory_copy() copies `size` bytes in stream order; either side may be
  * device memory or plain memory of the process. Plain memory must stay valid
  * until the copy has run (if captured: for as long as the graph may be

@@ -6,7 +6,8 @@
  * when the device fails.
  *
  * The names of the operations: mem_alloc, mem_free, mapped_alloc, mapped_free,
- * copy, set, stream_create, stream_destroy, stream_sync, stream_query,
+ * mem_info, space_granularity, space_reserve, space_map, space_unmap,
+ * space_release, copy, set, stream_create, stream_destroy, stream_sync, stream_query,
  * device_sync, event_create, event_destroy, event_record, event_wait,
  * event_sync, event_query, capture_begin, capture_end, capture_info,
  * capture_tips, capture_depend, capture_after, capture_mode, graph_add_kernel,
@@ -44,6 +45,17 @@ PHILOX_API enum philox_status philox_device_fail(struct philox_device *device,
 						 const char *operation,
 						 uint64_t n,
 						 enum philox_status status);
+
+/*
+ * philox_device_limit_memory() lets a host device have `bytes` of memory, which
+ * its allocations (in units of 256 bytes) and mapped pieces of pools share: a
+ * call that needs more gives PHILOX_ERROR_MEMORY, and
+ * philox_device_memory_info() shows the limit and what is left of it. Memory
+ * that is in use stays, even if it is more. 0 takes the limit back. Errors:
+ * PHILOX_ERROR_UNSUPPORTED (a cuda device). Legal during capture.
+ */
+PHILOX_API enum philox_status philox_device_limit_memory(
+	struct philox_device *device, size_t bytes);
 
 #ifdef __cplusplus
 }

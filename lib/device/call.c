@@ -53,6 +53,63 @@ enum philox_status device_mapped_free(struct philox_device *device, void *host)
 	CALL(mapped_free, device, host);
 }
 
+enum philox_status philox_device_memory_info(struct philox_device *device,
+					     size_t *free_bytes,
+					     size_t *total_bytes)
+{
+	size_t unused;
+
+	NEED_POINTER(device);
+	NEED(free_bytes || total_bytes, "free_bytes",
+	     "and total_bytes are NULL");
+	CALL(mem_info, device, free_bytes ? free_bytes : &unused,
+	     total_bytes ? total_bytes : &unused);
+}
+
+enum philox_status device_space_granularity(struct philox_device *device,
+					    size_t *bytes)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(bytes);
+	CALL(space_granularity, device, bytes);
+}
+
+enum philox_status device_space_reserve(struct philox_device *device,
+					size_t bytes, void **base)
+{
+	NEED_POINTER(device);
+	NEED_SIZE(bytes);
+	NEED_POINTER(base);
+	CALL(space_reserve, device, bytes, base);
+}
+
+enum philox_status device_space_map(struct philox_device *device, void *base,
+				    size_t offset, size_t bytes)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(base);
+	NEED_SIZE(bytes);
+	CALL(space_map, device, base, offset, bytes);
+}
+
+enum philox_status device_space_unmap(struct philox_device *device, void *base,
+				      size_t offset, size_t bytes)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(base);
+	NEED_SIZE(bytes);
+	CALL(space_unmap, device, base, offset, bytes);
+}
+
+enum philox_status device_space_release(struct philox_device *device,
+					void *base)
+{
+	NEED_POINTER(device);
+	if (!base)
+		return PHILOX_OK;
+	CALL(space_release, device, base);
+}
+
 enum philox_status philox_memory_copy(struct philox_device *device,
 				      void *destination, const void *source,
 				      size_t size, philox_stream stream)

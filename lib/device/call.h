@@ -13,6 +13,20 @@
 enum philox_status device_mapped_alloc(struct philox_device *device,
 				       size_t size, void **host, void **mapped);
 enum philox_status device_mapped_free(struct philox_device *device, void *host);
+/*
+ * A space is a range of addresses that memory is mapped into, and taken from,
+ * piece by piece; offsets are from its base. Releasing NULL does nothing.
+ */
+enum philox_status device_space_granularity(struct philox_device *device,
+					    size_t *bytes);
+enum philox_status device_space_reserve(struct philox_device *device,
+					size_t bytes, void **base);
+enum philox_status device_space_map(struct philox_device *device, void *base,
+				    size_t offset, size_t bytes);
+enum philox_status device_space_unmap(struct philox_device *device, void *base,
+				      size_t offset, size_t bytes);
+enum philox_status device_space_release(struct philox_device *device,
+					void *base);
 enum philox_status device_capture_info(struct philox_device *device,
 				       philox_stream stream,
 				       struct capture_info *info);

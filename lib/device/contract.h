@@ -65,6 +65,27 @@ struct capture_info {
  *  mapped_alloc     unsafe. Host memory that the device reads and writes in
  *                   place: its host and its device address. Zeroed.
  *  mapped_free      unsafe.
+ *  mem_info         legal. Bytes that are free, and all that there are; another
+ *                   program may take them in between.
+ *  space_granularity  legal. The unit of offsets and sizes in a space, a power
+ *                   of two and the same as long as the device is open.
+ *  space_reserve    unsafe. Addresses without memory, aligned to the
+ *                   granularity: what reads or writes there faults.
+ *  space_map        unsafe; may wait for the device. Memory of undefined content
+ *                   for [base + offset, + bytes), an extent: the device reads
+ *                   and writes it as it does an allocation, and arrays may reach
+ *                   from one extent into the next. A call that fails in the
+ *                   middle undoes what it did.
+ *  space_unmap      unsafe; may wait for the device, and need not: the caller has
+ *                   waited for all work that uses the extent. Exactly an extent,
+ *                   whose memory is given back; its addresses stay reserved.
+ *  space_release    unsafe. Nothing of the space is mapped any more.
+ *                   The unsafe ones of a device that lacks spaces, and
+ *                   space_granularity: UNSUPPORTED. Of all other errors in them:
+ *                   INVALID for a size or an offset that is no multiple of the
+ *                   granularity, a base that is not a space's, addresses outside
+ *                   it, mapped already or not mapped as one extent; STATE for a
+ *                   release of a space of which something is mapped.
  *  copy, set        recorded. Any direction; addresses tell which.
  *  stream_create    legal.
  *  stream_destroy   legal, except for a stream that is capturing.
@@ -118,6 +139,12 @@ struct capture_info {
 	X(mem_free, (struct philox_device *, void *))                          \
 	X(mapped_alloc, (struct philox_device *, size_t, void **, void **))    \
 	X(mapped_free, (struct philox_device *, void *))                       \
+	X(mem_info, (struct philox_device *, size_t *, size_t *))              \
+	X(space_granularity, (struct philox_device *, size_t *))               \
+	X(space_reserve, (struct philox_device *, size_t, void **))            \
+	X(space_map, (struct philox_device *, void *, size_t, size_t))         \
+	X(space_unmap, (struct philox_device *, void *, size_t, size_t))       \
+	X(space_release, (struct philox_device *, void *))                     \
 	X(copy, (struct philox_device *, void *, const void *, size_t,         \
 		 philox_stream))                                               \
 	X(set, (struct philox_device *, void *, int, size_t, philox_stream))   \
@@ -201,6 +228,7 @@ struct philox_device {
 	atomic_uint_fast64_t fail_after; /* 0: no failure ordered */
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
+	atomic_size_t memory_limit; /* of a host device, in bytes; 0: none */
 	atomic_uint threads;  /* of a fill on the host, at most */
 	atomic_uint contexts; /* that use it */
 	unsigned forks;       /* see lib/device/fork.h */

@@ -20,6 +20,7 @@ void device_base_init(struct philox_device *device,
 	atomic_init(&device->fail_after, 0);
 	atomic_init(&device->fail_op, -1);
 	atomic_init(&device->fail_status, PHILOX_OK);
+	atomic_init(&device->memory_limit, 0);
 	atomic_init(&device->threads, 1);
 	atomic_init(&device->contexts, 0);
 	device->forks = forks_count();

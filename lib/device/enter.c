@@ -113,3 +113,17 @@ enum philox_status philox_device_fail(struct philox_device *device,
 	atomic_store(&device->fail_after, n);
 	return PHILOX_OK;
 }
+
+enum philox_status philox_device_limit_memory(struct philox_device *device,
+					      size_t bytes)
+{
+	NEED_POINTER(device);
+	if (fork_is_child(device))
+		return fork_refuse(device);
+	if (!device->is_host)
+		return status_set(PHILOX_ERROR_UNSUPPORTED,
+				  "%s: device %s has the memory that it has",
+				  __func__, device->name);
+	atomic_store(&device->memory_limit, bytes);
+	return PHILOX_OK;
+}

@@ -187,6 +187,8 @@ struct stage {
 	struct fill_args args;
 	struct kernel_call call;
 	void *memory, *shared; /* shared: mapped memory */
+	void *space, *empty;   /* of two units, the first mapped; of one */
+	size_t unit;
 	uint32_t words[16];
 	union { /* the result of the last operation */
 		void *any;
@@ -214,6 +216,10 @@ static void open_stage(struct stage *s)
 	ASSERT_OK(philox_event_create(s->device, &s->event));
 	ASSERT_OK(philox_memory_alloc(s->device, 64, &s->memory));
 	ASSERT_OK(device_mapped_alloc(s->device, 64, &s->shared, &mapped));
+	ASSERT_OK(device_space_granularity(s->device, &s->unit));
+	ASSERT_OK(device_space_reserve(s->device, 2 * s->unit, &s->space));
+	ASSERT_OK(device_space_map(s->device, s->space, 0, s->unit));
+	ASSERT_OK(device_space_reserve(s->device, s->unit, &s->empty));
 	s->args.count = 16;
 	s->args.rows = 1;
 	s->args.threads = 1;
@@ -278,6 +284,34 @@ Test(device, arguments_of_memory_are_checked)
 	/* rounded up to the alignment, it would be 0 */
 	cr_expect_eq(philox_memory_alloc(s.device, SIZE_MAX - 100, &out),
 		     PHILOX_ERROR_MEMORY);
+	philox_device_close(s.device);
+}
+
+Test(device, arguments_of_spaces_are_checked)
+{
+	struct stage s;
+	size_t bytes;
+	void *out;
+
+	open_stage(&s);
+	EXPECT_REFUSED(philox_device_memory_info(NULL, &bytes, &bytes),
+		       "device");
+	EXPECT_REFUSED(philox_device_memory_info(s.device, NULL, NULL),
+		       "free_bytes and total_bytes are NULL");
+	EXPECT_REFUSED(device_space_granularity(NULL, &bytes), "device");
+	EXPECT_REFUSED(device_space_granularity(s.device, NULL), "bytes");
+	EXPECT_REFUSED(device_space_reserve(NULL, s.unit, &out), "device");
+	EXPECT_REFUSED(device_space_reserve(s.device, 0, &out), "bytes is 0");
+	EXPECT_REFUSED(device_space_reserve(s.device, s.unit, NULL), "base");
+	EXPECT_REFUSED(device_space_map(NULL, s.empty, 0, s.unit), "device");
+	EXPECT_REFUSED(device_space_map(s.device, NULL, 0, s.unit), "base");
+	EXPECT_REFUSED(device_space_map(s.device, s.empty, 0, 0), "bytes is 0");
+	EXPECT_REFUSED(device_space_unmap(NULL, s.space, 0, s.unit), "device");
+	EXPECT_REFUSED(device_space_unmap(s.device, NULL, 0, s.unit), "base");
+	EXPECT_REFUSED(device_space_unmap(s.device, s.space, 0, 0),
+		       "bytes is 0");
+	EXPECT_REFUSED(device_space_release(NULL, s.empty), "device");
+	EXPECT_REFUSED(philox_device_limit_memory(NULL, 1), "device");
 	philox_device_close(s.device);
 }
 
@@ -451,6 +485,36 @@ static enum philox_status try_mapped_alloc(struct stage *s)
 static enum philox_status try_mapped_free(struct stage *s)
 {
 	return device_mapped_free(s->device, s->shared);
+}
+
+static enum philox_status try_mem_info(struct stage *s)
+{
+	return philox_device_memory_info(s->device, &s->nodes, NULL);
+}
+
+static enum philox_status try_space_granularity(struct stage *s)
+{
+	return device_space_granularity(s->device, &s->nodes);
+}
+
+static enum philox_status try_space_reserve(struct stage *s)
+{
+	return device_space_reserve(s->device, s->unit, &s->made.any);
+}
+
+static enum philox_status try_space_map(struct stage *s)
+{
+	return device_space_map(s->device, s->space, s->unit, s->unit);
+}
+
+static enum philox_status try_space_unmap(struct stage *s)
+{
+	return device_space_unmap(s->device, s->space, 0, s->unit);
+}
+
+static enum philox_status try_space_release(struct stage *s)
+{
+	return device_space_release(s->device, s->empty);
 }
 
 static enum philox_status try_copy(struct stage *s)

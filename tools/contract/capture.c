@@ -266,10 +266,61 @@ static enum philox_status try_mapped_alloc(struct philox_device *device,
 	return device_mapped_alloc(device, SIZE, &host, &mapped);
 }
 
-static const struct {
+/* memory[2] is a space of two units, of which the first is mapped. */
+static enum philox_status try_reserve(struct philox_device *device,
+				      void *memory)
+{
+	size_t unit;
+	void *base;
+
+	(void)memory;
+	return device_space_granularity(device, &unit)
+		       ? PHILOX_ERROR_DEVICE
+		       : device_space_reserve(device, unit, &base);
+}
+
+static enum philox_status try_map(struct philox_device *device, void *memory)
+{
+	size_t unit;
+
+	return device_space_granularity(device, &unit)
+		       ? PHILOX_ERROR_DEVICE
+		       : device_space_map(device, ((void **)memory)[2], unit,
+					  unit);
+}
+
+static enum philox_status try_unmap(struct philox_device *device, void *memory)
+{
+	size_t unit;
+
+	return device_space_granularity(device, &unit)
+		       ? PHILOX_ERROR_DEVICE
+		       : device_space_unmap(device, ((void **)memory)[2], 0,
+					    unit);
+}
+
+static enum philox_status try_release(struct philox_device *device,
+				      void *memory)
+{
+	return device_space_release(device, ((void **)memory)[2]);
+}
+
+struct unsafe_call {
 	const char *name;
 	enum philox_status (*call)(struct philox_device *device, void *memory);
-} unsafe_calls[] = {
+};
+
+static const struct unsafe_call unsafe_space_calls[] = {
+	{"space_reserve", try_reserve},
+	{"space_map", try_map},
+	{"space_unmap", try_unmap},
+	{"space_release", try_release},
+};
+
+#define UNSAFE_SPACE_COUNT \
+	(sizeof(unsafe_space_calls) / sizeof(unsafe_space_calls[0]))
+
+static const struct unsafe_call unsafe_calls[] = {
 	{"philox_device_synchronize", try_device_sync},
 	{"philox_memory_alloc", try_alloc},
 	{"philox_memory_free", try_free},
@@ -279,25 +330,96 @@ static const struct {
 
 #define UNSAFE_COUNT (sizeof(unsafe_calls) / sizeof(unsafe_calls[0]))
 
-static void unsafe_calls_are_refused(struct contract *c)
+static void expect_refused(struct contract *c, const struct unsafe_call *calls,
+			   size_t count, void *memory)
 {
 	static const enum philox_capture_mode modes[] = {
 		PHILOX_CAPTURE_GLOBAL, PHILOX_CAPTURE_THREAD_LOCAL};
 	struct capturing capturing;
+
+	for (size_t i = 0; i < 2 * count; i++) {
+		enum philox_status status;
+
+		EXPECT_PART(begin_on(c, &capturing, 0, modes[i % 2]));
+		status = calls[i / 2].call(c->device, memory);
+		EXPECT_TEXT(status == PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+			    "%s gave %s", calls[i / 2].name,
+			    philox_status_name(status));
+		EXPECT_PART(expect_invalidated(c, &capturing));
+	}
+}
+
+static void unsafe_calls_are_refused(struct contract *c)
+{
 	void *memory[2], *mapped;
 
 	EXPECT_OK(contract_memory(c, SIZE, &memory[0]));
 	EXPECT_OK(contract_mapped(c, SIZE, &memory[1], &mapped));
-	for (size_t i = 0; i < 2 * UNSAFE_COUNT; i++) {
-		enum philox_status status;
+	EXPECT_PART(expect_refused(c, unsafe_calls, UNSAFE_COUNT, memory));
+}
 
-		EXPECT_PART(begin_on(c, &capturing, 0, modes[i % 2]));
-		status = unsafe_calls[i / 2].call(c->device, memory);
-		EXPECT_TEXT(status == PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-			    "%s gave %s", unsafe_calls[i / 2].name,
-			    philox_status_name(status));
-		EXPECT_PART(expect_invalidated(c, &capturing));
-	}
+/* A space of two units, the first of which is mapped. */
+static void make_space(struct contract *c, char **base, size_t *unit)
+{
+	SKIP_IF(device_space_granularity(c->device, unit) ==
+			PHILOX_ERROR_UNSUPPORTED,
+		"%.150s", philox_error_message());
+	EXPECT_OK(contract_reserve(c, 2 * *unit, base));
+	EXPECT_OK(contract_map(c, *base, 0, *unit));
+}
+
+static void unsafe_calls_on_spaces_are_refused(struct contract *c)
+{
+	void *memory[3] = {0};
+	size_t unit;
+	char *base;
+
+	EXPECT_PART(make_space(c, &base, &unit));
+	memory[2] = base;
+	EXPECT_PART(expect_refused(c, unsafe_space_calls, UNSAFE_SPACE_COUNT,
+				   memory));
+	/* All of it is as it was. */
+	EXPECT_STATUS(PHILOX_ERROR_STATE,
+		      device_space_release(c->device, base));
+	EXPECT_OK(contract_map(c, base, unit, unit));
+}
+
+/* A graph that works in memory mapped while it was captured. */
+static void spaces_grow_in_relaxed_mode(struct contract *c)
+{
+	enum philox_capture_mode mode = PHILOX_CAPTURE_RELAXED;
+	struct capturing capturing;
+	philox_native_graph graph;
+	philox_native_exec exec;
+	size_t unit;
+	char *base;
+
+	EXPECT_PART(make_space(c, &base, &unit));
+	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_GLOBAL));
+	EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
+	EXPECT_OK(contract_map(c, base, unit, unit));
+	EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
+	EXPECT_OK(philox_memory_set(c->device, base, 9, 2 * unit,
+				    capturing.stream));
+	EXPECT_OK(contract_end_capture(c, capturing.stream, &graph));
+	EXPECT_OK(contract_instantiate(c, graph, &exec));
+	EXPECT_OK(philox_native_launch(c->device, exec, capturing.stream));
+	EXPECT_BYTES(capturing.stream, base, 9, 2 * unit);
+	EXPECT_PART(expect_usable(c, &capturing));
+}
+
+static void memory_info_is_legal(struct contract *c)
+{
+	size_t free_bytes, total_bytes, unit;
+	struct capturing capturing;
+	char *base;
+
+	EXPECT_PART(make_space(c, &base, &unit));
+	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_GLOBAL));
+	EXPECT_OK(philox_device_memory_info(c->device, &free_bytes,
+					    &total_bytes));
+	EXPECT_OK(device_space_granularity(c->device, &unit));
+	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
 /* Whatever the mode of the capture and of the thread that waits. */
@@ -770,6 +892,10 @@ const struct contract_check contract_capture[] = {
 	{"a capturing stream takes no launch",
 	 a_capturing_stream_takes_no_launch},
 	{"unsafe calls are refused during capture", unsafe_calls_are_refused},
+	{"unsafe calls on spaces are refused",
+	 unsafe_calls_on_spaces_are_refused},
+	{"spaces grow in relaxed mode", spaces_grow_in_relaxed_mode},
+	{"asking for free memory is legal", memory_info_is_legal},
 	{"the device is not synchronized during captures",
 	 the_device_is_not_synchronized_during_captures},
 	{"an event query is unsafe", an_event_query_is_unsafe},

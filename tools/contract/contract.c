@@ -18,15 +18,19 @@ struct contract_thing {
 		THING_EVENT,
 		THING_MEMORY,
 		THING_MAPPED,
+		THING_SPACE,
+		THING_EXTENT,
 		THING_GRAPH,
 		THING_EXEC
 	} kind;
-	void *handle;
+	void *handle;        /* of an extent: its address */
+	size_t offset, size; /* of an extent */
 	struct contract_thing *next;
 };
 
 const struct contract_check *const contract_tables[] = {contract_device,
 							contract_arrays,
+							contract_space,
 							contract_capture,
 							contract_replay,
 							contract_numbers,
@@ -89,6 +93,7 @@ static enum philox_status keep(struct contract *c, int kind, void *handle)
 		abort(); /* no sensible check is possible any more */
 	thing->kind = kind;
 	thing->handle = handle;
+	thing->offset = thing->size = 0;
 	thing->next = c->things;
 	c->things = thing;
 	return PHILOX_OK;
@@ -126,6 +131,29 @@ enum philox_status contract_mapped(struct contract *c, size_t size, void **host,
 		device_mapped_alloc(c->device, size, host, mapped);
 
 	return status ? status : keep(c, THING_MAPPED, *host);
+}
+
+enum philox_status contract_reserve(struct contract *c, size_t bytes,
+				    char **base)
+{
+	enum philox_status status =
+		device_space_reserve(c->device, bytes, (void **)base);
+
+	return status ? status : keep(c, THING_SPACE, *base);
+}
+
+enum philox_status contract_map(struct contract *c, char *base, size_t offset,
+				size_t bytes)
+{
+	enum philox_status status =
+		device_space_map(c->device, base, offset, bytes);
+
+	if (status != PHILOX_OK)
+		return status;
+	keep(c, THING_EXTENT, base + offset);
+	c->things->offset = offset;
+	c->things->size = bytes;
+	return PHILOX_OK;
 }
 
 enum philox_status contract_end_capture(struct contract *c,
@@ -247,6 +275,12 @@ static enum philox_status destroy(struct contract *c,
 		return philox_memory_free(c->device, thing->handle);
 	case THING_MAPPED:
 		return device_mapped_free(c->device, thing->handle);
+	case THING_SPACE:
+		return device_space_release(c->device, thing->handle);
+	case THING_EXTENT:
+		return device_space_unmap(c->device,
+					  (char *)thing->handle - thing->offset,
+					  thing->offset, thing->size);
 	case THING_GRAPH:
 		return philox_native_graph_destroy(c->device, thing->handle);
 	case THING_EXEC:

@@ -47,6 +47,7 @@ struct contract_check {
 
 extern const struct contract_check contract_device[];
 extern const struct contract_check contract_arrays[];
+extern const struct contract_check contract_space[];
 extern const struct contract_check contract_capture[];
 extern const struct contract_check contract_replay[];
 extern const struct contract_check contract_numbers[];
@@ -130,7 +131,10 @@ int contract_status_is(struct contract *c, const char *file, int line,
  * --- objects for checks ------------------------------------------------------
  */
 
-/* As the functions of philox/device.h; destroyed after the check. */
+/*
+ * As the functions of philox/device.h and lib/device/call.h; destroyed after the
+ * check.
+ */
 enum philox_status contract_stream(struct contract *c, unsigned flags,
 				   philox_stream *stream);
 enum philox_status contract_event(struct contract *c, philox_event *event);
@@ -138,6 +142,10 @@ enum philox_status contract_memory(struct contract *c, size_t size,
 				   void **memory);
 enum philox_status contract_mapped(struct contract *c, size_t size, void **host,
 				   void **mapped);
+enum philox_status contract_reserve(struct contract *c, size_t bytes,
+				    char **base);
+enum philox_status contract_map(struct contract *c, char *base, size_t offset,
+				size_t bytes);
 enum philox_status contract_end_capture(struct contract *c,
 					philox_stream stream,
 					philox_native_graph *graph);

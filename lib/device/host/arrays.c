@@ -5,7 +5,9 @@
  * is balanced). An array is found by its first byte; programs use the same ones
  * over and over, so the last finds are kept. A graph outlives allocations, and
  * addresses are used again, so an array of a node remembers the serial of the
- * allocation it began in. Guarded by the device's lock.
+ * allocation it began in. In a space an array may lie in several extents; the
+ * newest serial of them is no longer the same when one of them is another.
+ * Guarded by the device's lock.
  */
 #include <search.h>
 #include <string.h>
@@ -39,8 +41,8 @@ void host_block_remove(struct host_device *device, struct host_block *block)
 	device->changes++;
 }
 
-static const struct host_block *block_at(struct host_device *device,
-					 const void *address)
+struct host_block *host_block_at(struct host_device *device,
+				 const void *address)
 {
 	const struct host_block key = {.memory = (void *)address, .size = 1};
 	uint64_t hash = (uint64_t)(uintptr_t)address * 0x9e3779b97f4a7c15u;
@@ -53,8 +55,7 @@ static const struct host_block *block_at(struct host_device *device,
 	found = tfind(&key, &device->blocks, compare_blocks);
 	if (!found)
 		return NULL;
-	*recent = (struct host_recent){address,
-				       *(struct host_block *const *)found};
+	*recent = (struct host_recent){address, *(struct host_block **)found};
 	return recent->block;
 }
 
@@ -80,10 +81,12 @@ static enum philox_status refuse(const struct host_array *array,
 				 const char *more)
 {
 	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: %zu bytes are %s from byte %zu on of an "
-			  "allocation of %zu bytes at %p%s",
+			  "%s: %zu bytes are %s from byte %zu on of %s of %zu "
+			  "bytes at %p%s",
 			  array->of.name, array->of.size, done_to(array),
-			  array->offset, array->block,
+			  array->offset,
+			  array->in_space ? "a mapping" : "an allocation",
+			  array->block,
 			  (void *)((uintptr_t)array->of.at - array->offset),
 			  more);
 }
@@ -98,11 +101,33 @@ static enum philox_status check_inside(const struct host_array *array)
 	return refuse(array, "");
 }
 
-static void note_block(struct host_array *array, const struct host_block *block)
+/* The extent that begins where those of the array so far end, or NULL. */
+static const struct host_block *next_extent(struct host_device *device,
+					    const struct host_array *array,
+					    const struct host_block *first)
 {
+	const struct host_block *next;
+
+	if (!first->space || array->of.size <= array->block - array->offset)
+		return NULL;
+	next = host_block_at(device, (char *)first->memory + array->block);
+	return next && next->space == first->space ? next : NULL;
+}
+
+static void note_block(struct host_device *device, struct host_array *array,
+		       const struct host_block *block)
+{
+	const struct host_block *next;
+
 	array->serial = block->serial;
 	array->offset = (uintptr_t)array->of.at - (uintptr_t)block->memory;
 	array->block = block->size;
+	array->in_space = block->space != NULL;
+	while ((next = next_extent(device, array, block))) {
+		array->block += next->size;
+		if (next->serial > array->serial)
+			array->serial = next->serial;
+	}
 }
 
 /* Copies may be from or to any memory. */
@@ -110,10 +135,10 @@ static enum philox_status take_array(struct host_device *device,
 				     enum host_work_kind kind,
 				     struct host_array *array)
 {
-	const struct host_block *block = block_at(device, array->of.at);
+	const struct host_block *block = host_block_at(device, array->of.at);
 
 	if (block) {
-		note_block(array, block);
+		note_block(device, array, block);
 		return check_inside(array);
 	}
 	if (kind != HOST_COPY && device_is_strict(&device->base))
@@ -125,15 +150,16 @@ static enum philox_status take_array(struct host_device *device,
 static enum philox_status check_array(struct host_device *device,
 				      const struct host_array *array)
 {
-	const struct host_block *block = block_at(device, array->of.at);
+	const struct host_block *block = host_block_at(device, array->of.at);
 	struct host_array now = *array;
 
-	if (array->serial && (!block || block->serial != array->serial))
-		return refuse(array, ", which has been freed");
-	if (!block)
-		return PHILOX_OK;
-	note_block(&now, block);
-	return check_inside(&now);
+	if (block)
+		note_block(device, &now, block);
+	if (array->serial && (!block || now.serial != array->serial))
+		return refuse(array, array->in_space
+					     ? ", which has been unmapped"
+					     : ", which has been freed");
+	return block ? check_inside(&now) : PHILOX_OK;
 }
 
 enum philox_status host_arrays_take(struct host_device *device,

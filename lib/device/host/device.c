@@ -1,5 +1,5 @@
 /*
- * lib/device/host/device.c - the host device: opening, memory, the table
+ * lib/device/host/device.c - the host device: opening, work, the table
  *
  * The whole contract of lib/device/contract.h on the CPU; its parts are listed
  * in lib/device/host/host.h. "host" runs work asynchronously, each stream on a
@@ -7,15 +7,12 @@
  * "host:strict" is "host" with more checks (device_is_strict()).
  * Closing waits for queued work and frees everything that is still open.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "lib/device/host/host.h"
 #include "lib/base/cpu.h"
-
-#define MEMORY_ALIGNMENT 256
 
 enum philox_status host_no_memory(const char *what)
 {
@@ -38,123 +35,6 @@ void host_unlock(struct host_device *device)
 		due->release(due->object);
 		free(due);
 	}
-}
-
-/* --- memory ------------------------------------------------------------- */
-
-static struct host_block *block_create(size_t size)
-{
-	struct host_block *block;
-
-	if (size > PTRDIFF_MAX - MEMORY_ALIGNMENT)
-		return NULL;
-	block = calloc(1, sizeof(*block));
-	if (!block)
-		return NULL;
-	block->memory = aligned_alloc(
-		MEMORY_ALIGNMENT, (size + MEMORY_ALIGNMENT - 1) /
-					  MEMORY_ALIGNMENT * MEMORY_ALIGNMENT);
-	if (!block->memory) {
-		free(block);
-		return NULL;
-	}
-	block->size = size;
-	return block;
-}
-
-static void block_free(struct host_device *device, struct host_block *block)
-{
-	host_forget(device, &block->object);
-	host_block_remove(device, block);
-	free(block->memory);
-	free(block);
-}
-
-static enum philox_status block_allocate(struct host_device *device,
-					 enum host_kind kind, size_t size,
-					 const char *what, void **memory)
-{
-	struct host_block *block;
-	enum philox_status status;
-
-	host_lock(device);
-	status = host_unsafe(device, what);
-	if (status != PHILOX_OK)
-		goto unlock;
-	block = block_create(size);
-	if (block && !host_block_add(device, block)) {
-		free(block->memory);
-		free(block);
-		block = NULL;
-	}
-	if (!block) {
-		status = status_set(PHILOX_ERROR_MEMORY,
-				    "%s: no memory for %zu bytes", what, size);
-		goto unlock;
-	}
-	host_register(device, &block->object, kind, block->memory);
-	*memory = block->memory;
-unlock:
-	host_unlock(device);
-	return status;
-}
-
-static enum philox_status block_release(struct host_device *device,
-					enum host_kind kind, void *memory,
-					const char *what)
-{
-	struct host_object *object;
-	enum philox_status status;
-
-	host_lock(device);
-	status = host_unsafe(device, what);
-	if (status != PHILOX_OK)
-		goto unlock;
-	host_wait_idle(device);
-	object = host_find(device, kind, memory);
-	if (object)
-		block_free(device, (struct host_block *)object);
-	else
-		status = status_set(PHILOX_ERROR_INVALID,
-				    "%s: %p is not memory of device %s", what,
-				    memory, device->base.name);
-unlock:
-	host_unlock(device);
-	return status;
-}
-
-enum philox_status host_mem_alloc(struct philox_device *base, size_t size,
-				  void **memory)
-{
-	return block_allocate(host_of(base), HOST_MEMORY, size,
-			      "philox_memory_alloc", memory);
-}
-
-enum philox_status host_mem_free(struct philox_device *base, void *memory)
-{
-	return block_release(host_of(base), HOST_MEMORY, memory,
-			     "philox_memory_free");
-}
-
-enum philox_status host_mapped_alloc(struct philox_device *base, size_t size,
-				     void **host, void **mapped)
-{
-	enum philox_status status;
-	void *memory;
-
-	status = block_allocate(host_of(base), HOST_MAPPED, size,
-				"mapped_alloc", &memory);
-	if (status != PHILOX_OK)
-		return status;
-	memset(memory, 0, size);
-	*host = memory;
-	*mapped = memory;
-	return PHILOX_OK;
-}
-
-enum philox_status host_mapped_free(struct philox_device *base, void *host)
-{
-	return block_release(host_of(base), HOST_MAPPED, host, "mapped_free");
 }
 
 /* --- work ----------------------------------------------------------------- */
@@ -225,9 +105,8 @@ static void close_objects(struct host_device *device)
 		host_stream_free(device, (struct host_stream *)object);
 		free(object);
 	}
-	while ((object = host_first_object(device, HOST_MEMORY)) ||
-	       (object = host_first_object(device, HOST_MAPPED)))
-		block_free(device, (struct host_block *)object);
+	host_memory_close(device);
+	host_spaces_close(device);
 }
 
 static void free_device(struct host_device *device)
@@ -309,6 +188,7 @@ static enum philox_status host_open(unsigned index, const char *option,
 			     : "a thread for each stream",
 		 strict ? ", more checks" : "");
 	device->synchronous = synchronous;
+	device->spaces.granularity = HOST_GRANULARITY;
 	device->base.is_strict = strict;
 	pthread_mutex_init(&device->lock, NULL);
 	pthread_mutex_init(&device->turn, NULL);

@@ -7,8 +7,9 @@
  * those that are queued work, since all work does, and release callbacks, since
  * host_unlock() calls those that are due only after it has released the lock.
  *
- * Files: device.c (open, close, memory, the table), arrays.c (whether arrays
- * lie in memory), object.c (which handles are alive), work.c (what a node or a
+ * Files: device.c (open, close, work, the table), memory.c (allocations, and how
+ * much memory there is), space.c (spaces), arrays.c (whether arrays lie in
+ * memory), object.c (which handles are alive), work.c (what a node or a
  * queue entry does), queue.c (queues and threads), stream.c, event.c, rules.c
  * (what a capture permits), capture.c, graph.c (nodes and edges), order.c and
  * exec.c (replay). They are one object: its parts may call each other.
@@ -21,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/device/contract.h"
+#include "lib/device/spaces.h"
 #include "lib/base/status.h"
 
 /* --- handles: object.c ----------------------------------------------- */
@@ -49,30 +51,38 @@ struct host_registry {
 	size_t count;
 };
 
-/* --- memory: device.c, arrays.c -------------------------------------- */
+/* --- memory: memory.c, space.c, arrays.c ----------------------------- */
 
-/* An allocation. It has no header that stray writes could reach. */
+/*
+ * An allocation, or an extent of a space, which is no object of the registry.
+ * It has no header that stray writes could reach.
+ */
 struct host_block {
 	struct host_object object; /* its key is the address */
 	void *memory;
 	size_t size;
-	uint64_t serial; /* never reused, unlike addresses */
+	const struct space *space; /* NULL: an allocation */
+	uint64_t serial;           /* never reused, unlike addresses */
 };
 
 /* The answer for an address that was looked for. */
 struct host_recent {
 	const void *address;
-	const struct host_block *block;
+	struct host_block *block;
 };
 
 #define HOST_RECENT 64
 
-/* An array that work reads or writes, and the allocation it began in. */
+/*
+ * An array that work reads or writes, and the allocation it began in, or the
+ * extents of a space that it lies in.
+ */
 struct host_array {
 	struct kernel_array of;
-	uint64_t serial; /* 0: in none */
-	size_t offset;   /* from the beginning of the allocation */
-	size_t block;    /* size of the allocation */
+	uint64_t serial; /* of the newest of them; 0: in none */
+	size_t offset;   /* from the beginning of the first */
+	size_t block;    /* their size */
+	int in_space;
 };
 
 /* --- work: work.c ---------------------------------------------------- */
@@ -244,6 +254,8 @@ struct host_device {
 	void *blocks; /* a tree of struct host_block, by address */
 	struct host_recent recent[HOST_RECENT]; /* empty after each free */
 	uint64_t changes;            /* allocations made and freed, from 1 */
+	size_t used;                 /* bytes that memory_limit counts */
+	struct spaces spaces;
 	struct host_stream *streams; /* all, the legacy stream last */
 	struct host_stream legacy;
 	struct host_capture *captures;
@@ -263,11 +275,32 @@ void host_unlock(struct host_device *device);
 
 enum philox_status host_no_memory(const char *what);
 
+/* --- memory.c -------------------------------------------------------- */
+
+/* Refuses `bytes` more than the limit: the caller counts them in `used`. */
+enum philox_status host_within_limit(const struct host_device *device,
+				     size_t bytes, const char *what);
+
+/* Frees all allocations. */
+void host_memory_close(struct host_device *device);
+
+/* --- space.c --------------------------------------------------------- */
+
+/* Fixed, so that offsets are the same everywhere; pages are smaller. */
+#define HOST_GRANULARITY ((size_t)64 << 10)
+
+/* Releases all spaces, whatever is mapped. */
+void host_spaces_close(struct host_device *device);
+
 /* --- arrays.c -------------------------------------------------------- */
 
-/* Makes an allocation known, with a serial; 0: no memory. */
+/* Makes an allocation or extent known, with a serial; 0: no memory. */
 int host_block_add(struct host_device *device, struct host_block *block);
 void host_block_remove(struct host_device *device, struct host_block *block);
+
+/* The one that an address lies in, or NULL. */
+struct host_block *host_block_at(struct host_device *device,
+				 const void *address);
 
 /*
  * Refuses work of which an array does not lie in its allocation or, on a strict
