@@ -14,11 +14,22 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct philox_device *gpus[RUNTIME_GPUS];
 static _Thread_local cudaError_t last_error;
 
+/* Opens a GPU, or NULL, with units of memory that are not the host's. */
+static struct philox_device *open_gpu(void)
+{
+	struct philox_device *gpu;
+
+	if (device_family_host.open(0, "", &gpu))
+		return NULL;
+	atomic_store(&gpu->memory_limit, RUNTIME_MEMORY);
+	host_of(gpu)->spaces.granularity = RUNTIME_UNIT;
+	return gpu;
+}
+
 static void open_gpus(void)
 {
 	for (int i = 0; i < RUNTIME_GPUS; i++)
-		if (device_family_host.open(0, "", &gpus[i]))
-			gpus[i] = NULL;
+		gpus[i] = open_gpu();
 }
 
 struct philox_device *runtime_gpu(void)
@@ -40,7 +51,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	memset(prop, 0, sizeof(*prop));
 	strcpy(prop->name, "simulated GPU");
 	prop->major = 9;
-	prop->totalGlobalMem = (size_t)1 << 32;
+	prop->totalGlobalMem = RUNTIME_MEMORY;
 	prop->multiProcessorCount = RUNTIME_MPS;
 	prop->maxThreadsPerMultiProcessor = RUNTIME_THREADS;
 	return cudaSuccess;
@@ -150,6 +161,11 @@ cudaError_t cudaMalloc(void **memory, size_t size)
 cudaError_t cudaFree(void *memory)
 {
 	return memory ? RUNTIME(mem_free, memory) : cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+	return RUNTIME(mem_info, free_bytes, total_bytes);
 }
 
 cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)

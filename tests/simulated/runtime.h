@@ -13,6 +13,8 @@
 #define RUNTIME_GPUS    2
 #define RUNTIME_MPS     2    /* multiprocessors: few, so that loops repeat */
 #define RUNTIME_THREADS 1024 /* of a multiprocessor */
+#define RUNTIME_MEMORY  ((size_t)1 << 32) /* of a GPU */
+#define RUNTIME_UNIT    ((size_t)2 << 20) /* of what is mapped */
 
 /*
  * The number of the GPU whose context is current on the thread. Without one the
@@ -22,6 +24,9 @@ int runtime_index(void);
 
 /* The GPU of that number; NULL: there is no memory for it. */
 struct philox_device *runtime_gpu(void);
+
+/* A function of the driver for virtual memory, or NULL (runtime_space.c). */
+void *runtime_space_function(const char *name);
 
 /* Keeps an error for cudaGetLastError(). */
 cudaError_t runtime_error(cudaError_t error);

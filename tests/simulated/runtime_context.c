@@ -182,8 +182,9 @@ static cudaError_t find(const char *name, void **function,
 		{"cuCtxDestroy", destroy},
 	};
 
-	*function = NULL;
-	*found = cudaDriverEntryPointSymbolNotFound;
+	*function = runtime_space_function(name);
+	*found = *function ? cudaDriverEntryPointSuccess
+			   : cudaDriverEntryPointSymbolNotFound;
 	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		if (!strcmp(functions[i].name, name)) {
 			*function = functions[i].function;

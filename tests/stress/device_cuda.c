@@ -4,9 +4,9 @@
  * The CUDA device over our own runtime: the functions below replace
  * libcudart's, and the driver's that it hands out, record their calls and fail
  * when told to. So a machine without a GPU shows what
- * lib/device/cuda/context.c, lib/device/cuda/device.c and
- * lib/device/cuda/graph.c do with each error, but not that CUDA behaves as its
- * documentation says.
+ * lib/device/cuda/context.c, lib/device/cuda/device.c, lib/device/cuda/space.c
+ * and lib/device/cuda/graph.c do with each error, but not that CUDA behaves as
+ * its documentation says.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,11 +60,21 @@ static struct {
 	dim3 grid, block;
 	const void *function;
 	int crowded;         /* no kernel fits */
+	int old;             /* the GPU has no virtual memory management */
 	const void *unknown; /* the kernel that the driver cannot load */
 	size_t blocks_alive; /* of host memory */
 } fake;
 
 static int retained[DEVICES]; /* how often each primary context is */
+
+/* What is alive of spaces, in units, and of handles of memory and events. */
+static struct {
+	size_t reserved, mapped, allowed;
+	int handles, events;
+} alive;
+
+enum { UNIT = 1 << 21 };
+#define SPACE ((CUdeviceptr)UNIT * 1000) /* where the only one is */
 
 static int fails(const char *name)
 {
@@ -199,8 +209,23 @@ FAKE(cudaStreamDestroy, cudaStream_t stream)
 FAKE(cudaStreamSynchronize, cudaStream_t stream)
 FAKE(cudaStreamQuery, cudaStream_t stream)
 FAKE(cudaDeviceSynchronize, void)
-FAKE_HANDLE(cudaEventCreateWithFlags, cudaEvent_t, unsigned flags)
-FAKE(cudaEventDestroy, cudaEvent_t event)
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+	cudaError_t error = call("cudaEventCreateWithFlags");
+
+	*event = error == cudaSuccess ? (cudaEvent_t)0x40 : (cudaEvent_t)0x666;
+	alive.events += error == cudaSuccess;
+	return error;
+}
+
+/* Ours fails when told to, and what it was for is still destroyed. */
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+	alive.events--;
+	return call("cudaEventDestroy");
+}
+
 FAKE(cudaEventRecord, cudaEvent_t event, cudaStream_t stream)
 FAKE(cudaStreamWaitEvent, cudaStream_t stream, cudaEvent_t event,
      unsigned flags)
@@ -209,6 +234,13 @@ FAKE(cudaEventQuery, cudaEvent_t event)
 FAKE(cudaStreamBeginCapture, cudaStream_t stream,
      enum cudaStreamCaptureMode mode)
 FAKE(cudaThreadExchangeStreamCaptureMode, enum cudaStreamCaptureMode *mode)
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+	*free_bytes = 1;
+	*total_bytes = 2;
+	return call("cudaMemGetInfo");
+}
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
@@ -401,6 +433,59 @@ DRIVER_FAKE(cuCtxPushCurrent, fake.stack[++fake.top] = context,
 DRIVER_FAKE(cuCtxPopCurrent, *context = fake.stack[fake.top--],
 	    CUcontext *context)
 
+#define VMM CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+
+/* Of one space and one extent, in the device's context. */
+#define SPACE_FAKE(name, right, effect, ...)                   \
+	DRIVER_FAKE(name, ({                                   \
+			    CHECK(right);                      \
+			    fake.where = fake.stack[fake.top]; \
+			    effect;                            \
+		    }),                                        \
+		    __VA_ARGS__)
+
+static int is_device_memory(const CUmemLocation *location)
+{
+	return location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
+	       (location->id == GPU + 1 || location->id == GPU + 2);
+}
+
+SPACE_FAKE(cuDeviceGetAttribute, which == VMM, *value = !fake.old, int *value,
+	   CUdevice_attribute which, CUdevice gpu)
+SPACE_FAKE(cuMemGetAllocationGranularity,
+	   is_device_memory(&prop->location) &&
+		   option == CU_MEM_ALLOC_GRANULARITY_MINIMUM,
+	   *unit = UNIT, size_t *unit, const CUmemAllocationProp *prop,
+	   CUmemAllocationGranularity_flags option)
+SPACE_FAKE(cuMemAddressReserve, alignment == UNIT && !hint && !flags,
+	   (*address = SPACE, alive.reserved += size / UNIT),
+	   CUdeviceptr *address, size_t size, size_t alignment,
+	   CUdeviceptr hint, unsigned long long flags)
+SPACE_FAKE(cuMemAddressFree, address == SPACE && !alive.mapped,
+	   alive.reserved -= size / UNIT, CUdeviceptr address, size_t size)
+SPACE_FAKE(cuMemCreate,
+	   is_device_memory(&prop->location) &&
+		   prop->type == CU_MEM_ALLOCATION_TYPE_PINNED && !flags,
+	   (*handle = size, alive.handles++),
+	   CUmemGenericAllocationHandle *handle, size_t size,
+	   const CUmemAllocationProp *prop, unsigned long long flags)
+SPACE_FAKE(cuMemRelease, alive.handles == 1, alive.handles--,
+	   CUmemGenericAllocationHandle handle)
+SPACE_FAKE(cuMemMap,
+	   address == SPACE + UNIT && size == handle && !offset && !flags &&
+		   alive.handles == 1,
+	   alive.mapped += size / UNIT, CUdeviceptr address, size_t size,
+	   size_t offset, CUmemGenericAllocationHandle handle,
+	   unsigned long long flags)
+SPACE_FAKE(cuMemSetAccess,
+	   address == SPACE + UNIT && size == UNIT * alive.mapped &&
+		   count == 1 && is_device_memory(&access->location) &&
+		   access->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+	   alive.allowed = alive.mapped, CUdeviceptr address, size_t size,
+	   const CUmemAccessDesc *access, size_t count)
+SPACE_FAKE(cuMemUnmap, address == SPACE + UNIT && size == UNIT * alive.mapped,
+	   alive.mapped = alive.allowed = 0, CUdeviceptr address, size_t size)
+
 /* A function that the driver lacks has the name `failing` and no error. */
 static cudaError_t find_driver(const char *name, void **function,
 			       enum cudaDriverEntryPointQueryResult *found)
@@ -416,6 +501,16 @@ static cudaError_t find_driver(const char *name, void **function,
 		{"cuCtxGetCurrent", fake_cuCtxGetCurrent},
 		{"cuCtxPushCurrent", fake_cuCtxPushCurrent},
 		{"cuCtxPopCurrent", fake_cuCtxPopCurrent},
+		{"cuDeviceGetAttribute", fake_cuDeviceGetAttribute},
+		{"cuMemGetAllocationGranularity",
+		 fake_cuMemGetAllocationGranularity},
+		{"cuMemAddressReserve", fake_cuMemAddressReserve},
+		{"cuMemAddressFree", fake_cuMemAddressFree},
+		{"cuMemCreate", fake_cuMemCreate},
+		{"cuMemRelease", fake_cuMemRelease},
+		{"cuMemMap", fake_cuMemMap},
+		{"cuMemSetAccess", fake_cuMemSetAccess},
+		{"cuMemUnmap", fake_cuMemUnmap},
 	};
 
 	*function = NULL;
@@ -461,6 +556,7 @@ static void release(void *object)
 #define OPERATIONS(X)                                                          \
 	X(cudaMalloc, philox_memory_alloc(device, 64, &memory))                \
 	X(cudaFree, philox_memory_free(device, handle))                        \
+	X(cudaMemGetInfo, philox_device_memory_info(device, &n, NULL))         \
 	X(cudaHostAlloc, device_mapped_alloc(device, 64, &host, &memory))      \
 	X(cudaHostGetDevicePointer,                                            \
 	  device_mapped_alloc(device, 64, &host, &memory))                     \
@@ -600,7 +696,7 @@ static void act_from(CUcontext context)
 		fake.stack[1] = context;
 		CHECK(carry_out(i) == PHILOX_OK);
 		CHECK(!strcmp(fake.called, names[i]) || i == IN_cudaHostAlloc ||
-		      i == IN_cudaStreamIsCapturing ||
+		      i == IN_cudaMemGetInfo || i == IN_cudaStreamIsCapturing ||
 		      i == IN_cudaUserObjectCreate);
 		CHECK(fake.where == THERE);
 		CHECK(is_back(context));
@@ -986,6 +1082,191 @@ static void closing_releases_the_context(void)
 	CHECK(retained[1] == 1 && is_back(HERE));
 }
 
+/* --- spaces --------------------------------------------------------------- */
+
+enum space_call { RESERVE, MAP, UNMAP, RELEASE };
+
+/* The next of four calls, which make and take back a space and an extent. */
+static enum philox_status call_space(enum space_call which, void **base)
+{
+	switch (which) {
+	case RESERVE:
+		return device_space_reserve(device, 4 * UNIT, base);
+	case MAP:
+		return device_space_map(device, *base, UNIT, 2 * UNIT);
+	case UNMAP:
+		return device_space_unmap(device, *base, UNIT, 2 * UNIT);
+	default:
+		return device_space_release(device, *base);
+	}
+}
+
+/* What is alive after a call, and nothing else. */
+static int has_done(enum space_call which)
+{
+	const size_t mapped = which == MAP ? 2 : 0;
+
+	return alive.reserved == (which == RELEASE ? 0 : 4) &&
+	       alive.mapped == mapped && alive.allowed == mapped &&
+	       !alive.handles && !alive.events && is_back(HERE) &&
+	       fake.where == THERE && fake.last == cudaSuccess;
+}
+
+static enum space_call before(enum space_call which)
+{
+	return which == RESERVE ? RELEASE : which - 1;
+}
+
+static const struct {
+	enum space_call in;
+	const char *name;
+	int handles; /* that stay, as nothing else can be done */
+} space_steps[] = {
+	{RESERVE, "cudaEventCreateWithFlags", 0},
+	{RESERVE, "cudaEventQuery", 0},
+	{RESERVE, "cudaEventDestroy", 0},
+	{RESERVE, "cuMemAddressReserve", 0},
+	{MAP, "cudaEventQuery", 0},
+	{MAP, "cuMemCreate", 0},
+	{MAP, "cuMemMap", 0},
+	{MAP, "cuMemSetAccess", 0},
+	{MAP, "cuMemRelease", 1},
+	{UNMAP, "cudaEventQuery", 0},
+	{UNMAP, "cuMemUnmap", 0},
+	{RELEASE, "cudaEventQuery", 0},
+	{RELEASE, "cuMemAddressFree", 0},
+};
+
+/* A call of CUDA that fails leaves all as it was; then the call can be made. */
+static void fail_once(size_t step, enum space_call which, void **base)
+{
+	if (space_steps[step].in != which)
+		return;
+	begin(space_steps[step].name, cudaErrorMemoryAllocation);
+	fake.where = THERE;
+	CHECK(call_space(which, base) == PHILOX_ERROR_MEMORY);
+	CHECK(strstr(philox_error_message(), "in CUDA's words"));
+	CHECK(alive.handles == space_steps[step].handles);
+	alive.handles = 0;
+	fake.where = THERE;
+	CHECK(has_done(before(which)));
+}
+
+static void a_space_that_fails_is_as_it_was(void)
+{
+	const size_t steps = sizeof(space_steps) / sizeof(space_steps[0]);
+	void *base = NULL;
+
+	memset(&alive, 0, sizeof(alive));
+	for (size_t step = 0; step < steps; step++)
+		for (int which = RESERVE; which <= RELEASE; which++) {
+			fail_once(step, which, &base);
+			begin("", cudaSuccess);
+			CHECK(call_space(which, &base) == PHILOX_OK);
+			CHECK(has_done(which));
+			CHECK(base == (void *)SPACE);
+		}
+}
+
+/* Whatever the driver would say, which is not asked. */
+static void wrong_calls_of_spaces_do_not_reach_the_driver(void)
+{
+	void *base = NULL;
+
+	begin("", cudaSuccess);
+	memset(&alive, 0, sizeof(alive));
+	CHECK(call_space(RESERVE, &base) == PHILOX_OK);
+	CHECK(call_space(MAP, &base) == PHILOX_OK);
+	CHECK(device_space_map(device, base, 2 * UNIT, UNIT) ==
+	      PHILOX_ERROR_INVALID);
+	CHECK(device_space_unmap(device, base, UNIT, UNIT) ==
+	      PHILOX_ERROR_INVALID);
+	CHECK(device_space_release(device, base) == PHILOX_ERROR_STATE);
+	CHECK(has_done(MAP));
+	CHECK(call_space(UNMAP, &base) == PHILOX_OK);
+	CHECK(call_space(RELEASE, &base) == PHILOX_OK);
+}
+
+/* An unsafe call of the driver's own comes first, and nothing after it. */
+static void spaces_are_not_touched_in_captures(void)
+{
+	static const char *const calls[] = {"cuMemAddressReserve",
+					    "cuMemCreate", "cuMemUnmap",
+					    "cuMemAddressFree"};
+	void *base = NULL;
+
+	memset(&alive, 0, sizeof(alive));
+	for (int which = RESERVE; which <= RELEASE; which++) {
+		begin("cudaEventQuery", cudaErrorStreamCaptureUnsupported);
+		fake.counted = calls[which];
+		CHECK(call_space(which, &base) ==
+		      PHILOX_ERROR_CAPTURE_UNSUPPORTED);
+		CHECK(fake.calls == 0 && !alive.events);
+		begin("", cudaSuccess);
+		CHECK(call_space(which, &base) == PHILOX_OK);
+	}
+}
+
+/* Each of them is named, and all else works. */
+static void a_driver_may_have_no_spaces(void)
+{
+	static const char *const lacking[] = {"cuDeviceGetAttribute",
+					      "cuMemGetAllocationGranularity",
+					      "cuMemAddressReserve",
+					      "cuMemAddressFree",
+					      "cuMemCreate",
+					      "cuMemRelease",
+					      "cuMemMap",
+					      "cuMemSetAccess",
+					      "cuMemUnmap",
+					      "virtual memory management"};
+	const size_t count = sizeof(lacking) / sizeof(lacking[0]);
+	struct philox_device *kept = device;
+	size_t unit = 5;
+	void *base = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		begin(lacking[i], cudaSuccess);
+		fake.old = i == count - 1;
+		CHECK(philox_device_open("cuda:2", &device) == PHILOX_OK);
+		for (int which = RESERVE; which <= RELEASE; which++) {
+			void *some = which == RESERVE ? NULL : &base;
+
+			CHECK(call_space(which, &some) ==
+			      PHILOX_ERROR_UNSUPPORTED);
+			CHECK(strstr(philox_error_message(), lacking[i]));
+			CHECK(strstr(philox_error_message(), "cuda:2"));
+		}
+		CHECK(device_space_granularity(device, &unit) ==
+		      PHILOX_ERROR_UNSUPPORTED);
+		CHECK(unit == 5 && fake.last == cudaSuccess && is_back(HERE));
+		CHECK(philox_device_memory_info(device, &unit, NULL) ==
+		      PHILOX_OK);
+		unit = 5;
+		CHECK(philox_device_close(device) == PHILOX_OK);
+	}
+	device = kept;
+	begin("cuMemGetAllocationGranularity", cudaErrorNotSupported);
+	CHECK(philox_device_open("cuda:2", &device) == PHILOX_OK);
+	CHECK(call_space(RESERVE, &base) == PHILOX_ERROR_UNSUPPORTED);
+	CHECK(strstr(philox_error_message(), "in CUDA's words"));
+	CHECK(philox_device_close(device) == PHILOX_OK);
+	device = kept;
+}
+
+/* The thread's mode is exchanged, and again. */
+static void memory_is_asked_for_in_relaxed_mode(void)
+{
+	begin("", cudaSuccess);
+	fake.counted = "cudaThreadExchangeStreamCaptureMode";
+	CHECK(carry_out(IN_cudaMemGetInfo) == PHILOX_OK);
+	CHECK(fake.calls == 2 && out.n == 1);
+	begin("cudaMemGetInfo", cudaErrorUnknown);
+	fake.counted = "cudaThreadExchangeStreamCaptureMode";
+	CHECK(carry_out(IN_cudaMemGetInfo) == PHILOX_ERROR_DEVICE);
+	CHECK(fake.calls == 2);
+}
+
 static void (*const promises[])(void) = {
 	an_open_that_fails_leaves_nothing,
 	a_driver_may_lack_a_function,
@@ -1006,6 +1287,11 @@ static void (*const promises[])(void) = {
 	grids_follow_the_work,
 	heads_are_chosen_by_size,
 	heads_are_as_wide_as_their_cells,
+	a_space_that_fails_is_as_it_was,
+	wrong_calls_of_spaces_do_not_reach_the_driver,
+	spaces_are_not_touched_in_captures,
+	a_driver_may_have_no_spaces,
+	memory_is_asked_for_in_relaxed_mode,
 	closing_releases_the_context,
 };
 

@@ -70,7 +70,7 @@ static void extents_are_memory(struct contract *c)
 	EXPECT_BYTES(at.stream, at.base + unit, 1, unit);
 }
 
-static enum philox_status put_words(struct contract *c, const struct site *at,
+static enum philox_status draw_to(struct contract *c, const struct site *at,
 				    size_t offset, size_t bytes)
 {
 	const struct philox_rng rng = {.state = {1, 4}};
@@ -97,8 +97,8 @@ static void arrays_reach_from_extent_to_extent(struct contract *c)
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
 	EXPECT_OK(philox_memory_set(c->device, at.base + unit, 7, 2 * unit,
 				    at.stream));
-	EXPECT_OK(put_words(c, &at, unit, sizeof(one)));
-	EXPECT_OK(put_words(c, &at, 2 * unit - 64, sizeof(two)));
+	EXPECT_OK(draw_to(c, &at, unit, sizeof(one)));
+	EXPECT_OK(draw_to(c, &at, 2 * unit - 64, sizeof(two)));
 	EXPECT_OK(
 		contract_read(c, at.stream, at.base + unit, one, sizeof(one)));
 	EXPECT_OK(contract_read(c, at.stream, at.base + 2 * unit - 64, two,
@@ -121,11 +121,11 @@ static void arrays_end_where_the_mapping_does(struct contract *c)
 	unit = at.unit;
 	EXPECT_OK(contract_map(c, at.base, 0, unit));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID, put_words(c, &at, 4, 2 * unit));
+	EXPECT_STATUS(PHILOX_ERROR_INVALID, draw_to(c, &at, 4, 2 * unit));
 	EXPECT(strstr(philox_error_message(), "from byte 4 on of a mapping"));
 	EXPECT_OK(philox_stream_begin_capture(c->device, at.stream,
 					      PHILOX_CAPTURE_GLOBAL));
-	EXPECT_OK(put_words(c, &at, 4, 2 * unit - 4));
+	EXPECT_OK(draw_to(c, &at, 4, 2 * unit - 4));
 	EXPECT_OK(contract_end_capture(c, at.stream, &graph));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
 	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));

@@ -3,9 +3,9 @@
  *
  * Thin: an operation is one call of the runtime, or a check and that call, made
  * through ON() (lib/device/cuda/on.h). Here are devices, memory, streams
- * and events; captures and graphs are in lib/device/cuda/graph.c. A device does
- * not change after open, so nothing is locked; CUDA may be called from any
- * thread.
+ * and events; captures and graphs are in lib/device/cuda/graph.c, spaces in
+ * lib/device/cuda/space.c. But for those a device does not change after open, so
+ * nothing is locked; CUDA may be called from any thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,8 +174,11 @@ enum philox_status cuda_event_query(struct philox_device *device,
 
 static enum philox_status cuda_close(struct philox_device *device)
 {
-	cuda_context_close(&((struct cuda_device *)device)->context);
-	free(device);
+	struct cuda_device *cuda = (struct cuda_device *)device;
+
+	cuda_spaces_close(cuda);
+	cuda_context_close(&cuda->context);
+	free(cuda);
 	return PHILOX_OK;
 }
 
@@ -184,6 +187,12 @@ static const struct device_ops cuda_ops = {
 	.mem_free = cuda_mem_free,
 	.mapped_alloc = cuda_mapped_alloc,
 	.mapped_free = cuda_mapped_free,
+	.mem_info = cuda_mem_info,
+	.space_granularity = cuda_space_granularity,
+	.space_reserve = cuda_space_reserve,
+	.space_map = cuda_space_map,
+	.space_unmap = cuda_space_unmap,
+	.space_release = cuda_space_release,
 	.copy = cuda_copy,
 	.set = cuda_set,
 	.stream_create = cuda_stream_create,
@@ -364,6 +373,7 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 		status = load_kernels(cuda);
 	if (status != PHILOX_OK)
 		goto close_context;
+	cuda_spaces_open(cuda);
 	*device = &cuda->base;
 	return PHILOX_OK;
 

@@ -13,11 +13,13 @@
 
 #include "lib/device/cuda/context.h"
 #include "lib/device/cuda/compat.h"
+#include "lib/device/cuda/space.h"
 #include "lib/device/contract.h"
 
 struct cuda_device {
 	struct philox_device base;
 	struct cuda_context context;
+	struct cuda_spaces spaces;
 	int index;
 	unsigned multiprocessors;
 	unsigned most_blocks[]; /* of each kernel, that run at once */
