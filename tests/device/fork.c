@@ -165,6 +165,13 @@ static void use_device(struct estate *e)
 	REFUSED(philox_device_set_threads(device, 2));
 	REFUSED(philox_memory_alloc(device, 1, &memory));
 	REFUSED(philox_memory_free(device, e->memory));
+	REFUSED(philox_device_memory_info(device, &nodes, NULL));
+	REFUSED(philox_device_limit_memory(device, 1));
+	REFUSED(device_space_granularity(device, &nodes));
+	REFUSED(device_space_reserve(device, 1 << 16, &memory));
+	REFUSED(device_space_map(device, e->memory, 0, 1 << 16));
+	REFUSED(device_space_unmap(device, e->memory, 0, 1 << 16));
+	REFUSED(device_space_release(device, e->memory));
 	REFUSED(philox_memory_copy(device, e->memory, &mode, 1, e->stream));
 	REFUSED(philox_memory_set(device, e->memory, 0, 1, e->stream));
 	REFUSED(philox_stream_create(device, 0, &stream));

@@ -297,6 +297,7 @@ static void clean_up(struct contract *c)
 	enum philox_status status;
 
 	philox_device_fail(c->device, NULL, 0, PHILOX_OK);
+	philox_device_limit_memory(c->device, 0); /* if a check failed */
 	end_captures(c);
 	status = philox_device_synchronize(c->device);
 	while (c->things) {

@@ -49,6 +49,32 @@ static void memory_is_counted(struct contract *c)
 	EXPECT(again && again <= total_bytes);
 }
 
+/* A host device may be given a limit; a GPU has what it has. */
+static void memory_has_a_limit(struct contract *c)
+{
+	size_t free_bytes, total_bytes;
+	void *memory;
+
+	if (!philox_device_is_host(c->device)) {
+		EXPECT_STATUS(PHILOX_ERROR_UNSUPPORTED,
+			      philox_device_limit_memory(c->device, 1));
+		return;
+	}
+	EXPECT_OK(philox_device_limit_memory(c->device, (size_t)1 << 40));
+	EXPECT_OK(philox_device_memory_info(c->device, &free_bytes, NULL));
+	total_bytes = ((size_t)1 << 40) - free_bytes + 4096;
+	EXPECT_OK(philox_device_limit_memory(c->device, total_bytes));
+	EXPECT_OK(philox_device_memory_info(c->device, &free_bytes, NULL));
+	EXPECT(free_bytes == 4096);
+	EXPECT_STATUS(PHILOX_ERROR_MEMORY,
+		      philox_memory_alloc(c->device, 4097, &memory));
+	EXPECT_OK(contract_memory(c, 4096, &memory));
+	EXPECT_OK(philox_device_memory_info(c->device, &free_bytes, NULL));
+	EXPECT(free_bytes == 0);
+	EXPECT_OK(philox_device_limit_memory(c->device, 0));
+	EXPECT_OK(contract_memory(c, 4097, &memory));
+}
+
 static void extents_are_memory(struct contract *c)
 {
 	struct site at;
@@ -296,6 +322,7 @@ static void addresses_cost_no_memory(struct contract *c)
 
 const struct contract_check contract_space[] = {
 	{"memory is counted", memory_is_counted},
+	{"memory has a limit", memory_has_a_limit},
 	{"what is mapped in a space is memory", extents_are_memory},
 	{"arrays reach from extent to extent",
 	 arrays_reach_from_extent_to_extent},
