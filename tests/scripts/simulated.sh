@@ -59,7 +59,7 @@ check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 # tests runs on host devices do not run again
 check "the device contract" "$simulated/philox" selftest --device cuda
 check "contexts, kernels, the example and drafts" \
-	suites '@(context_cuda|device|device_cuda|drafts_cuda|fused_cuda)/*'
+	suites '@(context_cuda|device|device_cuda|drafts_cuda|fused_cuda|space_cuda)/*'
 check "a sequence of events" "$simulated/philox" matrix --device cuda \
 	--replay 'F0 F1 B1r B0'
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda

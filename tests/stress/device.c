@@ -3,8 +3,9 @@
  *
  * A plain program, to be built with the thread sanitizer as well. Each thread
  * has streams of its own and works on memory of its own; all share the device,
- * one chain of events through which a token goes round, and one executable
- * graph that any of them updates and launches. The results are checked, so the
+ * one chain of events through which a token goes round, one executable graph
+ * that any of them updates and launches, and one space, in which each maps units
+ * of its own. The results are checked, so the
  * program is useful without a sanitizer, too.
  */
 #include <pthread.h>
@@ -48,6 +49,8 @@ struct shared {
 	philox_native_exec exec;
 	device_node node;
 	uint32_t *out; /* filled by the shared graph */
+	char *space;   /* every THREADS-th unit is a thread's own */
+	size_t unit;
 	uint64_t last; /* offset of its last update */
 	atomic_int released;
 };
@@ -166,6 +169,24 @@ static void break_capture(struct shared *shared, philox_stream stream)
 	      PHILOX_ERROR_CAPTURE_INVALIDATED);
 }
 
+/* Where another thread maps and unmaps beside it. */
+static void fill_mapped(struct shared *shared, unsigned number,
+			philox_stream stream)
+{
+	const size_t offset = number * shared->unit;
+	struct philox_device *device = shared->device;
+	void *memory = shared->space + offset;
+	struct kernel_call call;
+	struct fill_args args;
+
+	OK(device_space_map(device, shared->space, offset, shared->unit));
+	call = fill_call(&args, memory, 4 * (uint64_t)number);
+	OK(device_launch(device, stream, &call));
+	OK(philox_stream_synchronize(device, stream));
+	check_fill(memory, 4 * (uint64_t)number);
+	OK(device_space_unmap(device, shared->space, offset, shared->unit));
+}
+
 static void *work(void *argument)
 {
 	struct worker *worker = argument;
@@ -186,6 +207,8 @@ static void *work(void *argument)
 		OK(philox_memory_alloc(device, 64, &scratch));
 		OK(philox_memory_set(device, scratch, 1, 64, streams[i % 2]));
 		pass_token(shared, streams[i % 2]);
+		fill_mapped(shared, worker->number + i % 8 * THREADS,
+			    streams[i % 2]);
 		capture_and_replay(shared, streams, event, memory, offset);
 		launch_shared(shared, streams[i % 2]);
 		break_capture(shared, streams[0]);
@@ -220,6 +243,9 @@ static void make_shared(struct shared *shared, const char *name)
 	OK(philox_memory_alloc(device, 8, (void **)&shared->steps));
 	OK(philox_memory_alloc(device, BYTES, (void **)&shared->out));
 	*shared->steps = 0;
+	OK(device_space_granularity(device, &shared->unit));
+	OK(device_space_reserve(device, 8 * THREADS * shared->unit,
+				(void **)&shared->space));
 	OK(philox_stream_create(device, 0, &stream));
 	OK(philox_stream_begin_capture(device, stream, PHILOX_CAPTURE_RELAXED));
 	OK(device_capture_info(device, stream, &info));
@@ -248,6 +274,7 @@ static void stress(const char *name)
 	CHECK(shared.last == 4 * THREADS * ROUNDS);
 	CHECK(atomic_load(&shared.released) == THREADS * ROUNDS);
 	check_fill(shared.out, shared.last);
+	OK(device_space_release(shared.device, shared.space));
 	philox_device_close(shared.device);
 	pthread_mutex_destroy(&shared.lock);
 	printf("%s: %d threads, %d rounds each\n", name, THREADS, ROUNDS);

@@ -97,7 +97,7 @@ static void extents_are_memory(struct contract *c)
 }
 
 static enum philox_status draw_to(struct contract *c, const struct site *at,
-				    size_t offset, size_t bytes)
+				  size_t offset, size_t bytes)
 {
 	const struct philox_rng rng = {.state = {1, 4}};
 	const struct philox_fill fill = {.size = sizeof(fill),
@@ -320,6 +320,29 @@ static void addresses_cost_no_memory(struct contract *c)
 		     at.unit);
 }
 
+/* More than half of what is free, again and again. */
+static void unmapping_gives_memory_back(struct contract *c)
+{
+	size_t most = 0, bytes;
+	struct site at;
+
+	if (philox_device_is_host(c->device))
+		EXPECT_OK(philox_device_limit_memory(c->device,
+						     (size_t)64 << 20));
+	EXPECT_PART(make_site(c, 1, &at));
+	EXPECT_OK(philox_device_memory_info(c->device, &most, NULL));
+	bytes = most / at.unit / 5 * 3 * at.unit;
+	EXPECT(bytes > most / 2);
+	EXPECT_OK(contract_reserve(c, 2 * bytes, &at.base));
+	for (int i = 0; i < 4; i++) {
+		EXPECT_OK(contract_map(c, at.base, 0, bytes));
+		EXPECT_STATUS(
+			PHILOX_ERROR_MEMORY,
+			device_space_map(c->device, at.base, bytes, bytes));
+		EXPECT_PART(unmap(c, &at, 0, bytes));
+	}
+}
+
 const struct contract_check contract_space[] = {
 	{"memory is counted", memory_is_counted},
 	{"memory has a limit", memory_has_a_limit},
@@ -336,5 +359,6 @@ const struct contract_check contract_space[] = {
 	 unmapped_addresses_are_mapped_again},
 	{"a space is released when all is unmapped",
 	 a_space_is_released_when_all_is_unmapped},
+	{"unmapping gives memory back", unmapping_gives_memory_back},
 	{"addresses cost no memory", addresses_cost_no_memory},
 	{NULL, NULL}};
