@@ -7,10 +7,10 @@
  * back and may take a range that is several extents; both are guarded by a lock,
  * under which the driver is called.
  *
- * cuda.h does not say what these functions do in a capture; PyTorch maps memory
- * in captures. So a call that the driver's own rules call unsafe
- * (cudaThreadExchangeStreamCaptureMode), the query of an event, comes first: it
- * gives the contract's answer.
+ * cuda.h does not say that these functions are refused in a capture, and
+ * PyTorch's allocator maps memory in captures without a guard. So a call that
+ * CUDA's rules do refuse (cudaThreadExchangeStreamCaptureMode), the query of an
+ * event, comes first: it gives the contract's answer.
  */
 #include <stdio.h>
 #include "lib/device/cuda/device.h"
