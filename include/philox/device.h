@@ -210,9 +210,9 @@ PHILOX_API enum philox_status philox_memory_free(struct philox_device *device,
 
 /*
  * philox_device_memory_info() writes how many bytes of the device's memory are
- * free, and how many it has; either output may be NULL, not both. Other programs
- * use the memory too, so an allocation of what is free may fail. On a host
- * device these are the machine's, or what philox_device_limit_memory() of
+ * free, and how many it has; either output may be NULL, not both. Other
+ * programs use the memory too, so an allocation of what is free may fail. On a
+ * host device these are the machine's, or what philox_device_limit_memory() of
  * philox/testing.h set. Legal during capture.
  */
 PHILOX_API enum philox_status philox_device_memory_info(
