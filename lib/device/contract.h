@@ -57,6 +57,22 @@ struct capture_info {
  */
 
 /*
+ * Spaces. A space is a range of addresses without memory: what reads or writes
+ * there faults. Mapping gives memory to [base + offset, + bytes), an extent,
+ * which the device then reads and writes as it does an allocation; arrays may
+ * reach from one extent into the next. A call that fails in the middle undoes
+ * what it did. Unmapping takes exactly an extent, gives its memory back and
+ * leaves the addresses reserved; releasing needs all to be unmapped. Sizes and
+ * offsets are multiples of the granularity, a power of two that does not change
+ * while the device is open.
+ *
+ * Errors: ERROR_UNSUPPORTED of all of them on a device that has no spaces;
+ * ERROR_INVALID for no such multiple, for a base at which no space begins, and
+ * for addresses that are outside the space, are mapped already, or were not
+ * mapped as one extent; ERROR_STATE for a release while something is mapped.
+ */
+
+/*
  * The operations, one line each: name, how it behaves during capture, and what
  * a device guarantees. The list makes the table of names for counting.
  *
@@ -67,25 +83,12 @@ struct capture_info {
  *  mapped_free      unsafe.
  *  mem_info         legal. Bytes that are free, and all that there are; another
  *                   program may take them in between.
- *  space_granularity  legal. The unit of offsets and sizes in a space, a power
- *                   of two and the same as long as the device is open.
- *  space_reserve    unsafe. Addresses without memory, aligned to the
- *                   granularity: what reads or writes there faults.
- *  space_map        unsafe; may wait for the device. Memory of undefined content
- *                   for [base + offset, + bytes), an extent: the device reads
- *                   and writes it as it does an allocation, and arrays may reach
- *                   from one extent into the next. A call that fails in the
- *                   middle undoes what it did.
- *  space_unmap      unsafe; may wait for the device, and need not: the caller has
- *                   waited for all work that uses the extent. Exactly an extent,
- *                   whose memory is given back; its addresses stay reserved.
- *  space_release    unsafe. Nothing of the space is mapped any more.
- *                   The unsafe ones of a device that lacks spaces, and
- *                   space_granularity: UNSUPPORTED. Of all other errors in them:
- *                   INVALID for a size or an offset that is no multiple of the
- *                   granularity, a base that is not a space's, addresses outside
- *                   it, mapped already or not mapped as one extent; STATE for a
- *                   release of a space of which something is mapped.
+ *  space_granularity  legal.
+ *  space_reserve    unsafe. Aligned to the granularity.
+ *  space_map        unsafe. May wait for the device. Undefined content.
+ *  space_unmap      unsafe. May wait for the device, and need not: the caller
+ *                   has waited for all work that uses the extent.
+ *  space_release    unsafe.
  *  copy, set        recorded. Any direction; addresses tell which.
  *  stream_create    legal.
  *  stream_destroy   legal, except for a stream that is capturing.

@@ -2,8 +2,9 @@
  * lib/device/spaces.h - which addresses are reserved, and what is mapped there
  *
  * The bookkeeping of a device that has spaces (lib/device/contract.h): which
- * there are, and the extents of each. It refuses what no device may do, and says
- * why; what is done with memory is the device's. Not locked: the device does it.
+ * there are, and the extents of each. It refuses what no device may do, and
+ * says why; what is done with memory is the device's. Not locked: the device
+ * does it.
  */
 #ifndef LIB_DEVICE_SPACES_H
 #define LIB_DEVICE_SPACES_H

@@ -1,5 +1,6 @@
 /*
- * tests/device/space_cuda.c - what lib/device/cuda/space.c takes from the driver
+ * tests/device/space_cuda.c - what lib/device/cuda/space.c takes from the
+ * driver
  *
  * The driver's functions themselves, on the first GPU: that they exist under
  * these names, and refuse what cuda.h says they refuse.

@@ -4,9 +4,9 @@
  * A plain program, to be built with the thread sanitizer as well. Each thread
  * has streams of its own and works on memory of its own; all share the device,
  * one chain of events through which a token goes round, one executable graph
- * that any of them updates and launches, and one space, in which each maps units
- * of its own. The results are checked, so the
- * program is useful without a sanitizer, too.
+ * that any of them updates and launches, and one space, in which each maps
+ * units of its own. The results are checked, so the program is useful without a
+ * sanitizer, too.
  */
 #include <pthread.h>
 #include <stdatomic.h>

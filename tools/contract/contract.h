@@ -132,8 +132,8 @@ int contract_status_is(struct contract *c, const char *file, int line,
  */
 
 /*
- * As the functions of philox/device.h and lib/device/call.h; destroyed after the
- * check.
+ * As the functions of philox/device.h and lib/device/call.h; destroyed after
+ * the check.
  */
 enum philox_status contract_stream(struct contract *c, unsigned flags,
 				   philox_stream *stream);

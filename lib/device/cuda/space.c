@@ -1,11 +1,11 @@
 /*
  * lib/device/cuda/space.c - how much memory there is, and spaces
  *
- * An extent is an allocation of the driver's (cuMemCreate) that is mapped at its
- * addresses (cuMemMap) and that the GPU may use (cuMemSetAccess). Which spaces
- * and extents there are is kept here, since the driver wants the size of a space
- * back and may take a range that is several extents; both are guarded by a lock,
- * under which the driver is called.
+ * An extent is an allocation of the driver's (cuMemCreate) that is mapped at
+ * its addresses (cuMemMap) and that the GPU may use (cuMemSetAccess). Which
+ * spaces and extents there are is kept here, since the driver wants the size of
+ * a space back and may take a range that is several extents; both are guarded
+ * by a lock, under which the driver is called.
  *
  * cuda.h does not say that these functions are refused in a capture, and
  * PyTorch's allocator maps memory in captures without a guard. So a call that

@@ -80,15 +80,13 @@ static enum philox_status refuse_unknown(const struct host_device *device,
 static enum philox_status refuse(const struct host_array *array,
 				 const char *more)
 {
-	return status_set(PHILOX_ERROR_INVALID,
-			  "%s: %zu bytes are %s from byte %zu on of %s of %zu "
-			  "bytes at %p%s",
-			  array->of.name, array->of.size, done_to(array),
-			  array->offset,
-			  array->in_space ? "a mapping" : "an allocation",
-			  array->block,
-			  (void *)((uintptr_t)array->of.at - array->offset),
-			  more);
+	return status_set(
+		PHILOX_ERROR_INVALID,
+		"%s: %zu bytes are %s from byte %zu on of %s of %zu "
+		"bytes at %p%s",
+		array->of.name, array->of.size, done_to(array), array->offset,
+		array->in_space ? "a mapping" : "an allocation", array->block,
+		(void *)((uintptr_t)array->of.at - array->offset), more);
 }
 
 /* --- checks --------------------------------------------------------------- */

@@ -7,12 +7,12 @@
  * those that are queued work, since all work does, and release callbacks, since
  * host_unlock() calls those that are due only after it has released the lock.
  *
- * Files: device.c (open, close, work, the table), memory.c (allocations, and how
- * much memory there is), space.c (spaces), arrays.c (whether arrays lie in
- * memory), object.c (which handles are alive), work.c (what a node or a
- * queue entry does), queue.c (queues and threads), stream.c, event.c, rules.c
- * (what a capture permits), capture.c, graph.c (nodes and edges), order.c and
- * exec.c (replay). They are one object: its parts may call each other.
+ * Files: device.c (open, close, work, the table), memory.c (allocations, and
+ * how much memory there is), space.c (spaces), arrays.c (whether arrays lie in
+ * memory), object.c (which handles are alive), work.c (what a node or a queue
+ * entry does), queue.c (queues and threads), stream.c, event.c, rules.c (what a
+ * capture permits), capture.c, graph.c (nodes and edges), order.c and exec.c
+ * (replay). They are one object: its parts may call each other.
  */
 #ifndef LIB_DEVICE_HOST_HOST_H
 #define LIB_DEVICE_HOST_HOST_H

@@ -1,9 +1,10 @@
 /*
  * lib/device/host/memory.c - allocations, and how much memory there is
  *
- * Allocations are the C library's. A test may set a limit, which they share with
- * what is mapped in spaces (philox_device_limit_memory()); mapped memory is the
- * host's in a GPU's terms and does not count. Guarded by the device's lock.
+ * Allocations are the C library's. A test may set a limit, which they share
+ * with what is mapped in spaces (philox_device_limit_memory()); memory of
+ * mapped_alloc would be the host's beside a GPU, and does not count. Guarded by
+ * the device's lock.
  */
 #include <stdlib.h>
 #include <string.h>

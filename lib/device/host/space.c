@@ -4,8 +4,8 @@
  * Reserved addresses cannot be read or written, so that a stray access faults.
  * Mapping gives access, and the system memory as it is touched; unmapping puts
  * fresh addresses without access in its place, which gives the memory back.
- * Nothing here waits for queued work, as a GPU's driver need not. Guarded by the
- * device's lock.
+ * Nothing here waits for queued work, as a GPU's driver need not. Guarded by
+ * the device's lock.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
