@@ -17,10 +17,10 @@ void device_base_init(struct philox_device *device,
 	device->head_max = HEAD_CAPACITY_MAX;
 	for (int op = 0; op < DEVICE_OP_COUNT; op++)
 		atomic_init(&device->calls[op], 0);
+	atomic_init(&device->memory_limit, 0);
 	atomic_init(&device->fail_after, 0);
 	atomic_init(&device->fail_op, -1);
 	atomic_init(&device->fail_status, PHILOX_OK);
-	atomic_init(&device->memory_limit, 0);
 	atomic_init(&device->threads, 1);
 	atomic_init(&device->contexts, 0);
 	device->forks = forks_count();
