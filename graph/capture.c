@@ -11,6 +11,7 @@
 #include "graph/check.h"
 #include "graph/journal.h"
 #include "graph/order.h"
+#include "graph/values.h"
 
 /* --- lifelines ------------------------------------------------------------ */
 
@@ -255,6 +256,7 @@ static void free_capture(struct capture *capture)
 	for (uint32_t i = 0; i < capture->n_passes; i++)
 		arena_free(&graphs->cells, &capture->passes[i].cells);
 	free_reads(capture);
+	values_free(capture);
 	head_destroy(graphs, &capture->head);
 	lifeline_put(capture->lifeline);
 	free(capture->passes);

@@ -66,6 +66,8 @@ struct lifeline {
 	atomic_int gone; /* the native graph and its execs are destroyed */
 };
 
+struct captured_value;
+
 enum { CAPTURE_AFTER = 8 };
 
 struct capture {
@@ -83,6 +85,8 @@ struct capture {
 	uint32_t capacity;        /* of passes */
 	struct state_read *reads; /* in order of recording */
 	uint32_t n_reads;
+	struct captured_value *values; /* in order of recording */
+	uint32_t n_values;
 	uint32_t slots;
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;

@@ -61,7 +61,7 @@ static void post_unannounced(const struct capture *capture, const char *name,
 /* If the first pass failed, its head remains: the graph keeps it. */
 static int is_empty(const struct capture *capture)
 {
-	return !capture->n_passes && !capture->n_reads;
+	return !capture->n_passes && !capture->n_reads && !capture->n_values;
 }
 
 void check_capture(struct capture *capture, struct philox_report *report)

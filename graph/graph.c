@@ -10,6 +10,7 @@
 #include <string.h>
 #include "graph/check.h"
 #include "graph/journal.h"
+#include "graph/values.h"
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
@@ -87,7 +88,9 @@ static enum philox_status seal_begin(struct philox_graph *graph)
 		return status;
 	status = head_message_init(&graph->message, &capture->head,
 				   capture->node_capacity);
-	if (status != PHILOX_OK)
+	if (status == PHILOX_OK)
+		values_begin(graph);
+	else
 		capture_seal_end(capture, status);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "graph/cells.h"
 #include "graph/journal.h"
 #include "graph/passes.h"
+#include "graph/slots.h"
 
 static uint64_t placeholder(const struct capture *capture, uint32_t index)
 {
@@ -130,44 +131,6 @@ static enum philox_status reserve_pass(struct capture *capture)
 	return PHILOX_OK;
 }
 
-/* Gives the head's node a message with room for one more slot. */
-static enum philox_status reserve_slot(struct capture *capture)
-{
-	struct head_message message;
-	struct kernel_call call;
-	enum philox_status status;
-
-	if (capture->slots < capture->node_capacity)
-		return PHILOX_OK;
-	status =
-		head_message_init(&message, &capture->head, capture->slots + 1);
-	if (status != PHILOX_OK)
-		return status;
-	call = head_call(&capture->head, &message);
-	status = device_graph_set_kernel(capture_device(capture), capture->node,
-					 &call);
-	if (status == PHILOX_OK)
-		capture->node_capacity = message.capacity;
-	head_message_finish(&message);
-	return status;
-}
-
-/* Takes new cells for the next slot; add() counts it and adds them. */
-static enum philox_status take_slot(struct capture *capture, uint32_t cells,
-				    struct arena_block *block, uint32_t *slot)
-{
-	enum philox_status status = reserve_slot(capture);
-
-	if (status != PHILOX_OK)
-		return status;
-	*slot = capture->slots;
-	status = head_reserve(capture->graphs, &capture->head, cells);
-	if (status != PHILOX_OK)
-		return status;
-	return arena_alloc(&capture->graphs->cells,
-			   cells * sizeof(struct philox_state), block);
-}
-
 /* The pass whose ticket, cells and slot a captured pass has: itself, or not. */
 static uint32_t source_of(const struct captured_pass *captured, uint32_t index)
 {
@@ -236,7 +199,7 @@ static enum philox_status record(struct capture *capture,
 	if (status != PHILOX_OK)
 		return status;
 	if (!capture_is_linked(&captured))
-		status = take_slot(capture, pass->region->cells,
+		status = slots_take(capture, pass->region->cells,
 				   &captured.cells, &captured.slot);
 	if (status != PHILOX_OK)
 		return status_prefix(status,
@@ -395,7 +358,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 	if (status == PHILOX_OK)
 		status = reserve_read(capture);
 	if (status == PHILOX_OK)
-		status = take_slot(capture, 1, &read.cell, &read.slot);
+		status = slots_take(capture, 1, &read.cell, &read.slot);
 	if (status != PHILOX_OK)
 		return status;
 	status = copy_cell(capture, &read, stream, to);

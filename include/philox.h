@@ -37,6 +37,7 @@
 #include <philox/interop.h>
 #include <philox/journal.h>
 #include <philox/kernel.h>
+#include <philox/launch_value.h>
 #include <philox/layout.h>
 #include <philox/pass.h>
 #include <philox/region.h>

@@ -15,6 +15,7 @@
 #define LIB_STATE_CONTEXT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/generator.h>
@@ -100,7 +101,7 @@ struct philox_context {
 	struct philox_rows *rows; /* newest first, see lib/rows/rows.h */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
-	int recorded; /* has a journal or a trace: lib/state/journal.h */
+	atomic_int recorded; /* has a journal or a trace: lib/state/journal.h */
 	struct record *journal;   /* NULL: none */
 	struct trace *trace;      /* NULL: none; see lib/state/trace.h */
 	uint64_t events;          /* written into journals */

@@ -45,8 +45,12 @@
  *                         each launch names the forward of both.
  *  capture-commit capture C pass I flags F
  *  capture-abort capture C pass I
+ *  capture-value capture C value V name N size B
+ *                         A value is made, the V-th from 0, of B bytes.
  *  capture-adopt capture C graph G passes N
  *  capture-drop capture C passes N
+ *  value-set graph G value V bytes X
+ *                         The launches from here on have these bytes there.
  *  launch-begin graph G sequence Q uses N
  *                         A launch has taken its tickets; its uses follow.
  *  launch-use use I pass forward|backward region R ticket K seed S offset O

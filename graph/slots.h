@@ -1,0 +1,19 @@
+/*
+ * graph/slots.h - places in the message of a capture's head
+ *
+ * With the context's lock.
+ */
+#ifndef GRAPH_SLOTS_H
+#define GRAPH_SLOTS_H
+
+#include "graph/capture.h"
+
+/*
+ * slots_take() takes new cells for the next slot, and room for both in the
+ * capture's head; the caller then adds the cells there and counts the slot, or
+ * frees them. ERROR_LIMIT, ERROR_MEMORY, those of the device.
+ */
+enum philox_status slots_take(struct capture *capture, uint32_t cells,
+			      struct arena_block *block, uint32_t *slot);
+
+#endif
