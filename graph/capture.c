@@ -11,7 +11,6 @@
 #include "graph/check.h"
 #include "graph/journal.h"
 #include "graph/order.h"
-#include "graph/values.h"
 
 /* --- lifelines ------------------------------------------------------------ */
 
@@ -242,6 +241,15 @@ static void free_reads(struct capture *capture)
 	free(capture->reads);
 }
 
+static void free_values(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_values; i++) {
+		arena_free(&capture->graphs->cells, &capture->values[i].cell);
+		free(capture->values[i].name);
+	}
+	free(capture->values);
+}
+
 /* Launches that philox_check() has not reported are reported in the end. */
 static void free_capture(struct capture *capture)
 {
@@ -256,7 +264,7 @@ static void free_capture(struct capture *capture)
 	for (uint32_t i = 0; i < capture->n_passes; i++)
 		arena_free(&graphs->cells, &capture->passes[i].cells);
 	free_reads(capture);
-	values_free(capture);
+	free_values(capture);
 	head_destroy(graphs, &capture->head);
 	lifeline_put(capture->lifeline);
 	free(capture->passes);

@@ -52,6 +52,20 @@ struct captured_pass {
 	struct arena_block cells; /* zero if it is linked */
 };
 
+/*
+ * Bytes that each launch brings along (philox/launch_value.h): a cell with a
+ * slot of the message, like the state of a generator below. The head stores the
+ * slot's 16 bytes as they are, or poison. A graph's message keeps those that
+ * were set last, from launch to launch.
+ */
+struct captured_value {
+	char *name;
+	uint32_t slot;
+	uint32_t size;
+	struct arena_block cell;
+	struct philox_state initial; /* its bytes, zeros after them */
+};
+
 /* A copy of a generator's state that each launch makes. */
 struct state_read {
 	struct philox_generator *generator;
@@ -65,8 +79,6 @@ struct lifeline {
 	atomic_int references;
 	atomic_int gone; /* the native graph and its execs are destroyed */
 };
-
-struct captured_value;
 
 enum { CAPTURE_AFTER = 8 };
 

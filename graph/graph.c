@@ -10,7 +10,6 @@
 #include <string.h>
 #include "graph/check.h"
 #include "graph/journal.h"
-#include "graph/values.h"
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
@@ -79,6 +78,15 @@ static void post_adopted(const struct philox_graph *graph)
 		 status_es(graph->n_uses), regions);
 }
 
+static void write_values(struct philox_graph *graph)
+{
+	const struct capture *capture = graph->capture;
+
+	for (uint32_t i = 0; i < capture->n_values; i++)
+		graph->message.args->states[capture->values[i].slot] =
+			capture->values[i].initial;
+}
+
 static enum philox_status seal_begin(struct philox_graph *graph)
 {
 	struct capture *capture = graph->capture;
@@ -89,7 +97,7 @@ static enum philox_status seal_begin(struct philox_graph *graph)
 	status = head_message_init(&graph->message, &capture->head,
 				   capture->node_capacity);
 	if (status == PHILOX_OK)
-		values_begin(graph);
+		write_values(graph);
 	else
 		capture_seal_end(capture, status);
 	return status;

@@ -1,5 +1,7 @@
 /*
- * graph/values.c - see graph/values.h and philox/launch_value.h
+ * graph/values.c - values: captured, set, written
+ *
+ * See philox/launch_value.h, and struct captured_value in graph/capture.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +11,6 @@
 #include "graph/graph.h"
 #include "graph/journal.h"
 #include "graph/slots.h"
-#include "graph/values.h"
 #include "lib/base/options.h"
 #include "lib/device/captures.h"
 
@@ -181,25 +182,7 @@ enum philox_status philox_capture_value(struct philox_context *context,
 	return context_report(context, status, NULL);
 }
 
-void values_free(struct capture *capture)
-{
-	for (uint32_t i = 0; i < capture->n_values; i++) {
-		arena_free(&capture->graphs->cells, &capture->values[i].cell);
-		free(capture->values[i].name);
-	}
-	free(capture->values);
-}
-
 /* --- graphs ---------------------------------------------------------------- */
-
-void values_begin(struct philox_graph *graph)
-{
-	const struct capture *capture = graph->capture;
-
-	for (uint32_t i = 0; i < capture->n_values; i++)
-		graph->message.args->states[capture->values[i].slot] =
-			capture->values[i].initial;
-}
 
 size_t philox_graph_values(const struct philox_graph *graph)
 {

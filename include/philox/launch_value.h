@@ -1,5 +1,6 @@
 /*
- * philox/launch_value.h - arguments of captured kernels that change with each launch
+ * philox/launch_value.h - arguments of captured kernels that change with each
+ * launch
  *
  * A capture freezes whatever a kernel takes by value: a learning rate, a step
  * count, a length. A value is up to 16 bytes that captured kernels read from
@@ -84,10 +85,10 @@ PHILOX_API enum philox_status philox_graph_value_info(
 
 /*
  * philox_graph_set_value() sets what a value is for the launches from now on.
- * `size` is that of its capture. Setting one is in the context's journal; values
- * are saved nowhere, they are the caller's. Errors: PHILOX_ERROR_INVALID (an
- * index out of range, another size), PHILOX_ERROR_BUSY (between prologue and
- * epilogue). Legal during capture.
+ * `size` is that of its capture. Setting one is in the context's journal;
+ * values are saved nowhere, they are the caller's. Errors: PHILOX_ERROR_INVALID
+ * (an index out of range, another size), PHILOX_ERROR_BUSY (between prologue
+ * and epilogue). Legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_set_value(struct philox_graph *graph,
 						     size_t index,
@@ -96,11 +97,12 @@ PHILOX_API enum philox_status philox_graph_set_value(struct philox_graph *graph,
 
 /*
  * philox_value_write() writes a value of 1 .. 16 bytes to a cell of the caller,
- * 16 bytes of device memory aligned to 16, in stream order; the rest of the cell
- * is 0. `bytes` can be reused when the call returns. Recorded as one node during
- * capture: each launch writes these bytes again. Errors: PHILOX_ERROR_INVALID
- * (names the argument; on a host device also a cell that is not all in memory,
- * philox/device.h), PHILOX_ERROR_CAPTURE_INVALIDATED, those of the device.
+ * 16 bytes of device memory aligned to 16, in stream order; the rest of the
+ * cell is 0. `bytes` can be reused when the call returns. Recorded as one node
+ * during capture: each launch writes these bytes again. Errors:
+ * PHILOX_ERROR_INVALID (names the argument; on a host device also a cell that
+ * is not all in memory, philox/device.h), PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * those of the device.
  */
 PHILOX_API enum philox_status philox_value_write(struct philox_context *context,
 						 philox_stream stream,
