@@ -149,8 +149,7 @@ static struct cuda_lane *lane_of(struct cuda_backend *backend,
 	return &backend->lanes[stream == backend->lanes[1].stream];
 }
 
-static const char *plain_product(struct train_backend *,
-				 philox_stream stream,
+static const char *plain_product(struct train_backend *, philox_stream stream,
 				 const struct train_product *product)
 {
 	void *parameters[] = {(void *)product};
@@ -168,8 +167,8 @@ static const char *plain_product(struct train_backend *,
  * = right transposed times left transposed.
  */
 static const char *cublas_product(struct train_backend *base,
-				philox_stream stream,
-				const struct train_product *p)
+				  philox_stream stream,
+				  const struct train_product *p)
 {
 	struct cuda_backend *backend = (struct cuda_backend *)base;
 	int turn_left = p->form == TRAIN_LEFT_TURN;
@@ -233,6 +232,25 @@ static int select_gpu(struct philox_device *device)
 	const char *colon = strchr(philox_device_name(device), ':');
 
 	return cudaSetDevice(colon ? atoi(colon + 1) : 0) != cudaSuccess;
+}
+
+/*
+ * Returns 0, or -1. CUDA loads a kernel at its first use, which not every driver
+ * allows during a capture; and a run that goes on from a file begins with one.
+ */
+static int load_kernels(void)
+{
+	const size_t count = sizeof(cuda_kernels) / sizeof(cuda_kernels[0]);
+	struct cudaFuncAttributes attributes;
+
+	for (size_t i = 0; i < count; i++)
+		if (cudaFuncGetAttributes(&attributes, cuda_kernels[i]) !=
+		    cudaSuccess)
+			return -1;
+	return cudaFuncGetAttributes(
+		       &attributes, (const void *)kernel_product) == cudaSuccess
+		       ? 0
+		       : -1;
 }
 
 /* A backend in the making, for a try. */
@@ -318,6 +336,10 @@ struct train_backend *train_cuda_open(struct philox_device *device,
 	if (select_gpu(device)) {
 		snprintf(message, size, "%s cannot be made the current GPU",
 			 philox_device_name(device));
+	} else if (load_kernels()) {
+		snprintf(message, size, "%s cannot load the kernels: %s",
+			 philox_device_name(device),
+			 cudaGetErrorString(cudaGetLastError()));
 	} else if (!choose_products(&opening, message, size)) {
 		return &backend->base;
 	}

@@ -233,6 +233,35 @@ void train_same_gradient(struct train_model *model, unsigned slot)
 		     .differs = model->retained_differs);
 }
 
+/* --- before the first step ------------------------------------------------ */
+
+/*
+ * All products of a step, on nothing. A library loads its kernels when a product
+ * first needs them, which not every driver allows during a capture.
+ */
+void train_warm_up(struct train_model *model)
+{
+	struct train_activations *a = &model->activations[0];
+
+	train_set(model, model->memory, 0xff, model->memory_size);
+	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
+		const struct train_weights *w = &model->weights[layer];
+		float *out = layer == TRAIN_DEPTH - 1 ? a->logits
+						      : a->hidden[layer + 1];
+		float *weights = model->parameters + w->weight;
+
+		product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
+			w->columns, w->rows, a->dropped[layer], weights, out);
+		product(model, model->stream, TRAIN_RIGHT_TURN, TRAIN_BATCH,
+			w->rows, w->columns, out, weights, a->gradient[layer]);
+		order(model, model->fork, model->stream, model->side);
+		product(model, model->side, TRAIN_LEFT_TURN, w->rows,
+			w->columns, TRAIN_BATCH, a->redrawn[layer], out,
+			model->gradients + w->weight);
+	}
+	order(model, model->join, model->side, model->stream);
+}
+
 /* --- update --------------------------------------------------------------- */
 
 void train_update(struct train_model *model)

@@ -238,6 +238,7 @@ static int train(const struct train_options *options,
 	model->saved = saved;
 	model->device = device;
 	train_model_open(model);
+	train_warm_up(model);
 	if (!model->status)
 		result = saved || options->save ? part_of_a_run(model)
 						: all_runs(model);

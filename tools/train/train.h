@@ -282,6 +282,9 @@ void train_recompute(struct train_model *model, unsigned slot);
 void train_backward(struct train_model *model, unsigned slot);
 void train_update(struct train_model *model);
 
+/* train_warm_up() makes each product once, so that a capture's is not the first. */
+void train_warm_up(struct train_model *model);
+
 /* train_forget() overwrites all activations of the slots with NaN. */
 void train_forget(struct train_model *model);
 
