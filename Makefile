@@ -321,7 +321,8 @@ SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests
 
 # Questions that only a real GPU answers (tests/probe/probe.h)
 PROBE := $(BUILD)/tests/gpu-probe
-PROBE_OBJS := $(call objects,$(wildcard tests/probe/*.c tests/probe/*.cu))
+PROBE_OBJS := $(call objects,$(wildcard tests/probe/*.c tests/probe/*.cu) \
+	tools/train/cublas.c)
 $(PROBE_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
 $(PROBE): $(PROBE_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
