@@ -299,16 +299,24 @@ $(STRESS): %: %.c.o $(BUILD)/tests/helpers.a $(INNER)
 ifdef WITH_CUDA
 SIMULATION := $(BUILD)/tests/simulated
 KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/*.cpp))
+PROOF_OBJS := $(call objects,$(wildcard tests/simulated/proof/*.cpp))
 RUNTIME_OBJS  := $(call objects,$(wildcard tests/simulated/*.c))
-$(KERNEL_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
-$(KERNEL_OBJS): private CXXFLAGS += -Wno-unknown-pragmas
+$(KERNEL_OBJS) $(PROOF_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
+# tests/simulated/switches.c has the sanitizer's functions
+$(KERNEL_OBJS) $(PROOF_OBJS): private CXXFLAGS += -Wno-unknown-pragmas \
+	-fno-exceptions \
+	$(if $(SANITIZE),-DSIMULATED_SANITIZED,-fsanitize=thread)
+$(SIMULATION)/switches.c.o: private CFLAGS += \
+	$(if $(SANITIZE),-DSIMULATED_SANITIZED)
 
 $(SIMULATION)/runtime.o: $(RUNTIME_OBJS) $(call objects,\
-		$(wildcard lib/device/host/*.c) lib/device/device.c \
-		lib/device/spaces.c lib/base/cpu.c lib/base/status.c)
+		$(filter-out %/queue.c %/order.c,$(wildcard lib/device/host/*.c)) \
+		lib/device/device.c lib/device/spaces.c lib/base/cpu.c \
+		lib/base/status.c)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='cuda*' \
-		--keep-global-symbol='simulated_*' $@
+		--keep-global-symbol='simulated_*' \
+		--keep-global-symbol='__tsan_*' $@
 
 SIMULATED_OBJS := $(KERNEL_OBJS) $(SIMULATION)/runtime.o \
 	$(filter-out %.cu.o,$(LIB_OBJS) $(TOOL_OBJS))
@@ -317,7 +325,12 @@ $(SIMULATION)/philox: $(TOOL_MAIN) $(SIMULATED_OBJS) $(BUILD)/stamp.link
 $(SIMULATION)/philox-tests: $(TEST_OBJS) $(filter-out %.cu.o,$(HELPER_OBJS)) \
 		$(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link,,-lcriterion $(if $(ORACLES),-lstdc++))
-SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests
+$(SIMULATION)/harsh: $(PROOF_OBJS) $(SIMULATION)/runtime.o \
+		$(call objects,lib/device/enter.c lib/device/fork.c lib/base/status.c) \
+		$(BUILD)/stamp.link
+	$(call link)
+SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests \
+	$(SIMULATION)/harsh
 
 # Questions that only a real GPU answers (tests/probe/probe.h)
 PROBE := $(BUILD)/tests/gpu-probe

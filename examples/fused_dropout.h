@@ -58,7 +58,11 @@ PHILOX_FN void fused_dropout_block(const struct fused_dropout *f,
 		f->out[first + i] = v.v[i];
 }
 
-/* Puts the work on a stream; a kernel's status is a cudaError_t. */
+/*
+ * Puts the work on a stream; a kernel's status is a cudaError_t. CUDA loads a
+ * kernel at its first use, which not every driver allows during a capture: use
+ * it once before, or call cudaFuncGetAttributes().
+ */
 int fused_dropout_cuda(philox_stream stream, const struct fused_dropout *args);
 enum philox_status fused_dropout_host(struct philox_device *device,
 				      philox_stream stream,

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The CUDA device and its kernels on a simulated GPU: the tests and tools that
 # work on every CUDA device. tests/simulated/simulated.h lists what this cannot
-# show.
+# show. SIMULATED_SEED is another order for all of it; SIMULATED_SEEDS, "2 3 4" if
+# it is not set, the orders in which some of it runs again.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 simulated=$BUILD/tests/simulated
@@ -12,7 +13,7 @@ suites()
 	"$simulated/philox-tests" --verbose --timeout 600 --filter "$1" \
 		>"$WORK/tests" 2>&1
 	status=$?
-	cat "$WORK/tests"
+	grep -v 'Test is disabled\|Running' "$WORK/tests"
 	[ $status -eq 0 ] && ! grep -q '^\[SKIP\].*GPU' "$WORK/tests" &&
 		grep -q 'Tested: [1-9]' "$WORK/tests"
 }
@@ -53,6 +54,71 @@ trains_without_cublas()
 			"$WORK/err"
 }
 
+# rows: of the table of what is assumed of GPUs, without comments
+rows()
+{
+	grep -v '^#' tests/simulated/assumptions.txt
+}
+
+# is_a_table: four fields each, a key once, a verdict out of three, a source
+is_a_table()
+{
+	rows | awk -F ' [|] ' '
+		NF != 4 || $1 !~ /^[a-z0-9-]+$/ || seen[$1]++ || $2 == "" ||
+		$3 !~ /^(known|disputed|nobody knows)$/ || length($4) < 10 {
+			print "not a row: " $0
+			bad = 1
+		}
+		END { exit bad || NR < 20 }'
+}
+
+# Every place that names a row, in the simulation or in what it shows, has it
+has_rows()
+{
+	rows | sed 's/ .*//' | sort >"$WORK/keys"
+	{
+		grep -rhoE '\[[a-z]+(-[a-z]+)+\]' tests/simulated \
+			--include='*.[ch]' --include='*.cpp' | tr -d '[]'
+		sed -n 's/.*shows[a-z_]*("\([a-z-]*\).*/\1/p' \
+			tests/simulated/proof/harsh.cpp
+	} | sort -u >"$WORK/named"
+	[ "$(wc -l <"$WORK/named")" -gt 8 ] &&
+		comm -23 "$WORK/named" "$WORK/keys" >"$WORK/no-row" &&
+		cat "$WORK/no-row" && [ ! -s "$WORK/no-row" ]
+}
+
+# digest SEED: of the order in which kernels ran; it has shown the rest, too
+digest()
+{
+	SIMULATED_SEED=$1 "$simulated/harsh" >"$WORK/harsh"
+	status=$?
+	grep -v '^digest' "$WORK/harsh" >&2
+	[ $status -eq 0 ] && grep '^digest' "$WORK/harsh"
+}
+
+# repeats: a seed gives one order, each time, and another seed another
+repeats()
+{
+	digest 1 >"$WORK/one" && digest 1 >"$WORK/same" &&
+		digest 2 >"$WORK/other" && cmp "$WORK/one" "$WORK/same" &&
+		! cmp -s "$WORK/one" "$WORK/other"
+}
+
+# again SEED: what has most to lose by another order
+again()
+{
+	SIMULATED_SEED=$1 "$simulated/philox" matrix --schedule all \
+		--device cuda &&
+		SIMULATED_SEED=$1 "$simulated/philox" train --device cuda \
+			--steps 2 >"$WORK/again" &&
+		grep '^runs agree *yes' "$WORK/again" &&
+		(SIMULATED_SEED=$1 && export SIMULATED_SEED &&
+			suites '@(device_cuda|drafts_cuda|fused_cuda)/*')
+}
+
+check "the table of assumptions has a source in each row" is_a_table
+check "the simulation names no row that is not there" has_rows
+check "it does what the rows say, and the same again for a seed" repeats
 check "the tool sees two GPUs" sh -c "'$simulated/philox' info |
 	grep -c '^cuda:[01] *simulated GPU' | grep -qx 2"
 # Checks that would be the same on the second GPU run once, and those that part
@@ -66,4 +132,7 @@ check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
 check "training needs no cuBLAS, and says what it uses" trains_without_cublas
 check "draws are the host's" draws --count 1000 --first 3 --dist normal
+for seed in ${SIMULATED_SEEDS:-2 3 4}; do
+	check "another order of the GPU's work: seed $seed" again "$seed"
+done
 finish

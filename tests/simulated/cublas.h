@@ -40,6 +40,7 @@ static void simulated_sgemm_kernel(simulated_product p)
 }
 SIMULATED_KERNEL(simulated_sgemm_kernel)
 
+/* [cublas-in-captures] The first product loads the kernel, not the handle. */
 static int simulated_create(simulated_cublas **handle)
 {
 	*handle = (simulated_cublas *)calloc(1, sizeof(**handle));

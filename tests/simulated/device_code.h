@@ -26,6 +26,9 @@
 #define __CUDACC__    1
 #define __CUDA_ARCH__ 900
 
+/* switches.c stands for the sanitizer: a cell is read as one, as on a GPU. */
+#undef __SANITIZE_THREAD__
+
 #undef __host__
 #undef __device__
 #undef __global__
@@ -76,7 +79,11 @@ static inline unsigned long long simulated_broadcast(unsigned mask,
 	return value;
 }
 
-template <typename T, typename U> static inline T atomicAdd(T *to, U value)
+/* A function in which no other thread goes on but at its fences. */
+#define SIMULATED_ATOMIC __attribute__((no_sanitize("thread"), noinline))
+
+template <typename T, typename U>
+SIMULATED_ATOMIC static T atomicAdd(T *to, U value)
 {
 	T before = *to;
 
@@ -323,6 +330,17 @@ template <typename... P> struct simulated_parameters {
 	typedef void (*function)(P...);
 	typedef std::tuple<P...> packed;
 
+	/* [parameter-bytes] As CUDA lays them out, one after the other. */
+	static constexpr size_t size()
+	{
+		size_t bytes = 0;
+
+		((bytes = (bytes + alignof(P) - 1) / alignof(P) * alignof(P) +
+			  sizeof(P)),
+		 ...);
+		return bytes;
+	}
+
 	template <size_t... i>
 	static void make(void *to, void *const *from, std::index_sequence<i...>)
 	{
@@ -352,8 +370,13 @@ template <auto function> struct simulated_known {
 	{
 		static struct simulated_kernel kernel = {
 			(const void *)function,
-			sizeof(typename parameters::packed), parameters::pack,
-			thread, NULL};
+			parameters::size(),
+			__BASE_FILE__,
+			0,
+			sizeof(typename parameters::packed),
+			parameters::pack,
+			thread,
+			NULL};
 
 		simulated_register(&kernel);
 	}

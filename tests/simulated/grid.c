@@ -1,13 +1,15 @@
 /*
- * tests/simulated/grid.c - the threads of a kernel, one at a time
+ * tests/simulated/grid.c - the threads of kernels, one at a time
  *
- * A fiber runs a thread of the kernel, and when that ends the next one that has
- * not begun: a kernel without barriers and fences needs one fiber. Its stack
- * comes from makecontext(), and _longjmp() resumes it, as swapcontext() makes
- * two system calls. At a barrier, a shuffle or a fence the fiber yields to one
- * that may go on, or to a thread that has not begun, chosen at random. Shared
- * memory is a section of the program; each block has an image of it, which is
- * put in place when a thread of the block goes on after one of another block.
+ * A fiber runs a thread of a kernel, and when that ends the next one that has
+ * not begun: a kernel that never gives way needs one fiber. Its stack comes from
+ * makecontext(), and _longjmp() resumes it, as swapcontext() makes two system
+ * calls. At a barrier, a shuffle, a fence and at some memory accesses the fiber
+ * yields to one that may go on, or to a thread that has not begun, chosen at
+ * random, or to another kernel (gpu.c). Shared memory is a section of the
+ * program; each block has an image of it, which is put in place when a thread of
+ * the block goes on after one of another block. A fiber may go on in another
+ * thread of the host than it began in. gpu.c runs one fiber at a time.
  */
 #undef _FORTIFY_SOURCE /* longjmp() goes from stack to stack */
 #include <pthread.h>
@@ -17,10 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
+#include "tests/simulated/chance.h"
 #include "tests/simulated/simulated.h"
 
 #define WARP       32
 #define STACK_SIZE ((size_t)192 << 10) /* parameters are up to 32 KiB */
+#define MOST_LIVE  512 /* fibers of a kernel, unless all wait for others */
 
 /* Where threads wait; a place in the source must be the same for all. */
 struct gate {
@@ -43,12 +47,13 @@ struct block {
 };
 
 struct fiber {
+	struct simulated_grid *grid;
 	ucontext_t context; /* to begin with */
 	jmp_buf here;       /* to go on */
 	int begun;
 	void *stack;
 	unsigned block, thread;
-	size_t place;       /* in grid.fibers */
+	size_t place;       /* among the grid's */
 	struct gate *gate;  /* where it waits, or NULL */
 	struct fiber *next; /* of those that rest */
 };
@@ -56,24 +61,26 @@ struct fiber {
 struct simulated_place simulated_thread, simulated_block;
 struct simulated_place simulated_threads, simulated_blocks;
 
-/* The current launch; it holds `turn`. */
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-
-static struct {
+/* A launch in progress. */
+struct simulated_grid {
 	const struct simulated_launch *launch;
 	struct block *blocks;
 	unsigned *order; /* numbers of the threads, shuffled */
 	size_t begun, all;
 	struct fiber **fibers; /* with a thread; those that wait come last */
 	size_t ready, live;
-	struct fiber *resting; /* without a thread: kept for the next launch */
-	struct fiber *current;
-	unsigned loaded; /* the block whose shared memory is in place */
-	jmp_buf scheduler;
-} grid;
+};
+
+static struct fiber *resting; /* without a thread: kept for the next one */
+static struct fiber *current; /* NULL: no fiber runs */
+static struct block *loaded;  /* whose shared memory is in place, or NULL */
+static size_t budget;         /* how often the current piece gives way */
+static pthread_t runner;      /* the thread in which `current` runs */
+static jmp_buf scheduler;
+unsigned simulated_accesses = 1;
 
 static struct simulated_kernel *kernels;
-static uint64_t random_state = 0x9e3779b97f4a7c15;
+static struct chance chance;
 
 /* The section of all __shared__ variables; weak, as there may be none. */
 extern char __start_simulated_shared[] __attribute__((weak));
@@ -99,13 +106,9 @@ static void *need(void *memory)
 	abort();
 }
 
-/* xorshift64 (Marsaglia 2003) */
 static size_t random_below(size_t n)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (size_t)(random_state % n);
+	return chance_below(&chance, 2, n);
 }
 
 /* --- kernels -------------------------------------------------------------- */
@@ -116,24 +119,37 @@ void simulated_register(struct simulated_kernel *kernel)
 	kernels = kernel;
 }
 
-const struct simulated_kernel *simulated_find(const void *function)
+struct simulated_kernel *simulated_find(const void *function)
 {
-	const struct simulated_kernel *kernel = kernels;
+	struct simulated_kernel *kernel = kernels;
 
 	while (kernel && kernel->function != function)
 		kernel = kernel->next;
 	return kernel;
 }
 
+size_t simulated_largest_with(const struct simulated_kernel *kernel)
+{
+	const struct simulated_kernel *other;
+	size_t largest = kernel->size;
+
+	for (other = kernels; other; other = other->next)
+		if (!strcmp(other->module, kernel->module) &&
+		    other->size > largest)
+			largest = other->size;
+	return largest;
+}
+
 /* --- fibers --------------------------------------------------------------- */
 
 static void put_at(struct fiber *fiber, size_t place)
 {
-	struct fiber *other = grid.fibers[place];
+	struct fiber **fibers = fiber->grid->fibers;
+	struct fiber *other = fibers[place];
 
-	grid.fibers[fiber->place] = other;
+	fibers[fiber->place] = other;
 	other->place = fiber->place;
-	grid.fibers[place] = fiber;
+	fibers[place] = fiber;
 	fiber->place = place;
 }
 
@@ -141,82 +157,96 @@ static void let_wait(struct fiber *fiber, struct gate *gate)
 {
 	fiber->gate = gate;
 	gate->waiting++;
-	put_at(fiber, --grid.ready);
+	put_at(fiber, --fiber->grid->ready);
 }
 
-static void open_gate(struct gate *gate)
+static void open_gate(struct simulated_grid *grid, struct gate *gate)
 {
-	for (size_t i = grid.ready; i < grid.live; i++)
-		if (grid.fibers[i]->gate == gate) {
-			grid.fibers[i]->gate = NULL;
-			put_at(grid.fibers[i], grid.ready++);
+	for (size_t i = grid->ready; i < grid->live; i++)
+		if (grid->fibers[i]->gate == gate) {
+			grid->fibers[i]->gate = NULL;
+			put_at(grid->fibers[i], grid->ready++);
 		}
 	gate->file = NULL;
 	gate->waiting = 0;
 }
 
-static void load_shared(unsigned block)
+static struct block *block_of(const struct fiber *fiber)
 {
-	if (shared_size() && grid.loaded != block) {
-		memcpy(grid.blocks[grid.loaded].shared,
-		       __start_simulated_shared, shared_size());
-		memcpy(__start_simulated_shared, grid.blocks[block].shared,
-		       shared_size());
+	return &fiber->grid->blocks[fiber->block];
+}
+
+static void load_shared(struct block *block)
+{
+	if (shared_size() && loaded != block) {
+		if (loaded)
+			memcpy(loaded->shared, __start_simulated_shared,
+			       shared_size());
+		memcpy(__start_simulated_shared, block->shared, shared_size());
 	}
-	grid.loaded = block;
+	loaded = block;
 }
 
 static void enter(struct fiber *fiber)
 {
-	load_shared(fiber->block);
-	grid.current = fiber;
+	const struct simulated_launch *launch = fiber->grid->launch;
+
+	load_shared(block_of(fiber));
+	current = fiber;
+	simulated_blocks = (struct simulated_place){launch->blocks, 1, 1};
+	simulated_threads = (struct simulated_place){launch->threads, 1, 1};
 	simulated_block.x = fiber->block;
 	simulated_thread.x = fiber->thread;
 }
 
-static void begin_thread(struct fiber *fiber)
+static void begin_thread(struct simulated_grid *grid, struct fiber *fiber)
 {
-	unsigned number = grid.order[grid.begun++];
+	unsigned number = grid->order[grid->begun++];
 
-	fiber->block = number / grid.launch->threads;
-	fiber->thread = number % grid.launch->threads;
-	fiber->place = grid.live;
-	grid.fibers[grid.live++] = fiber;
-	put_at(fiber, grid.ready++);
+	fiber->grid = grid;
+	fiber->block = number / grid->launch->threads;
+	fiber->thread = number % grid->launch->threads;
+	fiber->place = grid->live;
+	grid->fibers[grid->live++] = fiber;
+	put_at(fiber, grid->ready++);
 	enter(fiber);
 }
 
 static void end_thread(struct fiber *fiber)
 {
-	struct block *block = &grid.blocks[fiber->block];
+	struct simulated_grid *grid = fiber->grid;
+	struct block *block = block_of(fiber);
 
-	put_at(fiber, --grid.ready);
-	put_at(fiber, --grid.live);
+	put_at(fiber, --grid->ready);
+	put_at(fiber, --grid->live);
 	block->left--;
 	if (block->barrier.file && block->barrier.waiting == block->left)
-		open_gate(&block->barrier);
+		open_gate(grid, &block->barrier);
 }
 
 static void give_way(struct fiber *self)
 {
 	if (!_setjmp(self->here))
-		_longjmp(grid.scheduler, 1);
+		_longjmp(scheduler, 1);
 }
 
 /* Runs threads one after the other, as long as no fiber may go on. */
 static void run_fiber(void)
 {
-	struct fiber *self = grid.current;
+	struct fiber *self = current;
 
 	for (;;) {
-		grid.launch->kernel->thread(grid.launch + 1);
+		struct simulated_grid *grid = self->grid;
+
+		grid->launch->kernel->thread(grid->launch + 1);
 		end_thread(self);
-		if (!grid.ready && grid.begun < grid.all) {
-			begin_thread(self);
+		if (budget && !grid->ready && grid->begun < grid->all) {
+			budget--;
+			begin_thread(grid, self);
 			continue;
 		}
-		self->next = grid.resting;
-		grid.resting = self;
+		self->next = resting;
+		resting = self;
 		give_way(self);
 	}
 }
@@ -234,26 +264,28 @@ static struct fiber *make_fiber(void)
 }
 
 /* A fiber that may go on, or one with a new thread. */
-static struct fiber *choose(void)
+static struct fiber *choose(struct simulated_grid *grid)
 {
-	size_t chosen = random_below(grid.ready + (grid.begun < grid.all));
-	struct fiber *fiber = grid.resting;
+	int may_begin = grid->begun < grid->all &&
+			(grid->live < MOST_LIVE || !grid->ready);
+	size_t chosen = random_below(grid->ready + may_begin);
+	struct fiber *fiber = resting;
 
-	if (chosen < grid.ready) {
-		enter(grid.fibers[chosen]);
-		return grid.fibers[chosen];
+	if (chosen < grid->ready) {
+		enter(grid->fibers[chosen]);
+		return grid->fibers[chosen];
 	}
 	if (fiber)
-		grid.resting = fiber->next;
+		resting = fiber->next;
 	else
 		fiber = make_fiber();
-	begin_thread(fiber);
+	begin_thread(grid, fiber);
 	return fiber;
 }
 
 static void go_on(struct fiber *fiber)
 {
-	if (_setjmp(grid.scheduler))
+	if (_setjmp(scheduler))
 		return;
 	if (fiber->begun)
 		_longjmp(fiber->here, 1);
@@ -261,29 +293,18 @@ static void go_on(struct fiber *fiber)
 	setcontext(&fiber->context);
 }
 
-static void schedule(void)
-{
-	while (grid.ready || grid.begun < grid.all)
-		go_on(choose());
-	if (grid.live) {
-		enter(grid.fibers[0]);
-		die("not all threads come to where this one waits",
-		    grid.fibers[0]->gate->file, grid.fibers[0]->gate->line);
-	}
-}
+/* --- launches ------------------------------------------------------------- */
 
-/* --- a launch ------------------------------------------------------------- */
-
-static void shuffle_order(void)
+static void shuffle_order(struct simulated_grid *grid)
 {
-	for (size_t i = 0; i < grid.all; i++)
-		grid.order[i] = (unsigned)i;
-	for (size_t i = grid.all; i > 1; i--) {
+	for (size_t i = 0; i < grid->all; i++)
+		grid->order[i] = (unsigned)i;
+	for (size_t i = grid->all; i > 1; i--) {
 		size_t j = random_below(i);
-		unsigned number = grid.order[j];
+		unsigned number = grid->order[j];
 
-		grid.order[j] = grid.order[i - 1];
-		grid.order[i - 1] = number;
+		grid->order[j] = grid->order[i - 1];
+		grid->order[i - 1] = number;
 	}
 }
 
@@ -295,32 +316,53 @@ static void make_block(struct block *block, unsigned threads)
 		memset(need(malloc(shared_size() + 1)), 0xee, shared_size());
 }
 
-void simulated_run(const void *pointer)
+struct simulated_grid *simulated_begin(const void *pointer)
 {
 	const struct simulated_launch *launch = pointer;
+	struct simulated_grid *grid = need(calloc(1, sizeof(*grid)));
 
-	pthread_mutex_lock(&turn);
-	grid.launch = launch;
-	grid.all = (size_t)launch->blocks * launch->threads;
-	grid.begun = 0;
-	grid.order = need(malloc(grid.all * sizeof(*grid.order)));
-	grid.fibers = need(calloc(grid.all, sizeof(struct fiber *)));
-	grid.blocks = need(calloc(launch->blocks, sizeof(*grid.blocks)));
+	grid->launch = launch;
+	grid->all = (size_t)launch->blocks * launch->threads;
+	grid->order = need(malloc(grid->all * sizeof(*grid->order)));
+	grid->fibers = need(calloc(grid->all, sizeof(struct fiber *)));
+	grid->blocks = need(calloc(launch->blocks, sizeof(*grid->blocks)));
 	for (unsigned i = 0; i < launch->blocks; i++)
-		make_block(&grid.blocks[i], launch->threads);
-	shuffle_order();
-	simulated_blocks = (struct simulated_place){launch->blocks, 1, 1};
-	simulated_threads = (struct simulated_place){launch->threads, 1, 1};
-	grid.loaded = 0;
-	schedule();
-	for (unsigned i = 0; i < launch->blocks; i++) {
-		free(grid.blocks[i].shared);
-		free(grid.blocks[i].warps);
+		make_block(&grid->blocks[i], launch->threads);
+	shuffle_order(grid);
+	return grid;
+}
+
+static void end_grid(struct simulated_grid *grid)
+{
+	for (unsigned i = 0; i < grid->launch->blocks; i++) {
+		if (loaded == &grid->blocks[i])
+			loaded = NULL;
+		free(grid->blocks[i].shared);
+		free(grid->blocks[i].warps);
 	}
-	free(grid.blocks);
-	free(grid.fibers);
-	free(grid.order);
-	pthread_mutex_unlock(&turn);
+	free(grid->blocks);
+	free(grid->fibers);
+	free(grid->order);
+	free(grid);
+}
+
+int simulated_advance(struct simulated_grid *grid, size_t pieces)
+{
+	runner = pthread_self();
+	for (budget = pieces; grid->ready || grid->begun < grid->all;) {
+		if (!budget)
+			return 0;
+		budget--;
+		go_on(choose(grid));
+		current = NULL;
+	}
+	if (grid->live) {
+		enter(grid->fibers[0]);
+		die("not all threads come to where this one waits",
+		    grid->fibers[0]->gate->file, grid->fibers[0]->gate->line);
+	}
+	end_grid(grid);
+	return 1;
 }
 
 /*
@@ -341,28 +383,39 @@ static void come_to(struct gate *gate, const char *file, int line)
 
 void simulated_barrier(const char *file, int line)
 {
-	struct fiber *self = grid.current;
-	struct block *block = &grid.blocks[self->block];
+	struct fiber *self = current;
+	struct block *block = block_of(self);
 
 	come_to(&block->barrier, file, line);
 	let_wait(self, &block->barrier);
 	if (block->barrier.waiting == block->left)
-		open_gate(&block->barrier);
+		open_gate(self->grid, &block->barrier);
 	give_way(self);
 }
 
 void simulated_fence(void)
 {
-	if (grid.ready > 1 || grid.begun < grid.all)
-		give_way(grid.current);
+	give_way(current);
+}
+
+/*
+ * [switch-at-access] How many accesses go by until the next switch: often few,
+ * at times some thousands. Code of the host does not switch.
+ */
+void simulated_switch(void)
+{
+	simulated_accesses =
+		1 + (unsigned)random_below((size_t)1 << random_below(12));
+	if (current && pthread_equal(pthread_self(), runner))
+		give_way(current);
 }
 
 unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
 				     unsigned apart, const char *file, int line)
 {
-	struct fiber *self = grid.current;
-	struct block *block = &grid.blocks[self->block];
-	unsigned warps = grid.launch->threads / WARP;
+	struct fiber *self = current;
+	struct block *block = block_of(self);
+	unsigned warps = self->grid->launch->threads / WARP;
 	unsigned lane = self->thread % WARP;
 	struct warp *warp;
 
@@ -377,7 +430,7 @@ unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
 	let_wait(self, &warp->shuffle);
 	if (warp->shuffle.waiting == WARP) {
 		memcpy(warp->given, warp->brought, sizeof(warp->given));
-		open_gate(&warp->shuffle);
+		open_gate(self->grid, &warp->shuffle);
 	}
 	give_way(self);
 	return warp->given[lane ^ apart];

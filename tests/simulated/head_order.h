@@ -7,26 +7,36 @@
 
 #include "tests/simulated/device_code.h"
 
-static inline uint64_t simulated_raise(uint64_t *to, uint64_t value)
+SIMULATED_ATOMIC static uint64_t simulated_raise(uint64_t *to, uint64_t value)
 {
-	uint64_t before = *to;
+	uint64_t before;
 
+	simulated_fence();
+	before = *to;
 	if (before < value)
 		*to = value;
 	simulated_fence();
 	return before;
 }
 
-static inline uint64_t simulated_load(const uint64_t *from)
+SIMULATED_ATOMIC static uint64_t simulated_load(const uint64_t *from)
 {
 	simulated_fence();
 	return *from;
 }
 
-static inline void simulated_tell(uint64_t *to, uint64_t value)
+SIMULATED_ATOMIC static void simulated_tell(uint64_t *to, uint64_t value)
 {
 	simulated_fence();
 	__atomic_store_n(to, value, __ATOMIC_RELEASE);
+	simulated_fence();
+}
+
+template <typename T>
+SIMULATED_ATOMIC static void simulated_store(T *to, T value)
+{
+	simulated_fence();
+	*to = value;
 	simulated_fence();
 }
 
@@ -34,7 +44,7 @@ static inline void simulated_tell(uint64_t *to, uint64_t value)
 #define HEAD_ADD(to, value)     atomicAdd(to, value)
 #define HEAD_LOAD(from)         simulated_load(from)
 #define HEAD_TELL(to, value)    simulated_tell(to, value)
-#define HEAD_STORE(cell, state) (simulated_fence(), *(cell) = (state))
+#define HEAD_STORE(cell, state) simulated_store(cell, state)
 #define HEAD_ENTRY(from)        (*(from))
 
 #endif

@@ -3,7 +3,7 @@
 
 /* --- lib/rows/order.h: other threads run wherever they may ---------------- */
 
-static inline uint64_t simulated_load(const uint64_t *from)
+SIMULATED_ATOMIC static uint64_t simulated_load(const uint64_t *from)
 {
 	uint64_t value = *from;
 
@@ -11,14 +11,14 @@ static inline uint64_t simulated_load(const uint64_t *from)
 	return value;
 }
 
-static inline void simulated_store(uint64_t *to, uint64_t value)
+SIMULATED_ATOMIC static void simulated_store(uint64_t *to, uint64_t value)
 {
 	simulated_fence();
 	*to = value;
 	simulated_fence();
 }
 
-static inline void simulated_raise(uint64_t *to, uint64_t value)
+SIMULATED_ATOMIC static void simulated_raise(uint64_t *to, uint64_t value)
 {
 	simulated_fence();
 	if (*to < value)
@@ -26,7 +26,7 @@ static inline void simulated_raise(uint64_t *to, uint64_t value)
 	simulated_fence();
 }
 
-static inline void simulated_max(uint64_t *to, uint64_t value)
+SIMULATED_ATOMIC static void simulated_max(uint64_t *to, uint64_t value)
 {
 	if (*to < value)
 		*to = value;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "tests/simulated/gpu.h"
 #include "tests/simulated/runtime.h"
 #include "tests/simulated/simulated.h"
 
@@ -23,6 +24,7 @@ static struct philox_device *open_gpu(void)
 		return NULL;
 	atomic_store(&gpu->memory_limit, RUNTIME_MEMORY);
 	host_of(gpu)->spaces.granularity = RUNTIME_UNIT;
+	gpu_add(host_of(gpu));
 	return gpu;
 }
 
@@ -35,17 +37,20 @@ static void open_gpus(void)
 struct philox_device *runtime_gpu(void)
 {
 	pthread_once(&once, open_gpus);
+	gpu_call();
 	return gpus[runtime_index()];
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
+	gpu_call();
 	*count = RUNTIME_GPUS;
 	return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
+	gpu_call();
 	if (device < 0 || device >= RUNTIME_GPUS)
 		return runtime_error(cudaErrorInvalidDevice);
 	memset(prop, 0, sizeof(*prop));
@@ -57,14 +62,23 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	return cudaSuccess;
 }
 
+int runtime_driver(void)
+{
+	const char *version = getenv("SIMULATED_DRIVER");
+
+	return version ? atoi(version) : CUDART_VERSION;
+}
+
 cudaError_t cudaDriverGetVersion(int *version)
 {
-	*version = CUDART_VERSION;
+	gpu_call();
+	*version = runtime_driver();
 	return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
+	gpu_call();
 	*version = CUDART_VERSION;
 	return cudaSuccess;
 }
@@ -72,10 +86,11 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
 				  const void *function)
 {
-	if (!simulated_find(function))
-		return runtime_error(cudaErrorInvalidDeviceFunction);
-	memset(attributes, 0, sizeof(*attributes));
-	return cudaSuccess;
+	cudaError_t error = runtime_load(function);
+
+	if (error == cudaSuccess)
+		memset(attributes, 0, sizeof(*attributes));
+	return error;
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
@@ -83,9 +98,11 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 							  int threads,
 							  size_t shared)
 {
-	if (!simulated_find(function))
-		return runtime_error(cudaErrorInvalidDeviceFunction);
-	if (threads < 1 || shared)
+	cudaError_t error = runtime_load(function);
+
+	if (error != cudaSuccess)
+		return error;
+	if (threads < 1 || threads > RUNTIME_THREADS || shared)
 		return runtime_error(cudaErrorInvalidValue);
 	*blocks = RUNTIME_THREADS / threads;
 	return cudaSuccess;
@@ -104,6 +121,7 @@ cudaError_t cudaGetLastError(void)
 {
 	cudaError_t error = last_error;
 
+	gpu_call();
 	last_error = cudaSuccess;
 	return error;
 }
@@ -181,6 +199,7 @@ cudaError_t cudaHostAlloc(void **memory, size_t size, unsigned flags)
 cudaError_t cudaHostGetDevicePointer(void **address, void *memory,
 				     unsigned flags)
 {
+	gpu_call();
 	if (flags)
 		return runtime_error(cudaErrorInvalidValue);
 	*address = memory;
@@ -207,6 +226,27 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t size,
 
 /* --- streams -------------------------------------------------------------- */
 
+/*
+ * [per-thread-stream] cudaStreamPerThread is a blocking stream of the thread and
+ * the GPU, which may capture.
+ */
+static philox_stream own_stream(void)
+{
+	static _Thread_local philox_stream streams[RUNTIME_GPUS];
+	int gpu = runtime_index();
+
+	if (!streams[gpu])
+		RUNTIME(stream_create, PHILOX_STREAM_BLOCKING, &streams[gpu]);
+	return streams[gpu];
+}
+
+philox_stream runtime_stream(cudaStream_t stream)
+{
+	if (stream == cudaStreamLegacy)
+		return NULL;
+	return stream == cudaStreamPerThread ? own_stream() : stream;
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
 	return RUNTIME(stream_create,
@@ -215,8 +255,32 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 		       stream);
 }
 
+/* [stream-destroy] At once, though its work may still have to run. */
+static int destroyed_early(struct host_device *gpu, philox_stream handle)
+{
+	struct host_stream *stream;
+	int early;
+
+	host_lock(gpu);
+	early = host_find(gpu, HOST_STREAM, handle) &&
+		!host_stream_find(gpu, handle, "", &stream) &&
+		!stream->capture && stream->head;
+	if (early) {
+		host_forget(gpu, &stream->object);
+		stream->stopping = 1;
+	}
+	host_unlock(gpu);
+	return early;
+}
+
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+	struct philox_device *gpu = runtime_gpu();
+
+	if (gpu && stream && stream != cudaStreamLegacy &&
+	    stream != cudaStreamPerThread &&
+	    destroyed_early(host_of(gpu), stream))
+		return cudaSuccess;
 	return RUNTIME(stream_destroy, runtime_stream(stream));
 }
 
@@ -326,6 +390,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from,
 	const struct timed_event *begin = (struct timed_event *)from;
 	const struct timed_event *end = (struct timed_event *)to;
 
+	gpu_call();
 	if (!begin->timed || !end->timed)
 		return runtime_error(cudaErrorInvalidResourceHandle);
 	*milliseconds =

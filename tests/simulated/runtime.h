@@ -43,10 +43,16 @@ cudaError_t runtime_said(enum philox_status status);
 		     : runtime_error(cudaErrorMemoryAllocation);        \
 	})
 
-/* The handles of CUDA and of the host device are those of one type. */
-static inline philox_stream runtime_stream(cudaStream_t stream)
-{
-	return stream == cudaStreamLegacy ? NULL : stream;
-}
+/*
+ * The handles of CUDA and of the host device are those of one type. A thread's
+ * own stream is made when it is first named.
+ */
+philox_stream runtime_stream(cudaStream_t stream);
+
+/* The version of the driver: SIMULATED_DRIVER, or that of the headers. */
+int runtime_driver(void);
+
+/* Loads a kernel, if it is not loaded on the current GPU. */
+cudaError_t runtime_load(const void *function);
 
 #endif

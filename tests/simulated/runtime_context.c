@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tests/simulated/gpu.h"
 #include "tests/simulated/runtime.h"
 
 #define DEPTH 16 /* of a thread's stack */
@@ -45,6 +46,7 @@ static int is_gpu(CUdevice gpu)
 
 static CUresult init(unsigned flags)
 {
+	gpu_call();
 	if (flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&lock);
@@ -55,6 +57,7 @@ static CUresult init(unsigned flags)
 
 static CUresult device_get(CUdevice *gpu, int index)
 {
+	gpu_call();
 	if (!initialised)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (index < 0 || index >= RUNTIME_GPUS)
@@ -65,6 +68,7 @@ static CUresult device_get(CUdevice *gpu, int index)
 
 static CUresult retain(CUcontext *context, CUdevice gpu)
 {
+	gpu_call();
 	if (!initialised)
 		return CUDA_ERROR_NOT_INITIALIZED;
 	if (!is_gpu(gpu))
@@ -82,6 +86,7 @@ static CUresult release(CUdevice gpu)
 {
 	CUresult result = CUDA_SUCCESS;
 
+	gpu_call();
 	if (!is_gpu(gpu))
 		return CUDA_ERROR_INVALID_DEVICE;
 	pthread_mutex_lock(&lock);
@@ -105,6 +110,7 @@ static int is_destroyed(CUcontext context)
 
 static CUresult get_state(CUdevice gpu, unsigned *flags, int *active)
 {
+	gpu_call();
 	if (!is_gpu(gpu))
 		return CUDA_ERROR_INVALID_DEVICE;
 	*flags = 0;
@@ -115,12 +121,14 @@ static CUresult get_state(CUdevice gpu, unsigned *flags, int *active)
 
 static CUresult get_current(CUcontext *context)
 {
+	gpu_call();
 	*context = top();
 	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 static CUresult push(CUcontext context)
 {
+	gpu_call();
 	if (!context)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (is_destroyed(context))
@@ -133,6 +141,7 @@ static CUresult push(CUcontext context)
 
 static CUresult pop(CUcontext *context)
 {
+	gpu_call();
 	if (!depth)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	*context = stack[--depth];
@@ -142,6 +151,7 @@ static CUresult pop(CUcontext *context)
 static CUresult create(CUcontext *context, CUexecAffinityParam *affinity,
 		       int count, unsigned flags, CUdevice gpu)
 {
+	gpu_call();
 	if (affinity || count || flags)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (!is_gpu(gpu))
@@ -155,6 +165,7 @@ static CUresult create(CUcontext *context, CUexecAffinityParam *affinity,
 
 static CUresult destroy(CUcontext context)
 {
+	gpu_call();
 	if (!context || context->primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (context == top())
@@ -242,12 +253,14 @@ int runtime_index(void)
 
 cudaError_t cudaGetDevice(int *device)
 {
+	gpu_call();
 	*device = depth ? top()->gpu : chosen;
 	return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
+	gpu_call();
 	if (device < 0 || device >= RUNTIME_GPUS)
 		return runtime_error(cudaErrorInvalidDevice);
 	chosen = device;

@@ -7,15 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/cuda/compat.h"
+#include "tests/simulated/gpu.h"
 #include "tests/simulated/runtime.h"
 #include "tests/simulated/simulated.h"
 
-#define MOST_PARAMETERS 32764 /* bytes that a kernel takes */
+#define MOST_PARAMETERS 32764 /* bytes that a kernel takes, */
+#define OLD_PARAMETERS  4096  /* and with drivers before 12.1 */
 #define MOST_THREADS    1024  /* of a block */
+
+/* gpu.c runs kernels thread by thread. */
+static void never_called(const void *launch)
+{
+	(void)launch;
+	abort();
+}
 
 /* In place of lib/kernels/host.c, which the program has for its own devices. */
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
-	[KERNEL_HEAD] = simulated_run};
+	[KERNEL_HEAD] = never_called};
 
 /* --- captures ------------------------------------------------------------- */
 
@@ -213,24 +222,71 @@ cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node,
 
 /* --- kernels -------------------------------------------------------------- */
 
+/*
+ * [parameter-bytes] A driver that is too old for the parameters of one kernel
+ * refuses the module that it is in.
+ */
+static int is_too_large(const struct simulated_kernel *kernel)
+{
+	size_t most =
+		runtime_driver() < 12010 ? OLD_PARAMETERS : MOST_PARAMETERS;
+
+	return simulated_largest_with(kernel) > most;
+}
+
+/*
+ * [lazy-loading] A kernel is loaded by its first use on a GPU, which is refused,
+ * like memory's allocation, while a capture forbids that; and ends the capture.
+ */
+cudaError_t runtime_load(const void *function)
+{
+	struct simulated_kernel *kernel = simulated_find(function);
+	unsigned bit = 1u << runtime_index();
+	struct philox_device *gpu = runtime_gpu();
+	enum philox_status status = PHILOX_OK;
+
+	if (!kernel)
+		return runtime_error(cudaErrorInvalidDeviceFunction);
+	if (is_too_large(kernel))
+		return runtime_error(cudaErrorInvalidKernelImage);
+	if (!gpu)
+		return runtime_error(cudaErrorMemoryAllocation);
+	host_lock(host_of(gpu));
+	if (!(kernel->loaded & bit))
+		status = host_unsafe(host_of(gpu), "loading a kernel");
+	if (status == PHILOX_OK)
+		__atomic_fetch_or(&kernel->loaded, bit, __ATOMIC_RELAXED);
+	host_unlock(host_of(gpu));
+	return runtime_said(status);
+}
+
+/* [launch-limits] */
+static int fits(dim3 blocks, dim3 threads)
+{
+	return blocks.x && blocks.y && blocks.z && threads.x && threads.y &&
+	       threads.z && blocks.x <= 0x7fffffffu && blocks.y <= 65535 &&
+	       blocks.z <= 65535 && threads.z <= 64 &&
+	       (unsigned long long)threads.x * threads.y * threads.z <=
+		       MOST_THREADS;
+}
+
 /* A launch as the host device takes it; its arguments are to be freed. */
 static cudaError_t make_call(const struct cudaKernelNodeParams *params,
 			     struct kernel_call *call)
 {
+	const dim3 blocks = params->gridDim, threads = params->blockDim;
 	const struct simulated_kernel *kernel = simulated_find(params->func);
 	struct simulated_launch *launch;
+	cudaError_t error = runtime_load(params->func);
 
-	if (!kernel)
-		return runtime_error(cudaErrorInvalidDeviceFunction);
-	if (!params->gridDim.x || params->gridDim.x > 0x7fffffffu ||
-	    params->gridDim.y != 1 || params->gridDim.z != 1 ||
-	    !params->blockDim.x || params->blockDim.x > MOST_THREADS ||
-	    params->blockDim.y != 1 || params->blockDim.z != 1 ||
-	    kernel->size > MOST_PARAMETERS)
+	if (error != cudaSuccess)
+		return error;
+	if (!fits(blocks, threads))
 		return runtime_error(cudaErrorInvalidConfiguration);
-	if (params->sharedMemBytes || params->extra)
+	if (params->sharedMemBytes || params->extra ||
+	    blocks.y * blocks.z * threads.y * threads.z != 1)
 		return runtime_error(cudaErrorNotSupported);
-	launch = calloc(1, sizeof(*launch) + kernel->size);
+	launch = calloc(1, sizeof(*launch) + kernel->packed);
 	if (!launch)
 		return runtime_error(cudaErrorMemoryAllocation);
 	launch->kernel = kernel;
@@ -239,7 +295,7 @@ static cudaError_t make_call(const struct cudaKernelNodeParams *params,
 	kernel->pack(launch + 1, params->kernelParams);
 	*call = (struct kernel_call){.kernel = KERNEL_HEAD,
 				     .args = launch,
-				     .size = sizeof(*launch) + kernel->size};
+				     .size = sizeof(*launch) + kernel->packed};
 	return cudaSuccess;
 }
 
@@ -311,7 +367,10 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-	return RUNTIME(graph_destroy, graph);
+	cudaError_t error = RUNTIME(graph_destroy, graph);
+
+	late_destroyed();
+	return error;
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph,
@@ -329,7 +388,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-	return RUNTIME(exec_destroy, exec);
+	cudaError_t error = RUNTIME(exec_destroy, exec);
+
+	late_destroyed();
+	return error;
 }
 
 /* --- user objects --------------------------------------------------------- */
@@ -343,7 +405,7 @@ static void end_user_object(void *pointer)
 {
 	struct user_object *user = pointer;
 
-	user->destroy(user->object);
+	late_release(user->destroy, user->object);
 	free(user);
 }
 
@@ -353,6 +415,7 @@ cudaError_t cudaUserObjectCreate(cudaUserObject_t *result, void *object,
 {
 	struct user_object *user;
 
+	gpu_call();
 	if (count != 1 || flags != cudaUserObjectNoDestructorSync)
 		return runtime_error(cudaErrorInvalidValue);
 	user = malloc(sizeof(*user));
@@ -373,8 +436,10 @@ cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t user,
 
 cudaError_t cudaUserObjectRelease(cudaUserObject_t user, unsigned count)
 {
+	gpu_call();
 	if (count != 1)
 		return runtime_error(cudaErrorInvalidValue);
 	end_user_object(user);
+	late_destroyed();
 	return cudaSuccess;
 }

@@ -11,9 +11,17 @@
  *
  *   make simulated && build/tests/simulated/philox selftest --device cuda
  *
- * At barriers, shuffles and fences another thread, chosen at random from all
- * blocks, goes on. This cannot show how nvcc compiles the source, in which
- * order memory is accessed where no fence orders it, and how fast anything is.
+ * It is to be as harsh as a GPU may be. What may run at the same time does: the
+ * streams, the branches of a graph, several graphs, piece by piece (gpu.c), with
+ * switches at barriers, fences and any access of memory (switches.c). Calls
+ * return before or after the GPU has done anything, user objects are released
+ * late (late.c), kernels are loaded at their first use. SIMULATED_SEED chooses,
+ * and repeats, an order (chance.h); SIMULATED_DRIVER=12000 is the driver of CUDA
+ * 12.0. assumptions.txt lists each of these, and others, with what is known of
+ * real GPUs; in the source such a place has the name of its row: [gpu-stall].
+ *
+ * This cannot show how nvcc compiles the source, in which order memory is
+ * accessed where no fence orders it, and how fast anything is.
  */
 #ifndef TESTS_SIMULATED_SIMULATED_H
 #define TESTS_SIMULATED_SIMULATED_H
@@ -24,10 +32,13 @@
 extern "C" {
 #endif
 
-/* One kernel. A launch packs its parameters into `size` bytes. */
+/* One kernel. A launch packs its parameters into `packed` bytes. */
 struct simulated_kernel {
 	const void *function; /* as cudaLaunchKernel() takes it */
-	size_t size;
+	size_t size;          /* of its parameters, for the limit */
+	const char *module;   /* those of one are loaded together */
+	unsigned loaded;      /* a bit for each GPU */
+	size_t packed;
 	void (*pack)(void *packed, void *const *parameters);
 	void (*thread)(const void *packed); /* runs one thread */
 	struct simulated_kernel *next;
@@ -37,7 +48,10 @@ struct simulated_kernel {
 void simulated_register(struct simulated_kernel *kernel);
 
 /* Returns the kernel of a function, or NULL. */
-const struct simulated_kernel *simulated_find(const void *function);
+struct simulated_kernel *simulated_find(const void *function);
+
+/* The most bytes of parameters that a kernel of its module has. */
+size_t simulated_largest_with(const struct simulated_kernel *kernel);
 
 /* A launch with its arguments; the packed parameters follow. */
 struct simulated_launch {
@@ -46,8 +60,13 @@ struct simulated_launch {
 	unsigned long long reserved;
 };
 
-/* Runs all threads of a launch. One launch runs at a time. */
-void simulated_run(const void *launch);
+/*
+ * Begins a launch, which stays alive; then runs it up to `pieces` times until a
+ * thread ends or gives way: 1 if all threads have ended, and the grid is gone.
+ * One thread at a time.
+ */
+struct simulated_grid *simulated_begin(const void *launch);
+int simulated_advance(struct simulated_grid *grid, size_t pieces);
 
 /*
  * --- functions for device code -----------------------------------------------
@@ -65,6 +84,10 @@ void simulated_barrier(const char *file, int line);
 
 /* Lets other threads go on. */
 void simulated_fence(void);
+
+/* switches.c counts memory accesses down from this, and switches at 0. */
+extern unsigned simulated_accesses;
+void simulated_switch(void);
 
 /* A shuffle: the value of lane `lane ^ apart` of the warp. */
 unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
