@@ -16,7 +16,11 @@ uint64_t rows_seed(const struct philox_rows *rows)
 
 /* --- set-up work ---------------------------------------------------------- */
 
-/* Waits for a stream and destroys it; the first error is kept with its text. */
+/*
+ * Waits for a stream and destroys it; the first error is kept with its text.
+ * Copies on it use memory that the caller frees: a wait that failed is repeated,
+ * as destroying a stream need not wait.
+ */
 static enum philox_status finish_stream(struct philox_device *device,
 					philox_stream stream,
 					enum philox_status status)
@@ -30,6 +34,8 @@ static enum philox_status finish_stream(struct philox_device *device,
 		status = waited;
 		status_keep(&kept);
 	}
+	if (waited != PHILOX_OK)
+		philox_stream_synchronize(device, stream);
 	destroyed = philox_stream_destroy(device, stream);
 	if (status == PHILOX_OK)
 		return destroyed;

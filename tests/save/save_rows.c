@@ -350,6 +350,23 @@ PROMISE(save_rows, a_load_that_the_device_fails_changes_nothing)
 	free(text);
 }
 
+/* A copy that is still queued would use memory that is freed. */
+PROMISE(save_rows, a_load_waits_again_if_waiting_failed)
+{
+	char *text = good_text(f);
+	struct world w;
+	uint64_t before;
+
+	open_world(f, &w, 0);
+	before = philox_device_calls(w.device, "stream_sync");
+	OK(philox_device_fail(w.device, "stream_sync", 1, PHILOX_ERROR_DEVICE));
+	FAILS(philox_context_load_text(w.context, text, strlen(text)),
+	      PHILOX_ERROR_DEVICE);
+	cr_assert_eq(philox_device_calls(w.device, "stream_sync"), before + 2);
+	philox_context_destroy(w.context);
+	free(text);
+}
+
 PROMISE(save_rows, a_row_with_an_odd_offset_is_not_saved)
 {
 	static const uint64_t odd[] = {1, 2, 3, 6, UINT64_MAX - 1};
