@@ -28,6 +28,9 @@ struct philox_generator;
  * philox_generator_destroy() refuses with PHILOX_ERROR_BUSY while regions or
  * tables of rows use the generator or a captured graph reads its state; NULL
  * and the default generator are PHILOX_ERROR_INVALID. Legal during capture.
+ * CUDA says on a thread of its own, and only some time after a graph has been
+ * destroyed and its last launch is over, that the graph has gone: until then it
+ * counts as one that reads the state.
  */
 PHILOX_API enum philox_status philox_generator_create(
 	struct philox_context *context, uint64_t seed,

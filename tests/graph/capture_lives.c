@@ -54,7 +54,7 @@ PROMISE(capture_lives, a_generator_is_free_when_the_native_graph_is_gone)
 	native = copy_natively(f, generator);
 	FAILS(philox_generator_destroy(generator), PHILOX_ERROR_BUSY);
 	destroy_native(f, &native);
-	OK(philox_generator_destroy(generator));
+	OK_ONCE_RELEASED(f, philox_generator_destroy(generator));
 }
 
 PROMISE(capture_lives, a_generator_is_free_when_its_adopted_graph_is_gone)
@@ -70,7 +70,7 @@ PROMISE(capture_lives, a_generator_is_free_when_its_adopted_graph_is_gone)
 	OK(philox_graph_destroy(graph));
 	FAILS(philox_generator_destroy(generator), PHILOX_ERROR_BUSY);
 	destroy_native(f, &native);
-	OK(philox_generator_destroy(generator));
+	OK_ONCE_RELEASED(f, philox_generator_destroy(generator));
 }
 
 /* --- our captures that others end ----------------------------------------- */

@@ -220,7 +220,7 @@ GRAPH_PROMISE(generator, one_that_a_graph_reads_is_not_destroyed)
 	STATE_IS(read_state(f, cell), 3, 0);
 	OK(philox_graph_destroy(graph));
 	if (!f->own) /* an adopted one lives on in the native graph */
-		OK(philox_generator_destroy(generator));
+		OK_ONCE_RELEASED(f, philox_generator_destroy(generator));
 }
 
 PROMISE(generator, copy_refuses_what_cannot_be_a_cell)

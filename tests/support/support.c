@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
 #include "tests/support/support.h"
 
 static const struct {
@@ -166,6 +167,14 @@ void fixture_close(struct fixture *f)
 	OK(philox_device_close(f->device));
 }
 
+int wait_for_release(const struct fixture *f, unsigned waits)
+{
+	const struct timespec moment = {0, 1000000};
+
+	return !philox_device_is_host(f->device) && waits < 5000 &&
+	       !nanosleep(&moment, NULL);
+}
+
 static void run_on(const char *device, int own,
 		   void (*promise)(struct fixture *f))
 {
@@ -177,8 +186,17 @@ static void run_on(const char *device, int own,
 	fixture_close(&f);
 }
 
+static const char *named_device(void)
+{
+	return getenv("PHILOX_TEST_DEVICE");
+}
+
 void on_host_devices(void (*promise)(struct fixture *f))
 {
+	if (named_device()) {
+		run_on(named_device(), 0, promise);
+		return;
+	}
 	run_on("host:sync", 0, promise);
 	run_on("host:strict", 0, promise);
 }
@@ -186,6 +204,10 @@ void on_host_devices(void (*promise)(struct fixture *f))
 void on_host_devices_and_captures(void (*promise)(struct fixture *f))
 {
 	on_host_devices(promise);
+	if (named_device()) {
+		run_on(named_device(), 1, promise);
+		return;
+	}
 	run_on("host:sync", 1, promise);
 	run_on("host:strict", 1, promise);
 }

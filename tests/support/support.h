@@ -70,6 +70,21 @@ void well_said(const char *call);
 			  philox_error_message());                       \
 	} while (0)
 
+/*
+ * A call that something of a graph keeps busy: CUDA releases it some time after
+ * the graph has gone, while a host device has released it.
+ */
+#define OK_ONCE_RELEASED(f, call)                        \
+	do {                                             \
+		unsigned waits_ = 0;                     \
+		enum philox_status released_ = (call);   \
+                                                         \
+		while (released_ == PHILOX_ERROR_BUSY && \
+		       wait_for_release(f, waits_++))    \
+			released_ = (call);              \
+		OK(released_);                           \
+	} while (0)
+
 #define FAILS(call, expected)                                                  \
 	do {                                                                   \
 		enum philox_status status_ = (call);                           \
@@ -130,7 +145,9 @@ void well_said(const char *call);
 /*
  * PROMISE(suite, name) { ... } is a test that runs on host:sync and on
  * host:strict, with a fixture `f`; GRAPH_PROMISE once for each way of capturing,
- * too. A test that gives kernels plain memory opens "host" itself.
+ * too. A test that gives kernels plain memory opens "host" itself. With
+ * PHILOX_TEST_DEVICE in the environment all run on that device instead: on
+ * "cuda" if it is the simulated GPU, whose memory the host reads.
  */
 #define PROMISE(suite, name)                 \
 	static void name(struct fixture *f); \
@@ -152,6 +169,10 @@ void well_said(const char *call);
 
 void fixture_open(struct fixture *f, const char *device_name);
 void fixture_close(struct fixture *f);
+
+/* Waits for a moment; 0: not on this device, or it has been long enough. */
+int wait_for_release(const struct fixture *f, unsigned waits);
+
 void on_host_devices(void (*promise)(struct fixture *f));
 void on_host_devices_and_captures(void (*promise)(struct fixture *f));
 
