@@ -306,21 +306,19 @@ static unsigned count_poison(struct head *head, const void *out,
  * after each that reads a cell: nothing is drawn but the message's numbers, and
  * every launch without one is counted.
  */
-Test(device_cuda, launches_that_overlap_draw_the_message_or_poison,
-     .timeout = 120)
+static void overlap_heads(struct philox_device *device, unsigned cells,
+			  unsigned rounds)
 {
-	enum { ROUNDS = 40 };
-	struct philox_device *device = open_gpu();
 	philox_stream one, two;
 	struct head head;
 	void *announced, *other;
 
-	head_make(&head, device, 4, 1000);
+	head_make(&head, device, 4, cells);
 	OK(philox_stream_create(device, 0, &one));
 	OK(philox_stream_create(device, 0, &two));
 	OK(philox_memory_alloc(device, 4 * DRAWN, &announced));
 	OK(philox_memory_alloc(device, 4 * DRAWN, &other));
-	for (unsigned i = 1; i <= ROUNDS; i++) {
+	for (unsigned i = 1; i <= rounds; i++) {
 		struct philox_state state = {head.args->states[1].seed, 4 * i};
 
 		head.args->states[1].offset = state.offset;
@@ -342,6 +340,16 @@ Test(device_cuda, launches_that_overlap_draw_the_message_or_poison,
 	OK(philox_stream_destroy(device, one));
 	OK(philox_stream_destroy(device, two));
 	head_free(&head);
+}
+
+/* The wide head is as long at work as the draws, the other in their midst. */
+Test(device_cuda, launches_that_overlap_draw_the_message_or_poison,
+     .timeout = 120)
+{
+	struct philox_device *device = open_gpu();
+
+	overlap_heads(device, 1000, 40);
+	overlap_heads(device, 2, 1000);
 	philox_device_close(device);
 }
 

@@ -400,14 +400,19 @@ void simulated_fence(void)
 
 /*
  * [switch-at-access] How many accesses go by until the next switch: often few,
- * at times some thousands. Code of the host does not switch.
+ * at times some thousands. Each second one is to any kernel, as what this thread
+ * was about to do may be what others must not come between. Code of the host
+ * does not switch.
  */
 void simulated_switch(void)
 {
 	simulated_accesses =
 		1 + (unsigned)random_below((size_t)1 << random_below(12));
-	if (current && pthread_equal(pthread_self(), runner))
-		give_way(current);
+	if (!current || !pthread_equal(pthread_self(), runner))
+		return;
+	if (random_below(2))
+		budget = 0;
+	give_way(current);
 }
 
 unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
