@@ -32,6 +32,7 @@ SIMULATED_ATOMIC static void simulated_tell(uint64_t *to, uint64_t value)
 	simulated_fence();
 }
 
+/* [sixteen-byte-access] */
 template <typename T>
 SIMULATED_ATOMIC static void simulated_store(T *to, T value)
 {
