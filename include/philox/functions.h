@@ -129,6 +129,81 @@ PHILOX_FN float philox_minus_2_ln(uint32_t w)
 }
 
 /*
+ * philox_mend_root() is the square root of x in [2^-90, 2^90], rounded once, or
+ * 0 for x = 0, from any number within 2^-22.2 of 1 / root(x), relatively: a
+ * test tries all of them for all x of two exponents, and powers of 4 change no
+ * digit. Without the three steps to better `half` and `root`, as in nvcc's own
+ * sqrt.rn.f32, one number within 2^-22.9 would give a wrong root, for two x.
+ */
+PHILOX_FN float philox_mend_root(float x, float inverse)
+{
+	float root = philox_multiply(x, inverse);
+	float half = philox_multiply(inverse, 0.5f);
+	float rest = philox_multiply_add(philox_minus(root), half, 0.5f);
+
+	half = philox_multiply_add(half, rest, half);
+	root = philox_multiply_add(root, rest, root);
+	rest = philox_multiply_add(philox_minus(root), root, x);
+	return philox_multiply_add(rest, half, root);
+}
+
+/*
+ * philox_root_of_some() is the square root of 0 and of x in [2^-90, 2^90]. On a
+ * GPU it takes fewer steps than sqrt.rn.f32, which is for all numbers. The PTX
+ * manual says of rsqrt.approx.f32 that its maximum relative error is 2^-22.9,
+ * "over the entire positive finite floating-point range". Denormals, which it
+ * flushes, it is not given.
+ */
+#ifdef __CUDA_ARCH__
+PHILOX_FN float philox_inverse_root(float a)
+{
+	float result;
+
+	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
+	return result;
+}
+#endif
+
+PHILOX_FN float philox_root_of_some(float x)
+{
+#ifdef __CUDA_ARCH__
+	/* 2^-90 is added so that the root of 0 is 0 times a number; it is less
+	 * than half a last place of what is not 0 in philox_radius() */
+	return philox_mend_root(
+		x, philox_inverse_root(philox_subtract(x, -8.07793567e-28f)));
+#else
+	return philox_root(x);
+#endif
+}
+
+/*
+ * philox_radius() is the square root of philox_minus_2_ln(), and 0 for u = 1.
+ * It takes fewer steps, but only multiplies by other powers of 2, which is
+ * exact: U = 2^32 u, y = -2 x, and -1/2 P(-y/2) instead of P(x).
+ */
+#define PHILOX_RADIUS_STEP(c) \
+	scale *= -2.0f;       \
+	p = philox_multiply_add(p, y, (c)*scale);
+
+PHILOX_FN float philox_radius(uint32_t w)
+{
+	const uint32_t two_thirds = 0x4f2aaaabu;     /* 2^32 2/3 */
+	const float minus_2_ln_2 = -1.65259166e-07f; /* and by 2^-23 */
+	float scale = -0.001953125f, p = PHILOX_LN_F32_FIRST * scale;
+	uint32_t bits =
+		philox_f32_bits(philox_subtract(PHILOX_CAST(float, w), -0.5f));
+	uint32_t power = (bits - two_thirds) & 0xff800000u; /* k 2^23 */
+	/* -2 m, and 2 is added */
+	float y = philox_subtract(
+		philox_f32_from_bits(bits - power + 0x70800000u), -2.0f);
+	float k = PHILOX_CAST(float, PHILOX_CAST(int, power));
+
+	PHILOX_LN_F32_TERMS(PHILOX_RADIUS_STEP)
+	p = philox_multiply_add(philox_multiply(y, y), p, y);
+	return philox_root_of_some(philox_multiply_add(k, minus_2_ln_2, p));
+}
+
+/*
  * philox_minus_ln1m_f32() is -ln(1 - v) for v = (w + 1/2) 2^-32, within 1.8e-7,
  * half of which comes from rounding v or u: from 2^-33 to 22.9, never 0, and
  * never less for a larger w (all words have been tried). Below 1/3 it is
@@ -203,19 +278,18 @@ PHILOX_FN float philox_cos_core(float x)
 
 PHILOX_FN void philox_sin_cos(uint32_t w, float *sine, float *cosine)
 {
-	const float two_pi_by_2_33 = 7.3145906e-10f;
-	uint32_t q = (w + (1u << 29)) >> 30;
-	int rest = PHILOX_CAST(int, (w - (q << 30)) * 2u + 1u);
-	float t = philox_multiply(PHILOX_CAST(float, rest), two_pi_by_2_33);
+	const float two_pi_by_2_34 = 3.6572953e-10f;
+	/* q is the upper two bits of this sum, and not in the rest */
+	uint32_t q = w + (1u << 29), swap = q & 1u << 30;
+	int rest = PHILOX_CAST(int, (q << 2) + 0x80000002u);
+	float t = philox_multiply(PHILOX_CAST(float, rest), two_pi_by_2_34);
 	float y = philox_multiply(t, t);
 	uint32_t s = philox_f32_bits(philox_sin_core(t, y));
 	uint32_t c = philox_f32_bits(philox_cos_core(y));
-	uint32_t differ = (s ^ c) & (0u - (q & 1u));
+	uint32_t a = swap ? c : s, b = swap ? s : c;
 
-	s ^= differ ^ (q & 2u) << 30;
-	c ^= differ ^ ((q + 1u) & 2u) << 30;
-	*sine = philox_f32_from_bits(s);
-	*cosine = philox_f32_from_bits(c);
+	*sine = philox_f32_from_bits(a ^ (q & 1u << 31));
+	*cosine = philox_f32_from_bits(b ^ ((q + (1u << 30)) & 1u << 31));
 }
 
 /*

@@ -23,9 +23,23 @@ PHILOX_FN float philox_uniform_f32(uint32_t w)
 	return philox_scaled(PHILOX_CAST(float, w >> 8), 5.96046448e-08f);
 }
 
+/*
+ * philox_part() is a 2^-bits for a < 2^bits <= 2^22. On a GPU an addition makes
+ * 2^23 + a, and the one step after it is exact: it takes 2^23 away again.
+ */
+PHILOX_FN float philox_part(uint32_t a, float unit)
+{
+#ifdef __CUDA_ARCH__
+	return philox_multiply_add(philox_f32_from_bits(a + 0x4b000000u), unit,
+				   -8388608.0f * unit);
+#else
+	return philox_scaled(PHILOX_CAST(float, a), unit);
+#endif
+}
+
 PHILOX_FN float philox_uniform_8(uint32_t w)
 {
-	return philox_scaled(PHILOX_CAST(float, w >> 24), 0.00390625f);
+	return philox_part(w >> 24, 0.00390625f);
 }
 
 PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
@@ -35,7 +49,7 @@ PHILOX_FN uint16_t philox_uniform_bf16(uint32_t w)
 
 PHILOX_FN float philox_uniform_11(uint32_t w)
 {
-	return philox_scaled(PHILOX_CAST(float, w >> 21), 4.8828125e-04f);
+	return philox_part(w >> 21, 4.8828125e-04f);
 }
 
 PHILOX_FN uint16_t philox_uniform_f16(uint32_t w)
@@ -80,7 +94,7 @@ PHILOX_FN double philox_range_f64(double u, double width, double low,
  */
 PHILOX_FN void philox_normal_pair(uint32_t w0, uint32_t w1, float *x, float *y)
 {
-	float radius = philox_root(philox_minus_2_ln(w0));
+	float radius = philox_radius(w0);
 	float sine, cosine, zero = philox_hidden_zero();
 
 	philox_sin_cos(w1, &sine, &cosine);

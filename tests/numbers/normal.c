@@ -89,6 +89,75 @@ Test(normal, the_logarithm_is_good_to_a_float_on_a_dense_sample)
 	}
 }
 
+/* Every exponent and both ends of every interval are among the samples. */
+static void check_radius(uint32_t w)
+{
+	float want = philox_root(philox_minus_2_ln(w));
+	float got = philox_radius(w);
+
+	cr_assert(got == want, "%" PRIx32 ": %a, not %a", w, (double)got,
+		  (double)want);
+}
+
+Test(normal, the_radius_is_the_root_of_the_logarithm_bit_for_bit)
+{
+	for (uint64_t w = 0; w < (uint64_t)1 << 32; w += 1021)
+		check_radius((uint32_t)w);
+	for (uint32_t i = 0; i < 1 << 16; i++) {
+		check_radius(i);
+		check_radius(0xffffffffu - i);
+		check_radius(0xaaaaaaaau - (1u << 15) + i);
+		check_radius(0x55555555u - (1u << 15) + i);
+	}
+}
+
+/*
+ * The approximations of 1 / root(x) from 4 before the nearest to 4 after it,
+ * which are all within 2^-22.2, or 3.5 2^-24, relatively. The PTX manual has
+ * 2^-22.9, and of old 2^-22.4.
+ */
+static uint32_t wrong_roots(uint32_t bits)
+{
+	float x = philox_f32_from_bits(bits), want = philox_root(x);
+	uint32_t near = philox_f32_bits((float)(1 / sqrt((double)x)));
+	uint32_t wrong = 0;
+
+	for (uint32_t start = near - 4; start <= near + 4; start++)
+		wrong += philox_mend_root(x, philox_f32_from_bits(start)) !=
+			 want;
+	return wrong;
+}
+
+/*
+ * Scaling by powers of 4 changes no digit: all mantissas with two exponents are
+ * all cases. Builds without optimisation try every 16th.
+ */
+Test(normal, a_mended_root_is_the_rounded_one_whatever_the_approximation)
+{
+#ifdef __OPTIMIZE__
+	const uint32_t step = 1;
+#else
+	const uint32_t step = 16;
+#endif
+	uint32_t wrong = 0;
+
+	for (uint32_t bits = 0x3f800000u; bits < 0x40800000u; bits += step)
+		wrong += wrong_roots(bits);
+	cr_assert(wrong == 0, "%" PRIu32 " are wrong", wrong);
+}
+
+/* Roots of the largest and the smallest numbers, and of 0 */
+Test(normal, a_mended_root_is_the_rounded_one_for_every_exponent)
+{
+	for (uint32_t power = 127 - 90; power < 127 + 90; power++)
+		for (uint32_t i = 0; i < 1u << 23; i += 9973)
+			cr_assert(wrong_roots(power << 23 | i) == 0, "%" PRIx32,
+				  power << 23 | i);
+	cr_assert(wrong_roots((127 + 90) << 23) == 0);
+	cr_assert(philox_mend_root(0, 0x1p45f) == 0);
+	cr_assert(philox_root_of_some(0) == 0);
+}
+
 Test(normal, sine_and_cosine_are_good_to_a_float_on_a_dense_sample)
 {
 	for (uint64_t w = 0; w < (uint64_t)1 << 32; w += 2039) {

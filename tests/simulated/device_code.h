@@ -164,9 +164,10 @@ static inline double __longlong_as_double(long long x)
 /* --- PTX ------------------------------------------------------------------ */
 
 /*
- * The PTX instructions in philox/real.h and lib/fill/narrow.h, with their
- * operands. Those of 16-bit numbers are functions of NVIDIA's headers, whose
- * C++ gives their results.
+ * The PTX instructions in philox/real.h, philox/functions.h and
+ * lib/fill/narrow.h, with their operands. Those of 16-bit numbers are functions
+ * of NVIDIA's headers, whose C++ gives their results. The inverse root is wrong
+ * by 2^-23, about what the PTX manual allows, one way or the other.
  */
 #define SIMULATED_PTX(X)                                                      \
 	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
@@ -183,6 +184,9 @@ static inline double __longlong_as_double(long long x)
 	X(whole, "cvt.rzi.u32.f32 %0, %1;" : "=r"(result) : "f"(a))           \
 	X(f32_of, "cvt.rn.f32.f64 %0, %1;" : "=f"(result) : "d"(a))           \
 	X(root, "sqrt.rn.f32 %0, %1;" : "=f"(result) : "f"(a))                \
+	X(inverse_root, "rsqrt.approx.ftz.f32 %0, %1;"                        \
+	  : "=f"(result)                                                      \
+	  : "f"(a))                                                           \
 	X(to_bf16, "cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(a))         \
 	X(to_f16, "cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(a))           \
 	X(from_f16, "cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(a))            \
@@ -235,6 +239,13 @@ static inline float simulated_f32_of(double a)
 static inline float simulated_root(float a)
 {
 	return __builtin_sqrtf(a);
+}
+
+static inline float simulated_inverse_root(float a)
+{
+	double wrong = __float_as_uint(a) & 1 ? 0x1p-23 : -0x1p-23;
+
+	return (float)((1 + wrong) / __builtin_sqrt((double)a));
 }
 
 static inline uint16_t simulated_to_bf16(float a)
