@@ -104,15 +104,15 @@ PHILOX_FN float layout_z_triton(struct layout_words words)
 PHILOX_FN float layout_z_f32(const struct layout_args *args,
 			     struct layout_words words)
 {
-	const uint32_t *w = &words.block.w[words.word / 2 * 2 % 4];
+	struct layout_two two = layout_half(words.block, words.word & 2);
 	uint32_t odd = words.word % 2;
 	float x, y;
 
 	if (args->kind == PHILOX_LAYOUT_TRITON)
 		return layout_z_triton(words);
 	if (args->kind == PHILOX_LAYOUT_NVFUSER)
-		return layout_z_nvfuser(w[0], w[1], odd);
-	philox_normal_pair(w[0], w[1], &x, &y);
+		return layout_z_nvfuser(two.w0, two.w1, odd);
+	philox_normal_pair(two.w0, two.w1, &x, &y);
 	return odd ? y : x;
 }
 

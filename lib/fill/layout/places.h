@@ -116,9 +116,29 @@ PHILOX_FN struct layout_words layout_draw(const struct layout_args *args,
 	return words;
 }
 
+/*
+ * Words are chosen by comparisons: an array with an index that is not known when
+ * it is compiled is in a GPU's local memory.
+ */
+struct layout_two {
+	uint32_t w0, w1;
+};
+
+/* The first two words of a block, or the last two. */
+PHILOX_FN struct layout_two layout_half(struct philox_words block, int last)
+{
+	struct layout_two two;
+
+	two.w0 = last ? block.w[2] : block.w[0];
+	two.w1 = last ? block.w[3] : block.w[1];
+	return two;
+}
+
 PHILOX_FN uint32_t layout_word(struct layout_words words)
 {
-	return words.block.w[words.word % 4];
+	struct layout_two two = layout_half(words.block, words.word & 2);
+
+	return words.word & 1 ? two.w1 : two.w0;
 }
 
 /* JAX makes one word of four. */
@@ -132,9 +152,9 @@ PHILOX_FN uint32_t layout_jax_word(struct layout_words words)
 /* A pair of words as an integer: the first one high. */
 PHILOX_FN uint64_t layout_pair(struct layout_words words)
 {
-	const uint32_t *w = &words.block.w[words.word % 2 * 2];
+	struct layout_two two = layout_half(words.block, words.word & 1);
 
-	return (uint64_t)w[0] << 32 | w[1];
+	return (uint64_t)two.w0 << 32 | two.w1;
 }
 
 /* A pair of words as the 53 bits of cuRAND's doubles. */
@@ -145,9 +165,9 @@ PHILOX_FN uint64_t layout_z(uint32_t w0, uint32_t w1)
 
 PHILOX_FN uint64_t layout_pair_z(struct layout_words words)
 {
-	const uint32_t *w = &words.block.w[words.word % 2 * 2];
+	struct layout_two two = layout_half(words.block, words.word & 1);
 
-	return layout_z(w[0], w[1]);
+	return layout_z(two.w0, two.w1);
 }
 
 #endif
