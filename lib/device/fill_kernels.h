@@ -30,7 +30,7 @@
 	  KERNELS_REAL(X, log_normal, 2, 0))                              \
 	D(EXPONENTIAL, "exponential", rate,                               \
 	  KERNELS_REAL(X, exponential, 2, 0))                             \
-	D(GUMBEL, "gumbel", no, KERNELS_REAL(X, gumbel, 2, 0))            \
+	D(GUMBEL, "gumbel", no, KERNELS_REAL(X, gumbel, 2, FILL_LONG))    \
 	D(BERNOULLI, "bernoulli", p, KERNELS_REAL(X, bernoulli, 4, 0))    \
 	D(DROPOUT, "dropout", p, KERNELS_REAL(X, dropout, 4, FILL_READS)) \
 	D(STOCHASTIC_ROUND, "rounding", no, KERNELS_NARROW(X, round))
@@ -65,6 +65,7 @@ enum {
 	FILL_READS = 1,  /* there is an input */
 	FILL_PLAIN = 2,  /* it looks at `plain` of its arguments */
 	FILL_SIGNED = 4, /* it also makes i32 or i64 */
+	FILL_LONG = 8,   /* in f64 it takes a GPU many registers */
 };
 
 /* Every kernel of a fill. */

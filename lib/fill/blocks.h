@@ -75,7 +75,8 @@ PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
 /*
  * fill_mend_u32() draws again the values of a block whose bits are set in
  * `again`: one call for each block, since a GPU's thread arranges its registers
- * for each call.
+ * for each call, and with one call in it, as what is called needs registers of
+ * its own.
  */
 PHILOX_RARE struct philox_words fill_mend_u32(struct philox_state state,
 					      uint64_t block,
@@ -83,10 +84,15 @@ PHILOX_RARE struct philox_words fill_mend_u32(struct philox_state state,
 					      uint64_t n, uint32_t reject,
 					      uint32_t again)
 {
-	for (unsigned i = 0; i < 4; i++)
-		if (again >> i & 1)
-			values.w[i] = philox_integer_again(state, 4 * block + i,
-							   n, reject);
+	for (unsigned i = 0; again; i++, again >>= 1) {
+		uint32_t value;
+
+		if (!(again & 1))
+			continue;
+		value = philox_integer_again(state, 4 * block + i, n, reject);
+		for (unsigned k = 0; k < 4; k++)
+			values.w[k] = k == i ? value : values.w[k];
+	}
 	return values;
 }
 

@@ -5,7 +5,8 @@
  * units of FILL_AHEAD blocks at a time: it reads all their inputs, makes all
  * their elements, writes them. That hides the latency of the reads, and the key
  * schedule and the first product of Philox are shared between the blocks.
- * Neighbouring threads have neighbouring units of 16 bytes. Units at the ends
+ * Neighbouring threads have neighbouring units of 16 bytes, and a thread's units
+ * are at constant distances, which need no instructions. Units at the ends
  * of a row, and rows that are not aligned, are done element by element. Results
  * do not depend on the grid.
  */
@@ -16,6 +17,14 @@
 
 #define FILL_THREADS 256
 #define FILL_AHEAD   4 /* blocks */
+
+/*
+ * How many blocks of threads a multiprocessor must have room for: nothing (0)
+ * is demanded, but in f64 nvcc would aim at more than two for a long loop, and
+ * put into local memory what has no register then.
+ */
+#define FILL_BLOCKS(type, traits) \
+	(((traits)&FILL_LONG) && sizeof(type) == 8 ? 2 : 0)
 
 static __device__ __forceinline__ uint64_t fill_thread(void)
 {
@@ -64,21 +73,26 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 			fill_whole_units(&row, unit, sizeof(fill_##in_type),   \
 					 sizeof(fill_##out_type));             \
 		constexpr int ahead = FILL_AHEAD * n / fill_n_##name;          \
-		uint64_t i = whole.begin + fill_thread();                      \
+		/* a thread's units in a tile of its block */                  \
+		const uint64_t next = FILL_THREADS;                            \
+		const uint64_t tile = blockIdx.x * ahead * next + threadIdx.x; \
+		uint64_t base = whole.begin, i;                                \
 		fill_in_##name in[ahead];                                      \
 		fill_out_##name out[ahead];                                    \
                                                                                \
-		for (; i + (ahead - 1) * step < whole.end;                     \
-		     i += ahead * step) {                                      \
+		for (; blockDim.x == FILL_THREADS &&                           \
+		       base + ahead * step <= whole.end;                       \
+		     base += ahead * step) {                                   \
+			i = base + tile;                                       \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				in[k] = fill_read_##name(&row, i + k * step);  \
+				in[k] = fill_read_##name(&row, i + k * next);  \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				fill_make_##name(&args, state, i + k * step,   \
+				fill_make_##name(&args, state, i + k * next,   \
 						 &in[k], &out[k]);             \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				fill_write_##name(&row, i + k * step, out[k]); \
+				fill_write_##name(&row, i + k * next, out[k]); \
 		}                                                              \
-		for (; i < whole.end; i += step)                               \
+		for (i = base + fill_thread(); i < whole.end; i += step)       \
 			whole_##name(args, row, state, i);                     \
 		for (i = first + fill_thread(); i < whole.begin; i += step)    \
 			fill_edge_##name(&args, &row, state, i);               \
@@ -120,7 +134,8 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 		}                                                              \
 	}                                                                      \
                                                                                \
-	extern "C" __global__ void __launch_bounds__(FILL_THREADS)             \
+	extern "C" __global__ void __launch_bounds__(                          \
+		FILL_THREADS, FILL_BLOCKS(fill_##out_type, traits))            \
 		philox_fill_##name(__grid_constant__ const fill_args args)     \
 	{                                                                      \
 		const philox_state state = philox_resolve(args.rng);           \

@@ -17,7 +17,7 @@
 /* --- pairs ---------------------------------------------------------------- */
 
 #ifdef FILL_PAIRS
-/* a becomes the upper half; a NaN becomes 0x7fff. */
+/* a becomes the upper half; a NaN becomes some NaN. */
 PHILOX_FN uint32_t fill_pair_bf16(float a, float b)
 {
 	uint32_t result;
@@ -40,6 +40,23 @@ PHILOX_FN uint32_t fill_pair_cut_f16(float a, float b)
 	uint32_t result;
 
 	asm("cvt.rz.f16x2.f32 %0, %1, %2;" : "=r"(result) : "f"(a), "f"(b));
+	return result;
+}
+
+/* A NaN becomes 0x7fff. */
+PHILOX_FN uint32_t fill_pair_canonical_bf16(uint32_t a)
+{
+	uint32_t result;
+
+	asm("min.NaN.bf16x2 %0, %1, %1;" : "=r"(result) : "r"(a));
+	return result;
+}
+
+PHILOX_FN uint32_t fill_pair_canonical_f16(uint32_t a)
+{
+	uint32_t result;
+
+	asm("min.NaN.f16x2 %0, %1, %1;" : "=r"(result) : "r"(a));
 	return result;
 }
 
@@ -109,28 +126,43 @@ PHILOX_FN void fill_narrow_f64(const double *y, double *v, int n)
 FILL_NARROW(bf16)
 FILL_NARROW(f16)
 
-/* A NaN becomes the one of philox_dropout_f32(), in this type. */
+/*
+ * A NaN becomes the one of philox_dropout_f32(), in this type.
+ *
+ * On a GPU nothing is known of a NaN that comes here, not even its sign: the
+ * PTX manual says that "single-precision instructions return an unspecified
+ * NaN", and nothing of the NaNs that cvt makes. But of min.NaN it says that
+ * "the result is canonical NaN", which is 0x7fff in cuda_fp16.hpp and
+ * cuda_bf16.hpp. As a signed integer that is above all numbers, so the NaN
+ * wanted is a bound.
+ */
 PHILOX_FN void fill_narrow_quiet_f32(const float *y, float *v)
 {
 	for (int i = 0; i < 4; i++) {
 		uint32_t bits = philox_f32_bits(y[i]);
+#ifdef __CUDA_ARCH__
+		int is_nan = y[i] != y[i]; /* fewer instructions */
+#else
+		int is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+#endif
 
-		if ((bits & 0x7fffffffu) > 0x7f800000u)
+		if (is_nan)
 			bits = 0x7fc00000u;
 		v[i] = philox_f32_from_bits(bits);
 	}
 }
 
-/* Of positive 16 bits 0x7fff is the greatest, so the NaN can be a bound. */
 #ifdef FILL_PAIRS
-#define FILL_NARROW_QUIET(type, nan)                                           \
-	PHILOX_FN void fill_narrow_quiet_##type(const float *y, uint16_t *v)   \
-	{                                                                      \
-		for (int i = 0; i < 4; i += 2)                                 \
-			fill_put_pair(v + i,                                   \
-				      fill_pair_least(fill_pair_##type(        \
-							      y[i + 1], y[i]), \
-						      nan * 0x10001u));        \
+#define FILL_NARROW_QUIET(type, nan)                                          \
+	PHILOX_FN void fill_narrow_quiet_##type(const float *y, uint16_t *v)  \
+	{                                                                     \
+		for (int i = 0; i < 4; i += 2) {                              \
+			uint32_t pair = fill_pair_canonical_##type(           \
+				fill_pair_##type(y[i + 1], y[i]));            \
+                                                                              \
+			fill_put_pair(v + i,                                  \
+				      fill_pair_least(pair, nan * 0x10001u)); \
+		}                                                             \
 	}
 #else
 #define FILL_NARROW_QUIET(type, nan)                                         \

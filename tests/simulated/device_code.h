@@ -166,8 +166,9 @@ static inline double __longlong_as_double(long long x)
 /*
  * The PTX instructions in philox/real.h, philox/functions.h and
  * lib/fill/narrow.h, with their operands. Those of 16-bit numbers are functions
- * of NVIDIA's headers, whose C++ gives their results. The inverse root is wrong
- * by 2^-23, about what the PTX manual allows, one way or the other.
+ * of NVIDIA's headers, whose C++ gives their results; but a NaN has any sign
+ * where the PTX manual does not say which one it is. The inverse root is wrong
+ * by 2^-23, about what that manual allows, one way or the other.
  */
 #define SIMULATED_PTX(X)                                                      \
 	X(multiply, "mul.rn.f32 %0, %1, %2;" : "=f"(result) : "f"(a), "f"(b)) \
@@ -199,6 +200,12 @@ static inline double __longlong_as_double(long long x)
 	X(cut_two_f16, "cvt.rz.f16x2.f32 %0, %1, %2;"                         \
 	  : "=r"(result)                                                      \
 	  : "f"(a), "f"(b))                                                   \
+	X(canonical_two_bf16, "min.NaN.bf16x2 %0, %1, %1;"                    \
+	  : "=r"(result)                                                      \
+	  : "r"(a))                                                           \
+	X(canonical_two_f16, "min.NaN.f16x2 %0, %1, %1;"                      \
+	  : "=r"(result)                                                      \
+	  : "r"(a))                                                           \
 	X(least_two, "min.s16x2 %0, %1, %2;" : "=r"(result) : "r"(a), "r"(b))
 
 static inline float simulated_multiply(float a, float b)
@@ -266,14 +273,41 @@ static inline float simulated_from_f16(uint16_t a)
 	return __half2float(raw);
 }
 
+/* x, or a NaN with the sign of a, which may be one. */
+static inline uint32_t simulated_or_nan(float a, uint16_t x)
+{
+	return a == a ? x : __float_as_uint(a) >> 16 | 0x7fffu;
+}
+
 static inline uint32_t simulated_to_two_bf16(float a, float b)
 {
-	return (uint32_t)simulated_to_bf16(a) << 16 | simulated_to_bf16(b);
+	return simulated_or_nan(a, simulated_to_bf16(a)) << 16 |
+	       simulated_or_nan(b, simulated_to_bf16(b));
 }
 
 static inline uint32_t simulated_to_two_f16(float a, float b)
 {
-	return (uint32_t)simulated_to_f16(a) << 16 | simulated_to_f16(b);
+	return simulated_or_nan(a, simulated_to_f16(a)) << 16 |
+	       simulated_or_nan(b, simulated_to_f16(b));
+}
+
+/* Each half that is above infinity, without its sign, becomes the NaN. */
+static inline uint32_t simulated_canonical(uint32_t a, uint32_t infinity)
+{
+	uint32_t high = (a >> 16 & 0x7fffu) > infinity ? 0x7fffu : a >> 16;
+	uint32_t low = (a & 0x7fffu) > infinity ? 0x7fffu : a & 0xffffu;
+
+	return high << 16 | low;
+}
+
+static inline uint32_t simulated_canonical_two_bf16(uint32_t a)
+{
+	return simulated_canonical(a, 0x7f80u);
+}
+
+static inline uint32_t simulated_canonical_two_f16(uint32_t a)
+{
+	return simulated_canonical(a, 0x7c00u);
 }
 
 static inline uint32_t simulated_cut_two_f16(float a, float b)
