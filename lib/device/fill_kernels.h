@@ -64,7 +64,7 @@
 enum {
 	FILL_READS = 1,  /* there is an input */
 	FILL_PLAIN = 2,  /* it looks at `plain` of its arguments */
-	FILL_SIGNED = 4, /* it also makes i32 or i64 */
+	FILL_SIGNED = 4, /* integers, of i32 or i64, too; draws are rejected */
 	FILL_LONG = 8,   /* in f64 it takes a GPU many registers */
 };
 

@@ -47,20 +47,53 @@ FILL_BLOCK(bits_u64, uint64_t, uint64_t)
 		v[i] = fill_word64(words, i);
 }
 
-PHILOX_FN struct philox_interval fill_interval(const struct fill_args *args)
+/*
+ * fill_first_<type>() makes the integers of a block from its first draws; bit i
+ * of the result says that draw i was rejected. fill_again_<type>() makes such a
+ * value.
+ */
+PHILOX_FN uint32_t fill_first_u32(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  uint32_t *v)
 {
-	struct philox_interval interval = {args->from, args->range,
-					   args->reject};
+	struct philox_words words = philox_draw4(state, block);
+	uint32_t reject = (uint32_t)args->reject, rejected = 0;
 
-	return interval;
+	for (int i = 0; i < 4; i++) {
+		int is_rejected;
+
+		v[i] = (uint32_t)args->from +
+		       philox_integer_u32(words.w[i], args->range, reject,
+					  &is_rejected);
+		rejected |= (uint32_t)is_rejected << i;
+	}
+	return rejected;
 }
 
-/* The value of element i of a block whose first draw was rejected. */
+PHILOX_FN uint32_t fill_first_u64(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  uint64_t *v)
+{
+	struct philox_words words = philox_draw4(state, block);
+	uint32_t rejected = 0;
+
+	for (int i = 0; i < 2; i++) {
+		int is_rejected;
+
+		v[i] = args->from +
+		       philox_integer_u64(fill_word64(words, i), args->range,
+					  args->reject, &is_rejected);
+		rejected |= (uint32_t)is_rejected << i;
+	}
+	return rejected;
+}
+
 PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
 				  struct philox_state state, uint64_t block,
 				  unsigned i)
 {
-	return philox_integer_again(state, 4 * block + i, args->range,
+	return (uint32_t)args->from +
+	       philox_integer_again(state, 4 * block + i, args->range,
 				    (uint32_t)args->reject);
 }
 
@@ -68,63 +101,31 @@ PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
 				  struct philox_state state, uint64_t block,
 				  unsigned i)
 {
-	return philox_integer64_again(state, 2 * block + i, args->range,
-				      args->reject);
+	return args->from + philox_integer64_again(state, 2 * block + i,
+						   args->range, args->reject);
 }
 
-/*
- * fill_mend_u32() draws again the values of a block whose bits are set in
- * `again`: one call for each block, since a GPU's thread arranges its registers
- * for each call, and with one call in it, as what is called needs registers of
- * its own.
- */
-PHILOX_RARE struct philox_words fill_mend_u32(struct philox_state state,
-					      uint64_t block,
-					      struct philox_words values,
-					      uint64_t n, uint32_t reject,
-					      uint32_t again)
-{
-	for (unsigned i = 0; again; i++, again >>= 1) {
-		uint32_t value;
-
-		if (!(again & 1))
-			continue;
-		value = philox_integer_again(state, 4 * block + i, n, reject);
-		for (unsigned k = 0; k < 4; k++)
-			values.w[k] = k == i ? value : values.w[k];
+/* One call for all values, each of which is a register on a GPU. */
+#define FILL_INTEGERS(type, n)                                                \
+	FILL_BLOCK(integers_##type, fill_##type, fill_##type)                 \
+	{                                                                     \
+		uint32_t rejected = fill_first_##type(args, state, block, v); \
+                                                                              \
+		(void)x;                                                      \
+		for (unsigned i = 0; rejected; i++, rejected >>= 1) {         \
+			fill_##type value;                                    \
+                                                                              \
+			if (!(rejected & 1))                                  \
+				continue;                                     \
+			value = fill_again_##type(args, state, block, i);     \
+			for (unsigned k = 0; k < n; k++)                      \
+				v[k] = k == i ? value : v[k];                 \
+		}                                                             \
 	}
-	return values;
-}
 
-FILL_BLOCK(integers_u32, uint32_t, uint32_t)
-{
-	struct philox_words values = philox_draw4(state, block);
-	uint32_t reject = (uint32_t)args->reject, again = 0;
-	int rejected;
-
-	(void)x;
-	for (int i = 0; i < 4; i++) {
-		values.w[i] = philox_integer_u32(values.w[i], args->range,
-						 reject, &rejected);
-		again |= (uint32_t)rejected << i;
-	}
-	if (again)
-		values = fill_mend_u32(state, block, values, args->range,
-				       reject, again);
-	for (int i = 0; i < 4; i++)
-		v[i] = values.w[i] + (uint32_t)args->from;
-}
-
-FILL_BLOCK(integers_u64, uint64_t, uint64_t)
-{
-	struct philox_words words = philox_draw4(state, block);
-
-	(void)x;
-	for (unsigned i = 0; i < 2; i++)
-		v[i] = philox_integer64_of(state, 2 * block + i,
-					   fill_word64(words, (int)i),
-					   fill_interval(args));
-}
+FILL_INTEGERS(u32, 4)
+FILL_INTEGERS(u64, 2)
+#undef FILL_INTEGERS
 
 /* --- real numbers --------------------------------------------------------- */
 

@@ -19,12 +19,23 @@
 #define FILL_AHEAD   4 /* blocks */
 
 /*
- * How many blocks of threads a multiprocessor must have room for: nothing (0)
- * is demanded, but in f64 nvcc would aim at more than two for a long loop, and
- * put into local memory what has no register then.
+ * How many blocks of threads a multiprocessor must have room for. Nothing (0)
+ * is demanded, but where nvcc would decide badly (tests/ptx/sizes.txt): in f64
+ * it would on 9.0 aim at more than two for a long loop, and put into local
+ * memory what has no register then; 32-bit integers would take 78 registers on
+ * 10.0.
  */
+#ifndef __CUDA_ARCH__
+#define FILL_BLOCKS(type, traits) 0
+#elif __CUDA_ARCH__ >= 1000
+#define FILL_BLOCKS(type, traits) \
+	(((traits)&FILL_SIGNED) && sizeof(type) == 4 ? 4 : 0)
+#elif __CUDA_ARCH__ >= 900
 #define FILL_BLOCKS(type, traits) \
 	(((traits)&FILL_LONG) && sizeof(type) == 8 ? 2 : 0)
+#else
+#define FILL_BLOCKS(type, traits) 0
+#endif
 
 static __device__ __forceinline__ uint64_t fill_thread(void)
 {
@@ -42,6 +53,51 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 	args.plain = plain;
 	return args;
 }
+
+/*
+ * Integers: a thread first makes and writes its units of a tile from their
+ * first draws. fill_first() tells which of those were rejected, n bits for each
+ * unit, and fill_mend() writes those values again. It is called where few
+ * registers are in use; a call in the midst of a unit would need some 25 more.
+ */
+template <typename out_units>
+static __device__ __forceinline__ uint32_t fill_first(const fill_args *,
+						      philox_state, uint64_t,
+						      out_units *)
+{
+	return 0;
+}
+
+template <typename out_units>
+static __device__ __forceinline__ void
+fill_mend(const fill_args *, philox_state, uint64_t, uint32_t, out_units *)
+{
+}
+
+#define FILL_MEND(type, n)                                                     \
+	static __device__ __forceinline__ uint32_t fill_first(                 \
+		const fill_args *args, philox_state state, uint64_t unit,      \
+		fill_out_integers_##type *out)                                 \
+	{                                                                      \
+		return fill_first_##type(args, state, unit, out->v);           \
+	}                                                                      \
+                                                                               \
+	static __device__ __noinline__ void fill_mend(                         \
+		const fill_args *args, philox_state state, uint64_t unit,      \
+		uint32_t rejected, fill_out_integers_##type *out)              \
+	{                                                                      \
+		for (unsigned i = 0; rejected; i++, rejected >>= 1) {          \
+			const uint64_t k = i / n * FILL_THREADS;               \
+                                                                               \
+			if (rejected & 1)                                      \
+				out[k].v[i % n] = fill_again_##type(           \
+					args, state, unit + k, i % n);         \
+		}                                                              \
+	}
+
+FILL_MEND(u32, 4)
+FILL_MEND(u64, 2)
+#undef FILL_MEND
 
 /*
  * For every fill: a plain span, then a shard, then poison, then the kernel. A
@@ -79,6 +135,7 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 		uint64_t base = whole.begin, i;                                \
 		fill_in_##name in[ahead];                                      \
 		fill_out_##name out[ahead];                                    \
+		uint32_t rejected = 0;                                         \
                                                                                \
 		for (; blockDim.x == FILL_THREADS &&                           \
 		       base + ahead * step <= whole.end;                       \
@@ -87,10 +144,22 @@ static __device__ __forceinline__ fill_args fill_set_plain(fill_args args,
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
 				in[k] = fill_read_##name(&row, i + k * next);  \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
-				fill_make_##name(&args, state, i + k * next,   \
-						 &in[k], &out[k]);             \
+				if (!((traits)&FILL_SIGNED))                   \
+					fill_make_##name(&args, state,         \
+							 i + k * next, &in[k], \
+							 &out[k]);             \
+				else                                           \
+					rejected |=                            \
+						fill_first(&args, state,       \
+							   i + k * next,       \
+							   &out[k])            \
+						<< k * n;                      \
 			_Pragma("unroll") for (int k = 0; k < ahead; k++)      \
 				fill_write_##name(&row, i + k * next, out[k]); \
+			if (rejected)                                          \
+				fill_mend(&args, state, i, rejected,           \
+					  fill_place_##name(&row, i));         \
+			rejected = 0;                                          \
 		}                                                              \
 		for (i = base + fill_thread(); i < whole.end; i += step)       \
 			whole_##name(args, row, state, i);                     \

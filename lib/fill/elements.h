@@ -156,6 +156,7 @@ PHILOX_FN uint16_t fill_poison_f16(void)
  *   struct fill_in_<name>, fill_out_<name>   the elements of a unit
  *   fill_make_<name>    a unit's outputs from its inputs
  *   fill_read_<name>    the inputs of a whole unit
+ *   fill_place_<name>   where the outputs of a whole unit are
  *   fill_write_<name>   the outputs of a whole unit
  *   fill_edge_<name>    does a unit that may be partly outside the row, or is
  *                       not aligned
@@ -196,14 +197,21 @@ PHILOX_FN uint16_t fill_poison_f16(void)
 							row->first));          \
 	}                                                                      \
                                                                                \
+	PHILOX_FN struct fill_out_##name *fill_place_##name(                   \
+		const struct fill_row *row, uint64_t unit)                     \
+	{                                                                      \
+		fill_##out_type *out = (fill_##out_type *)row->out;            \
+                                                                               \
+		return (struct fill_out_##name *)(out +                        \
+						  (unit * fill_n_##name -      \
+						   row->first));               \
+	}                                                                      \
+                                                                               \
 	PHILOX_FN void fill_write_##name(const struct fill_row *row,           \
 					 uint64_t unit,                        \
 					 struct fill_out_##name values)        \
 	{                                                                      \
-		fill_##out_type *out = (fill_##out_type *)row->out;            \
-                                                                               \
-		*(struct fill_out_##name *)(out + (unit * fill_n_##name -      \
-						   row->first)) = values;      \
+		*fill_place_##name(row, unit) = values;                        \
 	}                                                                      \
                                                                                \
 	PHILOX_FN void fill_edge_##name(                                       \

@@ -35,8 +35,7 @@ SIMD_FN void v_again_u32(const struct fill_args *args, vi low, uint32_t *out,
 	vi_store(lanes, low);
 	for (unsigned i = 0; i < V_LANES; i++)
 		if (lanes[i] < (uint32_t)args->reject)
-			out[i] = (uint32_t)args->from +
-				 fill_again_u32(args, state, block + i / 4,
+			out[i] = fill_again_u32(args, state, block + i / 4,
 						i % 4);
 }
 
@@ -72,9 +71,8 @@ SIMD_FN void v_again_u64(const struct fill_args *args, vi low, uint64_t *out,
 	vi_store(lanes, low);
 	for (unsigned i = 0; i < V_LONGS; i++)
 		if (lanes[i] < args->reject)
-			out[i] = args->from + fill_again_u64(args, state,
-							     block + i / 2,
-							     i % 2);
+			out[i] = fill_again_u64(args, state, block + i / 2,
+						i % 2);
 }
 
 /* The product of 64-bit lanes, by halves. */
