@@ -1,0 +1,137 @@
+"""Reads machine code (SASS) of NVIDIA's GPUs, as cuobjdump -sass prints it.
+
+functions(lines) gives every kernel, with its architecture and instructions.
+main_loops(function) finds the loops that store most, and how many instructions
+a thread issues each time around one.
+
+Nothing here knows what an instruction does, but for three things: a branch has
+a target, a store to global memory has a width, and what follows an
+unconditional branch, a return or an exit is reached by other branches only.
+"""
+import collections
+import heapq
+import re
+
+Instruction = collections.namedtuple("Instruction", "address guard op operands")
+Function = collections.namedtuple("Function", "name arch code")
+# One way round a loop: instructions issued, and bytes stored on the way
+Loop = collections.namedtuple("Loop", "start issued stored")
+
+LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)"
+                  r"\s*([^;]*);")
+
+
+def functions(lines):
+    """Every function of a text of `cuobjdump -sass`, in its order."""
+    arch = function = None
+    for line in lines:
+        if match := re.match(r"\s*(?:code for|\.target)\s+(sm_\w+)", line):
+            arch = match[1]
+        elif match := re.match(r"\s*Function : (\S+)", line):
+            if function:
+                yield function
+            function = Function(match[1], arch, [])
+        elif function and (match := LINE.search(line)):
+            function.code.append(Instruction(int(match[1], 16), match[2],
+                                             match[3], match[4].strip()))
+    if function:
+        yield function
+
+
+# --- loops --------------------------------------------------------------------
+
+ENDS = ("BRA", "EXIT", "RET", "BRX", "JMX", "JMP", "KILL", "BPT")
+
+
+def base(instruction):
+    return instruction.op.split(".")[0]
+
+
+def target(instruction):
+    """Where a branch goes, or None."""
+    if base(instruction) not in ("BRA", "JMP"):
+        return None
+    match = re.search(r"(?:^|[\s`(])(0x[0-9a-f]+)\)?$", instruction.operands)
+    return int(match[1], 16) if match else None
+
+
+def is_conditional(instruction):
+    """A branch may have its condition as an operand, too: BRA P0, 0x120."""
+    return bool(instruction.guard) or bool(
+        re.search(r"(^|[ ,!])U?P\d", instruction.operands))
+
+
+def ways(code):
+    """The edges of the control flow: a list of successors' indices for each.
+
+    A call comes back: the called code's instructions are not counted, and it
+    is no part of a loop.
+    """
+    index = {instruction.address: i for i, instruction in enumerate(code)}
+    result = []
+    for i, instruction in enumerate(code):
+        to = index.get(target(instruction))
+        follows = is_conditional(instruction) or base(instruction) not in ENDS
+        result.append(([i + 1] if follows and i + 1 < len(code) else []) +
+                      ([to] if to is not None else []))
+    return result
+
+
+def stored(instruction):
+    """Bytes that an instruction stores to global memory."""
+    if base(instruction) not in ("STG", "ST"):
+        return 0
+    match = re.search(r"\.(8|16|U8|U16|S8|S16|64|128|256)\b", instruction.op)
+    width = {"8": 8, "16": 16}.get(match[1].strip("US"),
+                                   int(match[1].strip("US"))) if match else 32
+    return width // 8
+
+
+def shortest(code, successors, start, end):
+    """The instructions of the shortest way from start to end, both counted.
+
+    A way round a call is shorter than one with it: who knows how long that is.
+    """
+    best, queue = {start: None}, [(1, start, None)]
+    seen = set()
+    while queue:
+        length, node, before = heapq.heappop(queue)
+        if node in seen:
+            continue
+        seen.add(node)
+        best[node] = before
+        if node == end:
+            path = [end]
+            while best[path[-1]] is not None:
+                path.append(best[path[-1]])
+            return path
+        for successor in successors[node]:
+            if successor not in seen:
+                cost = 10000 if base(code[successor]) == "CALL" else 1
+                heapq.heappush(queue, (length + cost, successor, node))
+    return None
+
+
+def loops(function):
+    """A loop for each branch backwards: the shortest way round it.
+
+    What is rare in our loops is beside that way: the slow ends of a square
+    root, drawing a rejected number again.
+    """
+    successors = ways(function.code)
+    for i, instruction in enumerate(function.code):
+        for start in successors[i]:
+            if start > i or target(instruction) is None:
+                continue
+            path = shortest(function.code, successors, start, i)
+            if path:
+                yield Loop(function.code[start].address, len(path),
+                           sum(stored(function.code[n]) for n in path))
+
+
+def main_loops(function):
+    """The loops that store most each time around, the shortest first."""
+    found = list(loops(function))
+    most = max((loop.stored for loop in found), default=0)
+    return sorted((loop for loop in found if loop.stored == most and most),
+                  key=lambda loop: loop.issued)

@@ -1,0 +1,89 @@
+"""tests/ptx/ptx.py on PTX that was written by hand."""
+import sys
+
+import ptx
+
+REFUSED = [
+    "div.approx.f32 %f1, %f2, %f3;",
+    "div.full.f32 %f1, %f2, %f3;",
+    "sqrt.approx.f32 %f1, %f2;",
+    "@%p1 rsqrt.approx.f32 %f1, %f2;",
+    "rsqrt.approx.ftz.f32 %f1, %f2;",
+    "rcp.approx.ftz.f32 %f1, %f2;",
+    "ex2.approx.f32 %f1, %f2;",
+    "lg2.approx.f32 %f1, %f2;",
+    "$L__1: sin.approx.f32 %f1, %f2;",
+    "cos.approx.f32 %f1, %f2;",
+    "tanh.approx.f32 %f1, %f2;",
+    "add.ftz.f32 %f1, %f2, %f3;",
+    "fma.rn.ftz.f32 %f1, %f2, %f3, %f4;",
+    "fma.rz.f32 %f1, %f2, %f3, %f4;",
+    "mul.rn.sat.f32 %f1, %f2, %f3;",
+    "mul.f32 %f1, %f2, %f3;",
+    "mul.f32 %f1, %f2, 0f3F800001;",
+    "mul.f64 %f1, %f2, 0d3FF8000000000000;",
+    "mul.f16x2 %r1, %r2, %r3;",
+    "mad.f32 %f1, %f2, %f3, %f4;",
+    "add.f32 %f1, %f2, %f3;\n.local .align 4 .b8 depot[24];",
+    "add.f32 %f1, %f2, %f3;\nst.local.f32 [%r1], %f1;",
+]
+
+ACCEPTED = [
+    "mul.f32 %f1, %f2, 0fC0000000;\nadd.f32 %f1, %f1, %f2;",
+    "mul.f64 %f1, %f2, 0d3CA0000000000000;",
+    "mul.rn.f32 %f1, %f2, %f3;",
+    "{ .reg .pred p; setp.lt.f32 p, %f1, %f2; selp.f32 %f3, %f1, %f2, p; }",
+    "sqrt.rn.f32 %f1, %f2;",
+    "cvt.rn.bf16x2.f32 %r1, %f1, %f2;",
+    "min.NaN.bf16x2 %r1, %r2, %r2;",
+]
+
+# philox_mend_root() of %f1
+ROOT = """\
+mov.f32 %f20, 0f3F000000;
+rsqrt.approx.ftz.f32 %f2, %f9;
+mul.rn.f32 %f3, %f1, %f2;
+mul.rn.f32 %f4, %f2, %f20;
+neg.f32 %f5, %f3;
+fma.rn.f32 %f6, %f5, %f4, %f20;
+fma.rn.f32 %f7, %f4, %f6, %f4;
+fma.rn.f32 %f8, %f3, %f6, %f3;
+neg.f32 %f10, %f8;
+fma.rn.f32 %f11, %f10, %f8, %f1;
+fma.rn.f32 %f12, %f11, %f7, %f8;
+""".splitlines()
+
+
+def faults(*statements):
+    """Of a kernel."""
+    return list(ptx.faults("\n".join(
+        [".visible .entry k(.param .u64 p)", "{", "\t.reg .f32 %f<9>;",
+         *statements, "ret;", "}"])))
+
+
+def check_roots():
+    assert not faults(*ROOT), faults(*ROOT)
+    for i, step in enumerate(ROOT):
+        if "rsqrt" not in step:
+            assert faults(*ROOT[:i], *ROOT[i + 1:]), f"without {step}"
+    swapped = [step.replace("%f6, %f5, %f4,", "%f6, %f4, %f5,")
+               for step in ROOT]
+    assert swapped != ROOT and not faults(*swapped)
+    assert faults(*ROOT, "add.f32 %f13, %f2, %f1;"), "another use"
+    assert faults(*ROOT[:-1], "fma.rn.f32 %f12, %f11, %f4, %f8;")
+    # the second of two
+    assert len(faults(*ROOT, "rsqrt.approx.ftz.f32 %f14, %f9;")) == 1
+
+
+def main():
+    for text in REFUSED:
+        found = faults(text)
+        assert len(found) == 1, (text, found)
+        assert "line 4, k: " in found[0] or "local" in found[0], found
+    for text in ACCEPTED:
+        assert not faults(text), (text, faults(text))
+    check_roots()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
