@@ -212,13 +212,34 @@ static void every_fill(struct contract *c)
 	}
 }
 
-/* Enough for each thread of a GPU to have several blocks. */
-static void many_normals(struct contract *c)
-{
-	struct trial t = new_trial(fill_kind_of(PHILOX_NORMAL, PHILOX_F32));
+/*
+ * Enough for each thread of a GPU to have tiles of units (lib/fill/cuda.cuh),
+ * and units after them: 200 multiprocessors at most, with 2048 threads, which
+ * have 64 bytes of a tile each. Half of all integers are drawn again.
+ */
+#define MANY_BYTES (40 << 20)
 
-	t.fill.span.count = (1 << 21) + 5;
-	EXPECT_PART(try_fill(c, &t));
+static void many_elements(struct contract *c)
+{
+	static const struct {
+		enum philox_dist dist;
+		enum philox_dtype dtype;
+		uint64_t from, to;
+	} fills[] = {{PHILOX_NORMAL, PHILOX_F32, 0, 0},
+		     {PHILOX_DROPOUT, PHILOX_BF16, 0, 0},
+		     {PHILOX_INTEGERS, PHILOX_U32, 7, ((uint64_t)1 << 31) + 7},
+		     {PHILOX_INTEGERS, PHILOX_I64, (uint64_t)(INT64_MIN / 2),
+		      INT64_MAX / 2 + 1}};
+
+	for (size_t k = 0; k < sizeof(fills) / sizeof(fills[0]); k++) {
+		struct trial t =
+			new_trial(fill_kind_of(fills[k].dist, fills[k].dtype));
+
+		t.fill.from = fills[k].from;
+		t.fill.to = fills[k].to;
+		t.fill.span.count = MANY_BYTES / t.kind->size + 5;
+		EXPECT_PART(try_fill(c, &t));
+	}
 }
 
 static void every_probability(struct contract *c)
@@ -547,7 +568,7 @@ static void replayed(struct contract *c)
 
 const struct contract_check contract_numbers[] = {
 	{"every fill gives the host's bits", every_fill},
-	{"two million normal numbers are the host's", many_normals},
+	{"forty megabytes of numbers are the host's", many_elements},
 	{"p of 0, 1 and between decides as on the host", every_probability},
 	{"every f16 and bf16 is converted as on the host", every_conversion},
 	{"ranges, means and rates give the host's bits", every_parameter},
