@@ -7,8 +7,8 @@
     check.py update NVCC OBJECT...     writes those into the table
     check.py archs OBJECT...           which architectures the objects hold
 
-OBJECT holds machine code (an object of a build, or a cubin), NVCC is a version
-as 13.0.88. cuobjdump and nvdisasm are in the toolkit, or in PyPI's packages
+OBJECT is an object of a build, which holds machine code, NVCC is a version as
+13.0.88. cuobjdump and nvdisasm are in the toolkit, or in PyPI's packages
 nvidia-cuda-cuobjdump and nvidia-cuda-nvdisasm; CUOBJDUMP names the first.
 
 Machine code: no kernel has local memory, and MUFU, the unit of approximations,
@@ -34,6 +34,17 @@ MORE_REGISTERS, MORE_INSTRUCTIONS = 2, 1.02
 # --- what the objects hold ----------------------------------------------------
 
 def dump(*arguments):
+    """What cuobjdump says, which takes seconds, is kept in the folder $DUMPS."""
+    kept = os.environ.get("DUMPS")
+    if not kept:
+        return run_cuobjdump(*arguments)
+    path = pathlib.Path(kept, re.sub(r"\W", "_", " ".join(arguments)))
+    if not path.exists():
+        path.write_text(run_cuobjdump(*arguments))
+    return path.read_text()
+
+
+def run_cuobjdump(*arguments):
     tool = os.environ.get("CUOBJDUMP", "cuobjdump")
     # it calls nvdisasm, which lies beside it
     path = os.pathsep.join([str(pathlib.Path(tool).parent),

@@ -23,6 +23,7 @@ check "the shortest way round a loop is counted" "$python" tests/ptx/test_sass.p
 
 if [ "$CUDA" = 0 ]; then
 	for what in "PTX rounds every number once" \
+		"machine code that approximates is refused" \
 		"machine code has no approximations" \
 		"no fill takes more than it did"; do
 		skip "$what" "no CUDA toolkit"
@@ -45,7 +46,8 @@ print(*sorted(f for p in sys.path
 }
 
 CUOBJDUMP=${CUOBJDUMP:-$(find_disassembler)}
-export CUOBJDUMP
+DUMPS=$WORK
+export CUOBJDUMP DUMPS
 kernels="lib/kernels/cuda.cu lib/kernels/heads.cu lib/rows/cuda.cu"
 # shellcheck disable=SC2086 # a build's folder has no blanks, make sees to it
 objects=$(printf "$BUILD/%s.o " $kernels)
@@ -54,6 +56,7 @@ version=$("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\)$/\1/p')
 # shellcheck disable=SC2086
 case ${1-} in
 --update)
+	[ -n "$CUOBJDUMP" ] || { echo "no cuobjdump" >&2 && exit 1; }
 	"$python" tests/ptx/check.py update "$version" $objects &&
 		git --no-pager diff --stat "$table"
 	exit
@@ -81,12 +84,55 @@ check "PTX rounds every number once" rounds_once
 # --- machine code -------------------------------------------------------------
 
 if [ -z "$CUOBJDUMP" ]; then
-	for what in "machine code has no approximations" \
+	for what in "machine code that approximates is refused" \
+		"machine code has no approximations" \
 		"no fill takes more than it did"; do
 		skip "$what" "no cuobjdump: pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm"
 	done
 	finish
 fi
+
+# What machine code must not have
+cat >"$WORK/bad.cu" <<'END'
+extern "C" __global__ void sine(float *x) { x[0] = __sinf(x[1]); }
+extern "C" __global__ void root(float *x)
+{
+	asm("sqrt.approx.f32 %0, %1;" : "=f"(x[0]) : "f"(x[1]));
+}
+extern "C" __global__ void inverse(float *x)
+{
+	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(x[0]) : "f"(x[1]));
+}
+extern "C" __global__ void sum(float *x)
+{
+	asm("add.ftz.f32 %0, %1, %2;" : "=f"(x[0]) : "f"(x[1]), "f"(x[2]));
+}
+extern "C" __global__ void array(int *x)
+{
+	int y[64] = {};
+
+	for (int i = 0; i < 64; i++)
+		y[x[i] & 63] += i;
+	x[0] = y[x[1] & 63];
+}
+extern "C" __global__ void exact(float *x) { x[0] = 1 / x[1]; }
+END
+
+# refuses_code: and names every kernel of it, but for the exact one
+refuses_code()
+{
+	"$nvcc" -ptx -arch=sm_80 -o "$WORK/bad.ptx" "$WORK/bad.cu" &&
+		"$nvcc" -c -arch=sm_80 -o "$WORK/bad.o" "$WORK/bad.cu" || return
+	"$python" tests/ptx/check.py code "$WORK/bad.ptx" "$WORK/bad.o" \
+		>"$WORK/why"
+	[ $? -eq 1 ] && cat "$WORK/why" || return
+	for kernel in sine root inverse sum array; do
+		grep -q "^sm_80 ${kernel}[: ]" "$WORK/why" || return
+	done
+	! grep "^sm_80 exact" "$WORK/why"
+}
+
+check "machine code that approximates is refused" refuses_code
 
 # shellcheck disable=SC2086
 archs=$("$python" tests/ptx/check.py archs $objects)
