@@ -76,7 +76,8 @@ struct capture_info {
  * The operations, one line each: name, how it behaves during capture, and what
  * a device guarantees. The list makes the table of names for counting.
  *
- *  mem_alloc        unsafe. Aligned to 256 bytes.
+ *  mem_alloc        unsafe. Aligned to 256 bytes; from 1 MiB on to 64 KiB, as
+ *                   a rule: nothing may depend on it but speed and size.
  *  mem_free         unsafe. Waits for work that may use the memory.
  *  mapped_alloc     unsafe. Host memory that the device reads and writes in
  *                   place: its host and its device address. Zeroed.

@@ -13,6 +13,10 @@
 
 #define MEMORY_ALIGNMENT 256
 
+/* Of large allocations, as a GPU's: what pools build on has the same layout */
+#define LARGE_SIZE      ((size_t)1 << 20)
+#define LARGE_ALIGNMENT ((size_t)64 << 10)
+
 /* --- how much there is ---------------------------------------------------- */
 
 /* What an allocation of `size` bytes takes, or 0 if there cannot be one. */
@@ -69,17 +73,21 @@ enum philox_status host_mem_info(struct philox_device *base, size_t *free_bytes,
 static struct host_block *block_create(size_t size)
 {
 	struct host_block *block;
+	void *memory;
 
 	if (!rounded(size))
 		return NULL;
 	block = calloc(1, sizeof(*block));
 	if (!block)
 		return NULL;
-	block->memory = aligned_alloc(MEMORY_ALIGNMENT, rounded(size));
-	if (!block->memory) {
+	if (posix_memalign(&memory,
+			   size < LARGE_SIZE ? MEMORY_ALIGNMENT
+					     : LARGE_ALIGNMENT,
+			   rounded(size)) != 0) {
 		free(block);
 		return NULL;
 	}
+	block->memory = memory;
 	block->size = size;
 	return block;
 }
