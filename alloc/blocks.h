@@ -1,0 +1,121 @@
+/*
+ * alloc/blocks.h - the blocks of a pool and their indexes (Note [Pool])
+ *
+ * A place is a segment and an offset in it, in units, as one number that sorts
+ * by both. All blocks are in one list in order of place; live ones are in an
+ * index by place, free ones in their owner's index by size and place.
+ *
+ * Functions here cannot fail: blocks_reserve() goes before.
+ */
+#ifndef ALLOC_BLOCKS_H
+#define ALLOC_BLOCKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "alloc/ids.h"
+#include "alloc/index.h"
+#include "alloc/pool.h"
+#include "alloc/slab.h"
+#include "alloc/tags.h"
+
+#define PLACE_BITS 40 /* of the offset */
+
+struct block {
+	struct block *before, *after; /* in order of place */
+	uint64_t place;
+	uint64_t units;
+	uint64_t id;    /* 0: free */
+	uint64_t size;  /* as asked for */
+	uint32_t owner; /* free: its owner; live: the session it is from */
+	uint32_t tag : 31, mark : 1; /* the mark is 0 between calls */
+	struct block *shadow;        /* see alloc/session.h */
+};
+
+struct owner {
+	struct index free; /* by units and place */
+	uint64_t units;
+};
+
+struct blocks {
+	struct slab records, nodes;
+	struct block *first, *last;
+	struct index live;           /* by place */
+	struct owner *owners;        /* POOL_OWNERS_MAX */
+	uint32_t owners_end;         /* those from here on never had memory */
+	size_t n_owners;             /* that have memory */
+	size_t n_free;               /* blocks */
+	size_t n_extents;            /* in two indexes that share the nodes */
+	size_t undo_free, undo_live; /* room that blocks_reserve() adds to all
+					that is asked for */
+	uint64_t live_units, free_units;
+};
+
+static inline uint64_t place_of(uint32_t segment, uint64_t offset)
+{
+	return (uint64_t)segment << PLACE_BITS | offset;
+}
+
+static inline uint32_t place_segment(uint64_t place)
+{
+	return (uint32_t)(place >> PLACE_BITS);
+}
+
+static inline uint64_t place_offset(uint64_t place)
+{
+	return place & ((UINT64_C(1) << PLACE_BITS) - 1);
+}
+
+static inline uint64_t block_end(const struct block *block)
+{
+	return block->place + block->units;
+}
+
+/* Whether b follows a without a gap; either may be NULL. */
+static inline int are_neighbours(const struct block *a, const struct block *b)
+{
+	return a && b && block_end(a) == b->place;
+}
+
+int blocks_init(struct blocks *blocks); /* 0: no memory */
+void blocks_finish(struct blocks *blocks);
+void blocks_clear(struct blocks *blocks); /* as if new */
+
+/*
+ * Makes room for so many more free and live blocks, and extents. 0: no memory.
+ */
+int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
+		   size_t more_extents);
+
+/* The last block that begins at or before a place; NULL: none. */
+struct block *blocks_at(const struct blocks *blocks, uint64_t place);
+
+/* The live block with the greatest place <= `place`; NULL: none. */
+struct block *blocks_live_at(const struct blocks *blocks, uint64_t place);
+
+/* Memory that was mapped; the range of free memory that was unmapped. */
+void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
+		uint32_t owner);
+void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units);
+
+/*
+ * blocks_claim() makes a live block of free memory, whoever owns it; `first` is
+ * the free block that the place is in. The caller fills in all but its place
+ * and units. blocks_claim_record() is the same with a record that is there.
+ * blocks_release() frees a live block: *block is then part of a free one.
+ */
+struct block *blocks_claim(struct blocks *blocks, struct block *first,
+			   uint64_t place, uint64_t units);
+void blocks_claim_record(struct blocks *blocks, struct block *first,
+			 struct block *record);
+void blocks_release(struct blocks *blocks, struct block *block, uint32_t owner);
+
+/* The same, but the record goes to the caller; another takes its place. */
+void blocks_release_but_keep(struct blocks *blocks, struct block *block,
+			     uint32_t owner);
+
+/* Gives free memory to another owner: all of one, or a range. */
+void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to);
+void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
+		       uint32_t to);
+
+#endif

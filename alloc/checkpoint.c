@@ -1,0 +1,342 @@
+/*
+ * alloc/checkpoint.c - see alloc/pool.h: checkpoints
+ *
+ * All free memory belongs to one owner after a restore. So the blocks are
+ * changed first, and the free ones entered into the index all at once.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "alloc/check.h"
+#include "alloc/record.h"
+#include "lib/base/status.h"
+
+struct saved_block {
+	uint64_t id, place, units, size;
+	uint32_t session, tag;
+};
+
+struct pool_checkpoint {
+	uint64_t serial; /* of the pool */
+	uint64_t trims;  /* of it by then */
+	struct tags *tags;
+	size_t n;
+	struct saved_block blocks[];
+};
+
+/* --- recording ------------------------------------------------------------ */
+
+static void save_block(struct pool_checkpoint *checkpoint,
+		       const struct block *block)
+{
+	checkpoint->blocks[checkpoint->n++] =
+		(struct saved_block){.id = block->id,
+				     .place = block->place,
+				     .units = block->units,
+				     .size = block->size,
+				     .session = block->owner,
+				     .tag = block->tag};
+	tags_hold(checkpoint->tags, block->tag);
+}
+
+enum philox_status pool_checkpoint(const struct pool *pool,
+				   struct pool_checkpoint **result)
+{
+	size_t n = pool->blocks.live.count;
+	struct pool_checkpoint *checkpoint =
+		malloc(sizeof(*checkpoint) + n * sizeof(*checkpoint->blocks));
+
+	if (!checkpoint)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a checkpoint of %zu block%s",
+				  n, status_s(n));
+	*checkpoint = (struct pool_checkpoint){.serial = pool->serial,
+					       .trims = pool->extents.trims,
+					       .tags = pool->tags};
+	tags_share(pool->tags);
+	for (const struct block *block = pool->blocks.first; block;
+	     block = block->after)
+		if (block->id)
+			save_block(checkpoint, block);
+	*result = checkpoint;
+	return PHILOX_OK;
+}
+
+void pool_checkpoint_free(struct pool_checkpoint *checkpoint)
+{
+	if (!checkpoint)
+		return;
+	for (size_t i = 0; i < checkpoint->n; i++)
+		tags_drop(checkpoint->tags, checkpoint->blocks[i].tag);
+	tags_release(checkpoint->tags);
+	free(checkpoint);
+}
+
+size_t pool_checkpoint_blocks(const struct pool_checkpoint *checkpoint)
+{
+	return checkpoint->n;
+}
+
+/* --- what the caller wants ------------------------------------------------ */
+
+/* What is known of an id that the caller names. */
+enum wish {
+	WISH_LIVE = 1,
+	WISH_DEAD,
+	WISH_KNOWN /* live, in the checkpoint */
+};
+
+/* A restore that is being checked. */
+struct plan {
+	struct pool *pool;
+	const struct pool_checkpoint *checkpoint;
+	struct ids wishes;
+	uint64_t twice; /* an id that is named twice; 0: none */
+	size_t known;
+	size_t revived;
+};
+
+static enum wish wish_of(const struct plan *plan, uint64_t id)
+{
+	const struct ids_entry *entry = ids_find(&plan->wishes, id);
+
+	return entry ? (enum wish)(uintptr_t)entry->value : 0;
+}
+
+static void add_wishes(struct plan *plan, const uint64_t *ids, size_t n,
+		       enum wish wish)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ids_find(&plan->wishes, ids[i]))
+			plan->twice = ids[i];
+		else if (ids[i])
+			ids_put(&plan->wishes, ids[i], (void *)(uintptr_t)wish);
+	}
+}
+
+static enum philox_status check_origin(const struct plan *plan)
+{
+	const struct pool *pool = plan->pool;
+
+	if (pool->session.is_open)
+		return status_set(PHILOX_ERROR_STATE,
+				  "a session of the pool is open");
+	if (plan->checkpoint->serial != pool->serial)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "the checkpoint is another pool's");
+	if (plan->checkpoint->trims != pool->extents.trims)
+		return status_set(PHILOX_ERROR_STALE,
+				  "the pool was trimmed after the checkpoint");
+	return PHILOX_OK;
+}
+
+static enum philox_status check_free_memory(const struct plan *plan,
+					    uint32_t owner)
+{
+	const struct blocks *blocks = &plan->pool->blocks;
+
+	for (uint32_t i = POOL_HOME + 1; i < blocks->owners_end; i++)
+		if (i != owner && blocks->owners[i].units)
+			return status_set(
+				PHILOX_ERROR_BUSY,
+				"%" PRIu64 " bytes of free memory belong to "
+				"owner %" PRIu32,
+				blocks->owners[i].units * POOL_UNIT, i);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_known(struct plan *plan, const uint64_t *live,
+				      size_t n_live)
+{
+	struct ids_entry *entry;
+
+	for (size_t i = 0; i < plan->checkpoint->n; i++) {
+		entry = ids_find(&plan->wishes, plan->checkpoint->blocks[i].id);
+		if (!entry || (enum wish)(uintptr_t)entry->value != WISH_LIVE)
+			continue;
+		entry->value = (void *)(uintptr_t)WISH_KNOWN;
+		plan->known++;
+	}
+	for (size_t i = 0; plan->known < n_live && i < n_live; i++)
+		if (wish_of(plan, live[i]) != WISH_KNOWN)
+			return status_set(PHILOX_ERROR_NOT_FOUND,
+					  "block %" PRIu64
+					  " is not in the checkpoint",
+					  live[i]);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_issued(const uint64_t *dead, size_t n_dead)
+{
+	for (size_t i = 0; i < n_dead; i++)
+		if (!dead[i] || dead[i] > ids_last())
+			return status_set(PHILOX_ERROR_NOT_FOUND,
+					  "there never was a block %" PRIu64,
+					  dead[i]);
+	return PHILOX_OK;
+}
+
+/* --- live blocks beside those of the checkpoint --------------------------- */
+
+/* Goes through both in order of place. */
+struct pair_walk {
+	const struct pool_checkpoint *checkpoint;
+	size_t next;
+};
+
+/* Whether a live block is in the checkpoint; blocks come in order of place. */
+static int is_in_checkpoint(struct pair_walk *walk, const struct block *block)
+{
+	const struct saved_block *saved = walk->checkpoint->blocks;
+
+	while (walk->next < walk->checkpoint->n &&
+	       saved[walk->next].place < block->place)
+		walk->next++;
+	return walk->next < walk->checkpoint->n &&
+	       saved[walk->next].id == block->id;
+}
+
+static void add_tag(char *list, size_t size, const char *tag)
+{
+	size_t length = strlen(list);
+
+	snprintf(list + length, size - length, "%s\"%s\"", length ? ", " : "",
+		 tag);
+}
+
+#define TAGS_NAMED 4
+
+static enum philox_status check_unknown(const struct plan *plan)
+{
+	const struct block *block = plan->pool->blocks.first;
+	struct pair_walk walk = {plan->checkpoint, 0};
+	char list[TAGS_NAMED * (POOL_TAG_SIZE + 4)] = "";
+	size_t n = 0;
+
+	for (; block; block = block->after) {
+		if (!block->id || is_in_checkpoint(&walk, block) ||
+		    wish_of(plan, block->id) == WISH_DEAD)
+			continue;
+		if (n++ < TAGS_NAMED)
+			add_tag(list, sizeof(list),
+				tags_text(plan->pool->tags, block->tag));
+	}
+	if (!n)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "%zu block%s live that the checkpoint does not know, "
+			  "and not said to be dead: %s%s",
+			  n, n == 1 ? " is" : "s are", list,
+			  n > TAGS_NAMED ? ", ..." : "");
+}
+
+static enum philox_status check_plan(struct plan *plan, uint32_t owner,
+				     const uint64_t *live, size_t n_live,
+				     const uint64_t *dead, size_t n_dead)
+{
+	enum philox_status status = check_free_memory(plan, owner);
+
+	if (status == PHILOX_OK)
+		status = check_known(plan, live, n_live);
+	if (status == PHILOX_OK)
+		status = check_issued(dead, n_dead);
+	if (status == PHILOX_OK)
+		status = check_unknown(plan);
+	if (status == PHILOX_OK && plan->twice)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "block %" PRIu64 " is named twice",
+				    plan->twice);
+	return status;
+}
+
+/* --- restoring ------------------------------------------------------------ */
+
+static int must_live(const struct plan *plan, const struct saved_block *saved)
+{
+	return wish_of(plan, saved->id) == WISH_KNOWN;
+}
+
+static void free_unwanted(struct plan *plan, size_t *freed)
+{
+	struct pool *pool = plan->pool;
+	struct block *block = pool->blocks.first;
+
+	*freed = 0;
+	for (; block; block = block->after) {
+		if (!block->id || wish_of(plan, block->id) == WISH_KNOWN)
+			continue;
+		record_dead(pool, block);
+		tags_drop(pool->tags, block->tag);
+		blocks_release(&pool->blocks, block, POOL_HOME);
+		++*freed;
+	}
+}
+
+static void revive_block(struct pool *pool, const struct saved_block *saved)
+{
+	struct block *block = blocks_claim(
+		&pool->blocks, blocks_at(&pool->blocks, saved->place),
+		saved->place, saved->units);
+
+	block->id = saved->id;
+	block->size = saved->size;
+	block->owner = saved->session;
+	block->tag = saved->tag;
+	tags_hold(pool->tags, saved->tag);
+	record_born(pool, block);
+}
+
+static void revive_wanted(struct plan *plan, size_t *revived)
+{
+	const struct pool_checkpoint *checkpoint = plan->checkpoint;
+
+	*revived = 0;
+	for (size_t i = 0; i < checkpoint->n; i++) {
+		if (!must_live(plan, &checkpoint->blocks[i]) ||
+		    ids_find(&plan->pool->ids, checkpoint->blocks[i].id))
+			continue;
+		revive_block(plan->pool, &checkpoint->blocks[i]);
+		++*revived;
+	}
+}
+
+static int reserve_restore(struct pool *pool, size_t n)
+{
+	return blocks_reserve(&pool->blocks, n + 2, n, 0) &&
+	       ids_reserve(&pool->ids, pool->ids.count + n);
+}
+
+enum philox_status pool_restore(struct pool *pool,
+				const struct pool_checkpoint *checkpoint,
+				uint32_t owner, const uint64_t *live,
+				size_t n_live, const uint64_t *dead,
+				size_t n_dead, size_t *freed, size_t *revived)
+{
+	struct plan plan = {.pool = pool, .checkpoint = checkpoint};
+	enum philox_status status = check_origin(&plan);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!ids_reserve(&plan.wishes, n_live + n_dead) ||
+	    !reserve_restore(pool, n_live)) {
+		status = status_set(PHILOX_ERROR_MEMORY,
+				    "no memory to restore %zu block%s", n_live,
+				    status_s(n_live));
+		goto finish;
+	}
+	add_wishes(&plan, live, n_live, WISH_LIVE);
+	add_wishes(&plan, dead, n_dead, WISH_DEAD);
+	status = check_plan(&plan, owner, live, n_live, dead, n_dead);
+	if (status != PHILOX_OK)
+		goto finish;
+	if (owner < POOL_OWNERS_MAX)
+		blocks_give(&pool->blocks, owner, POOL_HOME);
+	free_unwanted(&plan, freed);
+	revive_wanted(&plan, revived);
+	pool->restores++;
+	check_now_and_then(pool);
+finish:
+	ids_finish(&plan.wishes);
+	return status;
+}

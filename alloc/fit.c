@@ -1,0 +1,160 @@
+/*
+ * alloc/fit.c - see alloc/fit.h
+ */
+#include <stddef.h>
+#include "alloc/fit.h"
+
+/* The best so far: the smallest, then the lowest. */
+struct best {
+	uint64_t units; /* 0: none */
+	struct block *start;
+};
+
+int fit_may_use(const struct fit_need *need, const struct block *block)
+{
+	if (block->id)
+		return 0;
+	for (uint32_t i = 0; i < need->n_owners; i++)
+		if (block->owner == need->owners[i])
+			return 1;
+	return 0;
+}
+
+uint64_t fit_place(const struct fit_need *need, uint64_t place)
+{
+	uint64_t mask = need->alignment - 1;
+
+	return ((place + need->margin + mask) & ~mask) - need->margin;
+}
+
+struct block *fit_run_start(const struct fit_need *need, struct block *last)
+{
+	while (are_neighbours(last->before, last) &&
+	       fit_may_use(need, last->before))
+		last = last->before;
+	return last;
+}
+
+uint64_t fit_run_end(const struct fit_need *need, const struct block *first)
+{
+	while (are_neighbours(first, first->after) &&
+	       fit_may_use(need, first->after))
+		first = first->after;
+	return block_end(first);
+}
+
+static int fits(const struct fit_need *need, uint64_t start, uint64_t end)
+{
+	return fit_place(need, start) + need->units <= end;
+}
+
+/* The run at the end of everything; NULL: the last block may not be used. */
+static struct block *tail_of(const struct blocks *blocks,
+			     const struct fit_need *need)
+{
+	struct block *last = blocks->last;
+
+	return last && fit_may_use(need, last) ? fit_run_start(need, last)
+					       : NULL;
+}
+
+static void offer(struct best *best, struct block *start, uint64_t units)
+{
+	if (!best->units || units < best->units ||
+	    (units == best->units && start->place < best->start->place))
+		*best = (struct best){units, start};
+}
+
+/* The blocks of one owner, before the tail. */
+static void search_owner(const struct owner *owner, const struct fit_need *need,
+			 uint64_t tail, struct best *best)
+{
+	struct index_cursor cursor;
+	struct index_key key;
+
+	if (owner->units < need->units)
+		return;
+	cursor = index_at_least(&owner->free,
+				(struct index_key){need->units, 0});
+	for (; cursor.leaf; cursor = index_next(cursor)) {
+		key = index_key_at(cursor);
+		if (best->units && key.high > best->units)
+			return;
+		if (key.low < tail && fits(need, key.low, key.low + key.high)) {
+			offer(best, index_value(cursor), key.high);
+			return;
+		}
+	}
+}
+
+/*
+ * The runs with a block of this owner, before the tail. A run is looked at from
+ * the first such block in it.
+ */
+static void search_runs(const struct owner *owner, const struct fit_need *need,
+			uint64_t tail, struct best *best)
+{
+	struct index_cursor cursor = index_first(&owner->free);
+	struct block *block, *start;
+	uint64_t end;
+
+	for (; cursor.leaf; cursor = index_next(cursor)) {
+		block = start = index_value(cursor);
+		while (are_neighbours(start->before, start) &&
+		       fit_may_use(need, start->before) &&
+		       start->before->owner != block->owner)
+			start = start->before;
+		if (start->place >= tail ||
+		    (are_neighbours(start->before, start) &&
+		     fit_may_use(need, start->before)))
+			continue;
+		end = fit_run_end(need, block);
+		if (fits(need, start->place, end))
+			offer(best, start, end - start->place);
+	}
+}
+
+/* A run of several owners has blocks of one who is not the richest in them. */
+static void search_all_runs(const struct blocks *blocks,
+			    const struct fit_need *need, uint64_t tail,
+			    struct best *best)
+{
+	uint32_t most = 0;
+	uint64_t units = 0;
+
+	for (uint32_t i = 0; i < need->n_owners; i++) {
+		if (blocks->owners[need->owners[i]].free.count >
+		    blocks->owners[need->owners[most]].free.count)
+			most = i;
+		units += blocks->owners[need->owners[i]].units;
+	}
+	for (uint32_t i = 0; units >= need->units && i < need->n_owners; i++)
+		if (i != most)
+			search_runs(&blocks->owners[need->owners[i]], need,
+				    tail, best);
+}
+
+int fit_find(const struct blocks *blocks, const struct fit_need *need,
+	     struct block **first, uint64_t *place)
+{
+	struct block *tail = tail_of(blocks, need), *start;
+	uint64_t tail_place = tail ? tail->place : UINT64_MAX;
+	struct best best = {0};
+
+	for (uint32_t i = 0; i < need->n_owners; i++)
+		search_owner(&blocks->owners[need->owners[i]], need, tail_place,
+			     &best);
+	if (!best.units)
+		search_all_runs(blocks, need, tail_place, &best);
+	if (!best.units && tail &&
+	    fits(need, tail_place, block_end(blocks->last)))
+		offer(&best, tail, 1);
+	if (!best.units)
+		return 0;
+	*place = fit_place(need, best.start->place);
+	start = best.start;
+	while (block_end(start) <= *place)
+		start = start->after;
+	*first = start;
+	return 1;
+}

@@ -1,0 +1,120 @@
+/*
+ * tests/support/pools.c - see tests/support/pools.h
+ */
+#include <stdio.h>
+#include "tests/support/pools.h"
+
+void pool_test_open(struct pool_test *t, const struct pool_settings *settings)
+{
+	struct pool_settings own = *settings;
+
+	*t = (struct pool_test){0};
+	if (!own.step)
+		own.step = UNITS(128);
+	if (!own.reserve)
+		own.reserve = 1 << 26;
+	OK(philox_device_open("host", &t->device));
+	OK(pool_create(t->device, &own, &t->pool));
+}
+
+void pool_test_close(struct pool_test *t)
+{
+	whole(t);
+	pool_destroy(t->pool);
+	OK(philox_device_close(t->device));
+}
+
+void whole(const struct pool_test *t)
+{
+	const char *wrong = pool_check(t->pool);
+
+	cr_assert(!wrong, "%s", wrong);
+}
+
+static struct pool_block take_as(struct pool_test *t,
+				 const struct pool_request *request)
+{
+	struct pool_block block;
+	enum philox_status status = pool_take(t->pool, request, &block);
+	size_t mapped;
+
+	if (status == PHILOX_NOT_READY) {
+		OK(pool_grow(t->pool, request, &mapped));
+		status = pool_take(t->pool, request, &block);
+	}
+	OK(status);
+	whole(t);
+	return block;
+}
+
+struct pool_block take(struct pool_test *t, size_t units, uint32_t owner)
+{
+	const struct pool_request request = {
+		.size = UNITS(units), .owner = owner, .home = 1};
+
+	return take_as(t, &request);
+}
+
+struct pool_block take_tagged(struct pool_test *t, size_t units,
+			      const char *tag)
+{
+	const struct pool_request request = {
+		.size = UNITS(units), .tag = tag, .home = 1};
+
+	return take_as(t, &request);
+}
+
+void put(struct pool_test *t, struct pool_block block, uint32_t owner)
+{
+	struct pool_block was;
+
+	OK(pool_put(t->pool, block.address, owner, &was));
+	cr_assert(was.id == block.id && !was.live && was.size == block.size);
+	whole(t);
+}
+
+struct drawing {
+	char text[1024];
+	size_t length;
+	uint32_t segment;
+	size_t end;
+};
+
+static void draw_block(void *user, const struct pool_block *block)
+{
+	struct drawing *d = user;
+	char *at = d->text + d->length;
+	size_t left = sizeof(d->text) - d->length;
+	int jumps = d->length &&
+		    (block->segment != d->segment || block->offset != d->end);
+
+	if (block->live)
+		d->length += (size_t)snprintf(at, left, "%s%sL%zu",
+					      d->length ? " " : "",
+					      jumps ? "| " : "",
+					      block->bytes / POOL_UNIT);
+	else
+		d->length += (size_t)snprintf(
+			at, left, "%s%sF%zu/%u", d->length ? " " : "",
+			jumps ? "| " : "", block->bytes / POOL_UNIT,
+			block->session);
+	d->segment = block->segment;
+	d->end = block->offset + block->bytes;
+}
+
+const char *picture(const struct pool_test *t)
+{
+	static struct drawing d;
+
+	d = (struct drawing){0};
+	pool_walk_blocks(t->pool, draw_block, &d);
+	return d.text;
+}
+
+struct pool_figures figures(const struct pool_test *t)
+{
+	struct pool_figures f;
+
+	pool_figures(t->pool, &f);
+	return f;
+}

@@ -1,0 +1,42 @@
+/*
+ * tests/support/pools.h - pools on the host device, for tests by name
+ *
+ * Sizes are in units of POOL_UNIT; a pool has one extent of 64 units at first,
+ * and grows by as many.
+ */
+#ifndef TESTS_SUPPORT_POOLS_H
+#define TESTS_SUPPORT_POOLS_H
+
+#include "alloc/pool.h"
+#include "tests/support/support.h"
+
+#define UNITS(n) ((size_t)(n) * POOL_UNIT)
+
+struct pool_test {
+	struct philox_device *device;
+	struct pool *pool;
+	int device_is_mine; /* opened by pool_test_open() */
+};
+
+void pool_test_open(struct pool_test *t, const struct pool_settings *settings);
+void pool_test_close(struct pool_test *t);
+
+/* The pool holds together: pool_check(). */
+void whole(const struct pool_test *t);
+
+/*
+ * take() takes `units` for an owner who may use HOME's memory, growing if need
+ * be; put() frees it for the owner.
+ */
+struct pool_block take(struct pool_test *t, size_t units, uint32_t owner);
+struct pool_block take_tagged(struct pool_test *t, size_t units,
+			      const char *tag);
+void put(struct pool_test *t, struct pool_block block, uint32_t owner);
+
+/* What the blocks are, as a text: "L4 F60/0" is a live one of four units, then a
+ * free one of sixty that owner 0 has; a new segment or a gap is "|". */
+const char *picture(const struct pool_test *t);
+
+struct pool_figures figures(const struct pool_test *t);
+
+#endif
