@@ -364,7 +364,7 @@ static void walk_node(const struct index_node *node, unsigned level,
 		if (is_below(node_key(child, 0), node_key(node, i)))
 			walk->wrong = "a key of an index is below its bound";
 		next = i + 1 < node->n ? node->values[i + 1] : NULL;
-		if (next && may_join(child, next))
+		if (next && child->n + next->n <= INDEX_LEAST)
 			walk->wrong = "two nodes of an index could be one";
 		walk_node(child, level - 1, walk);
 		if (next && !is_below(walk->last, node_key(node, i + 1)))

@@ -6,8 +6,10 @@
  * says how many of them suffice for entries that are in these indexes, however
  * they came there, so that an insertion never fails after a reservation.
  *
- * Neighbours under one parent have more than INDEX_JOIN entries together, or
- * they would be one node; this is what index_nodes() relies on.
+ * Neighbours under one parent that have INDEX_JOIN entries or less together when
+ * one is removed become one node, and a node that is split has more than half of
+ * that; so neighbours have more than INDEX_LEAST together, which is what
+ * index_nodes() relies on.
  */
 #ifndef ALLOC_INDEX_H
 #define ALLOC_INDEX_H
@@ -18,6 +20,7 @@
 
 #define INDEX_FANOUT 30
 #define INDEX_JOIN   22
+#define INDEX_LEAST  (INDEX_FANOUT / 2)
 
 struct index_key {
 	uint64_t high, low; /* compared in this order */
@@ -46,7 +49,7 @@ struct index_cursor {
 /* Nodes that suffice for `entries` entries in `indexes` indexes. */
 static inline size_t index_nodes(size_t entries, size_t indexes)
 {
-	return entries / 5 + indexes;
+	return entries / 4 + indexes;
 }
 
 /* pre: the key is not there, and the slab has nodes. */

@@ -12,9 +12,16 @@ void pool_test_open(struct pool_test *t, const struct pool_settings *settings)
 	if (!own.step)
 		own.step = UNITS(128);
 	if (!own.reserve)
-		own.reserve = 1 << 26;
+		own.reserve = UNITS(4096);
 	OK(philox_device_open("host", &t->device));
 	OK(pool_create(t->device, &own, &t->pool));
+}
+
+void open_kind(struct pool_test *t, int kind)
+{
+	const struct pool_settings settings = {.kind = (enum pool_kind)kind};
+
+	pool_test_open(t, &settings);
 }
 
 void pool_test_close(struct pool_test *t)
@@ -73,6 +80,27 @@ void put(struct pool_test *t, struct pool_block block, uint32_t owner)
 	whole(t);
 }
 
+struct id_list {
+	uint64_t *ids;
+	size_t n, room;
+};
+
+static void list_id(void *user, const struct pool_block *block)
+{
+	struct id_list *list = user;
+
+	if (block->live && list->n++ < list->room)
+		list->ids[list->n - 1] = block->id;
+}
+
+size_t live_ids(const struct pool_test *t, uint64_t *ids, size_t n)
+{
+	struct id_list list = {ids, 0, n};
+
+	pool_walk_blocks(t->pool, list_id, &list);
+	return list.n;
+}
+
 struct drawing {
 	char text[1024];
 	size_t length;
@@ -89,10 +117,9 @@ static void draw_block(void *user, const struct pool_block *block)
 		    (block->segment != d->segment || block->offset != d->end);
 
 	if (block->live)
-		d->length += (size_t)snprintf(at, left, "%s%sL%zu",
-					      d->length ? " " : "",
-					      jumps ? "| " : "",
-					      block->bytes / POOL_UNIT);
+		d->length += (size_t)snprintf(
+			at, left, "%s%sL%zu", d->length ? " " : "",
+			jumps ? "| " : "", block->bytes / POOL_UNIT);
 	else
 		d->length += (size_t)snprintf(
 			at, left, "%s%sF%zu/%u", d->length ? " " : "",
