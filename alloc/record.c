@@ -74,12 +74,12 @@ static void refuse_inner(const struct pool *pool, const struct spot *spot,
 
 	if (in_margins(pool, spot))
 		status_set(PHILOX_ERROR_INVALID,
-			   "%p is in the margin of block %" PRIu64 " (\"%s\")",
+			   "%p is in the margin of block %" PRIu64 " with tag '%s'",
 			   address, block->id, tag_text(pool, block->tag));
 	else
 		status_set(PHILOX_ERROR_INVALID,
 			   "%p is at offset %" PRIu64 " of block %" PRIu64
-			   " (\"%s\"): a block is freed by its own address",
+			   " with tag '%s': a block is freed by its own address",
 			   address, offset, block->id,
 			   tag_text(pool, block->tag));
 }
@@ -98,7 +98,7 @@ static void refuse_free(const struct pool *pool, const struct spot *spot,
 	if (recent->id && recent->place == place && !spot->bytes)
 		status_set(PHILOX_ERROR_INVALID,
 			   "%p was freed already: it was block %" PRIu64
-			   " (\"%s\")",
+			   " with tag '%s'",
 			   address, recent->id, tag_text(pool, recent->tag));
 	else
 		status_set(PHILOX_ERROR_INVALID,

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include "graph/graph.h"
+#include "graph/pools.h"
 
 static enum philox_status find_unadopted(struct graph_context *graphs,
 					 uint64_t id, struct capture **capture)
@@ -13,8 +14,8 @@ static enum philox_status find_unadopted(struct graph_context *graphs,
 		return status_set(
 			PHILOX_ERROR_NOT_FOUND,
 			"capture %" PRIu64
-			" is not known: no philox pass was begun in it, or it "
-			"was dropped or destroyed",
+			" is not known: it had no philox pass and no session "
+			"in a pool, or it was dropped or destroyed",
 			id);
 	if ((*capture)->graph)
 		return status_set(PHILOX_ERROR_EXISTS,
@@ -61,6 +62,20 @@ static enum philox_status check_handles(const struct philox_context *context,
 	return philox_native_graph_nodes(context->device, native, &nodes);
 }
 
+/* A capture without a pass may have had a session in a pool. */
+static enum philox_status find_session(struct graph_context *graphs,
+				       uint64_t id)
+{
+	struct status_message kept;
+	enum philox_status status;
+
+	status_keep(&kept);
+	status = pools_know(graphs, id);
+	if (status == PHILOX_ERROR_NOT_FOUND)
+		status_restore(&kept);
+	return status;
+}
+
 static enum philox_status begin_adopting(struct philox_context *context,
 					 uint64_t id,
 					 philox_native_graph native,
@@ -72,10 +87,13 @@ static enum philox_status begin_adopting(struct philox_context *context,
 
 	context_lock(context);
 	status = find_unadopted(context->graphs, id, &capture);
+	if (status == PHILOX_ERROR_NOT_FOUND &&
+	    !capture_was_dropped(context->graphs, id))
+		status = find_session(context->graphs, id);
 	if (status == PHILOX_OK)
 		status = check_handles(context, native, exec);
 	if (status == PHILOX_OK)
-		status = graph_begin(context->graphs, capture, made);
+		status = graph_begin(context->graphs, capture, id, made);
 	context_unlock(context);
 	return status;
 }
@@ -95,6 +113,8 @@ static enum philox_status adopt(struct philox_context *context, uint64_t id,
 	made->exec = exec;
 	status = graph_try(made);
 	context_lock(context);
+	if (status == PHILOX_OK && !made->capture)
+		status = find_session(context->graphs, id); /* still */
 	status = graph_end(made, status, graph);
 	context_unlock(context);
 	return status;

@@ -12,35 +12,6 @@
 #include "graph/journal.h"
 #include "graph/order.h"
 
-/* --- lifelines ------------------------------------------------------------ */
-
-static void lifeline_put(struct lifeline *lifeline)
-{
-	if (atomic_fetch_sub(&lifeline->references, 1) == 1)
-		free(lifeline);
-}
-
-/* Runs when the native graph is gone, on any thread: calls no device. */
-static void lifeline_release(void *object)
-{
-	struct lifeline *lifeline = object;
-
-	atomic_store(&lifeline->gone, 1);
-	lifeline_put(lifeline);
-}
-
-static struct lifeline *lifeline_create(void)
-{
-	struct lifeline *lifeline = calloc(1, sizeof(*lifeline));
-
-	if (!lifeline) {
-		status_set(PHILOX_ERROR_MEMORY, "no memory for a capture");
-		return NULL;
-	}
-	atomic_init(&lifeline->references, 2); /* capture and native graph */
-	return lifeline;
-}
-
 /* --- making and freeing captures ------------------------------------------ */
 
 struct capture *capture_find(struct graph_context *graphs, uint64_t id)
@@ -100,15 +71,10 @@ static enum philox_status attach(struct capture *capture,
 {
 	enum philox_status status;
 
-	capture->lifeline = lifeline_create();
-	if (!capture->lifeline)
-		return PHILOX_ERROR_MEMORY;
-	status = device_graph_retain(capture_device(capture), native,
-				     lifeline_release, capture->lifeline);
-	if (status != PHILOX_OK) {
-		free(capture->lifeline);
+	status = lifeline_attach(capture_device(capture), native,
+				 &capture->lifeline);
+	if (status != PHILOX_OK)
 		return status;
-	}
 	status = add_head_node(capture, native, stream);
 	if (status != PHILOX_OK)
 		lifeline_put(capture->lifeline);
@@ -275,7 +241,7 @@ static void free_capture(struct capture *capture)
 static int is_over(struct capture *capture)
 {
 	return !capture->graph && !capture->sealing &&
-	       atomic_load(&capture->lifeline->gone) &&
+	       lifeline_is_gone(capture->lifeline) &&
 	       head_is_idle(capture->graphs, &capture->head);
 }
 

@@ -32,8 +32,8 @@
 #ifndef GRAPH_CAPTURE_H
 #define GRAPH_CAPTURE_H
 
-#include <stdatomic.h>
 #include "graph/head.h"
+#include "graph/lifeline.h"
 
 enum captured_phase { CAPTURED_OPEN, CAPTURED_COMMITTED, CAPTURED_ABORTED };
 
@@ -72,12 +72,6 @@ struct state_read {
 	uint32_t before; /* the pass it comes before */
 	uint32_t slot;
 	struct arena_block cell;
-};
-
-/* Shared by a capture and its native graph. */
-struct lifeline {
-	atomic_int references;
-	atomic_int gone; /* the native graph and its execs are destroyed */
 };
 
 enum { CAPTURE_AFTER = 8 };

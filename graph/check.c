@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "graph/check.h"
+#include "graph/pools.h"
 #include "lib/base/options.h"
 #include "lib/state/journal.h"
 
@@ -137,7 +138,7 @@ static enum philox_status check_recording(const struct capture *capture)
 	char regions[192];
 
 	if (capture->graph || capture->dropped ||
-	    atomic_load(&capture->lifeline->gone))
+	    lifeline_is_gone(capture->lifeline))
 		return PHILOX_OK;
 	check_regions(capture, regions, sizeof(regions));
 	return status_set(PHILOX_ERROR_BUSY,
@@ -199,5 +200,5 @@ enum philox_status check_quiet(struct philox_context *context)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "a capture that philox_capture_begin() "
 				    "began is under way");
-	return status;
+	return status == PHILOX_OK ? pools_quiet(context->graphs) : status;
 }

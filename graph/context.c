@@ -11,6 +11,7 @@
 #include "graph/check.h"
 #include "graph/own_capture.h"
 #include "graph/passes.h"
+#include "graph/pools.h"
 #include "lib/device/enter.h"
 #include "lib/device/fork.h"
 #include "lib/rows/rows.h"
@@ -32,6 +33,7 @@ static enum philox_status create_graphs(struct philox_context *context)
 	arena_init(&graphs->cells, context->device, ARENA_DEVICE, CELLS_CHUNK);
 	arena_init(&graphs->mapped, context->device, ARENA_MAPPED,
 		   MAPPED_CHUNK);
+	pthread_mutex_init(&graphs->pools_lock, NULL);
 	context->graphs = graphs;
 	return PHILOX_OK;
 }
@@ -48,6 +50,7 @@ static void destroy_graphs(struct graph_context *graphs)
 		graph_free(graph);
 	}
 	own_finish(graphs);
+	pools_finish(graphs);
 	capture_free_all(graphs);
 	cells_free_all(graphs);
 	arena_finish(&graphs->cells); /* waits for copies to it */

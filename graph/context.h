@@ -13,6 +13,7 @@
 struct capture;
 struct cell_block;
 struct own_capture;
+struct philox_pool;
 
 struct graph_context {
 	struct philox_context *context;
@@ -23,6 +24,10 @@ struct graph_context {
 	struct philox_graph *graphs;
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
+
+	pthread_mutex_t pools_lock; /* guards what follows */
+	struct philox_pool *pools;  /* newest first */
+	uint64_t pool_count;        /* ever made */
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include "graph/check.h"
 #include "graph/journal.h"
+#include "graph/pools.h"
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
@@ -31,8 +32,7 @@ enum philox_status graph_report(const struct philox_graph *graph,
 	memcpy(name, graph->name, sizeof(name));
 	context_unlock(graph->context);
 	subject.graph = name;
-	if (graph->capture)
-		subject.capture_id = graph->capture->id;
+	subject.capture_id = graph->capture_id;
 	return context_report(graph->context, status, &subject);
 }
 
@@ -104,7 +104,7 @@ static enum philox_status seal_begin(struct philox_graph *graph)
 }
 
 enum philox_status graph_begin(struct graph_context *graphs,
-			       struct capture *capture,
+			       struct capture *capture, uint64_t id,
 			       struct philox_graph **out)
 {
 	struct philox_graph *graph = calloc(1, sizeof(*graph));
@@ -115,6 +115,7 @@ enum philox_status graph_begin(struct graph_context *graphs,
 	pthread_mutex_init(&graph->lock, NULL);
 	graph->context = graphs->context;
 	graph->capture = capture;
+	graph->capture_id = id;
 	if (capture)
 		status = seal_begin(graph);
 	if (status != PHILOX_OK) {
@@ -161,6 +162,7 @@ enum philox_status graph_end(struct philox_graph *graph,
 		return status;
 	}
 	enlist(graph);
+	pools_attach(graph->context->graphs, graph);
 	if (capture) {
 		graph->n_uses = capture->n_passes;
 		capture->graph = graph;
@@ -204,6 +206,7 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 		      journal_name(graph->name).text);
 	if (graph->capture)
 		capture_release(graph->capture);
+	pools_detach(graph);
 	context_unlock(graph->context);
 	return PHILOX_OK;
 }

@@ -9,6 +9,8 @@
 #include "lib/state/hold.h"
 
 /* What a launch in progress holds for one of its passes. */
+struct pool_capture;
+
 struct claim {
 	struct hold hold;
 	struct saved_context released;
@@ -34,6 +36,8 @@ struct philox_graph {
 	philox_native_graph native;
 	philox_native_exec exec;
 	int ours; /* the native handles are the library's */
+	uint64_t capture_id;        /* the device's; 0: adopted without */
+	struct pool_capture *pools; /* of its capture, oldest pool first */
 	uint32_t n_uses;
 	char name[64];
 
@@ -46,7 +50,7 @@ struct philox_graph {
 };
 
 /*
- * A graph is made from a capture, or from NULL if there is no pass in it, in
+ * A graph is made from the capture `id`, or from NULL if no pass is in it, in
  * three steps. graph_begin() and graph_end() are called with the context's lock
  * held; between them the caller, who does not hold it, sets the handles and has
  * graph_try() check that they are of the capture. graph_end() takes the outcome
@@ -54,7 +58,7 @@ struct philox_graph {
  * the capture is as it was.
  */
 enum philox_status graph_begin(struct graph_context *graphs,
-			       struct capture *capture,
+			       struct capture *capture, uint64_t id,
 			       struct philox_graph **out);
 enum philox_status graph_try(struct philox_graph *graph);
 enum philox_status graph_end(struct philox_graph *graph,

@@ -191,7 +191,7 @@ static enum philox_status begin_graph(struct philox_context *context,
 		status = status_set(PHILOX_ERROR_STATE,
 				    "capture %" PRIu64 " was dropped", id);
 	else
-		status = graph_begin(context->graphs, *capture, made);
+		status = graph_begin(context->graphs, *capture, id, made);
 	context_unlock(context);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "graph/claim.h"
 #include "graph/graph.h"
 #include "graph/journal.h"
+#include "graph/pools.h"
 #include "lib/device/captures.h"
 
 /* --- the message ---------------------------------------------------------- */
@@ -164,27 +165,14 @@ static enum philox_status claim_and_send(struct philox_graph *graph,
 }
 
 /* Writes the launch if it failed with saved contexts to release. */
-static enum philox_status prologue(struct philox_graph *graph,
-				   philox_stream stream,
-				   struct philox_use *uses, size_t n,
-				   struct launch **failed)
+static enum philox_status begin_launch(struct philox_graph *graph,
+				       philox_stream stream,
+				       struct philox_use *uses,
+				       struct launch **failed)
 {
-	struct launch *launch;
+	struct launch *launch = take_launch(graph);
 	enum philox_status status;
 
-	graph->blame = (struct philox_log_entry){0};
-	if (graph->open)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "'%s' is between prologue and epilogue",
-				  graph->name);
-	status = check_uses(graph, uses, n);
-	if (status == PHILOX_OK)
-		status = check_stream(graph, stream);
-	if (status == PHILOX_OK)
-		status = check_arrays(graph);
-	if (status != PHILOX_OK)
-		return status;
-	launch = take_launch(graph);
 	if (!launch)
 		return PHILOX_ERROR_MEMORY;
 	launch->stream = stream;
@@ -197,12 +185,44 @@ static enum philox_status prologue(struct philox_graph *graph,
 	return status;
 }
 
+/*
+ * The turn of the graph's pools is taken before any number, and kept until the
+ * launch is queued.
+ */
+static enum philox_status prologue(struct philox_graph *graph,
+				   philox_stream stream,
+				   struct philox_use *uses, size_t n,
+				   enum pool_turn turn, struct launch **failed)
+{
+	enum philox_status status;
+
+	graph->blame = (struct philox_log_entry){0};
+	if (graph->open)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	status = check_uses(graph, uses, n);
+	if (status == PHILOX_OK)
+		status = check_stream(graph, stream);
+	if (status == PHILOX_OK)
+		status = check_arrays(graph);
+	if (status == PHILOX_OK)
+		status = pools_enter(graph, stream, turn);
+	if (status != PHILOX_OK)
+		return status;
+	status = begin_launch(graph, stream, uses, failed);
+	if (status != PHILOX_OK)
+		pools_leave(graph, stream, status);
+	return status;
+}
+
 /* Returns the launch, whose saved contexts are still to be released. */
 static struct launch *epilogue(struct philox_graph *graph,
 			       enum philox_status launched)
 {
 	struct launch *launch = graph->open;
 
+	pools_leave(graph, launch->stream, launched);
 	graph->open = NULL;
 	if (!graph->capture)
 		return launch;
@@ -249,7 +269,7 @@ enum philox_status philox_graph_prologue(struct philox_graph *graph,
 		return context_null(NULL, "graph");
 	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
-	status = prologue(graph, stream, uses, n, &failed);
+	status = prologue(graph, stream, uses, n, TURN_PROLOGUE, &failed);
 	subject = graph->blame;
 	pthread_mutex_unlock(&graph->lock);
 	release_contexts(graph, failed);
@@ -289,7 +309,7 @@ enum philox_status philox_graph_launch(struct philox_graph *graph,
 		return context_null(NULL, "graph");
 	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
-	status = prologue(graph, stream, uses, n, &launch);
+	status = prologue(graph, stream, uses, n, TURN_LAUNCH, &launch);
 	if (status == PHILOX_OK) {
 		status = philox_native_launch(graph->context->device,
 					      graph->exec, stream);

@@ -82,6 +82,9 @@ struct philox_log_entry {
 	const char *graph;
 	struct philox_ticket ticket;
 	uint64_t capture_id;
+	const char *pool;
+	uint64_t bytes;       /* that a call on a pool was about */
+	uint64_t nanoseconds; /* that it took, if it is one worth timing */
 };
 
 /*

@@ -20,7 +20,7 @@ struct message {
 	struct philox_context *context;
 	struct philox_log_entry entry; /* its strings follow it */
 	char device[NAME_SIZE], region[NAME_SIZE], op[NAME_SIZE];
-	char graph[NAME_SIZE], text[TEXT_SIZE];
+	char graph[NAME_SIZE], pool[NAME_SIZE], text[TEXT_SIZE];
 };
 
 static _Thread_local struct message *posted; /* oldest first */
@@ -62,6 +62,7 @@ void log_post(struct philox_context *context, enum philox_log_level level,
 	entry->region = copy_name(message->region, subject->region);
 	entry->op = copy_name(message->op, subject->op);
 	entry->graph = copy_name(message->graph, subject->graph);
+	entry->pool = copy_name(message->pool, subject->pool);
 	entry->text = message->text;
 	va_start(arguments, format);
 	vsnprintf(message->text, TEXT_SIZE, format, arguments);

@@ -1,0 +1,129 @@
+/*
+ * graph/pool_checkpoint.c - checkpoints of a pool's blocks
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "graph/pool_session.h"
+#include "lib/state/journal.h"
+
+struct philox_pool_checkpoint {
+	struct pool_checkpoint *blocks;
+};
+
+static enum philox_status checkpoint_blocks(struct philox_pool *pool,
+					    struct pool_checkpoint **blocks)
+{
+	enum philox_status status;
+
+	pool_settle(pool);
+	status = pool_is_idle(pool);
+	if (status != PHILOX_OK)
+		return status;
+	status = pool_checkpoint(pool->blocks, blocks);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	pool->checkpoints++;
+	journal_write(pool->context, "pool-checkpoint pool %s blocks %zu",
+		      journal_name(pool->name).text,
+		      pool_checkpoint_blocks(*blocks));
+	return PHILOX_OK;
+}
+
+static enum philox_status make_checkpoint(struct philox_pool *pool,
+					  struct philox_pool_checkpoint **out)
+{
+	struct philox_pool_checkpoint *made = calloc(1, sizeof(*made));
+	enum philox_status status;
+
+	if (!made)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a checkpoint",
+				  pool->name);
+	pool_lock(pool);
+	status = checkpoint_blocks(pool, &made->blocks);
+	pool_unlock(pool);
+	if (status == PHILOX_OK)
+		*out = made;
+	else
+		free(made);
+	return status;
+}
+
+enum philox_status philox_pool_checkpoint(
+	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint)
+{
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!checkpoint)
+		return context_null(pool->context, "checkpoint");
+	NEED_PROCESS(pool->context);
+	return pool_report(pool, make_checkpoint(pool, checkpoint), 0);
+}
+
+void philox_pool_checkpoint_destroy(struct philox_pool_checkpoint *checkpoint)
+{
+	if (!checkpoint)
+		return;
+	pool_checkpoint_free(checkpoint->blocks);
+	free(checkpoint);
+}
+
+/* --- restoring, with the pool's lock --------------------------------------- */
+
+struct ids {
+	const uint64_t *live, *dead;
+	size_t n_live, n_dead;
+};
+
+static void note_restored(struct philox_pool *pool, size_t freed,
+			  size_t revived)
+{
+	struct pool_figures figures;
+
+	pool_figures(pool->blocks, &figures);
+	journal_write(
+		pool->context,
+		"pool-restore pool %s blocks %" PRIu64 " freed %zu revived %zu",
+		journal_name(pool->name).text, figures.blocks, freed, revived);
+}
+
+static enum philox_status restore(struct philox_pool *pool,
+				  const struct pool_checkpoint *checkpoint,
+				  const struct ids *ids)
+{
+	size_t freed, revived;
+	enum philox_status status;
+
+	pool_settle(pool);
+	status = pool_is_idle(pool);
+	if (status != PHILOX_OK)
+		return status;
+	status = pool_restore(pool->blocks, checkpoint, POOL_HOME, ids->live,
+			      ids->n_live, ids->dead, ids->n_dead, &freed,
+			      &revived);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	note_restored(pool, freed, revived);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_pool_restore(
+	struct philox_pool *pool,
+	const struct philox_pool_checkpoint *checkpoint, const uint64_t *live,
+	size_t n_live, const uint64_t *dead, size_t n_dead)
+{
+	const struct ids ids = {live, dead, n_live, n_dead};
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!checkpoint || (n_live && !live) || (n_dead && !dead))
+		return context_null(pool->context, !checkpoint ? "checkpoint"
+						   : n_live && !live ? "live"
+								     : "dead");
+	NEED_PROCESS(pool->context);
+	pool_lock(pool);
+	status = restore(pool, checkpoint->blocks, &ids);
+	pool_unlock(pool);
+	return pool_report(pool, status, 0);
+}

@@ -1,0 +1,221 @@
+/*
+ * graph/pool_memory.c - memory taken from the device, and given back to it
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include "graph/pool_memory.h"
+#include "graph/pool_session.h"
+#include "graph/pools.h"
+#include "lib/state/journal.h"
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+/* --- growing, with the pool's lock ----------------------------------------- */
+
+static void note_growth(struct philox_pool *pool, size_t mapped, uint64_t began)
+{
+	if (!mapped)
+		return;
+	journal_write(pool->context, "pool-grow pool %s bytes %zu",
+		      journal_name(pool->name).text, mapped);
+	pool_post(pool, PHILOX_LOG_INFO, "pool growth", mapped, now() - began,
+		  "has taken %zu bytes from the device", mapped);
+}
+
+enum philox_status pool_grow_for(struct philox_pool *pool,
+				 const struct pool_request *request)
+{
+	uint64_t began = now();
+	size_t mapped = 0;
+	enum philox_status status = pool_grow(pool->blocks, request, &mapped);
+
+	if (status == PHILOX_OK)
+		note_growth(pool, mapped, began);
+	return status;
+}
+
+static enum philox_status reserve(struct philox_pool *pool, size_t bytes)
+{
+	uint64_t began = now();
+	size_t mapped = 0;
+	enum philox_status status;
+
+	pool_settle(pool);
+	status = pool_reserve(pool->blocks, bytes, &mapped);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	note_growth(pool, mapped, began);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_pool_reserve(struct philox_pool *pool, uint64_t bytes)
+{
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	NEED_PROCESS(pool->context);
+	if (!bytes || bytes > SIZE_MAX)
+		return pool_report(pool,
+				   status_set(PHILOX_ERROR_INVALID,
+					      "pool '%s': %" PRIu64
+					      " bytes cannot be reserved",
+					      pool->name, bytes),
+				   bytes);
+	pool_lock(pool);
+	status = reserve(pool, (size_t)bytes);
+	pool_unlock(pool);
+	return pool_report(pool, status, bytes);
+}
+
+/* --- giving back ----------------------------------------------------------- */
+
+/* Work may be queued that uses what is free; all of it is on these streams. */
+static enum philox_status wait_for_work(struct philox_pool *pool)
+{
+	struct philox_device *device = pool_device(pool);
+	enum philox_status status = PHILOX_OK;
+
+	if (pool->touched || (pool->used && !pool->ordered))
+		status = philox_stream_synchronize(device, pool->home);
+	else if (pool->used)
+		status = philox_event_synchronize(device, pool->event);
+	for (size_t i = 0; status == PHILOX_OK && i < pool->n_streams; i++)
+		if (pool_owns(pool->blocks, (uint32_t)i + 1))
+			status = philox_stream_synchronize(
+				device, pool->streams[i].stream);
+	return status;
+}
+
+/* With the pool's lock. */
+static enum philox_status trim(struct philox_pool *pool, size_t *trimmed)
+{
+	enum philox_status status;
+
+	*trimmed = 0;
+	pool_settle(pool);
+	pool_reap(pool);
+	status = pool_is_idle(pool);
+	if (status != PHILOX_OK)
+		return status;
+	status = wait_for_work(pool);
+	if (status == PHILOX_OK)
+		status = pool_trim(pool->blocks, pool_pinned(pool), SIZE_MAX,
+				   trimmed);
+	if (status != PHILOX_OK)
+		status_prefix(status, "pool '%s': ", pool->name);
+	if (*trimmed)
+		journal_write(pool->context, "pool-trim pool %s bytes %zu",
+			      journal_name(pool->name).text, *trimmed);
+	return status;
+}
+
+/* A capture that is under way would be lost. */
+static enum philox_status check_captures(struct philox_context *context)
+{
+	const struct capture *capture;
+	enum philox_status status = PHILOX_OK;
+
+	context_lock(context);
+	capture_reap(context->graphs);
+	capture = context->graphs->captures;
+	while (capture && (capture->graph || capture->dropped))
+		capture = capture->next;
+	if (capture)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "capture %" PRIu64
+				    " neither became a graph nor was dropped",
+				    capture->id);
+	else
+		status = pools_quiet(context->graphs);
+	context_unlock(context);
+	return status;
+}
+
+enum philox_status philox_pool_trim(struct philox_pool *pool, uint64_t *trimmed)
+{
+	size_t bytes = 0;
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	NEED_PROCESS(pool->context);
+	status = check_captures(pool->context);
+	if (status == PHILOX_OK) {
+		pool_lock(pool);
+		status = trim(pool, &bytes);
+		pool_unlock(pool);
+	}
+	if (trimmed && (bytes || status == PHILOX_OK))
+		*trimmed = bytes;
+	return pool_report(pool, status, bytes);
+}
+
+static void give_back(struct philox_pool *pool, const struct philox_pool *to)
+{
+	size_t trimmed;
+
+	pthread_mutex_lock(&pool->lock);
+	trim(pool, &trimmed);
+	pthread_mutex_unlock(&pool->lock);
+	if (trimmed)
+		pool_post(pool, PHILOX_LOG_INFO, "pool trimmed", trimmed, 0,
+			  "gave %zu bytes back, which pool '%s' needs", trimmed,
+			  to->name);
+}
+
+/*
+ * What cannot be trimmed stays: the caller's own error counts. The list's lock
+ * keeps the pools there; the context's is for a journal only.
+ */
+void pools_give_back(struct philox_context *context,
+		     const struct philox_pool *except)
+{
+	struct graph_context *graphs = context->graphs;
+	struct philox_pool *pool;
+	int recorded =
+		atomic_load_explicit(&context->recorded, memory_order_relaxed);
+
+	if (check_captures(context) != PHILOX_OK)
+		return;
+	if (recorded)
+		context_lock(context);
+	pthread_mutex_lock(&graphs->pools_lock);
+	for (pool = graphs->pools; pool; pool = pool->next)
+		if (pool != except)
+			give_back(pool, except);
+	pthread_mutex_unlock(&graphs->pools_lock);
+	if (recorded)
+		context_unlock(context);
+}
+
+void pools_list(struct philox_context *context, char *text, size_t size)
+{
+	struct graph_context *graphs = context->graphs;
+	struct philox_pool *pool;
+	size_t length = 0;
+
+	text[0] = '\0';
+	pthread_mutex_lock(&graphs->pools_lock);
+	for (pool = graphs->pools; pool && length < size; pool = pool->next) {
+		struct pool_figures figures;
+
+		pthread_mutex_lock(&pool->lock);
+		pool_figures(pool->blocks, &figures);
+		pthread_mutex_unlock(&pool->lock);
+		length += (size_t)snprintf(
+			text + length, size - length,
+			"%spool '%s' has %zu bytes reserved, %zu mapped, %zu "
+			"live",
+			length ? "; " : "", pool->name, figures.reserved,
+			figures.mapped, figures.live);
+	}
+	pthread_mutex_unlock(&graphs->pools_lock);
+}

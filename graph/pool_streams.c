@@ -1,0 +1,258 @@
+/*
+ * graph/pool_streams.c - the streams of a pool, and who waits for whom
+ *
+ * See Note [Pools] in graph/pool.h. With the pool's lock.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "graph/pool_streams.h"
+#include "lib/state/journal.h"
+
+/* CUDA's handle for the default stream of the calling thread. */
+#define STREAM_PER_THREAD ((philox_stream)2)
+
+int pool_is_home(const struct philox_pool *pool, philox_stream stream)
+{
+	return pool->used && pool->home == stream &&
+	       stream != STREAM_PER_THREAD;
+}
+
+/* --- owners --------------------------------------------------------------- */
+
+static int is_stream(const struct pool_stream *known, philox_stream stream)
+{
+	return known->stream == stream &&
+	       (stream != STREAM_PER_THREAD ||
+		pthread_equal(known->thread, pthread_self()));
+}
+
+/* The index of a stream, or of an entry that nobody needs, or the end. */
+static size_t find_stream(const struct philox_pool *pool, philox_stream stream)
+{
+	size_t place = pool->n_streams;
+
+	for (size_t i = 0; i < pool->n_streams; i++) {
+		const struct pool_stream *known = &pool->streams[i];
+
+		if (is_stream(known, stream))
+			return i;
+		if (place == pool->n_streams && !known->in_session &&
+		    !pool_owns(pool->blocks, (uint32_t)i + 1))
+			place = i;
+	}
+	return place;
+}
+
+static enum philox_status add_room(struct philox_pool *pool)
+{
+	size_t room = pool->room ? 2 * pool->room : 8;
+	struct pool_stream *streams;
+
+	if (pool->n_streams < pool->room)
+		return PHILOX_OK;
+	streams = realloc(pool->streams, room * sizeof(*streams));
+	if (!streams)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a stream",
+				  pool->name);
+	pool->streams = streams;
+	pool->room = room;
+	return PHILOX_OK;
+}
+
+enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
+			      uint32_t *owner)
+{
+	size_t index;
+	enum philox_status status;
+
+	if (!pool->session && pool_is_home(pool, stream)) {
+		*owner = POOL_HOME;
+		return PHILOX_OK;
+	}
+	status = add_room(pool);
+	if (status != PHILOX_OK)
+		return status;
+	index = find_stream(pool, stream);
+	if (index == pool->n_streams)
+		pool->streams[pool->n_streams++].in_session = 0;
+	if (!is_stream(&pool->streams[index], stream))
+		pool->streams[index].in_session = 0;
+	pool->streams[index].stream = stream;
+	pool->streams[index].thread = pthread_self();
+	pool->streams[index].in_session |= pool->session != NULL;
+	*owner = (uint32_t)index + 1;
+	return PHILOX_OK;
+}
+
+/* --- home ----------------------------------------------------------------- */
+
+static enum philox_status record_home(struct philox_pool *pool)
+{
+	enum philox_status status =
+		philox_event_record(pool_device(pool), pool->event, pool->home);
+
+	pool->ordered = status == PHILOX_OK;
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	pool->touched = 0;
+	return PHILOX_OK;
+}
+
+/* A stream that memory was freed on lives, and may be asked. */
+static enum philox_status mark_home(struct philox_pool *pool)
+{
+	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
+	enum philox_status status = PHILOX_OK;
+
+	if (pool->flags & PHILOX_POOL_STRICT || !pool->touched)
+		return PHILOX_OK;
+	status = device_capture_info(pool_device(pool), pool->home, &info);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return record_home(pool);
+	return status_set(PHILOX_ERROR_BUSY,
+			  "pool '%s' is in use on a stream that is capturing "
+			  "now, which no other can wait for",
+			  pool->name);
+}
+
+enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
+{
+	enum philox_status status;
+
+	if (!pool->used || pool_is_home(pool, stream))
+		return PHILOX_OK;
+	status = mark_home(pool);
+	if (status != PHILOX_OK)
+		return status;
+	if (!pool->ordered)
+		return status_set(
+			PHILOX_ERROR_BUSY,
+			"pool '%s' is in use on another stream%s: order the "
+			"two, and say so by philox_pool_order()",
+			pool->name,
+			pool->flags & PHILOX_POOL_STRICT
+				? ""
+				: ", where the end of that could not be "
+				  "recorded");
+	status = philox_event_wait(pool_device(pool), stream, pool->event);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	pool->waits++;
+	return PHILOX_OK;
+}
+
+enum philox_status pool_move_home(struct philox_pool *pool,
+				  philox_stream stream)
+{
+	pool->home = stream;
+	pool->used = 1;
+	pool->touched = 0;
+	pool->ordered = 0;
+	if (pool->flags & PHILOX_POOL_STRICT)
+		return PHILOX_OK;
+	return record_home(pool);
+}
+
+void pool_touch_home(struct philox_pool *pool, philox_stream stream)
+{
+	if (pool->session)
+		return;
+	if (!pool->used) {
+		pool->home = stream;
+		pool->used = 1;
+	}
+	if (pool_is_home(pool, stream))
+		pool->touched = 1;
+}
+
+/* --- waiting for memory ---------------------------------------------------- */
+
+/* A stream may be waited for that is in the same capture, or in none as well. */
+static enum philox_status check_lender(struct philox_pool *pool,
+				       philox_stream lender,
+				       const struct capture_info *info)
+{
+	struct capture_info other;
+	enum philox_status status =
+		device_capture_info(pool_device(pool), lender, &other);
+
+	if (status != PHILOX_OK)
+		return status;
+	return other.status == info->status &&
+			       (info->status == PHILOX_CAPTURE_NONE ||
+				other.id == info->id)
+		       ? PHILOX_OK
+		       : PHILOX_NOT_READY;
+}
+
+static enum philox_status wait_for(struct philox_pool *pool,
+				   philox_stream stream, philox_stream lender)
+{
+	struct philox_device *device = pool_device(pool);
+	philox_event event;
+	enum philox_status status = philox_event_create(device, &event);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_event_record(device, event, lender);
+	if (status == PHILOX_OK)
+		status = philox_event_wait(device, stream, event);
+	philox_event_destroy(device, event);
+	pool->waits += status == PHILOX_OK;
+	return status;
+}
+
+static void note_wait(struct philox_pool *pool)
+{
+	journal_write(pool->context, "pool-wait pool %s",
+		      journal_name(pool->name).text);
+	pool_post(pool, PHILOX_LOG_INFO, "pool wait", 0, 0,
+		  "made a stream wait for another one, whose free memory it "
+		  "needs");
+}
+
+/* Outside sessions HOME's memory is there for who waits for home. */
+static enum philox_status borrow_home(struct philox_pool *pool,
+				      philox_stream stream,
+				      struct pool_request *request)
+{
+	enum philox_status status;
+
+	if (request->home || !pool_owns(pool->blocks, POOL_HOME))
+		return PHILOX_NOT_READY;
+	if (pool->turn != TURN_FREE)
+		return PHILOX_NOT_READY;
+	status = pool_follow(pool, stream);
+	if (status != PHILOX_OK)
+		return status;
+	request->home = 1;
+	note_wait(pool);
+	return PHILOX_OK;
+}
+
+enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
+			       const struct capture_info *info,
+			       struct pool_request *request)
+{
+	uint32_t lender = pool_lender(pool->blocks, request);
+	enum philox_status status;
+
+	if (pool->flags & PHILOX_POOL_STRICT)
+		return PHILOX_NOT_READY;
+	if (lender == UINT32_MAX)
+		return borrow_home(pool, stream, request);
+	if (pool->session && !pool->streams[lender - 1].in_session)
+		return PHILOX_NOT_READY;
+	status = check_lender(pool, pool->streams[lender - 1].stream, info);
+	if (status == PHILOX_OK)
+		status = wait_for(pool, stream,
+				  pool->streams[lender - 1].stream);
+	if (status != PHILOX_OK)
+		return status;
+	pool_give(pool->blocks, lender, request->owner);
+	note_wait(pool);
+	return PHILOX_OK;
+}

@@ -1,0 +1,35 @@
+/*
+ * graph/pools.h - the pools of a graph: adopted, launched, let go
+ */
+#ifndef GRAPH_POOLS_H
+#define GRAPH_POOLS_H
+
+#include "graph/pool.h"
+
+/*
+ * Of the pools of a graph's capture, in order of their numbers:
+ * pools_know() tells whether a capture of that id had a session and no graph
+ * was made of it, ERROR_NOT_FOUND without a message or ERROR_EXISTS; pools_attach()
+ * makes them a graph's, pools_detach() ends that. With the context's lock.
+ */
+enum philox_status pools_know(struct graph_context *graphs, uint64_t id);
+void pools_attach(struct graph_context *graphs, struct philox_graph *graph);
+void pools_detach(struct philox_graph *graph);
+
+/*
+ * pools_enter() takes the turn of a graph's pools for a launch on a stream,
+ * after whatever ran in them before; pools_leave() gives it back. `turn` is one
+ * of a launch. Without the context's lock.
+ */
+enum philox_status pools_enter(struct philox_graph *graph, philox_stream stream,
+			       enum pool_turn turn);
+void pools_leave(struct philox_graph *graph, philox_stream stream,
+		 enum philox_status launched);
+
+/* pools_quiet() refuses with ERROR_BUSY while a capture's session is open. */
+enum philox_status pools_quiet(struct graph_context *graphs);
+
+/* pools_finish() (graph/pool_life.c) frees all pools of a context that ends. */
+void pools_finish(struct graph_context *graphs);
+
+#endif
