@@ -386,16 +386,22 @@ matrix: $(TOOL)
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-## fuzz             a minute of random texts for philox_context_load_text(); clang
+## fuzz             a minute of random texts for philox_context_load_text() and
+##                  a minute of random operations on pools; clang
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-fuzz: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),$(call below,lib graph \
-	alloc,c)) tests/fuzz/load.c $(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool)
+$(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
+$(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
+	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
+	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
 	$(call say,FUZZ)
-	$(Q)mkdir -p $(BUILD)/fuzz
-	$(Q)clang -std=c11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined \
-		-Iinclude -I. -I$(dir $(SOURCE)) $^ -lpthread -lm \
-		-o $(BUILD)/fuzz/load
-	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz tests/fuzz/corpus
+	$(Q)mkdir -p $@-found
+	$(Q)clang -std=c11 -D_GNU_SOURCE -DPHILOX_FUZZ -g -O1 \
+		-fsanitize=fuzzer,address,undefined \
+		-Iinclude -I. -I$(dir $(SOURCE)) $^ -lpthread -lm -o $@
+fuzz: $(FUZZERS)
+	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz/load-found tests/fuzz/corpus
+	$(Q)$(BUILD)/fuzz/pool -max_total_time=60 -max_len=8192 $(BUILD)/fuzz/pool-found
 
 # --- manual -------------------------------------------------------------------
 

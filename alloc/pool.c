@@ -140,8 +140,8 @@ enum philox_status pool_take(struct pool *pool,
 	need = need_of(pool, request);
 	if (!fit_find(&pool->blocks, &need, &first, &place))
 		return status_set(PHILOX_NOT_READY,
-				  "no free piece of %zu bytes is mapped",
-				  request->size);
+				  "no free piece of %zu byte%s is mapped",
+				  request->size, status_s(request->size));
 	if (!take_reserve(pool, request->tag, &tag))
 		return no_record("a block");
 	block = blocks_claim(&pool->blocks, first, place, need.units);

@@ -258,10 +258,9 @@ Test(pool_blocks, blocks_are_aligned_as_asked_and_the_rest_stays_free)
 			whole(&t);
 		}
 		if (kind_ == POOL_EXPANDABLE)
-			PICTURE(&t,
-				"L1 L1 L1 L1 L1 L1 L1 L1 L1 L1 L1 L1 F1/0 L1 "
-				"F1/0 L1 F1/0 L1 F7/0 L1 F15/0 L1 F31/0 L1 "
-				"F63/0 L1 F127/0");
+			PICTURE(&t, "L1 L1 L1 L1 L1 L1 L1 L1 L1 L1 L1 F1/0 L1 "
+				    "F3/0 L1 F7/0 L1 F7/0 L1 F31/0 L1 F63/0 L1 "
+				    "F127/0 L1 F127/0");
 	}
 }
 

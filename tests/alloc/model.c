@@ -5,6 +5,7 @@
  * there are in all; a difference is shown with the seed of its game.
  */
 #include <stdlib.h>
+#include "tests/fuzz/pool.h"
 #include "tests/support/pool_game.h"
 #include "tests/support/support.h"
 
@@ -55,5 +56,17 @@ Test(pool_model, a_pool_does_what_a_model_of_bytes_does, .timeout = 3600)
 	for (; left; left -= steps) {
 		steps = left < GAME_STEPS ? left : GAME_STEPS;
 		play(seed++, steps);
+	}
+}
+
+Test(pool_model, bytes_can_be_operations)
+{
+	uint64_t state = 5;
+	uint8_t bytes[4096];
+
+	for (size_t size = 0; size <= sizeof(bytes); size = 2 * size + 1) {
+		for (size_t i = 0; i < size; i++)
+			bytes[i] = (uint8_t)random_bits(&state);
+		fuzz_pool(bytes, size);
 	}
 }

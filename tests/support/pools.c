@@ -8,7 +8,7 @@ void pool_test_open(struct pool_test *t, const struct pool_settings *settings)
 {
 	struct pool_settings own = *settings;
 
-	*t = (struct pool_test){0};
+	*t = (struct pool_test){.margin = own.margin};
 	if (!own.step)
 		own.step = UNITS(128);
 	if (!own.reserve)
@@ -105,7 +105,7 @@ struct drawing {
 	char text[1024];
 	size_t length;
 	uint32_t segment;
-	size_t end;
+	size_t end, margin;
 };
 
 static void draw_block(void *user, const struct pool_block *block)
@@ -113,8 +113,9 @@ static void draw_block(void *user, const struct pool_block *block)
 	struct drawing *d = user;
 	char *at = d->text + d->length;
 	size_t left = sizeof(d->text) - d->length;
-	int jumps = d->length &&
-		    (block->segment != d->segment || block->offset != d->end);
+	size_t start = block->offset - (block->live ? d->margin : 0);
+	int jumps =
+		d->length && (block->segment != d->segment || start != d->end);
 
 	if (block->live)
 		d->length += (size_t)snprintf(
@@ -126,14 +127,14 @@ static void draw_block(void *user, const struct pool_block *block)
 			jumps ? "| " : "", block->bytes / POOL_UNIT,
 			block->session);
 	d->segment = block->segment;
-	d->end = block->offset + block->bytes;
+	d->end = start + block->bytes;
 }
 
 const char *picture(const struct pool_test *t)
 {
 	static struct drawing d;
 
-	d = (struct drawing){0};
+	d = (struct drawing){.margin = t->margin};
 	pool_walk_blocks(t->pool, draw_block, &d);
 	return d.text;
 }

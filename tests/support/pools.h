@@ -15,6 +15,7 @@
 struct pool_test {
 	struct philox_device *device;
 	struct pool *pool;
+	size_t margin;
 };
 
 void pool_test_open(struct pool_test *t, const struct pool_settings *settings);
