@@ -12,10 +12,11 @@
  *   ... later, after the same generators and regions were made ...
  *   philox_context_load(context, "step-1000.philox");
  *
- * It does not hold device memory, graphs (capture them again, or keep those the
- * context has: they follow at their next launch) and saved contexts, which are
- * pointers: philox_region_tickets() tells which tickets are pending after a
- * load, and philox_ticket_attach() attaches them again.
+ * It does not hold device memory, pools (philox/pool.h), graphs (capture them
+ * again, or keep those the context has: they follow at their next launch) and
+ * saved contexts, which are pointers: philox_region_tickets() tells which
+ * tickets are pending after a load, and philox_ticket_attach() attaches them
+ * again.
  *
  * The text is plain ASCII, with one object per line in an order that does not
  * depend on the order of creation, so that texts can be compared line by line.

@@ -66,6 +66,23 @@
  *  check graph G launches N sequence Q
  *                         Launches that were not announced, found after Q.
  *
+ *  pool-create pool P segments plain|expandable
+ *  pool-alloc pool P segment I offset O size B tag T
+ *  pool-free ...          The same fields. A place is the same on each device.
+ *  pool-grow pool P bytes B
+ *                         Taken from the device.
+ *  pool-trim pool P bytes B
+ *                         Given back to it.
+ *  pool-wait pool P       The pool has made a stream wait for another.
+ *  pool-order pool P      The caller has ordered two streams.
+ *  pool-begin pool P session capture|warm-up
+ *  pool-end pool P
+ *  pool-rollback pool P   A session's end: well, or with its blocks undone.
+ *  pool-checkpoint pool P blocks N
+ *  pool-restore pool P blocks N freed F revived R
+ *                         N live blocks now.
+ *  pool-destroy pool P
+ *
  * A trace (Note [Trace] in lib/state/timeline.h) also has
  *
  *  context-save digest D  The context was saved.
