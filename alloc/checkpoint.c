@@ -1,8 +1,8 @@
 /*
  * alloc/checkpoint.c - see alloc/pool.h: checkpoints
  *
- * All free memory belongs to one owner after a restore. So the blocks are
- * changed first, and the free ones entered into the index all at once.
+ * The blocks of a checkpoint are sorted by place, as the list of blocks is, so
+ * that both are gone through side by side.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,14 +87,17 @@ enum wish {
 	WISH_KNOWN /* live, in the checkpoint */
 };
 
+/* What becomes of a block of the checkpoint. */
+enum wanted { NOT_WANTED, WANTED, WANTED_AND_LIVE };
+
 /* A restore that is being checked. */
 struct plan {
 	struct pool *pool;
 	const struct pool_checkpoint *checkpoint;
 	struct ids wishes;
+	char *wanted;   /* by number in the checkpoint: enum wanted */
 	uint64_t twice; /* an id that is named twice; 0: none */
 	size_t known;
-	size_t revived;
 };
 
 static enum wish wish_of(const struct plan *plan, uint64_t id)
@@ -108,10 +111,9 @@ static void add_wishes(struct plan *plan, const uint64_t *ids, size_t n,
 		       enum wish wish)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (ids_find(&plan->wishes, ids[i]))
+		if (ids[i] &&
+		    !ids_add(&plan->wishes, ids[i], (void *)(uintptr_t)wish))
 			plan->twice = ids[i];
-		else if (ids[i])
-			ids_put(&plan->wishes, ids[i], (void *)(uintptr_t)wish);
 	}
 }
 
@@ -156,6 +158,7 @@ static enum philox_status check_known(struct plan *plan, const uint64_t *live,
 		if (!entry || (enum wish)(uintptr_t)entry->value != WISH_LIVE)
 			continue;
 		entry->value = (void *)(uintptr_t)WISH_KNOWN;
+		plan->wanted[i] = WANTED;
 		plan->known++;
 	}
 	for (size_t i = 0; plan->known < n_live && i < n_live; i++)
@@ -252,19 +255,25 @@ static enum philox_status check_plan(struct plan *plan, uint32_t owner,
 
 /* --- restoring ------------------------------------------------------------ */
 
-static int must_live(const struct plan *plan, const struct saved_block *saved)
+/* Whether a live block stays; notes that it is live. */
+static int stays(struct plan *plan, struct pair_walk *walk,
+		 const struct block *block)
 {
-	return wish_of(plan, saved->id) == WISH_KNOWN;
+	if (!is_in_checkpoint(walk, block) || !plan->wanted[walk->next])
+		return 0;
+	plan->wanted[walk->next] = WANTED_AND_LIVE;
+	return 1;
 }
 
 static void free_unwanted(struct plan *plan, size_t *freed)
 {
+	struct pair_walk walk = {plan->checkpoint, 0};
 	struct pool *pool = plan->pool;
 	struct block *block = pool->blocks.first;
 
 	*freed = 0;
 	for (; block; block = block->after) {
-		if (!block->id || wish_of(plan, block->id) == WISH_KNOWN)
+		if (!block->id || stays(plan, &walk, block))
 			continue;
 		record_dead(pool, block);
 		tags_drop(pool->tags, block->tag);
@@ -293,18 +302,21 @@ static void revive_wanted(struct plan *plan, size_t *revived)
 
 	*revived = 0;
 	for (size_t i = 0; i < checkpoint->n; i++) {
-		if (!must_live(plan, &checkpoint->blocks[i]) ||
-		    ids_find(&plan->pool->ids, checkpoint->blocks[i].id))
+		if (plan->wanted[i] != WANTED)
 			continue;
 		revive_block(plan->pool, &checkpoint->blocks[i]);
 		++*revived;
 	}
 }
 
-static int reserve_restore(struct pool *pool, size_t n)
+static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 {
-	return blocks_reserve(&pool->blocks, n + 2, n, 0) &&
-	       ids_reserve(&pool->ids, pool->ids.count + n);
+	struct pool *pool = plan->pool;
+
+	plan->wanted = calloc(plan->checkpoint->n + 1, 1);
+	return plan->wanted && ids_reserve(&plan->wishes, n_live + n_dead) &&
+	       blocks_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
+	       ids_reserve(&pool->ids, pool->ids.count + n_live);
 }
 
 enum philox_status pool_restore(struct pool *pool,
@@ -318,8 +330,7 @@ enum philox_status pool_restore(struct pool *pool,
 
 	if (status != PHILOX_OK)
 		return status;
-	if (!ids_reserve(&plan.wishes, n_live + n_dead) ||
-	    !reserve_restore(pool, n_live)) {
+	if (!reserve_restore(&plan, n_live, n_dead)) {
 		status = status_set(PHILOX_ERROR_MEMORY,
 				    "no memory to restore %zu block%s", n_live,
 				    status_s(n_live));
@@ -338,5 +349,6 @@ enum philox_status pool_restore(struct pool *pool,
 	check_now_and_then(pool);
 finish:
 	ids_finish(&plan.wishes);
+	free(plan.wanted);
 	return status;
 }

@@ -74,6 +74,17 @@ void ids_put(struct ids *ids, uint64_t id, void *value)
 	ids->count++;
 }
 
+int ids_add(struct ids *ids, uint64_t id, void *value)
+{
+	struct ids_entry *entry = entry_of(ids, id);
+
+	if (entry->id)
+		return 0;
+	*entry = (struct ids_entry){id, value};
+	ids->count++;
+	return 1;
+}
+
 struct ids_entry *ids_find(const struct ids *ids, uint64_t id)
 {
 	struct ids_entry *entry =

@@ -28,6 +28,10 @@ int ids_reserve(struct ids *ids, size_t count);
 /* pre: there is room, and the id is not there. */
 void ids_put(struct ids *ids, uint64_t id, void *value);
 
+/* The same for an id that may be there: then it stays as it is, and 0 is
+ * returned. */
+int ids_add(struct ids *ids, uint64_t id, void *value);
+
 /* NULL: no such id. The entry stays in place until the next put or remove. */
 struct ids_entry *ids_find(const struct ids *ids, uint64_t id);
 

@@ -23,7 +23,7 @@
 #define INDEX_LEAST  (INDEX_FANOUT / 2)
 
 struct index_key {
-	uint64_t high, low; /* compared in this order */
+	uint64_t high, low; /* compared in this order; high < UINT64_MAX */
 };
 
 struct index_node {
