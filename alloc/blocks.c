@@ -228,13 +228,12 @@ void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units)
 
 void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to)
 {
-	struct index *free = &blocks->owners[from].free;
 	struct block *block;
 
-	if (from == to)
+	if (from == to || from >= POOL_OWNERS_MAX || to >= POOL_OWNERS_MAX)
 		return;
-	while (free->count) {
-		block = index_value(index_last(free));
+	while (blocks->owners[from].units) {
+		block = index_value(index_last(&blocks->owners[from].free));
 		leave_free(blocks, block);
 		block->owner = to;
 		join_free(blocks, block);

@@ -51,8 +51,10 @@ struct pool_settings {
 	enum pool_kind kind;
 	size_t reserve; /* EXPANDABLE: bytes of addresses; 0: 9/8 of the
 			   device's memory; rounded up to the granularity */
-	size_t step;    /* least size of an extent; 0: 2 MiB; rounded up to a
-			   multiple of POOL_UNIT or of the granularity */
+	size_t step;    /* size of an extent, if a request does not need more
+			   and the limit or the gap do not leave less; 0: 2
+			   MiB; rounded up to a multiple of POOL_UNIT or of
+			   the granularity */
 	size_t limit;   /* most bytes mapped; 0: none */
 	size_t margin;  /* bytes kept free of use before and after each block,
 			   a multiple of POOL_UNIT; 0: none */
@@ -97,14 +99,15 @@ void pool_destroy(struct pool *pool);
 /*
  * pool_take() takes a block from the memory that is mapped: NOT_READY, with
  * nothing changed, if none fits. pool_grow() maps one extent, so that the
- * request fits after it; the new memory belongs to HOME, or to the owner if the
- * request may not use HOME's. In an expandable pool free memory before and
- * after the gap counts if the request may use it; the lowest gap that will do
- * is filled, from its beginning. A growth that fails half-way is undone whole.
- * Legal during capture (the device's calls are made in relaxed mode). Both
- * check the request: ERROR_INVALID, ERROR_OVERFLOW. Growing: ERROR_LIMIT,
- * ERROR_MEMORY (of the device or of the reservation, or the host's), those of
- * the device. No call to the device in pool_take().
+ * request fits after it; the new memory belongs to HOME, or to the owner if
+ * the request may not use HOME's. *mapped is its size. In an expandable pool
+ * free memory before and after the gap counts if the request may use it; the
+ * lowest gap that will do is filled, from its beginning. A growth that fails
+ * half-way is undone whole. Legal during capture (the device's calls are made
+ * in relaxed mode). Both check the request: ERROR_INVALID, ERROR_OVERFLOW.
+ * Growing: ERROR_LIMIT, ERROR_MEMORY (of the device or of the reservation, or
+ * the host's), those of the device. No call to the device in pool_take(); its
+ * ERROR_MEMORY is the host's.
  */
 enum philox_status pool_take(struct pool *pool,
 			     const struct pool_request *request,
@@ -116,9 +119,10 @@ enum philox_status pool_grow(struct pool *pool,
 /*
  * pool_put() frees the live block that begins at `address`; its memory belongs
  * to `owner` from now on. Writes what it was. ERROR_INVALID names what the
- * address is instead: inside a block (its tag and offset), freed already (the
- * tag of the block that was there, if nothing else has begun there since), or
- * not the pool's.
+ * address is instead: inside a block or its margins (its tag and offset), freed
+ * already (the id and tag of the block that was there last, unless thousands of
+ * others were freed since), or not the pool's; or the owner. ERROR_MEMORY: the
+ * host has none to record free memory, which is seldom needed.
  */
 enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
 			    struct pool_block *block);
@@ -134,10 +138,11 @@ int pool_find_id(const struct pool *pool, uint64_t id,
 		 struct pool_block *block);
 
 /*
- * pool_give() gives all free memory of one owner to another; pool_owns() tells
- * how much an owner has. pool_lender() returns the lowest owner except HOME and
- * the request's own whose memory would make the request fit if it were given to
- * the request's owner, UINT32_MAX if there is none.
+ * pool_give() gives all free memory of one owner to another (there are none
+ * from POOL_OWNERS_MAX on, and nothing is given to them); pool_owns() tells
+ * how much an owner has. pool_lender() returns the lowest owner except HOME
+ * and the request's own whose memory would make the request fit if it were
+ * given to the request's owner, UINT32_MAX if there is none.
  */
 void pool_give(struct pool *pool, uint32_t from, uint32_t to);
 size_t pool_owns(const struct pool *pool, uint32_t owner);
@@ -148,14 +153,16 @@ uint32_t pool_lender(const struct pool *pool,
 
 /*
  * pool_reserve() sees to it that at least `bytes` of mapped memory are free in
- * one piece owned by HOME, by mapping one extent if need be.
+ * one piece owned by HOME, by mapping one extent if need be (*mapped is its size,
+ * or 0); errors as of pool_grow().
  *
  * Extents are numbered from 1 in order of mapping, over the life of the pool;
  * pool_newest() returns the last number. pool_trim() gives back the extents
  * with a number above `pinned` that are wholly free, whoever owns them, the
  * newest first, until `enough` bytes were given back (SIZE_MAX: all there are);
  * it ends at the first error of the device: extents before that are gone.
- * *trimmed is written in any case. Not legal during capture.
+ * *trimmed is written in any case. Extents with blocks that an open session may
+ * bring back stay. Not legal during capture.
  */
 enum philox_status pool_reserve(struct pool *pool, size_t bytes,
 				size_t *mapped);
@@ -173,12 +180,15 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
  * to HOME, and it writes the session's figures. With `undo` the blocks that were
  * live when it began are live again, with their ids, and no others are;
  * memory that was mapped meanwhile stays, as HOME's. Undoing cannot fail.
+ * pre: none is open; one is open.
  */
 struct pool_session_figures {
 	size_t peak;      /* bytes that its blocks take in one piece of memory:
 			      the end of the highest one if the same takes and
 			      puts were made in an empty pool with one extent
-			      (computed in that way, not estimated) */
+			      (computed in that way, not estimated). Of one
+			      that is not HOME's a request that may not use
+			      HOME's memory gets as much as it needs there */
 	size_t live_peak; /* most bytes live at a time, of its own blocks */
 	size_t live;      /* at its end, of the same */
 	size_t mapped;    /* by growth in it */
@@ -201,13 +211,15 @@ struct pool_checkpoint; /* at most 64 bytes a live block */
  * whose ids are in `live` (n_live of them): with the places, sizes, tags and ids
  * they had. Live blocks that are not in the checkpoint must be in `dead`. Free
  * memory all belongs to HOME afterwards. It checks everything first, and changes
- * nothing if it fails: ERROR_MISMATCH (another pool's checkpoint), ERROR_STALE (a
- * trim since), ERROR_BUSY (free memory that belongs to neither HOME nor `owner`:
+ * nothing if it fails: ERROR_STATE (a session is open), ERROR_MISMATCH (another
+ * pool's checkpoint), ERROR_STALE (a trim since that gave something back),
+ * ERROR_BUSY (free memory that belongs to neither HOME nor `owner`:
  * whose), ERROR_NOT_FOUND (an id of `live` that is not in the checkpoint, one of
  * `dead` that was never issued), ERROR_STATE (live blocks unknown to the
  * checkpoint that are not in `dead`: how many, with the tags of the first ones),
- * ERROR_INVALID (an id in both arrays or twice), ERROR_MEMORY. pre: no session
- * is open. *freed and *revived are written.
+ * ERROR_INVALID (an id in both arrays or twice), ERROR_MEMORY; the first of
+ * these that is true. *freed and *revived are the numbers of blocks that died
+ * and that are live again.
  */
 enum philox_status pool_checkpoint(const struct pool *pool,
 				   struct pool_checkpoint **checkpoint);
@@ -235,7 +247,9 @@ struct pool_figures {
 	size_t free;            /* mapped - live */
 	size_t largest_free;    /* a run that HOME's requests can use */
 	uint64_t blocks, blocks_peak;
-	uint64_t allocations, frees, growths, trims, restores, undone;
+	uint64_t allocations, frees; /* taken, put */
+	uint64_t growths, trims;     /* extents mapped, given back */
+	uint64_t restores, undone;   /* undone: sessions */
 };
 
 void pool_figures(const struct pool *pool, struct pool_figures *figures);

@@ -244,3 +244,23 @@ Test(pool_refusals, addresses_of_others_are_not_the_pool_s)
 	put(&other, a, 0);
 	pool_test_close(&other);
 }
+
+Test(pool_refusals, owners_that_there_are_not_have_nothing)
+{
+	const uint32_t owners[] = {POOL_OWNERS_MAX, UINT32_MAX};
+	struct pool_session_figures f;
+	struct pool_test t;
+
+	ON_BOTH_KINDS(t)
+	{
+		take(&t, 1, 0);
+		pool_session_begin(t.pool);
+		pool_give(t.pool, POOL_HOME, POOL_OWNERS_MAX);
+		pool_give(t.pool, UINT32_MAX, POOL_HOME);
+		pool_session_end(t.pool, owners, 2, 0, &f);
+		cr_assert(pool_owns(t.pool, POOL_HOME) == UNITS(127));
+		cr_assert(pool_owns(t.pool, POOL_OWNERS_MAX) == 0);
+		put(&t, take(&t, 1, POOL_OWNERS_MAX - 1), POOL_OWNERS_MAX - 1);
+		cr_assert(pool_owns(t.pool, POOL_OWNERS_MAX - 1) == UNITS(1));
+	}
+}

@@ -663,7 +663,8 @@ static void play_checkpoint(struct pool_game *game)
 	checkpoint->n = model->n_live;
 	checkpoint->trims = game->expected.trims;
 	checkpoint->blocks = calloc(model->n_live + 1, sizeof(size_t));
-	memcpy(checkpoint->blocks, model->live, model->n_live * sizeof(size_t));
+	for (size_t i = 0; i < model->n_live; i++)
+		checkpoint->blocks[i] = model->live[i];
 	MUST(game, pool_checkpoint_blocks(checkpoint->made) == model->n_live,
 	     "%zu blocks", model->n_live);
 }
