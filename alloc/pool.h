@@ -186,9 +186,9 @@ struct pool_session_figures {
 	size_t peak;      /* bytes that its blocks take in one piece of memory:
 			      the end of the highest one if the same takes and
 			      puts were made in an empty pool with one extent
-			      (computed in that way, not estimated). Of one
-			      that is not HOME's a request that may not use
-			      HOME's memory gets as much as it needs there */
+			      (computed in that way, not estimated; for a
+			      request that may not use HOME's memory it grows,
+			      by what is missing) */
 	size_t live_peak; /* most bytes live at a time, of its own blocks */
 	size_t live;      /* at its end, of the same */
 	size_t mapped;    /* by growth in it */
