@@ -8,37 +8,46 @@
 
 #define HEIGHT_MAX 16
 
-#define GROUP      6 /* slots; INDEX_FANOUT is a multiple of it */
+#define GROUP      6 /* slots; a node has five groups */
 
 /*
- * How many keys of a node have a lower high part. Slots that are not in use have
- * the highest one. First the group, then in it: comparisons do not wait for each
- * other, and there is no branch, which could not be predicted.
+ * How many keys of a node have a lower high part. First the group, then in it:
+ * comparisons do not wait for each other, and no branch depends on them, which
+ * could not be predicted. Slots that are not in use have keys above all others.
  */
-static uint32_t count_below(const struct index_node *node, uint64_t high)
+static uint32_t count_below(const uint64_t *high, uint64_t bound)
 {
-	const uint64_t *group = node->high;
-	uint32_t n = 0;
+	uint32_t n = (uint32_t)(high[GROUP - 1] < bound) +
+		     (uint32_t)(high[2 * GROUP - 1] < bound) +
+		     (uint32_t)(high[3 * GROUP - 1] < bound) +
+		     (uint32_t)(high[4 * GROUP - 1] < bound);
 
-	for (uint32_t i = GROUP - 1; i < INDEX_FANOUT - GROUP; i += GROUP)
-		n += node->high[i] < high;
-	n *= GROUP;
-	group += n;
-	for (uint32_t i = 0; i < GROUP; i++)
-		n += group[i] < high;
-	return n;
+	high += n * GROUP;
+	return n * GROUP + (uint32_t)(high[0] < bound) +
+	       (uint32_t)(high[1] < bound) + (uint32_t)(high[2] < bound) +
+	       (uint32_t)(high[3] < bound) + (uint32_t)(high[4] < bound) +
+	       (uint32_t)(high[5] < bound);
 }
 
 /* How many keys of a node are <= key. */
 static uint32_t count_up_to(const struct index_node *node, struct index_key key)
 {
-	uint32_t n = count_below(node, key.high);
+	uint32_t n = count_below(node->high, key.high), end, middle;
 
-	while (n < node->n && node->high[n] == key.high &&
-	       node->low[n] <= key.low)
-		n++;
+	if (node->high[n < INDEX_FANOUT ? n : 0] != key.high)
+		return n;
+	end = count_below(node->high, key.high + 1);
+	while (n < end) {
+		middle = (n + end) / 2;
+		if (node->low[middle] <= key.low)
+			n = middle + 1;
+		else
+			end = middle;
+	}
 	return n;
 }
+
+_Static_assert(INDEX_FANOUT == 5 * GROUP, "groups cover a node");
 
 /* The child that a key belongs to: keys below all are the first one's. */
 static uint32_t child_of(const struct index_node *node, struct index_key key)
@@ -72,7 +81,7 @@ static void put_entry(struct index_node *node, uint32_t slot,
 static void set_count(struct index_node *node, uint32_t n)
 {
 	for (uint32_t slot = n; slot < node->n; slot++)
-		node->high[slot] = UINT64_MAX;
+		node->high[slot] = node->low[slot] = UINT64_MAX;
 	node->n = n;
 }
 
@@ -336,7 +345,8 @@ struct index_cursor index_at_most(const struct index *index,
 
 struct index_cursor index_last(const struct index *index)
 {
-	return index_at_most(index, (struct index_key){UINT64_MAX, UINT64_MAX});
+	return index_at_most(index,
+			     (struct index_key){UINT64_MAX - 1, UINT64_MAX});
 }
 
 /* --- checking ------------------------------------------------------------- */
@@ -380,7 +390,7 @@ static void walk_node(const struct index_node *node, unsigned level,
 	if (!node->n || node->n > INDEX_FANOUT)
 		walk->wrong = "a node of an index is empty or too full";
 	for (uint32_t i = node->n; i < INDEX_FANOUT; i++)
-		if (node->high[i] != UINT64_MAX)
+		if (node->high[i] != UINT64_MAX || node->low[i] != UINT64_MAX)
 			walk->wrong = "an unused slot of an index has a key";
 	if (level == 1) {
 		walk_leaf(node, walk);
