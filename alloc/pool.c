@@ -268,7 +268,7 @@ uint32_t pool_lender(const struct pool *pool,
 	return UINT32_MAX;
 }
 
-/* --- extents -------------------------------------------------------------- */
+/* --- reserving --------------------------------------------------------------- */
 
 static size_t largest_of_home(const struct pool *pool)
 {
@@ -294,46 +294,4 @@ enum philox_status pool_reserve(struct pool *pool, size_t bytes, size_t *mapped)
 		return PHILOX_OK;
 	}
 	return grow_pool(pool, &need, mapped);
-}
-
-uint64_t pool_newest(const struct pool *pool)
-{
-	return pool->extents.last_number;
-}
-
-/* No live block lies in it, and no session may bring one back there. */
-static int is_wholly_free(const struct pool *pool, const struct extent *extent)
-{
-	const struct block *block = blocks_live_at(
-		&pool->blocks, extent->place + extent->units - 1);
-
-	return (!block || block_end(block) <= extent->place) &&
-	       !session_needs(pool, extent);
-}
-
-enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
-			     size_t *trimmed)
-{
-	struct extent *extent = pool->extents.newest, *older;
-	enum philox_status status = PHILOX_OK;
-	size_t bytes;
-
-	*trimmed = 0;
-	for (; extent && extent->number > pinned && *trimmed < enough;
-	     extent = older) {
-		older = extent->older;
-		if (!is_wholly_free(pool, extent))
-			continue;
-		if (!blocks_reserve(&pool->blocks, 1, 0, 0)) {
-			status = no_record("free memory");
-			break;
-		}
-		bytes = extent->units * POOL_UNIT;
-		status = extents_unmap(&pool->extents, &pool->blocks, extent);
-		if (status != PHILOX_OK)
-			break;
-		*trimmed += bytes;
-	}
-	check_now_and_then(pool);
-	return status;
 }
