@@ -101,7 +101,7 @@ Test(pool_records, nor_does_one_in_a_session_which_can_be_undone)
 
 Test(pool_records, checkpoints_and_restores_say_what_they_lack_memory_for)
 {
-	enum { N = 200000 };
+	enum { N = 100000 };
 	static uint64_t ids[N];
 	struct pool_checkpoint *checkpoint;
 	struct pool_block block;
@@ -120,7 +120,7 @@ Test(pool_records, checkpoints_and_restores_say_what_they_lack_memory_for)
 	was = figures(&t);
 	FAILS(pool_checkpoint(t.pool, &checkpoint), PHILOX_ERROR_MEMORY);
 	leave_memory(-1);
-	NAMES("200000 blocks");
+	NAMES("100000 blocks");
 	OK(pool_checkpoint(t.pool, &checkpoint));
 	leave_memory(0);
 	FAILS(pool_restore(t.pool, checkpoint, 0, ids, N, NULL, 0, &freed,
