@@ -74,14 +74,15 @@ static void refuse_inner(const struct pool *pool, const struct spot *spot,
 
 	if (in_margins(pool, spot))
 		status_set(PHILOX_ERROR_INVALID,
-			   "%p is in the margin of block %" PRIu64 " with tag '%s'",
+			   "%p is in the margin of block %" PRIu64
+			   " with tag '%s'",
 			   address, block->id, tag_text(pool, block->tag));
 	else
-		status_set(PHILOX_ERROR_INVALID,
-			   "%p is at offset %" PRIu64 " of block %" PRIu64
-			   " with tag '%s': a block is freed by its own address",
-			   address, offset, block->id,
-			   tag_text(pool, block->tag));
+		status_set(
+			PHILOX_ERROR_INVALID,
+			"%p is at offset %" PRIu64 " of block %" PRIu64
+			" with tag '%s': a block is freed by its own address",
+			address, offset, block->id, tag_text(pool, block->tag));
 }
 
 static uint32_t recent_slot(uint64_t place)

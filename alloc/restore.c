@@ -136,7 +136,7 @@ static void add_tag(char *list, size_t size, const char *tag)
 {
 	size_t length = strlen(list);
 
-	snprintf(list + length, size - length, "%s\"%s\"", length ? ", " : "",
+	snprintf(list + length, size - length, "%s'%s'", length ? ", " : "",
 		 tag);
 }
 

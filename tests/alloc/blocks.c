@@ -288,7 +288,7 @@ Test(pool_blocks, margins_lie_around_a_block_and_are_never_found)
 	FAILS(pool_put(t.pool, (char *)b.address - 1, 0, &found),
 	      PHILOX_ERROR_INVALID);
 	NAMES("margin");
-	NAMES("\"m\"");
+	NAMES("'m'");
 	pool_test_close(&t);
 }
 

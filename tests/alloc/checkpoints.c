@@ -154,7 +154,7 @@ Test(pool_checkpoints, an_allocation_of_later_must_be_said_to_be_dead)
 				   1, &freed, &revived),
 		      PHILOX_ERROR_STATE);
 		NAMES("5 blocks are live");
-		NAMES("\"later\", \"more\", \"more\", \"more\", ...");
+		NAMES("'later', 'more', 'more', 'more', ...");
 		cr_assert(freed == 7 && revived == 7);
 		cr_assert(figures(&t).blocks == 9 && !figures(&t).restores);
 		OK(go_back(&t, &m, &freed, &revived));
