@@ -16,9 +16,9 @@
  * tables of states for samplers, and tokens from logits (philox/rows.h,
  * philox/sample.h); device memory that graphs share (philox/pool.h); a context
  * as a text, to resume from (philox/save.h); the numbers themselves, for your
- * own kernels (philox/kernel.h, or as a string, philox/source.h); states for the
- * kernels of other libraries (philox/interop.h); and, for tests, calls that are
- * counted and made to fail (philox/testing.h). Structs that callers fill in
+ * own kernels (philox/kernel.h, or as a string, philox/source.h); states for
+ * the kernels of other libraries (philox/interop.h); and, for tests, calls that
+ * are counted and made to fail (philox/testing.h). Structs that callers fill in
  * begin with their size (philox/sized.h).
  *
  * A program is built with the flags that pkg-config has for it:

@@ -127,6 +127,9 @@ using generator = handle<philox_generator *, philox_generator_destroy>;
 using region = handle<philox_region *, philox_region_destroy>;
 using graph = handle<philox_graph *, philox_graph_destroy>;
 using rows = handle<philox_rows *, philox_rows_destroy>;
+using pool = handle<philox_pool *, philox_pool_destroy>;
+using pool_checkpoint =
+	handle<philox_pool_checkpoint *, philox_pool_checkpoint_destroy>;
 
 /* device_handle owns an object that Destroy(device, object) destroys. */
 template <class Object, auto Destroy> class device_handle

@@ -39,10 +39,11 @@
  * call more for each launch, and has the next one wait for it if that is on
  * another stream. Elsewhere the library adds no order between streams; here
  * memory is shared, so it does. With PHILOX_POOL_STRICT it never does: a launch
- * on another stream than the pool's last one is refused, PHILOX_ERROR_BUSY,
- * until philox_pool_order() has moved the pool. Native launches, and readers of
- * a graph's outputs on other streams, are the caller's to order. Graphs of one
- * pool may be launched in any order if they do not read each other's results.
+ * on another stream than the pool's last one, which must live, is refused,
+ * PHILOX_ERROR_BUSY, until philox_pool_order() has moved the pool. Native
+ * launches, and readers of a graph's outputs on other streams, are the caller's
+ * to order. Graphs of one pool may be launched in any order if they do not read
+ * each other's results.
  *
  * Streams. Free memory can be reused at once on the stream it was freed on. A
  * session's streams are those that allocate and free in it: when it ends all of
@@ -155,8 +156,8 @@ struct philox_block {
  *
  * Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_OVERFLOW (a size near 2^64),
  * PHILOX_ERROR_STATE (the stream is capturing, and its capture has no session
- * in this pool), PHILOX_ERROR_BUSY (the stream is not, but the pool's session is
- * a capture's), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_LIMIT (the
+ * in this pool), PHILOX_ERROR_BUSY (the stream is not, but the pool's session
+ * is a capture's), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_LIMIT (the
  * pool's limit is met), PHILOX_ERROR_MEMORY. Outside of captures, before that
  * last error, the context's other pools give back what no graph needs and the
  * device is asked once more; the message says what each pool holds. Legal
@@ -229,7 +230,9 @@ PHILOX_API enum philox_status philox_pool_order(struct philox_pool *pool,
  * and all executable graphs made from it, keep the pool's memory mapped. On
  * another stream it is a warm-up's, which runs as a launch would: it waits for
  * the pool's last launch, and takes what is allocated and freed on any stream
- * that does not capture. A pool has one session at a time.
+ * that does not capture. The caller forks those from the session's stream after
+ * its beginning, and joins them to it before its end. A pool has one session at
+ * a time, and a capture one in each pool.
  *
  * philox_pool_end() ends it, before or after the end of the capture: `went` is
  * PHILOX_OK, or anything else if the capture or the warm-up has failed. Then
@@ -243,7 +246,8 @@ PHILOX_API enum philox_status philox_pool_order(struct philox_pool *pool,
  * called and gives PHILOX_ERROR_CAPTURE_INVALIDATED unless `went` says that it
  * failed.
  *
- * Errors of begin: PHILOX_ERROR_BUSY (a session is open; a launch is between
+ * Errors of begin: PHILOX_ERROR_EXISTS (the capture had its session),
+ * PHILOX_ERROR_BUSY (a session is open; a launch is between
  * prologue and epilogue; PHILOX_POOL_STRICT, and the pool's last launch was on
  * another stream), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
  * of the device. Errors of end: PHILOX_ERROR_INVALID (the report's size; the
