@@ -201,30 +201,6 @@ static void read_ticket(struct reader *reader)
 	region->n_tickets++;
 }
 
-static void read_checksum(struct reader *reader, const char *line)
-{
-	size_t above = (size_t)(line - reader->text);
-	uint64_t checksum = reader_hex(reader);
-	uint64_t bytes;
-
-	reader_expect(reader, " bytes ");
-	bytes = reader_decimal(reader, 0, UINT64_MAX);
-	if (bytes != above)
-		reader_refuse(reader, "there %s %zu byte%s above, not %" PRIu64,
-			      status_is(above), above, status_s(above), bytes);
-	if (checksum != region_hash(reader->text, above))
-		reader_refuse(
-			reader,
-			"the checksum is of another text: that of the lines "
-			"above is %016" PRIx64,
-			region_hash(reader->text, above));
-	reader_end_line(reader);
-	if (reader->at != reader->end)
-		reader_refuse(reader, "%zu byte%s after the checksum",
-			      (size_t)(reader->end - reader->at),
-			      status_s((size_t)(reader->end - reader->at)));
-}
-
 /* --- the whole ------------------------------------------------------------ */
 
 /* An alive region has ops. Checked at the next region or at the end. */
@@ -256,7 +232,7 @@ static void read_lines(struct reader *reader)
 		} else if (reader_accept(reader, "checksum ")) {
 			check_region_complete(reader);
 			reader_end_tables(reader);
-			read_checksum(reader, line);
+			reader_checksum(reader, line);
 			return;
 		} else if (reader->saved->n_tables) {
 			reader_expected(reader, "a row or a table of rows");

@@ -109,18 +109,6 @@ static enum philox_status write_body(FILE *out,
 	return status;
 }
 
-/* If memory ran out, the stream has not taken everything. */
-static int write_checksum(FILE *out, char *const *text, const size_t *size)
-{
-	uint64_t checksum;
-
-	if (fflush(out) || ferror(out))
-		return 0;
-	checksum = region_hash(*text, *size);
-	fprintf(out, "checksum %016" PRIx64 " bytes %zu\n", checksum, *size);
-	return !fflush(out) && !ferror(out);
-}
-
 enum philox_status save_write(const struct philox_context *context, char **text,
 			      size_t *size)
 {
@@ -133,7 +121,7 @@ enum philox_status save_write(const struct philox_context *context, char **text,
 	if (out) {
 		status = write_body(out, context);
 		whole = status == PHILOX_OK &&
-			write_checksum(out, &written, &length);
+			save_write_checksum(out, &written, &length);
 		fclose(out);
 	}
 	if (!whole) {

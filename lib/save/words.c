@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/save/words.h"
+#include "lib/state/region.h"
 
 /* --- writing -------------------------------------------------------------- */
 
@@ -32,6 +33,18 @@ void save_write_name(FILE *out, const char *name)
 void save_write_state(FILE *out, struct philox_state state)
 {
 	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
+}
+
+/* If memory ran out, the stream has not taken everything. */
+int save_write_checksum(FILE *out, char *const *text, const size_t *size)
+{
+	uint64_t checksum;
+
+	if (fflush(out) || ferror(out))
+		return 0;
+	checksum = region_hash(*text, *size);
+	fprintf(out, "checksum %016" PRIx64 " bytes %zu\n", checksum, *size);
+	return !fflush(out) && !ferror(out);
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -172,6 +185,30 @@ struct philox_state reader_state(struct reader *reader)
 			      "offset %016" PRIx64 " is not a multiple of 4",
 			      read.offset);
 	return read;
+}
+
+void reader_checksum(struct reader *reader, const char *line)
+{
+	size_t above = (size_t)(line - reader->text);
+	uint64_t checksum = reader_hex(reader);
+	uint64_t bytes;
+
+	reader_expect(reader, " bytes ");
+	bytes = reader_decimal(reader, 0, UINT64_MAX);
+	if (bytes != above)
+		reader_refuse(reader, "there %s %zu byte%s above, not %" PRIu64,
+			      status_is(above), above, status_s(above), bytes);
+	if (checksum != region_hash(reader->text, above))
+		reader_refuse(
+			reader,
+			"the checksum is of another text: that of the lines "
+			"above is %016" PRIx64,
+			region_hash(reader->text, above));
+	reader_end_line(reader);
+	if (reader->at != reader->end)
+		reader_refuse(reader, "%zu byte%s after the checksum",
+			      (size_t)(reader->end - reader->at),
+			      status_s((size_t)(reader->end - reader->at)));
 }
 
 /* --- reading names -------------------------------------------------------- */

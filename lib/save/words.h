@@ -1,5 +1,5 @@
 /*
- * lib/save/words.h - the text of a context, word by word
+ * lib/save/words.h - the text of a context or of a pool, word by word
  *
  * The first error is reported with its line and column and stops the reader:
  * from then on every function does nothing and returns 0, so that a line is
@@ -20,12 +20,18 @@ struct saved;
 void save_write_name(FILE *out, const char *name);
 void save_write_state(FILE *out, struct philox_state state);
 
+/*
+ * save_write_checksum() writes the last line of a text, of which the rest is in
+ * `out`, a stream in memory that *text and *size are of. 0: memory ran out.
+ */
+int save_write_checksum(FILE *out, char *const *text, const size_t *size);
+
 struct reader {
 	const char *text, *at, *end;
 	const char *start;   /* of the line */
 	size_t line;         /* counted from 1 */
 	uint64_t version;    /* of the text */
-	struct saved *saved; /* everything read so far */
+	struct saved *saved; /* everything read so far, of a context */
 	enum philox_status status;
 };
 
@@ -56,6 +62,12 @@ uint64_t reader_decimal(struct reader *reader, uint64_t least, uint64_t most);
 /* reader_hex() takes 16 digits, reader_state() two such numbers. */
 uint64_t reader_hex(struct reader *reader);
 struct philox_state reader_state(struct reader *reader);
+
+/*
+ * reader_checksum() takes the rest of the last line, which begins at `line`:
+ * what is above it must be as it says, and nothing may follow.
+ */
+void reader_checksum(struct reader *reader, const char *line);
 
 /* reader_name() takes a name into new memory; NULL if there is none. */
 char *reader_name(struct reader *reader);
