@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "tools/common/complain.h"
+#include "tools/common/svg.h"
 #include "tools/journal/drawing.h"
 #include "tools/journal/follow.h"
 #include "tools/journal/pictures.h"
@@ -19,7 +20,6 @@
 #define TOP        76.0
 #define LANE       24.0
 #define BOX        18.0
-#define LETTER     6.3 /* the width of one, nearly */
 
 struct svg {
 	FILE *out;
@@ -29,11 +29,6 @@ struct svg {
 };
 
 static const char style[] =
-	"text{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
-	"Sans',sans-serif;fill:#1f2328}\n"
-	".paper{fill:#ffffff}.title{font-size:14px;font-weight:600}\n"
-	".dim,.tick{fill:#59636e}.tick{font-size:10px}\n"
-	".grid{stroke:#e4e7eb}.line{stroke:#d1d9e0}\n"
 	".box{stroke-width:1}.mark{fill:#59636e}\n"
 	".forward{fill:#cfe3fb;stroke:#2a6fc4}\n"
 	".backward{fill:#fcdcc8;stroke:#bd4b12}\n"
@@ -46,83 +41,13 @@ static const char style[] =
 	".arrow{fill:none;stroke:#59636e;stroke-opacity:.65}\n"
 	".arrow:hover{stroke:#d1242f;stroke-width:2.5;stroke-opacity:1}\n"
 	".tip{fill:#59636e}\n"
-	"@media (prefers-color-scheme:dark){text{fill:#e6edf3}\n"
-	".paper{fill:#0d1117}.dim,.tick{fill:#9198a1}\n"
-	".grid{stroke:#1d232b}.line{stroke:#30363d}.mark{fill:#9198a1}\n"
+	"@media (prefers-color-scheme:dark){.mark{fill:#9198a1}\n"
 	".forward{fill:#15355c;stroke:#5ea3ee}\n"
 	".backward{fill:#5a2810;stroke:#ef8a50}\n"
 	".capture{fill:#342a70;stroke:#9d8ff0}\n"
 	".launch{fill:#0d4a35;stroke:#3fc495}\n"
 	".abort{fill:#0d1117}.arrow{stroke:#9198a1}.tip{fill:#9198a1}\n"
 	".arrow:hover{stroke:#ff7b72}}\n";
-
-/* --- text ----------------------------------------------------------------- */
-
-/* Names have no control characters; two other codes are not XML, either. */
-static size_t is_no_xml(const char *text)
-{
-	return !strncmp(text, "\xef\xbf\xbe", 3) ||
-	       !strncmp(text, "\xef\xbf\xbf", 3);
-}
-
-static void put_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		if (is_no_xml(text)) {
-			fputs("&#xfffd;", out);
-			text += 2;
-		} else if (strchr("&<>\"", *text)) {
-			fprintf(out, "&#%d;", *text);
-		} else {
-			putc(*text, out);
-		}
-	}
-}
-
-/* The bytes of a text's first `letters` letters. */
-static int bytes_of(const char *text, size_t letters)
-{
-	size_t i = 0;
-
-	for (; text[i]; i++)
-		if ((text[i] & 0xc0) != 0x80 && !letters--)
-			break;
-	return (int)i;
-}
-
-static size_t letters_of(const char *text)
-{
-	size_t letters = 0;
-
-	for (; *text; text++)
-		letters += (*text & 0xc0) != 0x80;
-	return letters;
-}
-
-/* As much as there is room for; a cut text ends with three dots. */
-static void put_cut(FILE *out, const char *text, double room)
-{
-	size_t letters = room < LETTER ? 0 : (size_t)(room / LETTER);
-	char cut[600];
-
-	if (letters_of(text) <= letters) {
-		put_escaped(out, text);
-		return;
-	}
-	snprintf(cut, sizeof(cut), "%.*s",
-		 bytes_of(text, letters ? letters - 1 : 0), text);
-	put_escaped(out, cut);
-	fputs("\xe2\x80\xa6", out);
-}
-
-static void put_text(const struct svg *svg, double x, double y,
-		     const char *look, const char *text, double room)
-{
-	fprintf(svg->out, "<text x=\"%.1f\" y=\"%.1f\"%s%s%s>", x, y,
-		*look ? " class=\"" : "", look, *look ? "\"" : "");
-	put_cut(svg->out, text, room);
-	fputs("</text>\n", svg->out);
-}
 
 /* --- places --------------------------------------------------------------- */
 
@@ -165,15 +90,6 @@ static double place_lanes(struct drawing *drawing)
 
 /* --- rows, time ----------------------------------------------------------- */
 
-static void put_line(const struct svg *svg, const char *look, double x1,
-		     double y1, double x2, double y2)
-{
-	fprintf(svg->out,
-		"<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
-		"y2=\"%.1f\"/>\n",
-		look, x1, y1, x2, y2);
-}
-
 /* 1, 2 or 5 times a power of ten, of which a label each has room. */
 static uint64_t tick_distance(const struct svg *svg)
 {
@@ -197,9 +113,9 @@ static void put_time_axis(const struct svg *svg)
 	for (; place <= drawing->last; place += distance) {
 		double x = x_of(svg, place);
 
-		put_line(svg, "grid", x, TOP, x, svg->height - MARGIN);
+		svg_line(svg->out, "grid", x, TOP, x, svg->height - MARGIN);
 		snprintf(number, sizeof(number), "%" PRIu64, place);
-		put_text(svg, x + 2, TOP + 10, "tick", number, 60);
+		svg_text(svg->out, x + 2, TOP + 10, "tick", number, 60);
 	}
 }
 
@@ -210,17 +126,17 @@ static void put_lane(const struct svg *svg, const struct drawn_lane *lane,
 
 	if (!above || above->context != lane->context) {
 		snprintf(text, sizeof(text), "context %" PRIu64, lane->context);
-		put_text(svg, MARGIN, lane->y - LANE / 2 - 8, "title", text,
-			 400);
+		svg_text(svg->out, MARGIN, lane->y - LANE / 2 - 8, "title",
+			 text, 400);
 	}
 	if (!lane->place || !above || above->order != lane->order ||
 	    above->group != lane->group || above->context != lane->context) {
-		put_line(svg, "line", MARGIN, lane->y - LANE / 2,
+		svg_line(svg->out, "line", MARGIN, lane->y - LANE / 2,
 			 svg->width - MARGIN, lane->y - LANE / 2);
 		fprintf(svg->out, "<g><title>");
-		put_escaped(svg->out, lane->name);
+		svg_escape(svg->out, lane->name);
 		fprintf(svg->out, "</title>");
-		put_text(svg, MARGIN, lane->y + 4,
+		svg_text(svg->out, MARGIN, lane->y + 4,
 			 lane->group == TIMELINE_REGION ? "" : "dim",
 			 lane->name, NAMES - 8);
 		fprintf(svg->out, "</g>\n");
@@ -291,15 +207,16 @@ static void put_slice(const struct svg *svg, const struct drawn_slice *slice)
 		: !strcmp(slice->look, "open") ? "not ended "
 					       : "",
 		modes[slice->mode] + !!slice->mode, slice->since, slice->until);
-	put_escaped(svg->out, slice->label);
-	put_escaped(svg->out, slice->about);
+	svg_escape(svg->out, slice->label);
+	svg_escape(svg->out, slice->about);
 	fprintf(svg->out,
 		"</title><rect class=\"box %s %s%s\" x=\"%.1f\" y=\"%.1f\" "
 		"width=\"%.1f\" height=\"%.1f\" rx=\"3\"/>",
 		kinds[slice->kind], slice->look, modes[slice->mode], x,
 		lane->y - BOX / 2, width > 1 ? width - .5 : 1, BOX);
-	if (width > 4 * LETTER)
-		put_text(svg, x + 4, lane->y + 4, "", slice->label, width - 6);
+	if (width > 4 * SVG_LETTER)
+		svg_text(svg->out, x + 4, lane->y + 4, "", slice->label,
+			 width - 6);
 	fputs("</g>\n", svg->out);
 }
 
@@ -325,9 +242,9 @@ static void put_arrow(const struct svg *svg, const struct drawn_arrow *arrow)
 		"<path class=\"arrow\" marker-end=\"url(#tip)\" d=\"M%.1f "
 		"%.1fC%.1f %.1f %.1f %.1f %.1f %.1f\"><title>",
 		x1, y1, x1 + bend, y1 - lift, x2 - bend, y2 - lift, x2, y2);
-	put_escaped(svg->out, from->label);
+	svg_escape(svg->out, from->label);
 	fputs(" to ", svg->out);
-	put_escaped(svg->out, to->label);
+	svg_escape(svg->out, to->label);
 	fputs("</title></path>\n", svg->out);
 }
 
@@ -340,7 +257,7 @@ static void put_mark(const struct svg *svg, const struct drawn_mark *mark)
 		"<path class=\"mark\" d=\"M%.1f %.1fl3.5 5-3.5 5-3.5-5z\">"
 		"<title>event %" PRIu64 ": ",
 		x, y - 5, mark->time);
-	put_escaped(svg->out, mark->about);
+	svg_escape(svg->out, mark->about);
 	fputs("</title></path>\n", svg->out);
 }
 
@@ -381,30 +298,22 @@ static void put_legend(const struct svg *svg)
 			"<rect class=\"box %s\" x=\"%.1f\" y=\"48\" "
 			"width=\"20\" height=\"12\" rx=\"3\"/>\n",
 			legend[i].kind, x);
-		put_text(svg, x + 25, 58, "", legend[i].words, 400);
-		x += 25 + LETTER * (double)strlen(legend[i].words) + 14;
+		svg_text(svg->out, x + 25, 58, "", legend[i].words, 400);
+		x += 25 + SVG_LETTER * (double)strlen(legend[i].words) + 14;
 	}
 }
 
 static void put_head(const struct svg *svg, const char *name,
 		     const char *sentence)
 {
-	fprintf(svg->out,
-		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-		"height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>",
-		svg->width, svg->height, svg->width, svg->height);
-	put_escaped(svg->out, name);
-	fprintf(svg->out,
-		"</title>\n<style>%s</style>\n<defs><marker id=\"tip\" "
-		"viewBox=\"0 0 6 6\" refX=\"6\" refY=\"3\" markerWidth=\"6\" "
-		"markerHeight=\"6\" markerUnits=\"userSpaceOnUse\" "
-		"orient=\"auto\"><path class=\"tip\" d=\"M0 0l6 3-6 3z\"/>"
-		"</marker></defs>\n<rect class=\"paper\" width=\"100%%\" "
-		"height=\"100%%\"/>\n",
-		style);
-	put_text(svg, MARGIN, 22, "title", name, 560);
-	put_text(svg, MARGIN, 38, "dim", sentence, svg->width);
+	svg_begin(svg->out, svg->width, svg->height, name, style);
+	fputs("<defs><marker id=\"tip\" viewBox=\"0 0 6 6\" refX=\"6\" "
+	      "refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
+	      "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path "
+	      "class=\"tip\" d=\"M0 0l6 3-6 3z\"/></marker></defs>\n",
+	      svg->out);
+	svg_text(svg->out, MARGIN, 22, "title", name, 560);
+	svg_text(svg->out, MARGIN, 38, "dim", sentence, svg->width);
 }
 
 /* 14 points for an event if there are few, 2 if there are many. */
@@ -432,7 +341,7 @@ static void put_picture(struct drawing *drawing, const char *name,
 	put_time_axis(&svg);
 	put_lanes(&svg);
 	put_contents(&svg);
-	fputs("</svg>\n", out);
+	svg_end(out);
 }
 
 int svg_journal(const struct written *journal, const char *from, uint64_t first,
