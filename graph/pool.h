@@ -76,6 +76,7 @@ struct philox_pool {
 	uint64_t number; /* in the context, from 1: the order of locking */
 	char name[64];
 	unsigned flags;
+	uint64_t range, step, limit; /* as asked for */
 
 	pthread_mutex_t lock;
 	int context_locked; /* with it */

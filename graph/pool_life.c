@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/pool_life.h"
 #include "graph/pool_session.h"
 #include "graph/pools.h"
 #include "lib/base/options.h"
@@ -102,6 +103,9 @@ static enum philox_status make_pool(struct philox_context *context,
 				  "pool '%s': no memory for it", options->name);
 	pool->context = context;
 	pool->flags = options->flags;
+	pool->range = options->range;
+	pool->step = options->step;
+	pool->limit = options->limit;
 	snprintf(pool->name, sizeof(pool->name), "%s", options->name);
 	status = philox_event_create(context->device, &pool->event);
 	if (status == PHILOX_OK)
@@ -323,8 +327,8 @@ static uint64_t count_graphs(const struct philox_pool *pool)
 	return n;
 }
 
-static void fill_statistics(struct philox_pool *pool,
-			    struct philox_pool_statistics *statistics)
+void pool_count(struct philox_pool *pool,
+		struct philox_pool_statistics *statistics)
 {
 	struct pinned pinned = {.newest = pool_pinned(pool)};
 	struct pool_figures figures;
@@ -371,7 +375,7 @@ enum philox_status philox_pool_statistics(
 	pool_lock(pool);
 	pool_settle(pool);
 	pool_reap(pool);
-	fill_statistics(pool, &found);
+	pool_count(pool, &found);
 	pool_unlock(pool);
 	options_write(statistics, &found, sizeof(found));
 	return pool_report(pool, PHILOX_OK, 0);
