@@ -1,0 +1,349 @@
+/*
+ * graph/pool_text.c - a pool as a text: see Note [Snapshot]
+ *
+ * A pool's contents are copied with its lock, and written without.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/pool_life.h"
+#include "graph/pool_session.h"
+#include "graph/pool_text.h"
+#include "lib/save/file.h"
+#include "lib/save/words.h"
+
+/* --- writing -------------------------------------------------------------- */
+
+static void write_pool(FILE *out, const struct snapshot *snapshot)
+{
+	int expandable = (snapshot->flags & PHILOX_POOL_EXPANDABLE) != 0;
+
+	fputs("pool ", out);
+	save_write_name(out, snapshot->name);
+	fprintf(out,
+		" %s flags %" PRIu32 " unit %d step %" PRIu64 " limit %" PRIu64,
+		expandable ? "expandable" : "plain", snapshot->flags, POOL_UNIT,
+		snapshot->step, snapshot->limit);
+	if (expandable)
+		fprintf(out, " range %" PRIu64, snapshot->range);
+	fputc('\n', out);
+}
+
+static void write_figures(FILE *out, const struct snapshot *snapshot)
+{
+	static const char *const sessions[] = {"none", "warm-up", "capture"};
+	const struct philox_pool_statistics *figures = &snapshot->figures;
+
+	fprintf(out, "session %s graphs %" PRIu64 "\n",
+		sessions[snapshot->session], figures->graphs);
+	fprintf(out, "mapped %" PRIu64 " peak %" PRIu64 " pinned %" PRIu64 "\n",
+		figures->mapped, figures->mapped_peak, figures->pinned);
+	fprintf(out,
+		"live %" PRIu64 " peak %" PRIu64 " requested %" PRIu64
+		" blocks %" PRIu64 "\n",
+		figures->live, figures->live_peak, figures->requested,
+		figures->blocks);
+	fprintf(out, "free %" PRIu64 " largest %" PRIu64 "\n",
+		figures->mapped - figures->live, figures->largest_free);
+	fprintf(out,
+		"counts allocations %" PRIu64 " frees %" PRIu64
+		" growths %" PRIu64 " trims %" PRIu64 " checkpoints %" PRIu64
+		" restores %" PRIu64 " rollbacks %" PRIu64 " waits %" PRIu64
+		"\n",
+		figures->allocations, figures->frees, figures->growths,
+		figures->trims, figures->checkpoints, figures->restores,
+		figures->rollbacks, figures->waits);
+}
+
+static void write_block(FILE *out, const struct snapshot_block *block)
+{
+	fprintf(out, "block offset %" PRIu64 " bytes %" PRIu64, block->offset,
+		block->bytes);
+	if (block->number) {
+		fprintf(out, " live %" PRIu64 " size %" PRIu64 " tag ",
+			block->number, block->size);
+		save_write_name(out, block->tag);
+		fputc('\n', out);
+	} else if (block->owner) {
+		fprintf(out, " free owner stream %" PRIu64 "\n", block->owner);
+	} else {
+		fputs(" free owner home\n", out);
+	}
+}
+
+/* The segment whose first extent this is; returns how many extents it has. */
+static size_t write_extents(FILE *out, const struct snapshot *snapshot,
+			    size_t first)
+{
+	const struct snapshot_extent *extent = &snapshot->extents[first];
+	uint64_t bytes = 0;
+	size_t n = 0;
+
+	for (; first + n < snapshot->n_extents &&
+	       extent[n].segment == extent->segment;
+	     n++)
+		bytes += extent[n].bytes;
+	fprintf(out, "segment %" PRIu64 " extents %zu bytes %" PRIu64 "\n",
+		extent->segment, n, bytes);
+	for (size_t i = 0; i < n; i++)
+		fprintf(out,
+			"extent %" PRIu64 " offset %" PRIu64 " bytes %" PRIu64
+			" %s\n",
+			extent[i].number, extent[i].offset, extent[i].bytes,
+			extent[i].pinned ? "pinned" : "loose");
+	return n;
+}
+
+static void write_segments(FILE *out, const struct snapshot *snapshot)
+{
+	size_t block = 0;
+
+	for (size_t i = 0; i < snapshot->n_extents;) {
+		uint64_t segment = snapshot->extents[i].segment;
+
+		i += write_extents(out, snapshot, i);
+		while (block < snapshot->n_blocks &&
+		       snapshot->blocks[block].segment == segment)
+			write_block(out, &snapshot->blocks[block++]);
+	}
+}
+
+enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
+				  size_t *size)
+{
+	char *written = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&written, &length);
+	int whole = 0;
+
+	if (out) {
+		fprintf(out, "philox pool %d\n", SNAPSHOT_VERSION);
+		write_pool(out, snapshot);
+		write_figures(out, snapshot);
+		write_segments(out, snapshot);
+		whole = save_write_checksum(out, &written, &length);
+		fclose(out);
+	}
+	if (!whole) {
+		free(written);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for its text",
+				  snapshot->name);
+	}
+	*text = written;
+	*size = length;
+	return PHILOX_OK;
+}
+
+void snapshot_finish(struct snapshot *snapshot)
+{
+	free(snapshot->extents);
+	free(snapshot->blocks);
+	memset(snapshot, 0, sizeof(*snapshot));
+}
+
+/* --- copying, with the pool's lock ----------------------------------------- */
+
+struct copying {
+	struct snapshot *snapshot;
+	uint64_t pinned; /* the newest extent that is */
+	int failed;      /* no memory */
+};
+
+/* Room for one more in a table of n, whose size is the next power of two. */
+static void *add_row(struct copying *copying, void **table, size_t n,
+		     size_t size)
+{
+	void *larger = *table;
+
+	if (copying->failed)
+		return NULL;
+	if (!(n & (n - 1)))
+		larger = realloc(larger, (n ? 2 * n : 1) * size);
+	if (!larger) {
+		copying->failed = 1;
+		return NULL;
+	}
+	*table = larger;
+	return memset((char *)larger + n * size, 0, size);
+}
+
+static void copy_extent(void *user, const struct pool_extent *extent)
+{
+	struct copying *copying = user;
+	struct snapshot *to = copying->snapshot;
+	struct snapshot_extent *copy = add_row(copying, (void **)&to->extents,
+					       to->n_extents, sizeof(*copy));
+
+	if (!copy)
+		return;
+	to->n_extents++;
+	copy->number = extent->number;
+	copy->segment = extent->segment;
+	copy->offset = extent->offset;
+	copy->bytes = extent->bytes;
+	copy->pinned = extent->number <= copying->pinned;
+}
+
+static void copy_block(void *user, const struct pool_block *block)
+{
+	struct copying *copying = user;
+	struct snapshot *to = copying->snapshot;
+	struct snapshot_block *copy = add_row(copying, (void **)&to->blocks,
+					      to->n_blocks, sizeof(*copy));
+
+	if (!copy)
+		return;
+	to->n_blocks++;
+	copy->segment = block->segment;
+	copy->offset = block->offset;
+	copy->bytes = block->bytes;
+	if (!block->live) {
+		copy->owner = block->session;
+		return;
+	}
+	copy->offset -= snapshot_margin(to);
+	copy->number = block->id;
+	copy->size = block->size;
+	memcpy(copy->tag, block->tag, sizeof(copy->tag));
+}
+
+static void copy_pool(struct philox_pool *pool, struct copying *copying)
+{
+	struct snapshot *to = copying->snapshot;
+
+	pool_settle(pool);
+	pool_reap(pool);
+	memcpy(to->name, pool->name, sizeof(to->name));
+	to->flags = pool->flags;
+	to->step = pool->step;
+	to->limit = pool->limit;
+	to->range = pool->range;
+	if (pool->session)
+		to->session = pool->session->capture ? SNAPSHOT_CAPTURE
+						     : SNAPSHOT_WARM_UP;
+	pool_count(pool, &to->figures);
+	copying->pinned = pool_pinned(pool);
+	pool_walk_extents(pool->blocks, copy_extent, copying);
+	pool_walk_blocks(pool->blocks, copy_block, copying);
+}
+
+/* --- numbers of the text's own --------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return (*left > *right) - (*left < *right);
+}
+
+/* Ids count the blocks of the process: each becomes its rank among them. */
+static void number_blocks(struct snapshot *snapshot, uint64_t *ids)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snapshot->n_blocks; i++)
+		if (snapshot->blocks[i].number)
+			ids[n++] = snapshot->blocks[i].number;
+	qsort(ids, n, sizeof(*ids), compare_numbers);
+	for (size_t i = 0; i < snapshot->n_blocks; i++) {
+		uint64_t *number = &snapshot->blocks[i].number;
+		const uint64_t *found = NULL;
+
+		if (*number)
+			found = bsearch(number, ids, n, sizeof(*ids),
+					compare_numbers);
+		if (found)
+			*number = (uint64_t)(found - ids) + 1;
+	}
+}
+
+/* Owners count the streams of the pool's life: `named` has one's number here. */
+static void number_streams(struct snapshot *snapshot, uint64_t *named)
+{
+	uint64_t streams = 0;
+
+	for (size_t i = 0; i < snapshot->n_blocks; i++) {
+		uint64_t *owner = &snapshot->blocks[i].owner;
+
+		if (!*owner)
+			continue;
+		if (!named[*owner])
+			named[*owner] = ++streams;
+		*owner = named[*owner];
+	}
+}
+
+static int number_all(struct snapshot *snapshot)
+{
+	uint64_t most = snapshot->n_blocks;
+	uint64_t *numbers;
+
+	for (size_t i = 0; i < snapshot->n_blocks; i++)
+		if (snapshot->blocks[i].owner > most)
+			most = snapshot->blocks[i].owner;
+	numbers = calloc((size_t)most + 1, sizeof(*numbers));
+	if (!numbers)
+		return 0;
+	number_streams(snapshot, numbers);
+	number_blocks(snapshot, numbers);
+	free(numbers);
+	return 1;
+}
+
+/* --- public ---------------------------------------------------------------- */
+
+static enum philox_status snapshot_text(struct philox_pool *pool, char **text,
+					size_t *size)
+{
+	struct snapshot snapshot = {.flags = 0};
+	struct copying copying = {.snapshot = &snapshot};
+	enum philox_status status;
+
+	pool_lock(pool);
+	copy_pool(pool, &copying);
+	pool_unlock(pool);
+	if (copying.failed || !number_all(&snapshot))
+		status = status_set(PHILOX_ERROR_MEMORY,
+				    "pool '%s': no memory for its snapshot",
+				    pool->name);
+	else
+		status = snapshot_write(&snapshot, text, size);
+	snapshot_finish(&snapshot);
+	return status;
+}
+
+enum philox_status philox_pool_snapshot_text(struct philox_pool *pool,
+					     char **text, size_t *size)
+{
+	size_t length;
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!text)
+		return context_null(pool->context, "text");
+	NEED_PROCESS(pool->context);
+	status = snapshot_text(pool, text, size ? size : &length);
+	return pool_report(pool, status, 0);
+}
+
+enum philox_status philox_pool_snapshot(struct philox_pool *pool,
+					const char *path)
+{
+	char *text;
+	size_t size;
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!path)
+		return context_null(pool->context, "path");
+	NEED_PROCESS(pool->context);
+	status = snapshot_text(pool, &text, &size);
+	if (status == PHILOX_OK) {
+		status = save_file_write(path, text, size);
+		free(text);
+	}
+	return pool_report(pool, status, 0);
+}
