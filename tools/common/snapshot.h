@@ -1,0 +1,17 @@
+/*
+ * tools/common/snapshot.h - reading the text of a pool
+ */
+#ifndef TOOLS_COMMON_SNAPSHOT_H
+#define TOOLS_COMMON_SNAPSHOT_H
+
+#include "graph/pool_text.h"
+
+/*
+ * snapshot_read() reads a text and checks all that Note [Snapshot] says of it:
+ * ERROR_INVALID, which names the line, ERROR_UNSUPPORTED, ERROR_MEMORY. The
+ * memory it takes is in proportion to the text.
+ */
+enum philox_status snapshot_read(const char *text, size_t size,
+				 struct snapshot *snapshot);
+
+#endif
