@@ -332,7 +332,7 @@ static const struct {
 	{FIRST "0 2 a\x80\n", FIRST, "/a': line 3 is not an event", 2},
 	{FIRST "0 2 a 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5\n",
 	 FIRST, "/a': line 3 is not an event", 2},
-	{FIRST, "", "/b': neither a saved context nor a journal", 2},
+	{FIRST, "", "/b': neither a saved context nor a journal nor the", 2},
 	{FIRST, "philox context 1\n", "/b': ", 2},
 	{"philox context 99\n", FIRST, "/a': ", 2},
 };

@@ -1,5 +1,5 @@
 /*
- * tools/common/written.c - reading files of philox: saved contexts, journals
+ * tools/common/written.c - see tools/common/written.h
  */
 #include "tools/common/written.h"
 
@@ -11,6 +11,7 @@
 #define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "
 #define JOURNAL_FIRST "philox journal 1\n"
+#define POOL_START    "philox pool "
 
 /* --- journals ------------------------------------------------------------- */
 
@@ -165,6 +166,15 @@ static int read_context(const char *command, const char *path,
 	return refuse(command, path, philox_error_message());
 }
 
+static int read_snapshot(const char *command, const char *path,
+			 struct written *written, size_t size)
+{
+	written->kind = WRITTEN_POOL;
+	if (snapshot_read(written->text, size, &written->pool) == PHILOX_OK)
+		return 0;
+	return refuse(command, path, philox_error_message());
+}
+
 static int read_text(const char *command, const char *path,
 		     struct written *written, size_t size)
 {
@@ -172,8 +182,11 @@ static int read_text(const char *command, const char *path,
 		return read_context(command, path, written, size);
 	if (starts_with(written, size, JOURNAL_START))
 		return read_journal(command, path, written, size);
+	if (starts_with(written, size, POOL_START))
+		return read_snapshot(command, path, written, size);
 	return refuse(command, path,
-		      "neither a saved context nor a journal of philox");
+		      "neither a saved context nor a journal nor the snapshot "
+		      "of a pool of philox");
 }
 
 int written_read(const char *command, const char *path, struct written *written)
@@ -197,9 +210,22 @@ void written_finish(struct written *written)
 {
 	if (written->kind == WRITTEN_CONTEXT)
 		saved_finish(&written->saved);
+	if (written->kind == WRITTEN_POOL)
+		snapshot_finish(&written->pool);
 	free(written->events);
 	free(written->text);
 	memset(written, 0, sizeof(*written));
+}
+
+const char *written_kind_name(const struct written *written)
+{
+	static const char *const names[] = {
+		[WRITTEN_CONTEXT] = "saved context",
+		[WRITTEN_JOURNAL] = "journal",
+		[WRITTEN_POOL] = "snapshot of a pool",
+	};
+
+	return names[written->kind];
 }
 
 /* --- words ---------------------------------------------------------------- */

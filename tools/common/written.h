@@ -1,9 +1,10 @@
 /*
- * tools/common/written.h - reading files of philox: saved contexts, journals
+ * tools/common/written.h - reading files of philox: saved contexts, journals,
+ * snapshots of pools
  *
- * A file's first line says which of the two it is. The formats are described in
- * Note [Saved context] in lib/save/text.h and Note [Journal] in
- * lib/state/journal.h.
+ * A file's first line says which of them it is. The formats are described in
+ * Note [Saved context] in lib/save/text.h, Note [Journal] in lib/state/journal.h
+ * and Note [Snapshot] in graph/pool_text.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include "lib/save/read.h"
 #include "lib/state/journal_words.h"
+#include "tools/common/snapshot.h"
 
 /* One event of a journal; the text is the part after the two numbers. */
 struct written_event {
@@ -23,13 +25,14 @@ struct written_event {
 	size_t line;
 };
 
-enum written_kind { WRITTEN_CONTEXT, WRITTEN_JOURNAL };
+enum written_kind { WRITTEN_CONTEXT, WRITTEN_JOURNAL, WRITTEN_POOL };
 
 struct written {
 	enum written_kind kind;
 	struct saved saved;           /* of a context */
 	struct written_event *events; /* of a journal: context by context */
 	size_t n_events;
+	struct snapshot pool; /* of a pool */
 	int cut; /* a journal whose last line was not written whole */
 	char *text;
 };
@@ -41,6 +44,9 @@ struct written {
 int written_read(const char *command, const char *path,
 		 struct written *written);
 void written_finish(struct written *written);
+
+/* written_kind_name() is what a file is called: "saved context". */
+const char *written_kind_name(const struct written *written);
 
 /*
  * written_words() splits an event into words and returns how many there are;

@@ -282,10 +282,12 @@ static int compare_files(const char *path_a, const char *path_b, int by_passes)
 	if (a.kind != b.kind)
 		complain("diff",
 			 "'%s' is a %s, '%s' is not: they cannot be compared",
-			 path_a,
-			 a.kind == WRITTEN_JOURNAL ? "journal"
-						   : "saved context",
-			 path_b);
+			 path_a, written_kind_name(&a), path_b);
+	else if (a.kind == WRITTEN_POOL)
+		complain("diff",
+			 "'%s' and '%s' are snapshots of pools: compare them "
+			 "line by line, with diff",
+			 path_a, path_b);
 	else if (a.kind == WRITTEN_CONTEXT && by_passes)
 		complain("diff",
 			 "--passes: '%s' and '%s' are saved contexts, "

@@ -1,6 +1,6 @@
 /*
- * tools/journal/inspect.c - philox inspect: the contents of a saved context or
- * journal
+ * tools/journal/inspect.c - philox inspect: the contents of a saved context, a
+ * journal or the snapshot of a pool
  */
 #include "tools/tools.h"
 
@@ -13,6 +13,7 @@
 #include "tools/common/options.h"
 #include "tools/journal/inspect.h"
 #include "tools/journal/pictures.h"
+#include "tools/pool/pool.h"
 #include "lib/state/journal.h"
 
 /* --- saved contexts ------------------------------------------------------- */
@@ -322,6 +323,9 @@ static int inspect(const struct written *written, struct json *json)
 {
 	if (written->kind == WRITTEN_JOURNAL)
 		return inspect_journal(written, json);
+	if (written->kind == WRITTEN_POOL)
+		return json ? pool_json(&written->pool, json)
+			    : pool_print(&written->pool);
 	if (json)
 		json_context(json, &written->saved);
 	else
@@ -341,15 +345,37 @@ static int inspect_as_json(const struct written *written)
 	return json_end(&json) && !status ? 1 : status;
 }
 
+/* What there is no picture of. */
+static int check_kind(const struct written *written, const char *path,
+		      const struct request *request)
+{
+	const char *kind = written_kind_name(written);
+
+	if (written->kind == WRITTEN_JOURNAL)
+		return 0;
+	if (request->trace)
+		return complain("inspect",
+				"'%s' is a %s: --trace takes a journal", path,
+				kind);
+	if (request->given_from || request->given_to)
+		return complain("inspect",
+				"'%s' is a %s: --%s is for a journal", path,
+				kind, request->given_from ? "from" : "to");
+	if (request->svg && written->kind != WRITTEN_POOL)
+		return complain("inspect",
+				"'%s' is a %s: --svg takes a journal or the "
+				"snapshot of a pool",
+				path, kind);
+	return 0;
+}
+
 static int show(const struct written *written, const char *path,
 		const struct request *request)
 {
-	if ((request->trace || request->svg) &&
-	    written->kind != WRITTEN_JOURNAL)
-		return complain("inspect",
-				"'%s' is a saved context: --trace and --svg "
-				"take a journal",
-				path);
+	if (check_kind(written, path, request))
+		return 2;
+	if (request->svg && written->kind == WRITTEN_POOL)
+		return pool_svg(&written->pool, stdout);
 	if (request->trace)
 		return trace_journal(written, path, request->trace);
 	if (request->svg)
@@ -374,15 +400,17 @@ static int inspect_file(const char *path, const struct request *request)
 static const char usage[] =
 	"usage: philox inspect [OPTION]... FILE\n"
 	"\n"
-	"Sum up a context that philox_context_save() wrote, or a journal\n"
-	"(PHILOX_JOURNAL=FILE); or show a journal as a picture: passes, arrows "
-	"from\nforwards to their backwards, captures, launches.\n"
+	"Sum up a context that philox_context_save() wrote, a journal\n"
+	"(PHILOX_JOURNAL=FILE), or a pool that philox_pool_snapshot() wrote; or "
+	"show a\njournal as a picture: passes, arrows from forwards to their "
+	"backwards, captures,\nlaunches; or a pool: segments, extents, blocks in "
+	"the colours of their tags,\nfree memory by owner.\n"
 	"\n"
 	"  --json       as one JSON object\n"
 	"  --trace OUT  a journal as a trace for ui.perfetto.dev, written to "
 	"OUT;\n"
 	"               PHILOX_TRACE=OUT gives that of a run, with times\n"
-	"  --svg        a journal as a picture in SVG\n"
+	"  --svg        a journal or a pool as a picture in SVG\n"
 	"  --from N     draw from the N-th event of the journal on\n"
 	"  --to N       draw up to the N-th event\n"
 	"  --help       " HELP_HELP "\n"
@@ -425,6 +453,7 @@ int tool_inspect(int argc, char **argv)
 		return status;
 	if (optind == argc)
 		return complain("inspect",
-				"give a FILE: a saved context or a journal");
+				"give a FILE: a saved context, a journal or "
+				"the snapshot of a pool");
 	return inspect_file(argv[optind], &request);
 }

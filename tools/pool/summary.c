@@ -1,0 +1,269 @@
+/*
+ * tools/pool/summary.c - a pool summed up in words, and all of it as JSON
+ */
+#include <inttypes.h>
+#include "lib/state/journal.h"
+#include "tools/common/complain.h"
+#include "tools/pool/pool.h"
+#include "tools/pool/totals.h"
+
+static const char *const sessions[] = {
+	[SNAPSHOT_NONE] = "none",
+	[SNAPSHOT_WARM_UP] = "warm-up",
+	[SNAPSHOT_CAPTURE] = "capture",
+};
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+} flags[] = {
+	{PHILOX_POOL_STRICT, "strict"},
+	{PHILOX_POOL_ZONES, "zones"},
+	{PHILOX_POOL_FILL, "fill"},
+};
+
+#define N_FLAGS (sizeof(flags) / sizeof(flags[0]))
+
+static const char *kind_of(const struct snapshot *snapshot)
+{
+	return snapshot->flags & PHILOX_POOL_EXPANDABLE ? "expandable"
+							: "plain";
+}
+
+static size_t count_segments(const struct snapshot *snapshot)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snapshot->n_extents; i++)
+		n += !i || snapshot->extents[i].segment !=
+				   snapshot->extents[i - 1].segment;
+	return n;
+}
+
+/* --- in words ------------------------------------------------------------- */
+
+static void print_options(const struct snapshot *snapshot)
+{
+	printf("pool %s\n\n%s", journal_name(snapshot->name).text,
+	       kind_of(snapshot));
+	for (size_t i = 0; i < N_FLAGS; i++)
+		if (snapshot->flags & flags[i].flag)
+			printf(", %s", flags[i].name);
+	if (snapshot->range)
+		printf(", range %" PRIu64, snapshot->range);
+	if (snapshot->step)
+		printf(", step %" PRIu64, snapshot->step);
+	if (snapshot->limit)
+		printf(", limit %" PRIu64, snapshot->limit);
+	printf("\nsession %s, graphs %" PRIu64 "\n",
+	       sessions[snapshot->session], snapshot->figures.graphs);
+}
+
+static void print_tags(const struct totals *totals)
+{
+	for (size_t i = 0; i < totals->n_tags; i++) {
+		const struct tag_total *tag = &totals->tags[i];
+
+		printf("  %s: %" PRIu64 " bytes in %" PRIu64 " block%s\n",
+		       journal_name(tag->tag).text, tag->bytes, tag->blocks,
+		       plural(tag->blocks));
+	}
+}
+
+static void print_owners(const struct totals *totals)
+{
+	for (size_t i = 0; i < totals->n_owners; i++) {
+		const struct owner_total *owner = &totals->owners[i];
+
+		if (owner->blocks)
+			printf("  %s: %" PRIu64 " bytes in %" PRIu64
+			       " block%s\n",
+			       owner_name(i).text, owner->bytes, owner->blocks,
+			       plural(owner->blocks));
+	}
+}
+
+static void print_memory(const struct snapshot *snapshot,
+			 const struct totals *totals)
+{
+	const struct philox_pool_statistics *figures = &snapshot->figures;
+
+	printf("\nmapped %" PRIu64 " bytes (%s), peak %" PRIu64
+	       ", pinned %" PRIu64 ", segments %zu, extents %zu\n",
+	       figures->mapped, totals_bytes(figures->mapped).text,
+	       figures->mapped_peak, figures->pinned, count_segments(snapshot),
+	       snapshot->n_extents);
+	printf("\nlive %" PRIu64 " bytes (%s), peak %" PRIu64
+	       ", asked for %" PRIu64 ", blocks %" PRIu64 "\n",
+	       figures->live, totals_bytes(figures->live).text,
+	       figures->live_peak, figures->requested, figures->blocks);
+	print_tags(totals);
+	printf("\nfree %" PRIu64 " bytes (%s), largest %" PRIu64
+	       ", fragmentation %.1f %%\n",
+	       totals->free, totals_bytes(totals->free).text, totals->largest,
+	       100 * totals->fragmentation);
+	print_owners(totals);
+}
+
+static void print_counts(const struct philox_pool_statistics *figures)
+{
+	printf("\nallocations %" PRIu64 ", frees %" PRIu64 ", growths %" PRIu64
+	       ", trims %" PRIu64 ", checkpoints %" PRIu64 ", restores %" PRIu64
+	       ", rollbacks %" PRIu64 ", waits %" PRIu64 "\n",
+	       figures->allocations, figures->frees, figures->growths,
+	       figures->trims, figures->checkpoints, figures->restores,
+	       figures->rollbacks, figures->waits);
+}
+
+int pool_print(const struct snapshot *snapshot)
+{
+	struct totals totals;
+
+	if (totals_make(snapshot, &totals)) {
+		complain("inspect", "out of memory");
+		return 1;
+	}
+	print_options(snapshot);
+	print_memory(snapshot, &totals);
+	print_counts(&snapshot->figures);
+	totals_finish(&totals);
+	return 0;
+}
+
+/* --- as JSON -------------------------------------------------------------- */
+
+static void json_options(struct json *json, const struct snapshot *snapshot)
+{
+	json_string(json, "kind", "pool");
+	json_string(json, "name", snapshot->name);
+	json_string(json, "segment_kind", kind_of(snapshot));
+	for (size_t i = 0; i < N_FLAGS; i++)
+		json_bool(json, flags[i].name,
+			  (snapshot->flags & flags[i].flag) != 0);
+	json_unsigned(json, "unit", POOL_UNIT);
+	json_unsigned(json, "step", snapshot->step);
+	json_unsigned(json, "limit", snapshot->limit);
+	if (snapshot->flags & PHILOX_POOL_EXPANDABLE)
+		json_unsigned(json, "range", snapshot->range);
+	json_string(json, "session", sessions[snapshot->session]);
+}
+
+static void json_figures(struct json *json,
+			 const struct philox_pool_statistics *figures,
+			 const struct totals *totals)
+{
+	json_unsigned(json, "mapped", figures->mapped);
+	json_unsigned(json, "mapped_peak", figures->mapped_peak);
+	json_unsigned(json, "pinned", figures->pinned);
+	json_unsigned(json, "live", figures->live);
+	json_unsigned(json, "live_peak", figures->live_peak);
+	json_unsigned(json, "requested", figures->requested);
+	json_unsigned(json, "blocks", figures->blocks);
+	json_unsigned(json, "free", totals->free);
+	json_unsigned(json, "largest_free", totals->largest);
+	json_unsigned(json, "largest_free_home", figures->largest_free);
+	json_number(json, "fragmentation", totals->fragmentation);
+	json_unsigned(json, "graphs", figures->graphs);
+	json_unsigned(json, "allocations", figures->allocations);
+	json_unsigned(json, "frees", figures->frees);
+	json_unsigned(json, "growths", figures->growths);
+	json_unsigned(json, "trims", figures->trims);
+	json_unsigned(json, "checkpoints", figures->checkpoints);
+	json_unsigned(json, "restores", figures->restores);
+	json_unsigned(json, "rollbacks", figures->rollbacks);
+	json_unsigned(json, "waits", figures->waits);
+}
+
+static void json_totals(struct json *json, const struct totals *totals)
+{
+	json_array(json, "tags");
+	for (size_t i = 0; i < totals->n_tags; i++) {
+		json_object(json, NULL);
+		json_string(json, "tag", totals->tags[i].tag);
+		json_unsigned(json, "blocks", totals->tags[i].blocks);
+		json_unsigned(json, "bytes", totals->tags[i].bytes);
+		json_unsigned(json, "requested", totals->tags[i].requested);
+		json_close(json);
+	}
+	json_close(json);
+	json_array(json, "owners");
+	for (size_t i = 0; i < totals->n_owners; i++) {
+		if (!totals->owners[i].blocks)
+			continue;
+		json_object(json, NULL);
+		json_string(json, "owner", owner_name(i).text);
+		json_unsigned(json, "blocks", totals->owners[i].blocks);
+		json_unsigned(json, "bytes", totals->owners[i].bytes);
+		json_close(json);
+	}
+	json_close(json);
+}
+
+static void json_block(struct json *json, const struct snapshot_block *block)
+{
+	json_object(json, NULL);
+	json_unsigned(json, "offset", block->offset);
+	json_unsigned(json, "bytes", block->bytes);
+	json_bool(json, "live", block->number != 0);
+	if (block->number) {
+		json_unsigned(json, "number", block->number);
+		json_unsigned(json, "size", block->size);
+		json_string(json, "tag", block->tag);
+	} else {
+		json_string(json, "owner", owner_name(block->owner).text);
+	}
+	json_close(json);
+}
+
+static void json_extent(struct json *json, const struct snapshot_extent *extent)
+{
+	json_object(json, NULL);
+	json_unsigned(json, "number", extent->number);
+	json_unsigned(json, "offset", extent->offset);
+	json_unsigned(json, "bytes", extent->bytes);
+	json_bool(json, "pinned", extent->pinned);
+	json_close(json);
+}
+
+static void json_segments(struct json *json, const struct snapshot *snapshot)
+{
+	size_t extent = 0, block = 0;
+
+	json_array(json, "segments");
+	while (extent < snapshot->n_extents) {
+		uint64_t segment = snapshot->extents[extent].segment;
+
+		json_object(json, NULL);
+		json_unsigned(json, "segment", segment);
+		json_array(json, "extents");
+		for (; extent < snapshot->n_extents &&
+		       snapshot->extents[extent].segment == segment;
+		     extent++)
+			json_extent(json, &snapshot->extents[extent]);
+		json_close(json);
+		json_array(json, "blocks");
+		for (; block < snapshot->n_blocks &&
+		       snapshot->blocks[block].segment == segment;
+		     block++)
+			json_block(json, &snapshot->blocks[block]);
+		json_close(json);
+		json_close(json);
+	}
+	json_close(json);
+}
+
+int pool_json(const struct snapshot *snapshot, struct json *json)
+{
+	struct totals totals;
+
+	if (totals_make(snapshot, &totals)) {
+		complain("inspect", "out of memory");
+		return 1;
+	}
+	json_options(json, snapshot);
+	json_figures(json, &snapshot->figures, &totals);
+	json_totals(json, &totals);
+	json_segments(json, snapshot);
+	totals_finish(&totals);
+	return 0;
+}

@@ -1,0 +1,505 @@
+/*
+ * tools/pool/svg.c - philox inspect --svg: a pool as a picture
+ *
+ * Segments from top to bottom, on lines of one length. Blocks have the colours
+ * of their tags, free ones the patterns of their owners; below them is a bar for
+ * each extent. Everything has its own words under the pointer. Neighbours that
+ * are narrower than a point are drawn as one, so that a picture of a million
+ * blocks is no larger than one of many thousands.
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "tools/common/complain.h"
+#include "tools/common/svg.h"
+#include "tools/pool/lines.h"
+#include "tools/pool/pool.h"
+#include "tools/pool/totals.h"
+
+#define MARGIN   12.0
+#define NAMES    96.0 /* the column of names and offsets */
+#define PLOT     1024.0
+#define WIDTH    (NAMES + PLOT + 2 * MARGIN)
+#define LEFT     (MARGIN + NAMES)
+#define LINE     24.0
+#define BOX      14.0
+#define BAR      3.0
+#define SEGMENT  6.0 /* between segments */
+#define TAGS     11  /* that have colours of their own */
+#define PATTERNS 4   /* of owners */
+
+struct picture {
+	FILE *out;
+	const struct snapshot *snapshot;
+	struct totals totals;
+	struct pool_lines lines;
+	double top; /* of the first line */
+	double height;
+};
+
+static const char style[] =
+	".b{stroke:#000;stroke-opacity:.35;stroke-width:.6}"
+	".n{stroke:none}.w{pointer-events:none}\n"
+	".t0{fill:#8ab8ea}.t1{fill:#f5b27a}.t2{fill:#8fd19e}"
+	".t3{fill:#f09a9a}.t4{fill:#b9a4e3}.t5{fill:#d1b08f}"
+	".t6{fill:#f2a8d0}.t7{fill:#9fd6d6}.t8{fill:#d9d27a}"
+	".t9{fill:#a9b7c6}.t10{fill:#7fc4b0}.t11{fill:#c7c7c7}\n"
+	".f0{fill:#f1f3f5}.f1{fill:url(#f1)}.f2{fill:url(#f2)}"
+	".f3{fill:url(#f3)}.f4{fill:url(#f4)}"
+	".hatch{stroke:#8c959f}.hatched{fill:#f1f3f5}\n"
+	".e{stroke-width:.6;stroke:#59636e}.loose{fill:#fff}"
+	".pinned{fill:#59636e}\n"
+	".gap{stroke:#8c959f;stroke-dasharray:2 4}"
+	".fold{fill:#fff;fill-opacity:.8}\n"
+	"@media (prefers-color-scheme:dark){.b{stroke:#fff}\n"
+	".t0{fill:#2f6db3}.t1{fill:#a85c18}.t2{fill:#2f8f4e}"
+	".t3{fill:#b94a4a}.t4{fill:#6f52b5}.t5{fill:#8a6240}"
+	".t6{fill:#b04f8a}.t7{fill:#2f8a8a}.t8{fill:#7d771c}"
+	".t9{fill:#5b6b7d}.t10{fill:#2a7d66}.t11{fill:#6b6b6b}\n"
+	".f0,.hatched{fill:#1c222a}.hatch{stroke:#6e7681}"
+	".e{stroke:#9198a1}.loose{fill:#0d1117}.pinned{fill:#9198a1}"
+	".fold{fill:#0d1117}}\n";
+
+/* --- classes and words ---------------------------------------------------- */
+
+/* A tag's colour; all after the largest have one together. */
+static size_t tag_class(const struct picture *picture, const char *tag)
+{
+	for (size_t i = 0; i < picture->totals.n_tags && i < TAGS; i++)
+		if (!strcmp(picture->totals.tags[i].tag, tag))
+			return i;
+	return TAGS;
+}
+
+static unsigned owner_class(uint64_t owner)
+{
+	return owner ? (unsigned)((owner - 1) % PATTERNS) + 1 : 0;
+}
+
+static void put_block_class(const struct picture *picture,
+			    const struct snapshot_block *block)
+{
+	if (block->number)
+		fprintf(picture->out, "t%zu", tag_class(picture, block->tag));
+	else
+		fprintf(picture->out, "f%u", owner_class(block->owner));
+}
+
+static void put_block_title(FILE *out, const struct snapshot_block *block)
+{
+	fputs("<title>", out);
+	if (block->number) {
+		fprintf(out, "block %" PRIu64 ", tag \"", block->number);
+		svg_escape(out, block->tag);
+		fprintf(out, "\"\n%" PRIu64 " bytes, %" PRIu64 " asked for",
+			block->bytes, block->size);
+	} else {
+		fprintf(out, "free, owner %s\n%" PRIu64 " bytes",
+			owner_name(block->owner).text, block->bytes);
+	}
+	fprintf(out, "\nsegment %" PRIu64 ", offset %" PRIu64 "</title>",
+		block->segment, block->offset);
+}
+
+/* --- places --------------------------------------------------------------- */
+
+static double x_of(const struct picture *picture, const struct pool_line *line,
+		   uint64_t place)
+{
+	uint64_t bytes = place < line->from ? 0 : place - line->from;
+
+	if (line->folded > 1)
+		bytes /= line->folded;
+	if (bytes > picture->lines.length)
+		bytes = picture->lines.length;
+	return LEFT + PLOT * (double)bytes / (double)picture->lines.length;
+}
+
+static int begins_segment(const struct picture *picture, size_t i)
+{
+	return !i || picture->lines.lines[i].segment !=
+			     picture->lines.lines[i - 1].segment;
+}
+
+/* --- blocks --------------------------------------------------------------- */
+
+/* Neighbours on a line that are drawn as one. */
+struct few {
+	uint64_t from, to;
+	uint64_t blocks, live;              /* bytes that are live */
+	const struct snapshot_block *block; /* the largest of them */
+	uint64_t largest;
+};
+
+static void put_box(const struct picture *picture, const char *look, double x,
+		    double y, double width)
+{
+	fprintf(picture->out,
+		"%s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\">",
+		look, x, y, width > 3 ? width - .5 : width, BOX);
+}
+
+static void put_label(const struct picture *picture, double x, double y,
+		      double width, const char *label)
+{
+	if (width > 5 * SVG_LETTER && *label)
+		svg_text(picture->out, x + 4, y + 11, "w", label, width - 6);
+}
+
+static void put_few(const struct picture *picture, const struct few *few,
+		    const struct pool_line *line, double y)
+{
+	double x = x_of(picture, line, few->from);
+	double width = x_of(picture, line, few->to) - x;
+
+	if (!few->blocks)
+		return;
+	fputs("<rect class=\"b ", picture->out);
+	if (few->blocks > 1)
+		fputs("many ", picture->out);
+	put_block_class(picture, few->block);
+	put_box(picture, width > 3 ? "" : " n", x, y, width);
+	if (few->blocks == 1)
+		put_block_title(picture->out, few->block);
+	else
+		fprintf(picture->out,
+			"<title>%" PRIu64 " blocks\n%" PRIu64 " bytes, %" PRIu64
+			" of them live\nsegment %" PRIu64 ", offset %" PRIu64
+			"</title>",
+			few->blocks, few->to - few->from, few->live,
+			line->segment, few->from);
+	fputs("</rect>\n", picture->out);
+	if (few->blocks == 1 && few->block->number)
+		put_label(picture, x, y, width, few->block->tag);
+}
+
+/* The part of a block that is on a line joins what came just before, if small. */
+static void add_block(const struct picture *picture, struct few *few,
+		      const struct snapshot_block *block,
+		      const struct pool_line *line, double y)
+{
+	uint64_t end = block->offset + block->bytes;
+	uint64_t from = block->offset > line->from ? block->offset : line->from;
+	uint64_t to = end < line->to ? end : line->to;
+	int narrow = x_of(picture, line, to) - x_of(picture, line, from) < 1;
+
+	if (few->blocks &&
+	    (!narrow || few->to != from ||
+	     x_of(picture, line, few->to) - x_of(picture, line, few->from) >=
+		     1)) {
+		put_few(picture, few, line, y);
+		few->blocks = 0;
+	}
+	if (!few->blocks)
+		*few = (struct few){.from = from, .block = block};
+	few->to = to;
+	few->blocks++;
+	few->live += block->number ? to - from : 0;
+	if (to - from > few->largest) {
+		few->largest = to - from;
+		few->block = block;
+	}
+}
+
+static void put_blocks(const struct picture *picture,
+		       const struct pool_line *line, double y)
+{
+	const struct snapshot *snapshot = picture->snapshot;
+	struct few few = {0};
+
+	for (size_t i = line->block;
+	     i < snapshot->n_blocks && snapshot->blocks[i].offset < line->to &&
+	     snapshot->blocks[i].segment == line->segment;
+	     i++)
+		add_block(picture, &few, &snapshot->blocks[i], line, y);
+	put_few(picture, &few, line, y);
+}
+
+/* --- extents -------------------------------------------------------------- */
+
+static void put_extent(const struct picture *picture,
+		       const struct snapshot_extent *extent,
+		       const struct pool_line *line, double y)
+{
+	uint64_t end = extent->offset + extent->bytes;
+	double x =
+		x_of(picture, line,
+		     extent->offset > line->from ? extent->offset : line->from);
+	double width = x_of(picture, line, end < line->to ? end : line->to) - x;
+
+	fprintf(picture->out,
+		"<rect class=\"e %s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
+		"height=\"%.0f\"><title>extent %" PRIu64 ", %s\n%" PRIu64
+		" bytes\nsegment %" PRIu64 ", offset %" PRIu64
+		"</title></rect>\n",
+		extent->pinned ? "pinned" : "loose", x, y + BOX + 1,
+		width > 2 ? width - 1 : width, BAR, extent->number,
+		extent->pinned ? "pinned" : "not pinned", extent->bytes,
+		extent->segment, extent->offset);
+}
+
+static void put_extents(const struct picture *picture,
+			const struct pool_line *line, double y)
+{
+	const struct snapshot *snapshot = picture->snapshot;
+
+	for (size_t i = line->extent;
+	     i < snapshot->n_extents &&
+	     snapshot->extents[i].offset < line->to &&
+	     snapshot->extents[i].segment == line->segment;
+	     i++)
+		put_extent(picture, &snapshot->extents[i], line, y);
+}
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void put_fold(const struct picture *picture,
+		     const struct pool_line *line, double y)
+{
+	char text[80];
+	double width;
+
+	snprintf(text, sizeof(text), "%s, %" PRIu64 " lines in one",
+		 totals_bytes(line->to - line->from).text, line->folded);
+	width = SVG_LETTER * (double)strlen(text) + 12;
+	fprintf(picture->out,
+		"<rect class=\"fold w\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
+		"height=\"%.0f\"/>\n",
+		LEFT + PLOT / 2 - width / 2, y, width, BOX);
+	svg_text(picture->out, LEFT + PLOT / 2 - width / 2 + 6, y + 11, "w dim",
+		 text, width);
+}
+
+static void put_name(const struct picture *picture, size_t i, double y)
+{
+	const struct pool_line *line = &picture->lines.lines[i];
+	char text[40];
+
+	if (begins_segment(picture, i)) {
+		snprintf(text, sizeof(text), "segment %" PRIu64, line->segment);
+		svg_text(picture->out, MARGIN, y + 11, "", text, NAMES);
+		return;
+	}
+	svg_text(picture->out, MARGIN + 8, y + 11, "tick",
+		 totals_place(line->from).text, NAMES);
+}
+
+static void put_lines(const struct picture *picture)
+{
+	double y = picture->top;
+
+	for (size_t i = 0; i < picture->lines.n; i++) {
+		const struct pool_line *line = &picture->lines.lines[i];
+
+		if (i && begins_segment(picture, i))
+			y += SEGMENT;
+		put_name(picture, i, y);
+		svg_line(picture->out, "gap", LEFT, y + BOX / 2,
+			 x_of(picture, line, line->to), y + BOX / 2);
+		put_blocks(picture, line, y);
+		put_extents(picture, line, y);
+		if (line->folded > 1)
+			put_fold(picture, line, y);
+		y += LINE;
+	}
+}
+
+static double lines_height(const struct picture *picture)
+{
+	double height = 0;
+
+	for (size_t i = 0; i < picture->lines.n; i++)
+		height +=
+			LINE + (i && begins_segment(picture, i) ? SEGMENT : 0);
+	return height;
+}
+
+/* --- scale and legend ------------------------------------------------------ */
+
+/* Eight parts of a line, with what is from its beginning to each. */
+static void put_scale(const struct picture *picture)
+{
+	double bottom = picture->height - MARGIN;
+
+	for (unsigned i = 0; i <= 8; i++) {
+		double x = LEFT + PLOT * i / 8;
+		uint64_t bytes = picture->lines.length / 8 * i;
+		char text[48];
+
+		svg_line(picture->out, "grid", x, picture->top - 6, x, bottom);
+		snprintf(text, sizeof(text), "%s%s", i ? "+" : "",
+			 totals_place(bytes).text);
+		if (i < 8)
+			svg_text(picture->out, x + 2, picture->top - 8, "tick",
+				 text, PLOT / 8);
+	}
+}
+
+/* Where the next entry of the legend goes. */
+struct legend {
+	const struct picture *picture; /* NULL: only the place is wanted */
+	double x, y;
+};
+
+static void put_entry(struct legend *legend, const char *look, double height,
+		      const char *words)
+{
+	double width = 30 + SVG_LETTER * (double)svg_letters(words) + 14;
+
+	if (legend->x > MARGIN && legend->x + width > WIDTH - MARGIN) {
+		legend->x = MARGIN;
+		legend->y += 18;
+	}
+	if (legend->picture) {
+		fprintf(legend->picture->out,
+			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"20\" "
+			"height=\"%.0f\"/>\n",
+			look, legend->x, legend->y - 4 - height / 2, height);
+		svg_text(legend->picture->out, legend->x + 25, legend->y, "",
+			 words, width);
+	}
+	legend->x += width;
+}
+
+static void put_tags(struct legend *legend, const struct totals *totals)
+{
+	uint64_t others = 0;
+	char look[16], words[160];
+
+	for (size_t i = 0; i < totals->n_tags && i < TAGS; i++) {
+		snprintf(look, sizeof(look), "b t%zu", i);
+		snprintf(words, sizeof(words), "%s %s",
+			 *totals->tags[i].tag ? totals->tags[i].tag : "\"\"",
+			 totals_bytes(totals->tags[i].bytes).text);
+		put_entry(legend, look, 12, words);
+	}
+	for (size_t i = TAGS; i < totals->n_tags; i++)
+		others += totals->tags[i].bytes;
+	if (totals->n_tags <= TAGS)
+		return;
+	snprintf(words, sizeof(words), "%zu other tag%s %s",
+		 totals->n_tags - TAGS, plural(totals->n_tags - TAGS),
+		 totals_bytes(others).text);
+	put_entry(legend, "b t11", 12, words);
+}
+
+static void put_owners(struct legend *legend, const struct totals *totals)
+{
+	uint64_t more[PATTERNS + 1] = {0};
+	char look[16], words[100];
+
+	for (size_t i = PATTERNS + 1; i < totals->n_owners; i++)
+		more[owner_class(i)] += totals->owners[i].bytes;
+	for (size_t i = 0; i < totals->n_owners && i <= PATTERNS; i++) {
+		if (!totals->owners[i].blocks)
+			continue;
+		snprintf(look, sizeof(look), "b f%zu", i);
+		snprintf(words, sizeof(words), "free, %s%s %s",
+			 owner_name(i).text, more[i] ? " and others" : "",
+			 totals_bytes(totals->owners[i].bytes + more[i]).text);
+		put_entry(legend, look, 12, words);
+	}
+}
+
+static void put_marks(struct legend *legend, const struct picture *picture)
+{
+	const struct philox_pool_statistics *figures =
+		&picture->snapshot->figures;
+	char words[60];
+
+	if (figures->pinned) {
+		snprintf(words, sizeof(words), "extent, pinned %s",
+			 totals_bytes(figures->pinned).text);
+		put_entry(legend, "e pinned", BAR, words);
+	}
+	if (figures->mapped > figures->pinned)
+		put_entry(legend, "e loose", BAR, "extent");
+}
+
+/* Returns where it ends; draws it if that is wanted. */
+static double put_legend(const struct picture *picture, int drawn)
+{
+	struct legend legend = {drawn ? picture : NULL, MARGIN, 60};
+
+	put_tags(&legend, &picture->totals);
+	put_owners(&legend, &picture->totals);
+	put_marks(&legend, picture);
+	return legend.y;
+}
+
+/* --- the picture ---------------------------------------------------------- */
+
+static void put_patterns(FILE *out)
+{
+	static const char *const lines[PATTERNS] = {"M0 6L6 0", "M0 0L6 6",
+						    "M3 0V6", "M0 3H6"};
+
+	fputs("<defs>", out);
+	for (int i = 0; i < PATTERNS; i++)
+		fprintf(out,
+			"<pattern id=\"f%d\" width=\"6\" height=\"6\" "
+			"patternUnits=\"userSpaceOnUse\"><rect "
+			"class=\"hatched\" width=\"6\" height=\"6\"/><path "
+			"class=\"hatch\" d=\"%s\"/></pattern>",
+			i + 1, lines[i]);
+	fputs("</defs>\n", out);
+}
+
+static void put_head(const struct picture *picture)
+{
+	const struct snapshot *snapshot = picture->snapshot;
+	char name[80], sentence[300];
+
+	snprintf(name, sizeof(name), "pool %s", snapshot->name);
+	snprintf(sentence, sizeof(sentence),
+		 "%s: mapped %s, live %s in %" PRIu64
+		 " block%s, free %s, largest %s, fragmentation %.1f %%; a line "
+		 "is %s",
+		 snapshot->flags & PHILOX_POOL_EXPANDABLE ? "expandable"
+							  : "plain",
+		 totals_bytes(snapshot->figures.mapped).text,
+		 totals_bytes(snapshot->figures.live).text,
+		 snapshot->figures.blocks, plural(snapshot->figures.blocks),
+		 totals_bytes(picture->totals.free).text,
+		 totals_bytes(picture->totals.largest).text,
+		 100 * picture->totals.fragmentation,
+		 totals_bytes(picture->lines.length).text);
+	svg_begin(picture->out, WIDTH, picture->height, name, style);
+	put_patterns(picture->out);
+	svg_text(picture->out, MARGIN, 22, "title", name, WIDTH);
+	svg_text(picture->out, MARGIN, 39, "dim", sentence, WIDTH);
+}
+
+static void put_picture(struct picture *picture)
+{
+	picture->top = put_legend(picture, 0) + 34;
+	picture->height = picture->top + lines_height(picture) + MARGIN;
+	put_head(picture);
+	put_legend(picture, 1);
+	put_scale(picture);
+	put_lines(picture);
+	if (!picture->lines.n)
+		svg_text(picture->out, MARGIN, picture->top + 11, "dim",
+			 "nothing is mapped", WIDTH);
+	svg_end(picture->out);
+}
+
+int pool_svg(const struct snapshot *snapshot, FILE *out)
+{
+	struct picture picture = {.out = out, .snapshot = snapshot};
+	int result = 1;
+
+	if (totals_make(snapshot, &picture.totals) ||
+	    lines_make(snapshot, &picture.lines))
+		complain("inspect", "out of memory");
+	else
+		result = 0;
+	if (!result)
+		put_picture(&picture);
+	totals_finish(&picture.totals);
+	lines_finish(&picture.lines);
+	if (!result && (fflush(out) || ferror(out))) {
+		complain("inspect", "the picture cannot be written");
+		result = 1;
+	}
+	return result;
+}
