@@ -24,9 +24,10 @@
  * without leading zeros, names in quotation marks, one spelling for the same
  * contents. There are places and no addresses, and blocks have numbers of the
  * text's own: so the same calls give the same text on each device, whatever
- * else the process does. For that it has not how many addresses are reserved,
- * which may depend on the device's memory. All lines (one is too long here), each of the first seven
- * once:
+ * else the process does, but for how large the extents of an expandable pool
+ * are, if granularities differ. How many addresses are reserved, which may
+ * depend on the device's memory, is not in it. All lines, each of the first seven
+ * once (the longest is broken here):
  *
  *  philox pool V      The version, 1. A reader refuses a newer one, after which
  *                     anything may follow.
@@ -66,7 +67,7 @@
  *                     appearance. Free neighbours have different owners.
  *  checksum H bytes B As in a saved context. Nothing follows.
  *
- * No number is above 2^63 - 1, nor is any sum of sizes.
+ * But for the options, no number is above 2^63 - 1, nor is any sum of sizes.
  */
 #ifndef GRAPH_POOL_TEXT_H
 #define GRAPH_POOL_TEXT_H
