@@ -386,11 +386,13 @@ matrix: $(TOOL)
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-## fuzz             a minute of random texts for philox_context_load_text() and
-##                  a minute of random operations on pools; clang
+## fuzz             a minute each of random texts for philox_context_load_text(),
+##                  random operations on pools, random snapshots of pools; clang
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
+$(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
+	$(addprefix tools/common/,complain.c json.c svg.c)
 $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
 	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
@@ -402,6 +404,8 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 fuzz: $(FUZZERS)
 	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz/load-found tests/fuzz/corpus
 	$(Q)$(BUILD)/fuzz/pool -max_total_time=60 -max_len=8192 $(BUILD)/fuzz/pool-found
+	$(Q)$(BUILD)/fuzz/snapshot -max_total_time=60 $(BUILD)/fuzz/snapshot-found \
+		tests/fuzz/snapshots
 
 # --- manual -------------------------------------------------------------------
 

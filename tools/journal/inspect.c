@@ -325,7 +325,7 @@ static int inspect(const struct written *written, struct json *json)
 		return inspect_journal(written, json);
 	if (written->kind == WRITTEN_POOL)
 		return json ? pool_json(&written->pool, json)
-			    : pool_print(&written->pool);
+			    : pool_print(&written->pool, stdout);
 	if (json)
 		json_context(json, &written->saved);
 	else

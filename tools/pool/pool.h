@@ -9,11 +9,11 @@
 #include "tools/common/snapshot.h"
 
 /*
- * pool_print() sums a snapshot up on standard output, pool_json() adds all of it
- * to an open object, pool_svg() draws it. All return 0, or the exit status after
+ * pool_print() sums a snapshot up in words, pool_json() adds all of it to an open
+ * object, pool_svg() draws it. All return 0, or the exit status after
  * saying what is wrong.
  */
-int pool_print(const struct snapshot *snapshot);
+int pool_print(const struct snapshot *snapshot, FILE *out);
 int pool_json(const struct snapshot *snapshot, struct json *json);
 int pool_svg(const struct snapshot *snapshot, FILE *out);
 

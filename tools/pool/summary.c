@@ -2,6 +2,7 @@
  * tools/pool/summary.c - a pool summed up in words, and all of it as JSON
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include "lib/state/journal.h"
 #include "tools/common/complain.h"
 #include "tools/pool/pool.h"
@@ -42,80 +43,87 @@ static size_t count_segments(const struct snapshot *snapshot)
 
 /* --- in words ------------------------------------------------------------- */
 
-static void print_options(const struct snapshot *snapshot)
+static void print_options(FILE *out, const struct snapshot *snapshot)
 {
-	printf("pool %s\n\n%s", journal_name(snapshot->name).text,
-	       kind_of(snapshot));
+	fprintf(out, "pool %s\n\n%s", journal_name(snapshot->name).text,
+		kind_of(snapshot));
 	for (size_t i = 0; i < N_FLAGS; i++)
 		if (snapshot->flags & flags[i].flag)
-			printf(", %s", flags[i].name);
+			fprintf(out, ", %s", flags[i].name);
 	if (snapshot->range)
-		printf(", range %" PRIu64, snapshot->range);
+		fprintf(out, ", range %" PRIu64, snapshot->range);
 	if (snapshot->step)
-		printf(", step %" PRIu64, snapshot->step);
+		fprintf(out, ", step %" PRIu64, snapshot->step);
 	if (snapshot->limit)
-		printf(", limit %" PRIu64, snapshot->limit);
-	printf("\nsession %s, graphs %" PRIu64 "\n",
-	       sessions[snapshot->session], snapshot->figures.graphs);
+		fprintf(out, ", limit %" PRIu64, snapshot->limit);
+	fprintf(out, "\nsession %s, graphs %" PRIu64 "\n",
+		sessions[snapshot->session], snapshot->figures.graphs);
 }
 
-static void print_tags(const struct totals *totals)
+static void print_tags(FILE *out, const struct totals *totals)
 {
 	for (size_t i = 0; i < totals->n_tags; i++) {
 		const struct tag_total *tag = &totals->tags[i];
 
-		printf("  %s: %" PRIu64 " bytes in %" PRIu64 " block%s\n",
-		       journal_name(tag->tag).text, tag->bytes, tag->blocks,
-		       plural(tag->blocks));
+		fprintf(out, "  %s: %" PRIu64 " bytes in %" PRIu64 " block%s\n",
+			journal_name(tag->tag).text, tag->bytes, tag->blocks,
+			plural(tag->blocks));
 	}
 }
 
-static void print_owners(const struct totals *totals)
+static void print_owners(FILE *out, const struct totals *totals)
 {
 	for (size_t i = 0; i < totals->n_owners; i++) {
 		const struct owner_total *owner = &totals->owners[i];
 
 		if (owner->blocks)
-			printf("  %s: %" PRIu64 " bytes in %" PRIu64
-			       " block%s\n",
-			       owner_name(i).text, owner->bytes, owner->blocks,
-			       plural(owner->blocks));
+			fprintf(out,
+				"  %s: %" PRIu64 " bytes in %" PRIu64
+				" block%s\n",
+				owner_name(i).text, owner->bytes, owner->blocks,
+				plural(owner->blocks));
 	}
 }
 
-static void print_memory(const struct snapshot *snapshot,
+static void print_memory(FILE *out, const struct snapshot *snapshot,
 			 const struct totals *totals)
 {
 	const struct philox_pool_statistics *figures = &snapshot->figures;
 
-	printf("\nmapped %" PRIu64 " bytes (%s), peak %" PRIu64
-	       ", pinned %" PRIu64 ", segments %zu, extents %zu\n",
-	       figures->mapped, totals_bytes(figures->mapped).text,
-	       figures->mapped_peak, figures->pinned, count_segments(snapshot),
-	       snapshot->n_extents);
-	printf("\nlive %" PRIu64 " bytes (%s), peak %" PRIu64
-	       ", asked for %" PRIu64 ", blocks %" PRIu64 "\n",
-	       figures->live, totals_bytes(figures->live).text,
-	       figures->live_peak, figures->requested, figures->blocks);
-	print_tags(totals);
-	printf("\nfree %" PRIu64 " bytes (%s), largest %" PRIu64
-	       ", fragmentation %.1f %%\n",
-	       totals->free, totals_bytes(totals->free).text, totals->largest,
-	       100 * totals->fragmentation);
-	print_owners(totals);
+	fprintf(out,
+		"\nmapped %" PRIu64 " bytes (%s), peak %" PRIu64
+		", pinned %" PRIu64 ", segments %zu, extents %zu\n",
+		figures->mapped, totals_bytes(figures->mapped).text,
+		figures->mapped_peak, figures->pinned, count_segments(snapshot),
+		snapshot->n_extents);
+	fprintf(out,
+		"\nlive %" PRIu64 " bytes (%s), peak %" PRIu64
+		", asked for %" PRIu64 ", blocks %" PRIu64 "\n",
+		figures->live, totals_bytes(figures->live).text,
+		figures->live_peak, figures->requested, figures->blocks);
+	print_tags(out, totals);
+	fprintf(out,
+		"\nfree %" PRIu64 " bytes (%s), largest %" PRIu64
+		", fragmentation %.1f %%\n",
+		totals->free, totals_bytes(totals->free).text, totals->largest,
+		100 * totals->fragmentation);
+	print_owners(out, totals);
 }
 
-static void print_counts(const struct philox_pool_statistics *figures)
+static void print_counts(FILE *out,
+			 const struct philox_pool_statistics *figures)
 {
-	printf("\nallocations %" PRIu64 ", frees %" PRIu64 ", growths %" PRIu64
-	       ", trims %" PRIu64 ", checkpoints %" PRIu64 ", restores %" PRIu64
-	       ", rollbacks %" PRIu64 ", waits %" PRIu64 "\n",
-	       figures->allocations, figures->frees, figures->growths,
-	       figures->trims, figures->checkpoints, figures->restores,
-	       figures->rollbacks, figures->waits);
+	fprintf(out,
+		"\nallocations %" PRIu64 ", frees %" PRIu64 ", growths %" PRIu64
+		", trims %" PRIu64 ", checkpoints %" PRIu64
+		", restores %" PRIu64 ", rollbacks %" PRIu64 ", waits %" PRIu64
+		"\n",
+		figures->allocations, figures->frees, figures->growths,
+		figures->trims, figures->checkpoints, figures->restores,
+		figures->rollbacks, figures->waits);
 }
 
-int pool_print(const struct snapshot *snapshot)
+int pool_print(const struct snapshot *snapshot, FILE *out)
 {
 	struct totals totals;
 
@@ -123,9 +131,9 @@ int pool_print(const struct snapshot *snapshot)
 		complain("inspect", "out of memory");
 		return 1;
 	}
-	print_options(snapshot);
-	print_memory(snapshot, &totals);
-	print_counts(&snapshot->figures);
+	print_options(out, snapshot);
+	print_memory(out, snapshot, &totals);
+	print_counts(out, &snapshot->figures);
 	totals_finish(&totals);
 	return 0;
 }

@@ -21,6 +21,7 @@
 #define WIDTH    (NAMES + PLOT + 2 * MARGIN)
 #define LEFT     (MARGIN + NAMES)
 #define LINE     24.0
+#define NARROW   .6
 #define BOX      14.0
 #define BAR      3.0
 #define SEGMENT  6.0 /* between segments */
@@ -145,6 +146,15 @@ static void put_label(const struct picture *picture, double x, double y,
 		svg_text(picture->out, x + 4, y + 11, "w", label, width - 6);
 }
 
+/* What would be too narrow to be seen is over the end of what is before it. */
+static void widen(double *x, double *width)
+{
+	if (*width >= NARROW)
+		return;
+	*x -= *x - (NARROW - *width) < LEFT ? 0 : NARROW - *width;
+	*width = NARROW;
+}
+
 static void put_few(const struct picture *picture, const struct few *few,
 		    const struct pool_line *line, double y)
 {
@@ -153,6 +163,7 @@ static void put_few(const struct picture *picture, const struct few *few,
 
 	if (!few->blocks)
 		return;
+	widen(&x, &width);
 	fputs("<rect class=\"b ", picture->out);
 	if (few->blocks > 1)
 		fputs("many ", picture->out);
@@ -226,6 +237,7 @@ static void put_extent(const struct picture *picture,
 		     extent->offset > line->from ? extent->offset : line->from);
 	double width = x_of(picture, line, end < line->to ? end : line->to) - x;
 
+	widen(&x, &width);
 	fprintf(picture->out,
 		"<rect class=\"e %s\" x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" "
 		"height=\"%.0f\"><title>extent %" PRIu64 ", %s\n%" PRIu64
