@@ -11,22 +11,20 @@
 #include <string.h>
 #include "tools/common/complain.h"
 #include "tools/common/svg.h"
+#include "tools/pool/legend.h"
 #include "tools/pool/lines.h"
 #include "tools/pool/pool.h"
 #include "tools/pool/totals.h"
 
-#define MARGIN   12.0
-#define NAMES    96.0 /* the column of names and offsets */
-#define PLOT     1024.0
-#define WIDTH    (NAMES + PLOT + 2 * MARGIN)
-#define LEFT     (MARGIN + NAMES)
-#define LINE     24.0
-#define NARROW   .6
-#define BOX      14.0
-#define BAR      3.0
-#define SEGMENT  6.0 /* between segments */
-#define TAGS     11  /* that have colours of their own */
-#define PATTERNS 4   /* of owners */
+#define MARGIN  12.0
+#define NAMES   96.0 /* the column of names and offsets */
+#define PLOT    1024.0
+#define WIDTH   (NAMES + PLOT + 2 * MARGIN)
+#define LEFT    (MARGIN + NAMES)
+#define LINE    24.0
+#define NARROW  .6
+#define BOX     14.0
+#define SEGMENT 6.0 /* between segments */
 
 struct picture {
 	FILE *out;
@@ -65,15 +63,10 @@ static const char style[] =
 /* A tag's colour; all after the largest have one together. */
 static size_t tag_class(const struct picture *picture, const char *tag)
 {
-	for (size_t i = 0; i < picture->totals.n_tags && i < TAGS; i++)
+	for (size_t i = 0; i < picture->totals.n_tags && i < LEGEND_TAGS; i++)
 		if (!strcmp(picture->totals.tags[i].tag, tag))
 			return i;
-	return TAGS;
-}
-
-static unsigned owner_class(uint64_t owner)
-{
-	return owner ? (unsigned)((owner - 1) % PATTERNS) + 1 : 0;
+	return LEGEND_TAGS;
 }
 
 static void put_block_class(const struct picture *picture,
@@ -82,7 +75,7 @@ static void put_block_class(const struct picture *picture,
 	if (block->number)
 		fprintf(picture->out, "t%zu", tag_class(picture, block->tag));
 	else
-		fprintf(picture->out, "f%u", owner_class(block->owner));
+		fprintf(picture->out, "f%u", legend_owner(block->owner));
 }
 
 static void put_block_title(FILE *out, const struct snapshot_block *block)
@@ -244,7 +237,7 @@ static void put_extent(const struct picture *picture,
 		" bytes\nsegment %" PRIu64 ", offset %" PRIu64
 		"</title></rect>\n",
 		extent->pinned ? "pinned" : "loose", x, y + BOX + 1,
-		width > 2 ? width - 1 : width, BAR, extent->number,
+		width > 2 ? width - 1 : width, LEGEND_BAR, extent->number,
 		extent->pinned ? "pinned" : "not pinned", extent->bytes,
 		extent->segment, extent->offset);
 }
@@ -325,7 +318,7 @@ static double lines_height(const struct picture *picture)
 	return height;
 }
 
-/* --- scale and legend ------------------------------------------------------ */
+/* --- scale ---------------------------------------------------------------- */
 
 /* Eight parts of a line, with what is from its beginning to each. */
 static void put_scale(const struct picture *picture)
@@ -346,107 +339,15 @@ static void put_scale(const struct picture *picture)
 	}
 }
 
-/* Where the next entry of the legend goes. */
-struct legend {
-	const struct picture *picture; /* NULL: only the place is wanted */
-	double x, y;
-};
-
-static void put_entry(struct legend *legend, const char *look, double height,
-		      const char *words)
-{
-	double width = 30 + SVG_LETTER * (double)svg_letters(words) + 14;
-
-	if (legend->x > MARGIN && legend->x + width > WIDTH - MARGIN) {
-		legend->x = MARGIN;
-		legend->y += 18;
-	}
-	if (legend->picture) {
-		fprintf(legend->picture->out,
-			"<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"20\" "
-			"height=\"%.0f\"/>\n",
-			look, legend->x, legend->y - 4 - height / 2, height);
-		svg_text(legend->picture->out, legend->x + 25, legend->y, "",
-			 words, width);
-	}
-	legend->x += width;
-}
-
-static void put_tags(struct legend *legend, const struct totals *totals)
-{
-	uint64_t others = 0;
-	char look[16], words[160];
-
-	for (size_t i = 0; i < totals->n_tags && i < TAGS; i++) {
-		snprintf(look, sizeof(look), "b t%zu", i);
-		snprintf(words, sizeof(words), "%s %s",
-			 *totals->tags[i].tag ? totals->tags[i].tag : "\"\"",
-			 totals_bytes(totals->tags[i].bytes).text);
-		put_entry(legend, look, 12, words);
-	}
-	for (size_t i = TAGS; i < totals->n_tags; i++)
-		others += totals->tags[i].bytes;
-	if (totals->n_tags <= TAGS)
-		return;
-	snprintf(words, sizeof(words), "%zu other tag%s %s",
-		 totals->n_tags - TAGS, plural(totals->n_tags - TAGS),
-		 totals_bytes(others).text);
-	put_entry(legend, "b t11", 12, words);
-}
-
-static void put_owners(struct legend *legend, const struct totals *totals)
-{
-	uint64_t more[PATTERNS + 1] = {0};
-	char look[16], words[100];
-
-	for (size_t i = PATTERNS + 1; i < totals->n_owners; i++)
-		more[owner_class(i)] += totals->owners[i].bytes;
-	for (size_t i = 0; i < totals->n_owners && i <= PATTERNS; i++) {
-		if (!totals->owners[i].blocks)
-			continue;
-		snprintf(look, sizeof(look), "b f%zu", i);
-		snprintf(words, sizeof(words), "free, %s%s %s",
-			 owner_name(i).text, more[i] ? " and others" : "",
-			 totals_bytes(totals->owners[i].bytes + more[i]).text);
-		put_entry(legend, look, 12, words);
-	}
-}
-
-static void put_marks(struct legend *legend, const struct picture *picture)
-{
-	const struct philox_pool_statistics *figures =
-		&picture->snapshot->figures;
-	char words[60];
-
-	if (figures->pinned) {
-		snprintf(words, sizeof(words), "extent, pinned %s",
-			 totals_bytes(figures->pinned).text);
-		put_entry(legend, "e pinned", BAR, words);
-	}
-	if (figures->mapped > figures->pinned)
-		put_entry(legend, "e loose", BAR, "extent");
-}
-
-/* Returns where it ends; draws it if that is wanted. */
-static double put_legend(const struct picture *picture, int drawn)
-{
-	struct legend legend = {drawn ? picture : NULL, MARGIN, 60};
-
-	put_tags(&legend, &picture->totals);
-	put_owners(&legend, &picture->totals);
-	put_marks(&legend, picture);
-	return legend.y;
-}
-
 /* --- the picture ---------------------------------------------------------- */
 
 static void put_patterns(FILE *out)
 {
-	static const char *const lines[PATTERNS] = {"M0 6L6 0", "M0 0L6 6",
-						    "M3 0V6", "M0 3H6"};
+	static const char *const lines[LEGEND_OWNERS] = {"M0 6L6 0", "M0 0L6 6",
+							 "M3 0V6", "M0 3H6"};
 
 	fputs("<defs>", out);
-	for (int i = 0; i < PATTERNS; i++)
+	for (int i = 0; i < LEGEND_OWNERS; i++)
 		fprintf(out,
 			"<pattern id=\"f%d\" width=\"6\" height=\"6\" "
 			"patternUnits=\"userSpaceOnUse\"><rect "
@@ -481,12 +382,20 @@ static void put_head(const struct picture *picture)
 	svg_text(picture->out, MARGIN, 39, "dim", sentence, WIDTH);
 }
 
+/* Returns where it ends. */
+static double put_legend(const struct picture *picture, FILE *out)
+{
+	const struct legend_place place = {MARGIN, WIDTH - MARGIN, 60};
+
+	return legend_put(picture->snapshot, &picture->totals, &place, out);
+}
+
 static void put_picture(struct picture *picture)
 {
-	picture->top = put_legend(picture, 0) + 34;
+	picture->top = put_legend(picture, NULL) + 34;
 	picture->height = picture->top + lines_height(picture) + MARGIN;
 	put_head(picture);
-	put_legend(picture, 1);
+	put_legend(picture, picture->out);
 	put_scale(picture);
 	put_lines(picture);
 	if (!picture->lines.n)
