@@ -72,6 +72,22 @@ saves_repeat()
 		cmp "$saved" "$WORK/first"
 }
 
+# A saved run does not depend on where its arrays were: interrupted with one
+# kind of memory, resumed with another
+pool_is_not_saved()
+{
+	interrupt 2 --steps 4 && cp "$saved" "$WORK/first" || return 1
+	train "$text" --steps 4 --json || return 1
+	whole=$(bits 'out of order')
+	interrupt 2 --steps 4 --pool "$1" &&
+		cmp "$saved" "$WORK/first" || return 1
+	train "$text" --resume "$saved" --json || return 1
+	[ -n "$whole" ] && [ "$(bits resumed)" = "$whole" ] || return 1
+	train "$text" --resume "$saved" --json --pool "$1" || return 1
+	[ "$(bits resumed)" = "$whole" ] &&
+		grep -q '^retained backward *gave the same' "$WORK/out"
+}
+
 last_line_is_json()
 {
 	interrupt 2 --steps 3 --json || return 1
@@ -183,6 +199,10 @@ check "it may go on for longer" same_end_after 8
 check "it may end earlier" same_end_after 3
 check "tickets are pending in the file" tickets_are_pending
 check "the same run saves the same file" saves_repeat
+for kind in plain expandable; do
+	check "with a $kind pool, too, which resumes either" pool_is_not_saved \
+		$kind
+done
 if command -v python3 >"$WORK/which"; then
 	check "--json ends with an object" last_line_is_json
 else

@@ -30,6 +30,39 @@ same_on()
 	[ -n "$first" ] && [ "$(checksums)" = "$first" ]
 }
 
+# pooled KIND DEVICE: arrays from a pool, in less memory, give the same bits
+pooled()
+{
+	train "$text" --steps 4 --ops 3 || return 1
+	first=$(checksums)
+	train "$text" --steps 4 --ops 3 --pool "$1" --device "$2" || return 1
+	[ -n "$first" ] && [ "$(checksums)" = "$first" ] &&
+		grep -qE '^runs agree +yes' "$WORK/out" &&
+		smaller_pools "$1" && ! grep -q 'pool' "$WORK/err"
+}
+
+# A line for each run, and each mapped less than the arrays without
+smaller_pools()
+{
+	awk -v kind="$1" '
+		$2 == "pool," && $1 == kind { without = $4 }
+		/ mapped in .* live at most$/ {
+			for (i = 1; $i != "kB"; i++)
+				;
+			if ($(i - 1) + 0 > 0 && $(i - 1) + 0 < without)
+				runs++
+		}
+		END { exit runs != 4 }' "$WORK/out"
+}
+
+# The launches of graphs that share a pool make one call more
+pool_costs_a_call()
+{
+	train "$text" --steps 3 --pool "$1" || return 1
+	[ "$(grep -cE "$one_node.*; 4 calls per replay \\(.*, event 1\\)\$" \
+		"$WORK/out")" -eq 3 ]
+}
+
 # The checksums mean something: another seed or another p gives others
 other_with()
 {
@@ -81,6 +114,23 @@ assert len(runs) == (2 if figures["naive"] else 4)
 assert all(len(run["loss_checksum"]) == 16 for run in runs)
 assert all(run["device_calls_per_replay"]["all"] == 3 for run in runs[1:]
 	if "graphs" in run)'
+}
+
+pool_in_json()
+{
+	last_line_is_json && ! grep -q '"pool"' "$WORK/out" || return 1
+	train "$text" --steps 3 --json --pool expandable || return 1
+	tail -n 1 "$WORK/out" | python3 -c '
+import json, sys
+figures = json.load(sys.stdin)
+assert figures["pool"] == "expandable" and figures["agree"] is True
+for run in figures["runs"]:
+    pool = run["pool"]
+    assert 0 < pool["live_peak"] <= pool["mapped_peak"], pool
+    assert pool["mapped_peak"] < figures["bytes_without_pool"], pool
+    if "graphs" in run:
+        assert run["device_calls_per_replay"]["all"] == 4
+        assert run["device_calls_per_replay"]["event_record"] == 1'
 }
 
 no_lines_drawn_over()
@@ -136,6 +186,14 @@ check "everything may be dropped" train "$text" --steps 2 --dropout 1
 check "a graph gains one node, a replay makes three calls" graphs_cost
 check "the same with 100 operators more" graphs_cost --ops 100
 check "the default run learns README.md" default_run_learns
+for kind in plain expandable; do
+	for device in host host:sync; do
+		check "a $kind pool changes no bit on $device" \
+			pooled $kind $device
+	done
+	check "a $kind pool costs a call for each launch" \
+		pool_costs_a_call $kind
+done
 check "plain lines where there is no terminal" no_lines_drawn_over
 check "losses are below their steps" losses_have_steps
 check "extra operators are reported if there are any" extra_only_if_any
@@ -144,7 +202,9 @@ check "without README.md it asks for a file" wants_a_file
 if command -v python3 >"$WORK/which"; then
 	check "--json ends with an object" last_line_is_json
 	check "--naive --json ends with an object" last_line_is_json --naive
+	check "--json has the figures of a pool" pool_in_json
 else
+	skip "--json has the figures of a pool" "no python3"
 	skip "--json ends with an object" "no python3"
 fi
 
@@ -167,6 +227,10 @@ for p in nan -0.5 1.5 inf half ''; do
 	check "dropout '$p'" refuses "--dropout '$p'" "$text" --dropout "$p"
 done
 check "too many operators" refuses "--ops '100001'" "$text" --ops 100001
+check "a pool of an unknown kind" refuses \
+	"--pool 'big': must be one of plain, expandable" "$text" --pool big
+check "a pool without philox" refuses "--pool 'plain': not together with --naive" \
+	"$text" --pool plain --naive
 check "an option without its value" refuses "--device: needs a value" \
 	"$text" --device
 check "an unknown option" \

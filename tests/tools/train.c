@@ -7,6 +7,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "tools/train/train.h"
 
 #define ROWS    32
@@ -168,7 +169,7 @@ Test(train, gradients_are_the_slope_of_the_loss_with_dropout)
 	forward();
 	train_backward(&model, SLOT);
 	train_download(&model, gradient,
-		       model.gradients + SLOT * model.n_parameters,
+		       model.arrays.gradients + SLOT * model.n_parameters,
 		       model.n_parameters * sizeof(*gradient));
 	for (int part = 0; part < PARTS; part++)
 		cr_expect_float_eq(
@@ -184,7 +185,7 @@ Test(train, gradients_are_the_slope_of_the_loss_with_dropout)
 static void slot_gradient(float *gradient)
 {
 	train_download(&model, gradient,
-		       model.gradients + SLOT * model.n_parameters,
+		       model.arrays.gradients + SLOT * model.n_parameters,
 		       model.n_parameters * sizeof(*gradient));
 	cr_assert_eq(model.status, PHILOX_OK, "%s", model.message);
 }
@@ -198,7 +199,7 @@ Test(train, activations_that_were_dropped_are_not_used)
 	gradient = malloc(model.n_parameters * sizeof(*gradient));
 	cr_assert_not_null(gradient);
 	forward();
-	train_forget(&model);
+	train_forget(&model, SLOT);
 	train_backward(&model, SLOT);
 	slot_gradient(gradient);
 	for (size_t i = 0; i < model.n_parameters; i++)
@@ -222,7 +223,7 @@ Test(train, a_recompute_brings_back_the_gradient)
 	train_backward(&model, SLOT);
 	slot_gradient(kept);
 	forward();
-	train_forget(&model);
+	train_forget(&model, SLOT);
 	train_recompute(&model, SLOT);
 	train_backward(&model, SLOT);
 	slot_gradient(again);
@@ -230,4 +231,102 @@ Test(train, a_recompute_brings_back_the_gradient)
 	free(kept);
 	free(again);
 	train_model_close(&model);
+}
+
+/* --- arrays from a pool --------------------------------------------------- */
+
+#define STEPS 3
+
+static struct train_result run(enum train_schedule schedule)
+{
+	static float losses[STEPS * TRAIN_SLOTS];
+	struct train_result result = {.losses = losses};
+
+	train_run(&model, schedule, &result);
+	cr_assert_eq(model.status, PHILOX_OK, "%s", model.message);
+	return result;
+}
+
+static void open_with(const char *device, const char *pool_given, int pool)
+{
+	options.device = device;
+	options.steps = STEPS;
+	options.pool_given = pool_given;
+	options.pool = pool;
+	options.ops = 2;
+	memset(&model, 0, sizeof(model));
+	model.options = &options;
+	model.text = &text;
+	open_model();
+}
+
+/* A run's figures of the pool; its bits are those of `plain`. */
+static struct philox_pool_statistics pooled(enum train_schedule schedule,
+					    const struct train_result *plain)
+{
+	struct train_result result = run(schedule);
+
+	cr_expect_eq(result.loss_checksum, plain->loss_checksum, "losses of %s",
+		     result.name);
+	cr_expect_eq(result.parameter_checksum, plain->parameter_checksum,
+		     "parameters of %s", result.name);
+	cr_expect_eq(result.extra_checksum, plain->extra_checksum);
+	cr_expect(result.extra_paired && result.retained_same, "%s",
+		  result.name);
+	return result.pool;
+}
+
+/* Arrays whose times do not overlap share memory, and all is given back. */
+static void train_from_pool(const char *device, int kind)
+{
+	struct philox_pool_statistics pool;
+	struct train_result plain;
+
+	open_with(device, NULL, 0);
+	plain = run(TRAIN_EAGER);
+	cr_expect_eq(plain.pool.mapped, 0);
+	train_model_close(&model);
+	open_with(device, "given", kind);
+	for (int i = 0; i < TRAIN_SCHEDULES; i++) {
+		pool = pooled((enum train_schedule)i, &plain);
+		cr_expect_lt(pool.mapped_peak, model.arrays_size, "run %d", i);
+		cr_expect_lt(pool.live_peak, model.arrays_size, "run %d", i);
+		cr_expect_eq(pool.blocks, 0, "run %d", i);
+		cr_expect_gt(pool.allocations, 0, "run %d", i);
+	}
+	cr_expect_eq(pool.restores, TRAIN_SLOTS + 2);
+	train_model_close(&model);
+	cr_expect_eq(model.status, PHILOX_OK, "%s", model.message);
+}
+
+Test(train, a_plain_pool_changes_no_bit)
+{
+	train_from_pool("host:sync", TRAIN_POOL_PLAIN);
+	train_from_pool("host", TRAIN_POOL_PLAIN);
+}
+
+Test(train, an_expandable_pool_changes_no_bit)
+{
+	train_from_pool("host:sync", TRAIN_POOL_EXPANDABLE);
+	train_from_pool("host", TRAIN_POOL_EXPANDABLE);
+}
+
+/* Graphs of the same work take the same memory: nothing more at each step. */
+Test(train, a_step_takes_from_a_pool_what_the_first_did)
+{
+	struct philox_pool_statistics first, last;
+	struct train_result plain;
+
+	open_with("host:sync", NULL, 0);
+	plain = run(TRAIN_EAGER);
+	train_model_close(&model);
+	open_with("host:sync", "given", TRAIN_POOL_PLAIN);
+	last = pooled(TRAIN_EAGER, &plain);
+	train_model_close(&model);
+	open_with("host:sync", "given", TRAIN_POOL_PLAIN);
+	options.steps = 1;
+	first = run(TRAIN_EAGER).pool;
+	train_model_close(&model);
+	cr_expect_eq(first.mapped_peak, last.mapped_peak);
+	cr_expect_eq(first.allocations * STEPS, last.allocations);
 }

@@ -65,9 +65,11 @@ static void capture_baked(struct train_model *model, unsigned flags,
 {
 	if (!begin_native(model))
 		return;
+	train_pool_begin(model);
 	train_bake_begin(model, flags);
 	body(model, slot);
 	train_bake_end(model);
+	train_pool_end(model, PHILOX_ERROR_STATE); /* it is never launched */
 	end_native(model, graph);
 }
 
@@ -104,7 +106,9 @@ static void capture_ours(struct train_model *model, train_body body,
 	train_check(model, philox_capture_begin(model->context, model->stream));
 	if (model->status)
 		return;
+	train_pool_begin(model);
 	body(model, slot);
+	train_pool_end(model, model->status);
 	status = philox_capture_end(model->context, model->stream,
 				    &graph->graph);
 	train_check(model, status);
@@ -119,7 +123,9 @@ static void capture_callers(struct train_model *model, train_body body,
 		return;
 	train_check(model, philox_stream_capture_info(
 				   model->device, model->stream, NULL, &id));
+	train_pool_begin(model);
 	body(model, slot);
+	train_pool_end(model, model->status);
 	end_native(model, &graph->native);
 	instantiate(model, graph);
 	if (!model->status)

@@ -24,6 +24,7 @@ static void write_calls(struct json *json, const struct train_calls *calls)
 	json_unsigned(json, "exec_launch", calls->launch);
 	json_unsigned(json, "exec_set_kernel", calls->set_kernel);
 	json_unsigned(json, "capture_info", calls->capture_info);
+	json_unsigned(json, "event_record", calls->record);
 	json_close(json);
 }
 
@@ -40,14 +41,27 @@ static void write_graphs(struct json *json, const struct train_result *result)
 	write_calls(json, &result->calls[1]);
 }
 
+static void write_pool(struct json *json,
+		       const struct philox_pool_statistics *pool)
+{
+	json_object(json, "pool");
+	json_unsigned(json, "mapped_peak", pool->mapped_peak);
+	json_unsigned(json, "live_peak", pool->live_peak);
+	json_unsigned(json, "growths", pool->growths);
+	json_unsigned(json, "allocations", pool->allocations);
+	json_unsigned(json, "restores", pool->restores);
+	json_unsigned(json, "waits", pool->waits);
+	json_close(json);
+}
+
 static void write_run(struct json *json, const struct train_result *result,
-		      uint64_t ops)
+		      const struct train_options *options)
 {
 	json_object(json, NULL);
 	json_string(json, "name", result->name);
 	write_hash(json, "loss_checksum", result->loss_checksum);
 	write_hash(json, "parameter_checksum", result->parameter_checksum);
-	if (ops) {
+	if (options->ops) {
 		write_hash(json, "extra_checksum", result->extra_checksum);
 		json_bool(json, "extra_paired", result->extra_paired);
 	}
@@ -57,6 +71,8 @@ static void write_run(struct json *json, const struct train_result *result,
 		    (double)result->steps / result->seconds);
 	if (result->graphs)
 		write_graphs(json, result);
+	if (options->pool_given)
+		write_pool(json, &result->pool);
 	json_close(json);
 }
 
@@ -83,6 +99,10 @@ static void write_options(struct json *json, const struct train_model *model)
 	json_number(json, "dropout", options->dropout);
 	json_unsigned(json, "ops", options->ops);
 	json_bool(json, "naive", options->naive);
+	if (options->pool_given) {
+		json_string(json, "pool", options->pool_given);
+		json_unsigned(json, "bytes_without_pool", model->arrays_size);
+	}
 	json_unsigned(json, "parameters", model->n_parameters);
 	json_unsigned(json, "mask_bytes_not_stored_per_step",
 		      train_mask_bytes());
@@ -142,7 +162,7 @@ void train_report_json(const struct train_model *model,
 	write_losses(&json, model, &results[0]);
 	json_array(&json, "runs");
 	for (unsigned i = 0; i < n; i++)
-		write_run(&json, &results[i], model->options->ops);
+		write_run(&json, &results[i], model->options);
 	json_close(&json);
 	json_close(&json);
 	json_end(&json);

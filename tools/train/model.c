@@ -2,12 +2,14 @@
  * tools/train/model.c - the model: its objects, its memory, its parameters
  *
  * All device memory is one block, laid out once, so that captured graphs find
- * everything at the same address in every run. A run begins by overwriting the
+ * everything at the same address in every run; with --pool only what outlives a
+ * step. A run begins by overwriting the
  * block with NaN: nothing can leak unseen from one run into the next.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "tools/train/train.h"
 
 void train_check(struct train_model *model, enum philox_status status)
@@ -140,6 +142,26 @@ static void lay_out_parameters(struct train_model *model)
 	model->n_parameters = offset;
 }
 
+/* The arrays of a step are last: not in the block if they are in a pool. */
+static void place_arrays(struct train_model *model)
+{
+	struct train_arrays *arrays = &model->arrays;
+	size_t n = model->n_parameters, before = model->memory_size;
+
+	arrays->gradients = place_floats(model, n * TRAIN_SLOTS);
+	arrays->mean_gradient = place_floats(model, n);
+	arrays->recomputed_loss = place_floats(model, 1);
+	arrays->extra_rows = place(model, model->options->ops * TRAIN_EXTRA,
+				   sizeof(uint32_t));
+	for (int slot = 0; slot < TRAIN_SLOTS; slot++)
+		place_activations(model, &arrays->activations[slot]);
+	model->arrays_size = model->memory_size - before;
+	if (!model->options->pool_given)
+		return;
+	model->memory_size = before;
+	memset(arrays, 0, sizeof(*arrays));
+}
+
 /* lay_out() gives everything its place; the first time it only counts bytes. */
 static void lay_out(struct train_model *model)
 {
@@ -148,23 +170,17 @@ static void lay_out(struct train_model *model)
 	model->memory_size = 0;
 	model->symbols = place(model, model->text->size, 1);
 	model->parameters = place_floats(model, n);
-	model->mean_gradient = place_floats(model, n);
 	model->first = place_floats(model, n);
 	model->second = place_floats(model, n);
-	model->gradients = place_floats(model, n * TRAIN_SLOTS);
 	model->spare_gradient = place_floats(model, n);
 	model->losses = place_floats(model, TRAIN_SLOTS);
-	model->recomputed_loss = place_floats(model, 1);
 	model->history =
 		place_floats(model, model->options->steps * TRAIN_SLOTS);
 	model->clock = place(model, 1, sizeof(*model->clock));
-	model->extra_rows = place(model, model->options->ops * TRAIN_EXTRA,
-				  sizeof(uint32_t));
 	for (int i = 0; i < 2; i++)
 		model->extra[i] = place(model, TRAIN_EXTRA, sizeof(uint32_t));
 	model->retained_differs = place(model, 1, sizeof(uint32_t));
-	for (int slot = 0; slot < TRAIN_SLOTS; slot++)
-		place_activations(model, &model->activations[slot]);
+	place_arrays(model);
 }
 
 static void open_memory(struct train_model *model)

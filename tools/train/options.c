@@ -36,6 +36,9 @@ static const char usage[] =
 	"                 differ) it ends with the bits of a run without a break\n"
 	"  --only RUN     one of the four: eager, captured, recomputed,\n"
 	"                 out-of-order; as for journals to compare\n"
+	"  --pool KIND    take the arrays of a step from a pool whose segments are\n"
+	"                 plain or expandable: activations, their gradients, the\n"
+	"                 weights' gradients; the bits are the same as without\n"
 	"  --naive        capture without philox, and show what goes wrong\n"
 	"  --json         all figures as one object in the last line\n"
 	"  --help         " HELP_HELP "\n"
@@ -56,6 +59,9 @@ static int check_options(const struct train_options *options)
 				      options->naive     ? "naive"
 				      : options->save_at ? "save-at"
 							 : name);
+	if (options->pool_given && options->naive)
+		return complain_value("train", "pool", options->pool_given,
+				      "not together with --naive");
 	if (options->resume && (options->save || options->save_at))
 		return complain_value("train", "resume", options->resume,
 				      "not together with --save-at and --save");
@@ -81,6 +87,10 @@ static const char *const runs[] = {[TRAIN_EAGER] = "eager",
 				   [TRAIN_REORDERED] = "out-of-order",
 				   NULL};
 
+static const char *const pools[] = {[TRAIN_POOL_PLAIN] = "plain",
+				    [TRAIN_POOL_EXPANDABLE] = "expandable",
+				    NULL};
+
 static int read_line(int argc, char **argv, struct train_options *options)
 {
 	const struct tool_option known[] = {
@@ -99,6 +109,8 @@ static int read_line(int argc, char **argv, struct train_options *options)
 		{"resume", TAKES_TEXT, .to = &options->resume},
 		{"only", TAKES_NAME, .to = &options->only, .names = runs,
 		 .given = &options->only_given},
+		{"pool", TAKES_NAME, .to = &options->pool, .names = pools,
+		 .given = &options->pool_given},
 		{"naive", TAKES_NOTHING, .to = &options->naive},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{0}};

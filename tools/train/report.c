@@ -219,7 +219,11 @@ size_t train_mask_bytes(void)
 static void print_graphs(const struct train_result *result)
 {
 	const struct train_calls *most = &result->calls[1];
+	char record[40] = "";
 
+	if (most->record)
+		snprintf(record, sizeof(record), ", event %" PRIu64,
+			 most->record);
 	printf("  %-20s ", result->name);
 	if (result->nodes_added[0] == result->nodes_added[1])
 		printf("%zu per graph", result->nodes_added[0]);
@@ -228,9 +232,31 @@ static void print_graphs(const struct train_result *result)
 		       result->nodes_added[1]);
 	printf(" (%u graph%s, up to %zu passes); %" PRIu64 " calls per replay "
 	       "(launch %" PRIu64 ", parameter update %" PRIu64
-	       ", capture query %" PRIu64 ")\n",
+	       ", capture query %" PRIu64 "%s)\n",
 	       result->graphs, result->graphs == 1 ? "" : "s", result->passes,
-	       most->all, most->launch, most->set_kernel, most->capture_info);
+	       most->all, most->launch, most->set_kernel, most->capture_info,
+	       record);
+}
+
+static double kilobytes(uint64_t bytes)
+{
+	return (double)bytes * 1e-3;
+}
+
+/* What a pool took from the device, and most that was live, in each run. */
+static void print_pool(const struct train_model *model,
+		       const struct train_result *results, unsigned n)
+{
+	if (!model->options->pool_given)
+		return;
+	printf("%s pool, against %.1f kB for arrays of their own\n",
+	       model->options->pool_given, kilobytes(model->arrays_size));
+	for (unsigned i = 0; i < n; i++)
+		printf("  %-20s %.1f kB mapped in %" PRIu64
+		       " growth%s, %.1f kB live at most\n",
+		       results[i].name, kilobytes(results[i].pool.mapped_peak),
+		       results[i].pool.growths, plural(results[i].pool.growths),
+		       kilobytes(results[i].pool.live_peak));
 }
 
 void train_report(const struct train_model *model,
@@ -256,6 +282,7 @@ void train_report(const struct train_model *model,
 	for (unsigned i = 0; i < n; i++)
 		if (results[i].graphs)
 			print_graphs(&results[i]);
+	print_pool(model, results, n);
 }
 
 void train_report_only(const struct train_model *model,
@@ -267,10 +294,11 @@ void train_report_only(const struct train_model *model,
 	if (!verdict->agree)
 		print_difference(result, verdict);
 	print_learned(model, verdict);
-	if (!result->graphs)
-		return;
-	printf("nodes added, and device calls per replay\n");
-	print_graphs(result);
+	if (result->graphs) {
+		printf("nodes added, and device calls per replay\n");
+		print_graphs(result);
+	}
+	print_pool(model, result, 1);
 }
 
 /* The worth of a loss whose steps all saw one set of numbers. */

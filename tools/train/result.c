@@ -58,7 +58,7 @@ static uint64_t hash_device(struct train_model *model, const void *memory,
 
 uint64_t train_fingerprint(struct train_model *model)
 {
-	const struct train_activations *a = &model->activations[0];
+	const struct train_activations *a = &model->arrays.activations[0];
 	uint32_t words[TRAIN_BATCH] = {0};
 	float dropped[TRAIN_BATCH * TRAIN_WIDTH] = {0};
 	uint64_t hash;

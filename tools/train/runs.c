@@ -45,9 +45,10 @@ static void whole_step(struct train_model *model, unsigned slot)
 static void forwards_then_forget(struct train_model *model, unsigned slot)
 {
 	(void)slot;
-	for (unsigned i = 0; i < TRAIN_SLOTS; i++)
+	for (unsigned i = 0; i < TRAIN_SLOTS; i++) {
 		train_forward(model, i);
-	train_forget(model);
+		train_forget(model, i);
+	}
 }
 
 static void recomputed_backwards(struct train_model *model, unsigned slot)
@@ -96,7 +97,8 @@ static struct train_calls calls_so_far(const struct train_model *model)
 		philox_device_calls(device, NULL),
 		philox_device_calls(device, "exec_launch"),
 		philox_device_calls(device, "exec_set_kernel"),
-		philox_device_calls(device, "capture_info")};
+		philox_device_calls(device, "capture_info"),
+		philox_device_calls(device, "event_record")};
 }
 
 static void least_and_most(uint64_t *least, uint64_t *most, uint64_t value,
@@ -127,6 +129,8 @@ static void count_calls(struct train_result *result, struct train_calls before,
 		       after.set_kernel - before.set_kernel, first);
 	least_and_most(&calls[0].capture_info, &calls[1].capture_info,
 		       after.capture_info - before.capture_info, first);
+	least_and_most(&calls[0].record, &calls[1].record,
+		       after.record - before.record, first);
 }
 
 static void replay(struct run *run, unsigned graph, unsigned flags)
@@ -179,14 +183,31 @@ static void step_recomputed(struct run *run)
 	replay(run, 1, 0);
 }
 
-/* Graphs: forward 0, backward 0, forward 1, ..., update. */
+/* Graphs: the forwards, the backwards, the update. */
+#define FORWARD(slot)  (slot)
+#define BACKWARD(slot) (TRAIN_SLOTS + (slot))
+#define UPDATE         (2 * TRAIN_SLOTS)
+
+/*
+ * All slots' activations live at once, to the end of the last backward. A
+ * backward may be launched twice, so none may use another's, and the memory of
+ * its own is for all of them.
+ */
 static void prepare_reordered(struct run *run)
 {
-	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++) {
+	struct train_model *model = run->model;
+
+	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++)
 		capture(run, TRAIN_OURS, train_forward, slot);
+	train_take_gradients(model);
+	train_pool_mark(model);
+	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++) {
 		capture(run, TRAIN_CALLERS, train_backward, slot);
+		train_pool_return(model);
 	}
+	train_pool_return_gradients(model);
 	capture(run, TRAIN_OURS, only_update, 0);
+	train_pool_return(model);
 }
 
 #define TWICE 2 /* the slot whose backward runs twice */
@@ -195,9 +216,9 @@ static void prepare_reordered(struct run *run)
 static void half_step_reordered(struct run *run)
 {
 	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++)
-		replay(run, 2 * slot, 0);
+		replay(run, FORWARD(slot), 0);
 	note_pending(run);
-	replay(run, 2 * TWICE + 1, PHILOX_RETAIN);
+	replay(run, BACKWARD(TWICE), PHILOX_RETAIN);
 	train_keep_gradient(run->model, TWICE);
 }
 
@@ -209,10 +230,10 @@ static void step_reordered(struct run *run)
 		half_step_reordered(run);
 	run->halfway = 0;
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		replay(run, 2 * order[i] + 1, 0);
-	replay(run, 2 * TWICE + 1, 0);
+		replay(run, BACKWARD(order[i]), 0);
+	replay(run, BACKWARD(TWICE), 0);
 	train_same_gradient(run->model, TWICE);
-	replay(run, 2 * TRAIN_SLOTS, 0);
+	replay(run, UPDATE, 0);
 }
 
 static void prepare_naive(struct run *run)
@@ -296,6 +317,7 @@ static struct run begin_run(struct train_model *model,
 	model->shared = 0;
 	memset(model->tickets, 0, sizeof(model->tickets));
 	train_model_start(model);
+	train_pool_open(model);
 	if (how->prepare)
 		how->prepare(&run);
 	return run;
@@ -308,6 +330,7 @@ static void end_run(struct run *run)
 	train_check(model, philox_device_synchronize(model->device));
 	for (unsigned i = 0; i < run->n_graphs; i++)
 		train_graph_close(model, &run->graphs[i]);
+	train_pool_close(model, run->result);
 }
 
 /* Takes the remaining steps and fetches their results. */

@@ -2,7 +2,8 @@
  * tools/train/step.c - one step: forwards, recomputes, backwards, the update
  *
  * The same code runs eagerly and inside a capture; which of the two is the
- * stream's business. Nothing random is kept: the backward draws every dropout
+ * stream's business. An array is taken where it is first written, and given back
+ * where it is read last. Nothing random is kept: the backward draws every dropout
  * again, once to have the layer's output for the weights' gradient (on the side
  * stream) and once on the gradient that flows down.
  */
@@ -43,7 +44,7 @@ static void product(struct train_model *model, philox_stream stream,
 static struct train_activations *activations(struct train_model *model,
 					     unsigned slot)
 {
-	return &model->activations[model->shared ? 0 : slot];
+	return &model->arrays.activations[model->shared ? 0 : slot];
 }
 
 static struct train_samples samples(const struct train_model *model,
@@ -54,21 +55,41 @@ static struct train_samples samples(const struct train_model *model,
 	return (struct train_samples){model->symbols, a->words, places};
 }
 
+#define LAYER_SIZE (TRAIN_BATCH * TRAIN_WIDTH * sizeof(float))
+
+static float *take_floats(struct train_model *model, float *array, size_t count,
+			  const char *tag)
+{
+	return train_take(model, model->stream, array, count * sizeof(float),
+			  tag);
+}
+
+static float *take_layer(struct train_model *model, float *array,
+			 const char *tag)
+{
+	return train_take(model, model->stream, array, LAYER_SIZE, tag);
+}
+
 /* The extra operators draw, in the first slot's passes, into a running sum. */
 static void extra(struct train_model *model, enum train_kind kind)
 {
+	uint64_t ops = model->options->ops;
 	struct train_pass pass;
+	uint32_t *rows;
 
-	if (!model->options->ops)
+	if (!ops)
 		return;
+	rows = train_take(model, model->stream, model->arrays.extra_rows,
+			  ops * TRAIN_EXTRA * sizeof(*rows), "extra rows");
 	pass = train_begin_pass(model, 0, TRAIN_NOISE, kind);
-	for (uint32_t op = 0; op < model->options->ops; op++)
+	for (uint32_t op = 0; op < ops && !model->status; op++)
 		train_draw_bits(&pass, op, TRAIN_EXTRA,
-				model->extra_rows + op * TRAIN_EXTRA);
-	train_launch(model, model->stream, add_rows, TRAIN_EXTRA,
-		     .rows = model->extra_rows, .n_rows = model->options->ops,
+				rows + op * TRAIN_EXTRA);
+	train_launch(model, model->stream, add_rows, TRAIN_EXTRA, .rows = rows,
+		     .n_rows = ops,
 		     .total = model->extra[kind == TRAIN_BACKWARD]);
 	train_end_pass(&pass);
+	model->arrays.extra_rows = train_give(model, model->stream, rows);
 }
 
 static void input_layer(struct train_model *model, unsigned slot,
@@ -78,6 +99,12 @@ static void input_layer(struct train_model *model, unsigned slot,
 	struct train_pass pass =
 		train_begin_pass(model, slot, TRAIN_INPUT, kind);
 
+	a->words = train_take(model, model->stream, a->words,
+			      TRAIN_BATCH * sizeof(*a->words), "samples");
+	a->hidden[TRAIN_INPUT] =
+		take_layer(model, a->hidden[TRAIN_INPUT], "embedded");
+	a->dropped[TRAIN_INPUT] =
+		take_layer(model, a->dropped[TRAIN_INPUT], "dropped");
 	train_draw_bits(&pass, TRAIN_PICK, TRAIN_BATCH, a->words);
 	train_launch(model, model->stream, gather, TRAIN_BATCH * TRAIN_WIDTH,
 		     .samples = samples(model, a),
@@ -95,9 +122,13 @@ static void hidden_layer(struct train_model *model, unsigned slot,
 	const struct train_weights *w = &model->weights[layer - 1];
 	struct train_pass pass = train_begin_pass(model, slot, layer, kind);
 
+	a->hidden[layer] = take_layer(model, a->hidden[layer], "hidden");
 	product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH, w->columns,
 		w->rows, a->dropped[layer - 1], model->parameters + w->weight,
 		a->hidden[layer]);
+	a->dropped[layer - 1] =
+		train_give(model, model->stream, a->dropped[layer - 1]);
+	a->dropped[layer] = take_layer(model, a->dropped[layer], "dropped");
 	train_launch(model, model->stream, bias_tanh, TRAIN_BATCH * TRAIN_WIDTH,
 		     .x = a->hidden[layer], .bias = model->parameters + w->bias,
 		     .columns = w->columns);
@@ -109,16 +140,21 @@ static void output_layer(struct train_model *model, unsigned slot, float *loss)
 {
 	struct train_activations *a = activations(model, slot);
 	const struct train_weights *w = &model->weights[TRAIN_DEPTH - 1];
+	float **last = &a->dropped[TRAIN_DEPTH - 1];
 
+	a->logits = take_floats(model, a->logits, TRAIN_BATCH * w->columns,
+				"logits");
 	product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH, w->columns,
-		w->rows, a->dropped[TRAIN_DEPTH - 1],
-		model->parameters + w->weight, a->logits);
+		w->rows, *last, model->parameters + w->weight, a->logits);
+	*last = train_give(model, model->stream, *last);
+	a->losses = take_floats(model, a->losses, TRAIN_BATCH, "losses");
 	train_launch(model, model->stream, softmax, TRAIN_BATCH,
 		     .samples = samples(model, a), .logits = a->logits,
 		     .bias = model->parameters + w->bias, .losses = a->losses,
 		     .symbols = model->text->vocabulary, .columns = w->columns);
 	train_launch(model, model->stream, mean, 1, .losses = a->losses,
 		     .out = loss);
+	a->losses = train_give(model, model->stream, a->losses);
 }
 
 static void all_layers(struct train_model *model, unsigned slot,
@@ -139,16 +175,39 @@ void train_forward(struct train_model *model, unsigned slot)
 
 void train_recompute(struct train_model *model, unsigned slot)
 {
-	all_layers(model, slot, TRAIN_RECOMPUTE, model->recomputed_loss);
+	float *loss = take_floats(model, model->arrays.recomputed_loss, 1,
+				  "recomputed loss");
+
+	all_layers(model, slot, TRAIN_RECOMPUTE, loss);
+	model->arrays.recomputed_loss = train_give(model, model->stream, loss);
 }
 
-/* The activations are last in the block. */
-void train_forget(struct train_model *model)
+/* An array that has memory now. */
+static void *forget(struct train_model *model, void *array, size_t size)
 {
-	char *begin = (char *)model->activations[0].hidden[0];
+	if (!array)
+		return NULL;
+	train_set(model, array, 0xff, size);
+	return train_give(model, model->stream, array);
+}
 
-	train_set(model, begin, 0xff,
-		  (size_t)(model->memory + model->memory_size - begin));
+void train_forget(struct train_model *model, unsigned slot)
+{
+	struct train_activations *a = activations(model, slot);
+
+	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
+		a->hidden[layer] = forget(model, a->hidden[layer], LAYER_SIZE);
+		a->dropped[layer] =
+			forget(model, a->dropped[layer], LAYER_SIZE);
+		a->redrawn[layer] =
+			forget(model, a->redrawn[layer], LAYER_SIZE);
+		a->gradient[layer] =
+			forget(model, a->gradient[layer], LAYER_SIZE);
+	}
+	a->words = forget(model, a->words, TRAIN_BATCH * sizeof(*a->words));
+	a->logits = forget(model, a->logits,
+			   TRAIN_BATCH * model->columns * sizeof(float));
+	a->losses = forget(model, a->losses, TRAIN_BATCH * sizeof(float));
 }
 
 /* --- backward ------------------------------------------------------------- */
@@ -164,12 +223,15 @@ static void weight_gradient(struct train_pass *pass,
 	struct train_model *model = pass->model;
 	const struct train_weights *w = &model->weights[pass->layer];
 
+	float *redrawn = a->redrawn[pass->layer];
+
 	order(model, model->fork, model->stream, model->side);
-	train_drop(pass, model->side, a->hidden[pass->layer],
-		   a->redrawn[pass->layer]);
+	redrawn =
+		train_take(model, model->side, redrawn, LAYER_SIZE, "redrawn");
+	train_drop(pass, model->side, a->hidden[pass->layer], redrawn);
 	product(model, model->side, TRAIN_LEFT_TURN, w->rows, w->columns,
-		TRAIN_BATCH, a->redrawn[pass->layer], above,
-		gradients + w->weight);
+		TRAIN_BATCH, redrawn, above, gradients + w->weight);
+	a->redrawn[pass->layer] = train_give(model, model->side, redrawn);
 	train_launch(model, model->side, column_sum, w->columns, .in = above,
 		     .out = gradients + w->bias, .columns = w->columns);
 }
@@ -182,8 +244,10 @@ static void layer_gradient(struct train_pass *pass, struct train_activations *a,
 {
 	struct train_model *model = pass->model;
 	const struct train_weights *w = &model->weights[pass->layer];
-	float *gradient = a->gradient[pass->layer];
+	float *gradient =
+		take_layer(model, a->gradient[pass->layer], "gradient");
 
+	a->gradient[pass->layer] = gradient;
 	product(model, model->stream, TRAIN_RIGHT_TURN, TRAIN_BATCH, w->rows,
 		w->columns, above, model->parameters + w->weight, gradient);
 	train_drop(pass, model->stream, gradient, gradient);
@@ -193,12 +257,45 @@ static void layer_gradient(struct train_pass *pass, struct train_activations *a,
 			     .tanh = a->hidden[pass->layer]);
 }
 
+/* After both streams are one again. */
+static void give_all(struct train_model *model, struct train_activations *a)
+{
+	philox_stream stream = model->stream;
+
+	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
+		a->gradient[layer] =
+			train_give(model, stream, a->gradient[layer]);
+		a->hidden[layer] = train_give(model, stream, a->hidden[layer]);
+	}
+	a->logits = train_give(model, stream, a->logits);
+	a->words = train_give(model, stream, a->words);
+}
+
+void train_take_gradients(struct train_model *model)
+{
+	struct train_arrays *arrays = &model->arrays;
+
+	arrays->gradients =
+		take_floats(model, arrays->gradients,
+			    TRAIN_SLOTS * model->n_parameters, "gradients");
+}
+
+static float *slot_gradients(struct train_model *model, unsigned slot)
+{
+	train_take_gradients(model);
+	if (model->status)
+		return NULL;
+	return model->arrays.gradients + slot * model->n_parameters;
+}
+
 void train_backward(struct train_model *model, unsigned slot)
 {
 	struct train_activations *a = activations(model, slot);
-	float *gradients = model->gradients + slot * model->n_parameters;
+	float *gradients = slot_gradients(model, slot);
 	const float *above = a->logits;
 
+	if (model->status)
+		return;
 	for (int layer = TRAIN_DEPTH - 1; layer >= 0; layer--) {
 		struct train_pass pass = train_begin_pass(
 			model, slot, (enum train_layer)layer, TRAIN_BACKWARD);
@@ -214,18 +311,20 @@ void train_backward(struct train_model *model, unsigned slot)
 	order(model, model->join, model->side, model->stream);
 	if (slot == 0)
 		extra(model, TRAIN_BACKWARD);
+	give_all(model, a);
 }
 
 void train_keep_gradient(struct train_model *model, unsigned slot)
 {
-	train_copy(model, model->spare_gradient,
-		   model->gradients + slot * model->n_parameters,
+	const float *gradient = slot_gradients(model, slot);
+
+	train_copy(model, model->spare_gradient, gradient,
 		   model->n_parameters * sizeof(float));
 }
 
 void train_same_gradient(struct train_model *model, unsigned slot)
 {
-	const float *gradient = model->gradients + slot * model->n_parameters;
+	const float *gradient = slot_gradients(model, slot);
 
 	train_launch(model, model->stream, compare, model->n_parameters,
 		     .a = (const uint32_t *)gradient,
@@ -266,14 +365,21 @@ void train_warm_up(struct train_model *model)
 
 void train_update(struct train_model *model)
 {
+	struct train_arrays *arrays = &model->arrays;
+	float *gradients = arrays->gradients, *mean;
+
+	mean = take_floats(model, arrays->mean_gradient, model->n_parameters,
+			   "mean gradient");
 	train_launch(model, model->stream, reduce, model->n_parameters,
-		     .parts = model->gradients, .stride = model->n_parameters,
-		     .out = model->mean_gradient);
+		     .parts = gradients, .stride = model->n_parameters,
+		     .out = mean);
+	arrays->gradients = train_give(model, model->stream, gradients);
 	train_launch(model, model->stream, adamw, model->n_parameters,
-		     .parameters = model->parameters,
-		     .gradient = model->mean_gradient, .first = model->first,
-		     .second = model->second, .clock = model->clock,
-		     .rate = TRAIN_RATE, .decay = TRAIN_DECAY);
+		     .parameters = model->parameters, .gradient = mean,
+		     .first = model->first, .second = model->second,
+		     .clock = model->clock, .rate = TRAIN_RATE,
+		     .decay = TRAIN_DECAY);
+	arrays->mean_gradient = train_give(model, model->stream, mean);
 	train_launch(model, model->stream, finish, 1, .clock = model->clock,
 		     .losses = model->losses, .history = model->history,
 		     .steps = model->options->steps);

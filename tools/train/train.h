@@ -6,6 +6,7 @@
  *   report.c  what it prints; json.c: the same for machines
  *   text.c    the text and its vocabulary
  *   model.c   the model: its objects, its device memory, its parameters
+ *   pool.c    the arrays of a step, from a pool perhaps
  *   pass.c    one layer's pass over one micro-batch
  *   step.c    one step: forwards, recomputes, backwards, the update
  *   capture.c a piece of a step as a graph, with philox and without
@@ -111,7 +112,11 @@ struct train_weights {
 	size_t rows, columns;
 };
 
-/* The buffers of one micro-batch that no later step needs. */
+/*
+ * The buffers of one micro-batch that no later step needs. With --pool they are
+ * NULL except from where they are made, by train_take(), to where they are
+ * needed no more, train_give().
+ */
 struct train_activations {
 	uint32_t *words;              /* where its samples are */
 	float *hidden[TRAIN_DEPTH];   /* before dropout */
@@ -120,6 +125,29 @@ struct train_activations {
 	float *gradient[TRAIN_DEPTH]; /* of `hidden` before tanh */
 	float *logits;                /* then their gradient */
 	float *losses;                /* of each sample */
+};
+
+#define TRAIN_BLOCKS_MAX 64 /* of a pool at a time */
+
+/* The arrays that live for a part of a step. */
+struct train_arrays {
+	struct train_activations activations[TRAIN_SLOTS];
+	float *recomputed_loss; /* a recompute's, not used */
+	float *gradients;       /* TRAIN_SLOTS times n_parameters */
+	float *mean_gradient;   /* n_parameters */
+	uint32_t *extra_rows;   /* options->ops times TRAIN_EXTRA */
+	/* Those that are in the pool now, all of them. */
+	struct philox_block blocks[TRAIN_BLOCKS_MAX];
+	size_t n_blocks;
+};
+
+/* With --pool, during a run: where these arrays come from. */
+struct train_pool {
+	struct philox_pool *pool; /* NULL: the model's own block */
+	struct philox_pool_session *session;
+	struct train_arrays before; /* the session */
+	struct philox_pool_checkpoint *checkpoint;
+	struct train_arrays marked; /* with it */
 };
 
 struct train_options {
@@ -131,10 +159,13 @@ struct train_options {
 	double dropout;
 	int json, naive;
 	int only; /* the schedule to run alone, if only_given */
+	int pool; /* enum train_pool_kind, if pool_given */
 	/* as given, or NULL */
 	const char *steps_given, *seed_given, *ops_given, *dropout_given;
-	const char *only_given;
+	const char *only_given, *pool_given;
 };
+
+enum train_pool_kind { TRAIN_POOL_PLAIN, TRAIN_POOL_EXPANDABLE };
 
 #define TRAIN_STEPS_MAX 10000000
 #define TRAIN_OPS_MAX   100000
@@ -145,7 +176,8 @@ struct train_options {
  */
 int train_parse_options(int argc, char **argv, struct train_options *options);
 
-struct train_graph; /* a captured piece of a step, see below */
+struct train_graph;  /* a captured piece of a step, see below */
+struct train_result; /* of a run */
 
 /*
  * struct train_model is the model with its buffers, and the state of the
@@ -175,17 +207,16 @@ struct train_model {
 	size_t n_parameters; /* in floats */
 	size_t n_embedding;  /* the first of them */
 	struct train_weights weights[TRAIN_DEPTH]; /* above each layer */
-	float *parameters, *mean_gradient, *first, *second;
-	float *gradients;      /* TRAIN_SLOTS times n_parameters */
+	float *parameters, *first, *second;
 	float *spare_gradient; /* n_parameters */
 	float *losses;         /* TRAIN_SLOTS */
 	float *history;        /* options->steps times TRAIN_SLOTS */
 	struct train_clock *clock;
-	struct train_activations activations[TRAIN_SLOTS];
-	float *recomputed_loss; /* a recompute's, not used */
-	uint32_t *extra_rows;   /* options->ops times TRAIN_EXTRA */
-	uint32_t *extra[2];     /* totals: forward, backward */
+	uint32_t *extra[2]; /* totals: forward, backward */
 	uint32_t *retained_differs;
+	struct train_arrays arrays; /* last in the block, or in the pool */
+	size_t arrays_size;         /* in the block, or instead of the pool */
+	struct train_pool pool;
 
 	/* The current run. */
 	struct philox_ticket tickets[TRAIN_SLOTS][TRAIN_REGIONS];
@@ -237,6 +268,42 @@ void train_set(struct train_model *model, void *to, int value, size_t size);
 void train_download(struct train_model *model, void *to, const void *from,
 		    size_t size);
 
+/* --- arrays of a step ----------------------------------------------------- */
+
+/*
+ * train_take() returns memory for an array from the pool, that may be used on
+ * the stream from now on; train_give() gives it back there, and returns NULL.
+ * Both return the array as it is without --pool, as does train_take() for one
+ * that has its memory already.
+ */
+void *train_take(struct train_model *model, philox_stream stream, void *array,
+		 size_t size, const char *tag);
+void *train_give(struct train_model *model, philox_stream stream, void *array);
+
+/*
+ * What follows does nothing without --pool. train_pool_open() makes the pool of
+ * a run, train_pool_close() destroys it after all graphs, and notes what it
+ * took.
+ */
+void train_pool_open(struct train_model *model);
+void train_pool_close(struct train_model *model, struct train_result *result);
+
+/*
+ * train_pool_begin() and train_pool_end() stand around what the model's stream
+ * captures. If that did not go well, all arrays are as they were.
+ */
+void train_pool_begin(struct train_model *model);
+void train_pool_end(struct train_model *model, enum philox_status went);
+
+/*
+ * train_pool_mark() notes which arrays have memory now; train_pool_return()
+ * makes that so again, train_pool_return_gradients() for the gradients alone.
+ * Between captures.
+ */
+void train_pool_mark(struct train_model *model);
+void train_pool_return(struct train_model *model);
+void train_pool_return_gradients(struct train_model *model);
+
 /* --- passes --------------------------------------------------------------- */
 
 enum train_kind { TRAIN_FORWARD, TRAIN_RECOMPUTE, TRAIN_BACKWARD };
@@ -285,8 +352,14 @@ void train_update(struct train_model *model);
 /* train_warm_up() makes each product once, so that a capture's is not the first. */
 void train_warm_up(struct train_model *model);
 
-/* train_forget() overwrites all activations of the slots with NaN. */
-void train_forget(struct train_model *model);
+/* train_take_gradients() takes the memory of all slots' gradients. */
+void train_take_gradients(struct train_model *model);
+
+/*
+ * train_forget() overwrites all activations of a slot with NaN, and gives them
+ * back.
+ */
+void train_forget(struct train_model *model, unsigned slot);
 
 /* train_keep_gradient() copies a slot's gradient, train_same_gradient() notes
  * whether the slot's is still the same in every bit. */
@@ -340,7 +413,7 @@ void train_replay(struct train_model *model, struct train_graph *graph,
 
 /* struct train_calls counts device calls of replays. */
 struct train_calls {
-	uint64_t all, launch, set_kernel, capture_info;
+	uint64_t all, launch, set_kernel, capture_info, record;
 };
 
 /* struct train_result has the results of a run. */
@@ -362,6 +435,7 @@ struct train_result {
 	struct train_calls calls[2]; /* least and most, of replays */
 	int again;      /* calls are of launches after a graph's first */
 	size_t pending; /* most tickets owed at once */
+	struct philox_pool_statistics pool; /* at its end, with --pool */
 };
 
 enum train_schedule {
