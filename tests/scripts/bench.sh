@@ -144,6 +144,54 @@ rows_part()
 		rows 'all(row["peer"] == "fill" for row in rows) and rows'
 }
 
+# Blocks, checkpoints, memory and calls; without mimalloc its rows say so
+pool_part()
+{
+	bench "$nowhere" --only pool --quick --json && rows '
+	all(have(f"pool/pair/{n}/net", "glibc")[0]["ratio"] and
+		"none/libmimalloc.so:" in
+			have(f"pool/pair/{n}/net", "mimalloc")[0]["note"] and
+		have(f"pool/pair/{n}/whole", "capture queries")[0]["ratio"] > 1
+		for n in (100, 10000)) and
+	have("pool/pair/10000/net", "of 100")[0]["ratio"] and
+	all(have(f"pool/{what}/{n}", f"of {n // 10}" if n > 1000 else "of 10")
+		for what in ("checkpoint", "restore")
+		for n in (1000, 10000, 100000)) and
+	all(have(f"pool/{what}/10", None)
+		for what in ("checkpoint", "restore"))' && pool_counts
+}
+
+# What does not depend on time: a pair asks for the capture and nothing else,
+# the memory of a checkpoint, of a training, of captures, and calls of launches
+pool_counts()
+{
+	rows '
+	all(have(f"pool/pair/{n}/calls", "capture queries")[0]["ratio"] == 1 and
+		have(f"pool/pair/{n}/calls", "capture queries")[0]["value"] == 2
+		for n in (100, 10000)) and
+	all(row["value"] <= 64 for row in rows
+		if row["name"].startswith("pool/checkpoint-bytes/")) and
+	1 <= have("pool/training/expandable", "live")[0]["ratio"] <= 1.15 and
+	1 <= have("pool/training/plain", "live")[0]["ratio"] and
+	all(1 <= have(f"pool/captures/{kind}", "largest")[0]["ratio"] <= 1.05
+		and have(f"pool/captures/{kind}", "pools apart")[0]["ratio"] < 1
+		for kind in ("expandable", "plain")) and
+	[have(f"pool/launch/{how}", "no pool")[0]["value"]
+		for how in ("alone", "shared", "strict")] == [4, 4, 3] and
+	all(row["peer_value"] == 3 for row in rows if row["peer"] == "no pool")'
+}
+
+pool_rows_chosen()
+{
+	bench "$nowhere" --only pool/launch/s --quick --json && rows '
+	[row["name"] for row in rows] ==
+		["pool/launch/shared", "pool/launch/strict"]' &&
+		bench "$nowhere" --only pool/checkpoint-bytes/1 --quick \
+			--json && rows '
+	[row["name"] for row in rows] == [f"pool/checkpoint-bytes/{n}"
+		for n in (10, 1000, 10000, 100000)]'
+}
+
 measures()
 {
 	bench "$nowhere" --only fill/bits/u32 --size 64KiB --json &&
@@ -195,15 +243,17 @@ done
 check "options: mistakes are mistakes with --quick, too" \
 	refuses "unexpected argument 'now'" --quick now
 
-for part in ledger replay schedules states rows; do
+for part in ledger replay schedules states rows pool; do
 	check "options: part $part has no sizes" refuses \
 		"--size '1MiB': part $part has no sizes" \
 		--only $part --size 1MiB
 done
-for part in ledger replay schedules; do
+for part in ledger replay schedules pool; do
 	check "options: part $part has no threads" refuses \
 		"--threads '0x2': part $part has no use for them" \
 		--only $part --threads 0x2
+done
+for part in ledger replay schedules; do
 	check "options: part $part cannot be quick" refuses \
 		"--quick: part $part is not shortened" --quick --only $part
 done
@@ -226,6 +276,8 @@ check "rows are chosen by how names begin, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
 check "draws and tokens for rows have rows" rows_part
+check "pools have rows" pool_part
+check "and some of them" pool_rows_chosen
 check "a measured row has the form of a quick one" measures
 
 # --- our own peers ------------------------------------------------------------
@@ -280,6 +332,25 @@ broken_curand()
 	have("fill/bits/u32/64KiB", "curand_host")[0]["ratio"] and
 	have("fill/bits/u64/64KiB", "curand_host")[0]["note"] ==
 		"it fails with error 201"'
+}
+
+# An allocator that is called by mimalloc's names, and one that is not
+other_mimalloc()
+{
+	make_peer libmimalloc.so.2 '
+		#include <stdlib.h>
+		int mi_version(void) { return 123; }
+		void *mi_malloc(size_t size) { return malloc(size); }
+		void mi_free(void *block) { free(block); }' &&
+		bench "PHILOX_PEERS=$WORK/peers" --only pool/pair --quick \
+			--json && rows '
+	have("pool/pair/100/net", "mimalloc")[0]["note"] == "mimalloc 123" and
+	have("pool/pair/100/net", "mimalloc")[0]["ratio"]' &&
+		make_peer libmimalloc.so 'int mi_version(void) { return 1; }' &&
+		bench "PHILOX_PEERS=$WORK/peers" --only pool/pair --quick \
+			--json && rows '
+	"no function mi_malloc" in
+		have("pool/pair/100/net", "mimalloc")[0]["note"]'
 }
 
 # A torch of a few lines: no numbers and no GPU
@@ -367,6 +438,7 @@ no_python()
 
 check "peers are looked for in PHILOX_PEERS, and may lack functions" peer_folder
 check "a peer that fails later says so" broken_curand
+check "mimalloc is found by the names of distributions" other_mimalloc
 check "torch has rows, with its version" torch_rows
 check "a torch that cannot be loaded is missing" \
 	torch_breaks 'raise OSError("no such\\nlibrary")' 'no such library'

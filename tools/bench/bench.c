@@ -18,8 +18,9 @@ struct part {
 	const char *name;
 	const char *help;
 	const char *legend; /* printed below the rows */
-	int chooses; /* --only PART/... picks rows; --quick, --threads matter */
-	int sizes;   /* --size matters */
+	int chooses;        /* --only PART/... picks rows; --quick matters */
+	int sizes;          /* --size matters */
+	int threads;        /* --threads matters */
 	int (*run)(struct bench *bench);
 	size_t (*steps)(const struct bench *bench);
 };
@@ -31,13 +32,13 @@ static const struct part parts[] = {
 	 "  device, for one replay of a schedule of 4 stages with 8 microbatches: a\n"
 	 "  launch, a parameter update and a capture query are 3. pending: most\n"
 	 "  tickets of a region at once.\n",
-	 0, 0, bench_ledger, bench_ledger_steps},
+	 0, 0, 0, bench_ledger, bench_ledger_steps},
 	{"replay", "launches with tickets against bare launches",
 	 "  launch call: until it returns; replay: until the work is done.\n"
 	 "  bare: a graph of the same fills with states by value, launched as it\n"
 	 "  is; its numbers repeat. The other's head node derives one Philox block\n"
 	 "  for each operator of each pass.\n",
-	 0, 0, bench_replay, bench_replay_steps},
+	 0, 0, 0, bench_replay, bench_replay_steps},
 	{"fill", "fills against limits and other generators",
 	 "  Each figure is of one stream, ours with a launch for each fill. On a\n"
 	 "  CPU all but ours and torch, with --threads, run on one thread.\n"
@@ -47,22 +48,35 @@ static const struct part parts[] = {
 	 "  default order, and in the one called fastest. random123: plain loops\n"
 	 "  over Philox4x32-10 with its own uniforms and normals, -O3 -march=native.\n"
 	 "  torch: called from Python; its dropout makes its output anew.\n",
-	 1, 1, bench_fill, bench_fill_steps},
+	 1, 1, 1, bench_fill, bench_fill_steps},
 	{"states", "replays of draws with a state of their own each",
 	 "  states/N/call: of the launch, until it returns; states/N/replay: until\n"
 	 "  the work is done. Both are of N fills of 16 elements. bare: the same\n"
 	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
 	 "  called from Python, with N registered generators and the default.\n",
-	 1, 0, bench_states, bench_states_steps},
+	 1, 0, 1, bench_states, bench_states_steps},
 	{"rows", "draws and tokens for the rows of a table",
 	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
 	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
 	 "  each of N rows from V logits in f32. greedy: the same at temperature 0,\n"
 	 "  which draws no numbers. torch: softmax() and multinomial(), called from\n"
 	 "  Python. On a CPU all but torch, with --threads, run on one thread.\n",
-	 1, 0, bench_rows, bench_rows_steps},
+	 1, 0, 1, bench_rows, bench_rows_steps},
+	{"pool", "blocks of a pool, checkpoints, memory, launches",
+	 "  pool/pair/N/net: one of N live blocks is freed and another allocated,\n"
+	 "  without the two capture queries of that (whole: with them). Sizes are\n"
+	 "  mixed, up to 2 KiB. glibc, mimalloc: the same blocks in host memory.\n"
+	 "  calls: of the device, in a pair. pool/checkpoint/N, pool/restore/N: of\n"
+	 "  N blocks that were all freed in between; \"of\" fewer blocks it took so\n"
+	 "  long. pool/training: memory mapped for batches of several shapes, and\n"
+	 "  the most that was live, as asked for. pool/captures: the same for 6\n"
+	 "  captures of falling size that share a pool. pool/launch: calls of the\n"
+	 "  device for a launch of a graph alone in a pool, of two that share it,\n"
+	 "  and of two with PHILOX_POOL_STRICT.\n",
+	 1, 0, 0, bench_pool, bench_pool_steps},
 	{"schedules", "the schedules of part ledger alone",
-	 "  See part ledger.\n", 0, 0, bench_schedules, bench_schedules_steps},
+	 "  See part ledger.\n", 0, 0, 0, bench_schedules,
+	 bench_schedules_steps},
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
@@ -102,20 +116,20 @@ static const char usage[] =
 	"usage: philox bench [OPTION]...\n\n"
 	"Measure fills, passes and replays.\n\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
-	"  --only PART    one part, or in fill, states and rows those that\n"
-	"                 begin so, as fill/uniform/f32:\n"
+	"  --only PART    one part, or in fill, states, rows and pool those\n"
+	"                 that begin so, as fill/uniform/f32:\n"
 	"%s"
 	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
-	"  --quick        a very short run in parts fill, states and rows,\n"
-	"                 to see that they work: no measurement\n"
+	"  --quick        a very short run in parts fill, states, rows and pool, to\n"
+	"                 see that they work: no measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"
 	"Peers are looked for in the folder PHILOX_PEERS if it is set, else "
-	"in\npeers/ beside this program and, libcurand.so.10, where "
-	"libraries are.\n"
+	"in\npeers/ beside this program and, libcurand.so.10 and "
+	"libmimalloc.so,\nwhere libraries are.\n"
 	"PHILOX_PYTHON is the Python that may have torch (default python3).\n\n"
 	"Exit status: 0 done, 1 it failed, 2 the command line is "
 	"wrong.\n";
@@ -202,7 +216,7 @@ static int check_options(const struct command *command)
 	if (command->size && only && !only->sizes)
 		return complain_value("bench", "size", command->size,
 				      "part %s has no sizes", only->name);
-	if (command->threads && only && !only->chooses)
+	if (command->threads && only && !only->threads)
 		return complain_value("bench", "threads", command->threads,
 				      "part %s has no use for them",
 				      only->name);

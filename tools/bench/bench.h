@@ -34,6 +34,7 @@ int bench_replay(struct bench *bench);
 int bench_fill(struct bench *bench);
 int bench_states(struct bench *bench);
 int bench_rows(struct bench *bench);
+int bench_pool(struct bench *bench);
 int bench_schedules(struct bench *bench);
 
 /* How many pieces of work it has (bench_step()). */
@@ -42,6 +43,7 @@ size_t bench_replay_steps(const struct bench *bench);
 size_t bench_fill_steps(const struct bench *bench);
 size_t bench_states_steps(const struct bench *bench);
 size_t bench_rows_steps(const struct bench *bench);
+size_t bench_pool_steps(const struct bench *bench);
 size_t bench_schedules_steps(const struct bench *bench);
 
 /* --- rows ----------------------------------------------------------------- */
