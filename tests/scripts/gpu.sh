@@ -100,7 +100,7 @@ passes()
 in_order()
 {
 	gpu CC=false && grep '^## ' "$WORK/out/report.md" | tr -d '\n' |
-		grep -F '## selftest## probe## train## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## criterion## All rows'
+		grep -F '## selftest## probe## train## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-pool## criterion## All rows'
 }
 
 one_hangs()
@@ -338,7 +338,8 @@ says_what_needs_a_gpu()
 simulated_figures()
 {
 	outcome bench-fill passed && outcome bench-rows passed &&
-		outcome bench-states passed &&
+		outcome bench-states passed && outcome bench-pool passed &&
+		section bench-pool | grep -qE '^\| pool/launch/shared \| 4 calls \|' &&
 		section bench-fill | grep -qE '^\| uniform bf16 \| [0-9.]+ \|' &&
 		section bench-states | grep -qE '^\| states/96/call \| [0-9.]+ [mun]s \|' &&
 		grep -q '^Times are no measurements here' "$WORK/out/report.md"

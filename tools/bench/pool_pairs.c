@@ -9,115 +9,22 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tools/bench/fill.h"
 #include "tools/bench/pool.h"
-#include "tools/bench/race.h"
+#include "tools/bench/pool_pairs.h"
 #include "tools/common/complain.h"
 
 #define BUDGET       1e9  /* nanoseconds of one race, about */
 #define QUICK_BUDGET 20e6 /* enough for a median */
-#define TRACE        65536
 #define COUNTED      1000 /* pairs whose device calls are counted */
 
-enum { OURS, QUERY, GLIBC, MIMALLOC, RACERS };
 enum { FEW, MANY, COUNTS };
 
 static const uint32_t live[COUNTS] = {[FEW] = 10000, [MANY] = 1000000};
-
-struct pair {
-	uint32_t place, size;
-};
-
-/* An allocator that takes part, and its live blocks. */
-struct pair_entry {
-	struct pairs *of;
-	void *(*make)(struct pair_entry *entry, size_t size);
-	int (*drop)(struct pair_entry *entry, void *block);
-	void **blocks; /* of->live */
-	size_t at;     /* in the trace */
-};
-
-struct pairs {
-	struct bench *bench;
-	struct philox_pool *pool;
-	uint32_t live;
-	struct pair trace[TRACE];
-	struct pair_entry entries[RACERS];
-	double few; /* nanoseconds with the fewer blocks; NAN: not measured */
-	/* the peer */
-	void *library;
-	char note[RACE_NOTE_MAX]; /* why it is missing, or how it is called */
-	void *(*malloc)(size_t size);
-	void (*free)(void *block);
-};
 
 /* A hundredth of the blocks in a quick run. */
 static uint32_t blocks_of(const struct bench *bench, int count)
 {
 	return bench->quick ? live[count] / 100 : live[count];
-}
-
-/* --- allocators ----------------------------------------------------------- */
-
-static void *make_ours(struct pair_entry *entry, size_t size)
-{
-	struct philox_block block = {0};
-
-	philox_pool_alloc(entry->of->pool, entry->of->bench->stream, size, 0,
-			  "bench", &block);
-	return block.address;
-}
-
-static int drop_ours(struct pair_entry *entry, void *block)
-{
-	return philox_pool_free(entry->of->pool, entry->of->bench->stream,
-				block) != PHILOX_OK;
-}
-
-static void *make_glibc(struct pair_entry *entry, size_t size)
-{
-	(void)entry;
-	return malloc(size);
-}
-
-static int drop_glibc(struct pair_entry *entry, void *block)
-{
-	(void)entry;
-	free(block);
-	return 0;
-}
-
-static void *make_mimalloc(struct pair_entry *entry, size_t size)
-{
-	return entry->of->malloc(size);
-}
-
-static int drop_mimalloc(struct pair_entry *entry, void *block)
-{
-	entry->of->free(block);
-	return 0;
-}
-
-/* As distributions call it: the first is a developer's. */
-static void open_mimalloc(struct pairs *of)
-{
-	static const char *const names[] = {
-		"libmimalloc.so", "libmimalloc.so.3", "libmimalloc.so.2",
-		"libmimalloc.so.2.0"};
-	char other[RACE_NOTE_MAX]; /* the first name's message is kept */
-	int (*version)(void);
-
-	of->library = peer_library(names[0], 1, of->note);
-	for (size_t i = 1; i < 4 && !of->library; i++)
-		of->library = peer_library(names[i], 1, other);
-	if (!of->library ||
-	    peer_symbol(of->library, "mi_version", &version, of->note) ||
-	    peer_symbol(of->library, "mi_malloc", &of->malloc, of->note) ||
-	    peer_symbol(of->library, "mi_free", &of->free, of->note)) {
-		of->malloc = NULL;
-		return;
-	}
-	snprintf(of->note, RACE_NOTE_MAX, "mimalloc %d", version());
 }
 
 /* --- live blocks ---------------------------------------------------------- */
@@ -270,17 +177,12 @@ static int race_pairs(struct pairs *of)
 
 /* --- the group ------------------------------------------------------------ */
 
-static const struct pair_entry allocators[RACERS] = {
-	[OURS] = {.make = make_ours, .drop = drop_ours},
-	[GLIBC] = {.make = make_glibc, .drop = drop_glibc},
-	[MIMALLOC] = {.make = make_mimalloc, .drop = drop_mimalloc}};
-
 static int fill_entries(struct pairs *of)
 {
 	for (int i = 0; i < RACERS; i++) {
-		of->entries[i] = allocators[i];
+		of->entries[i] = pair_allocators[i];
 		of->entries[i].of = of;
-		if (!allocators[i].make || (i == MIMALLOC && !of->malloc))
+		if (!pair_allocators[i].make || (i == MIMALLOC && !of->malloc))
 			continue;
 		if (!fill_entry(&of->entries[i]))
 			continue;
@@ -337,7 +239,7 @@ static int run_all_pairs(struct bench *bench)
 	}
 	of->bench = bench;
 	of->few = NAN;
-	open_mimalloc(of);
+	pair_open_mimalloc(of);
 	for (int i = FEW; i < COUNTS && !failed; i++)
 		if (pairs_are_wanted(bench, i))
 			failed = measure_pairs(of, blocks_of(bench, i));
