@@ -157,7 +157,7 @@ static int measure_pool(struct checkpoints *of)
 									  : 0;
 }
 
-static int measure_count(struct checkpoints *of, uint32_t count)
+static int measure_blocks(struct checkpoints *of, uint32_t count)
 {
 	int failed = -1;
 
@@ -202,7 +202,7 @@ static int run_checkpoints(struct bench *bench)
 
 	for (size_t i = 0; i < N_COUNTS && !failed; i++)
 		if (checkpoint_is_wanted(bench, counts[i]))
-			failed = measure_count(&of, counts[i]);
+			failed = measure_blocks(&of, counts[i]);
 	return failed;
 }
 

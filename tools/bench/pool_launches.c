@@ -138,7 +138,7 @@ static int measure_row(const struct launches *of, size_t i)
 	return 0;
 }
 
-static int measure_launches(struct launches *of)
+static int count_rows(struct launches *of)
 {
 	if (bench_try("launches", count_graphs(of, NULL, 1, &of->without)))
 		return -1;
@@ -174,7 +174,7 @@ static int run_launches(struct bench *bench)
 	failed = bench_try("memory",
 			   philox_memory_alloc(bench->device, ELEMENTS * 4,
 					       &of.out)) ||
-		 measure_launches(&of);
+		 count_rows(&of);
 	philox_memory_free(bench->device, of.out);
 	philox_region_destroy(of.region);
 	return failed ? -1 : 0;
