@@ -351,6 +351,7 @@ words_are_offered()
 {
 	offers "philox draw --dist g" gumbel &&
 		offers "philox draw --device=c" cuda &&
+		offers "philox train --pool " expandable plain &&
 		offers "philox train --device host:s" strict sync &&
 		offers "philox bench --only fill --device h" host host:strict host:sync &&
 		offers "philox bench --only s" states schedules &&

@@ -1,6 +1,7 @@
 /*
  * tools/bench/pool_peers.c - the allocators that a pool is compared with
  */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/bench/fill.h"
@@ -45,6 +46,19 @@ static int drop_mimalloc(struct pair_entry *entry, void *block)
 	return 0;
 }
 
+/* Where peers are, and unless PHILOX_PEERS says so where libraries are. */
+static void *find_mimalloc(const char *name, char note[RACE_NOTE_MAX])
+{
+	void *library = peer_library(name, 0, note);
+
+	if (library || getenv("PHILOX_PEERS"))
+		return library;
+	library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		snprintf(note, RACE_NOTE_MAX, "%s", dlerror());
+	return library;
+}
+
 /* As distributions call it: the first is a developer's. */
 void pair_open_mimalloc(struct pairs *of)
 {
@@ -54,9 +68,9 @@ void pair_open_mimalloc(struct pairs *of)
 	char other[RACE_NOTE_MAX]; /* the first name's message is kept */
 	int (*version)(void);
 
-	of->library = peer_library(names[0], 1, of->note);
+	of->library = find_mimalloc(names[0], of->note);
 	for (size_t i = 1; i < 4 && !of->library; i++)
-		of->library = peer_library(names[i], 1, other);
+		of->library = find_mimalloc(names[i], other);
 	if (!of->library ||
 	    peer_symbol(of->library, "mi_version", &version, of->note) ||
 	    peer_symbol(of->library, "mi_malloc", &of->malloc, of->note) ||

@@ -338,27 +338,56 @@ void train_same_gradient(struct train_model *model, unsigned slot)
  * All products of a step, on nothing. A library loads its kernels when a product
  * first needs them, which not every driver allows during a capture.
  */
-void train_warm_up(struct train_model *model)
+static size_t most_floats(const struct train_model *model)
 {
-	struct train_activations *a = &model->activations[0];
+	size_t most = 0;
 
-	train_set(model, model->memory, 0xff, model->memory_size);
 	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
 		const struct train_weights *w = &model->weights[layer];
-		float *out = layer == TRAIN_DEPTH - 1 ? a->logits
-						      : a->hidden[layer + 1];
-		float *weights = model->parameters + w->weight;
+		size_t longer = w->rows > w->columns ? w->rows : w->columns;
+		size_t shorter = w->rows + w->columns - longer;
+		size_t floats = longer *
+				(shorter > TRAIN_BATCH ? shorter : TRAIN_BATCH);
+
+		most = floats > most ? floats : most;
+	}
+	return most;
+}
+
+static void warm_up_products(struct train_model *model, float *a, float *b,
+			     float *out)
+{
+	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
+		const struct train_weights *w = &model->weights[layer];
 
 		product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
-			w->columns, w->rows, a->dropped[layer], weights, out);
+			w->columns, w->rows, a, b, out);
 		product(model, model->stream, TRAIN_RIGHT_TURN, TRAIN_BATCH,
-			w->rows, w->columns, out, weights, a->gradient[layer]);
+			w->rows, w->columns, a, b, out);
 		order(model, model->fork, model->stream, model->side);
 		product(model, model->side, TRAIN_LEFT_TURN, w->rows,
-			w->columns, TRAIN_BATCH, a->redrawn[layer], out,
-			model->gradients + w->weight);
+			w->columns, TRAIN_BATCH, a, b, out);
+		order(model, model->join, model->side, model->stream);
 	}
-	order(model, model->join, model->side, model->stream);
+}
+
+void train_warm_up(struct train_model *model)
+{
+	const size_t most = most_floats(model);
+	void *memory = NULL;
+	float *floats;
+
+	train_check(model,
+		    philox_memory_alloc(model->device,
+					3 * most * sizeof(*floats), &memory));
+	if (model->status)
+		return;
+	floats = memory;
+	train_set(model, floats, 0xff, 3 * most * sizeof(*floats));
+	warm_up_products(model, floats, floats + most, floats + 2 * most);
+	train_check(model,
+		    philox_stream_synchronize(model->device, model->stream));
+	philox_memory_free(model->device, memory);
 }
 
 /* --- update --------------------------------------------------------------- */
