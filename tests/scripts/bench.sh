@@ -169,7 +169,8 @@ pool_counts()
 	all(have(f"pool/pair/{n}/calls", "capture queries")[0]["ratio"] == 1 and
 		have(f"pool/pair/{n}/calls", "capture queries")[0]["value"] == 2
 		for n in (100, 10000)) and
-	all(row["value"] <= 64 for row in rows
+	all("malloc" in row["note"] if row["value"] is None
+		else 0 < row["value"] <= 64 for row in rows
 		if row["name"].startswith("pool/checkpoint-bytes/")) and
 	1 <= have("pool/training/expandable", "live")[0]["ratio"] <= 1.15 and
 	1 <= have("pool/training/plain", "live")[0]["ratio"] and
@@ -189,7 +190,7 @@ pool_rows_chosen()
 		bench "$nowhere" --only pool/checkpoint-bytes/1 --quick \
 			--json && rows '
 	[row["name"] for row in rows] == [f"pool/checkpoint-bytes/{n}"
-		for n in (10, 1000, 10000, 100000)]'
+		for n in (1000, 10000, 100000)]'
 }
 
 measures()
