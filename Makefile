@@ -386,8 +386,7 @@ matrix: $(TOOL)
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-## fuzz             a minute each of random texts for philox_context_load_text(),
-##                  random operations on pools, random snapshots of pools; clang
+## fuzz             a minute each of random texts, pool operations, snapshots
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)

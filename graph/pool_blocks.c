@@ -13,8 +13,8 @@
 #include "lib/state/journal.h"
 
 /* The size of the struct's first version. */
-#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_block_info, tag)
-OPTIONS_NO_PADDING(struct philox_block_info, tag);
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_block_info, tag)
+OPTIONS_NO_PADDING(struct philox_pool_block_info, tag);
 
 static enum philox_status pool_says(const struct philox_pool *pool,
 				    enum philox_status status)
@@ -161,7 +161,7 @@ static enum philox_status allocate_again(struct philox_pool *pool,
 static enum philox_status alloc_block(struct philox_pool *pool,
 				      philox_stream stream,
 				      struct pool_request *request,
-				      struct philox_block *out)
+				      struct philox_pool_block *out)
 {
 	struct capture_info info;
 	struct pool_block block;
@@ -175,14 +175,14 @@ static enum philox_status alloc_block(struct philox_pool *pool,
 		status = allocate_again(pool, stream, &info, request, &block);
 	if (status != PHILOX_OK)
 		return status;
-	*out = (struct philox_block){block.id, block.address, block.size};
+	*out = (struct philox_pool_block){block.id, block.address, block.size};
 	return PHILOX_OK;
 }
 
 enum philox_status philox_pool_alloc(struct philox_pool *pool,
 				     philox_stream stream, size_t size,
 				     size_t alignment, const char *tag,
-				     struct philox_block *block)
+				     struct philox_pool_block *block)
 {
 	struct pool_request request = {
 		.size = size, .alignment = alignment, .tag = tag};
@@ -248,9 +248,9 @@ enum philox_status philox_pool_free(struct philox_pool *pool,
 
 enum philox_status philox_pool_find(struct philox_pool *pool,
 				    const void *address,
-				    struct philox_block_info *info)
+				    struct philox_pool_block_info *info)
 {
-	struct philox_block_info found = {0};
+	struct philox_pool_block_info found = {0};
 	struct pool_block block;
 	enum philox_status status;
 	int live;

@@ -49,7 +49,7 @@ static enum philox_status make_checkpoint(struct philox_pool *pool,
 	return status;
 }
 
-enum philox_status philox_pool_checkpoint(
+enum philox_status philox_pool_checkpoint_create(
 	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint)
 {
 	if (!pool)

@@ -14,9 +14,8 @@
 /* The sizes of the structs' first versions. */
 #define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_options, limit)
 OPTIONS_NO_PADDING(struct philox_pool_options, limit);
-#define STATISTICS_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_pool_statistics, waits)
-OPTIONS_NO_PADDING(struct philox_pool_statistics, waits);
+#define STATISTICS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_figures, waits)
+OPTIONS_NO_PADDING(struct philox_pool_figures, waits);
 
 #define POOL_FLAGS                                                         \
 	(PHILOX_POOL_EXPANDABLE | PHILOX_POOL_STRICT | PHILOX_POOL_ZONES | \
@@ -198,7 +197,7 @@ static const char *graph_of(const struct pool_capture *capture, char *text,
 	return text;
 }
 
-static enum philox_status check_unused(struct philox_pool *pool)
+static enum philox_status check_no_users(struct philox_pool *pool)
 {
 	char graph[96];
 
@@ -253,7 +252,7 @@ static enum philox_status unlink_pool(struct graph_context *graphs,
 	enum philox_status status;
 
 	pthread_mutex_lock(&pool->lock);
-	status = check_unused(pool);
+	status = check_no_users(pool);
 	pthread_mutex_unlock(&pool->lock);
 	if (status != PHILOX_OK)
 		return status;
@@ -328,14 +327,14 @@ static uint64_t count_graphs(const struct philox_pool *pool)
 }
 
 void pool_count(struct philox_pool *pool,
-		struct philox_pool_statistics *statistics)
+		struct philox_pool_figures *statistics)
 {
 	struct pinned pinned = {.newest = pool_pinned(pool)};
 	struct pool_figures figures;
 
 	pool_figures(pool->blocks, &figures);
 	pool_walk_extents(pool->blocks, see_pinned, &pinned);
-	*statistics = (struct philox_pool_statistics){
+	*statistics = (struct philox_pool_figures){
 		.reserved = figures.reserved,
 		.mapped = figures.mapped,
 		.live = figures.live,
@@ -358,9 +357,9 @@ void pool_count(struct philox_pool *pool,
 }
 
 enum philox_status philox_pool_statistics(
-	struct philox_pool *pool, struct philox_pool_statistics *statistics)
+	struct philox_pool *pool, struct philox_pool_figures *statistics)
 {
-	struct philox_pool_statistics found;
+	struct philox_pool_figures found;
 	enum philox_status status;
 
 	if (!pool)

@@ -8,6 +8,6 @@
 
 /* pool_count() writes a pool's statistics, with its lock. */
 void pool_count(struct philox_pool *pool,
-		struct philox_pool_statistics *statistics);
+		struct philox_pool_figures *statistics);
 
 #endif

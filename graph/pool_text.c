@@ -27,7 +27,7 @@ static void write_pool(FILE *out, const struct snapshot *snapshot)
 static void write_figures(FILE *out, const struct snapshot *snapshot)
 {
 	static const char *const sessions[] = {"none", "warm-up", "capture"};
-	const struct philox_pool_statistics *figures = &snapshot->figures;
+	const struct philox_pool_figures *figures = &snapshot->figures;
 
 	fprintf(out, "session %s graphs %" PRIu64 "\n",
 		sessions[snapshot->session], figures->graphs);

@@ -47,7 +47,7 @@
  *                     the owner home.
  *  counts allocations A frees F growths G trims T checkpoints C restores R
  *      rollbacks B waits W
- *                     As in struct philox_pool_statistics.
+ *                     As in struct philox_pool_figures.
  *  segment N extents E bytes B
  *                     In ascending order; with E extents of B bytes. A segment
  *                     of a plain pool is one extent, which begins at 0; an
@@ -103,7 +103,7 @@ struct snapshot {
 	uint32_t flags;
 	uint64_t step, limit, range;
 	enum snapshot_session session;
-	struct philox_pool_statistics figures; /* but for `reserved` */
+	struct philox_pool_figures figures; /* but for `reserved` */
 	struct snapshot_extent *extents;
 	struct snapshot_block *blocks;
 	size_t n_extents, n_blocks;

@@ -148,22 +148,27 @@ PHILOX_FN float philox_mend_root(float x, float inverse)
 }
 
 /*
- * philox_root_of_some() is the square root of 0 and of x in [2^-90, 2^90]. On a
- * GPU it takes fewer steps than sqrt.rn.f32, which is for all numbers. The PTX
- * manual says of rsqrt.approx.f32 that its maximum relative error is 2^-22.9,
- * "over the entire positive finite floating-point range". Denormals, which it
- * flushes, it is not given.
+ * philox_inverse_root() is about 1 / root(a) of a normal number a. On a GPU it
+ * is rsqrt.approx.f32, of which the PTX manual says that its maximum relative
+ * error is 2^-22.9, "over the entire positive finite floating-point range".
+ * Denormals, which it flushes, it is not given.
  */
-#ifdef __CUDA_ARCH__
 PHILOX_FN float philox_inverse_root(float a)
 {
+#ifdef __CUDA_ARCH__
 	float result;
 
 	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(a));
 	return result;
-}
+#else
+	return 1.0f / philox_root(a);
 #endif
+}
 
+/*
+ * philox_root_of_some() is the square root of 0 and of x in [2^-90, 2^90]. On a
+ * GPU it takes fewer steps than sqrt.rn.f32, which is for all numbers.
+ */
 PHILOX_FN float philox_root_of_some(float x)
 {
 #ifdef __CUDA_ARCH__

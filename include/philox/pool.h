@@ -12,7 +12,7 @@
  *
  *   options.name = "activations";
  *   philox_pool_create(context, &options, &pool);
- *   philox_pool_checkpoint(pool, &empty);
+ *   philox_pool_checkpoint_create(pool, &empty);
  *
  *   for each size of batch, the largest first:
  *           philox_pool_restore(pool, empty, NULL, 0, live, n_live);
@@ -138,8 +138,8 @@ PHILOX_API const char *philox_pool_name(const struct philox_pool *pool);
 
 /* --- blocks --------------------------------------------------------------- */
 
-/* struct philox_block is a block's handle: plain data. */
-struct philox_block {
+/* struct philox_pool_block is a block's handle: plain data. */
+struct philox_pool_block {
 	uint64_t id; /* never used again */
 	void *address;
 	size_t size; /* as asked for */
@@ -163,11 +163,9 @@ struct philox_block {
  * device is asked once more; the message says what each pool holds. Legal
  * during capture.
  */
-PHILOX_API enum philox_status philox_pool_alloc(struct philox_pool *pool,
-						philox_stream stream,
-						size_t size, size_t alignment,
-						const char *tag,
-						struct philox_block *block);
+PHILOX_API enum philox_status philox_pool_alloc(
+	struct philox_pool *pool, philox_stream stream, size_t size,
+	size_t alignment, const char *tag, struct philox_pool_block *block);
 
 /*
  * philox_pool_free() frees the block that begins at `address` (NULL is allowed)
@@ -186,7 +184,7 @@ PHILOX_API enum philox_status philox_pool_free(struct philox_pool *pool,
  * inside it, belongs to. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_INVALID.
  * Legal during capture.
  */
-struct philox_block_info {
+struct philox_pool_block_info {
 	size_t size; /* sizeof(this struct), set by the caller and kept */
 	uint64_t id;
 	void *base;
@@ -196,9 +194,9 @@ struct philox_block_info {
 	char tag[32];
 };
 
-PHILOX_API enum philox_status philox_pool_find(struct philox_pool *pool,
-					       const void *address,
-					       struct philox_block_info *info);
+PHILOX_API enum philox_status philox_pool_find(
+	struct philox_pool *pool, const void *address,
+	struct philox_pool_block_info *info);
 
 /*
  * philox_pool_is_live() writes 1 if the live blocks are exactly those with the
@@ -275,16 +273,16 @@ PHILOX_API enum philox_status philox_pool_end(
 /* --- checkpoints ---------------------------------------------------------- */
 
 /*
- * philox_pool_checkpoint() records which blocks are live, with their places,
- * ids and tags; at most 64 bytes of host memory each. The caller destroys the
- * checkpoint with philox_pool_checkpoint_destroy() (NULL is allowed; legal
- * after the pool's end, too). Errors: PHILOX_ERROR_BUSY (a session is open),
- * PHILOX_ERROR_MEMORY. Legal during capture.
+ * philox_pool_checkpoint_create() records which blocks are live, with their
+ * places, ids and tags; at most 64 bytes of host memory each. The caller
+ * destroys the checkpoint with philox_pool_checkpoint_destroy() (NULL is
+ * allowed; legal after the pool's end, too). Errors: PHILOX_ERROR_BUSY (a
+ * session is open), PHILOX_ERROR_MEMORY. Legal during capture.
  */
-PHILOX_API enum philox_status philox_pool_checkpoint(
+PHILOX_API enum philox_status philox_pool_checkpoint_create(
 	struct philox_pool *pool, struct philox_pool_checkpoint **checkpoint);
 PHILOX_API void philox_pool_checkpoint_destroy(
-	struct philox_pool_checkpoint *checkpoint);
+	struct philox_pool_checkpoint *kept);
 
 /*
  * philox_pool_restore() puts blocks back as they were. Afterwards exactly the
@@ -334,7 +332,7 @@ PHILOX_API enum philox_status philox_pool_trim(struct philox_pool *pool,
  * philox_pool_statistics() writes what a pool holds, in bytes unless it says
  * otherwise. Errors: PHILOX_ERROR_INVALID. Legal during capture.
  */
-struct philox_pool_statistics {
+struct philox_pool_figures {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
 	uint64_t reserved; /* addresses */
 	uint64_t mapped;   /* taken from the device */
@@ -357,7 +355,7 @@ struct philox_pool_statistics {
 };
 
 PHILOX_API enum philox_status philox_pool_statistics(
-	struct philox_pool *pool, struct philox_pool_statistics *statistics);
+	struct philox_pool *pool, struct philox_pool_figures *statistics);
 
 /*
  * philox_pool_snapshot_text() writes a pool as a text that ends with a NUL, and

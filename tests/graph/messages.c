@@ -79,6 +79,6 @@ PROMISE(graph_messages, launches_that_were_not_announced)
 PROMISE(graph_messages, a_capture_that_is_not_known)
 {
 	SAYS(philox_capture_drop(f->context, 12345), PHILOX_ERROR_NOT_FOUND,
-	     "capture 12345 is not known: no philox pass was begun in it, or "
-	     "it was dropped or destroyed");
+	     "capture 12345 is not known: it had no philox pass and no session "
+	     "in a pool, or it was dropped or destroyed");
 }

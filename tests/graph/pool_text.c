@@ -23,10 +23,10 @@ static struct philox_pool *make(struct fixture *f, const char *name,
 	return pool;
 }
 
-static struct philox_block take(struct philox_pool *pool, philox_stream stream,
+static struct philox_pool_block take(struct philox_pool *pool, philox_stream stream,
 				size_t size, const char *tag)
 {
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	OK(philox_pool_alloc(pool, stream, size, 0, tag, &block));
 	return block;
@@ -82,7 +82,7 @@ PROMISE(pool_text, is_what_the_note_says)
 	struct philox_pool *pool =
 		make(f, "golden \"pool\"", PHILOX_POOL_STRICT);
 	struct philox_pool_checkpoint *checkpoint;
-	struct philox_block first, second, last;
+	struct philox_pool_block first, second, last;
 	char whole[2048], *text;
 
 	use_other_pool(f);
@@ -94,7 +94,7 @@ PROMISE(pool_text, is_what_the_note_says)
 	OK(philox_pool_free(pool, f->stream, first.address));
 	OK(philox_pool_free(pool, f->side, second.address));
 	take(pool, f->stream, 900, "new\xd1");
-	OK(philox_pool_checkpoint(pool, &checkpoint));
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
 	philox_pool_checkpoint_destroy(checkpoint);
 	snprintf(whole, sizeof(whole), "%schecksum %016" PRIx64 " bytes %zu\n",
 		 expected, fnv1a(expected), strlen(expected));
@@ -106,8 +106,8 @@ PROMISE(pool_text, is_what_the_note_says)
 PROMISE(pool_text, has_blocks_with_their_zones)
 {
 	struct philox_pool *pool = make(f, "zones", PHILOX_POOL_ZONES);
-	struct philox_block_info info = PHILOX_INIT(struct philox_block_info);
-	struct philox_block block = take(pool, f->stream, 1000, "inner");
+	struct philox_pool_block_info info = PHILOX_INIT(struct philox_pool_block_info);
+	struct philox_pool_block block = take(pool, f->stream, 1000, "inner");
 
 	OK(philox_pool_find(pool, block.address, &info));
 	cr_assert_eq(info.offset, 512);
@@ -117,7 +117,7 @@ PROMISE(pool_text, has_blocks_with_their_zones)
 PROMISE(pool_text, numbers_streams_by_their_first_place)
 {
 	struct philox_pool *pool = make(f, "streams", 0);
-	struct philox_block blocks[4];
+	struct philox_pool_block blocks[4];
 	philox_stream third;
 
 	OK(philox_stream_create(f->device, 0, &third));
@@ -181,7 +181,7 @@ enum { SLOTS = 40, STEPS = 400 };
 struct story {
 	struct fixture *f;
 	struct philox_pool *pool;
-	struct philox_block live[SLOTS];
+	struct philox_pool_block live[SLOTS];
 	uint64_t state;
 };
 
@@ -195,7 +195,7 @@ static uint64_t next(struct story *story, uint64_t below)
 static void step(struct story *story)
 {
 	static const char *const tags[] = {"a", "b b", "\"c\"", "", NULL};
-	struct philox_block *block = &story->live[next(story, SLOTS)];
+	struct philox_pool_block *block = &story->live[next(story, SLOTS)];
 	philox_stream stream =
 		next(story, 4) ? story->f->stream : story->f->side;
 	size_t size = 1 + (size_t)next(story, next(story, 9) ? 20000 : 3000000);
@@ -256,7 +256,7 @@ Test(pool_text, is_the_same_for_the_same_calls, .timeout = 120)
 /* --- against what the pool answers ----------------------------------------- */
 
 static const struct snapshot_block *block_at(const struct snapshot *snapshot,
-					     const struct philox_block_info *at,
+					     const struct philox_pool_block_info *at,
 					     uint64_t margin)
 {
 	for (size_t i = 0; i < snapshot->n_blocks; i++)
@@ -272,8 +272,8 @@ static void check_live(const struct story *story,
 	uint64_t live = 0;
 
 	for (int i = 0; i < SLOTS; i++) {
-		struct philox_block_info info =
-			PHILOX_INIT(struct philox_block_info);
+		struct philox_pool_block_info info =
+			PHILOX_INIT(struct philox_pool_block_info);
 		const struct snapshot_block *block;
 
 		if (!story->live[i].address)
@@ -292,8 +292,8 @@ static void check_live(const struct story *story,
 static void check_figures(const struct story *story,
 			  const struct snapshot *snapshot)
 {
-	struct philox_pool_statistics statistics =
-		PHILOX_INIT(struct philox_pool_statistics);
+	struct philox_pool_figures statistics =
+		PHILOX_INIT(struct philox_pool_figures);
 
 	OK(philox_pool_statistics(story->pool, &statistics));
 	statistics.size = snapshot->figures.size;

@@ -8,8 +8,9 @@
 
 POOL_PROMISE(pool_blocks, freed_memory_is_the_stream_s_own_until_ordered)
 {
-	struct philox_block home = make_block(pool, f->stream, 600);
-	struct philox_block one = make_block(pool, f->side, 600), two, three;
+	struct philox_pool_block home = make_block(pool, f->stream, 600);
+	struct philox_pool_block one = make_block(pool, f->side, 600), two,
+				 three;
 
 	OK(philox_pool_free(pool, f->stream, home.address));
 	OK(philox_pool_free(pool, f->side, one.address));
@@ -25,7 +26,7 @@ POOL_PROMISE(pool_blocks, freed_memory_is_the_stream_s_own_until_ordered)
 
 POOL_PROMISE(pool_blocks, home_can_be_moved)
 {
-	struct philox_block block = make_block(pool, f->stream, 600);
+	struct philox_pool_block block = make_block(pool, f->stream, 600);
 
 	OK(philox_pool_free(pool, f->stream, block.address));
 	OK(philox_pool_order(pool, f->stream, f->side));
@@ -49,8 +50,8 @@ static struct philox_pool *make_limited(struct fixture *f, uint32_t flags)
 /* Two blocks that fill a pool; the second is freed on the other stream. */
 static void fill_and_free(struct fixture *f, struct philox_pool *limited)
 {
-	struct philox_block one = make_block(limited, f->stream, 1 << 20);
-	struct philox_block two = make_block(limited, f->side, 1 << 20);
+	struct philox_pool_block one = make_block(limited, f->stream, 1 << 20);
+	struct philox_pool_block two = make_block(limited, f->side, 1 << 20);
 
 	OK(philox_pool_free(limited, f->stream, one.address));
 	OK(philox_pool_free(limited, f->side, two.address));
@@ -76,7 +77,8 @@ POOL_PROMISE(pool_blocks, a_full_pool_waits_for_another_stream)
 POOL_PROMISE(pool_blocks, another_stream_waits_for_home)
 {
 	struct philox_pool *limited = make_limited(f, 0);
-	struct philox_block block = make_block(limited, f->stream, 2 << 20);
+	struct philox_pool_block block =
+		make_block(limited, f->stream, 2 << 20);
 
 	OK(philox_pool_free(limited, f->stream, block.address));
 	make_block(limited, f->side, 2 << 20);
@@ -86,7 +88,7 @@ POOL_PROMISE(pool_blocks, another_stream_waits_for_home)
 POOL_PROMISE(pool_blocks, a_strict_pool_does_not_wait)
 {
 	struct philox_pool *limited = make_limited(f, PHILOX_POOL_STRICT);
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	fill_and_free(f, limited);
 	FAILS(philox_pool_alloc(limited, f->stream, 1 << 20, 0, "late", &block),
@@ -120,7 +122,7 @@ POOL_PROMISE(pool_blocks, a_capture_waits_for_nothing_outside)
 {
 	struct philox_pool *limited = make_limited(f, 0);
 	struct philox_pool_session *session;
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	fill_and_free(f, limited);
 	session = pool_record(f, limited);
@@ -131,11 +133,11 @@ POOL_PROMISE(pool_blocks, a_capture_waits_for_nothing_outside)
 
 POOL_PROMISE(pool_blocks, restoring_needs_memory_that_is_ordered)
 {
-	struct philox_block one = make_block(pool, f->stream, 600);
-	struct philox_block two = make_block(pool, f->side, 600);
+	struct philox_pool_block one = make_block(pool, f->stream, 600);
+	struct philox_pool_block two = make_block(pool, f->side, 600);
 	struct philox_pool_checkpoint *checkpoint;
 
-	OK(philox_pool_checkpoint(pool, &checkpoint));
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
 	OK(philox_pool_free(pool, f->stream, one.address));
 	OK(philox_pool_free(pool, f->side, two.address));
 	FAILS(philox_pool_restore(pool, checkpoint, &one.id, 1, NULL, 0),
@@ -154,9 +156,9 @@ POOL_PROMISE(pool_blocks, a_session_forbids_checkpoints)
 	struct philox_pool_checkpoint *checkpoint, *second;
 	struct philox_pool_session *session;
 
-	OK(philox_pool_checkpoint(pool, &checkpoint));
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
 	OK(philox_pool_begin(pool, f->stream, &session));
-	FAILS(philox_pool_checkpoint(pool, &second), PHILOX_ERROR_BUSY);
+	FAILS(philox_pool_checkpoint_create(pool, &second), PHILOX_ERROR_BUSY);
 	FAILS(philox_pool_restore(pool, checkpoint, NULL, 0, NULL, 0),
 	      PHILOX_ERROR_BUSY);
 	OK(philox_pool_end(session, PHILOX_OK, NULL));
@@ -172,7 +174,7 @@ POOL_PROMISE(pool_blocks, a_session_forbids_checkpoints)
 POOL_PROMISE(pool_blocks, other_pools_give_back_what_no_graph_needs)
 {
 	struct philox_pool *hoard = make_pool(f, "hoard", pool_kind());
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	OK(philox_pool_reserve(hoard, 6 << 20));
 	OK(philox_device_limit_memory(f->device, 8 << 20));
@@ -195,7 +197,7 @@ POOL_PROMISE(pool_blocks, in_a_capture_nothing_is_given_back)
 {
 	struct philox_pool *hoard = make_pool(f, "hoard", pool_kind());
 	struct philox_pool_session *session;
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	OK(philox_pool_reserve(hoard, 6 << 20));
 	OK(philox_device_limit_memory(f->device, 8 << 20));
@@ -230,8 +232,8 @@ POOL_PROMISE(pool_blocks, growth_breaks_no_capture)
 
 /* --- zones and patterns ---------------------------------------------------- */
 
-static void write_at(struct fixture *f, struct philox_block block, size_t bytes,
-		     ptrdiff_t offset)
+static void write_at(struct fixture *f, struct philox_pool_block block,
+		     size_t bytes, ptrdiff_t offset)
 {
 	(void)bytes;
 	OK(philox_memory_set(f->device, (char *)block.address + offset, 7, 1,
@@ -242,7 +244,7 @@ POOL_PROMISE(pool_debug, zones_show_writes_outside)
 {
 	struct philox_pool *zoned =
 		make_pool(f, "zoned", pool_kind() | PHILOX_POOL_ZONES);
-	struct philox_block block, other;
+	struct philox_pool_block block, other;
 
 	OK(philox_pool_alloc(zoned, f->stream, 1000, 0, "logits", &block));
 	OK(philox_pool_alloc(zoned, f->stream, 512, 0, "other", &other));
@@ -269,7 +271,7 @@ POOL_PROMISE(pool_debug, patterns_are_nans)
 {
 	struct philox_pool *filled =
 		make_pool(f, "filled", pool_kind() | PHILOX_POOL_FILL);
-	struct philox_block block = make_block(filled, f->stream, 1000);
+	struct philox_pool_block block = make_block(filled, f->stream, 1000);
 
 	cr_assert(holds_value(f, block.address, 1000, 0xff));
 	OK(philox_memory_set(f->device, block.address, 1, 1000, f->stream));
@@ -281,8 +283,10 @@ POOL_PROMISE(pool_debug, patterns_are_nans)
 
 POOL_PROMISE(pool_refusals, of_sizes_and_addresses)
 {
-	struct philox_block block, kept = make_block(pool, f->stream, 1000);
-	struct philox_block_info info = PHILOX_INIT(struct philox_block_info);
+	struct philox_pool_block block,
+		kept = make_block(pool, f->stream, 1000);
+	struct philox_pool_block_info info =
+		PHILOX_INIT(struct philox_pool_block_info);
 	struct philox_pool *second = make_pool(f, "second", pool_kind());
 	char *inside = (char *)kept.address + 512;
 
@@ -370,15 +374,16 @@ POOL_PROMISE(pool_refusals, of_options)
 
 POOL_PROMISE(pool_refusals, of_null_and_nothing)
 {
-	struct philox_pool_statistics statistics =
-		PHILOX_INIT(struct philox_pool_statistics);
+	struct philox_pool_figures statistics =
+		PHILOX_INIT(struct philox_pool_figures);
 	struct philox_pool_checkpoint *checkpoint;
 	uint64_t id = 1;
 	int live;
 
-	OK(philox_pool_checkpoint(pool, &checkpoint));
-	FAILS(philox_pool_checkpoint(pool, NULL), PHILOX_ERROR_INVALID);
-	FAILS(philox_pool_checkpoint(NULL, &checkpoint), PHILOX_ERROR_INVALID);
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
+	FAILS(philox_pool_checkpoint_create(pool, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_pool_checkpoint_create(NULL, &checkpoint),
+	      PHILOX_ERROR_INVALID);
 	FAILS(philox_pool_restore(pool, NULL, NULL, 0, NULL, 0),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_pool_restore(pool, checkpoint, NULL, 1, NULL, 0),

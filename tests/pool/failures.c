@@ -28,7 +28,7 @@ static unsigned failures;
 static void use_session(struct fixture *f, struct philox_pool *pool,
 			unsigned char *out, int value)
 {
-	struct philox_block one, two;
+	struct philox_pool_block one, two;
 
 	TWICE(philox_pool_alloc(pool, f->stream, BYTES, 0, "one", &one));
 	TWICE(philox_pool_alloc(pool, f->stream, 5000, 0, "two", &two));
@@ -66,7 +66,7 @@ static struct philox_graph *capture(struct fixture *f, struct philox_pool *pool,
 static void use_eagerly(struct fixture *f, struct philox_pool *pool)
 {
 	struct philox_pool_session *session;
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	TWICE(philox_pool_begin(pool, f->side, &session));
 	TWICE(philox_pool_alloc(pool, f->side, BYTES, 0, "warm", &block));

@@ -168,7 +168,7 @@ POOL_PROMISE(pool_launch, that_is_refused_gives_the_turn_back)
 	uint32_t *array = make_array(f);
 	void *out = make_memory(f, BYTES);
 	struct philox_pool_session *session = pool_record(f, pool);
-	struct philox_block block = make_block(pool, f->stream, BYTES);
+	struct philox_pool_block block = make_block(pool, f->stream, BYTES);
 	struct philox_use use = {{1, 2}, 0, 0};
 	struct philox_graph *other, *graph;
 
@@ -250,7 +250,7 @@ POOL_PROMISE(pool_launch, of_falling_sizes_share_memory)
 	struct philox_pool_checkpoint *empty;
 	struct philox_graph *graphs[5];
 
-	OK(philox_pool_checkpoint(pool, &empty));
+	OK(philox_pool_checkpoint_create(pool, &empty));
 	for (int i = 0; i < 5; i++) {
 		OK(philox_pool_restore(pool, empty, NULL, 0, NULL, 0));
 		graphs[i] = record_user(f, pool, sizes[i], i + 1, out);
@@ -273,8 +273,8 @@ POOL_PROMISE(pool_launch, in_another_order_reads_what_is_live)
 {
 	void *out = make_memory(f, BYTES);
 	struct philox_pool_session *session = pool_record(f, pool);
-	struct philox_block c = make_block(pool, f->stream, BYTES);
-	struct philox_block d = make_block(pool, f->stream, BYTES), e;
+	struct philox_pool_block c = make_block(pool, f->stream, BYTES);
+	struct philox_pool_block d = make_block(pool, f->stream, BYTES), e;
 	struct philox_graph *first, *second, *third;
 
 	OK(philox_memory_set(f->device, c.address, 1, BYTES, f->stream));

@@ -22,7 +22,7 @@ struct program {
 	struct fixture *f;
 	struct philox_pool *pool;
 	struct philox_pool_checkpoint *statics_only;
-	struct philox_block statics[STATICS];
+	struct philox_pool_block statics[STATICS];
 	uint64_t ids[STATICS];
 	struct user users[GRAPHS];
 	unsigned char *out[GRAPHS];
@@ -52,7 +52,7 @@ static void order(struct program *p, philox_stream before, philox_stream after)
 static size_t body(struct program *p, int value, unsigned char *out)
 {
 	struct fixture *f = p->f;
-	struct philox_block blocks[PIECES];
+	struct philox_pool_block blocks[PIECES];
 	philox_stream branch[PIECES];
 	unsigned n = 1 + below(p, PIECES);
 	int forks = below(p, 2) != 0;
@@ -61,7 +61,7 @@ static size_t body(struct program *p, int value, unsigned char *out)
 	if (forks)
 		order(p, f->stream, f->side);
 	for (unsigned i = 0; i < n; i++) {
-		struct philox_block block;
+		struct philox_pool_block block;
 
 		branch[i] = forks && below(p, 2) ? f->side : f->stream;
 		block = make_block(p->pool, branch[i], some_bytes(p));
@@ -214,7 +214,7 @@ static void begin(struct program *p)
 		OK(philox_memory_set(p->f->device, p->statics[i].address,
 				     200 + i, 3000, p->f->stream));
 	}
-	OK(philox_pool_checkpoint(p->pool, &p->statics_only));
+	OK(philox_pool_checkpoint_create(p->pool, &p->statics_only));
 }
 
 static void end(struct program *p)

@@ -7,8 +7,8 @@
 
 POOL_PROMISE(pool_session, a_capture_without_one_gets_no_memory)
 {
-	struct philox_block block;
-	struct philox_block kept = make_block(pool, f->stream, 1000);
+	struct philox_pool_block block;
+	struct philox_pool_block kept = make_block(pool, f->stream, 1000);
 
 	record_begin(f);
 	FAILS(philox_pool_alloc(pool, f->stream, 1, 0, NULL, &block),
@@ -24,7 +24,7 @@ POOL_PROMISE(pool_session, a_capture_without_one_gets_no_memory)
 POOL_PROMISE(pool_session, forks_of_a_capture_are_in_it)
 {
 	struct philox_pool_session *session = pool_record(f, pool);
-	struct philox_block main, fork;
+	struct philox_pool_block main, fork;
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
@@ -42,7 +42,7 @@ POOL_PROMISE(pool_session, forks_of_a_capture_are_in_it)
 
 POOL_PROMISE(pool_session, another_stream_is_kept_out_of_a_capture_s)
 {
-	struct philox_block kept = make_block(pool, f->side, 600), block;
+	struct philox_pool_block kept = make_block(pool, f->side, 600), block;
 	struct philox_pool_session *session = pool_record(f, pool), *second;
 
 	FAILS(philox_pool_alloc(pool, f->side, 1, 0, NULL, &block),
@@ -67,7 +67,7 @@ POOL_PROMISE(pool_session, a_capture_has_one)
 POOL_PROMISE(pool_session, may_end_after_its_capture)
 {
 	struct philox_pool_session *session = pool_record(f, pool);
-	struct philox_block block = make_block(pool, f->stream, 600);
+	struct philox_pool_block block = make_block(pool, f->stream, 600);
 	struct philox_graph *graph = record_end(f);
 
 	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
@@ -84,7 +84,7 @@ POOL_PROMISE(pool_session, what_branches_freed_is_merged)
 {
 	struct philox_pool_session *session = pool_record(f, pool);
 	struct philox_pool_checkpoint *checkpoint;
-	struct philox_block blocks[8];
+	struct philox_pool_block blocks[8];
 	philox_event event;
 
 	OK(philox_event_create(f->device, &event));
@@ -101,7 +101,7 @@ POOL_PROMISE(pool_session, what_branches_freed_is_merged)
 	pool_recorded(f, session);
 	OK(philox_event_destroy(f->device, event));
 	cr_assert_eq(pool_look(pool).largest_free, pool_look(pool).mapped);
-	OK(philox_pool_checkpoint(pool, &checkpoint));
+	OK(philox_pool_checkpoint_create(pool, &checkpoint));
 	OK(philox_pool_restore(pool, checkpoint, NULL, 0, NULL, 0));
 	philox_pool_checkpoint_destroy(checkpoint);
 }
@@ -109,7 +109,7 @@ POOL_PROMISE(pool_session, what_branches_freed_is_merged)
 /* --- failures -------------------------------------------------------------- */
 
 struct before {
-	struct philox_block kept, freed;
+	struct philox_pool_block kept, freed;
 };
 
 static struct before two_blocks(struct fixture *f, struct philox_pool *pool)
@@ -121,7 +121,8 @@ static struct before two_blocks(struct fixture *f, struct philox_pool *pool)
 static void is_as_before(struct philox_pool *pool, const struct before *before)
 {
 	const uint64_t ids[] = {before->kept.id, before->freed.id};
-	struct philox_block_info info = PHILOX_INIT(struct philox_block_info);
+	struct philox_pool_block_info info =
+		PHILOX_INIT(struct philox_pool_block_info);
 	int live;
 
 	OK(philox_pool_is_live(pool, ids, 2, &live));
@@ -165,7 +166,7 @@ POOL_PROMISE(pool_session, of_an_invalidated_capture_is_rolled_back)
 {
 	struct before before = two_blocks(f, pool);
 	struct philox_pool_session *session = pool_record(f, pool);
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	use_blocks(f, pool, &before);
 	log_events(f);
@@ -216,7 +217,7 @@ POOL_PROMISE(pool_session, of_a_capture_whose_graph_is_gone_is_rolled_back)
 POOL_PROMISE(pool_session, of_a_warm_up_has_all_plain_streams)
 {
 	struct philox_pool_session *session, *second;
-	struct philox_block one, two;
+	struct philox_pool_block one, two;
 
 	OK(philox_pool_begin(pool, f->stream, &session));
 	FAILS(philox_pool_begin(pool, f->side, &second), PHILOX_ERROR_BUSY);
@@ -262,8 +263,8 @@ POOL_PROMISE(pool_session, a_launch_elsewhere_waits_for_no_open_warm_up)
 /* A body: what a warm-up and a capture run alike. */
 static void body(struct fixture *f, struct philox_pool *pool)
 {
-	struct philox_block a = make_block(pool, f->stream, 3 << 20);
-	struct philox_block b = make_block(pool, f->stream, 100000), c;
+	struct philox_pool_block a = make_block(pool, f->stream, 3 << 20);
+	struct philox_pool_block b = make_block(pool, f->stream, 100000), c;
 
 	OK(philox_pool_free(pool, f->stream, a.address));
 	c = make_block(pool, f->stream, 1 << 20);

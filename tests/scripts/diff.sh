@@ -72,6 +72,12 @@ check "two captured journals are compared by passes if asked" \
 	gives 0 'by passes: no difference: passes 49' \
 	"$philox" diff --passes "$WORK/captured" "$WORK/captured"
 
+check "a run with a pool writes a journal" \
+	journal "$WORK/pooled" --only captured --pool plain
+check "what happens in pools is no pass" \
+	gives 0 'by passes (only B has graphs): no difference: passes 49' \
+	"$philox" diff "$WORK/eager" "$WORK/pooled"
+
 # differs SAYS [OPTION]...: a captured run with other options
 differs()
 {

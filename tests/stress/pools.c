@@ -116,7 +116,7 @@ static void *use_blocks(void *user)
 
 	for (int round = 0; round < ROUNDS; round++) {
 		const int value = 10 * worker->number + round % 10;
-		struct philox_block block;
+		struct philox_pool_block block;
 
 		OK(philox_pool_alloc(worker->pool, worker->stream, BYTES, 0,
 				     "block", &block));
@@ -132,8 +132,8 @@ static void *use_blocks(void *user)
 /* What can be asked at any time; a journal comes and goes. */
 static void look(struct philox_pool *pool)
 {
-	struct philox_pool_statistics statistics =
-		PHILOX_INIT(struct philox_pool_statistics);
+	struct philox_pool_figures statistics =
+		PHILOX_INIT(struct philox_pool_figures);
 	char path[] = "/tmp/philox-pools-XXXXXX";
 	int file = mkstemp(path);
 
@@ -170,7 +170,7 @@ static struct philox_graph *capture(struct worker *worker, int value)
 {
 	struct philox_pool_session *session;
 	struct philox_graph *graph;
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	OK(philox_capture_begin(context, worker->stream));
 	OK(philox_pool_begin(worker->pool, worker->stream, &session));
@@ -226,7 +226,7 @@ static void *have_sessions(void *user)
 		struct philox_pool_session *session;
 		enum philox_status status = philox_pool_begin(
 			worker->pool, worker->stream, &session);
-		struct philox_block block;
+		struct philox_pool_block block;
 
 		if (status == PHILOX_ERROR_BUSY)
 			continue;
@@ -270,7 +270,7 @@ static void *take_much(void *user)
 	struct worker *worker = user;
 
 	for (int i = 0; i < ROUNDS / 4; i++) {
-		struct philox_block block;
+		struct philox_pool_block block;
 		enum philox_status status =
 			philox_pool_alloc(worker->pool, worker->stream, 5 << 20,
 					  0, "much", &block);

@@ -45,19 +45,19 @@ void on_pools(void (*promise)(struct fixture *f, struct philox_pool *pool))
 	on_pool("host:strict", PHILOX_POOL_EXPANDABLE, promise);
 }
 
-struct philox_block make_block(struct philox_pool *pool, philox_stream stream,
-			       size_t size)
+struct philox_pool_block make_block(struct philox_pool *pool,
+				    philox_stream stream, size_t size)
 {
-	struct philox_block block;
+	struct philox_pool_block block;
 
 	OK(philox_pool_alloc(pool, stream, size, 0, "block", &block));
 	return block;
 }
 
-struct philox_pool_statistics pool_look(struct philox_pool *pool)
+struct philox_pool_figures pool_look(struct philox_pool *pool)
 {
-	struct philox_pool_statistics statistics =
-		PHILOX_INIT(struct philox_pool_statistics);
+	struct philox_pool_figures statistics =
+		PHILOX_INIT(struct philox_pool_figures);
 
 	OK(philox_pool_statistics(pool, &statistics));
 	return statistics;
@@ -91,7 +91,7 @@ struct philox_graph *record_user(struct fixture *f, struct philox_pool *pool,
 				 size_t bytes, int value, void *out)
 {
 	struct philox_pool_session *session = pool_record(f, pool);
-	struct philox_block block = make_block(pool, f->stream, bytes);
+	struct philox_pool_block block = make_block(pool, f->stream, bytes);
 
 	OK(philox_memory_set(f->device, block.address, value, bytes,
 			     f->stream));

@@ -25,7 +25,7 @@ struct checkpoints {
 	struct bench *bench;
 	struct philox_pool *pool;
 	uint32_t count;
-	struct philox_block *blocks; /* of them */
+	struct philox_pool_block *blocks; /* of them */
 	uint64_t *ids;
 	double bytes;        /* of a checkpoint */
 	double fewer[TIMES]; /* the times of the count before */
@@ -33,14 +33,14 @@ struct checkpoints {
 };
 
 static enum philox_status alloc_block(const struct checkpoints *of, uint32_t i,
-				      struct philox_block *block)
+				      struct philox_pool_block *block)
 {
 	return philox_pool_alloc(of->pool, of->bench->stream,
 				 bench_pool_size(i), 0, "bench", block);
 }
 
 static enum philox_status free_block(const struct checkpoints *of,
-				     struct philox_block block)
+				     struct philox_pool_block block)
 {
 	return philox_pool_free(of->pool, of->bench->stream, block.address);
 }
@@ -48,7 +48,7 @@ static enum philox_status free_block(const struct checkpoints *of,
 /* Every second block of twice as many. */
 static enum philox_status make_blocks(struct checkpoints *of)
 {
-	struct philox_block *holes = calloc(of->count, sizeof(*holes));
+	struct philox_pool_block *holes = calloc(of->count, sizeof(*holes));
 	enum philox_status status = PHILOX_OK;
 
 	if (!holes)
@@ -79,7 +79,7 @@ static enum philox_status time_round(struct checkpoints *of,
 	size_t heap = heap_in_use();
 	double start = bench_now();
 	enum philox_status status =
-		philox_pool_checkpoint(of->pool, &checkpoint);
+		philox_pool_checkpoint_create(of->pool, &checkpoint);
 
 	times[CHECKPOINT] = bench_now() - start;
 	if (status != PHILOX_OK)

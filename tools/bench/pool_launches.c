@@ -36,7 +36,7 @@ static enum philox_status draw_in_pool(const struct launches *of,
 {
 	philox_stream stream = of->bench->stream;
 	struct philox_pool_session *session;
-	struct philox_block block;
+	struct philox_pool_block block;
 	enum philox_status status = philox_pool_begin(pool, stream, &session);
 	enum philox_status ended;
 

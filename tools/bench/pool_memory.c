@@ -38,9 +38,9 @@ struct use {
 
 /* --- a training ----------------------------------------------------------- */
 
-static struct philox_block take_bytes(struct use *of, size_t bytes)
+static struct philox_pool_block take_bytes(struct use *of, size_t bytes)
 {
-	struct philox_block block = {0};
+	struct philox_pool_block block = {0};
 
 	if (of->status != PHILOX_OK)
 		return block;
@@ -52,7 +52,7 @@ static struct philox_block take_bytes(struct use *of, size_t bytes)
 	return block;
 }
 
-static void give_bytes(struct use *of, struct philox_block block)
+static void give_bytes(struct use *of, struct philox_pool_block block)
 {
 	if (of->status != PHILOX_OK)
 		return;
@@ -62,10 +62,10 @@ static void give_bytes(struct use *of, struct philox_block block)
 }
 
 static void forward_layer(struct use *of, size_t tokens,
-			  struct philox_block blocks[N_KEPT])
+			  struct philox_pool_block blocks[N_KEPT])
 {
 	for (size_t i = 0; i < N_KEPT; i++) {
-		struct philox_block temporary =
+		struct philox_pool_block temporary =
 			take_bytes(of, tokens * temporaries[i]);
 
 		blocks[i] = take_bytes(of, tokens * kept[i]);
@@ -74,11 +74,11 @@ static void forward_layer(struct use *of, size_t tokens,
 }
 
 /* Takes the gradient from above, and leaves that of what is below. */
-static void backward_layer(struct use *of, struct philox_block blocks[N_KEPT],
-			   struct philox_block *gradient)
+static void backward_layer(struct use *of, struct philox_pool_block blocks[N_KEPT],
+			   struct philox_pool_block *gradient)
 {
 	for (size_t i = N_KEPT; i-- > 0;) {
-		struct philox_block below = take_bytes(of, blocks[i].size);
+		struct philox_pool_block below = take_bytes(of, blocks[i].size);
 
 		give_bytes(of, *gradient);
 		give_bytes(of, blocks[i]);
@@ -88,7 +88,7 @@ static void backward_layer(struct use *of, struct philox_block blocks[N_KEPT],
 
 static void train_batch(struct use *of, size_t tokens)
 {
-	struct philox_block blocks[LAYERS][N_KEPT], logits, gradient;
+	struct philox_pool_block blocks[LAYERS][N_KEPT], logits, gradient;
 
 	for (int i = 0; i < LAYERS; i++)
 		forward_layer(of, tokens, blocks[i]);
@@ -142,8 +142,8 @@ static int print_unsupported(struct bench *bench, const char *what, int kind,
 
 static enum philox_status mapped_most(struct philox_pool *pool, uint64_t *most)
 {
-	struct philox_pool_statistics found =
-		PHILOX_INIT(struct philox_pool_statistics);
+	struct philox_pool_figures found =
+		PHILOX_INIT(struct philox_pool_figures);
 	enum philox_status status = philox_pool_statistics(pool, &found);
 
 	*most = found.mapped_peak;
@@ -226,7 +226,7 @@ static enum philox_status capture_in_one(struct captures *of,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = philox_pool_checkpoint(pool, &empty);
+	status = philox_pool_checkpoint_create(pool, &empty);
 	for (size_t i = 0; i < n && status == PHILOX_OK; i++) {
 		status = philox_pool_restore(pool, empty, NULL, 0, NULL, 0);
 		if (status == PHILOX_OK)

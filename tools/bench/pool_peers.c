@@ -9,7 +9,7 @@
 
 static void *make_ours(struct pair_entry *entry, size_t size)
 {
-	struct philox_block block = {0};
+	struct philox_pool_block block = {0};
 
 	philox_pool_alloc(entry->of->pool, entry->of->bench->stream, size, 0,
 			  "bench", &block);

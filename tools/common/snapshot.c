@@ -99,7 +99,7 @@ static void check_peak(struct reader *reader, uint64_t now, uint64_t peak)
 
 static void read_figures(struct reader *reader, struct snapshot *snapshot)
 {
-	struct philox_pool_statistics *figures = &snapshot->figures;
+	struct philox_pool_figures *figures = &snapshot->figures;
 
 	reader_expect(reader, "mapped ");
 	figures->mapped = reader_decimal(reader, 0, SNAPSHOT_MOST);
@@ -128,7 +128,7 @@ static void read_figures(struct reader *reader, struct snapshot *snapshot)
 }
 
 static void read_counts(struct reader *reader,
-			struct philox_pool_statistics *figures)
+			struct philox_pool_figures *figures)
 {
 	reader_expect(reader, "counts");
 	figures->allocations = snapshot_number(reader, "allocations");
@@ -170,7 +170,7 @@ static void check_sum(struct reader *reader, size_t line, const char *what,
 
 static void check_sums(const struct segment_reader *at)
 {
-	const struct philox_pool_statistics *figures = &at->snapshot->figures;
+	const struct philox_pool_figures *figures = &at->snapshot->figures;
 	struct reader *reader = at->reader;
 
 	check_sum(reader, LINE_MAPPED, "mapped", figures->mapped, at->mapped);

@@ -18,10 +18,10 @@
  *    by their states from then on.
  *  - Warm-ups are left out: they take no numbers. So are passes and launches
  *    that were aborted: whatever numbers they burnt shows in the next offset.
- *  - Captures, the launches themselves and destroyed graphs are left out. All
- *    other events (of generators, regions, rows, tickets, contexts; launches that
- *    were not announced) are compared as they are, at their place between the
- *    passes.
+ *  - Captures, the launches themselves, destroyed graphs, values that were set
+ *    and what happened in pools are left out. All other events (of generators,
+ *    regions, rows, tickets, contexts; launches that were not announced) are
+ *    compared as they are, at their place between the passes.
  */
 #ifndef TOOLS_JOURNAL_DIFF_H
 #define TOOLS_JOURNAL_DIFF_H

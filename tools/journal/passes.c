@@ -203,8 +203,8 @@ static void read_step(struct steps *steps, const struct reading *reading,
 	} else if (is(reading, "launch-abort")) {
 		drop_launch(steps, reading);
 	} else if (!starts(reading, "launch-") &&
-		   !starts(reading, "capture-") &&
-		   !is(reading, "graph-destroy")) {
+		   !starts(reading, "capture-") && !starts(reading, "pool-") &&
+		   !is(reading, "value-set") && !is(reading, "graph-destroy")) {
 		add_step(steps, reading, STEP_OTHER);
 	}
 }

@@ -88,7 +88,7 @@ static void print_owners(FILE *out, const struct totals *totals)
 static void print_memory(FILE *out, const struct snapshot *snapshot,
 			 const struct totals *totals)
 {
-	const struct philox_pool_statistics *figures = &snapshot->figures;
+	const struct philox_pool_figures *figures = &snapshot->figures;
 
 	fprintf(out,
 		"\nmapped %" PRIu64 " bytes (%s), peak %" PRIu64
@@ -111,7 +111,7 @@ static void print_memory(FILE *out, const struct snapshot *snapshot,
 }
 
 static void print_counts(FILE *out,
-			 const struct philox_pool_statistics *figures)
+			 const struct philox_pool_figures *figures)
 {
 	fprintf(out,
 		"\nallocations %" PRIu64 ", frees %" PRIu64 ", growths %" PRIu64
@@ -157,7 +157,7 @@ static void json_options(struct json *json, const struct snapshot *snapshot)
 }
 
 static void json_figures(struct json *json,
-			 const struct philox_pool_statistics *figures,
+			 const struct philox_pool_figures *figures,
 			 const struct totals *totals)
 {
 	json_unsigned(json, "mapped", figures->mapped);

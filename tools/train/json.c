@@ -42,7 +42,7 @@ static void write_graphs(struct json *json, const struct train_result *result)
 }
 
 static void write_pool(struct json *json,
-		       const struct philox_pool_statistics *pool)
+		       const struct philox_pool_figures *pool)
 {
 	json_object(json, "pool");
 	json_unsigned(json, "mapped_peak", pool->mapped_peak);

@@ -23,7 +23,7 @@ void *train_take(struct train_model *model, philox_stream stream, void *array,
 		 size_t size, const char *tag)
 {
 	struct train_arrays *arrays = &model->arrays;
-	struct philox_block *block = &arrays->blocks[arrays->n_blocks];
+	struct philox_pool_block *block = &arrays->blocks[arrays->n_blocks];
 
 	if (array || !pooled(model))
 		return array;
@@ -85,7 +85,7 @@ void train_pool_close(struct train_model *model, struct train_result *result)
 	for (size_t i = 0; i < arrays->n_blocks && pooled(model); i++)
 		train_check(model, philox_pool_free(pool->pool, model->stream,
 						    arrays->blocks[i].address));
-	result->pool = PHILOX_INIT(struct philox_pool_statistics);
+	result->pool = PHILOX_INIT(struct philox_pool_figures);
 	if (pooled(model))
 		train_check(model,
 			    philox_pool_statistics(pool->pool, &result->pool));
@@ -131,7 +131,7 @@ void train_pool_mark(struct train_model *model)
 	if (!pooled(model))
 		return;
 	train_check(model,
-		    philox_pool_checkpoint(pool->pool, &pool->checkpoint));
+		    philox_pool_checkpoint_create(pool->pool, &pool->checkpoint));
 	pool->marked = model->arrays;
 }
 

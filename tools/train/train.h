@@ -137,7 +137,7 @@ struct train_arrays {
 	float *mean_gradient;   /* n_parameters */
 	uint32_t *extra_rows;   /* options->ops times TRAIN_EXTRA */
 	/* Those that are in the pool now, all of them. */
-	struct philox_block blocks[TRAIN_BLOCKS_MAX];
+	struct philox_pool_block blocks[TRAIN_BLOCKS_MAX];
 	size_t n_blocks;
 };
 
@@ -435,7 +435,7 @@ struct train_result {
 	struct train_calls calls[2]; /* least and most, of replays */
 	int again;      /* calls are of launches after a graph's first */
 	size_t pending; /* most tickets owed at once */
-	struct philox_pool_statistics pool; /* at its end, with --pool */
+	struct philox_pool_figures pool; /* at its end, with --pool */
 };
 
 enum train_schedule {
