@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/own_capture.h"
+#include "graph/pools.h"
 
 /* A capture that philox_capture_begin() began. */
 struct own_capture {
@@ -288,6 +289,8 @@ static enum philox_status end_capture(struct philox_context *context,
 	context_lock(context);
 	if (!native)
 		drop_failed(context->graphs, stream, *id);
+	if (status != PHILOX_OK)
+		pools_drop(context->graphs, *id);
 	forget_own(context->graphs, stream);
 	context_unlock(context);
 	return status;

@@ -61,12 +61,17 @@ enum philox_status pool_admit(const struct philox_pool *pool,
 
 /* --- captures, with the pool's lock ---------------------------------------- */
 
+static int is_gone(const struct pool_capture *capture)
+{
+	return capture->over || lifeline_is_gone(capture->lifeline);
+}
+
 void pool_reap(struct philox_pool *pool)
 {
 	struct pool_capture **link = &pool->captures, *capture;
 
 	while ((capture = *link)) {
-		if (capture->graph || !lifeline_is_gone(capture->lifeline) ||
+		if (capture->graph || !is_gone(capture) ||
 		    (pool->session && pool->session->capture == capture)) {
 			link = &capture->next;
 			continue;
@@ -146,8 +151,7 @@ void pool_settle(struct philox_pool *pool)
 {
 	struct philox_pool_session *session = pool->session;
 
-	if (!session || !session->capture ||
-	    !lifeline_is_gone(session->capture->lifeline))
+	if (!session || !session->capture || !is_gone(session->capture))
 		return;
 	pool_post(pool, PHILOX_LOG_WARNING, "session rolled back", 0, 0,
 		  "is as it was before capture %" PRIu64

@@ -102,6 +102,22 @@ void pools_detach(struct philox_graph *graph)
 	}
 }
 
+static enum philox_status visit_drop(struct philox_pool *pool, void *with)
+{
+	struct pool_capture *capture = capture_in(pool, *(uint64_t *)with);
+
+	if (!capture)
+		return PHILOX_OK;
+	capture->over = 1;
+	pool_settle(pool);
+	return PHILOX_OK;
+}
+
+void pools_drop(struct graph_context *graphs, uint64_t id)
+{
+	each_pool(graphs, visit_drop, &id);
+}
+
 static enum philox_status visit_quiet(struct philox_pool *pool, void *with)
 {
 	(void)with;

@@ -17,6 +17,12 @@ void pools_attach(struct graph_context *graphs, struct philox_graph *graph);
 void pools_detach(struct philox_graph *graph);
 
 /*
+ * pools_drop() rolls the sessions of a capture back that gave no graph. With the
+ * context's lock.
+ */
+void pools_drop(struct graph_context *graphs, uint64_t id);
+
+/*
  * pools_enter() takes the turn of a graph's pools for a launch on a stream,
  * after whatever ran in them before; pools_leave() gives it back. `turn` is one
  * of a launch. Without the context's lock.

@@ -87,6 +87,10 @@ static void share(const char *device, uint32_t flags)
 
 Test(pool_launch, on_several_streams_never_overlap, .timeout = 120)
 {
+	if (named_device()) {
+		share(named_device(), 0);
+		return;
+	}
 	share("host", 0);
 	share("host", PHILOX_POOL_EXPANDABLE);
 	share("host:strict", 0);
@@ -118,7 +122,7 @@ Test(pool_launch, from_two_threads_take_turns, .timeout = 120)
 	struct racer racers[2];
 	pthread_t threads[2];
 
-	fixture_open(&f, "host");
+	fixture_open(&f, named_device() ? named_device() : "host");
 	pool = make_pool(&f, "pool", 0);
 	for (int i = 0; i < 2; i++) {
 		out[i] = make_memory(&f, LARGE);

@@ -107,6 +107,8 @@ repeats()
 # The promises that host devices keep, about graphs, passes, rows and what is
 # saved; numbers by themselves are compared by the contract.
 subjects='adopt|beside|capture|capture_lives|cells|digest|draw|draw_axis'
+subjects="$subjects|pool_adopt|pool_blocks|pool_debug|pool_launch|pool_random"
+subjects="$subjects|pool_refusals|pool_session|values"
 subjects="$subjects|freshness|generator|graph|graph_lives|graph_messages"
 subjects="$subjects|graph_streams|interop|launch|launch_failures|ledger"
 subjects="$subjects|lifetimes|linked|load|logs|messages|nothing_waits|overlap"
@@ -127,11 +129,20 @@ but="$but|a_table_stays_on_the_device_while_a_graph_uses_it"
 but="$but|a_table_stays_until_the_last_of_its_graphs_is_gone"
 but="$but|memory_that_a_graph_held_is_freed_during_a_capture_too"
 but="$but|the_log_reports_launches_*"
+but="$but|a_living_graph_s_memory_is_not_trimmed"
+but="$but|a_native_graph_keeps_its_memory_by_itself"
+but="$but|a_pool_with_graphs_is_not_destroyed"
+but="$but|takes_a_capture_with_a_session_and_no_pass"
+but="$but|of_a_capture_whose_graph_is_gone_is_rolled_back"
+# and those with a device that has little memory
+but="$but|other_pools_give_back_what_no_graph_needs"
+but="$but|in_a_capture_nothing_is_given_back"
 
 # What has most to lose by another order
 orders='capture|capture_lives|cells|graph_lives|graph_streams|launch'
 orders="$orders|launch_failures|lifetimes|linked|nothing_waits|overlap"
-orders="$orders|rows_graph|rows_overlap|save_rows|unannounced"
+orders="$orders|pool_launch|pool_random|rows_graph|rows_overlap|save_rows"
+orders="$orders|unannounced"
 
 # promises SUBJECTS: at least a hundred
 promises()

@@ -39,6 +39,11 @@ static void on_pool(const char *device, uint32_t flags,
 
 void on_pools(void (*promise)(struct fixture *f, struct philox_pool *pool))
 {
+	if (named_device()) {
+		on_pool(named_device(), 0, promise);
+		on_pool(named_device(), PHILOX_POOL_EXPANDABLE, promise);
+		return;
+	}
 	on_pool("host:sync", 0, promise);
 	on_pool("host:sync", PHILOX_POOL_EXPANDABLE, promise);
 	on_pool("host:strict", 0, promise);

@@ -186,7 +186,7 @@ static void run_on(const char *device, int own,
 	fixture_close(&f);
 }
 
-static const char *named_device(void)
+const char *named_device(void)
 {
 	return getenv("PHILOX_TEST_DEVICE");
 }

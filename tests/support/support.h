@@ -173,6 +173,8 @@ void fixture_close(struct fixture *f);
 /* Waits for a moment; 0: not on this device, or it has been long enough. */
 int wait_for_release(const struct fixture *f, unsigned waits);
 
+/* The device that PHILOX_TEST_DEVICE names instead of those, or NULL. */
+const char *named_device(void);
 void on_host_devices(void (*promise)(struct fixture *f));
 void on_host_devices_and_captures(void (*promise)(struct fixture *f));
 
