@@ -146,6 +146,11 @@ static enum philox_status check_session(const struct philox_pool *pool,
 {
 	const struct philox_pool_session *session = pool->session;
 
+	if (!capture->kept && (!session || session->capture != capture))
+		return status_set(PHILOX_ERROR_STATE,
+				  "pool '%s': the session of its capture has "
+				  "failed",
+				  pool->name);
 	if (!session || (session->capture && session->capture != capture) ||
 	    (!session->capture && session->stream == stream))
 		return PHILOX_OK;

@@ -67,14 +67,14 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * that philox_stream_capture_info() (cudaStreamGetCaptureInfo) gave during the
  * capture. Graph and exec still belong to the caller and must outlive the
  * adoption, which ends with philox_graph_destroy(). Errors:
- * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, was
- * dropped or was destroyed), PHILOX_ERROR_EXISTS (adopted already),
- * PHILOX_ERROR_STATE (a pass is open or was aborted), PHILOX_ERROR_BUSY
- * (another thread is making a graph of it), PHILOX_ERROR_STALE (a region was
- * destroyed), PHILOX_ERROR_INVALID (a struct philox_graph in place
- * of a native one; on a host device also any other handle that is not a live
- * native graph or executable graph), those of the device. Not legal during
- * capture.
+ * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, no value
+ * and no session in a pool, was dropped or was destroyed), PHILOX_ERROR_EXISTS
+ * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted),
+ * PHILOX_ERROR_BUSY (another thread is making a graph of it),
+ * PHILOX_ERROR_STALE (a region was destroyed), PHILOX_ERROR_INVALID (a struct
+ * philox_graph in place of a native one; on a host device also any other handle
+ * that is not a live native graph or executable graph), those of the device.
+ * Not legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,
@@ -172,8 +172,9 @@ struct philox_use_info {
  * message names; PHILOX_ERROR_BUSY also for a ticket that another launch is
  * using up; PHILOX_ERROR_STALE (a region was destroyed);
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing); PHILOX_ERROR_BUSY
- * (between prologue and epilogue); those of the device. Legal while other
- * streams capture.
+ * (between prologue and epilogue); PHILOX_ERROR_BUSY and PHILOX_ERROR_STATE
+ * for a pool of the graph (philox/pool.h); those of the device. Legal while
+ * other streams capture.
  */
 PHILOX_API enum philox_status philox_graph_launch(struct philox_graph *graph,
 						  philox_stream stream,

@@ -237,7 +237,8 @@ PHILOX_API enum philox_status philox_pool_order(struct philox_pool *pool,
  * philox_pool_end() ends it, before or after the end of the capture: `went` is
  * PHILOX_OK, or anything else if the capture or the warm-up has failed. Then
  * every block is as it was when the session began: those it allocated are gone,
- * those it freed are live. *report, which may be NULL, is written in either
+ * those it freed are live; a graph of that capture is not launched
+ * (PHILOX_ERROR_STATE). *report, which may be NULL, is written in either
  * case.
  *
  * If a capture is invalidated, or its graph is destroyed, before its session

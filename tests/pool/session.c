@@ -144,11 +144,15 @@ POOL_PROMISE(pool_session, one_that_failed_leaves_blocks_as_they_were)
 {
 	struct before before = two_blocks(f, pool);
 	struct philox_pool_session *session = pool_record(f, pool);
+	struct philox_graph *graph;
 
 	use_blocks(f, pool, &before);
 	OK(philox_pool_end(session, PHILOX_ERROR_DEVICE, NULL));
-	record_end(f);
+	graph = record_end(f);
 	is_as_before(pool, &before);
+	FAILS(philox_graph_launch(graph, f->stream, NULL, 0),
+	      PHILOX_ERROR_STATE);
+	NAMES("failed");
 	OK(philox_pool_begin(pool, f->stream, &session));
 	use_blocks(f, pool, &before);
 	OK(philox_pool_end(session, PHILOX_ERROR_DEVICE, NULL));

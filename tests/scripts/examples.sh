@@ -73,6 +73,8 @@ c_examples()
 	check "resume.c, in two processes ($1)" resumes "$1"
 	check "own_capture.c ($1)" builds_and_says own_capture "fresh numbers" \
 		"$1" -std=c11 examples/own_capture.c
+	check "sizes.c ($1)" builds_and_says sizes "4 graphs in 16 MiB" \
+		"$1" -std=c11 examples/sizes.c
 	check "adamw.c ($1)" builds_and_says adamw "the bits of eager steps" \
 		"$1" -std=c11 examples/adamw.c -lm
 	check "fused.c ($1)" builds_and_says fused dx "$1" -std=c11 \
