@@ -10,6 +10,8 @@ int blocks_init(struct blocks *blocks)
 	*blocks = (struct blocks){0};
 	slab_init(&blocks->records, sizeof(struct block));
 	slab_init(&blocks->nodes, sizeof(struct index_node));
+	slab_init(&blocks->pages, sizeof(union heap_page));
+	slab_init(&blocks->bins, sizeof(struct bins));
 	/* Zero pages of the system: those of owners who are not cost nothing */
 	blocks->owners = calloc(POOL_OWNERS_MAX, sizeof(*blocks->owners));
 	return blocks->owners != NULL;
@@ -19,6 +21,9 @@ void blocks_finish(struct blocks *blocks)
 {
 	slab_finish(&blocks->records);
 	slab_finish(&blocks->nodes);
+	slab_finish(&blocks->pages);
+	slab_finish(&blocks->bins);
+	table_finish(&blocks->live);
 	free(blocks->owners);
 }
 
@@ -26,29 +31,76 @@ void blocks_clear(struct blocks *blocks)
 {
 	struct blocks empty = {.records = blocks->records,
 			       .nodes = blocks->nodes,
+			       .pages = blocks->pages,
+			       .bins = blocks->bins,
+			       .live = blocks->live,
 			       .owners = blocks->owners};
 
 	memset(blocks->owners, 0, blocks->owners_end * sizeof(*blocks->owners));
 	slab_clear(&empty.records);
 	slab_clear(&empty.nodes);
+	slab_clear(&empty.pages);
+	slab_clear(&empty.bins);
+	table_clear(&empty.live);
 	*blocks = empty;
+}
+
+/* --- room ----------------------------------------------------------------- */
+
+static size_t smaller(uint64_t a, uint64_t b)
+{
+	return (size_t)(a < b ? a : b);
+}
+
+/* Chunks lie in mapped memory, and large free blocks cover it. */
+size_t blocks_nodes(const struct blocks *blocks, size_t more,
+		    size_t more_extents)
+{
+	uint64_t units = blocks->live_units + blocks->free_units;
+	uint64_t entries = blocks->n_free + blocks->live.count + more;
+	size_t extents = blocks->n_extents + more_extents;
+	uint64_t chunks = (units >> CHUNK_BITS) + 2 * extents + 2 + more;
+	size_t starts = smaller(entries, chunks);
+	size_t large = smaller(entries, units / BINS_EXACT + more);
+
+	/* Of each owner, one more, of chunks, and the two of extents */
+	return index_nodes(starts + large + 2 * extents, blocks->n_owners + 4);
+}
+
+size_t blocks_pages(const struct blocks *blocks, size_t more)
+{
+	uint64_t entries = blocks->n_free + blocks->live.count + more;
+
+	return heap_pages((size_t)entries,
+			  smaller(entries, (blocks->n_owners + 2) *
+						   (uint64_t)BINS_EXACT));
 }
 
 int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 		   size_t more_extents)
 {
-	size_t more =
-		more_free + more_live + blocks->undo_free + blocks->undo_live;
-	size_t entries = blocks->n_free + blocks->live.count + more +
-			 2 * (blocks->n_extents + more_extents);
-	/* Another owner, the live blocks, and the two indexes of extents */
-	size_t indexes = blocks->n_owners + 4;
+	size_t live = more_live + blocks->undo_live;
+	size_t more = more_free + blocks->undo_free + live;
 
 	return slab_reserve(&blocks->records, blocks->records.used + more) &&
-	       slab_reserve(&blocks->nodes, index_nodes(entries, indexes));
+	       slab_reserve(&blocks->nodes,
+			    blocks_nodes(blocks, more, more_extents)) &&
+	       slab_reserve(&blocks->pages, blocks_pages(blocks, more)) &&
+	       slab_reserve(&blocks->bins, blocks->n_owners + 2) &&
+	       table_reserve(&blocks->live, blocks->live.count + live);
 }
 
 /* --- the list ------------------------------------------------------------- */
+
+static int in_one_chunk(const struct block *a, const struct block *b)
+{
+	return a && b && !((a->place ^ b->place) >> CHUNK_BITS);
+}
+
+static struct index_key chunk_key(const struct block *block)
+{
+	return (struct index_key){block->place >> CHUNK_BITS, 0};
+}
 
 /* Behind `before`; NULL: as the first. */
 static void link_block(struct blocks *blocks, struct block *before,
@@ -66,18 +118,43 @@ static void link_block(struct blocks *blocks, struct block *before,
 		after->before = block;
 	else
 		blocks->last = block;
+	if (in_one_chunk(before, block))
+		return;
+	if (in_one_chunk(block, after))
+		index_replace(&blocks->starts, chunk_key(block), block);
+	else
+		index_insert(&blocks->starts, &blocks->nodes, chunk_key(block),
+			     block);
 }
 
 static void unlink_block(struct blocks *blocks, struct block *block)
 {
-	if (block->before)
-		block->before->after = block->after;
+	struct block *before = block->before, *after = block->after;
+
+	if (before)
+		before->after = after;
 	else
-		blocks->first = block->after;
-	if (block->after)
-		block->after->before = block->before;
+		blocks->first = after;
+	if (after)
+		after->before = before;
 	else
-		blocks->last = block->before;
+		blocks->last = before;
+	if (in_one_chunk(before, block))
+		return;
+	if (in_one_chunk(block, after))
+		index_replace(&blocks->starts, chunk_key(block), after);
+	else
+		index_remove(&blocks->starts, &blocks->nodes, chunk_key(block));
+}
+
+/* Another record has its place in the list. */
+static void replace_block(struct blocks *blocks, struct block *block,
+			  struct block *by)
+{
+	struct block *before = block->before;
+
+	unlink_block(blocks, block);
+	link_block(blocks, before, by);
 }
 
 static void forget_block(struct blocks *blocks, struct block *block)
@@ -86,41 +163,54 @@ static void forget_block(struct blocks *blocks, struct block *block)
 	slab_give(&blocks->records, block);
 }
 
-struct block *blocks_live_at(const struct blocks *blocks, uint64_t place)
+struct block *blocks_live(const struct blocks *blocks, uint64_t place)
 {
-	struct index_cursor cursor =
-		index_at_most(&blocks->live, (struct index_key){place, 0});
+	struct table_entry *entry = table_find(&blocks->live, place + 1);
 
-	return cursor.leaf ? index_value(cursor) : NULL;
+	return entry ? entry->value : NULL;
 }
 
-/* From the live block before it on, there are free ones only. */
 struct block *blocks_at(const struct blocks *blocks, uint64_t place)
 {
-	struct block *block = blocks_live_at(blocks, place);
+	struct index_cursor cursor = index_at_most(
+		&blocks->starts, (struct index_key){place >> CHUNK_BITS, 0});
+	struct block *block = cursor.leaf ? index_value(cursor) : NULL;
 
-	if (!block)
-		block = blocks->first;
-	if (!block || block->place > place)
-		return NULL;
-	while (block->after && block->after->place <= place)
-		block = block->after;
-	return block;
+	return !block || block->place <= place ? block_forward(block, place)
+					       : block->before;
 }
 
 /* --- free blocks ---------------------------------------------------------- */
 
-static struct index_key free_key(const struct block *block)
+/* What an owner leaves is empty, and good for the next one. */
+static struct bins *take_bins(struct blocks *blocks)
 {
-	return (struct index_key){block->units, block->place};
+	struct bins *bins = blocks->spare;
+
+	if (bins) {
+		blocks->spare = bins->next;
+	} else {
+		bins = slab_take(&blocks->bins);
+		*bins = (struct bins){0};
+	}
+	return bins;
+}
+
+static void give_bins(struct blocks *blocks, struct bins *bins)
+{
+	bins->next = blocks->spare;
+	blocks->spare = bins;
 }
 
 static void enter_free(struct blocks *blocks, struct block *block)
 {
 	struct owner *owner = &blocks->owners[block->owner];
 
-	blocks->n_owners += !owner->units;
-	index_insert(&owner->free, &blocks->nodes, free_key(block), block);
+	if (!owner->units) {
+		owner->bins = take_bins(blocks);
+		blocks->n_owners++;
+	}
+	bins_put(owner->bins, &blocks->pages, &blocks->nodes, block);
 	owner->units += block->units;
 	blocks->free_units += block->units;
 	blocks->n_free++;
@@ -132,11 +222,15 @@ static void leave_free(struct blocks *blocks, struct block *block)
 {
 	struct owner *owner = &blocks->owners[block->owner];
 
-	index_remove(&owner->free, &blocks->nodes, free_key(block));
+	bins_remove(owner->bins, &blocks->pages, &blocks->nodes, block);
 	owner->units -= block->units;
-	blocks->n_owners -= !owner->units;
 	blocks->free_units -= block->units;
 	blocks->n_free--;
+	if (owner->units)
+		return;
+	give_bins(blocks, owner->bins);
+	owner->bins = NULL;
+	blocks->n_owners--;
 }
 
 static int are_one(const struct block *a, const struct block *b)
@@ -144,96 +238,104 @@ static int are_one(const struct block *a, const struct block *b)
 	return are_neighbours(a, b) && !a->id && !b->id && a->owner == b->owner;
 }
 
-/* Enters a free block that is in the list, as one with its neighbours. */
-static void join_free(struct blocks *blocks, struct block *block)
+/* A block takes over the memory of the one behind it. */
+static void absorb_next(struct blocks *blocks, struct block *block)
+{
+	block->units += block->after->units;
+	forget_block(blocks, block->after);
+}
+
+/*
+ * Enters a free block that is in the list, as one with its neighbours; returns
+ * that one.
+ */
+static struct block *join_free(struct blocks *blocks, struct block *block)
 {
 	struct block *other = block->before;
 
 	if (are_one(other, block)) {
 		leave_free(blocks, other);
-		block->place = other->place;
-		block->units += other->units;
-		forget_block(blocks, other);
+		absorb_next(blocks, other);
+		block = other;
 	}
 	other = block->after;
 	if (are_one(block, other)) {
 		leave_free(blocks, other);
-		block->units += other->units;
-		forget_block(blocks, other);
+		absorb_next(blocks, block);
 	}
 	enter_free(blocks, block);
+	return block;
 }
 
-static struct block *new_free(struct blocks *blocks, struct block *before,
-			      uint64_t place, uint64_t units, uint32_t owner)
+static struct block *new_free(struct blocks *blocks, uint64_t place,
+			      uint64_t units, uint32_t owner)
 {
 	struct block *block = slab_take(&blocks->records);
 
 	*block = (struct block){.place = place, .units = units, .owner = owner};
-	link_block(blocks, before, block);
 	return block;
 }
 
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
 		uint32_t owner)
 {
-	join_free(blocks, new_free(blocks, blocks_at(blocks, place), place,
-				   units, owner));
+	struct block *block = new_free(blocks, place, units, owner);
+
+	link_block(blocks, blocks_at(blocks, place), block);
+	join_free(blocks, block);
+}
+
+/* Cuts a free block in no bin in two; returns what begins at `place`. */
+static struct block *cut_block(struct blocks *blocks, struct block *block,
+			       uint64_t place)
+{
+	struct block *rest =
+		new_free(blocks, place, block_end(block) - place, block->owner);
+
+	block->units = place - block->place;
+	link_block(blocks, block, rest);
+	return rest;
 }
 
 /*
- * Takes what lies in [place, end) out of a free block; what is left of it stays
- * with its owner.
+ * Makes one block, in no bin, of free memory, whoever owns it; what is left of
+ * the first and the last block there stays with its owner.
  */
-static void cut_block(struct blocks *blocks, struct block *block,
-		      uint64_t place, uint64_t end)
+static struct block *carve(struct blocks *blocks, struct block *first,
+			   uint64_t place, uint64_t units)
 {
-	uint64_t last = block_end(block);
-	int front = block->place < place;
+	struct block *block = first;
 
-	leave_free(blocks, block);
-	if (last > end && !front) {
-		block->place = end;
-		block->units = last - end;
-	} else if (last > end) {
-		enter_free(blocks, new_free(blocks, block, end, last - end,
-					    block->owner));
+	leave_free(blocks, first);
+	if (first->place < place) {
+		block = cut_block(blocks, first, place);
+		enter_free(blocks, first);
 	}
-	if (front)
-		block->units = place - block->place;
-	if (front || last > end)
-		enter_free(blocks, block);
-	else
-		forget_block(blocks, block);
-}
-
-/* Takes a range out of the free memory; returns the block before the hole. */
-static struct block *cut_range(struct blocks *blocks, struct block *first,
-			       uint64_t place, uint64_t units)
-{
-	struct block *before = first->place < place ? first : first->before;
-	struct block *next;
-
-	for (; first && first->place < place + units; first = next) {
-		next = first->after;
-		cut_block(blocks, first, place, place + units);
+	while (block_end(block) < place + units) {
+		leave_free(blocks, block->after);
+		block->owner = block->after->owner;
+		absorb_next(blocks, block);
 	}
-	return before;
+	if (block_end(block) > place + units)
+		enter_free(blocks, cut_block(blocks, block, place + units));
+	return block;
 }
 
 void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units)
 {
-	cut_range(blocks, blocks_at(blocks, place), place, units);
+	forget_block(blocks,
+		     carve(blocks, blocks_at(blocks, place), place, units));
 }
 
 void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to)
 {
+	struct bins_cursor cursor;
 	struct block *block;
 
 	if (from == to || from >= POOL_OWNERS_MAX || to >= POOL_OWNERS_MAX)
 		return;
 	while (blocks->owners[from].units) {
-		block = index_value(index_last(&blocks->owners[from].free));
+		block = bins_first(blocks->owners[from].bins, &cursor);
 		leave_free(blocks, block);
 		block->owner = to;
 		join_free(blocks, block);
@@ -243,56 +345,65 @@ void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to)
 void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 		       uint32_t to)
 {
-	blocks_drop(blocks, place, units);
-	blocks_add(blocks, place, units, to);
+	struct block *block =
+		carve(blocks, blocks_at(blocks, place), place, units);
+
+	block->owner = to;
+	join_free(blocks, block);
 }
 
 /* --- live blocks ---------------------------------------------------------- */
 
+static void enter_live(struct blocks *blocks, struct block *block)
+{
+	table_put(&blocks->live, block->place + 1, block);
+	blocks->live_units += block->units;
+}
+
 void blocks_claim_record(struct blocks *blocks, struct block *first,
 			 struct block *record)
 {
-	struct block *before =
-		cut_range(blocks, first, record->place, record->units);
+	struct block *block =
+		carve(blocks, first, record->place, record->units);
 
-	link_block(blocks, before, record);
-	index_insert(&blocks->live, &blocks->nodes,
-		     (struct index_key){record->place, 0}, record);
-	blocks->live_units += record->units;
+	replace_block(blocks, block, record);
+	slab_give(&blocks->records, block);
+	enter_live(blocks, record);
 }
 
 struct block *blocks_claim(struct blocks *blocks, struct block *first,
 			   uint64_t place, uint64_t units)
 {
-	struct block *record = slab_take(&blocks->records);
+	struct block *block = carve(blocks, first, place, units);
 
-	*record = (struct block){.place = place, .units = units};
-	blocks_claim_record(blocks, first, record);
-	return record;
+	block->owner = 0;
+	block->shadow = NULL;
+	enter_live(blocks, block);
+	return block;
 }
 
 static void leave_live(struct blocks *blocks, struct block *block)
 {
-	index_remove(&blocks->live, &blocks->nodes,
-		     (struct index_key){block->place, 0});
+	table_remove(&blocks->live, block->place + 1);
 	blocks->live_units -= block->units;
 }
 
-void blocks_release(struct blocks *blocks, struct block *block, uint32_t owner)
+struct block *blocks_release(struct blocks *blocks, struct block *block,
+			     uint32_t owner)
 {
 	leave_live(blocks, block);
 	block->id = 0;
 	block->owner = owner;
-	join_free(blocks, block);
+	return join_free(blocks, block);
 }
 
 void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 			     uint32_t owner)
 {
-	struct block *before = block->before;
+	struct block *freed =
+		new_free(blocks, block->place, block->units, owner);
 
 	leave_live(blocks, block);
-	unlink_block(blocks, block);
-	join_free(blocks,
-		  new_free(blocks, before, block->place, block->units, owner));
+	replace_block(blocks, block, freed);
+	join_free(blocks, freed);
 }

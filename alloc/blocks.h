@@ -2,8 +2,10 @@
  * alloc/blocks.h - the blocks of a pool and their indexes (Note [Pool])
  *
  * A place is a segment and an offset in it, in units, as one number that sorts
- * by both. All blocks are in one list in order of place; live ones are in an
- * index by place, free ones in their owner's index by size and place.
+ * by both. All blocks are in one list in order of place. Live ones are in a hash
+ * table by place, free ones in their owner's bins. What lies at any other place
+ * is found by walking the list: from the first block that begins in the same
+ * chunk of addresses, which is in an index, so that few changes reach that.
  *
  * Functions here cannot fail: blocks_reserve() goes before.
  */
@@ -12,13 +14,15 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "alloc/ids.h"
+#include "alloc/bins.h"
 #include "alloc/index.h"
 #include "alloc/pool.h"
 #include "alloc/slab.h"
+#include "alloc/table.h"
 #include "alloc/tags.h"
 
 #define PLACE_BITS 40 /* of the offset */
+#define CHUNK_BITS 9  /* of the offset in a chunk */
 
 struct block {
 	struct block *before, *after; /* in order of place */
@@ -28,18 +32,23 @@ struct block {
 	uint64_t size;  /* as asked for */
 	uint32_t owner; /* free: its owner; live: the session it is from */
 	uint32_t tag : 31, mark : 1; /* the mark is 0 between calls */
-	struct block *shadow;        /* see alloc/session.h */
+	union {
+		struct block *shadow; /* live: see alloc/session.h */
+		uint32_t slot;        /* free: in its heap */
+	};
 };
 
 struct owner {
-	struct index free; /* by units and place */
+	struct bins *bins; /* NULL: it has no memory */
 	uint64_t units;
 };
 
 struct blocks {
-	struct slab records, nodes;
+	struct slab records, nodes, pages, bins;
+	struct bins *spare; /* empty ones, to be used again */
 	struct block *first, *last;
-	struct index live;           /* by place */
+	struct table live;           /* by place + 1 */
+	struct index starts;         /* by chunk: the first that begins there */
 	struct owner *owners;        /* POOL_OWNERS_MAX */
 	uint32_t owners_end;         /* those from here on never had memory */
 	size_t n_owners;             /* that have memory */
@@ -76,6 +85,14 @@ static inline int are_neighbours(const struct block *a, const struct block *b)
 	return a && b && block_end(a) == b->place;
 }
 
+/* From a block on, the last one that begins at or before a place. */
+static inline struct block *block_forward(struct block *block, uint64_t place)
+{
+	while (block && block->after && block->after->place <= place)
+		block = block->after;
+	return block;
+}
+
 int blocks_init(struct blocks *blocks); /* 0: no memory */
 void blocks_finish(struct blocks *blocks);
 void blocks_clear(struct blocks *blocks); /* as if new */
@@ -86,11 +103,16 @@ void blocks_clear(struct blocks *blocks); /* as if new */
 int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 		   size_t more_extents);
 
+/* Nodes and pages that suffice for so many more blocks, and extents. */
+size_t blocks_nodes(const struct blocks *blocks, size_t more,
+		    size_t more_extents);
+size_t blocks_pages(const struct blocks *blocks, size_t more);
+
 /* The last block that begins at or before a place; NULL: none. */
 struct block *blocks_at(const struct blocks *blocks, uint64_t place);
 
-/* The live block with the greatest place <= `place`; NULL: none. */
-struct block *blocks_live_at(const struct blocks *blocks, uint64_t place);
+/* The live block that begins at a place; NULL: none. */
+struct block *blocks_live(const struct blocks *blocks, uint64_t place);
 
 /* Memory that was mapped; the range of free memory that was unmapped. */
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
@@ -101,17 +123,28 @@ void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units);
  * blocks_claim() makes a live block of free memory, whoever owns it; `first` is
  * the free block that the place is in. The caller fills in all but its place
  * and units. blocks_claim_record() is the same with a record that is there.
- * blocks_release() frees a live block: *block is then part of a free one.
+ * blocks_release() frees a live block: it returns the free one that this is part
+ * of then, and *block may be no more.
  */
 struct block *blocks_claim(struct blocks *blocks, struct block *first,
 			   uint64_t place, uint64_t units);
 void blocks_claim_record(struct blocks *blocks, struct block *first,
 			 struct block *record);
-void blocks_release(struct blocks *blocks, struct block *block, uint32_t owner);
+struct block *blocks_release(struct blocks *blocks, struct block *block,
+			     uint32_t owner);
 
 /* The same, but the record goes to the caller; another takes its place. */
 void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 			     uint32_t owner);
+
+/* Units of the largest block of an owner; 0: none. */
+static inline uint64_t owner_largest(const struct blocks *blocks,
+				     uint32_t owner)
+{
+	return blocks->owners[owner].units
+		       ? bins_largest(blocks->owners[owner].bins)
+		       : 0;
+}
 
 /* Gives free memory to another owner: all of one, or a range. */
 void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to);

@@ -8,14 +8,14 @@
 /* What a walk over the list has seen. */
 struct tally {
 	uint64_t live_units, free_units, requested, own_units;
-	size_t live, free;
+	size_t live, free, starts;
 	const char *wrong;
 };
 
 static void check_live(const struct pool *pool, const struct block *block,
 		       struct tally *tally)
 {
-	const struct ids_entry *entry = ids_find(&pool->ids, block->id);
+	const struct table_entry *entry = table_find(&pool->ids, block->id);
 
 	tally->live++;
 	tally->live_units += block->units;
@@ -24,7 +24,7 @@ static void check_live(const struct pool *pool, const struct block *block,
 		tally->own_units += block->units;
 	if (!entry || entry->value != block)
 		tally->wrong = "a live block is not found by its id";
-	if (blocks_live_at(&pool->blocks, block->place) != block)
+	if (blocks_live(&pool->blocks, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
 	if (!block->size ||
 	    block->size > (block->units - 2 * pool->margin) * POOL_UNIT)
@@ -33,25 +33,51 @@ static void check_live(const struct pool *pool, const struct block *block,
 		tally->wrong = "a block is marked between calls";
 }
 
-static void check_free(const struct blocks *blocks, const struct block *block,
-		       struct tally *tally)
+/* Where it is in its owner's bins, alloc/bins.c checks. */
+static int is_in_bins(const struct bins *bins, const struct block *block)
 {
 	const struct index_key key = {block->units, block->place};
 	struct index_cursor cursor;
+	const struct heap *heap;
 
+	if (block->units > BINS_EXACT) {
+		cursor = index_at_most(&bins->large, key);
+		return cursor.leaf && index_value(cursor) == block;
+	}
+	heap = &bins->exact[block->units - 1];
+	return block->slot >= HEAP_FIRST && block->slot < heap_end(heap) &&
+	       heap_at(heap, block->slot)->block == block;
+}
+
+static void check_free(const struct blocks *blocks, const struct block *block,
+		       struct tally *tally)
+{
 	tally->free++;
 	tally->free_units += block->units;
-	if (block->owner >= blocks->owners_end) {
+	if (block->owner >= blocks->owners_end ||
+	    !blocks->owners[block->owner].bins)
 		tally->wrong = "a free block has an owner that there is not";
-		return;
-	}
-	cursor = index_at_most(&blocks->owners[block->owner].free, key);
-	if (!cursor.leaf || index_value(cursor) != block)
+	else if (!is_in_bins(blocks->owners[block->owner].bins, block))
 		tally->wrong = "a free block is not found by its size";
 	if (are_neighbours(block, block->after) && !block->after->id &&
 	    block->after->owner == block->owner)
 		tally->wrong =
 			"two free neighbours of one owner are two blocks";
+}
+
+/* The first block of a chunk is found there. */
+static void check_start(const struct blocks *blocks, const struct block *block,
+			const struct block *last, struct tally *tally)
+{
+	const struct index_key chunk = {block->place >> CHUNK_BITS, 0};
+	struct index_cursor cursor;
+
+	if (last && last->place >> CHUNK_BITS == chunk.high)
+		return;
+	tally->starts++;
+	cursor = index_at_most(&blocks->starts, chunk);
+	if (!cursor.leaf || index_value(cursor) != block)
+		tally->wrong = "the first block of a chunk is not found";
 }
 
 static void check_list(const struct pool *pool, struct tally *tally)
@@ -66,6 +92,7 @@ static void check_list(const struct pool *pool, struct tally *tally)
 			check_live(pool, block, tally);
 		else
 			check_free(&pool->blocks, block, tally);
+		check_start(&pool->blocks, block, last, tally);
 	}
 	if (!tally->wrong && pool->blocks.last != last)
 		tally->wrong = "the list of blocks has another end";
@@ -105,6 +132,8 @@ static const char *check_sums(const struct pool *pool,
 
 	if (tally->live != blocks->live.count || tally->live != pool->ids.count)
 		return "the number of live blocks is wrong";
+	if (tally->starts != blocks->starts.count)
+		return "a chunk has a first block that there is not";
 	if (tally->free != blocks->n_free)
 		return "the number of free blocks is wrong";
 	if (tally->live_units != blocks->live_units ||
@@ -123,33 +152,39 @@ static const char *check_sums(const struct pool *pool,
 
 static const char *check_owners(const struct blocks *blocks, size_t *nodes)
 {
-	size_t entries = 0, with_memory = 0;
+	size_t entries = 0, with_memory = 0, pages = 0;
 	const struct owner *owner;
-	const char *wrong;
+	const char *wrong = NULL;
 
-	for (uint32_t i = 0; i < blocks->owners_end; i++) {
+	for (uint32_t i = 0; !wrong && i < blocks->owners_end; i++) {
 		owner = &blocks->owners[i];
-		wrong = index_check(&owner->free, nodes);
-		if (wrong)
-			return wrong;
-		entries += owner->free.count;
-		with_memory += owner->units != 0;
-		if (!owner->units != !owner->free.count)
+		if (!owner->units != !owner->bins)
 			return "an owner's units are wrong";
+		if (!owner->bins)
+			continue;
+		wrong = bins_check(owner->bins, &pages, nodes);
+		entries += owner->bins->count;
+		with_memory++;
 	}
+	if (wrong)
+		return wrong;
 	if (entries != blocks->n_free || with_memory != blocks->n_owners)
 		return "the owners have other blocks than there are";
-	return NULL;
+	if (pages != blocks->pages.used)
+		return "a page of a heap was lost";
+	return pages > blocks_pages(blocks, 0)
+		       ? "the heaps have more pages than they may need"
+		       : NULL;
 }
 
 static const char *check_indexes(const struct pool *pool)
 {
 	const struct blocks *blocks = &pool->blocks;
-	size_t nodes = 0, bound;
+	size_t nodes = 0;
 	const char *wrong = check_owners(blocks, &nodes);
 
 	if (!wrong)
-		wrong = index_check(&blocks->live, &nodes);
+		wrong = index_check(&blocks->starts, &nodes);
 	if (!wrong)
 		wrong = index_check(&pool->extents.by_place, &nodes);
 	if (!wrong)
@@ -158,11 +193,25 @@ static const char *check_indexes(const struct pool *pool)
 		return wrong;
 	if (nodes != blocks->nodes.used)
 		return "a node of an index was lost";
-	bound = index_nodes(blocks->n_free + blocks->live.count +
-				    2 * blocks->n_extents,
-			    blocks->n_owners + 3);
-	return nodes > bound ? "the indexes have more nodes than they may need"
-			     : NULL;
+	return nodes > blocks_nodes(blocks, 0, 0)
+		       ? "the indexes have more nodes than they may need"
+		       : NULL;
+}
+
+/* Bins that nobody has are there for the next owner, and empty. */
+static const char *check_spare(const struct blocks *blocks)
+{
+	size_t n = blocks->n_owners, heaps;
+
+	for (const struct bins *bins = blocks->spare; bins; bins = bins->next) {
+		heaps = 0;
+		for (uint32_t i = 0; i < BINS_EXACT; i++)
+			heaps += bins->exact[i].root != NULL;
+		if (heaps || bins->count || bins->large.root)
+			return "spare bins are not empty";
+		n++;
+	}
+	return n != blocks->bins.used ? "bins were lost" : NULL;
 }
 
 const char *pool_check(const struct pool *pool)
@@ -178,6 +227,8 @@ const char *pool_check(const struct pool *pool)
 		wrong = check_cover(pool);
 	if (!wrong)
 		wrong = check_indexes(pool);
+	if (!wrong)
+		wrong = check_spare(&pool->blocks);
 	return wrong;
 }
 

@@ -299,6 +299,24 @@ const struct extent *extents_holding(const struct extents *extents,
 		       : NULL;
 }
 
+int extents_place(const struct extents *extents, const void *address,
+		  uint64_t *place)
+{
+	uintptr_t bytes = (uintptr_t)address - (uintptr_t)extents->base;
+	const struct extent *extent;
+
+	if (extents->base) {
+		*place = bytes / POOL_UNIT;
+		return bytes % POOL_UNIT == 0 && *place < extents->range;
+	}
+	extent = extents_holding(extents, address);
+	if (!extent)
+		return 0;
+	bytes = (uintptr_t)address - (uintptr_t)extent->address;
+	*place = extent->place + bytes / POOL_UNIT;
+	return bytes % POOL_UNIT == 0;
+}
+
 char *extents_address(const struct extents *extents, uint64_t place)
 {
 	const struct extent *extent;

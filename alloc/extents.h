@@ -67,6 +67,13 @@ const struct extent *extents_at(const struct extents *extents, uint64_t place);
 const struct extent *extents_holding(const struct extents *extents,
 				     const void *address);
 
+/*
+ * Whether an address is the beginning of a unit of the pool, and its place; in
+ * an expandable pool it need not be mapped.
+ */
+int extents_place(const struct extents *extents, const void *address,
+		  uint64_t *place);
+
 /* The address of a place that is mapped. */
 char *extents_address(const struct extents *extents, uint64_t place);
 

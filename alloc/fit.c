@@ -65,17 +65,53 @@ static void offer(struct best *best, struct block *start, uint64_t units)
 		*best = (struct best){units, start};
 }
 
-/* The blocks of one owner, before the tail. */
-static void search_owner(const struct owner *owner, const struct fit_need *need,
+/* Of the blocks in a heap, in it and below it: the lowest before *end that fits. */
+static void search_heap(const struct heap *heap, uint32_t slot,
+			const struct fit_need *need, uint64_t *end,
+			struct block **found)
+{
+	const struct heap_slot *at = heap_at(heap, slot);
+	uint32_t below = heap_below(slot);
+
+	if (at->place >= *end)
+		return;
+	if (fits(need, at->place, at->place + at->block->units)) {
+		*found = at->block;
+		*end = at->place;
+		return;
+	}
+	for (uint32_t i = 0; i < 4 && below + i < heap_end(heap); i++)
+		search_heap(heap, below + i, need, end, found);
+}
+
+/* Sizes below the best one so far, or the same. */
+static int search_heaps(const struct bins *bins, const struct fit_need *need,
+			uint64_t tail, struct best *best)
+{
+	uint64_t units = bins_used(bins, need->units), end;
+	struct block *found = NULL;
+
+	for (; units; units = bins_used(bins, units + 1)) {
+		if (best->units && units > best->units)
+			return 1;
+		end = tail;
+		search_heap(&bins->exact[units - 1], HEAP_FIRST, need, &end,
+			    &found);
+		if (found) {
+			offer(best, found, units);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static void search_large(const struct index *large, const struct fit_need *need,
 			 uint64_t tail, struct best *best)
 {
-	struct index_cursor cursor;
+	struct index_cursor cursor =
+		index_at_least(large, (struct index_key){need->units, 0});
 	struct index_key key;
 
-	if (owner->units < need->units)
-		return;
-	cursor = index_at_least(&owner->free,
-				(struct index_key){need->units, 0});
 	for (; cursor.leaf; cursor = index_next(cursor)) {
 		key = index_key_at(cursor);
 		if (best->units && key.high > best->units)
@@ -87,6 +123,16 @@ static void search_owner(const struct owner *owner, const struct fit_need *need,
 	}
 }
 
+/* The blocks of one owner, before the tail. */
+static void search_owner(const struct owner *owner, const struct fit_need *need,
+			 uint64_t tail, struct best *best)
+{
+	if (owner->units < need->units)
+		return;
+	if (!search_heaps(owner->bins, need, tail, best))
+		search_large(&owner->bins->large, need, tail, best);
+}
+
 /*
  * The runs with a block of this owner, before the tail. A run is looked at from
  * the first such block in it.
@@ -94,12 +140,12 @@ static void search_owner(const struct owner *owner, const struct fit_need *need,
 static void search_runs(const struct owner *owner, const struct fit_need *need,
 			uint64_t tail, struct best *best)
 {
-	struct index_cursor cursor = index_first(&owner->free);
-	struct block *block, *start;
+	struct bins_cursor cursor;
+	struct block *block = bins_first(owner->bins, &cursor), *start;
 	uint64_t end;
 
-	for (; cursor.leaf; cursor = index_next(cursor)) {
-		block = start = index_value(cursor);
+	for (; block; block = bins_next(owner->bins, &cursor)) {
+		start = block;
 		while (are_neighbours(start->before, start) &&
 		       fit_may_use(need, start->before) &&
 		       start->before->owner != block->owner)
@@ -114,6 +160,12 @@ static void search_runs(const struct owner *owner, const struct fit_need *need,
 	}
 }
 
+static size_t owner_blocks(const struct blocks *blocks, uint32_t owner)
+{
+	return blocks->owners[owner].units ? blocks->owners[owner].bins->count
+					   : 0;
+}
+
 /* A run of several owners has blocks of one who is not the richest in them. */
 static void search_all_runs(const struct blocks *blocks,
 			    const struct fit_need *need, uint64_t tail,
@@ -123,13 +175,13 @@ static void search_all_runs(const struct blocks *blocks,
 	uint64_t units = 0;
 
 	for (uint32_t i = 0; i < need->n_owners; i++) {
-		if (blocks->owners[need->owners[i]].free.count >
-		    blocks->owners[need->owners[most]].free.count)
+		if (owner_blocks(blocks, need->owners[i]) >
+		    owner_blocks(blocks, need->owners[most]))
 			most = i;
 		units += blocks->owners[need->owners[i]].units;
 	}
 	for (uint32_t i = 0; units >= need->units && i < need->n_owners; i++)
-		if (i != most)
+		if (i != most && owner_blocks(blocks, need->owners[i]))
 			search_runs(&blocks->owners[need->owners[i]], need,
 				    tail, best);
 }

@@ -306,6 +306,15 @@ static const struct index_node *leaf_of(const struct index *index,
 	return node;
 }
 
+void index_replace(struct index *index, struct index_key key, void *value)
+{
+	struct index_node *node = index->root;
+
+	for (unsigned level = index->height; level > 1; level--)
+		node = node->values[child_of(node, key)];
+	node->values[count_up_to(node, key) - 1] = value;
+}
+
 struct index_cursor index_first(const struct index *index)
 {
 	return index_at_least(index, (struct index_key){0, 0});

@@ -56,6 +56,9 @@ static inline size_t index_nodes(size_t entries, size_t indexes)
 void index_insert(struct index *index, struct slab *nodes, struct index_key key,
 		  void *value);
 
+/* pre: the key is there. */
+void index_replace(struct index *index, struct index_key key, void *value);
+
 /* Returns the value; NULL: there is no such key. */
 void *index_remove(struct index *index, struct slab *nodes,
 		   struct index_key key);

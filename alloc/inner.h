@@ -41,7 +41,7 @@ struct pool {
 	uint64_t margin; /* units */
 	struct extents extents;
 	struct blocks blocks;
-	struct ids ids;
+	struct table ids;
 	struct tags *tags;
 	struct session session;
 	uint64_t requested; /* bytes */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include "alloc/check.h"
+#include "alloc/ids.h"
 #include "alloc/record.h"
 #include "alloc/session.h"
 #include "lib/base/status.h"
@@ -20,7 +21,7 @@ static void free_pool(struct pool *pool)
 {
 	session_finish(&pool->session);
 	blocks_finish(&pool->blocks);
-	ids_finish(&pool->ids);
+	table_finish(&pool->ids);
 	tags_release(pool->tags);
 	free(pool);
 }
@@ -121,7 +122,7 @@ static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 	size_t ids = pool->ids.count + pool->blocks.undo_live + 1;
 
 	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
-	       ids_reserve(&pool->ids, ids) && session_reserve(pool) &&
+	       table_reserve(&pool->ids, ids) && session_reserve(pool) &&
 	       tags_take(pool->tags, text, tag);
 }
 
@@ -270,14 +271,6 @@ uint32_t pool_lender(const struct pool *pool,
 
 /* --- reserving --------------------------------------------------------------- */
 
-static size_t largest_of_home(const struct pool *pool)
-{
-	struct index_cursor last =
-		index_last(&pool->blocks.owners[POOL_HOME].free);
-
-	return last.leaf ? index_key_at(last).high * POOL_UNIT : 0;
-}
-
 enum philox_status pool_reserve(struct pool *pool, size_t bytes, size_t *mapped)
 {
 	const struct pool_request request = {.size = bytes, .home = 1};
@@ -289,7 +282,7 @@ enum philox_status pool_reserve(struct pool *pool, size_t bytes, size_t *mapped)
 
 	if (status != PHILOX_OK)
 		return status;
-	if (bytes <= largest_of_home(pool)) {
+	if (bytes <= owner_largest(&pool->blocks, POOL_HOME) * POOL_UNIT) {
 		*mapped = 0;
 		return PHILOX_OK;
 	}

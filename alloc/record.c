@@ -48,8 +48,8 @@ static struct spot spot_of(const struct pool *pool, const void *address)
 	bytes = (uint64_t)((const char *)address - spot.extent->address);
 	spot.place = spot.extent->place + bytes / POOL_UNIT;
 	spot.bytes = bytes % POOL_UNIT;
-	spot.block = blocks_live_at(&pool->blocks, spot.place);
-	if (spot.block && block_end(spot.block) <= spot.place)
+	spot.block = blocks_at(&pool->blocks, spot.place);
+	if (!spot.block->id)
 		spot.block = NULL;
 	return spot;
 }
@@ -108,7 +108,18 @@ static void refuse_free(const struct pool *pool, const struct spot *spot,
 			   address);
 }
 
-struct block *record_at(const struct pool *pool, const void *address)
+/* The block whose own address it is; NULL: none. */
+static struct block *record_exact(const struct pool *pool, const void *address)
+{
+	uint64_t place;
+
+	return extents_place(&pool->extents, address, &place)
+		       ? blocks_live(&pool->blocks, place - pool->margin)
+		       : NULL;
+}
+
+/* Why no block begins at an address. */
+static void refuse(const struct pool *pool, const void *address)
 {
 	struct spot spot = spot_of(pool, address);
 
@@ -117,17 +128,27 @@ struct block *record_at(const struct pool *pool, const void *address)
 			   address);
 	else if (!spot.block)
 		refuse_free(pool, &spot, address);
-	else if (spot.bytes || spot.place != user_place(pool, spot.block))
-		refuse_inner(pool, &spot, address);
 	else
-		return spot.block;
-	return NULL;
+		refuse_inner(pool, &spot, address);
+}
+
+struct block *record_at(const struct pool *pool, const void *address)
+{
+	struct block *block = record_exact(pool, address);
+
+	if (!block)
+		refuse(pool, address);
+	return block;
 }
 
 struct block *record_around(const struct pool *pool, const void *address)
 {
-	struct spot spot = spot_of(pool, address);
+	struct block *block = record_exact(pool, address);
+	struct spot spot;
 
+	if (block)
+		return block;
+	spot = spot_of(pool, address);
 	return spot.block && !in_margins(pool, &spot) ? spot.block : NULL;
 }
 
@@ -144,7 +165,7 @@ void record_freed(struct pool *pool, const struct block *block)
 
 void record_born(struct pool *pool, struct block *block)
 {
-	ids_put(&pool->ids, block->id, block);
+	table_put(&pool->ids, block->id, block);
 	pool->requested += block->size;
 	if (pool->blocks.live_units > pool->live_peak)
 		pool->live_peak = pool->blocks.live_units;
@@ -155,6 +176,6 @@ void record_born(struct pool *pool, struct block *block)
 void record_dead(struct pool *pool, struct block *block)
 {
 	record_freed(pool, block);
-	ids_remove(&pool->ids, block->id);
+	table_remove(&pool->ids, block->id);
 	pool->requested -= block->size;
 }

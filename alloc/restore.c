@@ -7,6 +7,7 @@
 #include <string.h>
 #include "alloc/check.h"
 #include "alloc/checkpoint.h"
+#include "alloc/ids.h"
 #include "alloc/record.h"
 #include "lib/base/status.h"
 
@@ -26,7 +27,7 @@ enum wanted { NOT_WANTED, WANTED, WANTED_AND_LIVE };
 struct plan {
 	struct pool *pool;
 	const struct pool_checkpoint *checkpoint;
-	struct ids wishes;
+	struct table wishes;
 	char *wanted;   /* by number in the checkpoint: enum wanted */
 	uint64_t twice; /* an id that is named twice; 0: none */
 	size_t known;
@@ -34,7 +35,7 @@ struct plan {
 
 static enum wish wish_of(const struct plan *plan, uint64_t id)
 {
-	const struct ids_entry *entry = ids_find(&plan->wishes, id);
+	const struct table_entry *entry = table_find(&plan->wishes, id);
 
 	return entry ? (enum wish)(uintptr_t)entry->value : 0;
 }
@@ -44,7 +45,7 @@ static void add_wishes(struct plan *plan, const uint64_t *ids, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		if (ids[i] &&
-		    !ids_add(&plan->wishes, ids[i], (void *)(uintptr_t)wish))
+		    !table_add(&plan->wishes, ids[i], (void *)(uintptr_t)wish))
 			plan->twice = ids[i];
 	}
 }
@@ -83,10 +84,11 @@ static enum philox_status check_free_memory(const struct plan *plan,
 static enum philox_status check_known(struct plan *plan, const uint64_t *live,
 				      size_t n_live)
 {
-	struct ids_entry *entry;
+	struct table_entry *entry;
 
 	for (size_t i = 0; i < plan->checkpoint->n; i++) {
-		entry = ids_find(&plan->wishes, plan->checkpoint->blocks[i].id);
+		entry = table_find(&plan->wishes,
+				   plan->checkpoint->blocks[i].id);
 		if (!entry || (enum wish)(uintptr_t)entry->value != WISH_LIVE)
 			continue;
 		entry->value = (void *)(uintptr_t)WISH_KNOWN;
@@ -209,16 +211,18 @@ static void free_unwanted(struct plan *plan, size_t *freed)
 			continue;
 		record_dead(pool, block);
 		tags_drop(pool->tags, block->tag);
-		blocks_release(&pool->blocks, block, POOL_HOME);
+		block = blocks_release(&pool->blocks, block, POOL_HOME);
 		++*freed;
 	}
 }
 
-static void revive_block(struct pool *pool, const struct saved_block *saved)
+/* In order of place: from the one before on; returns it. */
+static struct block *revive_block(struct pool *pool, struct block *before,
+				  const struct saved_block *saved)
 {
-	struct block *block = blocks_claim(
-		&pool->blocks, blocks_at(&pool->blocks, saved->place),
-		saved->place, saved->units);
+	struct block *block =
+		blocks_claim(&pool->blocks, block_forward(before, saved->place),
+			     saved->place, saved->units);
 
 	block->id = saved->id;
 	block->size = saved->size;
@@ -226,17 +230,20 @@ static void revive_block(struct pool *pool, const struct saved_block *saved)
 	block->tag = saved->tag;
 	tags_hold(pool->tags, saved->tag);
 	record_born(pool, block);
+	return block;
 }
 
 static void revive_wanted(struct plan *plan, size_t *revived)
 {
 	const struct pool_checkpoint *checkpoint = plan->checkpoint;
+	struct block *before = plan->pool->blocks.first;
 
 	*revived = 0;
 	for (size_t i = 0; i < checkpoint->n; i++) {
 		if (plan->wanted[i] != WANTED)
 			continue;
-		revive_block(plan->pool, &checkpoint->blocks[i]);
+		before = revive_block(plan->pool, before,
+				      &checkpoint->blocks[i]);
 		++*revived;
 	}
 }
@@ -246,9 +253,9 @@ static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 	struct pool *pool = plan->pool;
 
 	plan->wanted = calloc(plan->checkpoint->n + 1, 1);
-	return plan->wanted && ids_reserve(&plan->wishes, n_live + n_dead) &&
+	return plan->wanted && table_reserve(&plan->wishes, n_live + n_dead) &&
 	       blocks_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
-	       ids_reserve(&pool->ids, pool->ids.count + n_live);
+	       table_reserve(&pool->ids, pool->ids.count + n_live);
 }
 
 enum philox_status pool_restore(struct pool *pool,
@@ -280,7 +287,7 @@ enum philox_status pool_restore(struct pool *pool,
 	pool->restores++;
 	check_now_and_then(pool);
 finish:
-	ids_finish(&plan.wishes);
+	table_finish(&plan.wishes);
 	free(plan.wanted);
 	return status;
 }

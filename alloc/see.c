@@ -19,7 +19,7 @@ int pool_find(const struct pool *pool, const void *address,
 
 int pool_find_id(const struct pool *pool, uint64_t id, struct pool_block *block)
 {
-	const struct ids_entry *entry = ids_find(&pool->ids, id);
+	const struct table_entry *entry = table_find(&pool->ids, id);
 
 	return show_found(pool, entry ? entry->value : NULL, block);
 }
@@ -27,21 +27,21 @@ int pool_find_id(const struct pool *pool, uint64_t id, struct pool_block *block)
 /* Marks tell whether an id is there twice. */
 int pool_is_live(const struct pool *pool, const uint64_t *ids, size_t n)
 {
-	struct ids_entry *entry;
+	struct table_entry *entry;
 	struct block *block;
 	size_t found = 0;
 
 	if (n != pool->ids.count)
 		return 0;
 	for (; found < n; found++) {
-		entry = ids_find(&pool->ids, ids[found]);
+		entry = table_find(&pool->ids, ids[found]);
 		block = entry ? entry->value : NULL;
 		if (!block || block->mark)
 			break;
 		block->mark = 1;
 	}
 	for (size_t i = 0; i < found; i++) {
-		block = ids_find(&pool->ids, ids[i])->value;
+		block = table_find(&pool->ids, ids[i])->value;
 		block->mark = 0;
 	}
 	return found == n;
@@ -51,8 +51,6 @@ void pool_figures(const struct pool *pool, struct pool_figures *figures)
 {
 	const struct extents *extents = &pool->extents;
 	const struct blocks *blocks = &pool->blocks;
-	struct index_cursor largest =
-		index_last(&blocks->owners[POOL_HOME].free);
 
 	*figures = (struct pool_figures){
 		.reserved = (extents->kind == EXTENTS_PLAIN ? extents->units
@@ -64,9 +62,7 @@ void pool_figures(const struct pool *pool, struct pool_figures *figures)
 		.live_peak = pool->live_peak * POOL_UNIT,
 		.requested = pool->requested,
 		.free = blocks->free_units * POOL_UNIT,
-		.largest_free = largest.leaf
-					? index_key_at(largest).high * POOL_UNIT
-					: 0,
+		.largest_free = owner_largest(blocks, POOL_HOME) * POOL_UNIT,
 		.blocks = blocks->live.count,
 		.blocks_peak = pool->blocks_peak,
 		.allocations = pool->allocations,

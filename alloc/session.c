@@ -175,7 +175,7 @@ static void free_own(struct pool *pool)
 			continue;
 		record_dead(pool, block);
 		tags_drop(pool->tags, block->tag);
-		blocks_release(&pool->blocks, block, POOL_HOME);
+		block = blocks_release(&pool->blocks, block, POOL_HOME);
 	}
 }
 
@@ -213,24 +213,28 @@ static struct block *sort_dead(struct block *list, size_t n)
 	return sorted;
 }
 
-static void revive(struct pool *pool, struct block *block)
+/* In order of place: from the one before on, if there is one. */
+static void revive(struct pool *pool, struct block *before, struct block *block)
 {
-	blocks_claim_record(&pool->blocks,
-			    blocks_at(&pool->blocks, block->place), block);
+	struct block *first = before ? block_forward(before, block->place)
+				     : blocks_at(&pool->blocks, block->place);
+
+	blocks_claim_record(&pool->blocks, first, block);
 	record_born(pool, block);
 }
 
 static void undo_session(struct pool *pool)
 {
 	struct session *session = &pool->session;
-	struct block *block, *next;
+	struct block *block, *next, *before = NULL;
 
 	free_own(pool);
 	take_growth_home(pool);
 	for (block = sort_dead(session->dead, session->n_dead); block;
 	     block = next) {
 		next = block->after;
-		revive(pool, block);
+		revive(pool, before, block);
+		before = block;
 	}
 	pool->undone++;
 }

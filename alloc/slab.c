@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include "alloc/slab.h"
 
 #define SLAB_ALIGNMENT 64
@@ -15,6 +16,22 @@ struct slab_chunk {
 	size_t count;
 	size_t taken; /* the first so many were taken at some time */
 };
+
+#define LARGE_PAGE ((size_t)2 << 20)
+
+void *slab_memory(size_t bytes)
+{
+	size_t to = bytes < 2 * LARGE_PAGE ? SLAB_ALIGNMENT : LARGE_PAGE;
+	void *memory;
+
+	bytes = (bytes + to - 1) / to * to;
+	memory = aligned_alloc(to, bytes);
+#ifdef MADV_HUGEPAGE
+	if (memory && to == LARGE_PAGE)
+		madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+	return memory;
+}
 
 void slab_init(struct slab *slab, size_t item)
 {
@@ -55,8 +72,7 @@ static struct slab_chunk *make_chunk(const struct slab *slab, size_t least)
 		count = CHUNK_LEAST;
 	if (count > (SIZE_MAX / 2 - SLAB_ALIGNMENT) / slab->item)
 		return NULL;
-	chunk = aligned_alloc(SLAB_ALIGNMENT,
-			      SLAB_ALIGNMENT + count * slab->item);
+	chunk = slab_memory(SLAB_ALIGNMENT + count * slab->item);
 	if (chunk)
 		*chunk = (struct slab_chunk){NULL, count, 0};
 	return chunk;

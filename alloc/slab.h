@@ -21,6 +21,12 @@ struct slab {
 	struct slab_chunk *last;
 };
 
+/*
+ * Memory for free(), aligned to lines of cache; a lot of it is in large pages,
+ * if the system has them. NULL: none.
+ */
+void *slab_memory(size_t bytes);
+
 void slab_init(struct slab *slab, size_t item);
 void slab_finish(struct slab *slab);
 

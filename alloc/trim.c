@@ -13,11 +13,13 @@ uint64_t pool_newest(const struct pool *pool)
 /* No live block lies in it, and no session may bring one back there. */
 static int is_wholly_free(const struct pool *pool, const struct extent *extent)
 {
-	const struct block *block = blocks_live_at(
-		&pool->blocks, extent->place + extent->units - 1);
+	const struct block *block = blocks_at(&pool->blocks, extent->place);
 
-	return (!block || block_end(block) <= extent->place) &&
-	       !session_needs(pool, extent);
+	for (; block && block->place < extent->place + extent->units;
+	     block = block->after)
+		if (block->id)
+			return 0;
+	return !session_needs(pool, extent);
 }
 
 enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,

@@ -3,7 +3,7 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include "alloc/ids.h"
+#include "alloc/table.h"
 #include "alloc/index.h"
 
 #define KEYS 30000
@@ -127,30 +127,30 @@ Test(pool_index, takes_keys_in_order_from_either_end)
 Test(pool_index, ids_are_found_until_they_are_removed)
 {
 	static char there[KEYS];
-	struct ids ids = {0};
-	struct ids_entry *entry;
+	struct table ids = {0};
+	struct table_entry *entry;
 	uint32_t state = 3;
 
-	cr_assert(!ids_find(&ids, 1));
+	cr_assert(!table_find(&ids, 1));
 	for (size_t step = 0; step < 200000; step++) {
 		size_t i = next_number(&state) % KEYS;
 
 		if (there[i]) {
-			cr_assert(ids_remove(&ids, i + 1) == &there[i]);
-			cr_assert(!ids_remove(&ids, i + 1));
+			cr_assert(table_remove(&ids, i + 1) == &there[i]);
+			cr_assert(!table_remove(&ids, i + 1));
 		} else {
-			cr_assert(ids_reserve(&ids, ids.count + 1));
+			cr_assert(table_reserve(&ids, ids.count + 1));
 			if (i % 2)
-				ids_put(&ids, i + 1, &there[i]);
+				table_put(&ids, i + 1, &there[i]);
 			else
-				cr_assert(ids_add(&ids, i + 1, &there[i]));
-			cr_assert(!ids_add(&ids, i + 1, NULL));
+				cr_assert(table_add(&ids, i + 1, &there[i]));
+			cr_assert(!table_add(&ids, i + 1, NULL));
 		}
 		there[i] ^= 1;
 		i = next_number(&state) % KEYS;
-		entry = ids_find(&ids, i + 1);
+		entry = table_find(&ids, i + 1);
 		cr_assert(there[i] ? entry && entry->value == &there[i]
 				   : !entry);
 	}
-	ids_finish(&ids);
+	table_finish(&ids);
 }
