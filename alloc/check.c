@@ -15,14 +15,15 @@ struct tally {
 static void check_live(const struct pool *pool, const struct block *block,
 		       struct tally *tally)
 {
-	const struct table_entry *entry = table_find(&pool->ids, block->id);
+	const struct known *known = pool->known;
+	const struct table_entry *entry = table_find(&known->table, block->id);
 
 	tally->live++;
 	tally->live_units += block->units;
 	tally->requested += block->size;
 	if (pool->session.is_open && block->owner == pool->session.number)
 		tally->own_units += block->units;
-	if (!entry || entry->value != block)
+	if (known->is_current && (!entry || entry->value != block))
 		tally->wrong = "a live block is not found by its id";
 	if (blocks_live(&pool->blocks, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
@@ -130,7 +131,9 @@ static const char *check_sums(const struct pool *pool,
 {
 	const struct blocks *blocks = &pool->blocks;
 
-	if (tally->live != blocks->live.count || tally->live != pool->ids.count)
+	if (tally->live != blocks->live.count ||
+	    pool->known->table.count !=
+		    (pool->known->is_current ? tally->live : 0))
 		return "the number of live blocks is wrong";
 	if (tally->starts != blocks->starts.count)
 		return "a chunk has a first block that there is not";

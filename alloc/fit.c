@@ -84,7 +84,7 @@ static void search_heap(const struct heap *heap, uint32_t slot,
 		search_heap(heap, below + i, need, end, found);
 }
 
-/* Sizes below the best one so far, or the same. */
+/* Up to the size of the best so far. Whether larger ones cannot be better. */
 static int search_heaps(const struct bins *bins, const struct fit_need *need,
 			uint64_t tail, struct best *best)
 {
@@ -102,7 +102,7 @@ static int search_heaps(const struct bins *bins, const struct fit_need *need,
 			return 1;
 		}
 	}
-	return 0;
+	return best->units && best->units <= BINS_EXACT;
 }
 
 static void search_large(const struct index *large, const struct fit_need *need,

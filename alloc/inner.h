@@ -7,6 +7,7 @@
 #include "alloc/blocks.h"
 #include "alloc/extents.h"
 #include "alloc/fit.h"
+#include "alloc/known.h"
 
 #define RECENT_COUNT 4096 /* a power of two */
 
@@ -41,7 +42,7 @@ struct pool {
 	uint64_t margin; /* units */
 	struct extents extents;
 	struct blocks blocks;
-	struct table ids;
+	struct known *known;
 	struct tags *tags;
 	struct session session;
 	uint64_t requested; /* bytes */

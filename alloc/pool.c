@@ -21,7 +21,7 @@ static void free_pool(struct pool *pool)
 {
 	session_finish(&pool->session);
 	blocks_finish(&pool->blocks);
-	table_finish(&pool->ids);
+	known_free(pool->known);
 	tags_release(pool->tags);
 	free(pool);
 }
@@ -35,7 +35,8 @@ static struct pool *make_pool(void)
 		return NULL;
 	pool->serial = atomic_fetch_add(&serials, 1) + 1;
 	pool->tags = tags_create();
-	if (!pool->tags || !blocks_init(&pool->blocks) ||
+	pool->known = known_create();
+	if (!pool->tags || !pool->known || !blocks_init(&pool->blocks) ||
 	    !session_init(&pool->session)) {
 		free_pool(pool);
 		return NULL;
@@ -119,10 +120,10 @@ static struct fit_need need_of(const struct pool *pool,
 
 static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 {
-	size_t ids = pool->ids.count + pool->blocks.undo_live + 1;
+	size_t live = pool->blocks.live.count + pool->blocks.undo_live + 1;
 
 	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
-	       table_reserve(&pool->ids, ids) && session_reserve(pool) &&
+	       known_reserve(pool->known, live) && session_reserve(pool) &&
 	       tags_take(pool->tags, text, tag);
 }
 
@@ -187,15 +188,18 @@ enum philox_status pool_grow(struct pool *pool,
 	return grow_pool(pool, &need, mapped);
 }
 
+static int put_reserve(struct pool *pool, const struct block *block)
+{
+	return session_keeps(pool, block)
+		       ? session_keep_reserve(pool)
+		       : blocks_reserve(&pool->blocks, 1, 0, 0);
+}
+
 /* A record that undoing needs goes to the session, another to the free block. */
-static enum philox_status put_block(struct pool *pool, struct block *block,
-				    uint32_t owner)
+static void put_block(struct pool *pool, struct block *block, uint32_t owner)
 {
 	int kept = session_keeps(pool, block);
 
-	if (!(kept ? session_keep_reserve(pool)
-		   : blocks_reserve(&pool->blocks, 1, 0, 0)))
-		return no_record("free memory");
 	record_dead(pool, block);
 	session_put(pool, block, owner);
 	if (kept) {
@@ -205,15 +209,12 @@ static enum philox_status put_block(struct pool *pool, struct block *block,
 		tags_drop(pool->tags, block->tag);
 		blocks_release(&pool->blocks, block, owner);
 	}
-	return PHILOX_OK;
 }
 
 enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
 			    struct pool_block *shown)
 {
 	struct block *block;
-	enum philox_status status;
-	struct pool_block was;
 
 	if (owner >= POOL_OWNERS_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -222,13 +223,12 @@ enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
 	block = record_at(pool, address);
 	if (!block)
 		return PHILOX_ERROR_INVALID;
-	record_show(pool, block, &was);
-	was.live = 0;
-	status = put_block(pool, block, owner);
-	if (status != PHILOX_OK)
-		return status;
+	if (!put_reserve(pool, block))
+		return no_record("free memory");
+	record_show(pool, block, shown);
+	shown->live = 0;
+	put_block(pool, block, owner);
 	pool->frees++;
-	*shown = was;
 	check_now_and_then(pool);
 	return PHILOX_OK;
 }

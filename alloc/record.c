@@ -165,7 +165,7 @@ void record_freed(struct pool *pool, const struct block *block)
 
 void record_born(struct pool *pool, struct block *block)
 {
-	table_put(&pool->ids, block->id, block);
+	known_born(pool->known, block);
 	pool->requested += block->size;
 	if (pool->blocks.live_units > pool->live_peak)
 		pool->live_peak = pool->blocks.live_units;
@@ -176,6 +176,6 @@ void record_born(struct pool *pool, struct block *block)
 void record_dead(struct pool *pool, struct block *block)
 {
 	record_freed(pool, block);
-	table_remove(&pool->ids, block->id);
+	known_dead(pool->known, block);
 	pool->requested -= block->size;
 }

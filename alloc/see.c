@@ -19,29 +19,27 @@ int pool_find(const struct pool *pool, const void *address,
 
 int pool_find_id(const struct pool *pool, uint64_t id, struct pool_block *block)
 {
-	const struct table_entry *entry = table_find(&pool->ids, id);
-
-	return show_found(pool, entry ? entry->value : NULL, block);
+	return show_found(pool, known_find(pool->known, &pool->blocks, id),
+			  block);
 }
 
 /* Marks tell whether an id is there twice. */
 int pool_is_live(const struct pool *pool, const uint64_t *ids, size_t n)
 {
-	struct table_entry *entry;
+	const struct blocks *blocks = &pool->blocks;
 	struct block *block;
 	size_t found = 0;
 
-	if (n != pool->ids.count)
+	if (n != blocks->live.count)
 		return 0;
 	for (; found < n; found++) {
-		entry = table_find(&pool->ids, ids[found]);
-		block = entry ? entry->value : NULL;
+		block = known_find(pool->known, blocks, ids[found]);
 		if (!block || block->mark)
 			break;
 		block->mark = 1;
 	}
 	for (size_t i = 0; i < found; i++) {
-		block = table_find(&pool->ids, ids[i])->value;
+		block = known_find(pool->known, blocks, ids[i]);
 		block->mark = 0;
 	}
 	return found == n;

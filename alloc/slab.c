@@ -1,7 +1,6 @@
 /*
  * alloc/slab.c - see alloc/slab.h
  */
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -78,12 +77,10 @@ static struct slab_chunk *make_chunk(const struct slab *slab, size_t least)
 	return chunk;
 }
 
-int slab_reserve(struct slab *slab, size_t total)
+int slab_enlarge(struct slab *slab, size_t total)
 {
 	struct slab_chunk *chunk;
 
-	if (total <= slab->total)
-		return 1;
 	chunk = make_chunk(slab, total - slab->total);
 	if (!chunk)
 		return 0;
@@ -98,7 +95,7 @@ int slab_reserve(struct slab *slab, size_t total)
 	return 1;
 }
 
-static void *take_fresh(struct slab *slab)
+void *slab_take_fresh(struct slab *slab)
 {
 	struct slab_chunk *chunk = slab->fresh;
 	char *records = (char *)chunk + SLAB_ALIGNMENT;
@@ -107,23 +104,4 @@ static void *take_fresh(struct slab *slab)
 	if (chunk->taken == chunk->count)
 		slab->fresh = chunk->next;
 	return record;
-}
-
-void *slab_take(struct slab *slab)
-{
-	void *record = slab->spare;
-
-	assert(slab->used < slab->total);
-	slab->used++;
-	if (!record)
-		return take_fresh(slab);
-	slab->spare = *(void **)record;
-	return record;
-}
-
-void slab_give(struct slab *slab, void *record)
-{
-	*(void **)record = slab->spare;
-	slab->spare = record;
-	slab->used--;
 }

@@ -8,6 +8,7 @@
 #ifndef ALLOC_SLAB_H
 #define ALLOC_SLAB_H
 
+#include <assert.h>
 #include <stddef.h>
 
 struct slab_chunk;
@@ -34,10 +35,33 @@ void slab_finish(struct slab *slab);
 void slab_clear(struct slab *slab);
 
 /* From now on `total` records may be in use at a time; 0: no memory. */
-int slab_reserve(struct slab *slab, size_t total);
+int slab_enlarge(struct slab *slab, size_t total);
+
+static inline int slab_reserve(struct slab *slab, size_t total)
+{
+	return total <= slab->total || slab_enlarge(slab, total);
+}
 
 /* pre: used < total. The record's content is undefined. */
-void *slab_take(struct slab *slab);
-void slab_give(struct slab *slab, void *record);
+void *slab_take_fresh(struct slab *slab);
+
+static inline void *slab_take(struct slab *slab)
+{
+	void *record = slab->spare;
+
+	assert(slab->used < slab->total);
+	slab->used++;
+	if (!record)
+		return slab_take_fresh(slab);
+	slab->spare = *(void **)record;
+	return record;
+}
+
+static inline void slab_give(struct slab *slab, void *record)
+{
+	*(void **)record = slab->spare;
+	slab->spare = record;
+	slab->used--;
+}
 
 #endif

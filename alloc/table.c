@@ -1,7 +1,7 @@
 /*
  * alloc/table.c - see alloc/table.h
  *
- * Linear probing; at most half of the entries are in use. An entry that is
+ * Linear probing; at most two thirds of the entries are in use. An entry that is
  * removed leaves no mark: those behind it move up.
  */
 #include <stdlib.h>
@@ -52,7 +52,7 @@ void table_clear(struct table *table)
 	table->count = 0;
 }
 
-static int enlarge(struct table *table, size_t capacity)
+static int move_to(struct table *table, size_t capacity)
 {
 	struct table larger = {.capacity = capacity, .shift = 64};
 
@@ -71,17 +71,15 @@ static int enlarge(struct table *table, size_t capacity)
 	return 1;
 }
 
-int table_reserve(struct table *table, size_t count)
+int table_enlarge(struct table *table, size_t count)
 {
 	size_t capacity = table->capacity ? table->capacity : CAPACITY_LEAST;
 
-	if (count <= table->capacity / 2)
-		return 1;
 	if (count > SIZE_MAX / 8 / sizeof(*table->entries))
 		return 0;
-	while (capacity / 2 < count)
+	while (capacity / 3 * 2 < count)
 		capacity *= 2;
-	return enlarge(table, capacity);
+	return move_to(table, capacity);
 }
 
 void table_put(struct table *table, uint64_t key, void *value)

@@ -28,7 +28,12 @@ void table_finish(struct table *table);
 void table_clear(struct table *table);
 
 /* Makes room for `count` keys in all; 0: no memory. */
-int table_reserve(struct table *table, size_t count);
+int table_enlarge(struct table *table, size_t count);
+
+static inline int table_reserve(struct table *table, size_t count)
+{
+	return count <= table->capacity / 3 * 2 || table_enlarge(table, count);
+}
 
 /* pre: there is room, and the key, not 0, is not there. */
 void table_put(struct table *table, uint64_t key, void *value);

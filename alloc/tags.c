@@ -77,11 +77,7 @@ void tags_release(struct tags *tags)
 
 static uint32_t find_tag(struct tags *tags, const char *text)
 {
-	uint32_t tag;
-
-	if (!strcmp(tags->items[tags->recent].text, text))
-		return tags->recent;
-	tag = *bucket_of(tags, text);
+	uint32_t tag = *bucket_of(tags, text);
 	while (tag && strcmp(tags->items[tag].text, text) != 0)
 		tag = tags->items[tag].next;
 	return tag;
@@ -102,11 +98,25 @@ static uint32_t new_tag(struct tags *tags)
 	return tags->count++;
 }
 
+/* As a rule the next block has the tag of the one before. */
+static int is_recent(const struct tags *tags, const char *text)
+{
+	return text && tags->recent &&
+	       !strncmp(tags->items[tags->recent].text, text,
+			POOL_TAG_SIZE - 1);
+}
+
 int tags_take(struct tags *tags, const char *text, uint32_t *tag)
 {
 	char cut[POOL_TAG_SIZE];
-	size_t length = text ? strnlen(text, sizeof(cut) - 1) : 0;
+	size_t length;
 
+	*tag = tags->recent;
+	if (is_recent(tags, text)) {
+		tags_hold(tags, *tag);
+		return 1;
+	}
+	length = text ? strnlen(text, sizeof(cut) - 1) : 0;
 	*tag = 0;
 	if (!length)
 		return 1;
