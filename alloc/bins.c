@@ -2,7 +2,7 @@
  * alloc/bins.c - see alloc/bins.h
  */
 #include "alloc/bins.h"
-#include "alloc/blocks.h"
+#include "alloc/block.h"
 
 static struct index_key large_key(const struct block *block)
 {

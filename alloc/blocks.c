@@ -23,7 +23,7 @@ void blocks_finish(struct blocks *blocks)
 	slab_finish(&blocks->nodes);
 	slab_finish(&blocks->pages);
 	slab_finish(&blocks->bins);
-	table_finish(&blocks->live);
+	places_finish(&blocks->live);
 	free(blocks->owners);
 }
 
@@ -41,7 +41,7 @@ void blocks_clear(struct blocks *blocks)
 	slab_clear(&empty.nodes);
 	slab_clear(&empty.pages);
 	slab_clear(&empty.bins);
-	table_clear(&empty.live);
+	places_clear(&empty.live);
 	*blocks = empty;
 }
 
@@ -76,18 +76,41 @@ size_t blocks_pages(const struct blocks *blocks, size_t more)
 						   (uint64_t)BINS_EXACT));
 }
 
+static int make_room(struct blocks *blocks, size_t more, size_t more_live,
+		     size_t more_extents)
+{
+	size_t live = blocks->live.count + more_live;
+
+	if (!slab_reserve(&blocks->records, blocks->records.used + more) ||
+	    !slab_reserve(&blocks->nodes,
+			  blocks_nodes(blocks, more, more_extents)) ||
+	    !slab_reserve(&blocks->pages, blocks_pages(blocks, more)) ||
+	    !slab_reserve(&blocks->bins, blocks->n_owners + 2) ||
+	    !places_reserve(&blocks->live, live))
+		return 0;
+	blocks->room = (struct room){blocks->n_free + blocks->live.count + more,
+				     blocks->live_units + blocks->free_units,
+				     blocks->n_owners,
+				     blocks->n_extents + more_extents};
+	return 1;
+}
+
+/* All that is needed grows with what is compared here. */
 int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 		   size_t more_extents)
 {
+	const struct room *room = &blocks->room;
 	size_t live = more_live + blocks->undo_live;
 	size_t more = more_free + blocks->undo_free + live;
 
-	return slab_reserve(&blocks->records, blocks->records.used + more) &&
-	       slab_reserve(&blocks->nodes,
-			    blocks_nodes(blocks, more, more_extents)) &&
-	       slab_reserve(&blocks->pages, blocks_pages(blocks, more)) &&
-	       slab_reserve(&blocks->bins, blocks->n_owners + 2) &&
-	       table_reserve(&blocks->live, blocks->live.count + live);
+	if (blocks->n_free + blocks->live.count + more <= room->entries &&
+	    blocks->live_units + blocks->free_units <= room->units &&
+	    blocks->n_owners <= room->owners &&
+	    blocks->n_extents + more_extents <= room->extents &&
+	    blocks->records.used + more <= blocks->records.total &&
+	    blocks->live.count + live <= blocks->live.capacity / 3 * 2)
+		return 1;
+	return make_room(blocks, more, live, more_extents);
 }
 
 /* --- the list ------------------------------------------------------------- */
@@ -161,13 +184,6 @@ static void forget_block(struct blocks *blocks, struct block *block)
 {
 	unlink_block(blocks, block);
 	slab_give(&blocks->records, block);
-}
-
-struct block *blocks_live(const struct blocks *blocks, uint64_t place)
-{
-	struct table_entry *entry = table_find(&blocks->live, place + 1);
-
-	return entry ? entry->value : NULL;
 }
 
 struct block *blocks_at(const struct blocks *blocks, uint64_t place)
@@ -356,7 +372,7 @@ void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 
 static void enter_live(struct blocks *blocks, struct block *block)
 {
-	table_put(&blocks->live, block->place + 1, block);
+	places_put(&blocks->live, block);
 	blocks->live_units += block->units;
 }
 
@@ -377,14 +393,13 @@ struct block *blocks_claim(struct blocks *blocks, struct block *first,
 	struct block *block = carve(blocks, first, place, units);
 
 	block->owner = 0;
-	block->shadow = NULL;
 	enter_live(blocks, block);
 	return block;
 }
 
 static void leave_live(struct blocks *blocks, struct block *block)
 {
-	table_remove(&blocks->live, block->place + 1);
+	places_remove(&blocks->live, block);
 	blocks->live_units -= block->units;
 }
 

@@ -1,8 +1,7 @@
 /*
  * alloc/blocks.h - the blocks of a pool and their indexes (Note [Pool])
  *
- * A place is a segment and an offset in it, in units, as one number that sorts
- * by both. All blocks are in one list in order of place. Live ones are in a hash
+ * All blocks are in one list in order of place. Live ones are in a hash
  * table by place, free ones in their owner's bins. What lies at any other place
  * is found by walking the list: from the first block that begins in the same
  * chunk of addresses, which is in an index, so that few changes reach that.
@@ -15,39 +14,31 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "alloc/bins.h"
+#include "alloc/block.h"
 #include "alloc/index.h"
+#include "alloc/places.h"
 #include "alloc/pool.h"
 #include "alloc/slab.h"
-#include "alloc/table.h"
 #include "alloc/tags.h"
 
-#define PLACE_BITS 40 /* of the offset */
-#define CHUNK_BITS 9  /* of the offset in a chunk */
-
-struct block {
-	struct block *before, *after; /* in order of place */
-	uint64_t place;
-	uint64_t units;
-	uint64_t id;    /* 0: free */
-	uint64_t size;  /* as asked for */
-	uint32_t owner; /* free: its owner; live: the session it is from */
-	uint32_t tag : 31, mark : 1; /* the mark is 0 between calls */
-	union {
-		struct block *shadow; /* live: see alloc/session.h */
-		uint32_t slot;        /* free: in its heap */
-	};
-};
+#define CHUNK_BITS 9 /* of the offset in a chunk */
 
 struct owner {
 	struct bins *bins; /* NULL: it has no memory */
 	uint64_t units;
 };
 
+/* Up to these numbers there is room for all that blocks_reserve() sees to. */
+struct room {
+	uint64_t entries, units;
+	size_t owners, extents;
+};
+
 struct blocks {
 	struct slab records, nodes, pages, bins;
 	struct bins *spare; /* empty ones, to be used again */
 	struct block *first, *last;
-	struct table live;           /* by place + 1 */
+	struct places live;
 	struct index starts;         /* by chunk: the first that begins there */
 	struct owner *owners;        /* POOL_OWNERS_MAX */
 	uint32_t owners_end;         /* those from here on never had memory */
@@ -57,33 +48,8 @@ struct blocks {
 	size_t undo_free, undo_live; /* room that blocks_reserve() adds to all
 					that is asked for */
 	uint64_t live_units, free_units;
+	struct room room;
 };
-
-static inline uint64_t place_of(uint32_t segment, uint64_t offset)
-{
-	return (uint64_t)segment << PLACE_BITS | offset;
-}
-
-static inline uint32_t place_segment(uint64_t place)
-{
-	return (uint32_t)(place >> PLACE_BITS);
-}
-
-static inline uint64_t place_offset(uint64_t place)
-{
-	return place & ((UINT64_C(1) << PLACE_BITS) - 1);
-}
-
-static inline uint64_t block_end(const struct block *block)
-{
-	return block->place + block->units;
-}
-
-/* Whether b follows a without a gap; either may be NULL. */
-static inline int are_neighbours(const struct block *a, const struct block *b)
-{
-	return a && b && block_end(a) == b->place;
-}
 
 /* From a block on, the last one that begins at or before a place. */
 static inline struct block *block_forward(struct block *block, uint64_t place)
@@ -110,9 +76,6 @@ size_t blocks_pages(const struct blocks *blocks, size_t more);
 
 /* The last block that begins at or before a place; NULL: none. */
 struct block *blocks_at(const struct blocks *blocks, uint64_t place);
-
-/* The live block that begins at a place; NULL: none. */
-struct block *blocks_live(const struct blocks *blocks, uint64_t place);
 
 /* Memory that was mapped; the range of free memory that was unmapped. */
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,

@@ -25,7 +25,7 @@ static void check_live(const struct pool *pool, const struct block *block,
 		tally->own_units += block->units;
 	if (known->is_current && (!entry || entry->value != block))
 		tally->wrong = "a live block is not found by its id";
-	if (blocks_live(&pool->blocks, block->place) != block)
+	if (places_find(&pool->blocks.live, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
 	if (!block->size ||
 	    block->size > (block->units - 2 * pool->margin) * POOL_UNIT)

@@ -2,7 +2,7 @@
  * alloc/heap.c - see alloc/heap.h
  */
 #include "alloc/heap.h"
-#include "alloc/blocks.h"
+#include "alloc/block.h"
 
 /* --- pages ---------------------------------------------------------------- */
 

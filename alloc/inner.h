@@ -8,6 +8,7 @@
 #include "alloc/extents.h"
 #include "alloc/fit.h"
 #include "alloc/known.h"
+#include "alloc/table.h"
 
 #define RECENT_COUNT 4096 /* a power of two */
 
@@ -34,6 +35,7 @@ struct session {
 	/* The pool's counts when it began */
 	uint64_t grown, allocations, frees, growths;
 	struct blocks shadow;
+	struct table shadows; /* its live blocks, by the ids of their own */
 	struct extents endless;
 };
 

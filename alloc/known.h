@@ -9,6 +9,7 @@
 #define ALLOC_KNOWN_H
 
 #include "alloc/blocks.h"
+#include "alloc/table.h"
 
 struct known {
 	struct table table; /* by id; empty unless it is up to date */

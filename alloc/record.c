@@ -114,7 +114,7 @@ static struct block *record_exact(const struct pool *pool, const void *address)
 	uint64_t place;
 
 	return extents_place(&pool->extents, address, &place)
-		       ? blocks_live(&pool->blocks, place - pool->margin)
+		       ? places_find(&pool->blocks.live, place - pool->margin)
 		       : NULL;
 }
 

@@ -15,14 +15,18 @@ int session_init(struct session *session)
 void session_finish(struct session *session)
 {
 	blocks_finish(&session->shadow);
+	table_finish(&session->shadows);
 }
 
 /* --- the shadow ----------------------------------------------------------- */
 
 int session_reserve(struct pool *pool)
 {
-	return !pool->session.is_open ||
-	       blocks_reserve(&pool->session.shadow, 4, 1, 0);
+	struct session *session = &pool->session;
+
+	return !session->is_open ||
+	       (blocks_reserve(&session->shadow, 4, 1, 0) &&
+		table_reserve(&session->shadows, session->shadows.count + 1));
 }
 
 /* What a request may not use of HOME's grows for its owner. */
@@ -34,7 +38,7 @@ static uint32_t growth_owner(const struct fit_need *need)
 static void shadow_take(struct session *session, const struct fit_need *need,
 			struct block *block)
 {
-	struct block *first = NULL;
+	struct block *first = NULL, *shadow;
 	uint64_t place = 0, units;
 
 	if (!fit_find(&session->shadow, need, &first, &place)) {
@@ -42,9 +46,9 @@ static void shadow_take(struct session *session, const struct fit_need *need,
 			     growth_owner(need), &units);
 		fit_find(&session->shadow, need, &first, &place);
 	}
-	block->shadow =
-		blocks_claim(&session->shadow, first, place, need->units);
-	block->shadow->id = block->id;
+	shadow = blocks_claim(&session->shadow, first, place, need->units);
+	shadow->id = block->id;
+	table_put(&session->shadows, block->id, shadow);
 	if (place + need->units > session->end)
 		session->end = place + need->units;
 }
@@ -99,8 +103,8 @@ void session_put(struct pool *pool, struct block *block, uint32_t owner)
 	if (!is_own(pool, block))
 		return;
 	session->units -= block->units;
-	blocks_release(&session->shadow, block->shadow, owner);
-	block->shadow = NULL;
+	blocks_release(&session->shadow,
+		       table_remove(&session->shadows, block->id), owner);
 }
 
 void session_keep(struct pool *pool, struct block *block)
@@ -139,6 +143,7 @@ void pool_session_begin(struct pool *pool)
 	struct session *session = &pool->session;
 
 	blocks_clear(&session->shadow);
+	table_clear(&session->shadows);
 	extents_init_endless(&session->endless);
 	*session = (struct session){.is_open = 1,
 				    .number = session->number + 1,
@@ -148,6 +153,7 @@ void pool_session_begin(struct pool *pool)
 				    .frees = pool->frees,
 				    .growths = pool->extents.growths,
 				    .shadow = session->shadow,
+				    .shadows = session->shadows,
 				    .endless = session->endless};
 }
 
