@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "alloc/blocks.h"
+#include "alloc/order.h"
 
 int blocks_init(struct blocks *blocks)
 {
@@ -113,90 +114,13 @@ int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 	return make_room(blocks, more, live, more_extents);
 }
 
-/* --- the list ------------------------------------------------------------- */
-
-static int in_one_chunk(const struct block *a, const struct block *b)
-{
-	return a && b && !((a->place ^ b->place) >> CHUNK_BITS);
-}
-
-static struct index_key chunk_key(const struct block *block)
-{
-	return (struct index_key){block->place >> CHUNK_BITS, 0};
-}
-
-/* Behind `before`; NULL: as the first. */
-static void link_block(struct blocks *blocks, struct block *before,
-		       struct block *block)
-{
-	struct block *after = before ? before->after : blocks->first;
-
-	block->before = before;
-	block->after = after;
-	if (before)
-		before->after = block;
-	else
-		blocks->first = block;
-	if (after)
-		after->before = block;
-	else
-		blocks->last = block;
-	if (in_one_chunk(before, block))
-		return;
-	if (in_one_chunk(block, after))
-		index_replace(&blocks->starts, chunk_key(block), block);
-	else
-		index_insert(&blocks->starts, &blocks->nodes, chunk_key(block),
-			     block);
-}
-
-static void unlink_block(struct blocks *blocks, struct block *block)
-{
-	struct block *before = block->before, *after = block->after;
-
-	if (before)
-		before->after = after;
-	else
-		blocks->first = after;
-	if (after)
-		after->before = before;
-	else
-		blocks->last = before;
-	if (in_one_chunk(before, block))
-		return;
-	if (in_one_chunk(block, after))
-		index_replace(&blocks->starts, chunk_key(block), after);
-	else
-		index_remove(&blocks->starts, &blocks->nodes, chunk_key(block));
-}
-
-/* Another record has its place in the list. */
-static void replace_block(struct blocks *blocks, struct block *block,
-			  struct block *by)
-{
-	struct block *before = block->before;
-
-	unlink_block(blocks, block);
-	link_block(blocks, before, by);
-}
+/* --- free blocks ---------------------------------------------------------- */
 
 static void forget_block(struct blocks *blocks, struct block *block)
 {
-	unlink_block(blocks, block);
+	order_unlink(blocks, block);
 	slab_give(&blocks->records, block);
 }
-
-struct block *blocks_at(const struct blocks *blocks, uint64_t place)
-{
-	struct index_cursor cursor = index_at_most(
-		&blocks->starts, (struct index_key){place >> CHUNK_BITS, 0});
-	struct block *block = cursor.leaf ? index_value(cursor) : NULL;
-
-	return !block || block->place <= place ? block_forward(block, place)
-					       : block->before;
-}
-
-/* --- free blocks ---------------------------------------------------------- */
 
 /* What an owner leaves is empty, and good for the next one. */
 static struct bins *take_bins(struct blocks *blocks)
@@ -297,7 +221,7 @@ void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
 {
 	struct block *block = new_free(blocks, place, units, owner);
 
-	link_block(blocks, blocks_at(blocks, place), block);
+	order_link(blocks, order_at(blocks, place), block);
 	join_free(blocks, block);
 }
 
@@ -309,7 +233,7 @@ static struct block *cut_block(struct blocks *blocks, struct block *block,
 		new_free(blocks, place, block_end(block) - place, block->owner);
 
 	block->units = place - block->place;
-	link_block(blocks, block, rest);
+	order_link(blocks, block, rest);
 	return rest;
 }
 
@@ -340,7 +264,7 @@ static struct block *carve(struct blocks *blocks, struct block *first,
 void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units)
 {
 	forget_block(blocks,
-		     carve(blocks, blocks_at(blocks, place), place, units));
+		     carve(blocks, order_at(blocks, place), place, units));
 }
 
 void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to)
@@ -362,7 +286,7 @@ void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 		       uint32_t to)
 {
 	struct block *block =
-		carve(blocks, blocks_at(blocks, place), place, units);
+		carve(blocks, order_at(blocks, place), place, units);
 
 	block->owner = to;
 	join_free(blocks, block);
@@ -382,7 +306,7 @@ void blocks_claim_record(struct blocks *blocks, struct block *first,
 	struct block *block =
 		carve(blocks, first, record->place, record->units);
 
-	replace_block(blocks, block, record);
+	order_replace(blocks, block, record);
 	slab_give(&blocks->records, block);
 	enter_live(blocks, record);
 }
@@ -419,6 +343,6 @@ void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 		new_free(blocks, block->place, block->units, owner);
 
 	leave_live(blocks, block);
-	replace_block(blocks, block, freed);
+	order_replace(blocks, block, freed);
 	join_free(blocks, freed);
 }

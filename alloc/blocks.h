@@ -1,10 +1,9 @@
 /*
  * alloc/blocks.h - the blocks of a pool and their indexes (Note [Pool])
  *
- * All blocks are in one list in order of place. Live ones are in a hash
- * table by place, free ones in their owner's bins. What lies at any other place
- * is found by walking the list: from the first block that begins in the same
- * chunk of addresses, which is in an index, so that few changes reach that.
+ * All blocks are in one list in order of place. Live ones are in a hash table
+ * by place, free ones in their owner's bins. What lies at any other place is
+ * found by way of the list (alloc/order.h).
  *
  * Functions here cannot fail: blocks_reserve() goes before.
  */
@@ -20,8 +19,6 @@
 #include "alloc/pool.h"
 #include "alloc/slab.h"
 #include "alloc/tags.h"
-
-#define CHUNK_BITS 9 /* of the offset in a chunk */
 
 struct owner {
 	struct bins *bins; /* NULL: it has no memory */
@@ -51,14 +48,6 @@ struct blocks {
 	struct room room;
 };
 
-/* From a block on, the last one that begins at or before a place. */
-static inline struct block *block_forward(struct block *block, uint64_t place)
-{
-	while (block && block->after && block->after->place <= place)
-		block = block->after;
-	return block;
-}
-
 int blocks_init(struct blocks *blocks); /* 0: no memory */
 void blocks_finish(struct blocks *blocks);
 void blocks_clear(struct blocks *blocks); /* as if new */
@@ -73,9 +62,6 @@ int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 size_t blocks_nodes(const struct blocks *blocks, size_t more,
 		    size_t more_extents);
 size_t blocks_pages(const struct blocks *blocks, size_t more);
-
-/* The last block that begins at or before a place; NULL: none. */
-struct block *blocks_at(const struct blocks *blocks, uint64_t place);
 
 /* Memory that was mapped; the range of free memory that was unmapped. */
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,

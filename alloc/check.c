@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "alloc/check.h"
+#include "alloc/order.h"
 
 /* What a walk over the list has seen. */
 struct tally {

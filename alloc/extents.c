@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "alloc/extents.h"
 #include "alloc/memory.h"
+#include "alloc/order.h"
 #include "lib/base/status.h"
 
 #define SEGMENTS_MAX (UINT32_C(1) << (64 - PLACE_BITS))
@@ -65,7 +66,7 @@ static int try_gap(const struct extents *extents, const struct blocks *blocks,
 		   const struct fit_need *need, uint64_t gap, uint64_t gap_end,
 		   struct growth *growth)
 {
-	struct block *before = gap ? blocks_at(blocks, gap - 1) : NULL;
+	struct block *before = gap ? order_at(blocks, gap - 1) : NULL;
 	uint64_t start = gap, end, least = extents->granularity;
 
 	if (before && block_end(before) == gap && fit_may_use(need, before))
@@ -74,7 +75,7 @@ static int try_gap(const struct extents *extents, const struct blocks *blocks,
 	if (end > gap + least)
 		least = round_up_units(end - gap, extents->granularity);
 	if (end > gap_end) {
-		before = blocks_at(blocks, gap_end);
+		before = order_at(blocks, gap_end);
 		if (!before || before->place != gap_end ||
 		    !fit_may_use(need, before) ||
 		    end > fit_run_end(need, before))

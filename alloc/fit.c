@@ -7,7 +7,8 @@
 /* The best so far: the smallest, then the lowest. */
 struct best {
 	uint64_t units; /* 0: none */
-	struct block *start;
+	uint64_t place;
+	struct block *start; /* there */
 };
 
 int fit_may_use(const struct fit_need *need, const struct block *block)
@@ -58,15 +59,16 @@ static struct block *tail_of(const struct blocks *blocks,
 					       : NULL;
 }
 
-static void offer(struct best *best, struct block *start, uint64_t units)
+static void offer(struct best *best, struct block *start, uint64_t place,
+		  uint64_t units)
 {
 	if (!best->units || units < best->units ||
-	    (units == best->units && start->place < best->start->place))
-		*best = (struct best){units, start};
+	    (units == best->units && place < best->place))
+		*best = (struct best){units, place, start};
 }
 
 /* Of the blocks in a heap, in it and below it: the lowest before *end that fits. */
-static void search_heap(const struct heap *heap, uint32_t slot,
+static void search_heap(const struct heap *heap, uint64_t units, uint32_t slot,
 			const struct fit_need *need, uint64_t *end,
 			struct block **found)
 {
@@ -75,13 +77,13 @@ static void search_heap(const struct heap *heap, uint32_t slot,
 
 	if (at->place >= *end)
 		return;
-	if (fits(need, at->place, at->place + at->block->units)) {
+	if (fits(need, at->place, at->place + units)) {
 		*found = at->block;
 		*end = at->place;
 		return;
 	}
 	for (uint32_t i = 0; i < 4 && below + i < heap_end(heap); i++)
-		search_heap(heap, below + i, need, end, found);
+		search_heap(heap, units, below + i, need, end, found);
 }
 
 /* Up to the size of the best so far. Whether larger ones cannot be better. */
@@ -95,10 +97,10 @@ static int search_heaps(const struct bins *bins, const struct fit_need *need,
 		if (best->units && units > best->units)
 			return 1;
 		end = tail;
-		search_heap(&bins->exact[units - 1], HEAP_FIRST, need, &end,
-			    &found);
+		search_heap(&bins->exact[units - 1], units, HEAP_FIRST, need,
+			    &end, &found);
 		if (found) {
-			offer(best, found, units);
+			offer(best, found, end, units);
 			return 1;
 		}
 	}
@@ -117,7 +119,7 @@ static void search_large(const struct index *large, const struct fit_need *need,
 		if (best->units && key.high > best->units)
 			return;
 		if (key.low < tail && fits(need, key.low, key.low + key.high)) {
-			offer(best, index_value(cursor), key.high);
+			offer(best, index_value(cursor), key.low, key.high);
 			return;
 		}
 	}
@@ -156,7 +158,7 @@ static void search_runs(const struct owner *owner, const struct fit_need *need,
 			continue;
 		end = fit_run_end(need, block);
 		if (fits(need, start->place, end))
-			offer(best, start, end - start->place);
+			offer(best, start, start->place, end - start->place);
 	}
 }
 
@@ -200,12 +202,12 @@ int fit_find(const struct blocks *blocks, const struct fit_need *need,
 		search_all_runs(blocks, need, tail_place, &best);
 	if (!best.units && tail &&
 	    fits(need, tail_place, block_end(blocks->last)))
-		offer(&best, tail, 1);
+		offer(&best, tail, tail_place, 1);
 	if (!best.units)
 		return 0;
-	*place = fit_place(need, best.start->place);
+	*place = fit_place(need, best.place);
 	start = best.start;
-	while (block_end(start) <= *place)
+	while (*place > best.place && block_end(start) <= *place)
 		start = start->after;
 	*first = start;
 	return 1;

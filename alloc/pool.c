@@ -144,8 +144,10 @@ enum philox_status pool_take(struct pool *pool,
 		return status_set(PHILOX_NOT_READY,
 				  "no free piece of %zu byte%s is mapped",
 				  request->size, status_s(request->size));
+	__builtin_prefetch(first);
 	if (!take_reserve(pool, request->tag, &tag))
 		return no_record("a block");
+	__builtin_prefetch(places_chain(&pool->blocks.live, place));
 	block = blocks_claim(&pool->blocks, first, place, need.units);
 	block->id = ids_issue();
 	block->size = request->size;
@@ -223,6 +225,8 @@ enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
 	block = record_at(pool, address);
 	if (!block)
 		return PHILOX_ERROR_INVALID;
+	__builtin_prefetch(block->before);
+	__builtin_prefetch(block->after);
 	if (!put_reserve(pool, block))
 		return no_record("free memory");
 	record_show(pool, block, shown);

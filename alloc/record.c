@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include "alloc/order.h"
 #include "alloc/record.h"
 #include "lib/base/status.h"
 
@@ -48,7 +49,7 @@ static struct spot spot_of(const struct pool *pool, const void *address)
 	bytes = (uint64_t)((const char *)address - spot.extent->address);
 	spot.place = spot.extent->place + bytes / POOL_UNIT;
 	spot.bytes = bytes % POOL_UNIT;
-	spot.block = blocks_at(&pool->blocks, spot.place);
+	spot.block = order_at(&pool->blocks, spot.place);
 	if (!spot.block->id)
 		spot.block = NULL;
 	return spot;

@@ -8,6 +8,7 @@
 #include "alloc/check.h"
 #include "alloc/checkpoint.h"
 #include "alloc/ids.h"
+#include "alloc/order.h"
 #include "alloc/record.h"
 #include "lib/base/status.h"
 
@@ -221,7 +222,7 @@ static struct block *revive_block(struct pool *pool, struct block *before,
 				  const struct saved_block *saved)
 {
 	struct block *block =
-		blocks_claim(&pool->blocks, block_forward(before, saved->place),
+		blocks_claim(&pool->blocks, order_forward(before, saved->place),
 			     saved->place, saved->units);
 
 	block->id = saved->id;

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include "alloc/check.h"
+#include "alloc/order.h"
 #include "alloc/record.h"
 #include "alloc/session.h"
 
@@ -222,8 +223,8 @@ static struct block *sort_dead(struct block *list, size_t n)
 /* In order of place: from the one before on, if there is one. */
 static void revive(struct pool *pool, struct block *before, struct block *block)
 {
-	struct block *first = before ? block_forward(before, block->place)
-				     : blocks_at(&pool->blocks, block->place);
+	struct block *first = before ? order_forward(before, block->place)
+				     : order_at(&pool->blocks, block->place);
 
 	blocks_claim_record(&pool->blocks, first, block);
 	record_born(pool, block);

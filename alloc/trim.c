@@ -2,6 +2,7 @@
  * alloc/trim.c - see alloc/pool.h: what goes back to the device
  */
 #include "alloc/check.h"
+#include "alloc/order.h"
 #include "alloc/session.h"
 #include "lib/base/status.h"
 
@@ -13,7 +14,7 @@ uint64_t pool_newest(const struct pool *pool)
 /* No live block lies in it, and no session may bring one back there. */
 static int is_wholly_free(const struct pool *pool, const struct extent *extent)
 {
-	const struct block *block = blocks_at(&pool->blocks, extent->place);
+	const struct block *block = order_at(&pool->blocks, extent->place);
 
 	for (; block && block->place < extent->place + extent->units;
 	     block = block->after)
