@@ -150,7 +150,8 @@ static void enter_free(struct blocks *blocks, struct block *block)
 		owner->bins = take_bins(blocks);
 		blocks->n_owners++;
 	}
-	bins_put(owner->bins, &blocks->pages, &blocks->nodes, block);
+	if (!blocks->is_held)
+		bins_put(owner->bins, &blocks->pages, &blocks->nodes, block);
 	owner->units += block->units;
 	blocks->free_units += block->units;
 	blocks->n_free++;
@@ -162,7 +163,8 @@ static void leave_free(struct blocks *blocks, struct block *block)
 {
 	struct owner *owner = &blocks->owners[block->owner];
 
-	bins_remove(owner->bins, &blocks->pages, &blocks->nodes, block);
+	if (!blocks->is_held)
+		bins_remove(owner->bins, &blocks->pages, &blocks->nodes, block);
 	owner->units -= block->units;
 	blocks->free_units -= block->units;
 	blocks->n_free--;
@@ -171,6 +173,28 @@ static void leave_free(struct blocks *blocks, struct block *block)
 	give_bins(blocks, owner->bins);
 	owner->bins = NULL;
 	blocks->n_owners--;
+}
+
+void blocks_hold(struct blocks *blocks)
+{
+	struct block *block = blocks->first;
+
+	for (; block; block = block->after)
+		if (!block->id)
+			bins_remove(blocks->owners[block->owner].bins,
+				    &blocks->pages, &blocks->nodes, block);
+	blocks->is_held = 1;
+}
+
+void blocks_unhold(struct blocks *blocks)
+{
+	struct block *block = blocks->first;
+
+	for (; block; block = block->after)
+		if (!block->id)
+			bins_put(blocks->owners[block->owner].bins,
+				 &blocks->pages, &blocks->nodes, block);
+	blocks->is_held = 0;
 }
 
 static int are_one(const struct block *a, const struct block *b)

@@ -46,6 +46,7 @@ struct blocks {
 					that is asked for */
 	uint64_t live_units, free_units;
 	struct room room;
+	int is_held; /* see blocks_hold() */
 };
 
 int blocks_init(struct blocks *blocks); /* 0: no memory */
@@ -94,6 +95,14 @@ static inline uint64_t owner_largest(const struct blocks *blocks,
 		       ? bins_largest(blocks->owners[owner].bins)
 		       : 0;
 }
+
+/*
+ * From blocks_hold() on until blocks_unhold() free blocks are in no bins, which
+ * pays if more of them come and go than there are. Nothing is searched for then,
+ * and nothing given.
+ */
+void blocks_hold(struct blocks *blocks);
+void blocks_unhold(struct blocks *blocks);
 
 /* Gives free memory to another owner: all of one, or a range. */
 void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to);

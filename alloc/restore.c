@@ -32,6 +32,7 @@ struct plan {
 	char *wanted;   /* by number in the checkpoint: enum wanted */
 	uint64_t twice; /* an id that is named twice; 0: none */
 	size_t known;
+	size_t staying; /* of them, live */
 };
 
 static enum wish wish_of(const struct plan *plan, uint64_t id)
@@ -145,7 +146,7 @@ static void add_tag(char *list, size_t size, const char *tag)
 
 #define TAGS_NAMED 4
 
-static enum philox_status check_unknown(const struct plan *plan)
+static enum philox_status check_unknown(struct plan *plan)
 {
 	const struct block *block = plan->pool->blocks.first;
 	struct pair_walk walk = {plan->checkpoint, 0};
@@ -153,8 +154,13 @@ static enum philox_status check_unknown(const struct plan *plan)
 	size_t n = 0;
 
 	for (; block; block = block->after) {
-		if (!block->id || is_in_checkpoint(&walk, block) ||
-		    wish_of(plan, block->id) == WISH_DEAD)
+		if (!block->id)
+			continue;
+		if (is_in_checkpoint(&walk, block)) {
+			plan->staying += plan->wanted[walk.next] != NOT_WANTED;
+			continue;
+		}
+		if (wish_of(plan, block->id) == WISH_DEAD)
 			continue;
 		if (n++ < TAGS_NAMED)
 			add_tag(list, sizeof(list),
@@ -249,6 +255,21 @@ static void revive_wanted(struct plan *plan, size_t *revived)
 	}
 }
 
+/* What dies and what is revived; bins are made again if that is a lot. */
+static void make_true(struct plan *plan, size_t *freed, size_t *revived)
+{
+	struct blocks *blocks = &plan->pool->blocks;
+	size_t changes = blocks->live.count + plan->known - 2 * plan->staying;
+	int held = changes > blocks->n_free;
+
+	if (held)
+		blocks_hold(blocks);
+	free_unwanted(plan, freed);
+	revive_wanted(plan, revived);
+	if (held)
+		blocks_unhold(blocks);
+}
+
 static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 {
 	struct pool *pool = plan->pool;
@@ -283,8 +304,7 @@ enum philox_status pool_restore(struct pool *pool,
 		goto finish;
 	if (owner < POOL_OWNERS_MAX)
 		blocks_give(&pool->blocks, owner, POOL_HOME);
-	free_unwanted(&plan, freed);
-	revive_wanted(&plan, revived);
+	make_true(&plan, freed, revived);
 	pool->restores++;
 	check_now_and_then(pool);
 finish:
