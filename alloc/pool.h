@@ -129,8 +129,9 @@ enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
 
 /*
  * pool_find() finds the live block that an address lies in, its margins
- * excluded; pool_find_id() the live block of an id. 0: none, *block is as
- * before.
+ * excluded; pool_find_id() the live block of an id: it takes time in proportion
+ * to the blocks when more of them came and went than there are since the last
+ * call of it or of pool_is_live(). 0: none, *block is as before.
  */
 int pool_find(const struct pool *pool, const void *address,
 	      struct pool_block *block);
