@@ -5,7 +5,7 @@
  * by place, free ones in their owner's bins. What lies at any other place is
  * found by way of the list (alloc/order.h).
  *
- * Functions here cannot fail: blocks_reserve() goes before.
+ * Functions here cannot fail: room_reserve() goes before.
  */
 #ifndef ALLOC_BLOCKS_H
 #define ALLOC_BLOCKS_H
@@ -25,7 +25,7 @@ struct owner {
 	uint64_t units;
 };
 
-/* Up to these numbers there is room for all that blocks_reserve() sees to. */
+/* Up to these numbers there is room for all that room_reserve() sees to. */
 struct room {
 	uint64_t entries, units;
 	size_t owners, extents;
@@ -42,7 +42,7 @@ struct blocks {
 	size_t n_owners;             /* that have memory */
 	size_t n_free;               /* blocks */
 	size_t n_extents;            /* in two indexes that share the nodes */
-	size_t undo_free, undo_live; /* room that blocks_reserve() adds to all
+	size_t undo_free, undo_live; /* room that room_reserve() adds to all
 					that is asked for */
 	uint64_t live_units, free_units;
 	struct room room;
@@ -52,17 +52,6 @@ struct blocks {
 int blocks_init(struct blocks *blocks); /* 0: no memory */
 void blocks_finish(struct blocks *blocks);
 void blocks_clear(struct blocks *blocks); /* as if new */
-
-/*
- * Makes room for so many more free and live blocks, and extents. 0: no memory.
- */
-int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
-		   size_t more_extents);
-
-/* Nodes and pages that suffice for so many more blocks, and extents. */
-size_t blocks_nodes(const struct blocks *blocks, size_t more,
-		    size_t more_extents);
-size_t blocks_pages(const struct blocks *blocks, size_t more);
 
 /* Memory that was mapped; the range of free memory that was unmapped. */
 void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,

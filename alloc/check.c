@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "alloc/check.h"
 #include "alloc/order.h"
+#include "alloc/room.h"
 
 /* What a walk over the list has seen. */
 struct tally {
@@ -176,7 +177,7 @@ static const char *check_owners(const struct blocks *blocks, size_t *nodes)
 		return "the owners have other blocks than there are";
 	if (pages != blocks->pages.used)
 		return "a page of a heap was lost";
-	return pages > blocks_pages(blocks, 0)
+	return pages > room_pages(blocks, 0)
 		       ? "the heaps have more pages than they may need"
 		       : NULL;
 }
@@ -197,7 +198,7 @@ static const char *check_indexes(const struct pool *pool)
 		return wrong;
 	if (nodes != blocks->nodes.used)
 		return "a node of an index was lost";
-	return nodes > blocks_nodes(blocks, 0, 0)
+	return nodes > room_nodes(blocks, 0, 0)
 		       ? "the indexes have more nodes than they may need"
 		       : NULL;
 }

@@ -6,6 +6,7 @@
 #include "alloc/extents.h"
 #include "alloc/memory.h"
 #include "alloc/order.h"
+#include "alloc/room.h"
 #include "lib/base/status.h"
 
 #define SEGMENTS_MAX (UINT32_C(1) << (64 - PLACE_BITS))
@@ -209,7 +210,7 @@ static enum philox_status grow_by(struct extents *extents,
 	struct extent *extent = calloc(1, sizeof(*extent));
 	enum philox_status status;
 
-	if (!extent || !blocks_reserve(blocks, 2, 0, 1)) {
+	if (!extent || !room_reserve(blocks, 2, 0, 1)) {
 		free(extent);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to record an extent");

@@ -7,6 +7,7 @@
 #include "alloc/check.h"
 #include "alloc/ids.h"
 #include "alloc/record.h"
+#include "alloc/room.h"
 #include "alloc/session.h"
 #include "lib/base/status.h"
 
@@ -122,7 +123,7 @@ static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 {
 	size_t live = pool->blocks.live.count + pool->blocks.undo_live + 1;
 
-	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
+	return room_reserve(&pool->blocks, 2, 1, 0) &&
 	       known_reserve(pool->known, live) && session_reserve(pool) &&
 	       tags_take(pool->tags, text, tag);
 }
@@ -194,7 +195,7 @@ static int put_reserve(struct pool *pool, const struct block *block)
 {
 	return session_keeps(pool, block)
 		       ? session_keep_reserve(pool)
-		       : blocks_reserve(&pool->blocks, 1, 0, 0);
+		       : room_reserve(&pool->blocks, 1, 0, 0);
 }
 
 /* A record that undoing needs goes to the session, another to the free block. */

@@ -10,6 +10,7 @@
 #include "alloc/ids.h"
 #include "alloc/order.h"
 #include "alloc/record.h"
+#include "alloc/room.h"
 #include "lib/base/status.h"
 
 /* --- what the caller wants ------------------------------------------------ */
@@ -276,7 +277,7 @@ static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 
 	plan->wanted = calloc(plan->checkpoint->n + 1, 1);
 	return plan->wanted && table_reserve(&plan->wishes, n_live + n_dead) &&
-	       blocks_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
+	       room_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
 	       known_reserve(pool->known, pool->blocks.live.count + n_live);
 }
 

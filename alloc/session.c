@@ -5,6 +5,7 @@
 #include "alloc/check.h"
 #include "alloc/order.h"
 #include "alloc/record.h"
+#include "alloc/room.h"
 #include "alloc/session.h"
 
 int session_init(struct session *session)
@@ -26,7 +27,7 @@ int session_reserve(struct pool *pool)
 	struct session *session = &pool->session;
 
 	return !session->is_open ||
-	       (blocks_reserve(&session->shadow, 4, 1, 0) &&
+	       (room_reserve(&session->shadow, 4, 1, 0) &&
 		table_reserve(&session->shadows, session->shadows.count + 1));
 }
 
@@ -90,7 +91,7 @@ int session_keep_reserve(struct pool *pool)
 {
 	pool->blocks.undo_free++;
 	pool->blocks.undo_live++;
-	if (blocks_reserve(&pool->blocks, 1, 0, 0))
+	if (room_reserve(&pool->blocks, 1, 0, 0))
 		return 1;
 	pool->blocks.undo_free--;
 	pool->blocks.undo_live--;

@@ -3,6 +3,7 @@
  */
 #include "alloc/check.h"
 #include "alloc/order.h"
+#include "alloc/room.h"
 #include "alloc/session.h"
 #include "lib/base/status.h"
 
@@ -36,7 +37,7 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
 		older = extent->older;
 		if (!is_wholly_free(pool, extent))
 			continue;
-		if (!blocks_reserve(&pool->blocks, 1, 0, 0)) {
+		if (!room_reserve(&pool->blocks, 1, 0, 0)) {
 			status = status_set(PHILOX_ERROR_MEMORY,
 					    "no memory to record free memory");
 			break;
