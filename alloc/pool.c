@@ -226,6 +226,7 @@ enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
 	block = record_at(pool, address);
 	if (!block)
 		return PHILOX_ERROR_INVALID;
+	/* Its neighbours are read soon, and most likely not in the cache */
 	__builtin_prefetch(block->before);
 	__builtin_prefetch(block->after);
 	if (!put_reserve(pool, block))

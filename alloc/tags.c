@@ -136,13 +136,10 @@ int tags_take(struct tags *tags, const char *text, uint32_t *tag)
 	return 1;
 }
 
-void tags_drop(struct tags *tags, uint32_t tag)
+void tags_forget(struct tags *tags, uint32_t tag)
 {
-	uint32_t *link;
+	uint32_t *link = bucket_of(tags, tags->items[tag].text);
 
-	if (!tag || --tags->items[tag].holders)
-		return;
-	link = bucket_of(tags, tags->items[tag].text);
 	while (*link != tag)
 		link = &tags->items[*link].next;
 	*link = tags->items[tag].next;

@@ -44,6 +44,13 @@ static inline void tags_hold(struct tags *tags, uint32_t tag)
 	tags->items[tag].holders++;
 }
 
-void tags_drop(struct tags *tags, uint32_t tag);
+/* For a tag that nobody holds any longer. */
+void tags_forget(struct tags *tags, uint32_t tag);
+
+static inline void tags_drop(struct tags *tags, uint32_t tag)
+{
+	if (tag && !--tags->items[tag].holders)
+		tags_forget(tags, tag);
+}
 
 #endif
