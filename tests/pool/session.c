@@ -202,7 +202,7 @@ POOL_PROMISE(pool_session, that_failed_with_its_capture_ends_without_error)
 POOL_PROMISE(pool_session, of_a_capture_whose_graph_is_gone_is_rolled_back)
 {
 	struct before before = two_blocks(f, pool);
-	struct philox_pool_session *session;
+	struct philox_pool_session *session, *second;
 	philox_native_graph native;
 
 	OK(philox_stream_begin_capture(f->device, f->stream,
@@ -212,8 +212,10 @@ POOL_PROMISE(pool_session, of_a_capture_whose_graph_is_gone_is_rolled_back)
 	OK(philox_stream_end_capture(f->device, f->stream, &native));
 	OK(philox_native_graph_destroy(f->device, native));
 	is_as_before(pool, &before);
-	OK(philox_pool_begin(pool, f->stream, &session));
-	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	OK(philox_pool_begin(pool, f->stream, &second));
+	FAILS(philox_pool_end(session, PHILOX_OK, NULL),
+	      PHILOX_ERROR_CAPTURE_INVALIDATED);
+	OK(philox_pool_end(second, PHILOX_OK, NULL));
 }
 
 /* --- warm-ups -------------------------------------------------------------- */
