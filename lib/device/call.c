@@ -234,9 +234,23 @@ enum philox_status philox_stream_begin_capture(struct philox_device *device,
 	NEED_POINTER(device);
 	if (!is_capture_mode(mode))
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: there is no mode %d",
-				  __func__, (int)mode);
+				  "%s: there is no mode %d", __func__,
+				  (int)mode);
 	CALL(capture_begin, device, stream, mode);
+}
+
+enum philox_status device_capture_begin_to(struct philox_device *device,
+					   philox_stream stream,
+					   philox_native_graph graph,
+					   enum philox_capture_mode mode)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	if (!is_capture_mode(mode))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: there is no mode %d", __func__,
+				  (int)mode);
+	CALL(capture_begin_to, device, stream, graph, mode);
 }
 
 enum philox_status philox_stream_end_capture(struct philox_device *device,
@@ -305,8 +319,8 @@ enum philox_status philox_capture_exchange_mode(struct philox_device *device,
 	NEED_POINTER(mode);
 	if (!is_capture_mode(*mode))
 		return status_set(PHILOX_ERROR_INVALID,
-				  "%s: there is no mode %d",
-				  __func__, (int)*mode);
+				  "%s: there is no mode %d", __func__,
+				  (int)*mode);
 	CALL(capture_mode, device, mode);
 }
 
@@ -343,6 +357,48 @@ enum philox_status device_graph_set_kernel(struct philox_device *device,
 	NEED_POINTER(node);
 	NEED_KERNEL(call);
 	CALL(graph_set_kernel, device, node, call);
+}
+
+enum philox_status device_condition_create(struct philox_device *device,
+					   philox_native_graph graph,
+					   uint32_t value, int assigned,
+					   device_condition *condition)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_POINTER(condition);
+	CALL(condition_create, device, graph, value, assigned, condition);
+}
+
+/* The most bodies of a node; 0: there is no such kind. */
+static uint32_t most_bodies(enum conditional_kind kind)
+{
+	switch (kind) {
+	case CONDITIONAL_IF:
+		return 2;
+	case CONDITIONAL_WHILE:
+		return 1;
+	case CONDITIONAL_SWITCH:
+		return UINT32_MAX;
+	}
+	return 0;
+}
+
+enum philox_status device_graph_add_conditional(
+	struct philox_device *device, philox_native_graph graph,
+	const device_node *deps, size_t n, const struct conditional *what,
+	device_node *node, philox_native_graph *bodies)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(graph);
+	NEED_POINTER(what);
+	NEED(most_bodies(what->kind), "kind", "names no conditional node");
+	NEED_SIZE(what->bodies);
+	NEED(what->bodies <= most_bodies(what->kind), "bodies",
+	     "is more than such a node has");
+	NEED_POINTER(node);
+	NEED_POINTER(bodies);
+	CALL(graph_add_conditional, device, graph, deps, n, what, node, bodies);
 }
 
 enum philox_status device_graph_retain(struct philox_device *device,

@@ -30,6 +30,10 @@ enum philox_status device_space_release(struct philox_device *device,
 enum philox_status device_capture_info(struct philox_device *device,
 				       philox_stream stream,
 				       struct capture_info *info);
+enum philox_status device_capture_begin_to(struct philox_device *device,
+					   philox_stream stream,
+					   philox_native_graph graph,
+					   enum philox_capture_mode mode);
 enum philox_status device_capture_tips(struct philox_device *device,
 				       philox_stream stream, device_node *nodes,
 				       size_t *n);
@@ -49,6 +53,19 @@ enum philox_status device_node_deps(struct philox_device *device,
 enum philox_status device_graph_set_kernel(struct philox_device *device,
 					   device_node node,
 					   const struct kernel_call *call);
+/*
+ * A condition of the graph; every launch begins with `value` if `assigned` is
+ * not 0. See "Conditional nodes" in lib/device/contract.h.
+ */
+enum philox_status device_condition_create(struct philox_device *device,
+					   philox_native_graph graph,
+					   uint32_t value, int assigned,
+					   device_condition *condition);
+/* Writes the node, and what->bodies graphs to `bodies`. */
+enum philox_status device_graph_add_conditional(
+	struct philox_device *device, philox_native_graph graph,
+	const device_node *deps, size_t n, const struct conditional *what,
+	device_node *node, philox_native_graph *bodies);
 enum philox_status device_graph_retain(struct philox_device *device,
 				       philox_native_graph graph,
 				       void (*release)(void *), void *object);

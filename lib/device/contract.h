@@ -57,6 +57,49 @@ struct capture_info {
  */
 
 /*
+ * Conditional nodes. A condition is a number of 32 bits of a graph, which
+ * kernels set (KERNEL_CONDITION: lib/device/conditions.h). A conditional node
+ * looks at one and runs one of its bodies, graphs of its own: at its beginning,
+ * and for WHILE also after each run. Each condition is for one node, of its
+ * graph or of a body anywhere below.
+ *
+ * At the beginning of each launch a condition has the value it was made with,
+ * if that is `assigned`, else an undefined one, and not that of the launch
+ * before. A run of a body changes none: what is in a body that runs again sets
+ * its conditions by kernels.
+ *
+ * A body belongs to its node and goes with it. It is filled by graph_add_kernel,
+ * graph_add_conditional and capture_begin_to, and holds kernels, work of
+ * philox_launch_host(), copies, fills of memory and conditional nodes; its
+ * copies are of memory that the device reads and writes in place, never plain
+ * memory. It is neither instantiated nor destroyed by itself, owns no objects
+ * (graph_retain), and its nodes keep their arguments in an executable graph
+ * (exec_set_kernel). A graph with conditional nodes has one executable graph at
+ * a time, and is not instantiated while the capture of a body is open or after
+ * one was invalidated, nor with an empty body (drivers before 12.8 hang in one:
+ * openxla/xla pull request 25769), nor with a condition that no node looks at.
+ * A capture that is invalidated while those of its bodies are open takes these
+ * with it.
+ *
+ * CUDA's documents say all this but for: what a body may own, that its nodes
+ * keep their arguments, that a condition is for one node, and what becomes of
+ * captures. Host devices refuse what is not known to work.
+ */
+enum conditional_kind {
+	CONDITIONAL_IF, /* body 0 if it is not 0, else body 1 if there is one */
+	CONDITIONAL_WHILE, /* body 0, again and again until it is 0 */
+	CONDITIONAL_SWITCH /* the body of this number, if there is one */
+};
+
+typedef uint64_t device_condition; /* cudaGraphConditionalHandle */
+
+struct conditional {
+	device_condition condition;
+	enum conditional_kind kind;
+	uint32_t bodies; /* IF: 1 or 2; WHILE: 1; SWITCH: 1 or more */
+};
+
+/*
  * Spaces. A space is a range of addresses without memory: what reads or writes
  * there faults. Mapping gives memory to [base + offset, + bytes), an extent,
  * which the device then reads and writes as it does an allocation; arrays may
@@ -100,6 +143,10 @@ struct capture_info {
  *  event_sync       refused on an event of a capture; so is event_query.
  *  event_query      unsafe.
  *  capture_begin    not on the legacy stream, nor on one that is capturing.
+ *  capture_begin_to the same, and the graph that it adds to is not being
+ *                   captured. Its first nodes depend on nothing. capture_end
+ *                   gives this graph. If the capture is invalidated, the graph
+ *                   is of no use any more. UNSUPPORTED: CUDA before 12.3.
  *  capture_end      the capture is over whatever it returns, except for
  *                   ERROR_STATE, ERROR_CAPTURE_UNMATCHED, ..._WRONG_THREAD.
  *  capture_info     legal. On the legacy stream while a blocking stream
@@ -118,15 +165,24 @@ struct capture_info {
  *  graph_set_kernel legal, also on a graph being captured: new args (of any
  *                   size its kernel takes) for a kernel node, before
  *                   instantiation.
- *  graph_retain     legal, also on a graph being captured. `release(object)` is
- *                   called once, when the graph and all made from it are gone;
- *                   on any thread, perhaps with device locks held: it must not
- *                   call the device. On failure it is not called.
+ *  condition_create legal, also on a graph being captured. It goes with the
+ *                   graph. A body's is not assigned. UNSUPPORTED: CUDA before
+ *                   12.3.
+ *  graph_add_conditional  legal, also on a graph being captured. Adds a node
+ *                   that depends on n nodes, and writes its bodies, which are
+ *                   empty. UNSUPPORTED: CUDA before 12.3, for WHILE before 12.4,
+ *                   for SWITCH and an IF with two bodies before 12.8.
+ *  graph_retain     legal, also on a graph being captured; of no body.
+ *                   `release(object)` is called once, when the graph and all
+ *                   made from it are gone; on any thread, perhaps with device
+ *                   locks held: it must not call the device. On failure it is
+ *                   not called.
  *  graph_nodes      legal.
  *  node_deps        legal, also on a graph being captured. Writes the nodes after
  *                   whose end a node begins, at most *n, and their number.
- *  graph_destroy    legal.
- *  exec_create      legal. pre: graph is not being captured.
+ *  graph_destroy    legal. pre: neither graph nor a body is being captured.
+ *  exec_create      legal. pre: the same. UNSUPPORTED for a second one of a
+ *                   graph with conditional nodes.
  *  exec_set_kernel  legal. New args for a kernel node of the graph the exec was
  *                   made from, for launches after this call only. A failure
  *                   leaves no sticky error.
@@ -165,6 +221,8 @@ struct capture_info {
 	X(event_query, (struct philox_device *, philox_event))                 \
 	X(capture_begin,                                                       \
 	  (struct philox_device *, philox_stream, enum philox_capture_mode))   \
+	X(capture_begin_to, (struct philox_device *, philox_stream,            \
+			     philox_native_graph, enum philox_capture_mode))   \
 	X(capture_end,                                                         \
 	  (struct philox_device *, philox_stream, philox_native_graph *))      \
 	X(capture_info,                                                        \
@@ -173,14 +231,19 @@ struct capture_info {
 	  (struct philox_device *, philox_stream, device_node *, size_t *))    \
 	X(capture_depend,                                                      \
 	  (struct philox_device *, philox_stream, device_node))                \
-	X(capture_after,                                                       \
-	  (struct philox_device *, philox_stream, device_node))                \
+	X(capture_after, (struct philox_device *, philox_stream, device_node)) \
 	X(capture_mode, (struct philox_device *, enum philox_capture_mode *))  \
 	X(graph_add_kernel,                                                    \
 	  (struct philox_device *, philox_native_graph, const device_node *,   \
 	   size_t, const struct kernel_call *, device_node *))                 \
 	X(graph_set_kernel,                                                    \
 	  (struct philox_device *, device_node, const struct kernel_call *))   \
+	X(condition_create, (struct philox_device *, philox_native_graph,      \
+			     uint32_t, int, device_condition *))               \
+	X(graph_add_conditional,                                               \
+	  (struct philox_device *, philox_native_graph, const device_node *,   \
+	   size_t, const struct conditional *, device_node *,                  \
+	   philox_native_graph *))                                             \
 	X(graph_retain, (struct philox_device *, philox_native_graph,          \
 			 void (*release)(void *), void *))                     \
 	X(graph_nodes,                                                         \
@@ -233,11 +296,11 @@ struct philox_device {
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
 	atomic_size_t memory_limit; /* of a host device, in bytes; 0: none */
-	atomic_uint threads;  /* of a fill on the host, at most */
-	atomic_uint contexts; /* that use it */
-	unsigned forks;       /* see lib/device/fork.h */
-	uint32_t head_max;    /* states that a head takes; since open */
-	char head_why[200];   /* why not HEAD_CAPACITY_MAX */
+	atomic_uint threads;        /* of a fill on the host, at most */
+	atomic_uint contexts;       /* that use it */
+	unsigned forks;             /* see lib/device/fork.h */
+	uint32_t head_max;          /* states that a head takes; since open */
+	char head_why[200];         /* why not HEAD_CAPACITY_MAX */
 };
 
 #define DEVICE_THREADS_MAX 256

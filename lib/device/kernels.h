@@ -36,6 +36,7 @@ enum kernel {
 			ROWS_KERNEL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
 				KERNEL_STORE, /* struct store_args */
+	KERNEL_CONDITION,                     /* struct condition_args */
 	KERNEL_COUNT
 };
 
@@ -111,6 +112,17 @@ struct kernel_call {
 struct store_args {
 	struct philox_state state;
 	struct philox_state *to; /* device address */
+};
+
+/* --- conditions of graphs ------------------------------------------------- */
+
+/*
+ * Sets a condition to the value of a word. On a host device the condition is
+ * the address of its value.
+ */
+struct condition_args {
+	uint64_t condition;   /* device_condition (lib/device/contract.h) */
+	const uint32_t *word; /* device address */
 };
 
 /* --- the head ------------------------------------------------------------- */

@@ -43,6 +43,13 @@ static void run_store(const void *pointer)
 	*args->to = args->state;
 }
 
+static void run_condition(const void *pointer)
+{
+	const struct condition_args *args = pointer;
+
+	*(uint32_t *)(uintptr_t)args->condition = *args->word;
+}
+
 /* Tables of rows: lib/rows/host.c. */
 #define ROWS_LOOP(name, args, threads) void run_##name(const void *args);
 ROWS_KERNEL_LIST(ROWS_LOOP)
@@ -51,6 +58,7 @@ ROWS_KERNEL_LIST(ROWS_LOOP)
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = run_head,
 	[KERNEL_STORE] = run_store,
+	[KERNEL_CONDITION] = run_condition,
 #define FILL_LOOP(name, out, in, n, traits) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP

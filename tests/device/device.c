@@ -14,6 +14,7 @@
 #include "lib/base/status.h"
 #include "lib/device/call.h"
 #include "lib/device/captures.h"
+#include "lib/device/conditions.h"
 
 #define EXPECT_REFUSED(call, word)                                     \
 	do {                                                           \
@@ -197,7 +198,10 @@ struct stage {
 		philox_native_graph graph;
 		philox_native_exec exec;
 		device_node node;
+		device_condition condition;
+		philox_native_graph body;
 	} made;
+	device_condition condition;
 	void *mapped;
 	size_t nodes;
 	struct capture_info info;
@@ -238,6 +242,8 @@ static void open_stage(struct stage *s)
 	ASSERT_OK(device_capture_info(s->device, s->capturing, &s->info));
 	ASSERT_OK(device_graph_add_kernel(s->device, s->info.graph, NULL, 0,
 					  &s->call, &s->inner));
+	ASSERT_OK(device_condition_create(s->device, s->info.graph, 0, 0,
+					  &s->condition));
 }
 
 /* --- arguments ------------------------------------------------------------ */
@@ -352,6 +358,15 @@ Test(device, arguments_of_captures_are_checked)
 		       "device");
 	EXPECT_REFUSED(philox_stream_begin_capture(s.device, s.stream, wrong),
 		       "mode 7");
+	EXPECT_REFUSED(device_capture_begin_to(NULL, s.stream, s.graph,
+					       PHILOX_CAPTURE_RELAXED),
+		       "device");
+	EXPECT_REFUSED(device_capture_begin_to(s.device, s.stream, NULL,
+					       PHILOX_CAPTURE_RELAXED),
+		       "graph");
+	EXPECT_REFUSED(
+		device_capture_begin_to(s.device, s.stream, s.graph, wrong),
+		"there is no mode 7");
 	EXPECT_REFUSED(philox_stream_end_capture(NULL, s.stream, &s.graph),
 		       "device");
 	EXPECT_REFUSED(philox_stream_end_capture(s.device, s.stream, NULL),
@@ -461,6 +476,53 @@ Test(device, destroying_null_is_not_counted)
 	ASSERT_OK(philox_native_graph_destroy(s.device, NULL));
 	ASSERT_OK(philox_native_exec_destroy(s.device, NULL));
 	cr_expect_eq(philox_device_calls(s.device, NULL), calls);
+	philox_device_close(s.device);
+}
+
+Test(device, arguments_of_conditions_are_checked)
+{
+	struct conditional what = {0, CONDITIONAL_IF, 1};
+	const uint32_t word = 0;
+	struct stage s;
+
+	open_stage(&s);
+	what.condition = s.condition;
+	EXPECT_REFUSED(
+		device_condition_create(NULL, s.graph, 0, 0, &s.condition),
+		"device");
+	EXPECT_REFUSED(
+		device_condition_create(s.device, NULL, 0, 0, &s.condition),
+		"graph");
+	EXPECT_REFUSED(device_condition_create(s.device, s.graph, 0, 0, NULL),
+		       "condition is NULL");
+	EXPECT_REFUSED(device_graph_add_conditional(NULL, s.graph, NULL, 0,
+						    &what, &s.made.node,
+						    &s.made.body),
+		       "device");
+	EXPECT_REFUSED(device_graph_add_conditional(s.device, NULL, NULL, 0,
+						    &what, &s.made.node,
+						    &s.made.body),
+		       "graph");
+	EXPECT_REFUSED(device_graph_add_conditional(s.device, s.graph, NULL, 0,
+						    NULL, &s.made.node,
+						    &s.made.body),
+		       "what");
+	EXPECT_REFUSED(device_graph_add_conditional(s.device, s.graph, NULL, 0,
+						    &what, NULL, &s.made.body),
+		       "node");
+	EXPECT_REFUSED(device_graph_add_conditional(s.device, s.graph, NULL, 0,
+						    &what, &s.made.node, NULL),
+		       "bodies");
+	EXPECT_REFUSED(device_condition_record(s.device, s.capturing,
+					       s.condition, NULL),
+		       "word is NULL");
+	EXPECT_REFUSED(device_condition_record(
+			       s.device, s.capturing, s.condition,
+			       (const uint32_t *)((const char *)&word + 2)),
+		       "not aligned");
+	EXPECT_REFUSED(device_condition_add(s.device, s.info.graph, NULL, 0,
+					    s.condition, NULL, &s.made.node),
+		       "word is NULL");
 	philox_device_close(s.device);
 }
 
@@ -589,6 +651,12 @@ static enum philox_status try_capture_begin(struct stage *s)
 					   PHILOX_CAPTURE_RELAXED);
 }
 
+static enum philox_status try_capture_begin_to(struct stage *s)
+{
+	return device_capture_begin_to(s->device, s->stream, s->graph,
+				       PHILOX_CAPTURE_RELAXED);
+}
+
 static enum philox_status try_capture_end(struct stage *s)
 {
 	return philox_stream_end_capture(s->device, s->capturing,
@@ -642,6 +710,21 @@ static enum philox_status try_graph_add_kernel(struct stage *s)
 static enum philox_status try_graph_set_kernel(struct stage *s)
 {
 	return device_graph_set_kernel(s->device, s->root, &s->call);
+}
+
+static enum philox_status try_condition_create(struct stage *s)
+{
+	return device_condition_create(s->device, s->graph, 0, 0,
+				       &s->made.condition);
+}
+
+static enum philox_status try_graph_add_conditional(struct stage *s)
+{
+	const struct conditional what = {s->condition, CONDITIONAL_IF, 1};
+
+	return device_graph_add_conditional(s->device, s->info.graph, NULL, 0,
+					    &what, &s->made.node,
+					    &s->made.body);
 }
 
 static enum philox_status try_graph_retain(struct stage *s)

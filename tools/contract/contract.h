@@ -29,6 +29,7 @@
 #include <stdint.h>
 #include <philox.h>
 #include "lib/device/call.h"
+#include "lib/device/conditions.h"
 
 struct contract_thing;
 
@@ -50,6 +51,7 @@ extern const struct contract_check contract_arrays[];
 extern const struct contract_check contract_space[];
 extern const struct contract_check contract_capture[];
 extern const struct contract_check contract_replay[];
+extern const struct contract_check contract_conditional[];
 extern const struct contract_check contract_numbers[];
 extern const struct contract_check contract_layouts[];
 extern const struct contract_check contract_graph[];

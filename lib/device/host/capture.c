@@ -12,15 +12,18 @@
 
 static atomic_uint_fast64_t last_capture_id;
 
+/* Into a graph that is there, or a new one if that is NULL. */
 static enum philox_status capture_open(struct host_device *device,
 				       struct host_stream *stream,
+				       struct host_graph *into,
 				       enum philox_capture_mode mode)
 {
 	struct host_capture *capture = calloc(1, sizeof(*capture));
 
 	if (!capture)
 		return host_no_memory("a capture");
-	capture->graph = host_graph_create(device);
+	capture->into = into != NULL;
+	capture->graph = into ? into : host_graph_create(device);
 	if (!capture->graph) {
 		free(capture);
 		return host_no_memory("a graph");
@@ -36,6 +39,25 @@ static enum philox_status capture_open(struct host_device *device,
 	return PHILOX_OK;
 }
 
+/* The stream of a handle, on which a capture may begin. */
+static enum philox_status find_idle(struct host_device *device,
+				    philox_stream handle, const char *what,
+				    struct host_stream **stream)
+{
+	enum philox_status status;
+
+	if (!handle)
+		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
+				  "%s: the legacy stream cannot capture", what);
+	status = host_stream_find(device, handle, what, stream);
+	if (status == PHILOX_OK && (*stream)->capture)
+		status = status_set(PHILOX_ERROR_STATE,
+				    "%s: the stream is in capture %" PRIu64
+				    " already",
+				    what, (*stream)->capture->id);
+	return status;
+}
+
 enum philox_status host_capture_begin(struct philox_device *base,
 				      philox_stream handle,
 				      enum philox_capture_mode mode)
@@ -45,18 +67,49 @@ enum philox_status host_capture_begin(struct philox_device *base,
 	struct host_stream *stream;
 	enum philox_status status;
 
-	if (!handle)
-		return status_set(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-				  "%s: the legacy stream cannot capture", what);
 	host_lock(device);
-	status = host_stream_find(device, handle, what, &stream);
-	if (status == PHILOX_OK && stream->capture)
-		status = status_set(PHILOX_ERROR_STATE,
-				    "%s: the stream is in capture %" PRIu64
-				    " already",
-				    what, stream->capture->id);
+	status = find_idle(device, handle, what, &stream);
 	if (status == PHILOX_OK)
-		status = capture_open(device, stream, mode);
+		status = capture_open(device, stream, NULL, mode);
+	host_unlock(device);
+	return status;
+}
+
+/* CUDA does not say which graphs it adds a second capture to. */
+static enum philox_status check_can_grow(const struct host_graph *graph,
+					 const char *what)
+{
+	if (graph->capturing)
+		return status_set(PHILOX_ERROR_STATE,
+				  "%s: the graph is being captured already",
+				  what);
+	if (graph->broken)
+		return status_set(PHILOX_ERROR_STATE,
+				  "%s: a capture into this graph was "
+				  "invalidated before",
+				  what);
+	return PHILOX_OK;
+}
+
+enum philox_status host_capture_begin_to(struct philox_device *base,
+					 philox_stream handle,
+					 philox_native_graph graph_handle,
+					 enum philox_capture_mode mode)
+{
+	static const char what[] = "capture_begin_to";
+	struct host_device *device = host_of(base);
+	struct host_stream *stream;
+	struct host_graph *graph;
+	enum philox_status status;
+
+	host_lock(device);
+	status = find_idle(device, handle, what, &stream);
+	if (status == PHILOX_OK)
+		status = host_graph_find(device, graph_handle, what, &graph);
+	if (status == PHILOX_OK)
+		status = check_can_grow(graph, what);
+	if (status == PHILOX_OK)
+		status = capture_open(device, stream, graph, mode);
 	host_unlock(device);
 	return status;
 }
@@ -158,6 +211,7 @@ enum philox_status host_capture_end(struct philox_device *base,
 	struct host_stream *stream;
 	struct host_graph *graph;
 	enum philox_status status;
+	int into;
 
 	if (!handle)
 		return status_set(PHILOX_ERROR_STATE,
@@ -170,16 +224,19 @@ enum philox_status host_capture_end(struct philox_device *base,
 		goto unlock;
 	capture = stream->capture;
 	graph = capture->graph;
+	into = capture->into;
 	status = host_capture_check(capture, what);
 	if (status == PHILOX_OK)
 		status = check_joined(device, capture, what);
 	host_capture_over(device, capture);
-	if (status == PHILOX_OK) {
+	if (graph) {
 		graph->capturing = 0;
-		*result = (philox_native_graph)graph;
-	} else if (graph) {
-		host_graph_free(device, graph);
+		graph->broken = status != PHILOX_OK;
 	}
+	if (status == PHILOX_OK)
+		*result = (philox_native_graph)graph;
+	else if (graph && !into)
+		host_graph_free(device, graph);
 unlock:
 	host_unlock(device);
 	return status;

@@ -97,7 +97,8 @@ static void close_objects(struct host_device *device)
 	while ((object = host_first_object(device, HOST_EXEC)))
 		host_exec_free(device, (struct host_exec *)object);
 	while ((object = host_first_object(device, HOST_GRAPH)))
-		host_graph_free(device, (struct host_graph *)object);
+		host_graph_free(device,
+				host_root_of((struct host_graph *)object));
 	while ((object = host_first_object(device, HOST_EVENT)))
 		host_event_free(device, (struct host_event *)object);
 	while ((object = host_first_object(device, HOST_STREAM))) {

@@ -1,62 +1,17 @@
 /*
  * lib/device/host/exec.c - executable graphs and their launches
  *
- * Instantiation turns a graph into a program, a list of work that never changes
- * and that all its launches share. New arguments for a node are overrides, kept
- * separate from the program; a launch copies those that exist, so an update
- * affects later launches only. Launches of one executable graph wait for each
- * other, whatever their streams. Guarded by the device's lock, except for
- * host_replay_run().
+ * The launches of an executable graph share its program, which never changes.
+ * New arguments for a node are overrides, kept separate from it; a launch copies
+ * those that exist, so an update affects later launches only. What is in bodies
+ * has none. Launches of one executable graph wait for each other, whatever their
+ * streams. Guarded by the device's lock, except for host_replay_run().
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/host/host.h"
 
-/* --- programs and overrides ----------------------------------------------- */
-
-static void program_drop(struct host_device *device,
-			 struct host_program *program)
-{
-	if (--program->refs)
-		return;
-	for (size_t i = 0; i < program->count; i++)
-		host_work_drop(device, &program->works[i]);
-	host_keep_drop(device, program->keep);
-	free(program->position);
-	free(program->works);
-	free(program);
-}
-
-static struct host_program *program_create(struct host_graph *graph)
-{
-	size_t count = graph->nodes.count;
-	struct host_program *program = calloc(1, sizeof(*program));
-
-	if (!program)
-		return NULL;
-	program->position = calloc(count + 1, sizeof(*program->position));
-	program->works = calloc(count + 1, sizeof(*program->works));
-	if (!program->position || !program->works ||
-	    !host_order(graph, graph->number << 16 ^ graph->execs_made,
-			program->position))
-		goto free_program;
-	program->refs = 1;
-	program->count = count;
-	program->graph_id = graph->id;
-	program->keep = graph->keep;
-	program->keep->refs++;
-	for (size_t i = 0; i < count; i++)
-		program->works[program->position[i]] =
-			host_work_share(&graph->nodes.items[i]->work);
-	graph->execs_made++;
-	return program;
-
-free_program:
-	free(program->position);
-	free(program->works);
-	free(program);
-	return NULL;
-}
+/* --- overrides ------------------------------------------------------------ */
 
 static void overrides_free(struct host_device *device,
 			   struct host_overrides *overrides)
@@ -133,12 +88,13 @@ static struct host_replay *replay_create(struct host_exec *exec)
 void host_replay_free(struct host_device *device, struct host_replay *replay)
 {
 	overrides_free(device, &replay->overrides);
-	program_drop(device, replay->program);
+	host_program_drop(device, replay->program);
 	free(replay);
 }
 
 void host_replay_run(const struct host_replay *replay)
 {
+	host_program_begin(replay->program);
 	for (size_t i = 0, next = 0; i < replay->program->count; i++)
 		host_work_run(
 			work_at(replay->program, &replay->overrides, i, &next));
@@ -154,13 +110,30 @@ static enum philox_status exec_open(struct host_device *device,
 
 	if (!exec)
 		return host_no_memory("an executable graph");
-	exec->program = program_create(graph);
+	exec->program = host_program_create(device, graph);
 	if (!exec->program) {
 		free(exec);
 		return host_no_memory("an executable graph");
 	}
+	graph->keep->execs++;
 	host_register(device, &exec->object, HOST_EXEC, exec);
 	*handle = (philox_native_exec)exec;
+	return PHILOX_OK;
+}
+
+/* Its conditions and bodies are there once. */
+static enum philox_status check_only(const struct host_graph *graph,
+				     const char *what)
+{
+	if (!graph->keep->execs)
+		return PHILOX_OK;
+	for (size_t i = 0; i < graph->nodes.count; i++)
+		if (graph->nodes.items[i]->conditional)
+			return status_set(
+				PHILOX_ERROR_UNSUPPORTED,
+				"%s: a graph with conditional nodes has one "
+				"executable graph at a time, and there is one",
+				what);
 	return PHILOX_OK;
 }
 
@@ -175,10 +148,14 @@ enum philox_status host_exec_create(struct philox_device *base,
 
 	host_lock(device);
 	status = host_graph_find(device, handle, what, &graph);
-	if (status == PHILOX_OK && graph->capturing)
-		status = status_set(PHILOX_ERROR_STATE,
-				    "%s: the graph is still being captured",
-				    what);
+	if (status == PHILOX_OK)
+		status = host_root_check(graph, what);
+	if (status == PHILOX_OK)
+		status = host_open_check(graph, what);
+	if (status == PHILOX_OK)
+		status = host_bodies_check(graph, what);
+	if (status == PHILOX_OK)
+		status = check_only(graph, what);
 	if (status == PHILOX_OK)
 		status = exec_open(device, graph, exec);
 	host_unlock(device);
@@ -188,8 +165,9 @@ enum philox_status host_exec_create(struct philox_device *base,
 void host_exec_free(struct host_device *device, struct host_exec *exec)
 {
 	host_forget(device, &exec->object);
+	exec->program->keep->execs--;
 	overrides_free(device, &exec->overrides);
-	program_drop(device, exec->program);
+	host_program_drop(device, exec->program);
 	host_task_drop(device, exec->last);
 	free(exec);
 }
@@ -210,6 +188,17 @@ enum philox_status host_exec_destroy(struct philox_device *base,
 	return status;
 }
 
+/* Whether it sets a condition that the executable graph does not have. */
+static int sets_a_stranger(const struct host_program *program,
+			   const struct host_work *work)
+{
+	const struct condition_args *args =
+		(const struct condition_args *)work->args->bytes;
+
+	return work->function == kernels_host[KERNEL_CONDITION] &&
+	       !host_program_has(program, args->condition);
+}
+
 static enum philox_status override_kernel(struct host_device *device,
 					  struct host_exec *exec,
 					  struct host_node *node,
@@ -218,6 +207,11 @@ static enum philox_status override_kernel(struct host_device *device,
 	static const char what[] = "exec_set_kernel";
 	struct host_program *program = exec->program;
 
+	if (node->graph->parent)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: node %zu is in the body of a "
+				  "conditional node, and keeps its arguments",
+				  what, node->index);
 	if (node->graph->id != program->graph_id ||
 	    node->index >= program->count)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -228,6 +222,11 @@ static enum philox_status override_kernel(struct host_device *device,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "%s: node %zu is not a kernel", what,
 				  node->index);
+	if (sets_a_stranger(program, work))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: the condition was made after the "
+				  "instantiation",
+				  what);
 	if (!overrides_set(device, &exec->overrides,
 			   program->position[node->index], work))
 		return host_no_memory("a kernel's arguments");
@@ -256,10 +255,35 @@ enum philox_status host_exec_set_kernel(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, &work);
 	if (status == PHILOX_OK)
+		status = host_condition_check(device, &work, node->graph);
+	if (status == PHILOX_OK)
 		status = override_kernel(device, exec, node, &work);
 	if (status != PHILOX_OK)
 		host_work_drop(device, &work);
 	host_unlock(device);
+	return status;
+}
+
+static enum philox_status check_program(struct host_device *device,
+					const struct host_program *program,
+					const struct host_overrides *overrides)
+{
+	static const struct host_overrides none;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0, next = 0; status == PHILOX_OK && i < program->count;
+	     i++) {
+		const struct host_work *work =
+			work_at(program, overrides, i, &next);
+		const struct host_branch *branch = work->branch;
+
+		status = host_arrays_check(device, work);
+		for (uint32_t k = 0;
+		     branch && status == PHILOX_OK && k < branch->what.bodies;
+		     k++)
+			status =
+				check_program(device, branch->bodies[k], &none);
+	}
 	return status;
 }
 
@@ -270,15 +294,11 @@ enum philox_status host_exec_set_kernel(struct philox_device *base,
 static enum philox_status check_arrays(struct host_device *device,
 				       struct host_exec *exec)
 {
-	const struct host_program *program = exec->program;
 	enum philox_status status = PHILOX_OK;
 
 	if (exec->checked == device->changes)
 		return PHILOX_OK;
-	for (size_t i = 0, next = 0; status == PHILOX_OK && i < program->count;
-	     i++)
-		status = host_arrays_check(
-			device, work_at(program, &exec->overrides, i, &next));
+	status = check_program(device, exec->program, &exec->overrides);
 	if (status == PHILOX_OK)
 		exec->checked = device->changes;
 	return status;

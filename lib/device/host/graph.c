@@ -107,9 +107,12 @@ void host_graph_free(struct host_device *device, struct host_graph *graph)
 		host_forget(device, &node->object);
 		host_work_drop(device, &node->work);
 		host_nodes_free(&node->deps);
+		if (node->conditional)
+			host_conditional_free(device, node->conditional);
 		free(node);
 	}
 	host_nodes_free(&graph->nodes);
+	host_conditions_free(device, graph);
 	host_keep_drop(device, graph->keep);
 	free(graph);
 }
@@ -139,11 +142,10 @@ struct host_node *host_graph_add(struct host_device *device,
 
 /* --- operations ----------------------------------------------------------- */
 
-/* The nodes of handles, which must be of a graph; the caller frees them. */
-static enum philox_status find_deps(struct host_device *device,
-				    const struct host_graph *graph,
-				    const device_node *handles, size_t n,
-				    struct host_nodes *deps)
+enum philox_status host_find_deps(struct host_device *device,
+				  const struct host_graph *graph,
+				  const device_node *handles, size_t n,
+				  const char *what, struct host_nodes *deps)
 {
 	enum philox_status status = PHILOX_OK;
 	struct host_node *node;
@@ -151,13 +153,11 @@ static enum philox_status find_deps(struct host_device *device,
 	if (!host_nodes_reserve(deps, n))
 		return host_no_memory("a node's dependencies");
 	for (size_t i = 0; status == PHILOX_OK && i < n; i++) {
-		status = host_node_find(device, handles[i], "graph_add_kernel",
-					&node);
+		status = host_node_find(device, handles[i], what, &node);
 		if (status == PHILOX_OK && node->graph != graph)
 			status = status_set(PHILOX_ERROR_INVALID,
-					    "graph_add_kernel: node %zu is of "
-					    "another graph",
-					    i);
+					    "%s: node %zu is of another graph",
+					    what, i);
 		if (status == PHILOX_OK)
 			host_nodes_add(deps, node);
 	}
@@ -183,9 +183,12 @@ enum philox_status host_graph_add_kernel(struct philox_device *base,
 	host_lock(device);
 	status = host_graph_find(device, handle, "graph_add_kernel", &graph);
 	if (status == PHILOX_OK)
-		status = find_deps(device, graph, handles, n, &deps);
+		status = host_find_deps(device, graph, handles, n,
+					"graph_add_kernel", &deps);
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, &work);
+	if (status == PHILOX_OK)
+		status = host_condition_check(device, &work, graph);
 	if (status != PHILOX_OK)
 		goto drop_work;
 	node = host_graph_add(device, graph, &work, &deps);
@@ -250,6 +253,8 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 				    node->index);
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, &work);
+	if (status == PHILOX_OK)
+		status = host_condition_check(device, &work, node->graph);
 	if (status == PHILOX_OK) {
 		old = node->work;
 		node->work = work;
@@ -273,6 +278,8 @@ enum philox_status host_graph_retain(struct philox_device *base,
 		return host_no_memory("a retained object");
 	host_lock(device);
 	status = host_graph_find(device, handle, "graph_retain", &graph);
+	if (status == PHILOX_OK)
+		status = host_root_check(graph, "graph_retain");
 	if (status == PHILOX_OK) {
 		*entry = (struct host_release){release, object,
 					       graph->keep->releases};
@@ -313,10 +320,10 @@ enum philox_status host_graph_destroy(struct philox_device *base,
 
 	host_lock(device);
 	status = host_graph_find(device, handle, what, &graph);
-	if (status == PHILOX_OK && graph->capturing)
-		status = status_set(PHILOX_ERROR_STATE,
-				    "%s: the graph is still being captured",
-				    what);
+	if (status == PHILOX_OK)
+		status = host_root_check(graph, what);
+	if (status == PHILOX_OK)
+		status = host_open_check(graph, what);
 	if (status == PHILOX_OK)
 		host_graph_free(device, graph);
 	host_unlock(device);

@@ -11,8 +11,9 @@
  * how much memory there is), space.c (spaces), arrays.c (whether arrays lie in
  * memory), object.c (which handles are alive), work.c (what a node or a queue
  * entry does), queue.c (queues and threads), stream.c, event.c, rules.c (what a
- * capture permits), capture.c, graph.c (nodes and edges), order.c and exec.c
- * (replay). They are one object: its parts may call each other.
+ * capture permits), capture.c, graph.c (nodes and edges), conditional.c
+ * (conditions, nodes with bodies), order.c, program.c and exec.c (replay). They are one
+ * object: its parts may call each other.
  */
 #ifndef LIB_DEVICE_HOST_HOST_H
 #define LIB_DEVICE_HOST_HOST_H
@@ -35,7 +36,8 @@ enum host_kind {
 	HOST_EVENT,
 	HOST_NODE,
 	HOST_GRAPH,
-	HOST_EXEC
+	HOST_EXEC,
+	HOST_CONDITION
 };
 
 /* The first member of everything a handle can name. */
@@ -101,7 +103,8 @@ enum host_work_kind {
 	HOST_CALL,
 	HOST_COPY,
 	HOST_SET,
-	HOST_REPLAY
+	HOST_REPLAY,
+	HOST_BRANCH /* a conditional node */
 };
 
 /* The work of a node of a graph or of an entry of a queue. */
@@ -114,6 +117,7 @@ struct host_work {
 	const void *source;             /* copy */
 	size_t size;                    /* copy, set */
 	struct host_replay *replay;     /* replay: owned */
+	struct host_branch *branch; /* of a program: owned; of a node: NULL */
 };
 
 /* --- streams and events --------------------------------------------------- */
@@ -167,6 +171,7 @@ struct host_event {
 
 struct host_capture {
 	uint64_t id;
+	int into; /* its graph was there before, and stays */
 	enum philox_capture_mode mode;
 	uint64_t thread; /* the number of the thread it began on */
 	struct host_stream *origin;
@@ -181,6 +186,27 @@ struct host_node {
 	size_t index; /* in its graph; above those of all it depends on */
 	struct host_work work;
 	struct host_nodes deps;
+	struct host_conditional *conditional; /* owned; NULL: another node */
+};
+
+/* The handle is the address of the value, which only launches use. */
+struct host_condition {
+	struct host_object object;
+	uint32_t value;
+	uint32_t first; /* the value at the beginning of a launch */
+	int assigned;
+	int used; /* by a node */
+	unsigned refs;
+	uint64_t launches;
+	struct host_graph *graph;    /* while that is there */
+	struct host_condition *next; /* of the graph */
+};
+
+/* What a conditional node has. */
+struct host_conditional {
+	struct conditional what;
+	struct host_condition *condition; /* of its graph, or of one above */
+	struct host_graph *bodies[];
 };
 
 struct host_release {
@@ -192,6 +218,7 @@ struct host_release {
 /* Objects that must outlive a graph and all made from it. */
 struct host_keep {
 	unsigned refs;
+	unsigned execs;
 	struct host_release *releases;
 };
 
@@ -200,7 +227,10 @@ struct host_graph {
 	uint64_t id;     /* never reused, unlike addresses */
 	uint64_t number; /* counts the device's graphs: for host_order() */
 	int capturing;
+	int broken; /* a capture into it was invalidated */
 	uint64_t execs_made;
+	struct host_node *parent; /* whose body it is, or NULL */
+	struct host_condition *conditions;
 	struct host_nodes nodes; /* in order of creation */
 	struct host_keep *keep;
 };
@@ -213,6 +243,15 @@ struct host_program {
 	size_t count;
 	size_t *position;        /* by node index: its place in `works` */
 	struct host_work *works; /* in an order that respects all edges */
+	size_t condition_count;
+	struct host_condition **conditions; /* a reference to each */
+};
+
+/* A conditional node as it was instantiated. */
+struct host_branch {
+	struct conditional what;
+	const struct host_condition *condition; /* of a program around it */
+	struct host_program *bodies[];
 };
 
 /* New arguments for the kernel at one position of a program. */
@@ -253,8 +292,8 @@ struct host_device {
 	struct host_registry registry;
 	void *blocks; /* a tree of struct host_block, by address */
 	struct host_recent recent[HOST_RECENT]; /* empty after each free */
-	uint64_t changes;            /* allocations made and freed, from 1 */
-	size_t used;                 /* bytes that memory_limit counts */
+	uint64_t changes; /* allocations made and freed, from 1 */
+	size_t used;      /* bytes that memory_limit counts */
 	struct spaces spaces;
 	struct host_stream *streams; /* all, the legacy stream last */
 	struct host_stream legacy;
@@ -477,11 +516,66 @@ struct host_node *host_graph_add(struct host_device *device,
 
 void host_keep_drop(struct host_device *device, struct host_keep *keep);
 
+/* The nodes of handles, which must be of the graph; the caller frees them. */
+enum philox_status host_find_deps(struct host_device *device,
+				  const struct host_graph *graph,
+				  const device_node *handles, size_t n,
+				  const char *what, struct host_nodes *deps);
+
+/* --- conditional.c --------------------------------------------------- */
+
+/* The graph itself, or the one around all that it is a body in. */
+struct host_graph *host_root_of(struct host_graph *graph);
+
+void host_condition_drop(struct host_condition *condition);
+
+/* With the captures of its bodies. */
+void host_conditional_free(struct host_device *device,
+			   struct host_conditional *conditional);
+void host_conditions_free(struct host_device *device, struct host_graph *graph);
+
+/*
+ * Refuses a kernel that sets a condition which is not of the graph, of one
+ * above it or below, and one that is in no graph (NULL).
+ */
+enum philox_status host_condition_check(struct host_device *device,
+					const struct host_work *work,
+					struct host_graph *graph);
+
+/* Refuses a body. */
+enum philox_status host_root_check(const struct host_graph *graph,
+				   const char *what);
+
+/* Refuses a graph of which it, or a body, is being captured. */
+enum philox_status host_open_check(const struct host_graph *graph,
+				   const char *what);
+
+/* Refuses to instantiate what is wrong with conditions and bodies. */
+enum philox_status host_bodies_check(const struct host_graph *graph,
+				     const char *what);
+
 /* --- order.c --------------------------------------------------------- */
 
 /* Writes the place of each node, by index; the order depends on the seed. 0: no
  * memory. */
 int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
+
+/* --- program.c ------------------------------------------------------- */
+
+/* With the programs of its bodies. NULL: no memory. */
+struct host_program *host_program_create(struct host_device *device,
+					 struct host_graph *graph);
+void host_program_drop(struct host_device *device,
+		       struct host_program *program);
+
+/* Whether the program, or one in it, has a condition. */
+int host_program_has(const struct host_program *program,
+		     device_condition handle);
+
+/* Gives all conditions the values with which a launch begins. */
+void host_program_begin(const struct host_program *program);
+void host_branch_run(const struct host_branch *branch);
+void host_branch_free(struct host_device *device, struct host_branch *branch);
 
 /* --- exec.c ---------------------------------------------------------- */
 

@@ -113,7 +113,8 @@ static const char *what_it_is(struct host_device *device, const void *handle)
 		     {HOST_EVENT, ": it is an event"},
 		     {HOST_NODE, ": it is a node of a graph"},
 		     {HOST_GRAPH, ": it is a native graph"},
-		     {HOST_EXEC, ": it is an executable graph"}};
+		     {HOST_EXEC, ": it is an executable graph"},
+		     {HOST_CONDITION, ": it is a condition"}};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (host_find(device, known[i].kind, handle))

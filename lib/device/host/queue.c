@@ -200,6 +200,8 @@ enum philox_status host_put(struct host_device *device, philox_stream handle,
 	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = host_arrays_take(device, work);
+	if (status == PHILOX_OK && !stream->capture)
+		status = host_condition_check(device, work, NULL);
 	if (status == PHILOX_OK)
 		status = stream->capture
 				 ? host_record(device, stream, work, what)

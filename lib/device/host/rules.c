@@ -56,7 +56,10 @@ void host_invalidate(struct host_device *device, struct host_capture *capture,
 	vsnprintf(capture->reason, sizeof(capture->reason), reason, arguments);
 	va_end(arguments);
 	host_forget_nodes(device, capture);
-	host_graph_free(device, capture->graph);
+	capture->graph->broken = 1;
+	capture->graph->capturing = 0;
+	if (!capture->into)
+		host_graph_free(device, capture->graph);
 	capture->graph = NULL;
 }
 
@@ -130,6 +133,9 @@ enum philox_status host_record(struct host_device *device,
 	enum philox_status status = host_capture_check(stream->capture, what);
 	struct host_node *node;
 
+	if (status == PHILOX_OK)
+		status = host_condition_check(device, work,
+					      stream->capture->graph);
 	if (status != PHILOX_OK)
 		return status;
 	if (!host_nodes_reserve(&stream->deps, 1))

@@ -112,6 +112,8 @@ void host_work_drop(struct host_device *device, struct host_work *work)
 		free(work->args);
 	if (work->replay)
 		host_replay_free(device, work->replay);
+	if (work->branch)
+		host_branch_free(device, work->branch);
 	*work = (struct host_work){.kind = HOST_NOTHING};
 }
 
@@ -141,6 +143,9 @@ void host_work_run(const struct host_work *work)
 		break;
 	case HOST_REPLAY:
 		host_replay_run(work->replay);
+		break;
+	case HOST_BRANCH:
+		host_branch_run(work->branch);
 		break;
 	}
 }

@@ -1,0 +1,67 @@
+/*
+ * lib/device/conditions.c - see lib/device/conditions.h
+ */
+#include "lib/device/conditions.h"
+#include "lib/device/captures.h"
+#include "lib/device/enter.h"
+
+/* A call, and what it points to. */
+struct setter {
+	struct condition_args args;
+	struct kernel_arrays arrays;
+	struct kernel_call call;
+};
+
+static enum philox_status make_setter(struct setter *setter,
+				      device_condition condition,
+				      const uint32_t *word)
+{
+	NEED_POINTER(word);
+	NEED(!((uintptr_t)word % sizeof(*word)), "word",
+	     "is not aligned to 4 bytes");
+	setter->args =
+		(struct condition_args){.condition = condition, .word = word};
+	setter->arrays.count = 0;
+	kernel_reads(&setter->arrays, "condition: word", word, sizeof(*word));
+	setter->call = (struct kernel_call){.kernel = KERNEL_CONDITION,
+					    .args = &setter->args,
+					    .size = sizeof(setter->args),
+					    .work = 1,
+					    .arrays = &setter->arrays};
+	return PHILOX_OK;
+}
+
+enum philox_status device_condition_record(struct philox_device *device,
+					   philox_stream stream,
+					   device_condition condition,
+					   const uint32_t *word)
+{
+	struct capture_info info;
+	struct setter setter;
+	enum philox_status status = make_setter(&setter, condition, word);
+
+	if (status == PHILOX_OK)
+		status = device_ask_capture(device, stream, &info);
+	if (status != PHILOX_OK)
+		return status;
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return status_set(PHILOX_ERROR_STATE,
+				  "a condition is set within graphs only, and "
+				  "the stream is not capturing");
+	return device_launch(device, stream, &setter.call);
+}
+
+enum philox_status device_condition_add(struct philox_device *device,
+					philox_native_graph graph,
+					const device_node *deps, size_t n,
+					device_condition condition,
+					const uint32_t *word, device_node *node)
+{
+	struct setter setter;
+	enum philox_status status = make_setter(&setter, condition, word);
+
+	if (status != PHILOX_OK)
+		return status;
+	return device_graph_add_kernel(device, graph, deps, n, &setter.call,
+				       node);
+}
