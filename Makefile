@@ -221,6 +221,19 @@ $(BUILD)/%.cpp.o: %.cpp $(BUILD)/stamp.host
 $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
 	$(call compile,NVCC,$(NVCC) $(STRICT:%=% all-warnings) $(ALL_NVCCFLAGS))
 
+# Relocatable device code, linked at once with NVIDIA's library of device code:
+# the object is like any other, and a program that is linked with it needs no
+# device linker. One that has one must not find the code to link it again.
+RELOCATABLE := $(BUILD)/lib/kernels/condition
+$(RELOCATABLE).rdc.o: lib/kernels/condition.cu $(BUILD)/stamp.nvcc
+	$(call compile,NVCC,$(NVCC) $(STRICT:%=% all-warnings) $(ALL_NVCCFLAGS) -rdc=true)
+$(RELOCATABLE).cu.o: $(RELOCATABLE).rdc.o
+	$(call say,DLINK)
+	$(Q)$(NVCC) $(ALL_NVCCFLAGS) -dlink -o $(RELOCATABLE).dlink.o $< \
+		-L$(CUDA_HOME)/lib64 -lcudadevrt
+	$(Q)$(CC) -r -nostdlib -o $@ $< $(RELOCATABLE).dlink.o
+	$(Q)$(OBJCOPY) --rename-section __nv_relfatbin=.philox_relfatbin $@
+
 # Its loops feed test batteries; gcc unrolls and vectorises them only at -O3
 $(call objects,tools/draw/axis.c): private CFLAGS += $(if $(WITH_DEBUG),,-O3)
 

@@ -231,7 +231,8 @@ struct conditional {
 	  (struct philox_device *, philox_stream, device_node *, size_t *))    \
 	X(capture_depend,                                                      \
 	  (struct philox_device *, philox_stream, device_node))                \
-	X(capture_after, (struct philox_device *, philox_stream, device_node)) \
+	X(capture_after,                                                       \
+	  (struct philox_device *, philox_stream, device_node))                \
 	X(capture_mode, (struct philox_device *, enum philox_capture_mode *))  \
 	X(graph_add_kernel,                                                    \
 	  (struct philox_device *, philox_native_graph, const device_node *,   \
@@ -296,11 +297,11 @@ struct philox_device {
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
 	atomic_size_t memory_limit; /* of a host device, in bytes; 0: none */
-	atomic_uint threads;        /* of a fill on the host, at most */
-	atomic_uint contexts;       /* that use it */
-	unsigned forks;             /* see lib/device/fork.h */
-	uint32_t head_max;          /* states that a head takes; since open */
-	char head_why[200];         /* why not HEAD_CAPACITY_MAX */
+	atomic_uint threads;  /* of a fill on the host, at most */
+	atomic_uint contexts; /* that use it */
+	unsigned forks;       /* see lib/device/fork.h */
+	uint32_t head_max;    /* states that a head takes; since open */
+	char head_why[200];   /* why not HEAD_CAPACITY_MAX */
 };
 
 #define DEVICE_THREADS_MAX 256

@@ -36,7 +36,7 @@ enum kernel {
 			ROWS_KERNEL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
 				KERNEL_STORE, /* struct store_args */
-	KERNEL_CONDITION,                     /* struct condition_args */
+	KERNEL_CONDITION, /* struct condition_args */
 	KERNEL_COUNT
 };
 

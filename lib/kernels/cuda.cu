@@ -35,6 +35,11 @@ extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 	*args.to = args.state;
 }
 
+/* --- conditions of graphs: lib/kernels/condition.cu ------------------------ */
+
+extern "C" __global__ void philox_condition(
+	__grid_constant__ const condition_args);
+
 /* --- tables of rows: lib/rows/cuda.cu ------------------------------------- */
 
 #define ROWS_KERNEL(name, args, threads)                 \
@@ -76,9 +81,13 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 	 0},
 
 /* The heads come first, the small before the large: one is looked up at every
- * replay, and opening skips those that cannot be loaded. */
+ * replay, and opening skips those that cannot be loaded. So it does with the one
+ * of conditions, and learns from the last whether the device works. */
 const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
 	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW) ROWS_KERNEL_LIST(ROWS_ROW){
-	KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1, 0}};
+	KERNEL_CONDITION, sizeof(condition_args),
+	(const void *)philox_condition, 1, 1, 0},
+	{KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1,
+	 0}};
 const size_t kernels_cuda_count =
 	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);

@@ -19,6 +19,7 @@
 typedef struct {
 	char unused;
 } cudaGraphEdgeData;
+typedef unsigned long long cudaGraphConditionalHandle;
 #endif
 
 /*
@@ -96,6 +97,82 @@ static inline cudaError_t compat_node_deps(cudaGraphNode_t node,
 #else
 	(void)edges;
 	return cudaGraphNodeGetDependencies(node, nodes, n);
+#endif
+}
+
+/*
+ * compat_capture_to() is cudaStreamBeginCaptureToGraph() without dependencies.
+ * This and the next two need CUDA 12.3: what comes before is said to be not
+ * supported.
+ */
+static inline cudaError_t compat_capture_to(cudaStream_t stream,
+					    cudaGraph_t graph,
+					    enum cudaStreamCaptureMode mode)
+{
+#if CUDART_VERSION >= 12030
+	return cudaStreamBeginCaptureToGraph(stream, graph, NULL, NULL, 0,
+					     mode);
+#else
+	(void)stream;
+	(void)graph;
+	(void)mode;
+	return cudaErrorNotSupported;
+#endif
+}
+
+/* compat_condition_create() is cudaGraphConditionalHandleCreate(). */
+static inline cudaError_t compat_condition_create(
+	cudaGraphConditionalHandle *handle, cudaGraph_t graph, unsigned value,
+	int assigned)
+{
+#if CUDART_VERSION >= 12030
+	return cudaGraphConditionalHandleCreate(
+		handle, graph, value,
+		assigned ? cudaGraphCondAssignDefault : 0);
+#else
+	(void)handle;
+	(void)graph;
+	(void)value;
+	(void)assigned;
+	return cudaErrorNotSupported;
+#endif
+}
+
+/*
+ * compat_add_conditional() is cudaGraphAddNode() of a conditional node of a kind
+ * (enum cudaGraphConditionalNodeType), and shows its bodies.
+ */
+static inline cudaError_t compat_add_conditional(
+	cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *deps,
+	size_t n, cudaGraphConditionalHandle handle, int kind, unsigned count,
+	cudaGraph_t *bodies)
+{
+#if CUDART_VERSION >= 12030
+	struct cudaGraphNodeParams params = {
+		.type = cudaGraphNodeTypeConditional};
+	cudaError_t error;
+
+	params.conditional.handle = handle;
+	params.conditional.type = (enum cudaGraphConditionalNodeType)kind;
+	params.conditional.size = count;
+#if CUDART_VERSION >= 13000
+	error = cudaGraphAddNode(node, graph, deps, NULL, n, &params);
+#else
+	error = cudaGraphAddNode(node, graph, deps, n, &params);
+#endif
+	for (unsigned i = 0; error == cudaSuccess && i < count; i++)
+		bodies[i] = params.conditional.phGraph_out[i];
+	return error;
+#else
+	(void)node;
+	(void)graph;
+	(void)deps;
+	(void)n;
+	(void)handle;
+	(void)kind;
+	(void)count;
+	(void)bodies;
+	return cudaErrorNotSupported;
 #endif
 }
 

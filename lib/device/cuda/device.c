@@ -207,6 +207,7 @@ static const struct device_ops cuda_ops = {
 	.event_sync = cuda_event_sync,
 	.event_query = cuda_event_query,
 	.capture_begin = cuda_capture_begin,
+	.capture_begin_to = cuda_capture_begin_to,
 	.capture_end = cuda_capture_end,
 	.capture_info = cuda_capture_info,
 	.capture_tips = cuda_capture_tips,
@@ -215,6 +216,8 @@ static const struct device_ops cuda_ops = {
 	.capture_mode = cuda_capture_mode,
 	.graph_add_kernel = cuda_graph_add_kernel,
 	.graph_set_kernel = cuda_graph_set_kernel,
+	.condition_create = cuda_condition_create,
+	.graph_add_conditional = cuda_graph_add_conditional,
 	.graph_retain = cuda_graph_retain,
 	.graph_nodes = cuda_graph_nodes,
 	.node_deps = cuda_node_deps,
@@ -286,16 +289,28 @@ static int is_large_head(size_t i)
 	       kernels_cuda[i].size > HEAD_SMALL_SIZE;
 }
 
+/* A kernel without which a device has fewer features. */
+static enum philox_status do_without(struct cuda_device *cuda, size_t i,
+				     enum philox_status status)
+{
+	if (is_large_head(i))
+		skip_head(&cuda->base, i);
+	else if (kernels_cuda[i].kernel == KERNEL_CONDITION)
+		snprintf(cuda->condition_why, sizeof(cuda->condition_why),
+			 "%.150s", philox_error_message());
+	else
+		return status;
+	return PHILOX_OK;
+}
+
 static enum philox_status load_kernels(struct cuda_device *cuda)
 {
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < kernels_cuda_count; i++) {
 		status = load_kernel(cuda, i);
-		if (status == PHILOX_OK || !is_large_head(i))
-			continue;
-		skip_head(&cuda->base, i);
-		status = PHILOX_OK;
+		if (status != PHILOX_OK)
+			status = do_without(cuda, i, status);
 	}
 	return status;
 }
@@ -315,6 +330,7 @@ static enum philox_status describe_gpu(struct cuda_device *cuda)
 	if (status != PHILOX_OK)
 		return status;
 	cuda->multiprocessors = (unsigned)prop.multiProcessorCount;
+	cuda->driver = driver;
 	snprintf(cuda->base.description, sizeof(cuda->base.description),
 		 "%.64s, compute capability %d.%d, %.1f GiB, CUDA driver "
 		 "%d.%d, runtime %d.%d",

@@ -21,8 +21,10 @@ struct cuda_device {
 	struct cuda_context context;
 	struct cuda_spaces spaces;
 	int index;
+	int driver; /* CUDA's version that it is of, as CUDART_VERSION */
 	unsigned multiprocessors;
-	unsigned most_blocks[]; /* of each kernel, that run at once */
+	char condition_why[160]; /* why no kernel sets conditions; or "" */
+	unsigned most_blocks[];  /* of each kernel, that run at once */
 };
 
 /* Leaves the context, if it was pushed, and returns the status of `call`. */

@@ -574,6 +574,8 @@ int host_program_has(const struct host_program *program,
 
 /* Gives all conditions the values with which a launch begins. */
 void host_program_begin(const struct host_program *program);
+/* Whether a body of the node runs now, and which. */
+int host_branch_picks(const struct host_branch *branch, uint32_t *body);
 void host_branch_run(const struct host_branch *branch);
 void host_branch_free(struct host_device *device, struct host_branch *branch);
 

@@ -179,22 +179,31 @@ static void body_run(const struct host_program *body)
 		host_work_run(&body->works[i]);
 }
 
-void host_branch_run(const struct host_branch *branch)
+int host_branch_picks(const struct host_branch *branch, uint32_t *body)
 {
-	const uint32_t *value = &branch->condition->value;
-	uint32_t body = *value;
+	uint32_t value = branch->condition->value;
 
 	switch (branch->what.kind) {
 	case CONDITIONAL_WHILE:
-		while (*value)
-			body_run(branch->bodies[0]);
-		return;
+		*body = 0;
+		return value != 0;
 	case CONDITIONAL_IF:
-		body = !body;
+		*body = !value;
 		break;
 	case CONDITIONAL_SWITCH:
+		*body = value;
 		break;
 	}
-	if (body < branch->what.bodies)
+	return *body < branch->what.bodies;
+}
+
+void host_branch_run(const struct host_branch *branch)
+{
+	uint32_t body;
+
+	while (host_branch_picks(branch, &body)) {
 		body_run(branch->bodies[body]);
+		if (branch->what.kind != CONDITIONAL_WHILE)
+			break;
+	}
 }
