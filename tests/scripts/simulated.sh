@@ -80,7 +80,7 @@ has_rows()
 		grep -rhoE '\[[a-z]+(-[a-z]+)+\]' tests/simulated \
 			--include='*.[ch]' --include='*.cpp' | tr -d '[]'
 		sed -n 's/.*shows[a-z_]*("\([a-z-]*\).*/\1/p' \
-			tests/simulated/proof/harsh.cpp
+			tests/simulated/proof/*.cpp
 	} | sort -u >"$WORK/named"
 	[ "$(wc -l <"$WORK/named")" -gt 8 ] &&
 		comm -23 "$WORK/named" "$WORK/keys" >"$WORK/no-row" &&

@@ -2,8 +2,8 @@
  * tests/simulated/gpu.c - see tests/simulated/gpu.h
  *
  * `turn` is held by the thread in which the GPUs work; it is taken before a
- * device's lock, never after it. A run is a task in progress, a job one kernel,
- * copy or call of it.
+ * device's lock, never after it. A run is a task in progress, or a body of a
+ * conditional node of one; a job is one kernel, copy or call of it.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,11 +24,14 @@
 #define IDLE_TICKS 25 /* until the GPUs go on without a call */
 
 struct run {
-	struct host_stream *stream;
+	struct host_stream *stream; /* NULL: of a body */
 	struct host_task *task;
-	const struct gpu_edges *edges; /* NULL: the task is one piece of work */
-	size_t *missing, *ready;       /* of each node; those that may begin */
+	const struct host_program *program; /* NULL: one piece of work */
+	const struct gpu_edges *edges;      /* of the program */
+	size_t *missing, *ready; /* of each node; those that may begin */
 	size_t ready_count, left;
+	struct run *parent; /* whose node the body is of */
+	size_t node;
 	struct run *next;
 };
 
@@ -85,18 +88,16 @@ static void make_ready(struct run *run, size_t node)
 	ready_count++;
 }
 
-static void start_run(struct host_stream *stream)
+/* Of a program, or of one piece of work. */
+static struct run *make_run(const struct host_task *task,
+			    const struct host_program *program)
 {
 	struct run *run = need(calloc(1, sizeof(*run)));
-	struct host_task *task = stream->head;
 
-	run->stream = stream;
-	run->task = task;
-	run->left = 1;
-	if (task->work.kind == HOST_REPLAY) {
-		run->edges = gpu_edges_of(task->work.replay->program);
-		run->left = run->edges->count;
-	}
+	run->task = (struct host_task *)task;
+	run->program = program;
+	run->edges = program ? gpu_edges_of(program) : NULL;
+	run->left = program ? program->count : 1;
 	run->missing = need(calloc(2 * run->left + 1, sizeof(size_t)));
 	run->ready = run->missing + run->left;
 	if (run->edges)
@@ -107,18 +108,39 @@ static void start_run(struct host_stream *stream)
 			make_ready(run, i);
 	run->next = runs;
 	runs = run;
+	return run;
 }
 
-/* The task has ended; one of a stream that was destroyed may end that. */
-static void end_run(struct run *run)
+/* [condition-default], [condition-undefined] */
+static void start_run(struct host_stream *stream)
 {
-	struct host_stream *stream = run->stream;
-	struct host_device *device = stream->device;
+	const struct host_task *task = stream->head;
+	const struct host_program *program =
+		task->work.kind == HOST_REPLAY ? task->work.replay->program
+					       : NULL;
+
+	if (program)
+		host_program_begin(program);
+	make_run(task, program)->stream = stream;
+}
+
+static void free_run(struct run *run)
+{
 	struct run **link = &runs;
 
 	while (*link != run)
 		link = &(*link)->next;
 	*link = run->next;
+	free(run->missing);
+	free(run);
+}
+
+/* The task has ended; one of a stream that was destroyed may end that. */
+static void end_task(struct run *run)
+{
+	struct host_stream *stream = run->stream;
+	struct host_device *device = stream->device;
+
 	host_lock(device);
 	host_work_drop(device, &run->task->work);
 	run->task->done = 1;
@@ -129,9 +151,52 @@ static void end_run(struct run *run)
 		free(stream);
 	}
 	host_unlock(device);
-	free(run->missing);
-	free(run);
+	free_run(run);
 	gpu_has_work();
+}
+
+static void begin_bodies(struct run *run, size_t node, int again);
+
+static void end_run(struct run *run)
+{
+	struct run *parent = run->parent;
+	size_t node = run->node;
+
+	if (!parent) {
+		end_task(run);
+		return;
+	}
+	free_run(run);
+	begin_bodies(parent, node, 1);
+}
+
+static void end_node(struct run *run, size_t node)
+{
+	const struct gpu_edges *edges = run->edges;
+
+	for (size_t i = edges ? edges->first[node] : 0;
+	     edges && i < edges->first[node + 1]; i++)
+		if (!--run->missing[edges->users[i]])
+			make_ready(run, edges->users[i]);
+	if (!--run->left)
+		end_run(run);
+}
+
+/* A conditional node begins, or a body of it has run: the next one, if any. */
+static void begin_bodies(struct run *run, size_t node, int again)
+{
+	const struct host_branch *branch = run->program->works[node].branch;
+	struct run *body;
+	uint32_t which;
+
+	if ((again && branch->what.kind != CONDITIONAL_WHILE) ||
+	    !host_branch_picks(branch, &which)) {
+		end_node(run, node);
+		return;
+	}
+	body = make_run(run->task, branch->bodies[which]);
+	body->parent = run;
+	body->node = node;
 }
 
 static int may_start(struct host_device *device, struct host_task *task)
@@ -177,28 +242,40 @@ static const struct host_work *work_of(const struct run *run, size_t node)
 {
 	const struct host_replay *replay = run->task->work.replay;
 
-	if (!run->edges)
+	if (!run->program)
 		return &run->task->work;
+	if (run->parent)
+		return &run->program->works[node];
 	for (size_t i = 0; i < replay->overrides.count; i++)
 		if (replay->overrides.items[i].position == node)
 			return &replay->overrides.items[i].work;
 	return &replay->program->works[node];
 }
 
-/* Begins one of the nodes that may, by its number among them all. */
+/*
+ * Begins one of the nodes that may, by its number among them all; NULL: it was
+ * a conditional node.
+ */
 static struct job *begin_job(size_t number)
 {
-	struct job *job = &jobs[job_count++];
 	struct run *run = runs;
+	struct job *job;
+	size_t node;
 
 	while (number >= run->ready_count) {
 		number -= run->ready_count;
 		run = run->next;
 	}
-	*job = (struct job){.run = run, .node = run->ready[number]};
+	node = run->ready[number];
 	run->ready[number] = run->ready[--run->ready_count];
 	ready_count--;
-	job->work = work_of(run, job->node);
+	if (work_of(run, node)->kind == HOST_BRANCH) {
+		begin_bodies(run, node, 0);
+		return NULL;
+	}
+	job = &jobs[job_count++];
+	*job = (struct job){
+		.run = run, .node = node, .work = work_of(run, node)};
 	if (job->work->kind == HOST_KERNEL)
 		job->grid = simulated_begin(job->work->args->bytes);
 	return job;
@@ -207,16 +284,10 @@ static struct job *begin_job(size_t number)
 static void end_job(struct job *job)
 {
 	struct run *run = job->run;
-	const struct gpu_edges *edges = run->edges;
 	size_t node = job->node;
 
 	*job = jobs[--job_count];
-	for (size_t i = edges ? edges->first[node] : 0;
-	     edges && i < edges->first[node + 1]; i++)
-		if (!--run->missing[edges->users[i]])
-			make_ready(run, edges->users[i]);
-	if (!--run->left)
-		end_run(run);
+	end_node(run, node);
 }
 
 /* [copy-piecewise] Other work sees a copy that is half done. */
@@ -282,7 +353,8 @@ static int step(void)
 		return 0;
 	chosen = below(choices);
 	if (chosen >= job_count) {
-		begin_job(chosen - job_count);
+		if (!begin_job(chosen - job_count))
+			return 1;
 		chosen = job_count - 1;
 	}
 	mode = float_mode_set();

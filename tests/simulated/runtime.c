@@ -133,6 +133,7 @@ cudaError_t cudaGetLastError(void)
 	X(PHILOX_ERROR_MEMORY, cudaErrorMemoryAllocation)                      \
 	X(PHILOX_ERROR_INVALID, cudaErrorInvalidValue)                         \
 	X(PHILOX_ERROR_STATE, cudaErrorIllegalState)                           \
+	X(PHILOX_ERROR_UNSUPPORTED, cudaErrorNotSupported)                     \
 	X(PHILOX_ERROR_CAPTURE_UNSUPPORTED, cudaErrorStreamCaptureUnsupported) \
 	X(PHILOX_ERROR_CAPTURE_INVALIDATED, cudaErrorStreamCaptureInvalidated) \
 	X(PHILOX_ERROR_CAPTURE_MERGE, cudaErrorStreamCaptureMerge)             \

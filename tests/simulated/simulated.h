@@ -89,6 +89,9 @@ void simulated_fence(void);
 extern unsigned simulated_accesses;
 void simulated_switch(void);
 
+/* cudaGraphSetConditional() */
+void simulated_set_condition(unsigned long long condition, unsigned value);
+
 /* A shuffle: the value of lane `lane ^ apart` of the warp. */
 unsigned long long simulated_shuffle(unsigned mask, unsigned long long value,
 				     unsigned apart, const char *file,

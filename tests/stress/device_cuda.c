@@ -4,9 +4,8 @@
  * The CUDA device over our own runtime: the functions below replace
  * libcudart's, and the driver's that it hands out, record their calls and fail
  * when told to. So a machine without a GPU shows what
- * lib/device/cuda/context.c, lib/device/cuda/device.c, lib/device/cuda/space.c
- * and lib/device/cuda/graph.c do with each error, but not that CUDA behaves as
- * its documentation says.
+ * lib/device/cuda/context.c, device.c, space.c, graph.c and conditional.c do with
+ * each error, but not that CUDA behaves as its documentation says.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +60,7 @@ static struct {
 	const void *function;
 	int crowded;         /* no kernel fits */
 	int old;             /* the GPU has no virtual memory management */
+	int driver;          /* its version; 0: 13.1 */
 	const void *unknown; /* the kernel that the driver cannot load */
 	size_t blocks_alive; /* of host memory */
 } fake;
@@ -140,7 +140,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-	*version = 13010;
+	*version = fake.driver ? fake.driver : 13010;
 	return call("cudaDriverGetVersion");
 }
 
@@ -161,7 +161,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes,
 	return fake.error;
 }
 
-static const char head_of_4, head_of_max, fill;
+static const char head_of_4, head_of_max, condition, fill;
 
 /* A kernel of many registers: of 2048 threads a multiprocessor holds 1280. */
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
@@ -378,6 +378,59 @@ FAKE_HANDLE(cudaGraphInstantiate, cudaGraphExec_t, cudaGraph_t graph,
 FAKE(cudaGraphLaunch, cudaGraphExec_t exec, cudaStream_t stream)
 FAKE(cudaGraphExecDestroy, cudaGraphExec_t exec)
 
+#if CUDART_VERSION >= 12030
+#if CUDART_VERSION >= 13000
+#define EDGES const cudaGraphEdgeData *edges,
+#else
+#define EDGES
+#endif
+enum { BODIES = 3 };
+#define BODY(i) ((cudaGraph_t)(uintptr_t)(0x70 + (i)))
+
+static struct {
+	unsigned value, flags;
+	struct cudaConditionalNodeParams node;
+} asked;
+
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle,
+					     cudaGraph_t graph, unsigned value,
+					     unsigned flags)
+{
+	asked.value = value;
+	asked.flags = flags;
+	*handle = 0x666;
+	return call("cudaGraphConditionalHandleCreate");
+}
+
+FAKE(cudaStreamBeginCaptureToGraph, cudaStream_t stream, cudaGraph_t graph,
+     const cudaGraphNode_t *nodes, const cudaGraphEdgeData *edges, size_t count,
+     enum cudaStreamCaptureMode mode)
+
+cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph,
+			     const cudaGraphNode_t *nodes, EDGES size_t count,
+			     struct cudaGraphNodeParams *params)
+{
+	static cudaGraph_t bodies[BODIES] = {BODY(0), BODY(1), BODY(2)};
+
+	CHECK(params->type == cudaGraphNodeTypeConditional);
+	asked.node = params->conditional;
+	params->conditional.phGraph_out = bodies;
+	*node = (cudaGraphNode_t)0x666;
+	return call("cudaGraphAddNode");
+}
+
+#define CONDITIONAL_OPERATIONS(X)                                             \
+	X(cudaStreamBeginCaptureToGraph,                                      \
+	  device_capture_begin_to(device, s, handle, PHILOX_CAPTURE_GLOBAL))  \
+	X(cudaGraphConditionalHandleCreate,                                   \
+	  device_condition_create(device, handle, 5, 1, &made))               \
+	X(cudaGraphAddNode,                                                   \
+	  device_graph_add_conditional(device, handle, NULL, 0, &conditional, \
+				       &node, bodies))
+#else
+#define CONDITIONAL_OPERATIONS(X)
+#endif
+
 cudaError_t cudaUserObjectCreate(cudaUserObject_t *owner, void *object,
 				 cudaHostFn_t destroy, unsigned count,
 				 unsigned flags)
@@ -404,9 +457,11 @@ const struct kernel_cuda kernels_cuda[] = {
 	{KERNEL_HEAD, sizeof(struct head_args) + 64, &head_of_4, 128, 2, 1},
 	{KERNEL_HEAD, sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX,
 	 &head_of_max, 128, 2, 1},
+	{KERNEL_CONDITION, sizeof(struct condition_args), &condition, 128, 1,
+	 0},
 	{KERNEL_bits_u32, sizeof(struct fill_args), &fill, 256, 1, 0},
 };
-const size_t kernels_cuda_count = 3;
+const size_t kernels_cuda_count = 4;
 
 /* --- the driver ----------------------------------------------------------- */
 
@@ -600,7 +655,8 @@ static void release(void *object)
 	  device_exec_set_kernel(device, handle, handle, &kernel))             \
 	X(cudaGraphLaunch, philox_native_launch(device, handle, s))            \
 	X(cudaGraphExecDestroy, philox_native_exec_destroy(device, handle))    \
-	X(cudaLaunchKernel, device_launch(device, s, &kernel))
+	X(cudaLaunchKernel, device_launch(device, s, &kernel))                 \
+	CONDITIONAL_OPERATIONS(X)
 
 enum operation {
 #define OPERATION_ENUM(name, call) IN_##name,
@@ -626,6 +682,8 @@ static struct {
 	struct capture_info info;
 	enum philox_capture_mode mode;
 	size_t n;
+	device_condition made;
+	philox_native_graph bodies[3];
 } out;
 
 static enum philox_status carry_out(enum operation operation)
@@ -634,9 +692,14 @@ static enum philox_status carry_out(enum operation operation)
 	static struct fill_args args;
 	const struct kernel_call kernel = {KERNEL_bits_u32, &args, sizeof(args),
 					   1000, NULL};
+	const struct conditional conditional = {7, CONDITIONAL_IF, 1};
 	void *handle = (void *)0x40;
 	philox_stream s = handle;
 
+	(void)conditional; /* not before CUDA 12.3 */
+
+#define made   out.made
+#define bodies out.bodies
 #define host   out.host
 #define memory out.memory
 #define stream out.stream
@@ -656,6 +719,8 @@ static enum philox_status carry_out(enum operation operation)
 	default:
 		abort();
 	}
+#undef made
+#undef bodies
 #undef host
 #undef memory
 #undef stream
@@ -1032,6 +1097,116 @@ static void a_driver_may_not_load_large_heads(void)
 	philox_device_close(old);
 }
 
+#if CUDART_VERSION >= 12080
+static enum philox_status add_node(struct philox_device *to,
+				   enum conditional_kind kind, uint32_t count)
+{
+	const struct conditional what = {7, kind, count};
+
+	return device_graph_add_conditional(to, (void *)0x40, NULL, 0, &what,
+					    &out.node, out.bodies);
+}
+
+static void conditions_are_made_as_asked(void)
+{
+	begin("", cudaSuccess);
+	CHECK(carry_out(IN_cudaGraphConditionalHandleCreate) == PHILOX_OK);
+	CHECK(out.made == 0x666 && asked.value == 5);
+	CHECK(asked.flags == cudaGraphCondAssignDefault);
+	CHECK(device_condition_create(device, (void *)0x40, 5, 0, &out.made) ==
+	      PHILOX_OK);
+	CHECK(asked.flags == 0);
+	CHECK(add_node(device, CONDITIONAL_SWITCH, BODIES) == PHILOX_OK);
+	CHECK(asked.node.handle == 7 && asked.node.size == 3);
+	CHECK(asked.node.type == cudaGraphCondTypeSwitch);
+	for (size_t i = 0; i < BODIES; i++)
+		CHECK(out.bodies[i] == BODY(i));
+}
+
+/* The feature, the version that it needs and the one that is there. */
+static void expect_too_old(enum philox_status status, const char *feature,
+			   const char *needed, const char *found)
+{
+	char wanted[128];
+
+	snprintf(wanted, sizeof(wanted),
+		 "%s need CUDA %s, and the driver is of %s", feature, needed,
+		 found);
+	CHECK(status == PHILOX_ERROR_UNSUPPORTED);
+	CHECK(!strcmp(philox_error_message(), wanted));
+}
+
+static void expect_kinds(struct philox_device *old, int driver)
+{
+	const char *found = driver == 12010   ? "12.1"
+			    : driver == 12030 ? "12.3"
+					      : "12.7";
+	static const struct {
+		enum conditional_kind kind;
+		uint32_t count;
+		int needed;
+		const char *feature, *version;
+	} rows[] = {
+		{CONDITIONAL_IF, 1, 12030, "IF nodes", "12.3"},
+		{CONDITIONAL_WHILE, 1, 12040, "WHILE nodes", "12.4"},
+		{CONDITIONAL_SWITCH, 1, 12080, "SWITCH nodes", "12.8"},
+		{CONDITIONAL_IF, 2, 12080, "IF nodes with two bodies", "12.8"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		enum philox_status status =
+			add_node(old, rows[i].kind, rows[i].count);
+
+		if (driver >= rows[i].needed)
+			CHECK(status == PHILOX_OK);
+		else
+			expect_too_old(status, rows[i].feature, rows[i].version,
+				       found);
+	}
+}
+
+static void a_driver_may_be_too_old_for_conditions(void)
+{
+	static const int drivers[] = {12010, 12030, 12070};
+	struct philox_device *old;
+
+	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++) {
+		begin("", cudaSuccess);
+		fake.driver = drivers[i];
+		CHECK(philox_device_open("cuda:2", &old) == PHILOX_OK);
+		expect_kinds(old, drivers[i]);
+		if (drivers[i] < 12030) {
+			expect_too_old(device_condition_create(old,
+							       (void *)0x40, 0,
+							       0, &out.made),
+				       "conditional nodes", "12.3", "12.1");
+			expect_too_old(device_capture_begin_to(
+					       old, (void *)0x40, (void *)0x40,
+					       PHILOX_CAPTURE_RELAXED),
+				       "captures into a graph that is there",
+				       "12.3", "12.1");
+		}
+		philox_device_close(old);
+	}
+}
+
+/* The rest works. */
+static void a_driver_may_not_load_the_kernel_of_conditions(void)
+{
+	struct philox_device *old;
+
+	begin("", cudaErrorInvalidKernelImage);
+	fake.unknown = &condition;
+	CHECK(philox_device_open("cuda:2", &old) == PHILOX_OK);
+	CHECK(old->head_max == HEAD_CAPACITY_MAX);
+	CHECK(device_condition_create(old, (void *)0x40, 0, 0, &out.made) ==
+	      PHILOX_ERROR_UNSUPPORTED);
+	CHECK(strstr(philox_error_message(), "conditional nodes"));
+	CHECK(strstr(philox_error_message(), "in CUDA's words"));
+	CHECK(fake.last == cudaSuccess && is_back(HERE) && !out.made);
+	philox_device_close(old);
+}
+#endif
+
 /* No supported driver lacks one; the message has its name. */
 static void a_driver_may_lack_a_function(void)
 {
@@ -1272,6 +1447,11 @@ static void (*const promises[])(void) = {
 	a_driver_may_lack_a_function,
 	a_driver_may_not_load_large_heads,
 	opening_loads_all,
+#if CUDART_VERSION >= 12080
+	conditions_are_made_as_asked,
+	a_driver_may_be_too_old_for_conditions,
+	a_driver_may_not_load_the_kernel_of_conditions,
+#endif
 	calls_act_on_their_device,
 	where_the_context_is_current_it_is_not_pushed,
 	failures_are_reported_and_cleared,

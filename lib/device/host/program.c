@@ -183,9 +183,9 @@ int host_branch_picks(const struct host_branch *branch, uint32_t *body)
 {
 	uint32_t value = branch->condition->value;
 
+	*body = 0;
 	switch (branch->what.kind) {
 	case CONDITIONAL_WHILE:
-		*body = 0;
 		return value != 0;
 	case CONDITIONAL_IF:
 		*body = !value;

@@ -7,14 +7,14 @@
  */
 #include <pthread.h>
 #include <time.h>
-#include "tests/simulated/device_code.h"
+#include "tests/simulated/proof/proof.h"
 
 enum { THREADS = 64, TRACE = 4096, RELEASES = 40 };
 enum { NEVER = 2, ALWAYS = 3 }; /* seeds of chance_pace() */
 
 static int failures;
 
-static void shows(const char *row, int seen)
+void shows(const char *row, int seen)
 {
 	printf("%-7s %s\n", seen ? "ok" : "FAILED", row);
 	failures += !seen;
@@ -38,17 +38,6 @@ static void shows_late(const char *row, int seen)
 	else
 		shows(row, seen);
 }
-
-#define DO(call)                                                             \
-	do {                                                                 \
-		cudaError_t error_ = (call);                                 \
-                                                                             \
-		if (error_ != cudaSuccess) {                                 \
-			printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
-			       cudaGetErrorString(error_));                  \
-			exit(2);                                             \
-		}                                                            \
-	} while (0)
 
 /* --- kernels -------------------------------------------------------------- */
 
@@ -579,5 +568,6 @@ int main()
 	loading();
 	limits();
 	handles();
+	conditions(streams);
 	return failures != 0;
 }
