@@ -1,13 +1,15 @@
 /*
  * tests/probe/bodies.c - bodies of conditional nodes (CUDA 12.3)
  *
- * philox does not support random operators there yet. Whether a head in a body
- * could get its message as others do, and whether cells could live as long as
- * the body, decides how it could.
+ * Whether a head in a body could get its message as others do, and whether cells
+ * could live as long as the body, decides how random operators could be there.
+ * Of conditions, and of bodies that are empty or broken, philox takes the worse:
+ * host devices and the simulated GPU refuse them.
  */
 #include "tests/probe/probe.h"
 
 #include "lib/device/cuda/compat.h"
+#include "lib/device/cuda/kernels.h"
 
 #if CUDART_VERSION < 12030
 
@@ -16,37 +18,42 @@ static void ask_nothing(int which)
 	(void)which;
 	answer(INFO, "not asked: this was built with CUDA before 12.3");
 }
-#define ask_params  ask_nothing
-#define ask_objects ask_nothing
+#define ask_params      ask_nothing
+#define ask_objects     ask_nothing
+#define ask_empty       ask_nothing
+#define ask_second_node ask_nothing
+#define ask_unused      ask_nothing
+#define ask_default     ask_nothing
+#define ask_alone       ask_nothing
+#define ask_second_exec ask_nothing
+#define ask_broken      ask_nothing
 
 #else
 
 /* A graph of one conditional node, whose body runs at each launch. */
 struct conditional {
 	cudaGraph_t graph, body;
+	cudaGraphConditionalHandle handle;
 	cudaGraphNode_t node; /* the only one of the body */
 	struct probe_launch launch;
 	unsigned long long *count;
 };
 
+static cudaError_t add_node(cudaGraph_t graph,
+			    cudaGraphConditionalHandle handle, int kind,
+			    cudaGraphNode_t *node, cudaGraph_t *body)
+{
+	return compat_add_conditional(node, graph, NULL, 0, handle, kind, 1,
+				      body);
+}
+
 static void add_conditional(struct conditional *made)
 {
-	struct cudaGraphNodeParams params = {
-		.type = cudaGraphNodeTypeConditional};
-	cudaGraphConditionalHandle handle;
 	cudaGraphNode_t node;
 
-	MUST(cudaGraphConditionalHandleCreate(&handle, made->graph, 1,
-					      cudaGraphCondAssignDefault));
-	params.conditional.handle = handle;
-	params.conditional.type = cudaGraphCondTypeIf;
-	params.conditional.size = 1;
-#if CUDART_VERSION >= 13000
-	MUST(cudaGraphAddNode(&node, made->graph, NULL, NULL, 0, &params));
-#else
-	MUST(cudaGraphAddNode(&node, made->graph, NULL, 0, &params));
-#endif
-	made->body = params.conditional.phGraph_out[0];
+	MUST(compat_condition_create(&made->handle, made->graph, 1, 1));
+	MUST(add_node(made->graph, made->handle, cudaGraphCondTypeIf, &node,
+		      &made->body));
 }
 
 static void make_conditional(struct conditional *made)
@@ -123,6 +130,171 @@ static void ask_objects(int which)
 	       release.own_thread ? "the destroying" : "another");
 }
 
+/* --- what host devices refuse --------------------------------------------- */
+
+/* The outcome of an instantiation, with one launch if there is one. */
+static const char *outcome(cudaGraph_t graph)
+{
+	cudaGraphExec_t exec;
+	cudaError_t error = cudaGraphInstantiate(&exec, graph, 0);
+
+	cudaGetLastError();
+	if (error != cudaSuccess)
+		return cudaGetErrorName(error);
+	launch_once(exec);
+	return "instantiated and launched";
+}
+
+static void ask_empty(int which)
+{
+	struct conditional made;
+
+	(void)which;
+	MUST(cudaGraphCreate(&made.graph, 0));
+	add_conditional(&made);
+	answer(INFO, "%s", outcome(made.graph));
+}
+
+static void ask_second_node(int which)
+{
+	struct conditional made;
+	cudaGraphNode_t node;
+	cudaGraph_t body = NULL;
+	cudaError_t error;
+
+	(void)which;
+	make_conditional(&made);
+	error = add_node(made.graph, made.handle, cudaGraphCondTypeIf, &node,
+			 &body);
+	cudaGetLastError();
+	if (error == cudaSuccess)
+		probe_node(body, NULL, 0, &made.launch);
+	answer(INFO, "a second node: %s; the graph: %s",
+	       cudaGetErrorName(error), outcome(made.graph));
+}
+
+static void ask_unused(int which)
+{
+	cudaGraphConditionalHandle unused;
+	struct conditional made;
+
+	(void)which;
+	make_conditional(&made);
+	MUST(compat_condition_create(&unused, made.graph, 0, 0));
+	answer(INFO, "%s", outcome(made.graph));
+}
+
+/* A kernel of philox sets a condition from a word. */
+static cudaGraphNode_t set_condition(cudaGraph_t graph, cudaGraphNode_t after,
+				     cudaGraphConditionalHandle handle,
+				     const uint32_t *word)
+{
+	struct condition_args args = {handle, word};
+	struct probe_launch launch;
+	size_t i = 0;
+
+	while (kernels_cuda[i].kernel != KERNEL_CONDITION)
+		i++;
+	probe_load(kernels_cuda[i].function);
+	probe_kernel(&launch, kernels_cuda[i].function, 1, 1, &args);
+	return probe_node(graph, &after, 1, &launch);
+}
+
+/*
+ * The body of a WHILE node runs twice: {1, 0} moves down in it. Within, an IF
+ * node has a condition of the body, 1 by default, which its own body sets to 0.
+ */
+static void ask_default(int which)
+{
+	cudaGraphConditionalHandle outer, inner;
+	static const uint32_t words[2] = {1, 0};
+	unsigned long long seen, *count = probe_memory(sizeof(*count));
+	uint32_t *word = probe_memory(sizeof(words));
+	cudaGraph_t graph, body = NULL, within = NULL;
+	struct probe_launch launch;
+	cudaGraphNode_t node;
+	cudaError_t error;
+
+	(void)which;
+	MUST(cudaMemcpy(word, words, sizeof(words), cudaMemcpyHostToDevice));
+	probe_load(probe_count);
+	probe_kernel(&launch, probe_count, 1, 1, &count);
+	MUST(cudaGraphCreate(&graph, 0));
+	MUST(compat_condition_create(&outer, graph, 1, 1));
+	MUST(add_node(graph, outer, cudaGraphCondTypeWhile, &node, &body));
+	error = compat_condition_create(&inner, body, 1, 1);
+	if (error != cudaSuccess) {
+		answer(INFO, "refused: %s", cudaGetErrorName(error));
+		return;
+	}
+	MUST(add_node(body, inner, cudaGraphCondTypeIf, &node, &within));
+	set_condition(within, probe_node(within, NULL, 0, &launch), inner,
+		      word + 1);
+	node = set_condition(body, node, outer, word);
+	MUST(cudaGraphAddMemcpyNode1D(&node, body, &node, 1, word, word + 1,
+				      sizeof(*word), cudaMemcpyDeviceToDevice));
+	launch_once(probe_exec(graph));
+	MUST(cudaMemcpy(&seen, count, sizeof(seen), cudaMemcpyDeviceToHost));
+	answer(INFO, "in two runs of the body it was assigned %s",
+	       seen == 2   ? "twice"
+	       : seen == 1 ? "once, at the launch"
+			   : "in another way");
+}
+
+static void ask_alone(int which)
+{
+	struct conditional made;
+
+	(void)which;
+	make_conditional(&made);
+	answer(INFO, "%s", outcome(made.body));
+}
+
+static void ask_second_exec(int which)
+{
+	struct conditional made;
+	cudaGraphExec_t first, second;
+	cudaError_t error;
+
+	(void)which;
+	make_conditional(&made);
+	first = probe_exec(made.graph);
+	error = cudaGraphInstantiate(&second, made.graph, 0);
+	cudaGetLastError();
+	launch_once(first);
+	answer(error == cudaErrorNotSupported ? PASS : DIFFERS, "%s",
+	       cudaGetErrorName(error));
+}
+
+/* A synchronization breaks the capture around that of a body. */
+static void ask_broken(int which)
+{
+	cudaStream_t stream = probe_capture_begin(
+		cudaStreamNonBlocking, cudaStreamCaptureModeThreadLocal);
+	enum cudaStreamCaptureStatus status;
+	const cudaGraphNode_t *nodes;
+	const cudaGraphEdgeData *edges;
+	cudaStream_t inner = probe_stream();
+	struct conditional made;
+	unsigned long long id;
+	const char *end;
+	size_t n;
+
+	(void)which;
+	MUST(compat_capture_info(stream, &status, &id, &made.graph, &nodes,
+				 &edges, &n));
+	add_conditional(&made);
+	MUST(compat_capture_to(inner, made.body,
+			       cudaStreamCaptureModeThreadLocal));
+	cudaStreamSynchronize(stream);
+	cudaGetLastError();
+	MUST(cudaStreamIsCapturing(inner, &status));
+	end = probe_capture_end(stream);
+	answer(INFO, "the body's capture is %s; the end of the outer one: %s",
+	       status == cudaStreamCaptureStatusActive ? "whole" : "broken",
+	       end);
+}
+
 #endif
 
 const struct question body_questions[] = {
@@ -131,5 +303,23 @@ const struct question body_questions[] = {
 	{"user-object-on-body",
 	 "nobody knows: when does a body release what it owns?", ask_objects,
 	 0},
+	{"body-empty",
+	 "sources disagree: is a graph with an empty body refused?", ask_empty,
+	 0},
+	{"condition-one-node", "nobody knows: is a condition for one node?",
+	 ask_second_node, 0},
+	{"condition-unused", "nobody knows: is a condition of no node refused?",
+	 ask_unused, 0},
+	{"condition-of-body",
+	 "nobody knows: when does a body's condition get its default?",
+	 ask_default, 0},
+	{"body-alone", "nobody knows: may a body be instantiated by itself?",
+	 ask_alone, 0},
+	{"conditional-one-exec",
+	 "a second executable graph is cudaErrorNotSupported", ask_second_exec,
+	 0},
+	{"body-capture-broken",
+	 "nobody knows: does a broken capture break those of its bodies?",
+	 ask_broken, 0},
 	{NULL, NULL, NULL, 0},
 };

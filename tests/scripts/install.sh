@@ -203,6 +203,34 @@ builds_with_nvcc()
 	done
 }
 
+# A program whose own device code is linked, as that of conditions is, which
+# philox has linked for itself
+# shellcheck disable=SC2046
+links_device_code()
+{
+	cat >"$WORK/linked.cu" <<'END'
+#include <philox.h>
+#include <stdio.h>
+
+__global__ void set(cudaGraphConditionalHandle handle)
+{
+	cudaGraphSetConditional(handle, 1);
+}
+
+int main()
+{
+	philox_device *device;
+
+	printf("%p %d\n", (void *)set, philox_device_open("cuda", &device));
+}
+END
+	for libs in --libs --variable=static_libs; do
+		"$CUDA_HOME/bin/nvcc" -rdc=true -arch=sm_90 -o "$WORK/linked" \
+			"$WORK/linked.cu" $(pc --cflags) $(pc $libs) \
+			-lcudadevrt && runs linked || return 1
+	done
+}
+
 check "make install works" make install
 check "all headers are installed" \
 	diff -r include "$prefix/include"
@@ -223,7 +251,9 @@ check "a program with its own draws builds" builds draws "" $CC -std=c11 -x c
 check "it runs" runs draws
 if [ "$CUDA" = 0 ]; then
 	skip "a CUDA program builds with the same flags" "no nvcc"
+	skip "so does one that links device code" "no nvcc"
 else
 	check "a CUDA program builds with the same flags" builds_with_nvcc
+	check "so does one that links device code" links_device_code
 fi
 finish
