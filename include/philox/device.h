@@ -372,9 +372,10 @@ PHILOX_API enum philox_status philox_capture_exchange_mode(
  * graph run one after the other). A graph with philox passes in it is launched
  * with philox_graph_launch() instead: see philox/graph.h. Both destroy
  * functions accept NULL. Instantiate and destroy are legal during capture;
- * launching into a stream that is capturing is not. Errors of a launch:
- * PHILOX_ERROR_INVALID also for an array that is no longer in its memory (host
- * devices, see "memory" above).
+ * launching into a stream that is capturing is not. A graph with conditional
+ * nodes has one executable graph at a time: a second one gives
+ * PHILOX_ERROR_UNSUPPORTED. Errors of a launch: PHILOX_ERROR_INVALID also for an
+ * array that is no longer in its memory (host devices, see "memory" above).
  */
 PHILOX_API enum philox_status philox_native_instantiate(
 	struct philox_device *device, philox_native_graph graph,
