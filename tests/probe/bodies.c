@@ -8,6 +8,7 @@
  */
 #include "tests/probe/probe.h"
 
+#include "lib/device/contract.h"
 #include "lib/device/cuda/compat.h"
 #include "lib/device/cuda/kernels.h"
 
@@ -20,6 +21,7 @@ static void ask_nothing(int which)
 }
 #define ask_params      ask_nothing
 #define ask_objects     ask_nothing
+#define ask_versions    ask_nothing
 #define ask_empty       ask_nothing
 #define ask_second_node ask_nothing
 #define ask_unused      ask_nothing
@@ -31,7 +33,7 @@ static void ask_nothing(int which)
 #else
 
 /* A graph of one conditional node, whose body runs at each launch. */
-struct conditional {
+struct one_node {
 	cudaGraph_t graph, body;
 	cudaGraphConditionalHandle handle;
 	cudaGraphNode_t node; /* the only one of the body */
@@ -47,7 +49,7 @@ static cudaError_t add_node(cudaGraph_t graph,
 				      body);
 }
 
-static void add_conditional(struct conditional *made)
+static void add_conditional(struct one_node *made)
 {
 	cudaGraphNode_t node;
 
@@ -56,7 +58,7 @@ static void add_conditional(struct conditional *made)
 		      &made->body));
 }
 
-static void make_conditional(struct conditional *made)
+static void make_conditional(struct one_node *made)
 {
 	probe_load(probe_count);
 	made->count = probe_memory(2 * sizeof(*made->count));
@@ -77,7 +79,7 @@ static void launch_once(cudaGraphExec_t exec)
 /* The first launch counts in one place, the second, if it can, in another. */
 static void ask_params(int which)
 {
-	struct conditional made;
+	struct one_node made;
 	unsigned long long seen[2], *second;
 	struct probe_launch launch;
 	cudaGraphExec_t exec;
@@ -104,7 +106,7 @@ static void ask_params(int which)
 static void ask_objects(int which)
 {
 	struct probe_release release = {0};
-	struct conditional made;
+	struct one_node made;
 	cudaGraphExec_t exec;
 	cudaError_t error;
 	int before, after;
@@ -130,6 +132,53 @@ static void ask_objects(int which)
 	       release.own_thread ? "the destroying" : "another");
 }
 
+/* --- which nodes there are ------------------------------------------------ */
+
+static cudaError_t try_node(int kind, unsigned count)
+{
+	cudaGraphConditionalHandle handle;
+	cudaGraph_t graph, bodies[3];
+	cudaGraphNode_t node;
+	cudaError_t error;
+
+	MUST(cudaGraphCreate(&graph, 0));
+	MUST(compat_condition_create(&handle, graph, 0, 0));
+	error = compat_add_conditional(&node, graph, NULL, 0, handle, kind,
+				       count, bodies);
+	cudaGetLastError();
+	return error;
+}
+
+static void ask_versions(int which)
+{
+	static const struct {
+		int kind;
+		unsigned bodies;
+		int since;
+		const char *name;
+	} rows[] = {{CONDITIONAL_IF, 1, 12030, "IF"},
+		    {CONDITIONAL_WHILE, 1, 12040, "WHILE"},
+		    {CONDITIONAL_IF, 2, 12080, "IF with two bodies"},
+		    {CONDITIONAL_SWITCH, 3, 12080, "SWITCH"}};
+	int driver, version;
+
+	(void)which;
+	MUST(cudaDriverGetVersion(&driver));
+	version = driver < CUDART_VERSION ? driver : CUDART_VERSION;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		cudaError_t error = try_node(rows[i].kind, rows[i].bodies);
+
+		if ((error == cudaSuccess) == (version >= rows[i].since))
+			continue;
+		answer(DIFFERS, "%s with CUDA %d.%d: %s", rows[i].name,
+		       version / 1000, version % 1000 / 10,
+		       cudaGetErrorName(error));
+		return;
+	}
+	answer(PASS, "so it is with CUDA %d.%d", version / 1000,
+	       version % 1000 / 10);
+}
+
 /* --- what host devices refuse --------------------------------------------- */
 
 /* The outcome of an instantiation, with one launch if there is one. */
@@ -147,7 +196,7 @@ static const char *outcome(cudaGraph_t graph)
 
 static void ask_empty(int which)
 {
-	struct conditional made;
+	struct one_node made;
 
 	(void)which;
 	MUST(cudaGraphCreate(&made.graph, 0));
@@ -157,7 +206,7 @@ static void ask_empty(int which)
 
 static void ask_second_node(int which)
 {
-	struct conditional made;
+	struct one_node made;
 	cudaGraphNode_t node;
 	cudaGraph_t body = NULL;
 	cudaError_t error;
@@ -176,7 +225,7 @@ static void ask_second_node(int which)
 static void ask_unused(int which)
 {
 	cudaGraphConditionalHandle unused;
-	struct conditional made;
+	struct one_node made;
 
 	(void)which;
 	make_conditional(&made);
@@ -243,7 +292,7 @@ static void ask_default(int which)
 
 static void ask_alone(int which)
 {
-	struct conditional made;
+	struct one_node made;
 
 	(void)which;
 	make_conditional(&made);
@@ -252,7 +301,7 @@ static void ask_alone(int which)
 
 static void ask_second_exec(int which)
 {
-	struct conditional made;
+	struct one_node made;
 	cudaGraphExec_t first, second;
 	cudaError_t error;
 
@@ -275,7 +324,7 @@ static void ask_broken(int which)
 	const cudaGraphNode_t *nodes;
 	const cudaGraphEdgeData *edges;
 	cudaStream_t inner = probe_stream();
-	struct conditional made;
+	struct one_node made;
 	unsigned long long id;
 	const char *end;
 	size_t n;
@@ -303,6 +352,9 @@ const struct question body_questions[] = {
 	{"user-object-on-body",
 	 "nobody knows: when does a body release what it owns?", ask_objects,
 	 0},
+	{"conditional-versions",
+	 "IF with CUDA 12.3, WHILE with 12.4, two bodies and SWITCH with 12.8",
+	 ask_versions, 0},
 	{"body-empty",
 	 "sources disagree: is a graph with an empty body refused?", ask_empty,
 	 0},

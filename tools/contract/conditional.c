@@ -665,7 +665,7 @@ static void a_condition_is_for_one_node(struct contract *c)
 static void a_condition_decides_in_bodies_of_its_graph(struct contract *c)
 {
 	struct conditional what = {0, CONDITIONAL_IF, 1};
-	static const uint32_t words[TABLE] = {1};
+	static const uint32_t one[TABLE] = {1}, zero[TABLE] = {0};
 	struct branching at, within;
 	philox_native_exec exec;
 	device_condition own;
@@ -683,8 +683,8 @@ static void a_condition_decides_in_bodies_of_its_graph(struct contract *c)
 					       within.body));
 	EXPECT_PART(counting_body(c, &within, within.body[0]));
 	EXPECT_PART(end_graph(c, &at, &exec));
-	EXPECT_PART(launch_runs(c, &at, exec, words, 1));
-	EXPECT_PART(launch_runs(c, &at, exec, words + 1, 0));
+	EXPECT_PART(launch_runs(c, &at, exec, one, 1));
+	EXPECT_PART(launch_runs(c, &at, exec, zero, 0));
 }
 
 static void a_condition_of_the_body_decides_in_no_other(struct contract *c)
