@@ -116,8 +116,10 @@ struct host_work {
 	void *destination;              /* copy, set */
 	const void *source;             /* copy */
 	size_t size;                    /* copy, set */
-	struct host_replay *replay;     /* replay: owned */
-	struct host_branch *branch; /* of a program: owned; of a node: NULL */
+	union {
+		struct host_replay *replay; /* replay: owned */
+		struct host_branch *branch; /* branch, in programs: owned */
+	};
 };
 
 /* --- streams and events --------------------------------------------------- */

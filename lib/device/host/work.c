@@ -110,9 +110,9 @@ void host_work_drop(struct host_device *device, struct host_work *work)
 {
 	if (work->args && !--work->args->refs)
 		free(work->args);
-	if (work->replay)
+	if (work->kind == HOST_REPLAY && work->replay)
 		host_replay_free(device, work->replay);
-	if (work->branch)
+	if (work->kind == HOST_BRANCH && work->branch)
 		host_branch_free(device, work->branch);
 	*work = (struct host_work){.kind = HOST_NOTHING};
 }
