@@ -374,8 +374,8 @@ PHILOX_API enum philox_status philox_capture_exchange_mode(
  * functions accept NULL. Instantiate and destroy are legal during capture;
  * launching into a stream that is capturing is not. A graph with conditional
  * nodes has one executable graph at a time: a second one gives
- * PHILOX_ERROR_UNSUPPORTED. Errors of a launch: PHILOX_ERROR_INVALID also for an
- * array that is no longer in its memory (host devices, see "memory" above).
+ * PHILOX_ERROR_UNSUPPORTED. Errors of a launch: PHILOX_ERROR_INVALID also for
+ * an array that is no longer in its memory (host devices, see "memory" above).
  */
 PHILOX_API enum philox_status philox_native_instantiate(
 	struct philox_device *device, philox_native_graph graph,
