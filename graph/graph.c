@@ -206,7 +206,7 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 		      journal_name(graph->name).text);
 	if (graph->capture)
 		capture_release(graph->capture);
-	pools_detach(graph);
+	pools_detach(graph, graph->ours && !graph->shown);
 	context_unlock(graph->context);
 	return PHILOX_OK;
 }
@@ -300,6 +300,8 @@ enum philox_status philox_graph_native(const struct philox_graph *graph,
 {
 	if (!graph)
 		return context_null(NULL, "graph");
+	/* the caller's const is about what it sees; graphs are ours */
+	atomic_store(&((struct philox_graph *)graph)->shown, 1);
 	if (native)
 		*native = graph->native;
 	if (exec)

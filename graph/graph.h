@@ -35,7 +35,8 @@ struct philox_graph {
 	struct capture *capture; /* NULL: no pass in it */
 	philox_native_graph native;
 	philox_native_exec exec;
-	int ours; /* the native handles are the library's */
+	int ours;         /* the native handles are the library's */
+	atomic_int shown; /* to the caller, who may have made more from them */
 	uint64_t capture_id;        /* the device's; 0: adopted without */
 	struct pool_capture *pools; /* of its capture, oldest pool first */
 	uint32_t n_uses;

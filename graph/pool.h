@@ -44,7 +44,8 @@ struct pool_capture {
 	uint64_t id;
 	uint64_t seen; /* the newest extent at the end of its session */
 	int kept;      /* its session ended well */
-	int over;      /* it failed, which is known before the device says so */
+	int over;      /* it failed, or nothing can be left of its graph: known
+			  before the device says so */
 	struct lifeline *lifeline;
 	struct philox_graph *graph;   /* NULL: none was made, or it is gone */
 	struct pool_capture *sibling; /* of the graph, in the next pool */

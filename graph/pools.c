@@ -88,7 +88,7 @@ void pools_attach(struct graph_context *graphs, struct philox_graph *graph)
 	each_pool(graphs, visit_attach, graph);
 }
 
-void pools_detach(struct philox_graph *graph)
+void pools_detach(struct philox_graph *graph, int gone)
 {
 	struct pool_capture *capture;
 
@@ -98,6 +98,7 @@ void pools_detach(struct philox_graph *graph)
 		pthread_mutex_lock(&pool->lock);
 		graph->pools = capture->sibling;
 		capture->graph = NULL;
+		capture->over |= gone;
 		pthread_mutex_unlock(&pool->lock);
 	}
 }

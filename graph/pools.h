@@ -9,12 +9,13 @@
 /*
  * Of the pools of a graph's capture, in order of their numbers:
  * pools_know() tells whether a capture of that id had a session and no graph
- * was made of it, ERROR_NOT_FOUND without a message or ERROR_EXISTS; pools_attach()
- * makes them a graph's, pools_detach() ends that. With the context's lock.
+ * was made of it, ERROR_NOT_FOUND without a message or ERROR_EXISTS;
+ * pools_attach() makes them a graph's, pools_detach() ends that, and says
+ * whether nothing can be left of the native graph. With the context's lock.
  */
 enum philox_status pools_know(struct graph_context *graphs, uint64_t id);
 void pools_attach(struct graph_context *graphs, struct philox_graph *graph);
-void pools_detach(struct philox_graph *graph);
+void pools_detach(struct philox_graph *graph, int gone);
 
 /*
  * pools_drop() rolls the sessions of a capture back that gave no graph. With the

@@ -63,7 +63,8 @@
  * A pool holds memory in segments: of their own from the device (plain), or in
  * one range of reserved addresses that is mapped as needed (expandable), where
  * neighbours grow together. Sizes are rounded up to 512 bytes. Nothing that a
- * living graph has seen is given back to the device. CUDA says that a graph is
+ * living graph has seen is given back to the device. Of a graph whose handles
+ * the caller has, adopted or by philox_graph_native(), CUDA says that it is
  * gone a little after it was destroyed, from another thread: until then its
  * memory is not trimmed, and philox_pool_destroy() gives PHILOX_ERROR_BUSY.
  *

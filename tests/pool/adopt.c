@@ -120,6 +120,23 @@ POOL_PROMISE(pool_adopt, a_pool_with_graphs_is_not_destroyed)
 	make_pool(f, "pool", pool_kind());
 }
 
+POOL_PROMISE(pool_adopt, another_exec_of_the_caller_keeps_memory)
+{
+	struct philox_graph *graph =
+		record_user(f, pool, BYTES, 1, make_memory(f, BYTES));
+	philox_native_graph native;
+	philox_native_exec exec;
+
+	OK(philox_graph_native(graph, &native, NULL));
+	OK(philox_native_instantiate(f->device, native, &exec));
+	OK(philox_graph_destroy(graph));
+	FAILS(philox_pool_destroy(pool), PHILOX_ERROR_BUSY);
+	OK(philox_native_launch(f->device, exec, f->stream));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	OK(philox_native_exec_destroy(f->device, exec));
+	OK(philox_pool_destroy(pool));
+}
+
 POOL_PROMISE(pool_adopt, a_graph_may_use_several_pools)
 {
 	struct philox_pool *second = make_pool(f, "second", pool_kind());
