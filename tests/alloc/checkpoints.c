@@ -109,8 +109,7 @@ Test(pool_checkpoints, blocks_that_died_are_live_again_with_all_they_had)
 		is_as_it_was(&t, &m);
 		for (size_t i = 0; i < n; i++)
 			if (pool_find_id(t.pool, many[i].id, &found))
-				cr_assert(!memcmp(&found, &many[i],
-						  sizeof(found)));
+				cr_assert(same_block(&found, &many[i]));
 		cr_assert(figures(&t).restores == 1);
 		pool_checkpoint_free(m.made);
 	}

@@ -77,7 +77,7 @@ Test(pool_sessions, undoing_frees_its_blocks_and_revives_those_of_before)
 			PICTURE(&t, "L10 L10 L10 F354/0");
 		for (int i = 0; i < 3; i++) {
 			cr_assert(pool_find(t.pool, before[i].address, &again));
-			cr_assert(!memcmp(&again, &before[i], sizeof(again)));
+			cr_assert(same_block(&again, &before[i]));
 			ids[i] = before[i].id;
 		}
 		cr_assert(!pool_find_id(t.pool, own.id, &again));

@@ -2,6 +2,7 @@
  * tests/support/pools.c - see tests/support/pools.h
  */
 #include <stdio.h>
+#include <string.h>
 #include "tests/support/pools.h"
 
 void pool_test_open(struct pool_test *t, const struct pool_settings *settings)
@@ -145,4 +146,13 @@ struct pool_figures figures(const struct pool_test *t)
 
 	pool_figures(t->pool, &f);
 	return f;
+}
+
+int same_block(const struct pool_block *a, const struct pool_block *b)
+{
+	return a->id == b->id && a->address == b->address &&
+	       a->size == b->size && a->bytes == b->bytes &&
+	       a->segment == b->segment && a->offset == b->offset &&
+	       a->session == b->session && a->live == b->live &&
+	       !strcmp(a->tag, b->tag);
 }

@@ -54,4 +54,7 @@ void open_kind(struct pool_test *t, int kind);
 
 struct pool_figures figures(const struct pool_test *t);
 
+/* Whether two describe one block: not their padding. */
+int same_block(const struct pool_block *a, const struct pool_block *b);
+
 #endif
