@@ -26,6 +26,18 @@ void pool_unlock(struct philox_pool *pool)
 		context_unlock(pool->context);
 }
 
+void pool_lock_both(struct philox_pool *pool)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->context_locked = 1;
+}
+
+void pool_unlock_pool(struct philox_pool *pool)
+{
+	pool->context_locked = 0;
+	pthread_mutex_unlock(&pool->lock);
+}
+
 enum philox_status pool_report(const struct philox_pool *pool,
 			       enum philox_status status, uint64_t bytes)
 {

@@ -55,14 +55,17 @@ struct pool_capture {
 struct pool_stream {
 	philox_stream stream;
 	pthread_t thread; /* of a handle that means a stream per thread */
-	int in_session;   /* of the open session */
+	int in_session; /* as a stream of the open session: a capture's work is
+			     not ordered after what was on its stream before */
 };
 
 struct philox_pool_session {
+	struct philox_pool_session *next; /* rolled back, and not yet ended */
 	struct philox_pool *pool;
 	struct pool_capture *capture; /* NULL: a warm-up */
 	philox_stream stream;
-	int undone; /* rolled back by another call */
+	pthread_t thread; /* as in struct pool_stream */
+	int undone;       /* rolled back by another call */
 	struct pool_session_figures figures;
 };
 
@@ -86,13 +89,15 @@ struct philox_pool {
 	struct pool_stream *streams;
 	size_t n_streams, room;
 	struct philox_pool_session *session; /* the open one */
+	struct philox_pool_session *undone;  /* not yet ended */
 	struct pool_capture *captures;
 
 	philox_event event; /* at the end of the last launch or warm-up */
 	philox_stream home; /* its stream */
-	int used;           /* there was one, or memory was freed */
-	int ordered;        /* the event was recorded there */
-	int touched;        /* memory was freed there outside sessions since,
+	pthread_t home_thread;
+	int used;    /* there was one, or memory was freed */
+	int ordered; /* the event was recorded there */
+	int touched; /* memory was freed there outside sessions since,
 			       so that the stream must live */
 	enum pool_turn turn;
 	char launching[64]; /* the name of the graph whose turn it is */
@@ -101,9 +106,22 @@ struct philox_pool {
 	uint64_t checkpoints, waits;
 };
 
-/* pool_lock() also takes the context's lock if that has a journal. */
+/*
+ * pool_lock() also takes the context's lock if that has a journal;
+ * pool_lock_both() is for who holds that, and pool_unlock_pool() ends it.
+ * pool_journal() writes an event if the context's lock is held: a journal that
+ * begins in the middle of a call has that call's events from the next on.
+ */
 void pool_lock(struct philox_pool *pool);
 void pool_unlock(struct philox_pool *pool);
+void pool_lock_both(struct philox_pool *pool);
+void pool_unlock_pool(struct philox_pool *pool);
+
+#define pool_journal(pool, ...)                                      \
+	do {                                                         \
+		if ((pool)->context_locked)                          \
+			journal_write((pool)->context, __VA_ARGS__); \
+	} while (0)
 
 /*
  * pool_report() ends a public call on a pool, without locks: see

@@ -31,8 +31,7 @@ static enum philox_status request_from(struct philox_pool *pool,
 				       philox_stream stream,
 				       struct pool_request *request)
 {
-	request->home =
-		pool->session || !pool->used || pool_is_home(pool, stream);
+	request->home = pool_shares_home(pool, stream);
 	return pool_owner(pool, stream, &request->owner);
 }
 
@@ -78,7 +77,8 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	status_keep(&kept);
-	pool_put(pool->blocks, block->address, request->owner, &gone);
+	pool_put(pool->blocks, block->address,
+		 request->home ? POOL_HOME : request->owner, &gone);
 	status_restore(&kept);
 	return status;
 }
@@ -86,12 +86,11 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 static void journal_block(const struct philox_pool *pool, const char *event,
 			  const struct pool_block *block)
 {
-	journal_write(pool->context,
-		      "pool-%s pool %s segment %" PRIu32
-		      " offset %zu size %zu tag %s",
-		      event, journal_name(pool->name).text, block->segment,
-		      block->offset, block->size,
-		      journal_name(block->tag).text);
+	pool_journal(pool,
+		     "pool-%s pool %s segment %" PRIu32
+		     " offset %zu size %zu tag %s",
+		     event, journal_name(pool->name).text, block->segment,
+		     block->offset, block->size, journal_name(block->tag).text);
 }
 
 static enum philox_status take_and_paint(struct philox_pool *pool,

@@ -23,9 +23,9 @@ static enum philox_status checkpoint_blocks(struct philox_pool *pool,
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
 	pool->checkpoints++;
-	journal_write(pool->context, "pool-checkpoint pool %s blocks %zu",
-		      journal_name(pool->name).text,
-		      pool_checkpoint_blocks(*blocks));
+	pool_journal(pool, "pool-checkpoint pool %s blocks %zu",
+		     journal_name(pool->name).text,
+		     pool_checkpoint_blocks(*blocks));
 	return PHILOX_OK;
 }
 
@@ -101,6 +101,12 @@ static enum philox_status restore(struct philox_pool *pool,
 	status = pool_restore(pool->blocks, checkpoint, POOL_HOME, ids->live,
 			      ids->n_live, ids->dead, ids->n_dead, &freed,
 			      &revived);
+	if (status == PHILOX_ERROR_BUSY)
+		return status_set(status,
+				  "pool '%s': memory was freed, or taken from "
+				  "the device, on another stream than that of "
+				  "its last launch: see philox_pool_order()",
+				  pool->name);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
 	note_restored(pool, freed, revived);

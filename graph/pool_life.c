@@ -74,6 +74,7 @@ static enum philox_status create_blocks(
 
 static void free_pool(struct philox_pool *pool)
 {
+	struct philox_pool_session *session;
 	struct pool_capture *capture;
 
 	while ((capture = pool->captures)) {
@@ -82,6 +83,10 @@ static void free_pool(struct philox_pool *pool)
 		free(capture);
 	}
 	free(pool->session);
+	while ((session = pool->undone)) {
+		pool->undone = session->next;
+		free(session);
+	}
 	philox_event_destroy(pool_device(pool), pool->event);
 	pool_destroy(pool->blocks);
 	pthread_cond_destroy(&pool->turned);
@@ -205,6 +210,11 @@ static enum philox_status check_no_users(struct philox_pool *pool)
 	pool_reap(pool);
 	if (pool->session)
 		return pool_is_idle(pool);
+	if (pool->undone)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "pool '%s': a session that was rolled back "
+				  "has not been ended: see philox_pool_end()",
+				  pool->name);
 	if (!pool->captures)
 		return PHILOX_OK;
 	return status_set(
@@ -251,9 +261,9 @@ static enum philox_status unlink_pool(struct graph_context *graphs,
 	struct philox_pool **link = &graphs->pools;
 	enum philox_status status;
 
-	pthread_mutex_lock(&pool->lock);
+	pool_lock_both(pool);
 	status = check_no_users(pool);
-	pthread_mutex_unlock(&pool->lock);
+	pool_unlock_pool(pool);
 	if (status != PHILOX_OK)
 		return status;
 	while (*link != pool)

@@ -6,6 +6,7 @@
 #include <time.h>
 #include "graph/pool_memory.h"
 #include "graph/pool_session.h"
+#include "graph/pool_streams.h"
 #include "graph/pools.h"
 #include "lib/state/journal.h"
 
@@ -23,8 +24,8 @@ static void note_growth(struct philox_pool *pool, size_t mapped, uint64_t began)
 {
 	if (!mapped)
 		return;
-	journal_write(pool->context, "pool-grow pool %s bytes %zu",
-		      journal_name(pool->name).text, mapped);
+	pool_journal(pool, "pool-grow pool %s bytes %zu",
+		     journal_name(pool->name).text, mapped);
 	pool_post(pool, PHILOX_LOG_INFO, "pool growth", mapped, now() - began,
 		  "has taken %zu bytes from the device", mapped);
 }
@@ -77,6 +78,16 @@ enum philox_status philox_pool_reserve(struct philox_pool *pool, uint64_t bytes)
 
 /* --- giving back ----------------------------------------------------------- */
 
+static enum philox_status wait_for_stream(struct philox_device *device,
+					  const struct pool_stream *stream)
+{
+	if (pool_means_ours(stream->stream, stream->thread))
+		return philox_stream_synchronize(device, stream->stream);
+	return status_set(PHILOX_ERROR_BUSY,
+			  "memory was freed on the default stream of another "
+			  "thread, which alone can wait for it");
+}
+
 /* Work may be queued that uses what is free; all of it is on these streams. */
 static enum philox_status wait_for_work(struct philox_pool *pool)
 {
@@ -89,8 +100,7 @@ static enum philox_status wait_for_work(struct philox_pool *pool)
 		status = philox_event_synchronize(device, pool->event);
 	for (size_t i = 0; status == PHILOX_OK && i < pool->n_streams; i++)
 		if (pool_owns(pool->blocks, (uint32_t)i + 1))
-			status = philox_stream_synchronize(
-				device, pool->streams[i].stream);
+			status = wait_for_stream(device, &pool->streams[i]);
 	return status;
 }
 
@@ -112,8 +122,8 @@ static enum philox_status trim(struct philox_pool *pool, size_t *trimmed)
 	if (status != PHILOX_OK)
 		status_prefix(status, "pool '%s': ", pool->name);
 	if (*trimmed)
-		journal_write(pool->context, "pool-trim pool %s bytes %zu",
-			      journal_name(pool->name).text, *trimmed);
+		pool_journal(pool, "pool-trim pool %s bytes %zu",
+			     journal_name(pool->name).text, *trimmed);
 	return status;
 }
 
@@ -128,7 +138,11 @@ static enum philox_status check_captures(struct philox_context *context)
 	capture = context->graphs->captures;
 	while (capture && (capture->graph || capture->dropped))
 		capture = capture->next;
-	if (capture)
+	if (context->graphs->own)
+		status = status_set(PHILOX_ERROR_BUSY,
+				    "a capture that philox_capture_begin() "
+				    "began is under way");
+	else if (capture)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "capture %" PRIu64
 				    " neither became a graph nor was dropped",
@@ -158,13 +172,15 @@ enum philox_status philox_pool_trim(struct philox_pool *pool, uint64_t *trimmed)
 	return pool_report(pool, status, bytes);
 }
 
-static void give_back(struct philox_pool *pool, const struct philox_pool *to)
+static void give_back(struct philox_pool *pool, const struct philox_pool *to,
+		      int recorded)
 {
 	size_t trimmed;
 
 	pthread_mutex_lock(&pool->lock);
+	pool->context_locked = recorded;
 	trim(pool, &trimmed);
-	pthread_mutex_unlock(&pool->lock);
+	pool_unlock_pool(pool);
 	if (trimmed)
 		pool_post(pool, PHILOX_LOG_INFO, "pool trimmed", trimmed, 0,
 			  "gave %zu bytes back, which pool '%s' needs", trimmed,
@@ -190,7 +206,7 @@ void pools_give_back(struct philox_context *context,
 	pthread_mutex_lock(&graphs->pools_lock);
 	for (pool = graphs->pools; pool; pool = pool->next)
 		if (pool != except)
-			give_back(pool, except);
+			give_back(pool, except, recorded);
 	pthread_mutex_unlock(&graphs->pools_lock);
 	if (recorded)
 		context_unlock(context);

@@ -25,24 +25,6 @@ static enum philox_status ask_both(struct philox_pool *pool,
 			  pool->name);
 }
 
-/*
- * Memory of home is HOME's, and what `after` has of its own is as well ordered
- * as the rest once it is home.
- */
-static enum philox_status order_home(struct philox_pool *pool,
-				     philox_stream after)
-{
-	uint32_t owner;
-	enum philox_status status = pool_owner(pool, after, &owner);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = pool_move_home(pool, after);
-	if (status == PHILOX_OK && owner != POOL_HOME)
-		pool_give(pool->blocks, owner, POOL_HOME);
-	return status;
-}
-
 static enum philox_status order_owners(struct philox_pool *pool,
 				       philox_stream before,
 				       philox_stream after)
@@ -52,8 +34,10 @@ static enum philox_status order_owners(struct philox_pool *pool,
 
 	if (status == PHILOX_OK)
 		status = pool_owner(pool, after, &to);
-	if (status == PHILOX_OK && from != to)
+	if (status == PHILOX_OK && from != to) {
 		pool_give(pool->blocks, from, to);
+		pool->touched |= to == POOL_HOME;
+	}
 	return status;
 }
 
@@ -69,12 +53,12 @@ static enum philox_status order_streams(struct philox_pool *pool,
 	if (status != PHILOX_OK)
 		return status;
 	if (!pool->session && pool_is_home(pool, before))
-		status = order_home(pool, after);
+		status = pool_move_home(pool, after);
 	else
 		status = order_owners(pool, before, after);
 	if (status == PHILOX_OK)
-		journal_write(pool->context, "pool-order pool %s",
-			      journal_name(pool->name).text);
+		pool_journal(pool, "pool-order pool %s",
+			     journal_name(pool->name).text);
 	return status;
 }
 

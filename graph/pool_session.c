@@ -131,9 +131,8 @@ static void end_blocks(struct philox_pool *pool, int undo)
 
 static void journal_end(struct philox_pool *pool, int undone)
 {
-	journal_write(pool->context, "pool-%s pool %s",
-		      undone ? "rollback" : "end",
-		      journal_name(pool->name).text);
+	pool_journal(pool, "pool-%s pool %s", undone ? "rollback" : "end",
+		     journal_name(pool->name).text);
 }
 
 /* The record stays until a graph that may still be there is gone. */
@@ -143,6 +142,8 @@ static void undo_session(struct philox_pool *pool)
 
 	end_blocks(pool, 1);
 	session->undone = 1;
+	session->next = pool->undone;
+	pool->undone = session;
 	session->capture = NULL;
 	journal_end(pool, 1);
 }
@@ -222,9 +223,9 @@ static enum philox_status open_session(struct philox_pool *pool,
 		return status;
 	pool_session_begin(pool->blocks);
 	pool->session = session;
-	journal_write(pool->context, "pool-begin pool %s session %s",
-		      journal_name(pool->name).text,
-		      info->id ? "capture" : "warm-up");
+	pool_journal(pool, "pool-begin pool %s session %s",
+		     journal_name(pool->name).text,
+		     info->id ? "capture" : "warm-up");
 	return PHILOX_OK;
 }
 
@@ -246,6 +247,7 @@ static enum philox_status begin_session(struct philox_pool *pool,
 				  pool->name);
 	session->pool = pool;
 	session->stream = stream;
+	session->thread = pthread_self();
 	pool_lock(pool);
 	status = open_session(pool, &info, session);
 	pool_unlock(pool);
@@ -270,6 +272,29 @@ enum philox_status philox_pool_begin(struct philox_pool *pool,
 	return pool_report(pool, begin_session(pool, stream, session), 0);
 }
 
+/* An event that is recorded while the stream captures would be the capture's. */
+static enum philox_status end_on_stream(struct philox_pool *pool,
+					philox_stream stream)
+{
+	enum philox_status status =
+		device_refuse_capture(pool_device(pool), stream);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	return pool_move_home(pool, stream);
+}
+
+static void forget_undone(struct philox_pool *pool,
+			  const struct philox_pool_session *session)
+{
+	struct philox_pool_session **link = &pool->undone;
+
+	while (*link && *link != session)
+		link = &(*link)->next;
+	if (*link)
+		*link = session->next;
+}
+
 /* A warm-up that failed was on its stream all the same. */
 static enum philox_status close_session(struct philox_pool *pool,
 					struct philox_pool_session *session,
@@ -281,7 +306,7 @@ static enum philox_status close_session(struct philox_pool *pool,
 	if (session->undone)
 		return PHILOX_OK;
 	if (!session->capture)
-		status = pool_move_home(pool, session->stream);
+		status = end_on_stream(pool, session->stream);
 	if (status != PHILOX_OK)
 		return status;
 	if (went != PHILOX_OK) {
@@ -325,6 +350,8 @@ static enum philox_status end_session(struct philox_pool_session *session,
 		return status;
 	pool_lock(pool);
 	status = close_session(pool, session, went);
+	if (status == PHILOX_OK)
+		forget_undone(pool, session);
 	pool_unlock(pool);
 	if (status != PHILOX_OK)
 		return status;

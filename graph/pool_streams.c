@@ -11,10 +11,29 @@
 /* CUDA's handle for the default stream of the calling thread. */
 #define STREAM_PER_THREAD ((philox_stream)2)
 
+int pool_means_ours(philox_stream stream, pthread_t thread)
+{
+	return stream != STREAM_PER_THREAD ||
+	       pthread_equal(thread, pthread_self());
+}
+
 int pool_is_home(const struct philox_pool *pool, philox_stream stream)
 {
 	return pool->used && pool->home == stream &&
-	       stream != STREAM_PER_THREAD;
+	       pool_means_ours(stream, pool->home_thread);
+}
+
+/* While a launch is on its way, HOME's memory is its. */
+static int serves_home(const struct philox_pool *pool, philox_stream stream)
+{
+	return !pool->session && pool->turn == TURN_FREE &&
+	       pool_is_home(pool, stream);
+}
+
+int pool_shares_home(const struct philox_pool *pool, philox_stream stream)
+{
+	return pool->session || serves_home(pool, stream) ||
+	       (!pool->used && pool->turn == TURN_FREE);
 }
 
 /* --- owners --------------------------------------------------------------- */
@@ -22,19 +41,22 @@ int pool_is_home(const struct philox_pool *pool, philox_stream stream)
 static int is_stream(const struct pool_stream *known, philox_stream stream)
 {
 	return known->stream == stream &&
-	       (stream != STREAM_PER_THREAD ||
-		pthread_equal(known->thread, pthread_self()));
+	       pool_means_ours(stream, known->thread);
 }
 
-/* The index of a stream, or of an entry that nobody needs, or the end. */
-static size_t find_stream(const struct philox_pool *pool, philox_stream stream)
+/*
+ * The index of a stream, in the session or outside, or of an entry that nobody
+ * needs, or the end.
+ */
+static size_t find_stream(const struct philox_pool *pool, philox_stream stream,
+			  int in_session)
 {
 	size_t place = pool->n_streams;
 
 	for (size_t i = 0; i < pool->n_streams; i++) {
 		const struct pool_stream *known = &pool->streams[i];
 
-		if (is_stream(known, stream))
+		if (is_stream(known, stream) && known->in_session == in_session)
 			return i;
 		if (place == pool->n_streams && !known->in_session &&
 		    !pool_owns(pool->blocks, (uint32_t)i + 1))
@@ -63,24 +85,21 @@ static enum philox_status add_room(struct philox_pool *pool)
 enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 			      uint32_t *owner)
 {
+	const int in_session = pool->session != NULL;
 	size_t index;
 	enum philox_status status;
 
-	if (!pool->session && pool_is_home(pool, stream)) {
+	if (serves_home(pool, stream)) {
 		*owner = POOL_HOME;
 		return PHILOX_OK;
 	}
 	status = add_room(pool);
 	if (status != PHILOX_OK)
 		return status;
-	index = find_stream(pool, stream);
-	if (index == pool->n_streams)
-		pool->streams[pool->n_streams++].in_session = 0;
-	if (!is_stream(&pool->streams[index], stream))
-		pool->streams[index].in_session = 0;
-	pool->streams[index].stream = stream;
-	pool->streams[index].thread = pthread_self();
-	pool->streams[index].in_session |= pool->session != NULL;
+	index = find_stream(pool, stream, in_session);
+	pool->n_streams += index == pool->n_streams;
+	pool->streams[index] =
+		(struct pool_stream){stream, pthread_self(), in_session};
 	*owner = (uint32_t)index + 1;
 	return PHILOX_OK;
 }
@@ -107,6 +126,11 @@ static enum philox_status mark_home(struct philox_pool *pool)
 
 	if (pool->flags & PHILOX_POOL_STRICT || !pool->touched)
 		return PHILOX_OK;
+	if (!pool_means_ours(pool->home, pool->home_thread))
+		return status_set(PHILOX_ERROR_BUSY,
+				  "pool '%s' is in use on the default stream "
+				  "of another thread, which alone can order it",
+				  pool->name);
 	status = device_capture_info(pool_device(pool), pool->home, &info);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
@@ -144,10 +168,21 @@ enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
 	return PHILOX_OK;
 }
 
+/* What a stream has freed is as well ordered as the rest once it is home. */
+static void give_to_home(struct philox_pool *pool, philox_stream stream)
+{
+	size_t index = find_stream(pool, stream, 0);
+
+	if (index < pool->n_streams && is_stream(&pool->streams[index], stream))
+		pool_give(pool->blocks, (uint32_t)index + 1, POOL_HOME);
+}
+
 enum philox_status pool_move_home(struct philox_pool *pool,
 				  philox_stream stream)
 {
+	give_to_home(pool, stream);
 	pool->home = stream;
+	pool->home_thread = pthread_self();
 	pool->used = 1;
 	pool->touched = 0;
 	pool->ordered = 0;
@@ -160,11 +195,12 @@ void pool_touch_home(struct philox_pool *pool, philox_stream stream)
 {
 	if (pool->session)
 		return;
-	if (!pool->used) {
+	if (!pool->used && pool->turn == TURN_FREE) {
 		pool->home = stream;
+		pool->home_thread = pthread_self();
 		pool->used = 1;
 	}
-	if (pool_is_home(pool, stream))
+	if (serves_home(pool, stream))
 		pool->touched = 1;
 }
 
@@ -172,13 +208,16 @@ void pool_touch_home(struct philox_pool *pool, philox_stream stream)
 
 /* A stream may be waited for that is in the same capture, or in none as well. */
 static enum philox_status check_lender(struct philox_pool *pool,
-				       philox_stream lender,
+				       const struct pool_stream *lender,
 				       const struct capture_info *info)
 {
 	struct capture_info other;
-	enum philox_status status =
-		device_capture_info(pool_device(pool), lender, &other);
+	enum philox_status status;
 
+	if (!pool_means_ours(lender->stream, lender->thread) ||
+	    lender->in_session != (pool->session != NULL))
+		return PHILOX_NOT_READY;
+	status = device_capture_info(pool_device(pool), lender->stream, &other);
 	if (status != PHILOX_OK)
 		return status;
 	return other.status == info->status &&
@@ -207,8 +246,7 @@ static enum philox_status wait_for(struct philox_pool *pool,
 
 static void note_wait(struct philox_pool *pool)
 {
-	journal_write(pool->context, "pool-wait pool %s",
-		      journal_name(pool->name).text);
+	pool_journal(pool, "pool-wait pool %s", journal_name(pool->name).text);
 	pool_post(pool, PHILOX_LOG_INFO, "pool wait", 0, 0,
 		  "made a stream wait for another one, whose free memory it "
 		  "needs");
@@ -244,15 +282,14 @@ enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
 		return PHILOX_NOT_READY;
 	if (lender == UINT32_MAX)
 		return borrow_home(pool, stream, request);
-	if (pool->session && !pool->streams[lender - 1].in_session)
-		return PHILOX_NOT_READY;
-	status = check_lender(pool, pool->streams[lender - 1].stream, info);
+	status = check_lender(pool, &pool->streams[lender - 1], info);
 	if (status == PHILOX_OK)
 		status = wait_for(pool, stream,
 				  pool->streams[lender - 1].stream);
 	if (status != PHILOX_OK)
 		return status;
 	pool_give(pool->blocks, lender, request->owner);
+	pool->touched |= request->owner == POOL_HOME;
 	note_wait(pool);
 	return PHILOX_OK;
 }

@@ -8,8 +8,21 @@
 
 #include "graph/pool.h"
 
+/*
+ * pool_means_ours() tells whether a handle that a thread used means the same
+ * stream in this one: not that of the thread's default stream.
+ */
+int pool_means_ours(philox_stream stream, pthread_t thread);
+
 /* pool_is_home() tells whether a stream is the one of the last launch. */
 int pool_is_home(const struct philox_pool *pool, philox_stream stream);
+
+/*
+ * pool_shares_home() tells whether a stream may use HOME's memory now: all do in
+ * a session, only home does outside, and nobody else does while a launch is on
+ * its way.
+ */
+int pool_shares_home(const struct philox_pool *pool, philox_stream stream);
 
 /*
  * pool_owner() finds or makes the owner that a stream is here and now: HOME

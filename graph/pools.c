@@ -32,11 +32,11 @@ static enum philox_status each_pool(
 	pthread_mutex_lock(&graphs->pools_lock);
 	for (pool = graphs->pools; pool && status == PHILOX_OK;
 	     pool = pool->next) {
-		pthread_mutex_lock(&pool->lock);
+		pool_lock_both(pool);
 		pool_settle(pool);
 		pool_reap(pool);
 		status = visit(pool, with);
-		pthread_mutex_unlock(&pool->lock);
+		pool_unlock_pool(pool);
 	}
 	pthread_mutex_unlock(&graphs->pools_lock);
 	return status;
@@ -153,7 +153,8 @@ static enum philox_status check_session(const struct philox_pool *pool,
 				  "failed",
 				  pool->name);
 	if (!session || (session->capture && session->capture != capture) ||
-	    (!session->capture && session->stream == stream))
+	    (!session->capture && session->stream == stream &&
+	     pool_means_ours(stream, session->thread)))
 		return PHILOX_OK;
 	return pool_is_idle(pool);
 }

@@ -42,8 +42,11 @@
  * on another stream than the pool's last one, which must live, is refused,
  * PHILOX_ERROR_BUSY, until philox_pool_order() has moved the pool. Native
  * launches, and readers of a graph's outputs on other streams, are the caller's
- * to order. Graphs of one pool may be launched in any order if they do not read
- * each other's results.
+ * to order. Between philox_graph_prologue() and philox_graph_epilogue() the
+ * launch is on the prologue's stream, or that stream waits for it before the
+ * epilogue; other streams are not given the launch's memory meanwhile. Graphs
+ * of one pool may be launched in any order if they do not read each other's
+ * results.
  *
  * Streams. Free memory can be reused at once on the stream it was freed on. A
  * session's streams are those that allocate and free in it: when it ends all of
@@ -52,9 +55,10 @@
  * after philox_pool_order() or, before the pool takes more from the device in
  * vain, after the pool has made the one wait for the other (the log says so).
  * So a stream that memory was freed on must live as long as the pool, or until
- * philox_pool_order() has given what it freed to another. No call here asks
- * whether work has finished: which memory a block gets never depends on time,
- * and the same calls give the same places on every device.
+ * philox_pool_order() has given what it freed to another. Memory that the
+ * device gave for a request on one stream is that stream's in the same way. No
+ * call here asks whether work has finished: which memory a block gets never
+ * depends on time, and the same calls give the same places on every device.
  *
  * Identity. Each block has an id that is never used again. Whether two buffers
  * are one is a question for their ids: an address that was freed and handed out
@@ -291,10 +295,13 @@ PHILOX_API void philox_pool_checkpoint_destroy(
 /*
  * philox_pool_restore() puts blocks back as they were. Afterwards exactly the
  * n_live blocks with the ids at `live` are live, all of them of the checkpoint,
- * in their places; other blocks of the checkpoint are freed. Blocks that are
- * live now and not in the checkpoint must be declared dead: their ids are at
- * `dead` (ids of blocks that are freed already may be, too). Memory that was
- * taken from the device since stays, free. Contents do not change.
+ * in their places; other blocks of the checkpoint are freed. Work on blocks
+ * that are freed here, or in a capture that was given them from outside, must
+ * have been ordered before the pool's last launch or warm-up, or before its
+ * next. Blocks that are live now and not in the checkpoint must be declared
+ * dead: their ids are at `dead` (ids of blocks that are freed already may be,
+ * too). Memory that was taken from the device since stays, free. Contents do
+ * not change.
  *
  * Errors, with nothing changed: PHILOX_ERROR_BUSY (a session is open; memory
  * was freed on another stream than the pool's last launch: see
