@@ -108,7 +108,7 @@ repeats()
 # saved; numbers by themselves are compared by the contract.
 subjects='adopt|beside|capture|capture_lives|cells|digest|draw|draw_axis'
 subjects="$subjects|pool_adopt|pool_blocks|pool_debug|pool_launch|pool_random"
-subjects="$subjects|pool_refusals|pool_session|values"
+subjects="$subjects|pool_order|pool_refusals|pool_session|values"
 subjects="$subjects|freshness|generator|graph|graph_lives|graph_messages"
 subjects="$subjects|graph_streams|interop|launch|launch_failures|ledger"
 subjects="$subjects|lifetimes|linked|load|logs|messages|nothing_waits|overlap"
@@ -133,6 +133,7 @@ but="$but|a_native_graph_keeps_its_memory_by_itself"
 but="$but|another_exec_of_the_caller_keeps_memory"
 but="$but|takes_a_capture_with_a_session_and_no_pass"
 but="$but|of_a_capture_whose_graph_is_gone_is_rolled_back"
+but="$but|a_session_that_was_rolled_back_is_still_to_be_ended"
 # and those with a device that has little memory
 but="$but|other_pools_give_back_what_no_graph_needs"
 but="$but|in_a_capture_nothing_is_given_back"
