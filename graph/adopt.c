@@ -146,6 +146,20 @@ enum philox_status philox_graph_adopt(struct philox_context *context,
 
 /* --- dropping ------------------------------------------------------------- */
 
+static enum philox_status refuse_session(struct graph_context *graphs,
+					 uint64_t id)
+{
+	enum philox_status status = find_session(graphs, id);
+
+	if (status != PHILOX_OK)
+		return status;
+	return status_set(PHILOX_ERROR_STATE,
+			  "capture %" PRIu64
+			  " has a session in a pool and nothing else to drop: "
+			  "see philox_pool_end()",
+			  id);
+}
+
 enum philox_status philox_capture_drop(struct philox_context *context,
 				       uint64_t capture_id)
 {
@@ -157,6 +171,8 @@ enum philox_status philox_capture_drop(struct philox_context *context,
 	NEED_PROCESS(context);
 	context_lock(context);
 	status = find_unadopted(context->graphs, capture_id, &capture);
+	if (status == PHILOX_ERROR_NOT_FOUND)
+		status = refuse_session(context->graphs, capture_id);
 	if (status == PHILOX_ERROR_EXISTS)
 		status = status_set(PHILOX_ERROR_STATE,
 				    "capture %" PRIu64

@@ -385,12 +385,14 @@ PHILOX_API enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 /*
  * philox_pool_check() looks for work that wrote outside its block: waits for
  * the stream and looks at the zones before and after each live block
- * (PHILOX_POOL_ZONES; a pool without them is always fine). Work on other
- * streams must have finished. Errors: PHILOX_ERROR_STATE, which names tag, id,
- * and how far outside the first byte is that was written;
- * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing),
- * PHILOX_ERROR_BUSY (a capture's session is open: its zones are not written
- * yet), PHILOX_ERROR_MEMORY, those of the device. Not legal during capture.
+ * (PHILOX_POOL_ZONES; a pool without them is always fine). A block of a capture
+ * has its zones after the first launch of its graph; one that a restore brings
+ * back has what was written there meanwhile, and looks as if it was overrun.
+ * Work on other streams must have finished. Errors: PHILOX_ERROR_STATE, which
+ * names tag, id, and how far outside the first byte is that was written;
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing), PHILOX_ERROR_BUSY
+ * (a capture's session is open: its zones are not written yet),
+ * PHILOX_ERROR_MEMORY, those of the device. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_pool_check(struct philox_pool *pool,
 						philox_stream stream);

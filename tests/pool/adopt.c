@@ -43,6 +43,8 @@ POOL_PROMISE(pool_adopt, takes_a_capture_with_a_session_and_no_pass)
 	OK(philox_graph_adopt(f->context, native.id, native.graph, native.exec,
 			      &graph));
 	OK(philox_graph_destroy(graph));
+	FAILS(philox_capture_drop(f->context, native.id), PHILOX_ERROR_STATE);
+	NAMES("philox_pool_end()");
 	FAILS(philox_graph_adopt(f->context, native.id + 1000, native.graph,
 				 native.exec, &graph),
 	      PHILOX_ERROR_NOT_FOUND);
