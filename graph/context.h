@@ -27,7 +27,6 @@ struct graph_context {
 
 	pthread_mutex_t pools_lock; /* guards what follows */
 	struct philox_pool *pools;  /* newest first */
-	uint64_t pool_count;        /* ever made */
 };
 
 #endif

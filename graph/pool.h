@@ -23,10 +23,11 @@
  * is open, the capture has failed, and the next call rolls the session back.
  *
  * Locks. The order is graph, context, the list of pools, pool. A pool's lock
- * guards all of it but name and number. It is held while the pool grows, so
- * that does not hold back other pools and passes; the context's lock is taken
- * around it only if the context has a journal, to write events in their true
- * order. Nothing is logged under either. A launch waits for the turn without
+ * guards all of it but its name. It is held while the pool grows, so that does
+ * not hold back other pools and passes, but for calls that look at all pools
+ * (adopting, saving, memory given back); of several pools the newest is locked
+ * last. The context's lock is taken around it only if the context has a
+ * journal, to write events in their true order. Nothing is logged under either. A launch waits for the turn without
  * the context's lock.
  */
 #ifndef GRAPH_POOL_H
@@ -78,7 +79,6 @@ enum pool_turn {
 struct philox_pool {
 	struct philox_pool *next; /* in the context's list, newest first */
 	struct philox_context *context;
-	uint64_t number; /* in the context, from 1: the order of locking */
 	char name[64];
 	unsigned flags;
 	uint64_t range, step, limit; /* as asked for */

@@ -213,7 +213,8 @@ static enum philox_status put_block(struct philox_pool *pool,
 	if (pool_find(pool->blocks, address, &block) &&
 	    block.address == address) {
 		status = pool_wipe(pool, stream, &block);
-		pool_touch_home(pool, stream);
+		if (status == PHILOX_OK)
+			pool_touch_home(pool, stream);
 	}
 	if (status == PHILOX_OK)
 		status = pool_owner(pool, stream, &owner);

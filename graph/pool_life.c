@@ -147,7 +147,6 @@ static enum philox_status enlist_pool(struct graph_context *graphs,
 	pthread_mutex_lock(&graphs->pools_lock);
 	status = check_name(graphs, pool->name);
 	if (status == PHILOX_OK) {
-		pool->number = ++graphs->pool_count;
 		pool->next = graphs->pools;
 		graphs->pools = pool;
 		journal_write(

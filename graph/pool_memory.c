@@ -8,6 +8,7 @@
 #include "graph/pool_session.h"
 #include "graph/pool_streams.h"
 #include "graph/pools.h"
+#include "lib/device/captures.h"
 #include "lib/state/journal.h"
 
 static uint64_t now(void)
@@ -78,14 +79,22 @@ enum philox_status philox_pool_reserve(struct philox_pool *pool, uint64_t bytes)
 
 /* --- giving back ----------------------------------------------------------- */
 
+/* Waiting for a stream that captures, in a capture not ours, would break that. */
 static enum philox_status wait_for_stream(struct philox_device *device,
-					  const struct pool_stream *stream)
+					  philox_stream stream,
+					  pthread_t thread)
 {
-	if (pool_means_ours(stream->stream, stream->thread))
-		return philox_stream_synchronize(device, stream->stream);
-	return status_set(PHILOX_ERROR_BUSY,
-			  "memory was freed on the default stream of another "
-			  "thread, which alone can wait for it");
+	enum philox_status status;
+
+	if (!pool_means_ours(stream, thread))
+		return status_set(PHILOX_ERROR_BUSY,
+				  "memory was freed on the default stream of "
+				  "another thread, which alone can wait for "
+				  "it");
+	status = device_refuse_capture(device, stream);
+	if (status == PHILOX_OK)
+		status = philox_stream_synchronize(device, stream);
+	return status;
 }
 
 /* Work may be queued that uses what is free; all of it is on these streams. */
@@ -95,12 +104,14 @@ static enum philox_status wait_for_work(struct philox_pool *pool)
 	enum philox_status status = PHILOX_OK;
 
 	if (pool->touched || (pool->used && !pool->ordered))
-		status = philox_stream_synchronize(device, pool->home);
+		status = wait_for_stream(device, pool->home, pool->home_thread);
 	else if (pool->used)
 		status = philox_event_synchronize(device, pool->event);
 	for (size_t i = 0; status == PHILOX_OK && i < pool->n_streams; i++)
 		if (pool_owns(pool->blocks, (uint32_t)i + 1))
-			status = wait_for_stream(device, &pool->streams[i]);
+			status =
+				wait_for_stream(device, pool->streams[i].stream,
+						pool->streams[i].thread);
 	return status;
 }
 
@@ -172,6 +183,7 @@ enum philox_status philox_pool_trim(struct philox_pool *pool, uint64_t *trimmed)
 	return pool_report(pool, status, bytes);
 }
 
+/* In relaxed mode: captures of others may be under way. */
 static void give_back(struct philox_pool *pool, const struct philox_pool *to,
 		      int recorded)
 {
@@ -196,10 +208,12 @@ void pools_give_back(struct philox_context *context,
 {
 	struct graph_context *graphs = context->graphs;
 	struct philox_pool *pool;
+	enum philox_capture_mode mode;
 	int recorded =
 		atomic_load_explicit(&context->recorded, memory_order_relaxed);
 
-	if (check_captures(context) != PHILOX_OK)
+	if (check_captures(context) != PHILOX_OK ||
+	    device_relaxed_begin(context->device, &mode) != PHILOX_OK)
 		return;
 	if (recorded)
 		context_lock(context);
@@ -210,6 +224,7 @@ void pools_give_back(struct philox_context *context,
 	pthread_mutex_unlock(&graphs->pools_lock);
 	if (recorded)
 		context_unlock(context);
+	device_relaxed_end(context->device, mode, PHILOX_OK);
 }
 
 void pools_list(struct philox_context *context, char *text, size_t size)

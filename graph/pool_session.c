@@ -95,10 +95,10 @@ uint64_t pool_pinned(const struct philox_pool *pool)
 	return newest;
 }
 
-static const struct pool_capture *capture_of_id(const struct philox_pool *pool,
-						uint64_t id)
+struct pool_capture *pool_capture_of(const struct philox_pool *pool,
+				     uint64_t id)
 {
-	const struct pool_capture *capture = pool->captures;
+	struct pool_capture *capture = pool->captures;
 
 	while (capture && capture->id != id)
 		capture = capture->next;
@@ -171,7 +171,7 @@ static enum philox_status join_capture(struct philox_pool *pool,
 	struct pool_capture *capture;
 	enum philox_status status;
 
-	if (capture_of_id(pool, info->id))
+	if (pool_capture_of(pool, info->id))
 		return status_set(PHILOX_ERROR_EXISTS,
 				  "pool '%s': capture %" PRIu64
 				  " had its session",

@@ -11,6 +11,10 @@
 /* pool_settle() rolls a session back whose capture has failed. */
 void pool_settle(struct philox_pool *pool);
 
+/* pool_capture_of() finds the capture of an id that had a session, or NULL. */
+struct pool_capture *pool_capture_of(const struct philox_pool *pool,
+				     uint64_t id);
+
 /* pool_reap() forgets captures whose graphs are gone. */
 void pool_reap(struct philox_pool *pool);
 

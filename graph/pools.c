@@ -11,15 +11,6 @@
 
 /* --- graphs, with the context's lock --------------------------------------- */
 
-static struct pool_capture *capture_in(struct philox_pool *pool, uint64_t id)
-{
-	struct pool_capture *capture = pool->captures;
-
-	while (capture && capture->id != id)
-		capture = capture->next;
-	return capture;
-}
-
 /* Calls one of the functions below for each pool, the oldest last. */
 static enum philox_status each_pool(
 	struct graph_context *graphs,
@@ -50,7 +41,7 @@ struct known {
 static enum philox_status visit_known(struct philox_pool *pool, void *with)
 {
 	struct known *known = with;
-	const struct pool_capture *capture = capture_in(pool, known->id);
+	const struct pool_capture *capture = pool_capture_of(pool, known->id);
 
 	if (capture && capture->graph)
 		return status_set(PHILOX_ERROR_EXISTS,
@@ -73,7 +64,7 @@ enum philox_status pools_know(struct graph_context *graphs, uint64_t id)
 static enum philox_status visit_attach(struct philox_pool *pool, void *with)
 {
 	struct philox_graph *graph = with;
-	struct pool_capture *capture = capture_in(pool, graph->capture_id);
+	struct pool_capture *capture = pool_capture_of(pool, graph->capture_id);
 
 	if (!capture)
 		return PHILOX_OK;
@@ -105,7 +96,7 @@ void pools_detach(struct philox_graph *graph, int gone)
 
 static enum philox_status visit_drop(struct philox_pool *pool, void *with)
 {
-	struct pool_capture *capture = capture_in(pool, *(uint64_t *)with);
+	struct pool_capture *capture = pool_capture_of(pool, *(uint64_t *)with);
 
 	if (!capture)
 		return PHILOX_OK;

@@ -7,7 +7,7 @@
 #include "graph/pool.h"
 
 /*
- * Of the pools of a graph's capture, in order of their numbers:
+ * Of the pools of a graph's capture, the oldest first:
  * pools_know() tells whether a capture of that id had a session and no graph
  * was made of it, ERROR_NOT_FOUND without a message or ERROR_EXISTS;
  * pools_attach() makes them a graph's, pools_detach() ends that, and says

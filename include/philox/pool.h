@@ -253,12 +253,13 @@ PHILOX_API enum philox_status philox_pool_order(struct philox_pool *pool,
  * failed.
  *
  * Errors of begin: PHILOX_ERROR_EXISTS (the capture had its session),
- * PHILOX_ERROR_BUSY (a session is open; a launch is between
- * prologue and epilogue; PHILOX_POOL_STRICT, and the pool's last launch was on
- * another stream), PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those
- * of the device. Errors of end: PHILOX_ERROR_INVALID (the report's size; the
- * session is still open then), those of the device (the session is still open,
- * too). A session that has ended must not be used again. Legal during capture.
+ * PHILOX_ERROR_BUSY (a session is open; a warm-up, while another thread is in
+ * philox_graph_launch(), or between prologue and epilogue; PHILOX_POOL_STRICT,
+ * and the pool's last launch was on another stream),
+ * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
+ * Errors of end: PHILOX_ERROR_INVALID (the report's size; the session is still
+ * open then), those of the device (the session is still open, too). A session
+ * that has ended must not be used again. Legal during capture.
  */
 struct philox_pool_report {
 	size_t size;   /* sizeof(this struct), set by the caller and kept */
@@ -296,9 +297,9 @@ PHILOX_API void philox_pool_checkpoint_destroy(
  * philox_pool_restore() puts blocks back as they were. Afterwards exactly the
  * n_live blocks with the ids at `live` are live, all of them of the checkpoint,
  * in their places; other blocks of the checkpoint are freed. Work on blocks
- * that are freed here, or in a capture that was given them from outside, must
- * have been ordered before the pool's last launch or warm-up, or before its
- * next. Blocks that are live now and not in the checkpoint must be declared
+ * that are freed here, or by a capture that did not allocate them, must have
+ * been ordered before the pool's last launch or warm-up, or have finished.
+ * Blocks that are live now and not in the checkpoint must be declared
  * dead: their ids are at `dead` (ids of blocks that are freed already may be,
  * too). Memory that was taken from the device since stays, free. Contents do
  * not change.

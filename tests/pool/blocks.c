@@ -193,6 +193,32 @@ POOL_PROMISE(pool_blocks, other_pools_give_back_what_no_graph_needs)
 	f->injected = 1; /* calls that failed are no leaks */
 }
 
+/* Captures that philox does not know of, in the strictest mode. */
+POOL_PROMISE(pool_blocks, giving_back_breaks_no_capture)
+{
+	struct philox_pool *hoard = make_pool(f, "hoard", pool_kind());
+	struct philox_pool_block block = make_block(hoard, f->side, 600);
+	philox_native_graph native;
+
+	OK(philox_pool_free(hoard, f->side, block.address));
+	OK(philox_pool_reserve(hoard, 6 << 20));
+	OK(philox_device_limit_memory(f->device, 9 << 20));
+	OK(philox_stream_begin_capture(f->device, f->side,
+				       PHILOX_CAPTURE_GLOBAL));
+	FAILS(philox_pool_alloc(pool, f->stream, 5 << 20, 0, "x", &block),
+	      PHILOX_ERROR_MEMORY);
+	OK(philox_stream_end_capture(f->device, f->side, &native));
+	OK(philox_native_graph_destroy(f->device, native));
+	OK(philox_pool_order(hoard, f->side, f->stream));
+	OK(philox_stream_begin_capture(f->device, f->side,
+				       PHILOX_CAPTURE_GLOBAL));
+	make_block(pool, f->stream, 5 << 20);
+	OK(philox_stream_end_capture(f->device, f->side, &native));
+	OK(philox_native_graph_destroy(f->device, native));
+	OK(philox_device_limit_memory(f->device, 0));
+	f->injected = 1; /* calls that failed are no leaks */
+}
+
 POOL_PROMISE(pool_blocks, in_a_capture_nothing_is_given_back)
 {
 	struct philox_pool *hoard = make_pool(f, "hoard", pool_kind());

@@ -136,7 +136,7 @@ but="$but|of_a_capture_whose_graph_is_gone_is_rolled_back"
 but="$but|a_session_that_was_rolled_back_is_still_to_be_ended"
 # and those with a device that has little memory
 but="$but|other_pools_give_back_what_no_graph_needs"
-but="$but|in_a_capture_nothing_is_given_back"
+but="$but|in_a_capture_nothing_is_given_back|giving_back_breaks_no_capture"
 
 # What has most to lose by another order
 orders='capture|capture_lives|cells|graph_lives|graph_streams|launch'
