@@ -28,6 +28,7 @@
 #ifndef PHILOX_H
 #define PHILOX_H
 
+#include <philox/conditional.h>
 #include <philox/context.h>
 #include <philox/device.h>
 #include <philox/fill.h>

@@ -106,8 +106,9 @@ PHILOX_API enum philox_status philox_context_set_log(
 /* --- what only the device can see ----------------------------------------- */
 
 /*
- * struct philox_report describes launches that were made without philox. Begin
- * with PHILOX_INIT().
+ * struct philox_report describes what only the device could see: launches that
+ * were made without philox, and bodies that ran more often than their limit
+ * allows (philox/conditional.h). Begin with PHILOX_INIT().
  */
 struct philox_report {
 	size_t size;       /* sizeof(this struct), set by the caller and kept */
@@ -118,18 +119,23 @@ struct philox_report {
 	char graph[64];    /* name of the first such graph */
 	char regions
 		[192]; /* names of its regions, ", " between, cut at the end */
+	uint64_t beyond; /* runs of bodies beyond their limits, REVERSED runs
+			    without an iteration, and iterations from device
+			    words that there are not */
 };
 
 /*
  * philox_check() checks whether any graph of the context was launched without
  * philox_graph_launch() or its prologue: a replay that would have repeated
- * numbers and wrote poison instead. It never synchronises: its answer is
- * certain only for replays whose stream was synchronised before. Returns
- * PHILOX_OK and zeros in *report (which may be NULL) when there is nothing new;
- * PHILOX_ERROR_UNANNOUNCED and a filled report otherwise; each launch is
- * reported once, each graph also through the log. Errors: PHILOX_ERROR_INVALID
- * for a report with a wrong `size`; nothing counts as reported then. Legal
- * during capture.
+ * numbers and wrote poison instead; and whether a body ran beyond its limit,
+ * and wrote poison. It never synchronises: its answer is certain only for
+ * replays whose stream was synchronised before. Returns PHILOX_OK and zeros in
+ * *report (which may be NULL) when there is nothing new; otherwise a filled
+ * report and PHILOX_ERROR_UNANNOUNCED, or PHILOX_ERROR_LIMIT if all launches
+ * were announced and only `beyond` is not 0: then `graph` and `regions` are
+ * those of the first graph with such a body. Each is reported once, each graph
+ * also through the log. Errors: PHILOX_ERROR_INVALID for a report with a wrong
+ * `size`; nothing counts as reported then. Legal during capture.
  */
 PHILOX_API enum philox_status philox_check(struct philox_context *context,
 					   struct philox_report *report);

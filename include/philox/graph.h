@@ -157,7 +157,7 @@ struct philox_use_info {
 	uint32_t forward;   /* a backward that is not: index of the pass it is
 			       linked to, a forward or a backward named at
 			       launch (philox/pass.h); else UINT32_MAX */
-	uint32_t reserved;  /* written as 0 */
+	uint32_t iterations; /* that a launch reserves, or needs; else 1 */
 };
 
 /*

@@ -88,7 +88,9 @@ struct philox_pass {
 	uint32_t index;                    /* captured: place in its capture */
 	uint16_t kind;
 	uint16_t flags;
-	uint64_t reserved[4]; /* room to grow; 0 */
+	uint32_t iterations;  /* that it, or its forward, has */
+	uint32_t iteration;   /* a view: which of them */
+	uint64_t reserved[3]; /* room to grow; 0 */
 };
 
 enum philox_pass_flags {
@@ -101,7 +103,10 @@ enum philox_pass_flags {
 	 * input-gradient half of a split backward, a recompute) */
 	PHILOX_RETAIN = 4,
 	/* fill a block of device cells for kernels that read pointers */
-	PHILOX_ON_DEVICE = 8
+	PHILOX_ON_DEVICE = 8,
+	/* captured backward in a body: from the forward's last iteration of the
+	 * launch to its first (philox/conditional.h) */
+	PHILOX_REVERSED = 16
 };
 
 /*
@@ -118,6 +123,19 @@ PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
 						   philox_stream stream,
 						   unsigned flags,
 						   struct philox_pass *pass);
+
+/*
+ * philox_forward_begin_loop() does the same for a forward of `limit` iterations
+ * under one ticket, each with numbers of its own, which philox_pass_at() gives;
+ * the pass itself draws iteration 0. It reserves limit x the region's advance,
+ * as each launch does for a forward in a body of that limit
+ * (philox/conditional.h), and draws the same numbers: the same loop, eager or
+ * unrolled. Further errors: PHILOX_ERROR_INVALID (a limit of 0),
+ * PHILOX_ERROR_STATE (the stream captures a body, whose limit is the pass's).
+ */
+PHILOX_API enum philox_status philox_forward_begin_loop(
+	struct philox_region *region, philox_stream stream, unsigned flags,
+	uint32_t limit, struct philox_pass *pass);
 
 /*
  * philox_forward_commit() ends a forward pass: its backward is owed from now
@@ -187,6 +205,33 @@ PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
 PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
 					     philox_stream stream,
 					     struct philox_pass *view);
+
+/*
+ * philox_pass_at() writes a view of an open pass, on the same stream, that
+ * draws iteration `iteration` of it: of a forward begun by
+ * philox_forward_begin_loop(), and of any backward of such a forward or of one
+ * that was in the body of a loop (philox/conditional.h). Iteration 0 is what
+ * each pass draws that is in no body. A view of a view is one of its pass. A
+ * captured view has cells of its own, which hold this iteration in each run of
+ * a body. The view needs no end. Errors: PHILOX_ERROR_INVALID (its forward does
+ * not have that iteration; a captured backward whose forward is named at launch
+ * has any: PHILOX_ERROR_MISMATCH at launch), PHILOX_ERROR_STATE,
+ * PHILOX_ERROR_LIMIT, PHILOX_ERROR_MEMORY, PHILOX_ERROR_CAPTURE_INVALIDATED.
+ * Legal during capture.
+ *
+ * philox_pass_at_word() does so for a captured pass with an iteration that a
+ * kernel, recorded by this call, reads from a word of device memory, aligned to
+ * 4, each time; an iteration that there is not is poison, and philox_check()
+ * reports it. What the stream records later sees the view's numbers. Further
+ * errors: PHILOX_ERROR_INVALID (the word), PHILOX_ERROR_STATE (an eager pass:
+ * its caller knows the iteration).
+ */
+PHILOX_API enum philox_status philox_pass_at(const struct philox_pass *pass,
+					     uint32_t iteration,
+					     struct philox_pass *view);
+PHILOX_API enum philox_status philox_pass_at_word(
+	const struct philox_pass *pass, const uint32_t *word,
+	struct philox_pass *view);
 
 /*
  * philox_pass_states() writes the device address of the pass's cells, one
