@@ -14,8 +14,8 @@
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
-#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, reserved)
-OPTIONS_NO_PADDING(struct philox_use_info, reserved);
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, iterations)
+OPTIONS_NO_PADDING(struct philox_use_info, iterations);
 
 enum philox_status graph_report(const struct philox_graph *graph,
 				enum philox_status status,
@@ -267,6 +267,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 		.backward = captured->backward,
 		.named = (uint8_t)capture_is_named(captured),
 		.forward = captured->source,
+		.iterations = 1,
 	};
 	options_write(info, &found, sizeof(found));
 	return PHILOX_OK;
