@@ -11,8 +11,8 @@
 #include "lib/state/journal.h"
 
 /* The size of the struct's first version. */
-#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_report, regions)
-OPTIONS_NO_PADDING(struct philox_report, regions);
+#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_report, beyond)
+OPTIONS_NO_PADDING(struct philox_report, beyond);
 
 void check_regions(const struct capture *capture, char *text, size_t size)
 {
