@@ -8,7 +8,12 @@
 static enum philox_status find_unadopted(struct graph_context *graphs,
 					 uint64_t id, struct capture **capture)
 {
+	enum philox_status status;
+
 	capture_reap(graphs);
+	status = capture_refuse_body(graphs, id);
+	if (status != PHILOX_OK)
+		return status;
 	*capture = capture_find(graphs, id);
 	if (!*capture)
 		return status_set(

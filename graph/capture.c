@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/capture.h"
+#include "graph/bodies.h"
 #include "graph/check.h"
 #include "graph/journal.h"
-#include "graph/order.h"
 
 /* --- making and freeing captures ------------------------------------------ */
 
@@ -23,6 +22,41 @@ struct capture *capture_find(struct graph_context *graphs, uint64_t id)
 	return capture;
 }
 
+struct capture *capture_around(struct graph_context *graphs, uint64_t id)
+{
+	struct capture *capture = graphs->captures;
+
+	while (capture && (capture->dropped ||
+			   (capture->id != id &&
+			    bodies_find(capture, id) == CAPTURED_NO_BODY)))
+		capture = capture->next;
+	return capture;
+}
+
+enum philox_status capture_refuse_body(struct graph_context *graphs,
+				       uint64_t id)
+{
+	const struct capture *capture = capture_around(graphs, id);
+
+	if (!capture || capture->id == id)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "capture %" PRIu64
+			  " is that of a body, and part of capture %" PRIu64,
+			  id, capture->id);
+}
+
+void capture_root(struct philox_context *context, struct capture_info *info)
+{
+	const struct capture *capture =
+		info->id ? capture_around(context->graphs, info->id) : NULL;
+
+	if (!capture)
+		return;
+	info->id = capture->id;
+	info->graph = capture->native;
+}
+
 int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 {
 	const struct capture *capture = graphs->captures;
@@ -32,30 +66,19 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 	return capture != NULL;
 }
 
-/*
- * The head comes after all that has been captured if that is one line, which
- * then goes on from the head; else it is a root.
- */
 static enum philox_status add_head_node(struct capture *capture,
-					philox_native_graph native,
 					philox_stream stream)
 {
-	struct philox_device *device = capture_device(capture);
-	struct order_tips tips;
 	struct head_message message;
 	struct kernel_call call;
-	enum philox_status status = order_tips(device, stream, &tips);
+	enum philox_status status =
+		head_message_init(&message, &capture->head, 1);
 
 	if (status != PHILOX_OK)
 		return status;
-	if (!order_is_whole(device, native, &tips))
-		tips.n = 0;
-	status = head_message_init(&message, &capture->head, 1);
-	if (status != PHILOX_OK)
-		return status;
 	call = head_call(&capture->head, &message);
-	status = device_graph_add_kernel(device, native, tips.nodes, tips.n,
-					 &call, &capture->node);
+	status = depend_add(capture_device(capture), capture->native, stream,
+			    &call, &capture->first);
 	capture->node_capacity = message.capacity;
 	head_message_finish(&message);
 	return status;
@@ -65,17 +88,15 @@ static enum philox_status add_head_node(struct capture *capture,
  * The node is added last: it cannot be removed, while a lifeline without a
  * capture does no harm.
  */
-static enum philox_status attach(struct capture *capture,
-				 philox_native_graph native,
-				 philox_stream stream)
+static enum philox_status attach(struct capture *capture, philox_stream stream)
 {
 	enum philox_status status;
 
-	status = lifeline_attach(capture_device(capture), native,
+	status = lifeline_attach(capture_device(capture), capture->native,
 				 &capture->lifeline);
 	if (status != PHILOX_OK)
 		return status;
-	status = add_head_node(capture, native, stream);
+	status = add_head_node(capture, stream);
 	if (status != PHILOX_OK)
 		lifeline_put(capture->lifeline);
 	return status;
@@ -97,10 +118,11 @@ static enum philox_status create_capture(struct graph_context *graphs,
 				  "no memory for capture %" PRIu64, info->id);
 	capture->graphs = graphs;
 	capture->id = info->id;
+	capture->native = info->graph;
 	status = head_create(graphs, &capture->head);
 	if (status != PHILOX_OK)
 		goto free_capture;
-	status = attach(capture, info->graph, stream);
+	status = attach(capture, stream);
 	if (status != PHILOX_OK)
 		goto destroy_head;
 	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
@@ -125,7 +147,7 @@ enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
 			       philox_stream stream, struct capture **capture)
 {
-	*capture = capture_find(graphs, info->id);
+	*capture = capture_around(graphs, info->id);
 	if (*capture)
 		return capture_check_sealing(*capture);
 	if (capture_was_dropped(graphs, info->id))
@@ -136,67 +158,18 @@ enum philox_status capture_get(struct graph_context *graphs,
 
 /* --- the order of nodes --------------------------------------------------- */
 
-/* Walks end at nodes that are known to come after the head. */
-static void note_after(struct capture *capture, const struct order_tips *tips)
+enum philox_status capture_depend(struct capture *capture, uint64_t id,
+				  philox_stream stream)
 {
-	if (tips->n == 1)
-		capture->after[capture->n_after++ % CAPTURE_AFTER] =
-			tips->nodes[0];
+	uint32_t body = bodies_find(capture, id);
+	struct first_node *first = body == CAPTURED_NO_BODY
+					   ? &capture->first
+					   : &capture->bodies[body].first;
+
+	return depend_on(capture_device(capture), first, stream);
 }
 
-static int is_after_head(const struct capture *capture,
-			 const struct order_tips *tips)
-{
-	device_node known[1 + CAPTURE_AFTER] = {capture->node};
-	size_t n = capture->n_after < CAPTURE_AFTER ? capture->n_after
-						    : CAPTURE_AFTER;
-
-	memcpy(known + 1, capture->after, n * sizeof(*known));
-	return order_is_after(capture_device(capture), tips, known, 1 + n);
-}
-
-static int holds(const device_node *nodes, size_t n, device_node node)
-{
-	for (size_t i = 0; i < n; i++)
-		if (nodes[i] == node)
-			return 1;
-	return 0;
-}
-
-/* Whether the head itself waits for all that the stream waits for. */
-static int is_before_head(const struct capture *capture,
-			  const struct order_tips *tips)
-{
-	device_node before[ORDER_TIPS];
-	size_t n = ORDER_TIPS;
-
-	if (tips->n > ORDER_TIPS ||
-	    device_node_deps(capture_device(capture), capture->node, before,
-			     &n) != PHILOX_OK ||
-	    n > ORDER_TIPS)
-		return 0;
-	for (size_t i = 0; i < tips->n; i++)
-		if (!holds(before, n, tips->nodes[i]))
-			return 0;
-	return 1;
-}
-
-enum philox_status capture_depend(struct capture *capture, philox_stream stream)
-{
-	struct philox_device *device = capture_device(capture);
-	struct order_tips tips;
-	enum philox_status status = order_tips(device, stream, &tips);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (is_after_head(capture, &tips)) {
-		note_after(capture, &tips);
-		return PHILOX_OK;
-	}
-	return is_before_head(capture, &tips)
-		       ? device_capture_after(device, stream, capture->node)
-		       : device_capture_depend(device, stream, capture->node);
-}
+/* --- the end of captures -------------------------------------------------- */
 
 static void free_reads(struct capture *capture)
 {
@@ -216,6 +189,13 @@ static void free_values(struct capture *capture)
 	free(capture->values);
 }
 
+static void free_views(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_views; i++)
+		arena_free(&capture->graphs->cells, &capture->views[i]);
+	free(capture->views);
+}
+
 /* Launches that philox_check() has not reported are reported in the end. */
 static void free_capture(struct capture *capture)
 {
@@ -229,18 +209,24 @@ static void free_capture(struct capture *capture)
 	*link = capture->next;
 	for (uint32_t i = 0; i < capture->n_passes; i++)
 		arena_free(&graphs->cells, &capture->passes[i].cells);
+	free_views(capture);
 	free_reads(capture);
 	free_values(capture);
+	bodies_free(capture);
 	head_destroy(graphs, &capture->head);
 	lifeline_put(capture->lifeline);
 	free(capture->passes);
 	free(capture);
 }
 
-/* A copy may be left that no launch came after. */
+/*
+ * A copy may be left that no launch came after; and a body whose stream we have
+ * to give back.
+ */
 static int is_over(struct capture *capture)
 {
 	return !capture->graph && !capture->sealing &&
+	       !bodies_are_open(capture) &&
 	       lifeline_is_gone(capture->lifeline) &&
 	       head_is_idle(capture->graphs, &capture->head);
 }
@@ -326,6 +312,8 @@ enum philox_status capture_seal_begin(struct capture *capture)
 	enum philox_status status = capture_check_sealing(capture);
 
 	if (status == PHILOX_OK)
+		status = bodies_check(capture);
+	if (status == PHILOX_OK)
 		status = check_ready(capture);
 	if (status == PHILOX_OK)
 		capture->sealing = 1;
@@ -340,5 +328,5 @@ enum philox_status capture_seal_end(struct capture *capture,
 		status = check_lives(capture);
 	if (status == PHILOX_OK)
 		status = head_seal(capture->graphs, &capture->head);
-	return status;
+	return status == PHILOX_OK ? bodies_seal(capture) : status;
 }

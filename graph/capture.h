@@ -32,24 +32,31 @@
 #ifndef GRAPH_CAPTURE_H
 #define GRAPH_CAPTURE_H
 
+#include <philox/conditional.h>
+#include "graph/depend.h"
 #include "graph/head.h"
 #include "graph/lifeline.h"
 
 enum captured_phase { CAPTURED_OPEN, CAPTURED_COMMITTED, CAPTURED_ABORTED };
 
 #define CAPTURED_NO_SOURCE UINT32_MAX
+#define CAPTURED_NO_BODY   UINT32_MAX
 
 struct captured_pass {
 	struct philox_region *region;
-	uint64_t life;   /* of the region */
-	uint32_t slot;   /* of the message */
-	uint32_t flags;  /* of begin and commit */
-	uint32_t source; /* linked: index of the pass it is linked to */
+	uint64_t life;       /* of the region */
+	uint32_t slot;       /* of the message */
+	uint32_t flags;      /* of begin and commit */
+	uint32_t source;     /* linked: index of the pass it is linked to */
+	uint32_t body;       /* that it is in, or CAPTURED_NO_BODY */
+	uint32_t iterations; /* a launch reserves them, or its ticket needs
+				them; linked: 1 */
 	uint8_t phase;
 	uint8_t backward;
-	uint8_t consuming;        /* source: a consuming backward is open */
-	uint8_t consumed;         /* source: one was committed */
-	struct arena_block cells; /* zero if it is linked */
+	uint8_t consuming;           /* source: a consuming backward is open */
+	uint8_t consumed;            /* source: one was committed */
+	struct arena_block cells;    /* zero if it has those of its source */
+	struct philox_state *states; /* what it draws from */
 };
 
 /*
@@ -74,16 +81,42 @@ struct state_read {
 	struct arena_block cell;
 };
 
-enum { CAPTURE_AFTER = 8 };
+/* Conditional nodes and their bodies: see Note [Bodies] in graph/bodies.h. */
+enum body_phase { BODY_NEW, BODY_OPEN, BODY_CAPTURED };
+
+struct captured_body {
+	uint64_t id;          /* of its capture, once it is begun */
+	philox_stream stream; /* the same */
+	philox_native_graph native;
+	struct first_node first; /* its kernel */
+	uint8_t phase;
+	uint32_t node;              /* index of its node */
+	uint32_t slot;              /* of its control */
+	struct arena_block control; /* two states */
+	uint64_t limit;
+	struct body_cell *cells; /* the map's, until it is sealed */
+	uint32_t n_cells, capacity;
+	struct body_map *map; /* device address, once it is sealed */
+};
+
+struct conditional_node {
+	enum philox_conditional_kind kind;
+	uint32_t around; /* body that it is in, or CAPTURED_NO_BODY */
+	uint32_t body;   /* index of its first */
+	uint32_t bodies; /* and how many it has */
+	uint32_t limit;
+	int own; /* the caller's */
+	int ended;
+	device_condition condition;
+};
 
 struct capture {
 	struct capture *next;
 	struct graph_context *graphs;
-	uint64_t id;                      /* the device's */
-	uint32_t serial;                  /* ours, in placeholders */
-	device_node node;                 /* the head's */
-	device_node after[CAPTURE_AFTER]; /* some nodes that come after it */
-	uint32_t n_after;                 /* ever noted */
+	uint64_t id;                /* the device's */
+	uint32_t serial;            /* ours, in placeholders */
+	philox_native_graph native; /* while it is being captured */
+	struct first_node first;    /* the head's node */
 	struct head head;
 	struct lifeline *lifeline;
 	struct captured_pass *passes;
@@ -93,23 +126,44 @@ struct capture {
 	uint32_t n_reads;
 	struct captured_value *values; /* in order of recording */
 	uint32_t n_values;
+	struct conditional_node *nodes; /* in order of recording */
+	uint32_t n_nodes;
+	struct captured_body *bodies; /* the same */
+	uint32_t n_bodies;
+	struct arena_block *views; /* cells of views (philox_pass_at()) */
+	uint32_t n_views;
 	uint32_t slots;
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;
 	int sealing; /* a graph is being made of it, without the lock */
 	struct philox_graph *graph; /* sealed: the graph made from it */
 	char last[128];             /* the last call that found it valid */
+	char broken[160];           /* why no graph can be made of it, or "" */
 };
 
-/* capture_find() finds a recording or sealed capture by the device's id. */
+/*
+ * capture_find() finds a recording or sealed capture by the device's id;
+ * capture_around() does so also by that of a body in it.
+ */
 struct capture *capture_find(struct graph_context *graphs, uint64_t id);
+struct capture *capture_around(struct graph_context *graphs, uint64_t id);
+
+/* capture_refuse_body() refuses the id of a body: ERROR_INVALID. */
+enum philox_status capture_refuse_body(struct graph_context *graphs,
+				       uint64_t id);
+
+/*
+ * capture_root() changes what a stream said of its capture, if that is of a body,
+ * to what is said of the capture around it: the hook `root`.
+ */
+void capture_root(struct philox_context *context, struct capture_info *info);
 
 /* capture_was_dropped() tells whether one of that id is dropped, not freed. */
 int capture_was_dropped(const struct graph_context *graphs, uint64_t id);
 
 /*
- * capture_get() finds the record of the capture that a stream is in, or makes
- * one: then it adds the head to the capture's graph.
+ * capture_get() finds the record of the capture that a stream is in, perhaps in
+ * a body, or makes one: then it adds the head to the capture's graph.
  */
 enum philox_status capture_get(struct graph_context *graphs,
 			       const struct capture_info *info,
@@ -117,9 +171,10 @@ enum philox_status capture_get(struct graph_context *graphs,
 
 /*
  * capture_depend() sees to it that what the stream records next comes after the
- * head, by an edge unless it does so anyway.
+ * head or, in the body whose capture has that id, after the body's kernel, by an
+ * edge unless it does so anyway.
  */
-enum philox_status capture_depend(struct capture *capture,
+enum philox_status capture_depend(struct capture *capture, uint64_t id,
 				  philox_stream stream);
 
 /*

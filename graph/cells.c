@@ -13,7 +13,10 @@ struct cell_block {
 	struct head head;
 	struct arena_block cells;
 	struct head_message message;
-	philox_event ended; /* recorded when the last pass ended */
+	struct cell_block *pass; /* of a view: that of its pass */
+	struct cell_block *view; /* of a pass: that of a view, which has the
+				    next in its own */
+	philox_event ended;      /* recorded when the last pass ended */
 	int recorded;
 	int busy; /* held by a pass */
 };
@@ -81,7 +84,7 @@ static enum philox_status take_memory(struct graph_context *graphs,
 				    &block->cells);
 	if (status != PHILOX_OK)
 		return status;
-	head_add_region(&block->head, region, block->cells.device, 0);
+	head_add_region(&block->head, region, block->cells.device, 0, 0);
 	return head_seal(graphs, &block->head);
 }
 
@@ -163,6 +166,7 @@ enum philox_status cells_take(struct philox_pass *pass)
 	if (status != PHILOX_OK)
 		return status;
 	block->busy = 1;
+	block->pass = block->view = NULL;
 	pass->cells = block;
 	pass->index = (uint32_t)block->message.args->sequence;
 	pass->states = block->cells.device;
@@ -182,10 +186,9 @@ static enum philox_status record_end(const struct philox_pass *pass,
 }
 
 /* A block whose end could not be recorded is never used again. */
-void cells_give(struct philox_pass *pass)
+static void give_block(const struct philox_pass *pass, struct cell_block *block)
 {
 	const struct philox_region *region = pass->region;
-	struct cell_block *block = pass->cells;
 	enum philox_status status = record_end(pass, block);
 
 	if (status == PHILOX_OK) {
@@ -200,6 +203,35 @@ void cells_give(struct philox_pass *pass)
 		 "region '%s': the end of a pass could not be recorded (%s); "
 		 "its cells are not used again",
 		 region->name, status_bare());
+}
+
+void cells_give(struct philox_pass *pass)
+{
+	struct cell_block *block = pass->cells, *next;
+
+	for (; block; block = next) {
+		next = block->view;
+		give_block(pass, block);
+	}
+}
+
+enum philox_status cells_at(const struct philox_pass *pass,
+			    struct philox_pass *view)
+{
+	struct cell_block *of = pass->cells, *block;
+	enum philox_status status = cells_live(pass);
+
+	if (status == PHILOX_OK)
+		status = cells_take(view);
+	if (status != PHILOX_OK)
+		return status;
+	block = view->cells;
+	if (of->pass)
+		of = of->pass;
+	block->pass = of;
+	block->view = of->view;
+	of->view = block;
+	return PHILOX_OK;
 }
 
 enum philox_status cells_live(const struct philox_pass *pass)

@@ -18,6 +18,13 @@ void cells_give(struct philox_pass *pass);
 /* cells_live() gives ERROR_STATE for a pass whose block another one now has. */
 enum philox_status cells_live(const struct philox_pass *pass);
 
+/*
+ * cells_at() gives a view of such a pass, which has a state of its own, a block
+ * of its own, that ends with the pass.
+ */
+enum philox_status cells_at(const struct philox_pass *pass,
+			    struct philox_pass *view);
+
 /* cells_free_all() frees every block; no pass may be open. */
 void cells_free_all(struct graph_context *graphs);
 

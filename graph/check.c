@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include "graph/bodies.h"
 #include "graph/check.h"
 #include "graph/pools.h"
 #include "lib/base/options.h"
@@ -62,29 +63,91 @@ static void post_unannounced(const struct capture *capture, const char *name,
 /* If the first pass failed, its head remains: the graph keeps it. */
 static int is_empty(const struct capture *capture)
 {
-	return !capture->n_passes && !capture->n_reads && !capture->n_values;
+	return !capture->n_passes && !capture->n_reads && !capture->n_values &&
+	       !capture->n_nodes;
+}
+
+static void journal_check(const struct capture *capture, const char *what,
+			  uint64_t n, uint64_t sequence)
+{
+	char name[sizeof(capture->graph->name)];
+
+	capture_name(capture, name, sizeof(name));
+	journal_write(capture->graphs->context,
+		      "check graph %s %s %" PRIu64 " sequence %" PRIu64,
+		      journal_name(name).text, what, n, sequence);
+}
+
+/* What the report of a body is of. */
+static void beyond_name(const struct capture *capture, uint64_t number,
+			char *text, size_t size)
+{
+	const struct captured_body *body;
+
+	if (number & BODY_NUMBER_PASS) {
+		snprintf(text, size,
+			 "a view of pass %" PRIu32 ", region '%.60s', by "
+			 "philox_pass_at_word()",
+			 (uint32_t)number,
+			 capture->passes[(uint32_t)number].region->name);
+		return;
+	}
+	body = &capture->bodies[number];
+	snprintf(text, size,
+		 "body %" PRIu64 " of conditional node %" PRIu32
+		 ", of limit %" PRIu64,
+		 number - capture->nodes[body->node].body, body->node,
+		 body->limit);
+}
+
+static void post_beyond(const struct capture *capture, const char *name,
+			uint64_t n, uint64_t number)
+{
+	char what[192];
+
+	beyond_name(capture, number, what, sizeof(what));
+	log_post(capture->graphs->context, PHILOX_LOG_ERROR,
+		 "no such iteration",
+		 &(struct philox_log_entry){
+			 .status = PHILOX_ERROR_LIMIT,
+			 .graph = name,
+			 .region = capture->n_passes
+					   ? capture->passes[0].region->name
+					   : NULL,
+			 .capture_id = capture->id},
+		 "'%s': %" PRIu64
+		 " run%s drew an iteration that there is not, the last in %s: "
+		 "its numbers were poisoned",
+		 name, n, status_s(n), what);
 }
 
 void check_capture(struct capture *capture, struct philox_report *report)
 {
 	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
-	uint64_t sequence = 0;
-	uint64_t launches;
+	uint64_t sequence = 0, number = 0;
+	uint64_t launches, beyond;
 
 	if (is_empty(capture))
 		return;
 	launches = head_unannounced(&capture->head, &sequence);
-	if (!launches)
+	beyond = head_beyond(&capture->head, &number);
+	if (!launches && !beyond)
 		return;
 	capture_name(capture, name, sizeof(name));
 	check_regions(capture, regions, sizeof(regions));
-	journal_write(capture->graphs->context,
-		      "check graph %s launches %" PRIu64 " sequence %" PRIu64,
-		      journal_name(name).text, launches, sequence);
-	post_unannounced(capture, name, regions, launches, sequence);
+	if (launches) {
+		journal_check(capture, "launches", launches, sequence);
+		post_unannounced(capture, name, regions, launches, sequence);
+	}
+	if (beyond) {
+		journal_check(capture, "beyond", beyond, number);
+		post_beyond(capture, name, beyond, number);
+	}
 	report->launches += launches;
-	if (report->graphs++)
-		return;
+	report->beyond += beyond;
+	report->graphs += launches != 0;
+	if (launches ? report->graphs > 1 : report->graph[0])
+		return; /* the first unannounced one, or else the first */
 	report->sequence = sequence;
 	memcpy(report->graph, name, sizeof(name));
 	memcpy(report->regions, regions, sizeof(regions));
@@ -119,6 +182,13 @@ enum philox_status philox_check(struct philox_context *context,
 	context_report(context, PHILOX_OK, NULL);
 	if (report)
 		options_write(report, &found, sizeof(found));
+	if (!found.launches && found.beyond)
+		return status_set(PHILOX_ERROR_LIMIT,
+				  "%" PRIu64
+				  " run%s drew an iteration that there is not, "
+				  "first in '%s' (regions: %s)",
+				  found.beyond, status_s(found.beyond),
+				  found.graph, found.regions);
 	if (!found.launches)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_UNANNOUNCED,
@@ -167,19 +237,22 @@ static enum philox_status check_launch(struct philox_graph *graph)
 	return PHILOX_OK;
 }
 
-/* Reads the count without marking it: philox_check() is to report it. */
+/* Reads the counts without marking them: philox_check() is to report them. */
 static enum philox_status check_untold(const struct capture *capture)
 {
 	char name[sizeof(capture->graph->name)], regions[192];
+	int launched = head_untold(&capture->head) != 0;
 
-	if (!head_untold(&capture->head) || is_empty(capture))
+	if ((!launched && !head_beyond_untold(&capture->head)) ||
+	    is_empty(capture))
 		return PHILOX_OK;
 	capture_name(capture, name, sizeof(name));
 	check_regions(capture, regions, sizeof(regions));
-	return status_set(PHILOX_ERROR_UNANNOUNCED,
-			  "'%s' (regions: %s) was launched without philox: see "
-			  "philox_check()",
-			  name, regions);
+	return status_set(
+		launched ? PHILOX_ERROR_UNANNOUNCED : PHILOX_ERROR_LIMIT,
+		"'%s' (regions: %s) %s: see philox_check()", name, regions,
+		launched ? "was launched without philox"
+			 : "drew an iteration that there is not");
 }
 
 enum philox_status check_quiet(struct philox_context *context)

@@ -37,6 +37,7 @@ static struct hold new_hold(const struct captured_pass *captured,
 			     .life = captured->life,
 			     .kind = kind_of(captured),
 			     .use = retain ? LEDGER_RETAIN : LEDGER_CLAIM,
+			     .iterations = captured->iterations,
 			     .launch = 1};
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "graph/cells.h"
 #include "graph/check.h"
+#include "graph/iterations.h"
 #include "graph/own_capture.h"
 #include "graph/passes.h"
 #include "graph/pools.h"
@@ -68,6 +69,9 @@ static const struct context_hooks hooks = {
 	.commit = passes_commit,
 	.abort = passes_abort,
 	.join = passes_join,
+	.at = iterations_at,
+	.at_word = iterations_at_word,
+	.root = capture_root,
 	.take = cells_take,
 	.give = cells_give,
 	.live = passes_live,

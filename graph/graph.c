@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/bodies.h"
 #include "graph/check.h"
 #include "graph/journal.h"
 #include "graph/pools.h"
@@ -53,7 +54,7 @@ static enum philox_status try_node(struct philox_graph *graph)
 		head_call(&graph->capture->head, &graph->message);
 
 	return device_exec_set_kernel(graph->context->device, graph->exec,
-				      graph->capture->node, &call);
+				      graph->capture->first.node, &call);
 }
 
 static void free_record(struct philox_graph *graph)
@@ -164,6 +165,7 @@ enum philox_status graph_end(struct philox_graph *graph,
 	enlist(graph);
 	pools_attach(graph->context->graphs, graph);
 	if (capture) {
+		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;
 		capture->graph = graph;
 		journal_capture(capture, "adopt");
@@ -267,7 +269,7 @@ enum philox_status philox_graph_use_info(const struct philox_graph *graph,
 		.backward = captured->backward,
 		.named = (uint8_t)capture_is_named(captured),
 		.forward = captured->source,
-		.iterations = 1,
+		.iterations = captured->iterations,
 	};
 	options_write(info, &found, sizeof(found));
 	return PHILOX_OK;

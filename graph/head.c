@@ -8,6 +8,9 @@
 #include "graph/head.h"
 #include "lib/device/captures.h"
 
+/* Those of the open and the sealed control block, and that of bodies. */
+enum { REPORT_OF_BODIES = 2, HEAD_REPORTS };
+
 /* Where a map begins after its control block; its numbers follow it. */
 #define MAP_AT (sizeof(struct sealed_control))
 
@@ -37,7 +40,8 @@ static enum philox_status allocate(struct graph_context *graphs,
 {
 	enum philox_status status;
 
-	status = arena_alloc(&graphs->mapped, 2 * sizeof(struct head_report),
+	status = arena_alloc(&graphs->mapped,
+			     HEAD_REPORTS * sizeof(struct head_report),
 			     &head->report);
 	if (status == PHILOX_OK)
 		status = arena_alloc(&graphs->mapped,
@@ -58,7 +62,7 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 		head_destroy(graphs, head);
 		return status;
 	}
-	memset(head->report.host, 0, 2 * sizeof(struct head_report));
+	memset(head->report.host, 0, HEAD_REPORTS * sizeof(struct head_report));
 	*open_control(head) = (struct head_control){
 		.report = head->report.device, .map = open_control(head)->map};
 	return PHILOX_OK;
@@ -94,6 +98,8 @@ void head_destroy(struct graph_context *graphs, struct head *head)
 {
 	if (head->copied)
 		philox_event_destroy(graphs->context->device, head->copied);
+	arena_free(&graphs->cells, &head->sealed_more);
+	arena_free(&graphs->mapped, &head->staged_more);
 	arena_free(&graphs->cells, &head->sealed);
 	arena_free(&graphs->mapped, &head->staged);
 	arena_free(&graphs->mapped, &head->open);
@@ -136,7 +142,7 @@ static void add_cell(struct head *head, struct head_cell cell)
 }
 
 void head_add_region(struct head *head, const struct philox_region *region,
-		     void *cells, uint32_t slot)
+		     void *cells, uint32_t slot, uint64_t shift)
 {
 	struct philox_state *cell = cells;
 	uint32_t shared = region->flags & PHILOX_SHARED;
@@ -150,9 +156,10 @@ void head_add_region(struct head *head, const struct philox_region *region,
 				(struct head_cell){
 					.cell = cell++,
 					.shift =
-						shared ? of->shift +
-								 call * of->advance
-						       : 0,
+						shift +
+						(shared ? of->shift +
+								  call * of->advance
+							: 0),
 					.slot = slot,
 					.plain = shared,
 					.op = op,
@@ -190,6 +197,33 @@ enum philox_status head_seal(struct graph_context *graphs, struct head *head)
 	return PHILOX_OK;
 }
 
+enum philox_status head_seal_more(struct graph_context *graphs,
+				  struct head *head, size_t size, char **host,
+				  char **device)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!head->staged_more.size)
+		status = arena_alloc(&graphs->mapped, size, &head->staged_more);
+	if (status == PHILOX_OK && !head->sealed_more.size)
+		status = arena_alloc(&graphs->cells, size, &head->sealed_more);
+	if (status != PHILOX_OK)
+		return status;
+	*host = head->staged_more.host;
+	*device = head->sealed_more.device;
+	return PHILOX_OK;
+}
+
+static enum philox_status send_more(struct philox_device *device,
+				    struct head *head, philox_stream stream)
+{
+	if (!head->sealed_more.size)
+		return PHILOX_OK;
+	return philox_memory_copy(device, head->sealed_more.device,
+				  head->staged_more.host,
+				  head->sealed_more.size, stream);
+}
+
 enum philox_status head_send(struct philox_device *device, struct head *head,
 			     philox_stream stream)
 {
@@ -199,9 +233,11 @@ enum philox_status head_send(struct philox_device *device, struct head *head,
 		return philox_event_wait(device, stream, head->copied);
 	if (head->copy != HEAD_NOT_COPIED)
 		return PHILOX_OK;
-	status = philox_memory_copy(device, head->sealed.device,
-				    head->staged.host,
-				    size_with_map(head->cells), stream);
+	status = send_more(device, head, stream);
+	if (status == PHILOX_OK)
+		status = philox_memory_copy(device, head->sealed.device,
+					    head->staged.host,
+					    size_with_map(head->cells), stream);
 	if (status == PHILOX_OK)
 		head->copy = HEAD_SENT;
 	return status;
@@ -270,6 +306,11 @@ uint64_t head_untold(const struct head *head)
 	return fresh_in(head, 0) + fresh_in(head, 1);
 }
 
+uint64_t head_beyond_untold(const struct head *head)
+{
+	return fresh_in(head, REPORT_OF_BODIES);
+}
+
 uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 {
 	uint64_t last = 0, all = 0;
@@ -288,6 +329,23 @@ uint64_t head_unannounced(struct head *head, uint64_t *sequence)
 	if (all)
 		*sequence = last;
 	return all;
+}
+
+struct head_report *head_body_report(const struct head *head)
+{
+	return (struct head_report *)head->report.device + REPORT_OF_BODIES;
+}
+
+uint64_t head_beyond(struct head *head, uint64_t *number)
+{
+	uint64_t fresh = fresh_in(head, REPORT_OF_BODIES);
+
+	if (fresh)
+		*number = __atomic_load_n(
+			&report_at(head, REPORT_OF_BODIES)->sequence,
+			__ATOMIC_RELAXED);
+	head->seen[REPORT_OF_BODIES] += fresh;
+	return fresh;
 }
 
 /* --- messages ------------------------------------------------------------- */

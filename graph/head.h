@@ -104,13 +104,15 @@ enum head_copy {
 
 /* A head's memory. Each map comes after its control block. */
 struct head {
-	struct arena_block report; /* mapped: one for each control block */
+	struct arena_block report; /* mapped: one for each control block, and
+				      one for bodies */
 	struct arena_block open;   /* mapped: the open control block */
 	struct arena_block staged; /* mapped: what the sealed one is to be */
 	struct arena_block sealed; /* device memory */
-	uint64_t cells;            /* entries of the map */
-	uint64_t room;             /* for entries, in `staged` */
-	uint64_t seen[2];          /* unannounced launches, of each report */
+	struct arena_block staged_more, sealed_more; /* what bodies need */
+	uint64_t cells;                              /* entries of the map */
+	uint64_t room;    /* for entries, in `staged` */
+	uint64_t seen[3]; /* counts of the reports */
 	enum head_copy copy;
 	philox_event copied;
 	const struct philox_device *device;
@@ -138,13 +140,13 @@ int head_is_idle(struct graph_context *graphs, struct head *head);
 /*
  * head_reserve() makes room for more entries of the map, which
  * head_add_region() and head_add_state() then add: for the cells of one region,
- * in order, and for one cell with a slot's state as it is. Only until the head
- * is sealed.
+ * in order, `shift` words further on, and for one cell with a slot's state as it
+ * is. Only until the head is sealed.
  */
 enum philox_status head_reserve(struct graph_context *graphs, struct head *head,
 				uint64_t cells);
 void head_add_region(struct head *head, const struct philox_region *region,
-		     void *cells, uint32_t slot);
+		     void *cells, uint32_t slot, uint64_t shift);
 void head_add_state(struct head *head, void *cell, uint32_t slot);
 
 /*
@@ -152,6 +154,18 @@ void head_add_state(struct head *head, void *cell, uint32_t slot);
  * the numbers after it; sealing again does nothing.
  */
 enum philox_status head_seal(struct graph_context *graphs, struct head *head);
+
+/*
+ * head_seal_more() takes further device memory that head_send() is to fill, and
+ * writes where its content is to be put, and where it will be. Again it gives
+ * the same.
+ */
+enum philox_status head_seal_more(struct graph_context *graphs,
+				  struct head *head, size_t size, char **host,
+				  char **device);
+
+/* head_body_report() returns the device address of the report of bodies. */
+struct head_report *head_body_report(const struct head *head);
 
 /*
  * head_send() has the sealed control block in device memory before what the
@@ -164,14 +178,24 @@ enum philox_status head_send(struct philox_device *device, struct head *head,
 void head_sent(struct philox_device *device, struct head *head,
 	       philox_stream stream, enum philox_status launched);
 
-/* head_untold() returns how many the next call below will return. */
+/*
+ * head_untold() returns how many the next call below will return,
+ * head_beyond_untold() the same of the one after it.
+ */
 uint64_t head_untold(const struct head *head);
+uint64_t head_beyond_untold(const struct head *head);
 
 /*
  * head_unannounced() returns how many unannounced launches happened since the
  * last call, and writes the repeated sequence number if there were any.
  */
 uint64_t head_unannounced(struct head *head, uint64_t *sequence);
+
+/*
+ * head_beyond() returns how many reports of bodies (Note [Bodies]) came since
+ * the last call, and writes the number of a body, or of a pass, that one is of.
+ */
+uint64_t head_beyond(struct head *head, uint64_t *number);
 
 /* head_note_taken() notes the number of a message that was launched. */
 void head_note_taken(const struct head *head, uint64_t sequence);

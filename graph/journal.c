@@ -17,19 +17,38 @@ void journal_captured(const struct capture *capture)
 {
 	uint32_t index = capture->n_passes - 1;
 	const struct captured_pass *captured = &capture->passes[index];
-	char forward[40] = "";
+	char forward[40] = "", body[40] = "";
 
+	if (captured->body != CAPTURED_NO_BODY)
+		snprintf(body, sizeof(body), " body %u", captured->body);
 	if (capture_is_named(captured))
 		snprintf(forward, sizeof(forward), " forward launch");
 	else if (captured->backward)
 		snprintf(forward, sizeof(forward), " forward %u",
 			 captured->source);
 	journal_write(context_of(capture),
-		      "capture-%s capture %u pass %u region %s%s flags %s",
+		      "capture-%s capture %u pass %u region %s%s flags %s%s%s",
 		      captured->backward ? "backward" : "forward",
 		      capture->serial, index,
 		      journal_name(captured->region->name).text, forward,
-		      journal_flags(captured->flags).text);
+		      journal_flags(captured->flags).text, body,
+		      journal_iterations(captured->iterations).text);
+}
+
+void journal_conditional(const struct capture *capture)
+{
+	static const char *const kinds[] = {"if", "while", "switch"};
+	uint32_t index = capture->n_nodes - 1;
+	const struct conditional_node *node = &capture->nodes[index];
+	char around[40] = "";
+
+	if (node->around != CAPTURED_NO_BODY)
+		snprintf(around, sizeof(around), " around %u", node->around);
+	journal_write(context_of(capture),
+		      "capture-node capture %u node %u kind %s body %u bodies "
+		      "%u limit %u%s",
+		      capture->serial, index, kinds[node->kind], node->body,
+		      node->bodies, node->limit, around);
 }
 
 void journal_ended(const struct capture *capture,
@@ -84,11 +103,12 @@ static void write_use(const struct philox_graph *graph,
 		flags &= ~(unsigned)PHILOX_RETAIN;
 	journal_write(graph->context,
 		      "launch-use use %u pass %s region %s ticket %" PRIu64
-		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s",
+		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s%s",
 		      index, captured->backward ? "backward" : "forward",
 		      journal_name(captured->region->name).text,
 		      claim->hold.serial, state.seed, state.offset,
-		      journal_flags(flags).text);
+		      journal_flags(flags).text,
+		      journal_iterations(claim->hold.iterations).text);
 }
 
 void journal_claimed(const struct philox_graph *graph,

@@ -12,6 +12,9 @@
 /* journal_captured() writes that a pass, the newest one, was recorded. */
 void journal_captured(const struct capture *capture);
 
+/* journal_conditional() writes that a conditional node was, the newest one. */
+void journal_conditional(const struct capture *capture);
+
 /* journal_ended() writes that a recorded pass was committed or aborted. */
 void journal_ended(const struct capture *capture,
 		   const struct captured_pass *captured);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/bodies.h"
 #include "graph/own_capture.h"
 #include "graph/pools.h"
 
@@ -272,6 +273,18 @@ static int goes_on(struct philox_context *context, philox_stream stream,
 	       info.status != PHILOX_CAPTURE_NONE;
 }
 
+/* Those that were left open prevent the graph, but keep no stream. */
+static void close_bodies(struct philox_context *context, uint64_t id)
+{
+	struct capture *capture;
+
+	context_lock(context);
+	capture = capture_find(context->graphs, id);
+	if (capture)
+		bodies_close(capture, CAPTURED_NO_BODY);
+	context_unlock(context);
+}
+
 static enum philox_status end_capture(struct philox_context *context,
 				      philox_stream stream,
 				      struct philox_graph **graph, uint64_t *id)
@@ -281,6 +294,7 @@ static enum philox_status end_capture(struct philox_context *context,
 
 	if (status != PHILOX_OK)
 		return status;
+	close_bodies(context, *id);
 	status = philox_stream_end_capture(context->device, stream, &native);
 	if (status != PHILOX_OK && goes_on(context, stream, status))
 		return status;

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "graph/bodies.h"
 #include "graph/cells.h"
 #include "graph/journal.h"
 #include "graph/passes.h"
@@ -114,6 +115,92 @@ static enum philox_status check_source(const struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
+/* Whether a linked pass reads the cells of its source, or has its own. */
+static int shares_cells(const struct capture *capture,
+			const struct captured_pass *captured)
+{
+	return capture_is_linked(captured) &&
+	       !(captured->flags & PHILOX_REVERSED) &&
+	       bodies_hold(capture, capture->passes[captured->source].body,
+			   captured->body);
+}
+
+static enum philox_status refuse_reversed(const struct captured_pass *captured,
+					  const char *why)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "region '%s': PHILOX_REVERSED does not fit this "
+			  "backward: %s",
+			  captured->region->name, why);
+}
+
+/* It needs a last iteration, which another body has had before. */
+static enum philox_status check_reversed(const struct capture *capture,
+					 const struct captured_pass *captured)
+{
+	const struct captured_pass *source;
+
+	if (!(captured->flags & PHILOX_REVERSED))
+		return PHILOX_OK;
+	if (captured->body == CAPTURED_NO_BODY)
+		return refuse_reversed(captured, "it is in no body");
+	if (!capture_is_linked(captured))
+		return refuse_reversed(captured,
+				       "its forward is named at launch");
+	source = &capture->passes[captured->source];
+	if (source->body == CAPTURED_NO_BODY)
+		return refuse_reversed(captured, "its forward is in no body");
+	if (bodies_hold(capture, source->body, captured->body))
+		return refuse_reversed(captured,
+				       "its forward is in the same body, or in "
+				       "one around it");
+	return PHILOX_OK;
+}
+
+/* Whether the source has an iteration for each run of the pass's body. */
+static enum philox_status check_runs(struct capture *capture,
+				     const struct captured_pass *captured)
+{
+	struct captured_pass *source;
+	uint64_t limit;
+
+	if (!capture_is_linked(captured) || shares_cells(capture, captured) ||
+	    captured->body == CAPTURED_NO_BODY ||
+	    (captured->flags & PHILOX_REVERSED))
+		return PHILOX_OK;
+	source = &capture->passes[captured->source];
+	limit = capture->bodies[captured->body].limit;
+	if (limit <= source->iterations)
+		return PHILOX_OK;
+	if (!source->backward)
+		return status_set(
+			PHILOX_ERROR_MISMATCH,
+			"region '%s': the body may run %" PRIu64
+			" times, and the captured forward has %" PRIu32
+			" iteration%s",
+			captured->region->name, limit, source->iterations,
+			status_s(source->iterations));
+	source->iterations = (uint32_t)limit; /* each launch checks it */
+	return PHILOX_OK;
+}
+
+/* A forward's offsets must have room for all that a launch reserves. */
+static enum philox_status check_advance(const struct captured_pass *captured)
+{
+	uint64_t words;
+
+	if (captured->backward ||
+	    (!__builtin_mul_overflow(captured->region->advance,
+				     captured->iterations, &words) &&
+	     words <= UINT64_MAX - 3))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_OVERFLOW,
+			  "region '%s': %" PRIu32 " iterations of %" PRIu64
+			  " words are more than an offset can count",
+			  captured->region->name, captured->iterations,
+			  captured->region->advance);
+}
+
 static enum philox_status reserve_pass(struct capture *capture)
 {
 	uint32_t capacity = capture->capacity ? capture->capacity * 2 : 8;
@@ -149,6 +236,55 @@ static void note_whole(struct capture *capture, const char *call,
 		 call, region->name);
 }
 
+/* In a body the cells are there twice: Note [Bodies]. */
+static int moves(const struct captured_pass *captured)
+{
+	return captured->body != CAPTURED_NO_BODY;
+}
+
+static void add_cells(struct capture *capture, struct captured_pass *captured)
+{
+	struct philox_region *region = captured->region;
+	struct philox_state *first = captured->cells.device;
+	uint32_t reversed = CAPTURED_NO_BODY;
+
+	captured->states = first;
+	head_add_region(&capture->head, region, first, captured->slot, 0);
+	if (!moves(captured))
+		return;
+	if (captured->flags & PHILOX_REVERSED)
+		reversed = capture->passes[captured->source].body;
+	captured->states = first + region->cells;
+	head_add_region(&capture->head, region, captured->states,
+			captured->slot, 0);
+	bodies_move(capture, captured->body, region, captured->states, first,
+		    capture_is_linked(captured)
+			    ? capture->passes[captured->source].iterations
+			    : captured->iterations,
+		    reversed);
+}
+
+/* Takes the cells, and the slot of a pass that is not linked. */
+static enum philox_status take_cells(struct capture *capture,
+				     struct captured_pass *captured)
+{
+	uint32_t n = captured->region->cells * (moves(captured) ? 2 : 1);
+	enum philox_status status = PHILOX_OK;
+
+	if (shares_cells(capture, captured))
+		return PHILOX_OK;
+	if (moves(captured))
+		status = bodies_reserve(&capture->bodies[captured->body],
+					captured->region->cells);
+	if (status != PHILOX_OK)
+		return status;
+	if (!capture_is_linked(captured))
+		return slots_take(capture, n, &captured->cells,
+				  &captured->slot);
+	captured->slot = capture->passes[captured->source].slot;
+	return slots_take_cells(capture, n, &captured->cells);
+}
+
 /* Records a complete captured pass and points the pass at it. */
 static void add(struct capture *capture, struct philox_pass *pass,
 		const struct captured_pass *captured)
@@ -157,14 +293,17 @@ static void add(struct capture *capture, struct philox_pass *pass,
 
 	pass->index = capture->n_passes;
 	capture->passes[capture->n_passes++] = *captured;
-	if (captured->cells.size) {
-		head_add_region(&capture->head, pass->region,
-				captured->cells.device, captured->slot);
+	if (captured->cells.size)
+		add_cells(capture, &capture->passes[pass->index]);
+	else
+		capture->passes[pass->index].states =
+			capture->passes[source].states;
+	if (!capture_is_linked(captured))
 		capture->slots++;
-	}
 	if (is_consuming(captured))
 		capture->passes[source].consuming = 1;
-	pass->states = capture->passes[source].cells.device;
+	pass->states = capture->passes[pass->index].states;
+	pass->iterations = capture->passes[source].iterations;
 	pass->ticket.region_key = pass->region->key;
 	pass->ticket.serial = placeholder(capture, source);
 	note_whole(capture,
@@ -178,33 +317,67 @@ static int is_backward(const struct philox_pass *pass)
 	return pass->kind == PASS_BACKWARD;
 }
 
+/* In a body, what a launch runs of a pass that is not linked to another. */
+static enum philox_status count_iterations(const struct capture *capture,
+					   const struct philox_pass *pass,
+					   struct captured_pass *captured)
+{
+	captured->iterations = pass->iterations;
+	if (captured->body == CAPTURED_NO_BODY)
+		return PHILOX_OK;
+	if (pass->iterations > 1)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s': the stream captures a body, "
+				  "whose limit is that of its passes",
+				  pass->region->name);
+	if (!capture_is_linked(captured))
+		captured->iterations =
+			(uint32_t)capture->bodies[captured->body].limit;
+	return PHILOX_OK;
+}
+
+static enum philox_status check_pass(struct capture *capture,
+				     const struct philox_pass *pass,
+				     struct captured_pass *captured)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (captured->backward && !is_zero(pass->ticket)) {
+		captured->source = (uint32_t)pass->ticket.serial;
+		status = check_source(pass, &capture->passes[captured->source]);
+	}
+	if (!captured->backward && (pass->region->flags & PHILOX_SHARED))
+		status = check_shared(capture, pass->region);
+	if (status == PHILOX_OK)
+		status = check_reversed(capture, captured);
+	if (status == PHILOX_OK)
+		status = count_iterations(capture, pass, captured);
+	if (status == PHILOX_OK)
+		status = check_advance(captured);
+	return status == PHILOX_OK ? reserve_pass(capture) : status;
+}
+
 static enum philox_status record(struct capture *capture,
 				 struct philox_pass *pass)
 {
-	struct captured_pass captured = {.region = pass->region,
-					 .life = pass->life,
-					 .flags = pass->flags,
-					 .backward = (uint8_t)is_backward(pass),
-					 .source = CAPTURED_NO_SOURCE};
-	enum philox_status status = PHILOX_OK;
+	struct captured_pass captured = {
+		.region = pass->region,
+		.life = pass->life,
+		.flags = pass->flags,
+		.backward = (uint8_t)is_backward(pass),
+		.source = CAPTURED_NO_SOURCE,
+		.body = bodies_find(capture, pass->capture_id)};
+	enum philox_status status = check_pass(capture, pass, &captured);
 
-	if (captured.backward && !is_zero(pass->ticket)) {
-		captured.source = (uint32_t)pass->ticket.serial;
-		status = check_source(pass, &capture->passes[captured.source]);
-	}
-	if (!captured.backward && (pass->region->flags & PHILOX_SHARED))
-		status = check_shared(capture, pass->region);
-	if (status == PHILOX_OK)
-		status = reserve_pass(capture);
 	if (status != PHILOX_OK)
 		return status;
-	if (!capture_is_linked(&captured))
-		status = slots_take(capture, pass->region->cells,
-				   &captured.cells, &captured.slot);
+	status = take_cells(capture, &captured);
 	if (status != PHILOX_OK)
 		return status_prefix(status,
 				     "region '%s': ", pass->region->name);
-	status = capture_depend(capture, pass->stream);
+	status = capture_depend(capture, pass->capture_id, pass->stream);
+	if (status == PHILOX_OK)
+		status = check_runs(capture, &captured);
 	if (status != PHILOX_OK) {
 		arena_free(&capture->graphs->cells, &captured.cells);
 		return status;
@@ -224,7 +397,7 @@ enum philox_status passes_begin(struct philox_pass *pass,
 	enum philox_status status = PHILOX_OK;
 
 	capture_reap(graphs);
-	capture = capture_find(graphs, info->id);
+	capture = capture_around(graphs, info->id);
 	if (is_backward(pass))
 		status = check_ticket(pass, capture);
 	if (status == PHILOX_OK)
@@ -238,7 +411,7 @@ static enum philox_status find_captured(const struct philox_pass *pass,
 {
 	struct graph_context *graphs = pass->region->context->graphs;
 
-	*capture = capture_find(graphs, pass->capture_id);
+	*capture = capture_around(graphs, pass->capture_id);
 	if (!*capture || pass->index >= (*capture)->n_passes)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': capture %" PRIu64 " is over",
@@ -304,14 +477,14 @@ enum philox_status passes_abort(struct philox_pass *pass)
 enum philox_status passes_join(const struct philox_pass *view)
 {
 	struct graph_context *graphs = view->region->context->graphs;
-	struct capture *capture = capture_find(graphs, view->capture_id);
+	struct capture *capture = capture_around(graphs, view->capture_id);
 
 	if (!capture)
 		return status_set(PHILOX_ERROR_STATE,
 				  "region '%s': capture %" PRIu64
 				  " was dropped",
 				  view->region->name, view->capture_id);
-	return capture_depend(capture, view->stream);
+	return capture_depend(capture, view->capture_id, view->stream);
 }
 
 /* --- copies of a generator's state ---------------------------------------- */
@@ -329,13 +502,23 @@ static enum philox_status reserve_read(struct capture *capture)
 	return PHILOX_OK;
 }
 
+static enum philox_status check_copy(const struct capture *capture, uint64_t id)
+{
+	if (!bodies_repeat(capture, bodies_find(capture, id)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "a copy of a generator's state in the body of a "
+			  "WHILE, which runs again, would be the same each "
+			  "time");
+}
+
 /* The copy is made last: it is a node that cannot be removed. */
 static enum philox_status copy_cell(struct capture *capture,
-				    const struct state_read *read,
+				    const struct state_read *read, uint64_t id,
 				    philox_stream stream,
 				    struct philox_state *to)
 {
-	enum philox_status status = capture_depend(capture, stream);
+	enum philox_status status = capture_depend(capture, id, stream);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -356,12 +539,14 @@ enum philox_status passes_read(struct philox_generator *generator,
 	status =
 		capture_get(generator->context->graphs, info, stream, &capture);
 	if (status == PHILOX_OK)
+		status = check_copy(capture, info->id);
+	if (status == PHILOX_OK)
 		status = reserve_read(capture);
 	if (status == PHILOX_OK)
 		status = slots_take(capture, 1, &read.cell, &read.slot);
 	if (status != PHILOX_OK)
 		return status;
-	status = copy_cell(capture, &read, stream, to);
+	status = copy_cell(capture, &read, info->id, stream, to);
 	if (status != PHILOX_OK) {
 		arena_free(&capture->graphs->cells, &read.cell);
 		return status;

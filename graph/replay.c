@@ -31,8 +31,8 @@ static enum philox_status send_message(struct philox_graph *graph,
 	head_message_number(&graph->message, head, ++graph->sequence);
 	status = head_send(device, head, stream);
 	if (status == PHILOX_OK)
-		status = device_exec_set_kernel(device, graph->exec,
-						graph->capture->node, &call);
+		status = device_exec_set_kernel(
+			device, graph->exec, graph->capture->first.node, &call);
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", graph->name);
 	return status;
@@ -52,7 +52,7 @@ static void withdraw_message(struct philox_graph *graph)
 	head_message_number(&graph->message, &graph->capture->head, 0);
 	status_keep(&kept);
 	device_exec_set_kernel(graph->context->device, graph->exec,
-			       graph->capture->node, &call);
+			       graph->capture->first.node, &call);
 	status_restore(&kept);
 }
 

@@ -17,12 +17,24 @@ static enum philox_status reserve_slot(struct capture *capture)
 	if (status != PHILOX_OK)
 		return status;
 	call = head_call(&capture->head, &message);
-	status = device_graph_set_kernel(capture_device(capture), capture->node,
-					 &call);
+	status = device_graph_set_kernel(capture_device(capture),
+					 capture->first.node, &call);
 	if (status == PHILOX_OK)
 		capture->node_capacity = message.capacity;
 	head_message_finish(&message);
 	return status;
+}
+
+enum philox_status slots_take_cells(struct capture *capture, uint32_t cells,
+				    struct arena_block *block)
+{
+	enum philox_status status =
+		head_reserve(capture->graphs, &capture->head, cells);
+
+	if (status != PHILOX_OK)
+		return status;
+	return arena_alloc(&capture->graphs->cells,
+			   cells * sizeof(struct philox_state), block);
 }
 
 enum philox_status slots_take(struct capture *capture, uint32_t cells,
@@ -30,12 +42,7 @@ enum philox_status slots_take(struct capture *capture, uint32_t cells,
 {
 	enum philox_status status = reserve_slot(capture);
 
-	if (status != PHILOX_OK)
-		return status;
 	*slot = capture->slots;
-	status = head_reserve(capture->graphs, &capture->head, cells);
-	if (status != PHILOX_OK)
-		return status;
-	return arena_alloc(&capture->graphs->cells,
-			   cells * sizeof(struct philox_state), block);
+	return status == PHILOX_OK ? slots_take_cells(capture, cells, block)
+				   : status;
 }

@@ -16,4 +16,8 @@
 enum philox_status slots_take(struct capture *capture, uint32_t cells,
 			      struct arena_block *block, uint32_t *slot);
 
+/* slots_take_cells() takes further cells for a slot. */
+enum philox_status slots_take_cells(struct capture *capture, uint32_t cells,
+				    struct arena_block *block);
+
 #endif

@@ -65,7 +65,7 @@ static enum philox_status reserve_value(struct capture *capture)
 	return PHILOX_OK;
 }
 
-static enum philox_status take_cell(struct capture *capture,
+static enum philox_status take_cell(struct capture *capture, uint64_t id,
 				    philox_stream stream,
 				    struct captured_value *value)
 {
@@ -73,7 +73,7 @@ static enum philox_status take_cell(struct capture *capture,
 		slots_take(capture, 1, &value->cell, &value->slot);
 
 	if (status == PHILOX_OK)
-		status = capture_depend(capture, stream);
+		status = capture_depend(capture, id, stream);
 	if (status != PHILOX_OK)
 		arena_free(&capture->graphs->cells, &value->cell);
 	return status;
@@ -108,7 +108,7 @@ static enum philox_status record_value(struct graph_context *graphs,
 	if (status == PHILOX_OK)
 		status = reserve_value(capture);
 	if (status == PHILOX_OK)
-		status = take_cell(capture, stream, value);
+		status = take_cell(capture, info->id, stream, value);
 	if (status == PHILOX_OK)
 		add_value(capture, value);
 	return status;

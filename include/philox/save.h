@@ -46,7 +46,8 @@ extern "C" {
  * graph between prologue and epilogue (an eager pass with PHILOX_INFERENCE or
  * PHILOX_WARMUP of a region that is not SHARED leaves no trace and prevents
  * nothing); PHILOX_ERROR_STATE for a row that holds poison instead of a state;
- * PHILOX_ERROR_UNANNOUNCED after a launch without philox, until philox_check()
+ * PHILOX_ERROR_UNANNOUNCED after a launch without philox, PHILOX_ERROR_LIMIT
+ * after a run beyond a limit (philox/conditional.h), until philox_check()
  * has reported it; PHILOX_ERROR_MEMORY; those of the device. Not legal during
  * any capture on the device, of whatever thread and mode: if philox knows of
  * the capture, by a pass of this context in it, the call fails with

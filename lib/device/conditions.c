@@ -16,7 +16,6 @@ static enum philox_status make_setter(struct setter *setter,
 				      device_condition condition,
 				      const uint32_t *word)
 {
-	NEED_POINTER(word);
 	NEED(!((uintptr_t)word % sizeof(*word)), "word",
 	     "is not aligned to 4 bytes");
 	setter->args =
@@ -31,15 +30,18 @@ static enum philox_status make_setter(struct setter *setter,
 	return PHILOX_OK;
 }
 
-enum philox_status device_condition_record(struct philox_device *device,
-					   philox_stream stream,
-					   device_condition condition,
-					   const uint32_t *word)
+enum philox_status device_condition_guard(struct philox_device *device,
+					  philox_stream stream,
+					  device_condition condition,
+					  const uint32_t *word,
+					  const uint32_t *run, uint64_t limit)
 {
 	struct capture_info info;
 	struct setter setter;
 	enum philox_status status = make_setter(&setter, condition, word);
 
+	setter.args.run = run;
+	setter.args.limit = limit;
 	if (status == PHILOX_OK)
 		status = device_ask_capture(device, stream, &info);
 	if (status != PHILOX_OK)
@@ -51,6 +53,15 @@ enum philox_status device_condition_record(struct philox_device *device,
 	return device_launch(device, stream, &setter.call);
 }
 
+enum philox_status device_condition_record(struct philox_device *device,
+					   philox_stream stream,
+					   device_condition condition,
+					   const uint32_t *word)
+{
+	NEED_POINTER(word);
+	return device_condition_guard(device, stream, condition, word, NULL, 0);
+}
+
 enum philox_status device_condition_add(struct philox_device *device,
 					philox_native_graph graph,
 					const device_node *deps, size_t n,
@@ -58,8 +69,10 @@ enum philox_status device_condition_add(struct philox_device *device,
 					const uint32_t *word, device_node *node)
 {
 	struct setter setter;
-	enum philox_status status = make_setter(&setter, condition, word);
+	enum philox_status status;
 
+	NEED_POINTER(word);
+	status = make_setter(&setter, condition, word);
 	if (status != PHILOX_OK)
 		return status;
 	return device_graph_add_kernel(device, graph, deps, n, &setter.call,

@@ -36,7 +36,9 @@ enum kernel {
 			ROWS_KERNEL_LIST(KERNEL_ENUM)
 #undef KERNEL_ENUM
 				KERNEL_STORE, /* struct store_args */
-	KERNEL_CONDITION, /* struct condition_args */
+	KERNEL_CONDITION,                     /* struct condition_args */
+	KERNEL_BODY,                          /* struct body_args */
+	KERNEL_AT,                            /* struct at_args */
 	KERNEL_COUNT
 };
 
@@ -117,13 +119,24 @@ struct store_args {
 /* --- conditions of graphs ------------------------------------------------- */
 
 /*
- * Sets a condition to the value of a word. On a host device the condition is
- * the address of its value.
+ * Sets a condition to the value of a word, or to 0 if another word, if there
+ * is one, is at its limit or above. On a host device the condition is the address
+ * of its value.
  */
 struct condition_args {
 	uint64_t condition;   /* device_condition (lib/device/contract.h) */
-	const uint32_t *word; /* device address */
+	const uint32_t *word; /* device address; NULL: 1 */
+	const uint32_t *run;  /* device address, or NULL */
+	uint64_t limit;       /* of *run */
 };
+
+/* condition_value() is that value. */
+PHILOX_FN uint32_t condition_value(const struct condition_args *args)
+{
+	if (args->run && *args->run >= args->limit)
+		return 0;
+	return args->word ? *args->word : 1;
+}
 
 /* --- the head ------------------------------------------------------------- */
 
@@ -184,6 +197,51 @@ static inline size_t head_map_size(uint64_t cells)
 	return (size_t)(cells * sizeof(struct head_cell) +
 			head_parts(cells) * sizeof(uint64_t));
 }
+
+/*
+ * What the kernel of a body finds in device memory: see Note [Bodies] in
+ * graph/bodies.h. A map is followed by its cells.
+ */
+struct __attribute__((aligned(16))) body_map {
+	struct head_report *report; /* device address */
+	uint64_t number;            /* of the body, for reports */
+	uint64_t limit;             /* runs in one launch */
+	uint64_t cells;
+};
+
+/* A cell of a pass in a body: what it is in each run. */
+struct __attribute__((aligned(16))) body_cell {
+	struct philox_state *cell;         /* what the body's kernels read */
+	const struct philox_state *first;  /* its state in iteration 0 */
+	const struct philox_state *turned; /* REVERSED: the control of the
+					      forward's body, else NULL */
+	uint64_t advance;                  /* from one iteration to the next */
+	uint64_t limit;                    /* iterations there are */
+	uint64_t tells;                    /* reports if there is none left */
+};
+
+/*
+ * A body's control: two states. The head sets the first to the address of the
+ * body's map and a count of 0 runs, or to poison; each run adds BODY_RUN to its
+ * offset, which stays even. The number of the present run is in the first word
+ * of the second.
+ */
+#define BODY_RUN 4
+
+struct body_args {
+	struct philox_state *control; /* device address */
+};
+
+/* Fills cells from others, for the iteration that a word says. */
+struct at_args {
+	struct philox_state *cells;       /* device addresses */
+	const struct philox_state *first; /* the same in iteration 0 */
+	uint64_t n;                       /* cells of each */
+	uint64_t advance, limit;          /* as in struct body_cell */
+	const uint32_t *word;
+	struct head_report *report;
+	uint64_t number; /* of the pass, for reports */
+};
 
 /*
  * The message: the head's parameters, by value. Kernels take up to 32,764 bytes

@@ -12,6 +12,6 @@ extern "C" __global__ void philox_condition(
 	__grid_constant__ const condition_args args)
 {
 #if CUDART_VERSION >= 12030
-	cudaGraphSetConditional(args.condition, *args.word);
+	cudaGraphSetConditional(args.condition, condition_value(&args));
 #endif
 }

@@ -11,6 +11,7 @@
 #include "lib/fill/cuda.cuh"
 #include "lib/device/cuda/kernels.h"
 #include "lib/kernels/head.cuh"
+#include "graph/body_elements.h"
 #include "lib/fill/layout/cuda.cuh"
 
 /* --- fills ---------------------------------------------------------------- */
@@ -33,6 +34,41 @@ HEAD_LARGE_LIST(HEAD_ELSEWHERE)
 extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
 {
 	*args.to = args.state;
+}
+
+/* --- bodies of conditional nodes: one block each ---------------------------- */
+
+#define BODY_THREADS 256
+
+extern "C" __global__ void __launch_bounds__(BODY_THREADS)
+	philox_body(__grid_constant__ const body_args args)
+{
+	const philox_state control = philox_read_cell(args.control);
+	const body_map *map = body_map_of(control);
+
+	if (!map) {
+		if (threadIdx.x == 0)
+			body_set_run(args.control, UINT32_MAX);
+		return;
+	}
+	const body_cell *cells = reinterpret_cast<const body_cell *>(map + 1);
+
+	for (uint64_t k = threadIdx.x; k < map->cells; k += BODY_THREADS)
+		body_move(map, &cells[k], body_runs(control));
+	__syncthreads(); /* all have read the control */
+	if (threadIdx.x == 0)
+		body_count(&args, map, control);
+}
+
+extern "C" __global__ void __launch_bounds__(BODY_THREADS)
+	philox_at(__grid_constant__ const at_args args)
+{
+	const uint64_t index = *args.word;
+
+	for (uint64_t k = threadIdx.x; k < args.n; k += BODY_THREADS)
+		at_fill(&args, index, k);
+	if (threadIdx.x == 0 && at_is_missing(&args, index))
+		body_report(args.report, args.number);
 }
 
 /* --- conditions of graphs: lib/kernels/condition.cu ------------------------ */
@@ -87,6 +123,10 @@ const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
 	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW) ROWS_KERNEL_LIST(ROWS_ROW){
 	KERNEL_CONDITION, sizeof(condition_args),
 	(const void *)philox_condition, 1, 1, 0},
+	{KERNEL_BODY, sizeof(body_args), (const void *)philox_body, BODY_THREADS,
+	 1, 0},
+	{KERNEL_AT, sizeof(at_args), (const void *)philox_at, BODY_THREADS, 1,
+	 0},
 	{KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1,
 	 0}};
 const size_t kernels_cuda_count =

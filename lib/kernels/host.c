@@ -11,6 +11,7 @@
 #define HEAD_FILL(args, entries, n, taken) \
 	head_fill_cells(args, entries, n, taken)
 #include "graph/head_elements.h"
+#include "graph/body_elements.h"
 
 #define FILL_RUN(name, out, in, n, traits)          \
 	static void run_##name(const void *args)    \
@@ -47,7 +48,34 @@ static void run_condition(const void *pointer)
 {
 	const struct condition_args *args = pointer;
 
-	*(uint32_t *)(uintptr_t)args->condition = *args->word;
+	*(uint32_t *)(uintptr_t)args->condition = condition_value(args);
+}
+
+static void run_body(const void *pointer)
+{
+	const struct body_args *args = pointer;
+	const struct philox_state control = philox_read_cell(args->control);
+	const struct body_map *map = body_map_of(control);
+	const struct body_cell *cells = (const struct body_cell *)(map + 1);
+
+	if (!map) {
+		body_set_run(args->control, UINT32_MAX);
+		return;
+	}
+	for (uint64_t k = 0; k < map->cells; k++)
+		body_move(map, &cells[k], body_runs(control));
+	body_count(args, map, control);
+}
+
+static void run_at(const void *pointer)
+{
+	const struct at_args *args = pointer;
+	const uint64_t index = *args->word;
+
+	for (uint64_t k = 0; k < args->n; k++)
+		at_fill(args, index, k);
+	if (at_is_missing(args, index))
+		body_report(args->report, args->number);
 }
 
 /* Tables of rows: lib/rows/host.c. */
@@ -59,6 +87,8 @@ void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = run_head,
 	[KERNEL_STORE] = run_store,
 	[KERNEL_CONDITION] = run_condition,
+	[KERNEL_BODY] = run_body,
+	[KERNEL_AT] = run_at,
 #define FILL_LOOP(name, out, in, n, traits) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP

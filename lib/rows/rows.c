@@ -65,6 +65,7 @@ static enum philox_status hold_on(struct philox_rows *rows,
 	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_NONE)
 		return status;
 	context_lock(context);
+	context->hooks->root(context, &info);
 	status = hold_for(rows, &info);
 	context_unlock(context);
 	return status;

@@ -54,6 +54,8 @@ static void add_entry(uint64_t *digest, const struct ledger_entry *entry)
 	add_word(digest, entry->phase);
 	add_word(digest, entry->consuming);
 	add_word(digest, entry->readers);
+	if (entry->iterations > 1)
+		add_word(digest, entry->iterations);
 }
 
 static enum philox_status add_ledger(uint64_t *digest,

@@ -150,7 +150,7 @@ static enum philox_status fill_ledger(const struct save_plan *plan,
 			&plan->saved->tickets[saved->ticket + i];
 
 		status = ledger_open(&place->ledger, ticket->serial,
-				     ticket->state);
+				     ticket->state, ticket->iterations);
 		if (status == PHILOX_OK)
 			status = ledger_commit(&place->ledger, ticket->serial);
 	}

@@ -179,6 +179,17 @@ static void check_serial(struct reader *reader,
 			      serial);
 }
 
+static uint32_t read_iterations(struct reader *reader)
+{
+	if (!reader_accept(reader, " iterations "))
+		return 1;
+	if (reader->version < SAVE_VERSION_LOOPS)
+		reader_refuse(reader, "version %" PRIu64 " has no iterations",
+			      reader->version);
+	reader->looped = 1;
+	return (uint32_t)reader_decimal(reader, 2, UINT32_MAX);
+}
+
 static void read_ticket(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
@@ -192,6 +203,7 @@ static void read_ticket(struct reader *reader)
 		check_serial(reader, region, ticket.serial);
 	reader_expect(reader, " state ");
 	ticket.state = reader_state(reader);
+	ticket.iterations = read_iterations(reader);
 	reader_end_line(reader);
 	saved->tickets = reader_grow(reader, saved->tickets, saved->n_tickets,
 				     sizeof(*saved->tickets));

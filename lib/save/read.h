@@ -19,6 +19,7 @@ struct saved_op {
 struct saved_ticket {
 	uint64_t serial;
 	struct philox_state state;
+	uint32_t iterations;
 };
 
 struct saved_region {

@@ -91,7 +91,11 @@ void reader_row(struct reader *reader)
 void reader_end_tables(struct reader *reader)
 {
 	check_table_complete(reader);
-	if (reader->version >= SAVE_VERSION_ROWS && !reader->saved->n_tables)
+	if (reader->version >= SAVE_VERSION_LOOPS && !reader->looped)
+		reader_refuse(reader,
+			      "a text without iterations has version %d",
+			      reader->saved->n_tables ? SAVE_VERSION_ROWS : 1);
+	if (reader->version == SAVE_VERSION_ROWS && !reader->saved->n_tables)
 		reader_refuse(reader, "a text without rows has version %d",
 			      SAVE_VERSION_ROWS - 1);
 }

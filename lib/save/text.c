@@ -53,6 +53,9 @@ static enum philox_status write_tickets(FILE *out, const struct ledger *ledger)
 	for (uint32_t i = 0; i < n; i++) {
 		fprintf(out, "ticket %" PRIu64 " state ", entries[i]->serial);
 		save_write_state(out, entries[i]->state);
+		if (entries[i]->iterations > 1)
+			fprintf(out, " iterations %" PRIu32,
+				entries[i]->iterations);
 		fputc('\n', out);
 	}
 	free(entries);
@@ -89,6 +92,28 @@ static enum philox_status write_region(FILE *out,
 	return write_tickets(out, &region->ledger);
 }
 
+/* Whether one of a region's tickets has more than one iteration. */
+static int has_loops(const struct philox_region *region)
+{
+	const struct ledger *ledger = &region->ledger;
+
+	if (!region->alive || !ledger->used)
+		return 0;
+	for (uint32_t i = 0; i < ledger->capacity; i++)
+		if (ledger->entries[i].phase == LEDGER_PENDING &&
+		    ledger->entries[i].iterations > 1)
+			return 1;
+	return 0;
+}
+
+static int version_of(const struct save_lists *lists)
+{
+	for (size_t i = 0; i < lists->n_regions; i++)
+		if (has_loops(lists->regions[i]))
+			return SAVE_VERSION_LOOPS;
+	return lists->n_rows ? SAVE_VERSION_ROWS : 1;
+}
+
 static enum philox_status write_body(FILE *out,
 				     const struct philox_context *context)
 {
@@ -98,8 +123,7 @@ static enum philox_status write_body(FILE *out,
 	status = save_lists_init(&lists, context, compare_names);
 	if (status != PHILOX_OK)
 		return status;
-	fprintf(out, "philox context %d\n",
-		lists.n_rows ? SAVE_VERSION_ROWS : 1);
+	fprintf(out, "philox context %d\n", version_of(&lists));
 	write_generators(out, &lists);
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
 		status = write_region(out, &lists, lists.regions[i]);

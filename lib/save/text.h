@@ -19,9 +19,10 @@
  * blank lines and no comments. The same contents have only one spelling, so
  * that two texts differ where their contexts do. All lines:
  *
- *  philox context V   The version: the lowest that has all lines of the text, 2
- *                     if there are tables of rows, else 1. A reader refuses a
- *                     newer one, after which anything may follow.
+ *  philox context V   The version: the lowest that has all lines of the text, 3
+ *                     if a ticket has iterations, else 2 if there are tables of
+ *                     rows, else 1. A reader refuses a newer one, after which
+ *                     anything may follow.
  *  generator N state STATE
  *                     Numbered from 0 in order of creation.
  *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
@@ -33,9 +34,10 @@
  *  op NAME|- calls C advance A
  *                     The operators of the region above, at least one if it is
  *                     alive; "-" has no name.
- *  ticket S state STATE
+ *  ticket S state STATE [iterations I]
  *                     The tickets pending or retained in the region above, in
- *                     ascending order of serial.
+ *                     ascending order of serial; how many iterations it has, if
+ *                     more than one (version 3).
  *  rows NAME generator N count C
  *                     A table of rows (version 2). Tables come last, in
  *                     ascending order of their bytes.
@@ -60,9 +62,10 @@
 
 struct philox_context;
 
-#define SAVE_VERSION      2
-#define SAVE_VERSION_ROWS 2 /* the first with tables of rows */
-#define SAVE_NO_GENERATOR UINT32_MAX
+#define SAVE_VERSION       3
+#define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
+#define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
+#define SAVE_NO_GENERATOR  UINT32_MAX
 
 /* save_write() writes a quiet context as a text; with the lock held. */
 enum philox_status save_write(const struct philox_context *context, char **text,

@@ -35,6 +35,11 @@
  *  commit   ends a captured pass; for a forward writes its placeholder.
  *  abort    ends a captured pass and marks its capture as not adoptable.
  *  join     makes another stream of the pass's capture depend on the head.
+ *  at       gives a view of a captured pass, or of one with cells, cells of its
+ *           own for the view's iteration.
+ *  at_word  the same, for an iteration that a kernel reads from a word.
+ *  root     changes what a stream says of its capture, if that is the body of a
+ *           conditional node, to what is said of the capture around it.
  *  take     gives an eager pass a block of cells and fills it on its stream.
  *  give     ends the use of that block at this point of the pass's stream.
  *  live     ERROR_STATE if a pass with cells has ended, or its capture is over:
@@ -57,6 +62,12 @@ struct context_hooks {
 				     struct philox_ticket *ticket);
 	enum philox_status (*abort)(struct philox_pass *pass);
 	enum philox_status (*join)(const struct philox_pass *view);
+	enum philox_status (*at)(const struct philox_pass *pass,
+				 struct philox_pass *view);
+	enum philox_status (*at_word)(const struct philox_pass *pass,
+				      const uint32_t *word,
+				      struct philox_pass *view);
+	void (*root)(struct philox_context *context, struct capture_info *info);
 	enum philox_status (*take)(struct philox_pass *pass);
 	void (*give)(struct philox_pass *pass);
 	enum philox_status (*live)(const struct philox_pass *pass);

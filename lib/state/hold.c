@@ -7,6 +7,7 @@
  * blocks its generator for other such forwards while it is open; for the
  * generator, the forwards of a launch are over when the lock is given back.
  */
+#include <inttypes.h>
 #include "lib/state/hold.h"
 #include "lib/state/ticket.h"
 
@@ -36,10 +37,31 @@ static enum philox_status check_shared(const struct philox_region *region)
 			  region->name, region->generator->open->name);
 }
 
-static enum philox_status check_room(struct philox_region *region)
+/* All iterations; beyond 2^64 it is a number that no offset has room for. */
+static uint64_t reserved_by(const struct hold *hold)
 {
-	if (next_state(region)->offset <= UINT64_MAX - 3 - region->advance)
+	uint64_t words;
+
+	return __builtin_mul_overflow(hold->region->advance, hold->iterations,
+				      &words)
+		       ? UINT64_MAX
+		       : words;
+}
+
+static enum philox_status check_room(const struct hold *hold)
+{
+	struct philox_region *region = hold->region;
+	uint64_t words = reserved_by(hold);
+
+	if (words <= UINT64_MAX - 3 &&
+	    next_state(region)->offset <= UINT64_MAX - 3 - words)
 		return PHILOX_OK;
+	if (hold->iterations > 1)
+		return status_set(PHILOX_ERROR_OVERFLOW,
+				  "the offset of region '%s' would pass 2^64 "
+				  "within %" PRIu32
+				  " iterations: give its generator a new seed",
+				  region->name, hold->iterations);
 	return status_set(PHILOX_ERROR_OVERFLOW,
 			  "the offset of region '%s' has reached 2^64: give "
 			  "its generator a new seed",
@@ -49,8 +71,9 @@ static enum philox_status check_room(struct philox_region *region)
 static enum philox_status open_entry(struct hold *hold)
 {
 	struct philox_region *region = hold->region;
-	enum philox_status status = ledger_open(&region->ledger, region->serial,
-						*next_state(region));
+	enum philox_status status =
+		ledger_open(&region->ledger, region->serial,
+			    *next_state(region), hold->iterations);
 
 	if (status == PHILOX_OK)
 		hold->serial = region->serial++;
@@ -71,14 +94,14 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
 	enum philox_status status = check_shared(region);
 
 	if (status == PHILOX_OK)
-		status = check_room(region);
+		status = check_room(hold);
 	if (status == PHILOX_OK && hold->kind == HOLD_FORWARD)
 		status = open_entry(hold);
 	if (status != PHILOX_OK)
 		return status;
 	*state = *next_state(region);
 	if (hold->kind != HOLD_WARMUP)
-		next_state(region)->offset += region->advance;
+		next_state(region)->offset += reserved_by(hold);
 	keep_off(hold, region);
 	return PHILOX_OK;
 }
@@ -93,7 +116,8 @@ enum philox_status hold_backward(struct hold *hold, struct philox_ticket ticket,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = ledger_begin(&region->ledger, ticket.serial, hold->use, state);
+	status = ledger_begin(&region->ledger, ticket.serial, hold->use,
+			      &hold->iterations, state);
 	if (status == PHILOX_OK)
 		hold->serial = ticket.serial;
 	return region_status(region, status);
@@ -143,5 +167,5 @@ void hold_rewind(const struct hold *hold)
 	if (hold->kind == HOLD_FORWARD)
 		region->serial--;
 	if (hold->kind == HOLD_FORWARD || hold->kind == HOLD_NUMBERS)
-		next_state(region)->offset -= region->advance;
+		next_state(region)->offset -= reserved_by(hold);
 }

@@ -35,6 +35,8 @@ struct hold {
 	enum hold_kind kind; /* HOLD_NOTHING: not taken; ending it is fine */
 	enum ledger_use use; /* BACKWARD: how it reads */
 	int launch;          /* held by a launch, not by an eager pass */
+	uint32_t iterations; /* of a forward; BACKWARD: that it may take, then
+				that its forward has; at least 1 */
 };
 
 /* hold_kind() returns the kind of hold of a forward whose pass has `flags`. */
@@ -49,7 +51,8 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state);
 
 /*
  * hold_backward() takes a hold that reads a ticket and writes the state to draw
- * from. Errors: those of ticket_check() and ledger_begin(); then nothing has
+ * from, and how many iterations there are. Errors: those of ticket_check() and
+ * ledger_begin(); then nothing has
  * changed.
  */
 enum philox_status hold_backward(struct hold *hold, struct philox_ticket ticket,

@@ -54,7 +54,8 @@ struct journal_text journal_flags(unsigned flags)
 	} words[] = {{PHILOX_INFERENCE, "inference"},
 		     {PHILOX_WARMUP, "warmup"},
 		     {PHILOX_RETAIN, "retain"},
-		     {PHILOX_ON_DEVICE, "on-device"}};
+		     {PHILOX_ON_DEVICE, "on-device"},
+		     {PHILOX_REVERSED, "reversed"}};
 	struct journal_text made = {"none"};
 	size_t length = 0;
 
@@ -63,6 +64,16 @@ struct journal_text journal_flags(unsigned flags)
 			length += (size_t)sprintf(made.text + length, "%s%s",
 						  length ? "," : "",
 						  words[i].word);
+	return made;
+}
+
+struct journal_text journal_iterations(uint32_t iterations)
+{
+	struct journal_text made = {""};
+
+	if (iterations > 1)
+		snprintf(made.text, sizeof(made.text), " iterations %" PRIu32,
+			 iterations);
 	return made;
 }
 
@@ -165,11 +176,12 @@ void journal_pass(const struct philox_pass *pass, const char *event,
 {
 	journal_write(pass->region->context,
 		      "%s-%s region %s ticket %" PRIu64 " seed %016" PRIx64
-		      " offset %" PRIu64 " flags %s",
+		      " offset %" PRIu64 " flags %s%s",
 		      pass->kind == PASS_FORWARD ? "forward" : "backward",
 		      event, journal_name(pass->region->name).text,
 		      pass->ticket.serial, pass->state.seed, pass->state.offset,
-		      journal_flags(flags).text);
+		      journal_flags(flags).text,
+		      journal_iterations(pass->iterations).text);
 }
 
 void journal_ticket(const struct philox_region *region, uint64_t serial,

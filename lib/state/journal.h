@@ -103,10 +103,12 @@ struct journal_text {
 
 /*
  * journal_name() quotes a name, journal_flags() spells flags of passes,
- * journal_number() is a generator's number in its context.
+ * journal_iterations() is a field for more than one iteration, with a space
+ * before it; journal_number() is a generator's number in its context.
  */
 struct journal_text journal_name(const char *name);
 struct journal_text journal_flags(unsigned flags);
+struct journal_text journal_iterations(uint32_t iterations);
 unsigned journal_number(const struct philox_generator *generator);
 
 /*

@@ -151,7 +151,7 @@ void ledger_finish(struct ledger *ledger)
 }
 
 enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
-			       struct philox_state state)
+			       struct philox_state state, uint32_t iterations)
 {
 	struct ledger_entry *entry;
 
@@ -169,6 +169,7 @@ enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
 	ledger->used++;
 	entry->serial = serial;
 	entry->state = state;
+	entry->iterations = iterations;
 	entry->phase = LEDGER_FORWARD_OPEN;
 	ledger->index[index_find(ledger, serial)] = (struct ledger_place){
 		(uint32_t)(entry - ledger->entries) + 1, (uint32_t)serial};
@@ -237,8 +238,21 @@ static enum philox_status refuse_claimed(uint64_t serial)
 			  "a launch is using up ticket %" PRIu64, serial);
 }
 
+static enum philox_status check_iterations(const struct ledger_entry *entry,
+					   uint32_t needed)
+{
+	if (needed <= entry->iterations)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "ticket %" PRIu64 " has %" PRIu32
+			  " iteration%s, and the backward may take %" PRIu32,
+			  entry->serial, entry->iterations,
+			  status_s(entry->iterations), needed);
+}
+
 enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
-				enum ledger_use use, struct philox_state *state)
+				enum ledger_use use, uint32_t *iterations,
+				struct philox_state *state)
 {
 	struct ledger_entry *entry;
 	enum philox_status status = ledger_pending(ledger, serial, &entry);
@@ -252,9 +266,13 @@ enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
 				  "a consuming backward of ticket %" PRIu64
 				  " is open",
 				  serial);
+	status = check_iterations(entry, *iterations);
+	if (status != PHILOX_OK)
+		return status;
 	entry->readers++;
 	if (use != LEDGER_RETAIN)
 		entry->consuming = (uint8_t)use;
+	*iterations = entry->iterations;
 	*state = entry->state;
 	return PHILOX_OK;
 }

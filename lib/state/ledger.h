@@ -74,10 +74,11 @@ struct ledger_entry {
 	uint64_t serial;
 	struct philox_state state;
 	struct saved_context context;
-	uint32_t readers;  /* open backward passes and running launches */
-	uint8_t phase;     /* enum ledger_phase */
-	uint8_t consuming; /* enum ledger_use of the consuming reader, or 0 */
-	uint32_t next;     /* free list */
+	uint32_t readers;    /* open backward passes and running launches */
+	uint8_t phase;       /* enum ledger_phase */
+	uint8_t consuming;   /* enum ledger_use of the consuming reader, or 0 */
+	uint32_t next;       /* free list */
+	uint32_t iterations; /* that the forward has reserved, at least 1 */
 };
 
 /* A place of the index: the low word alone decides most comparisons. */
@@ -98,9 +99,12 @@ struct ledger {
 enum philox_status ledger_init(struct ledger *ledger, uint32_t capacity);
 void ledger_finish(struct ledger *ledger);
 
-/* ledger_open() begins a forward; ERROR_LIMIT when the table is full. */
+/*
+ * ledger_open() begins a forward with the state of its first iteration;
+ * ERROR_LIMIT when the table is full.
+ */
 enum philox_status ledger_open(struct ledger *ledger, uint64_t serial,
-			       struct philox_state state);
+			       struct philox_state state, uint32_t iterations);
 
 /* ledger_commit() makes an open forward pending; ERROR_STATE if not open. */
 enum philox_status ledger_commit(struct ledger *ledger, uint64_t serial);
@@ -109,11 +113,13 @@ enum philox_status ledger_commit(struct ledger *ledger, uint64_t serial);
 enum philox_status ledger_abort(struct ledger *ledger, uint64_t serial);
 
 /*
- * ledger_begin() begins a backward of a pending forward and writes the state to
- * draw from. ERROR_RELEASED, ERROR_STATE (forward still open), ERROR_BUSY.
+ * ledger_begin() begins a backward of a pending forward that may take
+ * *iterations of it, and writes how many it has and the state to draw from.
+ * ERROR_RELEASED, ERROR_STATE (forward still open), ERROR_BUSY, ERROR_MISMATCH
+ * (it has fewer).
  */
 enum philox_status ledger_begin(struct ledger *ledger, uint64_t serial,
-				enum ledger_use use,
+				enum ledger_use use, uint32_t *iterations,
 				struct philox_state *state);
 
 /*

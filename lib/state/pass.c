@@ -39,6 +39,7 @@ static struct philox_pass new_pass(struct philox_region *region,
 	pass.stream = stream;
 	pass.kind = (uint16_t)kind;
 	pass.flags = (uint16_t)flags;
+	pass.iterations = 1;
 	return pass;
 }
 
@@ -47,7 +48,8 @@ static struct hold hold_of(const struct philox_pass *pass)
 {
 	struct hold hold = {.region = pass->region,
 			    .life = pass->life,
-			    .serial = pass->ticket.serial};
+			    .serial = pass->ticket.serial,
+			    .iterations = pass->iterations};
 
 	if (pass->kind == PASS_FORWARD) {
 		hold.kind = hold_kind(pass->flags);
@@ -65,8 +67,11 @@ static enum philox_status take_hold(struct philox_pass *pass, struct hold *hold)
 {
 	enum philox_status status;
 
-	if (pass->kind == PASS_BACKWARD)
-		return hold_backward(hold, pass->ticket, &pass->state);
+	if (pass->kind == PASS_BACKWARD) {
+		status = hold_backward(hold, pass->ticket, &pass->state);
+		pass->iterations = hold->iterations;
+		return status;
+	}
 	status = hold_forward(hold, &pass->state);
 	if (status == PHILOX_OK && hold->kind == HOLD_FORWARD)
 		pass->ticket =
@@ -74,13 +79,24 @@ static enum philox_status take_hold(struct philox_pass *pass, struct hold *hold)
 	return status;
 }
 
+/* An order of iterations is for passes that run several times. */
+static enum philox_status check_eager(const struct philox_pass *pass)
+{
+	if (!(pass->flags & PHILOX_REVERSED))
+		return PHILOX_OK;
+	return pass_refuse_flags(pass->region, PHILOX_REVERSED,
+				 "an eager backward");
+}
+
 static enum philox_status begin_eager(struct philox_pass *pass)
 {
 	struct hold hold = hold_of(pass);
 	struct saved_context
 		none; /* a ticket keeps its own while a pass begins */
-	enum philox_status status = take_hold(pass, &hold);
+	enum philox_status status = check_eager(pass);
 
+	if (status == PHILOX_OK)
+		status = take_hold(pass, &hold);
 	if (status != PHILOX_OK || !(pass->flags & PHILOX_ON_DEVICE))
 		return status;
 	status = pass->region->context->hooks->take(pass);
@@ -128,9 +144,12 @@ static enum philox_status null_begin(const struct philox_region *region,
 	return context_null(NULL, "region");
 }
 
-enum philox_status philox_forward_begin(struct philox_region *region,
+/* `call` is the function that the caller called. */
+static enum philox_status begin_forward(struct philox_region *region,
 					philox_stream stream, unsigned flags,
-					struct philox_pass *pass)
+					uint32_t limit,
+					struct philox_pass *pass,
+					const char *call)
 {
 	struct philox_pass made;
 	enum philox_status status;
@@ -138,14 +157,35 @@ enum philox_status philox_forward_begin(struct philox_region *region,
 	if (!region || !pass)
 		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_FORWARD, flags);
+	made.iterations = limit;
 	status =
 		check_flags(region, flags,
 			    PHILOX_INFERENCE | PHILOX_WARMUP | PHILOX_ON_DEVICE,
 			    "a forward");
+	if (status == PHILOX_OK && !limit)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "region '%s': limit is 0: a forward has at "
+				    "least one iteration",
+				    region->name);
 	if (status == PHILOX_OK)
-		status = begin(&made, __func__);
+		status = begin(&made, call);
 	*pass = status == PHILOX_OK ? made : not_open;
 	return pass_finish(&made, status);
+}
+
+enum philox_status philox_forward_begin(struct philox_region *region,
+					philox_stream stream, unsigned flags,
+					struct philox_pass *pass)
+{
+	return begin_forward(region, stream, flags, 1, pass, __func__);
+}
+
+enum philox_status philox_forward_begin_loop(struct philox_region *region,
+					     philox_stream stream,
+					     unsigned flags, uint32_t limit,
+					     struct philox_pass *pass)
+{
+	return begin_forward(region, stream, flags, limit, pass, __func__);
 }
 
 /* `call` is the function that the caller called. */
@@ -162,7 +202,8 @@ static enum philox_status begin_backward(struct philox_region *region,
 		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_BACKWARD, flags);
 	made.ticket = ticket;
-	status = check_flags(region, flags, PHILOX_RETAIN | PHILOX_ON_DEVICE,
+	status = check_flags(region, flags,
+			     PHILOX_RETAIN | PHILOX_ON_DEVICE | PHILOX_REVERSED,
 			     "a backward");
 	if (status == PHILOX_OK)
 		status = begin(&made, call);

@@ -92,6 +92,19 @@ enum philox_status pass_check_open(const struct philox_pass *pass,
 	return PHILOX_OK;
 }
 
+/* A view can draw as well as its pass. */
+enum philox_status pass_check_drawn(const struct philox_pass *pass)
+{
+	if (!pass)
+		return context_null(NULL, "pass");
+	if (!pass->region)
+		return status_set(PHILOX_ERROR_STATE,
+				  "the pass is not open: its begin "
+				  "failed, or it has ended already");
+	NEED_PROCESS(pass->region->context);
+	return PHILOX_OK;
+}
+
 /* Logs through the pass's context if there is one. */
 enum philox_status pass_finish_unopened(const struct philox_pass *pass,
 					enum philox_status status)
@@ -111,6 +124,9 @@ static const struct {
 	 "only a forward can be tried without reserving numbers"},
 	{PHILOX_RETAIN, "PHILOX_RETAIN",
 	 "its ticket is kept anyway, until a backward uses it up"},
+	{PHILOX_REVERSED, "PHILOX_REVERSED",
+	 "only a backward in the body of a captured loop runs through the "
+	 "iterations of its forward"},
 	{PHILOX_ON_DEVICE, "PHILOX_ON_DEVICE",
 	 "a pass gets its cells when it begins"},
 };

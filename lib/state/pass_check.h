@@ -26,6 +26,9 @@ enum philox_status pass_check_stream(const struct philox_pass *pass,
 enum philox_status pass_check_open(const struct philox_pass *pass,
 				   uint16_t kind);
 
+/* pass_check_drawn() checks that a pass can draw: views can, too. */
+enum philox_status pass_check_drawn(const struct philox_pass *pass);
+
 /*
  * pass_finish() ends a public call about a pass; see context_report().
  * pass_finish_unopened() does the same for a pass that may be NULL or not open.

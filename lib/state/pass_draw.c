@@ -11,19 +11,6 @@
 #include "lib/state/pass_check.h"
 #include "lib/state/region.h"
 
-/* A view can draw as well as its pass. */
-static enum philox_status check_drawn(const struct philox_pass *pass)
-{
-	if (!pass)
-		return context_null(NULL, "pass");
-	if (!pass->region)
-		return status_set(PHILOX_ERROR_STATE,
-				  "the pass is not open: its begin "
-				  "failed, or it has ended already");
-	NEED_PROCESS(pass->region->context);
-	return PHILOX_OK;
-}
-
 /* --- views ---------------------------------------------------------------- */
 
 static enum philox_status join(struct philox_pass *view)
@@ -44,7 +31,7 @@ enum philox_status philox_pass_on(const struct philox_pass *pass,
 				  struct philox_pass *view)
 {
 	struct philox_pass made;
-	enum philox_status status = check_drawn(pass);
+	enum philox_status status = pass_check_drawn(pass);
 
 	if (status == PHILOX_OK && !view)
 		status = status_set(PHILOX_ERROR_INVALID, "view is NULL");
@@ -88,7 +75,7 @@ static enum philox_status get_ticket(const struct philox_pass *pass,
 enum philox_status philox_pass_ticket(const struct philox_pass *pass,
 				      struct philox_ticket *ticket)
 {
-	enum philox_status status = check_drawn(pass);
+	enum philox_status status = pass_check_drawn(pass);
 
 	if (status == PHILOX_OK && !ticket)
 		status = status_set(PHILOX_ERROR_INVALID, "ticket is NULL");
@@ -119,7 +106,7 @@ static enum philox_status get_states(const struct philox_pass *pass,
 enum philox_status philox_pass_states(const struct philox_pass *pass,
 				      const struct philox_state **states)
 {
-	enum philox_status status = check_drawn(pass);
+	enum philox_status status = pass_check_drawn(pass);
 
 	if (status == PHILOX_OK && !states)
 		status = status_set(PHILOX_ERROR_INVALID, "states is NULL");
@@ -156,7 +143,7 @@ static enum philox_status locate(const struct philox_pass *pass, uint32_t op,
 enum philox_status philox_pass_rng(const struct philox_pass *pass, uint32_t op,
 				   uint32_t call, struct philox_rng *rng)
 {
-	enum philox_status status = check_drawn(pass);
+	enum philox_status status = pass_check_drawn(pass);
 
 	if (status == PHILOX_OK && !rng)
 		status = status_set(PHILOX_ERROR_INVALID, "rng is NULL");

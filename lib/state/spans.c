@@ -18,14 +18,24 @@ struct drawn_span {
 	int told; /* the operator's overlap is logged */
 };
 
+/* That of iteration 0; captured passes have no offset. */
+static uint64_t first_offset(const struct philox_pass *pass)
+{
+	if (pass->capture_id)
+		return 0;
+	return pass->state.offset -
+	       (uint64_t)pass->iteration * pass->region->advance;
+}
+
 /* Views are the same pass. A re-seed makes an offset begin again. */
 static int same_pass(const struct philox_pass *a, const struct philox_pass *b)
 {
 	return a->region == b->region && a->life == b->life &&
-	       a->capture_id == b->capture_id && a->index == b->index &&
+	       a->capture_id == b->capture_id &&
+	       (!a->capture_id || a->index == b->index) &&
 	       a->ticket.serial == b->ticket.serial &&
 	       a->state.seed == b->state.seed &&
-	       a->state.offset == b->state.offset;
+	       first_offset(a) == first_offset(b);
 }
 
 /* Whether a row of `row.count` elements meets one of the rows of `of`. */
@@ -99,6 +109,7 @@ static const struct drawn_span *find_overlap(const struct drawn_span *drawn,
 		if (old->told)
 			return NULL;
 		if (!found && old->call == drawn->call &&
+		    old->pass.iteration == drawn->pass.iteration &&
 		    spans_overlap(old->span, drawn->span))
 			found = old;
 	}
@@ -113,7 +124,8 @@ void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
 	struct drawn_span *drawn;
 
 	if (!spans_watched(context) || !(pass->kind & PASS_FORWARD) ||
-	    (pass->flags & PHILOX_WARMUP) || !span.count)
+	    (pass->flags & PHILOX_WARMUP) || !span.count ||
+	    pass->iteration == UINT32_MAX) /* what it is, the device knows */
 		return;
 	drawn = calloc(1, sizeof(*drawn));
 	if (!drawn)

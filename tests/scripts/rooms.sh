@@ -13,7 +13,7 @@ fill    base device
 state   base device fill
 rows    base device fill state
 save    base device fill state rows
-kernels base device fill rows graph/head_elements.h
+kernels base device fill rows graph/head_elements.h graph/body_elements.h
 alloc   base device
 graph   base device fill state rows save alloc
 END
