@@ -42,11 +42,11 @@ PHILOX_FN struct philox_state body_state(const struct philox_state *first,
 /* body_map_of() returns the map that a control leads to, NULL for poison. */
 PHILOX_FN const struct body_map *body_map_of(struct philox_state control)
 {
-	if (philox_is_poison(control))
-		return NULL;
-	return PHILOX_CAST(const struct body_map *,
-			   PHILOX_CAST(const void *,
-				       PHILOX_CAST(uintptr_t, control.seed)));
+	const struct body_map *map = NULL;
+
+	if (!philox_is_poison(control))
+		memcpy(&map, &control.seed, sizeof(map));
+	return map;
 }
 
 /* body_runs() returns how many runs a control has counted. */

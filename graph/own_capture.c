@@ -140,6 +140,11 @@ static enum philox_status find_origin(struct graph_context *graphs,
 	if (info->status == PHILOX_CAPTURE_NONE)
 		return status_set(PHILOX_ERROR_STATE,
 				  "the stream is not capturing");
+	if (!own && capture_refuse_body(graphs, info->id) != PHILOX_OK)
+		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
+				  "the stream captures the body of a "
+				  "conditional node, which "
+				  "philox_conditional_end() ends");
 	if (!own)
 		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
 				  "the capture began on another stream or "

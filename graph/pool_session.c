@@ -229,6 +229,24 @@ static enum philox_status open_session(struct philox_pool *pool,
 	return PHILOX_OK;
 }
 
+/* What a body uses is there before its node, and as long. */
+static enum philox_status refuse_body(const struct philox_pool *pool,
+				      const struct capture_info *info)
+{
+	struct philox_context *context = pool->context;
+	struct capture_info root = *info;
+
+	context_lock(context);
+	capture_root(context, &root);
+	context_unlock(context);
+	if (root.id == info->id)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "the stream captures the body of a conditional node: "
+			  "a session is of the capture around it, and begins "
+			  "before the node");
+}
+
 static enum philox_status begin_session(struct philox_pool *pool,
 					philox_stream stream,
 					struct philox_pool_session **out)
@@ -238,6 +256,8 @@ static enum philox_status begin_session(struct philox_pool *pool,
 	enum philox_status status =
 		device_ask_capture(pool_device(pool), stream, &info);
 
+	if (status == PHILOX_OK)
+		status = refuse_body(pool, &info);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "pool '%s': ", pool->name);
 	session = calloc(1, sizeof(*session));

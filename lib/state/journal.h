@@ -33,7 +33,9 @@
  *                         An eager forward reserves its state. Ticket 0: none.
  *  forward-commit, forward-abort, backward-begin, backward-commit,
  *  backward-abort ...     The same fields. A backward keeps its ticket if the
- *                         flags of its commit have "retain".
+ *                         flags of its commit have "retain". All of these, and
+ *                         launch-use below, end with "iterations I" if there
+ *                         are more than one.
  *  ticket-release region R ticket K
  *  ticket-attach region R ticket K
  *  capture-begin capture C
@@ -42,7 +44,13 @@
  *  capture-backward capture C pass I region R forward J|launch flags F
  *                         A pass is recorded; a backward repeats pass J, or the
  *                         forward that each launch names. If J is a backward,
- *                         each launch names the forward of both.
+ *                         each launch names the forward of both. In a body
+ *                         there is "body B" at the end; then "iterations I"
+ *                         if it has more than one.
+ *  capture-node capture C node N kind if|while|switch body B bodies M limit L
+ *                         A conditional node is recorded, with M bodies, the
+ *                         B-th of the capture and those after it; at the end
+ *                         "around A" if it is in body A itself.
  *  capture-commit capture C pass I flags F
  *  capture-abort capture C pass I
  *  capture-value capture C value V name N size B
@@ -65,6 +73,10 @@
  *  graph-destroy graph G
  *  check graph G launches N sequence Q
  *                         Launches that were not announced, found after Q.
+ *  check graph G beyond N sequence Q
+ *                         Runs that drew an iteration that there is not; Q is
+ *                         the number of a body of the capture, or 2^32 and that
+ *                         of a pass.
  *
  *  pool-create pool P segments plain|expandable
  *  pool-alloc pool P segment I offset O size B tag T
