@@ -40,6 +40,7 @@ const struct contract_check *const contract_tables[] = {contract_device,
 							contract_tokens,
 							contract_graph,
 							contract_detect,
+							contract_bodies,
 							NULL};
 
 /*

@@ -56,6 +56,7 @@ extern const struct contract_check contract_numbers[];
 extern const struct contract_check contract_layouts[];
 extern const struct contract_check contract_graph[];
 extern const struct contract_check contract_detect[];
+extern const struct contract_check contract_bodies[];
 extern const struct contract_check contract_rows[];
 extern const struct contract_check contract_tokens[];
 
@@ -223,7 +224,8 @@ void contract_with_rig(struct contract *c,
 
 /*
  * Parts of such checks. The device memory at `out` holds the numbers that
- * forward k drew on the reference, or poison; a graph of one forward that draws
+ * forward k drew on the reference, or poison; the numbers of any pass; a graph of
+ * one forward that draws
  * at rig->at.out, and a launch of it, which must be forward rig->next; an eager
  * backward that must see forward k's numbers; how many tickets are pending.
  */
@@ -231,6 +233,8 @@ void contract_is_forward(struct contract *c, struct contract_rig *rig,
 			 const uint32_t *out, unsigned k);
 void contract_is_poison(struct contract *c, struct contract_rig *rig,
 			const uint32_t *out);
+void contract_draw(struct contract *c, struct contract_rig *rig,
+		   const struct philox_pass *pass, uint32_t *out);
 void contract_record_forward(struct contract *c, struct contract_rig *rig,
 			     struct philox_graph **graph);
 void contract_launch_forward(struct contract *c, struct contract_rig *rig,

@@ -181,6 +181,12 @@ void contract_is_poison(struct contract *c, struct contract_rig *rig,
 	}
 }
 
+void contract_draw(struct contract *c, struct contract_rig *rig,
+		   const struct philox_pass *pass, uint32_t *out)
+{
+	EXPECT_PART(draw_site(c, &rig->at, pass, out));
+}
+
 static void forward(struct contract *c, struct contract_rig *rig,
 		    philox_stream stream, uint32_t *out,
 		    struct philox_ticket *ticket)
