@@ -205,6 +205,40 @@ PROMISE(diff, names_a_ticket_that_draws_otherwise)
 	diff(1, "region \"layer\": next serial 3 in A, 4 in B\n");
 }
 
+/* A forward of two iterations, and two forwards of one, the second of inference. */
+static void save_loop(struct fixture *f, uint32_t limit, const char *path)
+{
+	struct philox_context *context;
+	struct philox_region *region;
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	OK(philox_context_create(f->device, &context));
+	region = add_region(context, &setups[0], "layer");
+	OK(philox_forward_begin_loop(region, f->stream, 0, limit, &pass));
+	OK(philox_forward_commit(&pass, &ticket));
+	if (limit == 1) {
+		OK(philox_forward_begin(region, f->stream, PHILOX_INFERENCE,
+					&pass));
+		OK(philox_forward_commit(&pass, NULL));
+	}
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_a_ticket_with_other_iterations)
+{
+	save_loop(f, 2, path_a);
+	save_loop(f, 1, path_b);
+	diff(1, "region \"layer\", ticket 1: iterations 2 in A, 1 in B\n");
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, ", 1 forward ago, iterations 2\n");
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0, "\"iterations\":2}");
+	run(tool_inspect, "inspect", path_b, NULL);
+	expect(0, ", 1 forward ago\n");
+}
+
 PROMISE(diff, inspects_a_saved_context)
 {
 	save(f,

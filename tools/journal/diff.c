@@ -137,7 +137,11 @@ static int compare_tickets(const char *region, const struct saved *a,
 			return differs("%s is pending in %s only", what,
 				       in_a < in_b ? "A" : "B");
 		if (compare_states(what, a->tickets[of_a->ticket + i].state,
-				   b->tickets[of_b->ticket + i].state))
+				   b->tickets[of_b->ticket + i].state) ||
+		    compare_numbers(
+			    what, "iterations",
+			    a->tickets[of_a->ticket + i].iterations,
+			    b->tickets[of_b->ticket + i].iterations))
 			return 1;
 	}
 	return 0;

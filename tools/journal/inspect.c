@@ -49,10 +49,13 @@ static void print_region(const struct saved *saved,
 			&saved->tickets[region->ticket + i];
 
 		printf("    ticket %" PRIu64 ": offset %" PRIu64
-		       ", seed %016" PRIx64 ", %" PRIu64 " forward%s ago\n",
+		       ", seed %016" PRIx64 ", %" PRIu64 " forward%s ago",
 		       ticket->serial, ticket->state.offset, ticket->state.seed,
 		       region->serial - ticket->serial,
 		       region->serial - ticket->serial == 1 ? "" : "s");
+		if (ticket->iterations > 1)
+			printf(", iterations %" PRIu32, ticket->iterations);
+		printf("\n");
 	}
 }
 
@@ -122,6 +125,8 @@ static void json_region(struct json *json, const struct saved *saved,
 		json_object(json, NULL);
 		json_unsigned(json, "serial", ticket->serial);
 		json_state(json, ticket->state);
+		if (ticket->iterations > 1)
+			json_unsigned(json, "iterations", ticket->iterations);
 		json_close(json);
 	}
 	json_close(json);
