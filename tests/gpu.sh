@@ -304,6 +304,7 @@ all_rows()
 	fi
 	bench rows 120
 	bench states 90
+	bench values 60
 	bench pool 120
 	criterion
 }

@@ -132,6 +132,20 @@ states()
 	len(rows) == 12'
 }
 
+# Values cost time only; what they cost of the device does not depend on it
+values_part()
+{
+	bench "$nowhere" --only values --quick --json && rows '
+	len(rows) == 13 and have("values/set", None)[0]["value"] > 0 and
+	all(have(f"values/{n}/{figure}", "without")[0]["ratio"] > 0
+		for n in (1, 8, 64) for figure in ("call", "replay")) and
+	all(have(f"values/{n}/device-calls", "without")[0]["value"] == 3 and
+		have(f"values/{n}/{figure}", "without")[0]["ratio"] == 1
+		for n in (1, 8, 64) for figure in ("device-calls", "nodes"))' &&
+		bench "$nowhere" --only values/8/n --quick --json &&
+		rows '[row["name"] for row in rows] == ["values/8/nodes"]'
+}
+
 rows_part()
 {
 	bench "$nowhere" --only rows --quick --json && rows '
@@ -244,12 +258,12 @@ done
 check "options: mistakes are mistakes with --quick, too" \
 	refuses "unexpected argument 'now'" --quick now
 
-for part in ledger replay schedules states rows pool; do
+for part in ledger replay schedules states values rows pool; do
 	check "options: part $part has no sizes" refuses \
 		"--size '1MiB': part $part has no sizes" \
 		--only $part --size 1MiB
 done
-for part in ledger replay schedules pool; do
+for part in ledger replay schedules values pool; do
 	check "options: part $part has no threads" refuses \
 		"--threads '0x2': part $part has no use for them" \
 		--only $part --threads 0x2
@@ -276,6 +290,7 @@ check "the output names the number of threads" threads_on_record
 check "rows are chosen by how names begin, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
+check "values have rows, and cost no call and no node" values_part
 check "draws and tokens for rows have rows" rows_part
 check "pools have rows" pool_part
 check "and some of them" pool_rows_chosen

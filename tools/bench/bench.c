@@ -55,6 +55,12 @@ static const struct part parts[] = {
 	 "  with states by value; its numbers repeat. torch: replay() of uniform_(),\n"
 	 "  called from Python, with N registered generators and the default.\n",
 	 1, 0, 1, bench_states, bench_states_steps},
+	{"values", "values that change from launch to launch",
+	 "  values/set: of setting one, of 12 bytes. values/N/call: of a launch of a\n"
+	 "  graph with N of them and one fill, until it returns; values/N/replay:\n"
+	 "  until the work is done. device-calls: for a launch; nodes: of the graph.\n"
+	 "  without: the same graph without values.\n",
+	 1, 0, 0, bench_values, bench_values_steps},
 	{"rows", "draws and tokens for the rows of a table",
 	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
 	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
@@ -116,15 +122,15 @@ static const char usage[] =
 	"usage: philox bench [OPTION]...\n\n"
 	"Measure fills, passes and replays.\n\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
-	"  --only PART    one part, or in fill, states, rows and pool those\n"
-	"                 that begin so, as fill/uniform/f32:\n"
+	"  --only PART    one part, or in fill, states, values, rows and\n"
+	"                 pool those that begin so, as fill/uniform/f32:\n"
 	"%s"
 	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
-	"  --quick        a very short run in parts fill, states, rows and pool, to\n"
-	"                 see that they work: no measurement\n"
+	"  --quick        a very short run in parts fill, states, values,\n"
+	"                 rows and pool, to see that they work: no measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"
 	"Peers are looked for in the folder PHILOX_PEERS if it is set, else "

@@ -30,7 +30,7 @@ static enum philox_status record_passes(struct bench_graph *of)
 	return status;
 }
 
-static enum philox_status record_values(struct bench_graph *of)
+static enum philox_status record_bare(struct bench_graph *of)
 {
 	struct philox_fill fill = {.size = sizeof(fill),
 				   .dist = PHILOX_BITS,
@@ -47,12 +47,31 @@ static enum philox_status record_values(struct bench_graph *of)
 	return status;
 }
 
+static enum philox_status record_values(struct bench_graph *of)
+{
+	static const unsigned char initial[BENCH_VALUE];
+	struct bench *bench = of->bench;
+	enum philox_status status = PHILOX_OK;
+	char name[32];
+	void *cell;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < of->values; i++) {
+		snprintf(name, sizeof(name), "value %u", i);
+		status = philox_capture_value(bench->context, bench->stream,
+					      name, initial, sizeof(initial),
+					      &cell);
+	}
+	return status;
+}
+
 static enum philox_status capture(struct bench_graph *of)
 {
 	struct bench *bench = of->bench;
 	enum philox_status status;
 
 	status = philox_capture_begin(bench->context, bench->stream);
+	if (status == PHILOX_OK)
+		status = record_values(of);
 	if (status == PHILOX_OK)
 		status = record_passes(of);
 	if (status == PHILOX_OK)
@@ -69,7 +88,7 @@ static enum philox_status capture_bare(struct bench_graph *of)
 	status = philox_stream_begin_capture(bench->device, bench->stream,
 					     PHILOX_CAPTURE_THREAD_LOCAL);
 	if (status == PHILOX_OK)
-		status = record_values(of);
+		status = record_bare(of);
 	if (status == PHILOX_OK)
 		status = philox_stream_end_capture(bench->device, bench->stream,
 						   &of->bare);
@@ -82,8 +101,9 @@ static enum philox_status capture_bare(struct bench_graph *of)
 static int make_graph_region(struct bench_graph *of)
 {
 	struct philox_op *ops = calloc(of->ops, sizeof(*ops));
+	char name[32];
 	struct philox_region_options options = {.size = sizeof(options),
-						.name = "bench",
+						.name = name,
 						.ops = ops,
 						.n_ops = of->ops};
 	int failed;
@@ -92,6 +112,8 @@ static int make_graph_region(struct bench_graph *of)
 		perror("philox bench");
 		return -1;
 	}
+	/* two graphs, with values and without, may be there at once */
+	snprintf(name, sizeof(name), "bench, %u values", of->values);
 	failed = bench_try("region",
 			   philox_region_create(of->bench->context, &options,
 						&of->region));

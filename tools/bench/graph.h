@@ -13,11 +13,15 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/race.h"
 
+#define BENCH_VALUE 12 /* three floats */
+
 struct bench_graph {
 	struct bench *bench;
 	uint32_t ops;    /* of the region */
 	uint32_t passes; /* in the graph */
 	uint32_t draws;  /* of a pass: one each of its first operators */
+	uint32_t values; /* in the graph, of BENCH_VALUE bytes; in the bare one
+			    there is none */
 
 	struct philox_region *region;
 	struct philox_graph *graph;
