@@ -10,16 +10,18 @@
  *
  * Objects: a device (philox/device.h); a context on it (philox/context.h) with
  * generators (philox/generator.h), regions of random operators
- * (philox/region.h) and graphs (philox/graph.h); passes over regions, and the
- * tickets that tie a backward to its forward (philox/pass.h); fills
- * (philox/fill.h), in the layouts of other libraries too (philox/layout.h);
- * tables of states for samplers, and tokens from logits (philox/rows.h,
- * philox/sample.h); device memory that graphs share (philox/pool.h); a context
- * as a text, to resume from (philox/save.h); the numbers themselves, for your
- * own kernels (philox/kernel.h, or as a string, philox/source.h); states for
- * the kernels of other libraries (philox/interop.h); and, for tests, calls that
- * are counted and made to fail (philox/testing.h). Structs that callers fill in
- * begin with their size (philox/sized.h).
+ * (philox/region.h) and graphs (philox/graph.h), with branches and loops
+ * (philox/conditional.h) and arguments that change with each launch
+ * (philox/launch_value.h); passes over regions, and the tickets that tie a
+ * backward to its forward (philox/pass.h); fills (philox/fill.h), in the
+ * layouts of other libraries too (philox/layout.h); tables of states for
+ * samplers, and tokens from logits (philox/rows.h, philox/sample.h); device
+ * memory that graphs share (philox/pool.h); a context as a text, to resume from
+ * (philox/save.h); the numbers themselves, for your own kernels
+ * (philox/kernel.h, or as a string, philox/source.h); states for the kernels of
+ * other libraries (philox/interop.h); and, for tests, calls that are counted
+ * and made to fail (philox/testing.h). Structs that callers fill in begin with
+ * their size (philox/sized.h).
  *
  * A program is built with the flags that pkg-config has for it:
  *

@@ -70,6 +70,8 @@ c_examples()
 		"$1" -std=c11 examples/recompute.c
 	check "decode.c ($1)" builds_and_says decode "as if decoded alone" \
 		"$1" -std=c11 examples/decode.c
+	check "generate.c ($1)" builds_and_says generate \
+		"as decoded step by step" "$1" -std=c11 examples/generate.c
 	check "resume.c, in two processes ($1)" resumes "$1"
 	check "own_capture.c ($1)" builds_and_says own_capture "fresh numbers" \
 		"$1" -std=c11 examples/own_capture.c

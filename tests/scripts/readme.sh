@@ -1,6 +1,6 @@
 #!/bin/sh
-# The programs in README.md compile and run, and the example at its top
-# compiles; its two commands are there.
+# The programs in README.md compile and run, the example at its top and the loop
+# compile; its two commands are there.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 has_line()
@@ -49,6 +49,41 @@ example_compiles()
 			-Iinclude "$WORK/example.c"
 }
 
+# The first block below "Branches and loops", in the same way
+loop()
+{
+	cat <<-'END'
+		#include <stddef.h>
+		#include <philox.h>
+
+		static void loop_example(struct philox_context *ctx,
+					 philox_stream stream,
+					 philox_stream inner,
+					 struct philox_region *sampler,
+					 const uint32_t *more)
+		{
+			struct philox_conditional loop;
+			struct philox_pass pass;
+			struct philox_ticket placeholder;
+			struct philox_graph *graph;
+
+	END
+	awk '/^## / { section = /^## Branches and loops$/ }
+		section && /^```$/ { if (within++) exit; next }
+		within' README.md
+	echo '}'
+}
+
+loop_compiles()
+{
+	loop >"$WORK/loop.c"
+	cat "$WORK/loop.c"
+	grep -q '^philox_conditional_set(' "$WORK/loop.c" &&
+		grep -q '^philox_conditional_end(' "$WORK/loop.c" &&
+		$CC -std=c11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused \
+			-Iinclude "$WORK/loop.c"
+}
+
 # Each block of C goes to a file of its own
 [ -f README.md ] && awk -v work="$WORK" '
 	/^```c$/ { file = work "/block" ++n ".c"; next }
@@ -61,6 +96,7 @@ check "one command installs and runs the main job" \
 check "one command installs and passes the tests" \
 	has_line "${install}make( .*)? check\$"
 check "the example at the top compiles" example_compiles
+check "the loop compiles" loop_compiles
 programs=0
 for block in "$WORK"/block*.c; do
 	[ -f "$block" ] && grep -q '^int main' "$block" || continue
