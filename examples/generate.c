@@ -295,23 +295,19 @@ static void take(const struct run *run, struct text texts[PROMPTS])
 }
 
 /* All but the last end with the end token, before the limit. */
-static int ended(const struct text texts[PROMPTS])
+static int print_lengths(const struct text texts[PROMPTS])
 {
+	int right = 1;
+
 	for (int i = 0; i < PROMPTS; i++) {
-		const struct text *text = &texts[i];
+		int ended = texts[i].tokens[texts[i].length - 1] == END;
 
-		if ((text->length < LIMIT) != (i < PROMPTS - 1) ||
-		    (text->tokens[text->length - 1] == END) !=
-			    (text->length < LIMIT))
-			return 0;
+		printf("%d%s", (int)texts[i].length,
+		       i < PROMPTS - 1 ? ", " : "");
+		right &= ended == (i < PROMPTS - 1);
+		right &= ended == (texts[i].length < LIMIT);
 	}
-	return 1;
-}
-
-static void print_lengths(const struct text texts[PROMPTS])
-{
-	for (int i = 0; i < PROMPTS; i++)
-		printf("%s%d", i ? ", " : "", (int)texts[i].length);
+	return right;
 }
 
 int main(void)
@@ -339,12 +335,13 @@ int main(void)
 
 	if (memcmp(each, eager, sizeof(each)) ||
 	    memcmp(each, again, sizeof(each)) ||
-	    memcmp(together, alone, sizeof(together)) || !ended(each) ||
-	    !ended(together))
+	    memcmp(together, alone, sizeof(together)))
 		return 1;
-	print_lengths(each);
+	if (!print_lengths(each))
+		return 1;
 	printf(" tokens in a launch each; ");
-	print_lengths(together);
+	if (!print_lengths(together))
+		return 1;
 	printf(" in one: as decoded step by step\n");
 	return 0;
 }

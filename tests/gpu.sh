@@ -305,6 +305,7 @@ all_rows()
 	bench rows 120
 	bench states 90
 	bench values 60
+	bench loops 60
 	bench pool 120
 	criterion
 }

@@ -146,6 +146,24 @@ values_part()
 		rows '[row["name"] for row in rows] == ["values/8/nodes"]'
 }
 
+# A launch of a loop is one of the same graph, however often its body runs
+loops_part()
+{
+	bench "$nowhere" --only loops --quick --json && rows '
+	len(rows) == 16 and
+	all(have(f"loops/{n}/{figure}", "without")[0]["ratio"] > 0
+		for n in (1, 16, 256) for figure in ("call", "replay")) and
+	all(have(f"loops/{n}/{figure}", "of 1")[0]["ratio"] > 0
+		for n in (16, 256) for figure in ("call", "replay")) and
+	all(have(f"loops/{n}/device-calls", "without")[0]["ratio"] == 1
+		for n in (1, 16, 256)) and
+	len({have(f"loops/{n}/nodes", "without")[0]["value"]
+		for n in (1, 16, 256)}) == 1' &&
+		bench "$nowhere" --only loops/16/c --quick --json &&
+		rows 'peers("loops/16/call") == ["without", "of 1"] and
+			len(rows) == 2'
+}
+
 rows_part()
 {
 	bench "$nowhere" --only rows --quick --json && rows '
@@ -258,12 +276,12 @@ done
 check "options: mistakes are mistakes with --quick, too" \
 	refuses "unexpected argument 'now'" --quick now
 
-for part in ledger replay schedules states values rows pool; do
+for part in ledger replay schedules states values loops rows pool; do
 	check "options: part $part has no sizes" refuses \
 		"--size '1MiB': part $part has no sizes" \
 		--only $part --size 1MiB
 done
-for part in ledger replay schedules values pool; do
+for part in ledger replay schedules values loops pool; do
 	check "options: part $part has no threads" refuses \
 		"--threads '0x2': part $part has no use for them" \
 		--only $part --threads 0x2
@@ -291,6 +309,7 @@ check "rows are chosen by how names begin, sizes one by one" chosen_rows
 check "a size is part of a name" one_size
 check "replays of many states have rows" states
 check "values have rows, and cost no call and no node" values_part
+check "loops have rows, and their launches cost the same calls" loops_part
 check "draws and tokens for rows have rows" rows_part
 check "pools have rows" pool_part
 check "and some of them" pool_rows_chosen

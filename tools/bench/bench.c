@@ -61,6 +61,12 @@ static const struct part parts[] = {
 	 "  until the work is done. device-calls: for a launch; nodes: of the graph.\n"
 	 "  without: the same graph without values.\n",
 	 1, 0, 0, bench_values, bench_values_steps},
+	{"loops", "launches of loops, by the number of iterations",
+	 "  loops/N/call: of a launch of a graph with a WHILE node, whose body runs\n"
+	 "  N times, until the launch returns; loops/N/replay: until the work is\n"
+	 "  done. device-calls: for a launch; nodes: of the graph, but for the body.\n"
+	 "  without: the work of the body, a fill and copies, once and in no node.\n",
+	 1, 0, 0, bench_loops, bench_loops_steps},
 	{"rows", "draws and tokens for the rows of a table",
 	 "  rows/draw/NxM: M uniform numbers for each of N rows, until the work is\n"
 	 "  done. fill: as many numbers of one state. rows/token/NxV: a token for\n"
@@ -122,14 +128,14 @@ static const char usage[] =
 	"usage: philox bench [OPTION]...\n\n"
 	"Measure fills, passes and replays.\n\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
-	"  --only PART    one part, or in fill, states, values, rows and\n"
+	"  --only PART    one part, or in fill, states, values, loops, rows and\n"
 	"                 pool those that begin so, as fill/uniform/f32:\n"
 	"%s"
 	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
-	"  --quick        a very short run in parts fill, states, values,\n"
+	"  --quick        a very short run in parts fill, states, values, loops,\n"
 	"                 rows and pool, to see that they work: no measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"
