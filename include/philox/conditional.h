@@ -198,7 +198,7 @@ PHILOX_API enum philox_status philox_conditional_set(
  * PHILOX_ERROR_STATE.
  */
 PHILOX_API enum philox_status philox_conditional_iteration(
-	const struct philox_conditional *conditional, uint32_t body,
+	const struct philox_conditional *node, uint32_t body,
 	const uint32_t **iteration);
 
 /*
