@@ -29,6 +29,16 @@ draws()
 		cmp "$WORK/host" "$WORK/cuda:1"
 }
 
+# no_loops DRIVER: rows without figures, which say why
+no_loops()
+{
+	SIMULATED_DRIVER=120${1#12.}0 "$simulated/philox" bench --device cuda \
+		--only loops --quick >"$WORK/loops" || return 1
+	cat "$WORK/loops"
+	[ "$(grep -c "^loops/.* - .* need CUDA 12\.[34], and the driver is of $1\$" \
+		"$WORK/loops")" = 12 ]
+}
+
 # trains: eager and captured alike; a second GPU may go on from a file
 trains()
 {
@@ -181,6 +191,9 @@ check "a sequence of events" "$simulated/philox" matrix --device cuda \
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
 check "training needs no cuBLAS, and says what it uses" trains_without_cublas
+for driver in 12.2 12.3; do
+	check "bench says that a driver of $driver has no loops" no_loops $driver
+done
 check "draws are the host's" draws --count 1000 --first 3 --dist normal
 for seed in ${SIMULATED_SEEDS:-2 3 4}; do
 	check "another order of the GPU's work: seed $seed" again "$seed"

@@ -163,15 +163,12 @@ enum philox_status loop_graphs_ran(struct loop_graphs *of, uint32_t *count)
 
 /* --- made and cleaned ----------------------------------------------------- */
 
-/* The capture of the loop goes on without it, and is ended for nothing. */
-static int without_loops(struct loop_graphs *of, char note[RACE_NOTE_MAX])
+/* The capture is ended for nothing; it may say again what is missing. */
+static void end_for_nothing(struct loop_graphs *of)
 {
-	snprintf(note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return bench_try("capture",
-			 philox_capture_end(of->bench->context,
-					    of->bench->stream, &of->loop))
-		       ? -1
-		       : 1;
+	struct bench *bench = of->bench;
+
+	philox_capture_end(bench->context, bench->stream, &of->loop);
 }
 
 int loop_graphs_make(struct loop_graphs *of, char note[RACE_NOTE_MAX])
@@ -190,8 +187,11 @@ int loop_graphs_make(struct loop_graphs *of, char note[RACE_NOTE_MAX])
 					  &of->cells)))
 		return -1;
 	status = capture_loop_graph(of, 0, &of->loop);
-	if (status == PHILOX_ERROR_UNSUPPORTED)
-		return without_loops(of, note);
+	if (status == PHILOX_ERROR_UNSUPPORTED) {
+		snprintf(note, RACE_NOTE_MAX, "%s", philox_error_message());
+		end_for_nothing(of);
+		return 1;
+	}
 	return bench_try("capture", status) ||
 			       bench_try(
 				       "capture",
