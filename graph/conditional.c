@@ -77,6 +77,18 @@ static enum philox_status check_node_options(
 	return PHILOX_OK;
 }
 
+/* Before anything is recorded: a capture goes on without the node. */
+static enum philox_status check_device(
+	const struct philox_context *context,
+	const struct philox_conditional_options *options)
+{
+	const struct conditional what = {
+		.kind = (enum conditional_kind)options->kind,
+		.bodies = options->bodies ? options->bodies : 1};
+
+	return device_conditional_check(context->device, &what);
+}
+
 /* --- the node, with the context's lock ------------------------------------- */
 
 static struct conditional_node new_node(
@@ -218,6 +230,8 @@ static enum philox_status begin_node(
 
 	if (status == PHILOX_OK)
 		status = check_node_options(&options);
+	if (status == PHILOX_OK)
+		status = check_device(context, &options);
 	if (status == PHILOX_OK)
 		status = need_capture(context, stream, &info);
 	if (status != PHILOX_OK)

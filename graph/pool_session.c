@@ -237,7 +237,7 @@ static enum philox_status refuse_body(const struct philox_pool *pool,
 	struct capture_info root = *info;
 
 	context_lock(context);
-	capture_root(context, &root);
+	context->hooks->root(context, &root);
 	context_unlock(context);
 	if (root.id == info->id)
 		return PHILOX_OK;

@@ -452,6 +452,16 @@ enum philox_status device_exec_set_kernel(struct philox_device *device,
 	CALL(exec_set_kernel, device, exec, node, call);
 }
 
+enum philox_status device_conditional_check(struct philox_device *device,
+					    const struct conditional *what)
+{
+	NEED_POINTER(device);
+	NEED_POINTER(what);
+	return device->ops->conditional_check
+		       ? device->ops->conditional_check(device, what)
+		       : PHILOX_OK;
+}
+
 enum philox_status device_exec_check(struct philox_device *device,
 				     philox_native_exec exec)
 {

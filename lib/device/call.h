@@ -61,6 +61,9 @@ enum philox_status device_condition_create(struct philox_device *device,
 					   philox_native_graph graph,
 					   uint32_t value, int assigned,
 					   device_condition *condition);
+/* Whether the device has nodes of this kind, with as many bodies; not counted. */
+enum philox_status device_conditional_check(struct philox_device *device,
+					    const struct conditional *what);
 /* Writes the node, and what->bodies graphs to `bodies`. */
 enum philox_status device_graph_add_conditional(
 	struct philox_device *device, philox_native_graph graph,

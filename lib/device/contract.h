@@ -231,8 +231,7 @@ struct conditional {
 	  (struct philox_device *, philox_stream, device_node *, size_t *))    \
 	X(capture_depend,                                                      \
 	  (struct philox_device *, philox_stream, device_node))                \
-	X(capture_after,                                                       \
-	  (struct philox_device *, philox_stream, device_node))                \
+	X(capture_after, (struct philox_device *, philox_stream, device_node)) \
 	X(capture_mode, (struct philox_device *, enum philox_capture_mode *))  \
 	X(graph_add_kernel,                                                    \
 	  (struct philox_device *, philox_native_graph, const device_node *,   \
@@ -281,6 +280,12 @@ struct device_ops {
 	 */
 	enum philox_status (*exec_check)(struct philox_device *,
 					 philox_native_exec);
+	/*
+	 * Not counted, legal, NULL if a device has them all: whether it has
+	 * such nodes (ERROR_UNSUPPORTED), as graph_add_conditional would say.
+	 */
+	enum philox_status (*conditional_check)(struct philox_device *,
+						const struct conditional *);
 	/* Frees the device and everything still open on it. */
 	enum philox_status (*close)(struct philox_device *);
 };
@@ -297,11 +302,11 @@ struct philox_device {
 	_Atomic int fail_op;             /* enum device_op, or -1: any */
 	_Atomic int fail_status;
 	atomic_size_t memory_limit; /* of a host device, in bytes; 0: none */
-	atomic_uint threads;  /* of a fill on the host, at most */
-	atomic_uint contexts; /* that use it */
-	unsigned forks;       /* see lib/device/fork.h */
-	uint32_t head_max;    /* states that a head takes; since open */
-	char head_why[200];   /* why not HEAD_CAPACITY_MAX */
+	atomic_uint threads;        /* of a fill on the host, at most */
+	atomic_uint contexts;       /* that use it */
+	unsigned forks;             /* see lib/device/fork.h */
+	uint32_t head_max;          /* states that a head takes; since open */
+	char head_why[200];         /* why not HEAD_CAPACITY_MAX */
 };
 
 #define DEVICE_THREADS_MAX 256

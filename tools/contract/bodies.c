@@ -73,8 +73,8 @@ static void shift_words(struct contract *c, struct looping *at, uint32_t *words,
 				     stream));
 }
 
-static void keep(struct contract *c, struct looping *at, const void *out,
-		 philox_stream stream)
+static void keep_shot(struct contract *c, struct looping *at, const void *out,
+		      philox_stream stream)
 {
 	EXPECT_OK(philox_memory_copy(c->device, at->spare, at->kept,
 				     (KEPT - 1) * SHOT, stream));
@@ -91,7 +91,7 @@ static void forward_in(struct contract *c, struct looping *at,
 
 	EXPECT_OK(philox_forward_begin(at->rig->at.region, stream, 0, &pass));
 	EXPECT_PART(contract_draw(c, at->rig, &pass, out));
-	EXPECT_PART(keep(c, at, out, stream));
+	EXPECT_PART(keep_shot(c, at, out, stream));
 	EXPECT_OK(philox_forward_commit(&pass, ticket));
 }
 
@@ -113,7 +113,7 @@ static void forward_loop(struct contract *c, struct looping *at,
 	EXPECT_OK(philox_conditional_end(&at->node));
 }
 
-static void end_graph(struct contract *c, struct looping *at)
+static void end_looping(struct contract *c, struct looping *at)
 {
 	EXPECT_OK(philox_capture_end(at->rig->at.context, at->stream,
 				     &at->graph));
@@ -185,7 +185,7 @@ static void runs_body(struct contract *c, struct contract_rig *rig)
 
 	EXPECT_PART(set_up(c, rig, &at));
 	EXPECT_PART(forward_loop(c, &at, &ticket));
-	EXPECT_PART(end_graph(c, &at));
+	EXPECT_PART(end_looping(c, &at));
 	for (unsigned l = 0; l < 4; l++) {
 		struct philox_use use = {{0, 0}, 0, 0};
 
@@ -216,7 +216,7 @@ static void beyond_body(struct contract *c, struct contract_rig *rig)
 
 	EXPECT_PART(set_up(c, rig, &at));
 	EXPECT_PART(forward_loop(c, &at, &ticket));
-	EXPECT_PART(end_graph(c, &at));
+	EXPECT_PART(end_looping(c, &at));
 	EXPECT_OK(philox_memory_set(c->device, at.words, 1, TABLE_SIZE,
 				    at.stream));
 	EXPECT_PART(launch(c, &at, &use, 1));
@@ -235,7 +235,7 @@ static void a_run_beyond_the_limit_is_poison_and_the_last(struct contract *c)
 	contract_with_rig(c, beyond_body);
 }
 
-static void unannounced_body(struct contract *c, struct contract_rig *rig)
+static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_use use = {{0, 0}, 0, 0};
 	struct philox_ticket ticket;
@@ -244,7 +244,7 @@ static void unannounced_body(struct contract *c, struct contract_rig *rig)
 
 	EXPECT_PART(set_up(c, rig, &at));
 	EXPECT_PART(forward_loop(c, &at, &ticket));
-	EXPECT_PART(end_graph(c, &at));
+	EXPECT_PART(end_looping(c, &at));
 	EXPECT_OK(philox_graph_native(at.graph, NULL, &exec));
 	for (unsigned l = 0; l < 3; l++) {
 		EXPECT_OK(philox_memory_set(c->device, at.words, 1, TABLE_SIZE,
@@ -263,7 +263,7 @@ static void unannounced_body(struct contract *c, struct contract_rig *rig)
 
 static void an_unannounced_loop_is_poison_and_ends(struct contract *c)
 {
-	contract_with_rig(c, unannounced_body);
+	contract_with_rig(c, unannounced_loop_body);
 }
 
 /* --- backwards ------------------------------------------------------------- */
@@ -285,7 +285,7 @@ static void backward_loop(struct contract *c, struct looping *at,
 	if (by_word)
 		EXPECT_OK(philox_pass_at_word(&pass, at->picks, &view));
 	EXPECT_PART(contract_draw(c, rig, &view, rig->at.back));
-	EXPECT_PART(keep(c, at, rig->at.back, at->inner));
+	EXPECT_PART(keep_shot(c, at, rig->at.back, at->inner));
 	EXPECT_OK(philox_backward_commit(&pass, 0));
 	EXPECT_PART(shift_words(c, at, at->picks, at->inner));
 	EXPECT_PART(run_again(c, at));
@@ -305,7 +305,7 @@ static void paired(struct contract *c, struct contract_rig *rig, unsigned flags,
 	EXPECT_PART(forward_loop(c, at, &ticket));
 	EXPECT_PART(shift_words(c, at, at->words, at->stream));
 	EXPECT_PART(backward_loop(c, at, ticket, flags, by_word));
-	EXPECT_PART(end_graph(c, at));
+	EXPECT_PART(end_looping(c, at));
 }
 
 /* Two runs of each; what the backwards drew was kept last. */
@@ -380,7 +380,7 @@ static void named_body(struct contract *c, struct contract_rig *rig)
 
 	EXPECT_PART(set_up(c, rig, &at));
 	EXPECT_PART(backward_loop(c, &at, none, 0, 0));
-	EXPECT_PART(end_graph(c, &at));
+	EXPECT_PART(end_looping(c, &at));
 	EXPECT_OK(philox_forward_begin_loop(rig->at.region, at.stream, 0,
 					    LIMIT - 1, &pass));
 	EXPECT_OK(philox_forward_commit(&pass, &use.ticket));
@@ -417,7 +417,7 @@ static void branching(struct contract *c, struct contract_rig *rig,
 		EXPECT_PART(forward_in(c, at, at->inner, &ticket));
 	}
 	EXPECT_OK(philox_conditional_end(&at->node));
-	EXPECT_PART(end_graph(c, at));
+	EXPECT_PART(end_looping(c, at));
 }
 
 /* A launch in which this body runs, or none. */
@@ -502,7 +502,7 @@ static void nested_body(struct contract *c, struct contract_rig *rig)
 	at.node = loop;
 	EXPECT_PART(run_again(c, &at));
 	EXPECT_OK(philox_conditional_end(&loop));
-	EXPECT_PART(end_graph(c, &at));
+	EXPECT_PART(end_looping(c, &at));
 	for (unsigned l = 0; l < 2; l++) {
 		EXPECT_PART(ask_runs(c, &at, 3));
 		EXPECT_PART(write_words(c, &at, at.picks, !l, l, 1, 0));

@@ -58,21 +58,28 @@ enum philox_status cuda_capture_begin_to(struct philox_device *device,
 				       (enum cudaStreamCaptureMode)mode));
 }
 
+static enum philox_status need_conditions(const struct philox_device *device)
+{
+	const struct cuda_device *cuda = (const struct cuda_device *)device;
+	enum philox_status status =
+		need_version(device, "conditional nodes", 12030);
+
+	if (status != PHILOX_OK || !cuda->condition_why[0])
+		return status;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "conditional nodes: the driver does not load the "
+			  "kernel that sets conditions (%s)",
+			  cuda->condition_why);
+}
+
 enum philox_status cuda_condition_create(struct philox_device *device,
 					 philox_native_graph graph,
 					 uint32_t value, int assigned,
 					 device_condition *condition)
 {
-	const struct cuda_device *cuda = (const struct cuda_device *)device;
 	cudaGraphConditionalHandle handle;
-	enum philox_status status =
-		need_version(device, "conditional nodes", 12030);
+	enum philox_status status = need_conditions(device);
 
-	if (status == PHILOX_OK && cuda->condition_why[0])
-		status = status_set(PHILOX_ERROR_UNSUPPORTED,
-				    "conditional nodes: the driver does not "
-				    "load the kernel that sets conditions (%s)",
-				    cuda->condition_why);
 	if (status == PHILOX_OK)
 		status = ON_AS(device, "cudaGraphConditionalHandleCreate",
 			       compat_condition_create(&handle, graph, value,
@@ -96,6 +103,15 @@ static enum philox_status need_kind(const struct philox_device *device,
 	if (what->bodies > 1)
 		return need_version(device, "IF nodes with two bodies", 12080);
 	return need_version(device, "IF nodes", 12030);
+}
+
+/* Every kind needs conditions, whose refusal says more. */
+enum philox_status cuda_conditional_check(struct philox_device *device,
+					  const struct conditional *what)
+{
+	enum philox_status status = need_conditions(device);
+
+	return status == PHILOX_OK ? need_kind(device, what) : status;
 }
 
 enum philox_status cuda_graph_add_conditional(struct philox_device *device,

@@ -228,6 +228,7 @@ static const struct device_ops cuda_ops = {
 	.exec_destroy = cuda_exec_destroy,
 	.launch = cuda_launch,
 	.launch_host = NULL, /* a kernel is launched instead */
+	.conditional_check = cuda_conditional_check,
 	.close = cuda_close,
 };
 

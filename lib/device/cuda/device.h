@@ -11,5 +11,7 @@
 	enum philox_status cuda_##name arguments;
 DEVICE_OP_LIST(CUDA_OP_DECLARE)
 #undef CUDA_OP_DECLARE
+enum philox_status cuda_conditional_check(struct philox_device *device,
+					  const struct conditional *what);
 
 #endif
