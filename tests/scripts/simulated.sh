@@ -49,6 +49,24 @@ trains()
 		"$simulated/philox" train --device cuda:1 --resume "$WORK/half"
 }
 
+# trains_in_a_loop: with the micro-batches of a step as one node
+trains_in_a_loop()
+{
+	"$simulated/philox" train --device cuda --steps 3 --ops 2 --loop \
+		>"$WORK/loop" && grep '^runs agree *yes' "$WORK/loop" &&
+		grep '^looped ' "$WORK/loop"
+}
+
+# refuses_loops DRIVER: it is too old, which is said before the first run
+refuses_loops()
+{
+	SIMULATED_DRIVER=$1 "$simulated/philox" train --device cuda --steps 1 \
+		--loop >"$WORK/loop" 2>"$WORK/err"
+	[ $? -eq 1 ] && [ ! -s "$WORK/loop" ] && cat "$WORK/err" &&
+		grep '^philox train: .* need CUDA 12\.[34], and the driver is of' \
+			"$WORK/err"
+}
+
 # trains_without_cublas: a kernel of our own does as well, and is named
 trains_without_cublas()
 {
@@ -190,6 +208,11 @@ check "a sequence of events" "$simulated/philox" matrix --device cuda \
 	--replay 'F0 F1 B1r B0'
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
+check "so do they with a loop in the graph" trains_in_a_loop
+for driver in 12020 12030; do
+	check "which a driver of CUDA $driver does not know" \
+		refuses_loops $driver
+done
 check "training needs no cuBLAS, and says what it uses" trains_without_cublas
 for driver in 12.2 12.3; do
 	check "bench says that a driver of $driver has no loops" no_loops $driver

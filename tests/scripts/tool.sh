@@ -268,13 +268,13 @@ check "train names a binary file" refuses "$WORK/binary" train "$WORK/binary"
 check "train names an unknown device" \
 	refuses nowhere train --device nowhere
 
-# one run of the four, and not together with what chooses runs by itself
+# one run of them, and not together with what chooses runs by itself
 check "train runs one of the four alone" \
 	gives 0 '^captured +[0-9a-f]{16} ' . train --steps 2 --only captured
 check "and no other" sh -c "! grep -E '^(eager|recomputed|out of order) ' \
 	'$WORK/out'"
 check "train names its runs" gives 2 '' \
-	"^philox train: --only 'x': must be one of eager, captured, recomputed, out-of-order\$" \
+	"^philox train: --only 'x': must be one of eager, captured, recomputed, out-of-order, looped\$" \
 	train --only x
 check "train --naive has no --only" gives 2 '' \
 	"^philox train: --only 'eager': not together with --naive\$" \

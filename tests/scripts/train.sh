@@ -1,15 +1,16 @@
 #!/bin/sh
 # philox train: its four runs agree, on both host devices, with any number of
-# operators; the harm without philox is shown; bad input is named.
+# operators, and so does a fifth whose micro-batches are a loop of the graph; the
+# harm without philox is shown; bad input is named.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 philox=${PHILOX_TOOL:-$BUILD/philox}
 . tests/support/training.sh
 
-# The loss and parameter checksums of the four runs, one run per line
+# The loss and parameter checksums of the runs, one run per line
 checksums()
 {
-	grep -E '^(eager|captured|recomputed|out of order) +[0-9a-f]{16}  ' \
+	grep -E '^(eager|captured|recomputed|out of order|looped) +[0-9a-f]{16}  ' \
 		"$WORK/out" | grep -oE '[0-9a-f]{16}  [0-9a-f]{16}'
 }
 
@@ -19,6 +20,45 @@ runs_agree()
 	[ "$(checksums | wc -l)" -eq 4 ] &&
 		[ "$(checksums | sort -u | wc -l)" -eq 1 ] &&
 		grep -qE '^runs agree +yes' "$WORK/out"
+}
+
+# loops_on DEVICE ARGUMENT...: a loop in the graph gives the bits of the others,
+# which are what they are without it
+loops_on()
+{
+	device=$1
+	shift
+	train "$text" --steps 4 --device "$device" "$@" || return 1
+	! grep -q 'loop' "$WORK/out" || return 1
+	first=$(checksums)
+	train "$text" --steps 4 --device "$device" "$@" --loop || return 1
+	[ -n "$first" ] && [ "$(checksums | head -n 4)" = "$first" ] &&
+		[ "$(checksums | wc -l)" -eq 5 ] &&
+		[ "$(checksums | sort -u | wc -l)" -eq 1 ] &&
+		grep -qE '^looped +[0-9a-f]{16} ' "$WORK/out" &&
+		grep -qE '^runs agree +yes' "$WORK/out"
+}
+
+# A step is one launch of a graph with one head, however many micro-batches
+loop_costs()
+{
+	train "$text" --steps 3 --loop --ops 4 || return 1
+	grep -qE "^  looped +1 per graph \\(1 graph, up to 8 passes\\)$three_calls" \
+		"$WORK/out"
+}
+
+# The looped run alone, with --loop and without
+loops_alone()
+{
+	train "$text" --steps 3 --loop || return 1
+	first=$(checksums | tail -n 1)
+	for loop in '' --loop; do
+		# shellcheck disable=SC2086 # none, or one
+		train "$text" --steps 3 --only looped $loop || return 1
+		[ -n "$first" ] && [ "$(checksums)" = "$first" ] &&
+			[ "$(grep -c '^looped ' "$WORK/out")" -eq 1 ] ||
+			return 1
+	done
 }
 
 # same_on DEVICE DEVICE: two devices give the same bits
@@ -116,6 +156,24 @@ assert all(run["device_calls_per_replay"]["all"] == 3 for run in runs[1:]
 	if "graphs" in run)'
 }
 
+loop_in_json()
+{
+	train "$text" --steps 3 --json || return 1
+	! grep -q '"loop' "$WORK/out" || return 1
+	train "$text" --steps 3 --json --loop --ops 2 || return 1
+	tail -n 1 "$WORK/out" | python3 -c '
+import json, sys
+figures = json.load(sys.stdin)
+assert figures["loop"] is True and figures["agree"] is True
+names = [run["name"] for run in figures["runs"]]
+assert names == ["eager", "captured", "recomputed", "out of order", "looped"]
+looped = figures["runs"][4]
+assert looped["graphs"] == 1 and looped["passes_most"] == 8
+assert looped["replays"] == 3 and looped["extra_paired"] is True
+assert looped["device_calls_per_replay"]["all"] == 3
+assert len({run["parameter_checksum"] for run in figures["runs"]}) == 1'
+}
+
 pool_in_json()
 {
 	last_line_is_json && ! grep -q '"pool"' "$WORK/out" || return 1
@@ -186,6 +244,17 @@ check "everything may be dropped" train "$text" --steps 2 --dropout 1
 check "a graph gains one node, a replay makes three calls" graphs_cost
 check "the same with 100 operators more" graphs_cost --ops 100
 check "the default run learns README.md" default_run_learns
+for device in host host:sync host:strict; do
+	check "a loop in the graph gives the same bits on $device" \
+		loops_on $device
+	check "and with operators outside of it on $device" \
+		loops_on $device --ops 5
+done
+check "a loop in the graph costs what a graph costs" loop_costs
+check "the looped run alone" loops_alone
+for kind in plain expandable; do
+	check "a loop in the graph uses a $kind pool" loops_on host --pool $kind
+done
 for kind in plain expandable; do
 	for device in host host:sync; do
 		check "a $kind pool changes no bit on $device" \
@@ -203,7 +272,9 @@ if command -v python3 >"$WORK/which"; then
 	check "--json ends with an object" last_line_is_json
 	check "--naive --json ends with an object" last_line_is_json --naive
 	check "--json has the figures of a pool" pool_in_json
+	check "--json has the looped run" loop_in_json
 else
+	skip "--json has the looped run" "no python3"
 	skip "--json has the figures of a pool" "no python3"
 	skip "--json ends with an object" "no python3"
 fi
@@ -231,6 +302,20 @@ check "a pool of an unknown kind" refuses \
 	"--pool 'big': must be one of plain, expandable" "$text" --pool big
 check "a pool without philox" refuses "--pool 'plain': not together with --naive" \
 	"$text" --pool plain --naive
+check "a loop without philox" refuses "--loop: not together with --naive" \
+	"$text" --loop --naive
+check "a loop and another run alone" refuses \
+	"--only 'eager': not together with --loop" "$text" --loop --only eager
+check "a loop that is to be saved" refuses "--loop: not together with --save-at" \
+	"$text" --loop --save-at 1 --save "$WORK/never"
+check "a loop and a file without a step" refuses \
+	"--loop: not together with --save" "$text" --loop --save "$WORK/never"
+check "a loop that is to go on" refuses "--loop: not together with --resume" \
+	"$text" --loop --resume "$WORK/never"
+check "a looped run without philox" refuses \
+	"--only 'looped': not together with --naive" "$text" --only looped --naive
+check "a number for a loop" refuses loop "$text" --loop=2
+check "refused loops saved nothing" [ ! -e "$WORK/never" ]
 check "an option without its value" refuses "--device: needs a value" \
 	"$text" --device
 check "an unknown option" \

@@ -124,7 +124,7 @@ struct cuda_lane {
 struct cuda_backend {
 	struct train_backend base;
 	struct cublas cublas; /* without a library: our kernel */
-	struct cuda_lane lanes[2];
+	struct cuda_lane lanes[TRAIN_STREAMS];
 	char message[128];
 	char products[256];
 };
@@ -146,7 +146,11 @@ static const char *cuda_kernel(struct train_backend *, philox_stream stream,
 static struct cuda_lane *lane_of(struct cuda_backend *backend,
 				 philox_stream stream)
 {
-	return &backend->lanes[stream == backend->lanes[1].stream];
+	int i = TRAIN_STREAMS - 1;
+
+	while (i && stream != backend->lanes[i].stream)
+		i--;
+	return &backend->lanes[i];
 }
 
 static const char *plain_product(struct train_backend *, philox_stream stream,
@@ -192,7 +196,7 @@ static const char *cublas_product(struct train_backend *base,
 
 static void close_cublas(struct cuda_backend *backend)
 {
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < TRAIN_STREAMS; i++) {
 		if (backend->lanes[i].handle)
 			backend->cublas.destroy(backend->lanes[i].handle);
 		cudaFree(backend->lanes[i].workspace);
@@ -266,8 +270,9 @@ static const char *try_parts(struct opening *opening, const char *name)
 
 	if (cublas_load(&backend->cublas, name))
 		return backend->cublas.library ? "a function of it" : "it";
-	for (int i = 0; i < 2; i++)
-		if (open_lane(&backend->cublas, opening->streams[i],
+	for (int i = 0; i < TRAIN_STREAMS; i++)
+		if (opening->streams[i] &&
+		    open_lane(&backend->cublas, opening->streams[i],
 			      &backend->lanes[i]))
 			return "a handle with a workspace of 32 MiB";
 	return NULL;
@@ -320,7 +325,7 @@ static int choose_products(struct opening *opening, char *message, size_t size)
 }
 
 struct train_backend *train_cuda_open(struct philox_device *device,
-				      const philox_stream streams[2],
+				      const philox_stream streams[TRAIN_STREAMS],
 				      char *message, size_t size)
 {
 	struct cuda_backend *backend =

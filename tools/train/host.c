@@ -217,9 +217,9 @@ static void host_close(struct train_backend *base)
 	free(base);
 }
 
-struct train_backend *train_host_open(struct philox_device *device,
-				      const philox_stream streams[2],
-				      char *message, size_t size)
+struct train_backend *train_host_open(
+	struct philox_device *device,
+	const philox_stream streams[TRAIN_STREAMS], char *message, size_t size)
 {
 	struct host_backend *backend = calloc(1, sizeof(*backend));
 

@@ -99,6 +99,8 @@ static void write_options(struct json *json, const struct train_model *model)
 	json_number(json, "dropout", options->dropout);
 	json_unsigned(json, "ops", options->ops);
 	json_bool(json, "naive", options->naive);
+	if (options->loop)
+		json_bool(json, "loop", 1);
 	if (options->pool_given) {
 		json_string(json, "pool", options->pool_given);
 		json_unsigned(json, "bytes_without_pool", model->arrays_size);

@@ -41,7 +41,8 @@
 	X(adamw)         /* parameters */                       \
 	X(finish)        /* one */                              \
 	X(add_rows)      /* columns */                          \
-	X(compare)       /* elements */
+	X(compare)       /* elements */                         \
+	X(place)         /* parameters */
 
 enum train_kernel {
 #define TRAIN_KERNEL_ENUM(name) TRAIN_##name,
@@ -315,6 +316,37 @@ PHILOX_FN void train_compare(const struct train_compare *a, size_t i)
 {
 	if (a->a[i] != a->b[i])
 		*a->differs = 1;
+}
+
+/* What a micro-batch in the body of a loop says beside its gradient. */
+struct train_micro {
+	float loss;
+	uint32_t more; /* the loop's condition */
+};
+
+/*
+ * The end of a micro-batch in the body of a loop: its gradient and its loss go
+ * where those of its iteration belong, and `more` says whether others follow.
+ */
+struct train_place {
+	const uint32_t *iteration;
+	const float *gradient;
+	struct train_micro *micro;
+	float *gradients; /* TRAIN_SLOTS arrays, one after the other */
+	size_t stride;
+	float *losses; /* TRAIN_SLOTS */
+};
+
+PHILOX_FN void train_place(const struct train_place *a, size_t i)
+{
+	size_t slot = *a->iteration;
+
+	if (slot < TRAIN_SLOTS)
+		a->gradients[slot * a->stride + i] = a->gradient[i];
+	if (slot < TRAIN_SLOTS && i == 0)
+		a->losses[slot] = a->micro->loss;
+	if (i == 0)
+		a->micro->more = slot + 1 < TRAIN_SLOTS;
 }
 
 #endif

@@ -180,6 +180,7 @@ static void lay_out(struct train_model *model)
 	for (int i = 0; i < 2; i++)
 		model->extra[i] = place(model, TRAIN_EXTRA, sizeof(uint32_t));
 	model->retained_differs = place(model, 1, sizeof(uint32_t));
+	model->micro = place(model, 1, sizeof(*model->micro));
 	place_arrays(model);
 }
 
@@ -246,10 +247,12 @@ static void open_regions(struct train_model *model)
 
 static void open_streams(struct train_model *model)
 {
-	philox_stream *streams[] = {&model->stream, &model->side, &model->idle};
+	philox_stream *streams[] = {&model->stream, &model->side, &model->idle,
+				    &model->inner};
 	philox_event *events[] = {&model->fork, &model->join};
+	int n = model->options->loop ? 4 : 3;
 
-	for (int i = 0; i < 3 && !model->status; i++)
+	for (int i = 0; i < n && !model->status; i++)
 		train_check(model,
 			    philox_stream_create(model->device, 0, streams[i]));
 	for (int i = 0; i < 2 && !model->status; i++)
@@ -259,10 +262,11 @@ static void open_streams(struct train_model *model)
 
 static void open_backend(struct train_model *model)
 {
-	philox_stream streams[2] = {model->stream, model->side};
+	philox_stream streams[TRAIN_STREAMS] = {model->stream, model->side,
+						model->inner};
 	struct train_backend *(*open)(struct philox_device *,
-				      const philox_stream[2], char *, size_t) =
-		train_host_open;
+				      const philox_stream[TRAIN_STREAMS],
+				      char *, size_t) = train_host_open;
 	char message[256];
 
 	if (model->status)
@@ -293,7 +297,8 @@ void train_model_open(struct train_model *model)
 
 void train_model_close(struct train_model *model)
 {
-	philox_stream streams[] = {model->stream, model->side, model->idle};
+	philox_stream streams[] = {model->stream, model->side, model->idle,
+				   model->inner};
 	philox_event events[] = {model->fork, model->join};
 
 	if (!model->device)
@@ -306,7 +311,7 @@ void train_model_close(struct train_model *model)
 	for (int i = 0; i < 2; i++)
 		train_check(model,
 			    philox_event_destroy(model->device, events[i]));
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		train_check(model,
 			    philox_stream_destroy(model->device, streams[i]));
 	train_check(model, philox_device_close(model->device));

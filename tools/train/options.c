@@ -34,8 +34,11 @@ static const char usage[] =
 	"  --resume OUT   go on from there to the end: with the same text and\n"
 	"                 options (those not given are the file's, --steps may\n"
 	"                 differ) it ends with the bits of a run without a break\n"
-	"  --only RUN     one of the four: eager, captured, recomputed,\n"
-	"                 out-of-order; as for journals to compare\n"
+	"  --loop         a fifth run: captured, with the micro-batches of a step as\n"
+	"                 one WHILE node of the graph. It must agree, too. CUDA 12.4\n"
+	"                 has such nodes, and the driver must be as new\n"
+	"  --only RUN     one of them: eager, captured, recomputed, out-of-order,\n"
+	"                 looped; as for journals to compare\n"
 	"  --pool KIND    its segments: plain, expandable; the arrays of a step,\n"
 	"                 activations and gradients, are blocks of a pool; the bits\n"
 	"                 are the same as without\n"
@@ -47,18 +50,42 @@ static const char usage[] =
 	"learned (with --naive: the runs were made); 1 not, or something failed;\n"
 	"2 the command line or a file is wrong.\n";
 
+/* The option that chooses runs by itself, or NULL. */
+static const char *chooses_runs(const struct train_options *options)
+{
+	return options->naive     ? "naive"
+	       : options->save_at ? "save-at"
+	       : options->save    ? "save"
+	       : options->resume  ? "resume"
+				  : NULL;
+}
+
+/* Checks the options for single runs: not together with others for all. */
+static int check_runs(const struct train_options *options)
+{
+	const char *other = chooses_runs(options);
+
+	if (options->only_given && other)
+		return complain_value("train", "only", options->only_given,
+				      "not together with --%s", other);
+	if (options->loop && other)
+		return complain("train", "--loop: not together with --%s",
+				other);
+	if (options->loop && options->only_given &&
+	    options->only != TRAIN_LOOPED)
+		return complain_value("train", "only", options->only_given,
+				      "not together with --loop");
+	return 0;
+}
+
 /* Checks the options together. */
 static int check_options(const struct train_options *options)
 {
 	const char *file = options->save ? options->save : options->resume;
 	const char *name = options->save ? "save" : "resume";
 
-	if (options->only_given && (file || options->naive || options->save_at))
-		return complain_value("train", "only", options->only_given,
-				      "not together with --%s",
-				      options->naive     ? "naive"
-				      : options->save_at ? "save-at"
-							 : name);
+	if (check_runs(options))
+		return 2;
 	if (options->pool_given && options->naive)
 		return complain_value("train", "pool", options->pool_given,
 				      "not together with --naive");
@@ -81,11 +108,10 @@ static int check_options(const struct train_options *options)
 			options->save_at, options->steps);
 }
 
-static const char *const runs[] = {[TRAIN_EAGER] = "eager",
-				   [TRAIN_CAPTURED] = "captured",
-				   [TRAIN_RECOMPUTED] = "recomputed",
-				   [TRAIN_REORDERED] = "out-of-order",
-				   NULL};
+static const char *const runs[] = {
+	[TRAIN_EAGER] = "eager",           [TRAIN_CAPTURED] = "captured",
+	[TRAIN_RECOMPUTED] = "recomputed", [TRAIN_REORDERED] = "out-of-order",
+	[TRAIN_LOOPED] = "looped",         NULL};
 
 static const char *const pools[] = {[TRAIN_POOL_PLAIN] = "plain",
 				    [TRAIN_POOL_EXPANDABLE] = "expandable",
@@ -111,6 +137,7 @@ static int read_line(int argc, char **argv, struct train_options *options)
 		 .given = &options->only_given},
 		{"pool", TAKES_NAME, .to = &options->pool, .names = pools,
 		 .given = &options->pool_given},
+		{"loop", TAKES_NOTHING, .to = &options->loop},
 		{"naive", TAKES_NOTHING, .to = &options->naive},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{0}};
@@ -144,5 +171,9 @@ int train_parse_options(int argc, char **argv, struct train_options *options)
 		return status;
 	if (!options->steps)
 		options->steps = options->naive ? STEPS_NAIVE : STEPS;
-	return check_options(options) || find_file(options) ? 2 : -1;
+	if (check_options(options))
+		return 2;
+	if (options->only_given && options->only == TRAIN_LOOPED)
+		options->loop = 1;
+	return find_file(options) ? 2 : -1;
 }

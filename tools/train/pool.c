@@ -25,7 +25,7 @@ void *train_take(struct train_model *model, philox_stream stream, void *array,
 	struct train_arrays *arrays = &model->arrays;
 	struct philox_pool_block *block = &arrays->blocks[arrays->n_blocks];
 
-	if (array || !pooled(model))
+	if (array || !pooled(model) || model->pool.held)
 		return array;
 	if (arrays->n_blocks == TRAIN_BLOCKS_MAX) {
 		train_fail(model, "more than %d arrays", TRAIN_BLOCKS_MAX);
@@ -51,11 +51,75 @@ static void drop_block(struct train_arrays *arrays, const void *array)
 
 void *train_give(struct train_model *model, philox_stream stream, void *array)
 {
-	if (!pooled(model))
+	if (!pooled(model) || model->pool.held)
 		return array;
 	train_check(model, philox_pool_free(model->pool.pool, stream, array));
 	drop_block(&model->arrays, array);
 	return NULL;
+}
+
+/* --- all activations of a slot -------------------------------------------- */
+
+/* One array; returns the one to keep instead. */
+typedef void *array_visitor(struct train_model *model, void *array,
+			    size_t size);
+
+static void visit_arrays(struct train_model *model, unsigned slot,
+			 array_visitor *visit)
+{
+	struct train_activations *a = train_activations(model, slot);
+
+	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
+		a->hidden[layer] =
+			visit(model, a->hidden[layer], TRAIN_LAYER_SIZE);
+		a->dropped[layer] =
+			visit(model, a->dropped[layer], TRAIN_LAYER_SIZE);
+		a->redrawn[layer] =
+			visit(model, a->redrawn[layer], TRAIN_LAYER_SIZE);
+		a->gradient[layer] =
+			visit(model, a->gradient[layer], TRAIN_LAYER_SIZE);
+	}
+	a->words = visit(model, a->words, TRAIN_BATCH * sizeof(*a->words));
+	a->logits = visit(model, a->logits,
+			  TRAIN_BATCH * model->columns * sizeof(float));
+	a->losses = visit(model, a->losses, TRAIN_BATCH * sizeof(float));
+}
+
+/* An array that has memory now. */
+static void *forget_array(struct train_model *model, void *array, size_t size)
+{
+	if (!array)
+		return NULL;
+	train_set(model, array, 0xff, size);
+	return train_give(model, model->stream, array);
+}
+
+void train_forget(struct train_model *model, unsigned slot)
+{
+	visit_arrays(model, slot, forget_array);
+}
+
+static void *take_array(struct train_model *model, void *array, size_t size)
+{
+	return train_take(model, model->stream, array, size, "micro-batch");
+}
+
+void train_hold(struct train_model *model, unsigned slot)
+{
+	visit_arrays(model, slot, take_array);
+	model->pool.held = 1;
+}
+
+static void *give_array(struct train_model *model, void *array, size_t size)
+{
+	(void)size;
+	return array ? train_give(model, model->stream, array) : NULL;
+}
+
+void train_release(struct train_model *model, unsigned slot)
+{
+	model->pool.held = 0;
+	visit_arrays(model, slot, give_array);
 }
 
 /* --- the pool of a run ---------------------------------------------------- */
@@ -130,8 +194,8 @@ void train_pool_mark(struct train_model *model)
 
 	if (!pooled(model))
 		return;
-	train_check(model,
-		    philox_pool_checkpoint_create(pool->pool, &pool->checkpoint));
+	train_check(model, philox_pool_checkpoint_create(pool->pool,
+							 &pool->checkpoint));
 	pool->marked = model->arrays;
 }
 

@@ -1,5 +1,6 @@
 /*
- * tools/train/runs.c - the schedules: eager, captured, recomputed, out of order
+ * tools/train/runs.c - the schedules: eager, captured, recomputed, out of
+ * order, looped
  *
  * Every schedule puts the same arithmetic on the stream; they differ in what is
  * captured, what is kept, and when a backward comes. No input of a step is
@@ -58,6 +59,13 @@ static void recomputed_backwards(struct train_model *model, unsigned slot)
 		train_recompute(model, i);
 		train_backward(model, i);
 	}
+	train_update(model);
+}
+
+static void looped_step(struct train_model *model, unsigned slot)
+{
+	(void)slot;
+	train_loop(model);
 	train_update(model);
 }
 
@@ -236,6 +244,11 @@ static void step_reordered(struct run *run)
 	replay(run, UPDATE, 0);
 }
 
+static void prepare_looped(struct run *run)
+{
+	capture(run, TRAIN_OURS, looped_step, 0);
+}
+
 static void prepare_naive(struct run *run)
 {
 	struct train_graph *graph = &run->graphs[run->n_graphs++];
@@ -260,6 +273,7 @@ static const struct schedule schedules[] = {
 	[TRAIN_RECOMPUTED] = {"recomputed", prepare_recomputed,
 			      step_recomputed},
 	[TRAIN_REORDERED] = {"out of order", prepare_reordered, step_reordered},
+	[TRAIN_LOOPED] = {"looped", prepare_looped, step_captured},
 	[TRAIN_NAIVE] = {"naive", prepare_naive, step_naive}};
 
 /* --- running -------------------------------------------------------------- */
@@ -353,6 +367,14 @@ void train_run(struct train_model *model, enum train_schedule schedule,
 	struct run run = begin_run(model, how, result);
 
 	run_to_end(&run, how);
+	end_run(&run);
+}
+
+void train_try(struct train_model *model, enum train_schedule schedule)
+{
+	struct train_result result = {0};
+	struct run run = begin_run(model, &schedules[schedule], &result);
+
 	end_run(&run);
 }
 

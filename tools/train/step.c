@@ -41,8 +41,8 @@ static void product(struct train_model *model, philox_stream stream,
 
 /* --- forward -------------------------------------------------------------- */
 
-static struct train_activations *activations(struct train_model *model,
-					     unsigned slot)
+struct train_activations *train_activations(struct train_model *model,
+					    unsigned slot)
 {
 	return &model->arrays.activations[model->shared ? 0 : slot];
 }
@@ -55,8 +55,6 @@ static struct train_samples samples(const struct train_model *model,
 	return (struct train_samples){model->symbols, a->words, places};
 }
 
-#define LAYER_SIZE (TRAIN_BATCH * TRAIN_WIDTH * sizeof(float))
-
 static float *take_floats(struct train_model *model, float *array, size_t count,
 			  const char *tag)
 {
@@ -67,11 +65,11 @@ static float *take_floats(struct train_model *model, float *array, size_t count,
 static float *take_layer(struct train_model *model, float *array,
 			 const char *tag)
 {
-	return train_take(model, model->stream, array, LAYER_SIZE, tag);
+	return train_take(model, model->stream, array, TRAIN_LAYER_SIZE, tag);
 }
 
 /* The extra operators draw, in the first slot's passes, into a running sum. */
-static void extra(struct train_model *model, enum train_kind kind)
+void train_extra(struct train_model *model, enum train_kind kind)
 {
 	uint64_t ops = model->options->ops;
 	struct train_pass pass;
@@ -95,7 +93,7 @@ static void extra(struct train_model *model, enum train_kind kind)
 static void input_layer(struct train_model *model, unsigned slot,
 			enum train_kind kind)
 {
-	struct train_activations *a = activations(model, slot);
+	struct train_activations *a = train_activations(model, slot);
 	struct train_pass pass =
 		train_begin_pass(model, slot, TRAIN_INPUT, kind);
 
@@ -118,7 +116,7 @@ static void input_layer(struct train_model *model, unsigned slot,
 static void hidden_layer(struct train_model *model, unsigned slot,
 			 enum train_layer layer, enum train_kind kind)
 {
-	struct train_activations *a = activations(model, slot);
+	struct train_activations *a = train_activations(model, slot);
 	const struct train_weights *w = &model->weights[layer - 1];
 	struct train_pass pass = train_begin_pass(model, slot, layer, kind);
 
@@ -138,7 +136,7 @@ static void hidden_layer(struct train_model *model, unsigned slot,
 
 static void output_layer(struct train_model *model, unsigned slot, float *loss)
 {
-	struct train_activations *a = activations(model, slot);
+	struct train_activations *a = train_activations(model, slot);
 	const struct train_weights *w = &model->weights[TRAIN_DEPTH - 1];
 	float **last = &a->dropped[TRAIN_DEPTH - 1];
 
@@ -166,11 +164,16 @@ static void all_layers(struct train_model *model, unsigned slot,
 	output_layer(model, slot, loss);
 }
 
+void train_forward_to(struct train_model *model, unsigned slot, float *loss)
+{
+	all_layers(model, slot, TRAIN_FORWARD, loss);
+}
+
 void train_forward(struct train_model *model, unsigned slot)
 {
 	if (slot == 0)
-		extra(model, TRAIN_FORWARD);
-	all_layers(model, slot, TRAIN_FORWARD, model->losses + slot);
+		train_extra(model, TRAIN_FORWARD);
+	train_forward_to(model, slot, model->losses + slot);
 }
 
 void train_recompute(struct train_model *model, unsigned slot)
@@ -180,34 +183,6 @@ void train_recompute(struct train_model *model, unsigned slot)
 
 	all_layers(model, slot, TRAIN_RECOMPUTE, loss);
 	model->arrays.recomputed_loss = train_give(model, model->stream, loss);
-}
-
-/* An array that has memory now. */
-static void *forget(struct train_model *model, void *array, size_t size)
-{
-	if (!array)
-		return NULL;
-	train_set(model, array, 0xff, size);
-	return train_give(model, model->stream, array);
-}
-
-void train_forget(struct train_model *model, unsigned slot)
-{
-	struct train_activations *a = activations(model, slot);
-
-	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
-		a->hidden[layer] = forget(model, a->hidden[layer], LAYER_SIZE);
-		a->dropped[layer] =
-			forget(model, a->dropped[layer], LAYER_SIZE);
-		a->redrawn[layer] =
-			forget(model, a->redrawn[layer], LAYER_SIZE);
-		a->gradient[layer] =
-			forget(model, a->gradient[layer], LAYER_SIZE);
-	}
-	a->words = forget(model, a->words, TRAIN_BATCH * sizeof(*a->words));
-	a->logits = forget(model, a->logits,
-			   TRAIN_BATCH * model->columns * sizeof(float));
-	a->losses = forget(model, a->losses, TRAIN_BATCH * sizeof(float));
 }
 
 /* --- backward ------------------------------------------------------------- */
@@ -226,8 +201,8 @@ static void weight_gradient(struct train_pass *pass,
 	float *redrawn = a->redrawn[pass->layer];
 
 	order(model, model->fork, model->stream, model->side);
-	redrawn =
-		train_take(model, model->side, redrawn, LAYER_SIZE, "redrawn");
+	redrawn = train_take(model, model->side, redrawn, TRAIN_LAYER_SIZE,
+			     "redrawn");
 	train_drop(pass, model->side, a->hidden[pass->layer], redrawn);
 	product(model, model->side, TRAIN_LEFT_TURN, w->rows, w->columns,
 		TRAIN_BATCH, redrawn, above, gradients + w->weight);
@@ -288,10 +263,10 @@ static float *slot_gradients(struct train_model *model, unsigned slot)
 	return model->arrays.gradients + slot * model->n_parameters;
 }
 
-void train_backward(struct train_model *model, unsigned slot)
+void train_backward_to(struct train_model *model, unsigned slot,
+		       float *gradient)
 {
-	struct train_activations *a = activations(model, slot);
-	float *gradients = slot_gradients(model, slot);
+	struct train_activations *a = train_activations(model, slot);
 	const float *above = a->logits;
 
 	if (model->status)
@@ -300,18 +275,25 @@ void train_backward(struct train_model *model, unsigned slot)
 		struct train_pass pass = train_begin_pass(
 			model, slot, (enum train_layer)layer, TRAIN_BACKWARD);
 
-		weight_gradient(&pass, a, above, gradients);
+		weight_gradient(&pass, a, above, gradient);
 		layer_gradient(&pass, a, above);
 		train_end_pass(&pass);
 		above = a->gradient[layer];
 	}
 	train_launch(model, model->stream, scatter, model->n_embedding,
 		     .samples = samples(model, a), .gradient = above,
-		     .out = gradients);
+		     .out = gradient);
 	order(model, model->join, model->side, model->stream);
+}
+
+void train_backward(struct train_model *model, unsigned slot)
+{
+	train_backward_to(model, slot, slot_gradients(model, slot));
+	if (model->status)
+		return;
 	if (slot == 0)
-		extra(model, TRAIN_BACKWARD);
-	give_all(model, a);
+		train_extra(model, TRAIN_BACKWARD);
+	give_all(model, train_activations(model, slot));
 }
 
 void train_keep_gradient(struct train_model *model, unsigned slot)

@@ -1,7 +1,7 @@
 /*
  * tools/train/train.h - the parts of `philox train`
  *
- *   train.c         the command: the four runs, the verdict
+ *   train.c         the command: the runs, the verdict
  *   options.c the command line
  *   report.c  what it prints; json.c: the same for machines
  *   text.c    the text and its vocabulary
@@ -9,8 +9,9 @@
  *   pool.c    the arrays of a step, from a pool perhaps
  *   pass.c    one layer's pass over one micro-batch
  *   step.c    one step: forwards, recomputes, backwards, the update
+ *   loop.c    one step whose micro-batches are a loop of the graph
  *   capture.c a piece of a step as a graph, with philox and without
- *   runs.c    the schedules: eager, captured, recomputed, out of order
+ *   runs.c    the schedules: eager, captured, recomputed, out of order, looped
  *   result.c  the results of a run: losses, checksums
  *   save.c    a run that is interrupted, into a file
  *   resume.c  and goes on from there
@@ -56,6 +57,8 @@ enum train_form {
 	TRAIN_RIGHT_TURN /* left [rows, depth], right [columns, depth] */
 };
 
+#define TRAIN_STREAMS 3 /* of a model, that kernels go to */
+
 /* rows and depth are multiples of 4, columns of 8. */
 struct train_product {
 	enum train_form form;
@@ -66,8 +69,8 @@ struct train_product {
 
 /*
  * struct train_backend puts a kernel for `count` indices, or a matrix product,
- * on a stream of its device: one of the two it was opened with. Both return
- * NULL, or what went wrong.
+ * on a stream of its device: one of those it was opened with, of which the last
+ * may be NULL. Both return NULL, or what went wrong.
  */
 struct train_backend {
 	const char *(*kernel)(struct train_backend *backend,
@@ -84,12 +87,12 @@ struct train_backend {
  * Each returns a backend, or NULL after writing why to `message`. The CUDA one
  * exists in builds with CUDA.
  */
-struct train_backend *train_host_open(struct philox_device *device,
-				      const philox_stream streams[2],
-				      char *message, size_t size);
-struct train_backend *train_cuda_open(struct philox_device *device,
-				      const philox_stream streams[2],
-				      char *message, size_t size);
+struct train_backend *train_host_open(
+	struct philox_device *device,
+	const philox_stream streams[TRAIN_STREAMS], char *message, size_t size);
+struct train_backend *train_cuda_open(
+	struct philox_device *device,
+	const philox_stream streams[TRAIN_STREAMS], char *message, size_t size);
 
 /* --- model ---------------------------------------------------------------- */
 
@@ -127,6 +130,9 @@ struct train_activations {
 	float *losses;                /* of each sample */
 };
 
+/* Of one layer's activations in such a buffer. */
+#define TRAIN_LAYER_SIZE (TRAIN_BATCH * TRAIN_WIDTH * sizeof(float))
+
 #define TRAIN_BLOCKS_MAX 64 /* of a pool at a time */
 
 /* The arrays that live for a part of a step. */
@@ -148,6 +154,7 @@ struct train_pool {
 	struct train_arrays before; /* the session */
 	struct philox_pool_checkpoint *checkpoint;
 	struct train_arrays marked; /* with it */
+	int held;                   /* no array is taken or given now */
 };
 
 struct train_options {
@@ -158,6 +165,7 @@ struct train_options {
 	uint64_t steps, seed, ops;
 	double dropout;
 	int json, naive;
+	int loop; /* the looped run is among those to make */
 	int only; /* the schedule to run alone, if only_given */
 	int pool; /* enum train_pool_kind, if pool_given */
 	/* as given, or NULL */
@@ -193,6 +201,7 @@ struct train_model {
 	struct train_backend *backend;
 	struct philox_region *regions[TRAIN_REGIONS], *init;
 	philox_stream stream, side; /* side: gradients of the weights */
+	philox_stream inner; /* options->loop: captures the loop's body */
 	philox_event fork, join;
 
 	enum philox_status status;
@@ -208,12 +217,13 @@ struct train_model {
 	size_t n_embedding;  /* the first of them */
 	struct train_weights weights[TRAIN_DEPTH]; /* above each layer */
 	float *parameters, *first, *second;
-	float *spare_gradient; /* n_parameters */
+	float *spare_gradient; /* n_parameters: kept, or of the loop's body */
 	float *losses;         /* TRAIN_SLOTS */
 	float *history;        /* options->steps times TRAIN_SLOTS */
 	struct train_clock *clock;
 	uint32_t *extra[2]; /* totals: forward, backward */
 	uint32_t *retained_differs;
+	struct train_micro *micro;  /* of the loop's body */
 	struct train_arrays arrays; /* last in the block, or in the pool */
 	size_t arrays_size;         /* in the block, or instead of the pool */
 	struct train_pool pool;
@@ -279,6 +289,20 @@ void train_download(struct train_model *model, void *to, const void *from,
 void *train_take(struct train_model *model, philox_stream stream, void *array,
 		 size_t size, const char *tag);
 void *train_give(struct train_model *model, philox_stream stream, void *array);
+
+/*
+ * train_forget() overwrites all activations of a slot with NaN, and gives them
+ * back.
+ */
+void train_forget(struct train_model *model, unsigned slot);
+
+/*
+ * train_hold() takes all activations of a slot; until train_release(), which
+ * gives them back, no array is taken or given: the body of a loop has no session
+ * of a pool.
+ */
+void train_hold(struct train_model *model, unsigned slot);
+void train_release(struct train_model *model, unsigned slot);
 
 /*
  * What follows does nothing without --pool. train_pool_open() makes the pool of
@@ -349,17 +373,30 @@ void train_recompute(struct train_model *model, unsigned slot);
 void train_backward(struct train_model *model, unsigned slot);
 void train_update(struct train_model *model);
 
+/*
+ * train_forward_to() and train_backward_to() are one micro-batch with the
+ * activations of a slot, without the extra operators; its loss and its gradient
+ * go where the last argument says.
+ */
+void train_forward_to(struct train_model *model, unsigned slot, float *loss);
+void train_backward_to(struct train_model *model, unsigned slot,
+		       float *gradient);
+
+/* train_extra() is a pass of the extra operators, one of each kind in a step. */
+void train_extra(struct train_model *model, enum train_kind kind);
+
+/* train_loop() is all micro-batches of a step, as one node of a capture. */
+void train_loop(struct train_model *model);
+
+/* train_activations() returns the buffers that a slot uses. */
+struct train_activations *train_activations(struct train_model *model,
+					    unsigned slot);
+
 /* train_warm_up() makes each product once, so that a capture's is not the first. */
 void train_warm_up(struct train_model *model);
 
 /* train_take_gradients() takes the memory of all slots' gradients. */
 void train_take_gradients(struct train_model *model);
-
-/*
- * train_forget() overwrites all activations of a slot with NaN, and gives them
- * back.
- */
-void train_forget(struct train_model *model, unsigned slot);
 
 /* train_keep_gradient() copies a slot's gradient, train_same_gradient() notes
  * whether the slot's is still the same in every bit. */
@@ -443,6 +480,7 @@ enum train_schedule {
 	TRAIN_CAPTURED,
 	TRAIN_RECOMPUTED,
 	TRAIN_REORDERED,
+	TRAIN_LOOPED,
 	TRAIN_SCHEDULES,
 	TRAIN_NAIVE = TRAIN_SCHEDULES
 };
@@ -453,6 +491,12 @@ enum train_schedule {
  */
 void train_run(struct train_model *model, enum train_schedule schedule,
 	       struct train_result *result);
+
+/*
+ * train_try() makes the graphs of a schedule and takes no step, so that what a
+ * device cannot do is known before the runs.
+ */
+void train_try(struct train_model *model, enum train_schedule schedule);
 
 /*
  * train_run_to_save() trains out of order up to the middle of the step
