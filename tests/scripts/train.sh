@@ -253,7 +253,7 @@ done
 check "a loop in the graph costs what a graph costs" loop_costs
 check "the looped run alone" loops_alone
 for kind in plain expandable; do
-	check "a loop in the graph uses a $kind pool" loops_on host --pool $kind
+	check "a loop in the graph and a pool: $kind" loops_on host --pool $kind
 done
 for kind in plain expandable; do
 	for device in host host:sync; do
