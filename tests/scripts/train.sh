@@ -43,7 +43,7 @@ loops_on()
 loop_costs()
 {
 	train "$text" --steps 3 --loop --ops 4 || return 1
-	grep -qE "^  looped +1 per graph \\(1 graph, up to 8 passes\\)$three_calls" \
+	grep -qE "^  looped +2 per graph outside of its loop \\(1 graph, up to 8 passes\\)$three_calls" \
 		"$WORK/out"
 }
 

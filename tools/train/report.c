@@ -230,6 +230,8 @@ static void print_graphs(const struct train_result *result)
 	else
 		printf("%zu to %zu per graph", result->nodes_added[0],
 		       result->nodes_added[1]);
+	if (result->looped)
+		printf(" outside of its loop");
 	printf(" (%u graph%s, up to %zu passes); %" PRIu64 " calls per replay "
 	       "(launch %" PRIu64 ", parameter update %" PRIu64
 	       ", capture query %" PRIu64 "%s)\n",

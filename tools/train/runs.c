@@ -246,6 +246,7 @@ static void step_reordered(struct run *run)
 
 static void prepare_looped(struct run *run)
 {
+	run->result->looped = 1;
 	capture(run, TRAIN_OURS, looped_step, 0);
 }
 

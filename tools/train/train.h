@@ -469,6 +469,7 @@ struct train_result {
 	unsigned graphs;             /* with passes in them */
 	size_t passes;               /* of the largest graph */
 	size_t nodes_added[2];       /* least and most, of graphs with passes */
+	int looped;                  /* ... without those in the loop's body */
 	struct train_calls calls[2]; /* least and most, of replays */
 	int again;      /* calls are of launches after a graph's first */
 	size_t pending; /* most tickets owed at once */
