@@ -49,6 +49,13 @@ trains()
 		"$simulated/philox" train --device cuda:1 --resume "$WORK/half"
 }
 
+# trains_from_a_pool KIND: which goes when CUDA says that its graphs are gone
+trains_from_a_pool()
+{
+	"$simulated/philox" train --device cuda --steps 2 --loop --pool "$1" \
+		>"$WORK/pool" && grep '^runs agree *yes' "$WORK/pool"
+}
+
 # trains_in_a_loop: with the micro-batches of a step as one node
 trains_in_a_loop()
 {
@@ -209,8 +216,11 @@ check "a sequence of events" "$simulated/philox" matrix --device cuda \
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
 check "so do they with a loop in the graph" trains_in_a_loop
+for kind in plain expandable; do
+	check "and with memory of a pool: $kind" trains_from_a_pool $kind
+done
 for driver in 12020 12030; do
-	check "which a driver of CUDA $driver does not know" \
+	check "a loop that a driver of CUDA $driver does not know" \
 		refuses_loops $driver
 done
 check "training needs no cuBLAS, and says what it uses" trains_without_cublas

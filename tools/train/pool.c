@@ -8,9 +8,11 @@
  * and a checkpoint that is restored change both.
  */
 #include <string.h>
+#include <time.h>
 #include "tools/train/train.h"
 
-#define STEP ((uint64_t)256 << 10) /* of growth: the arrays are small */
+#define STEP      ((uint64_t)256 << 10) /* of growth: the arrays are small */
+#define WAITS_MAX 5000                  /* of a millisecond */
 
 static int pooled(const struct train_model *model)
 {
@@ -139,6 +141,19 @@ void train_pool_open(struct train_model *model)
 					      &model->pool.pool));
 }
 
+/* CUDA says a little later that a graph is gone, see philox/pool.h. */
+static enum philox_status destroy_pool(struct philox_pool *pool)
+{
+	const struct timespec moment = {.tv_nsec = 1000 * 1000};
+	enum philox_status status = philox_pool_destroy(pool);
+
+	for (int i = 0; status == PHILOX_ERROR_BUSY && i < WAITS_MAX; i++) {
+		nanosleep(&moment, NULL);
+		status = philox_pool_destroy(pool);
+	}
+	return status;
+}
+
 /* The device has finished, and no graph lives. */
 void train_pool_close(struct train_model *model, struct train_result *result)
 {
@@ -154,7 +169,7 @@ void train_pool_close(struct train_model *model, struct train_result *result)
 		train_check(model,
 			    philox_pool_statistics(pool->pool, &result->pool));
 	if (pool->pool) {
-		train_check(model, philox_pool_destroy(pool->pool));
+		train_check(model, destroy_pool(pool->pool));
 		memset(arrays, 0, sizeof(*arrays));
 	}
 	memset(pool, 0, sizeof(*pool));
