@@ -394,6 +394,7 @@ gpu: all $(PROBE)
 ## matrix           all sequences of events against a model
 matrix: $(TOOL)
 	@$(TOOL) matrix
+	@$(TOOL) matrix --bodies
 
 ## quality          minutes of dieharder; tests/dieharder.sh has a full run, too
 quality: $(TOOL)

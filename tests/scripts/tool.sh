@@ -193,6 +193,9 @@ check "bench has no part called all" gives 2 '' \
 check "matrix replays a run event by event" gives 0 \
 	'^[1-9][0-9]* comparisons, all as expected$' '' \
 	matrix --replay 'F0 F1 B1r B0'
+check "matrix replays graphs with branches and loops" gives 0 \
+	'^[1-9][0-9]* comparisons, all as expected$' '' \
+	matrix --replay 'H[3(F)]2=0 H[3(F)3(B~)]23 B0'
 check "matrix --json ends with what was compared" matrix_json
 check "matrix runs a schedule" gives 0 \
 	'^1f1b +4 +8 +[1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]* +0 ' '' \
@@ -219,6 +222,7 @@ done <<'END'
 --replay F0|--forwards 2|--forwards '2': not together with --replay
 --replay F0|--length 2|--length '2': not together with --replay
 --replay F0|--long|--long: not together with --replay
+--replay F0|--bodies|--bodies: not together with --replay
 --replay F0|--stages 2|--stages '2': not together with --replay
 --replay F0|--microbatches 2|--microbatches '2': not together with --replay
 --schedule 1f1b|--replay F0|--replay 'F0': not together with --schedule
@@ -229,6 +233,7 @@ done <<'END'
 --schedule 1f1b|--generators 2|--generators '2': not together with --schedule
 --schedule 1f1b|--pending 4|--pending '4': not together with --schedule
 --schedule 1f1b|--long|--long: not together with --schedule
+--schedule 1f1b|--bodies|--bodies: not together with --schedule
 END
 check "matrix takes the options of a run" gives 0 \
 	'all as expected$' '' \

@@ -66,6 +66,10 @@ static int do_event(struct matrix_bed *bed, const struct matrix_event *event)
 		return bed_do_generator(bed, event);
 	case MATRIX_CAPTURE:
 		return bed_do_capture(bed, event->region);
+	case MATRIX_BODIES:
+		return bed_do_bodies(bed, event);
+	case MATRIX_SPOILED:
+		return bed_do_spoiled(bed, event);
 	case MATRIX_STRANGE:
 		return event->how == MATRIX_IN_GRAPH
 			       ? bed_do_graph(bed, event)
@@ -117,6 +121,8 @@ static int step(struct matrix_bed *bed, const struct matrix_event *event)
 	struct matrix_view view;
 
 	bed->place = bed->run.n;
+	if (bed->n_seen + SEEN_EVENT > SEEN_MAX)
+		return bed_complain(bed, "the run is too long");
 	if (do_event(bed, event))
 		return -1;
 	bed->run.events[bed->run.n++] = *event;
@@ -178,6 +184,7 @@ static void start(struct matrix_bed *bed, const struct matrix_run *run,
 	bed->place = 0;
 	memset(&bed->places, 0, sizeof(bed->places));
 	memset(bed->released, 0, sizeof(bed->released));
+	memset(bed->iterations, 0, sizeof(bed->iterations));
 }
 
 void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
@@ -240,7 +247,8 @@ static void free_site(struct matrix_bed *bed, struct site *site)
 {
 	struct graph *graphs = &site->graphs[0][0];
 
-	for (unsigned i = 0; i < MATRIX_KINDS * MATRIX_REGIONS; i++) {
+	bed_free_bodies(bed, site);
+	for (unsigned i = 0; i < MATRIX_PLAIN * MATRIX_REGIONS; i++) {
 		philox_native_exec_destroy(bed->device, graphs[i].exec);
 		philox_native_graph_destroy(bed->device, graphs[i].native);
 		philox_memory_free(bed->device, graphs[i].seen);
@@ -258,6 +266,8 @@ void matrix_bed_destroy(struct matrix_bed *bed)
 	philox_context_destroy(bed->context);
 	for (unsigned i = 0; bed->device && i < MATRIX_REGIONS; i++)
 		free_site(bed, &bed->sites[i]);
+	for (unsigned i = 0; bed->device && i < FORM_DEPTH; i++)
+		philox_stream_destroy(bed->device, bed->inner[i]);
 	philox_device_close(bed->device);
 	free(bed);
 }

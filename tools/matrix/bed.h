@@ -5,6 +5,8 @@
  *  pass.c     eager passes, and the numbers of passes
  *  capture.c  graphs: their contents, capturing them
  *  launch.c   launching them
+ *  bodies.h   graphs with branches and loops: recording, capturing and
+ *             launching them
  *  context.c  whole regions and contexts
  *
  * Functions return 0, or -1 with a message if something is wrong.
@@ -12,11 +14,13 @@
 #ifndef TOOLS_MATRIX_BED_H
 #define TOOLS_MATRIX_BED_H
 
+#include "tools/matrix/forms.h"
 #include "tools/matrix/matrix.h"
 
 enum {
-	SEEN_MAX = 2 * MATRIX_EVENTS,
-	PASSES = 3 /* most passes of a graph */
+	SEEN_MAX = MATRIX_SEEN,
+	SEEN_EVENT = 2 * FORM_SEEN, /* most in one event */
+	PASSES = 3                  /* most passes of a graph */
 };
 
 /* A pass of a graph, in an event of that graph. */
@@ -44,7 +48,14 @@ struct site {
 	char name[16];
 	uint32_t *words; /* device memory of an eager pass */
 	/* by kind, and by the region of the repeated ticket if it is another */
-	struct graph graphs[MATRIX_KINDS][MATRIX_REGIONS];
+	struct graph graphs[MATRIX_PLAIN][MATRIX_REGIONS];
+	struct bodied *bodies; /* FORM_COUNT of them, or NULL */
+};
+
+/* A graph with bodies. */
+struct bodied {
+	struct graph graph; /* `seen` is NULL */
+	struct form_memory *memory;
 };
 
 /* A pass or a launch that has begun. */
@@ -71,6 +82,10 @@ struct matrix_bed {
 	struct half recomputes[MATRIX_TICKETS];
 	struct half launched[MATRIX_TICKETS]; /* backwards in graphs */
 	unsigned released[MATRIX_TICKETS];    /* calls of the saved contexts */
+	unsigned iterations[MATRIX_TICKETS];  /* 0: 1 */
+	philox_stream inner[FORM_DEPTH]; /* of bodies; NULL: not needed yet */
+	/* what the device memory says in the launches of each event */
+	uint32_t tapes[MATRIX_EVENTS][FORM_TAPES][FORM_TAPE];
 	struct matrix_seen seen[SEEN_MAX];
 	unsigned n_seen;
 	uint64_t launches, calls; /* of the device, for them */
@@ -120,6 +135,13 @@ int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
 		  unsigned index, const struct captured *pass,
 		  philox_stream stream);
 
+/*
+ * bed_next_seen() begins a note of numbers in the list; the caller fills in the
+ * rest.
+ */
+struct matrix_seen *bed_next_seen(struct matrix_bed *bed, unsigned role,
+				  unsigned ticket, unsigned region);
+
 /* bed_keep_ticket() notes a ticket and gives it a saved context. */
 int bed_keep_ticket(struct matrix_bed *bed, unsigned number, unsigned region,
 		    struct philox_ticket ticket);
@@ -146,6 +168,22 @@ int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
 int bed_do_capture(struct matrix_bed *bed, unsigned region);
 
 int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* --- graphs with branches and loops, bodies.c and follow.c ---------------- */
+
+int bed_do_bodies(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* bed_do_spoiled() makes a capture in which a call of the device fails. */
+int bed_do_spoiled(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* bed_drop_bodies() drops the graphs of a site in which a region has passes. */
+int bed_drop_bodies(struct matrix_bed *bed, struct site *site, unsigned region);
+
+/* bed_lose_bodies() drops graphs that went with their context. */
+int bed_lose_bodies(struct matrix_bed *bed, struct site *site);
+
+/* bed_free_bodies() frees what is left of them when the context is gone. */
+void bed_free_bodies(struct matrix_bed *bed, struct site *site);
 
 /* --- regions and contexts, context.c -------------------------------------- */
 

@@ -5,6 +5,7 @@
  * says must be refused is listed too, once, in its plainest form.
  */
 #include <string.h>
+#include "tools/matrix/forms.h"
 #include "tools/matrix/matrix.h"
 
 struct list {
@@ -35,7 +36,7 @@ unsigned matrix_classes(const struct matrix_event *event)
 		classes |= MATRIX_RETAINS;
 	if (event->fate == MATRIX_ABORTED)
 		classes |= MATRIX_ABORTS;
-	if (event->fate == MATRIX_BROKEN)
+	if (event->fate == MATRIX_BROKEN || event->fate == MATRIX_UNTOLD)
 		classes |= MATRIX_BREAKS;
 	if (event->part != MATRIX_WHOLE)
 		classes |= MATRIX_OVERLAPS;
@@ -66,6 +67,11 @@ unsigned matrix_classes(const struct matrix_event *event)
 		return classes | MATRIX_SAVES;
 	case MATRIX_CAPTURE:
 		return classes | MATRIX_CAPTURES;
+	case MATRIX_BODIES:
+	case MATRIX_LOOP:
+		return classes | MATRIX_LOOPS;
+	case MATRIX_SPOILED:
+		return classes | MATRIX_LOOPS | MATRIX_CAPTURES;
 	case MATRIX_ADVANCE:
 	case MATRIX_FOLD:
 	case MATRIX_AT_END:
@@ -176,6 +182,79 @@ static void add_ends(struct list *list, struct matrix_event event)
 	}
 }
 
+/*
+ * Launches of a graph with bodies. One that fails does not run, whatever the
+ * device memory says: it is listed with the last choice only, and so is one that
+ * philox is not told about.
+ */
+static void add_form(struct list *list, struct matrix_event event)
+{
+	const struct form *form = form_of(event.form);
+	unsigned choices = form_choices(form);
+
+	event.kind = MATRIX_BODIES;
+	event.how = MATRIX_IN_GRAPH;
+	if (form->makes)
+		event.ticket = (uint8_t)list->view.next;
+	if (list->view.next + form->makes > list->limits->forwards)
+		return;
+	for (unsigned i = 0; i < choices; i++) {
+		event.choice = (uint8_t)i;
+		add_fates(list, event, form->consumes ? "01" : "0");
+	}
+	add_fates(list, event, "23");
+	event.ticket = MATRIX_NONE;
+	if (!form->named)
+		add_fates(list, event, "4");
+}
+
+static int is_listed(const struct list *list, unsigned form)
+{
+	return list->limits->forms >> form & 1;
+}
+
+static void add_forms(struct list *list, struct matrix_event event)
+{
+	for (unsigned i = 0; i < FORM_COUNT; i++) {
+		event.form = (uint8_t)i;
+		if (is_listed(list, i) && !form_of(i)->named)
+			add_form(list, event);
+	}
+}
+
+/* Those that name a ticket, which `event` says. */
+static void add_named_forms(struct list *list, struct matrix_event event)
+{
+	event.other = event.ticket;
+	event.ticket = MATRIX_NONE;
+	for (unsigned i = 0; i < FORM_COUNT; i++) {
+		event.form = (uint8_t)i;
+		if (is_listed(list, i) && form_of(i)->named)
+			add_form(list, event);
+	}
+}
+
+/* Captures of some graphs in which one of the device calls fails. */
+static void add_spoiled(struct list *list, struct matrix_event event)
+{
+	event.kind = MATRIX_SPOILED;
+	for (unsigned i = 0; i < FORM_COUNT; i += FORM_SPOILED) {
+		event.form = (uint8_t)i;
+		for (event.choice = 1;
+		     is_listed(list, i) && event.choice <= MATRIX_CALLS;
+		     event.choice++)
+			add(list, event);
+	}
+}
+
+static void add_loops(struct list *list, struct matrix_event event)
+{
+	event.kind = MATRIX_LOOP;
+	for (event.how = MATRIX_EAGER; event.how <= MATRIX_ON_CELLS;
+	     event.how++)
+		add_fates(list, event, "023");
+}
+
 /* The events that make a new ticket. */
 static void add_forwards(struct list *list, struct matrix_event event)
 {
@@ -184,6 +263,8 @@ static void add_forwards(struct list *list, struct matrix_event event)
 	event.ticket = (uint8_t)list->view.next;
 	event.kind = MATRIX_FORWARD;
 	add_pass(list, event);
+	if (list->limits->classes & MATRIX_LOOPS)
+		add_loops(list, event);
 	event.kind = MATRIX_KEEP;
 	event.how = MATRIX_IN_GRAPH;
 	add_fates(list, event, "023");
@@ -196,6 +277,10 @@ static void add_region(struct list *list, unsigned region)
 				     .other = MATRIX_NONE};
 
 	add_forwards(list, event);
+	if (list->limits->classes & MATRIX_LOOPS) {
+		add_forms(list, event);
+		add_spoiled(list, event);
+	}
 	event.kind = MATRIX_INFERENCE;
 	add_untracked(list, event);
 	event.kind = MATRIX_WARMUP;
@@ -288,6 +373,8 @@ static void add_ticket(struct list *list, unsigned ticket)
 	event.kind = MATRIX_RELEASE;
 	add(list, event);
 	add_strange(list, event);
+	if (list->limits->classes & MATRIX_LOOPS)
+		add_named_forms(list, event);
 	if (!(list->limits->classes & MATRIX_ONE_GRAPH))
 		return;
 	add_exchanges(list, ticket);
@@ -360,7 +447,7 @@ static void end_open(struct matrix_run *run)
 	struct matrix_limits limits = run->limits;
 	struct list list;
 
-	limits.classes = MATRIX_ALL & ~(MATRIX_ABORTS | MATRIX_RETAINS);
+	limits.classes = MATRIX_EVERYTHING & ~(MATRIX_ABORTS | MATRIX_RETAINS);
 	begin_list(&list, run, ends);
 	list.limits = &limits;
 	for (unsigned ticket = 0; ticket < list.view.next; ticket++) {

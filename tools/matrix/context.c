@@ -46,11 +46,11 @@ static int drop_graphs(struct matrix_bed *bed, struct site *site,
 	struct graph *graphs = &site->graphs[0][0];
 
 	TRY(bed, philox_stream_synchronize(bed->device, site->stream));
-	for (unsigned i = 0; i < MATRIX_KINDS * MATRIX_REGIONS; i++)
+	for (unsigned i = 0; i < MATRIX_PLAIN * MATRIX_REGIONS; i++)
 		if ((graphs[i].regions >> region & 1) &&
 		    bed_drop_graph(bed, &graphs[i]))
 			return -1;
-	return 0;
+	return bed_drop_bodies(bed, site, region);
 }
 
 int bed_remake(struct matrix_bed *bed, unsigned region)
@@ -188,12 +188,12 @@ static int lose_graphs(struct matrix_bed *bed, struct site *site)
 {
 	struct graph *graphs = &site->graphs[0][0];
 
-	for (unsigned i = 0; i < MATRIX_KINDS * MATRIX_REGIONS; i++) {
+	for (unsigned i = 0; i < MATRIX_PLAIN * MATRIX_REGIONS; i++) {
 		graphs[i].graph = NULL;
 		if (bed_drop_graph(bed, &graphs[i]))
 			return -1;
 	}
-	return 0;
+	return bed_lose_bodies(bed, site);
 }
 
 static int renew_context(struct matrix_bed *bed)

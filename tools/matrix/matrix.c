@@ -30,6 +30,7 @@ static const char usage[] =
 	"  --generators G    generators, which regions use in turn, 1 to %d\n"
 	"                    (with one of these five: one search of all events;\n"
 	"                    else several, of different events and lengths)\n"
+	"  --bodies          other searches: with branches and loops in the graphs\n"
 	"  --ops N           operators of each region, 1 to %d (default 2)\n"
 	"  --long            deeper: minutes (of a search only)\n"
 	"  --replay RUN      one sequence, shown event by event\n"
@@ -52,7 +53,7 @@ static const char usage[] =
 
 static const char *help_text(void)
 {
-	static char text[4096];
+	static char text[8192];
 
 	snprintf(text, sizeof(text), usage, FORWARDS_MAX, LENGTH_MAX,
 		 MATRIX_REGIONS, MATRIX_REGIONS, MATRIX_GENERATORS_MAX,
@@ -145,6 +146,8 @@ static int check_modes(const struct matrix_options *options,
 				      rows[i].modes, mode);
 	if (options->longer && mode != SEARCH)
 		return refuse("long", NULL, SEARCH, mode);
+	if (options->bodies && mode != SEARCH)
+		return refuse("bodies", NULL, SEARCH, mode);
 	return 0;
 }
 
@@ -158,6 +161,7 @@ static int read_line(int argc, char **argv, struct matrix_options *options)
 		 .given = &given[REPLAY]},
 		{"schedule", TAKES_OTHER, .to = options, .take = take_schedule},
 		{"long", TAKES_NOTHING, .to = &options->longer},
+		{"bodies", TAKES_NOTHING, .to = &options->bodies},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{"forwards", TAKES_WHOLE_32, .to = &options->forwards,
 		 .least = 1, .most = FORWARDS_MAX, .given = &given[FORWARDS]},
@@ -359,7 +363,8 @@ static int replay(const struct matrix_options *options)
 	char message[256];
 
 	run.limits = (struct matrix_limits){
-		.classes = MATRIX_ALL,
+		.classes = MATRIX_EVERYTHING,
+		.forms = MATRIX_ALL_FORMS,
 		.regions = options->regions ? options->regions : 2,
 		.shared = options->shared,
 		.generators = options->generators ? options->generators : 1,

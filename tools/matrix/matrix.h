@@ -8,9 +8,10 @@
  *  text.c    events as words that a person can read and type
  *  model.c   what each event must give, found from the run so far only;
  *            places.c: where each forward draws; choices.c: which events may
- *            follow; numbers.c: the rules for the numbers seen
+ *            follow; numbers.c: the rules for the numbers seen; play.c: what
+ *            launches of graphs with branches and loops must do (forms.c)
  *  bed.c     the library under test: carries out events, notes numbers
- *            (bed.h, pass.c, capture.c, launch.c, context.c)
+ *            (bed.h, pass.c, capture.c, launch.c, bodies.h, context.c)
  *  search.c  all runs up to a length, and random longer ones (search.h, runs.c)
  *
  * The model shares nothing with the ledger. It has no table of tickets: it
@@ -34,6 +35,8 @@ enum {
 	MATRIX_WORDS = 8,    /* drawn at each operator */
 	MATRIX_TICKETS = 64, /* most forwards of a run */
 	MATRIX_EVENTS = 512, /* of a run, its closing included */
+	MATRIX_CALLS = 60,   /* of a capture, of which one fails */
+	MATRIX_SEEN = 2048,  /* passes of a run, and iterations of them */
 	MATRIX_NONE = 255,   /* no ticket */
 	MATRIX_CHOICES = 4096,
 	MATRIX_SEARCHES = 20
@@ -65,6 +68,10 @@ enum matrix_kind {
 	MATRIX_BACK,   /* set state: as after seeding, which regions ignore */
 	MATRIX_LINKED, /* one graph: a recompute, and a backward linked to it */
 	MATRIX_NESTED, /* one graph: a backward with a recompute linked to it */
+	MATRIX_PLAIN,  /* kinds so far: graphs without bodies */
+	MATRIX_BODIES = MATRIX_PLAIN, /* one graph with bodies: a form */
+	MATRIX_LOOP,    /* an eager forward of more than one iteration */
+	MATRIX_SPOILED, /* a capture with bodies in which a device call fails */
 	MATRIX_KINDS
 };
 
@@ -77,7 +84,8 @@ enum matrix_fate {
 	MATRIX_DONE,
 	MATRIX_KEPT,    /* the ticket is retained; of a double, the first */
 	MATRIX_ABORTED, /* aborted; of a graph, its launch fails */
-	MATRIX_BROKEN   /* a device call before that fails */
+	MATRIX_BROKEN,  /* a device call before that fails */
+	MATRIX_UNTOLD   /* launched without philox, which must notice */
 };
 
 struct matrix_event {
@@ -92,6 +100,9 @@ struct matrix_event {
 	uint8_t other;  /* exchange, mixed: what is repeated; double: the
 			   second */
 	uint8_t status; /* what it must give */
+	uint8_t form; /* bodies, spoiled: which graph (tools/matrix/forms.h) */
+	uint8_t choice; /* bodies: what the device memory says; spoiled: which
+			   device call fails, from 1 */
 };
 
 /* The classes of events in a search. */
@@ -112,8 +123,13 @@ enum matrix_class {
 	MATRIX_SAVES = 8192,
 	MATRIX_CAPTURES = 16384,
 	MATRIX_GENERATORS = 32768, /* advance, fold, set state */
-	MATRIX_ALL = 65535
+	MATRIX_ALL = 65535,
+	MATRIX_LOOPS = 65536, /* branches and loops, and spoiled captures if
+				 MATRIX_CAPTURES */
+	MATRIX_EVERYTHING = 131071
 };
+
+#define MATRIX_ALL_FORMS UINT64_MAX
 
 struct matrix_limits {
 	unsigned classes;
@@ -123,6 +139,7 @@ struct matrix_limits {
 	unsigned forwards;   /* most in a run */
 	unsigned open;       /* most passes and launches open at once */
 	unsigned pending;    /* most tickets a region holds */
+	uint64_t forms;      /* graphs with bodies, as bits */
 };
 
 static inline unsigned matrix_generators(const struct matrix_limits *limits)
@@ -184,6 +201,7 @@ struct matrix_story {
 	uint8_t over;      /* aborted, used up, released, or region remade */
 	uint8_t readers;   /* backwards and recomputes of it that are open */
 	uint8_t consuming; /* one of them will use it up */
+	uint8_t iterations;
 	/* how the last of each kind was begun */
 	uint8_t forward_how, backward_how, recompute_how;
 };
@@ -215,13 +233,27 @@ struct matrix_place matrix_place(const struct matrix_limits *limits,
 				 unsigned region);
 
 /* matrix_place_exists() is 0 if the offset has reached 2^64. */
-int matrix_place_exists(struct matrix_place place);
+int matrix_place_exists(struct matrix_place place, unsigned iterations);
 
 /*
- * matrix_draws() lists the regions in which an event draws like a forward.
+ * matrix_place_take() moves a region on by a forward, whose place it returns.
+ */
+struct matrix_place matrix_place_take(const struct matrix_limits *limits,
+				      struct matrix_places *places,
+				      unsigned region, unsigned iterations);
+
+/* A forward of an event. */
+struct matrix_draw {
+	uint8_t region;
+	uint8_t iterations;
+};
+
+/*
+ * matrix_draws() lists where an event draws like a forward, in order of begin.
  */
 unsigned matrix_draws(const struct matrix_limits *limits,
-		      const struct matrix_event *event, uint8_t regions[2]);
+		      const struct matrix_event *event,
+		      struct matrix_draw draws[2]);
 
 /*
  * matrix_places_tell() advances by an event, writes the places it has taken and
@@ -296,9 +328,11 @@ struct matrix_numbers {
 };
 
 enum matrix_role {
-	MATRIX_FRESH,  /* numbers of a new forward */
-	MATRIX_REPEAT, /* must be those of `ticket` */
-	MATRIX_PREVIEW /* a warm-up: the next forward's numbers */
+	MATRIX_FRESH,   /* numbers of a new forward */
+	MATRIX_REPEAT,  /* must be those of `ticket` */
+	MATRIX_PREVIEW, /* a warm-up: the next forward's numbers */
+	MATRIX_POISON,  /* no numbers */
+	MATRIX_NOTHING  /* nothing ran */
 };
 
 struct matrix_seen {
@@ -306,6 +340,11 @@ struct matrix_seen {
 	uint8_t role;
 	uint8_t ticket; /* MATRIX_NONE: the last forward without a ticket */
 	uint8_t region;
+	uint8_t forward;          /* of the event's forwards, which is drawn or
+			      repeated; MATRIX_NONE: the ticket's */
+	uint8_t iteration;        /* of that */
+	uint8_t in_bodies;        /* what ran is in `ran`, must be in `must` */
+	uint32_t must[2], ran[2]; /* pass and view; run of the body */
 	struct matrix_numbers numbers;
 };
 
@@ -403,6 +442,7 @@ struct matrix_options {
 	unsigned stages, microbatches;
 	unsigned pending; /* of a replay: room for tickets in a region */
 	int json, longer;
+	int bodies; /* branches and loops, too */
 };
 
 struct matrix_total {

@@ -6,6 +6,7 @@
  * library keeps tickets.
  */
 #include <string.h>
+#include "tools/matrix/forms.h"
 #include "tools/matrix/matrix.h"
 
 unsigned matrix_makes(const struct matrix_event *event)
@@ -14,9 +15,14 @@ unsigned matrix_makes(const struct matrix_event *event)
 	case MATRIX_FORWARD:
 	case MATRIX_KEEP:
 	case MATRIX_EXCHANGE:
+	case MATRIX_LOOP:
 		return 1;
 	case MATRIX_MIXED:
 		return 2;
+	case MATRIX_BODIES:
+		return event->fate == MATRIX_UNTOLD
+			       ? 0
+			       : form_of(event->form)->makes;
 	default:
 		return 0;
 	}
@@ -28,10 +34,11 @@ static int succeeds(const struct matrix_event *event)
 }
 
 /* A forward's own event. */
-static void tell_forward(struct matrix_story *story, unsigned region,
+static void tell_forward(struct matrix_story *story, struct matrix_draw draw,
 			 const struct matrix_event *event)
 {
-	story->region = (uint8_t)region;
+	story->region = draw.region;
+	story->iterations = draw.iterations;
 	story->open = event->part == MATRIX_BEGIN;
 	story->forward_how = event->how;
 	story->known = event->how != MATRIX_IN_GRAPH || !story->open;
@@ -94,6 +101,18 @@ static void tell_open(const struct matrix_limits *limits,
 			change > 0;
 }
 
+static void tell_forwards(const struct matrix_limits *limits,
+			  struct matrix_story *named,
+			  const struct matrix_event *event)
+{
+	struct matrix_draw draws[2];
+	unsigned n = matrix_makes(event);
+
+	matrix_draws(limits, event, draws);
+	for (unsigned i = 0; i < n; i++)
+		tell_forward(named + i, draws[i], event);
+}
+
 static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 		 const struct matrix_event *event)
 {
@@ -102,16 +121,18 @@ static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 
 	tell_open(limits, view, event);
 	if (matrix_makes(event))
-		tell_forward(named, event->region, event);
+		tell_forwards(limits, named, event);
 	switch (event->kind) {
 	case MATRIX_BACKWARD:
 	case MATRIX_RECOMPUTE:
 		tell_pass(named, event);
 		break;
+	case MATRIX_BODIES:
+		if (event->fate == MATRIX_DONE &&
+		    form_of(event->form)->consumes)
+			other->over = 1;
+		break;
 	case MATRIX_MIXED:
-		tell_forward(named + 1,
-			     matrix_next_region(limits, event->region), event);
-		/* fall through */
 	case MATRIX_EXCHANGE:
 		if (event->fate == MATRIX_DONE)
 			other->over = 1;
@@ -247,12 +268,15 @@ static int is_launching(const struct matrix_view *view,
 static enum philox_status may_forward(const struct matrix_limits *limits,
 				      const struct matrix_view *view,
 				      const struct matrix_places *places,
-				      unsigned region, unsigned room)
+				      struct matrix_draw draw, unsigned room)
 {
+	unsigned region = draw.region;
+
 	if (matrix_is_shared(limits, region) &&
 	    view->shared_open[matrix_generator(limits, region)])
 		return PHILOX_ERROR_BUSY;
-	if (!matrix_place_exists(matrix_place(limits, places, region)))
+	if (!matrix_place_exists(matrix_place(limits, places, region),
+				 draw.iterations))
 		return PHILOX_ERROR_OVERFLOW;
 	return view->pending[region] < room ? PHILOX_OK : PHILOX_ERROR_LIMIT;
 }
@@ -263,23 +287,38 @@ static enum philox_status may_draw(const struct matrix_limits *limits,
 				   const struct matrix_event *event)
 {
 	unsigned room = matrix_makes(event) ? limits->pending : UINT32_MAX;
-	struct matrix_event one = {.kind = MATRIX_FORWARD};
 	struct matrix_places places;
-	struct matrix_place taken[2];
-	uint8_t regions[2];
-	unsigned n = matrix_draws(limits, event, regions);
+	struct matrix_draw draws[2];
+	unsigned n = matrix_draws(limits, event, draws);
 	enum philox_status status;
 
 	if (!n)
 		return PHILOX_OK;
-	status = may_forward(limits, view, &view->places, regions[0], room);
+	status = may_forward(limits, view, &view->places, draws[0], room);
 	if (status != PHILOX_OK || n == 1)
 		return status;
-	one.region = regions[0];
 	places = view->places;
-	matrix_places_tell(limits, &places, &one, taken);
-	room -= regions[1] == regions[0];
-	return may_forward(limits, view, &places, regions[1], room);
+	matrix_place_take(limits, &places, draws[0].region,
+			  draws[0].iterations);
+	room -= draws[1].region == draws[0].region;
+	return may_forward(limits, view, &places, draws[1], room);
+}
+
+/* The ticket that a form names, which has enough iterations. */
+static enum philox_status may_name(const struct matrix_view *view,
+				   const struct matrix_event *event)
+{
+	const struct form *form = form_of(event->form);
+	const struct matrix_story *story = &view->of[event->other];
+	enum philox_status status;
+
+	if (!form->named)
+		return PHILOX_OK;
+	status = may_read(story, form->consumes && event->fate != MATRIX_KEPT);
+	if (status != PHILOX_OK)
+		return status;
+	return story->iterations < form->needs ? PHILOX_ERROR_MISMATCH
+					       : PHILOX_OK;
 }
 
 static enum philox_status may_use(const struct matrix_view *view,
@@ -299,12 +338,14 @@ static enum philox_status may_use(const struct matrix_view *view,
 		return may_read(&view->of[event->other], !kept);
 	case MATRIX_DOUBLE:
 		return may_double(view, event);
+	case MATRIX_BODIES:
+		return may_name(view, event);
 	case MATRIX_RELEASE:
 		return may_release(&view->of[event->ticket]);
 	case MATRIX_STRANGE:
 		return PHILOX_ERROR_MISMATCH;
 	case MATRIX_ADVANCE:
-		return matrix_place_exists(view->places.own[event->region])
+		return matrix_place_exists(view->places.own[event->region], 1)
 			       ? PHILOX_OK
 			       : PHILOX_ERROR_OVERFLOW;
 	default:
@@ -335,7 +376,7 @@ enum philox_status matrix_expect(const struct matrix_view *view,
 {
 	enum philox_status status;
 
-	if (event->part == MATRIX_END)
+	if (event->part == MATRIX_END || event->fate == MATRIX_UNTOLD)
 		return PHILOX_OK;
 	if (event->fate == MATRIX_BROKEN && event->how == MATRIX_EAGER)
 		return PHILOX_ERROR_DEVICE;

@@ -2,8 +2,10 @@
  * tools/matrix/numbers.c - the rules for the numbers of a run
  *
  * A backward sees its forward's numbers; no two forwards since a re-seed, or
- * since the state of their generator was set if they are SHARED, share a block; every forward and warm-up draws at the place the headers define; and
- * the words drawn are those of the states seen.
+ * since the state of their generator was set if they are SHARED, share a block;
+ * every forward and warm-up draws at the place the headers define; and the words
+ * drawn are those of the states seen. Of a forward in a body each iteration is
+ * such a forward, and what ran is what had to run.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -31,6 +33,7 @@ struct check {
 	struct matrix_place begun[MATRIX_TICKETS]; /* by launches in progress */
 	uint8_t past[MATRIX_TICKETS];              /* of these */
 	const struct matrix_numbers *of[MATRIX_NONE + 1];
+	struct matrix_place origin[MATRIX_TICKETS]; /* of their forwards */
 	struct block *issued;
 	unsigned n_issued;
 	uint64_t comparisons;
@@ -81,6 +84,45 @@ static int check_words(struct check *check, const struct matrix_numbers *saw)
 		}
 		cell += shape->op[op].calls;
 	}
+	return 0;
+}
+
+/* Whether what ran is what had to run. */
+static int check_ran(struct check *check, const struct matrix_seen *seen)
+{
+	static const char *const pattern[2] = {
+		"pass %d (counted from 1, with its views) ran where pass %d "
+		"had to",
+		"run %d of its body was to be number %d"};
+
+	for (unsigned i = 0; seen->in_bodies && i < 2; i++) {
+		check->comparisons++;
+		if (seen->ran[i] != seen->must[i])
+			return wrong(check, pattern[i], (int)seen->ran[i],
+				     (int)seen->must[i]);
+	}
+	return 0;
+}
+
+/* Poison in all cells, and in the words that are drawn from it. */
+static int check_no_numbers(struct check *check,
+			    const struct matrix_numbers *saw)
+{
+	const struct matrix_shape *shape = check->shape;
+
+	check->comparisons++;
+	for (unsigned i = 0; i < shape->cells; i++)
+		if (!philox_is_poison(saw->cell[i]))
+			return wrong(check,
+				     "cell %u holds seed %016" PRIx64
+				     ", offset %" PRIu64 ", not poison",
+				     i, saw->cell[i].seed, saw->cell[i].offset);
+	for (unsigned op = 0; shape->draw && op < shape->ops; op++)
+		for (unsigned i = 0; i < MATRIX_WORDS; i++)
+			if (saw->word[op][i] != UINT32_MAX)
+				return wrong(check,
+					     "op %u drew words from poison",
+					     op);
 	return 0;
 }
 
@@ -165,10 +207,14 @@ static int check_forward(struct check *check, const struct matrix_seen *seen,
 		past = check->past[event->ticket] == PAST_ALL ||
 		       (check->past[event->ticket] &&
 			matrix_is_shared(&check->run->limits, seen->region));
+	} else if (seen->forward != MATRIX_NONE) {
+		place = check->taken[seen->forward];
+		place.number = (uint16_t)(place.number + seen->iteration);
 	} else {
 		place = check->taken[check->n_seen++];
 	}
-	check->of[seen->ticket] = &seen->numbers;
+	if (seen->forward == MATRIX_NONE)
+		check->of[seen->ticket] = &seen->numbers;
 	if (!past && check_fresh(check, seen->region, &seen->numbers, 1))
 		return -1;
 	return check_place(check, place, seen->region, &seen->numbers);
@@ -184,8 +230,22 @@ static int check_preview(struct check *check, const struct matrix_seen *seen)
 	return check_place(check, place, seen->region, &seen->numbers);
 }
 
+/* An iteration, which its forward may have drawn or not. */
+static int check_iteration(struct check *check, const struct matrix_seen *seen)
+{
+	struct matrix_place place = seen->forward == MATRIX_NONE
+					    ? check->origin[seen->ticket]
+					    : check->taken[seen->forward];
+
+	place.number = (uint16_t)(place.number + seen->iteration);
+	return check_place(check, place, seen->region, &seen->numbers);
+}
+
 static int check_repeat(struct check *check, const struct matrix_seen *seen)
 {
+	if (seen->iteration || seen->forward != MATRIX_NONE ||
+	    !check->of[seen->ticket])
+		return check_iteration(check, seen);
 	check->comparisons++;
 	if (are_same(check, check->of[seen->ticket], &seen->numbers))
 		return 0;
@@ -201,6 +261,12 @@ static int check_seen(struct check *check, const struct matrix_seen *seen)
 {
 	const struct matrix_event *event = &check->run->events[seen->event];
 
+	if (check_ran(check, seen))
+		return -1;
+	if (seen->role == MATRIX_NOTHING)
+		return 0;
+	if (seen->role == MATRIX_POISON)
+		return check_no_numbers(check, &seen->numbers);
 	if (check_poison(check, &seen->numbers) ||
 	    check_words(check, &seen->numbers))
 		return -1;
@@ -241,6 +307,8 @@ static void note_event(struct check *check, const struct matrix_event *event)
 					event, check->taken);
 
 	check->n_seen = 0;
+	for (unsigned i = 0; i < n && i < matrix_makes(event); i++)
+		check->origin[event->ticket + i] = check->taken[i];
 	if (matrix_is_restart(event))
 		forget(check, event->region, PAST_ALL);
 	if (matrix_is_move(event))
@@ -257,7 +325,7 @@ int matrix_check(const struct matrix_run *run, const struct matrix_shape *shape,
 		 uint64_t *comparisons, char *message, size_t size)
 {
 	static _Thread_local struct block
-		issued[MATRIX_EVENTS * MATRIX_CELLS * 2];
+		issued[MATRIX_SEEN * MATRIX_CELLS * 2];
 	struct check check = {.run = run,
 			      .shape = shape,
 			      .seeds = seeds,

@@ -9,8 +9,8 @@
 
 /* --- numbers seen --------------------------------------------------------- */
 
-static struct matrix_seen *next_seen(struct matrix_bed *bed, unsigned role,
-				     unsigned ticket, unsigned region)
+struct matrix_seen *bed_next_seen(struct matrix_bed *bed, unsigned role,
+				  unsigned ticket, unsigned region)
 {
 	struct matrix_seen *seen = &bed->seen[bed->n_seen++];
 
@@ -18,6 +18,8 @@ static struct matrix_seen *next_seen(struct matrix_bed *bed, unsigned role,
 	seen->role = (uint8_t)role;
 	seen->ticket = (uint8_t)ticket;
 	seen->region = (uint8_t)region;
+	seen->forward = MATRIX_NONE;
+	seen->iteration = seen->in_bodies = 0;
 	return seen;
 }
 
@@ -67,12 +69,11 @@ int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
 	return 0;
 }
 
-/* Notes the numbers of an eager pass. */
-static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
-		    enum matrix_role role, unsigned ticket, unsigned region)
+/* Notes the numbers of an eager pass or of an iteration of it. */
+static int see_numbers(struct matrix_bed *bed, const struct philox_pass *pass,
+		       struct matrix_seen *seen)
 {
-	struct matrix_seen *seen = next_seen(bed, role, ticket, region);
-	uint32_t *words = bed->sites[region].words;
+	uint32_t *words = bed->sites[seen->region].words;
 
 	if (pass->states ? bed_copy_cells(bed, pass, &seen->numbers)
 			 : bed_read_states(bed, pass, &seen->numbers))
@@ -86,13 +87,61 @@ static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
 	return 0;
 }
 
+/* All iterations of a pass, in an order that is not theirs. */
+static int see_iterations(struct matrix_bed *bed,
+			  const struct philox_pass *pass,
+			  const struct matrix_event *event, unsigned iterations)
+{
+	int draws = event->kind == MATRIX_LOOP;
+	struct philox_pass view;
+	enum philox_status status = philox_pass_at(pass, iterations, &view);
+
+	if (status != PHILOX_ERROR_INVALID)
+		return bed_complain(
+			bed, "iteration %u of a pass that has %u: %s",
+			iterations, iterations, philox_status_name(status));
+	for (unsigned i = iterations; i--;) {
+		struct matrix_seen *seen = bed_next_seen(
+			bed, draws && i ? MATRIX_FRESH : MATRIX_REPEAT,
+			event->ticket, event->region);
+
+		seen->iteration = (uint8_t)i;
+		if (draws)
+			seen->forward = 0;
+		TRY(bed, philox_pass_at(pass, i, &view));
+		if (see_numbers(bed, &view, seen))
+			return -1;
+	}
+	return 0;
+}
+
+/* Notes the numbers of an eager pass, and of its iterations. */
+static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
+		    enum matrix_role role, const struct matrix_event *event)
+{
+	struct matrix_seen *seen =
+		bed_next_seen(bed, role, event->ticket, event->region);
+	unsigned iterations = 1;
+
+	if (event->kind == MATRIX_LOOP) {
+		seen->forward = 0;
+		iterations = FORM_LOOP;
+	} else if (role == MATRIX_REPEAT) {
+		iterations = bed->iterations[event->ticket];
+	}
+	if (see_numbers(bed, pass, seen))
+		return -1;
+	return iterations > 1 ? see_iterations(bed, pass, event, iterations)
+			      : 0;
+}
+
 /* Notes the numbers of a graph's pass in the last launch. */
 int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
 		  unsigned index, const struct captured *pass,
 		  philox_stream stream)
 {
 	struct matrix_seen *seen =
-		next_seen(bed, pass->role, pass->ticket, pass->region);
+		bed_next_seen(bed, pass->role, pass->ticket, pass->region);
 
 	TRY(bed,
 	    philox_memory_copy(bed->device, &seen->numbers, &graph->seen[index],
@@ -170,6 +219,10 @@ static enum philox_status begin_eager(struct matrix_bed *bed,
 						bed->tickets[event->ticket],
 						site->stream, flags, pass);
 		break;
+	case MATRIX_LOOP:
+		status = philox_forward_begin_loop(site->region, site->stream,
+						   flags, FORM_LOOP, pass);
+		break;
 	default:
 		flags |= event->kind == MATRIX_INFERENCE ? PHILOX_INFERENCE : 0;
 		flags |= event->kind == MATRIX_WARMUP ? PHILOX_WARMUP : 0;
@@ -196,7 +249,9 @@ static int end_eager(struct matrix_bed *bed, const struct matrix_event *event,
 		return 0;
 	}
 	TRY(bed, philox_forward_commit(pass, &ticket));
-	if (event->kind == MATRIX_FORWARD)
+	if (event->kind == MATRIX_LOOP)
+		bed->iterations[event->ticket] = FORM_LOOP;
+	if (event->kind == MATRIX_FORWARD || event->kind == MATRIX_LOOP)
 		return bed_keep_ticket(bed, event->ticket, event->region,
 				       ticket);
 	return 0;
@@ -207,7 +262,7 @@ static void note_open_ticket(struct matrix_bed *bed,
 			     const struct matrix_event *event,
 			     const struct philox_pass *pass)
 {
-	if (event->kind == MATRIX_FORWARD)
+	if (event->kind == MATRIX_FORWARD || event->kind == MATRIX_LOOP)
 		bed->tickets[event->ticket] = pass->ticket;
 }
 
@@ -226,13 +281,11 @@ int bed_do_eager(struct matrix_bed *bed, const struct matrix_event *event)
 		if (status != PHILOX_OK)
 			return 0;
 		note_open_ticket(bed, event, pass);
-		if (see_pass(bed, pass, bed_role(event), event->ticket,
-			     event->region))
+		if (see_pass(bed, pass, bed_role(event), event))
 			return -1;
 		if (event->part == MATRIX_BEGIN)
 			return 0;
-	} else if (see_pass(bed, pass, MATRIX_REPEAT, event->ticket,
-			    event->region)) {
+	} else if (see_pass(bed, pass, MATRIX_REPEAT, event)) {
 		return -1;
 	}
 	return end_eager(bed, event, pass);

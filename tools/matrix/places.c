@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include "tools/matrix/forms.h"
 #include "tools/matrix/matrix.h"
 
 /* The second seed is set with an offset, which then advances. */
@@ -28,16 +29,36 @@ struct matrix_place matrix_place(const struct matrix_limits *limits,
 	return place;
 }
 
-int matrix_place_exists(struct matrix_place place)
+int matrix_place_exists(struct matrix_place place, unsigned iterations)
 {
-	return !place.at_end || !place.number;
+	return !place.at_end || place.number + iterations <= 1;
+}
+
+static unsigned draws_of_form(const struct matrix_limits *limits,
+			      const struct matrix_event *event,
+			      struct matrix_draw draws[2])
+{
+	const struct form *form = form_of(event->form);
+
+	if (event->fate == MATRIX_UNTOLD)
+		return 0;
+	for (unsigned i = 0; i < form->forwards; i++) {
+		const struct form_pass *pass = &form->pass[form->first[i]];
+
+		draws[i].iterations = pass->iterations;
+		draws[i].region = event->region;
+		if (pass->what == 'G')
+			draws[i].region = (uint8_t)matrix_next_region(
+				limits, event->region);
+	}
+	return form->forwards;
 }
 
 unsigned matrix_draws(const struct matrix_limits *limits,
-		      const struct matrix_event *event, uint8_t regions[2])
+		      const struct matrix_event *event,
+		      struct matrix_draw draws[2])
 {
-	regions[0] = event->region;
-	regions[1] = (uint8_t)matrix_next_region(limits, event->region);
+	draws[0] = (struct matrix_draw){event->region, 1};
 	switch (event->kind) {
 	case MATRIX_FORWARD:
 	case MATRIX_INFERENCE:
@@ -47,7 +68,15 @@ unsigned matrix_draws(const struct matrix_limits *limits,
 	case MATRIX_EXCHANGE:
 		return 1;
 	case MATRIX_MIXED:
+		draws[1].region =
+			(uint8_t)matrix_next_region(limits, event->region);
+		draws[1].iterations = 1;
 		return 2;
+	case MATRIX_LOOP:
+		draws[0].iterations = FORM_LOOP;
+		return 1;
+	case MATRIX_BODIES:
+		return draws_of_form(limits, event, draws);
 	default:
 		return 0;
 	}
@@ -102,27 +131,35 @@ static int reserves(const struct matrix_event *event)
 		event->how != MATRIX_EAGER);
 }
 
+struct matrix_place matrix_place_take(const struct matrix_limits *limits,
+				      struct matrix_places *places,
+				      unsigned region, unsigned iterations)
+{
+	struct matrix_place taken = matrix_place(limits, places, region);
+	uint16_t *number =
+		matrix_is_shared(limits, region)
+			? &places->own[matrix_generator(limits, region)].number
+			: &places->in[region];
+
+	*number = (uint16_t)(*number + iterations);
+	return taken;
+}
+
 unsigned matrix_places_tell(const struct matrix_limits *limits,
 			    struct matrix_places *places,
 			    const struct matrix_event *event,
 			    struct matrix_place taken[2])
 {
-	uint8_t regions[2];
+	struct matrix_draw draws[2];
 	unsigned n;
 
 	tell_generator(limits, places, event);
 	if (!reserves(event))
 		return 0;
-	n = matrix_draws(limits, event, regions);
-	for (unsigned i = 0; i < n; i++) {
-		unsigned generator = matrix_generator(limits, regions[i]);
-
-		taken[i] = matrix_place(limits, places, regions[i]);
-		if (matrix_is_shared(limits, regions[i]))
-			places->own[generator].number++;
-		else
-			places->in[regions[i]]++;
-	}
+	n = matrix_draws(limits, event, draws);
+	for (unsigned i = 0; i < n; i++)
+		taken[i] = matrix_place_take(limits, places, draws[i].region,
+					     draws[i].iterations);
 	return n;
 }
 

@@ -31,7 +31,8 @@ static struct matrix_limits limits_of(const struct search *search)
 				       .shared = search->shared,
 				       .generators = search->generators,
 				       .forwards = search->forwards,
-				       .open = search->open};
+				       .open = search->open,
+				       .forms = search->forms};
 
 	/* Every search with refusals meets a full table. */
 	limits.pending = search->random ? 6 : search->forwards;
@@ -136,9 +137,20 @@ static int is_at_home(const struct search *search, const struct matrix_run *run)
 			return 0;
 		if (search->regions != limits->regions &&
 		    (event->kind == MATRIX_MIXED ||
-		     event->kind == MATRIX_CAPTURE))
+		     event->kind == MATRIX_CAPTURE ||
+		     event->kind == MATRIX_BODIES))
 			return 0;
 	}
+	return 1;
+}
+
+static int has_forms(const struct search *search, const struct matrix_run *run)
+{
+	for (unsigned i = 0; i < run->n; i++)
+		if ((run->events[i].kind == MATRIX_BODIES ||
+		     run->events[i].kind == MATRIX_SPOILED) &&
+		    !(search->forms >> run->events[i].form & 1))
+			return 0;
 	return 1;
 }
 
@@ -155,6 +167,8 @@ static int holds(const struct search *search, unsigned length,
 	for (unsigned i = 0; i < run->n; i++)
 		classes |= matrix_classes(&run->events[i]);
 	if ((classes & MATRIX_OVERLAPS) && search->open < run->limits.open)
+		return 0;
+	if ((classes & MATRIX_LOOPS) && !has_forms(search, run))
 		return 0;
 	matrix_look(run, &view);
 	return !(classes & ~search->classes) && view.next <= search->forwards;
@@ -183,11 +197,24 @@ static int is_dull(const struct matrix_run *run,
 	       matrix_is_refused(&run->events[run->n - 1]);
 }
 
+/* Which call of a capture is the n-th depends on the memory there is already. */
+static int needs_new_bed(const struct matrix_run *run)
+{
+	for (unsigned i = 0; i < run->n; i++)
+		if (run->events[i].kind == MATRIX_SPOILED)
+			return 1;
+	return 0;
+}
+
 static int visit_leaf(struct worker *worker, struct matrix_run *run)
 {
 	struct matrix_result result;
 
-	if (was_made(worker, run) || !try_run(worker, run, &result))
+	if (was_made(worker, run))
+		return 0;
+	if (needs_new_bed(run) && make_worker_bed(worker))
+		return -1;
+	if (!try_run(worker, run, &result))
 		return 0;
 	if (confirm(worker, run, &result))
 		return -1;

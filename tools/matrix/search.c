@@ -29,47 +29,80 @@
 
 /*
  * Regions, SHARED ones, generators; forwards, open; lengths; random ones;
- * milliseconds, for the time left only.
+ * milliseconds, for the time left only; graphs with bodies.
  */
 static const struct search searches[] = {
-	{"everything", MATRIX_ALL, 2, 0, 1, 3, 2, 3, 4, 0, 860, 93000},
-	{"everything, SHARED", MATRIX_ALL, 2, 2, 1, 3, 2, 3, 4, 0, 910, 98000},
-	{"passes, one region", PASSES_ONLY, 1, 0, 1, 3, 2, 4, 4, 0, 4300, 4300},
-	{"orders", MATRIX_GRAPHS, 1, 0, 1, 4, 0, 8, 9, 0, 170, 1400},
+	{"everything", MATRIX_ALL, 2, 0, 1, 3, 2, 3, 4, 0, 860, 93000, 0},
+	{"everything, SHARED", MATRIX_ALL, 2, 2, 1, 3, 2, 3, 4, 0, 910, 98000,
+	 0},
+	{"passes, one region", PASSES_ONLY, 1, 0, 1, 3, 2, 4, 4, 0, 4300, 4300,
+	 0},
+	{"orders", MATRIX_GRAPHS, 1, 0, 1, 4, 0, 8, 9, 0, 170, 1400, 0},
 	{"orders, retained", WHOLE | MATRIX_RECOMPUTES, 1, 0, 1, 3, 0, 6, 7, 0,
-	 540, 4300},
-	{"orders, two regions", WHOLE, 2, 0, 1, 3, 0, 6, 7, 0, 700, 5600},
+	 540, 4300, 0},
+	{"orders, two regions", WHOLE, 2, 0, 1, 3, 0, 6, 7, 0, 700, 5600, 0},
 	{"failures", WHOLE | MATRIX_ABORTS | MATRIX_BREAKS, 1, 0, 1, 3, 0, 5, 6,
-	 0, 270, 2200},
+	 0, 270, 2200, 0},
 	{"overlaps",
 	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_ABORTS | MATRIX_RECOMPUTES |
 		 MATRIX_REFUSALS,
-	 1, 0, 1, 2, 3, 5, 6, 0, 380, 3000},
+	 1, 0, 1, 2, 3, 5, 6, 0, 380, 3000, 0},
 	{"overlaps, SHARED",
 	 MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_UNTRACKED | MATRIX_REFUSALS,
-	 2, 2, 1, 2, 2, 4, 5, 0, 190, 1500},
+	 2, 2, 1, 2, 2, 4, 5, 0, 190, 1500, 0},
 	{"seeds and releases",
 	 MATRIX_SEEDS | MATRIX_RELEASES | MATRIX_UNTRACKED | MATRIX_REFUSALS |
 		 MATRIX_GRAPHS,
-	 1, 0, 1, 3, 0, 5, 6, 0, 160, 1300},
+	 1, 0, 1, 3, 0, 5, 6, 0, 160, 1300, 0},
 	{"generators",
 	 MATRIX_SEEDS | MATRIX_GENERATORS | MATRIX_UNTRACKED | MATRIX_SAVES |
 		 MATRIX_REFUSALS | MATRIX_GRAPHS,
-	 3, 2, 2, 2, 0, 3, 4, 0, 80, 600},
+	 3, 2, 2, 2, 0, 3, 4, 0, 80, 600, 0},
 	{"one graph", MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_ABORTS, 1, 0, 1,
-	 3, 0, 5, 6, 0, 550, 4400},
+	 3, 0, 5, 6, 0, 550, 4400, 0},
 	{"one graph, SHARED",
 	 MATRIX_ONE_GRAPH | MATRIX_GRAPHS | MATRIX_BREAKS | MATRIX_GENERATORS |
 		 MATRIX_REFUSALS,
-	 2, 1, 1, 3, 0, 4, 5, 0, 920, 7400},
+	 2, 1, 1, 3, 0, 4, 5, 0, 920, 7400, 0},
 	{"random, SHARED", MATRIX_ALL, 4, 3, 2, 24, 4, 60, 100, 1000, 1600,
-	 27000},
-	{"random", MATRIX_ALL, 2, 0, 1, 24, 4, 60, 100, 1000, 1130, 19000},
+	 27000, 0},
+	{"random", MATRIX_ALL, 2, 0, 1, 24, 4, 60, 100, 1000, 1130, 19000, 0},
 };
 
 enum { SEARCHES = sizeof(searches) / sizeof(searches[0]) };
 
-_Static_assert((int)SEARCHES <= (int)MATRIX_SEARCHES, "each has a total");
+/* With --bodies: graphs with branches and loops. */
+#define BODIES         (MATRIX_LOOPS | MATRIX_GRAPHS)
+#define FORM_BIT(n)    (UINT64_C(1) << (n))
+#define FIRST_FORMS(n) (FORM_BIT(n) - 1)
+#define THREE_FORMS    (FORM_BIT(0) | FORM_BIT(6) | FORM_BIT(12))
+
+static const struct search bodies[] = {
+	{"all graphs", MATRIX_EVERYTHING & ~MATRIX_CAPTURES, 1, 0, 1, 3, 2, 2,
+	 3, 0, 800, 140000, MATRIX_ALL_FORMS},
+	{"all graphs, SHARED",
+	 BODIES | MATRIX_GENERATORS | MATRIX_SEEDS | MATRIX_ABORTS |
+		 MATRIX_REFUSALS,
+	 2, 2, 1, 3, 0, 2, 3, 0, 1200, 220000, MATRIX_ALL_FORMS},
+	{"spoiled captures", BODIES | MATRIX_CAPTURES, 1, 0, 1, 3, 0, 2, 2, 0,
+	 900, 900, THREE_FORMS},
+	{"loops", BODIES, 1, 0, 1, 3, 0, 4, 5, 0, 700, 8000, FIRST_FORMS(3)},
+	{"loops, retained", WHOLE | MATRIX_LOOPS | MATRIX_RECOMPUTES, 1, 0, 1,
+	 3, 0, 3, 4, 0, 60, 800, FIRST_FORMS(3)},
+	{"loops, failures",
+	 BODIES | MATRIX_ABORTS | MATRIX_BREAKS | MATRIX_SAVES | MATRIX_REMAKES,
+	 1, 0, 1, 3, 0, 3, 3, 0, 4500, 4500, FIRST_FORMS(8)},
+	{"loops, SHARED", BODIES | MATRIX_UNTRACKED, 2, 2, 1, 3, 0, 3, 4, 0,
+	 500, 9000, FIRST_FORMS(3)},
+	{"random", MATRIX_EVERYTHING & ~MATRIX_CAPTURES, 4, 3, 2, 24, 4, 60,
+	 100, 1000, 1200, 20000, MATRIX_ALL_FORMS},
+};
+
+enum { SEARCHES_BODIES = sizeof(bodies) / sizeof(bodies[0]) };
+
+_Static_assert((int)SEARCHES <= (int)MATRIX_SEARCHES &&
+		       (int)SEARCHES_BODIES <= (int)SEARCHES,
+	       "each has a total and a place");
 
 static void work(struct worker *worker, unsigned n_searches)
 {
@@ -252,13 +285,15 @@ static unsigned choose_searches(const struct matrix_options *options,
 				struct search *table)
 {
 	struct search *all = &table[0], *random = &table[1];
+	const struct search *from = options->bodies ? bodies : searches;
+	unsigned n = options->bodies ? SEARCHES_BODIES : SEARCHES;
 
 	if (!is_given(options)) {
-		memcpy(table, searches, sizeof(searches));
-		return SEARCHES;
+		memcpy(table, from, n * sizeof(*from));
+		return n;
 	}
-	*all = searches[0];
-	*random = searches[SEARCHES - 1];
+	*all = from[0];
+	*random = from[n - 1];
 	if (options->forwards)
 		all->forwards = options->forwards;
 	if (options->length)

@@ -15,6 +15,7 @@ struct search {
 	unsigned length, longer;  /* by default, and with --long */
 	unsigned random;          /* 0: all */
 	double cost, longer_cost; /* compared with other searches, about */
+	uint64_t forms;           /* graphs with bodies, as bits */
 };
 
 /* The report of a worker. */

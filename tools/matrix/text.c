@@ -8,9 +8,10 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include "tools/matrix/forms.h"
 #include "tools/matrix/matrix.h"
 
-static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKEGTU";
+static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKEGTUHYJ";
 
 const char matrix_words[] =
 	"Words of a run:\n"
@@ -33,6 +34,22 @@ const char matrix_words[] =
 	"          left for SHARED regions; so that they begin again\n"
 	"  Z       destroy the region and make it again\n"
 	"  V       save the context and load it into a new one\n"
+	"  Y0      forward 0, begun for three iterations\n"
+	"  H[3(F)]2=0\n"
+	"          one graph with branches and loops, after H[; the digits are what\n"
+	"          its device memory says in this launch, in the order in which\n"
+	"          it is asked: runs of a WHILE, conditions, iterations; =0: the\n"
+	"          first forward of which tickets are kept; then .0: forward 0 is\n"
+	"          named at launch\n"
+	"          F G I    forward; in the next region; inference\n"
+	"          B R N K  backward, recompute of that forward; of the one named\n"
+	"          L        backward linked to N or K\n"
+	"          * ~ @ .1 of three iterations; PHILOX_REVERSED; also the\n"
+	"                   iteration that a word says; also iteration 1\n"
+	"          ?( ) ?( )( ) s( )( ) 3( )\n"
+	"                   IF; with two bodies; SWITCH; WHILE of limit 3\n"
+	"  J[3(F)]7\n"
+	"          capture that graph, the 7th device call of it fails\n"
 	"and their marks:\n"
 	"  @1      in region 1 (else 0; backwards: their forward's); S N A K E G:\n"
 	"          of generator 1\n"
@@ -41,11 +58,12 @@ const char matrix_words[] =
 	"  ( )     the pass begins; ends (of a graph: prologue; epilogue)\n"
 	"  x y     aborted, or the launch fails; a device call before fails (of a\n"
 	"          graph: its message)\n"
+	"  u       the graph is launched without philox, which reports it\n"
 	"  !       must be refused\n";
 
 static int has_ticket(unsigned kind)
 {
-	return strchr("FBRQXDLMOTU", letters[kind]) != NULL;
+	return strchr("FBRQXDLMOTUY", letters[kind]) != NULL;
 }
 
 static int has_other(unsigned kind)
@@ -56,12 +74,12 @@ static int has_other(unsigned kind)
 
 static int has_region(unsigned kind)
 {
-	return strchr("FIWPQXZMOCSNAKEG", letters[kind]) != NULL;
+	return strchr("FIWPQXZMOCSNAKEGHYJ", letters[kind]) != NULL;
 }
 
 static int is_always_in_graph(unsigned kind)
 {
-	return strchr("PQXDMTU", letters[kind]) != NULL;
+	return strchr("PQXDMTUH", letters[kind]) != NULL;
 }
 
 static void write_marks(const struct matrix_event *event, char *marks)
@@ -73,17 +91,42 @@ static void write_marks(const struct matrix_event *event, char *marks)
 	if (event->part != MATRIX_WHOLE)
 		*marks++ = event->part == MATRIX_BEGIN ? '(' : ')';
 	if (event->fate != MATRIX_DONE)
-		*marks++ = " rxy"[event->fate];
+		*marks++ = " rxyu"[event->fate];
 	if (matrix_is_refused(event))
 		*marks++ = '!';
 	*marks = '\0';
 }
 
+/* The graph, what its memory says, and its tickets. */
+static void write_form(const struct matrix_event *event, char *text,
+		       size_t size)
+{
+	const struct form *form = form_of(event->form);
+	char digits[FORM_DIGITS], made[8] = "", named[8] = "";
+
+	if (event->kind == MATRIX_SPOILED)
+		snprintf(digits, sizeof(digits), "%u", event->choice);
+	else
+		form_digits(form, event->choice, digits);
+	if (event->ticket != MATRIX_NONE)
+		snprintf(made, sizeof(made), "=%u", event->ticket);
+	if (event->other != MATRIX_NONE)
+		snprintf(named, sizeof(named), ".%u", event->other);
+	snprintf(text, size, "[%s]%s%s%s", form->program, digits, made, named);
+}
+
+static int has_form(unsigned kind)
+{
+	return kind == MATRIX_BODIES || kind == MATRIX_SPOILED;
+}
+
 size_t matrix_event_text(const struct matrix_event *event, char *text,
 			 size_t size)
 {
-	char ticket[8] = "", other[8] = "", region[8] = "", marks[8];
+	char ticket[48] = "", other[8] = "", region[8] = "", marks[8];
 
+	if (has_form(event->kind))
+		write_form(event, ticket, sizeof(ticket));
 	if (has_ticket(event->kind))
 		snprintf(ticket, sizeof(ticket), "%u", event->ticket);
 	if (has_other(event->kind))
@@ -101,7 +144,7 @@ void matrix_run_text(const struct matrix_event *events, unsigned n, char *text,
 	size_t length = 0;
 
 	text[0] = '\0';
-	for (unsigned i = 0; i < n && length + 32 < size; i++) {
+	for (unsigned i = 0; i < n && length + 64 < size; i++) {
 		if (i)
 			text[length++] = ' ';
 		length += matrix_event_text(&events[i], text + length,
@@ -147,11 +190,60 @@ static int read_mark(char mark, struct matrix_event *event)
 	case 'y':
 		event->fate = MATRIX_BROKEN;
 		return 0;
+	case 'u':
+		event->fate = MATRIX_UNTOLD;
+		return 0;
 	case '!':
 		return 0;
 	default:
 		return -1;
 	}
+}
+
+static const char *read_program(const char *text, struct matrix_event *event)
+{
+	for (unsigned i = 0; i < FORM_COUNT; i++) {
+		const char *program = form_of(i)->program;
+		size_t length = strlen(program);
+
+		if (*text != '[' || strncmp(text + 1, program, length) ||
+		    text[1 + length] != ']')
+			continue;
+		event->form = (uint8_t)i;
+		return text + length + 2;
+	}
+	return NULL;
+}
+
+/* One of the choices of the form. */
+static const char *read_digits(const char *text, struct matrix_event *event)
+{
+	const struct form *form = form_of(event->form);
+	size_t length = strspn(text, "0123456789");
+	char digits[FORM_DIGITS];
+
+	for (unsigned i = 0; i < form_choices(form); i++) {
+		form_digits(form, i, digits);
+		if (strlen(digits) != length || strncmp(text, digits, length))
+			continue;
+		event->choice = (uint8_t)i;
+		return text + length;
+	}
+	return NULL;
+}
+
+static const char *read_form(const char *text, struct matrix_event *event)
+{
+	text = read_program(text, event);
+	if (text && event->kind == MATRIX_SPOILED)
+		return read_number(text, &event->choice);
+	if (text)
+		text = read_digits(text, event);
+	if (text && *text == '=')
+		text = read_number(text + 1, &event->ticket);
+	if (text && *text == '.')
+		text = read_number(text + 1, &event->other);
+	return text;
 }
 
 /* Reads one word, up to a blank or the end; NULL if it is not one. */
@@ -166,6 +258,8 @@ static const char *read_event(const char *text, struct matrix_event *event)
 	event->ticket = event->other = MATRIX_NONE;
 	if (is_always_in_graph(event->kind))
 		event->how = MATRIX_IN_GRAPH;
+	if (has_form(event->kind))
+		text = read_form(text, event);
 	if (has_ticket(event->kind))
 		text = read_number(text, &event->ticket);
 	if (has_other(event->kind))
