@@ -55,10 +55,12 @@
  * for a forward of 5 iterations, at capture or, if named at launch, at launch.
  *
  * What is wrong on the device. A run beyond the limit finds poison, and
- * philox_check() reports it; so does a REVERSED run for which there is no
- * iteration left. A launch that philox was not told about finds poison in all
- * bodies. philox_conditional_set() ends a WHILE after such a run, so that a
- * loop which waits for a number to come does not go on for ever.
+ * philox_check() reports it (a backward that repeats a forward around the body
+ * finds that one's numbers all the same). So does a REVERSED run for which
+ * there is no iteration left, or whose iteration was beyond the limit. A launch
+ * that philox was not told about finds poison in all bodies.
+ * philox_conditional_set() ends a WHILE after such a run, so that a loop which
+ * waits for a number to come does not go on for ever.
  *
  * What a body may hold is up to CUDA: kernels, copies and fills of device
  * memory, conditional nodes. philox refuses in a body: a session of a pool
@@ -142,7 +144,8 @@ struct philox_conditional {
  * Errors: PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_STATE (the
  * stream is not capturing), PHILOX_ERROR_UNSUPPORTED, PHILOX_ERROR_LIMIT,
  * PHILOX_ERROR_MEMORY, PHILOX_ERROR_CAPTURE_INVALIDATED, those of the device.
- * If it fails, *conditional is not open; after a failure of the device the
+ * If it fails, *conditional is not open, and the capture is as it was; unless
+ * the device failed half-way, with a part of the node in the graph: then the
  * capture cannot become a graph, and says why.
  */
 PHILOX_API enum philox_status philox_conditional_begin(
