@@ -233,6 +233,19 @@ static int is_of_node(const struct capture *capture, uint32_t body,
 	return 0;
 }
 
+/* A call that failed without an effect leaves the stream capturing. */
+static void end_again(const struct capture *capture,
+		      const struct captured_body *body)
+{
+	philox_native_graph ended;
+	struct status_message kept;
+
+	status_keep(&kept);
+	philox_stream_end_capture(capture_device(capture), body->stream,
+				  &ended);
+	status_restore(&kept);
+}
+
 static enum philox_status end_body(struct capture *capture,
 				   struct captured_body *body)
 {
@@ -244,8 +257,10 @@ static enum philox_status end_body(struct capture *capture,
 		return PHILOX_OK;
 	status = philox_stream_end_capture(capture_device(capture),
 					   body->stream, &ended);
-	if (status != PHILOX_OK)
-		bodies_break(capture, "the end of a body");
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	bodies_break(capture, "the end of a body");
+	end_again(capture, body);
 	return status;
 }
 
