@@ -386,7 +386,7 @@ GRAPH_PROMISE(bodies, shared_regions_draw_one_iteration_after_another)
 			LOGGED(&more, i,
 			       predict_shared(shared_at(at + LIMIT + i)));
 		}
-		LOGGED(&out, 0, predict_shared(shared_at(at + 2 * LIMIT)));
+		LOGGED(&out, launch, predict_shared(shared_at(at + 2 * LIMIT)));
 		SAME(forward(f, two).saw,
 		     predict_shared(shared_at(at + 2 * LIMIT + 1)), "eager");
 		SAME(iteration_of(f, two, uses[1].ticket, 3),

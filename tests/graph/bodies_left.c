@@ -110,9 +110,12 @@ PROMISE(bodies_left, bodies_nested_left_open)
 		begin_loop(f, &open);
 		begin_if(f, f->side, inmost, open.tape, &branch);
 		forward_in(f, open.scene.region, inmost, &open.log);
-		if (round)
-			FAILS(philox_conditional_end(&open.loop),
-			      PHILOX_ERROR_STATE);
+		if (round) {
+			philox_conditional_end(&open.loop);
+			cr_assert_null(open.loop.context);
+			runs(f, inmost);
+			runs(f, f->side);
+		}
 		FAILS(philox_capture_end(f->context, f->stream, &graph),
 		      PHILOX_ERROR_STATE);
 		cr_assert_null(graph);
@@ -126,24 +129,54 @@ PROMISE(bodies_left, bodies_nested_left_open)
 	OK(philox_stream_destroy(f->device, inmost));
 }
 
-/* The end of an outer node ends the bodies of nodes within. */
+/*
+ * The end of an outer node ends the bodies of nodes within: these are to be
+ * ended all the same, or the capture is no graph.
+ */
 GRAPH_PROMISE(bodies_left, a_node_ended_around_an_open_one)
 {
+	static const uint32_t words[] = {1, 0, 1};
 	struct open_loop open;
 	struct philox_conditional branch;
+	struct philox_graph *graph;
+	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
 	philox_stream inmost;
 
 	OK(philox_stream_create(f->device, 0, &inmost));
 	make_loop(f, &open);
-	begin_loop(f, &open);
-	begin_if(f, f->side, inmost, open.tape, &branch);
-	forward_in(f, open.scene.region, inmost, &open.log);
-	cr_assert_neq(philox_conditional_end(&open.loop), PHILOX_OK);
-	cr_assert_null(open.loop.context);
-	runs(f, inmost);
-	runs(f, f->side);
-	record_end_failing(f);
-	FAILS(philox_conditional_end(&branch), PHILOX_ERROR_STATE);
+	for (int late = 0; late < 2; late++) {
+		begin_loop(f, &open);
+		take_word(f, f->side, open.tape);
+		OK(philox_conditional_set(&open.loop, f->side, open.tape.word));
+		begin_if(f, f->side, inmost, open.tape, &branch);
+		forward_in(f, open.scene.region, inmost, &open.log);
+		philox_conditional_end(&open.loop);
+		cr_assert_null(open.loop.context);
+		runs(f, inmost);
+		runs(f, f->side);
+		if (!late) {
+			cr_assert_eq(record_end_failing(f), PHILOX_ERROR_STATE);
+			FAILS(philox_conditional_end(&branch),
+			      PHILOX_ERROR_STATE);
+			loop_is_whole(f, &open);
+			continue;
+		}
+		if (philox_conditional_end(&branch) != PHILOX_OK) {
+			record_end_failing(f);
+			continue;
+		}
+		graph = record_end(f);
+		clear_log(f, &open.log);
+		set_tape(f, open.tape, words, 3);
+		OK(philox_graph_launch(graph, f->stream, uses, 2));
+		read_log(f, &open.log);
+		LOGGED_IN_ALL(&open.log, 2);
+		LOGGED(&open.log, 0, open.scene.before.next);
+		for (int i = 0; i < 2; i++)
+			OK(philox_ticket_release(open.scene.region,
+						 uses[i].ticket, f->stream));
+		open.scene.before = look(f, open.scene.region);
+	}
 	end_loop(f, &open);
 	OK(philox_stream_destroy(f->device, inmost));
 }
@@ -165,7 +198,8 @@ GRAPH_PROMISE(bodies_left, a_node_whose_bodies_were_not_all_captured)
 		NAMES("bod");
 		runs(f, f->side);
 		cr_assert_null(node.context);
-		cr_assert_eq(record_end_failing(f), PHILOX_ERROR_STATE);
+		FAILS_EITHER(record_end_failing(f), PHILOX_ERROR_STATE,
+			     PHILOX_ERROR_INVALID);
 		loop_is_whole(f, &open);
 	}
 	end_loop(f, &open);
@@ -234,18 +268,19 @@ GRAPH_PROMISE(bodies_left, a_body_cannot_be_adopted_alone)
 
 	make_loop(f, &open);
 	begin_loop(f, &open);
-	FAILS_EITHER(philox_capture_drop(f->context, open.body),
-		     PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE);
+	FAILS(philox_capture_drop(f->context, open.body), PHILOX_ERROR_INVALID);
+	NAMES("body");
 	cr_assert_neq(philox_capture_end(f->context, f->side, &graph),
 		      PHILOX_OK);
 	cr_assert_null(graph);
 	end_while(f, f->side, open.tape, &open.loop);
-	FAILS_EITHER(philox_capture_drop(f->context, open.body),
-		     PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE);
+	FAILS(philox_capture_drop(f->context, open.body), PHILOX_ERROR_INVALID);
+	NAMES("body");
 	whole = record_end(f);
-	FAILS_EITHER(philox_graph_adopt(f->context, open.body, other.graph,
-					other.exec, &graph),
-		     PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE);
+	FAILS(philox_graph_adopt(f->context, open.body, other.graph, other.exec,
+				 &graph),
+	      PHILOX_ERROR_INVALID);
+	NAMES("body");
 	cr_assert_null(graph);
 	set_counts(f, open.tape, &count, 1);
 	launch_one(f, whole);
@@ -293,7 +328,8 @@ GRAPH_PROMISE(bodies_left, a_capture_dropped_while_a_body_is_open)
 	make_loop(f, &open);
 	begin_loop(f, &open);
 	OK(philox_capture_drop(f->context, f->capture_id));
-	cr_assert_neq(philox_conditional_end(&open.loop), PHILOX_OK);
+	philox_conditional_end(&open.loop);
+	cr_assert_null(open.loop.context);
 	runs(f, f->side);
 	if (philox_stream_end_capture(f->device, f->stream, &native) ==
 	    PHILOX_OK)

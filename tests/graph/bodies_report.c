@@ -428,21 +428,22 @@ static char *journal_of_a_run(const char *device)
 	return text;
 }
 
-/* The context's number is another one; the rest of each line is the same. */
-static char *without_contexts(const char *text)
+/*
+ * Numbers of contexts, at the beginning of lines, and of captures are those of
+ * the process; all the rest is the same.
+ */
+static char *without_numbers(const char *text)
 {
+	static const char digits[] = "0123456789", capture[] = " capture ";
 	char *to = calloc(1, strlen(text) + 1), *at = to;
 
 	cr_assert(to);
-	while (*text) {
-		size_t skip = strspn(text, "0123456789");
-		size_t length = strcspn(text, "\n");
-
-		memcpy(at, text + skip, length - skip);
-		at += length - skip;
-		text += length;
-		if (*text)
-			*at++ = *text++;
+	for (int begins = 1; *text; begins = *text++ == '\n') {
+		if (begins)
+			text += strspn(text, digits);
+		*at++ = *text;
+		if (at - to >= 9 && !memcmp(at - 9, capture, 9))
+			text += strspn(text + 1, digits);
 	}
 	return to;
 }
@@ -452,12 +453,12 @@ Test(beyond, two_equal_runs_have_equal_journals, .timeout = 120)
 	static const char *const devices[] = {"host:sync", "host:strict",
 					      "host"};
 	char *first = journal_of_a_run(devices[0]);
-	char *expected = without_contexts(first);
+	char *expected = without_numbers(first);
 
 	cr_assert(strstr(expected, "layer"));
 	for (int i = 0; i < 3; i++) {
 		char *text = journal_of_a_run(devices[i]);
-		char *found = without_contexts(text);
+		char *found = without_numbers(text);
 
 		cr_assert_str_eq(found, expected);
 		free(text);

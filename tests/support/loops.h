@@ -49,9 +49,11 @@ void read_log(struct fixture *f, struct log *log);
 /* An entry, and the number of them, as they must be. */
 #define LOGGED(log, i, expected)                                               \
 	do {                                                                   \
-		cr_assert_lt((unsigned)(i), (log)->n, "entry %u of %u",        \
-			     (unsigned)(i), (log)->n);                         \
-		SAME((log)->run[i], expected, "entry %u of %s", (unsigned)(i), \
+		unsigned entry_ = (unsigned)(i);                               \
+                                                                               \
+		cr_assert_lt(entry_, (log)->n, "entry %u of %u in %s", entry_, \
+			     (log)->n, #log);                                  \
+		SAME((log)->run[entry_], expected, "entry %u of %s", entry_,   \
 		     #log);                                                    \
 	} while (0)
 #define LOGGED_IN_ALL(log, expected)                             \

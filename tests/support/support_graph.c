@@ -54,7 +54,7 @@ static void keep_message(struct fixture *f)
 	snprintf(f->message, sizeof(f->message), "%s", philox_error_message());
 }
 
-/* Adopts the graph, which must fail, and gets rid of it. */
+/* Makes a graph of it, which must fail, and gets rid of it. */
 static enum philox_status adopt_failing(struct fixture *f,
 					philox_native_graph native)
 {
@@ -62,12 +62,16 @@ static enum philox_status adopt_failing(struct fixture *f,
 	struct philox_graph *graph = NULL;
 	enum philox_status status;
 
-	OK(philox_native_instantiate(f->device, native, &exec));
-	status = philox_graph_adopt(f->context, f->capture_id, native, exec,
-				    &graph);
-	keep_message(f);
+	status = philox_native_instantiate(f->device, native, &exec);
+	if (status == PHILOX_OK) {
+		status = philox_graph_adopt(f->context, f->capture_id, native,
+					    exec, &graph);
+		keep_message(f);
+		OK(philox_native_exec_destroy(f->device, exec));
+	} else {
+		keep_message(f);
+	}
 	cr_assert(status != PHILOX_OK && !graph);
-	OK(philox_native_exec_destroy(f->device, exec));
 	OK(philox_native_graph_destroy(f->device, native));
 	return status;
 }
