@@ -102,17 +102,23 @@ PHILOX_FN void body_count(const struct body_args *args,
 		body_report(map->report, map->number);
 }
 
+/* at_limit() returns how many iterations there are. */
+PHILOX_FN uint64_t at_limit(const struct at_args *args)
+{
+	return args->known ? philox_read_cell(args->known).seed : args->limit;
+}
+
 /* at_fill() sets cell number k to that of the iteration `index`. */
 PHILOX_FN void at_fill(const struct at_args *args, uint64_t index, uint64_t k)
 {
 	HEAD_STORE(args->cells + k, body_state(args->first + k, index,
-					       args->limit, args->advance));
+					       at_limit(args), args->advance));
 }
 
 /* at_is_missing() tells whether that is to be reported. */
 PHILOX_FN int at_is_missing(const struct at_args *args, uint64_t index)
 {
-	return index >= args->limit &&
+	return index >= at_limit(args) &&
 	       !philox_is_poison(philox_read_cell(args->first));
 }
 

@@ -207,8 +207,10 @@ static void free_capture(struct capture *capture)
 	while (*link != capture)
 		link = &(*link)->next;
 	*link = capture->next;
-	for (uint32_t i = 0; i < capture->n_passes; i++)
+	for (uint32_t i = 0; i < capture->n_passes; i++) {
 		arena_free(&graphs->cells, &capture->passes[i].cells);
+		arena_free(&graphs->cells, &capture->passes[i].known);
+	}
 	free_views(capture);
 	free_reads(capture);
 	free_values(capture);

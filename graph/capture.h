@@ -56,6 +56,9 @@ struct captured_pass {
 	uint8_t consuming;           /* source: a consuming backward is open */
 	uint8_t consumed;            /* source: one was committed */
 	struct arena_block cells;    /* zero if it has those of its source */
+	struct arena_block known;    /* named at launch, with a view by word: a
+					cell with its ticket's iterations */
+	uint32_t known_slot;         /* of that */
 	struct philox_state *states; /* what it draws from */
 };
 

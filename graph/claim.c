@@ -54,9 +54,13 @@ static enum philox_status claim_use(struct philox_graph *graph, uint32_t index,
 	status = region_check_life(captured->region, captured->life);
 	if (status != PHILOX_OK || hold->kind == HOLD_NOTHING)
 		return status;
-	return hold->kind == HOLD_BACKWARD
-		       ? hold_backward(hold, use->ticket, state)
-		       : hold_forward(hold, state);
+	if (hold->kind != HOLD_BACKWARD)
+		return hold_forward(hold, state);
+	status = hold_backward(hold, use->ticket, state);
+	if (status == PHILOX_OK && captured->known.size)
+		graph->message.args->states[captured->known_slot] =
+			(struct philox_state){.seed = hold->iterations};
+	return status;
 }
 
 /* Notes the region and the ticket of a use that was refused, for the log. */

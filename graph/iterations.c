@@ -107,6 +107,27 @@ enum philox_status iterations_at(const struct philox_pass *pass,
 
 /* --- an iteration that only the device knows ------------------------------- */
 
+/*
+ * How many iterations a ticket has that is named at launch, each launch tells in
+ * a slot of its own.
+ */
+static enum philox_status tell_iterations(struct capture *capture,
+					  struct captured_pass *source)
+{
+	enum philox_status status;
+
+	if (!source->backward || source->known.size)
+		return PHILOX_OK;
+	status = slots_take(capture, 1, &source->known, &source->known_slot);
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "region '%s': ", source->region->name);
+	head_add_state(&capture->head, source->known.device,
+		       source->known_slot);
+	capture->slots++;
+	return PHILOX_OK;
+}
+
 /* In the same memory: the cells as the head fills them, and those of the view. */
 static enum philox_status record_at(const struct capture *capture,
 				    const struct philox_pass *view,
@@ -120,6 +141,7 @@ static enum philox_status record_at(const struct capture *capture,
 				     .n = region->cells,
 				     .advance = region->advance,
 				     .limit = source->iterations,
+				     .known = source->known.device,
 				     .word = word,
 				     .report = head_body_report(&capture->head),
 				     .number = BODY_NUMBER_PASS | view->index};
@@ -143,6 +165,8 @@ enum philox_status iterations_at_word(const struct philox_pass *pass,
 	struct capture *capture;
 	enum philox_status status = find_source(pass, &capture, &source);
 
+	if (status == PHILOX_OK)
+		status = tell_iterations(capture, source);
 	if (status == PHILOX_OK)
 		status = take_view(capture, view, 2, &cells);
 	if (status != PHILOX_OK)

@@ -238,6 +238,7 @@ struct at_args {
 	const struct philox_state *first; /* the same in iteration 0 */
 	uint64_t n;                       /* cells of each */
 	uint64_t advance, limit;          /* as in struct body_cell */
+	const struct philox_state *known; /* its seed: the limit; or NULL */
 	const uint32_t *word;
 	struct head_report *report;
 	uint64_t number; /* of the pass, for reports */
