@@ -293,6 +293,67 @@ GRAPH_PROMISE(backwards, outside_of_all_bodies_repeat_iteration_0)
 	close_pair(f, &p);
 }
 
+/* Around the forward's body is another body, too. */
+GRAPH_PROMISE(backwards, in_a_body_around_take_the_iterations_in_order)
+{
+	/* the outer loop runs twice: 2 and then 1 of the inner one */
+	static const uint32_t words[] = {1, 1, 1, 0, 1, 1, 0, 0};
+	struct pair p;
+	struct philox_conditional loop, inner;
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+
+	open_pair(f, &p);
+	record_begin(f);
+	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
+	begin_while(f, f->side, p.inmost, LIMIT, p.tape, &inner);
+	ticket = forward_in(f, p.region, p.inmost, &p.forth);
+	end_while(f, p.inmost, p.tape, &inner);
+	backward_in(f, p.region, ticket, f->side, 0, &p.back);
+	end_while(f, f->side, p.tape, &loop);
+	graph = record_end(f);
+	set_tape(f, p.tape, words, 8);
+	launch_pair(f, &p, graph);
+	LOGGED_IN_ALL(&p.forth, 3);
+	LOGGED_IN_ALL(&p.back, 2);
+	for (unsigned i = 0; i < 2; i++)
+		LOGGED(&p.back, i, predict(0, "layer", 4 * i));
+	nothing_wrong(f);
+	close_pair(f, &p);
+}
+
+/* So is the other body of a node: each has its own count. */
+GRAPH_PROMISE(backwards, in_the_other_branch_count_that_one_s_runs)
+{
+	/* branches of the loop's runs: backward, forward, backward */
+	static const uint32_t words[] = {1, 0, 1, 1, 1, 0, 0};
+	struct pair p;
+	struct philox_conditional loop, branch;
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+
+	open_pair(f, &p);
+	record_begin(f);
+	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
+	begin_node(f, f->side, PHILOX_IF, 2, 0, p.tape, &branch);
+	OK(philox_conditional_body(&branch, 0, p.inmost));
+	ticket = forward_in(f, p.region, p.inmost, &p.forth);
+	OK(philox_conditional_body(&branch, 1, p.inmost));
+	backward_in(f, p.region, ticket, p.inmost, 0, &p.back);
+	OK(philox_conditional_end(&branch));
+	end_while(f, f->side, p.tape, &loop);
+	graph = record_end(f);
+	set_tape(f, p.tape, words, 7);
+	launch_pair(f, &p, graph);
+	LOGGED_IN_ALL(&p.forth, 1);
+	LOGGED(&p.forth, 0, predict(0, "layer", 0));
+	LOGGED_IN_ALL(&p.back, 2);
+	for (unsigned i = 0; i < 2; i++)
+		LOGGED(&p.back, i, predict(0, "layer", 4 * i));
+	nothing_wrong(f);
+	close_pair(f, &p);
+}
+
 /* A retained one leaves the ticket of the whole launch. */
 GRAPH_PROMISE(backwards, that_retain_leave_a_ticket_of_all_iterations)
 {

@@ -257,6 +257,49 @@ GRAPH_PROMISE(bodies_refused, a_body_on_a_stream_that_captures)
 	nothing_wrong(f);
 }
 
+/* Bodies take the room of passes in the head's message. */
+GRAPH_PROMISE(bodies_refused, more_bodies_than_a_head_has_room_for)
+{
+	enum { MOST = 1024 };
+	struct philox_region *region = make_region(f, "layer");
+	struct tape tape = make_tape(f);
+	struct philox_conditional_options options = {.size = sizeof(options),
+						     .kind = PHILOX_SWITCH,
+						     .bodies = MOST,
+						     .word = tape.word};
+	struct philox_conditional node, other;
+	struct philox_graph *graph;
+	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+	const uint32_t words[] = {MOST - 1, 3, MOST};
+	struct log logs[2];
+
+	for (int i = 0; i < 2; i++)
+		make_log(f, &logs[i]);
+	record_begin(f);
+	take_word(f, f->stream, tape);
+	OK(philox_conditional_begin(f->context, f->stream, &options, &node));
+	FAILS(philox_conditional_begin(f->context, f->stream, &options, &other),
+	      PHILOX_ERROR_LIMIT);
+	cr_assert_null(other.context);
+	for (uint32_t i = 0; i < MOST; i++) {
+		OK(philox_conditional_body(&node, i, f->side));
+		if (i == 3 || i == MOST - 1)
+			forward_in(f, region, f->side, &logs[i == 3]);
+	}
+	OK(philox_conditional_end(&node));
+	graph = record_end(f);
+	set_tape(f, tape, words, 3);
+	for (int i = 0; i < 3; i++)
+		OK(philox_graph_launch(graph, f->stream, uses, 2));
+	for (int i = 0; i < 2; i++) {
+		read_log(f, &logs[i]);
+		LOGGED_IN_ALL(&logs[i], 1);
+	}
+	LOGGED(&logs[0], 0, predict(0, "layer", 4));
+	LOGGED(&logs[1], 0, predict(0, "layer", 8));
+	nothing_wrong(f);
+}
+
 /* --- conditions ------------------------------------------------------------- */
 
 GRAPH_PROMISE(bodies_refused, a_condition_set_where_it_cannot_be)

@@ -362,6 +362,30 @@ GRAPH_PROMISE(beyond, unannounced_views_are_poison)
 	FAILS(philox_check(f->context, NULL), PHILOX_ERROR_UNANNOUNCED);
 }
 
+/* A context that has drawn poison is not saved before that is known. */
+GRAPH_PROMISE(beyond, a_context_is_saved_after_the_report)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct tape tape = make_tape(f);
+	struct philox_graph *graph;
+	struct log log;
+	char *text = NULL;
+	const unsigned count = 9;
+
+	make_log(f, &log);
+	graph = record_while(f, region, LIMIT, tape, &log);
+	set_counts(f, tape, &count, 1);
+	launch_one(f, graph);
+	OK(philox_device_synchronize(f->device));
+	FAILS(philox_context_save_text(f->context, &text, NULL),
+	      PHILOX_ERROR_LIMIT);
+	NAMES(philox_graph_name(graph));
+	cr_assert_null(text);
+	beyond_limits(f, 1);
+	OK(philox_context_save_text(f->context, &text, NULL));
+	free(text);
+}
+
 /* Both: UNANNOUNCED, and the runs beyond are in the report, too. */
 GRAPH_PROMISE(beyond, unannounced_launches_come_first_in_the_report)
 {
