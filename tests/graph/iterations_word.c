@@ -218,6 +218,51 @@ GRAPH_PROMISE(at_word, a_run_with_a_wrong_word_is_poison_alone)
 	beyond_limits(f, 2);
 }
 
+/* The number of a body's run is such a word: a loop of an unrolled forward. */
+GRAPH_PROMISE(at_word, the_number_of_the_run_is_a_word)
+{
+	struct philox_region *region = make_region(f, "layer");
+	struct tape tape = make_tape(f);
+	struct philox_conditional loop;
+	struct philox_pass pass, view;
+	struct philox_ticket ticket;
+	struct philox_graph *graph;
+	const uint32_t *iteration;
+	struct log forth, back;
+	const unsigned counts[] = {LIMIT, 2};
+
+	make_log(f, &forth);
+	make_log(f, &back);
+	record_begin(f);
+	OK(philox_forward_begin_loop(region, f->stream, 0, LIMIT, &pass));
+	OK(philox_pass_at(&pass, 2, &view));
+	draw_to_log(f, &view, &forth);
+	OK(philox_forward_commit(&pass, &ticket));
+	begin_while(f, f->stream, f->side, LIMIT, tape, &loop);
+	OK(philox_conditional_iteration(&loop, 0, &iteration));
+	OK(philox_backward_begin(region, ticket, f->side, 0, &pass));
+	OK(philox_pass_at_word(&pass, iteration, &view));
+	draw_to_log(f, &view, &back);
+	OK(philox_backward_commit(&pass, 0));
+	end_while(f, f->side, tape, &loop);
+	graph = record_end(f);
+	set_counts(f, tape, counts, 2);
+	for (uint64_t launch = 0; launch < 2; launch++) {
+		struct philox_use uses[2] = {{{0, 0}, 0, 0}};
+
+		clear_log(f, &back);
+		OK(philox_graph_launch(graph, f->stream, uses, 2));
+		read_log(f, &back);
+		LOGGED_IN_ALL(&back, counts[launch]);
+		for (unsigned i = 0; i < back.n; i++)
+			LOGGED(&back, i,
+			       predict(0, "layer", 4 * (LIMIT * launch + i)));
+	}
+	read_log(f, &forth);
+	LOGGED(&forth, 1, predict(0, "layer", 4 * (LIMIT + 2)));
+	nothing_wrong(f);
+}
+
 GRAPH_PROMISE(at_word, a_word_must_be_a_word)
 {
 	struct philox_region *region = make_region(f, "layer");
