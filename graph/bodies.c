@@ -292,6 +292,15 @@ void bodies_break(struct capture *capture, const char *call)
 			 call, status_bare());
 }
 
+void bodies_give_up(struct graph_context *graphs, uint64_t id)
+{
+	for (struct capture *capture = graphs->captures; capture;
+	     capture = capture->next)
+		for (uint32_t i = 0; capture->id == id && i < capture->n_nodes;
+		     i++)
+			capture->nodes[i].ended = 1;
+}
+
 static const char *kind_name(enum philox_conditional_kind kind)
 {
 	return kind == PHILOX_IF      ? "an IF"

@@ -118,6 +118,9 @@ void bodies_break(struct capture *capture, const char *call);
 enum philox_status bodies_seal(struct capture *capture);
 void bodies_arm(const struct capture *capture, struct head_message *message);
 
+/* bodies_give_up() ends the nodes of a capture that is no graph and is over. */
+void bodies_give_up(struct graph_context *graphs, uint64_t id);
+
 /* bodies_free() frees all of it. */
 void bodies_free(struct capture *capture);
 

@@ -422,16 +422,34 @@ static enum philox_status capture_body(struct capture *capture,
 	return status;
 }
 
+/* Else the bodies may be gone, with the graph that they are in. */
+static enum philox_status check_goes_on(
+	const struct philox_conditional *conditional)
+{
+	struct capture_info info;
+	enum philox_status status = device_ask_capture(
+		conditional->context->device, conditional->stream, &info);
+
+	if (status != PHILOX_OK || info.id == conditional->capture_id)
+		return status;
+	return status_set(PHILOX_ERROR_STATE, "capture %" PRIu64 " is over",
+			  conditional->capture_id);
+}
+
 static enum philox_status begin_body(struct philox_conditional *conditional,
 				     uint32_t number, philox_stream stream)
 {
 	struct captured_body *body;
 	struct capture *capture;
-	enum philox_status status =
-		find_body(conditional, number, &capture, &body);
+	struct conditional_node *node;
+	enum philox_status status = find_node(conditional, &capture, &node);
 
 	if (status == PHILOX_OK)
 		status = bodies_close(capture, conditional->index);
+	if (status == PHILOX_OK)
+		status = find_body(conditional, number, &capture, &body);
+	if (status == PHILOX_OK)
+		status = check_goes_on(conditional);
 	if (status != PHILOX_OK)
 		return status;
 	if (body->phase != BODY_NEW)

@@ -308,8 +308,10 @@ static enum philox_status end_capture(struct philox_context *context,
 	context_lock(context);
 	if (!native)
 		drop_failed(context->graphs, stream, *id);
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK) {
+		bodies_give_up(context->graphs, *id);
 		pools_drop(context->graphs, *id);
+	}
 	forget_own(context->graphs, stream);
 	context_unlock(context);
 	return status;

@@ -224,6 +224,34 @@ PROMISE(bodies_left, a_node_without_a_body_left_open)
 	end_loop(f, &open);
 }
 
+/* The caller has ended the capture, and its graph has gone. */
+PROMISE(bodies_left, a_node_whose_capture_is_over)
+{
+	struct open_loop open;
+	struct philox_conditional node;
+	philox_native_graph native = NULL;
+
+	f->own = 1;
+	make_loop(f, &open);
+	for (int gone = 0; gone < 2; gone++) {
+		record_begin(f);
+		begin_node(f, f->stream, PHILOX_IF, 1, 0, open.tape, &node);
+		OK(philox_stream_end_capture(f->device, f->stream, &native));
+		if (gone)
+			OK(philox_native_graph_destroy(f->device, native));
+		FAILS(philox_conditional_body(&node, 0, f->side),
+		      PHILOX_ERROR_STATE);
+		runs(f, f->side);
+		FAILS(philox_conditional_end(&node), PHILOX_ERROR_STATE);
+		if (!gone)
+			OK(philox_native_graph_destroy(f->device, native));
+		FAILS_EITHER(philox_capture_drop(f->context, f->capture_id),
+			     PHILOX_OK, PHILOX_ERROR_NOT_FOUND);
+		loop_is_whole(f, &open);
+	}
+	end_loop(f, &open);
+}
+
 GRAPH_PROMISE(bodies_left, a_pass_left_open_in_a_body)
 {
 	struct open_loop open;

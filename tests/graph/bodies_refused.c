@@ -170,29 +170,29 @@ GRAPH_PROMISE(bodies_refused, a_node_that_has_ended)
 /* A refused body leaves none open; the node is, and takes its bodies then. */
 GRAPH_PROMISE(bodies_refused, a_body_that_there_is_not_or_that_was)
 {
-	static const uint32_t words[] = {0, 1};
+	static const uint32_t words[] = {0, 1, 2};
 	struct philox_region *region = make_region(f, "layer");
 	struct tape tape = make_tape(f);
 	struct philox_conditional node;
 	struct philox_graph *graph;
-	struct philox_use uses[2] = {{{0, 0}, 0, 0}};
-	struct log logs[2];
+	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+	struct log logs[3];
 	const uint32_t *iteration;
 	philox_stream busy;
 
 	OK(philox_stream_create(f->device, 0, &busy));
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 3; i++)
 		make_log(f, &logs[i]);
 	record_begin(f);
-	begin_node(f, f->stream, PHILOX_SWITCH, 2, 0, tape, &node);
-	FAILS(philox_conditional_body(&node, 2, f->side), PHILOX_ERROR_INVALID);
+	begin_node(f, f->stream, PHILOX_SWITCH, 3, 0, tape, &node);
+	FAILS(philox_conditional_body(&node, 3, f->side), PHILOX_ERROR_INVALID);
 	runs(f, f->side);
 	FAILS(philox_conditional_body(&node, UINT32_MAX, f->side),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_conditional_iteration(&node, 0, &iteration),
 	      PHILOX_ERROR_STATE);
 	OK(philox_conditional_body(&node, 1, f->side));
-	FAILS(philox_conditional_iteration(&node, 2, &iteration),
+	FAILS(philox_conditional_iteration(&node, 3, &iteration),
 	      PHILOX_ERROR_INVALID);
 	FAILS(philox_conditional_iteration(&node, 0, &iteration),
 	      PHILOX_ERROR_STATE);
@@ -203,19 +203,26 @@ GRAPH_PROMISE(bodies_refused, a_body_that_there_is_not_or_that_was)
 	FAILS(philox_conditional_body(&node, 1, busy), PHILOX_ERROR_EXISTS);
 	runs(f, busy);
 	runs(f, f->side);
+	OK(philox_conditional_body(&node, 2, f->side));
+	forward_in(f, region, f->side, &logs[2]);
+	FAILS(philox_conditional_body(&node, 3, busy), PHILOX_ERROR_INVALID);
+	runs(f, busy);
+	runs(f, f->side);
 	OK(philox_conditional_body(&node, 0, f->side));
 	forward_in(f, region, f->side, &logs[0]);
 	OK(philox_conditional_end(&node));
 	graph = record_end(f);
-	set_tape(f, tape, words, 2);
-	for (int i = 0; i < 2; i++)
-		OK(philox_graph_launch(graph, f->stream, uses, 2));
-	for (int i = 0; i < 2; i++) {
+	set_tape(f, tape, words, 3);
+	for (int i = 0; i < 3; i++)
+		OK(philox_graph_launch(graph, f->stream, uses, 3));
+	for (int i = 0; i < 3; i++) {
 		read_log(f, &logs[i]);
 		LOGGED_IN_ALL(&logs[i], 1);
 	}
-	LOGGED(&logs[0], 0, predict(0, "layer", 4));
-	LOGGED(&logs[1], 0, predict(0, "layer", 8));
+	/* in order of capture: 1, 2, 0 */
+	LOGGED(&logs[0], 0, predict(0, "layer", 8));
+	LOGGED(&logs[1], 0, predict(0, "layer", 12));
+	LOGGED(&logs[2], 0, predict(0, "layer", 28));
 	nothing_wrong(f);
 	OK(philox_stream_destroy(f->device, busy));
 }
