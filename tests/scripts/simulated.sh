@@ -149,6 +149,9 @@ subjects="$subjects|graph_streams|interop|launch|launch_failures|ledger"
 subjects="$subjects|lifetimes|linked|load|logs|messages|nothing_waits|overlap"
 subjects="$subjects|pass_refusals|refusals|rows|rows_graph|rows_long"
 subjects="$subjects|rows_overlap|save|save_rows|saved_context|seeds|set_state"
+subjects="$subjects|at_word|backwards|beyond|bodies|bodies_failures|bodies_left"
+subjects="$subjects|bodies_memory|bodies_refused|iterations|nested|orders"
+subjects="$subjects|own_nodes|save_loops|series"
 subjects="$subjects|shape|shared|steps|ticket_refusals|ticket_state|unannounced"
 # But not those whose kernels are functions of the host,
 but='cells_on_the_device_*|your_own_kernels_*|may_be_written_by_your_own_kernel'
@@ -177,6 +180,7 @@ but="$but|in_a_capture_nothing_is_given_back|giving_back_breaks_no_capture"
 orders='capture|capture_lives|cells|graph_lives|graph_streams|launch'
 orders="$orders|launch_failures|lifetimes|linked|nothing_waits|overlap"
 orders="$orders|pool_launch|pool_random|rows_graph|rows_overlap|save_rows"
+orders="$orders|backwards|beyond|bodies|bodies_memory|nested|orders|own_nodes"
 orders="$orders|unannounced"
 
 # promises SUBJECTS: at least a hundred
