@@ -72,9 +72,9 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted),
  * PHILOX_ERROR_BUSY (another thread is making a graph of it),
  * PHILOX_ERROR_STALE (a region was destroyed), PHILOX_ERROR_INVALID (a struct
- * philox_graph in place of a native one; on a host device also any other handle
- * that is not a live native graph or executable graph), those of the device.
- * Not legal during capture.
+ * philox_graph in place of a native one; the id of a body's capture; on a host
+ * device also any other handle that is not a live native graph or executable
+ * graph), those of the device. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
 						 uint64_t capture_id,
@@ -88,7 +88,8 @@ PHILOX_API enum philox_status philox_graph_adopt(struct philox_context *context,
  * graph was never made. Without philox_capture_drop() the same happens when the
  * native graph is destroyed. Errors: PHILOX_ERROR_NOT_FOUND, PHILOX_ERROR_STATE
  * (adopted already), PHILOX_ERROR_BUSY (another thread is making a graph of
- * it). Legal during capture.
+ * it), PHILOX_ERROR_INVALID (the capture of a body, philox/conditional.h, which
+ * goes with the capture around it). Legal during capture.
  */
 PHILOX_API enum philox_status philox_capture_drop(
 	struct philox_context *context, uint64_t capture_id);

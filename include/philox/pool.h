@@ -256,6 +256,7 @@ PHILOX_API enum philox_status philox_pool_order(struct philox_pool *pool,
  * PHILOX_ERROR_BUSY (a session is open; a warm-up, while another thread is in
  * philox_graph_launch(), or between prologue and epilogue; PHILOX_POOL_STRICT,
  * and the pool's last launch was on another stream),
+ * PHILOX_ERROR_UNSUPPORTED (in a body, philox/conditional.h),
  * PHILOX_ERROR_CAPTURE_INVALIDATED, PHILOX_ERROR_MEMORY, those of the device.
  * Errors of end: PHILOX_ERROR_INVALID (the report's size; the session is still
  * open then), those of the device (the session is still open, too). A session

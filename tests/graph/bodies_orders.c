@@ -7,7 +7,7 @@
 #include "lib/device/conditions.h"
 #include "tests/support/loops.h"
 
-enum { LIMIT = 4, ORDERS = 12 };
+enum { LIMIT = 4, ORDERS = 64 };
 
 /* Work of `to` comes after the work that is on `from` now. */
 static void order(struct fixture *f, philox_stream from, philox_stream to)
