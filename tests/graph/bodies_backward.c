@@ -235,6 +235,61 @@ GRAPH_PROMISE(backwards, reversed_find_poison_when_no_iteration_is_left)
 	close_pair(f, &p);
 }
 
+/*
+ * Beyond the limit of the forward's body: an iteration that was poison is poison
+ * to a REVERSED backward, too. A body that has more runs than its own limit still
+ * repeats the forward around it.
+ */
+GRAPH_PROMISE(backwards, beyond_a_limit_find_what_the_forward_has)
+{
+	/* a loop that its limit ends takes LIMIT + 2 words; then 3 runs */
+	uint32_t words[LIMIT + 2 + 3];
+	struct pair p;
+	struct philox_conditional loop;
+	struct philox_ticket ticket, outside;
+	struct philox_graph *graph;
+	struct philox_use uses[4] = {{{0, 0}, 0, 0}};
+	struct log around, source;
+	const unsigned last[] = {0, 0, 9};
+
+	open_pair(f, &p);
+	make_log(f, &around);
+	make_log(f, &source);
+	record_begin(f);
+	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
+	ticket = forward_in(f, p.region, f->side, &p.forth);
+	end_while(f, f->side, p.tape, &loop);
+	begin_while(f, f->stream, f->side, LIMIT, p.tape, &loop);
+	backward_in(f, p.region, ticket, f->side, PHILOX_REVERSED, &p.back);
+	end_while(f, f->side, p.tape, &loop);
+	outside = forward_in(f, p.region, f->stream, &source);
+	begin_while(f, f->stream, f->side, 2, p.tape, &loop);
+	backward_in(f, p.region, outside, f->side, 0, &around);
+	end_while(f, f->side, p.tape, &loop);
+	graph = record_end(f);
+	for (unsigned i = 0; i < LIMIT + 2 + 3; i++)
+		words[i] = 1;
+	set_tape(f, p.tape, words, LIMIT + 2 + 3);
+	OK(philox_graph_launch(graph, f->stream, uses, 4));
+	read_pair(f, &p);
+	LOGGED_IN_ALL(&p.forth, LIMIT + 1);
+	POISON_LOGGED(&p.forth, LIMIT);
+	LOGGED_IN_ALL(&p.back, 3);
+	POISON_LOGGED(&p.back, 0);
+	LOGGED(&p.back, 1, predict(0, "layer", 4 * (LIMIT - 1)));
+	LOGGED(&p.back, 2, predict(0, "layer", 4 * (LIMIT - 2)));
+	beyond_limits(f, 2);
+	set_counts(f, p.tape, last, 3);
+	OK(philox_graph_launch(graph, f->stream, uses, 4));
+	read_log(f, &around);
+	read_log(f, &source);
+	LOGGED_IN_ALL(&around, 3);
+	for (unsigned i = 0; i < 3; i++)
+		LOGGED(&around, i, source.run[1]);
+	beyond_limits(f, 1);
+	close_pair(f, &p);
+}
+
 /* The forwards of a branch, reversed by how often that was taken. */
 GRAPH_PROMISE(backwards, reversed_count_the_body_of_the_forward)
 {
