@@ -47,6 +47,13 @@ int bodies_repeat(const struct capture *capture, uint32_t body)
 	return 0;
 }
 
+uint32_t bodies_common(const struct capture *capture, uint32_t a, uint32_t b)
+{
+	while (!bodies_hold(capture, a, b))
+		a = body_around(capture, a);
+	return a;
+}
+
 const uint32_t *bodies_run(const struct captured_body *body)
 {
 	const struct philox_state *control = body->control.device;

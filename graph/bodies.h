@@ -62,8 +62,12 @@ uint32_t bodies_find(const struct capture *capture, uint64_t id);
  */
 int bodies_hold(const struct capture *capture, uint32_t outer, uint32_t body);
 
-/* bodies_repeat() is 1 if a body may run more than once in a launch. */
+/*
+ * bodies_repeat() is 1 if a body may run more than once in a launch;
+ * bodies_common() returns the innermost that two are within.
+ */
 int bodies_repeat(const struct capture *capture, uint32_t body);
+uint32_t bodies_common(const struct capture *capture, uint32_t a, uint32_t b);
 
 /* bodies_run() returns the device address of the number of the present run. */
 const uint32_t *bodies_run(const struct captured_body *body);

@@ -154,6 +154,11 @@ static enum philox_status check_reversed(const struct capture *capture,
 		return refuse_reversed(captured,
 				       "its forward is in the same body, or in "
 				       "one around it");
+	if (bodies_repeat(capture,
+			  bodies_common(capture, source->body, captured->body)))
+		return refuse_reversed(captured,
+				       "its loop and its forward's are in a "
+				       "body that runs again");
 	return PHILOX_OK;
 }
 

@@ -48,11 +48,16 @@
  *   the backward is outside of all bodies     iteration 0
  *   the forward is named at launch            run i: iteration i
  *
- * and philox_pass_at() and philox_pass_at_word() take any other order. The
- * rules of philox/pass.h hold as they do without bodies: a pass counts once,
- * whatever the number of its runs. A ticket must have as many iterations as the
- * passes that repeat it may take: a backward in a body of limit 8 is refused
- * for a forward of 5 iterations, at capture or, if named at launch, at launch.
+ * and philox_pass_at() and philox_pass_at_word() take any other order. What is
+ * linked to a backward named at launch takes that one for its forward.
+ * PHILOX_REVERSED is refused where the loops of forward and backward are both
+ * in a body that runs again, since the last run of the launch is then not that
+ * of the present turn. The rules of philox/pass.h hold as they do without
+ * bodies: a pass counts once, whatever the number of its runs. A ticket must
+ * have as many iterations as the passes that repeat it may take: a backward in
+ * a body of limit 8 is refused for a forward of 5 iterations, at capture or, if
+ * named at launch, at launch; a REVERSED one, which begins where the forward
+ * ended, is not.
  *
  * What is wrong on the device. A run beyond the limit finds poison, and
  * philox_check() reports it (a backward that repeats a forward around the body

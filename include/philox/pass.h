@@ -131,7 +131,8 @@ PHILOX_API enum philox_status philox_forward_begin(struct philox_region *region,
  * as each launch does for a forward in a body of that limit
  * (philox/conditional.h), and draws the same numbers: the same loop, eager or
  * unrolled. Further errors: PHILOX_ERROR_INVALID (a limit of 0),
- * PHILOX_ERROR_STATE (the stream captures a body, whose limit is the pass's).
+ * PHILOX_ERROR_STATE (a limit above 1, and the stream captures a body, whose
+ * limit is the pass's).
  */
 PHILOX_API enum philox_status philox_forward_begin_loop(
 	struct philox_region *region, philox_stream stream, unsigned flags,

@@ -411,6 +411,64 @@ GRAPH_PROMISE(bodies_refused, reversed_where_there_is_nothing_to_reverse)
 	nothing_wrong(f);
 }
 
+/* A backward that may only be reversed where its forward's loop has ended. */
+static void try_reversed(struct fixture *f, struct philox_region *region,
+			 struct philox_ticket ticket, philox_stream inner,
+			 struct tape tape, enum philox_status expected)
+{
+	struct philox_conditional loop;
+	struct philox_pass pass;
+
+	begin_while(f, f->stream, inner, LIMIT, tape, &loop);
+	if (expected == PHILOX_OK) {
+		OK(philox_backward_begin(region, ticket, inner, PHILOX_REVERSED,
+					 &pass));
+		OK(philox_backward_commit(&pass, 0));
+	} else {
+		FAILS(philox_backward_begin(region, ticket, inner,
+					    PHILOX_REVERSED, &pass),
+		      expected);
+		NAMES("a body that runs again");
+	}
+	end_while(f, inner, tape, &loop);
+}
+
+/* kind: of the node around both loops. */
+static void reverse_within(struct fixture *f, enum philox_conditional_kind kind,
+			   enum philox_status expected)
+{
+	struct philox_region *region = make_region(
+		f, kind == PHILOX_WHILE ? "in a loop" : "in a branch");
+	struct tape tape = make_tape(f);
+	struct philox_conditional around, loop;
+	philox_stream outer = f->stream, innermost;
+	struct philox_ticket ticket;
+	struct log log;
+
+	make_log(f, &log);
+	OK(philox_stream_create(f->device, 0, &innermost));
+	record_begin(f);
+	begin_node(f, outer, kind, 1, kind == PHILOX_WHILE ? LIMIT : 0, tape,
+		   &around);
+	OK(philox_conditional_body(&around, 0, f->side));
+	f->stream = f->side;
+	begin_while(f, f->stream, innermost, LIMIT, tape, &loop);
+	ticket = forward_in(f, region, innermost, &log);
+	end_while(f, innermost, tape, &loop);
+	try_reversed(f, region, ticket, innermost, tape, expected);
+	f->stream = outer;
+	OK(philox_conditional_end(&around));
+	record_end(f);
+	OK(philox_stream_destroy(f->device, innermost));
+}
+
+GRAPH_PROMISE(bodies_refused, reversed_where_both_loops_run_again)
+{
+	reverse_within(f, PHILOX_WHILE, PHILOX_ERROR_INVALID);
+	reverse_within(f, PHILOX_IF, PHILOX_OK);
+	nothing_wrong(f);
+}
+
 /* A loop that could reserve more than an offset holds. */
 GRAPH_PROMISE(bodies_refused, a_limit_that_overflows_the_offset)
 {
