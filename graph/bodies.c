@@ -253,6 +253,23 @@ static void end_again(const struct capture *capture,
 	status_restore(&kept);
 }
 
+/* What a stream captures may be somebody else's by now. */
+static enum philox_status check_ours(const struct capture *capture,
+				     const struct captured_body *body)
+{
+	struct capture_info info;
+	enum philox_status status = device_capture_info(capture_device(capture),
+							body->stream, &info);
+
+	if (status != PHILOX_OK || info.status == PHILOX_CAPTURE_INVALIDATED ||
+	    info.id == body->id)
+		return PHILOX_OK; /* the end will tell */
+	return status_set(PHILOX_ERROR_STATE,
+			  "the capture of a body, %" PRIu64
+			  ", was ended by somebody else",
+			  body->id);
+}
+
 static enum philox_status end_body(struct capture *capture,
 				   struct captured_body *body)
 {
@@ -262,6 +279,11 @@ static enum philox_status end_body(struct capture *capture,
 	body->phase = BODY_CAPTURED;
 	if (is_own(capture, body))
 		return PHILOX_OK;
+	status = check_ours(capture, body);
+	if (status != PHILOX_OK) {
+		bodies_break(capture, "the end of a body");
+		return status;
+	}
 	status = philox_stream_end_capture(capture_device(capture),
 					   body->stream, &ended);
 	if (status == PHILOX_OK)

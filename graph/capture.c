@@ -61,7 +61,9 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 {
 	const struct capture *capture = graphs->captures;
 
-	while (capture && (capture->id != id || !capture->dropped))
+	while (capture && (!capture->dropped ||
+			   (capture->id != id &&
+			    bodies_find(capture, id) == CAPTURED_NO_BODY)))
 		capture = capture->next;
 	return capture != NULL;
 }
@@ -258,6 +260,11 @@ void capture_release(struct capture *capture)
 
 void capture_drop(struct capture *capture)
 {
+	struct status_message kept;
+
+	status_keep(&kept);
+	bodies_close(capture, CAPTURED_NO_BODY);
+	status_restore(&kept);
 	capture_release(capture);
 	journal_capture(capture, "drop");
 	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",

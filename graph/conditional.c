@@ -86,7 +86,8 @@ static enum philox_status check_device(
 		.kind = (enum conditional_kind)options->kind,
 		.bodies = options->bodies ? options->bodies : 1};
 
-	return device_conditional_check(context->device, &what);
+	return options->own ? PHILOX_OK
+			    : device_conditional_check(context->device, &what);
 }
 
 /* --- the node, with the context's lock ------------------------------------- */
@@ -292,17 +293,14 @@ static enum philox_status check_open(
 	return PHILOX_OK;
 }
 
-/* Also that of a dropped capture, which may have open bodies. */
 static enum philox_status find_node(
 	const struct philox_conditional *conditional, struct capture **capture,
 	struct conditional_node **node)
 {
 	uint64_t id = conditional->capture_id;
-	struct capture *found = conditional->context->graphs->captures;
+	struct capture *found =
+		capture_around(conditional->context->graphs, id);
 
-	while (found && found->id != id &&
-	       bodies_find(found, id) == CAPTURED_NO_BODY)
-		found = found->next;
 	if (!found || conditional->index >= found->n_nodes ||
 	    found->nodes[conditional->index].ended)
 		return status_set(PHILOX_ERROR_STATE,
@@ -387,10 +385,13 @@ static enum philox_status tie_body(struct capture *capture,
 
 	if (status == PHILOX_OK)
 		status = tie(capture, body, &info);
-	if (status == PHILOX_OK)
-		status = add_kernel(capture, body, stream);
+	if (status != PHILOX_OK)
+		return status;
+	status = add_kernel(capture, body, stream);
 	if (status == PHILOX_OK)
 		body->id = info.id;
+	else
+		bodies_break(capture, "philox_conditional_body()");
 	return status;
 }
 
@@ -588,7 +589,7 @@ enum philox_status philox_conditional_iteration(
 static enum philox_status check_captured(const struct capture *capture,
 					 const struct conditional_node *node)
 {
-	for (uint32_t i = 0; i < node->bodies; i++)
+	for (uint32_t i = 0; i < node->bodies && !node->own; i++)
 		if (capture->bodies[node->body + i].phase == BODY_NEW)
 			return status_set(PHILOX_ERROR_STATE,
 					  "body %" PRIu32 " was not captured",

@@ -217,30 +217,35 @@ enum philox_status head_seal_more(struct graph_context *graphs,
 static enum philox_status send_more(struct philox_device *device,
 				    struct head *head, philox_stream stream)
 {
-	if (!head->sealed_more.size)
+	enum philox_status status;
+
+	if (!head->sealed_more.size || head->more_sent)
 		return PHILOX_OK;
-	return philox_memory_copy(device, head->sealed_more.device,
-				  head->staged_more.host,
-				  head->sealed_more.size, stream);
+	status = philox_memory_copy(device, head->sealed_more.device,
+				    head->staged_more.host,
+				    head->sealed_more.size, stream);
+	if (status != PHILOX_OK)
+		return status;
+	head->more_sent = 1;
+	head->copy = HEAD_SENT; /* again, if the other copy came before */
+	return PHILOX_OK;
 }
 
 enum philox_status head_send(struct philox_device *device, struct head *head,
 			     philox_stream stream)
 {
-	enum philox_status status;
+	enum philox_status status = PHILOX_OK;
 
-	if (head->copy == HEAD_COPYING)
-		return philox_event_wait(device, stream, head->copied);
-	if (head->copy != HEAD_NOT_COPIED)
-		return PHILOX_OK;
-	status = send_more(device, head, stream);
-	if (status == PHILOX_OK)
+	if (head->copy == HEAD_COPYING) {
+		status = philox_event_wait(device, stream, head->copied);
+	} else if (head->copy == HEAD_NOT_COPIED) {
 		status = philox_memory_copy(device, head->sealed.device,
 					    head->staged.host,
 					    size_with_map(head->cells), stream);
-	if (status == PHILOX_OK)
-		head->copy = HEAD_SENT;
-	return status;
+		if (status == PHILOX_OK)
+			head->copy = HEAD_SENT;
+	}
+	return status == PHILOX_OK ? send_more(device, head, stream) : status;
 }
 
 static enum philox_status record_copied(struct philox_device *device,

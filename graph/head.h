@@ -110,6 +110,7 @@ struct head {
 	struct arena_block staged; /* mapped: what the sealed one is to be */
 	struct arena_block sealed; /* device memory */
 	struct arena_block staged_more, sealed_more; /* what bodies need */
+	int more_sent;                               /* that is copied, too */
 	uint64_t cells;                              /* entries of the map */
 	uint64_t room;    /* for entries, in `staged` */
 	uint64_t seen[3]; /* counts of the reports */

@@ -28,15 +28,12 @@ static enum philox_status reserve_view(struct capture *capture)
 }
 
 /* A ticket that is named at launch is asked then. */
-static enum philox_status need_iteration(struct captured_pass *source,
-					 uint32_t iteration)
+static enum philox_status check_at(const struct captured_pass *source,
+				   uint32_t iteration)
 {
-	if (iteration < source->iterations)
+	if (iteration < source->iterations ||
+	    (source->backward && iteration < UINT32_MAX))
 		return PHILOX_OK;
-	if (source->backward && iteration < UINT32_MAX) {
-		source->iterations = iteration + 1;
-		return PHILOX_OK;
-	}
 	return status_set(PHILOX_ERROR_INVALID,
 			  "region '%s': there is no iteration %" PRIu32
 			  ": the captured forward has %" PRIu32,
@@ -93,11 +90,13 @@ enum philox_status iterations_at(const struct philox_pass *pass,
 		return cells_at(pass, view);
 	status = find_source(pass, &capture, &source);
 	if (status == PHILOX_OK)
-		status = need_iteration(source, view->iteration);
+		status = check_at(source, view->iteration);
 	if (status == PHILOX_OK)
 		status = take_view(capture, view, 1, &cells);
 	if (status != PHILOX_OK)
 		return status;
+	if (source->iterations <= view->iteration)
+		source->iterations = view->iteration + 1;
 	head_add_region(&capture->head, view->region, cells.device,
 			source->slot, view->iteration * view->region->advance);
 	capture->views[capture->n_views++] = cells;

@@ -154,6 +154,9 @@ static enum philox_status check_reversed(const struct capture *capture,
 		return refuse_reversed(captured,
 				       "its forward is in the same body, or in "
 				       "one around it");
+	if (bodies_hold(capture, captured->body, source->body))
+		return refuse_reversed(captured,
+				       "its forward's loop is in its own body");
 	if (bodies_repeat(capture,
 			  bodies_common(capture, source->body, captured->body)))
 		return refuse_reversed(captured,

@@ -169,11 +169,11 @@ PHILOX_API enum philox_status philox_conditional_begin(
  * node's capture: the body's capture is ended by the caller.
  *
  * Errors: PHILOX_ERROR_INVALID (no such body), PHILOX_ERROR_STATE (the node is
- * not open; with `own`: the stream is not capturing, or what it captures has
- * passes already), PHILOX_ERROR_EXISTS (the body was captured already; with
- * `own` also: the stream's capture is tied), PHILOX_ERROR_CAPTURE_* (the open
- * body ended badly), those of the device. If it fails, no body is open, and the
- * stream is not capturing because of it.
+ * not open, or its capture is over; the stream is capturing already, or with
+ * `own` is not, or captures what has passes already), PHILOX_ERROR_EXISTS (the
+ * body was captured already; with `own` also: the stream's capture is tied),
+ * PHILOX_ERROR_CAPTURE_* (the open body ended badly), those of the device. If
+ * it fails, no body is open, and the stream is not capturing because of it.
  */
 PHILOX_API enum philox_status philox_conditional_body(
 	struct philox_conditional *conditional, uint32_t body,
@@ -211,11 +211,12 @@ PHILOX_API enum philox_status philox_conditional_iteration(
 
 /*
  * philox_conditional_end() ends the capture of the body that is open, and the
- * node. All bodies must have been captured. Errors: PHILOX_ERROR_STATE (the
- * node is not open; a body was not captured), PHILOX_ERROR_CAPTURE_* (the open
- * body ended badly). Whatever it returns, the node is not open after it and no
- * stream is capturing a body of it, nor of a node in that; if it fails, the
- * capture cannot become a graph, and says why.
+ * node. All bodies must have been captured; of a node of the caller's own,
+ * those in which philox is used. Errors: PHILOX_ERROR_STATE (the node is not
+ * open; a body was not captured), PHILOX_ERROR_CAPTURE_* (the open body ended
+ * badly), those of the device. Whatever it returns, the node is not open after
+ * it and no stream is capturing a body of it, nor of a node in that; if it
+ * fails, the capture cannot become a graph, and says why.
  */
 PHILOX_API enum philox_status philox_conditional_end(
 	struct philox_conditional *conditional);

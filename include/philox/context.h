@@ -119,9 +119,9 @@ struct philox_report {
 	char graph[64];    /* name of the first such graph */
 	char regions
 		[192]; /* names of its regions, ", " between, cut at the end */
-	uint64_t beyond; /* runs of bodies beyond their limits, REVERSED runs
-			    without an iteration, and iterations from device
-			    words that there are not */
+	uint64_t beyond; /* runs of bodies beyond their limits, and in other runs
+			    REVERSED passes without an iteration, and device
+			    words that are none */
 };
 
 /*

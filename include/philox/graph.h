@@ -51,7 +51,8 @@ struct philox_graph;
  * and the streams run again; the message says which philox call on this stream
  * was the first to find the capture invalidated, and which was the last to find
  * it valid. Errors: PHILOX_ERROR_CAPTURE_*, PHILOX_ERROR_STATE (the stream is
- * not capturing; a pass of the capture is open or was aborted),
+ * not capturing; a pass of the capture is open or was aborted; a conditional
+ * node was not ended, or not well),
  * PHILOX_ERROR_CAPTURE_UNMATCHED (not the stream or thread it began on; the
  * capture continues), those of the device.
  */
@@ -69,7 +70,8 @@ PHILOX_API enum philox_status philox_capture_end(struct philox_context *context,
  * adoption, which ends with philox_graph_destroy(). Errors:
  * PHILOX_ERROR_NOT_FOUND (the capture of that id had no philox pass, no value
  * and no session in a pool, was dropped or was destroyed), PHILOX_ERROR_EXISTS
- * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted),
+ * (adopted already), PHILOX_ERROR_STATE (a pass is open or was aborted,
+ * a conditional node was not ended, or not well),
  * PHILOX_ERROR_BUSY (another thread is making a graph of it),
  * PHILOX_ERROR_STALE (a region was destroyed), PHILOX_ERROR_INVALID (a struct
  * philox_graph in place of a native one; the id of a body's capture; on a host

@@ -156,7 +156,9 @@ PHILOX_API enum philox_status philox_forward_commit(
  * be open; or the zero ticket: then the forward is named at launch. Errors:
  * PHILOX_ERROR_RELEASED (used up, released or never issued),
  * PHILOX_ERROR_MISMATCH (of another region, a placeholder of another capture, a
- * live ticket in a capture), PHILOX_ERROR_STATE (its forward is still open; the
+ * live ticket in a capture, fewer iterations than the pass may take),
+ * PHILOX_ERROR_INVALID (a flag that does not fit), PHILOX_ERROR_STATE (its
+ * forward is still open; the
  * captured pass of the placeholder was aborted), PHILOX_ERROR_BUSY (a consuming
  * backward of it is open), PHILOX_ERROR_STALE, PHILOX_ERROR_LIMIT,
  * PHILOX_ERROR_CAPTURE_INVALIDATED. Legal during capture.
@@ -199,9 +201,11 @@ PHILOX_API enum philox_status philox_pass_abort(struct philox_pass *pass);
  * draws the same numbers there. The stream must be in the same capture as the
  * pass (for an eager pass, in none), else PHILOX_ERROR_MISMATCH. The caller
  * orders the streams: a view that reads cells draws after the work that the
- * pass's stream had queued at begin, and before the work that stream does after
- * commit. A view needs no end and cannot be committed or aborted. Legal during
- * capture.
+ * pass's stream had queued at begin (a view of a view by philox_pass_at() or
+ * philox_pass_at_word(): when that one was made), and before the work that
+ * stream does after commit. A pass in the body of a conditional node is drawn
+ * in that body only. A view needs no end and cannot be committed or aborted.
+ * Legal during capture.
  */
 PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
 					     philox_stream stream,
@@ -214,11 +218,12 @@ PHILOX_API enum philox_status philox_pass_on(const struct philox_pass *pass,
  * that was in the body of a loop (philox/conditional.h). Iteration 0 is what
  * each pass draws that is in no body. A view of a view is one of its pass. A
  * captured view has cells of its own, which hold this iteration in each run of
- * a body. The view needs no end. Errors: PHILOX_ERROR_INVALID (its forward does
- * not have that iteration; a captured backward whose forward is named at launch
- * has any: PHILOX_ERROR_MISMATCH at launch), PHILOX_ERROR_STATE,
- * PHILOX_ERROR_LIMIT, PHILOX_ERROR_MEMORY, PHILOX_ERROR_CAPTURE_INVALIDATED.
- * Legal during capture.
+ * a body, also beyond the body's limit. The view needs no end. Errors:
+ * PHILOX_ERROR_INVALID (its forward does not have that iteration; a captured
+ * backward whose forward is named at launch has any: PHILOX_ERROR_MISMATCH at
+ * launch), PHILOX_ERROR_STATE, PHILOX_ERROR_STALE, PHILOX_ERROR_MISMATCH (the
+ * stream is not where the pass began), PHILOX_ERROR_LIMIT, PHILOX_ERROR_MEMORY,
+ * PHILOX_ERROR_CAPTURE_INVALIDATED, those of the device. Legal during capture.
  *
  * philox_pass_at_word() does so for a captured pass with an iteration that a
  * kernel, recorded by this call, reads from a word of device memory, aligned to
