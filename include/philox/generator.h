@@ -106,9 +106,9 @@ PHILOX_API enum philox_status philox_generator_fold(
  * regions that are PHILOX_SHARED. A generator that a captured graph reads
  * cannot be destroyed before that graph. Errors: PHILOX_ERROR_INVALID (a null
  * or misaligned pointer, or on a host device one to less memory,
- * philox/device.h), PHILOX_ERROR_LIMIT, PHILOX_ERROR_UNSUPPORTED (in a body that
- * may run again, philox/conditional.h), PHILOX_ERROR_CAPTURE_INVALIDATED, those
- * of the device.
+ * philox/device.h), PHILOX_ERROR_LIMIT, PHILOX_ERROR_UNSUPPORTED (in a body
+ * that may run again, philox/conditional.h), PHILOX_ERROR_CAPTURE_INVALIDATED,
+ * those of the device.
  */
 PHILOX_API enum philox_status philox_generator_copy_state(
 	struct philox_generator *generator, philox_stream stream,
