@@ -350,12 +350,15 @@ static enum philox_status tie(struct capture *capture,
 				  " of the stream is tied to the node's, or is "
 				  "that itself",
 				  info->id);
-	if (other)
-		return status_set(PHILOX_ERROR_STATE,
-				  "capture %" PRIu64
-				  " of the stream has passes already, or is "
-				  "tied to another node",
-				  info->id);
+	if (other) {
+		status_set(PHILOX_ERROR_STATE,
+			   "capture %" PRIu64
+			   " of the stream has passes already, or is tied to "
+			   "another node",
+			   info->id);
+		bodies_break(capture, "philox_conditional_body()");
+		return PHILOX_ERROR_STATE;
+	}
 	body->native = info->graph;
 	return PHILOX_OK;
 }
