@@ -39,6 +39,7 @@ enum kernel {
 	KERNEL_CONDITION,                     /* struct condition_args */
 	KERNEL_BODY,                          /* struct body_args */
 	KERNEL_AT,                            /* struct at_args */
+	KERNEL_COPIES,                        /* struct copies_args */
 	KERNEL_COUNT
 };
 
@@ -114,6 +115,25 @@ struct kernel_call {
 struct store_args {
 	struct philox_state state;
 	struct philox_state *to; /* device address */
+};
+
+/* --- many copies ---------------------------------------------------------- */
+
+/*
+ * Copies arrays that do not overlap, all at once. A host device looks at both
+ * sides of each by itself: they are more than a call lists.
+ */
+#define COPIES_MAX 128
+
+struct copy_item {
+	void *to;         /* device addresses */
+	const void *from;
+	uint64_t bytes;
+};
+
+struct copies_args {
+	uint64_t count;
+	struct copy_item items[COPIES_MAX];
 };
 
 /* --- conditions of graphs ------------------------------------------------- */

@@ -71,6 +71,30 @@ extern "C" __global__ void __launch_bounds__(BODY_THREADS)
 		body_report(args.report, args.number);
 }
 
+/* --- many copies ---------------------------------------------------------- */
+
+#define COPIES_THREADS 256
+
+/* All threads share each item, 16 bytes at a time where both sides allow it. */
+extern "C" __global__ void philox_copies(
+	__grid_constant__ const copies_args args)
+{
+	const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+	const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+
+	for (uint64_t i = 0; i < args.count; i++) {
+		const copy_item item = args.items[i];
+		const uint64_t sides = (uint64_t)item.to | (uint64_t)item.from;
+		const uint64_t wide = sides % 16 ? 0 : item.bytes / 16;
+
+		for (uint64_t k = thread; k < wide; k += threads)
+			((uint4 *)item.to)[k] = ((const uint4 *)item.from)[k];
+		for (uint64_t k = wide * 16 + thread; k < item.bytes;
+		     k += threads)
+			((uint8_t *)item.to)[k] = ((const uint8_t *)item.from)[k];
+	}
+}
+
 /* --- conditions of graphs: lib/kernels/condition.cu ------------------------ */
 
 extern "C" __global__ void philox_condition(
@@ -127,6 +151,8 @@ const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
 	 1, 0},
 	{KERNEL_AT, sizeof(at_args), (const void *)philox_at, BODY_THREADS, 1,
 	 0},
+	{KERNEL_COPIES, sizeof(copies_args), (const void *)philox_copies,
+	 COPIES_THREADS, 1, 0},
 	{KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1,
 	 0}};
 const size_t kernels_cuda_count =

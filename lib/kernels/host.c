@@ -4,6 +4,7 @@
  * Each calls the inline definitions that the CUDA kernel uses too. It runs on
  * the thread of its stream and takes no lock; the arguments are its own copy.
  */
+#include <string.h>
 #include "lib/device/contract.h"
 #include "lib/fill/host.h"
 #include "lib/kernels/head.h"
@@ -42,6 +43,15 @@ static void run_store(const void *pointer)
 	const struct store_args *args = pointer;
 
 	*args->to = args->state;
+}
+
+static void run_copies(const void *pointer)
+{
+	const struct copies_args *args = pointer;
+
+	for (uint64_t i = 0; i < args->count; i++)
+		memcpy(args->items[i].to, args->items[i].from,
+		       args->items[i].bytes);
 }
 
 static void run_condition(const void *pointer)
@@ -89,6 +99,7 @@ void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_CONDITION] = run_condition,
 	[KERNEL_BODY] = run_body,
 	[KERNEL_AT] = run_at,
+	[KERNEL_COPIES] = run_copies,
 #define FILL_LOOP(name, out, in, n, traits) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP

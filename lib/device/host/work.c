@@ -63,11 +63,33 @@ static enum philox_status work_with_arrays(struct host_work *work,
 	return PHILOX_OK;
 }
 
+/* A table of copies lists its arrays itself. */
+static enum philox_status work_with_copies(struct host_work *work,
+					   const struct copies_args *args)
+{
+	const uint32_t count = (uint32_t)args->count;
+
+	work->args = args_create(args, sizeof(*args), 2 * count);
+	if (!work->args)
+		return host_no_memory("arguments");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct copy_item *item = &args->items[i];
+
+		work->args->arrays[2 * i] = (struct host_array){
+			.of = {"copies: to", item->to, item->bytes, 1}};
+		work->args->arrays[2 * i + 1] = (struct host_array){
+			.of = {"copies: from", item->from, item->bytes, 0}};
+	}
+	return PHILOX_OK;
+}
+
 enum philox_status host_work_kernel(struct host_work *work,
 				    const struct kernel_call *call)
 {
 	*work = (struct host_work){.kind = HOST_KERNEL,
 				   .function = kernels_host[call->kernel]};
+	if (call->kernel == KERNEL_COPIES)
+		return work_with_copies(work, call->args);
 	return work_with_arrays(work, call->args, call->size, call->arrays);
 }
 
