@@ -225,6 +225,16 @@ struct pool_checkpoint; /* at most 64 bytes a live block */
 enum philox_status pool_checkpoint(const struct pool *pool,
 				   struct pool_checkpoint **checkpoint);
 void pool_checkpoint_free(struct pool_checkpoint *checkpoint);
+
+/*
+ * pool_checkpoint_join() makes one of the blocks with the n ids at `ids`,
+ * sorted, each as it is in the first of the n_parts checkpoints that has it; ids
+ * that none has are left out. The parts are of one pool, and the blocks do not
+ * overlap; what was trimmed since did not hold them. ERROR_MEMORY.
+ */
+enum philox_status pool_checkpoint_join(
+	const struct pool_checkpoint *const *parts, size_t n_parts,
+	const uint64_t *ids, size_t n, struct pool_checkpoint **joined);
 size_t pool_checkpoint_blocks(const struct pool_checkpoint *checkpoint);
 enum philox_status pool_restore(struct pool *pool,
 				const struct pool_checkpoint *checkpoint,

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include "graph/pool_checkpoint.h"
 #include "graph/pool_session.h"
 #include "lib/state/journal.h"
 
@@ -10,8 +11,8 @@ struct philox_pool_checkpoint {
 	struct pool_checkpoint *blocks;
 };
 
-static enum philox_status checkpoint_blocks(struct philox_pool *pool,
-					    struct pool_checkpoint **blocks)
+enum philox_status pool_keep_blocks(struct philox_pool *pool,
+				    struct pool_checkpoint **blocks)
 {
 	enum philox_status status;
 
@@ -40,7 +41,7 @@ static enum philox_status make_checkpoint(struct philox_pool *pool,
 				  "pool '%s': no memory for a checkpoint",
 				  pool->name);
 	pool_lock(pool);
-	status = checkpoint_blocks(pool, &made->blocks);
+	status = pool_keep_blocks(pool, &made->blocks);
 	pool_unlock(pool);
 	if (status == PHILOX_OK)
 		*out = made;
@@ -70,11 +71,6 @@ void philox_pool_checkpoint_destroy(struct philox_pool_checkpoint *checkpoint)
 
 /* --- restoring, with the pool's lock --------------------------------------- */
 
-struct ids {
-	const uint64_t *live, *dead;
-	size_t n_live, n_dead;
-};
-
 static void note_restored(struct philox_pool *pool, size_t freed,
 			  size_t revived)
 {
@@ -87,9 +83,9 @@ static void note_restored(struct philox_pool *pool, size_t freed,
 		journal_name(pool->name).text, figures.blocks, freed, revived);
 }
 
-static enum philox_status restore(struct philox_pool *pool,
-				  const struct pool_checkpoint *checkpoint,
-				  const struct ids *ids)
+enum philox_status pool_put_back(struct philox_pool *pool,
+				 const struct pool_checkpoint *checkpoint,
+				 const struct pool_ids *ids)
 {
 	size_t freed, revived;
 	enum philox_status status;
@@ -118,7 +114,7 @@ enum philox_status philox_pool_restore(
 	const struct philox_pool_checkpoint *checkpoint, const uint64_t *live,
 	size_t n_live, const uint64_t *dead, size_t n_dead)
 {
-	const struct ids ids = {live, dead, n_live, n_dead};
+	const struct pool_ids ids = {live, dead, n_live, n_dead};
 	enum philox_status status;
 
 	if (!pool)
@@ -129,7 +125,7 @@ enum philox_status philox_pool_restore(
 								     : "dead");
 	NEED_PROCESS(pool->context);
 	pool_lock(pool);
-	status = restore(pool, checkpoint->blocks, &ids);
+	status = pool_put_back(pool, checkpoint->blocks, &ids);
 	pool_unlock(pool);
 	return pool_report(pool, status, 0);
 }
