@@ -13,6 +13,8 @@
 #include "graph/own_capture.h"
 #include "graph/passes.h"
 #include "graph/pools.h"
+#include "graph/runner_life.h"
+#include "graph/runner_passes.h"
 #include "lib/device/enter.h"
 #include "lib/device/fork.h"
 #include "lib/rows/rows.h"
@@ -43,6 +45,7 @@ static void destroy_graphs(struct graph_context *graphs)
 {
 	struct philox_graph *graph;
 
+	runners_finish(graphs);
 	while ((graph = graphs->graphs)) {
 		graphs->graphs = graph->next;
 		if (graph->capture)
@@ -79,6 +82,7 @@ static const struct context_hooks hooks = {
 	.broken = own_note_broken,
 	.read = passes_read,
 	.quiet = check_quiet,
+	.ended = run_passes_ended,
 	.digest = inspect_digest,
 };
 

@@ -14,6 +14,7 @@ struct capture;
 struct cell_block;
 struct own_capture;
 struct philox_pool;
+struct philox_runner;
 
 struct graph_context {
 	struct philox_context *context;
@@ -24,6 +25,8 @@ struct graph_context {
 	struct philox_graph *graphs;
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
+	struct philox_runner *runners;
+	uint64_t run_passes;       /* begun by bodies, for struct philox_pass */
 
 	pthread_mutex_t pools_lock; /* guards what follows */
 	struct philox_pool *pools;  /* newest first */

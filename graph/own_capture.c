@@ -91,31 +91,38 @@ static void remember_own(struct graph_context *graphs, struct own_capture *own)
 	graphs->own = own;
 }
 
-enum philox_status philox_capture_begin(struct philox_context *context,
-					philox_stream stream)
+enum philox_status own_begin(struct philox_context *context,
+			     philox_stream stream)
 {
-	struct own_capture *own;
+	struct own_capture *own = calloc(1, sizeof(*own));
 	enum philox_status status;
 
-	if (!context)
-		return context_null(NULL, "context");
-	own = calloc(1, sizeof(*own));
 	if (!own)
-		return context_report(context,
-				      status_set(PHILOX_ERROR_MEMORY,
-						 "no memory for a capture"),
-				      NULL);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a capture");
 	own->stream = stream;
 	own->thread = pthread_self();
 	status = begin(context->device, stream, &own->id);
 	if (status != PHILOX_OK) {
 		free(own);
-		return context_report(context, status, NULL);
+		return status;
 	}
 	context_lock(context);
 	remember_own(context->graphs, own);
 	context_unlock(context);
 	return PHILOX_OK;
+}
+
+enum philox_status philox_capture_begin(struct philox_context *context,
+					philox_stream stream)
+{
+	enum philox_status status;
+
+	if (!context)
+		return context_null(NULL, "context");
+	status = own_begin(context, stream);
+	return status == PHILOX_OK ? PHILOX_OK
+				   : context_report(context, status, NULL);
 }
 
 /* One that ended without us must not be mistaken for the current one. */
@@ -290,9 +297,8 @@ static void close_bodies(struct philox_context *context, uint64_t id)
 	context_unlock(context);
 }
 
-static enum philox_status end_capture(struct philox_context *context,
-				      philox_stream stream,
-				      struct philox_graph **graph, uint64_t *id)
+enum philox_status own_end(struct philox_context *context, philox_stream stream,
+			   struct philox_graph **graph, uint64_t *id)
 {
 	philox_native_graph native = NULL;
 	enum philox_status status = check_origin(context, stream, id);
@@ -317,6 +323,26 @@ static enum philox_status end_capture(struct philox_context *context,
 	return status;
 }
 
+void own_cancel(struct philox_context *context, philox_stream stream)
+{
+	philox_native_graph native = NULL;
+	struct capture *capture;
+	uint64_t id;
+
+	if (check_origin(context, stream, &id) != PHILOX_OK)
+		return;
+	if (philox_stream_end_capture(context->device, stream, &native) ==
+	    PHILOX_OK)
+		philox_native_graph_destroy(context->device, native);
+	context_lock(context);
+	capture = capture_find(context->graphs, id);
+	if (capture)
+		capture_drop(capture);
+	pools_drop(context->graphs, id);
+	forget_own(context->graphs, stream);
+	context_unlock(context);
+}
+
 enum philox_status philox_capture_end(struct philox_context *context,
 				      philox_stream stream,
 				      struct philox_graph **graph)
@@ -328,6 +354,6 @@ enum philox_status philox_capture_end(struct philox_context *context,
 		return context_null(NULL, "context");
 	if (!graph)
 		return context_null(context, "graph");
-	status = end_capture(context, stream, graph, &id);
+	status = own_end(context, stream, graph, &id);
 	return graph_report_capture(context, status, id);
 }

@@ -16,7 +16,8 @@
  * backward to its forward (philox/pass.h); fills (philox/fill.h), in the
  * layouts of other libraries too (philox/layout.h); tables of states for
  * samplers, and tokens from logits (philox/rows.h, philox/sample.h); device
- * memory that graphs share (philox/pool.h); a context as a text, to resume from
+ * memory that graphs share (philox/pool.h); functions that are captured and
+ * replayed by themselves (philox/runner.h); a context as a text, to resume from
  * (philox/save.h); the numbers themselves, for your own kernels
  * (philox/kernel.h, or as a string, philox/source.h); states for the kernels of
  * other libraries (philox/interop.h); and, for tests, calls that are counted
@@ -46,6 +47,7 @@
 #include <philox/pool.h>
 #include <philox/region.h>
 #include <philox/rows.h>
+#include <philox/runner.h>
 #include <philox/sample.h>
 #include <philox/save.h>
 #include <philox/sized.h>

@@ -85,6 +85,10 @@ struct philox_log_entry {
 	const char *pool;
 	uint64_t bytes;       /* that a call on a pool was about */
 	uint64_t nanoseconds; /* that it took, if it is one worth timing */
+	const char *function; /* of a runner (philox/runner.h) */
+	const char *input;    /* of it: the first that the message is about */
+	const char *kind;     /* of its call: "eager", "warm-up", "record" or
+				 "replay" */
 };
 
 /*

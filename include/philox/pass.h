@@ -90,7 +90,8 @@ struct philox_pass {
 	uint16_t flags;
 	uint32_t iterations;  /* that it, or its forward, has */
 	uint32_t iteration;   /* a view: which of them */
-	uint64_t reserved[3]; /* room to grow; 0 */
+	uint64_t run;         /* of a body of a runner; 0: none */
+	uint64_t reserved[2]; /* room to grow; 0 */
 };
 
 enum philox_pass_flags {

@@ -21,6 +21,7 @@ struct message {
 	struct philox_log_entry entry; /* its strings follow it */
 	char device[NAME_SIZE], region[NAME_SIZE], op[NAME_SIZE];
 	char graph[NAME_SIZE], pool[NAME_SIZE], text[TEXT_SIZE];
+	char function[NAME_SIZE], input[NAME_SIZE], kind[NAME_SIZE];
 };
 
 static _Thread_local struct message *posted; /* oldest first */
@@ -63,6 +64,9 @@ void log_post(struct philox_context *context, enum philox_log_level level,
 	entry->op = copy_name(message->op, subject->op);
 	entry->graph = copy_name(message->graph, subject->graph);
 	entry->pool = copy_name(message->pool, subject->pool);
+	entry->function = copy_name(message->function, subject->function);
+	entry->input = copy_name(message->input, subject->input);
+	entry->kind = copy_name(message->kind, subject->kind);
 	entry->text = message->text;
 	va_start(arguments, format);
 	vsnprintf(message->text, TEXT_SIZE, format, arguments);

@@ -249,12 +249,14 @@ static enum philox_status commit_pass(struct philox_pass *pass, unsigned flags,
 		return status;
 	if (pass->capture_id)
 		return region->context->hooks->commit(pass, flags, ticket);
+	*ticket = pass->ticket;
+	if (pass->run && region->context->hooks->ended(pass, 1, flags))
+		return PHILOX_OK;
 	status = hold_commit(&hold, flags & PHILOX_RETAIN, released);
 	if (status != PHILOX_OK)
 		return status;
 	journal_pass(pass, "commit", pass->flags | flags);
 	give_cells(pass);
-	*ticket = pass->ticket;
 	return PHILOX_OK;
 }
 
@@ -269,6 +271,8 @@ static enum philox_status abort_pass(struct philox_pass *pass,
 	status = hold_abort(&hold, released);
 	if (status != PHILOX_OK)
 		return status;
+	if (pass->run)
+		pass->region->context->hooks->ended(pass, 0, 0);
 	journal_pass(pass, "abort", pass->flags);
 	give_cells(pass);
 	return PHILOX_OK;

@@ -1,0 +1,333 @@
+/*
+ * graph/runner.h - runners and their functions
+ *
+ * Note [Runner]
+ * ~~~~~~~~~~~~~
+ * Memory. A runner has one pool. Its user's view of it is the list of live
+ * blocks: those that hold an output that is not released. The pool's own view
+ * differs from that between calls, since a replay does not touch it. Before
+ * anything is allocated the pool is made to agree (runner_settle()): a
+ * checkpoint is joined from the pool as it is and from the checkpoints of the
+ * recordings that gave the other live blocks, and restored. So a replay costs
+ * nothing there, and blocks need not come back in the order they came.
+ *
+ * A recording knows the memory that its capture was given, all of it, as a list
+ * of ranges. It can be replayed if no live block is in one of them: neither an
+ * output of its own that was not released nor any other. No other condition is
+ * needed, whatever ran before: what it reads is an input, whose address is
+ * compared, and what it writes is in these ranges. So there are no paths and no
+ * parents here.
+ *
+ * An eager call runs in a session of its own, as a warm-up does, which is rolled
+ * back if it fails. It may be given memory that recordings use, and does not
+ * harm them.
+ *
+ * Tickets. The body begins its passes through the run, which knows them all. In
+ * an eager call a pass carries a number (struct philox_pass.run) by which its
+ * end is found here: a forward commits at once, and is released if the body
+ * fails; a backward's commit is put off until the body has succeeded, its hold
+ * on the ticket being kept meanwhile, so that it cannot fail then. In a
+ * recording the passes are the capture's.
+ *
+ * What a body did is written down as a script, by key, and compared while the
+ * next one runs.
+ *
+ * Locks. `owner` is the thread that is in the runner; all else is that
+ * thread's. Only the run's passes are looked at by the ends of passes, on
+ * any thread, with the context's lock.
+ */
+#ifndef GRAPH_RUNNER_H
+#define GRAPH_RUNNER_H
+
+#include <philox/pool.h>
+#include <philox/runner.h>
+#include "graph/graph.h"
+
+/* Memory that a block takes, [begin, end), with the pool's margins. */
+struct block_range {
+	uintptr_t begin, end;
+};
+
+/* A block with outputs that are not released. */
+struct live_block {
+	uint64_t id;
+	struct block_range range;
+	uint32_t refs;                /* outputs that share it */
+	const struct recording *from; /* its checkpoint has the block; NULL: it
+					 is live in the pool */
+};
+
+/* The place of an output's handles; it stays that function's and output's. */
+struct output_slot {
+	struct output_slot *next; /* of the function's free ones */
+	struct philox_output handle;
+	struct philox_function *function;
+	uint32_t output;
+	int recorded;  /* a recording has it */
+	int live;      /* handed out and not released */
+	int in_pool;   /* its block is the runner's */
+	uint64_t call; /* that handed it out last, of all of the runner */
+	void *data;
+};
+
+/* --- scripts --------------------------------------------------------------- */
+
+enum step_kind {
+	STEP_FORWARD,
+	STEP_BACKWARD, /* named: `a` is UINT64_MAX; else it repeats pass `a` */
+	STEP_ALLOC,
+	STEP_FREE, /* of the a-th allocation */
+	STEP_OUTPUT,
+	STEP_VALUE
+};
+
+struct step {
+	enum step_kind kind;
+	unsigned flags;
+	const char *region; /* lives as long as the context */
+	uint64_t a, b;
+};
+
+struct script {
+	struct step *steps;
+	size_t n, room;
+	int known; /* a body has written it */
+};
+
+/* --- keys and recordings --------------------------------------------------- */
+
+/* What is known of an input under a key. */
+struct key_input {
+	const void *last; /* where it was in the last call */
+	size_t bytes;
+	uint32_t moves; /* how often it was elsewhere than the call before */
+	int copied;     /* an automatic one that moved too often */
+};
+
+enum told { TOLD_MOVED = 1, TOLD_LIVE = 2, TOLD_LIMIT = 4, TOLD_REFUSED = 8 };
+
+struct key {
+	struct key *next; /* of the bucket */
+	struct key *also; /* of the function */
+	uint64_t hash;
+	struct script script;
+	struct key_input *inputs;
+	struct recording *latest; /* replayed or recorded last */
+	uint64_t calls;           /* that succeeded */
+	uint32_t warmups;         /* still to come */
+	uint32_t wait;            /* calls until recording is tried again */
+	uint32_t recordings, unplayed;
+	unsigned told;     /* enum told: decisions that were logged */
+	char refused[256]; /* why recording waits */
+	size_t size;
+	unsigned char bytes[];
+};
+
+/* What a body declared; address NULL: not yet. */
+struct run_output {
+	void *address;
+	size_t bytes;
+	uint64_t id;    /* of its block, if it is in no input */
+	uint32_t input; /* that it is in; UINT32_MAX: none */
+	struct block_range range;
+};
+
+/* One output of a recording. */
+struct recorded_output {
+	struct output_slot *slot;
+	struct run_output place;
+};
+
+struct recording {
+	struct recording *next; /* of the bucket */
+	struct recording *also; /* of the function */
+	struct philox_function *function;
+	struct key *key;
+	uint64_t hash;
+	struct philox_graph *graph;
+	struct pool_checkpoint *checkpoint;
+	const void **statics; /* of each input, NULL if it is copied */
+	void **buffers;       /* of each input that is copied, else NULL */
+	struct recorded_output *outputs;
+	struct output_slot **slots; /* for a launch */
+	struct output_place *places;
+	struct block_range *ranges; /* that it writes, in order */
+	size_t n_ranges;
+	struct philox_use *uses; /* of the graph */
+	uint32_t *entries;       /* the graph's use of each entry of a call */
+	uint8_t *forwards;       /* of each entry: whether it is one */
+	size_t n_entries, n_uses;
+	size_t *values; /* of each: its index in the graph, or SIZE_MAX */
+	uint64_t replays;
+	int retired;
+};
+
+/* --- functions -------------------------------------------------------------- */
+
+struct philox_function {
+	struct philox_function *next; /* in the runner, newest first */
+	struct philox_runner *runner;
+	char name[64];
+	int gone; /* destroyed: kept for the messages about its outputs */
+	enum philox_function_mode mode;
+	uint32_t flags;
+	enum philox_status (*body)(void *user, struct philox_run *run);
+	void *user;
+	struct philox_policy policy; /* defaults put in */
+	struct philox_input *inputs;
+	struct philox_output_info *outputs;
+	struct philox_value *values;
+	size_t n_inputs, n_outputs, n_values;
+	struct output_slot **spare; /* free slots of each output */
+
+	struct key **key_buckets;
+	size_t n_key_buckets; /* a power of two, as the next one */
+	struct key *keys;
+	struct recording **buckets;
+	size_t n_buckets;
+	struct recording *recordings;
+	struct philox_function_counts counts;
+	char reason[256];
+};
+
+/* --- a run of a body --------------------------------------------------------- */
+
+enum run_pass_state { RUN_PASS_OPEN, RUN_PASS_COMMITTED, RUN_PASS_ABORTED };
+
+struct run_pass {
+	struct philox_pass pass; /* as it began; its `run` is 0 */
+	uint64_t number;         /* `run` of the body's */
+	enum run_pass_state state;
+	unsigned flags;  /* of the body's begin */
+	unsigned commit; /* of its commit */
+	uint32_t entry;  /* of uses; UINT32_MAX: none */
+	uint32_t source; /* whose ticket it has: itself, or an earlier one */
+	int backward;
+};
+
+struct run_block {
+	struct philox_pool_block block;
+	struct block_range range;
+	int freed;
+	uint32_t outputs; /* that are in it */
+};
+
+struct philox_run {
+	struct philox_runner *runner;
+	struct philox_function *function; /* NULL: no body is running */
+	struct philox_call *call;
+	struct key *key;
+	enum philox_call_kind kind;
+	philox_stream stream;
+
+	enum philox_status status; /* of the first call of these that failed */
+	struct status_message message;
+	size_t step; /* of the script */
+	int comparing;
+	int refused, again;
+	char reason[256];
+	size_t entries; /* of uses that were taken */
+
+	struct run_pass *passes;
+	size_t n_passes, pass_room;
+	struct run_block *blocks;
+	size_t n_blocks, block_room;
+	void **inputs;   /* where the body finds them */
+	uint8_t *copied; /* whether that is a copy */
+	size_t input_room;
+	void **values; /* NULL: not asked for */
+	size_t value_room;
+	struct run_output *outputs;
+	size_t output_room;
+};
+
+/* --- runners ----------------------------------------------------------------- */
+
+/* A stream on which outputs were released. */
+struct release_point {
+	philox_stream stream;
+	philox_event event;
+	int pending;
+};
+
+/* A ticket of a forward that was not recorded since its body refused, or so. */
+struct barred_ticket {
+	struct philox_ticket ticket;
+	const struct philox_function *function;
+};
+
+enum { BARRED_TICKETS = 64 };
+
+struct philox_runner {
+	struct philox_runner *next; /* in the context's list, by its lock */
+	struct philox_context *context;
+	struct philox_pool *pool;
+	char name[64];
+	int eager;               /* PHILOX_RUNNER */
+	int zones;               /* the pool's margins */
+	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
+	int open; /* saved contexts are being released, whose functions may
+		     release outputs */
+	struct philox_function *functions;
+	struct philox_run run;
+	uint64_t calls;
+	int barred; /* the call on its way is eager for such a reason */
+	struct barred_ticket tickets[BARRED_TICKETS]; /* the latest of them */
+	uint64_t n_tickets;                           /* ever */
+
+	struct live_block *live; /* sorted by id */
+	size_t n_live, live_room;
+	int unsettled; /* the pool's view may differ */
+	struct output_slot **slots;
+	size_t n_slots, slot_room;
+
+	philox_stream own;     /* for the legacy stream; made when needed */
+	philox_event joins[2]; /* before and after it */
+	struct release_point *points;
+	size_t n_points;
+};
+
+/* runner_device() returns the device that a runner is on. */
+static inline struct philox_device *runner_device(
+	const struct philox_runner *runner)
+{
+	return runner->context->device;
+}
+
+/*
+ * runner_enter() takes the runner for this thread, or refuses: ERROR_BUSY.
+ * runner_leave() gives it back and returns `status`. (graph/runner_base.c)
+ */
+enum philox_status runner_enter(struct philox_runner *runner);
+enum philox_status runner_leave(struct philox_runner *runner,
+				enum philox_status status);
+
+/*
+ * runner_is_open() tells whether this thread is in a function of the user's
+ * that a call of the runner calls, and that may deal with outputs.
+ */
+int runner_is_open(const struct philox_runner *runner);
+
+/*
+ * runner_report() ends a public call on a function, or on none, with an error
+ * that names it; see context_report().
+ */
+enum philox_status runner_report(struct philox_runner *runner,
+				 const struct philox_function *function,
+				 enum philox_status status);
+
+/* runner_post() posts a message about a function's call. */
+void runner_post(const struct philox_function *function,
+		 enum philox_log_level level, const char *event,
+		 enum philox_call_kind kind, const char *input,
+		 uint64_t nanoseconds, const char *format, ...)
+	__attribute__((format(printf, 7, 8)));
+
+/*
+ * runner_room() sees to room for `need` items of `size` bytes: new ones are 0.
+ * ERROR_MEMORY.
+ */
+enum philox_status runner_room(void *items, size_t *room, size_t need,
+			       size_t size);
+
+#endif

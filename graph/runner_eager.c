@@ -1,0 +1,170 @@
+/*
+ * graph/runner_eager.c - calls that run the body
+ *
+ * Everything that can fail comes before the pool's session is ended; after that
+ * tickets are used up and outputs handed out, which cannot.
+ */
+#include <stdlib.h>
+#include "graph/runner_eager.h"
+#include "graph/runner_inputs.h"
+#include "graph/runner_memory.h"
+#include "graph/runner_outputs.h"
+#include "graph/runner_passes.h"
+#include "graph/runner_run.h"
+
+/* What a call needs beside its run. */
+struct eager {
+	struct output_slot **slots;
+	struct output_place *places;
+	void **buffers; /* of inputs that are copied */
+	size_t n_slots; /* that were taken */
+};
+
+static enum philox_status reserve_eager(struct philox_function *function,
+					struct eager *eager)
+{
+	enum philox_status status = PHILOX_OK;
+
+	eager->slots = calloc(function->n_outputs + 1, sizeof(*eager->slots));
+	eager->places = calloc(function->n_outputs + 1, sizeof(*eager->places));
+	eager->buffers = calloc(function->n_inputs + 1, sizeof(void *));
+	if (!eager->slots || !eager->places || !eager->buffers)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "function '%s': no memory for a call",
+				  function->name);
+	while (status == PHILOX_OK && eager->n_slots < function->n_outputs) {
+		status = outputs_take(function, eager->n_slots,
+				      &eager->slots[eager->n_slots]);
+		if (status == PHILOX_OK)
+			eager->n_slots++;
+	}
+	if (status == PHILOX_OK)
+		status = live_reserve(function->runner, function->n_outputs);
+	return status;
+}
+
+static void free_eager(struct eager *eager, int give)
+{
+	for (size_t i = 0; give && i < eager->n_slots; i++)
+		outputs_give(eager->slots[i]);
+	free(eager->slots);
+	free(eager->places);
+	free(eager->buffers);
+}
+
+static enum philox_status run_on_stream(struct philox_run *run, void **buffers)
+{
+	struct philox_function *function = run->function;
+	struct philox_call *call = run->call;
+	enum philox_status status = run_place_inputs(run, buffers, 0);
+
+	if (status == PHILOX_OK)
+		status = inputs_copy_in(function, call, buffers, run->stream);
+	if (status == PHILOX_OK)
+		status = run_body(run);
+	if (status == PHILOX_OK)
+		status = inputs_copy_back(function, call, buffers, run->stream);
+	if (status == PHILOX_OK)
+		status = run_join(run->runner, call->stream, 1);
+	return status;
+}
+
+/* A session that cannot be ended well is ended badly, if need be at the second
+ * try: the device refuses a call now and then. */
+static enum philox_status end_eager_session(struct philox_pool_session *session,
+					    enum philox_status status)
+{
+	struct status_message kept;
+	enum philox_status ended = philox_pool_end(session, status, NULL);
+
+	if (ended == PHILOX_OK)
+		return status;
+	if (status == PHILOX_OK)
+		status = ended;
+	status_keep(&kept);
+	if (philox_pool_end(session, status, NULL) != PHILOX_OK)
+		philox_pool_end(session, status, NULL);
+	status_restore(&kept);
+	return status;
+}
+
+static enum philox_status run_in_session(struct philox_run *run, void **buffers)
+{
+	struct philox_pool_session *session;
+	struct status_message kept;
+	enum philox_status status =
+		philox_pool_begin(run->runner->pool, run->stream, &session);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = run_on_stream(run, buffers);
+	status_keep(&kept);
+	if (status == PHILOX_OK)
+		return end_eager_session(session, status);
+	end_eager_session(session, status);
+	status_restore(&kept);
+	return status;
+}
+
+/*
+ * The places are found while handles of inputs are as they were: a ticket that
+ * is used up may release them.
+ */
+static void complete(struct philox_run *run, struct eager *eager)
+{
+	const struct philox_function *function = run->function;
+
+	for (size_t i = 0; i < function->n_outputs; i++)
+		eager->places[i] = run_output_place(function, run->call,
+						    &run->outputs[i], NULL);
+	run->runner->open = 1;
+	run_passes_settle(run);
+	run->runner->open = 0;
+	run_hand_out(function, run->call, eager->slots, eager->places);
+}
+
+static void undo_eagerly(struct philox_run *run)
+{
+	run->runner->open = 1;
+	run_passes_undo(run);
+	run->runner->open = 0;
+}
+
+static enum philox_status run_eagerly(struct philox_run *run,
+				      struct eager *eager)
+{
+	struct philox_runner *runner = run->runner;
+	enum philox_status status = live_settle(runner);
+
+	if (status == PHILOX_OK)
+		status = outputs_await(runner, run->stream);
+	if (status == PHILOX_OK)
+		status = run_join(runner, run->call->stream, 0);
+	if (status == PHILOX_OK)
+		status = run_in_session(run, eager->buffers);
+	if (status == PHILOX_OK)
+		complete(run, eager);
+	else
+		undo_eagerly(run);
+	/* what the body neither freed nor declared is still live in the pool */
+	runner->unsettled = 1;
+	return status;
+}
+
+enum philox_status eager_call(struct philox_function *function,
+			      struct philox_call *call, struct key *key,
+			      enum philox_call_kind kind, philox_stream stream)
+{
+	struct eager eager = {0};
+	struct philox_run *run = &function->runner->run;
+	enum philox_status status = reserve_eager(function, &eager);
+
+	if (status == PHILOX_OK)
+		status = run_begin(function, call, key, kind, stream);
+	if (status == PHILOX_OK) {
+		status = run_eagerly(run, &eager);
+		run_end(run, status);
+	}
+	free_eager(&eager, status != PHILOX_OK);
+	return status;
+}

@@ -1,0 +1,17 @@
+/*
+ * graph/runner_eager.h - calls that run the body
+ */
+#ifndef GRAPH_RUNNER_EAGER_H
+#define GRAPH_RUNNER_EAGER_H
+
+#include "graph/runner.h"
+
+/*
+ * eager_call() runs the body as an eager call or a warm-up, with the work on
+ * `stream`. On an error nothing has changed.
+ */
+enum philox_status eager_call(struct philox_function *function,
+			      struct philox_call *call, struct key *key,
+			      enum philox_call_kind kind, philox_stream stream);
+
+#endif

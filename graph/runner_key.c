@@ -1,0 +1,111 @@
+/*
+ * graph/runner_key.c - the keys of a function
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "graph/runner_key.h"
+#include "graph/runner_script.h"
+
+/* FNV-1a */
+static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
+static struct key **key_bucket(const struct philox_function *function,
+			       uint64_t hash)
+{
+	return &function->key_buckets[hash & (function->n_key_buckets - 1)];
+}
+
+static enum philox_status no_key(const struct philox_function *function)
+{
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "function '%s': no memory for a key", function->name);
+}
+
+static enum philox_status grow_keys(struct philox_function *function)
+{
+	size_t n = function->n_key_buckets ? function->n_key_buckets * 2 : 8;
+	struct key **buckets;
+
+	if (function->counts.keys < function->n_key_buckets)
+		return PHILOX_OK;
+	buckets = calloc(n, sizeof(struct key *));
+	if (!buckets)
+		return no_key(function);
+	free(function->key_buckets);
+	function->key_buckets = buckets;
+	function->n_key_buckets = n;
+	for (struct key *key = function->keys; key; key = key->also) {
+		key->next = *key_bucket(function, key->hash);
+		*key_bucket(function, key->hash) = key;
+	}
+	return PHILOX_OK;
+}
+
+static enum philox_status make_key(struct philox_function *function,
+				   const void *bytes, size_t size,
+				   uint64_t hash, struct key **out)
+{
+	enum philox_status status = grow_keys(function);
+	struct key *key;
+
+	if (status != PHILOX_OK)
+		return status;
+	key = calloc(1, sizeof(*key) + size);
+	if (key)
+		key->inputs =
+			calloc(function->n_inputs + 1, sizeof(*key->inputs));
+	if (!key || !key->inputs) {
+		free(key);
+		return no_key(function);
+	}
+	key->hash = hash;
+	key->size = size;
+	if (size)
+		memcpy(key->bytes, bytes, size);
+	key->warmups = function->policy.warmups;
+	key->next = *key_bucket(function, hash);
+	*key_bucket(function, hash) = key;
+	key->also = function->keys;
+	function->keys = key;
+	function->counts.keys++;
+	*out = key;
+	return PHILOX_OK;
+}
+
+enum philox_status key_get(struct philox_function *function, const void *bytes,
+			   size_t size, struct key **key)
+{
+	uint64_t hash = hash_bytes(bytes, size);
+	struct key *found =
+		function->key_buckets ? *key_bucket(function, hash) : NULL;
+
+	while (found && (found->hash != hash || found->size != size ||
+			 (size && memcmp(found->bytes, bytes, size) != 0)))
+		found = found->next;
+	if (!found)
+		return make_key(function, bytes, size, hash, key);
+	*key = found;
+	return PHILOX_OK;
+}
+
+void keys_free(struct philox_function *function)
+{
+	struct key *key;
+
+	while ((key = function->keys)) {
+		function->keys = key->also;
+		script_free(&key->script);
+		free(key->inputs);
+		free(key);
+	}
+	free(function->key_buckets);
+	function->key_buckets = NULL;
+	function->n_key_buckets = 0;
+}

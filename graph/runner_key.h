@@ -1,0 +1,16 @@
+/*
+ * graph/runner_key.h - the keys of a function
+ */
+#ifndef GRAPH_RUNNER_KEY_H
+#define GRAPH_RUNNER_KEY_H
+
+#include "graph/runner.h"
+
+/* key_get() finds the key of a call, or makes one: ERROR_MEMORY. */
+enum philox_status key_get(struct philox_function *function, const void *bytes,
+			   size_t size, struct key **key);
+
+/* keys_free() frees all keys of a function. */
+void keys_free(struct philox_function *function);
+
+#endif

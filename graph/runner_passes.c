@@ -1,0 +1,433 @@
+/*
+ * graph/runner_passes.c - the passes of a body, and the tickets of its call
+ *
+ * See Note [Runner] in graph/runner.h.
+ */
+#include <inttypes.h>
+#include "graph/runner_passes.h"
+#include "graph/runner_script.h"
+#include "lib/state/journal.h"
+
+#define NO_ENTRY UINT32_MAX
+
+static int is_recording(const struct philox_run *run)
+{
+	return run->kind == PHILOX_CALL_RECORD;
+}
+
+/* --- the ends of passes, with the context's lock ----------------------------- */
+
+static struct run_pass *find_number(const struct graph_context *graphs,
+				    uint64_t number)
+{
+	struct philox_runner *runner = graphs->runners;
+
+	for (; runner; runner = runner->next)
+		for (size_t i = 0; i < runner->run.n_passes; i++)
+			if (runner->run.passes[i].number == number)
+				return &runner->run.passes[i];
+	return NULL;
+}
+
+int run_passes_ended(const struct philox_pass *pass, int committed,
+		     unsigned flags)
+{
+	struct run_pass *ended =
+		find_number(pass->region->context->graphs, pass->run);
+
+	if (!ended || ended->state != RUN_PASS_OPEN)
+		return 0;
+	ended->state = committed ? RUN_PASS_COMMITTED : RUN_PASS_ABORTED;
+	ended->commit = flags;
+	return committed && ended->backward;
+}
+
+/* --- beginning ---------------------------------------------------------------- */
+
+static enum philox_status take_entry(struct philox_run *run, uint32_t *entry)
+{
+	if (run->entries >= run->call->n_uses)
+		return run_fail(
+			run, status_set(PHILOX_ERROR_INVALID,
+					"function '%s': uses has %zu "
+					"entr%s, but its body begins more "
+					"passes",
+					run->function->name, run->call->n_uses,
+					run->call->n_uses == 1 ? "y" : "ies"));
+	*entry = (uint32_t)run->entries++;
+	return PHILOX_OK;
+}
+
+static enum philox_status reserve_run_pass(struct philox_run *run)
+{
+	struct philox_context *context = run->runner->context;
+	enum philox_status status;
+
+	context_lock(context);
+	status = runner_room(&run->passes, &run->pass_room, run->n_passes + 1,
+			     sizeof(*run->passes));
+	context_unlock(context);
+	return run_fail(run, status);
+}
+
+/* From now on the end of the body's pass is found here. */
+static void add_pass(struct philox_run *run, struct philox_pass *pass,
+		     struct run_pass *added)
+{
+	struct graph_context *graphs = run->runner->context->graphs;
+
+	added->pass = *pass;
+	context_lock(run->runner->context);
+	if (!is_recording(run))
+		added->number = ++graphs->run_passes;
+	run->passes[run->n_passes++] = *added;
+	context_unlock(run->runner->context);
+	pass->run = added->number;
+}
+
+/* With the context's lock; NULL: the capture broke. */
+static const struct captured_pass *captured_of_run(const struct philox_run *run,
+						   const struct run_pass *pass)
+{
+	const struct capture *capture = capture_find(
+		run->runner->context->graphs, pass->pass.capture_id);
+
+	return capture && pass->pass.index < capture->n_passes
+		       ? &capture->passes[pass->pass.index]
+		       : NULL;
+}
+
+/*
+ * Whether a backward of the body uses the ticket of a pass up, with the
+ * context's lock: the rules of Note [Ledger] hold among the backwards of a body
+ * in whatever kind of call.
+ */
+static int is_run_used_up(const struct philox_run *run, uint32_t source)
+{
+	const struct captured_pass *captured;
+
+	if (is_recording(run)) {
+		captured = captured_of_run(run, &run->passes[source]);
+		return captured && captured->consumed;
+	}
+	for (size_t i = 0; i < run->n_passes; i++) {
+		const struct run_pass *pass = &run->passes[i];
+
+		if (pass->source == source && pass->backward &&
+		    pass->state == RUN_PASS_COMMITTED &&
+		    !((pass->flags | pass->commit) & PHILOX_RETAIN))
+			return 1;
+	}
+	return 0;
+}
+
+static int is_source_used_up(const struct philox_run *run, uint32_t source)
+{
+	int used_up;
+
+	context_lock(run->runner->context);
+	used_up = is_run_used_up(run, source);
+	context_unlock(run->runner->context);
+	return used_up;
+}
+
+static enum philox_status check_run(struct philox_run *run,
+				    const struct philox_region *region,
+				    const struct philox_pass *pass)
+{
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!region || !pass)
+		return run_fail(run, context_null(run->runner->context,
+						  region ? "pass" : "region"));
+	if (region->context != run->runner->context)
+		return run_fail(run,
+				status_set(PHILOX_ERROR_MISMATCH,
+					   "region '%s' is of another context "
+					   "than runner '%s'",
+					   region->name, run->runner->name));
+	return reserve_run_pass(run);
+}
+
+static enum philox_status no_warmup(struct philox_run *run,
+				    const struct philox_region *region,
+				    unsigned flags)
+{
+	if (!(flags & PHILOX_WARMUP))
+		return PHILOX_OK;
+	return run_fail(run, status_set(PHILOX_ERROR_INVALID,
+					"region '%s': PHILOX_WARMUP is not for "
+					"bodies of a runner, which are run "
+					"with numbers of their own",
+					region->name));
+}
+
+static void not_open(struct philox_pass *pass)
+{
+	if (pass)
+		*pass = (struct philox_pass){.region = NULL};
+}
+
+static enum philox_status begin_forward(struct philox_run *run,
+					struct philox_region *region,
+					unsigned flags,
+					struct philox_pass *pass)
+{
+	struct run_pass made = {.flags = flags};
+	const struct step step = {
+		.kind = STEP_FORWARD, .flags = flags, .region = region->name};
+	enum philox_status status = no_warmup(run, region, flags);
+
+	made.source = (uint32_t)run->n_passes;
+	if (status == PHILOX_OK)
+		status = script_step(run, &step);
+	if (status == PHILOX_OK)
+		status = take_entry(run, &made.entry);
+	if (status == PHILOX_OK)
+		status = run_fail(run, philox_forward_begin(region, run->stream,
+							    flags, pass));
+	if (status == PHILOX_OK)
+		add_pass(run, pass, &made);
+	return status;
+}
+
+enum philox_status philox_run_forward_begin(struct philox_run *run,
+					    struct philox_region *region,
+					    unsigned flags,
+					    struct philox_pass *pass)
+{
+	enum philox_status status = check_run(run, region, pass);
+
+	if (status == PHILOX_OK)
+		status = begin_forward(run, region, flags, pass);
+	if (status != PHILOX_OK)
+		not_open(pass);
+	return status;
+}
+
+static int is_zero_ticket(struct philox_ticket ticket)
+{
+	return !ticket.region_key && !ticket.serial;
+}
+
+/* The earlier pass of the body that a ticket is of. */
+static enum philox_status find_source(struct philox_run *run,
+				      const struct philox_region *region,
+				      struct philox_ticket ticket,
+				      uint32_t *source)
+{
+	for (uint32_t i = 0; i < run->n_passes; i++) {
+		const struct philox_pass *pass = &run->passes[i].pass;
+
+		if (pass->ticket.region_key == ticket.region_key &&
+		    pass->ticket.serial == ticket.serial &&
+		    run->passes[i].source == i) {
+			*source = i;
+			return PHILOX_OK;
+		}
+	}
+	return run_fail(run, status_set(PHILOX_ERROR_MISMATCH,
+					"region '%s': the ticket is of no "
+					"earlier pass of this body: those of "
+					"other calls are in its uses",
+					region->name));
+}
+
+static enum philox_status link_backward(struct philox_run *run,
+					const struct philox_region *region,
+					struct philox_ticket ticket,
+					struct run_pass *made)
+{
+	enum philox_status status =
+		find_source(run, region, ticket, &made->source);
+
+	if (status != PHILOX_OK)
+		return status;
+	made->entry = NO_ENTRY;
+	if (!is_source_used_up(run, made->source))
+		return PHILOX_OK;
+	return run_fail(run, status_set(PHILOX_ERROR_RELEASED,
+					"region '%s': the ticket was used up "
+					"by an earlier backward of this body",
+					region->name));
+}
+
+/* What the pass of an eager call begins with: the flags of the use count, too. */
+static void as_eager(const struct philox_run *run, const struct run_pass *made,
+		     struct philox_ticket *ticket, unsigned *flags)
+{
+	const struct run_pass *source =
+		made->entry == NO_ENTRY ? &run->passes[made->source] : made;
+
+	if (!source->backward)
+		return;
+	if (made->entry != NO_ENTRY)
+		*ticket = run->call->uses[made->entry].ticket;
+	*flags |= run->call->uses[source->entry].flags & PHILOX_RETAIN;
+}
+
+static enum philox_status begin_backward(struct philox_run *run,
+					 struct philox_region *region,
+					 struct philox_ticket ticket,
+					 unsigned flags,
+					 struct philox_pass *pass)
+{
+	struct run_pass made = {.flags = flags,
+				.backward = 1,
+				.source = (uint32_t)run->n_passes};
+	struct step step = {.kind = STEP_BACKWARD,
+			    .flags = flags,
+			    .region = region->name,
+			    .a = UINT64_MAX};
+	enum philox_status status = PHILOX_OK;
+
+	if (!is_zero_ticket(ticket)) {
+		status = link_backward(run, region, ticket, &made);
+		step.a = made.source;
+	}
+	if (status == PHILOX_OK)
+		status = script_step(run, &step);
+	if (status == PHILOX_OK && is_zero_ticket(ticket))
+		status = take_entry(run, &made.entry);
+	if (status != PHILOX_OK)
+		return status;
+	if (!is_recording(run))
+		as_eager(run, &made, &ticket, &flags);
+	status = run_fail(run, philox_backward_begin(region, ticket,
+						     run->stream, flags, pass));
+	if (status == PHILOX_OK)
+		add_pass(run, pass, &made);
+	return status;
+}
+
+enum philox_status philox_run_backward_begin(struct philox_run *run,
+					     struct philox_region *region,
+					     struct philox_ticket ticket,
+					     unsigned flags,
+					     struct philox_pass *pass)
+{
+	enum philox_status status = check_run(run, region, pass);
+
+	if (status == PHILOX_OK)
+		status = begin_backward(run, region, ticket, flags, pass);
+	if (status != PHILOX_OK)
+		not_open(pass);
+	return status;
+}
+
+/* --- after the body ------------------------------------------------------------- */
+
+/* A captured pass's state is the capture's. */
+static enum run_pass_state state_of(const struct philox_run *run,
+				    const struct run_pass *pass)
+{
+	static const enum run_pass_state states[] = {
+		[CAPTURED_OPEN] = RUN_PASS_OPEN,
+		[CAPTURED_COMMITTED] = RUN_PASS_COMMITTED,
+		[CAPTURED_ABORTED] = RUN_PASS_ABORTED};
+	const struct captured_pass *captured;
+
+	if (!is_recording(run))
+		return pass->state;
+	captured = captured_of_run(run, pass);
+	/* of a capture that broke nothing is asked: it says so */
+	return captured ? states[captured->phase] : RUN_PASS_COMMITTED;
+}
+
+static enum philox_status check_ended(struct philox_run *run,
+				      const struct run_pass *pass)
+{
+	enum run_pass_state state;
+
+	context_lock(run->runner->context);
+	state = state_of(run, pass);
+	context_unlock(run->runner->context);
+	if (state == RUN_PASS_COMMITTED)
+		return PHILOX_OK;
+	return run_fail(
+		run,
+		status_set(PHILOX_ERROR_STATE,
+			   "function '%s': its body has succeeded, but "
+			   "a %s of region '%s' %s",
+			   run->function->name,
+			   pass->backward ? "backward" : "forward",
+			   pass->pass.region->name,
+			   state == RUN_PASS_OPEN ? "is open" : "was aborted"));
+}
+
+enum philox_status run_passes_whole(struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < run->n_passes; i++)
+		status = check_ended(run, &run->passes[i]);
+	if (status != PHILOX_OK || run->entries == run->call->n_uses)
+		return status;
+	return run_fail(
+		run, status_set(PHILOX_ERROR_INVALID,
+				"function '%s': uses has %zu entries, but its "
+				"body took %zu",
+				run->function->name, run->call->n_uses,
+				run->entries));
+}
+
+/* The ticket that a forward's use gets, as a launch gives it. */
+static struct philox_ticket ticket_of(const struct philox_run *run,
+				      const struct run_pass *pass)
+{
+	if (is_source_used_up(run, pass->source) ||
+	    (pass->flags & PHILOX_INFERENCE))
+		return (struct philox_ticket){0};
+	return pass->pass.ticket;
+}
+
+/* A backward of it will not be recorded either. */
+static void note_barred(struct philox_run *run, struct philox_ticket ticket)
+{
+	struct philox_runner *runner = run->runner;
+
+	if (runner->barred && ticket.serial)
+		runner->tickets[runner->n_tickets++ % BARRED_TICKETS] =
+			(struct barred_ticket){ticket, run->function};
+}
+
+/* Nothing can fail that matters: a region that is gone has taken its tickets. */
+void run_passes_settle(struct philox_run *run)
+{
+	for (size_t i = 0; i < run->n_passes; i++) {
+		struct run_pass *pass = &run->passes[i];
+
+		if (!pass->backward) {
+			run->call->uses[pass->entry].ticket =
+				ticket_of(run, pass);
+			note_barred(run, run->call->uses[pass->entry].ticket);
+		} else {
+			philox_backward_commit(&pass->pass, pass->commit);
+		}
+	}
+}
+
+static void undo_pass(struct run_pass *pass, philox_stream stream)
+{
+	if (pass->state == RUN_PASS_ABORTED)
+		return;
+	if (pass->backward || pass->state == RUN_PASS_OPEN)
+		philox_pass_abort(&pass->pass);
+	else if (!(pass->flags & PHILOX_INFERENCE))
+		philox_ticket_release(pass->pass.region, pass->pass.ticket,
+				      stream);
+	pass->state = RUN_PASS_ABORTED;
+}
+
+/* The newest first: backwards end before the forwards that they read. */
+void run_passes_undo(struct philox_run *run)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	for (size_t i = run->n_passes; !is_recording(run) && i--;)
+		undo_pass(&run->passes[i], run->stream);
+	status_restore(&kept);
+}

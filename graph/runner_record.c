@@ -1,0 +1,297 @@
+/*
+ * graph/runner_record.c - recording a call
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox/launch_value.h>
+#include "graph/own_capture.h"
+#include "graph/pool_checkpoint.h"
+#include "graph/runner_inputs.h"
+#include "graph/runner_memory.h"
+#include "graph/runner_outputs.h"
+#include "graph/runner_passes.h"
+#include "graph/runner_record.h"
+#include "graph/runner_recording.h"
+#include "graph/runner_run.h"
+
+/* --- what a recording has to know, after its capture --------------------------------- */
+
+static enum philox_status no_room(const struct recording *recording)
+{
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "function '%s': no memory for a recording",
+			  recording->function->name);
+}
+
+/* All memory that the capture was given. */
+static enum philox_status keep_ranges(struct recording *recording,
+				      const struct philox_run *run)
+{
+	const struct philox_function *function = recording->function;
+	const size_t most = run->n_blocks + function->n_inputs;
+	size_t n = 0;
+
+	recording->ranges = calloc(most + 1, sizeof(*recording->ranges));
+	if (!recording->ranges)
+		return no_room(recording);
+	for (size_t i = 0; i < run->n_blocks; i++)
+		recording->ranges[n++] = run->blocks[i].range;
+	for (size_t i = 0; i < function->n_inputs; i++)
+		if (recording->buffers[i])
+			recording->ranges[n++] = live_range(
+				function->runner, recording->buffers[i],
+				run->call->inputs[i].bytes);
+	recording->n_ranges = live_join(recording->ranges, n);
+	return PHILOX_OK;
+}
+
+/* A body may begin passes by itself; their tickets would be nobody's. */
+static enum philox_status check_passes(const struct recording *recording,
+				       const struct philox_run *run)
+{
+	if (philox_graph_uses(recording->graph) == run->n_passes)
+		return PHILOX_OK;
+	return status_set(
+		PHILOX_ERROR_STATE,
+		"function '%s': its body began %zu pass%s by the run, "
+		"but its capture has %zu: see "
+		"philox_run_forward_begin()",
+		run->function->name, run->n_passes, status_es(run->n_passes),
+		philox_graph_uses(recording->graph));
+}
+
+static enum philox_status keep_uses(struct recording *recording,
+				    const struct philox_run *run)
+{
+	enum philox_status status = check_passes(recording, run);
+
+	if (status != PHILOX_OK)
+		return status;
+	recording->n_uses = run->n_passes;
+	recording->n_entries = run->entries;
+	recording->uses = calloc(run->n_passes + 1, sizeof(struct philox_use));
+	recording->entries = calloc(run->entries + 1, sizeof(uint32_t));
+	recording->forwards = calloc(run->entries + 1, 1);
+	if (!recording->uses || !recording->entries || !recording->forwards)
+		return no_room(recording);
+	for (size_t i = 0; i < run->n_passes; i++) {
+		const struct run_pass *pass = &run->passes[i];
+
+		if (pass->entry == UINT32_MAX)
+			continue;
+		recording->entries[pass->entry] = pass->pass.index;
+		recording->forwards[pass->entry] = (uint8_t)!pass->backward;
+	}
+	return PHILOX_OK;
+}
+
+static enum philox_status keep_values(struct recording *recording,
+				      const struct philox_run *run)
+{
+	const struct philox_function *function = recording->function;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_values; i++) {
+		recording->values[i] = SIZE_MAX;
+		if (run->values[i])
+			status = philox_graph_value_index(
+				recording->graph, function->values[i].name,
+				&recording->values[i]);
+	}
+	return status;
+}
+
+static enum philox_status keep_blocks(struct recording *recording)
+{
+	struct philox_pool *pool = recording->function->runner->pool;
+	enum philox_status status;
+
+	pool_lock(pool);
+	status = pool_keep_blocks(pool, &recording->checkpoint);
+	pool_unlock(pool);
+	return status;
+}
+
+static enum philox_status keep_all(struct recording *recording,
+				   const struct philox_run *run)
+{
+	char name[64];
+	enum philox_status status = keep_uses(recording, run);
+
+	if (status == PHILOX_OK)
+		status = keep_values(recording, run);
+	if (status == PHILOX_OK)
+		status = keep_ranges(recording, run);
+	if (status == PHILOX_OK)
+		status = keep_blocks(recording);
+	if (status == PHILOX_OK)
+		status = recordings_reserve(recording->function);
+	if (status != PHILOX_OK)
+		return status;
+	for (size_t i = 0; i < recording->function->n_outputs; i++)
+		recording->outputs[i].place = run->outputs[i];
+	snprintf(name, sizeof(name), "%.40s %" PRIu64,
+		 recording->function->name,
+		 recording->function->counts.record + 1);
+	return philox_graph_set_name(recording->graph, name);
+}
+
+/* --- the capture ---------------------------------------------------------------------- */
+
+static enum philox_status capture_body(struct philox_run *run,
+				       struct recording *recording)
+{
+	enum philox_status status =
+		run_place_inputs(run, recording->buffers, 1);
+
+	return status == PHILOX_OK ? run_body(run) : status;
+}
+
+static int is_whole(const struct philox_run *run)
+{
+	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
+
+	return device_capture_info(runner_device(run->runner), run->stream,
+				   &info) == PHILOX_OK &&
+	       info.status == PHILOX_CAPTURE_ACTIVE;
+}
+
+static enum philox_status refuse_recording(const struct philox_run *run)
+{
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "function '%s': its body refused to be recorded%s%s",
+			  run->function->name, *run->reason ? ": " : "",
+			  run->reason);
+}
+
+/*
+ * A capture that broke says more than what the body returned, which is the
+ * reason otherwise.
+ */
+static enum philox_status end_badly(struct philox_run *run,
+				    enum philox_status status, int *broke)
+{
+	struct philox_context *context = run->runner->context;
+	struct philox_graph *none = NULL;
+	struct status_message kept;
+	uint64_t id;
+
+	status_keep(&kept);
+	if (is_whole(run)) {
+		own_cancel(context, run->stream);
+		status_restore(&kept);
+		if (!run->refused)
+			return status;
+		*broke = 1;
+		return refuse_recording(run);
+	}
+	*broke = 1;
+	status = own_end(context, run->stream, &none, &id);
+	if (status == PHILOX_OK) {
+		philox_graph_destroy(none);
+		return status_set(PHILOX_ERROR_STATE,
+				  "function '%s': its body ended its capture",
+				  run->function->name);
+	}
+	return status_prefix(status, "function '%s': ", run->function->name);
+}
+
+static enum philox_status end_capture(struct philox_run *run,
+				      struct recording *recording,
+				      enum philox_status status, int *broke)
+{
+	uint64_t id;
+
+	if (status != PHILOX_OK || run->refused)
+		return end_badly(run, status, broke);
+	status = own_end(run->runner->context, run->stream, &recording->graph,
+			 &id);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	*broke = 1;
+	return status_prefix(status, "function '%s': ", run->function->name);
+}
+
+/*
+ * Whatever the device refuses, the stream is to run again: it may have refused
+ * to end the capture, once.
+ */
+static void free_stream(const struct philox_run *run)
+{
+	enum philox_capture_status capturing = PHILOX_CAPTURE_ACTIVE;
+	struct status_message kept;
+
+	status_keep(&kept);
+	for (int i = 0; i < 3 && capturing != PHILOX_CAPTURE_NONE; i++) {
+		if (i)
+			own_cancel(run->runner->context, run->stream);
+		philox_stream_capture_info(runner_device(run->runner),
+					   run->stream, &capturing, NULL);
+	}
+	status_restore(&kept);
+}
+
+static enum philox_status capture(struct philox_run *run,
+				  struct recording *recording, int *broke)
+{
+	struct philox_runner *runner = run->runner;
+	struct philox_pool_session *session;
+	struct status_message kept;
+	enum philox_status status = own_begin(runner->context, run->stream);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "function '%s': ", run->function->name);
+	status = philox_pool_begin(runner->pool, run->stream, &session);
+	if (status != PHILOX_OK) {
+		status_keep(&kept);
+		own_cancel(runner->context, run->stream);
+		status_restore(&kept);
+		free_stream(run);
+		return status;
+	}
+	status = capture_body(run, recording);
+	status = end_capture(run, recording, status, broke);
+	runner->unsettled = 1;
+	if (status == PHILOX_OK)
+		status = philox_pool_end(session, PHILOX_OK, NULL);
+	else {
+		free_stream(run);
+		status_keep(&kept);
+		philox_pool_end(session, status, NULL);
+		status_restore(&kept);
+	}
+	if (status == PHILOX_OK)
+		status = keep_all(recording, run);
+	return status;
+}
+
+enum philox_status record_call(struct philox_function *function,
+			       struct philox_call *call, struct key *key,
+			       philox_stream stream, struct recording **out,
+			       int *broke)
+{
+	struct philox_runner *runner = function->runner;
+	struct recording *recording;
+	enum philox_status status = live_settle(runner);
+
+	*broke = 0;
+	if (status == PHILOX_OK)
+		status = recording_make(function, key, call, &recording);
+	if (status != PHILOX_OK)
+		return status;
+	status = run_begin(function, call, key, PHILOX_CALL_RECORD, stream);
+	if (status == PHILOX_OK) {
+		status = capture(&runner->run, recording, broke);
+		run_end(&runner->run, status);
+	}
+	if (status != PHILOX_OK) {
+		recording_free(recording);
+		return status;
+	}
+	recording_keep(recording);
+	*out = recording;
+	return PHILOX_OK;
+}

@@ -1,0 +1,19 @@
+/*
+ * graph/runner_record.h - recording a call
+ */
+#ifndef GRAPH_RUNNER_RECORD_H
+#define GRAPH_RUNNER_RECORD_H
+
+#include "graph/runner.h"
+
+/*
+ * record_call() captures the body, for launches. *broke is 1 if that failed
+ * since the body refused to be recorded, or its capture broke: the reason is the
+ * message, and the function's. On any error nothing has changed.
+ */
+enum philox_status record_call(struct philox_function *function,
+			       struct philox_call *call, struct key *key,
+			       philox_stream stream, struct recording **out,
+			       int *broke);
+
+#endif

@@ -1,0 +1,545 @@
+/*
+ * philox/runner.h - functions that are warmed up, recorded and replayed by
+ * themselves
+ *
+ * philox_capture_begin() and philox_graph_launch() are for who knows when to
+ * capture. A runner takes a function of yours, the body, and does it: the first
+ * call of a function runs the body as it is, the next one captures it and
+ * launches the graph, and calls after that launch the graph again. A call that
+ * cannot be replayed, since its memory has moved for instance, is recorded
+ * again or runs the body, and the runner says why. However a call is executed,
+ * it draws the same numbers, and its tickets come back in the same places:
+ *
+ *   enum philox_status layer(void *user, struct philox_run *run)
+ *   {
+ *           philox_run_input(run, 0, &x, &bytes);
+ *           philox_run_alloc(run, bytes, 0, "y", &y);
+ *           philox_run_forward_begin(run, region, 0, &pass);
+ *           ... kernels on philox_run_stream(run) ...
+ *           philox_forward_commit(&pass, &ticket);
+ *           return philox_run_output(run, 0, y, bytes);
+ *   }
+ *
+ *   philox_runner_create(context, &runner_options, &runner);
+ *   philox_function_create(runner, &options, &function);
+ *
+ *   call.inputs[0].address = x;                    for each step
+ *   philox_function_call(function, &call);
+ *   ... call.outputs[0].address, call.uses[0].ticket ...
+ *   philox_output_release(runner, &call.outputs[0], stream);
+ *
+ * What a call is for. One function has many recordings. The caller's key says
+ * what a call is like: shapes, flags, whatever the body branches on. Under one
+ * key the body does the same each time; nothing is guessed. Within a key each
+ * set of addresses of static inputs has a recording of its own.
+ *
+ * Memory. The body takes memory from the runner's pool, which all recordings
+ * share. An output is a block of it, which is the caller's until it is
+ * released: nothing is given that memory meanwhile. A recording writes where
+ * its capture did, so it can be replayed only while none of that memory holds
+ * an output that is not released; a call for which that is not so runs the body
+ * instead, or is recorded beside those outputs (`live` of the policy). So
+ * outputs are to be released, in whatever order, as soon as they are not
+ * needed.
+ *
+ * Transactions. A call that fails has changed nothing: tickets are used up only
+ * when the body has succeeded, forwards of a body that failed later are
+ * released (their numbers are burnt), memory is as it was, and a capture that
+ * broke leaves the stream usable. What the body did to memory of the caller
+ * stays done.
+ *
+ * Streams. A call's work is all on the caller's stream, warm-ups included. The
+ * legacy stream cannot capture: there the runner's own stream stands in for it
+ * and is joined by events, before and after. Calls on different streams wait
+ * for each other, as launches of one pool do (philox/pool.h). Streams that
+ * calls or releases were on live as long as the runner.
+ *
+ * PHILOX_RUNNER=eager in the environment makes every call of runners that are
+ * created then an eager one.
+ *
+ * Thread rule: one thread at a time uses a runner with its functions and
+ * outputs; a call that finds another one in it, or that comes from a body,
+ * gives PHILOX_ERROR_BUSY and changes nothing. Different runners may be used at
+ * the same time. Nothing here is legal on a thread that is capturing, but for
+ * what bodies call.
+ */
+#ifndef PHILOX_RUNNER_H
+#define PHILOX_RUNNER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/context.h>
+#include <philox/device.h>
+#include <philox/graph.h>
+#include <philox/pass.h>
+#include <philox/sized.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct philox_runner;
+struct philox_function;
+struct philox_run;
+struct philox_pool;
+
+/* "file:line" of where it stands: for `origin` below. */
+#define PHILOX_ORIGIN             PHILOX_ORIGIN_AT(__FILE__, __LINE__)
+#define PHILOX_ORIGIN_AT(f, line) PHILOX_ORIGIN_OF(f, line)
+#define PHILOX_ORIGIN_OF(f, line) f ":" #line
+
+#define PHILOX_NEVER              UINT32_MAX
+
+/* --- runners -------------------------------------------------------------- */
+
+/*
+ * struct philox_runner_options describes a runner and its pool, which gets the
+ * runner's name. Begin with PHILOX_INIT().
+ */
+struct philox_runner_options {
+	size_t size;         /* sizeof(this struct) */
+	const char *name;    /* unique among the context's pools; copied; at
+				most 63 bytes */
+	uint32_t pool_flags; /* of enum philox_pool_flags, without STRICT */
+	uint32_t reserved;   /* 0 */
+	uint64_t pool_range; /* as in struct philox_pool_options */
+	uint64_t pool_step;
+	uint64_t pool_limit;
+};
+
+/*
+ * philox_runner_create() makes a runner and its pool. Errors:
+ * PHILOX_ERROR_INVALID (names the field; PHILOX_RUNNER is neither unset nor
+ * empty nor "eager"), those of philox_pool_create(), those of the device.
+ *
+ * philox_runner_destroy() destroys a runner with its functions, recordings,
+ * outputs and pool; NULL is allowed. Work on them must have finished. Outputs
+ * that were not released are reported through the log. A runner is also
+ * destroyed with its context. Errors: PHILOX_ERROR_BUSY.
+ *
+ * philox_runner_pool() returns the pool, for its figures, snapshots and checks;
+ * it is the runner's: memory in it is taken by bodies alone, and it is neither
+ * restored nor trimmed by others. NULL for NULL.
+ */
+PHILOX_API enum philox_status philox_runner_create(
+	struct philox_context *context,
+	const struct philox_runner_options *options,
+	struct philox_runner **runner);
+PHILOX_API enum philox_status philox_runner_destroy(
+	struct philox_runner *runner);
+PHILOX_API struct philox_pool *philox_runner_pool(
+	const struct philox_runner *runner);
+
+/* --- functions ------------------------------------------------------------ */
+
+/* What a function is, for messages and the log. */
+enum philox_function_mode {
+	PHILOX_MODE_FORWARD = 0,
+	PHILOX_MODE_BACKWARD = 1,
+	PHILOX_MODE_INFERENCE = 2
+};
+
+enum philox_function_flags {
+	PHILOX_FUNCTION_EAGER = 1 /* never recorded: host work, a grid that
+				     depends on data */
+};
+
+/*
+ * How a recording gets an input. A static one is read where it is, and a call
+ * with another address needs another recording. A copied one is copied by each
+ * launch to memory of the recording: all of them by one kernel that takes a
+ * table of their addresses, or by one for each 128. An automatic one is static
+ * until its address has changed twice under a key, and copied from then on.
+ *
+ * An address that is not aligned as the descriptor says is copied in every kind
+ * of call, so that the body can count on the alignment.
+ *
+ * A body that writes to an input must say so: MUTATED. If such an input has to
+ * be copied, it is copied back after the body if WRITE_BACK is given; else a
+ * copied one is never recorded, an automatic one stays static, and an address
+ * that is not aligned is refused.
+ */
+enum philox_input_kind {
+	PHILOX_INPUT_STATIC = 0,
+	PHILOX_INPUT_COPIED = 1,
+	PHILOX_INPUT_AUTOMATIC = 2
+};
+
+enum philox_input_flags {
+	PHILOX_INPUT_MUTATED = 1,
+	PHILOX_INPUT_WRITE_BACK = 2 /* with MUTATED */
+};
+
+/* Inputs, outputs and values of a function; all strings are copied. */
+struct philox_input {
+	const char *name;     /* unique among the function's inputs */
+	const char *origin;   /* where it comes from, for messages:
+				 PHILOX_ORIGIN; NULL: "" */
+	uint32_t kind;        /* enum philox_input_kind */
+	uint32_t flags;       /* enum philox_input_flags */
+	size_t alignment;     /* power of two, at most 64 KiB; 0: 1 */
+	uint64_t reserved[2]; /* 0 */
+};
+
+struct philox_output_info {
+	const char *name;     /* unique among the function's outputs */
+	const char *origin;   /* as above */
+	uint64_t reserved[2]; /* 0 */
+};
+
+struct philox_value {
+	const char *name;     /* unique among the function's values */
+	size_t bytes;         /* 1 .. 16 */
+	uint64_t reserved[2]; /* 0 */
+};
+
+/* What to do with a call that finds a static input at another address. */
+enum philox_moved {
+	/* Record it, unless the key has `limit` recordings that were never
+	 * replayed: then the body runs. Forty layers with one function get
+	 * forty recordings; an input that moves at each call stops soon. */
+	PHILOX_MOVED_LIMIT = 0,
+	PHILOX_MOVED_RECORD = 1, /* record it */
+	PHILOX_MOVED_ERROR = 2   /* refuse it: PHILOX_ERROR_MISMATCH */
+};
+
+/* ... outputs in the memory of its recording, which are not released. */
+enum philox_live {
+	PHILOX_LIVE_EAGER = 0, /* run the body */
+	PHILOX_LIVE_RECORD = 1 /* record it beside them, within `limit` */
+};
+
+/* ... a body that refused to be recorded, or broke its capture. */
+enum philox_refused {
+	PHILOX_REFUSED_EAGER = 0, /* run the body */
+	PHILOX_REFUSED_ERROR = 1  /* the call fails: PHILOX_ERROR_UNSUPPORTED,
+				     or that of the capture */
+};
+
+struct philox_policy {
+	uint32_t moved;   /* enum philox_moved */
+	uint32_t live;    /* enum philox_live */
+	uint32_t refused; /* enum philox_refused */
+	uint32_t limit;   /* recordings of a key that were never replayed; 0: 5;
+			   PHILOX_NEVER: a key is recorded once, and not again
+			   for a call that is unlike that */
+	uint32_t warmups; /* calls that run the body before the first one is
+			     recorded; 0: 1; PHILOX_NEVER: none */
+	uint32_t retry;   /* calls under a key until recording is tried again
+			     after one that was refused or broke; 0: 16;
+			     PHILOX_NEVER: no more. A backward of a forward that
+			     waits so is not recorded either */
+	uint32_t reserved[2]; /* 0 */
+};
+
+/*
+ * struct philox_function_options describes a function. Begin with
+ * PHILOX_INIT(). The body is called with `user`; see "bodies" below.
+ */
+struct philox_function_options {
+	size_t size;      /* sizeof(this struct) */
+	const char *name; /* unique in the runner; copied; at most 63 bytes */
+	uint32_t mode;    /* enum philox_function_mode */
+	uint32_t flags;   /* enum philox_function_flags */
+	enum philox_status (*body)(void *user, struct philox_run *run);
+	void *user;
+	const struct philox_input *inputs;
+	size_t n_inputs; /* at most 2^20, as the next two */
+	const struct philox_output_info *outputs;
+	size_t n_outputs;
+	const struct philox_value *values;
+	size_t n_values;
+	struct philox_policy policy; /* all 0: as said there */
+};
+
+/*
+ * philox_function_create() makes a function. Errors: PHILOX_ERROR_INVALID
+ * (names the field, or the input, output or value), PHILOX_ERROR_EXISTS (the
+ * runner has one of that name), PHILOX_ERROR_MEMORY, PHILOX_ERROR_BUSY.
+ *
+ * philox_function_destroy() destroys it with its recordings, whose launches
+ * must have finished; NULL is allowed. Its outputs stay until they are
+ * released. Errors: PHILOX_ERROR_BUSY, PHILOX_ERROR_MEMORY and those of the
+ * device: then it is as it was.
+ *
+ * philox_function_name() returns the name, which belongs to the function; ""
+ * for NULL.
+ */
+PHILOX_API enum philox_status philox_function_create(
+	struct philox_runner *runner,
+	const struct philox_function_options *options,
+	struct philox_function **function);
+PHILOX_API enum philox_status philox_function_destroy(
+	struct philox_function *function);
+PHILOX_API const char *philox_function_name(
+	const struct philox_function *function);
+
+/* --- calls ---------------------------------------------------------------- */
+
+/*
+ * struct philox_output is the handle of an output: plain data. Its memory is
+ * the caller's to read and write until it is released.
+ */
+struct philox_output {
+	void *address;
+	size_t bytes;
+	uint64_t id;         /* of the block (philox/pool.h): two outputs of one
+				id share memory. Of memory that is not the
+				pool's: the id that the call gave its input */
+	uint64_t generation; /* counts the handles given out with this index */
+	uint32_t index;      /* the runner's number for it */
+	uint32_t reserved;
+};
+
+struct philox_call_input {
+	void *address;
+	size_t bytes; /* the same in all calls under a key */
+	const struct philox_output *output; /* the handle that it comes from,
+					       or NULL: other memory */
+	uint64_t id; /* of other memory: a number of the caller's, or 0 */
+};
+
+struct philox_call_value {
+	const void *bytes;
+	size_t size; /* that of the descriptor */
+};
+
+/* How a call was executed. */
+enum philox_call_kind {
+	PHILOX_CALL_NONE = 0, /* none has succeeded */
+	PHILOX_CALL_EAGER = 1,
+	PHILOX_CALL_WARMUP = 2, /* eager, before a recording */
+	PHILOX_CALL_RECORD = 3, /* recorded, and launched once */
+	PHILOX_CALL_REPLAY = 4
+};
+
+/*
+ * struct philox_call is one call. Begin with PHILOX_INIT(). `uses` has one
+ * entry for each forward of the body, and for each backward that is named at
+ * launch, in order of begin (struct philox_use: tickets of forwards are
+ * written, those of backwards read). `outputs` is written; where it is NULL,
+ * with n_outputs 0, the outputs are released at once.
+ */
+struct philox_call {
+	size_t size; /* sizeof(this struct) */
+	philox_stream stream;
+	const void *key; /* bytes; compared, and copied */
+	size_t key_size; /* at most 4096 */
+	const struct philox_call_input *inputs;
+	size_t n_inputs;
+	const struct philox_call_value *values;
+	size_t n_values;
+	struct philox_use *uses;
+	size_t n_uses;
+	struct philox_output *outputs;
+	size_t n_outputs;
+	uint32_t kind;     /* written: enum philox_call_kind */
+	uint32_t reserved; /* 0 */
+};
+
+/*
+ * philox_function_call() calls a function. Whatever the kind, a call consumes
+ * exactly the numbers of one run of the body. The body runs once in an eager
+ * call, a warm-up and a recording, and not in a replay; twice where a recording
+ * that failed is followed by an eager call.
+ *
+ * Errors, with nothing changed: PHILOX_ERROR_INVALID (names the field, input or
+ * value, one of another size than in earlier calls under the key too; `uses`
+ * has too few entries or too many), PHILOX_ERROR_STALE (an input's handle is
+ * over), PHILOX_ERROR_MISMATCH (the body does something else than in earlier
+ * calls under the key, and the message names the first difference; inputs have
+ * moved, PHILOX_MOVED_ERROR), PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is
+ * capturing), PHILOX_ERROR_BUSY (the runner is in use), what the body returned;
+ * PHILOX_ERROR_STATE (the body left a pass open, or an output undeclared);
+ * those of philox_graph_launch(); PHILOX_ERROR_UNSUPPORTED and those of a
+ * broken capture (PHILOX_REFUSED_ERROR); PHILOX_ERROR_MEMORY,
+ * PHILOX_ERROR_LIMIT, those of the device.
+ */
+PHILOX_API enum philox_status philox_function_call(
+	struct philox_function *function, struct philox_call *call);
+
+/*
+ * struct philox_function_counts counts a function's calls since it was made.
+ * philox_function_count() writes it; philox_function_reason() returns, in
+ * words, why its last call that ran the body did so, "" if there was none: it
+ * belongs to the function until its next call. Errors: PHILOX_ERROR_INVALID,
+ * PHILOX_ERROR_BUSY.
+ */
+struct philox_function_counts {
+	size_t size;    /* sizeof(this struct), set by the caller and kept */
+	uint64_t eager; /* calls, by kind */
+	uint64_t warmup;
+	uint64_t record;
+	uint64_t replay;
+	uint64_t failed;
+	uint64_t bodies; /* runs of the body */
+	/* why calls after a key's warm-ups were not replayed */
+	uint64_t missed_new;     /* nothing was recorded yet */
+	uint64_t missed_moved;   /* static inputs are elsewhere */
+	uint64_t missed_live;    /* outputs are in its memory */
+	uint64_t missed_limit;   /* of the last two: the limit was met */
+	uint64_t missed_refused; /* the body refused, or broke its capture */
+	uint64_t missed_eager;   /* PHILOX_FUNCTION_EAGER, PHILOX_RUNNER */
+	uint64_t keys;           /* there are */
+	uint64_t recordings;     /* there are */
+	uint64_t unplayed;       /* of them, never replayed */
+	uint64_t copies;         /* inputs copied, back too */
+	uint64_t record_ns;      /* spent on recordings: nanoseconds */
+};
+
+PHILOX_API enum philox_status philox_function_count(
+	struct philox_function *function,
+	struct philox_function_counts *counts);
+PHILOX_API const char *philox_function_reason(
+	const struct philox_function *function);
+
+/* --- outputs -------------------------------------------------------------- */
+
+/*
+ * philox_output_release() says that an output is not needed any more: what was
+ * put on `stream` until now is done with it before its memory is used again.
+ * Its memory is free when the last output that shares it is released.
+ *
+ * philox_output_check() tells whether a handle is still good. A handle that was
+ * released is not: PHILOX_ERROR_STALE, which names the function, the output,
+ * its origin and, if it was handed out again, the call that overwrote it.
+ *
+ * All four may be called by the function that releases a ticket's saved context
+ * (philox_ticket_attach()), also when a call of the runner uses the ticket up:
+ * so outputs that a backward needs can live as long as the forward's ticket.
+ *
+ * philox_output_set_data() hangs a pointer of the caller's on an output, and
+ * philox_output_data() writes it: NULL when the output has just been handed
+ * out. Nothing is done with it.
+ *
+ * Errors of all: PHILOX_ERROR_INVALID (not a handle of the runner),
+ * PHILOX_ERROR_STALE, PHILOX_ERROR_BUSY; of a release also
+ * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing) and those of the
+ * device.
+ */
+PHILOX_API enum philox_status philox_output_release(
+	struct philox_runner *runner, const struct philox_output *output,
+	philox_stream stream);
+PHILOX_API enum philox_status philox_output_check(
+	struct philox_runner *runner, const struct philox_output *output);
+PHILOX_API enum philox_status philox_output_set_data(
+	struct philox_runner *runner, const struct philox_output *output,
+	void *data);
+PHILOX_API enum philox_status philox_output_data(
+	struct philox_runner *runner, const struct philox_output *output,
+	void **data);
+
+/* --- bodies --------------------------------------------------------------- */
+
+/*
+ * The functions below are for the body, on its thread, until it returns; run is
+ * what it was called with. They are legal during the capture that the body may
+ * be in, which is of mode THREAD_LOCAL, and so the body must keep the rules of
+ * captures: it waits for nothing, and takes memory from the run. A body
+ * returns PHILOX_OK or an error; that one of these functions failed is an error
+ * even if the body returns PHILOX_OK.
+ *
+ * Under one key the body does the same each time: the same passes with the same
+ * flags, memory of the same sizes, the same outputs and values, in the same
+ * order. What differs first is named by PHILOX_ERROR_MISMATCH.
+ */
+
+/* philox_run_stream() returns the stream that the body's work goes to. */
+PHILOX_API philox_stream philox_run_stream(const struct philox_run *run);
+
+/*
+ * philox_run_kind() returns how the call is executed: EAGER, WARMUP or RECORD.
+ * It is for messages: a body that does something else for it is refused.
+ */
+PHILOX_API enum philox_call_kind philox_run_kind(const struct philox_run *run);
+
+/*
+ * philox_run_input() writes where an input is, aligned as its descriptor says,
+ * and its size; `bytes` may be NULL. Errors: PHILOX_ERROR_INVALID.
+ */
+PHILOX_API enum philox_status philox_run_input(struct philox_run *run,
+					       size_t index, void **address,
+					       size_t *bytes);
+
+/*
+ * philox_run_value() writes the device address of the 16 bytes that hold a
+ * value of the call (philox/launch_value.h): the call's own in an eager call, a
+ * value of the graph in a recording, which each launch sets. Errors:
+ * PHILOX_ERROR_INVALID, those of philox_capture_value() and of
+ * philox_value_write().
+ */
+PHILOX_API enum philox_status philox_run_value(struct philox_run *run,
+					       size_t index,
+					       const void **address);
+
+/*
+ * philox_run_alloc() takes memory from the runner's pool on the run's stream,
+ * as philox_pool_alloc() does; philox_run_free() frees it for what the body
+ * allocates later, on that stream. What the body neither frees nor declares as
+ * an output is free when it returns. Errors: as philox_pool_alloc() and
+ * philox_pool_free(); PHILOX_ERROR_INVALID (a free of memory that is not of
+ * this run, or is an output).
+ */
+PHILOX_API enum philox_status philox_run_alloc(struct philox_run *run,
+					       size_t bytes, size_t alignment,
+					       const char *tag, void **address);
+PHILOX_API enum philox_status philox_run_free(struct philox_run *run,
+					      void *address);
+
+/*
+ * philox_run_output() declares an output, each once: `bytes` bytes at `address`
+ * in memory of this run, or in a static input. Whether it shares memory with an
+ * input that is an output of the runner, or with another output, is found by
+ * the ids of the pool's blocks; such memory is freed once, after the last
+ * handle. Errors: PHILOX_ERROR_INVALID (no such output, other memory, in an
+ * input that is or may be copied, beyond the end), PHILOX_ERROR_EXISTS (it was
+ * declared).
+ */
+PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
+						size_t index, void *address,
+						size_t bytes);
+
+/*
+ * philox_run_forward_begin() begins a forward on the run's stream, as
+ * philox_forward_begin() does, for the next entry of the call's `uses`.
+ *
+ * philox_run_backward_begin() begins a backward. With the zero ticket it takes
+ * the next entry of `uses`, whose ticket it repeats. With a ticket that
+ * philox_forward_commit() or philox_pass_ticket() gave for an earlier pass of
+ * this body it repeats that one and takes no entry: in a recording that ticket
+ * is a placeholder, and the body need not know.
+ *
+ * The pass is drawn with, committed and aborted as any other, before the body
+ * returns. Its tickets are used up when the body has succeeded. Flags as for
+ * philox_forward_begin() and philox_backward_begin(), without PHILOX_WARMUP.
+ * Errors: as theirs; PHILOX_ERROR_INVALID (`uses` has no further entry),
+ * PHILOX_ERROR_RELEASED (an earlier backward of this body uses the ticket up),
+ * PHILOX_ERROR_MISMATCH (the ticket is not that of an earlier pass).
+ */
+PHILOX_API enum philox_status philox_run_forward_begin(
+	struct philox_run *run, struct philox_region *region, unsigned flags,
+	struct philox_pass *pass);
+PHILOX_API enum philox_status philox_run_backward_begin(
+	struct philox_run *run, struct philox_region *region,
+	struct philox_ticket ticket, unsigned flags, struct philox_pass *pass);
+
+/*
+ * philox_run_refuse() says that what the body does now cannot be recorded, and
+ * why (copied, at most 255 bytes; NULL: ""). In a recording the body then
+ * returns, with any status, and the call runs it eagerly, or fails
+ * (PHILOX_REFUSED_ERROR). In other kinds of call it goes on. In both the key is
+ * not recorded for as many calls as the policy says. Errors:
+ * PHILOX_ERROR_INVALID.
+ *
+ * philox_run_again() asks for one more warm-up after this one: the body, an
+ * autotuner for example, is not yet as it will be. What it did now is not
+ * compared with what it does later. In a recording that is PHILOX_ERROR_STATE.
+ */
+PHILOX_API enum philox_status philox_run_refuse(struct philox_run *run,
+						const char *reason);
+PHILOX_API enum philox_status philox_run_again(struct philox_run *run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
