@@ -153,8 +153,11 @@ subjects="$subjects|at_word|backwards|beyond|bodies|bodies_failures|bodies_left"
 subjects="$subjects|bodies_memory|bodies_refused|iterations|nested|orders"
 subjects="$subjects|own_nodes|save_loops|series"
 subjects="$subjects|shape|shared|steps|ticket_refusals|ticket_state|unannounced"
+subjects="$subjects|runner_calls|runner_failures|runner_inputs|runner_outputs"
+subjects="$subjects|runner_policy|runner_random|runner_tickets"
 # But not those whose kernels are functions of the host,
 but='cells_on_the_device_*|your_own_kernels_*|may_be_written_by_your_own_kernel'
+but="$but|that_are_mutated_are_in_place_or_written_back"
 but="$but|a_message_stays_while_cells_are_in_use"
 but="$but|is_refused_after_an_unannounced_launch_until_it_is_reported"
 # which want to hear what CUDA does not tell,
@@ -181,7 +184,7 @@ orders='capture|capture_lives|cells|graph_lives|graph_streams|launch'
 orders="$orders|launch_failures|lifetimes|linked|nothing_waits|overlap"
 orders="$orders|pool_launch|pool_random|rows_graph|rows_overlap|save_rows"
 orders="$orders|backwards|beyond|bodies|bodies_memory|nested|orders|own_nodes"
-orders="$orders|unannounced"
+orders="$orders|runner_random|unannounced"
 
 # promises SUBJECTS: at least a hundred
 promises()
