@@ -1,0 +1,328 @@
+/*
+ * tests/stress/runners.c - runners used by several threads
+ *
+ * Each thread has a runner; all have one context, and one region whose tickets
+ * go from a thread's forwards to its backwards, while a journal comes and goes.
+ * Then all share one runner, which refuses whoever comes second. A plain
+ * program, so that it also runs with the thread sanitizer: an order that the
+ * library promises and does not keep is a race.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <philox.h>
+
+enum { WORKERS = 3, ROUNDS = 600, COUNT = 64, PLACES = 2 };
+
+#define CHECK(condition)                                                       \
+	do {                                                                   \
+		if (!(condition)) {                                            \
+			fprintf(stderr, "%s:%d: not so: %s (%s)\n", __FILE__,  \
+				__LINE__, #condition, philox_error_message()); \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+#define OK(call) CHECK((call) == PHILOX_OK)
+
+#define BYTES    (COUNT * sizeof(uint32_t))
+
+static struct philox_device *device;
+static struct philox_context *context;
+static struct philox_region *region;
+
+struct worker {
+	pthread_t thread;
+	int number;
+	philox_stream stream, side;
+	struct philox_runner *runner;
+	struct philox_function *forth, *back;
+	uint32_t *x[PLACES];
+	unsigned done, refused;
+};
+
+static struct worker workers[WORKERS];
+static atomic_int running;
+
+/* --- a function, forth and back --------------------------------------------- */
+
+#define TRY(call)                                   \
+	do {                                        \
+		enum philox_status tried_ = (call); \
+		if (tried_ != PHILOX_OK)            \
+			return tried_;              \
+	} while (0)
+
+static enum philox_status draw_words(struct philox_run *run,
+				     const struct philox_pass *pass)
+{
+	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	void *x, *y, *echo;
+
+	TRY(philox_run_input(run, 0, &x, NULL));
+	TRY(philox_run_alloc(run, BYTES, 0, "y", &y));
+	TRY(philox_run_alloc(run, BYTES, 0, "echo", &echo));
+	fill.dist = PHILOX_BITS;
+	fill.dtype = PHILOX_U32;
+	fill.span.count = COUNT;
+	fill.out = y;
+	TRY(philox_pass_fill(pass, 0, 0, &fill));
+	TRY(philox_memory_copy(device, echo, x, BYTES, philox_run_stream(run)));
+	TRY(philox_run_output(run, 0, y, BYTES));
+	return philox_run_output(run, 1, echo, BYTES);
+}
+
+static enum philox_status go_forth(void *user, struct philox_run *run)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	(void)user;
+	TRY(philox_run_forward_begin(run, region, 0, &pass));
+	TRY(draw_words(run, &pass));
+	return philox_forward_commit(&pass, &ticket);
+}
+
+static enum philox_status go_back(void *user, struct philox_run *run)
+{
+	const struct philox_ticket named = {0, 0};
+	struct philox_pass pass;
+
+	(void)user;
+	TRY(philox_run_backward_begin(run, region, named, 0, &pass));
+	TRY(draw_words(run, &pass));
+	return philox_backward_commit(&pass, 0);
+}
+
+static struct philox_function *make_function(struct worker *worker, int back)
+{
+	const struct philox_input x = {.name = "x",
+				       .kind = back ? PHILOX_INPUT_COPIED
+						    : PHILOX_INPUT_STATIC};
+	const struct philox_output_info outputs[] = {{.name = "y"},
+						     {.name = "echo"}};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_function *function;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%s %d", back ? "back" : "forth",
+		 worker->number);
+	options.name = name;
+	options.body = back ? go_back : go_forth;
+	options.inputs = &x;
+	options.n_inputs = 1;
+	options.outputs = outputs;
+	options.n_outputs = 2;
+	OK(philox_function_create(worker->runner, &options, &function));
+	return function;
+}
+
+static enum philox_status call(struct worker *worker,
+			       struct philox_function *function, int place,
+			       struct philox_use *use,
+			       struct philox_output outputs[2])
+{
+	struct philox_call_input x = {.address = worker->x[place],
+				      .bytes = BYTES};
+	struct philox_call made = PHILOX_INIT(struct philox_call);
+
+	made.stream = worker->stream;
+	made.inputs = &x;
+	made.n_inputs = 1;
+	made.uses = use;
+	made.n_uses = 1;
+	made.outputs = outputs;
+	made.n_outputs = outputs ? 2 : 0;
+	return philox_function_call(function, &made);
+}
+
+/* The numbers, and x is checked; the outputs are released on `stream`. */
+static void take(struct worker *worker, int place,
+		 struct philox_output outputs[2], philox_stream stream,
+		 uint32_t words[COUNT])
+{
+	uint32_t echo[COUNT];
+
+	OK(philox_memory_copy(device, words, outputs[0].address, BYTES,
+			      worker->stream));
+	OK(philox_memory_copy(device, echo, outputs[1].address, BYTES,
+			      worker->stream));
+	OK(philox_stream_synchronize(device, worker->stream));
+	for (int i = 0; i < COUNT; i++)
+		CHECK(echo[i] == (uint32_t)(10 * worker->number + place));
+	for (int i = 0; i < 2; i++)
+		OK(philox_output_release(worker->runner, &outputs[i], stream));
+}
+
+/* --- a runner for each thread -------------------------------------------------- */
+
+static void *use_runner(void *user)
+{
+	struct worker *worker = user;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		const int place = round / 5 % PLACES;
+		struct philox_use use = {{0, 0}, 0, 0};
+		struct philox_output outputs[2];
+		uint32_t saw[COUNT], again[COUNT];
+
+		OK(call(worker, worker->forth, place, &use, outputs));
+		take(worker, place, outputs, worker->stream, saw);
+		use.flags = round % 3 ? 0 : PHILOX_RETAIN;
+		OK(call(worker, worker->back, place, &use, outputs));
+		take(worker, place, outputs, worker->side, again);
+		CHECK(memcmp(saw, again, BYTES) == 0);
+		if (use.flags)
+			OK(philox_ticket_release(region, use.ticket,
+						 worker->stream));
+		worker->done++;
+	}
+	atomic_fetch_sub(&running, 1);
+	return NULL;
+}
+
+static void write_journals(void)
+{
+	char path[] = "/tmp/philox-runners-XXXXXX";
+	int file = mkstemp(path);
+
+	for (unsigned i = 0; atomic_load(&running); i++) {
+		if (i % 8 == 0)
+			OK(philox_context_set_journal(context, path));
+		if (i % 8 == 4)
+			OK(philox_context_set_journal(context, NULL));
+		usleep(200);
+	}
+	OK(philox_context_set_journal(context, NULL));
+	close(file);
+	unlink(path);
+}
+
+static void run_all(void *(*work)(void *))
+{
+	atomic_store(&running, WORKERS);
+	for (int i = 0; i < WORKERS; i++)
+		CHECK(pthread_create(&workers[i].thread, NULL, work,
+				     &workers[i]) == 0);
+}
+
+static void join_all(void)
+{
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(workers[i].thread, NULL);
+}
+
+static void a_runner_for_each_thread(void)
+{
+	run_all(use_runner);
+	write_journals();
+	join_all();
+	for (int i = 0; i < WORKERS; i++) {
+		struct philox_function_counts counts =
+			PHILOX_INIT(struct philox_function_counts);
+
+		CHECK(workers[i].done == ROUNDS);
+		OK(philox_function_count(workers[i].forth, &counts));
+		CHECK(counts.replay > ROUNDS / 2);
+	}
+}
+
+/* --- one runner for all ---------------------------------------------------------- */
+
+static void *share_runner(void *user)
+{
+	struct worker *worker = user;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct philox_use use = {{0, 0}, 0, 0};
+		enum philox_status status =
+			call(worker, workers[0].forth, 0, &use, NULL);
+
+		CHECK(status == PHILOX_OK || status == PHILOX_ERROR_BUSY);
+		if (status == PHILOX_OK) {
+			worker->done++;
+			OK(philox_ticket_release(region, use.ticket,
+						 worker->stream));
+		} else {
+			worker->refused++;
+		}
+	}
+	atomic_fetch_sub(&running, 1);
+	return NULL;
+}
+
+static void one_runner_for_all(void)
+{
+	unsigned done = 0, refused = 0;
+
+	for (int i = 0; i < WORKERS; i++)
+		workers[i].done = workers[i].refused = 0;
+	run_all(share_runner);
+	join_all();
+	for (int i = 0; i < WORKERS; i++) {
+		done += workers[i].done;
+		refused += workers[i].refused;
+	}
+	CHECK(done + refused == WORKERS * ROUNDS && done > 0);
+}
+
+static void begin(void)
+{
+	static const char *const ops[] = {"draw"};
+
+	OK(philox_device_open("host", &device));
+	OK(philox_context_create(device, &context));
+	OK(philox_region_create_named(context, "layer", ops, 1, &region));
+	for (int i = 0; i < WORKERS; i++) {
+		struct worker *worker = &workers[i];
+		struct philox_runner_options options =
+			PHILOX_INIT(struct philox_runner_options);
+		char name[16];
+
+		snprintf(name, sizeof(name), "runner %d", i);
+		options.name = name;
+		worker->number = i;
+		OK(philox_runner_create(context, &options, &worker->runner));
+		OK(philox_stream_create(device, 0, &worker->stream));
+		OK(philox_stream_create(device, 0, &worker->side));
+		worker->forth = make_function(worker, 0);
+		worker->back = make_function(worker, 1);
+		for (int k = 0; k < PLACES; k++) {
+			uint32_t words[COUNT];
+
+			for (int n = 0; n < COUNT; n++)
+				words[n] = (uint32_t)(10 * i + k);
+			OK(philox_memory_alloc(device, BYTES,
+					       (void **)&worker->x[k]));
+			OK(philox_memory_copy(device, worker->x[k], words,
+					      BYTES, worker->stream));
+			OK(philox_stream_synchronize(device, worker->stream));
+		}
+	}
+}
+
+static void end(void)
+{
+	OK(philox_device_synchronize(device));
+	philox_context_destroy(context);
+	for (int i = 0; i < WORKERS; i++) {
+		for (int k = 0; k < PLACES; k++)
+			OK(philox_memory_free(device, workers[i].x[k]));
+		OK(philox_stream_destroy(device, workers[i].stream));
+		OK(philox_stream_destroy(device, workers[i].side));
+	}
+	OK(philox_device_close(device));
+}
+
+int main(void)
+{
+	begin();
+	a_runner_for_each_thread();
+	one_runner_for_all();
+	end();
+	return 0;
+}
