@@ -393,7 +393,7 @@ static void breaks(struct fixture *f, struct philox_runner *r,
 
 RUNNER_PROMISE(runner_policy, runs_a_body_whose_capture_broke)
 {
-	for (int how = 0; how < ENDS; how++)
+	for (int how = 0; how < BREAKAGES; how++)
 		breaks(f, r, (enum breakage)how);
 }
 
