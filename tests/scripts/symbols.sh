@@ -52,12 +52,14 @@ needs_only_libc()
 }
 
 # C++ and readers take `struct x` and `x()` for parts of one thing, and
-# g++ -Wshadow warns that the function hides a constructor
+# g++ -Wshadow warns that the function hides a constructor. A pointer to a
+# function that returns a type is no function of its name.
 (cd include && printf '#include <%s>\n' philox.h philox/*.h) |
 	$CC -E -P -x c -Iinclude - >"$WORK/headers"
 grep -oE '(struct|enum|union) philox_[a-z0-9_]+' "$WORK/headers" |
 	sed 's/.* //' | LC_ALL=C sort -u >"$WORK/tags"
-grep -oE 'philox_[a-z0-9_]+ ?\(' "$WORK/headers" | sed 's/ *($//' |
+grep -oE 'philox_[a-z0-9_]+ ?\(([^*]|$)' "$WORK/headers" |
+	sed 's/ *(.\{0,1\}$//' |
 	LC_ALL=C sort -u >"$WORK/functions"
 
 no_shared_names()
