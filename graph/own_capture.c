@@ -331,10 +331,12 @@ void own_cancel(struct philox_context *context, philox_stream stream)
 
 	if (check_origin(context, stream, &id) != PHILOX_OK)
 		return;
+	close_bodies(context, id);
 	if (philox_stream_end_capture(context->device, stream, &native) ==
 	    PHILOX_OK)
 		philox_native_graph_destroy(context->device, native);
 	context_lock(context);
+	bodies_give_up(context->graphs, id);
 	capture = capture_find(context->graphs, id);
 	if (capture)
 		capture_drop(capture);

@@ -54,7 +54,7 @@ enum philox_status runner_report(struct philox_runner *runner,
 	return context_report(runner->context, status, &subject);
 }
 
-static const char *kind_name(enum philox_call_kind kind)
+static const char *kind_of_call(enum philox_call_kind kind)
 {
 	static const char *const names[] = {NULL, "eager", "warm-up", "record",
 					    "replay"};
@@ -72,7 +72,7 @@ void runner_post(const struct philox_function *function,
 	struct philox_log_entry subject = {.pool = runner->name,
 					   .function = function->name,
 					   .input = input,
-					   .kind = kind_name(kind),
+					   .kind = kind_of_call(kind),
 					   .nanoseconds = nanoseconds};
 	char text[512];
 	va_list arguments;

@@ -213,10 +213,10 @@ static int is_zero_ticket(struct philox_ticket ticket)
 }
 
 /* The earlier pass of the body that a ticket is of. */
-static enum philox_status find_source(struct philox_run *run,
-				      const struct philox_region *region,
-				      struct philox_ticket ticket,
-				      uint32_t *source)
+static enum philox_status find_run_source(struct philox_run *run,
+					  const struct philox_region *region,
+					  struct philox_ticket ticket,
+					  uint32_t *source)
 {
 	for (uint32_t i = 0; i < run->n_passes; i++) {
 		const struct philox_pass *pass = &run->passes[i].pass;
@@ -241,7 +241,7 @@ static enum philox_status link_backward(struct philox_run *run,
 					struct run_pass *made)
 {
 	enum philox_status status =
-		find_source(run, region, ticket, &made->source);
+		find_run_source(run, region, ticket, &made->source);
 
 	if (status != PHILOX_OK)
 		return status;

@@ -140,8 +140,8 @@ static enum philox_status keep_all(struct recording *recording,
 
 /* --- the capture ---------------------------------------------------------------------- */
 
-static enum philox_status capture_body(struct philox_run *run,
-				       struct recording *recording)
+static enum philox_status capture_run(struct philox_run *run,
+				      struct recording *recording)
 {
 	enum philox_status status =
 		run_place_inputs(run, recording->buffers, 1);
@@ -252,7 +252,7 @@ static enum philox_status capture(struct philox_run *run,
 		free_stream(run);
 		return status;
 	}
-	status = capture_body(run, recording);
+	status = capture_run(run, recording);
 	status = end_capture(run, recording, status, broke);
 	runner->unsettled = 1;
 	if (status == PHILOX_OK)
