@@ -327,14 +327,17 @@ void own_cancel(struct philox_context *context, philox_stream stream)
 {
 	philox_native_graph native = NULL;
 	struct capture *capture;
+	enum philox_status status;
 	uint64_t id;
 
 	if (check_origin(context, stream, &id) != PHILOX_OK)
 		return;
 	close_bodies(context, id);
-	if (philox_stream_end_capture(context->device, stream, &native) ==
-	    PHILOX_OK)
+	status = philox_stream_end_capture(context->device, stream, &native);
+	if (status == PHILOX_OK)
 		philox_native_graph_destroy(context->device, native);
+	else if (goes_on(context, stream, status))
+		return; /* to be tried again */
 	context_lock(context);
 	bodies_give_up(context->graphs, id);
 	capture = capture_find(context->graphs, id);

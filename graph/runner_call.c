@@ -354,7 +354,27 @@ static enum philox_status decide_moved(const struct calling *calling)
 						    PHILOX_MOVED_LIMIT);
 }
 
-/* A backward of a forward that was not recorded is not worth a recording. */
+/* Whether an entry of the uses is read: that of a backward. */
+static int is_read(const struct script *script, size_t entry)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < script->n; i++) {
+		const struct step *step = &script->steps[i];
+
+		if (step->kind != STEP_FORWARD &&
+		    (step->kind != STEP_BACKWARD || step->a != UINT64_MAX))
+			continue;
+		if (next++ == entry)
+			return step->kind == STEP_BACKWARD;
+	}
+	return 0;
+}
+
+/*
+ * A backward of another function's forward that was not recorded is not worth a
+ * recording. One of its own forwards waits with the key.
+ */
 static int is_ticket_barred(const struct calling *calling)
 {
 	struct philox_function *function = calling->function;
@@ -367,7 +387,8 @@ static int is_ticket_barred(const struct calling *calling)
 			struct philox_ticket ticket =
 				calling->call->uses[i].ticket;
 
-			if (!ticket.serial ||
+			if (!ticket.serial || barred->function == function ||
+			    !is_read(&calling->key->script, i) ||
 			    barred->ticket.serial != ticket.serial ||
 			    barred->ticket.region_key != ticket.region_key)
 				continue;
@@ -383,8 +404,14 @@ static int is_ticket_barred(const struct calling *calling)
 	return 0;
 }
 
-/* Why a call is not recorded although nothing is known against it. */
-static int is_barred(const struct calling *calling)
+/*
+ * Why a call is not recorded although nothing is known against it. A reason of
+ * its own reaches the backwards of its forwards; one that came to it with a
+ * ticket ends here.
+ */
+enum barred { NOT_BARRED, BARRED_ITSELF, BARRED_BY_TICKET };
+
+static enum barred what_bars(const struct calling *calling)
 {
 	struct philox_function *function = calling->function;
 	const char *lost =
@@ -397,16 +424,16 @@ static int is_barred(const struct calling *calling)
 			lost);
 		tell(calling, TOLD_REFUSED, "not recorded", PHILOX_CALL_EAGER,
 		     lost, function->reason);
-		return 1;
+		return BARRED_ITSELF;
 	}
 	if (is_ticket_barred(calling))
-		return 1;
+		return BARRED_BY_TICKET;
 	if (!calling->key->wait)
-		return 0;
+		return NOT_BARRED;
 	if (calling->key->wait != PHILOX_NEVER)
 		calling->key->wait--;
 	explain(function, "%s", calling->key->refused);
-	return 1;
+	return BARRED_ITSELF;
 }
 
 /* A launch asks by itself, but only the stream that it is on. */
@@ -428,6 +455,7 @@ static enum philox_status decide(const struct calling *calling,
 {
 	struct philox_function *function = calling->function;
 	enum philox_status status = refuse_capturing(calling);
+	enum barred barred;
 
 	if (status != PHILOX_OK)
 		return status;
@@ -435,9 +463,10 @@ static enum philox_status decide(const struct calling *calling,
 		explain(function, "it is warmed up under this key");
 		return call_eagerly(calling, PHILOX_CALL_WARMUP);
 	}
-	if (is_barred(calling)) {
+	barred = what_bars(calling);
+	if (barred) {
 		function->counts.missed_refused++;
-		function->runner->barred = 1;
+		function->runner->barred = barred == BARRED_ITSELF;
 		return call_eagerly(calling, PHILOX_CALL_EAGER);
 	}
 	if (found)

@@ -81,7 +81,9 @@ enum philox_status inputs_fit(const struct philox_function *function,
 			      const struct key *key,
 			      const struct philox_call *call)
 {
-	for (size_t i = 0; key->calls && i < call->n_inputs; i++)
+	const int known = key->calls || key->recordings;
+
+	for (size_t i = 0; known && i < call->n_inputs; i++)
 		if (call->inputs[i].bytes != key->inputs[i].bytes)
 			return status_set(
 				PHILOX_ERROR_INVALID,

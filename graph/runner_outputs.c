@@ -45,6 +45,22 @@ enum philox_status outputs_take(struct philox_function *function, size_t index,
 	return PHILOX_OK;
 }
 
+/* The old one goes back when its output is released. */
+enum philox_status outputs_renew(struct output_slot **slot)
+{
+	struct output_slot *old = *slot;
+	enum philox_status status;
+
+	if (!old->live)
+		return PHILOX_OK;
+	status = outputs_take(old->function, old->output, slot);
+	if (status != PHILOX_OK)
+		return status;
+	old->recorded = 0;
+	(*slot)->recorded = 1;
+	return PHILOX_OK;
+}
+
 /* One whose output is not released yet is given back by the release. */
 void outputs_give(struct output_slot *slot)
 {
@@ -124,6 +140,14 @@ enum philox_status outputs_find(struct philox_runner *runner,
 			runner->name, output->index, output->generation);
 	if (!found->live || found->handle.generation != output->generation)
 		return refuse_stale(found, output);
+	if (found->handle.address != output->address ||
+	    found->handle.bytes != output->bytes ||
+	    found->handle.id != output->id)
+		return status_set(
+			PHILOX_ERROR_INVALID,
+			"output %" PRIu32 " of generation %" PRIu64
+			" is not what runner '%s' has handed out as that",
+			output->index, output->generation, runner->name);
 	*slot = found;
 	return PHILOX_OK;
 }

@@ -17,6 +17,12 @@ struct output_place {
 };
 
 /*
+ * outputs_renew() puts another slot in the place of one in a recording whose
+ * output is not released: ERROR_MEMORY.
+ */
+enum philox_status outputs_renew(struct output_slot **slot);
+
+/*
  * outputs_take() takes a place for the handles of an output, outputs_give()
  * gives it back, for other calls. ERROR_MEMORY.
  */

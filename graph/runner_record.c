@@ -292,6 +292,8 @@ enum philox_status record_call(struct philox_function *function,
 		return status;
 	}
 	recording_keep(recording);
+	for (size_t i = 0; i < call->n_inputs; i++) /* what it copies */
+		key->inputs[i].bytes = call->inputs[i].bytes;
 	*out = recording;
 	return PHILOX_OK;
 }

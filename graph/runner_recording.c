@@ -335,6 +335,8 @@ enum philox_status recording_launch(struct recording *recording,
 
 	if (status == PHILOX_OK)
 		status = live_reserve(runner, function->n_outputs);
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs; i++)
+		status = outputs_renew(&recording->outputs[i].slot);
 	if (status == PHILOX_OK)
 		status = set_values(recording, call);
 	if (status != PHILOX_OK)

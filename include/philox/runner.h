@@ -54,6 +54,9 @@
  * for each other, as launches of one pool do (philox/pool.h). Streams that
  * calls or releases were on live as long as the runner.
  *
+ * Not for bodies yet: conditional nodes (philox/conditional.h) and forwards of
+ * several iterations.
+ *
  * PHILOX_RUNNER=eager in the environment makes every call of runners that are
  * created then an eager one.
  *

@@ -174,14 +174,16 @@ void journal_trace(struct philox_context *context, const char *format, ...)
 void journal_pass(const struct philox_pass *pass, const char *event,
 		  unsigned flags)
 {
-	journal_write(pass->region->context,
-		      "%s-%s region %s ticket %" PRIu64 " seed %016" PRIx64
-		      " offset %" PRIu64 " flags %s%s",
-		      pass->kind == PASS_FORWARD ? "forward" : "backward",
-		      event, journal_name(pass->region->name).text,
-		      pass->ticket.serial, pass->state.seed, pass->state.offset,
-		      journal_flags(flags).text,
-		      journal_iterations(pass->iterations).text);
+	journal_write(
+		pass->region->context,
+		"%s-%s region %s ticket %" PRIu64 " seed %016" PRIx64
+		" offset %" PRIu64 " flags %s%s",
+		pass->kind == PASS_FORWARD ? "forward" : "backward", event,
+		journal_name(pass->region->name).text, pass->ticket.serial,
+		pass->state.seed, pass->state.offset, journal_flags(flags).text,
+		journal_iterations(
+			strcmp(event, "begin") == 0 ? pass->iterations : 1)
+			.text);
 }
 
 void journal_ticket(const struct philox_region *region, uint64_t serial,

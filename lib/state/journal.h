@@ -33,9 +33,9 @@
  *                         An eager forward reserves its state. Ticket 0: none.
  *  forward-commit, forward-abort, backward-begin, backward-commit,
  *  backward-abort ...     The same fields. A backward keeps its ticket if the
- *                         flags of its commit have "retain". All of these, and
- *                         launch-use below, end with "iterations I" if there
- *                         are more than one.
+ *                         flags of its commit have "retain". The begin of a
+ *                         pass, and launch-use below, end with "iterations I"
+ *                         if there are more than one.
  *  ticket-release region R ticket K
  *  ticket-attach region R ticket K
  *  capture-begin capture C

@@ -238,7 +238,7 @@ static cudaGraphNode_t set_condition(cudaGraph_t graph, cudaGraphNode_t after,
 				     cudaGraphConditionalHandle handle,
 				     const uint32_t *word)
 {
-	struct condition_args args = {handle, word};
+	struct condition_args args = {.condition = handle, .word = word};
 	struct probe_launch launch;
 	size_t i = 0;
 

@@ -324,6 +324,60 @@ static struct philox_function *make_aliases(struct philox_runner *r,
 	return function;
 }
 
+/* An output in an input is in no memory of the recording: it may stay live. */
+RUNNER_PROMISE(runner_outputs, in_an_input_keep_their_handles_over_replays)
+{
+	struct aliases aliases = {.f = f};
+	struct philox_function *function =
+		make_aliases(r, &aliases, "aliases", PHILOX_INPUT_STATIC);
+	uint32_t *x = make_words(f, 6);
+	struct philox_output kept[6];
+
+	for (int i = 0; i < 6; i++) {
+		struct philox_output out[3];
+		struct philox_call call = PHILOX_INIT(struct philox_call);
+		struct philox_call_input given = {.address = x, .bytes = BYTES};
+
+		call.stream = f->stream;
+		call.inputs = &given;
+		call.n_inputs = 1;
+		call.outputs = out;
+		call.n_outputs = 3;
+		OK(philox_function_call(function, &call));
+		cr_assert(i < 2 || call.kind == PHILOX_CALL_REPLAY);
+		OK(philox_output_release(r, &out[0], f->stream));
+		OK(philox_output_release(r, &out[1], f->stream));
+		kept[i] = out[2];
+	}
+	for (int i = 0; i < 6; i++)
+		OK(philox_output_release(r, &kept[i], f->stream));
+	FAILS(philox_output_release(r, &kept[5], f->stream),
+	      PHILOX_ERROR_STALE);
+}
+
+RUNNER_PROMISE(runner_outputs, of_another_runner_are_refused)
+{
+	struct philox_runner *other = make_runner_of(f, "other", 0);
+	struct layer here = make_layer(f, r, "here");
+	struct layer there = make_layer(f, other, "there");
+	uint32_t *x = make_words(f, 6);
+	struct layer_call one, two;
+
+	make_function(&here, r, "here");
+	make_function(&there, other, "there");
+	one = new_call(&here, x, 0);
+	two = new_call(&there, x, 0);
+	OK(try_call(&here, &one));
+	OK(try_call(&there, &two));
+	FAILS(philox_output_release(r, &two.outputs[0], f->stream),
+	      PHILOX_ERROR_INVALID);
+	FAILS(philox_output_release(other, &one.outputs[0], f->stream),
+	      PHILOX_ERROR_INVALID);
+	release_outputs(&here, &one);
+	release_outputs(&there, &two);
+	OK(philox_runner_destroy(other));
+}
+
 RUNNER_PROMISE(runner_outputs, that_share_memory_have_one_id_and_free_it_once)
 {
 	struct aliases aliases = {.f = f};

@@ -203,6 +203,68 @@ RUNNER_PROMISE(runner_policy, tries_a_body_that_refused_again)
 	is_tried_again(f, r, "fails, too", refuse_and_fail);
 }
 
+/* What the caller left in the entry of a forward is not read. */
+RUNNER_PROMISE(runner_policy, tries_again_whatever_uses_held_before)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+
+	refuses = 1;
+	layer.hook = refuse;
+	make_with_policy(&layer, r, "layer",
+			 &(struct philox_policy){.retry = 2});
+	call = new_call(&layer, x, 0);
+	for (unsigned i = 0; i < 12; i++) {
+		if (i == 5)
+			refuses = 0;
+		OK(try_call(&layer, &call));
+		SAME(read_numbers(f, call.outputs[0].address),
+		     predict(0, "layer", 4 * i), "call %u", i);
+		release_outputs(&layer, &call);
+	}
+	cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY);
+}
+
+/* The stream does not go on capturing if the device fails to end that. */
+RUNNER_PROMISE(runner_policy, a_refusal_ends_the_capture_whatever_fails)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	enum philox_capture_status status;
+	uint32_t *x = make_words(f, 3);
+
+	refuses = 1;
+	layer.hook = refuse;
+	make_function(&layer, r, "layer");
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	f->injected = 1;
+	OK(philox_device_fail(f->device, "capture_end", 1,
+			      PHILOX_ERROR_DEVICE));
+	SAME(call_forward(&layer, x, 0).saw, predict(0, "layer", 4), "eager");
+	OK(philox_stream_capture_info(f->device, f->stream, &status, NULL));
+	cr_assert_eq(status, PHILOX_CAPTURE_NONE);
+	refuses = 0;
+}
+
+/* A recording whose launch failed keeps what its inputs were. */
+RUNNER_PROMISE(runner_policy, a_recording_knows_its_inputs_before_it_is_played)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer_call call;
+	uint32_t *x = make_words(f, 3);
+
+	layer.backward = 1;
+	make_with_policy(&layer, r, "layer",
+			 &(struct philox_policy){.warmups = PHILOX_NEVER});
+	call = new_call(&layer, x, 0);
+	call.use.ticket.region_key = 1;
+	call.use.ticket.serial = 1;
+	FAILS(try_call(&layer, &call), PHILOX_ERROR_MISMATCH);
+	call.x.bytes -= 4;
+	FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+	NAMES("in earlier calls under this key");
+}
+
 /* A refused forward, so a refused backward: until it is recorded. */
 RUNNER_PROMISE(runner_policy, does_not_record_backwards_of_what_refused)
 {
