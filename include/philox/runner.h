@@ -33,20 +33,21 @@
  * key the body does the same each time; nothing is guessed. Within a key each
  * set of addresses of static inputs has a recording of its own.
  *
- * Memory. The body takes memory from the runner's pool, which all recordings
- * share. An output is a block of it, which is the caller's until it is
- * released: nothing is given that memory meanwhile. A recording writes where
- * its capture did, so it can be replayed only while none of that memory holds
- * an output that is not released; a call for which that is not so runs the body
- * instead, or is recorded beside those outputs (`live` of the policy). So
- * outputs are to be released, in whatever order, as soon as they are not
- * needed.
+ * Memory. The body takes memory by philox_run_alloc(), and in no other way,
+ * from the runner's pool, which all recordings share. An output is a block of
+ * it, which is the caller's until it is released: nothing is given that memory
+ * meanwhile. A recording writes where its capture did, so it can be replayed
+ * only while none of that memory holds an output that is not released; a call
+ * for which that is not so runs the body instead, or is recorded beside those
+ * outputs (`live` of the policy). So outputs are to be released, in whatever
+ * order, as soon as they are not needed.
  *
  * Transactions. A call that fails has changed nothing: tickets are used up only
  * when the body has succeeded, forwards of a body that failed later are
  * released (their numbers are burnt), memory is as it was, and a capture that
  * broke leaves the stream usable. What the body did to memory of the caller
- * stays done.
+ * stays done, a recording that was made stays for later calls, and so do copies
+ * of inputs that were queued.
  *
  * Streams. A call's work is all on the caller's stream, warm-ups included. The
  * legacy stream cannot capture: there the runner's own stream stands in for it

@@ -226,6 +226,28 @@ RUNNER_PROMISE(runner_policy, tries_again_whatever_uses_held_before)
 	cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY);
 }
 
+/* ... nor if that is a ticket of another function, which waits. */
+RUNNER_PROMISE(runner_policy, does_not_read_the_tickets_of_forwards)
+{
+	struct layer waits = make_layer(f, r, "waits");
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+
+	refuses = 1;
+	waits.hook = refuse;
+	make_function(&waits, r, "waits");
+	make_function(&layer, r, "layer");
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	call_forward(&waits, x, 0);
+	call = new_call(&layer, x, 0);
+	call.use.ticket = call_forward(&waits, x, 0).ticket;
+	OK(try_call(&layer, &call));
+	cr_assert_eq(call.call.kind, PHILOX_CALL_RECORD);
+	release_outputs(&layer, &call);
+	refuses = 0;
+}
+
 /* The stream does not go on capturing if the device fails to end that. */
 RUNNER_PROMISE(runner_policy, a_refusal_ends_the_capture_whatever_fails)
 {
