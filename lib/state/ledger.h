@@ -64,10 +64,15 @@ enum ledger_use {
 	LEDGER_CLAIM       /* a launch that will consume */
 };
 
-/* A saved context taken out of the ledger, to be released without locks. */
+/*
+ * What goes with a ticket, taken out of the ledger to be released without
+ * locks: what the caller has attached, and what the library has tied.
+ */
 struct saved_context {
 	void *saved;
 	void (*release)(void *saved, philox_stream stream); /* NULL: none */
+	void *tied;
+	void (*untie)(void *tied, philox_stream stream); /* NULL: nothing */
 };
 
 struct ledger_entry {
@@ -158,6 +163,8 @@ void ledger_check(const struct ledger *ledger);
 static inline void saved_context_release(struct saved_context released,
 					 philox_stream stream)
 {
+	if (released.untie)
+		released.untie(released.tied, stream);
 	if (released.release)
 		released.release(released.saved, stream);
 }

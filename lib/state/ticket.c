@@ -47,9 +47,9 @@ static enum philox_status check_alive(const struct philox_region *region,
 	return status == PHILOX_OK ? ticket_check(region, ticket) : status;
 }
 
-static enum philox_status find_pending(struct philox_region *region,
-				       struct philox_ticket ticket,
-				       struct ledger_entry **entry)
+enum philox_status ticket_pending(struct philox_region *region,
+				  struct philox_ticket ticket,
+				  struct ledger_entry **entry)
 {
 	enum philox_status status = check_alive(region, ticket);
 
@@ -91,11 +91,12 @@ enum philox_status philox_ticket_release(struct philox_region *region,
 }
 
 static enum philox_status attach(struct philox_region *region,
-				 struct philox_ticket ticket,
-				 struct saved_context context)
+				 struct philox_ticket ticket, void *saved,
+				 void (*release)(void *saved,
+						 philox_stream stream))
 {
 	struct ledger_entry *entry;
-	enum philox_status status = find_pending(region, ticket, &entry);
+	enum philox_status status = ticket_pending(region, ticket, &entry);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -104,7 +105,8 @@ static enum philox_status attach(struct philox_region *region,
 				  "region '%s': ticket %" PRIu64
 				  " has a saved context",
 				  region->name, ticket.serial);
-	entry->context = context;
+	entry->context.saved = saved;
+	entry->context.release = release;
 	journal_ticket(region, ticket.serial, "attach");
 	return PHILOX_OK;
 }
@@ -113,7 +115,6 @@ enum philox_status philox_ticket_attach(
 	struct philox_region *region, struct philox_ticket ticket, void *saved,
 	void (*release)(void *saved, philox_stream stream))
 {
-	struct saved_context context = {saved, release};
 	enum philox_status status;
 
 	if (!region)
@@ -125,7 +126,7 @@ enum philox_status philox_ticket_attach(
 						region->name));
 	NEED_PROCESS(region->context);
 	context_lock(region->context);
-	status = attach(region, ticket, context);
+	status = attach(region, ticket, saved, release);
 	context_unlock(region->context);
 	return report_ticket(region, ticket, status);
 }
@@ -134,7 +135,7 @@ static enum philox_status get_context(struct philox_region *region,
 				      struct philox_ticket ticket, void **saved)
 {
 	struct ledger_entry *entry;
-	enum philox_status status = find_pending(region, ticket, &entry);
+	enum philox_status status = ticket_pending(region, ticket, &entry);
 
 	if (status != PHILOX_OK)
 		return status;

@@ -14,4 +14,13 @@
 enum philox_status ticket_check(const struct philox_region *region,
 				struct philox_ticket ticket);
 
+/*
+ * ticket_pending() finds a pending ticket, with the context's lock:
+ * ERROR_STALE (the region is destroyed), ERROR_MISMATCH, ERROR_RELEASED,
+ * ERROR_STATE.
+ */
+enum philox_status ticket_pending(struct philox_region *region,
+				  struct philox_ticket ticket,
+				  struct ledger_entry **entry);
+
 #endif
