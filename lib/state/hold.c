@@ -81,11 +81,18 @@ static enum philox_status open_entry(struct hold *hold)
 }
 
 /* An eager forward blocks a generator that its region shares. */
-static void keep_off(const struct hold *hold, const struct philox_region *open)
+static void keep_off(const struct hold *hold)
 {
 	if ((hold->region->flags & PHILOX_SHARED) && !hold->launch &&
 	    hold->kind != HOLD_BACKWARD)
-		hold->region->generator->open = open;
+		hold->region->generator->open = hold->region;
+}
+
+void hold_let_others(const struct philox_region *region)
+{
+	if ((region->flags & PHILOX_SHARED) &&
+	    region->generator->open == region)
+		region->generator->open = NULL;
 }
 
 enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
@@ -102,7 +109,7 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
 	*state = *next_state(region);
 	if (hold->kind != HOLD_WARMUP)
 		next_state(region)->offset += reserved_by(hold);
-	keep_off(hold, region);
+	keep_off(hold);
 	return PHILOX_OK;
 }
 
@@ -140,7 +147,8 @@ static enum philox_status end(const struct hold *hold, int commit, int consume,
 		status = ledger_abort(ledger, hold->serial);
 	if (status != PHILOX_OK)
 		return region_status(hold->region, status);
-	keep_off(hold, NULL);
+	if (!hold->launch && hold->kind != HOLD_BACKWARD)
+		hold_let_others(hold->region);
 	return PHILOX_OK;
 }
 

@@ -58,7 +58,10 @@ static enum philox_status check_live(const struct philox_pass *pass)
 	return pass->region->context->hooks->live(pass);
 }
 
-/* A forward that owes no backward has a placeholder, but only for its cells. */
+/*
+ * A forward that owes no backward has a placeholder, but only for its cells,
+ * unless it is of a dry run (graph/runner.h), whose body names it by that.
+ */
 static enum philox_status get_ticket(const struct philox_pass *pass,
 				     struct philox_ticket *ticket)
 {
@@ -66,7 +69,7 @@ static enum philox_status get_ticket(const struct philox_pass *pass,
 
 	if (status != PHILOX_OK)
 		return status;
-	*ticket = pass->flags & (PHILOX_INFERENCE | PHILOX_WARMUP)
+	*ticket = !pass->run && pass->flags & (PHILOX_INFERENCE | PHILOX_WARMUP)
 			  ? (struct philox_ticket){0}
 			  : pass->ticket;
 	return PHILOX_OK;
