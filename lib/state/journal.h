@@ -98,6 +98,10 @@
  * A trace (Note [Trace] in lib/state/timeline.h) also has
  *
  *  context-save digest D  The context was saved.
+ *  function-begin runner R function F
+ *  function-end runner R function F kind eager|warm-up|record|replay|failed
+ *                why W    A call of a runner's function, and why it was no
+ *                         replay, in the words of philox_function_reason().
  *
  * Calls that were refused are not events, except launches: nothing has changed.
  * Events are written with the context's lock held, where they take effect, so

@@ -167,6 +167,49 @@ static void end_capture(struct timeline *timeline,
 		timeline_mark(timeline, step);
 }
 
+/* --- calls of runners -------------------------------------------------------- */
+
+/* The fields of the begin, which the end has, too. */
+static void write_call_key(char key[KEY_MAX], const struct timeline_step *step)
+{
+	struct written_word runner = step_word(step, "runner");
+	struct written_word function = step_word(step, "function");
+
+	snprintf(key, KEY_MAX, "call %.*s %.*s", (int)runner.length,
+		 runner.text, (int)function.length, function.text);
+}
+
+static void begin_call(struct timeline *timeline,
+		       const struct timeline_step *step)
+{
+	const struct timeline_slice like = {.kind = TIMELINE_CALL};
+	struct timeline_label label = {.note = ""};
+	char key[KEY_MAX];
+
+	write_call_key(key, step);
+	written_name(step_word(step, "function"), label.name,
+		     sizeof(label.name));
+	timeline_begin_slice(timeline, &like, TIMELINE_RUNNER,
+			     step_word(step, "runner"), step, key, &label);
+}
+
+static void end_call(struct timeline *timeline,
+		     const struct timeline_step *step)
+{
+	struct timeline_slice *slice;
+	char key[KEY_MAX], outcome[32];
+
+	write_call_key(key, step);
+	slice = timeline_find_slice(timeline, key);
+	if (!slice) {
+		timeline_mark(timeline, step);
+		return;
+	}
+	written_name(step_word(step, "kind"), outcome, sizeof(outcome));
+	timeline_end_slice(timeline, slice, step, outcome);
+	timeline_forget_slice(timeline, slice);
+}
+
 /* --- events that end tickets ---------------------------------------------- */
 
 static void lose(struct timeline *timeline, const struct timeline_step *step,
@@ -200,6 +243,8 @@ enum step_kind {
 	CAPTURED_BEGINS,
 	CAPTURED_ENDS,
 	CAPTURE_ENDS,
+	CALL_BEGINS,
+	CALL_ENDS,
 	LAUNCH_BEGINS,
 	LAUNCH_USES,
 	LAUNCH_ENDS,
@@ -228,6 +273,8 @@ static const struct kind_of_step {
 	{"capture-abort", CAPTURED_ENDS, 0, "pass"},
 	{"capture-adopt", CAPTURE_ENDS, 0, "capture"},
 	{"capture-drop", CAPTURE_ENDS, 0, "capture"},
+	{"function-begin", CALL_BEGINS, 0, "function"},
+	{"function-end", CALL_ENDS, 0, "function"},
 	{"launch-begin", LAUNCH_BEGINS, 0, "graph"},
 	{"launch-use", LAUNCH_USES, 0, "region"},
 	{"launch-commit", LAUNCH_ENDS, 0, "graph"},
@@ -261,6 +308,12 @@ static void take_step(struct timeline *timeline,
 		break;
 	case CAPTURE_ENDS:
 		end_capture(timeline, step, outcome);
+		break;
+	case CALL_BEGINS:
+		begin_call(timeline, step);
+		break;
+	case CALL_ENDS:
+		end_call(timeline, step);
 		break;
 	case LAUNCH_BEGINS:
 		timeline_begin_launch(timeline, step);

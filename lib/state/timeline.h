@@ -8,11 +8,12 @@
  * all pictures show the same. It has
  *
  *  rows    one for what happens to the context, one for captures, one for
- *          launches and one for each region. What overlaps in a row is on
- *          several lanes of it; slices of one lane never overlap.
+ *          launches, one for each runner and one for each region. What overlaps
+ *          in a row is on several lanes of it; slices of one lane never overlap.
  *  slices  a pass from its begin to its commit or abort; a capture from its
  *          first pass to the graph that is made from it; a launch, from taking
- *          tickets to settling them. A pass of a capture is a slice, too.
+ *          tickets to settling them; a call of a runner's function. A pass of a
+ *          capture is a slice, too.
  *  uses    the passes that a launch executes. Only the device knows when they
  *          run: they are shown one after another, with equal shares of the
  *          launch, when it ends.
@@ -33,6 +34,7 @@ enum timeline_group {
 	TIMELINE_CONTEXT,
 	TIMELINE_CAPTURES,
 	TIMELINE_LAUNCHES,
+	TIMELINE_RUNNER,
 	TIMELINE_REGION
 };
 
@@ -68,6 +70,7 @@ enum timeline_kind {
 	TIMELINE_BACKWARD,
 	TIMELINE_CAPTURE,
 	TIMELINE_LAUNCH,
+	TIMELINE_CALL,
 	TIMELINE_OTHER
 };
 

@@ -115,9 +115,9 @@ static void put_field(struct out *out, const char *comma, const char *name,
 /* Readers put the fields of begin and end together: each has one value. */
 static int is_told(const struct timeline_item *item, struct written_word field)
 {
-	static const char *const fields[] = {"region",  "ticket",  "seed",
-					     "offset",  "capture", "pass",
-					     "sequence"};
+	static const char *const fields[] = {"region",   "ticket",  "seed",
+					     "offset",   "capture", "pass",
+					     "sequence", "runner",  "function"};
 	int told = item->kind == TIMELINE_LAUNCH && written_is(field, "graph");
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -157,6 +157,7 @@ static const char *category_of(const struct timeline_item *item)
 					     "pass,launched"};
 	static const char *const others[] = {[TIMELINE_CAPTURE] = "capture",
 					     [TIMELINE_LAUNCH] = "launch",
+					     [TIMELINE_CALL] = "call",
 					     [TIMELINE_OTHER] = "event"};
 
 	return item->kind <= TIMELINE_BACKWARD ? passes[item->mode]
@@ -173,7 +174,11 @@ static void put_metadata(struct out *out, unsigned context, uint64_t thread,
 static void put_lane(struct out *out, unsigned context,
 		     const struct timeline_lane *lane)
 {
-	static const char *const groups[] = {"", "", "", "region "};
+	static const char *const groups[] = {[TIMELINE_CONTEXT] = "",
+					     [TIMELINE_CAPTURES] = "",
+					     [TIMELINE_LAUNCHES] = "",
+					     [TIMELINE_RUNNER] = "runner ",
+					     [TIMELINE_REGION] = "region "};
 	const struct timeline_row *row = lane->row;
 	char name[1024];
 	size_t length;

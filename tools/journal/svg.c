@@ -162,7 +162,7 @@ static void put_lanes(const struct svg *svg)
 static const char *const kinds[] = {
 	[TIMELINE_FORWARD] = "forward", [TIMELINE_BACKWARD] = "backward",
 	[TIMELINE_CAPTURE] = "capture", [TIMELINE_LAUNCH] = "launch",
-	[TIMELINE_OTHER] = "event",
+	[TIMELINE_CALL] = "call",       [TIMELINE_OTHER] = "event",
 };
 
 /* Captures and launches are behind the rows of the regions of their context. */
