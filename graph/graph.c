@@ -175,6 +175,27 @@ enum philox_status graph_end(struct philox_graph *graph,
 	return PHILOX_OK;
 }
 
+/* Its capture, with the memory of its head and the cells that that fills. */
+static uint64_t bytes_of_capture(const struct capture *capture)
+{
+	const struct head *head = &capture->head;
+
+	return sizeof(*capture) +
+	       capture->capacity * sizeof(struct captured_pass) +
+	       capture->n_values * sizeof(struct captured_value) +
+	       head->report.size + head->open.size + head->staged.size +
+	       head->sealed.size + head->cells * sizeof(struct philox_state);
+}
+
+uint64_t graph_bytes(const struct philox_graph *graph)
+{
+	uint64_t bytes = sizeof(*graph) + sizeof(struct launch) +
+			 graph->n_uses * sizeof(struct claim);
+
+	return graph->capture ? bytes + bytes_of_capture(graph->capture)
+			      : bytes;
+}
+
 void graph_free(struct philox_graph *graph)
 {
 	struct philox_device *device = graph->context->device;

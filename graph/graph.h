@@ -66,6 +66,9 @@ enum philox_status graph_end(struct philox_graph *graph,
 			     enum philox_status status,
 			     struct philox_graph **out);
 
+/* graph_bytes() returns the memory that philox itself has taken for a graph. */
+uint64_t graph_bytes(const struct philox_graph *graph);
+
 /* graph_free() frees a graph and, if they are ours, its native handles. */
 void graph_free(struct philox_graph *graph);
 

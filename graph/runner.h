@@ -20,7 +20,22 @@
  *
  * An eager call runs in a session of its own, as a warm-up does, which is rolled
  * back if it fails. It may be given memory that recordings use, and does not
- * harm them.
+ * harm them. A dry warm-up is one that is undone although it went well, whose
+ * passes reserve nothing.
+ *
+ * Order. All work of a runner is in the chain of its pool (Note [Pools]), and
+ * comes after the points on other streams at which outputs were released. Such
+ * a point is forgotten only when something that waited for it has become the
+ * chain's last link; a launch that failed half-way becomes that, too.
+ *
+ * Going. A recording that is not used any more, since it was retired or its key
+ * was dropped, is freed when an event after all of its launches has come, and no
+ * output needs its checkpoint.
+ *
+ * Paths. A call that reads outputs by handle is of their path, which thereby
+ * become one, and any other begins one. The runner has a list of the tickets
+ * that were given out, with their paths; those that are not pending any more
+ * are struck off when somebody asks, or the list is full.
  *
  * Tickets. The body begins its passes through the run, which knows them all. In
  * an eager call a pass carries a number (struct philox_pass.run) by which its
@@ -33,12 +48,16 @@
  * next one runs.
  *
  * Locks. `owner` is the thread that is in the runner; all else is that
- * thread's. Only the run's passes are looked at by the ends of passes, on
- * any thread, with the context's lock.
+ * thread's, with two exceptions. The run's passes are looked at by the ends of
+ * passes, on any thread, with the context's lock. And a ticket that is used up,
+ * on any thread, puts the outputs that are tied to it on a list, `untied`, with
+ * the context's lock, and a point on another one, `points`, with a lock of that
+ * inside it; the next thread that enters the runner releases them.
  */
 #ifndef GRAPH_RUNNER_H
 #define GRAPH_RUNNER_H
 
+#include <pthread.h>
 #include <philox/pool.h>
 #include <philox/runner.h>
 #include "graph/graph.h"
@@ -67,7 +86,9 @@ struct output_slot {
 	int live;      /* handed out and not released */
 	int in_pool;   /* its block is the runner's */
 	uint64_t call; /* that handed it out last, of all of the runner */
+	uint64_t path; /* of that call */
 	void *data;
+	struct output_tie *tie; /* to a ticket; NULL: none */
 };
 
 /* --- scripts --------------------------------------------------------------- */
@@ -106,6 +127,14 @@ struct key_input {
 
 enum told { TOLD_MOVED = 1, TOLD_LIVE = 2, TOLD_LIMIT = 4, TOLD_REFUSED = 8 };
 
+/* A set of static addresses that was not recorded, and how often it came. */
+struct seen_call {
+	uint64_t hash;
+	uint32_t times; /* 0: the entry is free */
+};
+
+enum { SEEN_CALLS = 64 };
+
 struct key {
 	struct key *next; /* of the bucket */
 	struct key *also; /* of the function */
@@ -114,9 +143,13 @@ struct key {
 	struct key_input *inputs;
 	struct recording *latest; /* replayed or recorded last */
 	uint64_t calls;           /* that succeeded */
-	uint32_t warmups;         /* still to come */
+	uint64_t used;            /* the last call of it, of the runner's */
+	uint32_t warmups, dry;    /* still to come */
 	uint32_t wait;            /* calls until recording is tried again */
+	uint32_t limited;         /* calls that met the limit in a row */
 	uint32_t recordings, unplayed;
+	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
+	size_t newest;
 	unsigned told;     /* enum told: decisions that were logged */
 	char refused[256]; /* why recording waits */
 	size_t size;
@@ -158,8 +191,11 @@ struct recording {
 	uint8_t *forwards;       /* of each entry: whether it is one */
 	size_t n_entries, n_uses;
 	size_t *values; /* of each: its index in the graph, or SIZE_MAX */
+	struct philox_region **regions; /* of each entry that is a forward */
 	uint64_t replays;
-	int retired;
+	uint64_t bytes; /* see struct philox_function_counts */
+	int prepared;   /* not by a call */
+	int launched;   /* at least once */
 };
 
 /* --- functions -------------------------------------------------------------- */
@@ -195,8 +231,9 @@ struct philox_function {
 enum run_pass_state { RUN_PASS_OPEN, RUN_PASS_COMMITTED, RUN_PASS_ABORTED };
 
 struct run_pass {
-	struct philox_pass pass; /* as it began; its `run` is 0 */
-	uint64_t number;         /* `run` of the body's */
+	struct philox_pass pass;     /* as it began; its `run` is 0 */
+	struct philox_ticket ticket; /* as the body knows it */
+	uint64_t number;             /* `run` of the body's */
 	enum run_pass_state state;
 	unsigned flags;  /* of the body's begin */
 	unsigned commit; /* of its commit */
@@ -218,6 +255,8 @@ struct philox_run {
 	struct philox_call *call;
 	struct key *key;
 	enum philox_call_kind kind;
+	int dry; /* a warm-up that is undone */
+	int in_body;
 	philox_stream stream;
 
 	enum philox_status status; /* of the first call of these that failed */
@@ -227,6 +266,7 @@ struct philox_run {
 	int refused, again;
 	char reason[256];
 	size_t entries; /* of uses that were taken */
+	uint64_t taken; /* allocations from the pool */
 
 	struct run_pass *passes;
 	size_t n_passes, pass_room;
@@ -246,8 +286,18 @@ struct philox_run {
 /* A stream on which outputs were released. */
 struct release_point {
 	philox_stream stream;
+	pthread_t thread; /* of a handle that means a stream per thread */
 	philox_event event;
-	int pending;
+	uint64_t noted;   /* counts the releases there */
+	uint64_t awaited; /* as it was at the last wait */
+	uint64_t done;    /* ... that the chain has come after */
+};
+
+/* A ticket that a call gave out. */
+struct owed_ticket {
+	struct philox_region *region;
+	struct philox_ticket ticket;
+	uint64_t path;
 };
 
 /* A ticket of a forward that was not recorded since its body refused, or so. */
@@ -266,11 +316,11 @@ struct philox_runner {
 	int eager;               /* PHILOX_RUNNER */
 	int zones;               /* the pool's margins */
 	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
-	int open; /* saved contexts are being released, whose functions may
-		     release outputs */
 	struct philox_function *functions;
 	struct philox_run run;
 	uint64_t calls;
+	uint64_t recordings; /* ever made, for the names of graphs */
+	struct philox_pool_session *stuck; /* that could not be ended */
 	int barred; /* the call on its way is eager for such a reason */
 	struct barred_ticket tickets[BARRED_TICKETS]; /* the latest of them */
 	uint64_t n_tickets;                           /* ever */
@@ -283,8 +333,23 @@ struct philox_runner {
 
 	philox_stream own;     /* for the legacy stream; made when needed */
 	philox_event joins[2]; /* before and after it */
+
+	pthread_mutex_t points_lock; /* guards what is up to `lost` */
 	struct release_point *points;
 	size_t n_points;
+	int lost; /* a release has no point: the device is waited for */
+	_Atomic(struct output_tie *) untied; /* see Locks above */
+	struct output_tie *ties;             /* by the context's lock */
+
+	struct recording *leaving; /* not launched any more */
+	struct recording *left;    /* ... before `last` was recorded */
+	philox_event last;
+
+	uint64_t paths; /* ever begun */
+	uint64_t path;  /* of the call on its way, when it hands out */
+	size_t handles; /* inputs of it that come from outputs */
+	struct owed_ticket *owed;
+	size_t n_owed, owed_room;
 };
 
 /* runner_device() returns the device that a runner is on. */
@@ -295,18 +360,20 @@ static inline struct philox_device *runner_device(
 }
 
 /*
- * runner_enter() takes the runner for this thread, or refuses: ERROR_BUSY.
- * runner_leave() gives it back and returns `status`. (graph/runner_base.c)
+ * runner_take() takes the runner for this thread, or refuses: ERROR_BUSY.
+ * runner_leave() gives it back and returns `status`. runner_is_here() tells
+ * whether this thread has it. (graph/runner_base.c)
  */
-enum philox_status runner_enter(struct philox_runner *runner);
+enum philox_status runner_take(struct philox_runner *runner);
 enum philox_status runner_leave(struct philox_runner *runner,
 				enum philox_status status);
+int runner_is_here(const struct philox_runner *runner);
 
-/*
- * runner_is_open() tells whether this thread is in a function of the user's
- * that a call of the runner calls, and that may deal with outputs.
- */
-int runner_is_open(const struct philox_runner *runner);
+/* runner_kind() returns a kind's name; NULL: that of PHILOX_CALL_NONE. */
+const char *runner_kind(enum philox_call_kind kind);
+
+/* runner_time() returns nanoseconds of the host's monotonic clock. */
+uint64_t runner_time(void);
 
 /*
  * runner_report() ends a public call on a function, or on none, with an error

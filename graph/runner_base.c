@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "graph/runner.h"
 
 /* A thread's handle as a number that is not 0. */
@@ -16,7 +17,7 @@ static uintptr_t this_thread(void)
 	return (uintptr_t)&here;
 }
 
-enum philox_status runner_enter(struct philox_runner *runner)
+enum philox_status runner_take(struct philox_runner *runner)
 {
 	uintptr_t nobody = 0;
 
@@ -31,9 +32,9 @@ enum philox_status runner_enter(struct philox_runner *runner)
 			  runner->name);
 }
 
-int runner_is_open(const struct philox_runner *runner)
+int runner_is_here(const struct philox_runner *runner)
 {
-	return atomic_load(&runner->owner) == this_thread() && runner->open;
+	return atomic_load(&runner->owner) == this_thread();
 }
 
 enum philox_status runner_leave(struct philox_runner *runner,
@@ -41,6 +42,14 @@ enum philox_status runner_leave(struct philox_runner *runner,
 {
 	atomic_store(&runner->owner, 0);
 	return status;
+}
+
+uint64_t runner_time(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 enum philox_status runner_report(struct philox_runner *runner,
@@ -54,7 +63,7 @@ enum philox_status runner_report(struct philox_runner *runner,
 	return context_report(runner->context, status, &subject);
 }
 
-static const char *kind_of_call(enum philox_call_kind kind)
+const char *runner_kind(enum philox_call_kind kind)
 {
 	static const char *const names[] = {NULL, "eager", "warm-up", "record",
 					    "replay"};
@@ -72,7 +81,7 @@ void runner_post(const struct philox_function *function,
 	struct philox_log_entry subject = {.pool = runner->name,
 					   .function = function->name,
 					   .input = input,
-					   .kind = kind_of_call(kind),
+					   .kind = runner_kind(kind),
 					   .nanoseconds = nanoseconds};
 	char text[512];
 	va_list arguments;

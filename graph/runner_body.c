@@ -26,7 +26,8 @@ static enum philox_status body_report(struct philox_run *run,
 	if (!run || status == PHILOX_OK)
 		return status;
 	run_fail(run, status);
-	return runner_report(run->runner, run->function, status);
+	return runner_report(run->runner,
+			     run_is_ours(run) ? run->function : NULL, status);
 }
 
 static enum philox_status refuse_number(const struct philox_run *run,
@@ -77,10 +78,11 @@ static enum philox_status write_cell(struct philox_run *run, size_t index,
 		run->runner->pool, run->stream, PHILOX_VALUE_SIZE, 0,
 		run->function->values[index].name, &block);
 
-	if (status == PHILOX_OK)
-		status = philox_value_write(run->runner->context, run->stream,
-					    block.address, value->bytes,
-					    value->size);
+	if (status != PHILOX_OK)
+		return status;
+	run->taken++;
+	status = philox_value_write(run->runner->context, run->stream,
+				    block.address, value->bytes, value->size);
 	if (status == PHILOX_OK)
 		*cell = block.address;
 	return status;
@@ -149,6 +151,7 @@ static enum philox_status take_block(struct philox_run *run, size_t bytes,
 					   bytes, alignment, tag, &made.block);
 	if (status != PHILOX_OK)
 		return status;
+	run->taken++;
 	made.range = live_range(run->runner, made.block.address, bytes);
 	run->blocks[run->n_blocks++] = made;
 	*address = made.block.address;

@@ -10,7 +10,9 @@
 #include "graph/runner_memory.h"
 #include "graph/runner_outputs.h"
 #include "graph/runner_passes.h"
+#include "graph/runner_points.h"
 #include "graph/runner_run.h"
+#include "graph/runner_step.h"
 
 /* What a call needs beside its run. */
 struct eager {
@@ -21,7 +23,7 @@ struct eager {
 };
 
 static enum philox_status reserve_eager(struct philox_function *function,
-					struct eager *eager)
+					struct eager *eager, size_t n_uses)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -40,6 +42,8 @@ static enum philox_status reserve_eager(struct philox_function *function,
 	}
 	if (status == PHILOX_OK)
 		status = live_reserve(function->runner, function->n_outputs);
+	if (status == PHILOX_OK)
+		status = step_reserve(function->runner, n_uses);
 	return status;
 }
 
@@ -64,45 +68,71 @@ static enum philox_status run_on_stream(struct philox_run *run, void **buffers)
 		status = run_body(run);
 	if (status == PHILOX_OK)
 		status = inputs_copy_back(function, call, buffers, run->stream);
-	if (status == PHILOX_OK)
-		status = run_join(run->runner, call->stream, 1);
 	return status;
 }
 
-/* A session that cannot be ended well is ended badly, if need be at the second
- * try: the device refuses a call now and then. */
-static enum philox_status end_eager_session(struct philox_pool_session *session,
-					    enum philox_status status)
+/* What was queued by a call that failed is joined, too. */
+static enum philox_status run_and_join(struct philox_run *run, void **buffers)
 {
 	struct status_message kept;
-	enum philox_status ended = philox_pool_end(session, status, NULL);
+	enum philox_status status = run_on_stream(run, buffers), joined;
 
-	if (ended == PHILOX_OK)
-		return status;
-	if (status == PHILOX_OK)
-		status = ended;
 	status_keep(&kept);
-	if (philox_pool_end(session, status, NULL) != PHILOX_OK)
-		philox_pool_end(session, status, NULL);
+	joined = run_join(run->runner, run->call->stream, 1);
+	if (status == PHILOX_OK)
+		return joined;
 	status_restore(&kept);
 	return status;
+}
+
+/*
+ * A session that cannot be ended well is ended badly; one that cannot be ended
+ * at all, since the device refuses it, is left to the next call.
+ */
+static void end_badly_at_last(struct philox_run *run,
+			      struct philox_pool_session *session,
+			      enum philox_status status)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	if (philox_pool_end(session, status, NULL) == PHILOX_OK)
+		points_passed(run->runner);
+	else
+		run->runner->stuck = session;
+	status_restore(&kept);
+}
+
+/* The pool counts what a session allocates, whoever asked for it. */
+static enum philox_status end_well(struct philox_run *run,
+				   struct philox_pool_session *session)
+{
+	struct philox_pool_report report =
+		PHILOX_INIT(struct philox_pool_report);
+	enum philox_status status =
+		philox_pool_end(session, PHILOX_OK, &report);
+
+	if (status != PHILOX_OK) {
+		end_badly_at_last(run, session, status);
+		return status;
+	}
+	points_passed(run->runner);
+	return run_check_memory(run, report.allocations);
 }
 
 static enum philox_status run_in_session(struct philox_run *run, void **buffers)
 {
 	struct philox_pool_session *session;
-	struct status_message kept;
 	enum philox_status status =
 		philox_pool_begin(run->runner->pool, run->stream, &session);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = run_on_stream(run, buffers);
-	status_keep(&kept);
-	if (status == PHILOX_OK)
-		return end_eager_session(session, status);
-	end_eager_session(session, status);
-	status_restore(&kept);
+	status = run_and_join(run, buffers);
+	if (status == PHILOX_OK && !run->dry)
+		return end_well(run, session);
+	end_badly_at_last(run, session,
+			  status == PHILOX_OK ? PHILOX_ERROR_STATE : status);
 	return status;
 }
 
@@ -117,37 +147,50 @@ static void complete(struct philox_run *run, struct eager *eager)
 	for (size_t i = 0; i < function->n_outputs; i++)
 		eager->places[i] = run_output_place(function, run->call,
 						    &run->outputs[i], NULL);
-	run->runner->open = 1;
+	step_follow(run->runner, run->call);
 	run_passes_settle(run);
-	run->runner->open = 0;
 	run_hand_out(function, run->call, eager->slots, eager->places);
-}
-
-static void undo_eagerly(struct philox_run *run)
-{
-	run->runner->open = 1;
-	run_passes_undo(run);
-	run->runner->open = 0;
 }
 
 static enum philox_status run_eagerly(struct philox_run *run,
 				      struct eager *eager)
 {
 	struct philox_runner *runner = run->runner;
-	enum philox_status status = live_settle(runner);
+	enum philox_status status = function_settle(run->function);
 
 	if (status == PHILOX_OK)
-		status = outputs_await(runner, run->stream);
+		status = points_await(runner, run->stream);
 	if (status == PHILOX_OK)
 		status = run_join(runner, run->call->stream, 0);
 	if (status == PHILOX_OK)
 		status = run_in_session(run, eager->buffers);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK && !run->dry)
 		complete(run, eager);
 	else
-		undo_eagerly(run);
+		run_passes_undo(run);
 	/* what the body neither freed nor declared is still live in the pool */
 	runner->unsettled = 1;
+	return status;
+}
+
+static enum philox_status call_body(struct philox_function *function,
+				    struct philox_call *call, struct key *key,
+				    enum philox_call_kind kind,
+				    philox_stream stream, int dry)
+{
+	struct eager eager = {0};
+	struct philox_run *run = &function->runner->run;
+	enum philox_status status =
+		reserve_eager(function, &eager, call->n_uses);
+
+	if (status == PHILOX_OK)
+		status = run_begin(function, call, key, kind, stream);
+	if (status == PHILOX_OK) {
+		run->dry = dry;
+		status = run_eagerly(run, &eager);
+		run_end(run, status);
+	}
+	free_eager(&eager, status != PHILOX_OK || dry);
 	return status;
 }
 
@@ -155,16 +198,32 @@ enum philox_status eager_call(struct philox_function *function,
 			      struct philox_call *call, struct key *key,
 			      enum philox_call_kind kind, philox_stream stream)
 {
-	struct eager eager = {0};
-	struct philox_run *run = &function->runner->run;
-	enum philox_status status = reserve_eager(function, &eager);
+	const uint64_t began = runner_time();
+	enum philox_status status =
+		call_body(function, call, key, kind, stream, 0);
 
-	if (status == PHILOX_OK)
-		status = run_begin(function, call, key, kind, stream);
-	if (status == PHILOX_OK) {
-		status = run_eagerly(run, &eager);
-		run_end(run, status);
+	if (kind == PHILOX_CALL_WARMUP)
+		function->counts.warmup_ns += runner_time() - began;
+	else
+		function->counts.eager_ns += runner_time() - began;
+	return status;
+}
+
+/* Some bodies are not done after one, and ask for more. */
+enum philox_status eager_dry(struct philox_function *function,
+			     struct philox_call *call, struct key *key,
+			     philox_stream stream)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status = PHILOX_OK;
+
+	while (status == PHILOX_OK && key->dry) {
+		function->counts.dry++;
+		status = call_body(function, call, key, PHILOX_CALL_WARMUP,
+				   stream, 1);
+		if (status == PHILOX_OK && !function->runner->run.again)
+			key->dry--;
 	}
-	free_eager(&eager, status != PHILOX_OK);
+	function->counts.dry_ns += runner_time() - began;
 	return status;
 }

@@ -14,4 +14,12 @@ enum philox_status eager_call(struct philox_function *function,
 			      struct philox_call *call, struct key *key,
 			      enum philox_call_kind kind, philox_stream stream);
 
+/*
+ * eager_dry() runs the body for the dry warm-ups that a key is still to have.
+ * Nothing changes but what the body does to memory of the caller.
+ */
+enum philox_status eager_dry(struct philox_function *function,
+			     struct philox_call *call, struct key *key,
+			     philox_stream stream);
+
 #endif

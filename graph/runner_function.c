@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/launch_value.h>
+#include "graph/runner_enter.h"
 #include "graph/runner_function.h"
 #include "graph/runner_key.h"
 #include "graph/runner_memory.h"
 #include "graph/runner_recording.h"
+#include "graph/runner_retire.h"
 #include "lib/base/options.h"
 
 /* The sizes of the structs' first versions. */
@@ -17,14 +19,15 @@
 	OPTIONS_FIRST(struct philox_function_options, policy)
 OPTIONS_NO_PADDING(struct philox_function_options, policy);
 #define COUNTS_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_function_counts, record_ns)
-OPTIONS_NO_PADDING(struct philox_function_counts, record_ns);
+	OPTIONS_FIRST(struct philox_function_counts, replay_ns)
+OPTIONS_NO_PADDING(struct philox_function_counts, replay_ns);
 
 #define PARTS_MAX      (1u << 20)
 #define ALIGNMENT_MAX  65536
 #define LIMIT_DEFAULT  5
 #define WARMUP_DEFAULT 1
 #define RETRY_DEFAULT  16
+#define AFTER_DEFAULT  1
 
 /* --- checks ------------------------------------------------------------------- */
 
@@ -180,6 +183,8 @@ static enum philox_status check_policy(const char *function,
 		field = "refused";
 	else if (policy->reserved[0] || policy->reserved[1])
 		field = "reserved";
+	else if (policy->dry == PHILOX_NEVER)
+		field = "dry";
 	if (!field)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
@@ -321,6 +326,7 @@ void function_free(struct philox_function *function)
 
 void function_end(struct philox_function *function)
 {
+	retired_free(function->runner, function);
 	recordings_free(function);
 	keys_free(function);
 	function->gone = 1;
@@ -340,6 +346,8 @@ static void set_policy(struct philox_policy *policy)
 	policy->limit = chosen(policy->limit, LIMIT_DEFAULT, 0);
 	policy->warmups = chosen(policy->warmups, WARMUP_DEFAULT, 0);
 	policy->retry = chosen(policy->retry, RETRY_DEFAULT, PHILOX_NEVER);
+	policy->after = chosen(policy->after, AFTER_DEFAULT, PHILOX_NEVER);
+	policy->again = chosen(policy->again, PHILOX_NEVER, PHILOX_NEVER);
 }
 
 static enum philox_status check_free_name(const struct philox_runner *runner,
@@ -361,6 +369,7 @@ static enum philox_status make_function(
 	const struct philox_function_options *given,
 	struct philox_function **out)
 {
+	const uint64_t began = runner_time();
 	struct philox_function_options options;
 	struct philox_function *made;
 	enum philox_status status =
@@ -393,6 +402,9 @@ static enum philox_status make_function(
 	set_policy(&made->policy);
 	made->next = runner->functions;
 	runner->functions = made;
+	made->counts.create_ns = runner_time() - began;
+	runner_post(made, PHILOX_LOG_INFO, "function", PHILOX_CALL_NONE, NULL,
+		    made->counts.create_ns, "is made");
 	*out = made;
 	return PHILOX_OK;
 }

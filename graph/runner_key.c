@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/runner_key.h"
+#include "graph/runner_recording.h"
 #include "graph/runner_script.h"
 
 /* FNV-1a */
@@ -48,6 +49,22 @@ static enum philox_status grow_keys(struct philox_function *function)
 	return PHILOX_OK;
 }
 
+static void free_key(struct key *key)
+{
+	script_free(&key->script);
+	free(key->inputs);
+	free(key->seen);
+	free(key);
+}
+
+static int reserve_key(const struct philox_function *function, struct key *key)
+{
+	key->inputs = calloc(function->n_inputs + 1, sizeof(*key->inputs));
+	if (function->policy.after > 1)
+		key->seen = calloc(SEEN_CALLS, sizeof(*key->seen));
+	return key->inputs && (key->seen || function->policy.after <= 1);
+}
+
 static enum philox_status make_key(struct philox_function *function,
 				   const void *bytes, size_t size,
 				   uint64_t hash, struct key **out)
@@ -58,18 +75,18 @@ static enum philox_status make_key(struct philox_function *function,
 	if (status != PHILOX_OK)
 		return status;
 	key = calloc(1, sizeof(*key) + size);
-	if (key)
-		key->inputs =
-			calloc(function->n_inputs + 1, sizeof(*key->inputs));
-	if (!key || !key->inputs) {
-		free(key);
-		return no_key(function);
+	if (key && !reserve_key(function, key)) {
+		free_key(key);
+		key = NULL;
 	}
+	if (!key)
+		return no_key(function);
 	key->hash = hash;
 	key->size = size;
 	if (size)
 		memcpy(key->bytes, bytes, size);
 	key->warmups = function->policy.warmups;
+	key->dry = function->policy.dry;
 	key->next = *key_bucket(function, hash);
 	*key_bucket(function, hash) = key;
 	key->also = function->keys;
@@ -95,15 +112,30 @@ enum philox_status key_get(struct philox_function *function, const void *bytes,
 	return PHILOX_OK;
 }
 
+void key_drop(struct philox_function *function, struct key *key)
+{
+	struct key **link = key_bucket(function, key->hash);
+
+	recordings_retire(key, function);
+	while (*link != key)
+		link = &(*link)->next;
+	*link = key->next;
+	link = &function->keys;
+	while (*link != key)
+		link = &(*link)->also;
+	*link = key->also;
+	free_key(key);
+	function->counts.keys--;
+	function->counts.keys_dropped++;
+}
+
 void keys_free(struct philox_function *function)
 {
 	struct key *key;
 
 	while ((key = function->keys)) {
 		function->keys = key->also;
-		script_free(&key->script);
-		free(key->inputs);
-		free(key);
+		free_key(key);
 	}
 	free(function->key_buckets);
 	function->key_buckets = NULL;

@@ -10,6 +10,9 @@
 enum philox_status key_get(struct philox_function *function, const void *bytes,
 			   size_t size, struct key **key);
 
+/* key_drop() forgets a key and retires its recordings. */
+void key_drop(struct philox_function *function, struct key *key);
+
 /* keys_free() frees all keys of a function. */
 void keys_free(struct philox_function *function);
 

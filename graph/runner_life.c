@@ -5,10 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/pool_session.h"
+#include "graph/runner_enter.h"
 #include "graph/runner_function.h"
 #include "graph/runner_life.h"
 #include "graph/runner_memory.h"
 #include "graph/runner_outputs.h"
+#include "graph/runner_points.h"
+#include "graph/runner_retire.h"
+#include "graph/runner_ties.h"
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
@@ -95,6 +100,7 @@ static enum philox_status make_runner(struct philox_context *context,
 	made->zones = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;
+	pthread_mutex_init(&made->points_lock, NULL);
 	context_lock(context);
 	made->next = context->graphs->runners;
 	context->graphs->runners = made;
@@ -155,13 +161,30 @@ static void free_runner(struct philox_runner *runner)
 	philox_stream_destroy(device, runner->own);
 	for (int i = 0; i < 2; i++)
 		philox_event_destroy(device, runner->joins[i]);
+	ties_finish(runner);
+	points_finish(runner);
+	retired_free(runner, NULL);
 	outputs_finish(runner);
+	free(runner->owed);
 	while ((function = runner->functions)) {
 		runner->functions = function->next;
 		function_free(function);
 	}
 	free_run(&runner->run);
 	free(runner);
+}
+
+/* A pool that is in use is not destroyed, and then nothing else is. */
+static enum philox_status check_idle(const struct philox_runner *runner)
+{
+	struct philox_pool *pool = runner->pool;
+	enum philox_status status;
+
+	pool_lock(pool);
+	pool_settle(pool);
+	status = pool_is_idle(pool);
+	pool_unlock(pool);
+	return status;
 }
 
 /*
@@ -172,6 +195,8 @@ static enum philox_status end_runner(struct philox_runner *runner, int ends)
 {
 	enum philox_status status = live_settle(runner);
 
+	if (status == PHILOX_OK)
+		status = check_idle(runner);
 	if (status != PHILOX_OK && !ends)
 		return status;
 	for (struct philox_function *function = runner->functions; function;

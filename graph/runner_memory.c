@@ -204,11 +204,35 @@ free_now:
 	return status;
 }
 
+/* A session that could not be ended, since the device refused it. */
+static enum philox_status end_stuck(struct philox_runner *runner)
+{
+	enum philox_status status;
+
+	if (!runner->stuck)
+		return PHILOX_OK;
+	status = philox_pool_end(runner->stuck, PHILOX_ERROR_DEVICE, NULL);
+	if (status == PHILOX_OK)
+		runner->stuck = NULL;
+	return status;
+}
+
+enum philox_status function_settle(struct philox_function *function)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status = live_settle(function->runner);
+
+	function->counts.restore_ns += runner_time() - began;
+	return status;
+}
+
 enum philox_status live_settle(struct philox_runner *runner)
 {
 	struct settling settling = {.runner = runner};
-	enum philox_status status;
+	enum philox_status status = end_stuck(runner);
 
+	if (status != PHILOX_OK)
+		return status;
 	if (!runner->unsettled)
 		return PHILOX_OK;
 	pool_lock(runner->pool);

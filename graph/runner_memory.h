@@ -38,4 +38,7 @@ const struct live_block *live_meets(const struct philox_runner *runner,
  */
 enum philox_status live_settle(struct philox_runner *runner);
 
+/* function_settle() does that in a call of a function, which counts the time. */
+enum philox_status function_settle(struct philox_function *function);
+
 #endif

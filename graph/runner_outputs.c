@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "graph/runner_memory.h"
 #include "graph/runner_outputs.h"
-#include "lib/device/captures.h"
+#include "graph/runner_ties.h"
 
 /* --- slots -------------------------------------------------------------------- */
 
@@ -84,6 +84,7 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place)
 	slot->live = 1;
 	slot->in_pool = place->in_pool;
 	slot->call = runner->calls;
+	slot->path = runner->path;
 	slot->data = NULL;
 	if (place->in_pool)
 		live_hold(runner, place->id, place->range, place->from);
@@ -92,6 +93,7 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place)
 void outputs_drop(struct output_slot *slot)
 {
 	slot->live = 0;
+	ties_forget(slot);
 	if (slot->in_pool)
 		live_let_go(slot->function->runner, slot->handle.id);
 	if (!slot->recorded)
@@ -152,171 +154,10 @@ enum philox_status outputs_find(struct philox_runner *runner,
 	return PHILOX_OK;
 }
 
-/* --- streams of releases -------------------------------------------------------- */
-
-static enum philox_status add_point(struct philox_runner *runner,
-				    philox_stream stream,
-				    struct release_point **point)
-{
-	struct release_point *points = realloc(
-		runner->points, (runner->n_points + 1) * sizeof(*points));
-	struct release_point made = {.stream = stream};
-	enum philox_status status;
-
-	if (!points)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "runner '%s': no memory for a release",
-				  runner->name);
-	runner->points = points;
-	status = philox_event_create(runner_device(runner), &made.event);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "runner '%s': ", runner->name);
-	*point = &points[runner->n_points++];
-	**point = made;
-	return PHILOX_OK;
-}
-
-/* A later point of a stream takes the place of an earlier one. */
-static enum philox_status note_point(struct philox_runner *runner,
-				     philox_stream stream)
-{
-	struct release_point *point = NULL;
-	enum philox_status status =
-		device_refuse_capture(runner_device(runner), stream);
-
-	for (size_t i = 0; i < runner->n_points; i++)
-		if (runner->points[i].stream == stream)
-			point = &runner->points[i];
-	if (status == PHILOX_OK && !point)
-		status = add_point(runner, stream, &point);
-	if (status == PHILOX_OK)
-		status = philox_event_record(runner_device(runner),
-					     point->event, stream);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "runner '%s': ", runner->name);
-	point->pending = 1;
-	return PHILOX_OK;
-}
-
-/* They stay pending until all have been waited for: waiting twice is harmless. */
-enum philox_status outputs_await(struct philox_runner *runner,
-				 philox_stream stream)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0; status == PHILOX_OK && i < runner->n_points; i++)
-		if (runner->points[i].pending &&
-		    runner->points[i].stream != stream)
-			status =
-				philox_event_wait(runner_device(runner), stream,
-						  runner->points[i].event);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "runner '%s': ", runner->name);
-	for (size_t i = 0; i < runner->n_points; i++)
-		runner->points[i].pending = 0;
-	return PHILOX_OK;
-}
-
 void outputs_finish(struct philox_runner *runner)
 {
-	for (size_t i = 0; i < runner->n_points; i++)
-		philox_event_destroy(runner_device(runner),
-				     runner->points[i].event);
 	for (size_t i = 0; i < runner->n_slots; i++)
 		free(runner->slots[i]);
-	free(runner->points);
 	free(runner->slots);
 	free(runner->live);
-}
-
-/* --- public --------------------------------------------------------------------- */
-
-static enum philox_status release(struct philox_runner *runner,
-				  const struct philox_output *output,
-				  philox_stream stream)
-{
-	struct output_slot *slot;
-	enum philox_status status = outputs_find(runner, output, &slot);
-
-	if (status == PHILOX_OK)
-		status = note_point(runner, stream);
-	if (status == PHILOX_OK)
-		outputs_drop(slot);
-	return status;
-}
-
-/* The arguments of the four functions below. */
-static enum philox_status enter(struct philox_runner *runner,
-				const struct philox_output *output)
-{
-	if (!runner)
-		return context_null(NULL, "runner");
-	if (!output)
-		return context_null(runner->context, "output");
-	NEED_PROCESS(runner->context);
-	if (runner_is_open(runner))
-		return PHILOX_OK;
-	return runner_report(runner, NULL, runner_enter(runner));
-}
-
-static enum philox_status leave(struct philox_runner *runner,
-				enum philox_status status)
-{
-	if (!runner_is_open(runner))
-		runner_leave(runner, status);
-	return runner_report(runner, NULL, status);
-}
-
-enum philox_status philox_output_release(struct philox_runner *runner,
-					 const struct philox_output *output,
-					 philox_stream stream)
-{
-	enum philox_status status = enter(runner, output);
-
-	if (status != PHILOX_OK)
-		return status;
-	return leave(runner, release(runner, output, stream));
-}
-
-enum philox_status philox_output_check(struct philox_runner *runner,
-				       const struct philox_output *output)
-{
-	struct output_slot *slot;
-	enum philox_status status = enter(runner, output);
-
-	if (status != PHILOX_OK)
-		return status;
-	return leave(runner, outputs_find(runner, output, &slot));
-}
-
-enum philox_status philox_output_set_data(struct philox_runner *runner,
-					  const struct philox_output *output,
-					  void *data)
-{
-	struct output_slot *slot;
-	enum philox_status status = enter(runner, output);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = outputs_find(runner, output, &slot);
-	if (status == PHILOX_OK)
-		slot->data = data;
-	return leave(runner, status);
-}
-
-enum philox_status philox_output_data(struct philox_runner *runner,
-				      const struct philox_output *output,
-				      void **data)
-{
-	struct output_slot *slot;
-	enum philox_status status = enter(runner, output);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = outputs_find(runner, output, &slot);
-	if (status == PHILOX_OK && !data)
-		status = status_set(PHILOX_ERROR_INVALID, "data is NULL");
-	if (status == PHILOX_OK)
-		*data = slot->data;
-	return leave(runner, status);
 }

@@ -42,10 +42,6 @@ enum philox_status outputs_find(struct philox_runner *runner,
 				const struct philox_output *output,
 				struct output_slot **slot);
 
-/* outputs_await() has a stream wait for the streams of releases. */
-enum philox_status outputs_await(struct philox_runner *runner,
-				 philox_stream stream);
-
 /* outputs_finish() frees what a runner that ends has of all this. */
 void outputs_finish(struct philox_runner *runner);
 

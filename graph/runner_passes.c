@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include "graph/runner_passes.h"
 #include "graph/runner_script.h"
+#include "graph/runner_step.h"
+#include "lib/state/hold.h"
 #include "lib/state/journal.h"
 
 #define NO_ENTRY UINT32_MAX
@@ -70,6 +72,16 @@ static enum philox_status reserve_run_pass(struct philox_run *run)
 	return run_fail(run, status);
 }
 
+/* A placeholder, by which a later pass of the body names this one. */
+static struct philox_ticket dry_ticket(const struct philox_run *run,
+				       const struct run_pass *pass)
+{
+	if (pass->source < run->n_passes)
+		return run->passes[pass->source].ticket;
+	return (struct philox_ticket){pass->pass.region->key,
+				      SERIAL_PLACEHOLDER | (run->n_passes + 1)};
+}
+
 /* From now on the end of the body's pass is found here. */
 static void add_pass(struct philox_run *run, struct philox_pass *pass,
 		     struct run_pass *added)
@@ -77,6 +89,9 @@ static void add_pass(struct philox_run *run, struct philox_pass *pass,
 	struct graph_context *graphs = run->runner->context->graphs;
 
 	added->pass = *pass;
+	if (run->dry && !(added->flags & PHILOX_INFERENCE))
+		pass->ticket = dry_ticket(run, added);
+	added->ticket = pass->ticket;
 	context_lock(run->runner->context);
 	if (!is_recording(run))
 		added->number = ++graphs->run_passes;
@@ -185,6 +200,8 @@ static enum philox_status begin_forward(struct philox_run *run,
 		status = script_step(run, &step);
 	if (status == PHILOX_OK)
 		status = take_entry(run, &made.entry);
+	if (run->dry)
+		flags = (flags & ~(unsigned)PHILOX_INFERENCE) | PHILOX_WARMUP;
 	if (status == PHILOX_OK)
 		status = run_fail(run, philox_forward_begin(region, run->stream,
 							    flags, pass));
@@ -198,8 +215,11 @@ enum philox_status philox_run_forward_begin(struct philox_run *run,
 					    unsigned flags,
 					    struct philox_pass *pass)
 {
-	enum philox_status status = check_run(run, region, pass);
+	enum philox_status status;
 
+	if (run)
+		NEED_PROCESS(run->runner->context);
+	status = check_run(run, region, pass);
 	if (status == PHILOX_OK)
 		status = begin_forward(run, region, flags, pass);
 	if (status != PHILOX_OK)
@@ -218,20 +238,26 @@ static enum philox_status find_run_source(struct philox_run *run,
 					  struct philox_ticket ticket,
 					  uint32_t *source)
 {
+	size_t found = 0;
+
 	for (uint32_t i = 0; i < run->n_passes; i++) {
-		const struct philox_pass *pass = &run->passes[i].pass;
+		const struct run_pass *pass = &run->passes[i];
 
 		if (pass->ticket.region_key == ticket.region_key &&
-		    pass->ticket.serial == ticket.serial &&
-		    run->passes[i].source == i) {
+		    pass->ticket.serial == ticket.serial && pass->source == i &&
+		    !found++)
 			*source = i;
-			return PHILOX_OK;
-		}
 	}
+	if (found == 1)
+		return PHILOX_OK;
 	return run_fail(run, status_set(PHILOX_ERROR_MISMATCH,
-					"region '%s': the ticket is of no "
-					"earlier pass of this body: those of "
-					"other calls are in its uses",
+					found ? "region '%s': the ticket is "
+						"that of two passes of this "
+						"body, since two uses name it"
+					      : "region '%s': the ticket is of "
+						"no earlier pass of this body: "
+						"those of other calls are in "
+						"its uses",
 					region->name));
 }
 
@@ -268,6 +294,32 @@ static void as_eager(const struct philox_run *run, const struct run_pass *made,
 	*flags |= run->call->uses[source->entry].flags & PHILOX_RETAIN;
 }
 
+/*
+ * A dry run has no ticket whose numbers it could repeat: it draws those of the
+ * region's next forward, in a pass that looks like a backward to the body.
+ */
+static enum philox_status begin_dry_backward(struct philox_run *run,
+					     struct philox_region *region,
+					     unsigned flags,
+					     struct philox_pass *pass,
+					     struct run_pass *made)
+{
+	const unsigned begun =
+		PHILOX_WARMUP | (flags & (unsigned)PHILOX_ON_DEVICE);
+	enum philox_status status = run_fail(
+		run, philox_forward_begin(region, run->stream, begun, pass));
+
+	if (status != PHILOX_OK)
+		return status;
+	add_pass(run, pass, made);
+	pass->kind = PASS_BACKWARD;
+	pass->flags = (uint16_t)flags;
+	context_lock(region->context);
+	hold_let_others(region);
+	context_unlock(region->context);
+	return PHILOX_OK;
+}
+
 static enum philox_status begin_backward(struct philox_run *run,
 					 struct philox_region *region,
 					 struct philox_ticket ticket,
@@ -293,6 +345,8 @@ static enum philox_status begin_backward(struct philox_run *run,
 		status = take_entry(run, &made.entry);
 	if (status != PHILOX_OK)
 		return status;
+	if (run->dry)
+		return begin_dry_backward(run, region, flags, pass, &made);
 	if (!is_recording(run))
 		as_eager(run, &made, &ticket, &flags);
 	status = run_fail(run, philox_backward_begin(region, ticket,
@@ -308,8 +362,11 @@ enum philox_status philox_run_backward_begin(struct philox_run *run,
 					     unsigned flags,
 					     struct philox_pass *pass)
 {
-	enum philox_status status = check_run(run, region, pass);
+	enum philox_status status;
 
+	if (run)
+		NEED_PROCESS(run->runner->context);
+	status = check_run(run, region, pass);
 	if (status == PHILOX_OK)
 		status = begin_backward(run, region, ticket, flags, pass);
 	if (status != PHILOX_OK)
@@ -388,9 +445,19 @@ static void note_barred(struct philox_run *run, struct philox_ticket ticket)
 {
 	struct philox_runner *runner = run->runner;
 
-	if (runner->barred && ticket.serial)
+	if (runner->barred)
 		runner->tickets[runner->n_tickets++ % BARRED_TICKETS] =
 			(struct barred_ticket){ticket, run->function};
+}
+
+static void give_ticket(struct philox_run *run, const struct run_pass *pass,
+			struct philox_ticket ticket)
+{
+	run->call->uses[pass->entry].ticket = ticket;
+	if (!ticket.serial)
+		return;
+	note_barred(run, ticket);
+	step_owe(run->runner, pass->pass.region, ticket);
 }
 
 /* Nothing can fail that matters: a region that is gone has taken its tickets. */
@@ -399,13 +466,10 @@ void run_passes_settle(struct philox_run *run)
 	for (size_t i = 0; i < run->n_passes; i++) {
 		struct run_pass *pass = &run->passes[i];
 
-		if (!pass->backward) {
-			run->call->uses[pass->entry].ticket =
-				ticket_of(run, pass);
-			note_barred(run, run->call->uses[pass->entry].ticket);
-		} else {
+		if (!pass->backward)
+			give_ticket(run, pass, ticket_of(run, pass));
+		else
 			philox_backward_commit(&pass->pass, pass->commit);
-		}
 	}
 }
 
@@ -415,7 +479,7 @@ static void undo_pass(struct run_pass *pass, philox_stream stream)
 		return;
 	if (pass->backward || pass->state == RUN_PASS_OPEN)
 		philox_pass_abort(&pass->pass);
-	else if (!(pass->flags & PHILOX_INFERENCE))
+	else if (pass->pass.ticket.serial)
 		philox_ticket_release(pass->pass.region, pass->pass.ticket,
 				      stream);
 	pass->state = RUN_PASS_ABORTED;

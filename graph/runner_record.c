@@ -74,7 +74,10 @@ static enum philox_status keep_uses(struct recording *recording,
 	recording->uses = calloc(run->n_passes + 1, sizeof(struct philox_use));
 	recording->entries = calloc(run->entries + 1, sizeof(uint32_t));
 	recording->forwards = calloc(run->entries + 1, 1);
-	if (!recording->uses || !recording->entries || !recording->forwards)
+	recording->regions =
+		calloc(run->entries + 1, sizeof(*recording->regions));
+	if (!recording->uses || !recording->entries || !recording->forwards ||
+	    !recording->regions)
 		return no_room(recording);
 	for (size_t i = 0; i < run->n_passes; i++) {
 		const struct run_pass *pass = &run->passes[i];
@@ -83,6 +86,7 @@ static enum philox_status keep_uses(struct recording *recording,
 			continue;
 		recording->entries[pass->entry] = pass->pass.index;
 		recording->forwards[pass->entry] = (uint8_t)!pass->backward;
+		recording->regions[pass->entry] = pass->pass.region;
 	}
 	return PHILOX_OK;
 }
@@ -105,13 +109,36 @@ static enum philox_status keep_values(struct recording *recording,
 
 static enum philox_status keep_blocks(struct recording *recording)
 {
-	struct philox_pool *pool = recording->function->runner->pool;
+	const uint64_t began = runner_time();
+	struct philox_function *function = recording->function;
+	struct philox_pool *pool = function->runner->pool;
 	enum philox_status status;
 
 	pool_lock(pool);
 	status = pool_keep_blocks(pool, &recording->checkpoint);
 	pool_unlock(pool);
+	function->counts.checkpoint_ns += runner_time() - began;
 	return status;
+}
+
+/* A block of a checkpoint takes 64 bytes at most. */
+static uint64_t count_bytes(const struct recording *recording)
+{
+	const struct philox_function *function = recording->function;
+	const size_t entry = sizeof(uint32_t) + 1 + sizeof(void *);
+
+	return sizeof(*recording) +
+	       function->n_inputs * (sizeof(void *) + sizeof(void *)) +
+	       function->n_outputs * (sizeof(struct recorded_output) +
+				      sizeof(struct output_slot) +
+				      sizeof(struct output_slot *) +
+				      sizeof(struct output_place)) +
+	       function->n_values * sizeof(size_t) +
+	       recording->n_ranges * sizeof(struct block_range) +
+	       recording->n_uses * sizeof(struct philox_use) +
+	       recording->n_entries * entry +
+	       pool_checkpoint_blocks(recording->checkpoint) * 64 +
+	       graph_bytes(recording->graph);
 }
 
 static enum philox_status keep_all(struct recording *recording,
@@ -134,7 +161,8 @@ static enum philox_status keep_all(struct recording *recording,
 		recording->outputs[i].place = run->outputs[i];
 	snprintf(name, sizeof(name), "%.40s %" PRIu64,
 		 recording->function->name,
-		 recording->function->counts.record + 1);
+		 ++recording->function->runner->recordings);
+	recording->bytes = count_bytes(recording);
 	return philox_graph_set_name(recording->graph, name);
 }
 
@@ -143,10 +171,15 @@ static enum philox_status keep_all(struct recording *recording,
 static enum philox_status capture_run(struct philox_run *run,
 				      struct recording *recording)
 {
+	const uint64_t began = runner_time();
 	enum philox_status status =
 		run_place_inputs(run, recording->buffers, 1);
 
-	return status == PHILOX_OK ? run_body(run) : status;
+	run->status = status;
+	if (status == PHILOX_OK)
+		status = run_body(run);
+	run->function->counts.record_ns += runner_time() - began;
+	return status;
 }
 
 static int is_whole(const struct philox_run *run)
@@ -166,6 +199,12 @@ static enum philox_status refuse_recording(const struct philox_run *run)
 			  run->reason);
 }
 
+/* What the run lacked, there may be enough of for an eager call. */
+static int is_want(enum philox_status status)
+{
+	return status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_LIMIT;
+}
+
 /*
  * A capture that broke says more than what the body returned, which is the
  * reason otherwise.
@@ -182,10 +221,8 @@ static enum philox_status end_badly(struct philox_run *run,
 	if (is_whole(run)) {
 		own_cancel(context, run->stream);
 		status_restore(&kept);
-		if (!run->refused)
-			return status;
-		*broke = 1;
-		return refuse_recording(run);
+		*broke = run->refused || is_want(run->status);
+		return run->refused ? refuse_recording(run) : status;
 	}
 	*broke = 1;
 	status = own_end(context, run->stream, &none, &id);
@@ -202,12 +239,14 @@ static enum philox_status end_capture(struct philox_run *run,
 				      struct recording *recording,
 				      enum philox_status status, int *broke)
 {
+	const uint64_t began = runner_time();
 	uint64_t id;
 
 	if (status != PHILOX_OK || run->refused)
 		return end_badly(run, status, broke);
 	status = own_end(run->runner->context, run->stream, &recording->graph,
 			 &id);
+	run->function->counts.instantiate_ns += runner_time() - began;
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	*broke = 1;
@@ -233,6 +272,33 @@ static void free_stream(const struct philox_run *run)
 	status_restore(&kept);
 }
 
+static void roll_back(struct philox_pool_session **session,
+		      enum philox_status status)
+{
+	struct status_message kept;
+
+	if (!*session)
+		return;
+	status_keep(&kept);
+	philox_pool_end(*session,
+			status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
+			NULL);
+	status_restore(&kept);
+	*session = NULL;
+}
+
+static enum philox_status end_session_well(struct philox_run *run,
+					   struct philox_pool_session *session)
+{
+	struct philox_pool_report report =
+		PHILOX_INIT(struct philox_pool_report);
+	enum philox_status status =
+		philox_pool_end(session, PHILOX_OK, &report);
+
+	return status == PHILOX_OK ? run_check_memory(run, report.allocations)
+				   : status;
+}
+
 static enum philox_status capture(struct philox_run *run,
 				  struct recording *recording, int *broke)
 {
@@ -252,16 +318,17 @@ static enum philox_status capture(struct philox_run *run,
 		free_stream(run);
 		return status;
 	}
-	status = capture_run(run, recording);
-	status = end_capture(run, recording, status, broke);
 	runner->unsettled = 1;
+	status = capture_run(run, recording);
+	if (status != PHILOX_OK ||
+	    run->refused) /* while the capture is whole */
+		roll_back(&session, status);
+	status = end_capture(run, recording, status, broke);
 	if (status == PHILOX_OK)
-		status = philox_pool_end(session, PHILOX_OK, NULL);
+		status = end_session_well(run, session);
 	else {
 		free_stream(run);
-		status_keep(&kept);
-		philox_pool_end(session, status, NULL);
-		status_restore(&kept);
+		roll_back(&session, status);
 	}
 	if (status == PHILOX_OK)
 		status = keep_all(recording, run);
@@ -270,12 +337,12 @@ static enum philox_status capture(struct philox_run *run,
 
 enum philox_status record_call(struct philox_function *function,
 			       struct philox_call *call, struct key *key,
-			       philox_stream stream, struct recording **out,
-			       int *broke)
+			       philox_stream stream, int ahead,
+			       struct recording **out, int *broke)
 {
 	struct philox_runner *runner = function->runner;
 	struct recording *recording;
-	enum philox_status status = live_settle(runner);
+	enum philox_status status = function_settle(function);
 
 	*broke = 0;
 	if (status == PHILOX_OK)
@@ -291,6 +358,7 @@ enum philox_status record_call(struct philox_function *function,
 		recording_free(recording);
 		return status;
 	}
+	recording->prepared = ahead;
 	recording_keep(recording);
 	for (size_t i = 0; i < call->n_inputs; i++) /* what it copies */
 		key->inputs[i].bytes = call->inputs[i].bytes;

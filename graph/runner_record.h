@@ -7,13 +7,14 @@
 #include "graph/runner.h"
 
 /*
- * record_call() captures the body, for launches. *broke is 1 if that failed
- * since the body refused to be recorded, or its capture broke: the reason is the
- * message, and the function's. On any error nothing has changed.
+ * record_call() captures the body, for launches; `ahead` is 1 if no call follows
+ * at once. *broke is 1 if that failed since the body refused to be recorded, its
+ * capture broke, or there is no room for what it takes: the reason is the
+ * message, and an eager call may go well. On any error nothing has changed.
  */
 enum philox_status record_call(struct philox_function *function,
 			       struct philox_call *call, struct key *key,
-			       philox_stream stream, struct recording **out,
-			       int *broke);
+			       philox_stream stream, int ahead,
+			       struct recording **out, int *broke);
 
 #endif

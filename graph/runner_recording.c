@@ -3,13 +3,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <philox/launch_value.h>
 #include "graph/pool_checkpoint.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_memory.h"
 #include "graph/runner_outputs.h"
 #include "graph/runner_recording.h"
-#include "graph/runner_run.h"
 
 /* --- made and freed --------------------------------------------------------------- */
 
@@ -92,6 +90,7 @@ void recording_free(struct recording *recording)
 	free(recording->uses);
 	free(recording->entries);
 	free(recording->forwards);
+	free(recording->regions);
 	free(recording->values);
 	free(recording);
 	status_restore(&kept);
@@ -146,12 +145,30 @@ void recording_keep(struct recording *recording)
 	function->recordings = recording;
 	recording->key->latest = recording;
 	recording->key->recordings++;
-	recording->key->unplayed++;
 	function->counts.recordings++;
+	function->counts.bytes += recording->bytes;
+	if (recording->prepared)
+		return;
+	recording->key->unplayed++;
 	function->counts.unplayed++;
 }
 
-void recording_retire(struct recording *recording)
+static int is_unplayed(const struct recording *recording)
+{
+	return !recording->replays && !recording->prepared;
+}
+
+void recording_played(struct recording *recording)
+{
+	if (is_unplayed(recording)) {
+		recording->key->unplayed--;
+		recording->function->counts.unplayed--;
+	}
+	recording->replays++;
+}
+
+/* No call finds it any more. */
+static void unlink_recording(struct recording *recording)
 {
 	struct philox_function *function = recording->function;
 	struct recording **link = bucket_of(function, recording->hash);
@@ -159,15 +176,42 @@ void recording_retire(struct recording *recording)
 	while (*link != recording)
 		link = &(*link)->next;
 	*link = recording->next;
-	recording->retired = 1;
-	recording->key->recordings--;
+	link = &function->recordings;
+	while (*link != recording)
+		link = &(*link)->also;
+	*link = recording->also;
+}
+
+void recording_retire(struct recording *recording)
+{
+	struct philox_function *function = recording->function;
+	struct philox_runner *runner = function->runner;
+	struct key *key = recording->key;
+
+	unlink_recording(recording);
+	key->recordings--;
 	function->counts.recordings--;
-	if (!recording->replays) {
-		recording->key->unplayed--;
+	function->counts.bytes -= recording->bytes;
+	if (is_unplayed(recording)) {
+		key->unplayed--;
 		function->counts.unplayed--;
 	}
-	if (recording->key->latest == recording)
-		recording->key->latest = NULL;
+	if (key->latest == recording)
+		key->latest = NULL;
+	recording->key = NULL;
+	recording->also = runner->leaving;
+	runner->leaving = recording;
+}
+
+void recordings_retire(struct key *key, struct philox_function *function)
+{
+	struct recording *recording, *also;
+
+	for (recording = function->recordings; recording; recording = also) {
+		also = recording->also;
+		if (recording->key == key)
+			recording_retire(recording);
+	}
 }
 
 void recordings_free(struct philox_function *function)
@@ -204,146 +248,4 @@ struct recording *recording_find(const struct philox_function *function,
 			break;
 	}
 	return found;
-}
-
-/* --- launched ------------------------------------------------------------------------- */
-
-static enum philox_status set_values(const struct recording *recording,
-				     const struct philox_call *call)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0;
-	     status == PHILOX_OK && i < recording->function->n_values; i++)
-		if (recording->values[i] != SIZE_MAX)
-			status = philox_graph_set_value(
-				recording->graph, recording->values[i],
-				call->values[i].bytes, call->values[i].size);
-	return status;
-}
-
-static enum philox_status check_entries(const struct recording *recording,
-					const struct philox_call *call)
-{
-	const char *name = recording->function->name;
-
-	if (call->n_uses == recording->n_entries)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_INVALID,
-			  "function '%s': uses has %zu entr%s, but its body "
-			  "takes %zu",
-			  name, call->n_uses, call->n_uses == 1 ? "y" : "ies",
-			  recording->n_entries);
-}
-
-static void fill_uses(struct recording *recording,
-		      const struct philox_call *call)
-{
-	for (size_t i = 0; i < recording->n_entries; i++)
-		recording->uses[recording->entries[i]] = call->uses[i];
-}
-
-static void write_tickets(const struct recording *recording,
-			  struct philox_call *call)
-{
-	for (size_t i = 0; i < recording->n_entries; i++)
-		if (recording->forwards[i])
-			call->uses[i].ticket =
-				recording->uses[recording->entries[i]].ticket;
-}
-
-/* Between prologue and epilogue the memory of the graph is this launch's. */
-static enum philox_status launch_between(const struct recording *recording,
-					 const struct philox_call *call,
-					 philox_stream stream)
-{
-	struct philox_function *function = recording->function;
-	struct philox_runner *runner = function->runner;
-	enum philox_status status = outputs_await(runner, stream);
-
-	if (status == PHILOX_OK)
-		status = run_join(runner, call->stream, 0);
-	if (status == PHILOX_OK)
-		status = inputs_copy_in(function, call, recording->buffers,
-					stream);
-	if (status == PHILOX_OK)
-		status = philox_native_launch(runner_device(runner),
-					      recording->graph->exec, stream);
-	if (status == PHILOX_OK)
-		status = inputs_copy_back(function, call, recording->buffers,
-					  stream);
-	if (status == PHILOX_OK)
-		status = run_join(runner, call->stream, 1);
-	return status;
-}
-
-static void place_outputs(const struct recording *recording,
-			  const struct philox_call *call)
-{
-	const struct philox_function *function = recording->function;
-
-	for (size_t i = 0; i < function->n_outputs; i++) {
-		const struct recorded_output *output = &recording->outputs[i];
-
-		recording->slots[i] = output->slot;
-		recording->places[i] = run_output_place(
-			function, call, &output->place, recording);
-	}
-}
-
-static enum philox_status launch_graph(struct recording *recording,
-				       const struct philox_call *call,
-				       philox_stream stream)
-{
-	struct status_message kept;
-	enum philox_status status = philox_graph_prologue(
-		recording->graph, stream, recording->uses, recording->n_uses);
-
-	if (status != PHILOX_OK)
-		return status_prefix(
-			status, "function '%s': ", recording->function->name);
-	status = launch_between(recording, call, stream);
-	status_keep(&kept);
-	place_outputs(recording, call); /* before a use-up releases inputs */
-	recording->function->runner->open = 1;
-	philox_graph_epilogue(recording->graph, status);
-	recording->function->runner->open = 0;
-	status_restore(&kept);
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	return status_prefix(status,
-			     "function '%s': ", recording->function->name);
-}
-
-static void complete_launch(struct recording *recording,
-			    struct philox_call *call)
-{
-	struct philox_function *function = recording->function;
-
-	write_tickets(recording, call);
-	run_hand_out(function, call, recording->slots, recording->places);
-	recording->key->latest = recording;
-}
-
-enum philox_status recording_launch(struct recording *recording,
-				    struct philox_call *call,
-				    philox_stream stream)
-{
-	struct philox_function *function = recording->function;
-	struct philox_runner *runner = function->runner;
-	enum philox_status status = check_entries(recording, call);
-
-	if (status == PHILOX_OK)
-		status = live_reserve(runner, function->n_outputs);
-	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs; i++)
-		status = outputs_renew(&recording->outputs[i].slot);
-	if (status == PHILOX_OK)
-		status = set_values(recording, call);
-	if (status != PHILOX_OK)
-		return status;
-	fill_uses(recording, call);
-	status = launch_graph(recording, call, stream);
-	if (status == PHILOX_OK)
-		complete_launch(recording, call);
-	return status;
 }

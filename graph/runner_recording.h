@@ -8,8 +8,10 @@
 
 /*
  * recording_make() makes an empty one for a call. recording_keep() has it found
- * from then on. recording_retire() has it found no more: its launches may still
- * be under way, so it is freed with its function, by recordings_free().
+ * from then on, and recording_played() counts a replay. recording_retire() has it
+ * found no more, recordings_retire() all those of a key: their launches may
+ * still be under way, and so runner_retire.c frees them. recordings_free() frees
+ * the others of a function.
  */
 enum philox_status recording_make(struct philox_function *function,
 				  struct key *key,
@@ -17,7 +19,9 @@ enum philox_status recording_make(struct philox_function *function,
 				  struct recording **recording);
 enum philox_status recordings_reserve(struct philox_function *function);
 void recording_keep(struct recording *recording);
+void recording_played(struct recording *recording);
 void recording_retire(struct recording *recording);
+void recordings_retire(struct key *key, struct philox_function *function);
 void recording_free(struct recording *recording);
 void recordings_free(struct philox_function *function);
 
@@ -30,13 +34,5 @@ struct recording *recording_find(const struct philox_function *function,
 				 const struct key *key,
 				 const struct philox_call *call,
 				 const struct live_block **in_use);
-
-/*
- * recording_launch() launches one on a stream for a call, as which nothing else
- * is done. On an error nothing has changed but for numbers that are burnt.
- */
-enum philox_status recording_launch(struct recording *recording,
-				    struct philox_call *call,
-				    philox_stream stream);
 
 #endif

@@ -58,8 +58,10 @@ enum philox_status run_begin(struct philox_function *function,
 	run->key = key;
 	run->kind = kind;
 	run->stream = stream;
+	run->dry = 0;
 	run->status = PHILOX_OK;
 	run->refused = run->again = 0;
+	run->taken = 0;
 	run->reason[0] = '\0';
 	run->entries = run->n_blocks = 0;
 	if (function->n_values)
@@ -133,7 +135,9 @@ enum philox_status run_body(struct philox_run *run)
 	status_keep(&before);
 	status_set(PHILOX_OK, "%s", "");
 	function->counts.bodies++;
+	run->in_body = 1;
 	status = function->body(function->user, run);
+	run->in_body = 0;
 	if (run->status != PHILOX_OK) {
 		status_restore(&run->message);
 		status = run->status;
@@ -150,6 +154,18 @@ enum philox_status run_body(struct philox_run *run)
 		return name_function(run, status);
 	status_restore(&before);
 	return PHILOX_OK;
+}
+
+enum philox_status run_check_memory(const struct philox_run *run,
+				    uint64_t allocations)
+{
+	if (allocations == run->taken)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "function '%s': its body took memory from the pool "
+			  "of runner '%s' otherwise than by "
+			  "philox_run_alloc()",
+			  run->function->name, run->runner->name);
 }
 
 /* --- inputs ----------------------------------------------------------------------- */
@@ -182,9 +198,11 @@ static enum philox_status take_buffer(struct philox_run *run, size_t index,
 		input->alignment, input->name, &block);
 
 	set_pool_flags(pool, flags);
-	if (status == PHILOX_OK)
-		*buffer = block.address;
-	return status;
+	if (status != PHILOX_OK)
+		return status;
+	run->taken++;
+	*buffer = block.address;
+	return PHILOX_OK;
 }
 
 enum philox_status run_place_inputs(struct philox_run *run, void **buffers,

@@ -7,9 +7,16 @@
 #include <string.h>
 #include "graph/runner_script.h"
 
+/* Whether it is asked for by the body, on its thread and while it runs. */
+int run_is_ours(const struct philox_run *run)
+{
+	return runner_is_here(run->runner) && run->in_body;
+}
+
 enum philox_status run_fail(struct philox_run *run, enum philox_status status)
 {
-	if (run->status == PHILOX_OK && status != PHILOX_OK) {
+	if (status != PHILOX_OK && run_is_ours(run) &&
+	    run->status == PHILOX_OK) {
 		run->status = status;
 		status_keep(&run->message);
 	}
@@ -20,10 +27,11 @@ enum philox_status run_check(const struct philox_run *run)
 {
 	if (!run)
 		return status_set(PHILOX_ERROR_INVALID, "run is NULL");
-	if (run->function)
+	if (run_is_ours(run))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_STATE,
-			  "runner '%s': no body of it is running",
+			  "runner '%s': no body of it is running on this "
+			  "thread",
 			  run->runner->name);
 }
 

@@ -12,6 +12,9 @@
  */
 enum philox_status run_fail(struct philox_run *run, enum philox_status status);
 
+/* run_is_ours() tells whether a run's body is running, and on this thread. */
+int run_is_ours(const struct philox_run *run);
+
 /* run_check() refuses a run whose body is not running on this thread. */
 enum philox_status run_check(const struct philox_run *run);
 

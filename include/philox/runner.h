@@ -39,15 +39,17 @@
  * meanwhile. A recording writes where its capture did, so it can be replayed
  * only while none of that memory holds an output that is not released; a call
  * for which that is not so runs the body instead, or is recorded beside those
- * outputs (`live` of the policy). So outputs are to be released, in whatever
- * order, as soon as they are not needed.
+ * outputs (`live` of the policy). So outputs are to be released as soon as they
+ * are not needed, in whatever order: one by one, with a ticket that they are
+ * tied to, or all of a step by philox_step_begin().
  *
  * Transactions. A call that fails has changed nothing: tickets are used up only
  * when the body has succeeded, forwards of a body that failed later are
  * released (their numbers are burnt), memory is as it was, and a capture that
  * broke leaves the stream usable. What the body did to memory of the caller
- * stays done, a recording that was made stays for later calls, and so do copies
- * of inputs that were queued.
+ * stays done, and so do copies of inputs that were queued; a key that is new,
+ * and a recording that was made, stay for later calls. A ticket that the body
+ * uses up is pending until the body has succeeded.
  *
  * Streams. A call's work is all on the caller's stream, warm-ups included. The
  * legacy stream cannot capture: there the runner's own stream stands in for it
@@ -55,7 +57,7 @@
  * for each other, as launches of one pool do (philox/pool.h). Streams that
  * calls or releases were on live as long as the runner.
  *
- * Not for bodies yet: conditional nodes (philox/conditional.h) and forwards of
+ * Not for bodies: conditional nodes (philox/conditional.h) and forwards of
  * several iterations.
  *
  * PHILOX_RUNNER=eager in the environment makes every call of runners that are
@@ -220,20 +222,42 @@ enum philox_refused {
 				     or that of the capture */
 };
 
+/*
+ * What a function keeps. Where there are more keys or bytes than its limits
+ * say, keys go with all of their recordings, the one that was called longest
+ * ago first, but those whose recordings gave outputs that are not released
+ * after all others; the key of the call on its way stays. A key that went is
+ * new when it comes again.
+ */
 struct philox_policy {
 	uint32_t moved;   /* enum philox_moved */
 	uint32_t live;    /* enum philox_live */
 	uint32_t refused; /* enum philox_refused */
 	uint32_t limit;   /* recordings of a key that were never replayed; 0: 5;
 			   PHILOX_NEVER: a key is recorded once, and not again
-			   for a call that is unlike that */
+			   for a call that is unlike that. Those of
+			   philox_function_prepare() do not count */
 	uint32_t warmups; /* calls that run the body before the first one is
 			     recorded; 0: 1; PHILOX_NEVER: none */
+	uint32_t dry;     /* dry warm-ups, in the call that finds a new key,
+			     before anything else: the body is run with
+			     PHILOX_WARMUP, and its outputs are thrown away.
+			     What it does to other memory it does each time:
+			     not for bodies that update what they read */
+	uint32_t after;   /* a call is recorded when it is the so-many-th one
+			     under its key with its static addresses, warm-ups
+			     not counted, of the last 64 sets of them; 0: 1 */
+	uint32_t again;   /* calls that ran the body because of `limit` until one
+			     more is recorded; 0, PHILOX_NEVER: none is */
 	uint32_t retry;   /* calls under a key until recording is tried again
 			     after one that was refused or broke; 0: 16;
-			     PHILOX_NEVER: no more. A backward of a forward that
-			     waits so is not recorded either */
-	uint32_t reserved[2]; /* 0 */
+			     PHILOX_NEVER: no more. A backward of another
+			     function's forward that waits so is not recorded
+			     either, for the last 64 tickets of such */
+	uint32_t keys;    /* the most; 0: no limit */
+	uint64_t bytes;   /* the most, as counted by `bytes` of the counts; 0:
+			     no limit */
+	uint64_t reserved[2]; /* 0 */
 };
 
 /*
@@ -363,11 +387,31 @@ PHILOX_API enum philox_status philox_function_call(
 	struct philox_function *function, struct philox_call *call);
 
 /*
+ * philox_function_prepare() records calls ahead, before traffic comes, in the
+ * order of the list: largest first, so that the smaller ones find room in the
+ * memory of the largest. Nothing is launched, no number is consumed and no
+ * ticket is read: of `uses` only n_uses counts (uses may be NULL), outputs may
+ * be NULL, and values only begin with what they are here. A call that has a
+ * recording, or that cannot be recorded, is passed over, and its `kind` is
+ * PHILOX_CALL_NONE; that of the others is PHILOX_CALL_RECORD. A key is warmed
+ * up for it by dry warm-ups alone (`dry` of the policy), and by no call later.
+ * *prepared, unless that is NULL, is how many of the calls have a recording
+ * now. Errors, for the first call that fails, with those before it prepared: as
+ * philox_function_call().
+ */
+PHILOX_API enum philox_status philox_function_prepare(
+	struct philox_function *function, struct philox_call *calls, size_t n,
+	size_t *prepared);
+
+/*
  * struct philox_function_counts counts a function's calls since it was made.
  * philox_function_count() writes it; philox_function_reason() returns, in
  * words, why its last call that ran the body did so, "" if there was none: it
  * belongs to the function until its next call. Errors: PHILOX_ERROR_INVALID,
  * PHILOX_ERROR_BUSY.
+ *
+ * Times are of the host, monotonic, in nanoseconds. What the device does while
+ * nobody waits for it is in none of them.
  */
 struct philox_function_counts {
 	size_t size;    /* sizeof(this struct), set by the caller and kept */
@@ -376,19 +420,37 @@ struct philox_function_counts {
 	uint64_t record;
 	uint64_t replay;
 	uint64_t failed;
-	uint64_t bodies; /* runs of the body */
+	uint64_t bodies;   /* runs of the body */
+	uint64_t dry;      /* of them, dry warm-ups */
+	uint64_t prepared; /* recordings by philox_function_prepare() */
 	/* why calls after a key's warm-ups were not replayed */
 	uint64_t missed_new;     /* nothing was recorded yet */
 	uint64_t missed_moved;   /* static inputs are elsewhere */
 	uint64_t missed_live;    /* outputs are in its memory */
-	uint64_t missed_limit;   /* of the last two: the limit was met */
+	uint64_t missed_stale;   /* a region of its recording was destroyed */
+	uint64_t missed_early;   /* of all above: `after` was not reached */
+	uint64_t missed_limit;   /* of moved and live: the limit was met */
 	uint64_t missed_refused; /* the body refused, or broke its capture */
 	uint64_t missed_eager;   /* PHILOX_FUNCTION_EAGER, PHILOX_RUNNER */
 	uint64_t keys;           /* there are */
+	uint64_t keys_dropped;   /* for the limits of the policy */
 	uint64_t recordings;     /* there are */
-	uint64_t unplayed;       /* of them, never replayed */
+	uint64_t unplayed;       /* of them, never replayed, nor prepared */
+	uint64_t bytes;          /* that they take on the host, and on the device
+				    beside the pool, as far as philox took it:
+				    a driver has more for each graph */
 	uint64_t copies;         /* inputs copied, back too */
-	uint64_t record_ns;      /* spent on recordings: nanoseconds */
+	/* spent so far, by what */
+	uint64_t create_ns;      /* making the function */
+	uint64_t dry_ns;         /* dry warm-ups */
+	uint64_t eager_ns;       /* eager calls */
+	uint64_t warmup_ns;      /* warm-ups */
+	uint64_t record_ns;      /* bodies while they are captured */
+	uint64_t instantiate_ns; /* making graphs of captures */
+	uint64_t checkpoint_ns;  /* keeping what the pool was */
+	uint64_t restore_ns;     /* putting the pool back, in whatever call */
+	uint64_t first_ns;       /* first launches */
+	uint64_t replay_ns;      /* replays */
 };
 
 PHILOX_API enum philox_status philox_function_count(
@@ -400,6 +462,8 @@ PHILOX_API const char *philox_function_reason(
 /* --- outputs -------------------------------------------------------------- */
 
 /*
+ * An output is released by the caller, with a ticket, or with its step.
+ *
  * philox_output_release() says that an output is not needed any more: what was
  * put on `stream` until now is done with it before its memory is used again.
  * Its memory is free when the last output that shares it is released.
@@ -408,30 +472,63 @@ PHILOX_API const char *philox_function_reason(
  * released is not: PHILOX_ERROR_STALE, which names the function, the output,
  * its origin and, if it was handed out again, the call that overwrote it.
  *
- * All four may be called by the function that releases a ticket's saved context
- * (philox_ticket_attach()), also when a call of the runner uses the ticket up:
- * so outputs that a backward needs can live as long as the forward's ticket.
+ * philox_output_tie() ties an output to a pending ticket: it is released once,
+ * when the ticket is used up or released in whatever way, after the work on the
+ * stream that this is done on. A backward that retains the ticket keeps it.
+ * What is attached to the ticket (philox_ticket_attach()) is not touched; a
+ * ticket may have many outputs, of several runners; an output has one ticket at
+ * most. One that is released in another way is not tied any more.
  *
  * philox_output_set_data() hangs a pointer of the caller's on an output, and
  * philox_output_data() writes it: NULL when the output has just been handed
  * out. Nothing is done with it.
  *
- * Errors of all: PHILOX_ERROR_INVALID (not a handle of the runner),
- * PHILOX_ERROR_STALE, PHILOX_ERROR_BUSY; of a release also
+ * All of them may be called within a call of the runner, on its thread: by the
+ * function that releases a saved context, for example. Errors of all:
+ * PHILOX_ERROR_INVALID (not a handle of the runner), PHILOX_ERROR_STALE,
+ * PHILOX_ERROR_BUSY (another thread is in the runner); of a release also
  * PHILOX_ERROR_CAPTURE_UNSUPPORTED (the stream is capturing) and those of the
- * device.
+ * device; of a tie also PHILOX_ERROR_EXISTS (it is tied), PHILOX_ERROR_MEMORY
+ * and, of the ticket, PHILOX_ERROR_RELEASED, PHILOX_ERROR_MISMATCH (of another
+ * region; the region is of another context) and PHILOX_ERROR_STATE (its forward
+ * is open).
  */
 PHILOX_API enum philox_status philox_output_release(
 	struct philox_runner *runner, const struct philox_output *output,
 	philox_stream stream);
 PHILOX_API enum philox_status philox_output_check(
 	struct philox_runner *runner, const struct philox_output *output);
+PHILOX_API enum philox_status philox_output_tie(
+	struct philox_runner *runner, const struct philox_output *output,
+	struct philox_region *region, struct philox_ticket ticket);
 PHILOX_API enum philox_status philox_output_set_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void *data);
 PHILOX_API enum philox_status philox_output_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void **data);
+
+/*
+ * philox_step_begin() says that a step begins: outputs of calls so far are not
+ * needed any more, after the work that is on `stream` now, and are released.
+ *
+ * Calls that read each other's outputs, by handle, are a path. A path that gave
+ * out tickets whose backward is still owed has not ended: its outputs stay,
+ * whichever of its calls they are of, until a later philox_step_begin() finds
+ * the last of these tickets used up. *kept, unless it is NULL, is how many
+ * outputs stay, and a message ("step", PHILOX_LOG_INFO) names one of them and a
+ * ticket that keeps it. With PHILOX_STEP_ALL all outputs are released all the
+ * same.
+ *
+ * Errors: PHILOX_ERROR_INVALID (flags), PHILOX_ERROR_BUSY (a thread is in the
+ * runner), PHILOX_ERROR_CAPTURE_UNSUPPORTED, those of the device: then nothing
+ * has changed.
+ */
+enum philox_step_flags { PHILOX_STEP_ALL = 1 };
+
+PHILOX_API enum philox_status philox_step_begin(struct philox_runner *runner,
+						philox_stream stream,
+						unsigned flags, size_t *kept);
 
 /* --- bodies --------------------------------------------------------------- */
 
@@ -480,8 +577,9 @@ PHILOX_API enum philox_status philox_run_value(struct philox_run *run,
  * philox_run_alloc() takes memory from the runner's pool on the run's stream,
  * as philox_pool_alloc() does; philox_run_free() frees it for what the body
  * allocates later, on that stream. What the body neither frees nor declares as
- * an output is free when it returns. Errors: as philox_pool_alloc() and
- * philox_pool_free(); PHILOX_ERROR_INVALID (a free of memory that is not of
+ * an output is free when it returns. A body that takes memory from the pool in
+ * another way has failed (PHILOX_ERROR_STATE). Errors: as philox_pool_alloc()
+ * and philox_pool_free(); PHILOX_ERROR_INVALID (a free of memory that is not of
  * this run, or is an output).
  */
 PHILOX_API enum philox_status philox_run_alloc(struct philox_run *run,
@@ -518,7 +616,8 @@ PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
  * philox_forward_begin() and philox_backward_begin(), without PHILOX_WARMUP.
  * Errors: as theirs; PHILOX_ERROR_INVALID (`uses` has no further entry),
  * PHILOX_ERROR_RELEASED (an earlier backward of this body uses the ticket up),
- * PHILOX_ERROR_MISMATCH (the ticket is not that of an earlier pass).
+ * PHILOX_ERROR_MISMATCH (the ticket is not that of an earlier pass, or is that
+ * of two of them, since two uses name it).
  */
 PHILOX_API enum philox_status philox_run_forward_begin(
 	struct philox_run *run, struct philox_region *region, unsigned flags,

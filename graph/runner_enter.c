@@ -1,0 +1,23 @@
+/*
+ * graph/runner_enter.c - a thread comes into a runner
+ */
+#include "graph/runner_enter.h"
+#include "graph/runner_outputs.h"
+#include "graph/runner_ties.h"
+
+void runner_drain(struct philox_runner *runner)
+{
+	struct output_slot *slot;
+
+	while ((slot = ties_next(runner)))
+		outputs_drop(slot);
+}
+
+enum philox_status runner_enter(struct philox_runner *runner)
+{
+	enum philox_status status = runner_take(runner);
+
+	if (status == PHILOX_OK)
+		runner_drain(runner);
+	return status;
+}

@@ -1,0 +1,16 @@
+/*
+ * graph/runner_enter.h - a thread comes into a runner
+ */
+#ifndef GRAPH_RUNNER_ENTER_H
+#define GRAPH_RUNNER_ENTER_H
+
+#include "graph/runner.h"
+
+/*
+ * runner_drain() releases the outputs whose tickets were used up since.
+ * runner_enter() is runner_take(), with that.
+ */
+void runner_drain(struct philox_runner *runner);
+enum philox_status runner_enter(struct philox_runner *runner);
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * graph/runner_kinds.c - the kinds of call, carried out
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "graph/runner_eager.h"
+#include "graph/runner_kinds.h"
+#include "graph/runner_launch.h"
+#include "graph/runner_limits.h"
+#include "graph/runner_record.h"
+#include "graph/runner_recording.h"
+
+enum philox_status call_eagerly(const struct calling *calling,
+				enum philox_call_kind kind)
+{
+	struct philox_function *function = calling->function;
+	struct key *key = calling->key;
+	enum philox_status status =
+		eager_call(function, calling->call, key, kind, calling->stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	calling->call->kind = kind;
+	if (kind == PHILOX_CALL_WARMUP)
+		function->counts.warmup++;
+	else
+		function->counts.eager++;
+	if (kind == PHILOX_CALL_WARMUP && !function->runner->run.again)
+		key->warmups--;
+	if (kind != PHILOX_CALL_WARMUP && function->runner->run.again)
+		key->warmups++;
+	if (function->runner->run.refused) {
+		calling_explain(calling, "its body refused to be recorded: %s",
+				function->runner->run.reason);
+		calling_wait(calling, kind);
+	}
+	return PHILOX_OK;
+}
+
+/* The body refused, or broke its capture: the message says how. */
+static void explain_refusal(const struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	char begin[96];
+	const char *why = philox_error_message();
+
+	snprintf(begin, sizeof(begin), "function '%s': ", function->name);
+	if (strncmp(why, begin, strlen(begin)) == 0)
+		why += strlen(begin);
+	calling_explain(calling, "%s", why);
+	calling_wait(calling, PHILOX_CALL_RECORD);
+}
+
+enum philox_status call_capture(const struct calling *calling,
+				struct recording **recording, int *refused)
+{
+	struct philox_function *function = calling->function;
+	enum philox_status status;
+
+	*refused = 0;
+	status = record_call(function, calling->call, calling->key,
+			     calling->stream, calling->ahead, recording,
+			     refused);
+	if (*refused) {
+		explain_refusal(calling);
+		*refused = function->policy.refused != PHILOX_REFUSED_ERROR;
+	}
+	if (status != PHILOX_OK)
+		return status;
+	calling->key->told &= ~(unsigned)TOLD_REFUSED;
+	limits_keep(function, calling->key);
+	return PHILOX_OK;
+}
+
+/* How long each part of a recording took, as far as the counts say. */
+void call_post_recorded(const struct calling *calling,
+			const struct philox_function_counts *before,
+			uint64_t began)
+{
+	const struct philox_function_counts *now = &calling->function->counts;
+
+	runner_post(calling->function, PHILOX_LOG_INFO, "recorded",
+		    PHILOX_CALL_RECORD, NULL, runner_time() - began,
+		    "is recorded: %s (ns: restore %" PRIu64 ", body %" PRIu64
+		    ", instantiate %" PRIu64 ", checkpoint %" PRIu64
+		    ", first launch %" PRIu64 ")",
+		    calling->function->reason,
+		    now->restore_ns - before->restore_ns,
+		    now->record_ns - before->record_ns,
+		    now->instantiate_ns - before->instantiate_ns,
+		    now->checkpoint_ns - before->checkpoint_ns,
+		    now->first_ns - before->first_ns);
+}
+
+static enum philox_status launch_first(const struct calling *calling,
+				       struct recording *recording)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status =
+		launch_recording(recording, calling->call, calling->stream);
+
+	calling->function->counts.first_ns += runner_time() - began;
+	return status;
+}
+
+enum philox_status call_recorded(const struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	const struct philox_function_counts before = function->counts;
+	const uint64_t began = runner_time();
+	struct recording *recording;
+	int refused;
+	enum philox_status status = call_capture(calling, &recording, &refused);
+
+	if (refused) {
+		function->counts.missed_refused++;
+		return call_eagerly(calling, PHILOX_CALL_EAGER);
+	}
+	if (status != PHILOX_OK)
+		return status;
+	status = launch_first(calling, recording);
+	call_post_recorded(calling, &before, began);
+	if (status != PHILOX_OK)
+		return status;
+	calling->call->kind = PHILOX_CALL_RECORD;
+	function->counts.record++;
+	return PHILOX_OK;
+}
+
+enum philox_status call_replayed(const struct calling *calling,
+				 struct recording *recording)
+{
+	struct philox_function *function = calling->function;
+	const uint64_t began = runner_time();
+	enum philox_status status;
+
+	if (recording->launched) {
+		status = launch_recording(recording, calling->call,
+					  calling->stream);
+		function->counts.replay_ns += runner_time() - began;
+	} else {
+		status = launch_first(calling, recording);
+	}
+	if (status != PHILOX_OK)
+		return status;
+	recording_played(recording);
+	calling->call->kind = PHILOX_CALL_REPLAY;
+	function->counts.replay++;
+	return PHILOX_OK;
+}

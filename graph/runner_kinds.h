@@ -1,0 +1,32 @@
+/*
+ * graph/runner_kinds.h - the kinds of call, carried out
+ */
+#ifndef GRAPH_RUNNER_KINDS_H
+#define GRAPH_RUNNER_KINDS_H
+
+#include "graph/runner_calling.h"
+
+/*
+ * call_eagerly() runs the body, as an eager call or a warm-up; call_replayed()
+ * launches a recording; call_recorded() makes one and launches it, or runs the
+ * body if that is refused and the policy allows it. All write the call's kind and
+ * count it.
+ */
+enum philox_status call_eagerly(const struct calling *calling,
+				enum philox_call_kind kind);
+enum philox_status call_replayed(const struct calling *calling,
+				 struct recording *recording);
+enum philox_status call_recorded(const struct calling *calling);
+
+/*
+ * call_capture() makes a recording; *refused is 1 if that was refused, in
+ * whatever way, and is no error by the policy. call_post_recorded() tells of one
+ * whose making began with these counts at that time.
+ */
+enum philox_status call_capture(const struct calling *calling,
+				struct recording **recording, int *refused);
+void call_post_recorded(const struct calling *calling,
+			const struct philox_function_counts *before,
+			uint64_t began);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * graph/runner_launch.h - launching a recording for a call
+ */
+#ifndef GRAPH_RUNNER_LAUNCH_H
+#define GRAPH_RUNNER_LAUNCH_H
+
+#include "graph/runner.h"
+
+/*
+ * launch_recording() launches one on a stream for a call, as which nothing else
+ * is done. On an error nothing has changed but for numbers that are burnt.
+ */
+enum philox_status launch_recording(struct recording *recording,
+				    struct philox_call *call,
+				    philox_stream stream);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * graph/runner_limits.c - how many keys and bytes a function keeps
+ */
+#include "graph/runner_key.h"
+#include "graph/runner_limits.h"
+
+static int has_outputs(const struct philox_function *function,
+		       const struct key *key)
+{
+	const struct recording *recording = function->recordings;
+
+	for (; recording; recording = recording->also)
+		for (size_t i = 0;
+		     recording->key == key && i < function->n_outputs; i++)
+			if (recording->outputs[i].slot->live)
+				return 1;
+	return 0;
+}
+
+/* The one to go first; with `bytes` one that has recordings. NULL: none. */
+static struct key *least_recent(const struct philox_function *function,
+				const struct key *now, int bytes)
+{
+	struct key *found = NULL, *holds = NULL;
+
+	for (struct key *key = function->keys; key; key = key->also) {
+		struct key **best;
+
+		if (key == now || (bytes && !key->recordings))
+			continue;
+		best = has_outputs(function, key) ? &holds : &found;
+		if (!*best || key->used < (*best)->used)
+			*best = key;
+	}
+	return found ? found : holds;
+}
+
+static void drop_one(struct philox_function *function, struct key *key,
+		     const char *what)
+{
+	runner_post(function, PHILOX_LOG_INFO, "dropped", PHILOX_CALL_NONE,
+		    NULL, 0,
+		    "forgets a key with %u recording%s, for the limit of %s",
+		    (unsigned)key->recordings, status_s(key->recordings), what);
+	key_drop(function, key);
+}
+
+void limits_keep(struct philox_function *function, const struct key *now)
+{
+	const struct philox_policy *policy = &function->policy;
+	struct key *key;
+
+	while (policy->keys && function->counts.keys > policy->keys &&
+	       (key = least_recent(function, now, 0)))
+		drop_one(function, key, "keys");
+	while (policy->bytes && function->counts.bytes > policy->bytes &&
+	       (key = least_recent(function, now, 1)))
+		drop_one(function, key, "bytes");
+}

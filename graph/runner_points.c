@@ -1,0 +1,134 @@
+/*
+ * graph/runner_points.c - where on which streams outputs were released
+ *
+ * See Order in Note [Runner], graph/runner.h.
+ */
+#include <stdlib.h>
+#include "graph/pool_streams.h"
+#include "graph/runner_points.h"
+#include "lib/device/captures.h"
+
+static int is_point_of(const struct release_point *point, philox_stream stream)
+{
+	return point->stream == stream &&
+	       pool_means_ours(stream, point->thread);
+}
+
+static enum philox_status add_point(struct philox_runner *runner,
+				    philox_stream stream,
+				    struct release_point **point)
+{
+	struct release_point *points = realloc(
+		runner->points, (runner->n_points + 1) * sizeof(*points));
+	struct release_point made = {.stream = stream,
+				     .thread = pthread_self()};
+	enum philox_status status;
+
+	if (!points)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "runner '%s': no memory for a release",
+				  runner->name);
+	runner->points = points;
+	status = philox_event_create(runner_device(runner), &made.event);
+	if (status != PHILOX_OK)
+		return status;
+	*point = &points[runner->n_points++];
+	**point = made;
+	return PHILOX_OK;
+}
+
+/* A later point of a stream takes the place of an earlier one. */
+static enum philox_status note_locked(struct philox_runner *runner,
+				      philox_stream stream)
+{
+	struct release_point *point = NULL;
+	enum philox_status status =
+		device_refuse_capture(runner_device(runner), stream);
+
+	for (size_t i = 0; i < runner->n_points; i++)
+		if (is_point_of(&runner->points[i], stream))
+			point = &runner->points[i];
+	if (status == PHILOX_OK && !point)
+		status = add_point(runner, stream, &point);
+	if (status == PHILOX_OK)
+		status = philox_event_record(runner_device(runner),
+					     point->event, stream);
+	if (status == PHILOX_OK)
+		point->noted++;
+	return status;
+}
+
+enum philox_status points_note(struct philox_runner *runner,
+			       philox_stream stream)
+{
+	enum philox_status status;
+
+	pthread_mutex_lock(&runner->points_lock);
+	status = note_locked(runner, stream);
+	pthread_mutex_unlock(&runner->points_lock);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "runner '%s': ", runner->name);
+}
+
+void points_lose(struct philox_runner *runner)
+{
+	pthread_mutex_lock(&runner->points_lock);
+	runner->lost = 1;
+	pthread_mutex_unlock(&runner->points_lock);
+}
+
+/* Waiting twice is harmless, so that a failure leaves nothing to undo. */
+static enum philox_status await_locked(struct philox_runner *runner,
+				       philox_stream stream)
+{
+	struct philox_device *device = runner_device(runner);
+	enum philox_status status = PHILOX_OK;
+
+	if (runner->lost)
+		status = philox_device_synchronize(device);
+	if (status == PHILOX_OK)
+		runner->lost = 0;
+	for (size_t i = 0; status == PHILOX_OK && i < runner->n_points; i++) {
+		struct release_point *point = &runner->points[i];
+
+		if (point->noted == point->done)
+			continue;
+		if (!is_point_of(point, stream))
+			status =
+				philox_event_wait(device, stream, point->event);
+		if (status == PHILOX_OK)
+			point->awaited = point->noted;
+	}
+	return status;
+}
+
+enum philox_status points_await(struct philox_runner *runner,
+				philox_stream stream)
+{
+	enum philox_status status;
+
+	pthread_mutex_lock(&runner->points_lock);
+	status = await_locked(runner, stream);
+	pthread_mutex_unlock(&runner->points_lock);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "runner '%s': ", runner->name);
+}
+
+void points_passed(struct philox_runner *runner)
+{
+	pthread_mutex_lock(&runner->points_lock);
+	for (size_t i = 0; i < runner->n_points; i++)
+		runner->points[i].done = runner->points[i].awaited;
+	pthread_mutex_unlock(&runner->points_lock);
+}
+
+void points_finish(struct philox_runner *runner)
+{
+	for (size_t i = 0; i < runner->n_points; i++)
+		philox_event_destroy(runner_device(runner),
+				     runner->points[i].event);
+	free(runner->points);
+	pthread_mutex_destroy(&runner->points_lock);
+}

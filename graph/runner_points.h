@@ -1,0 +1,31 @@
+/*
+ * graph/runner_points.h - where on which streams outputs were released
+ *
+ * See Order in Note [Runner], graph/runner.h.
+ */
+#ifndef GRAPH_RUNNER_POINTS_H
+#define GRAPH_RUNNER_POINTS_H
+
+#include "graph/runner.h"
+
+/*
+ * points_note() notes that what is on a stream now comes before the next call.
+ * Any thread. Errors: CAPTURE_UNSUPPORTED, MEMORY, those of the device.
+ */
+enum philox_status points_note(struct philox_runner *runner,
+			       philox_stream stream);
+
+/* points_lose() says that a release could not be noted. Any thread. */
+void points_lose(struct philox_runner *runner);
+
+/*
+ * points_await() has a stream wait for all points that are not passed;
+ * points_passed() says that something after those waits is in the chain.
+ */
+enum philox_status points_await(struct philox_runner *runner,
+				philox_stream stream);
+void points_passed(struct philox_runner *runner);
+
+void points_finish(struct philox_runner *runner);
+
+#endif
