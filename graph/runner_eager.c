@@ -41,8 +41,6 @@ static enum philox_status reserve_eager(struct philox_function *function,
 			eager->n_slots++;
 	}
 	if (status == PHILOX_OK)
-		status = live_reserve(function->runner, function->n_outputs);
-	if (status == PHILOX_OK)
 		status = step_reserve(function->runner, n_uses);
 	return status;
 }

@@ -177,8 +177,6 @@ enum philox_status launch_recording(struct recording *recording,
 	enum philox_status status = check_entries(recording, call);
 
 	if (status == PHILOX_OK)
-		status = live_reserve(runner, function->n_outputs);
-	if (status == PHILOX_OK)
 		status = step_reserve(runner, recording->n_entries);
 	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs; i++)
 		status = outputs_renew(&recording->outputs[i].slot);

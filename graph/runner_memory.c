@@ -48,8 +48,8 @@ const struct live_block *live_find(const struct philox_runner *runner,
 
 enum philox_status live_reserve(struct philox_runner *runner, size_t n)
 {
-	return runner_room(&runner->live, &runner->live_room,
-			   runner->n_live + n, sizeof(*runner->live));
+	return runner_room(&runner->live, &runner->live_room, n,
+			   sizeof(*runner->live));
 }
 
 void live_hold(struct philox_runner *runner, uint64_t id,

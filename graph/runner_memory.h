@@ -13,10 +13,11 @@ struct block_range live_range(const struct philox_runner *runner,
 			      const void *address, size_t bytes);
 
 /*
- * live_reserve() makes room for n further live blocks. live_hold() counts
- * one more output in a block, which has room; `from` is the recording whose
- * checkpoint has it, NULL if it is live in the pool. live_let_go() counts one
- * fewer. live_find() finds a live block, NULL: it is none.
+ * live_reserve() makes room for n live blocks in all. live_hold() counts one
+ * more output in a block, which has room as there is some for each output;
+ * `from` is the recording whose checkpoint has it, NULL if it is live in the
+ * pool. live_let_go() counts one fewer. live_find() finds a live block, NULL: it
+ * is none.
  */
 enum philox_status live_reserve(struct philox_runner *runner, size_t n);
 void live_hold(struct philox_runner *runner, uint64_t id,

@@ -18,6 +18,8 @@ static enum philox_status make_slot(struct philox_function *function,
 			    runner->n_slots + 1, sizeof(*runner->slots));
 	struct output_slot *made;
 
+	if (status == PHILOX_OK)
+		status = live_reserve(runner, runner->n_slots + 1);
 	if (status != PHILOX_OK)
 		return status;
 	made = calloc(1, sizeof(*made));
