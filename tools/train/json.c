@@ -54,6 +54,36 @@ static void write_pool(struct json *json,
 	json_close(json);
 }
 
+static void write_counts(struct json *json, const struct train_counts *counts)
+{
+	json_unsigned(json, "eager", counts->eager);
+	json_unsigned(json, "warmups", counts->warmups);
+	json_unsigned(json, "recordings", counts->recordings);
+	json_unsigned(json, "replays", counts->replays);
+	json_unsigned(json, "device_calls_per_replay_most",
+		      counts->device_calls);
+}
+
+/* How the calls of a runner's functions were executed. */
+static void write_functions(struct json *json,
+			    const struct train_result *result)
+{
+	json_object(json, "calls");
+	write_counts(json, &result->all_counts);
+	json_close(json);
+	json_array(json, "functions");
+	for (int i = 0; i < TRAIN_FUNCTIONS; i++) {
+		if (!result->counts[i].name)
+			continue;
+		json_object(json, NULL);
+		json_string(json, "name", result->counts[i].name);
+		write_counts(json, &result->counts[i]);
+		json_close(json);
+	}
+	json_close(json);
+	json_unsigned(json, "pending_most", result->pending);
+}
+
 static void write_run(struct json *json, const struct train_result *result,
 		      const struct train_options *options)
 {
@@ -71,7 +101,9 @@ static void write_run(struct json *json, const struct train_result *result,
 		    (double)result->steps / result->seconds);
 	if (result->graphs)
 		write_graphs(json, result);
-	if (options->pool_given)
+	if (result->called)
+		write_functions(json, result);
+	if (options->pool_given || result->called)
 		write_pool(json, &result->pool);
 	json_close(json);
 }
@@ -101,6 +133,8 @@ static void write_options(struct json *json, const struct train_model *model)
 	json_bool(json, "naive", options->naive);
 	if (options->loop)
 		json_bool(json, "loop", 1);
+	if (options->runner)
+		json_bool(json, "runner", 1);
 	if (options->pool_given) {
 		json_string(json, "pool", options->pool_given);
 		json_unsigned(json, "bytes_without_pool", model->arrays_size);
@@ -125,6 +159,9 @@ static void write_verdict(struct json *json, const struct train_model *model,
 		json_string(json, "differs", verdict->differs->name);
 		json_unsigned(json, "differs_step", verdict->differs_step);
 	}
+	if (verdict->not_replayed)
+		json_string(json, "not_replayed",
+			    verdict->not_replayed->not_replayed);
 	json_number(json, "last_tenth_loss", verdict->last_tenth);
 	json_bool(json, "learned", verdict->learned);
 	if (model->options->naive) {

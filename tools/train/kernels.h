@@ -210,8 +210,7 @@ PHILOX_FN void train_scatter(const struct train_scatter *a, size_t i)
 
 /* out = the mean of the micro-batches' gradients, always in the same order */
 struct train_reduce {
-	const float *parts; /* TRAIN_SLOTS arrays, one after the other */
-	size_t stride;
+	const float *parts[TRAIN_SLOTS];
 	float *out;
 };
 
@@ -220,7 +219,7 @@ PHILOX_FN void train_reduce(const struct train_reduce *a, size_t i)
 	float sum = 0;
 
 	for (size_t slot = 0; slot < TRAIN_SLOTS; slot++)
-		sum += a->parts[slot * a->stride + i];
+		sum += a->parts[slot][i];
 	a->out[i] = sum / TRAIN_SLOTS;
 }
 
@@ -243,17 +242,23 @@ PHILOX_FN struct train_clock train_clock_start(void)
 	return clock;
 }
 
+struct train_rates {
+	float rate, decay;
+};
+
 /* AdamW: Loshchilov and Hutter, "Decoupled weight decay regularization" */
 struct train_adamw {
 	float *parameters;
 	const float *gradient;
 	float *first, *second; /* moments */
 	const struct train_clock *clock;
-	float rate, decay;
+	struct train_rates rates;
+	const struct train_rates *rates_at; /* NULL: as above */
 };
 
 PHILOX_FN void train_adamw(const struct train_adamw *a, size_t i)
 {
+	const struct train_rates rates = a->rates_at ? *a->rates_at : a->rates;
 	float g = a->gradient[i], x = a->parameters[i];
 	float m = TRAIN_BETA1 * a->first[i] + (1 - TRAIN_BETA1) * g;
 	float v = TRAIN_BETA2 * a->second[i] + (1 - TRAIN_BETA2) * g * g;
@@ -262,24 +267,27 @@ PHILOX_FN void train_adamw(const struct train_adamw *a, size_t i)
 
 	a->first[i] = m;
 	a->second[i] = v;
-	a->parameters[i] = x - a->rate * (step + a->decay * x);
+	a->parameters[i] = x - rates.rate * (step + rates.decay * x);
 }
 
 /* The end of a step: writes its losses down and moves the clock. */
 struct train_finish {
 	struct train_clock *clock;
-	const float *losses; /* TRAIN_SLOTS */
-	float *history;      /* TRAIN_SLOTS per step */
-	uint64_t steps;      /* room in history */
+	const uint64_t *step; /* the clock's, or where else it is */
+	const float *losses;  /* TRAIN_SLOTS */
+	float *history;       /* TRAIN_SLOTS per step */
+	uint64_t steps;       /* room in history */
 };
 
 PHILOX_FN void train_finish(const struct train_finish *a, size_t i)
 {
 	struct train_clock clock = a->clock[i];
-	float *history = a->history + clock.step * TRAIN_SLOTS;
+	const uint64_t step = *a->step;
+	float *history;
 
-	if (clock.step >= a->steps)
+	if (step >= a->steps)
 		return;
+	history = a->history + step * TRAIN_SLOTS;
 	for (size_t slot = 0; slot < TRAIN_SLOTS; slot++)
 		history[slot] = a->losses[slot];
 	clock.step++;

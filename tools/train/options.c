@@ -37,8 +37,12 @@ static const char usage[] =
 	"  --loop         a fifth run: captured, with the micro-batches of a step as\n"
 	"                 one WHILE node of the graph. It must agree, too. CUDA 12.4\n"
 	"                 has such nodes, and the driver must be as new\n"
+	"  --runner       one more run: each layer of a step, forward and backward,\n"
+	"                 is a call of a function of a runner, that is shared by all\n"
+	"                 layers. It must agree, and replay calls. The output says\n"
+	"                 how the calls of each function were executed\n"
 	"  --only RUN     one of them: eager, captured, recomputed, out-of-order,\n"
-	"                 looped; as for journals to compare\n"
+	"                 looped, runner; as for journals to compare\n"
 	"  --pool KIND    its segments: plain, expandable; the arrays of a step,\n"
 	"                 activations and gradients, are blocks of a pool; the bits\n"
 	"                 are the same as without\n"
@@ -60,6 +64,29 @@ static const char *chooses_runs(const struct train_options *options)
 				  : NULL;
 }
 
+/* The options for a run more, with `other`, which chooses them, or NULL. */
+static int check_more_runs(const struct train_options *options,
+			   const char *other)
+{
+	const struct {
+		const char *name;
+		int given, run;
+	} more[] = {{"loop", options->loop, TRAIN_LOOPED},
+		    {"runner", options->runner, TRAIN_RUNNER}};
+
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
+		if (more[i].given && other)
+			return complain("train", "--%s: not together with --%s",
+					more[i].name, other);
+		if (more[i].given && options->only_given &&
+		    options->only != more[i].run)
+			return complain_value(
+				"train", "only", options->only_given,
+				"not together with --%s", more[i].name);
+	}
+	return 0;
+}
+
 /* Checks the options for single runs: not together with others for all. */
 static int check_runs(const struct train_options *options)
 {
@@ -68,14 +95,7 @@ static int check_runs(const struct train_options *options)
 	if (options->only_given && other)
 		return complain_value("train", "only", options->only_given,
 				      "not together with --%s", other);
-	if (options->loop && other)
-		return complain("train", "--loop: not together with --%s",
-				other);
-	if (options->loop && options->only_given &&
-	    options->only != TRAIN_LOOPED)
-		return complain_value("train", "only", options->only_given,
-				      "not together with --loop");
-	return 0;
+	return check_more_runs(options, other);
 }
 
 /* Checks the options together. */
@@ -108,10 +128,13 @@ static int check_options(const struct train_options *options)
 			options->save_at, options->steps);
 }
 
-static const char *const runs[] = {
-	[TRAIN_EAGER] = "eager",           [TRAIN_CAPTURED] = "captured",
-	[TRAIN_RECOMPUTED] = "recomputed", [TRAIN_REORDERED] = "out-of-order",
-	[TRAIN_LOOPED] = "looped",         NULL};
+static const char *const runs[] = {[TRAIN_EAGER] = "eager",
+				   [TRAIN_CAPTURED] = "captured",
+				   [TRAIN_RECOMPUTED] = "recomputed",
+				   [TRAIN_REORDERED] = "out-of-order",
+				   [TRAIN_LOOPED] = "looped",
+				   [TRAIN_RUNNER] = "runner",
+				   NULL};
 
 static const char *const pools[] = {[TRAIN_POOL_PLAIN] = "plain",
 				    [TRAIN_POOL_EXPANDABLE] = "expandable",
@@ -138,6 +161,7 @@ static int read_line(int argc, char **argv, struct train_options *options)
 		{"pool", TAKES_NAME, .to = &options->pool, .names = pools,
 		 .given = &options->pool_given},
 		{"loop", TAKES_NOTHING, .to = &options->loop},
+		{"runner", TAKES_NOTHING, .to = &options->runner},
 		{"naive", TAKES_NOTHING, .to = &options->naive},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{0}};
@@ -175,5 +199,7 @@ int train_parse_options(int argc, char **argv, struct train_options *options)
 		return 2;
 	if (options->only_given && options->only == TRAIN_LOOPED)
 		options->loop = 1;
+	if (options->only_given && options->only == TRAIN_RUNNER)
+		options->runner = 1;
 	return find_file(options) ? 2 : -1;
 }

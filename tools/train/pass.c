@@ -48,7 +48,14 @@ static enum philox_status begin_native_pass(struct train_pass *pass)
 {
 	struct train_model *model = pass->model;
 	struct philox_region *region = model->regions[pass->layer];
+	const struct philox_ticket of_the_call = {0};
 
+	if (model->run && pass->kind == TRAIN_FORWARD)
+		return philox_run_forward_begin(model->run, region, 0,
+						&pass->pass);
+	if (model->run)
+		return philox_run_backward_begin(model->run, region,
+						 of_the_call, 0, &pass->pass);
 	switch (pass->kind) {
 	case TRAIN_FORWARD:
 		return philox_forward_begin(region, model->stream, 0,
@@ -65,10 +72,12 @@ static enum philox_status begin_native_pass(struct train_pass *pass)
 struct train_pass train_begin_pass(struct train_model *model, unsigned slot,
 				   enum train_layer layer, enum train_kind kind)
 {
-	struct train_pass pass = {.model = model,
-				  .layer = layer,
-				  .kind = kind,
-				  .ticket = &model->tickets[slot][layer]};
+	struct train_pass pass = {
+		.model = model,
+		.layer = layer,
+		.kind = kind,
+		.ticket = model->run ? &model->run_ticket
+				     : &model->tickets[slot][layer]};
 
 	if (model->status)
 		return pass;

@@ -240,6 +240,36 @@ static void print_graphs(const struct train_result *result)
 	       record);
 }
 
+static void print_counts(const char *name, const struct train_counts *counts)
+{
+	printf("  %-20s %" PRIu64 " eager, %" PRIu64 " warm-up%s, %" PRIu64
+	       " recording%s, %" PRIu64 " replay%s",
+	       name, counts->eager, counts->warmups, plural(counts->warmups),
+	       counts->recordings, plural(counts->recordings), counts->replays,
+	       plural(counts->replays));
+	if (counts->replays)
+		printf(" of up to %" PRIu64 " device calls",
+		       counts->device_calls);
+	printf("\n");
+}
+
+/* How the calls of a runner's functions were executed, and of all of them. */
+static void print_calls(const struct train_result *result)
+{
+	if (!result->called)
+		return;
+	if (!result->replays) {
+		print_verdict("calls replayed", "NO", TERMINAL_BAD);
+		printf(": %s\n", result->not_replayed);
+	}
+	printf("calls of the runner's functions\n");
+	for (int i = 0; i < TRAIN_FUNCTIONS; i++)
+		if (result->counts[i].name)
+			print_counts(result->counts[i].name,
+				     &result->counts[i]);
+	print_counts("all", &result->all_counts);
+}
+
 static double kilobytes(uint64_t bytes)
 {
 	return (double)bytes * 1e-3;
@@ -284,6 +314,8 @@ void train_report(const struct train_model *model,
 	for (unsigned i = 0; i < n; i++)
 		if (results[i].graphs)
 			print_graphs(&results[i]);
+	for (unsigned i = 0; i < n; i++)
+		print_calls(&results[i]);
 	print_pool(model, results, n);
 }
 
@@ -300,6 +332,7 @@ void train_report_only(const struct train_model *model,
 		printf("nodes added, and device calls per replay\n");
 		print_graphs(result);
 	}
+	print_calls(result);
 	print_pool(model, result, 1);
 }
 

@@ -1,6 +1,6 @@
 /*
  * tools/train/runs.c - the schedules: eager, captured, recomputed, out of
- * order, looped
+ * order, looped, through a runner
  *
  * Every schedule puts the same arithmetic on the stream; they differ in what is
  * captured, what is kept, and when a backward comes. No input of a step is
@@ -29,6 +29,7 @@ struct schedule {
 	const char *name;
 	void (*prepare)(struct run *run); /* captures, or NULL */
 	void (*step)(struct run *run);
+	int own_pool; /* arrays of a step come from a pool of its own */
 };
 
 /* --- captured parts ------------------------------------------------------- */
@@ -250,6 +251,16 @@ static void prepare_looped(struct run *run)
 	capture(run, TRAIN_OURS, looped_step, 0);
 }
 
+static void prepare_runner(struct run *run)
+{
+	train_runner_open(run->model);
+}
+
+static void step_runner(struct run *run)
+{
+	train_runner_step(run->model, run->done - 1, run->result);
+}
+
 static void prepare_naive(struct run *run)
 {
 	struct train_graph *graph = &run->graphs[run->n_graphs++];
@@ -275,6 +286,7 @@ static const struct schedule schedules[] = {
 			      step_recomputed},
 	[TRAIN_REORDERED] = {"out of order", prepare_reordered, step_reordered},
 	[TRAIN_LOOPED] = {"looped", prepare_looped, step_captured},
+	[TRAIN_RUNNER] = {"runner", prepare_runner, step_runner, 1},
 	[TRAIN_NAIVE] = {"naive", prepare_naive, step_naive}};
 
 /* --- running -------------------------------------------------------------- */
@@ -332,7 +344,8 @@ static struct run begin_run(struct train_model *model,
 	model->shared = 0;
 	memset(model->tickets, 0, sizeof(model->tickets));
 	train_model_start(model);
-	train_pool_open(model);
+	if (!how->own_pool)
+		train_pool_open(model);
 	if (how->prepare)
 		how->prepare(&run);
 	return run;
@@ -346,6 +359,7 @@ static void end_run(struct run *run)
 	for (unsigned i = 0; i < run->n_graphs; i++)
 		train_graph_close(model, &run->graphs[i]);
 	train_pool_close(model, run->result);
+	train_runner_close(model, run->result);
 }
 
 /* Takes the remaining steps and fetches their results. */

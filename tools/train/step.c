@@ -7,13 +7,13 @@
  * again, once to have the layer's output for the weights' gradient (on the side
  * stream) and once on the gradient that flows down.
  */
+#include <string.h>
 #include "tools/train/train.h"
 
 /* --- streams -------------------------------------------------------------- */
 
-/* order() makes one stream wait for the work that is on another now. */
-static void order(struct train_model *model, philox_event event,
-		  philox_stream first, philox_stream then)
+void train_order(struct train_model *model, philox_event event,
+		 philox_stream first, philox_stream then)
 {
 	if (!model->status)
 		train_check(model,
@@ -23,7 +23,7 @@ static void order(struct train_model *model, philox_event event,
 			    philox_event_wait(model->device, then, event));
 }
 
-static void product(struct train_model *model, philox_stream stream,
+void train_multiply(struct train_model *model, philox_stream stream,
 		    enum train_form form, size_t rows, size_t columns,
 		    size_t depth, const float *left, const float *right,
 		    float *out)
@@ -121,9 +121,9 @@ static void hidden_layer(struct train_model *model, unsigned slot,
 	struct train_pass pass = train_begin_pass(model, slot, layer, kind);
 
 	a->hidden[layer] = take_layer(model, a->hidden[layer], "hidden");
-	product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH, w->columns,
-		w->rows, a->dropped[layer - 1], model->parameters + w->weight,
-		a->hidden[layer]);
+	train_multiply(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
+		       w->columns, w->rows, a->dropped[layer - 1],
+		       model->parameters + w->weight, a->hidden[layer]);
 	a->dropped[layer - 1] =
 		train_give(model, model->stream, a->dropped[layer - 1]);
 	a->dropped[layer] = take_layer(model, a->dropped[layer], "dropped");
@@ -142,8 +142,9 @@ static void output_layer(struct train_model *model, unsigned slot, float *loss)
 
 	a->logits = take_floats(model, a->logits, TRAIN_BATCH * w->columns,
 				"logits");
-	product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH, w->columns,
-		w->rows, *last, model->parameters + w->weight, a->logits);
+	train_multiply(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
+		       w->columns, w->rows, *last,
+		       model->parameters + w->weight, a->logits);
 	*last = train_give(model, model->stream, *last);
 	a->losses = take_floats(model, a->losses, TRAIN_BATCH, "losses");
 	train_launch(model, model->stream, softmax, TRAIN_BATCH,
@@ -200,12 +201,12 @@ static void weight_gradient(struct train_pass *pass,
 
 	float *redrawn = a->redrawn[pass->layer];
 
-	order(model, model->fork, model->stream, model->side);
+	train_order(model, model->fork, model->stream, model->side);
 	redrawn = train_take(model, model->side, redrawn, TRAIN_LAYER_SIZE,
 			     "redrawn");
 	train_drop(pass, model->side, a->hidden[pass->layer], redrawn);
-	product(model, model->side, TRAIN_LEFT_TURN, w->rows, w->columns,
-		TRAIN_BATCH, redrawn, above, gradients + w->weight);
+	train_multiply(model, model->side, TRAIN_LEFT_TURN, w->rows, w->columns,
+		       TRAIN_BATCH, redrawn, above, gradients + w->weight);
 	a->redrawn[pass->layer] = train_give(model, model->side, redrawn);
 	train_launch(model, model->side, column_sum, w->columns, .in = above,
 		     .out = gradients + w->bias, .columns = w->columns);
@@ -223,8 +224,9 @@ static void layer_gradient(struct train_pass *pass, struct train_activations *a,
 		take_layer(model, a->gradient[pass->layer], "gradient");
 
 	a->gradient[pass->layer] = gradient;
-	product(model, model->stream, TRAIN_RIGHT_TURN, TRAIN_BATCH, w->rows,
-		w->columns, above, model->parameters + w->weight, gradient);
+	train_multiply(model, model->stream, TRAIN_RIGHT_TURN, TRAIN_BATCH,
+		       w->rows, w->columns, above,
+		       model->parameters + w->weight, gradient);
 	train_drop(pass, model->stream, gradient, gradient);
 	if (pass->layer != TRAIN_INPUT)
 		train_launch(model, model->stream, tanh_backward,
@@ -283,7 +285,7 @@ void train_backward_to(struct train_model *model, unsigned slot,
 	train_launch(model, model->stream, scatter, model->n_embedding,
 		     .samples = samples(model, a), .gradient = above,
 		     .out = gradient);
-	order(model, model->join, model->side, model->stream);
+	train_order(model, model->join, model->side, model->stream);
 }
 
 void train_backward(struct train_model *model, unsigned slot)
@@ -342,14 +344,14 @@ static void warm_up_products(struct train_model *model, float *a, float *b,
 	for (int layer = 0; layer < TRAIN_DEPTH; layer++) {
 		const struct train_weights *w = &model->weights[layer];
 
-		product(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
-			w->columns, w->rows, a, b, out);
-		product(model, model->stream, TRAIN_RIGHT_TURN, TRAIN_BATCH,
-			w->rows, w->columns, a, b, out);
-		order(model, model->fork, model->stream, model->side);
-		product(model, model->side, TRAIN_LEFT_TURN, w->rows,
-			w->columns, TRAIN_BATCH, a, b, out);
-		order(model, model->join, model->side, model->stream);
+		train_multiply(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
+			       w->columns, w->rows, a, b, out);
+		train_multiply(model, model->stream, TRAIN_RIGHT_TURN,
+			       TRAIN_BATCH, w->rows, w->columns, a, b, out);
+		train_order(model, model->fork, model->stream, model->side);
+		train_multiply(model, model->side, TRAIN_LEFT_TURN, w->rows,
+			       w->columns, TRAIN_BATCH, a, b, out);
+		train_order(model, model->join, model->side, model->stream);
 	}
 }
 
@@ -374,24 +376,36 @@ void train_warm_up(struct train_model *model)
 
 /* --- update --------------------------------------------------------------- */
 
+void train_reduce_gradients(struct train_model *model, size_t count,
+			    const float *const parts[TRAIN_SLOTS], float *mean)
+{
+	struct train_reduce args = {.out = mean};
+
+	memcpy(args.parts, parts, sizeof(args.parts));
+	train_put(model, model->stream, TRAIN_reduce, &args, sizeof(args),
+		  count);
+}
+
 void train_update(struct train_model *model)
 {
 	struct train_arrays *arrays = &model->arrays;
 	float *gradients = arrays->gradients, *mean;
+	const float *parts[TRAIN_SLOTS];
 
+	if (model->status)
+		return;
+	for (size_t slot = 0; slot < TRAIN_SLOTS; slot++)
+		parts[slot] = gradients + slot * model->n_parameters;
 	mean = take_floats(model, arrays->mean_gradient, model->n_parameters,
 			   "mean gradient");
-	train_launch(model, model->stream, reduce, model->n_parameters,
-		     .parts = gradients, .stride = model->n_parameters,
-		     .out = mean);
+	train_reduce_gradients(model, model->n_parameters, parts, mean);
 	arrays->gradients = train_give(model, model->stream, gradients);
 	train_launch(model, model->stream, adamw, model->n_parameters,
 		     .parameters = model->parameters, .gradient = mean,
 		     .first = model->first, .second = model->second,
-		     .clock = model->clock, .rate = TRAIN_RATE,
-		     .decay = TRAIN_DECAY);
+		     .clock = model->clock, .rates = {TRAIN_RATE, TRAIN_DECAY});
 	arrays->mean_gradient = train_give(model, model->stream, mean);
 	train_launch(model, model->stream, finish, 1, .clock = model->clock,
-		     .losses = model->losses, .history = model->history,
-		     .steps = model->options->steps);
+		     .step = &model->clock->step, .losses = model->losses,
+		     .history = model->history, .steps = model->options->steps);
 }

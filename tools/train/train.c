@@ -2,7 +2,7 @@
  * tools/train/train.c - `philox train`: trains a small language model four ways
  *
  * Eager, captured, recomputed and out of order must give the same bits, and with
- * --loop a fifth run, too. Exit status: 0 they do and the model learned, 1 they
+ * --loop and --runner a run more each, too. Exit status: 0 they do and the model learned, 1 they
  * do not or something failed, 2 the command line or a file is wrong.
  */
 #include <inttypes.h>
@@ -83,6 +83,9 @@ static struct train_verdict judge(const struct train_model *model,
 	struct train_verdict verdict = {0};
 
 	compare_runs(results, n, steps, &verdict);
+	for (unsigned i = 0; i < n; i++)
+		if (results[i].called && !results[i].replays)
+			verdict.not_replayed = &results[i];
 	verdict.last_tenth = last_tenth(&results[0], steps);
 	verdict.learned =
 		verdict.last_tenth <= TRAIN_LEARNED * model->text->entropy;
@@ -123,19 +126,23 @@ static int report_runs(struct train_model *model, struct train_result *results,
 		train_report_json(model, results, n, &verdict);
 	if (options->naive)
 		return 0;
-	return !verdict.agree || !(verdict.learned || options->steps_given);
+	return !verdict.agree || verdict.not_replayed ||
+	       !(verdict.learned || options->steps_given);
 }
 
 /* Chooses the runs that the options ask for: returns how many they are. */
 static unsigned choose_runs(const struct train_options *options,
 			    enum train_schedule runs[TRAIN_SCHEDULES])
 {
-	static const enum train_schedule all[] = {
-		TRAIN_EAGER, TRAIN_CAPTURED, TRAIN_RECOMPUTED, TRAIN_REORDERED,
-		TRAIN_LOOPED};
-	const unsigned n = TRAIN_SCHEDULES - !options->loop;
+	static const enum train_schedule always[] = {
+		TRAIN_EAGER, TRAIN_CAPTURED, TRAIN_RECOMPUTED, TRAIN_REORDERED};
+	unsigned n = sizeof(always) / sizeof(*always);
 
-	memcpy(runs, all, sizeof(all));
+	memcpy(runs, always, sizeof(always));
+	if (options->loop)
+		runs[n++] = TRAIN_LOOPED;
+	if (options->runner)
+		runs[n++] = TRAIN_RUNNER;
 	if (options->naive)
 		runs[1] = TRAIN_NAIVE;
 	if (options->only_given)

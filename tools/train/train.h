@@ -10,8 +10,12 @@
  *   pass.c    one layer's pass over one micro-batch
  *   step.c    one step: forwards, recomputes, backwards, the update
  *   loop.c    one step whose micro-batches are a loop of the graph
+ *   runner.c  one step whose layers are calls of a runner's functions
+ *   functions.c the runner of a run, its functions, a call of one
+ *   bodies.c  what these functions do
  *   capture.c a piece of a step as a graph, with philox and without
- *   runs.c    the schedules: eager, captured, recomputed, out of order, looped
+ *   runs.c    the schedules: eager, captured, recomputed, out of order, looped,
+ *             through a runner
  *   result.c  the results of a run: losses, checksums
  *   save.c    a run that is interrupted, into a file
  *   resume.c  and goes on from there
@@ -165,9 +169,10 @@ struct train_options {
 	uint64_t steps, seed, ops;
 	double dropout;
 	int json, naive;
-	int loop; /* the looped run is among those to make */
-	int only; /* the schedule to run alone, if only_given */
-	int pool; /* enum train_pool_kind, if pool_given */
+	int loop;   /* the looped run is among those to make */
+	int runner; /* and so is the run through a runner */
+	int only;   /* the schedule to run alone, if only_given */
+	int pool;   /* enum train_pool_kind, if pool_given */
 	/* as given, or NULL */
 	const char *steps_given, *seed_given, *ops_given, *dropout_given;
 	const char *only_given, *pool_given;
@@ -186,6 +191,7 @@ int train_parse_options(int argc, char **argv, struct train_options *options);
 
 struct train_graph;  /* a captured piece of a step, see below */
 struct train_result; /* of a run */
+struct train_runner; /* see runner.h */
 
 /*
  * struct train_model is the model with its buffers, and the state of the
@@ -236,6 +242,10 @@ struct train_model {
 	unsigned baked_flags;
 	philox_stream idle; /* never captured: baked passes begin on it */
 	struct philox_pass baked_passes[TRAIN_SLOTS][TRAIN_REGIONS];
+	struct train_runner *runner; /* that the run goes through, or NULL */
+	struct philox_run *run;      /* of the body that runs, or NULL */
+	struct philox_ticket run_ticket; /* its last one; not for use: calls
+					    give out tickets */
 };
 
 /*
@@ -367,6 +377,20 @@ void train_bake_end(struct train_model *model);
 
 /* --- one step ------------------------------------------------------------- */
 
+/* train_order() makes one stream wait for the work that is on another now. */
+void train_order(struct train_model *model, philox_event event,
+		 philox_stream first, philox_stream then);
+
+/* train_multiply() puts a matrix product on a stream, see train_product. */
+void train_multiply(struct train_model *model, philox_stream stream,
+		    enum train_form form, size_t rows, size_t columns,
+		    size_t depth, const float *left, const float *right,
+		    float *out);
+
+/* train_reduce_gradients() makes the mean of the slots' gradients. */
+void train_reduce_gradients(struct train_model *model, size_t count,
+			    const float *const parts[TRAIN_SLOTS], float *mean);
+
 /* The pieces of a step, put on the model's stream. */
 void train_forward(struct train_model *model, unsigned slot);
 void train_recompute(struct train_model *model, unsigned slot);
@@ -453,6 +477,27 @@ struct train_calls {
 	uint64_t all, launch, set_kernel, capture_info, record;
 };
 
+/* The functions of a runner that a step goes through. */
+enum train_function_id {
+	TRAIN_CALL_EXTRA,
+	TRAIN_CALL_INPUT,
+	TRAIN_CALL_HIDDEN,
+	TRAIN_CALL_LOSS,
+	TRAIN_CALL_LAYER,
+	TRAIN_CALL_EMBEDDING,
+	TRAIN_CALL_EXTRA_AGAIN,
+	TRAIN_CALL_UPDATE,
+	TRAIN_CALL_FINISH,
+	TRAIN_FUNCTIONS
+};
+
+/* How the calls of a function were executed. */
+struct train_counts {
+	const char *name; /* NULL: no such function in this run */
+	uint64_t eager, warmups, recordings, replays;
+	uint64_t device_calls; /* the most of a replay */
+};
+
 /* struct train_result has the results of a run. */
 struct train_result {
 	const char *name;
@@ -474,6 +519,11 @@ struct train_result {
 	int again;      /* calls are of launches after a graph's first */
 	size_t pending; /* most tickets owed at once */
 	struct philox_pool_figures pool; /* at its end, with --pool */
+	/* Of a run through a runner, whose pool it is that is above. */
+	int called;                                  /* it is one */
+	struct train_counts counts[TRAIN_FUNCTIONS]; /* of its calls */
+	struct train_counts all_counts;              /* their sums */
+	char not_replayed[256]; /* why no call was, if none was */
 };
 
 enum train_schedule {
@@ -482,6 +532,7 @@ enum train_schedule {
 	TRAIN_RECOMPUTED,
 	TRAIN_REORDERED,
 	TRAIN_LOOPED,
+	TRAIN_RUNNER,
 	TRAIN_SCHEDULES,
 	TRAIN_NAIVE = TRAIN_SCHEDULES
 };
@@ -531,6 +582,23 @@ double train_step_loss(const struct train_result *result, uint64_t step);
 #define TRAIN_HASH 0xcbf29ce484222325ULL
 uint64_t train_hash(uint64_t hash, const void *bytes, size_t size);
 
+/* --- runs through a runner ------------------------------------------------ */
+
+/*
+ * train_runner_open() makes the runner of a run with its functions,
+ * train_runner_close() destroys it after the device has finished, and notes how
+ * its calls were executed. Without a runner that does nothing.
+ */
+void train_runner_open(struct train_model *model);
+void train_runner_close(struct train_model *model, struct train_result *result);
+
+/*
+ * train_runner_step() is a step, counted from 0, as calls of these functions: in
+ * every second step backwards come out of order, and one of them twice.
+ */
+void train_runner_step(struct train_model *model, uint64_t step,
+		       struct train_result *result);
+
 /* --- interrupted runs ----------------------------------------------------- */
 
 /* struct train_saved is a file that was read, and the parts of it. */
@@ -575,7 +643,9 @@ struct train_verdict {
 	int agree;                          /* all runs, in every bit */
 	const struct train_result *differs; /* if not: the first that differs */
 	uint64_t differs_step; /* ... in a loss from this step on; or 0 */
-	double last_tenth;     /* mean loss of the last tenth of steps */
+	/* the run through a runner of which no call was replayed, or NULL */
+	const struct train_result *not_replayed;
+	double last_tenth; /* mean loss of the last tenth of steps */
 	int learned;
 	uint64_t distinct[2]; /* --naive: numbers that are new, by run */
 };
