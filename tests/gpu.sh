@@ -292,6 +292,9 @@ all_rows()
 	# shellcheck disable=SC2086
 	row loop 120 show_end "the micro-batches of a step as one WHILE node" \
 		"$philox" train --loop --device cuda $few_steps
+	# shellcheck disable=SC2086
+	row runner 120 show_end "the layers of a step as calls of functions" \
+		"$philox" train --runner --device cuda $few_steps
 	row matrix 120 show_end "all sequences of events" \
 		"$philox" matrix --device cuda --regions 1 --length $length
 	row schedules 120 show_end "every schedule" \

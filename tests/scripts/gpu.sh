@@ -100,7 +100,7 @@ passes()
 in_order()
 {
 	gpu CC=false && grep '^## ' "$WORK/out/report.md" | tr -d '\n' |
-		grep -F '## selftest## probe## train## loop## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## criterion## All rows'
+		grep -F '## selftest## probe## train## loop## runner## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## criterion## All rows'
 }
 
 one_hangs()
@@ -323,7 +323,8 @@ simulated_run()
 		section selftest | grep -qE '^ +[1-9][0-9]* passed, 0 failed' &&
 		outcome matrix passed && outcome schedules passed &&
 		section train | grep -qE '^ +runs agree +yes' &&
-		outcome train passed && outcome loop passed
+		outcome train passed && outcome loop passed &&
+		outcome runner passed
 }
 
 says_what_needs_a_gpu()

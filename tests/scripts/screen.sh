@@ -192,6 +192,8 @@ for columns in 40 80 200; do
 		tabulates $columns matrix --length 2 --regions 1
 	check "the tables of train fit $columns columns" \
 		tabulates $columns train "$text" --steps 12
+	check "and so do the calls of functions, $columns columns" \
+		tabulates $columns train "$text" --steps 12 --only runner
 	check "the table of bench fits $columns columns" \
 		tabulates $columns bench --only schedules
 	check "progress fits $columns columns" progresses $columns

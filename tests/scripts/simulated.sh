@@ -64,6 +64,16 @@ trains_in_a_loop()
 		grep '^looped ' "$WORK/loop"
 }
 
+# trains_by_functions [ARGUMENT...]: with each layer a call of a function
+trains_by_functions()
+{
+	"$simulated/philox" train --device cuda --steps 4 --ops 2 --runner "$@" \
+		>"$WORK/runner" && grep '^runs agree *yes' "$WORK/runner" &&
+		grep '^runner ' "$WORK/runner" &&
+		grep '^  all  *0 eager, .* recordings, [1-9][0-9]* replays ' \
+			"$WORK/runner"
+}
+
 # refuses_loops DRIVER: it is too old, which is said before the first run
 refuses_loops()
 {
@@ -225,6 +235,11 @@ check "branches and loops, in any order" "$simulated/philox" matrix --bodies \
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
 check "so do they with a loop in the graph" trains_in_a_loop
+check "so do they through functions of a runner" trains_by_functions
+for kind in plain expandable; do
+	check "functions of a runner with a pool: $kind" \
+		trains_by_functions --pool $kind
+done
 for kind in plain expandable; do
 	check "and with memory of a pool: $kind" trains_from_a_pool $kind
 done

@@ -81,6 +81,9 @@ static void write_functions(struct json *json,
 		json_close(json);
 	}
 	json_close(json);
+	json_unsigned(json, "replays", result->replays);
+	json_number(json, "replays_per_second",
+		    (double)result->replays / result->seconds);
 	json_unsigned(json, "pending_most", result->pending);
 }
 

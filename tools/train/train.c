@@ -150,6 +150,15 @@ static unsigned choose_runs(const struct train_options *options,
 	return options->only_given ? 1 : options->naive ? 2 : n;
 }
 
+/* What cannot be done is said before the first run. */
+static void try_runs(struct train_model *model)
+{
+	if (model->options->loop)
+		train_try(model, TRAIN_LOOPED);
+	if (model->options->runner)
+		train_try(model, TRAIN_RUNNER);
+}
+
 static int all_runs(struct train_model *model)
 {
 	enum train_schedule runs[TRAIN_SCHEDULES];
@@ -157,8 +166,8 @@ static int all_runs(struct train_model *model)
 	struct train_result results[TRAIN_SCHEDULES] = {0};
 	int result = 1;
 
-	if (n > 1 && model->options->loop)
-		train_try(model, TRAIN_LOOPED);
+	if (n > 1)
+		try_runs(model);
 	if (model->status)
 		return 1;
 	train_report_begin(model);

@@ -545,8 +545,8 @@ void train_run(struct train_model *model, enum train_schedule schedule,
 	       struct train_result *result);
 
 /*
- * train_try() makes the graphs of a schedule and takes no step, so that what a
- * device cannot do is known before the runs.
+ * train_try() makes the graphs of a schedule, or its runner, and takes no step, so
+ * that what a device cannot do is known before the runs.
  */
 void train_try(struct train_model *model, enum train_schedule schedule);
 
