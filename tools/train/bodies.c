@@ -31,8 +31,8 @@ static struct train_samples samples_of(struct train_model *model, size_t index,
 				      (uint32_t)(bytes - TRAIN_CONTEXT)};
 }
 
-static void *take_bytes(struct train_model *model, size_t bytes,
-			const char *tag)
+static void *take_of_run(struct train_model *model, size_t bytes,
+			 const char *tag)
 {
 	void *address = NULL;
 
@@ -44,7 +44,7 @@ static void *take_bytes(struct train_model *model, size_t bytes,
 
 static float *take_activations(struct train_model *model, const char *tag)
 {
-	return take_bytes(model, TRAIN_LAYER_SIZE, tag);
+	return take_of_run(model, TRAIN_LAYER_SIZE, tag);
 }
 
 static void give_back(struct train_model *model, void *address)
@@ -94,7 +94,7 @@ void train_body_input(struct train_model *model)
 {
 	float *embedding = input_of(model, INPUT_EMBEDDING, NULL);
 	size_t size = TRAIN_BATCH * sizeof(uint32_t);
-	uint32_t *words = take_bytes(model, size, "samples");
+	uint32_t *words = take_of_run(model, size, "samples");
 	float *hidden = take_activations(model, "embedded");
 	float *dropped = take_activations(model, "dropped");
 	struct train_pass pass =
@@ -137,10 +137,10 @@ void train_body_loss(struct train_model *model)
 	struct layer_weights w = weights_of(model, LOSS_WEIGHTS);
 	const uint32_t *words = input_of(model, LOSS_WORDS, NULL);
 	size_t size = TRAIN_BATCH * w.columns * sizeof(float);
-	float *logits = take_bytes(model, size, "logits");
+	float *logits = take_of_run(model, size, "logits");
 	float *losses =
-		take_bytes(model, TRAIN_BATCH * sizeof(float), "losses");
-	float *loss = take_bytes(model, sizeof(float), "loss");
+		take_of_run(model, TRAIN_BATCH * sizeof(float), "losses");
+	float *loss = take_of_run(model, sizeof(float), "loss");
 
 	train_multiply(model, model->stream, TRAIN_PLAIN, TRAIN_BATCH,
 		       w.columns, TRAIN_WIDTH, x, w.weight, logits);
@@ -197,7 +197,7 @@ void train_body_layer(struct train_model *model)
 	struct layer_weights w = weights_of(model, LAYER_WEIGHTS);
 	size_t size = (TRAIN_WIDTH + 1) * w.columns * sizeof(float);
 	float *gradient = take_activations(model, "gradient");
-	float *of_weights = take_bytes(model, size, "gradient of weights");
+	float *of_weights = take_of_run(model, size, "gradient of weights");
 	float *redrawn = take_activations(model, "redrawn");
 	struct train_pass pass = train_begin_pass(
 		model, 0, model->runner->layer, TRAIN_BACKWARD);
@@ -220,7 +220,7 @@ void train_body_embedding(struct train_model *model)
 	const uint32_t *words = input_of(model, EMBEDDING_WORDS, NULL);
 	float *above = input_of(model, EMBEDDING_GRADIENT, NULL);
 	size_t size = model->n_embedding * sizeof(float);
-	float *gradient = take_bytes(model, size, "gradient of the embedding");
+	float *gradient = take_of_run(model, size, "gradient of the embedding");
 
 	train_launch(model, model->stream, scatter, model->n_embedding,
 		     .samples = samples_of(model, EMBEDDING_TEXT, words),
@@ -240,7 +240,7 @@ void train_body_update(struct train_model *model)
 	struct train_clock *clock = input_of(model, UPDATE_CLOCK, NULL);
 	const struct train_rates *rates = value_of(model);
 	const float *parts[TRAIN_SLOTS];
-	float *mean = take_bytes(model, bytes, "mean gradient");
+	float *mean = take_of_run(model, bytes, "mean gradient");
 
 	for (size_t slot = 0; slot < TRAIN_SLOTS; slot++)
 		parts[slot] = input_of(model, UPDATE_GRADIENTS + slot, NULL);
@@ -269,8 +269,8 @@ static void extra_rows(struct train_model *model, enum train_kind kind)
 {
 	const uint64_t ops = model->options->ops;
 	uint32_t *total = input_of(model, 0, NULL);
-	uint32_t *rows = take_bytes(model, ops * TRAIN_EXTRA * sizeof(*rows),
-				    "extra rows");
+	uint32_t *rows = take_of_run(model, ops * TRAIN_EXTRA * sizeof(*rows),
+				     "extra rows");
 	struct train_pass pass = train_begin_pass(model, 0, TRAIN_NOISE, kind);
 
 	for (uint32_t op = 0; op < ops && !model->status; op++)

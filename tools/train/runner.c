@@ -103,7 +103,7 @@ static void call_loss(struct train_model *model, unsigned slot)
 	out->gradient = call.outputs[LOSS_GRADIENT];
 }
 
-static void forward(struct train_model *model, unsigned slot)
+static void forward_slot(struct train_model *model, unsigned slot)
 {
 	if (slot == 0)
 		call_extra(model, TRAIN_CALL_EXTRA, model->extra[0]);
@@ -157,7 +157,8 @@ static void drop_kept(struct train_model *model, struct train_slot_outputs *out)
 }
 
 /* With PHILOX_RETAIN another one is to come. */
-static void backward(struct train_model *model, unsigned slot, unsigned flags)
+static void backward_slot(struct train_model *model, unsigned slot,
+			  unsigned flags)
 {
 	struct train_slot_outputs *out = &model->runner->slots[slot];
 	struct philox_output above = out->gradient;
@@ -245,31 +246,32 @@ static void same_gradients(struct train_model *model,
 	}
 }
 
-static void in_order(struct train_model *model)
+static void step_in_order(struct train_model *model)
 {
 	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++) {
-		forward(model, slot);
-		backward(model, slot, 0);
+		forward_slot(model, slot);
+		backward_slot(model, slot, 0);
 	}
 }
 
 #define TWICE 2 /* the slot whose backward runs twice */
 
-static void out_of_order(struct train_model *model, struct train_result *result)
+static void step_out_of_order(struct train_model *model,
+			      struct train_result *result)
 {
 	static const unsigned order[] = {3, 0, TWICE, 1};
 	struct philox_output *gradients = model->runner->slots[TWICE].gradients;
 	size_t pending;
 
 	for (unsigned slot = 0; slot < TRAIN_SLOTS; slot++)
-		forward(model, slot);
+		forward_slot(model, slot);
 	pending = train_count_pending(model);
 	if (pending > result->pending)
 		result->pending = pending;
-	backward(model, TWICE, PHILOX_RETAIN);
+	backward_slot(model, TWICE, PHILOX_RETAIN);
 	keep_gradients(model, gradients);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		backward(model, order[i], 0);
+		backward_slot(model, order[i], 0);
 	same_gradients(model, gradients);
 }
 
@@ -279,9 +281,9 @@ void train_runner_step(struct train_model *model, uint64_t step,
 	if (model->status)
 		return;
 	if (step % 2)
-		out_of_order(model, result);
+		step_out_of_order(model, result);
 	else
-		in_order(model);
+		step_in_order(model);
 	for (int set = 0; set < TRAIN_SETS; set++)
 		call_update(model, set);
 	call_finish(model, step);
