@@ -210,7 +210,7 @@ again()
 	SIMULATED_SEED=$1 "$simulated/philox" matrix --schedule all \
 		--device cuda &&
 		SIMULATED_SEED=$1 "$simulated/philox" train --device cuda \
-			--steps 2 >"$WORK/again" &&
+			--steps 2 --runner >"$WORK/again" &&
 		grep '^runs agree *yes' "$WORK/again" &&
 		(SIMULATED_SEED=$1 && export SIMULATED_SEED &&
 			suites '@(device_cuda|drafts_cuda|fused_cuda)/*' &&
