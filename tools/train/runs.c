@@ -280,14 +280,25 @@ static void step_naive(struct run *run)
 }
 
 static const struct schedule schedules[] = {
-	[TRAIN_EAGER] = {"eager", NULL, step_eager},
-	[TRAIN_CAPTURED] = {"captured", prepare_captured, step_captured},
-	[TRAIN_RECOMPUTED] = {"recomputed", prepare_recomputed,
-			      step_recomputed},
-	[TRAIN_REORDERED] = {"out of order", prepare_reordered, step_reordered},
-	[TRAIN_LOOPED] = {"looped", prepare_looped, step_captured},
-	[TRAIN_RUNNER] = {"runner", prepare_runner, step_runner, 1},
-	[TRAIN_NAIVE] = {"naive", prepare_naive, step_naive}};
+	[TRAIN_EAGER] = {.name = "eager", .step = step_eager},
+	[TRAIN_CAPTURED] = {.name = "captured",
+			    .prepare = prepare_captured,
+			    .step = step_captured},
+	[TRAIN_RECOMPUTED] = {.name = "recomputed",
+			      .prepare = prepare_recomputed,
+			      .step = step_recomputed},
+	[TRAIN_REORDERED] = {.name = "out of order",
+			     .prepare = prepare_reordered,
+			     .step = step_reordered},
+	[TRAIN_LOOPED] = {.name = "looped",
+			  .prepare = prepare_looped,
+			  .step = step_captured},
+	[TRAIN_RUNNER] = {.name = "runner",
+			  .prepare = prepare_runner,
+			  .step = step_runner,
+			  .own_pool = 1},
+	[TRAIN_NAIVE] = {
+		.name = "naive", .prepare = prepare_naive, .step = step_naive}};
 
 /* --- running -------------------------------------------------------------- */
 
