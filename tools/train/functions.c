@@ -20,9 +20,9 @@
 
 /* --- descriptors ---------------------------------------------------------- */
 
-#define IN(string, ...)                                                \
-	{                                                              \
-		.name = (string), .origin = PHILOX_ORIGIN, __VA_ARGS__ \
+#define IN(...)                                              \
+	{                                                    \
+		.origin = PHILOX_ORIGIN, .name = __VA_ARGS__ \
 	}
 #define OUT(string)                                       \
 	{                                                 \
