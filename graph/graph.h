@@ -19,6 +19,7 @@ struct claim {
 /* A launch between its prologue and its epilogue. */
 struct launch {
 	philox_stream stream;
+	philox_stream release; /* that saved contexts are released on */
 	struct philox_use *uses;
 	struct claim claims[]; /* one for each captured pass */
 };

@@ -104,7 +104,21 @@ struct philox_pool {
 	pthread_cond_t turned;
 
 	uint64_t checkpoints, waits;
+
+	/* of the runner that has it, or NULL: to put the blocks right that are
+	 * shown or checked, without the lock, and to wait for work that the pool
+	 * does not know, with it */
+	struct philox_runner *runner;
+	void (*refresh)(struct philox_runner *runner);
+	enum philox_status (*wait)(struct philox_runner *runner);
 };
+
+/* pool_refresh() comes before the lock where blocks are shown or checked. */
+static inline void pool_refresh(struct philox_pool *pool)
+{
+	if (pool->runner)
+		pool->refresh(pool->runner);
+}
 
 /*
  * pool_lock() also takes the context's lock if that has a journal;

@@ -264,6 +264,7 @@ enum philox_status philox_pool_find(struct philox_pool *pool,
 				    sizeof(found));
 	if (status != PHILOX_OK)
 		return pool_report(pool, status, 0);
+	pool_refresh(pool);
 	pool_lock(pool);
 	pool_settle(pool);
 	live = pool_find(pool->blocks, address, &block);
@@ -293,6 +294,7 @@ enum philox_status philox_pool_is_live(struct philox_pool *pool,
 	if (!live || (n && !ids))
 		return context_null(pool->context, live ? "ids" : "live");
 	NEED_PROCESS(pool->context);
+	pool_refresh(pool);
 	pool_lock(pool);
 	pool_settle(pool);
 	*live = pool_is_live(pool->blocks, ids, n);

@@ -196,6 +196,7 @@ enum philox_status philox_pool_check(struct philox_pool *pool,
 		return pool_report(
 			pool, status_prefix(status, "pool '%s': ", pool->name),
 			0);
+	pool_refresh(pool);
 	pool_lock(pool);
 	status = check_zones(pool, stream);
 	pool_unlock(pool);

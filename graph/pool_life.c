@@ -380,6 +380,7 @@ enum philox_status philox_pool_statistics(
 				    STATISTICS_SIZE_FIRST, sizeof(found));
 	if (status != PHILOX_OK)
 		return pool_report(pool, status, 0);
+	pool_refresh(pool);
 	pool_lock(pool);
 	pool_settle(pool);
 	pool_reap(pool);

@@ -101,8 +101,11 @@ static enum philox_status wait_for_stream(struct philox_device *device,
 static enum philox_status wait_for_work(struct philox_pool *pool)
 {
 	struct philox_device *device = pool_device(pool);
-	enum philox_status status = PHILOX_OK;
+	enum philox_status status =
+		pool->runner ? pool->wait(pool->runner) : PHILOX_OK;
 
+	if (status != PHILOX_OK)
+		return status;
 	if (pool->touched || (pool->used && !pool->ordered))
 		status = wait_for_stream(device, pool->home, pool->home_thread);
 	else if (pool->used)

@@ -168,6 +168,7 @@ static enum philox_status snapshot_text(struct philox_pool *pool, char **text,
 	struct copying copying = {.snapshot = &snapshot};
 	enum philox_status status;
 
+	pool_refresh(pool);
 	pool_lock(pool);
 	copy_pool(pool, &copying);
 	pool_unlock(pool);

@@ -4,7 +4,7 @@
  * See Note [Pools] in graph/pool.h.
  */
 #include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 #include "graph/pool_session.h"
 #include "graph/pool_streams.h"
 #include "graph/pools.h"
@@ -168,8 +168,8 @@ static enum philox_status enter_pool(struct pool_capture *capture,
 		status = pool_follow(pool, stream);
 	if (status == PHILOX_OK) {
 		pool->turn = turn;
-		snprintf(pool->launching, sizeof(pool->launching), "%s",
-			 capture->graph->name);
+		memcpy(pool->launching, capture->graph->name,
+		       sizeof(pool->launching));
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return status;

@@ -175,7 +175,7 @@ static enum philox_status begin_launch(struct philox_graph *graph,
 
 	if (!launch)
 		return PHILOX_ERROR_MEMORY;
-	launch->stream = stream;
+	launch->stream = launch->release = stream;
 	launch->uses = uses;
 	status = claim_and_send(graph, launch);
 	if (status == PHILOX_OK)
@@ -249,7 +249,7 @@ static void release_contexts(struct philox_graph *graph, struct launch *launch)
 		return;
 	for (uint32_t i = 0; i < graph->n_uses; i++)
 		saved_context_release(launch->claims[i].released,
-				      launch->stream);
+				      launch->release);
 	pthread_mutex_lock(&graph->lock);
 	give_launch(graph, launch);
 	pthread_mutex_unlock(&graph->lock);

@@ -52,7 +52,10 @@
  * passes, on any thread, with the context's lock. And a ticket that is used up,
  * on any thread, puts the outputs that are tied to it on a list, `untied`, with
  * the context's lock, and a point on another one, `points`, with a lock of that
- * inside it; the next thread that enters the runner releases them.
+ * inside it; the next thread that enters the runner releases them. Where the
+ * point cannot be made, since the stream is capturing for example, that thread
+ * tries, too, and the outputs live until it can. Memory of the pool that goes
+ * back to the device waits for all points.
  */
 #ifndef GRAPH_RUNNER_H
 #define GRAPH_RUNNER_H
@@ -78,12 +81,13 @@ struct live_block {
 
 /* The place of an output's handles; it stays that function's and output's. */
 struct output_slot {
-	struct output_slot *next; /* of the function's free ones */
+	struct output_slot *next; /* of the function's free ones, or `later` */
 	struct philox_output handle;
 	struct philox_function *function;
 	uint32_t output;
 	int recorded;  /* a recording has it */
 	int live;      /* handed out and not released */
+	int over;      /* released, but by the call on its way */
 	int in_pool;   /* its block is the runner's */
 	uint64_t call; /* that handed it out last, of all of the runner */
 	uint64_t path; /* of that call */
@@ -148,6 +152,7 @@ struct key {
 	uint32_t wait;            /* calls until recording is tried again */
 	uint32_t limited;         /* calls that met the limit in a row */
 	uint32_t recordings, unplayed;
+	uint32_t ahead;         /* recordings that were prepared */
 	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
 	size_t newest;
 	unsigned told;     /* enum told: decisions that were logged */
@@ -195,6 +200,7 @@ struct recording {
 	uint64_t replays;
 	uint64_t bytes; /* see struct philox_function_counts */
 	int prepared;   /* not by a call */
+	int spoiled;    /* the device refused to launch it */
 	int launched;   /* at least once */
 };
 
@@ -240,6 +246,7 @@ struct run_pass {
 	uint32_t entry;  /* of uses; UINT32_MAX: none */
 	uint32_t source; /* whose ticket it has: itself, or an earlier one */
 	int backward;
+	int dry; /* a backward: it holds nothing */
 };
 
 struct run_block {
@@ -330,14 +337,14 @@ struct philox_runner {
 	int unsettled; /* the pool's view may differ */
 	struct output_slot **slots;
 	size_t n_slots, slot_room;
+	struct output_slot *later; /* released by the call on its way */
 
 	philox_stream own;     /* for the legacy stream; made when needed */
 	philox_event joins[2]; /* before and after it */
 
-	pthread_mutex_t points_lock; /* guards what is up to `lost` */
+	pthread_mutex_t points_lock; /* guards the next two */
 	struct release_point *points;
 	size_t n_points;
-	int lost; /* a release has no point: the device is waited for */
 	_Atomic(struct output_tie *) untied; /* see Locks above */
 	struct output_tie *ties;             /* by the context's lock */
 
@@ -348,6 +355,8 @@ struct philox_runner {
 	uint64_t paths; /* ever begun */
 	uint64_t path;  /* of the call on its way, when it hands out */
 	size_t handles; /* inputs of it that come from outputs */
+	struct output_slot **input_slots; /* these, NULL for the others */
+	size_t input_slot_room;
 	struct owed_ticket *owed;
 	size_t n_owed, owed_room;
 };

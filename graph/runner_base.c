@@ -56,10 +56,13 @@ enum philox_status runner_report(struct philox_runner *runner,
 				 const struct philox_function *function,
 				 enum philox_status status)
 {
-	struct philox_log_entry subject = {.pool = runner->name,
-					   .function = function ? function->name
-								: NULL};
+	struct philox_log_entry subject;
 
+	if (status == PHILOX_OK) /* often, so without a subject */
+		return context_report(runner->context, PHILOX_OK, NULL);
+	subject = (struct philox_log_entry){
+		.pool = runner->name,
+		.function = function ? function->name : NULL};
 	return context_report(runner->context, status, &subject);
 }
 

@@ -240,15 +240,31 @@ static int is_in(const void *address, size_t bytes, const void *base,
 	       bytes <= size - (at - begin);
 }
 
-/* An input of the call that an address is in; SIZE_MAX: none. */
+/* Whether a recording may have an input copied. */
+static int may_be_copied(const struct philox_run *run, size_t index)
+{
+	return run->copied[index] ||
+	       run->function->inputs[index].kind != PHILOX_INPUT_STATIC;
+}
+
+/*
+ * An input of the call that an address is in, one that stays there if there is
+ * one; SIZE_MAX: none.
+ */
 static size_t input_at(const struct philox_run *run, const void *address)
 {
-	for (size_t i = 0; i < run->function->n_inputs; i++)
-		if (run->call->inputs[i].bytes &&
-		    is_in(address, 1, run->inputs[i],
-			  run->call->inputs[i].bytes))
+	size_t found = SIZE_MAX;
+
+	for (size_t i = 0; i < run->function->n_inputs; i++) {
+		if (!run->call->inputs[i].bytes ||
+		    !is_in(address, 1, run->inputs[i],
+			   run->call->inputs[i].bytes))
+			continue;
+		if (!may_be_copied(run, i))
 			return i;
-	return SIZE_MAX;
+		found = i;
+	}
+	return found;
 }
 
 /*
@@ -279,15 +295,14 @@ static enum philox_status place_output(struct philox_run *run, size_t index,
 				     "is neither in memory of this run nor in "
 				     "an input");
 	input = &run->call->inputs[at];
-	if (run->copied[at] ||
-	    run->function->inputs[at].kind != PHILOX_INPUT_STATIC)
+	if (may_be_copied(run, at))
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "is in an input that may be copied");
 	if (!is_in(made->address, made->bytes, run->inputs[at], input->bytes))
 		return refuse_output(run, index, PHILOX_ERROR_INVALID,
 				     "ends beyond its input");
 	made->input = (uint32_t)at;
-	made->id = input->output ? input->output->id : input->id;
+	made->id = input->id; /* a handle's is looked up */
 	return PHILOX_OK;
 }
 

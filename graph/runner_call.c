@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/runner_eager.h"
 #include "graph/runner_enter.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_kinds.h"
+#include "graph/runner_memory.h"
+#include "graph/runner_outputs.h"
 #include "graph/runner_recording.h"
 #include "graph/runner_retire.h"
 #include "graph/runner_trace.h"
@@ -59,7 +60,7 @@ static int is_limited(const struct calling *calling)
 	const uint32_t limit = function->policy.limit;
 	size_t length = strlen(function->reason);
 
-	if (key->unplayed < limit)
+	if (key->unplayed < limit || (!limit && key->recordings == key->ahead))
 		return 0;
 	if (function->policy.again != PHILOX_NEVER &&
 	    key->limited >= function->policy.again) {
@@ -122,9 +123,9 @@ static int is_ticket_barred(const struct calling *calling)
 				calling->call->uses[i].ticket;
 
 			if (!ticket.serial || barred->function == function ||
-			    !is_read(&calling->key->script, i) ||
 			    barred->ticket.serial != ticket.serial ||
-			    barred->ticket.region_key != ticket.region_key)
+			    barred->ticket.region_key != ticket.region_key ||
+			    !is_read(&calling->key->script, i))
 				continue;
 			calling_explain(
 				calling,
@@ -202,11 +203,11 @@ static enum philox_status decide_moved(const struct calling *calling)
 			: NULL;
 
 	function->counts.missed_moved++;
-	calling_explain(calling, "its inputs moved: %.160s", moved);
 	if (function->policy.moved == PHILOX_MOVED_ERROR)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "function '%s': inputs moved: %s",
 				  function->name, moved);
+	calling_explain(calling, "its inputs moved: %.160s", moved);
 	calling_tell(calling, TOLD_MOVED, "moved", PHILOX_CALL_NONE, first,
 		     moved);
 	return record_or_not(calling,
@@ -222,8 +223,7 @@ static enum philox_status decide(const struct calling *calling,
 	enum barred barred;
 
 	if (status == PHILOX_OK)
-		status = eager_dry(function, calling->call, calling->key,
-				   calling->stream);
+		status = call_dry(calling);
 	if (status != PHILOX_OK)
 		return status;
 	if (calling->key->warmups) {
@@ -245,14 +245,16 @@ static enum philox_status decide(const struct calling *calling,
 	return record_or_not(calling, 0);
 }
 
-/* Recordings with a region that was destroyed are of no use any more. */
+/*
+ * Recordings with a region that was destroyed, or memory that was freed, are of
+ * no use any more, nor are others of the key.
+ */
 static enum philox_status decide_stale(const struct calling *calling)
 {
 	struct philox_function *function = calling->function;
 
 	calling_explain(calling,
-			"a region of its recording was destroyed: "
-			"%.120s",
+			"what its recording uses was destroyed: %.160s",
 			philox_error_message());
 	runner_post(function, PHILOX_LOG_INFO, "stale", PHILOX_CALL_NONE, NULL,
 		    0, "is recorded again: %s", function->reason);
@@ -276,7 +278,12 @@ static enum philox_status replay_or_decide(const struct calling *calling)
 			return status;
 	}
 	status = call_replayed(calling, found);
-	return status == PHILOX_ERROR_STALE ? decide_stale(calling) : status;
+	if (status == PHILOX_ERROR_STALE ||
+	    (status == PHILOX_ERROR_INVALID && recording_is_spoiled(found)))
+		return decide_stale(calling);
+	if (status != PHILOX_OK && found->spoiled)
+		recording_retire(found);
+	return status;
 }
 
 static enum philox_status execute(const struct calling *calling)
@@ -319,7 +326,10 @@ static enum philox_status call_function(struct philox_function *function,
 	if (status != PHILOX_OK)
 		return status;
 	retired_sweep(function->runner);
-	status = execute(&calling);
+	status = live_unstick(function->runner);
+	if (status == PHILOX_OK)
+		status = execute(&calling);
+	status = calling_end(&calling, status);
 	if (status != PHILOX_OK)
 		return status;
 	note_inputs(&calling);
@@ -346,6 +356,7 @@ enum philox_status philox_function_call(struct philox_function *function,
 	if (status != PHILOX_OK)
 		function->counts.failed++;
 	trace_call_end(function, call, status);
+	outputs_drop_now(function->runner);
 	runner_leave(function->runner, status);
 	return runner_report(function->runner, function, status);
 }

@@ -80,7 +80,8 @@ static enum philox_status check_lists(const struct philox_function *function,
 	if (status == PHILOX_OK)
 		status = check_count(function, "value", call->n_values,
 				     function->n_values, call->values);
-	if (status == PHILOX_OK && (call->outputs || call->n_outputs))
+	if (status == PHILOX_OK &&
+	    (call->outputs || (call->n_outputs && !ahead)))
 		status = check_count(function, "output", call->n_outputs,
 				     function->n_outputs, call->outputs);
 	if (status == PHILOX_OK && !ahead && call->n_uses && !call->uses)
@@ -98,16 +99,19 @@ static enum philox_status check_lists(const struct philox_function *function,
 static enum philox_status check_input_handles(
 	const struct philox_function *function, const struct philox_call *call)
 {
-	struct output_slot *slot;
-	enum philox_status status = PHILOX_OK;
+	struct philox_runner *runner = function->runner;
+	enum philox_status status =
+		runner_room(&runner->input_slots, &runner->input_slot_room,
+			    call->n_inputs, sizeof(*runner->input_slots));
 
-	function->runner->handles = 0;
+	runner->handles = 0;
 	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs; i++) {
+		runner->input_slots[i] = NULL;
 		if (!call->inputs[i].output)
 			continue;
-		function->runner->handles++;
-		status = outputs_find(function->runner, call->inputs[i].output,
-				      &slot);
+		runner->handles++;
+		status = outputs_find(runner, call->inputs[i].output,
+				      &runner->input_slots[i]);
 		if (status != PHILOX_OK)
 			status_prefix(status, "function '%s', input '%s': ",
 				      function->name, function->inputs[i].name);
@@ -146,6 +150,7 @@ enum philox_status calling_begin(struct calling *calling)
 {
 	struct philox_function *function = calling->function;
 	struct philox_call *call = calling->call;
+	const uint64_t keys = function->counts.keys;
 	enum philox_status status;
 
 	if (function->gone)
@@ -156,6 +161,7 @@ enum philox_status calling_begin(struct calling *calling)
 	if (status == PHILOX_OK)
 		status = key_get(function, call->key, call->key_size,
 				 &calling->key);
+	calling->fresh = function->counts.keys > keys;
 	if (status == PHILOX_OK)
 		status = inputs_fit(function, calling->key, call);
 	if (status == PHILOX_OK)
@@ -165,8 +171,21 @@ enum philox_status calling_begin(struct calling *calling)
 		return status;
 	calling->key->used = ++function->runner->calls;
 	function->runner->barred = 0;
-	limits_keep(function, calling->key);
 	return PHILOX_OK;
+}
+
+/* A call that failed may leave a new key, but not one too many. */
+enum philox_status calling_end(const struct calling *calling,
+			       enum philox_status status)
+{
+	struct philox_function *function = calling->function;
+	const uint32_t most = function->policy.keys;
+
+	if (status == PHILOX_OK)
+		limits_keep(function, calling->key);
+	else if (calling->fresh && most && function->counts.keys > most)
+		key_drop(function, calling->key);
+	return status;
 }
 
 enum philox_status calling_refuse_capturing(const struct calling *calling)

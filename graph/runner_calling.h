@@ -12,6 +12,7 @@ struct calling {
 	struct key *key;
 	philox_stream stream; /* that the work is on */
 	int ahead; /* nothing is launched: philox_function_prepare() */
+	int fresh; /* the key is new */
 };
 
 /*
@@ -20,6 +21,13 @@ struct calling {
  * device.
  */
 enum philox_status calling_begin(struct calling *calling);
+
+/*
+ * calling_end() ends a call, of which `status` came, and returns that: it keeps
+ * to the limits of the policy.
+ */
+enum philox_status calling_end(const struct calling *calling,
+			       enum philox_status status);
 
 /*
  * calling_explain() writes why the call is not a replay; calling_tell() logs a

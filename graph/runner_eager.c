@@ -89,15 +89,20 @@ static enum philox_status run_and_join(struct philox_run *run, void **buffers)
  */
 static void end_badly_at_last(struct philox_run *run,
 			      struct philox_pool_session *session,
-			      enum philox_status status)
+			      enum philox_status status, uint64_t *allocations)
 {
+	struct philox_pool_report report =
+		PHILOX_INIT(struct philox_pool_report);
 	struct status_message kept;
 
 	status_keep(&kept);
-	if (philox_pool_end(session, status, NULL) == PHILOX_OK)
+	if (philox_pool_end(session, status, &report) == PHILOX_OK) {
+		*allocations = report.allocations;
 		points_passed(run->runner);
-	else
+	} else {
+		*allocations = run->taken;
 		run->runner->stuck = session;
+	}
 	status_restore(&kept);
 }
 
@@ -111,7 +116,7 @@ static enum philox_status end_well(struct philox_run *run,
 		philox_pool_end(session, PHILOX_OK, &report);
 
 	if (status != PHILOX_OK) {
-		end_badly_at_last(run, session, status);
+		end_badly_at_last(run, session, status, &report.allocations);
 		return status;
 	}
 	points_passed(run->runner);
@@ -121,6 +126,7 @@ static enum philox_status end_well(struct philox_run *run,
 static enum philox_status run_in_session(struct philox_run *run, void **buffers)
 {
 	struct philox_pool_session *session;
+	uint64_t allocations = run->taken;
 	enum philox_status status =
 		philox_pool_begin(run->runner->pool, run->stream, &session);
 
@@ -130,7 +136,10 @@ static enum philox_status run_in_session(struct philox_run *run, void **buffers)
 	if (status == PHILOX_OK && !run->dry)
 		return end_well(run, session);
 	end_badly_at_last(run, session,
-			  status == PHILOX_OK ? PHILOX_ERROR_STATE : status);
+			  status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
+			  &allocations);
+	if (status == PHILOX_OK)
+		status = run_check_memory(run, allocations);
 	return status;
 }
 
@@ -145,9 +154,20 @@ static void complete(struct philox_run *run, struct eager *eager)
 	for (size_t i = 0; i < function->n_outputs; i++)
 		eager->places[i] = run_output_place(function, run->call,
 						    &run->outputs[i], NULL);
-	step_follow(run->runner, run->call);
+	step_follow(run->runner, function->n_inputs);
 	run_passes_settle(run);
 	run_hand_out(function, run->call, eager->slots, eager->places);
+}
+
+/* What the body neither freed nor declared is still live in the pool. */
+static int has_left_memory(const struct philox_run *run)
+{
+	if (run->taken != run->n_blocks) /* copies, values */
+		return 1;
+	for (size_t i = 0; i < run->n_blocks; i++)
+		if (!run->blocks[i].freed && !run->blocks[i].outputs)
+			return 1;
+	return 0;
 }
 
 static enum philox_status run_eagerly(struct philox_run *run,
@@ -166,8 +186,8 @@ static enum philox_status run_eagerly(struct philox_run *run,
 		complete(run, eager);
 	else
 		run_passes_undo(run);
-	/* what the body neither freed nor declared is still live in the pool */
-	runner->unsettled = 1;
+	if (has_left_memory(run))
+		runner->unsettled = 1;
 	return status;
 }
 
@@ -207,21 +227,15 @@ enum philox_status eager_call(struct philox_function *function,
 	return status;
 }
 
-/* Some bodies are not done after one, and ask for more. */
 enum philox_status eager_dry(struct philox_function *function,
 			     struct philox_call *call, struct key *key,
 			     philox_stream stream)
 {
 	const uint64_t began = runner_time();
-	enum philox_status status = PHILOX_OK;
+	enum philox_status status;
 
-	while (status == PHILOX_OK && key->dry) {
-		function->counts.dry++;
-		status = call_body(function, call, key, PHILOX_CALL_WARMUP,
-				   stream, 1);
-		if (status == PHILOX_OK && !function->runner->run.again)
-			key->dry--;
-	}
+	function->counts.dry++;
+	status = call_body(function, call, key, PHILOX_CALL_WARMUP, stream, 1);
 	function->counts.dry_ns += runner_time() - began;
 	return status;
 }

@@ -15,8 +15,8 @@ enum philox_status eager_call(struct philox_function *function,
 			      enum philox_call_kind kind, philox_stream stream);
 
 /*
- * eager_dry() runs the body for the dry warm-ups that a key is still to have.
- * Nothing changes but what the body does to memory of the caller.
+ * eager_dry() runs the body for one dry warm-up. Nothing changes but what it does
+ * to memory of the caller.
  */
 enum philox_status eager_dry(struct philox_function *function,
 			     struct philox_call *call, struct key *key,

@@ -5,12 +5,15 @@
 #include "graph/runner_outputs.h"
 #include "graph/runner_ties.h"
 
-void runner_drain(struct philox_runner *runner)
+void runner_drain(struct philox_runner *runner, int within)
 {
 	struct output_slot *slot;
 
 	while ((slot = ties_next(runner)))
-		outputs_drop(slot);
+		if (within)
+			outputs_drop_later(slot);
+		else
+			outputs_drop(slot);
 }
 
 enum philox_status runner_enter(struct philox_runner *runner)
@@ -18,6 +21,6 @@ enum philox_status runner_enter(struct philox_runner *runner)
 	enum philox_status status = runner_take(runner);
 
 	if (status == PHILOX_OK)
-		runner_drain(runner);
+		runner_drain(runner, 0);
 	return status;
 }

@@ -7,10 +7,11 @@
 #include "graph/runner.h"
 
 /*
- * runner_drain() releases the outputs whose tickets were used up since.
+ * runner_drain() releases the outputs whose tickets were used up since, within a
+ * call or not.
  * runner_enter() is runner_take(), with that.
  */
-void runner_drain(struct philox_runner *runner);
+void runner_drain(struct philox_runner *runner, int within);
 enum philox_status runner_enter(struct philox_runner *runner);
 
 #endif

@@ -96,20 +96,31 @@ static enum philox_status make_key(struct philox_function *function,
 	return PHILOX_OK;
 }
 
-enum philox_status key_get(struct philox_function *function, const void *bytes,
-			   size_t size, struct key **key)
+static struct key *find_hashed(const struct philox_function *function,
+			       const void *bytes, size_t size, uint64_t hash)
 {
-	uint64_t hash = hash_bytes(bytes, size);
 	struct key *found =
 		function->key_buckets ? *key_bucket(function, hash) : NULL;
 
 	while (found && (found->hash != hash || found->size != size ||
 			 (size && memcmp(found->bytes, bytes, size) != 0)))
 		found = found->next;
-	if (!found)
-		return make_key(function, bytes, size, hash, key);
-	*key = found;
-	return PHILOX_OK;
+	return found;
+}
+
+struct key *key_find(const struct philox_function *function, const void *bytes,
+		     size_t size)
+{
+	return find_hashed(function, bytes, size, hash_bytes(bytes, size));
+}
+
+enum philox_status key_get(struct philox_function *function, const void *bytes,
+			   size_t size, struct key **key)
+{
+	const uint64_t hash = hash_bytes(bytes, size);
+
+	*key = find_hashed(function, bytes, size, hash);
+	return *key ? PHILOX_OK : make_key(function, bytes, size, hash, key);
 }
 
 void key_drop(struct philox_function *function, struct key *key)
@@ -126,7 +137,6 @@ void key_drop(struct philox_function *function, struct key *key)
 	*link = key->also;
 	free_key(key);
 	function->counts.keys--;
-	function->counts.keys_dropped++;
 }
 
 void keys_free(struct philox_function *function)

@@ -6,6 +6,10 @@
 
 #include "graph/runner.h"
 
+/* key_find() finds a key, NULL: there is none. */
+struct key *key_find(const struct philox_function *function, const void *bytes,
+		     size_t size);
+
 /* key_get() finds the key of a call, or makes one: ERROR_MEMORY. */
 enum philox_status key_get(struct philox_function *function, const void *bytes,
 			   size_t size, struct key **key);

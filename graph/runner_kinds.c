@@ -7,9 +7,20 @@
 #include "graph/runner_eager.h"
 #include "graph/runner_kinds.h"
 #include "graph/runner_launch.h"
-#include "graph/runner_limits.h"
 #include "graph/runner_record.h"
 #include "graph/runner_recording.h"
+
+static void note_refusal(const struct calling *calling,
+			 enum philox_call_kind kind)
+{
+	const struct philox_run *run = &calling->function->runner->run;
+
+	if (!run->refused)
+		return;
+	calling_explain(calling, "its body refused to be recorded: %s",
+			run->reason);
+	calling_wait(calling, kind);
+}
 
 enum philox_status call_eagerly(const struct calling *calling,
 				enum philox_call_kind kind)
@@ -30,12 +41,34 @@ enum philox_status call_eagerly(const struct calling *calling,
 		key->warmups--;
 	if (kind != PHILOX_CALL_WARMUP && function->runner->run.again)
 		key->warmups++;
-	if (function->runner->run.refused) {
-		calling_explain(calling, "its body refused to be recorded: %s",
-				function->runner->run.reason);
-		calling_wait(calling, kind);
-	}
+	note_refusal(calling, kind);
 	return PHILOX_OK;
+}
+
+#define DRY_MAX 1000
+
+/* Some bodies are not done after one, and ask for more. */
+enum philox_status call_dry(const struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	struct key *key = calling->key;
+	enum philox_status status = PHILOX_OK;
+
+	for (int i = 0; status == PHILOX_OK && key->dry; i++) {
+		if (i == DRY_MAX)
+			return status_set(PHILOX_ERROR_LIMIT,
+					  "function '%s': its body has asked "
+					  "for more than %d dry warm-ups",
+					  function->name, DRY_MAX);
+		status = eager_dry(function, calling->call, key,
+				   calling->stream);
+		if (status != PHILOX_OK)
+			return status;
+		if (!function->runner->run.again)
+			key->dry--;
+		note_refusal(calling, PHILOX_CALL_WARMUP);
+	}
+	return status;
 }
 
 /* The body refused, or broke its capture: the message says how. */
@@ -69,7 +102,6 @@ enum philox_status call_capture(const struct calling *calling,
 	if (status != PHILOX_OK)
 		return status;
 	calling->key->told &= ~(unsigned)TOLD_REFUSED;
-	limits_keep(function, calling->key);
 	return PHILOX_OK;
 }
 

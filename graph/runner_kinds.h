@@ -19,6 +19,12 @@ enum philox_status call_replayed(const struct calling *calling,
 enum philox_status call_recorded(const struct calling *calling);
 
 /*
+ * call_dry() has the dry warm-ups that the key is still to have: errors of the
+ * body, and ERROR_LIMIT if it asks for more and more.
+ */
+enum philox_status call_dry(const struct calling *calling);
+
+/*
  * call_capture() makes a recording; *refused is 1 if that was refused, in
  * whatever way, and is no error by the policy. call_post_recorded() tells of one
  * whose making began with these counts at that time.

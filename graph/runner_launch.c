@@ -59,12 +59,13 @@ static void write_tickets(const struct recording *recording,
 			continue;
 		call->uses[i].ticket = ticket;
 		if (ticket.serial)
-			step_owe(runner, recording->regions[i], ticket);
+			step_owe(runner, recording->regions[i], ticket,
+				 runner->path);
 	}
 }
 
 /* Between prologue and epilogue the memory of the graph is this launch's. */
-static enum philox_status queue_work(const struct recording *recording,
+static enum philox_status queue_work(struct recording *recording,
 				     const struct philox_call *call,
 				     philox_stream stream)
 {
@@ -72,9 +73,14 @@ static enum philox_status queue_work(const struct recording *recording,
 	enum philox_status status =
 		inputs_copy_in(function, call, recording->buffers, stream);
 
-	if (status == PHILOX_OK)
-		status = philox_native_launch(runner_device(function->runner),
-					      recording->graph->exec, stream);
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_native_launch(runner_device(function->runner),
+				      recording->graph->exec, stream);
+	if (status != PHILOX_OK) {
+		recording->spoiled = 1;
+		return status_prefix(status, "function '%s': ", function->name);
+	}
 	if (status == PHILOX_OK)
 		status = inputs_copy_back(function, call, recording->buffers,
 					  stream);
@@ -82,7 +88,7 @@ static enum philox_status queue_work(const struct recording *recording,
 }
 
 /* Whatever was queued, even of a launch that failed, is joined. */
-static enum philox_status launch_between(const struct recording *recording,
+static enum philox_status launch_between(struct recording *recording,
 					 const struct philox_call *call,
 					 philox_stream stream, int *queued)
 {
@@ -118,16 +124,25 @@ static void place_outputs(const struct recording *recording,
 	}
 }
 
-/* What a failed launch has queued is the last link of the chain all the same. */
-static int end_chain(struct philox_runner *runner, philox_stream stream)
+/*
+ * What a failed launch has queued is the last link of the chain all the same.
+ * Where that could not be recorded it is tried again when another stream asks:
+ * streams of a runner live as long as it does.
+ */
+static int end_chain(struct philox_runner *runner, philox_stream stream,
+		     enum philox_status launched)
 {
 	struct philox_pool *pool = runner->pool;
-	enum philox_status status;
+	int ordered;
 
-	pool_lock(pool);
-	status = pool_move_home(pool, stream);
-	pool_unlock(pool);
-	return status == PHILOX_OK;
+	pthread_mutex_lock(&pool->lock);
+	if (launched != PHILOX_OK)
+		pool_move_home(pool, stream);
+	ordered = pool->ordered;
+	if (!ordered)
+		pool->touched = 1;
+	pthread_mutex_unlock(&pool->lock);
+	return ordered;
 }
 
 static enum philox_status launch_graph(struct recording *recording,
@@ -143,17 +158,16 @@ static enum philox_status launch_graph(struct recording *recording,
 	if (status != PHILOX_OK)
 		return status_prefix(
 			status, "function '%s': ", recording->function->name);
+	recording->graph->open->release = call->stream; /* which is joined */
 	status = launch_between(recording, call, stream, &queued);
 	status_keep(&kept);
-	place_outputs(recording, call); /* before a use-up releases inputs */
+	place_outputs(recording, call);
+	step_follow(runner, recording->function->n_inputs);
 	philox_graph_epilogue(recording->graph, status);
-	if (queued && (status == PHILOX_OK || end_chain(runner, stream)))
+	if (queued && end_chain(runner, stream, status))
 		points_passed(runner);
 	status_restore(&kept);
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	return status_prefix(status,
-			     "function '%s': ", recording->function->name);
+	return status;
 }
 
 static void complete_launch(struct recording *recording,
@@ -161,7 +175,6 @@ static void complete_launch(struct recording *recording,
 {
 	struct philox_function *function = recording->function;
 
-	step_follow(function->runner, call);
 	write_tickets(recording, call);
 	run_hand_out(function, call, recording->slots, recording->places);
 	recording->key->latest = recording;

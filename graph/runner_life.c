@@ -68,6 +68,19 @@ static enum philox_status make_pool_of(
 	return philox_pool_create(context, &of_pool, pool);
 }
 
+/* What nobody can see while a call is on its way need not be right. */
+static void refresh_pool(struct philox_runner *runner)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	if (runner_enter(runner) == PHILOX_OK) {
+		live_settle(runner);
+		runner_leave(runner, PHILOX_OK);
+	}
+	status_restore(&kept);
+}
+
 static enum philox_status make_runner(struct philox_context *context,
 				      const struct philox_runner_options *given,
 				      struct philox_runner **out)
@@ -95,6 +108,9 @@ static enum philox_status make_runner(struct philox_context *context,
 		free(made);
 		return status;
 	}
+	made->pool->runner = made;
+	made->pool->refresh = refresh_pool;
+	made->pool->wait = points_wait;
 	made->context = context;
 	made->eager = eager;
 	made->zones = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
@@ -166,6 +182,7 @@ static void free_runner(struct philox_runner *runner)
 	retired_free(runner, NULL);
 	outputs_finish(runner);
 	free(runner->owed);
+	free(runner->input_slots);
 	while ((function = runner->functions)) {
 		runner->functions = function->next;
 		function_free(function);

@@ -43,6 +43,7 @@ static void drop_one(struct philox_function *function, struct key *key,
 		    "forgets a key with %u recording%s, for the limit of %s",
 		    (unsigned)key->recordings, status_s(key->recordings), what);
 	key_drop(function, key);
+	function->counts.keys_dropped++;
 }
 
 void limits_keep(struct philox_function *function, const struct key *now)

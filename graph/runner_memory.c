@@ -204,8 +204,7 @@ free_now:
 	return status;
 }
 
-/* A session that could not be ended, since the device refused it. */
-static enum philox_status end_stuck(struct philox_runner *runner)
+enum philox_status live_unstick(struct philox_runner *runner)
 {
 	enum philox_status status;
 
@@ -229,7 +228,7 @@ enum philox_status function_settle(struct philox_function *function)
 enum philox_status live_settle(struct philox_runner *runner)
 {
 	struct settling settling = {.runner = runner};
-	enum philox_status status = end_stuck(runner);
+	enum philox_status status = live_unstick(runner);
 
 	if (status != PHILOX_OK)
 		return status;

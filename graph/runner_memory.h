@@ -34,6 +34,12 @@ const struct live_block *live_meets(const struct philox_runner *runner,
 				    const struct block_range *ranges, size_t n);
 
 /*
+ * live_unstick() ends a session that could not be ended when it was time, since
+ * the device refused it.
+ */
+enum philox_status live_unstick(struct philox_runner *runner);
+
+/*
  * live_settle() makes the pool's live blocks those of the runner. On an error
  * nothing has changed.
  */

@@ -92,9 +92,29 @@ void outputs_hand(struct output_slot *slot, const struct output_place *place)
 		live_hold(runner, place->id, place->range, place->from);
 }
 
+/* The call may still need to know what its inputs were. */
+void outputs_drop_later(struct output_slot *slot)
+{
+	struct philox_runner *runner = slot->function->runner;
+
+	slot->over = 1;
+	slot->next = runner->later;
+	runner->later = slot;
+}
+
+void outputs_drop_now(struct philox_runner *runner)
+{
+	struct output_slot *slot;
+
+	while ((slot = runner->later)) {
+		runner->later = slot->next;
+		outputs_drop(slot);
+	}
+}
+
 void outputs_drop(struct output_slot *slot)
 {
-	slot->live = 0;
+	slot->live = slot->over = 0;
 	ties_forget(slot);
 	if (slot->in_pool)
 		live_let_go(slot->function->runner, slot->handle.id);
@@ -113,7 +133,8 @@ static enum philox_status refuse_stale(const struct output_slot *slot,
 	const char *open = *info->origin ? " (" : "";
 	const char *close = *info->origin ? ")" : "";
 
-	if (slot->handle.generation == output->generation)
+	if (slot->handle.generation == output->generation ||
+	    slot->handle.address != output->address)
 		return status_set(PHILOX_ERROR_STALE,
 				  "output '%s'%s%s%s of function '%s' was "
 				  "released",
@@ -142,7 +163,8 @@ enum philox_status outputs_find(struct philox_runner *runner,
 			"runner '%s' has handed out no output %" PRIu32
 			" of generation %" PRIu64,
 			runner->name, output->index, output->generation);
-	if (!found->live || found->handle.generation != output->generation)
+	if (!found->live || found->over ||
+	    found->handle.generation != output->generation)
 		return refuse_stale(found, output);
 	if (found->handle.address != output->address ||
 	    found->handle.bytes != output->bytes ||

@@ -37,6 +37,13 @@ void outputs_give(struct output_slot *slot);
 void outputs_hand(struct output_slot *slot, const struct output_place *place);
 void outputs_drop(struct output_slot *slot);
 
+/*
+ * outputs_drop_later() releases an output within a call, whose handles are over
+ * at once, but whose memory is kept until outputs_drop_now(), at the call's end.
+ */
+void outputs_drop_later(struct output_slot *slot);
+void outputs_drop_now(struct philox_runner *runner);
+
 /* outputs_find() finds the slot of a good handle: ERROR_STALE, ERROR_INVALID. */
 enum philox_status outputs_find(struct philox_runner *runner,
 				const struct philox_output *output,

@@ -7,7 +7,6 @@
 #include "graph/runner_passes.h"
 #include "graph/runner_script.h"
 #include "graph/runner_step.h"
-#include "lib/state/hold.h"
 #include "lib/state/journal.h"
 
 #define NO_ENTRY UINT32_MAX
@@ -31,6 +30,17 @@ static struct run_pass *find_number(const struct graph_context *graphs,
 	return NULL;
 }
 
+/* The ticket can be repeated at once, though its commit is put off. */
+static void retain_pass(struct run_pass *ended)
+{
+	struct philox_pass *pass = &ended->pass;
+
+	if (!ended->backward || ended->dry || pass->flags & PHILOX_RETAIN)
+		return;
+	ledger_retain(&pass->region->ledger, pass->ticket.serial);
+	pass->flags |= PHILOX_RETAIN;
+}
+
 int run_passes_ended(const struct philox_pass *pass, int committed,
 		     unsigned flags)
 {
@@ -41,7 +51,9 @@ int run_passes_ended(const struct philox_pass *pass, int committed,
 		return 0;
 	ended->state = committed ? RUN_PASS_COMMITTED : RUN_PASS_ABORTED;
 	ended->commit = flags;
-	return committed && ended->backward;
+	if (committed && flags & PHILOX_RETAIN)
+		retain_pass(ended);
+	return ended->backward && (committed || ended->dry);
 }
 
 /* --- beginning ---------------------------------------------------------------- */
@@ -89,6 +101,7 @@ static void add_pass(struct philox_run *run, struct philox_pass *pass,
 	struct graph_context *graphs = run->runner->context->graphs;
 
 	added->pass = *pass;
+	added->dry = run->dry;
 	if (run->dry && !(added->flags & PHILOX_INFERENCE))
 		pass->ticket = dry_ticket(run, added);
 	added->ticket = pass->ticket;
@@ -304,20 +317,12 @@ static enum philox_status begin_dry_backward(struct philox_run *run,
 					     struct philox_pass *pass,
 					     struct run_pass *made)
 {
-	const unsigned begun =
-		PHILOX_WARMUP | (flags & (unsigned)PHILOX_ON_DEVICE);
-	enum philox_status status = run_fail(
-		run, philox_forward_begin(region, run->stream, begun, pass));
+	enum philox_status status =
+		run_fail(run, pass_begin_dry(region, run->stream, flags, pass));
 
-	if (status != PHILOX_OK)
-		return status;
-	add_pass(run, pass, made);
-	pass->kind = PASS_BACKWARD;
-	pass->flags = (uint16_t)flags;
-	context_lock(region->context);
-	hold_let_others(region);
-	context_unlock(region->context);
-	return PHILOX_OK;
+	if (status == PHILOX_OK)
+		add_pass(run, pass, made);
+	return status;
 }
 
 static enum philox_status begin_backward(struct philox_run *run,
@@ -423,11 +428,12 @@ enum philox_status run_passes_whole(struct philox_run *run)
 	if (status != PHILOX_OK || run->entries == run->call->n_uses)
 		return status;
 	return run_fail(
-		run, status_set(PHILOX_ERROR_INVALID,
-				"function '%s': uses has %zu entries, but its "
-				"body took %zu",
-				run->function->name, run->call->n_uses,
-				run->entries));
+		run,
+		status_set(PHILOX_ERROR_INVALID,
+			   "function '%s': uses has %zu entr%s, but its "
+			   "body took %zu",
+			   run->function->name, run->call->n_uses,
+			   run->call->n_uses == 1 ? "y" : "ies", run->entries));
 }
 
 /* The ticket that a forward's use gets, as a launch gives it. */
@@ -445,7 +451,7 @@ static void note_barred(struct philox_run *run, struct philox_ticket ticket)
 {
 	struct philox_runner *runner = run->runner;
 
-	if (runner->barred)
+	if (runner->barred || run->refused)
 		runner->tickets[runner->n_tickets++ % BARRED_TICKETS] =
 			(struct barred_ticket){ticket, run->function};
 }
@@ -457,7 +463,14 @@ static void give_ticket(struct philox_run *run, const struct run_pass *pass,
 	if (!ticket.serial)
 		return;
 	note_barred(run, ticket);
-	step_owe(run->runner, pass->pass.region, ticket);
+	step_owe(run->runner, pass->pass.region, ticket, run->runner->path);
+}
+
+/* The stream that stood in for the caller's is joined. */
+static void commit_backward(const struct philox_run *run, struct run_pass *pass)
+{
+	pass->pass.stream = run->call->stream;
+	philox_backward_commit(&pass->pass, pass->commit);
 }
 
 /* Nothing can fail that matters: a region that is gone has taken its tickets. */
@@ -469,12 +482,27 @@ void run_passes_settle(struct philox_run *run)
 		if (!pass->backward)
 			give_ticket(run, pass, ticket_of(run, pass));
 		else
-			philox_backward_commit(&pass->pass, pass->commit);
+			commit_backward(run, pass);
 	}
+}
+
+/* A dry backward has nothing but its cells. */
+static void undo_dry(struct run_pass *pass)
+{
+	struct philox_context *context = pass->pass.region->context;
+
+	context_lock(context);
+	if (pass->pass.cells)
+		context->hooks->give(&pass->pass);
+	context_unlock(context);
 }
 
 static void undo_pass(struct run_pass *pass, philox_stream stream)
 {
+	if (pass->backward && pass->dry) {
+		undo_dry(pass);
+		return;
+	}
 	if (pass->state == RUN_PASS_ABORTED)
 		return;
 	if (pass->backward || pass->state == RUN_PASS_OPEN)
@@ -492,6 +520,6 @@ void run_passes_undo(struct philox_run *run)
 
 	status_keep(&kept);
 	for (size_t i = run->n_passes; !is_recording(run) && i--;)
-		undo_pass(&run->passes[i], run->stream);
+		undo_pass(&run->passes[i], run->call->stream);
 	status_restore(&kept);
 }

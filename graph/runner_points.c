@@ -37,7 +37,31 @@ static enum philox_status add_point(struct philox_runner *runner,
 	return PHILOX_OK;
 }
 
+static enum philox_status find_point(struct philox_runner *runner,
+				     philox_stream stream,
+				     struct release_point **point)
+{
+	for (size_t i = 0; i < runner->n_points; i++)
+		if (is_point_of(&runner->points[i], stream)) {
+			*point = &runner->points[i];
+			return PHILOX_OK;
+		}
+	return add_point(runner, stream, point);
+}
+
 /* A later point of a stream takes the place of an earlier one. */
+static enum philox_status record_point(const struct philox_runner *runner,
+				       struct release_point *point)
+{
+	enum philox_status status = philox_event_record(
+		runner_device(runner), point->event, point->stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	point->noted++;
+	return PHILOX_OK;
+}
+
 static enum philox_status note_locked(struct philox_runner *runner,
 				      philox_stream stream)
 {
@@ -45,17 +69,9 @@ static enum philox_status note_locked(struct philox_runner *runner,
 	enum philox_status status =
 		device_refuse_capture(runner_device(runner), stream);
 
-	for (size_t i = 0; i < runner->n_points; i++)
-		if (is_point_of(&runner->points[i], stream))
-			point = &runner->points[i];
-	if (status == PHILOX_OK && !point)
-		status = add_point(runner, stream, &point);
 	if (status == PHILOX_OK)
-		status = philox_event_record(runner_device(runner),
-					     point->event, stream);
-	if (status == PHILOX_OK)
-		point->noted++;
-	return status;
+		status = find_point(runner, stream, &point);
+	return status == PHILOX_OK ? record_point(runner, point) : status;
 }
 
 enum philox_status points_note(struct philox_runner *runner,
@@ -71,40 +87,32 @@ enum philox_status points_note(struct philox_runner *runner,
 	return status_prefix(status, "runner '%s': ", runner->name);
 }
 
-void points_lose(struct philox_runner *runner)
-{
-	pthread_mutex_lock(&runner->points_lock);
-	runner->lost = 1;
-	pthread_mutex_unlock(&runner->points_lock);
-}
-
-/* Waiting twice is harmless, so that a failure leaves nothing to undo. */
+/* Waits on a stream or, if that is NULL, itself. Waiting twice is harmless, so
+ * that a failure leaves nothing to undo. */
 static enum philox_status await_locked(struct philox_runner *runner,
-				       philox_stream stream)
+				       const philox_stream *stream)
 {
 	struct philox_device *device = runner_device(runner);
 	enum philox_status status = PHILOX_OK;
 
-	if (runner->lost)
-		status = philox_device_synchronize(device);
-	if (status == PHILOX_OK)
-		runner->lost = 0;
 	for (size_t i = 0; status == PHILOX_OK && i < runner->n_points; i++) {
 		struct release_point *point = &runner->points[i];
 
 		if (point->noted == point->done)
 			continue;
-		if (!is_point_of(point, stream))
-			status =
-				philox_event_wait(device, stream, point->event);
+		if (!stream)
+			status = philox_event_synchronize(device, point->event);
+		else if (!is_point_of(point, *stream))
+			status = philox_event_wait(device, *stream,
+						   point->event);
 		if (status == PHILOX_OK)
 			point->awaited = point->noted;
 	}
 	return status;
 }
 
-enum philox_status points_await(struct philox_runner *runner,
-				philox_stream stream)
+static enum philox_status await(struct philox_runner *runner,
+				const philox_stream *stream)
 {
 	enum philox_status status;
 
@@ -114,6 +122,21 @@ enum philox_status points_await(struct philox_runner *runner,
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_prefix(status, "runner '%s': ", runner->name);
+}
+
+enum philox_status points_await(struct philox_runner *runner,
+				philox_stream stream)
+{
+	return await(runner, &stream);
+}
+
+enum philox_status points_wait(struct philox_runner *runner)
+{
+	enum philox_status status = await(runner, NULL);
+
+	if (status == PHILOX_OK)
+		points_passed(runner);
+	return status;
 }
 
 void points_passed(struct philox_runner *runner)

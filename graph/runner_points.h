@@ -15,15 +15,13 @@
 enum philox_status points_note(struct philox_runner *runner,
 			       philox_stream stream);
 
-/* points_lose() says that a release could not be noted. Any thread. */
-void points_lose(struct philox_runner *runner);
-
 /*
- * points_await() has a stream wait for all points that are not passed;
- * points_passed() says that something after those waits is in the chain.
+ * points_await() has a stream wait for all points that are not passed, and
+ * points_wait() waits itself, on any thread. points_passed() says that something after those waits is in the chain.
  */
 enum philox_status points_await(struct philox_runner *runner,
 				philox_stream stream);
+enum philox_status points_wait(struct philox_runner *runner);
 void points_passed(struct philox_runner *runner);
 
 void points_finish(struct philox_runner *runner);

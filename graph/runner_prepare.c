@@ -1,10 +1,13 @@
 /*
  * graph/runner_prepare.c - calls that are recorded ahead
  */
-#include "graph/runner_eager.h"
+#include <string.h>
 #include "graph/runner_enter.h"
 #include "graph/runner_inputs.h"
+#include "graph/runner_key.h"
 #include "graph/runner_kinds.h"
+#include "graph/runner_memory.h"
+#include "graph/runner_outputs.h"
 #include "graph/runner_recording.h"
 
 static int can_be_recorded(const struct calling *calling)
@@ -13,61 +16,100 @@ static int can_be_recorded(const struct calling *calling)
 
 	return !function->runner->eager &&
 	       !(function->flags & PHILOX_FUNCTION_EAGER) &&
+	       !calling->key->wait &&
 	       !inputs_unrecordable(function, calling->key, calling->call);
 }
 
-static enum philox_status capture_ahead(const struct calling *calling)
+/* The function's reason is that of calls, unless a key waits for this one's. */
+static enum philox_status capture_ahead(struct calling *calling)
 {
 	struct philox_function *function = calling->function;
 	const struct philox_function_counts before = function->counts;
 	const uint64_t began = runner_time();
 	struct recording *recording;
+	char reason[sizeof(function->reason)];
 	int refused;
-	enum philox_status status = eager_dry(function, calling->call,
-					      calling->key, calling->stream);
+	enum philox_status status = call_dry(calling);
 
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK || calling->key->wait)
 		return status;
+	memcpy(reason, function->reason, sizeof(reason));
 	calling_explain(calling, "it is prepared");
 	status = call_capture(calling, &recording, &refused);
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK) {
+		if (!refused)
+			memcpy(function->reason, reason, sizeof(reason));
 		return refused ? PHILOX_OK : status;
+	}
 	call_post_recorded(calling, &before, began);
+	memcpy(function->reason, reason, sizeof(reason));
 	function->counts.prepared++;
 	calling->key->warmups = 0;
 	calling->call->kind = PHILOX_CALL_RECORD;
 	return PHILOX_OK;
 }
 
+/* A recording of the call that can be launched; others of its key go. */
+static struct recording *find_good(const struct calling *calling)
+{
+	const struct live_block *in_use;
+	struct recording *found = recording_find(
+		calling->function, calling->key, calling->call, &in_use);
+
+	if (!found ||
+	    (!recording_is_stale(found) && !recording_is_spoiled(found)))
+		return found;
+	recordings_retire(calling->key, calling->function);
+	return NULL;
+}
+
+static enum philox_status prepare_begun(struct calling *calling)
+{
+	enum philox_status status = calling_refuse_capturing(calling);
+
+	calling->call->kind = PHILOX_CALL_NONE;
+	if (status == PHILOX_OK)
+		status = live_unstick(calling->function->runner);
+	if (status != PHILOX_OK || !can_be_recorded(calling) ||
+	    find_good(calling))
+		return status;
+	return capture_ahead(calling);
+}
+
 static enum philox_status prepare(struct philox_function *function,
-				  struct philox_call *call, size_t *prepared)
+				  struct philox_call *call)
 {
 	struct calling calling = {
 		.function = function, .call = call, .ahead = 1};
-	const struct live_block *in_use;
 	enum philox_status status = calling_begin(&calling);
 
-	if (status == PHILOX_OK)
-		status = calling_refuse_capturing(&calling);
 	if (status != PHILOX_OK)
 		return status;
-	call->kind = PHILOX_CALL_NONE;
-	if (!can_be_recorded(&calling))
-		return PHILOX_OK;
-	if (recording_find(function, calling.key, call, &in_use)) {
-		++*prepared;
-		return PHILOX_OK;
+	return calling_end(&calling, prepare_begun(&calling));
+}
+
+/* Keys may have gone since, for the limits. */
+static size_t count_recorded(const struct philox_function *function,
+			     const struct philox_call *calls, size_t n)
+{
+	const struct live_block *in_use;
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct key *key =
+			key_find(function, calls[i].key, calls[i].key_size);
+
+		found += key &&
+			 recording_find(function, key, &calls[i], &in_use);
 	}
-	status = capture_ahead(&calling);
-	*prepared += call->kind == PHILOX_CALL_RECORD;
-	return status;
+	return found;
 }
 
 enum philox_status philox_function_prepare(struct philox_function *function,
 					   struct philox_call *calls, size_t n,
 					   size_t *prepared)
 {
-	size_t ready = 0;
+	size_t done = 0;
 	enum philox_status status;
 
 	if (!function)
@@ -78,10 +120,13 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 	status = runner_enter(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
-	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
-		status = prepare(function, &calls[i], &ready);
+	while (status == PHILOX_OK && done < n) {
+		status = prepare(function, &calls[done]);
+		done += status == PHILOX_OK;
+	}
 	if (prepared)
-		*prepared = ready;
+		*prepared = count_recorded(function, calls, done);
+	outputs_drop_now(function->runner);
 	runner_leave(function->runner, status);
 	return runner_report(function->runner, function, status);
 }

@@ -96,6 +96,34 @@ void recording_free(struct recording *recording)
 	status_restore(&kept);
 }
 
+/* --- of use ----------------------------------------------------------------------- */
+
+int recording_is_stale(const struct recording *recording)
+{
+	struct philox_context *context = recording->function->runner->context;
+	const struct capture *capture = recording->graph->capture;
+	int stale = 0;
+
+	context_lock(context);
+	for (uint32_t i = 0; capture && i < capture->n_passes; i++)
+		stale |= !region_is_life(capture->passes[i].region,
+					 capture->passes[i].life);
+	context_unlock(context);
+	return stale;
+}
+
+int recording_is_spoiled(const struct recording *recording)
+{
+	struct status_message kept;
+	enum philox_status status;
+
+	status_keep(&kept);
+	status = device_exec_check(runner_device(recording->function->runner),
+				   recording->graph->exec);
+	status_restore(&kept);
+	return status != PHILOX_OK;
+}
+
 /* --- found -------------------------------------------------------------------------- */
 
 static struct recording **bucket_of(const struct philox_function *function,
@@ -147,6 +175,7 @@ void recording_keep(struct recording *recording)
 	recording->key->recordings++;
 	function->counts.recordings++;
 	function->counts.bytes += recording->bytes;
+	recording->key->ahead += recording->prepared != 0;
 	if (recording->prepared)
 		return;
 	recording->key->unplayed++;
@@ -190,6 +219,7 @@ void recording_retire(struct recording *recording)
 
 	unlink_recording(recording);
 	key->recordings--;
+	key->ahead -= recording->prepared != 0;
 	function->counts.recordings--;
 	function->counts.bytes -= recording->bytes;
 	if (is_unplayed(recording)) {

@@ -26,6 +26,14 @@ void recording_free(struct recording *recording);
 void recordings_free(struct philox_function *function);
 
 /*
+ * recording_is_stale() tells whether a region in one was destroyed;
+ * recording_is_spoiled() whether the device finds that it uses memory which was
+ * freed.
+ */
+int recording_is_stale(const struct recording *recording);
+int recording_is_spoiled(const struct recording *recording);
+
+/*
  * recording_find() finds one of the key for a call, of several one whose memory
  * holds no output; *in_use is that block, if all of them have one. NULL: there
  * is none.

@@ -4,20 +4,25 @@
 #include "graph/runner_enter.h"
 #include "graph/runner_outputs.h"
 #include "graph/runner_points.h"
+#include "graph/runner_step.h"
 #include "graph/runner_ties.h"
 
 static enum philox_status release(struct philox_runner *runner,
 				  const struct philox_output *output,
-				  philox_stream stream)
+				  philox_stream stream, int within)
 {
 	struct output_slot *slot;
 	enum philox_status status = outputs_find(runner, output, &slot);
 
 	if (status == PHILOX_OK)
 		status = points_note(runner, stream);
-	if (status == PHILOX_OK)
+	if (status != PHILOX_OK)
+		return status;
+	if (within)
+		outputs_drop_later(slot);
+	else
 		outputs_drop(slot);
-	return status;
+	return PHILOX_OK;
 }
 
 /* The arguments of the functions below, which calls may call, too. */
@@ -32,7 +37,7 @@ static enum philox_status enter(struct philox_runner *runner,
 	*within = runner_is_here(runner);
 	if (!*within)
 		return runner_report(runner, NULL, runner_enter(runner));
-	runner_drain(runner);
+	runner_drain(runner, 1);
 	return PHILOX_OK;
 }
 
@@ -53,7 +58,7 @@ enum philox_status philox_output_release(struct philox_runner *runner,
 
 	if (status != PHILOX_OK)
 		return status;
-	return leave(runner, release(runner, output, stream), within);
+	return leave(runner, release(runner, output, stream, within), within);
 }
 
 enum philox_status philox_output_check(struct philox_runner *runner,
@@ -82,7 +87,11 @@ static enum philox_status tie_output(struct philox_runner *runner,
 				    "runner '%s'",
 				    region->name, runner->name);
 	if (status == PHILOX_OK)
+		status = step_reserve(runner, 1);
+	if (status == PHILOX_OK)
 		status = ties_make(slot, region, ticket);
+	if (status == PHILOX_OK)
+		step_owe(runner, region, ticket, slot->path);
 	return status;
 }
 

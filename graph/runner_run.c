@@ -236,15 +236,16 @@ static struct output_place place_in_input(
 	struct output_place place = {.address = output->address,
 				     .bytes = output->bytes,
 				     .id = input->id};
+	const struct philox_runner *runner = function->runner;
+	const struct output_slot *slot =
+		runner->handles ? runner->input_slots[output->input] : NULL;
 	const struct live_block *block;
-	struct output_slot *slot;
 
-	if (!input->output ||
-	    outputs_find(function->runner, input->output, &slot) != PHILOX_OK)
+	if (!slot)
 		return place;
 	place.id = slot->handle.id;
 	place.in_pool = slot->in_pool;
-	block = slot->in_pool ? live_find(function->runner, place.id) : NULL;
+	block = slot->in_pool ? live_find(runner, place.id) : NULL;
 	if (block) {
 		place.range = block->range;
 		place.from = block->from;

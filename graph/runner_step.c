@@ -46,10 +46,10 @@ enum philox_status step_reserve(struct philox_runner *runner, size_t n)
 }
 
 void step_owe(struct philox_runner *runner, struct philox_region *region,
-	      struct philox_ticket ticket)
+	      struct philox_ticket ticket, uint64_t path)
 {
 	runner->owed[runner->n_owed++] =
-		(struct owed_ticket){region, ticket, runner->path};
+		(struct owed_ticket){region, ticket, path};
 }
 
 /* --- paths ---------------------------------------------------------------------- */
@@ -64,14 +64,14 @@ static void join_paths(struct philox_runner *runner, uint64_t from, uint64_t to)
 			runner->owed[i].path = to;
 }
 
-void step_follow(struct philox_runner *runner, const struct philox_call *call)
+void step_follow(struct philox_runner *runner, size_t n_inputs)
 {
 	uint64_t path = 0, of;
 
-	for (size_t i = 0; runner->handles && i < call->n_inputs; i++) {
-		if (!call->inputs[i].output)
+	for (size_t i = 0; runner->handles && i < n_inputs; i++) {
+		if (!runner->input_slots[i])
 			continue;
-		of = runner->slots[call->inputs[i].output->index]->path;
+		of = runner->input_slots[i]->path;
 		if (!path)
 			path = of;
 		else if (of != path)

@@ -11,11 +11,17 @@
 /* step_reserve() makes room for n tickets that a call may give out. */
 enum philox_status step_reserve(struct philox_runner *runner, size_t n);
 
-/* step_follow() says of which path the call is, that has succeeded. */
-void step_follow(struct philox_runner *runner, const struct philox_call *call);
+/*
+ * step_follow() says of which path the call is, before it releases anything:
+ * that of its inputs.
+ */
+void step_follow(struct philox_runner *runner, size_t n_inputs);
 
-/* step_owe() notes a ticket that the call gave out, for which there is room. */
+/*
+ * step_owe() notes a ticket that a call of a path gave out, or that an output of
+ * it is tied to; there is room.
+ */
 void step_owe(struct philox_runner *runner, struct philox_region *region,
-	      struct philox_ticket ticket);
+	      struct philox_ticket ticket, uint64_t path);
 
 #endif

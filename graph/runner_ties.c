@@ -23,6 +23,8 @@ struct output_tie {
 	struct output_tie **also_link;
 	struct philox_runner *runner;
 	struct output_slot *slot; /* NULL: released in another way */
+	philox_stream stream;     /* that the ticket was used up on */
+	int noted;                /* it has a point there */
 };
 
 /* --- lists ------------------------------------------------------------------- */
@@ -60,12 +62,14 @@ static void remove_tie(struct output_tie *tie)
 
 /* --- tickets that are used up, on any thread ----------------------------------- */
 
-static void untie_one(struct output_tie *tie)
+static void untie_one(struct output_tie *tie, philox_stream stream, int noted)
 {
 	struct philox_runner *runner = tie->runner;
 
 	remove_tie(tie);
 	tie->list = NULL;
+	tie->stream = stream;
+	tie->noted = noted;
 	tie->also = atomic_load(&runner->untied);
 	atomic_store(&runner->untied, tie);
 }
@@ -75,18 +79,19 @@ static void untie_all(void *tied, philox_stream stream)
 {
 	struct tie_list *list = tied;
 	struct philox_context *context = list->context;
-	struct philox_runner *noted = NULL;
+	struct philox_runner *before = NULL;
 	struct status_message kept;
+	int noted = 0;
 
 	status_keep(&kept);
 	context_lock(context);
 	while (list->first) {
 		struct philox_runner *runner = list->first->runner;
 
-		if (runner != noted && points_note(runner, stream) != PHILOX_OK)
-			points_lose(runner);
-		noted = runner;
-		untie_one(list->first);
+		if (runner != before)
+			noted = points_note(runner, stream) == PHILOX_OK;
+		before = runner;
+		untie_one(list->first, stream, noted);
 	}
 	context_unlock(context);
 	free(list);
@@ -98,7 +103,7 @@ static void untie_all(void *tied, philox_stream stream)
 static enum philox_status make_locked(struct output_tie *tie,
 				      struct tie_list *list,
 				      struct philox_region *region,
-				      struct philox_ticket ticket)
+				      struct philox_ticket ticket, int *used)
 {
 	struct ledger_entry *entry;
 	enum philox_status status = ticket_pending(region, ticket, &entry);
@@ -108,6 +113,7 @@ static enum philox_status make_locked(struct output_tie *tie,
 	if (!entry->context.untie) {
 		entry->context.tied = list;
 		entry->context.untie = untie_all;
+		*used = 1;
 	}
 	add_to_ticket(tie, entry->context.tied);
 	add_to_runner(tie);
@@ -131,6 +137,7 @@ enum philox_status ties_make(struct output_slot *slot,
 	struct philox_context *context = region->context;
 	struct tie_list *list;
 	struct output_tie *tie;
+	int used = 0;
 	enum philox_status status;
 
 	if (slot->tie)
@@ -148,9 +155,9 @@ enum philox_status ties_make(struct output_slot *slot,
 	tie->runner = slot->function->runner;
 	tie->slot = slot;
 	context_lock(context);
-	status = make_locked(tie, list, region, ticket);
+	status = make_locked(tie, list, region, ticket, &used);
 	context_unlock(context);
-	if (status != PHILOX_OK || tie->list != list)
+	if (!used)
 		free(list);
 	if (status == PHILOX_OK)
 		slot->tie = tie;
@@ -178,20 +185,55 @@ void ties_forget(struct output_slot *slot)
 	context_unlock(context);
 }
 
+/* Whether the next call comes after what read the output. */
+static int can_go(struct output_tie *tie)
+{
+	if (!tie->noted && tie->slot)
+		tie->noted = points_note(tie->runner, tie->stream) == PHILOX_OK;
+	return tie->noted || !tie->slot;
+}
+
+static void unlink_untied(struct philox_runner *runner,
+			  struct output_tie *before, struct output_tie *tie)
+{
+	if (before)
+		before->also = tie->also;
+	else
+		atomic_store(&runner->untied, tie->also);
+}
+
+/* With the context's lock. */
+static struct output_slot *take_next(struct philox_runner *runner)
+{
+	struct output_tie *tie = atomic_load(&runner->untied), *next;
+	struct output_tie *before = NULL;
+	struct output_slot *slot = NULL;
+
+	for (; tie && !slot; tie = next) {
+		next = tie->also;
+		if (!can_go(tie)) {
+			before = tie;
+			continue;
+		}
+		slot = tie->slot;
+		unlink_untied(runner, before, tie);
+		free(tie);
+	}
+	return slot;
+}
+
 struct output_slot *ties_next(struct philox_runner *runner)
 {
-	struct output_slot *slot = NULL;
-	struct output_tie *tie;
+	struct output_slot *slot;
+	struct status_message kept;
 
 	if (!atomic_load_explicit(&runner->untied, memory_order_relaxed))
 		return NULL; /* as a rule */
+	status_keep(&kept);
 	context_lock(runner->context);
-	while (!slot && (tie = atomic_load(&runner->untied))) {
-		slot = tie->slot;
-		atomic_store(&runner->untied, tie->also);
-		free(tie);
-	}
+	slot = take_next(runner);
 	context_unlock(runner->context);
+	status_restore(&kept);
 	if (slot)
 		slot->tie = NULL;
 	return slot;

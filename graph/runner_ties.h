@@ -19,8 +19,8 @@ enum philox_status ties_make(struct output_slot *slot,
 void ties_forget(struct output_slot *slot);
 
 /*
- * ties_next() takes an output whose ticket has been used up, NULL: there is
- * none; it is not tied any more.
+ * ties_next() takes an output whose ticket has been used up, for which the next
+ * call waits, NULL: of none; it is not tied any more.
  */
 struct output_slot *ties_next(struct philox_runner *runner);
 

@@ -103,10 +103,10 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 
 void status_keep(struct status_message *kept)
 {
-	memcpy(kept->text, message, sizeof(message));
+	memcpy(kept->text, message, strlen(message) + 1);
 }
 
 void status_restore(const struct status_message *kept)
 {
-	memcpy(message, kept->text, sizeof(message));
+	memcpy(message, kept->text, strlen(kept->text) + 1);
 }

@@ -81,18 +81,11 @@ static enum philox_status open_entry(struct hold *hold)
 }
 
 /* An eager forward blocks a generator that its region shares. */
-static void keep_off(const struct hold *hold)
+static void keep_off(const struct hold *hold, const struct philox_region *open)
 {
 	if ((hold->region->flags & PHILOX_SHARED) && !hold->launch &&
 	    hold->kind != HOLD_BACKWARD)
-		hold->region->generator->open = hold->region;
-}
-
-void hold_let_others(const struct philox_region *region)
-{
-	if ((region->flags & PHILOX_SHARED) &&
-	    region->generator->open == region)
-		region->generator->open = NULL;
+		hold->region->generator->open = open;
 }
 
 enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
@@ -109,7 +102,7 @@ enum philox_status hold_forward(struct hold *hold, struct philox_state *state)
 	*state = *next_state(region);
 	if (hold->kind != HOLD_WARMUP)
 		next_state(region)->offset += reserved_by(hold);
-	keep_off(hold);
+	keep_off(hold, region);
 	return PHILOX_OK;
 }
 
@@ -147,8 +140,7 @@ static enum philox_status end(const struct hold *hold, int commit, int consume,
 		status = ledger_abort(ledger, hold->serial);
 	if (status != PHILOX_OK)
 		return region_status(hold->region, status);
-	if (!hold->launch && hold->kind != HOLD_BACKWARD)
-		hold_let_others(hold->region);
+	keep_off(hold, NULL);
 	return PHILOX_OK;
 }
 

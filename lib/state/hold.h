@@ -78,12 +78,6 @@ enum philox_status hold_abort(const struct hold *hold,
 			      struct saved_context *released);
 
 /*
- * hold_let_others() ends before its time that an open forward of a SHARED region
- * keeps others off: for one that reserves nothing.
- */
-void hold_let_others(const struct philox_region *region);
-
-/*
  * hold_rewind() gives the newest hold of a region back, including its numbers.
  * Only for holds that were taken since the lock was taken.
  */

@@ -302,6 +302,14 @@ enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
 	return PHILOX_OK;
 }
 
+void ledger_retain(struct ledger *ledger, uint64_t serial)
+{
+	struct ledger_entry *entry = find(ledger, serial);
+
+	if (entry)
+		entry->consuming = 0;
+}
+
 enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 			       struct saved_context *released)
 {

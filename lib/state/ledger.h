@@ -136,6 +136,9 @@ enum philox_status ledger_end(struct ledger *ledger, uint64_t serial,
 			      enum ledger_use use, int consume,
 			      struct saved_context *released);
 
+/* ledger_retain() makes an open consuming backward one that retains. */
+void ledger_retain(struct ledger *ledger, uint64_t serial);
+
 /* ledger_drop() removes a pending forward that has no readers. */
 enum philox_status ledger_drop(struct ledger *ledger, uint64_t serial,
 			       struct saved_context *released);

@@ -219,6 +219,35 @@ enum philox_status philox_backward_begin(struct philox_region *region,
 	return begin_backward(region, ticket, stream, flags, pass, __func__);
 }
 
+/* It holds nothing, and so commits and aborts are its run's alone. */
+enum philox_status pass_begin_dry(struct philox_region *region,
+				  philox_stream stream, unsigned flags,
+				  struct philox_pass *pass)
+{
+	struct philox_pass made =
+		new_pass(region, stream, PASS_BACKWARD, flags);
+	enum philox_status status =
+		check_flags(region, flags,
+			    PHILOX_RETAIN | PHILOX_ON_DEVICE | PHILOX_REVERSED,
+			    "a backward");
+
+	if (status == PHILOX_OK)
+		status = check_eager(&made);
+	if (status != PHILOX_OK)
+		return status;
+	context_lock(region->context);
+	status = region_check_alive(region);
+	made.life = region->life;
+	made.state = region->flags & PHILOX_SHARED ? region->generator->state
+						   : region->state;
+	if (status == PHILOX_OK && flags & PHILOX_ON_DEVICE)
+		status = region->context->hooks->take(&made);
+	context_unlock(region->context);
+	if (status == PHILOX_OK)
+		*pass = made;
+	return status;
+}
+
 enum philox_status philox_recompute_begin(struct philox_region *region,
 					  struct philox_ticket ticket,
 					  philox_stream stream, unsigned flags,
@@ -270,11 +299,11 @@ static enum philox_status abort_pass(struct philox_pass *pass,
 
 	if (pass->capture_id)
 		return pass->region->context->hooks->abort(pass);
+	if (pass->run && pass->region->context->hooks->ended(pass, 0, 0))
+		return PHILOX_OK;
 	status = hold_abort(&hold, released);
 	if (status != PHILOX_OK)
 		return status;
-	if (pass->run)
-		pass->region->context->hooks->ended(pass, 0, 0);
 	journal_pass(pass, "abort", pass->flags);
 	give_cells(pass);
 	return PHILOX_OK;

@@ -106,4 +106,14 @@ size_t region_find_cell(const struct philox_region *region, uint32_t op,
 /* region_op_name() returns an operator's name for messages, never NULL. */
 const char *region_op_name(const struct philox_region *region, uint32_t op);
 
+/*
+ * pass_begin_dry() begins a pass that looks like a backward, of a body that is
+ * run dry (graph/runner.h): it draws what the region's next forward will draw,
+ * and reads no ticket. The caller, who is told of its end by the hook `ended`,
+ * gives its cells back. (lib/state/pass.c)
+ */
+enum philox_status pass_begin_dry(struct philox_region *region,
+				  philox_stream stream, unsigned flags,
+				  struct philox_pass *pass);
+
 #endif
