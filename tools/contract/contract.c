@@ -41,6 +41,8 @@ const struct contract_check *const contract_tables[] = {contract_device,
 							contract_graph,
 							contract_detect,
 							contract_bodies,
+							contract_runner,
+							contract_runner_inputs,
 							NULL};
 
 /*

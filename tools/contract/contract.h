@@ -57,6 +57,8 @@ extern const struct contract_check contract_layouts[];
 extern const struct contract_check contract_graph[];
 extern const struct contract_check contract_detect[];
 extern const struct contract_check contract_bodies[];
+extern const struct contract_check contract_runner[];
+extern const struct contract_check contract_runner_inputs[];
 extern const struct contract_check contract_rows[];
 extern const struct contract_check contract_tokens[];
 
