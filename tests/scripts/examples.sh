@@ -60,6 +60,17 @@ resumes()
 	[ ${#mask} -eq 64 ] && [ "$mask" = "$(cut -c 10- "$WORK/second")" ]
 }
 
+# Most calls are replays, none is if the environment says so
+replays()
+{
+	builds_and_says runner "the same weights and tokens" "$1" -std=c11 \
+		examples/runner.c && grep '^forward .* 21 replayed$' \
+		"$WORK/runner.out" && grep '^decode .* 44 replayed$' \
+		"$WORK/runner.out" || return 1
+	(PHILOX_RUNNER=eager && export PHILOX_RUNNER && says runner bit) &&
+		! grep ' [1-9][0-9]* replayed$' "$WORK/runner.out"
+}
+
 c_examples()
 {
 	check "smallest.c: a mask twice ($1)" masks_agree "$1"
@@ -77,6 +88,7 @@ c_examples()
 		"$1" -std=c11 examples/own_capture.c
 	check "sizes.c ($1)" builds_and_says sizes "4 graphs in 16 MiB" \
 		"$1" -std=c11 examples/sizes.c
+	check "runner.c ($1)" replays "$1"
 	check "adamw.c ($1)" builds_and_says adamw "the bits of eager steps" \
 		"$1" -std=c11 examples/adamw.c -lm
 	check "fused.c ($1)" builds_and_says fused dx "$1" -std=c11 \

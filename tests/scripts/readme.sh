@@ -1,6 +1,7 @@
 #!/bin/sh
 # The programs in README.md compile and run, the example at its top and the loop
-# compile; its two commands are there.
+# compile; a step does the same by hand and by a runner; its two commands are
+# there.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 has_line()
@@ -84,6 +85,46 @@ loop_compiles()
 			-Iinclude "$WORK/loop.c"
 }
 
+# runner_block N FIRST [BEYOND]: of the N-th block below "Runners" what follows
+# the line that begins with FIRST, up to the one that begins with BEYOND
+runner_block()
+{
+	awk -v n="$1" -v first="$2" -v beyond="${3-none}" '
+		/^## / { section = /^## Runners$/ }
+		section && /^```/ { within = /^```$/ && !within; blocks += within
+			on = 0; next }
+		!within || blocks != n { next }
+		index($0, beyond) == 1 { exit }
+		on
+		index($0, first) == 1 { on = 1; if (first !~ /^\/\*/) print }' README.md
+}
+
+# steps_with PROGRAM FLAG...: trains, which prints losses and weights
+steps_with()
+{
+	program=$1
+	shift
+	$CC -std=c11 -Wall -Wextra -Werror -Wno-unused-parameter -Iinclude \
+		-I"$WORK" "$@" \
+		-o "$WORK/$program" tests/scripts/readme_step.c \
+		-L"$BUILD" -lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)" &&
+		"$WORK/$program" >"$WORK/$program.out" &&
+		[ "$(grep -c '^loss 0x' "$WORK/$program.out")" -eq 10 ] &&
+		[ "$(grep '^loss' "$WORK/$program.out" | sort -u | wc -l)" -eq 10 ]
+}
+
+steps_agree()
+{
+	runner_block 1 '/* once' '/* each step' >"$WORK/capture.inc"
+	runner_block 1 '/* each step' >"$WORK/launch.inc"
+	runner_block 2 'enum philox_status step(' >"$WORK/body.inc"
+	runner_block 3 '/* once' '/* each step' >"$WORK/once.inc"
+	runner_block 3 '/* each step' >"$WORK/call.inc"
+	wc -l "$WORK"/*.inc
+	steps_with before && steps_with after -DWITH_RUNNER &&
+		diff "$WORK/before.out" "$WORK/after.out"
+}
+
 # Each block of C goes to a file of its own
 [ -f README.md ] && awk -v work="$WORK" '
 	/^```c$/ { file = work "/block" ++n ".c"; next }
@@ -97,6 +138,7 @@ check "one command installs and passes the tests" \
 	has_line "${install}make( .*)? check\$"
 check "the example at the top compiles" example_compiles
 check "the loop compiles" loop_compiles
+check "a step by hand and by a runner has the same bits" steps_agree
 programs=0
 for block in "$WORK"/block*.c; do
 	[ -f "$block" ] && grep -q '^int main' "$block" || continue
