@@ -377,24 +377,24 @@ static struct philox_output call_backward(struct model *m, int layer,
 }
 
 /*
- * The loss is half the square of y, whose gradient is y itself. What has been
- * read for the last time is released: its memory may be used again.
+ * The loss is half the square of y, whose gradient is y itself. An output is to
+ * be released when it is not needed any more: with the ticket of the backward
+ * that reads it last, by itself, or when the next step begins.
  */
 static void train(struct model *m, float by)
 {
 	const struct philox_call_input x = memory(m->x, BYTES);
-	struct philox_output y[2], dx[2];
+	struct philox_output y[2], dx;
 	struct philox_ticket ticket[2];
 
+	TRY(philox_step_begin(m->runner, m->stream, 0, NULL));
 	ticket[0] = call_forward(m, 0, x, &y[0]);
 	ticket[1] = call_forward(m, 1, result(&y[0]), &y[1]);
-	dx[1] = call_backward(m, 1, result(&y[0]), result(&y[1]), ticket[1],
-			      by);
-	release(m, &y[1]);
-	release(m, &y[0]);
-	dx[0] = call_backward(m, 0, x, result(&dx[1]), ticket[0], by);
-	release(m, &dx[1]);
-	release(m, &dx[0]);
+	for (int i = 0; i < 2; i++)
+		TRY(philox_output_tie(m->runner, &y[i], m->layer, ticket[1]));
+	dx = call_backward(m, 1, result(&y[0]), result(&y[1]), ticket[1], by);
+	call_backward(m, 0, x, result(&dx), ticket[0], by);
+	release(m, &dx);
 }
 
 /* One more token for each of n requests, and one recording for each n. */
@@ -438,6 +438,7 @@ static void run(struct results *results)
 	begin(&m);
 	for (int i = 0; i < STEPS; i++)
 		train(&m, 0.1f / (float)(i + 1));
+	TRY(philox_step_begin(m.runner, m.stream, 0, NULL));
 	for (int i = 0; i < 2; i++) {
 		TRY(philox_memory_set(m.device, m.tokens, 0,
 				      REQUESTS * sizeof(int32_t), m.stream));

@@ -297,6 +297,115 @@ static void an_output_that_is_kept_is_left_alone(struct contract *c)
 	contract_with_rig(c, kept_body);
 }
 
+/* The third call, whose outputs are live. */
+static void replay_and_keep(struct contract *c, struct contract_rig *rig,
+			    struct stage *stage, void *x,
+			    struct stage_call *kept)
+{
+	struct philox_ticket ticket;
+
+	EXPECT_PART(stage_plain(c, rig, stage, STAGE_FORWARD, NULL));
+	for (unsigned i = 0; i < 2; i++)
+		EXPECT_PART(stage_forward(c, stage, x, 0x44, usual_kind(i),
+					  &ticket));
+	*kept = stage_begin(stage, x);
+	EXPECT_OK(stage_call(stage, kept));
+	EXPECT_PART(stage_was(c, stage, kept, PHILOX_CALL_REPLAY));
+	rig->next++;
+}
+
+static void tied_body(struct contract *c, struct contract_rig *rig)
+{
+	struct philox_ticket ticket;
+	struct stage_call kept;
+	struct stage stage;
+	void *x;
+
+	EXPECT_PART(stage_input(c, rig, 0x44, &x));
+	EXPECT_PART(replay_and_keep(c, rig, &stage, x, &kept));
+	for (int i = 0; i < 2; i++)
+		EXPECT_OK(philox_output_tie(stage.runner, &kept.outputs[i],
+					    rig->at.region, kept.use.ticket));
+	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket,
+					    PHILOX_RETAIN, 2));
+	EXPECT_PART(
+		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_EAGER, &ticket));
+	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
+	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket, 0, 2));
+	EXPECT_STATUS(PHILOX_ERROR_STALE,
+		      philox_output_check(stage.runner, &kept.outputs[0]));
+	EXPECT_PART(
+		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_REPLAY, &ticket));
+}
+
+static void an_output_that_is_tied_goes_with_its_ticket(struct contract *c)
+{
+	contract_with_rig(c, tied_body);
+}
+
+static void begin_step(struct contract *c, struct stage *stage, size_t expected)
+{
+	size_t kept;
+
+	EXPECT_OK(philox_step_begin(stage->runner, stage->rig->at.stream, 0,
+				    &kept));
+	EXPECT_TEXT(kept == expected, "%zu outputs stay, not %zu", kept,
+		    expected);
+}
+
+static void step_body(struct contract *c, struct contract_rig *rig)
+{
+	struct philox_ticket ticket;
+	struct stage_call kept;
+	struct stage stage;
+	void *x;
+
+	EXPECT_PART(stage_input(c, rig, 0x44, &x));
+	EXPECT_PART(replay_and_keep(c, rig, &stage, x, &kept));
+	EXPECT_PART(begin_step(c, &stage, 2));
+	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
+	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket, 0, 2));
+	EXPECT_PART(begin_step(c, &stage, 0));
+	EXPECT_STATUS(PHILOX_ERROR_STALE,
+		      philox_output_check(stage.runner, &kept.outputs[1]));
+	EXPECT_PART(
+		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_REPLAY, &ticket));
+}
+
+static void a_step_releases_what_no_backward_is_owed_for(struct contract *c)
+{
+	contract_with_rig(c, step_body);
+}
+
+/* Nothing is drawn before the first call, which is a replay. */
+static void prepared_body(struct contract *c, struct contract_rig *rig)
+{
+	struct philox_ticket ticket;
+	struct stage_call ahead;
+	struct stage stage;
+	size_t prepared;
+	void *x;
+
+	EXPECT_PART(stage_plain(c, rig, &stage, STAGE_FORWARD, NULL));
+	EXPECT_PART(stage_input(c, rig, 0x45, &x));
+	ahead = stage_begin(&stage, x);
+	ahead.call.inputs = &ahead.x;
+	ahead.call.n_outputs = 0;
+	EXPECT_OK(philox_function_prepare(stage.function, &ahead.call, 1,
+					  &prepared));
+	EXPECT(prepared == 1 && ahead.call.kind == PHILOX_CALL_RECORD);
+	EXPECT_PART(contract_pending_is(c, rig, 0));
+	for (unsigned i = 0; i < 3; i++)
+		EXPECT_PART(stage_forward(c, &stage, x, 0x45,
+					  PHILOX_CALL_REPLAY, &ticket));
+	EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, 2));
+}
+
+static void a_call_that_was_prepared_is_a_replay(struct contract *c)
+{
+	contract_with_rig(c, prepared_body);
+}
+
 /* The second function reads what the first one gave. */
 static void chain_body(struct contract *c, struct contract_rig *rig)
 {
@@ -350,6 +459,12 @@ const struct contract_check contract_runner[] = {
 	 each_place_of_an_input_has_its_recording},
 	{"an output that is kept is left alone",
 	 an_output_that_is_kept_is_left_alone},
+	{"an output that is tied goes with its ticket",
+	 an_output_that_is_tied_goes_with_its_ticket},
+	{"a step releases what no backward is owed for",
+	 a_step_releases_what_no_backward_is_owed_for},
+	{"a call that was prepared is a replay",
+	 a_call_that_was_prepared_is_a_replay},
 	{"functions read each other's outputs",
 	 functions_read_each_others_outputs},
 	{NULL, NULL}};
