@@ -314,9 +314,11 @@ SIMULATION := $(BUILD)/tests/simulated
 KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/*.cpp))
 PROOF_OBJS := $(call objects,$(wildcard tests/simulated/proof/*.cpp))
 RUNTIME_OBJS  := $(call objects,$(wildcard tests/simulated/*.c))
-$(KERNEL_OBJS) $(PROOF_OBJS) $(RUNTIME_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
+SIMULATED_BLAS := $(call objects,tests/simulated/blas/blas.cpp)
+$(KERNEL_OBJS) $(PROOF_OBJS) $(RUNTIME_OBJS) $(SIMULATED_BLAS): private \
+	TOOLKIT := $(CUDA_INCLUDES)
 # tests/simulated/switches.c has the sanitizer's functions
-$(KERNEL_OBJS) $(PROOF_OBJS): private CXXFLAGS += -Wno-unknown-pragmas \
+$(KERNEL_OBJS) $(PROOF_OBJS) $(SIMULATED_BLAS): private CXXFLAGS += -Wno-unknown-pragmas \
 	-fno-exceptions \
 	$(if $(SANITIZE),-DSIMULATED_SANITIZED,-fsanitize=thread)
 $(SIMULATION)/switches.c.o: private CFLAGS += \
@@ -342,8 +344,10 @@ $(SIMULATION)/harsh: $(PROOF_OBJS) $(SIMULATION)/runtime.o \
 		$(call objects,lib/device/enter.c lib/device/fork.c lib/base/status.c) \
 		$(BUILD)/stamp.link
 	$(call link)
+$(SIMULATION)/gpu-cublas: $(SIMULATED_BLAS) $(SIMULATED_OBJS) $(BUILD)/stamp.link
+	$(call link)
 SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests \
-	$(SIMULATION)/harsh
+	$(SIMULATION)/harsh $(SIMULATION)/gpu-cublas
 
 # Questions that only a real GPU answers (tests/probe/probe.h)
 PROBE := $(BUILD)/tests/gpu-probe
@@ -351,6 +355,12 @@ PROBE_OBJS := $(call objects,$(wildcard tests/probe/*.c tests/probe/*.cu) \
 	tools/train/cublas.c)
 $(PROBE_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
 $(PROBE): $(PROBE_OBJS) $(INNER) $(BUILD)/stamp.link
+	$(call link)
+
+# cuBLAS in bodies of a runner; the library is looked for when it runs
+BLAS := $(BUILD)/tests/gpu-cublas
+$(BLAS): $(call objects,tests/gpu/cublas.c tools/train/cublas.c) $(INNER) \
+		$(BUILD)/stamp.link
 	$(call link)
 endif
 
@@ -365,7 +375,7 @@ part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
 	$(if $(call part,scripts/simulated.sh scripts/gpu.sh),$(SIMULATED)) \
-	$(if $(call part,scripts/gpu.sh),$(PROBE))
+	$(if $(call part,scripts/gpu.sh),$(PROBE) $(BLAS))
 # The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' NVTX='$(NVTX)' DEBUG='$(DEBUG)' \
@@ -388,7 +398,7 @@ simulated: $(SIMULATED)
 ifneq ($(filter gpu,$(MAKECMDGOALS)),)
 $(if $(WITH_CUDA),,$(error make gpu needs the CUDA toolkit: set CUDA_HOME))
 endif
-gpu: all $(PROBE)
+gpu: all $(PROBE) $(BLAS)
 	@$(SETTINGS) OUT='$(OUT)' ROWS='$(ROWS)' tests/gpu.sh
 
 ## matrix           all sequences of events against a model

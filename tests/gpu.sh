@@ -295,6 +295,7 @@ all_rows()
 	# shellcheck disable=SC2086
 	row runner 120 show_end "the layers of a step as calls of functions" \
 		"$philox" train --runner --device cuda $few_steps
+	cublas
 	row matrix 120 show_end "all sequences of events" \
 		"$philox" matrix --device cuda --regions 1 --length $length
 	row schedules 120 show_end "every schedule" \
@@ -314,6 +315,20 @@ all_rows()
 	bench loops 60
 	bench pool 120
 	criterion
+}
+
+# With the simulated GPU: its own cuBLAS, and short sums
+cublas()
+{
+	what="cuBLAS, in a workspace of a runner's, recorded and replayed"
+	program=$BUILD/tests/gpu-cublas
+	[ -z "$simulated" ] || program=${philox%/*}/gpu-cublas
+	if [ ! -x "$program" ]; then
+		leave_out cublas "$what" "it is not built: make gpu builds it"
+	else
+		# shellcheck disable=SC2086
+		row cublas 120 show_end "$what" "$program" ${simulated:+16}
+	fi
 }
 
 sanitize()

@@ -100,7 +100,7 @@ passes()
 in_order()
 {
 	gpu CC=false && grep '^## ' "$WORK/out/report.md" | tr -d '\n' |
-		grep -F '## selftest## probe## train## loop## runner## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## criterion## All rows'
+		grep -F '## selftest## probe## train## loop## runner## cublas## matrix## schedules## memcheck## racecheck## initcheck## synccheck## bench-fill## bench-replay## bench-rows## bench-states## bench-values## bench-loops## bench-pool## criterion## All rows'
 }
 
 one_hangs()
@@ -170,9 +170,10 @@ wrong_number()
 # What is missing is said by name, and has not failed
 by_name()
 {
-	gpu CC=false ROWS='criterion memcheck probe train' BUILD="$WORK" \
+	gpu CC=false ROWS='criterion memcheck probe cublas train' BUILD="$WORK" \
 		PATH="/usr/bin:/bin" CUDA_HOME="$WORK" &&
 		outcome probe 'skipped\*\*, it is not built: make gpu builds it$' &&
+		outcome cublas 'skipped\*\*, it is not built: make gpu builds it$' &&
 		outcome criterion 'skipped\*\*, Criterion \(libcriterion-dev\) is not here$' &&
 		outcome memcheck 'skipped\*\*, compute-sanitizer is not here$'
 }
@@ -324,7 +325,9 @@ simulated_run()
 		outcome matrix passed && outcome schedules passed &&
 		section train | grep -qE '^ +runs agree +yes' &&
 		outcome train passed && outcome loop passed &&
-		outcome runner passed
+		outcome runner passed &&
+		outcome cublas passed && section cublas |
+		grep -qE '^ +libcublas.*: 6 steps recorded and replayed, the bits of eager ones$'
 }
 
 says_what_needs_a_gpu()
@@ -347,6 +350,21 @@ simulated_figures()
 		grep -q '^Times are no measurements here' "$WORK/out/report.md"
 }
 
+# The driver shows no GPU to it, even if there is one
+cublas_needs_a_gpu()
+{
+	CUDA_VISIBLE_DEVICES='' "$BUILD/tests/gpu-cublas" >"$WORK/told" 2>&1
+	[ $? -eq 77 ] && cat "$WORK/told" &&
+		grep -q '^gpu-cublas: cudaGetDeviceCount: .' "$WORK/told"
+}
+
+# A run of its own
+cublas_is_left_out()
+{
+	! gpu PHILOX_TOOL="$simulated" PHILOX_CUBLAS=none ROWS=cublas &&
+		outcome cublas 'skipped\*\*, gpu-cublas: no cuBLAS was found$'
+}
+
 has_the_note()
 {
 	grep -qx '### If setting parameters waits' "$WORK/out/report.md" &&
@@ -364,4 +382,6 @@ check "a whole run on the simulated GPU passes" simulated_run
 check "rows that need a GPU say so by name" says_what_needs_a_gpu
 check "figures are in tables" simulated_figures
 check "the report says what would take the parameters' place" has_the_note
+check "cuBLAS needs a GPU" cublas_needs_a_gpu
+check "where there is no cuBLAS its row is left out by name" cublas_is_left_out
 finish
