@@ -405,6 +405,7 @@ gpu: all $(PROBE) $(BLAS)
 matrix: $(TOOL)
 	@$(TOOL) matrix
 	@$(TOOL) matrix --bodies
+	@$(TOOL) matrix --runner
 
 ## quality          minutes of dieharder; tests/dieharder.sh has a full run, too
 quality: $(TOOL)

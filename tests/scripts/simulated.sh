@@ -232,6 +232,8 @@ check "a sequence of events" "$simulated/philox" matrix --device cuda \
 	--replay 'F0 F1 B1r B0'
 check "branches and loops, in any order" "$simulated/philox" matrix --bodies \
 	--device cuda --length 1 --regions 2 --shared 1
+check "functions of a runner, in any order" "$simulated/philox" matrix \
+	--runner --device cuda --length 1 --regions 2 --shared 1
 check "every schedule" "$simulated/philox" matrix --schedule all --device cuda
 check "training runs agree, and go on from a file" trains
 check "so do they with a loop in the graph" trains_in_a_loop

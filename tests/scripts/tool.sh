@@ -98,6 +98,17 @@ is_json()
 		<"$WORK/out"
 }
 
+# PHILOX_RUNNER=eager: every call is one
+never_replays()
+{
+	if PHILOX_RUNNER=eager "$philox" matrix --runner --length 1 \
+		--regions 1 >"$WORK/out" 2>&1; then
+		return 1
+	fi
+	grep -qx 'philox matrix: --runner: none of the calls was a replay' \
+		"$WORK/out"
+}
+
 # The sum of a search: it searched, and everything was right
 matrix_json()
 {
@@ -196,6 +207,16 @@ check "matrix replays a run event by event" gives 0 \
 check "matrix replays graphs with branches and loops" gives 0 \
 	'^[1-9][0-9]* comparisons, all as expected$' '' \
 	matrix --replay 'H[3(F)]2=0 H[3(F)3(B~)]23 B0'
+check "matrix replays passes as functions of a runner" gives 0 \
+	'^[1-9][0-9]* comparisons, all as expected$' '' \
+	matrix --replay 'F0c F1p B0f D1.1pr F2cq B2f B1e'
+check "matrix --runner counts the calls that were replays" gives 0 \
+	'^[1-9][0-9]* calls of functions of a runner, [1-9][0-9]* of them' '' \
+	matrix --runner --length 1 --regions 1
+check "matrix --runner fails if no call is a replay" never_replays
+check "matrix --runner is a search of its own" gives 2 '' \
+	'^philox matrix: --runner: not together with --bodies$' \
+	matrix --runner --bodies
 check "matrix --json ends with what was compared" matrix_json
 check "matrix runs a schedule" gives 0 \
 	'^1f1b +4 +8 +[1-9][0-9]* +[1-9][0-9]* +[1-9][0-9]* +0 ' '' \
@@ -223,6 +244,7 @@ done <<'END'
 --replay F0|--length 2|--length '2': not together with --replay
 --replay F0|--long|--long: not together with --replay
 --replay F0|--bodies|--bodies: not together with --replay
+--replay F0|--runner|--runner: not together with --replay
 --replay F0|--stages 2|--stages '2': not together with --replay
 --replay F0|--microbatches 2|--microbatches '2': not together with --replay
 --schedule 1f1b|--replay F0|--replay 'F0': not together with --schedule
@@ -234,6 +256,7 @@ done <<'END'
 --schedule 1f1b|--pending 4|--pending '4': not together with --schedule
 --schedule 1f1b|--long|--long: not together with --schedule
 --schedule 1f1b|--bodies|--bodies: not together with --schedule
+--schedule 1f1b|--runner|--runner: not together with --schedule
 END
 check "matrix takes the options of a run" gives 0 \
 	'all as expected$' '' \

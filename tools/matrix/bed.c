@@ -71,17 +71,18 @@ static int do_event(struct matrix_bed *bed, const struct matrix_event *event)
 	case MATRIX_SPOILED:
 		return bed_do_spoiled(bed, event);
 	case MATRIX_STRANGE:
-		return event->how == MATRIX_IN_GRAPH
-			       ? bed_do_graph(bed, event)
-			       : bed_do_strange(bed, event);
+		if (event->how == MATRIX_EAGER)
+			return bed_do_strange(bed, event);
+		break;
 	case MATRIX_REMAKE:
 		return bed_remake(bed, event->region);
 	case MATRIX_SAVE:
 		return bed_save_and_load(bed);
-	default:
-		return event->how == MATRIX_IN_GRAPH ? bed_do_graph(bed, event)
-						     : bed_do_eager(bed, event);
 	}
+	if (matrix_is_call(event))
+		return bed_do_call(bed, event);
+	return event->how == MATRIX_IN_GRAPH ? bed_do_graph(bed, event)
+					     : bed_do_eager(bed, event);
 }
 
 static int check_pending(struct matrix_bed *bed, const struct matrix_view *view)
@@ -145,6 +146,8 @@ static int synchronize(struct matrix_bed *bed)
 static int carry_out(struct matrix_bed *bed, const struct matrix_run *run,
 		     struct matrix_result *result)
 {
+	if (bed_ready_calls(bed, run))
+		return -1;
 	for (unsigned i = 0; i < matrix_generators(&bed->limits); i++)
 		if (bed_seed(bed, i, MATRIX_SEED_FIRST))
 			return -1;
@@ -182,6 +185,7 @@ static void start(struct matrix_bed *bed, const struct matrix_run *run,
 	bed->run.n = 0;
 	bed->n_seen = 0;
 	bed->place = 0;
+	bed->called = bed->replayed = 0;
 	memset(&bed->places, 0, sizeof(bed->places));
 	memset(bed->released, 0, sizeof(bed->released));
 	memset(bed->iterations, 0, sizeof(bed->iterations));
@@ -190,9 +194,14 @@ static void start(struct matrix_bed *bed, const struct matrix_run *run,
 void matrix_bed_run(struct matrix_bed *bed, const struct matrix_run *run,
 		    struct matrix_result *result)
 {
+	int failed;
+
 	start(bed, run, result);
-	if (carry_out(bed, run, result) || carry_out_closing(bed) ||
-	    synchronize(bed)) {
+	failed = carry_out(bed, run, result) || carry_out_closing(bed) ||
+		 synchronize(bed);
+	result->calls = bed->called;
+	result->replays = bed->replayed;
+	if (failed) {
 		result->wrong = (int)bed->place;
 		return;
 	}
@@ -264,6 +273,7 @@ void matrix_bed_destroy(struct matrix_bed *bed)
 	if (bed->device)
 		philox_device_synchronize(bed->device);
 	philox_context_destroy(bed->context);
+	bed_lose_calls(bed);
 	for (unsigned i = 0; bed->device && i < MATRIX_REGIONS; i++)
 		free_site(bed, &bed->sites[i]);
 	for (unsigned i = 0; bed->device && i < FORM_DEPTH; i++)

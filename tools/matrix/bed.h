@@ -5,6 +5,7 @@
  *  pass.c     eager passes, and the numbers of passes
  *  capture.c  graphs: their contents, capturing them
  *  launch.c   launching them
+ *  calls.c    passes as functions of a runner
  *  bodies.h   graphs with branches and loops: recording, capturing and
  *             launching them
  *  context.c  whole regions and contexts
@@ -83,12 +84,15 @@ struct matrix_bed {
 	struct half launched[MATRIX_TICKETS]; /* backwards in graphs */
 	unsigned released[MATRIX_TICKETS];    /* calls of the saved contexts */
 	unsigned iterations[MATRIX_TICKETS];  /* 0: 1 */
+	struct caller
+		*caller; /* of a runner's functions; NULL: not needed yet */
 	philox_stream inner[FORM_DEPTH]; /* of bodies; NULL: not needed yet */
 	/* what the device memory says in the launches of each event */
 	uint32_t tapes[MATRIX_EVENTS][FORM_TAPES][FORM_TAPE];
 	struct matrix_seen seen[SEEN_MAX];
 	unsigned n_seen;
-	uint64_t launches, calls; /* of the device, for them */
+	uint64_t launches, calls;  /* of the device, for them */
+	uint64_t called, replayed; /* functions of a runner, in this run */
 	char *message;
 	size_t size;
 };
@@ -130,10 +134,13 @@ int bed_copy_cells(struct matrix_bed *bed, const struct philox_pass *pass,
 int bed_draw_words(struct matrix_bed *bed, const struct philox_pass *pass,
 		   uint32_t *words);
 
-/* bed_see_graph() notes the numbers of a graph's pass in the last launch. */
-int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
-		  unsigned index, const struct captured *pass,
-		  philox_stream stream);
+/*
+ * bed_see_device() notes the numbers of a pass, which are in device memory; its
+ * states are on the host instead unless `states` is NULL.
+ */
+int bed_see_device(struct matrix_bed *bed, const struct captured *pass,
+		   const struct matrix_numbers *numbers,
+		   const struct philox_state *states, philox_stream stream);
 
 /*
  * bed_next_seen() begins a note of numbers in the list; the caller fills in the
@@ -168,6 +175,23 @@ int bed_drop_graph(struct matrix_bed *bed, struct graph *graph);
 int bed_do_capture(struct matrix_bed *bed, unsigned region);
 
 int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* bed_take_ticket() notes what a launch or a call has written for a pass. */
+int bed_take_ticket(struct matrix_bed *bed, const struct captured *pass,
+		    struct philox_ticket ticket);
+
+/* --- functions of a runner, calls.c --------------------------------------- */
+
+/* bed_ready_calls() records what a run's events replay. */
+int bed_ready_calls(struct matrix_bed *bed, const struct matrix_run *run);
+
+int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event);
+
+/* bed_stale_calls() is told that a region was destroyed. */
+void bed_stale_calls(struct matrix_bed *bed, unsigned region);
+
+/* bed_lose_calls() frees what is left when the context is gone. */
+void bed_lose_calls(struct matrix_bed *bed);
 
 /* --- graphs with branches and loops, bodies.c and follow.c ---------------- */
 

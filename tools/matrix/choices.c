@@ -4,6 +4,8 @@
  * A pass may be tried in every form that has a meaning; an event that the model
  * says must be refused is listed too, once, in its plainest form.
  */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "tools/matrix/forms.h"
 #include "tools/matrix/matrix.h"
@@ -11,7 +13,9 @@
 struct list {
 	const struct matrix_limits *limits;
 	struct matrix_view view;
-	struct matrix_event *events;
+	struct matrix_event *events; /* room for MATRIX_CHOICES, or */
+	const struct matrix_event
+		*sought; /* NULL, or only this is looked for */
 	unsigned n;
 };
 
@@ -20,6 +24,7 @@ static void begin_list(struct list *list, const struct matrix_run *run,
 {
 	list->limits = &run->limits;
 	list->events = events;
+	list->sought = NULL;
 	list->n = 0;
 	matrix_look(run, &list->view);
 }
@@ -34,10 +39,13 @@ unsigned matrix_classes(const struct matrix_event *event)
 		classes |= MATRIX_DEVICE_CELLS;
 	if (event->fate == MATRIX_KEPT)
 		classes |= MATRIX_RETAINS;
-	if (event->fate == MATRIX_ABORTED)
+	if (event->fate == MATRIX_ABORTED || event->fate == MATRIX_FAILED)
 		classes |= MATRIX_ABORTS;
-	if (event->fate == MATRIX_BROKEN || event->fate == MATRIX_UNTOLD)
+	if (event->fate == MATRIX_BROKEN || event->fate == MATRIX_UNTOLD ||
+	    event->fate == MATRIX_DECLINED || event->fate == MATRIX_UNCAPTURED)
 		classes |= MATRIX_BREAKS;
+	if (matrix_is_call(event))
+		classes |= MATRIX_RUNNERS;
 	if (event->part != MATRIX_WHOLE)
 		classes |= MATRIX_OVERLAPS;
 	if (matrix_is_refused(event))
@@ -82,23 +90,66 @@ unsigned matrix_classes(const struct matrix_event *event)
 	}
 }
 
+int matrix_is_left_out(unsigned classes, const struct matrix_event *event)
+{
+	if (!(classes & MATRIX_ONLY_RUNNERS) || event->part != MATRIX_WHOLE)
+		return 0;
+	switch (event->kind) {
+	case MATRIX_WARMUP:
+	case MATRIX_RELEASE:
+	case MATRIX_REMAKE:
+	case MATRIX_SAVE:
+	case MATRIX_CAPTURE:
+		return 0;
+	default:
+		return !matrix_is_call(event) && !matrix_is_restart(event) &&
+		       !matrix_is_move(event) && event->kind != MATRIX_ADVANCE;
+	}
+}
+
+/* An event that did not fit would never be tried. */
+static void keep(struct list *list, const struct matrix_event *event)
+{
+	if (list->n == MATRIX_CHOICES) {
+		fprintf(stderr,
+			"philox matrix: more than %d events may follow\n",
+			MATRIX_CHOICES);
+		abort();
+	}
+	list->events[list->n++] = *event;
+}
+
+/* The same, but for what the model says about it. */
+static int is_same(const struct matrix_event *event,
+		   const struct matrix_event *sought)
+{
+	struct matrix_event same = *event;
+
+	same.status = sought->status;
+	same.call = sought->call;
+	same.burnt = sought->burnt;
+	return !memcmp(&same, sought, sizeof(same));
+}
+
 /* A refused event is listed once, in its plainest form. */
 static void add(struct list *list, struct matrix_event event)
 {
 	unsigned unwanted = ~list->limits->classes;
 
 	event.status = PHILOX_OK;
-	if (matrix_classes(&event) & unwanted)
+	if ((matrix_classes(&event) & unwanted) ||
+	    matrix_is_left_out(list->limits->classes, &event))
 		return;
-	event.status =
-		(uint8_t)matrix_expect(&list->view, list->limits, &event);
+	matrix_judge(&list->view, list->limits, &event);
 	if (matrix_is_refused(&event) &&
 	    ((unwanted & MATRIX_REFUSALS) ||
 	     (event.fate != MATRIX_DONE && event.kind != MATRIX_DOUBLE) ||
 	     event.part != MATRIX_WHOLE))
 		return;
-	if (list->n < MATRIX_CHOICES)
-		list->events[list->n++] = event;
+	if (list->sought)
+		list->n += is_same(&event, list->sought);
+	else
+		keep(list, &event);
 }
 
 static void add_fates(struct list *list, struct matrix_event event,
@@ -108,6 +159,28 @@ static void add_fates(struct list *list, struct matrix_event event,
 		event.fate = (uint8_t)(*fates - '0');
 		add(list, event);
 	}
+}
+
+/* The event as the body of a function of a runner, in all ways. */
+static void add_calls(struct list *list, struct matrix_event event,
+		      const char *fates)
+{
+	if (!(list->limits->classes & MATRIX_RUNNERS))
+		return;
+	for (event.how = MATRIX_CALL_EAGER; event.how <= MATRIX_CALL_AGAIN;
+	     event.how++)
+		add_fates(list, event, fates);
+	event.how = MATRIX_CALL_RECORD;
+	add_fates(list, event, "567");
+}
+
+/* A graph, and a body that does the same. */
+static void add_graph(struct list *list, struct matrix_event event,
+		      const char *fates)
+{
+	event.how = MATRIX_IN_GRAPH;
+	add_fates(list, event, fates);
+	add_calls(list, event, fates);
 }
 
 /*
@@ -155,6 +228,7 @@ static void add_pass(struct list *list, struct matrix_event event)
 		    event.how != MATRIX_IN_GRAPH)
 			add_begin(list, event);
 	}
+	add_calls(list, event, fates);
 }
 
 static void add_untracked(struct list *list, struct matrix_event event)
@@ -163,6 +237,8 @@ static void add_untracked(struct list *list, struct matrix_event event)
 	     event.how++)
 		add_fates(list, event,
 			  event.kind == MATRIX_INFERENCE ? "02" : "0");
+	if (event.kind == MATRIX_INFERENCE)
+		add_calls(list, event, "02");
 }
 
 static void add_ends(struct list *list, struct matrix_event event)
@@ -266,8 +342,7 @@ static void add_forwards(struct list *list, struct matrix_event event)
 	if (list->limits->classes & MATRIX_LOOPS)
 		add_loops(list, event);
 	event.kind = MATRIX_KEEP;
-	event.how = MATRIX_IN_GRAPH;
-	add_fates(list, event, "023");
+	add_graph(list, event, "023");
 }
 
 static void add_region(struct list *list, unsigned region)
@@ -291,8 +366,7 @@ static void add_region(struct list *list, unsigned region)
 	if (!list->view.open_in[region])
 		add(list, event);
 	event.kind = MATRIX_PAIR;
-	event.how = MATRIX_IN_GRAPH;
-	add_fates(list, event, "023");
+	add_graph(list, event, "023");
 }
 
 /* Graphs that repeat a ticket and make one or two. */
@@ -300,8 +374,7 @@ static void add_exchanges(struct list *list, unsigned other)
 {
 	static const uint8_t kinds[] = {MATRIX_EXCHANGE, MATRIX_MIXED};
 	unsigned next = list->view.next;
-	struct matrix_event event = {.how = MATRIX_IN_GRAPH,
-				     .ticket = (uint8_t)next,
+	struct matrix_event event = {.ticket = (uint8_t)next,
 				     .other = (uint8_t)other};
 
 	for (unsigned k = 0; k < sizeof(kinds); k++) {
@@ -310,7 +383,7 @@ static void add_exchanges(struct list *list, unsigned other)
 			return;
 		for (unsigned i = 0; i < list->limits->regions; i++) {
 			event.region = (uint8_t)i;
-			add_fates(list, event, "0123");
+			add_graph(list, event, "0123");
 		}
 	}
 }
@@ -323,37 +396,34 @@ static void add_strange(struct list *list, struct matrix_event event)
 	event.kind = MATRIX_STRANGE;
 	for (unsigned i = 0; i < list->limits->regions; i++) {
 		event.region = (uint8_t)i;
+		if (i == own)
+			continue;
 		event.how = MATRIX_EAGER;
-		if (i != own)
-			add(list, event);
-		event.how = MATRIX_IN_GRAPH;
-		if (i != own)
-			add(list, event);
+		add(list, event);
+		add_graph(list, event, "0");
 	}
 }
 
 static void add_doubles(struct list *list, struct matrix_event event)
 {
 	event.kind = MATRIX_DOUBLE;
-	event.how = MATRIX_IN_GRAPH;
 	for (unsigned other = 0; other < list->view.next; other++) {
 		const struct matrix_story *story = &list->view.of[other];
 
 		if (!story->known || story->region != event.region)
 			continue;
 		event.other = (uint8_t)other;
-		add_fates(list, event, "012");
+		add_graph(list, event, "012");
 	}
 }
 
 /* A backward and a recompute of one ticket that is named once. */
 static void add_links(struct list *list, struct matrix_event event)
 {
-	event.how = MATRIX_IN_GRAPH;
 	event.kind = MATRIX_LINKED;
-	add_fates(list, event, "0123");
+	add_graph(list, event, "0123");
 	event.kind = MATRIX_NESTED;
-	add_fates(list, event, "012");
+	add_graph(list, event, "012");
 }
 
 static void add_ticket(struct list *list, unsigned ticket)
@@ -405,38 +475,41 @@ static void add_generator(struct list *list, unsigned generator)
 	add(list, event);
 }
 
+static void add_all(struct list *list)
+{
+	struct matrix_event event = {.kind = MATRIX_SAVE,
+				     .ticket = MATRIX_NONE,
+				     .other = MATRIX_NONE};
+
+	for (unsigned i = 0; i < list->limits->regions; i++)
+		add_region(list, i);
+	for (unsigned i = 0; i < list->view.next; i++)
+		add_ticket(list, i);
+	for (unsigned i = 0; i < matrix_generators(list->limits); i++)
+		add_generator(list, i);
+	if (!list->view.open)
+		add(list, event);
+}
+
 unsigned matrix_choices(const struct matrix_run *run,
 			struct matrix_event *choices)
 {
 	struct list list;
-	struct matrix_event event = {.ticket = MATRIX_NONE,
-				     .other = MATRIX_NONE};
 
 	begin_list(&list, run, choices);
-	for (unsigned region = 0; region < run->limits.regions; region++)
-		add_region(&list, region);
-	for (unsigned ticket = 0; ticket < list.view.next; ticket++)
-		add_ticket(&list, ticket);
-	for (unsigned i = 0; i < matrix_generators(&run->limits); i++)
-		add_generator(&list, i);
-	event.kind = MATRIX_SAVE;
-	if (!list.view.open)
-		add(&list, event);
+	add_all(&list);
 	return list.n;
 }
 
 int matrix_possible(const struct matrix_run *run,
 		    const struct matrix_event *event)
 {
-	static _Thread_local struct matrix_event choices[MATRIX_CHOICES];
-	unsigned n = matrix_choices(run, choices);
+	struct list list;
 
-	for (unsigned i = 0; i < n; i++) {
-		choices[i].status = event->status;
-		if (!memcmp(&choices[i], event, sizeof(*event)))
-			return 1;
-	}
-	return 0;
+	begin_list(&list, run, NULL);
+	list.sought = event;
+	add_all(&list);
+	return list.n > 0;
 }
 
 /* --- closing -------------------------------------------------------------- */

@@ -59,6 +59,7 @@ int bed_remake(struct matrix_bed *bed, unsigned region)
 
 	TRY(bed, philox_stream_synchronize(bed->device, site->stream));
 	TRY(bed, philox_region_destroy(site->region));
+	bed_stale_calls(bed, region);
 	if (check_stale(bed, site) || bed_make_region(bed, site))
 		return -1;
 	for (unsigned i = 0; i < bed->limits.regions; i++)
@@ -200,6 +201,7 @@ static int renew_context(struct matrix_bed *bed)
 {
 	philox_context_destroy(bed->context);
 	bed->context = NULL;
+	bed_lose_calls(bed);
 	for (unsigned i = 0; i < bed->limits.regions; i++)
 		if (lose_graphs(bed, &bed->sites[i]))
 			return -1;

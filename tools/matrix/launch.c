@@ -24,8 +24,8 @@ static void fill_uses(const struct matrix_bed *bed,
 	}
 }
 
-static int take_ticket(struct matrix_bed *bed, const struct captured *pass,
-		       struct philox_ticket ticket)
+int bed_take_ticket(struct matrix_bed *bed, const struct captured *pass,
+		    struct philox_ticket ticket)
 {
 	if (pass->role == MATRIX_REPEAT)
 		return 0;
@@ -46,8 +46,9 @@ static int take_launch(struct matrix_bed *bed, const struct matrix_event *event,
 	unsigned n = bed_captured(bed, event, passes);
 
 	for (unsigned i = 0; i < n; i++)
-		if (bed_see_graph(bed, graph, i, &passes[i], stream) ||
-		    take_ticket(bed, &passes[i], uses[i].ticket))
+		if (bed_see_device(bed, &passes[i], &graph->seen[i], NULL,
+				   stream) ||
+		    bed_take_ticket(bed, &passes[i], uses[i].ticket))
 			return -1;
 	return 0;
 }

@@ -31,6 +31,8 @@ static const char usage[] =
 	"                    (with one of these five: one search of all events;\n"
 	"                    else several, of different events and lengths)\n"
 	"  --bodies          other searches: with branches and loops in the graphs\n"
+	"  --runner          other searches: with passes as functions of a runner,\n"
+	"                    run as they are, recorded and replayed\n"
 	"  --ops N           operators of each region, 1 to %d (default 2)\n"
 	"  --long            deeper: minutes (of a search only)\n"
 	"  --replay RUN      one sequence, shown event by event\n"
@@ -148,6 +150,11 @@ static int check_modes(const struct matrix_options *options,
 		return refuse("long", NULL, SEARCH, mode);
 	if (options->bodies && mode != SEARCH)
 		return refuse("bodies", NULL, SEARCH, mode);
+	if (options->runner && mode != SEARCH)
+		return refuse("runner", NULL, SEARCH, mode);
+	if (options->runner && options->bodies)
+		return complain("matrix",
+				"--runner: not together with --bodies");
 	return 0;
 }
 
@@ -162,6 +169,7 @@ static int read_line(int argc, char **argv, struct matrix_options *options)
 		{"schedule", TAKES_OTHER, .to = options, .take = take_schedule},
 		{"long", TAKES_NOTHING, .to = &options->longer},
 		{"bodies", TAKES_NOTHING, .to = &options->bodies},
+		{"runner", TAKES_NOTHING, .to = &options->runner},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{"forwards", TAKES_WHOLE_32, .to = &options->forwards,
 		 .least = 1, .most = FORWARDS_MAX, .given = &given[FORWARDS]},
@@ -212,6 +220,10 @@ static int print_json(const struct matrix_options *options,
 	json_unsigned(&json, "random", total->random);
 	json_unsigned(&json, "events", total->events);
 	json_unsigned(&json, "comparisons", total->comparisons);
+	if (total->calls) {
+		json_unsigned(&json, "calls", total->calls);
+		json_unsigned(&json, "replays", total->replays);
+	}
 	json_unsigned(&json, "mismatches", total->mismatches);
 	json_number(&json, "seconds", seconds);
 	if (total->mismatches) {
@@ -271,8 +283,23 @@ static void print_total(const struct matrix_options *options,
 	       total->events, plural(total->events), total->comparisons,
 	       plural(total->comparisons), total->mismatches,
 	       total->mismatches == 1 ? "" : "es", seconds);
+	if (options->runner)
+		printf("%" PRIu64 " call%s of functions of a runner, %" PRIu64
+		       " of them replay%s\n",
+		       total->calls, plural(total->calls), total->replays,
+		       plural(total->replays));
 	if (total->mismatches)
 		print_again(options, total);
+}
+
+/* A search that finds nothing must have looked at what it is for. */
+static int has_replays(const struct matrix_options *options,
+		       const struct matrix_total *total)
+{
+	if (!options->runner || total->replays)
+		return 1;
+	complain("matrix", "--runner: none of the calls was a replay");
+	return 0;
 }
 
 static int search(const struct matrix_options *options)
@@ -294,7 +321,7 @@ static int search(const struct matrix_options *options)
 	print_total(options, &total, seconds);
 	if (options->json && print_json(options, &total, seconds))
 		return 1;
-	return total.mismatches != 0;
+	return !has_replays(options, &total) || total.mismatches != 0;
 }
 
 /* --- replaying ------------------------------------------------------------ */
@@ -324,6 +351,8 @@ static int print_replay_json(const struct matrix_options *options,
 				     .events = result->n_events,
 				     .comparisons = result->comparisons,
 				     .mismatches = result->wrong >= 0,
+				     .calls = result->calls,
+				     .replays = result->replays,
 				     .limits = *limits};
 
 	snprintf(total.first, sizeof(total.first), "%s", options->replay);

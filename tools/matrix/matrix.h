@@ -9,9 +9,10 @@
  *  model.c   what each event must give, found from the run so far only;
  *            places.c: where each forward draws; choices.c: which events may
  *            follow; numbers.c: the rules for the numbers seen; play.c: what
- *            launches of graphs with branches and loops must do (forms.c)
+ *            launches of graphs with branches and loops must do (forms.c);
+ *            kinds.c: how calls of a runner's functions are executed
  *  bed.c     the library under test: carries out events, notes numbers
- *            (bed.h, pass.c, capture.c, launch.c, bodies.h, context.c)
+ *            (bed.h, pass.c, capture.c, launch.c, bodies.h, calls.c, context.c)
  *  search.c  all runs up to a length, and random longer ones (search.h, runs.c)
  *
  * The model shares nothing with the ledger. It has no table of tickets: it
@@ -38,7 +39,7 @@ enum {
 	MATRIX_CALLS = 60,   /* of a capture, of which one fails */
 	MATRIX_SEEN = 2048,  /* passes of a run, and iterations of them */
 	MATRIX_NONE = 255,   /* no ticket */
-	MATRIX_CHOICES = 4096,
+	MATRIX_CHOICES = 16384,
 	MATRIX_SEARCHES = 20
 };
 
@@ -75,7 +76,17 @@ enum matrix_kind {
 	MATRIX_KINDS
 };
 
-enum matrix_how { MATRIX_EAGER, MATRIX_ON_CELLS, MATRIX_IN_GRAPH };
+enum matrix_how {
+	MATRIX_EAGER,
+	MATRIX_ON_CELLS,
+	MATRIX_IN_GRAPH,
+	/* as the body of a function of a runner: */
+	MATRIX_CALL_EAGER,  /* that is never recorded */
+	MATRIX_CALL_RECORD, /* ... is recorded by this call */
+	MATRIX_CALL_REPLAY, /* ... was recorded before the run */
+	MATRIX_CALL_AGAIN   /* ... is warmed up, recorded and replayed by the
+			       calls of the run, one after the other */
+};
 
 /* A pass or a launch as a whole, or its begin (prologue) or end (epilogue). */
 enum matrix_part { MATRIX_WHOLE, MATRIX_BEGIN, MATRIX_END };
@@ -85,7 +96,11 @@ enum matrix_fate {
 	MATRIX_KEPT,    /* the ticket is retained; of a double, the first */
 	MATRIX_ABORTED, /* aborted; of a graph, its launch fails */
 	MATRIX_BROKEN,  /* a device call before that fails */
-	MATRIX_UNTOLD   /* launched without philox, which must notice */
+	MATRIX_UNTOLD,  /* launched without philox, which must notice */
+	/* of calls that are recorded: */
+	MATRIX_DECLINED,   /* the body refuses to be recorded */
+	MATRIX_UNCAPTURED, /* the graph cannot be made of its capture */
+	MATRIX_FAILED      /* the body fails after its passes, captured */
 };
 
 struct matrix_event {
@@ -103,7 +118,22 @@ struct matrix_event {
 	uint8_t form; /* bodies, spoiled: which graph (tools/matrix/forms.h) */
 	uint8_t choice; /* bodies: what the device memory says; spoiled: which
 			   device call fails, from 1 */
+	uint8_t call;   /* of a runner: as what it must be executed, an enum
+			   philox_call_kind */
+	uint8_t burnt;  /* ... that fails: how many of its forwards draw */
 };
+
+static inline int matrix_is_call(const struct matrix_event *event)
+{
+	return event->how >= MATRIX_CALL_EAGER;
+}
+
+/* Whether a call must run its body on the stream, as it is. */
+static inline int matrix_runs_body(const struct matrix_event *event)
+{
+	return event->call == PHILOX_CALL_EAGER ||
+	       event->call == PHILOX_CALL_WARMUP;
+}
 
 /* The classes of events in a search. */
 enum matrix_class {
@@ -124,9 +154,12 @@ enum matrix_class {
 	MATRIX_CAPTURES = 16384,
 	MATRIX_GENERATORS = 32768, /* advance, fold, set state */
 	MATRIX_ALL = 65535,
-	MATRIX_LOOPS = 65536, /* branches and loops, and spoiled captures if
+	MATRIX_LOOPS = 65536,    /* branches and loops, and spoiled captures if
 				 MATRIX_CAPTURES */
-	MATRIX_EVERYTHING = 131071
+	MATRIX_RUNNERS = 131072, /* calls of a runner's functions */
+	MATRIX_EVERYTHING = 262143,
+	MATRIX_ONLY_RUNNERS = 262144 /* and no passes in another way, but for
+					those that begin and end apart */
 };
 
 #define MATRIX_ALL_FORMS UINT64_MAX
@@ -202,6 +235,7 @@ struct matrix_story {
 	uint8_t readers;   /* backwards and recomputes of it that are open */
 	uint8_t consuming; /* one of them will use it up */
 	uint8_t iterations;
+	uint8_t barred; /* a runner's backward of it is not recorded */
 	/* how the last of each kind was begun */
 	uint8_t forward_how, backward_how, recompute_how;
 };
@@ -271,6 +305,18 @@ unsigned matrix_places_tell(const struct matrix_limits *limits,
 int matrix_is_restart(const struct matrix_event *event);
 int matrix_is_move(const struct matrix_event *event);
 
+/* What has become of a runner's function so far. */
+enum matrix_stage {
+	MATRIX_AT_FIRST,
+	MATRIX_WARM,    /* to be recorded by its next call */
+	MATRIX_UNKNOWN, /* the same, and no body has run under its key */
+	MATRIX_RECORDED =
+		16 /* plus the regions that went after that, as bits */
+};
+
+/* By kind, region, and region of the ticket that is repeated beside. */
+typedef uint8_t matrix_stages[MATRIX_PLAIN][MATRIX_REGIONS][MATRIX_REGIONS];
+
 /* A run as a whole, read from its beginning. */
 struct matrix_view {
 	unsigned next; /* the number of the next forward */
@@ -279,17 +325,21 @@ struct matrix_view {
 	unsigned pending[MATRIX_REGIONS];
 	uint8_t shared_open[MATRIX_GENERATORS_MAX]; /* an eager forward is */
 	struct matrix_places places;
+	matrix_stages again, replay; /* of functions called in these ways */
 	struct matrix_story of[MATRIX_NONE + 1]; /* valid below `next` */
 };
 
 void matrix_look(const struct matrix_run *run, struct matrix_view *view);
 
-/* matrix_expect() returns the status that an event must give. */
-enum philox_status matrix_expect(const struct matrix_view *view,
-				 const struct matrix_limits *limits,
-				 const struct matrix_event *event);
+/*
+ * matrix_judge() writes what an event must give: its status, and of a call as
+ * what it is executed and which forwards draw all the same.
+ */
+void matrix_judge(const struct matrix_view *view,
+		  const struct matrix_limits *limits,
+		  struct matrix_event *event);
 
-/* matrix_push() appends an event, with the status it must give. */
+/* matrix_push() appends an event, with what it must give. */
 void matrix_push(struct matrix_run *run, struct matrix_event event);
 
 /* matrix_possible() says whether an event makes sense after a run. */
@@ -318,6 +368,41 @@ unsigned matrix_makes(const struct matrix_event *event);
 
 /* matrix_is_refused() says whether an event must be refused as misuse. */
 int matrix_is_refused(const struct matrix_event *event);
+
+/* matrix_is_left_out() says whether a search of only runners has no such. */
+int matrix_is_left_out(unsigned classes, const struct matrix_event *event);
+
+/* --- calls of a runner's functions, kinds.c ------------------------------- */
+
+/*
+ * matrix_kind() returns as what a call must be executed, an enum
+ * philox_call_kind, and 0 for other events. A launch would be refused by use
+ * number `refused`, or by none.
+ */
+enum { MATRIX_NOT_REFUSED = 3 };
+
+uint8_t matrix_kind(const struct matrix_view *view,
+		    const struct matrix_limits *limits,
+		    const struct matrix_event *event, unsigned refused);
+
+/* matrix_tell_kind() notes what becomes of functions by an event. */
+void matrix_tell_kind(struct matrix_view *view,
+		      const struct matrix_event *event);
+
+/*
+ * matrix_function() finds the indices of an event's function, which is that of
+ * all events that do the same.
+ */
+struct matrix_function {
+	uint8_t kind, region, other;
+};
+
+struct matrix_function matrix_function(const struct matrix_view *view,
+				       const struct matrix_event *event);
+
+/* matrix_is_inside() says whether it has a pass in a region. */
+int matrix_is_inside(const struct matrix_limits *limits,
+		     struct matrix_function function, unsigned region);
 
 /* --- numbers -------------------------------------------------------------- */
 
@@ -416,6 +501,7 @@ struct matrix_result {
 	int wrong;         /* place of the first wrong event, or -1 */
 	unsigned n_events; /* carried out, without the closing */
 	uint64_t comparisons;
+	uint64_t calls, replays; /* of functions of a runner */
 	char message[512];
 };
 
@@ -443,6 +529,7 @@ struct matrix_options {
 	unsigned pending; /* of a replay: room for tickets in a region */
 	int json, longer;
 	int bodies; /* branches and loops, too */
+	int runner; /* passes as functions of a runner */
 };
 
 struct matrix_total {
@@ -451,6 +538,7 @@ struct matrix_total {
 	uint64_t events;
 	uint64_t comparisons;
 	uint64_t mismatches;
+	uint64_t calls, replays;     /* of functions of a runner */
 	char first[4096];            /* the shortest mismatch, for --replay */
 	char message[512];           /* its message */
 	struct matrix_limits limits; /* ... within these */

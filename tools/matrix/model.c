@@ -28,9 +28,16 @@ unsigned matrix_makes(const struct matrix_event *event)
 	}
 }
 
+/* Whether the event does what it is for; a call, if need be, eagerly. */
+static int is_done(const struct matrix_event *event)
+{
+	return event->fate == MATRIX_DONE || event->fate == MATRIX_DECLINED ||
+	       event->fate == MATRIX_UNCAPTURED;
+}
+
 static int succeeds(const struct matrix_event *event)
 {
-	return event->fate == MATRIX_DONE || event->fate == MATRIX_KEPT;
+	return is_done(event) || event->fate == MATRIX_KEPT;
 }
 
 /* A forward's own event. */
@@ -70,7 +77,7 @@ static void tell_pass(struct matrix_story *story,
 		if (consuming)
 			story->consuming = 0;
 	}
-	if (consuming && event->fate == MATRIX_DONE)
+	if (consuming && is_done(event))
 		story->over = 1;
 }
 
@@ -128,23 +135,22 @@ static void tell(const struct matrix_limits *limits, struct matrix_view *view,
 		tell_pass(named, event);
 		break;
 	case MATRIX_BODIES:
-		if (event->fate == MATRIX_DONE &&
-		    form_of(event->form)->consumes)
+		if (is_done(event) && form_of(event->form)->consumes)
 			other->over = 1;
 		break;
 	case MATRIX_MIXED:
 	case MATRIX_EXCHANGE:
-		if (event->fate == MATRIX_DONE)
+		if (is_done(event))
 			other->over = 1;
 		break;
 	case MATRIX_DOUBLE:
 		other->over = 1;
-		if (event->fate == MATRIX_DONE)
+		if (is_done(event))
 			named->over = 1;
 		break;
 	case MATRIX_LINKED:
 	case MATRIX_NESTED:
-		if (event->fate == MATRIX_DONE)
+		if (is_done(event))
 			named->over = 1;
 		break;
 	case MATRIX_RELEASE:
@@ -181,6 +187,7 @@ static unsigned count_forwards(const struct matrix_run *run)
 void matrix_look(const struct matrix_run *run, struct matrix_view *view)
 {
 	memset(view, 0, offsetof(struct matrix_view, of));
+	memset(view->replay, MATRIX_RECORDED, sizeof(view->replay));
 	view->next = count_forwards(run);
 	memset(view->of, 0, view->next * sizeof(view->of[0]));
 	for (unsigned i = 0; i < run->n; i++) {
@@ -188,6 +195,7 @@ void matrix_look(const struct matrix_run *run, struct matrix_view *view)
 
 		matrix_places_tell(&run->limits, &view->places, &run->events[i],
 				   taken);
+		matrix_tell_kind(view, &run->events[i]);
 		if (run->events[i].status == PHILOX_OK)
 			tell(&run->limits, view, &run->events[i]);
 	}
@@ -281,12 +289,19 @@ static enum philox_status may_forward(const struct matrix_limits *limits,
 	return view->pending[region] < room ? PHILOX_OK : PHILOX_ERROR_LIMIT;
 }
 
+/* A body that is run holds the ticket of its pair until it has succeeded. */
+static int takes_tickets(const struct matrix_event *event)
+{
+	return matrix_makes(event) ||
+	       (event->kind == MATRIX_PAIR && matrix_runs_body(event));
+}
+
 /* All forwards of an event, one after the other. */
 static enum philox_status may_draw(const struct matrix_limits *limits,
 				   const struct matrix_view *view,
 				   const struct matrix_event *event)
 {
-	unsigned room = matrix_makes(event) ? limits->pending : UINT32_MAX;
+	unsigned room = takes_tickets(event) ? limits->pending : UINT32_MAX;
 	struct matrix_places places;
 	struct matrix_draw draws[2];
 	unsigned n = matrix_draws(limits, event, draws);
@@ -324,7 +339,8 @@ static enum philox_status may_name(const struct matrix_view *view,
 static enum philox_status may_use(const struct matrix_view *view,
 				  const struct matrix_event *event)
 {
-	int kept = event->fate == MATRIX_KEPT && event->how == MATRIX_IN_GRAPH;
+	int kept = event->fate == MATRIX_KEPT &&
+		   (event->how == MATRIX_IN_GRAPH || matrix_is_call(event));
 
 	switch (event->kind) {
 	case MATRIX_BACKWARD:
@@ -370,7 +386,7 @@ static enum philox_status may_begin(const struct matrix_view *view,
 					   : may_use(view, event);
 }
 
-enum philox_status matrix_expect(const struct matrix_view *view,
+static enum philox_status expect(const struct matrix_view *view,
 				 const struct matrix_limits *limits,
 				 const struct matrix_event *event)
 {
@@ -378,15 +394,92 @@ enum philox_status matrix_expect(const struct matrix_view *view,
 
 	if (event->part == MATRIX_END || event->fate == MATRIX_UNTOLD)
 		return PHILOX_OK;
-	if (event->fate == MATRIX_BROKEN && event->how == MATRIX_EAGER)
+	if (event->fate == MATRIX_FAILED ||
+	    (event->fate == MATRIX_BROKEN && event->how == MATRIX_EAGER))
 		return PHILOX_ERROR_DEVICE;
 	status = may_begin(view, limits, event);
 	if (status != PHILOX_OK)
 		return status;
 	if (event->fate == MATRIX_BROKEN ||
-	    (event->fate == MATRIX_ABORTED && event->how == MATRIX_IN_GRAPH))
+	    (event->fate == MATRIX_ABORTED &&
+	     (event->how == MATRIX_IN_GRAPH || matrix_is_call(event))))
 		return PHILOX_ERROR_DEVICE;
 	return PHILOX_OK;
+}
+
+/* A body that is run: its forwards before the pass that is refused draw. */
+static unsigned burnt_by_refusal(const struct matrix_view *view,
+				 const struct matrix_limits *limits,
+				 const struct matrix_event *event)
+{
+	struct matrix_draw draws[2];
+
+	if (event->kind == MATRIX_EXCHANGE)
+		return may_draw(limits, view, event) == PHILOX_OK;
+	if (event->kind != MATRIX_MIXED || may_use(view, event) != PHILOX_OK)
+		return 0;
+	matrix_draws(limits, event, draws);
+	return may_forward(limits, view, &view->places, draws[0],
+			   limits->pending) == PHILOX_OK;
+}
+
+/* A broken one fails when its last pass begins. */
+static unsigned burnt_by_body(const struct matrix_event *event, unsigned n)
+{
+	int last_draws = event->kind == MATRIX_FORWARD ||
+			 event->kind == MATRIX_INFERENCE ||
+			 event->kind == MATRIX_MIXED;
+
+	return event->fate == MATRIX_ABORTED ? n : n - (n && last_draws);
+}
+
+/* How many forwards of a call that fails draw; in a capture none does. */
+static unsigned burnt_by(const struct matrix_view *view,
+			 const struct matrix_limits *limits,
+			 const struct matrix_event *event)
+{
+	struct matrix_draw draws[2];
+	unsigned n = matrix_draws(limits, event, draws);
+
+	if (!matrix_is_call(event) || event->status == PHILOX_OK ||
+	    event->fate == MATRIX_FAILED)
+		return 0;
+	if (matrix_is_refused(event))
+		return matrix_runs_body(event)
+			       ? burnt_by_refusal(view, limits, event)
+			       : 0;
+	return matrix_runs_body(event) ? burnt_by_body(event, n) : n;
+}
+
+/* Which use a launch would refuse, in a graph with more than one region. */
+static unsigned refused_use(const struct matrix_view *view,
+			    const struct matrix_limits *limits,
+			    const struct matrix_event *event)
+{
+	int draws = may_draw(limits, view, event) == PHILOX_OK;
+	int uses = may_use(view, event) == PHILOX_OK;
+
+	if (draws && uses)
+		return MATRIX_NOT_REFUSED;
+	if (event->kind == MATRIX_EXCHANGE)
+		return draws;
+	if (event->kind != MATRIX_MIXED || !uses)
+		return 0;
+	return 1 + burnt_by_refusal(view, limits, event);
+}
+
+void matrix_judge(const struct matrix_view *view,
+		  const struct matrix_limits *limits,
+		  struct matrix_event *event)
+{
+	unsigned refused = MATRIX_NOT_REFUSED;
+
+	if (event->how >= MATRIX_CALL_REPLAY &&
+	    (event->kind == MATRIX_EXCHANGE || event->kind == MATRIX_MIXED))
+		refused = refused_use(view, limits, event);
+	event->call = matrix_kind(view, limits, event, refused);
+	event->status = (uint8_t)expect(view, limits, event);
+	event->burnt = (uint8_t)burnt_by(view, limits, event);
 }
 
 void matrix_push(struct matrix_run *run, struct matrix_event event)
@@ -394,6 +487,6 @@ void matrix_push(struct matrix_run *run, struct matrix_event event)
 	struct matrix_view view;
 
 	matrix_look(run, &view);
-	event.status = (uint8_t)matrix_expect(&view, &run->limits, &event);
+	matrix_judge(&view, &run->limits, &event);
 	run->events[run->n++] = event;
 }

@@ -135,17 +135,23 @@ static int see_pass(struct matrix_bed *bed, const struct philox_pass *pass,
 			      : 0;
 }
 
-/* Notes the numbers of a graph's pass in the last launch. */
-int bed_see_graph(struct matrix_bed *bed, const struct graph *graph,
-		  unsigned index, const struct captured *pass,
-		  philox_stream stream)
+int bed_see_device(struct matrix_bed *bed, const struct captured *pass,
+		   const struct matrix_numbers *numbers,
+		   const struct philox_state *states, philox_stream stream)
 {
 	struct matrix_seen *seen =
 		bed_next_seen(bed, pass->role, pass->ticket, pass->region);
+	size_t skipped = states ? sizeof(numbers->cell) : 0;
+	size_t size = seen_size(bed);
 
+	if (states)
+		memcpy(seen->numbers.cell, states, sizeof(numbers->cell));
+	if (size <= skipped)
+		return 0;
 	TRY(bed,
-	    philox_memory_copy(bed->device, &seen->numbers, &graph->seen[index],
-			       seen_size(bed), stream));
+	    philox_memory_copy(bed->device, (char *)&seen->numbers + skipped,
+			       (const char *)numbers + skipped, size - skipped,
+			       stream));
 	return 0;
 }
 

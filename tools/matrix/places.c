@@ -154,9 +154,11 @@ unsigned matrix_places_tell(const struct matrix_limits *limits,
 	unsigned n;
 
 	tell_generator(limits, places, event);
-	if (!reserves(event))
-		return 0;
 	n = matrix_draws(limits, event, draws);
+	if (matrix_is_call(event) && event->status != PHILOX_OK)
+		n = event->burnt;
+	else if (!reserves(event))
+		return 0;
 	for (unsigned i = 0; i < n; i++)
 		taken[i] = matrix_place_take(limits, places, draws[i].region,
 					     draws[i].iterations);

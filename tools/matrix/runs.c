@@ -117,6 +117,8 @@ static int try_run(struct worker *worker, const struct matrix_run *run,
 	report->total.random += worker->search->random != 0;
 	report->total.events += result->n_events;
 	report->total.comparisons += result->comparisons;
+	report->total.calls += result->calls;
+	report->total.replays += result->replays;
 	return result->wrong >= 0;
 }
 
@@ -164,8 +166,11 @@ static int holds(const struct search *search, unsigned length,
 	if (run->n > length || search->random ||
 	    limits.pending != run->limits.pending || !is_at_home(search, run))
 		return 0;
-	for (unsigned i = 0; i < run->n; i++)
+	for (unsigned i = 0; i < run->n; i++) {
+		if (matrix_is_left_out(search->classes, &run->events[i]))
+			return 0;
 		classes |= matrix_classes(&run->events[i]);
+	}
 	if ((classes & MATRIX_OVERLAPS) && search->open < run->limits.open)
 		return 0;
 	if ((classes & MATRIX_LOOPS) && !has_forms(search, run))

@@ -72,14 +72,15 @@ static const struct search searches[] = {
 enum { SEARCHES = sizeof(searches) / sizeof(searches[0]) };
 
 /* With --bodies: graphs with branches and loops. */
+#define WITH_BODIES    (MATRIX_ALL | MATRIX_LOOPS)
 #define BODIES         (MATRIX_LOOPS | MATRIX_GRAPHS)
 #define FORM_BIT(n)    (UINT64_C(1) << (n))
 #define FIRST_FORMS(n) (FORM_BIT(n) - 1)
 #define THREE_FORMS    (FORM_BIT(0) | FORM_BIT(6) | FORM_BIT(12))
 
 static const struct search bodies[] = {
-	{"all graphs", MATRIX_EVERYTHING & ~MATRIX_CAPTURES, 1, 0, 1, 3, 2, 2,
-	 3, 0, 800, 140000, MATRIX_ALL_FORMS},
+	{"all graphs", WITH_BODIES & ~MATRIX_CAPTURES, 1, 0, 1, 3, 2, 2, 3, 0,
+	 800, 140000, MATRIX_ALL_FORMS},
 	{"all graphs, SHARED",
 	 BODIES | MATRIX_GENERATORS | MATRIX_SEEDS | MATRIX_ABORTS |
 		 MATRIX_REFUSALS,
@@ -94,14 +95,52 @@ static const struct search bodies[] = {
 	 1, 0, 1, 3, 0, 3, 3, 0, 4500, 4500, FIRST_FORMS(8)},
 	{"loops, SHARED", BODIES | MATRIX_UNTRACKED, 2, 2, 1, 3, 0, 3, 4, 0,
 	 500, 9000, FIRST_FORMS(3)},
-	{"random", MATRIX_EVERYTHING & ~MATRIX_CAPTURES, 4, 3, 2, 24, 4, 60,
-	 100, 1000, 1200, 20000, MATRIX_ALL_FORMS},
+	{"random", WITH_BODIES & ~MATRIX_CAPTURES, 4, 3, 2, 24, 4, 60, 100,
+	 1000, 1200, 20000, MATRIX_ALL_FORMS},
 };
 
 enum { SEARCHES_BODIES = sizeof(bodies) / sizeof(bodies[0]) };
 
+/* With --runner: passes as functions of a runner, most often all of them. */
+#define RUNNERS (MATRIX_ALL | MATRIX_RUNNERS)
+#define CALLS   (MATRIX_RUNNERS | MATRIX_ONLY_RUNNERS)
+
+static const struct search runners[] = {
+	{"everything", RUNNERS, 2, 0, 1, 3, 2, 2, 3, 0, 1200, 180000, 0},
+	{"everything, SHARED", RUNNERS, 2, 2, 1, 3, 2, 2, 3, 0, 1200, 180000,
+	 0},
+	{"calls",
+	 CALLS | MATRIX_RETAINS | MATRIX_RECOMPUTES | MATRIX_ABORTS |
+		 MATRIX_BREAKS | MATRIX_RELEASES | MATRIX_UNTRACKED |
+		 MATRIX_REFUSALS,
+	 1, 0, 1, 3, 0, 3, 4, 0, 1300, 70000, 0},
+	{"calls, orders", CALLS, 1, 0, 1, 3, 0, 6, 7, 0, 2500, 22000, 0},
+	{"calls, two regions", CALLS | MATRIX_RETAINS, 2, 0, 1, 3, 0, 4, 5, 0,
+	 1400, 21000, 0},
+	{"calls, failures", CALLS | MATRIX_ABORTS | MATRIX_BREAKS, 1, 0, 1, 2,
+	 0, 4, 5, 0, 2500, 60000, 0},
+	{"calls, seeds",
+	 CALLS | MATRIX_SEEDS | MATRIX_RELEASES | MATRIX_REMAKES | MATRIX_SAVES,
+	 1, 0, 1, 3, 0, 4, 5, 0, 400, 5000, 0},
+	{"calls, SHARED",
+	 CALLS | MATRIX_SEEDS | MATRIX_GENERATORS | MATRIX_UNTRACKED |
+		 MATRIX_REFUSALS,
+	 2, 1, 1, 2, 0, 3, 4, 0, 600, 24000, 0},
+	{"calls, overlaps",
+	 CALLS | MATRIX_OVERLAPS | MATRIX_GRAPHS | MATRIX_REFUSALS, 2, 2, 1, 2,
+	 2, 4, 5, 0, 1800, 22000, 0},
+	{"calls, one body", CALLS | MATRIX_ONE_GRAPH | MATRIX_REFUSALS, 2, 1, 1,
+	 3, 0, 3, 4, 0, 2300, 140000, 0},
+	{"random, SHARED", RUNNERS, 4, 3, 2, 24, 4, 60, 100, 400, 2500, 45000,
+	 0},
+	{"random", RUNNERS, 2, 0, 1, 24, 4, 60, 100, 400, 2500, 45000, 0},
+};
+
+enum { SEARCHES_RUNNERS = sizeof(runners) / sizeof(runners[0]) };
+
 _Static_assert((int)SEARCHES <= (int)MATRIX_SEARCHES &&
-		       (int)SEARCHES_BODIES <= (int)SEARCHES,
+		       (int)SEARCHES_BODIES <= (int)SEARCHES &&
+		       (int)SEARCHES_RUNNERS <= (int)SEARCHES,
 	       "each has a total and a place");
 
 static void work(struct worker *worker, unsigned n_searches)
@@ -230,6 +269,8 @@ static void add_up(const struct report *reports, unsigned workers,
 		total->events += report->total.events;
 		total->comparisons += report->total.comparisons;
 		total->mismatches += report->total.mismatches;
+		total->calls += report->total.calls;
+		total->replays += report->total.replays;
 		for (unsigned k = 0; k < MATRIX_SEARCHES; k++)
 			total->by_search[k] += report->total.by_search[k];
 		if (report->total.error[0])
@@ -285,8 +326,12 @@ static unsigned choose_searches(const struct matrix_options *options,
 				struct search *table)
 {
 	struct search *all = &table[0], *random = &table[1];
-	const struct search *from = options->bodies ? bodies : searches;
-	unsigned n = options->bodies ? SEARCHES_BODIES : SEARCHES;
+	const struct search *from = options->runner   ? runners
+				    : options->bodies ? bodies
+						      : searches;
+	unsigned n = options->runner   ? SEARCHES_RUNNERS
+		     : options->bodies ? SEARCHES_BODIES
+				       : SEARCHES;
 
 	if (!is_given(options)) {
 		memcpy(table, from, n * sizeof(*from));

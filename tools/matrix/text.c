@@ -57,8 +57,13 @@ const char matrix_words[] =
 	"  r       the ticket is retained\n"
 	"  ( )     the pass begins; ends (of a graph: prologue; epilogue)\n"
 	"  x y     aborted, or the launch fails; a device call before fails (of a\n"
-	"          graph: its message)\n"
+	"          graph: its message; of a body that is run: its last begin)\n"
 	"  u       the graph is launched without philox, which reports it\n"
+	"  e c p f as the body of a runner's function: run as it is; recorded by\n"
+	"          this call; replayed, recorded before the run; warmed up,\n"
+	"          recorded and replayed by the calls of the run\n"
+	"  q b k   (with c) the body refuses to be recorded; its capture breaks;\n"
+	"          it fails after its passes, captured\n"
 	"  !       must be refused\n";
 
 static int has_ticket(unsigned kind)
@@ -82,16 +87,18 @@ static int is_always_in_graph(unsigned kind)
 	return strchr("PQXDMTUH", letters[kind]) != NULL;
 }
 
+/* The marks of enum matrix_how and enum matrix_fate. */
+static const char hows[] = " dgecpf", fates[] = " rxyuqbk";
+
 static void write_marks(const struct matrix_event *event, char *marks)
 {
-	if (event->how == MATRIX_IN_GRAPH && !is_always_in_graph(event->kind))
-		*marks++ = 'g';
-	if (event->how == MATRIX_ON_CELLS)
-		*marks++ = 'd';
+	if (event->how != MATRIX_EAGER &&
+	    !(event->how == MATRIX_IN_GRAPH && is_always_in_graph(event->kind)))
+		*marks++ = hows[event->how];
 	if (event->part != MATRIX_WHOLE)
 		*marks++ = event->part == MATRIX_BEGIN ? '(' : ')';
 	if (event->fate != MATRIX_DONE)
-		*marks++ = " rxyu"[event->fate];
+		*marks++ = fates[event->fate];
 	if (matrix_is_refused(event))
 		*marks++ = '!';
 	*marks = '\0';
@@ -168,36 +175,17 @@ static const char *read_number(const char *text, uint8_t *number)
 
 static int read_mark(char mark, struct matrix_event *event)
 {
-	switch (mark) {
-	case 'g':
-		event->how = MATRIX_IN_GRAPH;
-		return 0;
-	case 'd':
-		event->how = MATRIX_ON_CELLS;
-		return 0;
-	case '(':
-		event->part = MATRIX_BEGIN;
-		return 0;
-	case ')':
-		event->part = MATRIX_END;
-		return 0;
-	case 'r':
-		event->fate = MATRIX_KEPT;
-		return 0;
-	case 'x':
-		event->fate = MATRIX_ABORTED;
-		return 0;
-	case 'y':
-		event->fate = MATRIX_BROKEN;
-		return 0;
-	case 'u':
-		event->fate = MATRIX_UNTOLD;
-		return 0;
-	case '!':
-		return 0;
-	default:
+	const char *how = strchr(hows, mark), *fate = strchr(fates, mark);
+
+	if (how)
+		event->how = (uint8_t)(how - hows);
+	else if (fate)
+		event->fate = (uint8_t)(fate - fates);
+	else if (mark == '(' || mark == ')')
+		event->part = mark == '(' ? MATRIX_BEGIN : MATRIX_END;
+	else if (mark != '!')
 		return -1;
-	}
+	return 0;
 }
 
 static const char *read_program(const char *text, struct matrix_event *event)
