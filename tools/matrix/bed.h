@@ -5,7 +5,7 @@
  *  pass.c     eager passes, and the numbers of passes
  *  capture.c  graphs: their contents, capturing them
  *  launch.c   launching them
- *  calls.c    passes as functions of a runner
+ *  calls.h    passes as functions of a runner: their body, calls, recordings
  *  bodies.h   graphs with branches and loops: recording, capturing and
  *             launching them
  *  context.c  whole regions and contexts
@@ -180,7 +180,7 @@ int bed_do_graph(struct matrix_bed *bed, const struct matrix_event *event);
 int bed_take_ticket(struct matrix_bed *bed, const struct captured *pass,
 		    struct philox_ticket ticket);
 
-/* --- functions of a runner, calls.c --------------------------------------- */
+/* --- functions of a runner, calls.c and ready.c --------------------------- */
 
 /* bed_ready_calls() records what a run's events replay. */
 int bed_ready_calls(struct matrix_bed *bed, const struct matrix_run *run);

@@ -1,180 +1,10 @@
 /*
- * tools/matrix/calls.c - passes as functions of a runner
- *
- * A function does what an event does, in a body. Each way of calling one has
- * functions of its own: some are never recorded; some get a new key with each
- * call, and so are recorded by it; some have the same key always, and were
- * recorded before the run, by a call whose launch failed; and some have a key
- * for each run, under which they are warmed up, recorded and replayed in it.
- *
- * The numbers are an output of the function, which is released when they are
- * copied. Keys stay, so there is a new runner now and then.
+ * tools/matrix/calls.c - making a runner's functions and calling them
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/bed.h"
-
-enum { WAYS = MATRIX_CALL_AGAIN - MATRIX_CALL_EAGER + 1, KEYS_MAX = 100 };
-
-struct called {
-	struct philox_function *function;
-	int recorded; /* under the key of all runs */
-	int stale;    /* ... with a region that was destroyed after that */
-};
-
-struct caller {
-	struct matrix_bed *bed;
-	struct philox_runner *runner;
-	struct called called[WAYS][MATRIX_PLAIN][MATRIX_REGIONS]
-			    [MATRIX_REGIONS];
-	uint64_t keys; /* given out */
-	uint64_t run;  /* the key of this run */
-
-	/* the call on its way */
-	const struct matrix_event *event;
-	struct captured passes[PASSES];
-	unsigned n;
-	struct matrix_numbers *numbers; /* device memory: the output */
-	struct philox_state states[PASSES][MATRIX_CELLS]; /* read by the body */
-	int is_read[PASSES];
-	struct philox_ticket made[PASSES]; /* by a body that is run */
-	unsigned bodies;
-	int failed; /* the bed has the message */
-};
-
-/* --- bodies --------------------------------------------------------------- */
-
-static int is_recorded(const struct philox_run *run)
-{
-	return philox_run_kind(run) == PHILOX_CALL_RECORD;
-}
-
-/* Half of the functions ask for cells when their bodies are run, too. */
-static unsigned flags_of(const struct caller *caller, unsigned i)
-{
-	const struct matrix_event *event = caller->event;
-	int cells = (event->kind + event->region) & 1;
-
-	return caller->passes[i].flags |
-	       (cells ? (unsigned)PHILOX_ON_DEVICE : 0);
-}
-
-/* `ticket` is first that of the pass before, then of this one. */
-static enum philox_status begin_in_run(struct caller *caller,
-				       struct philox_run *run, unsigned i,
-				       struct philox_ticket *ticket,
-				       struct philox_pass *pass)
-{
-	const struct captured *captured = &caller->passes[i];
-	struct philox_region *region =
-		caller->bed->sites[captured->region].region;
-	unsigned flags = flags_of(caller, i);
-	int fails = caller->event->fate == MATRIX_BROKEN && !is_recorded(run) &&
-		    i + 1 == caller->n;
-	enum philox_status status;
-
-	if (captured->named)
-		*ticket = (struct philox_ticket){0};
-	if (fails)
-		bed_order_failure(caller->bed, "capture_info");
-	status = captured->role == MATRIX_REPEAT
-			 ? philox_run_backward_begin(run, region, *ticket,
-						     flags, pass)
-			 : philox_run_forward_begin(run, region, flags, pass);
-	if (fails)
-		bed_cancel_failure(caller->bed);
-	if (status == PHILOX_OK && !(flags & PHILOX_INFERENCE))
-		status = philox_pass_ticket(pass, ticket);
-	return status;
-}
-
-static int see_in_run(struct caller *caller, const struct philox_run *run,
-		      unsigned i, const struct philox_pass *pass)
-{
-	struct matrix_bed *bed = caller->bed;
-	struct matrix_numbers *numbers = &caller->numbers[i], host;
-
-	caller->is_read[i] = !pass->states && !is_recorded(run);
-	if (!caller->is_read[i]) {
-		if (bed_copy_cells(bed, pass, numbers))
-			return -1;
-	} else {
-		if (bed_read_states(bed, pass, &host))
-			return -1;
-		memcpy(caller->states[i], host.cell, sizeof(host.cell));
-	}
-	return bed->shape.draw ? bed_draw_words(bed, pass, &numbers->word[0][0])
-			       : 0;
-}
-
-static enum philox_status end_in_run(struct caller *caller,
-				     const struct philox_run *run, unsigned i,
-				     struct philox_pass *pass)
-{
-	struct philox_ticket ticket;
-	enum philox_status status;
-
-	if (caller->passes[i].role == MATRIX_REPEAT)
-		return philox_backward_commit(pass, 0);
-	status = philox_forward_commit(pass, &ticket);
-	if (status == PHILOX_OK && !is_recorded(run) &&
-	    !(caller->passes[i].flags & PHILOX_INFERENCE))
-		caller->made[i] = ticket;
-	return status;
-}
-
-static enum philox_status run_pass(struct caller *caller,
-				   struct philox_run *run, unsigned i,
-				   struct philox_ticket *ticket)
-{
-	struct philox_pass pass;
-	enum philox_status status = begin_in_run(caller, run, i, ticket, &pass);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (see_in_run(caller, run, i, &pass)) {
-		caller->failed = 1;
-		return PHILOX_ERROR_STATE;
-	}
-	if (caller->passes[i].holds)
-		status = run_pass(caller, run, i + 1, ticket);
-	return status == PHILOX_OK ? end_in_run(caller, run, i, &pass) : status;
-}
-
-static size_t output_size(const struct caller *caller)
-{
-	return caller->n * sizeof(*caller->numbers);
-}
-
-/* What the fate of the event makes of a body that has done its passes. */
-static enum philox_status end_of_body(struct caller *caller,
-				      struct philox_run *run)
-{
-	unsigned fate = caller->event->fate;
-
-	if (fate == (is_recorded(run) ? MATRIX_FAILED : MATRIX_ABORTED))
-		return PHILOX_ERROR_DEVICE;
-	if (fate == MATRIX_DECLINED && is_recorded(run))
-		return philox_run_refuse(run, "it is said to be so");
-	return philox_run_output(run, 0, caller->numbers, output_size(caller));
-}
-
-static enum philox_status body(void *user, struct philox_run *run)
-{
-	struct caller *caller = user;
-	struct philox_ticket ticket = {0};
-	enum philox_status status =
-		philox_run_alloc(run, output_size(caller), 0, "numbers",
-				 (void **)&caller->numbers);
-
-	caller->bodies++;
-	memset(caller->made, 0, sizeof(caller->made));
-	for (unsigned i = 0; status == PHILOX_OK && i < caller->n;
-	     i += 1 + caller->passes[i].holds)
-		status = run_pass(caller, run, i, &ticket);
-	return status == PHILOX_OK ? end_of_body(caller, run) : status;
-}
+#include "tools/matrix/calls.h"
 
 /* --- functions ------------------------------------------------------------ */
 
@@ -189,7 +19,7 @@ static int make_caller_runner(struct matrix_bed *bed, struct caller *caller)
 	return 0;
 }
 
-static struct caller *need_caller(struct matrix_bed *bed)
+struct caller *calls_need(struct matrix_bed *bed)
 {
 	if (!bed->caller)
 		bed->caller = calloc(1, sizeof(*bed->caller));
@@ -215,7 +45,7 @@ static int make_called(struct caller *caller, const struct matrix_event *event,
 	snprintf(name, sizeof(name), "kind %u, %u, %u, called as %u", at.kind,
 		 at.region, at.other, event->how);
 	options.name = name;
-	options.body = body;
+	options.body = call_body;
 	options.user = caller;
 	options.outputs = &output;
 	options.n_outputs = 1;
@@ -228,8 +58,8 @@ static int make_called(struct caller *caller, const struct matrix_event *event,
 	return 0;
 }
 
-static struct called *need_called(struct caller *caller,
-				  const struct matrix_event *event)
+struct called *calls_function(struct caller *caller,
+			      const struct matrix_event *event)
 {
 	struct matrix_view view;
 	struct matrix_function at;
@@ -267,8 +97,8 @@ static int has_entry(const struct captured *pass)
  * The first backward retains its ticket if the event says so; without `named`
  * no ticket is.
  */
-static size_t fill_entries(const struct caller *caller, int named,
-			   struct philox_use *uses)
+size_t calls_entries(const struct caller *caller, int named,
+		     struct philox_use *uses)
 {
 	uint32_t retain =
 		caller->event->fate == MATRIX_KEPT ? PHILOX_RETAIN : 0;
@@ -308,7 +138,7 @@ static void order_for_call(struct matrix_bed *bed,
 				   PHILOX_ERROR_DEVICE);
 }
 
-static void begin_call(struct caller *caller, const struct matrix_event *event)
+void calls_begin(struct caller *caller, const struct matrix_event *event)
 {
 	caller->event = event;
 	caller->n = bed_captured(caller->bed, event, caller->passes);
@@ -382,15 +212,16 @@ static int check_call(struct caller *caller, const struct matrix_event *event,
 {
 	struct matrix_bed *bed = caller->bed;
 
-	if (caller->failed || bed_check_status(bed, event, status) ||
-	    check_bodies(caller, event))
+	if (caller->failed || bed_check_status(bed, event, status))
 		return -1;
-	if (status != PHILOX_OK)
-		return check_undone(caller);
-	if (call->kind != event->call)
+	if (status == PHILOX_OK && call->kind != event->call)
 		return bed_complain(bed, "the call was %s, not %s",
 				    kind_names[call->kind],
 				    kind_names[event->call]);
+	if (check_bodies(caller, event))
+		return -1;
+	if (status != PHILOX_OK)
+		return check_undone(caller);
 	bed->called++;
 	bed->replayed += call->kind == PHILOX_CALL_REPLAY;
 	return take_call(caller, call->stream, call->uses, call->outputs);
@@ -398,8 +229,8 @@ static int check_call(struct caller *caller, const struct matrix_event *event,
 
 int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event)
 {
-	struct caller *caller = need_caller(bed);
-	struct called *called = caller ? need_called(caller, event) : NULL;
+	struct caller *caller = calls_need(bed);
+	struct called *called = caller ? calls_function(caller, event) : NULL;
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_use uses[PASSES];
 	struct philox_output output;
@@ -408,13 +239,13 @@ int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event)
 
 	if (!called)
 		return -1;
-	begin_call(caller, event);
+	calls_begin(caller, event);
 	key = key_of_call(caller, event);
 	call.stream = bed->sites[event->region].stream;
 	call.key = &key;
 	call.key_size = sizeof(key);
 	call.uses = uses;
-	call.n_uses = fill_entries(caller, 1, uses);
+	call.n_uses = calls_entries(caller, 1, uses);
 	call.outputs = &output;
 	call.n_outputs = 1;
 	order_for_call(bed, event);
@@ -425,113 +256,4 @@ int bed_do_call(struct matrix_bed *bed, const struct matrix_event *event)
 		called->stale = 0;
 	}
 	return check_call(caller, event, &call, status);
-}
-
-/* --- before a run --------------------------------------------------------- */
-
-/*
- * A recording stays when its launch fails: here for want of tickets, or by the
- * device.
- */
-static int record_unlaunched(struct caller *caller,
-			     const struct matrix_event *event,
-			     struct called *called)
-{
-	struct matrix_bed *bed = caller->bed;
-	struct matrix_event plain = *event;
-	struct philox_call call = PHILOX_INIT(struct philox_call);
-	struct philox_use uses[PASSES];
-	enum philox_status status;
-	uint64_t key = 0;
-
-	plain.fate = MATRIX_DONE;
-	begin_call(caller, &plain);
-	call.stream = bed->sites[event->region].stream;
-	call.key = &key;
-	call.key_size = sizeof(key);
-	call.uses = uses;
-	call.n_uses = fill_entries(caller, 0, uses);
-	bed_order_failure(bed, "exec_launch");
-	status = philox_function_call(called->function, &call);
-	bed_cancel_failure(bed);
-	if (caller->failed)
-		return -1;
-	if (status == PHILOX_OK || caller->bodies != 1)
-		return bed_complain(bed,
-				    "a call whose launch was to fail gave %s, "
-				    "its body ran %u times",
-				    philox_status_name(status), caller->bodies);
-	called->recorded = 1;
-	return 0;
-}
-
-static int ready_call(struct matrix_bed *bed, const struct matrix_event *event)
-{
-	struct caller *caller = need_caller(bed);
-	struct called *called = caller ? need_called(caller, event) : NULL;
-
-	if (!called)
-		return -1;
-	if (called->stale) {
-		TRY(bed, philox_function_destroy(called->function));
-		memset(called, 0, sizeof(*called));
-		caller->keys++;
-		called = need_called(caller, event);
-		if (!called)
-			return -1;
-	}
-	return called->recorded ? 0 : record_unlaunched(caller, event, called);
-}
-
-static int renew_runner(struct matrix_bed *bed)
-{
-	struct caller *caller = bed->caller;
-
-	if (!caller)
-		return 0;
-	caller->run = 0;
-	if (caller->keys < KEYS_MAX)
-		return 0;
-	TRY(bed, philox_runner_destroy(caller->runner));
-	memset(caller, 0, sizeof(*caller));
-	return 0;
-}
-
-/* The model reads the events before each, as when they are carried out. */
-int bed_ready_calls(struct matrix_bed *bed, const struct matrix_run *run)
-{
-	int status = renew_runner(bed);
-
-	for (unsigned i = 0; !status && i < run->n; i++) {
-		if (run->events[i].how == MATRIX_CALL_REPLAY)
-			status = ready_call(bed, &run->events[i]);
-		bed->run.events[bed->run.n++] = run->events[i];
-	}
-	bed->run.n = 0;
-	return status;
-}
-
-/* --- what is lost --------------------------------------------------------- */
-
-void bed_stale_calls(struct matrix_bed *bed, unsigned region)
-{
-	struct called(*functions)[MATRIX_REGIONS][MATRIX_REGIONS];
-
-	if (!bed->caller)
-		return;
-	functions = bed->caller->called[MATRIX_CALL_REPLAY - MATRIX_CALL_EAGER];
-	for (uint8_t k = 0; k < MATRIX_PLAIN; k++)
-		for (uint8_t i = 0; i < MATRIX_REGIONS; i++)
-			for (uint8_t j = 0; j < MATRIX_REGIONS; j++) {
-				struct matrix_function at = {k, i, j};
-
-				if (matrix_is_inside(&bed->limits, at, region))
-					functions[k][i][j].stale = 1;
-			}
-}
-
-void bed_lose_calls(struct matrix_bed *bed)
-{
-	free(bed->caller);
-	bed->caller = NULL;
 }

@@ -12,7 +12,7 @@
  *            launches of graphs with branches and loops must do (forms.c);
  *            kinds.c: how calls of a runner's functions are executed
  *  bed.c     the library under test: carries out events, notes numbers
- *            (bed.h, pass.c, capture.c, launch.c, bodies.h, calls.c, context.c)
+ *            (bed.h, pass.c, capture.c, launch.c, bodies.h, calls.h, context.c)
  *  search.c  all runs up to a length, and random longer ones (search.h, runs.c)
  *
  * The model shares nothing with the ledger. It has no table of tickets: it
