@@ -39,8 +39,8 @@ static const char *const runs[] = {
 	"F0p Z F1p F2p Z@1 F3@1p B2f Z F4f F5f F6f Z F7f F8f",
 	"F0f F1f V B0p F2f F3p F4p B1f F5f B2f B3f",
 	"F0 F1@1 Z@1 F2 X3.1p! X3.0p X4.2p X5.4@1p M6.3p",
-	"F0 F1 F2 F3 F4e! F4c! F4p! F4f! Pe! Pp Pf! X4.0e! L0 Pe X4.1e!",
-	"F0 B0 X1.0e! I F1 B1 M2.0e! F2 F3 F4 M5.2f! I",
+	"F0 F1 F2 F3 F4e! F4c! F4p! F4f! Pe! Pp Pf! X4.0e! L0 Pe X4.1e",
+	"F0 B0 X1.0e! I F1 B1 M2.0e! F2 F3 F4 M5.2f I",
 	"F0 F1@1 F2@1 F3@1 F4@1 M5.0e! I M5.0p! I M5.0f! I M5.0f! I",
 	"F0( B0p! F1p F0) B0( R0c B0p! B0)r B0f",
 };

@@ -40,10 +40,12 @@ static int make_called(struct caller *caller, const struct matrix_event *event,
 	static const struct philox_output_info output = {.name = "numbers"};
 	struct philox_function_options options =
 		PHILOX_INIT(struct philox_function_options);
-	char name[48];
+	struct matrix_event plain = {.kind = at.kind, .how = event->how};
+	char word[24], name[64];
 
-	snprintf(name, sizeof(name), "kind %u, %u, %u, called as %u", at.kind,
-		 at.region, at.other, event->how);
+	matrix_event_text(&plain, word, sizeof(word));
+	snprintf(name, sizeof(name), "%s, regions %u and %u", word, at.region,
+		 at.other);
 	options.name = name;
 	options.body = call_body;
 	options.user = caller;
