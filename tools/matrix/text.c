@@ -59,9 +59,10 @@ const char matrix_words[] =
 	"  x y     aborted, or the launch fails; a device call before fails (of a\n"
 	"          graph: its message; of a body that is run: its last begin)\n"
 	"  u       the graph is launched without philox, which reports it\n"
-	"  e c p f as the body of a runner's function: run as it is; recorded by\n"
-	"          this call; replayed, recorded before the run; warmed up,\n"
-	"          recorded and replayed by the calls of the run\n"
+	"  e c     as the body of a runner's function: run as it is; recorded by\n"
+	"          this call\n"
+	"  p f     the same: replayed, recorded before the run; warmed up, recorded\n"
+	"          and replayed by the calls of the run\n"
 	"  q b k   (with c) the body refuses to be recorded; its capture breaks;\n"
 	"          it fails after its passes, captured\n"
 	"  !       must be refused\n";
