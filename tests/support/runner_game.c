@@ -1,0 +1,592 @@
+/*
+ * tests/support/runner_game.c - see tests/support/runner_game.h
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <philox/save.h>
+#include "tests/support/runner_bed.h"
+#include "tests/support/runner_table.h"
+
+const char *const game_event_names[GAME_EVENTS] = {
+	[GAME_EAGER] = "eager calls",
+	[GAME_WARMUP] = "warm-ups",
+	[GAME_RECORD] = "recordings",
+	[GAME_REPLAY] = "replays",
+	[GAME_INPUT_HANDLE] = "inputs told by handle",
+	[GAME_INPUT_FOREIGN] = "inputs of the other runner",
+	[GAME_INPUT_SAVED] = "inputs that go with the ticket",
+	[GAME_INPUT_MISALIGNED] = "inputs that are not aligned",
+	[GAME_INPUT_WRITTEN] = "inputs that are written to",
+	[GAME_INPUT_WRITTEN_BACK] = "inputs that are written back",
+	[GAME_OUTPUT_ALIAS] = "outputs that share memory",
+	[GAME_OUTPUTS_DROPPED] = "calls without outputs",
+	[GAME_VALUES] = "calls with values",
+	[GAME_RETAINED] = "uses that are retained",
+	[GAME_SIDE] = "calls on the side stream",
+	[GAME_LEGACY] = "calls on the legacy stream",
+	[GAME_SWITCHED] = "switches of stream",
+	[GAME_SAVED_FROM_FAILURE] = "calls saved from a failure",
+	[GAME_PATTERN + PASSES_NONE] = "calls without a pass",
+	[GAME_PATTERN + PASSES_FORWARD] = "calls with a forward",
+	[GAME_PATTERN + PASSES_BACKWARD] = "calls with a backward",
+	[GAME_PATTERN + PASSES_OWN] = "calls with a forward and its backward",
+	[GAME_PATTERN + PASSES_OWN_RETAINED] =
+		"calls with a forward and its backward, which retains",
+	[GAME_PATTERN + PASSES_TWO_FORWARDS] = "calls with two forwards",
+	[GAME_PATTERN + PASSES_LINKED] = "calls with linked backwards",
+	[GAME_PATTERN + PASSES_BACK_AND_FORTH] =
+		"calls with a backward and a forward",
+	[GAME_PATTERN + PASSES_INFERENCE] = "calls with an inference",
+	[GAME_PATTERN + PASSES_TWO_BACKWARDS] = "calls with two backwards",
+	[GAME_PATTERN + PASSES_FIRST_OF_TWO] =
+		"calls with two forwards and a backward",
+	[GAME_FAILED_BODY] = "errors of bodies",
+	[GAME_FAILED_DEVICE] = "errors of the device",
+	[GAME_FAILED_REFUSED] = "refusals that are errors",
+	[GAME_FAILED_DIFFERENT] = "bodies that do something else",
+	[GAME_FAILED_MOVED] = "inputs that must not move",
+	[GAME_FAILED_ARGUMENTS] = "wrong arguments",
+	[GAME_FAILED_DISORDERED] = "pools whose order is lost",
+	[GAME_FAILED_FREED] = "recordings of memory that was freed",
+	[GAME_BURNT] = "forwards that are burnt",
+	[GAME_BROKE] = "captures that broke",
+	[GAME_REFUSED] = "bodies that refuse",
+	[GAME_AGAIN] = "further warm-ups",
+	[GAME_KEPT_LONG] = "outputs that are kept",
+	[GAME_BOUND] = "outputs bound to tickets",
+	[GAME_UNBOUND] = "outputs that went with tickets",
+	[GAME_RELEASED] = "tickets that are released",
+	[GAME_STALE] = "handles that are over",
+	[GAME_FAILED_RELEASE] = "releases that fail",
+	[GAME_RESEEDED] = "re-seeds",
+	[GAME_REFILLED] = "places that are refilled",
+	[GAME_LOADED] = "loads",
+	[GAME_LOADED_LATE] = "loads of an older text",
+	[GAME_LOADED_ANEW] = "loads into other contexts",
+	[GAME_FUNCTION_REMADE] = "functions made again",
+	[GAME_REGION_REMADE] = "regions made again",
+	[GAME_RUNNER_REMADE] = "runners made again",
+	[GAME_POOL_CHECKED] = "checks of pools",
+	[GAME_COMPARED] = "comparisons",
+	[GAME_DIGESTS] = "digests",
+	[GAME_MISSED_NEW] = "misses: new",
+	[GAME_MISSED_MOVED] = "misses: moved",
+	[GAME_MISSED_LIVE] = "misses: live",
+	[GAME_MISSED_LIMIT] = "misses: limit",
+	[GAME_MISSED_REFUSED] = "misses: refused",
+	[GAME_MISSED_EAGER] = "misses: eager",
+	[GAME_COPIES] = "copies"};
+
+static const char *const region_names[GAME_REGIONS] = {"attention", "shared",
+						       "mlp", "shared too"};
+
+/* Series of chances: those of steps are their numbers. */
+enum series { OF_PLANS = 1 << 20, OF_FUNCTIONS, OF_RUNNERS };
+
+/* --- functions --------------------------------------------------------------------- */
+
+static enum recipe_pattern choose_pattern(struct chance *chance)
+{
+	static const enum recipe_pattern more[] = {
+		PASSES_FORWARD,  PASSES_FORWARD,       PASSES_FORWARD,
+		PASSES_BACKWARD, PASSES_BACKWARD,      PASSES_TWO_FORWARDS,
+		PASSES_LINKED,   PASSES_BACK_AND_FORTH};
+
+	return one_in(chance, 2) ? more[pick(chance, 8)]
+				 : (enum recipe_pattern)pick(chance, PATTERNS);
+}
+
+static struct philox_policy choose_policy(struct chance *chance)
+{
+	static const uint32_t limits[] = {0, 0, 1, 2, 50, 50, PHILOX_NEVER};
+	static const uint32_t warmups[] = {0, 1, 2, PHILOX_NEVER};
+	static const uint32_t retries[] = {0, 1, 1, 2, 4, PHILOX_NEVER};
+
+	return (struct philox_policy){.moved = one_in(chance, 8)
+						       ? PHILOX_MOVED_ERROR
+						       : pick(chance, 2),
+				      .live = pick(chance, 2),
+				      .refused = one_in(chance, 4),
+				      .limit = limits[pick(chance, 7)],
+				      .warmups = warmups[pick(chance, 4)],
+				      .retry = retries[pick(chance, 6)]};
+}
+
+static void design_function(struct game *game, unsigned index)
+{
+	struct chance chance =
+		chance_of(game->program->seed, OF_FUNCTIONS + 16 * index);
+	struct game_function *f = &game->functions[index];
+
+	*f = (struct game_function){.runner = index >= GAME_FUNCTIONS - 3};
+	snprintf(f->name, sizeof(f->name), "function %u", index);
+	f->regions[0] = pick(&chance, GAME_REGIONS);
+	f->regions[1] = pick(&chance, GAME_REGIONS);
+	f->flags = one_in(&chance, 10) ? PHILOX_FUNCTION_EAGER : 0;
+	f->policy = choose_policy(&chance);
+	recipe_shape_make(&chance, &f->shape);
+	for (unsigned i = 0; i < GAME_KEYS; i++)
+		recipe_make(&chance, &f->shape, choose_pattern(&chance),
+			    &f->recipes[i]);
+	f->run.shape = &f->shape;
+}
+
+static void make_game_function(struct game *game, struct game_function *f)
+{
+	static const struct philox_output_info outputs[RECIPE_OUTPUTS] = {
+		{.name = "y", .origin = PHILOX_ORIGIN},
+		{.name = "z"},
+		{.name = "w"}};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+
+	options.name = f->name;
+	options.body = recipe_body;
+	options.user = &f->run;
+	options.flags = f->flags;
+	options.inputs = f->shape.inputs;
+	options.n_inputs = f->shape.n_inputs;
+	options.outputs = outputs;
+	options.n_outputs = f->shape.n_outputs;
+	options.values = f->shape.values;
+	options.n_values = f->shape.n_values;
+	options.policy = f->policy;
+	f->run.device = game->ours.device;
+	memset(f->known, 0, sizeof(f->known));
+	GOES(game, philox_function_create(game->runners[f->runner], &options,
+					  &f->function));
+}
+
+static void count_misses(struct game *game, const struct game_function *f)
+{
+	struct philox_function_counts counts =
+		PHILOX_INIT(struct philox_function_counts);
+	uint64_t *missed = game->program->counts;
+
+	GOES(game, philox_function_count(f->function, &counts));
+	missed[GAME_MISSED_NEW] += counts.missed_new;
+	missed[GAME_MISSED_MOVED] += counts.missed_moved;
+	missed[GAME_MISSED_LIVE] += counts.missed_live;
+	missed[GAME_MISSED_LIMIT] += counts.missed_limit;
+	missed[GAME_MISSED_REFUSED] += counts.missed_refused;
+	missed[GAME_MISSED_EAGER] += counts.missed_eager;
+	missed[GAME_COPIES] += counts.copies;
+}
+
+/* Its outputs stay. */
+void game_remake_function(struct game *game, struct game_function *f)
+{
+	count_misses(game, f);
+	game_wait(game);
+	GOES(game, philox_function_destroy(f->function));
+	f->policy = choose_policy(&game->chance);
+	make_game_function(game, f);
+	game_count(game, GAME_FUNCTION_REMADE);
+}
+
+/* --- regions ------------------------------------------------------------------------ */
+
+static struct philox_region *make_side(struct game *game, struct fixture *f,
+				       unsigned index)
+{
+	const struct philox_op ops[OPS] = {
+		{"first", 0, 0}, {"second", 2, 0}, {"third", 1, 4}};
+	struct philox_region_options options =
+		PHILOX_INIT(struct philox_region_options);
+	struct philox_region *region;
+
+	options.name = region_names[index];
+	options.ops = ops;
+	options.n_ops = OPS;
+	options.flags = index % 2 ? PHILOX_SHARED : 0;
+	GOES(game, philox_region_create(f->context, &options, &region));
+	return region;
+}
+
+static void make_pair(struct game *game, unsigned index)
+{
+	game->regions[index].ours = make_side(game, &game->ours, index);
+	game->regions[index].plain = make_side(game, &game->plain, index);
+}
+
+/* The tickets go with it. */
+static void remake_region(struct game *game)
+{
+	const unsigned index = game_pick(game, GAME_REGIONS);
+
+	for (unsigned i = 0; i < game->n_held; i++)
+		if (game->held[i].region == index)
+			game_check_bound(game, game->held[i].id);
+	game_wait(game); /* outputs are released on the legacy stream */
+	GOES(game, philox_region_destroy(game->regions[index].ours));
+	GOES(game, philox_region_destroy(game->regions[index].plain));
+	for (unsigned i = game->n_held; i--;)
+		if (game->held[i].region == index)
+			game_drop_ticket(game, i);
+	make_pair(game, index);
+	game_count(game, GAME_REGION_REMADE);
+}
+
+/* --- runners ------------------------------------------------------------------------ */
+
+static void make_runners(struct game *game)
+{
+	struct chance chance = chance_of(game->program->seed, OF_RUNNERS);
+	static const uint32_t flags[] = {
+		0, PHILOX_POOL_EXPANDABLE, PHILOX_POOL_ZONES | PHILOX_POOL_FILL,
+		PHILOX_POOL_FILL,
+		PHILOX_POOL_EXPANDABLE | PHILOX_POOL_ZONES | PHILOX_POOL_FILL};
+
+	for (unsigned i = 0; i < GAME_RUNNERS; i++)
+		game->runners[i] =
+			make_runner_of(&game->ours, i ? "second" : "first",
+				       flags[pick(&chance, 5)]);
+}
+
+static enum philox_status do_nothing(void *user, struct philox_run *run)
+{
+	(void)user;
+	(void)run;
+	return PHILOX_OK;
+}
+
+/* A function whose calls put the pool's view of its blocks right. */
+static void make_island(struct game *game, unsigned runner)
+{
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+
+	options.name = "island";
+	options.body = do_nothing;
+	options.flags = PHILOX_FUNCTION_EAGER;
+	GOES(game, philox_function_create(game->runners[runner], &options,
+					  &game->islands[runner]));
+}
+
+static void make_functions_of(struct game *game, int runner)
+{
+	make_island(game, (unsigned)runner);
+	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
+		if (game->functions[i].runner == runner)
+			make_game_function(game, &game->functions[i]);
+}
+
+static void check_pool(struct game *game, unsigned runner)
+{
+	struct philox_pool *pool = philox_runner_pool(game->runners[runner]);
+	struct philox_pool_figures figures =
+		PHILOX_INIT(struct philox_pool_figures);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	uint64_t blocks = 0;
+
+	for (unsigned i = 0; i < GAME_STORAGES; i++)
+		blocks += game->storages[i].used &&
+			  game->storages[i].runner == (int)runner;
+	call.stream = game->ours.stream;
+	GOES(game, philox_function_call(game->islands[runner], &call));
+	MUST(game, call.kind == PHILOX_CALL_EAGER, "kind %u", call.kind);
+	GOES(game, philox_pool_check(pool, game->ours.stream));
+	GOES(game, philox_pool_statistics(pool, &figures));
+	MUST(game, figures.blocks == blocks,
+	     "%" PRIu64 " blocks of runner %u are live, not %" PRIu64,
+	     figures.blocks, runner, blocks);
+	game_count(game, GAME_POOL_CHECKED);
+}
+
+static void check_pools(struct game *game)
+{
+	game_wait(game);
+	for (unsigned i = 0; i < GAME_RUNNERS; i++)
+		check_pool(game, i);
+	game_wait(game);
+}
+
+/* With its functions, when none of its outputs is left. */
+static void remake_runner(struct game *game)
+{
+	const int index = (int)game_pick(game, GAME_RUNNERS);
+
+	game_release_all(game);
+	check_pools(game);
+	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
+		if (game->functions[i].runner == index)
+			count_misses(game, &game->functions[i]);
+	GOES(game, philox_runner_destroy(game->runners[index]));
+	game->freed = 1;
+	game->disordered[index] = 0;
+	game->over = (struct philox_output){0};
+	game->runners[index] =
+		make_runner_of(&game->ours, index ? "second" : "first",
+			       game_pick(game, 2) ? PHILOX_POOL_FILL : 0);
+	make_functions_of(game, index);
+	game_count(game, GAME_RUNNER_REMADE);
+}
+
+/* --- contexts ------------------------------------------------------------------------- */
+
+static void open_contexts(struct game *game)
+{
+	fixture_open(&game->ours, game->program->device);
+	fixture_open(&game->plain, "host:sync");
+	game->ours.injected = 1;
+	game->array = make_array(&game->plain);
+	GOES(game, philox_event_create(game->ours.device, &game->event));
+	game_open_places(game);
+	for (unsigned i = 0; i < GAME_REGIONS; i++)
+		make_pair(game, i);
+	make_runners(game);
+	for (int i = 0; i < GAME_RUNNERS; i++)
+		make_functions_of(game, i);
+	game->last = game->ours.stream;
+	game->last_runner = 0;
+	game->loose = 0;
+	memset(game->disordered, 0, sizeof(game->disordered));
+	game->over = (struct philox_output){0};
+}
+
+static void close_contexts(struct game *game)
+{
+	game_release_all(game);
+	check_pools(game);
+	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
+		count_misses(game, &game->functions[i]);
+	for (unsigned i = 0; i < GAME_REGIONS; i++)
+		MUST(game,
+		     pending(game->regions[i].ours) ==
+			     pending(game->regions[i].plain),
+		     "other tickets are pending");
+	GOES(game, philox_event_destroy(game->ours.device, game->event));
+	fixture_close(&game->ours);
+	fixture_close(&game->plain);
+}
+
+/* --- save and load ---------------------------------------------------------------------- */
+
+static void save(struct game *game)
+{
+	struct snapshot *snapshot = &game->snapshot;
+	char *plain;
+
+	free(snapshot->text);
+	GOES(game, philox_context_save_text(game->ours.context, &snapshot->text,
+					    &snapshot->size));
+	GOES(game, philox_context_save_text(game->plain.context, &plain, NULL));
+	MUST(game, !strcmp(snapshot->text, plain), "%s\nis not\n%s",
+	     snapshot->text, plain);
+	free(plain);
+	memcpy(snapshot->held, game->held, sizeof(game->held));
+	snapshot->n_held = game->n_held;
+}
+
+static void load(struct game *game)
+{
+	const struct snapshot *snapshot = &game->snapshot;
+
+	game_check_bound(game, 0);
+	GOES(game, philox_context_load_text(game->ours.context, snapshot->text,
+					    snapshot->size));
+	GOES(game, philox_context_load_text(game->plain.context, snapshot->text,
+					    snapshot->size));
+	game_unbind(game, 0);
+	memcpy(game->held, snapshot->held, sizeof(game->held));
+	game->n_held = snapshot->n_held;
+	for (unsigned i = 0; i < game->n_held; i++)
+		game->held[i].id = ++game->tickets;
+	game_same_digest(game, "a load");
+}
+
+static void save_and_load(struct game *game)
+{
+	save(game);
+	load(game);
+	game_count(game, GAME_LOADED);
+}
+
+static void load_late(struct game *game)
+{
+	if (!game->snapshot.text)
+		return;
+	load(game);
+	game_count(game, GAME_LOADED_LATE);
+}
+
+static void load_anew(struct game *game)
+{
+	save(game);
+	close_contexts(game);
+	open_contexts(game);
+	load(game);
+	game_count(game, GAME_LOADED_ANEW);
+}
+
+/* --- steps -------------------------------------------------------------------------------- */
+
+static void reseed(struct game *game)
+{
+	const uint64_t seed = game_pick(game, 1u << 30);
+
+	GOES(game, philox_generator_seed(
+			   philox_context_generator(game->ours.context), seed));
+	GOES(game,
+	     philox_generator_seed(
+		     philox_context_generator(game->plain.context), seed));
+	game_count(game, GAME_RESEEDED);
+}
+
+static void refill_places(struct game *game)
+{
+	for (unsigned i = 1 + game_pick(game, 3); i--;)
+		game_refill(game, game_pick(game, GAME_PLACES));
+	game_count(game, GAME_REFILLED);
+}
+
+static void release_kept(struct game *game)
+{
+	unsigned from = game_pick(game, GAME_HANDLES);
+
+	for (unsigned i = 0; i < GAME_HANDLES; i++) {
+		unsigned at = (from + i) % GAME_HANDLES;
+
+		if (game->handles[at].used) {
+			game_release(game, at);
+			return;
+		}
+	}
+}
+
+static void use_stale(struct game *game)
+{
+	struct philox_runner *runner = game->runners[game->over_runner];
+
+	if (!game->over.generation)
+		return;
+	GIVES(game, philox_output_check(runner, &game->over),
+	      PHILOX_ERROR_STALE);
+	GIVES(game,
+	      philox_output_release(runner, &game->over, game->ours.stream),
+	      PHILOX_ERROR_STALE);
+	game_count(game, GAME_STALE);
+}
+
+static void play_step(struct game *game)
+{
+	unsigned n = game_pick(game, 128);
+
+	switch (n) {
+	case 0:
+		reseed(game);
+		break;
+	case 1:
+		if (game_one_in(game, 3))
+			load_anew(game);
+		else
+			save_and_load(game);
+		break;
+	case 2:
+		load_late(game);
+		break;
+	case 3:
+		if (game_one_in(game, 3))
+			remake_runner(game);
+		else
+			remake_region(game);
+		break;
+	case 4:
+		game_remake_function(
+			game,
+			&game->functions[game_pick(game, GAME_FUNCTIONS)]);
+		break;
+	case 5:
+		use_stale(game);
+		break;
+	case 6:
+		check_pools(game);
+		break;
+	case 7:
+	case 8:
+	case 9:
+		if (game->n_held)
+			game_release_ticket(game,
+					    game_pick(game, game->n_held));
+		break;
+	case 10:
+	case 11:
+	case 12:
+	case 13:
+	case 14:
+		release_kept(game);
+		break;
+	case 15:
+	case 16:
+	case 17:
+	case 18:
+	case 19:
+	case 20:
+		refill_places(game);
+		break;
+	default:
+		game_play_plan(game, &game->plans[n % GAME_PLANS]);
+	}
+}
+
+/* --- programs ---------------------------------------------------------------------------- */
+
+static void design_plan(struct chance *chance, const struct game *game,
+			struct plan *plan)
+{
+	plan->n = 3 + pick(chance, GAME_NODES - 2);
+	for (unsigned i = 0; i < plan->n; i++) {
+		unsigned f = pick(chance, GAME_FUNCTIONS);
+
+		plan->nodes[i].function = f;
+		plan->nodes[i].key =
+			one_in(chance, 2) ? 0 : pick(chance, GAME_KEYS);
+		for (unsigned k = 0; k < RECIPE_INPUTS; k++) {
+			struct source *source = &plan->nodes[i].sources[k];
+
+			source->node = i && !one_in(chance, 3)
+					       ? (int)pick(chance, i)
+					       : -1;
+			source->index = (f + k) % GAME_PLACES;
+			if (source->node >= 0)
+				source->index =
+					pick(chance,
+					     game->functions
+						     [plan->nodes[source->node]
+							      .function]
+							     .shape.n_outputs);
+		}
+	}
+}
+
+static void design(struct game *game)
+{
+	struct chance chance = chance_of(game->program->seed, OF_PLANS);
+
+	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
+		design_function(game, i);
+	for (unsigned i = 0; i < GAME_PLANS; i++)
+		design_plan(&chance, game, &game->plans[i]);
+}
+
+void game_play(struct game_program *program)
+{
+	struct game *game = calloc(1, sizeof(*game));
+
+	cr_assert(game, "no memory");
+	game->program = program;
+	program->step = 0;
+	game->chance = chance_of(program->seed, program->step);
+	design(game);
+	open_contexts(game);
+	for (; program->step < program->n_steps; program->step++) {
+		if (program->left_out[program->step])
+			continue;
+		game->chance = chance_of(program->seed, program->step);
+		play_step(game);
+	}
+	close_contexts(game);
+	free(game->snapshot.text);
+	free(game);
+}
