@@ -54,9 +54,14 @@ const char *const game_event_names[GAME_EVENTS] = {
 	[GAME_REFUSED] = "bodies that refuse",
 	[GAME_AGAIN] = "further warm-ups",
 	[GAME_KEPT_LONG] = "outputs that are kept",
-	[GAME_BOUND] = "outputs bound to tickets",
+	[GAME_TIED] = "outputs tied to tickets",
+	[GAME_ATTACHED] = "outputs attached to tickets",
 	[GAME_UNBOUND] = "outputs that went with tickets",
 	[GAME_RELEASED] = "tickets that are released",
+	[GAME_STEPS_BEGUN] = "steps begun",
+	[GAME_STEPS_ENDED] = "steps begun, and all outputs released",
+	[GAME_STEPS_OWED] = "steps that leave outputs",
+	[GAME_PREPARED] = "calls prepared",
 	[GAME_STALE] = "handles that are over",
 	[GAME_FAILED_RELEASE] = "releases that fail",
 	[GAME_RESEEDED] = "re-seeds",
@@ -73,10 +78,14 @@ const char *const game_event_names[GAME_EVENTS] = {
 	[GAME_MISSED_NEW] = "misses: new",
 	[GAME_MISSED_MOVED] = "misses: moved",
 	[GAME_MISSED_LIVE] = "misses: live",
+	[GAME_MISSED_STALE] = "misses: stale",
+	[GAME_MISSED_EARLY] = "misses: early",
 	[GAME_MISSED_LIMIT] = "misses: limit",
 	[GAME_MISSED_REFUSED] = "misses: refused",
 	[GAME_MISSED_EAGER] = "misses: eager",
-	[GAME_COPIES] = "copies"};
+	[GAME_COPIES] = "copies",
+	[GAME_DRY] = "dry warm-ups",
+	[GAME_KEYS_DROPPED] = "keys dropped"};
 
 static const char *const region_names[GAME_REGIONS] = {"attention", "shared",
 						       "mlp", "shared too"};
@@ -97,20 +106,38 @@ static enum recipe_pattern choose_pattern(struct chance *chance)
 				 : (enum recipe_pattern)pick(chance, PATTERNS);
 }
 
-static struct philox_policy choose_policy(struct chance *chance)
+/* Bodies that update what they read must not be run twice in a call. */
+static int is_updating(const struct recipe_shape *shape)
 {
+	for (unsigned i = 0; i < shape->n_inputs; i++)
+		if (recipe_writes(shape, i))
+			return 1;
+	return 0;
+}
+
+static struct philox_policy choose_policy(struct chance *chance,
+					  const struct recipe_shape *shape)
+{
+	static const uint32_t dry[] = {0, 0, 0, 1, 2};
+	static const uint32_t after[] = {0, 0, 0, 2, 3};
+	static const uint32_t again[] = {0, 2, 8, PHILOX_NEVER};
 	static const uint32_t limits[] = {0, 0, 1, 2, 50, 50, PHILOX_NEVER};
 	static const uint32_t warmups[] = {0, 1, 2, PHILOX_NEVER};
 	static const uint32_t retries[] = {0, 1, 1, 2, 4, PHILOX_NEVER};
 
-	return (struct philox_policy){.moved = one_in(chance, 8)
-						       ? PHILOX_MOVED_ERROR
-						       : pick(chance, 2),
-				      .live = pick(chance, 2),
-				      .refused = one_in(chance, 4),
-				      .limit = limits[pick(chance, 7)],
-				      .warmups = warmups[pick(chance, 4)],
-				      .retry = retries[pick(chance, 6)]};
+	return (struct philox_policy){
+		.moved = one_in(chance, 16) ? PHILOX_MOVED_ERROR
+					    : pick(chance, 2),
+		.live = pick(chance, 2),
+		.refused = one_in(chance, 4),
+		.limit = limits[pick(chance, 7)],
+		.warmups = warmups[pick(chance, 4)],
+		.retry = retries[pick(chance, 6)],
+		.dry = is_updating(shape) ? 0 : dry[pick(chance, 5)],
+		.after = after[pick(chance, 5)],
+		.again = again[pick(chance, 4)],
+		.keys = one_in(chance, 6) ? 1 + pick(chance, 2) : 0,
+		.bytes = one_in(chance, 8) ? 20000 + pick(chance, 50000) : 0};
 }
 
 static void design_function(struct game *game, unsigned index)
@@ -124,8 +151,8 @@ static void design_function(struct game *game, unsigned index)
 	f->regions[0] = pick(&chance, GAME_REGIONS);
 	f->regions[1] = pick(&chance, GAME_REGIONS);
 	f->flags = one_in(&chance, 10) ? PHILOX_FUNCTION_EAGER : 0;
-	f->policy = choose_policy(&chance);
 	recipe_shape_make(&chance, &f->shape);
+	f->policy = choose_policy(&chance, &f->shape);
 	for (unsigned i = 0; i < GAME_KEYS; i++)
 		recipe_make(&chance, &f->shape, choose_pattern(&chance),
 			    &f->recipes[i]);
@@ -168,6 +195,10 @@ static void count_misses(struct game *game, const struct game_function *f)
 	missed[GAME_MISSED_NEW] += counts.missed_new;
 	missed[GAME_MISSED_MOVED] += counts.missed_moved;
 	missed[GAME_MISSED_LIVE] += counts.missed_live;
+	missed[GAME_MISSED_STALE] += counts.missed_stale;
+	missed[GAME_MISSED_EARLY] += counts.missed_early;
+	missed[GAME_DRY] += counts.dry;
+	missed[GAME_KEYS_DROPPED] += counts.keys_dropped;
 	missed[GAME_MISSED_LIMIT] += counts.missed_limit;
 	missed[GAME_MISSED_REFUSED] += counts.missed_refused;
 	missed[GAME_MISSED_EAGER] += counts.missed_eager;
@@ -180,7 +211,7 @@ void game_remake_function(struct game *game, struct game_function *f)
 	count_misses(game, f);
 	game_wait(game);
 	GOES(game, philox_function_destroy(f->function));
-	f->policy = choose_policy(&game->chance);
+	f->policy = choose_policy(&game->chance, &f->shape);
 	make_game_function(game, f);
 	game_count(game, GAME_FUNCTION_REMADE);
 }
@@ -391,8 +422,10 @@ static void load(struct game *game)
 	game_unbind(game, 0);
 	memcpy(game->held, snapshot->held, sizeof(game->held));
 	game->n_held = snapshot->n_held;
-	for (unsigned i = 0; i < game->n_held; i++)
+	for (unsigned i = 0; i < game->n_held; i++) {
 		game->held[i].id = ++game->tickets;
+		game->held[i].loaded = 1;
+	}
 	game_same_digest(game, "a load");
 }
 
@@ -511,7 +544,11 @@ static void play_step(struct game *game)
 					    game_pick(game, game->n_held));
 		break;
 	case 10:
+		game_begin_step(game, (int)game_pick(game, GAME_RUNNERS));
+		break;
 	case 11:
+		game_prepare(game, &game->plans[game_pick(game, GAME_PLANS)]);
+		break;
 	case 12:
 	case 13:
 	case 14:

@@ -27,8 +27,8 @@ enum {
 	GAME_PLACES = 9, /* of inputs in memory of the caller */
 	GAME_STORAGES = 128,
 	GAME_HANDLES = 96,
-	GAME_BOUND_MOST = 12, /* that go with a ticket, at most */
-	GAME_KEPT = 8,        /* handles that outlive their plan, at most */
+	GAME_BOUND = 12, /* that go with a ticket, at most */
+	GAME_KEPT = 8,   /* handles that outlive their plan, at most */
 	GAME_HELD = 30,
 	GAME_CHECKS = 48
 };
@@ -74,10 +74,15 @@ enum game_event {
 	GAME_AGAIN,
 	/* beside calls */
 	GAME_KEPT_LONG, /* outputs that outlive their plan */
-	GAME_BOUND,     /* outputs, to a ticket */
-	GAME_UNBOUND,   /* ... that went with it */
-	GAME_RELEASED,  /* tickets */
-	GAME_STALE,     /* handles that are over */
+	GAME_TIED,      /* outputs, to a ticket */
+	GAME_ATTACHED,
+	GAME_UNBOUND,  /* ... that went with it */
+	GAME_RELEASED, /* tickets */
+	GAME_STEPS_BEGUN,
+	GAME_STEPS_ENDED, /* with PHILOX_STEP_ALL */
+	GAME_STEPS_OWED,  /* that left outputs */
+	GAME_PREPARED,    /* calls with a recording after it */
+	GAME_STALE,       /* handles that are over */
 	GAME_FAILED_RELEASE,
 	GAME_RESEEDED,
 	GAME_REFILLED, /* places */
@@ -94,10 +99,14 @@ enum game_event {
 	GAME_MISSED_NEW,
 	GAME_MISSED_MOVED,
 	GAME_MISSED_LIVE,
+	GAME_MISSED_STALE,
+	GAME_MISSED_EARLY,
 	GAME_MISSED_LIMIT,
 	GAME_MISSED_REFUSED,
 	GAME_MISSED_EAGER,
 	GAME_COPIES,
+	GAME_DRY,
+	GAME_KEYS_DROPPED,
 	GAME_EVENTS
 };
 

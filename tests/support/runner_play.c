@@ -29,6 +29,7 @@ struct playing {
 	struct philox_call call;
 	struct philox_call_input inputs[RECIPE_INPUTS];
 	struct philox_output handles[RECIPE_INPUTS]; /* that they come from */
+	unsigned from[RECIPE_INPUTS]; /* of which they are copies */
 	unsigned storages[RECIPE_INPUTS];
 	struct philox_call_value values[RECIPE_VALUES];
 	unsigned char bytes[RECIPE_VALUES][PHILOX_VALUE_SIZE + 1];
@@ -40,6 +41,8 @@ struct playing {
 	unsigned fails_at; /* a device call; 0: none */
 	int failed_device;
 	enum philox_status status;
+	uint64_t path;    /* that it is on */
+	int last_was_dry; /* the body that ran last */
 	struct recipe_plain plain;
 };
 
@@ -107,6 +110,7 @@ static void put_input(struct game *game, struct playing *p, unsigned slot,
 		input->id = game_one_in(game, 2) ? 1000 + storage : 0;
 	} else if (handle->runner == p->f->runner) {
 		p->handles[slot] = handle->output;
+		p->from[slot] = (unsigned)(handle - game->handles);
 		input->output = &p->handles[slot];
 	}
 }
@@ -249,7 +253,10 @@ static void choose_fault(struct game *game, struct playing *p)
 		return;
 	if (game_rarely(game, 12)) {
 		run->fault = (enum recipe_fault)(1 + game_pick(game, 5));
-		if (run->fault == FAULT_DIFFER && !p->f->known[p->key])
+		/* a key that was dropped is new, and whatever it does */
+		if (run->fault == FAULT_DIFFER &&
+		    (!p->f->known[p->key] || p->f->policy.keys ||
+		     p->f->policy.bytes))
 			run->fault = FAULT_NONE;
 	} else if (game_one_in(game, 30)) {
 		p->fails_at =
@@ -403,7 +410,8 @@ static void burn_the_same(struct game *game, const struct playing *p)
 	const struct recipe_run *run = &p->f->run;
 	const int launched = !run->bodies || run->kind == PHILOX_CALL_RECORD;
 
-	for (unsigned i = 0; !p->failed_device && i < run->began; i++)
+	for (unsigned i = 0;
+	     !p->failed_device && !p->last_was_dry && i < run->began; i++)
 		burn(game, p, run->forwards[i], 0);
 	for (unsigned i = 0; p->failed_device && i < p->recipe->n_passes; i++)
 		if (!p->recipe->passes[i].backward && !is_same_future(game))
@@ -527,7 +535,15 @@ static void take_ticket(struct game *game, struct playing *p, unsigned entry)
 		else
 			drop_used(game, &p->held[entry]);
 	} else if (plain.serial) {
-		game_hold(game, p->f->regions[pass->region], ours, plain, saw);
+		struct held_ticket made = {.region =
+						   p->f->regions[pass->region],
+					   .ours = ours,
+					   .plain = plain,
+					   .saw = *saw,
+					   .runner = p->f->runner,
+					   .path = p->path};
+
+		game_hold(game, &made);
 	} else {
 		MUST(game, !ours.serial && !ours.region_key,
 		     "a ticket %" PRIu64 " of '%s' that there is not",
@@ -574,6 +590,7 @@ static void take_output(struct game *game, struct playing *p, unsigned index)
 		game_count(game, GAME_OUTPUT_ALIAS);
 	p->made[index] =
 		(int)game_new_handle(game, output, p->f->runner, storage, word);
+	game->handles[p->made[index]].path = p->path;
 	GOES(game,
 	     philox_output_data(game->runners[p->f->runner], output, &data));
 	MUST(game, !data, "user data of another handle");
@@ -645,6 +662,28 @@ static void count_call(struct game *game, const struct playing *p)
 		game_count(game, GAME_AGAIN);
 }
 
+static void join_path(struct game *game, int runner, uint64_t from, uint64_t to)
+{
+	for (unsigned i = 0; i < GAME_HANDLES; i++)
+		if (game->handles[i].runner == runner &&
+		    game->handles[i].path == from)
+			game->handles[i].path = to;
+	for (unsigned i = 0; i < game->n_held; i++)
+		if (game->held[i].runner == runner &&
+		    game->held[i].path == from)
+			game->held[i].path = to;
+}
+
+/* Calls that read each other's outputs, by handle, are on one path. */
+static void follow_path(struct game *game, struct playing *p)
+{
+	p->path = ++game->paths;
+	for (unsigned i = 0; i < p->f->shape.n_inputs; i++)
+		if (p->inputs[i].output)
+			join_path(game, p->f->runner,
+				  game->handles[p->from[i]].path, p->path);
+}
+
 static void after_success(struct game *game, struct playing *p)
 {
 	MUST(game, !p->wrong, "'%s' was called in the wrong way %d", p->f->name,
@@ -658,6 +697,7 @@ static void after_success(struct game *game, struct playing *p)
 	game->last = p->call.stream;
 	game->last_runner = p->f->runner;
 	play_plainly(game, p);
+	follow_path(game, p);
 	for (unsigned i = 0; i < p->call.n_outputs; i++)
 		take_output(game, p, i);
 	for (unsigned i = 0; i < p->recipe->n_entries; i++)
@@ -699,17 +739,26 @@ static void log_call(const struct game *game, const struct playing *p)
 			p->uses[i].flags ? ", retained" : "");
 }
 
+static void set_stage(struct game *game, struct playing *p)
+{
+	p->f->run.recipe = p->recipe;
+	for (unsigned i = 0; i < 2; i++)
+		p->f->run.regions[i] = game->regions[p->f->regions[i]].ours;
+}
+
 static void make_call(struct game *game, struct playing *p)
 {
 	struct philox_device *device = game->ours.device;
 	const uint64_t before = philox_device_calls(device, NULL);
+	struct philox_function_counts earlier =
+		PHILOX_INIT(struct philox_function_counts);
+	struct philox_function_counts later = earlier;
 
 	if (p->fails_at)
 		GOES(game, philox_device_fail(device, NULL, p->fails_at,
 					      PHILOX_ERROR_DEVICE));
-	p->f->run.recipe = p->recipe;
-	for (unsigned i = 0; i < 2; i++)
-		p->f->run.regions[i] = game->regions[p->f->regions[i]].ours;
+	set_stage(game, p);
+	GOES(game, philox_function_count(p->f->function, &earlier));
 	p->status = philox_function_call(p->f->function, &p->call);
 	if (getenv("PHILOX_RUNNER_LOG"))
 		log_call(game, p);
@@ -719,6 +768,10 @@ static void make_call(struct game *game, struct playing *p)
 		game->disordered[p->f->runner] |= p->failed_device;
 		GOES(game, philox_device_fail(device, NULL, 0, PHILOX_OK));
 	}
+	GOES(game, philox_function_count(p->f->function, &later));
+	p->last_was_dry =
+		later.dry > earlier.dry &&
+		later.dry - earlier.dry == later.bodies - earlier.bodies;
 	if (p->status == PHILOX_OK)
 		after_success(game, p);
 	else
@@ -798,7 +851,7 @@ static void clear_up(struct game *game, const struct plan *plan, unsigned nodes,
 		if (*handle < 0 || is_wanted(plan, (int)(at / RECIPE_OUTPUTS),
 					     at % RECIPE_OUTPUTS, from))
 			continue;
-		if (game_rarely(game, 8) && n_bound(game) < GAME_BOUND_MOST &&
+		if (game_rarely(game, 8) && n_bound(game) < GAME_BOUND &&
 		    game_bind(game, (unsigned)*handle)) {
 			*handle = -1;
 			continue;
@@ -813,6 +866,69 @@ static void clear_up(struct game *game, const struct plan *plan, unsigned nodes,
 	}
 }
 
+/* Outputs that the step leaves are kept, if they are not too many. */
+static void end_by_step(struct game *game, const struct plan *plan,
+			int made[][RECIPE_OUTPUTS])
+{
+	for (int i = 0; i < GAME_RUNNERS; i++)
+		game_begin_step(game, i);
+	for (unsigned i = 0; i < plan->n * RECIPE_OUTPUTS; i++) {
+		int handle = made[i / RECIPE_OUTPUTS][i % RECIPE_OUTPUTS];
+
+		if (handle < 0 || !game->handles[handle].used)
+			continue;
+		if (n_kept(game) < GAME_KEPT)
+			game->handles[handle].kept = 1;
+		else
+			game_release(game, (unsigned)handle);
+	}
+}
+
+/* Calls of one key that only differ in where their inputs are. */
+void game_prepare(struct game *game, const struct plan *plan)
+{
+	enum { MOST = 3 };
+	const unsigned n = 1 + game_pick(game, MOST);
+	const unsigned node = game_pick(game, plan->n);
+	struct playing p[MOST] = {{.f = NULL}};
+	struct philox_call calls[MOST];
+	int none[GAME_NODES][RECIPE_OUTPUTS];
+	struct game_function *f = &game->functions[plan->nodes[node].function];
+	size_t prepared = 77, recorded = 0;
+
+	memset(none, -1, sizeof(none));
+	for (unsigned i = 0; i < n; i++) {
+		p[i].f = f;
+		p[i].key = plan->nodes[node].key;
+		p[i].recipe = &f->recipes[p[i].key];
+		for (unsigned k = 0; k < f->shape.n_inputs; k++)
+			choose_input(game, &p[i], k,
+				     &plan->nodes[node].sources[k], none);
+		choose_call(game, &p[i], game->ours.stream);
+		choose_fault(game, &p[i]);
+		calls[i] = p[i].call;
+		calls[i].uses = NULL;
+		calls[i].outputs = NULL;
+		calls[i].n_outputs = 0;
+	}
+	set_stage(game, &p[0]);
+	f->run.fault = FAULT_NONE;
+	game_order(game, game->ours.stream, f->runner);
+	GOES(game, philox_function_prepare(f->function, calls, n, &prepared));
+	for (unsigned i = 0; i < n; i++) {
+		MUST(game,
+		     calls[i].kind == PHILOX_CALL_NONE ||
+			     calls[i].kind == PHILOX_CALL_RECORD,
+		     "kind %u", calls[i].kind);
+		recorded += calls[i].kind == PHILOX_CALL_RECORD;
+	}
+	MUST(game, prepared >= recorded && prepared <= n,
+	     "%zu prepared, %zu recorded of %u", prepared, recorded, n);
+	game->program->counts[GAME_PREPARED] += prepared;
+	game->loose = 1;
+	game_same_digest(game, "calls were prepared");
+}
+
 void game_play_plan(struct game *game, const struct plan *plan)
 {
 	int made[GAME_NODES][RECIPE_OUTPUTS];
@@ -824,6 +940,11 @@ void game_play_plan(struct game *game, const struct plan *plan)
 		play_node(game, plan, i, stream, made);
 		if (tidy)
 			clear_up(game, plan, i + 1, i + 1, made);
+	}
+	if (game_one_in(game, 6)) {
+		end_by_step(game, plan, made);
+		game_same_digest(game, "a step");
+		return;
 	}
 	clear_up(game, plan, plan->n, plan->n, made);
 	clear_up(game, plan, plan->n, plan->n, made);

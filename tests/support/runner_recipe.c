@@ -419,7 +419,9 @@ static enum philox_status make_fault(struct cooking *c)
 	case FAULT_REFUSE:
 		return philox_run_refuse(c->run, "by chance");
 	case FAULT_AGAIN:
-		of->asked_again = of->kind != PHILOX_CALL_RECORD;
+		/* once in a call: dry warm-ups go on until it is done */
+		of->asked_again =
+			of->kind != PHILOX_CALL_RECORD && of->bodies == 1;
 		return of->asked_again ? philox_run_again(c->run) : PHILOX_OK;
 	case FAULT_DIFFER:
 		return philox_run_alloc(c->run, 64, 0, "more", &memory);

@@ -200,6 +200,54 @@ void game_release(struct game *game, unsigned index)
 	forget_handle(game, handle);
 }
 
+/* Tickets that were loaded since may be owed, or not. */
+static int is_path_owed(const struct game *game, const struct handle *handle,
+			int loaded)
+{
+	for (unsigned i = 0; i < game->n_held; i++)
+		if (game->held[i].path == handle->path &&
+		    game->held[i].runner == handle->runner &&
+		    game->held[i].loaded == loaded)
+			return 1;
+	return 0;
+}
+
+void game_begin_step(struct game *game, int runner)
+{
+	const unsigned flags = game_one_in(game, 4) ? PHILOX_STEP_ALL : 0;
+	size_t kept = 0, stay = 0;
+
+	for (unsigned i = 0; i < GAME_HANDLES; i++)
+		if (game->handles[i].used && game->handles[i].runner == runner)
+			game_check(game, game->handles[i].storage,
+				   game->handles[i].word,
+				   "an output of a step");
+	GOES(game, philox_step_begin(game->runners[runner], game->last, flags,
+				     &kept));
+	for (unsigned i = 0; i < GAME_HANDLES; i++) {
+		struct handle *handle = &game->handles[i];
+		int owed, stays;
+
+		if (!handle->used || handle->runner != runner)
+			continue;
+		owed = !flags && is_path_owed(game, handle, 0);
+		stays = philox_output_check(game->runners[runner],
+					    &handle->output) == PHILOX_OK;
+		MUST(game, stays || !owed, "an output of a step is gone");
+		MUST(game,
+		     !stays || owed ||
+			     (!flags && is_path_owed(game, handle, 1)),
+		     "an output of a step is still there");
+		stay += (unsigned)stays;
+		if (!stays)
+			forget_handle(game, handle);
+	}
+	MUST(game, stay == kept, "%zu outputs are kept, not %zu", stay, kept);
+	game_count(game, flags ? GAME_STEPS_ENDED : GAME_STEPS_BEGUN);
+	if (kept)
+		game_count(game, GAME_STEPS_OWED);
+}
+
 void game_release_all(struct game *game)
 {
 	unsigned from = game_pick(game, GAME_HANDLES);
@@ -304,17 +352,28 @@ static void release_saved(void *user, philox_stream stream)
 	free(saved);
 }
 
-int game_bind(struct game *game, unsigned index)
+static int tie(struct game *game, struct handle *handle,
+	       const struct held_ticket *held)
 {
-	const unsigned back = game_pick(game, 3);
-	const struct held_ticket *held;
-	struct handle *handle = &game->handles[index];
+	struct philox_runner *runner = game->runners[handle->runner];
+	struct philox_region *region = game->regions[held->region].ours;
+
+	GOES(game,
+	     philox_output_tie(runner, &handle->output, region, held->ours));
+	GIVES(game,
+	      philox_output_tie(runner, &handle->output, region, held->ours),
+	      PHILOX_ERROR_EXISTS);
+	handle->bound = held->id;
+	game_count(game, GAME_TIED);
+	return 1;
+}
+
+static int attach(struct game *game, struct handle *handle,
+		  const struct held_ticket *held)
+{
 	struct saved *saved;
 	enum philox_status status;
 
-	if (back >= game->n_held || handle->bound)
-		return 0;
-	held = &game->held[game->n_held - 1 - back];
 	saved = malloc(sizeof(*saved));
 	*saved = (struct saved){game, handle, held->id};
 	status = philox_ticket_attach(game->regions[held->region].ours,
@@ -325,8 +384,21 @@ int game_bind(struct game *game, unsigned index)
 	}
 	GOES(game, status);
 	handle->bound = held->id;
-	game_count(game, GAME_BOUND);
+	game_count(game, GAME_ATTACHED);
 	return 1;
+}
+
+int game_bind(struct game *game, unsigned index)
+{
+	const unsigned back = game_pick(game, 3);
+	const struct held_ticket *held;
+	struct handle *handle = &game->handles[index];
+
+	if (back >= game->n_held || handle->bound)
+		return 0;
+	held = &game->held[game->n_held - 1 - back];
+	return game_one_in(game, 3) ? attach(game, handle, held)
+				    : tie(game, handle, held);
 }
 
 void game_check_bound(struct game *game, uint64_t id)
@@ -381,18 +453,15 @@ void game_release_ticket(struct game *game, unsigned index)
 	game_count(game, GAME_RELEASED);
 }
 
-void game_hold(struct game *game, unsigned region, struct philox_ticket ours,
-	       struct philox_ticket plain, const struct numbers *saw)
+void game_hold(struct game *game, const struct held_ticket *made)
 {
-	MUST(game, ours.region_key == plain.region_key, "another region");
-	MUST(game, ours.serial == plain.serial,
-	     "ticket %" PRIu64 " of region %u, not %" PRIu64, ours.serial,
-	     region, plain.serial);
+	MUST(game, made->ours.region_key == made->plain.region_key,
+	     "another region");
+	MUST(game, made->ours.serial == made->plain.serial,
+	     "ticket %" PRIu64 " of region %u, not %" PRIu64, made->ours.serial,
+	     made->region, made->plain.serial);
 	if (game->n_held == GAME_HELD)
 		game_release_ticket(game, game_pick(game, GAME_HELD));
-	game->held[game->n_held++] = (struct held_ticket){.id = ++game->tickets,
-							  .region = region,
-							  .ours = ours,
-							  .plain = plain,
-							  .saw = *saw};
+	game->held[game->n_held] = *made;
+	game->held[game->n_held++].id = ++game->tickets;
 }

@@ -25,6 +25,7 @@ struct handle {
 	int runner;             /* whose handle it is */
 	int kept;               /* outlives its plan */
 	uint64_t bound;         /* to the ticket of that id; 0: to none */
+	uint64_t path;          /* of calls that read each other's outputs */
 };
 
 struct held_ticket {
@@ -32,6 +33,9 @@ struct held_ticket {
 	unsigned region;
 	struct philox_ticket ours, plain;
 	struct numbers saw;
+	int runner;    /* of the call that gave it */
+	uint64_t path; /* of that call */
+	int loaded;    /* since then, so that it may be forgotten */
 };
 
 /* A copy of what was in memory when it was queued, and what it should be. */
@@ -98,7 +102,7 @@ struct game {
 	struct handle handles[GAME_HANDLES];
 	struct held_ticket held[GAME_HELD];
 	unsigned n_held;
-	uint64_t tickets; /* ever */
+	uint64_t tickets, paths; /* ever */
 	struct check checks[GAME_CHECKS];
 	unsigned n_checks;
 	struct snapshot snapshot;
@@ -164,6 +168,9 @@ void game_open_places(struct game *game);
 
 /* --- calls (tests/support/runner_play.c) ------------------------------------------ */
 
+/* All outputs of a runner go whose paths are not owed a backward. */
+void game_begin_step(struct game *game, int runner);
+void game_prepare(struct game *game, const struct plan *plan);
 void game_play_plan(struct game *game, const struct plan *plan);
 /* Both contexts have the same future; `what` was done. */
 void game_same_digest(struct game *game, const char *what);
@@ -174,9 +181,8 @@ void game_remake_function(struct game *game, struct game_function *f);
 
 /* --- tickets (tests/support/runner_table.c) --------------------------------------- */
 
-void game_hold(struct game *game, unsigned region, struct philox_ticket ours,
-	       struct philox_ticket plain, const struct numbers *saw);
-/* The output goes when the ticket goes: by its saved context. */
+void game_hold(struct game *game, const struct held_ticket *made);
+/* The output goes when the ticket goes: tied, or by its saved context. */
 int game_bind(struct game *game, unsigned handle);
 /* Before a ticket may go: outputs that may go with it are compared. */
 void game_check_bound(struct game *game, uint64_t id);
