@@ -200,14 +200,14 @@ void game_release(struct game *game, unsigned index)
 	forget_handle(game, handle);
 }
 
-/* Tickets that were loaded since may be owed, or not. */
+/* Tickets that were loaded since may be owed, or not, on whatever path. */
 static int is_path_owed(const struct game *game, const struct handle *handle,
 			int loaded)
 {
 	for (unsigned i = 0; i < game->n_held; i++)
-		if (game->held[i].path == handle->path &&
-		    game->held[i].runner == handle->runner &&
-		    game->held[i].loaded == loaded)
+		if (game->held[i].runner == handle->runner &&
+		    game->held[i].loaded == loaded &&
+		    (loaded || game->held[i].path == handle->path))
 			return 1;
 	return 0;
 }
@@ -334,7 +334,7 @@ void game_open_places(struct game *game)
 struct saved {
 	struct game *game;
 	struct handle *handle;
-	uint64_t id;
+	uint64_t serial;
 };
 
 /* The device may refuse it, once. */
@@ -345,7 +345,7 @@ static void release_saved(void *user, philox_stream stream)
 	const struct handle *handle = saved->handle;
 	struct philox_runner *runner = game->runners[handle->runner];
 
-	if (handle->used && handle->bound == saved->id &&
+	if (handle->used && handle->attached == saved->serial &&
 	    philox_output_release(runner, &handle->output, stream) != PHILOX_OK)
 		GOES(game,
 		     philox_output_release(runner, &handle->output, stream));
@@ -375,7 +375,7 @@ static int attach(struct game *game, struct handle *handle,
 	enum philox_status status;
 
 	saved = malloc(sizeof(*saved));
-	*saved = (struct saved){game, handle, held->id};
+	*saved = (struct saved){game, handle, ++game->tickets};
 	status = philox_ticket_attach(game->regions[held->region].ours,
 				      held->ours, saved, release_saved);
 	if (status == PHILOX_ERROR_EXISTS) {
@@ -383,6 +383,7 @@ static int attach(struct game *game, struct handle *handle,
 		return 0;
 	}
 	GOES(game, status);
+	handle->attached = saved->serial;
 	handle->bound = held->id;
 	game_count(game, GAME_ATTACHED);
 	return 1;

@@ -25,6 +25,7 @@ struct handle {
 	int runner;             /* whose handle it is */
 	int kept;               /* outlives its plan */
 	uint64_t bound;         /* to the ticket of that id; 0: to none */
+	uint64_t attached;      /* of the saved context that releases it */
 	uint64_t path;          /* of calls that read each other's outputs */
 };
 
