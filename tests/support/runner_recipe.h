@@ -102,6 +102,8 @@ int recipe_writes(const struct recipe_shape *shape, unsigned input);
 /* Whether an output lies in an input. */
 int recipe_aliases(const struct recipe *recipe,
 		   const struct recipe_shape *shape, unsigned input);
+/* Whether a backward of the body uses up the ticket of a forward of it. */
+int recipe_uses_up(const struct recipe *recipe, unsigned pass);
 /*
  * How a forward begins: in a launch one that is used up in the body has no
  * serial, as one of PHILOX_INFERENCE has none.

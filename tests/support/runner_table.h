@@ -167,7 +167,7 @@ void game_release_all(struct game *game);
 void game_refill(struct game *game, unsigned place);
 void game_open_places(struct game *game);
 
-/* --- calls (tests/support/runner_play.c) ------------------------------------------ */
+/* --- calls (tests/support/runner_play.c, runner_failed.c) ---------------------- */
 
 /* All outputs of a runner go whose paths are not owed a backward. */
 void game_begin_step(struct game *game, int runner);
@@ -176,8 +176,14 @@ void game_play_plan(struct game *game, const struct plan *plan);
 /* Both contexts have the same future; `what` was done. */
 void game_same_digest(struct game *game, const char *what);
 
-/* --- functions (tests/support/runner_game.c) --------------------------------------- */
+/* --- what there is (tests/support/runner_setup.c) ---------------------------------- */
 
+void game_design(struct game *game);
+void game_set_up(struct game *game);
+void game_put_away(struct game *game);
+void game_remake_region(struct game *game);
+void game_remake_runner(struct game *game);
+void game_check_pools(struct game *game);
 void game_remake_function(struct game *game, struct game_function *f);
 
 /* --- tickets (tests/support/runner_table.c) --------------------------------------- */
