@@ -2,10 +2,14 @@
  * tests/runner/random.c - random programs of calls, beside the same program of
  * plain passes in another context
  *
- * PHILOX_RUNNER_SEED=n in the environment plays the program of one seed alone.
- * With PHILOX_RUNNER_SHRINK=1, too, a program that fails is made as short as can
- * be: steps are left out while it still fails, each time in a process of its
- * own.
+ * In the environment
+ *
+ *   PHILOX_RUNNER_SEED=n     plays the program of one seed alone
+ *   PHILOX_RUNNER_SHRINK=1   makes a program that fails as short as can be:
+ *                            steps are left out while it still fails, each
+ *                            time in a process of its own
+ *   PHILOX_RUNNER_LOG=1      shows each call, with the runner's reason
+ *   PHILOX_RUNNER_COUNTS=1   shows how often what happened
  */
 #include <inttypes.h>
 #include <stdio.h>

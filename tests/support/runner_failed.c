@@ -115,7 +115,7 @@ static void burn_the_same(struct game *game, const struct playing *p)
  * Where a pool's last work was is one of our streams, or the one that stands in
  * for the legacy stream, of which we do not know.
  */
-static void order_pool(struct game *game, int runner)
+void game_order_pool(struct game *game, int runner)
 {
 	struct fixture *f = &game->ours;
 	struct philox_pool *pool = philox_runner_pool(game->runners[runner]);
@@ -138,7 +138,7 @@ static void recover(struct game *game, const struct playing *p,
 	if (why == GAME_FAILED_FREED)
 		game_remake_function(game, p->f);
 	if (why == GAME_FAILED_DISORDERED)
-		order_pool(game, p->f->runner);
+		game_order_pool(game, p->f->runner);
 }
 
 /* What the body did to memory of the caller stays done. */

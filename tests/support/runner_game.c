@@ -261,7 +261,7 @@ static void play_step(struct game *game)
 	}
 }
 
-/* --- programs --- */
+/* --- programs ------------------------------------------------------------------------ */
 
 void game_play(struct game_program *program)
 {

@@ -9,7 +9,7 @@
 #include <philox/testing.h>
 #include "tests/support/runner_call.h"
 
-/* --- calls --- */
+/* --- calls -------------------------------------------------------------------------- */
 
 /* For who looks for the reason of a failure. */
 static void log_call(const struct game *game, const struct playing *p)

@@ -237,6 +237,8 @@ static void check_pool(struct game *game, unsigned runner)
 		blocks += game->storages[i].used &&
 			  game->storages[i].runner == (int)runner;
 	call.stream = game->ours.stream;
+	if (game->disordered[runner])
+		game_order_pool(game, (int)runner);
 	GOES(game, philox_function_call(game->islands[runner], &call));
 	MUST(game, call.kind == PHILOX_CALL_EAGER, "kind %u", call.kind);
 	GOES(game, philox_pool_check(pool, game->ours.stream));
@@ -314,7 +316,7 @@ void game_put_away(struct game *game)
 	fixture_close(&game->plain);
 }
 
-/* --- designs --- */
+/* --- designs -------------------------------------------------------------------------- */
 
 static void design_plan(struct chance *chance, const struct game *game,
 			struct plan *plan)

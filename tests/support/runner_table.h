@@ -173,6 +173,8 @@ void game_open_places(struct game *game);
 void game_begin_step(struct game *game, int runner);
 void game_prepare(struct game *game, const struct plan *plan);
 void game_play_plan(struct game *game, const struct plan *plan);
+/* After a failure of the device: a runner's pool is on no stream. */
+void game_order_pool(struct game *game, int runner);
 /* Both contexts have the same future; `what` was done. */
 void game_same_digest(struct game *game, const char *what);
 
