@@ -37,6 +37,17 @@ static int is_of_capture(enum philox_status status)
 	       status == PHILOX_ERROR_CAPTURE_INVALIDATED;
 }
 
+/* A recording of memory that went with a runner, and other memory is there. */
+static int is_of_freed(const struct game *game, const struct playing *p)
+{
+	const char *said = philox_error_message();
+
+	return p->status == PHILOX_ERROR_INVALID && game->freed &&
+	       !p->f->run.bodies &&
+	       (strstr(said, "which has been freed") ||
+		strstr(said, "cudaGraphLaunch: cudaErrorInvalidValue"));
+}
+
 /* Why it failed; GAME_EVENTS: there is no reason. */
 static enum game_event explain_failure(const struct game *game,
 				       const struct playing *p)
@@ -47,8 +58,7 @@ static enum game_event explain_failure(const struct game *game,
 		return GAME_FAILED_DEVICE;
 	if (p->status == PHILOX_ERROR_BUSY && game->disordered[p->f->runner])
 		return GAME_FAILED_DISORDERED;
-	if (p->status == PHILOX_ERROR_INVALID && game->freed &&
-	    strstr(philox_error_message(), "which has been freed"))
+	if (is_of_freed(game, p))
 		return GAME_FAILED_FREED;
 	if (run->faulted && run->fault == FAULT_RETURN &&
 	    p->status == FAULT_STATUS)
@@ -97,15 +107,16 @@ static int is_same_future(struct game *game)
  * The numbers of forwards that a body began are burnt. Where the device failed a
  * launch may have burnt some, in order.
  */
-static void burn_the_same(struct game *game, const struct playing *p)
+static void burn_the_same(struct game *game, const struct playing *p,
+			  int by_device)
 {
 	const struct recipe_run *run = &p->f->run;
 	const int launched = !run->bodies || run->kind == PHILOX_CALL_RECORD;
 
-	for (unsigned i = 0;
-	     !p->failed_device && !p->last_was_dry && i < run->began; i++)
+	for (unsigned i = 0; !by_device && !p->last_was_dry && i < run->began;
+	     i++)
 		burn(game, p, run->forwards[i], 0);
-	for (unsigned i = 0; p->failed_device && i < p->recipe->n_passes; i++)
+	for (unsigned i = 0; by_device && i < p->recipe->n_passes; i++)
 		if (!p->recipe->passes[i].backward && !is_same_future(game))
 			burn(game, p, &p->recipe->passes[i], launched);
 	game_same_digest(game, "a call that failed");
@@ -160,7 +171,7 @@ void call_failed(struct game *game, struct playing *p)
 		     recipe_entry(p->recipe, i)->backward ||
 			     p->uses[i].ticket.serial == CALL_UNTOUCHED.serial,
 		     "a use was written");
-	burn_the_same(game, p);
+	burn_the_same(game, p, p->failed_device || why == GAME_FAILED_FREED);
 	recover(game, p, why);
 	game->loose = 1; /* what was put on which stream is not known */
 	for (unsigned i = 0; i < p->f->shape.n_inputs; i++)
