@@ -1,0 +1,435 @@
+/*
+ * tests/runner/dry.c - dry warm-ups
+ */
+#include "tests/support/runner_scene.h"
+
+enum { BYTES = WORDS * sizeof(uint32_t) };
+
+/* --- when they are ------------------------------------------------------------- */
+
+RUNNER_PROMISE(runner_dry, come_in_the_call_that_finds_a_new_key)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[2] = {make_words(f, 3), make_words(f, 4)};
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 2});
+	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
+	cr_assert_eq(layer.bodies, 3);
+	cr_assert_eq(counts_of(&layer).dry, 2);
+	cr_assert_eq(counts_of(&layer).bodies, 3);
+	cr_assert_eq(counts_of(&layer).warmup, 1, "they are no calls");
+	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[0], 0, PHILOX_CALL_REPLAY);
+	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).dry, 2, "the key is known");
+	cr_assert_eq(layer.bodies, 5);
+	KIND(&layer, x[0], 1, PHILOX_CALL_WARMUP);
+	cr_assert_eq(counts_of(&layer).dry, 4);
+	cr_assert_eq(counts_of(&layer).bodies, 8);
+	SAME(call_forward(&layer, x[0], 1).saw, predict(0, "layer", 20), "5th");
+}
+
+RUNNER_PROMISE(runner_dry, may_be_all_there_is_before_a_recording)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(
+		&layer, r, "layer",
+		&(struct philox_policy){.dry = 1, .warmups = PHILOX_NEVER});
+	for (uint32_t key = 0; key < 3; key++) {
+		KIND(&layer, x, key, PHILOX_CALL_RECORD);
+		cr_assert_eq(counts_of(&layer).dry, key + 1);
+		cr_assert_eq(counts_of(&layer).bodies, 2 * (key + 1));
+		KIND(&layer, x, key, PHILOX_CALL_REPLAY);
+	}
+	SAME(call_forward(&layer, x, 0).saw, predict(0, "layer", 24), "7th");
+}
+
+static enum philox_call_kind kinds[8];
+
+static enum philox_status note_kind(struct layer *layer, struct philox_run *run)
+{
+	kinds[(layer->bodies - 1) % 8] = philox_run_kind(run);
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_dry, are_warm_ups_to_the_body)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = note_kind;
+	make_function_under(
+		&layer, r, "layer",
+		&(struct philox_policy){.dry = 2, .warmups = PHILOX_NEVER});
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(kinds[0], PHILOX_CALL_WARMUP);
+	cr_assert_eq(kinds[1], PHILOX_CALL_WARMUP);
+	cr_assert_eq(kinds[2], PHILOX_CALL_RECORD);
+}
+
+/* --- what they leave ------------------------------------------------------------- */
+
+RUNNER_PROMISE(runner_dry, throw_their_outputs_away)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 5});
+	for (uint32_t key = 0; key < 4; key++) {
+		struct layer_call call = made_call(&layer, x, key);
+
+		cr_assert_eq(live_blocks(r), 2);
+		GOOD(r, &call);
+		SAME(read_numbers(f, call.outputs[0].address),
+		     predict(0, "layer", 4 * key), "key %u", key);
+		SAME(read_numbers(f, call.outputs[1].address), all_words(3),
+		     "key %u", key);
+		release_outputs(&layer, &call);
+		cr_assert_eq(live_blocks(r), 0);
+	}
+}
+
+/* Numbers of `n` runs of a rich body that were dry. */
+static void saw(struct rich *rich, unsigned first, unsigned n,
+		struct numbers own)
+{
+	for (unsigned i = first; i < first + n; i++) {
+		SAME(read_numbers(rich->f, rich->seen[i][0]), own,
+		     "run %u draws what the next forward will draw", i);
+		SAME(read_numbers(rich->f, rich->seen[i][1]), own,
+		     "run %u: a linked backward repeats its forward", i);
+		SAME(read_numbers(rich->f, rich->seen[i][2]),
+		     read_numbers(rich->f, rich->seen[i][3]),
+		     "run %u: linked backwards repeat the same", i);
+	}
+}
+
+/* One ticket at most: a dry forward has none. */
+static void consume_nothing(struct fixture *f, struct philox_runner *r,
+			    const char *name, uint32_t shared, unsigned flags,
+			    uint32_t warmups)
+{
+	char other[32] = "other ";
+	struct rich rich = {.f = f, .flags = flags};
+	struct numbers next;
+	struct forward of;
+
+	strcat(other, name);
+	rich.own = make_region_with(f, name, 1, shared);
+	rich.other = make_region_with(f, other, 1, shared);
+	make_rich(&rich, r, name,
+		  &(struct philox_policy){.dry = 3, .warmups = warmups});
+	of = forward(f, rich.other);
+	next = peek(f, rich.own);
+	call_rich(&rich, &of, PHILOX_RETAIN,
+		  warmups ? PHILOX_CALL_RECORD : PHILOX_CALL_WARMUP);
+	cr_assert_eq(rich.bodies, 4);
+	saw(&rich, 0, 3, next);
+	call_rich(&rich, &of, PHILOX_RETAIN,
+		  warmups ? PHILOX_CALL_REPLAY : PHILOX_CALL_RECORD);
+	call_rich(&rich, &of, 0, PHILOX_CALL_REPLAY);
+	/* a new key, and a ticket that goes in the call that finds it */
+	of = forward(f, rich.other);
+	rich.call.key = "other";
+	rich.call.key_size = 5;
+	next = peek(f, rich.own);
+	call_rich(&rich, &of, 0,
+		  warmups ? PHILOX_CALL_RECORD : PHILOX_CALL_WARMUP);
+	saw(&rich, warmups ? 4 : 5, 3, next);
+}
+
+RUNNER_PROMISE(runner_dry, consume_no_number_and_no_ticket)
+{
+	consume_nothing(f, r, "plain", 0, 0, 0);
+	consume_nothing(f, r, "shared", PHILOX_SHARED, 0, 0);
+	consume_nothing(f, r, "cells", 0, PHILOX_ON_DEVICE, 0);
+	consume_nothing(f, r, "shared cells", PHILOX_SHARED, PHILOX_ON_DEVICE,
+			0);
+	consume_nothing(f, r, "recorded", 0, 0, PHILOX_NEVER);
+	consume_nothing(f, r, "recorded shared", PHILOX_SHARED, 0,
+			PHILOX_NEVER);
+	consume_nothing(f, r, "recorded cells", 0, PHILOX_ON_DEVICE,
+			PHILOX_NEVER);
+}
+
+/* As the plain program does, in a region whose numbers all forwards share. */
+RUNNER_PROMISE(runner_dry, leave_the_order_of_a_shared_generator)
+{
+	struct fixture plain;
+	struct layer layer = {.f = f, .runner = r};
+	struct philox_region *alone;
+	uint32_t *x = make_words(f, 3);
+
+	fixture_open(&plain, philox_device_name(f->device));
+	layer.region = make_region_with(f, "layer", 0, PHILOX_SHARED);
+	alone = make_region_with(&plain, "layer", 0, PHILOX_SHARED);
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 2});
+	for (unsigned i = 0; i < 10; i++)
+		SAME(call_forward(&layer, x, i % 3).saw,
+		     forward(&plain, alone).saw, "call %u", i);
+	cr_assert_eq(counts_of(&layer).dry, 6);
+	fixture_close(&plain);
+}
+
+static unsigned released;
+
+static void count_release(void *saved, philox_stream stream)
+{
+	(void)saved;
+	(void)stream;
+	released++;
+}
+
+static enum philox_status none_released(struct layer *layer,
+					struct philox_run *run)
+{
+	(void)run;
+	cr_assert_eq(released, 0);
+	PENDING(layer->region, 1);
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_dry, keep_the_ticket_and_what_is_attached_to_it)
+{
+	struct duo duo;
+	struct layer back;
+
+	make_duo(f, r, &duo);
+	back = duo.back;
+	back.hook = none_released;
+	make_function_under(&back, r, "dry", &(struct philox_policy){.dry = 2});
+	for (uint32_t key = 0; key < 3; key++) {
+		struct layer_call made = made_call(&duo.forth, duo.x, 0), call;
+
+		released = 0;
+		OK(philox_ticket_attach(back.region, made.use.ticket, f,
+					count_release));
+		tie_outputs(&duo.forth, &made, back.region, made.use.ticket);
+		call = new_call(&back, made.outputs[1].address, key);
+		call.x.output = &made.outputs[1];
+		call.use.ticket = made.use.ticket;
+		OK(try_call(&back, &call));
+		cr_assert_eq(released, 1);
+		OVER(r, &made);
+		SAME(read_numbers(f, call.outputs[0].address),
+		     predict(0, "layer", 4 * key), "key %u", key);
+		release_outputs(&back, &call);
+	}
+	cr_assert_eq(counts_of(&back).dry, 6);
+}
+
+/* A call with a ticket that is over fails as without dry warm-ups. */
+RUNNER_PROMISE(runner_dry, do_not_hide_a_ticket_that_is_over)
+{
+	struct layer back = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+	struct forward made;
+
+	back.backward = 1;
+	make_function_under(&back, r, "back",
+			    &(struct philox_policy){.dry = 1});
+	made = forward(f, back.region);
+	backward(f, &made, 0);
+	call = new_call(&back, x, 0);
+	call.use.ticket = made.ticket;
+	FAILS(try_call(&back, &call), PHILOX_ERROR_RELEASED);
+	cr_assert_eq(live_blocks(r), 0);
+	made = forward(f, back.region);
+	call.use.ticket = made.ticket;
+	OK(try_call(&back, &call));
+	SAME(read_numbers(f, call.outputs[0].address), made.saw, "back");
+	release_outputs(&back, &call);
+}
+
+/* --- inputs, streams ---------------------------------------------------------------- */
+
+RUNNER_PROMISE(runner_dry, read_what_the_call_reads)
+{
+	const struct philox_input input = {
+		.name = "x", .kind = PHILOX_INPUT_COPIED, .alignment = 64};
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_function_options options = layer_options("layer", &layer);
+	uint32_t *x = make_memory(f, BYTES + 4);
+	struct numbers nines = all_words(9);
+
+	OK(philox_memory_copy(f->device, x + 1, &nines, BYTES, f->stream));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	options.inputs = &input;
+	options.policy.dry = 2;
+	make_function_of(&layer, r, &options);
+	for (unsigned i = 0; i < 6; i++) {
+		struct layer_call call = new_call(&layer, x + 1, i % 2);
+
+		call.call.stream = i < 2 ? NULL : f->stream;
+		OK(try_call(&layer, &call));
+		SAME(read_numbers(f, call.outputs[0].address),
+		     predict(0, "layer", 4 * i), "call %u", i);
+		SAME(read_numbers(f, call.outputs[1].address), nines, "call %u",
+		     i);
+		release_outputs(&layer, &call);
+	}
+	cr_assert_eq(counts_of(&layer).dry, 4);
+	cr_assert_eq(counts_of(&layer).replay, 2);
+}
+
+/* --- bodies that fail, or ask for more ------------------------------------------------ */
+
+static unsigned fails_at;
+
+static enum philox_status fail_once(struct layer *layer, struct philox_run *run)
+{
+	(void)run;
+	return layer->bodies == fails_at ? PHILOX_ERROR_LIMIT : PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_dry, that_fail_fail_their_call)
+{
+	uint32_t *x = make_words(f, 3);
+	char name[] = "layer 0";
+
+	for (fails_at = 1; fails_at <= 3; fails_at++) {
+		struct layer layer;
+		struct layer_call call;
+		struct ledger_view before;
+
+		name[6]++;
+		layer = make_layer(f, r, name);
+		before = look(f, layer.region);
+		call = new_call(&layer, x, 0);
+		layer.hook = fail_once;
+		make_function_under(&layer, r, name,
+				    &(struct philox_policy){.dry = 2});
+		call.use.ticket.serial = 6;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_LIMIT);
+		NAMES(name);
+		cr_assert_eq(layer.bodies, fails_at);
+		cr_assert_eq(call.use.ticket.serial, 6, "nothing is written");
+		PENDING(layer.region, 0);
+		if (fails_at < 3) /* a warm-up's numbers are burnt */
+			unchanged(f, layer.region, &before);
+		cr_assert_eq(live_blocks(r), 0);
+		cr_assert_eq(counts_of(&layer).failed, 1);
+		before = look(f, layer.region);
+		for (int i = 0; i < 4; i++)
+			SAME(call_forward(&layer, x, 0).saw,
+			     i ? predict(0, name,
+					 4 * (unsigned)i +
+						 (fails_at < 3 ? 0 : 4))
+			       : before.next,
+			     "%s, call %d", name, i);
+		KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+	}
+}
+
+static enum philox_status tunes(struct layer *layer, struct philox_run *run)
+{
+	void *scratch;
+
+	if (layer->bodies > 1)
+		return PHILOX_OK;
+	OK(philox_run_alloc(run, 512, 0, "tuning", &scratch));
+	return philox_run_again(run);
+}
+
+/* What it did then is not compared with what it does later. */
+RUNNER_PROMISE(runner_dry, may_be_where_a_body_tunes_itself)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = tunes;
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 2});
+	for (unsigned i = 0; i < 5; i++)
+		SAME(call_forward(&layer, x, 0).saw, predict(0, "layer", 4 * i),
+		     "call %u", i);
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+}
+
+static enum philox_status refuses(struct layer *layer, struct philox_run *run)
+{
+	if (layer->bodies == 1)
+		return philox_run_refuse(run, "host work");
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_dry, may_refuse_what_comes_after)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = refuses;
+	make_function_under(
+		&layer, r, "layer",
+		&(struct philox_policy){.dry = 1, .retry = PHILOX_NEVER});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	for (int i = 0; i < 4; i++)
+		KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+	cr_assert_not_null(
+		strstr(philox_function_reason(layer.function), "host work"));
+}
+
+/* --- a device that fails ------------------------------------------------------------------ */
+
+static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
+{
+	struct fixture *f = rich->f;
+	struct ledger_view before = look(f, rich->own);
+	struct forward of = forward(f, rich->other);
+	enum philox_status status;
+	uint64_t calls;
+
+	make_rich(rich, r, "rich",
+		  &(struct philox_policy){
+			  .dry = 1, .warmups = PHILOX_NEVER, .retry = 1});
+	rich->uses[0] = (struct philox_use){{6, 6}, 0, 0};
+	rich->uses[1] = (struct philox_use){of.ticket, 0, 0};
+	calls = philox_device_calls(f->device, NULL);
+	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
+	status = philox_function_call(rich->function, &rich->call);
+	calls = philox_device_calls(f->device, NULL) - calls;
+	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
+	PENDING(rich->own, 0);
+	PENDING(rich->other, status == PHILOX_OK ? 0 : 1);
+	if (status == PHILOX_OK) {
+		SAME(read_numbers(f, rich->outputs[2].address), of.saw, "back");
+		FRESH(read_numbers(f, rich->outputs[0].address),
+		      peek(f, rich->own), "forward");
+		for (int i = 0; i < 4; i++)
+			OK(philox_output_release(r, &rich->outputs[i],
+						 f->stream));
+		of = forward(f, rich->other);
+	} else {
+		cr_assert_eq(rich->uses[0].ticket.serial, 6);
+		if (rich->bodies < 2)
+			unchanged(f, rich->own, &before);
+	}
+	cr_assert_eq(live_blocks(r), 0);
+	for (int i = 0; i < 4; i++)
+		call_rich(rich, &of, i < 3 ? PHILOX_RETAIN : 0,
+			  i < 3 ? PHILOX_CALL_NONE : PHILOX_CALL_REPLAY);
+	OK(philox_stream_synchronize(f->device, f->stream));
+	OK(philox_function_destroy(rich->function));
+	return status != PHILOX_OK || n <= calls;
+}
+
+RUNNER_PROMISE(runner_dry, that_the_device_fails_leave_nothing_behind)
+{
+	struct rich rich = {.f = f,
+			    .own = make_region(f, "own"),
+			    .other = make_region(f, "other")};
+	uint64_t n = 1;
+
+	f->injected = 1;
+	while (fail_at(&rich, r, n)) {
+		cr_assert_lt(n, 500);
+		n++;
+	}
+	cr_assert_gt(n, 8);
+}

@@ -1,0 +1,441 @@
+/*
+ * tests/runner/prepare.c - calls that are recorded ahead
+ */
+#include "tests/support/runner_scene.h"
+
+enum { BYTES = WORDS * sizeof(uint32_t) };
+
+#define PREPARED(layer, calls, n, expected)                   \
+	do {                                                  \
+		size_t prepared_ = 99;                        \
+		OK(try_prepare(layer, calls, n, &prepared_)); \
+		cr_assert_eq(prepared_, (size_t)(expected),   \
+			     "%zu have a "                    \
+			     "recording, not %zu",            \
+			     prepared_, (size_t)(expected));  \
+	} while (0)
+
+/* --- what it is for --------------------------------------------------------------- */
+
+RUNNER_PROMISE(runner_prepare, makes_first_calls_replays)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call calls[4];
+	struct philox_function_counts counts;
+
+	make_function(&layer, r, "layer");
+	for (uint32_t i = 0; i < 4; i++)
+		calls[i] = new_call(&layer, x, i);
+	PREPARED(&layer, calls, 4, 4);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(calls[i].call.kind, PHILOX_CALL_RECORD);
+	counts = counts_of(&layer);
+	cr_assert_eq(layer.bodies, 4);
+	cr_assert_eq(counts.bodies, 4);
+	cr_assert_eq(counts.prepared, 4);
+	cr_assert_eq(counts.recordings, 4);
+	cr_assert_eq(counts.keys, 4);
+	cr_assert_eq(counts.unplayed, 0, "prepared ones do not count");
+	cr_assert_eq(counts.record + counts.warmup + counts.eager +
+			     counts.replay + counts.failed,
+		     0, "no call was made");
+	PENDING(layer.region, 0);
+	cr_assert_eq(live_blocks(r), 0);
+	for (unsigned i = 0; i < 8; i++)
+		SAME(call_forward(&layer, x, i % 4).saw,
+		     predict(0, "layer", 4 * i), "call %u", i);
+	counts = counts_of(&layer);
+	cr_assert_eq(counts.replay, 8);
+	cr_assert_eq(counts.bodies, 4);
+	cr_assert_eq(counts.missed_new, 0);
+}
+
+RUNNER_PROMISE(runner_prepare, may_be_done_again_and_twice_in_a_list)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call calls[3];
+
+	make_function(&layer, r, "layer");
+	for (uint32_t i = 0; i < 3; i++)
+		calls[i] = new_call(&layer, x, i / 2);
+	PREPARED(&layer, calls, 3, 3);
+	cr_assert_eq(calls[0].call.kind, PHILOX_CALL_RECORD);
+	cr_assert_eq(calls[1].call.kind, PHILOX_CALL_NONE, "it is the first");
+	cr_assert_eq(calls[2].call.kind, PHILOX_CALL_RECORD);
+	PREPARED(&layer, calls, 3, 3);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(calls[i].call.kind, PHILOX_CALL_NONE);
+	cr_assert_eq(layer.bodies, 2);
+	KIND(&layer, x, 2, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 2, PHILOX_CALL_RECORD);
+	calls[0] = new_call(&layer, x, 2);
+	PREPARED(&layer, calls, 1, 1);
+	cr_assert_eq(calls[0].call.kind, PHILOX_CALL_NONE);
+	cr_assert_eq(counts_of(&layer).prepared, 2);
+	OK(try_prepare(&layer, calls, 1, NULL));
+	OK(philox_function_prepare(layer.function, NULL, 0, NULL));
+	KIND(&layer, x, 1, PHILOX_CALL_REPLAY);
+}
+
+/* --- what it does not do ----------------------------------------------------------- */
+
+static enum philox_status touch(struct layer *layer, struct philox_run *run)
+{
+	return philox_memory_set(layer->f->device, layer->f->scratch, 0x55,
+				 BYTES, philox_run_stream(run));
+}
+
+RUNNER_PROMISE(runner_prepare, launches_nothing)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call = new_call(&layer, x, 0);
+	uint64_t launched = calls_of(f, "exec_launch");
+
+	layer.hook = touch;
+	make_function(&layer, r, "layer");
+	OK(philox_memory_set(f->device, f->scratch, 0x11, BYTES, f->stream));
+	PREPARED(&layer, &call, 1, 1);
+	cr_assert_eq(calls_of(f, "exec_launch"), launched);
+	cr_assert(holds_value(f, f->scratch, BYTES, 0x11));
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+	cr_assert(holds_value(f, f->scratch, BYTES, 0x55));
+}
+
+static void consumes_nothing(struct fixture *f, struct philox_runner *r,
+			     const char *name, uint32_t shared, unsigned flags,
+			     uint32_t dry)
+{
+	char other[32] = "other ";
+	struct rich rich = {.f = f, .flags = flags};
+	const struct philox_policy policy = {.dry = dry};
+	struct ledger_view own, named;
+	struct forward of;
+	size_t prepared;
+
+	strcat(other, name);
+	rich.own = make_region_with(f, name, 1, shared);
+	rich.other = make_region_with(f, other, 1, shared);
+	make_rich(&rich, r, name, &policy);
+	of = forward(f, rich.other); /* no room for another */
+	own = look(f, rich.own);
+	named = look(f, rich.other);
+	rich.call.uses = NULL;
+	OK(philox_function_prepare(rich.function, &rich.call, 1, &prepared));
+	cr_assert_eq(prepared, 1);
+	cr_assert_eq(rich.call.kind, PHILOX_CALL_RECORD);
+	cr_assert_eq(rich.bodies, 1 + dry);
+	unchanged(f, rich.own, &own);
+	unchanged(f, rich.other, &named);
+	cr_assert_eq(live_blocks(r), 0);
+	rich.call.uses = rich.uses;
+	call_rich(&rich, &of, PHILOX_RETAIN, PHILOX_CALL_REPLAY);
+	call_rich(&rich, &of, 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(rich.bodies, 1 + dry);
+}
+
+RUNNER_PROMISE(runner_prepare, consumes_no_number_and_no_ticket)
+{
+	consumes_nothing(f, r, "plain", 0, 0, 0);
+	consumes_nothing(f, r, "shared", PHILOX_SHARED, 0, 0);
+	consumes_nothing(f, r, "cells", 0, PHILOX_ON_DEVICE, 0);
+	consumes_nothing(f, r, "dry", 0, 0, 2);
+	consumes_nothing(f, r, "dry shared", PHILOX_SHARED, 0, 2);
+	consumes_nothing(f, r, "dry cells", 0, PHILOX_ON_DEVICE, 2);
+}
+
+/* What stands in `uses` and `outputs` is neither read nor written. */
+RUNNER_PROMISE(runner_prepare, reads_no_ticket)
+{
+	struct duo duo;
+	struct forward made;
+	struct layer_call call, back;
+	struct philox_output before;
+	size_t prepared;
+
+	make_duo(f, r, &duo);
+	made = forward(f, duo.forth.region);
+	for (uint32_t key = 0; key < 2; key++) {
+		back = new_call(&duo.back, duo.x, key);
+		memset(&back.outputs, 0x77, sizeof(back.outputs));
+		before = back.outputs[1];
+		back.call.inputs = &back.x;
+		back.call.uses = &back.use;
+		back.call.outputs = back.outputs;
+		if (key)
+			back.call.outputs = NULL; /* n_outputs is still 2 */
+		back.use.ticket = (struct philox_ticket){8, 123456};
+		OK(philox_function_prepare(duo.back.function, &back.call, 1,
+					   &prepared));
+		cr_assert_eq(prepared, 1);
+		cr_assert_eq(back.use.ticket.serial, 123456);
+		cr_assert_eq(memcmp(&before, &back.outputs[1], sizeof(before)),
+			     0);
+		PENDING(duo.forth.region, 1);
+		call = new_call(&duo.back, duo.x, key);
+		call.use.ticket = made.ticket;
+		call.use.flags = key ? 0 : PHILOX_RETAIN;
+		OK(try_call(&duo.back, &call));
+		cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY);
+		SAME(read_numbers(f, call.outputs[0].address), made.saw,
+		     "back");
+		release_outputs(&duo.back, &call);
+	}
+	PENDING(duo.forth.region, 0);
+}
+
+/* A key is warmed up by dry warm-ups alone. */
+RUNNER_PROMISE(runner_prepare, leaves_no_warm_up_to_calls)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[3] = {make_words(f, 0), make_words(f, 1), make_words(f, 2)};
+	struct layer_call calls[2];
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.warmups = 3, .dry = 2});
+	calls[0] = new_call(&layer, x[0], 0);
+	calls[1] = new_call(&layer, x[1], 0);
+	PREPARED(&layer, calls, 2, 2);
+	cr_assert_eq(counts_of(&layer).dry, 2, "once for a key");
+	cr_assert_eq(counts_of(&layer).bodies, 4);
+	cr_assert_eq(counts_of(&layer).prepared, 2);
+	KIND(&layer, x[2], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).missed_moved, 1);
+	for (int i = 0; i < 3; i++)
+		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
+	KIND(&layer, x[0], 1, PHILOX_CALL_WARMUP);
+	calls[0] = new_call(&layer, x[0], 1);
+	PREPARED(&layer, calls, 1, 1);
+	cr_assert_eq(counts_of(&layer).dry, 4, "that key was not new");
+	KIND(&layer, x[0], 1, PHILOX_CALL_REPLAY);
+	KIND(&layer, x[1], 1, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).warmup, 1);
+}
+
+/* --- and the policy ------------------------------------------------------------------ */
+
+RUNNER_PROMISE(runner_prepare, is_not_what_the_limit_counts)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer_call calls[9];
+	uint32_t *x[11];
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.limit = 1});
+	for (uint32_t i = 0; i < 11; i++)
+		x[i] = make_words(f, i);
+	for (int i = 0; i < 9; i++)
+		calls[i] = new_call(&layer, x[i], 0);
+	PREPARED(&layer, calls, 9, 9);
+	cr_assert_eq(counts_of(&layer).unplayed, 0);
+	KIND(&layer, x[9], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).unplayed, 1);
+	KIND(&layer, x[10], 0, PHILOX_CALL_EAGER);
+	cr_assert_eq(counts_of(&layer).missed_limit, 1);
+	for (int i = 0; i < 9; i++)
+		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
+}
+
+RUNNER_PROMISE(runner_prepare, does_not_wait_for_the_call_that_is_recorded)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[2] = {make_words(f, 0), make_words(f, 1)};
+	struct layer_call call = new_call(&layer, x[0], 0);
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.after = 4});
+	PREPARED(&layer, &call, 1, 1);
+	KIND(&layer, x[0], 0, PHILOX_CALL_REPLAY);
+	for (int i = 0; i < 3; i++)
+		KIND(&layer, x[1], 0, PHILOX_CALL_EAGER);
+	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
+}
+
+/* Of more keys than there may be the first ones go, and are not counted. */
+RUNNER_PROMISE(runner_prepare, counts_what_is_left_of_too_many_keys)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call calls[5];
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 3});
+	for (uint32_t i = 0; i < 5; i++)
+		calls[i] = new_call(&layer, x, i);
+	PREPARED(&layer, calls, 5, 3);
+	cr_assert_eq(counts_of(&layer).keys, 3);
+	cr_assert_eq(counts_of(&layer).keys_dropped, 2);
+	cr_assert_eq(counts_of(&layer).prepared, 5);
+	for (uint32_t i = 2; i < 5; i++)
+		KIND(&layer, x, i, PHILOX_CALL_REPLAY);
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+}
+
+/* --- memory ---------------------------------------------------------------------------- */
+
+/* y is as large as x. */
+static enum philox_status sized_body(void *user, struct philox_run *run)
+{
+	struct layer *layer = user;
+	struct philox_pass pass;
+	struct philox_ticket ticket;
+	size_t bytes;
+	void *x, *y, *between;
+
+	OK(philox_run_input(run, 0, &x, &bytes));
+	OK(philox_run_alloc(run, bytes, 0, "between", &between));
+	OK(philox_run_alloc(run, bytes, 0, "y", &y));
+	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
+	draw(&pass, between);
+	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_memory_copy(layer->f->device, y, between, bytes,
+			      philox_run_stream(run)));
+	return philox_run_output(run, 0, y, bytes);
+}
+
+RUNNER_PROMISE(runner_prepare, of_the_largest_first_takes_the_memory_of_that)
+{
+	static const struct philox_input input = {.name = "x"};
+	static const struct philox_output_info output = {.name = "y"};
+	static const size_t sizes[4] = {6 << 20, 3 << 20, 1 << 20, 4096};
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct layer_call calls[4];
+	void *x = make_memory(f, sizes[0]);
+	uint64_t mapped;
+
+	options.name = "sized";
+	options.body = sized_body;
+	options.user = &layer;
+	options.inputs = &input;
+	options.n_inputs = 1;
+	options.outputs = &output;
+	options.n_outputs = 1;
+	make_function_of(&layer, r, &options);
+	for (uint32_t i = 0; i < 4; i++) {
+		calls[i] = new_call(&layer, x, i);
+		calls[i].x.bytes = sizes[i];
+		calls[i].call.n_outputs = 1;
+	}
+	PREPARED(&layer, calls, 1, 1);
+	mapped = pool_look(philox_runner_pool(r)).mapped;
+	cr_assert_geq(mapped, 2 * sizes[0]);
+	cr_assert_leq(mapped, 2 * sizes[0] + (6 << 20));
+	PREPARED(&layer, calls, 4, 4);
+	cr_assert_eq(pool_look(philox_runner_pool(r)).mapped, mapped);
+	for (unsigned i = 0; i < 8; i++) {
+		struct layer_call *call = &calls[3 - i % 4];
+
+		OK(try_call(&layer, call));
+		cr_assert_eq(call->call.kind, PHILOX_CALL_REPLAY);
+		SAME(read_numbers(f, call->outputs[0].address),
+		     predict(0, "layer", 4 * i), "call %u", i);
+		OK(philox_output_release(r, &call->outputs[0], f->stream));
+	}
+	cr_assert_eq(pool_look(philox_runner_pool(r)).mapped, mapped);
+}
+
+/* Outputs of others that live meanwhile are not touched. */
+RUNNER_PROMISE(runner_prepare, goes_round_outputs_that_live)
+{
+	struct layer one = make_layer(f, r, "one"),
+		     two = make_layer(f, r, "two");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call kept, call;
+	struct numbers saw;
+
+	make_function(&one, r, "one");
+	make_function_under(&two, r, "two", &(struct philox_policy){.dry = 2});
+	kept = made_call(&one, x, 0);
+	saw = read_numbers(f, kept.outputs[0].address);
+	call = new_call(&two, kept.outputs[1].address, 0);
+	call.x.output = &kept.outputs[1];
+	PREPARED(&two, &call, 1, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		OK(try_call(&two, &call));
+		cr_assert_eq(call.call.kind, PHILOX_CALL_REPLAY);
+		SAME(read_numbers(f, call.outputs[0].address),
+		     predict(0, "two", 4 * i), "call %u", i);
+		SAME(read_numbers(f, call.outputs[1].address), all_words(3),
+		     "call %u", i);
+		SAME(read_numbers(f, kept.outputs[0].address), saw, "kept");
+		release_outputs(&two, &call);
+	}
+	release_outputs(&one, &kept);
+}
+
+/* --- values, streams -------------------------------------------------------------------- */
+
+static enum philox_status rate_body(void *user, struct philox_run *run)
+{
+	struct layer *layer = user;
+	const void *rate;
+
+	OK(philox_run_value(run, 0, &rate));
+	return philox_memory_copy(layer->f->device, layer->f->scratch, rate, 16,
+				  philox_run_stream(run));
+}
+
+RUNNER_PROMISE(runner_prepare, only_begins_with_the_values_of_its_calls)
+{
+	const struct philox_value value = {.name = "rate",
+					   .bytes = sizeof(double)};
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	double rate = 7;
+	struct philox_call_value given = {&rate, sizeof(rate)};
+	size_t prepared;
+
+	options.name = "rate";
+	options.body = rate_body;
+	options.user = &layer;
+	options.values = &value;
+	options.n_values = 1;
+	options.policy.dry = 1;
+	make_function_of(&layer, r, &options);
+	call.stream = NULL;
+	call.values = &given;
+	call.n_values = 1;
+	OK(philox_function_prepare(layer.function, &call, 1, &prepared));
+	cr_assert_eq(prepared, 1);
+	call.stream = f->stream;
+	for (int i = 0; i < 4; i++) {
+		double got[2];
+
+		rate = 0.5 * i;
+		OK(philox_function_call(layer.function, &call));
+		cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);
+		OK(philox_memory_copy(f->device, got, f->scratch, 16,
+				      f->stream));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		cr_assert(got[0] == rate && got[1] == 0, "call %d", i);
+	}
+}
+
+/* A copied input may be anywhere in the calls. */
+RUNNER_PROMISE(runner_prepare, of_copied_inputs_is_for_all_addresses)
+{
+	const struct philox_input input = {
+		.name = "x", .kind = PHILOX_INPUT_COPIED, .alignment = 16};
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_function_options options = layer_options("layer", &layer);
+	uint32_t *x[3] = {make_words(f, 0), make_words(f, 1), make_words(f, 2)};
+	struct layer_call calls[3];
+
+	options.inputs = &input;
+	options.policy.dry = 1;
+	make_function_of(&layer, r, &options);
+	for (int i = 0; i < 3; i++)
+		calls[i] = new_call(&layer, x[i], 0);
+	PREPARED(&layer, calls, 3, 3);
+	cr_assert_eq(calls[0].call.kind, PHILOX_CALL_RECORD);
+	cr_assert_eq(calls[1].call.kind, PHILOX_CALL_NONE);
+	cr_assert_eq(counts_of(&layer).recordings, 1);
+	for (int i = 0; i < 3; i++)
+		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
+}
