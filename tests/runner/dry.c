@@ -82,14 +82,14 @@ RUNNER_PROMISE(runner_dry, throw_their_outputs_away)
 	for (uint32_t key = 0; key < 4; key++) {
 		struct layer_call call = made_call(&layer, x, key);
 
-		cr_assert_eq(live_blocks(r), 2);
+		LIVE(f, r, 2);
 		GOOD(r, &call);
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, "layer", 4 * key), "key %u", key);
 		SAME(read_numbers(f, call.outputs[1].address), all_words(3),
 		     "key %u", key);
 		release_outputs(&layer, &call);
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 	}
 }
 
@@ -239,7 +239,7 @@ RUNNER_PROMISE(runner_dry, do_not_hide_a_ticket_that_is_over)
 	call = new_call(&back, x, 0);
 	call.use.ticket = made.ticket;
 	FAILS(try_call(&back, &call), PHILOX_ERROR_RELEASED);
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 	made = forward(f, back.region);
 	call.use.ticket = made.ticket;
 	OK(try_call(&back, &call));
@@ -313,7 +313,7 @@ RUNNER_PROMISE(runner_dry, that_fail_fail_their_call)
 		PENDING(layer.region, 0);
 		if (fails_at < 3) /* a warm-up's numbers are burnt */
 			unchanged(f, layer.region, &before);
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 		cr_assert_eq(counts_of(&layer).failed, 1);
 		before = look(f, layer.region);
 		for (int i = 0; i < 4; i++)
@@ -410,7 +410,7 @@ static int fail_at(struct rich *rich, struct philox_runner *r, uint64_t n)
 		if (rich->bodies < 2)
 			unchanged(f, rich->own, &before);
 	}
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 	for (int i = 0; i < 4; i++)
 		call_rich(rich, &of, i < 3 ? PHILOX_RETAIN : 0,
 			  i < 3 ? PHILOX_CALL_NONE : PHILOX_CALL_REPLAY);

@@ -43,7 +43,7 @@ static void takes_it(struct fixture *f, struct layer *layer, const void *x,
 	NAMES(philox_function_name(layer->function));
 	cr_assert_eq(call.use.ticket.serial, 6, "nothing is written");
 	PENDING(layer->region, owed);
-	cr_assert_eq(live_blocks(layer->runner), 0, "way %d", way);
+	LIVE(f, layer->runner, 0);
 	OK(philox_stream_synchronize(f->device, f->stream));
 }
 
@@ -94,8 +94,8 @@ RUNNER_PROMISE(runner_misuse, of_the_pool_in_a_dry_warm_up_fails_the_call)
 	make_function_under(&layer, r, "layer",
 			    &(struct philox_policy){.dry = 1});
 	takes_it(f, &layer, x, 0);
-	unchanged(f, layer.region, &before);
 	cr_assert_eq(layer.bodies, 1);
+	unchanged(f, layer.region, &before);
 	way = TAKES_NOTHING;
 	SAME(call_forward(&layer, x, 0).saw, before.next, "the next call");
 }
@@ -231,7 +231,7 @@ RUNNER_PROMISE(runner_misuse, is_not_what_bodies_do_with_outputs)
 		OK(philox_stream_synchronize(f->device, f->stream));
 		call = made_call(&layer, x, 0);
 		OK(philox_device_synchronize(f->device));
-		cr_assert_eq(live_blocks(r), 2);
+		LIVE(f, r, 2);
 		SAME(read_numbers(f, call.outputs[0].address),
 		     predict(0, "layer", 4 * i), "call %u", i);
 		SAME(read_numbers(f, call.outputs[1].address), all_words(3),
@@ -239,7 +239,7 @@ RUNNER_PROMISE(runner_misuse, is_not_what_bodies_do_with_outputs)
 		release_outputs(&layer, &call);
 		kind_of_call(&source, x, 0);
 	}
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 }
 
 /* --- ... and within a release -------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static int launch_fails_at(struct fixture *f, struct duo *duo, uint64_t n)
 	OVER(duo->forth.runner, &saved.call);
 	OVER(duo->forth.runner, &other);
 	plain_backward(&duo->forth, other.use.ticket, f->stream, 0);
-	cr_assert_eq(live_blocks(duo->forth.runner), 0);
+	LIVE(f, duo->forth.runner, 0);
 	return status != PHILOX_OK || n <= calls;
 }
 
@@ -455,7 +455,7 @@ RUNNER_PROMISE(runner_misuse, of_a_run_on_another_thread_is_refused)
 		use_run(f->scratch);
 		all_refused("after the call, on its thread");
 		PENDING(layer.region, 0);
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 		layer.hook = NULL;
 		before = look(f, layer.region);
 		made = call_forward(&layer, x, 1 + i);

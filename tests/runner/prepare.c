@@ -41,7 +41,7 @@ RUNNER_PROMISE(runner_prepare, makes_first_calls_replays)
 			     counts.replay + counts.failed,
 		     0, "no call was made");
 	PENDING(layer.region, 0);
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 	for (unsigned i = 0; i < 8; i++)
 		SAME(call_forward(&layer, x, i % 4).saw,
 		     predict(0, "layer", 4 * i), "call %u", i);
@@ -129,7 +129,7 @@ static void consumes_nothing(struct fixture *f, struct philox_runner *r,
 	cr_assert_eq(rich.bodies, 1 + dry);
 	unchanged(f, rich.own, &own);
 	unchanged(f, rich.other, &named);
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 	rich.call.uses = rich.uses;
 	call_rich(&rich, &of, PHILOX_RETAIN, PHILOX_CALL_REPLAY);
 	call_rich(&rich, &of, 0, PHILOX_CALL_REPLAY);

@@ -64,7 +64,7 @@ static void make_join(struct layer *join, struct fixture *f,
 static enum philox_status try_join(struct layer *join,
 				   const struct layer_call *a,
 				   const struct layer_call *b,
-				   struct philox_output *z)
+				   struct philox_output *z, const char *key)
 {
 	struct philox_call call = PHILOX_INIT(struct philox_call);
 	struct philox_call_input inputs[2] = {
@@ -74,6 +74,8 @@ static enum philox_status try_join(struct layer *join,
 	call.stream = join->f->stream;
 	call.inputs = inputs;
 	call.n_inputs = 2;
+	call.key = key;
+	call.key_size = 1;
 	call.outputs = z;
 	call.n_outputs = 1;
 	return philox_function_call(join->function, &call);
@@ -91,7 +93,7 @@ RUNNER_PROMISE(runner_steps, release_what_calls_gave_so_far)
 		struct layer_call call;
 
 		STEP(r, f->stream, 0);
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 		call = made_call(&layer, x, 0);
 		let_go(&layer, &call);
 		GOOD(r, &call);
@@ -201,7 +203,7 @@ RUNNER_PROMISE(runner_steps, keep_the_outputs_of_a_path_that_has_not_ended)
 		OVER(r, &first);
 		OVER(r, &second);
 	}
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 }
 
 /* Several forwards, one path: it ends with its last ticket, in any order. */
@@ -295,18 +297,21 @@ RUNNER_PROMISE(runner_steps, keep_paths_that_were_joined)
 	for (unsigned i = 0; i < 5; i++) {
 		struct layer_call owed = made_call(&a, x, 0), free_, later;
 		struct philox_output z;
+		char key;
 
 		STEP(r, f->stream, 2);
 		free_ = made_call(&b, x, 0);
 		let_go(&b, &free_);
 		join.returns = PHILOX_ERROR_LIMIT;
-		FAILS(try_join(&join, &owed, &free_, &z), PHILOX_ERROR_LIMIT);
+		key = (char)('a' + i); /* new: the body runs */
+		FAILS(try_join(&join, &owed, &free_, &z, &key),
+		      PHILOX_ERROR_LIMIT);
 		STEP(r, f->stream, 2);
 		OVER(r, &free_);
 		join.returns = PHILOX_OK;
 		free_ = made_call(&b, x, 0);
 		let_go(&b, &free_);
-		OK(try_join(&join, &owed, &free_, &z));
+		OK(try_join(&join, &owed, &free_, &z, "z"));
 		STEP(r, f->stream, 5);
 		later = made_call_on(&b, &free_, 0);
 		let_go(&b, &later);
@@ -360,7 +365,7 @@ RUNNER_PROMISE(runner_steps, may_release_everything_all_the_same)
 		cr_assert_eq(kept, 0);
 		OVER(r, &call);
 		OVER(r, &next);
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 		PENDING(duo.forth.region, 2);
 		backward(f,
 			 &(struct forward){duo.forth.region, call.use.ticket,

@@ -211,7 +211,7 @@ RUNNER_PROMISE(runner_tie_errors, do_not_come_of_tickets_that_end_in_captures)
 		OK(philox_device_synchronize(f->device));
 		OK(philox_graph_destroy(graph));
 	}
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 }
 
 /* --- other threads --------------------------------------------------------------- */
@@ -300,7 +300,7 @@ RUNNER_PROMISE(runner_tie_errors, of_threads_do_not_keep_a_ticket_from_ending)
 		OK(philox_device_synchronize(f->device));
 		call_forward(&layer, x, 0);
 	}
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 }
 
 /* --- a device that fails --------------------------------------------------------------- */
@@ -363,5 +363,5 @@ RUNNER_PROMISE(runner_tie_errors, of_the_device_release_once_or_not_at_all)
 	}
 	for (int i = 0; i < 4; i++)
 		KIND(&duo.forth, duo.x, 0, PHILOX_CALL_REPLAY);
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 }

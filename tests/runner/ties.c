@@ -77,7 +77,7 @@ static void ends(struct fixture *f, struct philox_runner *r, enum way way)
 		OVER(r, &call);
 		FAILS(philox_output_release(r, &call.outputs[0], f->stream),
 		      PHILOX_ERROR_STALE);
-		cr_assert_eq(live_blocks(r), 0, "way %d", way);
+		LIVE(f, r, 0);
 		free(text);
 	}
 	cr_assert_eq(counts_of(&duo.forth).replay, 4,
@@ -184,8 +184,8 @@ RUNNER_PROMISE(runner_ties, bind_many_outputs_of_several_runners_to_one_ticket)
 		plain_backward(&layers[0], ticket, f->stream, 0);
 		for (int i = 0; i < 6; i++)
 			OVER(runners[i % 2], &calls[i]);
-		cr_assert_eq(live_blocks(r), 0);
-		cr_assert_eq(live_blocks(runners[1]), 0);
+		LIVE(f, r, 0);
+		LIVE(f, runners[1], 0);
 	}
 	cr_assert_geq(counts_of(&layers[1]).replay, 2);
 	OK(philox_device_synchronize(f->device));
@@ -290,7 +290,7 @@ RUNNER_PROMISE(runner_ties, are_gone_when_the_output_is_released_otherwise)
 		plain_backward(&duo.forth, next.use.ticket, f->stream, 0);
 		OVER(r, &next);
 	}
-	cr_assert_eq(live_blocks(r), 0);
+	LIVE(f, r, 0);
 }
 
 RUNNER_PROMISE(runner_ties, outlive_the_function_of_the_output)
@@ -310,7 +310,7 @@ RUNNER_PROMISE(runner_ties, outlive_the_function_of_the_output)
 		     predict(0, "layer", 4 * i), "%u", i);
 		plain_backward(&duo.back, call.use.ticket, f->stream, 0);
 		OVER(r, &call);
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 		make_function(&duo.forth, r, "forth");
 	}
 }
@@ -393,14 +393,14 @@ RUNNER_PROMISE(runner_ties, free_shared_memory_after_its_last_handle)
 		OK(philox_output_tie(r, &out[2], region, made.ticket));
 		if (i % 3 == 0)
 			OK(philox_output_release(r, &out[!(i % 2)], f->stream));
-		cr_assert_eq(live_blocks(r), 1);
+		LIVE(f, r, 1);
 		OK(philox_ticket_release(region, made.ticket, f->stream));
 		FAILS(philox_output_check(r, &out[i % 2]), PHILOX_ERROR_STALE);
 		FAILS(philox_output_check(r, &out[2]), PHILOX_ERROR_STALE);
-		cr_assert_eq(live_blocks(r), i % 3 ? 1 : 0);
+		LIVE(f, r, i % 3 ? 1 : 0);
 		if (i % 3)
 			OK(philox_output_release(r, &out[!(i % 2)], f->stream));
-		cr_assert_eq(live_blocks(r), 0);
+		LIVE(f, r, 0);
 	}
 	cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);
 }

@@ -77,6 +77,10 @@ struct philox_function_counts counts_of(struct layer *layer);
 uint32_t *make_words(struct fixture *f, uint32_t word);
 struct numbers all_words(uint32_t word);
 
+/* Draws as draw() does, but may fail. */
+enum philox_status draw_or_fail(const struct philox_pass *pass,
+				uint32_t *array);
+
 /* The texts of the log since log_texts(), with a line feed after each. */
 void log_texts(struct fixture *f);
 const char *logged_texts(void);

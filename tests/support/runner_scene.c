@@ -114,8 +114,27 @@ struct philox_region *make_region_with(struct fixture *f, const char *name,
 	return region;
 }
 
-uint64_t live_blocks(struct philox_runner *r)
+static enum philox_status do_nothing(void *user, struct philox_run *run)
 {
+	(void)user;
+	(void)run;
+	return PHILOX_OK;
+}
+
+uint64_t live_blocks(struct fixture *f, struct philox_runner *r)
+{
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_function *function;
+
+	options.name = "nothing";
+	options.body = do_nothing;
+	options.flags = PHILOX_FUNCTION_EAGER;
+	OK(philox_function_create(r, &options, &function));
+	call.stream = f->stream;
+	OK(philox_function_call(function, &call));
+	OK(philox_function_destroy(function));
 	return pool_look(philox_runner_pool(r)).blocks;
 }
 
@@ -152,20 +171,20 @@ static enum philox_status draw_rich(struct rich *rich, struct philox_run *run,
 	struct philox_pass pass;
 
 	TRY(philox_run_forward_begin(run, rich->own, rich->flags, &pass));
-	draw(&pass, y[0]);
+	TRY(draw_or_fail(&pass, y[0]));
 	TRY(philox_forward_commit(&pass, &made));
 	TRY(philox_run_backward_begin(run, rich->other, none,
 				      rich->flags | PHILOX_RETAIN, &pass));
 	TRY(philox_pass_ticket(&pass, &named));
-	draw(&pass, y[2]);
+	TRY(draw_or_fail(&pass, y[2]));
 	TRY(philox_backward_commit(&pass, 0));
 	TRY(philox_run_backward_begin(run, rich->own, made, rich->flags,
 				      &pass));
-	draw(&pass, y[1]);
+	TRY(draw_or_fail(&pass, y[1]));
 	TRY(philox_backward_commit(&pass, 0));
 	TRY(philox_run_backward_begin(run, rich->other, named, rich->flags,
 				      &pass));
-	draw(&pass, y[3]);
+	TRY(draw_or_fail(&pass, y[3]));
 	return philox_backward_commit(&pass, 0);
 }
 

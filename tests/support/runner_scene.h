@@ -76,7 +76,19 @@ void make_rich(struct rich *rich, struct philox_runner *r, const char *name,
 void call_rich(struct rich *rich, const struct forward *of, uint32_t flags,
 	       enum philox_call_kind kind);
 
-uint64_t live_blocks(struct philox_runner *r);
+/*
+ * Blocks of the pool that are still in use once a call has run there: what was
+ * released is free by then.
+ */
+uint64_t live_blocks(struct fixture *f, struct philox_runner *r);
+#define LIVE(f, r, wanted)                                      \
+	do {                                                    \
+		uint64_t live_ = live_blocks(f, r);             \
+		cr_assert(live_ == (uint64_t)(wanted),          \
+			  "%d live blocks, not %d", (int)live_, \
+			  (int)(wanted));                       \
+	} while (0)
+
 /* Handles that philox_output_check() calls good, of the two of a call. */
 int good_outputs(struct philox_runner *r, const struct layer_call *call);
 
