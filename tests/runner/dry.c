@@ -352,6 +352,28 @@ RUNNER_PROMISE(runner_dry, may_be_where_a_body_tunes_itself)
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 }
 
+static enum philox_status tunes_longer(struct layer *layer,
+				       struct philox_run *run)
+{
+	return layer->bodies <= 4 ? philox_run_again(run) : PHILOX_OK;
+}
+
+/* It gets the warm-ups that it asks for before it is recorded. */
+RUNNER_PROMISE(runner_dry, may_be_too_few_for_a_body)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	layer.hook = tunes_longer;
+	make_function_under(
+		&layer, r, "layer",
+		&(struct philox_policy){.dry = 1, .warmups = PHILOX_NEVER});
+	for (unsigned i = 0; i < 8; i++)
+		SAME(call_forward(&layer, x, 0).saw, predict(0, "layer", 4 * i),
+		     "call %u", i);
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+}
+
 static enum philox_status refuses(struct layer *layer, struct philox_run *run)
 {
 	if (layer->bodies == 1)

@@ -116,6 +116,29 @@ RUNNER_PROMISE(runner_limits, of_0_keep_everything)
 	cr_assert_eq(counts_of(&layer).keys_dropped, 0);
 }
 
+/* What is counted is what there is. */
+RUNNER_PROMISE(runner_limits, take_what_was_counted_of_a_key)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct philox_function_counts counts;
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 1});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	counts = counts_of(&layer);
+	cr_assert_eq(counts.unplayed, 1);
+	cr_assert_gt(counts.bytes, 0);
+	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	counts = counts_of(&layer);
+	cr_assert_eq(counts.unplayed, 0);
+	cr_assert_eq(counts.recordings, 0);
+	cr_assert_eq(counts.bytes, 0);
+	cr_assert_eq(counts.keys, 1);
+	cr_assert_eq(counts.record, 1, "calls are calls");
+}
+
 /* A call that fails may leave a new key; that is one of them. */
 RUNNER_PROMISE(runner_limits, hold_for_keys_of_calls_that_failed)
 {

@@ -238,6 +238,47 @@ RUNNER_PROMISE(runner_prepare, is_not_what_the_limit_counts)
 		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
 }
 
+RUNNER_PROMISE(runner_prepare, leaves_a_call_its_one_recording)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[4] = {make_words(f, 0), make_words(f, 1), make_words(f, 2),
+			  make_words(f, 3)};
+	struct layer_call calls[2];
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.limit = PHILOX_NEVER});
+	for (int i = 0; i < 2; i++)
+		calls[i] = new_call(&layer, x[i], 0);
+	PREPARED(&layer, calls, 2, 2);
+	KIND(&layer, x[2], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[3], 0, PHILOX_CALL_EAGER);
+	for (int i = 0; i < 3; i++)
+		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
+	KIND(&layer, x[3], 0, PHILOX_CALL_EAGER);
+}
+
+/* A body that asks for one more warm-up gets it, as a dry one. */
+static enum philox_status tunes(struct layer *layer, struct philox_run *run)
+{
+	return layer->bodies <= 3 ? philox_run_again(run) : PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_prepare, gives_a_body_the_warm_ups_that_it_asks_for)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call = new_call(&layer, x, 0);
+
+	layer.hook = tunes;
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 1});
+	PREPARED(&layer, &call, 1, 1);
+	cr_assert_eq(layer.bodies, 5, "%u runs", layer.bodies);
+	cr_assert_eq(counts_of(&layer).dry, 4);
+	SAME(call_forward(&layer, x, 0).saw, predict(0, "layer", 0), "first");
+	cr_assert_eq(counts_of(&layer).replay, 1);
+}
+
 RUNNER_PROMISE(runner_prepare, does_not_wait_for_the_call_that_is_recorded)
 {
 	struct layer layer = make_layer(f, r, "layer");

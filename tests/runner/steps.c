@@ -398,6 +398,32 @@ RUNNER_PROMISE(runner_steps, count_what_they_keep)
 	}
 }
 
+/* Another runner's outputs are none of this one's step. */
+RUNNER_PROMISE(runner_steps, are_of_one_runner)
+{
+	struct philox_runner *other = make_runner_of(f, "other", 0);
+	struct layer here = make_layer(f, r, "here"),
+		     there = make_layer(f, other, "there");
+	uint32_t *x = make_words(f, 3);
+
+	make_function(&here, r, "here");
+	make_function(&there, other, "there");
+	for (int i = 0; i < 4; i++) {
+		struct layer_call one = made_call(&here, x, 0);
+		struct layer_call two = made_call(&there, x, 0);
+
+		let_go(&here, &one);
+		let_go(&there, &two);
+		STEP(r, f->stream, 0);
+		OVER(r, &one);
+		GOOD(other, &two);
+		STEP(other, f->stream, 0);
+		OVER(other, &two);
+	}
+	OK(philox_device_synchronize(f->device));
+	OK(philox_runner_destroy(other));
+}
+
 /* --- the message ------------------------------------------------------------------- */
 
 struct heard {

@@ -305,8 +305,29 @@ RUNNER_PROMISE(runner_tie_errors, of_threads_do_not_keep_a_ticket_from_ending)
 
 /* --- a device that fails --------------------------------------------------------------- */
 
+enum { BY_CALL, BY_RELEASE, BY_LAUNCH, WAYS };
+
+static enum philox_status end_by(struct duo *duo, int way,
+				 struct layer_call *after,
+				 struct philox_graph *graph)
+{
+	struct philox_use use = {after->use.ticket, 0, 0};
+
+	switch (way) {
+	case BY_CALL:
+		return try_call(&duo->back, after);
+	case BY_LAUNCH:
+		return philox_graph_launch(graph, duo->forth.f->side, &use, 1);
+	default:
+		return philox_ticket_release(duo->forth.region,
+					     after->use.ticket,
+					     duo->forth.f->side);
+	}
+}
+
 /* The n-th device call of the end of a ticket fails; 0: there are fewer. */
-static int fail_at(struct fixture *f, struct duo *duo, int by_call, uint64_t n)
+static int fail_at(struct fixture *f, struct duo *duo, int way,
+		   struct philox_graph *graph, uint64_t n)
 {
 	struct layer_call call = made_call(&duo->forth, duo->x, 0);
 	struct layer_call after = new_call(&duo->back, duo->x, 0);
@@ -317,17 +338,13 @@ static int fail_at(struct fixture *f, struct duo *duo, int by_call, uint64_t n)
 	tie_outputs(&duo->forth, &call, duo->forth.region, call.use.ticket);
 	after.use.ticket = call.use.ticket;
 	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
-	if (by_call)
-		status = try_call(&duo->back, &after);
-	else
-		status = philox_ticket_release(duo->forth.region,
-					       call.use.ticket, f->side);
+	status = end_by(duo, way, &after, graph);
 	calls = philox_device_calls(f->device, NULL) - calls;
 	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
 	OK(philox_device_synchronize(f->device));
 	if (status == PHILOX_OK) {
 		OVER(duo->forth.runner, &call);
-		if (by_call)
+		if (way == BY_CALL)
 			release_outputs(&duo->back, &after);
 	} else {
 		GOOD(duo->forth.runner, &call);
@@ -342,6 +359,7 @@ static int fail_at(struct fixture *f, struct duo *duo, int by_call, uint64_t n)
 
 RUNNER_PROMISE(runner_tie_errors, of_the_device_release_once_or_not_at_all)
 {
+	struct philox_graph *graph;
 	struct duo duo;
 
 	f->injected = 1;
@@ -353,10 +371,11 @@ RUNNER_PROMISE(runner_tie_errors, of_the_device_release_once_or_not_at_all)
 		release_outputs(&duo.forth, &call);
 		release_outputs(&duo.back, &after);
 	}
-	for (int by_call = 0; by_call < 2; by_call++) {
+	graph = record_backward(f, duo.forth.region, f->scratch);
+	for (int way = 0; way < WAYS; way++) {
 		uint64_t n = 1;
 
-		while (fail_at(f, &duo, by_call, n)) {
+		while (fail_at(f, &duo, way, graph, n)) {
 			cr_assert_lt(n, 200);
 			n++;
 		}

@@ -13,6 +13,7 @@ enum way {
 	BY_CALL,    /* a call of the runner */
 	BY_PASS,    /* an eager backward */
 	BY_LAUNCH,  /* a graph of somebody else's */
+	BY_NATIVE,  /* ... between prologue and epilogue */
 	BY_RELEASE, /* philox_ticket_release() */
 	BY_LOAD,    /* a load, which drops it */
 	BY_REGION,  /* with its region: no call comes after that */
@@ -36,6 +37,12 @@ static void end_ticket(struct fixture *f, struct duo *duo,
 		break;
 	case BY_LAUNCH:
 		OK(philox_graph_launch(graph, f->stream, &use, 1));
+		break;
+	case BY_NATIVE:
+		OK(philox_graph_prologue(graph, f->stream, &use, 1));
+		OK(philox_native_launch(f->device, native_exec(graph),
+					f->stream));
+		OK(philox_graph_epilogue(graph, PHILOX_OK));
 		break;
 	case BY_RELEASE:
 		OK(philox_ticket_release(duo->forth.region, of->use.ticket,
@@ -145,6 +152,37 @@ RUNNER_PROMISE(runner_ties, hold_when_a_backward_fails)
 		duo.back.returns = PHILOX_OK;
 		GOOD(r, &call);
 		after = made_backward(&duo.back, &call, 0);
+		OVER(r, &call);
+		release_outputs(&duo.back, &after);
+	}
+}
+
+/* The body's own backward does not end it before the body has succeeded. */
+static struct layer_call *tied;
+
+static enum philox_status still_good(struct layer *layer,
+				     struct philox_run *run)
+{
+	(void)run;
+	GOOD(layer->runner, tied);
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_ties, hold_until_the_body_has_succeeded)
+{
+	struct duo duo;
+
+	make_duo(f, r, &duo);
+	duo.back.hook = still_good;
+	for (unsigned i = 0; i < 4; i++) {
+		struct layer_call call = made_call(&duo.forth, duo.x, 0), after;
+
+		tied = &call;
+		tie_outputs(&duo.forth, &call, duo.forth.region,
+			    call.use.ticket);
+		after = made_backward(&duo.back, &call, 0);
+		SAME(read_numbers(f, after.outputs[1].address), all_words(3),
+		     "its input was the output that is released");
 		OVER(r, &call);
 		release_outputs(&duo.back, &after);
 	}
