@@ -224,6 +224,47 @@ RUNNER_PROMISE(runner_limits, leave_the_outputs_of_keys_that_go)
 	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
 }
 
+/* Outputs of a warm-up are no recording's. */
+RUNNER_PROMISE(runner_limits, drop_keys_whose_bodies_gave_outputs_as_any_other)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call kept;
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 2});
+	kept = made_call(&layer, x, 0);
+	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 2, PHILOX_CALL_WARMUP); /* 0 goes */
+	KIND(&layer, x, 1, PHILOX_CALL_RECORD);
+	GOOD(r, &kept);
+	SAME(read_numbers(f, kept.outputs[0].address), predict(0, "layer", 0),
+	     "its outputs stay");
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	release_outputs(&layer, &kept);
+}
+
+/* A tie ends with its ticket, whatever became of the key. */
+RUNNER_PROMISE(runner_limits, leave_the_ties_of_keys_that_go)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call kept;
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 1});
+	settle(&layer, x, 0);
+	kept = made_call(&layer, x, 0);
+	tie_outputs(&layer, &kept, layer.region, kept.use.ticket);
+	settle(&layer, x, 1);
+	GOOD(r, &kept);
+	SAME(read_numbers(f, kept.outputs[0].address), predict(0, "layer", 20),
+	     "kept");
+	plain_backward(&layer, kept.use.ticket, f->stream, 0);
+	OVER(r, &kept);
+	LIVE(f, r, 0);
+}
+
 /* --- launches that are still running --------------------------------------------------- */
 
 SLOW_PROMISE(runner_limits, do_not_hurt_launches_that_still_run)

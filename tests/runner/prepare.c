@@ -322,12 +322,16 @@ static enum philox_status sized_body(void *user, struct philox_run *run)
 	struct layer *layer = user;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
+	enum philox_status status;
 	size_t bytes;
 	void *x, *y, *between;
 
 	OK(philox_run_input(run, 0, &x, &bytes));
-	OK(philox_run_alloc(run, bytes, 0, "between", &between));
-	OK(philox_run_alloc(run, bytes, 0, "y", &y));
+	status = philox_run_alloc(run, bytes, 0, "between", &between);
+	if (status == PHILOX_OK)
+		status = philox_run_alloc(run, bytes, 0, "y", &y);
+	if (status != PHILOX_OK)
+		return status;
 	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
 	draw(&pass, between);
 	OK(philox_forward_commit(&pass, &ticket));
@@ -377,6 +381,70 @@ RUNNER_PROMISE(runner_prepare, of_the_largest_first_takes_the_memory_of_that)
 		OK(philox_output_release(r, &call->outputs[0], f->stream));
 	}
 	cr_assert_eq(pool_look(philox_runner_pool(r)).mapped, mapped);
+}
+
+/* More than the pool may have: nothing is left of the attempt. */
+RUNNER_PROMISE(runner_prepare, does_not_take_more_than_the_pool_may)
+{
+	static const struct philox_input input = {.name = "x"};
+	static const struct philox_output_info output = {.name = "y"};
+	struct philox_runner_options small =
+		PHILOX_INIT(struct philox_runner_options);
+	struct layer layer = make_layer(f, r, "layer");
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct layer_call calls[2];
+	void *x = make_memory(f, 6 << 20);
+
+	small.name = "small";
+	small.pool_limit = 8 << 20;
+	OK(philox_runner_create(f->context, &small, &r));
+	options.name = "sized";
+	options.body = sized_body;
+	options.user = &layer;
+	options.inputs = &input;
+	options.n_inputs = 1;
+	options.outputs = &output;
+	options.n_outputs = 1;
+	options.policy.refused = PHILOX_REFUSED_ERROR;
+	for (uint32_t dry = 0; dry < 2; dry++) {
+		options.policy.dry = dry;
+		make_function_of(&layer, r, &options);
+		for (uint32_t i = 0; i < 2; i++) {
+			calls[i] = new_call(&layer, x, i);
+			calls[i].x.bytes = i ? 2 << 20 : 6 << 20;
+			calls[i].call.n_outputs = 1;
+		}
+		FAILS(try_prepare(&layer, calls, 2, NULL), PHILOX_ERROR_LIMIT);
+		cr_assert_eq(counts_of(&layer).recordings, 0);
+		LIVE(f, r, 0);
+		PREPARED(&layer, &calls[1], 1, 1);
+		OK(try_call(&layer, &calls[1]));
+		cr_assert_eq(calls[1].call.kind, PHILOX_CALL_REPLAY);
+		SAME(read_numbers(f, calls[1].outputs[0].address),
+		     predict(0, "layer", 4 * dry), "dry %u", dry);
+		OK(philox_output_release(r, &calls[1].outputs[0], f->stream));
+		OK(philox_device_synchronize(f->device));
+		OK(philox_function_destroy(layer.function));
+	}
+	OK(philox_runner_destroy(r));
+}
+
+/* What was thrown away is nothing that somebody forgot to release. */
+RUNNER_PROMISE(runner_prepare, leaves_no_output_to_be_reported)
+{
+	struct philox_runner *mine = make_runner_of(f, "mine", 0);
+	struct layer layer = make_layer(f, mine, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call = new_call(&layer, x, 0);
+
+	make_function_under(&layer, mine, "layer",
+			    &(struct philox_policy){.dry = 2});
+	PREPARED(&layer, &call, 1, 1);
+	OK(philox_device_synchronize(f->device));
+	log_texts(f);
+	OK(philox_runner_destroy(mine));
+	cr_assert(!strstr(logged_texts(), "live block"), "%s", logged_texts());
 }
 
 /* Outputs of others that live meanwhile are not touched. */

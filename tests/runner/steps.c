@@ -424,6 +424,30 @@ RUNNER_PROMISE(runner_steps, are_of_one_runner)
 	OK(philox_runner_destroy(other));
 }
 
+RUNNER_PROMISE(runner_steps, leave_no_output_to_be_reported)
+{
+	struct philox_runner *mine = make_runner_of(f, "mine", 0);
+	struct layer layer = make_layer(f, mine, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call;
+
+	make_function(&layer, mine, "layer");
+	for (int i = 0; i < 4; i++) {
+		call = made_call(&layer, x, 0);
+		tie_outputs(&layer, &call, layer.region, call.use.ticket);
+		if (i % 2)
+			let_go(&layer, &call);
+		else
+			OK(philox_step_begin(mine, f->side, PHILOX_STEP_ALL,
+					     NULL));
+		OVER(mine, &call);
+	}
+	OK(philox_device_synchronize(f->device));
+	log_texts(f);
+	OK(philox_runner_destroy(mine));
+	cr_assert(!strstr(logged_texts(), "live block"), "%s", logged_texts());
+}
+
 /* --- the message ------------------------------------------------------------------- */
 
 struct heard {
