@@ -1,6 +1,6 @@
 /*
- * tests/runner/misuse.c - bodies that do what they must not, and what calls of
- * outputs may do within a call
+ * tests/runner/misuse.c - bodies that do what they must not, and what they
+ * may do with outputs
  */
 #include <stdio.h>
 #include "tests/support/runner_scene.h"
@@ -9,7 +9,9 @@ enum { BYTES = WORDS * sizeof(uint32_t) };
 
 /* --- memory of the pool in another way ----------------------------------------------- */
 
-static enum { TAKES, TAKES_AND_FREES, TAKES_NOTHING } way;
+enum way { TAKES, TAKES_AND_FREES, TAKES_NOTHING };
+
+static enum way way;
 static enum philox_call_kind when; /* NONE: always */
 
 static enum philox_status take(struct layer *layer, struct philox_run *run)
@@ -52,7 +54,7 @@ static void in_each_kind(struct fixture *f, struct philox_runner *r,
 {
 	struct layer layer = make_layer(f, r, name);
 	uint32_t *x = make_words(f, 3);
-	int how = (int)way;
+	enum way how = way;
 
 	layer.hook = take;
 	make_function_under(
@@ -240,143 +242,6 @@ RUNNER_PROMISE(runner_misuse, is_not_what_bodies_do_with_outputs)
 		kind_of_call(&source, x, 0);
 	}
 	LIVE(f, r, 0);
-}
-
-/* --- ... and within a release -------------------------------------------------------------- */
-
-struct saved {
-	struct layer *layer;
-	struct layer_call call;
-	unsigned released;
-};
-
-static void release_saved(void *user, philox_stream stream)
-{
-	struct saved *saved = user;
-	struct philox_runner *r = saved->layer->runner;
-	void *data;
-
-	OK(philox_output_check(r, &saved->call.outputs[0]));
-	OK(philox_output_set_data(r, &saved->call.outputs[0], saved));
-	OK(philox_output_data(r, &saved->call.outputs[0], &data));
-	for (int i = 0; i < 2; i++) {
-		struct philox_output *output = &saved->call.outputs[i];
-
-		if (philox_output_release(r, output, stream) ==
-		    PHILOX_ERROR_DEVICE) /* injected: it is as it was */
-			OK(philox_output_release(r, output, stream));
-		FAILS(philox_output_check(r, output), PHILOX_ERROR_STALE);
-	}
-	saved->released++;
-}
-
-/* The ticket of a body that fails is released; its context is released in the
- * call that fails. */
-static struct saved *attached;
-
-static enum philox_status fails_attached(void *user, struct philox_run *run)
-{
-	struct layer *layer = user;
-	struct philox_ticket ticket;
-	struct philox_pass pass;
-
-	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
-	OK(philox_forward_commit(&pass, &ticket));
-	if (attached && philox_run_kind(run) == PHILOX_CALL_EAGER)
-		OK(philox_ticket_attach(layer->region, ticket, attached,
-					release_saved));
-	return layer->returns;
-}
-
-RUNNER_PROMISE(runner_misuse, is_not_what_a_release_does_in_a_call_that_fails)
-{
-	struct layer source = make_layer(f, r, "source");
-	struct layer layer = make_layer(f, r, "layer");
-	struct philox_function_options options =
-		PHILOX_INIT(struct philox_function_options);
-	uint32_t *x = make_words(f, 3);
-
-	make_function(&source, r, "source");
-	options.name = "fails";
-	options.body = fails_attached;
-	options.user = &layer;
-	options.flags = PHILOX_FUNCTION_EAGER;
-	make_function_of(&layer, r, &options);
-	for (int i = 0; i < 4; i++) {
-		struct saved saved = {.layer = &source,
-				      .call = made_call(&source, x, 0)};
-		struct layer_call call = new_call(&layer, x, 0);
-
-		attached = &saved;
-		layer.returns = PHILOX_ERROR_LIMIT;
-		call.call.n_inputs = 0;
-		call.call.n_outputs = 0;
-		FAILS(try_call(&layer, &call), PHILOX_ERROR_LIMIT);
-		cr_assert_eq(saved.released, 1);
-		OVER(r, &saved.call);
-		PENDING(layer.region, 0);
-		plain_backward(&source, saved.call.use.ticket, f->stream, 0);
-	}
-	attached = NULL;
-	cr_assert_eq(counts_of(&source).replay, 2);
-}
-
-/* A launch that fails leaves the ticket, its context and its ties; one that
- * succeeds releases them once. The n-th device call fails; 0: there are fewer. */
-static int launch_fails_at(struct fixture *f, struct duo *duo, uint64_t n)
-{
-	struct saved saved = {.layer = &duo->forth,
-			      .call = made_call(&duo->forth, duo->x, 0)};
-	struct layer_call other = made_call(&duo->forth, duo->x, 0);
-	struct philox_ticket ticket = saved.call.use.ticket;
-	struct layer_call after = new_call(&duo->back, duo->x, 0);
-	uint64_t calls = philox_device_calls(f->device, NULL);
-	enum philox_status status;
-
-	OK(philox_ticket_attach(duo->forth.region, ticket, &saved,
-				release_saved));
-	tie_outputs(&duo->forth, &other, duo->forth.region, ticket);
-	after.use.ticket = ticket;
-	OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
-	status = try_call(&duo->back, &after);
-	calls = philox_device_calls(f->device, NULL) - calls;
-	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
-	if (status != PHILOX_OK) {
-		cr_assert_eq(saved.released, 0);
-		GOOD(duo->forth.runner, &saved.call);
-		GOOD(duo->forth.runner, &other);
-		OK(try_call(&duo->back, &after));
-	}
-	release_outputs(&duo->back, &after);
-	cr_assert_eq(saved.released, 1);
-	OVER(duo->forth.runner, &saved.call);
-	OVER(duo->forth.runner, &other);
-	plain_backward(&duo->forth, other.use.ticket, f->stream, 0);
-	LIVE(f, duo->forth.runner, 0);
-	return status != PHILOX_OK || n <= calls;
-}
-
-RUNNER_PROMISE(runner_misuse, is_not_what_a_release_does_after_a_launch_failed)
-{
-	struct duo duo;
-	uint64_t n = 1;
-
-	f->injected = 1;
-	make_duo(f, r, &duo);
-	for (int i = 0; i < 3; i++) {
-		struct layer_call call = made_call(&duo.forth, duo.x, 0), after;
-
-		after = new_call(&duo.back, duo.x, 0);
-		after.use.ticket = call.use.ticket;
-		OK(try_call(&duo.back, &after));
-		release_outputs(&duo.back, &after);
-		release_outputs(&duo.forth, &call);
-	}
-	while (launch_fails_at(f, &duo, n)) {
-		cr_assert_lt(n, 200);
-		n++;
-	}
-	cr_assert_gt(n, 2);
 }
 
 /* --- run functions elsewhere ---------------------------------------------------------------- */

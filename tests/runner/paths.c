@@ -250,7 +250,7 @@ static void open_world(struct fixture *f, struct philox_runner *r)
 	w.f = f;
 	w.runner = r;
 	w.x = make_words(f, 3);
-	for (int i = 0; i < FUNCTIONS; i++) {
+	for (unsigned i = 0; i < FUNCTIONS; i++) {
 		const struct philox_policy policy = {.live = i % 2,
 						     .keys = i / 2 ? 2 : 0,
 						     .dry = i == 3,

@@ -30,6 +30,10 @@ struct layer_call made_backward(struct layer *layer,
 /* The forward's ticket is used up by a pass that no runner knows. */
 void plain_backward(struct layer *layer, struct philox_ticket ticket,
 		    philox_stream stream, unsigned flags);
+/* The forward's ticket is released. */
+void let_go(struct layer *layer, const struct layer_call *call);
+/* Five calls, of which the last is a replay. */
+void settle(struct layer *layer, const void *x, uint32_t key);
 /* Both outputs are tied. */
 void tie_outputs(struct layer *layer, const struct layer_call *call,
 		 struct philox_region *region, struct philox_ticket ticket);
@@ -40,6 +44,25 @@ void tie_outputs(struct layer *layer, const struct layer_call *call,
  */
 enum philox_status try_prepare(struct layer *layer, struct layer_call *calls,
 			       size_t n, size_t *prepared);
+
+/* Prepares calls, of which so many have a recording then. */
+#define PREPARED(layer, calls, n, wanted)                                \
+	do {                                                             \
+		size_t prepared_ = 99;                                   \
+		OK(try_prepare(layer, calls, n, &prepared_));            \
+		cr_assert_eq(prepared_, (size_t)(wanted),                \
+			     "%zu have a recording, not %zu", prepared_, \
+			     (size_t)(wanted));                          \
+	} while (0)
+
+/* Begins a step, which keeps so many outputs. */
+#define STEP(r, stream, wanted)                                                \
+	do {                                                                   \
+		size_t kept_ = 99;                                             \
+		OK(philox_step_begin(r, stream, 0, &kept_));                   \
+		cr_assert_eq(kept_, (size_t)(wanted), "%zu are kept, not %zu", \
+			     kept_, (size_t)(wanted));                         \
+	} while (0)
 
 /* A region of SITES sites; pending and flags as in its options. */
 struct philox_region *make_region_with(struct fixture *f, const char *name,
