@@ -154,8 +154,6 @@ RUNNER_PROMISE(runner_prepare, reads_no_ticket)
 		back.call.inputs = &back.x;
 		back.call.uses = &back.use;
 		back.call.outputs = back.outputs;
-		if (key)
-			back.call.outputs = NULL; /* n_outputs is still 2 */
 		back.use.ticket = (struct philox_ticket){8, 123456};
 		OK(philox_function_prepare(duo.back.function, &back.call, 1,
 					   &prepared));
@@ -174,6 +172,22 @@ RUNNER_PROMISE(runner_prepare, reads_no_ticket)
 		release_outputs(&duo.back, &call);
 	}
 	PENDING(duo.forth.region, 0);
+}
+
+/* A list of calls that are to come may say how many outputs they will have. */
+RUNNER_PROMISE(runner_prepare, needs_no_room_for_outputs)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+	struct layer_call call = new_call(&layer, x, 0);
+
+	make_function(&layer, r, "layer");
+	call.call.inputs = &call.x;
+	call.call.uses = NULL;
+	call.call.outputs = NULL;
+	call.call.n_outputs = 2;
+	OK(philox_function_prepare(layer.function, &call.call, 1, NULL));
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 }
 
 /* A key is warmed up by dry warm-ups alone. */

@@ -335,8 +335,8 @@ RUNNER_PROMISE(runner_prepare_errors, name_a_region_that_went)
 	OK(philox_region_destroy(layer.region));
 	FAILS(try_prepare(&layer, &calls[1], 1, NULL), PHILOX_ERROR_STALE);
 	NAMES("'layer'");
-	FAILS(try_prepare(&layer, calls, 1, NULL), PHILOX_ERROR_STALE);
 	FAILS(try_call(&layer, &calls[0]), PHILOX_ERROR_STALE);
+	FAILS(try_prepare(&layer, calls, 1, NULL), PHILOX_ERROR_STALE);
 }
 
 /* --- a device that fails ----------------------------------------------------------------------- */
