@@ -63,7 +63,7 @@ RUNNER_PROMISE(runner_counts, of_time_grow_in_the_calls_that_they_are_about)
 	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
 	GREW(&layer, DRY | WARMUP, RESTORE | CHECKPOINT);
 	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
-	GREW(&layer, RECORD | INSTANTIATE | FIRST, CHECKPOINT | RESTORE);
+	GREW(&layer, RECORD | INSTANTIATE | FIRST | CHECKPOINT, RESTORE);
 	for (int i = 0; i < 3; i++) {
 		KIND(&layer, x[0], 0, PHILOX_CALL_REPLAY);
 		GREW(&layer, REPLAY, RESTORE);
@@ -94,13 +94,31 @@ RUNNER_PROMISE(runner_counts, of_time_tell_prepared_calls)
 	counts = counts_of(&layer);
 	call = new_call(&layer, x, 0);
 	OK(try_prepare(&layer, &call, 1, NULL));
-	GREW(&layer, DRY | RECORD | INSTANTIATE, CHECKPOINT | RESTORE);
+	GREW(&layer, DRY | RECORD | INSTANTIATE | CHECKPOINT, RESTORE);
 	OK(try_prepare(&layer, &call, 1, NULL));
 	GREW(&layer, 0, 0);
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 	GREW(&layer, 0, FIRST | REPLAY | RESTORE);
 	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
 	GREW(&layer, REPLAY, RESTORE);
+}
+
+/* The pool is put back before a call that runs the body after a replay. */
+RUNNER_PROMISE(runner_counts, of_time_tell_when_the_pool_is_put_back)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer other = make_layer(f, r, "other");
+	uint32_t *x = make_words(f, 3);
+
+	make_function(&layer, r, "layer");
+	make_function(&other, r, "other");
+	for (int i = 0; i < 4; i++) {
+		kind_of_call(&layer, x, 0);
+		kind_of_call(&other, x, 0);
+		kind_of_call(&other, x, 1 + (uint32_t)i);
+	}
+	cr_assert_gt(
+		counts_of(&layer).restore_ns + counts_of(&other).restore_ns, 0);
 }
 
 /* Another function's times, and calls that are not, leave them as they are. */
@@ -123,6 +141,18 @@ RUNNER_PROMISE(runner_counts, of_time_are_of_one_function)
 	FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
 	OK(philox_step_begin(r, f->stream, 0, NULL));
 	GREW(&layer, 0, 0);
+}
+
+RUNNER_PROMISE(runner_counts, of_time_tell_that_nothing_was_dry)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function(&layer, r, "layer");
+	for (uint32_t i = 0; i < 8; i++)
+		kind_of_call(&layer, x, i / 4);
+	cr_assert_eq(counts_of(&layer).dry_ns, 0, "%d ns",
+		     (int)counts_of(&layer).dry_ns);
 }
 
 /* An eager function has nothing but bodies. */
