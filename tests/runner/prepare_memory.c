@@ -4,6 +4,8 @@
  */
 #include "tests/support/runner_scene.h"
 
+enum { BYTES = WORDS * sizeof(uint32_t) };
+
 /* --- memory ---------------------------------------------------------------------------- */
 
 /* y is as large as x. */
@@ -165,6 +167,46 @@ RUNNER_PROMISE(runner_prepare_memory, goes_round_outputs_that_live)
 		release_outputs(&two, &call);
 	}
 	release_outputs(&one, &kept);
+}
+
+/* What dry warm-ups wrote late is not in the outputs of calls elsewhere. */
+SLOW_PROMISE(runner_prepare_memory, is_not_written_after_a_call_has_it)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.dry = 2});
+	for (uint32_t key = 0; key < 6; key++) {
+		struct layer_call call = new_call(&layer, x, key);
+		struct numbers got[2];
+		uint64_t calls = key + key / 2 + 1; /* before */
+
+		delay(f, f->stream);
+		if (key % 2)
+			PREPARED(&layer, &call, 1, 1);
+		else {
+			OK(try_call(&layer, &call));
+			release_outputs(&layer, &call);
+			OK(philox_ticket_release(layer.region, call.use.ticket,
+						 f->stream));
+		}
+		call = new_call(&layer, x, key);
+		call.call.stream = f->side;
+		OK(try_call(&layer, &call));
+		for (int k = 0; k < 2; k++)
+			OK(philox_memory_copy(f->device, &got[k],
+					      call.outputs[k].address, BYTES,
+					      f->side));
+		OK(philox_device_synchronize(f->device));
+		SAME(got[0], predict(0, "layer", 4 * calls), "key %u", key);
+		SAME(read_numbers(f, call.outputs[0].address), got[0],
+		     "key %u: later", key);
+		SAME(got[1], all_words(3), "key %u", key);
+		release_outputs(&layer, &call);
+		OK(philox_ticket_release(layer.region, call.use.ticket,
+					 f->stream));
+	}
 }
 
 /* --- values, streams -------------------------------------------------------------------- */

@@ -107,3 +107,67 @@ RUNNER_PROMISE(runner_tie_threads, end_by_calls_of_another_runner)
 	cr_assert_geq(counts_of(&e.back).replay, CALLS - 3);
 	OK(philox_runner_destroy(other));
 }
+
+/* --- and on streams that are late --------------------------------------------------- */
+
+struct reader {
+	struct layer *layer;
+	const struct layer_call *tied;
+	philox_event ready;
+	struct numbers got;
+};
+
+static struct reader reader;
+
+/* The tied output is read late on the stream that its ticket ends on. */
+static void read_and_end(void *user)
+{
+	struct reader *late = user;
+	struct fixture *f = late->layer->f;
+
+	philox_event_wait(f->device, f->side, late->ready);
+	delay(f, f->side);
+	philox_memory_copy(f->device, &late->got,
+			   late->tied->outputs[0].address, sizeof(late->got),
+			   f->side);
+	philox_ticket_release(late->layer->region, late->tied->use.ticket,
+			      f->side);
+}
+
+static enum philox_status read_elsewhere(struct layer *layer,
+					 struct philox_run *run)
+{
+	(void)layer;
+	(void)run;
+	on_thread(read_and_end, &reader);
+	return PHILOX_OK;
+}
+
+SLOW_PROMISE(runner_tie_threads, leave_what_another_thread_s_stream_still_reads)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer busy = make_layer(f, r, "busy");
+	struct philox_function_options options = layer_options("busy", &busy);
+	uint32_t *x = make_words(f, 3);
+
+	make_function(&layer, r, "layer");
+	options.flags = PHILOX_FUNCTION_EAGER;
+	busy.hook = read_elsewhere;
+	make_function_of(&busy, r, &options);
+	OK(philox_event_create(f->device, &reader.ready));
+	for (unsigned i = 0; i < 5; i++) {
+		struct layer_call tied = made_call(&layer, x, 0);
+
+		tie_outputs(&layer, &tied, layer.region, tied.use.ticket);
+		OK(philox_event_record(f->device, reader.ready, f->stream));
+		reader.layer = &layer;
+		reader.tied = &tied;
+		kind_of_call(&busy, x, 0);
+		OVER(r, &tied);
+		kind_of_call(&layer, x, 0);
+		OK(philox_device_synchronize(f->device));
+		SAME(reader.got, predict(0, "layer", 8 * i), "call %u", i);
+	}
+	cr_assert_geq(counts_of(&layer).replay, 6);
+	OK(philox_event_destroy(f->device, reader.ready));
+}
