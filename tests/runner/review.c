@@ -400,8 +400,7 @@ static struct philox_function *shared_function(
 	return function;
 }
 
-static void go_with_shared(struct fixture *f, struct philox_runner *r,
-			   uint32_t dry)
+RUNNER_PROMISE(runner_review, a_dry_backward_begins_in_an_open_shared_forward)
 {
 	struct shared shared = {.abort = 0};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
@@ -409,21 +408,11 @@ static void go_with_shared(struct fixture *f, struct philox_runner *r,
 	struct philox_function *function;
 
 	make_shared(f, &shared);
-	function = shared_function(r, &shared, shared_body, dry);
+	function = shared_function(r, &shared, shared_body, 1);
 	call.stream = f->stream;
 	call.uses = uses;
 	call.n_uses = 2;
 	OK(philox_function_call(function, &call));
-}
-
-RUNNER_PROMISE(runner_review, a_backward_begins_in_an_open_shared_forward)
-{
-	go_with_shared(f, r, 0);
-}
-
-RUNNER_PROMISE(runner_review, a_dry_backward_begins_in_an_open_shared_forward)
-{
-	go_with_shared(f, r, 1);
 }
 
 RUNNER_PROMISE(runner_review, a_dry_backward_can_be_aborted)
@@ -594,114 +583,110 @@ RUNNER_PROMISE(runner_review, the_reason_is_that_of_a_call_that_ran_the_body)
 	cr_assert_str_eq(philox_function_reason(layer.function), "");
 }
 
-/* --- device calls that fail ------------------------------------------------------------- */
+/* --- calls that fail -------------------------------------------------------------------- */
 
-struct failing {
-	struct layer layer;
-	uint32_t *x;
-	unsigned calls;
-};
-
-static enum philox_status failing_body(void *user, struct philox_run *run)
+RUNNER_PROMISE(runner_review, a_call_that_fails_drops_no_recording)
 {
-	struct layer *layer = user;
-	struct philox_ticket ticket;
-	struct philox_pass pass;
-	void *x, *y;
-
-	TRY(philox_run_input(run, 0, &x, NULL));
-	for (unsigned i = 0; i < 2; i++) {
-		TRY(philox_run_alloc(run, BYTES, 0, "y", &y));
-		TRY(philox_memory_copy(layer->f->device, y, x, BYTES,
-				       philox_run_stream(run)));
-		TRY(philox_run_output(run, i, y, BYTES));
-	}
-	TRY(philox_run_forward_begin(run, layer->region, 0, &pass));
-	return philox_forward_commit(&pass, &ticket);
-}
-
-static void goes_on(struct failing *failing)
-{
-	for (unsigned i = 0; i < 4; i++) {
-		struct forward made =
-			call_forward(&failing->layer, failing->x, 0);
-
-		OK(philox_ticket_release(failing->layer.region, made.ticket,
-					 failing->layer.f->stream));
-		PENDING(failing->layer.region, 0);
-	}
-}
-
-RUNNER_PROMISE(runner_review, prepare_that_fails_leaves_nothing_behind)
-{
-	struct failing failing = {.calls = 0};
-	struct numbers first;
-
-	f->injected = 1;
-	failing.layer = make_layer(f, r, "layer");
-	failing.x = make_words(f, 3);
-	for (uint64_t n = 1; n < 80; n++) {
-		struct layer_call made;
-		enum philox_status status;
-
-		struct philox_function_options options =
-			layer_options("layer", &failing.layer);
-
-		options.policy.dry = 1;
-		options.body = failing_body;
-		make_function_of(&failing.layer, r, &options);
-		first = peek(f, failing.layer.region);
-		made = new_call(&failing.layer, failing.x, 0);
-		made.call.inputs = &made.x;
-		made.call.n_outputs = 0;
-		OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
-		status = philox_function_prepare(failing.layer.function,
-						 &made.call, 1, NULL);
-		OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
-		if (status == PHILOX_OK && made.call.kind)
-			failing.calls++;
-		SAME(peek(f, failing.layer.region), first, "numbers, n %u",
-		     (unsigned)n);
-		goes_on(&failing);
-		OK(philox_stream_synchronize(f->device, f->stream));
-		OK(philox_function_destroy(failing.layer.function));
-	}
-	cr_assert_gt(failing.calls, 5);
-}
-
-/* A destroy that fails changes nothing; the header knows ERROR_BUSY alone. */
-RUNNER_PROMISE(runner_review, destroy_that_fails_leaves_the_functions)
-{
+	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call call;
 	uint32_t *x = make_words(f, 3);
 
-	f->injected = 1;
-	for (uint64_t n = 1; n < 40; n++) {
-		char name[16];
-		struct layer layer;
-		struct philox_runner *other;
-		enum philox_status status;
+	make_with(&layer, r, "layer", &(struct philox_policy){.keys = 1});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+	call = new_call(&layer, x, 1);
+	call.call.n_uses = 0;
+	FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+	cr_assert_eq(counts_of(&layer).recordings, 1,
+		     "the recording of the other key is gone");
+}
 
-		snprintf(name, sizeof(name), "other %u", (unsigned)n);
-		other = make_runner_of(f, name, 0);
-		layer = make_layer(f, other, name);
-		make_function(&layer, other, "layer");
-		for (int i = 0; i < 3; i++) {
-			call = new_call(&layer, x, 0);
-			OK(try_call(&layer, &call));
-			if (i < 2)
-				release_outputs(&layer, &call);
-		}
-		OK(philox_stream_synchronize(f->device, f->stream));
-		OK(philox_device_fail(f->device, NULL, n, PHILOX_ERROR_DEVICE));
-		status = philox_runner_destroy(other);
-		OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
-		if (status == PHILOX_OK)
-			continue;
-		OK(philox_output_check(other, &call.outputs[0]));
-		release_outputs(&layer, &call);
-		OK(try_call(&layer, &call));
-		release_outputs(&layer, &call);
-		OK(philox_runner_destroy(other));
-	}
+/* --- memory that goes back to the device ------------------------------------------------ */
+
+enum { BIG = 16 << 20 };
+
+static enum philox_status give_big(void *user, struct philox_run *run)
+{
+	void *y;
+
+	(void)user;
+	TRY(philox_run_alloc(run, BIG, 0, "y", &y));
+	return philox_run_output(run, 0, y, BIG);
+}
+
+static struct philox_function *big_function(struct philox_runner *r,
+					    const char *name)
+{
+	static const struct philox_output_info y = {.name = "y"};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_function *function;
+
+	options.name = name;
+	options.body = give_big;
+	options.outputs = &y;
+	options.n_outputs = 1;
+	OK(philox_function_create(r, &options, &function));
+	return function;
+}
+
+/* Work of some 100 ms that reads an output in the end. */
+static void read_late(struct fixture *f, const struct philox_output *output)
+{
+	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+	void *to = make_memory(f, BIG);
+
+	fill.dist = PHILOX_BITS;
+	fill.dtype = PHILOX_U32;
+	fill.span.count = 32 << 20;
+	fill.out = make_memory(f, (size_t)128 << 20);
+	OK(philox_forward_begin(make_region(f, "late"), f->side,
+				PHILOX_INFERENCE, &pass));
+	OK(philox_pass_fill(&pass, 0, 0, &fill));
+	OK(philox_forward_commit(&pass, &ticket));
+	OK(philox_memory_copy(f->device, to, output->address, BIG, f->side));
+}
+
+/*
+ * What was put on the stream of a release is done with the memory before that
+ * goes back to the device, since another pool needs it. Here it is read when it
+ * is not mapped any more.
+ */
+Test(runner_review, memory_is_not_unmapped_under_work_before_its_release,
+     .timeout = 120)
+{
+	struct fixture f;
+	struct philox_runner *r;
+	struct philox_pool_options options =
+		PHILOX_INIT(struct philox_pool_options);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_function *function;
+	struct philox_pool_block block;
+	struct philox_output output;
+	struct philox_pool *pool;
+	enum philox_status early, given, late;
+
+	fixture_open(&f, "host");
+	r = make_runner_of(&f, "runner", PHILOX_POOL_EXPANDABLE);
+	options.name = "other";
+	OK(philox_pool_create(f.context, &options, &pool));
+	function = big_function(r, "big");
+	call.stream = f.stream;
+	call.outputs = &output;
+	call.n_outputs = 1;
+	OK(philox_function_call(function, &call));
+	OK(philox_stream_synchronize(f.device, f.stream));
+	read_late(&f, &output);
+	OK(philox_output_release(r, &output, f.side));
+	OK(philox_function_destroy(function)); /* whose work is over */
+	OK(philox_device_limit_memory(f.device, (size_t)184 << 20));
+	early = philox_stream_query(f.device, f.side);
+	given = philox_pool_alloc(pool, f.stream, BIG, 0, "b", &block);
+	late = philox_stream_query(f.device, f.side);
+	cr_assert(!(early && !given && late),
+		  "the memory was given away while the stream was busy");
+	fixture_close(&f);
 }
