@@ -242,6 +242,33 @@ RUNNER_PROMISE(runner_review, replays_go_on_after_a_session_failed_to_end)
 	release_outputs(&layer, &call);
 }
 
+/*
+ * Calls on different streams wait for each other, also after a call whose end
+ * could not be recorded; its stream lives.
+ */
+RUNNER_PROMISE(runner_review, streams_wait_for_each_other_after_a_failure)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct layer_call call;
+	uint32_t *x = make_words(f, 3);
+
+	make_function(&layer, r, "layer");
+	for (unsigned i = 0; i < 3; i++) {
+		KIND(&layer, x, 0, (enum philox_call_kind)(i + 2));
+		f->injected = 1;
+	}
+	OK(philox_device_fail(f->device, "event_record", 1,
+			      PHILOX_ERROR_DEVICE));
+	call = new_call(&layer, x, 0);
+	OK(try_call(&layer, &call));
+	release_outputs(&layer, &call);
+	OK(philox_device_fail(f->device, NULL, 0, PHILOX_OK));
+	call = new_call(&layer, x, 0);
+	call.call.stream = f->side;
+	OK(try_call(&layer, &call));
+	release_outputs(&layer, &call);
+}
+
 /* --- prepared calls ------------------------------------------------------------------- */
 
 RUNNER_PROMISE(runner_review, prepared_counts_the_recordings_there_are)
@@ -447,6 +474,54 @@ RUNNER_PROMISE(runner_review, a_dry_backward_ends_no_other_forward)
 	FAILS(philox_forward_begin(shared.regions[1], f->side, 0, &pass),
 	      PHILOX_ERROR_BUSY);
 	OK(philox_pass_abort(&shared.mine));
+}
+
+/* --- backwards that are retained at their end ------------------------------------------- */
+
+static enum philox_status retain_at_the_end(void *user, struct philox_run *run)
+{
+	struct shared *shared = user;
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	TRY(philox_run_forward_begin(run, shared->regions[0], 0, &pass));
+	TRY(philox_forward_commit(&pass, &ticket));
+	for (int i = 0; i < 2; i++) {
+		TRY(philox_run_backward_begin(run, shared->regions[0], ticket,
+					      0, &pass));
+		TRY(philox_backward_commit(&pass, i ? 0 : PHILOX_RETAIN));
+	}
+	return PHILOX_OK;
+}
+
+static void retain_in(struct fixture *f, struct philox_runner *r,
+		      const char *name, uint32_t warmups)
+{
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct shared shared = {.f = f};
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_use use = {{0, 0}, 0, 0};
+	struct philox_function *function;
+
+	shared.regions[0] = make_region(f, name);
+	options.name = name;
+	options.body = retain_at_the_end;
+	options.user = &shared;
+	options.policy.warmups = warmups;
+	OK(philox_function_create(r, &options, &function));
+	call.stream = f->stream;
+	call.uses = &use;
+	call.n_uses = 1;
+	OK(philox_function_call(function, &call));
+	PENDING(shared.regions[0], 0);
+}
+
+/* What a recording may do, an eager call may, too. */
+RUNNER_PROMISE(runner_review, a_ticket_that_a_commit_retains_can_be_repeated)
+{
+	retain_in(f, r, "recorded", PHILOX_NEVER);
+	retain_in(f, r, "eager", 1);
 }
 
 /* --- memory of an input that is handed on ---------------------------------------------- */
