@@ -86,6 +86,9 @@ static const struct part parts[] = {
 	 "  device for a launch of a graph alone in a pool, of two that share it,\n"
 	 "  and of two with PHILOX_POOL_STRICT.\n",
 	 1, 0, 0, bench_pool, bench_pool_steps},
+	{"runner", "calls of functions that are recorded and replayed",
+	 "  x\n",
+	 1, 0, 0, bench_runner, bench_runner_steps},
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, 0, bench_schedules,
 	 bench_schedules_steps},
