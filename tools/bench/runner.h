@@ -14,7 +14,9 @@ struct runner_group {
 	int (*run)(struct bench *bench);
 };
 
-extern const struct runner_group runner_hits; /* calls that are replayed */
+extern const struct runner_group runner_hits, /* calls that are replayed */
+	runner_records, /* recordings, by what else is live */
+	runner_keys;    /* memory of recordings of several sizes */
 
 /* bench_runner_print() prints a row if it is wanted. */
 void bench_runner_print(struct bench *bench, const struct bench_row *row);

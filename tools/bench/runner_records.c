@@ -1,0 +1,424 @@
+/*
+ * tools/bench/runner_records.c - recordings, by what else is live in the pool
+ *
+ * In each round a function is replayed whose outputs are kept. Another one is
+ * then called once more as it is, which puts the pool back first, and recorded
+ * under a key of its own, which does, too.
+ */
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "tools/bench/pool.h"
+#include "tools/bench/runner.h"
+#include "tools/common/complain.h"
+
+#define ROUNDS   15
+#define ELEMENTS 16 /* of a fill */
+
+static const uint32_t counts[] = {0, 10, 100, 1000};
+
+#define N_COUNTS (sizeof(counts) / sizeof(counts[0]))
+
+enum { RECORD, RESTORE, BYTES, FIGURES };
+static const char *const figures[FIGURES] = {"record", "restore",
+					     "record-bytes"};
+
+/* A capture and a launch without a runner: beside those of a recording. */
+enum { CAPTURE = FIGURES, COUNTED, MEASURED };
+
+struct records {
+	struct bench *bench;
+	uint32_t live; /* blocks */
+	struct philox_region *region;
+	struct philox_runner *runner;
+	struct philox_function *keeps, *draws, *eager;
+	struct philox_output *kept;
+	struct philox_pool *pool; /* of the captures */
+	double none;              /* nanoseconds of a restore of none */
+	uint32_t key;             /* the last one */
+};
+
+static void record_name(char name[64], int figure, uint32_t live)
+{
+	snprintf(name, 64, "runner/%s/%u", figures[figure], live);
+}
+
+static int record_is_wanted(const struct bench *bench, uint32_t live)
+{
+	char name[64];
+
+	for (int figure = 0; figure < FIGURES; figure++) {
+		record_name(name, figure, live);
+		if (bench_wants(bench, name))
+			return 1;
+	}
+	return 0;
+}
+
+/* --- bodies --------------------------------------------------------------- */
+
+static enum philox_status keep_outputs(void *user, struct philox_run *run)
+{
+	const struct records *of = user;
+	enum philox_status status = PHILOX_OK;
+	void *output;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < of->live; i++) {
+		status = philox_run_alloc(run, bench_pool_size(i), 0, "output",
+					  &output);
+		if (status == PHILOX_OK)
+			status = philox_run_output(run, i, output,
+						   bench_pool_size(i));
+	}
+	return status;
+}
+
+static enum philox_status fill_and_commit(struct philox_pass *pass, void *out)
+{
+	const struct philox_span span = {.count = ELEMENTS};
+	enum philox_status status =
+		philox_bits(pass, 0, PHILOX_U32, span, out);
+
+	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
+}
+
+static enum philox_status draw_numbers(void *user, struct philox_run *run)
+{
+	const struct records *of = user;
+	struct philox_pass pass;
+	void *numbers;
+	enum philox_status status = philox_run_alloc(
+		run, ELEMENTS * sizeof(uint32_t), 0, "numbers", &numbers);
+
+	if (status == PHILOX_OK)
+		status = philox_run_forward_begin(run, of->region,
+						  PHILOX_INFERENCE, &pass);
+	return status == PHILOX_OK ? fill_and_commit(&pass, numbers) : status;
+}
+
+/* The same by hand; the graph is launched once. */
+static enum philox_status capture_numbers(const struct records *of,
+					  struct philox_graph **graph)
+{
+	struct bench *bench = of->bench;
+	philox_stream stream = bench->stream;
+	struct philox_pool_session *session;
+	struct philox_pool_block block;
+	struct philox_pass pass;
+	struct philox_use use = {0};
+	enum philox_status ended,
+		status = philox_capture_begin(bench->context, stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_pool_begin(of->pool, stream, &session);
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_pool_alloc(of->pool, stream,
+				   ELEMENTS * sizeof(uint32_t), 0, "numbers",
+				   &block);
+	if (status == PHILOX_OK)
+		status = philox_forward_begin(of->region, stream,
+					      PHILOX_INFERENCE, &pass);
+	if (status == PHILOX_OK)
+		status = fill_and_commit(&pass, block.address);
+	if (status == PHILOX_OK)
+		status = philox_pool_free(of->pool, stream, block.address);
+	ended = philox_pool_end(session, status, NULL);
+	status = status == PHILOX_OK ? ended : status;
+	ended = philox_capture_end(bench->context, stream, graph);
+	status = status == PHILOX_OK ? ended : status;
+	return status == PHILOX_OK
+		       ? philox_graph_launch(*graph, stream, &use, 1)
+		       : status;
+}
+
+/* --- a round -------------------------------------------------------------- */
+
+static enum philox_status call(const struct records *of,
+			       struct philox_function *function, uint32_t key,
+			       uint32_t expected)
+{
+	struct philox_use use = {0};
+	const int keeps = function == of->keeps;
+	struct philox_call call = {.size = sizeof(call),
+				   .stream = of->bench->stream,
+				   .key = &key,
+				   .key_size = sizeof(key),
+				   .uses = keeps ? NULL : &use,
+				   .n_uses = !keeps,
+				   .outputs = keeps ? of->kept : NULL,
+				   .n_outputs = keeps ? of->live : 0};
+	enum philox_status status = philox_function_call(function, &call);
+
+	if (status != PHILOX_OK || call.kind == expected)
+		return status;
+	complain("bench", "a call was of kind %u, not %u: %s", call.kind,
+		 expected, philox_function_reason(function));
+	return PHILOX_ERROR_STATE;
+}
+
+static enum philox_status wait_for(const struct bench *bench)
+{
+	return philox_stream_synchronize(bench->device, bench->stream);
+}
+
+static enum philox_status replace_outputs(struct records *of)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < of->live; i++)
+		status = philox_output_release(of->runner, &of->kept[i],
+					       of->bench->stream);
+	if (status == PHILOX_OK)
+		status = call(of, of->keeps, 0, PHILOX_CALL_REPLAY);
+	return status == PHILOX_OK ? wait_for(of->bench) : status;
+}
+
+/* By malloc's count; a sanitizer's heap does not say. */
+static double heap_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (double)info.uordblks + (double)info.hblkhd;
+}
+
+static enum philox_status counted_bytes(const struct records *of, double *bytes)
+{
+	struct philox_function_counts found =
+		PHILOX_INIT(struct philox_function_counts);
+	enum philox_status status = philox_function_count(of->draws, &found);
+
+	*bytes = (double)found.bytes;
+	return status;
+}
+
+static enum philox_status time_record(struct records *of,
+				      double times[MEASURED])
+{
+	double heap = heap_bytes(), counted, start;
+	enum philox_status status = counted_bytes(of, &counted);
+
+	start = bench_now();
+	if (status == PHILOX_OK)
+		status = call(of, of->draws, ++of->key, PHILOX_CALL_RECORD);
+	times[RECORD] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = wait_for(of->bench);
+	times[BYTES] = heap_bytes() - heap;
+	if (status == PHILOX_OK)
+		status = counted_bytes(of, &times[COUNTED]);
+	times[COUNTED] -= counted;
+	return status;
+}
+
+static enum philox_status time_capture(const struct records *of,
+				       double times[MEASURED])
+{
+	struct philox_graph *graph = NULL;
+	double start = bench_now();
+	enum philox_status status = capture_numbers(of, &graph);
+
+	times[CAPTURE] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = wait_for(of->bench);
+	return status == PHILOX_OK ? philox_graph_destroy(graph) : status;
+}
+
+static enum philox_status time_round(struct records *of, double times[MEASURED])
+{
+	enum philox_status status = replace_outputs(of);
+	double start = bench_now();
+
+	if (status == PHILOX_OK)
+		status = call(of, of->eager, 0, PHILOX_CALL_EAGER);
+	times[RESTORE] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = replace_outputs(of);
+	if (status == PHILOX_OK)
+		status = time_record(of, times);
+	return status == PHILOX_OK ? time_capture(of, times) : status;
+}
+
+static enum philox_status time_rounds(struct records *of,
+				      double medians[MEASURED])
+{
+	int rounds = of->bench->quick ? 1 : ROUNDS;
+	double all[MEASURED][ROUNDS], times[MEASURED];
+	enum philox_status status = PHILOX_OK;
+
+	/* the second round overwrites the first */
+	for (int i = -1; status == PHILOX_OK && i < rounds; i++) {
+		status = time_round(of, times);
+		for (int what = 0; what < MEASURED; what++)
+			all[what][i < 0 ? 0 : i] = times[what];
+	}
+	for (int what = 0; status == PHILOX_OK && what < MEASURED; what++)
+		medians[what] = bench_median(all[what], rounds);
+	return status;
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* Beside what philox counts itself. */
+static void print_bytes(const struct records *of, const double *medians)
+{
+	const int known = medians[BYTES] > 0, counted = medians[COUNTED] > 0;
+	char name[64];
+
+	record_name(name, BYTES, of->live);
+	bench_runner_print(
+		of->bench,
+		&(struct bench_row){
+			.name = name,
+			.value = known ? medians[BYTES] : NAN,
+			.unit = "bytes",
+			.peer = "counted",
+			.peer_value = counted ? medians[COUNTED] : NAN,
+			.note = !counted ? "the function's counts do not say"
+				: !known ? "malloc does not say"
+					 : NULL});
+}
+
+static void print_records(struct records *of, const double *medians)
+{
+	char name[64];
+	struct bench_row row = {.name = name,
+				.value = medians[RECORD],
+				.unit = "ns",
+				.peer = "capture",
+				.peer_value = medians[CAPTURE]};
+
+	record_name(name, RECORD, of->live);
+	bench_runner_print(of->bench, &row);
+	record_name(name, RESTORE, of->live);
+	row.value = medians[RESTORE];
+	row.peer = of->none > 0 ? "of 0" : NULL;
+	row.peer_value = of->none;
+	bench_runner_print(of->bench, &row);
+	print_bytes(of, medians);
+	if (!of->live)
+		of->none = medians[RESTORE];
+}
+
+/* --- the group ------------------------------------------------------------ */
+
+static int make_function(struct records *of, const char *name, uint32_t flags,
+			 struct philox_function **function)
+{
+	const int keeps = function == &of->keeps;
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_output_info *outputs =
+		calloc(of->live + 1u, sizeof(*outputs));
+	char(*names)[16] = calloc(of->live + 1u, sizeof(*names));
+	int failed = -1;
+
+	for (uint32_t i = 0; outputs && names && i < of->live; i++) {
+		snprintf(names[i], sizeof(names[i]), "%u", i);
+		outputs[i].name = names[i];
+	}
+	options.name = name;
+	options.mode = PHILOX_MODE_INFERENCE;
+	options.flags = flags;
+	options.body = keeps ? keep_outputs : draw_numbers;
+	options.user = of;
+	options.outputs = outputs;
+	options.n_outputs = keeps ? of->live : 0;
+	options.policy.warmups = PHILOX_NEVER;
+	if (outputs && names)
+		failed = bench_try("function",
+				   philox_function_create(of->runner, &options,
+							  function));
+	else
+		perror("philox bench");
+	free(outputs);
+	free(names);
+	return failed;
+}
+
+static int make_functions(struct records *of)
+{
+	static unsigned long made;
+	const struct philox_op op = {.name = "op"};
+	char name[40];
+	struct philox_runner_options options =
+		PHILOX_INIT(struct philox_runner_options);
+	const struct philox_region_options region = {.size = sizeof(region),
+						     .name = name,
+						     .ops = &op,
+						     .n_ops = 1,
+						     .pending = 1};
+
+	snprintf(name, sizeof(name), "bench, records %lu", ++made);
+	options.name = name;
+	if (bench_try("region", philox_region_create(of->bench->context,
+						     &region, &of->region)) ||
+	    bench_try("runner", philox_runner_create(of->bench->context,
+						     &options, &of->runner)) ||
+	    bench_try("pool", bench_pool_make(of->bench, 0, &of->pool)))
+		return -1;
+	return make_function(of, "keeps", 0, &of->keeps) ||
+			       make_function(of, "draws", 0, &of->draws) ||
+			       make_function(of, "eager", PHILOX_FUNCTION_EAGER,
+					     &of->eager) ||
+			       bench_try("recording",
+					 call(of, of->keeps, 0,
+					      PHILOX_CALL_RECORD))
+		       ? -1
+		       : 0;
+}
+
+static int measure_records(struct records *of, uint32_t live)
+{
+	double medians[MEASURED];
+	int failed;
+
+	bench_step(of->bench);
+	of->live = live;
+	of->kept = calloc(live + 1u, sizeof(*of->kept));
+	if (!of->kept) {
+		perror("philox bench");
+		return -1;
+	}
+	failed = make_functions(of) ||
+		 bench_try("recording", time_rounds(of, medians));
+	if (!failed)
+		print_records(of, medians);
+	for (uint32_t i = 0; !failed && i < live; i++)
+		failed = bench_try("release", philox_output_release(
+						      of->runner, &of->kept[i],
+						      of->bench->stream));
+	wait_for(of->bench);
+	philox_runner_destroy(of->runner);
+	philox_pool_destroy(of->pool);
+	philox_region_destroy(of->region);
+	free(of->kept);
+	of->runner = NULL;
+	of->pool = NULL;
+	of->region = NULL;
+	return failed ? -1 : 0;
+}
+
+static size_t records_steps(const struct bench *bench)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < N_COUNTS; i++)
+		steps += record_is_wanted(bench, counts[i]) != 0;
+	return steps;
+}
+
+static int run_records(struct bench *bench)
+{
+	struct records of = {.bench = bench};
+	int failed = 0;
+
+	for (size_t i = 0; i < N_COUNTS && !failed; i++)
+		if (record_is_wanted(bench, counts[i]))
+			failed = measure_records(&of, counts[i]);
+	return failed;
+}
+
+const struct runner_group runner_records = {records_steps, run_records};
