@@ -29,8 +29,7 @@ static uint32_t all_recordings(const struct runner_bed *bed)
 static enum philox_status draw_and_commit(struct philox_pass *pass, void *out)
 {
 	const struct philox_span span = {.count = ELEMENTS};
-	enum philox_status status =
-		philox_bits(pass, 0, PHILOX_U32, span, out);
+	enum philox_status status = philox_bits(pass, 0, PHILOX_U32, span, out);
 
 	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
 }
@@ -239,9 +238,9 @@ static int make_arrays(struct runner_bed *bed)
 		perror("philox bench");
 		return -1;
 	}
-	if (bench_try("memory", philox_memory_alloc(bed->bench->device,
-						    cells * RUNNER_BED_BYTES,
-						    &memory)))
+	if (bench_try("memory",
+		      philox_memory_alloc(bed->bench->device,
+					  cells * RUNNER_BED_BYTES, &memory)))
 		return -1;
 	bed->memory = memory;
 	for (uint32_t i = 0; i < all_inputs(bed); i++)
@@ -327,10 +326,9 @@ static int make_function(struct runner_bed *bed)
 	options.n_values = bed->values;
 	options.policy.limit = all_recordings(bed) + 1;
 	if (!failed)
-		failed = bench_try("runner",
-				   philox_runner_create(bed->bench->context,
-							&runner,
-							&bed->runner)) ||
+		failed = bench_try("runner", philox_runner_create(
+						     bed->bench->context,
+						     &runner, &bed->runner)) ||
 			 bench_try("function",
 				   philox_function_create(bed->runner, &options,
 							  &bed->function));
@@ -343,9 +341,8 @@ int runner_bed_make(struct runner_bed *bed)
 	if (make_region(bed) || make_arrays(bed) || make_function(bed) ||
 	    record_all(bed) || bench_try("graphs", make_graphs(bed)))
 		return -1;
-	return bench_try("wait",
-			 philox_stream_synchronize(bed->bench->device,
-						   bed->bench->stream));
+	return bench_try("wait", philox_stream_synchronize(bed->bench->device,
+							   bed->bench->stream));
 }
 
 void runner_bed_clean(struct runner_bed *bed)

@@ -121,9 +121,8 @@ static int take_figures(struct hits *hits, const struct racer *racers)
 			}
 			of[CALL] = racer->median.call;
 			of[REPLAY] = racer->median.whole;
-			if (bench_try("calls",
-				      count_calls(&hits->beds[i], side,
-						  &of[DEVICE_CALLS])))
+			if (bench_try("calls", count_calls(&hits->beds[i], side,
+							   &of[DEVICE_CALLS])))
 				return -1;
 		}
 	return 0;
@@ -137,9 +136,8 @@ static int race_hits(struct hits *hits)
 	for (size_t i = 0; i < n; i++) {
 		struct racer *ours = &racers[i * SIDES];
 
-		ours[OURS] = (struct racer){.name = "call",
-					    .run = run_calls,
-					    .of = &hits->beds[i]};
+		ours[OURS] = (struct racer){
+			.name = "call", .run = run_calls, .of = &hits->beds[i]};
 		ours[LAUNCH] = (struct racer){.name = "launch",
 					      .run = run_launches,
 					      .of = &hits->beds[i]};
@@ -161,13 +159,13 @@ static void print_figure(const struct hits *hits, size_t i, int figure)
 	char name[64];
 
 	hit_name(name, hits->family, i, figure);
-	bench_runner_print(hits->bench,
-			   &(struct bench_row){
-				   .name = name,
-				   .value = hits->of[i][OURS][figure],
-				   .unit = units[figure],
-				   .peer = "launch",
-				   .peer_value = hits->of[i][LAUNCH][figure]});
+	bench_runner_print(
+		hits->bench,
+		&(struct bench_row){.name = name,
+				    .value = hits->of[i][OURS][figure],
+				    .unit = units[figure],
+				    .peer = "launch",
+				    .peer_value = hits->of[i][LAUNCH][figure]});
 }
 
 /*
@@ -178,9 +176,8 @@ static void print_more(const struct hits *hits, size_t i)
 {
 	const uint32_t count = families[hits->family].counts[i];
 	char name[64];
-	struct bench_row row = {.name = name,
-				.value = more_of(hits, i),
-				.unit = units[MORE]};
+	struct bench_row row = {
+		.name = name, .value = more_of(hits, i), .unit = units[MORE]};
 
 	hit_name(name, hits->family, i, MORE);
 	if (hits->family == INPUTS && !count) {

@@ -99,10 +99,10 @@ static enum philox_status make_runner(struct keys *of, int kind)
 	options.user = of;
 	options.policy.warmups = PHILOX_NEVER;
 	status = philox_runner_create(of->bench->context, &runner, &of->runner);
-	return status == PHILOX_OK ? philox_function_create(of->runner,
-							    &options,
-							    &of->function)
-				   : status;
+	return status == PHILOX_OK
+		       ? philox_function_create(of->runner, &options,
+						&of->function)
+		       : status;
 }
 
 static enum philox_status record_batches(struct bench *bench, int kind,
@@ -120,8 +120,8 @@ static enum philox_status record_batches(struct bench *bench, int kind,
 						&found);
 	*mapped = (double)found.mapped_peak;
 	if (status == PHILOX_OK)
-		status = philox_stream_synchronize(bench->device,
-						   bench->stream);
+		status =
+			philox_stream_synchronize(bench->device, bench->stream);
 	if (status == PHILOX_OK)
 		return philox_runner_destroy(of.runner);
 	return status;

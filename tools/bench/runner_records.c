@@ -77,8 +77,7 @@ static enum philox_status keep_outputs(void *user, struct philox_run *run)
 static enum philox_status fill_and_commit(struct philox_pass *pass, void *out)
 {
 	const struct philox_span span = {.count = ELEMENTS};
-	enum philox_status status =
-		philox_bits(pass, 0, PHILOX_U32, span, out);
+	enum philox_status status = philox_bits(pass, 0, PHILOX_U32, span, out);
 
 	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
 }
@@ -115,9 +114,9 @@ static enum philox_status capture_numbers(const struct records *of,
 	status = philox_pool_begin(of->pool, stream, &session);
 	if (status != PHILOX_OK)
 		return status;
-	status = philox_pool_alloc(of->pool, stream,
-				   ELEMENTS * sizeof(uint32_t), 0, "numbers",
-				   &block);
+	status =
+		philox_pool_alloc(of->pool, stream, ELEMENTS * sizeof(uint32_t),
+				  0, "numbers", &block);
 	if (status == PHILOX_OK)
 		status = philox_forward_begin(of->region, stream,
 					      PHILOX_INFERENCE, &pass);
@@ -328,9 +327,9 @@ static int make_function(struct records *of, const char *name, uint32_t flags,
 	options.n_outputs = keeps ? of->live : 0;
 	options.policy.warmups = PHILOX_NEVER;
 	if (outputs && names)
-		failed = bench_try("function",
-				   philox_function_create(of->runner, &options,
-							  function));
+		failed = bench_try(
+			"function",
+			philox_function_create(of->runner, &options, function));
 	else
 		perror("philox bench");
 	free(outputs);
@@ -363,9 +362,8 @@ static int make_functions(struct records *of)
 			       make_function(of, "draws", 0, &of->draws) ||
 			       make_function(of, "eager", PHILOX_FUNCTION_EAGER,
 					     &of->eager) ||
-			       bench_try("recording",
-					 call(of, of->keeps, 0,
-					      PHILOX_CALL_RECORD))
+			       bench_try("recording", call(of, of->keeps, 0,
+							   PHILOX_CALL_RECORD))
 		       ? -1
 		       : 0;
 }
