@@ -314,6 +314,7 @@ all_rows()
 	bench values 60
 	bench loops 60
 	bench pool 120
+	bench runner 120
 	criterion
 }
 

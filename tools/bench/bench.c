@@ -87,7 +87,25 @@ static const struct part parts[] = {
 	 "  and of two with PHILOX_POOL_STRICT.\n",
 	 1, 0, 0, bench_pool, bench_pool_steps},
 	{"runner", "calls of functions that are recorded and replayed",
-	 "  x\n",
+	 "  runner/inputs/N/call: of a call of a function with N static inputs that\n"
+	 "  is replayed, until it returns; runner/inputs/N/replay: until the work is\n"
+	 "  done. launch: philox_graph_launch() of the same graph, which shares a\n"
+	 "  pool; more: what the call takes more. recordings/N: with so many, all\n"
+	 "  called in turn, beside \"of 1\". copied/N, values/N: inputs that are\n"
+	 "  copied, values. outputs/N: with their release. device-calls: for a call.\n"
+	 "  runner/record/N: of a call that is recorded while N outputs of another\n"
+	 "  function are not released; capture: of a capture and a launch without a\n"
+	 "  runner. record-bytes: that a recording takes on the host; counted: as\n"
+	 "  the function counts them. device-bytes: on a GPU, of all programs.\n"
+	 "  runner/restore/N: of a call that runs the body, and puts the pool back\n"
+	 "  first. runner/keys/K: the pool after K recordings of falling size, and\n"
+	 "  after the largest alone. runner/llama: a step of 32 layers that share a\n"
+	 "  forward and a backward function; launches: of the same graphs; share: of\n"
+	 "  the host's time that the step takes more.\n"
+	 "  aim: what a figure should be at most; a ratio above 1 misses it. A hit\n"
+	 "  should take 1000 ns more without an input, 1 ns more for each, as much\n"
+	 "  with many recordings as with one, and as many calls of the device, and\n"
+	 "  one for each 128 copied inputs; the pool of keys 1.05 of the largest.\n",
 	 1, 0, 0, bench_runner, bench_runner_steps},
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, 0, bench_schedules,
@@ -131,15 +149,16 @@ static const char usage[] =
 	"usage: philox bench [OPTION]...\n\n"
 	"Measure fills, passes and replays.\n\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
-	"  --only PART    one part, or in fill, states, values, loops, rows and\n"
-	"                 pool those that begin so, as fill/uniform/f32:\n"
+	"  --only PART    one part, or in fill, states, values, loops, rows, pool\n"
+	"                 and runner those that begin so, as fill/uniform/f32:\n"
 	"%s"
 	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
 	"  --quick        a very short run in parts fill, states, values, loops,\n"
-	"                 rows and pool, to see that they work: no measurement\n"
+	"                 rows, pool and runner, to see that they work: no\n"
+	"                 measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"
 	"Peers are looked for in the folder PHILOX_PEERS if it is set, else "

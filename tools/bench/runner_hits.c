@@ -50,6 +50,11 @@ static void hit_name(char name[64], enum family family, size_t i, int figure)
 		 families[family].counts[i], figures[figure]);
 }
 
+static void each_name(char name[64], uint32_t count)
+{
+	snprintf(name, 64, "runner/inputs/%u/each", count);
+}
+
 static struct runner_bed new_bed(struct bench *bench, enum family family,
 				 uint32_t count)
 {
@@ -168,33 +173,42 @@ static void print_figure(const struct hits *hits, size_t i, int figure)
 				    .peer_value = hits->of[i][LAUNCH][figure]});
 }
 
-/*
- * What is more without an input, and for each of many; with more recordings it
- * should be what it is with one.
- */
+/* Beside the aim, if there is one: without an input, and for each of many. */
 static void print_more(const struct hits *hits, size_t i)
 {
 	const uint32_t count = families[hits->family].counts[i];
+	const int is_aim = hits->family == INPUTS && !count;
 	char name[64];
-	struct bench_row row = {
-		.name = name, .value = more_of(hits, i), .unit = units[MORE]};
+	struct bench_row row = {.name = name,
+				.value = more_of(hits, i),
+				.unit = units[MORE],
+				.peer = is_aim ? "aim" : NULL,
+				.peer_value = AIM};
 
 	hit_name(name, hits->family, i, MORE);
-	if (hits->family == INPUTS && !count) {
-		row.peer = "aim";
-		row.peer_value = AIM;
-	} else if (hits->family == RECORDINGS && i) {
-		row.peer = "of 1";
-		row.peer_value = more_of(hits, 0);
-	}
 	bench_runner_print(hits->bench, &row);
 	if (hits->family != INPUTS || count < FEW_INPUTS)
 		return;
-	snprintf(name, sizeof(name), "runner/inputs/%u/each", count);
+	each_name(name, count);
 	row.value = (row.value - more_of(hits, 0)) / count;
 	row.peer = "aim";
 	row.peer_value = AIM_INPUT;
 	bench_runner_print(hits->bench, &row);
+}
+
+/* As much with many recordings as with one? */
+static void print_growth(const struct hits *hits, size_t i)
+{
+	char name[64];
+
+	hit_name(name, hits->family, i, CALL);
+	bench_runner_print(
+		hits->bench,
+		&(struct bench_row){.name = name,
+				    .value = hits->of[i][OURS][CALL],
+				    .unit = units[CALL],
+				    .peer = "of 1",
+				    .peer_value = hits->of[0][OURS][CALL]});
 }
 
 static void print_hits(const struct hits *hits)
@@ -203,6 +217,8 @@ static void print_hits(const struct hits *hits)
 		for (int figure = 0; figure <= DEVICE_CALLS; figure++)
 			print_figure(hits, i, figure);
 		print_more(hits, i);
+		if (hits->family == RECORDINGS && i)
+			print_growth(hits, i);
 	}
 }
 
@@ -239,8 +255,7 @@ static int family_is_wanted(const struct bench *bench, enum family family)
 			if (bench_wants(bench, name))
 				return 1;
 		}
-		snprintf(name, sizeof(name), "runner/inputs/%u/each",
-			 families[family].counts[i]);
+		each_name(name, families[family].counts[i]);
 		if (family == INPUTS &&
 		    families[family].counts[i] >= FEW_INPUTS &&
 		    bench_wants(bench, name))

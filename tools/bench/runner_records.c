@@ -20,9 +20,9 @@ static const uint32_t counts[] = {0, 10, 100, 1000};
 
 #define N_COUNTS (sizeof(counts) / sizeof(counts[0]))
 
-enum { RECORD, RESTORE, BYTES, FIGURES };
+enum { RECORD, RESTORE, BYTES, DEVICE_BYTES, FIGURES };
 static const char *const figures[FIGURES] = {"record", "restore",
-					     "record-bytes"};
+					     "record-bytes", "device-bytes"};
 
 /* A capture and a launch without a runner: beside those of a recording. */
 enum { CAPTURE = FIGURES, COUNTED, MEASURED };
@@ -199,6 +199,7 @@ static enum philox_status time_record(struct records *of,
 	double heap = heap_bytes(), counted, start;
 	enum philox_status status = counted_bytes(of, &counted);
 
+	times[DEVICE_BYTES] = 0; /* of all rounds */
 	start = bench_now();
 	if (status == PHILOX_OK)
 		status = call(of, of->draws, ++of->key, PHILOX_CALL_RECORD);
@@ -240,21 +241,33 @@ static enum philox_status time_round(struct records *of, double times[MEASURED])
 	return status == PHILOX_OK ? time_capture(of, times) : status;
 }
 
+/* Of the device's memory; a host device's is the machine's. */
+static double free_on_device(const struct bench *bench)
+{
+	size_t bytes = 0;
+
+	philox_device_memory_info(bench->device, &bytes, NULL);
+	return (double)bytes;
+}
+
 static enum philox_status time_rounds(struct records *of,
 				      double medians[MEASURED])
 {
 	int rounds = of->bench->quick ? 1 : ROUNDS;
-	double all[MEASURED][ROUNDS], times[MEASURED];
+	double all[MEASURED][ROUNDS], times[MEASURED], before = 0;
 	enum philox_status status = PHILOX_OK;
 
 	/* the second round overwrites the first */
 	for (int i = -1; status == PHILOX_OK && i < rounds; i++) {
+		if (!i)
+			before = free_on_device(of->bench);
 		status = time_round(of, times);
 		for (int what = 0; what < MEASURED; what++)
 			all[what][i < 0 ? 0 : i] = times[what];
 	}
 	for (int what = 0; status == PHILOX_OK && what < MEASURED; what++)
 		medians[what] = bench_median(all[what], rounds);
+	medians[DEVICE_BYTES] = (before - free_on_device(of->bench)) / rounds;
 	return status;
 }
 
@@ -274,10 +287,23 @@ static void print_bytes(const struct records *of, const double *medians)
 			.value = known ? medians[BYTES] : NAN,
 			.unit = "bytes",
 			.peer = "counted",
-			.peer_value = counted ? medians[COUNTED] : NAN,
-			.note = !counted ? "the function's counts do not say"
-				: !known ? "malloc does not say"
-					 : NULL});
+			.peer_value = known && counted ? medians[COUNTED] : NAN,
+			.note = !known     ? "malloc does not say"
+				: !counted ? "the function's counts do not say"
+					   : NULL});
+}
+
+/* Of what is free on a GPU, which other programs use, too. */
+static void print_device_bytes(const struct records *of, double bytes)
+{
+	char name[64];
+
+	if (philox_device_is_host(of->bench->device))
+		return;
+	record_name(name, DEVICE_BYTES, of->live);
+	bench_runner_print(of->bench, &(struct bench_row){.name = name,
+							  .value = bytes,
+							  .unit = "bytes"});
 }
 
 static void print_records(struct records *of, const double *medians)
@@ -297,6 +323,7 @@ static void print_records(struct records *of, const double *medians)
 	row.peer_value = of->none;
 	bench_runner_print(of->bench, &row);
 	print_bytes(of, medians);
+	print_device_bytes(of, medians[DEVICE_BYTES]);
 	if (!of->live)
 		of->none = medians[RESTORE];
 }

@@ -1,0 +1,22 @@
+/*
+ * tests/support/allocations.h - which calls allocate memory on the host
+ *
+ * malloc(), calloc() and realloc() of this process are counted, by thread. What
+ * a device allocates while it carries out an operation is not: that is a
+ * driver's, which a host device only stands in for.
+ */
+#ifndef TESTS_SUPPORT_ALLOCATIONS_H
+#define TESTS_SUPPORT_ALLOCATIONS_H
+
+#include <stdint.h>
+#include <philox.h>
+
+/*
+ * allocations_watch() prepares for counting on a device: what its operations
+ * allocate, those that a launch, a release or a pass calls, is not counted from
+ * now on. allocations() returns how many this thread has made so far.
+ */
+void allocations_watch(struct philox_device *device);
+uint64_t allocations(void);
+
+#endif
