@@ -87,7 +87,7 @@ static enum philox_status capture_values(const struct runner_bed *bed)
 	return status;
 }
 
-static enum philox_status capture_draw(const struct runner_bed *bed)
+static enum philox_status capture_bed_draw(const struct runner_bed *bed)
 {
 	philox_stream stream = bed->bench->stream;
 	struct philox_pool_session *session;
@@ -114,8 +114,8 @@ static enum philox_status capture_draw(const struct runner_bed *bed)
 }
 
 /* The first launch makes a copy of the message's place. */
-static enum philox_status make_graph(struct runner_bed *bed,
-				     struct philox_graph **graph)
+static enum philox_status make_bed_graph(struct runner_bed *bed,
+					 struct philox_graph **graph)
 {
 	struct bench *bench = bed->bench;
 	struct philox_use use = {0};
@@ -125,7 +125,7 @@ static enum philox_status make_graph(struct runner_bed *bed,
 	if (status == PHILOX_OK)
 		status = capture_values(bed);
 	if (status == PHILOX_OK)
-		status = capture_draw(bed);
+		status = capture_bed_draw(bed);
 	if (status == PHILOX_OK)
 		status = philox_capture_end(bench->context, bench->stream,
 					    graph);
@@ -134,13 +134,13 @@ static enum philox_status make_graph(struct runner_bed *bed,
 	return status;
 }
 
-static enum philox_status make_graphs(struct runner_bed *bed)
+static enum philox_status make_bed_graphs(struct runner_bed *bed)
 {
 	const uint32_t count = all_recordings(bed) + 1;
 	enum philox_status status = bench_pool_make(bed->bench, 0, &bed->pool);
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < count; i++)
-		status = make_graph(bed, &bed->graphs[i]);
+		status = make_bed_graph(bed, &bed->graphs[i]);
 	return status;
 }
 
@@ -207,7 +207,7 @@ static int record_all(struct runner_bed *bed)
 
 /* --- made and cleaned ----------------------------------------------------- */
 
-static int make_region(struct runner_bed *bed)
+static int make_bed_region(struct runner_bed *bed)
 {
 	static unsigned long made;
 	const struct philox_op op = {.name = "op"};
@@ -224,7 +224,7 @@ static int make_region(struct runner_bed *bed)
 					      &bed->region));
 }
 
-static int make_arrays(struct runner_bed *bed)
+static int make_bed_arrays(struct runner_bed *bed)
 {
 	static const char value[RUNNER_BED_VALUE];
 	const size_t cells = (size_t)all_inputs(bed) + all_recordings(bed);
@@ -301,7 +301,7 @@ static void forget_descriptions(struct descriptions *of)
 	free(of->values);
 }
 
-static int make_function(struct runner_bed *bed)
+static int make_bed_function(struct runner_bed *bed)
 {
 	static unsigned long made;
 	struct philox_runner_options runner =
@@ -338,8 +338,9 @@ static int make_function(struct runner_bed *bed)
 
 int runner_bed_make(struct runner_bed *bed)
 {
-	if (make_region(bed) || make_arrays(bed) || make_function(bed) ||
-	    record_all(bed) || bench_try("graphs", make_graphs(bed)))
+	if (make_bed_region(bed) || make_bed_arrays(bed) ||
+	    make_bed_function(bed) || record_all(bed) ||
+	    bench_try("graphs", make_bed_graphs(bed)))
 		return -1;
 	return bench_try("wait", philox_stream_synchronize(bed->bench->device,
 							   bed->bench->stream));

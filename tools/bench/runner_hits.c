@@ -81,19 +81,20 @@ static int take_note(struct racer *racer, enum philox_status status)
 	return -1;
 }
 
-static int run_calls(struct racer *racer, int times, struct race_time *time)
+static int run_hit_calls(struct racer *racer, int times, struct race_time *time)
 {
 	return take_note(racer, runner_bed_call(racer->of, times, time));
 }
 
-static int run_launches(struct racer *racer, int times, struct race_time *time)
+static int run_hit_launches(struct racer *racer, int times,
+			    struct race_time *time)
 {
 	return take_note(racer, runner_bed_launch(racer->of, times, time));
 }
 
 /* Without those of the wait. */
-static enum philox_status count_calls(struct runner_bed *bed, int side,
-				      double *calls)
+static enum philox_status count_hit_calls(struct runner_bed *bed, int side,
+					  double *calls)
 {
 	struct philox_device *device = bed->bench->device;
 	enum philox_status (*run)(struct runner_bed *, int,
@@ -126,8 +127,9 @@ static int take_figures(struct hits *hits, const struct racer *racers)
 			}
 			of[CALL] = racer->median.call;
 			of[REPLAY] = racer->median.whole;
-			if (bench_try("calls", count_calls(&hits->beds[i], side,
-							   &of[DEVICE_CALLS])))
+			if (bench_try("calls",
+				      count_hit_calls(&hits->beds[i], side,
+						      &of[DEVICE_CALLS])))
 				return -1;
 		}
 	return 0;
@@ -141,10 +143,11 @@ static int race_hits(struct hits *hits)
 	for (size_t i = 0; i < n; i++) {
 		struct racer *ours = &racers[i * SIDES];
 
-		ours[OURS] = (struct racer){
-			.name = "call", .run = run_calls, .of = &hits->beds[i]};
+		ours[OURS] = (struct racer){.name = "call",
+					    .run = run_hit_calls,
+					    .of = &hits->beds[i]};
 		ours[LAUNCH] = (struct racer){.name = "launch",
-					      .run = run_launches,
+					      .run = run_hit_launches,
 					      .of = &hits->beds[i]};
 	}
 	race(racers, n * SIDES, hits->bench->quick ? 0 : BUDGET);

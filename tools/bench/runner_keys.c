@@ -35,8 +35,8 @@ struct keys {
 /* --- the body ------------------------------------------------------------- */
 
 /* What is kept is free when the body returns. */
-static enum philox_status run_layer(const struct keys *of,
-				    struct philox_run *run)
+static enum philox_status run_batch_layer(const struct keys *of,
+					  struct philox_run *run)
 {
 	enum philox_status status = PHILOX_OK;
 	void *temporary, *result;
@@ -58,7 +58,7 @@ static enum philox_status run_batch(void *user, struct philox_run *run)
 	enum philox_status status = PHILOX_OK;
 
 	for (int i = 0; status == PHILOX_OK && i < LAYERS; i++)
-		status = run_layer(user, run);
+		status = run_batch_layer(user, run);
 	return status;
 }
 

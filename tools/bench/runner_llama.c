@@ -81,8 +81,8 @@ static enum philox_status commit(struct philox_pass *pass, int way)
 			      : philox_backward_commit(pass, 0);
 }
 
-static enum philox_status run_layer(const struct llama *of,
-				    struct philox_run *run, int way)
+static enum philox_status run_llama_layer(const struct llama *of,
+					  struct philox_run *run, int way)
 {
 	static const char *const names[WAYS][FORWARD_OUTPUTS] = {{"y", "saved"},
 								 {"dx"}};
@@ -111,12 +111,12 @@ static enum philox_status run_layer(const struct llama *of,
 
 static enum philox_status run_forward(void *user, struct philox_run *run)
 {
-	return run_layer(user, run, FORWARD);
+	return run_llama_layer(user, run, FORWARD);
 }
 
 static enum philox_status run_backward(void *user, struct philox_run *run)
 {
-	return run_layer(user, run, BACKWARD);
+	return run_llama_layer(user, run, BACKWARD);
 }
 
 /* --- a step of the runner ------------------------------------------------- */
@@ -234,8 +234,8 @@ static enum philox_status capture_layer(struct llama *of, int way)
 	return status == PHILOX_OK ? ended : status;
 }
 
-static enum philox_status make_graph(struct llama *of, int way,
-				     struct philox_graph **graph)
+static enum philox_status make_llama_graph(struct llama *of, int way,
+					   struct philox_graph **graph)
 {
 	struct bench *bench = of->bench;
 	enum philox_status status =
@@ -271,7 +271,7 @@ static enum philox_status launch_all(struct llama *of)
 
 /* --- made ----------------------------------------------------------------- */
 
-static int make_function(struct llama *of, int way)
+static int make_llama_function(struct llama *of, int way)
 {
 	struct philox_input inputs[BACKWARD_INPUTS] = {{NULL}};
 	static const char *const gradients[N_WEIGHTS] = {
@@ -346,16 +346,19 @@ static int make_model(struct llama *of)
 		return -1;
 	of->memory = memory;
 	place_inputs(of);
-	return make_function(of, FORWARD) || make_function(of, BACKWARD) ? -1
-									 : 0;
+	return make_llama_function(of, FORWARD) ||
+			       make_llama_function(of, BACKWARD)
+		       ? -1
+		       : 0;
 }
 
-static int make_graphs(struct llama *of)
+static int make_llama_graphs(struct llama *of)
 {
 	for (int i = 0; i < LAYERS; i++)
 		for (int way = 0; way < WAYS; way++)
 			if (bench_try("capture",
-				      make_graph(of, way, &of->graphs[i][way])))
+				      make_llama_graph(of, way,
+						       &of->graphs[i][way])))
 				return -1;
 	return bench_try("launch", launch_all(of));
 }
@@ -476,8 +479,8 @@ static int run_llama(struct bench *bench)
 	int failed;
 
 	bench_step(bench);
-	failed = make_model(&of) || make_graphs(&of) || record_model(&of) ||
-		 race_steps(&of);
+	failed = make_model(&of) || make_llama_graphs(&of) ||
+		 record_model(&of) || race_steps(&of);
 	clean_model(&of);
 	return failed ? -1 : 0;
 }

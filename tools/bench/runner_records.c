@@ -226,7 +226,8 @@ static enum philox_status time_capture(const struct records *of,
 	return status == PHILOX_OK ? philox_graph_destroy(graph) : status;
 }
 
-static enum philox_status time_round(struct records *of, double times[MEASURED])
+static enum philox_status time_record_round(struct records *of,
+					    double times[MEASURED])
 {
 	enum philox_status status = replace_outputs(of);
 	double start = bench_now();
@@ -250,8 +251,8 @@ static double free_on_device(const struct bench *bench)
 	return (double)bytes;
 }
 
-static enum philox_status time_rounds(struct records *of,
-				      double medians[MEASURED])
+static enum philox_status time_record_rounds(struct records *of,
+					     double medians[MEASURED])
 {
 	int rounds = of->bench->quick ? 1 : ROUNDS;
 	double all[MEASURED][ROUNDS], times[MEASURED], before = 0;
@@ -261,7 +262,7 @@ static enum philox_status time_rounds(struct records *of,
 	for (int i = -1; status == PHILOX_OK && i < rounds; i++) {
 		if (!i)
 			before = free_on_device(of->bench);
-		status = time_round(of, times);
+		status = time_record_round(of, times);
 		for (int what = 0; what < MEASURED; what++)
 			all[what][i < 0 ? 0 : i] = times[what];
 	}
@@ -274,7 +275,7 @@ static enum philox_status time_rounds(struct records *of,
 /* --- rows ----------------------------------------------------------------- */
 
 /* Beside what philox counts itself. */
-static void print_bytes(const struct records *of, const double *medians)
+static void print_record_bytes(const struct records *of, const double *medians)
 {
 	const int known = medians[BYTES] > 0, counted = medians[COUNTED] > 0;
 	char name[64];
@@ -322,7 +323,7 @@ static void print_records(struct records *of, const double *medians)
 	row.peer = of->none > 0 ? "of 0" : NULL;
 	row.peer_value = of->none;
 	bench_runner_print(of->bench, &row);
-	print_bytes(of, medians);
+	print_record_bytes(of, medians);
 	print_device_bytes(of, medians[DEVICE_BYTES]);
 	if (!of->live)
 		of->none = medians[RESTORE];
@@ -330,8 +331,9 @@ static void print_records(struct records *of, const double *medians)
 
 /* --- the group ------------------------------------------------------------ */
 
-static int make_function(struct records *of, const char *name, uint32_t flags,
-			 struct philox_function **function)
+static int make_record_function(struct records *of, const char *name,
+				uint32_t flags,
+				struct philox_function **function)
 {
 	const int keeps = function == &of->keeps;
 	struct philox_function_options options =
@@ -364,7 +366,7 @@ static int make_function(struct records *of, const char *name, uint32_t flags,
 	return failed;
 }
 
-static int make_functions(struct records *of)
+static int make_record_functions(struct records *of)
 {
 	static unsigned long made;
 	const struct philox_op op = {.name = "op"};
@@ -385,10 +387,12 @@ static int make_functions(struct records *of)
 						     &options, &of->runner)) ||
 	    bench_try("pool", bench_pool_make(of->bench, 0, &of->pool)))
 		return -1;
-	return make_function(of, "keeps", 0, &of->keeps) ||
-			       make_function(of, "draws", 0, &of->draws) ||
-			       make_function(of, "eager", PHILOX_FUNCTION_EAGER,
-					     &of->eager) ||
+	return make_record_function(of, "keeps", 0, &of->keeps) ||
+			       make_record_function(of, "draws", 0,
+						    &of->draws) ||
+			       make_record_function(of, "eager",
+						    PHILOX_FUNCTION_EAGER,
+						    &of->eager) ||
 			       bench_try("recording", call(of, of->keeps, 0,
 							   PHILOX_CALL_RECORD))
 		       ? -1
@@ -407,8 +411,8 @@ static int measure_records(struct records *of, uint32_t live)
 		perror("philox bench");
 		return -1;
 	}
-	failed = make_functions(of) ||
-		 bench_try("recording", time_rounds(of, medians));
+	failed = make_record_functions(of) ||
+		 bench_try("recording", time_record_rounds(of, medians));
 	if (!failed)
 		print_records(of, medians);
 	for (uint32_t i = 0; !failed && i < live; i++)
