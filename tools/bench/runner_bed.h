@@ -12,19 +12,15 @@
 
 #include "tools/bench/bench.h"
 #include "tools/bench/race.h"
+#include "tools/bench/runner_parts.h"
 
 struct runner_bed {
 	struct bench *bench;
-	uint32_t inputs;     /* static ones */
-	uint32_t copied;     /* and copied ones, of RUNNER_BED_BYTES each */
-	uint32_t values;     /* of RUNNER_BED_VALUE bytes */
-	uint32_t outputs;    /* each is released after its call */
+	struct runner_shape shape; /* outputs are released after their call */
 	uint32_t recordings; /* 0 means 1; for more there must be an input */
 
-	struct philox_region *region;
-	struct philox_runner *runner;
+	struct runner_parts parts;
 	struct philox_function *function;
-	struct philox_pool *pool;     /* of the graphs */
 	struct philox_graph **graphs; /* one for each recording, and one more */
 	char *memory;                 /* that inputs are in */
 	struct philox_call_input *in;
@@ -32,9 +28,6 @@ struct runner_bed {
 	struct philox_output *out;
 	uint32_t turn; /* whose turn it is */
 };
-
-#define RUNNER_BED_BYTES 64
-#define RUNNER_BED_VALUE 12
 
 /*
  * runner_bed_make() makes all of that: 0, or -1 after printing what failed.

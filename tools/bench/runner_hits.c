@@ -59,15 +59,15 @@ static struct runner_bed new_bed(struct bench *bench, enum family family,
 				 uint32_t count)
 {
 	struct runner_bed bed = {.bench = bench};
-	uint32_t *const of[FAMILIES] = {[INPUTS] = &bed.inputs,
+	uint32_t *const of[FAMILIES] = {[INPUTS] = &bed.shape.statics,
 					[RECORDINGS] = &bed.recordings,
-					[COPIED] = &bed.copied,
-					[VALUES] = &bed.values,
-					[OUTPUTS] = &bed.outputs};
+					[COPIED] = &bed.shape.copied,
+					[VALUES] = &bed.shape.values,
+					[OUTPUTS] = &bed.shape.outputs};
 
 	*of[family] = count;
 	if (family == RECORDINGS)
-		bed.inputs = 1;
+		bed.shape.statics = 1;
 	return bed;
 }
 

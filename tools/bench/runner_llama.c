@@ -11,10 +11,9 @@
  * longer is the runner's.
  */
 #include <stdio.h>
-#include <string.h>
-#include "tools/bench/pool.h"
 #include "tools/bench/race.h"
 #include "tools/bench/runner.h"
+#include "tools/bench/runner_parts.h"
 #include "tools/common/complain.h"
 
 #define BUDGET   1e9 /* nanoseconds of the race, about */
@@ -23,10 +22,8 @@
 #define ELEMENTS 16 /* of it */
 #define STEPS    8  /* until all is replayed, at most */
 
-static const char *const weights[] = {"wq", "wk", "wv",    "wo",   "w1",
-				      "w2", "w3", "norm1", "norm2"};
-
-#define N_WEIGHTS (sizeof(weights) / sizeof(weights[0]))
+/* wq, wk, wv, wo, w1, w2, w3 and two norms. */
+#define N_WEIGHTS 9
 
 enum { FORWARD, BACKWARD, WAYS };
 static const char *const ways[WAYS] = {"forward", "backward"};
@@ -48,10 +45,8 @@ enum { ATTENTION, FEED_FORWARD, OPS };
 
 struct llama {
 	struct bench *bench;
-	struct philox_region *region;
-	struct philox_runner *runner;
+	struct runner_parts parts;
 	struct philox_function *functions[WAYS];
-	struct philox_pool *pool; /* of the graphs */
 	struct philox_graph *graphs[LAYERS][WAYS];
 	char *memory; /* x, the gradient of the loss, weights, gradients */
 	struct philox_call_input inputs[LAYERS][WAYS][BACKWARD_INPUTS];
@@ -59,6 +54,16 @@ struct llama {
 	struct philox_ticket tickets[LAYERS];
 	int replayed; /* calls of the last step */
 };
+
+static size_t inputs_of(int way)
+{
+	return way == FORWARD ? FORWARD_INPUTS : BACKWARD_INPUTS;
+}
+
+static size_t outputs_of(int way)
+{
+	return way == FORWARD ? FORWARD_OUTPUTS : BACKWARD_OUTPUTS;
+}
 
 /* --- the work of a layer -------------------------------------------------- */
 
@@ -87,7 +92,7 @@ static enum philox_status run_llama_layer(const struct llama *of,
 	static const char *const names[WAYS][FORWARD_OUTPUTS] = {{"y", "saved"},
 								 {"dx"}};
 	const struct philox_ticket none = {0, 0};
-	const size_t n = way == FORWARD ? FORWARD_OUTPUTS : BACKWARD_OUTPUTS;
+	const size_t n = outputs_of(way);
 	enum philox_status status = PHILOX_OK;
 	struct philox_pass pass;
 	void *output = NULL;
@@ -100,9 +105,10 @@ static enum philox_status run_llama_layer(const struct llama *of,
 	}
 	if (status == PHILOX_OK)
 		status = way == FORWARD
-				 ? philox_run_forward_begin(run, of->region, 0,
-							    &pass)
-				 : philox_run_backward_begin(run, of->region,
+				 ? philox_run_forward_begin(
+					   run, of->parts.region, 0, &pass)
+				 : philox_run_backward_begin(run,
+							     of->parts.region,
 							     none, 0, &pass);
 	if (status == PHILOX_OK)
 		status = draw_dropouts(&pass, output);
@@ -125,17 +131,14 @@ static enum philox_status call_layer(struct llama *of, int layer, int way,
 				     struct philox_output *outputs)
 {
 	struct philox_use use = {.ticket = of->tickets[layer]};
-	struct philox_call call = {
-		.size = sizeof(call),
-		.stream = of->bench->stream,
-		.inputs = of->inputs[layer][way],
-		.n_inputs = way == FORWARD ? (size_t)FORWARD_INPUTS
-					   : (size_t)BACKWARD_INPUTS,
-		.uses = &use,
-		.n_uses = 1,
-		.outputs = outputs,
-		.n_outputs = way == FORWARD ? (size_t)FORWARD_OUTPUTS
-					    : (size_t)BACKWARD_OUTPUTS};
+	struct philox_call call = {.size = sizeof(call),
+				   .stream = of->bench->stream,
+				   .inputs = of->inputs[layer][way],
+				   .n_inputs = inputs_of(way),
+				   .uses = &use,
+				   .n_uses = 1,
+				   .outputs = outputs,
+				   .n_outputs = outputs_of(way)};
 	enum philox_status status =
 		philox_function_call(of->functions[way], &call);
 
@@ -154,7 +157,8 @@ static void read_output(struct philox_call_input *input,
 static enum philox_status release(const struct llama *of,
 				  const struct philox_output *output)
 {
-	return philox_output_release(of->runner, output, of->bench->stream);
+	return philox_output_release(of->parts.runner, output,
+				     of->bench->stream);
 }
 
 static enum philox_status step_forward(struct llama *of)
@@ -204,48 +208,39 @@ static enum philox_status run_step(struct llama *of)
 
 /* --- the same graphs, launched -------------------------------------------- */
 
-static enum philox_status capture_layer(struct llama *of, int way)
+static enum philox_status capture_layer(const struct llama *of, int way)
 {
 	const struct philox_ticket none = {0, 0};
+	const struct runner_parts *parts = &of->parts;
 	philox_stream stream = of->bench->stream;
-	struct philox_pool_session *session;
 	struct philox_pool_block block;
 	struct philox_pass pass;
-	enum philox_status ended,
-		status = philox_pool_begin(of->pool, stream, &session);
+	enum philox_status status = philox_pool_alloc(
+		parts->pool, stream, BYTES, 0, ways[way], &block);
 
-	if (status != PHILOX_OK)
-		return status;
-	status = philox_pool_alloc(of->pool, stream, BYTES, 0, ways[way],
-				   &block);
 	if (status == PHILOX_OK)
 		status = way == FORWARD
-				 ? philox_forward_begin(of->region, stream, 0,
-							&pass)
-				 : philox_backward_begin(of->region, none,
+				 ? philox_forward_begin(parts->region, stream,
+							0, &pass)
+				 : philox_backward_begin(parts->region, none,
 							 stream, 0, &pass);
 	if (status == PHILOX_OK)
 		status = draw_dropouts(&pass, block.address);
 	if (status == PHILOX_OK)
 		status = commit(&pass, way);
-	if (status == PHILOX_OK)
-		status = philox_pool_free(of->pool, stream, block.address);
-	ended = philox_pool_end(session, status, NULL);
-	return status == PHILOX_OK ? ended : status;
+	return status == PHILOX_OK
+		       ? philox_pool_free(parts->pool, stream, block.address)
+		       : status;
 }
 
-static enum philox_status make_llama_graph(struct llama *of, int way,
-					   struct philox_graph **graph)
+static enum philox_status capture_forward(void *user)
 {
-	struct bench *bench = of->bench;
-	enum philox_status status =
-		philox_capture_begin(bench->context, bench->stream);
+	return capture_layer(user, FORWARD);
+}
 
-	if (status == PHILOX_OK)
-		status = capture_layer(of, way);
-	return status == PHILOX_OK ? philox_capture_end(bench->context,
-							bench->stream, graph)
-				   : status;
+static enum philox_status capture_backward(void *user)
+{
+	return capture_layer(user, BACKWARD);
 }
 
 static enum philox_status launch_layer(struct llama *of, int layer, int way)
@@ -273,36 +268,20 @@ static enum philox_status launch_all(struct llama *of)
 
 static int make_llama_function(struct llama *of, int way)
 {
-	struct philox_input inputs[BACKWARD_INPUTS] = {{NULL}};
-	static const char *const gradients[N_WEIGHTS] = {
-		"dwq", "dwk", "dwv",    "dwo",   "dw1",
-		"dw2", "dw3", "dnorm1", "dnorm2"};
-	static const struct philox_output_info outputs[WAYS][FORWARD_OUTPUTS] =
-		{{{.name = "y"}, {.name = "saved"}}, {{.name = "dx"}}};
+	const struct runner_shape shape = {.statics = (uint32_t)inputs_of(way),
+					   .outputs =
+						   (uint32_t)outputs_of(way)};
 	struct philox_function_options options =
 		PHILOX_INIT(struct philox_function_options);
 
-	for (size_t i = 0; i < N_WEIGHTS; i++) {
-		inputs[i].name = weights[i];
-		inputs[GRADIENTS + i].name = gradients[i];
-	}
-	inputs[DY].name = way == FORWARD ? "x" : "dy";
-	inputs[KEPT].name = "saved";
 	options.name = ways[way];
 	options.mode =
 		way == FORWARD ? PHILOX_MODE_FORWARD : PHILOX_MODE_BACKWARD;
 	options.body = way == FORWARD ? run_forward : run_backward;
 	options.user = of;
-	options.inputs = inputs;
-	options.n_inputs = way == FORWARD ? (size_t)FORWARD_INPUTS
-					  : (size_t)BACKWARD_INPUTS;
-	options.outputs = outputs[way];
-	options.n_outputs = way == FORWARD ? (size_t)FORWARD_OUTPUTS
-					   : (size_t)BACKWARD_OUTPUTS;
 	options.policy.limit = LAYERS;
-	return bench_try("function",
-			 philox_function_create(of->runner, &options,
-						&of->functions[way]));
+	return runner_function_make(&of->parts, &shape, options,
+				    &of->functions[way]);
 }
 
 /* Weights and gradients of a layer are beside each other. */
@@ -322,26 +301,11 @@ static void place_inputs(struct llama *of)
 
 static int make_model(struct llama *of)
 {
-	const struct philox_op ops[OPS] = {{.name = "attention"},
-					   {.name = "feed forward"}};
-	const struct philox_region_options region = {.size = sizeof(region),
-						     .name = "bench, llama",
-						     .ops = ops,
-						     .n_ops = OPS,
-						     .pending = LAYERS};
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
-	struct bench *bench = of->bench;
 	void *memory = NULL;
 
-	options.name = "bench, llama's runner";
-	if (bench_try("region", philox_region_create(bench->context, &region,
-						     &of->region)) ||
-	    bench_try("runner", philox_runner_create(bench->context, &options,
-						     &of->runner)) ||
-	    bench_try("pool", bench_pool_make(bench, 0, &of->pool)) ||
+	if (runner_parts_make(&of->parts, of->bench) ||
 	    bench_try("memory",
-		      philox_memory_alloc(bench->device, sizeof(of->inputs),
+		      philox_memory_alloc(of->bench->device, sizeof(of->inputs),
 					  &memory)))
 		return -1;
 	of->memory = memory;
@@ -357,8 +321,11 @@ static int make_llama_graphs(struct llama *of)
 	for (int i = 0; i < LAYERS; i++)
 		for (int way = 0; way < WAYS; way++)
 			if (bench_try("capture",
-				      make_llama_graph(of, way,
-						       &of->graphs[i][way])))
+				      runner_capture(&of->parts,
+						     way == FORWARD
+							     ? capture_forward
+							     : capture_backward,
+						     of, &of->graphs[i][way])))
 				return -1;
 	return bench_try("launch", launch_all(of));
 }
@@ -382,12 +349,10 @@ static void clean_model(struct llama *of)
 	struct bench *bench = of->bench;
 
 	philox_stream_synchronize(bench->device, bench->stream);
-	philox_runner_destroy(of->runner);
 	for (int i = 0; i < LAYERS * WAYS; i++)
 		philox_graph_destroy(of->graphs[i / WAYS][i % WAYS]);
-	philox_pool_destroy(of->pool);
+	runner_parts_clean(&of->parts);
 	philox_memory_free(bench->device, of->memory);
-	philox_region_destroy(of->region);
 }
 
 /* --- raced ---------------------------------------------------------------- */

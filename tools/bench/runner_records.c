@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include "tools/bench/pool.h"
 #include "tools/bench/runner.h"
+#include "tools/bench/runner_parts.h"
 #include "tools/common/complain.h"
 
-#define ROUNDS   15
-#define ELEMENTS 16 /* of a fill */
+#define ROUNDS 15
 
 static const uint32_t counts[] = {0, 10, 100, 1000};
 
@@ -30,13 +30,11 @@ enum { CAPTURE = FIGURES, COUNTED, MEASURED };
 struct records {
 	struct bench *bench;
 	uint32_t live; /* blocks */
-	struct philox_region *region;
-	struct philox_runner *runner;
+	struct runner_parts parts;
 	struct philox_function *keeps, *draws, *eager;
 	struct philox_output *kept;
-	struct philox_pool *pool; /* of the captures */
-	double none;              /* nanoseconds of a restore of none */
-	uint32_t key;             /* the last one */
+	double none;  /* nanoseconds of a restore of none */
+	uint32_t key; /* the last one */
 };
 
 static void record_name(char name[64], int figure, uint32_t live)
@@ -74,63 +72,11 @@ static enum philox_status keep_outputs(void *user, struct philox_run *run)
 	return status;
 }
 
-static enum philox_status fill_and_commit(struct philox_pass *pass, void *out)
-{
-	const struct philox_span span = {.count = ELEMENTS};
-	enum philox_status status = philox_bits(pass, 0, PHILOX_U32, span, out);
-
-	return status == PHILOX_OK ? philox_forward_commit(pass, NULL) : status;
-}
-
 static enum philox_status draw_numbers(void *user, struct philox_run *run)
 {
 	const struct records *of = user;
-	struct philox_pass pass;
-	void *numbers;
-	enum philox_status status = philox_run_alloc(
-		run, ELEMENTS * sizeof(uint32_t), 0, "numbers", &numbers);
 
-	if (status == PHILOX_OK)
-		status = philox_run_forward_begin(run, of->region,
-						  PHILOX_INFERENCE, &pass);
-	return status == PHILOX_OK ? fill_and_commit(&pass, numbers) : status;
-}
-
-/* The same by hand; the graph is launched once. */
-static enum philox_status capture_numbers(const struct records *of,
-					  struct philox_graph **graph)
-{
-	struct bench *bench = of->bench;
-	philox_stream stream = bench->stream;
-	struct philox_pool_session *session;
-	struct philox_pool_block block;
-	struct philox_pass pass;
-	struct philox_use use = {0};
-	enum philox_status ended,
-		status = philox_capture_begin(bench->context, stream);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = philox_pool_begin(of->pool, stream, &session);
-	if (status != PHILOX_OK)
-		return status;
-	status =
-		philox_pool_alloc(of->pool, stream, ELEMENTS * sizeof(uint32_t),
-				  0, "numbers", &block);
-	if (status == PHILOX_OK)
-		status = philox_forward_begin(of->region, stream,
-					      PHILOX_INFERENCE, &pass);
-	if (status == PHILOX_OK)
-		status = fill_and_commit(&pass, block.address);
-	if (status == PHILOX_OK)
-		status = philox_pool_free(of->pool, stream, block.address);
-	ended = philox_pool_end(session, status, NULL);
-	status = status == PHILOX_OK ? ended : status;
-	ended = philox_capture_end(bench->context, stream, graph);
-	status = status == PHILOX_OK ? ended : status;
-	return status == PHILOX_OK
-		       ? philox_graph_launch(*graph, stream, &use, 1)
-		       : status;
+	return runner_draw(&of->parts, run);
 }
 
 /* --- a round -------------------------------------------------------------- */
@@ -168,7 +114,7 @@ static enum philox_status replace_outputs(struct records *of)
 	enum philox_status status = PHILOX_OK;
 
 	for (uint32_t i = 0; status == PHILOX_OK && i < of->live; i++)
-		status = philox_output_release(of->runner, &of->kept[i],
+		status = philox_output_release(of->parts.runner, &of->kept[i],
 					       of->bench->stream);
 	if (status == PHILOX_OK)
 		status = call(of, of->keeps, 0, PHILOX_CALL_REPLAY);
@@ -217,9 +163,12 @@ static enum philox_status time_capture(const struct records *of,
 				       double times[MEASURED])
 {
 	struct philox_graph *graph = NULL;
+	struct philox_use use = {0};
 	double start = bench_now();
-	enum philox_status status = capture_numbers(of, &graph);
+	enum philox_status status = runner_capture_draw(&of->parts, 0, &graph);
 
+	if (status == PHILOX_OK)
+		status = philox_graph_launch(graph, of->bench->stream, &use, 1);
 	times[CAPTURE] = bench_now() - start;
 	if (status == PHILOX_OK)
 		status = wait_for(of->bench);
@@ -336,57 +285,21 @@ static int make_record_function(struct records *of, const char *name,
 				struct philox_function **function)
 {
 	const int keeps = function == &of->keeps;
+	const struct runner_shape shape = {.outputs = keeps ? of->live : 0};
 	struct philox_function_options options =
 		PHILOX_INIT(struct philox_function_options);
-	struct philox_output_info *outputs =
-		calloc(of->live + 1u, sizeof(*outputs));
-	char(*names)[16] = calloc(of->live + 1u, sizeof(*names));
-	int failed = -1;
 
-	for (uint32_t i = 0; outputs && names && i < of->live; i++) {
-		snprintf(names[i], sizeof(names[i]), "%u", i);
-		outputs[i].name = names[i];
-	}
 	options.name = name;
 	options.mode = PHILOX_MODE_INFERENCE;
 	options.flags = flags;
 	options.body = keeps ? keep_outputs : draw_numbers;
 	options.user = of;
-	options.outputs = outputs;
-	options.n_outputs = keeps ? of->live : 0;
 	options.policy.warmups = PHILOX_NEVER;
-	if (outputs && names)
-		failed = bench_try(
-			"function",
-			philox_function_create(of->runner, &options, function));
-	else
-		perror("philox bench");
-	free(outputs);
-	free(names);
-	return failed;
+	return runner_function_make(&of->parts, &shape, options, function);
 }
 
 static int make_record_functions(struct records *of)
 {
-	static unsigned long made;
-	const struct philox_op op = {.name = "op"};
-	char name[40];
-	struct philox_runner_options options =
-		PHILOX_INIT(struct philox_runner_options);
-	const struct philox_region_options region = {.size = sizeof(region),
-						     .name = name,
-						     .ops = &op,
-						     .n_ops = 1,
-						     .pending = 1};
-
-	snprintf(name, sizeof(name), "bench, records %lu", ++made);
-	options.name = name;
-	if (bench_try("region", philox_region_create(of->bench->context,
-						     &region, &of->region)) ||
-	    bench_try("runner", philox_runner_create(of->bench->context,
-						     &options, &of->runner)) ||
-	    bench_try("pool", bench_pool_make(of->bench, 0, &of->pool)))
-		return -1;
 	return make_record_function(of, "keeps", 0, &of->keeps) ||
 			       make_record_function(of, "draws", 0,
 						    &of->draws) ||
@@ -411,22 +324,18 @@ static int measure_records(struct records *of, uint32_t live)
 		perror("philox bench");
 		return -1;
 	}
-	failed = make_record_functions(of) ||
+	failed = runner_parts_make(&of->parts, of->bench) ||
+		 make_record_functions(of) ||
 		 bench_try("recording", time_record_rounds(of, medians));
 	if (!failed)
 		print_records(of, medians);
 	for (uint32_t i = 0; !failed && i < live; i++)
-		failed = bench_try("release", philox_output_release(
-						      of->runner, &of->kept[i],
-						      of->bench->stream));
-	wait_for(of->bench);
-	philox_runner_destroy(of->runner);
-	philox_pool_destroy(of->pool);
-	philox_region_destroy(of->region);
+		failed = bench_try("release",
+				   philox_output_release(of->parts.runner,
+							 &of->kept[i],
+							 of->bench->stream));
+	runner_parts_clean(&of->parts);
 	free(of->kept);
-	of->runner = NULL;
-	of->pool = NULL;
-	of->region = NULL;
 	return failed ? -1 : 0;
 }
 
