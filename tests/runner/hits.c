@@ -97,8 +97,8 @@ static void describe_busy(struct busy *busy, const char *name)
 {
 	const size_t n = busy->statics + busy->copied;
 	struct philox_input *inputs = calloc(n + 1, sizeof(*inputs));
-	struct philox_output_info outputs[8] = {{NULL}};
-	struct philox_value values[8] = {{NULL}};
+	struct philox_output_info outputs[8] = {{0}};
+	struct philox_value values[8] = {{0}};
 	struct philox_function_options options =
 		PHILOX_INIT(struct philox_function_options);
 

@@ -103,7 +103,7 @@ int runner_function_make(const struct runner_parts *parts,
 			 struct philox_function_options options,
 			 struct philox_function **function)
 {
-	struct descriptions descriptions = {NULL};
+	struct descriptions descriptions = {0};
 	int failed = describe(shape, &descriptions);
 
 	options.inputs = descriptions.inputs;
