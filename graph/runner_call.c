@@ -214,9 +214,29 @@ static enum philox_status decide_moved(const struct calling *calling)
 			     function->policy.moved == PHILOX_MOVED_LIMIT);
 }
 
+static enum philox_status decide_new(const struct calling *calling,
+				     const char *stale)
+{
+	struct philox_function *function = calling->function;
+
+	if (stale) {
+		function->counts.missed_stale++;
+		calling_explain(calling,
+				"what its recording uses was destroyed: %.160s",
+				stale);
+	} else {
+		function->counts.missed_new++;
+		calling_explain(calling,
+				"nothing was recorded under this key yet");
+	}
+	return record_or_not(calling, 0);
+}
+
+/* `stale`: why the recordings of its key are no more; NULL: they are there. */
 static enum philox_status decide(const struct calling *calling,
 				 const struct recording *found,
-				 const struct live_block *in_use)
+				 const struct live_block *in_use,
+				 const char *stale)
 {
 	struct philox_function *function = calling->function;
 	enum philox_status status = calling_refuse_capturing(calling);
@@ -240,9 +260,7 @@ static enum philox_status decide(const struct calling *calling,
 		return decide_live(calling, in_use);
 	if (calling->key->recordings)
 		return decide_moved(calling);
-	function->counts.missed_new++;
-	calling_explain(calling, "nothing was recorded under this key yet");
-	return record_or_not(calling, 0);
+	return decide_new(calling, stale);
 }
 
 /*
@@ -252,15 +270,13 @@ static enum philox_status decide(const struct calling *calling,
 static enum philox_status decide_stale(const struct calling *calling)
 {
 	struct philox_function *function = calling->function;
+	char why[200];
 
-	calling_explain(calling,
-			"what its recording uses was destroyed: %.160s",
-			philox_error_message());
+	snprintf(why, sizeof(why), "%s", philox_error_message());
 	runner_post(function, PHILOX_LOG_INFO, "stale", PHILOX_CALL_NONE, NULL,
-		    0, "is recorded again: %s", function->reason);
+		    0, "has recordings of what was destroyed: %s", why);
 	recordings_retire(calling->key, function);
-	function->counts.missed_stale++;
-	return record_or_not(calling, 0);
+	return decide(calling, NULL, NULL, why);
 }
 
 static enum philox_status replay_or_decide(const struct calling *calling)
@@ -271,7 +287,7 @@ static enum philox_status replay_or_decide(const struct calling *calling)
 	enum philox_status status;
 
 	if (!found || in_use)
-		return decide(calling, found, in_use);
+		return decide(calling, found, in_use, NULL);
 	if (calling->stream != calling->call->stream) {
 		status = calling_refuse_capturing(calling);
 		if (status != PHILOX_OK)

@@ -186,7 +186,7 @@ static enum philox_status run_eagerly(struct philox_run *run,
 		complete(run, eager);
 	else
 		run_passes_undo(run);
-	if (has_left_memory(run))
+	if (status != PHILOX_OK || has_left_memory(run))
 		runner->unsettled = 1;
 	return status;
 }

@@ -78,7 +78,7 @@ static enum philox_status queue_work(struct recording *recording,
 	status = philox_native_launch(runner_device(function->runner),
 				      recording->graph->exec, stream);
 	if (status != PHILOX_OK) {
-		recording->spoiled = 1;
+		recording->spoiled = status == PHILOX_ERROR_INVALID;
 		return status_prefix(status, "function '%s': ", function->name);
 	}
 	if (status == PHILOX_OK)

@@ -121,7 +121,8 @@ struct philox_runner_options {
  * philox_runner_destroy() destroys a runner with its functions, recordings,
  * outputs and pool; NULL is allowed. Work on them must have finished. Outputs
  * that were not released are reported through the log. A runner is also
- * destroyed with its context. Errors: PHILOX_ERROR_BUSY.
+ * destroyed with its context. Errors: PHILOX_ERROR_BUSY, PHILOX_ERROR_MEMORY,
+ * those of the device: then it is as it was.
  *
  * philox_runner_pool() returns the pool, for its figures, snapshots and checks;
  * it is the runner's: memory in it is taken by bodies alone, and it is neither
@@ -235,15 +236,17 @@ struct philox_policy {
 	uint32_t refused; /* enum philox_refused */
 	uint32_t limit;   /* recordings of a key that were never replayed; 0: 5;
 			   PHILOX_NEVER: a key is recorded once, and not again
-			   for a call that is unlike that. Those of
+			   for a call that is unlike that (but see `again`, and
+			   PHILOX_MOVED_RECORD). Those of
 			   philox_function_prepare() do not count */
 	uint32_t warmups; /* calls that run the body before the first one is
 			     recorded; 0: 1; PHILOX_NEVER: none */
 	uint32_t dry;     /* dry warm-ups, in the call that finds a new key,
-			     before anything else: the body is run with
-			     PHILOX_WARMUP, and its outputs are thrown away.
-			     What it does to other memory it does each time:
-			     not for bodies that update what they read */
+			     before anything else, unless nothing is recorded:
+			     the body is run with PHILOX_WARMUP, and its
+			     outputs are thrown away. What it does to other
+			     memory it does each time: not for bodies that
+			     update what they read */
 	uint32_t after;   /* a call is recorded when it is the so-many-th one
 			     under its key with its static addresses, warm-ups
 			     not counted, of the last 64 sets of them; 0: 1 */
@@ -394,7 +397,8 @@ PHILOX_API enum philox_status philox_function_call(
  * be NULL, and values only begin with what they are here. A call that has a
  * recording, or that cannot be recorded, is passed over, and its `kind` is
  * PHILOX_CALL_NONE; that of the others is PHILOX_CALL_RECORD. A key is warmed
- * up for it by dry warm-ups alone (`dry` of the policy), and by no call later.
+ * up for it by dry warm-ups alone (`dry` of the policy), and by no call once it
+ * is recorded.
  * *prepared, unless that is NULL, is how many of the calls have a recording
  * now. Errors, for the first call that fails, with those before it prepared: as
  * philox_function_call().
@@ -513,9 +517,10 @@ PHILOX_API enum philox_status philox_output_data(
  * needed any more, after the work that is on `stream` now, and are released.
  *
  * Calls that read each other's outputs, by handle, are a path. A path that gave
- * out tickets whose backward is still owed has not ended: its outputs stay,
- * whichever of its calls they are of, until a later philox_step_begin() finds
- * the last of these tickets used up. *kept, unless it is NULL, is how many
+ * out tickets whose backward is still owed has not ended, and neither has one
+ * with an output that was tied to such a ticket: its outputs stay, whichever of
+ * its calls they are of, until a later philox_step_begin() finds the last of
+ * these tickets used up. *kept, unless it is NULL, is how many
  * outputs stay, and a message ("step", PHILOX_LOG_INFO) names one of them and a
  * ticket that keeps it. With PHILOX_STEP_ALL all outputs are released all the
  * same.
@@ -635,8 +640,9 @@ PHILOX_API enum philox_status philox_run_backward_begin(
  * PHILOX_ERROR_INVALID.
  *
  * philox_run_again() asks for one more warm-up after this one: the body, an
- * autotuner for example, is not yet as it will be. What it did now is not
- * compared with what it does later. In a recording that is PHILOX_ERROR_STATE.
+ * autotuner for example, is not yet as it will be. A call has 1000 dry ones at
+ * most (PHILOX_ERROR_LIMIT). What it did now is not compared with what it does
+ * later. In a recording that is PHILOX_ERROR_STATE.
  */
 PHILOX_API enum philox_status philox_run_refuse(struct philox_run *run,
 						const char *reason);

@@ -23,7 +23,6 @@ struct busy {
 	int backward;
 	int writes_back; /* the last copied input is mutated */
 	int legacy;      /* stream */
-	uint32_t live;   /* enum philox_live */
 	uint32_t limit;  /* of the policy */
 
 	philox_stream stream;
@@ -124,7 +123,6 @@ static void describe_busy(struct busy *busy, const char *name)
 	options.n_outputs = busy->outputs;
 	options.values = values;
 	options.n_values = busy->values;
-	options.policy.live = busy->live;
 	options.policy.limit = busy->limit;
 	OK(philox_function_create(busy->r, &options, &busy->function));
 	free(inputs);
@@ -473,32 +471,4 @@ RUNNER_PROMISE(runner_hits, allocate_nothing_with_many_recordings)
 	}
 	cr_assert_eq(allocations(), before);
 	free_busy(&busy);
-}
-
-/* Outputs of several functions are live at once, more than ever before. */
-RUNNER_PROMISE(runner_hits, allocate_nothing_when_more_is_live_than_before)
-{
-	struct busy functions[4];
-	uint64_t before;
-
-	allocations_watch(f->device);
-	for (int i = 0; i < 4; i++) {
-		functions[i] = (struct busy){.outputs = 8, .live = 1};
-		make_busy(&functions[i], f, r, number((size_t)i));
-	}
-	for (int i = 0; i < 4; i++) /* beside each other's outputs */
-		call_busy(&functions[i], 1);
-	for (int i = 0; i < 4; i++)
-		release_busy(&functions[i]);
-	for (int i = 0; i < 4; i++)
-		while (call_busy(&functions[i], 0) != PHILOX_CALL_REPLAY)
-			;
-	before = allocations();
-	for (int i = 0; i < 4; i++)
-		call_busy(&functions[i], 1);
-	cr_assert_eq(allocations(), before);
-	for (int i = 0; i < 4; i++) {
-		release_busy(&functions[i]);
-		free_busy(&functions[i]);
-	}
 }

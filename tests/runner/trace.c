@@ -75,10 +75,9 @@ static void some_calls(void)
 	fixture_close(&f);
 }
 
-#define TIMES(n, in, part)                                     \
-	cr_assert_eq(times(in, part), (unsigned)(n),           \
-		     "%u times, not %u: %s", times(in, part), \
-		     (unsigned)(n), part)
+#define TIMES(n, in, part)                                                   \
+	cr_assert_eq(times(in, part), (unsigned)(n), "%u times, not %u: %s", \
+		     times(in, part), (unsigned)(n), part)
 
 Test(runner_trace, each_call_is_a_slice_that_says_how_it_was_executed)
 {

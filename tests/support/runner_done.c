@@ -196,6 +196,11 @@ static void join_path(struct game *game, int runner, uint64_t from, uint64_t to)
 		if (game->held[i].runner == runner &&
 		    game->held[i].path == from)
 			game->held[i].path = to;
+	for (unsigned i = 0; i < game->n_held; i++)
+		for (unsigned k = 0; k < game->held[i].n_tied; k++)
+			if (game->held[i].tied[k].runner == runner &&
+			    game->held[i].tied[k].path == from)
+				game->held[i].tied[k].path = to;
 }
 
 /* Calls that read each other's outputs, by handle, are on one path. */

@@ -200,14 +200,27 @@ void game_release(struct game *game, unsigned index)
 	forget_handle(game, handle);
 }
 
+/* A ticket is of the path that it was given on, and of those tied to it. */
+static int keeps_path(const struct held_ticket *held,
+		      const struct handle *handle, int any)
+{
+	if (held->runner == handle->runner &&
+	    (any || held->path == handle->path))
+		return 1;
+	for (unsigned i = 0; i < held->n_tied; i++)
+		if (held->tied[i].runner == handle->runner &&
+		    (any || held->tied[i].path == handle->path))
+			return 1;
+	return 0;
+}
+
 /* Tickets that were loaded since may be owed, or not, on whatever path. */
 static int is_path_owed(const struct game *game, const struct handle *handle,
 			int loaded)
 {
 	for (unsigned i = 0; i < game->n_held; i++)
-		if (game->held[i].runner == handle->runner &&
-		    game->held[i].loaded == loaded &&
-		    (loaded || game->held[i].path == handle->path))
+		if (game->held[i].loaded == loaded &&
+		    keeps_path(&game->held[i], handle, loaded))
 			return 1;
 	return 0;
 }
@@ -353,7 +366,7 @@ static void release_saved(void *user, philox_stream stream)
 }
 
 static int tie(struct game *game, struct handle *handle,
-	       const struct held_ticket *held)
+	       struct held_ticket *held)
 {
 	struct philox_runner *runner = game->runners[handle->runner];
 	struct philox_region *region = game->regions[held->region].ours;
@@ -364,6 +377,8 @@ static int tie(struct game *game, struct handle *handle,
 	      philox_output_tie(runner, &handle->output, region, held->ours),
 	      PHILOX_ERROR_EXISTS);
 	handle->bound = held->id;
+	held->tied[held->n_tied++] =
+		(struct tied_path){handle->runner, handle->path};
 	game_count(game, GAME_TIED);
 	return 1;
 }
@@ -392,14 +407,15 @@ static int attach(struct game *game, struct handle *handle,
 int game_bind(struct game *game, unsigned index)
 {
 	const unsigned back = game_pick(game, 3);
-	const struct held_ticket *held;
+	struct held_ticket *held;
 	struct handle *handle = &game->handles[index];
 
 	if (back >= game->n_held || handle->bound)
 		return 0;
 	held = &game->held[game->n_held - 1 - back];
-	return game_one_in(game, 3) ? attach(game, handle, held)
-				    : tie(game, handle, held);
+	return game_one_in(game, 3) || held->n_tied == 8
+		       ? attach(game, handle, held)
+		       : tie(game, handle, held);
 }
 
 void game_check_bound(struct game *game, uint64_t id)

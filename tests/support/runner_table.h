@@ -37,6 +37,11 @@ struct held_ticket {
 	int runner;    /* of the call that gave it */
 	uint64_t path; /* of that call */
 	int loaded;    /* since then, so that it may be forgotten */
+	struct tied_path {
+		int runner;
+		uint64_t path;
+	} tied[8]; /* of outputs that were tied to it; the first of n_tied */
+	unsigned n_tied;
 };
 
 /* A copy of what was in memory when it was queued, and what it should be. */
