@@ -232,7 +232,7 @@ static enum philox_status decide_new(const struct calling *calling,
 	return record_or_not(calling, 0);
 }
 
-/* `stale`: why the recordings of its key are no more; NULL: they are there. */
+/* `stale`: why the call's recording is no more; NULL: there was none. */
 static enum philox_status decide(const struct calling *calling,
 				 const struct recording *found,
 				 const struct live_block *in_use,
@@ -258,24 +258,26 @@ static enum philox_status decide(const struct calling *calling,
 	}
 	if (found)
 		return decide_live(calling, in_use);
-	if (calling->key->recordings)
+	if (calling->key->recordings && !stale)
 		return decide_moved(calling);
 	return decide_new(calling, stale);
 }
 
 /*
- * Recordings with a region that was destroyed, or memory that was freed, are of
- * no use any more, nor are others of the key.
+ * Recordings of a region that was destroyed, or of memory that was freed, are of
+ * no use any more.
  */
-static enum philox_status decide_stale(const struct calling *calling)
+static enum philox_status decide_stale(const struct calling *calling,
+				       struct recording *found)
 {
 	struct philox_function *function = calling->function;
 	char why[200];
 
 	snprintf(why, sizeof(why), "%s", philox_error_message());
+	found->spoiled = 1;
 	runner_post(function, PHILOX_LOG_INFO, "stale", PHILOX_CALL_NONE, NULL,
 		    0, "has recordings of what was destroyed: %s", why);
-	recordings_retire(calling->key, function);
+	recordings_retire_useless(calling->key, function);
 	return decide(calling, NULL, NULL, why);
 }
 
@@ -296,7 +298,7 @@ static enum philox_status replay_or_decide(const struct calling *calling)
 	status = call_replayed(calling, found);
 	if (status == PHILOX_ERROR_STALE ||
 	    (status == PHILOX_ERROR_INVALID && recording_is_spoiled(found)))
-		return decide_stale(calling);
+		return decide_stale(calling, found);
 	if (status != PHILOX_OK && found->spoiled)
 		recording_retire(found);
 	return status;

@@ -49,7 +49,7 @@ static enum philox_status capture_ahead(struct calling *calling)
 	return PHILOX_OK;
 }
 
-/* A recording of the call that can be launched; others of its key go. */
+/* A recording of the call that can be launched; those of its key that cannot go. */
 static struct recording *find_good(const struct calling *calling)
 {
 	const struct live_block *in_use;
@@ -59,7 +59,7 @@ static struct recording *find_good(const struct calling *calling)
 	if (!found ||
 	    (!recording_is_stale(found) && !recording_is_spoiled(found)))
 		return found;
-	recordings_retire(calling->key, calling->function);
+	recordings_retire_useless(calling->key, calling->function);
 	return NULL;
 }
 

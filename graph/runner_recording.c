@@ -124,6 +124,20 @@ int recording_is_spoiled(const struct recording *recording)
 	return status != PHILOX_OK;
 }
 
+void recordings_retire_useless(struct key *key,
+			       struct philox_function *function)
+{
+	struct recording *recording, *also;
+
+	for (recording = function->recordings; recording; recording = also) {
+		also = recording->also;
+		if (recording->key == key &&
+		    (recording->spoiled || recording_is_stale(recording) ||
+		     recording_is_spoiled(recording)))
+			recording_retire(recording);
+	}
+}
+
 /* --- found -------------------------------------------------------------------------- */
 
 static struct recording **bucket_of(const struct philox_function *function,

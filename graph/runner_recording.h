@@ -9,7 +9,8 @@
 /*
  * recording_make() makes an empty one for a call. recording_keep() has it found
  * from then on, and recording_played() counts a replay. recording_retire() has it
- * found no more, recordings_retire() all those of a key: their launches may
+ * found no more, recordings_retire() all those of a key,
+ * recordings_retire_useless() those that are stale or spoiled, see below: their launches may
  * still be under way, and so runner_retire.c frees them. recordings_free() frees
  * the others of a function.
  */
@@ -22,6 +23,8 @@ void recording_keep(struct recording *recording);
 void recording_played(struct recording *recording);
 void recording_retire(struct recording *recording);
 void recordings_retire(struct key *key, struct philox_function *function);
+void recordings_retire_useless(struct key *key,
+			       struct philox_function *function);
 void recording_free(struct recording *recording);
 void recordings_free(struct philox_function *function);
 

@@ -220,7 +220,8 @@ void game_prepare(struct game *game, const struct plan *plan)
 		     "kind %u", calls[i].kind);
 		recorded += calls[i].kind == PHILOX_CALL_RECORD;
 	}
-	MUST(game, prepared >= recorded && prepared <= n,
+	MUST(game, (prepared >= recorded || f->policy.keys || f->policy.bytes) &&
+		     prepared <= n,
 	     "%zu prepared, %zu recorded of %u", prepared, recorded, n);
 	game->program->counts[GAME_PREPARED] += prepared;
 	game->loose = 1;
