@@ -74,8 +74,8 @@ struct block_range {
 struct live_block {
 	uint64_t id;
 	struct block_range range;
-	uint32_t refs;                /* outputs that share it */
-	const struct recording *from; /* its checkpoint has the block; NULL: it
+	uint32_t refs;          /* outputs that share it */
+	struct recording *from; /* its checkpoint has the block; NULL: it
 					 is live in the pool */
 };
 
@@ -198,10 +198,11 @@ struct recording {
 	size_t *values; /* of each: its index in the graph, or SIZE_MAX */
 	struct philox_region **regions; /* of each entry that is a forward */
 	uint64_t replays;
-	uint64_t bytes; /* see struct philox_function_counts */
-	int prepared;   /* not by a call */
-	int spoiled;    /* the device refused to launch it */
-	int launched;   /* at least once */
+	uint64_t bytes;   /* see struct philox_function_counts */
+	int prepared;     /* not by a call */
+	int spoiled;      /* the device refused to launch it */
+	int launched;     /* at least once */
+	uint64_t settled; /* the last time its checkpoint was needed */
 };
 
 /* --- functions -------------------------------------------------------------- */
@@ -335,6 +336,7 @@ struct philox_runner {
 	struct live_block *live; /* sorted by id */
 	size_t n_live, live_room;
 	int unsettled; /* the pool's view may differ */
+	uint64_t settlings;
 	struct output_slot **slots;
 	size_t n_slots, slot_room;
 	struct output_slot *later; /* released by the call on its way */

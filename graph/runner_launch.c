@@ -110,7 +110,7 @@ static enum philox_status launch_between(struct recording *recording,
 	return status;
 }
 
-static void place_outputs(const struct recording *recording,
+static void place_outputs(struct recording *recording,
 			  const struct philox_call *call)
 {
 	const struct philox_function *function = recording->function;

@@ -53,7 +53,7 @@ enum philox_status live_reserve(struct philox_runner *runner, size_t n)
 }
 
 void live_hold(struct philox_runner *runner, uint64_t id,
-	       struct block_range range, const struct recording *from)
+	       struct block_range range, struct recording *from)
 {
 	size_t place = live_place(runner, id);
 	struct live_block *block = &runner->live[place];
@@ -126,8 +126,12 @@ static int meets(const struct block_range *ranges, size_t n,
 const struct live_block *live_meets(const struct philox_runner *runner,
 				    const struct block_range *ranges, size_t n)
 {
-	for (size_t i = 0; n && i < runner->n_live; i++)
-		if (meets(ranges, n, runner->live[i].range))
+	if (!n)
+		return NULL;
+	for (size_t i = 0; i < runner->n_live; i++)
+		if (runner->live[i].range.begin < ranges[n - 1].end &&
+		    runner->live[i].range.end > ranges[0].begin &&
+		    meets(ranges, n, runner->live[i].range))
 			return &runner->live[i];
 	return NULL;
 }
@@ -167,11 +171,15 @@ static enum philox_status list_blocks(struct philox_runner *runner,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "runner '%s': no memory to restore its pool",
 				  runner->name);
+	runner->settlings++;
 	for (size_t i = 0; i < runner->n_live; i++) {
+		struct recording *from = runner->live[i].from;
+
 		settling->live[i] = runner->live[i].id;
-		if (runner->live[i].from)
-			settling->parts[++settling->n_parts] =
-				runner->live[i].from->checkpoint;
+		if (!from || from->settled == runner->settlings)
+			continue;
+		from->settled = runner->settlings;
+		settling->parts[++settling->n_parts] = from->checkpoint;
 	}
 	pool_walk_blocks(runner->pool->blocks, see_block, settling);
 	return PHILOX_OK;

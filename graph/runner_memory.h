@@ -21,7 +21,7 @@ struct block_range live_range(const struct philox_runner *runner,
  */
 enum philox_status live_reserve(struct philox_runner *runner, size_t n);
 void live_hold(struct philox_runner *runner, uint64_t id,
-	       struct block_range range, const struct recording *from);
+	       struct block_range range, struct recording *from);
 void live_let_go(struct philox_runner *runner, uint64_t id);
 const struct live_block *live_find(const struct philox_runner *runner,
 				   uint64_t id);

@@ -13,7 +13,7 @@ struct output_place {
 	uint64_t id;
 	int in_pool; /* its block is the runner's: `id`, `range`, `from` */
 	struct block_range range;
-	const struct recording *from;
+	struct recording *from;
 };
 
 /*

@@ -107,16 +107,48 @@ static enum philox_status keep_values(struct recording *recording,
 	return status;
 }
 
-static enum philox_status keep_blocks(struct recording *recording)
+static int by_id(const void *one, const void *other)
 {
+	const uint64_t *a = one, *b = other;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Of the blocks that are live now only those of its outputs are its own. */
+static enum philox_status keep_outputs(struct recording *recording,
+				       const struct philox_run *run,
+				       const struct pool_checkpoint *all)
+{
+	uint64_t *ids = calloc(run->n_blocks + 1, sizeof(*ids));
+	enum philox_status status;
+	size_t n = 0;
+
+	if (!ids)
+		return no_room(recording);
+	for (size_t i = 0; i < run->n_blocks; i++)
+		if (run->blocks[i].outputs)
+			ids[n++] = run->blocks[i].block.id;
+	qsort(ids, n, sizeof(*ids), by_id);
+	status = pool_checkpoint_join(&all, 1, ids, n, &recording->checkpoint);
+	free(ids);
+	return status;
+}
+
+static enum philox_status keep_blocks(struct recording *recording,
+				      const struct philox_run *run)
+{
+	struct pool_checkpoint *all = NULL;
 	const uint64_t began = runner_time();
 	struct philox_function *function = recording->function;
 	struct philox_pool *pool = function->runner->pool;
 	enum philox_status status;
 
 	pool_lock(pool);
-	status = pool_keep_blocks(pool, &recording->checkpoint);
+	status = pool_keep_blocks(pool, &all);
 	pool_unlock(pool);
+	if (status == PHILOX_OK)
+		status = keep_outputs(recording, run, all);
+	pool_checkpoint_free(all);
 	function->counts.checkpoint_ns += runner_time() - began;
 	return status;
 }
@@ -152,7 +184,7 @@ static enum philox_status keep_all(struct recording *recording,
 	if (status == PHILOX_OK)
 		status = keep_ranges(recording, run);
 	if (status == PHILOX_OK)
-		status = keep_blocks(recording);
+		status = keep_blocks(recording, run);
 	if (status == PHILOX_OK)
 		status = recordings_reserve(recording->function);
 	if (status != PHILOX_OK)

@@ -256,7 +256,7 @@ static struct output_place place_in_input(
 struct output_place run_output_place(const struct philox_function *function,
 				     const struct philox_call *call,
 				     const struct run_output *output,
-				     const struct recording *from)
+				     struct recording *from)
 {
 	if (output->input != UINT32_MAX)
 		return place_in_input(function, &call->inputs[output->input],

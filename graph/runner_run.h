@@ -40,7 +40,7 @@ enum philox_status run_place_inputs(struct philox_run *run, void **buffers,
 struct output_place run_output_place(const struct philox_function *function,
 				     const struct philox_call *call,
 				     const struct run_output *output,
-				     const struct recording *from);
+				     struct recording *from);
 
 /*
  * run_hand_out() hands the outputs of a call out; `places` are the slots, one
