@@ -129,6 +129,18 @@ PHILOX_FN void head_store(struct philox_state *cell, struct philox_state state)
 #endif
 }
 
+/* A value that looks like poison is a value: both halves are stored. */
+PHILOX_FN void head_store_plain(struct philox_state *cell,
+				struct philox_state state)
+{
+#ifdef PHILOX_CELL_PAIR
+	head_store(cell, state);
+#else
+	__atomic_store_n(&cell->seed, state.seed, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->offset, state.offset, __ATOMIC_RELEASE);
+#endif
+}
+
 #define HEAD_RAISE(to, value)   head_raise(to, value)
 #define HEAD_ADD(to, value)     __atomic_fetch_add(to, value, __ATOMIC_SEQ_CST)
 #define HEAD_LOAD(from)         __atomic_load_n(from, __ATOMIC_SEQ_CST)

@@ -37,7 +37,10 @@ static void write_cells(const struct cells *cells)
 		const struct philox_state state = {entry->plain ? seed : key[i],
 						   cells->offset[i]};
 
-		HEAD_STORE(entry->cell, state);
+		if (entry->plain)
+			head_store_plain(entry->cell, state);
+		else
+			head_store(entry->cell, state);
 	}
 }
 

@@ -318,9 +318,39 @@ static void end(void)
 	OK(philox_device_close(device));
 }
 
+/* Where a cell is written by two stores, as it is here, none may be left out. */
+static void values_are_any_bytes(void)
+{
+	const philox_stream stream = workers[0].stream;
+	unsigned char bytes[PHILOX_VALUE_SIZE], found[PHILOX_VALUE_SIZE];
+	struct philox_graph *graph;
+	void *cell, *to;
+
+	OK(philox_memory_alloc(device, sizeof(bytes), &to));
+	memset(bytes, 0, sizeof(bytes));
+	OK(philox_capture_begin(context, stream));
+	OK(philox_capture_value(context, stream, "any", bytes, sizeof(bytes),
+				&cell));
+	OK(philox_memory_copy(device, to, cell, sizeof(bytes), stream));
+	OK(philox_capture_end(context, stream, &graph));
+	for (unsigned i = 0; i < 512; i++) {
+		for (size_t k = 0; k < sizeof(bytes); k++)
+			bytes[k] = (unsigned char)(i * 37 + k * 101 + i / 256);
+		OK(philox_graph_set_value(graph, 0, bytes, sizeof(bytes)));
+		OK(philox_graph_launch(graph, stream, NULL, 0));
+		OK(philox_memory_copy(device, found, to, sizeof(found),
+				      stream));
+		OK(philox_stream_synchronize(device, stream));
+		CHECK(memcmp(found, bytes, sizeof(bytes)) == 0);
+	}
+	OK(philox_graph_destroy(graph));
+	OK(philox_memory_free(device, to));
+}
+
 int main(void)
 {
 	begin();
+	values_are_any_bytes();
 	a_runner_for_each_thread();
 	one_runner_for_all();
 	end();
