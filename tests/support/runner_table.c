@@ -156,6 +156,16 @@ static void forget_handle(struct game *game, struct handle *handle)
 		storage->used = 0;
 }
 
+/* A release orders only what is in the memory of its runner. */
+static void check_released(struct game *game, const struct handle *handle,
+			   const char *what)
+{
+	game_check(game, handle->storage, handle->word, what);
+	if (game->storages[handle->storage].runner != game->last_runner ||
+	    handle->runner != game->last_runner)
+		game->loose = 1;
+}
+
 /* A release that the device refuses has changed nothing. */
 static void break_release(struct game *game, const struct handle *handle)
 {
@@ -190,7 +200,7 @@ void game_release(struct game *game, unsigned index)
 {
 	struct handle *handle = &game->handles[index];
 
-	game_check(game, handle->storage, handle->word, "an output");
+	check_released(game, handle, "an output");
 	if (game_one_in(game, 100))
 		break_release(game, handle);
 	else
@@ -232,9 +242,8 @@ void game_begin_step(struct game *game, int runner)
 
 	for (unsigned i = 0; i < GAME_HANDLES; i++)
 		if (game->handles[i].used && game->handles[i].runner == runner)
-			game_check(game, game->handles[i].storage,
-				   game->handles[i].word,
-				   "an output of a step");
+			check_released(game, &game->handles[i],
+				       "an output of a step");
 	GOES(game, philox_step_begin(game->runners[runner], game->last, flags,
 				     &kept));
 	for (unsigned i = 0; i < GAME_HANDLES; i++) {
