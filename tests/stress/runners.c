@@ -3,7 +3,8 @@
  *
  * Each thread has a runner; all have one context, and one region whose tickets
  * go from a thread's forwards to its backwards, while a journal comes and goes.
- * Then all share one runner, which refuses whoever comes second. A plain
+ * Then all share one runner, which refuses whoever comes second. Then they are
+ * on two devices, with a context on each. A plain
  * program, so that it also runs with the thread sanitizer: an order that the
  * library promises and does not keep is a race.
  */
@@ -30,13 +31,24 @@ enum { WORKERS = 3, ROUNDS = 600, COUNT = 64, PLACES = 2 };
 
 #define BYTES    (COUNT * sizeof(uint32_t))
 
-static struct philox_device *device;
-static struct philox_context *context;
-static struct philox_region *region;
+/* A device with a context; each thread is at one of them. */
+struct place {
+	struct philox_device *of;
+	struct philox_context *on;
+	struct philox_region *in;
+};
+
+static struct place places[2];
+static _Thread_local struct place *here;
+
+#define device  (here->of)
+#define context (here->on)
+#define region  (here->in)
 
 struct worker {
 	pthread_t thread;
 	int number;
+	struct place *at;
 	philox_stream stream, side;
 	struct philox_runner *runner;
 	struct philox_function *forth, *back;
@@ -164,6 +176,7 @@ static void *use_runner(void *user)
 {
 	struct worker *worker = user;
 
+	here = worker->at;
 	for (int round = 0; round < ROUNDS; round++) {
 		const int place = round / 5 % PLACES;
 		struct philox_use use = {{0, 0}, 0, 0};
@@ -237,6 +250,7 @@ static void *share_runner(void *user)
 {
 	struct worker *worker = user;
 
+	here = worker->at;
 	for (int round = 0; round < ROUNDS; round++) {
 		struct philox_use use = {{0, 0}, 0, 0};
 		enum philox_status status =
@@ -270,52 +284,78 @@ static void one_runner_for_all(void)
 	CHECK(done + refused == WORKERS * ROUNDS && done > 0);
 }
 
-static void begin(void)
+static void open_place(struct place *place, const char *name)
 {
 	static const char *const ops[] = {"draw"};
 
-	OK(philox_device_open("host", &device));
+	here = place;
+	OK(philox_device_open(name, &device));
 	OK(philox_context_create(device, &context));
 	OK(philox_region_create_named(context, "layer", ops, 1, &region));
-	for (int i = 0; i < WORKERS; i++) {
-		struct worker *worker = &workers[i];
-		struct philox_runner_options options =
-			PHILOX_INIT(struct philox_runner_options);
-		char name[16];
+}
 
-		snprintf(name, sizeof(name), "runner %d", i);
-		options.name = name;
-		worker->number = i;
-		OK(philox_runner_create(context, &options, &worker->runner));
-		OK(philox_stream_create(device, 0, &worker->stream));
-		OK(philox_stream_create(device, 0, &worker->side));
-		worker->forth = make_function(worker, 0);
-		worker->back = make_function(worker, 1);
-		for (int k = 0; k < PLACES; k++) {
-			uint32_t words[COUNT];
+static void close_place(struct place *place)
+{
+	here = place;
+	OK(philox_device_synchronize(device));
+	philox_context_destroy(context);
+	OK(philox_device_close(device));
+}
 
-			for (int n = 0; n < COUNT; n++)
-				words[n] = (uint32_t)(10 * i + k);
-			OK(philox_memory_alloc(device, BYTES,
-					       (void **)&worker->x[k]));
-			OK(philox_memory_copy(device, worker->x[k], words,
-					      BYTES, worker->stream));
-			OK(philox_stream_synchronize(device, worker->stream));
-		}
-	}
+static void make_input(struct worker *worker, int k)
+{
+	uint32_t words[COUNT];
+
+	for (int n = 0; n < COUNT; n++)
+		words[n] = (uint32_t)(10 * worker->number + k);
+	OK(philox_memory_alloc(device, BYTES, (void **)&worker->x[k]));
+	OK(philox_memory_copy(device, worker->x[k], words, BYTES,
+			      worker->stream));
+	OK(philox_stream_synchronize(device, worker->stream));
+}
+
+static void begin_worker(struct worker *worker, int number, struct place *place)
+{
+	struct philox_runner_options options =
+		PHILOX_INIT(struct philox_runner_options);
+	char name[16];
+
+	here = place;
+	snprintf(name, sizeof(name), "runner %d", number);
+	options.name = name;
+	*worker = (struct worker){.number = number, .at = place};
+	OK(philox_runner_create(context, &options, &worker->runner));
+	OK(philox_stream_create(device, 0, &worker->stream));
+	OK(philox_stream_create(device, 0, &worker->side));
+	worker->forth = make_function(worker, 0);
+	worker->back = make_function(worker, 1);
+	for (int k = 0; k < PLACES; k++)
+		make_input(worker, k);
+}
+
+static void end_worker(struct worker *worker)
+{
+	here = worker->at;
+	OK(philox_device_synchronize(device));
+	OK(philox_runner_destroy(worker->runner));
+	for (int k = 0; k < PLACES; k++)
+		OK(philox_memory_free(device, worker->x[k]));
+	OK(philox_stream_destroy(device, worker->stream));
+	OK(philox_stream_destroy(device, worker->side));
+}
+
+static void begin(int devices)
+{
+	for (int i = 0; i < WORKERS; i++)
+		begin_worker(&workers[i], i, &places[i % devices]);
+	here = &places[0];
 }
 
 static void end(void)
 {
-	OK(philox_device_synchronize(device));
-	philox_context_destroy(context);
-	for (int i = 0; i < WORKERS; i++) {
-		for (int k = 0; k < PLACES; k++)
-			OK(philox_memory_free(device, workers[i].x[k]));
-		OK(philox_stream_destroy(device, workers[i].stream));
-		OK(philox_stream_destroy(device, workers[i].side));
-	}
-	OK(philox_device_close(device));
+	for (int i = 0; i < WORKERS; i++)
+		end_worker(&workers[i]);
+	here = &places[0];
 }
 
 /* Where a cell is written by two stores, as it is here, none may be left out. */
@@ -349,10 +389,17 @@ static void values_are_any_bytes(void)
 
 int main(void)
 {
-	begin();
+	open_place(&places[1], "host:strict");
+	open_place(&places[0], "host");
+	begin(1);
 	values_are_any_bytes();
 	a_runner_for_each_thread();
 	one_runner_for_all();
 	end();
+	begin(2);
+	a_runner_for_each_thread();
+	end();
+	close_place(&places[0]);
+	close_place(&places[1]);
 	return 0;
 }
