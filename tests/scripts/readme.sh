@@ -106,7 +106,7 @@ steps_with()
 	shift
 	$CC -std=c11 -Wall -Wextra -Werror -Wno-unused-parameter -Iinclude \
 		-I"$WORK" "$@" \
-		-o "$WORK/$program" tests/scripts/readme_step.c \
+		-o "$WORK/$program" tests/readme/step.c \
 		-L"$BUILD" -lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)" &&
 		"$WORK/$program" >"$WORK/$program.out" &&
 		[ "$(grep -c '^loss 0x' "$WORK/$program.out")" -eq 10 ] &&

@@ -302,7 +302,7 @@ check "train runs one of the four alone" \
 check "and no other" sh -c "! grep -E '^(eager|recomputed|out of order) ' \
 	'$WORK/out'"
 check "train names its runs" gives 2 '' \
-	"^philox train: --only 'x': must be one of eager, captured, recomputed, out-of-order, looped\$" \
+	"^philox train: --only 'x': must be one of eager, captured, recomputed, out-of-order, looped, runner\$" \
 	train --only x
 check "train --naive has no --only" gives 2 '' \
 	"^philox train: --only 'eager': not together with --naive\$" \

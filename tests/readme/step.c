@@ -1,5 +1,5 @@
 /*
- * tests/scripts/readme_step.c - the step of README.md, as it is there
+ * tests/readme/step.c - the step of README.md, as it is there
  *
  * Before and after are two programs of this file: WITH_RUNNER is the second.
  * Each trains with two batch sizes in turn; with a runner x moves, which graphs
