@@ -372,7 +372,9 @@ struct philox_call {
  * philox_function_call() calls a function. Whatever the kind, a call consumes
  * exactly the numbers of one run of the body. The body runs once in an eager
  * call, a warm-up and a recording, and not in a replay; twice where a recording
- * that failed is followed by an eager call.
+ * that failed is followed by an eager call. Serials of tickets may depend on the
+ * kind: a forward that a backward of its own body uses up has one only where the
+ * body is run.
  *
  * Errors, with nothing changed: PHILOX_ERROR_INVALID (names the field, input or
  * value, one of another size than in earlier calls under the key too; `uses`
@@ -512,6 +514,11 @@ PHILOX_API enum philox_status philox_output_data(
 	struct philox_runner *runner, const struct philox_output *output,
 	void **data);
 
+/* For philox_step_begin(). */
+enum philox_step_flags {
+	PHILOX_STEP_ALL = 1 /* whatever a backward that is owed may need */
+};
+
 /*
  * philox_step_begin() says that a step begins: outputs of calls so far are not
  * needed any more, after the work that is on `stream` now, and are released.
@@ -529,8 +536,6 @@ PHILOX_API enum philox_status philox_output_data(
  * runner), PHILOX_ERROR_CAPTURE_UNSUPPORTED, those of the device: then nothing
  * has changed.
  */
-enum philox_step_flags { PHILOX_STEP_ALL = 1 };
-
 PHILOX_API enum philox_status philox_step_begin(struct philox_runner *runner,
 						philox_stream stream,
 						unsigned flags, size_t *kept);
