@@ -372,9 +372,9 @@ struct philox_call {
  * philox_function_call() calls a function. Whatever the kind, a call consumes
  * exactly the numbers of one run of the body. The body runs once in an eager
  * call, a warm-up and a recording, and not in a replay; twice where a recording
- * that failed is followed by an eager call. Serials of tickets may depend on the
- * kind: a forward that a backward of its own body uses up has one only where the
- * body is run.
+ * that failed is followed by an eager call. Serials of tickets may depend on
+ * the kind: a forward that a backward of its own body uses up has one only
+ * where the body is run.
  *
  * Errors, with nothing changed: PHILOX_ERROR_INVALID (names the field, input or
  * value, one of another size than in earlier calls under the key too; `uses`
