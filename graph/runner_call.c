@@ -8,7 +8,6 @@
 #include "graph/runner_inputs.h"
 #include "graph/runner_kinds.h"
 #include "graph/runner_memory.h"
-#include "graph/runner_outputs.h"
 #include "graph/runner_recording.h"
 #include "graph/runner_retire.h"
 #include "graph/runner_trace.h"
@@ -374,7 +373,6 @@ enum philox_status philox_function_call(struct philox_function *function,
 	if (status != PHILOX_OK)
 		function->counts.failed++;
 	trace_call_end(function, call, status);
-	outputs_drop_now(function->runner);
 	runner_leave(function->runner, status);
 	return runner_report(function->runner, function, status);
 }

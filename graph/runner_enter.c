@@ -20,7 +20,9 @@ enum philox_status runner_enter(struct philox_runner *runner)
 {
 	enum philox_status status = runner_take(runner);
 
-	if (status == PHILOX_OK)
-		runner_drain(runner, 0);
-	return status;
+	if (status != PHILOX_OK)
+		return status;
+	outputs_drop_now(runner);
+	runner_drain(runner, 0);
+	return PHILOX_OK;
 }

@@ -243,6 +243,8 @@ enum philox_status philox_runner_destroy(struct philox_runner *runner)
 void runners_finish(struct graph_context *graphs)
 {
 	while (graphs->runners) {
+		outputs_drop_now(graphs->runners);
+		runner_drain(graphs->runners, 0);
 		end_runner(graphs->runners, 1);
 		free_runner(graphs->runners);
 	}

@@ -97,6 +97,7 @@ void outputs_drop_later(struct output_slot *slot)
 {
 	struct philox_runner *runner = slot->function->runner;
 
+	ties_forget(slot);
 	slot->over = 1;
 	slot->next = runner->later;
 	runner->later = slot;

@@ -39,7 +39,8 @@ void outputs_drop(struct output_slot *slot);
 
 /*
  * outputs_drop_later() releases an output within a call, whose handles are over
- * at once, but whose memory is kept until outputs_drop_now(), at the call's end.
+ * at once, but whose memory is kept until outputs_drop_now(), which is when a
+ * thread next comes into the runner.
  */
 void outputs_drop_later(struct output_slot *slot);
 void outputs_drop_now(struct philox_runner *runner);

@@ -7,7 +7,6 @@
 #include "graph/runner_key.h"
 #include "graph/runner_kinds.h"
 #include "graph/runner_memory.h"
-#include "graph/runner_outputs.h"
 #include "graph/runner_recording.h"
 
 static int can_be_recorded(const struct calling *calling)
@@ -126,7 +125,6 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 	}
 	if (prepared)
 		*prepared = count_recorded(function, calls, done);
-	outputs_drop_now(function->runner);
 	runner_leave(function->runner, status);
 	return runner_report(function->runner, function, status);
 }

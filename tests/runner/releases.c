@@ -216,3 +216,61 @@ RUNNER_PROMISE(runner_releases, may_use_outputs_but_make_no_call)
 	}
 	cr_assert_geq(counts_of(&duo.back).replay, 2);
 }
+
+/* --- the same output, twice in one call -------------------------------------------- */
+
+/* Two tickets that a body releases; an output goes with both. */
+struct both {
+	struct layer *layer;
+	struct philox_ticket tickets[2];
+	struct philox_output other; /* that stays */
+};
+
+static enum philox_status releases_both(void *user, struct philox_run *run)
+{
+	struct both *both = user;
+	struct layer *layer = both->layer;
+
+	for (int i = 0; i < 2; i++)
+		OK(philox_ticket_release(layer->region, both->tickets[i],
+					 philox_run_stream(run)));
+	OK(philox_output_check(layer->runner, &both->other));
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_releases, may_meet_a_tie_within_a_call)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	struct both both = {.layer = &layer};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_function *function;
+	uint32_t *x = make_words(f, 3);
+
+	make_function(&layer, r, "layer");
+	options.name = "both";
+	options.body = releases_both;
+	options.user = &both;
+	options.flags = PHILOX_FUNCTION_EAGER;
+	OK(philox_function_create(r, &options, &function));
+	for (int i = 0; i < 3; i++) {
+		struct saved saved = {.layer = &layer,
+				      .call = made_call(&layer, x, 0)};
+		struct layer_call tied = made_call(&layer, x, 0);
+		struct philox_call call = PHILOX_INIT(struct philox_call);
+
+		both.tickets[0] = saved.call.use.ticket;
+		both.tickets[1] = tied.use.ticket;
+		both.other = tied.outputs[0];
+		OK(philox_ticket_attach(layer.region, both.tickets[0], &saved,
+					release_saved));
+		tie_outputs(&layer, &saved.call, layer.region, both.tickets[1]);
+		call.stream = f->stream;
+		OK(philox_function_call(function, &call));
+		cr_assert_eq(saved.released, 1);
+		OVER(r, &saved.call);
+		GOOD(r, &tied);
+		release_outputs(&layer, &tied);
+		LIVE(f, r, 0);
+	}
+}

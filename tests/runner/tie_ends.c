@@ -190,3 +190,24 @@ RUNNER_PROMISE(runner_tie_ends, free_shared_memory_after_its_last_handle)
 	}
 	cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);
 }
+
+/* Their tickets end before the runner does. */
+Test(runner_tie_ends, leave_nothing_to_report_when_a_context_ends)
+{
+	struct fixture f;
+	struct philox_runner *r;
+	struct layer layer;
+	struct layer_call call;
+
+	fixture_open(&f, named_device() ? named_device() : "host:sync");
+	r = make_runner_of(&f, "runner", 0);
+	layer = make_layer(&f, r, "layer");
+	make_function(&layer, r, "layer");
+	call = made_call(&layer, make_words(&f, 3), 0);
+	tie_outputs(&layer, &call, layer.region, call.use.ticket);
+	log_texts(&f);
+	fixture_close(&f);
+	cr_assert(strstr(logged_texts(), "was destroyed with 1 ticket pending"),
+		  "%s", logged_texts());
+	cr_assert(!strstr(logged_texts(), "live block"), "%s", logged_texts());
+}
