@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include "graph/runner_calling.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_key.h"
@@ -106,10 +107,11 @@ static enum philox_status check_input_handles(
 
 	runner->handles = 0;
 	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs; i++) {
-		runner->input_slots[i] = NULL;
 		if (!call->inputs[i].output)
 			continue;
-		runner->handles++;
+		if (!runner->handles++)
+			memset(runner->input_slots, 0,
+			       call->n_inputs * sizeof(*runner->input_slots));
 		status = outputs_find(runner, call->inputs[i].output,
 				      &runner->input_slots[i]);
 		if (status != PHILOX_OK)
@@ -168,7 +170,7 @@ enum philox_status calling_begin(struct calling *calling)
 		status = run_stream(function->runner, call->stream,
 				    &calling->stream);
 	if (status != PHILOX_OK)
-		return status;
+		return calling->key ? calling_end(calling, status) : status;
 	calling->key->used = ++function->runner->calls;
 	function->runner->barred = 0;
 	return PHILOX_OK;

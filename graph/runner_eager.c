@@ -126,7 +126,7 @@ static enum philox_status end_well(struct philox_run *run,
 static enum philox_status run_in_session(struct philox_run *run, void **buffers)
 {
 	struct philox_pool_session *session;
-	uint64_t allocations = run->taken;
+	uint64_t allocations;
 	enum philox_status status =
 		philox_pool_begin(run->runner->pool, run->stream, &session);
 

@@ -4,17 +4,23 @@
 #include "graph/runner_key.h"
 #include "graph/runner_limits.h"
 
-static int has_outputs(const struct philox_function *function,
-		       const struct key *key)
+static int has_outputs(const struct recording *recording)
 {
-	const struct recording *recording = function->recordings;
+	const size_t n = recording->function->n_outputs;
 
-	for (; recording; recording = recording->also)
-		for (size_t i = 0;
-		     recording->key == key && i < function->n_outputs; i++)
-			if (recording->outputs[i].slot->live)
-				return 1;
+	for (size_t i = 0; i < n; i++)
+		if (recording->outputs[i].slot->live)
+			return 1;
 	return 0;
+}
+
+static void note_outputs(const struct philox_function *function)
+{
+	for (struct key *key = function->keys; key; key = key->also)
+		key->holds = 0;
+	for (struct recording *recording = function->recordings; recording;
+	     recording = recording->also)
+		recording->key->holds |= has_outputs(recording);
 }
 
 /* The one to go first; with `bytes` one that has recordings. NULL: none. */
@@ -28,7 +34,7 @@ static struct key *least_recent(const struct philox_function *function,
 
 		if (key == now || (bytes && !key->recordings))
 			continue;
-		best = has_outputs(function, key) ? &holds : &found;
+		best = key->holds ? &holds : &found;
 		if (!*best || key->used < (*best)->used)
 			*best = key;
 	}
@@ -51,6 +57,10 @@ void limits_keep(struct philox_function *function, const struct key *now)
 	const struct philox_policy *policy = &function->policy;
 	struct key *key;
 
+	if ((!policy->keys || function->counts.keys <= policy->keys) &&
+	    (!policy->bytes || function->counts.bytes <= policy->bytes))
+		return; /* as a rule */
+	note_outputs(function);
 	while (policy->keys && function->counts.keys > policy->keys &&
 	       (key = least_recent(function, now, 0)))
 		drop_one(function, key, "keys");

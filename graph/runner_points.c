@@ -105,8 +105,11 @@ static enum philox_status await_locked(struct philox_runner *runner,
 		else if (!is_point_of(point, *stream))
 			status = philox_event_wait(device, *stream,
 						   point->event);
-		if (status == PHILOX_OK)
-			point->awaited = point->noted;
+		if (status != PHILOX_OK)
+			break;
+		point->awaited = point->noted;
+		if (!stream) /* it is over, whatever the chain is */
+			point->done = point->noted;
 	}
 	return status;
 }
@@ -132,11 +135,7 @@ enum philox_status points_await(struct philox_runner *runner,
 
 enum philox_status points_wait(struct philox_runner *runner)
 {
-	enum philox_status status = await(runner, NULL);
-
-	if (status == PHILOX_OK)
-		points_passed(runner);
-	return status;
+	return await(runner, NULL);
 }
 
 void points_passed(struct philox_runner *runner)

@@ -7,14 +7,6 @@
 #include "graph/runner_retire.h"
 #include "lib/device/captures.h"
 
-void retired_add(struct recording *recording)
-{
-	struct philox_runner *runner = recording->function->runner;
-
-	recording->also = runner->leaving;
-	runner->leaving = recording;
-}
-
 void retired_mark(struct philox_runner *runner, philox_stream stream)
 {
 	struct philox_device *device = runner_device(runner);

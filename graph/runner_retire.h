@@ -8,12 +8,9 @@
 
 #include "graph/runner.h"
 
-/* retired_add() puts a recording that no call finds on the list. */
-void retired_add(struct recording *recording);
-
 /*
  * retired_mark() has an event on a stream, after a call's work, tell when the
- * launches of those on the list are over; retired_sweep() frees those for which
+ * launches of recordings that were retired are over; retired_sweep() frees those for which
  * it has come. What fails is done after a later call.
  */
 void retired_mark(struct philox_runner *runner, philox_stream stream);
