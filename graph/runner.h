@@ -152,7 +152,8 @@ struct key {
 	uint32_t wait;            /* calls until recording is tried again */
 	uint32_t limited;         /* calls that met the limit in a row */
 	uint32_t recordings, unplayed;
-	uint32_t ahead;         /* recordings that were prepared */
+	uint32_t ahead; /* recordings that were prepared */
+	int holds; /* outputs of its recordings are live: for limits_keep() */
 	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
 	size_t newest;
 	unsigned told;     /* enum told: decisions that were logged */
@@ -186,6 +187,7 @@ struct recording {
 	struct pool_checkpoint *checkpoint;
 	const void **statics; /* of each input, NULL if it is copied */
 	void **buffers;       /* of each input that is copied, else NULL */
+	size_t copied;        /* how many have one */
 	struct recorded_output *outputs;
 	struct output_slot **slots; /* for a launch */
 	struct output_place *places;
@@ -221,6 +223,7 @@ struct philox_function {
 	struct philox_output_info *outputs;
 	struct philox_value *values;
 	size_t n_inputs, n_outputs, n_values;
+	int automatic; /* some inputs are */
 	struct output_slot **spare; /* free slots of each output */
 
 	struct key **key_buckets;

@@ -285,6 +285,7 @@ static int copy_parts(struct philox_function *function,
 	for (size_t i = 0; i < function->n_inputs; i++) {
 		struct philox_input *input = &function->inputs[i];
 
+		function->automatic |= input->kind == PHILOX_INPUT_AUTOMATIC;
 		input->name = copy_text(input->name, &failed);
 		input->origin = copy_text(input->origin, &failed);
 	}

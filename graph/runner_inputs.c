@@ -115,6 +115,8 @@ int inputs_note(struct philox_function *function, struct key *key,
 {
 	int decided = 0;
 
+	if (key->calls && !function->automatic)
+		return 0; /* where others were is asked by nobody */
 	for (size_t i = 0; i < call->n_inputs; i++)
 		decided |= note_input(&function->inputs[i], &key->inputs[i],
 				      &call->inputs[i], !key->calls);
@@ -274,7 +276,8 @@ static enum philox_status copy_all(struct philox_function *function,
 	copies.stream = stream;
 	copies.work = 0;
 	copies.args.count = 0;
-	for (size_t i = 0; status == PHILOX_OK && i < function->n_inputs; i++) {
+	for (size_t i = 0;
+	     buffers && status == PHILOX_OK && i < function->n_inputs; i++) {
 		void *theirs = call->inputs[i].address;
 
 		if (!buffers[i] || (back && !is_mutated(&function->inputs[i])))

@@ -56,7 +56,8 @@ const char *inputs_moved(const struct recording *recording,
 			 size_t size);
 
 /*
- * inputs_copy_in() copies those inputs on a stream that have a buffer, to it;
+ * inputs_copy_in() copies those inputs on a stream that have a buffer, to it
+ * (buffers NULL: none has one);
  * inputs_copy_back() copies back those that are to be.
  */
 enum philox_status inputs_copy_in(struct philox_function *function,

@@ -70,8 +70,9 @@ static enum philox_status queue_work(struct recording *recording,
 				     philox_stream stream)
 {
 	struct philox_function *function = recording->function;
+	void *const *buffers = recording->copied ? recording->buffers : NULL;
 	enum philox_status status =
-		inputs_copy_in(function, call, recording->buffers, stream);
+		inputs_copy_in(function, call, buffers, stream);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -81,10 +82,7 @@ static enum philox_status queue_work(struct recording *recording,
 		recording->spoiled = status == PHILOX_ERROR_INVALID;
 		return status_prefix(status, "function '%s': ", function->name);
 	}
-	if (status == PHILOX_OK)
-		status = inputs_copy_back(function, call, recording->buffers,
-					  stream);
-	return status;
+	return inputs_copy_back(function, call, buffers, stream);
 }
 
 /* Whatever was queued, even of a launch that failed, is joined. */

@@ -39,7 +39,7 @@ static enum philox_status keep_ranges(struct recording *recording,
 	for (size_t i = 0; i < run->n_blocks; i++)
 		recording->ranges[n++] = run->blocks[i].range;
 	for (size_t i = 0; i < function->n_inputs; i++)
-		if (recording->buffers[i])
+		if (recording->buffers[i] && ++recording->copied)
 			recording->ranges[n++] = live_range(
 				function->runner, recording->buffers[i],
 				run->call->inputs[i].bytes);

@@ -1,5 +1,5 @@
 /*
- * tests/runner/review.c - promises of philox/runner.h that were found broken
+ * tests/runner/regressions.c - promises of philox/runner.h that were found broken
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -50,7 +50,8 @@ static void release_saved(void *user, philox_stream stream)
  * The handle of an input may be in the saved context of the ticket that the
  * call uses up: its release may be called within the call.
  */
-RUNNER_PROMISE(runner_review, a_saved_context_may_hold_the_handle_of_an_input)
+RUNNER_PROMISE(runner_regressions,
+	       a_saved_context_may_hold_the_handle_of_an_input)
 {
 	struct layer forth = make_layer(f, r, "layer"), back = forth;
 	struct saved saved = {.runner = r};
@@ -103,7 +104,7 @@ static void *use_tickets_up(void *user)
 }
 
 /* A ticket may be used up on another thread while an output is tied to it. */
-RUNNER_PROMISE(runner_review, a_tie_may_meet_the_end_of_its_ticket)
+RUNNER_PROMISE(runner_regressions, a_tie_may_meet_the_end_of_its_ticket)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct tying tying = {.f = f, .region = layer.region, .rounds = 20000};
@@ -161,7 +162,7 @@ static void *capture_on_side(void *user)
 	return NULL;
 }
 
-RUNNER_PROMISE(runner_review, a_tie_that_ends_in_a_capture_breaks_nothing)
+RUNNER_PROMISE(runner_regressions, a_tie_that_ends_in_a_capture_breaks_nothing)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct capturing capturing = {.f = f, .region = layer.region};
@@ -216,7 +217,7 @@ static enum philox_status fail_the_end(struct layer *layer,
 }
 
 /* A device that has failed does not keep recordings from being replayed. */
-RUNNER_PROMISE(runner_review, replays_go_on_after_a_session_failed_to_end)
+RUNNER_PROMISE(runner_regressions, replays_go_on_after_a_session_failed_to_end)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call call;
@@ -246,7 +247,7 @@ RUNNER_PROMISE(runner_review, replays_go_on_after_a_session_failed_to_end)
  * Calls on different streams wait for each other, also after a call whose end
  * could not be recorded; its stream lives.
  */
-RUNNER_PROMISE(runner_review, streams_wait_for_each_other_after_a_failure)
+RUNNER_PROMISE(runner_regressions, streams_wait_for_each_other_after_a_failure)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call call;
@@ -271,7 +272,7 @@ RUNNER_PROMISE(runner_review, streams_wait_for_each_other_after_a_failure)
 
 /* --- prepared calls ------------------------------------------------------------------- */
 
-RUNNER_PROMISE(runner_review, prepared_counts_the_recordings_there_are)
+RUNNER_PROMISE(runner_regressions, prepared_counts_the_recordings_there_are)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call made[3];
@@ -299,7 +300,8 @@ static enum philox_status refuse_always(struct layer *layer,
 	return philox_run_refuse(run, "not today");
 }
 
-RUNNER_PROMISE(runner_review, prepare_does_not_record_what_was_refused_forever)
+RUNNER_PROMISE(runner_regressions,
+	       prepare_does_not_record_what_was_refused_forever)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call made;
@@ -328,7 +330,7 @@ static enum philox_status refuse_once(struct layer *layer,
 				  : PHILOX_OK;
 }
 
-RUNNER_PROMISE(runner_review, a_refusal_in_a_dry_warm_up_counts)
+RUNNER_PROMISE(runner_regressions, a_refusal_in_a_dry_warm_up_counts)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	uint32_t *x = make_words(f, 3);
@@ -427,7 +429,8 @@ static struct philox_function *shared_function(
 	return function;
 }
 
-RUNNER_PROMISE(runner_review, a_dry_backward_begins_in_an_open_shared_forward)
+RUNNER_PROMISE(runner_regressions,
+	       a_dry_backward_begins_in_an_open_shared_forward)
 {
 	struct shared shared = {.abort = 0};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
@@ -442,7 +445,7 @@ RUNNER_PROMISE(runner_review, a_dry_backward_begins_in_an_open_shared_forward)
 	OK(philox_function_call(function, &call));
 }
 
-RUNNER_PROMISE(runner_review, a_dry_backward_can_be_aborted)
+RUNNER_PROMISE(runner_regressions, a_dry_backward_can_be_aborted)
 {
 	struct shared shared = {.abort = 1};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
@@ -457,7 +460,7 @@ RUNNER_PROMISE(runner_review, a_dry_backward_can_be_aborted)
 	FAILS(philox_function_call(function, &call), PHILOX_ERROR_UNSUPPORTED);
 }
 
-RUNNER_PROMISE(runner_review, a_dry_backward_ends_no_other_forward)
+RUNNER_PROMISE(runner_regressions, a_dry_backward_ends_no_other_forward)
 {
 	struct shared shared = {.begin = 1};
 	struct philox_call call = PHILOX_INIT(struct philox_call);
@@ -518,7 +521,8 @@ static void retain_in(struct fixture *f, struct philox_runner *r,
 }
 
 /* What a recording may do, an eager call may, too. */
-RUNNER_PROMISE(runner_review, a_ticket_that_a_commit_retains_can_be_repeated)
+RUNNER_PROMISE(runner_regressions,
+	       a_ticket_that_a_commit_retains_can_be_repeated)
 {
 	retain_in(f, r, "recorded", PHILOX_NEVER);
 	retain_in(f, r, "eager", 1);
@@ -545,7 +549,7 @@ static enum philox_status hand_on(void *user, struct philox_run *run)
 				     philox_run_stream(run));
 }
 
-RUNNER_PROMISE(runner_review, memory_stays_until_the_last_handle_of_it)
+RUNNER_PROMISE(runner_regressions, memory_stays_until_the_last_handle_of_it)
 {
 	static const struct philox_input x = {.name = "x"};
 	static const struct philox_output_info y = {.name = "y"};
@@ -594,7 +598,8 @@ static void note_stream(void *saved, philox_stream stream)
 }
 
 /* A call's work, and what it releases, is on the caller's stream. */
-RUNNER_PROMISE(runner_review, contexts_are_released_on_the_stream_of_the_call)
+RUNNER_PROMISE(runner_regressions,
+	       contexts_are_released_on_the_stream_of_the_call)
 {
 	struct layer forth = make_layer(f, r, "layer"), back = forth;
 	uint32_t *x = make_words(f, 3);
@@ -620,7 +625,8 @@ RUNNER_PROMISE(runner_review, contexts_are_released_on_the_stream_of_the_call)
 /* --- refusals ------------------------------------------------------------------------------ */
 
 /* As the header says of `retry`: in whatever kind of call the body refused. */
-RUNNER_PROMISE(runner_review, backwards_of_refused_warm_ups_are_not_recorded)
+RUNNER_PROMISE(runner_regressions,
+	       backwards_of_refused_warm_ups_are_not_recorded)
 {
 	struct layer forth = make_layer(f, r, "layer"), back = forth;
 	struct layer_call call;
@@ -646,7 +652,8 @@ RUNNER_PROMISE(runner_review, backwards_of_refused_warm_ups_are_not_recorded)
 }
 
 /* A function's reason is that of a call which ran the body. */
-RUNNER_PROMISE(runner_review, the_reason_is_that_of_a_call_that_ran_the_body)
+RUNNER_PROMISE(runner_regressions,
+	       the_reason_is_that_of_a_call_that_ran_the_body)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call call = new_call(&layer, make_words(f, 3), 0);
@@ -660,7 +667,7 @@ RUNNER_PROMISE(runner_review, the_reason_is_that_of_a_call_that_ran_the_body)
 
 /* --- calls that fail -------------------------------------------------------------------- */
 
-RUNNER_PROMISE(runner_review, a_call_that_fails_drops_no_recording)
+RUNNER_PROMISE(runner_regressions, a_call_that_fails_drops_no_recording)
 {
 	struct layer layer = make_layer(f, r, "layer");
 	struct layer_call call;
@@ -730,7 +737,7 @@ static void read_late(struct fixture *f, const struct philox_output *output)
  * goes back to the device, since another pool needs it. Here it is read when it
  * is not mapped any more.
  */
-Test(runner_review, memory_is_not_unmapped_under_work_before_its_release,
+Test(runner_regressions, memory_is_not_unmapped_under_work_before_its_release,
      .timeout = 120)
 {
 	struct fixture f;
