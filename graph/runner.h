@@ -139,6 +139,8 @@ struct seen_call {
 
 enum { SEEN_CALLS = 64 };
 
+enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
+
 struct key {
 	struct key *next; /* of the bucket */
 	struct key *also; /* of the function */

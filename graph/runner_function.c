@@ -183,13 +183,13 @@ static enum philox_status check_policy(const char *function,
 		field = "refused";
 	else if (policy->reserved[0] || policy->reserved[1])
 		field = "reserved";
-	else if (policy->dry == PHILOX_NEVER)
+	else if (policy->dry > DRY_MAX)
 		field = "dry";
 	if (!field)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
-			  "function '%s': policy.%s has a value that is not "
-			  "known",
+			  "function '%s': policy.%s has a value that it cannot "
+			  "have",
 			  function, field);
 }
 

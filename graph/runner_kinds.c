@@ -45,8 +45,6 @@ enum philox_status call_eagerly(const struct calling *calling,
 	return PHILOX_OK;
 }
 
-#define DRY_MAX 1000
-
 /* Some bodies are not done after one, and ask for more. */
 enum philox_status call_dry(const struct calling *calling)
 {

@@ -241,8 +241,9 @@ struct philox_policy {
 			   philox_function_prepare() do not count */
 	uint32_t warmups; /* calls that run the body before the first one is
 			     recorded; 0: 1; PHILOX_NEVER: none */
-	uint32_t dry;     /* dry warm-ups, in the call that finds a new key,
-			     before anything else, unless nothing is recorded:
+	uint32_t dry;     /* dry warm-ups, at most 1000, in the call that finds
+			     a new key, before anything else, unless nothing is
+			     recorded:
 			     the body is run with PHILOX_WARMUP, and its
 			     outputs are thrown away. What it does to other
 			     memory it does each time: not for bodies that

@@ -359,6 +359,8 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	REFUSED(options.policy.moved = 3, "policy.moved");
 	REFUSED(options.policy.live = 2, "policy.live");
 	REFUSED(options.policy.refused = 2, "policy.refused");
+	REFUSED(options.policy.dry = 1001, "policy.dry");
+	REFUSED(options.policy.dry = PHILOX_NEVER, "policy.dry");
 	REFUSED(options.policy.reserved[0] = 2, "policy.reserved");
 	REFUSED(options.size = 1, "size");
 #undef REFUSED
