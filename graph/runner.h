@@ -220,6 +220,8 @@ struct philox_function {
 	uint32_t flags;
 	enum philox_status (*body)(void *user, struct philox_run *run);
 	void *user;
+	enum philox_status (*agree)(void *user, uint32_t wanted,
+				    uint32_t *agreed); /* COLLECTIVE */
 	struct philox_policy policy; /* defaults put in */
 	struct philox_input *inputs;
 	struct philox_output_info *outputs;
@@ -326,7 +328,7 @@ struct philox_runner {
 	struct philox_context *context;
 	struct philox_pool *pool;
 	char name[64];
-	int eager;               /* PHILOX_RUNNER */
+	int eager, verify;       /* PHILOX_RUNNER */
 	int zones;               /* the pool's margins */
 	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
 	struct philox_function *functions;

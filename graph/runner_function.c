@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <philox/fill.h>
 #include <philox/launch_value.h>
 #include "graph/runner_enter.h"
 #include "graph/runner_function.h"
@@ -15,12 +16,11 @@
 #include "lib/base/options.h"
 
 /* The sizes of the structs' first versions. */
-#define FUNCTION_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_function_options, policy)
-OPTIONS_NO_PADDING(struct philox_function_options, policy);
+#define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_options, agree)
+OPTIONS_NO_PADDING(struct philox_function_options, agree);
 #define COUNTS_SIZE_FIRST \
-	OPTIONS_FIRST(struct philox_function_counts, replay_ns)
-OPTIONS_NO_PADDING(struct philox_function_counts, replay_ns);
+	OPTIONS_FIRST(struct philox_function_counts, verify_ns)
+OPTIONS_NO_PADDING(struct philox_function_counts, verify_ns);
 
 #define PARTS_MAX      (1u << 20)
 #define ALIGNMENT_MAX  65536
@@ -28,6 +28,7 @@ OPTIONS_NO_PADDING(struct philox_function_counts, replay_ns);
 #define WARMUP_DEFAULT 1
 #define RETRY_DEFAULT  16
 #define AFTER_DEFAULT  1
+#define ELEMENTS_MAX   PHILOX_ELEMENTS(PHILOX_I64)
 
 /* --- checks ------------------------------------------------------------------- */
 
@@ -69,7 +70,10 @@ static enum philox_status check_input_info(const char *function,
 			function, "input", input->name,
 			"has an alignment that is no power of two up "
 			"to 65536");
-	if (input->reserved[0] || input->reserved[1])
+	if (input->elements > ELEMENTS_MAX)
+		return refuse_part(function, "input", input->name,
+				   "has elements that are not known");
+	if (input->reserved32 || input->reserved)
 		return refuse_part(function, "input", input->name,
 				   "has a reserved field that is not 0");
 	return PHILOX_OK;
@@ -80,7 +84,10 @@ static enum philox_status check_output_info(const char *function,
 {
 	const struct philox_output_info *output = part;
 
-	if (output->reserved[0] || output->reserved[1])
+	if (output->elements > ELEMENTS_MAX)
+		return refuse_part(function, "output", output->name,
+				   "has elements that are not known");
+	if (output->reserved32 || output->reserved)
 		return refuse_part(function, "output", output->name,
 				   "has a reserved field that is not 0");
 	return PHILOX_OK;
@@ -185,6 +192,8 @@ static enum philox_status check_policy(const char *function,
 		field = "reserved";
 	else if (policy->dry > DRY_MAX)
 		field = "dry";
+	else if (policy->differs > PHILOX_DIFFERS_EAGER)
+		field = "differs";
 	if (!field)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
@@ -193,10 +202,33 @@ static enum philox_status check_policy(const char *function,
 			  function, field);
 }
 
+/* A dry warm-up would be one process's alone. */
+static enum philox_status check_agreement(
+	const struct philox_function_options *options)
+{
+	const int collective =
+		(options->flags & PHILOX_FUNCTION_COLLECTIVE) != 0;
+
+	if (collective != (options->agree != NULL))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': agree is %s, but flags has %s"
+				  "PHILOX_FUNCTION_COLLECTIVE",
+				  options->name, collective ? "NULL" : "there",
+				  collective ? "" : "no ");
+	if (collective && options->policy.dry)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': policy.dry is not 0, but its "
+				  "body speaks to other processes, which may "
+				  "have no new key",
+				  options->name);
+	return PHILOX_OK;
+}
+
 static enum philox_status check_function(
 	const struct philox_function_options *options)
 {
 	const char *name = options->name;
+	enum philox_status status;
 
 	if (!name || !*name)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -211,15 +243,17 @@ static enum philox_status check_function(
 				  "function '%s': mode %" PRIu32
 				  " is not known",
 				  name, options->mode);
-	if (options->flags & ~(uint32_t)PHILOX_FUNCTION_EAGER)
+	if (options->flags &
+	    ~(uint32_t)(PHILOX_FUNCTION_EAGER | PHILOX_FUNCTION_COLLECTIVE))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "function '%s': flags is 0x%" PRIx32
-				  ", but all that are known are 0x1",
+				  ", but all that are known are 0x3",
 				  name, options->flags);
 	if (!options->body)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "function '%s': body is NULL", name);
-	return check_policy(name, &options->policy);
+	status = check_policy(name, &options->policy);
+	return status == PHILOX_OK ? check_agreement(options) : status;
 }
 
 static enum philox_status check_all_parts(
@@ -399,6 +433,7 @@ static enum philox_status make_function(
 	made->flags = options.flags;
 	made->body = options.body;
 	made->user = options.user;
+	made->agree = options.agree;
 	made->policy = options.policy;
 	set_policy(&made->policy);
 	made->next = runner->functions;

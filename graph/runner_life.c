@@ -23,17 +23,18 @@ OPTIONS_NO_PADDING(struct philox_runner_options, pool_limit);
 
 /* --- making -------------------------------------------------------------------- */
 
-static enum philox_status read_environment(int *eager)
+static enum philox_status read_environment(struct philox_runner *runner)
 {
 	const char *wanted = getenv("PHILOX_RUNNER");
 
-	*eager = wanted && strcmp(wanted, "eager") == 0;
-	if (!wanted || !*wanted || *eager)
+	runner->eager = wanted && strcmp(wanted, "eager") == 0;
+	runner->verify = wanted && strcmp(wanted, "verify") == 0;
+	if (!wanted || !*wanted || runner->eager || runner->verify)
 		return PHILOX_OK;
 	return status_set(
 		PHILOX_ERROR_INVALID,
 		"PHILOX_RUNNER in the environment is '%.40s', but may "
-		"only be 'eager'",
+		"only be 'eager' or 'verify'",
 		wanted);
 }
 
@@ -87,15 +88,12 @@ static enum philox_status make_runner(struct philox_context *context,
 {
 	struct philox_runner_options options;
 	struct philox_runner *made;
-	int eager;
 	enum philox_status status =
 		options_copy("runner options", given, given->size,
 			     RUNNER_SIZE_FIRST, sizeof(options), &options);
 
 	if (status == PHILOX_OK)
 		status = check_runner(&options);
-	if (status == PHILOX_OK)
-		status = read_environment(&eager);
 	if (status != PHILOX_OK)
 		return status;
 	made = calloc(1, sizeof(*made));
@@ -103,7 +101,9 @@ static enum philox_status make_runner(struct philox_context *context,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "runner '%s': no memory for it",
 				  options.name);
-	status = make_pool_of(context, &options, &made->pool);
+	status = read_environment(made);
+	if (status == PHILOX_OK)
+		status = make_pool_of(context, &options, &made->pool);
 	if (status != PHILOX_OK) {
 		free(made);
 		return status;
@@ -112,7 +112,6 @@ static enum philox_status make_runner(struct philox_context *context,
 	made->pool->refresh = refresh_pool;
 	made->pool->wait = points_wait;
 	made->context = context;
-	made->eager = eager;
 	made->zones = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;

@@ -17,12 +17,14 @@
  * layouts of other libraries too (philox/layout.h); tables of states for
  * samplers, and tokens from logits (philox/rows.h, philox/sample.h); device
  * memory that graphs share (philox/pool.h); functions that are captured and
- * replayed by themselves (philox/runner.h); a context as a text, to resume from
- * (philox/save.h); the numbers themselves, for your own kernels
- * (philox/kernel.h, or as a string, philox/source.h); states for the kernels of
- * other libraries (philox/interop.h); and, for tests, calls that are counted
- * and made to fail (philox/testing.h). Structs that callers fill in begin with
- * their size (philox/sized.h).
+ * replayed by themselves (philox/runner.h), and what they have learned, as a
+ * text (philox/plan.h); launches that are checked against their eager form
+ * (philox/verify.h); a context as a text, to resume from (philox/save.h); the
+ * numbers themselves, for your own kernels (philox/kernel.h, or as a string,
+ * philox/source.h); states for the kernels of other libraries
+ * (philox/interop.h); and, for tests, calls that are counted and made to fail
+ * (philox/testing.h). Structs that callers fill in begin with their size
+ * (philox/sized.h).
  *
  * A program is built with the flags that pkg-config has for it:
  *
@@ -44,6 +46,7 @@
 #include <philox/launch_value.h>
 #include <philox/layout.h>
 #include <philox/pass.h>
+#include <philox/plan.h>
 #include <philox/pool.h>
 #include <philox/region.h>
 #include <philox/rows.h>
@@ -54,6 +57,7 @@
 #include <philox/source.h>
 #include <philox/status.h>
 #include <philox/testing.h>
+#include <philox/verify.h>
 #include <philox/version.h>
 
 #endif

@@ -60,8 +60,36 @@
  * Not for bodies: conditional nodes (philox/conditional.h) and forwards of
  * several iterations.
  *
+ * Verification. A captured program can be wrong in silence: a scalar that was
+ * baked into it, memory that moved without a word, memory that nobody wrote.
+ * The numbers of a launch can be drawn again, so a replay can be verified
+ * (`verify` of the policy): the body is run first, with the numbers that the
+ * launch is to draw, on copies of what it mutates, in memory of a second pool;
+ * then the graph is launched, and outputs, mutated inputs and tables of rows
+ * must be the same, bit for bit. If they are not, the body is run some more
+ * times: one that differs from itself is not deterministic, one that depends on
+ * what its memory held before reads what nobody has written, and what is left
+ * is a value that was frozen. The message says which, the function, the output,
+ * the first element with both its values, and what of the call has changed
+ * since it was recorded.
+ *
+ * A verified call waits for the device. Its body runs outside of any capture,
+ * and leaves nothing behind: tickets are not touched, tables of rows that
+ * philox was asked to change are put back (philox/rows.h), generators are not
+ * advanced. What a body changes by itself must be an input that is MUTATED, or
+ * it is changed twice. A body that gives a generator another seed cannot be
+ * verified, and neither can a call for whose copies there is no memory: its
+ * replay goes on, and a message says so, once ("not verified").
+ *
  * PHILOX_RUNNER=eager in the environment makes every call of runners that are
- * created then an eager one.
+ * created then an eager one, PHILOX_RUNNER=verify verifies every replay.
+ *
+ * Ranks. Processes that run one program may decide differently: one loses a key
+ * that others keep, or its memory moves. Where a body has collectives in it,
+ * that hangs all of them: so such a function is PHILOX_FUNCTION_COLLECTIVE, and
+ * its callback `agree` settles on one kind for each call. All decisions depend
+ * on the sequence of calls, and on which inputs moved and outputs are not
+ * released, never on time.
  *
  * Thread rule: one thread at a time uses a runner with its functions and
  * outputs; a call that finds another one in it, or that comes from a body,
@@ -137,6 +165,21 @@ PHILOX_API enum philox_status philox_runner_destroy(
 PHILOX_API struct philox_pool *philox_runner_pool(
 	const struct philox_runner *runner);
 
+/*
+ * philox_runner_snapshot_text() writes what a runner has as a text that ends
+ * with a NUL, and its size without that (`size` may be NULL); the caller frees
+ * it with free(). philox_runner_snapshot() writes it to a file, completely or
+ * not at all. It has functions, keys, recordings, where their inputs come from,
+ * counts, last reasons, and the pool, by place, never an address, and a
+ * checksum; `philox inspect` sums one up and draws it. Its form is in Note
+ * [Runner snapshot] in graph/runner_text.h. Errors: PHILOX_ERROR_INVALID,
+ * PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY.
+ */
+PHILOX_API enum philox_status philox_runner_snapshot_text(
+	struct philox_runner *runner, char **text, size_t *size);
+PHILOX_API enum philox_status philox_runner_snapshot(
+	struct philox_runner *runner, const char *path);
+
 /* --- functions ------------------------------------------------------------ */
 
 /* What a function is, for messages and the log. */
@@ -147,8 +190,10 @@ enum philox_function_mode {
 };
 
 enum philox_function_flags {
-	PHILOX_FUNCTION_EAGER = 1 /* never recorded: host work, a grid that
-				     depends on data */
+	PHILOX_FUNCTION_EAGER = 1,     /* never recorded: host work, a grid that
+					  depends on data */
+	PHILOX_FUNCTION_COLLECTIVE = 2 /* its body speaks to other processes:
+					  see `agree` of the options */
 };
 
 /*
@@ -177,21 +222,29 @@ enum philox_input_flags {
 	PHILOX_INPUT_WRITE_BACK = 2 /* with MUTATED */
 };
 
+/* For `elements` below: PHILOX_ELEMENTS(PHILOX_F32) (philox/fill.h). */
+#define PHILOX_ELEMENTS(dtype) ((uint32_t)(dtype) + 1)
+
 /* Inputs, outputs and values of a function; all strings are copied. */
 struct philox_input {
-	const char *name;     /* unique among the function's inputs */
-	const char *origin;   /* where it comes from, for messages:
+	const char *name;    /* unique among the function's inputs */
+	const char *origin;  /* where it comes from, for messages:
 				 PHILOX_ORIGIN; NULL: "" */
-	uint32_t kind;        /* enum philox_input_kind */
-	uint32_t flags;       /* enum philox_input_flags */
-	size_t alignment;     /* power of two, at most 64 KiB; 0: 1 */
-	uint64_t reserved[2]; /* 0 */
+	uint32_t kind;       /* enum philox_input_kind */
+	uint32_t flags;      /* enum philox_input_flags */
+	size_t alignment;    /* power of two, at most 64 KiB; 0: 1 */
+	uint32_t elements;   /* what it has, for messages: PHILOX_ELEMENTS() of
+				 a dtype; 0: bytes */
+	uint32_t reserved32; /* 0 */
+	uint64_t reserved;   /* 0 */
 };
 
 struct philox_output_info {
-	const char *name;     /* unique among the function's outputs */
-	const char *origin;   /* as above */
-	uint64_t reserved[2]; /* 0 */
+	const char *name;    /* unique among the function's outputs */
+	const char *origin;  /* as above */
+	uint32_t elements;   /* as above */
+	uint32_t reserved32; /* 0 */
+	uint64_t reserved;   /* 0 */
 };
 
 struct philox_value {
@@ -223,6 +276,16 @@ enum philox_refused {
 				     or that of the capture */
 };
 
+/* ... a replay that was verified, and differs from what the body does. */
+enum philox_differs {
+	PHILOX_DIFFERS_ERROR = 0, /* the call fails: PHILOX_ERROR_DIFFERS */
+	/* A message ("differs"), and the caller gets what the body made: the
+	 * call counts as an eager one, and its key waits for its next recording
+	 * as after one that broke (`retry`). A body that is not deterministic
+	 * gets the message alone: the replay is as good. */
+	PHILOX_DIFFERS_EAGER = 1
+};
+
 /*
  * What a function keeps. Where there are more keys or bytes than its limits
  * say, keys go with all of their recordings, the one that was called longest
@@ -251,14 +314,17 @@ struct philox_policy {
 	uint32_t after;   /* a call is recorded when it is the so-many-th one
 			     under its key with its static addresses, warm-ups
 			     not counted, of the last 64 sets of them; 0: 1 */
-	uint32_t again;   /* calls that ran the body because of `limit` until one
+	uint32_t again;  /* calls that ran the body because of `limit` until one
 			     more is recorded; 0, PHILOX_NEVER: none is */
-	uint32_t retry;   /* calls under a key until recording is tried again
+	uint32_t retry;  /* calls under a key until recording is tried again
 			     after one that was refused or broke; 0: 16;
 			     PHILOX_NEVER: no more. A backward of another
 			     function's forward that waits so is not recorded
 			     either, for the last 64 tickets of such */
-	uint32_t keys;    /* the most; 0: no limit */
+	uint32_t keys;   /* the most; 0: no limit */
+	uint32_t verify; /* every so-many-th replay of the function is
+			     verified, the first one too; 1: each; 0: none */
+	uint32_t differs; /* enum philox_differs */
 	uint64_t bytes;   /* the most, as counted by `bytes` of the counts; 0:
 			     no limit */
 	uint64_t reserved[2]; /* 0 */
@@ -267,6 +333,29 @@ struct philox_policy {
 /*
  * struct philox_function_options describes a function. Begin with
  * PHILOX_INIT(). The body is called with `user`; see "bodies" below.
+ *
+ * `agree` is for PHILOX_FUNCTION_COLLECTIVE, and then it must be there. It is
+ * called with `user` and an enum philox_call_kind, and writes the least of what
+ * all processes ask with, to be found by an allreduce of the minimum: the most
+ * careful kind wins. Whatever has gone wrong in one process, it asks the
+ * others, so that none waits for it in vain:
+ *
+ *   once in each call, before anything is captured or run, with the kind that
+ *   this process would execute it as; with PHILOX_CALL_NONE if it cannot, since
+ *   an argument is wrong for instance: then the call fails everywhere,
+ *   PHILOX_ERROR_STATE in those that could
+ *   after a recording was made, before it is launched: RECORD, or EAGER if it
+ *   was refused or broke; NONE if the call fails for it
+ *   after a replay was compared (`verify`): REPLAY, or EAGER if it differs;
+ *   NONE if the call fails for it
+ *
+ * A call may thus be executed with more care than this process needed, and its
+ * reason says so. philox_function_prepare() asks in the same way for each call,
+ * REPLAY for one that has a recording. An error that agree() returns is the
+ * call's, which fails; a process that died should make it return one. All
+ * processes call the function with the same policy, in which `dry` must be 0,
+ * and the same number of times. A failure of the device after the last question
+ * is not shared. Its body draws, allocates and runs collectives as any other.
  */
 struct philox_function_options {
 	size_t size;      /* sizeof(this struct) */
@@ -282,6 +371,8 @@ struct philox_function_options {
 	const struct philox_value *values;
 	size_t n_values;
 	struct philox_policy policy; /* all 0: as said there */
+	enum philox_status (*agree)(void *user, uint32_t wanted,
+				    uint32_t *agreed);
 };
 
 /*
@@ -386,8 +477,11 @@ struct philox_call {
  * capturing), PHILOX_ERROR_BUSY (the runner is in use), what the body returned;
  * PHILOX_ERROR_STATE (the body left a pass open, or an output undeclared);
  * those of philox_graph_launch(); PHILOX_ERROR_UNSUPPORTED and those of a
- * broken capture (PHILOX_REFUSED_ERROR); PHILOX_ERROR_MEMORY,
- * PHILOX_ERROR_LIMIT, those of the device.
+ * broken capture (PHILOX_REFUSED_ERROR); PHILOX_ERROR_DIFFERS (a replay was
+ * verified and is not what the body does, PHILOX_DIFFERS_ERROR: mutated inputs
+ * and tables of rows are put back; the numbers of its forwards are burnt); what
+ * agree() returned, PHILOX_ERROR_STATE (other processes cannot make the call);
+ * PHILOX_ERROR_MEMORY, PHILOX_ERROR_LIMIT, those of the device.
  */
 PHILOX_API enum philox_status philox_function_call(
 	struct philox_function *function, struct philox_call *call);
@@ -429,6 +523,7 @@ struct philox_function_counts {
 	uint64_t failed;
 	uint64_t bodies;   /* runs of the body */
 	uint64_t dry;      /* of them, dry warm-ups */
+	uint64_t checking; /* of them, to verify replays */
 	uint64_t prepared; /* recordings by philox_function_prepare() */
 	/* why calls after a key's warm-ups were not replayed */
 	uint64_t missed_new;     /* nothing was recorded yet */
@@ -439,14 +534,18 @@ struct philox_function_counts {
 	uint64_t missed_limit;   /* of moved and live: the limit was met */
 	uint64_t missed_refused; /* the body refused, or broke its capture */
 	uint64_t missed_eager;   /* PHILOX_FUNCTION_EAGER, PHILOX_RUNNER */
+	uint64_t missed_agreed;  /* other processes needed more care */
+	uint64_t verified;       /* replays that were compared */
+	uint64_t differed;       /* of them, those that differed */
+	uint64_t unverified;     /* replays that could not be compared */
 	uint64_t keys;           /* there are */
 	uint64_t keys_dropped;   /* for the limits of the policy */
 	uint64_t recordings;     /* there are */
 	uint64_t unplayed;       /* of them, never replayed, nor prepared */
-	uint64_t bytes;          /* that they take on the host, and on the device
+	uint64_t bytes;  /* that they take on the host, and on the device
 				    beside the pool, as far as philox took it:
 				    a driver has more for each graph */
-	uint64_t copies;         /* inputs copied, back too */
+	uint64_t copies; /* inputs copied, back too */
 	/* spent so far, by what */
 	uint64_t create_ns;      /* making the function */
 	uint64_t dry_ns;         /* dry warm-ups */
@@ -457,7 +556,8 @@ struct philox_function_counts {
 	uint64_t checkpoint_ns;  /* keeping what the pool was */
 	uint64_t restore_ns;     /* putting the pool back, in whatever call */
 	uint64_t first_ns;       /* first launches */
-	uint64_t replay_ns;      /* replays */
+	uint64_t replay_ns;      /* replays, with their verification */
+	uint64_t verify_ns;      /* of that, verification, the device too */
 };
 
 PHILOX_API enum philox_status philox_function_count(
@@ -560,7 +660,8 @@ PHILOX_API enum philox_status philox_step_begin(struct philox_runner *runner,
 PHILOX_API philox_stream philox_run_stream(const struct philox_run *run);
 
 /*
- * philox_run_kind() returns how the call is executed: EAGER, WARMUP or RECORD.
+ * philox_run_kind() returns how the call is executed: EAGER, WARMUP or RECORD;
+ * EAGER, too, while a replay is verified.
  * It is for messages: a body that does something else for it is refused.
  */
 PHILOX_API enum philox_call_kind philox_run_kind(const struct philox_run *run);

@@ -41,6 +41,7 @@ extern "C" {
 	X(ERROR_UNANNOUNCED, 15, "a graph was launched without philox")       \
 	X(NOT_READY, 16, "work is still running")                             \
 	X(ERROR_FILE, 17, "a file cannot be read or written")                 \
+	X(ERROR_DIFFERS, 18, "a replay is not what its eager form does")      \
 	X(ERROR_CAPTURE_UNSUPPORTED, 20, "not permitted during a capture")    \
 	X(ERROR_CAPTURE_INVALIDATED, 21, "the capture was invalidated")       \
 	X(ERROR_CAPTURE_MERGE, 22, "two captures would become one")           \

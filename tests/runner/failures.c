@@ -337,7 +337,7 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	REFUSED(options.name = NULL, "name is NULL");
 	REFUSED(options.name = "", "name is empty");
 	REFUSED(options.mode = 3, "mode 3");
-	REFUSED(options.flags = 8, "flags");
+	REFUSED(options.flags = 4, "flags");
 	REFUSED(options.body = NULL, "body");
 	REFUSED(options.inputs = NULL, "inputs is NULL");
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "twice");
@@ -351,9 +351,19 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
 	inputs[1] = (struct philox_input){.name = "b", .alignment = 3};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	inputs[1] = (struct philox_input){.name = "b", .reserved = {1}};
+	inputs[1] = (struct philox_input){.name = "b", .reserved = 1};
 	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
-	output.reserved[1] = 1;
+	inputs[1] = (struct philox_input){.name = "b", .reserved32 = 1};
+	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
+	inputs[1] = (struct philox_input){.name = "b", .elements = 9};
+	REFUSED((options.inputs = inputs, options.n_inputs = 2), "'b'");
+	output.elements = 9;
+	REFUSED((options.outputs = &output, options.n_outputs = 1), "'y'");
+	output.elements = 0;
+	output.reserved32 = 1;
+	REFUSED((options.outputs = &output, options.n_outputs = 1), "'y'");
+	output.reserved32 = 0;
+	output.reserved = 1;
 	REFUSED((options.outputs = &output, options.n_outputs = 1), "'y'");
 	REFUSED((options.values = &value, options.n_values = 1), "'v'");
 	REFUSED(options.policy.moved = 3, "policy.moved");
@@ -361,7 +371,9 @@ RUNNER_PROMISE(runner_failures, of_options_name_the_field)
 	REFUSED(options.policy.refused = 2, "policy.refused");
 	REFUSED(options.policy.dry = 1001, "policy.dry");
 	REFUSED(options.policy.dry = PHILOX_NEVER, "policy.dry");
+	REFUSED(options.policy.differs = 2, "policy.differs");
 	REFUSED(options.policy.reserved[0] = 2, "policy.reserved");
+	REFUSED(options.flags = PHILOX_FUNCTION_COLLECTIVE, "agree is NULL");
 	REFUSED(options.size = 1, "size");
 #undef REFUSED
 	OK(philox_function_create(r, &good, &layer.function));
