@@ -1,9 +1,7 @@
 /*
- * graph/runner_call.c - a call: how it is executed, and why
+ * graph/runner_call.c - a call: decided, and carried out
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include "graph/runner_decide.h"
 #include "graph/runner_enter.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_kinds.h"
@@ -12,314 +10,49 @@
 #include "graph/runner_retire.h"
 #include "graph/runner_trace.h"
 
-/* --- too early, or too often ------------------------------------------------------ */
-
-/* The entry of the call's static addresses, or the oldest, for them. */
-static struct seen_call *find_seen(struct key *key, uint64_t hash)
+static int is_stale(enum philox_status status,
+		    const struct recording *recording)
 {
-	struct seen_call *seen;
-
-	for (size_t i = 0; i < SEEN_CALLS; i++)
-		if (key->seen[i].times && key->seen[i].hash == hash)
-			return &key->seen[i];
-	key->newest = (key->newest + 1) % SEEN_CALLS;
-	seen = &key->seen[key->newest];
-	*seen = (struct seen_call){.hash = hash};
-	return seen;
+	return status == PHILOX_ERROR_STALE ||
+	       (status == PHILOX_ERROR_INVALID &&
+		recording_is_spoiled(recording));
 }
 
-/* Whether the call has not come often enough to be worth a recording. */
-static int is_early(const struct calling *calling)
+static enum philox_status run_or_record(const struct calling *calling,
+					enum philox_call_kind kind)
 {
-	struct philox_function *function = calling->function;
-	const uint32_t after = function->policy.after;
-	size_t length = strlen(function->reason);
-	struct seen_call *seen;
+	if (kind == PHILOX_CALL_RECORD)
+		return call_recorded(calling);
+	return call_eagerly(calling, kind);
+}
 
-	if (after <= 1)
-		return 0;
-	seen = find_seen(calling->key,
-			 inputs_hash(function, calling->key, calling->call));
-	if (++seen->times >= after) {
-		seen->times = 0;
-		return 0;
+static enum philox_status replay(const struct calling *calling,
+				 struct decision *decision)
+{
+	struct recording *recording = decision->recording;
+	enum philox_status status = call_replayed(calling, recording);
+
+	if (is_stale(status, recording)) {
+		status = decide_stale(calling, decision);
+		return status == PHILOX_OK
+			       ? run_or_record(calling, decision->kind)
+			       : status;
 	}
-	function->counts.missed_early++;
-	snprintf(function->reason + length, sizeof(function->reason) - length,
-		 "; it has come %" PRIu32 " time%s of %" PRIu32, seen->times,
-		 status_s(seen->times), after);
-	return 1;
-}
-
-/* Whether too many recordings of the key were never replayed. */
-static int is_limited(const struct calling *calling)
-{
-	struct philox_function *function = calling->function;
-	struct key *key = calling->key;
-	const uint32_t limit = function->policy.limit;
-	size_t length = strlen(function->reason);
-
-	if (key->unplayed < limit || (!limit && key->recordings == key->ahead))
-		return 0;
-	if (function->policy.again != PHILOX_NEVER &&
-	    key->limited >= function->policy.again) {
-		key->limited = 0;
-		return 0;
-	}
-	key->limited++;
-	function->counts.missed_limit++;
-	snprintf(function->reason + length, sizeof(function->reason) - length,
-		 "; the limit of %" PRIu32 " recording%s that were never "
-		 "replayed is met",
-		 limit, status_s(limit));
-	calling_tell(calling, TOLD_LIMIT, "eager", PHILOX_CALL_EAGER, NULL,
-		     function->reason);
-	return 1;
-}
-
-/* Records a call, whose reason is explained, or runs its body after all. */
-static enum philox_status record_or_not(const struct calling *calling,
-					int limited)
-{
-	if (is_early(calling) || (limited && is_limited(calling)))
-		return call_eagerly(calling, PHILOX_CALL_EAGER);
-	return call_recorded(calling);
-}
-
-/* --- what is against recordings ------------------------------------------------------- */
-
-/* Whether an entry of the uses is read: that of a backward. */
-static int is_read(const struct script *script, size_t entry)
-{
-	size_t next = 0;
-
-	for (size_t i = 0; i < script->n; i++) {
-		const struct step *step = &script->steps[i];
-
-		if (step->kind != STEP_FORWARD &&
-		    (step->kind != STEP_BACKWARD || step->a != UINT64_MAX))
-			continue;
-		if (next++ == entry)
-			return step->kind == STEP_BACKWARD;
-	}
-	return 0;
-}
-
-/*
- * A backward of another function's forward that was not recorded is not worth a
- * recording. One of its own forwards waits with the key.
- */
-static int is_ticket_barred(const struct calling *calling)
-{
-	struct philox_function *function = calling->function;
-	const struct philox_runner *runner = function->runner;
-
-	for (size_t i = 0; i < calling->call->n_uses; i++)
-		for (size_t k = 0; k < BARRED_TICKETS; k++) {
-			const struct barred_ticket *barred =
-				&runner->tickets[k];
-			struct philox_ticket ticket =
-				calling->call->uses[i].ticket;
-
-			if (!ticket.serial || barred->function == function ||
-			    barred->ticket.serial != ticket.serial ||
-			    barred->ticket.region_key != ticket.region_key ||
-			    !is_read(&calling->key->script, i))
-				continue;
-			calling_explain(
-				calling,
-				"its ticket is of function '%s', which was not "
-				"recorded: %.120s",
-				barred->function->name,
-				barred->function->reason);
-			calling_tell(calling, TOLD_REFUSED, "not recorded",
-				     PHILOX_CALL_EAGER, NULL, function->reason);
-			return 1;
-		}
-	return 0;
-}
-
-/*
- * Why a call is not recorded although nothing is known against it. A reason of
- * its own reaches the backwards of its forwards; one that came to it with a
- * ticket ends here.
- */
-enum barred { NOT_BARRED, BARRED_ITSELF, BARRED_BY_TICKET };
-
-static enum barred what_bars(const struct calling *calling)
-{
-	struct philox_function *function = calling->function;
-	const char *lost =
-		inputs_unrecordable(function, calling->key, calling->call);
-
-	if (lost) {
-		calling_explain(
-			calling,
-			"input '%.60s' is mutated, and a copy of it would not "
-			"be written back",
-			lost);
-		calling_tell(calling, TOLD_REFUSED, "not recorded",
-			     PHILOX_CALL_EAGER, lost, function->reason);
-		return BARRED_ITSELF;
-	}
-	if (is_ticket_barred(calling))
-		return BARRED_BY_TICKET;
-	if (!calling->key->wait)
-		return NOT_BARRED;
-	if (calling->key->wait != PHILOX_NEVER)
-		calling->key->wait--;
-	calling_explain(calling, "%s", calling->key->refused);
-	return BARRED_ITSELF;
-}
-
-/* --- decisions ---------------------------------------------------------------------- */
-
-static enum philox_status decide_live(const struct calling *calling,
-				      const struct live_block *in_use)
-{
-	struct philox_function *function = calling->function;
-
-	function->counts.missed_live++;
-	calling_explain(calling,
-			"block %" PRIu64 " of its recording's memory holds an "
-			"output that is not released",
-			in_use->id);
-	if (function->policy.live == PHILOX_LIVE_RECORD)
-		return record_or_not(calling, 1);
-	calling_tell(calling, TOLD_LIVE, "eager", PHILOX_CALL_EAGER, NULL,
-		     function->reason);
-	return call_eagerly(calling, PHILOX_CALL_EAGER);
-}
-
-static enum philox_status decide_moved(const struct calling *calling)
-{
-	struct philox_function *function = calling->function;
-	char moved[400] = "";
-	const char *first =
-		calling->key->latest
-			? inputs_moved(calling->key->latest, calling->call,
-				       moved, sizeof(moved))
-			: NULL;
-
-	function->counts.missed_moved++;
-	if (function->policy.moved == PHILOX_MOVED_ERROR)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "function '%s': inputs moved: %s",
-				  function->name, moved);
-	calling_explain(calling, "its inputs moved: %.160s", moved);
-	calling_tell(calling, TOLD_MOVED, "moved", PHILOX_CALL_NONE, first,
-		     moved);
-	return record_or_not(calling,
-			     function->policy.moved == PHILOX_MOVED_LIMIT);
-}
-
-static enum philox_status decide_new(const struct calling *calling,
-				     const char *stale)
-{
-	struct philox_function *function = calling->function;
-
-	if (stale) {
-		function->counts.missed_stale++;
-		calling_explain(calling,
-				"what its recording uses was destroyed: %.160s",
-				stale);
-	} else {
-		function->counts.missed_new++;
-		calling_explain(calling,
-				"nothing was recorded under this key yet");
-	}
-	return record_or_not(calling, 0);
-}
-
-/* `stale`: why the call's recording is no more; NULL: there was none. */
-static enum philox_status decide(const struct calling *calling,
-				 const struct recording *found,
-				 const struct live_block *in_use,
-				 const char *stale)
-{
-	struct philox_function *function = calling->function;
-	enum philox_status status = calling_refuse_capturing(calling);
-	enum barred barred;
-
-	if (status == PHILOX_OK)
-		status = call_dry(calling);
-	if (status != PHILOX_OK)
-		return status;
-	if (calling->key->warmups) {
-		calling_explain(calling, "it is warmed up under this key");
-		return call_eagerly(calling, PHILOX_CALL_WARMUP);
-	}
-	barred = what_bars(calling);
-	if (barred) {
-		function->counts.missed_refused++;
-		function->runner->barred = barred == BARRED_ITSELF;
-		return call_eagerly(calling, PHILOX_CALL_EAGER);
-	}
-	if (found)
-		return decide_live(calling, in_use);
-	if (calling->key->recordings && !stale)
-		return decide_moved(calling);
-	return decide_new(calling, stale);
-}
-
-/*
- * Recordings of a region that was destroyed, or of memory that was freed, are of
- * no use any more.
- */
-static enum philox_status decide_stale(const struct calling *calling,
-				       struct recording *found)
-{
-	struct philox_function *function = calling->function;
-	char why[200];
-
-	snprintf(why, sizeof(why), "%s", philox_error_message());
-	found->spoiled = 1;
-	runner_post(function, PHILOX_LOG_INFO, "stale", PHILOX_CALL_NONE, NULL,
-		    0, "has recordings of what was destroyed: %s", why);
-	recordings_retire_useless(calling->key, function);
-	return decide(calling, NULL, NULL, why);
-}
-
-static enum philox_status replay_or_decide(const struct calling *calling)
-{
-	const struct live_block *in_use = NULL;
-	struct recording *found = recording_find(
-		calling->function, calling->key, calling->call, &in_use);
-	enum philox_status status;
-
-	if (!found || in_use)
-		return decide(calling, found, in_use, NULL);
-	if (calling->stream != calling->call->stream) {
-		status = calling_refuse_capturing(calling);
-		if (status != PHILOX_OK)
-			return status;
-	}
-	status = call_replayed(calling, found);
-	if (status == PHILOX_ERROR_STALE ||
-	    (status == PHILOX_ERROR_INVALID && recording_is_spoiled(found)))
-		return decide_stale(calling, found);
-	if (status != PHILOX_OK && found->spoiled)
-		recording_retire(found);
+	if (status != PHILOX_OK && recording->spoiled)
+		recording_retire(recording);
 	return status;
 }
 
 static enum philox_status execute(const struct calling *calling)
 {
-	struct philox_function *function = calling->function;
-	enum philox_status status;
+	struct decision decision;
+	enum philox_status status = decide(calling, &decision);
 
-	if (!function->runner->eager &&
-	    !(function->flags & PHILOX_FUNCTION_EAGER))
-		return replay_or_decide(calling);
-	status = calling_refuse_capturing(calling);
 	if (status != PHILOX_OK)
 		return status;
-	function->counts.missed_eager++;
-	calling_explain(calling, "%s",
-			function->runner->eager
-				? "PHILOX_RUNNER is 'eager'"
-				: "it is PHILOX_FUNCTION_EAGER");
-	return call_eagerly(calling, PHILOX_CALL_EAGER);
+	if (decision.kind == PHILOX_CALL_REPLAY)
+		return replay(calling, &decision);
+	return run_or_record(calling, decision.kind);
 }
 
 /* What was recorded with an input in place is no use once that is copied. */
