@@ -129,7 +129,14 @@ struct key_input {
 	int copied;     /* an automatic one that moved too often */
 };
 
-enum told { TOLD_MOVED = 1, TOLD_LIVE = 2, TOLD_LIMIT = 4, TOLD_REFUSED = 8 };
+enum told {
+	TOLD_MOVED = 1,
+	TOLD_LIVE = 2,
+	TOLD_LIMIT = 4,
+	TOLD_REFUSED = 8,
+	TOLD_UNVERIFIED = 16,
+	TOLD_RANDOM = 32
+};
 
 /* A set of static addresses that was not recorded, and how often it came. */
 struct seen_call {
@@ -200,6 +207,8 @@ struct recording {
 	uint8_t *forwards;       /* of each entry: whether it is one */
 	size_t n_entries, n_uses;
 	size_t *values; /* of each: its index in the graph, or SIZE_MAX */
+	const void **inputs;        /* of each: where it was */
+	struct philox_state *given; /* of each value: its bytes */
 	struct philox_region **regions; /* of each entry that is a forward */
 	uint64_t replays;
 	uint64_t bytes;   /* see struct philox_function_counts */
@@ -227,7 +236,8 @@ struct philox_function {
 	struct philox_output_info *outputs;
 	struct philox_value *values;
 	size_t n_inputs, n_outputs, n_values;
-	int automatic; /* some inputs are */
+	int automatic;    /* some inputs are */
+	uint64_t replays; /* tried so far: see `verify` of the policy */
 	struct output_slot **spare; /* free slots of each output */
 
 	struct key **key_buckets;
@@ -255,6 +265,7 @@ struct run_pass {
 	uint32_t source; /* whose ticket it has: itself, or an earlier one */
 	int backward;
 	int dry; /* a backward: it holds nothing */
+	int given; /* it holds nothing, and has the numbers of a launch */
 };
 
 struct run_block {
@@ -270,6 +281,8 @@ struct philox_run {
 	struct philox_call *call;
 	struct key *key;
 	enum philox_call_kind kind;
+	struct philox_pool *pool;     /* that its memory is from */
+	struct philox_verify *verify; /* a replay is verified; NULL: none */
 	int dry; /* a warm-up that is undone */
 	int in_body;
 	philox_stream stream;
@@ -327,6 +340,8 @@ struct philox_runner {
 	struct philox_runner *next; /* in the context's list, by its lock */
 	struct philox_context *context;
 	struct philox_pool *pool;
+	struct philox_pool *spare; /* to verify replays; NULL: not made yet */
+	struct philox_pool_session *spare_stuck; /* see `stuck` */
 	char name[64];
 	int eager, verify;       /* PHILOX_RUNNER */
 	int zones;               /* the pool's margins */

@@ -8,6 +8,7 @@
 #include <philox/launch_value.h>
 #include "graph/runner_memory.h"
 #include "graph/runner_script.h"
+#include "graph/verify.h"
 
 philox_stream philox_run_stream(const struct philox_run *run)
 {
@@ -75,7 +76,7 @@ static enum philox_status write_cell(struct philox_run *run, size_t index,
 	const struct philox_call_value *value = &run->call->values[index];
 	struct philox_pool_block block;
 	enum philox_status status = philox_pool_alloc(
-		run->runner->pool, run->stream, PHILOX_VALUE_SIZE, 0,
+		run->pool, run->stream, PHILOX_VALUE_SIZE, 0,
 		run->function->values[index].name, &block);
 
 	if (status != PHILOX_OK)
@@ -147,8 +148,11 @@ static enum philox_status take_block(struct philox_run *run, size_t bytes,
 	if (status == PHILOX_OK)
 		status = script_step(run, &step);
 	if (status == PHILOX_OK)
-		status = philox_pool_alloc(run->runner->pool, run->stream,
-					   bytes, alignment, tag, &made.block);
+		status = philox_pool_alloc(run->pool, run->stream, bytes,
+					   alignment, tag, &made.block);
+	if (run->verify)
+		status = verify_paint(run->verify, made.block.address, bytes,
+				      status);
 	if (status != PHILOX_OK)
 		return status;
 	run->taken++;
@@ -205,8 +209,7 @@ static enum philox_status free_run_block(struct philox_run *run, void *address)
 	step.a = (uint64_t)(block - run->blocks);
 	status = script_step(run, &step);
 	if (status == PHILOX_OK)
-		status = philox_pool_free(run->runner->pool, run->stream,
-					  address);
+		status = philox_pool_free(run->pool, run->stream, address);
 	if (status == PHILOX_OK)
 		block->freed = 1;
 	return status;

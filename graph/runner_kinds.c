@@ -9,6 +9,7 @@
 #include "graph/runner_launch.h"
 #include "graph/runner_record.h"
 #include "graph/runner_recording.h"
+#include "graph/runner_verify.h"
 
 static void note_refusal(const struct calling *calling,
 			 enum philox_call_kind kind)
@@ -124,11 +125,12 @@ void call_post_recorded(const struct calling *calling,
 }
 
 static enum philox_status launch_first(const struct calling *calling,
-				       struct recording *recording)
+				       struct recording *recording,
+				       struct replay_check *check)
 {
 	const uint64_t began = runner_time();
-	enum philox_status status =
-		launch_recording(recording, calling->call, calling->stream);
+	enum philox_status status = launch_recording(recording, calling->call,
+						     calling->stream, check);
 
 	calling->function->counts.first_ns += runner_time() - began;
 	return status;
@@ -149,7 +151,7 @@ enum philox_status call_recorded(const struct calling *calling)
 	}
 	if (status != PHILOX_OK)
 		return status;
-	status = launch_first(calling, recording);
+	status = launch_first(calling, recording, NULL);
 	call_post_recorded(calling, &before, began);
 	if (status != PHILOX_OK)
 		return status;
@@ -158,22 +160,50 @@ enum philox_status call_recorded(const struct calling *calling)
 	return PHILOX_OK;
 }
 
+static enum philox_status launch_again(const struct calling *calling,
+				       struct recording *recording,
+				       struct replay_check *check)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status;
+
+	if (!recording->launched)
+		return launch_first(calling, recording, check);
+	status = launch_recording(recording, calling->call, calling->stream,
+				  check);
+	calling->function->counts.replay_ns += runner_time() - began;
+	return status;
+}
+
+/* The caller has what the body made, as of a call that ran it. */
+static void fall_back(const struct calling *calling,
+		      struct recording *recording)
+{
+	struct philox_function *function = calling->function;
+
+	calling_explain(calling, "its replay differed from its body");
+	calling_wait(calling, PHILOX_CALL_EAGER);
+	recording_retire(recording);
+	calling->call->kind = PHILOX_CALL_EAGER;
+	function->counts.eager++;
+}
+
 enum philox_status call_replayed(const struct calling *calling,
 				 struct recording *recording)
 {
 	struct philox_function *function = calling->function;
-	const uint64_t began = runner_time();
-	enum philox_status status;
+	struct replay_check check = {.recording = recording,
+				     .call = calling->call,
+				     .stream = calling->stream};
+	enum philox_status status = launch_again(
+		calling, recording, replay_is_due(function) ? &check : NULL);
 
-	if (recording->launched) {
-		status = launch_recording(recording, calling->call,
-					  calling->stream);
-		function->counts.replay_ns += runner_time() - began;
-	} else {
-		status = launch_first(calling, recording);
-	}
 	if (status != PHILOX_OK)
 		return status;
+	if (check.fell_back) {
+		fall_back(calling, recording);
+		return PHILOX_OK;
+	}
 	recording_played(recording);
 	calling->call->kind = PHILOX_CALL_REPLAY;
 	function->counts.replay++;

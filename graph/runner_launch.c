@@ -10,6 +10,7 @@
 #include "graph/runner_points.h"
 #include "graph/runner_run.h"
 #include "graph/runner_step.h"
+#include "graph/runner_verify.h"
 
 static enum philox_status set_values(const struct recording *recording,
 				     const struct philox_call *call)
@@ -85,10 +86,26 @@ static enum philox_status queue_work(struct recording *recording,
 	return inputs_copy_back(function, call, buffers, stream);
 }
 
+/* The body first, if it is to be compared; the numbers are those of the launch. */
+static enum philox_status queue_checked(struct recording *recording,
+					const struct philox_call *call,
+					philox_stream stream,
+					struct replay_check *check)
+{
+	enum philox_status status =
+		check ? replay_check_begin(check) : PHILOX_OK;
+
+	if (status == PHILOX_OK)
+		status = queue_work(recording, call, stream);
+	return check ? replay_check_end(check, status) : status;
+}
+
 /* Whatever was queued, even of a launch that failed, is joined. */
 static enum philox_status launch_between(struct recording *recording,
 					 const struct philox_call *call,
-					 philox_stream stream, int *queued)
+					 philox_stream stream,
+					 struct replay_check *check,
+					 int *queued)
 {
 	struct philox_runner *runner = recording->function->runner;
 	struct status_message kept;
@@ -99,7 +116,7 @@ static enum philox_status launch_between(struct recording *recording,
 	if (status != PHILOX_OK)
 		return status;
 	*queued = 1;
-	status = queue_work(recording, call, stream);
+	status = queue_checked(recording, call, stream, check);
 	status_keep(&kept);
 	joined = run_join(runner, call->stream, 1);
 	if (status == PHILOX_OK)
@@ -145,7 +162,8 @@ static int end_chain(struct philox_runner *runner, philox_stream stream,
 
 static enum philox_status launch_graph(struct recording *recording,
 				       const struct philox_call *call,
-				       philox_stream stream)
+				       philox_stream stream,
+				       struct replay_check *check)
 {
 	struct philox_runner *runner = recording->function->runner;
 	struct status_message kept;
@@ -157,7 +175,7 @@ static enum philox_status launch_graph(struct recording *recording,
 		return status_prefix(
 			status, "function '%s': ", recording->function->name);
 	recording->graph->open->release = call->stream; /* which is joined */
-	status = launch_between(recording, call, stream, &queued);
+	status = launch_between(recording, call, stream, check, &queued);
 	status_keep(&kept);
 	place_outputs(recording, call);
 	step_follow(runner, recording->function->n_inputs);
@@ -181,7 +199,8 @@ static void complete_launch(struct recording *recording,
 
 enum philox_status launch_recording(struct recording *recording,
 				    struct philox_call *call,
-				    philox_stream stream)
+				    philox_stream stream,
+				    struct replay_check *check)
 {
 	struct philox_function *function = recording->function;
 	struct philox_runner *runner = function->runner;
@@ -196,7 +215,7 @@ enum philox_status launch_recording(struct recording *recording,
 	if (status != PHILOX_OK)
 		return status;
 	fill_uses(recording, call);
-	status = launch_graph(recording, call, stream);
+	status = launch_graph(recording, call, stream, check);
 	if (status == PHILOX_OK)
 		complete_launch(recording, call);
 	return status;

@@ -8,10 +8,14 @@
 
 /*
  * launch_recording() launches one on a stream for a call, as which nothing else
- * is done. On an error nothing has changed but for numbers that are burnt.
+ * is done; `check` says how that is verified, NULL: it is not. On an error
+ * nothing has changed but for numbers that are burnt.
  */
+struct replay_check;
+
 enum philox_status launch_recording(struct recording *recording,
 				    struct philox_call *call,
-				    philox_stream stream);
+				    philox_stream stream,
+				    struct replay_check *check);
 
 #endif

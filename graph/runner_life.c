@@ -14,6 +14,7 @@
 #include "graph/runner_points.h"
 #include "graph/runner_retire.h"
 #include "graph/runner_ties.h"
+#include "graph/runner_verify.h"
 #include "lib/base/options.h"
 
 /* The size of the struct's first version. */
@@ -213,6 +214,8 @@ static enum philox_status end_runner(struct philox_runner *runner, int ends)
 
 	if (status == PHILOX_OK)
 		status = check_idle(runner);
+	if (status == PHILOX_OK || ends)
+		status = replay_checks_finish(runner);
 	if (status != PHILOX_OK && !ends)
 		return status;
 	for (struct philox_function *function = runner->functions; function;

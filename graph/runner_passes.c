@@ -7,6 +7,7 @@
 #include "graph/runner_passes.h"
 #include "graph/runner_script.h"
 #include "graph/runner_step.h"
+#include "graph/verify.h"
 #include "lib/state/journal.h"
 
 #define NO_ENTRY UINT32_MAX
@@ -53,7 +54,8 @@ int run_passes_ended(const struct philox_pass *pass, int committed,
 	ended->commit = flags;
 	if (committed && flags & PHILOX_RETAIN)
 		retain_pass(ended);
-	return ended->backward && (committed || ended->dry);
+	return ended->given ||
+	       (ended->backward && (committed || ended->dry));
 }
 
 /* --- beginning ---------------------------------------------------------------- */
@@ -198,6 +200,22 @@ static void not_open(struct philox_pass *pass)
 		*pass = (struct philox_pass){.region = NULL};
 }
 
+/* A pass of the launch that is verified, with its numbers. */
+static enum philox_status begin_given(struct philox_run *run,
+				      struct philox_region *region,
+				      unsigned flags, struct philox_pass *pass,
+				      struct run_pass *made)
+{
+	enum philox_status status = verify_begin_pass(
+		run->verify, region, (uint32_t)run->n_passes, made->backward,
+		flags, pass);
+
+	made->given = 1;
+	if (run_fail(run, status) == PHILOX_OK)
+		add_pass(run, pass, made);
+	return status;
+}
+
 static enum philox_status begin_forward(struct philox_run *run,
 					struct philox_region *region,
 					unsigned flags,
@@ -213,6 +231,10 @@ static enum philox_status begin_forward(struct philox_run *run,
 		status = script_step(run, &step);
 	if (status == PHILOX_OK)
 		status = take_entry(run, &made.entry);
+	if (run->verify)
+		return status == PHILOX_OK
+			       ? begin_given(run, region, flags, pass, &made)
+			       : status;
 	if (run->dry)
 		flags = (flags & ~(unsigned)PHILOX_INFERENCE) | PHILOX_WARMUP;
 	if (status == PHILOX_OK)
@@ -350,6 +372,8 @@ static enum philox_status begin_backward(struct philox_run *run,
 		status = take_entry(run, &made.entry);
 	if (status != PHILOX_OK)
 		return status;
+	if (run->verify)
+		return begin_given(run, region, flags, pass, &made);
 	if (run->dry)
 		return begin_dry_backward(run, region, flags, pass, &made);
 	if (!is_recording(run))
@@ -486,7 +510,7 @@ void run_passes_settle(struct philox_run *run)
 	}
 }
 
-/* A dry backward has nothing but its cells. */
+/* What holds nothing has its cells at most. */
 static void undo_dry(struct run_pass *pass)
 {
 	struct philox_context *context = pass->pass.region->context;
@@ -499,7 +523,7 @@ static void undo_dry(struct run_pass *pass)
 
 static void undo_pass(struct run_pass *pass, philox_stream stream)
 {
-	if (pass->backward && pass->dry) {
+	if (pass->given || (pass->backward && pass->dry)) {
 		undo_dry(pass);
 		return;
 	}

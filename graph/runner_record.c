@@ -160,12 +160,13 @@ static uint64_t count_bytes(const struct recording *recording)
 	const size_t entry = sizeof(uint32_t) + 1 + sizeof(void *);
 
 	return sizeof(*recording) +
-	       function->n_inputs * (sizeof(void *) + sizeof(void *)) +
+	       function->n_inputs * 3 * sizeof(void *) +
 	       function->n_outputs * (sizeof(struct recorded_output) +
 				      sizeof(struct output_slot) +
 				      sizeof(struct output_slot *) +
 				      sizeof(struct output_place)) +
-	       function->n_values * sizeof(size_t) +
+	       function->n_values *
+		       (sizeof(size_t) + sizeof(struct philox_state)) +
 	       recording->n_ranges * sizeof(struct block_range) +
 	       recording->n_uses * sizeof(struct philox_use) +
 	       recording->n_entries * entry +

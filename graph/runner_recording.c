@@ -53,8 +53,11 @@ enum philox_status recording_make(struct philox_function *function,
 	made->slots = calloc(function->n_outputs + 1, sizeof(*made->slots));
 	made->places = calloc(function->n_outputs + 1, sizeof(*made->places));
 	made->values = calloc(function->n_values + 1, sizeof(*made->values));
+	made->inputs = calloc(function->n_inputs + 1, sizeof(void *));
+	made->given = calloc(function->n_values + 1, sizeof(*made->given));
 	if (!made->statics || !made->buffers || !made->outputs ||
-	    !made->slots || !made->places || !made->values)
+	    !made->slots || !made->places || !made->values ||
+	    !made->inputs || !made->given)
 		status = no_memory(function);
 	else
 		status = take_slots(made);
@@ -62,9 +65,14 @@ enum philox_status recording_make(struct philox_function *function,
 		recording_free(made);
 		return status;
 	}
-	for (size_t i = 0; i < function->n_inputs; i++)
+	for (size_t i = 0; i < function->n_inputs; i++) {
+		made->inputs[i] = call->inputs[i].address;
 		if (!inputs_copied(function, key, call, i))
 			made->statics[i] = call->inputs[i].address;
+	}
+	for (size_t i = 0; i < function->n_values; i++)
+		memcpy(&made->given[i], call->values[i].bytes,
+		       call->values[i].size);
 	*recording = made;
 	return PHILOX_OK;
 }
@@ -92,6 +100,8 @@ void recording_free(struct recording *recording)
 	free(recording->forwards);
 	free(recording->regions);
 	free(recording->values);
+	free(recording->inputs);
+	free(recording->given);
 	free(recording);
 	status_restore(&kept);
 }

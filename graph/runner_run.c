@@ -58,6 +58,8 @@ enum philox_status run_begin(struct philox_function *function,
 	run->key = key;
 	run->kind = kind;
 	run->stream = stream;
+	run->pool = run->runner->pool;
+	run->verify = NULL;
 	run->dry = 0;
 	run->status = PHILOX_OK;
 	run->refused = run->again = 0;
@@ -80,6 +82,8 @@ void run_end(struct philox_run *run, enum philox_status went)
 {
 	if (went != PHILOX_OK)
 		script_forget(run);
+	else if (run->verify)
+		run->verify = NULL; /* the script is that of its recording */
 	else if (run->again)
 		run->key->script.n = run->key->script.known = 0;
 	else
@@ -185,10 +189,10 @@ static unsigned set_pool_flags(struct philox_pool *pool, unsigned flags)
  * A recording's buffer is written before its graph runs, which must not fill it
  * then: a pool that fills its blocks does so by a node.
  */
-static enum philox_status take_buffer(struct philox_run *run, size_t index,
-				      void **buffer)
+enum philox_status run_take_buffer(struct philox_run *run, size_t index,
+				   void **buffer)
 {
-	struct philox_pool *pool = run->runner->pool;
+	struct philox_pool *pool = run->pool;
 	const struct philox_input *input = &run->function->inputs[index];
 	struct philox_pool_block block;
 	const unsigned flags =
@@ -220,7 +224,7 @@ enum philox_status run_place_inputs(struct philox_run *run, void **buffers,
 							 call, i)
 				: (uint8_t)inputs_misaligned(function, call, i);
 		if (run->copied[i] && call->inputs[i].bytes)
-			status = take_buffer(run, i, &buffers[i]);
+			status = run_take_buffer(run, i, &buffers[i]);
 		run->inputs[i] =
 			buffers[i] ? buffers[i] : call->inputs[i].address;
 	}

@@ -33,6 +33,10 @@ enum philox_status run_check_memory(const struct philox_run *run,
 enum philox_status run_place_inputs(struct philox_run *run, void **buffers,
 				    int recorded);
 
+/* run_take_buffer() takes memory of the run's pool for a copy of an input. */
+enum philox_status run_take_buffer(struct philox_run *run, size_t index,
+				   void **buffer);
+
 /*
  * run_output_place() says what an output is that a run or a recording has: in
  * an input of the call, or else in a block of the pool.

@@ -115,6 +115,9 @@ enum philox_dtype {
 	PHILOX_I64 = 7
 };
 
+/* A dtype, where 0 says that there is none (philox/runner.h). */
+#define PHILOX_ELEMENTS(dtype) ((uint32_t)(dtype) + 1)
+
 /*
  * struct philox_span says which elements of an operator's output an array
  * holds. A plain span has rows = 0 or 1: its element i is element first + i. A

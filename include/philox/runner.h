@@ -222,9 +222,6 @@ enum philox_input_flags {
 	PHILOX_INPUT_WRITE_BACK = 2 /* with MUTATED */
 };
 
-/* For `elements` below: PHILOX_ELEMENTS(PHILOX_F32) (philox/fill.h). */
-#define PHILOX_ELEMENTS(dtype) ((uint32_t)(dtype) + 1)
-
 /* Inputs, outputs and values of a function; all strings are copied. */
 struct philox_input {
 	const char *name;    /* unique among the function's inputs */

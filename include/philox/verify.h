@@ -44,7 +44,7 @@ struct philox_verify_array {
 			     arrays may overlap */
 	size_t bytes;
 	uint32_t elements; /* for messages: PHILOX_ELEMENTS() of a dtype
-			      (philox/runner.h); 0: bytes */
+			      (philox/fill.h); 0: bytes */
 	uint32_t reserved; /* 0 */
 };
 

@@ -40,6 +40,7 @@ enum kernel {
 	KERNEL_BODY,                          /* struct body_args */
 	KERNEL_AT,                            /* struct at_args */
 	KERNEL_COPIES,                        /* struct copies_args */
+	KERNEL_COMPARE,                       /* struct compare_args */
 	KERNEL_COUNT
 };
 
@@ -134,6 +135,27 @@ struct copy_item {
 struct copies_args {
 	uint64_t count;
 	struct copy_item items[COPIES_MAX];
+};
+
+/* --- many comparisons ----------------------------------------------------- */
+
+/*
+ * Lowers the word of each two arrays to the place of the first byte in which
+ * they differ: the words are all ones before. A host device looks at both sides
+ * by itself.
+ */
+#define COMPARE_MAX 64
+
+struct compare_item {
+	const void *one; /* device addresses */
+	const void *other;
+	uint64_t bytes;
+	uint64_t *first;
+};
+
+struct compare_args {
+	uint64_t count;
+	struct compare_item items[COMPARE_MAX];
 };
 
 /* --- conditions of graphs ------------------------------------------------- */

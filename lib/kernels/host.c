@@ -54,6 +54,25 @@ static void run_copies(const void *pointer)
 		       args->items[i].bytes);
 }
 
+static void compare_item(const struct compare_item *item)
+{
+	const unsigned char *one = item->one, *other = item->other;
+
+	if (memcmp(one, other, item->bytes) == 0)
+		return;
+	for (uint64_t k = 0; k < item->bytes && k < *item->first; k++)
+		if (one[k] != other[k])
+			*item->first = k;
+}
+
+static void run_compare(const void *pointer)
+{
+	const struct compare_args *args = pointer;
+
+	for (uint64_t i = 0; i < args->count; i++)
+		compare_item(&args->items[i]);
+}
+
 static void run_condition(const void *pointer)
 {
 	const struct condition_args *args = pointer;
@@ -100,6 +119,7 @@ void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_BODY] = run_body,
 	[KERNEL_AT] = run_at,
 	[KERNEL_COPIES] = run_copies,
+	[KERNEL_COMPARE] = run_compare,
 #define FILL_LOOP(name, out, in, n, traits) [KERNEL_##name] = run_##name,
 	FILL_LIST(FILL_LOOP)
 #undef FILL_LOOP

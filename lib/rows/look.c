@@ -5,6 +5,7 @@
 #include "lib/base/options.h"
 #include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
+#include "lib/state/trial.h"
 
 uint32_t philox_rows_count(const struct philox_rows *rows)
 {
@@ -19,13 +20,19 @@ const char *philox_rows_name(const struct philox_rows *rows)
 enum philox_status philox_rows_states(struct philox_rows *rows,
 				      struct philox_state **states)
 {
+	struct trial *trial = rows ? trial_here(rows->context) : NULL;
+	enum philox_status status = PHILOX_OK;
+
 	if (!rows)
 		return context_null(NULL, "rows");
 	if (!states)
 		return rows_report(rows, status_set(PHILOX_ERROR_INVALID,
 						    "states is NULL"));
-	*states = rows->table.states;
-	return PHILOX_OK;
+	if (trial) /* the caller's kernels may write them */
+		status = trial->touch(trial, rows, trial->stream);
+	if (status == PHILOX_OK)
+		*states = rows->table.states;
+	return status == PHILOX_OK ? status : rows_report(rows, status);
 }
 
 /* The size of the struct's first version. */

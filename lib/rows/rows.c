@@ -13,6 +13,7 @@
 #include "lib/rows/rows.h"
 #include "lib/state/journal.h"
 #include "lib/state/region.h"
+#include "lib/state/trial.h"
 
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_rows_options, generator)
@@ -75,9 +76,14 @@ enum philox_status rows_launch_on(struct philox_rows *rows,
 				  philox_stream stream,
 				  const struct kernel_call *call)
 {
+	struct trial *trial = trial_here(rows->context);
 	enum philox_status status = hold_on(rows, stream);
 
 	if (status != PHILOX_OK || !call || !call->work)
+		return status;
+	if (trial)
+		status = trial->touch(trial, rows, stream);
+	if (status != PHILOX_OK)
 		return status;
 	return device_launch(rows->context->device, stream, call);
 }

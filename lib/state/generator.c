@@ -8,6 +8,7 @@
 #include "lib/device/captures.h"
 #include "lib/state/journal.h"
 #include "lib/state/region.h"
+#include "lib/state/trial.h"
 
 static enum philox_status check_offset(struct philox_state state)
 {
@@ -119,31 +120,50 @@ struct philox_generator *philox_context_generator(
 	return context ? context->generator : NULL;
 }
 
+/* On trial there is no restart, which regions could not be told to forget. */
+static enum philox_status check_seeding(
+	const struct philox_generator *generator)
+{
+	struct trial *trial = trial_here(generator->context);
+
+	return trial ? trial_refuse(trial, "a generator is seeded") : PHILOX_OK;
+}
+
 enum philox_status philox_generator_seed(struct philox_generator *generator,
 					 uint64_t seed)
 {
+	enum philox_status status;
+
 	if (!generator)
 		return context_null(NULL, "generator");
 	NEED_PROCESS(generator->context);
-	context_lock(generator->context);
-	restart(generator, (struct philox_state){.seed = seed});
-	journal_generator(generator, "set");
-	context_unlock(generator->context);
-	return context_report(generator->context, PHILOX_OK, NULL);
+	status = check_seeding(generator);
+	if (status == PHILOX_OK) {
+		context_lock(generator->context);
+		restart(generator, (struct philox_state){.seed = seed});
+		journal_generator(generator, "set");
+		context_unlock(generator->context);
+	}
+	return context_report(generator->context, status, NULL);
 }
 
 enum philox_status philox_generator_get_state(
 	struct philox_generator *generator, struct philox_state *state)
 {
+	struct philox_state *of;
+	enum philox_status status;
+
 	if (!generator)
 		return context_null(NULL, "generator");
 	if (!state)
 		return context_null(generator->context, "state");
 	NEED_PROCESS(generator->context);
 	context_lock(generator->context);
-	*state = generator->state;
+	status = trial_generator(generator, &of);
+	if (status == PHILOX_OK)
+		*state = *of;
 	context_unlock(generator->context);
-	return PHILOX_OK;
+	return context_report(generator->context, status, NULL);
 }
 
 /*
@@ -162,6 +182,21 @@ static void set_state(struct philox_generator *generator,
 	}
 }
 
+static enum philox_status set_state_on_trial(struct philox_generator *generator,
+					     struct philox_state state,
+					     struct trial *trial)
+{
+	struct philox_state *of;
+	enum philox_status status = trial_generator(generator, &of);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (state.seed != of->seed)
+		return trial_refuse(trial, "a generator is seeded");
+	of->offset = state.offset;
+	return PHILOX_OK;
+}
+
 enum philox_status philox_generator_set_state(
 	struct philox_generator *generator, struct philox_state state)
 {
@@ -171,29 +206,34 @@ enum philox_status philox_generator_set_state(
 		return context_null(NULL, "generator");
 	NEED_PROCESS(generator->context);
 	if (status == PHILOX_OK) {
+		struct trial *trial = trial_here(generator->context);
+
 		context_lock(generator->context);
-		set_state(generator, state);
+		if (trial)
+			status = set_state_on_trial(generator, state, trial);
+		else
+			set_state(generator, state);
 		context_unlock(generator->context);
 	}
 	return context_report(generator->context, status, NULL);
 }
 
-static enum philox_status advance(struct philox_generator *generator,
-				  uint64_t words, struct philox_state *before)
+static enum philox_status advance(struct philox_state *state, uint64_t words,
+				  struct philox_state *before)
 {
 	if (words % 4)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "words is %" PRIu64 ", not a multiple of 4",
 				  words);
-	if (words > UINT64_MAX - 3 - generator->state.offset)
+	if (words > UINT64_MAX - 3 - state->offset)
 		return status_set(PHILOX_ERROR_OVERFLOW,
 				  "generator offset %" PRIu64
 				  " cannot advance by "
 				  "%" PRIu64 " words",
-				  generator->state.offset, words);
+				  state->offset, words);
 	if (before)
-		*before = generator->state;
-	generator->state.offset += words;
+		*before = *state;
+	state->offset += words;
 	return PHILOX_OK;
 }
 
@@ -201,14 +241,17 @@ enum philox_status philox_generator_advance(struct philox_generator *generator,
 					    uint64_t words,
 					    struct philox_state *before)
 {
+	struct philox_state *state;
 	enum philox_status status;
 
 	if (!generator)
 		return context_null(NULL, "generator");
 	NEED_PROCESS(generator->context);
 	context_lock(generator->context);
-	status = advance(generator, words, before);
+	status = trial_generator(generator, &state);
 	if (status == PHILOX_OK)
+		status = advance(state, words, before);
+	if (status == PHILOX_OK && state == &generator->state)
 		journal_generator(generator, "advance");
 	context_unlock(generator->context);
 	return context_report(generator->context, status, NULL);
@@ -218,17 +261,21 @@ enum philox_status philox_generator_fold(struct philox_generator *generator,
 					 uint64_t index)
 {
 	struct philox_state state = {0};
+	enum philox_status status;
 
 	if (!generator)
 		return context_null(NULL, "generator");
 	NEED_PROCESS(generator->context);
-	context_lock(generator->context);
-	state.seed =
-		philox_fold(generator->state.seed, PHILOX_FOLD_RANK, index);
-	restart(generator, state);
-	journal_generator(generator, "fold");
-	context_unlock(generator->context);
-	return context_report(generator->context, PHILOX_OK, NULL);
+	status = check_seeding(generator);
+	if (status == PHILOX_OK) {
+		context_lock(generator->context);
+		state.seed = philox_fold(generator->state.seed,
+					 PHILOX_FOLD_RANK, index);
+		restart(generator, state);
+		journal_generator(generator, "fold");
+		context_unlock(generator->context);
+	}
+	return context_report(generator->context, status, NULL);
 }
 
 /* --- copying a state to the device ---------------------------------------- */
@@ -244,10 +291,18 @@ static enum philox_status store(struct philox_generator *generator,
 				   .work = 1,
 				   .arrays = &arrays};
 
+	struct trial *trial = trial_here(generator->context);
+	enum philox_status status = PHILOX_OK;
+
 	kernel_writes(&arrays, "generator state: to", to, sizeof(*to));
 	context_lock(generator->context);
-	args.state = generator->state;
+	if (trial)
+		status = trial_read(trial, &args.state);
+	else
+		args.state = generator->state;
 	context_unlock(generator->context);
+	if (status != PHILOX_OK)
+		return status;
 	return device_launch(generator->context->device, stream, &call);
 }
 

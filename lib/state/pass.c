@@ -13,6 +13,9 @@
 #include "lib/state/pass_check.h"
 #include "lib/state/spans.h"
 
+#define FORWARD_FLAGS  (PHILOX_INFERENCE | PHILOX_WARMUP | PHILOX_ON_DEVICE)
+#define BACKWARD_FLAGS (PHILOX_RETAIN | PHILOX_ON_DEVICE | PHILOX_REVERSED)
+
 static enum philox_status check_flags(const struct philox_region *region,
 				      unsigned flags, unsigned allowed,
 				      const char *where)
@@ -158,10 +161,7 @@ static enum philox_status begin_forward(struct philox_region *region,
 		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_FORWARD, flags);
 	made.iterations = limit;
-	status =
-		check_flags(region, flags,
-			    PHILOX_INFERENCE | PHILOX_WARMUP | PHILOX_ON_DEVICE,
-			    "a forward");
+	status = check_flags(region, flags, FORWARD_FLAGS, "a forward");
 	if (status == PHILOX_OK && !limit)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "region '%s': limit is 0: a forward has at "
@@ -202,9 +202,7 @@ static enum philox_status begin_backward(struct philox_region *region,
 		return null_begin(region, pass);
 	made = new_pass(region, stream, PASS_BACKWARD, flags);
 	made.ticket = ticket;
-	status = check_flags(region, flags,
-			     PHILOX_RETAIN | PHILOX_ON_DEVICE | PHILOX_REVERSED,
-			     "a backward");
+	status = check_flags(region, flags, BACKWARD_FLAGS, "a backward");
 	if (status == PHILOX_OK)
 		status = begin(&made, call);
 	*pass = status == PHILOX_OK ? made : not_open;
@@ -219,7 +217,28 @@ enum philox_status philox_backward_begin(struct philox_region *region,
 	return begin_backward(region, ticket, stream, flags, pass, __func__);
 }
 
-/* It holds nothing, and so commits and aborts are its run's alone. */
+/* It holds nothing, and so commits and aborts are its owner's alone. */
+static enum philox_status begin_unheld(struct philox_pass *made,
+				       const struct philox_state *state)
+{
+	struct philox_region *region = made->region;
+	enum philox_status status;
+
+	context_lock(region->context);
+	status = region_check_alive(region);
+	made->life = region->life;
+	if (state)
+		made->state = *state;
+	else
+		made->state = region->flags & PHILOX_SHARED
+				      ? region->generator->state
+				      : region->state;
+	if (status == PHILOX_OK && made->flags & PHILOX_ON_DEVICE)
+		status = region->context->hooks->take(made);
+	context_unlock(region->context);
+	return status;
+}
+
 enum philox_status pass_begin_dry(struct philox_region *region,
 				  philox_stream stream, unsigned flags,
 				  struct philox_pass *pass)
@@ -227,22 +246,32 @@ enum philox_status pass_begin_dry(struct philox_region *region,
 	struct philox_pass made =
 		new_pass(region, stream, PASS_BACKWARD, flags);
 	enum philox_status status =
-		check_flags(region, flags,
-			    PHILOX_RETAIN | PHILOX_ON_DEVICE | PHILOX_REVERSED,
-			    "a backward");
+		check_flags(region, flags, BACKWARD_FLAGS, "a backward");
 
 	if (status == PHILOX_OK)
 		status = check_eager(&made);
-	if (status != PHILOX_OK)
-		return status;
-	context_lock(region->context);
-	status = region_check_alive(region);
-	made.life = region->life;
-	made.state = region->flags & PHILOX_SHARED ? region->generator->state
-						   : region->state;
-	if (status == PHILOX_OK && flags & PHILOX_ON_DEVICE)
-		status = region->context->hooks->take(&made);
-	context_unlock(region->context);
+	if (status == PHILOX_OK)
+		status = begin_unheld(&made, NULL);
+	if (status == PHILOX_OK)
+		*pass = made;
+	return status;
+}
+
+enum philox_status pass_begin_given(struct philox_region *region,
+				    philox_stream stream, int backward,
+				    unsigned flags, struct philox_state state,
+				    struct philox_pass *pass)
+{
+	struct philox_pass made = new_pass(
+		region, stream, backward ? PASS_BACKWARD : PASS_FORWARD, flags);
+	enum philox_status status = check_flags(
+		region, flags, backward ? BACKWARD_FLAGS : FORWARD_FLAGS,
+		backward ? "a backward" : "a forward");
+
+	if (status == PHILOX_OK)
+		status = check_eager(&made);
+	if (status == PHILOX_OK)
+		status = begin_unheld(&made, &state);
 	if (status == PHILOX_OK)
 		*pass = made;
 	return status;

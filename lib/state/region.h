@@ -107,11 +107,17 @@ size_t region_find_cell(const struct philox_region *region, uint32_t op,
 const char *region_op_name(const struct philox_region *region, uint32_t op);
 
 /*
- * pass_begin_dry() begins a pass that looks like a backward, of a body that is
- * run dry (graph/runner.h): it draws what the region's next forward will draw,
- * and reads no ticket. The caller, who is told of its end by the hook `ended`,
- * gives its cells back. (lib/state/pass.c)
+ * pass_begin_given() begins a pass that holds nothing, on a stream that does not
+ * capture: it draws from a state that it is given, and reads no ticket.
+ * pass_begin_dry() begins one that looks like a backward, of a body that is run
+ * dry (graph/runner.h), from the state of the region's next forward. The caller,
+ * who is told of their end by the hook `ended`, gives their cells back.
+ * (lib/state/pass.c)
  */
+enum philox_status pass_begin_given(struct philox_region *region,
+				    philox_stream stream, int backward,
+				    unsigned flags, struct philox_state state,
+				    struct philox_pass *pass);
 enum philox_status pass_begin_dry(struct philox_region *region,
 				  philox_stream stream, unsigned flags,
 				  struct philox_pass *pass);

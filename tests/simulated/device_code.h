@@ -92,7 +92,23 @@ SIMULATED_ATOMIC static T atomicAdd(T *to, U value)
 	return before;
 }
 
+template <typename T, typename U>
+SIMULATED_ATOMIC static T atomicMin(T *to, U value)
+{
+	T before = *to;
+
+	if ((T)value < before)
+		*to = (T)value;
+	simulated_fence();
+	return before;
+}
+
 /* --- arithmetic ----------------------------------------------------------- */
+
+static inline int __ffs(int bits)
+{
+	return __builtin_ffs(bits);
+}
 
 static inline float __fmaf_ieee_rn(float a, float b, float c)
 {

@@ -83,6 +83,31 @@ static enum philox_status work_with_copies(struct host_work *work,
 	return PHILOX_OK;
 }
 
+/* So does a table of comparisons. */
+static enum philox_status work_with_compare(struct host_work *work,
+					    const struct compare_args *args)
+{
+	const uint32_t count = (uint32_t)args->count;
+
+	work->args = args_create(args, sizeof(*args), 3 * count);
+	if (!work->args)
+		return host_no_memory("arguments");
+	for (uint32_t i = 0; i < count; i++) {
+		const struct compare_item *item = &args->items[i];
+		struct host_array *arrays = &work->args->arrays[3 * i];
+
+		arrays[0] = (struct host_array){
+			.of = {"compare: one", item->one, item->bytes, 0}};
+		arrays[1] = (struct host_array){
+			.of = {"compare: other", item->other, item->bytes, 0}};
+		arrays[2] = (struct host_array){.of = {"compare: first",
+						       item->first,
+						       sizeof(*item->first),
+						       1}};
+	}
+	return PHILOX_OK;
+}
+
 enum philox_status host_work_kernel(struct host_work *work,
 				    const struct kernel_call *call)
 {
@@ -90,6 +115,8 @@ enum philox_status host_work_kernel(struct host_work *work,
 				   .function = kernels_host[call->kernel]};
 	if (call->kernel == KERNEL_COPIES)
 		return work_with_copies(work, call->args);
+	if (call->kernel == KERNEL_COMPARE)
+		return work_with_compare(work, call->args);
 	return work_with_arrays(work, call->args, call->size, call->arrays);
 }
 

@@ -1,0 +1,522 @@
+/*
+ * graph/runner_verify.c - replays that are verified
+ *
+ * See Note [Verification] in graph/verify.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/pool.h"
+#include "graph/runner_inputs.h"
+#include "graph/runner_passes.h"
+#include "graph/runner_run.h"
+#include "graph/runner_verify.h"
+#include "graph/runner_verify_text.h"
+#include "graph/verify.h"
+
+int replay_is_due(struct philox_function *function)
+{
+	const uint32_t every =
+		function->runner->verify ? 1 : function->policy.verify;
+
+	return every && function->replays++ % every == 0;
+}
+
+/* --- the second pool ---------------------------------------------------------- */
+
+static enum philox_status make_spare(struct philox_runner *runner)
+{
+	struct philox_pool_options options =
+		PHILOX_INIT(struct philox_pool_options);
+	char name[64];
+
+	if (runner->spare)
+		return PHILOX_OK;
+	snprintf(name, sizeof(name), "%.50s (verifying)", runner->name);
+	options.name = name;
+	options.flags = runner->pool->flags & PHILOX_POOL_EXPANDABLE;
+	options.range = runner->pool->range;
+	options.step = runner->pool->step;
+	options.limit = runner->pool->limit;
+	return philox_pool_create(runner->context, &options, &runner->spare);
+}
+
+static enum philox_status end_stuck(struct philox_runner *runner)
+{
+	enum philox_status status;
+
+	if (!runner->spare_stuck)
+		return PHILOX_OK;
+	status = philox_pool_end(runner->spare_stuck, PHILOX_ERROR_STATE, NULL);
+	if (status == PHILOX_OK)
+		runner->spare_stuck = NULL;
+	return status;
+}
+
+enum philox_status replay_checks_finish(struct philox_runner *runner)
+{
+	enum philox_status status = end_stuck(runner);
+
+	if (status == PHILOX_OK)
+		status = philox_pool_destroy(runner->spare);
+	if (status == PHILOX_OK)
+		runner->spare = NULL;
+	return status;
+}
+
+/* --- what the body mutates -------------------------------------------------------- */
+
+/* A piece of the caller's memory, with inputs in it. */
+struct piece {
+	uintptr_t begin, end;
+	uint32_t input;
+};
+
+static int by_begin_of_piece(const void *one, const void *other)
+{
+	const struct piece *a = one, *b = other;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return (a->input > b->input) - (a->input < b->input);
+}
+
+static int is_mutated_input(const struct replay_check *check, uint32_t input)
+{
+	return (check->recording->function->inputs[input].flags &
+		PHILOX_INPUT_MUTATED) != 0;
+}
+
+/* One that the body would be given at another place than in its own memory. */
+static enum philox_status refuse_shared(struct replay_check *check,
+					uint32_t input)
+{
+	check->verify.lacking = 1;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "input '%s' is not aligned, and shares memory with "
+			  "one that is mutated",
+			  check->recording->function->inputs[input].name);
+}
+
+/*
+ * Inputs that overlap are one piece, which is copied as one if the body mutates
+ * something in it.
+ */
+static enum philox_status keep_pieces(struct replay_check *check,
+				      const struct piece *pieces, size_t n)
+{
+	const struct philox_function *function = check->recording->function;
+	uintptr_t end = pieces[0].end;
+	size_t alignment = 1;
+	int mutated = 0, lost = -1;
+	enum philox_status status;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t input = pieces[i].input;
+
+		mutated |= is_mutated_input(check, input);
+		if (pieces[i].end > end)
+			end = pieces[i].end;
+		if (function->inputs[input].alignment > alignment)
+			alignment = function->inputs[input].alignment;
+		if (inputs_misaligned(function, check->call, input))
+			lost = (int)input;
+	}
+	if (!mutated)
+		return PHILOX_OK;
+	if (lost >= 0 && n > 1)
+		return refuse_shared(check, (uint32_t)lost);
+	status = verify_keep(&check->verify, (void *)pieces[0].begin,
+			     end - pieces[0].begin, alignment);
+	for (size_t i = 0; i < n; i++)
+		check->pieces[pieces[i].input] = check->verify.n_memory;
+	return status;
+}
+
+static enum philox_status keep_all_pieces(struct replay_check *check,
+					  const struct piece *pieces, size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+	size_t begin = 0;
+
+	while (status == PHILOX_OK && begin < n) {
+		uintptr_t end = pieces[begin].end;
+		size_t next = begin + 1;
+
+		for (; next < n && pieces[next].begin < end; next++)
+			if (pieces[next].end > end)
+				end = pieces[next].end;
+		status = keep_pieces(check, pieces + begin, next - begin);
+		begin = next;
+	}
+	return status;
+}
+
+static enum philox_status keep_mutated(struct replay_check *check)
+{
+	const struct philox_function *function = check->recording->function;
+	struct piece *pieces = calloc(function->n_inputs + 1, sizeof(*pieces));
+	enum philox_status status;
+	size_t n = 0;
+	int mutated = 0;
+
+	if (!pieces)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "there is no memory for a list of inputs");
+	for (uint32_t i = 0; i < function->n_inputs; i++) {
+		const struct philox_call_input *input = &check->call->inputs[i];
+		const uintptr_t begin = (uintptr_t)input->address;
+
+		mutated |= is_mutated_input(check, i);
+		if (input->bytes)
+			pieces[n++] =
+				(struct piece){begin, begin + input->bytes, i};
+	}
+	if (mutated)
+		qsort(pieces, n, sizeof(*pieces), by_begin_of_piece);
+	status = mutated ? keep_all_pieces(check, pieces, n) : PHILOX_OK;
+	free(pieces);
+	return status;
+}
+
+/* --- the body, once more ------------------------------------------------------------- */
+
+/* Where a piece of the real memory is in this run. */
+static void *copy_of(const struct replay_check *check, uint32_t input)
+{
+	const struct philox_verify *verify = &check->verify;
+	const struct verify_memory *memory;
+
+	if (!check->pieces[input])
+		return NULL;
+	memory = &verify->memory[check->pieces[input] - 1];
+	return (char *)memory->copies[verify->turn] +
+	       ((char *)check->call->inputs[input].address -
+		(char *)memory->real);
+}
+
+static enum philox_status place_input(struct replay_check *check,
+				      struct philox_run *run, uint32_t index)
+{
+	const struct philox_function *function = run->function;
+	const struct philox_call_input *input = &run->call->inputs[index];
+	void *copy = copy_of(check, index);
+	enum philox_status status;
+
+	run->copied[index] =
+		(uint8_t)inputs_misaligned(function, run->call, index);
+	run->inputs[index] = copy ? copy : input->address;
+	if (copy || !run->copied[index] || !input->bytes)
+		return PHILOX_OK;
+	status = run_take_buffer(run, index, &run->inputs[index]);
+	if (status != PHILOX_OK)
+		return verify_paint(&check->verify, NULL, 0, status);
+	return philox_memory_copy(runner_device(run->runner),
+				  run->inputs[index], input->address,
+				  input->bytes, run->stream);
+}
+
+static enum philox_status place_all_inputs(struct replay_check *check,
+					   struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
+	     i++)
+		status = place_input(check, run, i);
+	return status;
+}
+
+/* In an input that is as it was, there is nothing to compare. */
+static enum philox_status add_output(struct replay_check *check,
+				     const struct philox_run *run, size_t i)
+{
+	const struct philox_output_info *info = &run->function->outputs[i];
+	const struct verify_item item = {
+		.what = "output",
+		.name = info->name,
+		.origin = info->origin,
+		.elements = info->elements,
+		.bytes = run->outputs[i].bytes,
+		.real = check->recording->outputs[i].place.address,
+		.copies = {run->outputs[i].address, NULL}};
+
+	return verify_add(&check->verify, &item);
+}
+
+static enum philox_status add_input(struct replay_check *check, uint32_t i)
+{
+	const struct philox_input *info =
+		&check->recording->function->inputs[i];
+	const struct philox_call_input *input = &check->call->inputs[i];
+	const struct verify_item item = {.what = "input",
+					 .name = info->name,
+					 .origin = info->origin,
+					 .elements = info->elements,
+					 .bytes = input->bytes,
+					 .real = input->address,
+					 .copies = {copy_of(check, i), NULL}};
+
+	if (!input->bytes || !is_mutated_input(check, i))
+		return PHILOX_OK;
+	return verify_add(&check->verify, &item);
+}
+
+/* Outputs first, then inputs that are mutated: the same in each run. */
+static enum philox_status add_items(struct replay_check *check,
+				    const struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < run->function->n_outputs;
+	     i++)
+		status = add_output(check, run, i);
+	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
+	     i++)
+		status = add_input(check, i);
+	return status;
+}
+
+static void place_items(struct replay_check *check,
+			const struct philox_run *run)
+{
+	struct verify_item *item = check->verify.items;
+
+	for (size_t i = 0; i < run->function->n_outputs; i++)
+		(item++)->copies[1] = run->outputs[i].address;
+	for (uint32_t i = 0; i < run->function->n_inputs; i++)
+		if (check->call->inputs[i].bytes && is_mutated_input(check, i))
+			(item++)->copies[1] = copy_of(check, i);
+}
+
+/* Memory of a later run is free before the next one; that of the first stays. */
+static void free_blocks(struct replay_check *check, struct philox_run *run)
+{
+	struct status_message kept;
+
+	if (!check->verify.turn || !check->reruns++)
+		return;
+	status_keep(&kept);
+	for (size_t i = 0; i < run->n_blocks; i++)
+		if (!run->blocks[i].freed)
+			philox_pool_free(run->runner->spare, check->stream,
+					 run->blocks[i].block.address);
+	status_restore(&kept);
+}
+
+static enum philox_status run_checked(struct replay_check *check,
+				      struct philox_run *run)
+{
+	enum philox_status status;
+
+	run->pool = run->runner->spare;
+	run->verify = &check->verify;
+	run->dry = 1;
+	run->function->counts.checking++;
+	status = place_all_inputs(check, run);
+	if (status == PHILOX_OK)
+		status = run_body(run);
+	if (status == PHILOX_OK && !check->verify.turn)
+		status = add_items(check, run);
+	else if (status == PHILOX_OK)
+		place_items(check, run);
+	return status;
+}
+
+static enum philox_status run_eager_form(struct philox_verify *verify)
+{
+	struct replay_check *check = verify->user;
+	struct recording *recording = check->recording;
+	struct philox_function *function = recording->function;
+	struct philox_run *run = &function->runner->run;
+	enum philox_status status;
+
+	free_blocks(check, run);
+	status = run_begin(function, check->call, recording->key,
+			   PHILOX_CALL_EAGER, check->stream);
+	if (status != PHILOX_OK)
+		return status;
+	status = run_checked(check, run);
+	run_passes_undo(run);
+	run_end(run, status);
+	return status;
+}
+
+/* --- before the launch ------------------------------------------------------------------- */
+
+static enum philox_status reserve_check(struct replay_check *check)
+{
+	const struct philox_function *function = check->recording->function;
+
+	check->pieces = calloc(function->n_inputs + 1, sizeof(*check->pieces));
+	if (check->pieces)
+		return PHILOX_OK;
+	check->verify.lacking = 1;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "there is no memory for a list of inputs");
+}
+
+static enum philox_status begin(struct replay_check *check)
+{
+	struct philox_verify *verify = &check->verify;
+	struct philox_function *function = check->recording->function;
+	struct philox_runner *runner = function->runner;
+	enum philox_status status = make_spare(runner);
+
+	if (status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_EXISTS)
+		verify->lacking = 1;
+	if (status == PHILOX_OK)
+		status = end_stuck(runner);
+	if (status == PHILOX_OK)
+		status = reserve_check(check);
+	if (status != PHILOX_OK)
+		return status;
+	verify->graph = check->recording->graph;
+	verify->pool = runner->spare;
+	verify->stream = check->stream;
+	verify->run = run_eager_form;
+	verify->user = check;
+	verify->collective =
+		(function->flags & PHILOX_FUNCTION_COLLECTIVE) != 0;
+	status = verify_open(verify);
+	if (status == PHILOX_OK)
+		status = keep_mutated(check);
+	return status == PHILOX_OK ? verify_try(verify) : status;
+}
+
+static void close_check(struct replay_check *check)
+{
+	struct philox_runner *runner = check->recording->function->runner;
+
+	runner->spare_stuck = verify_close(&check->verify);
+	free(check->pieces);
+	check->pieces = NULL;
+	check->open = 0;
+}
+
+/* That it cannot be verified is told once, and is no reason not to launch. */
+static void note_unverified(const struct replay_check *check)
+{
+	struct philox_function *function = check->recording->function;
+	struct key *key = check->recording->key;
+
+	function->counts.unverified++;
+	if (key->told & TOLD_UNVERIFIED)
+		return;
+	key->told |= TOLD_UNVERIFIED;
+	runner_post(function, PHILOX_LOG_WARNING, "not verified",
+		    PHILOX_CALL_REPLAY, NULL, 0, "cannot be verified: %s",
+		    philox_error_message());
+}
+
+enum philox_status replay_check_begin(struct replay_check *check)
+{
+	struct philox_function *function = check->recording->function;
+	const uint64_t began = runner_time();
+	enum philox_status status = begin(check);
+
+	check->open = status == PHILOX_OK;
+	if (!check->open) {
+		const int lacking = check->verify.lacking;
+
+		close_check(check);
+		if (lacking)
+			note_unverified(check);
+		status = lacking ? PHILOX_OK
+				 : status_prefix(status,
+						 "function '%s', while a "
+						 "replay was verified: ",
+						 function->name);
+	}
+	function->counts.verify_ns += runner_time() - began;
+	return status;
+}
+
+/* --- after the launch --------------------------------------------------------------------- */
+
+static void tell_difference(const struct replay_check *check,
+			    enum verify_why why, const char *text)
+{
+	struct philox_function *function = check->recording->function;
+	struct key *key = check->recording->key;
+	const int random = why == VERIFY_RANDOM;
+
+	if (random && key->told & TOLD_RANDOM)
+		return;
+	if (random)
+		key->told |= TOLD_RANDOM;
+	runner_post(function, PHILOX_LOG_WARNING, "differs", PHILOX_CALL_REPLAY,
+		    NULL, 0, "%s", text);
+}
+
+static enum philox_status act(struct replay_check *check, enum verify_why why,
+			      const char *text)
+{
+	struct philox_function *function = check->recording->function;
+	enum philox_status status;
+
+	if (function->policy.differs == PHILOX_DIFFERS_ERROR) {
+		check->recording->spoiled = why != VERIFY_RANDOM;
+		status = verify_put_back(&check->verify);
+		if (status != PHILOX_OK)
+			return status;
+		return status_set(PHILOX_ERROR_DIFFERS, "function '%s': %s",
+				  function->name, text);
+	}
+	tell_difference(check, why, text);
+	if (why == VERIFY_RANDOM)
+		return PHILOX_OK;
+	check->fell_back = 1;
+	return verify_give(&check->verify);
+}
+
+/* The next replay is verified, too. */
+static enum philox_status differ(struct replay_check *check,
+				 const struct verify_item *item, uint64_t place)
+{
+	struct philox_function *function = check->recording->function;
+	char text[REPLAY_TEXT];
+	enum verify_why why = VERIFY_UNKNOWN;
+	enum philox_status status;
+
+	function->counts.differed++;
+	function->replays = 0;
+	status = verify_explain(&check->verify, &why);
+	if (status != PHILOX_OK && !check->verify.lacking)
+		return status;
+	status = replay_describe(check, item, place, why, text);
+	return status == PHILOX_OK ? act(check, why, text) : status;
+}
+
+static enum philox_status compare_replay(struct replay_check *check)
+{
+	const struct verify_item *item;
+	struct verify_item found;
+	uint64_t place;
+	enum philox_status status =
+		verify_compare(&check->verify, &item, &place);
+
+	if (status != PHILOX_OK)
+		return status;
+	check->recording->function->counts.verified++;
+	if (!item)
+		return PHILOX_OK;
+	found = *item; /* explaining may move the list */
+	return differ(check, &found, place);
+}
+
+enum philox_status replay_check_end(struct replay_check *check,
+				    enum philox_status went)
+{
+	struct philox_function *function = check->recording->function;
+	const uint64_t began = runner_time();
+
+	if (!check->open)
+		return went;
+	if (went == PHILOX_OK)
+		went = compare_replay(check);
+	close_check(check);
+	function->counts.verify_ns += runner_time() - began;
+	return went;
+}
