@@ -89,7 +89,7 @@ static int add_inputs(const struct recording *recording,
 	return changed;
 }
 
-enum philox_status replay_describe(const struct replay_check *check,
+enum philox_status replay_describe(struct replay_check *check,
 				   const struct verify_item *item,
 				   uint64_t place, enum verify_why why,
 				   char text[REPLAY_TEXT])

@@ -12,7 +12,7 @@
  * replay_describe() writes what differs, why, and what of the call has changed
  * since it was recorded.
  */
-enum philox_status replay_describe(const struct replay_check *check,
+enum philox_status replay_describe(struct replay_check *check,
 				   const struct verify_item *item,
 				   uint64_t place, enum verify_why why,
 				   char text[REPLAY_TEXT]);

@@ -258,9 +258,25 @@ enum philox_status verify_try(struct philox_verify *verify)
 
 /* --- comparing ------------------------------------------------------------------ */
 
+enum philox_status verify_wait(struct philox_verify *verify)
+{
+	struct philox_device *device = device_of(verify);
+	struct status_message kept;
+	enum philox_status status =
+		philox_stream_synchronize(device, verify->stream);
+
+	if (status == PHILOX_OK)
+		return status;
+	status_keep(&kept);
+	if (philox_stream_synchronize(device, verify->stream) != PHILOX_OK)
+		verify->places = NULL;
+	status_restore(&kept);
+	return status;
+}
+
 static enum philox_status reserve_places(struct philox_verify *verify)
 {
-	const size_t size = (verify->n_items + 1) * sizeof(*verify->places);
+	const size_t size = (verify->n_items + 2) * sizeof(*verify->places);
 	void *firsts = NULL;
 	enum philox_status status = PHILOX_OK;
 
@@ -338,8 +354,7 @@ static enum philox_status compare(struct philox_verify *verify, int again,
 			      verify->firsts,
 			      verify->n_items * sizeof(*verify->places));
 	if (status == PHILOX_OK)
-		status = philox_stream_synchronize(device_of(verify),
-						   verify->stream);
+		status = verify_wait(verify);
 	for (size_t i = 0; status == PHILOX_OK && i < verify->n_items; i++)
 		if (verify->places[i] != UINT64_MAX) {
 			*item = &verify->items[i];
@@ -353,11 +368,6 @@ enum philox_status verify_compare(struct philox_verify *verify,
 				  const struct verify_item **item,
 				  uint64_t *place)
 {
-	if (!verify->n_items) {
-		*item = NULL;
-		return philox_stream_synchronize(device_of(verify),
-						 verify->stream);
-	}
 	return compare(verify, 0, item, place);
 }
 
@@ -553,6 +563,8 @@ enum philox_status verify_begin_pass(struct philox_verify *verify,
 				  region->name, index, graph->name,
 				  captured->backward ? "backward" : "forward",
 				  captured->region->name);
+	while (capture_is_linked(captured)) /* the slot is that one's */
+		captured = &capture->passes[captured->source];
 	return pass_begin_given(region, verify->stream, backward, flags,
 				graph->message.args->states[captured->slot],
 				pass);

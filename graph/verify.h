@@ -33,6 +33,7 @@
 #ifndef GRAPH_VERIFY_H
 #define GRAPH_VERIFY_H
 
+#include <pthread.h>
 #include <philox/fill.h>
 #include <philox/pool.h>
 #include <philox/verify.h>
@@ -71,6 +72,8 @@ enum verify_why {
 	VERIFY_UNKNOWN    /* there was no memory to find out */
 };
 
+struct verify_pass;
+
 struct philox_verify {
 	struct trial trial; /* first */
 	struct philox_graph *graph;
@@ -90,8 +93,16 @@ struct philox_verify {
 	size_t n_items, item_room;
 	uint64_t *firsts; /* on the device: of each item, its first byte that
 			      differs */
-	uint64_t *places; /* the same here */
+	uint64_t *places; /* the same here, and two more words */
 	const struct philox_state **reads;
+
+	/* of philox_graph_launch_verified() alone */
+	struct philox_verify *next; /* in the context's list, by its lock */
+	struct verify_pass *passes; /* as many as the graph has */
+	uint32_t n_passes;
+	int in_callback;
+	pthread_t thread;
+	const struct philox_verify_options *options;
 };
 
 /*
@@ -110,6 +121,13 @@ enum philox_status verify_keep(struct philox_verify *verify, void *real,
 			       size_t bytes, size_t alignment);
 enum philox_status verify_add(struct philox_verify *verify,
 			      const struct verify_item *item);
+
+/*
+ * verify_wait() waits for the stream: what was to be read from the device is in
+ * `places` then. Where that fails for good they are given up, since the device
+ * may still write to them.
+ */
+enum philox_status verify_wait(struct philox_verify *verify);
 
 /* verify_try() runs the eager form for the first time. */
 enum philox_status verify_try(struct philox_verify *verify);
@@ -133,7 +151,7 @@ enum philox_status verify_explain(struct philox_verify *verify,
  */
 #define VERIFY_TEXT 400
 
-enum philox_status verify_describe(const struct philox_verify *verify,
+enum philox_status verify_describe(struct philox_verify *verify,
 				   const struct verify_item *item,
 				   uint64_t place, char text[VERIFY_TEXT]);
 const char *verify_why_text(enum verify_why why);

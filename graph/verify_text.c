@@ -91,40 +91,44 @@ static void spell(uint32_t elements, size_t size, uint64_t bits, char text[80])
 		 bits);
 }
 
-static enum philox_status read_element(const struct philox_verify *verify,
-				       const void *array, uint64_t index,
-				       size_t size, uint64_t *bits)
+/* The bits of an element, as it is and as it should be, in `places`. */
+static enum philox_status read_elements(struct philox_verify *verify,
+					const struct verify_item *item,
+					uint64_t index, size_t size)
 {
-	*bits = 0;
-	return philox_memory_copy(verify->graph->context->device, bits,
-				  (const char *)array + index * size, size,
-				  verify->stream);
+	struct philox_device *device = verify->graph->context->device;
+	const void *sides[2] = {item->real, item->copies[0]};
+	enum philox_status status = PHILOX_OK, waited;
+
+	for (int i = 0; status == PHILOX_OK && i < 2; i++) {
+		verify->places[i] = 0;
+		status = philox_memory_copy(device, &verify->places[i],
+					    (const char *)sides[i] +
+						    index * size,
+					    size, verify->stream);
+	}
+	waited = verify_wait(verify);
+	return status == PHILOX_OK ? waited : status;
 }
 
-enum philox_status verify_describe(const struct philox_verify *verify,
+enum philox_status verify_describe(struct philox_verify *verify,
 				   const struct verify_item *item,
 				   uint64_t place, char text[VERIFY_TEXT])
 {
 	size_t size = element_size(item->elements);
 	uint32_t elements = item->elements;
-	uint64_t index, is, should;
+	uint64_t index;
 	char now[80], then[80];
 	enum philox_status status;
 
 	if (place / size * size + size > item->bytes) /* cut off at the end */
 		size = 1, elements = 0;
 	index = place / size;
-	status = read_element(verify, item->real, index, size, &is);
-	if (status == PHILOX_OK)
-		status = read_element(verify, item->copies[0], index, size,
-				      &should);
-	if (status == PHILOX_OK)
-		status = philox_stream_synchronize(
-			verify->graph->context->device, verify->stream);
+	status = read_elements(verify, item, index, size);
 	if (status != PHILOX_OK)
 		return status;
-	spell(elements, size, is, now);
-	spell(elements, size, should, then);
+	spell(elements, size, verify->places[0], now);
+	spell(elements, size, verify->places[1], then);
 	snprintf(text, VERIFY_TEXT,
 		 "%s '%.60s'%s%.60s%s: %s %" PRIu64 " of %zu is %s, and should "
 		 "be %s",
