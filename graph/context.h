@@ -26,6 +26,7 @@ struct graph_context {
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
 	struct philox_runner *runners;
+	struct philox_verify *verifies; /* whose callbacks run */
 	uint64_t run_passes;       /* begun by bodies, for struct philox_pass */
 
 	pthread_mutex_t pools_lock; /* guards what follows */

@@ -7,7 +7,7 @@
 #include "graph/runner_passes.h"
 #include "graph/runner_script.h"
 #include "graph/runner_step.h"
-#include "graph/verify.h"
+#include "graph/verify_passes.h"
 #include "lib/state/journal.h"
 
 #define NO_ENTRY UINT32_MAX
@@ -48,7 +48,9 @@ int run_passes_ended(const struct philox_pass *pass, int committed,
 	struct run_pass *ended =
 		find_number(pass->region->context->graphs, pass->run);
 
-	if (!ended || ended->state != RUN_PASS_OPEN)
+	if (!ended)
+		return verify_passes_ended(pass, committed);
+	if (ended->state != RUN_PASS_OPEN)
 		return 0;
 	ended->state = committed ? RUN_PASS_COMMITTED : RUN_PASS_ABORTED;
 	ended->commit = flags;
