@@ -103,7 +103,8 @@ static enum philox_status refuse(struct philox_graph *graph,
 	return status_prefix(status, "'%s', use %u: ", graph->name, index);
 }
 
-enum philox_status claim_all(struct philox_graph *graph, struct launch *launch)
+static enum philox_status claim_each(struct philox_graph *graph,
+				     struct launch *launch)
 {
 	uint32_t read = 0, i;
 	enum philox_status status = PHILOX_OK;
@@ -118,8 +119,25 @@ enum philox_status claim_all(struct philox_graph *graph, struct launch *launch)
 	if (status != PHILOX_OK)
 		return refuse(graph, launch, i, status);
 	read_generators(graph, graph->n_uses, &read);
-	journal_claimed(graph, launch);
 	return PHILOX_OK;
+}
+
+enum philox_status claim_all(struct philox_graph *graph, struct launch *launch)
+{
+	enum philox_status status = claim_each(graph, launch);
+
+	if (status == PHILOX_OK)
+		journal_claimed(graph, launch);
+	return status;
+}
+
+enum philox_status claim_try(struct philox_graph *graph, struct launch *launch)
+{
+	enum philox_status status = claim_each(graph, launch);
+
+	for (uint32_t i = graph->n_uses; status == PHILOX_OK && i--;)
+		hold_rewind(&launch->claims[i].hold);
+	return status;
 }
 
 /* --- the end of a launch -------------------------------------------------- */

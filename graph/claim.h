@@ -17,6 +17,9 @@
  */
 enum philox_status claim_all(struct philox_graph *graph, struct launch *launch);
 
+/* claim_try() does so, and undoes it: whether a launch would be refused. */
+enum philox_status claim_try(struct philox_graph *graph, struct launch *launch);
+
 /* claim_settle_all() makes tickets live or used up, after a launch. */
 void claim_settle_all(struct philox_graph *graph, struct launch *launch);
 

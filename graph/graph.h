@@ -67,6 +67,15 @@ enum philox_status graph_end(struct philox_graph *graph,
 			     enum philox_status status,
 			     struct philox_graph **out);
 
+/*
+ * graph_would_launch() tells what a launch would be refused for before any work
+ * is queued, as philox_graph_prologue() does, and takes nothing.
+ * (graph/replay.c)
+ */
+enum philox_status graph_would_launch(struct philox_graph *graph,
+				      philox_stream stream,
+				      struct philox_use *uses, size_t n);
+
 /* graph_bytes() returns the memory that philox itself has taken for a graph. */
 uint64_t graph_bytes(const struct philox_graph *graph);
 

@@ -185,6 +185,56 @@ static enum philox_status begin_launch(struct philox_graph *graph,
 	return status;
 }
 
+static enum philox_status check_launch(const struct philox_graph *graph,
+				       philox_stream stream,
+				       const struct philox_use *uses, size_t n)
+{
+	enum philox_status status;
+
+	if (graph->open)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	status = check_uses(graph, uses, n);
+	if (status == PHILOX_OK)
+		status = check_stream(graph, stream);
+	if (status == PHILOX_OK)
+		status = check_arrays(graph);
+	return status;
+}
+
+static enum philox_status try_claims(struct philox_graph *graph,
+				     philox_stream stream,
+				     struct philox_use *uses)
+{
+	struct launch *launch = take_launch(graph);
+	enum philox_status status;
+
+	if (!launch)
+		return PHILOX_ERROR_MEMORY;
+	launch->stream = launch->release = stream;
+	launch->uses = uses;
+	context_lock(graph->context);
+	status = claim_try(graph, launch);
+	context_unlock(graph->context);
+	give_launch(graph, launch);
+	return status;
+}
+
+enum philox_status graph_would_launch(struct philox_graph *graph,
+				      philox_stream stream,
+				      struct philox_use *uses, size_t n)
+{
+	enum philox_status status;
+
+	pthread_mutex_lock(&graph->lock);
+	status = check_launch(graph, stream, uses, n);
+	if (status == PHILOX_OK && graph->capture)
+		status = try_claims(graph, stream, uses);
+	pthread_mutex_unlock(&graph->lock);
+	return status;
+}
+
 /*
  * The turn of the graph's pools is taken before any number, and kept until the
  * launch is queued.
@@ -197,15 +247,7 @@ static enum philox_status prologue(struct philox_graph *graph,
 	enum philox_status status;
 
 	graph->blame = (struct philox_log_entry){0};
-	if (graph->open)
-		return status_set(PHILOX_ERROR_BUSY,
-				  "'%s' is between prologue and epilogue",
-				  graph->name);
-	status = check_uses(graph, uses, n);
-	if (status == PHILOX_OK)
-		status = check_stream(graph, stream);
-	if (status == PHILOX_OK)
-		status = check_arrays(graph);
+	status = check_launch(graph, stream, uses, n);
 	if (status == PHILOX_OK)
 		status = pools_enter(graph, stream, turn);
 	if (status != PHILOX_OK)

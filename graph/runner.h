@@ -135,7 +135,8 @@ enum told {
 	TOLD_LIMIT = 4,
 	TOLD_REFUSED = 8,
 	TOLD_UNVERIFIED = 16,
-	TOLD_RANDOM = 32
+	TOLD_RANDOM = 32,
+	TOLD_AGREED = 64
 };
 
 /* A set of static addresses that was not recorded, and how often it came. */

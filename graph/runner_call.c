@@ -1,6 +1,7 @@
 /*
  * graph/runner_call.c - a call: decided, and carried out
  */
+#include "graph/runner_agree.h"
 #include "graph/runner_decide.h"
 #include "graph/runner_enter.h"
 #include "graph/runner_inputs.h"
@@ -10,36 +11,40 @@
 #include "graph/runner_retire.h"
 #include "graph/runner_trace.h"
 
-static int is_stale(enum philox_status status,
-		    const struct recording *recording)
-{
-	return status == PHILOX_ERROR_STALE ||
-	       (status == PHILOX_ERROR_INVALID &&
-		recording_is_spoiled(recording));
-}
-
 static enum philox_status run_or_record(const struct calling *calling,
-					enum philox_call_kind kind)
+					const struct decision *decision)
 {
-	if (kind == PHILOX_CALL_RECORD)
-		return call_recorded(calling);
-	return call_eagerly(calling, kind);
+	if (decision->kind == PHILOX_CALL_RECORD)
+		return call_recorded(calling, decision->recording);
+	return call_eagerly(calling, decision->kind);
 }
 
+/* What all processes have agreed to replay cannot be decided again. */
 static enum philox_status replay(const struct calling *calling,
 				 struct decision *decision)
 {
 	struct recording *recording = decision->recording;
 	enum philox_status status = call_replayed(calling, recording);
 
-	if (is_stale(status, recording)) {
+	if (!calling->function->agree && decide_is_stale(recording, status)) {
 		status = decide_stale(calling, decision);
-		return status == PHILOX_OK
-			       ? run_or_record(calling, decision->kind)
-			       : status;
+		return status == PHILOX_OK ? run_or_record(calling, decision)
+					   : status;
 	}
 	if (status != PHILOX_OK && recording->spoiled)
 		recording_retire(recording);
+	return status;
+}
+
+static enum philox_status agree_on_decision(const struct calling *calling,
+					    struct decision *decision)
+{
+	const enum philox_call_kind wanted = decision->kind;
+	enum philox_status status = agree_on(calling, wanted, &decision->kind);
+
+	if (wanted == PHILOX_CALL_RECORD &&
+	    (status != PHILOX_OK || decision->kind != wanted))
+		decide_again(calling, decision);
 	return status;
 }
 
@@ -49,10 +54,13 @@ static enum philox_status execute(const struct calling *calling)
 	enum philox_status status = decide(calling, &decision);
 
 	if (status != PHILOX_OK)
+		return agree_failed(calling->function, status);
+	status = agree_on_decision(calling, &decision);
+	if (status != PHILOX_OK)
 		return status;
 	if (decision.kind == PHILOX_CALL_REPLAY)
 		return replay(calling, &decision);
-	return run_or_record(calling, decision.kind);
+	return run_or_record(calling, &decision);
 }
 
 /* What was recorded with an input in place is no use once that is copied. */
@@ -71,14 +79,16 @@ static enum philox_status call_function(struct philox_function *function,
 					struct philox_call *call)
 {
 	struct calling calling = {.function = function, .call = call};
-	enum philox_status status = calling_begin(&calling);
+	enum philox_status status =
+		call ? calling_begin(&calling)
+		     : status_set(PHILOX_ERROR_INVALID, "call is NULL");
 
 	if (status != PHILOX_OK)
-		return status;
+		return agree_failed(function, status);
 	retired_sweep(function->runner);
 	status = live_unstick(function->runner);
-	if (status == PHILOX_OK)
-		status = execute(&calling);
+	status = status == PHILOX_OK ? execute(&calling)
+				     : agree_failed(function, status);
 	status = calling_end(&calling, status);
 	if (status != PHILOX_OK)
 		return status;
@@ -95,7 +105,7 @@ enum philox_status philox_function_call(struct philox_function *function,
 
 	if (!function)
 		return context_null(NULL, "function");
-	if (!call)
+	if (!call && !function->agree)
 		return context_null(function->runner->context, "call");
 	NEED_PROCESS(function->runner->context);
 	status = runner_enter(function->runner);

@@ -10,6 +10,7 @@
 #include "graph/runner_decide.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_kinds.h"
+#include "graph/runner_launch.h"
 #include "graph/runner_recording.h"
 
 /* --- too early, or too often ------------------------------------------------------ */
@@ -290,26 +291,12 @@ static enum philox_status decide_eager(const struct calling *calling)
 	return PHILOX_OK;
 }
 
-enum philox_status decide(const struct calling *calling,
-			  struct decision *decision)
+int decide_is_stale(const struct recording *recording,
+		    enum philox_status launched)
 {
-	const struct live_block *in_use = NULL;
-	struct philox_function *function = calling->function;
-	struct recording *found;
-
-	decision->kind = PHILOX_CALL_EAGER;
-	decision->recording = NULL;
-	if (function->runner->eager || function->flags & PHILOX_FUNCTION_EAGER)
-		return decide_eager(calling);
-	found = recording_find(function, calling->key, calling->call, &in_use);
-	if (!found || in_use)
-		return decide_missed(calling, found, in_use, NULL,
-				     &decision->kind);
-	decision->kind = PHILOX_CALL_REPLAY;
-	decision->recording = found;
-	if (calling->stream != calling->call->stream)
-		return calling_refuse_capturing(calling);
-	return PHILOX_OK;
+	return launched == PHILOX_ERROR_STALE ||
+	       (launched == PHILOX_ERROR_INVALID &&
+		recording_is_spoiled(recording));
 }
 
 /*
@@ -329,4 +316,55 @@ enum philox_status decide_stale(const struct calling *calling,
 		    0, "has recordings of what was destroyed: %s", why);
 	recordings_retire_useless(calling->key, function);
 	return decide_missed(calling, NULL, NULL, why, &decision->kind);
+}
+
+/* After the processes have agreed it is too late to do something else. */
+static enum philox_status check_replay(const struct calling *calling,
+				       struct decision *decision)
+{
+	enum philox_status status = launch_check(
+		decision->recording, calling->call, calling->stream);
+
+	return decide_is_stale(decision->recording, status)
+		       ? decide_stale(calling, decision)
+		       : status;
+}
+
+enum philox_status decide(const struct calling *calling,
+			  struct decision *decision)
+{
+	const struct live_block *in_use = NULL;
+	struct philox_function *function = calling->function;
+	struct recording *found;
+	enum philox_status status = PHILOX_OK;
+
+	decision->kind = PHILOX_CALL_EAGER;
+	decision->recording = NULL;
+	decision->limited = calling->key->limited;
+	if (function->runner->eager || function->flags & PHILOX_FUNCTION_EAGER)
+		return decide_eager(calling);
+	found = recording_find(function, calling->key, calling->call, &in_use);
+	if (!found || in_use)
+		return decide_missed(calling, found, in_use, NULL,
+				     &decision->kind);
+	decision->kind = PHILOX_CALL_REPLAY;
+	decision->recording = found;
+	if (calling->stream != calling->call->stream)
+		status = calling_refuse_capturing(calling);
+	if (status == PHILOX_OK && function->agree)
+		status = check_replay(calling, decision);
+	return status;
+}
+
+void decide_again(const struct calling *calling,
+		  const struct decision *decision)
+{
+	struct philox_function *function = calling->function;
+	struct key *key = calling->key;
+	const uint32_t after = function->policy.after;
+
+	key->limited = decision->limited;
+	if (after > 1)
+		find_seen(key, inputs_hash(function, key, calling->call))
+			->times = after - 1;
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "graph/runner_agree.h"
 #include "graph/runner_eager.h"
 #include "graph/runner_kinds.h"
 #include "graph/runner_launch.h"
@@ -38,7 +39,8 @@ enum philox_status call_eagerly(const struct calling *calling,
 		function->counts.warmup++;
 	else
 		function->counts.eager++;
-	if (kind == PHILOX_CALL_WARMUP && !function->runner->run.again)
+	if (kind == PHILOX_CALL_WARMUP && !function->runner->run.again &&
+	    key->warmups) /* it may be that of another process */
 		key->warmups--;
 	if (kind != PHILOX_CALL_WARMUP && function->runner->run.again)
 		key->warmups++;
@@ -85,6 +87,7 @@ static void explain_refusal(const struct calling *calling)
 }
 
 enum philox_status call_capture(const struct calling *calling,
+				struct recording *before,
 				struct recording **recording, int *refused)
 {
 	struct philox_function *function = calling->function;
@@ -100,6 +103,8 @@ enum philox_status call_capture(const struct calling *calling,
 	}
 	if (status != PHILOX_OK)
 		return status;
+	if (before)
+		recording_retire(before);
 	calling->key->told &= ~(unsigned)TOLD_REFUSED;
 	return PHILOX_OK;
 }
@@ -136,25 +141,47 @@ static enum philox_status launch_first(const struct calling *calling,
 	return status;
 }
 
-enum philox_status call_recorded(const struct calling *calling)
+/* The second question: a recording of each process, or of none, is launched. */
+static enum philox_status agree_on_recording(const struct calling *calling,
+					     struct recording *made,
+					     int refused,
+					     enum philox_status captured,
+					     enum philox_call_kind *agreed)
 {
 	struct philox_function *function = calling->function;
-	const struct philox_function_counts before = function->counts;
-	const uint64_t began = runner_time();
-	struct recording *recording;
-	int refused;
-	enum philox_status status = call_capture(calling, &recording, &refused);
 
-	if (refused) {
-		function->counts.missed_refused++;
-		return call_eagerly(calling, PHILOX_CALL_EAGER);
-	}
+	if (refused)
+		return agree_on(calling, PHILOX_CALL_EAGER, agreed);
+	if (captured == PHILOX_OK && function->agree)
+		captured = launch_check(made, calling->call, calling->stream);
+	if (captured != PHILOX_OK)
+		return agree_failed(function, captured);
+	return agree_on(calling, PHILOX_CALL_RECORD, agreed);
+}
+
+enum philox_status call_recorded(const struct calling *calling,
+				 struct recording *before)
+{
+	struct philox_function *function = calling->function;
+	const struct philox_function_counts counted = function->counts;
+	const uint64_t began = runner_time();
+	struct recording *recording = NULL;
+	enum philox_call_kind agreed;
+	int refused;
+	enum philox_status status =
+		call_capture(calling, before, &recording, &refused);
+
+	status = agree_on_recording(calling, recording, refused, status,
+				    &agreed);
+	if (status == PHILOX_OK && !refused && agreed == PHILOX_CALL_RECORD)
+		status = launch_first(calling, recording, NULL);
+	if (recording)
+		call_post_recorded(calling, &counted, began);
 	if (status != PHILOX_OK)
 		return status;
-	status = launch_first(calling, recording, NULL);
-	call_post_recorded(calling, &before, began);
-	if (status != PHILOX_OK)
-		return status;
+	function->counts.missed_refused += refused != 0;
+	if (agreed != PHILOX_CALL_RECORD)
+		return call_eagerly(calling, agreed);
 	calling->call->kind = PHILOX_CALL_RECORD;
 	function->counts.record++;
 	return PHILOX_OK;

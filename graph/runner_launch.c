@@ -197,10 +197,8 @@ static void complete_launch(struct recording *recording,
 	recording->launched = 1;
 }
 
-enum philox_status launch_recording(struct recording *recording,
-				    struct philox_call *call,
-				    philox_stream stream,
-				    struct replay_check *check)
+static enum philox_status make_ready(struct recording *recording,
+				     const struct philox_call *call)
 {
 	struct philox_function *function = recording->function;
 	struct philox_runner *runner = function->runner;
@@ -212,9 +210,36 @@ enum philox_status launch_recording(struct recording *recording,
 		status = outputs_renew(&recording->outputs[i].slot);
 	if (status == PHILOX_OK)
 		status = set_values(recording, call);
+	if (status == PHILOX_OK)
+		fill_uses(recording, call);
+	return status;
+}
+
+enum philox_status launch_check(struct recording *recording,
+				const struct philox_call *call,
+				philox_stream stream)
+{
+	enum philox_status status = make_ready(recording, call);
+
 	if (status != PHILOX_OK)
 		return status;
-	fill_uses(recording, call);
+	status = graph_would_launch(recording->graph, stream, recording->uses,
+				    recording->n_uses);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status,
+			     "function '%s': ", recording->function->name);
+}
+
+enum philox_status launch_recording(struct recording *recording,
+				    struct philox_call *call,
+				    philox_stream stream,
+				    struct replay_check *check)
+{
+	enum philox_status status = make_ready(recording, call);
+
+	if (status != PHILOX_OK)
+		return status;
 	status = launch_graph(recording, call, stream, check);
 	if (status == PHILOX_OK)
 		complete_launch(recording, call);

@@ -18,4 +18,12 @@ enum philox_status launch_recording(struct recording *recording,
 				    philox_stream stream,
 				    struct replay_check *check);
 
+/*
+ * launch_check() tells what that would fail for before any work is queued, such
+ * as a ticket that is used up.
+ */
+enum philox_status launch_check(struct recording *recording,
+				const struct philox_call *call,
+				philox_stream stream);
+
 #endif

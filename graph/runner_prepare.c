@@ -2,6 +2,7 @@
  * graph/runner_prepare.c - calls that are recorded ahead
  */
 #include <string.h>
+#include "graph/runner_agree.h"
 #include "graph/runner_enter.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_key.h"
@@ -9,43 +10,60 @@
 #include "graph/runner_memory.h"
 #include "graph/runner_recording.h"
 
+static int is_eager(const struct philox_function *function)
+{
+	return function->runner->eager ||
+	       function->flags & PHILOX_FUNCTION_EAGER;
+}
+
 static int can_be_recorded(const struct calling *calling)
 {
-	const struct philox_function *function = calling->function;
+	return !calling->key->wait &&
+	       !inputs_unrecordable(calling->function, calling->key,
+				    calling->call);
+}
 
-	return !function->runner->eager &&
-	       !(function->flags & PHILOX_FUNCTION_EAGER) &&
-	       !calling->key->wait &&
-	       !inputs_unrecordable(function, calling->key, calling->call);
+/* Whether others have made theirs changes nothing here: it is kept. */
+static enum philox_status agree_ahead(const struct calling *calling,
+				      int refused, enum philox_status captured)
+{
+	enum philox_call_kind agreed;
+
+	if (captured != PHILOX_OK && !refused)
+		return agree_failed(calling->function, captured);
+	return agree_on(calling,
+			refused ? PHILOX_CALL_EAGER : PHILOX_CALL_RECORD,
+			&agreed);
 }
 
 /* The function's reason is that of calls, unless a key waits for this one's. */
-static enum philox_status capture_ahead(struct calling *calling)
+static enum philox_status capture_ahead(struct calling *calling,
+					struct recording *old)
 {
 	struct philox_function *function = calling->function;
 	const struct philox_function_counts before = function->counts;
 	const uint64_t began = runner_time();
-	struct recording *recording;
+	struct recording *recording = NULL;
 	char reason[sizeof(function->reason)];
 	int refused;
 	enum philox_status status = call_dry(calling);
 
-	if (status != PHILOX_OK || calling->key->wait)
+	if (status != PHILOX_OK || (!old && calling->key->wait))
 		return status;
 	memcpy(reason, function->reason, sizeof(reason));
 	calling_explain(calling, "it is prepared");
-	status = call_capture(calling, &recording, &refused);
-	if (status != PHILOX_OK) {
-		if (!refused)
-			memcpy(function->reason, reason, sizeof(reason));
-		return refused ? PHILOX_OK : status;
+	status = call_capture(calling, old, &recording, &refused);
+	if (recording) {
+		call_post_recorded(calling, &before, began);
+		function->counts.prepared++;
+		calling->key->warmups = 0;
 	}
-	call_post_recorded(calling, &before, began);
-	memcpy(function->reason, reason, sizeof(reason));
-	function->counts.prepared++;
-	calling->key->warmups = 0;
-	calling->call->kind = PHILOX_CALL_RECORD;
-	return PHILOX_OK;
+	if (!refused)
+		memcpy(function->reason, reason, sizeof(reason));
+	status = agree_ahead(calling, refused, status);
+	if (status == PHILOX_OK && recording)
+		calling->call->kind = PHILOX_CALL_RECORD;
+	return status;
 }
 
 /* A recording of the call that can be launched; those of its key that cannot go. */
@@ -66,13 +84,25 @@ static enum philox_status prepare_begun(struct calling *calling)
 {
 	enum philox_status status = calling_refuse_capturing(calling);
 
+	struct recording *found = NULL;
+	enum philox_call_kind kind = PHILOX_CALL_EAGER;
+
 	calling->call->kind = PHILOX_CALL_NONE;
 	if (status == PHILOX_OK)
 		status = live_unstick(calling->function->runner);
-	if (status != PHILOX_OK || !can_be_recorded(calling) ||
-	    find_good(calling))
+	if (status != PHILOX_OK)
+		return agree_failed(calling->function, status);
+	if (!is_eager(calling->function)) {
+		found = find_good(calling);
+		if (found)
+			kind = PHILOX_CALL_REPLAY;
+		else if (can_be_recorded(calling))
+			kind = PHILOX_CALL_RECORD;
+	}
+	status = agree_on(calling, kind, &kind);
+	if (status != PHILOX_OK || kind != PHILOX_CALL_RECORD)
 		return status;
-	return capture_ahead(calling);
+	return capture_ahead(calling, found);
 }
 
 static enum philox_status prepare(struct philox_function *function,
@@ -83,7 +113,7 @@ static enum philox_status prepare(struct philox_function *function,
 	enum philox_status status = calling_begin(&calling);
 
 	if (status != PHILOX_OK)
-		return status;
+		return agree_failed(function, status);
 	return calling_end(&calling, prepare_begun(&calling));
 }
 
@@ -113,12 +143,15 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 
 	if (!function)
 		return context_null(NULL, "function");
-	if (n && !calls)
+	if (n && !calls && !function->agree)
 		return context_null(function->runner->context, "calls");
 	NEED_PROCESS(function->runner->context);
 	status = runner_enter(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
+	if (n && !calls)
+		status = agree_failed(function, status_set(PHILOX_ERROR_INVALID,
+							   "calls is NULL"));
 	while (status == PHILOX_OK && done < n) {
 		status = prepare(function, &calls[done]);
 		done += status == PHILOX_OK;
