@@ -185,9 +185,10 @@ static enum philox_status begin_launch(struct philox_graph *graph,
 	return status;
 }
 
-static enum philox_status check_launch(const struct philox_graph *graph,
-				       philox_stream stream,
-				       const struct philox_use *uses, size_t n)
+static enum philox_status check_prologue(const struct philox_graph *graph,
+					 philox_stream stream,
+					 const struct philox_use *uses,
+					 size_t n)
 {
 	enum philox_status status;
 
@@ -228,7 +229,7 @@ enum philox_status graph_would_launch(struct philox_graph *graph,
 	enum philox_status status;
 
 	pthread_mutex_lock(&graph->lock);
-	status = check_launch(graph, stream, uses, n);
+	status = check_prologue(graph, stream, uses, n);
 	if (status == PHILOX_OK && graph->capture)
 		status = try_claims(graph, stream, uses);
 	pthread_mutex_unlock(&graph->lock);
@@ -247,7 +248,7 @@ static enum philox_status prologue(struct philox_graph *graph,
 	enum philox_status status;
 
 	graph->blame = (struct philox_log_entry){0};
-	status = check_launch(graph, stream, uses, n);
+	status = check_prologue(graph, stream, uses, n);
 	if (status == PHILOX_OK)
 		status = pools_enter(graph, stream, turn);
 	if (status != PHILOX_OK)

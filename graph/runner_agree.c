@@ -39,8 +39,9 @@ static enum philox_status name_failure(const struct philox_function *function,
 }
 
 /* The message is the callback's if it fails, and else as it was before. */
-static enum philox_status ask(struct philox_function *function,
-			      enum philox_call_kind wanted, uint32_t *answer)
+static enum philox_status ask_others(struct philox_function *function,
+				     enum philox_call_kind wanted,
+				     uint32_t *answer)
 {
 	struct status_message before;
 	enum philox_status status;
@@ -89,7 +90,7 @@ enum philox_status agree_on(const struct calling *calling,
 	*agreed = wanted;
 	if (!function->agree)
 		return PHILOX_OK;
-	status = ask(function, wanted, &answer);
+	status = ask_others(function, wanted, &answer);
 	if (status != PHILOX_OK)
 		return status;
 	if (answer == PHILOX_CALL_NONE)
@@ -113,7 +114,7 @@ enum philox_status agree_failed(struct philox_function *function,
 	if (!function->agree || function->gone)
 		return status;
 	status_keep(&own);
-	ask(function, PHILOX_CALL_NONE, &answer);
+	ask_others(function, PHILOX_CALL_NONE, &answer);
 	status_restore(&own);
 	return status;
 }
