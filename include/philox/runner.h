@@ -347,12 +347,24 @@ struct philox_policy {
  *   NONE if the call fails for it
  *
  * A call may thus be executed with more care than this process needed, and its
- * reason says so. philox_function_prepare() asks in the same way for each call,
- * REPLAY for one that has a recording. An error that agree() returns is the
- * call's, which fails; a process that died should make it return one. All
- * processes call the function with the same policy, in which `dry` must be 0,
- * and the same number of times. A failure of the device after the last question
- * is not shared. Its body draws, allocates and runs collectives as any other.
+ * reason says so: one that it would have replayed is recorded again, or runs
+ * the body. philox_function_prepare() asks in the same way for each call, REPLAY
+ * for one that has a recording, RECORD for one that it would record, EAGER for
+ * one that it passes over; what is less than RECORD for one process is passed
+ * over by all. An error that agree() returns is the call's, which fails; a
+ * process that died should make it return one. An answer that is above what was
+ * asked with, or no kind, is PHILOX_ERROR_INVALID.
+ *
+ * All processes call the function with the same policy, in which `dry` must be
+ * 0, and the same number of times. What a launch would be refused for, such as
+ * a ticket that is used up, is found before the question; what fails after the
+ * last one, in a body that is run or on the device, is not shared. Nobody is
+ * asked by what never became a call of the function: the runner is in use, or
+ * of the process that this one was forked from, or the function was destroyed.
+ *
+ * agree() is called on the thread of the call, which is in the runner: as from
+ * a body, calls there give PHILOX_ERROR_BUSY. The body draws, allocates and
+ * runs collectives as any other.
  */
 struct philox_function_options {
 	size_t size;      /* sizeof(this struct) */

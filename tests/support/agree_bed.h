@@ -16,10 +16,11 @@ struct team {
 	struct layer layer; /* first: it is the function's user */
 	uint32_t others;
 	const char *each;
+	unsigned spared;           /* questions that are answered well first */
 	int raw;                   /* the answer is `others` */
 	int silent;                /* no answer is written */
 	enum philox_status fails;  /* agree() returns this */
-	const char *says;          /* a region whose name is in its message */
+	int says;                  /* ... with a message of philox's */
 	char asked[1024];          /* digits: the questions since ASKED() */
 	uint64_t launched, bodies; /* as they were at the last question */
 	void (*hook)(struct team *team, uint32_t wanted);
