@@ -348,12 +348,12 @@ struct philox_policy {
  *
  * A call may thus be executed with more care than this process needed, and its
  * reason says so: one that it would have replayed is recorded again, or runs
- * the body. philox_function_prepare() asks in the same way for each call, REPLAY
- * for one that has a recording, RECORD for one that it would record, EAGER for
- * one that it passes over; what is less than RECORD for one process is passed
- * over by all. An error that agree() returns is the call's, which fails; a
- * process that died should make it return one. An answer that is above what was
- * asked with, or no kind, is PHILOX_ERROR_INVALID.
+ * the body. philox_function_prepare() asks in the same way for each call:
+ * REPLAY for one that has a recording, RECORD for one that is to be recorded,
+ * EAGER for one that is passed over; which it then is in all processes. An
+ * error that agree() returns is the call's, which fails; a process that died
+ * should make it return one. An answer that is above what was asked with, or no
+ * kind, is PHILOX_ERROR_INVALID.
  *
  * All processes call the function with the same policy, in which `dry` must be
  * 0, and the same number of times. What a launch would be refused for, such as
