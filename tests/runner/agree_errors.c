@@ -472,6 +472,53 @@ RUNNER_PROMISE(runner_agree_errors, of_stale_recordings_are_found_before)
 	}
 }
 
+/* A body that draws to memory of the caller, which is freed. */
+static uint32_t *lent;
+
+static enum philox_status draw_to_lent(struct layer *layer,
+				       struct philox_run *run)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	(void)layer;
+	OK(philox_run_forward_begin(run, layer->region, 0, &pass));
+	OK(draw_or_fail(&pass, lent));
+	return philox_forward_commit(&pass, &ticket);
+}
+
+RUNNER_PROMISE(runner_agree_errors, of_recordings_of_freed_memory_are_found)
+{
+	struct team team;
+	uint32_t *x = make_words(f, 3);
+	void *memory;
+
+	make_team(&team, f, r, "layer", NULL);
+	team.layer.hook = draw_to_lent;
+	for (int i = 0; i < 8; i++) {
+		struct layer_call call = new_call(&team.layer, x, 0);
+		struct philox_use uses[2] = {{{0, 0}, 0, 0}, {{0, 0}, 0, 0}};
+
+		if (i % 4 == 0) {
+			if (i)
+				OK(philox_memory_free(f->device, lent));
+			OK(philox_memory_alloc(
+				f->device, WORDS * sizeof(uint32_t), &memory));
+			lent = memory;
+		}
+		call.call.inputs = &call.x;
+		call.call.uses = uses;
+		call.call.n_uses = 2;
+		call.call.outputs = call.outputs;
+		OK(philox_function_call(team.layer.function, &call.call));
+		release_outputs(&team.layer, &call);
+		ASKED(&team, i == 0 ? "2" : i == 1 || i == 4 ? "33" : "4");
+	}
+	cr_assert_eq(counts_of(&team.layer).missed_stale, 1);
+	OK(philox_device_synchronize(f->device));
+	OK(philox_memory_free(f->device, lent));
+}
+
 static void remake_region(struct team *team, uint32_t wanted)
 {
 	(void)wanted;
@@ -550,6 +597,8 @@ RUNNER_PROMISE(runner_agree_errors, of_each_device_call_leave_nobody_waiting)
 				kind_of_call(&team.layer, x, 0);
 			team.asked[0] = '\0';
 			more = fails_at(f, &team, x, n);
+			fails_at(f, &team, x, 1); /* what is stuck, too */
+			fails_at(f, &team, x, 2);
 			for (int i = 0; i < 4; i++) {
 				call_forward(&team.layer, x, 0);
 				asked_as_all_do(&team, n);
