@@ -13,8 +13,8 @@
  * agree_on() asks the other processes with the kind that this one wants, and
  * writes what all have agreed on. Where that is less, the call is counted as
  * missed for it and its reason says so, unless it is only prepared. Errors:
- * ERROR_STATE (others cannot make the call), ERROR_INVALID (the callback's answer is no kind, or above
- * `wanted`), what the callback returned.
+ * ERROR_STATE (others cannot make the call), ERROR_INVALID (the callback's
+ * answer is no kind, or above `wanted`), what the callback returned.
  */
 enum philox_status agree_on(const struct calling *calling,
 			    enum philox_call_kind wanted,

@@ -27,7 +27,7 @@ enum philox_status runner_take(struct philox_runner *runner)
 	return status_set(PHILOX_ERROR_BUSY,
 			  nobody == this_thread()
 				  ? "runner '%s': this is a call from within a "
-				    "call of it"
+				    "body or agree() of it"
 				  : "runner '%s': another thread is in it",
 			  runner->name);
 }

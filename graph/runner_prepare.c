@@ -80,26 +80,32 @@ static struct recording *find_good(const struct calling *calling)
 	return NULL;
 }
 
+/* EAGER: the call is passed over. *found is its recording. */
+static enum philox_call_kind what_to_prepare(const struct calling *calling,
+					     struct recording **found)
+{
+	*found = NULL;
+	if (is_eager(calling->function))
+		return PHILOX_CALL_EAGER;
+	*found = find_good(calling);
+	if (*found)
+		return PHILOX_CALL_REPLAY;
+	return can_be_recorded(calling) ? PHILOX_CALL_RECORD
+					: PHILOX_CALL_EAGER;
+}
+
 static enum philox_status prepare_begun(struct calling *calling)
 {
 	enum philox_status status = calling_refuse_capturing(calling);
-
-	struct recording *found = NULL;
-	enum philox_call_kind kind = PHILOX_CALL_EAGER;
+	enum philox_call_kind kind;
+	struct recording *found;
 
 	calling->call->kind = PHILOX_CALL_NONE;
 	if (status == PHILOX_OK)
 		status = live_unstick(calling->function->runner);
 	if (status != PHILOX_OK)
 		return agree_failed(calling->function, status);
-	if (!is_eager(calling->function)) {
-		found = find_good(calling);
-		if (found)
-			kind = PHILOX_CALL_REPLAY;
-		else if (can_be_recorded(calling))
-			kind = PHILOX_CALL_RECORD;
-	}
-	status = agree_on(calling, kind, &kind);
+	status = agree_on(calling, what_to_prepare(calling, &found), &kind);
 	if (status != PHILOX_OK || kind != PHILOX_CALL_RECORD)
 		return status;
 	return capture_ahead(calling, found);

@@ -124,7 +124,7 @@ static void takes_care(struct fixture *f, struct philox_runner *r,
 	make_team_for(&team, f, r, name, x, wanted);
 	log_texts(f);
 	team.others = agreed;
-	for (int i = 0; i < 2; i++, n++) {
+	for (unsigned i = 0; i < 2; i++, n++) {
 		struct layer_call call = new_call(&team.layer, x, 0);
 
 		OK(try_call(&team.layer, &call));

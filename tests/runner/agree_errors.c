@@ -407,7 +407,7 @@ static void call_the_runner(struct team *team, uint32_t wanted)
 	(void)wanted;
 	none->hook = NULL;
 	FAILS(try_call(&team->layer, &call), PHILOX_ERROR_BUSY);
-	NAMES("from within a call");
+	NAMES("agree() of it");
 	FAILS(try_prepare(&team->layer, &call, 1, NULL), PHILOX_ERROR_BUSY);
 	FAILS(philox_function_count(team->layer.function, &counts),
 	      PHILOX_ERROR_BUSY);
