@@ -43,7 +43,7 @@ enum philox_status pool_grow_for(struct philox_pool *pool,
 	return status;
 }
 
-static enum philox_status reserve(struct philox_pool *pool, size_t bytes)
+enum philox_status pool_take_ahead(struct philox_pool *pool, size_t bytes)
 {
 	uint64_t began = now();
 	size_t mapped = 0;
@@ -72,7 +72,7 @@ enum philox_status philox_pool_reserve(struct philox_pool *pool, uint64_t bytes)
 					      pool->name, bytes),
 				   bytes);
 	pool_lock(pool);
-	status = reserve(pool, (size_t)bytes);
+	status = pool_take_ahead(pool, (size_t)bytes);
 	pool_unlock(pool);
 	return pool_report(pool, status, bytes);
 }

@@ -149,6 +149,14 @@ enum { SEEN_CALLS = 64 };
 
 enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
 
+/* Recordings that a key had when its plan was saved, and that are to be made
+ * again: see Note [Plan] in graph/runner_plan.h. */
+struct key_debt {
+	uint32_t n;
+	uint32_t unplayed, prepared; /* of them */
+	uint64_t bytes;              /* that they took */
+};
+
 struct key {
 	struct key *next; /* of the bucket */
 	struct key *also; /* of the function */
@@ -163,6 +171,10 @@ struct key {
 	uint32_t limited;         /* calls that met the limit in a row */
 	uint32_t recordings, unplayed;
 	uint32_t ahead; /* recordings that were prepared */
+	uint64_t recorded; /* bytes of its recordings */
+	struct key_debt debt;
+	int cold;   /* of a plan, and its body has not run in this process */
+	int afar; /* of a plan: where its inputs were is not known */
 	int holds; /* outputs of its recordings are live: for limits_keep() */
 	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
 	size_t newest;
@@ -214,6 +226,7 @@ struct recording {
 	uint64_t replays;
 	uint64_t bytes;   /* see struct philox_function_counts */
 	int prepared;     /* not by a call */
+	int repaid;       /* for a debt: counts as one that was replayed */
 	int spoiled;      /* the device refused to launch it */
 	int launched;     /* at least once */
 	uint64_t settled; /* the last time its checkpoint was needed */
@@ -247,6 +260,7 @@ struct philox_function {
 	struct recording **buckets;
 	size_t n_buckets;
 	struct recording *recordings;
+	uint64_t debt_bytes; /* of all keys' debts */
 	struct philox_function_counts counts;
 	char reason[256];
 };
@@ -332,10 +346,24 @@ struct owed_ticket {
 /* A ticket of a forward that was not recorded since its body refused, or so. */
 struct barred_ticket {
 	struct philox_ticket ticket;
-	const struct philox_function *function;
+	const struct philox_function *function; /* NULL: of a plan, and there
+						   it was destroyed */
+	char name[64];    /* of the function */
+	char reason[128]; /* that it was not recorded for */
 };
 
 enum { BARRED_TICKETS = 64 };
+
+/* The reason of a function whose body refused, before what that said. */
+#define REFUSED_BEGIN "its body refused to be recorded: "
+
+/* What the last plan left. */
+struct runner_plan {
+	uint64_t calls;       /* `calls` of the runner when it was loaded */
+	uint64_t live, mapped; /* the pool's peaks when it was saved */
+	uint64_t taken;       /* the pool's mapped peak when it was loaded */
+	struct plan_names *names; /* regions, for the scripts of keys */
+};
 
 struct philox_runner {
 	struct philox_runner *next; /* in the context's list, by its lock */
@@ -355,6 +383,7 @@ struct philox_runner {
 	int barred; /* the call on its way is eager for such a reason */
 	struct barred_ticket tickets[BARRED_TICKETS]; /* the latest of them */
 	uint64_t n_tickets;                           /* ever */
+	struct runner_plan plan;
 
 	struct live_block *live; /* sorted by id */
 	size_t n_live, live_room;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "graph/runner_debt.h"
 #include "graph/runner_decide.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_kinds.h"
@@ -82,6 +83,8 @@ static int is_limited(const struct calling *calling)
 static enum philox_call_kind record_or_not(const struct calling *calling,
 					   int limited)
 {
+	if (calling->key->debt.n) /* whatever `limit` and `after` say */
+		return PHILOX_CALL_RECORD;
 	if (is_early(calling) || (limited && is_limited(calling)))
 		return PHILOX_CALL_EAGER;
 	return PHILOX_CALL_RECORD;
@@ -131,8 +134,7 @@ static int is_ticket_barred(const struct calling *calling)
 				calling,
 				"its ticket is of function '%s', which was not "
 				"recorded: %.120s",
-				barred->function->name,
-				barred->function->reason);
+				barred->name, barred->reason);
 			calling_tell(calling, TOLD_REFUSED, "not recorded",
 				     PHILOX_CALL_EAGER, NULL, function->reason);
 			return 1;
@@ -228,8 +230,12 @@ static enum philox_call_kind decide_new(const struct calling *calling,
 				stale);
 	} else {
 		function->counts.missed_new++;
-		calling_explain(calling,
-				"nothing was recorded under this key yet");
+		calling_explain(calling, "%s",
+				calling->key->debt.n
+					? "it was recorded when its plan was "
+					  "saved, and is recorded again"
+					: "nothing was recorded under this key "
+					  "yet");
 	}
 	return record_or_not(calling, 0);
 }
@@ -266,9 +272,14 @@ static enum philox_status decide_missed(const struct calling *calling,
 		*kind = PHILOX_CALL_WARMUP;
 	} else if (is_barred(calling)) {
 		return PHILOX_OK;
+	} else if (debt_warms_up(calling)) {
+		calling_explain(calling, "its body has not run in this process "
+					 "since its plan was loaded");
+		*kind = PHILOX_CALL_WARMUP;
 	} else if (found) {
 		*kind = decide_live(calling, in_use);
-	} else if (calling->key->recordings && !stale) {
+	} else if (calling->key->recordings && !calling->key->debt.n &&
+		   !stale) {
 		return decide_moved(calling, kind);
 	} else {
 		*kind = decide_new(calling, stale);

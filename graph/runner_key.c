@@ -65,33 +65,48 @@ static int reserve_key(const struct philox_function *function, struct key *key)
 	return key->inputs && (key->seen || function->policy.after <= 1);
 }
 
+struct key *key_new(const struct philox_function *function, const void *bytes,
+		    size_t size)
+{
+	struct key *key = calloc(1, sizeof(*key) + size);
+
+	if (key && !reserve_key(function, key)) {
+		free_key(key);
+		key = NULL;
+	}
+	if (!key)
+		return NULL;
+	key->hash = hash_bytes(bytes, size);
+	key->size = size;
+	if (size)
+		memcpy(key->bytes, bytes, size);
+	return key;
+}
+
+static void link_key(struct philox_function *function, struct key *key)
+{
+	key->next = *key_bucket(function, key->hash);
+	*key_bucket(function, key->hash) = key;
+	key->also = function->keys;
+	function->keys = key;
+	function->counts.keys++;
+}
+
 static enum philox_status make_key(struct philox_function *function,
 				   const void *bytes, size_t size,
-				   uint64_t hash, struct key **out)
+				   struct key **out)
 {
 	enum philox_status status = grow_keys(function);
 	struct key *key;
 
 	if (status != PHILOX_OK)
 		return status;
-	key = calloc(1, sizeof(*key) + size);
-	if (key && !reserve_key(function, key)) {
-		free_key(key);
-		key = NULL;
-	}
+	key = key_new(function, bytes, size);
 	if (!key)
 		return no_key(function);
-	key->hash = hash;
-	key->size = size;
-	if (size)
-		memcpy(key->bytes, bytes, size);
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
-	key->next = *key_bucket(function, hash);
-	*key_bucket(function, hash) = key;
-	key->also = function->keys;
-	function->keys = key;
-	function->counts.keys++;
+	link_key(function, key);
 	*out = key;
 	return PHILOX_OK;
 }
@@ -120,7 +135,7 @@ enum philox_status key_get(struct philox_function *function, const void *bytes,
 	const uint64_t hash = hash_bytes(bytes, size);
 
 	*key = find_hashed(function, bytes, size, hash);
-	return *key ? PHILOX_OK : make_key(function, bytes, size, hash, key);
+	return *key ? PHILOX_OK : make_key(function, bytes, size, key);
 }
 
 void key_drop(struct philox_function *function, struct key *key)
@@ -150,4 +165,29 @@ void keys_free(struct philox_function *function)
 	free(function->key_buckets);
 	function->key_buckets = NULL;
 	function->n_key_buckets = 0;
+	function->counts.keys = 0;
+}
+
+void keys_free_list(struct key *list)
+{
+	struct key *key;
+
+	while ((key = list)) {
+		list = key->also;
+		free_key(key);
+	}
+}
+
+void keys_replace(struct philox_function *function, struct key *list,
+		  struct key **buckets, size_t n_buckets)
+{
+	struct key *key;
+
+	keys_free(function);
+	function->key_buckets = buckets;
+	function->n_key_buckets = n_buckets;
+	while ((key = list)) {
+		list = key->also;
+		link_key(function, key);
+	}
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "graph/runner_agree.h"
+#include "graph/runner_debt.h"
 #include "graph/runner_eager.h"
 #include "graph/runner_kinds.h"
 #include "graph/runner_launch.h"
@@ -19,8 +20,7 @@ static void note_refusal(const struct calling *calling,
 
 	if (!run->refused)
 		return;
-	calling_explain(calling, "its body refused to be recorded: %s",
-			run->reason);
+	calling_explain(calling, REFUSED_BEGIN "%s", run->reason);
 	calling_wait(calling, kind);
 }
 
@@ -35,6 +35,7 @@ enum philox_status call_eagerly(const struct calling *calling,
 	if (status != PHILOX_OK)
 		return status;
 	calling->call->kind = kind;
+	key->cold = 0;
 	if (kind == PHILOX_CALL_WARMUP)
 		function->counts.warmup++;
 	else
@@ -55,6 +56,7 @@ enum philox_status call_dry(const struct calling *calling)
 	struct key *key = calling->key;
 	enum philox_status status = PHILOX_OK;
 
+	debt_dry(calling);
 	for (int i = 0; status == PHILOX_OK && key->dry; i++) {
 		if (i == DRY_MAX)
 			return status_set(PHILOX_ERROR_LIMIT,

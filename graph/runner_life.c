@@ -11,6 +11,7 @@
 #include "graph/runner_life.h"
 #include "graph/runner_memory.h"
 #include "graph/runner_outputs.h"
+#include "graph/runner_plan.h"
 #include "graph/runner_points.h"
 #include "graph/runner_retire.h"
 #include "graph/runner_ties.h"
@@ -181,6 +182,7 @@ static void free_runner(struct philox_runner *runner)
 	points_finish(runner);
 	retired_free(runner, NULL);
 	outputs_finish(runner);
+	plan_forget(runner);
 	free(runner->owed);
 	free(runner->input_slots);
 	while ((function = runner->functions)) {

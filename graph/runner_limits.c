@@ -32,7 +32,7 @@ static struct key *least_recent(const struct philox_function *function,
 	for (struct key *key = function->keys; key; key = key->also) {
 		struct key **best;
 
-		if (key == now || (bytes && !key->recordings))
+		if (key == now || (bytes && !key->recordings && !key->debt.n))
 			continue;
 		best = key->holds ? &holds : &found;
 		if (!*best || key->used < (*best)->used)
@@ -52,19 +52,25 @@ static void drop_one(struct philox_function *function, struct key *key,
 	function->counts.keys_dropped++;
 }
 
+/* Those of a plan count before they are recorded again. */
+static uint64_t bytes_of(const struct philox_function *function)
+{
+	return function->counts.bytes + function->debt_bytes;
+}
+
 void limits_keep(struct philox_function *function, const struct key *now)
 {
 	const struct philox_policy *policy = &function->policy;
 	struct key *key;
 
 	if ((!policy->keys || function->counts.keys <= policy->keys) &&
-	    (!policy->bytes || function->counts.bytes <= policy->bytes))
+	    (!policy->bytes || bytes_of(function) <= policy->bytes))
 		return; /* as a rule */
 	note_outputs(function);
 	while (policy->keys && function->counts.keys > policy->keys &&
 	       (key = least_recent(function, now, 0)))
 		drop_one(function, key, "keys");
-	while (policy->bytes && function->counts.bytes > policy->bytes &&
+	while (policy->bytes && bytes_of(function) > policy->bytes &&
 	       (key = least_recent(function, now, 1)))
 		drop_one(function, key, "bytes");
 }

@@ -4,6 +4,7 @@
  * See Note [Runner] in graph/runner.h.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include "graph/runner_passes.h"
 #include "graph/runner_script.h"
 #include "graph/runner_step.h"
@@ -477,9 +478,19 @@ static void note_barred(struct philox_run *run, struct philox_ticket ticket)
 {
 	struct philox_runner *runner = run->runner;
 
-	if (runner->barred || run->refused)
-		runner->tickets[runner->n_tickets++ % BARRED_TICKETS] =
-			(struct barred_ticket){ticket, run->function};
+	struct barred_ticket *barred;
+
+	if (!runner->barred && !run->refused)
+		return;
+	barred = &runner->tickets[runner->n_tickets++ % BARRED_TICKETS];
+	*barred = (struct barred_ticket){ticket, run->function, "", ""};
+	snprintf(barred->name, sizeof(barred->name), "%s", run->function->name);
+	if (run->refused)
+		snprintf(barred->reason, sizeof(barred->reason),
+			 REFUSED_BEGIN "%.90s", run->reason);
+	else
+		snprintf(barred->reason, sizeof(barred->reason), "%.120s",
+			 run->function->reason);
 }
 
 static void give_ticket(struct philox_run *run, const struct run_pass *pass,

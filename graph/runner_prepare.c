@@ -57,6 +57,7 @@ static enum philox_status capture_ahead(struct calling *calling,
 		call_post_recorded(calling, &before, began);
 		function->counts.prepared++;
 		calling->key->warmups = 0;
+		calling->key->cold = 0;
 	}
 	if (!refused)
 		memcpy(function->reason, reason, sizeof(reason));

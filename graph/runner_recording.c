@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool_checkpoint.h"
+#include "graph/runner_debt.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_memory.h"
 #include "graph/runner_outputs.h"
@@ -134,11 +135,25 @@ int recording_is_spoiled(const struct recording *recording)
 	return status != PHILOX_OK;
 }
 
+/* What the key has debts for used the same regions. */
+static int has_stale(const struct key *key,
+		     const struct philox_function *function)
+{
+	const struct recording *recording = function->recordings;
+
+	while (key->debt.n && recording &&
+	       (recording->key != key || !recording_is_stale(recording)))
+		recording = recording->also;
+	return key->debt.n && recording;
+}
+
 void recordings_retire_useless(struct key *key,
 			       struct philox_function *function)
 {
 	struct recording *recording, *also;
 
+	if (has_stale(key, function))
+		debt_end(key, function);
 	for (recording = function->recordings; recording; recording = also) {
 		also = recording->also;
 		if (recording->key == key &&
@@ -192,15 +207,17 @@ void recording_keep(struct recording *recording)
 	struct philox_function *function = recording->function;
 	struct recording **bucket = bucket_of(function, recording->hash);
 
+	debt_pay(recording);
 	append_to(bucket, recording);
 	recording->also = function->recordings;
 	function->recordings = recording;
 	recording->key->latest = recording;
 	recording->key->recordings++;
+	recording->key->recorded += recording->bytes;
 	function->counts.recordings++;
 	function->counts.bytes += recording->bytes;
 	recording->key->ahead += recording->prepared != 0;
-	if (recording->prepared)
+	if (recording->prepared || recording->repaid)
 		return;
 	recording->key->unplayed++;
 	function->counts.unplayed++;
@@ -208,7 +225,8 @@ void recording_keep(struct recording *recording)
 
 static int is_unplayed(const struct recording *recording)
 {
-	return !recording->replays && !recording->prepared;
+	return !recording->replays && !recording->prepared &&
+	       !recording->repaid;
 }
 
 void recording_played(struct recording *recording)
@@ -243,6 +261,7 @@ void recording_retire(struct recording *recording)
 
 	unlink_recording(recording);
 	key->recordings--;
+	key->recorded -= recording->bytes;
 	key->ahead -= recording->prepared != 0;
 	function->counts.recordings--;
 	function->counts.bytes -= recording->bytes;
@@ -261,6 +280,7 @@ void recordings_retire(struct key *key, struct philox_function *function)
 {
 	struct recording *recording, *also;
 
+	debt_end(key, function);
 	for (recording = function->recordings; recording; recording = also) {
 		also = recording->also;
 		if (recording->key == key)
