@@ -35,13 +35,14 @@ enum philox_status call_eagerly(const struct calling *calling,
 	if (status != PHILOX_OK)
 		return status;
 	calling->call->kind = kind;
-	key->cold = 0;
+	if (kind != PHILOX_CALL_WARMUP || !function->runner->run.again)
+		key->cold = 0;
 	if (kind == PHILOX_CALL_WARMUP)
 		function->counts.warmup++;
 	else
 		function->counts.eager++;
 	if (kind == PHILOX_CALL_WARMUP && !function->runner->run.again &&
-	    key->warmups) /* it may be that of another process */
+	    key->warmups) /* of another process, or of a cold key */
 		key->warmups--;
 	if (kind != PHILOX_CALL_WARMUP && function->runner->run.again)
 		key->warmups++;

@@ -66,17 +66,15 @@ static uint32_t read_choice(struct reader *reader, const char *const *words,
 	return 0;
 }
 
+/* The words have the space before them, and after them where that is sure. */
 static uint32_t read_number(struct reader *reader, const char *word)
 {
-	reader_expect(reader, " ");
 	reader_expect(reader, word);
-	reader_expect(reader, " ");
 	return (uint32_t)reader_decimal(reader, 0, UINT32_MAX);
 }
 
 static uint32_t read_or_never(struct reader *reader, const char *word)
 {
-	reader_expect(reader, " ");
 	reader_expect(reader, word);
 	if (reader_accept(reader, " never"))
 		return PHILOX_NEVER;
@@ -86,9 +84,7 @@ static uint32_t read_or_never(struct reader *reader, const char *word)
 
 static uint64_t read_size(struct reader *reader, const char *word)
 {
-	reader_expect(reader, " ");
 	reader_expect(reader, word);
-	reader_expect(reader, " ");
 	return reader_decimal(reader, 0, MOST);
 }
 
@@ -122,8 +118,8 @@ static void read_head(struct plan_reader *reader)
 	reader->plan->library = reader_name(in);
 	reader_end_line(in);
 	reader_expect(in, "runner");
-	reader->plan->live = read_size(in, "live");
-	reader->plan->mapped = read_size(in, "mapped");
+	reader->plan->live = read_size(in, " live ");
+	reader->plan->mapped = read_size(in, " mapped ");
 	reader_end_line(in);
 }
 
@@ -175,7 +171,7 @@ static void begin_function(struct plan_reader *reader)
 	read.name = read_short_name(
 		in, TEXT_OF(((struct philox_function *)0)->name));
 	read.mode = read_choice(in, modes, 3, "a mode of functions");
-	read.flags = read_number(in, "flags");
+	read.flags = read_number(in, " flags ");
 	if (in->status == PHILOX_OK && !*read.name)
 		reader_refuse(in, "%s", "a function without a name");
 	if (in->status == PHILOX_OK && plan->n_functions &&
@@ -210,9 +206,9 @@ static void read_input(struct plan_reader *reader)
 	function = last_function(reader);
 	read.name = name = reader_name(in);
 	read.kind = read_choice(in, kinds, 3, "a kind of inputs");
-	read.flags = read_number(in, "flags");
-	read.alignment = (size_t)read_size(in, "alignment");
-	read.elements = read_number(in, "elements");
+	read.flags = read_number(in, " flags ");
+	read.alignment = (size_t)read_size(in, " alignment ");
+	read.elements = read_number(in, " elements ");
 	reader_end_line(in);
 	function->inputs = reader_grow(in, function->inputs, function->n_inputs,
 				       sizeof(read));
@@ -233,7 +229,7 @@ static void read_output(struct plan_reader *reader)
 		return;
 	function = last_function(reader);
 	read.name = name = reader_name(in);
-	read.elements = read_number(in, "elements");
+	read.elements = read_number(in, " elements ");
 	reader_end_line(in);
 	function->outputs = reader_grow(in, function->outputs,
 					function->n_outputs, sizeof(read));
@@ -254,7 +250,7 @@ static void read_value(struct plan_reader *reader)
 		return;
 	function = last_function(reader);
 	read.name = name = reader_name(in);
-	read.bytes = (size_t)read_size(in, "bytes");
+	read.bytes = (size_t)read_size(in, " bytes ");
 	reader_end_line(in);
 	function->values = reader_grow(in, function->values, function->n_values,
 				       sizeof(read));
@@ -282,14 +278,14 @@ static void read_policy(struct plan_reader *reader)
 	policy->live = read_choice(in, live, 2, "'eager' or 'record'");
 	reader_expect(in, " refused ");
 	policy->refused = read_choice(in, refused, 2, "'eager' or 'error'");
-	policy->limit = read_or_never(in, "limit");
-	policy->warmups = read_or_never(in, "warmups");
-	policy->dry = read_or_never(in, "dry");
-	policy->after = read_or_never(in, "after");
-	policy->again = read_or_never(in, "again");
-	policy->retry = read_or_never(in, "retry");
-	policy->keys = read_or_never(in, "keys");
-	policy->verify = read_or_never(in, "verify");
+	policy->limit = read_or_never(in, " limit");
+	policy->warmups = read_or_never(in, " warmups");
+	policy->dry = read_or_never(in, " dry");
+	policy->after = read_or_never(in, " after");
+	policy->again = read_or_never(in, " again");
+	policy->retry = read_or_never(in, " retry");
+	policy->keys = read_or_never(in, " keys");
+	policy->verify = read_or_never(in, " verify");
 	reader_expect(in, " differs ");
 	policy->differs = read_choice(in, differs, 2, "'error' or 'eager'");
 	reader_expect(in, " bytes ");
@@ -434,9 +430,9 @@ static void read_debt(struct plan_reader *reader, struct key_debt *debt)
 
 	reader_expect(in, " recordings ");
 	debt->n = (uint32_t)reader_decimal(in, 0, DEBTS_MAX);
-	debt->unplayed = read_number(in, "unplayed");
-	debt->prepared = read_number(in, "prepared");
-	debt->bytes = read_size(in, "bytes");
+	debt->unplayed = read_number(in, " unplayed ");
+	debt->prepared = read_number(in, " prepared ");
+	debt->bytes = read_size(in, " bytes ");
 	if (debt->unplayed > debt->n ||
 	    debt->prepared > debt->n - debt->unplayed)
 		reader_refuse(in, "%" PRIu32 " recording%s cannot be so many",
@@ -451,7 +447,7 @@ static void read_debt(struct plan_reader *reader, struct key_debt *debt)
 
 static void read_wait(struct reader *reader, struct plan_key *key)
 {
-	key->wait = read_or_never(reader, "wait");
+	key->wait = read_or_never(reader, " wait");
 	if (!key->wait)
 		return;
 	reader_expect(reader, " refused ");
@@ -471,7 +467,7 @@ static void read_key_words(struct plan_reader *reader, struct plan_key *key)
 	key->warmups = (uint32_t)reader_decimal(in, 0, UINT32_MAX - 1);
 	reader_expect(in, " dry ");
 	key->dry = (uint32_t)reader_decimal(in, 0, DRY_MAX);
-	key->limited = read_number(in, "limited");
+	key->limited = read_number(in, " limited ");
 	read_debt(reader, &key->debt);
 	read_wait(in, key);
 	reader_end_line(in);
@@ -536,7 +532,7 @@ static void read_taken(struct plan_reader *reader)
 		return;
 	}
 	read.bytes = (size_t)reader_decimal(in, 0, MOST);
-	read.moves = read_number(in, "moves");
+	read.moves = read_number(in, " moves ");
 	read.copied = reader_accept(in, " copied");
 	if (read.copied &&
 	    !may_be_copied(

@@ -54,6 +54,12 @@ static void see_free(const volatile void *memory)
 	(void)memory;
 }
 
+int allocations_fail(uint64_t n)
+{
+	(void)n;
+	return 0;
+}
+
 static void begin_counting(void)
 {
 	static int begun;
@@ -69,22 +75,33 @@ void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 
-void *malloc(size_t size)
+static _Thread_local uint64_t fails_at;
+
+static int fails_now(void)
 {
 	count_one();
-	return __libc_malloc(size);
+	return fails_at && !--fails_at;
+}
+
+void *malloc(size_t size)
+{
+	return fails_now() ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-	count_one();
-	return __libc_calloc(n, size);
+	return fails_now() ? NULL : __libc_calloc(n, size);
 }
 
 void *realloc(void *memory, size_t size)
 {
-	count_one();
-	return __libc_realloc(memory, size);
+	return fails_now() ? NULL : __libc_realloc(memory, size);
+}
+
+int allocations_fail(uint64_t n)
+{
+	fails_at = n;
+	return 1;
 }
 
 static void begin_counting(void)

@@ -15,8 +15,13 @@
  * allocations_watch() prepares for counting on a device: what its operations
  * allocate, those that a launch, a release or a pass calls, is not counted from
  * now on. allocations() returns how many this thread has made so far.
+ *
+ * allocations_fail() makes the n-th allocation of this thread from now on fail,
+ * once; 0: none any more. It returns 0 where a sanitizer has malloc(), which
+ * cannot fail there.
  */
 void allocations_watch(struct philox_device *device);
 uint64_t allocations(void);
+int allocations_fail(uint64_t n);
 
 #endif
