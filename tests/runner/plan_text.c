@@ -537,20 +537,20 @@ static const struct {
 	{"key - ", "step value 0\nkey - ", 28, "it comes too late"},
 	{"key - ", "policy moved\nkey - ", 28, "it comes too late"},
 	{"key - ", "\nkey - ", 28, "a known kind of line"},
-	{"checksum ", "barred 1 ", 31, "a digit of 0-9 and a-f"},
+	{"checksum ", "barred 1 ", 32, "a digit of 0-9 and a-f"},
 	{"checksum ",
-	 "barred 9f86d081884c7d65 0 by \"whole\" alive for \"\"\nchecksum ", 31,
+	 "barred 9f86d081884c7d65 0 by \"whole\" alive for \"\"\nchecksum ", 32,
 	 "0 is too small"},
 	{"checksum ",
-	 "barred 9f86d081884c7d65 1 by \"other\" alive for \"\"\nchecksum ", 31,
+	 "barred 9f86d081884c7d65 1 by \"other\" alive for \"\"\nchecksum ", 32,
 	 "there is no function 'other' above"},
 	{"checksum ",
 	 "barred 9f86d081884c7d65 1 by \"other\" undead for \"\"\nchecksum ",
-	 31, "' destroyed'"},
+	 32, "' destroyed'"},
 	{"checksum ",
 	 "barred 9f86d081884c7d65 1 by \"other\" destroyed for \"\"\n"
 	 "function \"x\" forward flags 0\nchecksum ",
-	 32, "a function after barred tickets"},
+	 33, "a function after barred tickets"},
 };
 
 RUNNER_PROMISE(runner_plan_text, that_is_malformed_is_refused_by_its_line)

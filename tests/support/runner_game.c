@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <philox/plan.h>
 #include <philox/save.h>
 #include "tests/support/runner_table.h"
 
@@ -68,6 +70,7 @@ const char *const game_event_names[GAME_EVENTS] = {
 	[GAME_LOADED] = "loads",
 	[GAME_LOADED_LATE] = "loads of an older text",
 	[GAME_LOADED_ANEW] = "loads into other contexts",
+	[GAME_PLANNED] = "loads with the plans of runners",
 	[GAME_FUNCTION_REMADE] = "functions made again",
 	[GAME_REGION_REMADE] = "regions made again",
 	[GAME_RUNNER_REMADE] = "runners made again",
@@ -138,12 +141,57 @@ static void load_late(struct game *game)
 	game_count(game, GAME_LOADED_LATE);
 }
 
+/* The plans of both runners, and what their functions know. */
+struct plans_of_runners {
+	char *text[GAME_RUNNERS];
+	int known[GAME_FUNCTIONS][GAME_KEYS];
+};
+
+static void save_plans(struct game *game, struct plans_of_runners *plans)
+{
+	for (unsigned i = 0; i < GAME_RUNNERS; i++)
+		GOES(game, philox_runner_save_text(game->runners[i],
+						   &plans->text[i], NULL));
+	for (unsigned i = 0; i < GAME_FUNCTIONS; i++)
+		memcpy(plans->known[i], game->functions[i].known,
+		       sizeof(plans->known[i]));
+}
+
+static void load_plans(struct game *game, struct plans_of_runners *plans,
+		       int wanted)
+{
+	for (unsigned i = 0; i < GAME_RUNNERS; i++) {
+		char *again;
+
+		if (wanted) {
+			GOES(game, philox_runner_load_text(
+					   game->runners[i], plans->text[i],
+					   strlen(plans->text[i])));
+			GOES(game, philox_runner_save_text(game->runners[i],
+							   &again, NULL));
+			MUST(game, !strcmp(again, plans->text[i]),
+			     "%s\nis not\n%s", again, plans->text[i]);
+			free(again);
+		}
+		free(plans->text[i]);
+	}
+	for (unsigned i = 0; wanted && i < GAME_FUNCTIONS; i++)
+		memcpy(game->functions[i].known, plans->known[i],
+		       sizeof(plans->known[i]));
+	if (wanted)
+		game_count(game, GAME_PLANNED);
+}
+
 static void load_anew(struct game *game)
 {
+	struct plans_of_runners plans;
+
 	save(game);
+	save_plans(game, &plans);
 	game_put_away(game);
 	game_set_up(game);
 	load(game);
+	load_plans(game, &plans, !game_one_in(game, 4));
 	game_count(game, GAME_LOADED_ANEW);
 }
 

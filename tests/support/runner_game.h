@@ -89,6 +89,7 @@ enum game_event {
 	GAME_LOADED,
 	GAME_LOADED_LATE, /* a text from some steps ago */
 	GAME_LOADED_ANEW, /* into other contexts, with other runners */
+	GAME_PLANNED,     /* ... which had the plans of the first ones */
 	GAME_FUNCTION_REMADE,
 	GAME_REGION_REMADE,
 	GAME_RUNNER_REMADE,
