@@ -53,7 +53,7 @@ static void drop_one(struct philox_function *function, struct key *key,
 }
 
 /* Those of a plan count before they are recorded again. */
-static uint64_t bytes_of(const struct philox_function *function)
+static uint64_t bytes_and_debts(const struct philox_function *function)
 {
 	return function->counts.bytes + function->debt_bytes;
 }
@@ -64,13 +64,13 @@ void limits_keep(struct philox_function *function, const struct key *now)
 	struct key *key;
 
 	if ((!policy->keys || function->counts.keys <= policy->keys) &&
-	    (!policy->bytes || bytes_of(function) <= policy->bytes))
+	    (!policy->bytes || bytes_and_debts(function) <= policy->bytes))
 		return; /* as a rule */
 	note_outputs(function);
 	while (policy->keys && function->counts.keys > policy->keys &&
 	       (key = least_recent(function, now, 0)))
 		drop_one(function, key, "keys");
-	while (policy->bytes && bytes_of(function) > policy->bytes &&
+	while (policy->bytes && bytes_and_debts(function) > policy->bytes &&
 	       (key = least_recent(function, now, 1)))
 		drop_one(function, key, "bytes");
 }

@@ -107,7 +107,7 @@ static void post_loaded(const struct plan *plan, struct philox_runner *runner)
 }
 
 /* Nothing depends on it: without it the pool grows when it must. */
-static void take_memory(struct philox_runner *runner)
+static void take_plan_memory(struct philox_runner *runner)
 {
 	struct philox_pool *pool = runner->pool;
 	enum philox_status status = PHILOX_OK;
@@ -138,7 +138,7 @@ static enum philox_status load_entered(struct philox_runner *runner,
 	enum philox_status status;
 
 	if (!functions)
-		return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
+		return plan_no_room();
 	status = plan_check(plan, runner, functions);
 	if (status == PHILOX_OK)
 		status = plan_apply(plan, runner, functions);
@@ -147,7 +147,7 @@ static enum philox_status load_entered(struct philox_runner *runner,
 		return status;
 	status_keep(&kept);
 	post_loaded(plan, runner);
-	take_memory(runner);
+	take_plan_memory(runner);
 	status_restore(&kept);
 	return PHILOX_OK;
 }

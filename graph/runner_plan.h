@@ -146,9 +146,11 @@ struct plan {
 };
 
 /*
- * plan_finish() frees what a plan holds. (graph/runner_plan_index.c)
+ * plan_finish() frees what a plan holds. plan_no_room() is the error of those
+ * below that find no memory. (graph/runner_plan_index.c)
  */
 void plan_finish(struct plan *plan);
+enum philox_status plan_no_room(void);
 
 /* Of an index of things that are found by a hash. (graph/runner_plan_index.c) */
 struct plan_index {

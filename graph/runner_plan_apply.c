@@ -24,11 +24,6 @@ struct made_keys {
 	uint64_t debt_bytes;
 };
 
-static enum philox_status no_room(void)
-{
-	return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
-}
-
 /* --- names of regions --------------------------------------------------------- */
 
 static size_t length_of_names(const struct plan_function *function)
@@ -266,7 +261,7 @@ enum philox_status plan_apply(const struct plan *plan,
 	}
 	free_made(plan, made);
 	free(names);
-	return whole ? PHILOX_OK : no_room();
+	return whole ? PHILOX_OK : plan_no_room();
 }
 
 void plan_forget(struct philox_runner *runner)

@@ -255,7 +255,7 @@ enum philox_status plan_check(const struct plan *plan,
 		n += !function->gone;
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
-		return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
+		return plan_no_room();
 	n = 0;
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)

@@ -6,6 +6,11 @@
 #include "graph/runner_plan.h"
 #include "lib/state/region.h"
 
+enum philox_status plan_no_room(void)
+{
+	return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
+}
+
 /* --- freed ------------------------------------------------------------------- */
 
 static void free_name(const char *name)
@@ -129,8 +134,8 @@ uint64_t plan_hash_script(const struct plan_script *script)
 
 /* --- found by a hash -------------------------------------------------------------- */
 
-static struct plan_place *place_of(const struct plan_index *index,
-				   uint64_t hash, size_t number)
+static struct plan_place *index_place(const struct plan_index *index,
+				      uint64_t hash, size_t number)
 {
 	size_t at = (size_t)hash & (index->room - 1);
 
@@ -152,10 +157,10 @@ static enum philox_status grow_index(struct plan_index *index)
 	larger.room = index->room ? 2 * index->room : 16;
 	larger.places = calloc(larger.room, sizeof(*larger.places));
 	if (!larger.places)
-		return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
+		return plan_no_room();
 	for (size_t i = 0; i < index->room; i++)
 		if (index->places[i].number)
-			*place_of(&larger, index->places[i].hash, SIZE_MAX) =
+			*index_place(&larger, index->places[i].hash, SIZE_MAX) =
 				index->places[i];
 	free(index->places);
 	*index = larger;
@@ -170,7 +175,7 @@ enum philox_status plan_index_put(struct plan_index *index, uint64_t hash,
 
 	if (status != PHILOX_OK)
 		return status;
-	place = place_of(index, hash, number);
+	place = index_place(index, hash, number);
 	if (!place->number) {
 		*place = (struct plan_place){hash, number + 1};
 		index->n++;

@@ -512,7 +512,7 @@ static void read_key(struct plan_reader *reader)
 }
 
 /* An automatic input is copied, unless what is written to it would be lost. */
-static int may_be_copied(const struct philox_input *input)
+static int may_be_a_copy(const struct philox_input *input)
 {
 	return input->kind == PHILOX_INPUT_AUTOMATIC &&
 	       input->flags != PHILOX_INPUT_MUTATED;
@@ -535,7 +535,7 @@ static void read_taken(struct plan_reader *reader)
 	read.moves = read_number(in, " moves ");
 	read.copied = reader_accept(in, " copied");
 	if (read.copied &&
-	    !may_be_copied(
+	    !may_be_a_copy(
 		    &function->inputs[function->n_takes % function->n_inputs]))
 		reader_refuse(in, "%s", "this input is not copied");
 	reader_end_line(in);

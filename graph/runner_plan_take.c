@@ -9,11 +9,6 @@
 #include "graph/pools.h"
 #include "graph/runner_plan.h"
 
-static enum philox_status no_room(void)
-{
-	return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
-}
-
 /* --- keys ---------------------------------------------------------------------- */
 
 static int by_use(const void *one, const void *other)
@@ -93,7 +88,7 @@ static enum philox_status take_keys(struct plan_function *to,
 	to->keys = calloc(n + 1, sizeof(*to->keys));
 	to->takes = calloc(n * to->n_inputs + 1, sizeof(*to->takes));
 	if (!to->scripts || !to->keys || !to->takes)
-		return no_room();
+		return plan_no_room();
 	for (size_t i = 0; status == PHILOX_OK && i < n; i++) {
 		to->keys[i] = plan_of(keys[i]);
 		take_inputs(to, keys[i]);
@@ -126,7 +121,7 @@ static enum philox_status take_function(struct plan_function *to,
 				     .policy = function->policy};
 	keys = sort_keys(function, &n);
 	if (!keys)
-		return no_room();
+		return plan_no_room();
 	status = take_keys(to, keys, n);
 	free(keys);
 	return status;
@@ -147,7 +142,7 @@ static enum philox_status take_functions(struct plan *plan,
 
 	plan->functions = calloc(n + 1, sizeof(*plan->functions));
 	if (!plan->functions)
-		return no_room();
+		return plan_no_room();
 	qsort(list, n, sizeof(*list), by_function_name);
 	while (status == PHILOX_OK && plan->n_functions < n) {
 		status = take_function(&plan->functions[plan->n_functions],
@@ -169,7 +164,7 @@ static enum philox_status take_all_functions(struct plan *plan,
 		n += !function->gone;
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
-		return no_room();
+		return plan_no_room();
 	n = 0;
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)
@@ -189,7 +184,7 @@ static enum philox_status take_barred(struct plan *plan,
 
 	plan->barred = calloc(BARRED_TICKETS, sizeof(*plan->barred));
 	if (!plan->barred)
-		return no_room();
+		return plan_no_room();
 	for (uint64_t i = n > BARRED_TICKETS ? n - BARRED_TICKETS : 0; i < n;
 	     i++) {
 		struct barred_ticket *barred =
