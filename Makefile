@@ -411,12 +411,14 @@ matrix: $(TOOL)
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-## fuzz             a minute each of random texts, pool operations, snapshots
+## fuzz             a minute each of random texts, pool operations, snapshots, plans
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot plan)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)
+$(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
+	$(addprefix tools/common/,complain.c json.c)
 $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
 	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
@@ -430,6 +432,7 @@ fuzz: $(FUZZERS)
 	$(Q)$(BUILD)/fuzz/pool -max_total_time=60 -max_len=8192 $(BUILD)/fuzz/pool-found
 	$(Q)$(BUILD)/fuzz/snapshot -max_total_time=60 $(BUILD)/fuzz/snapshot-found \
 		tests/fuzz/snapshots
+	$(Q)$(BUILD)/fuzz/plan -max_total_time=60 $(BUILD)/fuzz/plan-found tests/fuzz/plans
 
 # --- manual -------------------------------------------------------------------
 

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/runner_plan.h"
 #include "lib/save/file.h"
 
 #define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "
 #define JOURNAL_FIRST "philox journal 1\n"
 #define POOL_START    "philox pool "
+#define PLAN_START    "philox plan "
 
 /* --- journals ------------------------------------------------------------- */
 
@@ -175,6 +177,18 @@ static int read_snapshot(const char *command, const char *path,
 	return refuse(command, path, philox_error_message());
 }
 
+static int read_plan(const char *command, const char *path,
+		     struct written *written, size_t size)
+{
+	written->kind = WRITTEN_PLAN;
+	written->plan = calloc(1, sizeof(*written->plan));
+	if (!written->plan)
+		return refuse(command, path, "out of memory");
+	if (plan_read(written->text, size, written->plan) == PHILOX_OK)
+		return 0;
+	return refuse(command, path, philox_error_message());
+}
+
 static int read_text(const char *command, const char *path,
 		     struct written *written, size_t size)
 {
@@ -184,9 +198,11 @@ static int read_text(const char *command, const char *path,
 		return read_journal(command, path, written, size);
 	if (starts_with(written, size, POOL_START))
 		return read_snapshot(command, path, written, size);
+	if (starts_with(written, size, PLAN_START))
+		return read_plan(command, path, written, size);
 	return refuse(command, path,
 		      "neither a saved context nor a journal nor the snapshot "
-		      "of a pool of philox");
+		      "of a pool nor a plan of philox");
 }
 
 int written_read(const char *command, const char *path, struct written *written)
@@ -212,6 +228,9 @@ void written_finish(struct written *written)
 		saved_finish(&written->saved);
 	if (written->kind == WRITTEN_POOL)
 		snapshot_finish(&written->pool);
+	if (written->plan)
+		plan_finish(written->plan);
+	free(written->plan);
 	free(written->events);
 	free(written->text);
 	memset(written, 0, sizeof(*written));
@@ -223,6 +242,7 @@ const char *written_kind_name(const struct written *written)
 		[WRITTEN_CONTEXT] = "saved context",
 		[WRITTEN_JOURNAL] = "journal",
 		[WRITTEN_POOL] = "snapshot of a pool",
+		[WRITTEN_PLAN] = "plan",
 	};
 
 	return names[written->kind];

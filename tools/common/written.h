@@ -1,10 +1,10 @@
 /*
  * tools/common/written.h - reading files of philox: saved contexts, journals,
- * snapshots of pools
+ * snapshots of pools, plans of runners
  *
  * A file's first line says which of them it is. The formats are described in
- * Note [Saved context] in lib/save/text.h, Note [Journal] in lib/state/journal.h
- * and Note [Snapshot] in graph/pool_text.h.
+ * Note [Saved context] in lib/save/text.h, Note [Journal] in lib/state/journal.h,
+ * Note [Snapshot] in graph/pool_text.h and Note [Plan] in graph/runner_plan.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H
@@ -14,6 +14,8 @@
 #include "lib/save/read.h"
 #include "lib/state/journal_words.h"
 #include "tools/common/snapshot.h"
+
+struct plan; /* graph/runner_plan.h */
 
 /* One event of a journal; the text is the part after the two numbers. */
 struct written_event {
@@ -25,7 +27,12 @@ struct written_event {
 	size_t line;
 };
 
-enum written_kind { WRITTEN_CONTEXT, WRITTEN_JOURNAL, WRITTEN_POOL };
+enum written_kind {
+	WRITTEN_CONTEXT,
+	WRITTEN_JOURNAL,
+	WRITTEN_POOL,
+	WRITTEN_PLAN
+};
 
 struct written {
 	enum written_kind kind;
@@ -33,6 +40,7 @@ struct written {
 	struct written_event *events; /* of a journal: context by context */
 	size_t n_events;
 	struct snapshot pool; /* of a pool */
+	struct plan *plan;    /* of a runner */
 	int cut; /* a journal whose last line was not written whole */
 	char *text;
 };

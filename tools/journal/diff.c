@@ -2,8 +2,9 @@
  * tools/journal/diff.c - philox diff: the first difference of two runs, in
  * words
  *
- * Two saved contexts are compared object by object, two journals event by event
- * or pass by pass (tools/journal/diff.h). Called "A" and "B" throughout, in the
+ * Two saved contexts are compared object by object, two plans function by
+ * function (tools/plan/plan.h), two journals event by event or pass by pass
+ * (tools/journal/diff.h). Called "A" and "B" throughout, in the
  * order of the command line.
  */
 #include "tools/tools.h"
@@ -17,6 +18,7 @@
 #include "lib/state/journal.h"
 #include "tools/common/written.h"
 #include "tools/journal/diff.h"
+#include "tools/plan/plan.h"
 
 /* Functions that compare print a difference and return 1, or return 0. */
 static int differs(const char *format, ...)
@@ -292,11 +294,12 @@ static int compare_files(const char *path_a, const char *path_b, int by_passes)
 			 "'%s' and '%s' are snapshots of pools: compare them "
 			 "line by line, with diff",
 			 path_a, path_b);
-	else if (a.kind == WRITTEN_CONTEXT && by_passes)
+	else if (a.kind != WRITTEN_JOURNAL && by_passes)
 		complain("diff",
-			 "--passes: '%s' and '%s' are saved contexts, "
-			 "not journals",
-			 path_a, path_b);
+			 "--passes: '%s' and '%s' are %ss, not journals",
+			 path_a, path_b, written_kind_name(&a));
+	else if (a.kind == WRITTEN_PLAN)
+		result = plan_diff(a.plan, b.plan);
 	else if (a.kind == WRITTEN_JOURNAL)
 		result = compare_journals(&a, &b, by_passes);
 	else
@@ -310,7 +313,8 @@ finish_a:
 static const char usage[] =
 	"usage: philox diff [OPTION]... A B\n"
 	"\n"
-	"Name the first difference of two saved contexts, or of two journals.\n"
+	"Name the first difference of two saved contexts, of two plans, or of "
+	"two\njournals.\n"
 	"\n"
 	"  --passes  compare journals by the passes that took place: their kinds,\n"
 	"            regions, states and tickets, whether they were eager or in\n"

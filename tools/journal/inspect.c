@@ -1,6 +1,6 @@
 /*
  * tools/journal/inspect.c - philox inspect: the contents of a saved context, a
- * journal or the snapshot of a pool
+ * journal, the snapshot of a pool or a plan
  */
 #include "tools/tools.h"
 
@@ -13,6 +13,7 @@
 #include "tools/common/options.h"
 #include "tools/journal/inspect.h"
 #include "tools/journal/pictures.h"
+#include "tools/plan/plan.h"
 #include "tools/pool/pool.h"
 #include "lib/state/journal.h"
 
@@ -331,6 +332,9 @@ static int inspect(const struct written *written, struct json *json)
 	if (written->kind == WRITTEN_POOL)
 		return json ? pool_json(&written->pool, json)
 			    : pool_print(&written->pool, stdout);
+	if (written->kind == WRITTEN_PLAN)
+		return json ? plan_json(written->plan, json)
+			    : plan_print(written->plan, stdout);
 	if (json)
 		json_context(json, &written->saved);
 	else
@@ -406,10 +410,11 @@ static const char usage[] =
 	"usage: philox inspect [OPTION]... FILE\n"
 	"\n"
 	"Sum up a context that philox_context_save() wrote, a journal\n"
-	"(PHILOX_JOURNAL=FILE), or a pool that philox_pool_snapshot() wrote; or "
-	"show a\njournal as a picture: passes, arrows from forwards to their "
-	"backwards, captures,\nlaunches; or a pool: segments, extents, blocks in "
-	"the colours of their tags,\nfree memory by owner.\n"
+	"(PHILOX_JOURNAL=FILE), a pool that philox_pool_snapshot() wrote, or a "
+	"plan that\nphilox_runner_save() wrote; or show a journal as a picture: "
+	"passes, arrows from\nforwards to their backwards, captures, launches; or "
+	"a pool: segments, extents,\nblocks in the colours of their tags, free "
+	"memory by owner.\n"
 	"\n"
 	"  --json       as one JSON object\n"
 	"  --trace OUT  a journal as a trace for ui.perfetto.dev, written to "
@@ -458,7 +463,7 @@ int tool_inspect(int argc, char **argv)
 		return status;
 	if (optind == argc)
 		return complain("inspect",
-				"give a FILE: a saved context, a journal or "
-				"the snapshot of a pool");
+				"give a FILE: a saved context, a journal, "
+				"the snapshot of a pool or a plan");
 	return inspect_file(argv[optind], &request);
 }

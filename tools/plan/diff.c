@@ -1,0 +1,405 @@
+/*
+ * tools/plan/diff.c - the first difference of two plans, in words
+ *
+ * Functions are in order of name; keys, which are in order of their last calls,
+ * are compared in that of their bytes.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/journal.h"
+#include "tools/common/complain.h"
+#include "tools/plan/plan.h"
+
+/* Functions that compare print a difference and return 1, or return 0. */
+static int plans_differ(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	putchar('\n');
+	return 1;
+}
+
+static int numbers_differ(const char *what, const char *field, uint64_t a,
+			  uint64_t b)
+{
+	return a != b &&
+	       plans_differ("%s: %s %" PRIu64 " in A, %" PRIu64 " in B", what,
+			    field, a, b);
+}
+
+static int names_differ(const char *what, const char *field, const char *a,
+			const char *b)
+{
+	return strcmp(a, b) != 0 &&
+	       plans_differ("%s: %s %s in A, %s in B", what, field,
+			    journal_name(a).text, journal_name(b).text);
+}
+
+static int only_one(const char *what, int in_a)
+{
+	return plans_differ("%s is in %s only", what, in_a ? "A" : "B");
+}
+
+/* --- descriptors ---------------------------------------------------------- */
+
+struct part_words {
+	char text[sizeof(struct journal_text) + 256];
+};
+
+static struct part_words part_of(const char *function, const char *what,
+				 size_t index)
+{
+	struct part_words words;
+
+	snprintf(words.text, sizeof(words.text), "%s, %s %zu", function, what,
+		 index);
+	return words;
+}
+
+static int inputs_differ(const char *function, const struct plan_function *a,
+			 const struct plan_function *b)
+{
+	for (size_t i = 0; i < a->n_inputs && i < b->n_inputs; i++) {
+		const struct philox_input *x = &a->inputs[i];
+		const struct philox_input *y = &b->inputs[i];
+		const struct part_words what = part_of(function, "input", i);
+
+		if (names_differ(what.text, "name", x->name, y->name) ||
+		    names_differ(what.text, "kind", plan_kinds[x->kind],
+				 plan_kinds[y->kind]) ||
+		    numbers_differ(what.text, "flags", x->flags, y->flags) ||
+		    numbers_differ(what.text, "alignment", x->alignment,
+				   y->alignment) ||
+		    numbers_differ(what.text, "elements", x->elements,
+				   y->elements))
+			return 1;
+	}
+	return numbers_differ(function, "inputs", a->n_inputs, b->n_inputs);
+}
+
+static int outputs_differ(const char *function, const struct plan_function *a,
+			  const struct plan_function *b)
+{
+	for (size_t i = 0; i < a->n_outputs && i < b->n_outputs; i++) {
+		const struct part_words what = part_of(function, "output", i);
+
+		if (names_differ(what.text, "name", a->outputs[i].name,
+				 b->outputs[i].name) ||
+		    numbers_differ(what.text, "elements",
+				   a->outputs[i].elements,
+				   b->outputs[i].elements))
+			return 1;
+	}
+	return numbers_differ(function, "outputs", a->n_outputs, b->n_outputs);
+}
+
+static int values_differ(const char *function, const struct plan_function *a,
+			 const struct plan_function *b)
+{
+	for (size_t i = 0; i < a->n_values && i < b->n_values; i++) {
+		const struct part_words what = part_of(function, "value", i);
+
+		if (names_differ(what.text, "name", a->values[i].name,
+				 b->values[i].name) ||
+		    numbers_differ(what.text, "bytes", a->values[i].bytes,
+				   b->values[i].bytes))
+			return 1;
+	}
+	return numbers_differ(function, "values", a->n_values, b->n_values);
+}
+
+static int policies_differ(const char *function, const struct philox_policy *a,
+			   const struct philox_policy *b)
+{
+	return numbers_differ(function, "policy.moved", a->moved, b->moved) ||
+	       numbers_differ(function, "policy.live", a->live, b->live) ||
+	       numbers_differ(function, "policy.refused", a->refused,
+			      b->refused) ||
+	       numbers_differ(function, "policy.limit", a->limit, b->limit) ||
+	       numbers_differ(function, "policy.warmups", a->warmups,
+			      b->warmups) ||
+	       numbers_differ(function, "policy.dry", a->dry, b->dry) ||
+	       numbers_differ(function, "policy.after", a->after, b->after) ||
+	       numbers_differ(function, "policy.again", a->again, b->again) ||
+	       numbers_differ(function, "policy.retry", a->retry, b->retry) ||
+	       numbers_differ(function, "policy.keys", a->keys, b->keys) ||
+	       numbers_differ(function, "policy.verify", a->verify,
+			      b->verify) ||
+	       numbers_differ(function, "policy.differs", a->differs,
+			      b->differs) ||
+	       numbers_differ(function, "policy.bytes", a->bytes, b->bytes);
+}
+
+/* --- keys ----------------------------------------------------------------- */
+
+/* A key of one of the plans. */
+struct found_key {
+	const struct plan_function *function;
+	const struct plan_key *key;
+	size_t index; /* among those of the function */
+};
+
+static int by_bytes(const void *one, const void *other)
+{
+	const struct plan_key *a = ((const struct found_key *)one)->key;
+	const struct plan_key *b = ((const struct found_key *)other)->key;
+	const size_t least = a->size < b->size ? a->size : b->size;
+	const int order = least ? memcmp(a->bytes, b->bytes, least) : 0;
+
+	return order ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+static struct found_key *sort_found(const struct plan_function *function)
+{
+	struct found_key *found = calloc(function->n_keys + 1, sizeof(*found));
+
+	for (size_t i = 0; found && i < function->n_keys; i++)
+		found[i] = (struct found_key){function, &function->keys[i], i};
+	if (found)
+		qsort(found, function->n_keys, sizeof(*found), by_bytes);
+	return found;
+}
+
+static int scripts_differ(const char *what, const struct found_key *a,
+			  const struct found_key *b)
+{
+	static const struct plan_script none;
+	const struct plan_script *x = &none, *y = &none;
+
+	if (a->key->script != PLAN_NO_SCRIPT)
+		x = &a->function->scripts[a->key->script];
+	if (b->key->script != PLAN_NO_SCRIPT)
+		y = &b->function->scripts[b->key->script];
+	if ((x == &none) != (y == &none))
+		return plans_differ("%s: what its body does is known in %s "
+				    "only",
+				    what, x == &none ? "B" : "A");
+	for (size_t i = 0; i < x->n || i < y->n; i++) {
+		struct step_words in_a = {"the end"}, in_b = {"the end"};
+
+		if (i < x->n)
+			in_a = plan_step_words(a->function, &x->steps[i]);
+		if (i < y->n)
+			in_b = plan_step_words(b->function, &y->steps[i]);
+		if (strcmp(in_a.text, in_b.text) != 0)
+			return plans_differ("%s, step %zu of its body: %s in "
+					    "A, %s in B",
+					    what, i, in_a.text, in_b.text);
+	}
+	return 0;
+}
+
+static int waits_differ(const char *what, const struct plan_key *a,
+			const struct plan_key *b)
+{
+	if (numbers_differ(what, "wait", a->wait, b->wait))
+		return 1;
+	return a->wait && strcmp(a->refused, b->refused) != 0 &&
+	       plans_differ("%s: it waits, since %s in A, since %s in B", what,
+			    a->refused, b->refused);
+}
+
+static int takes_differ(const char *what, const struct found_key *a,
+			const struct found_key *b)
+{
+	const size_t n = a->function->n_inputs;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct key_input *x =
+			&a->function->takes[a->index * n] + i;
+		const struct key_input *y =
+			&b->function->takes[b->index * n] + i;
+		const struct part_words part = part_of(what, "input", i);
+
+		if (numbers_differ(part.text, "bytes", x->bytes, y->bytes) ||
+		    numbers_differ(part.text, "moves", x->moves, y->moves))
+			return 1;
+		if (x->copied != y->copied)
+			return plans_differ("%s is copied in %s only",
+					    part.text, x->copied ? "A" : "B");
+	}
+	return 0;
+}
+
+static int keys_of_a_pair_differ(const char *what, const struct found_key *a,
+				 const struct found_key *b)
+{
+	const struct plan_key *x = a->key, *y = b->key;
+
+	return scripts_differ(what, a, b) ||
+	       numbers_differ(what, "calls", x->calls, y->calls) ||
+	       numbers_differ(what, "warm-ups to come", x->warmups,
+			      y->warmups) ||
+	       numbers_differ(what, "dry warm-ups to come", x->dry, y->dry) ||
+	       numbers_differ(what, "calls at the limit", x->limited,
+			      y->limited) ||
+	       numbers_differ(what, "recordings", x->debt.n, y->debt.n) ||
+	       numbers_differ(what, "never replayed", x->debt.unplayed,
+			      y->debt.unplayed) ||
+	       numbers_differ(what, "prepared", x->debt.prepared,
+			      y->debt.prepared) ||
+	       numbers_differ(what, "bytes", x->debt.bytes, y->debt.bytes) ||
+	       waits_differ(what, x, y) || takes_differ(what, a, b);
+}
+
+static int sorted_keys_differ(const char *function, const struct found_key *a,
+			      size_t n_a, const struct found_key *b, size_t n_b)
+{
+	for (size_t i = 0; i < n_a || i < n_b; i++) {
+		const int order = i == n_a   ? 1
+				  : i == n_b ? -1
+					     : by_bytes(&a[i], &b[i]);
+		struct {
+			char text[sizeof(struct journal_text) + 128];
+		} what;
+
+		snprintf(what.text, sizeof(what.text), "%s, key %s", function,
+			 plan_key_words(order <= 0 ? a[i].key : b[i].key).text);
+		if (order)
+			return only_one(what.text, order < 0);
+		if (keys_of_a_pair_differ(what.text, &a[i], &b[i]))
+			return 1;
+	}
+	return 0;
+}
+
+/* The same keys, called in another order. */
+static int orders_differ(const char *function, const struct plan_function *a,
+			 const struct plan_function *b)
+{
+	for (size_t i = 0; i < a->n_keys; i++) {
+		const struct found_key x = {a, &a->keys[i], i};
+		const struct found_key y = {b, &b->keys[i], i};
+
+		if (by_bytes(&x, &y))
+			return plans_differ(
+				"%s: the order of the last calls of its keys: "
+				"number %zu is %s in A, %s in B",
+				function, i + 1, plan_key_words(x.key).text,
+				plan_key_words(y.key).text);
+	}
+	return 0;
+}
+
+static int all_keys_differ(const char *function, const struct plan_function *a,
+			   const struct plan_function *b)
+{
+	struct found_key *in_a = sort_found(a), *in_b = sort_found(b);
+	int result = 2;
+
+	if (in_a && in_b)
+		result = sorted_keys_differ(function, in_a, a->n_keys, in_b,
+					    b->n_keys) ||
+			 orders_differ(function, a, b);
+	else
+		complain("diff", "out of memory");
+	free(in_a);
+	free(in_b);
+	return result;
+}
+
+/* --- all of it ------------------------------------------------------------- */
+
+static int functions_differ(const struct plan_function *a,
+			    const struct plan_function *b)
+{
+	char what[sizeof(struct journal_text) + 16];
+
+	snprintf(what, sizeof(what), "function %s", journal_name(a->name).text);
+	if (names_differ(what, "mode", plan_modes[a->mode],
+			 plan_modes[b->mode]) ||
+	    numbers_differ(what, "flags", a->flags, b->flags) ||
+	    inputs_differ(what, a, b) || outputs_differ(what, a, b) ||
+	    values_differ(what, a, b) ||
+	    policies_differ(what, &a->policy, &b->policy))
+		return 1;
+	return all_keys_differ(what, a, b);
+}
+
+static int function_is_in(const struct plan_function *function, int in_a)
+{
+	char what[sizeof(struct journal_text) + 16];
+
+	snprintf(what, sizeof(what), "function %s",
+		 journal_name(function->name).text);
+	return only_one(what, in_a);
+}
+
+static int all_functions_differ(const struct plan *a, const struct plan *b)
+{
+	for (size_t i = 0; i < a->n_functions || i < b->n_functions; i++) {
+		const struct plan_function *x = &a->functions[i];
+		const struct plan_function *y = &b->functions[i];
+		const int order = i == a->n_functions ? 1
+				  : i == b->n_functions
+					  ? -1
+					  : strcmp(x->name, y->name);
+		int result;
+
+		if (order)
+			return function_is_in(order < 0 ? x : y, order < 0);
+		result = functions_differ(x, y);
+		if (result)
+			return result;
+	}
+	return 0;
+}
+
+static int barred_differ(const struct plan *a, const struct plan *b)
+{
+	for (size_t i = 0; i < a->n_barred && i < b->n_barred; i++) {
+		const struct plan_barred *x = &a->barred[i];
+		const struct plan_barred *y = &b->barred[i];
+		char what[40];
+
+		snprintf(what, sizeof(what), "barred ticket %zu", i);
+		if (x->ticket.region_key != y->ticket.region_key)
+			return plans_differ("%s: region %016" PRIx64
+					    " in A, %016" PRIx64 " in B",
+					    what, x->ticket.region_key,
+					    y->ticket.region_key);
+		if (numbers_differ(what, "serial", x->ticket.serial,
+				   y->ticket.serial) ||
+		    names_differ(what, "function", x->function, y->function) ||
+		    names_differ(what, "reason", x->reason, y->reason))
+			return 1;
+		if (x->alive != y->alive)
+			return plans_differ("%s: its function was destroyed "
+					    "in %s only",
+					    what, x->alive ? "B" : "A");
+	}
+	return numbers_differ("the runner", "barred tickets", a->n_barred,
+			      b->n_barred);
+}
+
+static int plans_are_the_same(const struct plan *plan)
+{
+	size_t keys = 0;
+
+	for (size_t i = 0; i < plan->n_functions; i++)
+		keys += plan->functions[i].n_keys;
+	printf("no difference: functions %zu, keys %zu, barred tickets %zu\n",
+	       plan->n_functions, keys, plan->n_barred);
+	return 0;
+}
+
+int plan_diff(const struct plan *a, const struct plan *b)
+{
+	int result = all_functions_differ(a, b);
+
+	if (result)
+		return result;
+	if (barred_differ(a, b) ||
+	    names_differ("the plan", "library", a->library, b->library) ||
+	    numbers_differ("the pool", "live at its peak", a->live, b->live) ||
+	    numbers_differ("the pool", "mapped at its peak", a->mapped,
+			   b->mapped))
+		return 1;
+	return plans_are_the_same(a);
+}
