@@ -99,9 +99,7 @@ static int is_cold(const struct plan_key *from)
 	return !from->warmups && !from->dry && !from->wait;
 }
 
-static void fill_key(const struct plan_key *from,
-		     const struct key_input *inputs, size_t n_inputs,
-		     struct key *key)
+static void fill_key(const struct plan_key *from, struct key *key)
 {
 	key->calls = from->calls;
 	key->warmups = from->warmups;
@@ -114,8 +112,6 @@ static void fill_key(const struct plan_key *from,
 	if (from->refused)
 		snprintf(key->refused, sizeof(key->refused), "%s",
 			 from->refused);
-	if (n_inputs)
-		memcpy(key->inputs, inputs, n_inputs * sizeof(*inputs));
 }
 
 static struct key *make_loaded(const struct philox_function *function,
@@ -128,7 +124,10 @@ static struct key *make_loaded(const struct philox_function *function,
 
 	if (!key)
 		return NULL;
-	fill_key(of, from->takes + index * from->n_inputs, from->n_inputs, key);
+	fill_key(of, key);
+	if (from->n_inputs)
+		memcpy(key->inputs, &from->takes[index * from->n_inputs],
+		       from->n_inputs * sizeof(*key->inputs));
 	key->used = index + 1;
 	if (of->script == PLAN_NO_SCRIPT)
 		return key;

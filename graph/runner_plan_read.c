@@ -43,14 +43,11 @@ static int is_in_place(struct plan_reader *reader, enum section section)
 			      "there is no function for it above");
 		return 0;
 	}
-	if (reader->section > section ||
-	    (section >= OF_SCRIPTS && reader->section < OF_SCRIPTS)) {
+	if (reader->section > section || reader->plan->n_barred)
+		reader_refuse(&reader->in, "%s", "it comes too late");
+	else if (section >= OF_SCRIPTS && reader->section < OF_SCRIPTS)
 		reader_refuse(&reader->in, "%s",
-			      reader->section > section
-				      ? "it comes too late"
-				      : "the policy has to come first");
-		return 0;
-	}
+			      "the policy has to come first");
 	reader->section = section;
 	return reader->in.status == PHILOX_OK;
 }

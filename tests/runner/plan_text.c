@@ -537,6 +537,7 @@ static const struct {
 	{"key - ", "step value 0\nkey - ", 28, "it comes too late"},
 	{"key - ", "policy moved\nkey - ", 28, "it comes too late"},
 	{"key - ", "\nkey - ", 28, "a known kind of line"},
+	{"checksum ", "script 1\nchecksum ", 32, "it comes too late"},
 	{"checksum ", "barred 1 ", 32, "a digit of 0-9 and a-f"},
 	{"checksum ",
 	 "barred 9f86d081884c7d65 0 by \"whole\" alive for \"\"\nchecksum ", 32,

@@ -127,8 +127,9 @@ static void json_plan_key(struct json *json,
 	json_unsigned(json, "wait", key->wait);
 	if (key->refused)
 		json_string(json, "refused", key->refused);
-	json_taken(json, function->takes + index * function->n_inputs,
-		   function->n_inputs);
+	if (function->n_inputs)
+		json_taken(json, &function->takes[index * function->n_inputs],
+			   function->n_inputs);
 	json_close(json);
 }
 
