@@ -249,7 +249,9 @@ runner_part()
 		for n in (10, 100, 1000)) and
 	have("runner/llama/step", "launches")[0]["ratio"] > 0 and
 	have("runner/llama/share", None)[0]["value"] < 100 and
-	len(rows) == 87' && runner_counts
+	have("runner/plans/10000/load", "aim")[0]["peer_value"] == 50 and
+	have("runner/plans/10000/save", None)[0]["value"] > 0 and
+	len(rows) == 89' && runner_counts
 }
 
 runner_counts()

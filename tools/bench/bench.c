@@ -99,13 +99,15 @@ static const struct part parts[] = {
 	 "  the function counts them. device-bytes: on a GPU, of all programs.\n"
 	 "  runner/restore/N: of a call that runs the body, and puts the pool back\n"
 	 "  first. runner/keys/K: the pool after K recordings of falling size, and\n"
-	 "  after the largest alone. runner/llama: a step of 32 layers that share a\n"
-	 "  forward and a backward function; launches: of the same graphs; share: of\n"
-	 "  the host's time that the step takes more.\n"
+	 "  after the largest alone. runner/plans/N: saving N recordings as a plan,\n"
+	 "  and loading that. runner/llama: a step of 32 layers that share a forward\n"
+	 "  and a backward function; launches: of the same graphs; share: of the\n"
+	 "  host's time that the step takes more.\n"
 	 "  aim: what a figure should be at most; a ratio above 1 misses it. A hit\n"
 	 "  should take 1000 ns more without an input, 1 ns more for each, as much\n"
 	 "  with many recordings as with one, and as many calls of the device, and\n"
-	 "  one for each 128 copied inputs; the pool of keys 1.05 of the largest.\n",
+	 "  one for each 128 copied inputs; the pool of keys 1.05 of the largest; a\n"
+	 "  plan is loaded within 50 ms.\n",
 	 1, 0, 0, bench_runner, bench_runner_steps},
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, 0, bench_schedules,
