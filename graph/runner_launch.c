@@ -178,7 +178,8 @@ static enum philox_status launch_graph(struct recording *recording,
 	status = launch_between(recording, call, stream, check, &queued);
 	status_keep(&kept);
 	place_outputs(recording, call);
-	step_follow(runner, recording->function->n_inputs);
+	if (status == PHILOX_OK) /* a call that fails joins no paths */
+		step_follow(runner, recording->function->n_inputs);
 	philox_graph_epilogue(recording->graph, status);
 	if (queued && end_chain(runner, stream, status))
 		points_passed(runner);
