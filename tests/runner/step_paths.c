@@ -50,6 +50,73 @@ RUNNER_PROMISE(runner_step_paths, keep_the_outputs_of_a_path_that_has_not_ended)
 	LIVE(f, r, 0);
 }
 
+static enum philox_status do_nothing(void *user, struct philox_run *run)
+{
+	(void)user;
+	(void)run;
+	return PHILOX_OK;
+}
+
+static struct philox_function *make_joining(struct philox_runner *r)
+{
+	static const struct philox_input inputs[] = {
+		{.name = "one", .kind = PHILOX_INPUT_COPIED},
+		{.name = "other", .kind = PHILOX_INPUT_COPIED}};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_function *function;
+
+	options.name = "joining";
+	options.body = do_nothing;
+	options.inputs = inputs;
+	options.n_inputs = 2;
+	OK(philox_function_create(r, &options, &function));
+	return function;
+}
+
+/* A call that reads outputs of both fails: they are on no path together. */
+RUNNER_PROMISE(runner_step_paths, of_a_call_that_failed_are_not_joined)
+{
+	struct layer a = make_layer(f, r, "a"), c = make_layer(f, r, "c");
+	struct philox_function *joining = make_joining(r);
+	uint32_t *x = make_words(f, 3);
+	struct layer_call owed, alone;
+
+	make_function(&a, r, "a");
+	make_function(&c, r, "c");
+	owed = made_call(&a, x, 0);
+	alone = made_call(&c, x, 0);
+	let_go(&c, &alone);
+	for (int i = 0; i < 4; i++) {
+		struct philox_call_input inputs[] = {
+			{.address = x, .bytes = BYTES},
+			{.address = x, .bytes = BYTES}};
+		struct philox_call call = PHILOX_INIT(struct philox_call);
+
+		call.stream = f->stream;
+		call.inputs = inputs;
+		call.n_inputs = 2;
+		if (i < 3) {
+			OK(philox_function_call(joining, &call));
+			continue;
+		}
+		inputs[0].address = owed.outputs[0].address;
+		inputs[0].output = &owed.outputs[0];
+		inputs[1].address = alone.outputs[0].address;
+		inputs[1].output = &alone.outputs[0];
+		f->injected = 1;
+		OK(philox_device_fail(f->device, "exec_launch", 1,
+				      PHILOX_ERROR_DEVICE));
+		FAILS(philox_function_call(joining, &call),
+		      PHILOX_ERROR_DEVICE);
+	}
+	STEP(r, f->stream, 2);
+	GOOD(r, &owed);
+	OVER(r, &alone);
+	let_go(&a, &owed);
+	STEP(r, f->stream, 0);
+}
+
 /* Several forwards, one path: it ends with its last ticket, in any order. */
 RUNNER_PROMISE(runner_step_paths, keep_a_path_until_the_last_of_its_backwards)
 {
