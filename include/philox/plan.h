@@ -17,15 +17,22 @@
  * recorded is recorded again, when its call comes: a call that would have been
  * replayed is the first time one that runs the body, which libraries need in
  * a new process (a dry warm-up if the policy has those, else a warm-up; none if
- * it has neither), then one that is recorded, and then replayed. Which
- * addresses the recordings of a key had is not known to a plan: as many sets of
- * static addresses as it had recordings are recorded without regard to `limit`
- * and `after` of the policy, those that come first. Calls that were counted
- * towards `after` count from the start.
+ * it has neither), then one that is recorded, and then replayed. A key that
+ * runs its body anyway, since it waits or is early, needs no warm-up for that.
+ *
+ * Which addresses the recordings of a key had is not known to a plan. So as
+ * many recordings as a key had are made without regard to `limit` and `after`
+ * of the policy, and to PHILOX_MOVED_ERROR: those that come first. They count
+ * as those of the plan did, first as ones that were replayed. They are over
+ * when the key goes, or its recordings would be of no use any more. Of three
+ * things the runner knows nothing any more: calls that were counted towards
+ * `after`, replays towards `verify`, and where inputs were: the first call of a
+ * key moves none of them. Outputs that were not released are.
  *
  * Reasons go with it: a key whose body refused to be recorded waits for as many
  * calls as it would have, and a backward whose forward was not recorded is not
- * either, if its ticket is pending still (philox/save.h).
+ * either, if its ticket is pending still (philox/save.h). Limits of keys and
+ * bytes go on as if all recordings of the plan were there.
  *
  * Load also takes the memory from the device that the pool had at its peak, so
  * that no recording has to; if that is not to be had a message says so
@@ -67,7 +74,8 @@ PHILOX_API enum philox_status philox_runner_save(struct philox_runner *runner,
  * not counted) into a runner of which no function has been called or prepared.
  * Each function of the plan must be there, described as it was: mode, flags,
  * inputs, outputs, values and policy, but for origins. Functions that are not
- * in the plan begin anew. On an error nothing has changed. Errors:
+ * in the plan begin anew, and a second plan takes the place of the first. On
+ * an error nothing has changed. Errors:
  * PHILOX_ERROR_INVALID, which names the line, for a text that is malformed, cut
  * or changed; PHILOX_ERROR_UNSUPPORTED for a newer version of the format, and
  * for a plan of another version of the library; PHILOX_ERROR_MISMATCH, which
