@@ -170,11 +170,11 @@ struct key {
 	uint32_t wait;            /* calls until recording is tried again */
 	uint32_t limited;         /* calls that met the limit in a row */
 	uint32_t recordings, unplayed;
-	uint32_t ahead; /* recordings that were prepared */
+	uint32_t ahead;    /* recordings that were prepared */
 	uint64_t recorded; /* bytes of its recordings */
 	struct key_debt debt;
-	int cold;   /* of a plan, and its body has not run in this process */
-	int afar; /* of a plan: where its inputs were is not known */
+	int cold;  /* of a plan, and its body has not run in this process */
+	int afar;  /* of a plan: where its inputs were is not known */
 	int holds; /* outputs of its recordings are live: for limits_keep() */
 	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
 	size_t newest;
@@ -348,7 +348,7 @@ struct barred_ticket {
 	struct philox_ticket ticket;
 	const struct philox_function *function; /* NULL: of a plan, and there
 						   it was destroyed */
-	char name[64];    /* of the function */
+	char name[64];                          /* of the function */
 	char reason[128]; /* that it was not recorded for */
 };
 
@@ -359,9 +359,9 @@ enum { BARRED_TICKETS = 64 };
 
 /* What the last plan left. */
 struct runner_plan {
-	uint64_t calls;       /* `calls` of the runner when it was loaded */
+	uint64_t calls;        /* `calls` of the runner when it was loaded */
 	uint64_t live, mapped; /* the pool's peaks when it was saved */
-	uint64_t taken;       /* the pool's mapped peak when it was loaded */
+	uint64_t taken;        /* the pool's mapped peak when it was loaded */
 	struct plan_names *names; /* regions, for the scripts of keys */
 };
 

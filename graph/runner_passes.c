@@ -477,7 +477,6 @@ static struct philox_ticket ticket_of(const struct philox_run *run,
 static void note_barred(struct philox_run *run, struct philox_ticket ticket)
 {
 	struct philox_runner *runner = run->runner;
-
 	struct barred_ticket *barred;
 
 	if (!runner->barred && !run->refused)
