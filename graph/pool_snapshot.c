@@ -7,7 +7,7 @@
 #include <string.h>
 #include "graph/pool_life.h"
 #include "graph/pool_session.h"
-#include "graph/pool_text.h"
+#include "graph/pool_snapshot.h"
 #include "lib/save/file.h"
 
 /* --- copying, with the pool's lock ----------------------------------------- */
@@ -159,25 +159,34 @@ static int number_all(struct snapshot *snapshot)
 	return 1;
 }
 
-/* --- public ---------------------------------------------------------------- */
+/* --- the whole --------------------------------------------------------------- */
 
-static enum philox_status snapshot_text(struct philox_pool *pool, char **text,
-					size_t *size)
+enum philox_status snapshot_take(struct philox_pool *pool,
+				 struct snapshot *snapshot)
 {
-	struct snapshot snapshot = {.flags = 0};
-	struct copying copying = {.snapshot = &snapshot};
-	enum philox_status status;
+	struct copying copying = {.snapshot = snapshot};
 
+	memset(snapshot, 0, sizeof(*snapshot));
 	pool_refresh(pool);
 	pool_lock(pool);
 	copy_pool(pool, &copying);
 	pool_unlock(pool);
-	if (copying.failed || !number_all(&snapshot))
-		status = status_set(PHILOX_ERROR_MEMORY,
-				    "pool '%s': no memory for its snapshot",
-				    pool->name);
-	else
-		status = snapshot_write(&snapshot, text, size);
+	if (!copying.failed && number_all(snapshot))
+		return PHILOX_OK;
+	snapshot_finish(snapshot);
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "pool '%s': no memory for its snapshot", pool->name);
+}
+
+static enum philox_status snapshot_text(struct philox_pool *pool, char **text,
+					size_t *size)
+{
+	struct snapshot snapshot;
+	enum philox_status status = snapshot_take(pool, &snapshot);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = snapshot_write(&snapshot, text, size);
 	snapshot_finish(&snapshot);
 	return status;
 }

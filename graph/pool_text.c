@@ -103,6 +103,14 @@ static void write_segments(FILE *out, const struct snapshot *snapshot)
 	}
 }
 
+void snapshot_write_lines(FILE *out, const struct snapshot *snapshot)
+{
+	fprintf(out, "philox pool %d\n", SNAPSHOT_VERSION);
+	write_pool(out, snapshot);
+	write_figures(out, snapshot);
+	write_segments(out, snapshot);
+}
+
 enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
 				  size_t *size)
 {
@@ -112,10 +120,7 @@ enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
 	int whole = 0;
 
 	if (out) {
-		fprintf(out, "philox pool %d\n", SNAPSHOT_VERSION);
-		write_pool(out, snapshot);
-		write_figures(out, snapshot);
-		write_segments(out, snapshot);
+		snapshot_write_lines(out, snapshot);
 		whole = save_write_checksum(out, &written, &length);
 		fclose(out);
 	}

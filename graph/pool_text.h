@@ -116,6 +116,9 @@ void snapshot_finish(struct snapshot *snapshot);
 enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
 				  size_t *size);
 
+/* snapshot_write_lines() writes the lines above the checksum. */
+void snapshot_write_lines(FILE *out, const struct snapshot *snapshot);
+
 /* snapshot_margin() is how many bytes of a live block are before its address. */
 static inline uint64_t snapshot_margin(const struct snapshot *snapshot)
 {

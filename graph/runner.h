@@ -85,7 +85,8 @@ struct output_slot {
 	struct philox_output handle;
 	struct philox_function *function;
 	uint32_t output;
-	int recorded;  /* a recording has it */
+	uint64_t recording; /* that has or had it, by number; 0: none */
+	int recorded;       /* a recording has it */
 	int live;      /* handed out and not released */
 	int over;      /* released, but by the call on its way */
 	int in_pool;   /* its block is the runner's */
@@ -199,7 +200,16 @@ struct recorded_output {
 	struct run_output place;
 };
 
+/* Where an input of a recording was from, when that was made. */
+struct recorded_source {
+	const struct philox_function *function; /* whose output it was, or NULL */
+	uint32_t output;
+	uint64_t recording; /* that handed it out, by number; 0: a call did */
+	uint64_t id;        /* of other memory: the caller's */
+};
+
 struct recording {
+	uint64_t number;        /* in its runner, from 1 */
 	struct recording *next; /* of the bucket */
 	struct recording *also; /* of the function */
 	struct philox_function *function;
@@ -210,6 +220,7 @@ struct recording {
 	const void **statics; /* of each input, NULL if it is copied */
 	void **buffers;       /* of each input that is copied, else NULL */
 	size_t copied;        /* how many have one */
+	struct recorded_source *sources; /* of each input */
 	struct recorded_output *outputs;
 	struct output_slot **slots; /* for a launch */
 	struct output_place *places;

@@ -43,6 +43,7 @@ enum philox_status outputs_take(struct philox_function *function, size_t index,
 	if (!spare)
 		return make_slot(function, index, slot);
 	function->spare[index] = spare->next;
+	spare->recording = 0;
 	*slot = spare;
 	return PHILOX_OK;
 }
@@ -60,6 +61,7 @@ enum philox_status outputs_renew(struct output_slot **slot)
 		return status;
 	old->recorded = 0;
 	(*slot)->recorded = 1;
+	(*slot)->recording = old->recording;
 	return PHILOX_OK;
 }
 

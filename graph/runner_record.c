@@ -153,6 +153,46 @@ static enum philox_status keep_blocks(struct recording *recording,
 	return status;
 }
 
+/* Who handed the inputs out; the call's handles are known while it lasts. */
+static enum philox_status keep_sources(struct recording *recording,
+				       const struct philox_run *run)
+{
+	const struct philox_runner *runner = run->runner;
+	const size_t n = recording->function->n_inputs;
+
+	recording->sources = calloc(n + 1, sizeof(*recording->sources));
+	if (!recording->sources)
+		return no_room(recording);
+	for (size_t i = 0; i < n; i++) {
+		const struct output_slot *slot =
+			runner->handles ? runner->input_slots[i] : NULL;
+		struct recorded_source *source = &recording->sources[i];
+
+		if (slot)
+			*source = (struct recorded_source){
+				.function = slot->function,
+				.output = slot->output,
+				.recording = slot->recording};
+		else
+			source->id = run->call->inputs[i].id;
+	}
+	return PHILOX_OK;
+}
+
+/* Its number, which its graph's name and the handles of its outputs have. */
+static enum philox_status give_number(struct recording *recording)
+{
+	const struct philox_function *function = recording->function;
+	char name[64];
+
+	recording->number = ++function->runner->recordings;
+	for (size_t i = 0; i < function->n_outputs; i++)
+		recording->outputs[i].slot->recording = recording->number;
+	snprintf(name, sizeof(name), "%.40s %" PRIu64, function->name,
+		 recording->number);
+	return philox_graph_set_name(recording->graph, name);
+}
+
 /* A block of a checkpoint takes 64 bytes at most. */
 static uint64_t count_bytes(const struct recording *recording)
 {
@@ -160,7 +200,8 @@ static uint64_t count_bytes(const struct recording *recording)
 	const size_t entry = sizeof(uint32_t) + 1 + sizeof(void *);
 
 	return sizeof(*recording) +
-	       function->n_inputs * 3 * sizeof(void *) +
+	       function->n_inputs * (3 * sizeof(void *) +
+				     sizeof(struct recorded_source)) +
 	       function->n_outputs * (sizeof(struct recorded_output) +
 				      sizeof(struct output_slot) +
 				      sizeof(struct output_slot *) +
@@ -177,13 +218,14 @@ static uint64_t count_bytes(const struct recording *recording)
 static enum philox_status keep_all(struct recording *recording,
 				   const struct philox_run *run)
 {
-	char name[64];
 	enum philox_status status = keep_uses(recording, run);
 
 	if (status == PHILOX_OK)
 		status = keep_values(recording, run);
 	if (status == PHILOX_OK)
 		status = keep_ranges(recording, run);
+	if (status == PHILOX_OK)
+		status = keep_sources(recording, run);
 	if (status == PHILOX_OK)
 		status = keep_blocks(recording, run);
 	if (status == PHILOX_OK)
@@ -192,11 +234,8 @@ static enum philox_status keep_all(struct recording *recording,
 		return status;
 	for (size_t i = 0; i < recording->function->n_outputs; i++)
 		recording->outputs[i].place = run->outputs[i];
-	snprintf(name, sizeof(name), "%.40s %" PRIu64,
-		 recording->function->name,
-		 ++recording->function->runner->recordings);
 	recording->bytes = count_bytes(recording);
-	return philox_graph_set_name(recording->graph, name);
+	return give_number(recording);
 }
 
 /* --- the capture ---------------------------------------------------------------------- */

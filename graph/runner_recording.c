@@ -95,6 +95,7 @@ void recording_free(struct recording *recording)
 	free(recording->outputs);
 	free(recording->slots);
 	free(recording->places);
+	free(recording->sources);
 	free(recording->ranges);
 	free(recording->uses);
 	free(recording->entries);

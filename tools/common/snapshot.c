@@ -22,11 +22,11 @@ static void read_version(struct reader *reader)
 	reader_expect(reader, "philox pool ");
 	reader->version = reader_decimal(reader, 1, UINT64_MAX);
 	if (reader->version > SNAPSHOT_VERSION) {
-		reader->status =
-			status_set(PHILOX_ERROR_UNSUPPORTED,
-				   "line 1: the text has version %" PRIu64
-				   ", the newest this philox reads is %d",
-				   reader->version, SNAPSHOT_VERSION);
+		reader->status = status_set(
+			PHILOX_ERROR_UNSUPPORTED,
+			"line %zu: the text has version %" PRIu64
+			", the newest this philox reads is %d",
+			reader->line, reader->version, SNAPSHOT_VERSION);
 		return;
 	}
 	reader_end_line(reader);
@@ -157,12 +157,14 @@ static void go_back(struct reader *reader, size_t line)
 	reader->line = line;
 }
 
-static void check_sum(struct reader *reader, size_t line, const char *what,
-		      uint64_t said, uint64_t found)
+static void check_sum(const struct segment_reader *at, size_t line,
+		      const char *what, uint64_t said, uint64_t found)
 {
+	struct reader *reader = at->reader;
+
 	if (reader->status != PHILOX_OK || said == found)
 		return;
-	go_back(reader, line);
+	go_back(reader, at->first + line - 1);
 	reader_refuse(reader,
 		      "%s is %" PRIu64 ", but what is below comes to %" PRIu64,
 		      what, said, found);
@@ -171,16 +173,14 @@ static void check_sum(struct reader *reader, size_t line, const char *what,
 static void check_sums(const struct segment_reader *at)
 {
 	const struct philox_pool_figures *figures = &at->snapshot->figures;
-	struct reader *reader = at->reader;
 
-	check_sum(reader, LINE_MAPPED, "mapped", figures->mapped, at->mapped);
-	check_sum(reader, LINE_MAPPED, "pinned", figures->pinned, at->pinned);
-	check_sum(reader, LINE_LIVE, "live", figures->live, at->live);
-	check_sum(reader, LINE_LIVE, "requested", figures->requested,
+	check_sum(at, LINE_MAPPED, "mapped", figures->mapped, at->mapped);
+	check_sum(at, LINE_MAPPED, "pinned", figures->pinned, at->pinned);
+	check_sum(at, LINE_LIVE, "live", figures->live, at->live);
+	check_sum(at, LINE_LIVE, "requested", figures->requested,
 		  at->requested);
-	check_sum(reader, LINE_LIVE, "blocks", figures->blocks, at->blocks);
-	check_sum(reader, LINE_FREE, "largest", figures->largest_free,
-		  at->largest);
+	check_sum(at, LINE_LIVE, "blocks", figures->blocks, at->blocks);
+	check_sum(at, LINE_FREE, "largest", figures->largest_free, at->largest);
 }
 
 static int compare_extents(const void *a, const void *b)
@@ -276,9 +276,11 @@ static void read_body(struct segment_reader *at)
 			segment_read(at);
 		} else if (reader_accept(reader, "block ")) {
 			segment_read_block(at);
-		} else if (reader_accept(reader, "checksum ")) {
+		} else if (reader_accept(reader,
+					 at->inner ? at->inner : "checksum ")) {
 			segment_check_end(at);
-			reader_checksum(reader, line);
+			if (!at->inner)
+				reader_checksum(reader, line);
 			return;
 		} else {
 			reader_expected(reader, at->segments
@@ -286,6 +288,25 @@ static void read_body(struct segment_reader *at)
 							: "a segment");
 		}
 	}
+}
+
+void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
+			 const char *inner)
+{
+	struct segment_reader at = {.reader = reader,
+				    .snapshot = snapshot,
+				    .inner = inner,
+				    .first = reader->line};
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	read_version(reader);
+	read_pool(reader, snapshot);
+	read_session(reader, snapshot);
+	read_figures(reader, snapshot);
+	read_counts(reader, &snapshot->figures);
+	read_body(&at);
+	check_sums(&at);
+	check_numbers(reader, snapshot);
 }
 
 enum philox_status snapshot_read(const char *text, size_t size,
@@ -296,17 +317,8 @@ enum philox_status snapshot_read(const char *text, size_t size,
 				.end = text + size,
 				.start = text,
 				.line = 1};
-	struct segment_reader at = {.reader = &reader, .snapshot = snapshot};
 
-	memset(snapshot, 0, sizeof(*snapshot));
-	read_version(&reader);
-	read_pool(&reader, snapshot);
-	read_session(&reader, snapshot);
-	read_figures(&reader, snapshot);
-	read_counts(&reader, &snapshot->figures);
-	read_body(&at);
-	check_sums(&at);
-	check_numbers(&reader, snapshot);
+	snapshot_read_lines(&reader, snapshot, NULL);
 	if (reader.status != PHILOX_OK)
 		snapshot_finish(snapshot);
 	return reader.status;

@@ -14,4 +14,13 @@
 enum philox_status snapshot_read(const char *text, size_t size,
 				 struct snapshot *snapshot);
 
+/*
+ * snapshot_read_lines() reads those of a pool that stand in another text, without
+ * a checksum, and the line after them, which begins with `inner`. To be finished,
+ * whatever the reader's status.
+ */
+struct reader;
+void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
+			 const char *inner);
+
 #endif

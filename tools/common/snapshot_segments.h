@@ -12,6 +12,8 @@
 struct segment_reader {
 	struct reader *reader;
 	struct snapshot *snapshot;
+	const char *inner; /* the line after the pool's, in another text */
+	size_t first;      /* line of the pool's */
 	uint64_t segments, last; /* how many, and the last one's number */
 	size_t extent;           /* its extent that the next block is in */
 	uint64_t next;           /* where the next block begins */

@@ -275,6 +275,10 @@ void train_runner_close(struct train_model *model, struct train_result *result)
 		train_check(model, philox_pool_statistics(
 					   philox_runner_pool(runner->runner),
 					   &result->pool));
+	if (!model->status && model->options->snapshot)
+		train_check(model,
+			    philox_runner_snapshot(runner->runner,
+						   model->options->snapshot));
 	train_check(model, destroy_runner(runner->runner));
 	free(runner);
 	model->runner = NULL;

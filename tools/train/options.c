@@ -41,6 +41,8 @@ static const char usage[] =
 	"                 is a call of a function of a runner, that is shared by all\n"
 	"                 layers. It must agree, and replay calls. The output says\n"
 	"                 how the calls of each function were executed\n"
+	"  --snapshot OUT with --runner: write the runner, as it is at the end, to the\n"
+	"                 file OUT, which philox inspect sums up and draws\n"
 	"  --only RUN     one of them: eager, captured, recomputed, out-of-order,\n"
 	"                 looped, runner; as for journals to compare\n"
 	"  --pool KIND    its segments: plain, expandable; the arrays of a step,\n"
@@ -162,6 +164,7 @@ static int read_line(int argc, char **argv, struct train_options *options)
 		 .given = &options->pool_given},
 		{"loop", TAKES_NOTHING, .to = &options->loop},
 		{"runner", TAKES_NOTHING, .to = &options->runner},
+		{"snapshot", TAKES_TEXT, .to = &options->snapshot},
 		{"naive", TAKES_NOTHING, .to = &options->naive},
 		{"json", TAKES_NOTHING, .to = &options->json},
 		{0}};
@@ -201,5 +204,8 @@ int train_parse_options(int argc, char **argv, struct train_options *options)
 		options->loop = 1;
 	if (options->only_given && options->only == TRAIN_RUNNER)
 		options->runner = 1;
+	if (options->snapshot && !options->runner)
+		return complain_value("train", "snapshot", options->snapshot,
+				      "needs --runner");
 	return find_file(options) ? 2 : -1;
 }

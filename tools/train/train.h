@@ -171,6 +171,7 @@ struct train_options {
 	int json, naive;
 	int loop;   /* the looped run is among those to make */
 	int runner; /* and so is the run through a runner */
+	const char *snapshot; /* the file that it is written to, or NULL */
 	int only;   /* the schedule to run alone, if only_given */
 	int pool;   /* enum train_pool_kind, if pool_given */
 	/* as given, or NULL */
