@@ -297,6 +297,7 @@ void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
 				    .snapshot = snapshot,
 				    .inner = inner,
 				    .first = reader->line};
+	struct reader here;
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	read_version(reader);
@@ -305,8 +306,11 @@ void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
 	read_figures(reader, snapshot);
 	read_counts(reader, &snapshot->figures);
 	read_body(&at);
+	here = *reader;
 	check_sums(&at);
 	check_numbers(reader, snapshot);
+	if (reader->status == PHILOX_OK)
+		*reader = here;
 }
 
 enum philox_status snapshot_read(const char *text, size_t size,

@@ -14,6 +14,7 @@
 #define JOURNAL_FIRST "philox journal 1\n"
 #define POOL_START    "philox pool "
 #define PLAN_START    "philox plan "
+#define RUNNER_START  "philox runner "
 
 /* --- journals ------------------------------------------------------------- */
 
@@ -189,6 +190,16 @@ static int read_plan(const char *command, const char *path,
 	return refuse(command, path, philox_error_message());
 }
 
+static int read_runner_snapshot(const char *command, const char *path,
+				struct written *written, size_t size)
+{
+	written->kind = WRITTEN_RUNNER;
+	if (runner_text_read(written->text, size, &written->runner) ==
+	    PHILOX_OK)
+		return 0;
+	return refuse(command, path, philox_error_message());
+}
+
 static int read_text(const char *command, const char *path,
 		     struct written *written, size_t size)
 {
@@ -200,9 +211,11 @@ static int read_text(const char *command, const char *path,
 		return read_snapshot(command, path, written, size);
 	if (starts_with(written, size, PLAN_START))
 		return read_plan(command, path, written, size);
+	if (starts_with(written, size, RUNNER_START))
+		return read_runner_snapshot(command, path, written, size);
 	return refuse(command, path,
-		      "neither a saved context nor a journal nor the snapshot "
-		      "of a pool nor a plan of philox");
+		      "neither a saved context nor a journal nor a plan nor the "
+		      "snapshot of a pool or runner of philox");
 }
 
 int written_read(const char *command, const char *path, struct written *written)
@@ -231,6 +244,8 @@ void written_finish(struct written *written)
 	if (written->plan)
 		plan_finish(written->plan);
 	free(written->plan);
+	if (written->kind == WRITTEN_RUNNER)
+		runner_text_finish(&written->runner);
 	free(written->events);
 	free(written->text);
 	memset(written, 0, sizeof(*written));
@@ -243,6 +258,7 @@ const char *written_kind_name(const struct written *written)
 		[WRITTEN_JOURNAL] = "journal",
 		[WRITTEN_POOL] = "snapshot of a pool",
 		[WRITTEN_PLAN] = "plan",
+		[WRITTEN_RUNNER] = "snapshot of a runner",
 	};
 
 	return names[written->kind];

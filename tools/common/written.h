@@ -1,10 +1,11 @@
 /*
  * tools/common/written.h - reading files of philox: saved contexts, journals,
- * snapshots of pools, plans of runners
+ * plans of runners, snapshots of pools and of runners
  *
  * A file's first line says which of them it is. The formats are described in
  * Note [Saved context] in lib/save/text.h, Note [Journal] in lib/state/journal.h,
- * Note [Snapshot] in graph/pool_text.h and Note [Plan] in graph/runner_plan.h.
+ * Note [Plan] in graph/runner_plan.h, Note [Snapshot] in graph/pool_text.h and
+ * Note [Runner snapshot] in graph/runner_text.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include "lib/save/read.h"
 #include "lib/state/journal_words.h"
+#include "tools/common/runner_read.h"
 #include "tools/common/snapshot.h"
 
 struct plan; /* graph/runner_plan.h */
@@ -31,7 +33,8 @@ enum written_kind {
 	WRITTEN_CONTEXT,
 	WRITTEN_JOURNAL,
 	WRITTEN_POOL,
-	WRITTEN_PLAN
+	WRITTEN_PLAN,
+	WRITTEN_RUNNER
 };
 
 struct written {
@@ -39,8 +42,9 @@ struct written {
 	struct saved saved;           /* of a context */
 	struct written_event *events; /* of a journal: context by context */
 	size_t n_events;
-	struct snapshot pool; /* of a pool */
-	struct plan *plan;    /* of a runner */
+	struct snapshot pool;      /* of a pool */
+	struct plan *plan;         /* of a runner */
+	struct runner_text runner; /* the same, its snapshot */
 	int cut; /* a journal whose last line was not written whole */
 	char *text;
 };

@@ -289,11 +289,12 @@ static int compare_files(const char *path_a, const char *path_b, int by_passes)
 		complain("diff",
 			 "'%s' is a %s, '%s' is not: they cannot be compared",
 			 path_a, written_kind_name(&a), path_b);
-	else if (a.kind == WRITTEN_POOL)
+	else if (a.kind == WRITTEN_POOL || a.kind == WRITTEN_RUNNER)
 		complain("diff",
-			 "'%s' and '%s' are snapshots of pools: compare them "
+			 "'%s' and '%s' are snapshots of %s: compare them "
 			 "line by line, with diff",
-			 path_a, path_b);
+			 path_a, path_b,
+			 a.kind == WRITTEN_POOL ? "pools" : "runners");
 	else if (a.kind != WRITTEN_JOURNAL && by_passes)
 		complain("diff",
 			 "--passes: '%s' and '%s' are %ss, not journals",

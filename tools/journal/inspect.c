@@ -1,6 +1,6 @@
 /*
  * tools/journal/inspect.c - philox inspect: the contents of a saved context, a
- * journal, the snapshot of a pool or a plan
+ * journal, a plan, or the snapshot of a pool or runner
  */
 #include "tools/tools.h"
 
@@ -15,6 +15,7 @@
 #include "tools/journal/pictures.h"
 #include "tools/plan/plan.h"
 #include "tools/pool/pool.h"
+#include "tools/runner/runner.h"
 #include "lib/state/journal.h"
 
 /* --- saved contexts ------------------------------------------------------- */
@@ -319,7 +320,7 @@ static int inspect_journal(const struct written *journal, struct json *json)
 /* --- the command ---------------------------------------------------------- */
 
 struct request {
-	int json, svg;
+	int json, svg, dot;
 	const char *trace;
 	uint64_t from, to;
 	const char *given_from, *given_to;
@@ -335,6 +336,9 @@ static int inspect(const struct written *written, struct json *json)
 	if (written->kind == WRITTEN_PLAN)
 		return json ? plan_json(written->plan, json)
 			    : plan_print(written->plan, stdout);
+	if (written->kind == WRITTEN_RUNNER)
+		return json ? runner_json(&written->runner, json)
+			    : runner_print(&written->runner, stdout);
 	if (json)
 		json_context(json, &written->saved);
 	else
@@ -360,6 +364,11 @@ static int check_kind(const struct written *written, const char *path,
 {
 	const char *kind = written_kind_name(written);
 
+	if (request->dot && written->kind != WRITTEN_RUNNER)
+		return complain("inspect",
+				"'%s' is a %s: --dot takes the snapshot of a "
+				"runner",
+				path, kind);
 	if (written->kind == WRITTEN_JOURNAL)
 		return 0;
 	if (request->trace)
@@ -370,10 +379,10 @@ static int check_kind(const struct written *written, const char *path,
 		return complain("inspect",
 				"'%s' is a %s: --%s is for a journal", path,
 				kind, request->given_from ? "from" : "to");
-	if (request->svg && written->kind != WRITTEN_POOL)
+	if (request->svg && written->kind == WRITTEN_CONTEXT)
 		return complain("inspect",
 				"'%s' is a %s: --svg takes a journal or the "
-				"snapshot of a pool",
+				"snapshot of a pool or runner",
 				path, kind);
 	return 0;
 }
@@ -385,6 +394,10 @@ static int show(const struct written *written, const char *path,
 		return 2;
 	if (request->svg && written->kind == WRITTEN_POOL)
 		return pool_svg(&written->pool, stdout);
+	if (request->svg && written->kind == WRITTEN_RUNNER)
+		return runner_svg(&written->runner, stdout);
+	if (request->dot)
+		return runner_dot(&written->runner, stdout);
 	if (request->trace)
 		return trace_journal(written, path, request->trace);
 	if (request->svg)
@@ -410,29 +423,45 @@ static const char usage[] =
 	"usage: philox inspect [OPTION]... FILE\n"
 	"\n"
 	"Sum up a context that philox_context_save() wrote, a journal\n"
-	"(PHILOX_JOURNAL=FILE), a pool that philox_pool_snapshot() wrote, or a "
-	"plan that\nphilox_runner_save() wrote; or show a journal as a picture: "
-	"passes, arrows from\nforwards to their backwards, captures, launches; or "
-	"a pool: segments, extents,\nblocks in the colours of their tags, free "
-	"memory by owner.\n"
+	"(PHILOX_JOURNAL=FILE), a plan that philox_runner_save() wrote, a pool\n"
+	"that philox_pool_snapshot() wrote, or a runner that\n"
+	"philox_runner_snapshot() wrote; or show a journal as a picture: passes,\n"
+	"arrows from forwards to their backwards, captures, launches; or a pool:\n"
+	"segments, extents, blocks in the colours of their tags, free memory by\n"
+	"owner; or a runner: the recordings of each function, with lines from\n"
+	"those whose output is an input to those that read it.\n"
 	"\n"
 	"  --json       as one JSON object\n"
 	"  --trace OUT  a journal as a trace for ui.perfetto.dev, written to "
 	"OUT;\n"
 	"               PHILOX_TRACE=OUT gives that of a run, with times\n"
-	"  --svg        a journal or a pool as a picture in SVG\n"
+	"  --svg        a journal, a pool or a runner as a picture in SVG\n"
+	"  --dot        a runner as a graph for Graphviz: dot -Tsvg\n"
 	"  --from N     draw from the N-th event of the journal on\n"
 	"  --to N       draw up to the N-th event\n"
 	"  --help       " HELP_HELP "\n"
+	"\n"
+	"The object of a runner has its name, mode, calls, made (recordings ever),\n"
+	"functions, live (outputs) and pool, which is as that of a pool. Functions\n"
+	"and keys are numbered from 1, as they are listed. A function has name, mode,\n"
+	"destroyed, eager, collective, reason, calls, misses and bodies (objects of\n"
+	"counts), other counts, policy (null: never), inputs, outputs, values, keys\n"
+	"(bytes in hex, calls, warm_ups, dry, wait, refused) and recordings: number,\n"
+	"key, replays, prepared, bytes, passes, writes, inputs (copied, and memory,\n"
+	"or function, output and recording, 0 for an eager call) and ranges (segment,\n"
+	"offset, bytes).\n"
 	"\n"
 	"Exit status: 0 done, 1 it failed, 2 the command line or the file is "
 	"wrong.\n";
 
 static int check_request(const struct request *request)
 {
-	if (request->json + request->svg + (request->trace != NULL) > 1)
+	if (request->json + request->svg + request->dot +
+		    (request->trace != NULL) >
+	    1)
 		return complain("inspect",
-				"choose one of --json, --trace and --svg");
+				"choose one of --json, --trace, --svg and "
+				"--dot");
 	if (!request->svg && (request->given_from || request->given_to))
 		return complain("inspect", "--%s is for --svg only",
 				request->given_from ? "from" : "to");
@@ -450,6 +479,7 @@ int tool_inspect(int argc, char **argv)
 		{"json", TAKES_NOTHING, .to = &request.json},
 		{"trace", TAKES_TEXT, .to = &request.trace},
 		{"svg", TAKES_NOTHING, .to = &request.svg},
+		{"dot", TAKES_NOTHING, .to = &request.dot},
 		{"from", TAKES_WHOLE, .to = &request.from, .least = 1,
 		 .most = UINT64_MAX, .given = &request.given_from},
 		{"to", TAKES_WHOLE, .to = &request.to, .least = 1,
@@ -463,7 +493,7 @@ int tool_inspect(int argc, char **argv)
 		return status;
 	if (optind == argc)
 		return complain("inspect",
-				"give a FILE: a saved context, a journal, "
-				"the snapshot of a pool or a plan");
+				"give a FILE: a saved context, a journal, a "
+				"plan or the snapshot of a pool or runner");
 	return inspect_file(argv[optind], &request);
 }

@@ -1,0 +1,233 @@
+/*
+ * tools/runner/summary.c - a runner summed up in words
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/state/journal.h"
+#include "tools/common/complain.h"
+#include "tools/pool/pool.h"
+#include "tools/pool/totals.h"
+#include "tools/runner/runner.h"
+#include "tools/runner/words.h"
+
+#define KEYS_SHOWN 8 /* of a function */
+
+static const char *const modes[] = {[TEXT_PLAIN] = "",
+				    [TEXT_EAGER] = ", PHILOX_RUNNER=eager",
+				    [TEXT_VERIFY] = ", PHILOX_RUNNER=verify"};
+
+/* --- the whole ------------------------------------------------------------ */
+
+static struct philox_function_counts sum_counts(const struct runner_text *text)
+{
+	struct philox_function_counts sum = {.size = 0};
+
+	for (size_t i = 0; i < text->n_functions; i++) {
+		const struct philox_function_counts *one =
+			&text->functions[i].counts;
+
+		sum.eager += one->eager;
+		sum.warmup += one->warmup;
+		sum.record += one->record;
+		sum.replay += one->replay;
+		sum.failed += one->failed;
+		sum.keys += one->keys;
+		sum.bytes += text->functions[i].gone ? 0 : one->bytes;
+	}
+	return sum;
+}
+
+static void print_kinds(FILE *out, const char *before,
+			const struct philox_function_counts *counts)
+{
+	fprintf(out,
+		"%scalls %" PRIu64 ": eager %" PRIu64 ", warm-ups %" PRIu64
+		", recordings %" PRIu64 ", replays %" PRIu64
+		" (%.1f %%), failed %" PRIu64 "\n",
+		before, words_calls(counts), counts->eager, counts->warmup,
+		counts->record, counts->replay, words_hits(counts),
+		counts->failed);
+}
+
+static void print_runner(FILE *out, const struct runner_text *text)
+{
+	const struct philox_function_counts sum = sum_counts(text);
+
+	fprintf(out,
+		"runner %s%s\n\nfunctions %zu, keys %" PRIu64
+		", recordings %zu of %" PRIu64 " ever made, %" PRIu64
+		" bytes (%s)\n",
+		journal_name(text->name).text, modes[text->mode],
+		text->n_functions, sum.keys, text->n_recordings, text->made,
+		sum.bytes, totals_bytes(sum.bytes).text);
+	print_kinds(out, "", &sum);
+}
+
+/* --- functions ------------------------------------------------------------ */
+
+static void print_misses(FILE *out, const struct philox_function_counts *counts)
+{
+	struct miss misses[MISS_KINDS];
+	const char *comma = "";
+
+	words_misses(counts, misses);
+	fputs("  misses: ", out);
+	for (size_t i = 0; i < MISS_KINDS; i++) {
+		if (!misses[i].calls)
+			continue;
+		fprintf(out, "%s%s %" PRIu64, comma, misses[i].name,
+			misses[i].calls);
+		comma = ", ";
+	}
+	fputs(*comma ? "\n" : "none\n", out);
+}
+
+static void print_verified(FILE *out,
+			   const struct philox_function_counts *counts)
+{
+	if (counts->verified || counts->unverified)
+		fprintf(out,
+			"  verified %" PRIu64 ", of which %" PRIu64
+			" differed; could not be verified %" PRIu64 "\n",
+			counts->verified, counts->differed, counts->unverified);
+}
+
+static size_t count_key_recordings(const struct runner_text *text,
+				   const struct text_function *function,
+				   size_t key)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < function->recordings.n; i++)
+		n += text->recordings[function->recordings.first + i].key ==
+		     key;
+	return n;
+}
+
+static void print_wait(FILE *out, const struct text_key *key)
+{
+	if (key->warmups || key->dry)
+		fprintf(out, ", warm-ups to come %" PRIu64,
+			(uint64_t)key->warmups + key->dry);
+	if (key->wait == PHILOX_NEVER)
+		fputs(", is not recorded any more", out);
+	else if (key->wait)
+		fprintf(out, ", waits for %" PRIu32 " call%s", key->wait,
+			plural(key->wait));
+	if (key->wait)
+		fprintf(out, ": %s", journal_name(key->refused).text);
+}
+
+static void print_keys(FILE *out, const struct runner_text *text,
+		       const struct text_function *function)
+{
+	for (size_t i = 0; i < function->keys.n && i < KEYS_SHOWN; i++) {
+		const struct text_key *key =
+			&text->keys[function->keys.first + i];
+		const size_t n = count_key_recordings(text, function, i);
+		char bytes[40];
+
+		words_key(key, bytes, sizeof(bytes));
+		fprintf(out,
+			"  key %zu (%s): calls %" PRIu64 ", recordings %zu",
+			i + 1, bytes, key->calls, n);
+		print_wait(out, key);
+		fputc('\n', out);
+	}
+	if (function->keys.n > KEYS_SHOWN)
+		fprintf(out, "  and %zu more key%s\n",
+			function->keys.n - KEYS_SHOWN,
+			plural(function->keys.n - KEYS_SHOWN));
+}
+
+static void print_function(FILE *out, const struct runner_text *text,
+			   const struct text_function *function)
+{
+	const struct philox_function_counts *counts = &function->counts;
+
+	fprintf(out, "\nfunction %s, %s%s%s%s\n",
+		journal_name(function->name).text, words_mode(function),
+		function->flags & PHILOX_FUNCTION_EAGER ? ", always eager" : "",
+		function->flags & PHILOX_FUNCTION_COLLECTIVE ? ", collective"
+							     : "",
+		function->gone ? ", destroyed" : "");
+	print_kinds(out, "  ", counts);
+	print_misses(out, counts);
+	if (*function->reason)
+		fprintf(out, "  last reason: %s\n",
+			journal_name(function->reason).text);
+	print_verified(out, counts);
+	if (function->gone)
+		return;
+	fprintf(out,
+		"  keys %zu, recordings %zu, of which never replayed %" PRIu64
+		", %" PRIu64 " bytes (%s)\n",
+		function->keys.n, function->recordings.n, counts->unplayed,
+		counts->bytes, totals_bytes(counts->bytes).text);
+	print_keys(out, text, function);
+}
+
+/* --- live outputs ----------------------------------------------------------- */
+
+static int by_output(const void *one, const void *other)
+{
+	const struct text_output *a = one, *b = other;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	return (a->output > b->output) - (a->output < b->output);
+}
+
+static void print_outputs(FILE *out, const struct runner_text *text,
+			  const struct text_output *outputs, size_t n)
+{
+	const struct text_function *function =
+		&text->functions[outputs->function - 1];
+	const struct text_part *part =
+		&text->parts[function->outputs.first + outputs->output - 1];
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		bytes += outputs[i].bytes;
+	fprintf(out, "  %zu of output ", n);
+	fprintf(out, "%s of ", journal_name(part->name).text);
+	fprintf(out, "%s: %" PRIu64 " bytes\n",
+		journal_name(function->name).text, bytes);
+}
+
+static int print_live(FILE *out, const struct runner_text *text)
+{
+	struct text_output *sorted;
+
+	fprintf(out, "\noutputs that are not released %zu\n", text->n_live);
+	if (!text->n_live)
+		return 0;
+	sorted = malloc(text->n_live * sizeof(*sorted));
+	if (!sorted)
+		return -1;
+	memcpy(sorted, text->live, text->n_live * sizeof(*sorted));
+	qsort(sorted, text->n_live, sizeof(*sorted), by_output);
+	for (size_t i = 0, n; i < text->n_live; i += n) {
+		for (n = 1; i + n < text->n_live &&
+			    !by_output(&sorted[i], &sorted[i + n]);
+		     n++)
+			;
+		print_outputs(out, text, &sorted[i], n);
+	}
+	free(sorted);
+	return 0;
+}
+
+int runner_print(const struct runner_text *text, FILE *out)
+{
+	print_runner(out, text);
+	for (size_t i = 0; i < text->n_functions; i++)
+		print_function(out, text, &text->functions[i]);
+	if (print_live(out, text)) {
+		complain("inspect", "out of memory");
+		return 1;
+	}
+	fputc('\n', out);
+	return pool_print(&text->pool, out);
+}
