@@ -324,10 +324,11 @@ def compare(text, json_path, svg, part):
     assert picture.height <= 24 * lines + 6 * len(segments) + 200
 
 
-if sys.argv[1] == "sign":
-    sys.stdout.write(sign(sys.stdin.read()))
-elif sys.argv[1] == "make":
-    maker = Maker(sys.argv[2], *map(int, sys.argv[3:6]))
-    sys.stdout.write(sign(maker.make()))
-else:
-    compare(*sys.argv[2:6])
+if __name__ == "__main__":
+    if sys.argv[1] == "sign":
+        sys.stdout.write(sign(sys.stdin.read()))
+    elif sys.argv[1] == "make":
+        maker = Maker(sys.argv[2], *map(int, sys.argv[3:6]))
+        sys.stdout.write(sign(maker.make()))
+    else:
+        compare(*sys.argv[2:6])

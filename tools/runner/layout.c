@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define ACROSS_MOST 6
-#define GAP         12.0 /* between boxes side by side */
+#define ACROSS_FEW  4 /* where there are several lanes */
+#define GAP         LAYOUT_GAP
 #define PAD         12.0 /* between a frame and its boxes */
 #define HEAD        44.0 /* of a frame, for its words */
 #define ROWS        30.0 /* between rows */
@@ -18,11 +19,20 @@ struct cell {
 	size_t first, n;
 };
 
+/* A node among those of its cell. */
+struct placed {
+	unsigned row;
+	size_t function;
+	double wish;
+	size_t node;
+};
+
 struct placing {
 	const struct tree *tree;
 	struct layout *layout;
 	size_t *order; /* nodes by row, function and what is above */
-	double *wish;  /* of each node: the middle of what it reads */
+	struct placed *sorted;
+	double *wish; /* of each node: the middle of what it reads */
 	double *lane_x, *lane_width;
 	double *row_y, *row_head, *row_height;
 	unsigned lanes;
@@ -83,27 +93,31 @@ static void choose_lanes(struct placing *placing)
 
 /* --- cells ----------------------------------------------------------------- */
 
-static const struct placing *sorted; /* for qsort() */
-
 static int by_cell(const void *one, const void *other)
 {
-	const size_t i = *(const size_t *)one, k = *(const size_t *)other;
-	const struct tree_node *a = &sorted->tree->nodes[i];
-	const struct tree_node *b = &sorted->tree->nodes[k];
+	const struct placed *a = one, *b = other;
 
 	if (a->row != b->row)
 		return a->row < b->row ? -1 : 1;
 	if (a->function != b->function)
 		return a->function < b->function ? -1 : 1;
-	if (sorted->wish[i] != sorted->wish[k])
-		return sorted->wish[i] < sorted->wish[k] ? -1 : 1;
-	return (i > k) - (i < k);
+	if (a->wish != b->wish)
+		return a->wish < b->wish ? -1 : 1;
+	return (a->node > b->node) - (a->node < b->node);
 }
 
 static void sort_cells(struct placing *placing)
 {
-	sorted = placing;
-	qsort(placing->order, placing->tree->n_nodes, sizeof(size_t), by_cell);
+	const struct tree *tree = placing->tree;
+
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		placing->sorted[i] = (struct placed){tree->nodes[i].row,
+						     tree->nodes[i].function,
+						     placing->wish[i], i};
+	qsort(placing->sorted, tree->n_nodes, sizeof(*placing->sorted),
+	      by_cell);
+	for (size_t i = 0; i < tree->n_nodes; i++)
+		placing->order[i] = placing->sorted[i].node;
 }
 
 static struct cell cell_at(const struct placing *placing, size_t first)
@@ -132,11 +146,12 @@ static struct layout_frame *frame_of(const struct placing *placing,
 }
 
 /* Boxes side by side: a wide frame rather than a long one. */
-static size_t choose_across(size_t n)
+static size_t choose_across(const struct placing *placing, size_t n)
 {
+	const size_t most = placing->lanes > 2 ? ACROSS_FEW : ACROSS_MOST;
 	size_t across = 1;
 
-	while (across < ACROSS_MOST && across * across < 2 * n && across < n)
+	while (across < most && across * across < 2 * n && across < n)
 		across++;
 	return across;
 }
@@ -161,7 +176,7 @@ static void measure_cells(struct placing *placing)
 
 		cell = cell_at(placing, i);
 		frame = frame_of(placing, cell);
-		across = choose_across(cell.n);
+		across = choose_across(placing, cell.n);
 		if (across > frame->across)
 			frame->across = across;
 	}
@@ -218,29 +233,27 @@ static void measure_rows(struct placing *placing, double top)
 
 /* --- places ----------------------------------------------------------------- */
 
-/* The boxes of a cell are in the middle of their lane. */
+/* The boxes of a cell are in the middle of their lane, in columns. */
 static void place_cell(struct placing *placing, struct cell cell)
 {
 	const struct layout_frame *frame = frame_of(placing, cell);
-	const unsigned row =
-		placing->tree->nodes[placing->order[cell.first]].row;
+	const double top =
+		placing->row_y[placing->tree->nodes[placing->order[cell.first]]
+				       .row];
+	const size_t across = cell.n < frame->across ? cell.n : frame->across;
+	const double width = (double)across * (LAYOUT_BOX_WIDTH + GAP) - GAP;
+	const double left = frame->x + (frame->width - width) / 2;
 
 	for (size_t i = 0; i < cell.n; i++) {
-		const size_t line = i / frame->across;
-		const size_t left = cell.n - line * frame->across;
-		const size_t across =
-			left < frame->across ? left : frame->across;
-		const double width =
-			(double)across * (LAYOUT_BOX_WIDTH + GAP) - GAP;
+		const double column = (double)(i % across);
+		const double line = (double)(i / across);
 
 		placing->layout->boxes[placing->order[cell.first + i]] =
 			(struct layout_box){
-				frame->x + (frame->width - width) / 2 +
-					(double)(i % frame->across) *
-						(LAYOUT_BOX_WIDTH + GAP),
-				placing->row_y[row] +
-					(double)line *
-						(LAYOUT_BOX_HEIGHT + GAP)};
+				.x = left + column * (LAYOUT_BOX_WIDTH + GAP),
+				.y = top + line * (LAYOUT_BOX_HEIGHT + GAP),
+				.top = top,
+				.bottom = top + cell_height(frame, cell.n)};
 	}
 }
 
@@ -303,6 +316,7 @@ static int reserve_layout(struct placing *placing)
 	placing->layout->frames =
 		calloc(functions, sizeof(struct layout_frame));
 	placing->order = calloc(nodes, sizeof(size_t));
+	placing->sorted = calloc(nodes, sizeof(*placing->sorted));
 	placing->wish = calloc(nodes, sizeof(double));
 	placing->lane_x = calloc(functions, sizeof(double));
 	placing->lane_width = calloc(functions, sizeof(double));
@@ -310,18 +324,16 @@ static int reserve_layout(struct placing *placing)
 	placing->row_head = calloc(rows, sizeof(double));
 	placing->row_height = calloc(rows, sizeof(double));
 	return placing->layout->boxes && placing->layout->frames &&
-			       placing->order && placing->wish &&
-			       placing->lane_x && placing->lane_width &&
-			       placing->row_y && placing->row_head &&
-			       placing->row_height
+			       placing->order && placing->sorted &&
+			       placing->wish && placing->lane_x &&
+			       placing->lane_width && placing->row_y &&
+			       placing->row_head && placing->row_height
 		       ? 0
 		       : -1;
 }
 
 static void place_tree(struct placing *placing, double left, double top)
 {
-	for (size_t i = 0; i < placing->tree->n_nodes; i++)
-		placing->order[i] = i;
 	find_rows(placing);
 	choose_lanes(placing);
 	sort_cells(placing);
@@ -350,6 +362,7 @@ int layout_make(const struct tree *tree, double left, double top,
 	else
 		layout_finish(layout);
 	free(placing.order);
+	free(placing.sorted);
 	free(placing.wish);
 	free(placing.lane_x);
 	free(placing.lane_width);

@@ -4,7 +4,7 @@
  * Rows from top to bottom: a node is below all that it reads. The nodes of a
  * function are within its frame, which has a lane by itself on all of its rows;
  * frames with no row in common share lanes. In a row those of a frame stand side
- * by side, and below each other where they are many.
+ * by side, and below each other where they are many, with straight gaps between.
  */
 #ifndef TOOLS_RUNNER_LAYOUT_H
 #define TOOLS_RUNNER_LAYOUT_H
@@ -14,8 +14,11 @@
 #define LAYOUT_BOX_WIDTH  172.0
 #define LAYOUT_BOX_HEIGHT 48.0
 
+#define LAYOUT_GAP        20.0 /* between boxes: lines go there */
+
 struct layout_box {
-	double x, y; /* of the upper left corner */
+	double x, y;        /* of the upper left corner */
+	double top, bottom; /* of all boxes of its frame in its row */
 };
 
 struct layout_frame {

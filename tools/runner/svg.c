@@ -22,16 +22,18 @@
 static const char style[] =
 	".frame{fill:#f6f8fa;stroke:#d1d9e0}"
 	".box{fill:#cfe3f8;stroke:#5b8ac0}.new{fill:#fff}"
-	".other{fill:none;stroke:#59636e;stroke-dasharray:4 3}"
+	".other{fill:#f6f8fa;stroke:#59636e;stroke-dasharray:4 3}"
 	".live{fill:#fde3c4;stroke:#c07a2c}\n"
 	".edge{fill:none;stroke:#59636e;stroke-opacity:.55;stroke-width:1.1}"
 	".edge:hover{stroke:#cf222e;stroke-opacity:1;stroke-width:3}"
 	".back{stroke-dasharray:2 3}.arrow{fill:#59636e}"
-	".name{font-weight:600}.w{pointer-events:none}\n"
+	".name{font-weight:600}"
+	".halo{paint-order:stroke;stroke:#f6f8fa;stroke-width:4}"
+	".w{pointer-events:none}\n"
 	"@media (prefers-color-scheme:dark){"
-	".frame{fill:#161b22;stroke:#30363d}"
+	".frame{fill:#161b22;stroke:#30363d}.halo{stroke:#161b22}"
 	".box{fill:#1f4068;stroke:#5b8ac0}.new{fill:#0d1117}"
-	".other{fill:none;stroke:#9198a1}"
+	".other{fill:#161b22;stroke:#9198a1}"
 	".live{fill:#5c3c14;stroke:#c07a2c}"
 	".edge{stroke:#9198a1}.arrow{fill:#9198a1}}\n";
 
@@ -43,19 +45,11 @@ struct drawn {
 
 /* --- frames ---------------------------------------------------------------- */
 
-static void put_words(const struct drawn *drawn, const char *look, double x,
-		      double y, const char *text, double room)
-{
-	svg_text(drawn->out, x, y, look, text, room);
-}
-
 static void put_frame(const struct drawn *drawn, size_t index)
 {
 	const struct text_function *function =
 		&drawn->tree.text->functions[index];
 	const struct layout_frame *frame = &drawn->layout.frames[index];
-	const uint64_t calls = words_calls(&function->counts);
-	char text[200];
 
 	if (!frame->used)
 		return;
@@ -71,14 +65,27 @@ static void put_frame(const struct drawn *drawn, size_t index)
 		svg_escape(drawn->out, function->reason);
 	}
 	fputs("</title></rect>\n", drawn->out);
+}
+
+/* Over the lines. */
+static void put_frame_words(const struct drawn *drawn, size_t index)
+{
+	const struct text_function *function =
+		&drawn->tree.text->functions[index];
+	const struct layout_frame *frame = &drawn->layout.frames[index];
+	const uint64_t calls = words_calls(&function->counts);
+	char text[200];
+
+	if (!frame->used)
+		return;
 	snprintf(text, sizeof(text), "%s: %" PRIu64 " call%s, %.0f %% replays",
 		 function->name, calls, plural(calls),
 		 words_hits(&function->counts));
-	put_words(drawn, "name w", frame->x + 10, frame->y + 17, text,
-		  frame->width - 20);
+	svg_text(drawn->out, frame->x + 10, frame->y + 17, "name halo w", text,
+		 frame->width - 20);
 	if (*function->reason)
-		put_words(drawn, "tick w", frame->x + 10, frame->y + 33,
-			  function->reason, frame->width - 20);
+		svg_text(drawn->out, frame->x + 10, frame->y + 33,
+			 "tick halo w", function->reason, frame->width - 20);
 }
 
 /* --- boxes ------------------------------------------------------------------ */
@@ -106,38 +113,91 @@ static void put_runner_box(const struct drawn *drawn, size_t index)
 	svg_escape(drawn->out, title);
 	fputs("</title></rect>\n", drawn->out);
 	for (int i = 0; i < TREE_LINES && *label.lines[i]; i++)
-		put_words(drawn, i ? "tick w" : "w", box->x + 8,
-			  box->y + 15 + 13 * i, label.lines[i],
-			  LAYOUT_BOX_WIDTH - 10);
+		svg_text(drawn->out, box->x + 8, box->y + 15 + 13 * i,
+			 i ? "tick w" : "w", label.lines[i],
+			 LAYOUT_BOX_WIDTH - 10);
 }
 
 /* --- edges ------------------------------------------------------------------ */
 
-/* From the lower side of one box to the upper side of the other. */
+struct point {
+	double x, y;
+};
+
+/* Down in the gap beside a box, past those below it. */
+static struct point put_start(FILE *out, const struct layout_box *box)
+{
+	struct point at = {box->x + LAYOUT_BOX_WIDTH / 2,
+			   box->y + LAYOUT_BOX_HEIGHT};
+
+	fprintf(out, "M%.1f %.1f", at.x, at.y);
+	if (at.y + 1 > box->bottom)
+		return at;
+	at.x = box->x + LAYOUT_BOX_WIDTH + LAYOUT_GAP / 2;
+	fprintf(out, "Q%.1f %.1f %.1f %.1fV%.1f", at.x, at.y + 4, at.x,
+		at.y + LAYOUT_GAP, box->bottom);
+	at.y = box->bottom;
+	return at;
+}
+
+/* To the upper side of a box, or into the gap beside it if it is below others. */
+static struct point end_point(const struct layout_box *box)
+{
+	if (box->y < box->top + 1)
+		return (struct point){box->x + LAYOUT_BOX_WIDTH / 2,
+				      box->y - 4};
+	return (struct point){box->x - LAYOUT_GAP / 2, box->top};
+}
+
+static void put_curve(FILE *out, struct point from, struct point to)
+{
+	const double bend = to.y > from.y + 40 ? (to.y - from.y) / 2 : 20;
+	const double aside = to.x - from.x;
+	double bow = 0; /* a long straight line would go through other boxes */
+
+	if (to.y > from.y + 100 && aside < 40 && aside > -40)
+		bow = (LAYOUT_BOX_WIDTH + LAYOUT_GAP) / 1.5;
+	fprintf(out, "C%.1f %.1f %.1f %.1f %.1f %.1f", from.x + bow,
+		from.y + bend, to.x + bow, to.y - bend, to.x, to.y);
+}
+
+static void put_arrow(FILE *out, const struct layout_box *box)
+{
+	const int above = box->y < box->top + 1;
+
+	fputs("<path class=\"arrow\" d=\"", out);
+	if (above)
+		fprintf(out, "M%.1f %.1fl-3 -5h6z",
+			box->x + LAYOUT_BOX_WIDTH / 2, box->y);
+	else
+		fprintf(out, "M%.1f %.1fl-5 -3v6z", box->x,
+			box->y + LAYOUT_BOX_HEIGHT / 2);
+	fputs("\"/>\n", out);
+}
+
 static void put_runner_edge(const struct drawn *drawn,
 			    const struct tree_edge *edge)
 {
-	const struct layout_box *from = &drawn->layout.boxes[edge->from];
 	const struct layout_box *to = &drawn->layout.boxes[edge->to];
-	const double x1 = from->x + LAYOUT_BOX_WIDTH / 2;
-	const double y1 = from->y + LAYOUT_BOX_HEIGHT;
-	const double x2 = to->x + LAYOUT_BOX_WIDTH / 2, y2 = to->y - 4;
-	const double bend = y2 > y1 + 40 ? (y2 - y1) / 2 : 20;
+	struct point from;
 
-	fprintf(drawn->out,
-		"<path class=\"edge%s\" d=\"M%.1f %.1fC%.1f %.1f %.1f %.1f "
-		"%.1f %.1f\"><title>",
-		edge->back ? " back" : "", x1, y1, x1, y1 + bend, x2, y2 - bend,
-		x2, y2);
+	fprintf(drawn->out, "<path class=\"edge%s\" d=\"",
+		edge->back ? " back" : "");
+	from = put_start(drawn->out, &drawn->layout.boxes[edge->from]);
+	put_curve(drawn->out, from, end_point(to));
+	if (to->y >= to->top + 1)
+		fprintf(drawn->out, "V%.1fQ%.1f %.1f %.1f %.1f",
+			to->y + LAYOUT_BOX_HEIGHT / 2 - 8,
+			to->x - LAYOUT_GAP / 2, to->y + LAYOUT_BOX_HEIGHT / 2,
+			to->x - 4, to->y + LAYOUT_BOX_HEIGHT / 2);
+	fputs("\"><title>", drawn->out);
 	svg_escape(drawn->out, edge->output);
 	fputs(" is ", drawn->out);
 	svg_escape(drawn->out, edge->input);
 	if (edge->inputs > 1)
 		fprintf(drawn->out, ", and %zu more", edge->inputs - 1);
-	fprintf(drawn->out,
-		"</title></path>\n<path class=\"arrow\" d=\"M%.1f "
-		"%.1fl-3 -5h6z\"/>\n",
-		x2, y2 + 4);
+	fputs("</title></path>\n", drawn->out);
+	put_arrow(drawn->out, to);
 }
 
 /* --- the whole --------------------------------------------------------------- */
@@ -199,6 +259,8 @@ static void put_drawing(const struct drawn *drawn)
 		put_frame(drawn, i);
 	for (size_t i = 0; i < drawn->tree.n_edges; i++)
 		put_runner_edge(drawn, &drawn->tree.edges[i]);
+	for (size_t i = 0; i < text->n_functions; i++)
+		put_frame_words(drawn, i);
 	for (size_t i = 0; i < drawn->tree.n_nodes; i++)
 		put_runner_box(drawn, i);
 	if (!drawn->tree.n_nodes)
