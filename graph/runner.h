@@ -390,6 +390,8 @@ struct philox_runner {
 	struct philox_run run;
 	uint64_t calls;
 	uint64_t recordings; /* ever made, for the names of graphs */
+	struct philox_function_counts traced; /* of the function of the call on
+						 its way, as it began */
 	struct philox_pool_session *stuck; /* that could not be ended */
 	int barred; /* the call on its way is eager for such a reason */
 	struct barred_ticket tickets[BARRED_TICKETS]; /* the latest of them */

@@ -99,6 +99,10 @@
  *
  *  context-save digest D  The context was saved.
  *  function-begin runner R function F
+ *  function-miss runner R function F miss M why W
+ *                         A call was no replay after its key's warm-ups: M are
+ *                         words, with commas between, as in `misses` of Note
+ *                         [Runner snapshot].
  *  function-end runner R function F kind eager|warm-up|record|replay|failed
  *                why W    A call of a runner's function, and why it was no
  *                         replay, in the words of philox_function_reason().

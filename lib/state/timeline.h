@@ -19,7 +19,8 @@
  *          launch, when it ends.
  *  arrows  from the forward to every pass that repeats it: by its ticket, by a
  *          placeholder within a capture, or within a launch.
- *  marks   every other event.
+ *  marks   every other event. Those of a runner's pool are on the runner's row,
+ *          and so is a call that was no replay, with the reason's name.
  *
  * An event that ends what was not seen to begin is a mark, and there are no
  * arrows from forwards that were not seen. Times are the caller's; each event

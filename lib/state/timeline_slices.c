@@ -42,10 +42,15 @@ struct timeline_label timeline_pass_label(const struct timeline_step *step,
 
 static struct timeline_label label_step(const struct timeline_step *step)
 {
+	const struct written_word miss = step_word(step, "miss");
 	struct timeline_label label = {.note = ""};
 
-	snprintf(label.name, sizeof(label.name), "%.*s",
-		 (int)step->words[0].length, step->words[0].text);
+	if (miss.text)
+		snprintf(label.name, sizeof(label.name), "miss: %.*s",
+			 (int)miss.length, miss.text);
+	else
+		snprintf(label.name, sizeof(label.name), "%.*s",
+			 (int)step->words[0].length, step->words[0].text);
 	return label;
 }
 
@@ -74,6 +79,18 @@ struct timeline_item timeline_item(enum timeline_what what,
 				      .n = step->n};
 }
 
+/* The row of the runner that has a pool of this name. */
+static struct timeline_row *runner_row(const struct timeline *timeline,
+				       struct written_word pool)
+{
+	struct timeline_row *row = timeline->rows;
+
+	while (row && (row->group != TIMELINE_RUNNER || !pool.text ||
+		       !written_same(row->name, pool)))
+		row = row->next;
+	return row;
+}
+
 /* On the first lane of the row that it is about. */
 static struct timeline_lane *lane_of_mark(struct timeline *timeline,
 					  const struct timeline_step *step)
@@ -82,7 +99,14 @@ static struct timeline_lane *lane_of_mark(struct timeline *timeline,
 	const struct written_word launches = {"launches", 8};
 	struct written_word region = step_word(step, "region");
 	struct written_word graph = step_word(step, "graph");
+	struct written_word runner = step_word(step, "runner");
+	struct timeline_row *row =
+		runner_row(timeline, step_word(step, "pool"));
 
+	if (row)
+		runner = row->name;
+	if (runner.text)
+		return timeline_find_lane(timeline, TIMELINE_RUNNER, runner, 0);
 	if (region.text)
 		return timeline_find_lane(timeline, TIMELINE_REGION, region, 0);
 	if (graph.text)
