@@ -413,12 +413,15 @@ quality: $(TOOL)
 
 ## fuzz             a minute each of random texts, pool operations, snapshots, plans
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot plan)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot plan runner)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
 	$(addprefix tools/common/,complain.c json.c)
+$(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c \
+	tools/common/snapshot*.c tools/common/runner_*.c) \
+	$(addprefix tools/common/,complain.c json.c svg.c)
 $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
 	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)
@@ -433,6 +436,8 @@ fuzz: $(FUZZERS)
 	$(Q)$(BUILD)/fuzz/snapshot -max_total_time=60 $(BUILD)/fuzz/snapshot-found \
 		tests/fuzz/snapshots
 	$(Q)$(BUILD)/fuzz/plan -max_total_time=60 $(BUILD)/fuzz/plan-found tests/fuzz/plans
+	$(Q)$(BUILD)/fuzz/runner -max_total_time=60 $(BUILD)/fuzz/runner-found \
+		tests/fuzz/runners
 
 # --- manual -------------------------------------------------------------------
 

@@ -1,0 +1,315 @@
+/*
+ * tests/tools/runner_text.c - the text of a runner is read, and refused if
+ * anything in it is malformed or does not fit, with the line
+ */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "tests/fuzz/runner.h"
+#include "tests/support/support.h"
+#include "tools/common/runner_read.h"
+
+static const char good[] =
+	"philox runner 1\n"
+	"runner \"r\" mode verify calls 9 made 4 functions 2 live 2\n"
+	"function 1 \"f \\x22g\\x22\" there backward flags 2 inputs 2 outputs 1 "
+	"values 1 keys 2 recordings 2\n"
+	"policy moved record live record refused error limit 0 warm-ups 1 dry 2 "
+	"after 3 again never retry 16 keys 4 verify 5 differs eager bytes 6\n"
+	"calls eager 1 warm-up 2 record 3 replay 4 failed 5\n"
+	"bodies 6 dry 7 checking 8 prepared 9\n"
+	"misses new 1 moved 2 live 3 stale 4 early 5 limit 6 refused 7 eager 8 "
+	"agreed 9\n"
+	"verified 1 differed 2 unverified 3\n"
+	"kept dropped 1 unplayed 2 bytes 3 copies 4\n"
+	"reason \"its inputs moved\"\n"
+	"input \"x\" automatic flags 3 alignment 16 elements 3 origin \"a:1\"\n"
+	"input \"y\" copied flags 0 alignment 0 elements 0 origin \"\"\n"
+	"output \"z\" elements 2 origin \"\\xd1\\x8f\"\n"
+	"value \"rate\" bytes 4\n"
+	"key 1 size 0 calls 3 warm-ups 1 dry 2 wait never refused \"no\"\n"
+	"key 2 size 3 0a00ff calls 4 warm-ups 0 dry 0 wait 2 refused \"\"\n"
+	"recording 2 key 2 replays 7 by prepare bytes 8 passes 9 writes 1536 "
+	"ranges 2\n"
+	"from memory 18446744073709551615 static\n"
+	"from function 2 output 1 recording 0 copied\n"
+	"range segment 0 offset 512 bytes 512\n"
+	"range segment 0 offset 1536 bytes 1024\n"
+	"recording 4 key 1 replays 0 by call bytes 8 passes 0 writes 0 ranges 0\n"
+	"from function 1 output 1 recording 2 static\n"
+	"from function 1 output 1 recording 3 static\n"
+	"function 2 \"\" gone inference flags 1 inputs 0 outputs 1 values 0 keys 0 "
+	"recordings 0\n"
+	"policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0 "
+	"after 1 again 2 retry never keys 0 verify 0 differs error bytes 0\n"
+	"calls eager 0 warm-up 0 record 0 replay 0 failed 0\n"
+	"bodies 0 dry 0 checking 0 prepared 0\n"
+	"misses new 0 moved 0 live 0 stale 0 early 0 limit 0 refused 0 eager 0 "
+	"agreed 0\n"
+	"verified 0 differed 0 unverified 0\n"
+	"kept dropped 0 unplayed 0 bytes 0 copies 0\n"
+	"reason \"\"\n"
+	"output \"o\" elements 0 origin \"\"\n"
+	"live function 1 output 1 recording 2 block 1 size 5 call 9 tied\n"
+	"live function 2 output 1 recording 0 block 0 size 5 call 1 untied\n"
+	"begin pool\n"
+	"philox pool 1\n"
+	"pool \"r\" plain flags 0 unit 512 step 0 limit 0\n"
+	"session none graphs 0\n"
+	"mapped 1024 peak 1024 pinned 0\n"
+	"live 512 peak 512 requested 5 blocks 1\n"
+	"free 512 largest 512\n"
+	"counts allocations 1 frees 0 growths 1 trims 0 checkpoints 0 restores "
+	"0 rollbacks 0 waits 0\n"
+	"segment 0 extents 1 bytes 1024\n"
+	"extent 1 offset 0 bytes 1024 loose\n"
+	"block offset 0 bytes 512 live 1 size 5 tag \"\"\n"
+	"block offset 512 bytes 512 free owner home\n"
+	"end pool\n";
+
+/* --- texts ---------------------------------------------------------------- */
+
+static const char *sign(const char *text)
+{
+	static char made[8192];
+	int size = snprintf(made, sizeof(made),
+			    "%schecksum %016" PRIx64 " bytes %zu\n", text,
+			    fnv1a(text), strlen(text));
+
+	cr_assert(size > 0 && (size_t)size < sizeof(made));
+	return made;
+}
+
+static enum philox_status read_bytes(const char *text, size_t size)
+{
+	/* An array of its own, so that a sanitizer sees what is read after it */
+	char *copy = malloc(size ? size : 1);
+	struct runner_text read;
+	enum philox_status status;
+
+	cr_assert(copy);
+	memcpy(copy, text, size);
+	status = runner_text_read(copy, size, &read);
+	free(copy);
+	if (status == PHILOX_OK)
+		runner_text_finish(&read);
+	return status;
+}
+
+static enum philox_status read_text(const char *text)
+{
+	return read_bytes(text, strlen(text));
+}
+
+/* The text with one thing replaced, the first that is like it. */
+static const char *changed(const char *from, const char *to)
+{
+	static char made[8192];
+	const char *found = strstr(good, from);
+
+	cr_assert(found, "no %s", from);
+	snprintf(made, sizeof(made), "%.*s%s%s", (int)(found - good), good, to,
+		 found + strlen(from));
+	return made;
+}
+
+/* --- good ones ------------------------------------------------------------ */
+
+Test(runner_text, is_read_and_written_again_as_it_was)
+{
+	const char *text = sign(good);
+	struct runner_text read;
+	char *again;
+	size_t size;
+
+	OK(runner_text_read(text, strlen(text), &read));
+	OK(runner_text_write(&read, &again, &size));
+	cr_assert_str_eq(again, text);
+	cr_assert_eq(size, strlen(text));
+	free(again);
+	runner_text_finish(&read);
+}
+
+Test(runner_text, holds_what_the_text_says)
+{
+	const char *text = sign(good);
+	const struct text_function *f;
+	const struct text_recording *recording;
+	struct runner_text read;
+
+	OK(runner_text_read(text, strlen(text), &read));
+	cr_assert(read.mode == TEXT_VERIFY && read.n_functions == 2);
+	f = read.functions;
+	cr_assert_str_eq(f->name, "f \"g\"");
+	cr_assert(f->mode == PHILOX_MODE_BACKWARD && !f->gone && f[1].gone);
+	cr_assert(f->policy.again == PHILOX_NEVER && f->policy.bytes == 6);
+	cr_assert(f->counts.missed_agreed == 9 && f->counts.unverified == 3);
+	cr_assert(f->counts.keys == 2 && f->counts.recordings == 2);
+	cr_assert_eq(f[1].outputs.first, 4);
+	cr_assert(read.keys[0].wait == PHILOX_NEVER && !read.keys[0].size);
+	cr_assert(read.keys[1].size == 3 && read.keys[1].bytes[2] == 0xff);
+	recording = &read.recordings[1];
+	cr_assert(recording->number == 4 && recording->key == 0);
+	cr_assert_eq(read.sources[recording->sources.first + 1].recording, 3);
+	cr_assert(read.ranges[1].bytes == 1024 && read.live[0].tied);
+	cr_assert_eq(read.pool.figures.blocks, 1);
+	runner_text_finish(&read);
+}
+
+/* --- what does not fit ------------------------------------------------------ */
+
+static const struct misfit {
+	const char *from, *to, *message;
+} misfits[] = {
+	{"runner \"r\"", "runner \"\"", "line 2: a runner without a name"},
+	{"mode verify", "mode fast", "line 2: 'plain' or 'eager' or 'verify'"},
+	{"function 1", "function 2", "line 3: functions count from 1"},
+	{"there", "here", "line 3: 'there' or 'gone' expected"},
+	{"inputs 2", "inputs 1048577", "line 3: no further digit"},
+	{"moved record", "moved away",
+	 "line 4: 'limit' or 'record' or 'error'"},
+	{"after 3", "after 03", "line 4: no further digit"},
+	{"again never", "again 4294967295", "line 4: no further digit"},
+	{"agreed 9", "agreed", "line 7: "},
+	{"input \"x\"", "input \"\"", "line 11: a name that is empty"},
+	{"automatic", "moving", "line 11: 'static' or 'copied' or 'automatic'"},
+	{"key 2 size", "key 3 size", "line 16: keys count from 1"},
+	{"0a00ff", "0a00f", "line 16: a digit of 0-9 and a-f expected"},
+	{"0a00ff", "0A00ff", "line 16: a digit of 0-9 and a-f expected"},
+	{"size 3", "size 4097", "line 16: no further digit"},
+	{"recording 2 key 2", "recording 2 key 3",
+	 "line 17: the function has no key 3"},
+	{"recording 2 key 2", "recording 5 key 2",
+	 "line 17: recording 5, but 4 were made"},
+	{"from function 1 output 1 recording 2",
+	 "from function 1 output 1 recording 4",
+	 "line 23: recording 4 is not older than 4"},
+	{"from function 1 output 1 recording 2",
+	 "from function 3 output 1 recording 2",
+	 "an input is of function 3, but there are 2"},
+	{"from function 1 output 1 recording 2",
+	 "from function 1 output 2 recording 2",
+	 "an input is output 2 of function 1"},
+	{"offset 1536 bytes 1024", "offset 1024 bytes 1024",
+	 "line 21: a range that touches the one before"},
+	{"offset 512 bytes 512\nrange", "offset 511 bytes 512\nrange",
+	 "line 20: offset 511 and bytes 512 are not whole units"},
+	{"writes 1536", "writes 2048",
+	 "line 22: its ranges have less than 2048 bytes"},
+	{"writes 1536", "writes 1024",
+	 "line 21: its ranges have more than 1024 bytes"},
+	{"recording 4 key", "recording 2 key", ""},
+	{"keys 0 recordings 0", "keys 1 recordings 0",
+	 "line 25: a function that is gone has neither keys nor recordings"},
+	{"live function 1", "live function 0",
+	 "line 34: there is no function 0"},
+	{"live function 1 output 1", "live function 1 output 2",
+	 "line 34: function 1 has no output 2"},
+	{"recording 2 block", "recording 5 block",
+	 "line 34: 4 recordings were made, but this is of recording 5"},
+	{"call 9 tied", "call 10 tied",
+	 "line 34: 9 calls began, but this is of call 10"},
+	{"block 1 size 5 call", "block 2 size 5 call",
+	 "an output is in block 2, but the pool has 1"},
+	{"live 2\n", "live 1\n", "line 35: 'begin pool' expected"},
+	{"philox pool 1", "philox pool 2",
+	 "line 37: the text has version 2, the newest this philox reads is 1"},
+	{"requested 5 blocks 1", "requested 6 blocks 1",
+	 "line 41: requested is 6, but what is below comes to 5"},
+	{"end pool", "end of pool", "line 48: a segment or a block expected"},
+};
+
+Test(runner_text, that_does_not_fit_is_refused_by_line)
+{
+	for (size_t i = 0; i < sizeof(misfits) / sizeof(*misfits); i++) {
+		enum philox_status status = read_text(
+			sign(changed(misfits[i].from, misfits[i].to)));
+
+		cr_assert(status == PHILOX_ERROR_INVALID ||
+				  status == PHILOX_ERROR_UNSUPPORTED,
+			  "%s: status %d", misfits[i].to, status);
+		cr_assert(strstr(philox_error_message(), misfits[i].message),
+			  "%s: %s, not %s", misfits[i].to,
+			  philox_error_message(), misfits[i].message);
+	}
+}
+
+Test(runner_text, of_a_newer_version_is_refused_as_such)
+{
+	FAILS(read_text("philox runner 2\nanything"), PHILOX_ERROR_UNSUPPORTED);
+	NAMES("line 1: the text has version 2, the newest this philox reads is "
+	      "1");
+}
+
+Test(runner_text, that_is_cut_is_refused_wherever_it_is)
+{
+	const char *text = sign(good);
+
+	for (size_t size = 0; size < strlen(text); size++)
+		FAILS(read_bytes(text, size), PHILOX_ERROR_INVALID);
+	OK(read_text(text));
+}
+
+Test(runner_text, in_which_one_byte_is_another_is_refused)
+{
+	char text[8192];
+
+	strcpy(text, sign(good));
+	for (size_t at = 0; text[at]; at++)
+		for (int bit = 1; bit < 256; bit <<= 1) {
+			enum philox_status status;
+
+			text[at] = (char)(text[at] ^ bit);
+			status = read_bytes(text, strlen(sign(good)));
+			text[at] = (char)(text[at] ^ bit);
+			cr_assert(status != PHILOX_OK, "byte %zu, bit %d", at,
+				  bit);
+		}
+}
+
+/* Without a line, or with one twice. */
+Test(runner_text, needs_each_line_once)
+{
+	for (const char *line = good, *next; *line; line = next) {
+		char text[8192];
+
+		next = strchr(line, '\n') + 1;
+		snprintf(text, sizeof(text), "%.*s%s", (int)(line - good), good,
+			 next);
+		cr_assert(read_text(sign(text)) != PHILOX_OK, "without %.40s",
+			  line);
+		snprintf(text, sizeof(text), "%.*s%s", (int)(next - good), good,
+			 line);
+		cr_assert(read_text(sign(text)) != PHILOX_OK, "twice %.40s",
+			  line);
+	}
+}
+
+/* --- the corpus -------------------------------------------------------------- */
+
+Test(runner_text, corpus_is_read_and_shown, .timeout = 120)
+{
+	const char *folder = "tests/fuzz/runners";
+	DIR *files = opendir(folder);
+	struct dirent *entry;
+	unsigned n = 0;
+
+	cr_assert(files, "%s", folder);
+	while ((entry = readdir(files))) {
+		static uint8_t bytes[1 << 18];
+		char path[512];
+		FILE *file;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+		file = fopen(path, "r");
+		cr_assert(file, "%s", path);
+		fuzz_runner(bytes, fread(bytes, 1, sizeof(bytes), file));
+		fclose(file);
+		n++;
+	}
+	closedir(files);
+	cr_assert(n >= 7, "%u files", n);
+}
