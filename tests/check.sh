@@ -50,8 +50,8 @@ default_parts()
 		# the tool. The others measure, compile or install: nothing to
 		# sanitize
 		echo 'tests stress/* scripts/diff.sh scripts/draw.sh' \
-			'scripts/pool.sh scripts/resume.sh scripts/tool.sh' \
-			scripts/trace.sh
+			'scripts/pool.sh scripts/resume.sh scripts/runner.sh' \
+			'scripts/tool.sh scripts/trace.sh'
 		;;
 	*)
 		# Deliberate bugs take minutes and run in .ci/run only

@@ -22,7 +22,7 @@ static const struct command commands[] = {
 	{"draw", "print a stream of random numbers", tool_draw},
 	{"diff", "name the first difference of two saved runs or journals",
 	 tool_diff},
-	{"inspect", "sum up a saved context, a journal or a pool; draw it",
+	{"inspect", "sum up a saved context, journal, pool or runner; draw it",
 	 tool_inspect},
 	{"info", "show the version, the devices and the processor", tool_info},
 	{"selftest", "check the devices of this machine", tool_selftest},

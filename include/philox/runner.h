@@ -172,8 +172,10 @@ PHILOX_API struct philox_pool *philox_runner_pool(
  * not at all. It has functions, keys, recordings, where their inputs come from,
  * counts, last reasons, and the pool, by place, never an address, and a
  * checksum; `philox inspect` sums one up and draws it. Its form is in Note
- * [Runner snapshot] in graph/runner_text.h. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY.
+ * [Runner snapshot] in graph/runner_text.h. The pool is made to agree with the
+ * outputs that are not released, as it is before a body runs. Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE,
+ * PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_runner_snapshot_text(
 	struct philox_runner *runner, char **text, size_t *size);

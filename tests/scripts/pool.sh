@@ -160,7 +160,7 @@ check "nor to end with" \
 	gives 2 "is a snapshot of a pool: --to is for a journal" \
 	"$philox" inspect --svg --to 2 "$WORK/small"
 check "a picture and JSON are two commands" \
-	gives 2 'choose one of --json, --trace and --svg' \
+	gives 2 'choose one of --json, --trace, --svg and --dot' \
 	"$philox" inspect --svg --json "$WORK/small"
 check "inspect --svg says that a disk is full" \
 	gives 1 'the picture cannot be written' \

@@ -289,7 +289,7 @@ check "inspect --svg says that a disk is full" \
 	gives 1 'the picture cannot be written' \
 	sh -c '"$1" inspect --svg "$2" >/dev/full' - "$philox" "$WORK/train"
 check "inspect makes one thing at a time" \
-	gives 2 'choose one of --json, --trace and --svg' \
+	gives 2 'choose one of --json, --trace, --svg and --dot' \
 	"$philox" inspect --svg --json "$WORK/train"
 check "inspect --from is for --svg" gives 2 '--from is for --svg only' \
 	"$philox" inspect --from 2 "$WORK/train"

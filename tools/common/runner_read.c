@@ -56,8 +56,8 @@ static struct runner_sizes read_runner(struct runner_reader *at)
 
 /* --- live outputs ---------------------------------------------------------- */
 
-static void check_live(struct runner_reader *at,
-		       const struct text_output *output)
+static void check_live_output(struct runner_reader *at,
+			      const struct text_output *output)
 {
 	const struct runner_text *text = at->text;
 	struct reader *reader = at->reader;
@@ -103,7 +103,7 @@ static void read_live_output(struct runner_reader *at)
 	output.call = lines_count(reader, "call");
 	reader_expect(reader, " ");
 	output.tied = (int)lines_choice(reader, ties);
-	check_live(at, &output);
+	check_live_output(at, &output);
 	reader_end_line(reader);
 	text->live =
 		reader_grow(reader, text->live, text->n_live, sizeof(output));

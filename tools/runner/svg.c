@@ -249,7 +249,7 @@ static void put_drawing(const struct drawn *drawn)
 
 	if (width < 880)
 		width = 880;
-	snprintf(title, sizeof(title), "runner %s", text->name);
+	snprintf(title, sizeof(title), "runner \"%s\"", text->name);
 	svg_begin(drawn->out, width, drawn->layout.height + MARGIN, title,
 		  style);
 	svg_text(drawn->out, MARGIN, 22, "title", title, width);
