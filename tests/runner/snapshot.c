@@ -270,6 +270,72 @@ RUNNER_PROMISE(runner_snapshot, lists_outputs_that_are_not_released)
 	HAS(text_of(r), " functions 1 live 0\n");
 }
 
+/* Keys go for the limit, their recordings with them, and then the places of
+ * their outputs. */
+RUNNER_PROMISE(runner_snapshot, knows_an_eager_call_in_a_recording_s_place)
+{
+	struct layer layer = make_layer(f, r, "a");
+	struct philox_function_options options = layer_options("a", &layer);
+	struct layer_call call;
+	uint32_t *x = make_words(f, 1);
+
+	options.policy.keys = 1;
+	make_function_of(&layer, r, &options);
+	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 1, PHILOX_CALL_RECORD);
+	for (uint32_t key = 2; key < 5; key++) {
+		OK(philox_stream_synchronize(f->device, f->stream));
+		KIND(&layer, x, key, PHILOX_CALL_WARMUP);
+	}
+	call = new_call(&layer, x, 5);
+	OK(try_call(&layer, &call));
+	cr_assert_eq(call.call.kind, PHILOX_CALL_WARMUP);
+	HAS(text_of(r), "\nlive function 1 output 1 recording 0 ");
+	HAS(text_of(r), "\nlive function 1 output 2 recording 0 ");
+	drop_call(&layer, &call);
+}
+
+/* Its output is its input, so that it can be replayed while that is live. */
+static enum philox_status pass_on(void *user, struct philox_run *run)
+{
+	void *x;
+	size_t bytes;
+	enum philox_status status = philox_run_input(run, 0, &x, &bytes);
+
+	(void)user;
+	return status == PHILOX_OK ? philox_run_output(run, 0, x, bytes)
+				   : status;
+}
+
+RUNNER_PROMISE(runner_snapshot, knows_the_recording_of_each_live_replay)
+{
+	struct layer layer = make_layer(f, r, "a");
+	struct philox_function_options options = layer_options("a", &layer);
+	struct layer_call calls[4];
+	uint32_t *x = make_words(f, 1);
+	const char *at;
+	unsigned n = 0;
+
+	options.body = pass_on;
+	options.n_outputs = 1;
+	make_function_of(&layer, r, &options);
+	for (int i = 0; i < 4; i++) {
+		calls[i] = new_call(&layer, x, 1);
+		calls[i].call.n_uses = 0;
+		calls[i].call.n_outputs = 1;
+		OK(try_call(&layer, &calls[i]));
+	}
+	at = text_of(r);
+	HAS(at, "\nlive function 1 output 1 recording 0 block 0 size ");
+	while ((at = strstr(at, "\nlive function 1 output 1 recording 1 "))) {
+		at++;
+		n++;
+	}
+	cr_assert_eq(n, 3, "%u outputs are of the recording", n);
+	for (int i = 0; i < 4; i++)
+		OK(philox_output_release(r, &calls[i].outputs[0], f->stream));
+}
+
 /* --- the same calls ---------------------------------------------------------------- */
 
 /* Reasons with addresses and ids of blocks, outputs that stay, other streams. */
