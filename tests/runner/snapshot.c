@@ -270,6 +270,29 @@ RUNNER_PROMISE(runner_snapshot, lists_outputs_that_are_not_released)
 	HAS(text_of(r), " functions 1 live 0\n");
 }
 
+/* A replay does not touch the pool, and neither does a release. */
+RUNNER_PROMISE(runner_snapshot, has_a_pool_that_agrees_with_live_outputs)
+{
+	struct layer layer = make_layer(f, r, "a");
+	struct layer_call made;
+	uint32_t *x = make_words(f, 1);
+	char line[100];
+
+	make_function(&layer, r, "a");
+	for (int i = 0; i < 2; i++)
+		kind_of_call(&layer, x, 1);
+	made = keep_call(&layer, x, NULL);
+	cr_assert_eq(made.call.kind, PHILOX_CALL_REPLAY);
+	for (int i = 0; i < 2; i++) {
+		snprintf(line, sizeof(line), " live %d size %d tag \"%s\"\n",
+			 i + 1, (int)BYTES, i ? "echo" : "y");
+		HAS(text_of(r), line);
+	}
+	drop_call(&layer, &made);
+	HAS_NOT(text_of(r), line);
+	HAS(text_of(r), "\nlive 0 peak ");
+}
+
 /* Keys go for the limit, their recordings with them, and then the places of
  * their outputs. */
 RUNNER_PROMISE(runner_snapshot, knows_an_eager_call_in_a_recording_s_place)
