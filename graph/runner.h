@@ -86,7 +86,7 @@ struct output_slot {
 	struct philox_function *function;
 	uint32_t output;
 	uint64_t recording; /* that has or had it, by number; 0: none */
-	int recorded;       /* a recording has it */
+	int recorded;  /* a recording has it */
 	int live;      /* handed out and not released */
 	int over;      /* released, but by the call on its way */
 	int in_pool;   /* its block is the runner's */
@@ -202,8 +202,8 @@ struct recorded_output {
 
 /* Where an input of a recording was from, when that was made. */
 struct recorded_source {
-	const struct philox_function *function; /* whose output it was, or NULL */
-	uint32_t output;
+	const struct philox_function *function; /* NULL: other memory */
+	uint32_t output;    /* of the function */
 	uint64_t recording; /* that handed it out, by number; 0: a call did */
 	uint64_t id;        /* of other memory: the caller's */
 };

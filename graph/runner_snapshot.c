@@ -3,12 +3,12 @@
  *
  * What it has is copied by the thread that is in the runner, and then written.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool_snapshot.h"
 #include "graph/runner_enter.h"
 #include "graph/runner_memory.h"
+#include "graph/runner_reason.h"
 #include "graph/runner_text.h"
 #include "lib/save/file.h"
 
@@ -52,75 +52,6 @@ static void *text_row(struct text_copying *copying, void *table, size_t n,
 	}
 	memcpy(table, &larger, sizeof(larger));
 	return memset((char *)larger + n * size, 0, size);
-}
-
-/* --- words ---------------------------------------------------------------- */
-
-/* How many bytes at `from` are an address: "0x" and 7 digits at least. */
-static size_t address_length(const char *from)
-{
-	size_t length = 2;
-
-	if (strncmp(from, "0x", 2) != 0)
-		return 0;
-	while (isxdigit((unsigned char)from[length]))
-		length++;
-	return length >= 9 ? length : 0;
-}
-
-/* ... are the id of a block, which counts those of the process. */
-static size_t block_length(const char *from)
-{
-	return strncmp(from, "block ", 6) == 0
-		       ? 6 + strspn(from + 6, "0123456789")
-		       : 0;
-}
-
-/*
- * From the first address of inputs that moved on: to the next part of the reason,
- * or its end. The list may be cut, wherever its addresses let it.
- */
-static const char *skip_moves(const char *from)
-{
-	const char *next;
-
-	while ((next = strstr(from, "; ")) &&
-	       strncmp(next + 2, "input '", 7) == 0)
-		from = next + 2;
-	return next ? next : from + strlen(from);
-}
-
-/* Appends a reason's next word to `to`; returns what is after it. */
-static const char *copy_word(char **to, const char *from)
-{
-	size_t length = block_length(from);
-
-	if (length > 6) {
-		*to = stpcpy(*to, "block #");
-		return from + length;
-	}
-	length = address_length(from);
-	if (length) {
-		*to = stpcpy(*to, "0x..");
-		return from + length;
-	}
-	if (strncmp(from, "from 0x", 7) == 0) {
-		*to = stpcpy(*to, "from 0x..");
-		return skip_moves(from);
-	}
-	*(*to)++ = *from++;
-	return from;
-}
-
-/* A reason without what is another in the next run, or on another device. */
-static void copy_reason(char to[256], const char *from)
-{
-	char made[2 * 256], *at = made;
-
-	while (*from)
-		from = copy_word(&at, from);
-	*at = '\0';
-	snprintf(to, 256, "%.255s", made);
 }
 
 static char *copy_string(struct text_copying *copying, const char *from)
@@ -244,7 +175,7 @@ static void copy_key(struct text_copying *copying, const struct key *key,
 	to->warmups = key->warmups;
 	to->dry = key->dry;
 	to->wait = key->wait;
-	copy_reason(to->refused, key->refused);
+	reason_copy(to->refused, key->refused);
 }
 
 static void copy_keys(struct text_copying *copying,
@@ -535,7 +466,7 @@ static void copy_function(struct text_copying *copying, size_t index)
 	to->policy = function->policy;
 	to->counts = function->counts;
 	drop_times(&to->counts);
-	copy_reason(to->reason, function->reason);
+	reason_copy(to->reason, function->reason);
 	copy_signature(copying, function, to);
 	copy_keys(copying, function, to);
 	if (!copying->failed)

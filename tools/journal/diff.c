@@ -140,10 +140,9 @@ static int compare_tickets(const char *region, const struct saved *a,
 				       in_a < in_b ? "A" : "B");
 		if (compare_states(what, a->tickets[of_a->ticket + i].state,
 				   b->tickets[of_b->ticket + i].state) ||
-		    compare_numbers(
-			    what, "iterations",
-			    a->tickets[of_a->ticket + i].iterations,
-			    b->tickets[of_b->ticket + i].iterations))
+		    compare_numbers(what, "iterations",
+				    a->tickets[of_a->ticket + i].iterations,
+				    b->tickets[of_b->ticket + i].iterations))
 			return 1;
 	}
 	return 0;

@@ -169,11 +169,11 @@ struct train_options {
 	uint64_t steps, seed, ops;
 	double dropout;
 	int json, naive;
-	int loop;   /* the looped run is among those to make */
-	int runner; /* and so is the run through a runner */
+	int loop;             /* the looped run is among those to make */
+	int runner;           /* and so is the run through a runner */
 	const char *snapshot; /* the file that it is written to, or NULL */
-	int only;   /* the schedule to run alone, if only_given */
-	int pool;   /* enum train_pool_kind, if pool_given */
+	int only;             /* the schedule to run alone, if only_given */
+	int pool;             /* enum train_pool_kind, if pool_given */
 	/* as given, or NULL */
 	const char *steps_given, *seed_given, *ops_given, *dropout_given;
 	const char *only_given, *pool_given;
