@@ -1,0 +1,275 @@
+/*
+ * tests/runner/verify_memory.c - verification without memory for it, and when
+ * the device fails
+ */
+#include <stdio.h>
+#include "tests/support/verify_bed.h"
+
+enum { BYTES = ACT_BYTES, LARGE = 6 << 20 };
+
+static unsigned times_logged(const char *text)
+{
+	unsigned times = 0;
+
+	for (const char *at = strstr(logged_texts(), text); at;
+	     at = strstr(at + 1, text))
+		times++;
+	return times;
+}
+
+/* --- no memory ------------------------------------------------------------------ */
+
+/* y is large, and ends with x. */
+static enum philox_status large_script(struct act *act, struct props *props)
+{
+	void *y;
+
+	TRY_(philox_run_alloc(props->run, LARGE, 0, "y", &y));
+	TRY_(philox_memory_set(act->f->device, y, 5, LARGE, props->stream));
+	props->out[0] = (uint32_t *)y + LARGE / 4 - WORDS;
+	return prop_copy(act, props, props->out[0], props->in[0]);
+}
+
+static struct act make_large(struct fixture *f, struct philox_runner *r)
+{
+	struct act act = new_act(f, r, large_script);
+
+	act.n_uses = 0;
+	act.no_alloc = 1;
+	act.in[0].address = make_words(f, 3);
+	return act;
+}
+
+static void replay_large(struct act *act, uint32_t word)
+{
+	struct numbers words = all_words(word);
+
+	OK(philox_memory_copy(act->f->device, act->in[0].address, &words,
+			      BYTES, act->f->stream));
+	OK(call_act(act));
+	cr_assert_eq(act->call.kind, PHILOX_CALL_REPLAY);
+	SAME(read_numbers(act->f, act->out[0].address), words, "y");
+	release_act(act);
+}
+
+/* On host devices the memory may be limited to what there is. */
+static void no_memory(const char *device, uint32_t flags)
+{
+	struct philox_function_counts counts;
+	struct fixture f;
+	struct philox_runner *r;
+	struct act act;
+
+	fixture_open(&f, device);
+	r = make_runner_of(&f, "runner", flags);
+	act = make_large(&f, r);
+	make_act(&act, "act");
+	rehearse(&act);
+	log_texts(&f);
+	OK(philox_device_limit_memory(f.device, 1));
+	for (unsigned i = 1; i < 4; i++) {
+		replay_large(&act, i);
+		VERIFIED(&act, 0, 0, i);
+	}
+	cr_assert_eq(times_logged("not verified|"), 1, "%s", logged_texts());
+	LOGGED("'act'");
+	cr_assert_eq(act_counts(&act).failed, 0);
+	OK(philox_device_limit_memory(f.device, 0));
+	replay_large(&act, 9);
+	VERIFIED(&act, 1, 0, 3);
+	replay_large(&act, 10);
+	VERIFIED(&act, 2, 0, 3);
+	counts = act_counts(&act);
+	cr_assert_eq(counts.bodies - counts.checking, 2);
+	OK(philox_context_set_log(f.context, NULL, NULL));
+	fixture_close(&f);
+}
+
+Test(runner_verify_memory, that_there_is_not_lets_replays_go_on, .timeout = 60)
+{
+	no_memory("host:sync", 0);
+	no_memory("host:strict", PHILOX_POOL_EXPANDABLE);
+}
+
+/* The second pool is no larger than the first one may be. */
+RUNNER_PROMISE(runner_verify_memory, is_no_more_than_a_second_pool)
+{
+	struct philox_runner_options options =
+		PHILOX_INIT(struct philox_runner_options);
+	struct act act;
+
+	options.name = "small";
+	options.pool_limit = 8 << 20;
+	OK(philox_runner_create(f->context, &options, &r));
+	act = make_large(f, r);
+	make_act(&act, "act");
+	rehearse(&act);
+	for (uint32_t i = 1; i < 4; i++) {
+		replay_large(&act, i);
+		cr_assert_eq(act_counts(&act).verified +
+				     act_counts(&act).unverified,
+			     i);
+	}
+	cr_assert_leq(pool_look(philox_runner_pool(r)).mapped, 8 << 20);
+}
+
+/* --- every device call fails once ------------------------------------------------- */
+
+/* A backward, a forward, a mutated input, a value: what a verification has. */
+static enum philox_status full_script(struct act *act, struct props *props)
+{
+	const struct philox_ticket none = {0, 0};
+	struct philox_ticket made;
+	struct philox_pass pass;
+	const void *rate;
+
+	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_backward_begin(props->run, act->region, none, 0,
+				       &pass));
+	TRY_(draw_or_fail(&pass, props->out[0]));
+	TRY_(philox_backward_commit(&pass, 0));
+	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
+	TRY_(draw_or_fail(&pass, props->out[1]));
+	TRY_(philox_forward_commit(&pass, &made));
+	TRY_(prop_copy(act, props, props->out[2], props->in[0]));
+	return prop_words(act, props, props->in[0], rate, 4);
+}
+
+struct fragile {
+	struct fixture *f;
+	struct philox_runner *r;
+	struct act act;
+	struct forward one; /* owed */
+	struct numbers x;
+	struct block_set *seen;
+	uint64_t calls; /* of the device, in the last call */
+	unsigned failed, unverified;
+};
+
+/* On success it is right, and x is changed once. */
+static enum philox_status call_fragile(struct fragile *g, uint32_t rate)
+{
+	struct act *act = &g->act;
+	enum philox_status status;
+
+	act->uses[0] = (struct philox_use){g->one.ticket, 0, 0};
+	act->uses[1] = (struct philox_use){{6, 6}, 0, 0};
+	act->rate = rate;
+	g->calls = philox_device_calls(g->f->device, NULL);
+	status = call_act(act);
+	g->calls = philox_device_calls(g->f->device, NULL) - g->calls;
+	OK(philox_device_fail(g->f->device, NULL, 0, PHILOX_OK));
+	if (status != PHILOX_OK) {
+		cr_assert_eq(act->uses[1].ticket.serial, 6);
+		return status;
+	}
+	SAME(read_numbers(g->f, act->out[0].address), g->one.saw, "backward");
+	SAME(read_numbers(g->f, act->out[2].address), g->x, "x, before");
+	g->one.saw = read_numbers(g->f, act->out[1].address);
+	g->one.ticket = act->uses[1].ticket;
+	cr_assert_eq(block_set_add(g->seen, &g->one.saw), 0, "seen before");
+	memset(g->x.word, 0, 16);
+	g->x.word[0] = rate;
+	SAME(read_numbers(g->f, act->in[0].address), g->x, "x");
+	release_act(act);
+	return PHILOX_OK;
+}
+
+static void make_fragile(struct fragile *g)
+{
+	struct act *act = &g->act;
+	struct philox_region *region = act->region;
+
+	*act = new_act(g->f, g->r, full_script);
+	act->region = region;
+	act->n_uses = 2;
+	act->n_outputs = 3;
+	act->has_rate = 1;
+	act->inputs[0].flags = PHILOX_INPUT_MUTATED;
+	act->in[0].address = make_words(g->f, 9);
+	act->policy.retry = 1;
+	g->x = all_words(9);
+	make_act(act, "act");
+}
+
+/* The n-th device call of the first verified replay fails; 0: there are fewer. */
+static int fail_at(struct fragile *g, uint64_t n)
+{
+	enum philox_status status;
+	uint64_t calls;
+	enum philox_capture_status capture;
+
+	make_fragile(g);
+	for (uint32_t i = 0; i < 2; i++)
+		OK(call_fragile(g, 100 + i));
+	OK(philox_device_fail(g->f->device, NULL, n, PHILOX_ERROR_DEVICE));
+	status = call_fragile(g, 200);
+	calls = g->calls;
+	g->failed += status != PHILOX_OK;
+	g->unverified += act_counts(&g->act).unverified != 0;
+	OK(philox_stream_capture_info(g->f->device, g->f->stream, &capture,
+				      NULL));
+	cr_assert_eq(capture, PHILOX_CAPTURE_NONE);
+	PENDING(g->act.region, 1);
+	if (status != PHILOX_OK) /* a copy back may have failed, too */
+		g->x = read_numbers(g->f, g->act.in[0].address);
+	for (uint32_t i = 0; i < 3; i++)
+		OK(call_fragile(g, 300 + i));
+	cr_assert_eq(act_counts(&g->act).differed, 0);
+	OK(philox_stream_synchronize(g->f->device, g->f->stream));
+	OK(philox_function_destroy(g->act.function));
+	return status != PHILOX_OK || n <= calls;
+}
+
+RUNNER_PROMISE(runner_verify_memory, calls_that_fail_leave_nothing_behind)
+{
+	struct fragile g = {.f = f, .r = r, .seen = block_set_new()};
+	uint64_t n = 1;
+
+	f->injected = 1;
+	g.act.region = make_region(f, "layer");
+	g.one = forward(f, g.act.region);
+	while (fail_at(&g, n))
+		n++;
+	cr_assert_geq(n, 15, "%d device calls only", (int)n);
+	cr_assert_geq(g.failed, 4);
+	LIVE(f, r, 0);
+	block_set_free(g.seen);
+}
+
+/* Memory alone that the device does not give lets the replay go on. */
+RUNNER_PROMISE(runner_verify_memory, allocations_that_fail_let_replays_go_on)
+{
+	static const char *const operations[] = {"mem_alloc", "space_map",
+						 "space_reserve"};
+	struct fragile g = {.f = f, .r = r, .seen = block_set_new()};
+
+	f->injected = 1;
+	g.act.region = make_region(f, "layer");
+	g.one = forward(f, g.act.region);
+	for (unsigned i = 0; i < 3; i++) {
+		struct philox_runner *runner;
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", i);
+		runner = make_runner_of(f, name,
+					i ? PHILOX_POOL_EXPANDABLE : 0);
+		g.r = runner;
+		make_fragile(&g);
+		OK(call_fragile(&g, 1));
+		OK(call_fragile(&g, 2));
+		OK(philox_device_fail(f->device, operations[i], 1,
+				      PHILOX_ERROR_MEMORY));
+		OK(call_fragile(&g, 3));
+		cr_assert_eq(g.act.call.kind, PHILOX_CALL_REPLAY);
+		cr_assert_eq(act_counts(&g.act).verified +
+				     act_counts(&g.act).unverified,
+			     1);
+		g.unverified += act_counts(&g.act).unverified != 0;
+		OK(call_fragile(&g, 4));
+		OK(call_fragile(&g, 5));
+		cr_assert_geq(act_counts(&g.act).verified, 2);
+	}
+	cr_assert_geq(g.unverified, 1);
+	block_set_free(g.seen);
+}
