@@ -10,6 +10,7 @@
  *                            time in a process of its own
  *   PHILOX_RUNNER_LOG=1      shows each call, with the runner's reason
  *   PHILOX_RUNNER_COUNTS=1   shows how often what happened
+ *   PHILOX_RUNNER_VERIFIED=n plays so many programs whose replays are verified
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #include <unistd.h>
 #include "tests/support/runner_game.h"
 
-enum { PROGRAMS = 32, SHRINKING_SECONDS = 120 };
+enum { PROGRAMS = 32, VERIFIED = 16, SHRINKING_SECONDS = 120 };
 
 static void tell(const struct game_program *program, const char *message)
 {
@@ -244,4 +245,43 @@ Test(runner_random, programs_draw_what_plain_passes_draw_on_host,
      .timeout = 600)
 {
 	play_all(named_device() ? named_device() : "host", 1001);
+}
+
+/* --- verification ----------------------------------------------------------------- */
+
+/* A replay is never said to differ, and nothing else changes. */
+static void play_verified(const char *device, unsigned first)
+{
+	const char *alone = getenv("PHILOX_RUNNER_SEED");
+	const char *many = getenv("PHILOX_RUNNER_VERIFIED");
+	const unsigned n = alone  ? 1
+			   : many ? (unsigned)strtoul(many, NULL, 0)
+				  : VERIFIED;
+	struct game_program program = {.device = device,
+				       .n_steps = GAME_STEPS,
+				       .verify = 1,
+				       .failed = fail_test};
+
+	for (unsigned i = 0; i < n; i++) {
+		program.seed = alone ? strtoull(alone, NULL, 0) : first + i;
+		play(&program);
+	}
+	fprintf(stderr,
+		"%" PRIu64 " replays on %s, %" PRIu64 " verified, %" PRIu64
+		" could not be\n",
+		program.counts[GAME_REPLAY], device,
+		program.counts[GAME_VERIFIED], program.counts[GAME_UNVERIFIED]);
+	if (!alone)
+		cr_assert_geq(program.counts[GAME_VERIFIED], 100 * n);
+}
+
+Test(runner_verify_random, programs_are_what_they_are_on_host_sync,
+     .timeout = 3600)
+{
+	play_verified(named_device() ? named_device() : "host:sync", 2001);
+}
+
+Test(runner_verify_random, programs_are_what_they_are_on_host, .timeout = 3600)
+{
+	play_verified(named_device() ? named_device() : "host", 3001);
 }

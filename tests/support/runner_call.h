@@ -43,6 +43,7 @@ struct playing {
 	enum philox_status status;
 	uint64_t path;    /* that it is on */
 	int last_was_dry; /* the body that ran last */
+	uint64_t checking; /* runs of the body, to verify */
 	struct recipe_plain plain;
 };
 

@@ -112,6 +112,14 @@ static enum philox_status cook(struct cooking *c, const struct recipe_op *op)
 			return philox_backward_commit(&c->passes[op->from], 0);
 		return philox_forward_commit(&c->passes[op->from],
 					     &c->tickets[op->from]);
+	case RECIPE_LITERAL:
+		return philox_memory_copy(c->of->device, to + op->to_word,
+					  c->of->literal + op->from_word,
+					  4 * op->words, c->stream);
+	case RECIPE_RUNS:
+		return philox_memory_set(c->of->device, to,
+					 (int)(c->of->bodies % 251),
+					 RECIPE_BYTES, c->stream);
 	default:
 		return cook_declare(c, op);
 	}
@@ -164,8 +172,11 @@ enum philox_status recipe_body(void *user, struct philox_run *run)
 	struct cooking c = {
 		.of = of, .run = run, .stream = philox_run_stream(run)};
 	const unsigned at = of->fault_at % of->recipe->n_ops;
+	const struct recipe *recipe = of->recipe;
 
 	of->kind = philox_run_kind(run);
+	if (of->recorded && of->kind == PHILOX_CALL_RECORD)
+		recipe = of->recorded;
 	of->bodies++;
 	of->began = 0;
 	of->asked_again = 0;
@@ -175,10 +186,10 @@ enum philox_status recipe_body(void *user, struct philox_run *run)
 		TRY(philox_run_input(run, i, &input, NULL));
 		c.registers[i] = input;
 	}
-	for (unsigned i = 0; i < of->recipe->n_ops; i++) {
+	for (unsigned i = 0; i < recipe->n_ops; i++) {
 		if (of->fault && i == at)
 			TRY(make_fault(&c));
-		TRY(cook(&c, &of->recipe->ops[i]));
+		TRY(cook(&c, &recipe->ops[i]));
 	}
 	return PHILOX_OK;
 }
@@ -283,6 +294,10 @@ static enum philox_status plain_op(struct plainly *p,
 		memcpy(to->word + op->to_word,
 		       p->of->registers[op->from].word + op->from_word,
 		       4 * op->words);
+		return PHILOX_OK;
+	case RECIPE_LITERAL:
+		memcpy(to->word + op->to_word,
+		       p->of->literal->word + op->from_word, 4 * op->words);
 		return PHILOX_OK;
 	case RECIPE_SET:
 		memset(to, (int)op->from, sizeof(*to));

@@ -221,7 +221,9 @@ void call_succeeded(struct game *game, struct playing *p)
 	     p->call.kind >= PHILOX_CALL_EAGER &&
 		     p->call.kind <= PHILOX_CALL_REPLAY,
 	     "kind %u", p->call.kind);
-	MUST(game, (p->call.kind == PHILOX_CALL_REPLAY) == !p->f->run.bodies,
+	MUST(game,
+	     (p->call.kind == PHILOX_CALL_REPLAY) ==
+		     (p->f->run.bodies == p->checking),
 	     "kind %u, %u bodies", p->call.kind, p->f->run.bodies);
 	game->last = p->call.stream;
 	game->last_runner = p->f->runner;

@@ -43,7 +43,7 @@ static int is_of_freed(const struct game *game, const struct playing *p)
 	const char *said = philox_error_message();
 
 	return p->status == PHILOX_ERROR_INVALID && game->freed &&
-	       !p->f->run.bodies &&
+	       p->f->run.bodies == p->checking &&
 	       (strstr(said, "which has been freed") ||
 		strstr(said, "cudaGraphLaunch: cudaErrorInvalidValue"));
 }
@@ -104,14 +104,16 @@ static int is_same_future(struct game *game)
 }
 
 /*
- * The numbers of forwards that a body began are burnt. Where the device failed a
- * launch may have burnt some, in order.
+ * The numbers of forwards that a body began are burnt. Where the device failed,
+ * or a body that was to verify a launch, the launch may have burnt some, in
+ * order.
  */
 static void burn_the_same(struct game *game, const struct playing *p,
 			  int by_device)
 {
 	const struct recipe_run *run = &p->f->run;
-	const int launched = !run->bodies || run->kind == PHILOX_CALL_RECORD;
+	const int launched = run->bodies == p->checking ||
+			     run->kind == PHILOX_CALL_RECORD;
 
 	for (unsigned i = 0; !by_device && !p->last_was_dry && i < run->began;
 	     i++)
@@ -171,7 +173,9 @@ void call_failed(struct game *game, struct playing *p)
 		     recipe_entry(p->recipe, i)->backward ||
 			     p->uses[i].ticket.serial == CALL_UNTOUCHED.serial,
 		     "a use was written");
-	burn_the_same(game, p, p->failed_device || why == GAME_FAILED_FREED);
+	burn_the_same(game, p,
+		      p->failed_device || p->checking ||
+			      why == GAME_FAILED_FREED);
 	recover(game, p, why);
 	game->loose = 1; /* what was put on which stream is not known */
 	for (unsigned i = 0; i < p->f->shape.n_inputs; i++)

@@ -87,7 +87,9 @@ const char *const game_event_names[GAME_EVENTS] = {
 	[GAME_MISSED_EAGER] = "misses: eager",
 	[GAME_COPIES] = "copies",
 	[GAME_DRY] = "dry warm-ups",
-	[GAME_KEYS_DROPPED] = "keys dropped"};
+	[GAME_KEYS_DROPPED] = "keys dropped",
+	[GAME_VERIFIED] = "replays verified",
+	[GAME_UNVERIFIED] = "replays that could not be verified"};
 
 /* --- save and load ---------------------------------------------------------------------- */
 

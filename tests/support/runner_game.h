@@ -108,6 +108,8 @@ enum game_event {
 	GAME_COPIES,
 	GAME_DRY,
 	GAME_KEYS_DROPPED,
+	GAME_VERIFIED, /* replays */
+	GAME_UNVERIFIED,
 	GAME_EVENTS
 };
 
@@ -118,6 +120,7 @@ struct game_program {
 	const char *device;
 	uint64_t seed;
 	unsigned n_steps;
+	int verify; /* replays, those that are of a function's policy */
 	unsigned char left_out[GAME_STEPS];
 	unsigned step; /* that is or was played */
 	uint64_t counts[GAME_EVENTS];

@@ -66,6 +66,7 @@ static void make_call(struct game *game, struct playing *p)
 		GOES(game, philox_device_fail(device, NULL, 0, PHILOX_OK));
 	}
 	GOES(game, philox_function_count(p->f->function, &later));
+	p->checking = later.checking - earlier.checking;
 	p->last_was_dry =
 		later.dry > earlier.dry &&
 		later.dry - earlier.dry == later.bodies - earlier.bodies;

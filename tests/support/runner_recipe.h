@@ -74,7 +74,10 @@ enum recipe_op_kind {
 	RECIPE_BEGIN,  /* pass `from` */
 	RECIPE_DRAW,   /* all numbers of pass `from` to `to` */
 	RECIPE_COMMIT, /* pass `from` */
-	RECIPE_DECLARE /* `to` as output `from`, from `to_word` on */
+	RECIPE_DECLARE, /* `to` as output `from`, from `to_word` on */
+	/* for faults */
+	RECIPE_LITERAL, /* `words` of a given array, from `from_word`, to `to` */
+	RECIPE_RUNS     /* how often the body has run, to all of `to` */
 };
 
 struct recipe_op {
@@ -131,6 +134,8 @@ struct recipe_run {
 	struct philox_device *device;
 	const struct recipe_shape *shape;
 	const struct recipe *recipe;
+	const struct recipe *recorded; /* in captures, instead; NULL: the same */
+	const uint32_t *literal;       /* on the device */
 	struct philox_region *regions[2];
 	enum recipe_fault fault;
 	unsigned fault_at; /* before this operation */
@@ -153,6 +158,7 @@ struct recipe_plain {
 	const struct recipe_shape *shape;
 	const struct recipe *recipe;
 	int launched; /* a graph's launch is to be matched */
+	const struct numbers *literal;
 	const struct philox_call_value *values;
 	struct philox_use uses[RECIPE_PASSES];      /* of entries: tickets of
 						  forwards are written */

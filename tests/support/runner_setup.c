@@ -13,7 +13,7 @@ static const char *const region_names[GAME_REGIONS] = {"attention", "shared",
 						       "mlp", "shared too"};
 
 /* Series of chances: those of steps are their numbers. */
-enum series { OF_PLANS = 1 << 20, OF_FUNCTIONS, OF_RUNNERS };
+enum series { OF_PLANS = 1 << 20, OF_FUNCTIONS, OF_RUNNERS, OF_CHECKS };
 
 /* --- functions --------------------------------------------------------------------- */
 
@@ -62,6 +62,23 @@ static struct philox_policy choose_policy(struct chance *chance,
 		.bytes = one_in(chance, 8) ? 20000 + pick(chance, 50000) : 0};
 }
 
+/* Of a series of its own: programs are as they are without. */
+static void choose_verification(struct game *game, struct game_function *f,
+				unsigned index)
+{
+	static const uint32_t every[] = {1, 1, 1, 2, 3};
+	struct chance chance =
+		chance_of(game->program->seed,
+			  OF_CHECKS + 16 * (GAME_FUNCTIONS *
+						    game->program->step +
+					    index));
+
+	if (!game->program->verify)
+		return;
+	f->policy.verify = every[pick(&chance, 5)];
+	f->policy.differs = pick(&chance, 2);
+}
+
 static void design_function(struct game *game, unsigned index)
 {
 	struct chance chance =
@@ -75,6 +92,7 @@ static void design_function(struct game *game, unsigned index)
 	f->flags = one_in(&chance, 10) ? PHILOX_FUNCTION_EAGER : 0;
 	recipe_shape_make(&chance, &f->shape);
 	f->policy = choose_policy(&chance, &f->shape);
+	choose_verification(game, f, index);
 	for (unsigned i = 0; i < GAME_KEYS; i++)
 		recipe_make(&chance, &f->shape, choose_pattern(&chance),
 			    &f->recipes[i]);
@@ -125,6 +143,11 @@ static void count_misses(struct game *game, const struct game_function *f)
 	missed[GAME_MISSED_REFUSED] += counts.missed_refused;
 	missed[GAME_MISSED_EAGER] += counts.missed_eager;
 	missed[GAME_COPIES] += counts.copies;
+	missed[GAME_VERIFIED] += counts.verified;
+	missed[GAME_UNVERIFIED] += counts.unverified;
+	MUST(game, !counts.differed,
+	     "%" PRIu64 " replays of '%s' differ from its body",
+	     counts.differed, f->name);
 }
 
 /* Its outputs stay. */
@@ -134,6 +157,7 @@ void game_remake_function(struct game *game, struct game_function *f)
 	game_wait(game);
 	GOES(game, philox_function_destroy(f->function));
 	f->policy = choose_policy(&game->chance, &f->shape);
+	choose_verification(game, f, (unsigned)(f - game->functions));
 	make_game_function(game, f);
 	game_count(game, GAME_FUNCTION_REMADE);
 }
