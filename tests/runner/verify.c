@@ -169,11 +169,10 @@ static void under_environment(uint32_t verify, uint32_t flags, int checked)
 	for (int i = 0; i < 6; i++) {
 		OK(call_act(&act));
 		release_act(&act);
-		cr_assert_eq(act.call.kind,
-			     flags    ? PHILOX_CALL_EAGER
-			     : i == 0 ? PHILOX_CALL_WARMUP
-			     : i == 1 ? PHILOX_CALL_RECORD
-				      : PHILOX_CALL_REPLAY);
+		cr_assert_eq(act.call.kind, flags    ? PHILOX_CALL_EAGER
+					    : i == 0 ? PHILOX_CALL_WARMUP
+					    : i == 1 ? PHILOX_CALL_RECORD
+						     : PHILOX_CALL_REPLAY);
 		act.uses[0].ticket = (struct philox_ticket){0, 0};
 	}
 	VERIFIED(&act, checked, 0, 0);

@@ -34,8 +34,8 @@ static enum philox_status frozen_script(struct act *act, struct props *props)
 	if (act->inputs[0].flags & PHILOX_INPUT_MUTATED)
 		return philox_memory_set(act->f->device, props->in[0] + 2,
 					 (int)act->n, 4, props->stream);
-	return philox_memory_set(act->f->device, props->out[1] + 5,
-				 (int)act->n, 4, props->stream);
+	return philox_memory_set(act->f->device, props->out[1] + 5, (int)act->n,
+				 4, props->stream);
 }
 
 static struct act make_frozen(struct fixture *f, struct philox_runner *r,
@@ -80,10 +80,10 @@ static enum philox_status call_frozen(struct act *act, struct forward *one,
 /* The forward's ticket is owed, with the numbers of y; then it is used up. */
 static void y_is_owed(struct act *act)
 {
-	struct forward made = {.region = act->region,
-			       .ticket = act->uses[0].ticket,
-			       .saw = read_numbers(act->f,
-						   act->out[0].address)};
+	struct forward made = {
+		.region = act->region,
+		.ticket = act->uses[0].ticket,
+		.saw = read_numbers(act->f, act->out[0].address)};
 
 	PENDING(act->region, 1);
 	backward(act->f, &made, 0);
@@ -250,8 +250,7 @@ static void rows_and_a_difference(struct fixture *f, struct philox_runner *r,
 	cr_assert_eq(before, 12);
 	act.n = 2;
 	status = call_act(&act);
-	cr_assert_eq(status,
-		     differs ? PHILOX_OK : PHILOX_ERROR_DIFFERS);
+	cr_assert_eq(status, differs ? PHILOX_OK : PHILOX_ERROR_DIFFERS);
 	cr_assert_eq(row_of(f, rows).offset, before + (differs ? 4 : 0));
 	if (differs)
 		release_act(&act);

@@ -67,8 +67,8 @@ static struct act make_faulty(struct fixture *f, struct philox_runner *r,
 static enum philox_status scalar_script(struct act *act, struct props *props)
 {
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	return philox_memory_set(act->f->device, props->out[0] + 7,
-				 (int)act->n, 8, props->stream);
+	return philox_memory_set(act->f->device, props->out[0] + 7, (int)act->n,
+				 8, props->stream);
 }
 
 RUNNER_PROMISE(runner_verify_faults, a_scalar_that_was_baked_in)
@@ -117,6 +117,90 @@ RUNNER_PROMISE(runner_verify_faults, that_no_value_explains_name_none)
 	found(&act, FROZEN, "output 'y'", 7);
 	cr_assert_null(strstr(philox_error_message(), "'rate'"), "%s",
 		       philox_error_message());
+}
+
+/* How an element is written is a matter of the output's elements. */
+struct written {
+	uint32_t elements;
+	unsigned element; /* that differs */
+	const uint8_t pattern[2][16];
+	const char *texts[2];
+};
+
+static const struct written all_written[] = {
+	{0,
+	 9,
+	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 200}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 201}},
+	 {"200", "201"}},
+	{PHILOX_ELEMENTS(PHILOX_U32),
+	 2,
+	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 2}, {0, 0, 0, 0, 0, 0, 0, 0, 1, 2}},
+	 {"512", "513"}},
+	{PHILOX_ELEMENTS(PHILOX_I32),
+	 1,
+	 {{0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff},
+	  {0, 0, 0, 0, 0xfd, 0xff, 0xff, 0xff}},
+	 {"-2", "-3"}},
+	{PHILOX_ELEMENTS(PHILOX_U64),
+	 1,
+	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
+	  {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}},
+	 {"1099511627776", "1099511627777"}},
+	{PHILOX_ELEMENTS(PHILOX_I64),
+	 0,
+	 {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+	  {0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
+	 {"-1", "-2"}},
+	{PHILOX_ELEMENTS(PHILOX_F32),
+	 3,
+	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f},
+	  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0xc0}},
+	 {"1.5", "-2.25"}},
+	{PHILOX_ELEMENTS(PHILOX_F64),
+	 0,
+	 {{0, 0, 0, 0, 0, 0, 0xf8, 0x3f}, {0, 0, 0, 0, 0, 0, 0x02, 0x40}},
+	 {"1.5", "2.25"}},
+	{PHILOX_ELEMENTS(PHILOX_F16),
+	 5,
+	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3e},
+	  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x40}},
+	 {"1.5", "2.25"}},
+	{PHILOX_ELEMENTS(PHILOX_BF16),
+	 7,
+	 {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x3f},
+	  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0x40}},
+	 {"1.5", "2.25"}}};
+
+static enum philox_status written_script(struct act *act, struct props *props)
+{
+	const struct written *written = act->prop;
+	uint32_t *to = act->inputs[0].flags ? props->in[0] : props->out[0];
+
+	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
+	return prop_words(act, props, to, written->pattern[act->n], 4);
+}
+
+RUNNER_PROMISE(runner_verify_faults, write_elements_as_what_they_are)
+{
+	const size_t n = sizeof(all_written) / sizeof(all_written[0]);
+
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct written *written = &all_written[i / 2];
+		struct act act = make_faulty(f, r, written_script);
+		char name[16];
+
+		snprintf(name, sizeof(name), "%zu", i);
+		act.prop = (void *)(uintptr_t)written;
+		act.elements = act.inputs[0].elements = written->elements;
+		act.inputs[0].flags = i % 2 ? PHILOX_INPUT_MUTATED : 0;
+		make_act(&act, name);
+		rehearse(&act);
+		act.n = 1;
+		found(&act, FROZEN, i % 2 ? "input 'x'" : "output 'y'",
+		      written->element);
+		NAMES(written->texts[0]);
+		NAMES(written->texts[1]);
+	}
 }
 
 /* --- inputs ------------------------------------------------------------------------- */
@@ -223,8 +307,7 @@ RUNNER_PROMISE(runner_verify_faults, memory_that_nobody_wrote)
 }
 
 /* It goes through memory of the run, which is freed. */
-static enum philox_status unwritten_script(struct act *act,
-					   struct props *props)
+static enum philox_status unwritten_script(struct act *act, struct props *props)
 {
 	void *between;
 
@@ -346,8 +429,7 @@ static enum philox_status atomics_script(struct act *act, struct props *props)
 
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	return philox_launch_host(act->f->device, props->stream,
-				  add_in_some_order, &ordered,
-				  sizeof(ordered));
+				  add_in_some_order, &ordered, sizeof(ordered));
 }
 
 HOST_PROMISE(runner_verify_faults, an_order_of_atomics_is_no_frozen_value)
@@ -379,8 +461,7 @@ HOST_PROMISE(runner_verify_faults, an_order_of_atomics_does_not_end_replays)
 }
 
 /* Something on the host counts how often the body has run. */
-static enum philox_status counting_script(struct act *act,
-					  struct props *props)
+static enum philox_status counting_script(struct act *act, struct props *props)
 {
 	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	return philox_memory_set(act->f->device, props->out[0],
@@ -467,8 +548,8 @@ HOST_PROMISE(runner_verify_faults, what_the_host_writes)
 static enum philox_status last_script(struct act *act, struct props *props)
 {
 	TRY_(echo_script(act, props));
-	TRY_(philox_memory_set(act->f->device, props->out[2] + 30,
-			       (int)act->n, 8, props->stream));
+	TRY_(philox_memory_set(act->f->device, props->out[2] + 30, (int)act->n,
+			       8, props->stream));
 	return philox_memory_set(act->f->device, props->out[1] + WORDS - 1,
 				 (int)act->n, 4, props->stream);
 }
@@ -488,8 +569,7 @@ RUNNER_PROMISE(runner_verify_faults, name_the_first_output)
 /* One bit of the last byte of a large output. */
 enum { LARGE = (3 << 20) + 4 };
 
-static enum philox_status last_byte_script(struct act *act,
-					   struct props *props)
+static enum philox_status last_byte_script(struct act *act, struct props *props)
 {
 	void *y;
 

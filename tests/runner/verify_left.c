@@ -216,8 +216,7 @@ STORY(runner_verify_left, tables_that_are_sampled_from)
 
 /* --- generators ------------------------------------------------------------------ */
 
-static enum philox_status advancing_script(struct act *act,
-					   struct props *props)
+static enum philox_status advancing_script(struct act *act, struct props *props)
 {
 	TRY_(philox_generator_advance(act->prop, 8, NULL));
 	return forward_script(act, props);
@@ -268,13 +267,11 @@ STORY(runner_verify_left, generators_that_bodies_move)
 	}
 }
 
-static enum philox_status snapshot_script(struct act *act,
-					  struct props *props)
+static enum philox_status snapshot_script(struct act *act, struct props *props)
 {
 	TRY_(forward_script(act, props));
-	return philox_generator_copy_state(act->prop, props->stream,
-					   (struct philox_state *)
-						   props->out[1]);
+	return philox_generator_copy_state(
+		act->prop, props->stream, (struct philox_state *)props->out[1]);
 }
 
 STORY(runner_verify_left, generators_whose_state_is_copied)
@@ -376,8 +373,7 @@ static enum philox_status failing_script(struct act *act, struct props *props)
 	void *more;
 
 	TRY_(prop_copy(act, props, props->out[1], props->in[0]));
-	TRY_(philox_run_backward_begin(props->run, act->other, none, 0,
-				       &pass));
+	TRY_(philox_run_backward_begin(props->run, act->other, none, 0, &pass));
 	TRY_(draw_or_fail(&pass, props->out[1]));
 	TRY_(philox_backward_commit(&pass, 0));
 	if (act->n == ALLOCATES_MORE)
@@ -460,15 +456,15 @@ RUNNER_PROMISE(runner_verify_left, nothing_of_a_body_that_fails)
 }
 
 /* Who asks to be warmed up, or not to be recorded, is verified all the same. */
-static enum philox_status refusing_script(struct act *act,
-					  struct props *props)
+static enum philox_status refusing_script(struct act *act, struct props *props)
 {
 	if (act->n)
 		TRY_(philox_run_refuse(props->run, "not today"));
 	return forward_script(act, props);
 }
 
-RUNNER_PROMISE(runner_verify_left, bodies_that_refuse_to_be_recorded_as_they_are)
+RUNNER_PROMISE(runner_verify_left,
+	       bodies_that_refuse_to_be_recorded_as_they_are)
 {
 	struct act act = new_act(f, r, refusing_script);
 

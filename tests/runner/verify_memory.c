@@ -44,8 +44,8 @@ static void replay_large(struct act *act, uint32_t word)
 {
 	struct numbers words = all_words(word);
 
-	OK(philox_memory_copy(act->f->device, act->in[0].address, &words,
-			      BYTES, act->f->stream));
+	OK(philox_memory_copy(act->f->device, act->in[0].address, &words, BYTES,
+			      act->f->stream));
 	OK(call_act(act));
 	cr_assert_eq(act->call.kind, PHILOX_CALL_REPLAY);
 	SAME(read_numbers(act->f, act->out[0].address), words, "y");
@@ -252,8 +252,8 @@ RUNNER_PROMISE(runner_verify_memory, allocations_that_fail_let_replays_go_on)
 		char name[16];
 
 		snprintf(name, sizeof(name), "%u", i);
-		runner = make_runner_of(f, name,
-					i ? PHILOX_POOL_EXPANDABLE : 0);
+		runner =
+			make_runner_of(f, name, i ? PHILOX_POOL_EXPANDABLE : 0);
 		g.r = runner;
 		make_fragile(&g);
 		OK(call_fragile(&g, 1));

@@ -4,6 +4,9 @@
  *
  * Each story is told twice: see tests/support/verify_bed.h.
  */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include "tests/support/verify_bed.h"
 
 enum { BYTES = ACT_BYTES };
@@ -91,8 +94,8 @@ static void tell_both(struct story *s, unsigned kept)
 		struct forward one = forward(s->f, act.other);
 
 		act.uses[0] = (struct philox_use){{0, 0}, 0, 0};
-		act.uses[1] = (struct philox_use){
-			one.ticket, i % 2 ? PHILOX_RETAIN : 0, 0};
+		act.uses[1] = (struct philox_use){one.ticket,
+						  i % 2 ? PHILOX_RETAIN : 0, 0};
 		scene_of(s, &act);
 		tell_number(s, "pending", pending(act.region));
 		tell_number(s, "pending", pending(act.other));
@@ -109,13 +112,12 @@ STORY(runner_verify_same, passes_that_belong_together_and_are_kept)
 	tell_both(s, 1);
 }
 
-static enum philox_status inference_script(struct act *act,
-					   struct props *props)
+static enum philox_status inference_script(struct act *act, struct props *props)
 {
 	struct philox_pass pass;
 
-	TRY_(philox_run_forward_begin(props->run, act->region,
-				      PHILOX_INFERENCE, &pass));
+	TRY_(philox_run_forward_begin(props->run, act->region, PHILOX_INFERENCE,
+				      &pass));
 	TRY_(draw_or_fail(&pass, props->out[0]));
 	return philox_forward_commit(&pass, NULL);
 }
@@ -189,8 +191,8 @@ static enum philox_status cells_script(struct act *act, struct props *props)
 	struct philox_pass pass;
 	struct philox_rng rng;
 
-	TRY_(philox_run_forward_begin(props->run, act->region,
-				      PHILOX_ON_DEVICE, &pass));
+	TRY_(philox_run_forward_begin(props->run, act->region, PHILOX_ON_DEVICE,
+				      &pass));
 	TRY_(philox_pass_states(&pass, &cells));
 	TRY_(prop_words(act, props, props->out[0], cells, 4 * SITES));
 	TRY_(prop_words(act, props, props->out[0] + 4 * SITES, cells,
@@ -245,11 +247,97 @@ STORY(runner_verify_same, saved_contexts)
 
 		OK(philox_ticket_attach(act.region, one.ticket, &act,
 					count_release));
-		act.uses[0] = (struct philox_use){
-			one.ticket, i % 2 ? PHILOX_RETAIN : 0, 0};
+		act.uses[0] = (struct philox_use){one.ticket,
+						  i % 2 ? PHILOX_RETAIN : 0, 0};
 		scene_of(s, &act);
 		tell_number(s, "released", let_go_of);
 	}
+}
+
+/* Outputs that go with the ticket of a forward, in another order. */
+STORY(runner_verify_same, tied_outputs)
+{
+	struct act forth = new_act(s->f, s->r, forward_script);
+	struct act back = new_act(s->f, s->r, backward_script);
+	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
+
+	forth.region = back.region = make_region(s->f, "layer");
+	forth.in[0].address = make_words(s->f, 3);
+	cast(s, &forth, "forth");
+	cast(s, &back, "back");
+	for (int i = 0; i < 12; i++) {
+		struct philox_use *use = &uses[i % 3];
+
+		if (use->ticket.serial) {
+			back.uses[0] = *use;
+			scene_of(s, &back);
+		}
+		forth.uses[0] = (struct philox_use){{0, 0}, 0, 0};
+		OK(call_act(&forth));
+		*use = forth.uses[0];
+		OK(philox_output_tie(s->r, &forth.out[0], forth.region,
+				     use->ticket));
+		tell_number(s, "the kind", forth.call.kind);
+		tell_words(s, "a tied output", forth.out[0].address);
+	}
+	for (int i = 0; i < 3; i++)
+		OK(philox_ticket_release(forth.region, uses[i].ticket,
+					 s->f->stream));
+	/* each of them was beside outputs that are not released */
+	forth.uses[0].ticket = back.uses[0].ticket =
+		(struct philox_ticket){0, 0};
+	for (int i = 0; i < 6; i++) {
+		scene_of(s, &forth);
+		back.uses[0] = forth.uses[0];
+		scene_of(s, &back);
+		forth.uses[0].ticket = (struct philox_ticket){0, 0};
+	}
+}
+
+/* Two runs that agree have the same journal. */
+static void tell_journal(struct story *s, const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char line[4096];
+
+	cr_assert(file, "%s", path);
+	while (fgets(line, sizeof(line), file)) {
+		const char *event = strchr(line, ' ');
+
+		/* the first number is the context's */
+		event = event && line[0] != 'p' ? event : line;
+		for (size_t at = 0; at < strlen(event); at += ACT_BYTES)
+			tell(s, "the journal", event + at,
+			     strnlen(event + at, ACT_BYTES));
+	}
+	fclose(file);
+}
+
+STORY(runner_verify_same, journals)
+{
+	struct act act = new_act(s->f, s->r, both_script);
+	char path[] = "/tmp/philox-journal-XXXXXX";
+	int file = mkstemp(path);
+
+	cr_assert_geq(file, 0);
+	OK(philox_context_set_journal(s->f->context, path));
+	act.region = make_region(s->f, "own");
+	act.other = make_region(s->f, "other");
+	act.n_uses = 2;
+	act.n_outputs = 3;
+	act.in[0].address = make_words(s->f, 3);
+	cast(s, &act, "act");
+	for (int i = 0; i < 5; i++) {
+		struct forward one = forward(s->f, act.other);
+
+		act.uses[0] = (struct philox_use){{0, 0}, 0, 0};
+		act.uses[1] = (struct philox_use){one.ticket, 0, 0};
+		scene_of(s, &act);
+	}
+	OK(philox_context_set_journal(s->f->context, NULL));
+	tell_journal(s, path);
+	close(file);
+	unlink(path);
 }
 
 /* --- values and inputs ------------------------------------------------------- */

@@ -72,14 +72,14 @@ struct program {
 
 static struct program program; /* large */
 
-#define HOLDS(p, holds, ...)                                               \
-	do {                                                               \
-		char text_[1024];                                          \
-                                                                           \
-		snprintf(text_, sizeof(text_), __VA_ARGS__);               \
-		cr_assert(holds, "PHILOX_RUNNER_SEED=%" PRIu64             \
-				 ", fault %d: %s: %s",                     \
-			  (p)->seed, (int)(p)->fault, #holds, text_);      \
+#define HOLDS(p, holds, ...)                                                  \
+	do {                                                                  \
+		char text_[1024];                                             \
+                                                                              \
+		snprintf(text_, sizeof(text_), __VA_ARGS__);                  \
+		cr_assert(holds,                                              \
+			  "PHILOX_RUNNER_SEED=%" PRIu64 ", fault %d: %s: %s", \
+			  (p)->seed, (int)(p)->fault, #holds, text_);         \
 	} while (0)
 
 /* --- seeding ------------------------------------------------------------------------ */
@@ -242,13 +242,12 @@ static void make_program_function(struct program *p)
 	struct philox_function_options options =
 		PHILOX_INIT(struct philox_function_options);
 
-	p->run = (struct recipe_run){
-		.device = p->f.device,
-		.shape = &p->shape,
-		.recipe = &p->body,
-		.recorded = &p->captured,
-		.literal = p->literal,
-		.regions = {p->regions[0], p->regions[1]}};
+	p->run = (struct recipe_run){.device = p->f.device,
+				     .shape = &p->shape,
+				     .recipe = &p->body,
+				     .recorded = &p->captured,
+				     .literal = p->literal,
+				     .regions = {p->regions[0], p->regions[1]}};
 	options.name = "function";
 	options.body = recipe_body;
 	options.user = &p->run;
@@ -297,9 +296,8 @@ static void choose_content(struct program *p)
 	for (unsigned i = 0; i < p->shape.n_inputs; i++) {
 		for (unsigned k = 0; k < WORDS; k++)
 			p->content[i].word[k] = pick(&p->chance, 1u << 30);
-		OK(philox_memory_copy(p->f.device, p->places[i],
-				      &p->content[i], RECIPE_BYTES,
-				      p->f.stream));
+		OK(philox_memory_copy(p->f.device, p->places[i], &p->content[i],
+				      RECIPE_BYTES, p->f.stream));
 		p->inputs[i] = (struct philox_call_input){
 			.address = p->places[i], .bytes = RECIPE_BYTES};
 	}
@@ -394,13 +392,11 @@ static void is_right(struct program *p, const struct follower *follower)
 	for (unsigned i = 0; i < p->shape.n_outputs; i++) {
 		struct numbers room;
 
-		OK(philox_memory_copy(p->f.device, &room,
-				      p->outputs[i].address, bytes_of(p, i),
-				      p->f.stream));
+		OK(philox_memory_copy(p->f.device, &room, p->outputs[i].address,
+				      bytes_of(p, i), p->f.stream));
 		OK(philox_stream_synchronize(p->f.device, p->f.stream));
 		HOLDS(p,
-		      !memcmp(&room, output_of(p, follower, i),
-			      bytes_of(p, i)),
+		      !memcmp(&room, output_of(p, follower, i), bytes_of(p, i)),
 		      "output %u", i);
 	}
 	for (unsigned i = 0; i < p->shape.n_inputs; i++)

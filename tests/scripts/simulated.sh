@@ -165,6 +165,9 @@ subjects="$subjects|own_nodes|save_loops|series"
 subjects="$subjects|shape|shared|steps|ticket_refusals|ticket_state|unannounced"
 subjects="$subjects|runner_calls|runner_failures|runner_inputs|runner_outputs"
 subjects="$subjects|runner_hits|runner_policy|runner_random|runner_tickets"
+subjects="$subjects|runner_verify|runner_verify_differs|runner_verify_faults"
+subjects="$subjects|runner_verify_left|runner_verify_random|runner_verify_same"
+subjects="$subjects|runner_verify_seeded"
 # But not those whose kernels are functions of the host,
 but='cells_on_the_device_*|your_own_kernels_*|may_be_written_by_your_own_kernel'
 but="$but|that_are_mutated_are_in_place_or_written_back"

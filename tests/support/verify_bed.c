@@ -51,6 +51,7 @@ struct act new_act(struct fixture *f, struct philox_runner *r,
 			  .n_inputs = 1,
 			  .n_outputs = 1,
 			  .n_uses = 1,
+			  .elements = PHILOX_ELEMENTS(PHILOX_U32),
 			  .stream = f->stream,
 			  .policy = {.verify = 1}};
 
@@ -66,10 +67,10 @@ struct act new_act(struct fixture *f, struct philox_runner *r,
 
 void make_act(struct act *act, const char *name)
 {
-	static const struct philox_output_info outputs[ACT_OUTPUTS] = {
-		{.name = "y", .elements = PHILOX_ELEMENTS(PHILOX_U32)},
-		{.name = "z", .elements = PHILOX_ELEMENTS(PHILOX_U32)},
-		{.name = "v", .elements = PHILOX_ELEMENTS(PHILOX_U32)}};
+	const struct philox_output_info outputs[ACT_OUTPUTS] = {
+		{.name = "y", .elements = act->elements},
+		{.name = "z", .elements = act->elements},
+		{.name = "v", .elements = act->elements}};
 	static const struct philox_value rate = {.name = "rate", .bytes = 4};
 	struct philox_function_options options =
 		PHILOX_INIT(struct philox_function_options);
@@ -120,8 +121,7 @@ static void drop_ticket(struct act *act, struct philox_ticket ticket)
 		philox_ticket_release(act->region, ticket, act->stream);
 
 	if (status == PHILOX_ERROR_MISMATCH && act->other)
-		status = philox_ticket_release(act->other, ticket,
-					       act->stream);
+		status = philox_ticket_release(act->other, ticket, act->stream);
 	OK(status);
 }
 

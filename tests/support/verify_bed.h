@@ -42,6 +42,7 @@ struct act {
 	struct philox_input inputs[ACT_INPUTS];
 	size_t n_inputs, n_outputs, n_uses;
 	uint32_t flags;
+	uint32_t elements; /* of outputs; of the u32 */
 	struct philox_policy policy;
 	int has_rate;    /* a value "rate" of 4 bytes */
 	int no_alloc;    /* the script finds all outputs itself */
@@ -76,15 +77,15 @@ void rehearse(struct act *act);
 struct philox_function_counts act_counts(const struct act *act);
 
 /* Counts of verification, all of them. */
-#define VERIFIED(act, verified_, differed_, unverified_)                 \
-	do {                                                             \
-		struct philox_function_counts now_ = act_counts(act);    \
-		cr_assert(now_.verified == (uint64_t)(verified_) &&      \
-				  now_.differed == (uint64_t)(differed_) && \
+#define VERIFIED(act, verified_, differed_, unverified_)                      \
+	do {                                                                  \
+		struct philox_function_counts now_ = act_counts(act);         \
+		cr_assert(now_.verified == (uint64_t)(verified_) &&           \
+				  now_.differed == (uint64_t)(differed_) &&   \
 				  now_.unverified == (uint64_t)(unverified_), \
-			  "%d verified, %d differed, %d unverified",     \
-			  (int)now_.verified, (int)now_.differed,        \
-			  (int)now_.unverified);                         \
+			  "%d verified, %d differed, %d unverified",          \
+			  (int)now_.verified, (int)now_.differed,             \
+			  (int)now_.unverified);                              \
 	} while (0)
 
 /* --- scripts ---------------------------------------------------------------- */
