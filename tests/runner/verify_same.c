@@ -262,7 +262,7 @@ STORY(runner_verify_same, tied_outputs)
 	struct philox_use uses[3] = {{{0, 0}, 0, 0}};
 
 	forth.region = back.region = make_region(s->f, "layer");
-	forth.in[0].address = make_words(s->f, 3);
+	forth.in[0].address = back.in[0].address = make_words(s->f, 3);
 	cast(s, &forth, "forth");
 	cast(s, &back, "back");
 	for (int i = 0; i < 12; i++) {
