@@ -18,6 +18,8 @@ static enum philox_status frozen_script(struct act *act, struct props *props)
 	struct philox_ticket made;
 	struct philox_pass pass;
 
+	if (!act->n_uses)
+		TRY_(prop_copy(act, props, props->out[0], props->in[0]));
 	if (act->n_uses > 0) {
 		TRY_(philox_run_forward_begin(props->run, act->region, 0,
 					      &pass));
@@ -134,12 +136,12 @@ RUNNER_PROMISE(runner_verify_differs, as_an_error_changes_nothing)
 	cr_assert_eq(counts.replay, 1, "it is no replay");
 	cr_assert_eq(counts.eager, 0);
 	backward(f, &one, 0);
+	goes_well(&act, PHILOX_CALL_RECORD);
 	goes_well(&act, PHILOX_CALL_REPLAY);
-	goes_well(&act, PHILOX_CALL_REPLAY);
-	VERIFIED(&act, 4, 1, 0);
+	VERIFIED(&act, 3, 1, 0);
 }
 
-/* Each wrong replay is found, not the first one only. */
+/* Each wrong replay is found, not the first one only, and recorded again. */
 RUNNER_PROMISE(runner_verify_differs, is_found_each_time)
 {
 	struct act act = make_frozen(f, r, PHILOX_DIFFERS_ERROR);
@@ -154,9 +156,11 @@ RUNNER_PROMISE(runner_verify_differs, is_found_each_time)
 		FAILS(call_frozen(&act, &one, 3), PHILOX_ERROR_DIFFERS);
 		backward(f, &one, 0);
 		act.n = 1;
-		goes_well(&act, PHILOX_CALL_REPLAY);
+		goes_well(&act, PHILOX_CALL_RECORD);
 	}
-	VERIFIED(&act, 8, 4, 0);
+	goes_well(&act, PHILOX_CALL_REPLAY);
+	VERIFIED(&act, 5, 4, 0);
+	cr_assert_eq(act_counts(&act).recordings, 1);
 }
 
 static void mutated_is_put_back(struct fixture *f, struct philox_runner *r,
@@ -188,8 +192,9 @@ static void mutated_is_put_back(struct fixture *f, struct philox_runner *r,
 	NAMES("33686018");
 	SAME(read_numbers(f, x), before, "x is not put back");
 	VERIFIED(&act, 2, 1, 0);
-	act.n = 1;
+	play_act(&act, PHILOX_CALL_RECORD);
 	play_act(&act, PHILOX_CALL_REPLAY);
+	VERIFIED(&act, 3, 1, 0);
 	LIVE(f, r, 0);
 }
 

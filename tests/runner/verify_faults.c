@@ -34,7 +34,8 @@ static void found(struct act *act, const char *class, const char *output,
 		 philox_function_name(act->function));
 	NAMES(text);
 	NAMES(output);
-	snprintf(text, sizeof(text), "element %u", element);
+	snprintf(text, sizeof(text), "%s %u",
+		 act->elements ? "element" : "byte", element);
 	NAMES(text);
 	is_of_class(class);
 	cr_assert_eq(act_counts(act).differed, 1);
@@ -286,8 +287,6 @@ RUNNER_PROMISE(runner_verify_faults, a_stale_pointer_into_the_pool)
 	FAILS(call_act(&act), PHILOX_ERROR_DIFFERS);
 	NAMES("output 'y'");
 	NAMES("element 0");
-	cr_assert_null(strstr(philox_error_message(), RANDOM), "%s",
-		       philox_error_message());
 	cr_assert_eq(act_counts(&act).differed, 1);
 }
 
@@ -593,6 +592,6 @@ RUNNER_PROMISE(runner_verify_faults, of_one_bit_are_found)
 	act.n = 65;
 	found(&act, FROZEN, "output 'y'", LARGE / 4 - 1);
 	names_both(0x40404040, 0x41404040);
-	act.n = 64;
+	play_act(&act, PHILOX_CALL_RECORD);
 	play_act(&act, PHILOX_CALL_REPLAY);
 }

@@ -61,6 +61,7 @@ static void no_memory(const char *device, uint32_t flags)
 	struct act act;
 
 	fixture_open(&f, device);
+	f.injected = 1;
 	r = make_runner_of(&f, "runner", flags);
 	act = make_large(&f, r);
 	make_act(&act, "act");

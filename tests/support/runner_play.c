@@ -67,6 +67,9 @@ static void make_call(struct game *game, struct playing *p)
 	}
 	GOES(game, philox_function_count(p->f->function, &later));
 	p->checking = later.checking - earlier.checking;
+	MUST(game, p->checking <= p->f->run.bodies,
+	     "%" PRIu64 " of %u bodies were to verify", p->checking,
+	     p->f->run.bodies);
 	p->last_was_dry =
 		later.dry > earlier.dry &&
 		later.dry - earlier.dry == later.bodies - earlier.bodies;

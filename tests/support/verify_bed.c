@@ -311,20 +311,27 @@ static void tell_on(const char *device, uint32_t pool_flags, uint32_t verify,
 	fixture_close(&f);
 }
 
+static void same_line(size_t at, const char *device)
+{
+	const struct line *a = &lines[0][at], *b = &lines[1][at];
+	const int is_text = strstr(a->what, "journal") != NULL;
+
+	cr_assert_str_eq(a->what, b->what, "line %zu", at);
+	cr_assert(a->n == b->n && !memcmp(a->bytes, b->bytes, a->n),
+		  "line %zu, %s, differs if replays are verified, on %s\n%.*s\n"
+		  "%.*s",
+		  at, a->what, device, is_text ? (int)a->n : 0,
+		  (const char *)a->bytes, is_text ? (int)b->n : 0,
+		  (const char *)b->bytes);
+}
+
 static void tell_twice_on(const char *device, uint32_t pool_flags,
 			  void (*story)(struct story *s))
 {
 	for (uint32_t verify = 0; verify < 2; verify++)
 		tell_on(device, pool_flags, verify, story);
-	for (size_t i = 0; i < n_lines[0] && i < n_lines[1]; i++) {
-		const struct line *a = &lines[0][i], *b = &lines[1][i];
-
-		cr_assert_str_eq(a->what, b->what, "line %zu", i);
-		cr_assert(a->n == b->n && !memcmp(a->bytes, b->bytes, a->n),
-			  "line %zu, %s, differs if replays are verified, on "
-			  "%s",
-			  i, a->what, device);
-	}
+	for (size_t i = 0; i < n_lines[0] && i < n_lines[1]; i++)
+		same_line(i, device);
 	cr_assert_eq(n_lines[0], n_lines[1]);
 }
 
