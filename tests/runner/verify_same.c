@@ -303,7 +303,7 @@ static void cut_capture(char *line)
 		memset(number + 9, '?', strspn(number + 9, "0123456789"));
 }
 
-/* Two runs that agree have the same journal. */
+/* Two runs that agree have the same journal, but for the second pool. */
 static void tell_journal(struct story *s, const char *path)
 {
 	FILE *file = fopen(path, "r");
@@ -313,9 +313,11 @@ static void tell_journal(struct story *s, const char *path)
 	while (fgets(line, sizeof(line), file)) {
 		const char *event = strchr(line, ' ');
 
+		if (strstr(line, "(verifying)"))
+			continue;
 		cut_capture(line);
-		/* the first number is the context's */
-		event = event && line[0] != 'p' ? event : line;
+		/* the first numbers are the context's, and the event's */
+		event = event && line[0] != 'p' ? strchr(event + 1, ' ') : line;
 		for (size_t at = 0; at < strlen(event); at += ACT_BYTES)
 			tell(s, "the journal", event + at,
 			     strnlen(event + at, ACT_BYTES));

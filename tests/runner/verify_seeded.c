@@ -130,6 +130,14 @@ static int is_written(const struct recipe *recipe, unsigned to, unsigned at)
 	return written;
 }
 
+static int is_repeated(const struct recipe *recipe, unsigned pass)
+{
+	for (unsigned i = 0; i < recipe->n_passes; i++)
+		if (recipe->passes[i].source == (int)pass)
+			return 1;
+	return 0;
+}
+
 static int is_candidate(const struct program *p, unsigned at)
 {
 	const struct recipe_op *op = &p->body.ops[at];
@@ -142,7 +150,9 @@ static int is_candidate(const struct program *p, unsigned at)
 	case SEEDED_INPUT:
 		return op->kind == RECIPE_COPY && op->from < RECIPE_INPUTS;
 	case SEEDED_TICKET:
-		return op->kind == RECIPE_DRAW;
+		/* its followers find what a backward repeats in it */
+		return op->kind == RECIPE_DRAW &&
+		       !is_repeated(&p->body, op->from);
 	case SEEDED_MISSED:
 		return op->kind == RECIPE_COPY &&
 		       is_written(&p->body, op->to, at);

@@ -237,8 +237,11 @@ void call_succeeded(struct game *game, struct playing *p)
 	for (unsigned i = 0; i < p->recipe->n_entries; i++)
 		if (!recipe_entry(p->recipe, i)->backward)
 			take_ticket(game, p, i);
-	if (p->f->run.bodies)
-		p->f->known[p->key] = !p->f->run.asked_again;
+	/* who verifies has learned nothing */
+	if (p->f->run.bodies != p->checking)
+		p->f->known[p->key] = 1;
+	if (p->f->run.asked_again)
+		p->f->known[p->key] = 0;
 	count_call(game, p);
 	look_at_once(game, p);
 }

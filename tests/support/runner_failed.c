@@ -112,8 +112,8 @@ static void burn_the_same(struct game *game, const struct playing *p,
 			  int by_device)
 {
 	const struct recipe_run *run = &p->f->run;
-	const int launched = run->bodies == p->checking ||
-			     run->kind == PHILOX_CALL_RECORD;
+	const int launched =
+		run->bodies == p->checking || run->kind == PHILOX_CALL_RECORD;
 
 	for (unsigned i = 0; !by_device && !p->last_was_dry && i < run->began;
 	     i++)

@@ -15,13 +15,14 @@
 static void log_call(const struct game *game, const struct playing *p)
 {
 	fprintf(stderr,
-		"step %u: '%s', key %u, pattern %d, on the %s stream, kind %u, "
-		"%s: %s\n",
+		"step %u: '%s', key %u, pattern %d, on the %s stream, fault "
+		"%d%s, kind %u, %s: %s\n",
 		game->program->step, p->f->name, p->key,
 		(int)p->recipe->pattern,
 		!p->call.stream                       ? "legacy"
 		: p->call.stream == game->ours.stream ? "first"
 						      : "side",
+		(int)p->f->run.fault, p->f->run.faulted ? " made" : "",
 		p->call.kind, philox_status_name(p->status),
 		p->status == PHILOX_OK ? philox_function_reason(p->f->function)
 				       : philox_error_message());
@@ -224,7 +225,8 @@ void game_prepare(struct game *game, const struct plan *plan)
 		     "kind %u", calls[i].kind);
 		recorded += calls[i].kind == PHILOX_CALL_RECORD;
 	}
-	MUST(game, (prepared >= recorded || f->policy.keys || f->policy.bytes) &&
+	MUST(game,
+	     (prepared >= recorded || f->policy.keys || f->policy.bytes) &&
 		     prepared <= n,
 	     "%zu prepared, %zu recorded of %u", prepared, recorded, n);
 	game->program->counts[GAME_PREPARED] += prepared;

@@ -67,11 +67,10 @@ static void choose_verification(struct game *game, struct game_function *f,
 				unsigned index)
 {
 	static const uint32_t every[] = {1, 1, 1, 2, 3};
-	struct chance chance =
-		chance_of(game->program->seed,
-			  OF_CHECKS + 16 * (GAME_FUNCTIONS *
-						    game->program->step +
-					    index));
+	struct chance chance = chance_of(
+		game->program->seed,
+		OF_CHECKS +
+			16 * (GAME_FUNCTIONS * game->program->step + index));
 
 	if (!game->program->verify)
 		return;
