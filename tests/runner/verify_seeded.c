@@ -15,7 +15,7 @@
 #include "tests/support/runner_bed.h"
 #include "tests/support/runner_recipe.h"
 
-enum { PROGRAMS = 60, REPLAYS = 3 };
+enum { PROGRAMS = 240, REPLAYS = 3 };
 
 enum seeded {
 	SEEDED_VALUE,     /* a value as it was when it was recorded */
