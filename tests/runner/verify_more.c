@@ -189,6 +189,55 @@ RUNNER_PROMISE(runner_verify_more, finds_a_byte_at_any_place)
 		}
 }
 
+/* --- alignment in copies ---------------------------------------------------------- */
+
+/* w is in x, which is mutated, and is aligned wherever a body finds it. */
+static enum philox_status aligned_script(struct act *act, struct props *props)
+{
+	struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+	const struct philox_rng rng = {.state = {5, 8}};
+
+	cr_assert_eq((uintptr_t)props->in[1] % act->n, 0,
+		     "%p is not aligned to %u", (void *)props->in[1], act->n);
+	TRY_(prop_copy(act, props, props->out[0], props->in[1]));
+	TRY_(philox_memory_set(act->f->device, props->in[0], 7, 2,
+			       props->stream));
+	fill.dist = PHILOX_BITS;
+	fill.dtype = PHILOX_U32;
+	fill.span.count = 4;
+	fill.out = props->in[1];
+	return philox_rng_fill(act->f->device, props->stream, rng, &fill);
+}
+
+static void tell_aligned(struct story *s, size_t before, size_t alignment)
+{
+	struct act act = new_act(s->f, s->r, aligned_script);
+	char *memory = make_memory(s->f, 4096);
+	char *w = memory + 1024 - (uintptr_t)memory % 1024;
+
+	act.n = (unsigned)(alignment ? alignment : 4);
+	act.n_uses = 0;
+	act.n_inputs = 2;
+	act.inputs[0].flags = act.inputs[1].flags = PHILOX_INPUT_MUTATED;
+	act.inputs[1].alignment = alignment;
+	act.in[0].address = w - before;
+	act.in[1].address = w;
+	OK(philox_memory_set(s->f->device, memory, 1, 4096, s->f->stream));
+	cast(s, &act, "act");
+	for (int i = 0; i < 4; i++)
+		scene_of(s, &act);
+}
+
+STORY(runner_verify_more, inputs_in_others_are_aligned)
+{
+	tell_aligned(s, 2, 0);
+}
+
+STORY(runner_verify_more, inputs_in_others_are_aligned_as_they_ask)
+{
+	tell_aligned(s, 32, 512);
+}
+
 /* --- forks ------------------------------------------------------------------------- */
 
 static enum philox_status fork_script(struct act *act, struct props *props)
