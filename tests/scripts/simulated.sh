@@ -167,7 +167,8 @@ subjects="$subjects|runner_calls|runner_failures|runner_inputs|runner_outputs"
 subjects="$subjects|runner_hits|runner_policy|runner_random|runner_tickets"
 subjects="$subjects|runner_verify|runner_verify_differs|runner_verify_faults"
 subjects="$subjects|runner_verify_left|runner_verify_random|runner_verify_same"
-subjects="$subjects|runner_verify_seeded"
+subjects="$subjects|runner_verify_memory|runner_verify_more"
+subjects="$subjects|runner_verify_seeded|verify|verify_errors"
 # But not those whose kernels are functions of the host,
 but='cells_on_the_device_*|your_own_kernels_*|may_be_written_by_your_own_kernel'
 but="$but|that_are_mutated_are_in_place_or_written_back"
