@@ -238,6 +238,45 @@ STORY(runner_verify_more, inputs_in_others_are_aligned_as_they_ask)
 	tell_aligned(s, 32, 512);
 }
 
+/* One that is not aligned is aligned for the body, whatever kind of run it is. */
+static enum philox_status moved_script(struct act *act, struct props *props)
+{
+	cr_assert_eq((uintptr_t)props->in[0] % 256, 0, "%p is not aligned",
+		     (void *)props->in[0]);
+	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
+	if (!act->inputs[0].flags)
+		return PHILOX_OK;
+	return philox_memory_set(act->f->device, props->in[0] + 3, 7, 8,
+				 props->stream);
+}
+
+static void tell_moved(struct story *s, uint32_t flags)
+{
+	struct act act = new_act(s->f, s->r, moved_script);
+	char *memory = make_memory(s->f, 4096);
+
+	act.n_uses = 0;
+	act.inputs[0].flags = flags;
+	act.inputs[0].alignment = 256;
+	act.in[0].address = memory + 1024 - (uintptr_t)memory % 1024 + 8;
+	cast(s, &act, "act");
+	for (int i = 0; i < 5; i++) {
+		OK(philox_memory_set(s->f->device, act.in[0].address, i + 1,
+				     BYTES, s->f->stream));
+		scene_of(s, &act);
+	}
+}
+
+STORY(runner_verify_more, inputs_that_are_not_aligned)
+{
+	tell_moved(s, 0);
+}
+
+STORY(runner_verify_more, mutated_inputs_that_are_not_aligned)
+{
+	tell_moved(s, PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK);
+}
+
 /* --- forks ------------------------------------------------------------------------- */
 
 static enum philox_status fork_script(struct act *act, struct props *props)
