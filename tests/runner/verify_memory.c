@@ -114,6 +114,27 @@ RUNNER_PROMISE(runner_verify_memory, is_no_more_than_a_second_pool)
 	cr_assert_leq(pool_look(philox_runner_pool(r)).mapped, 8 << 20);
 }
 
+/* What the first verification took is enough for those after it. */
+RUNNER_PROMISE(runner_verify_memory, is_taken_once)
+{
+	static const char *const operations[] = {"mem_alloc", "space_map",
+						 "mapped_alloc"};
+	struct act act = make_large(f, r);
+	uint64_t before[3];
+
+	make_act(&act, "act");
+	rehearse(&act);
+	replay_large(&act, 1);
+	for (int i = 0; i < 3; i++)
+		before[i] = calls_of(f, operations[i]);
+	for (uint32_t i = 2; i < 40; i++)
+		replay_large(&act, i);
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(calls_of(f, operations[i]), before[i], "%s",
+			     operations[i]);
+	VERIFIED(&act, 39, 0, 0);
+}
+
 /* --- every device call fails once ------------------------------------------------- */
 
 /* A backward, a forward, a mutated input, a value: what a verification has. */
@@ -234,6 +255,39 @@ RUNNER_PROMISE(runner_verify_memory, calls_that_fail_leave_nothing_behind)
 		n++;
 	cr_assert_geq(n, 15, "%d device calls only", (int)n);
 	cr_assert_geq(g.failed, 4);
+	LIVE(f, r, 0);
+	block_set_free(g.seen);
+}
+
+/* What one failure left behind is found by a call that fails, too. */
+RUNNER_PROMISE(runner_verify_memory, calls_that_fail_twice_leave_nothing_behind)
+{
+	struct fragile g = {.f = f, .r = r, .seen = block_set_new()};
+
+	f->injected = 1;
+	g.act.region = make_region(f, "layer");
+	g.one = forward(f, g.act.region);
+	make_fragile(&g);
+	for (uint32_t i = 0; i < 3; i++)
+		OK(call_fragile(&g, i));
+	for (unsigned n = 0; n < 90 * 16; n++) {
+		const unsigned nth[2] = {1 + n / 16, 1 + n % 16};
+
+		for (int k = 0; k < 2; k++) {
+			g.act.stream = k && n % 3 ? f->side : f->stream;
+			OK(philox_device_fail(f->device, NULL, nth[k],
+					      PHILOX_ERROR_DEVICE));
+			if (call_fragile(&g, 200) == PHILOX_OK)
+				continue;
+			g.x = read_numbers(f, g.act.in[0].address);
+			g.failed++;
+		}
+		OK(philox_device_synchronize(f->device));
+		OK(call_fragile(&g, 300));
+		PENDING(g.act.region, 1);
+		cr_assert_eq(act_counts(&g.act).differed, 0);
+	}
+	cr_assert_geq(g.failed, 100);
 	LIVE(f, r, 0);
 	block_set_free(g.seen);
 }
