@@ -665,6 +665,49 @@ RUNNER_PROMISE(runner_plan_text, is_neither_saved_nor_loaded_in_a_body)
 	KIND(&layer, make_words(f, 3), 0, PHILOX_CALL_WARMUP);
 }
 
+struct elsewhere {
+	struct philox_runner *runner;
+	const char *plan;
+	struct outcome saved, loaded;
+};
+
+static void use_elsewhere(void *user)
+{
+	struct elsewhere *here = user;
+	char *text;
+
+	here->saved =
+		outcome_of(philox_runner_save_text(here->runner, &text, NULL));
+	here->loaded = outcome_of(philox_runner_load_text(
+		here->runner, here->plan, strlen(here->plan)));
+}
+
+static struct elsewhere *elsewhere;
+
+static enum philox_status use_on_thread(struct layer *layer,
+					struct philox_run *run)
+{
+	(void)layer;
+	(void)run;
+	on_thread(use_elsewhere, elsewhere);
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_plan_text, is_neither_saved_nor_loaded_beside_a_call)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	char *text = plan_of(r);
+	struct elsewhere here = {.runner = r, .plan = text};
+
+	make_function(&layer, r, "layer");
+	elsewhere = &here;
+	layer.hook = use_on_thread;
+	KIND(&layer, make_words(f, 3), 0, PHILOX_CALL_WARMUP);
+	GAVE(here.saved, PHILOX_ERROR_BUSY);
+	GAVE(here.loaded, PHILOX_ERROR_BUSY);
+	free(text);
+}
+
 RUNNER_PROMISE(runner_plan_text, needs_its_arguments)
 {
 	char *text = NULL;
