@@ -48,7 +48,7 @@ static void write_number(FILE *out, const char *word, uint32_t number)
 		fprintf(out, " %s %" PRIu32, word, number);
 }
 
-static void write_policy(FILE *out, const struct philox_policy *policy)
+static void write_plan_policy(FILE *out, const struct philox_policy *policy)
 {
 	static const char *const moved[] = {"limit", "record", "error"};
 	static const char *const live[] = {"eager", "record"};
@@ -178,7 +178,7 @@ static void write_plan_function(FILE *out, const struct plan_function *function)
 	fprintf(out, " %s flags %" PRIu32 "\n", modes[function->mode],
 		function->flags);
 	write_descriptors(out, function);
-	write_policy(out, &function->policy);
+	write_plan_policy(out, &function->policy);
 	write_scripts(out, function);
 	write_keys(out, function);
 }
