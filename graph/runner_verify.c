@@ -25,21 +25,39 @@ int replay_is_due(struct philox_function *function)
 
 /* --- the second pool ---------------------------------------------------------- */
 
+/* Runners with long names may have the beginning of one in common. */
+static enum philox_status name_spare(struct philox_runner *runner,
+				     struct philox_pool_options *options)
+{
+	enum philox_status status = PHILOX_ERROR_EXISTS;
+	char name[64];
+
+	options->name = name;
+	for (unsigned i = 1; status == PHILOX_ERROR_EXISTS && i; i++) {
+		if (i == 1)
+			snprintf(name, sizeof(name), "%.50s (verifying)",
+				 runner->name);
+		else
+			snprintf(name, sizeof(name), "%.39s (verifying %u)",
+				 runner->name, i);
+		status = philox_pool_create(runner->context, options,
+					    &runner->spare);
+	}
+	return status;
+}
+
 static enum philox_status make_spare(struct philox_runner *runner)
 {
 	struct philox_pool_options options =
 		PHILOX_INIT(struct philox_pool_options);
-	char name[64];
 
 	if (runner->spare)
 		return PHILOX_OK;
-	snprintf(name, sizeof(name), "%.50s (verifying)", runner->name);
-	options.name = name;
 	options.flags = runner->pool->flags & PHILOX_POOL_EXPANDABLE;
 	options.range = runner->pool->range;
 	options.step = runner->pool->step;
 	options.limit = runner->pool->limit;
-	return philox_pool_create(runner->context, &options, &runner->spare);
+	return name_spare(runner, &options);
 }
 
 static enum philox_status end_stuck(struct philox_runner *runner)
@@ -128,7 +146,8 @@ static enum philox_status keep_pieces(struct replay_check *check,
 	if (lost >= 0 && n > 1)
 		return refuse_shared(check, (uint32_t)lost);
 	status = verify_keep(&check->verify, (void *)pieces[0].begin,
-			     end - pieces[0].begin, alignment);
+			     end - pieces[0].begin, alignment,
+			     n > 1 ? pieces[0].begin % alignment : 0);
 	for (size_t i = 0; i < n; i++)
 		check->pieces[pieces[i].input] = check->verify.n_memory;
 	return status;
@@ -305,6 +324,32 @@ static void free_blocks(struct replay_check *check, struct philox_run *run)
 	status_restore(&kept);
 }
 
+static uint64_t allocations_of(struct philox_pool *pool)
+{
+	struct pool_figures figures;
+
+	pool_lock(pool);
+	pool_figures(pool->blocks, &figures);
+	pool_unlock(pool);
+	return figures.allocations;
+}
+
+/* Memory of the runner's own pool would stay. */
+static enum philox_status run_body_checked(struct philox_run *run)
+{
+	struct philox_runner *runner = run->runner;
+	const uint64_t before = allocations_of(runner->pool);
+	enum philox_status status;
+
+	run->function->counts.checking++;
+	status = run_body(run);
+	if (allocations_of(runner->pool) == before)
+		return status;
+	runner->unsettled = 1;
+	return status == PHILOX_OK ? run_check_memory(run, run->taken + 1)
+				   : status;
+}
+
 static enum philox_status run_checked(struct replay_check *check,
 				      struct philox_run *run)
 {
@@ -313,10 +358,9 @@ static enum philox_status run_checked(struct replay_check *check,
 	run->pool = run->runner->spare;
 	run->verify = &check->verify;
 	run->dry = 1;
-	run->function->counts.checking++;
 	status = place_all_inputs(check, run);
 	if (status == PHILOX_OK)
-		status = run_body(run);
+		status = run_body_checked(run);
 	if (status == PHILOX_OK && !check->verify.turn)
 		status = add_items(check, run);
 	else if (status == PHILOX_OK)
@@ -389,7 +433,10 @@ static void close_check(struct replay_check *check)
 {
 	struct philox_runner *runner = check->recording->function->runner;
 
-	runner->spare_stuck = verify_close(&check->verify);
+	struct philox_pool_session *stuck = verify_close(&check->verify);
+
+	if (stuck)
+		runner->spare_stuck = stuck;
 	free(check->pieces);
 	check->pieces = NULL;
 	check->open = 0;

@@ -89,20 +89,24 @@ static enum philox_status make_copy(struct philox_verify *verify,
 	void **made = &memory->copies[verify->turn];
 	enum philox_status status = PHILOX_OK;
 
-	if (!*made)
-		status = take(verify, verify->stream, memory->bytes,
-			      memory->alignment, made);
-	if (status == PHILOX_OK)
-		status = copy(verify, verify->stream, *made, memory->kept,
-			      memory->bytes);
-	return status;
+	if (!*made) {
+		status = take(verify, verify->stream,
+			      memory->bytes + memory->shift, memory->alignment,
+			      made);
+		if (status != PHILOX_OK)
+			return status;
+		*made = (char *)*made + memory->shift;
+	}
+	return copy(verify, verify->stream, *made, memory->kept, memory->bytes);
 }
 
 enum philox_status verify_keep(struct philox_verify *verify, void *real,
-			       size_t bytes, size_t alignment)
+			       size_t bytes, size_t alignment, size_t shift)
 {
-	const struct verify_memory memory = {
-		.real = real, .bytes = bytes, .alignment = alignment};
+	const struct verify_memory memory = {.real = real,
+					     .bytes = bytes,
+					     .alignment = alignment,
+					     .shift = shift};
 	enum philox_status status = keep(verify, verify->stream, &memory);
 
 	if (status != PHILOX_OK)
@@ -419,13 +423,14 @@ static enum philox_status find_out(struct philox_verify *verify,
 		status = run_again(verify, FILL, &same);
 		all &= same;
 	}
-	*why = VERIFY_RANDOM;
-	if (status == PHILOX_OK && (all || verify->collective)) {
+	if (status == PHILOX_OK && (all || verify->collective))
 		status = run_again(verify, FILL_OTHER, &same);
-		if (all)
-			*why = same ? VERIFY_FROZEN : VERIFY_UNWRITTEN;
-	}
-	return status;
+	if (status != PHILOX_OK)
+		return status;
+	*why = VERIFY_RANDOM;
+	if (all)
+		*why = same ? VERIFY_FROZEN : VERIFY_UNWRITTEN;
+	return PHILOX_OK;
 }
 
 enum philox_status verify_explain(struct philox_verify *verify,

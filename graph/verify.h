@@ -47,7 +47,7 @@ struct verify_memory {
 	void *kept;               /* what it was before the launch */
 	void *copies[2];          /* the eager form's: of the first run, and of
 				     the latest other one */
-	size_t alignment;         /* of the copies */
+	size_t alignment, shift;  /* of the copies, and beyond that */
 	struct philox_rows *rows; /* or NULL: which it changes in place */
 	void *played;             /* rows: what the launch made of them */
 };
@@ -114,11 +114,11 @@ enum philox_status verify_open(struct philox_verify *verify);
 struct philox_pool_session *verify_close(struct philox_verify *verify);
 
 /*
- * verify_keep() adds memory that the graph changes, whose copy is for an
- * alignment. verify_add() adds what is compared.
+ * verify_keep() adds memory that the graph changes, whose copies begin `shift`
+ * bytes after a multiple of an alignment. verify_add() adds what is compared.
  */
 enum philox_status verify_keep(struct philox_verify *verify, void *real,
-			       size_t bytes, size_t alignment);
+			       size_t bytes, size_t alignment, size_t shift);
 enum philox_status verify_add(struct philox_verify *verify,
 			      const struct verify_item *item);
 

@@ -211,7 +211,8 @@ static enum philox_status add_arrays(struct philox_verify *verify)
 		status = verify_keep(verify, array->address, array->bytes,
 				     aligned < POOL_ALIGNMENT_MAX
 					     ? aligned
-					     : POOL_ALIGNMENT_MAX);
+					     : POOL_ALIGNMENT_MAX,
+				     0);
 		if (status != PHILOX_OK)
 			return status;
 		item.copies[0] = verify->memory[i].copies[0];

@@ -75,8 +75,8 @@
  *
  * A verified call waits for the device. Its body runs outside of any capture,
  * and leaves nothing behind: tickets are not touched, tables of rows that
- * philox was asked to change are put back (philox/rows.h), generators are not
- * advanced. What a body changes by itself must be an input that is MUTATED, or
+ * philox was asked to change are put back (philox/rows.h; what they report
+ * counts both runs), generators are not advanced. What a body changes by itself must be an input that is MUTATED, or
  * it is changed twice. A body that gives a generator another seed cannot be
  * verified, and neither can a call for whose copies there is no memory: its
  * replay goes on, and a message says so, once ("not verified").

@@ -422,58 +422,6 @@ RUNNER_PROMISE(runner_verify_more, bodies_that_take_memory_in_another_way_fail)
 	VERIFIED(&act, 1, 0, 0);
 }
 
-/* --- reports of tables --------------------------------------------------------------------- */
-
-struct table {
-	struct philox_rows *rows;
-	uint32_t *list; /* rows 0 and 9, which there is not */
-};
-
-static enum philox_status outside_script(struct act *act, struct props *props)
-{
-	const struct table *table = act->prop;
-	struct philox_row_fill fill = PHILOX_INIT(struct philox_row_fill);
-	struct philox_row_list list = PHILOX_INIT(struct philox_row_list);
-
-	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
-	fill.dist = PHILOX_BITS;
-	fill.dtype = PHILOX_U32;
-	fill.count = fill.pitch = 4;
-	fill.out = props->out[0];
-	list.indices = table->list;
-	list.n = 2;
-	return philox_rows_fill(table->rows, props->stream, &list, &fill);
-}
-
-STORY(runner_verify_more, reports_of_tables)
-{
-	static const uint32_t list[2] = {0, 9};
-	struct philox_rows_options options =
-		PHILOX_INIT(struct philox_rows_options);
-	struct act act = new_act(s->f, s->r, outside_script);
-	struct table table;
-
-	options.name = "requests";
-	options.count = 4;
-	OK(philox_rows_create(s->f->context, &options, &table.rows));
-	table.list = upload(s->f, list, sizeof(list));
-	act.prop = &table;
-	act.n_uses = 0;
-	act.in[0].address = make_words(s->f, 3);
-	cast(s, &act, "act");
-	for (int i = 0; i < 6; i++) {
-		struct philox_rows_report report =
-			PHILOX_INIT(struct philox_rows_report);
-
-		scene_of(s, &act);
-		cr_assert_eq(philox_rows_check(table.rows, &report),
-			     PHILOX_ERROR_OVERFLOW);
-		tell_number(s, "launches", report.launches);
-		tell_number(s, "entries outside", report.outside);
-		tell_number(s, "entries used up", report.used_up);
-	}
-}
-
 /* --- when there is no memory to find out why -------------------------------------------------- */
 
 enum { LARGE = 5 << 20, MEDIUM = 5 << 19 };

@@ -214,8 +214,8 @@ static int read_text(const char *command, const char *path,
 	if (starts_with(written, size, RUNNER_START))
 		return read_runner_snapshot(command, path, written, size);
 	return refuse(command, path,
-		      "neither a saved context nor a journal nor a plan nor the "
-		      "snapshot of a pool or runner of philox");
+		      "neither a saved context nor a journal nor the snapshot "
+		      "of a pool or runner nor a plan of philox");
 }
 
 int written_read(const char *command, const char *path, struct written *written)

@@ -379,7 +379,8 @@ static int check_kind(const struct written *written, const char *path,
 		return complain("inspect",
 				"'%s' is a %s: --%s is for a journal", path,
 				kind, request->given_from ? "from" : "to");
-	if (request->svg && written->kind == WRITTEN_CONTEXT)
+	if (request->svg && written->kind != WRITTEN_POOL &&
+	    written->kind != WRITTEN_RUNNER)
 		return complain("inspect",
 				"'%s' is a %s: --svg takes a journal or the "
 				"snapshot of a pool or runner",
