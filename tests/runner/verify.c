@@ -17,7 +17,7 @@ static struct act make_forward(struct fixture *f, struct philox_runner *r,
 	return act;
 }
 
-/* --- which ------------------------------------------------------------------ */
+/* --- which ------------------------------------------------------------- */
 
 RUNNER_PROMISE(runner_verify, checks_no_replay_unless_it_is_asked_for)
 {
@@ -122,7 +122,7 @@ RUNNER_PROMISE(runner_verify, checks_nothing_of_eager_functions)
 	cr_assert_eq(act.bodies, 4);
 }
 
-/* --- counts ------------------------------------------------------------------ */
+/* --- counts ------------------------------------------------------------ */
 
 RUNNER_PROMISE(runner_verify, counts_its_runs_of_the_body_and_its_time)
 {
@@ -151,7 +151,7 @@ RUNNER_PROMISE(runner_verify, counts_its_runs_of_the_body_and_its_time)
 	cr_assert_eq(counts.bodies, 3);
 }
 
-/* --- the environment ------------------------------------------------------------ */
+/* --- the environment --------------------------------------------------- */
 
 static void under_environment(uint32_t verify, uint32_t flags, int checked)
 {
@@ -229,7 +229,7 @@ Test(runner_verify, asks_the_environment_when_a_runner_is_made, .timeout = 60)
 	fixture_close(&f);
 }
 
-/* --- what the body finds -------------------------------------------------------- */
+/* --- what the body finds ----------------------------------------------- */
 
 static enum philox_status looking_script(struct act *act, struct props *props)
 {
@@ -286,7 +286,7 @@ RUNNER_PROMISE(runner_verify, takes_outputs_of_any_size)
 	}
 }
 
-/* --- waiting ---------------------------------------------------------------------- */
+/* --- waiting ----------------------------------------------------------- */
 
 /* What it gives is there when it returns. */
 SLOW_PROMISE(runner_verify, waits_for_the_device)

@@ -103,7 +103,7 @@ static void goes_well(struct act *act, enum philox_call_kind kind)
 	release_act(act);
 }
 
-/* --- as an error ------------------------------------------------------------------ */
+/* --- as an error ------------------------------------------------------- */
 
 RUNNER_PROMISE(runner_verify_differs, as_an_error_changes_nothing)
 {
@@ -310,7 +310,7 @@ RUNNER_PROMISE(runner_verify_differs, keeps_what_a_replay_made_that_is_as_good)
 	}
 }
 
-/* --- as an eager call ---------------------------------------------------------------- */
+/* --- as an eager call -------------------------------------------------- */
 
 RUNNER_PROMISE(runner_verify_differs, gives_what_the_body_made)
 {
@@ -513,7 +513,7 @@ RUNNER_PROMISE(runner_verify_differs, gives_outputs_that_others_read)
 	LIVE(f, r, 0);
 }
 
-/* --- whom it hits -------------------------------------------------------------------- */
+/* --- whom it hits ------------------------------------------------------ */
 
 /* Another key of the function, and another function, are not concerned. */
 RUNNER_PROMISE(runner_verify_differs, is_of_one_key)

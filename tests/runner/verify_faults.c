@@ -63,7 +63,7 @@ static struct act make_faulty(struct fixture *f, struct philox_runner *r,
 	return act;
 }
 
-/* --- a scalar ---------------------------------------------------------------------- */
+/* --- a scalar ---------------------------------------------------------- */
 
 static enum philox_status scalar_script(struct act *act, struct props *props)
 {
@@ -204,7 +204,7 @@ RUNNER_PROMISE(runner_verify_faults, write_elements_as_what_they_are)
 	}
 }
 
-/* --- inputs ------------------------------------------------------------------------- */
+/* --- inputs ------------------------------------------------------------ */
 
 /* A pointer of the body's own, of which the runner knows nothing. */
 static enum philox_status own_script(struct act *act, struct props *props)
@@ -260,7 +260,7 @@ RUNNER_PROMISE(runner_verify_faults, a_copied_input_that_is_read_elsewhere)
 	NAMES("'x'");
 }
 
-/* --- memory ---------------------------------------------------------------------------- */
+/* --- memory ------------------------------------------------------------ */
 
 /* Memory of the run is kept, and read in a later one. */
 static enum philox_status stale_script(struct act *act, struct props *props)
@@ -358,7 +358,7 @@ RUNNER_PROMISE(runner_verify_faults, are_none_where_nothing_depends_on_them)
 	VERIFIED(&act, 4, 0, 0);
 }
 
-/* --- tickets ------------------------------------------------------------------------------ */
+/* --- tickets ----------------------------------------------------------- */
 
 /* A backward that draws from a state by value. */
 static enum philox_status ticket_script(struct act *act, struct props *props)
@@ -405,7 +405,7 @@ RUNNER_PROMISE(runner_verify_faults, a_wrong_ticket)
 	backward(f, &one, 0);
 }
 
-/* --- the host ------------------------------------------------------------------------------- */
+/* --- the host ---------------------------------------------------------- */
 
 struct ordered {
 	uint32_t *to;
@@ -541,7 +541,7 @@ HOST_PROMISE(runner_verify_faults, what_the_host_writes)
 	SAME(read_numbers(f, act.in[0].address), all_words(3), "x");
 }
 
-/* --- where it is ------------------------------------------------------------------------------- */
+/* --- where it is ------------------------------------------------------- */
 
 /* The first output that differs is named, and in it the first element. */
 static enum philox_status last_script(struct act *act, struct props *props)

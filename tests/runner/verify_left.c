@@ -7,7 +7,7 @@
 
 enum { BYTES = ACT_BYTES, ROWS = 6 };
 
-/* --- tables of rows ------------------------------------------------------------ */
+/* --- tables of rows ---------------------------------------------------- */
 
 struct table {
 	struct philox_rows *rows;
@@ -214,7 +214,7 @@ STORY(runner_verify_left, tables_that_are_sampled_from)
 	}
 }
 
-/* --- generators ------------------------------------------------------------------ */
+/* --- generators -------------------------------------------------------- */
 
 static enum philox_status advancing_script(struct act *act, struct props *props)
 {
@@ -290,7 +290,7 @@ STORY(runner_verify_left, generators_whose_state_is_copied)
 	}
 }
 
-/* --- bodies that seed ------------------------------------------------------------- */
+/* --- bodies that seed -------------------------------------------------- */
 
 static enum philox_status seeding_script(struct act *act, struct props *props)
 {
@@ -354,7 +354,7 @@ RUNNER_PROMISE(runner_verify_left, no_seed_of_a_body)
 		seeds(f, r, how);
 }
 
-/* --- bodies that fail -------------------------------------------------------------- */
+/* --- bodies that fail -------------------------------------------------- */
 
 enum fault {
 	RETURNS = 3, /* of the third run on: an error */
@@ -481,7 +481,7 @@ RUNNER_PROMISE(runner_verify_left,
 	cr_assert_eq(act_counts(&act).differed, 0);
 }
 
-/* --- memory ------------------------------------------------------------------------ */
+/* --- memory ------------------------------------------------------------ */
 
 /* The runner's pool holds what it held, and what a trim may give back is less. */
 RUNNER_PROMISE(runner_verify_left, no_block_in_the_pool)

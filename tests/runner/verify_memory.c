@@ -17,7 +17,7 @@ static unsigned times_logged(const char *text)
 	return times;
 }
 
-/* --- no memory ------------------------------------------------------------------ */
+/* --- no memory --------------------------------------------------------- */
 
 /* y is large, and ends with x. */
 static enum philox_status large_script(struct act *act, struct props *props)
@@ -135,7 +135,7 @@ RUNNER_PROMISE(runner_verify_memory, is_taken_once)
 	VERIFIED(&act, 39, 0, 0);
 }
 
-/* --- every device call fails once ------------------------------------------------- */
+/* --- every device call fails once -------------------------------------- */
 
 /* A backward, a forward, a mutated input, a value: what a verification has. */
 static enum philox_status full_script(struct act *act, struct props *props)

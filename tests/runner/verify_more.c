@@ -9,7 +9,7 @@
 
 enum { BYTES = ACT_BYTES, MANY = 300, SMALL = 64 };
 
-/* --- many outputs -------------------------------------------------------------- */
+/* --- many outputs ------------------------------------------------------ */
 
 struct many {
 	struct fixture *f;
@@ -121,7 +121,7 @@ RUNNER_PROMISE(runner_verify_more, finds_one_output_of_many)
 	free(many);
 }
 
-/* --- any place ------------------------------------------------------------------- */
+/* --- any place --------------------------------------------------------- */
 
 /* Byte n of x is set, and of y, which is x's `n_bytes` from an odd place on. */
 struct place {
@@ -189,7 +189,7 @@ RUNNER_PROMISE(runner_verify_more, finds_a_byte_at_any_place)
 		}
 }
 
-/* --- alignment in copies ---------------------------------------------------------- */
+/* --- alignment in copies ----------------------------------------------- */
 
 /* w is in x, which is mutated, and is aligned wherever a body finds it. */
 static enum philox_status aligned_script(struct act *act, struct props *props)
@@ -277,7 +277,7 @@ STORY(runner_verify_more, mutated_inputs_that_are_not_aligned)
 	tell_moved(s, PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK);
 }
 
-/* --- forks ------------------------------------------------------------------------- */
+/* --- forks ------------------------------------------------------------- */
 
 static enum philox_status fork_script(struct act *act, struct props *props)
 {
@@ -316,7 +316,7 @@ STORY(runner_verify_more, bodies_that_fork)
 		OK(philox_event_destroy(s->f->device, events[i]));
 }
 
-/* --- several runners ------------------------------------------------------------------ */
+/* --- several runners --------------------------------------------------- */
 
 /* Names of 63 bytes that differ in the last one. */
 RUNNER_PROMISE(runner_verify_more, runners_with_long_names)
@@ -394,7 +394,7 @@ RUNNER_PROMISE(runner_verify_more, runners_of_two_threads)
 	}
 }
 
-/* --- memory that is taken in another way ------------------------------------------------- */
+/* --- memory that is taken in another way ------------------------------- */
 
 static enum philox_status other_way_script(struct act *act, struct props *props)
 {

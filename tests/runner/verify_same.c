@@ -11,7 +11,7 @@
 
 enum { BYTES = ACT_BYTES };
 
-/* --- passes ----------------------------------------------------------------- */
+/* --- passes ------------------------------------------------------------ */
 
 STORY(runner_verify_same, forwards)
 {
@@ -352,7 +352,7 @@ STORY(runner_verify_same, journals)
 	unlink(path);
 }
 
-/* --- values and inputs ------------------------------------------------------- */
+/* --- values and inputs ------------------------------------------------- */
 
 static enum philox_status value_script(struct act *act, struct props *props)
 {
@@ -427,7 +427,7 @@ STORY(runner_verify_same, copied_inputs_that_are_not_aligned)
 	tell_moving(s, PHILOX_INPUT_COPIED, 64, 1);
 }
 
-/* --- mutated inputs ----------------------------------------------------------- */
+/* --- mutated inputs ---------------------------------------------------- */
 
 /* x[0 .. 8) = x[4 .. 12), x[12 .. 14) = w[0 .. 2); y is x, before that. */
 static enum philox_status update_script(struct act *act, struct props *props)
@@ -521,7 +521,7 @@ STORY(runner_verify_same, mutated_inputs_that_overlap)
 	tell_update(s, &act, 7);
 }
 
-/* --- outputs ------------------------------------------------------------------ */
+/* --- outputs ----------------------------------------------------------- */
 
 /* y is in x, which is updated; z is in w, which is not. */
 static enum philox_status alias_script(struct act *act, struct props *props)
@@ -615,7 +615,31 @@ STORY(runner_verify_same, calls_without_outputs)
 	}
 }
 
-/* --- streams and keys ----------------------------------------------------------- */
+/* There is nothing to compare, and so nothing differs. */
+static enum philox_status alone_script(struct act *act, struct props *props)
+{
+	struct philox_ticket ticket;
+	struct philox_pass pass;
+
+	TRY_(philox_run_forward_begin(props->run, act->region, 0, &pass));
+	TRY_(draw_or_fail(&pass, act->f->scratch));
+	return philox_forward_commit(&pass, &ticket);
+}
+
+STORY(runner_verify_same, functions_without_outputs)
+{
+	struct act act = new_act(s->f, s->r, alone_script);
+
+	act.region = make_region(s->f, "layer");
+	act.n_inputs = act.n_outputs = 0;
+	cast(s, &act, "act");
+	for (int i = 0; i < 5; i++) {
+		scene_of(s, &act);
+		tell_words(s, "numbers", s->f->scratch);
+	}
+}
+
+/* --- streams and keys -------------------------------------------------- */
 
 STORY(runner_verify_same, the_legacy_stream)
 {

@@ -82,7 +82,7 @@ static struct program program; /* large */
 			  (p)->seed, (int)(p)->fault, #holds, text_);         \
 	} while (0)
 
-/* --- seeding ------------------------------------------------------------------------ */
+/* --- seeding ----------------------------------------------------------- */
 
 static void remove_op(struct recipe *recipe, unsigned at)
 {
@@ -223,7 +223,7 @@ static void set_literals(struct program *p)
 	OK(philox_stream_synchronize(p->f.device, p->f.stream));
 }
 
-/* --- making ------------------------------------------------------------------------- */
+/* --- making ------------------------------------------------------------ */
 
 static void make_regions(struct fixture *f, struct philox_region *regions[2])
 {
@@ -296,7 +296,7 @@ static void close_program(struct program *p)
 	fixture_close(&p->bad.f);
 }
 
-/* --- calls -------------------------------------------------------------------------- */
+/* --- calls ------------------------------------------------------------- */
 
 static void choose_content(struct program *p)
 {
