@@ -79,11 +79,10 @@ static void explain_less(const struct calling *calling,
 		     function->reason);
 }
 
-enum philox_status agree_on(const struct calling *calling,
-			    enum philox_call_kind wanted,
-			    enum philox_call_kind *agreed)
+enum philox_status agree_quietly(struct philox_function *function,
+				 enum philox_call_kind wanted,
+				 enum philox_call_kind *agreed)
 {
-	struct philox_function *function = calling->function;
 	enum philox_status status;
 	uint32_t answer;
 
@@ -99,9 +98,19 @@ enum philox_status agree_on(const struct calling *calling,
 				  "the call",
 				  function->name);
 	*agreed = (enum philox_call_kind)answer;
-	if (*agreed < wanted && !calling->ahead)
-		explain_less(calling, wanted, *agreed);
 	return PHILOX_OK;
+}
+
+enum philox_status agree_on(const struct calling *calling,
+			    enum philox_call_kind wanted,
+			    enum philox_call_kind *agreed)
+{
+	enum philox_status status =
+		agree_quietly(calling->function, wanted, agreed);
+
+	if (status == PHILOX_OK && *agreed < wanted && !calling->ahead)
+		explain_less(calling, wanted, *agreed);
+	return status;
 }
 
 /* A function that was destroyed may have no `user` any more. */

@@ -21,6 +21,14 @@ enum philox_status agree_on(const struct calling *calling,
 			    enum philox_call_kind *agreed);
 
 /*
+ * agree_quietly() does the same of a function, and says nothing: for questions
+ * that are no decisions of a kind.
+ */
+enum philox_status agree_quietly(struct philox_function *function,
+				 enum philox_call_kind wanted,
+				 enum philox_call_kind *agreed);
+
+/*
  * agree_failed() asks with NONE, for a call that cannot be made, and returns its
  * error with the thread's message as it was, whatever the others say.
  */

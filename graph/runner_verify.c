@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool.h"
+#include "graph/runner_agree.h"
 #include "graph/runner_inputs.h"
 #include "graph/runner_passes.h"
 #include "graph/runner_run.h"
@@ -85,6 +86,9 @@ enum philox_status replay_checks_finish(struct philox_runner *runner)
 
 /* --- what the body mutates -------------------------------------------------------- */
 
+/* Copies are aligned as memory is, at least to this, whatever was asked for. */
+#define PIECE_ALIGNMENT 512
+
 /* A piece of the caller's memory, with inputs in it. */
 struct piece {
 	uintptr_t begin, end;
@@ -126,7 +130,7 @@ static enum philox_status keep_pieces(struct replay_check *check,
 {
 	const struct philox_function *function = check->recording->function;
 	uintptr_t end = pieces[0].end;
-	size_t alignment = 1;
+	size_t alignment = PIECE_ALIGNMENT;
 	int mutated = 0, lost = -1;
 	enum philox_status status;
 
@@ -147,7 +151,7 @@ static enum philox_status keep_pieces(struct replay_check *check,
 		return refuse_shared(check, (uint32_t)lost);
 	status = verify_keep(&check->verify, (void *)pieces[0].begin,
 			     end - pieces[0].begin, alignment,
-			     n > 1 ? pieces[0].begin % alignment : 0);
+			     lost < 0 ? pieces[0].begin % alignment : 0);
 	for (size_t i = 0; i < n; i++)
 		check->pieces[pieces[i].input] = check->verify.n_memory;
 	return status;
@@ -401,14 +405,14 @@ static enum philox_status reserve_check(struct replay_check *check)
 			  "there is no memory for a list of inputs");
 }
 
-static enum philox_status begin(struct replay_check *check)
+static enum philox_status reserve_all(struct replay_check *check)
 {
 	struct philox_verify *verify = &check->verify;
 	struct philox_function *function = check->recording->function;
 	struct philox_runner *runner = function->runner;
 	enum philox_status status = make_spare(runner);
 
-	if (status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_EXISTS)
+	if (status == PHILOX_ERROR_MEMORY)
 		verify->lacking = 1;
 	if (status == PHILOX_OK)
 		status = end_stuck(runner);
@@ -421,18 +425,45 @@ static enum philox_status begin(struct replay_check *check)
 	verify->stream = check->stream;
 	verify->run = run_eager_form;
 	verify->user = check;
-	verify->collective =
-		(function->flags & PHILOX_FUNCTION_COLLECTIVE) != 0;
+	verify->collective = function->agree != NULL;
 	status = verify_open(verify);
-	if (status == PHILOX_OK)
-		status = keep_mutated(check);
-	return status == PHILOX_OK ? verify_try(verify) : status;
+	return status == PHILOX_OK ? keep_mutated(check) : status;
+}
+
+/* Bodies that speak to each other are run by all processes or by none. */
+static enum philox_status agree_to_check(struct replay_check *check,
+					 enum philox_status status)
+{
+	struct philox_function *function = check->recording->function;
+	const int can = status == PHILOX_OK;
+	enum philox_call_kind agreed;
+	struct status_message own;
+
+	if (!function->agree)
+		return status;
+	if (!can && !check->verify.lacking)
+		return agree_failed(function, status);
+	status_keep(&own);
+	status = agree_quietly(function,
+			       can ? PHILOX_CALL_REPLAY : PHILOX_CALL_EAGER,
+			       &agreed);
+	if (status != PHILOX_OK) {
+		check->verify.lacking = 0;
+		return status;
+	}
+	check->asked = agreed == PHILOX_CALL_REPLAY;
+	if (check->asked)
+		return PHILOX_OK;
+	check->verify.lacking = 1;
+	status_restore(&own);
+	return can ? status_set(PHILOX_ERROR_UNSUPPORTED,
+				"another process cannot verify its own")
+		   : PHILOX_ERROR_UNSUPPORTED;
 }
 
 static void close_check(struct replay_check *check)
 {
 	struct philox_runner *runner = check->recording->function->runner;
-
 	struct philox_pool_session *stuck = verify_close(&check->verify);
 
 	if (stuck)
@@ -461,8 +492,10 @@ enum philox_status replay_check_begin(struct replay_check *check)
 {
 	struct philox_function *function = check->recording->function;
 	const uint64_t began = runner_time();
-	enum philox_status status = begin(check);
+	enum philox_status status = agree_to_check(check, reserve_all(check));
 
+	if (status == PHILOX_OK)
+		status = verify_try(&check->verify);
 	check->open = status == PHILOX_OK;
 	if (!check->open) {
 		const int lacking = check->verify.lacking;
@@ -518,39 +551,84 @@ static enum philox_status act(struct replay_check *check, enum verify_why why,
 	return verify_give(&check->verify);
 }
 
+/* Another process's replay differs, and this one's does not. */
+#define OTHERS "replays of other processes differ from their bodies"
+
 /* The next replay is verified, too. */
 static enum philox_status differ(struct replay_check *check,
 				 const struct verify_item *item, uint64_t place)
 {
 	struct philox_function *function = check->recording->function;
-	char text[REPLAY_TEXT];
+	char text[REPLAY_TEXT] = OTHERS;
 	enum verify_why why = VERIFY_UNKNOWN;
 	enum philox_status status;
 
-	function->counts.differed++;
+	function->counts.differed += item != NULL;
 	function->replays = 0;
 	status = verify_explain(&check->verify, &why);
 	if (status != PHILOX_OK && !check->verify.lacking)
 		return status;
-	status = replay_describe(check, item, place, why, text);
+	status = PHILOX_OK;
+	if (item)
+		status = replay_describe(check, item, place, why, text);
+	else
+		why = VERIFY_FROZEN;
 	return status == PHILOX_OK ? act(check, why, text) : status;
+}
+
+/* What differs in one process is acted upon in all. */
+static enum philox_status agree_on_outcome(struct replay_check *check,
+					   const struct verify_item *item,
+					   int *differs)
+{
+	enum philox_call_kind agreed;
+	enum philox_status status;
+
+	*differs = item != NULL;
+	if (!check->asked)
+		return PHILOX_OK;
+	status = agree_quietly(check->recording->function,
+			       item ? PHILOX_CALL_EAGER : PHILOX_CALL_REPLAY,
+			       &agreed);
+	*differs = status == PHILOX_OK && agreed < PHILOX_CALL_REPLAY;
+	return status;
+}
+
+/* What could not be verified although others are: there is nothing to undo. */
+static enum philox_status follow_others(struct replay_check *check)
+{
+	struct philox_function *function = check->recording->function;
+	int differs;
+	enum philox_status status = agree_on_outcome(check, NULL, &differs);
+
+	if (status != PHILOX_OK || !differs)
+		return status;
+	function->replays = 0;
+	if (function->policy.differs == PHILOX_DIFFERS_EAGER)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_DIFFERS, "function '%s': " OTHERS,
+			  function->name);
 }
 
 static enum philox_status compare_replay(struct replay_check *check)
 {
+	struct philox_function *function = check->recording->function;
 	const struct verify_item *item;
 	struct verify_item found;
 	uint64_t place;
+	int differs;
 	enum philox_status status =
 		verify_compare(&check->verify, &item, &place);
 
 	if (status != PHILOX_OK)
+		return check->asked ? agree_failed(function, status) : status;
+	function->counts.verified++;
+	if (item)
+		found = *item; /* explaining may move the list */
+	status = agree_on_outcome(check, item, &differs);
+	if (status != PHILOX_OK || !differs)
 		return status;
-	check->recording->function->counts.verified++;
-	if (!item)
-		return PHILOX_OK;
-	found = *item; /* explaining may move the list */
-	return differ(check, &found, place);
+	return differ(check, item ? &found : NULL, place);
 }
 
 enum philox_status replay_check_end(struct replay_check *check,
@@ -559,11 +637,15 @@ enum philox_status replay_check_end(struct replay_check *check,
 	struct philox_function *function = check->recording->function;
 	const uint64_t began = runner_time();
 
-	if (!check->open)
+	if (!check->open && !check->asked)
 		return went;
-	if (went == PHILOX_OK)
-		went = compare_replay(check);
-	close_check(check);
+	if (went != PHILOX_OK && check->asked)
+		agree_failed(function, went);
+	else if (went == PHILOX_OK)
+		went = check->open ? compare_replay(check)
+				   : follow_others(check);
+	if (check->open)
+		close_check(check);
 	function->counts.verify_ns += runner_time() - began;
 	return went;
 }

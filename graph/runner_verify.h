@@ -16,6 +16,7 @@ struct replay_check {
 	philox_stream stream;
 	struct philox_verify verify;
 	int open;       /* there is something to compare */
+	int asked;      /* other processes verify theirs, too */
 	size_t *pieces; /* of each input: the memory that it is in, from 1 */
 	int reruns;
 	int fell_back; /* the caller has got what the body made */

@@ -348,9 +348,12 @@ static enum philox_status compare(struct philox_verify *verify, int again,
 				  const struct verify_item **item,
 				  uint64_t *place)
 {
-	enum philox_status status = reserve_places(verify);
+	enum philox_status status;
 
 	*item = NULL;
+	if (!verify->n_items)
+		return verify_wait(verify);
+	status = reserve_places(verify);
 	if (status == PHILOX_OK)
 		status = queue_compare(verify, again);
 	if (status == PHILOX_OK)
@@ -532,9 +535,10 @@ struct philox_pool_session *verify_close(struct philox_verify *verify)
 	struct status_message kept;
 
 	status_keep(&kept);
-	if (session &&
-	    philox_pool_end(session, PHILOX_ERROR_STATE, NULL) == PHILOX_OK)
-		session = NULL;
+	for (int i = 0; session && i < 3; i++)
+		if (philox_pool_end(session, PHILOX_ERROR_STATE, NULL) ==
+		    PHILOX_OK)
+			session = NULL;
 	status_restore(&kept);
 	free(verify->memory);
 	free(verify->items);

@@ -345,8 +345,10 @@ struct philox_policy {
  *   PHILOX_ERROR_STATE in those that could
  *   after a recording was made, before it is launched: RECORD, or EAGER if it
  *   was refused or broke; NONE if the call fails for it
- *   after a replay was compared (`verify`): REPLAY, or EAGER if it differs;
- *   NONE if the call fails for it
+ *   before the body of a replay that is to be verified is run: REPLAY, or EAGER
+ *   if it cannot be verified here, and then it is nowhere
+ *   after it was compared: REPLAY, or EAGER if it differs, and then it is taken
+ *   for different everywhere; NONE if the call fails for it
  *
  * A call may thus be executed with more care than this process needed, and its
  * reason says so: one that it would have replayed is recorded again, or runs
