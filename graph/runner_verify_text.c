@@ -8,10 +8,10 @@
 #include <string.h>
 #include "graph/runner_verify_text.h"
 
-static void add(char text[REPLAY_TEXT], const char *format, ...)
+static void add_text(char text[REPLAY_TEXT], const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void add(char text[REPLAY_TEXT], const char *format, ...)
+static void add_text(char text[REPLAY_TEXT], const char *format, ...)
 {
 	size_t length = strlen(text);
 	va_list arguments;
@@ -25,9 +25,9 @@ static void add_hex(char text[REPLAY_TEXT], const void *bytes, size_t size)
 {
 	const unsigned char *byte = bytes;
 
-	add(text, "0x");
+	add_text(text, "0x");
 	for (size_t i = size; i--;)
-		add(text, "%02x", byte[i]);
+		add_text(text, "%02x", byte[i]);
 }
 
 /* Words as they are, other keys in hex. */
@@ -39,14 +39,14 @@ static void add_key(char text[REPLAY_TEXT], const struct key *key)
 	for (size_t i = 0; i < shown; i++)
 		words &= isprint(key->bytes[i]) != 0;
 	if (words)
-		add(text, " under key '%.*s'", (int)shown,
-		    (const char *)key->bytes);
+		add_text(text, " under key '%.*s'", (int)shown,
+			 (const char *)key->bytes);
 	else if (shown)
-		add(text, " under key of %zu bytes ", key->size);
+		add_text(text, " under key of %zu bytes ", key->size);
 	for (size_t i = 0; !words && i < shown; i++)
-		add(text, "%02x", key->bytes[i]);
+		add_text(text, "%02x", key->bytes[i]);
 	if (shown < key->size)
-		add(text, "...");
+		add_text(text, "...");
 }
 
 static int add_values(const struct recording *recording,
@@ -60,10 +60,10 @@ static int add_values(const struct recording *recording,
 
 		if (memcmp(&recording->given[i], now->bytes, now->size) == 0)
 			continue;
-		add(text, "%s value '%s' from ", changed++ ? "," : "",
-		    function->values[i].name);
+		add_text(text, "%s value '%s' from ", changed++ ? "," : "",
+			 function->values[i].name);
 		add_hex(text, &recording->given[i], now->size);
-		add(text, " to ");
+		add_text(text, " to ");
 		add_hex(text, now->bytes, now->size);
 	}
 	return changed;
@@ -80,11 +80,11 @@ static int add_inputs(const struct recording *recording,
 
 		if (recording->inputs[i] == call->inputs[i].address)
 			continue;
-		add(text, "%s input '%s'%s%s%s from %p to %p",
-		    changed++ ? "," : "", input->name,
-		    *input->origin ? " (" : "", input->origin,
-		    *input->origin ? ")" : "", recording->inputs[i],
-		    call->inputs[i].address);
+		add_text(text, "%s input '%s'%s%s%s from %p to %p",
+			 changed++ ? "," : "", input->name,
+			 *input->origin ? " (" : "", input->origin,
+			 *input->origin ? ")" : "", recording->inputs[i],
+			 call->inputs[i].address);
 	}
 	return changed;
 }
@@ -103,11 +103,11 @@ enum philox_status replay_describe(struct replay_check *check,
 	if (status != PHILOX_OK)
 		return status;
 	*text = '\0';
-	add(text, "a replay");
+	add_text(text, "a replay");
 	add_key(text, recording->key);
-	add(text, " differs from its body: %s; %s; since it was recorded ",
-	    what, verify_why_text(why));
-	add(text, "these changed:");
+	add_text(text, " differs from its body: %s; %s; since it was recorded ",
+		 what, verify_why_text(why));
+	add_text(text, "these changed:");
 	changed = add_values(recording, check->call, text);
 	changed = add_inputs(recording, check->call, changed, text);
 	if (!changed)

@@ -44,7 +44,7 @@ static enum philox_status check_array(const struct philox_graph *graph,
 			  graph->name, wrong, index);
 }
 
-static int by_address(const void *one, const void *other)
+static int by_place_of_array(const void *one, const void *other)
 {
 	const struct philox_verify_array *const *a = one, *const *b = other;
 	const uintptr_t x = (uintptr_t)(*a)->address;
@@ -66,7 +66,7 @@ static enum philox_status check_apart(const struct philox_graph *graph,
 				  "'%s': no memory to verify it", graph->name);
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = &arrays[i];
-	qsort(sorted, n, sizeof(*sorted), by_address);
+	qsort(sorted, n, sizeof(*sorted), by_place_of_array);
 	for (size_t i = 1; status == PHILOX_OK && i < n; i++)
 		if ((uintptr_t)sorted[i]->address <
 		    (uintptr_t)sorted[i - 1]->address + sorted[i - 1]->bytes)
@@ -139,7 +139,7 @@ static enum philox_status check_passes_of(const struct philox_graph *graph)
 					   : "forwards of several iterations");
 }
 
-static enum philox_status check_options(
+static enum philox_status check_verify_options(
 	const struct philox_graph *graph,
 	const struct philox_verify_options *given,
 	struct philox_verify_options *options)
@@ -284,7 +284,7 @@ static enum philox_status launch_verified(
 }
 
 /* The epilogue says the same of the launch, whatever its message. */
-static enum philox_status launch_between(
+static enum philox_status launch_in_between(
 	struct philox_graph *graph, philox_stream stream,
 	struct philox_use *uses, size_t n,
 	const struct philox_verify_options *options)
@@ -315,8 +315,8 @@ enum philox_status philox_graph_launch_verified(
 	if (!options)
 		return context_null(graph->context, "options");
 	NEED_PROCESS(graph->context);
-	status = check_options(graph, options, &checked);
+	status = check_verify_options(graph, options, &checked);
 	if (status != PHILOX_OK)
 		return graph_report(graph, status, NULL);
-	return launch_between(graph, stream, uses, n, &checked);
+	return launch_in_between(graph, stream, uses, n, &checked);
 }

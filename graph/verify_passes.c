@@ -110,8 +110,8 @@ static enum philox_status check_callback(const struct philox_verify *verify)
 			  verify->graph->name);
 }
 
-static enum philox_status report(const struct philox_verify *verify,
-				 enum philox_status status)
+static enum philox_status report_verify(const struct philox_verify *verify,
+					enum philox_status status)
 {
 	return verify ? graph_report(verify->graph, status, NULL) : status;
 }
@@ -133,9 +133,8 @@ static enum philox_status find_array(const struct philox_verify *verify,
 	if (index >= verify->options->n_arrays)
 		return status_set(
 			PHILOX_ERROR_INVALID,
-			"'%s', verified: there are %zu arrays, and no "
-			"array %zu",
-			verify->graph->name, verify->options->n_arrays, index);
+			"'%s', verified: there is no array %zu of %zu",
+			verify->graph->name, index, verify->options->n_arrays);
 	*address = verify->memory[index].copies[verify->turn];
 	return PHILOX_OK;
 }
@@ -143,20 +142,21 @@ static enum philox_status find_array(const struct philox_verify *verify,
 enum philox_status philox_verify_address(struct philox_verify *verify,
 					 size_t index, void **address)
 {
-	return report(verify, find_array(verify, index, address));
+	return report_verify(verify, find_array(verify, index, address));
 }
 
 /* --- passes ------------------------------------------------------------------------ */
 
-static struct philox_ticket placeholder(const struct philox_region *region,
-					uint32_t index)
+static struct philox_ticket verify_placeholder(
+	const struct philox_region *region, uint32_t index)
 {
 	return (struct philox_ticket){region->key,
 				      SERIAL_PLACEHOLDER | (index + 1)};
 }
 
-static void add_pass(struct philox_verify *verify, struct philox_pass *pass,
-		     struct philox_ticket ticket)
+static void add_verify_pass(struct philox_verify *verify,
+			    struct philox_pass *pass,
+			    struct philox_ticket ticket)
 {
 	struct philox_context *context = verify->graph->context;
 	struct verify_pass *added = &verify->passes[verify->n_passes];
@@ -184,7 +184,7 @@ static enum philox_status begin_next(struct philox_verify *verify,
 
 	if (status != PHILOX_OK)
 		return status;
-	add_pass(verify, &made, ticket);
+	add_verify_pass(verify, &made, ticket);
 	*pass = made;
 	return PHILOX_OK;
 }
@@ -241,19 +241,19 @@ enum philox_status philox_verify_forward_begin(struct philox_verify *verify,
 		    !captured->backward && ((captured->flags ^ flags) & kinds))
 			status = refuse_flags(verify, captured, flags);
 		if (!(flags & kinds))
-			ticket = placeholder(region, verify->n_passes);
+			ticket = verify_placeholder(region, verify->n_passes);
 	}
 	if (status == PHILOX_OK)
 		status = begin_next(verify, region, 0, flags, ticket, pass);
 	if (status != PHILOX_OK && pass)
 		*pass = (struct philox_pass){.region = NULL};
-	return report(verify, status);
+	return report_verify(verify, status);
 }
 
 /* A ticket names an earlier pass of the callback, as it did in the capture. */
-static enum philox_status check_source(const struct philox_verify *verify,
-				       const struct philox_region *region,
-				       struct philox_ticket ticket)
+static enum philox_status check_ticket_of(const struct philox_verify *verify,
+					  const struct philox_region *region,
+					  struct philox_ticket ticket)
 {
 	const struct captured_pass *captured = next_captured(verify);
 	uint32_t source = CAPTURED_NO_SOURCE;
@@ -283,12 +283,12 @@ enum philox_status philox_verify_backward_begin(struct philox_verify *verify,
 	enum philox_status status = check_begin(verify, region, pass);
 
 	if (status == PHILOX_OK)
-		status = check_source(verify, region, ticket);
+		status = check_ticket_of(verify, region, ticket);
 	if (status == PHILOX_OK && !ticket.serial)
-		ticket = placeholder(region, verify->n_passes);
+		ticket = verify_placeholder(region, verify->n_passes);
 	if (status == PHILOX_OK)
 		status = begin_next(verify, region, 1, flags, ticket, pass);
 	if (status != PHILOX_OK && pass)
 		*pass = (struct philox_pass){.region = NULL};
-	return report(verify, status);
+	return report_verify(verify, status);
 }

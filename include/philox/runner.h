@@ -76,13 +76,17 @@
  * A verified call waits for the device. Its body runs outside of any capture,
  * and leaves nothing behind: tickets are not touched, tables of rows that
  * philox was asked to change are put back (philox/rows.h; what they report
- * counts both runs), generators are not advanced. What a body changes by itself must be an input that is MUTATED, or
- * it is changed twice. A body that gives a generator another seed cannot be
- * verified, and neither can a call for whose copies there is no memory: its
- * replay goes on, and a message says so, once ("not verified").
+ * counts both runs), generators are not advanced. What a body changes by itself
+ * must be an input that is MUTATED, or it is changed twice. A replay that
+ * cannot be verified goes on, and a message says so, once for a key ("not
+ * verified"): where a body gives a generator another seed, where there is no
+ * memory for the copies, and where an input that is not aligned shares memory
+ * with one that is mutated. After a difference the next replay is verified,
+ * too.
  *
  * PHILOX_RUNNER=eager in the environment makes every call of runners that are
- * created then an eager one, PHILOX_RUNNER=verify verifies every replay.
+ * created then an eager one, PHILOX_RUNNER=verify verifies every replay (of
+ * collective functions in all processes, or in none).
  *
  * Ranks. Processes that run one program may decide differently: one loses a key
  * that others keep, or its memory moves. Where a body has collectives in it,
@@ -277,7 +281,9 @@ enum philox_refused {
 
 /* ... a replay that was verified, and differs from what the body does. */
 enum philox_differs {
-	PHILOX_DIFFERS_ERROR = 0, /* the call fails: PHILOX_ERROR_DIFFERS */
+	/* The call fails: PHILOX_ERROR_DIFFERS. Its recording is dropped, unless
+	 * the body is not deterministic. */
+	PHILOX_DIFFERS_ERROR = 0,
 	/* A message ("differs"), and the caller gets what the body made: the
 	 * call counts as an eager one, and its key waits for its next recording
 	 * as after one that broke (`retry`). A body that is not deterministic
