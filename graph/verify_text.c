@@ -148,7 +148,7 @@ const char *verify_why_text(enum verify_why why)
 		return "its eager form is not deterministic, it differs from "
 		       "itself";
 	case VERIFY_UNWRITTEN:
-		return "it reads memory that nobody has written";
+		return "it depends on memory that nobody has written";
 	case VERIFY_UNKNOWN:
 		break;
 	}

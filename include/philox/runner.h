@@ -68,10 +68,10 @@
  * then the graph is launched, and outputs, mutated inputs and tables of rows
  * must be the same, bit for bit. If they are not, the body is run some more
  * times: one that differs from itself is not deterministic, one that depends on
- * what its memory held before reads what nobody has written, and what is left
- * is a value that was frozen. The message says which, the function, the output,
- * the first element with both its values, and what of the call has changed
- * since it was recorded.
+ * what its memory held before reads what nobody has written, or leaves some of
+ * an output unwritten, and what is left is a value that was frozen. The message
+ * says which, the function, the output, the first element with both its values,
+ * and what of the call has changed since it was recorded.
  *
  * A verified call waits for the device. Its body runs outside of any capture,
  * and leaves nothing behind: tickets are not touched, tables of rows that
