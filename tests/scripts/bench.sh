@@ -251,7 +251,11 @@ runner_part()
 	have("runner/llama/share", None)[0]["value"] < 100 and
 	have("runner/plans/10000/load", "aim")[0]["peer_value"] == 50 and
 	have("runner/plans/10000/save", None)[0]["value"] > 0 and
-	len(rows) == 89' && runner_counts
+	have("runner/verify/eager", None)[0]["value"] > 0 and
+	have("runner/verify/replay", "eager")[0]["ratio"] > 0 and
+	have("runner/verify/verified", "replay")[0]["ratio"] > 0 and
+	have("runner/verify/verified", "aim")[0]["ratio"] > 0 and
+	len(rows) == 94' && runner_counts
 }
 
 runner_counts()
@@ -268,7 +272,8 @@ runner_counts()
 		if row["name"].startswith("runner/record-bytes/")) and
 	all(have(f"runner/keys/6/{kind}", "aim")[0]["ratio"] <= 1 and
 		have(f"runner/keys/6/{kind}", "largest")[0]["ratio"] >= 1
-		for kind in ("expandable", "plain"))'
+		for kind in ("expandable", "plain")) and
+	1 <= have("runner/verify/memory", "copies")[0]["ratio"] <= 1.2'
 }
 
 runner_rows_chosen()
@@ -282,7 +287,9 @@ runner_rows_chosen()
 		rows '[row["name"] for row in rows] == ["runner/inputs/100/each"]' &&
 		bench "$nowhere" --only runner/restore/1 --quick --json &&
 		rows '[row["name"] for row in rows] ==
-			[f"runner/restore/{n}" for n in (10, 100, 1000)]'
+			[f"runner/restore/{n}" for n in (10, 100, 1000)]' &&
+		bench "$nowhere" --only runner/verify/v --quick --json &&
+		rows '[row["peer"] for row in rows] == ["replay", "aim"]'
 }
 
 measures()

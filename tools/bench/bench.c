@@ -100,14 +100,20 @@ static const struct part parts[] = {
 	 "  runner/restore/N: of a call that runs the body, and puts the pool back\n"
 	 "  first. runner/keys/K: the pool after K recordings of falling size, and\n"
 	 "  after the largest alone. runner/plans/N: saving N recordings as a plan,\n"
-	 "  and loading that. runner/llama: a step of 32 layers that share a forward\n"
-	 "  and a backward function; launches: of the same graphs; share: of the\n"
-	 "  host's time that the step takes more.\n"
+	 "  and loading that. runner/verify: a call that draws two dropouts of 4 MiB,\n"
+	 "  one into an output and one into an input that it mutates, until the work\n"
+	 "  is done: eager, of a replay, and of one that is verified; memory: that\n"
+	 "  the first verified call takes from the device (of a GPU: with all other\n"
+	 "  programs'); copies: of the output, and two of the mutated input.\n"
+	 "  runner/llama: a step of 32 layers that share a forward and a backward\n"
+	 "  function; launches: of the same graphs; share: of the host's time that\n"
+	 "  the step takes more.\n"
 	 "  aim: what a figure should be at most; a ratio above 1 misses it. A hit\n"
 	 "  should take 1000 ns more without an input, 1 ns more for each, as much\n"
 	 "  with many recordings as with one, and as many calls of the device, and\n"
 	 "  one for each 128 copied inputs; the pool of keys 1.05 of the largest; a\n"
-	 "  plan is loaded within 50 ms.\n",
+	 "  plan is loaded within 50 ms; a verified replay takes as long as a replay,\n"
+	 "  an eager call and two copies of 4 MiB, each for a comparison.\n",
 	 1, 0, 0, bench_runner, bench_runner_steps},
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, 0, bench_schedules,

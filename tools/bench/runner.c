@@ -4,8 +4,8 @@
 #include "tools/bench/runner.h"
 
 static const struct runner_group *const groups[] = {
-	&runner_hits, &runner_records, &runner_keys, &runner_plans,
-	&runner_llama};
+	&runner_hits,  &runner_records,  &runner_keys,
+	&runner_plans, &runner_verified, &runner_llama};
 
 #define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
 

@@ -15,10 +15,11 @@ struct runner_group {
 };
 
 extern const struct runner_group runner_hits, /* calls that are replayed */
-	runner_records, /* recordings, by what else is live */
-	runner_keys,    /* memory of recordings of several sizes */
-	runner_plans,   /* saving and loading what was learned */
-	runner_llama;   /* a step of a model */
+	runner_records,  /* recordings, by what else is live */
+	runner_keys,     /* memory of recordings of several sizes */
+	runner_plans,    /* saving and loading what was learned */
+	runner_verified, /* replays that are verified */
+	runner_llama;    /* a step of a model */
 
 /* bench_runner_print() prints a row if it is wanted. */
 void bench_runner_print(struct bench *bench, const struct bench_row *row);
