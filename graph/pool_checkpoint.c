@@ -77,8 +77,8 @@ static void note_restored(struct philox_pool *pool, size_t freed,
 	struct pool_figures figures;
 
 	pool_figures(pool->blocks, &figures);
-	journal_write(
-		pool->context,
+	pool_journal(
+		pool,
 		"pool-restore pool %s blocks %" PRIu64 " freed %zu revived %zu",
 		journal_name(pool->name).text, figures.blocks, freed, revived);
 }
