@@ -218,24 +218,40 @@ static void fall_back(const struct calling *calling,
 	function->counts.eager++;
 }
 
-enum philox_status call_replayed(const struct calling *calling,
-				 struct recording *recording)
+static void count_replay(const struct calling *calling,
+			 struct recording *recording)
 {
-	struct philox_function *function = calling->function;
+	recording_played(recording);
+	calling->call->kind = PHILOX_CALL_REPLAY;
+	calling->function->counts.replay++;
+}
+
+static enum philox_status replay_checked(const struct calling *calling,
+					 struct recording *recording)
+{
 	struct replay_check check = {.recording = recording,
 				     .call = calling->call,
 				     .stream = calling->stream};
-	enum philox_status status = launch_again(
-		calling, recording, replay_is_due(function) ? &check : NULL);
+	enum philox_status status = launch_again(calling, recording, &check);
 
 	if (status != PHILOX_OK)
 		return status;
-	if (check.fell_back) {
+	if (check.fell_back)
 		fall_back(calling, recording);
-		return PHILOX_OK;
-	}
-	recording_played(recording);
-	calling->call->kind = PHILOX_CALL_REPLAY;
-	function->counts.replay++;
+	else
+		count_replay(calling, recording);
 	return PHILOX_OK;
+}
+
+enum philox_status call_replayed(const struct calling *calling,
+				 struct recording *recording)
+{
+	enum philox_status status;
+
+	if (replay_is_due(calling->function))
+		return replay_checked(calling, recording);
+	status = launch_again(calling, recording, NULL);
+	if (status == PHILOX_OK)
+		count_replay(calling, recording);
+	return status;
 }

@@ -305,6 +305,9 @@ static void count_calls(struct philox_function *function)
 		PHILOX_INIT(struct philox_function_counts);
 
 	OK(philox_function_count(function, &counts));
+	if (me->scene->policy.verify == 1)
+		CHECK(counts.verified >= counts.replay);
+	CHECK(counts.differed == 0 && counts.unverified == 0);
 	world_tally(PHILOX_CALL_EAGER, counts.eager);
 	world_tally(PHILOX_CALL_WARMUP, counts.warmup);
 	world_tally(PHILOX_CALL_RECORD, counts.record);
@@ -588,6 +591,8 @@ static void play_events(const char *device)
 	const struct philox_policy live = {.live = PHILOX_LIVE_RECORD};
 	const struct philox_policy late = {.after = 2, .limit = 1, .again = 3};
 	const struct philox_policy few = {.keys = KEYS};
+	const struct philox_policy verified = {.verify = 1};
+	const struct philox_policy sometimes = {.verify = 3};
 
 	play_event("nothing odd", DAWDLES, usual, device);
 	play_event("inputs that move", MOVES, usual, device);
@@ -601,6 +606,8 @@ static void play_events(const char *device)
 	play_event("arguments that are wrong", ERRS, usual, device);
 	play_event("a rank that is eager", EAGER, usual, device);
 	play_event("regions made anew", REMAKES, usual, device);
+	play_event("replays that are verified", MOVES, verified, device);
+	play_event("some of them", KEEPS, sometimes, device);
 }
 
 static void play_random(uint32_t seed, const char *device, uint64_t all[])
@@ -621,7 +628,8 @@ static void play_random(uint32_t seed, const char *device, uint64_t all[])
 				       .after = next_of(&random, 4),
 				       .keys = next_of(&random, 2) ? KEYS : 0,
 				       .again = next_of(&random, 5),
-				       .retry = 1 + next_of(&random, 5)};
+				       .retry = 1 + next_of(&random, 5),
+				       .verify = next_of(&random, 4)};
 	play_scene(&scene, tallies);
 	for (int i = 0; i < WORLD_TALLIES; i++)
 		all[i] += tallies[i];
