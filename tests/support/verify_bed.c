@@ -247,7 +247,7 @@ void cast(struct story *s, struct act *act, const char *name)
 	act->policy.verify = s->verify;
 	make_act(act, name);
 	cr_assert_lt(s->n_acts, 8);
-	s->acts[s->n_acts++] = act;
+	s->acts[s->n_acts++] = *act;
 }
 
 static void tell_digest(struct story *s)
@@ -281,11 +281,11 @@ static void tell_acts(struct story *s)
 {
 	for (unsigned i = 0; i < s->n_acts; i++) {
 		const struct philox_function_counts now =
-			act_counts(s->acts[i]);
+			act_counts(&s->acts[i]);
 		const uint64_t wanted = s->verify ? now.replay : 0;
 
 		cr_assert_gt(now.replay, 0, "act %u was never replayed", i);
-		VERIFIED(s->acts[i], wanted, 0, 0);
+		VERIFIED(&s->acts[i], wanted, 0, 0);
 		cr_assert_eq(now.checking, wanted);
 		tell_number(s, "eager calls", now.eager);
 		tell_number(s, "replays", now.replay);

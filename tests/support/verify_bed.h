@@ -116,8 +116,8 @@ enum philox_status backward_script(struct act *act, struct props *props);
 struct story {
 	struct fixture *f;
 	struct philox_runner *r;
-	uint32_t verify;     /* of the policy */
-	struct act *acts[8]; /* told at the end */
+	uint32_t verify;    /* of the policy */
+	struct act acts[8]; /* as cast: told at the end, when theirs are gone */
 	unsigned n_acts;
 };
 
