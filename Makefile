@@ -411,7 +411,7 @@ matrix: $(TOOL)
 quality: $(TOOL)
 	@$(SETTINGS) tests/dieharder.sh
 
-## fuzz             a minute each of random texts, pool operations, snapshots, plans
+## fuzz             a minute each of random texts and pool operations
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot plan runner)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)

@@ -135,10 +135,10 @@ Test(runner_plan_corpus, with_lines_moved_is_read_or_refused, .timeout = 300)
 Test(runner_plan_corpus, has_the_plan_that_is_committed, .timeout = 120)
 {
 	static const char start[] = "philox plan 1\nlibrary \"";
-	char *lines = read_lines("tests/golden/plan.txt");
+	char *lines = read_lines("tests/fuzz/plans/golden");
 	char version[40];
 	size_t size;
-	char *whole = read_whole("tests/golden/plan.txt", &size);
+	char *whole = read_whole("tests/fuzz/plans/golden", &size);
 
 	cr_assert_str_eq(plan_signed(lines), whole);
 	cr_assert_eq(strncmp(lines, start, strlen(start)), 0);
