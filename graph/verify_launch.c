@@ -230,13 +230,19 @@ static enum philox_status refuse_graph(struct philox_verify *verify,
 	const struct verify_item item = *first; /* the list may move */
 	const struct philox_graph *graph = verify->graph;
 	enum verify_why why = VERIFY_UNKNOWN;
+	struct status_message kept;
 	char text[VERIFY_TEXT];
 	enum philox_status status = verify_explain(verify, &why);
 
 	if (status == PHILOX_OK || verify->lacking)
 		status = verify_describe(verify, &item, place, text);
-	if (status == PHILOX_OK)
+	if (status == PHILOX_OK) {
 		status = verify_put_back(verify);
+	} else { /* the launch has failed all the same */
+		status_keep(&kept);
+		verify_put_back(verify);
+		status_restore(&kept);
+	}
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s', verified: ", graph->name);
 	return status_set(PHILOX_ERROR_DIFFERS,

@@ -13,12 +13,13 @@ void trial_begin(struct trial *trial)
 	trial->generators = NULL;
 	trial->n_generators = trial->next_read = 0;
 	trial->refused = PHILOX_OK;
+	trial->outer = here;
 	here = trial;
 }
 
 void trial_end(struct trial *trial)
 {
-	here = NULL;
+	here = trial->outer;
 	free(trial->generators);
 	trial->generators = NULL;
 	trial->n_generators = 0;
@@ -26,7 +27,11 @@ void trial_end(struct trial *trial)
 
 struct trial *trial_here(const struct philox_context *context)
 {
-	return here && here->context == context ? here : NULL;
+	struct trial *trial = here;
+
+	while (trial && trial->context != context)
+		trial = trial->outer;
+	return trial;
 }
 
 enum philox_status trial_refuse(struct trial *trial, const char *what)

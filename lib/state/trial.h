@@ -36,6 +36,7 @@ struct trial_generator {
 };
 
 struct trial {
+	struct trial *outer; /* that this one is within, or NULL */
 	struct philox_context *context;
 	philox_stream stream; /* of its work */
 	struct trial_generator *generators;

@@ -1,0 +1,65 @@
+/*
+ * tests/graph/verify_left.c - what verified launches leave behind
+ */
+#include "tests/support/runner_scene.h"
+#include "tests/support/verify_job.h"
+
+/* --- launches within a callback ----------------------------------------- */
+
+static enum philox_status outer_work(struct job *job, struct job_stage *stage)
+{
+	struct philox_generator *generator =
+		philox_context_generator(job->f->context);
+
+	if (stage->verify && job->prop)
+		JOB_TRY(launch_job(job->prop));
+	if (stage->verify)
+		JOB_TRY(philox_generator_advance(generator, 8, NULL));
+	return forward_work(job, stage);
+}
+
+PROMISE(verify_left, generators_as_they_were_with_a_launch_in_a_callback)
+{
+	struct job inner = new_job(f, forward_work);
+	struct job outer = new_job(f, outer_work);
+	struct philox_generator *generator =
+		philox_context_generator(f->context);
+	struct philox_state before, after;
+
+	inner.region = make_region(f, "inner");
+	outer.region = make_region(f, "outer");
+	inner.pool = make_pool(f, "inner", 0);
+	make_job(&inner);
+	make_job(&outer);
+	outer.prop = &inner;
+	OK(philox_generator_get_state(generator, &before));
+	OK(launch_job(&outer));
+	OK(philox_generator_get_state(generator, &after));
+	cr_assert_eq(after.offset, before.offset);
+	PENDING(inner.region, 1);
+	PENDING(outer.region, 1);
+}
+
+/* --- callbacks that fail when they are run again --------------------------- */
+
+static enum philox_status fails_again_work(struct job *job,
+					   struct job_stage *stage)
+{
+	JOB_TRY(philox_memory_set(job->f->device, stage->array[0],
+				  stage->verify ? 2 : 1, JOB_BYTES,
+				  stage->stream));
+	return stage->verify && job->runs > 1 ? PHILOX_ERROR_NOT_FOUND
+					      : PHILOX_OK;
+}
+
+PROMISE(verify_left, arrays_as_they_were_if_a_later_run_fails)
+{
+	struct job job = new_job(f, fails_again_work);
+	struct numbers before = read_numbers(f, job.array[0]);
+
+	job.n_uses = 0;
+	make_job(&job);
+	FAILS(launch_job(&job), PHILOX_ERROR_NOT_FOUND);
+	cr_assert_eq(job.runs, 2);
+	SAME(read_numbers(f, job.array[0]), before, "y is not put back");
+}
