@@ -59,14 +59,17 @@ enum philox_status verify_explain(struct philox_verify *verify,
 
 	for (size_t i = 0; status == PHILOX_OK && i < verify->n_memory; i++) {
 		struct verify_memory *memory = &verify->memory[i];
+		void *played = NULL;
 
-		if (memory->rows)
-			status = verify_take(verify, verify->stream,
-					     memory->bytes, 0, &memory->played);
-		if (status == PHILOX_OK && memory->rows)
-			status = verify_copy(verify, verify->stream,
-					     memory->played, memory->real,
-					     memory->bytes);
+		if (!memory->rows)
+			continue;
+		status = verify_take(verify, verify->stream, memory->bytes, 0,
+				     &played);
+		if (status == PHILOX_OK)
+			status = verify_copy(verify, verify->stream, played,
+					     memory->real, memory->bytes);
+		if (status == PHILOX_OK) /* else it holds nothing to put back */
+			memory->played = played;
 	}
 	if (status == PHILOX_OK)
 		status = find_out(verify, why);
