@@ -95,7 +95,7 @@ enum philox_status replay_describe(struct replay_check *check,
 				   char text[REPLAY_TEXT])
 {
 	const struct recording *recording = check->recording;
-	char what[VERIFY_TEXT];
+	char what[VERIFY_TEXT], changes[REPLAY_TEXT] = "these changed:";
 	int changed;
 	enum philox_status status =
 		verify_describe(&check->verify, item, place, what);
@@ -107,11 +107,9 @@ enum philox_status replay_describe(struct replay_check *check,
 	add_key(text, recording->key);
 	add_text(text, " differs from its body: %s; %s; since it was recorded ",
 		 what, verify_why_text(why));
-	add_text(text, "these changed:");
-	changed = add_values(recording, check->call, text);
-	changed = add_inputs(recording, check->call, changed, text);
-	if (!changed)
-		strcpy(strstr(text, "these changed:"),
-		       "no value changed and no input moved");
+	changed = add_values(recording, check->call, changes);
+	changed = add_inputs(recording, check->call, changed, changes);
+	add_text(text, "%s",
+		 changed ? changes : "no value changed and no input moved");
 	return PHILOX_OK;
 }
