@@ -13,7 +13,7 @@
  *           philox_verify_address(verify, 0, &y);
  *           philox_verify_forward_begin(verify, region, 0, &pass);
  *           ... the kernels of the graph, on philox_verify_stream(verify) ...
- *           return philox_forward_commit(&pass, NULL);
+ *           return philox_forward_commit(&pass, &ticket);
  *   }
  *
  *   struct philox_verify_array arrays[] = {{.name = "y", .address = y, ...}};
