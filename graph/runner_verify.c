@@ -221,13 +221,9 @@ static enum philox_status act(struct replay_check *check, enum verify_why why,
 			      const char *text)
 {
 	struct philox_function *function = check->recording->function;
-	enum philox_status status;
 
 	if (function->policy.differs == PHILOX_DIFFERS_ERROR) {
 		check->recording->spoiled = why != VERIFY_RANDOM;
-		status = verify_put_back(&check->verify);
-		if (status != PHILOX_OK)
-			return status;
 		return status_set(PHILOX_ERROR_DIFFERS, "function '%s': %s",
 				  function->name, text);
 	}
@@ -318,6 +314,20 @@ static enum philox_status compare_replay(struct replay_check *check)
 	return differ(check, item ? &found : NULL, place);
 }
 
+/* A call that fails has not changed what it launched upon. */
+static enum philox_status compare_or_undo(struct replay_check *check)
+{
+	struct status_message kept;
+	enum philox_status status = compare_replay(check);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	status_keep(&kept);
+	verify_put_back(&check->verify);
+	status_restore(&kept);
+	return status;
+}
+
 enum philox_status replay_check_end(struct replay_check *check,
 				    enum philox_status went)
 {
@@ -329,7 +339,7 @@ enum philox_status replay_check_end(struct replay_check *check,
 	if (went != PHILOX_OK && check->asked)
 		agree_failed(function, went);
 	else if (went == PHILOX_OK)
-		went = check->open ? compare_replay(check)
+		went = check->open ? compare_or_undo(check)
 				   : follow_others(check);
 	if (check->open)
 		close_check(check);

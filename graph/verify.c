@@ -71,11 +71,12 @@ enum philox_status verify_run(struct philox_verify *verify)
 
 	trial_begin(&verify->trial);
 	status = verify->run(verify);
-	if (verify->trial.refused != PHILOX_OK) {
+	if (verify->trial.refused) {
 		verify->lacking = 1;
-		status = status_set(verify->trial.refused,
-				    "it seeds a generator, which cannot be "
-				    "undone");
+		status = status_set(PHILOX_ERROR_UNSUPPORTED,
+				    "'%s', its eager form: %s, which cannot be "
+				    "undone",
+				    verify->graph->name, verify->trial.refused);
 	}
 	trial_end(&verify->trial);
 	if (status == PHILOX_OK)

@@ -230,19 +230,11 @@ static enum philox_status refuse_graph(struct philox_verify *verify,
 	const struct verify_item item = *first; /* the list may move */
 	const struct philox_graph *graph = verify->graph;
 	enum verify_why why = VERIFY_UNKNOWN;
-	struct status_message kept;
 	char text[VERIFY_TEXT];
 	enum philox_status status = verify_explain(verify, &why);
 
 	if (status == PHILOX_OK || verify->lacking)
 		status = verify_describe(verify, &item, place, text);
-	if (status == PHILOX_OK) {
-		status = verify_put_back(verify);
-	} else { /* the launch has failed all the same */
-		status_keep(&kept);
-		verify_put_back(verify);
-		status_restore(&kept);
-	}
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s', verified: ", graph->name);
 	return status_set(PHILOX_ERROR_DIFFERS,
@@ -255,14 +247,23 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 	const struct philox_graph *graph = verify->graph;
 	const struct verify_item *item;
 	uint64_t place;
+	struct status_message kept;
 	enum philox_status status = philox_native_launch(
 		graph->context->device, graph->exec, verify->stream);
 
-	if (status == PHILOX_OK)
-		status = verify_compare(verify, &item, &place);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s': ", graph->name);
-	return item ? refuse_graph(verify, item, place) : PHILOX_OK;
+	status = verify_compare(verify, &item, &place);
+	if (status != PHILOX_OK)
+		status_prefix(status, "'%s': ", graph->name);
+	else if (item)
+		status = refuse_graph(verify, item, place);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	status_keep(&kept);
+	verify_put_back(verify);
+	status_restore(&kept);
+	return status;
 }
 
 static enum philox_status launch_verified(

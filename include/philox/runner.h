@@ -79,10 +79,10 @@
  * counts both runs), generators are not advanced. What a body changes by itself
  * must be an input that is MUTATED, or it is changed twice. A replay that
  * cannot be verified goes on, and a message says so, once for a key ("not
- * verified"): where a body gives a generator another seed, where there is no
- * memory for the copies, and where an input that is not aligned shares memory
- * with one that is mutated. After a difference the next replay is verified,
- * too.
+ * verified"): where a body gives a generator another seed or destroys a table
+ * of rows, where there is no memory for the copies, and where an input that is
+ * not aligned shares memory with one that is mutated. After a difference the
+ * next replay is verified, too.
  *
  * PHILOX_RUNNER=eager in the environment makes every call of runners that are
  * created then an eager one, PHILOX_RUNNER=verify verifies every replay (of

@@ -72,7 +72,8 @@ struct philox_verify_options {
  * PHILOX_ERROR_STATE (it left a pass open, or began others than the graph has),
  * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_MISMATCH (the pool is of
  * another context), PHILOX_ERROR_BUSY (the pool is in use, or the graph's),
- * PHILOX_ERROR_MEMORY. Not for graphs with conditional nodes, or with forwards
+ * PHILOX_ERROR_MEMORY, PHILOX_ERROR_UNSUPPORTED (the callback seeds a generator
+ * or destroys a table of rows). Not for graphs with conditional nodes, or with forwards
  * of several iterations: PHILOX_ERROR_UNSUPPORTED. Thread rule: as
  * philox_graph_launch(); not legal on a thread that is capturing.
  */

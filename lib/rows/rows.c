@@ -374,6 +374,10 @@ enum philox_status philox_rows_destroy(struct philox_rows *rows)
 		return PHILOX_OK;
 	context = rows->context;
 	NEED_PROCESS(context);
+	if (trial_here(context))
+		return rows_report(rows, trial_refuse(trial_here(context),
+						      "a table of rows is "
+						      "destroyed"));
 	before = device_within(__func__);
 	status = destroy_rows(rows);
 	device_within(before);

@@ -12,7 +12,7 @@ void trial_begin(struct trial *trial)
 {
 	trial->generators = NULL;
 	trial->n_generators = trial->next_read = 0;
-	trial->refused = PHILOX_OK;
+	trial->refused = NULL;
 	trial->outer = here;
 	here = trial;
 }
@@ -36,11 +36,11 @@ struct trial *trial_here(const struct philox_context *context)
 
 enum philox_status trial_refuse(struct trial *trial, const char *what)
 {
-	trial->refused = status_set(PHILOX_ERROR_UNSUPPORTED,
-				    "%s, which cannot be undone: what does so "
-				    "cannot be verified",
-				    what);
-	return trial->refused;
+	trial->refused = what;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "%s, which cannot be undone: what does so cannot be "
+			  "verified",
+			  what);
 }
 
 static enum philox_status add_generator(

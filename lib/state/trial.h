@@ -13,7 +13,7 @@
  *    which would restart regions that others draw from.
  *  - A copy of a generator's state to device memory is of the state that the
  *    launch will copy there: `reads`, in order.
- *  - A table of rows is on the device. Before a trial's first work on one,
+ *  - A table of rows is on the device, and is not destroyed in a trial. Before a trial's first work on one,
  *    `touch` is called, which keeps the table's states, and puts them back
  *    later.
  *
@@ -46,7 +46,8 @@ struct trial {
 	enum philox_status (*touch)(struct trial *trial,
 				    struct philox_rows *rows,
 				    philox_stream stream);
-	enum philox_status refused; /* what it may not do, or PHILOX_OK */
+	const char
+		*refused; /* what it has tried and may not do; NULL: nothing */
 };
 
 /*
@@ -60,8 +61,8 @@ void trial_end(struct trial *trial);
 struct trial *trial_here(const struct philox_context *context);
 
 /*
- * trial_refuse() refuses a call that has effects a trial cannot undo, and
- * has the trial know: ERROR_UNSUPPORTED.
+ * trial_refuse() refuses a call that has effects a trial cannot undo, a literal,
+ * and has the trial know: ERROR_UNSUPPORTED.
  */
 enum philox_status trial_refuse(struct trial *trial, const char *what);
 

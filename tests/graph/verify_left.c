@@ -63,3 +63,36 @@ PROMISE(verify_left, arrays_as_they_were_if_a_later_run_fails)
 	cr_assert_eq(job.runs, 2);
 	SAME(read_numbers(f, job.array[0]), before, "y is not put back");
 }
+
+/* --- tables that a callback destroys ------------------------------------ */
+
+static enum philox_status table_work(struct job *job, struct job_stage *stage)
+{
+	JOB_TRY(forward_work(job, stage));
+	if (!stage->verify)
+		return PHILOX_OK;
+	JOB_TRY(philox_rows_advance(job->prop, stage->stream, NULL, 8));
+	return philox_rows_destroy(job->prop);
+}
+
+PROMISE(verify_left, tables_that_a_callback_would_destroy)
+{
+	struct philox_rows_options options =
+		PHILOX_INIT(struct philox_rows_options);
+	struct job job = new_job(f, table_work);
+	struct philox_rows *rows;
+	struct philox_state before, after;
+
+	options.name = "requests";
+	options.count = 1;
+	OK(philox_rows_create(f->context, &options, &rows));
+	OK(philox_rows_get(rows, f->stream, 0, 1, &before));
+	job.prop = rows;
+	make_job(&job);
+	FAILS(launch_job(&job), PHILOX_ERROR_UNSUPPORTED);
+	NAMES("a table of rows is destroyed");
+	OK(philox_rows_get(rows, f->stream, 0, 1, &after));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	cr_assert_eq(after.offset, before.offset);
+	OK(philox_rows_destroy(rows));
+}
