@@ -34,6 +34,28 @@ static enum philox_status same_number(const struct plan_function *function,
 	return differs_in(function, what, in_plan, here);
 }
 
+static void spell_times(char *text, size_t size, uint32_t number)
+{
+	if (number == PHILOX_NEVER)
+		snprintf(text, size, "never");
+	else
+		snprintf(text, size, "%" PRIu32, number);
+}
+
+/* Numbers of calls that may be PHILOX_NEVER. */
+static enum philox_status same_times(const struct plan_function *function,
+				     const char *what, uint32_t before,
+				     uint32_t now)
+{
+	char in_plan[24], here[24];
+
+	if (before == now)
+		return PHILOX_OK;
+	spell_times(in_plan, sizeof(in_plan), before);
+	spell_times(here, sizeof(here), now);
+	return differs_in(function, what, in_plan, here);
+}
+
 static enum philox_status same_name(const struct plan_function *function,
 				    const char *what, size_t index,
 				    const char *before, const char *now)
@@ -144,19 +166,20 @@ static enum philox_status same_policy(const struct plan_function *function,
 	const struct {
 		const char *field;
 		uint64_t before, now;
-	} fields[] = {{"moved", before->moved, now->moved},
-		      {"live", before->live, now->live},
-		      {"refused", before->refused, now->refused},
-		      {"limit", before->limit, now->limit},
-		      {"warmups", before->warmups, now->warmups},
-		      {"dry", before->dry, now->dry},
-		      {"after", before->after, now->after},
-		      {"again", before->again, now->again},
-		      {"retry", before->retry, now->retry},
-		      {"keys", before->keys, now->keys},
-		      {"verify", before->verify, now->verify},
-		      {"differs", before->differs, now->differs},
-		      {"bytes", before->bytes, now->bytes}};
+		int is_times;
+	} fields[] = {{"moved", before->moved, now->moved, 0},
+		      {"live", before->live, now->live, 0},
+		      {"refused", before->refused, now->refused, 0},
+		      {"limit", before->limit, now->limit, 0},
+		      {"warmups", before->warmups, now->warmups, 0},
+		      {"dry", before->dry, now->dry, 0},
+		      {"after", before->after, now->after, 1},
+		      {"again", before->again, now->again, 1},
+		      {"retry", before->retry, now->retry, 1},
+		      {"keys", before->keys, now->keys, 0},
+		      {"verify", before->verify, now->verify, 0},
+		      {"differs", before->differs, now->differs, 0},
+		      {"bytes", before->bytes, now->bytes, 0}};
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0;
@@ -165,8 +188,12 @@ static enum philox_status same_policy(const struct plan_function *function,
 		char what[32];
 
 		snprintf(what, sizeof(what), "policy.%s", fields[i].field);
-		status = same_number(function, what, fields[i].before,
-				     fields[i].now);
+		status = fields[i].is_times
+				 ? same_times(function, what,
+					      (uint32_t)fields[i].before,
+					      (uint32_t)fields[i].now)
+				 : same_number(function, what, fields[i].before,
+					       fields[i].now);
 	}
 	return status;
 }

@@ -133,7 +133,7 @@ Test(tools_plan, is_summed_up)
 		said,
 		"plan\n"
 		"\n"
-		"library 0.1.0\n"
+		"library \"0.1.0\"\n"
 		"pool at its peak: live 8192, mapped 2097152\n"
 		"\n"
 		"functions 2, keys 3, calls 8, recordings 3 (never replayed 1, "
@@ -142,9 +142,9 @@ Test(tools_plan, is_summed_up)
 		"    keys 3, calls 8, recordings 3 (never replayed 1, prepared "
 		"1), bytes 6144\n"
 		"    automatic inputs that are copied 1\n"
-		"    key -: calls 0, not recorded any more: it broke\n"
+		"    key -: calls 0, not recorded any more: \"it broke\"\n"
 		"    key 00ff: calls 1, warm-ups to come 2, not recorded for "
-		"14 calls: it is odd\n"
+		"14 calls: \"it is odd\"\n"
 		"    key 6f6e65 'one': calls 7, recordings 3 (never replayed "
 		"1)\n"
 		"  \"mlp\": inference, eager, inputs 0, outputs 0, values 0\n"
@@ -152,10 +152,30 @@ Test(tools_plan, is_summed_up)
 		"0), bytes 0\n"
 		"\n"
 		"barred tickets 2\n"
-		"  ticket 41 of region 9f86d081884c7d65, by \"attention\": it "
-		"is odd\n"
+		"  ticket 41 of region 9f86d081884c7d65, by \"attention\": "
+		"\"it is odd\"\n"
 		"  ticket 42 of region 9f86d081884c7d65, by \"old\", "
-		"destroyed: it broke\n");
+		"destroyed: \"it broke\"\n");
+}
+
+/* Texts of others cannot end a line, or speak to the terminal. */
+Test(tools_plan, shows_texts_of_others_in_quotation_marks)
+{
+	write_to(path_a, plan_changed(plan, "14 refused \"it is odd\"",
+				      "14 refused \"\\x1b[2J\\x0a\""));
+	inspected(0, NULL);
+	SAID("not recorded for 14 calls: \"\\x1b[2J\\x0a\"\n");
+	write_to(path_b, plan_signed(plan));
+	compared(1);
+	SAID("since \"\\x1b[2J\\x0a\" in A, since \"it is odd\" in B\n");
+	write_to(path_a, plan_changed(plan, "alive for \"it is odd\"",
+				      "alive for \"\\x1b\""));
+	inspected(0, NULL);
+	SAID(", by \"attention\": \"\\x1b\"\n");
+	write_to(path_a,
+		 plan_changed(plan, "library \"0.1.0\"", "library \"\\x1b\""));
+	inspected(0, NULL);
+	SAID("library \"\\x1b\"\n");
 }
 
 Test(tools_plan, is_printed_as_json)
@@ -171,6 +191,8 @@ Test(tools_plan, is_printed_as_json)
 	SAID("\"scripts\":[[\"a forward of region \\\"block.0\\\", flags 0\","
 	     "\"a backward of its pass 0 of region \\\"block.0\\\", flags 4\"");
 	SAID("{\"key\":\"6f6e65\",\"script\":0,\"calls\":7,\"warmups\":0,");
+	SAID("\"after\":1,\"again\":null,\"retry\":16,");
+	SAID("\"wait\":null,\"refused\":\"it broke\"");
 	SAID("{\"bytes\":64,\"moves\":3,\"copied\":true}");
 	SAID("{\"key\":\"\",\"calls\":0,");
 	SAID("\"wait\":14,\"refused\":\"it is odd\"");
@@ -217,7 +239,7 @@ Test(tools_plan, of_another_library_is_shown)
 {
 	write_to(path_a, plan_changed(plan, "0.1.0", "9.0.0"));
 	inspected(0, NULL);
-	SAID("library 9.0.0\n");
+	SAID("library \"9.0.0\"\n");
 }
 
 /* --- diff -------------------------------------------------------------------- */
@@ -254,7 +276,7 @@ static const struct {
 	{"moved limit", "moved error",
 	 "function \"attention\": policy.moved 0 in A, 2 in B\n"},
 	{"retry 16", "retry never",
-	 "function \"attention\": policy.retry 16 in A, 4294967295 in B\n"},
+	 "function \"attention\": policy.retry 16 in A, never in B\n"},
 	{"step free 0\n", "",
 	 "key 6f6e65 'one', step 4 of its body: a free of its allocation 0 in "
 	 "A, value \"rate\" in B\n"},
@@ -277,8 +299,9 @@ static const struct {
 	{"prepared 1", "prepared 0", ": prepared 1 in A, 0 in B\n"},
 	{"bytes 6144", "bytes 6145", ": bytes 6144 in A, 6145 in B\n"},
 	{"wait 14", "wait 13", "key 00ff: wait 14 in A, 13 in B\n"},
+	{"wait never", "wait 5", "key -: wait never in A, 5 in B\n"},
 	{"14 refused \"it is odd\"", "14 refused \"it is even\"",
-	 "key 00ff: it waits, since it is odd in A, since it is even in B\n"},
+	 "key 00ff: it waits, since \"it is odd\" in A, since \"it is even\" in B\n"},
 	{"takes 64 moves 3", "takes 64 moves 4",
 	 "key 6f6e65 'one', input 1: moves 3 in A, 4 in B\n"},
 	{"moves 3 copied", "moves 3",

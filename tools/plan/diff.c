@@ -33,6 +33,28 @@ static int numbers_differ(const char *what, const char *field, uint64_t a,
 			    field, a, b);
 }
 
+struct times_words {
+	char text[16];
+};
+
+static struct times_words times_in_words(uint32_t number)
+{
+	struct times_words words = {"never"};
+
+	if (number != PHILOX_NEVER)
+		snprintf(words.text, sizeof(words.text), "%" PRIu32, number);
+	return words;
+}
+
+/* Numbers of calls that may be PHILOX_NEVER. */
+static int times_differ(const char *what, const char *field, uint32_t a,
+			uint32_t b)
+{
+	return a != b &&
+	       plans_differ("%s: %s %s in A, %s in B", what, field,
+			    times_in_words(a).text, times_in_words(b).text);
+}
+
 static int names_differ(const char *what, const char *field, const char *a,
 			const char *b)
 {
@@ -125,9 +147,9 @@ static int policies_differ(const char *function, const struct philox_policy *a,
 	       numbers_differ(function, "policy.warmups", a->warmups,
 			      b->warmups) ||
 	       numbers_differ(function, "policy.dry", a->dry, b->dry) ||
-	       numbers_differ(function, "policy.after", a->after, b->after) ||
-	       numbers_differ(function, "policy.again", a->again, b->again) ||
-	       numbers_differ(function, "policy.retry", a->retry, b->retry) ||
+	       times_differ(function, "policy.after", a->after, b->after) ||
+	       times_differ(function, "policy.again", a->again, b->again) ||
+	       times_differ(function, "policy.retry", a->retry, b->retry) ||
 	       numbers_differ(function, "policy.keys", a->keys, b->keys) ||
 	       numbers_differ(function, "policy.verify", a->verify,
 			      b->verify) ||
@@ -198,11 +220,12 @@ static int scripts_differ(const char *what, const struct found_key *a,
 static int waits_differ(const char *what, const struct plan_key *a,
 			const struct plan_key *b)
 {
-	if (numbers_differ(what, "wait", a->wait, b->wait))
+	if (times_differ(what, "wait", a->wait, b->wait))
 		return 1;
 	return a->wait && strcmp(a->refused, b->refused) != 0 &&
 	       plans_differ("%s: it waits, since %s in A, since %s in B", what,
-			    a->refused, b->refused);
+			    journal_name(a->refused).text,
+			    journal_name(b->refused).text);
 }
 
 static int takes_differ(const char *what, const struct found_key *a,

@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include "tools/plan/plan.h"
 
+/* A number of calls; null: PHILOX_NEVER. */
+static void json_plan_times(struct json *json, const char *key, uint32_t number)
+{
+	if (number == PHILOX_NEVER)
+		json_string(json, key, NULL);
+	else
+		json_unsigned(json, key, number);
+}
+
 static void json_policy(struct json *json, const struct philox_policy *policy)
 {
 	static const char *const moved[] = {"limit", "record", "error"};
@@ -20,9 +29,9 @@ static void json_policy(struct json *json, const struct philox_policy *policy)
 	json_unsigned(json, "limit", policy->limit);
 	json_unsigned(json, "warmups", policy->warmups);
 	json_unsigned(json, "dry", policy->dry);
-	json_unsigned(json, "after", policy->after);
-	json_unsigned(json, "again", policy->again);
-	json_unsigned(json, "retry", policy->retry);
+	json_plan_times(json, "after", policy->after);
+	json_plan_times(json, "again", policy->again);
+	json_plan_times(json, "retry", policy->retry);
 	json_unsigned(json, "keys", policy->keys);
 	json_unsigned(json, "verify", policy->verify);
 	json_string(json, "differs", differs[policy->differs]);
@@ -124,7 +133,7 @@ static void json_plan_key(struct json *json,
 	json_unsigned(json, "unplayed", key->debt.unplayed);
 	json_unsigned(json, "prepared", key->debt.prepared);
 	json_unsigned(json, "bytes", key->debt.bytes);
-	json_unsigned(json, "wait", key->wait);
+	json_plan_times(json, "wait", key->wait);
 	if (key->refused)
 		json_string(json, "refused", key->refused);
 	if (function->n_inputs)

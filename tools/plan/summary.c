@@ -47,7 +47,7 @@ static void print_wait(FILE *out, const struct plan_key *key)
 	else
 		fprintf(out, ", not recorded for %" PRIu32 " call%s", key->wait,
 			plural(key->wait));
-	fprintf(out, ": %s", key->refused);
+	fprintf(out, ": %s", journal_name(key->refused).text);
 }
 
 static void print_key(FILE *out, const struct plan_key *key)
@@ -122,7 +122,8 @@ static void print_barred(FILE *out, const struct plan *plan)
 			", by %s%s: %s\n",
 			barred->ticket.serial, barred->ticket.region_key,
 			journal_name(barred->function).text,
-			barred->alive ? "" : ", destroyed", barred->reason);
+			barred->alive ? "" : ", destroyed",
+			journal_name(barred->reason).text);
 	}
 	if (plan->n_barred > LINES_MAX)
 		fprintf(out, "  and %zu more\n", plan->n_barred - LINES_MAX);
@@ -138,7 +139,8 @@ int plan_print(const struct plan *plan, FILE *out)
 	fprintf(out,
 		"plan\n\nlibrary %s\npool at its peak: live %" PRIu64
 		", mapped %" PRIu64 "\n\nfunctions %zu, ",
-		plan->library, plan->live, plan->mapped, plan->n_functions);
+		journal_name(plan->library).text, plan->live, plan->mapped,
+		plan->n_functions);
 	print_totals(out, &totals);
 	for (size_t i = 0; i < plan->n_functions; i++)
 		print_function(out, &plan->functions[i]);
