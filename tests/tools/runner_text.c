@@ -9,6 +9,7 @@
 #include "tests/fuzz/runner.h"
 #include "tests/support/support.h"
 #include "tools/common/runner_read.h"
+#include "tools/runner/layout.h"
 
 static const char good[] =
 	"philox runner 1\n"
@@ -312,4 +313,25 @@ Test(runner_text, corpus_is_read_and_shown, .timeout = 120)
 	}
 	closedir(files);
 	cr_assert(n >= 7, "%u files", n);
+}
+
+/* --- pictures --------------------------------------------------------------- */
+
+/* Each is on a lane of its own. The time is not that of all lanes by all pairs. */
+Test(runner_text, of_many_functions_side_by_side_is_laid_out, .timeout = 60)
+{
+	const size_t n = 10000;
+	struct runner_text text = {.n_functions = n};
+	struct layout layout;
+	struct tree tree;
+
+	text.functions = calloc(n, sizeof(*text.functions));
+	cr_assert(text.functions && !tree_make(&text, &tree) &&
+		  !layout_make(&tree, 0, 0, &layout));
+	cr_assert_eq(tree.n_nodes, n);
+	for (size_t i = 0; i < n; i++)
+		cr_assert_eq(layout.frames[i].lane, i);
+	layout_finish(&layout);
+	tree_finish(&tree);
+	free(text.functions);
 }

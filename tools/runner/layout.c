@@ -34,6 +34,7 @@ struct placing {
 	struct placed *sorted;
 	double *wish; /* of each node: the middle of what it reads */
 	double *lane_x, *lane_width;
+	size_t *lane_taken; /* by the last frame that cannot be there */
 	double *row_y, *row_head, *row_height;
 	unsigned lanes;
 };
@@ -57,18 +58,16 @@ static void find_rows(struct placing *placing)
 	}
 }
 
-/* Whether a frame would meet another one on a lane. */
-static int meets_frame(const struct placing *placing, size_t function,
-		       unsigned lane)
+/* Marks the lanes on which a frame would meet one of those before it. */
+static void mark_lanes(struct placing *placing, size_t function)
 {
 	const struct layout_frame *frames = placing->layout->frames;
 
-	for (size_t i = 0; i < placing->tree->text->n_functions; i++)
-		if (i != function && frames[i].used && frames[i].lane == lane &&
+	for (size_t i = 0; i < function; i++)
+		if (frames[i].used &&
 		    frames[i].first <= frames[function].last &&
 		    frames[i].last >= frames[function].first)
-			return 1;
-	return 0;
+			placing->lane_taken[frames[i].lane] = function;
 }
 
 static void choose_lanes(struct placing *placing)
@@ -77,13 +76,14 @@ static void choose_lanes(struct placing *placing)
 	const size_t n = placing->tree->text->n_functions;
 
 	for (size_t i = 0; i < n; i++)
-		frames[i].lane = UINT32_MAX;
+		placing->lane_taken[i] = SIZE_MAX;
 	for (size_t i = 0; i < n; i++) {
 		unsigned lane = 0;
 
 		if (!frames[i].used)
 			continue;
-		while (meets_frame(placing, i, lane))
+		mark_lanes(placing, i);
+		while (placing->lane_taken[lane] == i)
 			lane++;
 		frames[i].lane = lane;
 		if (lane >= placing->lanes)
@@ -320,14 +320,16 @@ static int reserve_layout(struct placing *placing)
 	placing->wish = calloc(nodes, sizeof(double));
 	placing->lane_x = calloc(functions, sizeof(double));
 	placing->lane_width = calloc(functions, sizeof(double));
+	placing->lane_taken = calloc(functions, sizeof(size_t));
 	placing->row_y = calloc(rows, sizeof(double));
 	placing->row_head = calloc(rows, sizeof(double));
 	placing->row_height = calloc(rows, sizeof(double));
 	return placing->layout->boxes && placing->layout->frames &&
 			       placing->order && placing->sorted &&
 			       placing->wish && placing->lane_x &&
-			       placing->lane_width && placing->row_y &&
-			       placing->row_head && placing->row_height
+			       placing->lane_width && placing->lane_taken &&
+			       placing->row_y && placing->row_head &&
+			       placing->row_height
 		       ? 0
 		       : -1;
 }
@@ -366,6 +368,7 @@ int layout_make(const struct tree *tree, double left, double top,
 	free(placing.wish);
 	free(placing.lane_x);
 	free(placing.lane_width);
+	free(placing.lane_taken);
 	free(placing.row_y);
 	free(placing.row_head);
 	free(placing.row_height);
