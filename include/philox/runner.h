@@ -148,7 +148,8 @@ struct philox_runner_options {
 /*
  * philox_runner_create() makes a runner and its pool. Errors:
  * PHILOX_ERROR_INVALID (names the field; PHILOX_RUNNER is neither unset nor
- * empty nor "eager"), those of philox_pool_create(), those of the device.
+ * empty nor "eager" nor "verify"), those of philox_pool_create(), those of the
+ * device.
  *
  * philox_runner_destroy() destroys a runner with its functions, recordings,
  * outputs and pool; NULL is allowed. Work on them must have finished. Outputs
