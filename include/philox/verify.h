@@ -67,15 +67,15 @@ struct philox_verify_options {
  * one that the device refused, and the message names the array, its first
  * element that differs with both values, and whether the eager form is not
  * deterministic, or the graph has something frozen. For that the callback is
- * called some more times. Errors: PHILOX_ERROR_DIFFERS;
- * those of philox_graph_launch(); what the callback returned,
- * PHILOX_ERROR_STATE (it left a pass open, or began others than the graph has),
- * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_MISMATCH (the pool is of
- * another context), PHILOX_ERROR_BUSY (the pool is in use, or the graph's),
- * PHILOX_ERROR_MEMORY, PHILOX_ERROR_UNSUPPORTED (the callback seeds a generator
- * or destroys a table of rows). Not for graphs with conditional nodes, or with forwards
- * of several iterations: PHILOX_ERROR_UNSUPPORTED. Thread rule: as
- * philox_graph_launch(); not legal on a thread that is capturing.
+ * called some more times. Errors: PHILOX_ERROR_DIFFERS; those of
+ * philox_graph_launch(); what the callback returned, PHILOX_ERROR_STATE (it
+ * left a pass open, or began others than the graph has), PHILOX_ERROR_INVALID
+ * (names the field), PHILOX_ERROR_MISMATCH (the pool is of another context),
+ * PHILOX_ERROR_BUSY (the pool is in use, or the graph's), PHILOX_ERROR_MEMORY,
+ * PHILOX_ERROR_UNSUPPORTED (the callback seeds a generator or destroys a table
+ * of rows). Not for graphs with conditional nodes, or with forwards of several
+ * iterations: PHILOX_ERROR_UNSUPPORTED. Thread rule: as philox_graph_launch();
+ * not legal on a thread that is capturing.
  */
 PHILOX_API enum philox_status philox_graph_launch_verified(
 	struct philox_graph *graph, philox_stream stream,

@@ -88,6 +88,7 @@ PROMISE(verify_left, tables_that_a_callback_would_destroy)
 	OK(philox_rows_create(f->context, &options, &rows));
 	OK(philox_rows_get(rows, f->stream, 0, 1, &before));
 	job.prop = rows;
+	job.region = make_region(f, "layer");
 	make_job(&job);
 	FAILS(launch_job(&job), PHILOX_ERROR_UNSUPPORTED);
 	NAMES("a table of rows is destroyed");
