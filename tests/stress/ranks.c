@@ -379,7 +379,7 @@ static void check_sum(const struct rank *rank, const void *output)
 	world_tally(TALLY_SUMS, 1);
 }
 
-static void release(struct rank *rank, const struct philox_output outputs[2])
+static void release(struct rank *rank, const struct philox_output *outputs)
 {
 	for (int i = 0; i < 2; i++)
 		OK(philox_output_release(rank->runner, &outputs[i],
@@ -387,7 +387,7 @@ static void release(struct rank *rank, const struct philox_output outputs[2])
 }
 
 static void keep_or_release(struct rank *rank,
-			    const struct philox_output outputs[2])
+			    const struct philox_output *outputs)
 {
 	if (rank->n_kept < KEPT && happens(rank, KEEPS, 3)) {
 		memcpy(rank->kept[rank->n_kept++], outputs,
