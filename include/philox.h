@@ -19,8 +19,11 @@
  * memory that graphs share (philox/pool.h); functions that are captured and
  * replayed by themselves (philox/runner.h), and what they have learned, as a
  * text (philox/plan.h); launches that are checked against their eager form
- * (philox/verify.h); a context as a text, to resume from (philox/save.h); the
- * numbers themselves, for your own kernels (philox/kernel.h, or as a string,
+ * (philox/verify.h); a context as a text, to resume from (philox/save.h);
+ * ranks, many processes that run one program (philox/mesh.h), the parts of
+ * tensors that they hold (philox/shard.h), whether they agree (philox/agree.h)
+ * and their contexts as a set of texts (philox/mesh_save.h); the numbers
+ * themselves, for your own kernels (philox/kernel.h, or as a string,
  * philox/source.h); states for the kernels of other libraries
  * (philox/interop.h); and, for tests, calls that are counted and made to fail
  * (philox/testing.h). Structs that callers fill in begin with their size
@@ -33,6 +36,7 @@
 #ifndef PHILOX_H
 #define PHILOX_H
 
+#include <philox/agree.h>
 #include <philox/conditional.h>
 #include <philox/context.h>
 #include <philox/device.h>
@@ -45,6 +49,8 @@
 #include <philox/kernel.h>
 #include <philox/launch_value.h>
 #include <philox/layout.h>
+#include <philox/mesh.h>
+#include <philox/mesh_save.h>
 #include <philox/pass.h>
 #include <philox/plan.h>
 #include <philox/pool.h>
@@ -53,6 +59,7 @@
 #include <philox/runner.h>
 #include <philox/sample.h>
 #include <philox/save.h>
+#include <philox/shard.h>
 #include <philox/sized.h>
 #include <philox/source.h>
 #include <philox/status.h>

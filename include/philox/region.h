@@ -10,7 +10,8 @@
  *
  * (but see PHILOX_SHARED), so two regions, two operators and two calls of one
  * operator never share numbers, and none of them depends on the order of
- * creation.
+ * creation. A region that differs along axes of a mesh has their coordinates
+ * folded into its seed, too (philox/mesh.h).
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.
@@ -67,6 +68,11 @@ struct philox_region_options {
 	struct philox_generator *generator; /* NULL: the context's default */
 	uint32_t pending; /* most forwards owed at once; 0 means 64 */
 	uint32_t flags;   /* enum philox_region_flags */
+	/* names of axes of the context's mesh along which the region's numbers
+	 * differ, n_differs of them in any order; copied. Along all others they
+	 * are shared. Without a mesh any names will do, and change nothing */
+	const char *const *differs;
+	size_t n_differs; /* 0 .. PHILOX_MESH_AXES */
 };
 
 /*
@@ -76,7 +82,9 @@ struct philox_region_options {
  * was destroyed. The region advances by its largest operator's `advance` per
  * forward; with PHILOX_SHARED the generator advances, by the sum over all
  * calls. Memory for `pending` tickets is allocated now. Errors:
- * PHILOX_ERROR_INVALID (names the field), PHILOX_ERROR_EXISTS (a region of this
+ * PHILOX_ERROR_INVALID (names the field; for an axis that the context's mesh
+ * lacks or that is named twice, the axis; and for one that differs and is
+ * PHILOX_SHARED), PHILOX_ERROR_EXISTS (a region of this
  * name, or of a name with the same hash, is alive), PHILOX_ERROR_MISMATCH
  * (another generator than before), PHILOX_ERROR_MEMORY. The region is destroyed
  * by philox_region_destroy() or with the context. Legal during capture.

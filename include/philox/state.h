@@ -258,6 +258,7 @@ PHILOX_FN struct philox_words philox_draw4(struct philox_state state,
 #define PHILOX_FOLD_RETRY  0x8000000000000004ULL
 #define PHILOX_FOLD_TABLE  0x8000000000000005ULL
 #define PHILOX_FOLD_ROW    0x8000000000000006ULL
+#define PHILOX_FOLD_AXIS   0x8000000000000007ULL
 
 /* philox_fold() derives the seed of `index` in one of the planes above. */
 PHILOX_FN uint64_t philox_fold(uint64_t seed, uint64_t plane, uint64_t index)
@@ -275,6 +276,20 @@ PHILOX_FN uint64_t philox_op_seed(uint64_t region_seed, uint32_t op,
 				  uint32_t call)
 {
 	return philox_fold(region_seed, PHILOX_FOLD_OP, philox_join(call, op));
+}
+
+/*
+ * philox_axis_seed() derives the seed of one coordinate of an axis of a mesh
+ * (philox/mesh.h) whose name has the hash `axis`. Coordinate 0 keeps the seed;
+ * any other has a plane of its own, with the coordinate in bits 8 to 39.
+ */
+PHILOX_FN uint64_t philox_axis_seed(uint64_t seed, uint64_t axis,
+				    uint32_t coordinate)
+{
+	uint64_t plane = PHILOX_CAST(uint64_t, coordinate) << 8;
+
+	return coordinate ? philox_fold(seed, PHILOX_FOLD_AXIS | plane, axis)
+			  : seed;
 }
 
 /*

@@ -1,0 +1,121 @@
+/*
+ * philox/shard.h - which elements of a tensor a rank holds
+ *
+ * The numbers of a region that is shared along the axes of a mesh belong to the
+ * elements of whole tensors (philox/mesh.h). A rank that holds a part of one
+ * draws the spans (philox/fill.h) of that part. Here a part is described as
+ * frameworks do it: the tensor's dimensions, and for each the way in which it is
+ * cut:
+ *
+ *   [batch, sequence, hidden], samples over data ranks, columns over tensor ranks
+ *
+ *   struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+ *
+ *   shard.n_dims = 3;
+ *   shard.dims[0] = (struct philox_dim){batch, PHILOX_CUT_BLOCK, data, at_data};
+ *   shard.dims[1] = (struct philox_dim){.extent = sequence};
+ *   shard.dims[2] = (struct philox_dim){hidden, PHILOX_CUT_BLOCK, tensor, at};
+ *   philox_shard_spans(&shard, 0, 1, &span, &n);
+ *
+ * Dimensions are in the order of the whole tensor's memory, the slowest first:
+ * element (i0, i1, i2 ...) is element ((i0 n1 + i1) n2 + i2) ... of it. Whether
+ * a dimension is batch, heads or sequence does not matter, and any number of
+ * them may be cut.
+ *
+ * Part c of p parts of a dimension of n indices has, by kind of cut:
+ *
+ *   WHOLE    all n
+ *   BLOCK    first + 0 .. count - 1, count = n / p, and one more for the n % p
+ *            first parts: first = c (n / p) + min(c, n % p)
+ *   CEIL     first = min(c k, n), up to min((c + 1) k, n) - 1, k = ceil(n / p):
+ *            as torch.chunk() and DTensor cut
+ *   BOUNDS   bounds[c] .. bounds[c + 1] - 1, given by the caller
+ *   STRIDED  blocks of b indices dealt out in turn, b = `block` (0 means 1):
+ *            those i with (i / b) % p = c
+ *   ZIGZAG   of 2 p chunks, cut as BLOCK cuts 2 p parts, the chunks c and
+ *            2 p - 1 - c, in this order: causal ring attention
+ *
+ * The parts of a cut hold each index exactly once. A part may be empty.
+ *
+ * Thread rule: every function here may be called from any thread at any time.
+ */
+#ifndef PHILOX_SHARD_H
+#define PHILOX_SHARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <philox/fill.h>
+#include <philox/sized.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PHILOX_SHARD_DIMS = 8 };
+
+enum philox_cut {
+	PHILOX_CUT_WHOLE = 0,
+	PHILOX_CUT_BLOCK = 1,
+	PHILOX_CUT_CEIL = 2,
+	PHILOX_CUT_BOUNDS = 3,
+	PHILOX_CUT_STRIDED = 4,
+	PHILOX_CUT_ZIGZAG = 5
+};
+
+/* struct philox_dim is one dimension of a tensor, and how it is cut. */
+struct philox_dim {
+	uint64_t extent;        /* indices, of the whole tensor */
+	enum philox_cut cut;    /* WHOLE: the other fields are ignored */
+	uint32_t parts;         /* at least 1: ranks along an axis */
+	uint32_t part;          /* below parts: the coordinate along it */
+	uint32_t reserved;      /* 0 */
+	uint64_t block;         /* STRIDED: indices in a row; 0 means 1 */
+	const uint64_t *bounds; /* BOUNDS: parts + 1 of them, not falling, from
+				   0 to extent; read during the call only */
+};
+
+/* struct philox_shard is a part of a tensor. Begin with PHILOX_INIT(). */
+struct philox_shard {
+	size_t size;       /* sizeof(this struct) */
+	uint32_t n_dims;   /* 1 .. PHILOX_SHARD_DIMS */
+	uint32_t reserved; /* 0 */
+	struct philox_dim dims[PHILOX_SHARD_DIMS];
+};
+
+/*
+ * philox_shard_spans() writes the spans of a shard, from number `from` on and at
+ * most `capacity` of them, to spans[], and to *n how many it has in all. The
+ * shard's own array is contiguous, in the order of the dimensions, each with the
+ * indices of its part; the spans follow one another in it, so that span k begins
+ * where the spans before it end:
+ *
+ *   offset 0; for each span: fill out + offset with it;
+ *   offset += span.rows * span.count
+ *
+ * There are as few spans as this order allows: one for a shard of a contiguous
+ * tensor along any one dimension in blocks, and one for even STRIDED cuts; one
+ * for each chunk, and for each index of the dimensions before it, in general. An
+ * empty shard has none. Errors: PHILOX_ERROR_INVALID, which names dimension and
+ * field; PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements;
+ * nothing is written then. `spans` may be NULL if capacity is 0. Needs no memory.
+ * Legal during capture.
+ */
+PHILOX_API enum philox_status philox_shard_spans(
+	const struct philox_shard *shard, uint64_t from, size_t capacity,
+	struct philox_span *spans, uint64_t *n);
+
+/*
+ * philox_shard_extent() writes how many indices of dimension `dim` the part has;
+ * philox_shard_index() which index of the whole tensor is index `i` of the part.
+ * Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ */
+PHILOX_API enum philox_status philox_shard_extent(
+	const struct philox_shard *shard, uint32_t dim, uint64_t *extent);
+PHILOX_API enum philox_status philox_shard_index(
+	const struct philox_shard *shard, uint32_t dim, uint64_t i,
+	uint64_t *index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
