@@ -2,8 +2,8 @@
  * philox/agree.h - do the ranks of a mesh still run one program?
  *
  * A rank that is one call ahead, that was seeded otherwise or that lacks a
- * region draws wrong numbers without any error. So ranks compare themselves from
- * time to time:
+ * region draws wrong numbers without any error. So ranks compare themselves
+ * from time to time:
  *
  *   if (step % 100 == 0)
  *           status = philox_mesh_agree(context, gather, communicator);
@@ -23,8 +23,8 @@
  * ledgers' capacities need not agree.
  *
  * Thread rule: every function here may be called from any thread, at the same
- * time as any other, unless its comment says otherwise. Ranks are to be compared
- * at the same place of their programs.
+ * time as any other, unless its comment says otherwise. Ranks are to be
+ * compared at the same place of their programs.
  */
 #ifndef PHILOX_AGREE_H
 #define PHILOX_AGREE_H
@@ -40,9 +40,9 @@ extern "C" {
 
 /*
  * struct philox_mesh_digest is what a rank shows to the others: along[i] is for
- * axis i of the context's mesh, and equal (except by chance, one in 2^64) if and
- * only if what must agree along that axis agrees. It has no padding: its bytes
- * may be compared and sent. Begin with PHILOX_INIT().
+ * axis i of the context's mesh, and equal (except by chance, one in 2^64) if
+ * and only if what must agree along that axis agrees. It has no padding: its
+ * bytes may be compared and sent. Begin with PHILOX_INIT().
  */
 struct philox_mesh_digest {
 	uint64_t size; /* sizeof(this struct) */
@@ -53,8 +53,8 @@ struct philox_mesh_digest {
 };
 
 /*
- * philox_mesh_digest() writes the digest of a context as it is. It costs time in
- * proportion to the context's regions and tickets, and does not wait for the
+ * philox_mesh_digest() writes the digest of a context as it is. It costs time
+ * in proportion to the context's regions and tickets, and does not wait for the
  * device. Do not compare digests of different versions of the library. Errors:
  * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during capture.
  */
@@ -74,13 +74,14 @@ PHILOX_API enum philox_status philox_mesh_compare(
 
 /*
  * philox_mesh_describe() writes what ought to agree as a text that ends with a
- * NUL, and its size without that: lines in the manner of saved contexts, whether
- * or not passes are open. The caller frees it with free(). philox_mesh_explain()
- * takes such texts of several ranks, in any order, and says in words what
- * differs first: PHILOX_ERROR_MISMATCH, with a message that names the generator,
- * region, operator or ticket, the axis, both values, and the ranks that have
- * each; PHILOX_OK if nothing differs. Errors: PHILOX_ERROR_INVALID, which names
- * the text, PHILOX_ERROR_MEMORY. Legal during capture.
+ * NUL, and its size without that: lines in the manner of saved contexts,
+ * whether or not passes are open. The caller frees it with free().
+ * philox_mesh_explain() takes such texts of several ranks, in any order, and
+ * says in words what differs first: PHILOX_ERROR_MISMATCH, with a message that
+ * names the generator, region, operator or ticket, the axis, both values, and
+ * the ranks that have each; PHILOX_OK if nothing differs. Errors:
+ * PHILOX_ERROR_INVALID, which names the text, PHILOX_ERROR_MEMORY. Legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_mesh_describe(
 	struct philox_context *context, char **text, size_t *size);
@@ -90,17 +91,18 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
 
 /*
  * philox_mesh_agree() does it all: it is called by all ranks of the mesh, and
- * gives all of them the same answer. `gather` is an allgather among them: rank r
- * gives `size` bytes at `mine`, the same size on all ranks, which arrive as
+ * gives all of them the same answer. `gather` is an allgather among them: rank
+ * r gives `size` bytes at `mine`, the same size on all ranks, which arrive as
  * bytes r * size and so on of `all`. It returns PHILOX_OK, or an error that
  * philox_mesh_agree() returns. It is called once, with sizeof(struct
  * philox_mesh_digest), if all agree, and else twice more, for the texts and
  * their sizes. Without a mesh, or in a world of one rank, it is not called. A
- * rank that cannot make its part takes part all the same, and all ranks learn of
- * it. Returns PHILOX_ERROR_MISMATCH with the message of philox_mesh_explain() if
- * the ranks do not agree. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY,
- * those of gather. No lock is held in `gather`, which may be called only on this
- * thread. Legal during capture if `gather` is.
+ * rank that cannot make its part takes part all the same, and all ranks learn
+ * of it. Returns PHILOX_ERROR_MISMATCH with the message of
+ * philox_mesh_explain() if the ranks do not agree. Errors:
+ * PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY, those of gather. No lock is held
+ * in `gather`, which may be called only on this thread. Legal during capture if
+ * `gather` is.
  */
 typedef enum philox_status philox_gather(void *user, const void *mine,
 					 size_t size, void *all);

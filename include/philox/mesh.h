@@ -31,20 +31,24 @@
  *    where coordinate 0 folds nothing.
  *
  * So without a mesh, on rank 0, and along axes of size 1 all numbers are those
- * of a single process, and no number depends on the size of a mesh, on the order
- * of its axes or on the number of ranks. Neither time nor memory to set a rank
- * up grow with the world. In captured graphs nothing is added.
+ * of a single process, and no number depends on the size of a mesh, on the
+ * order of its axes or on the number of ranks. Neither time nor memory to set a
+ * rank up grow with the world. In captured graphs nothing is added.
  *
- * Two keys (seeds of operators, philox/region.h) of one generator that ought to
- * differ are equal by chance only: among n of them with a probability of at
- * most n (n - 1) / 2^65, each step of a derivation being a random function of 64
- * bits to 64 bits. A mesh of 16,384 ranks that all make noise in 1,920 operators
- * of their own has n = 2^14 x 1,920 keys: below 3 in 10^5.
+ * Two keys (seeds of operators, philox/region.h) that ought to differ are equal
+ * by chance only. Taking each step of a derivation for a random function of 64
+ * bits to 64 bits, n keys of operators in m regions that differ along a axes,
+ * of one generator, hold a pair of equals with a probability of at most
  *
- * Tables of rows (philox/rows.h) are shared along all axes: row r of a table has
- * the same numbers on every rank, as tensor ranks that sample one token need.
- * Ranks that serve requests of their own use different rows of one table, or
- * tables of different names.
+ *   (n (n - 1) + (a + 1) m (m - 1)) / 2^65
+ *
+ * with each coordinate's region and key counted as one of its own. 16,384 ranks
+ * that all make noise in 96 regions of 20 operators: below 3 in 10^5.
+ *
+ * Tables of rows (philox/rows.h) are shared along all axes: row r of a table
+ * has the same numbers on every rank, as tensor ranks that sample one token
+ * need. Ranks that serve requests of their own use different rows of one table,
+ * or tables of different names.
  *
  * philox speaks to no network: MPI, NCCL or sockets do. Where ranks have to be
  * compared (philox/agree.h) it takes a callback. A context with a mesh is saved
@@ -130,8 +134,9 @@ PHILOX_API enum philox_status philox_mesh_place(struct philox_mesh *mesh,
 						uint64_t rank, uint64_t world);
 
 /*
- * philox_mesh_here() does so with the rank and the world that a launcher has put
- * into the environment: the first of these pairs of which a variable is set:
+ * philox_mesh_here() does so with the rank and the world that a launcher has
+ * put into the environment: the first of these pairs of which a variable is
+ * set:
  *
  *   RANK                  WORLD_SIZE            torchrun
  *   OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  Open MPI's mpirun
@@ -148,8 +153,8 @@ PHILOX_API enum philox_status philox_mesh_here(struct philox_mesh *mesh);
 /*
  * philox_context_set_mesh() gives a context its place in a mesh, of which it
  * keeps a copy: before its first region is made, since regions are made for a
- * place. Errors: those of philox_mesh_check(); PHILOX_ERROR_STATE, which names a
- * region, if one was made already. Legal during capture.
+ * place. Errors: those of philox_mesh_check(); PHILOX_ERROR_STATE, which names
+ * a region, if one was made already. Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_mesh(
 	struct philox_context *context, const struct philox_mesh *mesh);

@@ -19,26 +19,26 @@
  * manifest is described in Note [Set of texts] in lib/save/set.h.
  *
  * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
- * regions on other stages (Note [Another mesh] in lib/save/merge.h). The context
- * says which regions a rank has; for each of them:
+ * regions on other stages (Note [Another mesh] in lib/save/merge.h). The
+ * context says which regions a rank has; for each of them:
  *
  *  - The same mesh, and the rank's own text has the region: as
  *    philox_context_load().
  *  - Shared along all axes: all texts that have the region must agree about it,
  *    and the run goes on bit for bit, tickets included.
- *  - It differs along some axes, and each of them has the size it had: the texts
- *    of the same coordinates along these axes must agree, and the run goes on
- *    bit for bit, tickets included.
+ *  - It differs along some axes, and each of them has the size it had: the
+ *    texts of the same coordinates along these axes must agree, and the run
+ *    goes on bit for bit, tickets included.
  *  - It differs along an axis whose size has changed: coordinates that were
  *    there before go on with their own states; new ones start fresh, after the
  *    highest offset and serial that any coordinate has issued, so that no
  *    numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh"). Tickets
  *    cannot be divided: pending ones are PHILOX_ERROR_MISMATCH.
  *
- * An axis that a mesh lacks counts as one of size 1, and a text without a mesh as
- * that of the only rank. Generators must agree in all texts. So must tables of
- * rows, row by row, unless the mesh is the same: PHILOX_ERROR_MISMATCH names the
- * first table and row. `philox merge` writes the set that a whole world of
+ * An axis that a mesh lacks counts as one of size 1, and a text without a mesh
+ * as that of the only rank. Generators must agree in all texts. So must tables
+ * of rows, row by row, unless the mesh is the same: PHILOX_ERROR_MISMATCH names
+ * the first table and row. `philox merge` writes the set that a whole world of
  * another mesh would have, from the set of one.
  *
  * Thread rule: as philox/save.h.
@@ -63,8 +63,8 @@ PHILOX_API enum philox_status philox_mesh_save(struct philox_context *context,
 
 /*
  * philox_mesh_seal() looks at the texts of all ranks of a mesh, whose
- * coordinates do not matter, and writes the manifest. One rank calls it, when all
- * have saved. Errors: PHILOX_ERROR_FILE for a text that is not there;
+ * coordinates do not matter, and writes the manifest. One rank calls it, when
+ * all have saved. Errors: PHILOX_ERROR_FILE for a text that is not there;
  * PHILOX_ERROR_INVALID for one that is damaged; PHILOX_ERROR_MISMATCH for one
  * of another mesh or rank; PHILOX_ERROR_MEMORY. The message names the file; no
  * manifest is written then. Legal during capture.
@@ -75,13 +75,13 @@ PHILOX_API enum philox_status philox_mesh_seal(const struct philox_mesh *mesh,
 /*
  * philox_mesh_load() loads from a set what this rank's context needs, as said
  * above. On the mesh that saved the set it reads one text beside the manifest,
- * on another one all of them, one after the other. Errors: PHILOX_ERROR_FILE for
- * a manifest or text that is not there or cannot be read; PHILOX_ERROR_INVALID
- * for one that is damaged, or for a text that is not the one that the manifest
- * names, with the file's name; PHILOX_ERROR_MISMATCH, which names region, axis
- * and ranks, for what cannot be loaded; and those of
- * philox_context_load_text(), which also says what happens to the context. On an
- * error nothing has changed, as there. Not legal during capture.
+ * on another one all of them, one after the other. Errors: PHILOX_ERROR_FILE
+ * for a manifest or text that is not there or cannot be read;
+ * PHILOX_ERROR_INVALID for one that is damaged, or for a text that is not the
+ * one that the manifest names, with the file's name; PHILOX_ERROR_MISMATCH,
+ * which names region, axis and ranks, for what cannot be loaded; and those of
+ * philox_context_load_text(), which also says what happens to the context. On
+ * an error nothing has changed, as there. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_load(struct philox_context *context,
 					       const char *path);

@@ -4,17 +4,17 @@
  * The numbers of a region that is shared along the axes of a mesh belong to the
  * elements of whole tensors (philox/mesh.h). A rank that holds a part of one
  * draws the spans (philox/fill.h) of that part. Here a part is described as
- * frameworks do it: the tensor's dimensions, and for each the way in which it is
- * cut:
+ * frameworks do it: the tensor's dimensions, and for each the way in which it
+ * is cut:
  *
- *   [batch, sequence, hidden], samples over data ranks, columns over tensor ranks
+ *   [batch, sequence, hidden]: samples over data, columns over tensor ranks
  *
  *   struct philox_shard shard = PHILOX_INIT(struct philox_shard);
  *
  *   shard.n_dims = 3;
- *   shard.dims[0] = (struct philox_dim){batch, PHILOX_CUT_BLOCK, data, at_data};
+ *   shard.dims[0] = (struct philox_dim){batch, PHILOX_CUT_BLOCK, data, at};
  *   shard.dims[1] = (struct philox_dim){.extent = sequence};
- *   shard.dims[2] = (struct philox_dim){hidden, PHILOX_CUT_BLOCK, tensor, at};
+ *   shard.dims[2] = (struct philox_dim){hidden, PHILOX_CUT_BLOCK, tensor, c};
  *   philox_shard_spans(&shard, 0, 1, &span, &n);
  *
  * Dimensions are in the order of the whole tensor's memory, the slowest first:
@@ -83,31 +83,31 @@ struct philox_shard {
 };
 
 /*
- * philox_shard_spans() writes the spans of a shard, from number `from` on and at
- * most `capacity` of them, to spans[], and to *n how many it has in all. The
- * shard's own array is contiguous, in the order of the dimensions, each with the
- * indices of its part; the spans follow one another in it, so that span k begins
- * where the spans before it end:
+ * philox_shard_spans() writes the spans of a shard, from number `from` on and
+ * at most `capacity` of them, to spans[], and to *n how many it has in all. The
+ * shard's own array is contiguous, in the order of the dimensions, each with
+ * the indices of its part; the spans follow one another in it, so that span k
+ * begins where the spans before it end:
  *
  *   offset 0; for each span: fill out + offset with it;
  *   offset += span.rows * span.count
  *
  * There are as few spans as this order allows: one for a shard of a contiguous
  * tensor along any one dimension in blocks, and one for even STRIDED cuts; one
- * for each chunk, and for each index of the dimensions before it, in general. An
- * empty shard has none. Errors: PHILOX_ERROR_INVALID, which names dimension and
- * field; PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements;
- * nothing is written then. `spans` may be NULL if capacity is 0. Needs no memory.
- * Legal during capture.
+ * for each chunk, and for each index of the dimensions before it, in general.
+ * An empty shard has none. Errors: PHILOX_ERROR_INVALID, which names dimension
+ * and field; PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements;
+ * nothing is written then. `spans` may be NULL if capacity is 0. Needs no
+ * memory. Legal during capture.
  */
 PHILOX_API enum philox_status philox_shard_spans(
 	const struct philox_shard *shard, uint64_t from, size_t capacity,
 	struct philox_span *spans, uint64_t *n);
 
 /*
- * philox_shard_extent() writes how many indices of dimension `dim` the part has;
- * philox_shard_index() which index of the whole tensor is index `i` of the part.
- * Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * philox_shard_extent() writes how many indices of dimension `dim` the part
+ * has; philox_shard_index() which index of the whole tensor is index `i` of the
+ * part. Errors: PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_shard_extent(
 	const struct philox_shard *shard, uint32_t dim, uint64_t *extent);
