@@ -101,6 +101,8 @@ static enum philox_status add_region(uint64_t *digest,
 		return PHILOX_OK;
 	add_word(digest, region->state.seed);
 	add_word(digest, region->flags);
+	for (size_t i = 0; i < region->axes.n; i++)
+		add_name(digest, region->axes.names[i]);
 	add_ops(digest, region);
 	return add_ledger(digest, &region->ledger);
 }

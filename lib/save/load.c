@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/save/axes.h"
 #include "lib/save/load.h"
 #include "lib/save/read.h"
 #include "lib/save/rows.h"
@@ -73,7 +74,7 @@ static enum philox_status compare_shape(const struct save_plan *plan,
 					const struct philox_region *region)
 {
 	uint32_t generator = save_lists_number(&plan->lists, region->generator);
-	enum philox_status status = PHILOX_OK;
+	enum philox_status status;
 
 	if (saved->generator != generator)
 		return differ(saved->name, "generator", saved->generator,
@@ -81,6 +82,7 @@ static enum philox_status compare_shape(const struct save_plan *plan,
 	if (saved->flags != region->flags)
 		return differ(saved->name, "flags", saved->flags,
 			      region->flags);
+	status = save_compare_axes(plan->saved, saved, region);
 	for (size_t i = 0;
 	     status == PHILOX_OK && i < saved->n_ops && i < region->n_ops; i++)
 		status = differ_op(saved, i, &plan->saved->ops[saved->op + i],
@@ -164,6 +166,8 @@ static void set_region(const struct save_plan *plan,
 		       const struct saved_region *saved)
 {
 	region->state = saved->state;
+	region->axes.offset = saved->issued;
+	region->axes.serial = saved->issued_serial;
 	if (region->serial < saved->serial)
 		region->serial = saved->serial;
 	region->generator = NULL;
@@ -244,6 +248,9 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	plan->context = context;
 	plan->saved = saved;
 	status = save_lists_init(&plan->lists, context, compare_keys);
+	if (status != PHILOX_OK)
+		return status;
+	status = save_compare_mesh(&saved->mesh, &context->mesh);
 	if (status != PHILOX_OK)
 		return status;
 	if (saved->n_generators != plan->lists.n_generators)

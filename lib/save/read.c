@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/mesh/mesh.h"
+#include "lib/save/axes.h"
 #include "lib/save/read.h"
 #include "lib/save/read_rows.h"
 #include "lib/save/words.h"
@@ -99,6 +101,7 @@ static void read_region(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
 	struct saved_region region = {.line = reader->line,
+				      .axis = saved->n_axes,
 				      .op = saved->n_ops,
 				      .ticket = saved->n_tickets};
 
@@ -236,7 +239,10 @@ static void read_lines(struct reader *reader)
 	while (reader->status == PHILOX_OK) {
 		const char *line = reader->at;
 
-		if (reader_accept(reader, "rows ")) {
+		if (!reader->saved->n_generators &&
+		    reader_accept(reader, "axis ")) {
+			reader_axis(reader);
+		} else if (reader_accept(reader, "rows ")) {
 			check_region_complete(reader);
 			reader_table(reader);
 		} else if (reader_accept(reader, "row ")) {
@@ -251,6 +257,10 @@ static void read_lines(struct reader *reader)
 		} else if (!reader->saved->n_regions &&
 			   reader_accept(reader, "generator ")) {
 			read_generator(reader);
+		} else if (reader_accept(reader, "differs ")) {
+			reader_differs(reader, current_region(reader));
+		} else if (reader_accept(reader, "issued ")) {
+			reader_issued(reader, current_region(reader));
 		} else if (reader_accept(reader, "op ")) {
 			read_op(reader);
 		} else if (reader_accept(reader, "ticket ")) {
@@ -310,9 +320,11 @@ enum philox_status save_read(const char *text, size_t size, struct saved *saved)
 				.saved = saved};
 
 	memset(saved, 0, sizeof(*saved));
+	saved->mesh.size = sizeof(saved->mesh);
 	read_version(&reader);
 	read_lines(&reader);
 	check_keys(&reader);
+	reader_end_axes(&reader);
 	if (reader.status != PHILOX_OK)
 		saved_finish(saved);
 	return reader.status;
@@ -326,6 +338,10 @@ void saved_finish(struct saved *saved)
 		free(saved->ops[i].name);
 	for (size_t i = 0; i < saved->n_tables; i++)
 		free(saved->tables[i].name);
+	for (size_t i = 0; i < saved->n_axes; i++)
+		free(saved->axes[i]);
+	mesh_finish(&saved->mesh);
+	free(saved->axes);
 	free(saved->generators);
 	free(saved->regions);
 	free(saved->ops);

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <philox/mesh.h>
 #include <philox/state.h>
 #include "lib/base/status.h"
 #include "lib/save/text.h"
@@ -32,6 +33,9 @@ struct saved_region {
 	struct philox_state state;
 	uint64_t serial;
 	uint64_t calls;           /* of all ops */
+	size_t axis, n_axes;      /* the first along which it differs */
+	uint64_t issued;          /* by other coordinates: an offset */
+	uint64_t issued_serial;   /* the same */
 	size_t op, n_ops;         /* the first of them, and how many */
 	size_t ticket, n_tickets; /* the same */
 };
@@ -44,13 +48,16 @@ struct saved_table {
 };
 
 struct saved {
+	struct philox_mesh mesh; /* its names are the text's own */
 	struct philox_state *generators;
+	char **axes; /* along which regions differ */
 	struct saved_region *regions;
 	struct saved_op *ops;
 	struct saved_ticket *tickets;
 	struct saved_table *tables;
 	struct philox_state *rows;
 	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
+	size_t n_axes;
 };
 
 /*

@@ -91,7 +91,7 @@ void reader_row(struct reader *reader)
 void reader_end_tables(struct reader *reader)
 {
 	check_table_complete(reader);
-	if (reader->version >= SAVE_VERSION_LOOPS && !reader->looped)
+	if (reader->version == SAVE_VERSION_LOOPS && !reader->looped)
 		reader_refuse(reader,
 			      "a text without iterations has version %d",
 			      reader->saved->n_tables ? SAVE_VERSION_ROWS : 1);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/save/axes.h"
 #include "lib/save/lists.h"
 #include "lib/save/rows.h"
 #include "lib/save/text.h"
@@ -87,6 +88,7 @@ static enum philox_status write_region(FILE *out,
 			  save_lists_number(lists, region->generator));
 	if (!region->alive)
 		return PHILOX_OK;
+	save_write_axes(out, region);
 	for (uint32_t i = 0; i < region->n_ops; i++)
 		write_op(out, &region->ops[i]);
 	return write_tickets(out, &region->ledger);
@@ -106,8 +108,19 @@ static int has_loops(const struct philox_region *region)
 	return 0;
 }
 
-static int version_of(const struct save_lists *lists)
+static int has_axes(const struct save_lists *lists)
 {
+	for (size_t i = 0; i < lists->n_regions; i++)
+		if (lists->regions[i]->axes.n)
+			return 1;
+	return 0;
+}
+
+static int version_of(const struct philox_context *context,
+		      const struct save_lists *lists)
+{
+	if (context->mesh.n_axes || has_axes(lists))
+		return SAVE_VERSION_MESH;
 	for (size_t i = 0; i < lists->n_regions; i++)
 		if (has_loops(lists->regions[i]))
 			return SAVE_VERSION_LOOPS;
@@ -123,7 +136,8 @@ static enum philox_status write_body(FILE *out,
 	status = save_lists_init(&lists, context, compare_names);
 	if (status != PHILOX_OK)
 		return status;
-	fprintf(out, "philox context %d\n", version_of(&lists));
+	fprintf(out, "philox context %d\n", version_of(context, &lists));
+	save_write_mesh(out, &context->mesh);
 	write_generators(out, &lists);
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_regions; i++)
 		status = write_region(out, &lists, lists.regions[i]);

@@ -19,10 +19,14 @@
  * blank lines and no comments. The same contents have only one spelling, so
  * that two texts differ where their contexts do. All lines:
  *
- *  philox context V   The version: the lowest that has all lines of the text, 3
- *                     if a ticket has iterations, else 2 if there are tables of
+ *  philox context V   The version: the lowest that has all lines of the text, 4
+ *                     if there is a mesh or a region that differs, else 3 if a
+ *                     ticket has iterations, else 2 if there are tables of
  *                     rows, else 1. A reader refuses a newer one, after which
  *                     anything may follow.
+ *  axis NAME size N at C [stages]
+ *                     The axes of the context's mesh, in its order, and where
+ *                     the context is (version 4).
  *  generator N state STATE
  *                     Numbered from 0 in order of creation.
  *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
@@ -31,6 +35,13 @@
  *                     draws from its generator instead), the serial is that of
  *                     its next forward. Only a destroyed region may have lost
  *                     its generator, and only one that is alive has flags.
+ *  differs NAME       An axis along which the region above differs, in
+ *                     ascending order of their bytes (version 4). Only a region
+ *                     that is alive has such lines.
+ *  issued O serial S  After these lines, if there are any: the highest offset
+ *                     and serial that another coordinate along them may have
+ *                     for its next forward, where that is known of one that is
+ *                     gone, and one of them above the region's own.
  *  op NAME|- calls C advance A
  *                     The operators of the region above, at least one if it is
  *                     alive; "-" has no name.
@@ -62,9 +73,10 @@
 
 struct philox_context;
 
-#define SAVE_VERSION       3
+#define SAVE_VERSION       4
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
 #define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
+#define SAVE_VERSION_MESH  4 /* the first with meshes */
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
 /* save_write() writes a quiet context as a text; with the lock held. */

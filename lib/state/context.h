@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <philox/context.h>
 #include <philox/generator.h>
+#include <philox/mesh.h>
 #include <philox/pass.h>
 #include <philox/region.h>
 #include "lib/base/status.h"
@@ -115,6 +116,8 @@ struct philox_context {
 	struct philox_generator *generator; /* the default one */
 	struct philox_region *regions;      /* newest first, dead names too */
 	struct philox_rows *rows; /* newest first, see lib/rows/rows.h */
+	struct philox_mesh mesh;  /* a copy; does not change once there are
+				     regions */
 	void (*log)(void *user, const struct philox_log_entry *entry);
 	void *log_user;
 	atomic_int recorded; /* has a journal or a trace: lib/state/journal.h */

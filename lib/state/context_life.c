@@ -2,6 +2,7 @@
  * lib/state/context_life.c - see lib/state/context_life.h
  */
 #include <stdlib.h>
+#include "lib/mesh/mesh.h"
 #include "lib/state/context.h"
 #include "lib/state/context_life.h"
 #include "lib/state/region.h"
@@ -15,6 +16,7 @@ enum philox_status context_init(struct philox_context *context,
 
 	context->device = device;
 	context->hooks = hooks;
+	context->mesh.size = sizeof(context->mesh);
 	pthread_mutex_init(&context->lock, NULL);
 	status = philox_generator_create(context, 0, &context->generator);
 	if (status != PHILOX_OK)
@@ -56,5 +58,6 @@ void context_finish(struct philox_context *context)
 	free_regions(context);
 	spans_finish(context);
 	free_generators(context);
+	mesh_finish(&context->mesh);
 	pthread_mutex_destroy(&context->lock);
 }

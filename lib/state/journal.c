@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/journal.h>
+#include "lib/mesh/mesh.h"
 #include "lib/state/journal.h"
 #include "lib/state/record.h"
 #include "lib/state/region.h"
@@ -203,17 +204,48 @@ void journal_generator(const struct philox_generator *generator,
 		      generator->state.offset);
 }
 
+/* The axes along which a region differs, as one name; "" for none. */
+static struct journal_text journal_axes(const struct region_axes *axes)
+{
+	char names[256] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < axes->n && length < sizeof(names); i++)
+		length += (size_t)snprintf(names + length,
+					   sizeof(names) - length, "%s%s",
+					   i ? " " : "", axes->names[i]);
+	return axes->n ? journal_name(names) : (struct journal_text){""};
+}
+
 void journal_region(const struct philox_region *region)
 {
 	journal_write(region->context,
 		      "region-create region %s generator %u flags %s cells %u "
 		      "advance %" PRIu64 " seed %016" PRIx64 " offset %" PRIu64
-		      " serial %" PRIu64,
+		      " serial %" PRIu64 "%s%s",
 		      journal_name(region->name).text,
 		      journal_number(region->generator),
 		      region->flags & PHILOX_SHARED ? "shared" : "none",
 		      region->cells, region->advance, region->state.seed,
-		      region->state.offset, region->serial);
+		      region->state.offset, region->serial,
+		      region->axes.n ? " differs " : "",
+		      journal_axes(&region->axes).text);
+}
+
+void journal_mesh(struct philox_context *context)
+{
+	const struct philox_mesh *mesh = &context->mesh;
+	char axes[256] = "";
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < mesh->n_axes && length < sizeof(axes); i++)
+		length += (size_t)snprintf(
+			axes + length, sizeof(axes) - length,
+			"%s%s=%" PRIu32 "/%" PRIu32, i ? " " : "",
+			mesh->axes[i].name, mesh->axes[i].coordinate,
+			mesh->axes[i].size);
+	journal_write(context, "mesh-set mesh %s rank %" PRIu64,
+		      journal_name(axes).text, mesh_rank(mesh));
 }
 
 /* --- beginning ------------------------------------------------------------ */

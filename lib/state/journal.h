@@ -15,6 +15,8 @@
  *  context digest D       The journal begins here.
  *  context-load digest D  A saved context was loaded, and this is its digest.
  *  context-destroy
+ *  mesh-set mesh M rank R The context has its place in a mesh: of each axis
+ *                         "name=coordinate/size", with a space between.
  *  generator-create generator N seed S offset O
  *  generator-set ...      Seeded, or its state set under another seed, to these
  *                         values: its regions begin again.
@@ -23,7 +25,8 @@
  *  generator-advance ...  Advanced, and this is the outcome.
  *  generator-destroy ...  From here on the numbers after it are one lower.
  *  region-create region R generator N flags F cells C advance W seed S offset O
- *                serial K State and serial of its next forward.
+ *                serial K State and serial of its next forward; then "differs
+ *                         A" if it differs along axes: with a space between.
  *  region-destroy region R pending P
  *  rows-create rows R generator N count C seed S
  *                         A table of rows and its seed. Only the device knows
@@ -162,6 +165,9 @@ void journal_generator(const struct philox_generator *generator,
 
 /* journal_region() writes that a region was created. */
 void journal_region(const struct philox_region *region);
+
+/* journal_mesh() writes which mesh a context was given. */
+void journal_mesh(struct philox_context *context);
 
 /*
  * journal_begin() numbers a new context and begins the journal and the trace

@@ -51,8 +51,11 @@ struct philox_state region_cell_state(const struct philox_region *region,
 
 void region_restart(struct philox_region *region)
 {
-	region->state.seed = philox_fold(region->generator->state.seed,
-					 PHILOX_FOLD_REGION, region->key);
+	uint64_t seed = philox_fold(region->generator->state.seed,
+				    PHILOX_FOLD_REGION, region->key);
+
+	region->state.seed = region_axes_seed(&region->axes,
+					      &region->context->mesh, seed);
 	region->state.offset = 0;
 }
 
@@ -77,6 +80,7 @@ void region_end_life(struct philox_region *region, struct ledger *dropped)
 	region_free_ops(region->ops, region->n_ops);
 	region->ops = NULL;
 	region->n_ops = 0;
+	region_axes_finish(&region->axes);
 	if (region->generator->open == region)
 		region->generator->open = NULL;
 	region->generator->regions--;
@@ -105,6 +109,7 @@ struct philox_region *region_new(struct philox_context *context,
 void region_free(struct philox_region *region)
 {
 	region_free_ops(region->ops, region->n_ops);
+	region_axes_finish(&region->axes);
 	ledger_finish(&region->ledger);
 	free(region->name);
 	free(region);

@@ -13,6 +13,7 @@
 #define LIB_STATE_REGION_H
 
 #include <philox/region.h>
+#include "lib/base/hash.h"
 #include "lib/state/context.h"
 #include "lib/state/ledger.h"
 
@@ -22,6 +23,19 @@ struct region_op {
 	uint32_t cell;    /* index of its first cell */
 	uint64_t advance; /* of one call, in words */
 	uint64_t shift;   /* SHARED: of its first call, from the forward's */
+};
+
+/*
+ * The axes of a mesh along which a region differs, in ascending order of the
+ * bytes of their names; and the highest offset and serial that any coordinate
+ * of them may have issued for a next forward, as a set of texts has said
+ * (lib/save/merge.h), or 0.
+ */
+struct region_axes {
+	char **names;
+	size_t n;
+	uint64_t offset;
+	uint64_t serial;
 };
 
 struct philox_region {
@@ -39,22 +53,16 @@ struct philox_region {
 	uint32_t flags;
 	uint64_t advance; /* of one forward, in words */
 	struct ledger ledger;
+	struct region_axes axes; /* along which it differs */
 
 	struct philox_state state; /* of the next forward, unless SHARED */
 	uint64_t serial;           /* of the next forward */
 };
 
-/*
- * region_hash() is FNV-1a, 64 bits: a region's key is that of its name. Fowler,
- * Noll, Vo; draft-eastlake-fnv, section 5.
- */
+/* region_hash() is hash_text(): a region's key is that of its name. */
 static inline uint64_t region_hash(const char *bytes, size_t size)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	while (size--)
-		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
-	return hash;
+	return hash_text(bytes, size);
 }
 
 /* region_status() names a region in the message of a failure. */
@@ -86,6 +94,23 @@ void region_restart(struct philox_region *region);
 /* region_end_life() destroys a region; its saved contexts are in `dropped`. */
 void region_end_life(struct philox_region *region, struct ledger *dropped);
 
+/*
+ * region_axes_check() checks the axes that options name, without a lock;
+ * region_axes_find() whether the context's mesh has them. region_axes_init()
+ * copies them, in order. region_axes_seed() folds the coordinates that a mesh
+ * has along them into a seed. (lib/state/region_axes.c)
+ */
+enum philox_status region_axes_check(
+	const struct philox_region_options *options);
+enum philox_status region_axes_find(
+	const struct philox_context *context,
+	const struct philox_region_options *options);
+enum philox_status region_axes_init(
+	struct region_axes *axes, const struct philox_region_options *options);
+void region_axes_finish(struct region_axes *axes);
+uint64_t region_axes_seed(const struct region_axes *axes,
+			  const struct philox_mesh *mesh, uint64_t seed);
+
 /* region_free_ops() frees a table of operators; NULL is fine. */
 void region_free_ops(struct region_op *ops, uint32_t n_ops);
 
@@ -107,11 +132,11 @@ size_t region_find_cell(const struct philox_region *region, uint32_t op,
 const char *region_op_name(const struct philox_region *region, uint32_t op);
 
 /*
- * pass_begin_given() begins a pass that holds nothing, on a stream that does not
- * capture: it draws from a state that it is given, and reads no ticket.
+ * pass_begin_given() begins a pass that holds nothing, on a stream that does
+ * not capture: it draws from a state that it is given, and reads no ticket.
  * pass_begin_dry() begins one that looks like a backward, of a body that is run
- * dry (graph/runner.h), from the state of the region's next forward. The caller,
- * who is told of their end by the hook `ended`, gives their cells back.
+ * dry (graph/runner.h), from the state of the region's next forward. The
+ * caller, who is told of their end by the hook `ended`, gives their cells back.
  * (lib/state/pass.c)
  */
 enum philox_status pass_begin_given(struct philox_region *region,

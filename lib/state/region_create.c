@@ -30,11 +30,10 @@
  * this size: whoever lets struct philox_op grow lets the options grow too, so
  * that `size` tells which ops they are.
  */
-_Static_assert(sizeof(struct philox_op) == offsetof(struct philox_op, advance) +
-						   sizeof(uint64_t) &&
-		       sizeof(struct philox_region_options) ==
-			       OPTIONS_SIZE_FIRST,
-	       "there is one version of the options, and one of the ops");
+OPTIONS_NO_PADDING(struct philox_region_options, n_differs);
+_Static_assert(sizeof(struct philox_op) ==
+		       OPTIONS_FIRST(struct philox_op, advance),
+	       "options of all versions so far have the same ops");
 
 static enum philox_status find_op_size(struct philox_region_options *options)
 {
@@ -149,7 +148,7 @@ static enum philox_status check_options(
 				  "region '%s': generator is of another "
 				  "context",
 				  options->name);
-	return PHILOX_OK;
+	return region_axes_check(options);
 }
 
 /* Copies the options with op_size set, and checks them. */
@@ -291,6 +290,9 @@ static enum philox_status create(struct philox_context *context,
 		options->pending ? options->pending : PENDING_DEFAULT;
 	enum philox_status status;
 
+	status = region_axes_find(context, options);
+	if (status != PHILOX_OK)
+		return status;
 	status = find_record(context, options->name, &region);
 	if (status != PHILOX_OK)
 		return status;
@@ -307,11 +309,17 @@ static enum philox_status create(struct philox_context *context,
 				    options->name);
 		goto finish_ledger;
 	}
+	status = region_axes_init(&region->axes, options);
+	if (status != PHILOX_OK)
+		goto free_ops;
 	set_sizes(region, options);
 	begin_life(region, generator);
 	*out = region;
 	return PHILOX_OK;
 
+free_ops:
+	region_free_ops(region->ops, (uint32_t)options->n_ops);
+	region->ops = NULL;
 finish_ledger:
 	ledger_finish(&region->ledger);
 free_record:

@@ -10,12 +10,13 @@ cat >"$WORK/rooms" <<'END'
 base
 device  base
 fill    base device
-state   base device fill
-rows    base device fill state
-save    base device fill state rows
+mesh    base device fill
+state   base device fill mesh
+rows    base device fill mesh state
+save    base device fill mesh state rows
 kernels base device fill rows graph/head_elements.h graph/body_elements.h
 alloc   base device
-graph   base device fill state rows save alloc
+graph   base device fill mesh state rows save alloc
 END
 # Device declares these tables, as it cannot know the kernels in them
 tables='kernels_host kernels_cuda kernels_cuda_count'

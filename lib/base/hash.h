@@ -1,0 +1,23 @@
+/*
+ * lib/base/hash.h - the hash of names and of texts
+ */
+#ifndef LIB_BASE_HASH_H
+#define LIB_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * hash_text() is FNV-1a, 64 bits. Fowler, Noll, Vo; draft-eastlake-fnv,
+ * section 5.
+ */
+static inline uint64_t hash_text(const char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	while (size--)
+		hash = (hash ^ (unsigned char)*bytes++) * 0x100000001b3ULL;
+	return hash;
+}
+
+#endif
