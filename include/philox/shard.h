@@ -33,9 +33,13 @@
  *   STRIDED  blocks of b indices dealt out in turn, b = `block` (0 means 1):
  *            those i with (i / b) % p = c
  *   ZIGZAG   of 2 p chunks, cut as BLOCK cuts 2 p parts, the chunks c and
- *            2 p - 1 - c, in this order: causal ring attention
+ *            2 p - 1 - c, in this order: causal ring attention, as Megatron-LM
+ *            and ring-flash-attention cut sequences that 2 p divides
  *
- * The parts of a cut hold each index exactly once. A part may be empty.
+ * The parts of a cut hold each index exactly once, and each part has its
+ * indices in rising order. A part may be empty. A dimension that two axes cut
+ * into blocks, one within the other, is cut by BOUNDS; if the product of their
+ * sizes divides it, also by BLOCK into that many parts.
  *
  * Thread rule: every function here may be called from any thread at any time.
  */
@@ -64,7 +68,7 @@ enum philox_cut {
 
 /* struct philox_dim is one dimension of a tensor, and how it is cut. */
 struct philox_dim {
-	uint64_t extent;        /* indices, of the whole tensor */
+	uint64_t extent;        /* indices, of the whole tensor; may be 0 */
 	enum philox_cut cut;    /* WHOLE: the other fields are ignored */
 	uint32_t parts;         /* at least 1: ranks along an axis */
 	uint32_t part;          /* below parts: the coordinate along it */
@@ -79,7 +83,7 @@ struct philox_shard {
 	size_t size;       /* sizeof(this struct) */
 	uint32_t n_dims;   /* 1 .. PHILOX_SHARD_DIMS */
 	uint32_t reserved; /* 0 */
-	struct philox_dim dims[PHILOX_SHARD_DIMS];
+	struct philox_dim dims[PHILOX_SHARD_DIMS]; /* the first n_dims */
 };
 
 /*
@@ -92,13 +96,22 @@ struct philox_shard {
  *   offset 0; for each span: fill out + offset with it;
  *   offset += span.rows * span.count
  *
- * There are as few spans as this order allows: one for a shard of a contiguous
- * tensor along any one dimension in blocks, and one for even STRIDED cuts; one
- * for each chunk, and for each index of the dimensions before it, in general.
- * An empty shard has none. Errors: PHILOX_ERROR_INVALID, which names dimension
- * and field; PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements;
- * nothing is written then. `spans` may be NULL if capacity is 0. Needs no
- * memory. Legal during capture.
+ * A span has one index of a dimension, or several of the part that follow each
+ * other, with all that the part has of the dimensions after it. There are as
+ * few of such spans as possible: at most one for each index that the part has
+ * of the dimensions before the last cut one, or two if this one has a shorter
+ * block or chunk at its end; and one in all if no other is cut, and it is by
+ * BLOCK, CEIL or BOUNDS, or by STRIDED with an extent that parts x block
+ * divides. Spans that begin and end anywhere would be fewer only for a part
+ * that has blocks or chunks of two lengths, or both the first and the last
+ * index of a dimension but not all of them.
+ *
+ * An empty shard has none. Any span takes the same time to find, so they may be
+ * asked for one by one; only the bounds of BOUNDS are all checked in each call.
+ * Errors: PHILOX_ERROR_INVALID, which names dimension and field;
+ * PHILOX_ERROR_OVERFLOW for a tensor of more than 2^64 - 1 elements; nothing is
+ * written then. `spans` may be NULL if capacity is 0. Needs no memory. Legal
+ * during capture.
  */
 PHILOX_API enum philox_status philox_shard_spans(
 	const struct philox_shard *shard, uint64_t from, size_t capacity,
@@ -107,7 +120,9 @@ PHILOX_API enum philox_status philox_shard_spans(
 /*
  * philox_shard_extent() writes how many indices of dimension `dim` the part
  * has; philox_shard_index() which index of the whole tensor is index `i` of the
- * part. Errors: PHILOX_ERROR_INVALID. Legal during capture.
+ * part, which must be below that extent. Errors: PHILOX_ERROR_INVALID, which
+ * names dimension and field, of any dimension; nothing is written then. Legal
+ * during capture.
  */
 PHILOX_API enum philox_status philox_shard_extent(
 	const struct philox_shard *shard, uint32_t dim, uint64_t *extent);

@@ -1,0 +1,280 @@
+/*
+ * lib/mesh/shard.c - a part of a tensor as spans
+ *
+ * The elements of a part are those of nested loops, one or two for each
+ * dimension. A loop that only goes on where the one within it ends is the same
+ * loop; of what remains the innermost loop is a span's row, the next its rows,
+ * and there is a span for each turn of the others.
+ *
+ * A dimension of two pieces is two such nests, one after the other, for each
+ * index of the dimensions before it. Only the last one of two pieces matters:
+ * before it nothing can be joined.
+ */
+#include <inttypes.h>
+#include "lib/base/options.h"
+#include "lib/mesh/cut.h"
+
+#define SHARD_SIZE_FIRST OPTIONS_FIRST(struct philox_shard, dims)
+OPTIONS_NO_PADDING(struct philox_shard, dims);
+OPTIONS_NO_PADDING(struct philox_dim, bounds);
+
+/* Two for each dimension, and a row of one element */
+enum { MAX_LOOPS = 2 * PHILOX_SHARD_DIMS + 1 };
+
+struct loop {
+	uint64_t count, stride;
+};
+
+struct nest {
+	uint64_t first; /* element */
+	unsigned n;     /* loops, the innermost first: its stride is 1 */
+	struct loop loop[MAX_LOOPS];
+	uint64_t spans;
+};
+
+struct part {
+	uint32_t n_dims;
+	struct cut cut[PHILOX_SHARD_DIMS];
+	uint64_t stride[PHILOX_SHARD_DIMS]; /* elements from index to index */
+	uint32_t outer; /* dimensions before those of the nests */
+	struct nest nest[2];
+	uint64_t spans;
+};
+
+/* --- checks --------------------------------------------------------------- */
+
+static enum philox_status take_shard(const struct philox_shard *given,
+				     struct philox_shard *shard)
+{
+	enum philox_status status;
+
+	if (!given)
+		return status_set(PHILOX_ERROR_INVALID, "shard is NULL");
+	status = options_copy("shard", given, given->size, SHARD_SIZE_FIRST,
+			      sizeof(*shard), shard);
+	if (status == PHILOX_OK)
+		status = options_check_reserved("shard", shard->reserved);
+	if (status != PHILOX_OK)
+		return status;
+	if (shard->n_dims < 1 || shard->n_dims > PHILOX_SHARD_DIMS)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "shard: n_dims is %" PRIu32 ", not 1 to %d",
+				  shard->n_dims, PHILOX_SHARD_DIMS);
+	for (uint32_t d = 0; d < shard->n_dims && status == PHILOX_OK; d++)
+		status = cut_check(d, &shard->dims[d]);
+	return status;
+}
+
+static enum philox_status take_dim(const struct philox_shard *given,
+				   uint32_t dim, struct cut *cut)
+{
+	struct philox_shard shard;
+	enum philox_status status = take_shard(given, &shard);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (dim >= shard.n_dims)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "shard: dim is %" PRIu32
+				  ", not below n_dims %" PRIu32,
+				  dim, shard.n_dims);
+	*cut = cut_of(&shard.dims[dim]);
+	return PHILOX_OK;
+}
+
+static enum philox_status no_place(const char *what)
+{
+	return status_set(PHILOX_ERROR_INVALID, "shard: %s is NULL", what);
+}
+
+/* --- loops ---------------------------------------------------------------- */
+
+/* Puts a loop around the others. */
+static void add_loop(struct nest *nest, uint64_t count, uint64_t stride)
+{
+	struct loop *inner = &nest->loop[nest->n - 1];
+
+	if (count == 1)
+		return;
+	if (stride % inner->stride == 0 &&
+	    stride / inner->stride == inner->count)
+		inner->count *= count;
+	else
+		nest->loop[nest->n++] = (struct loop){count, stride};
+}
+
+static void add_piece(struct nest *nest, const struct cut_piece *piece,
+		      uint64_t stride)
+{
+	nest->first += piece->first * stride;
+	add_loop(nest, piece->count, stride);
+	add_loop(nest, piece->blocks, piece->step * stride);
+}
+
+/* The elements of one piece of dimension `outer` and of all after it. */
+static struct nest make_nest(const struct part *part, int piece)
+{
+	struct nest nest = {.n = 1, .loop = {{1, 1}}, .spans = 1};
+
+	for (uint32_t d = part->n_dims; d-- > part->outer;)
+		add_piece(&nest, &part->cut[d].piece[d == part->outer && piece],
+			  part->stride[d]);
+	for (unsigned i = 2; i < nest.n; i++)
+		nest.spans *= nest.loop[i].count;
+	return nest;
+}
+
+static struct philox_span span_of(const struct nest *nest, uint64_t first,
+				  uint64_t k)
+{
+	struct loop row = nest->loop[0], rows = {1, row.count};
+
+	if (nest->n > 1)
+		rows = nest->loop[1];
+	first += nest->first;
+	for (unsigned i = 2; i < nest->n; i++) {
+		first += k % nest->loop[i].count * nest->loop[i].stride;
+		k /= nest->loop[i].count;
+	}
+	return philox_shard(first, rows.count, row.count, rows.stride);
+}
+
+/* --- all of a part -------------------------------------------------------- */
+
+static enum philox_status measure(const struct philox_shard *shard,
+				  struct part *part)
+{
+	uint64_t elements = 1;
+
+	for (uint32_t d = shard->n_dims; d-- > 0;) {
+		part->stride[d] = elements;
+		if (__builtin_mul_overflow(elements, shard->dims[d].extent,
+					   &elements))
+			return status_set(PHILOX_ERROR_OVERFLOW,
+					  "shard: dims[%" PRIu32
+					  "].extent is %" PRIu64
+					  ": the tensor has more than 2^64 - 1 "
+					  "elements",
+					  d, shard->dims[d].extent);
+	}
+	return PHILOX_OK;
+}
+
+/* A tensor with an empty dimension has no elements, however large the others */
+static int is_empty(const struct philox_shard *shard, const struct part *part)
+{
+	for (uint32_t d = 0; d < shard->n_dims; d++)
+		if (!cut_extent(&part->cut[d]))
+			return 1;
+	return 0;
+}
+
+static int has_no_elements(const struct philox_shard *shard)
+{
+	for (uint32_t d = 0; d < shard->n_dims; d++)
+		if (!shard->dims[d].extent)
+			return 1;
+	return 0;
+}
+
+static void find_nests(struct part *part)
+{
+	uint64_t indices = 1;
+
+	part->outer = part->n_dims - 1;
+	while (part->outer > 0 && !part->cut[part->outer].piece[1].count)
+		part->outer--;
+	for (uint32_t d = 0; d < part->outer; d++)
+		indices *= cut_extent(&part->cut[d]);
+	for (int i = 0; i < 2; i++)
+		if (part->cut[part->outer].piece[i].count)
+			part->nest[i] = make_nest(part, i);
+	part->spans = indices * (part->nest[0].spans + part->nest[1].spans);
+}
+
+static enum philox_status make_part(const struct philox_shard *shard,
+				    struct part *part)
+{
+	enum philox_status status = PHILOX_OK;
+
+	*part = (struct part){.n_dims = shard->n_dims};
+	for (uint32_t d = 0; d < shard->n_dims; d++)
+		part->cut[d] = cut_of(&shard->dims[d]);
+	if (!has_no_elements(shard))
+		status = measure(shard, part);
+	if (status == PHILOX_OK && !is_empty(shard, part))
+		find_nests(part);
+	return status;
+}
+
+static struct philox_span span_number(const struct part *part, uint64_t k)
+{
+	uint64_t a = part->nest[0].spans, each = a + part->nest[1].spans;
+	uint64_t within = k % each, first = 0;
+
+	k /= each;
+	for (uint32_t d = part->outer; d-- > 0;) {
+		uint64_t extent = cut_extent(&part->cut[d]);
+
+		first += cut_index(&part->cut[d], k % extent) * part->stride[d];
+		k /= extent;
+	}
+	return within < a ? span_of(&part->nest[0], first, within)
+			  : span_of(&part->nest[1], first, within - a);
+}
+
+/* --- the public functions ------------------------------------------------- */
+
+enum philox_status philox_shard_spans(const struct philox_shard *given,
+				      uint64_t from, size_t capacity,
+				      struct philox_span *spans, uint64_t *n)
+{
+	struct philox_shard shard;
+	struct part part;
+	enum philox_status status = take_shard(given, &shard);
+
+	if (status == PHILOX_OK && capacity && !spans)
+		status = no_place("spans");
+	if (status == PHILOX_OK && !n)
+		status = no_place("n");
+	if (status == PHILOX_OK)
+		status = make_part(&shard, &part);
+	if (status != PHILOX_OK)
+		return status;
+	for (size_t i = 0; i < capacity && from < part.spans; i++)
+		spans[i] = span_number(&part, from++);
+	*n = part.spans;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_shard_extent(const struct philox_shard *shard,
+				       uint32_t dim, uint64_t *extent)
+{
+	struct cut cut;
+	enum philox_status status = take_dim(shard, dim, &cut);
+
+	if (status == PHILOX_OK && !extent)
+		status = no_place("extent");
+	if (status == PHILOX_OK)
+		*extent = cut_extent(&cut);
+	return status;
+}
+
+enum philox_status philox_shard_index(const struct philox_shard *shard,
+				      uint32_t dim, uint64_t i, uint64_t *index)
+{
+	struct cut cut;
+	enum philox_status status = take_dim(shard, dim, &cut);
+
+	if (status == PHILOX_OK && !index)
+		status = no_place("index");
+	if (status == PHILOX_OK && i >= cut_extent(&cut))
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "shard: i is %" PRIu64 ", but the part has "
+				    "%" PRIu64
+				    " of the indices of dims[%" PRIu32 "]",
+				    i, cut_extent(&cut), dim);
+	if (status == PHILOX_OK)
+		*index = cut_index(&cut, i);
+	return status;
+}
