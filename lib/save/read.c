@@ -197,7 +197,7 @@ static void read_ticket(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
 	struct saved_region *region = current_region(reader);
-	struct saved_ticket ticket;
+	struct saved_ticket ticket = {.phase = LEDGER_PENDING};
 
 	if (region && !region->n_ops)
 		reader_refuse(reader, "%s", "a ticket of a region without ops");

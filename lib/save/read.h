@@ -21,6 +21,9 @@ struct saved_ticket {
 	uint64_t serial;
 	struct philox_state state;
 	uint32_t iterations;
+	uint32_t phase;     /* enum ledger_phase; pending in a saved context */
+	uint32_t readers;   /* 0 in a saved context */
+	uint32_t consuming; /* enum ledger_use; 0 in a saved context */
 };
 
 struct saved_region {
@@ -32,6 +35,7 @@ struct saved_region {
 	uint32_t flags;
 	struct philox_state state;
 	uint64_t serial;
+	int open;                 /* shared, with a forward that is open */
 	uint64_t calls;           /* of all ops */
 	size_t axis, n_axes;      /* the first along which it differs */
 	uint64_t issued;          /* by other coordinates: an offset */
