@@ -154,7 +154,7 @@ void reader_end_axes(struct reader *reader)
 {
 	const struct saved *saved = reader->saved;
 
-	if (reader->status == PHILOX_OK &&
+	if (reader->status == PHILOX_OK && !reader->rank &&
 	    reader->version == SAVE_VERSION_MESH && !saved->mesh.n_axes &&
 	    !saved->n_axes)
 		reader->status = status_set(PHILOX_ERROR_INVALID,

@@ -64,7 +64,7 @@ static int say_names(struct difference *found, const char *what, const char *a,
 
 	for (int i = 0; i < 2; i++)
 		snprintf(words[i], sizeof(words[i]),
-			 names[i] ? "'%.48s'" : "%s",
+			 names[i] ? "'%.40s'" : "%s",
 			 names[i] ? names[i] : "(unnamed)");
 	return say_words(found, what, words[0], words[1]);
 }
@@ -83,7 +83,7 @@ static int differ_in_axis(const struct philox_axis *a,
 	say_place(found, "mesh, axis %" PRIu32, i);
 	if (strcmp(a->name, b->name))
 		return say_names(found, "the name is", a->name, b->name);
-	say_place(found, "mesh, axis '%.80s'", a->name);
+	say_place(found, "mesh, axis '%.60s'", a->name);
 	if (a->size != b->size)
 		return say_number(found, "size is", a->size, b->size);
 	if (a->flags != b->flags)
@@ -185,7 +185,7 @@ static int differ_in_op(const char *region, size_t i, const struct saved_op *a,
 	if (is_other_name(a->name, b->name))
 		return say_names(found, "the name is", a->name, b->name);
 	if (a->name)
-		say_place(found, "region '%.60s', op %zu ('%.48s')", region, i,
+		say_place(found, "region '%.60s', op %zu ('%.32s')", region, i,
 			  a->name);
 	if (a->calls != b->calls)
 		return say_number(found, "calls is", a->calls, b->calls);
@@ -202,7 +202,7 @@ static int differ_in_ops(const struct side *a, const struct side *b,
 		if (differ_in_op(left->name, i, &a->text->ops[left->op + i],
 				 &b->text->ops[right->op + i], found))
 			return 1;
-	say_place(found, "region '%.80s'", left->name);
+	say_place(found, "region '%.60s'", left->name);
 	return left->n_ops != right->n_ops &&
 	       say_number(found, "the number of ops is", left->n_ops,
 			  right->n_ops);
@@ -283,7 +283,7 @@ static int differ_in_ticket(const char *region, const struct saved_ticket *a,
 			    const struct saved_ticket *b,
 			    struct difference *found)
 {
-	say_place(found, "region '%.80s', ticket %" PRIu64, region,
+	say_place(found, "region '%.60s', ticket %" PRIu64, region,
 		  (a ? a : b)->serial);
 	if (!a || !b || a->phase != b->phase)
 		return say_words(found, "it is", phase_word(a), phase_word(b));
@@ -332,7 +332,7 @@ static int differ_in_tickets(const struct side *a, const struct side *b,
 int save_differ_missing(const char *kind, const char *name, int in_a,
 			struct difference *found)
 {
-	say_place(found, "%s '%.80s'", kind, name);
+	say_place(found, "%s '%.60s'", kind, name);
 	return say_words(found, strcmp(kind, "rows") ? "it is" : "they are",
 			 in_a ? "there" : "missing",
 			 in_a ? "missing" : "there");
@@ -344,7 +344,7 @@ int save_differ_region(const struct saved *a, const struct saved_region *in_a,
 {
 	const struct side left = {a, in_a}, right = {b, in_b};
 
-	say_place(found, "region '%.80s'", in_a->name);
+	say_place(found, "region '%.60s'", in_a->name);
 	if ((parts & DIFFER_SHAPE) && differ_in_shape(&left, &right, found))
 		return 1;
 	return (parts & DIFFER_STATES) &&
@@ -360,7 +360,7 @@ static int differ_in_rows(const struct saved *a, const struct saved_table *in_a,
 		const struct philox_state *left = &a->rows[in_a->row + i];
 		const struct philox_state *right = &b->rows[in_b->row + i];
 
-		say_place(found, "rows '%.80s', row %zu", in_a->name, i);
+		say_place(found, "rows '%.60s', row %zu", in_a->name, i);
 		if (left->seed != right->seed)
 			return say_seed(found, "seed is", left->seed,
 					right->seed);
@@ -375,7 +375,7 @@ int save_differ_table(const struct saved *a, const struct saved_table *in_a,
 		      const struct saved *b, const struct saved_table *in_b,
 		      unsigned parts, struct difference *found)
 {
-	say_place(found, "rows '%.80s'", in_a->name);
+	say_place(found, "rows '%.60s'", in_a->name);
 	if (parts & DIFFER_SHAPE) {
 		if (differ_in_generator(in_a->generator, in_b->generator,
 					found))

@@ -19,8 +19,8 @@ struct saved_region;
 struct saved_table;
 
 struct difference {
-	char place[160];
-	char what[48];
+	char place[128];
+	char what[40];
 	char values[2][64];
 };
 

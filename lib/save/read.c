@@ -1,5 +1,6 @@
 /*
- * lib/save/read.c - reading the text of a context: see Note [Saved context]
+ * lib/save/read.c - reading the text of a context: see Note [Saved context], and
+ * Note [Text of a rank] in lib/save/agree.h
  *
  * The text is read once, line by line. Tables grow with the lines read, never
  * with the counts that the text announces.
@@ -21,18 +22,24 @@
 
 /* --- lines ---------------------------------------------------------------- */
 
+/* What a text of a rank may have depends on no version of saved contexts. */
 static void read_version(struct reader *reader)
 {
-	reader_expect(reader, "philox context ");
+	const int newest = reader->rank ? SAVE_VERSION_RANKS : SAVE_VERSION;
+
+	reader_expect(reader,
+		      reader->rank ? "philox ranks " : "philox context ");
 	reader->version = reader_decimal(reader, 1, UINT64_MAX);
-	if (reader->version > SAVE_VERSION) {
+	if (reader->version > (uint64_t)newest) {
 		reader->status =
 			status_set(PHILOX_ERROR_UNSUPPORTED,
 				   "line 1: the text has version %" PRIu64
 				   ", the newest this library reads is %d",
-				   reader->version, SAVE_VERSION);
+				   reader->version, newest);
 		return;
 	}
+	if (reader->rank)
+		reader->version = SAVE_VERSION;
 	reader_end_line(reader);
 }
 
@@ -60,7 +67,7 @@ static void read_region_words(struct reader *reader,
 {
 	region->alive = reader_accept(reader, " alive");
 	if (!region->alive)
-		reader_expect(reader, " destroyed");
+		reader_expect(reader, reader->rank ? " alive" : " destroyed");
 	reader_expect(reader, " generator ");
 	region->generator = SAVE_NO_GENERATOR;
 	if (region->alive || !reader_accept(reader, "none"))
@@ -74,6 +81,8 @@ static void read_region_words(struct reader *reader,
 	region->state = reader_state(reader);
 	reader_expect(reader, " serial ");
 	region->serial = reader_decimal(reader, 1, SERIAL_MAX);
+	if (reader->rank && (region->flags & PHILOX_SHARED))
+		region->open = reader_accept(reader, " open");
 }
 
 static void check_region_line(struct reader *reader,
@@ -193,6 +202,31 @@ static uint32_t read_iterations(struct reader *reader)
 	return (uint32_t)reader_decimal(reader, 2, UINT32_MAX);
 }
 
+static void read_readers(struct reader *reader, struct saved_ticket *ticket)
+{
+	ticket->readers = (uint32_t)reader_decimal(reader, 1, UINT32_MAX);
+	if (reader_accept(reader, " pass"))
+		ticket->consuming = LEDGER_CONSUME;
+	else if (reader_accept(reader, " launch"))
+		ticket->consuming = LEDGER_CLAIM;
+}
+
+/* The words that follow a ticket in the text of a rank. */
+static void read_passes(struct reader *reader, struct saved_ticket *ticket)
+{
+	if (reader_accept(reader, " open")) {
+		ticket->phase = LEDGER_FORWARD_OPEN;
+		return;
+	}
+	if (reader_accept(reader, " done")) {
+		ticket->phase = LEDGER_DONE;
+		reader_expect(reader, " readers ");
+		read_readers(reader, ticket);
+	} else if (reader_accept(reader, " readers ")) {
+		read_readers(reader, ticket);
+	}
+}
+
 static void read_ticket(struct reader *reader)
 {
 	struct saved *saved = reader->saved;
@@ -207,6 +241,8 @@ static void read_ticket(struct reader *reader)
 	reader_expect(reader, " state ");
 	ticket.state = reader_state(reader);
 	ticket.iterations = read_iterations(reader);
+	if (reader->rank)
+		read_passes(reader, &ticket);
 	reader_end_line(reader);
 	saved->tickets = reader_grow(reader, saved->tickets, saved->n_tickets,
 				     sizeof(*saved->tickets));
@@ -310,13 +346,15 @@ static void check_keys(struct reader *reader)
 	free(order);
 }
 
-enum philox_status save_read(const char *text, size_t size, struct saved *saved)
+static enum philox_status read_text(const char *text, size_t size, int rank,
+				    struct saved *saved)
 {
 	struct reader reader = {.text = text,
 				.at = text,
 				.end = text + size,
 				.start = text,
 				.line = 1,
+				.rank = rank,
 				.saved = saved};
 
 	memset(saved, 0, sizeof(*saved));
@@ -328,6 +366,17 @@ enum philox_status save_read(const char *text, size_t size, struct saved *saved)
 	if (reader.status != PHILOX_OK)
 		saved_finish(saved);
 	return reader.status;
+}
+
+enum philox_status save_read(const char *text, size_t size, struct saved *saved)
+{
+	return read_text(text, size, 0, saved);
+}
+
+enum philox_status save_read_rank(const char *text, size_t size,
+				  struct saved *saved)
+{
+	return read_text(text, size, 1, saved);
 }
 
 void saved_finish(struct saved *saved)

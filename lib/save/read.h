@@ -71,6 +71,13 @@ struct saved {
  */
 enum philox_status save_read(const char *text, size_t size,
 			     struct saved *saved);
+
+/*
+ * save_read_rank() reads the text of a rank in the same way, see Note [Text of
+ * a rank] in lib/save/agree.h. Its tables have no rows.
+ */
+enum philox_status save_read_rank(const char *text, size_t size,
+				  struct saved *saved);
 void saved_finish(struct saved *saved);
 
 #endif

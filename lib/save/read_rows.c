@@ -21,7 +21,7 @@ static void check_table_complete(struct reader *reader)
 {
 	const struct saved_table *last = current_table(reader);
 
-	if (last && last->n_rows < last->count)
+	if (last && !reader->rank && last->n_rows < last->count)
 		reader_refuse(reader,
 			      "rows '%s' above has %zu row%s, not %" PRIu64,
 			      last->name, last->n_rows, status_s(last->n_rows),
@@ -76,7 +76,7 @@ void reader_row(struct reader *reader)
 	struct saved_table *table = current_table(reader);
 	struct philox_state state;
 
-	if (!table || table->n_rows == table->count)
+	if (!table || reader->rank || table->n_rows == table->count)
 		reader_refuse(reader, "%s", "a row too many");
 	state = reader_state(reader);
 	reader_end_line(reader);

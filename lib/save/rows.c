@@ -12,6 +12,7 @@
 #include "lib/rows/rows.h"
 #include "lib/save/lists.h"
 #include "lib/save/load.h"
+#include "lib/save/part.h"
 #include "lib/save/read.h"
 #include "lib/save/rows.h"
 #include "lib/save/words.h"
@@ -60,6 +61,15 @@ static enum philox_status write_states(FILE *out,
 	return PHILOX_OK;
 }
 
+static void write_table_line(FILE *out, const struct save_lists *lists,
+			     const struct philox_rows *rows)
+{
+	fputs("rows ", out);
+	save_write_name(out, rows->name);
+	fprintf(out, " generator %" PRIu32 " count %" PRIu64 "\n",
+		save_lists_number(lists, rows->generator), rows->table.count);
+}
+
 static enum philox_status write_table(FILE *out, const struct save_lists *lists,
 				      const struct philox_rows *rows)
 {
@@ -68,10 +78,7 @@ static enum philox_status write_table(FILE *out, const struct save_lists *lists,
 
 	if (status != PHILOX_OK)
 		return status;
-	fputs("rows ", out);
-	save_write_name(out, rows->name);
-	fprintf(out, " generator %" PRIu32 " count %" PRIu64 "\n",
-		save_lists_number(lists, rows->generator), rows->table.count);
+	write_table_line(out, lists, rows);
 	status = write_states(out, rows, states);
 	free(states);
 	return status;
@@ -84,6 +91,15 @@ enum philox_status save_write_rows(FILE *out, const struct save_lists *lists)
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++)
 		status = write_table(out, lists, lists->rows[i]);
 	return status;
+}
+
+void save_write_tables(FILE *out, const struct save_lists *lists,
+		       const struct save_part *part)
+{
+	for (size_t i = 0; i < lists->n_rows; i++)
+		if (save_part_has(part, save_item_key(SAVE_TABLE,
+						      lists->rows[i]->key)))
+			write_table_line(out, lists, lists->rows[i]);
 }
 
 /* --- comparing ------------------------------------------------------------ */

@@ -10,13 +10,17 @@
 #include "lib/base/status.h"
 
 struct save_lists;
+struct save_part;
 struct save_plan;
 
 /*
  * save_write_rows() writes the tables of rows, which are copied from the device
- * for it: ERROR_STATE for a row that is not a state.
+ * for it: ERROR_STATE for a row that is not a state. save_write_tables() writes
+ * the lines of those in a part, without their rows.
  */
 enum philox_status save_write_rows(FILE *out, const struct save_lists *lists);
+void save_write_tables(FILE *out, const struct save_lists *lists,
+		       const struct save_part *part);
 
 /*
  * save_compare_rows() compares the tables of rows of a context with those of a

@@ -72,15 +72,24 @@
 #include "lib/base/status.h"
 
 struct philox_context;
+struct save_part;
 
 #define SAVE_VERSION       4
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
 #define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
 #define SAVE_VERSION_MESH  4 /* the first with meshes */
+#define SAVE_VERSION_RANKS 1 /* of the texts of ranks */
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
-/* save_write() writes a quiet context as a text; with the lock held. */
+/*
+ * save_write() writes a quiet context as a text; with the lock held.
+ * save_write_part() writes the text of a rank with a part of its items, see
+ * Note [Text of a rank] in lib/save/agree.h.
+ */
 enum philox_status save_write(const struct philox_context *context, char **text,
 			      size_t *size);
+enum philox_status save_write_part(const struct philox_context *context,
+				   const struct save_part *part, char **text,
+				   size_t *size);
 
 #endif

@@ -31,6 +31,7 @@ struct reader {
 	const char *start;   /* of the line */
 	size_t line;         /* counted from 1 */
 	uint64_t version;    /* of the text */
+	int rank;            /* it is the text of a rank */
 	int looped;          /* a ticket has iterations */
 	struct saved *saved; /* everything read so far, of a context */
 	enum philox_status status;
