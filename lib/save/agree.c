@@ -141,8 +141,8 @@ struct texts {
 static void make_text(const struct asking *asking, struct texts *texts)
 {
 	context_lock(asking->context);
-	if (save_write_part(asking->context, &asking->part, &texts->mine,
-			    &texts->size) != PHILOX_OK)
+	if (agree_text(asking->context, &asking->part, &texts->mine,
+		       &texts->size) != PHILOX_OK)
 		texts->size = 0;
 	context_unlock(asking->context);
 }

@@ -10,6 +10,16 @@
 #include "lib/save/words.h"
 #include "lib/state/region.h"
 
+int save_has_axes(const struct saved *saved)
+{
+	if (saved->mesh.n_axes || saved->n_axes)
+		return 1;
+	for (size_t i = 0; i < saved->n_regions; i++)
+		if (saved->regions[i].issued_serial)
+			return 1;
+	return 0;
+}
+
 /* --- writing -------------------------------------------------------------- */
 
 void save_write_mesh(FILE *out, const struct philox_mesh *mesh)
@@ -25,19 +35,17 @@ void save_write_mesh(FILE *out, const struct philox_mesh *mesh)
 	}
 }
 
-void save_write_axes(FILE *out, const struct philox_region *region)
+void save_write_axes(FILE *out, const struct saved *saved,
+		     const struct saved_region *region)
 {
-	const struct region_axes *axes = &region->axes;
-
-	for (size_t i = 0; i < axes->n; i++) {
+	for (size_t i = 0; i < region->n_axes; i++) {
 		fputs("differs ", out);
-		save_write_name(out, axes->names[i]);
+		save_write_name(out, saved->axes[region->axis + i]);
 		fputc('\n', out);
 	}
-	if (axes->offset > region->state.offset ||
-	    axes->serial > region->serial)
+	if (region->issued_serial)
 		fprintf(out, "issued %" PRIu64 " serial %" PRIu64 "\n",
-			axes->offset, axes->serial);
+			region->issued, region->issued_serial);
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -129,8 +137,10 @@ void reader_differs(struct reader *reader, struct saved_region *region)
 
 void reader_issued(struct reader *reader, struct saved_region *region)
 {
-	uint64_t offset = reader_decimal(reader, 0, UINT64_MAX), serial;
+	uint64_t offset, serial;
 
+	need_version(reader, "lines 'issued'");
+	offset = reader_decimal(reader, 0, UINT64_MAX);
 	if (offset % 4)
 		reader_refuse(reader,
 			      "offset %" PRIu64 " is not a multiple of 4",
@@ -139,7 +149,9 @@ void reader_issued(struct reader *reader, struct saved_region *region)
 	serial = reader_decimal(reader, 1, SERIAL_PLACEHOLDER - 1);
 	if (reader->status != PHILOX_OK)
 		return;
-	if (!region->n_axes || region->n_ops || region->issued_serial)
+	if (region->flags & PHILOX_SHARED)
+		reader_refuse(reader, "region '%s' is shared", region->name);
+	if (region->n_ops || region->issued_serial)
 		reader_refuse(reader, "%s",
 			      "it belongs after the axes of a region");
 	if (offset <= region->state.offset && serial <= region->serial)
@@ -152,11 +164,9 @@ void reader_issued(struct reader *reader, struct saved_region *region)
 
 void reader_end_axes(struct reader *reader)
 {
-	const struct saved *saved = reader->saved;
-
 	if (reader->status == PHILOX_OK && !reader->rank &&
-	    reader->version == SAVE_VERSION_MESH && !saved->mesh.n_axes &&
-	    !saved->n_axes)
+	    reader->version == SAVE_VERSION_MESH &&
+	    !save_has_axes(reader->saved))
 		reader->status = status_set(PHILOX_ERROR_INVALID,
 					    "line 1: a text without axes is "
 					    "below version %d",

@@ -17,10 +17,13 @@ struct saved_region;
 
 /*
  * save_write_mesh() writes the axes of a mesh; save_write_axes() along which of
- * them a region differs, and what others have issued.
+ * them a region differs, and what others have issued. save_has_axes() tells
+ * whether a text has any of these lines.
  */
+int save_has_axes(const struct saved *saved);
 void save_write_mesh(FILE *out, const struct philox_mesh *mesh);
-void save_write_axes(FILE *out, const struct philox_region *region);
+void save_write_axes(FILE *out, const struct saved *saved,
+		     const struct saved_region *region);
 
 /*
  * The rest of the lines that begin with "axis ", "differs " and "issued "; the

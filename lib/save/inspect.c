@@ -87,6 +87,18 @@ static void add_ops(uint64_t *digest, const struct philox_region *region)
 	}
 }
 
+/* What coordinates that are gone have issued decides where new ones begin. */
+static void add_issued(uint64_t *digest, const struct philox_region *region)
+{
+	const struct region_axes *axes = &region->axes;
+
+	if (axes->offset <= region->state.offset &&
+	    axes->serial <= region->serial)
+		return;
+	add_word(digest, axes->offset);
+	add_word(digest, axes->serial);
+}
+
 /* A destroyed name keeps offset and serial; its seed is derived again. */
 static enum philox_status add_region(uint64_t *digest,
 				     const struct save_lists *lists,
@@ -103,6 +115,7 @@ static enum philox_status add_region(uint64_t *digest,
 	add_word(digest, region->flags);
 	for (size_t i = 0; i < region->axes.n; i++)
 		add_name(digest, region->axes.names[i]);
+	add_issued(digest, region);
 	add_ops(digest, region);
 	return add_ledger(digest, &region->ledger);
 }

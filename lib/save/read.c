@@ -359,6 +359,7 @@ static enum philox_status read_text(const char *text, size_t size, int rank,
 
 	memset(saved, 0, sizeof(*saved));
 	saved->mesh.size = sizeof(saved->mesh);
+	saved->rank = rank;
 	read_version(&reader);
 	read_lines(&reader);
 	check_keys(&reader);

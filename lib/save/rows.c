@@ -13,9 +13,8 @@
 #include "lib/save/lists.h"
 #include "lib/save/load.h"
 #include "lib/save/part.h"
-#include "lib/save/read.h"
 #include "lib/save/rows.h"
-#include "lib/save/words.h"
+#include "lib/save/saved.h"
 
 static enum philox_status no_memory(const struct philox_rows *rows)
 {
@@ -43,63 +42,71 @@ static enum philox_status read_rows(const struct philox_rows *rows,
 
 /* --- saving --------------------------------------------------------------- */
 
-static enum philox_status write_states(FILE *out,
-				       const struct philox_rows *rows,
+static enum philox_status check_states(const struct philox_rows *rows,
 				       const struct philox_state *states)
 {
-	for (uint64_t row = 0; row < rows->table.count; row++) {
+	for (uint64_t row = 0; row < rows->table.count; row++)
 		if (states[row].offset % 4)
 			return status_set(PHILOX_ERROR_STATE,
 					  "rows '%s': row %" PRIu64
 					  " has offset %" PRIu64
 					  ", not a multiple of 4",
 					  rows->name, row, states[row].offset);
-		fputs("row ", out);
-		save_write_state(out, states[row]);
-		fputc('\n', out);
-	}
 	return PHILOX_OK;
 }
 
-static void write_table_line(FILE *out, const struct save_lists *lists,
-			     const struct philox_rows *rows)
+static struct saved_table describe_table(const struct save_lists *lists,
+					 const struct philox_rows *rows)
 {
-	fputs("rows ", out);
-	save_write_name(out, rows->name);
-	fprintf(out, " generator %" PRIu32 " count %" PRIu64 "\n",
-		save_lists_number(lists, rows->generator), rows->table.count);
+	return (struct saved_table){
+		.name = rows->name,
+		.generator = save_lists_number(lists, rows->generator),
+		.count = rows->table.count};
 }
 
-static enum philox_status write_table(FILE *out, const struct save_lists *lists,
-				      const struct philox_rows *rows)
+static enum philox_status collect_table(struct saved *saved,
+					const struct save_lists *lists,
+					const struct philox_rows *rows)
 {
+	const struct saved_table table = describe_table(lists, rows);
 	struct philox_state *states;
 	enum philox_status status = read_rows(rows, &states);
 
 	if (status != PHILOX_OK)
 		return status;
-	write_table_line(out, lists, rows);
-	status = write_states(out, rows, states);
+	status = check_states(rows, states);
+	if (status == PHILOX_OK)
+		status = saved_add_table(saved, &table, states);
 	free(states);
 	return status;
 }
 
-enum philox_status save_write_rows(FILE *out, const struct save_lists *lists)
+enum philox_status save_collect_rows(struct saved *saved,
+				     const struct save_lists *lists)
 {
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++)
-		status = write_table(out, lists, lists->rows[i]);
+		status = collect_table(saved, lists, lists->rows[i]);
 	return status;
 }
 
-void save_write_tables(FILE *out, const struct save_lists *lists,
-		       const struct save_part *part)
+enum philox_status save_collect_tables(struct saved *saved,
+				       const struct save_lists *lists,
+				       const struct save_part *part)
 {
-	for (size_t i = 0; i < lists->n_rows; i++)
-		if (save_part_has(part, save_item_key(SAVE_TABLE,
-						      lists->rows[i]->key)))
-			write_table_line(out, lists, lists->rows[i]);
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++) {
+		const struct saved_table table =
+			describe_table(lists, lists->rows[i]);
+		const uint64_t key =
+			save_item_key(SAVE_TABLE, lists->rows[i]->key);
+
+		if (save_part_has(part, key))
+			status = saved_add_table(saved, &table, NULL);
+	}
+	return status;
 }
 
 /* --- comparing ------------------------------------------------------------ */

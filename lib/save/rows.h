@@ -6,21 +6,23 @@
 #ifndef LIB_SAVE_ROWS_H
 #define LIB_SAVE_ROWS_H
 
-#include <stdio.h>
 #include "lib/base/status.h"
 
 struct save_lists;
 struct save_part;
 struct save_plan;
+struct saved;
 
 /*
- * save_write_rows() writes the tables of rows, which are copied from the device
- * for it: ERROR_STATE for a row that is not a state. save_write_tables() writes
- * the lines of those in a part, without their rows.
+ * save_collect_rows() adds the tables of rows, which are copied from the device
+ * for it: ERROR_STATE for a row that is not a state. save_collect_tables() adds
+ * those in a part, without their rows.
  */
-enum philox_status save_write_rows(FILE *out, const struct save_lists *lists);
-void save_write_tables(FILE *out, const struct save_lists *lists,
-		       const struct save_part *part);
+enum philox_status save_collect_rows(struct saved *saved,
+				     const struct save_lists *lists);
+enum philox_status save_collect_tables(struct saved *saved,
+				       const struct save_lists *lists,
+				       const struct save_part *part);
 
 /*
  * save_compare_rows() compares the tables of rows of a context with those of a

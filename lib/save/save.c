@@ -12,6 +12,7 @@
 #include <string.h>
 #include <philox/save.h>
 #include "lib/device/enter.h"
+#include "lib/save/collect.h"
 #include "lib/save/file.h"
 #include "lib/save/inspect.h"
 #include "lib/save/load.h"
@@ -116,6 +117,20 @@ struct written_text {
 	int has_digest;
 };
 
+/* With the context's lock held. */
+static enum philox_status write_context(const struct philox_context *context,
+					char **text, size_t *size)
+{
+	struct saved saved;
+	enum philox_status status = save_collect(context, &saved);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = save_write(&saved, text, size);
+	saved_finish(&saved);
+	return status;
+}
+
 static enum philox_status save_text(struct philox_context *context,
 				    const char *call, struct written_text *out)
 {
@@ -123,7 +138,7 @@ static enum philox_status save_text(struct philox_context *context,
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "a context cannot be saved now: ");
-	status = save_write(context, &out->text, &out->size);
+	status = write_context(context, &out->text, &out->size);
 	out->has_digest = status == PHILOX_OK && context->trace &&
 			  inspect_digest(context, &out->digest) == PHILOX_OK;
 	context_unlock(context);

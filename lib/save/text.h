@@ -20,10 +20,10 @@
  * that two texts differ where their contexts do. All lines:
  *
  *  philox context V   The version: the lowest that has all lines of the text, 4
- *                     if there is a mesh or a region that differs, else 3 if a
- *                     ticket has iterations, else 2 if there are tables of
- *                     rows, else 1. A reader refuses a newer one, after which
- *                     anything may follow.
+ *                     if there is a mesh, a region that differs or a line
+ *                     "issued", else 3 if a ticket has iterations, else 2 if
+ *                     there are tables of rows, else 1. A reader refuses a
+ *                     newer one, after which anything may follow.
  *  axis NAME size N at C [stages]
  *                     The axes of the context's mesh, in its order, and where
  *                     the context is (version 4).
@@ -38,10 +38,11 @@
  *  differs NAME       An axis along which the region above differs, in
  *                     ascending order of their bytes (version 4). Only a region
  *                     that is alive has such lines.
- *  issued O serial S  After these lines, if there are any: the highest offset
- *                     and serial that another coordinate along them may have
- *                     for its next forward, where that is known of one that is
- *                     gone, and one of them above the region's own.
+ *  issued O serial S  After these lines: the highest offset and serial that
+ *                     coordinates that are gone had for their next forward, of
+ *                     the region above, which is alive and not shared, where
+ *                     one of them is above its own (version 4). It may have
+ *                     lost the axes along which it differed.
  *  op NAME|- calls C advance A
  *                     The operators of the region above, at least one if it is
  *                     alive; "-" has no name.
@@ -71,8 +72,7 @@
 #include <stdint.h>
 #include "lib/base/status.h"
 
-struct philox_context;
-struct save_part;
+struct saved;
 
 #define SAVE_VERSION       4
 #define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
@@ -82,14 +82,10 @@ struct save_part;
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
 /*
- * save_write() writes a quiet context as a text; with the lock held.
- * save_write_part() writes the text of a rank with a part of its items, see
- * Note [Text of a rank] in lib/save/agree.h.
+ * save_write() writes what a context has as a text, or a rank, see Note [Text of
+ * a rank] in lib/save/agree.h: ERROR_MEMORY.
  */
-enum philox_status save_write(const struct philox_context *context, char **text,
+enum philox_status save_write(const struct saved *saved, char **text,
 			      size_t *size);
-enum philox_status save_write_part(const struct philox_context *context,
-				   const struct save_part *part, char **text,
-				   size_t *size);
 
 #endif

@@ -57,6 +57,7 @@ void region_restart(struct philox_region *region)
 	region->state.seed = region_axes_seed(&region->axes,
 					      &region->context->mesh, seed);
 	region->state.offset = 0;
+	region->axes.offset = 0; /* of another seed */
 }
 
 const char *region_op_name(const struct philox_region *region, uint32_t op)
@@ -73,6 +74,18 @@ void region_free_ops(struct region_op *ops, uint32_t n_ops)
 	free(ops);
 }
 
+/* What others have issued, the name itself has issued from now on. */
+static void region_axes_leave(struct philox_region *region)
+{
+	const struct region_axes *axes = &region->axes;
+
+	if (region->state.offset < axes->offset)
+		region->state.offset = axes->offset;
+	if (region->serial < axes->serial)
+		region->serial = axes->serial;
+	region_axes_finish(&region->axes);
+}
+
 void region_end_life(struct philox_region *region, struct ledger *dropped)
 {
 	*dropped = region->ledger;
@@ -80,7 +93,7 @@ void region_end_life(struct philox_region *region, struct ledger *dropped)
 	region_free_ops(region->ops, region->n_ops);
 	region->ops = NULL;
 	region->n_ops = 0;
-	region_axes_finish(&region->axes);
+	region_axes_leave(region);
 	if (region->generator->open == region)
 		region->generator->open = NULL;
 	region->generator->regions--;

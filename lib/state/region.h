@@ -27,9 +27,9 @@ struct region_op {
 
 /*
  * The axes of a mesh along which a region differs, in ascending order of the
- * bytes of their names; and the highest offset and serial that any coordinate
- * of them may have issued for a next forward, as a set of texts has said
- * (lib/save/merge.h), or 0.
+ * bytes of their names; and the highest offset and serial that coordinates that
+ * are gone had for their next forward, as a set of texts has said
+ * (lib/save/merge.h), or 0: a name that ends its life takes them for its own.
  */
 struct region_axes {
 	char **names;

@@ -1,0 +1,157 @@
+/*
+ * lib/save/collect.c - see lib/save/collect.h
+ *
+ * Called with the context's lock held.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/mesh/mesh.h"
+#include "lib/save/collect.h"
+#include "lib/save/lists.h"
+#include "lib/save/part.h"
+#include "lib/save/rows.h"
+#include "lib/save/saved.h"
+#include "lib/state/region.h"
+
+static int compare_region_names(const void *a, const void *b)
+{
+	const struct philox_region *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+/* Of the text of a rank, those in every phase. */
+static enum philox_status collect_tickets(struct saved *saved,
+					  const struct ledger *ledger)
+{
+	const struct ledger_entry **entries;
+	uint32_t n;
+	enum philox_status status =
+		ledger_list(ledger, saved->rank ? LEDGER_FREE : LEDGER_PENDING,
+			    &entries, &n);
+
+	if (status != PHILOX_OK)
+		return status;
+	for (uint32_t i = 0; status == PHILOX_OK && i < n; i++) {
+		const struct saved_ticket ticket = {
+			.serial = entries[i]->serial,
+			.state = entries[i]->state,
+			.iterations = entries[i]->iterations,
+			.phase = entries[i]->phase,
+			.readers = entries[i]->readers,
+			.consuming = entries[i]->consuming};
+
+		status = saved_add_ticket(saved, &ticket);
+	}
+	free(entries);
+	return status;
+}
+
+/* What only a region that is alive has. */
+static enum philox_status collect_alive(struct saved *saved,
+					const struct philox_region *region)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < region->axes.n; i++)
+		status = saved_add_axis(saved, region->axes.names[i]);
+	for (uint32_t i = 0; status == PHILOX_OK && i < region->n_ops; i++) {
+		const struct region_op *op = &region->ops[i];
+		const struct saved_op made = {.name = op->name,
+					      .calls = op->calls,
+					      .advance = op->advance};
+
+		status = saved_add_op(saved, &made);
+	}
+	return status == PHILOX_OK ? collect_tickets(saved, &region->ledger)
+				   : status;
+}
+
+static enum philox_status collect_region(struct saved *saved,
+					 const struct save_lists *lists,
+					 const struct philox_region *region)
+{
+	const struct region_axes *axes = &region->axes;
+	struct saved_region made = {
+		.name = region->name,
+		.key = region->key,
+		.alive = region->alive,
+		.generator = save_lists_number(lists, region->generator),
+		.flags = region->alive ? region->flags : 0,
+		.state = region->state,
+		.serial = region->serial,
+		.open = region->alive && region->generator->open == region};
+	enum philox_status status;
+
+	if (axes->offset > region->state.offset ||
+	    axes->serial > region->serial) {
+		made.issued = axes->offset;
+		made.issued_serial = axes->serial;
+	}
+	status = saved_add_region(saved, &made);
+	if (status == PHILOX_OK && region->alive)
+		status = collect_alive(saved, region);
+	return status;
+}
+
+/* Without a part, all regions. */
+static int is_wanted(const struct philox_region *region,
+		     const struct save_part *part)
+{
+	if (!part)
+		return 1;
+	return region->alive &&
+	       save_part_has(part, save_item_key(SAVE_REGION, region->key));
+}
+
+static enum philox_status collect_all(const struct philox_context *context,
+				      const struct save_lists *lists,
+				      const struct save_part *part,
+				      struct saved *saved)
+{
+	enum philox_status status = mesh_copy(&context->mesh, &saved->mesh);
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_generators; i++)
+		status =
+			saved_add_generator(saved, lists->generators[i]->state);
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++)
+		if (is_wanted(lists->regions[i], part))
+			status =
+				collect_region(saved, lists, lists->regions[i]);
+	if (status != PHILOX_OK)
+		return status;
+	return part ? save_collect_tables(saved, lists, part)
+		    : save_collect_rows(saved, lists);
+}
+
+static enum philox_status collect(const struct philox_context *context,
+				  const struct save_part *part,
+				  struct saved *saved)
+{
+	struct save_lists lists;
+	enum philox_status status;
+
+	status = save_lists_init(&lists, context, compare_region_names);
+	if (status != PHILOX_OK)
+		return status;
+	saved_init(saved);
+	saved->rank = part != NULL;
+	status = collect_all(context, &lists, part, saved);
+	save_lists_finish(&lists);
+	if (status != PHILOX_OK)
+		saved_finish(saved);
+	return status;
+}
+
+enum philox_status save_collect(const struct philox_context *context,
+				struct saved *saved)
+{
+	return collect(context, NULL, saved);
+}
+
+enum philox_status save_collect_part(const struct philox_context *context,
+				     const struct save_part *part,
+				     struct saved *saved)
+{
+	return collect(context, part, saved);
+}
