@@ -20,16 +20,34 @@ static int is_recording(const struct philox_run *run)
 
 /* --- the ends of passes, with the context's lock ----------------------------- */
 
-static struct run_pass *find_number(const struct graph_context *graphs,
+/* Numbers go up within a run, and are 0 in all of a recording. */
+static struct run_pass *find_number(const struct philox_run *run,
 				    uint64_t number)
 {
-	struct philox_runner *runner = graphs->runners;
+	size_t low = 0, high = run->n_passes;
 
-	for (; runner; runner = runner->next)
-		for (size_t i = 0; i < runner->run.n_passes; i++)
-			if (runner->run.passes[i].number == number)
-				return &runner->run.passes[i];
-	return NULL;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (run->passes[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < run->n_passes && run->passes[low].number == number
+		       ? &run->passes[low]
+		       : NULL;
+}
+
+static struct run_pass *find_run_pass(const struct graph_context *graphs,
+				      uint64_t number)
+{
+	struct philox_runner *runner = graphs->runners;
+	struct run_pass *found = NULL;
+
+	for (; runner && !found; runner = runner->next)
+		found = find_number(&runner->run, number);
+	return found;
 }
 
 /* The ticket can be repeated at once, though its commit is put off. */
@@ -43,22 +61,33 @@ static void retain_pass(struct run_pass *ended)
 	pass->flags |= PHILOX_RETAIN;
 }
 
-int run_passes_ended(const struct philox_pass *pass, int committed,
-		     unsigned flags)
+/* Whoever ran the body has ended it by then, and given its cells back. */
+static enum philox_status refuse_end(const struct philox_pass *pass)
+{
+	return status_set(PHILOX_ERROR_STATE,
+			  "region '%s': the pass is not open: it has ended "
+			  "already, or the body that began it has returned",
+			  pass->region->name);
+}
+
+enum philox_status run_passes_ended(const struct philox_pass *pass,
+				    int committed, unsigned flags, int *kept)
 {
 	struct run_pass *ended =
-		find_number(pass->region->context->graphs, pass->run);
+		find_run_pass(pass->region->context->graphs, pass->run);
 
+	*kept = 1;
 	if (!ended)
-		return verify_passes_ended(pass, committed);
+		return verify_passes_ended(pass, committed) ? PHILOX_OK
+							    : refuse_end(pass);
 	if (ended->state != RUN_PASS_OPEN)
-		return 0;
+		return refuse_end(pass);
 	ended->state = committed ? RUN_PASS_COMMITTED : RUN_PASS_ABORTED;
 	ended->commit = flags;
 	if (committed && flags & PHILOX_RETAIN)
 		retain_pass(ended);
-	return ended->given ||
-	       (ended->backward && (committed || ended->dry));
+	*kept = ended->given || (ended->backward && (committed || ended->dry));
+	return PHILOX_OK;
 }
 
 /* --- beginning ---------------------------------------------------------------- */
@@ -209,9 +238,9 @@ static enum philox_status begin_given(struct philox_run *run,
 				      unsigned flags, struct philox_pass *pass,
 				      struct run_pass *made)
 {
-	enum philox_status status = verify_begin_pass(
-		run->verify, region, (uint32_t)run->n_passes, made->backward,
-		flags, pass);
+	enum philox_status status =
+		verify_begin_pass(run->verify, region, (uint32_t)run->n_passes,
+				  made->backward, flags, pass);
 
 	made->given = 1;
 	if (run_fail(run, status) == PHILOX_OK)

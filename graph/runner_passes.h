@@ -9,8 +9,8 @@
 #include "graph/runner.h"
 
 /* The hook `ended`: see lib/state/context.h. */
-int run_passes_ended(const struct philox_pass *pass, int committed,
-		     unsigned flags);
+enum philox_status run_passes_ended(const struct philox_pass *pass,
+				    int committed, unsigned flags, int *kept);
 
 /*
  * run_passes_whole() checks, after the body, that it has ended all its passes

@@ -54,21 +54,36 @@ void verify_passes_end(struct philox_verify *verify)
 	context_unlock(context);
 }
 
+/* Numbers go up within an eager form. */
+static struct verify_pass *find_verified(const struct philox_verify *verify,
+					 uint64_t number)
+{
+	uint32_t low = 0, high = verify->n_passes;
+
+	while (low < high) {
+		const uint32_t middle = low + (high - low) / 2;
+
+		if (verify->passes[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < verify->n_passes && verify->passes[low].number == number
+		       ? &verify->passes[low]
+		       : NULL;
+}
+
 int verify_passes_ended(const struct philox_pass *pass, int committed)
 {
 	struct philox_verify *verify = pass->region->context->graphs->verifies;
+	struct verify_pass *found = NULL;
 
-	for (; verify; verify = verify->next)
-		for (uint32_t i = 0; i < verify->n_passes; i++) {
-			struct verify_pass *found = &verify->passes[i];
-
-			if (found->number != pass->run)
-				continue;
-			found->state =
-				committed ? VERIFY_COMMITTED : VERIFY_ABORTED;
-			return 1;
-		}
-	return 0;
+	for (; verify && !found; verify = verify->next)
+		found = find_verified(verify, pass->run);
+	if (!found || found->state != VERIFY_OPEN)
+		return 0;
+	found->state = committed ? VERIFY_COMMITTED : VERIFY_ABORTED;
+	return 1;
 }
 
 enum philox_status verify_passes_whole(const struct philox_verify *verify)

@@ -32,7 +32,7 @@ enum philox_status verify_passes_whole(const struct philox_verify *verify);
 
 /*
  * verify_passes_ended() notes the end of one, with the context's lock; 0: it is
- * of no eager form.
+ * of no eager form that is running, or has ended before.
  */
 int verify_passes_ended(const struct philox_pass *pass, int committed);
 

@@ -744,7 +744,10 @@ PHILOX_API enum philox_status philox_run_output(struct philox_run *run,
  * is a placeholder, and the body need not know.
  *
  * The pass is drawn with, committed and aborted as any other, before the body
- * returns. Its tickets are used up when the body has succeeded. Flags as for
+ * returns. One that is open then is ended by the runner, as one that is
+ * aborted; to end it later is PHILOX_ERROR_STATE, but for an abort of one that
+ * was recorded, and changes nothing. Its tickets are used up when the body has
+ * succeeded. Flags as for
  * philox_forward_begin() and philox_backward_begin(), without PHILOX_WARMUP.
  * Errors: as theirs; PHILOX_ERROR_INVALID (`uses` has no further entry),
  * PHILOX_ERROR_RELEASED (an earlier backward of this body uses the ticket up),

@@ -94,7 +94,9 @@ PHILOX_API enum philox_status philox_graph_launch_verified(
  * passes of the graph, in their order, with the numbers of the launch; flags
  * and ticket are those that the capture was given, tickets of earlier passes
  * being those that this callback got. They are drawn with, committed and
- * aborted as any other, and change no ledger. Errors: PHILOX_ERROR_INVALID,
+ * aborted as any other, and change no ledger. One that is open when the
+ * callback returns has ended: to end it later is PHILOX_ERROR_STATE, and changes
+ * nothing. Errors: PHILOX_ERROR_INVALID,
  * PHILOX_ERROR_MISMATCH (the graph's next pass is another one, or there is
  * none), PHILOX_ERROR_STALE.
  */

@@ -54,8 +54,9 @@
  *           unannounced launch is still to be reported (ERROR_UNANNOUNCED).
  *           Changes nothing.
  *  ended    a pass that a body of a runner began (pass->run) ends: commits with
- *           these flags, or aborts. 1: the runner will end it itself, when the
- *           body has succeeded, and nothing else is to happen now.
+ *           these flags, or aborts. *kept 1: the runner will end it itself, when
+ *           the body has succeeded, and nothing else is to happen now.
+ *           ERROR_STATE, with nothing changed: it has ended, with its body too.
  *  digest   computes the context's digest, with which a journal begins:
  *           ERROR_MEMORY. A room after this one computes it.
  */
@@ -83,8 +84,8 @@ struct context_hooks {
 				   const struct capture_info *info,
 				   struct philox_state *to);
 	enum philox_status (*quiet)(struct philox_context *context);
-	int (*ended)(const struct philox_pass *pass, int committed,
-		     unsigned flags);
+	enum philox_status (*ended)(const struct philox_pass *pass,
+				    int committed, unsigned flags, int *kept);
 	enum philox_status (*digest)(const struct philox_context *context,
 				     uint64_t *digest);
 };

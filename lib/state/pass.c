@@ -294,12 +294,24 @@ static void give_cells(struct philox_pass *pass)
 		pass->region->context->hooks->give(pass);
 }
 
+/* *kept: that is all for now, since a body that is running began it. */
+static enum philox_status tell_body(const struct philox_pass *pass,
+				    int committed, unsigned flags, int *kept)
+{
+	*kept = 0;
+	if (!pass->run)
+		return PHILOX_OK;
+	return pass->region->context->hooks->ended(pass, committed, flags,
+						   kept);
+}
+
 /* With the context's lock held; writes the zero ticket if none is owed. */
 static enum philox_status commit_pass(struct philox_pass *pass, unsigned flags,
 				      struct philox_ticket *ticket,
 				      struct saved_context *released)
 {
 	struct philox_region *region = pass->region;
+	int kept;
 	struct hold hold = hold_of(pass);
 	enum philox_status status = region_check_life(region, pass->life);
 
@@ -307,10 +319,13 @@ static enum philox_status commit_pass(struct philox_pass *pass, unsigned flags,
 		return status;
 	if (pass->capture_id)
 		return region->context->hooks->commit(pass, flags, ticket);
+	status = tell_body(pass, 1, flags, &kept);
+	if (status != PHILOX_OK)
+		return status;
 	*ticket = pass->ticket;
 	if (pass->ticket.serial & SERIAL_PLACEHOLDER) /* of a dry run's body */
 		pass->ticket = (struct philox_ticket){0};
-	if (pass->run && region->context->hooks->ended(pass, 1, flags))
+	if (kept)
 		return PHILOX_OK;
 	status = hold_commit(&hold, flags & PHILOX_RETAIN, released);
 	if (status != PHILOX_OK)
@@ -324,12 +339,14 @@ static enum philox_status abort_pass(struct philox_pass *pass,
 				     struct saved_context *released)
 {
 	struct hold hold = hold_of(pass);
+	int kept;
 	enum philox_status status;
 
 	if (pass->capture_id)
 		return pass->region->context->hooks->abort(pass);
-	if (pass->run && pass->region->context->hooks->ended(pass, 0, 0))
-		return PHILOX_OK;
+	status = tell_body(pass, 0, 0, &kept);
+	if (status != PHILOX_OK || kept)
+		return status;
 	status = hold_abort(&hold, released);
 	if (status != PHILOX_OK)
 		return status;

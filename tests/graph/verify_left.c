@@ -97,3 +97,68 @@ PROMISE(verify_left, tables_that_a_callback_would_destroy)
 	cr_assert_eq(after.offset, before.offset);
 	OK(philox_rows_destroy(rows));
 }
+
+/* --- passes that a callback leaves open ---------------------------------- */
+
+struct left_pass {
+	struct philox_pass pass;
+	enum philox_status returns; /* of the callback; OK: it ends them */
+	int leaves;
+};
+
+static enum philox_status leaving_work(struct job *job, struct job_stage *stage)
+{
+	struct left_pass *left = job->prop;
+	const unsigned flags =
+		PHILOX_INFERENCE | (stage->verify ? PHILOX_ON_DEVICE : 0);
+
+	JOB_TRY(job_forward(stage, job->region, flags, &left->pass));
+	JOB_TRY(draw_or_fail(&left->pass, stage->array[0]));
+	if (stage->verify && left->leaves)
+		return left->returns;
+	return philox_forward_commit(&left->pass, NULL);
+}
+
+static void begin_eagerly(struct job *job, struct philox_pass *pass,
+			  const struct philox_state **cells)
+{
+	OK(philox_forward_begin(job->region, job->f->stream,
+				PHILOX_INFERENCE | PHILOX_ON_DEVICE, pass));
+	OK(philox_pass_states(pass, cells));
+}
+
+/* It has ended, and nobody else's cells with it. */
+static void leave_open(struct job *job, struct left_pass *left)
+{
+	struct philox_pass one, other;
+	const struct philox_state *cells, *others;
+
+	left->leaves = 1;
+	FAILS(launch_job(job),
+	      left->returns == PHILOX_OK ? PHILOX_ERROR_STATE : left->returns);
+	OK(philox_stream_synchronize(job->f->device, job->f->stream));
+	begin_eagerly(job, &one, &cells);
+	FAILS(philox_forward_commit(&left->pass, NULL), PHILOX_ERROR_STATE);
+	FAILS(philox_pass_abort(&left->pass), PHILOX_ERROR_STATE);
+	OK(philox_stream_synchronize(job->f->device, job->f->stream));
+	begin_eagerly(job, &other, &others);
+	cr_assert_neq(cells, others, "two open passes have the same cells");
+	OK(philox_pass_states(&one, &cells));
+	OK(philox_pass_abort(&one));
+	OK(philox_pass_abort(&other));
+}
+
+PROMISE(verify_left, passes_that_a_callback_leaves_open)
+{
+	struct job job = new_job(f, leaving_work);
+	struct left_pass left = {.returns = PHILOX_OK};
+
+	job.region = make_region(f, "layer");
+	job.prop = &left;
+	make_job(&job);
+	leave_open(&job, &left);
+	left.returns = PHILOX_ERROR_NOT_FOUND;
+	leave_open(&job, &left);
+	left.leaves = 0;
+	OK(launch_job(&job));
+}
