@@ -114,10 +114,17 @@ struct step {
 	uint64_t a, b;
 };
 
+/* Steps that the keys of a plan share: they do not change. */
+struct script_share {
+	size_t refs;
+	struct step steps[];
+};
+
 struct script {
 	struct step *steps;
 	size_t n, room;
-	int known; /* a body has written it */
+	int known;                  /* a body has written it */
+	struct script_share *share; /* that has its steps; NULL: its own */
 };
 
 /* --- keys and recordings --------------------------------------------------- */

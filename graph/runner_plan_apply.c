@@ -8,6 +8,7 @@
 #include <string.h>
 #include "graph/runner_key.h"
 #include "graph/runner_plan.h"
+#include "graph/runner_script.h"
 
 /* Names of regions, one after the other, for the scripts of keys. */
 struct plan_names {
@@ -17,7 +18,7 @@ struct plan_names {
 
 /* What a function is to have, before it has it. */
 struct made_keys {
-	struct plan_script *scripts; /* as the plan's, but for the names */
+	struct script_share **scripts; /* as the plan's, but for the names */
 	struct key *list;
 	struct key **buckets;
 	size_t n_buckets;
@@ -66,12 +67,21 @@ static const char *keep_name(struct plan_names *names, const char *name)
 
 /* --- keys --------------------------------------------------------------------- */
 
-static int copy_steps(const struct plan_script *from, struct step **to)
+static struct script_share *make_share(const struct plan_script *from,
+				       struct plan_names *names)
 {
-	*to = malloc((from->n + 1) * sizeof(**to));
-	if (*to && from->n)
-		memcpy(*to, from->steps, from->n * sizeof(**to));
-	return *to != NULL;
+	const size_t bytes = from->n * sizeof(*from->steps);
+	struct script_share *share = malloc(sizeof(*share) + bytes);
+
+	if (!share)
+		return NULL;
+	share->refs = 1;
+	if (from->n)
+		memcpy(share->steps, from->steps, bytes);
+	for (size_t i = 0; i < from->n; i++)
+		share->steps[i].region =
+			keep_name(names, from->steps[i].region);
+	return share;
 }
 
 static int make_scripts(const struct plan_function *from,
@@ -81,14 +91,9 @@ static int make_scripts(const struct plan_function *from,
 	if (!made->scripts)
 		return 0;
 	for (size_t i = 0; i < from->n_scripts; i++) {
-		struct plan_script *script = &made->scripts[i];
-
-		if (!copy_steps(&from->scripts[i], &script->steps))
+		made->scripts[i] = make_share(&from->scripts[i], names);
+		if (!made->scripts[i])
 			return 0;
-		script->n = from->scripts[i].n;
-		for (size_t k = 0; k < script->n; k++)
-			script->steps[k].region =
-				keep_name(names, script->steps[k].region);
 	}
 	return 1;
 }
@@ -120,7 +125,6 @@ static struct key *make_loaded(const struct philox_function *function,
 {
 	const struct plan_key *of = &from->keys[index];
 	struct key *key = key_new(function, of->bytes, of->size);
-	const struct plan_script *script;
 
 	if (!key)
 		return NULL;
@@ -129,16 +133,9 @@ static struct key *make_loaded(const struct philox_function *function,
 		memcpy(key->inputs, &from->takes[index * from->n_inputs],
 		       from->n_inputs * sizeof(*key->inputs));
 	key->used = index + 1;
-	if (of->script == PLAN_NO_SCRIPT)
-		return key;
-	script = &made->scripts[of->script];
-	if (!copy_steps(script, &key->script.steps)) {
-		keys_free_list(key);
-		return NULL;
-	}
-	key->script.n = script->n;
-	key->script.room = script->n + 1;
-	key->script.known = 1;
+	if (of->script != PLAN_NO_SCRIPT)
+		script_share(&key->script, made->scripts[of->script],
+			     from->scripts[of->script].n);
 	return key;
 }
 
@@ -172,7 +169,7 @@ static void free_made(const struct plan *plan, struct made_keys *made)
 		const size_t n = plan->functions[i].n_scripts;
 
 		for (size_t k = 0; made[i].scripts && k < n; k++)
-			free(made[i].scripts[k].steps);
+			script_unshare(made[i].scripts[k]);
 		free(made[i].scripts);
 		keys_free_list(made[i].list);
 		free(made[i].buckets);

@@ -85,7 +85,7 @@ void run_end(struct philox_run *run, enum philox_status went)
 	else if (run->verify)
 		run->verify = NULL; /* the script is that of its recording */
 	else if (run->again)
-		run->key->script.n = run->key->script.known = 0;
+		script_free(&run->key->script);
 	else
 		run->key->script.known = 1;
 	run->function = NULL;

@@ -45,9 +45,28 @@ void script_begin(struct philox_run *run)
 		script->n = 0;
 }
 
+void script_unshare(struct script_share *share)
+{
+	if (share && --share->refs == 0)
+		free(share);
+}
+
+void script_share(struct script *script, struct script_share *share, size_t n)
+{
+	share->refs++;
+	*script = (struct script){.steps = share->steps,
+				  .n = n,
+				  .room = n,
+				  .known = 1,
+				  .share = share};
+}
+
 void script_free(struct script *script)
 {
-	free(script->steps);
+	if (script->share)
+		script_unshare(script->share);
+	else
+		free(script->steps);
 	*script = (struct script){0};
 }
 

@@ -7,6 +7,7 @@
  */
 #include "tests/support/allocations.h"
 
+#include <malloc.h>
 #include <stddef.h>
 #include "lib/device/contract.h"
 
@@ -22,6 +23,18 @@ static void count_one(void)
 uint64_t allocations(void)
 {
 	return made;
+}
+
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+size_t bytes_in_use(void)
+{
+	struct mallinfo2 info;
+
+	if (__sanitizer_get_current_allocated_bytes)
+		return __sanitizer_get_current_allocated_bytes();
+	info = mallinfo2();
+	return info.uordblks + info.hblkhd;
 }
 
 /* --- counting ------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #ifndef TESTS_SUPPORT_ALLOCATIONS_H
 #define TESTS_SUPPORT_ALLOCATIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <philox.h>
 
@@ -19,9 +20,13 @@
  * allocations_fail() makes the n-th allocation of this thread from now on fail,
  * once; 0: none any more. It returns 0 where a sanitizer has malloc(), which
  * cannot fail there.
+ *
+ * bytes_in_use() returns the bytes that the process has allocated now, by
+ * malloc's or a sanitizer's count.
  */
 void allocations_watch(struct philox_device *device);
 uint64_t allocations(void);
 int allocations_fail(uint64_t n);
+size_t bytes_in_use(void);
 
 #endif

@@ -3,10 +3,10 @@
  *
  * Counted, not timed.
  */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "lib/state/ledger.h"
+#include "tests/support/allocations.h"
 #include "tests/support/support.h"
 #include "tools/common/schedules.h"
 
@@ -246,21 +246,6 @@ PROMISE(figures, an_eager_pass_makes_one_device_call)
 }
 
 /* --- memory --------------------------------------------------------------- */
-
-size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
-
-/*
- * Bytes that the process has allocated now, by malloc's or a sanitizer's count.
- */
-static size_t bytes_in_use(void)
-{
-	struct mallinfo2 info;
-
-	if (__sanitizer_get_current_allocated_bytes)
-		return __sanitizer_get_current_allocated_bytes();
-	info = mallinfo2();
-	return info.uordblks + info.hblkhd;
-}
 
 Test(figures, memory_in_use_can_be_measured)
 {
