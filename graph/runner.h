@@ -157,6 +157,8 @@ enum { SEEN_CALLS = 64 };
 
 enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
 
+enum { GONE_KEYS = 64 };
+
 /* Recordings that a key had when its plan was saved, and that are to be made
  * again: see Note [Plan] in graph/runner_plan.h. */
 struct key_debt {
@@ -188,6 +190,8 @@ struct key {
 	size_t newest;
 	unsigned told;     /* enum told: decisions that were logged */
 	char refused[256]; /* why recording waits */
+	const char *lost;  /* why a recording was dropped, and none was made
+				    since; NULL: that did not happen */
 	size_t size;
 	unsigned char bytes[];
 };
@@ -279,6 +283,9 @@ struct philox_function {
 	size_t n_buckets;
 	struct recording *recordings;
 	uint64_t debt_bytes; /* of all keys' debts */
+	uint64_t dropped[GONE_KEYS]; /* the latest keys that were dropped with
+				     recordings, for the limits, by hash */
+	uint64_t n_dropped;          /* ever */
 	struct philox_function_counts counts;
 	char reason[256];
 };

@@ -32,7 +32,10 @@ static enum philox_status replay(const struct calling *calling,
 					   : status;
 	}
 	if (status != PHILOX_OK && recording->spoiled)
-		recording_retire(recording);
+		recording_retire(recording,
+				 status == PHILOX_ERROR_DIFFERS
+					 ? RECORDING_DIFFERED
+					 : "the device refused to launch it");
 	return status;
 }
 
@@ -72,7 +75,8 @@ static void note_inputs(const struct calling *calling)
 		return;
 	runner_post(function, PHILOX_LOG_INFO, "copied", PHILOX_CALL_NONE, NULL,
 		    0, "has automatic inputs that moved: they are copied");
-	recordings_retire(calling->key, function);
+	recordings_retire(calling->key, function,
+			  "an input that it had in place is copied");
 }
 
 static enum philox_status call_function(struct philox_function *function,

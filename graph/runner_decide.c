@@ -218,6 +218,21 @@ static enum philox_status decide_moved(const struct calling *calling,
 	return PHILOX_OK;
 }
 
+static void explain_new(const struct calling *calling)
+{
+	const struct key *key = calling->key;
+
+	if (key->debt.n)
+		calling_explain(calling, "it was recorded when its plan was "
+					 "saved, and is recorded again");
+	else if (key->lost)
+		calling_explain(calling, "its recording was dropped: %.150s",
+				key->lost);
+	else
+		calling_explain(calling,
+				"nothing was recorded under this key yet");
+}
+
 static enum philox_call_kind decide_new(const struct calling *calling,
 					const char *stale)
 {
@@ -230,12 +245,7 @@ static enum philox_call_kind decide_new(const struct calling *calling,
 				stale);
 	} else {
 		function->counts.missed_new++;
-		calling_explain(calling, "%s",
-				calling->key->debt.n
-					? "it was recorded when its plan was "
-					  "saved, and is recorded again"
-					: "nothing was recorded under this key "
-					  "yet");
+		explain_new(calling);
 	}
 	return record_or_not(calling, 0);
 }

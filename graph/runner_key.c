@@ -92,6 +92,18 @@ static void link_key(struct philox_function *function, struct key *key)
 	function->counts.keys++;
 }
 
+/* Whether a key of this hash was dropped with recordings. */
+static int is_gone(const struct philox_function *function, uint64_t hash)
+{
+	const uint64_t n = function->n_dropped < GONE_KEYS ? function->n_dropped
+							   : GONE_KEYS;
+	uint64_t i = 0;
+
+	while (i < n && function->dropped[i] != hash)
+		i++;
+	return i < n;
+}
+
 static enum philox_status make_key(struct philox_function *function,
 				   const void *bytes, size_t size,
 				   struct key **out)
@@ -106,6 +118,8 @@ static enum philox_status make_key(struct philox_function *function,
 		return no_key(function);
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
+	if (is_gone(function, key->hash))
+		key->lost = "its key was forgotten, for a limit of the policy";
 	link_key(function, key);
 	*out = key;
 	return PHILOX_OK;
@@ -142,7 +156,7 @@ void key_drop(struct philox_function *function, struct key *key)
 {
 	struct key **link = key_bucket(function, key->hash);
 
-	recordings_retire(key, function);
+	recordings_retire(key, function, NULL);
 	while (*link != key)
 		link = &(*link)->next;
 	*link = key->next;

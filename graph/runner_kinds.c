@@ -107,7 +107,7 @@ enum philox_status call_capture(const struct calling *calling,
 	if (status != PHILOX_OK)
 		return status;
 	if (before)
-		recording_retire(before);
+		recording_retire(before, NULL);
 	calling->key->told &= ~(unsigned)TOLD_REFUSED;
 	return PHILOX_OK;
 }
@@ -211,9 +211,9 @@ static void fall_back(const struct calling *calling,
 {
 	struct philox_function *function = calling->function;
 
-	calling_explain(calling, "its replay differed from its body");
+	calling_explain(calling, RECORDING_DIFFERED);
 	calling_wait(calling, PHILOX_CALL_EAGER);
-	recording_retire(recording);
+	recording_retire(recording, RECORDING_DIFFERED);
 	calling->call->kind = PHILOX_CALL_EAGER;
 	function->counts.eager++;
 }

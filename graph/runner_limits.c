@@ -48,6 +48,9 @@ static void drop_one(struct philox_function *function, struct key *key,
 		    NULL, 0,
 		    "forgets a key with %u recording%s, for the limit of %s",
 		    (unsigned)key->recordings, status_s(key->recordings), what);
+	if (key->recordings || key->debt.n || key->lost)
+		function->dropped[function->n_dropped++ % GONE_KEYS] =
+			key->hash;
 	key_drop(function, key);
 	function->counts.keys_dropped++;
 }

@@ -57,8 +57,8 @@ enum philox_status recording_make(struct philox_function *function,
 	made->inputs = calloc(function->n_inputs + 1, sizeof(void *));
 	made->given = calloc(function->n_values + 1, sizeof(*made->given));
 	if (!made->statics || !made->buffers || !made->outputs ||
-	    !made->slots || !made->places || !made->values ||
-	    !made->inputs || !made->given)
+	    !made->slots || !made->places || !made->values || !made->inputs ||
+	    !made->given)
 		status = no_memory(function);
 	else
 		status = take_slots(made);
@@ -160,7 +160,8 @@ void recordings_retire_useless(struct key *key,
 		if (recording->key == key &&
 		    (recording->spoiled || recording_is_stale(recording) ||
 		     recording_is_spoiled(recording)))
-			recording_retire(recording);
+			recording_retire(recording,
+					 "what it used was destroyed");
 	}
 }
 
@@ -213,6 +214,7 @@ void recording_keep(struct recording *recording)
 	recording->also = function->recordings;
 	function->recordings = recording;
 	recording->key->latest = recording;
+	recording->key->lost = NULL;
 	recording->key->recordings++;
 	recording->key->recorded += recording->bytes;
 	function->counts.recordings++;
@@ -254,7 +256,7 @@ static void unlink_recording(struct recording *recording)
 	*link = recording->also;
 }
 
-void recording_retire(struct recording *recording)
+void recording_retire(struct recording *recording, const char *why)
 {
 	struct philox_function *function = recording->function;
 	struct philox_runner *runner = function->runner;
@@ -272,20 +274,25 @@ void recording_retire(struct recording *recording)
 	}
 	if (key->latest == recording)
 		key->latest = NULL;
+	if (why)
+		key->lost = why;
 	recording->key = NULL;
 	recording->also = runner->leaving;
 	runner->leaving = recording;
 }
 
-void recordings_retire(struct key *key, struct philox_function *function)
+void recordings_retire(struct key *key, struct philox_function *function,
+		       const char *why)
 {
 	struct recording *recording, *also;
 
+	if (key->debt.n && why)
+		key->lost = why;
 	debt_end(key, function);
 	for (recording = function->recordings; recording; recording = also) {
 		also = recording->also;
 		if (recording->key == key)
-			recording_retire(recording);
+			recording_retire(recording, why);
 	}
 }
 

@@ -6,13 +6,16 @@
 
 #include "graph/runner.h"
 
+#define RECORDING_DIFFERED "its replay differed from its body"
+
 /*
  * recording_make() makes an empty one for a call. recording_keep() has it found
  * from then on, and recording_played() counts a replay. recording_retire() has it
  * found no more, recordings_retire() all those of a key,
- * recordings_retire_useless() those that are stale or spoiled, see below: their launches may
- * still be under way, and so runner_retire.c frees them. recordings_free() frees
- * the others of a function.
+ * recordings_retire_useless() those that are stale or spoiled, see below: their
+ * launches may still be under way, and so runner_retire.c frees them. `why`, in
+ * words that live on, is for the reason of the next recording of the key; NULL:
+ * it has another one. recordings_free() frees the others of a function.
  */
 enum philox_status recording_make(struct philox_function *function,
 				  struct key *key,
@@ -21,8 +24,9 @@ enum philox_status recording_make(struct philox_function *function,
 enum philox_status recordings_reserve(struct philox_function *function);
 void recording_keep(struct recording *recording);
 void recording_played(struct recording *recording);
-void recording_retire(struct recording *recording);
-void recordings_retire(struct key *key, struct philox_function *function);
+void recording_retire(struct recording *recording, const char *why);
+void recordings_retire(struct key *key, struct philox_function *function,
+		       const char *why);
 void recordings_retire_useless(struct key *key,
 			       struct philox_function *function);
 void recording_free(struct recording *recording);

@@ -546,7 +546,8 @@ struct philox_function_counts {
 	uint64_t checking; /* of them, to verify replays */
 	uint64_t prepared; /* recordings by philox_function_prepare() */
 	/* why calls after a key's warm-ups were not replayed */
-	uint64_t missed_new;     /* nothing was recorded yet */
+	uint64_t missed_new;     /* nothing is recorded: not yet, or it was
+				    dropped */
 	uint64_t missed_moved;   /* static inputs are elsewhere */
 	uint64_t missed_live;    /* outputs are in its memory */
 	uint64_t missed_stale;   /* a region of its recording was destroyed */
