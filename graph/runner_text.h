@@ -77,8 +77,9 @@
  *  from memory I static|copied
  *  from function F output O recording N static|copied
  *                     Each input of the recording above, in order: other memory
- *                     with its id, or an output. Recording N, which is older,
- *                     handed that out, and may be gone; 0: an eager call.
+ *                     with its id, or an output. Recording N, which is older
+ *                     and of that function, handed that out, and may be gone;
+ *                     0: an eager call.
  *  range segment S offset O bytes B
  *                     Memory of the pool that the recording writes, in order of
  *                     place. Ranges do not touch.

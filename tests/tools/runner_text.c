@@ -192,6 +192,14 @@ static const struct misfit {
 	{"from function 1 output 1 recording 2",
 	 "from function 1 output 2 recording 2",
 	 "an input is output 2 of function 1"},
+	{"from function 1 output 1 recording 2",
+	 "from function 2 output 1 recording 2",
+	 "an input is of function 2 and recording 2, but that is of function "
+	 "1"},
+	{"live function 1 output 1 recording 2",
+	 "live function 2 output 1 recording 2",
+	 "an output is of function 2 and recording 2, but that is of function "
+	 "1"},
 	{"offset 1536 bytes 1024", "offset 1024 bytes 1024",
 	 "line 21: a range that touches the one before"},
 	{"offset 512 bytes 512\nrange", "offset 511 bytes 512\nrange",

@@ -156,37 +156,78 @@ static void check_sources(struct runner_reader *at)
 	}
 }
 
+/* A recording that is there, and whose it is. */
+struct recording_place {
+	uint64_t number;
+	uint64_t function; /* from 1 */
+};
+
 static int by_recording_number(const void *one, const void *other)
 {
-	const uint64_t *a = one, *b = other;
+	const struct recording_place *a = one, *b = other;
 
-	return (*a > *b) - (*a < *b);
+	return (a->number > b->number) - (a->number < b->number);
 }
 
-static void check_recording_numbers(struct runner_reader *at)
+/* What a recording gave is of its function; it may be gone by now. */
+static void check_giver(struct runner_reader *at,
+			const struct recording_place *places, const char *what,
+			uint64_t recording, uint64_t function)
+{
+	const struct recording_place wanted = {.number = recording};
+	const struct recording_place *found;
+
+	if (!recording || at->reader->status != PHILOX_OK)
+		return;
+	found = bsearch(&wanted, places, at->text->n_recordings, sizeof(wanted),
+			by_recording_number);
+	if (found && found->function != function)
+		refuse_text(at->reader,
+			    "an %s is of function %" PRIu64
+			    " and recording %" PRIu64
+			    ", but that is of function %" PRIu64,
+			    what, function, recording, found->function);
+}
+
+static void check_givers(struct runner_reader *at,
+			 const struct recording_place *places)
 {
 	const struct runner_text *text = at->text;
-	uint64_t *numbers;
+
+	for (size_t i = 0; i < text->n_sources; i++)
+		check_giver(at, places, "input", text->sources[i].recording,
+			    text->sources[i].function);
+	for (size_t i = 0; i < text->n_live; i++)
+		check_giver(at, places, "output", text->live[i].recording,
+			    text->live[i].function);
+}
+
+static void check_recordings(struct runner_reader *at)
+{
+	const struct runner_text *text = at->text;
+	struct recording_place *places;
 
 	if (at->reader->status != PHILOX_OK)
 		return;
-	numbers = calloc(text->n_recordings + 1, sizeof(*numbers));
-	if (!numbers) {
+	places = calloc(text->n_recordings + 1, sizeof(*places));
+	if (!places) {
 		at->reader->status =
 			status_set(PHILOX_ERROR_MEMORY,
 				   "no memory for the text of a runner");
 		return;
 	}
 	for (size_t i = 0; i < text->n_recordings; i++)
-		numbers[i] = text->recordings[i].number;
-	qsort(numbers, text->n_recordings, sizeof(*numbers),
-	      by_recording_number);
+		places[i] = (struct recording_place){
+			text->recordings[i].number,
+			text->recordings[i].function + 1};
+	qsort(places, text->n_recordings, sizeof(*places), by_recording_number);
 	for (size_t i = 1; i < text->n_recordings; i++)
-		if (numbers[i] == numbers[i - 1])
+		if (places[i].number == places[i - 1].number)
 			refuse_text(at->reader,
 				    "recording %" PRIu64 " comes twice",
-				    numbers[i]);
-	free(numbers);
+				    places[i].number);
+	check_givers(at, places);
+	free(places);
 }
 
 static void check_blocks(struct runner_reader *at)
@@ -227,7 +268,7 @@ static void read_runner_text(struct runner_reader *at)
 	if (reader->status == PHILOX_OK)
 		reader_checksum(reader, line);
 	check_sources(at);
-	check_recording_numbers(at);
+	check_recordings(at);
 	check_blocks(at);
 }
 
