@@ -137,7 +137,7 @@ assert (runner["kind"], runner["name"]) == ("runner", 'mo"del')
 assert (runner["mode"], runner["calls"], runner["made"]) == ("verify", 40, 7)
 layer, host, old = runner["functions"]
 assert layer["name"] == "la <&>" and layer["mode"] == "forward"
-assert layer["calls"] == {"eager": 2, "warm_up": 1, "record": 2, "replay": 15,
+assert layer["calls"] == {"eager": 2, "warmup": 1, "record": 2, "replay": 15,
                           "failed": 0}
 assert layer["misses"]["moved"] == 3 and layer["misses"]["limit"] == 2
 assert (layer["verified"], layer["differed"], layer["unverified"]) == (7, 1, 2)
@@ -146,11 +146,11 @@ assert layer["inputs"] == [{"name": "x", "kind": "static", "mutated": False,
                             "write_back": False, "alignment": 0, "elements": 0,
                             "origin": ""}]
 assert [o["name"] for o in layer["outputs"]] == ["y", "z"]
-assert layer["keys"][0] == {"bytes": "0102", "calls": 20, "warm_ups": 0,
+assert layer["keys"][0] == {"hex": "0102", "calls": 20, "warmups": 0,
                             "dry": 0, "wait": 3,
                             "refused": "it looks at a clock"}
 assert layer["keys"][2]["wait"] is None
-assert layer["keys"][3]["bytes"] == bytes(range(20)).hex()
+assert layer["keys"][3]["hex"] == bytes(range(20)).hex()
 assert layer["recordings"] == [
     {"number": 1, "key": 1, "replays": 15, "prepared": False, "bytes": 2048,
      "passes": 1, "writes": 0, "inputs": [{"copied": False, "memory": 5}],

@@ -232,7 +232,7 @@ def compare_json(path, functions):
     assert [f["name"] for f in made["functions"]] == \
         [plain(f["name"]) for f in functions]
     for got, function in zip(made["functions"], functions):
-        assert [k["bytes"] for k in got["keys"]] == function["keys"]
+        assert [k["hex"] for k in got["keys"]] == function["keys"]
         assert [(r["number"], r["key"], r["replays"])
                 for r in got["recordings"]] == \
             [(r["number"], r["key"], r["replays"])

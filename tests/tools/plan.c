@@ -184,20 +184,82 @@ Test(tools_plan, is_printed_as_json)
 	inspected(0, "--json");
 	SAID("{\"kind\":\"plan\",\"library\":\"0.1.0\",\"live_peak\":8192,"
 	     "\"mapped_peak\":2097152,\"functions\":[{\"name\":\"attention\","
-	     "\"mode\":\"forward\",\"flags\":0,\"inputs\":[{\"name\":\"x\","
-	     "\"kind\":\"static\",\"flags\":0,\"alignment\":16,\"elements\":1}");
+	     "\"mode\":\"forward\",\"eager\":false,\"collective\":false,"
+	     "\"inputs\":[{\"name\":\"x\",\"kind\":\"static\",\"mutated\":false,"
+	     "\"write_back\":false,\"alignment\":16,\"elements\":1}");
 	SAID("\"policy\":{\"moved\":\"limit\",\"live\":\"eager\",\"refused\":"
 	     "\"eager\",\"limit\":5,");
 	SAID("\"scripts\":[[\"a forward of region \\\"block.0\\\", flags 0\","
 	     "\"a backward of its pass 0 of region \\\"block.0\\\", flags 4\"");
-	SAID("{\"key\":\"6f6e65\",\"script\":0,\"calls\":7,\"warmups\":0,");
+	SAID("{\"hex\":\"6f6e65\",\"script\":0,\"calls\":7,\"warmups\":0,");
 	SAID("\"after\":1,\"again\":null,\"retry\":16,");
 	SAID("\"wait\":null,\"refused\":\"it broke\"");
 	SAID("{\"bytes\":64,\"moves\":3,\"copied\":true}");
-	SAID("{\"key\":\"\",\"calls\":0,");
+	SAID("{\"hex\":\"\",\"calls\":0,");
 	SAID("\"wait\":14,\"refused\":\"it is odd\"");
 	SAID("{\"region\":\"9f86d081884c7d65\",\"serial\":42,\"function\":"
 	     "\"old\",\"alive\":false,\"reason\":\"it broke\"}]}\n");
+}
+
+static enum philox_status refuse_it(struct layer *layer, struct philox_run *run)
+{
+	(void)layer;
+	return philox_run_refuse(run, "as it likes");
+}
+
+/* A function with flags, and a key that waits. */
+static void use_function(struct fixture *f, struct philox_runner *r)
+{
+	static struct layer layer;
+	struct philox_input input = {.name = "x",
+				     .kind = PHILOX_INPUT_AUTOMATIC,
+				     .flags = PHILOX_INPUT_MUTATED |
+					      PHILOX_INPUT_WRITE_BACK,
+				     .alignment = 4,
+				     .elements = 2};
+	struct philox_function_options options;
+
+	layer = make_layer(f, r, "layer");
+	options = layer_options("layer", &layer);
+	options.inputs = &input;
+	options.policy = (struct philox_policy){.moved = PHILOX_MOVED_RECORD,
+						.live = PHILOX_LIVE_RECORD,
+						.warmups = 3,
+						.again = 7,
+						.differs = PHILOX_DIFFERS_EAGER,
+						.bytes = 100000000};
+	layer.hook = refuse_it;
+	make_function_of(&layer, r, &options);
+	KIND(&layer, make_words(f, 3), 0, PHILOX_CALL_WARMUP);
+}
+
+/* What both say of a runner they say in the same words. */
+RUNNER_PROMISE(tools_plan, json_spells_things_as_that_of_a_snapshot_does)
+{
+	static const char *const both[] = {
+		"\"mode\":\"forward\",",
+		"\"eager\":false,\"collective\":false",
+		"{\"name\":\"x\",\"kind\":\"automatic\",\"mutated\":true,"
+		"\"write_back\":true,\"alignment\":4,\"elements\":2",
+		"\"policy\":{\"moved\":\"record\",\"live\":\"record\","
+		"\"refused\":\"eager\",\"limit\":5,\"warmups\":3,\"dry\":0,"
+		"\"after\":1,\"again\":7,\"retry\":16,\"keys\":0,\"verify\":0,"
+		"\"differs\":\"eager\",\"bytes\":100000000}",
+		"\"keys\":[{\"hex\":\"00000000\",",
+		"\"calls\":1,\"warmups\":2,\"dry\":0,",
+		"\"wait\":16,\"refused\":\"its body refused to be recorded: as "
+		"it likes\""};
+
+	use_function(f, r);
+	for (int snapshot = 0; snapshot < 2; snapshot++) {
+		if (snapshot)
+			OK(philox_runner_snapshot(r, path_a));
+		else
+			OK(philox_runner_save(r, path_a));
+		inspected(0, "--json");
+		for (size_t i = 0; i < sizeof(both) / sizeof(*both); i++)
+			SAID(both[i]);
+	}
 }
 
 Test(tools_plan, of_many_keys_is_still_short)

@@ -3,41 +3,8 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include "tools/common/runner_json.h"
 #include "tools/plan/plan.h"
-
-/* A number of calls; null: PHILOX_NEVER. */
-static void json_plan_times(struct json *json, const char *key, uint32_t number)
-{
-	if (number == PHILOX_NEVER)
-		json_string(json, key, NULL);
-	else
-		json_unsigned(json, key, number);
-}
-
-static void json_policy(struct json *json, const struct philox_policy *policy)
-{
-	static const char *const moved[] = {"limit", "record", "error"};
-	static const char *const live[] = {"eager", "record"};
-	static const char *const refused[] = {"eager", "error"};
-	static const char *const differs[] = {"error", "eager"};
-
-	json_object(json, "policy");
-	json_string(json, "moved", moved[policy->moved]);
-	json_string(json, "live", live[policy->live]);
-	json_string(json, "refused", refused[policy->refused]);
-	json_unsigned(json, "limit", policy->limit);
-	json_unsigned(json, "warmups", policy->warmups);
-	json_unsigned(json, "dry", policy->dry);
-	json_plan_times(json, "after", policy->after);
-	json_plan_times(json, "again", policy->again);
-	json_plan_times(json, "retry", policy->retry);
-	json_unsigned(json, "keys", policy->keys);
-	json_unsigned(json, "verify", policy->verify);
-	json_string(json, "differs", differs[policy->differs]);
-	json_unsigned(json, "bytes", policy->bytes);
-	json_close(json);
-}
 
 static void json_descriptors(struct json *json,
 			     const struct plan_function *function)
@@ -47,7 +14,7 @@ static void json_descriptors(struct json *json,
 		json_object(json, NULL);
 		json_string(json, "name", function->inputs[i].name);
 		json_string(json, "kind", plan_kinds[function->inputs[i].kind]);
-		json_unsigned(json, "flags", function->inputs[i].flags);
+		json_input_flags(json, function->inputs[i].flags);
 		json_unsigned(json, "alignment", function->inputs[i].alignment);
 		json_unsigned(json, "elements", function->inputs[i].elements);
 		json_close(json);
@@ -88,20 +55,6 @@ static void json_scripts(struct json *json,
 	json_close(json);
 }
 
-/* Whole: plan_key_words() cuts it. */
-static void json_key_bytes(struct json *json, const struct plan_key *key)
-{
-	char *hex = malloc(2 * key->size + 1);
-
-	if (!hex)
-		return;
-	hex[0] = '\0';
-	for (size_t i = 0; i < key->size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", key->bytes[i]);
-	json_string(json, "key", hex);
-	free(hex);
-}
-
 static void json_taken(struct json *json, const struct key_input *taken,
 		       size_t n)
 {
@@ -122,7 +75,7 @@ static void json_plan_key(struct json *json,
 	const struct plan_key *key = &function->keys[index];
 
 	json_object(json, NULL);
-	json_key_bytes(json, key);
+	json_key_bytes(json, key->bytes, key->size);
 	if (key->script != PLAN_NO_SCRIPT)
 		json_unsigned(json, "script", key->script);
 	json_unsigned(json, "calls", key->calls);
@@ -133,9 +86,8 @@ static void json_plan_key(struct json *json,
 	json_unsigned(json, "unplayed", key->debt.unplayed);
 	json_unsigned(json, "prepared", key->debt.prepared);
 	json_unsigned(json, "bytes", key->debt.bytes);
-	json_plan_times(json, "wait", key->wait);
-	if (key->refused)
-		json_string(json, "refused", key->refused);
+	json_times(json, "wait", key->wait);
+	json_string(json, "refused", key->refused ? key->refused : "");
 	if (function->n_inputs)
 		json_taken(json, &function->takes[index * function->n_inputs],
 			   function->n_inputs);
@@ -148,7 +100,7 @@ static void json_plan_function(struct json *json,
 	json_object(json, NULL);
 	json_string(json, "name", function->name);
 	json_string(json, "mode", plan_modes[function->mode]);
-	json_unsigned(json, "flags", function->flags);
+	json_function_flags(json, function->flags);
 	json_descriptors(json, function);
 	json_policy(json, &function->policy);
 	json_scripts(json, function);

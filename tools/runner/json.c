@@ -1,47 +1,12 @@
 /*
  * tools/runner/json.c - all of a runner's snapshot as JSON
  */
-#include <inttypes.h>
-#include <stdlib.h>
+#include "tools/common/runner_json.h"
 #include "tools/pool/pool.h"
 #include "tools/runner/runner.h"
 #include "tools/runner/words.h"
 
-/* A number of calls; null: PHILOX_NEVER. */
-static void json_times(struct json *json, const char *key, uint32_t number)
-{
-	if (number == PHILOX_NEVER)
-		json_string(json, key, NULL);
-	else
-		json_unsigned(json, key, number);
-}
-
 /* --- functions ------------------------------------------------------------ */
-
-static void json_policy(struct json *json, const struct philox_policy *policy)
-{
-	static const char *const moved[] = {"limit", "record", "error"};
-	static const char *const live[] = {"eager", "record"};
-	static const char *const refused[] = {"eager", "error"};
-
-	json_object(json, "policy");
-	json_string(json, "moved", moved[policy->moved]);
-	json_string(json, "live", live[policy->live]);
-	json_string(json, "refused", refused[policy->refused]);
-	json_unsigned(json, "limit", policy->limit);
-	json_unsigned(json, "warm_ups", policy->warmups);
-	json_unsigned(json, "dry", policy->dry);
-	json_times(json, "after", policy->after);
-	json_times(json, "again", policy->again);
-	json_times(json, "retry", policy->retry);
-	json_unsigned(json, "keys", policy->keys);
-	json_unsigned(json, "verify", policy->verify);
-	json_string(json, "differs",
-		    policy->differs == PHILOX_DIFFERS_EAGER ? "eager"
-							    : "error");
-	json_unsigned(json, "bytes", policy->bytes);
-	json_close(json);
-}
 
 static void json_misses(struct json *json,
 			const struct philox_function_counts *counts)
@@ -60,7 +25,7 @@ static void json_counts(struct json *json,
 {
 	json_object(json, "calls");
 	json_unsigned(json, "eager", counts->eager);
-	json_unsigned(json, "warm_up", counts->warmup);
+	json_unsigned(json, "warmup", counts->warmup);
 	json_unsigned(json, "record", counts->record);
 	json_unsigned(json, "replay", counts->replay);
 	json_unsigned(json, "failed", counts->failed);
@@ -87,10 +52,7 @@ static void json_part(struct json *json, const struct text_part *part)
 	json_string(json, "name", part->name);
 	if (part->is == TEXT_INPUT) {
 		json_string(json, "kind", words_input(part->kind));
-		json_bool(json, "mutated",
-			  (part->flags & PHILOX_INPUT_MUTATED) != 0);
-		json_bool(json, "write_back",
-			  (part->flags & PHILOX_INPUT_WRITE_BACK) != 0);
+		json_input_flags(json, part->flags);
 		json_unsigned(json, "alignment", part->alignment);
 	}
 	if (part->is == TEXT_VALUE) {
@@ -116,14 +78,10 @@ static void json_parts(struct json *json, const char *name,
 
 static void json_key(struct json *json, const struct text_key *key)
 {
-	char bytes[2 * RUNNER_TEXT_KEY_MAX + 16] = "";
-
-	if (key->size)
-		words_key(key, bytes, sizeof(bytes));
 	json_object(json, NULL);
-	json_string(json, "bytes", bytes);
+	json_key_bytes(json, key->bytes, key->size);
 	json_unsigned(json, "calls", key->calls);
-	json_unsigned(json, "warm_ups", key->warmups);
+	json_unsigned(json, "warmups", key->warmups);
 	json_unsigned(json, "dry", key->dry);
 	json_times(json, "wait", key->wait);
 	json_string(json, "refused", key->refused);
@@ -184,10 +142,7 @@ static void json_function(struct json *json, const struct runner_text *text,
 	json_string(json, "name", function->name);
 	json_string(json, "mode", words_mode(function));
 	json_bool(json, "destroyed", function->gone);
-	json_bool(json, "eager",
-		  (function->flags & PHILOX_FUNCTION_EAGER) != 0);
-	json_bool(json, "collective",
-		  (function->flags & PHILOX_FUNCTION_COLLECTIVE) != 0);
+	json_function_flags(json, function->flags);
 	json_string(json, "reason", function->reason);
 	json_counts(json, &function->counts);
 	json_policy(json, &function->policy);
