@@ -80,7 +80,8 @@ static enum philox_status write_cell(struct philox_run *run, size_t index,
 		run->function->values[index].name, &block);
 
 	if (status != PHILOX_OK)
-		return status;
+		return run->verify ? verify_paint(run->verify, NULL, 0, status)
+				   : status;
 	run->taken++;
 	status = philox_value_write(run->runner->context, run->stream,
 				    block.address, value->bytes, value->size);

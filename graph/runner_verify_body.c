@@ -35,6 +35,9 @@ static enum philox_status place_all_inputs(struct replay_check *check,
 {
 	enum philox_status status = PHILOX_OK;
 
+	/* until it is placed, none has memory of the run */
+	for (uint32_t i = 0; i < run->function->n_inputs; i++)
+		run->inputs[i] = run->call->inputs[i].address;
 	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
 	     i++)
 		status = place_input(check, run, i);
@@ -104,18 +107,40 @@ static void place_items(struct replay_check *check,
 			(item++)->copies[1] = replay_copy_of(check, i);
 }
 
+static void free_one(const struct replay_check *check, void *address)
+{
+	struct philox_runner *runner = check->recording->function->runner;
+
+	philox_pool_free(runner->spare, check->stream, address);
+}
+
+/* What it allocated, cells of values, and buffers of inputs. */
+static void free_run_memory(const struct replay_check *check,
+			    const struct philox_run *run)
+{
+	const struct philox_function *function = check->recording->function;
+
+	for (size_t i = 0; i < run->n_blocks; i++)
+		if (!run->blocks[i].freed)
+			free_one(check, run->blocks[i].block.address);
+	for (size_t i = 0; i < function->n_values; i++)
+		if (run->values[i])
+			free_one(check, run->values[i]);
+	for (uint32_t i = 0; i < function->n_inputs; i++)
+		if (run->inputs[i] != check->call->inputs[i].address &&
+		    !replay_copy_of(check, i))
+			free_one(check, run->inputs[i]);
+}
+
 /* Memory of a later run is free before the next one; that of the first stays. */
-static void free_blocks(struct replay_check *check, struct philox_run *run)
+static void free_later(struct replay_check *check, struct philox_run *run)
 {
 	struct status_message kept;
 
 	if (!check->verify.turn || !check->reruns++)
 		return;
 	status_keep(&kept);
-	for (size_t i = 0; i < run->n_blocks; i++)
-		if (!run->blocks[i].freed)
-			philox_pool_free(run->runner->spare, check->stream,
-					 run->blocks[i].block.address);
+	free_run_memory(check, run);
 	status_restore(&kept);
 }
 
@@ -171,7 +196,7 @@ enum philox_status replay_run_body(struct philox_verify *verify)
 	struct philox_run *run = &function->runner->run;
 	enum philox_status status;
 
-	free_blocks(check, run);
+	free_later(check, run);
 	status = run_begin(function, check->call, recording->key,
 			   PHILOX_CALL_EAGER, check->stream);
 	if (status != PHILOX_OK)

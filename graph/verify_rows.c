@@ -16,7 +16,8 @@ enum philox_status verify_rows_touch(struct trial *trial,
 		.bytes = rows->table.count * sizeof(struct philox_state),
 		.rows = rows};
 
-	for (size_t i = 0; i < verify->n_memory; i++)
+	/* tables come after all other memory */
+	for (size_t i = verify->n_memory; i-- && verify->memory[i].rows;)
 		if (verify->memory[i].rows == rows)
 			return PHILOX_OK;
 	return verify_keep_on(verify, stream, &memory);

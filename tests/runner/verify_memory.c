@@ -3,6 +3,7 @@
  * the device fails
  */
 #include <stdio.h>
+#include "graph/runner.h"
 #include "tests/support/verify_bed.h"
 
 enum { BYTES = ACT_BYTES, LARGE = 6 << 20 };
@@ -133,6 +134,92 @@ RUNNER_PROMISE(runner_verify_memory, is_taken_once)
 		cr_assert_eq(calls_of(f, operations[i]), before[i], "%s",
 			     operations[i]);
 	VERIFIED(&act, 39, 0, 0);
+}
+
+/* --- runs that explain a difference -------------------------------------- */
+
+enum { RUNS = 5 }; /* the first one, and four that explain */
+
+struct seen_runs {
+	uint64_t blocks[RUNS + 1]; /* of the second pool, as each began */
+	unsigned n;
+};
+
+/* It has an input that is not aligned, a value, memory and something frozen. */
+static enum philox_status greedy_script(struct act *act, struct props *props)
+{
+	struct seen_runs *runs = act->prop;
+	const void *rate;
+	void *more;
+
+	if (runs && act->runner->spare && runs->n <= RUNS)
+		runs->blocks[runs->n++] = pool_look(act->runner->spare).blocks;
+	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_alloc(props->run, BYTES, 0, "more", &more));
+	TRY_(prop_copy(act, props, more, props->in[0]));
+	TRY_(prop_copy(act, props, props->out[0], more));
+	TRY_(prop_words(act, props, props->out[0], rate, 1));
+	return philox_memory_set(act->f->device, props->out[0] + 5, (int)act->n,
+				 4, props->stream);
+}
+
+RUNNER_PROMISE(runner_verify_memory, of_a_later_run_is_free_before_the_next)
+{
+	struct seen_runs runs = {.n = 0};
+	struct act act = new_act(f, r, greedy_script);
+	unsigned char *x = make_memory(f, BYTES + 16);
+
+	OK(philox_memory_set(f->device, x, 3, BYTES + 16, f->stream));
+	act.n_uses = 0;
+	act.has_rate = 1;
+	act.inputs[0].kind = PHILOX_INPUT_COPIED;
+	act.inputs[0].alignment = 16;
+	act.in[0].address = x + 4;
+	make_act(&act, "act");
+	rehearse(&act);
+	act.n = 2;
+	act.prop = &runs;
+	FAILS(call_act(&act), PHILOX_ERROR_DIFFERS);
+	NAMES("frozen");
+	cr_assert_eq(runs.n, RUNS, "%u runs", runs.n);
+	for (unsigned i = 3; i < RUNS; i++)
+		cr_assert_eq(runs.blocks[i], runs.blocks[2],
+			     "run %u has %d blocks, and run 2 %d", i,
+			     (int)runs.blocks[i], (int)runs.blocks[2]);
+	LIVE(f, r, 0);
+}
+
+/* Its first memory is that of a value. */
+static enum philox_status value_script(struct act *act, struct props *props)
+{
+	const void *rate;
+	void *y;
+
+	TRY_(philox_run_value(props->run, 0, &rate));
+	TRY_(philox_run_alloc(props->run, BYTES, 0, "y", &y));
+	props->out[0] = y;
+	return prop_copy(act, props, y, props->in[0]);
+}
+
+RUNNER_PROMISE(runner_verify_memory, for_a_value_lets_replays_go_on)
+{
+	struct act act = new_act(f, r, value_script);
+
+	f->injected = 1;
+	act.n_uses = 0;
+	act.no_alloc = 1;
+	act.has_rate = 1;
+	act.in[0].address = make_words(f, 3);
+	make_act(&act, "act");
+	rehearse(&act);
+	OK(philox_device_limit_memory(f->device, 1));
+	OK(call_act(&act));
+	cr_assert_eq(act.call.kind, PHILOX_CALL_REPLAY);
+	VERIFIED(&act, 0, 0, 1);
+	release_act(&act);
+	OK(philox_device_limit_memory(f->device, 0));
+	play_act(&act, PHILOX_CALL_REPLAY);
+	VERIFIED(&act, 1, 0, 1);
 }
 
 /* --- every device call fails once -------------------------------------- */
