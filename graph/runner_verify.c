@@ -92,6 +92,55 @@ static enum philox_status reserve_check(struct replay_check *check)
 			  "there is no memory for a list of inputs");
 }
 
+/*
+ * Bodies that speak to each other are run by all processes or by none: *asked
+ * tells, and whether this process `can` its status.
+ */
+static enum philox_status agree_to_run(struct replay_check *check,
+				       enum philox_status status, int *asked)
+{
+	struct philox_function *function = check->recording->function;
+	const int can = status == PHILOX_OK;
+	enum philox_call_kind agreed;
+	struct status_message own;
+
+	*asked = 0;
+	if (!can && !check->verify.lacking)
+		return agree_failed(function, status);
+	status_keep(&own);
+	status = agree_quietly(function,
+			       can ? PHILOX_CALL_REPLAY : PHILOX_CALL_EAGER,
+			       &agreed);
+	if (status != PHILOX_OK) {
+		check->verify.lacking = 0;
+		return status;
+	}
+	*asked = agreed == PHILOX_CALL_REPLAY;
+	if (*asked)
+		return PHILOX_OK;
+	check->verify.lacking = 1;
+	status_restore(&own);
+	return can ? status_set(PHILOX_ERROR_UNSUPPORTED,
+				"another process cannot verify its own")
+		   : PHILOX_ERROR_UNSUPPORTED;
+}
+
+static enum philox_status agree_to_check(struct replay_check *check,
+					 enum philox_status status)
+{
+	if (!check->recording->function->agree)
+		return status;
+	return agree_to_run(check, status, &check->asked);
+}
+
+static enum philox_status agree_to_explain(struct philox_verify *verify,
+					   enum philox_status status)
+{
+	int asked;
+
+	return agree_to_run(verify->user, status, &asked);
+}
+
 static enum philox_status reserve_all(struct replay_check *check)
 {
 	struct philox_verify *verify = &check->verify;
@@ -112,40 +161,9 @@ static enum philox_status reserve_all(struct replay_check *check)
 	verify->stream = check->stream;
 	verify->run = replay_run_body;
 	verify->user = check;
-	verify->collective = function->agree != NULL;
+	verify->agree = function->agree ? agree_to_explain : NULL;
 	status = verify_open(verify);
 	return status == PHILOX_OK ? replay_keep_mutated(check) : status;
-}
-
-/* Bodies that speak to each other are run by all processes or by none. */
-static enum philox_status agree_to_check(struct replay_check *check,
-					 enum philox_status status)
-{
-	struct philox_function *function = check->recording->function;
-	const int can = status == PHILOX_OK;
-	enum philox_call_kind agreed;
-	struct status_message own;
-
-	if (!function->agree)
-		return status;
-	if (!can && !check->verify.lacking)
-		return agree_failed(function, status);
-	status_keep(&own);
-	status = agree_quietly(function,
-			       can ? PHILOX_CALL_REPLAY : PHILOX_CALL_EAGER,
-			       &agreed);
-	if (status != PHILOX_OK) {
-		check->verify.lacking = 0;
-		return status;
-	}
-	check->asked = agreed == PHILOX_CALL_REPLAY;
-	if (check->asked)
-		return PHILOX_OK;
-	check->verify.lacking = 1;
-	status_restore(&own);
-	return can ? status_set(PHILOX_ERROR_UNSUPPORTED,
-				"another process cannot verify its own")
-		   : PHILOX_ERROR_UNSUPPORTED;
 }
 
 static void close_check(struct replay_check *check)
@@ -281,9 +299,12 @@ static enum philox_status agree_on_outcome(struct replay_check *check,
 static enum philox_status follow_others(struct replay_check *check)
 {
 	struct philox_function *function = check->recording->function;
+	enum philox_call_kind agreed;
 	int differs;
 	enum philox_status status = agree_on_outcome(check, NULL, &differs);
 
+	if (status == PHILOX_OK && differs) /* none runs a body to explain it */
+		status = agree_quietly(function, PHILOX_CALL_EAGER, &agreed);
 	if (status != PHILOX_OK || !differs)
 		return status;
 	function->replays = 0;

@@ -83,7 +83,11 @@ struct philox_verify {
 	/* runs the eager form, and sets the copies of items of this turn */
 	enum philox_status (*run)(struct philox_verify *verify);
 	void *user;
-	int collective;     /* other processes run it as often as this one */
+	/* NULL, or other processes run it as often as this one: before each run
+	 * that explains, whether it can run here (`status`), and, as returned,
+	 * whether it is to; ERROR_UNSUPPORTED: others cannot */
+	enum philox_status (*agree)(struct philox_verify *verify,
+				    enum philox_status status);
 	int turn;           /* which of the copies are in use */
 	unsigned char fill; /* what memory of the run begins with */
 	int lacking;        /* there was no memory for it */
@@ -107,7 +111,7 @@ struct philox_verify {
 
 /*
  * verify_open() begins with a struct in which graph, pool, stream, run, user
- * and collective are set, and all else is 0; verify_close() ends, whatever has
+ * and agree are set, and all else is 0; verify_close() ends, whatever has
  * failed, and returns the session of the pool if that could not be ended.
  */
 enum philox_status verify_open(struct philox_verify *verify);

@@ -5,22 +5,32 @@
  */
 #include "graph/verify_parts.h"
 
-#define AGAIN 3 /* runs that tell whether it is deterministic */
+#define AGAIN 3           /* runs that tell whether it is deterministic */
+#define RUNS  (AGAIN + 1) /* and one that begins with other memory */
 
-static enum philox_status run_again(struct philox_verify *verify,
-				    unsigned char fill, int *same)
+static enum philox_status make_again(struct philox_verify *verify)
 {
 	enum philox_status status = verify_rows_set(verify, 0);
-	const struct verify_item *item = NULL;
-	uint64_t place;
 
 	verify->turn = 1;
-	verify->fill = fill;
 	for (size_t i = 0; status == PHILOX_OK && i < verify->n_memory; i++)
 		if (!verify->memory[i].rows)
 			status = verify_make_copy(verify, &verify->memory[i]);
-	if (status == PHILOX_OK)
-		status = verify_run(verify);
+	return status;
+}
+
+static enum philox_status ask_to_run(struct philox_verify *verify,
+				     enum philox_status status)
+{
+	return verify->agree ? verify->agree(verify, status) : status;
+}
+
+static enum philox_status run_again(struct philox_verify *verify, int *same)
+{
+	const struct verify_item *item = NULL;
+	uint64_t place;
+	enum philox_status status = verify_run(verify);
+
 	if (status != PHILOX_OK)
 		return status;
 	verify_rows_place(verify);
@@ -29,20 +39,32 @@ static enum philox_status run_again(struct philox_verify *verify,
 	return status;
 }
 
+/* Processes run it together, or not at all: one that cannot go on says so. */
+static enum philox_status run_in_turn(struct philox_verify *verify, int run,
+				      enum philox_status status, int *same)
+{
+	verify->fill = run < AGAIN ? VERIFY_FILL : VERIFY_FILL_OTHER;
+	if (status == PHILOX_OK)
+		status = make_again(verify);
+	status = ask_to_run(verify, status);
+	if (status != PHILOX_OK)
+		return status;
+	status = run_again(verify, same);
+	if (status != PHILOX_OK && verify->agree && run + 1 < RUNS)
+		verify->agree(verify, status);
+	return status;
+}
+
 static enum philox_status find_out(struct philox_verify *verify,
+				   enum philox_status status,
 				   enum verify_why *why)
 {
-	enum philox_status status = PHILOX_OK;
-	int same = 1, all = 1;
+	int same = 1, all = 1, run = 0;
 
-	for (int i = 0;
-	     status == PHILOX_OK && i < AGAIN && (all || verify->collective);
-	     i++) {
-		status = run_again(verify, VERIFY_FILL, &same);
-		all &= same;
-	}
-	if (status == PHILOX_OK && (all || verify->collective))
-		status = run_again(verify, VERIFY_FILL_OTHER, &same);
+	do {
+		status = run_in_turn(verify, run, status, &same);
+		all &= same || run == AGAIN;
+	} while (status == PHILOX_OK && ++run < RUNS && (all || verify->agree));
 	if (status != PHILOX_OK)
 		return status;
 	*why = VERIFY_RANDOM;
@@ -71,8 +93,7 @@ enum philox_status verify_explain(struct philox_verify *verify,
 		if (status == PHILOX_OK) /* else it holds nothing to put back */
 			memory->played = played;
 	}
-	if (status == PHILOX_OK)
-		status = find_out(verify, why);
+	status = find_out(verify, status, why);
 	status_keep(&kept);
 	if (verify_rows_set(verify, 1) != PHILOX_OK && status == PHILOX_OK)
 		return PHILOX_ERROR_DEVICE;

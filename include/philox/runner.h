@@ -356,6 +356,9 @@ struct philox_policy {
  *   if it cannot be verified here, and then it is nowhere
  *   after it was compared: REPLAY, or EAGER if it differs, and then it is taken
  *   for different everywhere; NONE if the call fails for it
+ *   before each body that is run to explain a difference: REPLAY, or EAGER if
+ *   it cannot be run here, or the replay was not verified, and then no further
+ *   one is run anywhere; NONE if the call fails for it
  *
  * A call may thus be executed with more care than this process needed, and its
  * reason says so: one that it would have replayed is recorded again, or runs
