@@ -141,9 +141,10 @@ PHILOX_API enum philox_status philox_mesh_place(struct philox_mesh *mesh,
  *   RANK                  WORLD_SIZE            torchrun
  *   OMPI_COMM_WORLD_RANK  OMPI_COMM_WORLD_SIZE  Open MPI's mpirun
  *   PMI_RANK              PMI_SIZE              MPICH's, Intel's
- *   SLURM_PROCID          SLURM_NTASKS          srun
+ *   SLURM_PROCID          SLURM_STEP_NUM_TASKS  srun
  *
- * and without any of them rank 0 of 1. Errors: those of philox_mesh_place();
+ * and without any of them rank 0 of 1. SLURM_PROCID alone counts as not set:
+ * the script of a batch job has it, too, which is one process. Errors: those of philox_mesh_place();
  * PHILOX_ERROR_INVALID, which names the variable, for one that is not a decimal
  * number and for one whose pair is not set. Must not run while another thread
  * changes the environment. Legal during capture.

@@ -6,38 +6,34 @@
 #include <stdlib.h>
 #include "lib/mesh/mesh.h"
 
-/* In this order: whoever starts processes within another's job comes first. */
+/*
+ * In this order: whoever starts processes within another's job comes first.
+ * Sources: "torchrun (Elastic Launch)", Environment Variables, of PyTorch's
+ * manual; "Environment variables set for MPI applications" of Open MPI's;
+ * PMI_Init() of MPICH and what its Hydra sets for it; srun(1), and
+ * env_array_for_step() in src/common/env.c of Slurm.
+ *
+ * The script of a batch job is no task that srun has started, and nor is a
+ * shell of salloc: it has SLURM_PROCID, and SLURM_NTASKS if the job asked for
+ * tasks, but no SLURM_STEP_NUM_TASKS.
+ */
 static const struct launcher {
 	const char *rank, *world;
+	int rank_alone; /* is set by others, too, and says nothing */
 } launchers[] = {
-	{"RANK", "WORLD_SIZE"},
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"SLURM_PROCID", "SLURM_NTASKS"},
+	{"RANK", "WORLD_SIZE", 0},
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", 0},
+	{"PMI_RANK", "PMI_SIZE", 0},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", 1},
 };
 
 /* --- by number ------------------------------------------------------------ */
-
-/* Coordinates that are there already do not matter, right or wrong. */
-static enum philox_status take_unplaced(const struct philox_mesh *given,
-					struct philox_mesh *mesh)
-{
-	struct philox_mesh unplaced;
-
-	if (!given || given->size != sizeof(unplaced) ||
-	    given->n_axes > PHILOX_MESH_AXES)
-		return mesh_take(given, mesh);
-	unplaced = *given;
-	for (uint32_t i = 0; i < unplaced.n_axes; i++)
-		unplaced.axes[i].coordinate = 0;
-	return mesh_take(&unplaced, mesh);
-}
 
 static enum philox_status place(struct philox_mesh *mesh, uint64_t rank,
 				uint64_t world)
 {
 	struct philox_mesh taken;
-	enum philox_status status = take_unplaced(mesh, &taken);
+	enum philox_status status = mesh_take_unplaced(mesh, &taken);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -93,12 +89,18 @@ static enum philox_status read_launcher(const struct launcher *launcher,
 	return status;
 }
 
+static int is_set(const struct launcher *launcher)
+{
+	return getenv(launcher->world) ||
+	       (!launcher->rank_alone && getenv(launcher->rank));
+}
+
 static enum philox_status read_environment(uint64_t *rank, uint64_t *world)
 {
 	const size_t n = sizeof(launchers) / sizeof(launchers[0]);
 
 	for (size_t i = 0; i < n; i++)
-		if (getenv(launchers[i].rank) || getenv(launchers[i].world))
+		if (is_set(&launchers[i]))
 			return read_launcher(&launchers[i], rank, world);
 	*rank = 0;
 	*world = 1;

@@ -90,8 +90,9 @@ static enum philox_status check_axes(const struct philox_mesh *mesh)
 	return status;
 }
 
-enum philox_status mesh_take(const struct philox_mesh *given,
-			     struct philox_mesh *mesh)
+/* A copy of a mesh of any version, not checked but for how many axes it has. */
+static enum philox_status take_struct(const struct philox_mesh *given,
+				      struct philox_mesh *mesh)
 {
 	enum philox_status status;
 
@@ -108,6 +109,26 @@ enum philox_status mesh_take(const struct philox_mesh *given,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "mesh: n_axes is %" PRIu32 ", above %d",
 				  mesh->n_axes, PHILOX_MESH_AXES);
+	return PHILOX_OK;
+}
+
+enum philox_status mesh_take(const struct philox_mesh *given,
+			     struct philox_mesh *mesh)
+{
+	enum philox_status status = take_struct(given, mesh);
+
+	return status == PHILOX_OK ? check_axes(mesh) : status;
+}
+
+enum philox_status mesh_take_unplaced(const struct philox_mesh *given,
+				      struct philox_mesh *mesh)
+{
+	enum philox_status status = take_struct(given, mesh);
+
+	if (status != PHILOX_OK)
+		return status;
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		mesh->axes[i].coordinate = 0;
 	return check_axes(mesh);
 }
 

@@ -9,10 +9,13 @@
 
 /*
  * mesh_take() checks a mesh of any version and copies it to *mesh, with the
- * caller's names: all that philox_mesh_check() refuses.
+ * caller's names: all that philox_mesh_check() refuses. mesh_take_unplaced()
+ * gives the copy coordinates of 0, whatever they were, right or wrong.
  */
 enum philox_status mesh_take(const struct philox_mesh *given,
 			     struct philox_mesh *mesh);
+enum philox_status mesh_take_unplaced(const struct philox_mesh *given,
+				      struct philox_mesh *mesh);
 
 /*
  * mesh_copy() gives *copy names of its own, mesh_finish() frees those and

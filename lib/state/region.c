@@ -54,10 +54,10 @@ void region_restart(struct philox_region *region)
 	uint64_t seed = philox_fold(region->generator->state.seed,
 				    PHILOX_FOLD_REGION, region->key);
 
-	region->state.seed = region_axes_seed(&region->axes,
-					      &region->context->mesh, seed);
+	region->state.seed =
+		region_axes_seed(&region->axes, &region->context->mesh, seed);
 	region->state.offset = 0;
-	region->axes.offset = 0; /* of another seed */
+	region->axes.offset = 0; /* no coordinate has issued any of these */
 }
 
 const char *region_op_name(const struct philox_region *region, uint32_t op)
@@ -74,16 +74,21 @@ void region_free_ops(struct region_op *ops, uint32_t n_ops)
 	free(ops);
 }
 
-/* What others have issued, the name itself has issued from now on. */
-static void region_axes_leave(struct philox_region *region)
+/*
+ * A name that is not alive has the same seed on all ranks, and continues after
+ * what any coordinate may have issued.
+ */
+static void forget_axes(struct philox_region *region)
 {
-	const struct region_axes *axes = &region->axes;
+	uint64_t offset = region->state.offset;
 
-	if (region->state.offset < axes->offset)
-		region->state.offset = axes->offset;
-	if (region->serial < axes->serial)
-		region->serial = axes->serial;
+	if (offset < region->axes.offset)
+		offset = region->axes.offset;
+	if (region->serial < region->axes.serial)
+		region->serial = region->axes.serial;
 	region_axes_finish(&region->axes);
+	region_restart(region);
+	region->state.offset = offset;
 }
 
 void region_end_life(struct philox_region *region, struct ledger *dropped)
@@ -93,7 +98,7 @@ void region_end_life(struct philox_region *region, struct ledger *dropped)
 	region_free_ops(region->ops, region->n_ops);
 	region->ops = NULL;
 	region->n_ops = 0;
-	region_axes_leave(region);
+	forget_axes(region);
 	if (region->generator->open == region)
 		region->generator->open = NULL;
 	region->generator->regions--;
