@@ -195,17 +195,25 @@ uint64_t model_op(uint64_t region, uint32_t op, uint32_t call)
 			  (uint64_t)call << 32 | op);
 }
 
+void model_words(uint64_t seed, uint64_t offset, uint64_t first, uint64_t n,
+		 uint32_t *words)
+{
+	for (uint64_t e = first; e < first + n; e++) {
+		uint32_t block[4];
+
+		model_block(seed, offset / 4, e / 4, block);
+		*words++ = block[e % 4];
+	}
+}
+
 struct numbers model_numbers(uint64_t region, uint64_t offset)
 {
 	static const uint32_t op[SITES] = {0, 1, 1, 2}, call[SITES] = {[2] = 1};
 	struct numbers numbers;
 
-	for (uint32_t i = 0; i < BLOCKS; i++) {
-		uint32_t site = 4 * i / COUNT;
-
-		model_block(model_op(region, op[site], call[site]), offset / 4,
-			    i % (COUNT / 4), &numbers.word[4 * i]);
-	}
+	for (uint32_t site = 0; site < SITES; site++)
+		model_words(model_op(region, op[site], call[site]), offset, 0,
+			    COUNT, &numbers.word[site * COUNT]);
 	return numbers;
 }
 

@@ -53,6 +53,9 @@ uint64_t model_region(uint64_t seed, const char *name,
 		      const struct philox_mesh *mesh,
 		      const struct along *along);
 uint64_t model_op(uint64_t region, uint32_t op, uint32_t call);
+/* Elements first .. first + n - 1 of what an operator draws from a state. */
+void model_words(uint64_t seed, uint64_t offset, uint64_t first, uint64_t n,
+		 uint32_t *words);
 /* The numbers of a forward of make_region(), from the region's seed. */
 struct numbers model_numbers(uint64_t region, uint64_t offset);
 
