@@ -5,9 +5,10 @@
  * while, starting from tests/fuzz/corpus.
  *
  * An input is loaded as it is, and again with the checksum that makes its lines
- * valid, into a context with tables of rows and into one without. A text that
- * is refused must leave the context as it was; one that is loaded must be what
- * the context saves. tests/save/load.c runs the corpus.
+ * valid, into a context with tables of rows, into one without and into one that
+ * is a rank of a mesh. A text that is refused must leave the context as it was;
+ * one that is loaded must be what the context saves. tests/save/load.c runs the
+ * corpus.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum setting { PLAIN, ROWS, MESH, SETTINGS };
+
 /* Anything that fails here is a finding. */
 static void must(int holds)
 {
@@ -26,7 +29,8 @@ static void must(int holds)
 }
 
 static void make_region(struct philox_context *context, const char *name,
-			struct philox_generator *generator, uint32_t flags)
+			struct philox_generator *generator, uint32_t flags,
+			const char *const *differs, size_t n_differs)
 {
 	const struct philox_op ops[] = {{"dropout", 2, 8}, {NULL, 1, 4}};
 	const struct philox_region_options options = {.size = sizeof(options),
@@ -35,7 +39,9 @@ static void make_region(struct philox_context *context, const char *name,
 						      .n_ops = 2,
 						      .generator = generator,
 						      .pending = 4,
-						      .flags = flags};
+						      .flags = flags,
+						      .differs = differs,
+						      .n_differs = n_differs};
 	struct philox_region *region;
 	struct philox_pass pass;
 	struct philox_ticket ticket;
@@ -62,18 +68,37 @@ static void make_rows(struct philox_context *context, const char *name,
 	must(!philox_rows_create(context, &options, &rows));
 }
 
-static struct philox_context *make_context(struct philox_device *device,
-					   int with_rows)
+static void join_mesh(struct philox_context *context)
 {
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+
+	mesh.n_axes = 2;
+	mesh.axes[0] = (struct philox_axis){
+		.name = "data", .size = 2, .coordinate = 1};
+	mesh.axes[1] = (struct philox_axis){.name = "tensor",
+					    .size = 3,
+					    .coordinate = 2,
+					    .flags = PHILOX_AXIS_STAGES};
+	must(!philox_context_set_mesh(context, &mesh));
+}
+
+static struct philox_context *make_context(struct philox_device *device,
+					   enum setting setting)
+{
+	static const char *const axes[] = {"tensor", "data"};
 	struct philox_context *context;
 	struct philox_generator *generator;
 
 	must(!philox_context_create(device, &context));
 	must(!philox_generator_create(context, 7, &generator));
-	make_region(context, "layer", NULL, 0);
-	make_region(context, "shared", generator, PHILOX_SHARED);
-	make_region(context, "gone", NULL, 0);
-	if (with_rows) {
+	if (setting == MESH)
+		join_mesh(context);
+	make_region(context, "layer", NULL, 0, NULL, 0);
+	make_region(context, "shared", generator, PHILOX_SHARED, NULL, 0);
+	make_region(context, "gone", NULL, 0, axes, setting == MESH);
+	if (setting == MESH)
+		make_region(context, "noise", NULL, 0, axes, 2);
+	if (setting == ROWS) {
 		make_rows(context, "requests", NULL, 2);
 		make_rows(context, "spare", generator, 1);
 	}
@@ -100,10 +125,10 @@ static void load(struct philox_context *context, const char *text, size_t size)
 	free(after);
 }
 
-static void load_into(struct philox_device *device, int with_rows,
+static void load_into(struct philox_device *device, enum setting setting,
 		      const char *text, size_t size)
 {
-	struct philox_context *context = make_context(device, with_rows);
+	struct philox_context *context = make_context(device, setting);
 
 	load(context, text, size);
 	philox_context_destroy(context);
@@ -121,9 +146,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size + (size_t)snprintf(text + size, 64,
 					"checksum %016" PRIx64 " bytes %zu\n",
 					region_hash(text, size), size);
-	for (int with_rows = 0; with_rows < 2; with_rows++) {
-		load_into(device, with_rows, text, size);
-		load_into(device, with_rows, text, signed_size);
+	for (enum setting setting = PLAIN; setting < SETTINGS; setting++) {
+		load_into(device, setting, text, size);
+		load_into(device, setting, text, signed_size);
 	}
 	free(text);
 	return 0;

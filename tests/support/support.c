@@ -95,7 +95,7 @@ static void has_no_prefix_twice(const char *call, const char *said)
 
 static int is_plural(const char *word)
 {
-	static const char *const not [] = {"is", "was", "has", "comes"};
+	static const char *const not [] = {"is", "was", "has", "comes", "axis"};
 	size_t length = word_length(word);
 
 	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
