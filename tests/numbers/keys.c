@@ -131,9 +131,13 @@ Test(keys, ten_million_seeds_of_all_levels_are_different, .timeout = 300)
 
 enum { SAMPLES = 16384, INPUT_BITS = 128 };
 
+/* Each coordinate but 0 has a plane. */
+#define AXIS_PLANE(coordinate) (PHILOX_FOLD_AXIS | (uint64_t)(coordinate) << 8)
+
 static const uint64_t planes[] = {PHILOX_FOLD_REGION, PHILOX_FOLD_OP,
 				  PHILOX_FOLD_RANK,   PHILOX_FOLD_RETRY,
-				  PHILOX_FOLD_TABLE,  PHILOX_FOLD_ROW};
+				  PHILOX_FOLD_TABLE,  PHILOX_FOLD_ROW,
+				  AXIS_PLANE(1),      AXIS_PLANE(UINT32_MAX)};
 
 enum { PLANES = sizeof(planes) / sizeof(planes[0]) };
 
@@ -153,6 +157,8 @@ static uint64_t derive(uint64_t plane, uint64_t seed, uint64_t index)
 	if (plane == PHILOX_FOLD_OP)
 		return philox_op_seed(seed, (uint32_t)index,
 				      (uint32_t)(index >> 32));
+	if ((plane & 0xff) == (PHILOX_FOLD_AXIS & 0xff))
+		return philox_axis_seed(seed, index, (uint32_t)(plane >> 8));
 	return philox_fold(seed, plane, index);
 }
 
@@ -170,7 +176,7 @@ static uint64_t change(uint64_t plane, uint64_t seed, uint64_t index, int bit)
 }
 
 /*
- * 49152 counts: each may be off by 7.7 standard deviations, which a normal
+ * 65536 counts: each may be off by 7.7 standard deviations, which a normal
  * number exceeds with probability 1.4e-14.
  */
 Test(keys, each_bit_of_a_fold_depends_on_each_bit_that_goes_in, .timeout = 120)
@@ -210,8 +216,8 @@ static double share_of(int changed)
 /*
  * If bits changed together, the distribution of their number would change. Each
  * of 16 .. 48 is a class and the rest is one: 33 degrees of freedom, and
- * chi-squared exceeds 117 with probability 2.5e-11, in one of twelve tests
- * 3e-10.
+ * chi-squared exceeds 117 with probability 2.5e-11, in one of sixteen tests
+ * 4e-10.
  */
 static void check_number_of_changes(uint64_t plane, int from, int to)
 {
@@ -270,4 +276,78 @@ Test(keys, planes_are_unrelated)
 			cr_assert_float_eq(bits / SAMPLES, 32, 6.5 * 4 / 128,
 					   "planes %d, %d", p, q);
 		}
+}
+
+/* --- axes of meshes ------------------------------------------------------- */
+
+/* Like those of a seed and of an index, the bits of a coordinate all count. */
+Test(keys, each_bit_of_a_seed_depends_on_each_bit_of_a_coordinate)
+{
+	const double bound = 7.7 * sqrt(SAMPLES) / 2;
+
+	for (int in = 0; in < 32; in++) {
+		unsigned flips[64] = {0};
+		uint64_t random = 4;
+
+		for (int i = 0; i < SAMPLES; i++) {
+			uint64_t seed = splitmix64(&random);
+			uint64_t axis = splitmix64(&random);
+			uint32_t at = (uint32_t)splitmix64(&random);
+			uint64_t to =
+				philox_axis_seed(seed, axis, at) ^
+				philox_axis_seed(seed, axis, at ^ 1u << in);
+
+			for (int out = 0; out < 64; out++)
+				flips[out] += to >> out & 1;
+		}
+		for (int out = 0; out < 64; out++)
+			cr_assert(fabs(flips[out] - SAMPLES / 2.0) <= bound,
+				  "bit %d to bit %d: %u of %d", in, out,
+				  flips[out], SAMPLES);
+	}
+}
+
+/* Of one axis, as the ranks of a program have them; 0 is the seed itself. */
+Test(keys, neighbouring_coordinates_are_unrelated)
+{
+	static const char *const axes[] = {"data", "tensor", "a", "b"};
+
+	for (size_t a = 0; a < sizeof(axes) / sizeof(axes[0]); a++)
+		for (uint64_t seed = 0; seed < 4; seed++) {
+			uint64_t axis = fnv1a(axes[a]);
+			double bits = 0;
+
+			for (uint32_t at = 0; at < SAMPLES; at++)
+				bits += __builtin_popcountll(
+					philox_axis_seed(seed, axis, at) ^
+					philox_axis_seed(seed, axis, at + 1));
+			cr_assert_float_eq(bits / SAMPLES, 32, 6.5 * 4 / 128,
+					   "%s, seed %d", axes[a], (int)seed);
+		}
+}
+
+/*
+ * The second half of a fold's counter is its plane: that of a coordinate has
+ * the highest bit, so no draw has it, and a low byte that no other level has.
+ */
+Test(keys, no_fold_of_a_coordinate_has_the_counter_of_another)
+{
+	static const uint32_t at[] = {1,      2,          3,         255,
+				      256,    0x10000,    0x1000000, 1u << 31,
+				      0xd1d1, 0x07070707, UINT32_MAX};
+	enum { ATS = sizeof(at) / sizeof(at[0]) };
+
+	for (int i = 0; i < ATS; i++) {
+		uint64_t plane = AXIS_PLANE(at[i]);
+
+		cr_assert_eq(philox_axis_seed(5, 9, at[i]),
+			     philox_fold(5, plane, 9));
+		cr_assert_eq(plane >> 40, 0x800000);
+		for (int k = 0; k < i; k++)
+			cr_assert_neq(plane, AXIS_PLANE(at[k]));
+		for (int p = 0; p < PLANES; p++)
+			cr_assert((planes[p] & 0xff) == 7 ||
+				  (planes[p] & 0xff) != (plane & 0xff));
+	}
+	cr_assert_eq(PHILOX_FOLD_AXIS, 0x8000000000000007);
 }

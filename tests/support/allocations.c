@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include "lib/device/contract.h"
 
-static _Thread_local uint64_t made;
+static _Thread_local uint64_t made, bytes;
 static _Thread_local int in_device;
 
-static void count_one(void)
+static void count_one(size_t size)
 {
-	if (!in_device)
-		made++;
+	if (in_device)
+		return;
+	made++;
+	bytes += size;
 }
 
 uint64_t allocations(void)
@@ -35,6 +37,11 @@ size_t bytes_in_use(void)
 		return __sanitizer_get_current_allocated_bytes();
 	info = mallinfo2();
 	return info.uordblks + info.hblkhd;
+}
+
+uint64_t allocated_bytes(void)
+{
+	return bytes;
 }
 
 /* --- counting ------------------------------------------------------------- */
@@ -58,8 +65,7 @@ int __sanitizer_install_malloc_and_free_hooks(
 static void see_allocation(const volatile void *memory, size_t size)
 {
 	(void)memory;
-	(void)size;
-	count_one();
+	count_one(size);
 }
 
 static void see_free(const volatile void *memory)
@@ -90,25 +96,28 @@ void *__libc_realloc(void *memory, size_t size);
 
 static _Thread_local uint64_t fails_at;
 
-static int fails_now(void)
+static int fails_now(size_t size)
 {
-	count_one();
+	count_one(size);
 	return fails_at && !--fails_at;
 }
 
-void *malloc(size_t size)
+/* For the C library's own calls, those of strdup() for example, too. */
+#define EVERYWHERE __attribute__((visibility("default")))
+
+EVERYWHERE void *malloc(size_t size)
 {
-	return fails_now() ? NULL : __libc_malloc(size);
+	return fails_now(size) ? NULL : __libc_malloc(size);
 }
 
-void *calloc(size_t n, size_t size)
+EVERYWHERE void *calloc(size_t n, size_t size)
 {
-	return fails_now() ? NULL : __libc_calloc(n, size);
+	return fails_now(n * size) ? NULL : __libc_calloc(n, size);
 }
 
-void *realloc(void *memory, size_t size)
+EVERYWHERE void *realloc(void *memory, size_t size)
 {
-	return fails_now() ? NULL : __libc_realloc(memory, size);
+	return fails_now(size) ? NULL : __libc_realloc(memory, size);
 }
 
 int allocations_fail(uint64_t n)

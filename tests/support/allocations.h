@@ -15,7 +15,8 @@
 /*
  * allocations_watch() prepares for counting on a device: what its operations
  * allocate, those that a launch, a release or a pass calls, is not counted from
- * now on. allocations() returns how many this thread has made so far.
+ * now on. allocations() returns how many this thread has made so far, and
+ * allocated_bytes() how many bytes they asked for together.
  *
  * allocations_fail() makes the n-th allocation of this thread from now on fail,
  * once; 0: none any more. It returns 0 where a sanitizer has malloc(), which
@@ -26,6 +27,7 @@
  */
 void allocations_watch(struct philox_device *device);
 uint64_t allocations(void);
+uint64_t allocated_bytes(void);
 int allocations_fail(uint64_t n);
 size_t bytes_in_use(void);
 
