@@ -96,7 +96,7 @@ TOOL_OBJS   := $(filter-out $(TOOL_MAIN),$(call objects,$(call sources,tools)))
 # One program of all tests, a folder for each subject; one of each file in
 # stress; what they share, the examples too, is a library. C++ is for oracles
 # that need NVIDIA's headers.
-SUBJECTS    := numbers ledger graph alloc pool device rows runner save tools mesh
+SUBJECTS    := numbers ledger graph alloc pool device rows runner save mesh tools
 TEST_OBJS   := $(call objects,$(call sources,$(SUBJECTS:%=tests/%)))
 STRESS_OBJS := $(call objects,$(call sources,tests/stress))
 HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz) \
@@ -418,7 +418,7 @@ $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
-	$(addprefix tools/common/,complain.c json.c runner_json.c)
+	$(addprefix tools/common/,complain.c json.c)
 $(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c \
 	tools/common/snapshot*.c tools/common/runner_*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)

@@ -112,10 +112,8 @@ enum philox_status agree_say(const char *begin, const struct difference *found,
 		add_numbers(&words, sides->of, &sides->values[i]);
 	}
 	if (sides->others.n) {
-		add_words(&words, "; ");
+		add_words(&words, "; something else %s ", on);
 		add_numbers(&words, sides->of, &sides->others);
-		add_words(&words, " differ%s otherwise",
-			  sides->others.n == 1 ? "s" : "");
 	}
 	return status_set(PHILOX_ERROR_MISMATCH, "%s", text);
 }

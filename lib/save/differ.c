@@ -60,7 +60,7 @@ static int say_names(struct difference *found, const char *what, const char *a,
 		     const char *b)
 {
 	const char *const names[2] = {a, b};
-	char words[2][64];
+	char words[2][48];
 
 	for (int i = 0; i < 2; i++)
 		snprintf(words[i], sizeof(words[i]),
@@ -162,7 +162,7 @@ static int differ_in_axes(const struct side *a, const struct side *b,
 			  struct difference *found)
 {
 	const char *left, *right;
-	char words[64];
+	char what[64];
 	int in_a;
 
 	for (size_t i = 0; (left = axis_of(a, i)) || axis_of(b, i); i++) {
@@ -170,10 +170,10 @@ static int differ_in_axes(const struct side *a, const struct side *b,
 		if (!is_other_name(left, right))
 			continue;
 		in_a = left && (!right || strcmp(left, right) < 0);
-		snprintf(words, sizeof(words), "differs along axis '%.40s'",
+		snprintf(what, sizeof(what), "along axis '%.40s' it",
 			 in_a ? left : right);
-		return say_words(found, "it", in_a ? words : "does not",
-				 in_a ? "does not" : words);
+		return say_words(found, what, in_a ? "differs" : "is shared",
+				 in_a ? "is shared" : "differs");
 	}
 	return 0;
 }

@@ -20,8 +20,8 @@ struct saved_table;
 
 struct difference {
 	char place[128];
-	char what[40];
-	char values[2][64];
+	char what[64];
+	char values[2][48];
 };
 
 /* What of a region or table is compared. */

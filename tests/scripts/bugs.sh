@@ -39,7 +39,7 @@ builds()
 	MAKEFLAGS='' $MAKE -C "$tree" -j "$@" BUILD=build CUDA=0 SANITIZE= DEBUG= \
 		CC="$CC" CXX="$CXX" CFLAGS="-O1 -g0 -w" \
 		VECTORS="-O1 -DPHILOX_UNROLL_NOTHING" \
-		SUBJECTS="numbers ledger graph alloc pool device rows runner save tools mesh"
+		SUBJECTS="numbers ledger graph alloc pool device rows runner save mesh tools"
 }
 
 copies_and_builds()
