@@ -418,7 +418,7 @@ $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
-	$(addprefix tools/common/,complain.c json.c)
+	$(addprefix tools/common/,complain.c json.c runner_json.c)
 $(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c \
 	tools/common/snapshot*.c tools/common/runner_*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)
