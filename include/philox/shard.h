@@ -9,7 +9,7 @@
  *
  *   [batch, sequence, hidden]: samples over data, columns over tensor ranks
  *
- *   struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+ *   struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
  *
  *   shard.n_dims = 3;
  *   shard.dims[0] = (struct philox_dim){batch, PHILOX_CUT_BLOCK, data, at};
@@ -78,8 +78,11 @@ struct philox_dim {
 				   0 to extent; read during the call only */
 };
 
-/* struct philox_shard is a part of a tensor. Begin with PHILOX_INIT(). */
-struct philox_shard {
+/*
+ * struct philox_sharding is a tensor, and the part of it that a rank holds.
+ * Begin with PHILOX_INIT().
+ */
+struct philox_sharding {
 	size_t size;       /* sizeof(this struct) */
 	uint32_t n_dims;   /* 1 .. PHILOX_SHARD_DIMS */
 	uint32_t reserved; /* 0 */
@@ -114,7 +117,7 @@ struct philox_shard {
  * during capture.
  */
 PHILOX_API enum philox_status philox_shard_spans(
-	const struct philox_shard *shard, uint64_t from, size_t capacity,
+	const struct philox_sharding *shard, uint64_t from, size_t capacity,
 	struct philox_span *spans, uint64_t *n);
 
 /*
@@ -125,9 +128,9 @@ PHILOX_API enum philox_status philox_shard_spans(
  * during capture.
  */
 PHILOX_API enum philox_status philox_shard_extent(
-	const struct philox_shard *shard, uint32_t dim, uint64_t *extent);
+	const struct philox_sharding *shard, uint32_t dim, uint64_t *extent);
 PHILOX_API enum philox_status philox_shard_index(
-	const struct philox_shard *shard, uint32_t dim, uint64_t i,
+	const struct philox_sharding *shard, uint32_t dim, uint64_t i,
 	uint64_t *index);
 
 #ifdef __cplusplus

@@ -14,8 +14,8 @@
 #include "lib/base/options.h"
 #include "lib/mesh/cut.h"
 
-#define SHARD_SIZE_FIRST OPTIONS_FIRST(struct philox_shard, dims)
-OPTIONS_NO_PADDING(struct philox_shard, dims);
+#define SHARD_SIZE_FIRST OPTIONS_FIRST(struct philox_sharding, dims)
+OPTIONS_NO_PADDING(struct philox_sharding, dims);
 OPTIONS_NO_PADDING(struct philox_dim, bounds);
 
 /* Two for each dimension, and a row of one element */
@@ -32,7 +32,7 @@ struct nest {
 	uint64_t spans;
 };
 
-struct part {
+struct nests {
 	uint32_t n_dims;
 	struct cut cut[PHILOX_SHARD_DIMS];
 	uint64_t stride[PHILOX_SHARD_DIMS]; /* elements from index to index */
@@ -43,8 +43,8 @@ struct part {
 
 /* --- checks --------------------------------------------------------------- */
 
-static enum philox_status take_shard(const struct philox_shard *given,
-				     struct philox_shard *shard)
+static enum philox_status take_shard(const struct philox_sharding *given,
+				     struct philox_sharding *shard)
 {
 	enum philox_status status;
 
@@ -65,10 +65,10 @@ static enum philox_status take_shard(const struct philox_shard *given,
 	return status;
 }
 
-static enum philox_status take_dim(const struct philox_shard *given,
+static enum philox_status take_dim(const struct philox_sharding *given,
 				   uint32_t dim, struct cut *cut)
 {
-	struct philox_shard shard;
+	struct philox_sharding shard;
 	enum philox_status status = take_shard(given, &shard);
 
 	if (status != PHILOX_OK)
@@ -112,13 +112,14 @@ static void add_piece(struct nest *nest, const struct cut_piece *piece,
 }
 
 /* The elements of one piece of dimension `outer` and of all after it. */
-static struct nest make_nest(const struct part *part, int piece)
+static struct nest nest_of(const struct nests *nests, int piece)
 {
 	struct nest nest = {.n = 1, .loop = {{1, 1}}, .spans = 1};
 
-	for (uint32_t d = part->n_dims; d-- > part->outer;)
-		add_piece(&nest, &part->cut[d].piece[d == part->outer && piece],
-			  part->stride[d]);
+	for (uint32_t d = nests->n_dims; d-- > nests->outer;)
+		add_piece(&nest,
+			  &nests->cut[d].piece[d == nests->outer && piece],
+			  nests->stride[d]);
 	for (unsigned i = 2; i < nest.n; i++)
 		nest.spans *= nest.loop[i].count;
 	return nest;
@@ -141,13 +142,13 @@ static struct philox_span span_of(const struct nest *nest, uint64_t first,
 
 /* --- all of a part -------------------------------------------------------- */
 
-static enum philox_status measure(const struct philox_shard *shard,
-				  struct part *part)
+static enum philox_status measure(const struct philox_sharding *shard,
+				  struct nests *nests)
 {
 	uint64_t elements = 1;
 
 	for (uint32_t d = shard->n_dims; d-- > 0;) {
-		part->stride[d] = elements;
+		nests->stride[d] = elements;
 		if (__builtin_mul_overflow(elements, shard->dims[d].extent,
 					   &elements))
 			return status_set(PHILOX_ERROR_OVERFLOW,
@@ -160,16 +161,16 @@ static enum philox_status measure(const struct philox_shard *shard,
 	return PHILOX_OK;
 }
 
-/* A tensor with an empty dimension has no elements, however large the others */
-static int is_empty(const struct philox_shard *shard, const struct part *part)
+static int is_empty(const struct nests *nests)
 {
-	for (uint32_t d = 0; d < shard->n_dims; d++)
-		if (!cut_extent(&part->cut[d]))
+	for (uint32_t d = 0; d < nests->n_dims; d++)
+		if (!cut_extent(&nests->cut[d]))
 			return 1;
 	return 0;
 }
 
-static int has_no_elements(const struct philox_shard *shard)
+/* A tensor with an empty dimension has none, however large the others are. */
+static int has_no_elements(const struct philox_sharding *shard)
 {
 	for (uint32_t d = 0; d < shard->n_dims; d++)
 		if (!shard->dims[d].extent)
@@ -177,60 +178,61 @@ static int has_no_elements(const struct philox_shard *shard)
 	return 0;
 }
 
-static void find_nests(struct part *part)
+static void nest_dims(struct nests *nests)
 {
 	uint64_t indices = 1;
 
-	part->outer = part->n_dims - 1;
-	while (part->outer > 0 && !part->cut[part->outer].piece[1].count)
-		part->outer--;
-	for (uint32_t d = 0; d < part->outer; d++)
-		indices *= cut_extent(&part->cut[d]);
+	nests->outer = nests->n_dims - 1;
+	while (nests->outer > 0 && !nests->cut[nests->outer].piece[1].count)
+		nests->outer--;
+	for (uint32_t d = 0; d < nests->outer; d++)
+		indices *= cut_extent(&nests->cut[d]);
 	for (int i = 0; i < 2; i++)
-		if (part->cut[part->outer].piece[i].count)
-			part->nest[i] = make_nest(part, i);
-	part->spans = indices * (part->nest[0].spans + part->nest[1].spans);
+		if (nests->cut[nests->outer].piece[i].count)
+			nests->nest[i] = nest_of(nests, i);
+	nests->spans = indices * (nests->nest[0].spans + nests->nest[1].spans);
 }
 
-static enum philox_status make_part(const struct philox_shard *shard,
-				    struct part *part)
+static enum philox_status find_nests(const struct philox_sharding *shard,
+				     struct nests *nests)
 {
 	enum philox_status status = PHILOX_OK;
 
-	*part = (struct part){.n_dims = shard->n_dims};
+	*nests = (struct nests){.n_dims = shard->n_dims};
 	for (uint32_t d = 0; d < shard->n_dims; d++)
-		part->cut[d] = cut_of(&shard->dims[d]);
+		nests->cut[d] = cut_of(&shard->dims[d]);
 	if (!has_no_elements(shard))
-		status = measure(shard, part);
-	if (status == PHILOX_OK && !is_empty(shard, part))
-		find_nests(part);
+		status = measure(shard, nests);
+	if (status == PHILOX_OK && !is_empty(nests))
+		nest_dims(nests);
 	return status;
 }
 
-static struct philox_span span_number(const struct part *part, uint64_t k)
+static struct philox_span span_number(const struct nests *nests, uint64_t k)
 {
-	uint64_t a = part->nest[0].spans, each = a + part->nest[1].spans;
+	uint64_t a = nests->nest[0].spans, each = a + nests->nest[1].spans;
 	uint64_t within = k % each, first = 0;
 
 	k /= each;
-	for (uint32_t d = part->outer; d-- > 0;) {
-		uint64_t extent = cut_extent(&part->cut[d]);
+	for (uint32_t d = nests->outer; d-- > 0;) {
+		uint64_t extent = cut_extent(&nests->cut[d]);
 
-		first += cut_index(&part->cut[d], k % extent) * part->stride[d];
+		first += cut_index(&nests->cut[d], k % extent) *
+			 nests->stride[d];
 		k /= extent;
 	}
-	return within < a ? span_of(&part->nest[0], first, within)
-			  : span_of(&part->nest[1], first, within - a);
+	return within < a ? span_of(&nests->nest[0], first, within)
+			  : span_of(&nests->nest[1], first, within - a);
 }
 
 /* --- the public functions ------------------------------------------------- */
 
-enum philox_status philox_shard_spans(const struct philox_shard *given,
+enum philox_status philox_shard_spans(const struct philox_sharding *given,
 				      uint64_t from, size_t capacity,
 				      struct philox_span *spans, uint64_t *n)
 {
-	struct philox_shard shard;
-	struct part part;
+	struct philox_sharding shard;
+	struct nests nests;
 	enum philox_status status = take_shard(given, &shard);
 
 	if (status == PHILOX_OK && capacity && !spans)
@@ -238,16 +240,16 @@ enum philox_status philox_shard_spans(const struct philox_shard *given,
 	if (status == PHILOX_OK && !n)
 		status = no_place("n");
 	if (status == PHILOX_OK)
-		status = make_part(&shard, &part);
+		status = find_nests(&shard, &nests);
 	if (status != PHILOX_OK)
 		return status;
-	for (size_t i = 0; i < capacity && from < part.spans; i++)
-		spans[i] = span_number(&part, from++);
-	*n = part.spans;
+	for (size_t i = 0; i < capacity && from < nests.spans; i++)
+		spans[i] = span_number(&nests, from++);
+	*n = nests.spans;
 	return PHILOX_OK;
 }
 
-enum philox_status philox_shard_extent(const struct philox_shard *shard,
+enum philox_status philox_shard_extent(const struct philox_sharding *shard,
 				       uint32_t dim, uint64_t *extent)
 {
 	struct cut cut;
@@ -260,7 +262,7 @@ enum philox_status philox_shard_extent(const struct philox_shard *shard,
 	return status;
 }
 
-enum philox_status philox_shard_index(const struct philox_shard *shard,
+enum philox_status philox_shard_index(const struct philox_sharding *shard,
 				      uint32_t dim, uint64_t i, uint64_t *index)
 {
 	struct cut cut;

@@ -52,7 +52,7 @@ Test(shard_counts,
 }
 
 /* The last dimension of which the part has not all, or -1 */
-static int last_cut(const struct philox_shard *shard)
+static int last_cut(const struct philox_sharding *shard)
 {
 	int last = (int)shard->n_dims - 1;
 
@@ -64,7 +64,7 @@ static int last_cut(const struct philox_shard *shard)
 /* Pieces of the part in a dimension: those of indices that follow each other */
 static int has_a_shorter_piece(const struct philox_dim *dim)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 
 	shard.n_dims = 1;
 	shard.dims[0] = *dim;
@@ -104,11 +104,11 @@ static struct philox_dim cut(uint64_t extent, enum philox_cut how,
 	return (struct philox_dim){extent, how, parts, part, 0, 0, NULL};
 }
 
-static struct philox_shard shard_of(uint32_t n, struct philox_dim a,
-				    struct philox_dim b, struct philox_dim c,
-				    struct philox_dim d)
+static struct philox_sharding shard_of(uint32_t n, struct philox_dim a,
+				       struct philox_dim b, struct philox_dim c,
+				       struct philox_dim d)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 
 	shard.n_dims = n;
 	shard.dims[0] = a;
@@ -118,14 +118,14 @@ static struct philox_shard shard_of(uint32_t n, struct philox_dim a,
 	return shard;
 }
 
-static void has_spans(uint64_t expected, const struct philox_shard *shard)
+static void has_spans(uint64_t expected, const struct philox_sharding *shard)
 {
 	cr_assert_eq(shard_spans(shard, spans), expected,
 		     "%s: %" PRIu64 " spans", shard_say(shard),
 		     shard_spans(shard, spans));
 }
 
-static void is_one_span(const struct philox_shard *shard, uint64_t first,
+static void is_one_span(const struct philox_sharding *shard, uint64_t first,
 			uint64_t rows, uint64_t count, uint64_t row_stride)
 {
 	struct philox_span span = philox_shard(first, rows, count, row_stride);
@@ -138,7 +138,7 @@ static void is_one_span(const struct philox_shard *shard, uint64_t first,
 Test(shard_counts, blocks_along_one_dimension_are_one_span)
 {
 	const struct philox_dim none = {0};
-	struct philox_shard shard;
+	struct philox_sharding shard;
 
 	shard = shard_of(3, cut(8, PHILOX_CUT_BLOCK, 4, 1), whole(6), whole(10),
 			 none);
@@ -160,7 +160,7 @@ Test(shard_counts, blocks_along_one_dimension_are_one_span)
 Test(shard_counts, strides_that_divide_a_dimension_are_one_span)
 {
 	struct philox_dim strided = cut(12, PHILOX_CUT_STRIDED, 3, 1);
-	struct philox_shard shard;
+	struct philox_sharding shard;
 
 	strided.block = 2;
 	shard = shard_of(3, whole(5), strided, whole(7), whole(0));
@@ -175,7 +175,7 @@ Test(shard_counts, strides_that_divide_a_dimension_are_one_span)
 
 Test(shard_counts, zigzag_is_a_span_or_two_for_each_index_before)
 {
-	struct philox_shard shard;
+	struct philox_sharding shard;
 
 	shard = shard_of(3, whole(2), whole(5),
 			 cut(16, PHILOX_CUT_ZIGZAG, 4, 1), whole(0));
@@ -192,8 +192,9 @@ Test(shard_counts, zigzag_is_a_span_or_two_for_each_index_before)
 
 Test(shard_counts, an_empty_part_has_no_spans)
 {
-	struct philox_shard shard = shard_of(2, cut(3, PHILOX_CUT_BLOCK, 5, 4),
-					     whole(7), whole(0), whole(0));
+	struct philox_sharding shard =
+		shard_of(2, cut(3, PHILOX_CUT_BLOCK, 5, 4), whole(7), whole(0),
+			 whole(0));
 
 	has_spans(0, &shard);
 	shard.dims[0] = whole(0);

@@ -7,9 +7,9 @@
 static const uint64_t bounds[] = {0, 3, 3, 10};
 
 /* A shard that is right: of three dimensions, the second is cut by bounds. */
-static struct philox_shard right(void)
+static struct philox_sharding right(void)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 
 	shard.n_dims = 3;
 	shard.dims[0].extent = 4;
@@ -21,7 +21,7 @@ static struct philox_shard right(void)
 }
 
 /* Each function refuses it with this message, and writes nothing. */
-static void refuse(const struct philox_shard *shard, const char *message)
+static void refuse(const struct philox_sharding *shard, const char *message)
 {
 	const struct philox_span untouched = {1, 2, 3, 4};
 	struct philox_span span = untouched;
@@ -36,7 +36,7 @@ static void refuse(const struct philox_shard *shard, const char *message)
 	cr_assert(!memcmp(&span, &untouched, sizeof(span)));
 }
 
-static void accept(const struct philox_shard *shard)
+static void accept(const struct philox_sharding *shard)
 {
 	struct philox_span span;
 	uint64_t n = 0;
@@ -50,7 +50,7 @@ static void accept(const struct philox_shard *shard)
 
 Test(shard_errors, of_the_struct_are_named)
 {
-	struct philox_shard shard = right();
+	struct philox_sharding shard = right();
 
 	accept(&shard);
 	refuse(NULL, "shard is NULL");
@@ -75,7 +75,7 @@ Test(shard_errors, of_the_struct_are_named)
 Test(shard_errors, of_a_later_version_are_named)
 {
 	struct {
-		struct philox_shard shard;
+		struct philox_sharding shard;
 		uint64_t later;
 	} new = {right(), 0};
 
@@ -89,7 +89,7 @@ Test(shard_errors, of_a_later_version_are_named)
 
 Test(shard_errors, of_a_dimension_are_named)
 {
-	struct philox_shard shard = right();
+	struct philox_sharding shard = right();
 
 	shard.dims[2].cut = (enum philox_cut)6;
 	refuse(&shard, "shard: dims[2].cut is 6, which is no cut");
@@ -112,7 +112,7 @@ Test(shard_errors, of_a_dimension_are_named)
 Test(shard_errors, of_any_cut_are_named)
 {
 	for (int cut = PHILOX_CUT_BLOCK; cut <= PHILOX_CUT_ZIGZAG; cut++) {
-		struct philox_shard shard = right();
+		struct philox_sharding shard = right();
 
 		shard.dims[0].cut = (enum philox_cut)cut;
 		shard.dims[0].extent = 0;
@@ -128,7 +128,7 @@ Test(shard_errors, of_any_cut_are_named)
 
 Test(shard_errors, of_bounds_are_named)
 {
-	struct philox_shard shard = right();
+	struct philox_sharding shard = right();
 	uint64_t wrong[] = {0, 3, 3, 10};
 
 	shard.dims[1].bounds = NULL;
@@ -157,7 +157,7 @@ Test(shard_errors, of_bounds_are_named)
 
 Test(shard_errors, are_not_looked_for_in_what_is_ignored)
 {
-	struct philox_shard shard = right();
+	struct philox_sharding shard = right();
 
 	shard.dims[0] = (struct philox_dim){4, PHILOX_CUT_WHOLE,   0, 5, 6,
 					    7, (const uint64_t *)8};
@@ -167,7 +167,7 @@ Test(shard_errors, are_not_looked_for_in_what_is_ignored)
 
 Test(shard_errors, of_arguments_are_named)
 {
-	struct philox_shard shard = right();
+	struct philox_sharding shard = right();
 	struct philox_span span;
 	uint64_t n = 5;
 
@@ -193,7 +193,7 @@ Test(shard_errors, of_arguments_are_named)
 	cr_assert_eq(n, 5);
 }
 
-static void too_large(const struct philox_shard *shard, const char *message)
+static void too_large(const struct philox_sharding *shard, const char *message)
 {
 	struct philox_span span = {1, 2, 3, 4};
 	uint64_t n = 5;
@@ -206,7 +206,7 @@ static void too_large(const struct philox_shard *shard, const char *message)
 
 Test(shard_errors, of_tensors_past_2_to_the_64_name_the_dimension)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 	struct philox_span span;
 	uint64_t n;
 

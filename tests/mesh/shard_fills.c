@@ -40,7 +40,7 @@ static void draw_whole(struct fixture *f, const struct fill_name *name,
 
 /* As philox/shard.h says: span after span, one at a time */
 static void draw_part(struct fixture *f, const struct fill_name *name,
-		      const struct philox_shard *shard,
+		      const struct philox_sharding *shard,
 		      const struct arrays *arrays)
 {
 	struct philox_fill fill = plain_fill(name);
@@ -66,7 +66,7 @@ static void draw_part(struct fixture *f, const struct fill_name *name,
 }
 
 static void check_part(const struct fill_name *name,
-		       const struct philox_shard *shard,
+		       const struct philox_sharding *shard,
 		       const struct arrays *arrays)
 {
 	for (size_t i = 0; i < model.n; i++)
@@ -86,7 +86,7 @@ PROMISE(shard_fills, of_every_kind_have_the_numbers_of_the_whole)
 	struct arrays arrays = make_arrays(f);
 
 	for (unsigned i = 0; i < 160; i++) {
-		struct philox_shard shard = shard_tensor(
+		struct philox_sharding shard = shard_tensor(
 			1 + i % PHILOX_SHARD_DIMS, ELEMENTS, &bounds);
 		const struct fill_name *name = &fill_names[i % n_fill_names];
 
@@ -123,7 +123,7 @@ static struct philox_region *make_layer(struct philox_context *context)
 /* Dropout of a rank's part, captured with all that finds its spans */
 static struct philox_graph *record_dropout(struct fixture *f,
 					   struct philox_region *layer,
-					   const struct philox_shard *shard,
+					   const struct philox_sharding *shard,
 					   const float *in, float *out)
 {
 	struct philox_pass pass;
@@ -147,7 +147,7 @@ static struct philox_graph *record_dropout(struct fixture *f,
 }
 
 /* A process with a context of its own, in place of the fixture's */
-static void run_rank(struct fixture *f, const struct philox_shard *shard,
+static void run_rank(struct fixture *f, const struct philox_sharding *shard,
 		     const float *in, float *out)
 {
 	struct philox_context *others = f->context;
@@ -163,9 +163,9 @@ static void run_rank(struct fixture *f, const struct philox_shard *shard,
 	f->context = others;
 }
 
-static struct philox_shard make_whole(void)
+static struct philox_sharding make_whole(void)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 
 	shard.n_dims = 3;
 	shard.dims[0].extent = BATCH;
@@ -189,7 +189,7 @@ GRAPH_PROMISE(shard_fills, of_ranks_are_the_dropout_of_one_process)
 	      *whole = make_memory(f, WHOLE * 4);
 	float *part_in = make_memory(f, WHOLE * 4);
 	float *part = make_memory(f, WHOLE * 4);
-	struct philox_shard shard = make_whole();
+	struct philox_sharding shard = make_whole();
 	size_t seen = 0;
 
 	for (size_t i = 0; i < WHOLE; i++)

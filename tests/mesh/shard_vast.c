@@ -25,7 +25,7 @@ static uint64_t part_begin(const struct philox_dim *dim, u128 p, u128 c)
 	return (uint64_t)(c * (n / p) + smaller(c, n % p));
 }
 
-static void check_vast_interval(const struct philox_shard *shard)
+static void check_vast_interval(const struct philox_sharding *shard)
 {
 	const struct philox_dim *dim = &shard->dims[0];
 	uint64_t begin = part_begin(dim, dim->parts, dim->part);
@@ -40,7 +40,7 @@ static void check_vast_interval(const struct philox_shard *shard)
 		     shard_say(shard));
 }
 
-static void check_vast_zigzag(const struct philox_shard *shard)
+static void check_vast_zigzag(const struct philox_sharding *shard)
 {
 	const struct philox_dim *dim = &shard->dims[0];
 	u128 chunks = 2 * (u128)dim->parts, c[2] = {dim->part, 0};
@@ -63,7 +63,7 @@ static void check_vast_zigzag(const struct philox_shard *shard)
 }
 
 /* Index k of the part: block k / b of it, which is number c + p (k / b) */
-static void check_vast_strides(const struct philox_shard *shard)
+static void check_vast_strides(const struct philox_sharding *shard)
 {
 	const struct philox_dim *dim = &shard->dims[0];
 	u128 n = dim->extent, p = dim->parts, c = dim->part;
@@ -89,7 +89,7 @@ static void check_vast_strides(const struct philox_shard *shard)
 }
 
 /* The spans of one dimension have all of the part's indices: few, for all cuts */
-static void check_vast_spans(const struct philox_shard *shard)
+static void check_vast_spans(const struct philox_sharding *shard)
 {
 	struct philox_span spans[3];
 	uint64_t n, at = 0;
@@ -117,7 +117,7 @@ static void check_vast(uint64_t n, uint32_t p, uint32_t c)
 	const uint64_t top = UINT64_MAX;
 	const uint64_t blocks[] = {
 		0, 1, 2, 1000003, top / 2, top / 3, top / 2 + 1, top - 1, top};
-	struct philox_shard shard = shard_line(n, PHILOX_CUT_BLOCK, p, c);
+	struct philox_sharding shard = shard_line(n, PHILOX_CUT_BLOCK, p, c);
 
 	check_vast_interval(&shard);
 	check_vast_spans(&shard);
@@ -168,7 +168,7 @@ Test(shard_vast, dimensions_do_not_overflow)
 /* --- several -------------------------------------------------------------- */
 
 /* The index of the part that has index `whole`, by halving; it has one. */
-static uint64_t part_index(const struct philox_shard *shard, uint32_t dim,
+static uint64_t part_index(const struct philox_sharding *shard, uint32_t dim,
 			   uint64_t whole)
 {
 	uint64_t low = 0, high = shard_extent(shard, dim) - 1;
@@ -189,8 +189,8 @@ static uint64_t part_index(const struct philox_shard *shard, uint32_t dim,
 }
 
 /* The element of the part that comes after `element`; `wraps`: it was the last */
-static uint64_t next_element(const struct philox_shard *shard, uint64_t element,
-			     int *wraps)
+static uint64_t next_element(const struct philox_sharding *shard,
+			     uint64_t element, int *wraps)
 {
 	uint64_t next = 0, stride = 1;
 
@@ -210,7 +210,8 @@ static uint64_t next_element(const struct philox_shard *shard, uint64_t element,
 	return next;
 }
 
-static struct philox_span span_at(const struct philox_shard *shard, uint64_t k)
+static struct philox_span span_at(const struct philox_sharding *shard,
+				  uint64_t k)
 {
 	struct philox_span span = {0};
 	uint64_t n;
@@ -227,7 +228,7 @@ static uint64_t last_element(const struct philox_span *span)
 }
 
 /* After the last element of a span comes the first of the next one */
-static void check_neighbours(const struct philox_shard *shard, uint64_t k,
+static void check_neighbours(const struct philox_sharding *shard, uint64_t k,
 			     uint64_t n)
 {
 	struct philox_span span = span_at(shard, k), next;
@@ -243,7 +244,7 @@ static void check_neighbours(const struct philox_shard *shard, uint64_t k,
 }
 
 /* Each span has elements of its own; together they are those of the part */
-static uint64_t part_elements(const struct philox_shard *shard)
+static uint64_t part_elements(const struct philox_sharding *shard)
 {
 	uint64_t n = 1;
 
@@ -262,7 +263,8 @@ Test(shard_vast, spans_of_several_dimensions_follow_each_other)
 	unsigned many = 0;
 
 	for (unsigned i = 0; i < 4000; i++) {
-		struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+		struct philox_sharding shard =
+			PHILOX_INIT(struct philox_sharding);
 		uint64_t n;
 
 		shard.n_dims = 4;

@@ -106,6 +106,8 @@ cat >"$WORK/helpers.c" <<-'END'
 		static const char *const ops[] = {"noise", "dropout"};
 		struct philox_report report = PHILOX_INIT(struct philox_report);
 		struct philox_fill fill = PHILOX_INIT(struct philox_fill);
+		struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
+		uint64_t n, extent, index;
 		struct philox_device *device;
 		struct philox_context *context;
 		struct philox_region *region;
@@ -117,7 +119,17 @@ cat >"$WORK/helpers.c" <<-'END'
 		TRY(philox_region_create_named(context, "layer", ops, 2,
 					       &region));
 		TRY(philox_forward_begin(region, NULL, PHILOX_INFERENCE, &pass));
-		fill.span = philox_elements(0, 8);
+		shard.n_dims = 2;
+		shard.dims[0].extent = 4;
+		shard.dims[0].cut = PHILOX_CUT_ZIGZAG;
+		shard.dims[0].parts = 2;
+		shard.dims[1].extent = 4;
+		TRY(philox_shard_spans(&shard, 0, 1, &fill.span, &n));
+		TRY(philox_shard_extent(&shard, 0, &extent));
+		TRY(philox_shard_index(&shard, 0, 1, &index));
+		if (n != 1 || extent != 2 || index != 3 ||
+		    fill.span.rows * fill.span.count != 8)
+			return puts("a shard has other elements"), 1;
 		fill.out = words;
 		TRY(philox_pass_fill(&pass, 1, 0, &fill));
 		TRY(philox_forward_commit(&pass, NULL));

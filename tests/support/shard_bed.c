@@ -41,10 +41,10 @@ static void cut_dim(struct philox_dim *dim, uint32_t parts, uint64_t bounds[])
 }
 
 /* Few dimensions are long ones, as in programs; at most 64 parts in all */
-struct philox_shard shard_tensor(uint32_t n_dims, uint64_t elements,
-				 struct shard_bounds *bounds)
+struct philox_sharding shard_tensor(uint32_t n_dims, uint64_t elements,
+				    struct shard_bounds *bounds)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 	uint64_t left = elements;
 	uint32_t parts = 64;
 
@@ -65,7 +65,7 @@ struct philox_shard shard_tensor(uint32_t n_dims, uint64_t elements,
 	return shard;
 }
 
-int shard_next_part(struct philox_shard *shard)
+int shard_next_part(struct philox_sharding *shard)
 {
 	for (uint32_t d = 0; d < shard->n_dims; d++) {
 		struct philox_dim *dim = &shard->dims[d];
@@ -79,7 +79,7 @@ int shard_next_part(struct philox_shard *shard)
 	return 0;
 }
 
-const char *shard_say(const struct philox_shard *shard)
+const char *shard_say(const struct philox_sharding *shard)
 {
 	static const char *const cuts[] = {"whole",  "block",   "ceil",
 					   "bounds", "strided", "zigzag"};
@@ -100,7 +100,7 @@ const char *shard_say(const struct philox_shard *shard)
 
 /* --- what philox says ----------------------------------------------------- */
 
-uint64_t shard_spans(const struct philox_shard *shard,
+uint64_t shard_spans(const struct philox_sharding *shard,
 		     struct philox_span spans[])
 {
 	uint64_t n = UINT64_MAX;
@@ -111,7 +111,7 @@ uint64_t shard_spans(const struct philox_shard *shard,
 	return n;
 }
 
-uint64_t shard_extent(const struct philox_shard *shard, uint32_t dim)
+uint64_t shard_extent(const struct philox_sharding *shard, uint32_t dim)
 {
 	uint64_t extent;
 
@@ -119,7 +119,8 @@ uint64_t shard_extent(const struct philox_shard *shard, uint32_t dim)
 	return extent;
 }
 
-uint64_t shard_index(const struct philox_shard *shard, uint32_t dim, uint64_t i)
+uint64_t shard_index(const struct philox_sharding *shard, uint32_t dim,
+		     uint64_t i)
 {
 	uint64_t index;
 
@@ -127,10 +128,10 @@ uint64_t shard_index(const struct philox_shard *shard, uint32_t dim, uint64_t i)
 	return index;
 }
 
-struct philox_shard shard_line(uint64_t extent, enum philox_cut cut,
-			       uint32_t parts, uint32_t part)
+struct philox_sharding shard_line(uint64_t extent, enum philox_cut cut,
+				  uint32_t parts, uint32_t part)
 {
-	struct philox_shard shard = PHILOX_INIT(struct philox_shard);
+	struct philox_sharding shard = PHILOX_INIT(struct philox_sharding);
 
 	shard.n_dims = 1;
 	shard.dims[0].extent = extent;

@@ -75,7 +75,7 @@ size_t model_indices(const struct philox_dim *dim, uint64_t indices[])
 }
 
 /* Dimension by dimension: an element and an index of the next make a new one */
-void model_part(const struct philox_shard *shard, struct model *model)
+void model_part(const struct philox_sharding *shard, struct model *model)
 {
 	static uint64_t before[MODEL_ELEMENTS], indices[MODEL_ELEMENTS];
 
@@ -97,7 +97,7 @@ void model_part(const struct philox_shard *shard, struct model *model)
 	}
 }
 
-uint64_t model_whole(const struct philox_shard *shard)
+uint64_t model_whole(const struct philox_sharding *shard)
 {
 	uint64_t n = 1;
 
@@ -193,7 +193,7 @@ static int equal_pieces(const uint64_t indices[], size_t n)
 	return 1;
 }
 
-int model_has_equal_pieces(const struct philox_shard *shard)
+int model_has_equal_pieces(const struct philox_sharding *shard)
 {
 	static uint64_t indices[MODEL_ELEMENTS];
 
@@ -204,7 +204,7 @@ int model_has_equal_pieces(const struct philox_shard *shard)
 	return 1;
 }
 
-int model_has_both_ends(const struct philox_shard *shard)
+int model_has_both_ends(const struct philox_sharding *shard)
 {
 	static uint64_t indices[MODEL_ELEMENTS];
 

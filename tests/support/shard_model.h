@@ -24,10 +24,10 @@ struct model {
 	uint64_t element[MODEL_ELEMENTS];
 };
 
-void model_part(const struct philox_shard *shard, struct model *model);
+void model_part(const struct philox_sharding *shard, struct model *model);
 
 /* How many elements the tensor has. */
-uint64_t model_whole(const struct philox_shard *shard);
+uint64_t model_whole(const struct philox_sharding *shard);
 
 /* --- the fewest spans ----------------------------------------------------- */
 
@@ -44,7 +44,7 @@ size_t model_fewest_of_indices(const struct model *model);
  * other have one length; and whether in one dimension it has the first and the
  * last index, but not all.
  */
-int model_has_equal_pieces(const struct philox_shard *shard);
-int model_has_both_ends(const struct philox_shard *shard);
+int model_has_equal_pieces(const struct philox_sharding *shard);
+int model_has_both_ends(const struct philox_sharding *shard);
 
 #endif
