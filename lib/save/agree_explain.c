@@ -316,32 +316,48 @@ static int is_concerned(const struct dispute *dispute, const struct told *told)
 				told);
 }
 
+static int disputes_region(const struct dispute *dispute,
+			   const struct told *told, struct difference *found)
+{
+	const struct told *one = dispute->one;
+	const struct saved_region *in_one =
+		find_saved_region(one, dispute->name);
+	const struct saved_region *in_told =
+		find_saved_region(told, dispute->name);
+
+	if (in_one && in_told)
+		return save_differ_region(&one->saved, in_one, &told->saved,
+					  in_told, DIFFER_SHAPE | dispute->part,
+					  found);
+	return in_one != in_told && save_differ_missing("region", dispute->name,
+							in_one != NULL, found);
+}
+
+static int disputes_table(const struct dispute *dispute,
+			  const struct told *told, struct difference *found)
+{
+	const struct told *one = dispute->one;
+	const struct saved_table *in_one = find_saved_table(one, dispute->name);
+	const struct saved_table *in_told =
+		find_saved_table(told, dispute->name);
+
+	if (in_one && in_told)
+		return save_differ_table(&one->saved, in_one, &told->saved,
+					 in_told, DIFFER_SHAPE, found);
+	return in_one != in_told && save_differ_missing("rows", dispute->name,
+							in_one != NULL, found);
+}
+
 /* Whether it does not agree with the first of them about the item. */
 static int disputes(const struct dispute *dispute, const struct told *told,
 		    struct difference *found)
 {
-	const struct told *one = dispute->one;
-	const struct saved_region *in_one, *in_told;
-	unsigned parts = DIFFER_SHAPE | dispute->part;
-	struct dispute own;
-	int differs;
-
 	if (dispute->item == SAVE_GENERATORS)
-		return save_differ_generators(&one->saved, &told->saved, found);
-	if (dispute->item == SAVE_TABLE) {
-		differs = dispute_table(
-			one, find_saved_table(one, dispute->name), told,
-			find_saved_table(told, dispute->name), &own);
-		*found = own.found;
-		return differs;
-	}
-	in_one = find_saved_region(one, dispute->name);
-	in_told = find_saved_region(told, dispute->name);
-	if (in_one && in_told)
-		return save_differ_region(&one->saved, in_one, &told->saved,
-					  in_told, parts, found);
-	return in_one != in_told && save_differ_missing("region", dispute->name,
-							in_one != NULL, found);
+		return save_differ_generators(&dispute->one->saved,
+					      &told->saved, found);
+	return dispute->item == SAVE_TABLE
+		       ? disputes_table(dispute, told, found)
+		       : disputes_region(dispute, told, found);
 }
 
 static enum philox_status explain_dispute(const struct world *world,

@@ -388,6 +388,15 @@ static void no_table(struct rank *rank)
 	OK(philox_rows_destroy(rank->rows));
 }
 
+static void a_table_more(struct rank *rank)
+{
+	struct philox_rows_options options = {
+		.size = sizeof(options), .name = "spare", .count = 1};
+
+	OK(philox_rows_create(rank->context, &options,
+			      &(struct philox_rows *){NULL}));
+}
+
 static void a_larger_table(struct rank *rank)
 {
 	if (rank->rows) {
@@ -532,6 +541,10 @@ static const struct fault {
 	{no_table, 6,
 	 ALONG("data") "rows 'requests': they are there on ranks 2, 3 and 7, "
 		       "missing on rank 6",
+	 NULL},
+	{a_table_more, 5,
+	 ALONG("tensor") "rows 'spare': they are missing on ranks 0, 1 and 4, "
+			 "there on rank 5",
 	 NULL},
 	{a_larger_table, 6,
 	 ALONG("data") "rows 'requests': count is 4 on ranks 2, 3 and 7, 5 on "

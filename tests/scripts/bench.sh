@@ -298,6 +298,18 @@ measures()
 		rows 'have("fill/bits/u32/64KiB", "memset")[0]["ratio"]'
 }
 
+# Digests of ranks, of a large model
+ranks_part()
+{
+	bench "$nowhere" --only ranks --quick --json && rows '
+	[row["name"] for row in rows] == ["ranks/digest",
+		"ranks/digest/region", "ranks/digest/ticket"] and
+	all(have(f"ranks/digest{figure}", "context")[0]["value"] > 0
+		for figure in ("", "/region", "/ticket"))' &&
+		bench "$nowhere" --only ranks/digest/t --quick --json &&
+		rows '[row["name"] for row in rows] == ["ranks/digest/ticket"]'
+}
+
 # refuses TEXT ARGUMENT...: exit status 2, and only a message with TEXT
 refuses()
 {
@@ -383,6 +395,7 @@ check "and some of them" pool_rows_chosen
 check "calls of a runner have rows, and hits cost the calls of a launch" \
 	runner_part
 check "and some of them, too" runner_rows_chosen
+check "digests of ranks have rows, which can be chosen" ranks_part
 check "a measured row has the form of a quick one" measures
 
 # --- our own peers ------------------------------------------------------------

@@ -115,6 +115,12 @@ static const struct part parts[] = {
 	 "  plan is loaded within 50 ms; a verified replay takes as long as a replay,\n"
 	 "  an eager call and two copies of 4 MiB, each for a comparison.\n",
 	 1, 0, 0, bench_runner, bench_runner_steps},
+	{"ranks", "digests that ranks compare",
+	 "  ranks/digest: philox_mesh_digest() of 2000 regions of 20 operators with\n"
+	 "  8 tickets each; region: of each of them without tickets; ticket: what\n"
+	 "  each of those takes more. context: the same by philox_context_digest(),\n"
+	 "  which depends on more, and sorts.\n",
+	 1, 0, 0, bench_ranks, bench_ranks_steps},
 	{"schedules", "the schedules of part ledger alone",
 	 "  See part ledger.\n", 0, 0, 0, bench_schedules,
 	 bench_schedules_steps},
@@ -157,15 +163,16 @@ static const char usage[] =
 	"usage: philox bench [OPTION]...\n\n"
 	"Measure fills, passes and replays.\n\n"
 	"  --device NAME  " HELP_DEVICE " (default host)\n"
-	"  --only PART    one part, or in fill, states, values, loops, rows, pool\n"
-	"                 and runner those that begin so, as fill/uniform/f32:\n"
+	"  --only PART    one part, or in fill, states, values, loops, rows, pool,\n"
+	"                 runner and ranks those that begin so, as\n"
+	"                 fill/uniform/f32:\n"
 	"%s"
 	"  --size N       of the arrays in part fill: 64KiB, 2MiB, 1GiB, ...;\n"
 	"                 up to %d of them\n"
 	"  --threads N    of a fill on a host device, and of torch, in parts fill,\n"
 	"                 states and rows (default 1)\n"
 	"  --quick        a very short run in parts fill, states, values, loops,\n"
-	"                 rows, pool and runner, to see that they work: no\n"
+	"                 rows, pool, runner and ranks, to see that they work: no\n"
 	"                 measurement\n"
 	"  --json         one JSON object per line\n"
 	"  --help         " HELP_HELP "\n\n"

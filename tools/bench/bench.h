@@ -38,6 +38,7 @@ int bench_loops(struct bench *bench);
 int bench_rows(struct bench *bench);
 int bench_pool(struct bench *bench);
 int bench_runner(struct bench *bench);
+int bench_ranks(struct bench *bench);
 int bench_schedules(struct bench *bench);
 
 /* How many pieces of work it has (bench_step()). */
@@ -50,6 +51,7 @@ size_t bench_loops_steps(const struct bench *bench);
 size_t bench_rows_steps(const struct bench *bench);
 size_t bench_pool_steps(const struct bench *bench);
 size_t bench_runner_steps(const struct bench *bench);
+size_t bench_ranks_steps(const struct bench *bench);
 size_t bench_schedules_steps(const struct bench *bench);
 
 /* --- rows ----------------------------------------------------------------- */
