@@ -13,11 +13,11 @@
 #include <unistd.h>
 #include "tests/support/world.h"
 
-enum { PATIENCE = 120 /* seconds */ };
+enum { PATIENCE = 120 /* seconds */, PIECE = 256 /* bytes of a gather */ };
 
-enum what { LEAST, SAME, SUM };
+enum what { LEAST, SAME, SUM, GATHER };
 
-static const char *const whats[] = {"asks", "reports", "adds"};
+static const char *const whats[] = {"asks", "reports", "adds", "gathers"};
 
 /* What a rank sends, and what it gets back. */
 struct message {
@@ -26,6 +26,7 @@ struct message {
 	uint32_t value;
 	uint32_t members;
 	uint32_t words[WORLD_WORDS];
+	unsigned char pieces[RANKS_MAX][PIECE];
 };
 
 /* --- in a rank ----------------------------------------------------------------- */
@@ -72,6 +73,42 @@ int world_same(struct world *world, uint32_t value)
 
 	exchange(world->ask, &message);
 	return is_whole(world, &message);
+}
+
+/* How many ranks there were in the beginning, the other side knows. */
+static int gather_piece(struct world *world, const unsigned char *mine,
+			uint32_t size, uint32_t whole, unsigned char *all)
+{
+	struct message message = {.what = GATHER,
+				  .epoch = world->epoch,
+				  .number = world->asked++,
+				  .value = whole};
+
+	memcpy(message.pieces[world->rank], mine, size);
+	exchange(world->ask, &message);
+	if (!is_whole(world, &message))
+		return 0;
+	for (int rank = 0; rank < RANKS_MAX; rank++)
+		if (message.members & 1u << rank)
+			memcpy(all + (size_t)rank * whole, message.pieces[rank],
+			       size);
+	return 1;
+}
+
+int world_gather(struct world *world, const void *mine, size_t size, void *all)
+{
+	const unsigned char *from = mine;
+	unsigned char *to = all;
+
+	for (size_t done = 0; done < size; done += PIECE) {
+		const size_t left = size - done;
+
+		if (!gather_piece(world, from + done,
+				  (uint32_t)(left < PIECE ? left : PIECE),
+				  (uint32_t)size, to + done))
+			return 0;
+	}
+	return 1;
 }
 
 void world_sum(struct world *world, uint32_t kind, uint32_t *words)
@@ -183,6 +220,7 @@ static void answer_all(struct between *all, int i)
 			made.value = message->value;
 		for (int k = 0; k < WORLD_WORDS; k++)
 			made.words[k] += message->words[k];
+		memcpy(made.pieces[rank], message->pieces[rank], PIECE);
 	}
 	for (int rank = 0; first && rank < all->n; rank++)
 		if (all->members & 1u << rank)

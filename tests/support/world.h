@@ -14,9 +14,10 @@
 #ifndef TESTS_SUPPORT_WORLD_H
 #define TESTS_SUPPORT_WORLD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-enum { RANKS_MAX = 3, WORLD_WORDS = 16, WORLD_TALLIES = 8 };
+enum { RANKS_MAX = 4, WORLD_WORDS = 16, WORLD_TALLIES = 8 };
 
 struct world {
 	int rank;
@@ -37,6 +38,12 @@ uint32_t world_run(int n, void (*work)(struct world *world, void *user),
 
 /* The least of all values; 0: a rank has died, and `members` are fewer. */
 int world_least(struct world *world, uint32_t value, uint32_t *least);
+
+/*
+ * An allgather of `size` bytes, in order of rank; all give the same size.
+ * Returns as above, and then *all is undefined.
+ */
+int world_gather(struct world *world, const void *mine, size_t size, void *all);
 
 /* All have the same value, or the test ends; returns as above. */
 int world_same(struct world *world, uint32_t value);
