@@ -91,7 +91,7 @@ static uint64_t generator_number(const struct philox_generator *generator)
 	return number;
 }
 
-static void add_generators(const struct sums *sums)
+static void sum_generators(const struct sums *sums)
 {
 	struct item item = {.key = save_item_key(SAVE_GENERATORS, 0)};
 
@@ -150,7 +150,7 @@ static uint64_t largest(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void add_region(const struct sums *sums,
+static void sum_region(const struct sums *sums,
 		       const struct philox_region *region)
 {
 	struct item item = {.key = save_item_key(SAVE_REGION, region->key),
@@ -172,7 +172,7 @@ static void add_region(const struct sums *sums,
 	add_item(sums, &item);
 }
 
-static void add_table(const struct sums *sums, const struct philox_rows *rows)
+static void sum_table(const struct sums *sums, const struct philox_rows *rows)
 {
 	struct item item = {.key = save_item_key(SAVE_TABLE, rows->key),
 			    .staged = 1};
@@ -183,17 +183,17 @@ static void add_table(const struct sums *sums, const struct philox_rows *rows)
 	add_item(sums, &item);
 }
 
-static void add_all(const struct sums *sums)
+static void sum_all(const struct sums *sums)
 {
-	add_generators(sums);
+	sum_generators(sums);
 	for (const struct philox_region *region = sums->context->regions;
 	     region; region = region->next)
 		if (region->alive)
-			add_region(sums, region);
+			sum_region(sums, region);
 	for (const struct philox_rows *rows = sums->context->rows; rows;
 	     rows = rows->next)
 		if (rows->alive && !rows->leaving)
-			add_table(sums, rows);
+			sum_table(sums, rows);
 }
 
 /* --- digests -------------------------------------------------------------- */
@@ -226,7 +226,7 @@ void agree_digest(const struct philox_context *context,
 				  .along = digest->along};
 
 	begin(context, digest);
-	add_all(&sums);
+	sum_all(&sums);
 }
 
 void agree_split(const struct philox_context *context, uint32_t axis,
@@ -239,7 +239,7 @@ void agree_split(const struct philox_context *context, uint32_t axis,
 				  .along = digest->along};
 
 	begin(context, digest);
-	add_all(&sums);
+	sum_all(&sums);
 }
 
 enum philox_status philox_mesh_digest(struct philox_context *context,

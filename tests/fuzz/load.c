@@ -7,8 +7,9 @@
  * An input is loaded as it is, and again with the checksum that makes its lines
  * valid, into a context with tables of rows, into one without and into one that
  * is a rank of a mesh. A text that is refused must leave the context as it was;
- * one that is loaded must be what the context saves. tests/save/load.c runs the
- * corpus.
+ * one that is loaded must be what the context saves. It is taken for the text of
+ * a rank, too: alone it agrees with itself, and twice it is of one rank.
+ * tests/save/load.c runs the corpus.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -134,6 +135,17 @@ static void load_into(struct philox_device *device, enum setting setting,
 	philox_context_destroy(context);
 }
 
+static void explain(const char *text, size_t size)
+{
+	const char *const texts[2] = {text, text};
+	const size_t sizes[2] = {size, size};
+	const enum philox_status alone = philox_mesh_explain(texts, sizes, 1);
+
+	must(alone != PHILOX_ERROR_MEMORY && alone != PHILOX_ERROR_MISMATCH);
+	must(philox_mesh_explain(texts, sizes, 2) ==
+	     (alone == PHILOX_OK ? PHILOX_ERROR_INVALID : alone));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct philox_device *device;
@@ -146,6 +158,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		size + (size_t)snprintf(text + size, 64,
 					"checksum %016" PRIx64 " bytes %zu\n",
 					region_hash(text, size), size);
+	explain(text, size);
+	explain(text, signed_size);
 	for (enum setting setting = PLAIN; setting < SETTINGS; setting++) {
 		load_into(device, setting, text, size);
 		load_into(device, setting, text, signed_size);

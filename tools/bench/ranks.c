@@ -94,7 +94,7 @@ static int measure(struct bench *bench, struct philox_context *context,
 	return 0;
 }
 
-static int measure_both(struct bench *bench, struct philox_context *context)
+static int measure_digests(struct bench *bench, struct philox_context *context)
 {
 	static struct philox_region *regions[REGIONS];
 	double bare, bare_context, full, context_digest;
@@ -132,7 +132,7 @@ int bench_ranks(struct bench *bench)
 	if (bench_try("context",
 		      philox_context_create(bench->device, &context)))
 		return -1;
-	failed = measure_both(bench, context);
+	failed = measure_digests(bench, context);
 	philox_context_destroy(context);
 	return failed ? -1 : 0;
 }
