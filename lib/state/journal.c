@@ -204,17 +204,43 @@ void journal_generator(const struct philox_generator *generator,
 		      generator->state.offset);
 }
 
+/* Words that become one name, which is cut as in journal_name(). */
+struct joined {
+	char text[288];
+	size_t length;
+	uint64_t hash;
+	int cut;
+};
+
+static void join(struct joined *joined, const char *word)
+{
+	const size_t room = sizeof(joined->text) - 32;
+
+	joined->hash = hash_more(joined->hash, word, strlen(word));
+	for (; *word && !joined->cut; word++) {
+		joined->text[joined->length++] = *word;
+		joined->cut = joined->length == room;
+	}
+}
+
+static struct journal_text journal_joined(struct joined *joined)
+{
+	if (joined->cut)
+		sprintf(joined->text + joined->length, "..#%016" PRIx64,
+			joined->hash);
+	return journal_name(joined->text);
+}
+
 /* The axes along which a region differs, as one name; "" for none. */
 static struct journal_text journal_axes(const struct region_axes *axes)
 {
-	char names[256] = "";
-	size_t length = 0;
+	struct joined joined = {.hash = HASH_OF_NOTHING};
 
-	for (size_t i = 0; i < axes->n && length < sizeof(names); i++)
-		length += (size_t)snprintf(names + length,
-					   sizeof(names) - length, "%s%s",
-					   i ? " " : "", axes->names[i]);
-	return axes->n ? journal_name(names) : (struct journal_text){""};
+	for (size_t i = 0; i < axes->n; i++) {
+		join(&joined, i ? " " : "");
+		join(&joined, axes->names[i]);
+	}
+	return axes->n ? journal_joined(&joined) : (struct journal_text){""};
 }
 
 void journal_region(const struct philox_region *region)
@@ -235,17 +261,20 @@ void journal_region(const struct philox_region *region)
 void journal_mesh(struct philox_context *context)
 {
 	const struct philox_mesh *mesh = &context->mesh;
-	char axes[256] = "";
-	size_t length = 0;
+	struct joined joined = {.hash = HASH_OF_NOTHING};
+	char place[32];
 
-	for (uint32_t i = 0; i < mesh->n_axes && length < sizeof(axes); i++)
-		length += (size_t)snprintf(
-			axes + length, sizeof(axes) - length,
-			"%s%s=%" PRIu32 "/%" PRIu32, i ? " " : "",
-			mesh->axes[i].name, mesh->axes[i].coordinate,
-			mesh->axes[i].size);
+	for (uint32_t i = 0; i < mesh->n_axes; i++) {
+		const struct philox_axis *axis = &mesh->axes[i];
+
+		snprintf(place, sizeof(place), "=%" PRIu32 "/%" PRIu32,
+			 axis->coordinate, axis->size);
+		join(&joined, i ? " " : "");
+		join(&joined, axis->name);
+		join(&joined, place);
+	}
 	journal_write(context, "mesh-set mesh %s rank %" PRIu64,
-		      journal_name(axes).text, mesh_rank(mesh));
+		      journal_joined(&joined).text, mesh_rank(mesh));
 }
 
 /* --- beginning ------------------------------------------------------------ */

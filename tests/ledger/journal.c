@@ -638,3 +638,89 @@ PROMISE(journal, of_the_environment_that_ends_fails_no_call)
 	cr_assert_eq(told, 1);
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
+
+/* --- meshes --------------------------------------------------------------- */
+
+static struct philox_mesh journal_mesh_of(struct philox_axis *axes, uint32_t n)
+{
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+
+	mesh.n_axes = n;
+	memcpy(mesh.axes, axes, n * sizeof(*axes));
+	return mesh;
+}
+
+static void make_differing(struct fixture *f, const char *name,
+			   const char *const *differs, size_t n)
+{
+	const struct philox_op op = {.name = "only"};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = name,
+						.ops = &op,
+						.n_ops = 1,
+						.differs = differs,
+						.n_differs = n};
+	struct philox_region *region;
+
+	OK(philox_region_create(f->context, &options, &region));
+}
+
+PROMISE(journal, says_the_mesh_and_along_what_regions_differ)
+{
+	struct philox_axis axes[] = {
+		{.name = "tensor", .size = 3, .coordinate = 2},
+		{.name = "d\"ta", .size = 2, .coordinate = 1}};
+	struct philox_mesh mesh = journal_mesh_of(axes, 2);
+	struct philox_mesh none = journal_mesh_of(axes, 0);
+	char *text, line[160];
+	uint64_t seed;
+
+	OK(philox_context_set_journal(f->context, path_of("mesh")));
+	OK(philox_context_set_mesh(f->context, &none));
+	OK(philox_context_set_mesh(f->context, &mesh));
+	make_differing(f, "shared", NULL, 0);
+	make_differing(f, "noise", (const char *[]){"tensor", "d\"ta"}, 2);
+	FAILS(philox_context_set_mesh(f->context, &none), PHILOX_ERROR_STATE);
+	OK(philox_context_set_journal(f->context, NULL));
+	text = read_file("mesh");
+	has_once(text, " mesh-set mesh \"\" rank 0\n");
+	has_once(text, " mesh-set mesh \"tensor=2/3 d\\x22ta=1/2\" rank 5\n");
+	cr_assert_eq(count_of(text, "mesh-set"), 2);
+	cr_assert_eq(count_of(text, "differs"), 1);
+	seed = philox_fold(0, PHILOX_FOLD_REGION, fnv1a("noise"));
+	seed = philox_axis_seed(seed, fnv1a("d\"ta"), 1);
+	seed = philox_axis_seed(seed, fnv1a("tensor"), 2);
+	snprintf(line, sizeof(line),
+		 " seed %016" PRIx64
+		 " offset 0 serial 1 differs \"d\\x22ta tensor\"\n",
+		 seed);
+	has_once(text, line);
+	has_once(text, " offset 0 serial 1\n");
+	free(text);
+}
+
+/* Two meshes that are not the same never have the same line. */
+PROMISE(journal, cuts_long_names_of_axes_and_keeps_their_hash)
+{
+	char names[2][400], *text, *texts[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct philox_axis axis = {.name = names[i], .size = 2};
+		struct philox_mesh mesh = journal_mesh_of(&axis, 1);
+
+		memset(names[i], 'n', sizeof(names[i]));
+		names[i][sizeof(names[i]) - 2] = (char)('0' + i);
+		names[i][sizeof(names[i]) - 1] = '\0';
+		OK(philox_context_set_journal(f->context, path_of("long")));
+		OK(philox_context_set_mesh(f->context, &mesh));
+		OK(philox_context_set_journal(f->context, NULL));
+		text = read_file("long");
+		cr_assert_eq(count_of(text, "nnnn..#"), 1, "%s", text);
+		cr_assert_eq(count_of(text, "\" rank 0\n"), 1, "%s", text);
+		texts[i] = text;
+	}
+	cr_assert_neq(strcmp(strstr(texts[0], "..#"), strstr(texts[1], "..#")),
+		      0);
+	free(texts[0]);
+	free(texts[1]);
+}

@@ -411,6 +411,25 @@ PROMISE(differs, what_cannot_be_is_refused_by_name)
 	make_noise(f); /* and the name is free */
 }
 
+/* Options of the first version, after which there may be anything. */
+PROMISE(differs, a_program_that_knows_no_axes_has_shared_regions)
+{
+	const struct philox_op op = {.name = "only"};
+	struct philox_mesh mesh = place();
+	struct philox_region_options options = {
+		.size = offsetof(struct philox_region_options, differs),
+		.name = "noise",
+		.ops = &op,
+		.n_ops = 1};
+	struct philox_region *region;
+
+	memset(&options.differs, 0xff, sizeof(options.differs));
+	options.n_differs = 2;
+	in_mesh(f, &mesh, 5);
+	OK(philox_region_create(f->context, &options, &region));
+	SEED_IS(f, region, model_region(5, "noise", NULL, &both));
+}
+
 /* A shared region that names no axes is as it was. */
 PROMISE(differs, shared_regions_draw_the_same_on_all_ranks)
 {
