@@ -212,7 +212,7 @@ struct joined {
 	int cut;
 };
 
-static void join(struct joined *joined, const char *word)
+static void join_word(struct joined *joined, const char *word)
 {
 	const size_t room = sizeof(joined->text) - 32;
 
@@ -237,8 +237,8 @@ static struct journal_text journal_axes(const struct region_axes *axes)
 	struct joined joined = {.hash = HASH_OF_NOTHING};
 
 	for (size_t i = 0; i < axes->n; i++) {
-		join(&joined, i ? " " : "");
-		join(&joined, axes->names[i]);
+		join_word(&joined, i ? " " : "");
+		join_word(&joined, axes->names[i]);
 	}
 	return axes->n ? journal_joined(&joined) : (struct journal_text){""};
 }
@@ -269,9 +269,9 @@ void journal_mesh(struct philox_context *context)
 
 		snprintf(place, sizeof(place), "=%" PRIu32 "/%" PRIu32,
 			 axis->coordinate, axis->size);
-		join(&joined, i ? " " : "");
-		join(&joined, axis->name);
-		join(&joined, place);
+		join_word(&joined, i ? " " : "");
+		join_word(&joined, axis->name);
+		join_word(&joined, place);
 	}
 	journal_write(context, "mesh-set mesh %s rank %" PRIu64,
 		      journal_joined(&joined).text, mesh_rank(mesh));

@@ -305,6 +305,111 @@ PROMISE(diff, inspects_tables_of_rows)
 	expect(0, "{\"seed\":\"0000000000000005\",\"offset\":8}]}]}");
 }
 
+/* Saves a rank with a region that differs along some axes. */
+static void save_rank(struct fixture *f, const char *axis, uint32_t size,
+		      uint32_t coordinate, uint32_t flags, size_t n_differs,
+		      const char *path)
+{
+	const struct philox_op op = {.name = "only"};
+	const char *names[] = {"tensor", axis};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "noise",
+						.ops = &op,
+						.n_ops = 1,
+						.differs = names,
+						.n_differs = n_differs};
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+	struct philox_context *context;
+	struct philox_region *region;
+
+	mesh.n_axes = size ? 2 : 0;
+	mesh.axes[0] = (struct philox_axis){.name = axis,
+					    .size = size,
+					    .coordinate = coordinate,
+					    .flags = flags};
+	mesh.axes[1] = (struct philox_axis){
+		.name = "tensor", .size = 3, .coordinate = 2};
+	OK(philox_context_create(f->device, &context));
+	OK(philox_context_set_mesh(context, &mesh));
+	OK(philox_region_create(context, &options, &region));
+	OK(philox_context_save(context, path));
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, names_the_first_difference_of_ranks)
+{
+	save_rank(f, "data", 4, 1, 0, 1, path_a);
+	save_rank(f, "data", 4, 1, 0, 1, path_b);
+	diff(0, "no difference: generators 1, regions 1, tickets 0\n");
+	save_rank(f, "d\"ta", 4, 1, 0, 1, path_b);
+	diff(1, "mesh: axis \"data\" in A, \"d\\x22ta\" in B\n");
+	save_rank(f, "data", 5, 1, 0, 1, path_b);
+	diff(1, "mesh: axis \"data\": size 4 in A, 5 in B\n");
+	save_rank(f, "data", 4, 3, 0, 1, path_b);
+	diff(1, "mesh: axis \"data\": coordinate 1 in A, 3 in B\n");
+	save_rank(f, "data", 4, 1, PHILOX_AXIS_STAGES, 1, path_b);
+	diff(1, "mesh: axis \"data\": flags 0 in A, 1 in B\n");
+	save_rank(f, "data", 0, 0, 0, 1, path_b);
+	diff(1, "mesh: axes 2 in A, 0 in B\n");
+	save_rank(f, "data", 4, 1, 0, 2, path_b);
+	diff(1, "region \"noise\" differs along axis \"data\" in B only\n");
+	save_rank(f, "data", 4, 1, 0, 0, path_b);
+	diff(1, "region \"noise\" differs along axis \"tensor\" in A only\n");
+}
+
+PROMISE(diff, inspects_a_rank)
+{
+	save_rank(f, "data", 4, 1, PHILOX_AXIS_STAGES, 2, path_a);
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "saved context\n\nrank 5 of 12\n  \"data\": 1 of 4, stages\n"
+		  "  \"tensor\": 2 of 3\n\ngenerators 1\n");
+	expect(0, ", pending 0\n    differs along \"data\", \"tensor\"\n");
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0,
+	       "{\"kind\":\"context\",\"mesh\":[{\"name\":\"data\",\"size\":4,"
+	       "\"coordinate\":1,\"stages\":true},{\"name\":\"tensor\",");
+	expect(0, "\"differs\":[\"data\",\"tensor\"],\"operators\":1");
+	save_rank(f, "data", 0, 0, 0, 0, path_a);
+	run(tool_inspect, "inspect", "--json", path_a);
+	expect(0, "{\"kind\":\"context\",\"pending\":0");
+}
+
+static void write_text(const char *path, const char *text);
+
+/* What coordinates that are gone have issued, as a merge writes it. */
+Test(diff, names_what_others_have_issued)
+{
+	static const char start[] =
+		"philox context 4\n"
+		"generator 0 state 0000000000000000 0000000000000000\n"
+		"region \"noise\" alive generator 0 flags 0 next "
+		"0000000000000001 0000000000000000 serial 1\n"
+		"differs \"data\"\n";
+	static const char *const issued[] = {"", "issued 8 serial 3\n",
+					     "issued 8 serial 4\n"};
+	char text[3][1024];
+
+	for (int i = 0; i < 3; i++) {
+		size_t size = (size_t)snprintf(text[i], sizeof(text[i]),
+					       "%s%sop - calls 1 advance 4\n",
+					       start, issued[i]);
+
+		snprintf(text[i] + size, sizeof(text[i]) - size,
+			 "checksum %016llx bytes %zu\n",
+			 (unsigned long long)fnv1a(text[i]), size);
+	}
+	write_text(path_a, text[0]);
+	write_text(path_b, text[1]);
+	diff(1, "region \"noise\": issued offset 0 in A, 8 in B\n");
+	run(tool_inspect, "inspect", path_b, NULL);
+	expect(0, "    differs along \"data\"; others have issued up to offset "
+		  "8, serial 3\n");
+	run(tool_inspect, "inspect", "--json", path_b);
+	expect(0, "\"issued_offset\":8,\"issued_serial\":3,");
+	write_text(path_a, text[2]);
+	diff(1, "region \"noise\": issued serial 4 in A, 3 in B\n");
+}
+
 /* --- journals ------------------------------------------------------------- */
 
 static void write_text(const char *path, const char *text)

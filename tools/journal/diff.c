@@ -73,6 +73,32 @@ static int compare_generators(const struct saved *a, const struct saved *b)
 	return 0;
 }
 
+static int compare_axis(const struct philox_axis *a,
+			const struct philox_axis *b)
+{
+	char what[sizeof(struct journal_text) + 16];
+
+	if (strcmp(a->name, b->name))
+		return differs("mesh: axis %s in A, %s in B",
+			       journal_name(a->name).text,
+			       journal_name(b->name).text);
+	snprintf(what, sizeof(what), "mesh: axis %s",
+		 journal_name(a->name).text);
+	return compare_numbers(what, "size", a->size, b->size) ||
+	       compare_numbers(what, "coordinate", a->coordinate,
+			       b->coordinate) ||
+	       compare_numbers(what, "flags", a->flags, b->flags);
+}
+
+static int compare_meshes(const struct philox_mesh *a,
+			  const struct philox_mesh *b)
+{
+	for (uint32_t i = 0; i < a->n_axes && i < b->n_axes; i++)
+		if (compare_axis(&a->axes[i], &b->axes[i]))
+			return 1;
+	return compare_numbers("mesh", "axes", a->n_axes, b->n_axes);
+}
+
 static int compare_generator_of(const char *what, uint32_t a, uint32_t b)
 {
 	if (a == b)
@@ -111,6 +137,35 @@ static int compare_ops(const char *what, const struct saved *a,
 			       &b->ops[of_b->op + i]))
 			return 1;
 	return compare_numbers(what, "operators", of_a->n_ops, of_b->n_ops);
+}
+
+/* The names are in order; NULL, after them all, is the last. */
+static const char *axis_at(const struct saved *saved,
+			   const struct saved_region *region, size_t index)
+{
+	return index < region->n_axes ? saved->axes[region->axis + index]
+				      : NULL;
+}
+
+static int compare_axes(const char *what, const struct saved *a,
+			const struct saved_region *of_a, const struct saved *b,
+			const struct saved_region *of_b)
+{
+	for (size_t i = 0; i < of_a->n_axes || i < of_b->n_axes; i++) {
+		const char *in_a = axis_at(a, of_a, i);
+		const char *in_b = axis_at(b, of_b, i);
+		int order = !in_a ? 1 : !in_b ? -1 : strcmp(in_a, in_b);
+
+		if (order)
+			return differs(
+				"%s differs along axis %s in %s only", what,
+				journal_name(order < 0 ? in_a : in_b).text,
+				order < 0 ? "A" : "B");
+	}
+	return compare_numbers(what, "issued offset", of_a->issued,
+			       of_b->issued) ||
+	       compare_numbers(what, "issued serial", of_a->issued_serial,
+			       of_b->issued_serial);
 }
 
 /* A serial above all others marks the end of a list. */
@@ -162,6 +217,7 @@ static int compare_region(const struct saved *a,
 			       of_a->alive ? "B" : "A");
 	return compare_generator_of(what, of_a->generator, of_b->generator) ||
 	       compare_numbers(what, "flags", of_a->flags, of_b->flags) ||
+	       compare_axes(what, a, of_a, b, of_b) ||
 	       compare_ops(what, a, of_a, b, of_b) ||
 	       compare_states(what, of_a->state, of_b->state) ||
 	       compare_numbers(what, "next serial", of_a->serial,
@@ -249,8 +305,8 @@ static int compare_tables(const struct saved *a, const struct saved *b)
 
 static int compare_contexts(const struct saved *a, const struct saved *b)
 {
-	if (compare_generators(a, b) || compare_regions(a, b) ||
-	    compare_tables(a, b))
+	if (compare_meshes(&a->mesh, &b->mesh) || compare_generators(a, b) ||
+	    compare_regions(a, b) || compare_tables(a, b))
 		return 1;
 	printf("no difference: generators %zu, regions %zu, tickets %zu",
 	       a->n_generators, a->n_regions, a->n_tickets);

@@ -29,6 +29,37 @@ static size_t count_alive(const struct saved *saved)
 	return alive;
 }
 
+static void print_axes(const struct saved *saved,
+		       const struct saved_region *region)
+{
+	for (size_t i = 0; i < region->n_axes; i++)
+		printf("%s%s", i ? ", " : "    differs along ",
+		       journal_name(saved->axes[region->axis + i]).text);
+	if (region->issued_serial)
+		printf("; others have issued up to offset %" PRIu64
+		       ", serial %" PRIu64,
+		       region->issued, region->issued_serial);
+	if (region->n_axes)
+		putchar('\n');
+}
+
+static void print_mesh(const struct philox_mesh *mesh)
+{
+	uint64_t world, rank;
+
+	if (!mesh->n_axes || philox_mesh_world(mesh, &world) != PHILOX_OK ||
+	    philox_mesh_rank(mesh, &rank) != PHILOX_OK)
+		return;
+	printf("rank %" PRIu64 " of %" PRIu64 "\n", rank, world);
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		printf("  %s: %" PRIu32 " of %" PRIu32 "%s\n",
+		       journal_name(mesh->axes[i].name).text,
+		       mesh->axes[i].coordinate, mesh->axes[i].size,
+		       mesh->axes[i].flags & PHILOX_AXIS_STAGES ? ", stages"
+								: "");
+	putchar('\n');
+}
+
 static void print_region(const struct saved *saved,
 			 const struct saved_region *region)
 {
@@ -46,6 +77,7 @@ static void print_region(const struct saved *saved,
 	else
 		printf(", operators %zu, pending %zu\n", region->n_ops,
 		       region->n_tickets);
+	print_axes(saved, region);
 	for (size_t i = 0; i < region->n_tickets; i++) {
 		const struct saved_ticket *ticket =
 			&saved->tickets[region->ticket + i];
@@ -82,7 +114,9 @@ static void print_context(const struct saved *saved)
 {
 	size_t alive = count_alive(saved);
 
-	printf("saved context\n\ngenerators %zu\n", saved->n_generators);
+	printf("saved context\n\n");
+	print_mesh(&saved->mesh);
+	printf("generators %zu\n", saved->n_generators);
 	for (size_t i = 0; i < saved->n_generators; i++)
 		printf("  %zu: seed %016" PRIx64 ", offset %" PRIu64 "\n", i,
 		       saved->generators[i].seed, saved->generators[i].offset);
@@ -107,6 +141,39 @@ static void json_state(struct json *json, struct philox_state state)
 	json_unsigned(json, "offset", state.offset);
 }
 
+/* A text without axes has no such member: it is as it was. */
+static void json_mesh(struct json *json, const struct philox_mesh *mesh)
+{
+	if (!mesh->n_axes)
+		return;
+	json_array(json, "mesh");
+	for (uint32_t i = 0; i < mesh->n_axes; i++) {
+		json_object(json, NULL);
+		json_string(json, "name", mesh->axes[i].name);
+		json_unsigned(json, "size", mesh->axes[i].size);
+		json_unsigned(json, "coordinate", mesh->axes[i].coordinate);
+		json_bool(json, "stages",
+			  (mesh->axes[i].flags & PHILOX_AXIS_STAGES) != 0);
+		json_close(json);
+	}
+	json_close(json);
+}
+
+static void json_axes(struct json *json, const struct saved *saved,
+		      const struct saved_region *region)
+{
+	if (!region->n_axes)
+		return;
+	json_array(json, "differs");
+	for (size_t i = 0; i < region->n_axes; i++)
+		json_string(json, NULL, saved->axes[region->axis + i]);
+	json_close(json);
+	if (!region->issued_serial)
+		return;
+	json_unsigned(json, "issued_offset", region->issued);
+	json_unsigned(json, "issued_serial", region->issued_serial);
+}
+
 static void json_region(struct json *json, const struct saved *saved,
 			const struct saved_region *region)
 {
@@ -118,6 +185,7 @@ static void json_region(struct json *json, const struct saved *saved,
 	json_bool(json, "shared", (region->flags & PHILOX_SHARED) != 0);
 	json_state(json, region->state);
 	json_unsigned(json, "serial", region->serial);
+	json_axes(json, saved, region);
 	json_unsigned(json, "operators", region->n_ops);
 	json_array(json, "tickets");
 	for (size_t i = 0; i < region->n_tickets; i++) {
@@ -154,6 +222,7 @@ static void json_table(struct json *json, const struct saved *saved,
 static void json_context(struct json *json, const struct saved *saved)
 {
 	json_string(json, "kind", "context");
+	json_mesh(json, &saved->mesh);
 	json_unsigned(json, "pending", saved->n_tickets);
 	json_array(json, "generators");
 	for (size_t i = 0; i < saved->n_generators; i++) {
