@@ -97,14 +97,12 @@ static enum philox_status refuse(struct philox_graph *graph,
 	for (uint32_t i = index; i--;)
 		hold_rewind(&launch->claims[i].hold);
 	blame(graph, index, &launch->uses[index]);
-	journal_write(graph->context, "launch-refuse graph %s use %u status %s",
-		      journal_name(graph->name).text, index,
-		      philox_status_name(status));
 	return status_prefix(status, "'%s', use %u: ", graph->name, index);
 }
 
+/* Writes the use that was refused. */
 static enum philox_status claim_each(struct philox_graph *graph,
-				     struct launch *launch)
+				     struct launch *launch, uint32_t *refused)
 {
 	uint32_t read = 0, i;
 	enum philox_status status = PHILOX_OK;
@@ -116,6 +114,7 @@ static enum philox_status claim_each(struct philox_graph *graph,
 		if (status != PHILOX_OK)
 			break;
 	}
+	*refused = i;
 	if (status != PHILOX_OK)
 		return refuse(graph, launch, i, status);
 	read_generators(graph, graph->n_uses, &read);
@@ -124,16 +123,20 @@ static enum philox_status claim_each(struct philox_graph *graph,
 
 enum philox_status claim_all(struct philox_graph *graph, struct launch *launch)
 {
-	enum philox_status status = claim_each(graph, launch);
+	uint32_t refused;
+	enum philox_status status = claim_each(graph, launch, &refused);
 
 	if (status == PHILOX_OK)
 		journal_claimed(graph, launch);
+	else
+		journal_refused(graph, refused, status);
 	return status;
 }
 
 enum philox_status claim_try(struct philox_graph *graph, struct launch *launch)
 {
-	enum philox_status status = claim_each(graph, launch);
+	uint32_t refused;
+	enum philox_status status = claim_each(graph, launch, &refused);
 
 	for (uint32_t i = graph->n_uses; status == PHILOX_OK && i--;)
 		hold_rewind(&launch->claims[i].hold);

@@ -17,7 +17,10 @@
  */
 enum philox_status claim_all(struct philox_graph *graph, struct launch *launch);
 
-/* claim_try() does so, and undoes it: whether a launch would be refused. */
+/*
+ * claim_try() does so, and undoes it: whether a launch would be refused. Nothing
+ * of it is in the journal.
+ */
 enum philox_status claim_try(struct philox_graph *graph, struct launch *launch);
 
 /* claim_settle_all() makes tickets live or used up, after a launch. */

@@ -124,6 +124,14 @@ void journal_claimed(const struct philox_graph *graph,
 		write_use(graph, launch, i);
 }
 
+void journal_refused(const struct philox_graph *graph, uint32_t use,
+		     enum philox_status status)
+{
+	journal_write(graph->context, "launch-refuse graph %s use %u status %s",
+		      journal_name(graph->name).text, use,
+		      philox_status_name(status));
+}
+
 void journal_launched(const struct philox_graph *graph,
 		      enum philox_status status)
 {

@@ -26,6 +26,10 @@ void journal_capture(const struct capture *capture, const char *event);
 void journal_claimed(const struct philox_graph *graph,
 		     const struct launch *launch);
 
+/* journal_refused() writes a launch that was refused for a use. */
+void journal_refused(const struct philox_graph *graph, uint32_t use,
+		     enum philox_status status);
+
 /* journal_launched() writes how that launch ended. */
 void journal_launched(const struct philox_graph *graph,
 		      enum philox_status status);

@@ -90,6 +90,8 @@ struct philox_pool {
 	size_t n_streams, room;
 	struct philox_pool_session *session; /* the open one */
 	struct philox_pool_session *undone;  /* not yet ended */
+	struct philox_pool_session *stuck;   /* the open one, which verified a
+						launch and could not be ended */
 	struct pool_capture *captures;
 
 	philox_event event; /* at the end of the last launch or warm-up */

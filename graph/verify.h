@@ -95,9 +95,10 @@ struct philox_verify {
 	size_t n_memory, memory_room;
 	struct verify_item *items;
 	size_t n_items, item_room;
-	uint64_t *firsts; /* on the device: of each item, its first byte that
+	uint64_t *firsts;   /* on the device: of each item, its first byte that
 			      differs */
-	uint64_t *places; /* the same here, and two more words */
+	uint64_t *places;   /* the same here, and two more words */
+	size_t item_places; /* items that both have room for */
 	const struct philox_state **reads;
 
 	/* of philox_graph_launch_verified() alone */
@@ -118,9 +119,19 @@ enum philox_status verify_open(struct philox_verify *verify);
 struct philox_pool_session *verify_close(struct philox_verify *verify);
 
 /*
+ * verify_reserve() takes all memory for what is kept of an array that the graph
+ * changes, which verify_keep_reserved() then keeps, the i-th of those; so a
+ * launch for which there is none is refused before it takes numbers.
+ * verify_reserve_places() does so for what is to be compared.
+ *
  * verify_keep() adds memory that the graph changes, whose copies begin `shift`
  * bytes after a multiple of an alignment. verify_add() adds what is compared.
  */
+enum philox_status verify_reserve(struct philox_verify *verify, void *real,
+				  size_t bytes, size_t alignment);
+enum philox_status verify_keep_reserved(struct philox_verify *verify, size_t i);
+enum philox_status verify_reserve_places(struct philox_verify *verify,
+					 size_t items);
 enum philox_status verify_keep(struct philox_verify *verify, void *real,
 			       size_t bytes, size_t alignment, size_t shift);
 enum philox_status verify_add(struct philox_verify *verify,

@@ -22,27 +22,40 @@ enum philox_status verify_wait(struct philox_verify *verify)
 	return status;
 }
 
-static enum philox_status reserve_places(struct philox_verify *verify)
+enum philox_status verify_reserve_places(struct philox_verify *verify,
+					 size_t items)
 {
-	const size_t size = (verify->n_items + 2) * sizeof(*verify->places);
-	void *firsts = NULL;
-	enum philox_status status = PHILOX_OK;
+	const size_t size = (items + 2) * sizeof(*verify->places);
+	void *firsts, *places;
+	enum philox_status status;
 
-	if (!verify->places)
-		verify->places = malloc(size);
-	if (!verify->places)
+	if (verify->places && items <= verify->item_places)
+		return PHILOX_OK;
+	places = realloc(verify->places, size);
+	if (!places)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "'%s': no memory to verify it",
 				  verify->graph->name);
-	if (!verify->firsts)
-		status = verify_take(verify, verify->stream, size, 0, &firsts);
-	if (firsts)
-		verify->firsts = firsts;
-	if (status == PHILOX_OK)
-		status =
-			philox_memory_set(verify_device(verify), verify->firsts,
-					  0xff, size, verify->stream);
-	return status;
+	verify->places = places;
+	status = verify_take(verify, verify->stream, size, 0, &firsts);
+	if (status != PHILOX_OK)
+		return status;
+	verify->firsts = firsts;
+	verify->item_places = items;
+	return PHILOX_OK;
+}
+
+static enum philox_status begin_places(struct philox_verify *verify)
+{
+	enum philox_status status =
+		verify_reserve_places(verify, verify->n_items);
+
+	if (status != PHILOX_OK)
+		return status;
+	return philox_memory_set(verify_device(verify), verify->firsts, 0xff,
+				 (verify->n_items + 2) *
+					 sizeof(*verify->firsts),
+				 verify->stream);
 }
 
 static enum philox_status send_compare(const struct philox_verify *verify,
@@ -100,7 +113,7 @@ enum philox_status verify_compare_with(struct philox_verify *verify, int again,
 	*item = NULL;
 	if (!verify->n_items)
 		return verify_wait(verify);
-	status = reserve_places(verify);
+	status = begin_places(verify);
 	if (status == PHILOX_OK)
 		status = queue_compare(verify, again);
 	if (status == PHILOX_OK)

@@ -192,6 +192,28 @@ static enum philox_status run_callback(struct philox_verify *verify)
 	return PHILOX_OK;
 }
 
+/* Tables of rows may come to the arrays. */
+#define MORE_ITEMS 64
+
+static enum philox_status reserve_arrays(struct philox_verify *verify)
+{
+	const struct philox_verify_options *options = verify->options;
+	enum philox_status status =
+		verify_reserve_places(verify, options->n_arrays + MORE_ITEMS);
+
+	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++) {
+		const struct philox_verify_array *array = &options->arrays[i];
+		const size_t aligned = (uintptr_t)array->address &
+				       (~(uintptr_t)array->address + 1);
+
+		status = verify_reserve(verify, array->address, array->bytes,
+					aligned < POOL_ALIGNMENT_MAX
+						? aligned
+						: POOL_ALIGNMENT_MAX);
+	}
+	return status;
+}
+
 static enum philox_status add_arrays(struct philox_verify *verify)
 {
 	const struct philox_verify_options *options = verify->options;
@@ -199,24 +221,18 @@ static enum philox_status add_arrays(struct philox_verify *verify)
 
 	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++) {
 		const struct philox_verify_array *array = &options->arrays[i];
-		const size_t aligned = (uintptr_t)array->address &
-				       (~(uintptr_t)array->address + 1);
-		struct verify_item item = {.what = "array",
-					   .name = array->name,
-					   .origin = "",
-					   .elements = array->elements,
-					   .bytes = array->bytes,
-					   .real = array->address};
+		struct verify_item item = {
+			.what = "array",
+			.name = array->name,
+			.origin = "",
+			.elements = array->elements,
+			.bytes = array->bytes,
+			.real = array->address,
+			.copies = {verify->memory[i].copies[0], NULL}};
 
-		status = verify_keep(verify, array->address, array->bytes,
-				     aligned < POOL_ALIGNMENT_MAX
-					     ? aligned
-					     : POOL_ALIGNMENT_MAX,
-				     0);
-		if (status != PHILOX_OK)
-			return status;
-		item.copies[0] = verify->memory[i].copies[0];
-		status = verify_add(verify, &item);
+		status = verify_keep_reserved(verify, i);
+		if (status == PHILOX_OK)
+			status = verify_add(verify, &item);
 	}
 	return status;
 }
@@ -266,27 +282,70 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 	return status;
 }
 
-static enum philox_status launch_verified(
-	struct philox_graph *graph, philox_stream stream,
-	const struct philox_verify_options *options)
+/*
+ * A session that could not be ended, since the device fails, keeps its pool busy
+ * until the next launch that is verified with it has ended it.
+ */
+static void close_launch(struct philox_verify *verify)
 {
-	struct philox_verify verify = {.graph = graph,
-				       .pool = options->pool,
-				       .stream = stream,
-				       .run = run_callback,
-				       .options = options};
-	enum philox_status status = verify_passes_reserve(&verify);
+	struct philox_pool *pool = verify->options->pool;
+	struct philox_pool_session *stuck = verify_close(verify);
+
+	if (stuck) {
+		pool_lock(pool);
+		pool->stuck = stuck;
+		pool_unlock(pool);
+	}
+	verify_passes_free(verify);
+}
+
+static enum philox_status end_stuck_session(struct philox_pool *pool)
+{
+	struct philox_pool_session *stuck;
+	enum philox_status status;
+
+	pool_lock(pool);
+	stuck = pool->stuck;
+	pool->stuck = NULL;
+	pool_unlock(pool);
+	if (!stuck)
+		return PHILOX_OK;
+	status = philox_pool_end(stuck, PHILOX_ERROR_STATE, NULL);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	pool_lock(pool);
+	pool->stuck = stuck;
+	pool_unlock(pool);
+	return status;
+}
+
+/* What there is no memory for is refused before numbers are taken. */
+static enum philox_status open_launch(struct philox_verify *verify)
+{
+	const struct philox_graph *graph = verify->graph;
+	enum philox_status status =
+		device_refuse_capture(graph->context->device, verify->stream);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "'%s' cannot be launched: ", graph->name);
+	status = end_stuck_session(verify->options->pool);
+	if (status == PHILOX_OK)
+		status = verify_passes_reserve(verify);
+	if (status == PHILOX_OK)
+		status = verify_open(verify);
+	return status == PHILOX_OK ? reserve_arrays(verify) : status;
+}
+
+static enum philox_status launch_verified(struct philox_verify *verify)
+{
+	enum philox_status status = add_arrays(verify);
 
 	if (status == PHILOX_OK)
-		status = verify_open(&verify);
+		status = verify_try(verify);
 	if (status == PHILOX_OK)
-		status = add_arrays(&verify);
-	if (status == PHILOX_OK)
-		status = verify_try(&verify);
-	if (status == PHILOX_OK)
-		status = launch_and_compare(&verify);
-	verify_close(&verify);
-	verify_passes_free(&verify);
+		status = launch_and_compare(verify);
+	close_launch(verify);
 	return status;
 }
 
@@ -296,13 +355,24 @@ static enum philox_status launch_in_between(
 	struct philox_use *uses, size_t n,
 	const struct philox_verify_options *options)
 {
+	struct philox_verify verify = {.graph = graph,
+				       .pool = options->pool,
+				       .stream = stream,
+				       .run = run_callback,
+				       .options = options};
 	struct status_message kept;
-	enum philox_status status =
-		philox_graph_prologue(graph, stream, uses, n);
+	enum philox_status status = open_launch(&verify);
 
-	if (status != PHILOX_OK)
+	if (status != PHILOX_OK) {
+		close_launch(&verify);
+		return graph_report(graph, status, NULL);
+	}
+	status = philox_graph_prologue(graph, stream, uses, n);
+	if (status != PHILOX_OK) {
+		close_launch(&verify);
 		return status;
-	status = launch_verified(graph, stream, options);
+	}
+	status = launch_verified(&verify);
 	status_keep(&kept);
 	philox_graph_epilogue(graph, status);
 	status_restore(&kept);

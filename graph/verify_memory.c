@@ -48,9 +48,9 @@ enum philox_status verify_room(struct philox_verify *verify, void *items,
 	return PHILOX_OK;
 }
 
-enum philox_status verify_keep_on(struct philox_verify *verify,
-				  philox_stream stream,
-				  const struct verify_memory *memory)
+static enum philox_status take_kept(struct philox_verify *verify,
+				    philox_stream stream,
+				    const struct verify_memory *memory)
 {
 	struct verify_memory *made;
 	enum philox_status status =
@@ -61,12 +61,37 @@ enum philox_status verify_keep_on(struct philox_verify *verify,
 		return status;
 	made = &verify->memory[verify->n_memory];
 	*made = *memory;
-	status = verify_take(verify, stream, made->bytes, 0, &made->kept);
+	return verify_take(verify, stream, made->bytes, 0, &made->kept);
+}
+
+enum philox_status verify_keep_on(struct philox_verify *verify,
+				  philox_stream stream,
+				  const struct verify_memory *memory)
+{
+	enum philox_status status = take_kept(verify, stream, memory);
+
 	if (status == PHILOX_OK)
-		status = verify_copy(verify, stream, made->kept, made->real,
-				     made->bytes);
+		status = verify_copy(verify, stream,
+				     verify->memory[verify->n_memory].kept,
+				     memory->real, memory->bytes);
 	if (status == PHILOX_OK)
 		verify->n_memory++;
+	return status;
+}
+
+static enum philox_status take_copy(struct philox_verify *verify,
+				    struct verify_memory *memory)
+{
+	void **made = &memory->copies[verify->turn];
+	enum philox_status status;
+
+	if (*made)
+		return PHILOX_OK;
+	status = verify_take(verify, verify->stream,
+			     memory->bytes + memory->shift, memory->alignment,
+			     made);
+	if (status == PHILOX_OK)
+		*made = (char *)*made + memory->shift;
 	return status;
 }
 
@@ -74,19 +99,36 @@ enum philox_status verify_keep_on(struct philox_verify *verify,
 enum philox_status verify_make_copy(struct philox_verify *verify,
 				    struct verify_memory *memory)
 {
-	void **made = &memory->copies[verify->turn];
-	enum philox_status status = PHILOX_OK;
+	enum philox_status status = take_copy(verify, memory);
 
-	if (!*made) {
-		status = verify_take(verify, verify->stream,
-				     memory->bytes + memory->shift,
-				     memory->alignment, made);
-		if (status != PHILOX_OK)
-			return status;
-		*made = (char *)*made + memory->shift;
-	}
-	return verify_copy(verify, verify->stream, *made, memory->kept,
-			   memory->bytes);
+	if (status != PHILOX_OK)
+		return status;
+	return verify_copy(verify, verify->stream, memory->copies[verify->turn],
+			   memory->kept, memory->bytes);
+}
+
+enum philox_status verify_reserve(struct philox_verify *verify, void *real,
+				  size_t bytes, size_t alignment)
+{
+	const struct verify_memory memory = {
+		.real = real, .bytes = bytes, .alignment = alignment};
+	enum philox_status status = take_kept(verify, verify->stream, &memory);
+
+	if (status == PHILOX_OK)
+		status = take_copy(verify, &verify->memory[verify->n_memory]);
+	if (status == PHILOX_OK)
+		verify->n_memory++;
+	return status;
+}
+
+enum philox_status verify_keep_reserved(struct philox_verify *verify, size_t i)
+{
+	struct verify_memory *memory = &verify->memory[i];
+	enum philox_status status =
+		verify_copy(verify, verify->stream, memory->kept, memory->real,
+			    memory->bytes);
+
+	return status == PHILOX_OK ? verify_make_copy(verify, memory) : status;
 }
 
 enum philox_status verify_keep(struct philox_verify *verify, void *real,

@@ -73,7 +73,9 @@ struct philox_verify_options {
  * (names the field), PHILOX_ERROR_MISMATCH (the pool is of another context),
  * PHILOX_ERROR_BUSY (the pool is in use, or the graph's), PHILOX_ERROR_MEMORY,
  * PHILOX_ERROR_UNSUPPORTED (the callback seeds a generator or destroys a table
- * of rows). Not for graphs with conditional nodes, or with forwards of several
+ * of rows). A pool that is in use, or has no memory for the arrays, is found
+ * before numbers are taken. Where the device fails so that the pool cannot be
+ * left, it is in use until the next call of this function with it. Not for graphs with conditional nodes, or with forwards of several
  * iterations: PHILOX_ERROR_UNSUPPORTED. Thread rule: as philox_graph_launch();
  * not legal on a thread that is capturing.
  */

@@ -146,9 +146,7 @@ PROMISE(verify_errors, name_a_pool_that_is_in_use)
 	struct philox_pool_session *session;
 
 	OK(philox_pool_begin(job.pool, f->side, &session));
-	FAILS(launch_job(&job), PHILOX_ERROR_BUSY);
-	NAMES("'copies'");
-	cr_assert_eq(job.runs, 0);
+	REFUSED(&job, (void)0, PHILOX_ERROR_BUSY, "'copies'");
 	PENDING(job.region, 0);
 	OK(philox_pool_end(session, PHILOX_OK, NULL));
 	OK(launch_job(&job));
@@ -216,11 +214,12 @@ static struct job large_job(struct fixture *f, const char *name, uint64_t limit)
 PROMISE(verify_errors, say_that_there_is_no_memory)
 {
 	struct job job = large_job(f, "small", 6 << 20);
+	struct ledger_view before = look(f, job.region);
 
 	FAILS_EITHER(launch_job(&job), PHILOX_ERROR_MEMORY, PHILOX_ERROR_LIMIT);
 	NAMES("'small'");
 	cr_assert_eq(job.runs, 0);
-	PENDING(job.region, 0);
+	unchanged(f, job.region, &before);
 	cr_assert_eq(pool_look(job.pool).blocks, 0);
 	OK(philox_graph_launch(job.graph, f->stream, job.uses, 1));
 	OK(philox_device_synchronize(f->device));
@@ -236,6 +235,60 @@ PROMISE(verify_errors, need_no_more_than_twice_the_arrays)
 	FAILS(launch_job(&job), PHILOX_ERROR_DIFFERS);
 	job.n = 3;
 	OK(launch_job(&job));
+}
+
+/* --- a pool that cannot be left -------------------------------------------- */
+
+static struct philox_device *failing;
+static unsigned failures; /* that are still to come */
+
+static void fail_event(void)
+{
+	if (!failures)
+		return;
+	failures--;
+	OK(philox_device_fail(failing, "event_record", 1, PHILOX_ERROR_DEVICE));
+}
+
+/* Each failure that is logged has the next one made. */
+static void fail_again(void *user, const struct philox_log_entry *entry)
+{
+	(void)user;
+	if (entry->status == PHILOX_ERROR_DEVICE)
+		fail_event();
+}
+
+static enum philox_status fails_after_work(struct job *job,
+					   struct job_stage *stage)
+{
+	JOB_TRY(forward_work(job, stage));
+	if (stage->verify)
+		fail_event();
+	return PHILOX_OK;
+}
+
+PROMISE(verify_errors, leave_a_pool_that_a_later_launch_leaves)
+{
+	struct job job = new_job(f, fails_after_work);
+	struct philox_pool_session *session;
+
+	f->injected = 1;
+	failing = f->device;
+	job.region = make_region(f, "layer");
+	make_job(&job);
+	OK(philox_context_set_log(f->context, fail_again, NULL));
+	failures = 4;
+	OK(launch_job(&job)); /* as the graph was launched, and is right */
+	cr_assert_eq(failures, 0);
+	FAILS(philox_pool_begin(job.pool, f->stream, &session),
+	      PHILOX_ERROR_BUSY);
+	FAILS(launch_job(&job), PHILOX_ERROR_DEVICE);
+	NAMES("'copies'");
+	OK(launch_job(&job));
+	OK(philox_pool_begin(job.pool, f->stream, &session));
+	OK(philox_pool_end(session, PHILOX_OK, NULL));
+	PENDING(job.region, 2);
+	OK(philox_context_set_log(f->context, NULL, NULL));
 }
 
 /* --- every device call fails once -------------------------------------- */

@@ -4,6 +4,8 @@
  * Others are asked in each call whatever goes wrong: none waits in vain.
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include "tests/support/agree_bed.h"
 
 /* --- what goes wrong here -------------------------------------------------------- */
@@ -470,6 +472,36 @@ RUNNER_PROMISE(runner_agree_errors, of_stale_recordings_are_found_before)
 		AGREED(&team, x, 0, PHILOX_CALL_RECORD, "33");
 		cr_assert_eq(counts_of(&team.layer).missed_stale, i + 1);
 	}
+}
+
+/* What is only tried is not in the journal as a launch that was refused. */
+RUNNER_PROMISE(runner_agree_errors, of_stale_recordings_are_in_no_journal)
+{
+	char path[] = "/tmp/philox-agree-XXXXXX", line[512];
+	int file = mkstemp(path), refused = 0, lines = 0;
+	struct team team;
+	uint32_t *x = make_words(f, 3);
+	FILE *journal;
+
+	cr_assert_geq(file, 0);
+	make_team(&team, f, r, "layer", NULL);
+	settle(&team.layer, x, 0);
+	team.asked[0] = '\0';
+	OK(philox_context_set_journal(f->context, path));
+	OK(philox_region_destroy(team.layer.region));
+	team.layer.region = make_region(f, "layer");
+	AGREED(&team, x, 0, PHILOX_CALL_RECORD, "33");
+	OK(philox_context_set_journal(f->context, NULL));
+	journal = fdopen(file, "r");
+	cr_assert(journal);
+	while (fgets(line, sizeof(line), journal)) {
+		lines++;
+		refused += strstr(line, "launch-refuse") != NULL;
+	}
+	fclose(journal);
+	unlink(path);
+	cr_assert_gt(lines, 3);
+	cr_assert_eq(refused, 0, "%d launches were refused", refused);
 }
 
 /* A body that draws to memory of the caller, which is freed. */
