@@ -19,11 +19,16 @@
  * manifest is described in Note [Set of texts] in lib/save/set.h.
  *
  * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
- * regions on other stages (Note [Another mesh] in lib/save/merge.h). The
- * context says which regions a rank has; for each of them:
+ * regions on other stages (Note [Another mesh] in lib/save/merge.h). So can the
+ * text that a single process has saved (philox/save.h), with or without a mesh
+ * of one rank: give its path instead of a manifest's. An axis that a mesh lacks
+ * counts as one of size 1, so an axis with another name is one that has gone and
+ * one that has come. The context says which regions a rank has; for each of
+ * them:
  *
- *  - The same mesh, and the rank's own text has the region: as
- *    philox_context_load().
+ *  - The same mesh (names and sizes of axes, in any order), and the rank's own
+ *    text has the region: as philox_context_load(). If it is in other texts
+ *    only, it has moved here, and the rules below hold.
  *  - Shared along all axes: all texts that have the region must agree about it,
  *    and the run goes on bit for bit, tickets included.
  *  - It differs along some axes, and each of them has the size it had: the
@@ -32,14 +37,25 @@
  *  - It differs along an axis whose size has changed: coordinates that were
  *    there before go on with their own states; new ones start fresh, after the
  *    highest offset and serial that any coordinate has issued, so that no
- *    numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh"). Tickets
- *    cannot be divided: pending ones are PHILOX_ERROR_MISMATCH.
+ *    numbers repeat, which the log says (PHILOX_LOG_INFO, "fresh"). What
+ *    coordinates that are gone have issued is kept for that in the texts to
+ *    come. Tickets cannot be divided: if any text has some pending, that is
+ *    PHILOX_ERROR_MISMATCH.
  *
- * An axis that a mesh lacks counts as one of size 1, and a text without a mesh
- * as that of the only rank. Generators must agree in all texts. So must tables
- * of rows, row by row, unless the mesh is the same: PHILOX_ERROR_MISMATCH names
- * the first table and row. `philox merge` writes the set that a whole world of
- * another mesh would have, from the set of one.
+ * Texts and context must agree along which axes a region differs, of those axes
+ * that both meshes have; so a process that had no mesh goes on as rank 0 of any.
+ * Operators, generator and flags must be the same, as for philox_context_load().
+ *
+ * Names that are destroyed in any of the texts, or that this context does not
+ * have, are destroyed ones after the load, which continue after the highest
+ * offset and serial that any text knows if they are made again. On the same
+ * mesh these are the names of the own text.
+ *
+ * Generators must agree in all texts. So must tables of rows, row by row, in all
+ * texts that have them: PHILOX_ERROR_MISMATCH names the first table and row. On
+ * the same mesh each rank has the generators and tables of its own text, and
+ * they are compared only if other texts are read. `philox merge` writes the set
+ * that a whole world of another mesh would have, from the set of one.
  *
  * Thread rule: as philox/save.h.
  */

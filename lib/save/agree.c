@@ -19,7 +19,7 @@
 #include <string.h>
 #include "lib/mesh/mesh.h"
 #include "lib/save/agree.h"
-#include "lib/save/text.h"
+#include "lib/save/collect.h"
 #include "lib/state/context.h"
 
 enum { SPLITS = 4, SMALL_WORLD = 128 };
@@ -141,8 +141,8 @@ struct texts {
 static void make_text(const struct asking *asking, struct texts *texts)
 {
 	context_lock(asking->context);
-	if (agree_text(asking->context, &asking->part, &texts->mine,
-		       &texts->size) != PHILOX_OK)
+	if (save_write_part(asking->context, &asking->part, &texts->mine,
+			    &texts->size) != PHILOX_OK)
 		texts->size = 0;
 	context_unlock(asking->context);
 }

@@ -128,13 +128,9 @@ int agree_compare_part(const struct agree_digests *all, uint32_t axis,
 		       unsigned word, struct agree_found *found);
 
 /*
- * agree_text() writes the text of a rank with a part of its items, with the lock
- * held: ERROR_MEMORY. agree_explain() is philox_mesh_explain() of texts that are
- * there. (lib/save/agree_explain.c)
+ * agree_explain() is philox_mesh_explain() of texts that are there.
+ * (lib/save/agree_explain.c)
  */
-enum philox_status agree_text(const struct philox_context *context,
-			      const struct save_part *part, char **text,
-			      size_t *size);
 enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 				 size_t n);
 

@@ -15,7 +15,6 @@
 #include "lib/save/collect.h"
 #include "lib/save/differ.h"
 #include "lib/save/read.h"
-#include "lib/save/text.h"
 #include "lib/state/context.h"
 
 /* A rank that has sent a text. */
@@ -415,20 +414,6 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 	return status;
 }
 
-enum philox_status agree_text(const struct philox_context *context,
-			      const struct save_part *part, char **text,
-			      size_t *size)
-{
-	struct saved saved;
-	enum philox_status status = save_collect_part(context, part, &saved);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = save_write(&saved, text, size);
-	saved_finish(&saved);
-	return status;
-}
-
 /* --- public --------------------------------------------------------------- */
 
 enum philox_status philox_mesh_describe(struct philox_context *context,
@@ -442,7 +427,7 @@ enum philox_status philox_mesh_describe(struct philox_context *context,
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
 	context_lock(context);
-	status = agree_text(context, &all, text, &length);
+	status = save_write_part(context, &all, text, &length);
 	context_unlock(context);
 	if (status == PHILOX_OK && size)
 		*size = length;

@@ -22,16 +22,18 @@ int save_has_axes(const struct saved *saved)
 
 /* --- writing -------------------------------------------------------------- */
 
-void save_write_mesh(FILE *out, const struct philox_mesh *mesh)
+void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed)
 {
 	for (uint32_t i = 0; i < mesh->n_axes; i++) {
 		const struct philox_axis *axis = &mesh->axes[i];
 
 		fputs("axis ", out);
 		save_write_name(out, axis->name);
-		fprintf(out, " size %" PRIu32 " at %" PRIu32 "%s\n", axis->size,
-			axis->coordinate,
-			axis->flags & PHILOX_AXIS_STAGES ? " stages" : "");
+		fprintf(out, " size %" PRIu32, axis->size);
+		if (placed)
+			fprintf(out, " at %" PRIu32, axis->coordinate);
+		fputs(axis->flags & PHILOX_AXIS_STAGES ? " stages\n" : "\n",
+		      out);
 	}
 }
 
@@ -58,30 +60,32 @@ static void need_version(struct reader *reader, const char *what)
 }
 
 /* The mesh so far is fine: an axis more may break a rule of meshes. */
-static void check_mesh(struct reader *reader)
+static void check_mesh(struct reader *reader, const struct philox_mesh *mesh)
 {
 	char text[512];
 
-	if (reader->status != PHILOX_OK ||
-	    philox_mesh_check(&reader->saved->mesh) == PHILOX_OK)
+	if (reader->status != PHILOX_OK || philox_mesh_check(mesh) == PHILOX_OK)
 		return;
 	snprintf(text, sizeof(text), "%s", status_bare());
 	reader_refuse(reader, "%s", text);
 }
 
-void reader_axis(struct reader *reader)
+void reader_axis(struct reader *reader, struct philox_mesh *mesh, int placed)
 {
-	struct philox_mesh *mesh = &reader->saved->mesh;
 	struct philox_axis axis = {0};
 
-	need_version(reader, "axes");
+	if (placed)
+		need_version(reader, "axes");
 	if (mesh->n_axes == PHILOX_MESH_AXES)
 		reader_refuse(reader, "more than %d axes", PHILOX_MESH_AXES);
 	axis.name = reader_name(reader);
 	reader_expect(reader, " size ");
 	axis.size = (uint32_t)reader_decimal(reader, 1, UINT32_MAX);
-	reader_expect(reader, " at ");
-	axis.coordinate = (uint32_t)reader_decimal(reader, 0, UINT32_MAX);
+	if (placed) {
+		reader_expect(reader, " at ");
+		axis.coordinate =
+			(uint32_t)reader_decimal(reader, 0, UINT32_MAX);
+	}
 	if (reader_accept(reader, " stages"))
 		axis.flags = PHILOX_AXIS_STAGES;
 	if (reader->status != PHILOX_OK) {
@@ -89,7 +93,7 @@ void reader_axis(struct reader *reader)
 		return;
 	}
 	mesh->axes[mesh->n_axes++] = axis;
-	check_mesh(reader);
+	check_mesh(reader, mesh);
 	reader_end_line(reader);
 }
 

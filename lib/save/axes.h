@@ -16,21 +16,22 @@ struct saved;
 struct saved_region;
 
 /*
- * save_write_mesh() writes the axes of a mesh; save_write_axes() along which of
+ * save_write_mesh() writes the axes of a mesh, and where on them a rank is if it
+ * is `placed`; save_write_axes() along which of
  * them a region differs, and what others have issued. save_has_axes() tells
  * whether a text has any of these lines.
  */
 int save_has_axes(const struct saved *saved);
-void save_write_mesh(FILE *out, const struct philox_mesh *mesh);
+void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed);
 void save_write_axes(FILE *out, const struct saved *saved,
 		     const struct saved_region *region);
 
 /*
- * The rest of the lines that begin with "axis ", "differs " and "issued "; the
- * region that the last two belong to is NULL if there is none, which has been
- * refused. reader_end_axes() checks what only the whole text tells.
+ * The rest of the lines that begin with "axis ", of a text or of another text
+ * about a mesh, "differs " and "issued "; the region that the last two belong to
+ * is NULL if there is none, which has been refused. reader_end_axes() checks what only the whole text tells.
  */
-void reader_axis(struct reader *reader);
+void reader_axis(struct reader *reader, struct philox_mesh *mesh, int placed);
 void reader_differs(struct reader *reader, struct saved_region *region);
 void reader_issued(struct reader *reader, struct saved_region *region);
 void reader_end_axes(struct reader *reader);

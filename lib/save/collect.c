@@ -20,15 +20,14 @@ static int compare_region_names(const void *a, const void *b)
 	return strcmp((*left)->name, (*right)->name);
 }
 
-/* Of the text of a rank, those in every phase. */
+/* LEDGER_FREE: tickets in every phase. */
 static enum philox_status collect_tickets(struct saved *saved,
-					  const struct ledger *ledger)
+					  const struct ledger *ledger,
+					  enum ledger_phase phase)
 {
 	const struct ledger_entry **entries;
 	uint32_t n;
-	enum philox_status status =
-		ledger_list(ledger, saved->rank ? LEDGER_FREE : LEDGER_PENDING,
-			    &entries, &n);
+	enum philox_status status = ledger_list(ledger, phase, &entries, &n);
 
 	if (status != PHILOX_OK)
 		return status;
@@ -49,7 +48,8 @@ static enum philox_status collect_tickets(struct saved *saved,
 
 /* What only a region that is alive has. */
 static enum philox_status collect_alive(struct saved *saved,
-					const struct philox_region *region)
+					const struct philox_region *region,
+					enum ledger_phase phase)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -63,13 +63,15 @@ static enum philox_status collect_alive(struct saved *saved,
 
 		status = saved_add_op(saved, &made);
 	}
-	return status == PHILOX_OK ? collect_tickets(saved, &region->ledger)
-				   : status;
+	return status == PHILOX_OK
+		       ? collect_tickets(saved, &region->ledger, phase)
+		       : status;
 }
 
 static enum philox_status collect_region(struct saved *saved,
 					 const struct save_lists *lists,
-					 const struct philox_region *region)
+					 const struct philox_region *region,
+					 enum ledger_phase phase)
 {
 	const struct region_axes *axes = &region->axes;
 	struct saved_region made = {
@@ -90,43 +92,78 @@ static enum philox_status collect_region(struct saved *saved,
 	}
 	status = saved_add_region(saved, &made);
 	if (status == PHILOX_OK && region->alive)
-		status = collect_alive(saved, region);
+		status = collect_alive(saved, region, phase);
 	return status;
 }
 
-/* Without a part, all regions. */
-static int is_wanted(const struct philox_region *region,
-		     const struct save_part *part)
-{
-	if (!part)
-		return 1;
-	return region->alive &&
-	       save_part_has(part, save_item_key(SAVE_REGION, region->key));
-}
+/* --- all of a context, or some of it -------------------------------------- */
 
-static enum philox_status collect_all(const struct philox_context *context,
+/* What is collected; `part` only where that matters. */
+typedef enum philox_status collect_fn(struct saved *saved,
 				      const struct save_lists *lists,
-				      const struct save_part *part,
-				      struct saved *saved)
-{
-	enum philox_status status = mesh_copy(&context->mesh, &saved->mesh);
+				      const struct save_part *part);
 
-	for (size_t i = 0; status == PHILOX_OK && i < lists->n_generators; i++)
-		status =
-			saved_add_generator(saved, lists->generators[i]->state);
+static enum philox_status collect_all(struct saved *saved,
+				      const struct save_lists *lists,
+				      const struct save_part *part)
+{
+	enum philox_status status = PHILOX_OK;
+
+	(void)part;
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++)
-		if (is_wanted(lists->regions[i], part))
-			status =
-				collect_region(saved, lists, lists->regions[i]);
-	if (status != PHILOX_OK)
-		return status;
-	return part ? save_collect_tables(saved, lists, part)
-		    : save_collect_rows(saved, lists);
+		status = collect_region(saved, lists, lists->regions[i],
+					LEDGER_PENDING);
+	return status == PHILOX_OK ? save_collect_rows(saved, lists) : status;
 }
 
-static enum philox_status collect(const struct philox_context *context,
-				  const struct save_part *part,
-				  struct saved *saved)
+static enum philox_status collect_part(struct saved *saved,
+				       const struct save_lists *lists,
+				       const struct save_part *part)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++) {
+		const struct philox_region *region = lists->regions[i];
+
+		if (region->alive &&
+		    save_part_has(part,
+				  save_item_key(SAVE_REGION, region->key)))
+			status = collect_region(saved, lists, region,
+						LEDGER_FREE);
+	}
+	return status == PHILOX_OK ? save_collect_tables(saved, lists, part)
+				   : status;
+}
+
+static enum philox_status collect_name(struct saved *saved,
+				       const struct philox_region *region)
+{
+	const struct saved_region wanted = {
+		.name = region->name, .key = region->key, .alive = 1};
+	enum philox_status status = saved_add_region(saved, &wanted);
+
+	for (size_t i = 0; status == PHILOX_OK && i < region->axes.n; i++)
+		status = saved_add_axis(saved, region->axes.names[i]);
+	return status;
+}
+
+static enum philox_status collect_names(struct saved *saved,
+					const struct save_lists *lists,
+					const struct save_part *part)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++)
+		if (lists->regions[i]->alive)
+			status = collect_name(saved, lists->regions[i]);
+	return status == PHILOX_OK ? save_collect_tables(saved, lists, part)
+				   : status;
+}
+
+static enum philox_status collect_by(const struct philox_context *context,
+				     collect_fn *collect,
+				     const struct save_part *part,
+				     struct saved *saved)
 {
 	struct save_lists lists;
 	enum philox_status status;
@@ -135,8 +172,11 @@ static enum philox_status collect(const struct philox_context *context,
 	if (status != PHILOX_OK)
 		return status;
 	saved_init(saved);
-	saved->rank = part != NULL;
-	status = collect_all(context, &lists, part, saved);
+	status = mesh_copy(&context->mesh, &saved->mesh);
+	for (size_t i = 0; status == PHILOX_OK && i < lists.n_generators; i++)
+		status = saved_add_generator(saved, lists.generators[i]->state);
+	if (status == PHILOX_OK)
+		status = collect(saved, &lists, part);
 	save_lists_finish(&lists);
 	if (status != PHILOX_OK)
 		saved_finish(saved);
@@ -146,12 +186,28 @@ static enum philox_status collect(const struct philox_context *context,
 enum philox_status save_collect(const struct philox_context *context,
 				struct saved *saved)
 {
-	return collect(context, NULL, saved);
+	return collect_by(context, collect_all, NULL, saved);
 }
 
-enum philox_status save_collect_part(const struct philox_context *context,
-				     const struct save_part *part,
-				     struct saved *saved)
+enum philox_status save_collect_wanted(const struct philox_context *context,
+				       struct saved *saved)
 {
-	return collect(context, part, saved);
+	const struct save_part all = {0};
+
+	return collect_by(context, collect_names, &all, saved);
+}
+
+enum philox_status save_write_part(const struct philox_context *context,
+				   const struct save_part *part, char **text,
+				   size_t *size)
+{
+	struct saved saved;
+	enum philox_status status =
+		collect_by(context, collect_part, part, &saved);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = save_write_rank(&saved, text, size);
+	saved_finish(&saved);
+	return status;
 }

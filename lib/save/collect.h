@@ -4,6 +4,7 @@
 #ifndef LIB_SAVE_COLLECT_H
 #define LIB_SAVE_COLLECT_H
 
+#include <stddef.h>
 #include "lib/base/status.h"
 
 struct philox_context;
@@ -19,12 +20,19 @@ enum philox_status save_collect(const struct philox_context *context,
 				struct saved *saved);
 
 /*
- * save_collect_part() copies a part of what the text of a rank says, whether or
- * not the context is quiet, with its lock held; see Note [Text of a rank] in
- * lib/save/agree.h.
+ * save_collect_wanted() copies what merge_init() (lib/save/merge.h) takes: the
+ * mesh, names and axes of the regions that are alive, tables without rows.
  */
-enum philox_status save_collect_part(const struct philox_context *context,
-				     const struct save_part *part,
-				     struct saved *saved);
+enum philox_status save_collect_wanted(const struct philox_context *context,
+				       struct saved *saved);
+
+/*
+ * save_write_part() writes the text of a rank with a part of its items, see Note
+ * [Text of a rank] in lib/save/agree.h, whether or not passes are open; with the
+ * lock held. ERROR_MEMORY.
+ */
+enum philox_status save_write_part(const struct philox_context *context,
+				   const struct save_part *part, char **text,
+				   size_t *size);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lib/save/axes.h"
 #include "lib/save/read.h"
 #include "lib/save/read_rows.h"
+#include "lib/save/saved.h"
 #include "lib/save/words.h"
 #include "lib/state/region.h"
 
@@ -277,7 +278,7 @@ static void read_lines(struct reader *reader)
 
 		if (!reader->saved->n_generators &&
 		    reader_accept(reader, "axis ")) {
-			reader_axis(reader);
+			reader_axis(reader, &reader->saved->mesh, 1);
 		} else if (reader_accept(reader, "rows ")) {
 			check_region_complete(reader);
 			reader_table(reader);
@@ -310,40 +311,19 @@ static void read_lines(struct reader *reader)
 	}
 }
 
-static int compare_saved_keys(const void *a, const void *b)
-{
-	const struct saved_region *const *left = a, *const *right = b;
-
-	return ((*left)->key > (*right)->key) - ((*left)->key < (*right)->key);
-}
-
 /* No context has two names with the same hash. */
 static void check_keys(struct reader *reader)
 {
-	const struct saved *saved = reader->saved;
-	const struct saved_region **order = NULL;
+	const struct saved_region *twins[2];
 
 	if (reader->status == PHILOX_OK)
-		order = calloc(saved->n_regions + 1, sizeof(*order));
-	if (!order) {
-		if (reader->status == PHILOX_OK)
-			reader->status = status_set(PHILOX_ERROR_MEMORY,
-						    "no memory for regions");
+		reader->status = saved_find_twins(reader->saved, twins);
+	if (reader->status != PHILOX_OK || !twins[0])
 		return;
-	}
-	for (size_t i = 0; i < saved->n_regions; i++)
-		order[i] = &saved->regions[i];
-	qsort(order, saved->n_regions, sizeof(*order), compare_saved_keys);
-	for (size_t i = 1; i < saved->n_regions; i++) {
-		if (order[i - 1]->key != order[i]->key)
-			continue;
-		reader->line = order[i]->line;
-		reader_refuse(reader,
-			      "the names of regions '%s' and '%s' have the "
-			      "same hash",
-			      order[i - 1]->name, order[i]->name);
-	}
-	free(order);
+	reader->line = twins[1]->line;
+	reader_refuse(reader,
+		      "the names of regions '%s' and '%s' have the same hash",
+		      twins[0]->name, twins[1]->name);
 }
 
 static enum philox_status read_text(const char *text, size_t size, int rank,
@@ -359,7 +339,6 @@ static enum philox_status read_text(const char *text, size_t size, int rank,
 
 	memset(saved, 0, sizeof(*saved));
 	saved->mesh.size = sizeof(saved->mesh);
-	saved->rank = rank;
 	read_version(&reader);
 	read_lines(&reader);
 	check_keys(&reader);

@@ -62,7 +62,6 @@ struct saved {
 	struct philox_state *rows;
 	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
 	size_t n_axes;
-	int rank; /* the text of a rank: Note [Text of a rank] */
 };
 
 /*

@@ -55,20 +55,24 @@ static enum philox_status check_states(const struct philox_rows *rows,
 	return PHILOX_OK;
 }
 
-static struct saved_table describe_table(const struct save_lists *lists,
-					 const struct philox_rows *rows)
+/* NULL: without its states. */
+static enum philox_status collect_table(struct saved *saved,
+					const struct save_lists *lists,
+					const struct philox_rows *rows,
+					const struct philox_state *states)
 {
-	return (struct saved_table){
+	const struct saved_table table = {
 		.name = rows->name,
 		.generator = save_lists_number(lists, rows->generator),
 		.count = rows->table.count};
+
+	return saved_add_table(saved, &table, states);
 }
 
-static enum philox_status collect_table(struct saved *saved,
-					const struct save_lists *lists,
-					const struct philox_rows *rows)
+static enum philox_status collect_whole_table(struct saved *saved,
+					      const struct save_lists *lists,
+					      const struct philox_rows *rows)
 {
-	const struct saved_table table = describe_table(lists, rows);
 	struct philox_state *states;
 	enum philox_status status = read_rows(rows, &states);
 
@@ -76,7 +80,7 @@ static enum philox_status collect_table(struct saved *saved,
 		return status;
 	status = check_states(rows, states);
 	if (status == PHILOX_OK)
-		status = saved_add_table(saved, &table, states);
+		status = collect_table(saved, lists, rows, states);
 	free(states);
 	return status;
 }
@@ -87,7 +91,7 @@ enum philox_status save_collect_rows(struct saved *saved,
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++)
-		status = collect_table(saved, lists, lists->rows[i]);
+		status = collect_whole_table(saved, lists, lists->rows[i]);
 	return status;
 }
 
@@ -98,13 +102,10 @@ enum philox_status save_collect_tables(struct saved *saved,
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++) {
-		const struct saved_table table =
-			describe_table(lists, lists->rows[i]);
-		const uint64_t key =
-			save_item_key(SAVE_TABLE, lists->rows[i]->key);
+		const struct philox_rows *rows = lists->rows[i];
 
-		if (save_part_has(part, key))
-			status = saved_add_table(saved, &table, NULL);
+		if (save_part_has(part, save_item_key(SAVE_TABLE, rows->key)))
+			status = collect_table(saved, lists, rows, NULL);
 	}
 	return status;
 }

@@ -12,11 +12,14 @@
 #include <string.h>
 #include <philox/save.h>
 #include "lib/device/enter.h"
+#include "lib/mesh/mesh.h"
 #include "lib/save/collect.h"
 #include "lib/save/file.h"
 #include "lib/save/inspect.h"
 #include "lib/save/load.h"
 #include "lib/save/read.h"
+#include "lib/save/save.h"
+#include "lib/save/saved.h"
 #include "lib/save/text.h"
 #include "lib/state/journal.h"
 #include "lib/state/region.h"
@@ -107,15 +110,7 @@ static enum philox_status lock_quiet(struct philox_context *context,
 	return status;
 }
 
-/* --- public --------------------------------------------------------------- */
-
-/* A text, and the digest of what it says, for traces. */
-struct written_text {
-	char *text;
-	size_t size;
-	uint64_t digest;
-	int has_digest;
-};
+/* --- saving and loading --------------------------------------------------- */
 
 /* With the context's lock held. */
 static enum philox_status write_context(const struct philox_context *context,
@@ -131,23 +126,24 @@ static enum philox_status write_context(const struct philox_context *context,
 	return status;
 }
 
-static enum philox_status save_text(struct philox_context *context,
-				    const char *call, struct written_text *out)
+enum philox_status save_text(struct philox_context *context, const char *call,
+			     struct written_text *out)
 {
 	enum philox_status status = lock_quiet(context, call);
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "a context cannot be saved now: ");
 	status = write_context(context, &out->text, &out->size);
+	out->rank = mesh_rank(&context->mesh);
 	out->has_digest = status == PHILOX_OK && context->trace &&
 			  inspect_digest(context, &out->digest) == PHILOX_OK;
 	context_unlock(context);
 	return status;
 }
 
-/* When it is saved indeed. It is in no journal: it changes nothing. */
-static void trace_save(struct philox_context *context,
-		       const struct written_text *saved)
+/* It is in no journal: it changes nothing. */
+void save_trace(struct philox_context *context,
+		const struct written_text *saved)
 {
 	if (!saved->has_digest)
 		return;
@@ -167,9 +163,8 @@ static void write_load_event(struct philox_context *context)
 			      digest);
 }
 
-static enum philox_status apply_text(struct philox_context *context,
-				     const char *call,
-				     const struct saved *saved)
+enum philox_status save_apply(struct philox_context *context, const char *call,
+			      const struct saved *saved)
 {
 	struct save_plan plan;
 	enum philox_status status = lock_quiet(context, call);
@@ -196,10 +191,12 @@ static enum philox_status load_text(struct philox_context *context,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = apply_text(context, call, &saved);
+	status = save_apply(context, call, &saved);
 	saved_finish(&saved);
 	return status;
 }
+
+/* --- public --------------------------------------------------------------- */
 
 enum philox_status philox_context_save_text(struct philox_context *context,
 					    char **text, size_t *size)
@@ -215,7 +212,7 @@ enum philox_status philox_context_save_text(struct philox_context *context,
 		*text = saved.text;
 		if (size)
 			*size = saved.size;
-		trace_save(context, &saved);
+		save_trace(context, &saved);
 	}
 	return context_report(context, status, NULL);
 }
@@ -245,7 +242,7 @@ enum philox_status philox_context_save(struct philox_context *context,
 		free(saved.text);
 	}
 	if (status == PHILOX_OK)
-		trace_save(context, &saved);
+		save_trace(context, &saved);
 	return context_report(context, status, NULL);
 }
 

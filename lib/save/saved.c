@@ -179,3 +179,34 @@ enum philox_status saved_copy_region(struct saved *saved,
 		status = saved_copy_tickets(saved, from, region);
 	return status;
 }
+
+/* --- keys ----------------------------------------------------------------- */
+
+static int compare_saved_keys(const void *a, const void *b)
+{
+	const struct saved_region *const *left = a, *const *right = b;
+
+	return ((*left)->key > (*right)->key) - ((*left)->key < (*right)->key);
+}
+
+enum philox_status saved_find_twins(const struct saved *saved,
+				    const struct saved_region *twins[2])
+{
+	const struct saved_region **order =
+		calloc(saved->n_regions + 1, sizeof(*order));
+
+	if (!order)
+		return status_set(PHILOX_ERROR_MEMORY, "no memory for regions");
+	twins[0] = twins[1] = NULL;
+	for (size_t i = 0; i < saved->n_regions; i++)
+		order[i] = &saved->regions[i];
+	qsort(order, saved->n_regions, sizeof(*order), compare_saved_keys);
+	for (size_t i = 1; !twins[0] && i < saved->n_regions; i++) {
+		if (order[i - 1]->key != order[i]->key)
+			continue;
+		twins[0] = order[i - 1];
+		twins[1] = order[i];
+	}
+	free(order);
+	return PHILOX_OK;
+}

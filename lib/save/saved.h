@@ -26,7 +26,7 @@ enum philox_status saved_add_op(struct saved *saved, const struct saved_op *op);
 enum philox_status saved_add_ticket(struct saved *saved,
 				    const struct saved_ticket *ticket);
 
-/* saved_add_table() adds a table with all its rows, or with none if NULL. */
+/* saved_add_table() adds a table with its rows; NULL: without them. */
 enum philox_status saved_add_table(struct saved *saved,
 				   const struct saved_table *like,
 				   const struct philox_state *rows);
@@ -43,5 +43,12 @@ enum philox_status saved_copy_tickets(struct saved *saved,
 enum philox_status saved_copy_region(struct saved *saved,
 				     const struct saved *from,
 				     const struct saved_region *region);
+
+/*
+ * saved_find_twins() finds two regions whose names have the same hash; two NULL
+ * if there are none.
+ */
+enum philox_status saved_find_twins(const struct saved *saved,
+				    const struct saved_region *twins[2]);
 
 #endif

@@ -124,13 +124,13 @@ static int version_of(const struct saved *saved)
 	return saved->n_tables ? SAVE_VERSION_ROWS : 1;
 }
 
-static void write_body(FILE *out, const struct saved *saved)
+static void write_body(FILE *out, const struct saved *saved, int rank)
 {
-	if (saved->rank)
+	if (rank)
 		fprintf(out, "philox ranks %d\n", SAVE_VERSION_RANKS);
 	else
 		fprintf(out, "philox context %d\n", version_of(saved));
-	save_write_mesh(out, &saved->mesh);
+	save_write_mesh(out, &saved->mesh, 1);
 	write_generators(out, saved);
 	for (size_t i = 0; i < saved->n_regions; i++)
 		write_region(out, saved, &saved->regions[i]);
@@ -138,8 +138,8 @@ static void write_body(FILE *out, const struct saved *saved)
 		write_table(out, saved, &saved->tables[i]);
 }
 
-enum philox_status save_write(const struct saved *saved, char **text,
-			      size_t *size)
+static enum philox_status write_text(const struct saved *saved, int rank,
+				     char **text, size_t *size)
 {
 	char *written = NULL;
 	size_t length = 0;
@@ -147,11 +147,11 @@ enum philox_status save_write(const struct saved *saved, char **text,
 	int whole = 0;
 
 	if (out) {
-		write_body(out, saved);
+		write_body(out, saved, rank);
 		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
+		fclose(out); /* which may need memory, and gives NULL then */
 	}
-	if (!whole) {
+	if (!whole || !written) {
 		free(written);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for the text of a context");
@@ -159,4 +159,16 @@ enum philox_status save_write(const struct saved *saved, char **text,
 	*text = written;
 	*size = length;
 	return PHILOX_OK;
+}
+
+enum philox_status save_write(const struct saved *saved, char **text,
+			      size_t *size)
+{
+	return write_text(saved, 0, text, size);
+}
+
+enum philox_status save_write_rank(const struct saved *saved, char **text,
+				   size_t *size)
+{
+	return write_text(saved, 1, text, size);
 }

@@ -82,10 +82,13 @@ struct saved;
 #define SAVE_NO_GENERATOR  UINT32_MAX
 
 /*
- * save_write() writes what a context has as a text, or a rank, see Note [Text of
- * a rank] in lib/save/agree.h: ERROR_MEMORY.
+ * save_write() writes what a context has as a text: ERROR_MEMORY.
+ * save_write_rank() writes it as the text of a rank, see Note [Text of a rank]
+ * in lib/save/agree.h.
  */
 enum philox_status save_write(const struct saved *saved, char **text,
 			      size_t *size);
+enum philox_status save_write_rank(const struct saved *saved, char **text,
+				   size_t *size);
 
 #endif
