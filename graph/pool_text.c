@@ -122,9 +122,9 @@ enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
 	if (out) {
 		snapshot_write_lines(out, snapshot);
 		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
+		fclose(out); /* which may need memory, and gives NULL then */
 	}
-	if (!whole) {
+	if (!whole || !written) {
 		free(written);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "pool '%s': no memory for its text",

@@ -216,9 +216,9 @@ enum philox_status plan_write(const struct plan *plan, char **text,
 	if (out) {
 		write_lines(out, plan);
 		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
+		fclose(out); /* which may need memory, and gives NULL then */
 	}
-	if (!whole) {
+	if (!whole || !written) {
 		free(written);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for the text of a plan");

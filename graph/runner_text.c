@@ -253,9 +253,9 @@ enum philox_status runner_text_write(const struct runner_text *text,
 	if (out) {
 		write_all(out, text);
 		whole = save_write_checksum(out, &made, &length);
-		fclose(out);
+		fclose(out); /* which may need memory, and gives NULL then */
 	}
-	if (!whole) {
+	if (!whole || !made) {
 		free(made);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "runner '%s': no memory for its text",
