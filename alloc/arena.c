@@ -2,32 +2,28 @@
  * alloc/arena.c - see alloc/arena.h
  *
  * Each chunk has a list of pieces in order of address, free and used, which
- * covers it without gaps; no two neighbours are both free. The records are host
- * memory, so nothing here touches device memory.
+ * covers it without gaps; no two neighbours are both free, and the free ones of
+ * all chunks are in a tree. The records are host memory, so nothing here touches
+ * device memory.
  */
 #include <stdlib.h>
 #include "alloc/arena.h"
+#include "alloc/arena_tree.h"
 #include "lib/base/status.h"
 #include "lib/device/captures.h"
-
-struct piece {
-	struct piece *next; /* the next higher address */
-	size_t offset;
-	size_t size;
-	int used;
-};
 
 struct arena_chunk {
 	struct arena_chunk *next; /* in order of creation */
 	char *device;
 	char *host;
-	struct piece *pieces;
+	struct arena_piece *pieces;
 };
 
 void arena_init(struct arena *arena, struct philox_device *device,
 		enum arena_kind kind, size_t chunk_size)
 {
-	*arena = (struct arena){device, kind, chunk_size, NULL};
+	*arena = (struct arena){
+		.device = device, .kind = kind, .chunk_size = chunk_size};
 }
 
 /* --- chunks --------------------------------------------------------------- */
@@ -79,11 +75,45 @@ static enum philox_status chunk_memory(struct arena *arena, size_t size,
 	return restored;
 }
 
+/* SplitMix64 of a count. */
+static uint64_t next_priority(struct arena *arena)
+{
+	uint64_t mixed = (arena->priorities += 0x9e3779b97f4a7c15);
+
+	mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
+	mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
+	return mixed ^ (mixed >> 31);
+}
+
+/* Has a new record stand for memory of a chunk. */
+static void place_piece(struct arena *arena, struct arena_piece *piece,
+			struct arena_chunk *chunk, uint64_t number,
+			size_t offset, size_t size)
+{
+	piece->chunk = chunk;
+	piece->offset = offset;
+	piece->size = size;
+	piece->number = number;
+	piece->priority = next_priority(arena);
+}
+
+static void append_chunk(struct arena *arena, struct arena_chunk *chunk,
+			 size_t bytes)
+{
+	if (arena->last)
+		arena->last->next = chunk;
+	else
+		arena->chunks = chunk;
+	arena->last = chunk;
+	place_piece(arena, chunk->pieces, chunk, arena->n_chunks++, 0, bytes);
+	arena_tree_put(&arena->free, chunk->pieces);
+}
+
 static enum philox_status grow(struct arena *arena, size_t size,
-			       struct arena_chunk **made)
+			       struct arena_piece **made)
 {
 	size_t bytes = size > arena->chunk_size ? size : arena->chunk_size;
-	struct arena_chunk *chunk = calloc(1, sizeof(*chunk)), **link;
+	struct arena_chunk *chunk = calloc(1, sizeof(*chunk));
 	enum philox_status status = PHILOX_ERROR_MEMORY;
 
 	if (chunk)
@@ -93,14 +123,11 @@ static enum philox_status grow(struct arena *arena, size_t size,
 			   bytes);
 		goto free_chunk;
 	}
-	chunk->pieces->size = bytes;
 	status = chunk_memory(arena, bytes, chunk);
 	if (status != PHILOX_OK)
 		goto free_chunk;
-	for (link = &arena->chunks; *link; link = &(*link)->next)
-		;
-	*link = chunk;
-	*made = chunk;
+	append_chunk(arena, chunk, bytes);
+	*made = chunk->pieces;
 	return PHILOX_OK;
 
 free_chunk:
@@ -113,34 +140,28 @@ free_chunk:
 void arena_finish(struct arena *arena)
 {
 	struct arena_chunk *chunk;
-	struct piece *piece;
+	struct arena_piece *piece;
 
 	while ((chunk = arena->chunks)) {
 		arena->chunks = chunk->next;
 		while ((piece = chunk->pieces)) {
-			chunk->pieces = piece->next;
+			chunk->pieces = piece->after;
 			free(piece);
 		}
 		chunk_free_memory(arena, chunk);
 		free(chunk);
 	}
+	arena->last = NULL;
+	arena->free = NULL;
 }
 
 /* --- pieces --------------------------------------------------------------- */
 
-static struct piece *find_free(const struct arena_chunk *chunk, size_t size)
+/* Cuts a piece that is in no tree down to the size needed. */
+static enum philox_status split(struct arena *arena, struct arena_piece *piece,
+				size_t size)
 {
-	struct piece *piece = chunk->pieces;
-
-	while (piece && (piece->used || piece->size < size))
-		piece = piece->next;
-	return piece;
-}
-
-/* Cuts a free piece down to the size needed. */
-static enum philox_status split(struct piece *piece, size_t size)
-{
-	struct piece *rest;
+	struct arena_piece *rest;
 
 	if (piece->size == size)
 		return PHILOX_OK;
@@ -148,81 +169,81 @@ static enum philox_status split(struct piece *piece, size_t size)
 	if (!rest)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to record a piece of cells");
-	rest->offset = piece->offset + size;
-	rest->size = piece->size - size;
-	rest->next = piece->next;
-	piece->next = rest;
+	place_piece(arena, rest, piece->chunk, piece->number,
+		    piece->offset + size, piece->size - size);
+	rest->before = piece;
+	rest->after = piece->after;
+	if (rest->after)
+		rest->after->before = rest;
+	piece->after = rest;
 	piece->size = size;
+	arena_tree_put(&arena->free, rest);
 	return PHILOX_OK;
 }
 
-static void join_next(struct piece *piece)
+/* A piece takes its neighbour behind it; neither is in the tree. */
+static void take_after(struct arena_piece *piece)
 {
-	struct piece *next = piece->next;
+	struct arena_piece *after = piece->after;
 
-	if (!next || next->used || piece->used)
-		return;
-	piece->size += next->size;
-	piece->next = next->next;
-	free(next);
+	piece->size += after->size;
+	piece->after = after->after;
+	if (piece->after)
+		piece->after->before = piece;
+	free(after);
+}
+
+static int is_free(const struct arena_piece *piece)
+{
+	return piece && !piece->used;
 }
 
 enum philox_status arena_alloc(struct arena *arena, size_t size,
 			       struct arena_block *block)
 {
-	struct arena_chunk *chunk = arena->chunks;
-	struct piece *piece = NULL;
+	struct arena_piece *piece;
 	enum philox_status status = PHILOX_OK;
 
 	if (size > SIZE_MAX - ARENA_ALIGNMENT)
 		return status_set(PHILOX_ERROR_OVERFLOW, "%zu bytes of cells",
 				  size);
 	size = (size + ARENA_ALIGNMENT - 1) / ARENA_ALIGNMENT * ARENA_ALIGNMENT;
-	for (; chunk; chunk = chunk->next)
-		if ((piece = find_free(chunk, size)))
-			break;
-	if (!piece) {
-		status = grow(arena, size, &chunk);
-		if (status != PHILOX_OK)
-			return status;
-		piece = chunk->pieces;
-	}
-	status = split(piece, size);
+	piece = arena_tree_find(arena->free, size);
+	if (!piece)
+		status = grow(arena, size, &piece);
 	if (status != PHILOX_OK)
 		return status;
+	arena_tree_take(&arena->free, piece);
+	status = split(arena, piece, size);
+	if (status != PHILOX_OK) {
+		arena_tree_put(&arena->free, piece);
+		return status;
+	}
 	piece->used = 1;
-	block->device = chunk->device + piece->offset;
-	block->host = chunk->host ? chunk->host + piece->offset : NULL;
+	block->device = piece->chunk->device + piece->offset;
+	block->host =
+		piece->chunk->host ? piece->chunk->host + piece->offset : NULL;
 	block->size = size;
+	block->piece = piece;
 	return PHILOX_OK;
-}
-
-static int chunk_holds(const struct arena_chunk *chunk, const char *address,
-		       const struct piece *piece)
-{
-	return chunk->device + piece->offset == address && piece->used;
 }
 
 void arena_free(struct arena *arena, struct arena_block *block)
 {
-	struct arena_chunk *chunk = arena->chunks;
-	struct piece *piece = NULL, *previous = NULL;
+	struct arena_piece *piece = block->piece;
 
-	for (; block->size && chunk; chunk = chunk->next) {
-		previous = NULL;
-		piece = chunk->pieces;
-		while (piece && !chunk_holds(chunk, block->device, piece)) {
-			previous = piece;
-			piece = piece->next;
-		}
-		if (piece)
-			break;
-	}
-	if (piece) {
-		piece->used = 0;
-		join_next(piece);
-		if (previous)
-			join_next(previous);
-	}
 	*block = (struct arena_block){0};
+	if (!piece)
+		return;
+	piece->used = 0;
+	if (is_free(piece->after)) {
+		arena_tree_take(&arena->free, piece->after);
+		take_after(piece);
+	}
+	if (is_free(piece->before)) {
+		piece = piece->before;
+		arena_tree_take(&arena->free, piece);
+		take_after(piece);
+	}
+	arena_tree_put(&arena->free, piece);
 }

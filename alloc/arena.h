@@ -15,6 +15,7 @@
 #define ALLOC_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include "lib/device/contract.h"
 
 #define ARENA_ALIGNMENT 64
@@ -25,12 +26,16 @@ enum arena_kind {
 };
 
 struct arena_chunk;
+struct arena_piece;
 
 struct arena {
 	struct philox_device *device;
 	enum arena_kind kind;
-	size_t chunk_size; /* least size of a chunk */
-	struct arena_chunk *chunks;
+	size_t chunk_size;                 /* least size of a chunk */
+	struct arena_chunk *chunks, *last; /* in order of creation */
+	uint64_t n_chunks;
+	uint64_t priorities;      /* what the next one is mixed from */
+	struct arena_piece *free; /* those that are, as a tree */
 };
 
 /* One piece. `host` is NULL in an arena of kind DEVICE. */
@@ -38,6 +43,7 @@ struct arena_block {
 	void *device;
 	void *host;
 	size_t size;
+	struct arena_piece *piece; /* NULL: it is no piece */
 };
 
 void arena_init(struct arena *arena, struct philox_device *device,
@@ -48,7 +54,10 @@ void arena_finish(struct arena *arena);
 
 /*
  * arena_alloc() takes a piece of at least `size` > 0 bytes; its old content
- * stays, so whoever reads it must come after who writes it. Legal during capture. ERROR_MEMORY, or the device's error.
+ * stays, so whoever reads it must come after who writes it. Legal during
+ * capture. ERROR_MEMORY, or the device's error.
+ *
+ * Both take time that goes with the logarithm of the pieces.
  */
 enum philox_status arena_alloc(struct arena *arena, size_t size,
 			       struct arena_block *block);
