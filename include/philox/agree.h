@@ -1,5 +1,5 @@
 /*
- * philox/agree.h - do the ranks of a mesh still run one program?
+ * philox/agree.h - whether the ranks of a mesh still run one program
  *
  * A rank that is one call ahead, that was seeded otherwise or that lacks a
  * region draws wrong numbers without any error. So ranks compare themselves
@@ -42,13 +42,13 @@ extern "C" {
 #endif
 
 /*
- * struct philox_mesh_digest is what a rank shows to the others: along[i] is for
+ * struct philox_rank_digest is what a rank shows to the others: along[i] is for
  * axis i of the context's mesh, and two ranks that differ along this axis only
  * have the same along[i] if and only if (except by chance, one in 2^64) what
  * must agree between them does. It has no padding: its bytes may be compared
  * and sent. Begin with PHILOX_INIT().
  */
-struct philox_mesh_digest {
+struct philox_rank_digest {
 	uint64_t size; /* sizeof(this struct) */
 	uint64_t rank; /* of the context's mesh */
 	uint64_t mesh; /* of names, sizes and flags of the axes: equal on all
@@ -58,13 +58,14 @@ struct philox_mesh_digest {
 
 /*
  * philox_mesh_digest() writes the digest of a context as it is. It costs time
- * in proportion to the context's regions, operators and tickets (measured by
- * `philox bench --only ranks`), allocates no memory and does not wait for the device.
+ * in proportion to the context's regions, operators and tickets (`philox bench
+ * --only ranks` measures it), allocates no memory and does not wait for the
+ * device.
  * Do not compare digests of different versions of the library. Errors:
  * PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_digest(
-	struct philox_context *context, struct philox_mesh_digest *digest);
+	struct philox_context *context, struct philox_rank_digest *digest);
 
 /*
  * philox_mesh_compare() compares the digests of all ranks of a world, in any
@@ -77,7 +78,7 @@ PHILOX_API enum philox_status philox_mesh_digest(
  */
 PHILOX_API enum philox_status philox_mesh_compare(
 	const struct philox_mesh *mesh,
-	const struct philox_mesh_digest *digests, size_t n);
+	const struct philox_rank_digest *digests, size_t n);
 
 /*
  * philox_mesh_describe() writes what ought to agree as a text that ends with a
@@ -116,7 +117,7 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  * all ranks, and on all of them all bytes arrive at `all`, those of one rank
  * after those of another, in the same order every time. It returns PHILOX_OK,
  * or an error that philox_mesh_agree() returns. All ranks call it equally
- * often, whatever they lack: once, with sizeof(struct philox_mesh_digest), if
+ * often, whatever they lack: once, with sizeof(struct philox_rank_digest), if
  * they agree, and at most eight times otherwise; sums of parts lead them to
  * one thing that differs, and only the texts of that are sent. A rank that has
  * no memory for its text lets the others know; then all return
@@ -132,11 +133,11 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  * which is called on this thread, and may use the context, but not give it
  * another mesh. Legal during capture if `gather` is.
  */
-typedef enum philox_status philox_gather(void *user, const void *mine,
-					 size_t size, void *all);
-PHILOX_API enum philox_status philox_mesh_agree(struct philox_context *context,
-						philox_gather *gather,
-						void *user);
+PHILOX_API enum philox_status philox_mesh_agree(
+	struct philox_context *context,
+	enum philox_status (*gather)(void *user, const void *mine, size_t size,
+				     void *all),
+	void *user);
 
 #ifdef __cplusplus
 }

@@ -28,14 +28,15 @@ struct asking {
 	struct philox_context *context;
 	struct philox_mesh mesh;
 	uint64_t world;
-	philox_gather *gather;
+	enum philox_status (*gather)(void *user, const void *mine, size_t size,
+				     void *all);
 	void *user;
-	struct philox_mesh_digest *digests; /* of the last round */
+	struct philox_rank_digest *digests; /* of the last round */
 	struct agree_digests all;           /* the same, and their order */
 	struct agree_found found;
 	struct save_part part;
 	struct status_message verdict; /* that the ranks do not agree */
-	struct philox_mesh_digest small_digests[SMALL_WORLD];
+	struct philox_rank_digest small_digests[SMALL_WORLD];
 	size_t small_order[SMALL_WORLD];
 };
 
@@ -59,7 +60,7 @@ static enum philox_status call_gather(const struct asking *asking,
 }
 
 static enum philox_status send_digest(const struct asking *asking,
-				      const struct philox_mesh_digest *mine)
+				      const struct philox_rank_digest *mine)
 {
 	return call_gather(asking, mine, sizeof(*mine), asking->digests);
 }
@@ -68,7 +69,7 @@ static enum philox_status send_digest(const struct asking *asking,
 static enum philox_status send_number(const struct asking *asking,
 				      uint64_t number)
 {
-	const struct philox_mesh_digest mine = {.size = sizeof(mine),
+	const struct philox_rank_digest mine = {.size = sizeof(mine),
 						.along = {number}};
 
 	return send_digest(asking, &mine);
@@ -84,7 +85,7 @@ static enum philox_status no_more(const struct asking *asking, const char *why)
 /* --- looking for an item -------------------------------------------------- */
 
 static void make_split(const struct asking *asking,
-		       struct philox_mesh_digest *split)
+		       struct philox_rank_digest *split)
 {
 	context_lock(asking->context);
 	agree_split(asking->context, asking->found.axis, &asking->part, split);
@@ -110,7 +111,7 @@ static int narrow(struct asking *asking)
 /* Of meshes that differ nothing else is said: a part that no item is in. */
 static enum philox_status find_part(struct asking *asking, int *found)
 {
-	struct philox_mesh_digest split;
+	struct philox_rank_digest split;
 	enum philox_status status = PHILOX_OK;
 
 	*found = 1;
@@ -250,7 +251,7 @@ static enum philox_status say_what(struct asking *asking)
 
 static enum philox_status ask_ranks(struct asking *asking)
 {
-	struct philox_mesh_digest mine;
+	struct philox_rank_digest mine;
 	enum philox_status status;
 
 	context_lock(asking->context);
@@ -267,7 +268,7 @@ static enum philox_status ask_ranks(struct asking *asking)
 static enum philox_status ask_with_memory(struct asking *asking)
 {
 	const size_t n = asking->world;
-	struct philox_mesh_digest *digests = NULL;
+	struct philox_rank_digest *digests = NULL;
 	size_t *order = NULL;
 	enum philox_status status;
 
@@ -290,8 +291,11 @@ static enum philox_status ask_with_memory(struct asking *asking)
 	return status;
 }
 
-enum philox_status philox_mesh_agree(struct philox_context *context,
-				     philox_gather *gather, void *user)
+enum philox_status philox_mesh_agree(
+	struct philox_context *context,
+	enum philox_status (*gather)(void *user, const void *mine, size_t size,
+				     void *all),
+	void *user)
 {
 	struct asking asking;
 	enum philox_status status;

@@ -94,10 +94,10 @@ _Static_assert(1 << AGREE_SPLIT_BITS == PHILOX_MESH_AXES,
  */
 uint64_t agree_mesh(const struct philox_mesh *mesh);
 void agree_digest(const struct philox_context *context,
-		  struct philox_mesh_digest *digest);
+		  struct philox_rank_digest *digest);
 void agree_split(const struct philox_context *context, uint32_t axis,
 		 const struct save_part *part,
-		 struct philox_mesh_digest *digest);
+		 struct philox_rank_digest *digest);
 
 /*
  * The digests of all ranks of a mesh that was checked: order[r] is the number
@@ -105,7 +105,7 @@ void agree_split(const struct philox_context *context, uint32_t axis,
  */
 struct agree_digests {
 	const struct philox_mesh *mesh;
-	const struct philox_mesh_digest *digests;
+	const struct philox_rank_digest *digests;
 	size_t *order; /* of as many as the mesh has ranks */
 	size_t n;
 };

@@ -16,7 +16,7 @@
 static enum philox_status compare_meshes(const struct agree_digests *all,
 					 struct agree_found *found)
 {
-	const struct philox_mesh_digest *digests = all->digests;
+	const struct philox_rank_digest *digests = all->digests;
 
 	for (size_t i = 0; i < all->n; i++) {
 		if (digests[i].size != sizeof(digests[i]))
@@ -132,7 +132,7 @@ static enum philox_status compare_given(const struct agree_digests *all)
 }
 
 enum philox_status philox_mesh_compare(const struct philox_mesh *mesh,
-				       const struct philox_mesh_digest *digests,
+				       const struct philox_rank_digest *digests,
 				       size_t n)
 {
 	struct agree_digests all = {.digests = digests, .n = n};

@@ -12,8 +12,8 @@
 #include "lib/save/text.h"
 #include "lib/state/region.h"
 
-#define DIGEST_SIZE_FIRST OPTIONS_FIRST(struct philox_mesh_digest, along)
-OPTIONS_NO_PADDING(struct philox_mesh_digest, along);
+#define DIGEST_SIZE_FIRST OPTIONS_FIRST(struct philox_rank_digest, along)
+OPTIONS_NO_PADDING(struct philox_rank_digest, along);
 
 static void add_pair(uint64_t *digest, uint64_t one, uint64_t other)
 {
@@ -210,7 +210,7 @@ uint64_t agree_mesh(const struct philox_mesh *mesh)
 }
 
 static void begin(const struct philox_context *context,
-		  struct philox_mesh_digest *digest)
+		  struct philox_rank_digest *digest)
 {
 	memset(digest, 0, sizeof(*digest));
 	digest->size = sizeof(*digest);
@@ -219,7 +219,7 @@ static void begin(const struct philox_context *context,
 }
 
 void agree_digest(const struct philox_context *context,
-		  struct philox_mesh_digest *digest)
+		  struct philox_rank_digest *digest)
 {
 	const struct sums sums = {.context = context,
 				  .axis = PHILOX_MESH_AXES,
@@ -231,7 +231,7 @@ void agree_digest(const struct philox_context *context,
 
 void agree_split(const struct philox_context *context, uint32_t axis,
 		 const struct save_part *part,
-		 struct philox_mesh_digest *digest)
+		 struct philox_rank_digest *digest)
 {
 	const struct sums sums = {.context = context,
 				  .axis = axis,
@@ -243,9 +243,9 @@ void agree_split(const struct philox_context *context, uint32_t axis,
 }
 
 enum philox_status philox_mesh_digest(struct philox_context *context,
-				      struct philox_mesh_digest *digest)
+				      struct philox_rank_digest *digest)
 {
-	struct philox_mesh_digest made;
+	struct philox_rank_digest made;
 	enum philox_status status;
 
 	if (!context || !digest)

@@ -619,10 +619,10 @@ PROMISE(mesh_agree, forgets_destroyed_names_until_they_are_made_again)
 
 /* --- rules of the digest -------------------------------------------------- */
 
-static struct philox_mesh_digest digest_of(struct philox_context *context)
+static struct philox_rank_digest digest_of(struct philox_context *context)
 {
-	struct philox_mesh_digest digest =
-		PHILOX_INIT(struct philox_mesh_digest);
+	struct philox_rank_digest digest =
+		PHILOX_INIT(struct philox_rank_digest);
 
 	OK(philox_mesh_digest(context, &digest));
 	return digest;
@@ -631,7 +631,7 @@ static struct philox_mesh_digest digest_of(struct philox_context *context)
 PROMISE(mesh_agree, has_a_digest_for_each_axis_that_is_there)
 {
 	struct world world;
-	struct philox_mesh_digest before, after;
+	struct philox_rank_digest before, after;
 
 	make_world(&world, f->device);
 	before = digest_of(world.ranks[ODD].context);
@@ -676,8 +676,8 @@ PROMISE(mesh_agree, is_content_without_a_mesh)
 	cr_assert_eq(digest_of(f->context).along[0], 0);
 	OK(philox_mesh_compare(
 		&bed.mesh,
-		&(struct philox_mesh_digest){
-			.size = sizeof(struct philox_mesh_digest),
+		&(struct philox_rank_digest){
+			.size = sizeof(struct philox_rank_digest),
 			.mesh = digest_of(f->context).mesh},
 		1));
 }
@@ -691,8 +691,8 @@ static void no_events(void *user, const struct philox_log_entry *entry)
 PROMISE(mesh_agree, leaves_no_trace)
 {
 	struct world world;
-	struct philox_mesh_digest digest =
-		PHILOX_INIT(struct philox_mesh_digest);
+	struct philox_rank_digest digest =
+		PHILOX_INIT(struct philox_rank_digest);
 	uint64_t before, after, made;
 	char *text;
 	int said = 0;

@@ -63,7 +63,7 @@ static void get_ahead(struct philox_context *context)
 
 PROMISE(mesh_errors, of_a_digest)
 {
-	struct philox_mesh_digest digest = {.size = 8};
+	struct philox_rank_digest digest = {.size = 8};
 
 	FAILS(philox_mesh_digest(NULL, &digest), PHILOX_ERROR_INVALID);
 	FAILS(philox_mesh_digest(f->context, NULL), PHILOX_ERROR_INVALID);
@@ -77,7 +77,7 @@ PROMISE(mesh_errors, of_a_digest)
 /* Digests of six ranks, of which some are changed. */
 struct digests {
 	struct philox_mesh mesh;
-	struct philox_mesh_digest of[7];
+	struct philox_rank_digest of[7];
 };
 
 static void make_digests(struct digests *made, struct philox_device *device)

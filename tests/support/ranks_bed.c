@@ -55,10 +55,10 @@ uint32_t ranks_at(const struct ranks_bed *bed, unsigned rank, const char *axis)
 
 enum philox_status ranks_compare(const struct ranks_bed *bed)
 {
-	struct philox_mesh_digest digests[RANKS_BED_MAX];
+	struct philox_rank_digest digests[RANKS_BED_MAX];
 
 	for (unsigned rank = 0; rank < bed->n; rank++) {
-		digests[rank] = (struct philox_mesh_digest){
+		digests[rank] = (struct philox_rank_digest){
 			.size = sizeof(digests[rank])};
 		OK(philox_mesh_digest(bed->contexts[rank], &digests[rank]));
 	}
@@ -211,6 +211,6 @@ void ranks_do_not_agree(const struct ranks_bed *bed, const char *words)
 		cr_assert_str_eq(answers[rank].message, words);
 		cr_assert_leq(answers[rank].calls, 8);
 		cr_assert_eq(answers[rank].first,
-			     sizeof(struct philox_mesh_digest));
+			     sizeof(struct philox_rank_digest));
 	}
 }

@@ -62,8 +62,8 @@ static int make_tickets(struct bench *bench, struct philox_region *regions[])
 static int round_of(struct philox_context *context, double *ours,
 		    double *context_digest)
 {
-	struct philox_mesh_digest digest =
-		PHILOX_INIT(struct philox_mesh_digest);
+	struct philox_rank_digest digest =
+		PHILOX_INIT(struct philox_rank_digest);
 	double start = bench_now(), middle;
 	uint64_t other;
 
