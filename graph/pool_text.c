@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool_text.h"
+#include "lib/base/memory_file.h"
 #include "lib/save/words.h"
 
 /* --- writing -------------------------------------------------------------- */
@@ -116,15 +117,16 @@ enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
 {
 	char *written = NULL;
 	size_t length = 0;
-	FILE *out = open_memstream(&written, &length);
+	struct memory_file file;
+	FILE *out = memory_file_open(&file, &written, &length);
 	int whole = 0;
 
 	if (out) {
 		snapshot_write_lines(out, snapshot);
 		whole = save_write_checksum(out, &written, &length);
-		fclose(out); /* which may need memory, and gives NULL then */
+		fclose(out);
 	}
-	if (!whole || !written) {
+	if (!whole) {
 		free(written);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "pool '%s': no memory for its text",

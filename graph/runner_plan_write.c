@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "graph/runner_plan.h"
+#include "lib/base/memory_file.h"
 #include "lib/save/words.h"
 
 /* --- functions ---------------------------------------------------------------- */
@@ -210,15 +211,16 @@ enum philox_status plan_write(const struct plan *plan, char **text,
 {
 	char *written = NULL;
 	size_t length = 0;
-	FILE *out = open_memstream(&written, &length);
+	struct memory_file file;
+	FILE *out = memory_file_open(&file, &written, &length);
 	int whole = 0;
 
 	if (out) {
 		write_lines(out, plan);
 		whole = save_write_checksum(out, &written, &length);
-		fclose(out); /* which may need memory, and gives NULL then */
+		fclose(out);
 	}
-	if (!whole || !written) {
+	if (!whole) {
 		free(written);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for the text of a plan");

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/base/memory_file.h"
 #include "lib/save/words.h"
 
 static void put_u64(FILE *out, const char *word, uint64_t number)
@@ -247,15 +248,16 @@ enum philox_status runner_text_write(const struct runner_text *text,
 {
 	char *made = NULL;
 	size_t length = 0;
-	FILE *out = open_memstream(&made, &length);
+	struct memory_file file;
+	FILE *out = memory_file_open(&file, &made, &length);
 	int whole = 0;
 
 	if (out) {
 		write_all(out, text);
 		whole = save_write_checksum(out, &made, &length);
-		fclose(out); /* which may need memory, and gives NULL then */
+		fclose(out);
 	}
-	if (!whole || !made) {
+	if (!whole) {
 		free(made);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "runner '%s': no memory for its text",

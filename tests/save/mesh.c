@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "tests/support/allocations.h"
 #include "tests/support/mesh_bed.h"
 
 /* --- a rank with one of everything ---------------------------------------- */
@@ -685,4 +686,38 @@ PROMISE(save_mesh, digests_of_ranks_differ_where_regions_do)
 	cr_assert_eq(digest_at(f, "data=1/2 tensor=2/3", &none), shared);
 	cr_assert_eq(digest_at(f, "", &none), shared, "as without a mesh");
 	cr_assert_neq(first, shared, "what it differs along is known");
+}
+
+/* --- no memory ------------------------------------------------------------ */
+
+/* Long enough for a text to be moved as it grows. */
+PROMISE(save_mesh, a_text_is_whole_or_there_is_none)
+{
+	struct philox_mesh mesh = stages();
+	char *before, *text = NULL;
+	unsigned failed = 0;
+	uint64_t n;
+
+	set_up(f, &mesh, &both, 5);
+	for (int i = 0; i < 60; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "more %d", i);
+		make_along(f->context, name, &one);
+	}
+	before = text_of(f);
+	for (n = 1; n < 40 && allocations_fail(n); n++) {
+		enum philox_status status =
+			philox_context_save_text(f->context, &text, NULL);
+
+		allocations_fail(0);
+		failed += status == PHILOX_ERROR_MEMORY;
+		cr_assert_eq(status == PHILOX_OK, text != NULL);
+		if (text)
+			cr_assert_str_eq(text, before, "allocation %d", (int)n);
+		free(text);
+		text = NULL;
+	}
+	cr_assert(failed > 4 || !allocations_fail(0), "%u", failed);
+	free(before);
 }
