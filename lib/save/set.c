@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/base/memory_file.h"
 #include "lib/mesh/mesh.h"
 #include "lib/save/axes.h"
 #include "lib/save/differ.h"
-#include "lib/base/memory_file.h"
 #include "lib/save/file.h"
 #include "lib/save/saved.h"
 #include "lib/save/set.h"
