@@ -180,6 +180,31 @@ PROMISE(trace, shows_saves_which_a_journal_has_not)
 	LINES(1, "\"name\":\"context-load\"", "\"digest\"");
 }
 
+PROMISE(trace, shows_the_mesh_and_along_what_regions_differ)
+{
+	struct philox_context *context = traced_context(f);
+	const char *const differs = "data";
+	const struct philox_op op = {.name = "only"};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "noise",
+						.ops = &op,
+						.n_ops = 1,
+						.differs = &differs,
+						.n_differs = 1};
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+	struct philox_region *region;
+
+	mesh.n_axes = 1;
+	mesh.axes[0] = (struct philox_axis){
+		.name = "data", .size = 4, .coordinate = 1};
+	OK(philox_context_set_mesh(context, &mesh));
+	OK(philox_region_create(context, &options, &region));
+	philox_context_destroy(context);
+	read_trace();
+	LINES(1, "\"name\":\"mesh-set\"", "data=1/4");
+	LINES(1, "\"name\":\"region-create\"", "\"differs\":\"data\"");
+}
+
 /* A journal that begins later counts its own events. */
 PROMISE(trace, leaves_a_journal_as_it_is)
 {

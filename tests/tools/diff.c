@@ -374,6 +374,65 @@ PROMISE(diff, inspects_a_rank)
 	expect(0, "{\"kind\":\"context\",\"pending\":0");
 }
 
+static int written_has(const char *path, const char *part)
+{
+	static char text[16384];
+	FILE *file = fopen(path, "r");
+
+	cr_assert(file);
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	fclose(file);
+	return strstr(text, part) != NULL;
+}
+
+/* Two ranks that write journals, and are drawn as a trace. */
+static void journal_rank(struct fixture *f, uint32_t coordinate,
+			 const char *path)
+{
+	const char *const differs = "data";
+	const struct philox_op op = {.name = "only"};
+	struct philox_region_options options = {.size = sizeof(options),
+						.name = "noise",
+						.ops = &op,
+						.n_ops = 1,
+						.differs = &differs,
+						.n_differs = 1};
+	struct philox_mesh mesh = PHILOX_INIT(struct philox_mesh);
+	struct philox_context *context;
+	struct philox_region *region;
+
+	mesh.n_axes = 1;
+	mesh.axes[0] = (struct philox_axis){
+		.name = "data", .size = 4, .coordinate = coordinate};
+	OK(philox_context_create(f->device, &context));
+	OK(philox_context_set_journal(context, path));
+	OK(philox_context_set_mesh(context, &mesh));
+	OK(philox_region_create(context, &options, &region));
+	step(region, f->stream, 1);
+	philox_context_destroy(context);
+}
+
+PROMISE(diff, follows_journals_of_ranks)
+{
+	journal_rank(f, 1, path_a);
+	journal_rank(f, 1, path_b);
+	diff(0, "no difference: events ");
+	journal_rank(f, 3, path_b);
+	diff(1,
+	     "mesh-set: mesh \"data=1/4\" in A, \"data=3/4\" in B; rank 1 in "
+	     "A, 3 in B\n");
+	run(tool_inspect, "inspect", path_a, NULL);
+	expect(0, "mesh-set");
+	run_line(tool_inspect, 4,
+		 (char *[]){"inspect", "--trace", path_b, path_a, NULL});
+	expect(0, "");
+	cr_assert_eq(written_has(path_b, "\"mesh-set\""), 1);
+	cr_assert_eq(written_has(path_b, "\"differs\":\"data\""), 1);
+	run_line(tool_inspect, 3,
+		 (char *[]){"inspect", "--json", path_a, NULL});
+	expect(0, "\"mesh-set\"");
+}
+
 static void write_text(const char *path, const char *text);
 
 /* What coordinates that are gone have issued, as a merge writes it. */
@@ -457,6 +516,19 @@ static const struct {
 	 "context 0: B has ended, A goes on with event 2:\n", 1},
 	{FIRST "1 1 context\n", FIRST "0 2 a b 1\n1 1 context digest 00\n",
 	 "context 0: A has ended, B goes on with event 2:\n", 1},
+	{FIRST "0 2 mesh-set mesh \"data=1/4\" rank 1\n",
+	 FIRST "0 2 mesh-set mesh \"data=3/4\" rank 3\n",
+	 "context 0, event 2: mesh-set: mesh \"data=1/4\" in A, \"data=3/4\" in "
+	 "B; rank 1 in A, 3 in B\n",
+	 1},
+	{FIRST "0 2 region-create region \"x\" serial 1 differs \"data\"\n",
+	 FIRST "0 2 region-create region \"x\" serial 1 differs \"tensor\"\n",
+	 "context 0, event 2: region-create of region \"x\": differs \"data\" "
+	 "in A, \"tensor\" in B\n",
+	 1},
+	{FIRST "0 2 region-create region \"x\" serial 1 differs \"data\"\n",
+	 FIRST "0 2 region-create region \"x\" serial 1\n",
+	 "context 0, event 2: region-create", 1},
 	{FIRST "0 2 \"b\"\n", FIRST, "/a': line 3 is not an event", 2},
 	{FIRST, "philox journal 2\n", "/b': a journal of an unknown version",
 	 2},

@@ -36,7 +36,8 @@ const struct contract_check *const contract_tables[] = {
 	contract_rows,          contract_tokens,
 	contract_graph,         contract_detect,
 	contract_bodies,        contract_runner,
-	contract_runner_inputs, NULL};
+	contract_runner_inputs, contract_mesh,
+	NULL};
 
 /*
  * --- results of checks ------------------------------------------------------
