@@ -89,10 +89,11 @@ PHILOX_API enum philox_status philox_generator_advance(
 
 /*
  * philox_generator_fold() seeds a generator with fold(seed, index), at offset
- * 0: the way to give each rank, replica or worker its own numbers from one
- * seed. Its regions restart as with philox_generator_seed(). Folding twice is
- * not the same as folding once. Errors: PHILOX_ERROR_INVALID (generator is
- * NULL). Legal during capture.
+ * 0: the way to give each replica or worker its own numbers from one seed, in
+ * all regions of the generator; for some regions only, see philox/mesh.h. They
+ * restart as with philox_generator_seed(). Folding twice is not the same as
+ * folding once. Errors: PHILOX_ERROR_INVALID (generator is NULL). Legal during
+ * capture.
  */
 PHILOX_API enum philox_status philox_generator_fold(
 	struct philox_generator *generator, uint64_t index);

@@ -125,7 +125,8 @@ PHILOX_API enum philox_status philox_mesh_rank(const struct philox_mesh *mesh,
 
 /*
  * philox_mesh_place() sets the coordinates of a mesh, whatever they were, to
- * those of rank `rank` in a world of `world` ranks, by the formula above.
+ * those of rank `rank` in a world of `world` ranks, by the formula above; the
+ * rest of the mesh stays.
  * Errors: those of philox_mesh_check(); PHILOX_ERROR_INVALID for a product of
  * the sizes that is not `world`, and for a rank beyond it; then the mesh is as
  * before. Legal during capture.
@@ -146,7 +147,8 @@ PHILOX_API enum philox_status philox_mesh_place(struct philox_mesh *mesh,
  * and without any of them rank 0 of 1. SLURM_PROCID alone counts as not set:
  * the script of a batch job has it, too, which is one process. Errors: those of philox_mesh_place();
  * PHILOX_ERROR_INVALID, which names the variable, for one that is not a decimal
- * number and for one whose pair is not set. Must not run while another thread
+ * number below 2^64 and for one whose pair is not set, even if a later pair is.
+ * Then the mesh is as before. Must not run while another thread
  * changes the environment. Legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_here(struct philox_mesh *mesh);
@@ -154,8 +156,10 @@ PHILOX_API enum philox_status philox_mesh_here(struct philox_mesh *mesh);
 /*
  * philox_context_set_mesh() gives a context its place in a mesh, of which it
  * keeps a copy: before its first region is made, since regions are made for a
- * place. Errors: those of philox_mesh_check(); PHILOX_ERROR_STATE, which names
- * a region, if one was made already. Legal during capture.
+ * place; another mesh may replace it until then. Errors: those of
+ * philox_mesh_check(); PHILOX_ERROR_STATE, which names a region, if one was made
+ * already, even if it was destroyed since: its name has numbers of that place.
+ * Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_mesh(
 	struct philox_context *context, const struct philox_mesh *mesh);

@@ -79,12 +79,12 @@ struct philox_region_options {
  * philox_region_create() makes a region. One made again under the name of a
  * destroyed region continues after the highest offset and serial issued under
  * that name, so no numbers repeat; it must use the same generator, unless that
- * was destroyed. The region advances by its largest operator's `advance` per
- * forward; with PHILOX_SHARED the generator advances, by the sum over all
- * calls. Memory for `pending` tickets is allocated now. Errors:
- * PHILOX_ERROR_INVALID (names the field; for an axis that the context's mesh
- * lacks or that is named twice, the axis; and for one that differs and is
- * PHILOX_SHARED), PHILOX_ERROR_EXISTS (a region of this
+ * was destroyed, and may differ along other axes. The region advances by its
+ * largest operator's `advance` per forward; with PHILOX_SHARED the generator
+ * advances, by the sum over all calls. Memory for `pending` tickets is
+ * allocated now. Errors: PHILOX_ERROR_INVALID (names the field; for an axis
+ * that the context's mesh lacks or that is named twice, the axis; and for one
+ * that differs and is PHILOX_SHARED), PHILOX_ERROR_EXISTS (a region of this
  * name, or of a name with the same hash, is alive), PHILOX_ERROR_MISMATCH
  * (another generator than before), PHILOX_ERROR_MEMORY. The region is destroyed
  * by philox_region_destroy() or with the context. Legal during capture.

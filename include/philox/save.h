@@ -66,13 +66,15 @@ PHILOX_API enum philox_status philox_context_save_text(
  * philox_context_load_text() loads a text of `size` bytes (a NUL at its end is
  * not counted) into a context that was set up like the saved one: as many
  * generators, in the same order of creation (the default one comes first); and
- * the same regions, each with the same generator, flags and operators (name,
- * calls, advance) and with `pending` large enough for the tickets to be loaded;
- * and the same tables of rows, each with the same generator and count. The
- * order in which regions and tables are made does not matter. Waits for the
- * device; other threads must not queue work on tables of rows meanwhile. On an
- * error nothing has changed, unless the device fails twice, while rows are
- * written and while they are put back.
+ * the same place in the same mesh (philox/mesh.h), its axes in the same order;
+ * and the same regions, each with the same generator, flags, axes along which
+ * it differs and operators (name, calls, advance) and with `pending` large
+ * enough for the tickets to be loaded; and the same tables of rows, each with
+ * the same generator and count. philox_mesh_load() (philox/mesh_save.h) loads
+ * the texts of another mesh. The order in which regions and tables are made
+ * does not matter. Waits for the device; other threads must not queue work on
+ * tables of rows meanwhile. On an error nothing has changed, unless the device
+ * fails twice, while rows are written and while they are put back.
  *
  * Loading replaces the ledger. Tickets that were pending are dropped, their
  * saved contexts released (with the null stream) and their number reported
