@@ -24,6 +24,8 @@ static const struct command commands[] = {
 	 tool_diff},
 	{"inspect", "sum up a saved context, journal, pool or runner; draw it",
 	 tool_inspect},
+	{"merge", "make the saved contexts of one mesh those of another",
+	 tool_merge},
 	{"info", "show the version, the devices and the processor", tool_info},
 	{"selftest", "check the devices of this machine", tool_selftest},
 };

@@ -15,6 +15,7 @@ int tool_draw(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_inspect(int argc, char **argv);
 int tool_matrix(int argc, char **argv);
+int tool_merge(int argc, char **argv);
 int tool_selftest(int argc, char **argv);
 int tool_train(int argc, char **argv);
 

@@ -1,0 +1,126 @@
+/*
+ * tools/merge/merge.c - philox merge: the set of texts of another mesh
+ */
+#include "tools/merge/merge.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/mesh/mesh.h"
+#include "tools/common/complain.h"
+#include "tools/common/options.h"
+#include "tools/tools.h"
+
+static void print_sum(const struct merge_job *job)
+{
+	uint64_t old = source_world(&job->source), made = mesh_world(&job->to);
+	size_t tables = 0;
+
+	for (size_t i = 0; i < job->n_items; i++)
+		tables += job->items[i].is_table != 0;
+	printf("%" PRIu64 " text%s into %" PRIu64 ": regions %zu", old,
+	       plural(old), made, job->n_items - tables);
+	if (tables)
+		printf(", tables of rows %zu", tables);
+	printf("\n");
+	for (size_t i = 0; i < job->n_items; i++)
+		if (job->items[i].fresh)
+			printf("fresh on %" PRIu64 " of %" PRIu64
+			       " ranks: region '%s'\n",
+			       job->items[i].fresh, made, job->items[i].name);
+}
+
+static int merge_opened(struct merge_job *job)
+{
+	int status = merge_take_mesh(job);
+
+	if (!status)
+		status = merge_survey(job);
+	if (!status)
+		status = merge_place(job);
+	if (!status)
+		status = merge_write(job);
+	if (!status)
+		print_sum(job);
+	merge_free_items(job);
+	mesh_finish(&job->to);
+	return status;
+}
+
+static int merge_paths(struct merge_job *job)
+{
+	int status;
+
+	if (source_open(job->old_path, &job->source) != PHILOX_OK) {
+		complain("merge", "%s", philox_error_message());
+		return 1;
+	}
+	status = merge_opened(job);
+	source_close(&job->source);
+	return status;
+}
+
+/* --- the command ---------------------------------------------------------- */
+
+static int take_place(void *to, const char *value)
+{
+	return merge_take_rule(to, "place", value);
+}
+
+static int take_differs(void *to, const char *value)
+{
+	return merge_take_rule(to, "differs", value);
+}
+
+static const char usage[] =
+	"usage: philox merge [OPTION]... OLD NEW\n"
+	"\n"
+	"Write the set of texts that the ranks of another mesh can go on from. OLD\n"
+	"is a set that philox_mesh_seal() wrote, or a context of a single process;\n"
+	"NEW must not be there yet. What is shared goes on bit for bit. A region\n"
+	"that differs along an axis whose size changes goes on at coordinates that\n"
+	"were there before, and starts fresh at new ones; if it has tickets\n"
+	"pending, nothing is written.\n"
+	"\n"
+	"  --mesh AXES     axes and sizes of the new mesh, in order, as in\n"
+	"                  data=2,pipe=4:stages ('' for no axes); axes whose names\n"
+	"                  OLD has keep their stages\n"
+	"  --place PATTERN=AXIS:COORDINATE[,COORDINATE]...\n"
+	"                  regions and tables of rows whose names match PATTERN go\n"
+	"                  there along AXIS; the last one that fits wins\n"
+	"  --differs PATTERN=AXIS[,AXIS]...\n"
+	"                  regions are to differ along axes that OLD does not have\n"
+	"  --help          " HELP_HELP "\n"
+	"\n"
+	"Along each axis, what all coordinates have goes to all of the new ones, and\n"
+	"what a part of them has stays there if the axis has as many coordinates as\n"
+	"before; else --place says where it goes.\n"
+	"\n"
+	"Exit status: 0 done, 1 it failed, 2 the command line is wrong.\n";
+
+int tool_merge(int argc, char **argv)
+{
+	struct merge_job job = {0};
+	int status;
+	const struct tool_option options[] = {
+		{"mesh", TAKES_TEXT, .to = &job.given_mesh},
+		{"place", TAKES_OTHER, .to = &job.places, .take = take_place},
+		{"differs", TAKES_OTHER, .to = &job.differs,
+		 .take = take_differs},
+		{0}};
+
+	status = read_options(argc, argv, options, usage, 2);
+	if (status < 0 && argc - optind < 2)
+		status = complain("merge", "give two paths, OLD and NEW");
+	if (status < 0 && !job.given_mesh)
+		status = complain("merge", "say which mesh is wanted, as in "
+					   "--mesh data=2,tensor=4");
+	if (status < 0) {
+		job.old_path = argv[optind];
+		job.new_path = argv[optind + 1];
+		status = merge_paths(&job);
+	}
+	merge_free_rules(&job.places);
+	merge_free_rules(&job.differs);
+	return status;
+}

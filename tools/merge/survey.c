@@ -1,0 +1,148 @@
+/*
+ * tools/merge/survey.c - what the texts of a set have, and on which ranks
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "lib/mesh/mesh.h"
+#include "lib/save/saved.h"
+#include "tools/common/complain.h"
+#include "tools/merge/merge.h"
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct merge_item *left = a, *right = b;
+
+	if (left->is_table != right->is_table)
+		return left->is_table - right->is_table;
+	return strcmp(left->name, right->name);
+}
+
+/* --- one item ------------------------------------------------------------- */
+
+static int make_item(const struct philox_mesh *mesh, const char *name,
+		     int is_table, struct merge_item *item)
+{
+	*item = (struct merge_item){.name = strdup(name), .is_table = is_table};
+	for (uint32_t i = 0; item->name && i < mesh->n_axes; i++) {
+		item->old[i] = calloc(mesh->axes[i].size, 1);
+		if (!item->old[i])
+			return -1;
+	}
+	return item->name ? 0 : -1;
+}
+
+/* Along which axes it differs is the same in all texts, or it is refused. */
+static int copy_axes(struct merge_item *item, const struct saved *saved,
+		     const struct saved_region *region)
+{
+	item->axes =
+		calloc(region->n_axes + PHILOX_MESH_AXES, sizeof(*item->axes));
+	for (size_t i = 0; item->axes && i < region->n_axes; i++) {
+		item->axes[i] = strdup(saved->axes[region->axis + i]);
+		if (!item->axes[i])
+			return -1;
+		item->n_axes++;
+	}
+	return item->axes ? 0 : -1;
+}
+
+static void free_item(struct merge_item *item)
+{
+	for (size_t i = 0; i < item->n_axes; i++)
+		free(item->axes[i]);
+	for (int i = 0; i < PHILOX_MESH_AXES; i++) {
+		free(item->old[i]);
+		free(item->made[i]);
+	}
+	free(item->axes);
+	free(item->name);
+}
+
+void merge_free_items(struct merge_job *job)
+{
+	for (size_t i = 0; i < job->n_items; i++)
+		free_item(&job->items[i]);
+	free(job->items);
+	job->items = NULL;
+	job->n_items = 0;
+}
+
+/* --- one text ------------------------------------------------------------- */
+
+/* Among the first `n`, which are in order; or at the end, new. */
+static struct merge_item *find_item(struct merge_job *job, size_t n,
+				    const char *name, int is_table)
+{
+	struct merge_item key = {.name = (char *)name, .is_table = is_table};
+	struct merge_item *found = NULL, *larger;
+
+	if (n)
+		found = bsearch(&key, job->items, n, sizeof(key),
+				compare_items);
+	if (found)
+		return found;
+	larger = realloc(job->items, (job->n_items + 1) * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	job->items = larger;
+	found = &larger[job->n_items++];
+	return make_item(source_mesh(&job->source), name, is_table, found)
+		       ? NULL
+		       : found;
+}
+
+static void note_place(struct merge_item *item, const struct philox_mesh *mesh)
+{
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		item->old[i][mesh->axes[i].coordinate] = 1;
+	item->ranks++;
+}
+
+static int note_text(struct merge_job *job, const struct saved *saved)
+{
+	size_t n = job->n_items;
+
+	for (size_t i = 0; i < saved->n_regions; i++) {
+		const struct saved_region *region = &saved->regions[i];
+		struct merge_item *item;
+
+		if (!region->alive)
+			continue;
+		item = find_item(job, n, region->name, 0);
+		if (!item || (!item->axes && copy_axes(item, saved, region)))
+			return -1;
+		note_place(item, &saved->mesh);
+	}
+	for (size_t i = 0; i < saved->n_tables; i++) {
+		struct merge_item *item =
+			find_item(job, n, saved->tables[i].name, 1);
+
+		if (!item)
+			return -1;
+		note_place(item, &saved->mesh);
+	}
+	if (job->n_items > n)
+		qsort(job->items, job->n_items, sizeof(*job->items),
+		      compare_items);
+	return 0;
+}
+
+int merge_survey(struct merge_job *job)
+{
+	uint64_t world = source_world(&job->source);
+	int result = 0;
+
+	for (uint64_t rank = 0; !result && rank < world; rank++) {
+		struct saved saved;
+
+		if (source_text(&job->source, rank, &saved) != PHILOX_OK) {
+			complain("merge", "%s", philox_error_message());
+			return 1;
+		}
+		result = note_text(job, &saved);
+		saved_finish(&saved);
+	}
+	if (result)
+		complain("merge", "out of memory");
+	return result ? 1 : 0;
+}

@@ -1,0 +1,133 @@
+/*
+ * tools/merge/words.c - the values of the options of philox merge
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/mesh/mesh.h"
+#include "tools/common/complain.h"
+#include "tools/merge/merge.h"
+
+#define STAGES ":stages"
+
+/* --- a mesh --------------------------------------------------------------- */
+
+/* "NAME=SIZE" or "NAME=SIZE:stages" */
+static int take_axis(struct merge_job *job, char *word)
+{
+	struct philox_axis *axis = &job->to.axes[job->to.n_axes];
+	char *equals = strrchr(word, '=');
+	char *stages = strstr(word, STAGES);
+	const struct philox_axis *old;
+	uint64_t size;
+
+	if (job->to.n_axes == PHILOX_MESH_AXES)
+		return complain_value("merge", "mesh", job->given_mesh,
+				      "has more than %d axes",
+				      PHILOX_MESH_AXES);
+	if (stages && !strcmp(stages, STAGES))
+		*stages = '\0';
+	else
+		stages = NULL;
+	if (!equals)
+		return complain_value("merge", "mesh", job->given_mesh,
+				      "'%s' is not an axis with its size, as "
+				      "in data=2",
+				      word);
+	*equals = '\0';
+	if (take_whole("merge", "mesh", equals + 1, 1, UINT32_MAX, &size))
+		return 2;
+	old = mesh_find(source_mesh(&job->source), word);
+	*axis = (struct philox_axis){.name = strdup(word),
+				     .size = (uint32_t)size};
+	if (stages || (old && old->flags))
+		axis->flags = PHILOX_AXIS_STAGES;
+	if (!axis->name)
+		return complain("merge", "out of memory") - 1;
+	job->to.n_axes++;
+	return 0;
+}
+
+int merge_take_mesh(struct merge_job *job)
+{
+	char *copy = strdup(job->given_mesh), *rest = copy, *word;
+	int status = 0;
+
+	job->to.size = sizeof(job->to);
+	if (!copy)
+		return complain("merge", "out of memory") - 1;
+	while (!status && *copy && (word = strsep(&rest, ",")))
+		status = take_axis(job, word);
+	free(copy);
+	if (!status && philox_mesh_check(&job->to) != PHILOX_OK)
+		status = complain_value("merge", "mesh", job->given_mesh, "%s",
+					philox_error_message());
+	return status;
+}
+
+/* --- rules ---------------------------------------------------------------- */
+
+static int split_words(struct merge_rule *rule, char *text)
+{
+	char *word;
+
+	while ((word = strsep(&text, ","))) {
+		char **larger = realloc(rule->words,
+					(rule->n_words + 1) * sizeof(*larger));
+
+		if (!larger)
+			return complain("merge", "out of memory") - 1;
+		rule->words = larger;
+		rule->words[rule->n_words++] = word;
+	}
+	return 0;
+}
+
+/* "PATTERN=WORDS"; of --place the words begin with "AXIS:". */
+static int split_rule(struct merge_rule *rule, const char *option)
+{
+	const int is_place = !strcmp(option, "place");
+	char *equals = strrchr(rule->pattern, '='), *colon = NULL;
+
+	if (equals && is_place)
+		colon = strrchr(equals, ':');
+	if (!equals || equals == rule->pattern || !equals[1] ||
+	    (is_place && (!colon || !colon[1])))
+		return complain_value("merge", option, rule->given,
+				      is_place ? "must be like 'block.*=pipe:0'"
+					       : "must be like 'noise*=data'");
+	*equals = '\0';
+	if (colon) {
+		*colon = '\0';
+		rule->axis = equals + 1;
+	}
+	return split_words(rule, colon ? colon + 1 : equals + 1);
+}
+
+int merge_take_rule(struct merge_rules *rules, const char *option,
+		    const char *value)
+{
+	struct merge_rule *larger =
+		realloc(rules->rules, (rules->n + 1) * sizeof(*larger));
+	struct merge_rule *rule;
+
+	if (!larger)
+		return complain("merge", "out of memory") - 1;
+	rules->rules = larger;
+	rule = &larger[rules->n];
+	*rule = (struct merge_rule){.given = value, .pattern = strdup(value)};
+	if (!rule->pattern)
+		return complain("merge", "out of memory") - 1;
+	rules->n++;
+	return split_rule(rule, option);
+}
+
+void merge_free_rules(struct merge_rules *rules)
+{
+	for (size_t i = 0; i < rules->n; i++) {
+		free(rules->rules[i].pattern);
+		free(rules->rules[i].words);
+	}
+	free(rules->rules);
+	*rules = (struct merge_rules){0};
+}
