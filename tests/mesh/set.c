@@ -1,0 +1,541 @@
+/*
+ * tests/mesh/set.c - a set of texts is loaded whole or refused, by name
+ */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/support/allocations.h"
+#include "tests/support/set_bed.h"
+
+static const struct along along_tensor = {{"tensor"}, 1};
+static const struct along nowhere = {{NULL}, 0};
+
+struct ranks {
+	struct bed bed;
+	struct philox_region *block[BED_RANKS], *noise[BED_RANKS];
+};
+
+static void open_ranks(struct ranks *ranks, struct fixture *f, const char *mesh)
+{
+	struct philox_mesh of = mesh_of(mesh);
+
+	bed_open(&ranks->bed, f, &of, 5);
+	for (unsigned i = 0; i < ranks->bed.n; i++) {
+		struct philox_context *context = ranks->bed.context[i];
+
+		ranks->block[i] = make_along(context, "block", &nowhere);
+		ranks->noise[i] = make_along(context, "noise", &along_tensor);
+	}
+}
+
+static void run_ranks(struct ranks *ranks, struct fixture *f, unsigned n)
+{
+	for (unsigned i = 0; i < ranks->bed.n; i++)
+		for (unsigned k = 0; k < n; k++) {
+			forward(f, ranks->block[i]);
+			forward(f, ranks->noise[i]);
+		}
+}
+
+/* A set of 2 x 2 ranks at a path, after n forwards. */
+static void make_set(struct fixture *f, const char *path, unsigned n)
+{
+	struct ranks ranks;
+
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	run_ranks(&ranks, f, n);
+	save_bed(&ranks.bed, path);
+	bed_close(&ranks.bed);
+}
+
+PROMISE(mesh_set, has_a_text_of_each_rank_and_a_manifest)
+{
+	struct ranks ranks;
+	char *manifest, *text, path[32], line[64];
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	save_bed(&ranks.bed, "set");
+	manifest = file_text("set");
+	cr_assert(!strncmp(manifest,
+			   "philox set 1\naxis \"data\" size 2\n"
+			   "axis \"tensor\" size 2\ntext 0 checksum ",
+			   69),
+		  "%s", manifest);
+	for (unsigned i = 0; i < 4; i++) {
+		char *saved = context_text(ranks.bed.context[i]);
+
+		snprintf(path, sizeof(path), "set.%u", i);
+		text = file_text(path);
+		cr_assert_str_eq(text, saved);
+		snprintf(line, sizeof(line), "text %u %s", i,
+			 strstr(text, "checksum "));
+		cr_assert(strstr(manifest, line), "%s in %s", line, manifest);
+		free(text);
+		free(saved);
+	}
+	text = signed_again(manifest);
+	cr_assert_str_eq(text, manifest);
+	free(text);
+	free(manifest);
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+PROMISE(mesh_set, is_what_the_same_ranks_go_on_from)
+{
+	struct ranks ranks, again;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	run_ranks(&ranks, f, 2);
+	save_bed(&ranks.bed, "set");
+	open_ranks(&again, f, "data=0/2 tensor=0/2");
+	load_bed(&again.bed, "set");
+	for (unsigned i = 0; i < 4; i++) {
+		struct forward a = forward(f, ranks.noise[i]);
+		struct forward b = forward(f, again.noise[i]);
+
+		SAME(a.saw, b.saw, "rank %u", i);
+		a = forward(f, ranks.block[i]);
+		b = forward(f, again.block[i]);
+		SAME(a.saw, b.saw, "rank %u", i);
+	}
+	bed_close(&again.bed);
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+PROMISE(mesh_set, of_one_rank_needs_no_mesh)
+{
+	struct philox_mesh none = PHILOX_INIT(struct philox_mesh);
+	struct philox_region *region = make_region(f, "block");
+	char *text = context_text(f->context), *again;
+
+	enter_set();
+	OK(philox_mesh_save(f->context, "set"));
+	cr_assert(file_is_there("set.0") && !file_is_there("set"));
+	OK(philox_mesh_seal(&none, "set"));
+	forward(f, region);
+	OK(philox_mesh_load(f->context, "set"));
+	PENDING(region, 0);
+	again = file_text("set.0");
+	cr_assert_str_eq(again, text);
+	free(text);
+	free(again);
+	leave_set();
+}
+
+/* --- what is refused ------------------------------------------------------ */
+
+/* Every rank refuses it, and nothing changes. */
+static void refuses_set(struct ranks *ranks, const char *path,
+			enum philox_status expected, const char *named)
+{
+	for (unsigned i = 0; i < ranks->bed.n; i++) {
+		struct philox_context *context = ranks->bed.context[i];
+		char *before = context_text(context), *after;
+
+		FAILS(philox_mesh_load(context, path), expected);
+		NAMES(named);
+		after = context_text(context);
+		cr_assert_str_eq(after, before);
+		free(before);
+		free(after);
+	}
+}
+
+PROMISE(mesh_set, without_a_manifest_is_refused)
+{
+	struct ranks ranks;
+
+	enter_set();
+	make_set(f, "set", 1);
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	cr_assert(!unlink("set"));
+	refuses_set(&ranks, "set", PHILOX_ERROR_FILE, "'set'");
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* On another mesh every rank reads all texts. */
+PROMISE(mesh_set, with_a_text_that_is_not_its_own_is_refused)
+{
+	struct ranks ranks;
+	char *text, *other;
+
+	enter_set();
+	make_set(f, "set", 1);
+	make_set(f, "other", 2);
+	open_ranks(&ranks, f, "data=0/1 tensor=0/2");
+	load_bed(&ranks.bed, "set");
+	text = file_text("set.3");
+	put_bytes("set.3", text, strlen(text) - 1);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.3': line ");
+	other = changed_text(text, "serial 2", "serial 3");
+	put_text("set.3", other);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID,
+		    "'set.3': not the text that the manifest names");
+	free(other);
+	other = file_text("other.3");
+	put_text("set.3", other);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.3': not the");
+	free(other);
+	other = file_text("set.2");
+	put_text("set.3", other);
+	refuses_set(&ranks, "set", PHILOX_ERROR_INVALID, "'set.3': not the");
+	free(other);
+	cr_assert(!unlink("set.3"));
+	refuses_set(&ranks, "set", PHILOX_ERROR_FILE, "'set.3'");
+	put_text("set.3", text);
+	load_bed(&ranks.bed, "set");
+	free(text);
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* The manifest of one save, and texts of the next at the same path. */
+PROMISE(mesh_set, that_was_begun_again_is_refused)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	save_bed(&ranks.bed, "set");
+	run_ranks(&ranks, f, 1);
+	OK(philox_mesh_save(ranks.bed.context[0], "set"));
+	FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+	      PHILOX_ERROR_INVALID);
+	OK(philox_mesh_load(ranks.bed.context[1], "set"));
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+PROMISE(mesh_set, with_a_manifest_cut_or_changed_is_refused)
+{
+	struct ranks ranks;
+	char *manifest;
+	size_t size;
+
+	enter_set();
+	make_set(f, "set", 1);
+	open_ranks(&ranks, f, "tensor=0/1");
+	manifest = file_text("set");
+	size = strlen(manifest);
+	for (size_t cut = 0; cut < size; cut++) {
+		put_bytes("set", manifest, cut);
+		FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+		      PHILOX_ERROR_INVALID);
+		NAMES("'set': line ");
+	}
+	for (size_t bit = 0; bit < 8 * size; bit++) {
+		manifest[bit / 8] ^= (char)(1 << bit % 8);
+		put_bytes("set", manifest, size);
+		FAILS_EITHER(philox_mesh_load(ranks.bed.context[0], "set"),
+			     PHILOX_ERROR_INVALID, PHILOX_ERROR_UNSUPPORTED);
+		NAMES("'set': line ");
+		manifest[bit / 8] ^= (char)(1 << bit % 8);
+	}
+	free(manifest);
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+static const struct {
+	const char *from, *to, *named;
+} manifests[] = {
+	{"set 1", "set 0", "line 1: 0 is too small"},
+	{"set 1", "set 01", "line 1: no further digit"},
+	{"set 1\n", "set 1\n\n", "line 2: an axis, a text or the end"},
+	{"size 2", "size 0", "line 2: 0 is too small"},
+	{"size 2", "size 2 at 0", "line 2: the end of the line"},
+	{"\"tensor\"", "\"data\"", "line 3: mesh: axes 0 and 1 are both"},
+	{"size 2", "size 3", "line 8: 4 texts above, the mesh has 6 ranks"},
+	{"size 2", "size 1", "line 6: a text too many: the mesh has 2 ranks"},
+	{"size 2", "size 2 stages", NULL},
+	{"text 1", "text 2", "line 5: text 1 has to come first"},
+	{"text 3", "axis \"c\" size 1\ntext 3", "line 7: an axis, a text or"},
+	{"text 0 checksum ", "text 0 checksum x", "line 4: a digit"},
+};
+
+PROMISE(mesh_set, with_malformed_lines_is_refused)
+{
+	struct ranks ranks;
+	char *manifest;
+
+	enter_set();
+	make_set(f, "set", 1);
+	open_ranks(&ranks, f, "tensor=0/1");
+	manifest = file_text("set");
+	for (size_t i = 0; i < sizeof(manifests) / sizeof(manifests[0]); i++) {
+		char *changed = changed_text(manifest, manifests[i].from,
+					     manifests[i].to);
+
+		put_text("set", changed);
+		free(changed);
+		if (!manifests[i].named) { /* well-formed, of another mesh */
+			FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+			      PHILOX_ERROR_MISMATCH);
+			NAMES("'set.0': mesh, axis 'data': it has no stages in "
+			      "the text, stages in the set");
+			continue;
+		}
+		FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+		      PHILOX_ERROR_INVALID);
+		NAMES(manifests[i].named);
+	}
+	put_text("set", "philox set 2\nanything");
+	FAILS(philox_mesh_load(ranks.bed.context[0], "set"),
+	      PHILOX_ERROR_UNSUPPORTED);
+	NAMES("the newest this library reads is 1");
+	free(manifest);
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* --- sealing -------------------------------------------------------------- */
+
+PROMISE(mesh_set, is_sealed_only_with_texts_that_fit)
+{
+	struct philox_mesh mesh = mesh_of("data=1/2 tensor=1/2");
+	struct philox_mesh other = mesh_of("data=0/4 tensor=0/1");
+	char *manifest, *text, *again;
+
+	enter_set();
+	make_set(f, "set", 1);
+	manifest = file_text("set");
+	text = file_text("set.2");
+	cr_assert(!unlink("set.2"));
+	FAILS(philox_mesh_seal(&mesh, "set"), PHILOX_ERROR_FILE);
+	NAMES("'set.2'");
+	put_bytes("set.2", text, 100);
+	FAILS(philox_mesh_seal(&mesh, "set"), PHILOX_ERROR_INVALID);
+	NAMES("'set.2': line ");
+	again = file_text("set.1");
+	put_text("set.2", again);
+	free(again);
+	FAILS(philox_mesh_seal(&mesh, "set"), PHILOX_ERROR_MISMATCH);
+	NAMES("'set.2': the text of rank 1, not of rank 2");
+	put_text("set.2", text);
+	FAILS(philox_mesh_seal(&other, "set"), PHILOX_ERROR_MISMATCH);
+	NAMES("'set.0': mesh, axis 'data': size is 2 in the text, 4 in the");
+	mesh.axes[1].coordinate = 99; /* does not matter */
+	OK(philox_mesh_seal(&mesh, "set"));
+	again = file_text("set");
+	cr_assert_str_eq(again, manifest);
+	free(again);
+	free(text);
+	free(manifest);
+	leave_set();
+}
+
+PROMISE(mesh_set, is_not_touched_by_a_seal_that_fails)
+{
+	struct philox_mesh mesh = mesh_of("data=1/2 tensor=1/2");
+	struct philox_mesh bad = mesh_of("data=0/2");
+	char *manifest, *again;
+
+	enter_set();
+	make_set(f, "set", 1);
+	manifest = file_text("set");
+	cr_assert(!unlink("set.0"));
+	FAILS(philox_mesh_seal(&mesh, "set"), PHILOX_ERROR_FILE);
+	FAILS(philox_mesh_seal(NULL, "set"), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_seal(&mesh, NULL), PHILOX_ERROR_INVALID);
+	NAMES("path is NULL");
+	bad.axes[0].size = 0;
+	FAILS(philox_mesh_seal(&bad, "set"), PHILOX_ERROR_INVALID);
+	NAMES("axis 'data'");
+	again = file_text("set");
+	cr_assert_str_eq(again, manifest);
+	free(manifest);
+	free(again);
+	FAILS(philox_mesh_seal(&mesh, "none/set"), PHILOX_ERROR_FILE);
+	leave_set();
+}
+
+PROMISE(mesh_set, is_sealed_during_a_capture)
+{
+	struct philox_mesh mesh = mesh_of("data=0/2 tensor=0/2");
+	struct philox_graph *graph;
+
+	enter_set();
+	make_set(f, "set", 1);
+	record_begin(f);
+	OK(philox_mesh_seal(&mesh, "set"));
+	graph = record_end(f);
+	philox_graph_destroy(graph);
+	leave_set();
+}
+
+PROMISE(mesh_set, is_asked_for_by_name)
+{
+	FAILS(philox_mesh_save(NULL, "set"), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_save(f->context, NULL), PHILOX_ERROR_INVALID);
+	NAMES("path is NULL");
+	FAILS(philox_mesh_load(NULL, "set"), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_load(f->context, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_mesh_load(f->context, "none/set"), PHILOX_ERROR_FILE);
+	NAMES("'none/set'");
+	FAILS(philox_mesh_save(f->context, "none/set"), PHILOX_ERROR_FILE);
+	NAMES("'none/set.0'");
+}
+
+PROMISE(mesh_set, is_not_saved_nor_loaded_while_a_pass_is_open)
+{
+	struct philox_mesh none = PHILOX_INIT(struct philox_mesh);
+	struct philox_region *region = make_region(f, "block");
+	struct philox_pass pass;
+
+	enter_set();
+	OK(philox_mesh_save(f->context, "set"));
+	OK(philox_mesh_seal(&none, "set"));
+	OK(philox_forward_begin(region, f->stream, 0, &pass));
+	FAILS(philox_mesh_save(f->context, "new"), PHILOX_ERROR_BUSY);
+	NAMES("region 'block'");
+	FAILS(philox_mesh_load(f->context, "set"), PHILOX_ERROR_BUSY);
+	NAMES("region 'block'");
+	cr_assert(!file_is_there("new.0"));
+	OK(philox_pass_abort(&pass));
+	leave_set();
+}
+
+/* --- killed --------------------------------------------------------------- */
+
+enum { KILLS = 40 };
+
+static void set_name(char name[16], unsigned i)
+{
+	snprintf(name, 16, "set-%u", i);
+}
+
+/* Saves one set after the other until it is killed. */
+static void save_for_ever(unsigned first)
+{
+	struct fixture own;
+	struct ranks ranks;
+	char name[16];
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fixture_open(&own, "host:sync");
+	open_ranks(&ranks, &own, "data=0/2 tensor=0/2");
+	for (unsigned i = first;; i++) {
+		run_ranks(&ranks, &own, i < 8);
+		set_name(name, i);
+		save_bed(&ranks.bed, name);
+	}
+}
+
+/* Each set so far is whole, or has no manifest. */
+static unsigned check_sets(struct ranks *ranks, unsigned n)
+{
+	unsigned whole = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		char name[16];
+
+		set_name(name, i);
+		if (file_is_there(name)) {
+			load_bed(&ranks->bed, name);
+			whole++;
+		} else {
+			FAILS(philox_mesh_load(ranks->bed.context[0], name),
+			      PHILOX_ERROR_FILE);
+		}
+	}
+	return whole;
+}
+
+Test(mesh_set, that_was_killed_is_whole_or_refused, .timeout = 120)
+{
+	uint64_t random = 4;
+	struct fixture f;
+	struct ranks ranks;
+	unsigned next = 0;
+
+	fixture_open(&f, "host:sync");
+	enter_set();
+	open_ranks(&ranks, &f, "data=0/2 tensor=0/2");
+	for (unsigned i = 0; i < KILLS; i++) {
+		pid_t process = fork();
+		char name[16];
+
+		if (!process)
+			save_for_ever(next);
+		cr_assert(process > 0);
+		usleep(2000 + bed_below(&random, 20000));
+		cr_assert(!kill(process, SIGKILL));
+		cr_assert_eq(waitpid(process, NULL, 0), process);
+		do
+			set_name(name, next++);
+		while (file_is_there(name));
+	}
+	cr_assert(check_sets(&ranks, next) > 0, "not one was whole");
+	bed_close(&ranks.bed);
+	leave_set();
+	fixture_close(&f);
+}
+
+/* --- no memory ------------------------------------------------------------ */
+
+Test(mesh_set, without_memory_is_refused_and_nothing_changes, .timeout = 240)
+{
+	struct philox_mesh mesh = mesh_of("data=0/2 tensor=0/2");
+	enum philox_status status = PHILOX_ERROR_MEMORY;
+	struct philox_context *context;
+	struct fixture f;
+	struct ranks ranks;
+	char *before, *after;
+	unsigned n = 0;
+
+	fixture_open(&f, "host:sync");
+	enter_set();
+	make_set(&f, "set", 2);
+	open_ranks(&ranks, &f, "data=0/1 tensor=0/2");
+	context = ranks.bed.context[1];
+	run_ranks(&ranks, &f, 3);
+	allocations_watch(f.device);
+	before = context_text(context);
+	while (status != PHILOX_OK && allocations_fail(n + 1)) {
+		status = philox_mesh_load(context, "set");
+		allocations_fail(0);
+		n++;
+		cr_assert(status == PHILOX_OK || status == PHILOX_ERROR_MEMORY,
+			  "%u: %s", n, philox_error_message());
+		if (status == PHILOX_OK)
+			break;
+		after = context_text(context);
+		cr_assert_str_eq(after, before);
+		free(after);
+	}
+	cr_assert(n > 40 || !allocations_fail(0), "only %u allocations", n);
+	status = PHILOX_ERROR_MEMORY;
+	n = 0;
+	while (status != PHILOX_OK && allocations_fail(n + 1)) {
+		status = philox_mesh_save(context, "new");
+		allocations_fail(0);
+		cr_assert(status == PHILOX_OK || status == PHILOX_ERROR_MEMORY);
+		cr_assert_eq(file_is_there("new.1"), status == PHILOX_OK);
+		n++;
+	}
+	cr_assert(n > 10 || !allocations_fail(0), "only %u allocations", n);
+	cr_assert(!unlink("set"));
+	status = PHILOX_ERROR_MEMORY;
+	n = 0;
+	while (status != PHILOX_OK && allocations_fail(n + 1)) {
+		status = philox_mesh_seal(&mesh, "set");
+		allocations_fail(0);
+		cr_assert(status == PHILOX_OK || status == PHILOX_ERROR_MEMORY);
+		cr_assert_eq(file_is_there("set"), status == PHILOX_OK);
+		n++;
+	}
+	cr_assert(n > 10 || !allocations_fail(0), "only %u allocations", n);
+	free(before);
+	bed_close(&ranks.bed);
+	leave_set();
+	fixture_close(&f);
+}
