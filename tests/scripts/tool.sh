@@ -64,7 +64,7 @@ helps_in_form()
 fitting()
 {
 	case $1 in
-	diff) echo a b ;;
+	diff | merge) echo a b ;;
 	inspect | train) echo a ;;
 	esac
 }

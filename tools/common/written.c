@@ -169,6 +169,15 @@ static int read_context(const char *command, const char *path,
 	return refuse(command, path, philox_error_message());
 }
 
+static int read_manifest(const char *command, const char *path,
+			 struct written *written, size_t size)
+{
+	written->kind = WRITTEN_SET;
+	if (set_read(written->text, size, &written->set) == PHILOX_OK)
+		return 0;
+	return refuse(command, path, philox_error_message());
+}
+
 static int read_snapshot(const char *command, const char *path,
 			 struct written *written, size_t size)
 {
@@ -205,6 +214,8 @@ static int read_text(const char *command, const char *path,
 {
 	if (starts_with(written, size, CONTEXT_START))
 		return read_context(command, path, written, size);
+	if (starts_with(written, size, SET_START))
+		return read_manifest(command, path, written, size);
 	if (starts_with(written, size, JOURNAL_START))
 		return read_journal(command, path, written, size);
 	if (starts_with(written, size, POOL_START))
@@ -214,8 +225,9 @@ static int read_text(const char *command, const char *path,
 	if (starts_with(written, size, RUNNER_START))
 		return read_runner_snapshot(command, path, written, size);
 	return refuse(command, path,
-		      "neither a saved context nor a journal nor the snapshot "
-		      "of a pool or runner nor a plan of philox");
+		      "neither a saved context or a set of them nor a journal "
+		      "nor the snapshot of a pool or runner nor a plan of "
+		      "philox");
 }
 
 int written_read(const char *command, const char *path, struct written *written)
@@ -239,6 +251,8 @@ void written_finish(struct written *written)
 {
 	if (written->kind == WRITTEN_CONTEXT)
 		saved_finish(&written->saved);
+	if (written->kind == WRITTEN_SET)
+		set_finish(&written->set);
 	if (written->kind == WRITTEN_POOL)
 		snapshot_finish(&written->pool);
 	if (written->plan)
@@ -255,6 +269,7 @@ const char *written_kind_name(const struct written *written)
 {
 	static const char *const names[] = {
 		[WRITTEN_CONTEXT] = "saved context",
+		[WRITTEN_SET] = "set of saved contexts",
 		[WRITTEN_JOURNAL] = "journal",
 		[WRITTEN_POOL] = "snapshot of a pool",
 		[WRITTEN_PLAN] = "plan",

@@ -1,9 +1,10 @@
 /*
- * tools/common/written.h - reading files of philox: saved contexts, journals,
- * plans of runners, snapshots of pools and of runners
+ * tools/common/written.h - reading files of philox: saved contexts and sets of
+ * them, journals, plans of runners, snapshots of pools and of runners
  *
  * A file's first line says which of them it is. The formats are described in
- * Note [Saved context] in lib/save/text.h, Note [Journal] in lib/state/journal.h,
+ * Note [Saved context] in lib/save/text.h, Note [Set of texts] in lib/save/set.h,
+ * Note [Journal] in lib/state/journal.h,
  * Note [Plan] in graph/runner_plan.h, Note [Snapshot] in graph/pool_text.h and
  * Note [Runner snapshot] in graph/runner_text.h.
  */
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/save/read.h"
+#include "lib/save/set.h"
 #include "lib/state/journal_words.h"
 #include "tools/common/runner_read.h"
 #include "tools/common/snapshot.h"
@@ -31,6 +33,7 @@ struct written_event {
 
 enum written_kind {
 	WRITTEN_CONTEXT,
+	WRITTEN_SET,
 	WRITTEN_JOURNAL,
 	WRITTEN_POOL,
 	WRITTEN_PLAN,
@@ -40,6 +43,7 @@ enum written_kind {
 struct written {
 	enum written_kind kind;
 	struct saved saved;           /* of a context */
+	struct set set;               /* a manifest */
 	struct written_event *events; /* of a journal: context by context */
 	size_t n_events;
 	struct snapshot pool;      /* of a pool */

@@ -2,7 +2,8 @@
  * tools/journal/diff.c - philox diff: the first difference of two runs, in
  * words
  *
- * Two saved contexts are compared object by object, two plans function by
+ * Two saved contexts are compared object by object, two sets of them by the
+ * texts of the first rank that differ, two plans function by
  * function (tools/plan/plan.h), two journals event by event or pass by pass
  * (tools/journal/diff.h). Called "A" and "B" throughout, in the
  * order of the command line.
@@ -303,16 +304,58 @@ static int compare_tables(const struct saved *a, const struct saved *b)
 	return 0;
 }
 
+static int find_difference(const struct saved *a, const struct saved *b)
+{
+	return compare_meshes(&a->mesh, &b->mesh) || compare_generators(a, b) ||
+	       compare_regions(a, b) || compare_tables(a, b);
+}
+
 static int compare_contexts(const struct saved *a, const struct saved *b)
 {
-	if (compare_meshes(&a->mesh, &b->mesh) || compare_generators(a, b) ||
-	    compare_regions(a, b) || compare_tables(a, b))
+	if (find_difference(a, b))
 		return 1;
 	printf("no difference: generators %zu, regions %zu, tickets %zu",
 	       a->n_generators, a->n_regions, a->n_tickets);
 	if (a->n_tables)
 		printf(", tables of rows %zu", a->n_tables);
 	putchar('\n');
+	return 0;
+}
+
+/* --- sets of saved contexts ----------------------------------------------- */
+
+/* Their texts of one rank, which do not end alike. */
+static int compare_rank(const struct set *a, const char *path_a,
+			const struct set *b, const char *path_b, uint64_t rank)
+{
+	struct saved of_a, of_b;
+	int result = 2;
+
+	if (set_read_text(path_a, rank, &a->mesh, &a->ends[rank], &of_a,
+			  NULL) != PHILOX_OK)
+		return complain("diff", "%s", philox_error_message());
+	if (set_read_text(path_b, rank, &b->mesh, &b->ends[rank], &of_b,
+			  NULL) != PHILOX_OK) {
+		complain("diff", "%s", philox_error_message());
+	} else {
+		printf("rank %" PRIu64 ": ", rank);
+		result = find_difference(&of_a, &of_b);
+		saved_finish(&of_b);
+	}
+	saved_finish(&of_a);
+	return result;
+}
+
+static int compare_sets(const struct set *a, const char *path_a,
+			const struct set *b, const char *path_b)
+{
+	if (compare_meshes(&a->mesh, &b->mesh))
+		return 1;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->ends[i].checksum != b->ends[i].checksum ||
+		    a->ends[i].bytes != b->ends[i].bytes)
+			return compare_rank(a, path_a, b, path_b, i);
+	printf("no difference: ranks %zu\n", a->n);
 	return 0;
 }
 
@@ -354,6 +397,8 @@ static int compare_files(const char *path_a, const char *path_b, int by_passes)
 		complain("diff",
 			 "--passes: '%s' and '%s' are %ss, not journals",
 			 path_a, path_b, written_kind_name(&a));
+	else if (a.kind == WRITTEN_SET)
+		result = compare_sets(&a.set, path_a, &b.set, path_b);
 	else if (a.kind == WRITTEN_PLAN)
 		result = plan_diff(a.plan, b.plan);
 	else if (a.kind == WRITTEN_JOURNAL)
@@ -369,8 +414,8 @@ finish_a:
 static const char usage[] =
 	"usage: philox diff [OPTION]... A B\n"
 	"\n"
-	"Name the first difference of two saved contexts, of two plans, or of "
-	"two\njournals.\n"
+	"Name the first difference of two saved contexts, of two sets of them, of "
+	"two\nplans, or of two journals.\n"
 	"\n"
 	"  --passes  compare journals by the passes that took place: their kinds,\n"
 	"            regions, states and tickets, whether they were eager or in\n"

@@ -1,6 +1,6 @@
 /*
  * tools/journal/inspect.c - philox inspect: the contents of a saved context, a
- * journal, a plan, or the snapshot of a pool or runner
+ * set of them, a journal, a plan, or the snapshot of a pool or runner
  */
 #include "tools/tools.h"
 
@@ -29,6 +29,7 @@ static size_t count_alive(const struct saved *saved)
 	return alive;
 }
 
+/* A region may have lost the axes whose other coordinates have issued. */
 static void print_axes(const struct saved *saved,
 		       const struct saved_region *region)
 {
@@ -36,10 +37,11 @@ static void print_axes(const struct saved *saved,
 		printf("%s%s", i ? ", " : "    differs along ",
 		       journal_name(saved->axes[region->axis + i]).text);
 	if (region->issued_serial)
-		printf("; others have issued up to offset %" PRIu64
+		printf("%sothers have issued up to offset %" PRIu64
 		       ", serial %" PRIu64,
-		       region->issued, region->issued_serial);
-	if (region->n_axes)
+		       region->n_axes ? "; " : "    ", region->issued,
+		       region->issued_serial);
+	if (region->n_axes || region->issued_serial)
 		putchar('\n');
 }
 
@@ -162,12 +164,12 @@ static void json_mesh(struct json *json, const struct philox_mesh *mesh)
 static void json_axes(struct json *json, const struct saved *saved,
 		      const struct saved_region *region)
 {
-	if (!region->n_axes)
-		return;
-	json_array(json, "differs");
-	for (size_t i = 0; i < region->n_axes; i++)
-		json_string(json, NULL, saved->axes[region->axis + i]);
-	json_close(json);
+	if (region->n_axes) {
+		json_array(json, "differs");
+		for (size_t i = 0; i < region->n_axes; i++)
+			json_string(json, NULL, saved->axes[region->axis + i]);
+		json_close(json);
+	}
 	if (!region->issued_serial)
 		return;
 	json_unsigned(json, "issued_offset", region->issued);
@@ -239,6 +241,89 @@ static void json_context(struct json *json, const struct saved *saved)
 	for (size_t i = 0; i < saved->n_tables; i++)
 		json_table(json, saved, &saved->tables[i]);
 	json_close(json);
+}
+
+/* --- sets of saved contexts ----------------------------------------------- */
+
+/* Why a text of a set cannot be loaded, without its path; or NULL. */
+static const char *text_fault(const struct set *set, const char *path,
+			      uint64_t rank)
+{
+	struct saved saved;
+	const char *said, *end;
+
+	if (set_read_text(path, rank, &set->mesh, &set->ends[rank], &saved,
+			  NULL) == PHILOX_OK) {
+		saved_finish(&saved);
+		return NULL;
+	}
+	said = philox_error_message();
+	end = strstr(said, "': ");
+	return end ? end + 3 : said;
+}
+
+static int print_set(const struct set *set, const char *path)
+{
+	const struct philox_mesh *mesh = &set->mesh;
+	int status = 0;
+
+	printf("set of saved contexts\n\nranks %zu\n", set->n);
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		printf("  %s: %" PRIu32 "%s\n",
+		       journal_name(mesh->axes[i].name).text,
+		       mesh->axes[i].size,
+		       mesh->axes[i].flags ? ", stages" : "");
+	printf("\ntexts\n");
+	for (size_t i = 0; i < set->n; i++) {
+		const char *fault = text_fault(set, path, i);
+
+		printf("  %zu: checksum %016" PRIx64 ", bytes %" PRIu64
+		       ", %s\n",
+		       i, set->ends[i].checksum, set->ends[i].bytes,
+		       fault ? fault : "whole");
+		status |= fault != NULL;
+	}
+	return status;
+}
+
+static void json_set_mesh(struct json *json, const struct philox_mesh *mesh)
+{
+	json_array(json, "mesh");
+	for (uint32_t i = 0; i < mesh->n_axes; i++) {
+		json_object(json, NULL);
+		json_string(json, "name", mesh->axes[i].name);
+		json_unsigned(json, "size", mesh->axes[i].size);
+		json_bool(json, "stages", mesh->axes[i].flags != 0);
+		json_close(json);
+	}
+	json_close(json);
+}
+
+static int json_set(struct json *json, const struct set *set, const char *path)
+{
+	int status = 0;
+
+	json_string(json, "kind", "set");
+	json_unsigned(json, "ranks", set->n);
+	json_set_mesh(json, &set->mesh);
+	json_array(json, "texts");
+	for (size_t i = 0; i < set->n; i++) {
+		const char *fault = text_fault(set, path, i);
+		char checksum[17];
+
+		snprintf(checksum, sizeof(checksum), "%016" PRIx64,
+			 set->ends[i].checksum);
+		json_object(json, NULL);
+		json_string(json, "checksum", checksum);
+		json_unsigned(json, "bytes", set->ends[i].bytes);
+		json_bool(json, "whole", !fault);
+		if (fault)
+			json_string(json, "fault", fault);
+		json_close(json);
+		status |= fault != NULL;
+	}
+	json_close(json);
+	return status;
 }
 
 /* --- journals ------------------------------------------------------------- */
@@ -395,8 +480,12 @@ struct request {
 	const char *given_from, *given_to;
 };
 
-static int inspect(const struct written *written, struct json *json)
+static int inspect(const struct written *written, const char *path,
+		   struct json *json)
 {
+	if (written->kind == WRITTEN_SET)
+		return json ? json_set(json, &written->set, path)
+			    : print_set(&written->set, path);
 	if (written->kind == WRITTEN_JOURNAL)
 		return inspect_journal(written, json);
 	if (written->kind == WRITTEN_POOL)
@@ -415,14 +504,14 @@ static int inspect(const struct written *written, struct json *json)
 	return 0;
 }
 
-static int inspect_as_json(const struct written *written)
+static int inspect_as_json(const struct written *written, const char *path)
 {
 	struct json json;
 	int status;
 
 	json_begin(&json, stdout);
 	json_object(&json, NULL);
-	status = inspect(written, &json);
+	status = inspect(written, path, &json);
 	json_close(&json);
 	return json_end(&json) && !status ? 1 : status;
 }
@@ -473,8 +562,8 @@ static int show(const struct written *written, const char *path,
 	if (request->svg)
 		return svg_journal(written, path, request->from, request->to,
 				   stdout);
-	return request->json ? inspect_as_json(written)
-			     : inspect(written, NULL);
+	return request->json ? inspect_as_json(written, path)
+			     : inspect(written, path, NULL);
 }
 
 static int inspect_file(const char *path, const struct request *request)
@@ -492,9 +581,10 @@ static int inspect_file(const char *path, const struct request *request)
 static const char usage[] =
 	"usage: philox inspect [OPTION]... FILE\n"
 	"\n"
-	"Sum up a context that philox_context_save() wrote, a journal\n"
-	"(PHILOX_JOURNAL=FILE), a plan that philox_runner_save() wrote, a pool\n"
-	"that philox_pool_snapshot() wrote, or a runner that\n"
+	"Sum up a context that philox_context_save() wrote, a set of them that\n"
+	"philox_mesh_seal() wrote, and whether its texts are there and whole, a\n"
+	"journal (PHILOX_JOURNAL=FILE), a plan that philox_runner_save() wrote, a\n"
+	"pool that philox_pool_snapshot() wrote, or a runner that\n"
 	"philox_runner_snapshot() wrote; or show a journal as a picture: passes,\n"
 	"arrows from forwards to their backwards, captures, launches; or a pool:\n"
 	"segments, extents, blocks in the colours of their tags, free memory by\n"
@@ -521,8 +611,8 @@ static const char usage[] =
 	"or function, output and recording, 0 for an eager call) and ranges (segment,\n"
 	"offset, bytes).\n"
 	"\n"
-	"Exit status: 0 done, 1 it failed, 2 the command line or the file is "
-	"wrong.\n";
+	"Exit status: 0 done, 1 it failed, or a text of a set is not as it was, 2 "
+	"the\ncommand line or the file is wrong.\n";
 
 static int check_request(const struct request *request)
 {
@@ -563,7 +653,8 @@ int tool_inspect(int argc, char **argv)
 		return status;
 	if (optind == argc)
 		return complain("inspect",
-				"give a FILE: a saved context, a journal, a "
-				"plan or the snapshot of a pool or runner");
+				"give a FILE: a saved context or a set of "
+				"them, a journal, a plan or the snapshot of a "
+				"pool or runner");
 	return inspect_file(argv[optind], &request);
 }
