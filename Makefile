@@ -413,7 +413,7 @@ quality: $(TOOL)
 
 ## fuzz             a minute each of random texts and pool operations
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
-FUZZERS := $(addprefix $(BUILD)/fuzz/,load pool snapshot plan runner)
+FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan runner)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
 	$(addprefix tools/common/,complain.c json.c svg.c)
@@ -432,6 +432,7 @@ $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 		-Iinclude -I. -I$(dir $(SOURCE)) $^ -lpthread -lm -o $@
 fuzz: $(FUZZERS)
 	$(Q)$(BUILD)/fuzz/load -max_total_time=60 $(BUILD)/fuzz/load-found tests/fuzz/corpus
+	$(Q)$(BUILD)/fuzz/set -max_total_time=60 $(BUILD)/fuzz/set-found tests/fuzz/sets
 	$(Q)$(BUILD)/fuzz/pool -max_total_time=60 -max_len=8192 $(BUILD)/fuzz/pool-found
 	$(Q)$(BUILD)/fuzz/snapshot -max_total_time=60 $(BUILD)/fuzz/snapshot-found \
 		tests/fuzz/snapshots

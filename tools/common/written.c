@@ -225,8 +225,8 @@ static int read_text(const char *command, const char *path,
 	if (starts_with(written, size, RUNNER_START))
 		return read_runner_snapshot(command, path, written, size);
 	return refuse(command, path,
-		      "neither a saved context or a set of them nor a journal "
-		      "nor the snapshot of a pool or runner nor a plan of "
+		      "neither a saved context nor a journal nor the snapshot "
+		      "of a pool or runner nor a plan nor a set of contexts of "
 		      "philox");
 }
 
