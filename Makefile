@@ -44,6 +44,8 @@ CUDA ?= $(if $(SANITIZE),0,$(if $(CUDA_WANTED),1,$(if $(and $(wildcard \
 	$(CUDA_HOME)/bin/nvcc),$(shell command -v $(CXX))),1,0)))
 ## NVTX=1 or 0      ranges for NVIDIA's profilers; 1 if the toolkit has its headers
 NVTX ?= $(if $(WITH_CUDA),$(if $(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),1,0),0)
+## MPICC=mpicc      Open MPI's compiler, for `make ranks`
+MPICC ?= mpicc
 ## BUILD=build      where everything goes; special builds have a folder in it
 BUILD ?= build$(WITH_SIMDE:%=/simde)$(SANITIZE:%=/$(subst $(comma),-,$(SANITIZE)))$(WITH_DEBUG:%=/debug)
 ## OUT=BUILD/gpu    where `make gpu` reports; ROWS='probe bench-*': only those rows
@@ -294,6 +296,28 @@ $(BUILD)/peers/random123_%.so: tools/bench/peers/random123.cpp
 	$(Q)$(*:gcc=g)++ -std=c++17 -O3 -march=native -Wall -Wextra -fPIC -shared \
 		-fvisibility=hidden -I$(RANDOM123) -o $@ $< || \
 		echo "  $@ is left out: philox bench says so"
+
+# --- examples/ranks, for mpirun -----------------------------------------------
+
+RANKS := $(BUILD)/ranks
+RANKS_OBJS := $(call objects,$(filter examples/ranks/%,$(call sources,examples)))
+ifneq ($(filter ranks,$(MAKECMDGOALS)),)
+$(if $(shell command -v $(MPICC)),,$(error make ranks needs Open MPI: apt-get \
+	install openmpi-bin libopenmpi-dev, or set MPICC))
+endif
+# Open MPI's compiler takes ours from OMPI_CC. Products are rounded before they
+# are added, as on a host; loops over matrices gain from -O3.
+RANKS_CC := OMPI_CC='$(CC)' $(MPICC)
+$(RANKS_OBJS): private override CC := $(RANKS_CC)
+$(RANKS_OBJS): private TOOLKIT := -O3 $(WITH_CUDA:%=-DWITH_CUDA)
+$(RANKS_OBJS): private ALL_NVCCFLAGS += -fmad=false
+
+$(RANKS): private override CC := $(RANKS_CC)
+$(RANKS): $(RANKS_OBJS) $(STATIC) $(BUILD)/stamp.link
+	$(call link)
+
+## ranks            BUILD/ranks, of examples/ranks: for mpirun
+ranks: $(RANKS)
 
 # --- tests --------------------------------------------------------------------
 
@@ -564,5 +588,5 @@ help:
 	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
 
 FORCE:
-.PHONY: all check test simulated gpu matrix fuzz quality html install \
+.PHONY: all ranks check test simulated gpu matrix fuzz quality html install \
 	install-strip uninstall format clean help FORCE

@@ -1,0 +1,158 @@
+/*
+ * examples/ranks/report.c - what rank 0 prints, and collects for it
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "digest.h"
+#include "report.h"
+#include "save.h"
+#include "world.h"
+
+void report_begin(const struct model *model)
+{
+	const struct philox_mesh *mesh = &model->place->mesh;
+
+	if (model->place->rank)
+		return;
+	printf("mesh");
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		printf(" %s=%" PRIu32, mesh->axes[i].name, mesh->axes[i].size);
+	printf(", %s, %s, %s\n", model->options->device,
+	       model->options->eager ? "eager" : "captured",
+	       model->options->keep ? "activations kept"
+				    : "activations recomputed");
+	fflush(stdout);
+}
+
+/* --- the loss ------------------------------------------------------------- */
+
+/* One rank has the losses of its samples: a last stage's first tensor rank. */
+static int has_losses(const struct place *place)
+{
+	return place->at[TENSOR] == 0 &&
+	       place->at[PIPELINE] + 1 == place->size[PIPELINE];
+}
+
+/* Puts losses [micro, samples of a rank] where they belong in [micro, all]. */
+static void put_losses(const struct shape *shape, const struct place *place,
+		       const float *losses, float *all)
+{
+	struct range samples = place_range(place, DATA, shape->samples);
+
+	for (uint64_t m = 0; m < shape->micro; m++)
+		for (uint64_t s = 0; s < samples.count; s++)
+			all[m * shape->samples + samples.first + s] =
+				losses[m * samples.count + s];
+}
+
+static void collect_losses(const struct schedule *schedule, float *all)
+{
+	const struct model *model = schedule->model;
+	const struct shape *shape = model->shape;
+	float *theirs = malloc(shape->micro * shape->samples * sizeof(float));
+
+	if (!theirs)
+		world_fail("out of memory");
+	for (uint64_t rank = 0; rank < model->place->world; rank++) {
+		struct place place = place_of(model->place, rank);
+		const float *losses = rank ? theirs : schedule->losses;
+
+		if (!has_losses(&place))
+			continue;
+		if (rank)
+			world_receive(rank, theirs,
+				      shape->micro *
+					      place_range(&place, DATA,
+							  shape->samples)
+						      .count *
+					      sizeof(float));
+		put_losses(shape, &place, losses, all);
+	}
+	free(theirs);
+}
+
+static void print_loss(const struct schedule *schedule, uint64_t step)
+{
+	const struct shape *shape = schedule->model->shape;
+	const uint64_t n = shape->micro * shape->samples;
+	float *all = malloc(n * sizeof(float));
+	double sum = 0;
+
+	if (!all)
+		world_fail("out of memory");
+	collect_losses(schedule, all);
+	for (uint64_t i = 0; i < n; i++)
+		sum += (double)all[i];
+	printf("step %" PRIu64 " loss %.6f %a\n", step, sum / (double)n,
+	       sum / (double)n);
+	fflush(stdout);
+	free(all);
+}
+
+void report_loss(const struct schedule *schedule, uint64_t step)
+{
+	const struct model *model = schedule->model;
+
+	if (model->place->rank == 0)
+		print_loss(schedule, step);
+	else if (has_losses(model->place))
+		world_send(0, schedule->losses,
+			   model->shape->micro * model->samples.count *
+				   sizeof(float));
+}
+
+/* --- the end -------------------------------------------------------------- */
+
+static int shows_noise(const struct place *place)
+{
+	return place->at[TENSOR] == 0 && place->at[PIPELINE] == 0;
+}
+
+static void print_noise(const struct model *model, const float mine[NOISE])
+{
+	float noise[NOISE];
+
+	for (int i = 0; i < NOISE; i++)
+		noise[i] = mine[i];
+	for (uint64_t rank = 0; rank < model->place->world; rank++) {
+		struct place place = place_of(model->place, rank);
+
+		if (!shows_noise(&place))
+			continue;
+		if (rank)
+			world_receive(rank, noise, sizeof(noise));
+		printf("noise data=%" PRIu32, place.at[DATA]);
+		for (int i = 0; i < NOISE; i++)
+			printf(" %a", (double)noise[i]);
+		printf("\n");
+	}
+}
+
+void report_noise(const struct model *model, const float noise[NOISE])
+{
+	if (model->place->rank == 0)
+		print_noise(model, noise);
+	else if (shows_noise(model->place))
+		world_send(0, noise, NOISE * sizeof(float));
+}
+
+/* Of rank 0: how often it took how few graphs to launch */
+void report_graphs(const struct model *model)
+{
+	if (model->place->rank == 0)
+		printf("graphs %" PRIu64 " launches %" PRIu64 "\n",
+		       model->graphs, model->launches);
+}
+
+void report_parameters(struct model *model)
+{
+	const size_t size = model->tensors.total * sizeof(float);
+	float *all = collect_whole(model, model->parameters);
+
+	if (!all)
+		return;
+	printf("parameters %" PRIu64 " digest %016" PRIx64 "\n",
+	       model->tensors.total, digest_of(all, size));
+	free(all);
+}
