@@ -370,6 +370,22 @@ $(SIMULATION)/harsh: $(PROOF_OBJS) $(SIMULATION)/runtime.o \
 	$(call link)
 $(SIMULATION)/gpu-cublas: $(SIMULATED_BLAS) $(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link)
+
+# examples/ranks there, with a NCCL that is loaded when it runs
+RANKS_KERNELS := $(call objects,tests/simulated/ranks/kernels.cpp)
+$(RANKS_KERNELS): private TOOLKIT := $(CUDA_INCLUDES)
+$(RANKS_KERNELS): private CXXFLAGS += -Wno-unknown-pragmas -fno-exceptions \
+	$(if $(SANITIZE),-DSIMULATED_SANITIZED,-fsanitize=thread)
+$(SIMULATION)/ranks/ranks: private override CC := $(RANKS_CC)
+$(SIMULATION)/ranks/ranks: $(filter-out %.cu.o,$(RANKS_OBJS)) $(RANKS_KERNELS) \
+		$(SIMULATION)/runtime.o $(filter-out %/train_cuda.cpp.o \
+		%/bench_cuda.cpp.o %/fused_dropout.cpp.o,$(KERNEL_OBJS)) \
+		$(filter-out %.cu.o,$(LIB_OBJS)) $(BUILD)/stamp.link
+	$(call link,-rdynamic)
+$(SIMULATION)/ranks/libnccl.so: tests/simulated/ranks/nccl.c
+	$(call say,LINK)
+	@mkdir -p $(@D)
+	$(Q)$(RANKS_CC) -std=c11 -Wall -Wextra -fPIC -shared -o $@ $<
 SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests \
 	$(SIMULATION)/harsh $(SIMULATION)/gpu-cublas
 
