@@ -24,7 +24,7 @@ kill_parts()
 # --- which parts --------------------------------------------------------------
 
 # The longest ones start first, so that no processor is idle at the end
-long='scripts/bugs.sh tests scripts/simulated.sh scripts/gpu.sh
+long='scripts/bugs.sh tests scripts/simulated.sh scripts/gpu.sh scripts/ranks.sh
 	scripts/simd.sh scripts/numbers.sh'
 
 # Every part except the long ones
