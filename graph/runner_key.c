@@ -93,7 +93,7 @@ static void link_key(struct philox_function *function, struct key *key)
 }
 
 /* Whether a key of this hash was dropped with recordings. */
-static int is_gone(const struct philox_function *function, uint64_t hash)
+static int was_dropped(const struct philox_function *function, uint64_t hash)
 {
 	const uint64_t n = function->n_dropped < GONE_KEYS ? function->n_dropped
 							   : GONE_KEYS;
@@ -118,7 +118,7 @@ static enum philox_status make_key(struct philox_function *function,
 		return no_key(function);
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
-	if (is_gone(function, key->hash))
+	if (was_dropped(function, key->hash))
 		key->lost = "its key was forgotten, for a limit of the policy";
 	link_key(function, key);
 	*out = key;
