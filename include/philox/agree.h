@@ -60,8 +60,7 @@ struct philox_rank_digest {
  * philox_mesh_digest() writes the digest of a context as it is. It costs time
  * in proportion to the context's regions, operators and tickets (`philox bench
  * --only ranks` measures it), allocates no memory and does not wait for the
- * device.
- * Do not compare digests of different versions of the library. Errors:
+ * device. Do not compare digests of different versions of the library. Errors:
  * PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_digest(
