@@ -690,7 +690,8 @@ PROMISE(save_mesh, digests_of_ranks_differ_where_regions_do)
 
 /* --- no memory ------------------------------------------------------------ */
 
-/* Long enough for a text to be moved as it grows. */
+/* Long enough for a text to be moved as it grows, which some of the allocations
+ * are; each region makes one, too. */
 PROMISE(save_mesh, a_text_is_whole_or_there_is_none)
 {
 	struct philox_mesh mesh = stages();
@@ -706,7 +707,7 @@ PROMISE(save_mesh, a_text_is_whole_or_there_is_none)
 		make_along(f->context, name, &one);
 	}
 	before = text_of(f);
-	for (n = 1; n < 40 && allocations_fail(n); n++) {
+	for (n = 1; n < 200 && allocations_fail(n); n++) {
 		enum philox_status status =
 			philox_context_save_text(f->context, &text, NULL);
 
@@ -718,6 +719,7 @@ PROMISE(save_mesh, a_text_is_whole_or_there_is_none)
 		free(text);
 		text = NULL;
 	}
-	cr_assert(failed > 4 || !allocations_fail(0), "%u", failed);
+	cr_assert((failed > 60 && failed < 150) || !allocations_fail(0), "%u",
+		  failed);
 	free(before);
 }
