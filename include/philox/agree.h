@@ -112,10 +112,15 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  * message as that of philox_mesh_explain().
  *
  * `gather` is an allgather among exactly these ranks, as many as
- * philox_mesh_world() says: each gives `size` bytes at `mine`, the same size on
- * all ranks, and on all of them all bytes arrive at `all`, those of one rank
- * after those of another, in the same order every time. It returns PHILOX_OK,
- * or an error that philox_mesh_agree() returns. All ranks call it equally
+ * philox_mesh_world() says:
+ *
+ *   enum philox_status gather(void *user, const void *mine, size_t size,
+ *                             void *all);
+ *
+ * Each gives `size` bytes at `mine`, the same size on all ranks, and on all of
+ * them all bytes arrive at `all`, those of one rank after those of another, in
+ * the same order every time. It returns PHILOX_OK, or an error that
+ * philox_mesh_agree() returns. All ranks call it equally
  * often, whatever they lack: once, with sizeof(struct philox_rank_digest), if
  * they agree, and at most eight times otherwise; sums of parts lead them to
  * one thing that differs, and only the texts of that are sent. A rank that has
@@ -134,8 +139,7 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  */
 PHILOX_API enum philox_status philox_mesh_agree(
 	struct philox_context *context,
-	enum philox_status (*gather)(void *user, const void *mine, size_t size,
-				     void *all),
+	enum philox_status (*gather)(void *, const void *, size_t, void *),
 	void *user);
 
 #ifdef __cplusplus

@@ -293,8 +293,7 @@ static enum philox_status ask_with_memory(struct asking *asking)
 
 enum philox_status philox_mesh_agree(
 	struct philox_context *context,
-	enum philox_status (*gather)(void *user, const void *mine, size_t size,
-				     void *all),
+	enum philox_status (*gather)(void *, const void *, size_t, void *),
 	void *user)
 {
 	struct asking asking;
