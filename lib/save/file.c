@@ -259,6 +259,12 @@ close_folder:
 
 /* --- reading -------------------------------------------------------------- */
 
+static enum philox_status no_memory_for(const char *path)
+{
+	return status_set(PHILOX_ERROR_MEMORY, "'%s': no memory to read it",
+			  path);
+}
+
 static enum philox_status read_stream(FILE *stream, const char *path,
 				      char **text, size_t *size)
 {
@@ -272,8 +278,7 @@ static enum philox_status read_stream(FILE *stream, const char *path,
 		larger = realloc(read, room);
 		if (!larger) {
 			free(read);
-			return status_set(PHILOX_ERROR_MEMORY,
-					  "'%s': no memory to read it", path);
+			return no_memory_for(path);
 		}
 		read = larger;
 		length += fread(read + length, 1, room - length, stream);
@@ -301,7 +306,8 @@ static enum philox_status read_file(int descriptor, const char *path,
 	}
 	stream = fdopen(descriptor, "r");
 	if (!stream) {
-		status = fail_file(path, "cannot be opened");
+		status = errno == ENOMEM ? no_memory_for(path)
+					 : fail_file(path, "cannot be opened");
 		close(descriptor);
 		return status;
 	}

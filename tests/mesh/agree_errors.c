@@ -611,7 +611,8 @@ PROMISE(mesh_errors, a_rank_without_memory_keeps_no_other_waiting)
 		ranks_agree(&bed, &trouble, answers);
 		cr_assert_lt(trouble.allocation++, 1000);
 	} while (!strstr(answers[2].message, "3 on rank 4"));
-	cr_assert_gt(trouble.allocation, 20);
+	cr_assert_gt(trouble.allocation, 10, "%u",
+		     (unsigned)trouble.allocation);
 	ranks_close(&bed);
 }
 

@@ -192,8 +192,8 @@ PROMISE(mesh_merge, wants_one_shape_of_a_region)
 	OK(philox_region_create(old.context[1], &options, &other));
 	save_bed(&old, "set");
 	FAILS(philox_mesh_load(CONTEXT(new, 0), "set"), PHILOX_ERROR_MISMATCH);
-	NAMES("region 'noise': it differs along axis 'data' in the text of "
-	      "rank 0, does not in that of rank 1");
+	NAMES("region 'noise': along axis 'data' it differs in the text of "
+	      "rank 0, is shared in that of rank 1");
 	OK(philox_region_destroy(other));
 	options.differs = along_data.names;
 	options.n_differs = 1;

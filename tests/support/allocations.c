@@ -7,6 +7,7 @@
  */
 #include "tests/support/allocations.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
 #include "lib/device/contract.h"
@@ -99,7 +100,10 @@ static _Thread_local uint64_t fails_at;
 static int fails_now(size_t size)
 {
 	count_one(size);
-	return fails_at && !--fails_at;
+	if (!fails_at || --fails_at)
+		return 0;
+	errno = ENOMEM;
+	return 1;
 }
 
 /* For the C library's own calls, those of strdup() for example, too. */
