@@ -145,11 +145,11 @@ PHILOX_API enum philox_status philox_mesh_place(struct philox_mesh *mesh,
  *   SLURM_PROCID          SLURM_STEP_NUM_TASKS  srun
  *
  * and without any of them rank 0 of 1. SLURM_PROCID alone counts as not set:
- * the script of a batch job has it, too, which is one process. Errors: those of philox_mesh_place();
- * PHILOX_ERROR_INVALID, which names the variable, for one that is not a decimal
- * number below 2^64 and for one whose pair is not set, even if a later pair is.
- * Then the mesh is as before. Must not run while another thread
- * changes the environment. Legal during capture.
+ * the script of a batch job has it, too, which is one process. Errors: those of
+ * philox_mesh_place(); PHILOX_ERROR_INVALID, which names the variable, for one
+ * that is not a decimal number below 2^64 and for one whose pair is not set,
+ * even if a later pair is. Then the mesh is as before. Must not run while
+ * another thread changes the environment. Legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_here(struct philox_mesh *mesh);
 
@@ -157,9 +157,9 @@ PHILOX_API enum philox_status philox_mesh_here(struct philox_mesh *mesh);
  * philox_context_set_mesh() gives a context its place in a mesh, of which it
  * keeps a copy: before its first region is made, since regions are made for a
  * place; another mesh may replace it until then. Errors: those of
- * philox_mesh_check(); PHILOX_ERROR_STATE, which names a region, if one was made
- * already, even if it was destroyed since: its name has numbers of that place.
- * Legal during capture.
+ * philox_mesh_check(); PHILOX_ERROR_STATE, which names a region, if one was
+ * made already, even if it was destroyed since: its name has numbers of that
+ * place. Legal during capture.
  */
 PHILOX_API enum philox_status philox_context_set_mesh(
 	struct philox_context *context, const struct philox_mesh *mesh);
