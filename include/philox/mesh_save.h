@@ -22,8 +22,8 @@
  * regions on other stages (Note [Another mesh] in lib/save/merge.h). So can the
  * text that a single process has saved (philox/save.h), with or without a mesh
  * of one rank: give its path instead of a manifest's. An axis that a mesh lacks
- * counts as one of size 1, so an axis with another name is one that has gone and
- * one that has come. The context says which regions a rank has; for each of
+ * counts as one of size 1, so an axis with another name is one that has gone
+ * and one that has come. The context says which regions a rank has; for each of
  * them:
  *
  *  - The same mesh (names and sizes of axes, in any order), and the rank's own
@@ -43,19 +43,21 @@
  *    PHILOX_ERROR_MISMATCH.
  *
  * Texts and context must agree along which axes a region differs, of those axes
- * that both meshes have; so a process that had no mesh goes on as rank 0 of any.
- * Operators, generator and flags must be the same, as for philox_context_load().
+ * that both meshes have; so a process that had no mesh goes on as rank 0 of
+ * any. Operators, generator and flags must be the same, as for
+ * philox_context_load().
  *
  * Names that are destroyed in any of the texts, or that this context does not
  * have, are destroyed ones after the load, which continue after the highest
  * offset and serial that any text knows if they are made again. On the same
  * mesh these are the names of the own text.
  *
- * Generators must agree in all texts. So must tables of rows, row by row, in all
- * texts that have them: PHILOX_ERROR_MISMATCH names the first table and row. On
- * the same mesh each rank has the generators and tables of its own text, and
- * they are compared only if other texts are read. `philox merge` writes the set
- * that a whole world of another mesh would have, from the set of one.
+ * Generators must agree in all texts. So must tables of rows, row by row, in
+ * all texts that have them: PHILOX_ERROR_MISMATCH names the first table and
+ * row. On the same mesh each rank has the generators and tables of its own
+ * text, and they are compared only if other texts are read. `philox merge`
+ * writes the set that a whole world of another mesh would have, from the set of
+ * one.
  *
  * Thread rule: as philox/save.h.
  */

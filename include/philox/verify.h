@@ -75,9 +75,10 @@ struct philox_verify_options {
  * PHILOX_ERROR_UNSUPPORTED (the callback seeds a generator or destroys a table
  * of rows). A pool that is in use, or has no memory for the arrays, is found
  * before numbers are taken. Where the device fails so that the pool cannot be
- * left, it is in use until the next call of this function with it. Not for graphs with conditional nodes, or with forwards of several
- * iterations: PHILOX_ERROR_UNSUPPORTED. Thread rule: as philox_graph_launch();
- * not legal on a thread that is capturing.
+ * left, it is in use until the next call of this function with it. Not for
+ * graphs with conditional nodes, or with forwards of several iterations:
+ * PHILOX_ERROR_UNSUPPORTED. Thread rule: as philox_graph_launch(); not legal on
+ * a thread that is capturing.
  */
 PHILOX_API enum philox_status philox_graph_launch_verified(
 	struct philox_graph *graph, philox_stream stream,
@@ -97,10 +98,9 @@ PHILOX_API enum philox_status philox_graph_launch_verified(
  * and ticket are those that the capture was given, tickets of earlier passes
  * being those that this callback got. They are drawn with, committed and
  * aborted as any other, and change no ledger. One that is open when the
- * callback returns has ended: to end it later is PHILOX_ERROR_STATE, and changes
- * nothing. Errors: PHILOX_ERROR_INVALID,
- * PHILOX_ERROR_MISMATCH (the graph's next pass is another one, or there is
- * none), PHILOX_ERROR_STALE.
+ * callback returns has ended: to end it later is PHILOX_ERROR_STATE, and
+ * changes nothing. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MISMATCH (the
+ * graph's next pass is another one, or there is none), PHILOX_ERROR_STALE.
  */
 PHILOX_API philox_stream
 philox_verify_stream(const struct philox_verify *verify);

@@ -163,7 +163,7 @@ static int take_sizes(const struct asking *asking, struct texts *texts)
 }
 
 /* The memory for all texts, and for what explaining them needs at once. */
-static int make_room(const struct asking *asking, struct texts *texts)
+static int make_text_room(const struct asking *asking, struct texts *texts)
 {
 	const size_t n = asking->world;
 	char *mine = realloc(texts->mine, texts->most);
@@ -218,7 +218,7 @@ static enum philox_status exchange_texts(const struct asking *asking,
 		return status;
 	if (!take_sizes(asking, texts))
 		return no_more(asking, no_memory);
-	status = send_number(asking, (uint64_t)make_room(asking, texts));
+	status = send_number(asking, (uint64_t)make_text_room(asking, texts));
 	if (status != PHILOX_OK)
 		return status;
 	if (!all_are_ready(asking))
