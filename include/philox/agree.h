@@ -120,12 +120,12 @@ PHILOX_API enum philox_status philox_mesh_explain(const char *const *texts,
  * Each gives `size` bytes at `mine`, the same size on all ranks, and on all of
  * them all bytes arrive at `all`, those of one rank after those of another, in
  * the same order every time. It returns PHILOX_OK, or an error that
- * philox_mesh_agree() returns. All ranks call it equally
- * often, whatever they lack: once, with sizeof(struct philox_rank_digest), if
- * they agree, and at most eight times otherwise; sums of parts lead them to
- * one thing that differs, and only the texts of that are sent. A rank that has
- * no memory for its text lets the others know; then all return
- * PHILOX_ERROR_MISMATCH and name axis and ranks.
+ * philox_mesh_agree() returns. All ranks call it equally often, whatever they
+ * lack: once, with sizeof(struct philox_rank_digest), if they agree, and at
+ * most eight times otherwise; sums of parts lead them to one thing that
+ * differs, and only the texts of that are sent. A rank that has no memory for
+ * its text lets the others know; then all return PHILOX_ERROR_MISMATCH and name
+ * axis and ranks.
  *
  * Without a mesh, or in a world of one rank, `gather` is not called. It has to
  * fail on all ranks or on none: a rank on which it fails does not call it
