@@ -259,7 +259,7 @@ close_folder:
 
 /* --- reading -------------------------------------------------------------- */
 
-static enum philox_status no_memory_for(const char *path)
+static enum philox_status no_memory_to_read(const char *path)
 {
 	return status_set(PHILOX_ERROR_MEMORY, "'%s': no memory to read it",
 			  path);
@@ -278,7 +278,7 @@ static enum philox_status read_stream(FILE *stream, const char *path,
 		larger = realloc(read, room);
 		if (!larger) {
 			free(read);
-			return no_memory_for(path);
+			return no_memory_to_read(path);
 		}
 		read = larger;
 		length += fread(read + length, 1, room - length, stream);
@@ -306,10 +306,8 @@ static enum philox_status read_file(int descriptor, const char *path,
 	}
 	stream = fdopen(descriptor, "r");
 	if (!stream) {
-		status = errno == ENOMEM ? no_memory_for(path)
-					 : fail_file(path, "cannot be opened");
 		close(descriptor);
-		return status;
+		return no_memory_to_read(path);
 	}
 	status = read_stream(stream, path, text, size);
 	fclose(stream);
