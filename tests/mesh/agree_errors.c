@@ -596,6 +596,7 @@ PROMISE(mesh_errors, a_rank_without_memory_keeps_no_other_waiting)
 	struct ranks_trouble trouble = {.rank = 2, .allocation = 1};
 	struct ranks_answer answers[RANKS_BED_MAX];
 	struct ranks_bed bed;
+	unsigned failed = 0;
 
 	make_six(&bed, f->device);
 	if (!allocations_fail(1)) {
@@ -606,13 +607,13 @@ PROMISE(mesh_errors, a_rank_without_memory_keeps_no_other_waiting)
 	/* if they agree, nothing is allocated */
 	all_answer(&bed, &trouble, PHILOX_OK, NULL);
 	step_ahead(odd);
-	do {
+	/* some are of streams, which do without */
+	for (; trouble.allocation < 200; trouble.allocation++) {
 		all_answer(&bed, &trouble, PHILOX_ERROR_MISMATCH, "along axis");
 		ranks_agree(&bed, &trouble, answers);
-		cr_assert_lt(trouble.allocation++, 1000);
-	} while (!strstr(answers[2].message, "3 on rank 4"));
-	cr_assert_gt(trouble.allocation, 10, "%u",
-		     (unsigned)trouble.allocation);
+		failed += !strstr(answers[2].message, "3 on rank 4");
+	}
+	cr_assert_gt(failed, 20);
 	ranks_close(&bed);
 }
 
