@@ -15,7 +15,7 @@ static enum philox_status no_room(void)
  * Makes room for `more` entries behind `count`. A table has the least power of
  * two that holds its entries, so that its room need not be kept.
  */
-static int make_room(void **table, size_t count, size_t more, size_t size)
+static int room_for_more(void **table, size_t count, size_t more, size_t size)
 {
 	size_t room = 1;
 	void *larger;
@@ -34,9 +34,9 @@ static int make_room(void **table, size_t count, size_t more, size_t size)
 	return larger != NULL;
 }
 
-#define ROOM(saved, table, more)                                      \
-	make_room((void **)&(saved)->table, (saved)->n_##table, more, \
-		  sizeof(*(saved)->table))
+#define ROOM(saved, table, more)                                          \
+	room_for_more((void **)&(saved)->table, (saved)->n_##table, more, \
+		      sizeof(*(saved)->table))
 
 void saved_init(struct saved *saved)
 {
