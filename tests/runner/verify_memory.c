@@ -201,25 +201,36 @@ static enum philox_status value_script(struct act *act, struct props *props)
 	return prop_copy(act, props, y, props->in[0]);
 }
 
-RUNNER_PROMISE(runner_verify_memory, for_a_value_lets_replays_go_on)
+/* On host devices, too. */
+static void no_memory_for_a_value(const char *device)
 {
-	struct act act = new_act(f, r, value_script);
+	struct fixture f;
+	struct act act;
 
-	f->injected = 1;
+	fixture_open(&f, device);
+	f.injected = 1;
+	act = new_act(&f, make_runner_of(&f, "runner", 0), value_script);
 	act.n_uses = 0;
 	act.no_alloc = 1;
 	act.has_rate = 1;
-	act.in[0].address = make_words(f, 3);
+	act.in[0].address = make_words(&f, 3);
 	make_act(&act, "act");
 	rehearse(&act);
-	OK(philox_device_limit_memory(f->device, 1));
+	OK(philox_device_limit_memory(f.device, 1));
 	OK(call_act(&act));
 	cr_assert_eq(act.call.kind, PHILOX_CALL_REPLAY);
 	VERIFIED(&act, 0, 0, 1);
 	release_act(&act);
-	OK(philox_device_limit_memory(f->device, 0));
+	OK(philox_device_limit_memory(f.device, 0));
 	play_act(&act, PHILOX_CALL_REPLAY);
 	VERIFIED(&act, 1, 0, 1);
+	fixture_close(&f);
+}
+
+Test(runner_verify_memory, for_a_value_lets_replays_go_on, .timeout = 60)
+{
+	no_memory_for_a_value("host:sync");
+	no_memory_for_a_value("host");
 }
 
 /* --- every device call fails once -------------------------------------- */
