@@ -47,8 +47,8 @@
  * any. Operators, generator and flags must be the same, as for
  * philox_context_load().
  *
- * Names that are destroyed in any of the texts, or that this context does not
- * have, are destroyed ones after the load, which continue after the highest
+ * Names that this context does not have, alive or destroyed in any of the
+ * texts, are destroyed ones after the load, which continue after the highest
  * offset and serial that any text knows if they are made again. On the same
  * mesh these are the names of the own text.
  *

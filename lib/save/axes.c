@@ -206,11 +206,10 @@ static enum philox_status differ_axis(const struct philox_axis *in_text,
 				  in_context->coordinate);
 	if (in_text->flags != in_context->flags)
 		return status_set(PHILOX_ERROR_MISMATCH,
-				  "mesh: axis '%s' %s stages in the text, %s "
-				  "in the context",
-				  in_text->name,
-				  in_text->flags ? "has" : "has no",
-				  in_context->flags ? "has" : "has not");
+				  "mesh: axis '%s' has %sstages in the text, "
+				  "%sstages in the context",
+				  in_text->name, in_text->flags ? "" : "no ",
+				  in_context->flags ? "" : "no ");
 	return PHILOX_OK;
 }
 

@@ -36,8 +36,8 @@
  * If the mesh is the same, whatever the order of its axes and their flags, a
  * rank's own text comes first. What it has alive is taken as it is, what it has
  * and is not wanted is a destroyed name (rule 6), and names of other texts are
- * not known. Other texts are read only if something is wanted that the own one
- * does not have, which has moved then; generators must agree with them too.
+ * not known. Other texts are read, all of them, if something is wanted that the
+ * own does not have, which has moved then; generators must agree with them too.
  */
 #ifndef LIB_SAVE_MERGE_H
 #define LIB_SAVE_MERGE_H

@@ -91,10 +91,18 @@ static enum philox_status find_line(struct merge *merge,
 	return PHILOX_OK;
 }
 
-/* Rule 5: said where it is above what the region itself issues next. */
+/*
+ * Rule 5: said where it is above what the region itself issues next. A SHARED
+ * one draws from its generator: it only has serials, and no coordinates.
+ */
 static void set_issued(struct saved_region *line, const struct merge_mark *gone)
 {
 	line->issued = line->issued_serial = 0;
+	if (line->flags & PHILOX_SHARED) {
+		if (line->serial < gone->serial)
+			line->serial = gone->serial;
+		return;
+	}
 	if (gone->offset <= line->state.offset && gone->serial <= line->serial)
 		return;
 	line->issued = gone->offset;

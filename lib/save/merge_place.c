@@ -7,13 +7,23 @@
 #include "lib/save/merge.h"
 #include "lib/save/merge_place.h"
 
+/*
+ * Along an axis that the texts' mesh lacks, which only a text without a mesh can
+ * name, there is one coordinate only: nothing has differed yet.
+ */
 const char *merge_axis(const struct merge *merge, const struct saved *saved,
 		       const struct saved_region *region,
 		       const struct saved_region *wanted, size_t i)
 {
-	if (i < region->n_axes)
-		return saved->axes[region->axis + i];
-	i -= region->n_axes;
+	for (size_t j = 0; j < region->n_axes; j++) {
+		const char *name = saved->axes[region->axis + j];
+
+		if (!mesh_find(&merge->from, name))
+			continue;
+		if (!i)
+			return name;
+		i--;
+	}
 	return i < wanted->n_axes ? merge->wanted->axes[wanted->axis + i]
 				  : NULL;
 }

@@ -122,14 +122,14 @@ static enum philox_status merge_all(const struct source *source,
 	uint64_t world = source_world(source);
 	enum philox_status status = PHILOX_OK;
 
-	if (merge->same)
+	if (merge->same) {
 		status = merge_one(source, merge->own, merge);
-	for (uint64_t rank = 0; status == PHILOX_OK && rank < world; rank++) {
-		if (merge->same && !merge_lacks(merge))
-			break;
+		if (status != PHILOX_OK || !merge_lacks(merge))
+			return status;
+	}
+	for (uint64_t rank = 0; status == PHILOX_OK && rank < world; rank++)
 		if (!merge->same || rank != merge->own)
 			status = merge_one(source, rank, merge);
-	}
 	return status;
 }
 

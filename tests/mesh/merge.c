@@ -504,6 +504,98 @@ PROMISE(mesh_merge, finds_regions_that_have_moved_to_another_stage)
 	leave_set();
 }
 
+/* All that have it are read, not the first only. */
+PROMISE(mesh_merge, wants_all_texts_to_agree_about_what_has_moved)
+{
+	struct one old, new;
+
+	enter_set();
+	open_one(&old, f, "pipe=0/3", &along_none);
+	skip_forwards(old.region[1], 2);
+	OK(philox_region_destroy(old.region[2]));
+	save_bed(&old.bed, "set");
+	open_one(&new, f, "pipe=0/3", &along_none);
+	FAILS(philox_mesh_load(CONTEXT(new, 2), "set"), PHILOX_ERROR_MISMATCH);
+	NAMES("region 'noise': the serial of its next forward is 1 in the text "
+	      "of rank 0, 3 in that of rank 1");
+	bed_close(&old.bed);
+	bed_close(&new.bed);
+	leave_set();
+}
+
+static struct philox_region *make_sequential(struct philox_context *context)
+{
+	struct philox_op op = {"op", 0, 0};
+	struct philox_region_options options =
+		PHILOX_INIT(struct philox_region_options);
+	struct philox_region *region;
+
+	options.name = "sequential";
+	options.ops = &op;
+	options.n_ops = 1;
+	options.flags = PHILOX_SHARED;
+	OK(philox_region_create(context, &options, &region));
+	return region;
+}
+
+/* Its serials go on after those of the name that was destroyed elsewhere. */
+PROMISE(mesh_merge, marks_nothing_as_issued_of_a_sequential_region)
+{
+	struct one old, new;
+	struct philox_region *of[2], *made;
+	char *text;
+
+	enter_set();
+	open_one(&old, f, "data=0/2", &along_none);
+	open_one(&new, f, "data=0/1", &along_none);
+	for (unsigned i = 0; i < 2; i++)
+		of[i] = make_sequential(CONTEXT(old, i));
+	made = make_sequential(CONTEXT(new, 0));
+	skip_forwards(of[0], 3);
+	skip_forwards(of[1], 3);
+	OK(philox_region_destroy(of[1]));
+	of[1] = make_sequential(CONTEXT(old, 1));
+	skip_forwards(of[1], 4);
+	OK(philox_region_destroy(of[1]));
+	skip_forwards(of[0], 4);
+	of[1] = make_sequential(CONTEXT(old, 1));
+	OK(philox_region_destroy(of[1]));
+	save_bed(&old.bed, "set");
+	OK(philox_mesh_load(CONTEXT(new, 0), "set"));
+	OK(philox_context_save_text(CONTEXT(new, 0), &text, NULL));
+	cr_assert(!strstr(text, "issued"), "%s", text);
+	OK(philox_context_load_text(CONTEXT(new, 0), text, strlen(text)));
+	free(text);
+	skip_forwards(made, 1);
+	bed_close(&old.bed);
+	bed_close(&new.bed);
+	leave_set();
+}
+
+/* A text without a mesh may name axes; along them nothing has differed yet. */
+PROMISE(mesh_merge, takes_what_differed_without_a_mesh_as_shared)
+{
+	struct philox_region *region;
+	struct one new;
+	struct forward made;
+
+	enter_set();
+	OK(philox_generator_seed(philox_context_generator(f->context), 5));
+	region = make_along(f->context, "noise", &along_data);
+	skip_forwards(region, 3);
+	made = forward(f, region);
+	OK(philox_context_save(f->context, "set"));
+	open_one(&new, f, "data=0/2", &along_none);
+	for (unsigned i = 0; i < 2; i++) {
+		OK(philox_mesh_load(CONTEXT(new, i), "set"));
+		made.region = new.region[i];
+		backward(f, &made, 0);
+		next_is(f, new.region[i], &new.bed.mesh[i], &along_none, 16, 5);
+	}
+	bed_close(&new.bed);
+	leave_set();
+}
+
 PROMISE(mesh_merge, refuses_to_move_what_differs_to_another_coordinate)
 {
 	struct philox_mesh mesh = mesh_of("pipe=0/2");

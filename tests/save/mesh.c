@@ -358,7 +358,7 @@ static const struct {
 	 "context: it is the text of another rank",
 	 1},
 	{"data=1/2 tensor=2/3",
-	 "mesh: axis 'tensor' has stages in the text, has not in the context",
+	 "mesh: axis 'tensor' has stages in the text, no stages in the context",
 	 0},
 };
 

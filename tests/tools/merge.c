@@ -305,6 +305,32 @@ PROMISE(merge_tool, and_inspect_show_whether_texts_are_whole)
 	leave_set();
 }
 
+PROMISE(merge_tool, takes_coordinates_as_decimal_numbers)
+{
+	struct philox_mesh mesh = mesh_of("data=0/2");
+	struct bed bed;
+
+	enter_set();
+	bed_open(&bed, f, &mesh, 5);
+	for (unsigned i = 0; i < 2; i++)
+		make_along(bed.context[i], "noise", &along_data);
+	save_bed(&bed, "a");
+	bed_close(&bed);
+	cr_assert_eq(RUN(merge, "a", "new", "--mesh", "data=11", "--place",
+			 "noise=data:010"),
+		     0);
+	for (unsigned i = 0; i < 11; i++) {
+		char path[16], *text;
+
+		snprintf(path, sizeof(path), "new.%u", i);
+		text = file_text(path);
+		cr_assert_eq(strstr(text, "\"noise\" alive") != NULL, i == 10,
+			     "rank %u", i);
+		free(text);
+	}
+	leave_set();
+}
+
 PROMISE(merge_tool, and_diff_compare_sets_rank_by_rank)
 {
 	struct philox_mesh mesh = mesh_of("data=0/2");
@@ -319,6 +345,9 @@ PROMISE(merge_tool, and_diff_compare_sets_rank_by_rank)
 	save_bed(&bed, "b");
 	cr_assert_eq(RUN(diff, "a", "b"), 0);
 	SAID("no difference: ranks 2\n");
+	cr_assert(!unlink("b.1"));
+	cr_assert_eq(RUN(diff, "a", "b"), 2); /* though they end alike */
+	SAID("'b.1': cannot be opened");
 	forward(f, region[1]);
 	save_bed(&bed, "c");
 	bed_close(&bed);

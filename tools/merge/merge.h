@@ -30,7 +30,8 @@ struct merge_rule {
 	char *pattern;
 	char **words; /* after the '=', between commas */
 	size_t n_words;
-	char *axis; /* of --place: before the ':' */
+	char *axis;            /* of --place: before the ':' */
+	uint64_t *coordinates; /* of --place: the words, checked */
 	int used;
 };
 

@@ -17,19 +17,20 @@ static const char *kind_of(const struct merge_item *item)
 
 /* --- rules that were given ------------------------------------------------ */
 
-static int check_place(const struct merge_job *job,
-		       const struct merge_rule *rule)
+static int check_place(const struct merge_job *job, struct merge_rule *rule)
 {
 	const struct philox_axis *axis = mesh_find(&job->to, rule->axis);
-	uint64_t coordinate;
 
 	if (!axis)
 		return complain_value("merge", "place", rule->given,
 				      "the new mesh has no axis '%s'",
 				      rule->axis);
+	rule->coordinates = calloc(rule->n_words, sizeof(*rule->coordinates));
+	if (!rule->coordinates)
+		return complain("merge", "out of memory") - 1;
 	for (size_t i = 0; i < rule->n_words; i++)
 		if (take_whole("merge", "place", rule->words[i], 0,
-			       axis->size - 1, &coordinate))
+			       axis->size - 1, &rule->coordinates[i]))
 			return 2;
 	return 0;
 }
@@ -142,7 +143,7 @@ static int place_along(struct merge_job *job, struct merge_item *item,
 		return complain("merge", "out of memory") - 1;
 	if (rule)
 		for (size_t k = 0; k < rule->n_words; k++)
-			item->made[i][strtoul(rule->words[k], NULL, 0)] = 1;
+			item->made[i][rule->coordinates[k]] = 1;
 	else if (whole || axis->size == 1)
 		memset(item->made[i], 1, axis->size);
 	else if (old->size == axis->size)

@@ -127,6 +127,7 @@ void merge_free_rules(struct merge_rules *rules)
 	for (size_t i = 0; i < rules->n; i++) {
 		free(rules->rules[i].pattern);
 		free(rules->rules[i].words);
+		free(rules->rules[i].coordinates);
 	}
 	free(rules->rules);
 	*rules = (struct merge_rules){0};
