@@ -44,15 +44,17 @@ static void wait_for_stream(struct mpi *mpi)
 
 static int *places_of(const size_t *counts, uint32_t n, int **sizes)
 {
-	int *places = malloc(2 * n * sizeof(int)), at = 0;
+	int *places = malloc(2 * n * sizeof(int));
+	size_t at = 0;
 
 	if (!places)
 		world_fail("out of memory");
 	*sizes = places + n;
 	for (uint32_t i = 0; i < n; i++) {
-		places[i] = at;
+		places[i] = (int)at;
+		at += counts[i];
+		world_count(at);
 		(*sizes)[i] = (int)counts[i];
-		at += (int)counts[i];
 	}
 	return places;
 }
@@ -96,10 +98,10 @@ static void swap_mpi(struct comm *comm, uint32_t stage, const float *send,
 		in = stage_array(mpi, 1, n);
 	wait_for_stream(mpi);
 	if (receive)
-		MPI_Irecv(in, (int)n, MPI_FLOAT, (int)stage, 0,
+		MPI_Irecv(in, world_count(n), MPI_FLOAT, (int)stage, 0,
 			  mpi->along[PIPELINE], &requests[0]);
 	if (send)
-		MPI_Isend(from, (int)n, MPI_FLOAT, (int)stage, 0,
+		MPI_Isend(from, world_count(n), MPI_FLOAT, (int)stage, 0,
 			  mpi->along[PIPELINE], &requests[1]);
 	MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
 	if (receive && !mpi->host) {

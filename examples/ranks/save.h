@@ -7,7 +7,9 @@
  *   FOLDER/latest       N, of the last that is complete
  *
  * A process may be killed at any moment: `latest` is replaced when all that it
- * names is there, and what was there before is removed afterwards.
+ * names is there, and what was there before is removed afterwards. If `latest`
+ * names this step already, the new files are step-N-again and so on, so that
+ * files of two runs never stand under one name.
  */
 #ifndef RANKS_SAVE_H
 #define RANKS_SAVE_H

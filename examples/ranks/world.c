@@ -1,6 +1,7 @@
 /*
  * examples/ranks/world.c - all ranks: what they say to each other by MPI
  */
+#include <limits.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -42,23 +43,35 @@ unsigned world_local_rank(void)
 	return (unsigned)rank;
 }
 
+int world_count(size_t n)
+{
+	if (n > INT_MAX)
+		world_fail("%zu is more than MPI can send at once", n);
+	return (int)n;
+}
+
 enum philox_status world_gather(void *user, const void *mine, size_t size,
 				void *all)
 {
 	(void)user;
-	MPI_Allgather(mine, (int)size, MPI_BYTE, all, (int)size, MPI_BYTE,
-		      MPI_COMM_WORLD);
+	MPI_Allgather(mine, world_count(size), MPI_BYTE, all, (int)size,
+		      MPI_BYTE, MPI_COMM_WORLD);
 	return PHILOX_OK;
+}
+
+void world_tell(void *bytes, size_t size)
+{
+	MPI_Bcast(bytes, world_count(size), MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
 void world_send(uint64_t to, const void *from, size_t size)
 {
-	MPI_Send(from, (int)size, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD);
+	MPI_Send(from, world_count(size), MPI_BYTE, (int)to, 0, MPI_COMM_WORLD);
 }
 
 void world_receive(uint64_t from, void *to, size_t size)
 {
-	MPI_Recv(to, (int)size, MPI_BYTE, (int)from, 0, MPI_COMM_WORLD,
+	MPI_Recv(to, world_count(size), MPI_BYTE, (int)from, 0, MPI_COMM_WORLD,
 		 MPI_STATUS_IGNORE);
 }
 
@@ -76,13 +89,14 @@ int world_is_well(const char *message)
 
 void world_fail(const char *format, ...)
 {
+	char message[1000];
 	va_list args;
 
-	fprintf(stderr, "ranks: rank %d: ", my_rank);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	fprintf(stderr, "\n");
+	/* in one piece: other ranks write there, too */
+	fprintf(stderr, "ranks: rank %d: %s\n", my_rank, message);
 	fflush(stdout);
 	MPI_Abort(MPI_COMM_WORLD, 1);
 	exit(1);

@@ -15,12 +15,18 @@ void world_begin(int *argc, char ***argv, uint64_t *rank, uint64_t *size);
 void world_end(void);
 void world_barrier(void);
 
+/* A count as MPI takes it; one that is above INT_MAX ends all ranks. */
+int world_count(size_t n);
+
 /* Which of the ranks of this machine this one is, counted from 0. */
 unsigned world_local_rank(void);
 
 /* Every rank's bytes to every rank: a philox_gather, for philox_mesh_agree(). */
 enum philox_status world_gather(void *user, const void *mine, size_t size,
 				void *all);
+
+/* Rank 0's bytes to all. */
+void world_tell(void *bytes, size_t size);
 
 /* One rank's bytes to another one. */
 void world_send(uint64_t to, const void *from, size_t size);
