@@ -46,30 +46,74 @@ void model_download(struct model *model, void *to, const void *from,
 
 /* --- opening --------------------------------------------------------------- */
 
+/* The bytes of a file, up to 4 GiB and some, to be freed; or NULL and errno. */
+static char *read_file(const char *path, size_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	char *bytes = NULL;
+	size_t room = 0;
+
+	*size = 0;
+	while (file && !ferror(file) && !feof(file) && *size <= UINT32_MAX) {
+		if (*size == room) {
+			room = 2 * room + 65536;
+			bytes = realloc(bytes, room);
+		}
+		if (!bytes)
+			world_fail("out of memory");
+		*size += fread(bytes + *size, 1, room - *size, file);
+	}
+	if (file && ferror(file)) {
+		free(bytes);
+		bytes = NULL;
+	}
+	if (file)
+		fclose(file);
+	return bytes;
+}
+
 /* Returns what is wrong, or "". */
 static void read_text(struct model *model, char message[MESSAGE])
 {
 	const char *path = model->options->text;
-	static char text[1 << 20];
-	FILE *file = fopen(path, "rb");
+	char *text = read_file(path, &model->text_size);
 	void *memory;
 
 	*message = '\0';
-	model->text_size = file ? fread(text, 1, sizeof(text), file) : 0;
-	if (!file || ferror(file))
+	if (!text) {
 		snprintf(message, MESSAGE, "--text %.80s: %s", path,
 			 strerror(errno));
-	else if (model->text_size < model->shape->places + 2)
+	} else if (model->text_size < model->shape->places + 2) {
 		snprintf(message, MESSAGE,
 			 "--text %.80s: it is shorter than a sample", path);
-	if (file)
-		fclose(file);
-	if (*message)
-		return;
-	memory = take_memory(model, model->text_size);
-	model_upload(model, memory, text, model->text_size);
-	model->text = memory;
-	model->text_digest = digest_of(text, model->text_size);
+	} else if (model->text_size > UINT32_MAX) {
+		snprintf(message, MESSAGE,
+			 "--text %.80s: it is longer than 4 GiB", path);
+	} else {
+		memory = take_memory(model, model->text_size);
+		model_upload(model, memory, text, model->text_size);
+		model->text = memory;
+		model->text_digest = digest_of(text, model->text_size);
+	}
+	free(text);
+}
+
+/* Every rank reads a file of its own machine: they must be the same. */
+static void compare_texts(const struct model *model, char message[MESSAGE])
+{
+	const struct place *place = model->place;
+	uint64_t mine[2] = {model->text_size, model->text_digest};
+	uint64_t(*all)[2] = malloc(place->world * sizeof(*all));
+
+	if (!all)
+		world_fail("out of memory");
+	world_gather(NULL, mine, sizeof(mine), all);
+	if (memcmp(mine, all[0], sizeof(mine)))
+		snprintf(
+			message, MESSAGE,
+			"--text %.80s: rank %u has read another text than rank 0",
+			model->options->text, (unsigned)place->rank);
+	free(all);
 }
 
 /* "cuda" is a GPU for each rank of this machine, in turn if they are fewer. */
@@ -155,6 +199,9 @@ int machine_open(struct model *model)
 		return -1;
 	model->comm->join(model->comm);
 	read_text(model, message);
+	if (!world_is_well(message))
+		return -1;
+	compare_texts(model, message);
 	return world_is_well(message) ? 0 : -1;
 }
 
