@@ -170,7 +170,8 @@ struct comm *comm_open_nccl(const struct place *place,
 	missing = load_nccl(nccl);
 	if (!missing)
 		return &nccl->comm;
-	snprintf(message, 200, "--comm nccl: %.150s", missing);
+	snprintf(message, 200, "--comm nccl: %.130s (--comm mpi needs no NCCL)",
+		 missing);
 	free(nccl);
 	return NULL;
 }

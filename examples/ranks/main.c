@@ -116,6 +116,18 @@ static int run_step(struct training *training)
 
 /* --- all steps ------------------------------------------------------------ */
 
+/* Layers of a stage are compared along data and tensor only. */
+static void check_stray(const struct options *options,
+			const struct place *place, char message[200])
+{
+	if (options->stray != NO_RANK &&
+	    place->size[DATA] * place->size[TENSOR] == 1)
+		snprintf(
+			message, 200,
+			"--stray: needs several ranks along data or tensor; nobody else has the layers of rank %llu",
+			(unsigned long long)options->stray);
+}
+
 /* A forward that the others do not draw: what --agree is to find. */
 static void stray(struct training *training)
 {
@@ -182,9 +194,11 @@ int main(int argc, char **argv)
 	int status = WRONG;
 
 	world_begin(&argc, &argv, &rank, &world);
-	if (!options_read(&options, argc, argv, message) && !options.help)
-		place_read(&place, &options.shape, options.mesh, rank, world,
-			   message);
+	if (!options_read(&options, argc, argv, world, message) &&
+	    !options.help &&
+	    !place_read(&place, &options.shape, options.mesh, rank, world,
+			message))
+		check_stray(&options, &place, message);
 	if (world_is_well(message)) {
 		status = 0;
 		if (!options.help)

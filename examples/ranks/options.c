@@ -21,7 +21,8 @@ static const char help[] =
 	"  --device NAME     host, host:sync, host:strict, cuda, cuda:N (default\n"
 	"                    host:sync); cuda takes a GPU for each rank of a machine\n"
 	"  --comm KIND       mpi, or nccl, which is loaded from libnccl.so.2 or from\n"
-	"                    what RANKS_NCCL names (default: nccl on GPUs, else mpi)\n"
+	"                    what RANKS_NCCL names (default: nccl if several ranks\n"
+	"                    are on GPUs, else mpi)\n"
 	"  --text FILE       to train on (default README.md)\n"
 	"  --steps N         (default 10)\n"
 	"  --seed S          of all numbers (default 1)\n"
@@ -38,7 +39,8 @@ static const char help[] =
 	"  --resume FOLDER   go on from what was saved, on this mesh or another\n"
 	"  --agree N         compare the ranks after each N steps\n"
 	"  --kill-at N       the last rank is killed in the middle of step N\n"
-	"  --stray R         rank R draws once too often: see what --agree says\n"
+	"  --stray R         rank R draws once too often: see what --agree says;\n"
+	"                    needs ranks along data or tensor, to compare it with\n"
 	"  --help            this text\n"
 	"\n"
 	"Exit status: 0 trained; 1 something failed; 2 the command line is wrong.\n";
@@ -186,12 +188,13 @@ static int read_other(struct options *options, int letter, char message[200])
 }
 
 /* What options say together. */
-static int check_options(struct options *o, char message[200])
+static int check_options(struct options *o, uint64_t world, char message[200])
 {
 	struct shape *shape = &o->shape;
 
 	if (!o->comm)
-		o->comm = strncmp(o->device, "cuda", 4) ? "mpi" : "nccl";
+		o->comm = world > 1 && !strncmp(o->device, "cuda", 4) ? "nccl"
+								      : "mpi";
 	if (strcmp(o->comm, "mpi") && strcmp(o->comm, "nccl"))
 		snprintf(message, 200, "--comm '%.40s': must be mpi or nccl",
 			 o->comm);
@@ -202,6 +205,10 @@ static int check_options(struct options *o, char message[200])
 			 "--width %llu: must be a multiple of --heads %llu",
 			 (unsigned long long)shape->width,
 			 (unsigned long long)shape->heads);
+	else if (o->stray != NO_RANK && o->stray >= world)
+		snprintf(message, 200, "--stray %llu: ranks are 0 to %llu",
+			 (unsigned long long)o->stray,
+			 (unsigned long long)world - 1);
 	else if (o->every && !o->save)
 		snprintf(message, 200, "--every: needs --save");
 	else
@@ -228,7 +235,7 @@ static void set_defaults(struct options *options)
 	};
 }
 
-int options_read(struct options *options, int argc, char **argv,
+int options_read(struct options *options, int argc, char **argv, uint64_t world,
 		 char message[200])
 {
 	struct option all[N_NUMBERS + N_OTHERS + 1] = {{NULL, 0, NULL, 0}};
@@ -259,5 +266,5 @@ int options_read(struct options *options, int argc, char **argv,
 	}
 	options->shape.head_width = options->shape.width / options->shape.heads;
 	options->shape.hidden = 4 * options->shape.head_width;
-	return check_options(options, message);
+	return check_options(options, world, message);
 }

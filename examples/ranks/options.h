@@ -33,10 +33,10 @@ struct options {
 };
 
 /*
- * Reads the command line; every rank does, and all find the same. Returns 0, or
- * -1 and what is wrong in message[200].
+ * Reads the command line for a world of so many ranks; every rank does, and all
+ * find the same. Returns 0, or -1 and what is wrong in message[200].
  */
-int options_read(struct options *options, int argc, char **argv,
+int options_read(struct options *options, int argc, char **argv, uint64_t world,
 		 char message[200]);
 void options_help(void);
 
