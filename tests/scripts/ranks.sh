@@ -124,6 +124,18 @@ readme_command()
 		same "$WORK/one"
 }
 
+# The other meshes that README.md says to try; "-n 1" is the check above
+readme_meshes()
+{
+	meshes=$(sed -n '/^Try .-n 1. without/,/^$/p' README.md |
+		grep -o -- '--mesh [a-z0-9=,]*' | cut -d ' ' -f 2)
+	[ "$(echo "$meshes" | wc -l)" -eq 2 ] || return 1
+	"$ranks" --steps 2 >"$WORK/one" || return 1
+	for mesh in $meshes; do
+		small='' gives "$WORK/one" "$mesh" --steps 2 || return 1
+	done
+}
+
 # From an installed philox, as a user would, by another compiler
 by_clang()
 {
@@ -164,7 +176,10 @@ has_its_own_noise()
 killed()
 {
 	rm -rf "$WORK/saved"
-	run "$1" --steps 6 --save "$WORK/saved" --every 2 --kill-at "$2" && return 1
+	run "$1" --steps 6 --save "$WORK/saved" --every 2 --kill-at "$2"
+	status=$?
+	[ $status -ne 124 ] || return 1 # too late
+	[ $status -eq 137 ] || grep -i 'signal 9' "$WORK/err" || return 1
 	! grep "^step $2 " "$WORK/out" && ! grep '^parameters' "$WORK/out" &&
 		grep "^step $(($2 - 1)) " "$WORK/out" &&
 		[ "$(cat "$WORK/saved/latest")" -eq $((($2 - 1) / 2 * 2)) ]
@@ -211,7 +226,78 @@ resume_fails()
 
 without()
 {
-	killed data=2 4 && rm "$WORK/saved/$1" && resume_fails "$1"
+	killed data=2 4 && rm "$WORK/saved/$1" && resume_fails "/$1" &&
+		grep -E "/$1(:|'| |\$)" "$WORK/err"
+}
+
+# damaged TEXT COMMAND: the model is written anew by a command that reads it
+damaged()
+{
+	killed data=2 4 && mv "$WORK/saved/step-2.model" "$WORK/model" &&
+		eval "$2" <"$WORK/model" >"$WORK/saved/step-2.model" &&
+		! cmp "$WORK/model" "$WORK/saved/step-2.model" &&
+		resume_fails "step-2.model: $1"
+}
+
+# Another byte in the middle, which is not a zero
+flip()
+{
+	half=$(($(stat -c %s "$WORK/model") / 2))
+	head -c $half && head -c 1 | tr '\000-\377' '\001-\377\000' && cat
+}
+
+# latest_is LINE: neither going on nor saving is possible
+latest_is()
+{
+	killed data=2 4 && printf "%b" "$1" >"$WORK/saved/latest" &&
+		resume_fails "'latest' names no step" &&
+		refuses "'latest' names no step" data=2 --save "$WORK/saved"
+}
+
+# saves SEED: two steps, and what is printed of them
+saves()
+{
+	run data=2 --steps 2 --seed "$1" --save "$WORK/saved" &&
+		cp "$WORK/out" "$WORK/seed.$1"
+}
+
+# has_saved SEED: and nothing else
+has_saved()
+{
+	run data=3 --steps 2 --seed "$1" --resume "$WORK/saved" &&
+		[ "$(bits "$WORK/out")" = "$(grep '^parameters' "$WORK/seed.$1")" ] &&
+		[ "$(find "$WORK/saved" -type f | wc -l)" -eq 5 ]
+}
+
+# A step that is saved already, by another run: never under the same name
+saved_again()
+{
+	rm -rf "$WORK/saved"
+	saves 1 && has_saved 1 &&
+		saves 2 && has_saved 2 && grep -x 2-again "$WORK/saved/latest" &&
+		saves 1 && has_saved 1 && grep -x 2 "$WORK/saved/latest"
+}
+
+# What was there can be loaded, if saving ends between the model and the texts
+saving_fails()
+{
+	rm -rf "$WORK/saved"
+	saves 1 || return 1
+	mkdir -p "$WORK/saved/step-2-again.0/in-the-way" # rank 0 has the model, too
+	saves 2
+	[ $? -eq 1 ] && ls "$WORK/saved/step-2-again.model" || return 1
+	rm -r "$WORK"/saved/step-2-again*
+	has_saved 1
+}
+
+# Texts of one run, the model of another
+of_two_runs()
+{
+	rm -rf "$WORK/saved"
+	saves 1 && mv "$WORK/saved/step-2.model" "$WORK/model" &&
+		rm -r "$WORK/saved" && saves 2 &&
+		mv "$WORK/model" "$WORK/saved/step-2.model" &&
+		resume_fails "step-2: has seed 2"
 }
 
 # --- ranks that do not agree --------------------------------------------------
@@ -255,6 +341,39 @@ alone()
 	shift
 	timeout 60 "$ranks" --text "$text" "$@" >"$WORK/out" 2>"$WORK/err"
 	[ $? -eq 2 ] && [ ! -s "$WORK/out" ] && cat "$WORK/err" && one_line "$said"
+}
+
+# A rank that finds another file is named, by all together
+different_texts()
+{
+	cat >"$WORK/wrapper" <<-EOF
+		#!/bin/sh
+		if [ "\${OMPI_COMM_WORLD_RANK-\$PMIX_RANK}" = 1 ]; then
+			exec "$ranks" "\$@" --text "$WORK/one_byte"
+		fi
+		exec "$ranks" "\$@"
+	EOF
+	chmod +x "$WORK/wrapper" && flip_text >"$WORK/one_byte" &&
+		program=$WORK/wrapper refuses "rank 1 has read another text" data=3
+}
+
+# Another byte at the end
+flip_text()
+{
+	head -c -1 "$text" && echo
+}
+
+# What is behind the first MiB counts
+long_text()
+{
+	for i in 1 2 3; do
+		head -c 400000 /dev/zero | tr '\0' "$i"
+	done >"$WORK/long"
+	{ head -c 1100000 "$WORK/long" && head -c 100000 /dev/zero; } \
+		>"$WORK/longer" &&
+		run data=1 --steps 1 --text "$WORK/longer" --save "$WORK/of-longer" &&
+		refuses "is of another text" data=2 --steps 2 --text "$WORK/long" \
+			--resume "$WORK/of-longer"
 }
 
 helps()
@@ -329,6 +448,7 @@ else
 	skip "the same by clang" "there is none"
 fi
 check "README.md's command" readme_command
+check "README.md's other meshes" readme_meshes
 check "each data rank has noise of its own" has_its_own_noise
 for pair in data=2,tensor=2:pipeline=2 tensor=2:data=3 pipeline=2:tensor=3 \
 	data=3:data=1 data=2,pipeline=2:data=2,pipeline=2; do
@@ -350,10 +470,26 @@ check "where no steps are left the parameters are told" eval \
 for file in step-2 step-2.1 step-2.model; do
 	check "a set without $file is refused" without $file
 done
+check "a model that was cut is refused" damaged "ends too early" 'head -c -9'
+check "a model without its end is refused" damaged "ends too early" 'head -c -8'
+check "a model that goes on is refused" damaged "is longer" 'cat - "$text"'
+check "a model with another bit is refused" damaged "is damaged" flip
+check "an empty model is refused" damaged "is no model" 'head -c 0'
+check "an empty 'latest' is refused" latest_is ''
+check "a 'latest' that is no number is refused" latest_is '2x\n'
+check "a step is saved again, under another name" saved_again
+check "saving that fails leaves what was saved" saving_fails
+check "files of two runs are refused" of_two_runs
 check "ranks agree" gives "$WORK/three" data=2,tensor=2 --steps 3 --agree 1
 check "stages agree" gives "$WORK/three" pipeline=2 --steps 3 --agree 1
 check "a stray rank is found: data" stray_is_found data=2 "'layer 0'"
 check "a stray rank is found: tensor" stray_is_found data=2,tensor=2 "'layer 0'"
+check "a stray rank that nobody is compared with: stages" refuses \
+	"nobody else has the layers of rank 1" pipeline=2 --agree 1 --stray 1
+check "a stray rank that nobody is compared with: alone" alone \
+	"nobody else has the layers of rank 0" --agree 1 --stray 0
+check "a stray rank that is not there" refuses "--stray 2: ranks are 0 to 1" \
+	data=2 --stray 2
 check "a stray rank has other numbers" stray_is_seen
 check "help" helps
 check "an unknown option" refuses "--nonsense: no such option" data=2 --nonsense
@@ -366,6 +502,10 @@ check "more stages than layers" refuses "there are only 2 layers" \
 	pipeline=3 --layers 2
 check "no such text" refuses "--text $WORK/missing: No such file" data=2 \
 	--text "$WORK/missing"
+check "a folder as text" refuses "--text $WORK: Is a directory" data=2 \
+	--text "$WORK"
+check "ranks with different texts" different_texts
+check "a long text is read to its end" long_text
 check "nothing to go on from" refuses "--resume $WORK/missing: nothing was saved" \
 	data=2 --resume "$WORK/missing"
 check "no such device" refuses "unknown device" data=2 --device nowhere
@@ -396,7 +536,10 @@ else
 	check "NCCL with more ranks than GPUs" on_gpus_refuses \
 		"needs a GPU for each rank, this machine has 2" data=3
 	check "NCCL that is not there" eval 'RANKS_NCCL=/no/where on_gpus_refuses \
-		"--comm nccl: /no/where: cannot open" data=2'
+		"--comm nccl: /no/where: cannot open" data=2 &&
+		grep -F "(--comm mpi needs no NCCL)" "$WORK/err"'
+	check "one rank needs no NCCL" eval 'RANKS_NCCL=/no/where \
+		program=$simulated/ranks gives "$WORK/three" data=1 --steps 3 --device cuda'
 fi
 check "NCCL on the host" alone "--comm nccl: needs --device cuda" --comm nccl
 check "another network" alone "--comm 'tcp': must be mpi or nccl" --comm tcp
