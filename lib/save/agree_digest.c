@@ -81,16 +81,6 @@ static void add_item(const struct sums *sums, const struct item *item)
 
 /* --- items ---------------------------------------------------------------- */
 
-/* The list is newest first. */
-static uint64_t generator_number(const struct philox_generator *generator)
-{
-	uint64_t number = 0;
-
-	while ((generator = generator->next))
-		number++;
-	return number;
-}
-
 static void sum_generators(const struct sums *sums)
 {
 	struct item item = {.key = save_item_key(SAVE_GENERATORS, 0)};
@@ -108,7 +98,7 @@ static uint64_t region_shape(const struct philox_region *region, uint64_t key)
 {
 	uint64_t shape = key;
 
-	add_pair(&shape, generator_number(region->generator), region->flags);
+	add_pair(&shape, region->generator->number, region->flags);
 	add_pair(&shape, region->axes.n, region->n_ops);
 	for (size_t i = 0; i < region->axes.n; i++)
 		add_pair(&shape, name_word(region->axes.names[i]), 0);
@@ -178,8 +168,7 @@ static void sum_table(const struct sums *sums, const struct philox_rows *rows)
 			    .staged = 1};
 
 	item.whole = item.key;
-	add_pair(&item.whole, generator_number(rows->generator),
-		 rows->table.count);
+	add_pair(&item.whole, rows->generator->number, rows->table.count);
 	add_item(sums, &item);
 }
 

@@ -99,7 +99,8 @@ enum pass_kind {
 
 struct philox_generator {
 	struct philox_context *context;
-	struct philox_generator *next; /* in the context's list */
+	struct philox_generator *next; /* in the context's list, an older one */
+	size_t number; /* of generators that are older than it */
 	struct philox_state state;
 	size_t regions;                   /* alive ones that use it */
 	size_t tables;                    /* the same */

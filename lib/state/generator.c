@@ -37,8 +37,8 @@ static void unlink_generator(struct philox_generator *generator)
 	struct philox_generator **link = &generator->context->generators;
 	struct philox_region *region = generator->context->regions;
 
-	while (*link != generator)
-		link = &(*link)->next;
+	for (; *link != generator; link = &(*link)->next)
+		(*link)->number--;
 	*link = generator->next;
 	for (; region; region = region->next)
 		if (region->generator == generator)
@@ -66,6 +66,7 @@ enum philox_status philox_generator_create(struct philox_context *context,
 	made->state.seed = seed;
 	context_lock(context);
 	made->next = context->generators;
+	made->number = made->next ? made->next->number + 1 : 0;
 	context->generators = made;
 	journal_generator(made, "create");
 	context_unlock(context);

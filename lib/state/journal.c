@@ -78,14 +78,9 @@ struct journal_text journal_iterations(uint32_t iterations)
 	return made;
 }
 
-/* The list is newest first: a generator's number counts those after it. */
 unsigned journal_number(const struct philox_generator *generator)
 {
-	unsigned number = 0;
-
-	while ((generator = generator->next))
-		number++;
-	return number;
+	return (unsigned)generator->number;
 }
 
 /* --- events, with the context's lock held --------------------------------- */

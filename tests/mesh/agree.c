@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include "lib/state/context.h"
 #include "tests/support/allocations.h"
 #include "tests/support/ranks_bed.h"
 #include "tests/support/support.h"
@@ -660,6 +661,50 @@ PROMISE(mesh_agree, has_a_digest_for_each_axis_that_is_there)
 	cr_assert_neq(digest_of(world.ranks[ODD].context).along[1],
 		      after.along[1]);
 	ranks_close(&world.bed);
+}
+
+/* Of a context with one generator more than it began with, and 8 or 9 others:
+ * what a region of the last adds to its digest. */
+static uint64_t region_of_last(struct philox_device *device, int destroyed,
+			       int unlinked)
+{
+	struct philox_region_options options = options_of(&recipes[0]);
+	struct philox_generator *made[10], *older;
+	struct philox_region *region;
+	struct ranks_bed bed;
+	uint64_t sums[2];
+
+	ranks_open(&bed, device, axes, 3);
+	for (int i = 0; i < 10; i++)
+		if (destroyed || i != 4)
+			OK(philox_generator_create(bed.contexts[0], 7,
+						   &made[i]));
+	if (destroyed)
+		OK(philox_generator_destroy(made[4]));
+	for (int with = 0; with < 2; with++) {
+		options.generator = made[9];
+		if (with)
+			OK(philox_region_create(bed.contexts[0], &options,
+						&region));
+		older = made[9]->next;
+		if (unlinked)
+			made[9]->next = NULL;
+		sums[with] = digest_of(bed.contexts[0]).along[0];
+		made[9]->next = older;
+	}
+	ranks_close(&bed);
+	return sums[1] - sums[0];
+}
+
+/* A walk along the list for each region would make it slow. */
+PROMISE(mesh_agree, knows_the_number_of_a_generator)
+{
+	const uint64_t plain = region_of_last(f->device, 0, 0);
+
+	cr_assert_eq(region_of_last(f->device, 0, 1), plain,
+		     "the list of generators was asked");
+	cr_assert_eq(region_of_last(f->device, 1, 0), plain,
+		     "a destroyed generator is counted");
 }
 
 /* A context without a mesh is that of a world of one rank. */
