@@ -4,13 +4,15 @@
  * See Note [Agreement]. Ranks are compared two by two until two are found that
  * do not agree; then all that ought to agree with them about this one item are
  * asked what they say. If the whole world is there, each rank is compared with
- * its neighbours along each axis, and else with every other.
+ * its neighbours along each axis, and else with the first of those it has to
+ * agree with; only one that does not is compared with every rank before it.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
 #include "lib/save/agree.h"
+#include "lib/save/agree_firsts.h"
 #include "lib/save/agree_words.h"
 #include "lib/save/collect.h"
 #include "lib/save/differ.h"
@@ -264,22 +266,148 @@ static int dispute_neighbours(const struct world *world, size_t rank,
 	return 0;
 }
 
-static int dispute_lower(const struct world *world, size_t i,
-			 struct dispute *dispute)
+static int find_in_whole(const struct world *world, struct dispute *dispute)
 {
-	for (size_t j = 0; j < i; j++)
-		if (dispute_ranks(&world->told[j], &world->told[i], dispute))
+	for (size_t i = 1; i < world->n; i++)
+		if (dispute_neighbours(world, i, dispute))
 			return 1;
 	return 0;
 }
 
-static int find_dispute(const struct world *world, struct dispute *dispute)
+/* --- finding two ranks of a part of the world ----------------------------- */
+
+static unsigned axes_with_stages(const struct told *told)
 {
-	for (size_t i = 1; i < world->n; i++)
-		if (world->whole ? dispute_neighbours(world, i, dispute)
-				 : dispute_lower(world, i, dispute))
+	const struct philox_mesh *mesh = &told->saved.mesh;
+	unsigned axes = 0;
+
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		if (mesh->axes[i].flags & PHILOX_AXIS_STAGES)
+			axes |= 1u << i;
+	return axes;
+}
+
+/* Along these axes, ranks need not have the same states of a region. */
+static unsigned axes_apart(const struct told *told,
+			   const struct saved_region *region)
+{
+	const struct philox_mesh *mesh = &told->saved.mesh;
+	unsigned axes = axes_with_stages(told);
+
+	for (size_t i = 0; i < region->n_axes; i++) {
+		const char *name = told->saved.axes[region->axis + i];
+		const struct philox_axis *axis = mesh_find(mesh, name);
+
+		if (axis)
+			axes |= 1u << (axis - mesh->axes);
+	}
+	return axes;
+}
+
+static enum philox_status make_firsts(const struct world *world,
+				      struct agree_firsts *firsts)
+{
+	enum philox_status status =
+		agree_firsts_make(firsts, axes_with_stages(&world->told[0]));
+
+	for (size_t i = 0; i < world->n; i++) {
+		const struct told *told = &world->told[i];
+
+		for (size_t k = 0;
+		     status == PHILOX_OK && k < told->saved.n_regions; k++)
+			status = agree_firsts_make(
+				firsts,
+				axes_apart(told, &told->saved.regions[k]));
+	}
+	return status;
+}
+
+/* That rank and the first have the same regions, as those before it agree. */
+static int disputes_states(const struct world *world,
+			   const struct agree_firsts *firsts, size_t rank)
+{
+	const struct told *told = &world->told[rank];
+	struct difference found;
+
+	for (size_t i = 0; i < told->saved.n_regions; i++) {
+		const struct saved_region *region = &told->saved.regions[i];
+		const unsigned axes = axes_apart(told, region);
+		const struct told *first =
+			&world->told[firsts->along[axes][rank]];
+
+		if (save_differ_region(&first->saved, region_at(first, i),
+				       &told->saved, region, DIFFER_STATES,
+				       &found))
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether it does not agree with all before it, which agree. */
+static int disputes_lower(const struct world *world,
+			  const struct agree_firsts *firsts, size_t rank)
+{
+	const struct told *told = &world->told[rank];
+	const unsigned stages = axes_with_stages(told);
+	const size_t first = firsts->along[stages][rank];
+	struct dispute any;
+
+	return save_differ_generators(&world->told[0].saved, &told->saved,
+				      &any.found) ||
+	       dispute_ranks(&world->told[first], told, &any) ||
+	       disputes_states(world, firsts, rank);
+}
+
+/* The first of those before it that it does not agree with. */
+static int dispute_lower(const struct world *world, size_t rank,
+			 struct dispute *dispute)
+{
+	for (size_t i = 0; i < rank; i++)
+		if (dispute_ranks(&world->told[i], &world->told[rank], dispute))
 			return 1;
 	return 0;
+}
+
+static int find_with_firsts(const struct world *world,
+			    const struct agree_firsts *firsts,
+			    struct dispute *dispute)
+{
+	for (size_t i = 1; i < world->n; i++)
+		if (disputes_lower(world, firsts, i))
+			return dispute_lower(world, i, dispute);
+	return 0;
+}
+
+static enum philox_status find_in_part(const struct world *world, int *found,
+				       struct dispute *dispute)
+{
+	struct agree_firsts firsts = {.mesh = &world->told[0].saved.mesh,
+				      .n = world->n};
+	uint64_t *ranks = calloc(world->n, sizeof(*ranks));
+	enum philox_status status;
+
+	if (!ranks)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for the ranks of %zu text%s",
+				  world->n, status_s(world->n));
+	for (size_t i = 0; i < world->n; i++)
+		ranks[i] = world->told[i].rank;
+	firsts.ranks = ranks;
+	status = make_firsts(world, &firsts);
+	if (status == PHILOX_OK)
+		*found = find_with_firsts(world, &firsts, dispute);
+	agree_firsts_finish(&firsts);
+	free(ranks);
+	return status;
+}
+
+static enum philox_status find_dispute(const struct world *world, int *found,
+				       struct dispute *dispute)
+{
+	if (!world->whole)
+		return find_in_part(world, found, dispute);
+	*found = find_in_whole(world, dispute);
+	return PHILOX_OK;
 }
 
 /* --- asking all others ---------------------------------------------------- */
@@ -389,15 +517,15 @@ static enum philox_status explain_told(struct world *world,
 {
 	enum philox_status status = read_told(world, texts, sizes, n);
 	struct dispute dispute;
+	int found = 0;
 
 	if (status == PHILOX_OK)
 		status = compare_meshes_told(world);
 	if (status == PHILOX_OK)
 		status = sort_told(world);
-	if (status != PHILOX_OK)
-		return status;
-	return find_dispute(world, &dispute) ? explain_dispute(world, &dispute)
-					     : PHILOX_OK;
+	if (status == PHILOX_OK)
+		status = find_dispute(world, &found, &dispute);
+	return found ? explain_dispute(world, &dispute) : status;
 }
 
 enum philox_status agree_explain(const char *const *texts, const size_t *sizes,

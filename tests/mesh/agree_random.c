@@ -203,6 +203,76 @@ static void check_together(const struct play *play)
 	OK(ranks_explain(&play->bed));
 }
 
+/* --- some of the ranks ---------------------------------------------------- */
+
+struct some_texts {
+	char *of[WORLD_MOST];
+	size_t sizes[WORLD_MOST];
+	unsigned ranks[WORLD_MOST];
+	unsigned n;
+};
+
+/* Of ranks that have a bit, in ascending order. */
+static void describe_some(const struct play *play, unsigned chosen,
+			  struct some_texts *texts)
+{
+	texts->n = 0;
+	for (unsigned rank = 0; rank < play->bed.n; rank++)
+		if (chosen & 1u << rank) {
+			OK(philox_mesh_describe(play->bed.contexts[rank],
+						&texts->of[texts->n],
+						&texts->sizes[texts->n]));
+			texts->ranks[texts->n++] = rank;
+		}
+}
+
+/* Whether two of them do not agree, and what is said of the first two, up to
+ * the first value. */
+static int pairs_differ(const struct some_texts *texts, char *words,
+			size_t size)
+{
+	for (unsigned i = 1; i < texts->n; i++)
+		for (unsigned j = 0; j < i; j++) {
+			const char *const pair[] = {texts->of[j], texts->of[i]};
+			const size_t sizes[] = {texts->sizes[j],
+						texts->sizes[i]};
+
+			if (philox_mesh_explain(pair, sizes, 2) == PHILOX_OK)
+				continue;
+			snprintf(words, size, "%s", philox_error_message());
+			*strstr(words, " on rank ") = '\0';
+			return 1;
+		}
+	return 0;
+}
+
+/* A part of the world is told what any two of it differ in. */
+static unsigned check_some(const struct play *play, unsigned chosen)
+{
+	struct some_texts texts;
+	char words[512];
+	enum philox_status status;
+	unsigned differ;
+
+	describe_some(play, chosen, &texts);
+	differ = (unsigned)pairs_differ(&texts, words, sizeof(words));
+	status = philox_mesh_explain((const char *const *)texts.of, texts.sizes,
+				     texts.n);
+	if (differ) {
+		FAILS(status, PHILOX_ERROR_MISMATCH);
+		/* of a whole world, neighbours are named */
+		if (texts.n < play->bed.n)
+			NAMES(words);
+	} else {
+		OK(status);
+	}
+	for (unsigned i = 0; i < texts.n; i++)
+		free(texts.of[i]);
+	return differ;
+}
+
+/* --- one rank alone ------------------------------------------------------- */
+
 /* 1: something differs now. */
 static int check_alone(const struct play *play, unsigned odd, int all_ways)
 {
@@ -269,4 +339,38 @@ PROMISE(mesh_random, faults_and_nothing_else_are_found)
 		cr_assert(kind == RETAIN || by_kind[kind],
 			  "no fault of kind %u was found", kind);
 	cr_assert_eq(by_kind[RETAIN], 0);
+}
+
+/* All but one, and any others, with up to two faults. */
+PROMISE(mesh_random, some_of_the_ranks_are_told_what_two_of_them_differ_in)
+{
+	unsigned differ = 0, agree = 0;
+	static struct play play;
+
+	for (unsigned program = 0; program < PROGRAMS / 5; program++) {
+		struct event event;
+		unsigned all;
+
+		random_state = 1000000 + program;
+		begin_play(&play, f->device);
+		all = (1u << play.bed.n) - 1;
+		for (unsigned i = 0; i < EVENTS; i++)
+			do_together(&play);
+		for (unsigned faults = 0; faults < 3 && all > 1; faults++) {
+			const unsigned chosen[] = {
+				all & ~(1u << below(play.bed.n)),
+				all & (below(all) | 1u << below(play.bed.n))};
+
+			for (unsigned i = 0; i < 2; i++) {
+				unsigned found = check_some(&play, chosen[i]);
+
+				differ += found;
+				agree += !found;
+			}
+			do_alone(&play, below(play.bed.n), &event);
+		}
+		ranks_close(&play.bed);
+	}
+	cr_assert_gt(differ, PROGRAMS / 10, "%u", differ);
+	cr_assert_gt(agree, PROGRAMS / 10, "%u", agree);
 }
