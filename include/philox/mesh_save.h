@@ -73,8 +73,9 @@ extern "C" {
 
 /*
  * philox_mesh_save() writes the text of this rank's context to PATH.RANK. A
- * context without a mesh is rank 0. Errors: those of philox_context_save(). Not
- * legal during capture.
+ * context without a mesh is rank 0. Errors: those of philox_context_save(),
+ * also PHILOX_ERROR_INVALID for a path that the manifest cannot have: "" and
+ * one that ends with a slash. Not legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_save(struct philox_context *context,
 					       const char *path);
@@ -83,9 +84,10 @@ PHILOX_API enum philox_status philox_mesh_save(struct philox_context *context,
  * philox_mesh_seal() looks at the texts of all ranks of a mesh, whose
  * coordinates do not matter, and writes the manifest. One rank calls it, when
  * all have saved. Errors: PHILOX_ERROR_FILE for a text that is not there;
- * PHILOX_ERROR_INVALID for one that is damaged; PHILOX_ERROR_MISMATCH for one
- * of another mesh or rank; PHILOX_ERROR_MEMORY. The message names the file; no
- * manifest is written then. Legal during capture.
+ * PHILOX_ERROR_INVALID for a path that philox_mesh_save() does not take, and
+ * for a text that is damaged; PHILOX_ERROR_MISMATCH for one of another mesh or
+ * rank; PHILOX_ERROR_MEMORY. The message names the file; no manifest is written
+ * then. Legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_seal(const struct philox_mesh *mesh,
 					       const char *path);

@@ -57,16 +57,31 @@ static enum philox_status fail_file(const char *path, const char *what)
 			  strerror(errno));
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+enum philox_status save_file_check(const char *path)
+{
+	if (*last_part(path))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "'%s' is not the path of a file", path);
+}
+
 static enum philox_status open_folder(struct file *file)
 {
 	const char *slash = strrchr(file->path, '/');
+	enum philox_status status = save_file_check(file->path);
 	char *folder;
 	int error;
 
-	file->name = slash ? slash + 1 : file->path;
-	if (!*file->name)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "'%s' is not the path of a file", file->path);
+	if (status != PHILOX_OK)
+		return status;
+	file->name = last_part(file->path);
 	if (!slash)
 		folder = strdup(".");
 	else

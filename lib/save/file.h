@@ -7,9 +7,13 @@
 #include <stddef.h>
 #include "lib/base/status.h"
 
+/* save_file_check() refuses a path without a last part: ERROR_INVALID. */
+enum philox_status save_file_check(const char *path);
+
 /*
- * save_file_write() replaces a file, whole or not at all: ERROR_FILE. Removes
- * from its folder the files left there by saves of processes that are gone.
+ * save_file_write() replaces a file, whole or not at all: ERROR_FILE, and
+ * those of save_file_check(). Removes from its folder the files left there by
+ * saves of processes that are gone.
  */
 enum philox_status save_file_write(const char *path, const char *text,
 				   size_t size);

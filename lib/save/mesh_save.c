@@ -37,7 +37,9 @@ enum philox_status philox_mesh_save(struct philox_context *context,
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, __func__, &saved);
+	status = save_file_check(path); /* of the set: PATH.RANK is a file */
+	if (status == PHILOX_OK)
+		status = save_text(context, __func__, &saved);
 	if (status == PHILOX_OK) {
 		status = write_text_of(&saved, path);
 		free(saved.text);

@@ -293,8 +293,10 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
 	struct set set = {.mesh = *mesh}; /* with the caller's names */
 	size_t size;
 	char *text;
-	enum philox_status status = find_ends(&set, path, mesh_world(mesh));
+	enum philox_status status = save_file_check(path);
 
+	if (status == PHILOX_OK)
+		status = find_ends(&set, path, mesh_world(mesh));
 	if (status == PHILOX_OK)
 		status = set_write(&set, &text, &size);
 	free(set.ends);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/support/allocations.h"
@@ -383,6 +384,35 @@ PROMISE(mesh_set, is_asked_for_by_name)
 	NAMES("'none/set'");
 	FAILS(philox_mesh_save(f->context, "none/set"), PHILOX_ERROR_FILE);
 	NAMES("'none/set.0'");
+}
+
+/* PATH.0 would be a file, PATH is not. */
+PROMISE(mesh_set, has_a_path_that_a_manifest_can_have)
+{
+	static const char *const paths[] = {"", "sub/", "./", "none/"};
+	struct philox_mesh none = PHILOX_INIT(struct philox_mesh);
+	char said[64];
+
+	enter_set();
+	cr_assert(!mkdir("sub", 0777));
+	OK(philox_mesh_save(f->context, "set"));
+	OK(philox_mesh_seal(&none, "set"));
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		char *merge[] = {"merge", "--mesh",         "data=2",
+				 "set",   (char *)paths[i], NULL};
+
+		snprintf(said, sizeof(said), "'%s' is not the path of a file",
+			 paths[i]);
+		FAILS(philox_mesh_save(f->context, paths[i]),
+		      PHILOX_ERROR_INVALID);
+		NAMES(said);
+		FAILS(philox_mesh_seal(&none, paths[i]), PHILOX_ERROR_INVALID);
+		NAMES(said);
+		cr_assert_eq(quiet_merge(5, merge), 2);
+	}
+	cr_assert(!file_is_there(".0") && !file_is_there("sub/.0") &&
+		  !rmdir("sub"));
+	leave_set();
 }
 
 PROMISE(mesh_set, is_not_saved_nor_loaded_while_a_pass_is_open)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
+#include "lib/save/file.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
 #include "tools/tools.h"
@@ -51,6 +52,8 @@ static int merge_paths(struct merge_job *job)
 {
 	int status;
 
+	if (save_file_check(job->new_path) != PHILOX_OK)
+		return complain("merge", "%s", philox_error_message());
 	if (source_open(job->old_path, &job->source) != PHILOX_OK) {
 		complain("merge", "%s", philox_error_message());
 		return 1;
