@@ -13,10 +13,12 @@
  *
  * The texts are PATH.0, PATH.1 and so on, by rank; the manifest is PATH itself.
  * It is written last and says of every text how it ends, so a set that was not
- * written to its end, or in which files of two sets are mixed, is refused. Give
- * each set a path of its own, and remove the old ones afterwards. Each file is
- * replaced whole or not at all, as philox_context_save() says. The form of a
- * manifest is described in Note [Set of texts] in lib/save/set.h.
+ * written to its end, or one of whose files is replaced afterwards, is refused.
+ * Give each set a path of its own, and remove the old ones afterwards: at a
+ * path that is used again, the text of a rank whose save failed may be that of
+ * an earlier step, and philox_mesh_seal() finds most of these, but not all.
+ * Each file is replaced whole or not at all, as philox_context_save() says. The
+ * form of a manifest is described in Note [Set of texts] in lib/save/set.h.
  *
  * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
  * regions on other stages (Note [Another mesh] in lib/save/merge.h). So can the
@@ -83,11 +85,21 @@ PHILOX_API enum philox_status philox_mesh_save(struct philox_context *context,
 /*
  * philox_mesh_seal() looks at the texts of all ranks of a mesh, whose
  * coordinates do not matter, and writes the manifest. One rank calls it, when
- * all have saved. Errors: PHILOX_ERROR_FILE for a text that is not there;
+ * all have saved.
+ *
+ * It also finds texts of different steps: a region that is shared along all
+ * axes must have the same next forward, its offset and serial, in all texts
+ * that have it alive, unless an axis with PHILOX_AXIS_STAGES separates the
+ * ranks, or their generators, so the region's seeds, differ. It does not
+ * compare regions that differ along an axis, generators, tickets and tables of
+ * rows; so texts of two saves between which no shared region has gone on are
+ * taken for one set.
+ *
+ * Errors: PHILOX_ERROR_FILE for a text that is not there;
  * PHILOX_ERROR_INVALID for a path that philox_mesh_save() does not take, and
  * for a text that is damaged; PHILOX_ERROR_MISMATCH for one of another mesh or
- * rank; PHILOX_ERROR_MEMORY. The message names the file; no manifest is written
- * then. Legal during capture.
+ * rank, and for two of different steps; PHILOX_ERROR_MEMORY. The message names
+ * the file or both; no manifest is written then. Legal during capture.
  */
 PHILOX_API enum philox_status philox_mesh_seal(const struct philox_mesh *mesh,
 					       const char *path);

@@ -12,6 +12,7 @@
 #include "lib/save/file.h"
 #include "lib/save/saved.h"
 #include "lib/save/set.h"
+#include "lib/save/steps.h"
 #include "lib/save/words.h"
 
 /* --- writing a manifest --------------------------------------------------- */
@@ -273,6 +274,7 @@ static enum philox_status find_ends(struct set *set, const char *path,
 				    uint64_t world)
 {
 	enum philox_status status = PHILOX_OK;
+	struct steps steps = {NULL, 0, 0};
 
 	while (status == PHILOX_OK && set->n < world) {
 		struct set_end end;
@@ -282,9 +284,12 @@ static enum philox_status find_ends(struct set *set, const char *path,
 				       &end);
 		if (status != PHILOX_OK)
 			break;
+		status = save_steps_add(&steps, &saved, path);
 		saved_finish(&saved);
-		status = add_end(set, &end);
+		if (status == PHILOX_OK)
+			status = add_end(set, &end);
 	}
+	save_steps_finish(&steps);
 	return status;
 }
 

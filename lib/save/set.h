@@ -24,8 +24,8 @@
  *                     says.
  *  checksum H bytes B That of the manifest.
  *
- * A manifest is written when all texts were found whole and to be those of its
- * mesh and their ranks. A text that was saved afterwards, or is of another set,
+ * A manifest is written when all texts were found whole, to be those of its
+ * mesh and their ranks, and of one step (Note [Texts of one step]). A text that was saved afterwards, or is of another set,
  * ends otherwise: so a set is read only if nothing has changed since. A save
  * that is killed leaves texts without a manifest. Since the manifest says how
  * texts end, they need not be read to know that they are those of the set, but

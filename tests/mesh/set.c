@@ -20,17 +20,23 @@ struct ranks {
 	struct philox_region *block[BED_RANKS], *noise[BED_RANKS];
 };
 
-static void open_ranks(struct ranks *ranks, struct fixture *f, const char *mesh)
+static void open_ranks_of(struct ranks *ranks, struct fixture *f,
+			  const struct philox_mesh *mesh)
 {
-	struct philox_mesh of = mesh_of(mesh);
-
-	bed_open(&ranks->bed, f, &of, 5);
+	bed_open(&ranks->bed, f, mesh, 5);
 	for (unsigned i = 0; i < ranks->bed.n; i++) {
 		struct philox_context *context = ranks->bed.context[i];
 
 		ranks->block[i] = make_along(context, "block", &nowhere);
 		ranks->noise[i] = make_along(context, "noise", &along_tensor);
 	}
+}
+
+static void open_ranks(struct ranks *ranks, struct fixture *f, const char *mesh)
+{
+	struct philox_mesh of = mesh_of(mesh);
+
+	open_ranks_of(ranks, f, &of);
 }
 
 static void run_ranks(struct ranks *ranks, struct fixture *f, unsigned n)
@@ -331,6 +337,106 @@ PROMISE(mesh_set, is_sealed_only_with_texts_that_fit)
 	free(again);
 	free(text);
 	free(manifest);
+	leave_set();
+}
+
+/* The seal names both files, the region and its serials or offsets. */
+static void refuses_seal(const struct ranks *ranks, const char *files,
+			 const char *what)
+{
+	FAILS(philox_mesh_seal(&ranks->bed.mesh[0], "set"),
+	      PHILOX_ERROR_MISMATCH);
+	NAMES(files);
+	NAMES("are not of one step: region 'block'");
+	NAMES(what);
+}
+
+/* At a path that is used again, one rank's save of the new step is missing. */
+PROMISE(mesh_set, is_not_sealed_with_texts_of_different_steps)
+{
+	struct ranks ranks;
+	char *manifest, *text, *other;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	run_ranks(&ranks, f, 2);
+	save_bed(&ranks.bed, "set");
+	manifest = file_text("set");
+	run_ranks(&ranks, f, 5);
+	for (unsigned i = 0; i < 3; i++) {
+		OK(philox_mesh_save(ranks.bed.context[i], "set"));
+		refuses_seal(&ranks,
+			     i == 0   ? "'set.0' and 'set.1'"
+			     : i == 1 ? "'set.0' and 'set.2'"
+				      : "'set.0' and 'set.3'",
+			     "the serial of its next forward is 8 in one, 3 in "
+			     "the other");
+	}
+	text = file_text("set");
+	cr_assert_str_eq(text, manifest);
+	free(text);
+	OK(philox_mesh_save(ranks.bed.context[3], "set"));
+	OK(philox_mesh_seal(&ranks.bed.mesh[0], "set"));
+	text = file_text("set.3");
+	other = changed_text(text, "1c serial 8", "20 serial 8");
+	put_text("set.3", other);
+	refuses_seal(&ranks, "'set.0' and 'set.3'",
+		     "the offset of its next forward is 28 in one, 32 in the "
+		     "other");
+	free(other);
+	free(text);
+	free(manifest);
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+PROMISE(mesh_set, is_sealed_if_regions_that_differ_have_come_far)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	forward(f, ranks.noise[1]);
+	save_bed(&ranks.bed, "set");
+	load_bed(&ranks.bed, "set");
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* Regions of one name on two stages are two; on one stage they are one. */
+PROMISE(mesh_set, is_sealed_with_stages_that_have_come_far)
+{
+	struct philox_mesh mesh = mesh_of("pipe=0/2 tensor=0/2");
+	struct ranks ranks;
+
+	enter_set();
+	mesh.axes[0].flags = PHILOX_AXIS_STAGES;
+	open_ranks_of(&ranks, f, &mesh);
+	forward(f, ranks.block[0]);
+	forward(f, ranks.block[1]);
+	save_bed(&ranks.bed, "set");
+	forward(f, ranks.block[3]);
+	OK(philox_mesh_save(ranks.bed.context[3], "set"));
+	refuses_seal(&ranks, "'set.2' and 'set.3'", "is 1 in one, 2 in the");
+	bed_close(&ranks.bed);
+	leave_set();
+}
+
+/* Each rank's generator is its own; what is destroyed need not agree. */
+PROMISE(mesh_set, is_sealed_with_ranks_that_run_programs_of_their_own)
+{
+	struct ranks ranks;
+
+	enter_set();
+	open_ranks(&ranks, f, "data=0/2 tensor=0/2");
+	forward(f, ranks.block[2]);
+	OK(philox_region_destroy(ranks.block[2]));
+	for (unsigned i = 0; i < 2; i++)
+		OK(philox_generator_fold(
+			philox_context_generator(ranks.bed.context[i]), i));
+	forward(f, ranks.block[1]);
+	save_bed(&ranks.bed, "set");
+	bed_close(&ranks.bed);
 	leave_set();
 }
 
