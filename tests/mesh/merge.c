@@ -517,10 +517,12 @@ PROMISE(mesh_merge, finds_regions_that_have_moved_to_another_stage)
 /* All that have it are read, not the first only. */
 PROMISE(mesh_merge, wants_all_texts_to_agree_about_what_has_moved)
 {
+	struct philox_mesh mesh = mesh_of("pipe=0/3");
 	struct one old, new;
 
 	enter_set();
-	open_one(&old, f, "pipe=0/3", &along_none);
+	mesh.axes[0].flags = PHILOX_AXIS_STAGES;
+	open_one_of(&old, f, &mesh, &along_none);
 	skip_forwards(old.region[1], 2);
 	OK(philox_region_destroy(old.region[2]));
 	save_bed(&old.bed, "set");
