@@ -141,7 +141,7 @@ run_part()
 	case $name in
 	tests) tests ;;
 	stress/*) stress "$BUILD/tests/$name" "$log.stress" ;;
-	*) timeout --foreground 1800 "tests/$name" ;;
+	*) timeout --foreground 2700 "tests/$name" ;;
 	esac >"$log" 2>&1 </dev/null
 	status=$?
 	counts "$log"
