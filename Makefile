@@ -196,7 +196,7 @@ ifneq ($(WITH_NVTX),)
 ifeq ($(wildcard $(CUDA_HOME)/include/nvtx3/nvToolsExt.h),)
 $(error there is no $(CUDA_HOME)/include/nvtx3/nvToolsExt.h: set CUDA_HOME, or NVTX=0)
 endif
-$(call objects,lib/state/nvtx.c): private TOOLKIT := -DPHILOX_NVTX \
+$(call objects,lib/trace/nvtx.c): private TOOLKIT := -DPHILOX_NVTX \
 	-isystem $(CUDA_HOME)/include
 endif
 
@@ -226,8 +226,8 @@ $(BUILD)/%.cu.o: %.cu $(BUILD)/stamp.nvcc
 # Relocatable device code, linked at once with NVIDIA's library of device code:
 # the object is like any other, and a program that is linked with it needs no
 # device linker. One that has one must not find the code to link it again.
-RELOCATABLE := $(BUILD)/lib/kernels/condition
-$(RELOCATABLE).rdc.o: lib/kernels/condition.cu $(BUILD)/stamp.nvcc
+RELOCATABLE := $(BUILD)/lib/kernels/cuda/condition
+$(RELOCATABLE).rdc.o: lib/kernels/cuda/condition.cu $(BUILD)/stamp.nvcc
 	$(call compile,NVCC,$(NVCC) $(STRICT:%=% all-warnings) $(ALL_NVCCFLAGS) -rdc=true)
 $(RELOCATABLE).cu.o: $(RELOCATABLE).rdc.o
 	$(call say,DLINK)
@@ -555,7 +555,7 @@ install: all
 	$(Q)ln -sf libphilox.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
 	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libphilox.so
 	$(Q)umask 022; $(call fill_in,$(call from_prefix,$(INCLUDEDIR)),$(call \
-		from_prefix,$(LIBDIR)),install/philox.pc.in,$(DESTDIR)$(LIBDIR)/pkgconfig/philox.pc)
+		from_prefix,$(LIBDIR)),philox.pc.in,$(DESTDIR)$(LIBDIR)/pkgconfig/philox.pc)
 	$(Q)umask 022; for file in $(notdir $(CMAKE_FILES)); do \
 		$(call fill_in,$(call from_here,$(INCLUDEDIR)),$${_philox_here}/../..,\
 			install/$$file.in,$(DESTDIR)$(LIBDIR)/cmake/philox/$$file); done

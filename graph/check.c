@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/bodies.h"
+#include "graph/capture/bodies.h"
 #include "graph/check.h"
-#include "graph/pools.h"
+#include "graph/pool/turns.h"
 #include "lib/base/options.h"
 #include "lib/state/journal.h"
 

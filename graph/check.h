@@ -6,7 +6,7 @@
 #ifndef GRAPH_CHECK_H
 #define GRAPH_CHECK_H
 
-#include "graph/graph.h"
+#include "graph/launch/graph.h"
 
 /* check_regions() writes the names of a capture's regions, ", " between. */
 void check_regions(const struct capture *capture, char *text, size_t size);

@@ -330,7 +330,7 @@ static inline unsigned device_threads(const struct philox_device *device)
 }
 
 /*
- * The functions of a device file for lib/device/open.c. `count` writes the
+ * The functions of a device file for lib/kernels/open.c. `count` writes the
  * number of devices; `open` opens device `index` (below the count) with the
  * text after the colon of its name as `option` ("" if none).
  */
@@ -348,7 +348,7 @@ extern const struct device_family device_family_cuda;
 
 /*
  * device_base_init() (lib/device/device.c) sets the base of a freshly zeroed
- * device. lib/device/open.c sets `name` afterwards; the device file writes
+ * device. lib/kernels/open.c sets `name` afterwards; the device file writes
  * `description`.
  */
 void device_base_init(struct philox_device *device,
@@ -362,7 +362,7 @@ void device_base_init(struct philox_device *device,
 void device_retain(struct philox_device *device);
 void device_release(struct philox_device *device);
 
-/* The loops of the kernels, indexed by enum kernel (lib/kernels/host.c). */
+/* The loops of the kernels, indexed by enum kernel (lib/kernels/host/host.c). */
 extern void (*const kernels_host[KERNEL_COUNT])(const void *args);
 
 #endif

@@ -16,7 +16,7 @@
  *
  *   dist        PHILOX_<dist> of philox/fill.h
  *   name        in messages, and for tools
- *   parameters  which it has: <parameters>_parameters of lib/fill/dists.c
+ *   parameters  which it has: <parameters>_parameters of lib/dist/dists.c
  *               checks them and puts them into struct fill_args
  *   kernels     X() of each, as below
  */

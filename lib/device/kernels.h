@@ -1,9 +1,9 @@
 /*
  * lib/device/kernels.h - the library's own kernels: their names and arguments
  *
- * A kernel exists twice, as a loop (lib/kernels/host.c) and as a CUDA kernel
- * (lib/kernels/cuda.cu); both call the inline definitions of
- * philox/kernel.h and lib/fill/elements.h, so they cannot differ.
+ * A kernel exists twice, as a loop (lib/kernels/host/host.c) and as a CUDA kernel
+ * (lib/kernels/cuda/cuda.cu); both call the inline definitions of
+ * philox/kernel.h and lib/dist/elements.h, so they cannot differ.
  */
 #ifndef LIB_DEVICE_KERNELS_H
 #define LIB_DEVICE_KERNELS_H
@@ -242,7 +242,7 @@ static inline size_t head_map_size(uint64_t cells)
 
 /*
  * What the kernel of a body finds in device memory: see Note [Bodies] in
- * graph/bodies.h. A map is followed by its cells.
+ * graph/capture/bodies.h. A map is followed by its cells.
  */
 struct __attribute__((aligned(16))) body_map {
 	struct head_report *report; /* device address */

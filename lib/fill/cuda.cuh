@@ -13,7 +13,7 @@
 #ifndef LIB_FILL_CUDA_CUH
 #define LIB_FILL_CUDA_CUH
 
-#include "lib/fill/elements.h"
+#include "lib/dist/elements.h"
 
 #define FILL_THREADS 256
 #define FILL_AHEAD   4 /* blocks */

@@ -5,9 +5,9 @@
  * Nothing here has state or takes a lock.
  */
 #include "lib/fill/fill.h"
-#include "lib/fill/dists.h"
-#include "lib/fill/dtypes.h"
-#include "lib/fill/elements.h"
+#include "lib/dist/dists.h"
+#include "lib/dist/dtypes.h"
+#include "lib/dist/elements.h"
 #include "lib/fill/layout/layout.h"
 #include "lib/base/float_mode.h"
 #include "lib/device/call.h"

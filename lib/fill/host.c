@@ -3,7 +3,7 @@
  */
 #include <pthread.h>
 #include <string.h>
-#include "lib/fill/elements.h"
+#include "lib/dist/elements.h"
 #include "lib/fill/host.h"
 #include "lib/base/float_mode.h"
 #include "lib/fill/simd/tables.h"

@@ -3,8 +3,8 @@
  */
 #include <inttypes.h>
 #include "lib/base/options.h"
-#include "lib/fill/dists.h"
-#include "lib/fill/dtypes.h"
+#include "lib/dist/dists.h"
+#include "lib/dist/dtypes.h"
 #include "lib/rows/arrays.h"
 #include "lib/rows/check.h"
 #include "lib/rows/elements.h"

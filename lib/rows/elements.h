@@ -9,7 +9,7 @@
 #ifndef LIB_ROWS_ELEMENTS_H
 #define LIB_ROWS_ELEMENTS_H
 
-#include "lib/fill/elements.h"
+#include "lib/dist/elements.h"
 #include "lib/rows/order.h"
 
 /* --- rows ----------------------------------------------------------------- */
@@ -262,7 +262,7 @@ PHILOX_FN int rows_begin(const struct rows_draw_args *args, uint64_t launch,
 }
 
 /*
- * rows_<name>_unit() draws one unit of an entry. As in lib/fill/elements.h an
+ * rows_<name>_unit() draws one unit of an entry. As in lib/dist/elements.h an
  * element before the span has an index that is not below the count, since the
  * subtraction is modulo 2^64.
  *

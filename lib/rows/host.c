@@ -1,7 +1,7 @@
 /*
  * lib/rows/host.c - the kernels of lib/device/rows_kernels.h as plain loops
  *
- * As in lib/kernels/host.c each loop runs on the thread of its stream, with
+ * As in lib/kernels/host/host.c each loop runs on the thread of its stream, with
  * arguments of its own. Where the compiler may not assume fused multiply-adds,
  * those that need them come in two versions of the same loop: fmaf() of the C
  * library gives the same bits, only slower. Where there are vectors, draws are

@@ -5,7 +5,7 @@
 #include <philox/sample.h>
 #include "lib/base/float_mode.h"
 #include "lib/base/options.h"
-#include "lib/fill/dtypes.h"
+#include "lib/dist/dtypes.h"
 #include "lib/rows/arrays.h"
 #include "lib/rows/check.h"
 #include "lib/rows/rows.h"

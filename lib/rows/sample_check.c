@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 #include "lib/base/options.h"
-#include "lib/fill/dtypes.h"
+#include "lib/dist/dtypes.h"
 #include "lib/rows/check.h"
 #include "lib/rows/sample_check.h"
 

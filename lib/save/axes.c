@@ -7,7 +7,7 @@
 #include "lib/mesh/mesh.h"
 #include "lib/save/axes.h"
 #include "lib/save/read.h"
-#include "lib/save/words.h"
+#include "lib/text/lines.h"
 #include "lib/state/region.h"
 
 int save_has_axes(const struct saved *saved)

@@ -20,7 +20,7 @@ enum philox_status save_collect(const struct philox_context *context,
 				struct saved *saved);
 
 /*
- * save_collect_wanted() copies what merge_init() (lib/save/merge.h) takes: the
+ * save_collect_wanted() copies what merge_init() (lib/ranks/merge.h) takes: the
  * mesh, names and axes of the regions that are alive, tables without rows.
  */
 enum philox_status save_collect_wanted(const struct philox_context *context,
@@ -28,7 +28,7 @@ enum philox_status save_collect_wanted(const struct philox_context *context,
 
 /*
  * save_write_part() writes the text of a rank with a part of its items, see Note
- * [Text of a rank] in lib/save/agree.h, whether or not passes are open; with the
+ * [Text of a rank] in lib/ranks/agree.h, whether or not passes are open; with the
  * lock held. ERROR_MEMORY.
  */
 enum philox_status save_write_part(const struct philox_context *context,

@@ -11,7 +11,7 @@
 #include "lib/rows/rows.h"
 #include "lib/save/inspect.h"
 #include "lib/save/lists.h"
-#include "lib/state/ticket.h"
+#include "lib/pass/ticket.h"
 
 /* A plane of counters in which no key is derived: see philox_fold(). */
 #define FOLD_DIGEST 0x80000000000000d1ULL

@@ -1,6 +1,6 @@
 /*
  * lib/save/read.c - reading the text of a context: see Note [Saved context], and
- * Note [Text of a rank] in lib/save/agree.h
+ * Note [Text of a rank] in lib/ranks/agree.h
  *
  * The text is read once, line by line. Tables grow with the lines read, never
  * with the counts that the text announces.
@@ -13,7 +13,7 @@
 #include "lib/save/read.h"
 #include "lib/save/read_rows.h"
 #include "lib/save/saved.h"
-#include "lib/save/words.h"
+#include "lib/text/lines.h"
 #include "lib/state/region.h"
 
 /* The limits of a region, as include/philox/region.h says. */

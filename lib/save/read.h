@@ -74,7 +74,7 @@ enum philox_status save_read(const char *text, size_t size,
 
 /*
  * save_read_rank() reads the text of a rank in the same way, see Note [Text of
- * a rank] in lib/save/agree.h. Its tables have no rows.
+ * a rank] in lib/ranks/agree.h. Its tables have no rows.
  */
 enum philox_status save_read_rank(const char *text, size_t size,
 				  struct saved *saved);

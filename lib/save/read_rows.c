@@ -7,7 +7,7 @@
 #include "lib/rows/rows.h"
 #include "lib/save/read.h"
 #include "lib/save/read_rows.h"
-#include "lib/save/words.h"
+#include "lib/text/lines.h"
 
 /* The table that a row belongs to; NULL before the first. */
 static struct saved_table *current_table(const struct reader *reader)

@@ -14,7 +14,7 @@
 #include "lib/device/enter.h"
 #include "lib/mesh/mesh.h"
 #include "lib/save/collect.h"
-#include "lib/save/file.h"
+#include "lib/text/file.h"
 #include "lib/save/inspect.h"
 #include "lib/save/load.h"
 #include "lib/save/read.h"

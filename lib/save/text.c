@@ -1,6 +1,6 @@
 /*
  * lib/save/text.c - the text of a context: see Note [Saved context], and Note
- * [Text of a rank] in lib/save/agree.h
+ * [Text of a rank] in lib/ranks/agree.h
  *
  * The text is written into a stream in memory, which remembers whether it ran
  * out of it.
@@ -8,11 +8,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/base/memory_file.h"
+#include "lib/text/stream.h"
 #include "lib/save/axes.h"
 #include "lib/save/read.h"
 #include "lib/save/text.h"
-#include "lib/save/words.h"
+#include "lib/text/lines.h"
 #include "lib/state/ledger.h"
 
 static void write_generators(FILE *out, const struct saved *saved)

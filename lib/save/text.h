@@ -84,7 +84,7 @@ struct saved;
 /*
  * save_write() writes what a context has as a text: ERROR_MEMORY.
  * save_write_rank() writes it as the text of a rank, see Note [Text of a rank]
- * in lib/save/agree.h.
+ * in lib/ranks/agree.h.
  */
 enum philox_status save_write(const struct saved *saved, char **text,
 			      size_t *size);

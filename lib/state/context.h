@@ -9,7 +9,7 @@
  *
  * lib knows nothing of graphs: the work of a pass on a capturing stream, or
  * with cells, is done by hooks, which graph/ fills in. Making and destroying a
- * context is in lib/state/context_life.h.
+ * context is in lib/state/context_create.h.
  */
 #ifndef LIB_STATE_CONTEXT_H
 #define LIB_STATE_CONTEXT_H
@@ -124,10 +124,10 @@ struct philox_context {
 	void *log_user;
 	atomic_int recorded; /* has a journal or a trace: lib/state/journal.h */
 	struct record *journal;   /* NULL: none */
-	struct trace *trace;      /* NULL: none; see lib/state/trace.h */
+	struct trace *trace;      /* NULL: none; see lib/trace/perfetto.h */
 	uint64_t events;          /* written into journals */
 	unsigned number;          /* in the process, for journals */
-	struct drawn_span *spans; /* see lib/state/spans.h */
+	struct drawn_span *spans; /* see lib/pass/spans.h */
 };
 
 void context_lock(struct philox_context *context);

@@ -9,9 +9,9 @@
 #include <philox/journal.h>
 #include "lib/mesh/mesh.h"
 #include "lib/state/journal.h"
-#include "lib/state/record.h"
+#include "lib/trace/record.h"
 #include "lib/state/region.h"
-#include "lib/state/trace.h"
+#include "lib/trace/perfetto.h"
 
 static const struct record_form form = {"journal", "philox journal 1\n", "", 0};
 

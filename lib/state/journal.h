@@ -98,7 +98,7 @@
  *                         N live blocks now.
  *  pool-destroy pool P
  *
- * A trace (Note [Trace] in lib/state/timeline.h) also has
+ * A trace (Note [Trace] in lib/trace/timeline.h) also has
  *
  *  context-save digest D  The context was saved.
  *  function-begin runner R function F

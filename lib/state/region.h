@@ -29,7 +29,7 @@ struct region_op {
  * The axes of a mesh along which a region differs, in ascending order of the
  * bytes of their names; and the highest offset and serial that coordinates that
  * are gone had for their next forward, as a set of texts has said
- * (lib/save/merge.h), or 0: a name that ends its life takes them for its own.
+ * (lib/ranks/merge.h), or 0: a name that ends its life takes them for its own.
  */
 struct region_axes {
 	char **names;
@@ -135,9 +135,9 @@ const char *region_op_name(const struct philox_region *region, uint32_t op);
  * pass_begin_given() begins a pass that holds nothing, on a stream that does
  * not capture: it draws from a state that it is given, and reads no ticket.
  * pass_begin_dry() begins one that looks like a backward, of a body that is run
- * dry (graph/runner.h), from the state of the region's next forward. The
+ * dry (graph/runner/state/runner.h), from the state of the region's next forward. The
  * caller, who is told of their end by the hook `ended`, gives their cells back.
- * (lib/state/pass.c)
+ * (lib/pass/pass.c)
  */
 enum philox_status pass_begin_given(struct philox_region *region,
 				    philox_stream stream, int backward,

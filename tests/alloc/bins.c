@@ -2,8 +2,8 @@
  * tests/alloc/bins.c - free blocks by size, live ones by place and id
  */
 #include <criterion/criterion.h>
-#include "alloc/bins.h"
-#include "alloc/places.h"
+#include "alloc/pool/bins.h"
+#include "alloc/pool/places.h"
 #include "tests/support/pools.h"
 
 #define BLOCKS 9000

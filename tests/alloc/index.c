@@ -3,8 +3,8 @@
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
-#include "alloc/table.h"
-#include "alloc/index.h"
+#include "lib/containers/map.h"
+#include "lib/containers/btree.h"
 
 #define KEYS 30000
 

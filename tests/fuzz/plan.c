@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox.h>
-#include "graph/runner_plan.h"
+#include "graph/runner/plan/plan.h"
 #include "lib/state/region.h"
 #include "tools/plan/plan.h"
 

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/save/merge_make.h"
+#include "lib/ranks/merge_make.h"
 #include "lib/save/saved.h"
-#include "lib/save/set.h"
+#include "lib/ranks/set.h"
 #include "lib/state/region.h"
 
 /* Anything that fails here is a finding. */

@@ -9,7 +9,7 @@
 #include <philox/rows.h>
 #include <philox/save.h>
 #include <philox/testing.h>
-#include "graph/graph.h"
+#include "graph/launch/graph.h"
 #include "tests/support/support.h"
 
 /* --- a device on which nothing runs --------------------------------------- */

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include "graph/head_elements.h"
-#include "graph/head.h"
+#include "lib/kernels/head/head_elements.h"
+#include "graph/capture/head.h"
 #include "tests/support/support.h"
 
 /* --- a cell that is written while it is read ------------------------------ */

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/kernel.h>
-#include "lib/fill/elements.h"
+#include "lib/dist/elements.h"
 
 /* --- known answers -------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include "lib/fill/dists.h"
+#include "lib/dist/dists.h"
 #include "lib/fill/fill.h"
 #include "lib/fill/host.h"
 #include "lib/base/cpu.h"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Deliberate bugs, one at a time: each patch in tests/bugs makes one. Its first
+# Deliberate bugs, one at a time: each patch below tests/bugs makes one. Its first
 # line says what the bug does, and lines that begin with "Found by:" which
 # program must find it: `philox matrix`, `philox selftest` or the tests, with
 # options. Without a bug all of them pass.
@@ -14,6 +14,9 @@ MAKE=${MAKE:-make}
 LIMIT=300 # seconds for a finder
 clean=$WORK/clean
 jobs=$WORK/jobs
+# In a folder for each room; their names begin with a number of their own
+patches=$(find tests/bugs -name '*.patch' | awk -F/ '{ print $NF, $0 }' |
+	LC_ALL=C sort | cut -d ' ' -f 2)
 cores=$(nproc)
 
 # All files that git does not ignore; without git, all files
@@ -168,7 +171,7 @@ worker()
 		n=$((n + 1))
 		try "without-$n" passes "$clean" "$finder" </dev/null
 	done <"$WORK/finders"
-	for patch in tests/bugs/*.patch; do
+	for patch in $patches; do
 		try "$(basename "$patch")" is_found "$patch"
 	done
 }
@@ -181,7 +184,7 @@ told()
 }
 
 mkdir "$jobs"
-for patch in tests/bugs/*.patch; do
+for patch in $patches; do
 	finders "$patch"
 done | sort -u >"$WORK/finders"
 
@@ -200,7 +203,7 @@ while IFS= read -r finder; do
 	n=$((n + 1))
 	check "without a bug nothing is found: $finder" told "without-$n"
 done <"$WORK/finders"
-for patch in tests/bugs/*.patch; do
+for patch in $patches; do
 	check "found: $(head -n 1 "$patch")" told "$(basename "$patch")"
 done
 finish

@@ -11,7 +11,7 @@ knows_nothing()
 		"$BUILD/libphilox.so"
 }
 
-if ! grep -aq NVTX_INJECTION64_PATH "$BUILD/lib/state/nvtx.c.o"; then
+if ! grep -aq NVTX_INJECTION64_PATH "$BUILD/lib/trace/nvtx.c.o"; then
 	check "a build without NVTX knows nothing of it" knows_nothing
 	skip "NVTX ranges" "a build without NVTX"
 	finish

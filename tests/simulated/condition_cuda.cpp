@@ -1,9 +1,9 @@
-/* tests/simulated/condition_cuda.cpp - lib/kernels/condition.cu for the CPU */
+/* tests/simulated/condition_cuda.cpp - lib/kernels/cuda/condition.cu for the CPU */
 #include "tests/simulated/device_code.h"
 
 /* The header declares it for nvcc alone. */
 #define cudaGraphSetConditional(condition, value) \
 	simulated_set_condition(condition, value)
-#include "lib/kernels/condition.cu"
+#include "lib/kernels/cuda/condition.cu"
 
 SIMULATED_KERNEL(philox_condition)

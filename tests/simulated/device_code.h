@@ -181,7 +181,7 @@ static inline double __longlong_as_double(long long x)
 
 /*
  * The PTX instructions in philox/real.h, philox/functions.h and
- * lib/fill/narrow.h, with their operands. Those of 16-bit numbers are functions
+ * lib/dist/narrow.h, with their operands. Those of 16-bit numbers are functions
  * of NVIDIA's headers, whose C++ gives their results; but a NaN has any sign
  * where the PTX manual does not say which one it is. The inverse root is wrong
  * by 2^-23, about what that manual allows, one way or the other.

@@ -1,5 +1,5 @@
 /*
- * tests/simulated/head_order.h - graph/head_order.h for the CPU: other threads
+ * tests/simulated/head_order.h - lib/kernels/head/head_order.h for the CPU: other threads
  * run wherever they may
  */
 #ifndef TESTS_SIMULATED_HEAD_ORDER_H

@@ -1,7 +1,7 @@
-/* tests/simulated/heads_cuda.cpp - lib/kernels/heads.cu for the CPU */
+/* tests/simulated/heads_cuda.cpp - lib/kernels/cuda/heads.cu for the CPU */
 #include "tests/simulated/device_code.h"
 #include "tests/simulated/head_order.h"
-#include "lib/kernels/heads.cu"
+#include "lib/kernels/cuda/heads.cu"
 
 #define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
 

@@ -1,7 +1,7 @@
-/* tests/simulated/kernels_cuda.cpp - lib/kernels/cuda.cu for the CPU */
+/* tests/simulated/kernels_cuda.cpp - lib/kernels/cuda/cuda.cu for the CPU */
 #include "tests/simulated/device_code.h"
 #include "tests/simulated/head_order.h"
-#include "lib/kernels/cuda.cu"
+#include "lib/kernels/cuda/cuda.cu"
 
 #define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
 #define FILL_KNOWN(name, out_type, in_type, n, traits) \

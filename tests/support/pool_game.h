@@ -9,7 +9,7 @@
 #ifndef TESTS_SUPPORT_POOL_GAME_H
 #define TESTS_SUPPORT_POOL_GAME_H
 
-#include "alloc/pool.h"
+#include "alloc/pool/pool.h"
 #include "tests/support/pool_model.h"
 
 #define GAME_CHECKPOINTS 6

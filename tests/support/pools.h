@@ -7,7 +7,7 @@
 #ifndef TESTS_SUPPORT_POOLS_H
 #define TESTS_SUPPORT_POOLS_H
 
-#include "alloc/pool.h"
+#include "alloc/pool/pool.h"
 #include "tests/support/support.h"
 
 #define UNITS(n) ((size_t)(n)*POOL_UNIT)

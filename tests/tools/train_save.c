@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "lib/save/file.h"
+#include "lib/text/file.h"
 #include "tools/train/save.h"
 
 #define TEXT  600

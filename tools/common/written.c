@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/runner_plan.h"
-#include "lib/save/file.h"
+#include "graph/runner/plan/plan.h"
+#include "lib/text/file.h"
 
 #define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "

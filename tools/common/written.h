@@ -3,10 +3,10 @@
  * them, journals, plans of runners, snapshots of pools and of runners
  *
  * A file's first line says which of them it is. The formats are described in
- * Note [Saved context] in lib/save/text.h, Note [Set of texts] in lib/save/set.h,
+ * Note [Saved context] in lib/save/text.h, Note [Set of texts] in lib/ranks/set.h,
  * Note [Journal] in lib/state/journal.h,
- * Note [Plan] in graph/runner_plan.h, Note [Snapshot] in graph/pool_text.h and
- * Note [Runner snapshot] in graph/runner_text.h.
+ * Note [Plan] in graph/runner/plan/plan.h, Note [Snapshot] in graph/pool/pool_text.h and
+ * Note [Runner snapshot] in graph/runner/snapshot/lines.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H
@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/save/read.h"
-#include "lib/save/set.h"
-#include "lib/state/journal_words.h"
+#include "lib/ranks/set.h"
+#include "lib/trace/words.h"
 #include "tools/common/runner_read.h"
 #include "tools/common/snapshot.h"
 
-struct plan; /* graph/runner_plan.h */
+struct plan; /* graph/runner/plan/plan.h */
 
 /* One event of a journal; the text is the part after the two numbers. */
 struct written_event {
@@ -66,7 +66,7 @@ const char *written_kind_name(const struct written *written);
 
 /*
  * written_words() splits an event into words and returns how many there are;
- * lib/state/journal_words.h says what can be done with them.
+ * lib/trace/words.h says what can be done with them.
  */
 size_t written_words(const struct written_event *event,
 		     struct written_word words[WRITTEN_WORDS_MAX]);

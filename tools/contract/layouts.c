@@ -12,8 +12,8 @@
 #include <string.h>
 #include <philox/layout.h>
 #include "tools/contract/contract.h"
-#include "lib/fill/dists.h"
-#include "lib/fill/dtypes.h"
+#include "lib/dist/dists.h"
+#include "lib/dist/dtypes.h"
 #include "lib/fill/fill.h"
 #include "lib/fill/layout/check.h"
 #include "lib/fill/layout/layout.h"

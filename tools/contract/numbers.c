@@ -1,7 +1,7 @@
 /*
  * tools/contract/numbers.c - checks that a device draws the host's numbers
  *
- * The reference is the loops of lib/kernels/host.c, called into plain memory.
+ * The reference is the loops of lib/kernels/host/host.c, called into plain memory.
  * Every trial compares a whole buffer, with bytes on both sides of the span
  * that a fill must not touch.
  */
@@ -12,7 +12,7 @@
 #include <philox/fill.h>
 #include "tools/contract/contract.h"
 #include "tools/common/kinds.h"
-#include "lib/fill/dists.h"
+#include "lib/dist/dists.h"
 #include "lib/fill/fill.h"
 #include "lib/fill/host.h"
 

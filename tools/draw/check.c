@@ -11,8 +11,8 @@
 #include "tools/common/kinds.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/line.h"
-#include "lib/fill/dists.h"
-#include "lib/fill/dtypes.h"
+#include "lib/dist/dists.h"
+#include "lib/dist/dtypes.h"
 
 static const char *dist_name(const struct draw_line *line)
 {

@@ -22,7 +22,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/save/source.h"
+#include "lib/ranks/load.h"
 
 /* "--place PATTERN=AXIS:0,2" or "--differs PATTERN=AXIS,AXIS" */
 struct merge_rule {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/mesh/mesh.h"
-#include "lib/save/file.h"
+#include "lib/text/file.h"
 #include "lib/save/saved.h"
 #include "tools/common/complain.h"
 #include "tools/merge/merge.h"

@@ -5,7 +5,7 @@
 #define TOOLS_PLAN_PLAN_H
 
 #include <stdio.h>
-#include "graph/runner_plan.h"
+#include "graph/runner/plan/plan.h"
 #include "tools/common/json.h"
 
 /* A key in words: its bytes in hex, and as text if they are one. */

@@ -5,7 +5,7 @@
 #define TOOLS_RUNNER_RUNNER_H
 
 #include <stdio.h>
-#include "graph/runner_text.h"
+#include "graph/runner/snapshot/lines.h"
 #include "tools/common/json.h"
 
 /*

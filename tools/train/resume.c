@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/save/file.h"
+#include "lib/text/file.h"
 #include "tools/train/save.h"
 
 /* --- reading -------------------------------------------------------------- */

@@ -368,7 +368,7 @@ static enum philox_status open_context(struct cuda_device *cuda)
 	return cuda_leave(&cuda->context, 0, error, call);
 }
 
-/* The option is the same index, which lib/device/open.c has read. */
+/* The option is the same index, which lib/kernels/open.c has read. */
 static enum philox_status cuda_open(unsigned index, const char *option,
 				    struct philox_device **device)
 {

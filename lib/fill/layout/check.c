@@ -3,8 +3,8 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include "lib/fill/dists.h"
-#include "lib/fill/dtypes.h"
+#include "lib/dist/dists.h"
+#include "lib/dist/dtypes.h"
 #include "lib/fill/layout/check.h"
 #include "lib/fill/layout/layout.h"
 

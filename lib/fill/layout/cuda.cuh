@@ -6,7 +6,7 @@
 #ifndef LIB_FILL_LAYOUT_CUDA_CUH
 #define LIB_FILL_LAYOUT_CUDA_CUH
 
-#include "lib/fill/elements.h"
+#include "lib/dist/elements.h"
 #include "lib/fill/layout/elements.h"
 
 #define LAYOUT_THREADS 256

@@ -9,7 +9,7 @@
 #ifndef LIB_FILL_LAYOUT_ELEMENTS_H
 #define LIB_FILL_LAYOUT_ELEMENTS_H
 
-#include "lib/fill/blocks.h"
+#include "lib/dist/blocks.h"
 #include "lib/fill/layout/places.h"
 
 /* --- uniform numbers of a layout ------------------------------------------ */

@@ -6,7 +6,7 @@
  * give the same bits, only slower.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
-#include "lib/fill/elements.h"
+#include "lib/dist/elements.h"
 #include "lib/fill/layout/elements.h"
 
 #define LAYOUT_LOOP(loop, type, attribute)                                \
@@ -44,7 +44,7 @@
 
 LAYOUT_LIST(LAYOUT_LOOPS)
 
-/* The loops of lib/kernels/host.c's table. */
+/* The loops of lib/kernels/host/host.c's table. */
 #define LAYOUT_RUN(type)                                                 \
 	void run_layout_##type(const void *pointer)                      \
 	{                                                                \

@@ -1,7 +1,7 @@
 /*
  * lib/fill/simd/draws.h - fills without an input, in vectors
  *
- * Each does what its block_<name>() of lib/fill/blocks.h does, lane by lane, so
+ * Each does what its block_<name>() of lib/dist/blocks.h does, lane by lane, so
  * every element has the same bits.
  */
 #ifndef LIB_FILL_SIMD_DRAWS_H

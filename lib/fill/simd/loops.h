@@ -8,7 +8,7 @@
 #ifndef LIB_FILL_SIMD_LOOPS_H
 #define LIB_FILL_SIMD_LOOPS_H
 
-#include "lib/fill/blocks.h"
+#include "lib/dist/blocks.h"
 #include "lib/fill/simd/words.h"
 
 /* --- the parameters of loops ---------------------------------------------- */

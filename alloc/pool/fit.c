@@ -1,0 +1,214 @@
+/*
+ * alloc/pool/fit.c - see alloc/pool/fit.h
+ */
+#include <stddef.h>
+#include "alloc/pool/fit.h"
+
+/* The best so far: the smallest, then the lowest. */
+struct best {
+	uint64_t units; /* 0: none */
+	uint64_t place;
+	struct block *start; /* there */
+};
+
+int fit_may_use(const struct fit_need *need, const struct block *block)
+{
+	if (block->id)
+		return 0;
+	for (uint32_t i = 0; i < need->n_owners; i++)
+		if (block->owner == need->owners[i])
+			return 1;
+	return 0;
+}
+
+uint64_t fit_place(const struct fit_need *need, uint64_t place)
+{
+	uint64_t mask = need->alignment - 1;
+
+	return ((place + need->margin + mask) & ~mask) - need->margin;
+}
+
+struct block *fit_run_start(const struct fit_need *need, struct block *last)
+{
+	while (are_neighbours(last->before, last) &&
+	       fit_may_use(need, last->before))
+		last = last->before;
+	return last;
+}
+
+uint64_t fit_run_end(const struct fit_need *need, const struct block *first)
+{
+	while (are_neighbours(first, first->after) &&
+	       fit_may_use(need, first->after))
+		first = first->after;
+	return block_end(first);
+}
+
+static int fits(const struct fit_need *need, uint64_t start, uint64_t end)
+{
+	return fit_place(need, start) + need->units <= end;
+}
+
+/* The run at the end of everything; NULL: the last block may not be used. */
+static struct block *tail_of(const struct blocks *blocks,
+			     const struct fit_need *need)
+{
+	struct block *last = blocks->last;
+
+	return last && fit_may_use(need, last) ? fit_run_start(need, last)
+					       : NULL;
+}
+
+static void offer(struct best *best, struct block *start, uint64_t place,
+		  uint64_t units)
+{
+	if (!best->units || units < best->units ||
+	    (units == best->units && place < best->place))
+		*best = (struct best){units, place, start};
+}
+
+/* Of the blocks in a heap, in it and below it: the lowest before *end that fits. */
+static void search_heap(const struct heap *heap, uint64_t units, uint32_t slot,
+			const struct fit_need *need, uint64_t *end,
+			struct block **found)
+{
+	const struct heap_slot *at = heap_at(heap, slot);
+	uint32_t below = heap_below(slot);
+
+	if (at->place >= *end)
+		return;
+	if (fits(need, at->place, at->place + units)) {
+		*found = at->block;
+		*end = at->place;
+		return;
+	}
+	for (uint32_t i = 0; i < 4 && below + i < heap_end(heap); i++)
+		search_heap(heap, units, below + i, need, end, found);
+}
+
+/* Up to the size of the best so far. Whether larger ones cannot be better. */
+static int search_heaps(const struct bins *bins, const struct fit_need *need,
+			uint64_t tail, struct best *best)
+{
+	uint64_t units = bins_used(bins, need->units), end;
+	struct block *found = NULL;
+
+	for (; units; units = bins_used(bins, units + 1)) {
+		if (best->units && units > best->units)
+			return 1;
+		end = tail;
+		search_heap(&bins->exact[units - 1], units, HEAP_FIRST, need,
+			    &end, &found);
+		if (found) {
+			offer(best, found, end, units);
+			return 1;
+		}
+	}
+	return best->units && best->units <= BINS_EXACT;
+}
+
+static void search_large(const struct index *large, const struct fit_need *need,
+			 uint64_t tail, struct best *best)
+{
+	struct index_cursor cursor =
+		index_at_least(large, (struct index_key){need->units, 0});
+	struct index_key key;
+
+	for (; cursor.leaf; cursor = index_next(cursor)) {
+		key = index_key_at(cursor);
+		if (best->units && key.high > best->units)
+			return;
+		if (key.low < tail && fits(need, key.low, key.low + key.high)) {
+			offer(best, index_value(cursor), key.low, key.high);
+			return;
+		}
+	}
+}
+
+/* The blocks of one owner, before the tail. */
+static void search_owner(const struct owner *owner, const struct fit_need *need,
+			 uint64_t tail, struct best *best)
+{
+	if (owner->units < need->units)
+		return;
+	if (!search_heaps(owner->bins, need, tail, best))
+		search_large(&owner->bins->large, need, tail, best);
+}
+
+/*
+ * The runs with a block of this owner, before the tail. A run is looked at from
+ * the first such block in it.
+ */
+static void search_runs(const struct owner *owner, const struct fit_need *need,
+			uint64_t tail, struct best *best)
+{
+	struct bins_cursor cursor;
+	struct block *block = bins_first(owner->bins, &cursor), *start;
+	uint64_t end;
+
+	for (; block; block = bins_next(owner->bins, &cursor)) {
+		start = block;
+		while (are_neighbours(start->before, start) &&
+		       fit_may_use(need, start->before) &&
+		       start->before->owner != block->owner)
+			start = start->before;
+		if (start->place >= tail ||
+		    (are_neighbours(start->before, start) &&
+		     fit_may_use(need, start->before)))
+			continue;
+		end = fit_run_end(need, block);
+		if (fits(need, start->place, end))
+			offer(best, start, start->place, end - start->place);
+	}
+}
+
+static size_t owner_blocks(const struct blocks *blocks, uint32_t owner)
+{
+	return blocks->owners[owner].units ? blocks->owners[owner].bins->count
+					   : 0;
+}
+
+/* A run of several owners has blocks of one who is not the richest in them. */
+static void search_all_runs(const struct blocks *blocks,
+			    const struct fit_need *need, uint64_t tail,
+			    struct best *best)
+{
+	uint32_t most = 0;
+	uint64_t units = 0;
+
+	for (uint32_t i = 0; i < need->n_owners; i++) {
+		if (owner_blocks(blocks, need->owners[i]) >
+		    owner_blocks(blocks, need->owners[most]))
+			most = i;
+		units += blocks->owners[need->owners[i]].units;
+	}
+	for (uint32_t i = 0; units >= need->units && i < need->n_owners; i++)
+		if (i != most && owner_blocks(blocks, need->owners[i]))
+			search_runs(&blocks->owners[need->owners[i]], need,
+				    tail, best);
+}
+
+int fit_find(const struct blocks *blocks, const struct fit_need *need,
+	     struct block **first, uint64_t *place)
+{
+	struct block *tail = tail_of(blocks, need), *start;
+	uint64_t tail_place = tail ? tail->place : UINT64_MAX;
+	struct best best = {0};
+
+	for (uint32_t i = 0; i < need->n_owners; i++)
+		search_owner(&blocks->owners[need->owners[i]], need, tail_place,
+			     &best);
+	if (!best.units)
+		search_all_runs(blocks, need, tail_place, &best);
+	if (!best.units && tail &&
+	    fits(need, tail_place, block_end(blocks->last)))
+		offer(&best, tail, tail_place, 1);
+	if (!best.units)
+		return 0;
+	*place = fit_place(need, best.place);
+	start = best.start;
+	while (*place > best.place && block_end(start) <= *place)
+		start = start->after;
+	*first = start;
+	return 1;
+}

@@ -1,0 +1,296 @@
+/*
+ * alloc/pool/pool.c - see alloc/pool/pool.h: pools, blocks taken and put, extents
+ */
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include "alloc/pool/check.h"
+#include "alloc/pool/ids.h"
+#include "alloc/pool/record.h"
+#include "alloc/pool/room.h"
+#include "alloc/pool/session.h"
+#include "lib/base/status.h"
+
+static enum philox_status no_record(const char *what)
+{
+	return status_set(PHILOX_ERROR_MEMORY, "no memory to record %s", what);
+}
+
+/* --- life ----------------------------------------------------------------- */
+
+static void free_pool(struct pool *pool)
+{
+	session_finish(&pool->session);
+	blocks_finish(&pool->blocks);
+	known_free(pool->known);
+	tags_release(pool->tags);
+	free(pool);
+}
+
+static struct pool *make_pool(void)
+{
+	static atomic_uint_fast64_t serials;
+	struct pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	pool->serial = atomic_fetch_add(&serials, 1) + 1;
+	pool->tags = tags_create();
+	pool->known = known_create();
+	if (!pool->tags || !pool->known || !blocks_init(&pool->blocks) ||
+	    !session_init(&pool->session)) {
+		free_pool(pool);
+		return NULL;
+	}
+	return pool;
+}
+
+enum philox_status pool_create(struct philox_device *device,
+			       const struct pool_settings *settings,
+			       struct pool **result)
+{
+	struct pool *pool = make_pool();
+	enum philox_status status;
+
+	if (!pool)
+		return no_record("a pool");
+	status = extents_init(&pool->extents, device, settings);
+	if (status != PHILOX_OK) {
+		free_pool(pool);
+		return status;
+	}
+	pool->margin = settings->margin / POOL_UNIT;
+	*result = pool;
+	return PHILOX_OK;
+}
+
+void pool_destroy(struct pool *pool)
+{
+	if (!pool)
+		return;
+	extents_finish(&pool->extents);
+	free_pool(pool);
+}
+
+/* --- requests ------------------------------------------------------------- */
+
+/* Sizes above this one are not sizes of memory. */
+#define REQUEST_LIMIT ((uint64_t)POOL_UNIT << (PLACE_BITS - 2))
+
+static enum philox_status check_request(const struct pool_request *request)
+{
+	size_t alignment = request->alignment;
+
+	if (!request->size)
+		return status_set(PHILOX_ERROR_INVALID, "a block of 0 bytes");
+	if (alignment & (alignment - 1) || alignment > POOL_ALIGNMENT_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "an alignment of %zu bytes: it is a power of "
+				  "two up to %d",
+				  alignment, POOL_ALIGNMENT_MAX);
+	if (request->owner >= POOL_OWNERS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "owner %" PRIu32 ": there are %d",
+				  request->owner, POOL_OWNERS_MAX);
+	if (request->size > REQUEST_LIMIT)
+		return status_set(PHILOX_ERROR_OVERFLOW,
+				  "a block of %zu bytes is more than any "
+				  "device has",
+				  request->size);
+	return PHILOX_OK;
+}
+
+static struct fit_need need_of(const struct pool *pool,
+			       const struct pool_request *request)
+{
+	uint64_t units = (request->size + POOL_UNIT - 1) / POOL_UNIT;
+	struct fit_need need = {.units = units + 2 * pool->margin,
+				.margin = pool->margin,
+				.alignment = 1,
+				.owners = {request->owner},
+				.n_owners = 1};
+
+	if (request->alignment > POOL_UNIT)
+		need.alignment = request->alignment / POOL_UNIT;
+	if (request->home && request->owner != POOL_HOME)
+		need.owners[need.n_owners++] = POOL_HOME;
+	return need;
+}
+
+/* --- taking and putting --------------------------------------------------- */
+
+static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
+{
+	size_t live = pool->blocks.live.count + pool->blocks.undo_live + 1;
+
+	return room_reserve(&pool->blocks, 2, 1, 0) &&
+	       known_reserve(pool->known, live) && session_reserve(pool) &&
+	       tags_take(pool->tags, text, tag);
+}
+
+enum philox_status pool_take(struct pool *pool,
+			     const struct pool_request *request,
+			     struct pool_block *shown)
+{
+	enum philox_status status = check_request(request);
+	struct block *first, *block;
+	struct fit_need need;
+	uint64_t place;
+	uint32_t tag;
+
+	if (status != PHILOX_OK)
+		return status;
+	need = need_of(pool, request);
+	if (!fit_find(&pool->blocks, &need, &first, &place))
+		return status_set(PHILOX_NOT_READY,
+				  "no free piece of %zu byte%s is mapped",
+				  request->size, status_s(request->size));
+	__builtin_prefetch(first);
+	if (!take_reserve(pool, request->tag, &tag))
+		return no_record("a block");
+	__builtin_prefetch(places_chain(&pool->blocks.live, place));
+	block = blocks_claim(&pool->blocks, first, place, need.units);
+	block->id = ids_issue();
+	block->size = request->size;
+	block->tag = tag;
+	record_born(pool, block);
+	session_took(pool, &need, block);
+	pool->allocations++;
+	record_show(pool, block, shown);
+	check_now_and_then(pool);
+	return PHILOX_OK;
+}
+
+static enum philox_status grow_pool(struct pool *pool,
+				    const struct fit_need *need, size_t *mapped)
+{
+	enum philox_status status;
+	uint64_t units;
+
+	session_expect_growth(pool);
+	status = extents_grow(&pool->extents, &pool->blocks, need,
+			      need->owners[need->n_owners - 1], &units);
+	if (status != PHILOX_OK) {
+		session_no_growth(pool);
+		return status;
+	}
+	*mapped = units * POOL_UNIT;
+	check_now_and_then(pool);
+	return PHILOX_OK;
+}
+
+enum philox_status pool_grow(struct pool *pool,
+			     const struct pool_request *request, size_t *mapped)
+{
+	enum philox_status status = check_request(request);
+	struct fit_need need;
+
+	if (status != PHILOX_OK)
+		return status;
+	need = need_of(pool, request);
+	return grow_pool(pool, &need, mapped);
+}
+
+static int put_reserve(struct pool *pool, const struct block *block)
+{
+	return session_keeps(pool, block)
+		       ? session_keep_reserve(pool)
+		       : room_reserve(&pool->blocks, 1, 0, 0);
+}
+
+/* A record that undoing needs goes to the session, another to the free block. */
+static void put_block(struct pool *pool, struct block *block, uint32_t owner)
+{
+	int kept = session_keeps(pool, block);
+
+	record_dead(pool, block);
+	session_put(pool, block, owner);
+	if (kept) {
+		blocks_release_but_keep(&pool->blocks, block, owner);
+		session_keep(pool, block);
+	} else {
+		tags_drop(pool->tags, block->tag);
+		blocks_release(&pool->blocks, block, owner);
+	}
+}
+
+enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
+			    struct pool_block *shown)
+{
+	struct block *block;
+
+	if (owner >= POOL_OWNERS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "owner %" PRIu32 ": there are %d", owner,
+				  POOL_OWNERS_MAX);
+	block = record_at(pool, address);
+	if (!block)
+		return PHILOX_ERROR_INVALID;
+	/* Its neighbours are read soon, and most likely not in the cache */
+	__builtin_prefetch(block->before);
+	__builtin_prefetch(block->after);
+	if (!put_reserve(pool, block))
+		return no_record("free memory");
+	record_show(pool, block, shown);
+	shown->live = 0;
+	put_block(pool, block, owner);
+	pool->frees++;
+	check_now_and_then(pool);
+	return PHILOX_OK;
+}
+
+/* --- owners --------------------------------------------------------------- */
+
+void pool_give(struct pool *pool, uint32_t from, uint32_t to)
+{
+	blocks_give(&pool->blocks, from, to);
+	session_gave(pool, from, to);
+	check_now_and_then(pool);
+}
+
+size_t pool_owns(const struct pool *pool, uint32_t owner)
+{
+	return owner < POOL_OWNERS_MAX
+		       ? pool->blocks.owners[owner].units * POOL_UNIT
+		       : 0;
+}
+
+uint32_t pool_lender(const struct pool *pool,
+		     const struct pool_request *request)
+{
+	struct fit_need need;
+	struct block *first;
+	uint64_t place;
+
+	if (check_request(request) != PHILOX_OK)
+		return UINT32_MAX;
+	need = need_of(pool, request);
+	need.n_owners++;
+	for (uint32_t i = POOL_HOME + 1; i < pool->blocks.owners_end; i++) {
+		need.owners[need.n_owners - 1] = i;
+		if (i != request->owner && pool->blocks.owners[i].units &&
+		    fit_find(&pool->blocks, &need, &first, &place))
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+/* --- reserving --------------------------------------------------------------- */
+
+enum philox_status pool_reserve(struct pool *pool, size_t bytes, size_t *mapped)
+{
+	const struct pool_request request = {.size = bytes, .home = 1};
+	enum philox_status status = check_request(&request);
+	struct fit_need need = {.units = (bytes + POOL_UNIT - 1) / POOL_UNIT,
+				.alignment = 1,
+				.owners = {POOL_HOME},
+				.n_owners = 1};
+
+	if (status != PHILOX_OK)
+		return status;
+	if (bytes <= owner_largest(&pool->blocks, POOL_HOME) * POOL_UNIT) {
+		*mapped = 0;
+		return PHILOX_OK;
+	}
+	return grow_pool(pool, &need, mapped);
+}

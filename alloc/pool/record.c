@@ -1,0 +1,182 @@
+/*
+ * alloc/pool/record.c - see alloc/pool/record.h
+ */
+#include <inttypes.h>
+#include <string.h>
+#include "alloc/pool/order.h"
+#include "alloc/pool/record.h"
+#include "lib/base/status.h"
+
+static uint64_t user_place(const struct pool *pool, const struct block *block)
+{
+	return block->id ? block->place + pool->margin : block->place;
+}
+
+void record_show(const struct pool *pool, const struct block *block,
+		 struct pool_block *shown)
+{
+	uint64_t place = user_place(pool, block);
+	uint32_t tag = block->id ? block->tag : 0;
+
+	*shown = (struct pool_block){
+		.id = block->id,
+		.address = extents_address(&pool->extents, place),
+		.size = block->id ? block->size : block->units * POOL_UNIT,
+		.bytes = block->units * POOL_UNIT,
+		.segment = place_segment(place),
+		.offset = place_offset(place) * POOL_UNIT,
+		.session = block->owner,
+		.live = block->id != 0};
+	memcpy(shown->tag, tags_text(pool->tags, tag), sizeof(shown->tag));
+}
+
+/* --- by address ----------------------------------------------------------- */
+
+struct spot {
+	const struct extent *extent; /* NULL: not the pool's */
+	uint64_t place;
+	uint64_t bytes;      /* from there to the address */
+	struct block *block; /* live, margins included; NULL: none */
+};
+
+static struct spot spot_of(const struct pool *pool, const void *address)
+{
+	struct spot spot = {.extent = extents_holding(&pool->extents, address)};
+	uint64_t bytes;
+
+	if (!spot.extent)
+		return spot;
+	bytes = (uint64_t)((const char *)address - spot.extent->address);
+	spot.place = spot.extent->place + bytes / POOL_UNIT;
+	spot.bytes = bytes % POOL_UNIT;
+	spot.block = order_at(&pool->blocks, spot.place);
+	if (!spot.block->id)
+		spot.block = NULL;
+	return spot;
+}
+
+static int in_margins(const struct pool *pool, const struct spot *spot)
+{
+	return spot->place < spot->block->place + pool->margin ||
+	       spot->place >= block_end(spot->block) - pool->margin;
+}
+
+static const char *tag_text(const struct pool *pool, uint32_t tag)
+{
+	return tags_text(pool->tags, tag);
+}
+
+static void refuse_inner(const struct pool *pool, const struct spot *spot,
+			 const void *address)
+{
+	const struct block *block = spot->block;
+	uint64_t offset = (spot->place - user_place(pool, block)) * POOL_UNIT +
+			  spot->bytes;
+
+	if (in_margins(pool, spot))
+		status_set(PHILOX_ERROR_INVALID,
+			   "%p is in the margin of block %" PRIu64
+			   " with tag '%s'",
+			   address, block->id, tag_text(pool, block->tag));
+	else
+		status_set(
+			PHILOX_ERROR_INVALID,
+			"%p is at offset %" PRIu64 " of block %" PRIu64
+			" with tag '%s': a block is freed by its own address",
+			address, offset, block->id, tag_text(pool, block->tag));
+}
+
+static uint32_t recent_slot(uint64_t place)
+{
+	return (uint32_t)((place * 0x9e3779b97f4a7c15ULL) >> 52) % RECENT_COUNT;
+}
+
+static void refuse_free(const struct pool *pool, const struct spot *spot,
+			const void *address)
+{
+	uint64_t place = spot->place - pool->margin;
+	const struct recent *recent = &pool->recent[recent_slot(place)];
+
+	if (recent->id && recent->place == place && !spot->bytes)
+		status_set(PHILOX_ERROR_INVALID,
+			   "%p was freed already: it was block %" PRIu64
+			   " with tag '%s'",
+			   address, recent->id, tag_text(pool, recent->tag));
+	else
+		status_set(PHILOX_ERROR_INVALID,
+			   "%p is free memory of the pool: no block begins "
+			   "there",
+			   address);
+}
+
+/* The block whose own address it is; NULL: none. */
+static struct block *record_exact(const struct pool *pool, const void *address)
+{
+	uint64_t place;
+
+	return extents_place(&pool->extents, address, &place)
+		       ? places_find(&pool->blocks.live, place - pool->margin)
+		       : NULL;
+}
+
+/* Why no block begins at an address. */
+static void refuse(const struct pool *pool, const void *address)
+{
+	struct spot spot = spot_of(pool, address);
+
+	if (!spot.extent)
+		status_set(PHILOX_ERROR_INVALID, "%p is not memory of the pool",
+			   address);
+	else if (!spot.block)
+		refuse_free(pool, &spot, address);
+	else
+		refuse_inner(pool, &spot, address);
+}
+
+struct block *record_at(const struct pool *pool, const void *address)
+{
+	struct block *block = record_exact(pool, address);
+
+	if (!block)
+		refuse(pool, address);
+	return block;
+}
+
+struct block *record_around(const struct pool *pool, const void *address)
+{
+	struct block *block = record_exact(pool, address);
+	struct spot spot;
+
+	if (block)
+		return block;
+	spot = spot_of(pool, address);
+	return spot.block && !in_margins(pool, &spot) ? spot.block : NULL;
+}
+
+/* --- births and deaths ---------------------------------------------------- */
+
+void record_freed(struct pool *pool, const struct block *block)
+{
+	struct recent *recent = &pool->recent[recent_slot(block->place)];
+
+	tags_hold(pool->tags, block->tag);
+	tags_drop(pool->tags, recent->tag);
+	*recent = (struct recent){block->place, block->id, block->tag};
+}
+
+void record_born(struct pool *pool, struct block *block)
+{
+	known_born(pool->known, block);
+	pool->requested += block->size;
+	if (pool->blocks.live_units > pool->live_peak)
+		pool->live_peak = pool->blocks.live_units;
+	if (pool->blocks.live.count > pool->blocks_peak)
+		pool->blocks_peak = pool->blocks.live.count;
+}
+
+void record_dead(struct pool *pool, struct block *block)
+{
+	record_freed(pool, block);
+	known_dead(pool->known, block);
+	pool->requested -= block->size;
+}

@@ -1,0 +1,341 @@
+/*
+ * graph/capture/capture.c - the life of a capture: made, sealed or dropped, reaped
+ *
+ * See Note [Captured passes] in graph/capture/capture.h. Guarded by the context's lock.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/capture/bodies.h"
+#include "graph/check.h"
+#include "graph/capture/journal.h"
+
+/* --- making and freeing captures ------------------------------------------ */
+
+struct capture *capture_find(struct graph_context *graphs, uint64_t id)
+{
+	struct capture *capture = graphs->captures;
+
+	while (capture && (capture->id != id || capture->dropped))
+		capture = capture->next;
+	return capture;
+}
+
+struct capture *capture_around(struct graph_context *graphs, uint64_t id)
+{
+	struct capture *capture = graphs->captures;
+
+	while (capture && (capture->dropped ||
+			   (capture->id != id &&
+			    bodies_find(capture, id) == CAPTURED_NO_BODY)))
+		capture = capture->next;
+	return capture;
+}
+
+enum philox_status capture_refuse_body(struct graph_context *graphs,
+				       uint64_t id)
+{
+	const struct capture *capture = capture_around(graphs, id);
+
+	if (!capture || capture->id == id)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "capture %" PRIu64
+			  " is that of a body, and part of capture %" PRIu64,
+			  id, capture->id);
+}
+
+void capture_root(struct philox_context *context, struct capture_info *info)
+{
+	const struct capture *capture =
+		info->id ? capture_around(context->graphs, info->id) : NULL;
+
+	if (!capture)
+		return;
+	info->id = capture->id;
+	info->graph = capture->native;
+}
+
+int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
+{
+	const struct capture *capture = graphs->captures;
+
+	while (capture && (!capture->dropped ||
+			   (capture->id != id &&
+			    bodies_find(capture, id) == CAPTURED_NO_BODY)))
+		capture = capture->next;
+	return capture != NULL;
+}
+
+static enum philox_status add_head_node(struct capture *capture,
+					philox_stream stream)
+{
+	struct head_message message;
+	struct kernel_call call;
+	enum philox_status status =
+		head_message_init(&message, &capture->head, 1);
+
+	if (status != PHILOX_OK)
+		return status;
+	call = head_call(&capture->head, &message);
+	status = depend_add(capture_device(capture), capture->native, stream,
+			    &call, &capture->first);
+	capture->node_capacity = message.capacity;
+	head_message_finish(&message);
+	return status;
+}
+
+/*
+ * The node is added last: it cannot be removed, while a lifeline without a
+ * capture does no harm.
+ */
+static enum philox_status attach(struct capture *capture, philox_stream stream)
+{
+	enum philox_status status;
+
+	status = lifeline_attach(capture_device(capture), capture->native,
+				 &capture->lifeline);
+	if (status != PHILOX_OK)
+		return status;
+	status = add_head_node(capture, stream);
+	if (status != PHILOX_OK)
+		lifeline_put(capture->lifeline);
+	return status;
+}
+
+/* Counts over all contexts, so that no placeholder fits two captures. */
+static atomic_uint serials;
+
+static enum philox_status create_capture(struct graph_context *graphs,
+					 const struct capture_info *info,
+					 philox_stream stream,
+					 struct capture **out)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	enum philox_status status;
+
+	if (!capture)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for capture %" PRIu64, info->id);
+	capture->graphs = graphs;
+	capture->id = info->id;
+	capture->native = info->graph;
+	status = head_create(graphs, &capture->head);
+	if (status != PHILOX_OK)
+		goto free_capture;
+	status = attach(capture, stream);
+	if (status != PHILOX_OK)
+		goto destroy_head;
+	capture->serial = (atomic_fetch_add(&serials, 1) + 1) & 0x7fffffff;
+	capture->next = graphs->captures;
+	graphs->captures = capture;
+	journal_write(graphs->context, "capture-begin capture %u",
+		      capture->serial);
+	log_post(graphs->context, PHILOX_LOG_INFO, "capture begun",
+		 &(struct philox_log_entry){.capture_id = info->id},
+		 "capture %" PRIu64 " has its first pass", info->id);
+	*out = capture;
+	return PHILOX_OK;
+
+destroy_head:
+	head_destroy(graphs, &capture->head);
+free_capture:
+	free(capture);
+	return status;
+}
+
+enum philox_status capture_get(struct graph_context *graphs,
+			       const struct capture_info *info,
+			       philox_stream stream, struct capture **capture)
+{
+	*capture = capture_around(graphs, info->id);
+	if (*capture)
+		return capture_check_sealing(*capture);
+	if (capture_was_dropped(graphs, info->id))
+		return status_set(PHILOX_ERROR_STATE,
+				  "capture %" PRIu64 " was dropped", info->id);
+	return create_capture(graphs, info, stream, capture);
+}
+
+/* --- the order of nodes --------------------------------------------------- */
+
+enum philox_status capture_depend(struct capture *capture, uint64_t id,
+				  philox_stream stream)
+{
+	uint32_t body = bodies_find(capture, id);
+	struct first_node *first = body == CAPTURED_NO_BODY
+					   ? &capture->first
+					   : &capture->bodies[body].first;
+
+	return depend_on(capture_device(capture), first, stream);
+}
+
+/* --- the end of captures -------------------------------------------------- */
+
+static void free_reads(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_reads; i++) {
+		capture->reads[i].generator->reads--;
+		arena_free(&capture->graphs->cells, &capture->reads[i].cell);
+	}
+	free(capture->reads);
+}
+
+static void free_values(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_values; i++) {
+		arena_free(&capture->graphs->cells, &capture->values[i].cell);
+		free(capture->values[i].name);
+	}
+	free(capture->values);
+}
+
+static void free_views(struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_views; i++)
+		arena_free(&capture->graphs->cells, &capture->views[i]);
+	free(capture->views);
+}
+
+/* Launches that philox_check() has not reported are reported in the end. */
+static void free_capture(struct capture *capture)
+{
+	struct graph_context *graphs = capture->graphs;
+	struct capture **link = &graphs->captures;
+	struct philox_report report = {0};
+
+	check_capture(capture, &report);
+	while (*link != capture)
+		link = &(*link)->next;
+	*link = capture->next;
+	for (uint32_t i = 0; i < capture->n_passes; i++) {
+		arena_free(&graphs->cells, &capture->passes[i].cells);
+		arena_free(&graphs->cells, &capture->passes[i].known);
+	}
+	free_views(capture);
+	free_reads(capture);
+	free_values(capture);
+	bodies_free(capture);
+	head_destroy(graphs, &capture->head);
+	lifeline_put(capture->lifeline);
+	free(capture->passes);
+	free(capture);
+}
+
+/*
+ * A copy may be left that no launch came after; and a body whose stream we have
+ * to give back.
+ */
+static int is_over(struct capture *capture)
+{
+	return !capture->graph && !capture->sealing &&
+	       !bodies_are_open(capture) &&
+	       lifeline_is_gone(capture->lifeline) &&
+	       head_is_idle(capture->graphs, &capture->head);
+}
+
+void capture_reap(struct graph_context *graphs)
+{
+	struct capture *capture, *next;
+
+	for (capture = graphs->captures; capture; capture = next) {
+		next = capture->next;
+		if (is_over(capture))
+			free_capture(capture);
+	}
+}
+
+void capture_free_all(struct graph_context *graphs)
+{
+	while (graphs->captures)
+		free_capture(graphs->captures);
+}
+
+void capture_release(struct capture *capture)
+{
+	capture->dropped = 1;
+	capture->graph = NULL;
+}
+
+void capture_drop(struct capture *capture)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	bodies_close(capture, CAPTURED_NO_BODY);
+	status_restore(&kept);
+	capture_release(capture);
+	journal_capture(capture, "drop");
+	log_post(capture->graphs->context, PHILOX_LOG_INFO, "capture dropped",
+		 &(struct philox_log_entry){.capture_id = capture->id},
+		 "capture %" PRIu64 " with %" PRIu32 " pass%s was dropped",
+		 capture->id, capture->n_passes, status_es(capture->n_passes));
+	capture_reap(capture->graphs);
+}
+
+/* --- sealing -------------------------------------------------------------- */
+
+enum philox_status capture_check_sealing(const struct capture *capture)
+{
+	if (!capture->sealing)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_BUSY,
+			  "capture %" PRIu64
+			  ": another call is making a graph of it",
+			  capture->id);
+}
+
+static enum philox_status check_ready(const struct capture *capture)
+{
+	for (uint32_t i = 0; i < capture->n_passes; i++) {
+		const struct captured_pass *captured = &capture->passes[i];
+
+		if (captured->phase == CAPTURED_COMMITTED)
+			continue;
+		return status_set(
+			PHILOX_ERROR_STATE,
+			"capture %" PRIu64 ": pass %u, a %s of region '%s', "
+			"%s",
+			capture->id, i,
+			captured->backward ? "backward" : "forward",
+			captured->region->name,
+			captured->phase == CAPTURED_OPEN ? "is still open"
+							 : "was aborted");
+	}
+	return PHILOX_OK;
+}
+
+static enum philox_status check_lives(const struct capture *capture)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < capture->n_passes; i++)
+		status = region_check_life(capture->passes[i].region,
+					   capture->passes[i].life);
+	return status;
+}
+
+enum philox_status capture_seal_begin(struct capture *capture)
+{
+	enum philox_status status = capture_check_sealing(capture);
+
+	if (status == PHILOX_OK)
+		status = bodies_check(capture);
+	if (status == PHILOX_OK)
+		status = check_ready(capture);
+	if (status == PHILOX_OK)
+		capture->sealing = 1;
+	return status;
+}
+
+enum philox_status capture_seal_end(struct capture *capture,
+				    enum philox_status status)
+{
+	capture->sealing = 0;
+	if (status == PHILOX_OK)
+		status = check_lives(capture);
+	if (status == PHILOX_OK)
+		status = head_seal(capture->graphs, &capture->head);
+	return status == PHILOX_OK ? bodies_seal(capture) : status;
+}

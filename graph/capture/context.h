@@ -1,0 +1,36 @@
+/*
+ * graph/capture/context.h - the part of a context that graph/ owns
+ *
+ * Guarded by the context's lock.
+ */
+#ifndef GRAPH_CAPTURE_CONTEXT_H
+#define GRAPH_CAPTURE_CONTEXT_H
+
+#include "alloc/arena.h"
+#include "lib/state/context.h"
+#include "lib/state/region.h"
+
+struct capture;
+struct cell_block;
+struct own_capture;
+struct philox_pool;
+struct philox_runner;
+
+struct graph_context {
+	struct philox_context *context;
+	struct arena cells;  /* and sealed control blocks with their maps */
+	struct arena mapped; /* reports, open control blocks, staged maps */
+	struct capture *captures;
+	struct own_capture *own; /* captures begun by philox_capture_begin() */
+	struct philox_graph *graphs;
+	struct cell_block *blocks; /* of eager passes */
+	uint64_t graph_count;      /* for names */
+	struct philox_runner *runners;
+	struct philox_verify *verifies; /* whose callbacks run */
+	uint64_t run_passes;       /* begun by bodies, for struct philox_pass */
+
+	pthread_mutex_t pools_lock; /* guards what follows */
+	struct philox_pool *pools;  /* newest first */
+};
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * graph/capture/topology.c - see graph/capture/topology.h
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include "graph/capture/topology.h"
+#include "lib/base/status.h"
+
+/* A walk of this many nodes has taken too long. */
+#define WALK_MAX ((size_t)1 << 16)
+
+/* Nodes met, in order, and a table that finds them: half of it is empty. */
+struct walk {
+	struct philox_device *device;
+	device_node *met;
+	size_t n_met, next; /* the first whose dependencies are not known */
+	device_node *table;
+	size_t size; /* a power of two */
+};
+
+enum philox_status order_tips(struct philox_device *device,
+			      philox_stream stream, struct order_tips *tips)
+{
+	tips->n = ORDER_TIPS;
+	return device_capture_tips(device, stream, tips->nodes, &tips->n);
+}
+
+static size_t place_of(const struct walk *walk, device_node node)
+{
+	uint64_t hash = (uintptr_t)node * UINT64_C(0x9e3779b97f4a7c15);
+	size_t place = (size_t)(hash >> 20) & (walk->size - 1);
+
+	while (walk->table[place] && walk->table[place] != node)
+		place = (place + 1) & (walk->size - 1);
+	return place;
+}
+
+static void walk_free(struct walk *walk)
+{
+	free(walk->met);
+	free(walk->table);
+}
+
+/* Makes room for twice as many nodes; 0 without memory. */
+static int walk_grow(struct walk *walk)
+{
+	size_t size = walk->size ? 2 * walk->size : 64;
+	device_node *met = realloc(walk->met, size / 2 * sizeof(*met));
+	device_node *table = calloc(size, sizeof(*table));
+
+	if (met)
+		walk->met = met;
+	if (!met || !table) {
+		free(table);
+		return 0;
+	}
+	free(walk->table);
+	walk->table = table;
+	walk->size = size;
+	for (size_t i = 0; i < walk->n_met; i++)
+		table[place_of(walk, met[i])] = met[i];
+	return 1;
+}
+
+/* Notes a node once; 0 if there is no room for it. */
+static int walk_meet(struct walk *walk, device_node node)
+{
+	size_t place;
+
+	if (walk->n_met == walk->size / 2 &&
+	    (walk->n_met >= WALK_MAX || !walk_grow(walk)))
+		return 0;
+	place = place_of(walk, node);
+	if (walk->table[place])
+		return 1;
+	walk->table[place] = node;
+	walk->met[walk->n_met++] = node;
+	return 1;
+}
+
+static int walk_meet_all(struct walk *walk, const device_node *nodes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!walk_meet(walk, nodes[i]))
+			return 0;
+	return 1;
+}
+
+/* Goes on to what the next node depends on; 0 if that cannot be known. */
+static int walk_on(struct walk *walk)
+{
+	device_node few[ORDER_TIPS], *many, node = walk->met[walk->next++];
+	size_t n = ORDER_TIPS;
+	int known;
+
+	if (device_node_deps(walk->device, node, few, &n) != PHILOX_OK)
+		return 0;
+	if (n <= ORDER_TIPS)
+		return walk_meet_all(walk, few, n);
+	many = malloc(n * sizeof(*many));
+	known = many &&
+		device_node_deps(walk->device, node, many, &n) == PHILOX_OK &&
+		walk_meet_all(walk, many, n);
+	free(many);
+	return known;
+}
+
+static int walk_begin(struct walk *walk, struct philox_device *device,
+		      const struct order_tips *tips)
+{
+	*walk = (struct walk){.device = device};
+	return tips->n <= ORDER_TIPS &&
+	       walk_meet_all(walk, tips->nodes, tips->n);
+}
+
+static int is_known(device_node node, const device_node *known, size_t n_known)
+{
+	for (size_t i = 0; i < n_known; i++)
+		if (known[i] == node)
+			return 1;
+	return 0;
+}
+
+int order_is_after(struct philox_device *device, const struct order_tips *tips,
+		   const device_node *known, size_t n_known)
+{
+	struct status_message kept;
+	struct walk walk;
+	size_t seen = 0;
+	int sure, found = 0;
+
+	status_keep(&kept);
+	sure = walk_begin(&walk, device, tips);
+	while (sure && !found) {
+		for (; !found && seen < walk.n_met; seen++)
+			found = is_known(walk.met[seen], known, n_known);
+		sure = walk.next < walk.n_met && !found && walk_on(&walk);
+	}
+	walk_free(&walk);
+	status_restore(&kept);
+	return found;
+}
+
+int order_is_whole(struct philox_device *device, philox_native_graph graph,
+		   const struct order_tips *tips)
+{
+	struct status_message kept;
+	struct walk walk = {0};
+	size_t nodes = 0;
+	int sure;
+
+	status_keep(&kept);
+	sure = philox_native_graph_nodes(device, graph, &nodes) == PHILOX_OK &&
+	       walk_begin(&walk, device, tips);
+	while (sure && walk.next < walk.n_met)
+		sure = walk_on(&walk);
+	sure = sure && walk.n_met == nodes;
+	walk_free(&walk);
+	status_restore(&kept);
+	return sure;
+}

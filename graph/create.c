@@ -1,0 +1,153 @@
+/*
+ * graph/create.c - a whole context
+ *
+ * lib owns the context's lock, generators and regions; this file fills in its
+ * hooks, so that the passes of every context see captures.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/capture/cells.h"
+#include "graph/check.h"
+#include "graph/capture/iterations.h"
+#include "graph/launch/capture_end.h"
+#include "graph/capture/passes.h"
+#include "graph/pool/turns.h"
+#include "graph/runner/runner.h"
+#include "graph/runner/call/passes.h"
+#include "lib/device/enter.h"
+#include "lib/device/fork.h"
+#include "lib/rows/rows.h"
+#include "lib/save/inspect.h"
+#include "lib/state/context_create.h"
+#include "lib/state/journal.h"
+
+#define CELLS_CHUNK  (64 * 1024)
+#define MAPPED_CHUNK (64 * 1024)
+
+static enum philox_status create_graphs(struct philox_context *context)
+{
+	struct graph_context *graphs = calloc(1, sizeof(*graphs));
+
+	if (!graphs)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a context");
+	graphs->context = context;
+	arena_init(&graphs->cells, context->device, ARENA_DEVICE, CELLS_CHUNK);
+	arena_init(&graphs->mapped, context->device, ARENA_MAPPED,
+		   MAPPED_CHUNK);
+	pthread_mutex_init(&graphs->pools_lock, NULL);
+	context->graphs = graphs;
+	return PHILOX_OK;
+}
+
+static void destroy_graphs(struct graph_context *graphs)
+{
+	struct philox_graph *graph;
+
+	runners_finish(graphs);
+	while ((graph = graphs->graphs)) {
+		graphs->graphs = graph->next;
+		if (graph->capture)
+			capture_release(graph->capture);
+		free(graph->open);
+		graph_free(graph);
+	}
+	own_finish(graphs);
+	pools_finish(graphs);
+	capture_free_all(graphs);
+	cells_free_all(graphs);
+	arena_finish(&graphs->cells); /* waits for copies to it */
+	arena_finish(&graphs->mapped);
+	free(graphs);
+}
+
+static void reap_captures(struct philox_context *context)
+{
+	capture_reap(context->graphs);
+}
+
+static const struct context_hooks hooks = {
+	.begin = passes_begin,
+	.commit = passes_commit,
+	.abort = passes_abort,
+	.join = passes_join,
+	.at = iterations_at,
+	.at_word = iterations_at_word,
+	.root = capture_root,
+	.take = cells_take,
+	.give = cells_give,
+	.live = passes_live,
+	.reap = reap_captures,
+	.broken = own_note_broken,
+	.read = passes_read,
+	.quiet = check_quiet,
+	.ended = run_passes_ended,
+	.digest = inspect_digest,
+};
+
+enum philox_status philox_context_create(struct philox_device *device,
+					 struct philox_context **context)
+{
+	struct philox_context *made;
+	enum philox_status status;
+
+	if (!device || !context)
+		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
+				  device ? "context" : "device");
+	if (fork_is_child(device))
+		return fork_refuse(device);
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a context");
+	device_retain(device);
+	status = context_init(made, device, &hooks);
+	if (status != PHILOX_OK)
+		goto free_context;
+	status = journal_begin(made);
+	if (status != PHILOX_OK)
+		goto finish_parts;
+	status = create_graphs(made);
+	if (status != PHILOX_OK)
+		goto finish_context;
+	*context = made;
+	return PHILOX_OK;
+
+finish_context:
+	journal_finish(made);
+finish_parts:
+	context_finish(made);
+free_context:
+	free(made);
+	device_release(device);
+	return status_set(status, "%s", status_bare());
+}
+
+/*
+ * Regions end first, while all that their saved contexts' callbacks may use is
+ * still there. Tables end before graphs: nothing launches them any more. In a
+ * fork nothing is freed: the context may be in the middle of a change.
+ */
+void philox_context_destroy(struct philox_context *context)
+{
+	struct philox_device *device;
+	const char *before;
+
+	if (!context || fork_is_child(context->device))
+		return;
+	device = context->device;
+	context_end_regions(context);
+	before = device_within(__func__);
+	rows_finish(context);
+	device_within(before);
+	journal_finish(context);
+	philox_check(context, NULL); /* logs, and the log may call philox */
+	device_within(__func__);
+	destroy_graphs(context->graphs);
+	device_within(before);
+	context_report(context, PHILOX_OK, NULL); /* what that has found */
+	context_finish(context);
+	free(context);
+	device_release(device);
+}

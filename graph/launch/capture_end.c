@@ -1,0 +1,364 @@
+/*
+ * graph/launch/capture_end.c - captures that the library itself begins and ends
+ *
+ * The streams on which they began are remembered, so that ending a capture on
+ * another stream is refused before it does harm. Guarded by the context's lock.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/capture/bodies.h"
+#include "graph/launch/capture_end.h"
+#include "graph/pool/turns.h"
+
+/* A capture that philox_capture_begin() began. */
+struct own_capture {
+	struct own_capture *next;
+	philox_stream stream;
+	pthread_t thread; /* one handle may mean a stream per thread */
+	uint64_t id;      /* the device's */
+	char broken[128]; /* the first call that found it invalidated */
+};
+
+/* The capture begun on a stream by this thread, which alone can end it. */
+static struct own_capture **find_own(struct graph_context *graphs,
+				     philox_stream stream)
+{
+	struct own_capture **link = &graphs->own;
+
+	while (*link && ((*link)->stream != stream ||
+			 !pthread_equal((*link)->thread, pthread_self())))
+		link = &(*link)->next;
+	return link;
+}
+
+static void forget_own(struct graph_context *graphs, philox_stream stream)
+{
+	struct own_capture **link = find_own(graphs, stream);
+	struct own_capture *own = *link;
+
+	if (own)
+		*link = own->next;
+	free(own);
+}
+
+void own_note_broken(struct philox_context *context, philox_stream stream,
+		     const char *call)
+{
+	struct own_capture *own = *find_own(context->graphs, stream);
+
+	if (own && !own->broken[0])
+		snprintf(own->broken, sizeof(own->broken), "%s", call);
+}
+
+void own_finish(struct graph_context *graphs)
+{
+	struct own_capture *own;
+
+	while ((own = graphs->own)) {
+		graphs->own = own->next;
+		free(own);
+	}
+}
+
+/* Begins a capture and asks for its id, which is lost on invalidation. */
+static enum philox_status begin(struct philox_device *device,
+				philox_stream stream, uint64_t *id)
+{
+	struct capture_info info;
+	philox_native_graph native;
+	enum philox_status status;
+
+	status = philox_stream_begin_capture(device, stream,
+					     PHILOX_CAPTURE_THREAD_LOCAL);
+	if (status != PHILOX_OK)
+		return status;
+	status = device_capture_info(device, stream, &info);
+	if (status == PHILOX_OK) {
+		*id = info.id;
+		return PHILOX_OK;
+	}
+	if (philox_stream_end_capture(device, stream, &native) == PHILOX_OK)
+		philox_native_graph_destroy(device, native);
+	return status;
+}
+
+static void remember_own(struct graph_context *graphs, struct own_capture *own)
+{
+	forget_own(graphs, own->stream); /* one that ended without us */
+	own->next = graphs->own;
+	graphs->own = own;
+}
+
+enum philox_status own_begin(struct philox_context *context,
+			     philox_stream stream)
+{
+	struct own_capture *own = calloc(1, sizeof(*own));
+	enum philox_status status;
+
+	if (!own)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a capture");
+	own->stream = stream;
+	own->thread = pthread_self();
+	status = begin(context->device, stream, &own->id);
+	if (status != PHILOX_OK) {
+		free(own);
+		return status;
+	}
+	context_lock(context);
+	remember_own(context->graphs, own);
+	context_unlock(context);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_capture_begin(struct philox_context *context,
+					philox_stream stream)
+{
+	enum philox_status status;
+
+	if (!context)
+		return context_null(NULL, "context");
+	status = own_begin(context, stream);
+	return status == PHILOX_OK ? PHILOX_OK
+				   : context_report(context, status, NULL);
+}
+
+/* One that ended without us must not be mistaken for the current one. */
+static int has_ended(const struct own_capture *own,
+		     const struct capture_info *info)
+{
+	return info->status == PHILOX_CAPTURE_NONE ||
+	       (info->status == PHILOX_CAPTURE_ACTIVE && own->id != info->id);
+}
+
+static enum philox_status find_origin(struct graph_context *graphs,
+				      philox_stream stream,
+				      const struct capture_info *info,
+				      uint64_t *id)
+{
+	struct own_capture *own = *find_own(graphs, stream);
+
+	if (own && has_ended(own, info)) {
+		forget_own(graphs, stream);
+		own = NULL;
+	}
+	if (info->status == PHILOX_CAPTURE_NONE)
+		return status_set(PHILOX_ERROR_STATE,
+				  "the stream is not capturing");
+	if (!own && capture_refuse_body(graphs, info->id) != PHILOX_OK)
+		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
+				  "the stream captures the body of a "
+				  "conditional node, which "
+				  "philox_conditional_end() ends");
+	if (!own)
+		return status_set(PHILOX_ERROR_CAPTURE_UNMATCHED,
+				  "the capture began on another stream or "
+				  "thread, or not by philox_capture_begin(); "
+				  "it continues");
+	*id = own->id;
+	return PHILOX_OK;
+}
+
+/* Whether a capture of ours began on this stream, and which. */
+static enum philox_status check_origin(struct philox_context *context,
+				       philox_stream stream, uint64_t *id)
+{
+	struct capture_info info;
+	enum philox_status status;
+
+	status = device_capture_info(context->device, stream, &info);
+	if (status != PHILOX_OK)
+		return status;
+	context_lock(context);
+	status = find_origin(context->graphs, stream, &info, id);
+	context_unlock(context);
+	return status;
+}
+
+/* Adds what is known about a capture that gave no graph to the message. */
+static void drop_failed(struct graph_context *graphs, philox_stream stream,
+			uint64_t id)
+{
+	const struct own_capture *own = *find_own(graphs, stream);
+	struct capture *capture = capture_find(graphs, id);
+
+	if (capture && capture->last[0])
+		status_prefix(PHILOX_OK, "still valid at %s; ", capture->last);
+	if (own && own->broken[0])
+		status_prefix(PHILOX_OK, "found invalidated by %s; ",
+			      own->broken);
+	if (capture)
+		capture_drop(capture);
+}
+
+static enum philox_status begin_graph(struct philox_context *context,
+				      uint64_t id, struct capture **capture,
+				      struct philox_graph **made)
+{
+	enum philox_status status;
+
+	context_lock(context);
+	*capture = capture_find(context->graphs, id);
+	if (!*capture && capture_was_dropped(context->graphs, id))
+		status = status_set(PHILOX_ERROR_STATE,
+				    "capture %" PRIu64 " was dropped", id);
+	else
+		status = graph_begin(context->graphs, *capture, id, made);
+	context_unlock(context);
+	return status;
+}
+
+/* Makes a graph; a native graph of which none was made goes with its capture. */
+static enum philox_status make_own(struct philox_context *context,
+				   struct philox_graph *made,
+				   philox_native_graph native,
+				   struct philox_graph **graph)
+{
+	struct philox_device *device = context->device;
+	philox_native_exec exec = NULL;
+	enum philox_status status;
+
+	status = philox_native_instantiate(device, native, &exec);
+	made->native = native;
+	made->exec = exec;
+	if (status == PHILOX_OK)
+		status = graph_try(made);
+	context_lock(context);
+	made->ours = 1;
+	status = graph_end(made, status, graph);
+	context_unlock(context);
+	if (status != PHILOX_OK && exec)
+		philox_native_exec_destroy(device, exec);
+	return status;
+}
+
+static void drop_own(struct philox_context *context, uint64_t id)
+{
+	struct capture *capture;
+
+	context_lock(context);
+	capture = capture_find(context->graphs, id);
+	if (capture && capture_check_sealing(capture) == PHILOX_OK)
+		capture_drop(capture);
+	context_unlock(context);
+}
+
+/*
+ * Instantiating takes long and may wait for the device, so the context is not
+ * locked meanwhile.
+ */
+static enum philox_status end_own(struct philox_context *context, uint64_t id,
+				  philox_native_graph native,
+				  struct philox_graph **graph)
+{
+	struct philox_graph *made;
+	struct capture *capture;
+	struct status_message kept;
+	enum philox_status status = begin_graph(context, id, &capture, &made);
+
+	if (status == PHILOX_OK)
+		status = make_own(context, made, native, graph);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	status_keep(&kept);
+	philox_native_graph_destroy(context->device, native);
+	if (capture)
+		drop_own(context, id);
+	status_restore(&kept);
+	return status;
+}
+
+/* Whether a capture that could not be ended is still in progress. */
+static int goes_on(struct philox_context *context, philox_stream stream,
+		   enum philox_status status)
+{
+	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
+	struct status_message kept;
+
+	status_keep(&kept);
+	if (device_capture_info(context->device, stream, &info) != PHILOX_OK)
+		info.status = PHILOX_CAPTURE_NONE;
+	status_restore(&kept);
+	return status == PHILOX_ERROR_CAPTURE_WRONG_THREAD ||
+	       info.status != PHILOX_CAPTURE_NONE;
+}
+
+/* Those that were left open prevent the graph, but keep no stream. */
+static void close_bodies(struct philox_context *context, uint64_t id)
+{
+	struct capture *capture;
+
+	context_lock(context);
+	capture = capture_find(context->graphs, id);
+	if (capture)
+		bodies_close(capture, CAPTURED_NO_BODY);
+	context_unlock(context);
+}
+
+enum philox_status own_end(struct philox_context *context, philox_stream stream,
+			   struct philox_graph **graph, uint64_t *id)
+{
+	philox_native_graph native = NULL;
+	enum philox_status status = check_origin(context, stream, id);
+
+	if (status != PHILOX_OK)
+		return status;
+	close_bodies(context, *id);
+	status = philox_stream_end_capture(context->device, stream, &native);
+	if (status != PHILOX_OK && goes_on(context, stream, status))
+		return status;
+	if (status == PHILOX_OK)
+		status = end_own(context, *id, native, graph);
+	context_lock(context);
+	if (!native)
+		drop_failed(context->graphs, stream, *id);
+	if (status != PHILOX_OK) {
+		bodies_give_up(context->graphs, *id);
+		pools_drop(context->graphs, *id);
+	}
+	forget_own(context->graphs, stream);
+	context_unlock(context);
+	return status;
+}
+
+void own_cancel(struct philox_context *context, philox_stream stream)
+{
+	philox_native_graph native = NULL;
+	struct capture *capture;
+	enum philox_status status;
+	uint64_t id;
+
+	if (check_origin(context, stream, &id) != PHILOX_OK)
+		return;
+	close_bodies(context, id);
+	status = philox_stream_end_capture(context->device, stream, &native);
+	if (status == PHILOX_OK)
+		philox_native_graph_destroy(context->device, native);
+	else if (goes_on(context, stream, status))
+		return; /* to be tried again */
+	context_lock(context);
+	bodies_give_up(context->graphs, id);
+	capture = capture_find(context->graphs, id);
+	if (capture)
+		capture_drop(capture);
+	pools_drop(context->graphs, id);
+	forget_own(context->graphs, stream);
+	context_unlock(context);
+}
+
+enum philox_status philox_capture_end(struct philox_context *context,
+				      philox_stream stream,
+				      struct philox_graph **graph)
+{
+	enum philox_status status;
+	uint64_t id = 0;
+
+	if (!context)
+		return context_null(NULL, "context");
+	if (!graph)
+		return context_null(context, "graph");
+	status = own_end(context, stream, graph, &id);
+	return graph_report_capture(context, status, id);
+}

@@ -1,0 +1,334 @@
+/*
+ * graph/launch/graph.c - graphs: made from captures, queried, destroyed
+ *
+ * Making a graph of a capture either succeeds or leaves the capture as it was.
+ * The graph then owns the capture until it is destroyed.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/capture/bodies.h"
+#include "graph/check.h"
+#include "graph/capture/journal.h"
+#include "graph/pool/turns.h"
+#include "lib/base/options.h"
+
+/* The size of the struct's first version. */
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, iterations)
+OPTIONS_NO_PADDING(struct philox_use_info, iterations);
+
+enum philox_status graph_report(const struct philox_graph *graph,
+				enum philox_status status,
+				const struct philox_log_entry *about)
+{
+	struct philox_log_entry subject = {0};
+	char name[sizeof(graph->name)];
+
+	if (status == PHILOX_OK)
+		return context_report(graph->context, PHILOX_OK, NULL);
+	if (about)
+		subject = *about;
+	context_lock(graph->context);
+	memcpy(name, graph->name, sizeof(name));
+	context_unlock(graph->context);
+	subject.graph = name;
+	subject.capture_id = graph->capture_id;
+	return context_report(graph->context, status, &subject);
+}
+
+enum philox_status graph_report_capture(struct philox_context *context,
+					enum philox_status status, uint64_t id)
+{
+	struct philox_log_entry subject = {.capture_id = id};
+
+	return context_report(context, status, &subject);
+}
+
+/* --- making --------------------------------------------------------------- */
+
+/* Sets a message that no launch uses, to check that exec has the node. */
+static enum philox_status try_node(struct philox_graph *graph)
+{
+	struct kernel_call call =
+		head_call(&graph->capture->head, &graph->message);
+
+	return device_exec_set_kernel(graph->context->device, graph->exec,
+				      graph->capture->first.node, &call);
+}
+
+static void free_record(struct philox_graph *graph)
+{
+	head_message_finish(&graph->message);
+	pthread_mutex_destroy(&graph->lock);
+	free(graph->spare);
+	free(graph);
+}
+
+static void post_adopted(const struct philox_graph *graph)
+{
+	const struct capture *capture = graph->capture;
+	char regions[192];
+
+	check_regions(capture, regions, sizeof(regions));
+	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
+		 &(struct philox_log_entry){.graph = graph->name,
+					    .capture_id = capture->id},
+		 "capture %" PRIu64 " became '%s': %" PRIu32 " pass%s of %s",
+		 capture->id, graph->name, graph->n_uses,
+		 status_es(graph->n_uses), regions);
+}
+
+static void write_values(struct philox_graph *graph)
+{
+	const struct capture *capture = graph->capture;
+
+	for (uint32_t i = 0; i < capture->n_values; i++)
+		graph->message.args->states[capture->values[i].slot] =
+			capture->values[i].initial;
+}
+
+static enum philox_status seal_begin(struct philox_graph *graph)
+{
+	struct capture *capture = graph->capture;
+	enum philox_status status = capture_seal_begin(capture);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = head_message_init(&graph->message, &capture->head,
+				   capture->node_capacity);
+	if (status == PHILOX_OK)
+		write_values(graph);
+	else
+		capture_seal_end(capture, status);
+	return status;
+}
+
+enum philox_status graph_begin(struct graph_context *graphs,
+			       struct capture *capture, uint64_t id,
+			       struct philox_graph **out)
+{
+	struct philox_graph *graph = calloc(1, sizeof(*graph));
+	enum philox_status status = PHILOX_OK;
+
+	if (!graph)
+		return status_set(PHILOX_ERROR_MEMORY, "no memory for a graph");
+	pthread_mutex_init(&graph->lock, NULL);
+	graph->context = graphs->context;
+	graph->capture = capture;
+	graph->capture_id = id;
+	if (capture)
+		status = seal_begin(graph);
+	if (status != PHILOX_OK) {
+		free_record(graph);
+		return status;
+	}
+	*out = graph;
+	return PHILOX_OK;
+}
+
+enum philox_status graph_try(struct philox_graph *graph)
+{
+	enum philox_status status;
+
+	if (!graph->capture)
+		return PHILOX_OK;
+	status = try_node(graph);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status,
+			     "the executable graph is not of this capture: ");
+}
+
+static void enlist(struct philox_graph *graph)
+{
+	struct graph_context *graphs = graph->context->graphs;
+
+	snprintf(graph->name, sizeof(graph->name), "graph %" PRIu64,
+		 ++graphs->graph_count);
+	graph->next = graphs->graphs;
+	graphs->graphs = graph;
+}
+
+enum philox_status graph_end(struct philox_graph *graph,
+			     enum philox_status status,
+			     struct philox_graph **out)
+{
+	struct capture *capture = graph->capture;
+
+	if (capture)
+		status = capture_seal_end(capture, status);
+	if (status != PHILOX_OK) {
+		free_record(graph);
+		return status;
+	}
+	enlist(graph);
+	pools_attach(graph->context->graphs, graph);
+	if (capture) {
+		bodies_arm(capture, &graph->message);
+		graph->n_uses = capture->n_passes;
+		capture->graph = graph;
+		journal_capture(capture, "adopt");
+		post_adopted(graph);
+	}
+	*out = graph;
+	return PHILOX_OK;
+}
+
+/* Its capture, with the memory of its head and the cells that that fills. */
+static uint64_t bytes_of_capture(const struct capture *capture)
+{
+	const struct head *head = &capture->head;
+
+	return sizeof(*capture) +
+	       capture->capacity * sizeof(struct captured_pass) +
+	       capture->n_values * sizeof(struct captured_value) +
+	       head->report.size + head->open.size + head->staged.size +
+	       head->sealed.size + head->cells * sizeof(struct philox_state);
+}
+
+uint64_t graph_bytes(const struct philox_graph *graph)
+{
+	uint64_t bytes = sizeof(*graph) + sizeof(struct launch) +
+			 graph->n_uses * sizeof(struct claim);
+
+	return graph->capture ? bytes + bytes_of_capture(graph->capture)
+			      : bytes;
+}
+
+void graph_free(struct philox_graph *graph)
+{
+	struct philox_device *device = graph->context->device;
+
+	if (graph->ours) {
+		philox_native_exec_destroy(device, graph->exec);
+		philox_native_graph_destroy(device, graph->native);
+	}
+	free_record(graph);
+}
+
+/* --- destroying and queries ----------------------------------------------- */
+
+static enum philox_status unlink_graph(struct philox_graph *graph)
+{
+	struct philox_graph **link = &graph->context->graphs->graphs;
+	int busy;
+
+	pthread_mutex_lock(&graph->lock);
+	busy = graph->open != NULL;
+	pthread_mutex_unlock(&graph->lock);
+	if (busy)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	context_lock(graph->context);
+	while (*link != graph)
+		link = &(*link)->next;
+	*link = graph->next;
+	journal_write(graph->context, "graph-destroy graph %s",
+		      journal_name(graph->name).text);
+	if (graph->capture)
+		capture_release(graph->capture);
+	pools_detach(graph, graph->ours && !graph->shown);
+	context_unlock(graph->context);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_graph_destroy(struct philox_graph *graph)
+{
+	struct philox_context *context;
+	enum philox_status status;
+
+	if (!graph)
+		return PHILOX_OK;
+	context = graph->context;
+	NEED_PROCESS(context);
+	status = unlink_graph(graph);
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
+	graph_free(graph);
+	context_lock(context);
+	capture_reap(context->graphs);
+	context_unlock(context);
+	return context_report(context, PHILOX_OK, NULL);
+}
+
+size_t philox_graph_uses(const struct philox_graph *graph)
+{
+	return graph ? graph->n_uses : 0;
+}
+
+enum philox_status philox_graph_use_info(const struct philox_graph *graph,
+					 size_t index,
+					 struct philox_use_info *info)
+{
+	const struct captured_pass *captured;
+	struct philox_use_info found;
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!info)
+		return context_null(graph->context, "info");
+	NEED_PROCESS(graph->context);
+	status = options_check_room("info", info->size, INFO_SIZE_FIRST,
+				    sizeof(*info));
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
+	if (index >= graph->n_uses)
+		return graph_report(graph,
+				    status_set(PHILOX_ERROR_INVALID,
+					       "'%s' has %" PRIu32
+					       " use%s: there is no use %zu",
+					       graph->name, graph->n_uses,
+					       status_s(graph->n_uses), index),
+				    NULL);
+	captured = &graph->capture->passes[index];
+	found = (struct philox_use_info){
+		.region = captured->region->name,
+		.flags = captured->flags,
+		.backward = captured->backward,
+		.named = (uint8_t)capture_is_named(captured),
+		.forward = captured->source,
+		.iterations = captured->iterations,
+	};
+	options_write(info, &found, sizeof(found));
+	return PHILOX_OK;
+}
+
+/* A reader needs one of the two locks. */
+enum philox_status philox_graph_set_name(struct philox_graph *graph,
+					 const char *name)
+{
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!name)
+		return context_null(graph->context, "name");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	context_lock(graph->context);
+	snprintf(graph->name, sizeof(graph->name), "%s", name);
+	context_unlock(graph->context);
+	pthread_mutex_unlock(&graph->lock);
+	return PHILOX_OK;
+}
+
+const char *philox_graph_name(const struct philox_graph *graph)
+{
+	return graph ? graph->name : "";
+}
+
+enum philox_status philox_graph_native(const struct philox_graph *graph,
+				       philox_native_graph *native,
+				       philox_native_exec *exec)
+{
+	if (!graph)
+		return context_null(NULL, "graph");
+	/* the caller's const is about what it sees; graphs are ours */
+	atomic_store(&((struct philox_graph *)graph)->shown, 1);
+	if (native)
+		*native = graph->native;
+	if (exec)
+		*exec = graph->exec;
+	return PHILOX_OK;
+}

@@ -1,0 +1,367 @@
+/*
+ * graph/launch/launch.c - launching a graph with tickets
+ *
+ * A launch has four steps. Claim: under the context's lock every use is checked
+ * and applied in order; if one fails, all before it are undone, numbers
+ * included, since no other call could take any in between. Message: the states
+ * go into the head's parameters. Launch: by us, or by the caller between
+ * prologue and epilogue. Settle: the claims become live or used-up tickets; or,
+ * if anything after the first step failed, they are taken back, and the numbers
+ * of the forwards are burnt.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/launch/claim.h"
+#include "graph/launch/graph.h"
+#include "graph/capture/journal.h"
+#include "graph/pool/turns.h"
+#include "lib/device/captures.h"
+
+/* --- the message ---------------------------------------------------------- */
+
+static enum philox_status send_message(struct philox_graph *graph,
+				       philox_stream stream)
+{
+	struct philox_device *device = graph->context->device;
+	struct head *head = &graph->capture->head;
+	struct kernel_call call = head_call(head, &graph->message);
+	enum philox_status status;
+
+	head_message_number(&graph->message, head, ++graph->sequence);
+	status = head_send(device, head, stream);
+	if (status == PHILOX_OK)
+		status = device_exec_set_kernel(
+			device, graph->exec, graph->capture->first.node, &call);
+	if (status != PHILOX_OK)
+		status_prefix(status, "'%s': ", graph->name);
+	return status;
+}
+
+/*
+ * A message that no launch used must not remain for a launch that we do not
+ * know about: number 0 is never accepted. If this fails too, only that one
+ * detection is lost.
+ */
+static void withdraw_message(struct philox_graph *graph)
+{
+	struct kernel_call call =
+		head_call(&graph->capture->head, &graph->message);
+	struct status_message kept;
+
+	head_message_number(&graph->message, &graph->capture->head, 0);
+	status_keep(&kept);
+	device_exec_set_kernel(graph->context->device, graph->exec,
+			       graph->capture->first.node, &call);
+	status_restore(&kept);
+}
+
+/* --- prologue and epilogue, with the graph's lock held -------------------- */
+
+static enum philox_status check_use(const struct philox_graph *graph,
+				    const struct philox_use *use, size_t index)
+{
+	if (use->reserved)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s', use %zu: reserved is 0x%" PRIx32
+				  ", not 0",
+				  graph->name, index, use->reserved);
+	if (use->flags & ~(uint32_t)PHILOX_RETAIN)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s', use %zu: flags is 0x%" PRIx32
+				  ", but a use takes PHILOX_RETAIN only: other "
+				  "flags are those of the captured pass",
+				  graph->name, index, use->flags);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_uses(const struct philox_graph *graph,
+				     const struct philox_use *uses, size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (n != graph->n_uses)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s' has %" PRIu32 " use%s, not %zu",
+				  graph->name, graph->n_uses,
+				  status_s(graph->n_uses), n);
+	if (n && !uses)
+		return status_set(PHILOX_ERROR_INVALID, "'%s': uses is NULL",
+				  graph->name);
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++)
+		status = check_use(graph, &uses[i], i);
+	return status;
+}
+
+static enum philox_status check_stream(const struct philox_graph *graph,
+				       philox_stream stream)
+{
+	enum philox_status status =
+		device_refuse_capture(graph->context->device, stream);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
+}
+
+/* Before the first claim, so that a launch without its arrays burns nothing. */
+static enum philox_status check_arrays(const struct philox_graph *graph)
+{
+	enum philox_status status =
+		device_exec_check(graph->context->device, graph->exec);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
+}
+
+static struct launch *take_launch(struct philox_graph *graph)
+{
+	struct launch *launch = graph->spare;
+
+	graph->spare = NULL;
+	if (!launch)
+		launch = malloc(sizeof(*launch) +
+				graph->n_uses * sizeof(launch->claims[0]));
+	if (launch)
+		memset(launch->claims, 0,
+		       graph->n_uses * sizeof(launch->claims[0]));
+	else
+		status_set(PHILOX_ERROR_MEMORY, "'%s': no memory for a launch",
+			   graph->name);
+	return launch;
+}
+
+static void give_launch(struct philox_graph *graph, struct launch *launch)
+{
+	if (graph->spare)
+		free(launch);
+	else
+		graph->spare = launch;
+}
+
+static enum philox_status claim_and_send(struct philox_graph *graph,
+					 struct launch *launch)
+{
+	enum philox_status status;
+
+	if (!graph->capture)
+		return PHILOX_OK;
+	context_lock(graph->context);
+	status = claim_all(graph, launch);
+	context_unlock(graph->context);
+	if (status != PHILOX_OK)
+		return status;
+	status = send_message(graph, launch->stream);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	head_sent(graph->context->device, &graph->capture->head, launch->stream,
+		  status);
+	context_lock(graph->context);
+	claim_abort_all(graph, launch);
+	journal_launched(graph, status);
+	context_unlock(graph->context);
+	return status;
+}
+
+/* Writes the launch if it failed with saved contexts to release. */
+static enum philox_status begin_launch(struct philox_graph *graph,
+				       philox_stream stream,
+				       struct philox_use *uses,
+				       struct launch **failed)
+{
+	struct launch *launch = take_launch(graph);
+	enum philox_status status;
+
+	if (!launch)
+		return PHILOX_ERROR_MEMORY;
+	launch->stream = launch->release = stream;
+	launch->uses = uses;
+	status = claim_and_send(graph, launch);
+	if (status == PHILOX_OK)
+		graph->open = launch;
+	else
+		*failed = launch;
+	return status;
+}
+
+static enum philox_status check_prologue(const struct philox_graph *graph,
+					 philox_stream stream,
+					 const struct philox_use *uses,
+					 size_t n)
+{
+	enum philox_status status;
+
+	if (graph->open)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	status = check_uses(graph, uses, n);
+	if (status == PHILOX_OK)
+		status = check_stream(graph, stream);
+	if (status == PHILOX_OK)
+		status = check_arrays(graph);
+	return status;
+}
+
+static enum philox_status try_claims(struct philox_graph *graph,
+				     philox_stream stream,
+				     struct philox_use *uses)
+{
+	struct launch *launch = take_launch(graph);
+	enum philox_status status;
+
+	if (!launch)
+		return PHILOX_ERROR_MEMORY;
+	launch->stream = launch->release = stream;
+	launch->uses = uses;
+	context_lock(graph->context);
+	status = claim_try(graph, launch);
+	context_unlock(graph->context);
+	give_launch(graph, launch);
+	return status;
+}
+
+enum philox_status graph_would_launch(struct philox_graph *graph,
+				      philox_stream stream,
+				      struct philox_use *uses, size_t n)
+{
+	enum philox_status status;
+
+	pthread_mutex_lock(&graph->lock);
+	status = check_prologue(graph, stream, uses, n);
+	if (status == PHILOX_OK && graph->capture)
+		status = try_claims(graph, stream, uses);
+	pthread_mutex_unlock(&graph->lock);
+	return status;
+}
+
+/*
+ * The turn of the graph's pools is taken before any number, and kept until the
+ * launch is queued.
+ */
+static enum philox_status prologue(struct philox_graph *graph,
+				   philox_stream stream,
+				   struct philox_use *uses, size_t n,
+				   enum pool_turn turn, struct launch **failed)
+{
+	enum philox_status status;
+
+	graph->blame = (struct philox_log_entry){0};
+	status = check_prologue(graph, stream, uses, n);
+	if (status == PHILOX_OK)
+		status = pools_enter(graph, stream, turn);
+	if (status != PHILOX_OK)
+		return status;
+	status = begin_launch(graph, stream, uses, failed);
+	if (status != PHILOX_OK)
+		pools_leave(graph, stream, status);
+	return status;
+}
+
+/* Returns the launch, whose saved contexts are still to be released. */
+static struct launch *epilogue(struct philox_graph *graph,
+			       enum philox_status launched)
+{
+	struct launch *launch = graph->open;
+
+	pools_leave(graph, launch->stream, launched);
+	graph->open = NULL;
+	if (!graph->capture)
+		return launch;
+	head_sent(graph->context->device, &graph->capture->head, launch->stream,
+		  launched);
+	context_lock(graph->context);
+	if (launched == PHILOX_OK) {
+		claim_settle_all(graph, launch);
+		head_note_taken(&graph->capture->head, graph->sequence);
+	} else {
+		claim_abort_all(graph, launch);
+	}
+	journal_launched(graph, launched);
+	context_unlock(graph->context);
+	if (launched != PHILOX_OK)
+		withdraw_message(graph);
+	return launch;
+}
+
+/* Called without locks; the launch may be NULL. */
+static void release_contexts(struct philox_graph *graph, struct launch *launch)
+{
+	if (!launch)
+		return;
+	for (uint32_t i = 0; i < graph->n_uses; i++)
+		saved_context_release(launch->claims[i].released,
+				      launch->release);
+	pthread_mutex_lock(&graph->lock);
+	give_launch(graph, launch);
+	pthread_mutex_unlock(&graph->lock);
+}
+
+/* --- public --------------------------------------------------------------- */
+
+enum philox_status philox_graph_prologue(struct philox_graph *graph,
+					 philox_stream stream,
+					 struct philox_use *uses, size_t n)
+{
+	struct philox_log_entry subject;
+	struct launch *failed = NULL;
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	status = prologue(graph, stream, uses, n, TURN_PROLOGUE, &failed);
+	subject = graph->blame;
+	pthread_mutex_unlock(&graph->lock);
+	release_contexts(graph, failed);
+	return graph_report(graph, status, &subject);
+}
+
+enum philox_status philox_graph_epilogue(struct philox_graph *graph,
+					 enum philox_status launched)
+{
+	struct launch *launch = NULL;
+	enum philox_status status = PHILOX_OK;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	if (graph->open)
+		launch = epilogue(graph, launched);
+	else
+		status = status_set(PHILOX_ERROR_STATE,
+				    "'%s': an epilogue without a prologue",
+				    graph->name);
+	pthread_mutex_unlock(&graph->lock);
+	release_contexts(graph, launch);
+	return graph_report(graph, status, NULL);
+}
+
+enum philox_status philox_graph_launch(struct philox_graph *graph,
+				       philox_stream stream,
+				       struct philox_use *uses, size_t n)
+{
+	struct philox_log_entry subject;
+	struct launch *launch = NULL;
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	status = prologue(graph, stream, uses, n, TURN_LAUNCH, &launch);
+	if (status == PHILOX_OK) {
+		status = philox_native_launch(graph->context->device,
+					      graph->exec, stream);
+		if (status != PHILOX_OK)
+			status_prefix(status, "'%s': ", graph->name);
+		launch = epilogue(graph, status);
+	}
+	subject = graph->blame;
+	pthread_mutex_unlock(&graph->lock);
+	release_contexts(graph, launch);
+	return graph_report(graph, status, &subject);
+}

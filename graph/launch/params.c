@@ -1,0 +1,353 @@
+/*
+ * graph/launch/params.c - values: captured, set, written
+ *
+ * See philox/launch_value.h, and struct captured_value in graph/capture/capture.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox/launch_value.h>
+#include "graph/launch/graph.h"
+#include "graph/capture/journal.h"
+#include "graph/capture/slots.h"
+#include "lib/base/options.h"
+#include "lib/device/captures.h"
+
+/* The size of the struct's first version. */
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_value_info, reserved)
+OPTIONS_NO_PADDING(struct philox_value_info, reserved);
+
+_Static_assert(sizeof(struct philox_state) == PHILOX_VALUE_SIZE,
+	       "a slot holds a value");
+
+static struct philox_state pack(const void *bytes, size_t size)
+{
+	struct philox_state packed = {0};
+
+	memcpy(&packed, bytes, size);
+	return packed;
+}
+
+static enum philox_status check_size(const char *name, size_t size)
+{
+	if (size && size <= PHILOX_VALUE_SIZE)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "value '%s': size is %zu, not in 1 .. %d", name, size,
+			  PHILOX_VALUE_SIZE);
+}
+
+/* --- recording, with the context's lock ------------------------------------ */
+
+static enum philox_status check_unused(const struct capture *capture,
+				       const char *name)
+{
+	for (uint32_t i = 0; i < capture->n_values; i++)
+		if (strcmp(capture->values[i].name, name) == 0)
+			return status_set(PHILOX_ERROR_EXISTS,
+					  "capture %" PRIu64
+					  " has a value '%s' already",
+					  capture->id, name);
+	return PHILOX_OK;
+}
+
+static enum philox_status reserve_value(struct capture *capture)
+{
+	struct captured_value *values =
+		realloc(capture->values,
+			(capture->n_values + 1) * sizeof(*capture->values));
+
+	if (!values)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for captured values");
+	capture->values = values;
+	return PHILOX_OK;
+}
+
+static enum philox_status take_cell(struct capture *capture, uint64_t id,
+				    philox_stream stream,
+				    struct captured_value *value)
+{
+	enum philox_status status =
+		slots_take(capture, 1, &value->cell, &value->slot);
+
+	if (status == PHILOX_OK)
+		status = capture_depend(capture, id, stream);
+	if (status != PHILOX_OK)
+		arena_free(&capture->graphs->cells, &value->cell);
+	return status;
+}
+
+static void add_value(struct capture *capture,
+		      const struct captured_value *value)
+{
+	head_add_state(&capture->head, value->cell.device, value->slot);
+	capture->slots++;
+	capture->values[capture->n_values++] = *value;
+	snprintf(capture->last, sizeof(capture->last),
+		 "philox_capture_value() of '%.60s'", value->name);
+	journal_write(capture->graphs->context,
+		      "capture-value capture %u value %u name %s size %u",
+		      capture->serial, capture->n_values - 1,
+		      journal_name(value->name).text, value->size);
+}
+
+static enum philox_status record_value(struct graph_context *graphs,
+				       philox_stream stream,
+				       const struct capture_info *info,
+				       struct captured_value *value)
+{
+	struct capture *capture;
+	enum philox_status status;
+
+	capture_reap(graphs);
+	status = capture_get(graphs, info, stream, &capture);
+	if (status == PHILOX_OK)
+		status = check_unused(capture, value->name);
+	if (status == PHILOX_OK)
+		status = reserve_value(capture);
+	if (status == PHILOX_OK)
+		status = take_cell(capture, info->id, stream, value);
+	if (status == PHILOX_OK)
+		add_value(capture, value);
+	return status;
+}
+
+static enum philox_status ask(struct philox_context *context,
+			      philox_stream stream, const char *name,
+			      struct capture_info *info)
+{
+	enum philox_status status =
+		device_ask_capture(context->device, stream, info);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status, "value '%s': ", name);
+	if (info->id)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "value '%s': the stream is not capturing: see "
+			  "philox_value_write()",
+			  name);
+}
+
+static enum philox_status make_value(struct philox_context *context,
+				     philox_stream stream, const char *name,
+				     const void *initial, size_t size,
+				     void **address)
+{
+	struct captured_value value = {.size = (uint32_t)size};
+	struct capture_info info;
+	enum philox_status status = check_size(name, size);
+
+	if (status == PHILOX_OK)
+		status = ask(context, stream, name, &info);
+	if (status != PHILOX_OK)
+		return status;
+	value.initial = pack(initial, size);
+	value.name = strdup(name);
+	if (!value.name)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "value '%s': no memory for it", name);
+	context_lock(context);
+	status = record_value(context->graphs, stream, &info, &value);
+	context_unlock(context);
+	if (status == PHILOX_OK)
+		*address = value.cell.device;
+	else
+		free(value.name);
+	return status;
+}
+
+enum philox_status philox_capture_value(struct philox_context *context,
+					philox_stream stream, const char *name,
+					const void *initial, size_t size,
+					void **address)
+{
+	enum philox_status status;
+
+	if (!context)
+		return context_null(NULL, "context");
+	if (!name || !initial || !address)
+		return context_null(context, !name      ? "name"
+					     : !initial ? "initial"
+							: "address");
+	NEED_PROCESS(context);
+	if (!*name)
+		status = status_set(PHILOX_ERROR_INVALID, "name is empty");
+	else
+		status = make_value(context, stream, name, initial, size,
+				    address);
+	context_broken(context, stream, status, __func__, "(none)");
+	return context_report(context, status, NULL);
+}
+
+/* --- graphs ---------------------------------------------------------------- */
+
+size_t philox_graph_values(const struct philox_graph *graph)
+{
+	return graph && graph->capture ? graph->capture->n_values : 0;
+}
+
+static enum philox_status refuse_index(const struct philox_graph *graph,
+				       size_t index)
+{
+	const size_t n = philox_graph_values(graph);
+
+	return status_set(PHILOX_ERROR_INVALID,
+			  "'%s' has %zu value%s: there is no value %zu",
+			  graph->name, n, status_s(n), index);
+}
+
+enum philox_status philox_graph_value_index(const struct philox_graph *graph,
+					    const char *name, size_t *index)
+{
+	size_t i = 0;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!name || !index)
+		return context_null(graph->context, name ? "index" : "name");
+	NEED_PROCESS(graph->context);
+	while (i < philox_graph_values(graph) &&
+	       strcmp(graph->capture->values[i].name, name) != 0)
+		i++;
+	if (i < philox_graph_values(graph)) {
+		*index = i;
+		return PHILOX_OK;
+	}
+	return graph_report(graph,
+			    status_set(PHILOX_ERROR_NOT_FOUND,
+				       "'%s' has no value '%s'", graph->name,
+				       name),
+			    NULL);
+}
+
+enum philox_status philox_graph_value_info(const struct philox_graph *graph,
+					   size_t index,
+					   struct philox_value_info *info)
+{
+	struct philox_value_info found = {0};
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!info)
+		return context_null(graph->context, "info");
+	NEED_PROCESS(graph->context);
+	status = options_check_room("info", info->size, INFO_SIZE_FIRST,
+				    sizeof(found));
+	if (status == PHILOX_OK && index >= philox_graph_values(graph))
+		status = refuse_index(graph, index);
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
+	found.name = graph->capture->values[index].name;
+	found.bytes = graph->capture->values[index].size;
+	options_write(info, &found, sizeof(found));
+	return PHILOX_OK;
+}
+
+static void journal_set(const struct philox_graph *graph, size_t index,
+			const void *bytes, size_t size)
+{
+	char hex[2 * PHILOX_VALUE_SIZE + 1];
+
+	for (size_t i = 0; i < size; i++)
+		sprintf(hex + 2 * i, "%02x", ((const uint8_t *)bytes)[i]);
+	context_lock(graph->context);
+	journal_write(graph->context, "value-set graph %s value %zu bytes %s",
+		      journal_name(graph->name).text, index, hex);
+	context_unlock(graph->context);
+}
+
+/* With the graph's lock. */
+static enum philox_status set_value(struct philox_graph *graph, size_t index,
+				    const void *bytes, size_t size)
+{
+	const struct captured_value *value;
+
+	if (index >= philox_graph_values(graph))
+		return refuse_index(graph, index);
+	value = &graph->capture->values[index];
+	if (size != value->size)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s': value '%s' has %u byte%s, not %zu",
+				  graph->name, value->name, value->size,
+				  status_s(value->size), size);
+	if (graph->open)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "'%s' is between prologue and epilogue",
+				  graph->name);
+	graph->message.args->states[value->slot] = pack(bytes, size);
+	if (atomic_load_explicit(&graph->context->recorded,
+				 memory_order_relaxed))
+		journal_set(graph, index, bytes, size);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_graph_set_value(struct philox_graph *graph,
+					  size_t index, const void *bytes,
+					  size_t size)
+{
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!bytes)
+		return context_null(graph->context, "bytes");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	status = set_value(graph, index, bytes, size);
+	pthread_mutex_unlock(&graph->lock);
+	return status == PHILOX_OK ? PHILOX_OK
+				   : graph_report(graph, status, NULL);
+}
+
+/* --- eager code ------------------------------------------------------------ */
+
+static enum philox_status write_value(struct philox_context *context,
+				      philox_stream stream, void *cell,
+				      const void *bytes, size_t size)
+{
+	struct store_args args = {.to = cell};
+	struct kernel_arrays arrays = {.count = 0};
+	const struct kernel_call call = {.kernel = KERNEL_STORE,
+					 .args = &args,
+					 .size = sizeof(args),
+					 .work = 1,
+					 .arrays = &arrays};
+	struct capture_info info;
+	enum philox_status status;
+
+	if (!size || size > PHILOX_VALUE_SIZE)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "size is %zu, not in 1 .. %d", size,
+				  PHILOX_VALUE_SIZE);
+	if ((uintptr_t)cell % PHILOX_VALUE_SIZE)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "cell (%p) is not aligned to %d bytes", cell,
+				  PHILOX_VALUE_SIZE);
+	args.state = pack(bytes, size);
+	kernel_writes(&arrays, "cell", cell, PHILOX_VALUE_SIZE);
+	status = device_ask_capture(context->device, stream, &info);
+	if (status == PHILOX_OK)
+		status = device_launch(context->device, stream, &call);
+	return status;
+}
+
+enum philox_status philox_value_write(struct philox_context *context,
+				      philox_stream stream, void *cell,
+				      const void *bytes, size_t size)
+{
+	enum philox_status status;
+
+	if (!context)
+		return context_null(NULL, "context");
+	if (!cell || !bytes)
+		return context_null(context, cell ? "bytes" : "cell");
+	NEED_PROCESS(context);
+	status = write_value(context, stream, cell, bytes, size);
+	if (status != PHILOX_OK)
+		status_prefix(status, "value: ");
+	return context_report(context, status, NULL);
+}

@@ -1,0 +1,303 @@
+/*
+ * graph/pool/blocks.c - blocks: allocated, freed, found
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "graph/pool/guard.h"
+#include "graph/pool/memory.h"
+#include "graph/pool/session.h"
+#include "graph/pool/streams.h"
+#include "lib/base/options.h"
+#include "lib/device/captures.h"
+#include "lib/state/journal.h"
+
+/* The size of the struct's first version. */
+#define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_block_info, tag)
+OPTIONS_NO_PADDING(struct philox_pool_block_info, tag);
+
+static enum philox_status pool_says(const struct philox_pool *pool,
+				    enum philox_status status)
+{
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "pool '%s': ", pool->name);
+}
+
+/* --- allocating, with the pool's lock -------------------------------------- */
+
+/* HOME's memory is for sessions, and outside for home. */
+static enum philox_status request_from(struct philox_pool *pool,
+				       philox_stream stream,
+				       struct pool_request *request)
+{
+	request->home = pool_shares_home(pool, stream);
+	return pool_owner(pool, stream, &request->owner);
+}
+
+static int is_used_up(enum philox_status status)
+{
+	return status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_LIMIT;
+}
+
+/* Takes from what is mapped, then from the device, then from other streams. */
+static enum philox_status take(struct philox_pool *pool, philox_stream stream,
+			       const struct capture_info *info,
+			       struct pool_request *request,
+			       struct pool_block *block)
+{
+	struct status_message kept;
+	enum philox_status status, borrowed;
+
+	status = pool_take(pool->blocks, request, block);
+	if (status != PHILOX_NOT_READY)
+		return status;
+	status = pool_grow_for(pool, request);
+	if (status == PHILOX_OK)
+		return pool_take(pool->blocks, request, block);
+	if (!is_used_up(status))
+		return status;
+	status_keep(&kept);
+	borrowed = pool_borrow(pool, stream, info, request);
+	if (borrowed == PHILOX_OK)
+		return pool_take(pool->blocks, request, block);
+	status_restore(&kept);
+	return status;
+}
+
+static enum philox_status paint_or_put(struct philox_pool *pool,
+				       philox_stream stream,
+				       const struct pool_request *request,
+				       const struct pool_block *block)
+{
+	struct status_message kept;
+	struct pool_block gone;
+	enum philox_status status = pool_paint(pool, stream, block);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	status_keep(&kept);
+	pool_put(pool->blocks, block->address,
+		 request->home ? POOL_HOME : request->owner, &gone);
+	status_restore(&kept);
+	return status;
+}
+
+static void journal_block(const struct philox_pool *pool, const char *event,
+			  const struct pool_block *block)
+{
+	pool_journal(pool,
+		     "pool-%s pool %s segment %" PRIu32
+		     " offset %zu size %zu tag %s",
+		     event, journal_name(pool->name).text, block->segment,
+		     block->offset, block->size, journal_name(block->tag).text);
+}
+
+static enum philox_status take_and_paint(struct philox_pool *pool,
+					 philox_stream stream,
+					 const struct capture_info *info,
+					 struct pool_request *request,
+					 struct pool_block *block)
+{
+	enum philox_status status;
+
+	pool_settle(pool);
+	status = pool_admit(pool, info);
+	if (status != PHILOX_OK)
+		return status;
+	status = request_from(pool, stream, request);
+	if (status == PHILOX_OK)
+		status = take(pool, stream, info, request, block);
+	if (status == PHILOX_OK)
+		status = paint_or_put(pool, stream, request, block);
+	if (status != PHILOX_OK)
+		return pool_says(pool, status);
+	journal_block(pool, "alloc", block);
+	return PHILOX_OK;
+}
+
+static enum philox_status allocate_locked(struct philox_pool *pool,
+					  philox_stream stream,
+					  const struct capture_info *info,
+					  struct pool_request *request,
+					  struct pool_block *block)
+{
+	enum philox_status status;
+
+	pool_lock(pool);
+	status = take_and_paint(pool, stream, info, request, block);
+	pool_unlock(pool);
+	return status;
+}
+
+/* --- when all memory is used up -------------------------------------------- */
+
+/* Outside captures what other pools need no more is given back first. */
+static enum philox_status allocate_again(struct philox_pool *pool,
+					 philox_stream stream,
+					 const struct capture_info *info,
+					 struct pool_request *request,
+					 struct pool_block *block)
+{
+	char pools[400];
+	enum philox_status status;
+
+	if (!info->id) {
+		pools_give_back(pool->context, pool);
+		status = allocate_locked(pool, stream, info, request, block);
+		if (status != PHILOX_ERROR_MEMORY)
+			return status;
+	}
+	pools_list(pool->context, pools, sizeof(pools));
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "pool '%s', tag '%s': no memory for %zu bytes; %s",
+			  pool->name, request->tag ? request->tag : "",
+			  request->size, pools);
+}
+
+/* --- public ---------------------------------------------------------------- */
+
+static enum philox_status alloc_block(struct philox_pool *pool,
+				      philox_stream stream,
+				      struct pool_request *request,
+				      struct philox_pool_block *out)
+{
+	struct capture_info info;
+	struct pool_block block;
+	enum philox_status status =
+		device_ask_capture(pool_device(pool), stream, &info);
+
+	if (status != PHILOX_OK)
+		return pool_says(pool, status);
+	status = allocate_locked(pool, stream, &info, request, &block);
+	if (status == PHILOX_ERROR_MEMORY)
+		status = allocate_again(pool, stream, &info, request, &block);
+	if (status != PHILOX_OK)
+		return status;
+	*out = (struct philox_pool_block){block.id, block.address, block.size};
+	return PHILOX_OK;
+}
+
+enum philox_status philox_pool_alloc(struct philox_pool *pool,
+				     philox_stream stream, size_t size,
+				     size_t alignment, const char *tag,
+				     struct philox_pool_block *block)
+{
+	struct pool_request request = {
+		.size = size, .alignment = alignment, .tag = tag};
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!block)
+		return context_null(pool->context, "block");
+	NEED_PROCESS(pool->context);
+	status = alloc_block(pool, stream, &request, block);
+	return pool_report(pool, status, size);
+}
+
+/* With the pool's lock. */
+static enum philox_status put_block(struct philox_pool *pool,
+				    philox_stream stream,
+				    const struct capture_info *info,
+				    void *address)
+{
+	struct pool_block block;
+	uint32_t owner;
+	enum philox_status status;
+
+	pool_settle(pool);
+	status = pool_admit(pool, info);
+	if (status != PHILOX_OK)
+		return status;
+	if (pool_find(pool->blocks, address, &block) &&
+	    block.address == address) {
+		status = pool_wipe(pool, stream, &block);
+		if (status == PHILOX_OK)
+			pool_touch_home(pool, stream);
+	}
+	if (status == PHILOX_OK)
+		status = pool_owner(pool, stream, &owner);
+	if (status == PHILOX_OK)
+		status = pool_put(pool->blocks, address, owner, &block);
+	if (status != PHILOX_OK)
+		return pool_says(pool, status);
+	journal_block(pool, "free", &block);
+	return PHILOX_OK;
+}
+
+enum philox_status philox_pool_free(struct philox_pool *pool,
+				    philox_stream stream, void *address)
+{
+	struct capture_info info;
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!address)
+		return PHILOX_OK;
+	NEED_PROCESS(pool->context);
+	status = device_ask_capture(pool_device(pool), stream, &info);
+	if (status != PHILOX_OK)
+		return pool_report(pool, pool_says(pool, status), 0);
+	pool_lock(pool);
+	status = put_block(pool, stream, &info, address);
+	pool_unlock(pool);
+	return pool_report(pool, status, 0);
+}
+
+enum philox_status philox_pool_find(struct philox_pool *pool,
+				    const void *address,
+				    struct philox_pool_block_info *info)
+{
+	struct philox_pool_block_info found = {0};
+	struct pool_block block;
+	enum philox_status status;
+	int live;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!info)
+		return context_null(pool->context, "info");
+	NEED_PROCESS(pool->context);
+	status = options_check_room("info", info->size, INFO_SIZE_FIRST,
+				    sizeof(found));
+	if (status != PHILOX_OK)
+		return pool_report(pool, status, 0);
+	pool_refresh(pool);
+	pool_lock(pool);
+	pool_settle(pool);
+	live = pool_find(pool->blocks, address, &block);
+	pool_unlock(pool);
+	if (!live)
+		return pool_report(pool,
+				   status_set(PHILOX_ERROR_NOT_FOUND,
+					      "pool '%s': %p is in no live "
+					      "block of it",
+					      pool->name, address),
+				   0);
+	found.id = block.id;
+	found.base = block.address;
+	found.bytes = block.size;
+	found.segment = block.segment;
+	found.offset = block.offset;
+	memcpy(found.tag, block.tag, sizeof(found.tag));
+	options_write(info, &found, sizeof(found));
+	return pool_report(pool, PHILOX_OK, 0);
+}
+
+enum philox_status philox_pool_is_live(struct philox_pool *pool,
+				       const uint64_t *ids, size_t n, int *live)
+{
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!live || (n && !ids))
+		return context_null(pool->context, live ? "ids" : "live");
+	NEED_PROCESS(pool->context);
+	pool_refresh(pool);
+	pool_lock(pool);
+	pool_settle(pool);
+	*live = pool_is_live(pool->blocks, ids, n);
+	pool_unlock(pool);
+	return pool_report(pool, PHILOX_OK, 0);
+}

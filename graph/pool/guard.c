@@ -1,0 +1,204 @@
+/*
+ * graph/pool/guard.c - zones around blocks, and patterns in them
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/pool/guard.h"
+#include "graph/pool/session.h"
+#include "lib/device/captures.h"
+
+#define ZONE 0xa5
+#define FILL 0xff /* a NaN in all floats */
+
+/* The zones before and after a block; the second one takes what rounding adds. */
+struct zones {
+	char *before, *after;
+	size_t after_bytes;
+};
+
+static struct zones zones_of(const struct pool_block *block)
+{
+	char *address = block->address;
+	char *begin = address - POOL_UNIT;
+
+	return (struct zones){
+		begin, address + block->size,
+		(size_t)(begin + block->bytes - (address + block->size))};
+}
+
+static enum philox_status fill(struct philox_pool *pool, philox_stream stream,
+			       const struct pool_block *block)
+{
+	if (!(pool->flags & PHILOX_POOL_FILL))
+		return PHILOX_OK;
+	return philox_memory_set(pool_device(pool), block->address, FILL,
+				 block->size, stream);
+}
+
+enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
+			      const struct pool_block *block)
+{
+	struct philox_device *device = pool_device(pool);
+	enum philox_status status = fill(pool, stream, block);
+	struct zones zones;
+
+	if (!(pool->flags & PHILOX_POOL_ZONES) || status != PHILOX_OK)
+		return status;
+	zones = zones_of(block);
+	status = philox_memory_set(device, zones.before, ZONE, POOL_UNIT,
+				   stream);
+	if (status == PHILOX_OK)
+		status = philox_memory_set(device, zones.after, ZONE,
+					   zones.after_bytes, stream);
+	return status;
+}
+
+enum philox_status pool_wipe(struct philox_pool *pool, philox_stream stream,
+			     const struct pool_block *block)
+{
+	return fill(pool, stream, block);
+}
+
+/* --- looking at zones ------------------------------------------------------ */
+
+/* Copies of the zones of all blocks, one after the other. */
+struct zone_copies {
+	struct philox_pool *pool;
+	philox_stream stream;
+	unsigned char *bytes; /* NULL: only the size is wanted */
+	size_t size;
+	enum philox_status status;
+};
+
+static void copy_zone(struct zone_copies *copies, const char *zone,
+		      size_t bytes)
+{
+	if (copies->bytes && copies->status == PHILOX_OK)
+		copies->status = philox_memory_copy(
+			pool_device(copies->pool), copies->bytes + copies->size,
+			zone, bytes, copies->stream);
+	copies->size += bytes;
+}
+
+static void copy_zones(void *user, const struct pool_block *block)
+{
+	struct zones zones;
+
+	if (!block->live)
+		return;
+	zones = zones_of(block);
+	copy_zone(user, zones.before, POOL_UNIT);
+	copy_zone(user, zones.after, zones.after_bytes);
+}
+
+static enum philox_status say_written(const struct zone_copies *copies,
+				      const struct pool_block *block,
+				      size_t distance, const char *where)
+{
+	return status_set(PHILOX_ERROR_STATE,
+			  "pool '%s': memory was written %zu byte%s %s block "
+			  "%" PRIu64 " with tag '%s' and %zu bytes",
+			  copies->pool->name, distance, status_s(distance),
+			  where, block->id, block->tag, block->size);
+}
+
+/* The byte next to the block is at distance 1. */
+static void look_before(struct zone_copies *copies,
+			const struct pool_block *block)
+{
+	const unsigned char *zone = copies->bytes + copies->size;
+	size_t i = POOL_UNIT;
+
+	while (i && zone[i - 1] == ZONE)
+		i--;
+	if (i)
+		copies->status =
+			say_written(copies, block, POOL_UNIT - i + 1, "before");
+	copies->size += POOL_UNIT;
+}
+
+static void look_after(struct zone_copies *copies,
+		       const struct pool_block *block, size_t bytes)
+{
+	const unsigned char *zone = copies->bytes + copies->size;
+	size_t i = 0;
+
+	while (i < bytes && zone[i] == ZONE)
+		i++;
+	if (i < bytes)
+		copies->status =
+			say_written(copies, block, i + 1, "after the end of");
+	copies->size += bytes;
+}
+
+static void look_at_zones(void *user, const struct pool_block *block)
+{
+	struct zone_copies *copies = user;
+
+	if (!block->live)
+		return;
+	if (copies->status == PHILOX_OK)
+		look_before(copies, block);
+	if (copies->status == PHILOX_OK)
+		look_after(copies, block, zones_of(block).after_bytes);
+}
+
+static enum philox_status look(struct zone_copies *copies)
+{
+	struct pool *blocks = copies->pool->blocks;
+	enum philox_status status;
+
+	pool_walk_blocks(blocks, copy_zones, copies);
+	copies->bytes = malloc(copies->size + 1);
+	if (!copies->bytes)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory to check its zones",
+				  copies->pool->name);
+	copies->size = 0;
+	pool_walk_blocks(blocks, copy_zones, copies);
+	status = philox_stream_synchronize(pool_device(copies->pool),
+					   copies->stream);
+	if (copies->status == PHILOX_OK)
+		copies->status = status;
+	copies->size = 0;
+	if (copies->status == PHILOX_OK)
+		pool_walk_blocks(blocks, look_at_zones, copies);
+	free(copies->bytes);
+	return copies->status;
+}
+
+/* With the pool's lock. */
+static enum philox_status check_zones(struct philox_pool *pool,
+				      philox_stream stream)
+{
+	struct zone_copies copies = {.pool = pool, .stream = stream};
+	enum philox_status status = PHILOX_OK;
+
+	pool_settle(pool);
+	if (pool->session && pool->session->capture)
+		status = pool_is_idle(pool);
+	if (status == PHILOX_OK && pool->flags & PHILOX_POOL_ZONES)
+		status = look(&copies);
+	return status;
+}
+
+enum philox_status philox_pool_check(struct philox_pool *pool,
+				     philox_stream stream)
+{
+	enum philox_status status;
+
+	if (!pool)
+		return context_null(NULL, "pool");
+	NEED_PROCESS(pool->context);
+	status = device_refuse_capture(pool_device(pool), stream);
+	if (status != PHILOX_OK)
+		return pool_report(
+			pool, status_prefix(status, "pool '%s': ", pool->name),
+			0);
+	pool_refresh(pool);
+	pool_lock(pool);
+	status = check_zones(pool, stream);
+	pool_unlock(pool);
+	return pool_report(pool, status, 0);
+}

@@ -1,0 +1,401 @@
+/*
+ * graph/pool/session.c - sessions: warm-ups and captures
+ *
+ * See Note [Pools] in graph/pool/pool.h.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "graph/pool/session.h"
+#include "graph/pool/streams.h"
+#include "lib/base/options.h"
+#include "lib/device/captures.h"
+#include "lib/state/journal.h"
+
+/* The size of the struct's first version. */
+#define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_report, growths)
+OPTIONS_NO_PADDING(struct philox_pool_report, growths);
+
+/* --- what a session lets happen, with the pool's lock ---------------------- */
+
+static enum philox_status refuse_open(const struct philox_pool *pool)
+{
+	const struct philox_pool_session *session = pool->session;
+
+	if (session->capture)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "pool '%s': its session is that of capture "
+				  "%" PRIu64,
+				  pool->name, session->capture->id);
+	return status_set(PHILOX_ERROR_BUSY,
+			  "pool '%s': the session of a warm-up is open",
+			  pool->name);
+}
+
+enum philox_status pool_is_idle(const struct philox_pool *pool)
+{
+	return pool->session ? refuse_open(pool) : PHILOX_OK;
+}
+
+static uint64_t session_id(const struct philox_pool *pool)
+{
+	return pool->session && pool->session->capture
+		       ? pool->session->capture->id
+		       : 0;
+}
+
+enum philox_status pool_admit(const struct philox_pool *pool,
+			      const struct capture_info *info)
+{
+	const uint64_t id = session_id(pool);
+
+	if (id == info->id)
+		return PHILOX_OK;
+	if (!info->id)
+		return refuse_open(pool);
+	return status_set(PHILOX_ERROR_STATE,
+			  "pool '%s': the stream is in capture %" PRIu64
+			  ", which has no session in it: see "
+			  "philox_pool_begin()",
+			  pool->name, info->id);
+}
+
+/* --- captures, with the pool's lock ---------------------------------------- */
+
+static int is_gone(const struct pool_capture *capture)
+{
+	return capture->over || lifeline_is_gone(capture->lifeline);
+}
+
+void pool_reap(struct philox_pool *pool)
+{
+	struct pool_capture **link = &pool->captures, *capture;
+
+	while ((capture = *link)) {
+		if (capture->graph || !is_gone(capture) ||
+		    (pool->session && pool->session->capture == capture)) {
+			link = &capture->next;
+			continue;
+		}
+		*link = capture->next;
+		lifeline_put(capture->lifeline);
+		free(capture);
+	}
+}
+
+uint64_t pool_pinned(const struct philox_pool *pool)
+{
+	const struct pool_capture *capture = pool->captures;
+	uint64_t newest = 0;
+
+	if (pool->session)
+		return pool_newest(pool->blocks);
+	for (; capture; capture = capture->next)
+		if (capture->seen > newest)
+			newest = capture->seen;
+	return newest;
+}
+
+struct pool_capture *pool_capture_of(const struct philox_pool *pool,
+				     uint64_t id)
+{
+	struct pool_capture *capture = pool->captures;
+
+	while (capture && capture->id != id)
+		capture = capture->next;
+	return capture;
+}
+
+/* --- ending, with the pool's lock ------------------------------------------ */
+
+/* The streams of a session are joined when it ends. */
+static void end_blocks(struct philox_pool *pool, int undo)
+{
+	struct philox_pool_session *session = pool->session;
+	uint32_t owners[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < pool->n_streams; i++) {
+		if (!pool->streams[i].in_session)
+			continue;
+		pool->streams[i].in_session = 0;
+		if (n < sizeof(owners) / sizeof(owners[0]))
+			owners[n++] = (uint32_t)i + 1;
+		else
+			pool_give(pool->blocks, (uint32_t)i + 1, POOL_HOME);
+	}
+	pool_session_end(pool->blocks, owners, n, undo, &session->figures);
+	pool->session = NULL;
+	if (session->capture)
+		session->capture->seen = pool_newest(pool->blocks);
+}
+
+static void journal_end(struct philox_pool *pool, int undone)
+{
+	pool_journal(pool, "pool-%s pool %s", undone ? "rollback" : "end",
+		     journal_name(pool->name).text);
+}
+
+/* The record stays until a graph that may still be there is gone. */
+static void undo_session(struct philox_pool *pool)
+{
+	struct philox_pool_session *session = pool->session;
+
+	end_blocks(pool, 1);
+	session->undone = 1;
+	session->next = pool->undone;
+	pool->undone = session;
+	session->capture = NULL;
+	journal_end(pool, 1);
+}
+
+void pool_settle(struct philox_pool *pool)
+{
+	struct philox_pool_session *session = pool->session;
+
+	if (!session || !session->capture || !is_gone(session->capture))
+		return;
+	pool_post(pool, PHILOX_LOG_WARNING, "session rolled back", 0, 0,
+		  "is as it was before capture %" PRIu64
+		  ", which was invalidated, or whose graph is gone",
+		  session->capture->id);
+	undo_session(pool);
+	pool_reap(pool);
+}
+
+/* --- beginning, with the pool's lock --------------------------------------- */
+
+static enum philox_status join_capture(struct philox_pool *pool,
+				       const struct capture_info *info,
+				       struct pool_capture **out)
+{
+	struct pool_capture *capture;
+	enum philox_status status;
+
+	if (pool_capture_of(pool, info->id))
+		return status_set(PHILOX_ERROR_EXISTS,
+				  "pool '%s': capture %" PRIu64
+				  " had its session",
+				  pool->name, info->id);
+	capture = calloc(1, sizeof(*capture));
+	if (!capture)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a session",
+				  pool->name);
+	status = lifeline_attach(pool_device(pool), info->graph,
+				 &capture->lifeline);
+	if (status != PHILOX_OK) {
+		free(capture);
+		return status_prefix(status, "pool '%s': ", pool->name);
+	}
+	capture->pool = pool;
+	capture->id = info->id;
+	capture->next = pool->captures;
+	pool->captures = capture;
+	*out = capture;
+	return PHILOX_OK;
+}
+
+/* A warm-up is a launch as far as memory goes. */
+static enum philox_status join_chain(struct philox_pool *pool,
+				     philox_stream stream)
+{
+	if (pool->turn != TURN_FREE)
+		return status_set(PHILOX_ERROR_BUSY,
+				  "pool '%s': a launch of '%s' is under way",
+				  pool->name, pool->launching);
+	return pool_follow(pool, stream);
+}
+
+static enum philox_status open_session(struct philox_pool *pool,
+				       const struct capture_info *info,
+				       struct philox_pool_session *session)
+{
+	enum philox_status status;
+
+	pool_settle(pool);
+	pool_reap(pool);
+	status = pool_is_idle(pool);
+	if (status != PHILOX_OK)
+		return status;
+	status = info->id ? join_capture(pool, info, &session->capture)
+			  : join_chain(pool, session->stream);
+	if (status != PHILOX_OK)
+		return status;
+	pool_session_begin(pool->blocks);
+	pool->session = session;
+	pool_journal(pool, "pool-begin pool %s session %s",
+		     journal_name(pool->name).text,
+		     info->id ? "capture" : "warm-up");
+	return PHILOX_OK;
+}
+
+/* What a body uses is there before its node, and as long. */
+static enum philox_status refuse_body(const struct philox_pool *pool,
+				      const struct capture_info *info)
+{
+	struct philox_context *context = pool->context;
+	struct capture_info root = *info;
+
+	context_lock(context);
+	context->hooks->root(context, &root);
+	context_unlock(context);
+	if (root.id == info->id)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "the stream captures the body of a conditional node: "
+			  "a session is of the capture around it, and begins "
+			  "before the node");
+}
+
+static enum philox_status begin_session(struct philox_pool *pool,
+					philox_stream stream,
+					struct philox_pool_session **out)
+{
+	struct philox_pool_session *session;
+	struct capture_info info;
+	enum philox_status status =
+		device_ask_capture(pool_device(pool), stream, &info);
+
+	if (status == PHILOX_OK)
+		status = refuse_body(pool, &info);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	session = calloc(1, sizeof(*session));
+	if (!session)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a session",
+				  pool->name);
+	session->pool = pool;
+	session->stream = stream;
+	session->thread = pthread_self();
+	pool_lock(pool);
+	status = open_session(pool, &info, session);
+	pool_unlock(pool);
+	if (status == PHILOX_OK)
+		*out = session;
+	else
+		free(session);
+	return status;
+}
+
+/* --- public ---------------------------------------------------------------- */
+
+enum philox_status philox_pool_begin(struct philox_pool *pool,
+				     philox_stream stream,
+				     struct philox_pool_session **session)
+{
+	if (!pool)
+		return context_null(NULL, "pool");
+	if (!session)
+		return context_null(pool->context, "session");
+	NEED_PROCESS(pool->context);
+	return pool_report(pool, begin_session(pool, stream, session), 0);
+}
+
+/* An event that is recorded while the stream captures would be the capture's. */
+static enum philox_status end_on_stream(struct philox_pool *pool,
+					philox_stream stream)
+{
+	enum philox_status status =
+		device_refuse_capture(pool_device(pool), stream);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	return pool_move_home(pool, stream);
+}
+
+static void forget_undone(struct philox_pool *pool,
+			  const struct philox_pool_session *session)
+{
+	struct philox_pool_session **link = &pool->undone;
+
+	while (*link && *link != session)
+		link = &(*link)->next;
+	if (*link)
+		*link = session->next;
+}
+
+/* A warm-up that failed was on its stream all the same. */
+static enum philox_status close_session(struct philox_pool *pool,
+					struct philox_pool_session *session,
+					enum philox_status went)
+{
+	enum philox_status status = PHILOX_OK;
+
+	pool_settle(pool);
+	if (session->undone)
+		return PHILOX_OK;
+	if (!session->capture)
+		status = end_on_stream(pool, session->stream);
+	if (status != PHILOX_OK)
+		return status;
+	if (went != PHILOX_OK) {
+		undo_session(pool);
+		return PHILOX_OK;
+	}
+	if (session->capture)
+		session->capture->kept = 1;
+	end_blocks(pool, 0);
+	journal_end(pool, 0);
+	return PHILOX_OK;
+}
+
+static void write_report(struct philox_pool_report *report,
+			 const struct pool_session_figures *figures)
+{
+	const struct philox_pool_report found = {
+		.peak = figures->peak,
+		.live_peak = figures->live_peak,
+		.live = figures->live,
+		.mapped = figures->mapped,
+		.allocations = figures->allocations,
+		.frees = figures->frees,
+		.growths = figures->growths,
+	};
+
+	options_write(report, &found, sizeof(found));
+}
+
+static enum philox_status end_session(struct philox_pool_session *session,
+				      enum philox_status went,
+				      struct philox_pool_report *report)
+{
+	struct philox_pool *pool = session->pool;
+	enum philox_status status = PHILOX_OK;
+
+	if (report)
+		status = options_check_room("report", report->size,
+					    REPORT_SIZE_FIRST, sizeof(*report));
+	if (status != PHILOX_OK)
+		return status;
+	pool_lock(pool);
+	status = close_session(pool, session, went);
+	if (status == PHILOX_OK)
+		forget_undone(pool, session);
+	pool_unlock(pool);
+	if (status != PHILOX_OK)
+		return status;
+	if (report)
+		write_report(report, &session->figures);
+	if (went == PHILOX_OK && session->undone)
+		status = status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+				    "pool '%s': the session was rolled back, "
+				    "since its capture was invalidated or its "
+				    "graph is gone",
+				    pool->name);
+	free(session);
+	return status;
+}
+
+enum philox_status philox_pool_end(struct philox_pool_session *session,
+				   enum philox_status went,
+				   struct philox_pool_report *report)
+{
+	struct philox_pool *pool;
+
+	if (!session)
+		return context_null(NULL, "session");
+	pool = session->pool;
+	NEED_PROCESS(pool->context);
+	return pool_report(pool, end_session(session, went, report), 0);
+}

@@ -1,0 +1,295 @@
+/*
+ * graph/pool/streams.c - the streams of a pool, and who waits for whom
+ *
+ * See Note [Pools] in graph/pool/pool.h. With the pool's lock.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include "graph/pool/streams.h"
+#include "lib/state/journal.h"
+
+/* CUDA's handle for the default stream of the calling thread. */
+#define STREAM_PER_THREAD ((philox_stream)2)
+
+int pool_means_ours(philox_stream stream, pthread_t thread)
+{
+	return stream != STREAM_PER_THREAD ||
+	       pthread_equal(thread, pthread_self());
+}
+
+int pool_is_home(const struct philox_pool *pool, philox_stream stream)
+{
+	return pool->used && pool->home == stream &&
+	       pool_means_ours(stream, pool->home_thread);
+}
+
+/* While a launch is on its way, HOME's memory is its. */
+static int serves_home(const struct philox_pool *pool, philox_stream stream)
+{
+	return !pool->session && pool->turn == TURN_FREE &&
+	       pool_is_home(pool, stream);
+}
+
+int pool_shares_home(const struct philox_pool *pool, philox_stream stream)
+{
+	return pool->session || serves_home(pool, stream) ||
+	       (!pool->used && pool->turn == TURN_FREE);
+}
+
+/* --- owners --------------------------------------------------------------- */
+
+static int is_stream(const struct pool_stream *known, philox_stream stream)
+{
+	return known->stream == stream &&
+	       pool_means_ours(stream, known->thread);
+}
+
+/*
+ * The index of a stream, in the session or outside, or of an entry that nobody
+ * needs, or the end.
+ */
+static size_t find_stream(const struct philox_pool *pool, philox_stream stream,
+			  int in_session)
+{
+	size_t place = pool->n_streams;
+
+	for (size_t i = 0; i < pool->n_streams; i++) {
+		const struct pool_stream *known = &pool->streams[i];
+
+		if (is_stream(known, stream) && known->in_session == in_session)
+			return i;
+		if (place == pool->n_streams && !known->in_session &&
+		    !pool_owns(pool->blocks, (uint32_t)i + 1))
+			place = i;
+	}
+	return place;
+}
+
+static enum philox_status add_room(struct philox_pool *pool)
+{
+	size_t room = pool->room ? 2 * pool->room : 8;
+	struct pool_stream *streams;
+
+	if (pool->n_streams < pool->room)
+		return PHILOX_OK;
+	streams = realloc(pool->streams, room * sizeof(*streams));
+	if (!streams)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a stream",
+				  pool->name);
+	pool->streams = streams;
+	pool->room = room;
+	return PHILOX_OK;
+}
+
+enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
+			      uint32_t *owner)
+{
+	const int in_session = pool->session != NULL;
+	size_t index;
+	enum philox_status status;
+
+	if (serves_home(pool, stream)) {
+		*owner = POOL_HOME;
+		return PHILOX_OK;
+	}
+	status = add_room(pool);
+	if (status != PHILOX_OK)
+		return status;
+	index = find_stream(pool, stream, in_session);
+	pool->n_streams += index == pool->n_streams;
+	pool->streams[index] =
+		(struct pool_stream){stream, pthread_self(), in_session};
+	*owner = (uint32_t)index + 1;
+	return PHILOX_OK;
+}
+
+/* --- home ----------------------------------------------------------------- */
+
+static enum philox_status record_home(struct philox_pool *pool)
+{
+	enum philox_status status =
+		philox_event_record(pool_device(pool), pool->event, pool->home);
+
+	pool->ordered = status == PHILOX_OK;
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	pool->touched = 0;
+	return PHILOX_OK;
+}
+
+/* A stream that memory was freed on lives, and may be asked. */
+static enum philox_status mark_home(struct philox_pool *pool)
+{
+	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
+	enum philox_status status = PHILOX_OK;
+
+	if (pool->flags & PHILOX_POOL_STRICT || !pool->touched)
+		return PHILOX_OK;
+	if (!pool_means_ours(pool->home, pool->home_thread))
+		return status_set(PHILOX_ERROR_BUSY,
+				  "pool '%s' is in use on the default stream "
+				  "of another thread, which alone can order it",
+				  pool->name);
+	status = device_capture_info(pool_device(pool), pool->home, &info);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return record_home(pool);
+	return status_set(PHILOX_ERROR_BUSY,
+			  "pool '%s' is in use on a stream that is capturing "
+			  "now, which no other can wait for",
+			  pool->name);
+}
+
+enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream)
+{
+	enum philox_status status;
+
+	if (!pool->used || pool_is_home(pool, stream))
+		return PHILOX_OK;
+	status = mark_home(pool);
+	if (status != PHILOX_OK)
+		return status;
+	if (!pool->ordered)
+		return status_set(
+			PHILOX_ERROR_BUSY,
+			"pool '%s' is in use on another stream%s: order the "
+			"two, and say so by philox_pool_order()",
+			pool->name,
+			pool->flags & PHILOX_POOL_STRICT
+				? ""
+				: ", where the end of that could not be "
+				  "recorded");
+	status = philox_event_wait(pool_device(pool), stream, pool->event);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "pool '%s': ", pool->name);
+	pool->waits++;
+	return PHILOX_OK;
+}
+
+/* What a stream has freed is as well ordered as the rest once it is home. */
+static void give_to_home(struct philox_pool *pool, philox_stream stream)
+{
+	size_t index = find_stream(pool, stream, 0);
+
+	if (index < pool->n_streams && is_stream(&pool->streams[index], stream))
+		pool_give(pool->blocks, (uint32_t)index + 1, POOL_HOME);
+}
+
+enum philox_status pool_move_home(struct philox_pool *pool,
+				  philox_stream stream)
+{
+	give_to_home(pool, stream);
+	pool->home = stream;
+	pool->home_thread = pthread_self();
+	pool->used = 1;
+	pool->touched = 0;
+	pool->ordered = 0;
+	if (pool->flags & PHILOX_POOL_STRICT)
+		return PHILOX_OK;
+	return record_home(pool);
+}
+
+void pool_touch_home(struct philox_pool *pool, philox_stream stream)
+{
+	if (pool->session)
+		return;
+	if (!pool->used && pool->turn == TURN_FREE) {
+		pool->home = stream;
+		pool->home_thread = pthread_self();
+		pool->used = 1;
+	}
+	if (serves_home(pool, stream))
+		pool->touched = 1;
+}
+
+/* --- waiting for memory ---------------------------------------------------- */
+
+/* A stream may be waited for that is in the same capture, or in none as well. */
+static enum philox_status check_lender(struct philox_pool *pool,
+				       const struct pool_stream *lender,
+				       const struct capture_info *info)
+{
+	struct capture_info other;
+	enum philox_status status;
+
+	if (!pool_means_ours(lender->stream, lender->thread) ||
+	    lender->in_session != (pool->session != NULL))
+		return PHILOX_NOT_READY;
+	status = device_capture_info(pool_device(pool), lender->stream, &other);
+	if (status != PHILOX_OK)
+		return status;
+	return other.status == info->status &&
+			       (info->status == PHILOX_CAPTURE_NONE ||
+				other.id == info->id)
+		       ? PHILOX_OK
+		       : PHILOX_NOT_READY;
+}
+
+static enum philox_status wait_for(struct philox_pool *pool,
+				   philox_stream stream, philox_stream lender)
+{
+	struct philox_device *device = pool_device(pool);
+	philox_event event;
+	enum philox_status status = philox_event_create(device, &event);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_event_record(device, event, lender);
+	if (status == PHILOX_OK)
+		status = philox_event_wait(device, stream, event);
+	philox_event_destroy(device, event);
+	pool->waits += status == PHILOX_OK;
+	return status;
+}
+
+static void note_wait(struct philox_pool *pool)
+{
+	pool_journal(pool, "pool-wait pool %s", journal_name(pool->name).text);
+	pool_post(pool, PHILOX_LOG_INFO, "pool wait", 0, 0,
+		  "made a stream wait for another one, whose free memory it "
+		  "needs");
+}
+
+/* Outside sessions HOME's memory is there for who waits for home. */
+static enum philox_status borrow_home(struct philox_pool *pool,
+				      philox_stream stream,
+				      struct pool_request *request)
+{
+	enum philox_status status;
+
+	if (request->home || !pool_owns(pool->blocks, POOL_HOME))
+		return PHILOX_NOT_READY;
+	if (pool->turn != TURN_FREE)
+		return PHILOX_NOT_READY;
+	status = pool_follow(pool, stream);
+	if (status != PHILOX_OK)
+		return status;
+	request->home = 1;
+	note_wait(pool);
+	return PHILOX_OK;
+}
+
+enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
+			       const struct capture_info *info,
+			       struct pool_request *request)
+{
+	uint32_t lender = pool_lender(pool->blocks, request);
+	enum philox_status status;
+
+	if (pool->flags & PHILOX_POOL_STRICT)
+		return PHILOX_NOT_READY;
+	if (lender == UINT32_MAX)
+		return borrow_home(pool, stream, request);
+	status = check_lender(pool, &pool->streams[lender - 1], info);
+	if (status == PHILOX_OK)
+		status = wait_for(pool, stream,
+				  pool->streams[lender - 1].stream);
+	if (status != PHILOX_OK)
+		return status;
+	pool_give(pool->blocks, lender, request->owner);
+	pool->touched |= request->owner == POOL_HOME;
+	note_wait(pool);
+	return PHILOX_OK;
+}

@@ -1,0 +1,129 @@
+/*
+ * graph/runner/call/agree.c - processes settle on what a call is executed as
+ *
+ * A question is always asked of all, and all ask the same number of them: the
+ * first one of a call, and then that which belongs to the kind they agreed on.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include "graph/runner/call/agree.h"
+
+static enum philox_status refuse_answer(const struct philox_function *function,
+					enum philox_call_kind wanted,
+					uint32_t answer)
+{
+	if (answer > PHILOX_CALL_REPLAY)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': its processes cannot agree: "
+				  "agree() was asked with %d and wrote %" PRIu32
+				  ", which is no kind of call",
+				  function->name, (int)wanted, answer);
+	return status_set(PHILOX_ERROR_INVALID,
+			  "function '%s': its processes cannot agree: agree() "
+			  "was asked with %d and wrote %" PRIu32
+			  ", but it writes the least of what all ask with",
+			  function->name, (int)wanted, answer);
+}
+
+static enum philox_status name_failure(const struct philox_function *function,
+				       enum philox_status status)
+{
+	if (!*philox_error_message())
+		return status_set(status,
+				  "function '%s': its processes cannot agree: "
+				  "agree() returned %s",
+				  function->name, philox_status_name(status));
+	return status_prefix(
+		status,
+		"function '%s': its processes cannot agree: ", function->name);
+}
+
+/* The message is the callback's if it fails, and else as it was before. */
+static enum philox_status ask_others(struct philox_function *function,
+				     enum philox_call_kind wanted,
+				     uint32_t *answer)
+{
+	struct status_message before;
+	enum philox_status status;
+
+	status_keep(&before);
+	status_set(PHILOX_OK, "%s", "");
+	*answer = UINT32_MAX;
+	status = function->agree(function->user, (uint32_t)wanted, answer);
+	if (status != PHILOX_OK)
+		return name_failure(function, status);
+	if (*answer > (uint32_t)wanted)
+		return refuse_answer(function, wanted, *answer);
+	status_restore(&before);
+	return PHILOX_OK;
+}
+
+/* The reason so far says why it would have been no replay. */
+static void explain_less(const struct calling *calling,
+			 enum philox_call_kind wanted,
+			 enum philox_call_kind agreed)
+{
+	static const char *const kinds[] = {"", "an eager call", "a warm-up",
+					    "a recording", "a replay"};
+	struct philox_function *function = calling->function;
+	const int replay = wanted == PHILOX_CALL_REPLAY;
+	char own[sizeof(function->reason)];
+
+	snprintf(own, sizeof(own), "%s", replay ? "" : function->reason);
+	calling_explain(calling,
+			"it is %s, since other processes need more care: here "
+			"it would be %s%s%.120s",
+			kinds[agreed], kinds[wanted], *own ? ": " : "", own);
+	function->counts.missed_agreed++;
+	calling_tell(calling, TOLD_AGREED, "agreed", agreed, NULL,
+		     function->reason);
+}
+
+enum philox_status agree_quietly(struct philox_function *function,
+				 enum philox_call_kind wanted,
+				 enum philox_call_kind *agreed)
+{
+	enum philox_status status;
+	uint32_t answer;
+
+	*agreed = wanted;
+	if (!function->agree)
+		return PHILOX_OK;
+	status = ask_others(function, wanted, &answer);
+	if (status != PHILOX_OK)
+		return status;
+	if (answer == PHILOX_CALL_NONE)
+		return status_set(PHILOX_ERROR_STATE,
+				  "function '%s': other processes cannot make "
+				  "the call",
+				  function->name);
+	*agreed = (enum philox_call_kind)answer;
+	return PHILOX_OK;
+}
+
+enum philox_status agree_on(const struct calling *calling,
+			    enum philox_call_kind wanted,
+			    enum philox_call_kind *agreed)
+{
+	enum philox_status status =
+		agree_quietly(calling->function, wanted, agreed);
+
+	if (status == PHILOX_OK && *agreed < wanted && !calling->ahead)
+		explain_less(calling, wanted, *agreed);
+	return status;
+}
+
+/* A function that was destroyed may have no `user` any more. */
+enum philox_status agree_failed(struct philox_function *function,
+				enum philox_status status)
+{
+	struct status_message own;
+	uint32_t answer;
+
+	if (!function->agree || function->gone)
+		return status;
+	status_keep(&own);
+	ask_others(function, PHILOX_CALL_NONE, &answer);
+	status_restore(&own);
+	return status;
+}

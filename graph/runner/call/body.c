@@ -1,0 +1,376 @@
+/*
+ * graph/runner/call/body.c - what a body asks of its run
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox/launch_value.h>
+#include "graph/runner/state/live.h"
+#include "graph/runner/function/script.h"
+#include "graph/verify/verify.h"
+
+philox_stream philox_run_stream(const struct philox_run *run)
+{
+	return run ? run->stream : NULL;
+}
+
+enum philox_call_kind philox_run_kind(const struct philox_run *run)
+{
+	return run && run->function ? run->kind : PHILOX_CALL_NONE;
+}
+
+/* A call of the body that failed, so that the run has. */
+static enum philox_status body_report(struct philox_run *run,
+				      enum philox_status status)
+{
+	if (!run || status == PHILOX_OK)
+		return status;
+	run_fail(run, status);
+	return runner_report(run->runner,
+			     run_is_ours(run) ? run->function : NULL, status);
+}
+
+static enum philox_status refuse_number(const struct philox_run *run,
+					const char *what, size_t index,
+					size_t n)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "function '%s' has %zu %s%s: there is no %s %zu",
+			  run->function->name, n, what, status_s(n), what,
+			  index);
+}
+
+/* --- inputs ------------------------------------------------------------------ */
+
+static enum philox_status find_input(struct philox_run *run, size_t index,
+				     void **address, size_t *bytes)
+{
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!address)
+		return status_set(PHILOX_ERROR_INVALID, "address is NULL");
+	if (index >= run->function->n_inputs)
+		return refuse_number(run, "input", index,
+				     run->function->n_inputs);
+	*address = run->inputs[index];
+	if (bytes)
+		*bytes = run->call->inputs[index].bytes;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_run_input(struct philox_run *run, size_t index,
+				    void **address, size_t *bytes)
+{
+	return body_report(run, find_input(run, index, address, bytes));
+}
+
+/* --- values ------------------------------------------------------------------ */
+
+/* An eager call's cell is 16 bytes of the pool. */
+static enum philox_status write_cell(struct philox_run *run, size_t index,
+				     void **cell)
+{
+	const struct philox_call_value *value = &run->call->values[index];
+	struct philox_pool_block block;
+	enum philox_status status = philox_pool_alloc(
+		run->pool, run->stream, PHILOX_VALUE_SIZE, 0,
+		run->function->values[index].name, &block);
+
+	if (status != PHILOX_OK)
+		return run->verify ? verify_paint(run->verify, NULL, 0, status)
+				   : status;
+	run->taken++;
+	status = philox_value_write(run->runner->context, run->stream,
+				    block.address, value->bytes, value->size);
+	if (status == PHILOX_OK)
+		*cell = block.address;
+	return status;
+}
+
+static enum philox_status make_cell(struct philox_run *run, size_t index,
+				    void **cell)
+{
+	const struct philox_call_value *value = &run->call->values[index];
+
+	if (run->kind != PHILOX_CALL_RECORD)
+		return write_cell(run, index, cell);
+	return philox_capture_value(run->runner->context, run->stream,
+				    run->function->values[index].name,
+				    value->bytes, value->size, cell);
+}
+
+static enum philox_status find_value(struct philox_run *run, size_t index,
+				     const void **address)
+{
+	const struct step step = {.kind = STEP_VALUE, .a = index};
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!address)
+		return status_set(PHILOX_ERROR_INVALID, "address is NULL");
+	if (index >= run->function->n_values)
+		return refuse_number(run, "value", index,
+				     run->function->n_values);
+	status = script_step(run, &step);
+	if (status == PHILOX_OK && !run->values[index])
+		status = make_cell(run, index, &run->values[index]);
+	if (status == PHILOX_OK)
+		*address = run->values[index];
+	return status;
+}
+
+enum philox_status philox_run_value(struct philox_run *run, size_t index,
+				    const void **address)
+{
+	return body_report(run, find_value(run, index, address));
+}
+
+/* --- memory ------------------------------------------------------------------- */
+
+static enum philox_status take_block(struct philox_run *run, size_t bytes,
+				     size_t alignment, const char *tag,
+				     void **address)
+{
+	const struct step step = {
+		.kind = STEP_ALLOC, .a = bytes, .b = alignment};
+	struct run_block made = {0};
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!address)
+		return status_set(PHILOX_ERROR_INVALID, "address is NULL");
+	status = runner_room(&run->blocks, &run->block_room, run->n_blocks + 1,
+			     sizeof(*run->blocks));
+	if (status == PHILOX_OK)
+		status = script_step(run, &step);
+	if (status == PHILOX_OK)
+		status = philox_pool_alloc(run->pool, run->stream, bytes,
+					   alignment, tag, &made.block);
+	if (run->verify)
+		status = verify_paint(run->verify, made.block.address, bytes,
+				      status);
+	if (status != PHILOX_OK)
+		return status;
+	run->taken++;
+	made.range = live_range(run->runner, made.block.address, bytes);
+	run->blocks[run->n_blocks++] = made;
+	*address = made.block.address;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_run_alloc(struct philox_run *run, size_t bytes,
+				    size_t alignment, const char *tag,
+				    void **address)
+{
+	return body_report(run,
+			   take_block(run, bytes, alignment, tag, address));
+}
+
+/* The block of the run that an address lies in; NULL: none. */
+static struct run_block *find_run_block(const struct philox_run *run,
+					const void *address)
+{
+	uintptr_t at = (uintptr_t)address;
+
+	for (size_t i = 0; i < run->n_blocks; i++) {
+		struct run_block *block = &run->blocks[i];
+		uintptr_t begin = (uintptr_t)block->block.address;
+
+		if (!block->freed && at >= begin &&
+		    at - begin < block->block.size)
+			return block;
+	}
+	return NULL;
+}
+
+static enum philox_status free_run_block(struct philox_run *run, void *address)
+{
+	struct step step = {.kind = STEP_FREE};
+	struct run_block *block;
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK || !address)
+		return status;
+	block = find_run_block(run, address);
+	if (!block || block->block.address != address)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': no memory that its body took "
+				  "begins at %p",
+				  run->function->name, address);
+	if (block->outputs)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': the memory at %p holds an "
+				  "output",
+				  run->function->name, address);
+	step.a = (uint64_t)(block - run->blocks);
+	status = script_step(run, &step);
+	if (status == PHILOX_OK)
+		status = philox_pool_free(run->pool, run->stream, address);
+	if (status == PHILOX_OK)
+		block->freed = 1;
+	return status;
+}
+
+enum philox_status philox_run_free(struct philox_run *run, void *address)
+{
+	return body_report(run, free_run_block(run, address));
+}
+
+/* --- outputs ------------------------------------------------------------------- */
+
+static enum philox_status refuse_output(const struct philox_run *run,
+					size_t index, enum philox_status status,
+					const char *why)
+{
+	const struct philox_output_info *info = &run->function->outputs[index];
+
+	return status_set(status, "function '%s': output '%s'%s%s%s %s",
+			  run->function->name, info->name,
+			  *info->origin ? " (" : "", info->origin,
+			  *info->origin ? ")" : "", why);
+}
+
+static int is_in(const void *address, size_t bytes, const void *base,
+		 size_t size)
+{
+	uintptr_t at = (uintptr_t)address, begin = (uintptr_t)base;
+
+	return at >= begin && at - begin <= size &&
+	       bytes <= size - (at - begin);
+}
+
+/* Whether a recording may have an input copied. */
+static int may_be_copied(const struct philox_run *run, size_t index)
+{
+	return run->copied[index] ||
+	       run->function->inputs[index].kind != PHILOX_INPUT_STATIC;
+}
+
+/*
+ * An input of the call that an address is in, one that stays there if there is
+ * one; SIZE_MAX: none.
+ */
+static size_t input_at(const struct philox_run *run, const void *address)
+{
+	size_t found = SIZE_MAX;
+
+	for (size_t i = 0; i < run->function->n_inputs; i++) {
+		if (!run->call->inputs[i].bytes ||
+		    !is_in(address, 1, run->inputs[i],
+			   run->call->inputs[i].bytes))
+			continue;
+		if (!may_be_copied(run, i))
+			return i;
+		found = i;
+	}
+	return found;
+}
+
+/*
+ * Memory of the run comes first: an address of an input may have been given
+ * back by its owner, and then to the pool, but a live block of the pool is
+ * nobody else's.
+ */
+static enum philox_status place_output(struct philox_run *run, size_t index,
+				       struct run_output *made)
+{
+	struct run_block *block = find_run_block(run, made->address);
+	const struct philox_call_input *input;
+	size_t at;
+
+	made->input = UINT32_MAX;
+	if (block) {
+		made->id = block->block.id;
+		made->range = block->range;
+		return is_in(made->address, made->bytes, block->block.address,
+			     block->block.size)
+			       ? PHILOX_OK
+			       : refuse_output(run, index, PHILOX_ERROR_INVALID,
+					       "ends beyond its memory");
+	}
+	at = input_at(run, made->address);
+	if (at == SIZE_MAX)
+		return refuse_output(run, index, PHILOX_ERROR_INVALID,
+				     "is neither in memory of this run nor in "
+				     "an input");
+	input = &run->call->inputs[at];
+	if (may_be_copied(run, at))
+		return refuse_output(run, index, PHILOX_ERROR_INVALID,
+				     "is in an input that may be copied");
+	if (!is_in(made->address, made->bytes, run->inputs[at], input->bytes))
+		return refuse_output(run, index, PHILOX_ERROR_INVALID,
+				     "ends beyond its input");
+	made->input = (uint32_t)at;
+	made->id = input->id; /* a handle's is looked up */
+	return PHILOX_OK;
+}
+
+static enum philox_status declare(struct philox_run *run, size_t index,
+				  void *address, size_t bytes)
+{
+	const struct step step = {.kind = STEP_OUTPUT, .a = index, .b = bytes};
+	struct run_output made = {.address = address, .bytes = bytes};
+	struct run_block *block;
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (index >= run->function->n_outputs)
+		return refuse_number(run, "output", index,
+				     run->function->n_outputs);
+	if (!address)
+		return refuse_output(run, index, PHILOX_ERROR_INVALID,
+				     "is at NULL");
+	if (run->outputs[index].address)
+		return refuse_output(run, index, PHILOX_ERROR_EXISTS,
+				     "was declared already");
+	status = place_output(run, index, &made);
+	if (status == PHILOX_OK)
+		status = script_step(run, &step);
+	if (status != PHILOX_OK)
+		return status;
+	block = find_run_block(run, address);
+	if (block)
+		block->outputs++;
+	run->outputs[index] = made;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_run_output(struct philox_run *run, size_t index,
+				     void *address, size_t bytes)
+{
+	return body_report(run, declare(run, index, address, bytes));
+}
+
+/* --- recordings ------------------------------------------------------------------ */
+
+enum philox_status philox_run_refuse(struct philox_run *run, const char *reason)
+{
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return body_report(run, status);
+	run->refused = 1;
+	snprintf(run->reason, sizeof(run->reason), "%s", reason ? reason : "");
+	return PHILOX_OK;
+}
+
+enum philox_status philox_run_again(struct philox_run *run)
+{
+	enum philox_status status = run_check(run);
+
+	if (status == PHILOX_OK && run->kind == PHILOX_CALL_RECORD)
+		status = status_set(PHILOX_ERROR_STATE,
+				    "function '%s': a further warm-up is asked "
+				    "for in a recording",
+				    run->function->name);
+	if (status != PHILOX_OK)
+		return body_report(run, status);
+	run->again = 1;
+	return PHILOX_OK;
+}

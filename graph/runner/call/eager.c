@@ -1,0 +1,241 @@
+/*
+ * graph/runner/call/eager.c - calls that run the body
+ *
+ * Everything that can fail comes before the pool's session is ended; after that
+ * tickets are used up and outputs handed out, which cannot.
+ */
+#include <stdlib.h>
+#include "graph/runner/call/eager.h"
+#include "graph/runner/function/inputs.h"
+#include "graph/runner/state/live.h"
+#include "graph/runner/state/output.h"
+#include "graph/runner/call/passes.h"
+#include "graph/runner/state/fence.h"
+#include "graph/runner/call/run.h"
+#include "graph/runner/state/runner_step.h"
+
+/* What a call needs beside its run. */
+struct eager {
+	struct output_slot **slots;
+	struct output_place *places;
+	void **buffers; /* of inputs that are copied */
+	size_t n_slots; /* that were taken */
+};
+
+static enum philox_status reserve_eager(struct philox_function *function,
+					struct eager *eager, size_t n_uses)
+{
+	enum philox_status status = PHILOX_OK;
+
+	eager->slots = calloc(function->n_outputs + 1, sizeof(*eager->slots));
+	eager->places = calloc(function->n_outputs + 1, sizeof(*eager->places));
+	eager->buffers = calloc(function->n_inputs + 1, sizeof(void *));
+	if (!eager->slots || !eager->places || !eager->buffers)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "function '%s': no memory for a call",
+				  function->name);
+	while (status == PHILOX_OK && eager->n_slots < function->n_outputs) {
+		status = outputs_take(function, eager->n_slots,
+				      &eager->slots[eager->n_slots]);
+		if (status == PHILOX_OK)
+			eager->n_slots++;
+	}
+	if (status == PHILOX_OK)
+		status = step_reserve(function->runner, n_uses);
+	return status;
+}
+
+static void free_eager(struct eager *eager, int give)
+{
+	for (size_t i = 0; give && i < eager->n_slots; i++)
+		outputs_give(eager->slots[i]);
+	free(eager->slots);
+	free(eager->places);
+	free(eager->buffers);
+}
+
+static enum philox_status run_on_stream(struct philox_run *run, void **buffers)
+{
+	struct philox_function *function = run->function;
+	struct philox_call *call = run->call;
+	enum philox_status status = run_place_inputs(run, buffers, 0);
+
+	if (status == PHILOX_OK)
+		status = inputs_copy_in(function, call, buffers, run->stream);
+	if (status == PHILOX_OK)
+		status = run_body(run);
+	if (status == PHILOX_OK)
+		status = inputs_copy_back(function, call, buffers, run->stream);
+	return status;
+}
+
+/* What was queued by a call that failed is joined, too. */
+static enum philox_status run_and_join(struct philox_run *run, void **buffers)
+{
+	struct status_message kept;
+	enum philox_status status = run_on_stream(run, buffers), joined;
+
+	status_keep(&kept);
+	joined = run_join(run->runner, run->call->stream, 1);
+	if (status == PHILOX_OK)
+		return joined;
+	status_restore(&kept);
+	return status;
+}
+
+/*
+ * A session that cannot be ended well is ended badly; one that cannot be ended
+ * at all, since the device refuses it, is left to the next call.
+ */
+static void end_badly_at_last(struct philox_run *run,
+			      struct philox_pool_session *session,
+			      enum philox_status status, uint64_t *allocations)
+{
+	struct philox_pool_report report =
+		PHILOX_INIT(struct philox_pool_report);
+	struct status_message kept;
+
+	status_keep(&kept);
+	if (philox_pool_end(session, status, &report) == PHILOX_OK) {
+		*allocations = report.allocations;
+		points_passed(run->runner);
+	} else {
+		*allocations = run->taken;
+		run->runner->stuck = session;
+	}
+	status_restore(&kept);
+}
+
+/* The pool counts what a session allocates, whoever asked for it. */
+static enum philox_status end_well(struct philox_run *run,
+				   struct philox_pool_session *session)
+{
+	struct philox_pool_report report =
+		PHILOX_INIT(struct philox_pool_report);
+	enum philox_status status =
+		philox_pool_end(session, PHILOX_OK, &report);
+
+	if (status != PHILOX_OK) {
+		end_badly_at_last(run, session, status, &report.allocations);
+		return status;
+	}
+	points_passed(run->runner);
+	return run_check_memory(run, report.allocations);
+}
+
+static enum philox_status run_in_session(struct philox_run *run, void **buffers)
+{
+	struct philox_pool_session *session;
+	uint64_t allocations;
+	enum philox_status status =
+		philox_pool_begin(run->runner->pool, run->stream, &session);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = run_and_join(run, buffers);
+	if (status == PHILOX_OK && !run->dry)
+		return end_well(run, session);
+	end_badly_at_last(run, session,
+			  status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
+			  &allocations);
+	if (status == PHILOX_OK)
+		status = run_check_memory(run, allocations);
+	return status;
+}
+
+/*
+ * The places are found while handles of inputs are as they were: a ticket that
+ * is used up may release them.
+ */
+static void complete(struct philox_run *run, struct eager *eager)
+{
+	const struct philox_function *function = run->function;
+
+	for (size_t i = 0; i < function->n_outputs; i++)
+		eager->places[i] = run_output_place(function, run->call,
+						    &run->outputs[i], NULL);
+	step_follow(run->runner, function->n_inputs);
+	run_passes_settle(run);
+	run_hand_out(function, run->call, eager->slots, eager->places);
+}
+
+/* What the body neither freed nor declared is still live in the pool. */
+static int has_left_memory(const struct philox_run *run)
+{
+	if (run->taken != run->n_blocks) /* copies, values */
+		return 1;
+	for (size_t i = 0; i < run->n_blocks; i++)
+		if (!run->blocks[i].freed && !run->blocks[i].outputs)
+			return 1;
+	return 0;
+}
+
+static enum philox_status run_eagerly(struct philox_run *run,
+				      struct eager *eager)
+{
+	struct philox_runner *runner = run->runner;
+	enum philox_status status = function_settle(run->function);
+
+	if (status == PHILOX_OK)
+		status = points_await(runner, run->stream);
+	if (status == PHILOX_OK)
+		status = run_join(runner, run->call->stream, 0);
+	if (status == PHILOX_OK)
+		status = run_in_session(run, eager->buffers);
+	if (status == PHILOX_OK && !run->dry)
+		complete(run, eager);
+	else
+		run_passes_undo(run);
+	if (status != PHILOX_OK || has_left_memory(run))
+		runner->unsettled = 1;
+	return status;
+}
+
+static enum philox_status call_body(struct philox_function *function,
+				    struct philox_call *call, struct key *key,
+				    enum philox_call_kind kind,
+				    philox_stream stream, int dry)
+{
+	struct eager eager = {0};
+	struct philox_run *run = &function->runner->run;
+	enum philox_status status =
+		reserve_eager(function, &eager, call->n_uses);
+
+	if (status == PHILOX_OK)
+		status = run_begin(function, call, key, kind, stream);
+	if (status == PHILOX_OK) {
+		run->dry = dry;
+		status = run_eagerly(run, &eager);
+		run_end(run, status);
+	}
+	free_eager(&eager, status != PHILOX_OK || dry);
+	return status;
+}
+
+enum philox_status eager_call(struct philox_function *function,
+			      struct philox_call *call, struct key *key,
+			      enum philox_call_kind kind, philox_stream stream)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status =
+		call_body(function, call, key, kind, stream, 0);
+
+	if (kind == PHILOX_CALL_WARMUP)
+		function->counts.warmup_ns += runner_time() - began;
+	else
+		function->counts.eager_ns += runner_time() - began;
+	return status;
+}
+
+enum philox_status eager_dry(struct philox_function *function,
+			     struct philox_call *call, struct key *key,
+			     philox_stream stream)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status;
+
+	function->counts.dry++;
+	status = call_body(function, call, key, PHILOX_CALL_WARMUP, stream, 1);
+	function->counts.dry_ns += runner_time() - began;
+	return status;
+}

@@ -1,0 +1,257 @@
+/*
+ * graph/runner/call/execute.c - the kinds of call, carried out
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "graph/runner/call/agree.h"
+#include "graph/runner/function/runner_debt.h"
+#include "graph/runner/call/eager.h"
+#include "graph/runner/call/execute.h"
+#include "graph/runner/call/replay.h"
+#include "graph/runner/call/record.h"
+#include "graph/runner/function/recording.h"
+#include "graph/runner/call/verify.h"
+
+static void note_refusal(const struct calling *calling,
+			 enum philox_call_kind kind)
+{
+	const struct philox_run *run = &calling->function->runner->run;
+
+	if (!run->refused)
+		return;
+	calling_explain(calling, REFUSED_BEGIN "%s", run->reason);
+	calling_wait(calling, kind);
+}
+
+enum philox_status call_eagerly(const struct calling *calling,
+				enum philox_call_kind kind)
+{
+	struct philox_function *function = calling->function;
+	struct key *key = calling->key;
+	enum philox_status status =
+		eager_call(function, calling->call, key, kind, calling->stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	calling->call->kind = kind;
+	if (kind != PHILOX_CALL_WARMUP || !function->runner->run.again)
+		key->cold = 0;
+	if (kind == PHILOX_CALL_WARMUP)
+		function->counts.warmup++;
+	else
+		function->counts.eager++;
+	if (kind == PHILOX_CALL_WARMUP && !function->runner->run.again &&
+	    key->warmups) /* of another process, or of a cold key */
+		key->warmups--;
+	if (kind != PHILOX_CALL_WARMUP && function->runner->run.again)
+		key->warmups++;
+	note_refusal(calling, kind);
+	return PHILOX_OK;
+}
+
+/* Some bodies are not done after one, and ask for more. */
+enum philox_status call_dry(const struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	struct key *key = calling->key;
+	enum philox_status status = PHILOX_OK;
+
+	debt_dry(calling);
+	for (int i = 0; status == PHILOX_OK && key->dry; i++) {
+		if (i == DRY_MAX)
+			return status_set(PHILOX_ERROR_LIMIT,
+					  "function '%s': its body has asked "
+					  "for more than %d dry warm-ups",
+					  function->name, DRY_MAX);
+		status = eager_dry(function, calling->call, key,
+				   calling->stream);
+		if (status != PHILOX_OK)
+			return status;
+		if (!function->runner->run.again)
+			key->dry--;
+		note_refusal(calling, PHILOX_CALL_WARMUP);
+	}
+	return status;
+}
+
+/* The body refused, or broke its capture: the message says how. */
+static void explain_refusal(const struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	char begin[96];
+	const char *why = philox_error_message();
+
+	snprintf(begin, sizeof(begin), "function '%s': ", function->name);
+	if (strncmp(why, begin, strlen(begin)) == 0)
+		why += strlen(begin);
+	calling_explain(calling, "%s", why);
+	calling_wait(calling, PHILOX_CALL_RECORD);
+}
+
+enum philox_status call_capture(const struct calling *calling,
+				struct recording *before,
+				struct recording **recording, int *refused)
+{
+	struct philox_function *function = calling->function;
+	enum philox_status status;
+
+	*refused = 0;
+	status = record_call(function, calling->call, calling->key,
+			     calling->stream, calling->ahead, recording,
+			     refused);
+	if (*refused) {
+		explain_refusal(calling);
+		*refused = function->policy.refused != PHILOX_REFUSED_ERROR;
+	}
+	if (status != PHILOX_OK)
+		return status;
+	if (before)
+		recording_retire(before, NULL);
+	calling->key->told &= ~(unsigned)TOLD_REFUSED;
+	return PHILOX_OK;
+}
+
+/* How long each part of a recording took, as far as the counts say. */
+void call_post_recorded(const struct calling *calling,
+			const struct philox_function_counts *before,
+			uint64_t began)
+{
+	const struct philox_function_counts *now = &calling->function->counts;
+
+	runner_post(calling->function, PHILOX_LOG_INFO, "recorded",
+		    PHILOX_CALL_RECORD, NULL, runner_time() - began,
+		    "is recorded: %s (ns: restore %" PRIu64 ", body %" PRIu64
+		    ", instantiate %" PRIu64 ", checkpoint %" PRIu64
+		    ", first launch %" PRIu64 ")",
+		    calling->function->reason,
+		    now->restore_ns - before->restore_ns,
+		    now->record_ns - before->record_ns,
+		    now->instantiate_ns - before->instantiate_ns,
+		    now->checkpoint_ns - before->checkpoint_ns,
+		    now->first_ns - before->first_ns);
+}
+
+static enum philox_status launch_first(const struct calling *calling,
+				       struct recording *recording,
+				       struct replay_check *check)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status = launch_recording(recording, calling->call,
+						     calling->stream, check);
+
+	calling->function->counts.first_ns += runner_time() - began;
+	return status;
+}
+
+/* The second question: a recording of each process, or of none, is launched. */
+static enum philox_status agree_on_recording(const struct calling *calling,
+					     struct recording *made,
+					     int refused,
+					     enum philox_status captured,
+					     enum philox_call_kind *agreed)
+{
+	struct philox_function *function = calling->function;
+
+	if (refused)
+		return agree_on(calling, PHILOX_CALL_EAGER, agreed);
+	if (captured == PHILOX_OK && function->agree)
+		captured = launch_check(made, calling->call, calling->stream);
+	if (captured != PHILOX_OK)
+		return agree_failed(function, captured);
+	return agree_on(calling, PHILOX_CALL_RECORD, agreed);
+}
+
+enum philox_status call_recorded(const struct calling *calling,
+				 struct recording *before)
+{
+	struct philox_function *function = calling->function;
+	const struct philox_function_counts counted = function->counts;
+	const uint64_t began = runner_time();
+	struct recording *recording = NULL;
+	enum philox_call_kind agreed;
+	int refused;
+	enum philox_status status =
+		call_capture(calling, before, &recording, &refused);
+
+	status = agree_on_recording(calling, recording, refused, status,
+				    &agreed);
+	if (status == PHILOX_OK && !refused && agreed == PHILOX_CALL_RECORD)
+		status = launch_first(calling, recording, NULL);
+	if (recording)
+		call_post_recorded(calling, &counted, began);
+	if (status != PHILOX_OK)
+		return status;
+	function->counts.missed_refused += refused != 0;
+	if (agreed != PHILOX_CALL_RECORD)
+		return call_eagerly(calling, agreed);
+	calling->call->kind = PHILOX_CALL_RECORD;
+	function->counts.record++;
+	return PHILOX_OK;
+}
+
+static enum philox_status launch_again(const struct calling *calling,
+				       struct recording *recording,
+				       struct replay_check *check)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status;
+
+	if (!recording->launched)
+		return launch_first(calling, recording, check);
+	status = launch_recording(recording, calling->call, calling->stream,
+				  check);
+	calling->function->counts.replay_ns += runner_time() - began;
+	return status;
+}
+
+/* The caller has what the body made, as of a call that ran it. */
+static void fall_back(const struct calling *calling,
+		      struct recording *recording)
+{
+	struct philox_function *function = calling->function;
+
+	calling_explain(calling, RECORDING_DIFFERED);
+	calling_wait(calling, PHILOX_CALL_EAGER);
+	recording_retire(recording, RECORDING_DIFFERED);
+	calling->call->kind = PHILOX_CALL_EAGER;
+	function->counts.eager++;
+}
+
+static void count_replay(const struct calling *calling,
+			 struct recording *recording)
+{
+	recording_played(recording);
+	calling->call->kind = PHILOX_CALL_REPLAY;
+	calling->function->counts.replay++;
+}
+
+static enum philox_status replay_checked(const struct calling *calling,
+					 struct recording *recording)
+{
+	struct replay_check check = {.recording = recording,
+				     .call = calling->call,
+				     .stream = calling->stream};
+	enum philox_status status = launch_again(calling, recording, &check);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (check.fell_back)
+		fall_back(calling, recording);
+	else
+		count_replay(calling, recording);
+	return PHILOX_OK;
+}
+
+enum philox_status call_replayed(const struct calling *calling,
+				 struct recording *recording)
+{
+	enum philox_status status;
+
+	if (replay_is_due(calling->function))
+		return replay_checked(calling, recording);
+	status = launch_again(calling, recording, NULL);
+	if (status == PHILOX_OK)
+		count_replay(calling, recording);
+	return status;
+}

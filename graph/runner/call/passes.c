@@ -1,0 +1,590 @@
+/*
+ * graph/runner/call/passes.c - the passes of a body, and the tickets of its call
+ *
+ * See Note [Runner] in graph/runner/state/runner.h.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include "graph/runner/call/passes.h"
+#include "graph/runner/function/script.h"
+#include "graph/runner/state/runner_step.h"
+#include "graph/verify/callback.h"
+#include "lib/state/journal.h"
+
+#define NO_ENTRY UINT32_MAX
+
+static int is_recording(const struct philox_run *run)
+{
+	return run->kind == PHILOX_CALL_RECORD;
+}
+
+/* --- the ends of passes, with the context's lock ----------------------------- */
+
+/* Numbers go up within a run, and are 0 in all of a recording. */
+static struct run_pass *find_number(const struct philox_run *run,
+				    uint64_t number)
+{
+	size_t low = 0, high = run->n_passes;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (run->passes[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < run->n_passes && run->passes[low].number == number
+		       ? &run->passes[low]
+		       : NULL;
+}
+
+static struct run_pass *find_run_pass(const struct graph_context *graphs,
+				      uint64_t number)
+{
+	struct philox_runner *runner = graphs->runners;
+	struct run_pass *found = NULL;
+
+	for (; runner && !found; runner = runner->next)
+		found = find_number(&runner->run, number);
+	return found;
+}
+
+/* The ticket can be repeated at once, though its commit is put off. */
+static void retain_pass(struct run_pass *ended)
+{
+	struct philox_pass *pass = &ended->pass;
+
+	if (!ended->backward || ended->dry || pass->flags & PHILOX_RETAIN)
+		return;
+	ledger_retain(&pass->region->ledger, pass->ticket.serial);
+	pass->flags |= PHILOX_RETAIN;
+}
+
+/* Whoever ran the body has ended it by then, and given its cells back. */
+static enum philox_status refuse_end(const struct philox_pass *pass)
+{
+	return status_set(PHILOX_ERROR_STATE,
+			  "region '%s': the pass is not open: it has ended "
+			  "already, or the body that began it has returned",
+			  pass->region->name);
+}
+
+enum philox_status run_passes_ended(const struct philox_pass *pass,
+				    int committed, unsigned flags, int *kept)
+{
+	struct run_pass *ended =
+		find_run_pass(pass->region->context->graphs, pass->run);
+
+	*kept = 1;
+	if (!ended)
+		return verify_passes_ended(pass, committed) ? PHILOX_OK
+							    : refuse_end(pass);
+	if (ended->state != RUN_PASS_OPEN)
+		return refuse_end(pass);
+	ended->state = committed ? RUN_PASS_COMMITTED : RUN_PASS_ABORTED;
+	ended->commit = flags;
+	if (committed && flags & PHILOX_RETAIN)
+		retain_pass(ended);
+	*kept = ended->given || (ended->backward && (committed || ended->dry));
+	return PHILOX_OK;
+}
+
+/* --- beginning ---------------------------------------------------------------- */
+
+static enum philox_status take_entry(struct philox_run *run, uint32_t *entry)
+{
+	if (run->entries >= run->call->n_uses)
+		return run_fail(
+			run, status_set(PHILOX_ERROR_INVALID,
+					"function '%s': uses has %zu "
+					"entr%s, but its body begins more "
+					"passes",
+					run->function->name, run->call->n_uses,
+					run->call->n_uses == 1 ? "y" : "ies"));
+	*entry = (uint32_t)run->entries++;
+	return PHILOX_OK;
+}
+
+static enum philox_status reserve_run_pass(struct philox_run *run)
+{
+	struct philox_context *context = run->runner->context;
+	enum philox_status status;
+
+	context_lock(context);
+	status = runner_room(&run->passes, &run->pass_room, run->n_passes + 1,
+			     sizeof(*run->passes));
+	context_unlock(context);
+	return run_fail(run, status);
+}
+
+/* A placeholder, by which a later pass of the body names this one. */
+static struct philox_ticket dry_ticket(const struct philox_run *run,
+				       const struct run_pass *pass)
+{
+	if (pass->source < run->n_passes)
+		return run->passes[pass->source].ticket;
+	return (struct philox_ticket){pass->pass.region->key,
+				      SERIAL_PLACEHOLDER | (run->n_passes + 1)};
+}
+
+/* From now on the end of the body's pass is found here. */
+static void add_pass(struct philox_run *run, struct philox_pass *pass,
+		     struct run_pass *added)
+{
+	struct graph_context *graphs = run->runner->context->graphs;
+
+	added->pass = *pass;
+	added->dry = run->dry;
+	if (run->dry && !(added->flags & PHILOX_INFERENCE))
+		pass->ticket = dry_ticket(run, added);
+	added->ticket = pass->ticket;
+	context_lock(run->runner->context);
+	if (!is_recording(run))
+		added->number = ++graphs->run_passes;
+	run->passes[run->n_passes++] = *added;
+	context_unlock(run->runner->context);
+	pass->run = added->number;
+}
+
+/* With the context's lock; NULL: the capture broke. */
+static const struct captured_pass *captured_of_run(const struct philox_run *run,
+						   const struct run_pass *pass)
+{
+	const struct capture *capture = capture_find(
+		run->runner->context->graphs, pass->pass.capture_id);
+
+	return capture && pass->pass.index < capture->n_passes
+		       ? &capture->passes[pass->pass.index]
+		       : NULL;
+}
+
+/*
+ * Whether a backward of the body uses the ticket of a pass up, with the
+ * context's lock: the rules of Note [Ledger] hold among the backwards of a body
+ * in whatever kind of call.
+ */
+static int is_run_used_up(const struct philox_run *run, uint32_t source)
+{
+	const struct captured_pass *captured;
+
+	if (is_recording(run)) {
+		captured = captured_of_run(run, &run->passes[source]);
+		return captured && captured->consumed;
+	}
+	for (size_t i = 0; i < run->n_passes; i++) {
+		const struct run_pass *pass = &run->passes[i];
+
+		if (pass->source == source && pass->backward &&
+		    pass->state == RUN_PASS_COMMITTED &&
+		    !((pass->flags | pass->commit) & PHILOX_RETAIN))
+			return 1;
+	}
+	return 0;
+}
+
+static int is_source_used_up(const struct philox_run *run, uint32_t source)
+{
+	int used_up;
+
+	context_lock(run->runner->context);
+	used_up = is_run_used_up(run, source);
+	context_unlock(run->runner->context);
+	return used_up;
+}
+
+static enum philox_status check_run(struct philox_run *run,
+				    const struct philox_region *region,
+				    const struct philox_pass *pass)
+{
+	enum philox_status status = run_check(run);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!region || !pass)
+		return run_fail(run, context_null(run->runner->context,
+						  region ? "pass" : "region"));
+	if (region->context != run->runner->context)
+		return run_fail(run,
+				status_set(PHILOX_ERROR_MISMATCH,
+					   "region '%s' is of another context "
+					   "than runner '%s'",
+					   region->name, run->runner->name));
+	return reserve_run_pass(run);
+}
+
+static enum philox_status no_warmup(struct philox_run *run,
+				    const struct philox_region *region,
+				    unsigned flags)
+{
+	if (!(flags & PHILOX_WARMUP))
+		return PHILOX_OK;
+	return run_fail(run, status_set(PHILOX_ERROR_INVALID,
+					"region '%s': PHILOX_WARMUP is not for "
+					"bodies of a runner, which are run "
+					"with numbers of their own",
+					region->name));
+}
+
+static void not_open(struct philox_pass *pass)
+{
+	if (pass)
+		*pass = (struct philox_pass){.region = NULL};
+}
+
+/* A pass of the launch that is verified, with its numbers. */
+static enum philox_status begin_given(struct philox_run *run,
+				      struct philox_region *region,
+				      unsigned flags, struct philox_pass *pass,
+				      struct run_pass *made)
+{
+	enum philox_status status =
+		verify_begin_pass(run->verify, region, (uint32_t)run->n_passes,
+				  made->backward, flags, pass);
+
+	made->given = 1;
+	if (run_fail(run, status) == PHILOX_OK)
+		add_pass(run, pass, made);
+	return status;
+}
+
+static enum philox_status begin_forward(struct philox_run *run,
+					struct philox_region *region,
+					unsigned flags,
+					struct philox_pass *pass)
+{
+	struct run_pass made = {.flags = flags};
+	const struct step step = {
+		.kind = STEP_FORWARD, .flags = flags, .region = region->name};
+	enum philox_status status = no_warmup(run, region, flags);
+
+	made.source = (uint32_t)run->n_passes;
+	if (status == PHILOX_OK)
+		status = script_step(run, &step);
+	if (status == PHILOX_OK)
+		status = take_entry(run, &made.entry);
+	if (run->verify)
+		return status == PHILOX_OK
+			       ? begin_given(run, region, flags, pass, &made)
+			       : status;
+	if (run->dry)
+		flags = (flags & ~(unsigned)PHILOX_INFERENCE) | PHILOX_WARMUP;
+	if (status == PHILOX_OK)
+		status = run_fail(run, philox_forward_begin(region, run->stream,
+							    flags, pass));
+	if (status == PHILOX_OK)
+		add_pass(run, pass, &made);
+	return status;
+}
+
+enum philox_status philox_run_forward_begin(struct philox_run *run,
+					    struct philox_region *region,
+					    unsigned flags,
+					    struct philox_pass *pass)
+{
+	enum philox_status status;
+
+	if (run)
+		NEED_PROCESS(run->runner->context);
+	status = check_run(run, region, pass);
+	if (status == PHILOX_OK)
+		status = begin_forward(run, region, flags, pass);
+	if (status != PHILOX_OK)
+		not_open(pass);
+	return status;
+}
+
+static int is_zero_ticket(struct philox_ticket ticket)
+{
+	return !ticket.region_key && !ticket.serial;
+}
+
+/* The earlier pass of the body that a ticket is of. */
+static enum philox_status find_run_source(struct philox_run *run,
+					  const struct philox_region *region,
+					  struct philox_ticket ticket,
+					  uint32_t *source)
+{
+	size_t found = 0;
+
+	for (uint32_t i = 0; i < run->n_passes; i++) {
+		const struct run_pass *pass = &run->passes[i];
+
+		if (pass->ticket.region_key == ticket.region_key &&
+		    pass->ticket.serial == ticket.serial && pass->source == i &&
+		    !found++)
+			*source = i;
+	}
+	if (found == 1)
+		return PHILOX_OK;
+	return run_fail(run, status_set(PHILOX_ERROR_MISMATCH,
+					found ? "region '%s': the ticket is "
+						"that of two passes of this "
+						"body, since two uses name it"
+					      : "region '%s': the ticket is of "
+						"no earlier pass of this body: "
+						"those of other calls are in "
+						"its uses",
+					region->name));
+}
+
+static enum philox_status link_backward(struct philox_run *run,
+					const struct philox_region *region,
+					struct philox_ticket ticket,
+					struct run_pass *made)
+{
+	enum philox_status status =
+		find_run_source(run, region, ticket, &made->source);
+
+	if (status != PHILOX_OK)
+		return status;
+	made->entry = NO_ENTRY;
+	if (!is_source_used_up(run, made->source))
+		return PHILOX_OK;
+	return run_fail(run, status_set(PHILOX_ERROR_RELEASED,
+					"region '%s': the ticket was used up "
+					"by an earlier backward of this body",
+					region->name));
+}
+
+/* What the pass of an eager call begins with: the flags of the use count, too. */
+static void as_eager(const struct philox_run *run, const struct run_pass *made,
+		     struct philox_ticket *ticket, unsigned *flags)
+{
+	const struct run_pass *source =
+		made->entry == NO_ENTRY ? &run->passes[made->source] : made;
+
+	if (!source->backward)
+		return;
+	if (made->entry != NO_ENTRY)
+		*ticket = run->call->uses[made->entry].ticket;
+	*flags |= run->call->uses[source->entry].flags & PHILOX_RETAIN;
+}
+
+/*
+ * A dry run has no ticket whose numbers it could repeat: it draws those of the
+ * region's next forward, in a pass that looks like a backward to the body.
+ */
+static enum philox_status begin_dry_backward(struct philox_run *run,
+					     struct philox_region *region,
+					     unsigned flags,
+					     struct philox_pass *pass,
+					     struct run_pass *made)
+{
+	enum philox_status status =
+		run_fail(run, pass_begin_dry(region, run->stream, flags, pass));
+
+	if (status == PHILOX_OK)
+		add_pass(run, pass, made);
+	return status;
+}
+
+static enum philox_status begin_backward(struct philox_run *run,
+					 struct philox_region *region,
+					 struct philox_ticket ticket,
+					 unsigned flags,
+					 struct philox_pass *pass)
+{
+	struct run_pass made = {.flags = flags,
+				.backward = 1,
+				.source = (uint32_t)run->n_passes};
+	struct step step = {.kind = STEP_BACKWARD,
+			    .flags = flags,
+			    .region = region->name,
+			    .a = UINT64_MAX};
+	enum philox_status status = PHILOX_OK;
+
+	if (!is_zero_ticket(ticket)) {
+		status = link_backward(run, region, ticket, &made);
+		step.a = made.source;
+	}
+	if (status == PHILOX_OK)
+		status = script_step(run, &step);
+	if (status == PHILOX_OK && is_zero_ticket(ticket))
+		status = take_entry(run, &made.entry);
+	if (status != PHILOX_OK)
+		return status;
+	if (run->verify)
+		return begin_given(run, region, flags, pass, &made);
+	if (run->dry)
+		return begin_dry_backward(run, region, flags, pass, &made);
+	if (!is_recording(run))
+		as_eager(run, &made, &ticket, &flags);
+	status = run_fail(run, philox_backward_begin(region, ticket,
+						     run->stream, flags, pass));
+	if (status == PHILOX_OK)
+		add_pass(run, pass, &made);
+	return status;
+}
+
+enum philox_status philox_run_backward_begin(struct philox_run *run,
+					     struct philox_region *region,
+					     struct philox_ticket ticket,
+					     unsigned flags,
+					     struct philox_pass *pass)
+{
+	enum philox_status status;
+
+	if (run)
+		NEED_PROCESS(run->runner->context);
+	status = check_run(run, region, pass);
+	if (status == PHILOX_OK)
+		status = begin_backward(run, region, ticket, flags, pass);
+	if (status != PHILOX_OK)
+		not_open(pass);
+	return status;
+}
+
+/* --- after the body ------------------------------------------------------------- */
+
+/* A captured pass's state is the capture's. */
+static enum run_pass_state state_of(const struct philox_run *run,
+				    const struct run_pass *pass)
+{
+	static const enum run_pass_state states[] = {
+		[CAPTURED_OPEN] = RUN_PASS_OPEN,
+		[CAPTURED_COMMITTED] = RUN_PASS_COMMITTED,
+		[CAPTURED_ABORTED] = RUN_PASS_ABORTED};
+	const struct captured_pass *captured;
+
+	if (!is_recording(run))
+		return pass->state;
+	captured = captured_of_run(run, pass);
+	/* of a capture that broke nothing is asked: it says so */
+	return captured ? states[captured->phase] : RUN_PASS_COMMITTED;
+}
+
+static enum philox_status check_ended(struct philox_run *run,
+				      const struct run_pass *pass)
+{
+	enum run_pass_state state;
+
+	context_lock(run->runner->context);
+	state = state_of(run, pass);
+	context_unlock(run->runner->context);
+	if (state == RUN_PASS_COMMITTED)
+		return PHILOX_OK;
+	return run_fail(
+		run,
+		status_set(PHILOX_ERROR_STATE,
+			   "function '%s': its body has succeeded, but "
+			   "a %s of region '%s' %s",
+			   run->function->name,
+			   pass->backward ? "backward" : "forward",
+			   pass->pass.region->name,
+			   state == RUN_PASS_OPEN ? "is open" : "was aborted"));
+}
+
+enum philox_status run_passes_whole(struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < run->n_passes; i++)
+		status = check_ended(run, &run->passes[i]);
+	if (status != PHILOX_OK || run->entries == run->call->n_uses)
+		return status;
+	return run_fail(
+		run,
+		status_set(PHILOX_ERROR_INVALID,
+			   "function '%s': uses has %zu entr%s, but its "
+			   "body took %zu",
+			   run->function->name, run->call->n_uses,
+			   run->call->n_uses == 1 ? "y" : "ies", run->entries));
+}
+
+/* The ticket that a forward's use gets, as a launch gives it. */
+static struct philox_ticket ticket_of(const struct philox_run *run,
+				      const struct run_pass *pass)
+{
+	if (is_source_used_up(run, pass->source) ||
+	    (pass->flags & PHILOX_INFERENCE))
+		return (struct philox_ticket){0};
+	return pass->pass.ticket;
+}
+
+/* A backward of it will not be recorded either. */
+static void note_barred(struct philox_run *run, struct philox_ticket ticket)
+{
+	struct philox_runner *runner = run->runner;
+	struct barred_ticket *barred;
+
+	if (!runner->barred && !run->refused)
+		return;
+	barred = &runner->tickets[runner->n_tickets++ % BARRED_TICKETS];
+	*barred = (struct barred_ticket){ticket, run->function, "", ""};
+	snprintf(barred->name, sizeof(barred->name), "%s", run->function->name);
+	if (run->refused)
+		snprintf(barred->reason, sizeof(barred->reason),
+			 REFUSED_BEGIN "%.90s", run->reason);
+	else
+		snprintf(barred->reason, sizeof(barred->reason), "%.120s",
+			 run->function->reason);
+}
+
+static void give_ticket(struct philox_run *run, const struct run_pass *pass,
+			struct philox_ticket ticket)
+{
+	run->call->uses[pass->entry].ticket = ticket;
+	if (!ticket.serial)
+		return;
+	note_barred(run, ticket);
+	step_owe(run->runner, pass->pass.region, ticket, run->runner->path);
+}
+
+/* The stream that stood in for the caller's is joined. */
+static void commit_backward(const struct philox_run *run, struct run_pass *pass)
+{
+	pass->pass.stream = run->call->stream;
+	philox_backward_commit(&pass->pass, pass->commit);
+}
+
+/* Nothing can fail that matters: a region that is gone has taken its tickets. */
+void run_passes_settle(struct philox_run *run)
+{
+	for (size_t i = 0; i < run->n_passes; i++) {
+		struct run_pass *pass = &run->passes[i];
+
+		if (!pass->backward)
+			give_ticket(run, pass, ticket_of(run, pass));
+		else
+			commit_backward(run, pass);
+	}
+}
+
+/* What holds nothing has its cells at most. */
+static void undo_dry(struct run_pass *pass)
+{
+	struct philox_context *context = pass->pass.region->context;
+
+	context_lock(context);
+	if (pass->pass.cells)
+		context->hooks->give(&pass->pass);
+	context_unlock(context);
+}
+
+static void undo_pass(struct run_pass *pass, philox_stream stream)
+{
+	if (pass->given || (pass->backward && pass->dry)) {
+		undo_dry(pass);
+		return;
+	}
+	if (pass->state == RUN_PASS_ABORTED)
+		return;
+	if (pass->backward || pass->state == RUN_PASS_OPEN)
+		philox_pass_abort(&pass->pass);
+	else if (pass->pass.ticket.serial)
+		philox_ticket_release(pass->pass.region, pass->pass.ticket,
+				      stream);
+	pass->state = RUN_PASS_ABORTED;
+}
+
+/* The newest first: backwards end before the forwards that they read. */
+void run_passes_undo(struct philox_run *run)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	for (size_t i = run->n_passes; !is_recording(run) && i--;)
+		undo_pass(&run->passes[i], run->call->stream);
+	status_restore(&kept);
+}

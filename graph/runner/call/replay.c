@@ -1,0 +1,248 @@
+/*
+ * graph/runner/call/replay.c - launching a recording for a call
+ */
+#include <philox/launch_value.h>
+#include "graph/pool/streams.h"
+#include "graph/runner/function/inputs.h"
+#include "graph/runner/call/replay.h"
+#include "graph/runner/state/live.h"
+#include "graph/runner/state/output.h"
+#include "graph/runner/state/fence.h"
+#include "graph/runner/call/run.h"
+#include "graph/runner/state/runner_step.h"
+#include "graph/runner/call/verify.h"
+
+static enum philox_status set_values(const struct recording *recording,
+				     const struct philox_call *call)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0;
+	     status == PHILOX_OK && i < recording->function->n_values; i++)
+		if (recording->values[i] != SIZE_MAX)
+			status = philox_graph_set_value(
+				recording->graph, recording->values[i],
+				call->values[i].bytes, call->values[i].size);
+	return status;
+}
+
+static enum philox_status check_entries(const struct recording *recording,
+					const struct philox_call *call)
+{
+	const char *name = recording->function->name;
+
+	if (call->n_uses == recording->n_entries)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "function '%s': uses has %zu entr%s, but its body "
+			  "takes %zu",
+			  name, call->n_uses, call->n_uses == 1 ? "y" : "ies",
+			  recording->n_entries);
+}
+
+static void fill_uses(struct recording *recording,
+		      const struct philox_call *call)
+{
+	for (size_t i = 0; i < recording->n_entries; i++)
+		recording->uses[recording->entries[i]] = call->uses[i];
+}
+
+static void write_tickets(const struct recording *recording,
+			  struct philox_call *call)
+{
+	struct philox_runner *runner = recording->function->runner;
+
+	for (size_t i = 0; i < recording->n_entries; i++) {
+		struct philox_ticket ticket =
+			recording->uses[recording->entries[i]].ticket;
+
+		if (!recording->forwards[i])
+			continue;
+		call->uses[i].ticket = ticket;
+		if (ticket.serial)
+			step_owe(runner, recording->regions[i], ticket,
+				 runner->path);
+	}
+}
+
+/* Between prologue and epilogue the memory of the graph is this launch's. */
+static enum philox_status queue_work(struct recording *recording,
+				     const struct philox_call *call,
+				     philox_stream stream)
+{
+	struct philox_function *function = recording->function;
+	void *const *buffers = recording->copied ? recording->buffers : NULL;
+	enum philox_status status =
+		inputs_copy_in(function, call, buffers, stream);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = philox_native_launch(runner_device(function->runner),
+				      recording->graph->exec, stream);
+	if (status != PHILOX_OK) {
+		recording->spoiled = status == PHILOX_ERROR_INVALID;
+		return status_prefix(status, "function '%s': ", function->name);
+	}
+	return inputs_copy_back(function, call, buffers, stream);
+}
+
+/* The body first, if it is to be compared; the numbers are those of the launch. */
+static enum philox_status queue_checked(struct recording *recording,
+					const struct philox_call *call,
+					philox_stream stream,
+					struct replay_check *check)
+{
+	enum philox_status status =
+		check ? replay_check_begin(check) : PHILOX_OK;
+
+	if (status == PHILOX_OK)
+		status = queue_work(recording, call, stream);
+	return check ? replay_check_end(check, status) : status;
+}
+
+/* Whatever was queued, even of a launch that failed, is joined. */
+static enum philox_status launch_between(struct recording *recording,
+					 const struct philox_call *call,
+					 philox_stream stream,
+					 struct replay_check *check,
+					 int *queued)
+{
+	struct philox_runner *runner = recording->function->runner;
+	struct status_message kept;
+	enum philox_status status = points_await(runner, stream), joined;
+
+	if (status == PHILOX_OK)
+		status = run_join(runner, call->stream, 0);
+	if (status != PHILOX_OK)
+		return status;
+	*queued = 1;
+	status = queue_checked(recording, call, stream, check);
+	status_keep(&kept);
+	joined = run_join(runner, call->stream, 1);
+	if (status == PHILOX_OK)
+		return joined;
+	status_restore(&kept);
+	return status;
+}
+
+static void place_outputs(struct recording *recording,
+			  const struct philox_call *call)
+{
+	const struct philox_function *function = recording->function;
+
+	for (size_t i = 0; i < function->n_outputs; i++) {
+		const struct recorded_output *output = &recording->outputs[i];
+
+		recording->slots[i] = output->slot;
+		recording->places[i] = run_output_place(
+			function, call, &output->place, recording);
+	}
+}
+
+/*
+ * What a failed launch has queued is the last link of the chain all the same.
+ * Where that could not be recorded it is tried again when another stream asks:
+ * streams of a runner live as long as it does.
+ */
+static int end_chain(struct philox_runner *runner, philox_stream stream,
+		     enum philox_status launched)
+{
+	struct philox_pool *pool = runner->pool;
+	int ordered;
+
+	pthread_mutex_lock(&pool->lock);
+	if (launched != PHILOX_OK)
+		pool_move_home(pool, stream);
+	ordered = pool->ordered;
+	if (!ordered)
+		pool->touched = 1;
+	pthread_mutex_unlock(&pool->lock);
+	return ordered;
+}
+
+static enum philox_status launch_graph(struct recording *recording,
+				       const struct philox_call *call,
+				       philox_stream stream,
+				       struct replay_check *check)
+{
+	struct philox_runner *runner = recording->function->runner;
+	struct status_message kept;
+	int queued = 0;
+	enum philox_status status = philox_graph_prologue(
+		recording->graph, stream, recording->uses, recording->n_uses);
+
+	if (status != PHILOX_OK)
+		return status_prefix(
+			status, "function '%s': ", recording->function->name);
+	recording->graph->open->release = call->stream; /* which is joined */
+	status = launch_between(recording, call, stream, check, &queued);
+	status_keep(&kept);
+	place_outputs(recording, call);
+	if (status == PHILOX_OK) /* a call that fails joins no paths */
+		step_follow(runner, recording->function->n_inputs);
+	philox_graph_epilogue(recording->graph, status);
+	if (queued && end_chain(runner, stream, status))
+		points_passed(runner);
+	status_restore(&kept);
+	return status;
+}
+
+static void complete_launch(struct recording *recording,
+			    struct philox_call *call)
+{
+	struct philox_function *function = recording->function;
+
+	write_tickets(recording, call);
+	run_hand_out(function, call, recording->slots, recording->places);
+	recording->key->latest = recording;
+	recording->launched = 1;
+}
+
+static enum philox_status make_ready(struct recording *recording,
+				     const struct philox_call *call)
+{
+	struct philox_function *function = recording->function;
+	struct philox_runner *runner = function->runner;
+	enum philox_status status = check_entries(recording, call);
+
+	if (status == PHILOX_OK)
+		status = step_reserve(runner, recording->n_entries);
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs; i++)
+		status = outputs_renew(&recording->outputs[i].slot);
+	if (status == PHILOX_OK)
+		status = set_values(recording, call);
+	if (status == PHILOX_OK)
+		fill_uses(recording, call);
+	return status;
+}
+
+enum philox_status launch_check(struct recording *recording,
+				const struct philox_call *call,
+				philox_stream stream)
+{
+	enum philox_status status = make_ready(recording, call);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = graph_would_launch(recording->graph, stream, recording->uses,
+				    recording->n_uses);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status,
+			     "function '%s': ", recording->function->name);
+}
+
+enum philox_status launch_recording(struct recording *recording,
+				    struct philox_call *call,
+				    philox_stream stream,
+				    struct replay_check *check)
+{
+	enum philox_status status = make_ready(recording, call);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = launch_graph(recording, call, stream, check);
+	if (status == PHILOX_OK)
+		complete_launch(recording, call);
+	return status;
+}

@@ -1,0 +1,240 @@
+/*
+ * graph/runner/call/request.c - a call on its way: what is checked, told and kept
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "graph/runner/call/request.h"
+#include "graph/runner/function/inputs.h"
+#include "graph/runner/function/key.h"
+#include "graph/runner/function/runner_limits.h"
+#include "graph/runner/state/output.h"
+#include "graph/runner/call/run.h"
+#include "lib/base/options.h"
+#include "lib/device/captures.h"
+
+/* The size of the struct's first version. */
+#define CALL_SIZE_FIRST OPTIONS_FIRST(struct philox_call, reserved)
+OPTIONS_NO_PADDING(struct philox_call, reserved);
+
+#define KEY_SIZE_MAX 4096
+
+/* --- checks ---------------------------------------------------------------------------- */
+
+static enum philox_status check_count(const struct philox_function *function,
+				      const char *what, size_t n, size_t has,
+				      const void *array)
+{
+	if (n != has)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s' has %zu %s%s, not %zu",
+				  function->name, has, what, status_s(has), n);
+	if (n && !array)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': %ss is NULL", function->name,
+				  what);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_value(const struct philox_function *function,
+				      const struct philox_call *call, size_t i)
+{
+	const struct philox_call_value *value = &call->values[i];
+
+	if (value->bytes && value->size == function->values[i].bytes)
+		return PHILOX_OK;
+	if (!value->bytes)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': value '%s' is NULL",
+				  function->name, function->values[i].name);
+	return status_set(PHILOX_ERROR_INVALID,
+			  "function '%s': value '%s' has %zu byte%s, not %zu",
+			  function->name, function->values[i].name,
+			  function->values[i].bytes,
+			  status_s(function->values[i].bytes), value->size);
+}
+
+static enum philox_status check_call_use(const struct philox_function *function,
+					 const struct philox_call *call,
+					 size_t i)
+{
+	const struct philox_use *use = &call->uses[i];
+
+	if (!use->reserved && !(use->flags & ~(uint32_t)PHILOX_RETAIN))
+		return PHILOX_OK;
+	return status_set(
+		PHILOX_ERROR_INVALID,
+		"function '%s', use %zu: %s is 0x%" PRIx32 ", but %s",
+		function->name, i, use->reserved ? "reserved" : "flags",
+		use->reserved ? use->reserved : use->flags,
+		use->reserved ? "must be 0" : "a use takes PHILOX_RETAIN only");
+}
+
+static enum philox_status check_lists(const struct philox_function *function,
+				      const struct philox_call *call, int ahead)
+{
+	enum philox_status status =
+		check_count(function, "input", call->n_inputs,
+			    function->n_inputs, call->inputs);
+
+	if (status == PHILOX_OK)
+		status = check_count(function, "value", call->n_values,
+				     function->n_values, call->values);
+	if (status == PHILOX_OK &&
+	    (call->outputs || (call->n_outputs && !ahead)))
+		status = check_count(function, "output", call->n_outputs,
+				     function->n_outputs, call->outputs);
+	if (status == PHILOX_OK && !ahead && call->n_uses && !call->uses)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "function '%s': uses is NULL",
+				    function->name);
+	for (size_t i = 0; status == PHILOX_OK && i < call->n_values; i++)
+		status = check_value(function, call, i);
+	for (size_t i = 0; status == PHILOX_OK && !ahead && i < call->n_uses;
+	     i++)
+		status = check_call_use(function, call, i);
+	return status;
+}
+
+static enum philox_status check_input_handles(
+	const struct philox_function *function, const struct philox_call *call)
+{
+	struct philox_runner *runner = function->runner;
+	enum philox_status status =
+		runner_room(&runner->input_slots, &runner->input_slot_room,
+			    call->n_inputs, sizeof(*runner->input_slots));
+
+	runner->handles = 0;
+	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs; i++) {
+		if (!call->inputs[i].output)
+			continue;
+		if (!runner->handles++)
+			memset(runner->input_slots, 0,
+			       call->n_inputs * sizeof(*runner->input_slots));
+		status = outputs_find(runner, call->inputs[i].output,
+				      &runner->input_slots[i]);
+		if (status != PHILOX_OK)
+			status_prefix(status, "function '%s', input '%s': ",
+				      function->name, function->inputs[i].name);
+	}
+	return status;
+}
+
+static enum philox_status check_call(const struct philox_function *function,
+				     const struct philox_call *call, int ahead)
+{
+	enum philox_status status = options_check_size(
+		"call", call, call->size, CALL_SIZE_FIRST, sizeof(*call));
+
+	if (status == PHILOX_OK)
+		status = options_check_reserved("call", call->reserved);
+	if (status == PHILOX_OK && call->key_size > KEY_SIZE_MAX)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "function '%s': a key has at most %d "
+				    "bytes, not %zu",
+				    function->name, KEY_SIZE_MAX,
+				    call->key_size);
+	if (status == PHILOX_OK && call->key_size && !call->key)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "function '%s': key is NULL",
+				    function->name);
+	if (status == PHILOX_OK)
+		status = check_lists(function, call, ahead);
+	if (status == PHILOX_OK)
+		status = inputs_check(function, call);
+	if (status == PHILOX_OK)
+		status = check_input_handles(function, call);
+	return status;
+}
+
+enum philox_status calling_begin(struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	struct philox_call *call = calling->call;
+	const uint64_t keys = function->counts.keys;
+	enum philox_status status;
+
+	if (function->gone)
+		return status_set(PHILOX_ERROR_STALE,
+				  "function '%s' was destroyed",
+				  function->name);
+	status = check_call(function, call, calling->ahead);
+	if (status == PHILOX_OK)
+		status = key_get(function, call->key, call->key_size,
+				 &calling->key);
+	calling->fresh = function->counts.keys > keys;
+	if (status == PHILOX_OK)
+		status = inputs_fit(function, calling->key, call);
+	if (status == PHILOX_OK)
+		status = run_stream(function->runner, call->stream,
+				    &calling->stream);
+	if (status != PHILOX_OK)
+		return calling->key ? calling_end(calling, status) : status;
+	calling->key->used = ++function->runner->calls;
+	function->runner->barred = 0;
+	return PHILOX_OK;
+}
+
+/* A call that failed may leave a new key, but not one too many. */
+enum philox_status calling_end(const struct calling *calling,
+			       enum philox_status status)
+{
+	struct philox_function *function = calling->function;
+	const uint32_t most = function->policy.keys;
+
+	if (status == PHILOX_OK)
+		limits_keep(function, calling->key);
+	else if (calling->fresh && most && function->counts.keys > most)
+		key_drop(function, calling->key);
+	return status;
+}
+
+enum philox_status calling_refuse_capturing(const struct calling *calling)
+{
+	struct philox_function *function = calling->function;
+	enum philox_status status = device_refuse_capture(
+		runner_device(function->runner), calling->call->stream);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(
+		status, "function '%s' cannot be called: ", function->name);
+}
+
+/* --- reasons ---------------------------------------------------------------- */
+
+void calling_explain(const struct calling *calling, const char *format, ...)
+{
+	struct philox_function *function = calling->function;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(function->reason, sizeof(function->reason), format,
+		  arguments);
+	va_end(arguments);
+}
+
+void calling_tell(const struct calling *calling, enum told about,
+		  const char *event, enum philox_call_kind kind,
+		  const char *input, const char *text)
+{
+	if (calling->key->told & about)
+		return;
+	calling->key->told |= about;
+	runner_post(calling->function,
+		    about == TOLD_MOVED ? PHILOX_LOG_INFO : PHILOX_LOG_WARNING,
+		    event, kind, input, 0, "%s", text);
+}
+
+void calling_wait(const struct calling *calling, enum philox_call_kind kind)
+{
+	struct philox_function *function = calling->function;
+
+	calling->key->wait = function->policy.retry;
+	function->runner->barred = 1;
+	snprintf(calling->key->refused, sizeof(calling->key->refused), "%s",
+		 function->reason);
+	calling_tell(calling, TOLD_REFUSED, "not recorded", kind, NULL,
+		     function->reason);
+}

@@ -1,0 +1,343 @@
+/*
+ * graph/runner/call/run.c - one run of a body, in whatever kind of call
+ */
+#include <stdio.h>
+#include <string.h>
+#include "graph/pool/pool.h"
+#include "graph/runner/function/inputs.h"
+#include "graph/runner/state/live.h"
+#include "graph/runner/state/output.h"
+#include "graph/runner/call/passes.h"
+#include "graph/runner/call/run.h"
+#include "graph/runner/function/script.h"
+
+/* --- beginning and end ---------------------------------------------------------- */
+
+static enum philox_status reserve_run(struct philox_run *run,
+				      const struct philox_function *function)
+{
+	size_t room = run->input_room;
+	enum philox_status status =
+		runner_room(&run->inputs, &run->input_room, function->n_inputs,
+			    sizeof(*run->inputs));
+
+	if (status == PHILOX_OK)
+		status = runner_room(&run->copied, &room, function->n_inputs,
+				     sizeof(*run->copied));
+	if (status != PHILOX_OK)
+		run->input_room = room;
+	if (status == PHILOX_OK)
+		status = runner_room(&run->values, &run->value_room,
+				     function->n_values, sizeof(*run->values));
+	if (status == PHILOX_OK)
+		status =
+			runner_room(&run->outputs, &run->output_room,
+				    function->n_outputs, sizeof(*run->outputs));
+	return status;
+}
+
+static void forget_passes(struct philox_run *run)
+{
+	context_lock(run->runner->context);
+	run->n_passes = 0;
+	context_unlock(run->runner->context);
+}
+
+enum philox_status run_begin(struct philox_function *function,
+			     struct philox_call *call, struct key *key,
+			     enum philox_call_kind kind, philox_stream stream)
+{
+	struct philox_run *run = &function->runner->run;
+	enum philox_status status = reserve_run(run, function);
+
+	if (status != PHILOX_OK)
+		return status;
+	run->runner = function->runner;
+	run->function = function;
+	run->call = call;
+	run->key = key;
+	run->kind = kind;
+	run->stream = stream;
+	run->pool = run->runner->pool;
+	run->verify = NULL;
+	run->dry = 0;
+	run->status = PHILOX_OK;
+	run->refused = run->again = 0;
+	run->taken = 0;
+	run->reason[0] = '\0';
+	run->entries = run->n_blocks = 0;
+	if (function->n_values)
+		memset(run->values, 0,
+		       function->n_values * sizeof(*run->values));
+	if (function->n_outputs)
+		memset(run->outputs, 0,
+		       function->n_outputs * sizeof(*run->outputs));
+	forget_passes(run);
+	script_begin(run);
+	return PHILOX_OK;
+}
+
+/* What an autotuner did that is not done need not be done again. */
+void run_end(struct philox_run *run, enum philox_status went)
+{
+	if (went != PHILOX_OK)
+		script_forget(run);
+	else if (run->verify)
+		run->verify = NULL; /* the script is that of its recording */
+	else if (run->again)
+		script_free(&run->key->script);
+	else
+		run->key->script.known = 1;
+	run->function = NULL;
+	forget_passes(run);
+}
+
+/* --- the body -------------------------------------------------------------------- */
+
+static enum philox_status name_function(const struct philox_run *run,
+					enum philox_status status)
+{
+	const char *name = run->function->name;
+	char begin[80];
+
+	snprintf(begin, sizeof(begin), "function '%s'", name);
+	if (strncmp(philox_error_message(), begin, strlen(begin)) == 0)
+		return status;
+	if (!*philox_error_message())
+		return status_set(status, "%s: its body returned %s", begin,
+				  philox_status_name(status));
+	return status_prefix(status, "%s: ", begin);
+}
+
+static enum philox_status check_outputs(struct philox_run *run)
+{
+	const struct philox_function *function = run->function;
+
+	for (size_t i = 0; i < function->n_outputs; i++)
+		if (!run->outputs[i].address)
+			return run_fail(
+				run,
+				status_set(PHILOX_ERROR_STATE,
+					   "function '%s': its body did not "
+					   "declare output '%s'%s%s%s",
+					   function->name,
+					   function->outputs[i].name,
+					   *function->outputs[i].origin ? " ("
+									: "",
+					   function->outputs[i].origin,
+					   *function->outputs[i].origin ? ")"
+									: ""));
+	return PHILOX_OK;
+}
+
+enum philox_status run_body(struct philox_run *run)
+{
+	struct philox_function *function = run->function;
+	struct status_message before;
+	enum philox_status status;
+
+	status_keep(&before);
+	status_set(PHILOX_OK, "%s", "");
+	function->counts.bodies++;
+	run->in_body = 1;
+	status = function->body(function->user, run);
+	run->in_body = 0;
+	if (run->status != PHILOX_OK) {
+		status_restore(&run->message);
+		status = run->status;
+	}
+	if (status == PHILOX_OK &&
+	    !(run->refused && run->kind == PHILOX_CALL_RECORD)) {
+		status = script_end(run);
+		if (status == PHILOX_OK)
+			status = run_passes_whole(run);
+		if (status == PHILOX_OK)
+			status = check_outputs(run);
+	}
+	if (status != PHILOX_OK)
+		return name_function(run, status);
+	status_restore(&before);
+	return PHILOX_OK;
+}
+
+enum philox_status run_check_memory(const struct philox_run *run,
+				    uint64_t allocations)
+{
+	if (allocations == run->taken)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "function '%s': its body took memory from the pool "
+			  "of runner '%s' otherwise than by "
+			  "philox_run_alloc()",
+			  run->function->name, run->runner->name);
+}
+
+/* --- inputs ----------------------------------------------------------------------- */
+
+static unsigned set_pool_flags(struct philox_pool *pool, unsigned flags)
+{
+	unsigned before;
+
+	pool_lock(pool);
+	before = pool->flags;
+	pool->flags = flags;
+	pool_unlock(pool);
+	return before;
+}
+
+/*
+ * A recording's buffer is written before its graph runs, which must not fill it
+ * then: a pool that fills its blocks does so by a node.
+ */
+enum philox_status run_take_buffer(struct philox_run *run, size_t index,
+				   void **buffer)
+{
+	struct philox_pool *pool = run->pool;
+	const struct philox_input *input = &run->function->inputs[index];
+	struct philox_pool_block block;
+	const unsigned flags =
+		set_pool_flags(pool, pool->flags & ~(unsigned)PHILOX_POOL_FILL);
+	enum philox_status status = philox_pool_alloc(
+		pool, run->stream, run->call->inputs[index].bytes,
+		input->alignment, input->name, &block);
+
+	set_pool_flags(pool, flags);
+	if (status != PHILOX_OK)
+		return status;
+	run->taken++;
+	*buffer = block.address;
+	return PHILOX_OK;
+}
+
+enum philox_status run_place_inputs(struct philox_run *run, void **buffers,
+				    int recorded)
+{
+	const struct philox_function *function = run->function;
+	const struct philox_call *call = run->call;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_inputs; i++) {
+		buffers[i] = NULL;
+		run->copied[i] =
+			recorded
+				? (uint8_t)inputs_copied(function, run->key,
+							 call, i)
+				: (uint8_t)inputs_misaligned(function, call, i);
+		if (run->copied[i] && call->inputs[i].bytes)
+			status = run_take_buffer(run, i, &buffers[i]);
+		run->inputs[i] =
+			buffers[i] ? buffers[i] : call->inputs[i].address;
+	}
+	return status;
+}
+
+/* --- outputs ---------------------------------------------------------------------- */
+
+static struct output_place place_in_input(
+	const struct philox_function *function,
+	const struct philox_call_input *input, const struct run_output *output)
+{
+	struct output_place place = {.address = output->address,
+				     .bytes = output->bytes,
+				     .id = input->id};
+	const struct philox_runner *runner = function->runner;
+	const struct output_slot *slot =
+		runner->handles ? runner->input_slots[output->input] : NULL;
+	const struct live_block *block;
+
+	if (!slot)
+		return place;
+	place.id = slot->handle.id;
+	place.in_pool = slot->in_pool;
+	block = slot->in_pool ? live_find(runner, place.id) : NULL;
+	if (block) {
+		place.range = block->range;
+		place.from = block->from;
+	}
+	return place;
+}
+
+struct output_place run_output_place(const struct philox_function *function,
+				     const struct philox_call *call,
+				     const struct run_output *output,
+				     struct recording *from)
+{
+	if (output->input != UINT32_MAX)
+		return place_in_input(function, &call->inputs[output->input],
+				      output);
+	return (struct output_place){.address = output->address,
+				     .bytes = output->bytes,
+				     .id = output->id,
+				     .in_pool = 1,
+				     .range = output->range,
+				     .from = from};
+}
+
+void run_hand_out(const struct philox_function *function,
+		  struct philox_call *call, struct output_slot *const *slots,
+		  const struct output_place *places)
+{
+	for (size_t i = 0; i < function->n_outputs; i++) {
+		outputs_hand(slots[i], &places[i]);
+		if (call->outputs)
+			call->outputs[i] = slots[i]->handle;
+	}
+	for (size_t i = 0; !call->outputs && i < function->n_outputs; i++)
+		outputs_drop(slots[i]);
+}
+
+/* --- the legacy stream -------------------------------------------------------------- */
+
+/* CUDA has two handles for it. */
+static int is_legacy(philox_stream stream)
+{
+	return (uintptr_t)stream <= 1;
+}
+
+static enum philox_status make_own_stream(struct philox_runner *runner)
+{
+	struct philox_device *device = runner_device(runner);
+	enum philox_status status = PHILOX_OK;
+
+	for (int i = 0; status == PHILOX_OK && i < 2; i++)
+		if (!runner->joins[i])
+			status = philox_event_create(device, &runner->joins[i]);
+	if (status == PHILOX_OK)
+		status = philox_stream_create(device, 0, &runner->own);
+	return status;
+}
+
+enum philox_status run_stream(struct philox_runner *runner,
+			      philox_stream of_call, philox_stream *stream)
+{
+	enum philox_status status = PHILOX_OK;
+
+	*stream = of_call;
+	if (!is_legacy(of_call))
+		return PHILOX_OK;
+	if (!runner->own)
+		status = make_own_stream(runner);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "runner '%s': ", runner->name);
+	*stream = runner->own;
+	return PHILOX_OK;
+}
+
+enum philox_status run_join(struct philox_runner *runner, philox_stream of_call,
+			    int after)
+{
+	struct philox_device *device = runner_device(runner);
+	philox_stream first = after ? runner->own : of_call;
+	philox_stream second = after ? of_call : runner->own;
+	enum philox_status status;
+
+	if (!is_legacy(of_call))
+		return PHILOX_OK;
+	status = philox_event_record(device, runner->joins[after], first);
+	if (status == PHILOX_OK)
+		status =
+			philox_event_wait(device, second, runner->joins[after]);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "runner '%s': ", runner->name);
+}

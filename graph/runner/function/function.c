@@ -1,0 +1,518 @@
+/*
+ * graph/runner/function/function.c - functions of a runner: made, destroyed, counted
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <philox/fill.h>
+#include <philox/launch_value.h>
+#include "graph/runner/state/runner_enter.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/function/key.h"
+#include "graph/runner/state/live.h"
+#include "graph/runner/function/recording.h"
+#include "graph/runner/function/runner_retire.h"
+#include "lib/base/options.h"
+
+/* The sizes of the structs' first versions. */
+#define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_options, agree)
+OPTIONS_NO_PADDING(struct philox_function_options, agree);
+#define COUNTS_SIZE_FIRST \
+	OPTIONS_FIRST(struct philox_function_counts, verify_ns)
+OPTIONS_NO_PADDING(struct philox_function_counts, verify_ns);
+
+#define PARTS_MAX      (1u << 20)
+#define ALIGNMENT_MAX  65536
+#define LIMIT_DEFAULT  5
+#define WARMUP_DEFAULT 1
+#define RETRY_DEFAULT  16
+#define AFTER_DEFAULT  1
+#define ELEMENTS_MAX   PHILOX_ELEMENTS(PHILOX_I64)
+
+/* --- checks ------------------------------------------------------------------- */
+
+static enum philox_status refuse_part(const char *function, const char *what,
+				      const char *name, const char *why)
+{
+	return status_set(PHILOX_ERROR_INVALID, "function '%s': %s '%s' %s",
+			  function, what, name, why);
+}
+
+static enum philox_status check_name_of(const char *function, const char *what,
+					size_t index, const char *name)
+{
+	if (name && *name)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "function '%s': the name of %s %zu is %s", function,
+			  what, index, name ? "empty" : "NULL");
+}
+
+static enum philox_status check_input_info(const char *function,
+					   const void *part)
+{
+	const struct philox_input *input = part;
+
+	if (input->kind > PHILOX_INPUT_AUTOMATIC)
+		return refuse_part(function, "input", input->name,
+				   "has a kind that is not known");
+	if (input->flags &
+	    ~(uint32_t)(PHILOX_INPUT_MUTATED | PHILOX_INPUT_WRITE_BACK))
+		return refuse_part(function, "input", input->name,
+				   "has flags that are not known");
+	if (input->flags == PHILOX_INPUT_WRITE_BACK)
+		return refuse_part(function, "input", input->name,
+				   "is to be written back and not mutated");
+	if (input->alignment > ALIGNMENT_MAX ||
+	    (input->alignment & (input->alignment - 1)))
+		return refuse_part(
+			function, "input", input->name,
+			"has an alignment that is no power of two up "
+			"to 65536");
+	if (input->elements > ELEMENTS_MAX)
+		return refuse_part(function, "input", input->name,
+				   "has elements that are not known");
+	if (input->reserved32 || input->reserved)
+		return refuse_part(function, "input", input->name,
+				   "has a reserved field that is not 0");
+	return PHILOX_OK;
+}
+
+static enum philox_status check_output_info(const char *function,
+					    const void *part)
+{
+	const struct philox_output_info *output = part;
+
+	if (output->elements > ELEMENTS_MAX)
+		return refuse_part(function, "output", output->name,
+				   "has elements that are not known");
+	if (output->reserved32 || output->reserved)
+		return refuse_part(function, "output", output->name,
+				   "has a reserved field that is not 0");
+	return PHILOX_OK;
+}
+
+static enum philox_status check_value_info(const char *function,
+					   const void *part)
+{
+	const struct philox_value *value = part;
+
+	if (!value->bytes || value->bytes > PHILOX_VALUE_SIZE)
+		return refuse_part(function, "value", value->name,
+				   "has no size in 1 .. 16");
+	if (value->reserved[0] || value->reserved[1])
+		return refuse_part(function, "value", value->name,
+				   "has a reserved field that is not 0");
+	return PHILOX_OK;
+}
+
+static int by_text(const void *one, const void *other)
+{
+	return strcmp(*(const char *const *)one, *(const char *const *)other);
+}
+
+/* The names are sorted, so that many can be compared. */
+static enum philox_status check_unique(const char *function, const char *what,
+				       const char **names, size_t n)
+{
+	qsort(names, n, sizeof(*names), by_text);
+	for (size_t i = 1; i < n; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			return refuse_part(function, what, names[i],
+					   "is there twice");
+	return PHILOX_OK;
+}
+
+/* An array of inputs, outputs or values: all begin with a name. */
+struct parts {
+	const char *what; /* "input" */
+	const void *items;
+	size_t n, size;
+	enum philox_status (*check)(const char *function, const void *part);
+};
+
+static const void *part_at(const struct parts *parts, size_t index)
+{
+	return (const char *)parts->items + index * parts->size;
+}
+
+static enum philox_status check_each(const char *function,
+				     const struct parts *parts,
+				     const char **names)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < parts->n; i++) {
+		names[i] = *(const char *const *)part_at(parts, i);
+		status = check_name_of(function, parts->what, i, names[i]);
+		if (status == PHILOX_OK)
+			status = parts->check(function, part_at(parts, i));
+	}
+	if (status == PHILOX_OK)
+		status = check_unique(function, parts->what, names, parts->n);
+	return status;
+}
+
+static enum philox_status check_parts(const char *function,
+				      const struct parts *parts)
+{
+	const char **names;
+	enum philox_status status;
+
+	if (parts->n > PARTS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': more than 2^20 %ss", function,
+				  parts->what);
+	if (parts->n && !parts->items)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': %ss is NULL", function,
+				  parts->what);
+	names = calloc(parts->n + 1, sizeof(*names));
+	if (!names)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "function '%s': no memory for it", function);
+	status = check_each(function, parts, names);
+	free(names);
+	return status;
+}
+
+static enum philox_status check_policy(const char *function,
+				       const struct philox_policy *policy)
+{
+	const char *field = NULL;
+
+	if (policy->moved > PHILOX_MOVED_ERROR)
+		field = "moved";
+	else if (policy->live > PHILOX_LIVE_RECORD)
+		field = "live";
+	else if (policy->refused > PHILOX_REFUSED_ERROR)
+		field = "refused";
+	else if (policy->reserved[0] || policy->reserved[1])
+		field = "reserved";
+	else if (policy->dry > DRY_MAX)
+		field = "dry";
+	else if (policy->differs > PHILOX_DIFFERS_EAGER)
+		field = "differs";
+	if (!field)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "function '%s': policy.%s has a value that it cannot "
+			  "have",
+			  function, field);
+}
+
+/* A dry warm-up would be one process's alone. */
+static enum philox_status check_agreement(
+	const struct philox_function_options *options)
+{
+	const int collective =
+		(options->flags & PHILOX_FUNCTION_COLLECTIVE) != 0;
+
+	if (collective != (options->agree != NULL))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': agree is %s, but flags has %s"
+				  "PHILOX_FUNCTION_COLLECTIVE",
+				  options->name, collective ? "NULL" : "there",
+				  collective ? "" : "no ");
+	if (collective && options->policy.dry)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': policy.dry is not 0, but its "
+				  "body speaks to other processes, which may "
+				  "have no new key",
+				  options->name);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_function(
+	const struct philox_function_options *options)
+{
+	const char *name = options->name;
+	enum philox_status status;
+
+	if (!name || !*name)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function options: name is %s",
+				  name ? "empty" : "NULL");
+	if (strlen(name) >= sizeof(((struct philox_function *)0)->name))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function options: name has more than 63 "
+				  "bytes");
+	if (options->mode > PHILOX_MODE_INFERENCE)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': mode %" PRIu32
+				  " is not known",
+				  name, options->mode);
+	if (options->flags &
+	    ~(uint32_t)(PHILOX_FUNCTION_EAGER | PHILOX_FUNCTION_COLLECTIVE))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': flags is 0x%" PRIx32
+				  ", but all that are known are 0x3",
+				  name, options->flags);
+	if (!options->body)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "function '%s': body is NULL", name);
+	status = check_policy(name, &options->policy);
+	return status == PHILOX_OK ? check_agreement(options) : status;
+}
+
+static enum philox_status check_all_parts(
+	const struct philox_function_options *options)
+{
+	const struct parts parts[] = {
+		{"input", options->inputs, options->n_inputs,
+		 sizeof(*options->inputs), check_input_info},
+		{"output", options->outputs, options->n_outputs,
+		 sizeof(*options->outputs), check_output_info},
+		{"value", options->values, options->n_values,
+		 sizeof(*options->values), check_value_info},
+	};
+	enum philox_status status = PHILOX_OK;
+
+	for (int i = 0; status == PHILOX_OK && i < 3; i++)
+		status = check_parts(options->name, &parts[i]);
+	return status;
+}
+
+/* --- copies -------------------------------------------------------------------- */
+
+/* A copy of a text; a failure is noted, and told once. */
+static const char *copy_text(const char *text, int *failed)
+{
+	char *copy = strdup(text ? text : "");
+
+	if (!copy)
+		*failed = 1;
+	return copy;
+}
+
+static void *copy_array(const void *items, size_t n, size_t size, int *failed)
+{
+	void *copy = calloc(n + 1, size);
+
+	if (copy && n)
+		memcpy(copy, items, n * size);
+	if (!copy)
+		*failed = 1;
+	return copy;
+}
+
+/* On a failure what was copied is freed by function_free(). */
+static int copy_parts(struct philox_function *function,
+		      const struct philox_function_options *options)
+{
+	int failed = 0;
+
+	function->inputs = copy_array(options->inputs, options->n_inputs,
+				      sizeof(*options->inputs), &failed);
+	function->outputs = copy_array(options->outputs, options->n_outputs,
+				       sizeof(*options->outputs), &failed);
+	function->values = copy_array(options->values, options->n_values,
+				      sizeof(*options->values), &failed);
+	function->spare =
+		calloc(options->n_outputs + 1, sizeof(*function->spare));
+	if (failed || !function->spare)
+		return 0;
+	function->n_inputs = options->n_inputs;
+	function->n_outputs = options->n_outputs;
+	function->n_values = options->n_values;
+	for (size_t i = 0; i < function->n_inputs; i++) {
+		struct philox_input *input = &function->inputs[i];
+
+		function->automatic |= input->kind == PHILOX_INPUT_AUTOMATIC;
+		input->name = copy_text(input->name, &failed);
+		input->origin = copy_text(input->origin, &failed);
+	}
+	for (size_t i = 0; i < function->n_outputs; i++) {
+		struct philox_output_info *output = &function->outputs[i];
+
+		output->name = copy_text(output->name, &failed);
+		output->origin = copy_text(output->origin, &failed);
+	}
+	for (size_t i = 0; i < function->n_values; i++)
+		function->values[i].name =
+			copy_text(function->values[i].name, &failed);
+	return !failed;
+}
+
+static void free_text(const char *text)
+{
+	free((void *)(uintptr_t)text);
+}
+
+void function_free(struct philox_function *function)
+{
+	for (size_t i = 0; i < function->n_inputs; i++) {
+		free_text(function->inputs[i].name);
+		free_text(function->inputs[i].origin);
+	}
+	for (size_t i = 0; i < function->n_outputs; i++) {
+		free_text(function->outputs[i].name);
+		free_text(function->outputs[i].origin);
+	}
+	for (size_t i = 0; i < function->n_values; i++)
+		free_text(function->values[i].name);
+	free(function->inputs);
+	free(function->outputs);
+	free(function->values);
+	free(function->spare);
+	free(function);
+}
+
+void function_end(struct philox_function *function)
+{
+	retired_free(function->runner, function);
+	recordings_free(function);
+	keys_free(function);
+	function->gone = 1;
+}
+
+/* --- making ---------------------------------------------------------------------- */
+
+static uint32_t chosen(uint32_t field, uint32_t otherwise, uint32_t never)
+{
+	if (field == PHILOX_NEVER)
+		return never;
+	return field ? field : otherwise;
+}
+
+static void set_policy(struct philox_policy *policy)
+{
+	policy->limit = chosen(policy->limit, LIMIT_DEFAULT, 0);
+	policy->warmups = chosen(policy->warmups, WARMUP_DEFAULT, 0);
+	policy->retry = chosen(policy->retry, RETRY_DEFAULT, PHILOX_NEVER);
+	policy->after = chosen(policy->after, AFTER_DEFAULT, PHILOX_NEVER);
+	policy->again = chosen(policy->again, PHILOX_NEVER, PHILOX_NEVER);
+}
+
+static enum philox_status check_free_name(const struct philox_runner *runner,
+					  const char *name)
+{
+	const struct philox_function *other = runner->functions;
+
+	while (other && (other->gone || strcmp(other->name, name) != 0))
+		other = other->next;
+	if (!other)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_EXISTS,
+			  "runner '%s' has a function '%s' already",
+			  runner->name, name);
+}
+
+static enum philox_status make_function(
+	struct philox_runner *runner,
+	const struct philox_function_options *given,
+	struct philox_function **out)
+{
+	const uint64_t began = runner_time();
+	struct philox_function_options options;
+	struct philox_function *made;
+	enum philox_status status =
+		options_copy("function options", given, given->size,
+			     FUNCTION_SIZE_FIRST, sizeof(options), &options);
+
+	if (status == PHILOX_OK)
+		status = check_function(&options);
+	if (status == PHILOX_OK)
+		status = check_all_parts(&options);
+	if (status == PHILOX_OK)
+		status = check_free_name(runner, options.name);
+	if (status != PHILOX_OK)
+		return status;
+	made = calloc(1, sizeof(*made));
+	if (!made || !copy_parts(made, &options)) {
+		if (made)
+			function_free(made);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "function '%s': no memory for it",
+				  options.name);
+	}
+	snprintf(made->name, sizeof(made->name), "%s", options.name);
+	made->runner = runner;
+	made->mode = (enum philox_function_mode)options.mode;
+	made->flags = options.flags;
+	made->body = options.body;
+	made->user = options.user;
+	made->agree = options.agree;
+	made->policy = options.policy;
+	set_policy(&made->policy);
+	made->next = runner->functions;
+	runner->functions = made;
+	made->counts.create_ns = runner_time() - began;
+	runner_post(made, PHILOX_LOG_INFO, "function", PHILOX_CALL_NONE, NULL,
+		    made->counts.create_ns, "is made");
+	*out = made;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_function_create(
+	struct philox_runner *runner,
+	const struct philox_function_options *options,
+	struct philox_function **function)
+{
+	enum philox_status status;
+
+	if (!runner)
+		return context_null(NULL, "runner");
+	if (!options || !function)
+		return context_null(runner->context,
+				    options ? "function" : "options");
+	NEED_PROCESS(runner->context);
+	status = runner_enter(runner);
+	if (status == PHILOX_OK)
+		status = runner_leave(runner,
+				      make_function(runner, options, function));
+	return runner_report(runner, NULL, status);
+}
+
+/* The pool has what outputs of it need before its recordings go. */
+enum philox_status philox_function_destroy(struct philox_function *function)
+{
+	struct philox_runner *runner;
+	enum philox_status status;
+
+	if (!function)
+		return PHILOX_OK;
+	runner = function->runner;
+	NEED_PROCESS(runner->context);
+	status = runner_enter(runner);
+	if (status != PHILOX_OK)
+		return runner_report(runner, function, status);
+	status = live_settle(runner);
+	if (status == PHILOX_OK)
+		function_end(function);
+	runner_leave(runner, status);
+	return runner_report(runner, function, status);
+}
+
+const char *philox_function_name(const struct philox_function *function)
+{
+	return function ? function->name : "";
+}
+
+const char *philox_function_reason(const struct philox_function *function)
+{
+	return function ? function->reason : "";
+}
+
+enum philox_status philox_function_count(struct philox_function *function,
+					 struct philox_function_counts *counts)
+{
+	enum philox_status status;
+
+	if (!function)
+		return context_null(NULL, "function");
+	if (!counts)
+		return context_null(function->runner->context, "counts");
+	NEED_PROCESS(function->runner->context);
+	status = runner_enter(function->runner);
+	if (status == PHILOX_OK) {
+		status = options_check_room("counts", counts->size,
+					    COUNTS_SIZE_FIRST, sizeof(*counts));
+		if (status == PHILOX_OK)
+			options_write(counts, &function->counts,
+				      sizeof(*counts));
+		runner_leave(function->runner, status);
+	}
+	return runner_report(function->runner, function, status);
+}

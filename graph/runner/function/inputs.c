@@ -1,0 +1,306 @@
+/*
+ * graph/runner/function/inputs.c - the inputs of a call: static, copied, moved
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/runner/function/inputs.h"
+
+/* An automatic input that has moved so often is copied. */
+#define AUTOMATIC_MOVES 2
+
+static int is_mutated(const struct philox_input *input)
+{
+	return (input->flags & PHILOX_INPUT_MUTATED) != 0;
+}
+
+/* Mutated, and the caller's memory would not see it. */
+static int is_lost(const struct philox_input *input)
+{
+	return is_mutated(input) && !(input->flags & PHILOX_INPUT_WRITE_BACK);
+}
+
+/* --- checks ------------------------------------------------------------------ */
+
+static enum philox_status refuse_input(const struct philox_function *function,
+				       size_t index, const char *why)
+{
+	return status_set(PHILOX_ERROR_INVALID, "function '%s': input '%s' %s",
+			  function->name, function->inputs[index].name, why);
+}
+
+int inputs_misaligned(const struct philox_function *function,
+		      const struct philox_call *call, size_t index)
+{
+	const size_t alignment = function->inputs[index].alignment;
+
+	return alignment > 1 &&
+	       (uintptr_t)call->inputs[index].address % alignment != 0;
+}
+
+static enum philox_status check_input(const struct philox_function *function,
+				      const struct philox_call *call,
+				      size_t index)
+{
+	const struct philox_call_input *input = &call->inputs[index];
+	const struct philox_output *of = input->output;
+	uintptr_t at = (uintptr_t)input->address;
+
+	if (!input->address && input->bytes)
+		return refuse_input(function, index, "is at NULL");
+	if (of && input->id)
+		return refuse_input(function, index,
+				    "has a handle and an id: an id is for "
+				    "other memory");
+	if (of && (at < (uintptr_t)of->address ||
+		   at - (uintptr_t)of->address > of->bytes ||
+		   input->bytes > of->bytes - (at - (uintptr_t)of->address)))
+		return refuse_input(function, index,
+				    "is not in the output that it is said to "
+				    "be in");
+	if (is_lost(&function->inputs[index]) &&
+	    inputs_misaligned(function, call, index))
+		return refuse_input(function, index,
+				    "is mutated and not aligned, and would "
+				    "have to be written back: see "
+				    "PHILOX_INPUT_WRITE_BACK");
+	return PHILOX_OK;
+}
+
+enum philox_status inputs_check(const struct philox_function *function,
+				const struct philox_call *call)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < call->n_inputs; i++)
+		status = check_input(function, call, i);
+	return status;
+}
+
+enum philox_status inputs_fit(const struct philox_function *function,
+			      const struct key *key,
+			      const struct philox_call *call)
+{
+	const int known = key->calls || key->recordings || key->debt.n;
+
+	for (size_t i = 0; known && i < call->n_inputs; i++)
+		if (call->inputs[i].bytes != key->inputs[i].bytes)
+			return status_set(
+				PHILOX_ERROR_INVALID,
+				"function '%s': input '%s' has %zu byte%s, but "
+				"%zu in earlier calls under this key",
+				function->name, function->inputs[i].name,
+				call->inputs[i].bytes,
+				status_s(call->inputs[i].bytes),
+				key->inputs[i].bytes);
+	return PHILOX_OK;
+}
+
+static int note_input(const struct philox_input *input, struct key_input *noted,
+		      const struct philox_call_input *now, int first)
+{
+	if (!first && noted->last != now->address)
+		noted->moves++;
+	noted->last = now->address;
+	noted->bytes = now->bytes;
+	if (input->kind != PHILOX_INPUT_AUTOMATIC || noted->copied ||
+	    noted->moves < AUTOMATIC_MOVES || is_lost(input))
+		return 0;
+	noted->copied = 1;
+	return 1;
+}
+
+int inputs_note(struct philox_function *function, struct key *key,
+		const struct philox_call *call)
+{
+	const int first = !key->calls || key->afar;
+	int decided = 0;
+
+	if (key->calls && !function->automatic)
+		return 0; /* where others were is asked by nobody */
+	for (size_t i = 0; i < call->n_inputs; i++)
+		decided |= note_input(&function->inputs[i], &key->inputs[i],
+				      &call->inputs[i], first);
+	key->afar = 0;
+	return decided;
+}
+
+int inputs_copied(const struct philox_function *function, const struct key *key,
+		  const struct philox_call *call, size_t index)
+{
+	return function->inputs[index].kind == PHILOX_INPUT_COPIED ||
+	       key->inputs[index].copied ||
+	       inputs_misaligned(function, call, index);
+}
+
+const char *inputs_unrecordable(const struct philox_function *function,
+				const struct key *key,
+				const struct philox_call *call)
+{
+	for (size_t i = 0; i < function->n_inputs; i++)
+		if (is_lost(&function->inputs[i]) &&
+		    inputs_copied(function, key, call, i))
+			return function->inputs[i].name;
+	return NULL;
+}
+
+/* --- addresses ---------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* Where a recording has an input read: NULL if it is copied. */
+static const void *static_of(const struct philox_function *function,
+			     const struct key *key,
+			     const struct philox_call *call, size_t index)
+{
+	return inputs_copied(function, key, call, index)
+		       ? NULL
+		       : call->inputs[index].address;
+}
+
+uint64_t inputs_hash(const struct philox_function *function,
+		     const struct key *key, const struct philox_call *call)
+{
+	uint64_t hash = key->hash;
+
+	for (size_t i = 0; i < function->n_inputs; i++)
+		hash = mix(hash, (uintptr_t)static_of(function, key, call, i));
+	return hash;
+}
+
+/* A copied input without bytes has no buffer, and is at NULL as a static one. */
+int inputs_same(const struct recording *recording,
+		const struct philox_call *call)
+{
+	const struct philox_function *function = recording->function;
+
+	for (size_t i = 0; i < function->n_inputs; i++)
+		if (recording->statics[i] !=
+		    static_of(function, recording->key, call, i))
+			return 0;
+	return 1;
+}
+
+static void add_moved(const struct philox_input *input, const void *from,
+		      const void *to, char *text, size_t size)
+{
+	size_t length = strlen(text);
+
+	snprintf(text + length, size - length,
+		 "%sinput '%s'%s%s%s from %p to %p", length ? "; " : "",
+		 input->name, *input->origin ? " (" : "", input->origin,
+		 *input->origin ? ")" : "", from, to);
+}
+
+const char *inputs_moved(const struct recording *recording,
+			 const struct philox_call *call, char *text,
+			 size_t size)
+{
+	const struct philox_function *function = recording->function;
+	const char *first = NULL;
+
+	*text = '\0';
+	for (size_t i = 0; i < function->n_inputs; i++) {
+		const void *now = static_of(function, recording->key, call, i);
+
+		if (recording->statics[i] == now)
+			continue;
+		if (!first)
+			first = function->inputs[i].name;
+		add_moved(&function->inputs[i], recording->statics[i],
+			  call->inputs[i].address, text, size);
+	}
+	return first;
+}
+
+/* --- copies ------------------------------------------------------------------- */
+
+/* What one kernel is to copy. */
+struct copies {
+	struct philox_function *function;
+	philox_stream stream;
+	uint64_t work;
+	struct copies_args args;
+};
+
+static enum philox_status send_copies(struct copies *copies)
+{
+	const struct kernel_call call = {.kernel = KERNEL_COPIES,
+					 .args = &copies->args,
+					 .size = sizeof(copies->args),
+					 .work = copies->work};
+	enum philox_status status = PHILOX_OK;
+
+	if (copies->args.count)
+		status = device_launch(runner_device(copies->function->runner),
+				       copies->stream, &call);
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "function '%s': ", copies->function->name);
+	copies->function->counts.copies += copies->args.count;
+	copies->args.count = 0;
+	copies->work = 0;
+	return PHILOX_OK;
+}
+
+static enum philox_status add_copy(struct copies *copies, void *to,
+				   const void *from, size_t bytes)
+{
+	uint64_t work = bytes / 16 + 1;
+	uint64_t place;
+
+	if (copies->args.count == COPIES_MAX) {
+		enum philox_status status = send_copies(copies);
+
+		if (status != PHILOX_OK)
+			return status;
+	}
+	place = copies->args.count++;
+	copies->args.items[place] = (struct copy_item){to, from, bytes};
+	if (work > copies->work)
+		copies->work = work;
+	return PHILOX_OK;
+}
+
+static enum philox_status copy_all(struct philox_function *function,
+				   const struct philox_call *call,
+				   void *const *buffers, philox_stream stream,
+				   int back)
+{
+	struct copies copies;
+	enum philox_status status = PHILOX_OK;
+
+	copies.function = function;
+	copies.stream = stream;
+	copies.work = 0;
+	copies.args.count = 0;
+	for (size_t i = 0;
+	     buffers && status == PHILOX_OK && i < function->n_inputs; i++) {
+		void *theirs = call->inputs[i].address;
+
+		if (!buffers[i] || (back && !is_mutated(&function->inputs[i])))
+			continue;
+		status = add_copy(&copies, back ? theirs : buffers[i],
+				  back ? buffers[i] : theirs,
+				  call->inputs[i].bytes);
+	}
+	return status == PHILOX_OK ? send_copies(&copies) : status;
+}
+
+enum philox_status inputs_copy_in(struct philox_function *function,
+				  const struct philox_call *call,
+				  void *const *buffers, philox_stream stream)
+{
+	return copy_all(function, call, buffers, stream, 0);
+}
+
+enum philox_status inputs_copy_back(struct philox_function *function,
+				    const struct philox_call *call,
+				    void *const *buffers, philox_stream stream)
+{
+	return copy_all(function, call, buffers, stream, 1);
+}

@@ -1,0 +1,207 @@
+/*
+ * graph/runner/function/key.c - the keys of a function
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "graph/runner/function/key.h"
+#include "graph/runner/function/recording.h"
+#include "graph/runner/function/script.h"
+
+/* FNV-1a */
+static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+	return hash;
+}
+
+static struct key **key_bucket(const struct philox_function *function,
+			       uint64_t hash)
+{
+	return &function->key_buckets[hash & (function->n_key_buckets - 1)];
+}
+
+static enum philox_status no_key(const struct philox_function *function)
+{
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "function '%s': no memory for a key", function->name);
+}
+
+static enum philox_status grow_keys(struct philox_function *function)
+{
+	size_t n = function->n_key_buckets ? function->n_key_buckets * 2 : 8;
+	struct key **buckets;
+
+	if (function->counts.keys < function->n_key_buckets)
+		return PHILOX_OK;
+	buckets = calloc(n, sizeof(struct key *));
+	if (!buckets)
+		return no_key(function);
+	free(function->key_buckets);
+	function->key_buckets = buckets;
+	function->n_key_buckets = n;
+	for (struct key *key = function->keys; key; key = key->also) {
+		key->next = *key_bucket(function, key->hash);
+		*key_bucket(function, key->hash) = key;
+	}
+	return PHILOX_OK;
+}
+
+static void free_key(struct key *key)
+{
+	script_free(&key->script);
+	free(key->inputs);
+	free(key->seen);
+	free(key);
+}
+
+static int reserve_key(const struct philox_function *function, struct key *key)
+{
+	key->inputs = calloc(function->n_inputs + 1, sizeof(*key->inputs));
+	if (function->policy.after > 1)
+		key->seen = calloc(SEEN_CALLS, sizeof(*key->seen));
+	return key->inputs && (key->seen || function->policy.after <= 1);
+}
+
+struct key *key_new(const struct philox_function *function, const void *bytes,
+		    size_t size)
+{
+	struct key *key = calloc(1, sizeof(*key) + size);
+
+	if (key && !reserve_key(function, key)) {
+		free_key(key);
+		key = NULL;
+	}
+	if (!key)
+		return NULL;
+	key->hash = hash_bytes(bytes, size);
+	key->size = size;
+	if (size)
+		memcpy(key->bytes, bytes, size);
+	return key;
+}
+
+static void link_key(struct philox_function *function, struct key *key)
+{
+	key->next = *key_bucket(function, key->hash);
+	*key_bucket(function, key->hash) = key;
+	key->also = function->keys;
+	function->keys = key;
+	function->counts.keys++;
+}
+
+/* Whether a key of this hash was dropped with recordings. */
+static int was_dropped(const struct philox_function *function, uint64_t hash)
+{
+	const uint64_t n = function->n_dropped < GONE_KEYS ? function->n_dropped
+							   : GONE_KEYS;
+	uint64_t i = 0;
+
+	while (i < n && function->dropped[i] != hash)
+		i++;
+	return i < n;
+}
+
+static enum philox_status make_key(struct philox_function *function,
+				   const void *bytes, size_t size,
+				   struct key **out)
+{
+	enum philox_status status = grow_keys(function);
+	struct key *key;
+
+	if (status != PHILOX_OK)
+		return status;
+	key = key_new(function, bytes, size);
+	if (!key)
+		return no_key(function);
+	key->warmups = function->policy.warmups;
+	key->dry = function->policy.dry;
+	if (was_dropped(function, key->hash))
+		key->lost = "its key was forgotten, for a limit of the policy";
+	link_key(function, key);
+	*out = key;
+	return PHILOX_OK;
+}
+
+static struct key *find_hashed(const struct philox_function *function,
+			       const void *bytes, size_t size, uint64_t hash)
+{
+	struct key *found =
+		function->key_buckets ? *key_bucket(function, hash) : NULL;
+
+	while (found && (found->hash != hash || found->size != size ||
+			 (size && memcmp(found->bytes, bytes, size) != 0)))
+		found = found->next;
+	return found;
+}
+
+struct key *key_find(const struct philox_function *function, const void *bytes,
+		     size_t size)
+{
+	return find_hashed(function, bytes, size, hash_bytes(bytes, size));
+}
+
+enum philox_status key_get(struct philox_function *function, const void *bytes,
+			   size_t size, struct key **key)
+{
+	const uint64_t hash = hash_bytes(bytes, size);
+
+	*key = find_hashed(function, bytes, size, hash);
+	return *key ? PHILOX_OK : make_key(function, bytes, size, key);
+}
+
+void key_drop(struct philox_function *function, struct key *key)
+{
+	struct key **link = key_bucket(function, key->hash);
+
+	recordings_retire(key, function, NULL);
+	while (*link != key)
+		link = &(*link)->next;
+	*link = key->next;
+	link = &function->keys;
+	while (*link != key)
+		link = &(*link)->also;
+	*link = key->also;
+	free_key(key);
+	function->counts.keys--;
+}
+
+void keys_free(struct philox_function *function)
+{
+	struct key *key;
+
+	while ((key = function->keys)) {
+		function->keys = key->also;
+		free_key(key);
+	}
+	free(function->key_buckets);
+	function->key_buckets = NULL;
+	function->n_key_buckets = 0;
+	function->counts.keys = 0;
+}
+
+void keys_free_list(struct key *list)
+{
+	struct key *key;
+
+	while ((key = list)) {
+		list = key->also;
+		free_key(key);
+	}
+}
+
+void keys_replace(struct philox_function *function, struct key *list,
+		  struct key **buckets, size_t n_buckets)
+{
+	struct key *key;
+
+	keys_free(function);
+	function->key_buckets = buckets;
+	function->n_key_buckets = n_buckets;
+	while ((key = list)) {
+		list = key->also;
+		link_key(function, key);
+	}
+}

@@ -1,0 +1,333 @@
+/*
+ * graph/runner/function/recording.c - recordings: kept, found, launched
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "graph/pool/checkpoint.h"
+#include "graph/runner/function/runner_debt.h"
+#include "graph/runner/function/inputs.h"
+#include "graph/runner/state/live.h"
+#include "graph/runner/state/output.h"
+#include "graph/runner/function/recording.h"
+
+/* --- made and freed --------------------------------------------------------------- */
+
+static enum philox_status no_memory(const struct philox_function *function)
+{
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "function '%s': no memory for a recording",
+			  function->name);
+}
+
+static enum philox_status take_slots(struct recording *recording)
+{
+	struct philox_function *function = recording->function;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs;
+	     i++) {
+		struct output_slot **slot = &recording->outputs[i].slot;
+
+		status = outputs_take(function, i, slot);
+		if (status == PHILOX_OK)
+			(*slot)->recorded = 1;
+	}
+	return status;
+}
+
+enum philox_status recording_make(struct philox_function *function,
+				  struct key *key,
+				  const struct philox_call *call,
+				  struct recording **recording)
+{
+	struct recording *made = calloc(1, sizeof(*made));
+	enum philox_status status;
+
+	if (!made)
+		return no_memory(function);
+	made->function = function;
+	made->key = key;
+	made->hash = inputs_hash(function, key, call);
+	made->statics = calloc(function->n_inputs + 1, sizeof(void *));
+	made->buffers = calloc(function->n_inputs + 1, sizeof(void *));
+	made->outputs = calloc(function->n_outputs + 1, sizeof(*made->outputs));
+	made->slots = calloc(function->n_outputs + 1, sizeof(*made->slots));
+	made->places = calloc(function->n_outputs + 1, sizeof(*made->places));
+	made->values = calloc(function->n_values + 1, sizeof(*made->values));
+	made->inputs = calloc(function->n_inputs + 1, sizeof(void *));
+	made->given = calloc(function->n_values + 1, sizeof(*made->given));
+	if (!made->statics || !made->buffers || !made->outputs ||
+	    !made->slots || !made->places || !made->values || !made->inputs ||
+	    !made->given)
+		status = no_memory(function);
+	else
+		status = take_slots(made);
+	if (status != PHILOX_OK) {
+		recording_free(made);
+		return status;
+	}
+	for (size_t i = 0; i < function->n_inputs; i++) {
+		made->inputs[i] = call->inputs[i].address;
+		if (!inputs_copied(function, key, call, i))
+			made->statics[i] = call->inputs[i].address;
+	}
+	for (size_t i = 0; i < function->n_values; i++)
+		memcpy(&made->given[i], call->values[i].bytes,
+		       call->values[i].size);
+	*recording = made;
+	return PHILOX_OK;
+}
+
+void recording_free(struct recording *recording)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	for (size_t i = 0;
+	     recording->outputs && i < recording->function->n_outputs &&
+	     recording->outputs[i].slot;
+	     i++)
+		outputs_give(recording->outputs[i].slot);
+	philox_graph_destroy(recording->graph);
+	pool_checkpoint_free(recording->checkpoint);
+	free(recording->statics);
+	free(recording->buffers);
+	free(recording->outputs);
+	free(recording->slots);
+	free(recording->places);
+	free(recording->sources);
+	free(recording->ranges);
+	free(recording->uses);
+	free(recording->entries);
+	free(recording->forwards);
+	free(recording->regions);
+	free(recording->values);
+	free(recording->inputs);
+	free(recording->given);
+	free(recording);
+	status_restore(&kept);
+}
+
+/* --- of use ----------------------------------------------------------------------- */
+
+int recording_is_stale(const struct recording *recording)
+{
+	struct philox_context *context = recording->function->runner->context;
+	const struct capture *capture = recording->graph->capture;
+	int stale = 0;
+
+	context_lock(context);
+	for (uint32_t i = 0; capture && i < capture->n_passes; i++)
+		stale |= !region_is_life(capture->passes[i].region,
+					 capture->passes[i].life);
+	context_unlock(context);
+	return stale;
+}
+
+int recording_is_spoiled(const struct recording *recording)
+{
+	struct status_message kept;
+	enum philox_status status;
+
+	status_keep(&kept);
+	status = device_exec_check(runner_device(recording->function->runner),
+				   recording->graph->exec);
+	status_restore(&kept);
+	return status != PHILOX_OK;
+}
+
+/* What the key has debts for used the same regions. */
+static int has_stale(const struct key *key,
+		     const struct philox_function *function)
+{
+	const struct recording *recording = function->recordings;
+
+	while (key->debt.n && recording &&
+	       (recording->key != key || !recording_is_stale(recording)))
+		recording = recording->also;
+	return key->debt.n && recording;
+}
+
+void recordings_retire_useless(struct key *key,
+			       struct philox_function *function)
+{
+	struct recording *recording, *also;
+
+	if (has_stale(key, function))
+		debt_end(key, function);
+	for (recording = function->recordings; recording; recording = also) {
+		also = recording->also;
+		if (recording->key == key &&
+		    (recording->spoiled || recording_is_stale(recording) ||
+		     recording_is_spoiled(recording)))
+			recording_retire(recording,
+					 "what it used was destroyed");
+	}
+}
+
+/* --- found -------------------------------------------------------------------------- */
+
+static struct recording **bucket_of(const struct philox_function *function,
+				    uint64_t hash)
+{
+	return &function->buckets[hash & (function->n_buckets - 1)];
+}
+
+/* The oldest first: the calls of a step find theirs in the same order. */
+static void append_to(struct recording **bucket, struct recording *recording)
+{
+	while (*bucket)
+		bucket = &(*bucket)->next;
+	recording->next = NULL;
+	*bucket = recording;
+}
+
+/* As many buckets as recordings, at least. */
+enum philox_status recordings_reserve(struct philox_function *function)
+{
+	size_t n = function->n_buckets ? function->n_buckets * 2 : 16;
+	struct recording **before = function->buckets, **buckets, *next;
+
+	if (function->counts.recordings < function->n_buckets)
+		return PHILOX_OK;
+	buckets = calloc(n, sizeof(struct recording *));
+	if (!buckets)
+		return no_memory(function);
+	function->buckets = buckets;
+	for (size_t i = 0; i < function->n_buckets; i++)
+		for (struct recording *r = before[i]; r; r = next) {
+			next = r->next;
+			append_to(&buckets[r->hash & (n - 1)], r);
+		}
+	function->n_buckets = n;
+	free(before);
+	return PHILOX_OK;
+}
+
+void recording_keep(struct recording *recording)
+{
+	struct philox_function *function = recording->function;
+	struct recording **bucket = bucket_of(function, recording->hash);
+
+	debt_pay(recording);
+	append_to(bucket, recording);
+	recording->also = function->recordings;
+	function->recordings = recording;
+	recording->key->latest = recording;
+	recording->key->lost = NULL;
+	recording->key->recordings++;
+	recording->key->recorded += recording->bytes;
+	function->counts.recordings++;
+	function->counts.bytes += recording->bytes;
+	recording->key->ahead += recording->prepared != 0;
+	if (recording->prepared || recording->repaid)
+		return;
+	recording->key->unplayed++;
+	function->counts.unplayed++;
+}
+
+static int is_unplayed(const struct recording *recording)
+{
+	return !recording->replays && !recording->prepared &&
+	       !recording->repaid;
+}
+
+void recording_played(struct recording *recording)
+{
+	if (is_unplayed(recording)) {
+		recording->key->unplayed--;
+		recording->function->counts.unplayed--;
+	}
+	recording->replays++;
+}
+
+/* No call finds it any more. */
+static void unlink_recording(struct recording *recording)
+{
+	struct philox_function *function = recording->function;
+	struct recording **link = bucket_of(function, recording->hash);
+
+	while (*link != recording)
+		link = &(*link)->next;
+	*link = recording->next;
+	link = &function->recordings;
+	while (*link != recording)
+		link = &(*link)->also;
+	*link = recording->also;
+}
+
+void recording_retire(struct recording *recording, const char *why)
+{
+	struct philox_function *function = recording->function;
+	struct philox_runner *runner = function->runner;
+	struct key *key = recording->key;
+
+	unlink_recording(recording);
+	key->recordings--;
+	key->recorded -= recording->bytes;
+	key->ahead -= recording->prepared != 0;
+	function->counts.recordings--;
+	function->counts.bytes -= recording->bytes;
+	if (is_unplayed(recording)) {
+		key->unplayed--;
+		function->counts.unplayed--;
+	}
+	if (key->latest == recording)
+		key->latest = NULL;
+	if (why)
+		key->lost = why;
+	recording->key = NULL;
+	recording->also = runner->leaving;
+	runner->leaving = recording;
+}
+
+void recordings_retire(struct key *key, struct philox_function *function,
+		       const char *why)
+{
+	struct recording *recording, *also;
+
+	if (key->debt.n && why)
+		key->lost = why;
+	debt_end(key, function);
+	for (recording = function->recordings; recording; recording = also) {
+		also = recording->also;
+		if (recording->key == key)
+			recording_retire(recording, why);
+	}
+}
+
+void recordings_free(struct philox_function *function)
+{
+	struct recording *recording;
+
+	while ((recording = function->recordings)) {
+		function->recordings = recording->also;
+		recording_free(recording);
+	}
+	free(function->buckets);
+	function->buckets = NULL;
+	function->n_buckets = 0;
+}
+
+struct recording *recording_find(const struct philox_function *function,
+				 const struct key *key,
+				 const struct philox_call *call,
+				 const struct live_block **in_use)
+{
+	const uint64_t hash = inputs_hash(function, key, call);
+	struct recording *found = NULL;
+	struct recording *recording =
+		function->buckets ? *bucket_of(function, hash) : NULL;
+
+	for (; recording; recording = recording->next) {
+		if (recording->hash != hash || recording->key != key ||
+		    !inputs_same(recording, call))
+			continue;
+		found = recording;
+		*in_use = live_meets(function->runner, recording->ranges,
+				     recording->n_ranges);
+		if (!*in_use)
+			break;
+	}
+	return found;
+}

@@ -1,0 +1,27 @@
+/*
+ * graph/runner/function/runner_debt.h - recordings of a plan that are to be made again
+ *
+ * See Loading in Note [Plan], graph/runner/plan/plan.h.
+ */
+#ifndef GRAPH_RUNNER_FUNCTION_RUNNER_DEBT_H
+#define GRAPH_RUNNER_FUNCTION_RUNNER_DEBT_H
+
+#include "graph/runner/call/request.h"
+
+/*
+ * debt_warms_up() tells whether a call, which is not barred and has no
+ * recording that could be replayed, is to be a warm-up since its key is cold.
+ * debt_dry() has a cold key warmed up dry, if the policy has dry warm-ups and the
+ * key does not wait.
+ */
+int debt_warms_up(const struct calling *calling);
+void debt_dry(const struct calling *calling);
+
+/*
+ * debt_pay() has a new recording, which is not linked yet, pay a debt of its
+ * key. debt_end() forgets those that a key has.
+ */
+void debt_pay(struct recording *recording);
+void debt_end(struct key *key, struct philox_function *function);
+
+#endif

@@ -1,0 +1,233 @@
+/*
+ * graph/runner/plan/take.c - what a runner has learned, as a plan
+ *
+ * Names, bytes and scripts stay the runner's.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <philox/version.h>
+#include "graph/pool/turns.h"
+#include "graph/runner/plan/plan.h"
+
+/* --- keys ---------------------------------------------------------------------- */
+
+static int by_use(const void *one, const void *other)
+{
+	const struct key *const *a = one, *const *b = other;
+
+	return ((*a)->used > (*b)->used) - ((*a)->used < (*b)->used);
+}
+
+/* Those that calls came to, the one of the oldest call first. */
+static struct key **sort_keys(const struct philox_function *function, size_t *n)
+{
+	struct key **keys = calloc(function->counts.keys + 1, sizeof(*keys));
+
+	*n = 0;
+	for (struct key *key = function->keys; keys && key; key = key->also)
+		if (key->used)
+			keys[(*n)++] = key;
+	if (keys)
+		qsort(keys, *n, sizeof(struct key *), by_use);
+	return keys;
+}
+
+static struct plan_key plan_of(struct key *key)
+{
+	return (struct plan_key){
+		.bytes = key->bytes,
+		.size = key->size,
+		.script = PLAN_NO_SCRIPT,
+		.calls = key->calls,
+		.warmups = key->warmups,
+		.dry = key->dry,
+		.limited = key->limited,
+		.wait = key->wait,
+		.debt = {.n = key->recordings + key->debt.n,
+			 .unplayed = key->unplayed + key->debt.unplayed,
+			 .prepared = key->ahead + key->debt.prepared,
+			 .bytes = key->recorded + key->debt.bytes},
+		.refused = key->wait ? key->refused : NULL};
+}
+
+static void take_inputs(struct plan_function *to, const struct key *key)
+{
+	for (size_t i = 0; i < to->n_inputs; i++) {
+		to->takes[to->n_takes] = key->inputs[i];
+		to->takes[to->n_takes++].last = NULL;
+	}
+}
+
+/* The script is the next one, unless it is known. */
+static enum philox_status take_script(struct plan_function *to,
+				      struct plan_index *index,
+				      const struct script *script,
+				      size_t *number)
+{
+	enum philox_status status;
+
+	if (!script->known)
+		return PHILOX_OK;
+	to->scripts[to->n_scripts] =
+		(struct plan_script){script->steps, script->n};
+	status = plan_index_put(index,
+				plan_hash_script(&to->scripts[to->n_scripts]),
+				to->n_scripts, number);
+	if (status == PHILOX_OK && *number == to->n_scripts)
+		to->n_scripts++;
+	return status;
+}
+
+static enum philox_status take_keys(struct plan_function *to,
+				    struct key *const *keys, size_t n)
+{
+	struct plan_index index = {.things = to, .same = plan_same_scripts};
+	enum philox_status status = PHILOX_OK;
+
+	to->scripts = calloc(n + 1, sizeof(*to->scripts));
+	to->keys = calloc(n + 1, sizeof(*to->keys));
+	to->takes = calloc(n * to->n_inputs + 1, sizeof(*to->takes));
+	if (!to->scripts || !to->keys || !to->takes)
+		return plan_no_room();
+	for (size_t i = 0; status == PHILOX_OK && i < n; i++) {
+		to->keys[i] = plan_of(keys[i]);
+		take_inputs(to, keys[i]);
+		status = take_script(to, &index, &keys[i]->script,
+				     &to->keys[i].script);
+		to->n_keys++;
+	}
+	free(index.places);
+	return status;
+}
+
+/* --- functions ------------------------------------------------------------------- */
+
+static enum philox_status take_function(struct plan_function *to,
+					struct philox_function *function)
+{
+	enum philox_status status;
+	struct key **keys;
+	size_t n;
+
+	*to = (struct plan_function){.name = function->name,
+				     .mode = (uint32_t)function->mode,
+				     .flags = function->flags,
+				     .inputs = function->inputs,
+				     .outputs = function->outputs,
+				     .values = function->values,
+				     .n_inputs = function->n_inputs,
+				     .n_outputs = function->n_outputs,
+				     .n_values = function->n_values,
+				     .policy = function->policy};
+	keys = sort_keys(function, &n);
+	if (!keys)
+		return plan_no_room();
+	status = take_keys(to, keys, n);
+	free(keys);
+	return status;
+}
+
+static int by_function_name(const void *one, const void *other)
+{
+	const struct philox_function *const *a = one, *const *b = other;
+
+	return strcmp((*a)->name, (*b)->name);
+}
+
+static enum philox_status take_functions(struct plan *plan,
+					 struct philox_function **list,
+					 size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+
+	plan->functions = calloc(n + 1, sizeof(*plan->functions));
+	if (!plan->functions)
+		return plan_no_room();
+	qsort(list, n, sizeof(*list), by_function_name);
+	while (status == PHILOX_OK && plan->n_functions < n) {
+		status = take_function(&plan->functions[plan->n_functions],
+				       list[plan->n_functions]);
+		plan->n_functions++;
+	}
+	return status;
+}
+
+static enum philox_status take_all_functions(struct plan *plan,
+					     const struct philox_runner *runner)
+{
+	struct philox_function **list;
+	enum philox_status status;
+	size_t n = 0;
+
+	for (struct philox_function *function = runner->functions; function;
+	     function = function->next)
+		n += !function->gone;
+	list = calloc(n + 1, sizeof(*list));
+	if (!list)
+		return plan_no_room();
+	n = 0;
+	for (struct philox_function *function = runner->functions; function;
+	     function = function->next)
+		if (!function->gone)
+			list[n++] = function;
+	status = take_functions(plan, list, n);
+	free(list);
+	return status;
+}
+
+/* --- the rest -------------------------------------------------------------------- */
+
+static enum philox_status take_barred(struct plan *plan,
+				      struct philox_runner *runner)
+{
+	const uint64_t n = runner->n_tickets;
+
+	plan->barred = calloc(BARRED_TICKETS, sizeof(*plan->barred));
+	if (!plan->barred)
+		return plan_no_room();
+	for (uint64_t i = n > BARRED_TICKETS ? n - BARRED_TICKETS : 0; i < n;
+	     i++) {
+		struct barred_ticket *barred =
+			&runner->tickets[i % BARRED_TICKETS];
+
+		plan->barred[plan->n_barred++] = (struct plan_barred){
+			.ticket = barred->ticket,
+			.function = barred->name,
+			.alive = barred->function && !barred->function->gone,
+			.reason = barred->reason};
+	}
+	return PHILOX_OK;
+}
+
+/* What a plan took ahead is not a peak of this runner's. */
+static void take_peaks(struct plan *plan, const struct philox_runner *runner)
+{
+	const struct runner_plan *loaded = &runner->plan;
+	struct pool_figures figures;
+
+	pool_lock(runner->pool);
+	pool_figures(runner->pool->blocks, &figures);
+	pool_unlock(runner->pool);
+	plan->live = loaded->live;
+	plan->mapped = loaded->mapped;
+	if (figures.live_peak > plan->live)
+		plan->live = figures.live_peak;
+	if (figures.mapped_peak > loaded->taken &&
+	    figures.mapped_peak > plan->mapped)
+		plan->mapped = figures.mapped_peak;
+}
+
+enum philox_status plan_take(struct philox_runner *runner, struct plan *plan)
+{
+	enum philox_status status;
+
+	*plan = (struct plan){.borrowed = 1};
+	plan->library = (char *)(uintptr_t)philox_version();
+	take_peaks(plan, runner);
+	status = take_all_functions(plan, runner);
+	if (status == PHILOX_OK)
+		status = take_barred(plan, runner);
+	if (status != PHILOX_OK)
+		plan_finish(plan);
+	return status;
+}

@@ -1,0 +1,257 @@
+/*
+ * graph/runner/state/live.c - which memory of a runner's pool holds outputs
+ *
+ * See Note [Runner] in graph/runner/state/runner.h.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "graph/pool/checkpoint.h"
+#include "graph/runner/state/live.h"
+
+struct block_range live_range(const struct philox_runner *runner,
+			      const void *address, size_t bytes)
+{
+	const uintptr_t margin = runner->zones ? POOL_UNIT : 0;
+	const uintptr_t begin = (uintptr_t)address;
+	const uintptr_t taken = (bytes + POOL_UNIT - 1) / POOL_UNIT * POOL_UNIT;
+
+	return (struct block_range){begin - margin, begin + taken + margin};
+}
+
+/* --- live blocks ------------------------------------------------------------ */
+
+/* Where a block of an id is, or would be. */
+static size_t live_place(const struct philox_runner *runner, uint64_t id)
+{
+	size_t low = 0, high = runner->n_live;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runner->live[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct live_block *live_find(const struct philox_runner *runner,
+				   uint64_t id)
+{
+	size_t place = live_place(runner, id);
+
+	return place < runner->n_live && runner->live[place].id == id
+		       ? &runner->live[place]
+		       : NULL;
+}
+
+enum philox_status live_reserve(struct philox_runner *runner, size_t n)
+{
+	return runner_room(&runner->live, &runner->live_room, n,
+			   sizeof(*runner->live));
+}
+
+void live_hold(struct philox_runner *runner, uint64_t id,
+	       struct block_range range, struct recording *from)
+{
+	size_t place = live_place(runner, id);
+	struct live_block *block = &runner->live[place];
+
+	if (place < runner->n_live && block->id == id) {
+		block->refs++;
+		return;
+	}
+	memmove(block + 1, block, (runner->n_live - place) * sizeof(*block));
+	runner->n_live++;
+	*block = (struct live_block){id, range, 1, from};
+	if (from)
+		runner->unsettled = 1;
+}
+
+void live_let_go(struct philox_runner *runner, uint64_t id)
+{
+	size_t place = live_place(runner, id);
+	struct live_block *block = &runner->live[place];
+
+	if (--block->refs)
+		return;
+	runner->n_live--;
+	memmove(block, block + 1, (runner->n_live - place) * sizeof(*block));
+	runner->unsettled = 1;
+}
+
+/* --- ranges ----------------------------------------------------------------- */
+
+static int by_begin(const void *one, const void *other)
+{
+	const struct block_range *a = one, *b = other;
+
+	return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+size_t live_join(struct block_range *ranges, size_t n)
+{
+	size_t joined = 0;
+
+	if (!n)
+		return 0;
+	qsort(ranges, n, sizeof(*ranges), by_begin);
+	for (size_t i = 1; i < n; i++) {
+		if (ranges[i].begin > ranges[joined].end)
+			ranges[++joined] = ranges[i];
+		else if (ranges[i].end > ranges[joined].end)
+			ranges[joined].end = ranges[i].end;
+	}
+	return joined + 1;
+}
+
+/* Whether a range meets one of several that are in order. */
+static int meets(const struct block_range *ranges, size_t n,
+		 struct block_range range)
+{
+	size_t low = 0, high = n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges[middle].end <= range.begin)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < n && ranges[low].begin < range.end;
+}
+
+const struct live_block *live_meets(const struct philox_runner *runner,
+				    const struct block_range *ranges, size_t n)
+{
+	if (!n)
+		return NULL;
+	for (size_t i = 0; i < runner->n_live; i++)
+		if (runner->live[i].range.begin < ranges[n - 1].end &&
+		    runner->live[i].range.end > ranges[0].begin &&
+		    meets(ranges, n, runner->live[i].range))
+			return &runner->live[i];
+	return NULL;
+}
+
+/* --- the pool's view --------------------------------------------------------- */
+
+/* What a restore of the pool is made from. */
+struct settling {
+	const struct philox_runner *runner;
+	const struct pool_checkpoint **parts; /* the pool as it is, first */
+	size_t n_parts;
+	uint64_t *live;
+	uint64_t *dead;
+	size_t n_dead, dead_room;
+};
+
+static void see_block(void *user, const struct pool_block *block)
+{
+	struct settling *settling = user;
+
+	if (block->live && !live_find(settling->runner, block->id) &&
+	    settling->n_dead < settling->dead_room)
+		settling->dead[settling->n_dead++] = block->id;
+}
+
+static enum philox_status list_blocks(struct philox_runner *runner,
+				      struct settling *settling)
+{
+	struct pool_figures figures;
+
+	pool_figures(runner->pool->blocks, &figures);
+	settling->dead_room = figures.blocks;
+	settling->parts = calloc(runner->n_live + 1, sizeof(*settling->parts));
+	settling->live = calloc(runner->n_live + 1, sizeof(uint64_t));
+	settling->dead = calloc(figures.blocks + 1, sizeof(uint64_t));
+	if (!settling->parts || !settling->live || !settling->dead)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "runner '%s': no memory to restore its pool",
+				  runner->name);
+	runner->settlings++;
+	for (size_t i = 0; i < runner->n_live; i++) {
+		struct recording *from = runner->live[i].from;
+
+		settling->live[i] = runner->live[i].id;
+		if (!from || from->settled == runner->settlings)
+			continue;
+		from->settled = runner->settlings;
+		settling->parts[++settling->n_parts] = from->checkpoint;
+	}
+	pool_walk_blocks(runner->pool->blocks, see_block, settling);
+	return PHILOX_OK;
+}
+
+/* With the pool's lock. */
+static enum philox_status restore_pool(struct philox_runner *runner,
+				       struct settling *settling)
+{
+	struct pool_checkpoint *now = NULL, *joined = NULL;
+	struct pool_ids ids = {.live = settling->live,
+			       .n_live = runner->n_live};
+	enum philox_status status = pool_keep_blocks(runner->pool, &now);
+
+	if (status == PHILOX_OK)
+		status = list_blocks(runner, settling);
+	if (status != PHILOX_OK)
+		goto free_now;
+	settling->parts[0] = now;
+	ids.live = settling->live;
+	ids.dead = settling->dead;
+	ids.n_dead = settling->n_dead;
+	status = pool_checkpoint_join(settling->parts, settling->n_parts + 1,
+				      ids.live, ids.n_live, &joined);
+	if (status == PHILOX_OK)
+		status = pool_put_back(runner->pool, joined, &ids);
+	pool_checkpoint_free(joined);
+free_now:
+	pool_checkpoint_free(now);
+	return status;
+}
+
+enum philox_status live_unstick(struct philox_runner *runner)
+{
+	enum philox_status status;
+
+	if (!runner->stuck)
+		return PHILOX_OK;
+	status = philox_pool_end(runner->stuck, PHILOX_ERROR_DEVICE, NULL);
+	if (status == PHILOX_OK)
+		runner->stuck = NULL;
+	return status;
+}
+
+enum philox_status function_settle(struct philox_function *function)
+{
+	const uint64_t began = runner_time();
+	enum philox_status status = live_settle(function->runner);
+
+	function->counts.restore_ns += runner_time() - began;
+	return status;
+}
+
+enum philox_status live_settle(struct philox_runner *runner)
+{
+	struct settling settling = {.runner = runner};
+	enum philox_status status = live_unstick(runner);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!runner->unsettled)
+		return PHILOX_OK;
+	pool_lock(runner->pool);
+	status = restore_pool(runner, &settling);
+	pool_unlock(runner->pool);
+	free(settling.parts);
+	free(settling.live);
+	free(settling.dead);
+	if (status != PHILOX_OK)
+		return status;
+	for (size_t i = 0; i < runner->n_live; i++)
+		runner->live[i].from = NULL;
+	runner->unsettled = 0;
+	return PHILOX_OK;
+}

@@ -1,0 +1,399 @@
+/*
+ * graph/verify/launch.c - launches that are verified against their eager form
+ *
+ * See Note [Verification] in graph/verify/verify.h.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/pool/pool.h"
+#include "graph/verify/callback.h"
+#include "lib/base/options.h"
+#include "lib/device/captures.h"
+
+/* The size of the struct's first version. */
+#define VERIFY_SIZE_FIRST OPTIONS_FIRST(struct philox_verify_options, user)
+OPTIONS_NO_PADDING(struct philox_verify_options, user);
+
+#define ARRAYS_MAX (1u << 20)
+
+/* --- checks ----------------------------------------------------------------- */
+
+static enum philox_status check_array(const struct philox_graph *graph,
+				      const struct philox_verify_array *array,
+				      size_t index)
+{
+	const char *wrong = NULL;
+
+	if (!array->name || !*array->name)
+		wrong = "name";
+	else if (!array->address)
+		wrong = "address";
+	else if (!array->bytes ||
+		 array->bytes > UINTPTR_MAX - (uintptr_t)array->address)
+		wrong = "bytes";
+	else if (array->elements > PHILOX_ELEMENTS(PHILOX_I64))
+		wrong = "elements";
+	else if (array->reserved)
+		wrong = "reserved";
+	if (!wrong)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "'%s', verified: %s of array %zu is a value that it "
+			  "cannot have",
+			  graph->name, wrong, index);
+}
+
+static int by_place_of_array(const void *one, const void *other)
+{
+	const struct philox_verify_array *const *a = one, *const *b = other;
+	const uintptr_t x = (uintptr_t)(*a)->address;
+	const uintptr_t y = (uintptr_t)(*b)->address;
+
+	return (x > y) - (x < y);
+}
+
+static enum philox_status check_apart(const struct philox_graph *graph,
+				      const struct philox_verify_array *arrays,
+				      size_t n)
+{
+	const struct philox_verify_array **sorted =
+		calloc(n + 1, sizeof(*sorted));
+	enum philox_status status = PHILOX_OK;
+
+	if (!sorted)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "'%s': no memory to verify it", graph->name);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &arrays[i];
+	qsort(sorted, n, sizeof(*sorted), by_place_of_array);
+	for (size_t i = 1; status == PHILOX_OK && i < n; i++)
+		if ((uintptr_t)sorted[i]->address <
+		    (uintptr_t)sorted[i - 1]->address + sorted[i - 1]->bytes)
+			status = status_set(PHILOX_ERROR_INVALID,
+					    "'%s', verified: arrays '%s' and "
+					    "'%s' overlap",
+					    graph->name, sorted[i - 1]->name,
+					    sorted[i]->name);
+	free(sorted);
+	return status;
+}
+
+static enum philox_status check_arrays_of(
+	const struct philox_graph *graph,
+	const struct philox_verify_options *options)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (options->n_arrays > ARRAYS_MAX)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s', verified: n_arrays is %zu, above 2^20",
+				  graph->name, options->n_arrays);
+	if (options->n_arrays && !options->arrays)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s', verified: arrays is NULL",
+				  graph->name);
+	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++)
+		status = check_array(graph, &options->arrays[i], i);
+	return status == PHILOX_OK
+		       ? check_apart(graph, options->arrays, options->n_arrays)
+		       : status;
+}
+
+static enum philox_status check_pool_of(
+	const struct philox_graph *graph,
+	const struct philox_verify_options *options)
+{
+	const struct pool_capture *of;
+
+	if (!options->pool)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "'%s', verified: pool is NULL", graph->name);
+	if (options->pool->context != graph->context)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "'%s', verified: pool '%s' is of another "
+				  "context",
+				  graph->name, options->pool->name);
+	for (of = graph->pools; of; of = of->sibling)
+		if (of->pool == options->pool)
+			return status_set(PHILOX_ERROR_BUSY,
+					  "'%s', verified: it was captured "
+					  "with pool '%s'",
+					  graph->name, options->pool->name);
+	return PHILOX_OK;
+}
+
+/* A body may run as often as the device says, in which only it knows the numbers. */
+static enum philox_status check_passes_of(const struct philox_graph *graph)
+{
+	const struct capture *capture = graph->capture;
+	int loops = capture && capture->n_nodes;
+
+	for (uint32_t i = 0; capture && i < capture->n_passes; i++)
+		loops |= capture->passes[i].iterations > 1;
+	if (!loops)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "'%s' cannot be verified: it has %s", graph->name,
+			  capture->n_nodes ? "conditional nodes"
+					   : "forwards of several iterations");
+}
+
+static enum philox_status check_verify_options(
+	const struct philox_graph *graph,
+	const struct philox_verify_options *given,
+	struct philox_verify_options *options)
+{
+	enum philox_status status =
+		options_copy("verify options", given, given->size,
+			     VERIFY_SIZE_FIRST, sizeof(*options), options);
+
+	if (status == PHILOX_OK && !options->eager)
+		status = status_set(PHILOX_ERROR_INVALID,
+				    "'%s', verified: eager is NULL",
+				    graph->name);
+	if (status == PHILOX_OK)
+		status = check_pool_of(graph, options);
+	if (status == PHILOX_OK)
+		status = check_arrays_of(graph, options);
+	return status == PHILOX_OK ? check_passes_of(graph) : status;
+}
+
+/* --- the eager form ----------------------------------------------------------- */
+
+static enum philox_status name_graph(const struct philox_graph *graph,
+				     enum philox_status status)
+{
+	const char *why = philox_error_message();
+
+	if (status == PHILOX_OK || strncmp(why, "'", 1) == 0)
+		return status;
+	if (!*why)
+		return status_set(status, "'%s': its eager form returned %s",
+				  graph->name, philox_status_name(status));
+	return status_prefix(status, "'%s', its eager form: ", graph->name);
+}
+
+static enum philox_status run_callback(struct philox_verify *verify)
+{
+	const struct philox_verify_options *options = verify->options;
+	enum philox_status status;
+
+	verify_passes_begin(verify);
+	status_set(PHILOX_OK, "%s", "");
+	status = options->eager(options->user, verify);
+	if (status == PHILOX_OK)
+		status = verify_passes_whole(verify);
+	verify_passes_end(verify);
+	if (status != PHILOX_OK)
+		return name_graph(verify->graph, status);
+	for (size_t i = 0; verify->turn && i < options->n_arrays; i++)
+		verify->items[i].copies[1] = verify->memory[i].copies[1];
+	return PHILOX_OK;
+}
+
+/* Tables of rows may come to the arrays. */
+#define MORE_ITEMS 64
+
+static enum philox_status reserve_arrays(struct philox_verify *verify)
+{
+	const struct philox_verify_options *options = verify->options;
+	enum philox_status status =
+		verify_reserve_places(verify, options->n_arrays + MORE_ITEMS);
+
+	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++) {
+		const struct philox_verify_array *array = &options->arrays[i];
+		const size_t aligned = (uintptr_t)array->address &
+				       (~(uintptr_t)array->address + 1);
+
+		status = verify_reserve(verify, array->address, array->bytes,
+					aligned < POOL_ALIGNMENT_MAX
+						? aligned
+						: POOL_ALIGNMENT_MAX);
+	}
+	return status;
+}
+
+static enum philox_status add_arrays(struct philox_verify *verify)
+{
+	const struct philox_verify_options *options = verify->options;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < options->n_arrays; i++) {
+		const struct philox_verify_array *array = &options->arrays[i];
+		struct verify_item item = {
+			.what = "array",
+			.name = array->name,
+			.origin = "",
+			.elements = array->elements,
+			.bytes = array->bytes,
+			.real = array->address,
+			.copies = {verify->memory[i].copies[0], NULL}};
+
+		status = verify_keep_reserved(verify, i);
+		if (status == PHILOX_OK)
+			status = verify_add(verify, &item);
+	}
+	return status;
+}
+
+/* --- the launch ---------------------------------------------------------------- */
+
+static enum philox_status refuse_graph(struct philox_verify *verify,
+				       const struct verify_item *first,
+				       uint64_t place)
+{
+	const struct verify_item item = *first; /* the list may move */
+	const struct philox_graph *graph = verify->graph;
+	enum verify_why why = VERIFY_UNKNOWN;
+	char text[VERIFY_TEXT];
+	enum philox_status status = verify_explain(verify, &why);
+
+	if (status == PHILOX_OK || verify->lacking)
+		status = verify_describe(verify, &item, place, text);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "'%s', verified: ", graph->name);
+	return status_set(PHILOX_ERROR_DIFFERS,
+			  "'%s' differs from its eager form: %s; %s",
+			  graph->name, text, verify_why_text(why));
+}
+
+static enum philox_status launch_and_compare(struct philox_verify *verify)
+{
+	const struct philox_graph *graph = verify->graph;
+	const struct verify_item *item;
+	uint64_t place;
+	struct status_message kept;
+	enum philox_status status = philox_native_launch(
+		graph->context->device, graph->exec, verify->stream);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status, "'%s': ", graph->name);
+	status = verify_compare(verify, &item, &place);
+	if (status != PHILOX_OK)
+		status_prefix(status, "'%s': ", graph->name);
+	else if (item)
+		status = refuse_graph(verify, item, place);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	status_keep(&kept);
+	verify_put_back(verify);
+	status_restore(&kept);
+	return status;
+}
+
+/*
+ * A session that could not be ended, since the device fails, keeps its pool busy
+ * until the next launch that is verified with it has ended it.
+ */
+static void close_launch(struct philox_verify *verify)
+{
+	struct philox_pool *pool = verify->options->pool;
+	struct philox_pool_session *stuck = verify_close(verify);
+
+	if (stuck) {
+		pool_lock(pool);
+		pool->stuck = stuck;
+		pool_unlock(pool);
+	}
+	verify_passes_free(verify);
+}
+
+static enum philox_status end_stuck_session(struct philox_pool *pool)
+{
+	struct philox_pool_session *stuck;
+	enum philox_status status;
+
+	pool_lock(pool);
+	stuck = pool->stuck;
+	pool->stuck = NULL;
+	pool_unlock(pool);
+	if (!stuck)
+		return PHILOX_OK;
+	status = philox_pool_end(stuck, PHILOX_ERROR_STATE, NULL);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	pool_lock(pool);
+	pool->stuck = stuck;
+	pool_unlock(pool);
+	return status;
+}
+
+/* What there is no memory for is refused before numbers are taken. */
+static enum philox_status open_launch(struct philox_verify *verify)
+{
+	const struct philox_graph *graph = verify->graph;
+	enum philox_status status =
+		device_refuse_capture(graph->context->device, verify->stream);
+
+	if (status != PHILOX_OK)
+		return status_prefix(status,
+				     "'%s' cannot be launched: ", graph->name);
+	status = end_stuck_session(verify->options->pool);
+	if (status == PHILOX_OK)
+		status = verify_passes_reserve(verify);
+	if (status == PHILOX_OK)
+		status = verify_open(verify);
+	return status == PHILOX_OK ? reserve_arrays(verify) : status;
+}
+
+static enum philox_status launch_verified(struct philox_verify *verify)
+{
+	enum philox_status status = add_arrays(verify);
+
+	if (status == PHILOX_OK)
+		status = verify_try(verify);
+	if (status == PHILOX_OK)
+		status = launch_and_compare(verify);
+	close_launch(verify);
+	return status;
+}
+
+/* The epilogue says the same of the launch, whatever its message. */
+static enum philox_status launch_in_between(
+	struct philox_graph *graph, philox_stream stream,
+	struct philox_use *uses, size_t n,
+	const struct philox_verify_options *options)
+{
+	struct philox_verify verify = {.graph = graph,
+				       .pool = options->pool,
+				       .stream = stream,
+				       .run = run_callback,
+				       .options = options};
+	struct status_message kept;
+	enum philox_status status = open_launch(&verify);
+
+	if (status != PHILOX_OK) {
+		close_launch(&verify);
+		return graph_report(graph, status, NULL);
+	}
+	status = philox_graph_prologue(graph, stream, uses, n);
+	if (status != PHILOX_OK) {
+		close_launch(&verify);
+		return status;
+	}
+	status = launch_verified(&verify);
+	status_keep(&kept);
+	philox_graph_epilogue(graph, status);
+	status_restore(&kept);
+	return graph_report(graph, status, NULL);
+}
+
+enum philox_status philox_graph_launch_verified(
+	struct philox_graph *graph, philox_stream stream,
+	struct philox_use *uses, size_t n,
+	const struct philox_verify_options *options)
+{
+	struct philox_verify_options checked;
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	if (!options)
+		return context_null(graph->context, "options");
+	NEED_PROCESS(graph->context);
+	status = check_verify_options(graph, options, &checked);
+	if (status != PHILOX_OK)
+		return graph_report(graph, status, NULL);
+	return launch_in_between(graph, stream, uses, n, &checked);
+}

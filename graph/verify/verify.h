@@ -1,0 +1,197 @@
+/*
+ * graph/verify/verify.h - a launch, compared with the eager form of its graph
+ *
+ * Note [Verification]
+ * ~~~~~~~~~~~~~~~~~~~
+ * Between the prologue and the epilogue of a launch its numbers are known and
+ * nobody else's. So there, before the graph is launched, its eager form is run
+ * with them:
+ *
+ *   verify_open()    a session in a pool that the graph does not know
+ *   verify_keep()    for each piece of memory that the graph changes: kept as
+ *                    it is, and copied for the eager form
+ *   verify_try()     the eager form, on trial (Note [Trial]), which may add
+ *                    tables of rows to that memory
+ *   verify_item()    for all that is to be compared
+ *   ... the launch ...
+ *   verify_compare() by a kernel, and waits; then, if something differs,
+ *                    verify_explain(): why
+ *   verify_put_back() or verify_give(), if need be: what the graph changed is as
+ *                    it was before, or as the eager form has it
+ *   verify_close()   all memory is free again
+ *
+ * Why. The eager form is run again a few times. If it differs from itself it is
+ * not deterministic. Else it is run with memory that holds something else to
+ * begin with, where it takes memory from the run: if that makes a difference, it
+ * reads what it has not written. Else something was frozen in the graph, or is
+ * read from memory that it should not know. All runs begin with the same content
+ * of what they change, and with the same numbers.
+ *
+ * That memory is filled with one pattern in all runs but that last, so that what
+ * nobody has written differs from what the graph finds.
+ */
+#ifndef GRAPH_VERIFY_VERIFY_H
+#define GRAPH_VERIFY_VERIFY_H
+
+#include <pthread.h>
+#include <philox/fill.h>
+#include <philox/pool.h>
+#include <philox/verify.h>
+#include "graph/launch/graph.h"
+#include "lib/state/trial.h"
+
+/* Memory that the graph changes. */
+struct verify_memory {
+	void *real;
+	size_t bytes;
+	void *kept;               /* what it was before the launch */
+	void *copies[2];          /* the eager form's: of the first run, and of
+				     the latest other one */
+	size_t alignment, shift;  /* of the copies, and beyond that */
+	struct philox_rows *rows; /* or NULL: which it changes in place */
+	void *played;             /* rows: what the launch made of them */
+};
+
+/* What is compared. */
+struct verify_item {
+	const char *what; /* "output" */
+	const char *name;
+	const char *origin; /* "": none */
+	uint32_t elements;  /* PHILOX_ELEMENTS() of a dtype; 0: bytes */
+	size_t bytes;
+	void *real;
+	void *copies[2]; /* as above */
+	size_t rows;     /* that many memories before that of the table; 0: it
+			    is no table */
+};
+
+enum verify_why {
+	VERIFY_FROZEN,
+	VERIFY_RANDOM,    /* the eager form is not deterministic */
+	VERIFY_UNWRITTEN, /* it reads what nobody has written */
+	VERIFY_UNKNOWN    /* there was no memory to find out */
+};
+
+struct verify_pass;
+
+struct philox_verify {
+	struct trial trial; /* first */
+	struct philox_graph *graph;
+	struct philox_pool *pool;
+	struct philox_pool_session *session;
+	philox_stream stream;
+	/* runs the eager form, and sets the copies of items of this turn */
+	enum philox_status (*run)(struct philox_verify *verify);
+	void *user;
+	/* NULL, or other processes run it as often as this one: before each run
+	 * that explains, whether it can run here (`status`), and, as returned,
+	 * whether it is to; ERROR_UNSUPPORTED: others cannot */
+	enum philox_status (*agree)(struct philox_verify *verify,
+				    enum philox_status status);
+	int turn;           /* which of the copies are in use */
+	unsigned char fill; /* what memory of the run begins with */
+	int lacking;        /* there was no memory for it */
+	struct verify_memory *memory;
+	size_t n_memory, memory_room;
+	struct verify_item *items;
+	size_t n_items, item_room;
+	uint64_t *firsts;   /* on the device: of each item, its first byte that
+			      differs */
+	uint64_t *places;   /* the same here, and two more words */
+	size_t item_places; /* items that both have room for */
+	const struct philox_state **reads;
+
+	/* of philox_graph_launch_verified() alone */
+	struct philox_verify *next; /* in the context's list, by its lock */
+	struct verify_pass *passes; /* as many as the graph has */
+	uint32_t n_passes;
+	int in_callback;
+	pthread_t thread;
+	const struct philox_verify_options *options;
+};
+
+/*
+ * verify_open() begins with a struct in which graph, pool, stream, run, user
+ * and agree are set, and all else is 0; verify_close() ends, whatever has
+ * failed, and returns the session of the pool if that could not be ended.
+ */
+enum philox_status verify_open(struct philox_verify *verify);
+struct philox_pool_session *verify_close(struct philox_verify *verify);
+
+/*
+ * verify_reserve() takes all memory for what is kept of an array that the graph
+ * changes, which verify_keep_reserved() then keeps, the i-th of those; so a
+ * launch for which there is none is refused before it takes numbers.
+ * verify_reserve_places() does so for what is to be compared.
+ *
+ * verify_keep() adds memory that the graph changes, whose copies begin `shift`
+ * bytes after a multiple of an alignment. verify_add() adds what is compared.
+ */
+enum philox_status verify_reserve(struct philox_verify *verify, void *real,
+				  size_t bytes, size_t alignment);
+enum philox_status verify_keep_reserved(struct philox_verify *verify, size_t i);
+enum philox_status verify_reserve_places(struct philox_verify *verify,
+					 size_t items);
+enum philox_status verify_keep(struct philox_verify *verify, void *real,
+			       size_t bytes, size_t alignment, size_t shift);
+enum philox_status verify_add(struct philox_verify *verify,
+			      const struct verify_item *item);
+
+/*
+ * verify_wait() waits for the stream: what was to be read from the device is in
+ * `places` then. Where that fails for good they are given up, since the device
+ * may still write to them.
+ */
+enum philox_status verify_wait(struct philox_verify *verify);
+
+/* verify_try() runs the eager form for the first time. */
+enum philox_status verify_try(struct philox_verify *verify);
+
+/*
+ * verify_compare() compares the launch with it, waits, and writes the first
+ * item that differs and its first byte that does; NULL: none does.
+ */
+enum philox_status verify_compare(struct philox_verify *verify,
+				  const struct verify_item **item,
+				  uint64_t *place);
+
+/* verify_explain() finds out why they differ. */
+enum philox_status verify_explain(struct philox_verify *verify,
+				  enum verify_why *why);
+
+/*
+ * verify_describe() writes, in words, what of an item differs: its values are
+ * read from the device, which is waited for. verify_why_text() says why.
+ * (graph/verify/verify_text.c)
+ */
+#define VERIFY_TEXT 400
+
+enum philox_status verify_describe(struct philox_verify *verify,
+				   const struct verify_item *item,
+				   uint64_t place, char text[VERIFY_TEXT]);
+const char *verify_why_text(enum verify_why why);
+
+/*
+ * verify_put_back() has all memory that the graph changed be as it was before
+ * the launch; verify_give() has it, and all items, be what the first run made.
+ */
+enum philox_status verify_put_back(struct philox_verify *verify);
+enum philox_status verify_give(struct philox_verify *verify);
+
+/*
+ * verify_begin_pass() begins the pass `index` of the graph with the numbers of
+ * the launch: ERROR_MISMATCH if the graph has another one there.
+ */
+enum philox_status verify_begin_pass(struct philox_verify *verify,
+				     struct philox_region *region,
+				     uint32_t index, int backward,
+				     unsigned flags, struct philox_pass *pass);
+
+/*
+ * verify_paint() fills memory that the eager form has taken, with `status`; that
+ * there was none is noted.
+ */
+enum philox_status verify_paint(struct philox_verify *verify, void *address,
+				size_t bytes, enum philox_status status);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * lib/containers/intern.h - texts that many records share, each kept once
+ *
+ * A tag is a number; 0 is "". The table lives as long as anybody holds it, and
+ * a text as long as anybody holds its tag.
+ */
+#ifndef LIB_CONTAINERS_INTERN_H
+#define LIB_CONTAINERS_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "alloc/pool/pool.h"
+
+struct tag {
+	char text[POOL_TAG_SIZE];
+	uint32_t holders; /* 0: free */
+	uint32_t next; /* of the same bucket, or the next free one; 0: none */
+};
+
+struct tags {
+	size_t holders; /* of the table */
+	struct tag *items;
+	uint32_t count, capacity; /* items ever used; items */
+	uint32_t spare;           /* the first free one below count; 0: none */
+	uint32_t *buckets;        /* as many as items */
+	uint32_t recent;          /* the tag that was asked for last */
+};
+
+/* With one holder; NULL: no memory. */
+struct tags *tags_create(void);
+void tags_share(struct tags *tags);
+void tags_release(struct tags *tags);
+
+/* The tag of a text, cut to POOL_TAG_SIZE, held once more; 0: no memory. */
+int tags_take(struct tags *tags, const char *text, uint32_t *tag);
+
+static inline const char *tags_text(const struct tags *tags, uint32_t tag)
+{
+	return tags->items[tag].text;
+}
+
+static inline void tags_hold(struct tags *tags, uint32_t tag)
+{
+	tags->items[tag].holders++;
+}
+
+/* For a tag that nobody holds any longer. */
+void tags_forget(struct tags *tags, uint32_t tag);
+
+static inline void tags_drop(struct tags *tags, uint32_t tag)
+{
+	if (tag && !--tags->items[tag].holders)
+		tags_forget(tags, tag);
+}
+
+#endif

@@ -1,0 +1,320 @@
+/*
+ * lib/dist/blocks.h - the values that one Philox block makes
+ *
+ * block_<name>(args, state, block, x, v) makes the elements of one block: the
+ * inputs are in x (zeros where there is none), the outputs go to v. Host loop,
+ * CUDA kernel and tests of vector code share these.
+ */
+#ifndef LIB_DIST_BLOCKS_H
+#define LIB_DIST_BLOCKS_H
+
+#include "lib/dist/narrow.h"
+
+typedef uint32_t fill_u32;
+typedef uint64_t fill_u64;
+typedef float fill_f32;
+typedef double fill_f64;
+typedef uint16_t fill_bf16;
+typedef uint16_t fill_f16;
+
+#define FILL_BLOCK(name, out, in)                                              \
+	PHILOX_FN void block_##name(const struct fill_args *args,              \
+				    struct philox_state state, uint64_t block, \
+				    const in *x, out *v)
+
+/* --- bits and integers ---------------------------------------------------- */
+
+PHILOX_FN uint64_t fill_word64(struct philox_words words, int i)
+{
+	return (uint64_t)words.w[2 * i + 1] << 32 | words.w[2 * i];
+}
+
+FILL_BLOCK(bits_u32, uint32_t, uint32_t)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	(void)args, (void)x;
+	for (int i = 0; i < 4; i++)
+		v[i] = words.w[i];
+}
+
+FILL_BLOCK(bits_u64, uint64_t, uint64_t)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	(void)args, (void)x;
+	for (int i = 0; i < 2; i++)
+		v[i] = fill_word64(words, i);
+}
+
+/*
+ * fill_first_<type>() makes the integers of a block from its first draws; bit i
+ * of the result says that draw i was rejected. fill_again_<type>() makes such a
+ * value.
+ */
+PHILOX_FN uint32_t fill_first_u32(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  uint32_t *v)
+{
+	struct philox_words words = philox_draw4(state, block);
+	uint32_t reject = (uint32_t)args->reject, rejected = 0;
+
+	for (int i = 0; i < 4; i++) {
+		int is_rejected;
+
+		v[i] = (uint32_t)args->from +
+		       philox_integer_u32(words.w[i], args->range, reject,
+					  &is_rejected);
+		rejected |= (uint32_t)is_rejected << i;
+	}
+	return rejected;
+}
+
+PHILOX_FN uint32_t fill_first_u64(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  uint64_t *v)
+{
+	struct philox_words words = philox_draw4(state, block);
+	uint32_t rejected = 0;
+
+	for (int i = 0; i < 2; i++) {
+		int is_rejected;
+
+		v[i] = args->from +
+		       philox_integer_u64(fill_word64(words, i), args->range,
+					  args->reject, &is_rejected);
+		rejected |= (uint32_t)is_rejected << i;
+	}
+	return rejected;
+}
+
+PHILOX_FN uint32_t fill_again_u32(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  unsigned i)
+{
+	return (uint32_t)args->from +
+	       philox_integer_again(state, 4 * block + i, args->range,
+				    (uint32_t)args->reject);
+}
+
+PHILOX_FN uint64_t fill_again_u64(const struct fill_args *args,
+				  struct philox_state state, uint64_t block,
+				  unsigned i)
+{
+	return args->from + philox_integer64_again(state, 2 * block + i,
+						   args->range, args->reject);
+}
+
+/* One call for all values, each of which is a register on a GPU. */
+#define FILL_INTEGERS(type, n)                                                \
+	FILL_BLOCK(integers_##type, fill_##type, fill_##type)                 \
+	{                                                                     \
+		uint32_t rejected = fill_first_##type(args, state, block, v); \
+                                                                              \
+		(void)x;                                                      \
+		for (unsigned i = 0; rejected; i++, rejected >>= 1) {         \
+			fill_##type value;                                    \
+                                                                              \
+			if (!(rejected & 1))                                  \
+				continue;                                     \
+			value = fill_again_##type(args, state, block, i);     \
+			for (unsigned k = 0; k < n; k++)                      \
+				v[k] = k == i ? value : v[k];                 \
+		}                                                             \
+	}
+
+FILL_INTEGERS(u32, 4)
+FILL_INTEGERS(u64, 2)
+#undef FILL_INTEGERS
+
+/* --- real numbers --------------------------------------------------------- */
+
+/*
+ * FILL_F32(dist) is followed by the body that makes four numbers in f32, y,
+ * none of them a NaN; FILL_F64(dist, n) by the one that makes n in f64. The
+ * first makes the blocks of f32, bf16 and f16, which differ only by a rounding
+ * at the end.
+ */
+#define FILL_STORE(dist, type, from_type, n)                                \
+	FILL_BLOCK(dist##_##type, fill_##type, fill_##type)                 \
+	{                                                                   \
+		from_type y[n];                                             \
+                                                                            \
+		(void)x;                                                    \
+		make_##dist##_##from_type(args, philox_draw4(state, block), \
+					  y);                               \
+		fill_narrow_##type(y, v, n);                                \
+	}
+
+#define FILL_F32(dist)                                                   \
+	PHILOX_FN void make_##dist##_float(const struct fill_args *args, \
+					   struct philox_words words,    \
+					   float *y);                    \
+	FILL_STORE(dist, f32, float, 4)                                  \
+	FILL_STORE(dist, bf16, float, 4)                                 \
+	FILL_STORE(dist, f16, float, 4)                                  \
+	PHILOX_FN void make_##dist##_float(const struct fill_args *args, \
+					   struct philox_words words,    \
+					   float *y)
+
+#define FILL_F64(dist, n)                                                 \
+	PHILOX_FN void make_##dist##_double(const struct fill_args *args, \
+					    struct philox_words words,    \
+					    double *y);                   \
+	FILL_STORE(dist, f64, double, n)                                  \
+	PHILOX_FN void make_##dist##_double(const struct fill_args *args, \
+					    struct philox_words words,    \
+					    double *y)
+
+/* Uniform numbers: each dtype has its own number of digits. */
+#define FILL_UNIFORM(type, uniform)                                            \
+	FILL_BLOCK(uniform_##type, fill_##type, fill_##type)                   \
+	{                                                                      \
+		struct philox_words words = philox_draw4(state, block);        \
+		float y[4];                                                    \
+                                                                               \
+		(void)x;                                                       \
+		for (int i = 0; i < 4; i++) {                                  \
+			y[i] = uniform(words.w[i]);                            \
+			if (!args->plain)                                      \
+				y[i] = philox_range_f32(y[i], args->f32.scale, \
+							args->f32.shift,       \
+							args->f32.bottom,      \
+							args->f32.top);        \
+		}                                                              \
+		fill_narrow_##type(y, v, 4);                                   \
+	}
+
+FILL_UNIFORM(f32, philox_uniform_f32)
+FILL_UNIFORM(bf16, philox_uniform_8)
+FILL_UNIFORM(f16, philox_uniform_11)
+
+FILL_F64(uniform, 2)
+{
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_range_f64(
+			philox_uniform_f64(fill_word64(words, i)),
+			args->f64.scale, args->f64.shift, args->f64.bottom,
+			args->f64.top);
+}
+
+FILL_F32(normal)
+{
+	philox_normal_pair(words.w[0], words.w[1], &y[0], &y[1]);
+	philox_normal_pair(words.w[2], words.w[3], &y[2], &y[3]);
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_multiply_add(y[i], args->f32.scale,
+					   args->f32.shift);
+}
+
+FILL_F64(normal, 2)
+{
+	philox_normal_pair_f64(fill_word64(words, 0), fill_word64(words, 1),
+			       &y[0], &y[1]);
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_multiply_add_f64(y[i], args->f64.scale,
+					       args->f64.shift);
+}
+
+FILL_F32(log_normal)
+{
+	make_normal_float(args, words, y);
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_exp_f32(y[i]);
+}
+
+FILL_F64(log_normal, 2)
+{
+	make_normal_double(args, words, y);
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_exp_f64(y[i]);
+}
+
+FILL_F32(exponential)
+{
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_multiply(philox_exponential_f32(words.w[i]),
+				       args->f32.scale);
+}
+
+FILL_F64(exponential, 2)
+{
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_multiply_f64(
+			philox_exponential_f64(fill_word64(words, i)),
+			args->f64.scale);
+}
+
+FILL_F32(gumbel)
+{
+	(void)args;
+	for (int i = 0; i < 4; i++)
+		y[i] = philox_gumbel_f32(words.w[i]);
+}
+
+FILL_F64(gumbel, 2)
+{
+	(void)args;
+	for (int i = 0; i < 2; i++)
+		y[i] = philox_gumbel_f64(fill_word64(words, i));
+}
+
+/* The words are the same in every dtype, and so are the draws. */
+#define FILL_BERNOULLI(type, one)                                              \
+	FILL_BLOCK(bernoulli_##type, fill_##type, fill_##type)                 \
+	{                                                                      \
+		struct philox_words words = philox_draw4(state, block);        \
+                                                                               \
+		(void)x;                                                       \
+		for (int i = 0; i < 4; i++)                                    \
+			v[i] = philox_keep(words.w[i], args->threshold) ? 0    \
+									: one; \
+	}
+
+FILL_BERNOULLI(f32, 1)
+FILL_BERNOULLI(f64, 1)
+FILL_BERNOULLI(bf16, 0x3f80)
+FILL_BERNOULLI(f16, 0x3c00)
+
+/* --- with an input -------------------------------------------------------- */
+
+#define FILL_DROPOUT(type)                                              \
+	FILL_BLOCK(dropout_##type, fill_##type, fill_##type)            \
+	{                                                               \
+		struct philox_words words = philox_draw4(state, block); \
+		float y[4];                                             \
+                                                                        \
+		fill_widen_##type(x, y);                                \
+		for (int i = 0; i < 4; i++)                             \
+			y[i] = philox_drop_f32(                         \
+				philox_multiply(y[i], args->f32.scale), \
+				words.w[i], args->threshold);           \
+		fill_narrow_quiet_##type(y, v);                         \
+	}
+
+FILL_DROPOUT(f32)
+FILL_DROPOUT(bf16)
+FILL_DROPOUT(f16)
+
+FILL_BLOCK(dropout_f64, double, double)
+{
+	struct philox_words words = philox_draw4(state, block);
+
+	for (int i = 0; i < 4; i++)
+		v[i] = philox_dropout_f64(x[i], words.w[i], args->threshold,
+					  args->f64.scale);
+}
+
+#define FILL_ROUND(type)                                                \
+	FILL_BLOCK(round_##type, fill_##type, float)                    \
+	{                                                               \
+		struct philox_words words = philox_draw4(state, block); \
+                                                                        \
+		(void)args;                                             \
+		fill_narrow_random_##type(x, words.w, v);               \
+	}
+
+FILL_ROUND(bf16)
+FILL_ROUND(f16)
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * lib/kernels/cuda/cuda.cu - the library's kernels on the GPU, and their table
+ *
+ * Each kernel takes one parameter, its arguments by value, and calls the same
+ * inline functions as the loops of lib/kernels/host/host.c. Results do not depend on
+ * the number of blocks or threads. lib/device/cuda/graph.c decides how many
+ * there are and on which stream; it launches with cudaLaunchKernel(), since
+ * nvcc's own launch syntax would need the C++ library.
+ */
+#include <stddef.h>
+#include "lib/fill/cuda.cuh"
+#include "lib/device/cuda/kernels.h"
+#include "lib/kernels/cuda/head.cuh"
+#include "lib/kernels/head/body_elements.h"
+#include "lib/fill/layout/cuda.cuh"
+
+/* --- fills ---------------------------------------------------------------- */
+
+FILL_LIST(FILL_KERNEL)
+LAYOUT_LIST(LAYOUT_KERNEL)
+
+/* --- the head: the large ones are in lib/kernels/cuda/heads.cu ----------------- */
+
+HEAD_SMALL_LIST(HEAD_KERNEL)
+
+#define HEAD_ELSEWHERE(capacity)                          \
+	extern "C" __global__ void philox_head_##capacity( \
+		__grid_constant__ const head_message<capacity>);
+HEAD_LARGE_LIST(HEAD_ELSEWHERE)
+#undef HEAD_ELSEWHERE
+
+/* --- one state ------------------------------------------------------------ */
+
+extern "C" __global__ void philox_store(__grid_constant__ const store_args args)
+{
+	*args.to = args.state;
+}
+
+/* --- bodies of conditional nodes: one block each ---------------------------- */
+
+#define BODY_THREADS 256
+
+extern "C" __global__ void __launch_bounds__(BODY_THREADS)
+	philox_body(__grid_constant__ const body_args args)
+{
+	const philox_state control = philox_read_cell(args.control);
+	const body_map *map = body_map_of(control);
+
+	if (!map) {
+		if (threadIdx.x == 0)
+			body_set_run(args.control, UINT32_MAX);
+		return;
+	}
+	const body_cell *cells = reinterpret_cast<const body_cell *>(map + 1);
+
+	for (uint64_t k = threadIdx.x; k < map->cells; k += BODY_THREADS)
+		body_move(map, &cells[k], body_runs(control));
+	__syncthreads(); /* all have read the control */
+	if (threadIdx.x == 0)
+		body_count(&args, map, control);
+}
+
+extern "C" __global__ void __launch_bounds__(BODY_THREADS)
+	philox_at(__grid_constant__ const at_args args)
+{
+	const uint64_t index = *args.word;
+
+	for (uint64_t k = threadIdx.x; k < args.n; k += BODY_THREADS)
+		at_fill(&args, index, k);
+	if (threadIdx.x == 0 && at_is_missing(&args, index))
+		body_report(args.report, args.number);
+}
+
+/* --- many copies ---------------------------------------------------------- */
+
+#define COPIES_THREADS 256
+
+/* All threads share each item, 16 bytes at a time where both sides allow it. */
+extern "C" __global__ void philox_copies(
+	__grid_constant__ const copies_args args)
+{
+	const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+	const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+
+	for (uint64_t i = 0; i < args.count; i++) {
+		const copy_item item = args.items[i];
+		const uint64_t sides = (uint64_t)item.to | (uint64_t)item.from;
+		const uint64_t wide = sides % 16 ? 0 : item.bytes / 16;
+
+		for (uint64_t k = thread; k < wide; k += threads)
+			((uint4 *)item.to)[k] = ((const uint4 *)item.from)[k];
+		for (uint64_t k = wide * 16 + thread; k < item.bytes;
+		     k += threads)
+			((uint8_t *)item.to)[k] = ((const uint8_t *)item.from)[k];
+	}
+}
+
+/* --- many comparisons ----------------------------------------------------- */
+
+/* Where two words of 16 bytes differ first, given that they do. */
+static __device__ uint64_t compare_words(uint4 one, uint4 other)
+{
+	const uint32_t a[4] = {one.x, one.y, one.z, one.w};
+	const uint32_t b[4] = {other.x, other.y, other.z, other.w};
+
+	for (int i = 0; i < 4; i++)
+		if (a[i] != b[i])
+			return (uint64_t)i * 4 + (__ffs(a[i] ^ b[i]) - 1) / 8;
+	return 16;
+}
+
+static __device__ void compare_tell(const compare_item *item, uint64_t place)
+{
+	atomicMin((unsigned long long *)item->first,
+		  (unsigned long long)place);
+}
+
+/* A thread is done with an item at its first difference: later ones are later. */
+static __device__ void compare_wide(const compare_item *item, uint64_t wide,
+				    uint64_t thread, uint64_t threads)
+{
+	const uint4 *one = (const uint4 *)item->one;
+	const uint4 *other = (const uint4 *)item->other;
+
+	for (uint64_t k = thread; k < wide; k += threads) {
+		const uint64_t place = compare_words(one[k], other[k]);
+
+		if (place == 16)
+			continue;
+		compare_tell(item, k * 16 + place);
+		return;
+	}
+}
+
+extern "C" __global__ void philox_compare(
+	__grid_constant__ const compare_args args)
+{
+	const uint64_t thread = blockIdx.x * (uint64_t)blockDim.x + threadIdx.x;
+	const uint64_t threads = gridDim.x * (uint64_t)blockDim.x;
+
+	for (uint64_t i = 0; i < args.count; i++) {
+		const compare_item item = args.items[i];
+		const uint64_t sides = (uint64_t)item.one | (uint64_t)item.other;
+		const uint64_t wide = sides % 16 ? 0 : item.bytes / 16;
+
+		compare_wide(&item, wide, thread, threads);
+		for (uint64_t k = wide * 16 + thread; k < item.bytes;
+		     k += threads)
+			if (((const uint8_t *)item.one)[k] !=
+			    ((const uint8_t *)item.other)[k]) {
+				compare_tell(&item, k);
+				break;
+			}
+	}
+}
+
+/* --- conditions of graphs: lib/kernels/cuda/condition.cu ------------------------ */
+
+extern "C" __global__ void philox_condition(
+	__grid_constant__ const condition_args);
+
+/* --- tables of rows: lib/rows/cuda.cu ------------------------------------- */
+
+#define ROWS_KERNEL(name, args, threads)                 \
+	extern "C" __global__ void philox_kernel_##name( \
+		__grid_constant__ const args);
+ROWS_KERNEL_LIST(ROWS_KERNEL)
+#undef ROWS_KERNEL
+
+/* --- the table ------------------------------------------------------------ */
+
+#define HEAD_ROW(capacity)                     \
+	{KERNEL_HEAD,                          \
+	 sizeof(head_message<capacity>),       \
+	 (const void *)philox_head_##capacity, \
+	 HEAD_THREADS,                         \
+	 HEAD_EACH,                            \
+	 1},
+#define FILL_ROW(name, out, in, n, traits) \
+	{KERNEL_##name,                    \
+	 sizeof(fill_args),                \
+	 (const void *)philox_fill_##name, \
+	 FILL_THREADS,                     \
+	 1,                                \
+	 0},
+#define ROWS_ROW(name, args, threads)        \
+	{KERNEL_##name,                      \
+	 sizeof(args),                       \
+	 (const void *)philox_kernel_##name, \
+	 threads,                            \
+	 1,                                  \
+	 0},
+
+#define LAYOUT_ROW(type)                     \
+	{KERNEL_layout_##type,               \
+	 sizeof(layout_args),                \
+	 (const void *)philox_layout_##type, \
+	 LAYOUT_THREADS,                     \
+	 1,                                  \
+	 0},
+
+/* The heads come first, the small before the large: one is looked up at every
+ * replay, and opening skips those that cannot be loaded. So it does with the one
+ * of conditions, and learns from the last whether the device works. */
+const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
+	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW) ROWS_KERNEL_LIST(ROWS_ROW){
+	KERNEL_CONDITION, sizeof(condition_args),
+	(const void *)philox_condition, 1, 1, 0},
+	{KERNEL_BODY, sizeof(body_args), (const void *)philox_body, BODY_THREADS,
+	 1, 0},
+	{KERNEL_AT, sizeof(at_args), (const void *)philox_at, BODY_THREADS, 1,
+	 0},
+	{KERNEL_COPIES, sizeof(copies_args), (const void *)philox_copies,
+	 COPIES_THREADS, 1, 0},
+	{KERNEL_COMPARE, sizeof(compare_args), (const void *)philox_compare,
+	 COPIES_THREADS, 1, 0},
+	{KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1,
+	 0}};
+const size_t kernels_cuda_count =
+	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);

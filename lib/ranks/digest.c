@@ -1,0 +1,252 @@
+/*
+ * lib/ranks/digest.c - what ranks ought to agree on, as digests
+ *
+ * See Note [Agreement]. The cost is that of a Philox block for two words of
+ * what is digested.
+ */
+#include <string.h>
+#include "lib/base/options.h"
+#include "lib/mesh/mesh.h"
+#include "lib/rows/rows.h"
+#include "lib/ranks/agree.h"
+#include "lib/save/text.h"
+#include "lib/state/region.h"
+
+#define DIGEST_SIZE_FIRST OPTIONS_FIRST(struct philox_rank_digest, along)
+OPTIONS_NO_PADDING(struct philox_rank_digest, along);
+
+static void add_pair(uint64_t *digest, uint64_t one, uint64_t other)
+{
+	struct philox_words block = philox_block(*digest, one, other);
+
+	*digest = philox_join(block.w[1], block.w[0]);
+}
+
+/* No name is as good as a number that is the hash of one by chance only. */
+static uint64_t name_word(const char *name)
+{
+	return name ? hash_text(name, strlen(name)) : 0;
+}
+
+/* --- sums ----------------------------------------------------------------- */
+
+/* Which sums an item is added to. */
+struct sums {
+	const struct philox_context *context;
+	uint32_t axis; /* PHILOX_MESH_AXES: one sum for each axis */
+	struct save_part part;
+	uint64_t *along;
+};
+
+/* An item: `shape` counts along the axes in `differs`, `whole` else. */
+struct item {
+	uint64_t key;
+	int staged; /* does not count along axes with stages */
+	const struct region_axes *differs;
+	uint64_t shape, whole;
+};
+
+static int differs_along(const struct region_axes *axes, const char *name)
+{
+	for (size_t i = 0; axes && i < axes->n; i++)
+		if (!strcmp(axes->names[i], name))
+			return 1;
+	return 0;
+}
+
+static uint64_t value_along(const struct item *item,
+			    const struct philox_axis *axis)
+{
+	if (item->staged && (axis->flags & PHILOX_AXIS_STAGES))
+		return 0;
+	return differs_along(item->differs, axis->name) ? item->shape
+							: item->whole;
+}
+
+static void add_item(const struct sums *sums, const struct item *item)
+{
+	const struct philox_mesh *mesh = &sums->context->mesh;
+	const unsigned mask = (1u << AGREE_SPLIT_BITS) - 1;
+
+	if (!save_part_has(&sums->part, item->key))
+		return;
+	if (sums->axis < PHILOX_MESH_AXES) {
+		sums->along[(item->key >> sums->part.bits) & mask] +=
+			value_along(item, &mesh->axes[sums->axis]);
+		return;
+	}
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		sums->along[i] += value_along(item, &mesh->axes[i]);
+}
+
+/* --- items ---------------------------------------------------------------- */
+
+static void sum_generators(const struct sums *sums)
+{
+	struct item item = {.key = save_item_key(SAVE_GENERATORS, 0)};
+
+	item.whole = item.key;
+	for (const struct philox_generator *generator =
+		     sums->context->generators;
+	     generator; generator = generator->next)
+		add_pair(&item.whole, generator->state.seed,
+			 generator->state.offset);
+	add_item(sums, &item);
+}
+
+static uint64_t region_shape(const struct philox_region *region, uint64_t key)
+{
+	uint64_t shape = key;
+
+	add_pair(&shape, region->generator->number, region->flags);
+	add_pair(&shape, region->axes.n, region->n_ops);
+	for (size_t i = 0; i < region->axes.n; i++)
+		add_pair(&shape, name_word(region->axes.names[i]), 0);
+	for (uint32_t i = 0; i < region->n_ops; i++) {
+		const struct region_op *op = &region->ops[i];
+
+		add_pair(&shape, name_word(op->name), op->calls);
+		add_pair(&shape, op->advance, 0);
+	}
+	return shape;
+}
+
+static uint64_t entry_digest(const struct ledger_entry *entry)
+{
+	uint64_t digest = entry->serial;
+
+	add_pair(&digest, entry->state.seed, entry->state.offset);
+	add_pair(&digest, (uint64_t)entry->readers << 32 | entry->iterations,
+		 (uint64_t)entry->phase << 8 | entry->consuming);
+	return digest;
+}
+
+static uint64_t ledger_digest(const struct ledger *ledger)
+{
+	uint64_t sum = 0;
+	uint32_t seen = 0;
+
+	for (uint32_t i = 0; seen < ledger->used; i++) {
+		if (ledger->entries[i].phase == LEDGER_FREE)
+			continue;
+		sum += entry_digest(&ledger->entries[i]);
+		seen++;
+	}
+	return sum;
+}
+
+static uint64_t largest(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void sum_region(const struct sums *sums,
+		       const struct philox_region *region)
+{
+	struct item item = {.key = save_item_key(SAVE_REGION, region->key),
+			    .staged = 1,
+			    .differs = &region->axes};
+
+	if (!save_part_has(&sums->part, item.key))
+		return;
+	item.shape = region_shape(region, item.key);
+	item.whole = item.shape;
+	add_pair(&item.whole, region->state.seed, region->state.offset);
+	add_pair(&item.whole, region->serial,
+		 region->generator->open == region);
+	add_pair(&item.whole,
+		 largest(region->axes.offset, region->state.offset),
+		 largest(region->axes.serial, region->serial));
+	add_pair(&item.whole, ledger_digest(&region->ledger),
+		 region->ledger.used);
+	add_item(sums, &item);
+}
+
+static void sum_table(const struct sums *sums, const struct philox_rows *rows)
+{
+	struct item item = {.key = save_item_key(SAVE_TABLE, rows->key),
+			    .staged = 1};
+
+	item.whole = item.key;
+	add_pair(&item.whole, rows->generator->number, rows->table.count);
+	add_item(sums, &item);
+}
+
+static void sum_all(const struct sums *sums)
+{
+	sum_generators(sums);
+	for (const struct philox_region *region = sums->context->regions;
+	     region; region = region->next)
+		if (region->alive)
+			sum_region(sums, region);
+	for (const struct philox_rows *rows = sums->context->rows; rows;
+	     rows = rows->next)
+		if (rows->alive && !rows->leaving)
+			sum_table(sums, rows);
+}
+
+/* --- digests -------------------------------------------------------------- */
+
+uint64_t agree_mesh(const struct philox_mesh *mesh)
+{
+	uint64_t word = mesh->n_axes;
+
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		add_pair(&word, name_word(mesh->axes[i].name),
+			 (uint64_t)mesh->axes[i].size << 32 |
+				 mesh->axes[i].flags);
+	return word;
+}
+
+static void begin(const struct philox_context *context,
+		  struct philox_rank_digest *digest)
+{
+	memset(digest, 0, sizeof(*digest));
+	digest->size = sizeof(*digest);
+	digest->rank = mesh_rank(&context->mesh);
+	digest->mesh = agree_mesh(&context->mesh);
+}
+
+void agree_digest(const struct philox_context *context,
+		  struct philox_rank_digest *digest)
+{
+	const struct sums sums = {.context = context,
+				  .axis = PHILOX_MESH_AXES,
+				  .along = digest->along};
+
+	begin(context, digest);
+	sum_all(&sums);
+}
+
+void agree_split(const struct philox_context *context, uint32_t axis,
+		 const struct save_part *part,
+		 struct philox_rank_digest *digest)
+{
+	const struct sums sums = {.context = context,
+				  .axis = axis,
+				  .part = *part,
+				  .along = digest->along};
+
+	begin(context, digest);
+	sum_all(&sums);
+}
+
+enum philox_status philox_mesh_digest(struct philox_context *context,
+				      struct philox_rank_digest *digest)
+{
+	struct philox_rank_digest made;
+	enum philox_status status;
+
+	if (!context || !digest)
+		return context_null(context, context ? "digest" : "context");
+	NEED_PROCESS(context);
+	status = options_check_room("digest", digest->size, DIGEST_SIZE_FIRST,
+				    sizeof(*digest));
+	if (status == PHILOX_OK) {
+		context_lock(context);
+		agree_digest(context, &made);
+		context_unlock(context);
+		options_write(digest, &made, sizeof(made));
+	}
+	return context_report(context, status, NULL);
+}

@@ -1,0 +1,574 @@
+/*
+ * lib/ranks/explain.c - what the texts of ranks differ in, in words
+ *
+ * See Note [Agreement]. Ranks are compared two by two until two are found that
+ * do not agree; then all that ought to agree with them about this one item are
+ * asked what they say. If the whole world is there, each rank is compared with
+ * its neighbours along each axis, and else with the first of those it has to
+ * agree with; only one that does not is compared with every rank before it.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/mesh/mesh.h"
+#include "lib/ranks/agree.h"
+#include "lib/ranks/agree_firsts.h"
+#include "lib/ranks/agree_words.h"
+#include "lib/save/collect.h"
+#include "lib/save/differ.h"
+#include "lib/save/read.h"
+#include "lib/state/context.h"
+
+/* A rank that has sent a text. */
+struct told {
+	struct saved saved;
+	size_t text; /* its number */
+	uint64_t rank;
+};
+
+/* All of them, in ascending order of rank. */
+struct world {
+	struct told *told;
+	size_t n;
+	int whole; /* each rank is there */
+};
+
+/* The item about which two ranks do not agree. */
+struct dispute {
+	const struct told *one, *other;
+	enum save_item item;
+	const char *name; /* of a region or table */
+	enum differ_parts part;
+	struct difference found;
+};
+
+/* --- reading -------------------------------------------------------------- */
+
+static enum philox_status read_told(struct world *world,
+				    const char *const *texts,
+				    const size_t *sizes, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct told *told = &world->told[i];
+		enum philox_status status =
+			texts[i] ? save_read_rank(texts[i], sizes[i],
+						  &told->saved)
+				 : status_set(PHILOX_ERROR_INVALID,
+					      "it is NULL");
+
+		if (status != PHILOX_OK)
+			return status_prefix(status, "text %zu: ", i);
+		world->n++;
+		told->text = i;
+		told->rank = mesh_rank(&told->saved.mesh);
+	}
+	return PHILOX_OK;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+	const struct told *left = a, *right = b;
+
+	if (left->rank != right->rank)
+		return left->rank < right->rank ? -1 : 1;
+	return left->text < right->text ? -1 : left->text > right->text;
+}
+
+static enum philox_status sort_told(struct world *world)
+{
+	qsort(world->told, world->n, sizeof(*world->told), compare_ranks);
+	for (size_t i = 1; i < world->n; i++)
+		if (world->told[i - 1].rank == world->told[i].rank)
+			return status_set(PHILOX_ERROR_INVALID,
+					  "texts %zu and %zu are both of rank "
+					  "%" PRIu64,
+					  world->told[i - 1].text,
+					  world->told[i].text,
+					  world->told[i].rank);
+	world->whole = world->n == mesh_world(&world->told[0].saved.mesh);
+	return PHILOX_OK;
+}
+
+static void finish_told(struct world *world)
+{
+	for (size_t i = 0; i < world->n; i++)
+		saved_finish(&world->told[i].saved);
+	free(world->told);
+}
+
+/* --- meshes --------------------------------------------------------------- */
+
+/* Ranks of different meshes have no ranks in common: texts are counted. */
+static enum philox_status explain_mesh(const struct world *world,
+				       const struct difference *found)
+{
+	const struct saved *first = &world->told[0].saved;
+	struct agree_sides sides = {.of = "text"};
+	struct difference other;
+
+	for (size_t i = 0; i < world->n; i++) {
+		const int differs =
+			save_differ_mesh(first, &world->told[i].saved, &other);
+
+		agree_count(&sides, i, differs ? &other : NULL, found);
+	}
+	return agree_say("texts of different meshes", found, &sides);
+}
+
+static enum philox_status compare_meshes_told(const struct world *world)
+{
+	struct difference found;
+
+	for (size_t i = 1; i < world->n; i++)
+		if (save_differ_mesh(&world->told[0].saved,
+				     &world->told[i].saved, &found))
+			return explain_mesh(world, &found);
+	return PHILOX_OK;
+}
+
+/* --- what ought to agree -------------------------------------------------- */
+
+static int on_other_stages(const struct told *a, const struct told *b)
+{
+	const struct philox_mesh *left = &a->saved.mesh;
+	const struct philox_mesh *right = &b->saved.mesh;
+
+	for (uint32_t i = 0; i < left->n_axes; i++)
+		if ((left->axes[i].flags & PHILOX_AXIS_STAGES) &&
+		    left->axes[i].coordinate != right->axes[i].coordinate)
+			return 1;
+	return 0;
+}
+
+/* Two ranks differ along an axis along which a region of the first does. */
+static int has_own_numbers(const struct told *a,
+			   const struct saved_region *region,
+			   const struct told *b)
+{
+	for (size_t i = 0; i < region->n_axes; i++) {
+		const char *axis = a->saved.axes[region->axis + i];
+
+		if (mesh_coordinate(&a->saved.mesh, axis) !=
+		    mesh_coordinate(&b->saved.mesh, axis))
+			return 1;
+	}
+	return 0;
+}
+
+static int dispute_region(const struct told *a, const struct saved_region *in_a,
+			  const struct told *b, const struct saved_region *in_b,
+			  struct dispute *dispute)
+{
+	dispute->item = SAVE_REGION;
+	dispute->name = (in_a ? in_a : in_b)->name;
+	dispute->part = DIFFER_SHAPE;
+	if (!in_a || !in_b)
+		return save_differ_missing("region", dispute->name,
+					   in_a != NULL, &dispute->found);
+	if (save_differ_region(&a->saved, in_a, &b->saved, in_b, DIFFER_SHAPE,
+			       &dispute->found))
+		return 1;
+	dispute->part = DIFFER_STATES;
+	return !has_own_numbers(a, in_a, b) &&
+	       save_differ_region(&a->saved, in_a, &b->saved, in_b,
+				  DIFFER_STATES, &dispute->found);
+}
+
+static int dispute_table(const struct told *a, const struct saved_table *in_a,
+			 const struct told *b, const struct saved_table *in_b,
+			 struct dispute *dispute)
+{
+	dispute->item = SAVE_TABLE;
+	dispute->name = (in_a ? in_a : in_b)->name;
+	dispute->part = DIFFER_SHAPE;
+	if (!in_a || !in_b)
+		return save_differ_missing("rows", dispute->name, in_a != NULL,
+					   &dispute->found);
+	return save_differ_table(&a->saved, in_a, &b->saved, in_b, DIFFER_SHAPE,
+				 &dispute->found);
+}
+
+static const struct saved_region *region_at(const struct told *told, size_t i)
+{
+	return i < told->saved.n_regions ? &told->saved.regions[i] : NULL;
+}
+
+static const struct saved_table *table_at(const struct told *told, size_t i)
+{
+	return i < told->saved.n_tables ? &told->saved.tables[i] : NULL;
+}
+
+static int dispute_regions(const struct told *a, const struct told *b,
+			   struct dispute *dispute)
+{
+	const struct saved_region *in_a, *in_b;
+
+	for (size_t i = 0, j = 0;; i += in_a != NULL, j += in_b != NULL) {
+		in_a = region_at(a, i);
+		in_b = region_at(b, j);
+		if (!in_a && !in_b)
+			return 0;
+		if (in_a && in_b && strcmp(in_a->name, in_b->name) < 0)
+			in_b = NULL;
+		else if (in_a && in_b && strcmp(in_a->name, in_b->name) > 0)
+			in_a = NULL;
+		if (dispute_region(a, in_a, b, in_b, dispute))
+			return 1;
+	}
+}
+
+static int dispute_tables(const struct told *a, const struct told *b,
+			  struct dispute *dispute)
+{
+	const struct saved_table *in_a, *in_b;
+
+	for (size_t i = 0, j = 0;; i += in_a != NULL, j += in_b != NULL) {
+		in_a = table_at(a, i);
+		in_b = table_at(b, j);
+		if (!in_a && !in_b)
+			return 0;
+		if (in_a && in_b && strcmp(in_a->name, in_b->name) < 0)
+			in_b = NULL;
+		else if (in_a && in_b && strcmp(in_a->name, in_b->name) > 0)
+			in_a = NULL;
+		if (dispute_table(a, in_a, b, in_b, dispute))
+			return 1;
+	}
+}
+
+/* Whether two ranks do not agree, and about what. */
+static int dispute_ranks(const struct told *a, const struct told *b,
+			 struct dispute *dispute)
+{
+	memset(dispute, 0, sizeof(*dispute));
+	dispute->one = a;
+	dispute->other = b;
+	dispute->item = SAVE_GENERATORS;
+	if (save_differ_generators(&a->saved, &b->saved, &dispute->found))
+		return 1;
+	return !on_other_stages(a, b) && (dispute_regions(a, b, dispute) ||
+					  dispute_tables(a, b, dispute));
+}
+
+/* --- finding two ranks ---------------------------------------------------- */
+
+static int dispute_neighbours(const struct world *world, size_t rank,
+			      struct dispute *dispute)
+{
+	const struct told *told = &world->told[rank];
+	const struct philox_mesh *mesh = &told->saved.mesh;
+	size_t stride = 1;
+
+	for (uint32_t i = mesh->n_axes; i--; stride *= mesh->axes[i].size)
+		if (mesh->axes[i].coordinate &&
+		    dispute_ranks(&world->told[rank - stride], told, dispute))
+			return 1;
+	return 0;
+}
+
+static int find_in_whole(const struct world *world, struct dispute *dispute)
+{
+	for (size_t i = 1; i < world->n; i++)
+		if (dispute_neighbours(world, i, dispute))
+			return 1;
+	return 0;
+}
+
+/* --- finding two ranks of a part of the world ----------------------------- */
+
+static unsigned axes_with_stages(const struct told *told)
+{
+	const struct philox_mesh *mesh = &told->saved.mesh;
+	unsigned axes = 0;
+
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		if (mesh->axes[i].flags & PHILOX_AXIS_STAGES)
+			axes |= 1u << i;
+	return axes;
+}
+
+/* Along these axes, ranks need not have the same states of a region. */
+static unsigned axes_apart(const struct told *told,
+			   const struct saved_region *region)
+{
+	const struct philox_mesh *mesh = &told->saved.mesh;
+	unsigned axes = axes_with_stages(told);
+
+	for (size_t i = 0; i < region->n_axes; i++) {
+		const char *name = told->saved.axes[region->axis + i];
+		const struct philox_axis *axis = mesh_find(mesh, name);
+
+		if (axis)
+			axes |= 1u << (axis - mesh->axes);
+	}
+	return axes;
+}
+
+static enum philox_status make_firsts(const struct world *world,
+				      struct agree_firsts *firsts)
+{
+	enum philox_status status =
+		agree_firsts_make(firsts, axes_with_stages(&world->told[0]));
+
+	for (size_t i = 0; i < world->n; i++) {
+		const struct told *told = &world->told[i];
+
+		for (size_t k = 0;
+		     status == PHILOX_OK && k < told->saved.n_regions; k++)
+			status = agree_firsts_make(
+				firsts,
+				axes_apart(told, &told->saved.regions[k]));
+	}
+	return status;
+}
+
+/* That rank and the first have the same regions, as those before it agree. */
+static int disputes_states(const struct world *world,
+			   const struct agree_firsts *firsts, size_t rank)
+{
+	const struct told *told = &world->told[rank];
+	struct difference found;
+
+	for (size_t i = 0; i < told->saved.n_regions; i++) {
+		const struct saved_region *region = &told->saved.regions[i];
+		const unsigned axes = axes_apart(told, region);
+		const struct told *first =
+			&world->told[firsts->along[axes][rank]];
+
+		if (save_differ_region(&first->saved, region_at(first, i),
+				       &told->saved, region, DIFFER_STATES,
+				       &found))
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether it does not agree with all before it, which agree. */
+static int disputes_lower(const struct world *world,
+			  const struct agree_firsts *firsts, size_t rank)
+{
+	const struct told *told = &world->told[rank];
+	const unsigned stages = axes_with_stages(told);
+	const size_t first = firsts->along[stages][rank];
+	struct dispute any;
+
+	return save_differ_generators(&world->told[0].saved, &told->saved,
+				      &any.found) ||
+	       dispute_ranks(&world->told[first], told, &any) ||
+	       disputes_states(world, firsts, rank);
+}
+
+/* The first of those before it that it does not agree with. */
+static int dispute_lower(const struct world *world, size_t rank,
+			 struct dispute *dispute)
+{
+	for (size_t i = 0; i < rank; i++)
+		if (dispute_ranks(&world->told[i], &world->told[rank], dispute))
+			return 1;
+	return 0;
+}
+
+static int find_with_firsts(const struct world *world,
+			    const struct agree_firsts *firsts,
+			    struct dispute *dispute)
+{
+	for (size_t i = 1; i < world->n; i++)
+		if (disputes_lower(world, firsts, i))
+			return dispute_lower(world, i, dispute);
+	return 0;
+}
+
+static enum philox_status find_in_part(const struct world *world, int *found,
+				       struct dispute *dispute)
+{
+	struct agree_firsts firsts = {.mesh = &world->told[0].saved.mesh,
+				      .n = world->n};
+	uint64_t *ranks = calloc(world->n, sizeof(*ranks));
+	enum philox_status status;
+
+	if (!ranks)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for the ranks of %zu text%s",
+				  world->n, status_s(world->n));
+	for (size_t i = 0; i < world->n; i++)
+		ranks[i] = world->told[i].rank;
+	firsts.ranks = ranks;
+	status = make_firsts(world, &firsts);
+	if (status == PHILOX_OK)
+		*found = find_with_firsts(world, &firsts, dispute);
+	agree_firsts_finish(&firsts);
+	free(ranks);
+	return status;
+}
+
+static enum philox_status find_dispute(const struct world *world, int *found,
+				       struct dispute *dispute)
+{
+	if (!world->whole)
+		return find_in_part(world, found, dispute);
+	*found = find_in_whole(world, dispute);
+	return PHILOX_OK;
+}
+
+/* --- asking all others ---------------------------------------------------- */
+
+static const struct saved_region *find_saved_region(const struct told *told,
+						    const char *name)
+{
+	for (size_t i = 0; i < told->saved.n_regions; i++)
+		if (!strcmp(told->saved.regions[i].name, name))
+			return &told->saved.regions[i];
+	return NULL;
+}
+
+static const struct saved_table *find_saved_table(const struct told *told,
+						  const char *name)
+{
+	for (size_t i = 0; i < told->saved.n_tables; i++)
+		if (!strcmp(told->saved.tables[i].name, name))
+			return &told->saved.tables[i];
+	return NULL;
+}
+
+/* Whether a rank ought to agree with those of a dispute about its item. */
+static int is_concerned(const struct dispute *dispute, const struct told *told)
+{
+	if (dispute->item == SAVE_GENERATORS)
+		return 1;
+	if (on_other_stages(dispute->one, told))
+		return 0;
+	return dispute->part == DIFFER_SHAPE ||
+	       !has_own_numbers(dispute->one,
+				find_saved_region(dispute->one, dispute->name),
+				told);
+}
+
+static int disputes_region(const struct dispute *dispute,
+			   const struct told *told, struct difference *found)
+{
+	const struct told *one = dispute->one;
+	const struct saved_region *in_one =
+		find_saved_region(one, dispute->name);
+	const struct saved_region *in_told =
+		find_saved_region(told, dispute->name);
+
+	if (in_one && in_told)
+		return save_differ_region(&one->saved, in_one, &told->saved,
+					  in_told, DIFFER_SHAPE | dispute->part,
+					  found);
+	return in_one != in_told && save_differ_missing("region", dispute->name,
+							in_one != NULL, found);
+}
+
+static int disputes_table(const struct dispute *dispute,
+			  const struct told *told, struct difference *found)
+{
+	const struct told *one = dispute->one;
+	const struct saved_table *in_one = find_saved_table(one, dispute->name);
+	const struct saved_table *in_told =
+		find_saved_table(told, dispute->name);
+
+	if (in_one && in_told)
+		return save_differ_table(&one->saved, in_one, &told->saved,
+					 in_told, DIFFER_SHAPE, found);
+	return in_one != in_told && save_differ_missing("rows", dispute->name,
+							in_one != NULL, found);
+}
+
+/* Whether it does not agree with the first of them about the item. */
+static int disputes(const struct dispute *dispute, const struct told *told,
+		    struct difference *found)
+{
+	if (dispute->item == SAVE_GENERATORS)
+		return save_differ_generators(&dispute->one->saved,
+					      &told->saved, found);
+	return dispute->item == SAVE_TABLE
+		       ? disputes_table(dispute, told, found)
+		       : disputes_region(dispute, told, found);
+}
+
+static enum philox_status explain_dispute(const struct world *world,
+					  const struct dispute *dispute)
+{
+	struct agree_sides sides = {.of = "rank"};
+	struct difference own;
+	char along[128];
+
+	for (size_t i = 0; i < world->n; i++) {
+		const struct told *told = &world->told[i];
+		int differs;
+
+		if (!is_concerned(dispute, told))
+			continue;
+		differs = disputes(dispute, told, &own);
+		agree_count(&sides, told->rank, differs ? &own : NULL,
+			    &dispute->found);
+	}
+	agree_say_along(&dispute->one->saved.mesh, &dispute->other->saved.mesh,
+			along, sizeof(along));
+	return agree_say(along, &dispute->found, &sides);
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+static enum philox_status explain_told(struct world *world,
+				       const char *const *texts,
+				       const size_t *sizes, size_t n)
+{
+	enum philox_status status = read_told(world, texts, sizes, n);
+	struct dispute dispute;
+	int found = 0;
+
+	if (status == PHILOX_OK)
+		status = compare_meshes_told(world);
+	if (status == PHILOX_OK)
+		status = sort_told(world);
+	if (status == PHILOX_OK)
+		status = find_dispute(world, &found, &dispute);
+	return found ? explain_dispute(world, &dispute) : status;
+}
+
+enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
+				 size_t n)
+{
+	struct world world = {.told = calloc(n, sizeof(*world.told))};
+	enum philox_status status;
+
+	if (!world.told)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for %zu text%s", n, status_s(n));
+	status = explain_told(&world, texts, sizes, n);
+	finish_told(&world);
+	return status;
+}
+
+/* --- public --------------------------------------------------------------- */
+
+enum philox_status philox_mesh_describe(struct philox_context *context,
+					char **text, size_t *size)
+{
+	const struct save_part all = {0, 0};
+	enum philox_status status;
+	size_t length;
+
+	if (!context || !text)
+		return context_null(context, context ? "text" : "context");
+	NEED_PROCESS(context);
+	context_lock(context);
+	status = save_write_part(context, &all, text, &length);
+	context_unlock(context);
+	if (status == PHILOX_OK && size)
+		*size = length;
+	return context_report(context, status, NULL);
+}
+
+enum philox_status philox_mesh_explain(const char *const *texts,
+				       const size_t *sizes, size_t n)
+{
+	if (!texts || !sizes)
+		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
+				  texts ? "sizes" : "texts");
+	if (!n)
+		return status_set(PHILOX_ERROR_INVALID, "n is 0");
+	return agree_explain(texts, sizes, n);
+}

@@ -1,0 +1,313 @@
+/*
+ * lib/ranks/set.c - see Note [Set of texts]
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/text/stream.h"
+#include "lib/mesh/mesh.h"
+#include "lib/save/axes.h"
+#include "lib/save/differ.h"
+#include "lib/text/file.h"
+#include "lib/save/saved.h"
+#include "lib/ranks/set.h"
+#include "lib/ranks/steps.h"
+#include "lib/text/lines.h"
+
+/* --- writing a manifest --------------------------------------------------- */
+
+static void write_set(FILE *out, const struct set *set)
+{
+	fprintf(out, SET_START "%d\n", SET_VERSION);
+	save_write_mesh(out, &set->mesh, 0);
+	for (size_t i = 0; i < set->n; i++)
+		fprintf(out,
+			"text %zu checksum %016" PRIx64 " bytes %" PRIu64 "\n",
+			i, set->ends[i].checksum, set->ends[i].bytes);
+}
+
+enum philox_status set_write(const struct set *set, char **text, size_t *size)
+{
+	char *written = NULL;
+	size_t length = 0;
+	struct memory_file file;
+	FILE *out = memory_file_open(&file, &written, &length);
+	int whole = 0;
+
+	if (out) {
+		write_set(out, set);
+		whole = save_write_checksum(out, &written, &length);
+		fclose(out);
+	}
+	if (!whole) {
+		free(written);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a manifest of %zu texts",
+				  set->n);
+	}
+	*text = written;
+	*size = length;
+	return PHILOX_OK;
+}
+
+/* --- reading a manifest --------------------------------------------------- */
+
+static void read_set_version(struct reader *reader)
+{
+	reader_expect(reader, SET_START);
+	reader->version = reader_decimal(reader, 1, UINT64_MAX);
+	if (reader->version > SET_VERSION)
+		reader->status =
+			status_set(PHILOX_ERROR_UNSUPPORTED,
+				   "line 1: the set has version %" PRIu64
+				   ", the newest this library reads is %d",
+				   reader->version, SET_VERSION);
+	reader_end_line(reader);
+}
+
+static void read_set_text(struct reader *reader, struct set *set)
+{
+	uint64_t number = reader_decimal(reader, 0, UINT64_MAX - 9);
+	struct set_end end;
+
+	if (number != set->n)
+		reader_refuse(reader, "text %zu has to come first", set->n);
+	if (set->n == mesh_world(&set->mesh))
+		reader_refuse(reader,
+			      "a text too many: the mesh has %zu rank%s",
+			      set->n, status_s(set->n));
+	reader_expect(reader, " checksum ");
+	end.checksum = reader_hex(reader);
+	reader_expect(reader, " bytes ");
+	end.bytes = reader_decimal(reader, 0, UINT64_MAX);
+	reader_end_line(reader);
+	set->ends = reader_grow(reader, set->ends, set->n, sizeof(*set->ends));
+	if (reader->status == PHILOX_OK)
+		set->ends[set->n++] = end;
+}
+
+static void check_set_complete(struct reader *reader, const struct set *set)
+{
+	uint64_t world = mesh_world(&set->mesh);
+
+	if (reader->status == PHILOX_OK && set->n < world)
+		reader_refuse(reader,
+			      "%zu text%s above, the mesh has %" PRIu64
+			      " rank%s",
+			      set->n, status_s(set->n), world, status_s(world));
+}
+
+static void read_set_lines(struct reader *reader, struct set *set)
+{
+	while (reader->status == PHILOX_OK) {
+		const char *line = reader->at;
+
+		if (!set->n && reader_accept(reader, "axis ")) {
+			reader_axis(reader, &set->mesh, 0);
+		} else if (reader_accept(reader, "text ")) {
+			read_set_text(reader, set);
+		} else if (reader_accept(reader, "checksum ")) {
+			check_set_complete(reader, set);
+			reader_checksum(reader, line);
+			return;
+		} else {
+			reader_expected(reader, "an axis, a text or the end");
+		}
+	}
+}
+
+enum philox_status set_read(const char *text, size_t size, struct set *set)
+{
+	struct reader reader = {.text = text,
+				.at = text,
+				.end = text + size,
+				.start = text,
+				.line = 1};
+
+	memset(set, 0, sizeof(*set));
+	set->mesh.size = sizeof(set->mesh);
+	read_set_version(&reader);
+	read_set_lines(&reader, set);
+	if (reader.status != PHILOX_OK)
+		set_finish(set);
+	return reader.status;
+}
+
+void set_finish(struct set *set)
+{
+	mesh_finish(&set->mesh);
+	free(set->ends);
+	set->ends = NULL;
+	set->n = 0;
+}
+
+/* --- the texts ------------------------------------------------------------ */
+
+char *set_path(const char *path, uint64_t rank)
+{
+	size_t room = strlen(path) + 24;
+	char *made = malloc(room);
+
+	if (made)
+		snprintf(made, room, "%s.%" PRIu64, path, rank);
+	return made;
+}
+
+/* Of a text that was read, so that it has such a line. */
+static struct set_end last_line(const char *text, size_t size)
+{
+	struct reader reader = {.text = text, .end = text + size, .line = 1};
+	const char *at = text + size - 1;
+	struct set_end end;
+
+	while (at > text && at[-1] != '\n')
+		at--;
+	reader.at = reader.start = at;
+	reader_expect(&reader, "checksum ");
+	end.checksum = reader_hex(&reader);
+	reader_expect(&reader, " bytes ");
+	end.bytes = reader_decimal(&reader, 0, UINT64_MAX);
+	return end;
+}
+
+static enum philox_status check_end(const struct set_end *end,
+				    const struct set_end *expected)
+{
+	if (!expected || (end->checksum == expected->checksum &&
+			  end->bytes == expected->bytes))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "not the text that the manifest names: it ends with "
+			  "checksum %016" PRIx64 " bytes %" PRIu64
+			  ", not with checksum %016" PRIx64 " bytes %" PRIu64,
+			  end->checksum, end->bytes, expected->checksum,
+			  expected->bytes);
+}
+
+static enum philox_status check_place(const struct saved *saved,
+				      const struct philox_mesh *mesh,
+				      uint64_t rank)
+{
+	const struct saved of_set = {.mesh = *mesh};
+	struct difference found;
+
+	if (save_differ_mesh(saved, &of_set, &found))
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "%s: %s %s in the text, %s in the set",
+				  found.place, found.what, found.values[0],
+				  found.values[1]);
+	if (mesh_rank(&saved->mesh) != rank)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "the text of rank %" PRIu64
+				  ", not of rank %" PRIu64,
+				  mesh_rank(&saved->mesh), rank);
+	return PHILOX_OK;
+}
+
+static enum philox_status read_file_of(const char *path, uint64_t rank,
+				       const struct philox_mesh *mesh,
+				       const struct set_end *expected,
+				       struct saved *saved, struct set_end *end)
+{
+	struct set_end found;
+	size_t size;
+	char *text;
+	enum philox_status status = save_file_read(path, &text, &size);
+
+	if (status != PHILOX_OK)
+		return status; /* which names the file */
+	status = save_read(text, size, saved);
+	if (status == PHILOX_OK) {
+		found = last_line(text, size);
+		status = check_end(&found, expected);
+		if (status == PHILOX_OK)
+			status = check_place(saved, mesh, rank);
+		if (status != PHILOX_OK)
+			saved_finish(saved);
+	}
+	free(text);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "'%s': ", path);
+	if (end)
+		*end = found;
+	return PHILOX_OK;
+}
+
+enum philox_status set_read_text(const char *path, uint64_t rank,
+				 const struct philox_mesh *mesh,
+				 const struct set_end *expected,
+				 struct saved *saved, struct set_end *end)
+{
+	char *of_rank = set_path(path, rank);
+	enum philox_status status;
+
+	if (!of_rank)
+		return status_set(PHILOX_ERROR_MEMORY, "no memory for a path");
+	status = read_file_of(of_rank, rank, mesh, expected, saved, end);
+	free(of_rank);
+	return status;
+}
+
+/* --- sealing -------------------------------------------------------------- */
+
+/* The texts come one by one: what a mesh announces may not be there. */
+static enum philox_status add_end(struct set *set, const struct set_end *end)
+{
+	struct set_end *larger;
+
+	if (!(set->n & (set->n - 1))) {
+		larger = realloc(set->ends,
+				 (set->n ? 2 * set->n : 1) * sizeof(*larger));
+		if (!larger)
+			return status_set(PHILOX_ERROR_MEMORY,
+					  "no memory for a manifest of %zu "
+					  "texts",
+					  set->n);
+		set->ends = larger;
+	}
+	set->ends[set->n++] = *end;
+	return PHILOX_OK;
+}
+
+static enum philox_status find_ends(struct set *set, const char *path,
+				    uint64_t world)
+{
+	enum philox_status status = PHILOX_OK;
+	struct steps steps = {NULL, 0, 0};
+
+	while (status == PHILOX_OK && set->n < world) {
+		struct set_end end;
+		struct saved saved;
+
+		status = set_read_text(path, set->n, &set->mesh, NULL, &saved,
+				       &end);
+		if (status != PHILOX_OK)
+			break;
+		status = save_steps_add(&steps, &saved, path);
+		saved_finish(&saved);
+		if (status == PHILOX_OK)
+			status = add_end(set, &end);
+	}
+	save_steps_finish(&steps);
+	return status;
+}
+
+enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
+{
+	struct set set = {.mesh = *mesh}; /* with the caller's names */
+	size_t size;
+	char *text;
+	enum philox_status status = save_file_check(path);
+
+	if (status == PHILOX_OK)
+		status = find_ends(&set, path, mesh_world(mesh));
+	if (status == PHILOX_OK)
+		status = set_write(&set, &text, &size);
+	free(set.ends);
+	if (status != PHILOX_OK)
+		return status;
+	status = save_file_write(path, text, size);
+	free(text);
+	return status;
+}
