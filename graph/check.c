@@ -3,10 +3,9 @@
  */
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include "graph/capture/bodies.h"
+#include "graph/capture/report.h"
 #include "graph/check.h"
+#include "graph/launch/graph.h"
 #include "graph/pool/turns.h"
 #include "lib/base/options.h"
 #include "lib/state/journal.h"
@@ -14,144 +13,6 @@
 /* The size of the struct's first version. */
 #define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_report, beyond)
 OPTIONS_NO_PADDING(struct philox_report, beyond);
-
-void check_regions(const struct capture *capture, char *text, size_t size)
-{
-	size_t length = 0;
-
-	text[0] = '\0';
-	for (uint32_t i = 0; i < capture->n_passes && length < size; i++) {
-		const struct philox_region *region = capture->passes[i].region;
-		uint32_t first = 0;
-
-		while (capture->passes[first].region != region)
-			first++;
-		if (first == i)
-			length += (size_t)snprintf(text + length, size - length,
-						   "%s%s", length ? ", " : "",
-						   region->name);
-	}
-}
-
-static void capture_name(const struct capture *capture, char *name, size_t size)
-{
-	if (capture->graph)
-		snprintf(name, size, "%s", capture->graph->name);
-	else
-		snprintf(name, size, "capture %" PRIu64, capture->id);
-}
-
-static void post_unannounced(const struct capture *capture, const char *name,
-			     const char *regions, uint64_t launches,
-			     uint64_t sequence)
-{
-	log_post(capture->graphs->context, PHILOX_LOG_ERROR,
-		 "unannounced launch",
-		 &(struct philox_log_entry){
-			 .status = PHILOX_ERROR_UNANNOUNCED,
-			 .graph = name,
-			 .region = capture->n_passes
-					   ? capture->passes[0].region->name
-					   : NULL,
-			 .capture_id = capture->id},
-		 "'%s' (regions: %s) was launched %" PRIu64
-		 " time%s without philox after launch %" PRIu64
-		 ": its numbers were poisoned",
-		 name, regions, launches, status_s(launches), sequence);
-}
-
-/* If the first pass failed, its head remains: the graph keeps it. */
-static int is_empty(const struct capture *capture)
-{
-	return !capture->n_passes && !capture->n_reads && !capture->n_values &&
-	       !capture->n_nodes;
-}
-
-static void journal_check(const struct capture *capture, const char *what,
-			  uint64_t n, uint64_t sequence)
-{
-	char name[sizeof(capture->graph->name)];
-
-	capture_name(capture, name, sizeof(name));
-	journal_write(capture->graphs->context,
-		      "check graph %s %s %" PRIu64 " sequence %" PRIu64,
-		      journal_name(name).text, what, n, sequence);
-}
-
-/* What the report of a body is of. */
-static void beyond_name(const struct capture *capture, uint64_t number,
-			char *text, size_t size)
-{
-	const struct captured_body *body;
-
-	if (number & BODY_NUMBER_PASS) {
-		snprintf(text, size,
-			 "a view of pass %" PRIu32 ", region '%.60s', by "
-			 "philox_pass_at_word()",
-			 (uint32_t)number,
-			 capture->passes[(uint32_t)number].region->name);
-		return;
-	}
-	body = &capture->bodies[number];
-	snprintf(text, size,
-		 "body %" PRIu64 " of conditional node %" PRIu32
-		 ", of limit %" PRIu64,
-		 number - capture->nodes[body->node].body, body->node,
-		 body->limit);
-}
-
-static void post_beyond(const struct capture *capture, const char *name,
-			uint64_t n, uint64_t number)
-{
-	char what[192];
-
-	beyond_name(capture, number, what, sizeof(what));
-	log_post(capture->graphs->context, PHILOX_LOG_ERROR,
-		 "no such iteration",
-		 &(struct philox_log_entry){
-			 .status = PHILOX_ERROR_LIMIT,
-			 .graph = name,
-			 .region = capture->n_passes
-					   ? capture->passes[0].region->name
-					   : NULL,
-			 .capture_id = capture->id},
-		 "'%s': %" PRIu64
-		 " run%s drew an iteration that there is not, the last in %s: "
-		 "its numbers were poisoned",
-		 name, n, status_s(n), what);
-}
-
-void check_capture(struct capture *capture, struct philox_report *report)
-{
-	char name[sizeof(report->graph)], regions[sizeof(report->regions)];
-	uint64_t sequence = 0, number = 0;
-	uint64_t launches, beyond;
-
-	if (is_empty(capture))
-		return;
-	launches = head_unannounced(&capture->head, &sequence);
-	beyond = head_beyond(&capture->head, &number);
-	if (!launches && !beyond)
-		return;
-	capture_name(capture, name, sizeof(name));
-	check_regions(capture, regions, sizeof(regions));
-	if (launches) {
-		journal_check(capture, "launches", launches, sequence);
-		post_unannounced(capture, name, regions, launches, sequence);
-	}
-	if (beyond) {
-		journal_check(capture, "beyond", beyond, number);
-		post_beyond(capture, name, beyond, number);
-	}
-	report->launches += launches;
-	report->beyond += beyond;
-	report->graphs += launches != 0;
-	if (launches ? report->graphs > 1 : report->graph[0])
-		return; /* the first unannounced one, or else the first */
-	report->sequence = sequence;
-	memcpy(report->graph, name, sizeof(name));
-	memcpy(report->regions, regions, sizeof(regions));
-}
 
 static enum philox_status check_report(const struct philox_report *report)
 {
@@ -177,7 +38,7 @@ enum philox_status philox_check(struct philox_context *context,
 	context_lock(context);
 	for (capture = context->graphs->captures; capture;
 	     capture = capture->next)
-		check_capture(capture, &found);
+		report_capture(capture, &found);
 	context_unlock(context);
 	context_report(context, PHILOX_OK, NULL);
 	if (report)
@@ -203,21 +64,6 @@ enum philox_status philox_check(struct philox_context *context,
 
 /* --- whether a context may be saved --------------------------------------- */
 
-static enum philox_status check_recording(const struct capture *capture)
-{
-	char regions[192];
-
-	if (capture->graph || capture->dropped ||
-	    lifeline_is_gone(capture->lifeline))
-		return PHILOX_OK;
-	check_regions(capture, regions, sizeof(regions));
-	return status_set(PHILOX_ERROR_BUSY,
-			  "capture %" PRIu64
-			  " (regions: %s) is under way: make a "
-			  "graph of it or drop it",
-			  capture->id, regions);
-}
-
 /*
  * The graph's lock comes before the context's, which is held, so it is only
  * tried. Its holder is launching, or about to.
@@ -237,24 +83,6 @@ static enum philox_status check_launch(struct philox_graph *graph)
 	return PHILOX_OK;
 }
 
-/* Reads the counts without marking them: philox_check() is to report them. */
-static enum philox_status check_untold(const struct capture *capture)
-{
-	char name[sizeof(capture->graph->name)], regions[192];
-	int launched = head_untold(&capture->head) != 0;
-
-	if ((!launched && !head_beyond_untold(&capture->head)) ||
-	    is_empty(capture))
-		return PHILOX_OK;
-	capture_name(capture, name, sizeof(name));
-	check_regions(capture, regions, sizeof(regions));
-	return status_set(
-		launched ? PHILOX_ERROR_UNANNOUNCED : PHILOX_ERROR_LIMIT,
-		"'%s' (regions: %s) %s: see philox_check()", name, regions,
-		launched ? "was launched without philox"
-			 : "drew an iteration that there is not");
-}
-
 enum philox_status check_quiet(struct philox_context *context)
 {
 	const struct graph_context *graphs = context->graphs;
@@ -264,11 +92,8 @@ enum philox_status check_quiet(struct philox_context *context)
 	     status == PHILOX_OK && graph; graph = graph->next)
 		status = check_launch(graph);
 	for (const struct capture *capture = graphs->captures;
-	     status == PHILOX_OK && capture; capture = capture->next) {
-		status = check_recording(capture);
-		if (status == PHILOX_OK)
-			status = check_untold(capture);
-	}
+	     status == PHILOX_OK && capture; capture = capture->next)
+		status = report_quiet(capture);
 	if (status == PHILOX_OK && graphs->own)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "a capture that philox_capture_begin() "

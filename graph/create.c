@@ -15,6 +15,7 @@
 #include "graph/pool/turns.h"
 #include "graph/runner/runner.h"
 #include "graph/runner/call/passes.h"
+#include "lib/pass/spans.h"
 #include "lib/device/enter.h"
 #include "lib/device/fork.h"
 #include "lib/rows/rows.h"
@@ -147,6 +148,7 @@ void philox_context_destroy(struct philox_context *context)
 	destroy_graphs(context->graphs);
 	device_within(before);
 	context_report(context, PHILOX_OK, NULL); /* what that has found */
+	spans_finish(context);
 	context_finish(context);
 	free(context);
 	device_release(device);

@@ -37,12 +37,13 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/containers/intern.h"
 #include "lib/device/contract.h"
 
 #define POOL_UNIT          512
 #define POOL_ALIGNMENT_MAX 65536
-#define POOL_HOME          0     /* an owner */
-#define POOL_TAG_SIZE      32    /* with its NUL; longer ones are cut */
+#define POOL_HOME          0 /* an owner */
+#define POOL_TAG_SIZE      TAG_SIZE
 #define POOL_OWNERS_MAX    16384 /* owners are below it */
 
 enum pool_kind { POOL_PLAIN, POOL_EXPANDABLE };

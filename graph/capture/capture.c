@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/bodies.h"
-#include "graph/check.h"
+#include "graph/capture/report.h"
 #include "graph/capture/journal.h"
 
 /* --- making and freeing captures ------------------------------------------ */
@@ -205,7 +205,7 @@ static void free_capture(struct capture *capture)
 	struct capture **link = &graphs->captures;
 	struct philox_report report = {0};
 
-	check_capture(capture, &report);
+	report_capture(capture, &report);
 	while (*link != capture)
 		link = &(*link)->next;
 	*link = capture->next;

@@ -138,10 +138,10 @@ struct capture {
 	uint32_t slots;
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;
-	int sealing; /* a graph is being made of it, without the lock */
-	struct philox_graph *graph; /* sealed: the graph made from it */
-	char last[128];             /* the last call that found it valid */
-	char broken[160];           /* why no graph can be made of it, or "" */
+	int sealing;       /* a graph is being made of it, without the lock */
+	const char *graph; /* sealed: the name of the graph made from it */
+	char last[128];    /* the last call that found it valid */
+	char broken[160];  /* why no graph can be made of it, or "" */
 };
 
 /*

@@ -10,6 +10,8 @@
 #include "lib/state/context.h"
 #include "lib/state/region.h"
 
+#define GRAPH_NAME_SIZE 64 /* with its NUL */
+
 struct capture;
 struct cell_block;
 struct own_capture;
@@ -27,7 +29,7 @@ struct graph_context {
 	uint64_t graph_count;      /* for names */
 	struct philox_runner *runners;
 	struct philox_verify *verifies; /* whose callbacks run */
-	uint64_t run_passes;       /* begun by bodies, for struct philox_pass */
+	uint64_t run_passes; /* begun by bodies, for struct philox_pass */
 
 	pthread_mutex_t pools_lock; /* guards what follows */
 	struct philox_pool *pools;  /* newest first */

@@ -73,76 +73,10 @@ void journal_capture(const struct capture *capture, const char *event)
 		journal_write(context_of(capture),
 			      "capture-%s capture %u graph %s passes %u", event,
 			      capture->serial,
-			      journal_name(capture->graph->name).text,
+			      journal_name(capture->graph).text,
 			      capture->n_passes);
 	else
 		journal_write(context_of(capture),
 			      "capture-%s capture %u passes %u", event,
 			      capture->serial, capture->n_passes);
-}
-
-static void write_use(const struct philox_graph *graph,
-		      const struct launch *launch, uint32_t index)
-{
-	const struct captured_pass *captured = &graph->capture->passes[index];
-	struct philox_state state = graph->message.args->states[captured->slot];
-	const struct claim *claim = &launch->claims[index];
-	unsigned flags = captured->flags;
-
-	if (capture_is_linked(captured)) {
-		journal_write(graph->context,
-			      "launch-use use %u pass repeat region %s forward "
-			      "%u",
-			      index, journal_name(captured->region->name).text,
-			      captured->source);
-		return;
-	}
-	if (captured->backward && claim->hold.use == LEDGER_RETAIN)
-		flags |= PHILOX_RETAIN;
-	else if (captured->backward) /* used up by a pass linked to it */
-		flags &= ~(unsigned)PHILOX_RETAIN;
-	journal_write(graph->context,
-		      "launch-use use %u pass %s region %s ticket %" PRIu64
-		      " seed %016" PRIx64 " offset %" PRIu64 " flags %s%s",
-		      index, captured->backward ? "backward" : "forward",
-		      journal_name(captured->region->name).text,
-		      claim->hold.serial, state.seed, state.offset,
-		      journal_flags(flags).text,
-		      journal_iterations(claim->hold.iterations).text);
-}
-
-void journal_claimed(const struct philox_graph *graph,
-		     const struct launch *launch)
-{
-	if (!graph->context->recorded)
-		return;
-	journal_write(graph->context,
-		      "launch-begin graph %s sequence %" PRIu64 " uses %u",
-		      journal_name(graph->name).text, graph->sequence + 1,
-		      graph->n_uses);
-	for (uint32_t i = 0; i < graph->n_uses; i++)
-		write_use(graph, launch, i);
-}
-
-void journal_refused(const struct philox_graph *graph, uint32_t use,
-		     enum philox_status status)
-{
-	journal_write(graph->context, "launch-refuse graph %s use %u status %s",
-		      journal_name(graph->name).text, use,
-		      philox_status_name(status));
-}
-
-void journal_launched(const struct philox_graph *graph,
-		      enum philox_status status)
-{
-	if (status == PHILOX_OK)
-		journal_write(graph->context,
-			      "launch-commit graph %s sequence %" PRIu64,
-			      journal_name(graph->name).text, graph->sequence);
-	else
-		journal_write(graph->context,
-			      "launch-abort graph %s sequence %" PRIu64
-			      " status %s",
-			      journal_name(graph->name).text, graph->sequence,
-			      philox_status_name(status));
 }

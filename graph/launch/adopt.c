@@ -25,7 +25,7 @@ static enum philox_status find_unadopted(struct graph_context *graphs,
 	if ((*capture)->graph)
 		return status_set(PHILOX_ERROR_EXISTS,
 				  "capture %" PRIu64 " was adopted as '%s'", id,
-				  (*capture)->graph->name);
+				  (*capture)->graph);
 	return PHILOX_OK;
 }
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include "graph/launch/claim.h"
-#include "graph/capture/journal.h"
+#include "graph/launch/journal.h"
 
 static const struct captured_pass *captured_of(const struct philox_graph *graph,
 					       uint32_t index)

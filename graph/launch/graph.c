@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/bodies.h"
-#include "graph/check.h"
-#include "graph/capture/journal.h"
+#include "graph/capture/report.h"
+#include "graph/launch/journal.h"
 #include "graph/pool/turns.h"
 #include "lib/base/options.h"
 
@@ -70,7 +70,7 @@ static void post_adopted(const struct philox_graph *graph)
 	const struct capture *capture = graph->capture;
 	char regions[192];
 
-	check_regions(capture, regions, sizeof(regions));
+	report_regions(capture, regions, sizeof(regions));
 	log_post(graph->context, PHILOX_LOG_INFO, "capture adopted",
 		 &(struct philox_log_entry){.graph = graph->name,
 					    .capture_id = capture->id},
@@ -163,11 +163,12 @@ enum philox_status graph_end(struct philox_graph *graph,
 		return status;
 	}
 	enlist(graph);
-	pools_attach(graph->context->graphs, graph);
+	pools_attach(graph->context->graphs, graph->capture_id, graph->name,
+		     &graph->pools);
 	if (capture) {
 		bodies_arm(capture, &graph->message);
 		graph->n_uses = capture->n_passes;
-		capture->graph = graph;
+		capture->graph = graph->name;
 		journal_capture(capture, "adopt");
 		post_adopted(graph);
 	}
@@ -229,7 +230,7 @@ static enum philox_status unlink_graph(struct philox_graph *graph)
 		      journal_name(graph->name).text);
 	if (graph->capture)
 		capture_release(graph->capture);
-	pools_detach(graph, graph->ours && !graph->shown);
+	pools_detach(&graph->pools, graph->ours && !graph->shown);
 	context_unlock(graph->context);
 	return PHILOX_OK;
 }

@@ -41,7 +41,7 @@ struct philox_graph {
 	uint64_t capture_id;        /* the device's; 0: adopted without */
 	struct pool_capture *pools; /* of its capture, oldest pool first */
 	uint32_t n_uses;
-	char name[64];
+	char name[GRAPH_NAME_SIZE];
 
 	pthread_mutex_t lock;
 	uint64_t sequence; /* of the last message */

@@ -14,7 +14,7 @@
 #include <string.h>
 #include "graph/launch/claim.h"
 #include "graph/launch/graph.h"
-#include "graph/capture/journal.h"
+#include "graph/launch/journal.h"
 #include "graph/pool/turns.h"
 #include "lib/device/captures.h"
 
@@ -250,12 +250,12 @@ static enum philox_status prologue(struct philox_graph *graph,
 	graph->blame = (struct philox_log_entry){0};
 	status = check_prologue(graph, stream, uses, n);
 	if (status == PHILOX_OK)
-		status = pools_enter(graph, stream, turn);
+		status = pools_enter(graph->pools, stream, turn);
 	if (status != PHILOX_OK)
 		return status;
 	status = begin_launch(graph, stream, uses, failed);
 	if (status != PHILOX_OK)
-		pools_leave(graph, stream, status);
+		pools_leave(graph->pools, stream, status);
 	return status;
 }
 
@@ -265,7 +265,7 @@ static struct launch *epilogue(struct philox_graph *graph,
 {
 	struct launch *launch = graph->open;
 
-	pools_leave(graph, launch->stream, launched);
+	pools_leave(graph->pools, launch->stream, launched);
 	graph->open = NULL;
 	if (!graph->capture)
 		return launch;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <philox/launch_value.h>
 #include "graph/launch/graph.h"
-#include "graph/capture/journal.h"
+#include "graph/launch/journal.h"
 #include "graph/capture/slots.h"
 #include "lib/base/options.h"
 #include "lib/device/captures.h"

@@ -194,7 +194,7 @@ static const char *graph_of(const struct pool_capture *capture, char *text,
 			    size_t size)
 {
 	if (capture->graph)
-		snprintf(text, size, "'%s'", capture->graph->name);
+		snprintf(text, size, "'%s'", capture->graph);
 	else
 		snprintf(text, size, "the graph of capture %" PRIu64,
 			 capture->id);

@@ -35,7 +35,8 @@
 
 #include <philox/pool.h>
 #include "alloc/pool/pool.h"
-#include "graph/launch/graph.h"
+#include "graph/capture/context.h"
+#include "graph/capture/capture.h"
 #include "graph/capture/lifeline.h"
 
 /* A capture that had a session in a pool. */
@@ -48,7 +49,7 @@ struct pool_capture {
 	int over;      /* it failed, or nothing can be left of its graph: known
 			  before the device says so */
 	struct lifeline *lifeline;
-	struct philox_graph *graph;   /* NULL: none was made, or it is gone */
+	const char *graph; /* its name; NULL: none was made, or it is gone */
 	struct pool_capture *sibling; /* of the graph, in the next pool */
 };
 
@@ -102,7 +103,8 @@ struct philox_pool {
 	int touched; /* memory was freed there outside sessions since,
 			       so that the stream must live */
 	enum pool_turn turn;
-	char launching[64]; /* the name of the graph whose turn it is */
+	char launching
+		[GRAPH_NAME_SIZE]; /* the name of the graph whose turn it is */
 	pthread_cond_t turned;
 
 	uint64_t checkpoints, waits;

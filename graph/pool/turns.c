@@ -4,7 +4,7 @@
  * See Note [Pools] in graph/pool/pool.h.
  */
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
 #include "graph/pool/session.h"
 #include "graph/pool/streams.h"
 #include "graph/pool/turns.h"
@@ -46,7 +46,7 @@ static enum philox_status visit_known(struct philox_pool *pool, void *with)
 	if (capture && capture->graph)
 		return status_set(PHILOX_ERROR_EXISTS,
 				  "capture %" PRIu64 " was adopted as '%s'",
-				  known->id, capture->graph->name);
+				  known->id, capture->graph);
 	known->found |= capture != NULL;
 	return PHILOX_OK;
 }
@@ -61,33 +61,40 @@ enum philox_status pools_know(struct graph_context *graphs, uint64_t id)
 	return PHILOX_ERROR_NOT_FOUND;
 }
 
+struct attached {
+	uint64_t id;
+	const char *graph;
+	struct pool_capture **pools;
+};
+
 static enum philox_status visit_attach(struct philox_pool *pool, void *with)
 {
-	struct philox_graph *graph = with;
-	struct pool_capture *capture = pool_capture_of(pool, graph->capture_id);
+	const struct attached *attached = with;
+	struct pool_capture *capture = pool_capture_of(pool, attached->id);
 
 	if (!capture)
 		return PHILOX_OK;
-	capture->graph = graph;
-	capture->sibling = graph->pools;
-	graph->pools = capture;
+	capture->graph = attached->graph;
+	capture->sibling = *attached->pools;
+	*attached->pools = capture;
 	return PHILOX_OK;
 }
 
-void pools_attach(struct graph_context *graphs, struct philox_graph *graph)
+void pools_attach(struct graph_context *graphs, uint64_t id, const char *graph,
+		  struct pool_capture **pools)
 {
-	each_pool(graphs, visit_attach, graph);
+	each_pool(graphs, visit_attach, &(struct attached){id, graph, pools});
 }
 
-void pools_detach(struct philox_graph *graph, int gone)
+void pools_detach(struct pool_capture **pools, int gone)
 {
 	struct pool_capture *capture;
 
-	while ((capture = graph->pools)) {
+	while ((capture = *pools)) {
 		struct philox_pool *pool = capture->pool;
 
 		pthread_mutex_lock(&pool->lock);
-		graph->pools = capture->sibling;
+		*pools = capture->sibling;
 		capture->graph = NULL;
 		capture->over |= gone;
 		pthread_mutex_unlock(&pool->lock);
@@ -168,8 +175,8 @@ static enum philox_status enter_pool(struct pool_capture *capture,
 		status = pool_follow(pool, stream);
 	if (status == PHILOX_OK) {
 		pool->turn = turn;
-		memcpy(pool->launching, capture->graph->name,
-		       sizeof(pool->launching));
+		snprintf(pool->launching, sizeof(pool->launching), "%s",
+			 capture->graph);
 	}
 	pthread_mutex_unlock(&pool->lock);
 	return status;
@@ -190,10 +197,10 @@ static void leave_pool(struct pool_capture *capture, philox_stream stream,
 	pthread_mutex_unlock(&pool->lock);
 }
 
-enum philox_status pools_enter(struct philox_graph *graph, philox_stream stream,
+enum philox_status pools_enter(struct pool_capture *pools, philox_stream stream,
 			       enum pool_turn turn)
 {
-	struct pool_capture *capture = graph->pools, *entered;
+	struct pool_capture *capture = pools, *entered;
 	enum philox_status status = PHILOX_OK;
 
 	for (; capture; capture = capture->sibling) {
@@ -203,16 +210,14 @@ enum philox_status pools_enter(struct philox_graph *graph, philox_stream stream,
 	}
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
-	for (entered = graph->pools; entered != capture;
-	     entered = entered->sibling)
+	for (entered = pools; entered != capture; entered = entered->sibling)
 		leave_pool(entered, stream, status);
-	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
+	return status_prefix(status, "'%s' cannot be launched: ", pools->graph);
 }
 
-void pools_leave(struct philox_graph *graph, philox_stream stream,
+void pools_leave(struct pool_capture *capture, philox_stream stream,
 		 enum philox_status launched)
 {
-	struct pool_capture *capture = graph->pools;
 	struct status_message kept;
 
 	status_keep(&kept);

@@ -14,8 +14,9 @@
  * whether nothing can be left of the native graph. With the context's lock.
  */
 enum philox_status pools_know(struct graph_context *graphs, uint64_t id);
-void pools_attach(struct graph_context *graphs, struct philox_graph *graph);
-void pools_detach(struct philox_graph *graph, int gone);
+void pools_attach(struct graph_context *graphs, uint64_t id, const char *graph,
+		  struct pool_capture **pools);
+void pools_detach(struct pool_capture **pools, int gone);
 
 /*
  * pools_drop() rolls the sessions of a capture back that gave no graph. With the
@@ -28,9 +29,9 @@ void pools_drop(struct graph_context *graphs, uint64_t id);
  * after whatever ran in them before; pools_leave() gives it back. `turn` is one
  * of a launch. Without the context's lock.
  */
-enum philox_status pools_enter(struct philox_graph *graph, philox_stream stream,
+enum philox_status pools_enter(struct pool_capture *pools, philox_stream stream,
 			       enum pool_turn turn);
-void pools_leave(struct philox_graph *graph, philox_stream stream,
+void pools_leave(struct pool_capture *pools, philox_stream stream,
 		 enum philox_status launched);
 
 /* pools_quiet() refuses with ERROR_BUSY while a capture's session is open. */

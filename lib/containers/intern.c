@@ -102,13 +102,12 @@ static uint32_t new_tag(struct tags *tags)
 static int is_recent(const struct tags *tags, const char *text)
 {
 	return text && tags->recent &&
-	       !strncmp(tags->items[tags->recent].text, text,
-			POOL_TAG_SIZE - 1);
+	       !strncmp(tags->items[tags->recent].text, text, TAG_SIZE - 1);
 }
 
 int tags_take(struct tags *tags, const char *text, uint32_t *tag)
 {
-	char cut[POOL_TAG_SIZE];
+	char cut[TAG_SIZE];
 	size_t length;
 
 	*tag = tags->recent;

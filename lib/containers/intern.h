@@ -9,10 +9,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "alloc/pool/pool.h"
+
+#define TAG_SIZE 32 /* with its NUL; longer ones are cut */
 
 struct tag {
-	char text[POOL_TAG_SIZE];
+	char text[TAG_SIZE];
 	uint32_t holders; /* 0: free */
 	uint32_t next; /* of the same bucket, or the next free one; 0: none */
 };
@@ -31,7 +32,7 @@ struct tags *tags_create(void);
 void tags_share(struct tags *tags);
 void tags_release(struct tags *tags);
 
-/* The tag of a text, cut to POOL_TAG_SIZE, held once more; 0: no memory. */
+/* The tag of a text, cut to TAG_SIZE, held once more; 0: no memory. */
 int tags_take(struct tags *tags, const char *text, uint32_t *tag);
 
 static inline const char *tags_text(const struct tags *tags, uint32_t tag)

@@ -243,7 +243,7 @@ static struct philox_rows *allocate_rows(
 		return NULL;
 	}
 	atomic_init(&rows->life->references, 1);
-	rows->key = region_hash(rows->name, strlen(rows->name));
+	rows->key = hash_text(rows->name, strlen(rows->name));
 	rows->generator =
 		options->generator ? options->generator : context->generator;
 	return rows;

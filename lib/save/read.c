@@ -125,7 +125,7 @@ static void read_region(struct reader *reader)
 		free(region.name);
 		return;
 	}
-	region.key = region_hash(region.name, strlen(region.name));
+	region.key = hash_text(region.name, strlen(region.name));
 	saved->regions[saved->n_regions++] = region;
 }
 

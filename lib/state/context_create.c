@@ -6,7 +6,6 @@
 #include "lib/state/context.h"
 #include "lib/state/context_create.h"
 #include "lib/state/region.h"
-#include "lib/pass/spans.h"
 
 enum philox_status context_init(struct philox_context *context,
 				struct philox_device *device,
@@ -56,7 +55,6 @@ static void free_generators(struct philox_context *context)
 void context_finish(struct philox_context *context)
 {
 	free_regions(context);
-	spans_finish(context);
 	free_generators(context);
 	mesh_finish(&context->mesh);
 	pthread_mutex_destroy(&context->lock);

@@ -33,7 +33,7 @@ struct journal_text journal_name(const char *name)
 		if (length > room) {
 			length += (size_t)sprintf(
 				made.text + length, "..#%016" PRIx64,
-				region_hash(name, strlen(name)));
+				hash_text(name, strlen(name)));
 			break;
 		}
 		if (byte < ' ' || byte > '~' || byte == '"' || byte == '\\')

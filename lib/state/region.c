@@ -119,7 +119,7 @@ struct philox_region *region_new(struct philox_context *context,
 		return NULL;
 	}
 	region->context = context;
-	region->key = region_hash(name, strlen(name));
+	region->key = hash_text(name, strlen(name));
 	region->serial = 1;
 	return region;
 }

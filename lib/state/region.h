@@ -59,12 +59,6 @@ struct philox_region {
 	uint64_t serial;           /* of the next forward */
 };
 
-/* region_hash() is hash_text(): a region's key is that of its name. */
-static inline uint64_t region_hash(const char *bytes, size_t size)
-{
-	return hash_text(bytes, size);
-}
-
 /* region_status() names a region in the message of a failure. */
 enum philox_status region_status(const struct philox_region *region,
 				 enum philox_status status);

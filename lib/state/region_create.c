@@ -214,7 +214,7 @@ static enum philox_status find_record(struct philox_context *context,
 				      const char *name,
 				      struct philox_region **record)
 {
-	uint64_t key = region_hash(name, strlen(name));
+	uint64_t key = hash_text(name, strlen(name));
 	struct philox_region *region = context->regions;
 
 	while (region && region->key != key)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/text/lines.h"
-#include "lib/state/region.h"
+#include "lib/base/hash.h"
 
 /* --- writing -------------------------------------------------------------- */
 
@@ -42,7 +42,7 @@ int save_write_checksum(FILE *out, char *const *text, const size_t *size)
 
 	if (fflush(out) || ferror(out))
 		return 0;
-	checksum = region_hash(*text, *size);
+	checksum = hash_text(*text, *size);
 	fprintf(out, "checksum %016" PRIx64 " bytes %zu\n", checksum, *size);
 	return !fflush(out) && !ferror(out);
 }
@@ -198,12 +198,12 @@ void reader_checksum(struct reader *reader, const char *line)
 	if (bytes != above)
 		reader_refuse(reader, "there %s %zu byte%s above, not %" PRIu64,
 			      status_is(above), above, status_s(above), bytes);
-	if (checksum != region_hash(reader->text, above))
+	if (checksum != hash_text(reader->text, above))
 		reader_refuse(
 			reader,
 			"the checksum is of another text: that of the lines "
 			"above is %016" PRIx64,
-			region_hash(reader->text, above));
+			hash_text(reader->text, above));
 	reader_end_line(reader);
 	if (reader->at != reader->end)
 		reader_refuse(reader, "%zu byte%s after the checksum",

@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	signed_size =
 		size + (size_t)snprintf(text + size, 64,
 					"checksum %016" PRIx64 " bytes %zu\n",
-					region_hash(text, size), size);
+					hash_text(text, size), size);
 	explain(text, size);
 	explain(text, signed_size);
 	for (enum setting setting = PLAIN; setting < SETTINGS; setting++) {

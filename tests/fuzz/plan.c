@@ -214,7 +214,7 @@ static char *make_right(const uint8_t *data, size_t size, size_t *length)
 	*length += size;
 	*length += (size_t)sprintf(text + *length,
 				   "checksum %016" PRIx64 " bytes %zu\n",
-				   region_hash(text, *length), *length);
+				   hash_text(text, *length), *length);
 	return text;
 }
 

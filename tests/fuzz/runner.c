@@ -69,7 +69,7 @@ void fuzz_runner(const uint8_t *data, size_t size)
 	signed_size =
 		size + (size_t)snprintf(text + size, 64,
 					"checksum %016" PRIx64 " bytes %zu\n",
-					region_hash(text, size), size);
+					hash_text(text, size), size);
 	read_text_once(text, size);
 	read_text_once(text, signed_size);
 	free(text);

@@ -146,7 +146,7 @@ int fuzz_set(const uint8_t *data, size_t size)
 	signed_size =
 		size + (size_t)snprintf(text + size, 64,
 					"checksum %016" PRIx64 " bytes %zu\n",
-					region_hash(text, size), size);
+					hash_text(text, size), size);
 	read = read_as_set(text, size) | read_as_text(text, size);
 	read |= read_as_set(text, signed_size);
 	read |= read_as_text(text, signed_size);

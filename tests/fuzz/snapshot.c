@@ -86,7 +86,7 @@ void fuzz_snapshot(const uint8_t *data, size_t size)
 	signed_size =
 		size + (size_t)snprintf(text + size, 64,
 					"checksum %016" PRIx64 " bytes %zu\n",
-					region_hash(text, size), size);
+					hash_text(text, size), size);
 	read_one(text, size);
 	read_one(text, signed_size);
 	free(text);

@@ -54,7 +54,7 @@ static void draw_seeds(struct philox_state generator, uint64_t key,
 void axis_draw(enum axis axis, struct philox_state generator, uint64_t first,
 	       uint32_t *words, size_t n)
 {
-	uint64_t key = region_hash(AXIS_REGION, sizeof(AXIS_REGION) - 1);
+	uint64_t key = hash_text(AXIS_REGION, sizeof(AXIS_REGION) - 1);
 	uint64_t region = region_seed(generator.seed, key);
 
 	if (axis == AXIS_OP)

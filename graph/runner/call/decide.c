@@ -282,7 +282,7 @@ static enum philox_status decide_missed(const struct calling *calling,
 		*kind = PHILOX_CALL_WARMUP;
 	} else if (is_barred(calling)) {
 		return PHILOX_OK;
-	} else if (debt_warms_up(calling)) {
+	} else if (debt_warms_up(calling->key, &calling->function->policy)) {
 		calling_explain(calling, "its body has not run in this process "
 					 "since its plan was loaded");
 		*kind = PHILOX_CALL_WARMUP;

@@ -57,7 +57,7 @@ enum philox_status call_dry(const struct calling *calling)
 	struct key *key = calling->key;
 	enum philox_status status = PHILOX_OK;
 
-	debt_dry(calling);
+	debt_dry(calling->key, &calling->function->policy);
 	for (int i = 0; status == PHILOX_OK && key->dry; i++) {
 		if (i == DRY_MAX)
 			return status_set(PHILOX_ERROR_LIMIT,

@@ -7,21 +7,16 @@
  * A key with neither debts nor recordings is recorded, unless it is early: then
  * its body runs all the same.
  */
-int debt_warms_up(const struct calling *calling)
+int debt_warms_up(const struct key *key, const struct philox_policy *policy)
 {
-	const struct key *key = calling->key;
-	const struct philox_policy *policy = &calling->function->policy;
-
 	return key->cold && policy->warmups && !policy->dry &&
 	       (key->debt.n || policy->after <= 1);
 }
 
 /* While a key waits its body runs in any case. */
-void debt_dry(const struct calling *calling)
+void debt_dry(struct key *key, const struct philox_policy *policy)
 {
-	struct key *key = calling->key;
-
-	if (!key->cold || key->wait || !calling->function->policy.dry)
+	if (!key->cold || key->wait || !policy->dry)
 		return;
 	key->cold = 0;
 	key->dry = 1;

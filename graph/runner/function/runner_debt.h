@@ -6,7 +6,7 @@
 #ifndef GRAPH_RUNNER_FUNCTION_RUNNER_DEBT_H
 #define GRAPH_RUNNER_FUNCTION_RUNNER_DEBT_H
 
-#include "graph/runner/call/request.h"
+#include "graph/runner/state/runner.h"
 
 /*
  * debt_warms_up() tells whether a call, which is not barred and has no
@@ -14,8 +14,8 @@
  * debt_dry() has a cold key warmed up dry, if the policy has dry warm-ups and the
  * key does not wait.
  */
-int debt_warms_up(const struct calling *calling);
-void debt_dry(const struct calling *calling);
+int debt_warms_up(const struct key *key, const struct philox_policy *policy);
+void debt_dry(struct key *key, const struct philox_policy *policy);
 
 /*
  * debt_pay() has a new recording, which is not linked yet, pay a debt of its

@@ -126,8 +126,8 @@ uint64_t plan_hash_script(const struct plan_script *script)
 		hash = mix_in(hash, step->a);
 		hash = mix_in(hash, step->b);
 		if (step->region)
-			hash = mix_in(hash, region_hash(step->region,
-							strlen(step->region)));
+			hash = mix_in(hash, hash_text(step->region,
+						      strlen(step->region)));
 	}
 	return hash;
 }

@@ -169,7 +169,7 @@ static void put_key(struct plan_reader *reader, struct plan_key key)
 	function->keys[function->n_keys++] = key;
 	reader->keys.things = function;
 	in->status = plan_index_put(
-		&reader->keys, region_hash((const char *)key.bytes, key.size),
+		&reader->keys, hash_text((const char *)key.bytes, key.size),
 		function->n_keys - 1, &found);
 	if (in->status == PHILOX_OK && found != function->n_keys - 1) {
 		in->line--; /* which ended */
