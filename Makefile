@@ -200,7 +200,7 @@ $(call objects,lib/trace/nvtx.c): private TOOLKIT := -DPHILOX_NVTX \
 	-isystem $(CUDA_HOME)/include
 endif
 
-# The vector loops are for machines that have the instructions: lib/base/cpu.h
+# The vector loops are for machines that have the instructions: lib/base/base.h
 ifneq ($(filter x86_64-%,$(shell $(CC) -dumpmachine)),)
 VECTORS := $(if $(SANITIZE)$(WITH_DEBUG)$(WITH_SIMDE),-O1 \
 	-DPHILOX_UNROLL_NOTHING,-O3)
@@ -365,7 +365,7 @@ $(SIMULATION)/philox-tests: $(TEST_OBJS) $(filter-out %.cu.o,$(HELPER_OBJS)) \
 		$(SIMULATED_OBJS) $(BUILD)/stamp.link
 	$(call link,,-lcriterion $(if $(ORACLES),-lstdc++))
 $(SIMULATION)/harsh: $(PROOF_OBJS) $(SIMULATION)/runtime.o \
-		$(call objects,lib/device/enter.c lib/device/fork.c lib/base/status.c) \
+		$(call objects,lib/device/enter.c lib/device/device.c lib/base/status.c) \
 		$(BUILD)/stamp.link
 	$(call link)
 $(SIMULATION)/gpu-cublas: $(SIMULATED_BLAS) $(SIMULATED_OBJS) $(BUILD)/stamp.link

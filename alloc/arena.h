@@ -1,6 +1,48 @@
 /*
- * alloc/arena.h - small blocks of device memory that never move
- *
+ * alloc/arena.h - cells: small blocks of device memory that never move
+ */
+#ifndef ALLOC_ARENA_H
+#define ALLOC_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "lib/device/contract.h"
+
+/* --- arena_tree: the free pieces of an arena, by place -------------------- */
+
+/*
+ * A treap: in order of place from left to right, and each piece knows the
+ * largest one of those below it, so that the lowest piece that fits is found on
+ * one way down. Priorities are mixed from a count of the pieces, so that the
+ * same calls make the same tree.
+ */
+
+struct arena_chunk;
+
+struct arena_piece {
+	struct arena_chunk *chunk;
+	struct arena_piece *before, *after; /* its neighbours in the chunk */
+	size_t offset;
+	size_t size;
+	int used;
+	/* of a free one: */
+	struct arena_piece *left, *right;
+	uint64_t number; /* of the chunk */
+	uint64_t priority;
+	size_t largest; /* of it and those below it */
+};
+
+/*
+ * arena_tree_put() adds a piece, arena_tree_take() takes one out that is there.
+ * arena_tree_find() returns the lowest one of at least `size` bytes, or NULL.
+ */
+void arena_tree_put(struct arena_piece **root, struct arena_piece *piece);
+void arena_tree_take(struct arena_piece **root, struct arena_piece *piece);
+struct arena_piece *arena_tree_find(struct arena_piece *root, size_t size);
+
+/* --- arena: small blocks of device memory that never move ----------------- */
+
+/*
  * Cells must stay at one address for as long as a graph reads them, and they
  * are needed in the middle of captures, where memory may be allocated (in
  * relaxed mode) but never freed or queried. An arena takes chunks from the
@@ -11,12 +53,6 @@
  * taken, free neighbours are joined, so the layout depends on the sequence of
  * calls alone. An arena has no lock; its owner has one.
  */
-#ifndef ALLOC_ARENA_H
-#define ALLOC_ARENA_H
-
-#include <stddef.h>
-#include <stdint.h>
-#include "lib/device/contract.h"
 
 #define ARENA_ALIGNMENT 64
 

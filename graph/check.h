@@ -6,11 +6,11 @@
 #ifndef GRAPH_CHECK_H
 #define GRAPH_CHECK_H
 
-#include "lib/base/status.h"
+#include "lib/base/base.h"
 
 struct philox_context;
 
-/* The hook `quiet`: see lib/state/context.h. */
+/* The hook `quiet`: see lib/state/state.h. */
 enum philox_status check_quiet(struct philox_context *context);
 
 #endif

@@ -7,21 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/capture/cells.h"
+#include "graph/capture/capture.h"
 #include "graph/check.h"
-#include "graph/capture/iterations.h"
-#include "graph/launch/capture_end.h"
-#include "graph/capture/passes.h"
-#include "graph/pool/turns.h"
+#include "graph/launch/launch.h"
+#include "graph/pool/pool.h"
 #include "graph/runner/runner.h"
-#include "graph/runner/call/passes.h"
-#include "lib/pass/spans.h"
-#include "lib/device/enter.h"
-#include "lib/device/fork.h"
+#include "graph/runner/call/call.h"
+#include "lib/pass/pass.h"
+#include "lib/device/device.h"
 #include "lib/rows/rows.h"
-#include "lib/save/inspect.h"
-#include "lib/state/context_create.h"
-#include "lib/state/journal.h"
+#include "lib/save/save.h"
+#include "lib/state/state.h"
 
 #define CELLS_CHUNK  (64 * 1024)
 #define MAPPED_CHUNK (64 * 1024)

@@ -1,10 +1,10 @@
 /*
- * alloc/pool/blocks.c - see alloc/pool/blocks.h
+ * alloc/pool/blocks.c - the blocks of a pool and their indexes (Note [Pool])
  */
 #include <stdlib.h>
 #include <string.h>
-#include "alloc/pool/blocks.h"
-#include "alloc/pool/order.h"
+#include "alloc/pool/inner.h"
+#include "lib/containers/slab.h"
 
 int blocks_init(struct blocks *blocks)
 {
@@ -301,4 +301,368 @@ void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 	leave_live(blocks, block);
 	order_replace(blocks, block, freed);
 	join_free(blocks, freed);
+}
+
+/* --- bins: the free blocks of one owner, by size and place ---------------- */
+
+static struct index_key large_key(const struct block *block)
+{
+	return (struct index_key){block->units, block->place};
+}
+
+void bins_put(struct bins *bins, struct slab *pages, struct slab *nodes,
+	      struct block *block)
+{
+	uint64_t bin = block->units - 1;
+
+	bins->count++;
+	if (bin >= BINS_EXACT) {
+		index_insert(&bins->large, nodes, large_key(block), block);
+		return;
+	}
+	heap_put(&bins->exact[bin], pages, block);
+	bins->used[bin / 64] |= UINT64_C(1) << bin % 64;
+}
+
+void bins_remove(struct bins *bins, struct slab *pages, struct slab *nodes,
+		 struct block *block)
+{
+	uint64_t bin = block->units - 1;
+
+	bins->count--;
+	if (bin >= BINS_EXACT) {
+		index_remove(&bins->large, nodes, large_key(block));
+		return;
+	}
+	heap_remove(&bins->exact[bin], pages, block);
+	if (!bins->exact[bin].count)
+		bins->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
+}
+
+uint64_t bins_used(const struct bins *bins, uint64_t units)
+{
+	uint64_t bin = units - 1, word;
+
+	if (bin >= BINS_EXACT)
+		return 0;
+	word = bins->used[bin / 64] >> bin % 64 << bin % 64;
+	for (bin /= 64; !word; word = bins->used[bin])
+		if (++bin == BINS_WORDS)
+			return 0;
+	return bin * 64 + (uint64_t)__builtin_ctzll(word) + 1;
+}
+
+uint64_t bins_largest(const struct bins *bins)
+{
+	struct index_cursor last = index_last(&bins->large);
+
+	if (last.leaf)
+		return index_key_at(last).high;
+	for (uint32_t i = BINS_WORDS; i-- > 0;)
+		if (bins->used[i])
+			return i * 64 + 64 -
+			       (uint64_t)__builtin_clzll(bins->used[i]);
+	return 0;
+}
+
+/* --- one after the other -------------------------------------------------- */
+
+static struct block *block_at(const struct bins *bins,
+			      struct bins_cursor *cursor)
+{
+	if (cursor->units)
+		return heap_at(&bins->exact[cursor->units - 1], cursor->slot)
+			->block;
+	return cursor->large.leaf ? index_value(cursor->large) : NULL;
+}
+
+/* At the first block of the first heap of that size or more, or the index. */
+static struct block *begin_at(const struct bins *bins, uint64_t units,
+			      struct bins_cursor *cursor)
+{
+	*cursor = (struct bins_cursor){.units = bins_used(bins, units),
+				       .slot = HEAP_FIRST};
+	if (!cursor->units)
+		cursor->large = index_first(&bins->large);
+	return block_at(bins, cursor);
+}
+
+struct block *bins_first(const struct bins *bins, struct bins_cursor *cursor)
+{
+	return begin_at(bins, 1, cursor);
+}
+
+struct block *bins_next(const struct bins *bins, struct bins_cursor *cursor)
+{
+	if (!cursor->units)
+		cursor->large = index_next(cursor->large);
+	else if (++cursor->slot == heap_end(&bins->exact[cursor->units - 1]))
+		return begin_at(bins, cursor->units + 1, cursor);
+	return block_at(bins, cursor);
+}
+
+/* --- checking ------------------------------------------------------------- */
+
+const char *bins_check(const struct bins *bins, size_t *pages, size_t *nodes)
+{
+	const char *wrong = index_check(&bins->large, nodes);
+	size_t count = bins->large.count;
+	const struct heap *heap;
+
+	for (uint64_t bin = 0; !wrong && bin < BINS_EXACT; bin++) {
+		heap = &bins->exact[bin];
+		wrong = heap_check(heap, pages);
+		count += heap->count;
+		if (!heap->count != !(bins->used[bin / 64] >> bin % 64 & 1))
+			return "a heap is marked as what it is not";
+	}
+	if (!wrong && count != bins->count)
+		wrong = "the number of an owner's blocks is wrong";
+	return wrong;
+}
+
+/* --- order: the list of a pool's blocks in order of place ----------------- */
+
+static int in_one_chunk(const struct block *a, const struct block *b)
+{
+	return a && b && !((a->place ^ b->place) >> CHUNK_BITS);
+}
+
+static struct index_key chunk_key(const struct block *block)
+{
+	return (struct index_key){block->place >> CHUNK_BITS, 0};
+}
+
+void order_link(struct blocks *blocks, struct block *before,
+		struct block *block)
+{
+	struct block *after = before ? before->after : blocks->first;
+
+	block->before = before;
+	block->after = after;
+	if (before)
+		before->after = block;
+	else
+		blocks->first = block;
+	if (after)
+		after->before = block;
+	else
+		blocks->last = block;
+	if (in_one_chunk(before, block))
+		return;
+	if (in_one_chunk(block, after))
+		index_replace(&blocks->starts, chunk_key(block), block);
+	else
+		index_insert(&blocks->starts, &blocks->nodes, chunk_key(block),
+			     block);
+}
+
+void order_unlink(struct blocks *blocks, struct block *block)
+{
+	struct block *before = block->before, *after = block->after;
+
+	if (before)
+		before->after = after;
+	else
+		blocks->first = after;
+	if (after)
+		after->before = before;
+	else
+		blocks->last = before;
+	if (in_one_chunk(before, block))
+		return;
+	if (in_one_chunk(block, after))
+		index_replace(&blocks->starts, chunk_key(block), after);
+	else
+		index_remove(&blocks->starts, &blocks->nodes, chunk_key(block));
+}
+
+void order_replace(struct blocks *blocks, struct block *block, struct block *by)
+{
+	struct block *before = block->before;
+
+	order_unlink(blocks, block);
+	order_link(blocks, before, by);
+}
+
+struct block *order_at(const struct blocks *blocks, uint64_t place)
+{
+	struct index_cursor cursor = index_at_most(
+		&blocks->starts, (struct index_key){place >> CHUNK_BITS, 0});
+	struct block *block = cursor.leaf ? index_value(cursor) : NULL;
+
+	return !block || block->place <= place ? order_forward(block, place)
+					       : block->before;
+}
+
+/* --- places: live blocks by their places: a hash table -------------------- */
+
+#define CAPACITY_LEAST 64
+
+void places_finish(struct places *places)
+{
+	free(places->chains);
+	*places = (struct places){0};
+}
+
+void places_clear(struct places *places)
+{
+	if (places->count)
+		memset(places->chains, 0,
+		       places->capacity * sizeof(*places->chains));
+	places->count = 0;
+}
+
+static void move_chain(struct places *to, struct block *block)
+{
+	struct block *next;
+
+	for (; block; block = next) {
+		next = block->chain;
+		places_put(to, block);
+	}
+}
+
+int places_enlarge(struct places *places, size_t count)
+{
+	struct places larger = {.capacity = CAPACITY_LEAST, .shift = 64};
+
+	if (count > SIZE_MAX / 8 / sizeof(*larger.chains))
+		return 0;
+	while (larger.capacity / 3 * 2 < count)
+		larger.capacity *= 2;
+	for (size_t left = larger.capacity; left >>= 1;)
+		larger.shift--;
+	larger.chains = slab_memory(larger.capacity * sizeof(*larger.chains));
+	if (!larger.chains)
+		return 0;
+	memset(larger.chains, 0, larger.capacity * sizeof(*larger.chains));
+	for (size_t i = 0; i < places->capacity; i++)
+		move_chain(&larger, places->chains[i]);
+	free(places->chains);
+	*places = larger;
+	return 1;
+}
+
+/* --- known: the live blocks of a pool by their ids ------------------------ */
+
+struct known *known_create(void)
+{
+	return calloc(1, sizeof(struct known));
+}
+
+void known_free(struct known *known)
+{
+	if (known)
+		table_finish(&known->table);
+	free(known);
+}
+
+int known_reserve(struct known *known, size_t count)
+{
+	return table_reserve(&known->table, count);
+}
+
+/* Whether a change is to be made in the table, too. */
+static int is_followed(struct known *known)
+{
+	if (!known->is_current || known->unasked++ <= known->table.count)
+		return known->is_current;
+	known->is_current = 0;
+	table_clear(&known->table);
+	return 0;
+}
+
+void known_born(struct known *known, struct block *block)
+{
+	if (is_followed(known))
+		table_put(&known->table, block->id, block);
+}
+
+void known_dead(struct known *known, const struct block *block)
+{
+	if (is_followed(known))
+		table_remove(&known->table, block->id);
+}
+
+struct block *known_find(struct known *known, const struct blocks *blocks,
+			 uint64_t id)
+{
+	struct block *block = known->is_current ? NULL : blocks->first;
+	struct table_entry *entry;
+
+	for (; block; block = block->after)
+		if (block->id)
+			table_put(&known->table, block->id, block);
+	known->is_current = 1;
+	known->unasked = 0;
+	entry = table_find(&known->table, id);
+	return entry ? entry->value : NULL;
+}
+
+/* --- room: room for changes of a pool's blocks, made before them ---------- */
+
+static size_t smaller(uint64_t a, uint64_t b)
+{
+	return (size_t)(a < b ? a : b);
+}
+
+/* Chunks lie in mapped memory, and large free blocks cover it. */
+size_t room_nodes(const struct blocks *blocks, size_t more, size_t more_extents)
+{
+	uint64_t units = blocks->live_units + blocks->free_units;
+	uint64_t entries = blocks->n_free + blocks->live.count + more;
+	size_t extents = blocks->n_extents + more_extents;
+	uint64_t chunks = (units >> CHUNK_BITS) + 2 * extents + 2 + more;
+	size_t starts = smaller(entries, chunks);
+	size_t large = smaller(entries, units / BINS_EXACT + more);
+
+	/* Of each owner, one more, of chunks, and the two of extents */
+	return index_nodes(starts + large + 2 * extents, blocks->n_owners + 4);
+}
+
+size_t room_pages(const struct blocks *blocks, size_t more)
+{
+	uint64_t entries = blocks->n_free + blocks->live.count + more;
+
+	return heap_pages((size_t)entries,
+			  smaller(entries, (blocks->n_owners + 2) *
+						   (uint64_t)BINS_EXACT));
+}
+
+static int make_room(struct blocks *blocks, size_t more, size_t more_live,
+		     size_t more_extents)
+{
+	size_t live = blocks->live.count + more_live;
+
+	if (!slab_reserve(&blocks->records, blocks->records.used + more) ||
+	    !slab_reserve(&blocks->nodes,
+			  room_nodes(blocks, more, more_extents)) ||
+	    !slab_reserve(&blocks->pages, room_pages(blocks, more)) ||
+	    !slab_reserve(&blocks->bins, blocks->n_owners + 2) ||
+	    !places_reserve(&blocks->live, live))
+		return 0;
+	blocks->room = (struct room){blocks->n_free + blocks->live.count + more,
+				     blocks->live_units + blocks->free_units,
+				     blocks->n_owners,
+				     blocks->n_extents + more_extents};
+	return 1;
+}
+
+/* All that is needed grows with what is compared here. */
+int room_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
+		 size_t more_extents)
+{
+	const struct room *room = &blocks->room;
+	size_t live = more_live + blocks->undo_live;
+	size_t more = more_free + blocks->undo_free + live;
+
+	if (blocks->n_free + blocks->live.count + more <= room->entries &&
+	    blocks->live_units + blocks->free_units <= room->units &&
+	    blocks->n_owners <= room->owners &&
+	    blocks->n_extents + more_extents <= room->extents &&
+	    blocks->records.used + more <= blocks->records.total &&
+	    blocks->live.count + live <= blocks->live.capacity / 3 * 2)
+		return 1;
+	return make_room(blocks, more, live, more_extents);
 }

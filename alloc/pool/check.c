@@ -1,11 +1,10 @@
 /*
- * alloc/pool/check.c - see alloc/pool/check.h, and pool_check() of alloc/pool/pool.h
+ * alloc/pool/check.c - see alloc/pool/inner.h, and pool_check() of
+ * alloc/pool/pool.h
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "alloc/pool/check.h"
-#include "alloc/pool/order.h"
-#include "alloc/pool/room.h"
+#include "alloc/pool/inner.h"
 
 /* What a walk over the list has seen. */
 struct tally {
@@ -36,7 +35,7 @@ static void check_live(const struct pool *pool, const struct block *block,
 		tally->wrong = "a block is marked between calls";
 }
 
-/* Where it is in its owner's bins, alloc/pool/bins.c checks. */
+/* Where it is in its owner's bins, alloc/pool/blocks.c checks. */
 static int is_in_bins(const struct bins *bins, const struct block *block)
 {
 	const struct index_key key = {block->units, block->place};

@@ -1,13 +1,12 @@
 /*
- * alloc/pool/extents.c - see alloc/pool/extents.h: where extents lie, and the indexes
+ * alloc/pool/extents.c - see alloc/pool/inner.h: where extents lie, and the
+ * indexes
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "alloc/pool/extents.h"
-#include "alloc/pool/memory.h"
-#include "alloc/pool/order.h"
-#include "alloc/pool/room.h"
-#include "lib/base/status.h"
+#include "alloc/pool/inner.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 #define SEGMENTS_MAX (UINT32_C(1) << (64 - PLACE_BITS))
 
@@ -327,4 +326,217 @@ char *extents_address(const struct extents *extents, uint64_t place)
 		return extents->base + place * POOL_UNIT;
 	extent = extents_at(extents, place);
 	return extent->address + (place - extent->place) * POOL_UNIT;
+}
+
+/* --- memory: the calls that a pool makes to its device -------------------- */
+
+/* From this size on allocations are aligned to POOL_ALIGNMENT_MAX as a rule */
+#define ALIGNED_SIZE (1 << 20)
+
+static char *align(void *memory)
+{
+	uintptr_t rest = (uintptr_t)memory % POOL_ALIGNMENT_MAX;
+
+	return (char *)memory + (rest ? POOL_ALIGNMENT_MAX - rest : 0);
+}
+
+/* --- plain ---------------------------------------------------------------- */
+
+static enum philox_status allocate_with_room(struct philox_device *device,
+					     struct extent *extent)
+{
+	enum philox_status status = philox_memory_alloc(
+		device, extent->units * POOL_UNIT + POOL_ALIGNMENT_MAX,
+		&extent->memory);
+
+	if (status == PHILOX_OK)
+		extent->address = align(extent->memory);
+	return status;
+}
+
+/* Room for alignment is taken only if the memory turns out not to be aligned. */
+static enum philox_status allocate_extent(struct philox_device *device,
+					  struct extent *extent)
+{
+	size_t bytes = extent->units * POOL_UNIT;
+	enum philox_status status;
+
+	if (bytes < ALIGNED_SIZE)
+		return allocate_with_room(device, extent);
+	status = philox_memory_alloc(device, bytes, &extent->memory);
+	if (status != PHILOX_OK)
+		return status;
+	extent->address = align(extent->memory);
+	if (extent->address == extent->memory)
+		return PHILOX_OK;
+	status = philox_memory_free(device, extent->memory);
+	if (status != PHILOX_OK)
+		return status;
+	return allocate_with_room(device, extent);
+}
+
+/* --- in a space ----------------------------------------------------------- */
+
+static size_t space_offset(const struct extents *extents,
+			   const struct extent *extent)
+{
+	return (size_t)(extents->base - (char *)extents->space) +
+	       extent->place * POOL_UNIT;
+}
+
+static enum philox_status map_extent(struct extents *extents,
+				     struct extent *extent)
+{
+	extent->address = extents->base + extent->place * POOL_UNIT;
+	return device_space_map(extents->device, extents->space,
+				space_offset(extents, extent),
+				extent->units * POOL_UNIT);
+}
+
+/* --- both ----------------------------------------------------------------- */
+
+enum philox_status memory_unmap(struct extents *extents, struct extent *extent)
+{
+	if (extents->kind == EXTENTS_PLAIN)
+		return philox_memory_free(extents->device, extent->memory);
+	return device_space_unmap(extents->device, extents->space,
+				  space_offset(extents, extent),
+				  extent->units * POOL_UNIT);
+}
+
+enum philox_status memory_map(struct extents *extents, struct extent *extent)
+{
+	struct philox_device *device = extents->device;
+	struct status_message kept;
+	enum philox_capture_mode mode;
+	enum philox_status restored, status;
+
+	status = device_relaxed_begin(device, &mode);
+	if (status != PHILOX_OK)
+		return status;
+	status = extents->kind == EXTENTS_PLAIN
+			 ? allocate_extent(device, extent)
+			 : map_extent(extents, extent);
+	restored = device_relaxed_end(device, mode, status);
+	if (status != PHILOX_OK || restored == PHILOX_OK)
+		return restored;
+	status_keep(&kept);
+	memory_unmap(extents, extent);
+	status_restore(&kept);
+	return restored;
+}
+
+/* Alignment may need more addresses than were asked for. */
+enum philox_status memory_reserve(struct extents *extents, size_t bytes)
+{
+	size_t granularity = extents->granularity * POOL_UNIT;
+	size_t room = granularity < POOL_ALIGNMENT_MAX ? POOL_ALIGNMENT_MAX : 0;
+	enum philox_status status = device_space_reserve(
+		extents->device, bytes + room, &extents->space);
+
+	if (status != PHILOX_OK)
+		return status;
+	extents->base = align(extents->space);
+	extents->range = bytes / POOL_UNIT;
+	return PHILOX_OK;
+}
+
+void memory_release(struct extents *extents)
+{
+	if (extents->space)
+		device_space_release(extents->device, extents->space);
+}
+
+/* --- settings: see alloc/pool/inner.h: the settings of a pool ----------- */
+
+/* Sizes above this one are not sizes of memory. */
+#define SIZE_LIMIT   ((uint64_t)POOL_UNIT << (PLACE_BITS - 2))
+
+#define STEP_DEFAULT (2 << 20)
+
+static enum philox_status check_settings(const struct pool_settings *settings)
+{
+	if (settings->kind != POOL_PLAIN && settings->kind != POOL_EXPANDABLE)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "kind %d of a pool is neither PLAIN nor "
+				  "EXPANDABLE",
+				  (int)settings->kind);
+	if (settings->margin % POOL_UNIT || settings->margin > SIZE_LIMIT / 4)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "a margin of %zu bytes: it is a multiple of "
+				  "%d, and no more than a block may have",
+				  settings->margin, POOL_UNIT);
+	if (settings->step > SIZE_LIMIT)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "a step of %zu bytes is more than any device "
+				  "has",
+				  settings->step);
+	if (settings->kind == POOL_EXPANDABLE && settings->reserve > SIZE_LIMIT)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "a reserve of %zu bytes is more than there "
+				  "are addresses",
+				  settings->reserve);
+	return PHILOX_OK;
+}
+
+static size_t round_up_bytes(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) / to * to;
+}
+
+static enum philox_status reserve_range(struct extents *extents, size_t bytes)
+{
+	enum philox_status status = PHILOX_OK;
+	size_t total;
+
+	if (!bytes) {
+		status = philox_device_memory_info(extents->device, NULL,
+						   &total);
+		if (status != PHILOX_OK)
+			return status;
+		bytes = total < SIZE_LIMIT / 2 ? total + total / 8 : SIZE_LIMIT;
+	}
+	return memory_reserve(
+		extents,
+		round_up_bytes(bytes, extents->granularity * POOL_UNIT));
+}
+
+enum philox_status extents_init(struct extents *extents,
+				struct philox_device *device,
+				const struct pool_settings *settings)
+{
+	enum philox_status status = check_settings(settings);
+	int expandable = settings->kind == POOL_EXPANDABLE;
+	size_t granularity = POOL_UNIT;
+
+	if (status == PHILOX_OK && expandable)
+		status = device_space_granularity(device, &granularity);
+	if (status != PHILOX_OK)
+		return status;
+	if (granularity < POOL_UNIT)
+		granularity = POOL_UNIT;
+	*extents = (struct extents){
+		.device = device,
+		.kind = expandable ? EXTENTS_EXPANDABLE : EXTENTS_PLAIN,
+		.step = round_up_bytes(settings->step ? settings->step
+						      : STEP_DEFAULT,
+				       granularity) /
+			POOL_UNIT,
+		.limit = settings->limit ? settings->limit / POOL_UNIT
+					 : UINT64_MAX,
+		.granularity = granularity / POOL_UNIT};
+	return expandable ? reserve_range(extents, settings->reserve)
+			  : PHILOX_OK;
+}
+
+void extents_finish(struct extents *extents)
+{
+	struct extent *extent;
+
+	while ((extent = extents->oldest)) {
+		extents->oldest = extent->newer;
+		memory_unmap(extents, extent);
+		free(extent);
+	}
+	memory_release(extents);
 }

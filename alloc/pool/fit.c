@@ -1,8 +1,8 @@
 /*
- * alloc/pool/fit.c - see alloc/pool/fit.h
+ * alloc/pool/fit.c - which memory a request gets (Note [Pool])
  */
 #include <stddef.h>
-#include "alloc/pool/fit.h"
+#include "alloc/pool/inner.h"
 
 /* The best so far: the smallest, then the lowest. */
 struct best {

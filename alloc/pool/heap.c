@@ -1,8 +1,8 @@
 /*
- * alloc/pool/heap.c - see alloc/pool/heap.h
+ * alloc/pool/heap.c - free blocks of one size, the one with the lowest place
+ * first
  */
-#include "alloc/pool/heap.h"
-#include "alloc/pool/block.h"
+#include "alloc/pool/inner.h"
 
 /* --- pages ---------------------------------------------------------------- */
 

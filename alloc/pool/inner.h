@@ -1,14 +1,551 @@
 /*
- * alloc/pool/inner.h - what a pool consists of
+ * alloc/pool/inner.h - shared by the files of a pool
  */
 #ifndef ALLOC_POOL_INNER_H
 #define ALLOC_POOL_INNER_H
 
-#include "alloc/pool/blocks.h"
-#include "alloc/pool/extents.h"
-#include "alloc/pool/fit.h"
-#include "alloc/pool/known.h"
+#include <stddef.h>
+#include <stdint.h>
+#include "alloc/pool/pool.h"
+#include "lib/containers/btree.h"
+#include "lib/containers/intern.h"
 #include "lib/containers/map.h"
+#include "lib/containers/slab.h"
+
+/* --- block: a block of a pool, live or free ------------------------------- */
+
+/*
+ * A place is a segment and an offset in it, in units, as one number that sorts
+ * by both.
+ */
+
+#define PLACE_BITS 40 /* of the offset */
+
+/* One line of cache. */
+struct block {
+	struct block *before, *after; /* in order of place */
+	uint64_t place;
+	uint64_t units;
+	uint64_t id;    /* 0: free */
+	uint64_t size;  /* as asked for */
+	uint32_t owner; /* free: its owner; live: the session it is from */
+	uint32_t tag : 31, mark : 1; /* the mark is 0 between calls */
+	union {
+		struct block *chain; /* live: see alloc/pool/inner.h */
+		uint32_t slot;       /* free: in its heap */
+	};
+};
+
+static inline uint64_t place_of(uint32_t segment, uint64_t offset)
+{
+	return (uint64_t)segment << PLACE_BITS | offset;
+}
+
+static inline uint32_t place_segment(uint64_t place)
+{
+	return (uint32_t)(place >> PLACE_BITS);
+}
+
+static inline uint64_t place_offset(uint64_t place)
+{
+	return place & ((UINT64_C(1) << PLACE_BITS) - 1);
+}
+
+static inline uint64_t block_end(const struct block *block)
+{
+	return block->place + block->units;
+}
+
+/* Whether b follows a without a gap; either may be NULL. */
+static inline int are_neighbours(const struct block *a, const struct block *b)
+{
+	return a && b && block_end(a) == b->place;
+}
+
+/* --- heap: free blocks of one size, the one with the lowest place first --- */
+
+/*
+ * A heap in which each block has four below it: they lie in one line of cache.
+ * Slots are in pages from a slab that many heaps share, and pages are found by
+ * way of pages that are directories; heap_pages() says how many suffice,
+ * however the blocks came there. A block knows its slot, so that it can leave
+ * from the middle.
+ */
+
+#define HEAP_SLOT_BITS  5 /* of the slots of a page */
+#define HEAP_CHILD_BITS 6 /* of the children of a directory */
+#define HEAP_SLOTS      (1u << HEAP_SLOT_BITS)
+#define HEAP_CHILDREN   (1u << HEAP_CHILD_BITS)
+#define HEAP_FIRST      3 /* slot: so those below it begin with slot 4 */
+
+struct block;
+
+struct heap_slot {
+	uint64_t place; /* UINT64_MAX: not in use */
+	struct block *block;
+};
+
+union heap_page {
+	struct heap_slot slots[HEAP_SLOTS];
+	union heap_page *children[HEAP_CHILDREN];
+};
+
+/* All zero: empty. */
+struct heap {
+	union heap_page *root;
+	uint32_t count;
+	uint32_t height; /* 1: the root has slots */
+};
+
+/* Pages that suffice for so many blocks in so many heaps that are not empty. */
+static inline size_t heap_pages(size_t blocks, size_t heaps)
+{
+	return blocks / 8 + heaps;
+}
+
+static inline uint32_t heap_end(const struct heap *heap)
+{
+	return heap->count + HEAP_FIRST;
+}
+
+/* The slot of the first of the four below one. */
+static inline uint32_t heap_below(uint32_t slot)
+{
+	return 4 * (slot - HEAP_FIRST) + 4;
+}
+
+/* pre: slot is in a page that the heap has. */
+static inline struct heap_slot *heap_at(const struct heap *heap, uint32_t slot)
+{
+	union heap_page *page = heap->root;
+	uint32_t bits = HEAP_SLOT_BITS + HEAP_CHILD_BITS * (heap->height - 1);
+
+	while (bits > HEAP_SLOT_BITS) {
+		bits -= HEAP_CHILD_BITS;
+		page = page->children[(slot >> bits) % HEAP_CHILDREN];
+	}
+	return &page->slots[slot % HEAP_SLOTS];
+}
+
+/* pre: the slab has pages; the block is in no heap; it is in this one. */
+void heap_put(struct heap *heap, struct slab *pages, struct block *block);
+void heap_remove(struct heap *heap, struct slab *pages, struct block *block);
+
+/* NULL, or which invariant does not hold; adds to *pages those in use. */
+const char *heap_check(const struct heap *heap, size_t *pages);
+
+/* --- bins: the free blocks of one owner, by size and place ---------------- */
+
+/*
+ * Those of up to BINS_EXACT units are in heaps, one for each size; larger ones
+ * in an index.
+ */
+
+#define BINS_EXACT 128 /* units, a multiple of 64 */
+#define BINS_WORDS (BINS_EXACT / 64)
+
+struct bins {
+	struct bins *next;         /* spare ones */
+	size_t count;              /* blocks */
+	uint64_t used[BINS_WORDS]; /* a bit for each heap that is not empty */
+	struct index large;        /* by units and place */
+	struct heap exact[BINS_EXACT]; /* of n units: exact[n - 1] */
+};
+
+/* pre: the slabs have pages and nodes. */
+void bins_put(struct bins *bins, struct slab *pages, struct slab *nodes,
+	      struct block *block);
+void bins_remove(struct bins *bins, struct slab *pages, struct slab *nodes,
+		 struct block *block);
+
+/*
+ * bins_used() returns the least size of at least `units` > 0 of which there are
+ * blocks in a heap, 0 if there are none.
+ */
+uint64_t bins_used(const struct bins *bins, uint64_t units);
+
+/* Units of the largest block; 0: none. */
+uint64_t bins_largest(const struct bins *bins);
+
+/*
+ * All blocks, in no order that means anything: the first one, the one behind
+ * another. NULL: none. The bins must not change meanwhile.
+ */
+struct bins_cursor {
+	uint64_t units; /* of the heap; 0: in the index */
+	uint32_t slot;
+	struct index_cursor large;
+};
+
+struct block *bins_first(const struct bins *bins, struct bins_cursor *cursor);
+struct block *bins_next(const struct bins *bins, struct bins_cursor *cursor);
+
+/* NULL, or which invariant does not hold; adds up what is in use. */
+const char *bins_check(const struct bins *bins, size_t *pages, size_t *nodes);
+
+/* --- places: live blocks by their places: a hash table -------------------- */
+
+/*
+ * The blocks of a chain are linked, so that a search looks at the table once
+ * and then at the block that is wanted, as a rule.
+ */
+
+/* All zero: empty. */
+struct places {
+	struct block **chains;
+	size_t count;
+	size_t capacity; /* chains: a power of two, or 0 */
+	unsigned shift;
+};
+
+void places_finish(struct places *places);
+
+/* Empties it; the room stays. */
+void places_clear(struct places *places);
+
+/* Makes room for so many blocks in all; 0: no memory. */
+int places_enlarge(struct places *places, size_t count);
+
+static inline int places_reserve(struct places *places, size_t count)
+{
+	return count <= places->capacity / 3 * 2 ||
+	       places_enlarge(places, count);
+}
+
+/* Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. */
+static inline struct block **places_chain(const struct places *places,
+					  uint64_t place)
+{
+	return &places->chains[place * 0x9e3779b97f4a7c15ULL >> places->shift];
+}
+
+/* NULL: there is none. */
+static inline struct block *places_find(const struct places *places,
+					uint64_t place)
+{
+	struct block *block =
+		places->capacity ? *places_chain(places, place) : NULL;
+
+	while (block && block->place != place)
+		block = block->chain;
+	return block;
+}
+
+/* pre: there is room, and no block with that place; it is there. */
+static inline void places_put(struct places *places, struct block *block)
+{
+	struct block **chain = places_chain(places, block->place);
+
+	block->chain = *chain;
+	*chain = block;
+	places->count++;
+}
+
+static inline void places_remove(struct places *places,
+				 const struct block *block)
+{
+	struct block **link = places_chain(places, block->place);
+
+	while (*link != block)
+		link = &(*link)->chain;
+	*link = block->chain;
+	places->count--;
+}
+
+/* --- blocks: the blocks of a pool and their indexes (Note [Pool]) --------- */
+
+/*
+ * All blocks are in one list in order of place. Live ones are in a hash table
+ * by place, free ones in their owner's bins. What lies at any other place is
+ * found by way of the list (alloc/pool/inner.h).
+ *
+ * Functions here cannot fail: room_reserve() goes before.
+ */
+
+struct owner {
+	struct bins *bins; /* NULL: it has no memory */
+	uint64_t units;
+};
+
+/* Up to these numbers there is room for all that room_reserve() sees to. */
+struct room {
+	uint64_t entries, units;
+	size_t owners, extents;
+};
+
+struct blocks {
+	struct slab records, nodes, pages, bins;
+	struct bins *spare; /* empty ones, to be used again */
+	struct block *first, *last;
+	struct places live;
+	struct index starts;         /* by chunk: the first that begins there */
+	struct owner *owners;        /* POOL_OWNERS_MAX */
+	uint32_t owners_end;         /* those from here on never had memory */
+	size_t n_owners;             /* that have memory */
+	size_t n_free;               /* blocks */
+	size_t n_extents;            /* in two indexes that share the nodes */
+	size_t undo_free, undo_live; /* room that room_reserve() adds to all
+					that is asked for */
+	uint64_t live_units, free_units;
+	struct room room;
+	int is_held; /* see blocks_hold() */
+};
+
+int blocks_init(struct blocks *blocks); /* 0: no memory */
+void blocks_finish(struct blocks *blocks);
+void blocks_clear(struct blocks *blocks); /* as if new */
+
+/* Memory that was mapped; the range of free memory that was unmapped. */
+void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
+		uint32_t owner);
+void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units);
+
+/*
+ * blocks_claim() makes a live block of free memory, whoever owns it; `first` is
+ * the free block that the place is in. The caller fills in all but its place
+ * and units. blocks_claim_record() is the same with a record that is there.
+ * blocks_release() frees a live block: it returns the free one that this is part
+ * of then, and *block may be no more.
+ */
+struct block *blocks_claim(struct blocks *blocks, struct block *first,
+			   uint64_t place, uint64_t units);
+void blocks_claim_record(struct blocks *blocks, struct block *first,
+			 struct block *record);
+struct block *blocks_release(struct blocks *blocks, struct block *block,
+			     uint32_t owner);
+
+/* The same, but the record goes to the caller; another takes its place. */
+void blocks_release_but_keep(struct blocks *blocks, struct block *block,
+			     uint32_t owner);
+
+/* Units of the largest block of an owner; 0: none. */
+static inline uint64_t owner_largest(const struct blocks *blocks,
+				     uint32_t owner)
+{
+	return blocks->owners[owner].units
+		       ? bins_largest(blocks->owners[owner].bins)
+		       : 0;
+}
+
+/*
+ * From blocks_hold() on until blocks_unhold() free blocks are in no bins, which
+ * pays if more of them come and go than there are. Nothing is searched for then,
+ * and nothing given.
+ */
+void blocks_hold(struct blocks *blocks);
+void blocks_unhold(struct blocks *blocks);
+
+/* Gives free memory to another owner: all of one, or a range. */
+void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to);
+void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
+		       uint32_t to);
+
+/* --- order: the list of a pool's blocks in order of place ----------------- */
+
+/*
+ * The first block that begins in each chunk of 2^CHUNK_BITS units is in an
+ * index. So a block at any place is found by a short walk, and most blocks come
+ * and go without a change of the index.
+ */
+
+#define CHUNK_BITS 9
+
+/* Behind `before`; NULL: as the first. pre: the index has room. */
+void order_link(struct blocks *blocks, struct block *before,
+		struct block *block);
+void order_unlink(struct blocks *blocks, struct block *block);
+
+/* Another record of the same memory takes the place of a block. */
+void order_replace(struct blocks *blocks, struct block *block,
+		   struct block *by);
+
+/* The last block that begins at or before a place; NULL: none. */
+struct block *order_at(const struct blocks *blocks, uint64_t place);
+
+/* The same from a block on, which does. NULL: none. */
+static inline struct block *order_forward(struct block *block, uint64_t place)
+{
+	while (block && block->after && block->after->place <= place)
+		block = block->after;
+	return block;
+}
+
+/* --- known: the live blocks of a pool by their ids ------------------------ */
+
+/*
+ * Few ask for blocks by their ids. So the table is made when somebody does, and
+ * kept up to date only until there were more changes than blocks without
+ * another question. There is always room for it.
+ */
+
+struct known {
+	struct table table; /* by id; empty unless it is up to date */
+	int is_current;
+	size_t unasked; /* changes since the last question */
+};
+
+struct known *known_create(void); /* NULL: no memory */
+void known_free(struct known *known);
+
+/* Makes room for so many live blocks in all; 0: no memory. */
+int known_reserve(struct known *known, size_t count);
+
+/* pre: there is room. */
+void known_born(struct known *known, struct block *block);
+void known_dead(struct known *known, const struct block *block);
+
+/* The live block of an id; NULL: none. */
+struct block *known_find(struct known *known, const struct blocks *blocks,
+			 uint64_t id);
+
+/* --- room: room for changes of a pool's blocks, made before them ---------- */
+
+/*
+ * Makes room for so many more free and live blocks, and extents. 0: no memory.
+ */
+int room_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
+		 size_t more_extents);
+
+/* Nodes and pages that suffice for so many more blocks, and extents. */
+size_t room_nodes(const struct blocks *blocks, size_t more,
+		  size_t more_extents);
+size_t room_pages(const struct blocks *blocks, size_t more);
+
+/* --- ids: ids count the blocks of the process ----------------------------- */
+
+/*
+ * ids_issue() returns a new one, from 1 on, and ids_last() the last one, 0 if
+ * there was none. Any thread.
+ */
+uint64_t ids_issue(void);
+uint64_t ids_last(void);
+
+/* --- fit: which memory a request gets (Note [Pool]) ----------------------- */
+
+#define FIT_OWNERS_MAX 3
+
+/* A request in units. The memory of these owners may be used. */
+struct fit_need {
+	uint64_t units; /* with both margins */
+	uint64_t margin;
+	uint64_t alignment; /* of what is between the margins; power of two */
+	uint32_t owners[FIT_OWNERS_MAX];
+	uint32_t n_owners;
+};
+
+/* Whether a block is free and of one of these owners. */
+int fit_may_use(const struct fit_need *need, const struct block *block);
+
+/* Where the request would begin in memory from `place` on. */
+uint64_t fit_place(const struct fit_need *need, uint64_t place);
+
+/* The first of the neighbours that end with `last` and may all be used; `last`
+ * may be used. */
+struct block *fit_run_start(const struct fit_need *need, struct block *last);
+
+/* Where a run that begins with `first` ends, which may be used. */
+uint64_t fit_run_end(const struct fit_need *need, const struct block *first);
+
+/*
+ * fit_find() writes the place, and the free block that this is in; 0: nothing
+ * fits.
+ */
+int fit_find(const struct blocks *blocks, const struct fit_need *need,
+	     struct block **first, uint64_t *place);
+
+/* --- extents: the mapped memory of a pool --------------------------------- */
+
+/*
+ * Where it lies, how the pool grows, and what is given back. Of a pool with one
+ * endless extent (EXTENTS_ENDLESS) there is no memory: it grows by what is
+ * needed, without calls to a device (alloc/pool/inner.h).
+ */
+
+enum extents_kind { EXTENTS_PLAIN, EXTENTS_EXPANDABLE, EXTENTS_ENDLESS };
+
+struct extent {
+	uint64_t number;
+	uint64_t place, units;
+	char *address;
+	void *memory; /* PLAIN: what the device gave */
+	struct extent *older, *newer;
+};
+
+struct extents {
+	struct philox_device *device;
+	enum extents_kind kind;
+	uint64_t step, limit; /* units; limit UINT64_MAX: none */
+	uint64_t granularity; /* units */
+	void *space;          /* EXPANDABLE: as reserved */
+	char *base;           /* the same, aligned; its first unit is place 0 */
+	uint64_t range;       /* units from there on */
+	struct index by_place, by_address;
+	struct extent *oldest, *newest;
+	uint64_t last_number;
+	uint64_t units, units_peak;
+	uint64_t growths, grown; /* times, units, over its life */
+	uint64_t trims;
+};
+
+enum philox_status extents_init(struct extents *extents,
+				struct philox_device *device,
+				const struct pool_settings *settings);
+void extents_init_endless(struct extents *extents);
+
+/* Gives everything back to the device. */
+void extents_finish(struct extents *extents);
+
+/*
+ * Maps an extent, so that the request fits, which does not; the memory belongs
+ * to `owner`. pre: the blocks have room for two more free ones.
+ */
+enum philox_status extents_grow(struct extents *extents, struct blocks *blocks,
+				const struct fit_need *need, uint32_t owner,
+				uint64_t *units);
+
+/*
+ * Gives a wholly free extent back. pre: the blocks have room for one more free
+ * one.
+ */
+enum philox_status extents_unmap(struct extents *extents, struct blocks *blocks,
+				 struct extent *extent);
+
+/* The extent that a place or an address is in; NULL: none. */
+const struct extent *extents_at(const struct extents *extents, uint64_t place);
+const struct extent *extents_holding(const struct extents *extents,
+				     const void *address);
+
+/*
+ * Whether an address is the beginning of a unit of the pool, and its place; in
+ * an expandable pool it need not be mapped.
+ */
+int extents_place(const struct extents *extents, const void *address,
+		  uint64_t *place);
+
+/* The address of a place that is mapped. */
+char *extents_address(const struct extents *extents, uint64_t place);
+
+/* "1 extent of ...": NULL, or which invariant does not hold. */
+const char *extents_check(const struct extents *extents, size_t *nodes);
+
+/* --- memory: the calls that a pool makes to its device -------------------- */
+
+/*
+ * Those that map memory are made in relaxed mode, for captures may be in
+ * progress, and are undone whole if they fail. Offsets in a segment are from an
+ * address that is aligned to POOL_ALIGNMENT_MAX on every device, so that places
+ * do not depend on addresses.
+ */
+
+/* Reserves the addresses of an EXPANDABLE pool; writes space, base, range. */
+enum philox_status memory_reserve(struct extents *extents, size_t bytes);
+void memory_release(struct extents *extents);
+
+/* Fills in the extent's addresses. */
+enum philox_status memory_map(struct extents *extents, struct extent *extent);
+enum philox_status memory_unmap(struct extents *extents, struct extent *extent);
+
+/* --- inner: what a pool consists of --------------------------------------- */
 
 #define RECENT_COUNT 4096 /* a power of two */
 
@@ -20,8 +557,8 @@ struct recent {
 };
 
 /*
- * A session (alloc/pool/session.h). The shadow is a pool of one endless extent, in
- * which the takes and puts of the session's own blocks are made again.
+ * A session (alloc/pool/inner.h). The shadow is a pool of one endless extent,
+ * in which the takes and puts of the session's own blocks are made again.
  */
 struct session {
 	int is_open;
@@ -51,8 +588,101 @@ struct pool {
 	uint64_t live_peak; /* units */
 	uint64_t blocks_peak;
 	uint64_t allocations, frees, restores, undone;
-	unsigned skipped; /* checks; see alloc/pool/check.h */
+	unsigned skipped; /* checks; see alloc/pool/inner.h */
 	struct recent recent[RECENT_COUNT];
 };
+
+/* --- record: blocks as a pool's user sees them ---------------------------- */
+
+void record_show(const struct pool *pool, const struct block *block,
+		 struct pool_block *shown);
+
+/*
+ * The live block that begins at an address; NULL, with ERROR_INVALID set and
+ * what the address is instead. The second is the block that it lies in, without
+ * its margins; NULL: none.
+ */
+struct block *record_at(const struct pool *pool, const void *address);
+struct block *record_around(const struct pool *pool, const void *address);
+
+/* Whether a live block is freed is noted: by its place, with its tag. */
+void record_freed(struct pool *pool, const struct block *block);
+
+/* Live blocks get their ids, and lose them; the tag goes with the id. */
+void record_born(struct pool *pool, struct block *block);
+void record_dead(struct pool *pool, struct block *block);
+
+/* --- checkpoint: what a checkpoint holds ---------------------------------- */
+
+/*
+ * Its blocks are sorted by place, as the list of blocks is, so that both are
+ * gone through side by side.
+ */
+
+struct saved_block {
+	uint64_t id, place, units, size;
+	uint32_t session, tag;
+};
+
+struct pool_checkpoint {
+	uint64_t serial; /* of the pool */
+	uint64_t trims;  /* of it by then */
+	struct tags *tags;
+	size_t n;
+	struct saved_block blocks[];
+};
+
+/* --- session: what a pool notes while a session is open ------------------- */
+
+/*
+ * The shadow of a pool's session is made with the pool, so that a session begins
+ * and ends without errors; each call that may fail for want of memory makes room
+ * before it changes anything. Outside sessions all of this does nothing.
+ */
+
+int session_init(struct session *session); /* 0: no memory */
+void session_finish(struct session *session);
+
+/* Room for one more block of the session; 0: no memory. */
+int session_reserve(struct pool *pool);
+
+/* A block was taken for this need: it becomes one of the session. */
+void session_took(struct pool *pool, const struct fit_need *need,
+		  struct block *block);
+
+/*
+ * A live block will be freed. session_keeps() tells whether its record is kept
+ * for undoing, after session_keep_reserve() (0: no memory).
+ */
+int session_keeps(const struct pool *pool, const struct block *block);
+int session_keep_reserve(struct pool *pool);
+void session_put(struct pool *pool, struct block *block, uint32_t owner);
+void session_keep(struct pool *pool, struct block *block);
+
+/* Room to undo a growth, before it; takes it back if that failed. */
+void session_expect_growth(struct pool *pool);
+void session_no_growth(struct pool *pool);
+
+/* Memory was given to another owner. */
+void session_gave(struct pool *pool, uint32_t from, uint32_t to);
+
+/* Whether undoing needs memory of this extent. */
+int session_needs(const struct pool *pool, const struct extent *extent);
+
+/* --- check: the invariants of a pool, checked after each operation -------- */
+
+/*
+ * In builds with PHILOX_DEBUG check_now_and_then() calls pool_check(): each time
+ * in a small pool, less often the more blocks there are; it ends the program if
+ * an invariant does not hold. In other builds it does nothing.
+ */
+#ifdef PHILOX_DEBUG
+void check_now_and_then(struct pool *pool);
+#else
+static inline void check_now_and_then(struct pool *pool)
+{
+	(void)pool;
+}
+#endif
 
 #endif

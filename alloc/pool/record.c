@@ -1,11 +1,10 @@
 /*
- * alloc/pool/record.c - see alloc/pool/record.h
+ * alloc/pool/record.c - blocks as a pool's user sees them
  */
 #include <inttypes.h>
 #include <string.h>
-#include "alloc/pool/order.h"
-#include "alloc/pool/record.h"
-#include "lib/base/status.h"
+#include "alloc/pool/inner.h"
+#include "lib/base/base.h"
 
 static uint64_t user_place(const struct pool *pool, const struct block *block)
 {

@@ -1,12 +1,9 @@
 /*
- * alloc/pool/session.c - see alloc/pool/session.h, and the sessions of alloc/pool/pool.h
+ * alloc/pool/session.c - see alloc/pool/inner.h, and the sessions of
+ * alloc/pool/pool.h
  */
 #include <stdlib.h>
-#include "alloc/pool/check.h"
-#include "alloc/pool/order.h"
-#include "alloc/pool/record.h"
-#include "alloc/pool/room.h"
-#include "alloc/pool/session.h"
+#include "alloc/pool/inner.h"
 
 int session_init(struct session *session)
 {

@@ -1,14 +1,14 @@
 /*
- * graph/capture/bodies.c - bodies: their records, their maps, the end of their captures
+ * graph/capture/bodies.c - bodies: their records, their maps, the end of their
+ * captures
  *
- * See Note [Bodies] in graph/capture/bodies.h. Guarded by the context's lock.
+ * See Note [Bodies] in graph/capture/capture.h. Guarded by the context's lock.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/capture/bodies.h"
-#include "graph/capture/slots.h"
+#include "graph/capture/capture.h"
 
 _Static_assert(PHILOX_IF == (int)CONDITIONAL_IF &&
 		       PHILOX_WHILE == (int)CONDITIONAL_WHILE &&

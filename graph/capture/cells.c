@@ -1,10 +1,9 @@
 /*
- * graph/capture/cells.c - see graph/capture/cells.h
+ * graph/capture/cells.c - cells of eager passes begun with PHILOX_ON_DEVICE
  */
 #include <stdlib.h>
-#include "graph/capture/cells.h"
-#include "graph/capture/head.h"
-#include "lib/device/captures.h"
+#include "graph/capture/capture.h"
+#include "lib/device/device.h"
 
 struct cell_block {
 	struct cell_block *next;

@@ -1,17 +1,16 @@
 /*
- * graph/capture/conditional.c - conditional nodes: recorded, their bodies captured
+ * graph/capture/conditional.c - conditional nodes: recorded, their bodies
+ * captured
  *
- * See philox/conditional.h, and Note [Bodies] in graph/capture/bodies.h.
+ * See philox/conditional.h, and Note [Bodies] in graph/capture/capture.h.
  */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <philox/conditional.h>
-#include "graph/capture/bodies.h"
-#include "graph/capture/journal.h"
-#include "lib/base/options.h"
-#include "lib/device/captures.h"
-#include "lib/device/conditions.h"
+#include "graph/capture/capture.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST \

@@ -7,8 +7,7 @@
 #define GRAPH_CAPTURE_CONTEXT_H
 
 #include "alloc/arena.h"
-#include "lib/state/context.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 
 #define GRAPH_NAME_SIZE 64 /* with its NUL */
 

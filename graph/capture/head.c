@@ -1,12 +1,12 @@
 /*
- * graph/capture/head.c - see Note [Head] in graph/capture/head.h
+ * graph/capture/head.c - see Note [Head] in graph/capture/capture.h
  *
  * Guarded by the context's lock.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "graph/capture/head.h"
-#include "lib/device/captures.h"
+#include "graph/capture/capture.h"
+#include "lib/device/device.h"
 
 /* Those of the open and the sealed control block, and that of bodies. */
 enum { REPORT_OF_BODIES = 2, HEAD_REPORTS };

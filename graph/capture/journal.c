@@ -1,12 +1,13 @@
 /*
- * graph/capture/journal.c - the events that graph/ writes into a context's journal
+ * graph/capture/journal.c - the events that graph/ writes into a context's
+ * journal
  *
  * With the context's lock held. Captures are named by their number in the
  * context, since the device's ids may differ from run to run.
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "graph/capture/journal.h"
+#include "graph/capture/capture.h"
 
 static struct philox_context *context_of(const struct capture *capture)
 {

@@ -4,9 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/capture/bodies.h"
-#include "graph/capture/report.h"
-#include "lib/state/journal.h"
+#include "graph/capture/capture.h"
+#include "lib/state/state.h"
 
 void report_regions(const struct capture *capture, char *text, size_t size)
 {

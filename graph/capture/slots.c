@@ -1,7 +1,7 @@
 /*
- * graph/capture/slots.c - see graph/capture/slots.h
+ * graph/capture/slots.c - places in the message of a capture's head
  */
-#include "graph/capture/slots.h"
+#include "graph/capture/capture.h"
 
 /* Gives the head's node a message with room for one more slot. */
 static enum philox_status reserve_slot(struct capture *capture)

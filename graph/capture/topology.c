@@ -1,10 +1,12 @@
 /*
- * graph/capture/topology.c - see graph/capture/topology.h
+ * graph/capture/topology.c - what comes before what in a graph that is being
+ * captured
  */
 #include <stdint.h>
 #include <stdlib.h>
-#include "graph/capture/topology.h"
-#include "lib/base/status.h"
+#include <string.h>
+#include "graph/capture/capture.h"
+#include "lib/base/base.h"
 
 /* A walk of this many nodes has taken too long. */
 #define WALK_MAX ((size_t)1 << 16)
@@ -158,4 +160,85 @@ int order_is_whole(struct philox_device *device, philox_native_graph graph,
 	walk_free(&walk);
 	status_restore(&kept);
 	return sure;
+}
+
+/* --- depend: a kernel of ours that what a graph draws comes after --------- */
+
+enum philox_status depend_add(struct philox_device *device,
+			      philox_native_graph native, philox_stream stream,
+			      const struct kernel_call *call,
+			      struct first_node *first)
+{
+	struct order_tips tips;
+	enum philox_status status = order_tips(device, stream, &tips);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!order_is_whole(device, native, &tips))
+		tips.n = 0;
+	first->n_after = 0;
+	return device_graph_add_kernel(device, native, tips.nodes, tips.n, call,
+				       &first->node);
+}
+
+/* Walks end at nodes that are known to come after the kernel. */
+static void note_after(struct first_node *first, const struct order_tips *tips)
+{
+	if (tips->n == 1)
+		first->after[first->n_after++ % DEPEND_AFTER] = tips->nodes[0];
+}
+
+static int is_after_first(struct philox_device *device,
+			  const struct first_node *first,
+			  const struct order_tips *tips)
+{
+	device_node known[1 + DEPEND_AFTER] = {first->node};
+	size_t n =
+		first->n_after < DEPEND_AFTER ? first->n_after : DEPEND_AFTER;
+
+	memcpy(known + 1, first->after, n * sizeof(*known));
+	return order_is_after(device, tips, known, 1 + n);
+}
+
+static int holds(const device_node *nodes, size_t n, device_node node)
+{
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i] == node)
+			return 1;
+	return 0;
+}
+
+/* Whether the kernel itself waits for all that the stream waits for. */
+static int is_before_first(struct philox_device *device,
+			   const struct first_node *first,
+			   const struct order_tips *tips)
+{
+	device_node before[ORDER_TIPS];
+	size_t n = ORDER_TIPS;
+
+	if (tips->n > ORDER_TIPS ||
+	    device_node_deps(device, first->node, before, &n) != PHILOX_OK ||
+	    n > ORDER_TIPS)
+		return 0;
+	for (size_t i = 0; i < tips->n; i++)
+		if (!holds(before, n, tips->nodes[i]))
+			return 0;
+	return 1;
+}
+
+enum philox_status depend_on(struct philox_device *device,
+			     struct first_node *first, philox_stream stream)
+{
+	struct order_tips tips;
+	enum philox_status status = order_tips(device, stream, &tips);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (is_after_first(device, first, &tips)) {
+		note_after(first, &tips);
+		return PHILOX_OK;
+	}
+	return is_before_first(device, first, &tips)
+		       ? device_capture_after(device, stream, first->node)
+		       : device_capture_depend(device, stream, first->node);
 }

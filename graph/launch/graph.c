@@ -8,11 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/capture/bodies.h"
-#include "graph/capture/report.h"
-#include "graph/launch/journal.h"
-#include "graph/pool/turns.h"
-#include "lib/base/options.h"
+#include "graph/capture/capture.h"
+#include "graph/launch/launch.h"
+#include "graph/pool/pool.h"
+#include "lib/base/base.h"
 
 /* The size of the struct's first version. */
 #define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, iterations)

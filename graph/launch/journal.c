@@ -2,7 +2,7 @@
  * graph/launch/journal.c - the events of launches in a context's journal
  */
 #include <inttypes.h>
-#include "graph/launch/journal.h"
+#include "graph/launch/launch.h"
 
 static void write_use(const struct philox_graph *graph,
 		      const struct launch *launch, uint32_t index)

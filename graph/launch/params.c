@@ -1,18 +1,18 @@
 /*
  * graph/launch/params.c - values: captured, set, written
  *
- * See philox/launch_value.h, and struct captured_value in graph/capture/capture.h.
+ * See philox/launch_value.h, and struct captured_value in
+ * graph/capture/capture.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <philox/launch_value.h>
-#include "graph/launch/graph.h"
-#include "graph/launch/journal.h"
-#include "graph/capture/slots.h"
-#include "lib/base/options.h"
-#include "lib/device/captures.h"
+#include "graph/launch/launch.h"
+#include "graph/capture/capture.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 /* The size of the struct's first version. */
 #define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_value_info, reserved)

@@ -4,13 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/pool/guard.h"
-#include "graph/pool/memory.h"
-#include "graph/pool/session.h"
-#include "graph/pool/streams.h"
-#include "lib/base/options.h"
-#include "lib/device/captures.h"
-#include "lib/state/journal.h"
+#include "graph/pool/pool.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
+#include "lib/state/state.h"
 
 /* The size of the struct's first version. */
 #define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_block_info, tag)

@@ -3,9 +3,8 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "graph/pool/checkpoint.h"
-#include "graph/pool/session.h"
-#include "lib/state/journal.h"
+#include "graph/pool/pool.h"
+#include "lib/state/state.h"
 
 struct philox_pool_checkpoint {
 	struct pool_checkpoint *blocks;

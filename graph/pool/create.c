@@ -5,11 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/pool/create.h"
-#include "graph/pool/session.h"
-#include "graph/pool/turns.h"
-#include "lib/base/options.h"
-#include "lib/state/journal.h"
+#include "graph/pool/pool.h"
+#include "lib/base/base.h"
+#include "lib/state/state.h"
 
 /* The sizes of the structs' first versions. */
 #define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_pool_options, limit)

@@ -4,9 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/pool/guard.h"
-#include "graph/pool/session.h"
-#include "lib/device/captures.h"
+#include "graph/pool/pool.h"
+#include "lib/device/device.h"
 
 #define ZONE 0xa5
 #define FILL 0xff /* a NaN in all floats */

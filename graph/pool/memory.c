@@ -4,12 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
-#include "graph/pool/memory.h"
-#include "graph/pool/session.h"
-#include "graph/pool/streams.h"
-#include "graph/pool/turns.h"
-#include "lib/device/captures.h"
-#include "lib/state/journal.h"
+#include "graph/pool/pool.h"
+#include "lib/device/device.h"
+#include "lib/state/state.h"
 
 static uint64_t now(void)
 {

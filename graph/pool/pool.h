@@ -1,10 +1,23 @@
 /*
  * graph/pool/pool.h - a pool behind the context: streams, captures, launches
- *
+ */
+#ifndef GRAPH_POOL_POOL_H
+#define GRAPH_POOL_POOL_H
+
+#include <stdio.h>
+#include <philox/pool.h>
+#include "alloc/pool/pool.h"
+#include "graph/capture/capture.h"
+#include "graph/capture/context.h"
+#include "lib/base/base.h"
+
+/* --- pool: a pool behind the context: streams, captures, launches --------- */
+
+/*
  * Note [Pools]
  * ~~~~~~~~~~~~
- * The blocks are those of alloc/pool/pool.h (Note [Pool]), whose owners stand for
- * streams here. HOME's memory is free for whatever the pool itself puts in
+ * The blocks are those of alloc/pool/pool.h (Note [Pool]), whose owners stand
+ * for streams here. HOME's memory is free for whatever the pool itself puts in
  * order: sessions and launches. What a stream frees is its own, in a session as
  * outside; when a session ends, its streams' memory goes to HOME.
  *
@@ -30,14 +43,6 @@
  * journal, to write events in their true order. Nothing is logged under either. A launch waits for the turn without
  * the context's lock.
  */
-#ifndef GRAPH_POOL_POOL_H
-#define GRAPH_POOL_POOL_H
-
-#include <philox/pool.h>
-#include "alloc/pool/pool.h"
-#include "graph/capture/context.h"
-#include "graph/capture/capture.h"
-#include "graph/capture/lifeline.h"
 
 /* A capture that had a session in a pool. */
 struct pool_capture {
@@ -158,5 +163,307 @@ static inline struct philox_device *pool_device(const struct philox_pool *pool)
 {
 	return pool->context->device;
 }
+
+/* --- streams: the streams of a pool, and who waits for whom --------------- */
+
+/*
+ * With the pool's lock.
+ */
+
+/*
+ * pool_means_ours() tells whether a handle that a thread used means the same
+ * stream in this one: not that of the thread's default stream.
+ */
+int pool_means_ours(philox_stream stream, pthread_t thread);
+
+/* pool_is_home() tells whether a stream is the one of the last launch. */
+int pool_is_home(const struct philox_pool *pool, philox_stream stream);
+
+/*
+ * pool_shares_home() tells whether a stream may use HOME's memory now: all do in
+ * a session, only home does outside, and nobody else does while a launch is on
+ * its way.
+ */
+int pool_shares_home(const struct philox_pool *pool, philox_stream stream);
+
+/*
+ * pool_owner() finds or makes the owner that a stream is here and now: HOME
+ * itself for home outside sessions. ERROR_MEMORY.
+ */
+enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
+			      uint32_t *owner);
+
+/* pool_follow() has a stream wait for home, or refuses it: ERROR_BUSY. */
+enum philox_status pool_follow(struct philox_pool *pool, philox_stream stream);
+
+/*
+ * pool_move_home() notes, and marks by the event, that a stream is home.
+ * pool_touch_home() notes that memory is freed on a stream: the first one is
+ * home if nothing else is.
+ */
+enum philox_status pool_move_home(struct philox_pool *pool,
+				  philox_stream stream);
+void pool_touch_home(struct philox_pool *pool, philox_stream stream);
+
+/*
+ * pool_borrow() has a stream, whose capture is `info`, wait for a stream whose
+ * free memory makes a request fit, and gives it that: NOT_READY if none does.
+ */
+enum philox_status pool_borrow(struct philox_pool *pool, philox_stream stream,
+			       const struct capture_info *info,
+			       struct pool_request *request);
+
+/* --- memory: memory taken from the device, and given back to it ----------- */
+
+/*
+ * pool_grow_for() grows a pool for a request, with its lock, and logs it.
+ * pool_take_ahead() sees to so many bytes that are free in one piece, as
+ * philox_pool_reserve() does, with its lock.
+ * pools_give_back() has all pools of a context but one give back what no graph
+ * needs, without locks; pools_list() writes what each of them holds.
+ */
+enum philox_status pool_grow_for(struct philox_pool *pool,
+				 const struct pool_request *request);
+enum philox_status pool_take_ahead(struct philox_pool *pool, size_t bytes);
+void pools_give_back(struct philox_context *context,
+		     const struct philox_pool *except);
+void pools_list(struct philox_context *context, char *text, size_t size);
+
+/* --- session: sessions: what they let happen, and how they end ------------ */
+
+/*
+ * With the pool's lock.
+ */
+
+/* pool_settle() rolls a session back whose capture has failed. */
+void pool_settle(struct philox_pool *pool);
+
+/* pool_capture_of() finds the capture of an id that had a session, or NULL. */
+struct pool_capture *pool_capture_of(const struct philox_pool *pool,
+				     uint64_t id);
+
+/* pool_reap() forgets captures whose graphs are gone. */
+void pool_reap(struct philox_pool *pool);
+
+/* pool_pinned() returns the newest extent that a living graph may use. */
+uint64_t pool_pinned(const struct philox_pool *pool);
+
+/*
+ * pool_admit() refuses a call on memory from a stream, with that capture, which
+ * has no session here, or that the session keeps out: ERROR_STATE, ERROR_BUSY.
+ */
+enum philox_status pool_admit(const struct philox_pool *pool,
+			      const struct capture_info *info);
+
+/* pool_is_idle() refuses a call that no session may see: ERROR_BUSY. */
+enum philox_status pool_is_idle(const struct philox_pool *pool);
+
+/* --- checkpoint: checkpoints of a pool's blocks, within graph/ ------------ */
+
+/*
+ * With the pool's lock.
+ */
+
+/* What the ids of philox_pool_restore() are. */
+struct pool_ids {
+	const uint64_t *live, *dead;
+	size_t n_live, n_dead;
+};
+
+/* pool_keep_blocks() and pool_put_back(): see philox_pool_checkpoint_create()
+ * and philox_pool_restore(). */
+enum philox_status pool_keep_blocks(struct philox_pool *pool,
+				    struct pool_checkpoint **blocks);
+enum philox_status pool_put_back(struct philox_pool *pool,
+				 const struct pool_checkpoint *checkpoint,
+				 const struct pool_ids *ids);
+
+/* --- guard: zones around blocks, and patterns in them --------------------- */
+
+/*
+ * With the pool's lock.
+ */
+
+/* pool_paint() writes zones and pattern of a new block on its stream. */
+enum philox_status pool_paint(struct philox_pool *pool, philox_stream stream,
+			      const struct pool_block *block);
+
+/* pool_wipe() writes the pattern over a block that is to be freed. */
+enum philox_status pool_wipe(struct philox_pool *pool, philox_stream stream,
+			     const struct pool_block *block);
+
+/* --- turns: the pools of a graph: adopted, launched, let go --------------- */
+
+/*
+ * Of the pools of a graph's capture, the oldest first:
+ * pools_know() tells whether a capture of that id had a session and no graph
+ * was made of it, ERROR_NOT_FOUND without a message or ERROR_EXISTS;
+ * pools_attach() makes them a graph's, pools_detach() ends that, and says
+ * whether nothing can be left of the native graph. With the context's lock.
+ */
+enum philox_status pools_know(struct graph_context *graphs, uint64_t id);
+void pools_attach(struct graph_context *graphs, uint64_t id, const char *graph,
+		  struct pool_capture **pools);
+void pools_detach(struct pool_capture **pools, int gone);
+
+/*
+ * pools_drop() rolls the sessions of a capture back that gave no graph. With the
+ * context's lock.
+ */
+void pools_drop(struct graph_context *graphs, uint64_t id);
+
+/*
+ * pools_enter() takes the turn of a graph's pools for a launch on a stream,
+ * after whatever ran in them before; pools_leave() gives it back. `turn` is one
+ * of a launch. Without the context's lock.
+ */
+enum philox_status pools_enter(struct pool_capture *pools, philox_stream stream,
+			       enum pool_turn turn);
+void pools_leave(struct pool_capture *pools, philox_stream stream,
+		 enum philox_status launched);
+
+/* pools_quiet() refuses with ERROR_BUSY while a capture's session is open. */
+enum philox_status pools_quiet(struct graph_context *graphs);
+
+/*
+ * pools_finish() (graph/pool/create.c) frees all pools of a context that
+ * ends.
+ */
+void pools_finish(struct graph_context *graphs);
+
+/* --- create: what a pool holds, counted ----------------------------------- */
+
+/* pool_count() writes a pool's statistics, with its lock. */
+void pool_count(struct philox_pool *pool,
+		struct philox_pool_figures *statistics);
+
+/* --- text: the snapshot of a pool, and writing it as a text --------------- */
+
+/*
+ * Note [Snapshot]
+ * ~~~~~~~~~~~~~~~
+ *   philox pool 1
+ *   pool "activations" expandable flags 1 unit 512 step 0 limit 0 range 0
+ *   session none graphs 1
+ *   mapped 4194304 peak 4194304 pinned 2097152
+ *   live 3072 peak 4096 requested 2500 blocks 2
+ *   free 4191232 largest 4190208
+ *   counts allocations 3 frees 1 growths 2 trims 0 checkpoints 1 restores 0
+ *       rollbacks 0 waits 0
+ *   segment 0 extents 2 bytes 4194304
+ *   extent 1 offset 0 bytes 2097152 pinned
+ *   extent 2 offset 2097152 bytes 2097152 loose
+ *   block offset 0 bytes 1024 live 1 size 1000 tag "hidden"
+ *   block offset 1024 bytes 1024 free owner stream 1
+ *   block offset 2048 bytes 2048 live 2 size 1500 tag ""
+ *   block offset 4096 bytes 4190208 free owner home
+ *   checksum 0123456789abcdef bytes 643
+ *
+ * Lines are as in Note [Saved context]: words with one space between, numbers
+ * without leading zeros, names in quotation marks, one spelling for the same
+ * contents. There are places and no addresses, and blocks have numbers of the
+ * text's own: so the same calls give the same text on each device, whatever
+ * else the process does, but for how large the extents of an expandable pool
+ * are, if granularities differ. How many addresses are reserved, which may
+ * depend on the device's memory, is not in it. All lines, each of the first seven
+ * once (the longest is broken here):
+ *
+ *  philox pool V      The version, 1. A reader refuses a newer one, after which
+ *                     anything may follow.
+ *  pool NAME plain|expandable flags F unit 512 step S limit L [range R]
+ *                     The options of philox_pool_create(), as they were given;
+ *                     the range of an expandable pool only. Blocks are multiples
+ *                     of the unit.
+ *  session none|warm-up|capture graphs G
+ *                     Which session is open, and how many graphs live.
+ *  mapped M peak P pinned N
+ *                     Bytes of the extents, the most there ever were, and those
+ *                     that living graphs have seen.
+ *  live L peak P requested R blocks B
+ *                     Bytes that live blocks take, as asked for, how many there
+ *                     are.
+ *  free F largest L   Bytes of free blocks, and of the largest of them that has
+ *                     the owner home.
+ *  counts allocations A frees F growths G trims T checkpoints C restores R
+ *      rollbacks B waits W
+ *                     As in struct philox_pool_figures.
+ *  segment N extents E bytes B
+ *                     In ascending order; with E extents of B bytes. A segment
+ *                     of a plain pool is one extent, which begins at 0; an
+ *                     expandable pool has segment 0 and no other.
+ *  extent N offset O bytes B pinned|loose
+ *                     The extents of the segment above, in order of place,
+ *                     numbered in order of mapping. Pinned are those up to some
+ *                     number.
+ *  block offset O bytes B live N size S tag T
+ *  block offset O bytes B free owner home|stream K
+ *                     The blocks of the segment above, in order of place: they
+ *                     cover its extents without gaps, and may reach from one
+ *                     extent into the next. The bytes are all that it takes:
+ *                     with zones, which flags tell, the address that was given
+ *                     out is one unit after the offset. Live blocks are numbered
+ *                     from 1 in order of allocation, streams in order of
+ *                     appearance. Free neighbours have different owners.
+ *  checksum H bytes B As in a saved context. Nothing follows.
+ *
+ * But for the options, no number is above 2^63 - 1, nor is any sum of sizes.
+ */
+
+#define SNAPSHOT_VERSION 1
+#define SNAPSHOT_MOST    (UINT64_MAX / 2)
+
+enum snapshot_session { SNAPSHOT_NONE, SNAPSHOT_WARM_UP, SNAPSHOT_CAPTURE };
+
+struct snapshot_extent {
+	uint64_t number, segment, offset, bytes;
+	int pinned;
+	size_t line; /* of the text it was read from */
+};
+
+struct snapshot_block {
+	uint64_t segment, offset, bytes;
+	uint64_t number; /* 0: free */
+	uint64_t size;
+	uint64_t owner; /* of a free one: a stream, or 0, home */
+	char tag[POOL_TAG_SIZE];
+	size_t line;
+};
+
+/* What a text says, in its order. */
+struct snapshot {
+	char name[64];
+	uint32_t flags;
+	uint64_t step, limit, range;
+	enum snapshot_session session;
+	struct philox_pool_figures figures; /* but for `reserved` */
+	struct snapshot_extent *extents;
+	struct snapshot_block *blocks;
+	size_t n_extents, n_blocks;
+};
+
+/* snapshot_finish() frees what a snapshot holds. */
+void snapshot_finish(struct snapshot *snapshot);
+
+/* snapshot_write() writes a snapshot as a text: ERROR_MEMORY. */
+enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
+				  size_t *size);
+
+/* snapshot_write_lines() writes the lines above the checksum. */
+void snapshot_write_lines(FILE *out, const struct snapshot *snapshot);
+
+/* snapshot_margin() is how many bytes of a live block are before its address. */
+static inline uint64_t snapshot_margin(const struct snapshot *snapshot)
+{
+	return snapshot->flags & PHILOX_POOL_ZONES ? POOL_UNIT : 0;
+}
+
+/* --- snapshot: taking the snapshot of a pool ------------------------------ */
+
+/*
+ * snapshot_take() takes what the text of a pool says: ERROR_MEMORY. To be
+ * finished with snapshot_finish().
+ */
+enum philox_status snapshot_take(struct philox_pool *pool,
+				 struct snapshot *snapshot);
 
 #endif

@@ -5,8 +5,8 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "graph/pool/streams.h"
-#include "lib/state/journal.h"
+#include "graph/pool/pool.h"
+#include "lib/state/state.h"
 
 /* CUDA's handle for the default stream of the calling thread. */
 #define STREAM_PER_THREAD ((philox_stream)2)

@@ -5,9 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "graph/pool/session.h"
-#include "graph/pool/streams.h"
-#include "graph/pool/turns.h"
+#include "graph/pool/pool.h"
 
 /* --- graphs, with the context's lock --------------------------------------- */
 

@@ -5,18 +5,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/pool/session.h"
-#include "graph/runner/state/runner_enter.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "graph/runner/runner.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/state/output.h"
 #include "graph/runner/plan/plan.h"
-#include "graph/runner/state/fence.h"
-#include "graph/runner/function/runner_retire.h"
-#include "graph/runner/state/tie.h"
-#include "graph/runner/call/verify.h"
-#include "lib/base/options.h"
+#include "graph/runner/call/call.h"
+#include "lib/base/base.h"
 
 /* The size of the struct's first version. */
 #define RUNNER_SIZE_FIRST \

@@ -1,10 +1,11 @@
 /*
- * graph/verify/callback.c - the passes of an eager form, and what else it asks for
+ * graph/verify/callback.c - the passes of an eager form, and what else it asks
+ * for
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include "graph/capture/context.h"
-#include "graph/verify/callback.h"
+#include "graph/verify/verify.h"
 
 /* --- known to the context ------------------------------------------------------ */
 

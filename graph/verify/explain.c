@@ -3,7 +3,12 @@
  *
  * See Note [Verification] in graph/verify/verify.h.
  */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 #include "graph/verify/internal.h"
+#include "graph/verify/verify.h"
 
 #define AGAIN 3           /* runs that tell whether it is deterministic */
 #define RUNS  (AGAIN + 1) /* and one that begins with other memory */
@@ -99,4 +104,154 @@ enum philox_status verify_explain(struct philox_verify *verify,
 		return PHILOX_ERROR_DEVICE;
 	status_restore(&kept);
 	return status;
+}
+
+/* --- text: what is said of a launch that differs -------------------------- */
+
+/* The size of an element, 1 for bytes. */
+static size_t element_size(uint32_t elements)
+{
+	switch (elements) {
+	case PHILOX_ELEMENTS(PHILOX_BF16):
+	case PHILOX_ELEMENTS(PHILOX_F16):
+		return 2;
+	case PHILOX_ELEMENTS(PHILOX_U32):
+	case PHILOX_ELEMENTS(PHILOX_I32):
+	case PHILOX_ELEMENTS(PHILOX_F32):
+		return 4;
+	case PHILOX_ELEMENTS(PHILOX_U64):
+	case PHILOX_ELEMENTS(PHILOX_I64):
+	case PHILOX_ELEMENTS(PHILOX_F64):
+		return 8;
+	}
+	return 1;
+}
+
+static double half_value(uint16_t bits)
+{
+	const int exponent = bits >> 10 & 31;
+	const double fraction = (bits & 1023) / 1024.0;
+	double value;
+
+	if (exponent == 31)
+		value = fraction != 0 ? (double)NAN : (double)INFINITY;
+	else
+		value = ldexp(fraction + (exponent ? 1 : 0),
+			      exponent ? exponent - 15 : -14);
+	return bits & 0x8000 ? -value : value;
+}
+
+static double bfloat_value(uint16_t bits)
+{
+	const uint32_t wide = (uint32_t)bits << 16;
+	float value;
+
+	memcpy(&value, &wide, sizeof(value));
+	return value;
+}
+
+static void spell_value(uint32_t elements, uint64_t bits, char text[48])
+{
+	float f32;
+	double f64;
+	const uint32_t low = (uint32_t)bits;
+
+	memcpy(&f32, &low, sizeof(f32));
+	memcpy(&f64, &bits, sizeof(f64));
+	switch (elements) {
+	case PHILOX_ELEMENTS(PHILOX_F32):
+		snprintf(text, 48, "%.9g", (double)f32);
+		break;
+	case PHILOX_ELEMENTS(PHILOX_F64):
+		snprintf(text, 48, "%.17g", f64);
+		break;
+	case PHILOX_ELEMENTS(PHILOX_F16):
+		snprintf(text, 48, "%.5g", half_value((uint16_t)bits));
+		break;
+	case PHILOX_ELEMENTS(PHILOX_BF16):
+		snprintf(text, 48, "%.4g", bfloat_value((uint16_t)bits));
+		break;
+	case PHILOX_ELEMENTS(PHILOX_I32):
+		snprintf(text, 48, "%" PRId32, (int32_t)low);
+		break;
+	case PHILOX_ELEMENTS(PHILOX_I64):
+		snprintf(text, 48, "%" PRId64, (int64_t)bits);
+		break;
+	default:
+		snprintf(text, 48, "%" PRIu64, bits);
+	}
+}
+
+/* Its bits in hex, as many as it has, and what they mean. */
+static void spell(uint32_t elements, size_t size, uint64_t bits, char text[80])
+{
+	char value[48];
+
+	spell_value(elements, bits, value);
+	snprintf(text, 80, "%s (0x%0*" PRIx64 ")", value, (int)(2 * size),
+		 bits);
+}
+
+/* The bits of an element, as it is and as it should be, in `places`. */
+static enum philox_status read_elements(struct philox_verify *verify,
+					const struct verify_item *item,
+					uint64_t index, size_t size)
+{
+	struct philox_device *device = verify->graph->context->device;
+	const void *sides[2] = {item->real, item->copies[0]};
+	enum philox_status status = PHILOX_OK, waited;
+
+	for (int i = 0; status == PHILOX_OK && i < 2; i++) {
+		verify->places[i] = 0;
+		status = philox_memory_copy(device, &verify->places[i],
+					    (const char *)sides[i] +
+						    index * size,
+					    size, verify->stream);
+	}
+	waited = verify_wait(verify);
+	return status == PHILOX_OK ? waited : status;
+}
+
+enum philox_status verify_describe(struct philox_verify *verify,
+				   const struct verify_item *item,
+				   uint64_t place, char text[VERIFY_TEXT])
+{
+	size_t size = element_size(item->elements);
+	uint32_t elements = item->elements;
+	uint64_t index;
+	char now[80], then[80];
+	enum philox_status status;
+
+	if (place / size * size + size > item->bytes) /* cut off at the end */
+		size = 1, elements = 0;
+	index = place / size;
+	status = read_elements(verify, item, index, size);
+	if (status != PHILOX_OK)
+		return status;
+	spell(elements, size, verify->places[0], now);
+	spell(elements, size, verify->places[1], then);
+	snprintf(text, VERIFY_TEXT,
+		 "%s '%.60s'%s%.60s%s: %s %" PRIu64 " of %zu is %s, and should "
+		 "be %s",
+		 item->what, item->name, *item->origin ? " (" : "",
+		 item->origin, *item->origin ? ")" : "",
+		 elements ? "element" : "byte", index, item->bytes / size, now,
+		 then);
+	return PHILOX_OK;
+}
+
+const char *verify_why_text(enum verify_why why)
+{
+	switch (why) {
+	case VERIFY_FROZEN:
+		return "something was frozen when it was captured";
+	case VERIFY_RANDOM:
+		return "its eager form is not deterministic, it differs from "
+		       "itself";
+	case VERIFY_UNWRITTEN:
+		return "it depends on memory that nobody has written";
+	case VERIFY_UNKNOWN:
+		break;
+	}
+	return "there was no memory to find out why";
 }

@@ -25,7 +25,10 @@ static inline enum philox_status verify_first(enum philox_status status,
 	return status == PHILOX_OK ? then : status;
 }
 
-/* --- graph/verify/memory.c -------------------------------------------------- */
+/*
+ * --- graph/verify/memory.c
+ * --------------------------------------------------
+ */
 
 /*
  * verify_take() takes memory of the second pool, verify_copy() copies on a
@@ -47,7 +50,10 @@ enum philox_status verify_keep_on(struct philox_verify *verify,
 enum philox_status verify_make_copy(struct philox_verify *verify,
 				    struct verify_memory *memory);
 
-/* --- graph/verify/verify_rows.c ---------------------------------------------------- */
+/*
+ * --- graph/verify/memory.c
+ * ----------------------------------------------------
+ */
 
 /*
  * verify_rows_touch() is the trial's `touch`. verify_rows_undo() keeps what a run
@@ -63,7 +69,10 @@ enum philox_status verify_rows_set(struct philox_verify *verify, int played);
 enum philox_status verify_rows_add(struct philox_verify *verify);
 void verify_rows_place(struct philox_verify *verify);
 
-/* --- graph/verify/verify_compare.c -------------------------------------------------- */
+/*
+ * --- graph/verify/memory.c
+ * --------------------------------------------------
+ */
 
 /*
  * verify_compare_with() compares the first run with the latest one (`again`), or
@@ -73,7 +82,10 @@ enum philox_status verify_compare_with(struct philox_verify *verify, int again,
 				       const struct verify_item **item,
 				       uint64_t *place);
 
-/* --- graph/verify/verify.c ---------------------------------------------------------- */
+/*
+ * --- graph/verify/verify.c
+ * ----------------------------------------------------------
+ */
 
 /* verify_run() runs the eager form on trial, and has tables be as before. */
 enum philox_status verify_run(struct philox_verify *verify);

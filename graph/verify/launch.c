@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool/pool.h"
-#include "graph/verify/callback.h"
-#include "lib/base/options.h"
-#include "lib/device/captures.h"
+#include "graph/verify/verify.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 /* The size of the struct's first version. */
 #define VERIFY_SIZE_FIRST OPTIONS_FIRST(struct philox_verify_options, user)

@@ -1,6 +1,19 @@
 /*
- * graph/verify/verify.h - a launch, compared with the eager form of its graph
- *
+ * graph/verify/verify.h - replays compared with their eager form
+ */
+#ifndef GRAPH_VERIFY_VERIFY_H
+#define GRAPH_VERIFY_VERIFY_H
+
+#include <pthread.h>
+#include <philox/fill.h>
+#include <philox/pool.h>
+#include <philox/verify.h>
+#include "graph/launch/launch.h"
+#include "lib/state/state.h"
+
+/* --- verify: a launch, compared with the eager form of its graph ---------- */
+
+/*
  * Note [Verification]
  * ~~~~~~~~~~~~~~~~~~~
  * Between the prologue and the epilogue of a launch its numbers are known and
@@ -30,15 +43,6 @@
  * That memory is filled with one pattern in all runs but that last, so that what
  * nobody has written differs from what the graph finds.
  */
-#ifndef GRAPH_VERIFY_VERIFY_H
-#define GRAPH_VERIFY_VERIFY_H
-
-#include <pthread.h>
-#include <philox/fill.h>
-#include <philox/pool.h>
-#include <philox/verify.h>
-#include "graph/launch/graph.h"
-#include "lib/state/trial.h"
 
 /* Memory that the graph changes. */
 struct verify_memory {
@@ -162,7 +166,7 @@ enum philox_status verify_explain(struct philox_verify *verify,
 /*
  * verify_describe() writes, in words, what of an item differs: its values are
  * read from the device, which is waited for. verify_why_text() says why.
- * (graph/verify/verify_text.c)
+ * (graph/verify/explain.c)
  */
 #define VERIFY_TEXT 400
 
@@ -193,5 +197,39 @@ enum philox_status verify_begin_pass(struct philox_verify *verify,
  */
 enum philox_status verify_paint(struct philox_verify *verify, void *address,
 				size_t bytes, enum philox_status status);
+
+/* --- callback: the passes of an eager form, and what else it asks for ----- */
+
+/*
+ * They have the numbers of the launch, and hold nothing; of each this knows
+ * whether it has ended.
+ */
+
+enum verify_pass_state { VERIFY_OPEN, VERIFY_COMMITTED, VERIFY_ABORTED };
+
+struct verify_pass {
+	struct philox_pass pass; /* as it began */
+	uint64_t number;         /* `run` of the callback's */
+	enum verify_pass_state state;
+};
+
+/*
+ * verify_passes_reserve() makes room for those of the graph, and
+ * verify_passes_free() frees it. From verify_passes_begin() to
+ * verify_passes_end() this thread is in the callback; then their cells are given
+ * back. verify_passes_whole() checks that it has begun and committed each pass
+ * of the graph: ERROR_STATE.
+ */
+enum philox_status verify_passes_reserve(struct philox_verify *verify);
+void verify_passes_free(struct philox_verify *verify);
+void verify_passes_begin(struct philox_verify *verify);
+void verify_passes_end(struct philox_verify *verify);
+enum philox_status verify_passes_whole(const struct philox_verify *verify);
+
+/*
+ * verify_passes_ended() notes the end of one, with the context's lock; 0: it is
+ * of no eager form that is running, or has ended before.
+ */
+int verify_passes_ended(const struct philox_pass *pass, int committed);
 
 #endif

@@ -8,7 +8,7 @@
  *   if (step % 100 == 0)
  *           status = philox_mesh_agree(context, gather, communicator);
  *
- * What ought to agree (Note [Agreement] in lib/ranks/agree.h): two ranks whose
+ * What ought to agree (Note [Agreement] in lib/ranks/ranks.h): two ranks whose
  * coordinates differ along one axis only must have
  *
  *  - the same generators: how many, their seeds and offsets,
@@ -82,7 +82,7 @@ PHILOX_API enum philox_status philox_mesh_compare(
 /*
  * philox_mesh_describe() writes what ought to agree as a text that ends with a
  * NUL, and its size without that (`size` may be NULL): lines in the manner of
- * saved contexts (Note [Text of a rank] in lib/ranks/agree.h), whether or not
+ * saved contexts (Note [Text of a rank] in lib/ranks/ranks.h), whether or not
  * passes are open. The caller frees it with free(). On an error nothing is
  * written. Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_MEMORY. Legal during
  * capture.

@@ -24,7 +24,7 @@
  * process; the second counts the events of that context that were written. The
  * events of a context are in the order in which they took effect; those of
  * several contexts are mixed. All events and their fields are listed in Note
- * [Journal] in lib/state/journal.h.
+ * [Journal] in lib/state/state.h.
  *
  * If PHILOX_JOURNAL is set and not empty, and the file cannot be begun,
  * creating a context fails with PHILOX_ERROR_FILE and a message that names the

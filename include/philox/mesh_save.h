@@ -18,10 +18,10 @@
  * path that is used again, the text of a rank whose save failed may be that of
  * an earlier step, and philox_mesh_seal() finds most of these, but not all.
  * Each file is replaced whole or not at all, as philox_context_save() says. The
- * form of a manifest is described in Note [Set of texts] in lib/ranks/set.h.
+ * form of a manifest is described in Note [Set of texts] in lib/ranks/ranks.h.
  *
  * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
- * regions on other stages (Note [Another mesh] in lib/ranks/merge.h). So can the
+ * regions on other stages (Note [Another mesh] in lib/ranks/ranks.h). So can the
  * text that a single process has saved (philox/save.h), with or without a mesh
  * of one rank: give its path instead of a manifest's. An axis that a mesh lacks
  * counts as one of size 1, so an axis with another name is one that has gone

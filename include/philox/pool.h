@@ -376,7 +376,7 @@ PHILOX_API enum philox_status philox_pool_statistics(
  * philox_pool_snapshot() writes it to a file, completely or not at all. It has
  * segments and blocks by place, never an address, and a checksum; `philox
  * inspect` sums one up and draws it. Its form is in Note [Snapshot] in
- * graph/pool/pool_text.h. Errors: PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY,
+ * graph/pool/pool.h. Errors: PHILOX_ERROR_FILE, PHILOX_ERROR_MEMORY,
  * PHILOX_ERROR_INVALID. Legal during capture.
  */
 PHILOX_API enum philox_status philox_pool_snapshot_text(

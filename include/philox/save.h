@@ -21,7 +21,7 @@
  * The text is plain ASCII, with one object per line in an order that does not
  * depend on the order of creation, so that texts can be compared line by line.
  * Its first line has the version of the format, its last a checksum. The format
- * is described in Note [Saved context] in lib/save/text.h.
+ * is described in Note [Saved context] in lib/save/save.h.
  *
  * Thread rule: every function here may be called from any thread, at the same
  * time as any other, unless its comment says otherwise.

@@ -1,10 +1,10 @@
 /*
- * lib/base/cpu.c - see lib/base/cpu.h
+ * lib/base/cpu.c - which vector instructions the host's fills use
  */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 
 #ifdef __x86_64__
 #include <cpuid.h>

@@ -1,9 +1,9 @@
 /*
- * lib/base/options.c - see lib/base/options.h
+ * lib/base/options.c - structs that callers fill in or read, and their growth
  */
 #include <inttypes.h>
 #include <string.h>
-#include "lib/base/options.h"
+#include "lib/base/base.h"
 
 enum philox_status options_check_room(const char *what, size_t size,
 				      size_t least, size_t known)

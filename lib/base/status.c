@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/base/status.h"
+#include "lib/base/base.h"
 
 #define MESSAGE_SIZE 512
 

@@ -2,12 +2,11 @@
  * lib/device/call.c - the operations of a device, one function each
  *
  * The public ones of philox/device.h and the device_*() ones of
- * lib/device/call.h: each refuses bad arguments, naming them, and then calls
+ * lib/device/device.h: each refuses bad arguments, naming them, and then calls
  * the device's table. Destroying NULL is not an operation and is not counted.
  * Nothing here is shared.
  */
-#include "lib/device/call.h"
-#include "lib/device/enter.h"
+#include "lib/device/device.h"
 
 enum philox_status philox_device_synchronize(struct philox_device *device)
 {

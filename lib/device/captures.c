@@ -1,8 +1,8 @@
 /*
- * lib/device/captures.c - see lib/device/captures.h
+ * lib/device/captures.c - captures in progress: querying, working beside
  */
-#include "lib/device/captures.h"
-#include "lib/base/status.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 enum philox_status device_ask_capture(struct philox_device *device,
 				      philox_stream stream,
@@ -65,4 +65,80 @@ enum philox_status device_relaxed_end(struct philox_device *device,
 	put_back(device, before);
 	status_restore(&kept);
 	return status;
+}
+
+/* --- conditions: setting a condition of a graph --------------------------- */
+
+/* A call, and what it points to. */
+struct setter {
+	struct condition_args args;
+	struct kernel_arrays arrays;
+	struct kernel_call call;
+};
+
+static enum philox_status make_setter(struct setter *setter,
+				      device_condition condition,
+				      const uint32_t *word)
+{
+	NEED(!((uintptr_t)word % sizeof(*word)), "word",
+	     "is not aligned to 4 bytes");
+	setter->args =
+		(struct condition_args){.condition = condition, .word = word};
+	setter->arrays.count = 0;
+	kernel_reads(&setter->arrays, "condition: word", word, sizeof(*word));
+	setter->call = (struct kernel_call){.kernel = KERNEL_CONDITION,
+					    .args = &setter->args,
+					    .size = sizeof(setter->args),
+					    .work = 1,
+					    .arrays = &setter->arrays};
+	return PHILOX_OK;
+}
+
+enum philox_status device_condition_guard(struct philox_device *device,
+					  philox_stream stream,
+					  device_condition condition,
+					  const uint32_t *word,
+					  const uint32_t *run, uint64_t limit)
+{
+	struct capture_info info;
+	struct setter setter;
+	enum philox_status status = make_setter(&setter, condition, word);
+
+	setter.args.run = run;
+	setter.args.limit = limit;
+	if (status == PHILOX_OK)
+		status = device_ask_capture(device, stream, &info);
+	if (status != PHILOX_OK)
+		return status;
+	if (info.status == PHILOX_CAPTURE_NONE)
+		return status_set(PHILOX_ERROR_STATE,
+				  "a condition is set within graphs only, and "
+				  "the stream is not capturing");
+	return device_launch(device, stream, &setter.call);
+}
+
+enum philox_status device_condition_record(struct philox_device *device,
+					   philox_stream stream,
+					   device_condition condition,
+					   const uint32_t *word)
+{
+	NEED_POINTER(word);
+	return device_condition_guard(device, stream, condition, word, NULL, 0);
+}
+
+enum philox_status device_condition_add(struct philox_device *device,
+					philox_native_graph graph,
+					const device_node *deps, size_t n,
+					device_condition condition,
+					const uint32_t *word, device_node *node)
+{
+	struct setter setter;
+	enum philox_status status;
+
+	NEED_POINTER(word);
+	status = make_setter(&setter, condition, word);
+	if (status != PHILOX_OK)
+		return status;
+	return device_graph_add_kernel(device, graph, deps, n, &setter.call,
+				       node);
 }

@@ -4,14 +4,14 @@
  * A device is a struct philox_device whose first member is the base below and
  * whose `ops` is a table of operations. Two exist: lib/device/host/device.c and
  * lib/device/cuda/device.c. Code outside them calls the functions of
- * include/philox/device.h and those of lib/device/call.h, never the table:
+ * include/philox/device.h and those of lib/device/device.h, never the table:
  * there every call is counted, fails if a failure was ordered, and returns
  * PHILOX_ERROR_UNSUPPORTED if the device lacks the operation (NULL).
  *
  * Preconditions of all operations: the device is open; pointers for outputs are
  * not NULL; sizes are not 0; handles are the device's own and alive. Each
  * returns PHILOX_OK or an error whose detail it has set with status_set()
- * (lib/base/status.h), writes outputs on success only, and may be called from
+ * (lib/base/base.h), writes outputs on success only, and may be called from
  * any thread. The meaning of each and its errors are in
  * include/philox/device.h; here is what else a device must guarantee.
  *
@@ -58,7 +58,7 @@ struct capture_info {
 
 /*
  * Conditional nodes. A condition is a number of 32 bits of a graph, which
- * kernels set (KERNEL_CONDITION: lib/device/conditions.h). A conditional node
+ * kernels set (KERNEL_CONDITION: lib/device/device.h). A conditional node
  * looks at one and runs one of its bodies, graphs of its own: at its beginning,
  * and for WHILE also after each run. Each condition is for one node, of its
  * graph or of a body anywhere below.
@@ -304,7 +304,7 @@ struct philox_device {
 	atomic_size_t memory_limit; /* of a host device, in bytes; 0: none */
 	atomic_uint threads;        /* of a fill on the host, at most */
 	atomic_uint contexts;       /* that use it */
-	unsigned forks;             /* see lib/device/fork.h */
+	unsigned forks;             /* see lib/device/device.h */
 	uint32_t head_max;          /* states that a head takes; since open */
 	char head_why[200];         /* why not HEAD_CAPACITY_MAX */
 };
@@ -362,7 +362,10 @@ void device_base_init(struct philox_device *device,
 void device_retain(struct philox_device *device);
 void device_release(struct philox_device *device);
 
-/* The loops of the kernels, indexed by enum kernel (lib/kernels/host/host.c). */
+/*
+ * The loops of the kernels, indexed by enum kernel
+ * (lib/kernels/host/host.c).
+ */
 extern void (*const kernels_host[KERNEL_COUNT])(const void *args);
 
 #endif

@@ -6,8 +6,7 @@
  */
 #include <string.h>
 #include <philox/testing.h>
-#include "lib/device/enter.h"
-#include "lib/device/fork.h"
+#include "lib/device/device.h"
 
 static const char *const operation_names[DEVICE_OP_COUNT] = {
 #define OPERATION_NAME(name, arguments) #name,

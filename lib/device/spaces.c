@@ -1,10 +1,10 @@
 /*
- * lib/device/spaces.c - see lib/device/spaces.h
+ * lib/device/spaces.c - which addresses are reserved, and what is mapped there
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/spaces.h"
-#include "lib/base/status.h"
+#include "lib/device/device.h"
+#include "lib/base/base.h"
 
 /* --- spaces --------------------------------------------------------------- */
 

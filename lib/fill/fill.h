@@ -1,11 +1,46 @@
 /*
- * lib/fill/fill.h - fills: checked, turned into a kernel call, put on a stream
+ * lib/fill/fill.h - fills: checked, and run on a CPU
  */
 #ifndef LIB_FILL_FILL_H
 #define LIB_FILL_FILL_H
 
-#include "lib/fill/check.h"
+#include <philox/fill.h>
+#include <philox/layout.h>
+#include "lib/base/base.h"
 #include "lib/device/contract.h"
+#include "lib/device/kernels.h"
+#include "lib/fill/simd/tables.h"
+
+/* --- check: a fill's description, checked --------------------------------- */
+
+/*
+ * A caller's fill and its layout, as this version knows them: fields that the
+ * structs of an older version lack are 0. Unless it is NULL, fill.layout points
+ * to this layout, so the struct must not move.
+ */
+struct fill_taken {
+	struct philox_fill fill;
+	struct philox_layout layout;
+};
+
+/* fill_take() copies a fill; ERROR_INVALID: it is NULL, or a size is wrong. */
+enum philox_status fill_take(const struct philox_fill *given,
+			     struct fill_taken *copy);
+
+/*
+ * fill_check() finds every error of a fill and its state that can be found
+ * before a device sees it; errors are those of philox_rng_fill().
+ */
+enum philox_status fill_check(const struct philox_rng *rng,
+			      const struct philox_fill *fill);
+
+/*
+ * fill_check_op() checks only a fill's dist, dtype, parameters, span and
+ * layout.
+ */
+enum philox_status fill_check_op(const struct philox_fill *fill);
+
+/* --- fill: fills: checked, turned into a kernel call, put on a stream ----- */
 
 /*
  * A fill as a kernel call, which points into the struct: it must not move.
@@ -38,5 +73,52 @@ enum philox_status fill_prepare(const struct philox_device *device,
 /* fill_put() puts a prepared fill on a stream. */
 enum philox_status fill_put(struct philox_device *device, philox_stream stream,
 			    const struct fill_launch *launch);
+
+/* --- keys: many keys at once, on the host --------------------------------- */
+
+/*
+ * keys_fold() makes out[i] = philox_fold(seed[i], high[i], low[i]) of the first
+ * n blocks, n <= SIMD_KEYED_MAX: `high` is the plane and `low` the index. What
+ * it leaves in the rest of `out` is of no use.
+ */
+void keys_fold(const struct simd_keyed *blocks, unsigned n,
+	       uint64_t out[SIMD_KEYED_MAX]);
+
+/* --- host: a fill on the host device -------------------------------------- */
+
+/*
+ * An array is cut into parts for the threads, regardless of its rows' bounds,
+ * and rows into chunks for the vector loops (lib/fill/simd). A chunk of which
+ * only a part lies in the row is made in a separate buffer.
+ */
+
+/* fill_host_run() does a fill, on the calling thread and on helpers. */
+void fill_host_run(enum kernel kernel, const struct fill_args *args);
+
+/*
+ * fill_host_plain() does it without vectors and threads: the reference that
+ * everything else is compared with.
+ */
+void fill_host_plain(enum kernel kernel, const struct fill_args *args);
+
+/*
+ * fill_host_parts() returns into how many parts a fill is cut, 0 or 1 for none:
+ * at most one for each of its threads and each MiB of output.
+ */
+unsigned fill_host_parts(enum kernel kernel, const struct fill_args *args);
+
+/* Parts begin at multiples of this many elements of the array. */
+#define FILL_PART_UNIT 4096
+
+/* Elements [begin, end) of an array, whose rows follow each other. */
+struct fill_part {
+	uint64_t begin, end;
+};
+
+/*
+ * fill_host_part() returns part i of n. Parts cover the elements once, in
+ * order, and differ by one unit at most; with n units or more none is empty.
+ */
+struct fill_part fill_host_part(uint64_t elements, unsigned i, unsigned n);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * lib/fill/host.c - see lib/fill/host.h
+ * lib/fill/host.c - a fill on the host device
  */
 #include <pthread.h>
 #include <string.h>
-#include "lib/dist/elements.h"
-#include "lib/fill/host.h"
 #include "lib/base/float_mode.h"
+#include "lib/dist/elements.h"
+#include "lib/fill/fill.h"
 #include "lib/fill/simd/tables.h"
 
 /* The differences between fills. Sizes are of an element. */
@@ -292,4 +292,20 @@ void fill_host_run(enum kernel kernel, const struct fill_args *args)
 		run_parts(kernel, args, n);
 	else
 		run_rows(simd_loops_used(), kernel, args, all_of(args));
+}
+
+/* --- keys: many keys at once, on the host --------------------------------- */
+
+void keys_fold(const struct simd_keyed *blocks, unsigned n,
+	       uint64_t out[SIMD_KEYED_MAX])
+{
+	const struct simd_loops *loops = simd_loops_used();
+
+	if (loops) {
+		loops->fold(blocks, n, out);
+		return;
+	}
+	for (unsigned i = 0; i < n; i++)
+		out[i] = philox_fold(blocks->seed[i], blocks->high[i],
+				     blocks->low[i]);
 }

@@ -7,8 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/enter.h"
-#include "lib/device/fork.h"
+#include "lib/device/device.h"
 
 static const struct device_family *const families[] = {
 	&device_family_host,

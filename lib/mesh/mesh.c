@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/base/hash.h"
-#include "lib/base/options.h"
+#include "lib/base/base.h"
 #include "lib/mesh/mesh.h"
 
 #define WORLD_MAX (UINT64_C(1) << 32)

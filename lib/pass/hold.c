@@ -8,8 +8,7 @@
  * generator, the forwards of a launch are over when the lock is given back.
  */
 #include <inttypes.h>
-#include "lib/pass/hold.h"
-#include "lib/pass/ticket.h"
+#include "lib/pass/pass.h"
 
 enum hold_kind hold_kind(unsigned flags)
 {

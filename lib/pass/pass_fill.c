@@ -8,9 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/fill/fill.h"
-#include "lib/pass/pass_check.h"
-#include "lib/state/region.h"
-#include "lib/pass/spans.h"
+#include "lib/pass/pass.h"
+#include "lib/state/state.h"
 
 /* Says which operator of which region a failing fill was for. */
 static enum philox_status fail_pass_fill(const struct philox_pass *pass,

@@ -1,13 +1,13 @@
 /*
- * lib/pass/spans.c - see lib/pass/spans.h
+ * lib/pass/spans.c - a check for spans that are drawn twice in a forward
  *
  * A list of what open forwards have drawn, guarded by the context's lock.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/state/region.h"
-#include "lib/pass/spans.h"
+#include "lib/state/state.h"
+#include "lib/pass/pass.h"
 
 struct drawn_span {
 	struct drawn_span *next;

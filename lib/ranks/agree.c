@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/ranks/agree.h"
-#include "lib/save/collect.h"
-#include "lib/state/context.h"
+#include "lib/ranks/ranks.h"
+#include "lib/save/save.h"
+#include "lib/state/state.h"
 
 enum { SPLITS = 4, SMALL_WORLD = 128 };
 

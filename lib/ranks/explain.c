@@ -8,16 +8,14 @@
  * agree with; only one that does not is compared with every rank before it.
  */
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/ranks/agree.h"
-#include "lib/ranks/agree_firsts.h"
-#include "lib/ranks/agree_words.h"
-#include "lib/save/collect.h"
-#include "lib/save/differ.h"
-#include "lib/save/read.h"
-#include "lib/state/context.h"
+#include "lib/ranks/ranks.h"
+#include "lib/save/save.h"
+#include "lib/state/state.h"
 
 /* A rank that has sent a text. */
 struct told {
@@ -571,4 +569,194 @@ enum philox_status philox_mesh_explain(const char *const *texts,
 	if (!n)
 		return status_set(PHILOX_ERROR_INVALID, "n is 0");
 	return agree_explain(texts, sizes, n);
+}
+
+/* --- agree_words: what ranks do not agree on, as a message ---------------- */
+
+/* --- counting ------------------------------------------------------------- */
+
+static void add_number(struct agree_numbers *numbers, uint64_t number)
+{
+	if (numbers->n < AGREE_NAMED)
+		numbers->first[numbers->n] = number;
+	numbers->n++;
+}
+
+static int is_same(const struct difference *a, const struct difference *b)
+{
+	return !strcmp(a->place, b->place) && !strcmp(a->what, b->what) &&
+	       !strcmp(a->values[0], b->values[0]) &&
+	       !strcmp(a->values[1], b->values[1]);
+}
+
+void agree_count(struct agree_sides *sides, uint64_t number,
+		 const struct difference *own, const struct difference *found)
+{
+	add_number(!own                  ? &sides->values[0]
+		   : is_same(own, found) ? &sides->values[1]
+					 : &sides->others,
+		   number);
+}
+
+/* --- text that grows ------------------------------------------------------ */
+
+struct words {
+	char *text;
+	size_t size, length;
+};
+
+static void add_words(struct words *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_words(struct words *words, const char *format, ...)
+{
+	va_list arguments;
+	int added;
+
+	if (words->length >= words->size)
+		return;
+	va_start(arguments, format);
+	added = vsnprintf(words->text + words->length,
+			  words->size - words->length, format, arguments);
+	va_end(arguments);
+	if (added > 0)
+		words->length += (size_t)added;
+}
+
+/* Between the i-th of n and the one before it. */
+static const char *joint(uint64_t i, uint64_t n)
+{
+	return !i ? "" : i + 1 == n ? " and " : ", ";
+}
+
+/* "rank 2", "ranks 0, 1 and 3", "ranks 0, 1, 2 and 13 others" */
+static void add_numbers(struct words *words, const char *of,
+			const struct agree_numbers *numbers)
+{
+	const int all = numbers->n <= AGREE_NAMED;
+	const uint64_t named = all ? numbers->n : AGREE_NAMED - 1;
+
+	add_words(words, "%s%s ", of, status_s(numbers->n));
+	for (uint64_t i = 0; i < named; i++)
+		add_words(words, "%s%" PRIu64,
+			  joint(i, all ? named : UINT64_MAX),
+			  numbers->first[i]);
+	if (!all)
+		add_words(words, " and %" PRIu64 " others", numbers->n - named);
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+void agree_say_along(const struct philox_mesh *a, const struct philox_mesh *b,
+		     char *text, size_t size)
+{
+	struct words words = {.text = text, .size = size};
+	const char *names[PHILOX_MESH_AXES];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n_axes; i++)
+		if (a->axes[i].coordinate != b->axes[i].coordinate)
+			names[n++] = a->axes[i].name;
+	add_words(&words, "ranks do not agree along ax%s ",
+		  n == 1 ? "is" : "es");
+	for (uint32_t i = 0; i < n; i++)
+		add_words(&words, "%s'%.40s'", joint(i, n), names[i]);
+}
+
+enum philox_status agree_say(const char *begin, const struct difference *found,
+			     const struct agree_sides *sides)
+{
+	const char *on = strcmp(sides->of, "rank") ? "in" : "on";
+	char text[512];
+	struct words words = {.text = text, .size = sizeof(text)};
+
+	add_words(&words, "%s: %s: %s", begin, found->place, found->what);
+	for (int i = 0; i < 2; i++) {
+		add_words(&words, "%s %s %s ", i ? "," : "", found->values[i],
+			  on);
+		add_numbers(&words, sides->of, &sides->values[i]);
+	}
+	if (sides->others.n) {
+		add_words(&words, "; something else %s ", on);
+		add_numbers(&words, sides->of, &sides->others);
+	}
+	return status_set(PHILOX_ERROR_MISMATCH, "%s", text);
+}
+
+/* --- agree_firsts: the first rank at the same coordinates ----------------- */
+
+struct place {
+	uint64_t at;
+	size_t number; /* of the rank there */
+};
+
+/* The rank with the same coordinates along these axes and 0 along others. */
+static uint64_t place_of(const struct philox_mesh *mesh, uint64_t rank,
+			 unsigned axes)
+{
+	uint64_t stride = 1, at = 0;
+
+	for (uint32_t i = mesh->n_axes; i--;) {
+		const uint64_t size = mesh->axes[i].size;
+
+		if (axes & 1u << i)
+			at += rank % size * stride;
+		rank /= size;
+		stride *= size;
+	}
+	return at;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+
+	if (left->at != right->at)
+		return left->at < right->at ? -1 : 1;
+	return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static void fill_firsts(const struct agree_firsts *firsts, unsigned axes,
+			struct place *places, size_t *made)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < firsts->n; i++) {
+		places[i].at = place_of(firsts->mesh, firsts->ranks[i], axes);
+		places[i].number = i;
+	}
+	qsort(places, firsts->n, sizeof(*places), compare_places);
+	for (size_t i = 0; i < firsts->n; i++) {
+		if (places[i].at != places[first].at)
+			first = i;
+		made[places[i].number] = places[first].number;
+	}
+}
+
+enum philox_status agree_firsts_make(struct agree_firsts *firsts, unsigned axes)
+{
+	struct place *places;
+	size_t *made;
+
+	if (firsts->along[axes])
+		return PHILOX_OK;
+	places = calloc(firsts->n, sizeof(*places));
+	made = calloc(firsts->n, sizeof(*made));
+	if (!places || !made) {
+		free(places);
+		free(made);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory to compare %zu text%s", firsts->n,
+				  status_s(firsts->n));
+	}
+	fill_firsts(firsts, axes, places, made);
+	free(places);
+	firsts->along[axes] = made;
+	return PHILOX_OK;
+}
+
+void agree_firsts_finish(struct agree_firsts *firsts)
+{
+	for (unsigned i = 0; i < 1u << PHILOX_MESH_AXES; i++)
+		free(firsts->along[i]);
 }

@@ -1,10 +1,10 @@
 /*
- * lib/rows/across.c - see lib/rows/across.h
+ * lib/rows/across.c - draws by vectors that go across rows
  */
 #include <string.h>
-#include "lib/fill/host.h"
+#include "lib/fill/fill.h"
 #include "lib/fill/simd/tables.h"
-#include "lib/rows/across.h"
+#include "lib/rows/rows.h"
 #include "lib/rows/elements.h"
 
 #define MANY 64 /* elements that a fill makes faster */

@@ -1,8 +1,8 @@
 /*
- * lib/rows/arrays.c - see lib/rows/arrays.h
+ * lib/rows/arrays.c - the arrays of one call, and whether they overlap
  */
 #include "lib/device/kernels.h"
-#include "lib/rows/arrays.h"
+#include "lib/rows/rows.h"
 
 /* --- collecting ----------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /*
- * lib/rows/cuda.cu - the kernels of lib/device/rows_kernels.h on the GPU
+ * lib/rows/cuda.cu - the kernels of lib/device/kernels.h on the GPU
  *
  * Each takes its arguments by value and calls the inline functions that the
  * loops of lib/rows/host.c call. Those that draw from a table end with
- * end_launch(): see Note [Rows that advance once] in lib/device/rows_kernels.h.
+ * end_launch(): see Note [Rows that advance once] in lib/device/kernels.h.
  */
 #include "lib/rows/sample_elements.h"
 

@@ -1,17 +1,16 @@
 /*
- * lib/rows/host.c - the kernels of lib/device/rows_kernels.h as plain loops
+ * lib/rows/host.c - the kernels of lib/device/kernels.h as plain loops
  *
- * As in lib/kernels/host/host.c each loop runs on the thread of its stream, with
- * arguments of its own. Where the compiler may not assume fused multiply-adds,
+ * As in lib/kernels/host/host.c each loop runs on the thread of its stream,
+ * with arguments of its own. Where the compiler may not assume fused multiply-adds,
  * those that need them come in two versions of the same loop: fmaf() of the C
  * library gives the same bits, only slower. Where there are vectors, draws are
  * made by lib/rows/across.c instead.
  */
 #define PHILOX_BUILTIN_FMA /* real.h: let a function's target decide */
 #include <math.h>
-#include "lib/fill/host.h"
-#include "lib/fill/keys.h"
-#include "lib/rows/across.h"
+#include "lib/fill/fill.h"
+#include "lib/rows/rows.h"
 #include "lib/rows/sample_elements.h"
 
 #define NO_ATTRIBUTE

@@ -4,8 +4,7 @@
  * Set-up work is done in relaxed mode on a stream of its own, since other
  * threads, or this one, may be capturing.
  */
-#include "lib/device/captures.h"
-#include "lib/rows/memory.h"
+#include "lib/device/device.h"
 #include "lib/rows/rows.h"
 
 uint64_t rows_seed(const struct philox_rows *rows)

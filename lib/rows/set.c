@@ -5,8 +5,6 @@
  * call, follow the stream's order, and are legal to record.
  */
 #include <inttypes.h>
-#include "lib/rows/arrays.h"
-#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 
 /* --- batches -------------------------------------------------------------- */

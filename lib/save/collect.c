@@ -1,17 +1,14 @@
 /*
- * lib/save/collect.c - see lib/save/collect.h
+ * lib/save/collect.c - what a context has, as the contents of a text
  *
  * Called with the context's lock held.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/save/collect.h"
-#include "lib/save/lists.h"
+#include "lib/save/save.h"
 #include "lib/save/part.h"
-#include "lib/save/rows.h"
-#include "lib/save/saved.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 
 static int compare_region_names(const void *a, const void *b)
 {

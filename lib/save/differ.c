@@ -1,13 +1,12 @@
 /*
- * lib/save/differ.c - see lib/save/differ.h
+ * lib/save/differ.c - the first difference of two texts, in words
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/save/differ.h"
-#include "lib/save/read.h"
-#include "lib/state/ledger.h"
+#include "lib/save/save.h"
+#include "lib/state/state.h"
 
 /* --- saying --------------------------------------------------------------- */
 

@@ -9,9 +9,8 @@
 #include <string.h>
 #include <philox/inspect.h>
 #include "lib/rows/rows.h"
-#include "lib/save/inspect.h"
-#include "lib/save/lists.h"
-#include "lib/pass/ticket.h"
+#include "lib/save/save.h"
+#include "lib/pass/pass.h"
 
 /* A plane of counters in which no key is derived: see philox_fold(). */
 #define FOLD_DIGEST 0x80000000000000d1ULL

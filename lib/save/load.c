@@ -9,11 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/save/axes.h"
-#include "lib/save/load.h"
-#include "lib/save/read.h"
-#include "lib/save/rows.h"
-#include "lib/state/region.h"
+#include "lib/save/save.h"
+#include "lib/state/state.h"
 
 /* A record of the context with the text's record of its name. */
 struct save_place {
@@ -323,12 +320,13 @@ static void finish_place(struct save_plan *plan, struct save_place *place)
 	struct ledger *ledger = &place->ledger;
 
 	if (place->replaced && ledger->used)
-		log_post(plan->context, PHILOX_LOG_WARNING, "dropped by load",
-			 &(struct philox_log_entry){.region = name},
-			 "region '%s': %" PRIu32
-			 " ticket%s that were pending before the load %s dropped",
-			 name, ledger->used, status_s(ledger->used),
-			 status_is(ledger->used));
+		log_post(
+			plan->context, PHILOX_LOG_WARNING, "dropped by load",
+			&(struct philox_log_entry){.region = name},
+			"region '%s': %" PRIu32
+			" ticket%s that were pending before the load %s dropped",
+			name, ledger->used, status_s(ledger->used),
+			status_is(ledger->used));
 	for (uint32_t i = 0; i < ledger->capacity; i++)
 		if (ledger->entries[i].phase != LEDGER_FREE)
 			saved_context_release(ledger->entries[i].context, NULL);

@@ -11,18 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/save.h>
-#include "lib/device/enter.h"
+#include "lib/device/device.h"
 #include "lib/mesh/mesh.h"
-#include "lib/save/collect.h"
-#include "lib/text/file.h"
-#include "lib/save/inspect.h"
-#include "lib/save/load.h"
-#include "lib/save/read.h"
 #include "lib/save/save.h"
-#include "lib/save/saved.h"
-#include "lib/save/text.h"
-#include "lib/state/journal.h"
-#include "lib/state/region.h"
+#include "lib/text/text.h"
+#include "lib/state/state.h"
 
 /* --- a quiet context ------------------------------------------------------ */
 

@@ -1,14 +1,292 @@
 /*
- * lib/save/save.h - saving and loading a context, for all public forms of it
- *
- * `call` is the public function, for messages. Without the context's lock.
+ * lib/save/save.h - saving and loading a context: its contents, its text
  */
 #ifndef LIB_SAVE_SAVE_H
 #define LIB_SAVE_SAVE_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/base/status.h"
+#include <stdio.h>
+#include <philox/mesh.h>
+#include <philox/state.h>
+#include "lib/base/base.h"
+#include "lib/state/state.h"
+
+/* --- text: the text of a saved context, and writing it -------------------- */
+
+/*
+ * Note [Saved context]
+ * ~~~~~~~~~~~~~~~~~~~~
+ *   philox context 1
+ *   generator 0 state 000000000000002a 0000000000000000
+ *   region "block.0" alive generator 0 flags 0 next 9f86... 0000... serial 4
+ *   op "dropout" calls 1 advance 4
+ *   op - calls 2 advance 4
+ *   ticket 2 state 9f86d081884c7d65 0000000000000004
+ *   region "old" destroyed generator none next 6030... 0000... serial 9
+ *   rows "requests" generator 0 count 2
+ *   row 52ab3b1e4ffec8d5 0000000000000008
+ *   row 4f1a7af0b34dd6ac 0000000000000000
+ *   checksum 0123456789abcdef bytes 397
+ *
+ * Lines end with a line feed, words are separated by one space; there are no
+ * blank lines and no comments. The same contents have only one spelling, so
+ * that two texts differ where their contexts do. All lines:
+ *
+ *  philox context V   The version: the lowest that has all lines of the text, 4
+ *                     if there is a mesh, a region that differs or a line
+ *                     "issued", else 3 if a ticket has iterations, else 2 if
+ *                     there are tables of rows, else 1. A reader refuses a
+ *                     newer one, after which anything may follow.
+ *  axis NAME size N at C [stages]
+ *                     The axes of the context's mesh, in its order, and where
+ *                     the context is (version 4).
+ *  generator N state STATE
+ *                     Numbered from 0 in order of creation.
+ *  region NAME alive|destroyed generator N|none [flags F] next STATE serial S
+ *                     In ascending order of their bytes. The state is what the
+ *                     region itself holds for its next forward (a SHARED one
+ *                     draws from its generator instead), the serial is that of
+ *                     its next forward. Only a destroyed region may have lost
+ *                     its generator, and only one that is alive has flags.
+ *  differs NAME       An axis along which the region above differs, in
+ *                     ascending order of their bytes (version 4). Only a region
+ *                     that is alive has such lines.
+ *  issued O serial S  After these lines: the highest offset and serial that
+ *                     coordinates that are gone had for their next forward, of
+ *                     the region above, which is alive and not shared, where
+ *                     one of them is above its own (version 4). It may have
+ *                     lost the axes along which it differed.
+ *  op NAME|- calls C advance A
+ *                     The operators of the region above, at least one if it is
+ *                     alive; "-" has no name.
+ *  ticket S state STATE [iterations I]
+ *                     The tickets pending or retained in the region above, in
+ *                     ascending order of serial; how many iterations it has, if
+ *                     more than one (version 3).
+ *  rows NAME generator N count C
+ *                     A table of rows (version 2). Tables come last, in
+ *                     ascending order of their bytes.
+ *  row STATE          The C rows of the table above, in order.
+ *  checksum H bytes B FNV-1a, 64 bits, of everything above this line, and how
+ *                     many bytes that is. Nothing follows.
+ *
+ * Numbers are decimal, without leading zeros. A state is two numbers of 16 hex
+ * digits, seed and offset; a serial is in 1 .. 2^63 - 1, that of a ticket below
+ * its region's. Names are in quotation marks; in them a quotation mark, a
+ * backslash and every byte that is not printable ASCII is written \xHH.
+ *
+ * A single changed byte always changes FNV-1a: its step is a bijection of the
+ * hash for every byte, and of the byte for every hash.
+ */
+
+struct saved;
+
+#define SAVE_VERSION       4
+#define SAVE_VERSION_ROWS  2 /* the first with tables of rows */
+#define SAVE_VERSION_LOOPS 3 /* the first with tickets of loops */
+#define SAVE_VERSION_MESH  4 /* the first with meshes */
+#define SAVE_VERSION_RANKS 1 /* of the texts of ranks */
+#define SAVE_NO_GENERATOR  UINT32_MAX
+
+/*
+ * save_write() writes what a context has as a text: ERROR_MEMORY.
+ * save_write_rank() writes it as the text of a rank, see Note [Text of a rank]
+ * in lib/ranks/ranks.h.
+ */
+enum philox_status save_write(const struct saved *saved, char **text,
+			      size_t *size);
+enum philox_status save_write_rank(const struct saved *saved, char **text,
+				   size_t *size);
+
+/* --- read: the text of a context, read ------------------------------------ */
+
+struct saved_op {
+	char *name; /* or NULL */
+	uint32_t calls;
+	uint64_t advance;
+};
+
+struct saved_ticket {
+	uint64_t serial;
+	struct philox_state state;
+	uint32_t iterations;
+	uint32_t phase;     /* enum ledger_phase; pending in a saved context */
+	uint32_t readers;   /* 0 in a saved context */
+	uint32_t consuming; /* enum ledger_use; 0 in a saved context */
+};
+
+struct saved_region {
+	char *name;
+	uint64_t key; /* hash of the name */
+	size_t line;
+	int alive;
+	uint32_t generator; /* number, or SAVE_NO_GENERATOR */
+	uint32_t flags;
+	struct philox_state state;
+	uint64_t serial;
+	int open;                 /* shared, with a forward that is open */
+	uint64_t calls;           /* of all ops */
+	size_t axis, n_axes;      /* the first along which it differs */
+	uint64_t issued;          /* by other coordinates: an offset */
+	uint64_t issued_serial;   /* the same */
+	size_t op, n_ops;         /* the first of them, and how many */
+	size_t ticket, n_tickets; /* the same */
+};
+
+struct saved_table {
+	char *name;
+	uint32_t generator;
+	uint64_t count;     /* of its rows, as its line says */
+	size_t row, n_rows; /* the first of them, and how many came */
+};
+
+struct saved {
+	struct philox_mesh mesh; /* its names are the text's own */
+	struct philox_state *generators;
+	char **axes; /* along which regions differ */
+	struct saved_region *regions;
+	struct saved_op *ops;
+	struct saved_ticket *tickets;
+	struct saved_table *tables;
+	struct philox_state *rows;
+	size_t n_generators, n_regions, n_ops, n_tickets, n_tables, n_rows;
+	size_t n_axes;
+};
+
+/*
+ * save_read() reads a text and checks all that can be checked without a
+ * context: ERROR_INVALID, ERROR_UNSUPPORTED, ERROR_MEMORY. The memory it takes
+ * is in proportion to the text.
+ */
+enum philox_status save_read(const char *text, size_t size,
+			     struct saved *saved);
+
+/*
+ * save_read_rank() reads the text of a rank in the same way, see Note [Text of
+ * a rank] in lib/ranks/ranks.h. Its tables have no rows.
+ */
+enum philox_status save_read_rank(const char *text, size_t size,
+				  struct saved *saved);
+void saved_finish(struct saved *saved);
+
+/* --- saved: putting the contents of a text together ----------------------- */
+
+/*
+ * What is added goes to the end; the caller keeps the order that a text has.
+ * All names are copied. ERROR_MEMORY: then nothing was added.
+ */
+
+/* saved_init() begins with nothing; saved_finish() is in lib/save/save.h. */
+void saved_init(struct saved *saved);
+
+enum philox_status saved_add_generator(struct saved *saved,
+				       struct philox_state state);
+
+/*
+ * saved_add_region() adds a region without axes, ops and tickets, which are
+ * added to the region that was added last.
+ */
+enum philox_status saved_add_region(struct saved *saved,
+				    const struct saved_region *like);
+enum philox_status saved_add_axis(struct saved *saved, const char *name);
+enum philox_status saved_add_op(struct saved *saved, const struct saved_op *op);
+enum philox_status saved_add_ticket(struct saved *saved,
+				    const struct saved_ticket *ticket);
+
+/* saved_add_table() adds a table with its rows; NULL: without them. */
+enum philox_status saved_add_table(struct saved *saved,
+				   const struct saved_table *like,
+				   const struct philox_state *rows);
+
+/*
+ * saved_copy_ops() and saved_copy_tickets() add those of a region of another
+ * text, saved_copy_region() the region with all it has.
+ */
+enum philox_status saved_copy_ops(struct saved *saved, const struct saved *from,
+				  const struct saved_region *region);
+enum philox_status saved_copy_tickets(struct saved *saved,
+				      const struct saved *from,
+				      const struct saved_region *region);
+enum philox_status saved_copy_region(struct saved *saved,
+				     const struct saved *from,
+				     const struct saved_region *region);
+
+/*
+ * saved_find_twins() finds two regions whose names have the same hash; two NULL
+ * if there are none.
+ */
+enum philox_status saved_find_twins(const struct saved *saved,
+				    const struct saved_region *twins[2]);
+
+/* --- lists: the contents of a context, in a reliable order ---------------- */
+
+struct philox_context;
+struct philox_generator;
+struct philox_region;
+struct philox_rows;
+
+/*
+ * Generators are in order of creation, regions in an order that the caller
+ * chooses, tables of rows by name.
+ */
+struct save_lists {
+	struct philox_generator **generators;
+	struct philox_region **regions;
+	struct philox_rows **rows;
+	size_t n_generators;
+	size_t n_regions;
+	size_t n_rows;
+};
+
+/*
+ * save_lists_init() lists what a context holds, its regions sorted by
+ * `compare`, a function for qsort(). With the context's lock held.
+ */
+enum philox_status save_lists_init(struct save_lists *lists,
+				   const struct philox_context *context,
+				   int (*compare)(const void *, const void *));
+void save_lists_finish(struct save_lists *lists);
+
+/* save_lists_number() is a generator's number, SAVE_NO_GENERATOR for NULL. */
+uint32_t save_lists_number(const struct save_lists *lists,
+			   const struct philox_generator *generator);
+
+/* --- rows: tables of rows in saved contexts ------------------------------- */
+
+/*
+ * With the context's lock held; the device has nothing else to do.
+ */
+
+struct save_lists;
+struct save_part;
+struct save_plan;
+struct saved;
+
+/*
+ * save_collect_rows() adds the tables of rows, which are copied from the device
+ * for it: ERROR_STATE for a row that is not a state. save_collect_tables() adds
+ * those in a part, without their rows.
+ */
+enum philox_status save_collect_rows(struct saved *saved,
+				     const struct save_lists *lists);
+enum philox_status save_collect_tables(struct saved *saved,
+				       const struct save_lists *lists,
+				       const struct save_part *part);
+
+/*
+ * save_compare_rows() compares the tables of rows of a context with those of a
+ * text (ERROR_MISMATCH); save_load_rows() then loads them into device memory,
+ * all or none of them.
+ */
+enum philox_status save_compare_rows(const struct save_plan *plan);
+enum philox_status save_load_rows(const struct save_plan *plan);
+
+/* --- save: saving and loading a context, for all public forms of it ------- */
+
+/*
+ * `call` is the public function, for messages. Without the context's lock.
+ */
 
 struct philox_context;
 struct saved;
@@ -34,5 +312,178 @@ void save_trace(struct philox_context *context,
 /* save_apply() loads what was read into a context, all or nothing. */
 enum philox_status save_apply(struct philox_context *context, const char *call,
 			      const struct saved *saved);
+
+/* --- read_rows: the lines of tables of rows, read ------------------------- */
+
+struct reader;
+
+/*
+ * reader_table() and reader_row() read a line of a table of rows, after its
+ * first word; reader_end_tables() insists that the last table is complete.
+ */
+void reader_table(struct reader *reader);
+void reader_row(struct reader *reader);
+void reader_end_tables(struct reader *reader);
+
+/* --- axes: meshes, and axes along which regions differ, in texts ---------- */
+
+/*
+ * See Note [Saved context] in lib/save/save.h.
+ */
+
+struct philox_region;
+struct reader;
+struct saved;
+struct saved_region;
+
+/*
+ * save_write_mesh() writes the axes of a mesh, and where on them a rank is if it
+ * is `placed`; save_write_axes() along which of
+ * them a region differs, and what others have issued. save_has_axes() tells
+ * whether a text has any of these lines.
+ */
+int save_has_axes(const struct saved *saved);
+void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed);
+void save_write_axes(FILE *out, const struct saved *saved,
+		     const struct saved_region *region);
+
+/*
+ * The rest of the lines that begin with "axis ", of a text or of another text
+ * about a mesh, "differs " and "issued "; the region that the last two belong to
+ * is NULL if there is none, which has been refused. reader_end_axes() checks what only the whole text tells.
+ */
+void reader_axis(struct reader *reader, struct philox_mesh *mesh, int placed);
+void reader_differs(struct reader *reader, struct saved_region *region);
+void reader_issued(struct reader *reader, struct saved_region *region);
+void reader_end_axes(struct reader *reader);
+
+/*
+ * save_compare_mesh() compares the mesh of a text with that of a context, and
+ * save_compare_axes() the axes along which a region differs: ERROR_MISMATCH.
+ */
+enum philox_status save_compare_mesh(const struct philox_mesh *in_text,
+				     const struct philox_mesh *in_context);
+enum philox_status save_compare_axes(const struct saved *saved,
+				     const struct saved_region *in_text,
+				     const struct philox_region *in_context);
+
+/* --- collect: what a context has, as the contents of a text --------------- */
+
+struct philox_context;
+struct save_part;
+struct saved;
+
+/*
+ * save_collect() copies all that the text of a quiet context says, with its
+ * lock held: ERROR_MEMORY, ERROR_STATE for a row that is not a state, errors of
+ * the device. On an error there is nothing to free.
+ */
+enum philox_status save_collect(const struct philox_context *context,
+				struct saved *saved);
+
+/*
+ * save_collect_wanted() copies what merge_init() (lib/ranks/ranks.h) takes: the
+ * mesh, names and axes of the regions that are alive, tables without rows.
+ */
+enum philox_status save_collect_wanted(const struct philox_context *context,
+				       struct saved *saved);
+
+/*
+ * save_write_part() writes the text of a rank with a part of its items, see Note
+ * [Text of a rank] in lib/ranks/ranks.h, whether or not passes are open; with
+ * the lock held. ERROR_MEMORY.
+ */
+enum philox_status save_write_part(const struct philox_context *context,
+				   const struct save_part *part, char **text,
+				   size_t *size);
+
+/* --- load: putting a text that was read into a context -------------------- */
+
+struct saved;
+struct save_place;
+
+/* The changes that a load will make, and afterwards those it has replaced. */
+struct save_plan {
+	struct philox_context *context;
+	const struct saved *saved;
+	struct save_lists lists; /* regions sorted by key */
+	struct save_place *places;
+	struct philox_region *made; /* records of destroyed names */
+};
+
+/*
+ * save_plan_init() compares a context with a text (ERROR_MISMATCH) and takes
+ * all memory that the load needs; save_plan_commit() loads, and cannot fail.
+ * Both with the lock held. save_plan_finish(), without, releases the saved
+ * contexts of what was replaced, or undoes what was prepared.
+ */
+enum philox_status save_plan_init(struct save_plan *plan,
+				  struct philox_context *context,
+				  const struct saved *saved);
+void save_plan_commit(struct save_plan *plan);
+void save_plan_finish(struct save_plan *plan);
+
+/* --- differ: the first difference of two texts, in words ------------------ */
+
+/*
+ * Two texts of ranks, or of saved contexts, were read; these functions compare
+ * what both have, and leave it to the caller to say whose the values are:
+ *
+ *   region 'a', op 2 ('dropout'): calls is 1 on ranks 0 and 1, 2 on rank 2
+ *   `---------- place ----------' `-what-' `value'             `value'
+ *
+ * They return 1 and say the first difference, or return 0 if there is none.
+ * Long names are cut, so that a place, two values and as many words around them
+ * fit into a message.
+ */
+
+struct saved;
+struct saved_region;
+struct saved_table;
+
+struct difference {
+	char place[128];
+	char what[64];
+	char values[2][48];
+};
+
+/* What of a region or table is compared. */
+enum differ_parts {
+	/* alive or destroyed, generator, flags, axes, operators; of a table
+	 * generator and count */
+	DIFFER_SHAPE = 1,
+	/* serial and state of the next forward, what other coordinates have
+	 * issued, tickets, open passes; of a table its rows */
+	DIFFER_STATES = 2
+};
+
+/* Names, sizes and flags of the axes; coordinates may differ. */
+int save_differ_mesh(const struct saved *a, const struct saved *b,
+		     struct difference *found);
+
+int save_differ_generators(const struct saved *a, const struct saved *b,
+			   struct difference *found);
+
+/* Two regions of one name, and two tables of one name. */
+int save_differ_region(const struct saved *a, const struct saved_region *in_a,
+		       const struct saved *b, const struct saved_region *in_b,
+		       unsigned parts, struct difference *found);
+int save_differ_table(const struct saved *a, const struct saved_table *in_a,
+		      const struct saved *b, const struct saved_table *in_b,
+		      unsigned parts, struct difference *found);
+
+/* A "region" or "rows" that only one of them has: always 1. */
+int save_differ_missing(const char *kind, const char *name, int in_a,
+			struct difference *found);
+
+/* --- inspect: the digest of a context for the library's own use ----------- */
+
+/*
+ * Called with the context's lock held.
+ */
+
+/* inspect_digest() is philox_context_digest(). */
+enum philox_status inspect_digest(const struct philox_context *context,
+				  uint64_t *digest);
 
 #endif

@@ -3,8 +3,7 @@
  */
 #include <assert.h>
 #include <stdio.h>
-#include "lib/state/context.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 
 void context_lock(struct philox_context *context)
 {

@@ -1,11 +1,11 @@
 /*
- * lib/state/context_create.c - see lib/state/context_create.h
+ * lib/state/context_create.c - making and ending lib's part of a context
  */
 #include <stdlib.h>
+#include <string.h>
+#include "lib/base/base.h"
 #include "lib/mesh/mesh.h"
-#include "lib/state/context.h"
-#include "lib/state/context_create.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 
 enum philox_status context_init(struct philox_context *context,
 				struct philox_device *device,
@@ -58,4 +58,65 @@ void context_finish(struct philox_context *context)
 	free_generators(context);
 	mesh_finish(&context->mesh);
 	pthread_mutex_destroy(&context->lock);
+}
+
+/* --- context_mesh: a context's place in a mesh ---------------------------- */
+
+#define MESH_SIZE_FIRST OPTIONS_FIRST(struct philox_mesh, axes)
+
+/* With the context's lock held; takes the names of *mesh, or gives others. */
+static enum philox_status set_mesh(struct philox_context *context,
+				   struct philox_mesh *mesh)
+{
+	struct philox_mesh before = context->mesh;
+
+	if (context->regions)
+		return status_set(PHILOX_ERROR_STATE,
+				  "region '%s' was made before the context's "
+				  "mesh was set",
+				  context->regions->name);
+	context->mesh = *mesh;
+	*mesh = before;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_context_set_mesh(struct philox_context *context,
+					   const struct philox_mesh *mesh)
+{
+	struct philox_mesh taken, copy;
+	enum philox_status status;
+
+	if (!context || !mesh)
+		return context_null(context, context ? "mesh" : "context");
+	NEED_PROCESS(context);
+	status = mesh_take(mesh, &taken);
+	if (status == PHILOX_OK)
+		status = mesh_copy(&taken, &copy);
+	if (status == PHILOX_OK) {
+		context_lock(context);
+		status = set_mesh(context, &copy);
+		if (status == PHILOX_OK)
+			journal_mesh(context);
+		context_unlock(context);
+		mesh_finish(&copy);
+	}
+	return context_report(context, status, NULL);
+}
+
+enum philox_status philox_context_mesh(struct philox_context *context,
+				       struct philox_mesh *mesh)
+{
+	enum philox_status status;
+
+	if (!context || !mesh)
+		return context_null(context, context ? "mesh" : "context");
+	NEED_PROCESS(context);
+	status = options_check_room("mesh", mesh->size, MESH_SIZE_FIRST,
+				    sizeof(*mesh));
+	if (status == PHILOX_OK) {
+		context_lock(context);
+		options_write(mesh, &context->mesh, sizeof(*mesh));
+		context_unlock(context);
+	}
+	return context_report(context, status, NULL);
 }

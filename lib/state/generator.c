@@ -5,10 +5,8 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "lib/device/captures.h"
-#include "lib/state/journal.h"
-#include "lib/state/region.h"
-#include "lib/state/trial.h"
+#include "lib/device/device.h"
+#include "lib/state/state.h"
 
 static enum philox_status check_offset(struct philox_state state)
 {

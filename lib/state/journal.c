@@ -1,5 +1,5 @@
 /*
- * lib/state/journal.c - see Note [Journal] in lib/state/journal.h
+ * lib/state/journal.c - see Note [Journal] in lib/state/state.h
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,10 +8,8 @@
 #include <string.h>
 #include <philox/journal.h>
 #include "lib/mesh/mesh.h"
-#include "lib/state/journal.h"
-#include "lib/trace/record.h"
-#include "lib/state/region.h"
-#include "lib/trace/perfetto.h"
+#include "lib/state/state.h"
+#include "lib/trace/trace.h"
 
 static const struct record_form form = {"journal", "philox journal 1\n", "", 0};
 

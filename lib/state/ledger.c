@@ -1,5 +1,5 @@
 /*
- * lib/state/ledger.c - see Note [Ledger] in lib/state/ledger.h
+ * lib/state/ledger.c - see Note [Ledger] in lib/state/state.h
  *
  * The index is an open-addressed hash table, at most half full, of entry
  * numbers by serial; deletion shifts the following places back, so there are no
@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/ledger.h"
+#include "lib/state/state.h"
 
 #define BLOCK_BITS 3 /* 2^3 places of 8 bytes: a line of 64 bytes */
 

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/context.h"
-#include "lib/state/log.h"
+#include "lib/state/state.h"
 
 #define NAME_SIZE 64
 #define TEXT_SIZE 512

@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/journal.h"
-#include "lib/base/options.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
+#include "lib/base/base.h"
 
 #define CELLS_MAX       (1u << 20)
 #define PENDING_DEFAULT 64

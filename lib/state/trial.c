@@ -1,10 +1,10 @@
 /*
  * lib/state/trial.c - work that is done on trial
  *
- * See Note [Trial] in lib/state/trial.h.
+ * See Note [Trial] in lib/state/state.h.
  */
 #include <stdlib.h>
-#include "lib/state/trial.h"
+#include "lib/state/state.h"
 
 static _Thread_local struct trial *here;
 

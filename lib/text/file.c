@@ -1,5 +1,5 @@
 /*
- * lib/text/file.c - see lib/text/file.h
+ * lib/text/file.c - files that are replaced whole or not at all
  *
  * A new file is written and synchronised under a temporary name in the folder
  * of the old one and then renamed over it; the folder is synchronised last, so
@@ -33,7 +33,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/text/file.h"
+#include "lib/text/text.h"
 
 /* A temporary file: the process's id, and a number that counts up in it. */
 #define TEMPORARY "%s%ld-%u.tmp"

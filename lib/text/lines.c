@@ -1,13 +1,13 @@
 /*
- * lib/text/lines.c - see lib/text/lines.h
+ * lib/text/lines.c - the text of a context or of a pool, word by word
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/text/lines.h"
-#include "lib/base/hash.h"
+#include "lib/text/text.h"
+#include "lib/base/base.h"
 
 /* --- writing -------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /*
- * lib/text/stream.c - see lib/text/stream.h
+ * lib/text/stream.c - a stream into memory that tells when there was none
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
-#include "lib/text/stream.h"
+#include "lib/text/text.h"
 
 #define ROOM_FIRST 4096
 

@@ -1,12 +1,12 @@
 /*
- * lib/trace/nvtx.c - see lib/trace/nvtx.h
+ * lib/trace/nvtx.c - ranges for NVIDIA's profilers
  *
  * A range may end on another thread than it began on, and ranges overlap, so
  * they are of the kind that has an id. It is kept in the lane of the slice. Their
  * names have no numbers, so that a profiler adds up those that are alike; the
  * number of a ticket or launch is the payload.
  */
-#include "lib/trace/nvtx.h"
+#include "lib/trace/trace.h"
 
 #ifdef PHILOX_NVTX
 

@@ -1,16 +1,20 @@
 /*
- * lib/trace/parts.h - what is on its way through a timeline
- *
- * See Note [Trace] in lib/trace/timeline.h. What has begun is a slice. Eager
+ * lib/trace/parts.h - the parts of a timeline
+ */
+#ifndef LIB_TRACE_PARTS_H
+#define LIB_TRACE_PARTS_H
+
+#include "lib/trace/trace.h"
+
+/* --- parts: what is on its way through a timeline ------------------------- */
+
+/*
+ * See Note [Trace] in lib/trace/trace.h. What has begun is a slice. Eager
  * passes, captures and launches are in a list, where their end finds them by a
  * key: the words that begin and end have in common. Passes of a capture and of
  * a launch are parts of its slice, by their number, until it is over: later
  * ones may repeat them.
  */
-#ifndef LIB_TRACE_PARTS_H
-#define LIB_TRACE_PARTS_H
-
-#include "lib/trace/timeline.h"
 
 struct timeline_slice {
 	struct timeline_slice *next; /* newest first */
@@ -55,5 +59,119 @@ static inline struct written_word step_word(const struct timeline_step *step,
 {
 	return written_field(step->words, step->n, field);
 }
+
+/* --- timeline_rows: rows and lanes ---------------------------------------- */
+
+/*
+ * See Note [Trace] in lib/trace/trace.h.
+ */
+
+/* Each returns NULL if there is no memory. */
+struct timeline_row *timeline_find_row(struct timeline *timeline,
+				       enum timeline_group group,
+				       struct written_word name);
+
+/* The first lane of a row, or the first one on which nothing is open. */
+struct timeline_lane *timeline_find_lane(struct timeline *timeline,
+					 enum timeline_group group,
+					 struct written_word name, int idle);
+
+void timeline_free_rows(struct timeline *timeline);
+
+/* --- slices: what begins and ends ----------------------------------------- */
+
+/*
+ * See Note [Trace] in lib/trace/trace.h.
+ */
+
+struct timeline_label timeline_pass_label(const struct timeline_step *step,
+					  int backward);
+struct timeline_label timeline_number_label(const char *name, uint64_t number);
+
+/*
+ * timeline_add_slice() takes an idle lane for a slice; NULL: no memory.
+ * timeline_begin_slice() also puts it into the list, under a key, and tells
+ * that it begins. timeline_end_slice() tells that it ends.
+ */
+struct timeline_slice *timeline_add_slice(struct timeline *timeline,
+					  const struct timeline_slice *like,
+					  enum timeline_group group,
+					  struct written_word name);
+struct timeline_slice *timeline_begin_slice(struct timeline *timeline,
+					    const struct timeline_slice *like,
+					    enum timeline_group group,
+					    struct written_word name,
+					    const struct timeline_step *step,
+					    const char *key,
+					    const struct timeline_label *label);
+void timeline_end_slice(struct timeline *timeline, struct timeline_slice *slice,
+			const struct timeline_step *step, const char *outcome);
+
+struct timeline_slice *timeline_find_slice(const struct timeline *timeline,
+					   const char *key);
+
+/* timeline_forget_slice() frees one, with its parts; in the list or not. */
+void timeline_forget_slice(struct timeline *timeline,
+			   struct timeline_slice *slice);
+
+/*
+ * timeline_add_part() makes a slice part of another, which frees it; -1: no
+ * memory. timeline_find_part() finds one that another one repeats.
+ */
+int timeline_add_part(struct timeline_slice *whole,
+		      struct timeline_slice *part);
+struct timeline_slice *timeline_find_part(const struct timeline_slice *whole,
+					  const struct timeline_step *step,
+					  const char *field);
+
+struct timeline_item timeline_item(enum timeline_what what,
+				   const struct timeline_slice *slice,
+				   const struct timeline_step *step);
+void timeline_mark(struct timeline *timeline, const struct timeline_step *step);
+
+/* --- timeline_launch: launches and the passes they execute ---------------- */
+
+/*
+ * See Note [Trace] in lib/trace/trace.h.
+ */
+
+void timeline_begin_launch(struct timeline *timeline,
+			   const struct timeline_step *step);
+void timeline_add_use(struct timeline *timeline,
+		      const struct timeline_step *step);
+void timeline_end_launch(struct timeline *timeline,
+			 const struct timeline_step *step, const char *outcome);
+/* The launch with this slice. */
+void timeline_close_launch(struct timeline *timeline,
+			   struct timeline_slice *launch,
+			   const struct timeline_step *step,
+			   const char *outcome);
+
+/* --- timeline_tickets: pending tickets, arrows ---------------------------- */
+
+/*
+ * See Note [Trace] in lib/trace/trace.h.
+ */
+
+/*
+ * timeline_find_forward() finds the forward of a backward's ticket, while it is
+ * pending. timeline_link_ticket() tells the arrow from there to the slice,
+ * timeline_link_part() one from a part.
+ */
+void timeline_find_forward(struct timeline_slice *slice,
+			   const struct timeline_step *step);
+void timeline_link_ticket(struct timeline *timeline,
+			  const struct timeline_slice *slice,
+			  const struct timeline_step *step);
+void timeline_link_part(struct timeline *timeline,
+			const struct timeline_slice *slice,
+			const struct timeline_step *step,
+			const struct timeline_slice *forward);
+
+/* A pass that was committed makes its ticket, or uses it up. */
+void timeline_settle_ticket(const struct timeline_slice *slice,
+			    const struct timeline_step *step);
+void timeline_lose_ticket(struct timeline_row *row, uint64_t serial);
+void timeline_lose_tickets(struct timeline_row *row);
 
 #endif

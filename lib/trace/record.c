@@ -1,5 +1,5 @@
 /*
- * lib/trace/record.c - see lib/trace/record.h
+ * lib/trace/record.c - files that events are written into, as they happen
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/trace/record.h"
+#include "lib/trace/trace.h"
 
 struct record {
 	struct record *next;

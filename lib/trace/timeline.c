@@ -1,14 +1,11 @@
 /*
- * lib/trace/timeline.c - see Note [Trace] in lib/trace/timeline.h
+ * lib/trace/timeline.c - see Note [Trace] in lib/trace/trace.h
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/trace/timeline_launch.h"
-#include "lib/trace/timeline_rows.h"
-#include "lib/trace/slices.h"
-#include "lib/trace/timeline_tickets.h"
+#include "lib/trace/parts.h"
 
 /* --- eager passes --------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
 /*
- * lib/trace/words.c - see lib/trace/words.h
+ * lib/trace/words.c - reading the words of an event
  */
 #include <string.h>
-#include "lib/base/utf8.h"
-#include "lib/trace/words.h"
+#include "lib/base/base.h"
+#include "lib/trace/trace.h"
 
 /* A name in quotation marks has none inside; all else ends at a space. */
 const char *written_end(const char *text, const char *end)

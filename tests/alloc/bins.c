@@ -2,8 +2,7 @@
  * tests/alloc/bins.c - free blocks by size, live ones by place and id
  */
 #include <criterion/criterion.h>
-#include "alloc/pool/bins.h"
-#include "alloc/pool/places.h"
+#include "alloc/pool/inner.h"
 #include "tests/support/pools.h"
 
 #define BLOCKS 9000

@@ -2,7 +2,7 @@
  * tests/alloc/growth.c - how pools grow, and what they give back
  */
 #include <philox/testing.h>
-#include "lib/base/status.h"
+#include "lib/base/base.h"
 #include "tests/support/pools.h"
 
 static struct pool_request of_units(size_t units)

@@ -3,7 +3,7 @@
  */
 #include <criterion/criterion.h>
 #include <string.h>
-#include "lib/device/captures.h"
+#include "lib/device/device.h"
 #include "tests/support/support.h"
 
 struct asked {

@@ -8,7 +8,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/conditions.h"
+#include "lib/device/device.h"
 #include "tests/support/support.h"
 
 enum { TAPE = 64, NODES = 24, MARKS = 4096, DEPTH = 4 };

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/device/cuda/compat.h"
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 #include "tests/support/support.h"
 
 /* --- the driver ----------------------------------------------------------- */

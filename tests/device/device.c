@@ -11,10 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/testing.h>
-#include "lib/base/status.h"
-#include "lib/device/call.h"
-#include "lib/device/captures.h"
-#include "lib/device/conditions.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 #define EXPECT_REFUSED(call, word)                                     \
 	do {                                                           \

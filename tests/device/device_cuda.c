@@ -10,7 +10,7 @@
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 #include "tests/support/support.h"
 
 /* --- without a GPU -------------------------------------------------------- */

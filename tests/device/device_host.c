@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 
 #define ASSERT_OK(call) \
 	cr_assert_eq(call, PHILOX_OK, "%s: %s", #call, philox_error_message())
@@ -326,8 +326,8 @@ static void update_roots(const int order[ROOTS])
 	graph = end(device, stream);
 	for (int i = 0; i < ROOTS; i++) {
 		args.out = &old[i];
-		ASSERT_OK(
-			device_graph_add_kernel(device, graph, NULL, 0, &call, &roots[i]));
+		ASSERT_OK(device_graph_add_kernel(device, graph, NULL, 0, &call,
+						  &roots[i]));
 	}
 	exec = instantiate(device, graph);
 	for (int i = 0; i < ROOTS; i++) {
@@ -535,7 +535,8 @@ Test(device_host, a_wait_in_an_invalidated_capture_says_that_it_is)
 		      philox_stream_query(device, broken));
 	begin(device, whole, PHILOX_CAPTURE_RELAXED);
 	ASSERT_OK(device_capture_info(device, whole, &info));
-	ASSERT_OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call, &node));
+	ASSERT_OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call,
+					  &node));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
 		      philox_event_wait(device, broken, event));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
@@ -796,9 +797,11 @@ Test(device_host, nodes_belong_to_their_graph)
 
 	begin(device, stream, PHILOX_CAPTURE_RELAXED);
 	first = end(device, stream);
-	ASSERT_OK(device_graph_add_kernel(device, first, NULL, 0, &call, &inside));
+	ASSERT_OK(device_graph_add_kernel(device, first, NULL, 0, &call,
+					  &inside));
 	exec = instantiate(device, first);
-	ASSERT_OK(device_graph_add_kernel(device, first, NULL, 0, &call, &late));
+	ASSERT_OK(
+		device_graph_add_kernel(device, first, NULL, 0, &call, &late));
 	ASSERT_OK(device_exec_set_kernel(device, exec, inside, &call));
 	EXPECT_STATUS(PHILOX_ERROR_INVALID,
 		      device_exec_set_kernel(device, exec, late, &call));
@@ -809,8 +812,9 @@ Test(device_host, nodes_belong_to_their_graph)
 		      device_capture_depend(device, stream, inside));
 	second = end(device, stream);
 	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_add_kernel(device, (philox_native_graph)stream, NULL, 0,
-					    &call, &none));
+		      device_graph_add_kernel(device,
+					      (philox_native_graph)stream, NULL,
+					      0, &call, &none));
 	cr_expect_null(none);
 	ASSERT_OK(philox_native_graph_destroy(device, second));
 	philox_device_close(device);

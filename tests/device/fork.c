@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "graph/launch/graph.h"
+#include "graph/launch/launch.h"
 #include "lib/device/host/host.h"
 #include "tests/support/support.h"
 

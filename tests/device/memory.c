@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <philox/layout.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 #include "lib/device/host/host.h"
 #include "tests/support/support.h"
 

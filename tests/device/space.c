@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 #include "tests/support/support.h"
 
 #define UNIT ((size_t)64 << 10) /* the same on every machine */

@@ -6,8 +6,8 @@
  * these names, and refuse what cuda.h says they refuse.
  */
 #include <criterion/criterion.h>
-#include "lib/device/call.h"
-#include "lib/device/cuda/on.h"
+#include "lib/device/device.h"
+#include "lib/device/cuda/cuda.h"
 #include "tests/support/support.h"
 
 static struct philox_device *device;

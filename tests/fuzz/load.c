@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox.h>
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

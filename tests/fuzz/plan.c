@@ -19,7 +19,7 @@
 #include <string.h>
 #include <philox.h>
 #include "graph/runner/plan/plan.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 #include "tools/plan/plan.h"
 
 #define HEAD "philox plan 1\nlibrary \""

@@ -3,8 +3,8 @@
  *
  * `make fuzz` builds it with clang's libFuzzer and sanitizers and runs it for a
  * while. Bytes choose settings and operations, right and wrong ones; a pool must
- * do what the model of tests/support/pool_model.h does. tests/alloc/model.c runs
- * a few inputs.
+ * do what the model of tests/support/pool_model.h does. tests/alloc/model.c
+ * runs a few inputs.
  */
 #include "tests/fuzz/pool.h"
 #include "tests/support/pool_game.h"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 #include "tools/common/runner_read.h"
 #include "tools/runner/runner.h"
 

@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/ranks/merge_make.h"
-#include "lib/save/saved.h"
-#include "lib/ranks/set.h"
-#include "lib/state/region.h"
+#include "lib/ranks/ranks.h"
+#include "lib/save/save.h"
+#include "lib/state/state.h"
 
 /* Anything that fails here is a finding. */
 static void must_be(int holds)

@@ -4,7 +4,7 @@
  * If an edge is missing, in some order of the nodes a draw comes before the
  * body's kernel and has poison or the numbers of the run before.
  */
-#include "lib/device/conditions.h"
+#include "lib/device/device.h"
 #include "tests/support/loops.h"
 
 enum { LIMIT = 4, ORDERS = 64 };

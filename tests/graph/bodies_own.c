@@ -2,7 +2,7 @@
  * tests/graph/bodies_own.c - conditional nodes that the caller adds to the
  * graph, as with cudaGraphAddNode() and cudaStreamBeginCaptureToGraph()
  */
-#include "lib/device/conditions.h"
+#include "lib/device/device.h"
 #include "tests/support/loops.h"
 
 enum { LIMIT = 5 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <unistd.h>
-#include "lib/device/conditions.h"
+#include "lib/device/device.h"
 #include "tests/support/loops.h"
 
 enum { LIMIT = 3 };

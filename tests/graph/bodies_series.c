@@ -1,6 +1,6 @@
 /*
- * tests/graph/bodies_series.c - long series of launches: no number occurs twice,
- * and each launch reserves the same, whatever runs; two threads
+ * tests/graph/bodies_series.c - long series of launches: no number occurs
+ * twice, and each launch reserves the same, whatever runs; two threads
  */
 #include <pthread.h>
 #include "tests/support/loops.h"

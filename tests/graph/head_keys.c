@@ -5,7 +5,7 @@
  * Keys are those of tests/support/rows_model.h.
  */
 #include <stdlib.h>
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 #include "lib/device/contract.h"
 #include "tests/support/rows_model.h"
 #include "tests/support/support.h"

@@ -4,7 +4,8 @@
  * Each access of a head to memory that others use is a step, and so is a read
  * of a cell by a kernel after it. Everything that runs at once is an actor with
  * a stack of its own; a run executes steps of actors in some order, and every
- * order has its run. See Note [Head] in graph/capture/head.h for what must hold.
+ * order has its run. See Note [Head] in graph/capture/capture.h for what must
+ * hold.
  */
 #undef _FORTIFY_SOURCE /* as in tests/simulated/grid.c: many stacks */
 #include <stdint.h>
@@ -27,7 +28,7 @@ static void step_store(struct philox_state *cell, struct philox_state state);
 #define HEAD_STORE(cell, state) step_store(cell, state)
 #define HEAD_ENTRY(from)        (*(from))
 
-#include "graph/capture/head.h"
+#include "graph/capture/capture.h"
 #include "lib/kernels/head/head_elements.h"
 #include "tests/support/support.h"
 

@@ -8,7 +8,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 #include "lib/device/contract.h"
 #include "tests/support/mesh_bed.h"
 

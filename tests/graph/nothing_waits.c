@@ -9,7 +9,7 @@
 #include <philox/rows.h>
 #include <philox/save.h>
 #include <philox/testing.h>
-#include "graph/launch/graph.h"
+#include "graph/launch/launch.h"
 #include "tests/support/support.h"
 
 /* --- a device on which nothing runs --------------------------------------- */

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include "lib/kernels/head/head_elements.h"
-#include "graph/capture/head.h"
+#include "graph/capture/capture.h"
 #include "tests/support/support.h"
 
 /* --- a cell that is written while it is read ------------------------------ */

@@ -5,7 +5,7 @@
  * at most. The nodes and edges are counted through the device contract, back
  * from where a capture ends.
  */
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 #include "tests/support/support.h"
 
 enum { MOST = 256 };

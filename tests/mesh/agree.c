@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/state/context.h"
+#include "lib/state/state.h"
 #include "tests/support/allocations.h"
 #include "tests/support/ranks_bed.h"
 #include "tests/support/support.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/base/hash.h"
+#include "lib/base/base.h"
 #include "tests/support/allocations.h"
 #include "tests/support/ranks_bed.h"
 #include "tests/support/support.h"

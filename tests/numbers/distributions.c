@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 #include "tests/support/fills.h"
 
 enum { N = 100000 };

@@ -1,7 +1,7 @@
 /*
  * tests/numbers/options.c - reading structs of other versions
  */
-#include "lib/base/options.h"
+#include "lib/base/base.h"
 #include "tests/support/support.h"
 
 /* A struct that has grown by one field. */

@@ -8,10 +8,9 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include "lib/dist/dists.h"
+#include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
-#include "lib/fill/host.h"
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 #include "tests/support/fills.h"
 
 enum { MARGIN = 16, MARGIN_BYTE = 0xa5 };

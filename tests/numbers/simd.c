@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 #include "tests/support/lanes_list.h"
 #include "tests/support/support.h"
 

@@ -10,7 +10,7 @@
 
 #include "lib/device/contract.h"
 #include "lib/device/cuda/compat.h"
-#include "lib/device/cuda/kernels.h"
+#include "lib/device/cuda/cuda.h"
 
 #if CUDART_VERSION < 12030
 

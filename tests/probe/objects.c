@@ -6,7 +6,7 @@
 #include <philox.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 
 /* --- when retained objects are released ----------------------------------- */
 

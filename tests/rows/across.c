@@ -8,8 +8,8 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "lib/base/cpu.h"
-#include "lib/fill/keys.h"
+#include "lib/base/base.h"
+#include "lib/fill/fill.h"
 #include "tests/support/rows_model.h"
 #include "tests/support/support.h"
 

@@ -11,7 +11,7 @@
 #include "tests/support/rows_model.h"
 #include "tests/support/fills.h"
 #include "tests/support/support.h"
-#include "lib/dist/dists.h"
+#include "lib/dist/dist.h"
 
 enum { ROWS = 300, VALUES = 7, PITCH = 9 };
 

@@ -3,8 +3,8 @@
  * of a launch come
  *
  * Threads of the host do the work of the CUDA kernels here, in the order that
- * lib/rows/order.h asks for: see Note [Rows that advance once] in
- * lib/device/rows_kernels.h.
+ * lib/rows/elements.h asks for: see Note [Rows that advance once] in
+ * lib/device/kernels.h.
  */
 #include <sched.h>
 #include <stdint.h>
@@ -72,7 +72,6 @@ static void raise_to(uint64_t *to, uint64_t value)
 	__atomic_fetch_add((to), (uint64_t)(value), __ATOMIC_RELAXED)
 #define ROWS_MAX(to, value) make_greater(to, value)
 #define ROWS_ARRIVE(to)     __atomic_fetch_add((to), 1, __ATOMIC_ACQ_REL)
-#include "lib/rows/memory.h"
 #include "lib/rows/rows.h"
 #include "lib/rows/sample_elements.h"
 

@@ -3,7 +3,7 @@
  * the device fails
  */
 #include <stdio.h>
-#include "graph/runner/state/runner.h"
+#include "graph/runner/state/state.h"
 #include "tests/support/verify_bed.h"
 
 enum { BYTES = ACT_BYTES, LARGE = 6 << 20 };

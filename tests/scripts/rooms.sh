@@ -4,22 +4,50 @@
 # Violations are shown as arrows, from -> to.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
-# A room and the rooms, or files of a room, that it may use. <philox/...> is
-# free to all of them.
+# The rooms in their order: each may use those above it. <philox/...> is free to
+# all of them. A room is a folder; lib/ is left out.
 cat >"$WORK/rooms" <<'END'
 base
-device  base
-fill    base device
-mesh    base device fill
-state   base device fill mesh
-rows    base device fill mesh state
-save    base device fill mesh state rows
-kernels base device fill rows graph/head_elements.h graph/body_elements.h
-alloc   base device
-graph   base device fill mesh state rows save alloc
+containers
+text
+device
+device/host
+device/cuda
+dist
+fill/simd
+fill/layout
+fill
+mesh
+trace
+state
+pass
+rows
+save
+ranks
+kernels/head
+kernels/host
+kernels/cuda
+kernels
+alloc/pool
+alloc
+graph/capture
+graph/pool
+graph/launch
+graph/verify
+graph/runner/state
+graph/runner/function
+graph/runner/call
+graph/runner/plan
+graph/runner/snapshot
+graph/runner
+graph
 END
-# Device declares these tables, as it cannot know the kernels in them
-tables='kernels_host kernels_cuda kernels_cuda_count'
+# These use nothing but the rooms named here
+cat >"$WORK/only" <<'END'
+containers base
+alloc/pool base containers device
+alloc      base containers device alloc/pool
+END
 # The parts of one object may know each other
 one_object=lib/device/host
 # Files that a build makes, and who may include them
@@ -27,10 +55,11 @@ generated='lib/base/source.c kernel_source.h'
 
 # Shared by all the programs below
 functions='
-function room(path,  part)
+function room(path)
 {
-	split(path, part, "/")
-	return part[1] == "lib" ? part[2] : part[1]
+	sub(/^lib\//, "", path)
+	sub(/\/[^\/]*$/, "", path)
+	return path
 }
 
 function module(path)
@@ -47,13 +76,23 @@ function arrow(from, to)
 	}
 }
 
-function read_rooms(file,  line, part, n, i)
+function read_rooms(folder,  line, part, n, i)
 {
-	while ((getline line < file) > 0) {
+	while ((getline line < (folder "/rooms")) > 0)
+		place[line] = ++rooms
+	while ((getline line < (folder "/only")) > 0) {
 		n = split(line, part, " ")
+		only[part[1]]
 		for (i = 1; i <= n; i++)
-			may[part[1], part[i]] = 1
+			named[part[1], part[i]]
 	}
+}
+
+function may(from, to)
+{
+	return from == to || (from in place && to in place &&
+		place[to] < place[from] &&
+		(!(from in only) || (from, to) in named))
 }
 
 function count()
@@ -99,14 +138,14 @@ by_path()
 # A file of a room includes the rooms to its left
 to_the_left()
 {
-	includes "$1" | awk -v rooms="$WORK/rooms" "$functions"'
-	BEGIN { read_rooms(rooms) }
+	includes "$1" | awk -v rooms_in="$WORK" "$functions"'
+	BEGIN { read_rooms(rooms_in) }
 	$1 !~ /^include\// {
 		name = substr($2, 2, length($2) - 2)
 		if (name !~ /\// || name ~ /^philox\// ||
 		    ($2 ~ /^</ && name !~ /^(lib|graph|alloc|tools|tests)\//))
 			next
-		if (!((room($1), room(name)) in may) && !((room($1), name) in may))
+		if (!may(room($1), room(name)))
 			arrow($1, name)
 	}
 	END { count() }'
@@ -181,15 +220,9 @@ calls()
 calls_to_the_left()
 {
 	calls "$1" "$2" >"$WORK/calls"
-	awk -v rooms="$WORK/rooms" -v tables="$tables" "$functions"'
-	BEGIN {
-		read_rooms(rooms)
-		n = split(tables, part, " ")
-		for (i = 1; i <= n; i++)
-			table[part[i]]
-	}
-	!((room($1), room($2)) in may) &&
-	    !(room($1) == "device" && $3 in table) {
+	awk -v rooms_in="$WORK" "$functions"'
+	BEGIN { read_rooms(rooms_in) }
+	!may(room($1), room($2)) {
 		arrow($1, $2 ": " $3)
 	}
 	END {

@@ -1,4 +1,7 @@
-/* tests/simulated/condition_cuda.cpp - lib/kernels/cuda/condition.cu for the CPU */
+/*
+ * tests/simulated/condition_cuda.cpp - lib/kernels/cuda/condition.cu for the
+ * CPU
+ */
 #include "tests/simulated/device_code.h"
 
 /* The header declares it for nvcc alone. */

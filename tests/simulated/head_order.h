@@ -1,6 +1,6 @@
 /*
- * tests/simulated/head_order.h - lib/kernels/head/head_order.h for the CPU: other threads
- * run wherever they may
+ * tests/simulated/head_order.h - lib/kernels/head/head_order.h for the CPU:
+ * other threads run wherever they may
  */
 #ifndef TESTS_SIMULATED_HEAD_ORDER_H
 #define TESTS_SIMULATED_HEAD_ORDER_H

@@ -1,7 +1,7 @@
 /*
  * tests/simulated/queue.c - the host device's queues, without threads
  *
- * In place of lib/device/host/queue.c and order.c: a stream has no thread, and
+ * In place of lib/device/host/stream.c and order.c: a stream has no thread, and
  * its tasks wait until gpu.c runs them; who waits for a task has it work. An
  * executable graph has no order but its edges. The host's files see no
  * difference.

@@ -1,7 +1,10 @@
 /* tests/simulated/rows_cuda.cpp - lib/rows/cuda.cu for the CPU */
 #include "tests/simulated/device_code.h"
 
-/* --- lib/rows/order.h: other threads run wherever they may ---------------- */
+/*
+ * --- lib/rows/elements.h: other threads run wherever they may
+ * ----------------
+ */
 
 SIMULATED_ATOMIC static uint64_t simulated_load(const uint64_t *from)
 {

@@ -22,7 +22,10 @@ static void never_called(const void *launch)
 	abort();
 }
 
-/* In place of lib/kernels/host/host.c, which the program has for its own devices. */
+/*
+ * In place of lib/kernels/host/host.c, which the program has for its own
+ * devices.
+ */
 void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = never_called};
 

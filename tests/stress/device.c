@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/call.h"
+#include "lib/device/device.h"
 
 #define THREADS 4
 #define ROUNDS  150
@@ -250,7 +250,8 @@ static void make_shared(struct shared *shared, const char *name)
 	OK(philox_stream_begin_capture(device, stream, PHILOX_CAPTURE_RELAXED));
 	OK(device_capture_info(device, stream, &info));
 	call = fill_call(&args, shared->out, 0);
-	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call, &shared->node));
+	OK(device_graph_add_kernel(device, info.graph, NULL, 0, &call,
+				   &shared->node));
 	OK(philox_stream_end_capture(device, stream, &graph));
 	OK(philox_native_instantiate(device, graph, &shared->exec));
 }

@@ -4,7 +4,7 @@
  * The CUDA device over our own runtime: the functions below replace
  * libcudart's, and the driver's that it hands out, record their calls and fail
  * when told to. So a machine without a GPU shows what
- * lib/device/cuda/context.c, device.c, space.c, graph.c and conditional.c do with
+ * lib/device/cuda/on.c, device.c, space.c, graph.c and conditional.c do with
  * each error, but not that CUDA behaves as its documentation says.
  */
 #include <stdio.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
-#include "lib/device/call.h"
-#include "lib/device/cuda/kernels.h"
+#include "lib/device/device.h"
+#include "lib/device/cuda/cuda.h"
 
 /* The runtime's signatures are given; not every fake reads its arguments. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -1,8 +1,8 @@
 /*
  * tests/support/pool_model.h - a pool that knows units of memory, not blocks
  *
- * Written from the comments of alloc/pool/pool.h alone: an array says for each unit
- * of each segment whether it is mapped, who owns it and which block is there.
+ * Written from the comments of alloc/pool/pool.h alone: an array says for each
+ * unit of each segment whether it is mapped, who owns it and which block is there.
  * Everything is found by looking at all of them.
  */
 #ifndef TESTS_SUPPORT_POOL_MODEL_H

@@ -1,4 +1,4 @@
-"""Snapshots of pools, made and read by the rules in graph/pool/pool_text.h alone.
+"""Snapshots of pools, made and read by the rules in graph/pool/pool.h alone.
 
   pool_texts.py sign                        the lines read, and their checksum
   pool_texts.py make KIND BLOCKS TAGS SEED  a pool of as many live blocks

@@ -1,4 +1,4 @@
-"""Snapshots of runners, made and read by the rules in graph/runner/snapshot/lines.h alone.
+"""Snapshots of runners, made and read by the rules in graph/runner/snapshot/snapshot.h alone.
 
   runner_texts.py sign                     the lines read, and their checksum
   runner_texts.py make SHAPE N FUNCTIONS SEED

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/state/ledger.h"
+#include "lib/state/state.h"
 #include "tests/support/allocations.h"
 #include "tests/support/support.h"
 #include "tools/common/schedules.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "lib/text/file.h"
+#include "lib/text/text.h"
 #include "tools/train/save.h"
 
 #define TEXT  600

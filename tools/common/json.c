@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include "lib/base/utf8.h"
+#include "lib/base/base.h"
 
 static void write_string(FILE *out, const char *value)
 {

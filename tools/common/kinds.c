@@ -2,8 +2,7 @@
  * tools/common/kinds.c - see tools/common/kinds.h
  */
 #include "tools/common/kinds.h"
-#include "lib/dist/dists.h"
-#include "lib/dist/dtypes.h"
+#include "lib/dist/dist.h"
 
 /* Integers before real numbers, short before long. */
 static const enum philox_dtype dtypes[] = {PHILOX_U32,  PHILOX_U64, PHILOX_I32,

@@ -4,8 +4,8 @@
 #ifndef TOOLS_COMMON_RUNNER_LINES_H
 #define TOOLS_COMMON_RUNNER_LINES_H
 
-#include "graph/runner/snapshot/lines.h"
-#include "lib/text/lines.h"
+#include "graph/runner/snapshot/snapshot.h"
+#include "lib/text/text.h"
 
 struct runner_reader {
 	struct reader *reader;

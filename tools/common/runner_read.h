@@ -4,7 +4,7 @@
 #ifndef TOOLS_COMMON_RUNNER_READ_H
 #define TOOLS_COMMON_RUNNER_READ_H
 
-#include "graph/runner/snapshot/lines.h"
+#include "graph/runner/snapshot/snapshot.h"
 
 /*
  * runner_text_read() reads a text and checks what Note [Runner snapshot] says of

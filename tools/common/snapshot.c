@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/text/lines.h"
+#include "lib/text/text.h"
 #include "tools/common/snapshot_segments.h"
 
 /* The lines of figures, which are always there. */

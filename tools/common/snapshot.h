@@ -4,7 +4,7 @@
 #ifndef TOOLS_COMMON_SNAPSHOT_H
 #define TOOLS_COMMON_SNAPSHOT_H
 
-#include "graph/pool/pool_text.h"
+#include "graph/pool/pool.h"
 
 /*
  * snapshot_read() reads a text and checks all that Note [Snapshot] says of it:

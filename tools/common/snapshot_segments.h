@@ -5,8 +5,8 @@
 #ifndef TOOLS_COMMON_SNAPSHOT_SEGMENTS_H
 #define TOOLS_COMMON_SNAPSHOT_SEGMENTS_H
 
-#include "graph/pool/pool_text.h"
-#include "lib/text/lines.h"
+#include "graph/pool/pool.h"
+#include "lib/text/text.h"
 
 /* The segment that is being read, and what all came to so far. */
 struct segment_reader {

@@ -4,7 +4,7 @@
 #include "tools/common/svg.h"
 
 #include <string.h>
-#include "lib/base/utf8.h"
+#include "lib/base/base.h"
 
 static const char common_style[] =
 	"text{font:11px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/runner/plan/plan.h"
-#include "lib/text/file.h"
+#include "lib/text/text.h"
 
 #define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "

@@ -3,19 +3,19 @@
  * them, journals, plans of runners, snapshots of pools and of runners
  *
  * A file's first line says which of them it is. The formats are described in
- * Note [Saved context] in lib/save/text.h, Note [Set of texts] in lib/ranks/set.h,
- * Note [Journal] in lib/state/journal.h,
- * Note [Plan] in graph/runner/plan/plan.h, Note [Snapshot] in graph/pool/pool_text.h and
- * Note [Runner snapshot] in graph/runner/snapshot/lines.h.
+ * Note [Saved context] in lib/save/save.h, Note [Set of texts] in
+ * lib/ranks/ranks.h, Note [Journal] in lib/state/state.h,
+ * Note [Plan] in graph/runner/plan/plan.h, Note [Snapshot] in graph/pool/pool.h
+ * and Note [Runner snapshot] in graph/runner/snapshot/snapshot.h.
  */
 #ifndef TOOLS_COMMON_WRITTEN_H
 #define TOOLS_COMMON_WRITTEN_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/save/read.h"
-#include "lib/ranks/set.h"
-#include "lib/trace/words.h"
+#include "lib/save/save.h"
+#include "lib/ranks/ranks.h"
+#include "lib/trace/trace.h"
 #include "tools/common/runner_read.h"
 #include "tools/common/snapshot.h"
 
@@ -66,7 +66,7 @@ const char *written_kind_name(const struct written *written);
 
 /*
  * written_words() splits an event into words and returns how many there are;
- * lib/trace/words.h says what can be done with them.
+ * lib/trace/trace.h says what can be done with them.
  */
 size_t written_words(const struct written_event *event,
 		     struct written_word words[WRITTEN_WORDS_MAX]);

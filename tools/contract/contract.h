@@ -28,8 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox.h>
-#include "lib/device/call.h"
-#include "lib/device/conditions.h"
+#include "lib/device/device.h"
 
 struct contract_thing;
 
@@ -138,7 +137,7 @@ int contract_status_is(struct contract *c, const char *file, int line,
  */
 
 /*
- * As the functions of philox/device.h and lib/device/call.h; destroyed after
+ * As the functions of philox/device.h and lib/device/device.h; destroyed after
  * the check.
  */
 enum philox_status contract_stream(struct contract *c, unsigned flags,

@@ -12,10 +12,8 @@
 #include <string.h>
 #include <philox/layout.h>
 #include "tools/contract/contract.h"
-#include "lib/dist/dists.h"
-#include "lib/dist/dtypes.h"
+#include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
-#include "lib/fill/layout/check.h"
 #include "lib/fill/layout/layout.h"
 
 #define ELEMENTS  20000

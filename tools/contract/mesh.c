@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <philox.h>
-#include "lib/base/hash.h"
+#include "lib/base/base.h"
 #include "tools/contract/contract.h"
 
 enum { RANKS = 4, WORDS = 64, CALLS = 2 };

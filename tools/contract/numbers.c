@@ -1,8 +1,8 @@
 /*
  * tools/contract/numbers.c - checks that a device draws the host's numbers
  *
- * The reference is the loops of lib/kernels/host/host.c, called into plain memory.
- * Every trial compares a whole buffer, with bytes on both sides of the span
+ * The reference is the loops of lib/kernels/host/host.c, called into plain
+ * memory. Every trial compares a whole buffer, with bytes on both sides of the span
  * that a fill must not touch.
  */
 #include <inttypes.h>
@@ -12,9 +12,8 @@
 #include <philox/fill.h>
 #include "tools/contract/contract.h"
 #include "tools/common/kinds.h"
-#include "lib/dist/dists.h"
+#include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
-#include "lib/fill/host.h"
 
 /* Untouched elements around a span, and their bytes. */
 #define MARGIN      16

@@ -5,7 +5,7 @@
  * region has at most 2^20 operators, and a test battery needs more.
  */
 #include "tools/draw/axis.h"
-#include "lib/state/region.h"
+#include "lib/state/state.h"
 
 static uint32_t word_of(uint64_t seed, uint64_t offset)
 {

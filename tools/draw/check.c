@@ -11,8 +11,7 @@
 #include "tools/common/kinds.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/line.h"
-#include "lib/dist/dists.h"
-#include "lib/dist/dtypes.h"
+#include "lib/dist/dist.h"
 
 static const char *dist_name(const struct draw_line *line)
 {

@@ -8,7 +8,7 @@
 #include "tools/common/options.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/line.h"
-#include "lib/device/fill_kernels.h"
+#include "lib/device/kernels.h"
 
 static const char usage_before_dists[] =
 	"usage: philox draw [OPTION]...\n"
@@ -117,7 +117,8 @@ static size_t add_names(char *text, size_t length,
 
 static const char *help_text(const struct drawn_dists *dists)
 {
-	static char text[sizeof(usage_before_dists) + sizeof(usage_after_dists) +
+	static char text[sizeof(usage_before_dists) +
+			 sizeof(usage_after_dists) +
 			 (0 FILL_DISTS(DIST_ROOM, )) * 64];
 	size_t length = add_text(text, 0, usage_before_dists);
 

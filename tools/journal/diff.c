@@ -16,7 +16,7 @@
 #include <string.h>
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 #include "tools/common/written.h"
 #include "tools/journal/diff.h"
 #include "tools/plan/plan.h"

@@ -17,7 +17,7 @@ struct apart {
 };
 
 struct comparison {
-	struct steps a, b;
+	struct step_list a, b;
 	struct apart *apart; /* regions whose serials are not comparable */
 	size_t n_apart;
 	const char *why;
@@ -141,7 +141,7 @@ static void print_other(const struct step *step)
  */
 static uint64_t ticket_of(const struct comparison *c, const struct step *step)
 {
-	const struct steps *both[] = {&c->a, &c->b};
+	const struct step_list *both[] = {&c->a, &c->b};
 
 	for (size_t k = 0; k < 2 && !step->ticket; k++)
 		for (size_t i = 0; i < both[k]->n; i++) {
@@ -249,7 +249,7 @@ static int is_about(const struct comparison *c, const struct step *a,
 
 /* Whether a step is also among the others from a place on, in its context. */
 static int comes_in(const struct comparison *c, const struct step *step,
-		    const struct steps *others, size_t from)
+		    const struct step_list *others, size_t from)
 {
 	for (size_t i = from; i < others->n; i++) {
 		const struct step *other = &others->steps[i];

@@ -7,7 +7,7 @@
 #ifndef TOOLS_JOURNAL_DRAWING_H
 #define TOOLS_JOURNAL_DRAWING_H
 
-#include "lib/trace/timeline.h"
+#include "lib/trace/trace.h"
 #include "tools/common/written.h"
 
 struct drawn_lane {

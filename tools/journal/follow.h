@@ -8,7 +8,7 @@
 #ifndef TOOLS_JOURNAL_FOLLOW_H
 #define TOOLS_JOURNAL_FOLLOW_H
 
-#include "lib/trace/timeline.h"
+#include "lib/trace/trace.h"
 #include "tools/common/written.h"
 
 struct follow {

@@ -16,7 +16,7 @@
 #include "tools/plan/plan.h"
 #include "tools/pool/pool.h"
 #include "tools/runner/runner.h"
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 
 /* --- saved contexts ------------------------------------------------------- */
 

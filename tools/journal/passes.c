@@ -33,8 +33,8 @@ static int starts(const struct reading *reading, const char *text)
 /* --- steps ---------------------------------------------------------------- */
 
 /* Fields of a pass; there is room for each event. */
-static struct step *add_step(struct steps *steps, const struct reading *reading,
-			     enum step_kind kind)
+static struct step *add_step(struct step_list *steps,
+			     const struct reading *reading, enum step_kind kind)
 {
 	struct step *step = &steps->steps[steps->n++];
 
@@ -72,7 +72,7 @@ static int is_same_pass(const struct step *step, const struct reading *reading,
 }
 
 /* The open pass that an event ends; NULL: it began before the journal. */
-static struct step *find_open(struct steps *steps,
+static struct step *find_open(struct step_list *steps,
 			      const struct reading *reading,
 			      enum step_kind kind)
 {
@@ -88,7 +88,7 @@ static struct step *find_open(struct steps *steps,
 }
 
 /* What happens to an eager pass: "-begin", "-commit" or "-abort". */
-static void read_pass(struct steps *steps, const struct reading *reading,
+static void read_pass(struct step_list *steps, const struct reading *reading,
 		      enum step_kind kind, const char *what)
 {
 	struct step *step;
@@ -111,7 +111,7 @@ static void read_pass(struct steps *steps, const struct reading *reading,
 /* --- launches ------------------------------------------------------------- */
 
 /* The forward that another use of the launch being read repeats, or NULL. */
-static const struct step *find_use(const struct steps *steps, size_t launch,
+static const struct step *find_use(const struct step_list *steps, size_t launch,
 				   uint64_t use)
 {
 	for (size_t i = steps->n; i-- && steps->steps[i].launch == launch;)
@@ -120,7 +120,7 @@ static const struct step *find_use(const struct steps *steps, size_t launch,
 	return NULL;
 }
 
-static void read_use(struct steps *steps, const struct reading *reading,
+static void read_use(struct step_list *steps, const struct reading *reading,
 		     struct written_word graph, size_t launch)
 {
 	int forward = written_is(field(reading, "pass"), "forward");
@@ -147,7 +147,7 @@ static void read_use(struct steps *steps, const struct reading *reading,
 }
 
 /* The last launch of a graph was aborted. */
-static void drop_launch(struct steps *steps, const struct reading *reading)
+static void drop_launch(struct step_list *steps, const struct reading *reading)
 {
 	struct written_word graph = field(reading, "graph");
 	size_t launch = 0;
@@ -175,7 +175,7 @@ struct launch {
 	struct written_word graph;
 };
 
-static void read_step(struct steps *steps, const struct reading *reading,
+static void read_step(struct step_list *steps, const struct reading *reading,
 		      struct launch *launch)
 {
 	static const char *const ends[] = {"-begin", "-commit", "-abort"};
@@ -209,7 +209,7 @@ static void read_step(struct steps *steps, const struct reading *reading,
 	}
 }
 
-static void drop_left_out(struct steps *steps)
+static void drop_left_out(struct step_list *steps)
 {
 	size_t kept = 0;
 
@@ -222,7 +222,7 @@ static void drop_left_out(struct steps *steps)
 	steps->n = kept;
 }
 
-int steps_read(const struct written *journal, struct steps *steps)
+int steps_read(const struct written *journal, struct step_list *steps)
 {
 	struct launch launch = {0};
 	struct reading reading;
@@ -240,7 +240,7 @@ int steps_read(const struct written *journal, struct steps *steps)
 	return 0;
 }
 
-void steps_finish(struct steps *steps)
+void steps_finish(struct step_list *steps)
 {
 	free(steps->steps);
 	memset(steps, 0, sizeof(*steps));

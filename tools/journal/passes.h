@@ -25,13 +25,13 @@ struct step {
 	size_t launch;             /* of which event; eager: 0 */
 };
 
-struct steps {
+struct step_list {
 	struct step *steps; /* context by context */
 	size_t n, n_passes;
 };
 
 /* steps_read() returns 0, or -1: out of memory. steps_finish() frees. */
-int steps_read(const struct written *journal, struct steps *steps);
-void steps_finish(struct steps *steps);
+int steps_read(const struct written *journal, struct step_list *steps);
+void steps_finish(struct step_list *steps);
 
 #endif

@@ -2,12 +2,12 @@
  * tools/journal/trace.c - philox inspect --trace: a journal as a trace
  *
  * In the object form of the Trace Event Format, which has room for what the
- * times are. See lib/trace/trace_json.h.
+ * times are. See lib/trace/trace.h.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "lib/trace/trace_json.h"
+#include "lib/trace/trace.h"
 #include "tools/common/complain.h"
 #include "tools/journal/follow.h"
 #include "tools/journal/pictures.h"

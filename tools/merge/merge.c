@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/text/file.h"
+#include "lib/text/text.h"
 #include "tools/common/complain.h"
 #include "tools/common/options.h"
 #include "tools/tools.h"

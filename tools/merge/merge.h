@@ -22,7 +22,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/ranks/load.h"
+#include "lib/ranks/ranks.h"
 
 /* "--place PATTERN=AXIS:0,2" or "--differs PATTERN=AXIS,AXIS" */
 struct merge_rule {

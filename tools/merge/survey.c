@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "lib/save/saved.h"
+#include "lib/save/save.h"
 #include "tools/common/complain.h"
 #include "tools/merge/merge.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/mesh/mesh.h"
-#include "lib/text/file.h"
-#include "lib/save/saved.h"
+#include "lib/text/text.h"
+#include "lib/save/save.h"
 #include "tools/common/complain.h"
 #include "tools/merge/merge.h"
 

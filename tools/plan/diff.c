@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 #include "tools/common/complain.h"
 #include "tools/plan/plan.h"
 

@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 #include "tools/common/complain.h"
 #include "tools/plan/plan.h"
 

@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 #include "tools/plan/plan.h"
 
 const char *const plan_modes[3] = {"forward", "backward", "inference"};

@@ -8,7 +8,7 @@
 #ifndef TOOLS_POOL_LINES_H
 #define TOOLS_POOL_LINES_H
 
-#include "graph/pool/pool_text.h"
+#include "graph/pool/pool.h"
 
 struct pool_line {
 	uint64_t segment;

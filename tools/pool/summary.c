@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 #include "tools/common/complain.h"
 #include "tools/pool/pool.h"
 #include "tools/pool/totals.h"
@@ -110,8 +110,7 @@ static void print_memory(FILE *out, const struct snapshot *snapshot,
 	print_owners(out, totals);
 }
 
-static void print_counts(FILE *out,
-			 const struct philox_pool_figures *figures)
+static void print_counts(FILE *out, const struct philox_pool_figures *figures)
 {
 	fprintf(out,
 		"\nallocations %" PRIu64 ", frees %" PRIu64 ", growths %" PRIu64

@@ -4,7 +4,7 @@
 #ifndef TOOLS_POOL_TOTALS_H
 #define TOOLS_POOL_TOTALS_H
 
-#include "graph/pool/pool_text.h"
+#include "graph/pool/pool.h"
 
 /* The live blocks of a tag. */
 struct tag_total {

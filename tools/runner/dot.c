@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/base/utf8.h"
+#include "lib/base/base.h"
 #include "tools/common/complain.h"
 #include "tools/common/svg.h"
 #include "tools/runner/runner.h"

@@ -5,7 +5,7 @@
 #define TOOLS_RUNNER_RUNNER_H
 
 #include <stdio.h>
-#include "graph/runner/snapshot/lines.h"
+#include "graph/runner/snapshot/snapshot.h"
 #include "tools/common/json.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/state/journal.h"
+#include "lib/state/state.h"
 #include "tools/common/complain.h"
 #include "tools/pool/pool.h"
 #include "tools/pool/totals.h"

@@ -10,7 +10,7 @@
 #ifndef TOOLS_RUNNER_TREE_H
 #define TOOLS_RUNNER_TREE_H
 
-#include "graph/runner/snapshot/lines.h"
+#include "graph/runner/snapshot/snapshot.h"
 
 #define TREE_MOST 200
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "graph/runner/snapshot/lines.h"
+#include "graph/runner/snapshot/snapshot.h"
 
 /* Reasons that the counts give for calls that were not replayed. */
 #define MISS_KINDS 9

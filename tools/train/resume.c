@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/text/file.h"
+#include "lib/text/text.h"
 #include "tools/train/save.h"
 
 /* --- reading -------------------------------------------------------------- */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "lib/text/file.h"
+#include "lib/text/text.h"
 #include "tools/train/save.h"
 
 #define ORDER                                                        \

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "graph/runner/call/agree.h"
+#include "graph/runner/call/call.h"
 
 static enum philox_status refuse_answer(const struct philox_function *function,
 					enum philox_call_kind wanted,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/launch_value.h>
-#include "graph/runner/state/live.h"
-#include "graph/runner/function/script.h"
+#include "graph/runner/state/state.h"
+#include "graph/runner/function/function.h"
 #include "graph/verify/verify.h"
 
 philox_stream philox_run_stream(const struct philox_run *run)
@@ -75,9 +75,9 @@ static enum philox_status write_cell(struct philox_run *run, size_t index,
 {
 	const struct philox_call_value *value = &run->call->values[index];
 	struct philox_pool_block block;
-	enum philox_status status = philox_pool_alloc(
-		run->pool, run->stream, PHILOX_VALUE_SIZE, 0,
-		run->function->values[index].name, &block);
+	enum philox_status status =
+		philox_pool_alloc(run->pool, run->stream, PHILOX_VALUE_SIZE, 0,
+				  run->function->values[index].name, &block);
 
 	if (status != PHILOX_OK)
 		return run->verify ? verify_paint(run->verify, NULL, 0, status)

@@ -7,12 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/runner/function/runner_debt.h"
-#include "graph/runner/call/decide.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/call/execute.h"
-#include "graph/runner/call/replay.h"
-#include "graph/runner/function/recording.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/call/call.h"
 
 /* --- too early, or too often ------------------------------------------------------ */
 

@@ -5,14 +5,9 @@
  * tickets are used up and outputs handed out, which cannot.
  */
 #include <stdlib.h>
-#include "graph/runner/call/eager.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/call/passes.h"
-#include "graph/runner/state/fence.h"
-#include "graph/runner/call/run.h"
-#include "graph/runner/state/runner_step.h"
+#include "graph/runner/call/call.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/state/state.h"
 
 /* What a call needs beside its run. */
 struct eager {

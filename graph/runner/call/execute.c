@@ -4,14 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/runner/call/agree.h"
-#include "graph/runner/function/runner_debt.h"
-#include "graph/runner/call/eager.h"
-#include "graph/runner/call/execute.h"
-#include "graph/runner/call/replay.h"
-#include "graph/runner/call/record.h"
-#include "graph/runner/function/recording.h"
-#include "graph/runner/call/verify.h"
+#include "graph/runner/call/call.h"
+#include "graph/runner/function/function.h"
 
 static void note_refusal(const struct calling *calling,
 			 enum philox_call_kind kind)

@@ -1,15 +1,16 @@
 /*
- * graph/runner/call/passes.c - the passes of a body, and the tickets of its call
+ * graph/runner/call/passes.c - the passes of a body, and the tickets of its
+ * call
  *
- * See Note [Runner] in graph/runner/state/runner.h.
+ * See Note [Runner] in graph/runner/state/state.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "graph/runner/call/passes.h"
-#include "graph/runner/function/script.h"
-#include "graph/runner/state/runner_step.h"
-#include "graph/verify/callback.h"
-#include "lib/state/journal.h"
+#include "graph/runner/call/call.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/state/state.h"
+#include "graph/verify/verify.h"
+#include "lib/state/state.h"
 
 #define NO_ENTRY UINT32_MAX
 

@@ -2,13 +2,9 @@
  * graph/runner/call/prepare.c - calls that are recorded ahead
  */
 #include <string.h>
-#include "graph/runner/call/agree.h"
-#include "graph/runner/state/runner_enter.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/function/key.h"
-#include "graph/runner/call/execute.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/function/recording.h"
+#include "graph/runner/call/call.h"
+#include "graph/runner/state/state.h"
+#include "graph/runner/function/function.h"
 
 static int is_eager(const struct philox_function *function)
 {

@@ -6,15 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/launch_value.h>
-#include "graph/launch/capture_end.h"
-#include "graph/pool/checkpoint.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/call/passes.h"
-#include "graph/runner/call/record.h"
-#include "graph/runner/function/recording.h"
-#include "graph/runner/call/run.h"
+#include "graph/launch/launch.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/state/state.h"
+#include "graph/runner/call/call.h"
 
 /* --- what a recording has to know, after its capture --------------------------------- */
 
@@ -200,8 +196,8 @@ static uint64_t count_bytes(const struct recording *recording)
 	const size_t entry = sizeof(uint32_t) + 1 + sizeof(void *);
 
 	return sizeof(*recording) +
-	       function->n_inputs * (3 * sizeof(void *) +
-				     sizeof(struct recorded_source)) +
+	       function->n_inputs *
+		       (3 * sizeof(void *) + sizeof(struct recorded_source)) +
 	       function->n_outputs * (sizeof(struct recorded_output) +
 				      sizeof(struct output_slot) +
 				      sizeof(struct output_slot *) +

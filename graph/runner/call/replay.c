@@ -2,15 +2,10 @@
  * graph/runner/call/replay.c - launching a recording for a call
  */
 #include <philox/launch_value.h>
-#include "graph/pool/streams.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/call/replay.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/state/fence.h"
-#include "graph/runner/call/run.h"
-#include "graph/runner/state/runner_step.h"
-#include "graph/runner/call/verify.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/call/call.h"
+#include "graph/runner/state/state.h"
 
 static enum philox_status set_values(const struct recording *recording,
 				     const struct philox_call *call)

@@ -1,18 +1,16 @@
 /*
- * graph/runner/call/request.c - a call on its way: what is checked, told and kept
+ * graph/runner/call/request.c - a call on its way: what is checked, told and
+ * kept
  */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "graph/runner/call/request.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/function/key.h"
-#include "graph/runner/function/runner_limits.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/call/run.h"
-#include "lib/base/options.h"
-#include "lib/device/captures.h"
+#include "graph/runner/call/call.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/state/state.h"
+#include "lib/base/base.h"
+#include "lib/device/device.h"
 
 /* The size of the struct's first version. */
 #define CALL_SIZE_FIRST OPTIONS_FIRST(struct philox_call, reserved)

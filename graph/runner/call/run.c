@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "graph/pool/pool.h"
-#include "graph/runner/function/inputs.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/call/passes.h"
-#include "graph/runner/call/run.h"
-#include "graph/runner/function/script.h"
+#include "graph/runner/function/function.h"
+#include "graph/runner/state/state.h"
+#include "graph/runner/call/call.h"
 
 /* --- beginning and end ---------------------------------------------------------- */
 

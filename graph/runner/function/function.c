@@ -1,5 +1,6 @@
 /*
- * graph/runner/function/function.c - functions of a runner: made, destroyed, counted
+ * graph/runner/function/function.c - functions of a runner: made, destroyed,
+ * counted
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,13 +8,9 @@
 #include <string.h>
 #include <philox/fill.h>
 #include <philox/launch_value.h>
-#include "graph/runner/state/runner_enter.h"
+#include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
-#include "graph/runner/function/key.h"
-#include "graph/runner/state/live.h"
-#include "graph/runner/function/recording.h"
-#include "graph/runner/function/runner_retire.h"
-#include "lib/base/options.h"
+#include "lib/base/base.h"
 
 /* The sizes of the structs' first versions. */
 #define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_options, agree)

@@ -1,10 +1,232 @@
 /*
- * graph/runner/function/function.h - functions of a runner
+ * graph/runner/function/function.h - functions: their keys, inputs, recordings
  */
 #ifndef GRAPH_RUNNER_FUNCTION_FUNCTION_H
 #define GRAPH_RUNNER_FUNCTION_FUNCTION_H
 
-#include "graph/runner/state/runner.h"
+#include "graph/runner/state/state.h"
+
+/* --- script: what a body does under a key, compared with before ----------- */
+
+/*
+ * run_fail() keeps the first failure of a run with the thread's message, and
+ * returns `status`.
+ */
+enum philox_status run_fail(struct philox_run *run, enum philox_status status);
+
+/* run_is_ours() tells whether a run's body is running, and on this thread. */
+int run_is_ours(const struct philox_run *run);
+
+/* run_check() refuses a run whose body is not running on this thread. */
+enum philox_status run_check(const struct philox_run *run);
+
+/*
+ * script_begin() begins a run; script_step() takes its next step: ERROR_MISMATCH
+ * if an earlier run did something else, ERROR_MEMORY. script_end() ends it: an
+ * earlier run may have done more. script_forget() forgets what a run did that
+ * does not count. script_free() frees one, and has it be empty.
+ *
+ * script_share() has an empty script be the n steps that others have, too;
+ * script_unshare() gives up one reference to them.
+ */
+void script_begin(struct philox_run *run);
+enum philox_status script_step(struct philox_run *run, const struct step *step);
+enum philox_status script_end(struct philox_run *run);
+void script_forget(struct philox_run *run);
+void script_free(struct script *script);
+void script_share(struct script *script, struct script_share *share, size_t n);
+void script_unshare(struct script_share *share);
+
+/* --- key: the keys of a function ------------------------------------------ */
+
+/* key_find() finds a key, NULL: there is none. */
+struct key *key_find(const struct philox_function *function, const void *bytes,
+		     size_t size);
+
+/* key_get() finds the key of a call, or makes one: ERROR_MEMORY. */
+enum philox_status key_get(struct philox_function *function, const void *bytes,
+			   size_t size, struct key **key);
+
+/* key_drop() forgets a key and retires its recordings. */
+void key_drop(struct philox_function *function, struct key *key);
+
+/* keys_free() frees all keys of a function, which have no recordings. */
+void keys_free(struct philox_function *function);
+
+/*
+ * Several keys at once. key_new() makes one that is in no list: all is 0 but its
+ * bytes; NULL: no memory. keys_replace() frees the keys of a function, which
+ * have no recordings, and puts those of a list, in the reverse of its order,
+ * into an array of empty buckets, a power of two, which becomes the function's.
+ * keys_free_list() frees a list.
+ */
+struct key *key_new(const struct philox_function *function, const void *bytes,
+		    size_t size);
+void keys_replace(struct philox_function *function, struct key *list,
+		  struct key **buckets, size_t n_buckets);
+void keys_free_list(struct key *list);
+
+/* --- limits: how many keys and bytes a function keeps --------------------- */
+
+/*
+ * limits_keep() drops keys, but never this one, until the function is within
+ * the limits of its policy, or no other key is left that would help.
+ */
+void limits_keep(struct philox_function *function, const struct key *now);
+
+/* --- inputs: the inputs of a call: static, copied, moved ------------------ */
+
+/* inputs_check() checks the inputs of a call against their descriptors. */
+enum philox_status inputs_check(const struct philox_function *function,
+				const struct philox_call *call);
+
+/*
+ * inputs_fit() checks that they have the sizes that they have under the key:
+ * ERROR_INVALID. inputs_note() remembers them for the next call, and returns 1
+ * if it has decided to copy one from now on.
+ */
+enum philox_status inputs_fit(const struct philox_function *function,
+			      const struct key *key,
+			      const struct philox_call *call);
+int inputs_note(struct philox_function *function, struct key *key,
+		const struct philox_call *call);
+
+/* inputs_misaligned() tells whether the body cannot use one where it is. */
+int inputs_misaligned(const struct philox_function *function,
+		      const struct philox_call *call, size_t index);
+
+/* inputs_copied() tells whether a recording has one copied. */
+int inputs_copied(const struct philox_function *function, const struct key *key,
+		  const struct philox_call *call, size_t index);
+
+/*
+ * inputs_hash() is equal for calls that one recording may serve; inputs_same()
+ * tells whether a recording does, as far as its inputs go.
+ */
+uint64_t inputs_hash(const struct philox_function *function,
+		     const struct key *key, const struct philox_call *call);
+int inputs_same(const struct recording *recording,
+		const struct philox_call *call);
+
+/*
+ * inputs_unrecordable() returns the name of an input because of which the calls
+ * of a key cannot be recorded: mutated, copied and not written back. NULL: none.
+ */
+const char *inputs_unrecordable(const struct philox_function *function,
+				const struct key *key,
+				const struct philox_call *call);
+
+/*
+ * inputs_moved() writes which static inputs are elsewhere than in a recording,
+ * all of them as far as there is room, and returns the first one's name, NULL if
+ * there is none.
+ */
+const char *inputs_moved(const struct recording *recording,
+			 const struct philox_call *call, char *text,
+			 size_t size);
+
+/*
+ * inputs_copy_in() copies those inputs on a stream that have a buffer, to it
+ * (buffers NULL: none has one);
+ * inputs_copy_back() copies back those that are to be.
+ */
+enum philox_status inputs_copy_in(struct philox_function *function,
+				  const struct philox_call *call,
+				  void *const *buffers, philox_stream stream);
+enum philox_status inputs_copy_back(struct philox_function *function,
+				    const struct philox_call *call,
+				    void *const *buffers, philox_stream stream);
+
+/* --- recording: recordings: kept, found, launched ------------------------- */
+
+#define RECORDING_DIFFERED "its replay differed from its body"
+
+/*
+ * recording_make() makes an empty one for a call. recording_keep() has it found
+ * from then on, and recording_played() counts a replay. recording_retire() has it
+ * found no more, recordings_retire() all those of a key,
+ * recordings_retire_useless() those that are stale or spoiled, see below: their
+ * launches may still be under way, and so runner_retire.c frees them. `why`, in
+ * words that live on, is for the reason of the next recording of the key; NULL:
+ * it has another one. recordings_free() frees the others of a function.
+ */
+enum philox_status recording_make(struct philox_function *function,
+				  struct key *key,
+				  const struct philox_call *call,
+				  struct recording **recording);
+enum philox_status recordings_reserve(struct philox_function *function);
+void recording_keep(struct recording *recording);
+void recording_played(struct recording *recording);
+void recording_retire(struct recording *recording, const char *why);
+void recordings_retire(struct key *key, struct philox_function *function,
+		       const char *why);
+void recordings_retire_useless(struct key *key,
+			       struct philox_function *function);
+void recording_free(struct recording *recording);
+void recordings_free(struct philox_function *function);
+
+/*
+ * recording_is_stale() tells whether a region in one was destroyed;
+ * recording_is_spoiled() whether the device finds that it uses memory which was
+ * freed.
+ */
+int recording_is_stale(const struct recording *recording);
+int recording_is_spoiled(const struct recording *recording);
+
+/*
+ * recording_find() finds one of the key for a call, of several one whose memory
+ * holds no output; *in_use is that block, if all of them have one. NULL: there
+ * is none.
+ */
+struct recording *recording_find(const struct philox_function *function,
+				 const struct key *key,
+				 const struct philox_call *call,
+				 const struct live_block **in_use);
+
+/* --- debt: recordings of a plan that are to be made again ----------------- */
+
+/*
+ * See Loading in Note [Plan], graph/runner/plan/plan.h.
+ */
+
+/*
+ * debt_warms_up() tells whether a call, which is not barred and has no
+ * recording that could be replayed, is to be a warm-up since its key is cold.
+ * debt_dry() has a cold key warmed up dry, if the policy has dry warm-ups and the
+ * key does not wait.
+ */
+int debt_warms_up(const struct key *key, const struct philox_policy *policy);
+void debt_dry(struct key *key, const struct philox_policy *policy);
+
+/*
+ * debt_pay() has a new recording, which is not linked yet, pay a debt of its
+ * key. debt_end() forgets those that a key has.
+ */
+void debt_pay(struct recording *recording);
+void debt_end(struct key *key, struct philox_function *function);
+
+/* --- retire: recordings that are not used any more ------------------------ */
+
+/*
+ * See Going in Note [Runner], graph/runner/state/state.h.
+ */
+
+/*
+ * retired_mark() has an event on a stream, after a call's work, tell when the
+ * launches of recordings that were retired are over; retired_sweep() frees those for which
+ * it has come. What fails is done after a later call.
+ */
+void retired_mark(struct philox_runner *runner, philox_stream stream);
+void retired_sweep(struct philox_runner *runner);
+
+/*
+ * retired_free() frees all of a function, whose launches are over; NULL: of all
+ * functions, and the rest of what the list needs.
+ */
+void retired_free(struct philox_runner *runner,
+		  const struct philox_function *function);
+
+/* --- function: functions of a runner -------------------------------------- */
 
 /* function_end() frees what a function has but its names, which messages need. */
 void function_end(struct philox_function *function);

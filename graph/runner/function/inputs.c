@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/runner/function/inputs.h"
+#include "graph/runner/function/function.h"
 
 /* An automatic input that has moved so often is copied. */
 #define AUTOMATIC_MOVES 2

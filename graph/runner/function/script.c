@@ -1,11 +1,12 @@
 /*
- * graph/runner/function/script.c - what a body does under a key, compared with before
+ * graph/runner/function/script.c - what a body does under a key, compared with
+ * before
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/runner/function/script.h"
+#include "graph/runner/function/function.h"
 
 /* Whether it is asked for by the body, on its thread and while it runs. */
 int run_is_ours(const struct philox_run *run)

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/runner/function/key.h"
+#include "graph/runner/function/function.h"
 #include "graph/runner/plan/plan.h"
-#include "graph/runner/function/script.h"
 
 /* Names of regions, one after the other, for the scripts of keys. */
 struct plan_names {

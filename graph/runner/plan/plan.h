@@ -1,6 +1,16 @@
 /*
- * graph/runner/plan/plan.h - the plan of a runner, as a text and read
- *
+ * graph/runner/plan/plan.h - plans: what a runner has learned, as a text
+ */
+#ifndef GRAPH_RUNNER_PLAN_PLAN_H
+#define GRAPH_RUNNER_PLAN_PLAN_H
+
+#include <string.h>
+#include "graph/runner/state/state.h"
+#include "lib/text/text.h"
+
+/* --- plan: the plan of a runner, as a text and read ----------------------- */
+
+/*
  * Note [Plan]
  * ~~~~~~~~~~~
  *   philox plan 1
@@ -26,7 +36,7 @@
  *   barred 9f86d081884c7d65 41 by "attention" alive for "it is of another size"
  *   checksum 0123456789abcdef bytes 910
  *
- * Lines are as in Note [Saved context], lib/save/text.h: words with one space
+ * Lines are as in Note [Saved context], lib/save/save.h: words with one space
  * between, numbers without leading zeros, names in quotation marks, one spelling
  * for the same contents. There is no address in it, no graph and no number of a
  * device. All lines (the longest are broken here), in this order:
@@ -91,10 +101,6 @@
  * replayed, as many as there were of each. The debts of a key end when the
  * recordings that they stand for would have been retired.
  */
-#ifndef GRAPH_RUNNER_PLAN_PLAN_H
-#define GRAPH_RUNNER_PLAN_PLAN_H
-
-#include "graph/runner/state/runner.h"
 
 #define PLAN_VERSION   1
 #define PLAN_NO_SCRIPT SIZE_MAX
@@ -147,12 +153,12 @@ struct plan {
 
 /*
  * plan_finish() frees what a plan holds. plan_no_room() is the error of those
- * below that find no memory. (graph/runner/plan/runner_plan_index.c)
+ * below that find no memory. (graph/runner/plan/plan.c)
  */
 void plan_finish(struct plan *plan);
 enum philox_status plan_no_room(void);
 
-/* Of an index of things that are found by a hash. (graph/runner/plan/runner_plan_index.c) */
+/* Of an index of things that are found by a hash. (graph/runner/plan/plan.c) */
 struct plan_index {
 	struct plan_place {
 		uint64_t hash;
@@ -186,7 +192,7 @@ enum philox_status plan_write(const struct plan *plan, char **text,
 /*
  * plan_read() reads a text and checks all that can be checked without a runner:
  * ERROR_INVALID, which names the line, ERROR_UNSUPPORTED, ERROR_MEMORY. The
- * memory it takes is in proportion to the text. (graph/runner/plan/runner_plan_read.c)
+ * memory it takes is in proportion to the text. (graph/runner/plan/lines.c)
  */
 enum philox_status plan_read(const char *text, size_t size, struct plan *plan);
 
@@ -214,5 +220,76 @@ enum philox_status plan_apply(const struct plan *plan,
 			      struct philox_runner *runner,
 			      struct philox_function *const *functions);
 void plan_forget(struct philox_runner *runner);
+
+/* --- steps: steps of scripts, read ---------------------------------------- */
+
+/* What steps of a script may name by number: those of its own, above it. */
+struct step_counts {
+	uint64_t passes, allocations;
+	uint64_t outputs, values; /* of the function */
+};
+
+/*
+ * plan_read_step() reads the rest of a line of a step; its region is new memory.
+ */
+struct step plan_read_step(struct reader *reader, struct step_counts *counts);
+
+/* --- reader: reading a plan: see Note [Plan] ------------------------------ */
+
+/*
+ * The text is read once, line by line. Tables grow with the lines read, never
+ * with a number that the text announces.
+ */
+
+#define PLAN_MOST (UINT64_MAX / 2)
+
+/* The bytes that a text in an array has at most. */
+#define TEXT_OF(member) (sizeof(member) - 1)
+
+/* What of a function comes next, at the earliest. */
+enum section { OF_INPUTS, OF_OUTPUTS, OF_VALUES, OF_SCRIPTS, OF_KEYS };
+
+struct plan_reader {
+	struct reader in;
+	struct plan *plan;
+	enum section section;
+	struct step_counts counts; /* of the last script */
+	struct plan_index keys;    /* of the last function */
+	size_t named;              /* scripts, by its keys */
+	uint64_t bytes;            /* of its recordings */
+};
+
+/*
+ * Words: planned_function() is the last function; plan_line_fits() tells whether
+ * a line of a section may come here, or refuses it. plan_choice() takes one of n
+ * words: its number. The others take a word, with the spaces around it, and then
+ * a number, "never" for PHILOX_NEVER, a size, or a name of at most so many bytes.
+ * (graph/runner/plan/lines.c)
+ */
+struct plan_function *planned_function(const struct plan_reader *reader);
+int plan_line_fits(struct plan_reader *reader, enum section section);
+uint32_t plan_choice(struct reader *reader, const char *const *words,
+		     uint32_t n, const char *what);
+uint32_t plan_number(struct reader *reader, const char *word);
+uint32_t plan_or_never(struct reader *reader, const char *word);
+uint64_t plan_size(struct reader *reader, const char *word);
+char *plan_short_name(struct reader *reader, size_t most);
+
+/*
+ * The rest of each kind of line. plan_end_key() and plan_end_function() refuse
+ * the text if something of the last one is missing.
+ * (graph/runner/plan/lines.c, graph/runner/plan/lines.c)
+ */
+void plan_read_key(struct plan_reader *reader);
+void plan_read_taken(struct plan_reader *reader);
+void plan_end_key(struct plan_reader *reader);
+void plan_begin_function(struct plan_reader *reader);
+void plan_read_input(struct plan_reader *reader);
+void plan_read_output(struct plan_reader *reader);
+void plan_read_value(struct plan_reader *reader);
+void plan_read_policy(struct plan_reader *reader);
+void plan_begin_script(struct plan_reader *reader);
+void plan_read_script_step(struct plan_reader *reader);
+void plan_end_function(struct plan_reader *reader);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/version.h>
-#include "graph/pool/turns.h"
+#include "graph/pool/pool.h"
 #include "graph/runner/plan/plan.h"
 
 /* --- keys ---------------------------------------------------------------------- */

@@ -1,14 +1,13 @@
 /*
- * graph/runner/snapshot/lines.c - writing the snapshot of a runner: see Note [Runner
- * snapshot]
+ * graph/runner/snapshot/lines.c - writing the snapshot of a runner: see Note
+ * [Runner snapshot]
  */
-#include "graph/runner/snapshot/lines.h"
+#include "graph/runner/snapshot/snapshot.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/text/stream.h"
-#include "lib/text/lines.h"
+#include "lib/text/text.h"
 
 static void put_u64(FILE *out, const char *word, uint64_t number)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "graph/runner/state/runner.h"
+#include "graph/runner/state/state.h"
 
 /* A thread's handle as a number that is not 0. */
 static uintptr_t this_thread(void)

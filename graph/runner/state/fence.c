@@ -1,12 +1,12 @@
 /*
  * graph/runner/state/fence.c - where on which streams outputs were released
  *
- * See Order in Note [Runner], graph/runner/state/runner.h.
+ * See Order in Note [Runner], graph/runner/state/state.h.
  */
 #include <stdlib.h>
-#include "graph/pool/streams.h"
-#include "graph/runner/state/fence.h"
-#include "lib/device/captures.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/state/state.h"
+#include "lib/device/device.h"
 
 static int is_point_of(const struct release_point *point, philox_stream stream)
 {

@@ -1,12 +1,12 @@
 /*
  * graph/runner/state/live.c - which memory of a runner's pool holds outputs
  *
- * See Note [Runner] in graph/runner/state/runner.h.
+ * See Note [Runner] in graph/runner/state/state.h.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "graph/pool/checkpoint.h"
-#include "graph/runner/state/live.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/state/state.h"
 
 struct block_range live_range(const struct philox_runner *runner,
 			      const void *address, size_t bytes)

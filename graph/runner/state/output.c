@@ -3,9 +3,7 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "graph/runner/state/live.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/state/tie.h"
+#include "graph/runner/state/state.h"
 
 /* --- slots -------------------------------------------------------------------- */
 

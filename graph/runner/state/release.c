@@ -1,11 +1,10 @@
 /*
  * graph/runner/state/release.c - outputs in the caller's hands
  */
-#include "graph/runner/state/runner_enter.h"
-#include "graph/runner/state/output.h"
-#include "graph/runner/state/fence.h"
-#include "graph/runner/state/runner_step.h"
-#include "graph/runner/state/tie.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include "graph/runner/state/state.h"
+#include "lib/pass/pass.h"
 
 static enum philox_status release(struct philox_runner *runner,
 				  const struct philox_output *output,
@@ -144,4 +143,215 @@ enum philox_status philox_output_data(struct philox_runner *runner,
 	if (status == PHILOX_OK)
 		*data = slot->data;
 	return leave(runner, status, within);
+}
+
+/* --- step: the outputs of a step, and what keeps them --------------------- */
+
+/*
+ * See Paths in Note [Runner], graph/runner/state/state.h.
+ */
+
+/* --- tickets that are owed ---------------------------------------------------- */
+
+static int is_owed(const struct owed_ticket *owed)
+{
+	struct ledger_entry *entry;
+
+	return ticket_pending(owed->region, owed->ticket, &entry) == PHILOX_OK;
+}
+
+static void strike_off(struct philox_runner *runner)
+{
+	struct status_message kept;
+	size_t left = 0;
+
+	status_keep(&kept);
+	context_lock(runner->context);
+	for (size_t i = 0; i < runner->n_owed; i++)
+		if (is_owed(&runner->owed[i]))
+			runner->owed[left++] = runner->owed[i];
+	context_unlock(runner->context);
+	runner->n_owed = left;
+	status_restore(&kept);
+}
+
+/* At least half of the room is free after looking, so that is done rarely. */
+enum philox_status step_reserve(struct philox_runner *runner, size_t n)
+{
+	if (runner->n_owed + n <= runner->owed_room)
+		return PHILOX_OK;
+	strike_off(runner);
+	return runner_room(&runner->owed, &runner->owed_room,
+			   2 * (runner->n_owed + n), sizeof(*runner->owed));
+}
+
+void step_owe(struct philox_runner *runner, struct philox_region *region,
+	      struct philox_ticket ticket, uint64_t path)
+{
+	runner->owed[runner->n_owed++] =
+		(struct owed_ticket){region, ticket, path};
+}
+
+/* --- paths ---------------------------------------------------------------------- */
+
+static void join_paths(struct philox_runner *runner, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < runner->n_slots; i++)
+		if (runner->slots[i]->path == from)
+			runner->slots[i]->path = to;
+	for (size_t i = 0; i < runner->n_owed; i++)
+		if (runner->owed[i].path == from)
+			runner->owed[i].path = to;
+}
+
+void step_follow(struct philox_runner *runner, size_t n_inputs)
+{
+	uint64_t path = 0, of;
+
+	for (size_t i = 0; runner->handles && i < n_inputs; i++) {
+		if (!runner->input_slots[i])
+			continue;
+		of = runner->input_slots[i]->path;
+		if (!path)
+			path = of;
+		else if (of != path)
+			join_paths(runner, of, path);
+	}
+	runner->path = path ? path : ++runner->paths;
+}
+
+/* The tickets are sorted by path: one that keeps a path; NULL: none. */
+static const struct owed_ticket *keeper_of(const struct philox_runner *runner,
+					   uint64_t path)
+{
+	size_t low = 0, high = runner->n_owed;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runner->owed[middle].path < path)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < runner->n_owed && runner->owed[low].path == path
+		       ? &runner->owed[low]
+		       : NULL;
+}
+
+static int by_path(const void *one, const void *other)
+{
+	const struct owed_ticket *a = one, *b = other;
+
+	if (a->path != b->path)
+		return (a->path > b->path) - (a->path < b->path);
+	return (a->ticket.serial > b->ticket.serial) -
+	       (a->ticket.serial < b->ticket.serial);
+}
+
+/* --- steps ------------------------------------------------------------------------ */
+
+static void tell_kept(size_t kept, const struct output_slot *slot,
+		      const struct owed_ticket *keeper)
+{
+	const struct philox_function *function = slot->function;
+
+	runner_post(function, PHILOX_LOG_INFO, "step", PHILOX_CALL_NONE, NULL,
+		    0,
+		    "has output '%s' of call %" PRIu64
+		    " kept, one of %zu, since a backward of its path is owed: "
+		    "that of ticket %" PRIu64 " of region '%s'",
+		    function->outputs[slot->output].name, slot->call, kept,
+		    keeper->ticket.serial, keeper->region->name);
+}
+
+static size_t end_paths(struct philox_runner *runner, unsigned flags)
+{
+	const struct output_slot *first = NULL;
+	const struct owed_ticket *keeper, *first_keeper = NULL;
+	size_t kept = 0;
+
+	strike_off(runner);
+	if (runner->n_owed)
+		qsort(runner->owed, runner->n_owed, sizeof(*runner->owed),
+		      by_path);
+	for (size_t i = 0; i < runner->n_slots; i++) {
+		struct output_slot *slot = runner->slots[i];
+
+		if (!slot->live)
+			continue;
+		keeper = flags & PHILOX_STEP_ALL
+				 ? NULL
+				 : keeper_of(runner, slot->path);
+		if (!keeper) {
+			outputs_drop(slot);
+		} else if (!kept++) {
+			first = slot;
+			first_keeper = keeper;
+		}
+	}
+	if (kept)
+		tell_kept(kept, first, first_keeper);
+	return kept;
+}
+
+static enum philox_status begin_step(struct philox_runner *runner,
+				     philox_stream stream, unsigned flags,
+				     size_t *kept)
+{
+	size_t n;
+	enum philox_status status;
+
+	if (flags & ~(unsigned)PHILOX_STEP_ALL)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "runner '%s': flags of a step are 0x%x, but "
+				  "all that are known are 0x1",
+				  runner->name, flags);
+	status = points_note(runner, stream);
+	if (status != PHILOX_OK)
+		return status;
+	n = end_paths(runner, flags);
+	if (kept)
+		*kept = n;
+	return PHILOX_OK;
+}
+
+enum philox_status philox_step_begin(struct philox_runner *runner,
+				     philox_stream stream, unsigned flags,
+				     size_t *kept)
+{
+	enum philox_status status;
+
+	if (!runner)
+		return context_null(NULL, "runner");
+	NEED_PROCESS(runner->context);
+	status = runner_enter(runner);
+	if (status == PHILOX_OK)
+		status = runner_leave(runner,
+				      begin_step(runner, stream, flags, kept));
+	return runner_report(runner, NULL, status);
+}
+
+/* --- enter: a thread comes into a runner ---------------------------------- */
+
+void runner_drain(struct philox_runner *runner, int within)
+{
+	struct output_slot *slot;
+
+	while ((slot = ties_next(runner)))
+		if (within)
+			outputs_drop_later(slot);
+		else
+			outputs_drop(slot);
+}
+
+enum philox_status runner_enter(struct philox_runner *runner)
+{
+	enum philox_status status = runner_take(runner);
+
+	if (status != PHILOX_OK)
+		return status;
+	outputs_drop_now(runner);
+	runner_drain(runner, 0);
+	return PHILOX_OK;
 }

@@ -1,13 +1,12 @@
 /*
  * graph/runner/state/tie.c - outputs that are released with a ticket
  *
- * See Locks in Note [Runner], graph/runner/state/runner.h. With the context's lock, but for
- * a slot's own `tie`.
+ * See Locks in Note [Runner], graph/runner/state/state.h. With the context's
+ * lock, but for a slot's own `tie`.
  */
 #include <stdlib.h>
-#include "graph/runner/state/fence.h"
-#include "graph/runner/state/tie.h"
-#include "lib/pass/ticket.h"
+#include "graph/runner/state/state.h"
+#include "lib/pass/pass.h"
 
 /* What the ledger has of a ticket's outputs. */
 struct tie_list {

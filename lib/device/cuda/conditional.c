@@ -4,8 +4,8 @@
  * Not every CUDA has them, nor every driver: what is too old, the one that the
  * library was built with or the driver, is named by the error.
  */
-#include "lib/device/cuda/device.h"
-#include "lib/base/status.h"
+#include "lib/device/cuda/cuda.h"
+#include "lib/base/base.h"
 
 _Static_assert(sizeof(device_condition) == sizeof(cudaGraphConditionalHandle),
 	       "a condition is CUDA's handle");

@@ -2,7 +2,7 @@
  * lib/device/cuda/device.c - lib/device/contract.h on the CUDA runtime
  *
  * Thin: an operation is one call of the runtime, or a check and that call, made
- * through ON() (lib/device/cuda/on.h). Here are devices, memory, streams and
+ * through ON() (lib/device/cuda/cuda.h). Here are devices, memory, streams and
  * events; captures and graphs are in lib/device/cuda/graph.c, spaces in
  * lib/device/cuda/space.c. But for those a device does not change after open,
  * so nothing is locked; CUDA may be called from any thread.
@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/cuda/device.h"
-#include "lib/device/cuda/kernels.h"
-#include "lib/base/status.h"
+#include "lib/device/cuda/cuda.h"
+#include "lib/base/base.h"
 
 /* --- memory --------------------------------------------------------------- */
 

@@ -7,9 +7,8 @@
  * CUDA's threads.
  */
 #include <stdlib.h>
-#include "lib/device/cuda/device.h"
-#include "lib/device/cuda/kernels.h"
-#include "lib/base/status.h"
+#include "lib/device/cuda/cuda.h"
+#include "lib/base/base.h"
 
 /* One kernel launch as the graph functions take it. */
 struct launch {

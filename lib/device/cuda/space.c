@@ -13,8 +13,8 @@
  * event, comes first: it gives the contract's answer.
  */
 #include <stdio.h>
-#include "lib/device/cuda/device.h"
-#include "lib/base/status.h"
+#include "lib/device/cuda/cuda.h"
+#include "lib/base/base.h"
 
 /* The driver's errors that only these functions have: see context.c. */
 #define SAME(driver, runtime) \

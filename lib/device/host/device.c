@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/device/host/host.h"
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 
 enum philox_status host_no_memory(const char *what)
 {

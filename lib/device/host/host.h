@@ -23,8 +23,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "lib/device/contract.h"
-#include "lib/device/spaces.h"
-#include "lib/base/status.h"
+#include "lib/device/device.h"
+#include "lib/base/base.h"
 
 /* --- handles: object.c ----------------------------------------------- */
 

@@ -1,12 +1,15 @@
 /*
- * lib/fill/layout/layout.h - fills in the layouts of other libraries
+ * lib/fill/layout/layout.h - layouts of other libraries: where they draw which
+ * element
  */
 #ifndef LIB_FILL_LAYOUT_LAYOUT_H
 #define LIB_FILL_LAYOUT_LAYOUT_H
 
 #include <philox/layout.h>
-#include "lib/base/status.h"
+#include "lib/base/base.h"
 #include "lib/device/kernels.h"
+
+/* --- layout: fills in the layouts of other libraries ---------------------- */
 
 /* layout_is_other() says whether a fill is for the functions below. */
 static inline int layout_is_other(const struct philox_fill *fill)
@@ -29,5 +32,28 @@ void layout_args(const struct philox_fill *fill, struct layout_args *args);
  */
 enum philox_status layout_advance(const struct philox_fill *fill,
 				  uint64_t *words);
+
+/* --- check: whether a fill's layout allows the fill ----------------------- */
+
+/*
+ * layout_check() checks a fill's layout, and whether the fill fits it; the rest
+ * of the fill is valid. Without a layout it returns PHILOX_OK. Errors:
+ * PHILOX_ERROR_INVALID names the field, PHILOX_ERROR_UNSUPPORTED what the
+ * original lacks.
+ */
+enum philox_status layout_check(const struct philox_fill *fill);
+
+/*
+ * layout_has() says whether a layout other than the default has a dist of a
+ * dtype.
+ */
+int layout_has(enum philox_layout_kind kind, enum philox_dist dist,
+	       enum philox_dtype dtype);
+
+/*
+ * layout_span_end() returns the element after the last one of a fill's span,
+ * 2^64 - 1 at most.
+ */
+uint64_t layout_span_end(const struct philox_fill *fill);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * Included after the vectors they are written in. A loop makes words
  * (lib/fill/simd/words.h), and a body makes the elements of one group of them
- * (lib/fill/simd/draws.h, lib/fill/simd/fills.h).
+ * (lib/fill/simd/fills.h, lib/fill/simd/fills.h).
  */
 #ifndef LIB_FILL_SIMD_LOOPS_H
 #define LIB_FILL_SIMD_LOOPS_H

@@ -3,7 +3,7 @@
  */
 #include <stddef.h>
 #include "lib/fill/simd/tables.h"
-#include "lib/base/cpu.h"
+#include "lib/base/base.h"
 
 static const struct simd_loops *const tables[SIMD_COUNT] = {
 #ifdef __x86_64__

@@ -2,7 +2,7 @@
  * lib/fill/simd/tables.h - the tables of vector loops
  *
  * The loops of lib/fill/simd/loops.h exist once for each instruction set, in
- * one table each. All give the same bits as the plain loop. lib/base/cpu.h
+ * one table each. All give the same bits as the plain loop. lib/base/base.h
  * decides which set is used.
  */
 #ifndef LIB_FILL_SIMD_TABLES_H

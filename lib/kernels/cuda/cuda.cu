@@ -2,14 +2,14 @@
  * lib/kernels/cuda/cuda.cu - the library's kernels on the GPU, and their table
  *
  * Each kernel takes one parameter, its arguments by value, and calls the same
- * inline functions as the loops of lib/kernels/host/host.c. Results do not depend on
- * the number of blocks or threads. lib/device/cuda/graph.c decides how many
- * there are and on which stream; it launches with cudaLaunchKernel(), since
+ * inline functions as the loops of lib/kernels/host/host.c. Results do not
+ * depend on the number of blocks or threads. lib/device/cuda/graph.c decides
+ * how many there are and on which stream; it launches with cudaLaunchKernel(), since
  * nvcc's own launch syntax would need the C++ library.
  */
 #include <stddef.h>
 #include "lib/fill/cuda.cuh"
-#include "lib/device/cuda/kernels.h"
+#include "lib/device/cuda/cuda.h"
 #include "lib/kernels/cuda/head.cuh"
 #include "lib/kernels/head/body_elements.h"
 #include "lib/fill/layout/cuda.cuh"
@@ -19,11 +19,14 @@
 FILL_LIST(FILL_KERNEL)
 LAYOUT_LIST(LAYOUT_KERNEL)
 
-/* --- the head: the large ones are in lib/kernels/cuda/heads.cu ----------------- */
+/*
+ * --- the head: the large ones are in lib/kernels/cuda/heads.cu
+ * -----------------
+ */
 
 HEAD_SMALL_LIST(HEAD_KERNEL)
 
-#define HEAD_ELSEWHERE(capacity)                          \
+#define HEAD_ELSEWHERE(capacity)                           \
 	extern "C" __global__ void philox_head_##capacity( \
 		__grid_constant__ const head_message<capacity>);
 HEAD_LARGE_LIST(HEAD_ELSEWHERE)
@@ -91,7 +94,8 @@ extern "C" __global__ void philox_copies(
 			((uint4 *)item.to)[k] = ((const uint4 *)item.from)[k];
 		for (uint64_t k = wide * 16 + thread; k < item.bytes;
 		     k += threads)
-			((uint8_t *)item.to)[k] = ((const uint8_t *)item.from)[k];
+			((uint8_t *)item.to)[k] =
+				((const uint8_t *)item.from)[k];
 	}
 }
 
@@ -111,8 +115,7 @@ static __device__ uint64_t compare_words(uint4 one, uint4 other)
 
 static __device__ void compare_tell(const compare_item *item, uint64_t place)
 {
-	atomicMin((unsigned long long *)item->first,
-		  (unsigned long long)place);
+	atomicMin((unsigned long long *)item->first, (unsigned long long)place);
 }
 
 /* A thread is done with an item at its first difference: later ones are later. */
@@ -140,7 +143,8 @@ extern "C" __global__ void philox_compare(
 
 	for (uint64_t i = 0; i < args.count; i++) {
 		const compare_item item = args.items[i];
-		const uint64_t sides = (uint64_t)item.one | (uint64_t)item.other;
+		const uint64_t sides =
+			(uint64_t)item.one | (uint64_t)item.other;
 		const uint64_t wide = sides % 16 ? 0 : item.bytes / 16;
 
 		compare_wide(&item, wide, thread, threads);
@@ -154,7 +158,10 @@ extern "C" __global__ void philox_compare(
 	}
 }
 
-/* --- conditions of graphs: lib/kernels/cuda/condition.cu ------------------------ */
+/*
+ * --- conditions of graphs: lib/kernels/cuda/condition.cu
+ * ------------------------
+ */
 
 extern "C" __global__ void philox_condition(
 	__grid_constant__ const condition_args);
@@ -202,12 +209,13 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 /* The heads come first, the small before the large: one is looked up at every
  * replay, and opening skips those that cannot be loaded. So it does with the one
  * of conditions, and learns from the last whether the device works. */
-const kernel_cuda kernels_cuda[] = {HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(
-	FILL_ROW) LAYOUT_LIST(LAYOUT_ROW) ROWS_KERNEL_LIST(ROWS_ROW){
-	KERNEL_CONDITION, sizeof(condition_args),
-	(const void *)philox_condition, 1, 1, 0},
-	{KERNEL_BODY, sizeof(body_args), (const void *)philox_body, BODY_THREADS,
-	 1, 0},
+const kernel_cuda kernels_cuda[] = {
+	HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(FILL_ROW) LAYOUT_LIST(LAYOUT_ROW)
+		ROWS_KERNEL_LIST(ROWS_ROW){
+			KERNEL_CONDITION, sizeof(condition_args),
+			(const void *)philox_condition, 1, 1, 0},
+	{KERNEL_BODY, sizeof(body_args), (const void *)philox_body,
+	 BODY_THREADS, 1, 0},
 	{KERNEL_AT, sizeof(at_args), (const void *)philox_at, BODY_THREADS, 1,
 	 0},
 	{KERNEL_COPIES, sizeof(copies_args), (const void *)philox_copies,

@@ -1,8 +1,9 @@
 /*
  * lib/kernels/cuda/head.cuh - the kernels of the head
  *
- * Those whose parameters every driver takes are in lib/kernels/cuda/cuda.cu, the
- * others in lib/kernels/cuda/heads.cu, a module of its own (lib/device/kernels.h).
+ * Those whose parameters every driver takes are in lib/kernels/cuda/cuda.cu,
+ * the others in lib/kernels/cuda/heads.cu, a module of its own
+ * (lib/device/kernels.h).
  */
 #ifndef LIB_KERNELS_CUDA_HEAD_CUH
 #define LIB_KERNELS_CUDA_HEAD_CUH

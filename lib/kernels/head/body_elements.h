@@ -1,8 +1,8 @@
 /*
- * lib/kernels/head/body_elements.h - the work of the kernels of bodies, for the host's loop
- * and the kernels
+ * lib/kernels/head/body_elements.h - the work of the kernels of bodies, for the
+ * host's loop and the kernels
  *
- * See Note [Bodies] in graph/capture/bodies.h.
+ * See Note [Bodies] in graph/capture/capture.h.
  */
 #ifndef LIB_KERNELS_HEAD_BODY_ELEMENTS_H
 #define LIB_KERNELS_HEAD_BODY_ELEMENTS_H

@@ -1,7 +1,8 @@
 /*
- * lib/kernels/head/head_elements.h - the head's work, for the host's loop and the kernel
+ * lib/kernels/head/head_elements.h - the head's work, for the host's loop and
+ * the kernel
  *
- * See Note [Head] in graph/capture/head.h for the protocol.
+ * See Note [Head] in graph/capture/capture.h for the protocol.
  */
 #ifndef LIB_KERNELS_HEAD_HEAD_ELEMENTS_H
 #define LIB_KERNELS_HEAD_HEAD_ELEMENTS_H

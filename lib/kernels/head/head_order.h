@@ -1,8 +1,10 @@
 /*
- * lib/kernels/head/head_order.h - what heads do with memory that others use meanwhile
+ * lib/kernels/head/head_order.h - what heads do with memory that others use
+ * meanwhile
  *
- * Part of lib/kernels/head/head_elements.h; Note [Head] in graph/capture/head.h says why this is
- * enough. Tests, whose threads are of another kind, define all of these first.
+ * Part of lib/kernels/head/head_elements.h; Note [Head] in
+ * graph/capture/capture.h says why this is enough. Tests, whose threads are of
+ * another kind, define all of these first.
  *
  *   HEAD_RAISE(to, value)     *to becomes the greater of the two; what it was
  *   HEAD_ADD(to, value)       *to += value; what it was

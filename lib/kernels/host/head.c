@@ -3,7 +3,7 @@
  */
 #include <string.h>
 #include "lib/kernels/host/head.h"
-#include "lib/fill/keys.h"
+#include "lib/fill/fill.h"
 #include "lib/kernels/head/head_elements.h"
 
 /* A number of cells, whose states are taken apart for the keys. */

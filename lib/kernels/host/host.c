@@ -6,7 +6,7 @@
  */
 #include <string.h>
 #include "lib/device/contract.h"
-#include "lib/fill/host.h"
+#include "lib/fill/fill.h"
 #include "lib/kernels/host/head.h"
 
 #define HEAD_FILL(args, entries, n, taken) \

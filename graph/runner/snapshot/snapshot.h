@@ -1,0 +1,203 @@
+/*
+ * graph/runner/snapshot/snapshot.h - a runner, copied, and as a text
+ */
+#ifndef GRAPH_RUNNER_SNAPSHOT_SNAPSHOT_H
+#define GRAPH_RUNNER_SNAPSHOT_SNAPSHOT_H
+
+#include <stdio.h>
+#include <philox/runner.h>
+#include "graph/pool/pool.h"
+#include "lib/base/base.h"
+
+/* --- lines: the snapshot of a runner, and writing it as a text ------------ */
+
+/*
+ * Note [Runner snapshot]
+ * ~~~~~~~~~~~~~~~~~~~~~~
+ *   philox runner 1
+ *   runner "model" mode plain calls 9 made 2 functions 1 live 1
+ *   function 1 "layer" there forward flags 0 inputs 1 outputs 1 values 0
+ *       keys 1 recordings 2
+ *   policy moved limit live eager refused eager limit 5 warm-ups 1 dry 0
+ *       after 1 again never retry 16 keys 0 verify 0 differs error bytes 0
+ *   calls eager 0 warm-up 1 record 2 replay 6 failed 0
+ *   bodies 3 dry 0 checking 0 prepared 0
+ *   misses new 1 moved 1 live 0 stale 0 early 0 limit 0 refused 0 eager 0
+ *       agreed 0
+ *   verified 0 differed 0 unverified 0
+ *   kept dropped 0 unplayed 0 bytes 4096 copies 0
+ *   reason "its inputs moved: input 'x' from 0x.."
+ *   input "x" static flags 0 alignment 16 elements 3 origin "model.c:12"
+ *   output "y" elements 3 origin ""
+ *   key 1 size 2 0a00 calls 9 warm-ups 0 dry 0 wait 0 refused ""
+ *   recording 1 key 1 replays 5 by call bytes 2048 passes 1 writes 1024
+ *       ranges 1
+ *   from memory 0 static
+ *   range segment 0 offset 0 bytes 1024
+ *   recording 2 key 1 replays 1 by call bytes 2048 passes 1 writes 1024
+ *       ranges 1
+ *   from function 1 output 1 recording 1 static
+ *   range segment 0 offset 1024 bytes 1024
+ *   live function 1 output 1 recording 2 block 1 size 1000 call 9 untied
+ *   begin pool
+ *   philox pool 1
+ *   ...
+ *   end pool
+ *   checksum 0123456789abcdef bytes 1443
+ *
+ * Lines are as in Note [Saved context]: words with one space between, numbers
+ * without leading zeros, names in quotation marks, one spelling for the same
+ * contents (some lines are broken here). There are places and no addresses,
+ * numbers of the text's own and no times: so the same calls give the same text on
+ * each device, but for what Note [Snapshot] says of the pool, and for `bytes` of
+ * recordings, of which a device may need some for itself. All lines:
+ *
+ *  philox runner V    The version, 1. A reader refuses a newer one, after which
+ *                     anything may follow.
+ *  runner NAME mode plain|eager|verify calls C made M functions F live L
+ *                     PHILOX_RUNNER when it was made; the calls that began, the
+ *                     recordings that were ever made; how many functions and
+ *                     live outputs follow.
+ *  function N NAME there|gone forward|backward|inference flags F inputs I
+ *      outputs O values V keys K recordings R
+ *                     In order of making, from 1; one that was destroyed is
+ *                     gone, and has neither keys nor recordings. The lines below
+ *                     down to `reason` follow each, then its inputs, outputs,
+ *                     values, keys and recordings.
+ *  policy ...         As it is in force (struct philox_policy): `never` is
+ *                     PHILOX_NEVER, and a `limit` of 0 too.
+ *  calls ... bodies ... misses ... verified ... kept ...
+ *                     As in struct philox_function_counts.
+ *  reason TEXT        Why the last call that ran the body did so, "" if there was
+ *                     none. What is no number of this text is left out of it:
+ *                     addresses are "0x..", blocks "block #",
+ *                     and of inputs that moved only the first is named.
+ *  input NAME static|copied|automatic flags F alignment A elements E origin O
+ *  output NAME elements E origin O
+ *  value NAME bytes B
+ *                     As described; numbered from 1 in this order.
+ *  key K size S [HEX] calls C warm-ups W dry D wait N refused TEXT
+ *                     In order of making, from 1: its S bytes; calls that
+ *                     succeeded; warm-ups that are to come; calls until
+ *                     recording is tried again, or `never`, and why the last
+ *                     one was refused, in the words of `reason`.
+ *  recording N key K replays R by call|prepare bytes B passes P writes W
+ *      ranges G       In order of N, which counts those of the runner from 1.
+ *                     Bytes are those of struct philox_function_counts; W are
+ *                     bytes of the pool, in G ranges.
+ *  from memory I static|copied
+ *  from function F output O recording N static|copied
+ *                     Each input of the recording above, in order: other memory
+ *                     with its id, or an output. Recording N, which is older
+ *                     and of that function, handed that out, and may be gone;
+ *                     0: an eager call.
+ *  range segment S offset O bytes B
+ *                     Memory of the pool that the recording writes, in order of
+ *                     place. Ranges do not touch.
+ *  live function F output O recording N block B size S call C tied|untied
+ *                     An output that is not released, in order of their places
+ *                     in the runner's table: handed out by call C, which
+ *                     launched recording N or, 0, ran the body. Its S bytes are
+ *                     in live block B of the pool below; 0: in an input.
+ *  begin pool
+ *  end pool           Between them the pool, as in Note [Snapshot], without its
+ *                     checksum. It has been made to agree with the live outputs,
+ *                     as it is before a body runs.
+ *  checksum H bytes B As in a saved context. Nothing follows.
+ */
+
+#define RUNNER_TEXT_VERSION  1
+#define RUNNER_TEXT_KEY_MAX  4096
+#define RUNNER_TEXT_PART_MAX (1u << 20) /* inputs, outputs, values */
+
+/* Lines of one kind that belong to a line above them. */
+struct text_part_of {
+	size_t first, n;
+};
+
+enum text_part_kind { TEXT_INPUT, TEXT_OUTPUT, TEXT_VALUE };
+
+struct text_part {
+	enum text_part_kind is;
+	char *name, *origin; /* of a value: no origin */
+	uint32_t kind, flags, elements;
+	uint64_t alignment; /* of a value: its bytes */
+};
+
+struct text_key {
+	unsigned char *bytes;
+	size_t size;
+	uint64_t calls;
+	uint32_t warmups, dry, wait;
+	char refused[256];
+};
+
+/* Of an input: function 0 is other memory. */
+struct text_source {
+	uint64_t function, output, recording, id;
+	int copied;
+};
+
+struct text_range {
+	uint64_t segment, offset, bytes;
+};
+
+struct text_recording {
+	uint64_t number;
+	size_t function; /* its index */
+	size_t key;      /* within the function, from 0 */
+	uint64_t replays, bytes, passes, writes;
+	int prepared;
+	struct text_part_of sources, ranges;
+};
+
+struct text_function {
+	char name[64];
+	int gone;
+	uint32_t mode, flags;
+	struct philox_policy policy;
+	struct philox_function_counts counts; /* without times */
+	char reason[256];
+	struct text_part_of inputs, outputs, values, keys, recordings;
+};
+
+struct text_output {
+	uint64_t function, output, recording, block, bytes, call;
+	int tied;
+};
+
+enum text_mode { TEXT_PLAIN, TEXT_EAGER, TEXT_VERIFY };
+
+/* What a text says: its functions in order, and what they refer to. */
+struct runner_text {
+	char name[64];
+	enum text_mode mode;
+	uint64_t calls, made;
+	struct text_function *functions;
+	struct text_part *parts;
+	struct text_key *keys;
+	struct text_recording *recordings;
+	struct text_source *sources;
+	struct text_range *ranges;
+	struct text_output *live;
+	size_t n_functions, n_parts, n_keys, n_recordings, n_sources, n_ranges,
+		n_live;
+	struct snapshot pool;
+};
+
+/* runner_text_finish() frees what a text holds. */
+void runner_text_finish(struct runner_text *text);
+
+/* runner_text_write() writes it out: ERROR_MEMORY. */
+enum philox_status runner_text_write(const struct runner_text *text,
+				     char **written, size_t *size);
+
+/* --- reason: reasons in the snapshot of a runner -------------------------- */
+
+/*
+ * reason_copy() copies a reason of less than 256 bytes without what is another
+ * in the next run, or on another device: addresses, and ids of blocks.
+ */
+void reason_copy(char to[256], const char *from);
+
+#endif

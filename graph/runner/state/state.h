@@ -1,0 +1,670 @@
+/*
+ * graph/runner/state/state.h - a runner, and the outputs that are alive
+ */
+#ifndef GRAPH_RUNNER_STATE_STATE_H
+#define GRAPH_RUNNER_STATE_STATE_H
+
+#include <pthread.h>
+#include <philox/pool.h>
+#include <philox/runner.h>
+#include "graph/launch/launch.h"
+
+/* --- runner: runners and their functions ---------------------------------- */
+
+/*
+ * Note [Runner]
+ * ~~~~~~~~~~~~~
+ * Memory. A runner has one pool. Its user's view of it is the list of live
+ * blocks: those that hold an output that is not released. The pool's own view
+ * differs from that between calls, since a replay does not touch it. Before
+ * anything is allocated the pool is made to agree (runner_settle()): a
+ * checkpoint is joined from the pool as it is and from the checkpoints of the
+ * recordings that gave the other live blocks, and restored. So a replay costs
+ * nothing there, and blocks need not come back in the order they came.
+ *
+ * A recording knows the memory that its capture was given, all of it, as a list
+ * of ranges. It can be replayed if no live block is in one of them: neither an
+ * output of its own that was not released nor any other. No other condition is
+ * needed, whatever ran before: what it reads is an input, whose address is
+ * compared, and what it writes is in these ranges. So there are no paths and no
+ * parents here.
+ *
+ * An eager call runs in a session of its own, as a warm-up does, which is rolled
+ * back if it fails. It may be given memory that recordings use, and does not
+ * harm them. A dry warm-up is one that is undone although it went well, whose
+ * passes reserve nothing.
+ *
+ * Order. All work of a runner is in the chain of its pool (Note [Pools]), and
+ * comes after the points on other streams at which outputs were released. Such
+ * a point is forgotten only when something that waited for it has become the
+ * chain's last link; a launch that failed half-way becomes that, too.
+ *
+ * Going. A recording that is not used any more, since it was retired or its key
+ * was dropped, is freed when an event after all of its launches has come, and no
+ * output needs its checkpoint.
+ *
+ * Paths. A call that reads outputs by handle is of their path, which thereby
+ * become one, and any other begins one. The runner has a list of the tickets
+ * that were given out, with their paths; those that are not pending any more
+ * are struck off when somebody asks, or the list is full.
+ *
+ * Tickets. The body begins its passes through the run, which knows them all. In
+ * an eager call a pass carries a number (struct philox_pass.run) by which its
+ * end is found here: a forward commits at once, and is released if the body
+ * fails; a backward's commit is put off until the body has succeeded, its hold
+ * on the ticket being kept meanwhile, so that it cannot fail then. In a
+ * recording the passes are the capture's.
+ *
+ * What a body did is written down as a script, by key, and compared while the
+ * next one runs.
+ *
+ * Locks. `owner` is the thread that is in the runner; all else is that
+ * thread's, with two exceptions. The run's passes are looked at by the ends of
+ * passes, on any thread, with the context's lock. And a ticket that is used up,
+ * on any thread, puts the outputs that are tied to it on a list, `untied`, with
+ * the context's lock, and a point on another one, `points`, with a lock of that
+ * inside it; the next thread that enters the runner releases them. Where the
+ * point cannot be made, since the stream is capturing for example, that thread
+ * tries, too, and the outputs live until it can. Memory of the pool that goes
+ * back to the device waits for all points.
+ */
+
+/* Memory that a block takes, [begin, end), with the pool's margins. */
+struct block_range {
+	uintptr_t begin, end;
+};
+
+/* A block with outputs that are not released. */
+struct live_block {
+	uint64_t id;
+	struct block_range range;
+	uint32_t refs;          /* outputs that share it */
+	struct recording *from; /* its checkpoint has the block; NULL: it
+					 is live in the pool */
+};
+
+/* The place of an output's handles; it stays that function's and output's. */
+struct output_slot {
+	struct output_slot *next; /* of the function's free ones, or `later` */
+	struct philox_output handle;
+	struct philox_function *function;
+	uint32_t output;
+	uint64_t recording; /* that has or had it, by number; 0: none */
+	int recorded;       /* a recording has it */
+	int live;           /* handed out and not released */
+	int over;           /* released, but by the call on its way */
+	int in_pool;        /* its block is the runner's */
+	uint64_t call;      /* that handed it out last, of all of the runner */
+	uint64_t path;      /* of that call */
+	void *data;
+	struct output_tie *tie; /* to a ticket; NULL: none */
+};
+
+/* --- scripts --------------------------------------------------------------- */
+
+enum step_kind {
+	STEP_FORWARD,
+	STEP_BACKWARD, /* named: `a` is UINT64_MAX; else it repeats pass `a` */
+	STEP_ALLOC,
+	STEP_FREE, /* of the a-th allocation */
+	STEP_OUTPUT,
+	STEP_VALUE
+};
+
+struct step {
+	enum step_kind kind;
+	unsigned flags;
+	const char *region; /* lives as long as the context */
+	uint64_t a, b;
+};
+
+/* Steps that the keys of a plan share: they do not change. */
+struct script_share {
+	size_t refs;
+	struct step steps[];
+};
+
+struct script {
+	struct step *steps;
+	size_t n, room;
+	int known;                  /* a body has written it */
+	struct script_share *share; /* that has its steps; NULL: its own */
+};
+
+/* --- keys and recordings --------------------------------------------------- */
+
+/* What is known of an input under a key. */
+struct key_input {
+	const void *last; /* where it was in the last call */
+	size_t bytes;
+	uint32_t moves; /* how often it was elsewhere than the call before */
+	int copied;     /* an automatic one that moved too often */
+};
+
+enum told {
+	TOLD_MOVED = 1,
+	TOLD_LIVE = 2,
+	TOLD_LIMIT = 4,
+	TOLD_REFUSED = 8,
+	TOLD_UNVERIFIED = 16,
+	TOLD_RANDOM = 32,
+	TOLD_AGREED = 64
+};
+
+/* A set of static addresses that was not recorded, and how often it came. */
+struct seen_call {
+	uint64_t hash;
+	uint32_t times; /* 0: the entry is free */
+};
+
+enum { SEEN_CALLS = 64 };
+
+enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
+
+enum { GONE_KEYS = 64 };
+
+/* Recordings that a key had when its plan was saved, and that are to be made
+ * again: see Note [Plan] in graph/runner/plan/plan.h. */
+struct key_debt {
+	uint32_t n;
+	uint32_t unplayed, prepared; /* of them */
+	uint64_t bytes;              /* that they took */
+};
+
+struct key {
+	struct key *next; /* of the bucket */
+	struct key *also; /* of the function */
+	uint64_t hash;
+	struct script script;
+	struct key_input *inputs;
+	struct recording *latest; /* replayed or recorded last */
+	uint64_t calls;           /* that succeeded */
+	uint64_t used;            /* the last call of it, of the runner's */
+	uint32_t warmups, dry;    /* still to come */
+	uint32_t wait;            /* calls until recording is tried again */
+	uint32_t limited;         /* calls that met the limit in a row */
+	uint32_t recordings, unplayed;
+	uint32_t ahead;    /* recordings that were prepared */
+	uint64_t recorded; /* bytes of its recordings */
+	struct key_debt debt;
+	int cold;  /* of a plan, and its body has not run in this process */
+	int afar;  /* of a plan: where its inputs were is not known */
+	int holds; /* outputs of its recordings are live: for limits_keep() */
+	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
+	size_t newest;
+	unsigned told;     /* enum told: decisions that were logged */
+	char refused[256]; /* why recording waits */
+	const char *lost;  /* why a recording was dropped, and none was made
+				    since; NULL: that did not happen */
+	size_t size;
+	unsigned char bytes[];
+};
+
+/* What a body declared; address NULL: not yet. */
+struct run_output {
+	void *address;
+	size_t bytes;
+	uint64_t id;    /* of its block, if it is in no input */
+	uint32_t input; /* that it is in; UINT32_MAX: none */
+	struct block_range range;
+};
+
+/* One output of a recording. */
+struct recorded_output {
+	struct output_slot *slot;
+	struct run_output place;
+};
+
+/* Where an input of a recording was from, when that was made. */
+struct recorded_source {
+	const struct philox_function *function; /* NULL: other memory */
+	uint32_t output;                        /* of the function */
+	uint64_t recording; /* that handed it out, by number; 0: a call did */
+	uint64_t id;        /* of other memory: the caller's */
+};
+
+struct recording {
+	uint64_t number;        /* in its runner, from 1 */
+	struct recording *next; /* of the bucket */
+	struct recording *also; /* of the function */
+	struct philox_function *function;
+	struct key *key;
+	uint64_t hash;
+	struct philox_graph *graph;
+	struct pool_checkpoint *checkpoint;
+	const void **statics; /* of each input, NULL if it is copied */
+	void **buffers;       /* of each input that is copied, else NULL */
+	size_t copied;        /* how many have one */
+	struct recorded_source *sources; /* of each input */
+	struct recorded_output *outputs;
+	struct output_slot **slots; /* for a launch */
+	struct output_place *places;
+	struct block_range *ranges; /* that it writes, in order */
+	size_t n_ranges;
+	struct philox_use *uses; /* of the graph */
+	uint32_t *entries;       /* the graph's use of each entry of a call */
+	uint8_t *forwards;       /* of each entry: whether it is one */
+	size_t n_entries, n_uses;
+	size_t *values;      /* of each: its index in the graph, or SIZE_MAX */
+	const void **inputs; /* of each: where it was */
+	struct philox_state *given;     /* of each value: its bytes */
+	struct philox_region **regions; /* of each entry that is a forward */
+	uint64_t replays;
+	uint64_t bytes;   /* see struct philox_function_counts */
+	int prepared;     /* not by a call */
+	int repaid;       /* for a debt: counts as one that was replayed */
+	int spoiled;      /* the device refused to launch it */
+	int launched;     /* at least once */
+	uint64_t settled; /* the last time its checkpoint was needed */
+};
+
+/* --- functions -------------------------------------------------------------- */
+
+struct philox_function {
+	struct philox_function *next; /* in the runner, newest first */
+	struct philox_runner *runner;
+	char name[64];
+	int gone; /* destroyed: kept for the messages about its outputs */
+	enum philox_function_mode mode;
+	uint32_t flags;
+	enum philox_status (*body)(void *user, struct philox_run *run);
+	void *user;
+	enum philox_status (*agree)(void *user, uint32_t wanted,
+				    uint32_t *agreed); /* COLLECTIVE */
+	struct philox_policy policy;                   /* defaults put in */
+	struct philox_input *inputs;
+	struct philox_output_info *outputs;
+	struct philox_value *values;
+	size_t n_inputs, n_outputs, n_values;
+	int automatic;    /* some inputs are */
+	uint64_t replays; /* tried so far: see `verify` of the policy */
+	struct output_slot **spare; /* free slots of each output */
+
+	struct key **key_buckets;
+	size_t n_key_buckets; /* a power of two, as the next one */
+	struct key *keys;
+	struct recording **buckets;
+	size_t n_buckets;
+	struct recording *recordings;
+	uint64_t debt_bytes;         /* of all keys' debts */
+	uint64_t dropped[GONE_KEYS]; /* the latest keys that were dropped with
+				     recordings, for the limits, by hash */
+	uint64_t n_dropped;          /* ever */
+	struct philox_function_counts counts;
+	char reason[256];
+};
+
+/* --- a run of a body --------------------------------------------------------- */
+
+enum run_pass_state { RUN_PASS_OPEN, RUN_PASS_COMMITTED, RUN_PASS_ABORTED };
+
+struct run_pass {
+	struct philox_pass pass;     /* as it began; its `run` is 0 */
+	struct philox_ticket ticket; /* as the body knows it */
+	uint64_t number;             /* `run` of the body's */
+	enum run_pass_state state;
+	unsigned flags;  /* of the body's begin */
+	unsigned commit; /* of its commit */
+	uint32_t entry;  /* of uses; UINT32_MAX: none */
+	uint32_t source; /* whose ticket it has: itself, or an earlier one */
+	int backward;
+	int dry;   /* a backward: it holds nothing */
+	int given; /* it holds nothing, and has the numbers of a launch */
+};
+
+struct run_block {
+	struct philox_pool_block block;
+	struct block_range range;
+	int freed;
+	uint32_t outputs; /* that are in it */
+};
+
+struct philox_run {
+	struct philox_runner *runner;
+	struct philox_function *function; /* NULL: no body is running */
+	struct philox_call *call;
+	struct key *key;
+	enum philox_call_kind kind;
+	struct philox_pool *pool;     /* that its memory is from */
+	struct philox_verify *verify; /* a replay is verified; NULL: none */
+	int dry;                      /* a warm-up that is undone */
+	int in_body;
+	philox_stream stream;
+
+	enum philox_status status; /* of the first call of these that failed */
+	struct status_message message;
+	size_t step; /* of the script */
+	int comparing;
+	int refused, again;
+	char reason[256];
+	size_t entries; /* of uses that were taken */
+	uint64_t taken; /* allocations from the pool */
+
+	struct run_pass *passes;
+	size_t n_passes, pass_room;
+	struct run_block *blocks;
+	size_t n_blocks, block_room;
+	void **inputs;   /* where the body finds them */
+	uint8_t *copied; /* whether that is a copy */
+	size_t input_room;
+	void **values; /* NULL: not asked for */
+	size_t value_room;
+	struct run_output *outputs;
+	size_t output_room;
+};
+
+/* --- runners ----------------------------------------------------------------- */
+
+/* A stream on which outputs were released. */
+struct release_point {
+	philox_stream stream;
+	pthread_t thread; /* of a handle that means a stream per thread */
+	philox_event event;
+	uint64_t noted;   /* counts the releases there */
+	uint64_t awaited; /* as it was at the last wait */
+	uint64_t done;    /* ... that the chain has come after */
+};
+
+/* A ticket that a call gave out. */
+struct owed_ticket {
+	struct philox_region *region;
+	struct philox_ticket ticket;
+	uint64_t path;
+};
+
+/* A ticket of a forward that was not recorded since its body refused, or so. */
+struct barred_ticket {
+	struct philox_ticket ticket;
+	const struct philox_function *function; /* NULL: of a plan, and there
+						   it was destroyed */
+	char name[64];                          /* of the function */
+	char reason[128]; /* that it was not recorded for */
+};
+
+enum { BARRED_TICKETS = 64 };
+
+/* The reason of a function whose body refused, before what that said. */
+#define REFUSED_BEGIN "its body refused to be recorded: "
+
+/* What the last plan left. */
+struct runner_plan {
+	uint64_t calls;        /* `calls` of the runner when it was loaded */
+	uint64_t live, mapped; /* the pool's peaks when it was saved */
+	uint64_t taken;        /* the pool's mapped peak when it was loaded */
+	struct plan_names *names; /* regions, for the scripts of keys */
+};
+
+struct philox_runner {
+	struct philox_runner *next; /* in the context's list, by its lock */
+	struct philox_context *context;
+	struct philox_pool *pool;
+	struct philox_pool *spare; /* to verify replays; NULL: not made yet */
+	struct philox_pool_session *spare_stuck; /* see `stuck` */
+	char name[64];
+	int eager, verify;       /* PHILOX_RUNNER */
+	int zones;               /* the pool's margins */
+	_Atomic uintptr_t owner; /* the thread that is in it; 0: none */
+	struct philox_function *functions;
+	struct philox_run run;
+	uint64_t calls;
+	uint64_t recordings; /* ever made, for the names of graphs */
+	struct philox_function_counts traced; /* of the function of the call on
+						 its way, as it began */
+	struct philox_pool_session *stuck;    /* that could not be ended */
+	int barred; /* the call on its way is eager for such a reason */
+	struct barred_ticket tickets[BARRED_TICKETS]; /* the latest of them */
+	uint64_t n_tickets;                           /* ever */
+	struct runner_plan plan;
+
+	struct live_block *live; /* sorted by id */
+	size_t n_live, live_room;
+	int unsettled; /* the pool's view may differ */
+	uint64_t settlings;
+	struct output_slot **slots;
+	size_t n_slots, slot_room;
+	struct output_slot *later; /* released by the call on its way */
+
+	philox_stream own;     /* for the legacy stream; made when needed */
+	philox_event joins[2]; /* before and after it */
+
+	pthread_mutex_t points_lock; /* guards the next two */
+	struct release_point *points;
+	size_t n_points;
+	_Atomic(struct output_tie *) untied; /* see Locks above */
+	struct output_tie *ties;             /* by the context's lock */
+
+	struct recording *leaving; /* not launched any more */
+	struct recording *left;    /* ... before `last` was recorded */
+	philox_event last;
+
+	uint64_t paths; /* ever begun */
+	uint64_t path;  /* of the call on its way, when it hands out */
+	size_t handles; /* inputs of it that come from outputs */
+	struct output_slot **input_slots; /* these, NULL for the others */
+	size_t input_slot_room;
+	struct owed_ticket *owed;
+	size_t n_owed, owed_room;
+};
+
+/* runner_device() returns the device that a runner is on. */
+static inline struct philox_device *runner_device(
+	const struct philox_runner *runner)
+{
+	return runner->context->device;
+}
+
+/*
+ * runner_take() takes the runner for this thread, or refuses: ERROR_BUSY.
+ * runner_leave() gives it back and returns `status`. runner_is_here() tells
+ * whether this thread has it. (graph/runner/state/base.c)
+ */
+enum philox_status runner_take(struct philox_runner *runner);
+enum philox_status runner_leave(struct philox_runner *runner,
+				enum philox_status status);
+int runner_is_here(const struct philox_runner *runner);
+
+/* runner_kind() returns a kind's name; NULL: that of PHILOX_CALL_NONE. */
+const char *runner_kind(enum philox_call_kind kind);
+
+/* runner_time() returns nanoseconds of the host's monotonic clock. */
+uint64_t runner_time(void);
+
+/*
+ * runner_report() ends a public call on a function, or on none, with an error
+ * that names it; see context_report().
+ */
+enum philox_status runner_report(struct philox_runner *runner,
+				 const struct philox_function *function,
+				 enum philox_status status);
+
+/* runner_post() posts a message about a function's call. */
+void runner_post(const struct philox_function *function,
+		 enum philox_log_level level, const char *event,
+		 enum philox_call_kind kind, const char *input,
+		 uint64_t nanoseconds, const char *format, ...)
+	__attribute__((format(printf, 7, 8)));
+
+/*
+ * runner_room() sees to room for `need` items of `size` bytes: new ones are 0.
+ * ERROR_MEMORY.
+ */
+enum philox_status runner_room(void *items, size_t *room, size_t need,
+			       size_t size);
+
+/* --- live: which memory of a runner's pool holds outputs ------------------ */
+
+/*
+ * See Note [Runner] in graph/runner/state/state.h.
+ */
+
+/* live_range() returns what a block takes in the pool. */
+struct block_range live_range(const struct philox_runner *runner,
+			      const void *address, size_t bytes);
+
+/*
+ * live_reserve() makes room for n live blocks in all. live_hold() counts one
+ * more output in a block, which has room as there is some for each output;
+ * `from` is the recording whose checkpoint has it, NULL if it is live in the
+ * pool. live_let_go() counts one fewer. live_find() finds a live block, NULL: it
+ * is none.
+ */
+enum philox_status live_reserve(struct philox_runner *runner, size_t n);
+void live_hold(struct philox_runner *runner, uint64_t id,
+	       struct block_range range, struct recording *from);
+void live_let_go(struct philox_runner *runner, uint64_t id);
+const struct live_block *live_find(const struct philox_runner *runner,
+				   uint64_t id);
+
+/* live_join() sorts ranges and joins those that touch; returns how many. */
+size_t live_join(struct block_range *ranges, size_t n);
+
+/* live_meets() finds a live block in ranges, NULL: none is. */
+const struct live_block *live_meets(const struct philox_runner *runner,
+				    const struct block_range *ranges, size_t n);
+
+/*
+ * live_unstick() ends a session that could not be ended when it was time, since
+ * the device refused it.
+ */
+enum philox_status live_unstick(struct philox_runner *runner);
+
+/*
+ * live_settle() makes the pool's live blocks those of the runner. On an error
+ * nothing has changed.
+ */
+enum philox_status live_settle(struct philox_runner *runner);
+
+/* function_settle() does that in a call of a function, which counts the time. */
+enum philox_status function_settle(struct philox_function *function);
+
+/* --- output: outputs and their handles ------------------------------------ */
+
+/* What an output is, before it is handed out. */
+struct output_place {
+	void *address;
+	size_t bytes;
+	uint64_t id;
+	int in_pool; /* its block is the runner's: `id`, `range`, `from` */
+	struct block_range range;
+	struct recording *from;
+};
+
+/*
+ * outputs_renew() puts another slot in the place of one in a recording whose
+ * output is not released: ERROR_MEMORY.
+ */
+enum philox_status outputs_renew(struct output_slot **slot);
+
+/*
+ * outputs_take() takes a place for the handles of an output, outputs_give()
+ * gives it back, for other calls. ERROR_MEMORY.
+ */
+enum philox_status outputs_take(struct philox_function *function, size_t index,
+				struct output_slot **slot);
+void outputs_give(struct output_slot *slot);
+
+/*
+ * outputs_hand() hands an output out, whose block has room in the runner's list
+ * of live ones; outputs_drop() is a release without a stream.
+ */
+void outputs_hand(struct output_slot *slot, const struct output_place *place);
+void outputs_drop(struct output_slot *slot);
+
+/*
+ * outputs_drop_later() releases an output within a call, whose handles are over
+ * at once, but whose memory is kept until outputs_drop_now(), which is when a
+ * thread next comes into the runner.
+ */
+void outputs_drop_later(struct output_slot *slot);
+void outputs_drop_now(struct philox_runner *runner);
+
+/* outputs_find() finds the slot of a good handle: ERROR_STALE, ERROR_INVALID. */
+enum philox_status outputs_find(struct philox_runner *runner,
+				const struct philox_output *output,
+				struct output_slot **slot);
+
+/* outputs_finish() frees what a runner that ends has of all this. */
+void outputs_finish(struct philox_runner *runner);
+
+/* --- tie: outputs that are released with a ticket ------------------------- */
+
+/*
+ * See Locks in Note [Runner], graph/runner/state/state.h.
+ */
+
+/*
+ * ties_make() ties an output to a pending ticket: ERROR_EXISTS, ERROR_MEMORY
+ * and those of ticket_pending(). ties_forget() ends that; a slot without a tie
+ * is left as it is.
+ */
+enum philox_status ties_make(struct output_slot *slot,
+			     struct philox_region *region,
+			     struct philox_ticket ticket);
+void ties_forget(struct output_slot *slot);
+
+/*
+ * ties_next() takes an output whose ticket has been used up, for which the next
+ * call waits, NULL: of none; it is not tied any more.
+ */
+struct output_slot *ties_next(struct philox_runner *runner);
+
+/* ties_finish() ends all ties of a runner. */
+void ties_finish(struct philox_runner *runner);
+
+/* --- fence: where on which streams outputs were released ------------------ */
+
+/*
+ * See Order in Note [Runner], graph/runner/state/state.h.
+ */
+
+/*
+ * points_note() notes that what is on a stream now comes before the next call.
+ * Any thread. Errors: CAPTURE_UNSUPPORTED, MEMORY, those of the device.
+ */
+enum philox_status points_note(struct philox_runner *runner,
+			       philox_stream stream);
+
+/*
+ * points_await() has a stream wait for all points that are not passed, and
+ * points_wait() waits itself, on any thread. points_passed() says that something after those waits is in the chain.
+ */
+enum philox_status points_await(struct philox_runner *runner,
+				philox_stream stream);
+enum philox_status points_wait(struct philox_runner *runner);
+void points_passed(struct philox_runner *runner);
+
+void points_finish(struct philox_runner *runner);
+
+/* --- step: the outputs of a step, and what keeps them --------------------- */
+
+/*
+ * See Paths in Note [Runner], graph/runner/state/state.h.
+ */
+
+/* step_reserve() makes room for n tickets that a call may give out. */
+enum philox_status step_reserve(struct philox_runner *runner, size_t n);
+
+/*
+ * step_follow() says of which path the call is, before it releases anything:
+ * that of its inputs.
+ */
+void step_follow(struct philox_runner *runner, size_t n_inputs);
+
+/*
+ * step_owe() notes a ticket that a call of a path gave out, or that an output of
+ * it is tied to; there is room.
+ */
+void step_owe(struct philox_runner *runner, struct philox_region *region,
+	      struct philox_ticket ticket, uint64_t path);
+
+/* --- enter: a thread comes into a runner ---------------------------------- */
+
+/*
+ * runner_drain() releases the outputs whose tickets were used up since, within a
+ * call or not.
+ * runner_enter() is runner_take(), with that and with what calls have released.
+ */
+void runner_drain(struct philox_runner *runner, int within);
+enum philox_status runner_enter(struct philox_runner *runner);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * lib/pass/pass.h - passes: what they hold, draw and check
+ */
+#ifndef LIB_PASS_PASS_H
+#define LIB_PASS_PASS_H
+
+#include <philox/fill.h>
+#include "lib/state/state.h"
+
+/* --- hold: the parts of a region that a pass or a launch holds ------------ */
+
+/*
+ * The rules of Note [Ledger] are carried out here and nowhere else. An open
+ * eager pass has one hold; a launch in progress has one for each pass of its
+ * graph. A hold is taken, and then ended in one of three ways:
+ *
+ *   hold_forward(), hold_backward()   begin
+ *   hold_commit()                     the pass committed, the launch succeeded
+ *   hold_abort()                      the pass aborted, the launch failed: the
+ *                                     numbers of a forward are burnt
+ *   hold_rewind()                     the launch was refused before its
+ *                                     numbers could be seen: they are free
+ *                                     again
+ *
+ * All functions are called with the context's lock held.
+ */
+
+enum hold_kind {
+	HOLD_NOTHING, /* repeats the numbers of another hold of the launch */
+	HOLD_WARMUP,  /* draws the next forward's numbers, reserves none */
+	HOLD_NUMBERS, /* a forward that owes no backward: its numbers */
+	HOLD_FORWARD, /* a forward: its numbers, and an open entry */
+	HOLD_BACKWARD /* a reader of a pending entry */
+};
+
+struct hold {
+	struct philox_region *region;
+	uint64_t life;       /* of the region, when it was taken */
+	uint64_t serial;     /* of the ticket; 0: no entry of the ledger */
+	enum hold_kind kind; /* HOLD_NOTHING: not taken; ending it is fine */
+	enum ledger_use use; /* BACKWARD: how it reads */
+	int launch;          /* held by a launch, not by an eager pass */
+	uint32_t iterations; /* of a forward; BACKWARD: that it may take, then
+				that its forward has; at least 1 */
+};
+
+/* hold_kind() returns the kind of hold of a forward whose pass has `flags`. */
+enum hold_kind hold_kind(unsigned flags);
+
+/*
+ * hold_forward() takes a hold for a forward and writes the state to draw from.
+ * Errors: PHILOX_ERROR_BUSY (SHARED, and a forward of the generator is open),
+ * PHILOX_ERROR_OVERFLOW, PHILOX_ERROR_LIMIT. On an error nothing has changed.
+ */
+enum philox_status hold_forward(struct hold *hold, struct philox_state *state);
+
+/*
+ * hold_backward() takes a hold that reads a ticket and writes the state to draw
+ * from, and how many iterations there are. Errors: those of ticket_check() and
+ * ledger_begin(); then nothing has
+ * changed.
+ */
+enum philox_status hold_backward(struct hold *hold, struct philox_ticket ticket,
+				 struct philox_state *state);
+
+/*
+ * hold_commit() makes a forward's ticket pending, or ends a backward, whose
+ * ticket is used up unless it is retained, by the hold's use or by `retain`.
+ * The region must still be in the life that the hold was taken in. Writes the
+ * saved context to release, if there is one. PHILOX_ERROR_STATE if the hold has
+ * already ended.
+ */
+enum philox_status hold_commit(const struct hold *hold, int retain,
+			       struct saved_context *released);
+
+/*
+ * hold_abort() gives a hold back; tickets are as they were. This, too, may
+ * release a saved context: that of a ticket that was used up while this hold
+ * read it. If the region has been destroyed since, there is nothing to give
+ * back.
+ */
+enum philox_status hold_abort(const struct hold *hold,
+			      struct saved_context *released);
+
+/*
+ * hold_rewind() gives the newest hold of a region back, including its numbers.
+ * Only for holds that were taken since the lock was taken.
+ */
+void hold_rewind(const struct hold *hold);
+
+/* --- ticket: whether a ticket is one of a region -------------------------- */
+
+/*
+ * ticket_check() gives PHILOX_ERROR_MISMATCH for the zero ticket, a placeholder
+ * and another region's ticket. Only the ledger can tell whether a ticket is
+ * pending.
+ */
+enum philox_status ticket_check(const struct philox_region *region,
+				struct philox_ticket ticket);
+
+/*
+ * ticket_pending() finds a pending ticket, with the context's lock:
+ * ERROR_STALE (the region is destroyed), ERROR_MISMATCH, ERROR_RELEASED,
+ * ERROR_STATE.
+ */
+enum philox_status ticket_pending(struct philox_region *region,
+				  struct philox_ticket ticket,
+				  struct ledger_entry **entry);
+
+/* --- pass_check: shared by the files about passes ------------------------- */
+
+/*
+ * pass_query() asks a stream for its capture, for a call of that name; an
+ * invalidated one is an error. The id is 0 if the stream is not capturing.
+ */
+enum philox_status pass_query(const struct philox_region *region,
+			      philox_stream stream, const char *call,
+			      struct capture_info *info);
+
+/*
+ * pass_check_stream() checks that the pass's stream is still in the capture
+ * that the pass is in, or still in none: ERROR_MISMATCH. Numbers that were
+ * captured by value would repeat at every replay.
+ */
+enum philox_status pass_check_stream(const struct philox_pass *pass,
+				     const char *call);
+
+/* pass_check_open() checks that a pass is open and of a kind (0: any). */
+enum philox_status pass_check_open(const struct philox_pass *pass,
+				   uint16_t kind);
+
+/* pass_check_drawn() checks that a pass can draw: views can, too. */
+enum philox_status pass_check_drawn(const struct philox_pass *pass);
+
+/*
+ * pass_finish() ends a public call about a pass; see context_report().
+ * pass_finish_unopened() does the same for a pass that may be NULL or not open.
+ */
+enum philox_status pass_finish(const struct philox_pass *pass,
+			       enum philox_status status);
+enum philox_status pass_finish_unopened(const struct philox_pass *pass,
+					enum philox_status status);
+
+/*
+ * Refuses flags, at least one, that do not fit `where`, "a forward" for
+ * example: names the first and says why.
+ */
+enum philox_status pass_refuse_flags(const struct philox_region *region,
+				     unsigned flags, const char *where);
+
+/* --- spans: a check for spans that are drawn twice in a forward ----------- */
+
+/*
+ * Drawing the same elements of one call of one operator twice in a forward
+ * gives the same numbers twice. That is allowed (chunks may be drawn again) but
+ * rarely intended: on a strict device, and in a build with PHILOX_DEBUG, the
+ * first overlap of each operator in each forward is logged as a warning that
+ * names region, operator and ticket. Other contexts note nothing.
+ *
+ * Only fills through a pass are seen. What the caller's own kernels draw from a
+ * pass is not, nor is a warm-up: all that are open draw the same numbers.
+ */
+
+/* spans_watched() is 1 if the spans of a context's passes are noted. */
+static inline int spans_watched(const struct philox_context *context)
+{
+#ifdef PHILOX_DEBUG
+	(void)context;
+	return 1;
+#else
+	return device_is_strict(context->device);
+#endif
+}
+
+/*
+ * spans_draw() notes a span that a pass has drawn and logs an overlap; takes
+ * the context's lock.
+ */
+void spans_draw(const struct philox_pass *pass, uint32_t op, uint32_t call,
+		struct philox_span span);
+
+/* spans_forget() forgets those of a pass that ends; with the lock held. */
+void spans_forget(const struct philox_pass *pass);
+
+/* spans_finish() forgets all of a context. */
+void spans_finish(struct philox_context *context);
+
+#endif
