@@ -392,14 +392,14 @@ SIMULATED := $(SIMULATION)/philox $(SIMULATION)/philox-tests \
 # Questions that only a real GPU answers (tests/probe/probe.h)
 PROBE := $(BUILD)/tests/gpu-probe
 PROBE_OBJS := $(call objects,$(wildcard tests/probe/*.c tests/probe/*.cu) \
-	tools/train/cublas.c)
+	tools/train/model/cublas.c)
 $(PROBE_OBJS): private TOOLKIT := $(CUDA_INCLUDES)
 $(PROBE): $(PROBE_OBJS) $(INNER) $(BUILD)/stamp.link
 	$(call link)
 
 # cuBLAS in bodies of a runner; the library is looked for when it runs
 BLAS := $(BUILD)/tests/gpu-cublas
-$(BLAS): $(call objects,tests/gpu/cublas.c tools/train/cublas.c) $(INNER) \
+$(BLAS): $(call objects,tests/gpu/cublas.c tools/train/model/cublas.c) $(INNER) \
 		$(BUILD)/stamp.link
 	$(call link)
 endif
@@ -456,12 +456,12 @@ VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan runner)
 $(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
-	$(addprefix tools/common/,complain.c json.c svg.c)
+	$(addprefix tools/cli/,complain.c json.c svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
-	$(addprefix tools/common/,complain.c json.c runner_json.c)
+	$(addprefix tools/,cli/complain.c cli/json.c common/runner_json.c)
 $(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c \
 	tools/common/snapshot*.c tools/common/runner_*.c) \
-	$(addprefix tools/common/,complain.c json.c svg.c)
+	$(addprefix tools/cli/,complain.c json.c svg.c)
 $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
 	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox.h>
-#include "tools/common/complain.h"
-#include "tools/common/json.h"
-#include "tools/common/options.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/json.h"
+#include "tools/cli/options.h"
 
 /* The instruction sets that decide the speed of the host device. */
 struct instruction_set {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/version.h>
-#include "tools/common/screen.h"
+#include "tools/cli/screen.h"
 
 struct command {
 	const char *name;

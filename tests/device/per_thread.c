@@ -1,5 +1,6 @@
 /*
- * tests/device/per_thread.c - stream 0 in a file with per-thread default streams
+ * tests/device/per_thread.c - stream 0 in a file with per-thread default
+ * streams
  */
 #define CUDA_API_PER_THREAD_DEFAULT_STREAM
 #include "tests/support/support.h"

@@ -1,9 +1,9 @@
 /*
  * tests/device/space.c - spaces of the host device, and its limit of memory
  *
- * What every device promises is in tools/contract/space.c. Here: that stray
- * reads fault, that memory is given back, what refusals say, and a model that
- * knows units, not extents.
+ * What every device promises is in tools/contract/device/space.c. Here: that
+ * stray reads fault, that memory is given back, what refusals say, and a model
+ * that knows units, not extents.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox.h>
-#include "tools/train/cublas.h"
+#include "tools/train/model/cublas.h"
 
 /*
  * Few results of many terms: cuBLAS divides the terms among blocks then, whose

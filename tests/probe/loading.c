@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/train/cublas.h"
+#include "tools/train/model/cublas.h"
 
 enum { OTHER_THREAD = 16 }; /* added to the mode */
 

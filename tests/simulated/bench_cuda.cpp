@@ -1,6 +1,6 @@
-/* tests/simulated/bench_cuda.cpp - tools/bench/cuda.cu for the CPU */
+/* tests/simulated/bench_cuda.cpp - tools/bench/fills/cuda.cu for the CPU */
 #include "tests/simulated/device_code.h"
-#include "tools/bench/cuda.cu"
+#include "tools/bench/fills/cuda.cu"
 
 SIMULATED_KERNEL(scale<float, float>)
 SIMULATED_KERNEL(scale<double, double>)

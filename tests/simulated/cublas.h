@@ -1,5 +1,6 @@
 /*
- * tests/simulated/cublas.h - the part of cuBLAS that tools/train/cuda.cu loads
+ * tests/simulated/cublas.h - the part of cuBLAS that tools/train/model/cuda.cu
+ * loads
  *
  * The functions by name, for our own dlsym(). A product is a kernel with a
  * thread for each element of the result; matrices are stored by columns.

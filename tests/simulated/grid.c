@@ -2,14 +2,14 @@
  * tests/simulated/grid.c - the threads of kernels, one at a time
  *
  * A fiber runs a thread of a kernel, and when that ends the next one that has
- * not begun: a kernel that never gives way needs one fiber. Its stack comes from
- * makecontext(), and _longjmp() resumes it, as swapcontext() makes two system
- * calls. At a barrier, a shuffle, a fence and at some memory accesses the fiber
- * yields to one that may go on, or to a thread that has not begun, chosen at
- * random, or to another kernel (gpu.c). Shared memory is a section of the
- * program; each block has an image of it, which is put in place when a thread of
- * the block goes on after one of another block. A fiber may go on in another
- * thread of the host than it began in. gpu.c runs one fiber at a time.
+ * not begun: a kernel that never gives way needs one fiber. Its stack comes
+ * from makecontext(), and _longjmp() resumes it, as swapcontext() makes two
+ * system calls. At a barrier, a shuffle, a fence and at some memory accesses
+ * the fiber yields to one that may go on, or to a thread that has not begun,
+ * chosen at random, or to another kernel (gpu.c). Shared memory is a section of
+ * the program; each block has an image of it, which is put in place when a
+ * thread of the block goes on after one of another block. A fiber may go on in
+ * another thread of the host than it began in. gpu.c runs one fiber at a time.
  */
 #undef _FORTIFY_SOURCE /* longjmp() goes from stack to stack */
 #include <pthread.h>

@@ -2,8 +2,8 @@
  * tests/simulated/late.c - user objects are released late, by another thread
  *
  * [user-object-late] The seed says after how many more calls an object is due;
- * a program that calls nothing more gets it after a while all the same. At times
- * the call that destroys returns only after the release.
+ * a program that calls nothing more gets it after a while all the same. At
+ * times the call that destroys returns only after the release.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -12,13 +12,14 @@
  *   make simulated && build/tests/simulated/philox selftest --device cuda
  *
  * It is to be as harsh as a GPU may be. What may run at the same time does: the
- * streams, the branches of a graph, several graphs, piece by piece (gpu.c), with
- * switches at barriers, fences and any access of memory (switches.c). Calls
- * return before or after the GPU has done anything, user objects are released
- * late (late.c), kernels are loaded at their first use. SIMULATED_SEED chooses,
- * and repeats, an order (chance.h); SIMULATED_DRIVER=12000 is the driver of CUDA
- * 12.0. assumptions.txt lists each of these, and others, with what is known of
- * real GPUs; in the source such a place has the name of its row: [gpu-stall].
+ * streams, the branches of a graph, several graphs, piece by piece (gpu.c),
+ * with switches at barriers, fences and any access of memory (switches.c).
+ * Calls return before or after the GPU has done anything, user objects are
+ * released late (late.c), kernels are loaded at their first use. SIMULATED_SEED
+ * chooses, and repeats, an order (chance.h); SIMULATED_DRIVER=12000 is the
+ * driver of CUDA 12.0. assumptions.txt lists each of these, and others, with
+ * what is known of real GPUs; in the source such a place has the name of its
+ * row: [gpu-stall].
  *
  * This cannot show how nvcc compiles the source, in which order memory is
  * accessed where no fence orders it, and how fast anything is.

@@ -1,7 +1,7 @@
-/* tests/simulated/train_cuda.cpp - tools/train/cuda.cu for the CPU */
+/* tests/simulated/train_cuda.cpp - tools/train/model/cuda.cu for the CPU */
 #include "tests/simulated/device_code.h"
 #include "tests/simulated/cublas.h"
-#include "tools/train/cuda.cu"
+#include "tools/train/model/cuda.cu"
 
 #define TRAIN_KNOWN(name) SIMULATED_KERNEL(kernel_##name)
 

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/matrix/matrix.h"
+#include "tools/matrix/model/model.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tests/support/support.h"
-#include "tools/train/cublas.h"
+#include "tools/train/model/cublas.h"
 
 static char folder[] = "/tmp/philox-cublas-XXXXXX";
 

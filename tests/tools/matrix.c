@@ -5,8 +5,8 @@
  */
 #include <criterion/criterion.h>
 #include <string.h>
-#include "tools/matrix/matrix.h"
-#include "tools/common/schedules.h"
+#include "tools/matrix/model/model.h"
+#include "tools/matrix/orders.h"
 
 /* --- words ---------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/support/support.h"
-#include "tools/common/progress.h"
-#include "tools/common/wrap.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/wrap.h"
 
 static struct {
 	char text[8192];

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tools/common/complain.h"
-#include "tools/common/options.h"
-#include "tools/common/progress.h"
-#include "tools/common/screen.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/options.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/screen.h"
 #include "tools/tools.h"
 
 struct part {

@@ -11,10 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/json.h"
-#include "tools/common/progress.h"
-#include "tools/common/terminal.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/json.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
 
 static double ratio(const struct bench_row *row)
 {

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include "tools/bench/bench.h"
-#include "tools/common/complain.h"
+#include "tools/cli/complain.h"
 
 #define ROUNDS 15
 

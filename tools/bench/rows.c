@@ -9,7 +9,7 @@
 #include "tools/bench/bench.h"
 #include "tools/bench/race.h"
 #include "tools/bench/torch.h"
-#include "tools/common/complain.h"
+#include "tools/cli/complain.h"
 
 #define BUDGET    0.5e9 /* nanoseconds of one race, about */
 #define ROWS      4096

@@ -7,9 +7,9 @@
 #include "tools/bench/bench.h"
 
 #include <stdio.h>
-#include "tools/common/complain.h"
-#include "tools/matrix/matrix.h"
-#include "tools/common/schedules.h"
+#include "tools/cli/complain.h"
+#include "tools/matrix/model/model.h"
+#include "tools/matrix/orders.h"
 
 size_t bench_schedules_steps(const struct bench *bench)
 {

@@ -18,7 +18,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "tools/bench/fill.h"
+#include "tools/bench/fills/fill.h"
 
 #define PATIENCE     300 /* seconds for an answer: torch may load slowly */
 #define PATIENCE_END 10  /* seconds until it is ended */

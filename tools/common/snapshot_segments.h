@@ -1,6 +1,6 @@
 /*
- * tools/common/snapshot_segments.h - reading segments, extents and blocks of the
- * text of a pool
+ * tools/common/snapshot_segments.h - reading segments, extents and blocks of
+ * the text of a pool
  */
 #ifndef TOOLS_COMMON_SNAPSHOT_SEGMENTS_H
 #define TOOLS_COMMON_SNAPSHOT_SEGMENTS_H

@@ -8,10 +8,10 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/options.h"
-#include "tools/common/progress.h"
-#include "tools/common/terminal.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/options.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
 #include "tools/contract/contract.h"
 #include "tools/tools.h"
 

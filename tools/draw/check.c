@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/kinds.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/kinds.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/line.h"
 #include "lib/dist/dist.h"

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <philox.h>
-#include "tools/common/complain.h"
-#include "tools/common/progress.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/progress.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/axis.h"
 #include "tools/tools.h"

@@ -3,9 +3,9 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/kinds.h"
-#include "tools/common/options.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/kinds.h"
+#include "tools/cli/options.h"
 #include "tools/draw/draw.h"
 #include "tools/draw/line.h"
 #include "lib/device/kernels.h"

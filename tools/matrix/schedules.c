@@ -7,12 +7,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/json.h"
-#include "tools/matrix/matrix.h"
-#include "tools/common/schedules.h"
-#include "tools/common/screen.h"
-#include "tools/common/terminal.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/json.h"
+#include "tools/matrix/model/model.h"
+#include "tools/matrix/orders.h"
+#include "tools/cli/screen.h"
+#include "tools/cli/terminal.h"
 
 _Static_assert((int)SCHEDULE_CHUNKS_MAX *SCHEDULE_MICROBATCHES_MAX <
 		       (int)MATRIX_TICKETS,

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "tools/common/complain.h"
-#include "tools/common/progress.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/progress.h"
 #include "tools/matrix/search.h"
 
 #define WORKERS_MAX 16

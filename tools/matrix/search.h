@@ -4,7 +4,7 @@
 #ifndef TOOLS_MATRIX_SEARCH_H
 #define TOOLS_MATRIX_SEARCH_H
 
-#include "tools/matrix/matrix.h"
+#include "tools/matrix/model/model.h"
 
 /* One search: of all runs up to `length`, or of `random` ones of it. */
 struct search {

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "tools/common/svg.h"
+#include "tools/cli/svg.h"
 #include "tools/pool/legend.h"
 
 /* --- classes and words ---------------------------------------------------- */

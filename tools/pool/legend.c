@@ -3,8 +3,8 @@
  */
 #include "tools/pool/legend.h"
 
-#include "tools/common/complain.h"
-#include "tools/common/svg.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/svg.h"
 
 /* Where the next entry of the legend goes. */
 struct legend {

@@ -2,13 +2,13 @@
  * tools/pool/svg.c - philox inspect --svg: a pool as a picture
  *
  * Segments from top to bottom, on lines of one length. Blocks have the colours
- * of their tags, free ones the patterns of their owners; below them is a bar for
- * each extent. Everything has its own words under the pointer.
+ * of their tags, free ones the patterns of their owners; below them is a bar
+ * for each extent. Everything has its own words under the pointer.
  */
 #include <inttypes.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/svg.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/svg.h"
 #include "tools/pool/boxes.h"
 #include "tools/pool/legend.h"
 #include "tools/pool/pool.h"

@@ -3,8 +3,9 @@
  *
  * Rows from top to bottom: a node is below all that it reads. The nodes of a
  * function are within its frame, which has a lane by itself on all of its rows;
- * frames with no row in common share lanes. In a row those of a frame stand side
- * by side, and below each other where they are many, with straight gaps between.
+ * frames with no row in common share lanes. In a row those of a frame stand
+ * side by side, and below each other where they are many, with straight gaps
+ * between.
  */
 #ifndef TOOLS_RUNNER_LAYOUT_H
 #define TOOLS_RUNNER_LAYOUT_H

@@ -3,9 +3,9 @@
  *
  * A node is a recording, an edge goes from one whose output is an input of
  * another to that. Where a call without a recording handed the output out, or a
- * recording that is gone, its function has a node for all of these. Of more than
- * TREE_MOST recordings those of a key are one node, and if that is still too
- * much, those of a function.
+ * recording that is gone, its function has a node for all of these. Of more
+ * than TREE_MOST recordings those of a key are one node, and if that is still
+ * too much, those of a function.
  */
 #ifndef TOOLS_RUNNER_TREE_H
 #define TOOLS_RUNNER_TREE_H

@@ -2,8 +2,8 @@
  * tools/train/bodies.c - what the functions of a runner do
  *
  * The same arithmetic as in step.c. All that a body reads and writes comes from
- * its call, or from the runner's pool; only where a layer's region is, it has to
- * ask the call's layer, which is in the key.
+ * its call, or from the runner's pool; only where a layer's region is, it has
+ * to ask the call's layer, which is in the key.
  */
 #include "tools/train/runner.h"
 

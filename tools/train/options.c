@@ -3,8 +3,8 @@
  */
 #include <inttypes.h>
 #include <unistd.h>
-#include "tools/common/complain.h"
-#include "tools/common/options.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/options.h"
 #include "tools/train/train.h"
 
 #define STEPS       600

@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/progress.h"
-#include "tools/common/terminal.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/terminal.h"
 #include "tools/train/train.h"
 
 /* --- progress ------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /*
- * tools/train/runner.c - one step whose layers are calls of a runner's functions
+ * tools/train/runner.c - one step whose layers are calls of a runner's
+ * functions
  *
  * Even steps take a micro-batch after the other. In odd ones all forwards come
  * first, and their backwards out of order, one of them twice: then the outputs

@@ -1,16 +1,17 @@
 /*
  * tools/train/train.c - `philox train`: trains a small language model four ways
  *
- * Eager, captured, recomputed and out of order must give the same bits, and with
- * --loop and --runner a run more each, too. Exit status: 0 they do and the model learned, 1 they
- * do not or something failed, 2 the command line or a file is wrong.
+ * Eager, captured, recomputed and out of order must give the same bits, and
+ * with --loop and --runner a run more each, too. Exit status: 0 they do and the
+ * model learned, 1 they do not or something failed, 2 the command line or a
+ * file is wrong.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/common/complain.h"
-#include "tools/common/progress.h"
+#include "tools/cli/complain.h"
+#include "tools/cli/progress.h"
 #include "tools/tools.h"
 #include "tools/train/train.h"
 

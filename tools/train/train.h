@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <philox.h>
-#include "tools/train/kernels.h"
+#include "tools/train/model/kernels.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -653,7 +653,7 @@ struct train_verdict {
 
 /*
  * train_progress() shows the progress of a run: on one line of a terminal
- * (tools/common/progress.h), a line each quarter elsewhere. Steps `before` ..
+ * (tools/cli/progress.h), a line each quarter elsewhere. Steps `before` ..
  * `done` - 1 are new.
  */
 void train_progress(const struct train_result *result, uint64_t before,

@@ -1,5 +1,6 @@
 /*
- * tests/simulated/proof/conditional.cpp - conditional nodes of the simulated GPU
+ * tests/simulated/proof/conditional.cpp - conditional nodes of the simulated
+ * GPU
  *
  * That bodies run as they should is in the device contract; here is what CUDA
  * refuses, or may, and what it leaves undefined.

@@ -1,6 +1,6 @@
 /*
- * tests/simulated/ranks/kernels.cpp - examples/ranks/kernels.cu for the CPU, and
- * what its NCCL needs of the simulated GPU
+ * tests/simulated/ranks/kernels.cpp - examples/ranks/kernels.cu for the CPU,
+ * and what its NCCL needs of the simulated GPU
  */
 #include "tests/simulated/device_code.h"
 #include "examples/ranks/kernels.cu"

@@ -1,0 +1,289 @@
+/*
+ * tools/bench/runner/hits.c - calls that are replayed beside launches
+ *
+ * Families of functions that differ in one number: of static inputs,
+ * recordings, copied inputs, values or outputs. All calls of a family take
+ * turns, with launches of the same graphs, so that differences are of one run.
+ */
+#include <stdio.h>
+#include "tools/bench/runner/runner.h"
+#include "tools/bench/runner/bed.h"
+#include "tools/cli/complain.h"
+
+#define BUDGET     1.5e9  /* nanoseconds of the race of a family, about */
+#define COUNTED    20     /* calls of which the device's calls are counted */
+#define MEMBERS    4      /* of a family, at most */
+#define AIM        1000.0 /* nanoseconds that a hit may take more */
+#define AIM_INPUT  1.0    /* and for each static input */
+#define FEW_INPUTS 10     /* of which one is not seen in the noise */
+
+enum family { INPUTS, RECORDINGS, COPIED, VALUES, OUTPUTS, FAMILIES };
+
+static const struct {
+	const char *name;
+	size_t n;
+	uint32_t counts[MEMBERS];
+} families[FAMILIES] = {{"inputs", 4, {0, 1, 100, 10000}},
+			{"recordings", 4, {1, 10, 100, 1000}},
+			{"copied", 4, {1, 8, 128, 200}},
+			{"values", 2, {1, 8}},
+			{"outputs", 2, {1, 8}}};
+
+enum { CALL, REPLAY, DEVICE_CALLS, MORE, FIGURES };
+static const char *const figures[FIGURES] = {"call", "replay", "device-calls",
+					     "more"};
+static const char *const units[FIGURES] = {"ns", "ns", "calls", "ns"};
+
+/* Of a function's calls, and of launches: what is done is in race order. */
+enum { OURS, LAUNCH, SIDES };
+
+struct hits {
+	struct bench *bench;
+	enum family family;
+	struct runner_bed beds[MEMBERS];
+	double of[MEMBERS][SIDES][DEVICE_CALLS + 1];
+};
+
+static void hit_name(char name[64], enum family family, size_t i, int figure)
+{
+	snprintf(name, 64, "runner/%s/%u/%s", families[family].name,
+		 families[family].counts[i], figures[figure]);
+}
+
+static void each_name(char name[64], uint32_t count)
+{
+	snprintf(name, 64, "runner/inputs/%u/each", count);
+}
+
+static struct runner_bed new_bed(struct bench *bench, enum family family,
+				 uint32_t count)
+{
+	struct runner_bed bed = {.bench = bench};
+	uint32_t *const of[FAMILIES] = {[INPUTS] = &bed.shape.statics,
+					[RECORDINGS] = &bed.recordings,
+					[COPIED] = &bed.shape.copied,
+					[VALUES] = &bed.shape.values,
+					[OUTPUTS] = &bed.shape.outputs};
+
+	*of[family] = count;
+	if (family == RECORDINGS)
+		bed.shape.statics = 1;
+	return bed;
+}
+
+/* --- measuring ------------------------------------------------------------ */
+
+static int take_note(struct racer *racer, enum philox_status status)
+{
+	if (status == PHILOX_OK)
+		return 0;
+	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
+	return -1;
+}
+
+static int run_hit_calls(struct racer *racer, int times, struct race_time *time)
+{
+	return take_note(racer, runner_bed_call(racer->of, times, time));
+}
+
+static int run_hit_launches(struct racer *racer, int times,
+			    struct race_time *time)
+{
+	return take_note(racer, runner_bed_launch(racer->of, times, time));
+}
+
+/* Without those of the wait. */
+static enum philox_status count_hit_calls(struct runner_bed *bed, int side,
+					  double *calls)
+{
+	struct philox_device *device = bed->bench->device;
+	enum philox_status (*run)(struct runner_bed *, int,
+				  struct race_time *) =
+		side == OURS ? runner_bed_call : runner_bed_launch;
+	uint64_t before = philox_device_calls(device, NULL), waited;
+	struct race_time time;
+	enum philox_status status = run(bed, 0, &time);
+
+	waited = philox_device_calls(device, NULL);
+	if (status == PHILOX_OK)
+		status = run(bed, COUNTED, &time);
+	*calls = (double)(philox_device_calls(device, NULL) - waited -
+			  (waited - before)) /
+		 COUNTED;
+	return status;
+}
+
+static int take_figures(struct hits *hits, const struct racer *racers)
+{
+	for (size_t i = 0; i < families[hits->family].n; i++)
+		for (int side = 0; side < SIDES; side++) {
+			const struct racer *racer = &racers[i * SIDES + side];
+			double *of = hits->of[i][side];
+
+			if (racer->out) {
+				complain("bench", "%s: %s", racer->name,
+					 racer->note);
+				return -1;
+			}
+			of[CALL] = racer->median.call;
+			of[REPLAY] = racer->median.whole;
+			if (bench_try("calls",
+				      count_hit_calls(&hits->beds[i], side,
+						      &of[DEVICE_CALLS])))
+				return -1;
+		}
+	return 0;
+}
+
+static int race_hits(struct hits *hits)
+{
+	const size_t n = families[hits->family].n;
+	struct racer racers[MEMBERS * SIDES];
+
+	for (size_t i = 0; i < n; i++) {
+		struct racer *ours = &racers[i * SIDES];
+
+		ours[OURS] = (struct racer){.name = "call",
+					    .run = run_hit_calls,
+					    .of = &hits->beds[i]};
+		ours[LAUNCH] = (struct racer){.name = "launch",
+					      .run = run_hit_launches,
+					      .of = &hits->beds[i]};
+	}
+	race(racers, n * SIDES, hits->bench->quick ? 0 : BUDGET);
+	return take_figures(hits, racers);
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* What a call takes more than a launch of the same graph. */
+static double more_of(const struct hits *hits, size_t i)
+{
+	return hits->of[i][OURS][CALL] - hits->of[i][LAUNCH][CALL];
+}
+
+static void print_figure(const struct hits *hits, size_t i, int figure)
+{
+	char name[64];
+
+	hit_name(name, hits->family, i, figure);
+	bench_runner_print(
+		hits->bench,
+		&(struct bench_row){.name = name,
+				    .value = hits->of[i][OURS][figure],
+				    .unit = units[figure],
+				    .peer = "launch",
+				    .peer_value = hits->of[i][LAUNCH][figure]});
+}
+
+/* Beside the aim, if there is one: without an input, and for each of many. */
+static void print_more(const struct hits *hits, size_t i)
+{
+	const uint32_t count = families[hits->family].counts[i];
+	const int is_aim = hits->family == INPUTS && !count;
+	char name[64];
+	struct bench_row row = {.name = name,
+				.value = more_of(hits, i),
+				.unit = units[MORE],
+				.peer = is_aim ? "aim" : NULL,
+				.peer_value = AIM};
+
+	hit_name(name, hits->family, i, MORE);
+	bench_runner_print(hits->bench, &row);
+	if (hits->family != INPUTS || count < FEW_INPUTS)
+		return;
+	each_name(name, count);
+	row.value = (row.value - more_of(hits, 0)) / count;
+	row.peer = "aim";
+	row.peer_value = AIM_INPUT;
+	bench_runner_print(hits->bench, &row);
+}
+
+/* As much with many recordings as with one? */
+static void print_growth(const struct hits *hits, size_t i)
+{
+	char name[64];
+
+	hit_name(name, hits->family, i, CALL);
+	bench_runner_print(
+		hits->bench,
+		&(struct bench_row){.name = name,
+				    .value = hits->of[i][OURS][CALL],
+				    .unit = units[CALL],
+				    .peer = "of 1",
+				    .peer_value = hits->of[0][OURS][CALL]});
+}
+
+static void print_hits(const struct hits *hits)
+{
+	for (size_t i = 0; i < families[hits->family].n; i++) {
+		for (int figure = 0; figure <= DEVICE_CALLS; figure++)
+			print_figure(hits, i, figure);
+		print_more(hits, i);
+		if (hits->family == RECORDINGS && i)
+			print_growth(hits, i);
+	}
+}
+
+/* --- the group ------------------------------------------------------------ */
+
+static int measure_family(struct bench *bench, enum family family)
+{
+	struct hits hits = {.bench = bench, .family = family};
+	int failed = 0;
+	size_t made = 0;
+
+	bench_step(bench);
+	while (!failed && made < families[family].n) {
+		hits.beds[made] =
+			new_bed(bench, family, families[family].counts[made]);
+		failed = runner_bed_make(&hits.beds[made++]);
+	}
+	if (!failed)
+		failed = race_hits(&hits);
+	if (!failed)
+		print_hits(&hits);
+	while (made)
+		runner_bed_clean(&hits.beds[--made]);
+	return failed ? -1 : 0;
+}
+
+static int family_is_wanted(const struct bench *bench, enum family family)
+{
+	char name[64];
+
+	for (size_t i = 0; i < families[family].n; i++) {
+		for (int figure = 0; figure < FIGURES; figure++) {
+			hit_name(name, family, i, figure);
+			if (bench_wants(bench, name))
+				return 1;
+		}
+		each_name(name, families[family].counts[i]);
+		if (family == INPUTS &&
+		    families[family].counts[i] >= FEW_INPUTS &&
+		    bench_wants(bench, name))
+			return 1;
+	}
+	return 0;
+}
+
+static size_t hits_steps(const struct bench *bench)
+{
+	size_t steps = 0;
+
+	for (int family = 0; family < FAMILIES; family++)
+		steps += family_is_wanted(bench, (enum family)family) != 0;
+	return steps;
+}
+
+static int run_hits(struct bench *bench)
+{
+	int failed = 0;
+
+	for (int family = 0; !failed && family < FAMILIES; family++)
+		if (family_is_wanted(bench, (enum family)family))
+			failed = measure_family(bench, (enum family)family);
+	return failed;
+}
+
+const struct runner_group runner_hits = {hits_steps, run_hits};

@@ -1,0 +1,362 @@
+/*
+ * tools/bench/runner/records.c - recordings, by what else is live in the pool
+ *
+ * In each round a function is replayed whose outputs are kept. Another one is
+ * then called once more as it is, which puts the pool back first, and recorded
+ * under a key of its own, which does, too.
+ */
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "tools/bench/pools/pools.h"
+#include "tools/bench/runner/runner.h"
+#include "tools/bench/runner/parts.h"
+#include "tools/cli/complain.h"
+
+#define ROUNDS 15
+
+static const uint32_t counts[] = {0, 10, 100, 1000};
+
+#define N_COUNTS (sizeof(counts) / sizeof(counts[0]))
+
+enum { RECORD, RESTORE, BYTES, DEVICE_BYTES, FIGURES };
+static const char *const figures[FIGURES] = {"record", "restore",
+					     "record-bytes", "device-bytes"};
+
+/* A capture and a launch without a runner: beside those of a recording. */
+enum { CAPTURE = FIGURES, COUNTED, MEASURED };
+
+struct records {
+	struct bench *bench;
+	uint32_t live; /* blocks */
+	struct runner_parts parts;
+	struct philox_function *keeps, *draws, *eager;
+	struct philox_output *kept;
+	double none;  /* nanoseconds of a restore of none */
+	uint32_t key; /* the last one */
+};
+
+static void record_name(char name[64], int figure, uint32_t live)
+{
+	snprintf(name, 64, "runner/%s/%u", figures[figure], live);
+}
+
+static int record_is_wanted(const struct bench *bench, uint32_t live)
+{
+	char name[64];
+
+	for (int figure = 0; figure < FIGURES; figure++) {
+		record_name(name, figure, live);
+		if (bench_wants(bench, name))
+			return 1;
+	}
+	return 0;
+}
+
+/* --- bodies --------------------------------------------------------------- */
+
+static enum philox_status keep_outputs(void *user, struct philox_run *run)
+{
+	const struct records *of = user;
+	enum philox_status status = PHILOX_OK;
+	void *output;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < of->live; i++) {
+		status = philox_run_alloc(run, bench_pool_size(i), 0, "output",
+					  &output);
+		if (status == PHILOX_OK)
+			status = philox_run_output(run, i, output,
+						   bench_pool_size(i));
+	}
+	return status;
+}
+
+static enum philox_status draw_numbers(void *user, struct philox_run *run)
+{
+	const struct records *of = user;
+
+	return runner_draw(&of->parts, run);
+}
+
+/* --- a round -------------------------------------------------------------- */
+
+static enum philox_status call(const struct records *of,
+			       struct philox_function *function, uint32_t key,
+			       uint32_t expected)
+{
+	struct philox_use use = {0};
+	const int keeps = function == of->keeps;
+	struct philox_call call = {.size = sizeof(call),
+				   .stream = of->bench->stream,
+				   .key = &key,
+				   .key_size = sizeof(key),
+				   .uses = keeps ? NULL : &use,
+				   .n_uses = !keeps,
+				   .outputs = keeps ? of->kept : NULL,
+				   .n_outputs = keeps ? of->live : 0};
+	enum philox_status status = philox_function_call(function, &call);
+
+	if (status != PHILOX_OK || call.kind == expected)
+		return status;
+	complain("bench", "a call was of kind %u, not %u: %s", call.kind,
+		 expected, philox_function_reason(function));
+	return PHILOX_ERROR_STATE;
+}
+
+static enum philox_status wait_for(const struct bench *bench)
+{
+	return philox_stream_synchronize(bench->device, bench->stream);
+}
+
+static enum philox_status replace_outputs(struct records *of)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (uint32_t i = 0; status == PHILOX_OK && i < of->live; i++)
+		status = philox_output_release(of->parts.runner, &of->kept[i],
+					       of->bench->stream);
+	if (status == PHILOX_OK)
+		status = call(of, of->keeps, 0, PHILOX_CALL_REPLAY);
+	return status == PHILOX_OK ? wait_for(of->bench) : status;
+}
+
+/* By malloc's count; a sanitizer's heap does not say. */
+static double heap_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (double)info.uordblks + (double)info.hblkhd;
+}
+
+static enum philox_status counted_bytes(const struct records *of, double *bytes)
+{
+	struct philox_function_counts found =
+		PHILOX_INIT(struct philox_function_counts);
+	enum philox_status status = philox_function_count(of->draws, &found);
+
+	*bytes = (double)found.bytes;
+	return status;
+}
+
+static enum philox_status time_record(struct records *of,
+				      double times[MEASURED])
+{
+	double heap = heap_bytes(), counted, start;
+	enum philox_status status = counted_bytes(of, &counted);
+
+	times[DEVICE_BYTES] = 0; /* of all rounds */
+	start = bench_now();
+	if (status == PHILOX_OK)
+		status = call(of, of->draws, ++of->key, PHILOX_CALL_RECORD);
+	times[RECORD] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = wait_for(of->bench);
+	times[BYTES] = heap_bytes() - heap;
+	if (status == PHILOX_OK)
+		status = counted_bytes(of, &times[COUNTED]);
+	times[COUNTED] -= counted;
+	return status;
+}
+
+static enum philox_status time_capture(const struct records *of,
+				       double times[MEASURED])
+{
+	struct philox_graph *graph = NULL;
+	struct philox_use use = {0};
+	double start = bench_now();
+	enum philox_status status = runner_capture_draw(&of->parts, 0, &graph);
+
+	if (status == PHILOX_OK)
+		status = philox_graph_launch(graph, of->bench->stream, &use, 1);
+	times[CAPTURE] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = wait_for(of->bench);
+	return status == PHILOX_OK ? philox_graph_destroy(graph) : status;
+}
+
+static enum philox_status time_record_round(struct records *of,
+					    double times[MEASURED])
+{
+	enum philox_status status = replace_outputs(of);
+	double start = bench_now();
+
+	if (status == PHILOX_OK)
+		status = call(of, of->eager, 0, PHILOX_CALL_EAGER);
+	times[RESTORE] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = replace_outputs(of);
+	if (status == PHILOX_OK)
+		status = time_record(of, times);
+	return status == PHILOX_OK ? time_capture(of, times) : status;
+}
+
+/* Of the device's memory; a host device's is the machine's. */
+static double free_on_device(const struct bench *bench)
+{
+	size_t bytes = 0;
+
+	philox_device_memory_info(bench->device, &bytes, NULL);
+	return (double)bytes;
+}
+
+static enum philox_status time_record_rounds(struct records *of,
+					     double medians[MEASURED])
+{
+	int rounds = of->bench->quick ? 1 : ROUNDS;
+	double all[MEASURED][ROUNDS], times[MEASURED], before = 0;
+	enum philox_status status = PHILOX_OK;
+
+	/* the second round overwrites the first */
+	for (int i = -1; status == PHILOX_OK && i < rounds; i++) {
+		if (!i)
+			before = free_on_device(of->bench);
+		status = time_record_round(of, times);
+		for (int what = 0; what < MEASURED; what++)
+			all[what][i < 0 ? 0 : i] = times[what];
+	}
+	for (int what = 0; status == PHILOX_OK && what < MEASURED; what++)
+		medians[what] = bench_median(all[what], rounds);
+	medians[DEVICE_BYTES] = (before - free_on_device(of->bench)) / rounds;
+	return status;
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+/* Beside what philox counts itself. */
+static void print_record_bytes(const struct records *of, const double *medians)
+{
+	const int known = medians[BYTES] > 0, counted = medians[COUNTED] > 0;
+	char name[64];
+
+	record_name(name, BYTES, of->live);
+	bench_runner_print(
+		of->bench,
+		&(struct bench_row){
+			.name = name,
+			.value = known ? medians[BYTES] : NAN,
+			.unit = "bytes",
+			.peer = "counted",
+			.peer_value = known && counted ? medians[COUNTED] : NAN,
+			.note = !known     ? "malloc does not say"
+				: !counted ? "the function's counts do not say"
+					   : NULL});
+}
+
+/* Of what is free on a GPU, which other programs use, too. */
+static void print_device_bytes(const struct records *of, double bytes)
+{
+	char name[64];
+
+	if (philox_device_is_host(of->bench->device))
+		return;
+	record_name(name, DEVICE_BYTES, of->live);
+	bench_runner_print(of->bench, &(struct bench_row){.name = name,
+							  .value = bytes,
+							  .unit = "bytes"});
+}
+
+static void print_records(struct records *of, const double *medians)
+{
+	char name[64];
+	struct bench_row row = {.name = name,
+				.value = medians[RECORD],
+				.unit = "ns",
+				.peer = "capture",
+				.peer_value = medians[CAPTURE]};
+
+	record_name(name, RECORD, of->live);
+	bench_runner_print(of->bench, &row);
+	record_name(name, RESTORE, of->live);
+	row.value = medians[RESTORE];
+	row.peer = of->none > 0 ? "of 0" : NULL;
+	row.peer_value = of->none;
+	bench_runner_print(of->bench, &row);
+	print_record_bytes(of, medians);
+	print_device_bytes(of, medians[DEVICE_BYTES]);
+	if (!of->live)
+		of->none = medians[RESTORE];
+}
+
+/* --- the group ------------------------------------------------------------ */
+
+static int make_record_function(struct records *of, const char *name,
+				uint32_t flags,
+				struct philox_function **function)
+{
+	const int keeps = function == &of->keeps;
+	const struct runner_shape shape = {.outputs = keeps ? of->live : 0};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+
+	options.name = name;
+	options.mode = PHILOX_MODE_INFERENCE;
+	options.flags = flags;
+	options.body = keeps ? keep_outputs : draw_numbers;
+	options.user = of;
+	options.policy.warmups = PHILOX_NEVER;
+	return runner_function_make(&of->parts, &shape, options, function);
+}
+
+static int make_record_functions(struct records *of)
+{
+	return make_record_function(of, "keeps", 0, &of->keeps) ||
+			       make_record_function(of, "draws", 0,
+						    &of->draws) ||
+			       make_record_function(of, "eager",
+						    PHILOX_FUNCTION_EAGER,
+						    &of->eager) ||
+			       bench_try("recording", call(of, of->keeps, 0,
+							   PHILOX_CALL_RECORD))
+		       ? -1
+		       : 0;
+}
+
+static int measure_records(struct records *of, uint32_t live)
+{
+	double medians[MEASURED];
+	int failed;
+
+	bench_step(of->bench);
+	of->live = live;
+	of->kept = calloc(live + 1u, sizeof(*of->kept));
+	if (!of->kept) {
+		perror("philox bench");
+		return -1;
+	}
+	failed = runner_parts_make(&of->parts, of->bench) ||
+		 make_record_functions(of) ||
+		 bench_try("recording", time_record_rounds(of, medians));
+	if (!failed)
+		print_records(of, medians);
+	for (uint32_t i = 0; !failed && i < live; i++)
+		failed = bench_try("release",
+				   philox_output_release(of->parts.runner,
+							 &of->kept[i],
+							 of->bench->stream));
+	runner_parts_clean(&of->parts);
+	free(of->kept);
+	return failed ? -1 : 0;
+}
+
+static size_t records_steps(const struct bench *bench)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < N_COUNTS; i++)
+		steps += record_is_wanted(bench, counts[i]) != 0;
+	return steps;
+}
+
+static int run_records(struct bench *bench)
+{
+	struct records of = {.bench = bench};
+	int failed = 0;
+
+	for (size_t i = 0; i < N_COUNTS && !failed; i++)
+		if (record_is_wanted(bench, counts[i]))
+			failed = measure_records(&of, counts[i]);
+	return failed;
+}
+
+const struct runner_group runner_records = {records_steps, run_records};

@@ -1,0 +1,248 @@
+/*
+ * tools/contract/numbers/tokens.c - checks that a device's tokens are the
+ * host's
+ */
+#include <stdlib.h>
+#include "tools/contract/numbers/site.h"
+
+enum {
+	LOGIT_ROWS = 40,
+	LOGITS = 7001, /* not a round number */
+	MANY = 130     /* entries with at most a block each */
+};
+
+/* --- tokens --------------------------------------------------------------- */
+
+/* Random bits with exponents near 0, in 32 or twice 16; some rows are odd. */
+static void make_logits(uint32_t *logits, uint32_t random, uint32_t exponent)
+{
+	for (uint32_t i = 0; i < LOGIT_ROWS * LOGITS; i++)
+		logits[i] = (site_word(4, i) & random) + exponent;
+	for (uint32_t i = 0; i < LOGITS; i++) {
+		logits[i] = 0xff800000u;              /* all -inf */
+		logits[LOGITS + i] = site_word(5, i); /* NaN among them */
+		logits[2 * LOGITS + i] = i << 31;     /* 0 and -0 */
+		if (i % 1000 == 999)                  /* large */
+			logits[3 * LOGITS + i] |= 0x7f000000u;
+	}
+	logits[4 * LOGITS + 3001] = 0x7f800000u; /* +inf, twice */
+	logits[4 * LOGITS + 3007] = 0x7f800000u;
+}
+
+/*
+ * Lists of LOGIT_ROWS entries: rows occur twice, do not exist, are used up, are
+ * masked; lists of few entries, which many blocks share; and of MANY, with rows
+ * of logits as long as there is room for.
+ */
+static const struct batch {
+	uint32_t n;
+	int listed; /* by indices and mask */
+	uint32_t vocab;
+} batches[] = {{LOGIT_ROWS, 0, LOGITS}, {LOGIT_ROWS, 1, LOGITS},
+	       {3, 1, LOGITS},          {1, 0, LOGITS},
+	       {LOGIT_ROWS, 1, 97},     {MANY, 1, LOGIT_ROWS *LOGITS / MANY}};
+
+static void make_batch(struct contract *c, struct site *site,
+		       struct philox_row_list *list)
+{
+	uint32_t indices[MANY];
+	uint8_t mask[MANY];
+	void *memory[2];
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		indices[i] = i % 3 ? site_word(6, i) % (SITE_ROWS + 4)
+				   : 5 + i % 2 * 6;
+		mask[i] = i % 7 != 1;
+	}
+	EXPECT_PART(site_upload(c, site, indices, sizeof(indices), &memory[0]));
+	EXPECT_PART(site_upload(c, site, mask, sizeof(mask), &memory[1]));
+	*list = (struct philox_row_list){.size = sizeof(*list),
+					 .indices = memory[0],
+					 .mask = memory[1],
+					 .n = MANY};
+}
+
+static void note_tokens(struct contract *c, struct site *site,
+			const struct philox_sample *sample)
+{
+	EXPECT_PART(site_note_memory(c, site, sample->keys, MANY * 8));
+	EXPECT_PART(site_note_memory(c, site, sample->tokens, MANY * 4));
+	EXPECT_PART(site_note_states(c, site));
+}
+
+static void sample_some(struct contract *c, struct site *site,
+			const struct philox_row_list *all,
+			struct philox_sample *sample, size_t size)
+{
+	for (size_t k = 0; k < sizeof(batches) / sizeof(batches[0]); k++) {
+		struct philox_row_list list = {.size = sizeof(list),
+					       .n = batches[k].n};
+
+		if (batches[k].listed) {
+			list.indices = all->indices;
+			list.mask = all->mask;
+		}
+		/* other columns and addresses from launch to launch */
+		sample->first = (uint32_t)k * 7;
+		sample->vocab = batches[k].vocab - (uint32_t)k;
+		sample->pitch = batches[k].vocab + (size == 2 ? 3 : 0);
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
+					     sample));
+		EXPECT_PART(note_tokens(c, site, sample));
+		sample->logits = (const char *)sample->logits + size;
+	}
+}
+
+static void sample_all(struct contract *c, struct site *site)
+{
+	static const double temperatures[] = {1, 0.3, 0, 20};
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample sample = {.size = sizeof(sample)};
+	void *of_32, *of_16, *keys, *tokens;
+	struct philox_row_list all;
+
+	EXPECT_PART(make_batch(c, site, &all));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	sample.keys = keys;
+	sample.tokens = tokens;
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &of_32));
+	make_logits(bits, 0x80ff80ffu, 0x3f803f80u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &of_16));
+	for (size_t i = 0; i < 4; i++) {
+		sample.temperature = temperatures[i];
+		sample.logits = of_32;
+		sample.dtype = PHILOX_F32;
+		EXPECT_PART(sample_some(c, site, &all, &sample, 4));
+		sample.logits = of_16;
+		sample.dtype = PHILOX_BF16;
+		EXPECT_PART(sample_some(c, site, &all, &sample, 2));
+		sample.logits = of_16;
+		sample.dtype = PHILOX_F16;
+		EXPECT_PART(sample_some(c, site, &all, &sample, 2));
+	}
+}
+
+static void tokens_are_the_hosts(struct contract *c)
+{
+	site_compare(c, sample_all);
+}
+
+/* --- replays -------------------------------------------------------------- */
+
+struct samples {
+	struct philox_row_list list;
+	struct philox_sample sample;
+};
+
+static enum philox_status put_samples(struct site *site, const void *work)
+{
+	const struct samples *samples = work;
+
+	return philox_sample_rows(site->rows, site->stream, &samples->list,
+				  &samples->sample);
+}
+
+/* Few entries, so that blocks share them. */
+static void replay_samples(struct contract *c, struct site *site)
+{
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct samples work = {.sample = {.size = sizeof(work.sample),
+					  .dtype = PHILOX_F32,
+					  .vocab = LOGITS,
+					  .pitch = LOGITS,
+					  .temperature = 0.8}};
+	void *logits, *keys, *tokens;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(make_batch(c, site, &work.list));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	work.list.n = 6;
+	work.sample.logits = logits;
+	work.sample.keys = keys;
+	work.sample.tokens = tokens;
+	EXPECT_PART(site_replay(c, site, put_samples, &work));
+	EXPECT_PART(note_tokens(c, site, &work.sample));
+}
+
+static void replays_sample_on(struct contract *c)
+{
+	site_compare(c, replay_samples);
+}
+
+/* --- tokens of seeds, and at steps ---------------------------------------- */
+
+enum { VOCAB_OF_SEEDS = 1300 };
+
+static void make_seeds(struct contract *c, struct site *site,
+		       struct philox_seeds *slots)
+{
+	uint64_t seeds[SITE_ROWS];
+	uint32_t positions[SITE_ROWS];
+	void *memory[2];
+
+	for (uint32_t i = 0; i < SITE_ROWS; i++) {
+		seeds[i] = site_word(9, i) * (uint64_t)0x100000001;
+		positions[i] = i % 5 ? site_word(10, i) : UINT32_MAX - i;
+	}
+	EXPECT_PART(site_upload(c, site, seeds, sizeof(seeds), &memory[0]));
+	EXPECT_PART(
+		site_upload(c, site, positions, sizeof(positions), &memory[1]));
+	*slots = (struct philox_seeds){.size = sizeof(*slots),
+				       .seeds = memory[0],
+				       .positions = memory[1],
+				       .count = SITE_ROWS};
+}
+
+/* Few entries, which blocks share where there is a table, and MANY. */
+static void sample_seeds(struct contract *c, struct site *site)
+{
+	static uint32_t bits[LOGIT_ROWS * LOGITS];
+	struct philox_sample sample = {.size = sizeof(sample),
+				       .dtype = PHILOX_F32,
+				       .vocab = VOCAB_OF_SEEDS,
+				       .pitch = VOCAB_OF_SEEDS,
+				       .temperature = 0.7};
+	struct philox_seeds slots;
+	struct philox_row_list list;
+	uint32_t *steps, *unused;
+	void *logits, *keys, *tokens;
+
+	make_logits(bits, 0x80ffffffu, 0x3f800000u);
+	EXPECT_PART(site_upload(c, site, bits, sizeof(bits), &logits));
+	EXPECT_PART(make_seeds(c, site, &slots));
+	EXPECT_PART(make_batch(c, site, &list));
+	EXPECT_PART(site_make_steps(c, site, MANY, &steps, &unused));
+	EXPECT_PART(site_allocate(c, site, MANY * 8, &keys));
+	EXPECT_PART(site_allocate(c, site, MANY * 4, &tokens));
+	sample.logits = logits;
+	sample.keys = keys;
+	sample.tokens = tokens;
+	list.steps = steps;
+	for (list.n = 3; list.n <= MANY; list.n += MANY - 3) {
+		sample.flags = 0;
+		EXPECT_OK(philox_sample_seeds(site->device, site->stream,
+					      &slots, &list, &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+		sample.flags = PHILOX_ROWS_KEEP;
+		EXPECT_OK(philox_sample_rows(site->rows, site->stream, &list,
+					     &sample));
+		EXPECT_PART(note_tokens(c, site, &sample));
+	}
+}
+
+static void seeds_are_the_hosts(struct contract *c)
+{
+	site_compare(c, sample_seeds);
+}
+
+const struct contract_check contract_tokens[] = {
+	{"sampled tokens and their scores are the host's",
+	 tokens_are_the_hosts},
+	{"replays sample what eager calls would", replays_sample_on},
+	{"tokens of seeds, and at steps, are the host's", seeds_are_the_hosts},
+	{NULL, NULL},
+};

@@ -1,0 +1,93 @@
+/*
+ * tools/inspect/trace.c - philox inspect --trace: a journal as a trace
+ *
+ * In the object form of the Trace Event Format, which has room for what the
+ * times are. See lib/trace/trace.h.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "lib/trace/trace.h"
+#include "tools/cli/complain.h"
+#include "tools/inspect/follow.h"
+#include "tools/inspect/pictures.h"
+
+#define TIMES "one microsecond is one event of the journal, which has no times"
+
+static const char begin[] =
+	"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"made by\":\"philox inspect "
+	"--trace\",\"time\":\"" TIMES "\"},\"traceEvents\":[\n";
+
+struct trace_file {
+	FILE *out;
+	int filled;
+};
+
+/* The first object has no comma and line feed before it. */
+static void put_objects(struct trace_file *file, const char *text, size_t size)
+{
+	size_t skipped = file->filled ? 0 : 2;
+
+	file->filled = 1;
+	fwrite(text + skipped, 1, size - skipped, file->out);
+}
+
+static void trace_context(void *user, uint64_t context)
+{
+	char text[TRACE_JSON_MAX];
+
+	put_objects(user, text,
+		    trace_json_context(text, (unsigned)context, NULL, TIMES));
+}
+
+static void trace_item(void *user, uint64_t context,
+		       const struct timeline_item *item)
+{
+	char text[TRACE_JSON_MAX];
+
+	put_objects(user, text, trace_json_item(text, (unsigned)context, item));
+}
+
+static int is_same_file(const char *a, const char *b)
+{
+	struct stat of_a, of_b;
+
+	return !stat(a, &of_a) && !stat(b, &of_b) &&
+	       of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
+static int write_trace(const struct written *journal, FILE *out)
+{
+	struct trace_file file = {.out = out};
+	const struct follow follow = {trace_context, trace_item, &file, 1000};
+	int result;
+
+	fputs(begin, out);
+	result = follow_journal(journal, &follow, follow_last(journal));
+	fputs("\n]}\n", out);
+	return result;
+}
+
+int trace_journal(const struct written *journal, const char *from,
+		  const char *to)
+{
+	FILE *out;
+	int result, failed;
+
+	if (is_same_file(from, to))
+		return complain("inspect", "--trace: '%s' is the journal", to);
+	out = fopen(to, "w");
+	if (!out)
+		return complain("inspect", "--trace: '%s': %s", to,
+				strerror(errno));
+	result = write_trace(journal, out);
+	failed = ferror(out);
+	if (fclose(out) || failed) {
+		complain("inspect", "--trace: '%s' cannot be written: %s", to,
+			 strerror(errno));
+		return 1;
+	}
+	if (result)
+		complain("inspect", "out of memory");
+	return result ? 1 : 0;
+}
