@@ -10,6 +10,7 @@
 #include "graph/capture/capture.h"
 #include "graph/capture/context.h"
 #include "lib/base/base.h"
+#include "lib/text/text.h"
 
 /* --- pool: a pool behind the context: streams, captures, launches --------- */
 
@@ -445,8 +446,8 @@ struct snapshot {
 void snapshot_finish(struct snapshot *snapshot);
 
 /* snapshot_write() writes a snapshot as a text: ERROR_MEMORY. */
-enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
-				  size_t *size);
+enum philox_status snapshot_write(const struct snapshot *snapshot,
+				  struct text *text);
 
 /* snapshot_write_lines() writes the lines above the checksum. */
 void snapshot_write_lines(FILE *out, const struct snapshot *snapshot);

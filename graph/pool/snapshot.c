@@ -177,52 +177,43 @@ enum philox_status snapshot_take(struct philox_pool *pool,
 			  "pool '%s': no memory for its snapshot", pool->name);
 }
 
-static enum philox_status snapshot_text(struct philox_pool *pool, char **text,
-					size_t *size)
+static enum philox_status write_snapshot(struct philox_pool *pool,
+					 struct text_target to)
 {
 	struct snapshot snapshot;
+	struct text text;
 	enum philox_status status = snapshot_take(pool, &snapshot);
 
-	if (status != PHILOX_OK)
-		return status;
-	status = snapshot_write(&snapshot, text, size);
-	snapshot_finish(&snapshot);
-	return status;
+	if (status == PHILOX_OK) {
+		status = snapshot_write(&snapshot, &text);
+		snapshot_finish(&snapshot);
+	}
+	if (status == PHILOX_OK)
+		status = text_put(&text, to);
+	return pool_report(pool, status, 0);
 }
 
 enum philox_status philox_pool_snapshot_text(struct philox_pool *pool,
 					     char **text, size_t *size)
 {
-	size_t length;
-	enum philox_status status;
-
 	if (!pool)
 		return context_null(NULL, "pool");
 	if (!text)
 		return context_null(pool->context, "text");
 	NEED_PROCESS(pool->context);
-	status = snapshot_text(pool, text, size ? size : &length);
-	return pool_report(pool, status, 0);
+	return write_snapshot(pool,
+			      (struct text_target){.text = text, .size = size});
 }
 
 enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 					const char *path)
 {
-	char *text;
-	size_t size;
-	enum philox_status status;
-
 	if (!pool)
 		return context_null(NULL, "pool");
 	if (!path)
 		return context_null(pool->context, "path");
 	NEED_PROCESS(pool->context);
-	status = snapshot_text(pool, &text, &size);
-	if (status == PHILOX_OK) {
-		status = save_file_write(path, text, size);
-		free(text);
-	}
-	return pool_report(pool, status, 0);
+	return write_snapshot(pool, (struct text_target){.path = path});
 }
 
 /* --- text: writing the snapshot of a pool: see Note [Snapshot] ------------ */
@@ -234,7 +225,7 @@ static void write_pool(FILE *out, const struct snapshot *snapshot)
 	int expandable = (snapshot->flags & PHILOX_POOL_EXPANDABLE) != 0;
 
 	fputs("pool ", out);
-	save_write_name(out, snapshot->name);
+	text_write_name(out, snapshot->name);
 	fprintf(out,
 		" %s flags %" PRIu32 " unit %d step %" PRIu64 " limit %" PRIu64,
 		expandable ? "expandable" : "plain", snapshot->flags, POOL_UNIT,
@@ -277,7 +268,7 @@ static void write_block(FILE *out, const struct snapshot_block *block)
 	if (block->number) {
 		fprintf(out, " live %" PRIu64 " size %" PRIu64 " tag ",
 			block->number, block->size);
-		save_write_name(out, block->tag);
+		text_write_name(out, block->tag);
 		fputc('\n', out);
 	} else if (block->owner) {
 		fprintf(out, " free owner stream %" PRIu64 "\n", block->owner);
@@ -331,29 +322,15 @@ void snapshot_write_lines(FILE *out, const struct snapshot *snapshot)
 	write_segments(out, snapshot);
 }
 
-enum philox_status snapshot_write(const struct snapshot *snapshot, char **text,
-				  size_t *size)
+enum philox_status snapshot_write(const struct snapshot *snapshot,
+				  struct text *text)
 {
-	char *written = NULL;
-	size_t length = 0;
-	struct memory_file file;
-	FILE *out = memory_file_open(&file, &written, &length);
-	int whole = 0;
-
-	if (out) {
-		snapshot_write_lines(out, snapshot);
-		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
-	}
-	if (!whole) {
-		free(written);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "pool '%s': no memory for its text",
-				  snapshot->name);
-	}
-	*text = written;
-	*size = length;
-	return PHILOX_OK;
+	if (text_begin(text))
+		snapshot_write_lines(text->out, snapshot);
+	if (text_end(text))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "pool '%s': no memory for its text", snapshot->name);
 }
 
 void snapshot_finish(struct snapshot *snapshot)

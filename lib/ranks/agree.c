@@ -131,20 +131,18 @@ static enum philox_status find_part(struct asking *asking, int *found)
 /* --- texts ---------------------------------------------------------------- */
 
 struct texts {
-	char *mine;
-	size_t size;   /* of mine */
+	struct text mine;
 	size_t most;   /* of all: there is room for that much in `mine` */
 	char *all;     /* each with `most` bytes */
 	size_t *sizes; /* of all */
 	const char **each;
 };
 
+/* None, if there is no memory for it. */
 static void make_text(const struct asking *asking, struct texts *texts)
 {
 	context_lock(asking->context);
-	if (save_write_part(asking->context, &asking->part, &texts->mine,
-			    &texts->size) != PHILOX_OK)
-		texts->size = 0;
+	save_write_part(asking->context, &asking->part, &texts->mine);
 	context_unlock(asking->context);
 }
 
@@ -166,12 +164,12 @@ static int take_sizes(const struct asking *asking, struct texts *texts)
 static int make_text_room(const struct asking *asking, struct texts *texts)
 {
 	const size_t n = asking->world;
-	char *mine = realloc(texts->mine, texts->most);
+	char *mine = realloc(texts->mine.bytes, texts->most);
 
 	if (!mine)
 		return 0;
-	memset(mine + texts->size, 0, texts->most - texts->size);
-	texts->mine = mine;
+	memset(mine + texts->mine.size, 0, texts->most - texts->mine.size);
+	texts->mine.bytes = mine;
 	texts->all = malloc(n * texts->most);
 	texts->sizes = calloc(n, sizeof(*texts->sizes));
 	texts->each = calloc(n, sizeof(*texts->each));
@@ -213,7 +211,7 @@ static enum philox_status exchange_texts(const struct asking *asking,
 	enum philox_status status;
 
 	make_text(asking, texts);
-	status = send_number(asking, texts->size);
+	status = send_number(asking, texts->mine.size);
 	if (status != PHILOX_OK)
 		return status;
 	if (!take_sizes(asking, texts))
@@ -223,13 +221,14 @@ static enum philox_status exchange_texts(const struct asking *asking,
 		return status;
 	if (!all_are_ready(asking))
 		return no_more(asking, no_memory);
-	status = call_gather(asking, texts->mine, texts->most, texts->all);
+	status =
+		call_gather(asking, texts->mine.bytes, texts->most, texts->all);
 	return status == PHILOX_OK ? explain(asking, texts) : status;
 }
 
 static enum philox_status say_what(struct asking *asking)
 {
-	struct texts texts = {0};
+	struct texts texts = {.most = 0};
 	enum philox_status status;
 	int found;
 
@@ -240,7 +239,7 @@ static enum philox_status say_what(struct asking *asking)
 	if (!found)
 		return no_more(asking, "; that has changed meanwhile");
 	status = exchange_texts(asking, &texts);
-	free(texts.mine);
+	free(texts.mine.bytes);
 	free(texts.all);
 	free(texts.sizes);
 	free(texts.each);

@@ -547,16 +547,17 @@ enum philox_status philox_mesh_describe(struct philox_context *context,
 {
 	const struct save_part all = {0, 0};
 	enum philox_status status;
-	size_t length;
+	struct text written;
 
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
 	context_lock(context);
-	status = save_write_part(context, &all, text, &length);
+	status = save_write_part(context, &all, &written);
 	context_unlock(context);
-	if (status == PHILOX_OK && size)
-		*size = length;
+	if (status == PHILOX_OK)
+		status = text_put(&written, (struct text_target){.text = text,
+								 .size = size});
 	return context_report(context, status, NULL);
 }
 

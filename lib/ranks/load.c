@@ -43,19 +43,15 @@ static enum philox_status read_source(struct source *source, const char *text,
 
 enum philox_status source_open(const char *path, struct source *source)
 {
-	size_t size;
-	char *text;
-	enum philox_status status = save_file_read(path, &text, &size);
+	struct text text;
+	enum philox_status status = file_read(path, &text.bytes, &text.size);
 
 	if (status != PHILOX_OK)
 		return status;
 	memset(source, 0, sizeof(*source));
 	source->path = path;
-	status = read_source(source, text, size);
-	free(text);
-	if (status != PHILOX_OK)
-		status_prefix(status, "'%s': ", path);
-	return status;
+	return text_done(&text, path,
+			 read_source(source, text.bytes, text.size));
 }
 
 void source_close(struct source *source)
@@ -81,14 +77,13 @@ uint64_t source_world(const struct source *source)
 static enum philox_status copy_single(const struct saved *single,
 				      struct saved *saved)
 {
-	size_t size;
-	char *text;
-	enum philox_status status = save_write(single, &text, &size);
+	struct text text;
+	enum philox_status status = save_write(single, &text);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_read(text, size, saved);
-	free(text);
+	status = save_read(text.bytes, text.size, saved);
+	free(text.bytes);
 	return status;
 }
 
@@ -164,9 +159,11 @@ static enum philox_status write_text_of(const struct written_text *saved,
 	char *of_rank = set_path(path, saved->rank);
 	enum philox_status status;
 
-	if (!of_rank)
+	if (!of_rank) {
+		free(saved->text.bytes);
 		return status_set(PHILOX_ERROR_MEMORY, "no memory for a path");
-	status = save_file_write(of_rank, saved->text, saved->size);
+	}
+	status = text_put(&saved->text, (struct text_target){.path = of_rank});
 	free(of_rank);
 	return status;
 }
@@ -180,13 +177,11 @@ enum philox_status philox_mesh_save(struct philox_context *context,
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = save_file_check(path); /* of the set: PATH.RANK is a file */
+	status = file_check(path); /* of the set: PATH.RANK is a file */
 	if (status == PHILOX_OK)
 		status = save_text(context, __func__, &saved);
-	if (status == PHILOX_OK) {
+	if (status == PHILOX_OK)
 		status = write_text_of(&saved, path);
-		free(saved.text);
-	}
 	if (status == PHILOX_OK)
 		save_trace(context, &saved);
 	return context_report(context, status, NULL);

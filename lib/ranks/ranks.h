@@ -256,7 +256,7 @@ struct set {
  * The memory it takes is in proportion to the text. set_write() writes one.
  */
 enum philox_status set_read(const char *text, size_t size, struct set *set);
-enum philox_status set_write(const struct set *set, char **text, size_t *size);
+enum philox_status set_write(const struct set *set, struct text *text);
 void set_finish(struct set *set);
 
 /* set_path() makes the path of a rank's text, for free(); NULL: no memory. */

@@ -22,28 +22,14 @@ static void write_set(FILE *out, const struct set *set)
 			i, set->ends[i].checksum, set->ends[i].bytes);
 }
 
-enum philox_status set_write(const struct set *set, char **text, size_t *size)
+enum philox_status set_write(const struct set *set, struct text *text)
 {
-	char *written = NULL;
-	size_t length = 0;
-	struct memory_file file;
-	FILE *out = memory_file_open(&file, &written, &length);
-	int whole = 0;
-
-	if (out) {
-		write_set(out, set);
-		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
-	}
-	if (!whole) {
-		free(written);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for a manifest of %zu texts",
-				  set->n);
-	}
-	*text = written;
-	*size = length;
-	return PHILOX_OK;
+	if (text_begin(text))
+		write_set(text->out, set);
+	if (text_end(text))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for a manifest of %zu texts", set->n);
 }
 
 /* --- reading a manifest --------------------------------------------------- */
@@ -206,27 +192,23 @@ static enum philox_status read_file_of(const char *path, uint64_t rank,
 				       struct saved *saved, struct set_end *end)
 {
 	struct set_end found;
-	size_t size;
-	char *text;
-	enum philox_status status = save_file_read(path, &text, &size);
+	struct text text;
+	enum philox_status status = file_read(path, &text.bytes, &text.size);
 
 	if (status != PHILOX_OK)
 		return status; /* which names the file */
-	status = save_read(text, size, saved);
+	status = save_read(text.bytes, text.size, saved);
 	if (status == PHILOX_OK) {
-		found = last_line(text, size);
+		found = last_line(text.bytes, text.size);
 		status = check_end(&found, expected);
 		if (status == PHILOX_OK)
 			status = check_place(saved, mesh, rank);
 		if (status != PHILOX_OK)
 			saved_finish(saved);
 	}
-	free(text);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "'%s': ", path);
-	if (end)
+	if (status == PHILOX_OK && end)
 		*end = found;
-	return PHILOX_OK;
+	return text_done(&text, path, status);
 }
 
 enum philox_status set_read_text(const char *path, uint64_t rank,
@@ -291,19 +273,16 @@ static enum philox_status find_ends(struct set *set, const char *path,
 enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
 {
 	struct set set = {.mesh = *mesh}; /* with the caller's names */
-	size_t size;
-	char *text;
-	enum philox_status status = save_file_check(path);
+	struct text text;
+	enum philox_status status = file_check(path);
 
 	if (status == PHILOX_OK)
 		status = find_ends(&set, path, mesh_world(mesh));
 	if (status == PHILOX_OK)
-		status = set_write(&set, &text, &size);
+		status = set_write(&set, &text);
+	if (status == PHILOX_OK)
+		status = text_put(&text, (struct text_target){.path = path});
 	free(set.ends);
-	if (status != PHILOX_OK)
-		return status;
-	status = save_file_write(path, text, size);
-	free(text);
 	return status;
 }
 

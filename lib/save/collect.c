@@ -195,8 +195,8 @@ enum philox_status save_collect_wanted(const struct philox_context *context,
 }
 
 enum philox_status save_write_part(const struct philox_context *context,
-				   const struct save_part *part, char **text,
-				   size_t *size)
+				   const struct save_part *part,
+				   struct text *text)
 {
 	struct saved saved;
 	enum philox_status status =
@@ -204,7 +204,7 @@ enum philox_status save_write_part(const struct philox_context *context,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_write_rank(&saved, text, size);
+	status = save_write_rank(&saved, text);
 	saved_finish(&saved);
 	return status;
 }

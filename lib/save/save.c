@@ -107,14 +107,14 @@ static enum philox_status lock_quiet(struct philox_context *context,
 
 /* With the context's lock held. */
 static enum philox_status write_context(const struct philox_context *context,
-					char **text, size_t *size)
+					struct text *text)
 {
 	struct saved saved;
 	enum philox_status status = save_collect(context, &saved);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = save_write(&saved, text, size);
+	status = save_write(&saved, text);
 	saved_finish(&saved);
 	return status;
 }
@@ -126,7 +126,7 @@ enum philox_status save_text(struct philox_context *context, const char *call,
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "a context cannot be saved now: ");
-	status = write_context(context, &out->text, &out->size);
+	status = write_context(context, &out->text);
 	out->rank = mesh_rank(&context->mesh);
 	out->has_digest = status == PHILOX_OK && context->trace &&
 			  inspect_digest(context, &out->digest) == PHILOX_OK;
@@ -191,23 +191,27 @@ static enum philox_status load_text(struct philox_context *context,
 
 /* --- public --------------------------------------------------------------- */
 
+static enum philox_status save_to(struct philox_context *context,
+				  const char *call, struct text_target to)
+{
+	struct written_text saved;
+	enum philox_status status = save_text(context, call, &saved);
+
+	if (status == PHILOX_OK)
+		status = text_put(&saved.text, to);
+	if (status == PHILOX_OK)
+		save_trace(context, &saved);
+	return context_report(context, status, NULL);
+}
+
 enum philox_status philox_context_save_text(struct philox_context *context,
 					    char **text, size_t *size)
 {
-	struct written_text saved;
-	enum philox_status status;
-
 	if (!context || !text)
 		return context_null(context, context ? "text" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, __func__, &saved);
-	if (status == PHILOX_OK) {
-		*text = saved.text;
-		if (size)
-			*size = saved.size;
-		save_trace(context, &saved);
-	}
-	return context_report(context, status, NULL);
+	return save_to(context, __func__,
+		       (struct text_target){.text = text, .size = size});
 }
 
 enum philox_status philox_context_load_text(struct philox_context *context,
@@ -223,39 +227,26 @@ enum philox_status philox_context_load_text(struct philox_context *context,
 enum philox_status philox_context_save(struct philox_context *context,
 				       const char *path)
 {
-	struct written_text saved;
-	enum philox_status status;
-
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = save_text(context, __func__, &saved);
-	if (status == PHILOX_OK) {
-		status = save_file_write(path, saved.text, saved.size);
-		free(saved.text);
-	}
-	if (status == PHILOX_OK)
-		save_trace(context, &saved);
-	return context_report(context, status, NULL);
+	return save_to(context, __func__, (struct text_target){.path = path});
 }
 
 enum philox_status philox_context_load(struct philox_context *context,
 				       const char *path)
 {
-	char *text;
-	size_t size;
+	struct text text;
 	enum philox_status status;
 
 	if (!context || !path)
 		return context_null(context, context ? "path" : "context");
 	NEED_PROCESS(context);
-	status = save_file_read(path, &text, &size);
-	if (status == PHILOX_OK) {
-		status = load_text(context, __func__, text, size);
-		free(text);
-		if (status != PHILOX_OK)
-			status_prefix(status, "'%s': ", path);
-	}
+	status = file_read(path, &text.bytes, &text.size);
+	if (status == PHILOX_OK)
+		status = text_done(
+			&text, path,
+			load_text(context, __func__, text.bytes, text.size));
 	return context_report(context, status, NULL);
 }
 

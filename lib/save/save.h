@@ -11,6 +11,7 @@
 #include <philox/state.h>
 #include "lib/base/base.h"
 #include "lib/state/state.h"
+#include "lib/text/text.h"
 
 /* --- text: the text of a saved context, and writing it -------------------- */
 
@@ -94,10 +95,9 @@ struct saved;
  * save_write_rank() writes it as the text of a rank, see Note [Text of a rank]
  * in lib/ranks/ranks.h.
  */
-enum philox_status save_write(const struct saved *saved, char **text,
-			      size_t *size);
-enum philox_status save_write_rank(const struct saved *saved, char **text,
-				   size_t *size);
+enum philox_status save_write(const struct saved *saved, struct text *text);
+enum philox_status save_write_rank(const struct saved *saved,
+				   struct text *text);
 
 /* --- read: the text of a context, read ------------------------------------ */
 
@@ -293,15 +293,14 @@ struct saved;
 
 /* A text of a context, its rank, and the digest of what it says, for traces. */
 struct written_text {
-	char *text;
-	size_t size;
+	struct text text;
 	uint64_t rank;
 	uint64_t digest;
 	int has_digest;
 };
 
 /*
- * save_text() saves a context as a text that the caller frees;
+ * save_text() saves a context as a text that the caller puts somewhere;
  * save_trace() says so in its trace, when the text is where it is to be.
  */
 enum philox_status save_text(struct philox_context *context, const char *call,
@@ -394,8 +393,8 @@ enum philox_status save_collect_wanted(const struct philox_context *context,
  * the lock held. ERROR_MEMORY.
  */
 enum philox_status save_write_part(const struct philox_context *context,
-				   const struct save_part *part, char **text,
-				   size_t *size);
+				   const struct save_part *part,
+				   struct text *text);
 
 /* --- load: putting a text that was read into a context -------------------- */
 

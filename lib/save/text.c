@@ -19,7 +19,7 @@ static void write_generators(FILE *out, const struct saved *saved)
 {
 	for (size_t i = 0; i < saved->n_generators; i++) {
 		fprintf(out, "generator %zu state ", i);
-		save_write_state(out, saved->generators[i]);
+		text_write_state(out, saved->generators[i]);
 		fputc('\n', out);
 	}
 }
@@ -30,7 +30,7 @@ static void write_op(FILE *out, const struct saved_op *op)
 {
 	fputs("op ", out);
 	if (op->name)
-		save_write_name(out, op->name);
+		text_write_name(out, op->name);
 	else
 		fputc('-', out);
 	fprintf(out, " calls %" PRIu32 " advance %" PRIu64 "\n", op->calls,
@@ -55,7 +55,7 @@ static void write_passes(FILE *out, const struct saved_ticket *ticket)
 static void write_ticket(FILE *out, const struct saved_ticket *ticket)
 {
 	fprintf(out, "ticket %" PRIu64 " state ", ticket->serial);
-	save_write_state(out, ticket->state);
+	text_write_state(out, ticket->state);
 	if (ticket->iterations > 1)
 		fprintf(out, " iterations %" PRIu32, ticket->iterations);
 	write_passes(out, ticket);
@@ -65,7 +65,7 @@ static void write_ticket(FILE *out, const struct saved_ticket *ticket)
 static void write_region_line(FILE *out, const struct saved_region *region)
 {
 	fputs("region ", out);
-	save_write_name(out, region->name);
+	text_write_name(out, region->name);
 	fputs(region->alive ? " alive" : " destroyed", out);
 	if (region->generator == SAVE_NO_GENERATOR)
 		fputs(" generator none", out);
@@ -74,7 +74,7 @@ static void write_region_line(FILE *out, const struct saved_region *region)
 	if (region->alive)
 		fprintf(out, " flags %" PRIu32, region->flags);
 	fputs(" next ", out);
-	save_write_state(out, region->state);
+	text_write_state(out, region->state);
 	fprintf(out, " serial %" PRIu64 "%s\n", region->serial,
 		region->open ? " open" : "");
 }
@@ -96,12 +96,12 @@ static void write_table(FILE *out, const struct saved *saved,
 			const struct saved_table *table)
 {
 	fputs("rows ", out);
-	save_write_name(out, table->name);
+	text_write_name(out, table->name);
 	fprintf(out, " generator %" PRIu32 " count %" PRIu64 "\n",
 		table->generator, table->count);
 	for (size_t i = 0; i < table->n_rows; i++) {
 		fputs("row ", out);
-		save_write_state(out, saved->rows[table->row + i]);
+		text_write_state(out, saved->rows[table->row + i]);
 		fputc('\n', out);
 	}
 }
@@ -140,39 +140,24 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 }
 
 static enum philox_status write_text(const struct saved *saved, int rank,
-				     char **text, size_t *size)
+				     struct text *text)
 {
-	char *written = NULL;
-	size_t length = 0;
-	struct memory_file file;
-	FILE *out = memory_file_open(&file, &written, &length);
-	int whole = 0;
-
-	if (out) {
-		write_body(out, saved, rank);
-		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
-	}
-	if (!whole) {
-		free(written);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for the text of a context");
-	}
-	*text = written;
-	*size = length;
-	return PHILOX_OK;
+	if (text_begin(text))
+		write_body(text->out, saved, rank);
+	if (text_end(text))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for the text of a context");
 }
 
-enum philox_status save_write(const struct saved *saved, char **text,
-			      size_t *size)
+enum philox_status save_write(const struct saved *saved, struct text *text)
 {
-	return write_text(saved, 0, text, size);
+	return write_text(saved, 0, text);
 }
 
-enum philox_status save_write_rank(const struct saved *saved, char **text,
-				   size_t *size)
+enum philox_status save_write_rank(const struct saved *saved, struct text *text)
 {
-	return write_text(saved, 1, text, size);
+	return write_text(saved, 1, text);
 }
 
 /* --- read ----------------------------------------------------------------- */
@@ -662,7 +647,7 @@ void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed)
 		const struct philox_axis *axis = &mesh->axes[i];
 
 		fputs("axis ", out);
-		save_write_name(out, axis->name);
+		text_write_name(out, axis->name);
 		fprintf(out, " size %" PRIu32, axis->size);
 		if (placed)
 			fprintf(out, " at %" PRIu32, axis->coordinate);
@@ -676,7 +661,7 @@ void save_write_axes(FILE *out, const struct saved *saved,
 {
 	for (size_t i = 0; i < region->n_axes; i++) {
 		fputs("differs ", out);
-		save_write_name(out, saved->axes[region->axis + i]);
+		text_write_name(out, saved->axes[region->axis + i]);
 		fputc('\n', out);
 	}
 	if (region->issued_serial)

@@ -64,7 +64,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-enum philox_status save_file_check(const char *path)
+enum philox_status file_check(const char *path)
 {
 	if (*last_part(path))
 		return PHILOX_OK;
@@ -75,7 +75,7 @@ enum philox_status save_file_check(const char *path)
 static enum philox_status open_folder(struct file *file)
 {
 	const char *slash = strrchr(file->path, '/');
-	enum philox_status status = save_file_check(file->path);
+	enum philox_status status = file_check(file->path);
 	char *folder;
 	int error;
 
@@ -248,8 +248,7 @@ static enum philox_status rename_temporary(const struct file *file)
 	return PHILOX_OK;
 }
 
-enum philox_status save_file_write(const char *path, const char *text,
-				   size_t size)
+enum philox_status file_write(const char *path, const char *text, size_t size)
 {
 	struct file file = {.path = path};
 	enum philox_status status = open_folder(&file);
@@ -330,7 +329,7 @@ static enum philox_status read_file(int descriptor, const char *path,
 }
 
 /* Opening a pipe would wait for its writer without O_NONBLOCK. */
-enum philox_status save_file_read(const char *path, char **text, size_t *size)
+enum philox_status file_read(const char *path, char **text, size_t *size)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 

@@ -1,5 +1,5 @@
 /*
- * lib/text/lines.c - the text of a context or of a pool, word by word
+ * lib/text/lines.c - the lines of a text, word by word
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ static int is_plain(int byte)
 	return byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
 }
 
-void save_write_name(FILE *out, const char *name)
+void text_write_name(FILE *out, const char *name)
 {
 	fputc('"', out);
 	for (; *name; name++) {
@@ -30,21 +30,9 @@ void save_write_name(FILE *out, const char *name)
 	fputc('"', out);
 }
 
-void save_write_state(FILE *out, struct philox_state state)
+void text_write_state(FILE *out, struct philox_state state)
 {
 	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
-}
-
-/* If memory ran out, the stream has not taken everything. */
-int save_write_checksum(FILE *out, char *const *text, const size_t *size)
-{
-	uint64_t checksum;
-
-	if (fflush(out) || ferror(out))
-		return 0;
-	checksum = hash_text(*text, *size);
-	fprintf(out, "checksum %016" PRIx64 " bytes %zu\n", checksum, *size);
-	return !fflush(out) && !ferror(out);
 }
 
 /* --- reading -------------------------------------------------------------- */

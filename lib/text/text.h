@@ -11,23 +11,47 @@
 #include <philox/state.h>
 #include "lib/base/base.h"
 
-/* --- stream: a stream into memory that tells when there was none ---------- */
+/* --- text: a text, made in memory, and where it goes ---------------------- */
 
-/*
- * memory_file_open() is open_memstream(), except that bytes that there was no
- * memory for are an error of the stream: glibc's loses them without a word. The
- * text is at *text, of *size bytes and a NUL, after fflush() and fclose(); the
- * caller frees it. *file is needed until fclose(). NULL: there is no memory.
- */
-struct memory_file {
-	char **text;
-	size_t *size;
-	size_t room;
+struct text {
+	char *bytes; /* and a NUL, which the size does not count */
+	size_t size;
+	size_t room; /* while it is made */
+	FILE *out;   /* the same */
 };
 
-FILE *memory_file_open(struct memory_file *file, char **text, size_t *size);
+/*
+ * text_begin() opens a stream into memory, as open_memstream() does, except
+ * that bytes that there was no memory for are an error of the stream: glibc's
+ * loses them without a word. NULL: there is no memory.
+ *
+ * text_end() writes the last line, the checksum, and closes the stream, if there
+ * is one. The caller frees the bytes. 0: memory ran out, and there are none.
+ */
+FILE *text_begin(struct text *text);
+int text_end(struct text *text);
 
-/* --- lines: the text of a context or of a pool, word by word -------------- */
+/* Where a text is to go: the caller's memory, or the file at a path. */
+struct text_target {
+	char **text;
+	size_t *size; /* or NULL */
+	const char *path;
+};
+
+/*
+ * text_put() gives a text to the caller, who frees it, or writes it into the
+ * file and frees it: those of file_write().
+ */
+enum philox_status text_put(const struct text *text, struct text_target to);
+
+/*
+ * text_done() frees a text that was read from the file at `path`, which it puts
+ * in front of the message, if what was done with the text has failed.
+ */
+enum philox_status text_done(const struct text *text, const char *path,
+			     enum philox_status status);
+
+/* --- lines: the lines of a text, word by word ----------------------------- */
 
 /*
  * The first error is reported with its line and column and stops the reader:
@@ -35,17 +59,11 @@ FILE *memory_file_open(struct memory_file *file, char **text, size_t *size);
  * read without a check after each word.
  */
 
+/* text_write_name() and text_write_state() spell a name and a state. */
+void text_write_name(FILE *out, const char *name);
+void text_write_state(FILE *out, struct philox_state state);
+
 struct saved;
-
-/* save_write_name() and save_write_state() spell a name and a state. */
-void save_write_name(FILE *out, const char *name);
-void save_write_state(FILE *out, struct philox_state state);
-
-/*
- * save_write_checksum() writes the last line of a text, of which the rest is in
- * `out`, a stream in memory that *text and *size are of. 0: memory ran out.
- */
-int save_write_checksum(FILE *out, char *const *text, const size_t *size);
 
 struct reader {
 	const char *text, *at, *end;
@@ -97,18 +115,17 @@ char *reader_name(struct reader *reader);
 
 /* --- file: files that are replaced whole or not at all -------------------- */
 
-/* save_file_check() refuses a path without a last part: ERROR_INVALID. */
-enum philox_status save_file_check(const char *path);
+/* file_check() refuses a path without a last part: ERROR_INVALID. */
+enum philox_status file_check(const char *path);
 
 /*
- * save_file_write() replaces a file, whole or not at all: ERROR_FILE, and
- * those of save_file_check(). Removes from its folder the files left there by
+ * file_write() replaces a file, whole or not at all: ERROR_FILE, and
+ * those of file_check(). Removes from its folder the files left there by
  * saves of processes that are gone.
  */
-enum philox_status save_file_write(const char *path, const char *text,
-				   size_t size);
+enum philox_status file_write(const char *path, const char *text, size_t size);
 
-/* save_file_read() reads a regular file into memory that the caller frees. */
-enum philox_status save_file_read(const char *path, char **text, size_t *size);
+/* file_read() reads a regular file into memory that the caller frees. */
+enum philox_status file_read(const char *path, char **text, size_t *size);
 
 #endif

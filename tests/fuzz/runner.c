@@ -45,16 +45,15 @@ static void read_text_once(const char *bytes, size_t size)
 {
 	struct runner_text text;
 	enum philox_status status = runner_text_read(bytes, size, &text);
-	size_t length;
-	char *again;
+	struct text again;
 
 	if (status != PHILOX_OK) {
 		must_hold(status != PHILOX_ERROR_MEMORY);
 		return;
 	}
-	must_hold(!runner_text_write(&text, &again, &length));
-	must_hold(length == size && !memcmp(again, bytes, size));
-	free(again);
+	must_hold(!runner_text_write(&text, &again));
+	must_hold(again.size == size && !memcmp(again.bytes, bytes, size));
+	free(again.bytes);
 	show_all(&text);
 	runner_text_finish(&text);
 }

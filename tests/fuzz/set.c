@@ -34,8 +34,7 @@ static int read_as_set(const char *text, size_t size)
 {
 	struct set set;
 	enum philox_status status = set_read(text, size, &set);
-	size_t length;
-	char *again;
+	struct text again;
 
 	if (status != PHILOX_OK) {
 		must_be(status == PHILOX_ERROR_INVALID ||
@@ -43,9 +42,9 @@ static int read_as_set(const char *text, size_t size)
 		return 0;
 	}
 	must_be(set.n == mesh_world(&set.mesh));
-	must_be(!set_write(&set, &again, &length));
-	must_be(length == size && !memcmp(again, text, size));
-	free(again);
+	must_be(!set_write(&set, &again));
+	must_be(again.size == size && !memcmp(again.bytes, text, size));
+	free(again.bytes);
 	set_finish(&set);
 	return 1;
 }
@@ -82,7 +81,7 @@ static char *make_text(const struct saved *saved,
 	struct saved wanted, made, again;
 	struct merge merge;
 	enum philox_status status;
-	char *text = NULL;
+	struct text text = {.size = 0};
 
 	want(saved, mesh, &wanted);
 	must_be(!merge_init(&merge, &wanted, &saved->mesh));
@@ -91,14 +90,15 @@ static char *make_text(const struct saved *saved,
 	status = merge_make(&merge, &made);
 	must_be(!status || status == PHILOX_ERROR_MISMATCH);
 	if (!status) {
-		must_be(!save_write(&made, &text, size));
+		must_be(!save_write(&made, &text));
 		saved_finish(&made);
-		must_be(!save_read(text, *size, &again));
+		must_be(!save_read(text.bytes, text.size, &again));
 		saved_finish(&again);
 	}
 	merge_finish(&merge);
 	saved_finish(&wanted);
-	return text;
+	*size = text.size;
+	return text.bytes;
 }
 
 static const struct philox_mesh *other_mesh(unsigned i)

@@ -61,17 +61,16 @@ static void read_one(const char *text, size_t size)
 {
 	struct snapshot snapshot;
 	enum philox_status status = snapshot_read(text, size, &snapshot);
-	size_t length;
-	char *again;
+	struct text again;
 
 	if (status != PHILOX_OK) {
 		must(status != PHILOX_ERROR_MEMORY);
 		return;
 	}
 	check_sums(&snapshot);
-	must(!snapshot_write(&snapshot, &again, &length));
-	must(length == size && !memcmp(again, text, size));
-	free(again);
+	must(!snapshot_write(&snapshot, &again));
+	must(again.size == size && !memcmp(again.bytes, text, size));
+	free(again.bytes);
 	show(&snapshot);
 	snapshot_finish(&snapshot);
 }

@@ -23,8 +23,9 @@ static struct philox_pool *make(struct fixture *f, const char *name,
 	return pool;
 }
 
-static struct philox_pool_block take(struct philox_pool *pool, philox_stream stream,
-				size_t size, const char *tag)
+static struct philox_pool_block take(struct philox_pool *pool,
+				     philox_stream stream, size_t size,
+				     const char *tag)
 {
 	struct philox_pool_block block;
 
@@ -106,7 +107,8 @@ PROMISE(pool_text, is_what_the_note_says)
 PROMISE(pool_text, has_blocks_with_their_zones)
 {
 	struct philox_pool *pool = make(f, "zones", PHILOX_POOL_ZONES);
-	struct philox_pool_block_info info = PHILOX_INIT(struct philox_pool_block_info);
+	struct philox_pool_block_info info =
+		PHILOX_INIT(struct philox_pool_block_info);
 	struct philox_pool_block block = take(pool, f->stream, 1000, "inner");
 
 	OK(philox_pool_find(pool, block.address, &info));
@@ -255,9 +257,9 @@ Test(pool_text, is_the_same_for_the_same_calls, .timeout = 120)
 
 /* --- against what the pool answers ----------------------------------------- */
 
-static const struct snapshot_block *block_at(const struct snapshot *snapshot,
-					     const struct philox_pool_block_info *at,
-					     uint64_t margin)
+static const struct snapshot_block *block_at(
+	const struct snapshot *snapshot,
+	const struct philox_pool_block_info *at, uint64_t margin)
 {
 	for (size_t i = 0; i < snapshot->n_blocks; i++)
 		if (snapshot->blocks[i].segment == at->segment &&
@@ -322,21 +324,21 @@ static void check_story(struct fixture *f, uint32_t flags)
 {
 	struct snapshot snapshot;
 	struct story story;
-	char *text, *again;
-	size_t size;
+	struct text again;
+	char *text;
 
 	tell(&story, f, flags);
 	for (int i = 0; i < 20; i++) {
 		step(&story);
 		text = text_of(story.pool);
 		OK(snapshot_read(text, strlen(text), &snapshot));
-		OK(snapshot_write(&snapshot, &again, &size));
-		cr_assert_str_eq(again, text);
+		OK(snapshot_write(&snapshot, &again));
+		cr_assert_str_eq(again.bytes, text);
 		check_live(&story, &snapshot);
 		check_figures(&story, &snapshot);
 		check_addresses(&story, text);
 		snapshot_finish(&snapshot);
-		free(again);
+		free(again.bytes);
 		free(text);
 	}
 }

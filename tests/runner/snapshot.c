@@ -459,8 +459,7 @@ RUNNER_PROMISE(runner_snapshot, is_read_and_written_again_as_it_was)
 	struct runner_text text;
 	uint32_t *x = make_words(f, 1);
 	const char *written;
-	size_t size;
-	char *again;
+	struct text again;
 
 	make_function(&a, r, "a");
 	make_function(&b, r, "b");
@@ -470,10 +469,10 @@ RUNNER_PROMISE(runner_snapshot, is_read_and_written_again_as_it_was)
 	}
 	written = text_of(r);
 	OK(runner_text_read(written, strlen(written), &text));
-	OK(runner_text_write(&text, &again, &size));
-	cr_assert_str_eq(again, written);
-	cr_assert_eq(size, strlen(written));
-	free(again);
+	OK(runner_text_write(&text, &again));
+	cr_assert_str_eq(again.bytes, written);
+	cr_assert_eq(again.size, strlen(written));
+	free(again.bytes);
 	runner_text_finish(&text);
 	drop_call(&b, &read);
 	drop_call(&a, &made);

@@ -121,14 +121,13 @@ Test(runner_text, is_read_and_written_again_as_it_was)
 {
 	const char *text = sign(good);
 	struct runner_text read;
-	char *again;
-	size_t size;
+	struct text again;
 
 	OK(runner_text_read(text, strlen(text), &read));
-	OK(runner_text_write(&read, &again, &size));
-	cr_assert_str_eq(again, text);
-	cr_assert_eq(size, strlen(text));
-	free(again);
+	OK(runner_text_write(&read, &again));
+	cr_assert_str_eq(again.bytes, text);
+	cr_assert_eq(again.size, strlen(text));
+	free(again.bytes);
 	runner_text_finish(&read);
 }
 

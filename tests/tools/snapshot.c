@@ -105,14 +105,13 @@ Test(snapshot, is_read_and_written_again_as_it_was)
 	for (int i = 0; i < 2; i++) {
 		const char *text = sign(good[i]);
 		struct snapshot snapshot;
-		char *again;
-		size_t size;
+		struct text again;
 
 		OK(snapshot_read(text, strlen(text), &snapshot));
-		OK(snapshot_write(&snapshot, &again, &size));
-		cr_assert_str_eq(again, text);
-		cr_assert_eq(size, strlen(text));
-		free(again);
+		OK(snapshot_write(&snapshot, &again));
+		cr_assert_str_eq(again.bytes, text);
+		cr_assert_eq(again.size, strlen(text));
+		free(again.bytes);
 		snapshot_finish(&snapshot);
 	}
 }

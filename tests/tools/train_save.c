@@ -79,7 +79,7 @@ static void forge(const char *from, const char *to)
 	char *bytes, *forged, *place, foot[TRAIN_SAVE_FOOT_SIZE + 1];
 	size_t size, before, after;
 
-	cr_assert_eq(save_file_read(path, &bytes, &size), PHILOX_OK);
+	cr_assert_eq(file_read(path, &bytes, &size), PHILOX_OK);
 	place = memmem(bytes, size, from, strlen(from));
 	cr_assert_not_null(place, "no '%s' in the file", from);
 	before = (size_t)(place - bytes);
@@ -93,7 +93,7 @@ static void forge(const char *from, const char *to)
 	train_save_foot(foot, forged, size);
 	memcpy(forged + size, foot, TRAIN_SAVE_FOOT_SIZE);
 	size += TRAIN_SAVE_FOOT_SIZE;
-	cr_assert_eq(save_file_write(path, forged, size), PHILOX_OK);
+	cr_assert_eq(file_write(path, forged, size), PHILOX_OK);
 	free(forged);
 	free(bytes);
 }
@@ -132,14 +132,14 @@ Test(train_save, a_wrong_head_is_refused, .init = save, .fini = finish)
 		char *bytes;
 		size_t size;
 
-		cr_assert_eq(save_file_read(path, &bytes, &size), PHILOX_OK);
+		cr_assert_eq(file_read(path, &bytes, &size), PHILOX_OK);
 		forge(heads[i].from, heads[i].to);
 		cr_expect_eq(read_saved(), 1, "'%s'", heads[i].to);
 		cr_expect(strstr(message, heads[i].says), "'%s': %s",
 			  heads[i].to, message);
 		cr_expect_null(saved.bytes);
 		cr_expect_eq(options.seed, 7);
-		cr_assert_eq(save_file_write(path, bytes, size), PHILOX_OK);
+		cr_assert_eq(file_write(path, bytes, size), PHILOX_OK);
 		free(bytes);
 	}
 	cr_expect_eq(read_saved(), 0, "%s", message);

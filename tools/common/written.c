@@ -236,7 +236,7 @@ int written_read(const char *command, const char *path, struct written *written)
 	int result;
 
 	memset(written, 0, sizeof(*written));
-	if (save_file_read(path, &written->text, &size) != PHILOX_OK) {
+	if (file_read(path, &written->text, &size) != PHILOX_OK) {
 		fprintf(stderr, "philox %s: %s\n", command,
 			philox_error_message());
 		return -1;

@@ -52,7 +52,7 @@ static int merge_paths(struct merge_job *job)
 {
 	int status;
 
-	if (save_file_check(job->new_path) != PHILOX_OK)
+	if (file_check(job->new_path) != PHILOX_OK)
 		return complain("merge", "%s", philox_error_message());
 	if (source_open(job->old_path, &job->source) != PHILOX_OK) {
 		complain("merge", "%s", philox_error_message());

@@ -71,15 +71,14 @@ static void count_fresh(struct merge_job *job, const struct merge *merge)
 static enum philox_status write_made(const struct merge_job *job, uint64_t rank,
 				     const struct saved *made)
 {
-	char *path = set_path(job->new_path, rank), *text = NULL;
-	size_t size;
+	char *path = set_path(job->new_path, rank);
+	struct text text;
 	enum philox_status status = PHILOX_ERROR_MEMORY;
 
 	if (path)
-		status = save_write(made, &text, &size);
+		status = save_write(made, &text);
 	if (status == PHILOX_OK)
-		status = save_file_write(path, text, size);
-	free(text);
+		status = text_put(&text, (struct text_target){.path = path});
 	free(path);
 	return status;
 }

@@ -157,7 +157,7 @@ int train_saved_read(struct train_options *options,
 	size_t size;
 
 	memset(saved, 0, sizeof(*saved));
-	if (save_file_read(options->resume, &saved->bytes, &size))
+	if (file_read(options->resume, &saved->bytes, &size))
 		return train_save_refuse(message, message_size, "--resume %s",
 					 philox_error_message());
 	if (!take_saved(options, text, saved, size, message, message_size))

@@ -21,7 +21,7 @@ static void write_descriptors(FILE *out, const struct plan_function *function)
 		const struct philox_input *input = &function->inputs[i];
 
 		fputs("input ", out);
-		save_write_name(out, input->name);
+		text_write_name(out, input->name);
 		fprintf(out,
 			" %s flags %" PRIu32 " alignment %zu elements %" PRIu32
 			"\n",
@@ -30,13 +30,13 @@ static void write_descriptors(FILE *out, const struct plan_function *function)
 	}
 	for (size_t i = 0; i < function->n_outputs; i++) {
 		fputs("output ", out);
-		save_write_name(out, function->outputs[i].name);
+		text_write_name(out, function->outputs[i].name);
 		fprintf(out, " elements %" PRIu32 "\n",
 			function->outputs[i].elements);
 	}
 	for (size_t i = 0; i < function->n_values; i++) {
 		fputs("value ", out);
-		save_write_name(out, function->values[i].name);
+		text_write_name(out, function->values[i].name);
 		fprintf(out, " bytes %zu\n", function->values[i].bytes);
 	}
 }
@@ -76,7 +76,7 @@ static void write_region_step(FILE *out, const char *what,
 			      const struct step *step)
 {
 	fprintf(out, "%s ", what);
-	save_write_name(out, step->region);
+	text_write_name(out, step->region);
 	if (step->kind == STEP_BACKWARD && step->a != UINT64_MAX)
 		fprintf(out, " of %" PRIu64, step->a);
 	fprintf(out, " flags %u\n", step->flags);
@@ -150,7 +150,7 @@ static void write_key(FILE *out, const struct plan_key *key)
 	write_number(out, "wait", key->wait);
 	if (key->refused) {
 		fputs(" refused ", out);
-		save_write_name(out, key->refused);
+		text_write_name(out, key->refused);
 	}
 	fputc('\n', out);
 }
@@ -175,7 +175,7 @@ static void write_plan_function(FILE *out, const struct plan_function *function)
 	static const char *const modes[] = {"forward", "backward", "inference"};
 
 	fputs("function ", out);
-	save_write_name(out, function->name);
+	text_write_name(out, function->name);
 	fprintf(out, " %s flags %" PRIu32 "\n", modes[function->mode],
 		function->flags);
 	write_descriptors(out, function);
@@ -188,16 +188,16 @@ static void write_barred(FILE *out, const struct plan_barred *barred)
 {
 	fprintf(out, "barred %016" PRIx64 " %" PRIu64 " by ",
 		barred->ticket.region_key, barred->ticket.serial);
-	save_write_name(out, barred->function);
+	text_write_name(out, barred->function);
 	fprintf(out, " %s for ", barred->alive ? "alive" : "destroyed");
-	save_write_name(out, barred->reason);
+	text_write_name(out, barred->reason);
 	fputc('\n', out);
 }
 
 static void write_lines(FILE *out, const struct plan *plan)
 {
 	fprintf(out, "philox plan %d\nlibrary ", PLAN_VERSION);
-	save_write_name(out, plan->library);
+	text_write_name(out, plan->library);
 	fprintf(out, "\nrunner live %" PRIu64 " mapped %" PRIu64 "\n",
 		plan->live, plan->mapped);
 	for (size_t i = 0; i < plan->n_functions; i++)
@@ -206,28 +206,14 @@ static void write_lines(FILE *out, const struct plan *plan)
 		write_barred(out, &plan->barred[i]);
 }
 
-enum philox_status plan_write(const struct plan *plan, char **text,
-			      size_t *size)
+enum philox_status plan_write(const struct plan *plan, struct text *text)
 {
-	char *written = NULL;
-	size_t length = 0;
-	struct memory_file file;
-	FILE *out = memory_file_open(&file, &written, &length);
-	int whole = 0;
-
-	if (out) {
-		write_lines(out, plan);
-		whole = save_write_checksum(out, &written, &length);
-		fclose(out);
-	}
-	if (!whole) {
-		free(written);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for the text of a plan");
-	}
-	*text = written;
-	*size = length;
-	return PHILOX_OK;
+	if (text_begin(text))
+		write_lines(text->out, plan);
+	if (text_end(text))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for the text of a plan");
 }
 
 /* --- read: reading a plan: see Note [Plan] -------------------------------- */

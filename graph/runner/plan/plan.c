@@ -15,65 +15,50 @@
 /* --- saving -------------------------------------------------------------------- */
 
 static enum philox_status save_entered(struct philox_runner *runner,
-				       char **text, size_t *size)
+				       struct text *text)
 {
 	struct plan plan;
 	enum philox_status status = plan_take(runner, &plan);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = plan_write(&plan, text, size);
+	status = plan_write(&plan, text);
 	plan_finish(&plan);
 	return status;
 }
 
-static enum philox_status save_plan(struct philox_runner *runner, char **text,
-				    size_t *size)
+static enum philox_status save_plan(struct philox_runner *runner,
+				    struct text_target to)
 {
+	struct text text;
 	enum philox_status status = runner_enter(runner);
 
-	return status == PHILOX_OK
-		       ? runner_leave(runner, save_entered(runner, text, size))
-		       : status;
+	if (status == PHILOX_OK)
+		status = runner_leave(runner, save_entered(runner, &text));
+	if (status == PHILOX_OK)
+		status = text_put(&text, to);
+	return runner_report(runner, NULL, status);
 }
 
 enum philox_status philox_runner_save_text(struct philox_runner *runner,
 					   char **text, size_t *size)
 {
-	char *written;
-	size_t length;
-	enum philox_status status;
-
 	if (!runner || !text)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "text" : "runner");
 	NEED_PROCESS(runner->context);
-	status = save_plan(runner, &written, &length);
-	if (status == PHILOX_OK) {
-		*text = written;
-		if (size)
-			*size = length;
-	}
-	return runner_report(runner, NULL, status);
+	return save_plan(runner,
+			 (struct text_target){.text = text, .size = size});
 }
 
 enum philox_status philox_runner_save(struct philox_runner *runner,
 				      const char *path)
 {
-	char *text;
-	size_t size;
-	enum philox_status status;
-
 	if (!runner || !path)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
-	status = save_plan(runner, &text, &size);
-	if (status == PHILOX_OK) {
-		status = save_file_write(path, text, size);
-		free(text);
-	}
-	return runner_report(runner, NULL, status);
+	return save_plan(runner, (struct text_target){.path = path});
 }
 
 /* --- loading ------------------------------------------------------------------- */
@@ -182,21 +167,17 @@ enum philox_status philox_runner_load_text(struct philox_runner *runner,
 enum philox_status philox_runner_load(struct philox_runner *runner,
 				      const char *path)
 {
-	char *text;
-	size_t size;
+	struct text text;
 	enum philox_status status;
 
 	if (!runner || !path)
 		return context_null(runner ? runner->context : NULL,
 				    runner ? "path" : "runner");
 	NEED_PROCESS(runner->context);
-	status = save_file_read(path, &text, &size);
-	if (status == PHILOX_OK) {
-		status = load_plan(runner, text, size);
-		free(text);
-		if (status != PHILOX_OK)
-			status_prefix(status, "'%s': ", path);
-	}
+	status = file_read(path, &text.bytes, &text.size);
+	if (status == PHILOX_OK)
+		status = text_done(&text, path,
+				   load_plan(runner, text.bytes, text.size));
 	return runner_report(runner, NULL, status);
 }
 

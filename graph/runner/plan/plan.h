@@ -186,8 +186,7 @@ uint64_t plan_hash_script(const struct plan_script *script);
  * plan_write() writes a plan as a text: ERROR_MEMORY.
  * (graph/runner/plan/lines.c)
  */
-enum philox_status plan_write(const struct plan *plan, char **text,
-			      size_t *size);
+enum philox_status plan_write(const struct plan *plan, struct text *text);
 
 /*
  * plan_read() reads a text and checks all that can be checked without a runner:

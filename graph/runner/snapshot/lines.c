@@ -26,7 +26,7 @@ static void put_times(FILE *out, const char *word, uint32_t number)
 static void put_quoted(FILE *out, const char *word, const char *text)
 {
 	fprintf(out, "%s ", word);
-	save_write_name(out, text);
+	text_write_name(out, text);
 }
 
 /* --- functions ------------------------------------------------------------ */
@@ -37,7 +37,7 @@ static void write_function_line(FILE *out, size_t index,
 	static const char *const modes[] = {"forward", "backward", "inference"};
 
 	fprintf(out, "function %zu ", index + 1);
-	save_write_name(out, function->name);
+	text_write_name(out, function->name);
 	fprintf(out, " %s %s", function->gone ? "gone" : "there",
 		modes[function->mode]);
 	put_u64(out, "flags", function->flags);
@@ -243,28 +243,14 @@ static void write_all(FILE *out, const struct runner_text *text)
 }
 
 enum philox_status runner_text_write(const struct runner_text *text,
-				     char **written, size_t *size)
+				     struct text *written)
 {
-	char *made = NULL;
-	size_t length = 0;
-	struct memory_file file;
-	FILE *out = memory_file_open(&file, &made, &length);
-	int whole = 0;
-
-	if (out) {
-		write_all(out, text);
-		whole = save_write_checksum(out, &made, &length);
-		fclose(out);
-	}
-	if (!whole) {
-		free(made);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "runner '%s': no memory for its text",
-				  text->name);
-	}
-	*written = made;
-	*size = length;
-	return PHILOX_OK;
+	if (text_begin(written))
+		write_all(written->out, text);
+	if (text_end(written))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "runner '%s': no memory for its text", text->name);
 }
 
 void runner_text_finish(struct runner_text *text)

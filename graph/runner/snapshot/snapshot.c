@@ -515,7 +515,7 @@ static enum philox_status take_runner(struct philox_runner *runner,
 }
 
 static enum philox_status make_text(struct philox_runner *runner,
-				    char **written, size_t *size)
+				    struct text *written)
 {
 	struct runner_text text = {.calls = 0};
 	enum philox_status status = runner_enter(runner);
@@ -524,44 +524,43 @@ static enum philox_status make_text(struct philox_runner *runner,
 		return status;
 	status = runner_leave(runner, take_runner(runner, &text));
 	if (status == PHILOX_OK)
-		status = runner_text_write(&text, written, size);
+		status = runner_text_write(&text, written);
 	runner_text_finish(&text);
 	return status;
+}
+
+static enum philox_status write_runner(struct philox_runner *runner,
+				       struct text_target to)
+{
+	struct text text;
+	enum philox_status status = make_text(runner, &text);
+
+	if (status == PHILOX_OK)
+		status = text_put(&text, to);
+	return runner_report(runner, NULL, status);
 }
 
 enum philox_status philox_runner_snapshot_text(struct philox_runner *runner,
 					       char **text, size_t *size)
 {
-	size_t length;
-	enum philox_status status;
-
 	if (!runner)
 		return context_null(NULL, "runner");
 	if (!text)
 		return context_null(runner->context, "text");
 	NEED_PROCESS(runner->context);
-	status = make_text(runner, text, size ? size : &length);
-	return runner_report(runner, NULL, status);
+	return write_runner(runner,
+			    (struct text_target){.text = text, .size = size});
 }
 
 enum philox_status philox_runner_snapshot(struct philox_runner *runner,
 					  const char *path)
 {
-	char *text;
-	size_t size;
-	enum philox_status status;
-
 	if (!runner)
 		return context_null(NULL, "runner");
 	if (!path)
 		return context_null(runner->context, "path");
 	NEED_PROCESS(runner->context);
-	status = make_text(runner, &text, &size);
-	if (status == PHILOX_OK) {
-		status = save_file_write(path, text, size);
-		free(text);
-	}
-	return runner_report(runner, NULL, status);
+	return write_runner(runner, (struct text_target){.path = path});
 }
 
 /* --- reason: reasons in the snapshot of a runner -------------------------- */

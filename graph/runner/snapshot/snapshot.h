@@ -8,6 +8,7 @@
 #include <philox/runner.h>
 #include "graph/pool/pool.h"
 #include "lib/base/base.h"
+#include "lib/text/text.h"
 
 /* --- lines: the snapshot of a runner, and writing it as a text ------------ */
 
@@ -190,7 +191,7 @@ void runner_text_finish(struct runner_text *text);
 
 /* runner_text_write() writes it out: ERROR_MEMORY. */
 enum philox_status runner_text_write(const struct runner_text *text,
-				     char **written, size_t *size);
+				     struct text *written);
 
 /* --- reason: reasons in the snapshot of a runner -------------------------- */
 

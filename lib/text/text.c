@@ -1,0 +1,98 @@
+/*
+ * lib/text/text.c - a text, made in memory, and where it goes
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include "lib/text/text.h"
+
+#define ROOM_FIRST 4096
+
+/* Room for n more bytes and a NUL. */
+static int make_room(struct text *text, size_t n)
+{
+	size_t room = text->room ? text->room : ROOM_FIRST;
+	char *larger;
+
+	while (room - text->size <= n)
+		room *= 2;
+	if (room == text->room)
+		return 1;
+	larger = realloc(text->bytes, room);
+	if (!larger)
+		return 0;
+	text->bytes = larger;
+	text->room = room;
+	return 1;
+}
+
+/* Less than n is an error of the stream. */
+static ssize_t write_bytes(void *cookie, const char *bytes, size_t n)
+{
+	struct text *text = cookie;
+
+	if (!make_room(text, n))
+		return 0;
+	memcpy(text->bytes + text->size, bytes, n);
+	text->size += n;
+	text->bytes[text->size] = '\0';
+	return (ssize_t)n;
+}
+
+FILE *text_begin(struct text *text)
+{
+	const cookie_io_functions_t functions = {.write = write_bytes};
+
+	*text = (struct text){.size = 0};
+	text->out = fopencookie(text, "w", functions);
+	return text->out;
+}
+
+/* If memory ran out, the stream has not taken everything. */
+static int is_whole(FILE *out)
+{
+	return !fflush(out) && !ferror(out);
+}
+
+int text_end(struct text *text)
+{
+	FILE *out = text->out;
+	int whole = 0;
+
+	if (out && is_whole(out)) {
+		fprintf(out, "checksum %016" PRIx64 " bytes %zu\n",
+			hash_text(text->bytes, text->size), text->size);
+		whole = is_whole(out);
+	}
+	if (out)
+		fclose(out);
+	if (!whole) {
+		free(text->bytes);
+		*text = (struct text){.size = 0};
+	}
+	return whole;
+}
+
+enum philox_status text_put(const struct text *text, struct text_target to)
+{
+	enum philox_status status;
+
+	if (to.path) {
+		status = file_write(to.path, text->bytes, text->size);
+		free(text->bytes);
+		return status;
+	}
+	*to.text = text->bytes;
+	if (to.size)
+		*to.size = text->size;
+	return PHILOX_OK;
+}
+
+enum philox_status text_done(const struct text *text, const char *path,
+			     enum philox_status status)
+{
+	free(text->bytes);
+	return status == PHILOX_OK ? status
+				   : status_prefix(status, "'%s': ", path);
+}
