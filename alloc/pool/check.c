@@ -17,14 +17,13 @@ static void check_live(const struct pool *pool, const struct block *block,
 		       struct tally *tally)
 {
 	const struct known *known = pool->known;
-	const struct table_entry *entry = table_find(&known->table, block->id);
 
 	tally->live++;
 	tally->live_units += block->units;
 	tally->requested += block->size;
 	if (pool->session.is_open && block->owner == pool->session.number)
 		tally->own_units += block->units;
-	if (known->is_current && (!entry || entry->value != block))
+	if (known->is_current && map_value(&known->map, block->id) != block)
 		tally->wrong = "a live block is not found by its id";
 	if (places_find(&pool->blocks.live, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
@@ -133,7 +132,7 @@ static const char *check_sums(const struct pool *pool,
 	const struct blocks *blocks = &pool->blocks;
 
 	if (tally->live != blocks->live.count ||
-	    pool->known->table.count !=
+	    pool->known->map.count !=
 		    (pool->known->is_current ? tally->live : 0))
 		return "the number of live blocks is wrong";
 	if (tally->starts != blocks->starts.count)

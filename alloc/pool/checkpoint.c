@@ -151,7 +151,7 @@ enum wanted { NOT_WANTED, WANTED, WANTED_AND_LIVE };
 struct plan {
 	struct pool *pool;
 	const struct pool_checkpoint *checkpoint;
-	struct table wishes;
+	struct map wishes;
 	char *wanted;   /* by number in the checkpoint: enum wanted */
 	uint64_t twice; /* an id that is named twice; 0: none */
 	size_t known;
@@ -160,18 +160,17 @@ struct plan {
 
 static enum wish wish_of(const struct plan *plan, uint64_t id)
 {
-	const struct table_entry *entry = table_find(&plan->wishes, id);
-
-	return entry ? (enum wish)(uintptr_t)entry->value : 0;
+	return (enum wish)(uintptr_t)map_value(&plan->wishes, id);
 }
 
 static void add_wishes(struct plan *plan, const uint64_t *ids, size_t n,
 		       enum wish wish)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (ids[i] &&
-		    !table_add(&plan->wishes, ids[i], (void *)(uintptr_t)wish))
+		if (wish_of(plan, ids[i]))
 			plan->twice = ids[i];
+		else
+			map_put(&plan->wishes, ids[i], (void *)(uintptr_t)wish);
 	}
 }
 
@@ -209,11 +208,10 @@ static enum philox_status check_free_memory(const struct plan *plan,
 static enum philox_status check_known(struct plan *plan, const uint64_t *live,
 				      size_t n_live)
 {
-	struct table_entry *entry;
+	struct map_entry *entry;
 
 	for (size_t i = 0; i < plan->checkpoint->n; i++) {
-		entry = table_find(&plan->wishes,
-				   plan->checkpoint->blocks[i].id);
+		entry = map_find(&plan->wishes, plan->checkpoint->blocks[i].id);
 		if (!entry || (enum wish)(uintptr_t)entry->value != WISH_LIVE)
 			continue;
 		entry->value = (void *)(uintptr_t)WISH_KNOWN;
@@ -398,7 +396,7 @@ static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 	struct pool *pool = plan->pool;
 
 	plan->wanted = calloc(plan->checkpoint->n + 1, 1);
-	return plan->wanted && table_reserve(&plan->wishes, n_live + n_dead) &&
+	return plan->wanted && map_reserve(&plan->wishes, n_live + n_dead) &&
 	       room_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
 	       known_reserve(pool->known, pool->blocks.live.count + n_live);
 }
@@ -431,7 +429,7 @@ enum philox_status pool_restore(struct pool *pool,
 	pool->restores++;
 	check_now_and_then(pool);
 finish:
-	table_finish(&plan.wishes);
+	map_finish(&plan.wishes);
 	free(plan.wanted);
 	return status;
 }

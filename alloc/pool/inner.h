@@ -379,7 +379,7 @@ static inline struct block *order_forward(struct block *block, uint64_t place)
  */
 
 struct known {
-	struct table table; /* by id; empty unless it is up to date */
+	struct map map; /* by id; empty unless it is up to date */
 	int is_current;
 	size_t unasked; /* changes since the last question */
 };
@@ -572,7 +572,7 @@ struct session {
 	/* The pool's counts when it began */
 	uint64_t grown, allocations, frees, growths;
 	struct blocks shadow;
-	struct table shadows; /* its live blocks, by the ids of their own */
+	struct map shadows; /* its live blocks, by the ids of their own */
 	struct extents endless;
 };
 

@@ -14,7 +14,7 @@ int session_init(struct session *session)
 void session_finish(struct session *session)
 {
 	blocks_finish(&session->shadow);
-	table_finish(&session->shadows);
+	map_finish(&session->shadows);
 }
 
 /* --- the shadow ----------------------------------------------------------- */
@@ -25,7 +25,7 @@ int session_reserve(struct pool *pool)
 
 	return !session->is_open ||
 	       (room_reserve(&session->shadow, 4, 1, 0) &&
-		table_reserve(&session->shadows, session->shadows.count + 1));
+		map_reserve(&session->shadows, session->shadows.count + 1));
 }
 
 /* What a request may not use of HOME's grows for its owner. */
@@ -47,7 +47,7 @@ static void shadow_take(struct session *session, const struct fit_need *need,
 	}
 	shadow = blocks_claim(&session->shadow, first, place, need->units);
 	shadow->id = block->id;
-	table_put(&session->shadows, block->id, shadow);
+	map_put(&session->shadows, block->id, shadow);
 	if (place + need->units > session->end)
 		session->end = place + need->units;
 }
@@ -98,12 +98,14 @@ int session_keep_reserve(struct pool *pool)
 void session_put(struct pool *pool, struct block *block, uint32_t owner)
 {
 	struct session *session = &pool->session;
+	struct block *shadow;
 
 	if (!is_own(pool, block))
 		return;
+	shadow = map_value(&session->shadows, block->id);
 	session->units -= block->units;
-	blocks_release(&session->shadow,
-		       table_remove(&session->shadows, block->id), owner);
+	map_remove(&session->shadows, block->id, shadow);
+	blocks_release(&session->shadow, shadow, owner);
 }
 
 void session_keep(struct pool *pool, struct block *block)
@@ -142,7 +144,7 @@ void pool_session_begin(struct pool *pool)
 	struct session *session = &pool->session;
 
 	blocks_clear(&session->shadow);
-	table_clear(&session->shadows);
+	map_clear(&session->shadows);
 	extents_init_endless(&session->endless);
 	*session = (struct session){.is_open = 1,
 				    .number = session->number + 1,

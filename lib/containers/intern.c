@@ -3,60 +3,29 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/base/base.h"
+#include "lib/containers/array.h"
 #include "lib/containers/intern.h"
 
-#define CAPACITY_LEAST 16 /* a power of two, as all capacities */
-
-static uint32_t *bucket_of(struct tags *tags, const char *text)
+static uint64_t hash_of(const char *text)
 {
-	uint64_t hash = 0xcbf29ce484222325ULL; /* FNV-1a */
-
-	while (*text)
-		hash = (hash ^ (unsigned char)*text++) * 0x100000001b3ULL;
-	return &tags->buckets[(hash ^ hash >> 32) & (tags->capacity - 1)];
-}
-
-static void link_tag(struct tags *tags, uint32_t tag)
-{
-	uint32_t *bucket = bucket_of(tags, tags->items[tag].text);
-
-	tags->items[tag].next = *bucket;
-	*bucket = tag;
-}
-
-static int tags_enlarge(struct tags *tags)
-{
-	uint32_t capacity =
-		tags->capacity ? tags->capacity * 2 : CAPACITY_LEAST;
-	uint32_t *buckets = calloc(capacity, sizeof(*buckets));
-	struct tag *items = realloc(tags->items, capacity * sizeof(*items));
-
-	if (items)
-		tags->items = items;
-	if (!items || !buckets || !capacity) {
-		free(buckets);
-		return 0;
-	}
-	free(tags->buckets);
-	tags->buckets = buckets;
-	tags->capacity = capacity;
-	for (uint32_t tag = 1; tag < tags->count; tag++)
-		link_tag(tags, tag);
-	return 1;
+	return hash_text(text, strlen(text));
 }
 
 struct tags *tags_create(void)
 {
 	struct tags *tags = calloc(1, sizeof(*tags));
+	struct tag *none;
 
 	if (!tags)
 		return NULL;
 	tags->holders = 1;
-	if (!tags_enlarge(tags)) {
+	none = array_grow(&tags->items, 0, 1, sizeof(*none));
+	if (!none) {
 		tags_release(tags);
 		return NULL;
 	}
-	tags->items[0] = (struct tag){.holders = 1};
+	none->holders = 1;
 	tags->count = 1;
 	return tags;
 }
@@ -70,17 +39,22 @@ void tags_release(struct tags *tags)
 {
 	if (!tags || --tags->holders)
 		return;
+	map_finish(&tags->by_text);
 	free(tags->items);
-	free(tags->buckets);
 	free(tags);
 }
 
-static uint32_t find_tag(struct tags *tags, const char *text)
+static uint32_t find_tag(const struct tags *tags, const char *text)
 {
-	uint32_t tag = *bucket_of(tags, text);
-	while (tag && strcmp(tags->items[tag].text, text) != 0)
-		tag = tags->items[tag].next;
-	return tag;
+	const struct map_entry *entry = map_find(&tags->by_text, hash_of(text));
+	uint32_t tag;
+
+	for (; entry; entry = map_find_next(&tags->by_text, entry)) {
+		tag = (uint32_t)(uintptr_t)entry->value;
+		if (strcmp(tags->items[tag].text, text) == 0)
+			return tag;
+	}
+	return 0;
 }
 
 /* An item that is free; 0: no memory. */
@@ -88,14 +62,21 @@ static uint32_t new_tag(struct tags *tags)
 {
 	uint32_t tag = tags->spare;
 
+	if (!map_reserve(&tags->by_text, tags->by_text.count + 1))
+		return 0;
 	if (tag) {
 		tags->spare = tags->items[tag].next;
 		return tag;
 	}
-	/* All are in use, so all are linked again */
-	if (tags->count == tags->capacity && !tags_enlarge(tags))
+	if (tags->count == UINT32_MAX ||
+	    !array_grow(&tags->items, tags->count, 1, sizeof(struct tag)))
 		return 0;
 	return tags->count++;
+}
+
+static void *as_value(uint32_t tag)
+{
+	return (void *)(uintptr_t)tag;
 }
 
 /* As a rule the next block has the tag of the one before. */
@@ -128,7 +109,7 @@ int tags_take(struct tags *tags, const char *text, uint32_t *tag)
 			return 0;
 		tags->items[*tag] = (struct tag){.holders = 0};
 		memcpy(tags->items[*tag].text, cut, length + 1);
-		link_tag(tags, *tag);
+		map_put(&tags->by_text, hash_of(cut), as_value(*tag));
 	}
 	tags_hold(tags, *tag);
 	tags->recent = *tag;
@@ -137,11 +118,8 @@ int tags_take(struct tags *tags, const char *text, uint32_t *tag)
 
 void tags_forget(struct tags *tags, uint32_t tag)
 {
-	uint32_t *link = bucket_of(tags, tags->items[tag].text);
-
-	while (*link != tag)
-		link = &tags->items[*link].next;
-	*link = tags->items[tag].next;
+	map_remove(&tags->by_text, hash_of(tags->items[tag].text),
+		   as_value(tag));
 	tags->items[tag] = (struct tag){.next = tags->spare};
 	tags->spare = tag;
 	if (tags->recent == tag)

@@ -9,22 +9,23 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "lib/containers/map.h"
 
 #define TAG_SIZE 32 /* with its NUL; longer ones are cut */
 
 struct tag {
 	char text[TAG_SIZE];
 	uint32_t holders; /* 0: free */
-	uint32_t next; /* of the same bucket, or the next free one; 0: none */
+	uint32_t next;    /* the next free one; 0: none */
 };
 
 struct tags {
 	size_t holders; /* of the table */
 	struct tag *items;
-	uint32_t count, capacity; /* items ever used; items */
-	uint32_t spare;           /* the first free one below count; 0: none */
-	uint32_t *buckets;        /* as many as items */
-	uint32_t recent;          /* the tag that was asked for last */
+	uint32_t count;     /* items ever used */
+	uint32_t spare;     /* the first free one of them; 0: none */
+	uint32_t recent;    /* the tag that was asked for last */
+	struct map by_text; /* the hash of a text to its tag */
 };
 
 /* With one holder; NULL: no memory. */

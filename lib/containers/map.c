@@ -2,136 +2,141 @@
  * lib/containers/map.c - see lib/containers/map.h
  *
  * Linear probing; at most two thirds of the entries are in use. An entry that is
- * removed leaves no mark: those behind it move up.
+ * removed leaves no mark: those behind it move up, and entries of one key keep
+ * their order.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/containers/slab.h"
 #include "lib/containers/map.h"
+#include "lib/containers/slab.h"
 
 #define CAPACITY_LEAST 64
+#define LINE           4 /* entries in a line of cache */
 
 /*
  * Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. Keys
  * that follow each other, as ids do, share a line of cache.
  */
-static size_t home_of(const struct table *table, uint64_t key)
+static size_t home_of(const struct map *map, uint64_t key)
 {
-	uint64_t product = key / TABLE_LINE * 0x9e3779b97f4a7c15ULL;
+	uint64_t product = key / LINE * 0x9e3779b97f4a7c15ULL;
 
-	return (size_t)(product >> table->shift) / TABLE_LINE * TABLE_LINE +
-	       key % TABLE_LINE;
+	return (size_t)(product >> map->shift) / LINE * LINE + key % LINE;
 }
 
-static size_t slot_after(const struct table *table, size_t slot)
+static size_t slot_after(const struct map *map, size_t slot)
 {
-	return (slot + 1) & (table->capacity - 1);
+	return (slot + 1) & (map->capacity - 1);
 }
 
-/* The entry of a key, or the free one where it would be. */
-static struct table_entry *entry_of(const struct table *table, uint64_t key)
+/* From a slot on: the first entry of a key, or the free one behind them all. */
+static size_t search_from(const struct map *map, size_t slot, uint64_t key)
 {
-	size_t slot = home_of(table, key);
-
-	while (table->entries[slot].key && table->entries[slot].key != key)
-		slot = slot_after(table, slot);
-	return &table->entries[slot];
+	while (map->entries[slot].value && map->entries[slot].key != key)
+		slot = slot_after(map, slot);
+	return slot;
 }
 
-void table_finish(struct table *table)
+static struct map_entry *entry_from(const struct map *map, size_t slot,
+				    uint64_t key)
 {
-	free(table->entries);
-	*table = (struct table){0};
+	struct map_entry *entry = &map->entries[search_from(map, slot, key)];
+
+	return entry->value ? entry : NULL;
 }
 
-void table_clear(struct table *table)
+void map_finish(struct map *map)
 {
-	if (table->count)
-		memset(table->entries, 0,
-		       table->capacity * sizeof(*table->entries));
-	table->count = 0;
+	free(map->entries);
+	*map = (struct map){0};
 }
 
-static int move_to(struct table *table, size_t capacity)
+void map_clear(struct map *map)
 {
-	struct table larger = {.capacity = capacity, .shift = 64};
+	if (map->count)
+		memset(map->entries, 0, map->capacity * sizeof(*map->entries));
+	map->count = 0;
+}
 
-	while (capacity >>= 1)
+/* From behind a free entry on, since entries of one key are in their order then. */
+static void move_entries_to(struct map *to, const struct map *map)
+{
+	size_t start = 0, slot;
+
+	while (map->entries[start].value)
+		start++;
+	for (size_t i = 0; i < map->capacity; i++) {
+		slot = (start + i) & (map->capacity - 1);
+		if (map->entries[slot].value)
+			map_put(to, map->entries[slot].key,
+				map->entries[slot].value);
+	}
+}
+
+int map_enlarge(struct map *map, size_t count)
+{
+	struct map larger = {.capacity = CAPACITY_LEAST, .shift = 64};
+
+	if (count > SIZE_MAX / 8 / sizeof(*larger.entries))
+		return 0;
+	while (larger.capacity / 3 * 2 < count)
+		larger.capacity *= 2;
+	for (size_t left = larger.capacity; left >>= 1;)
 		larger.shift--;
 	larger.entries = slab_memory(larger.capacity * sizeof(*larger.entries));
 	if (!larger.entries)
 		return 0;
 	memset(larger.entries, 0, larger.capacity * sizeof(*larger.entries));
-	for (size_t i = 0; i < table->capacity; i++)
-		if (table->entries[i].key)
-			table_put(&larger, table->entries[i].key,
-				  table->entries[i].value);
-	free(table->entries);
-	*table = larger;
+	if (map->capacity)
+		move_entries_to(&larger, map);
+	free(map->entries);
+	*map = larger;
 	return 1;
 }
 
-int table_enlarge(struct table *table, size_t count)
+void map_put(struct map *map, uint64_t key, void *value)
 {
-	size_t capacity = table->capacity ? table->capacity : CAPACITY_LEAST;
+	size_t slot = home_of(map, key);
 
-	if (count > SIZE_MAX / 8 / sizeof(*table->entries))
-		return 0;
-	while (capacity / 3 * 2 < count)
-		capacity *= 2;
-	return move_to(table, capacity);
+	while (map->entries[slot].value)
+		slot = slot_after(map, slot);
+	map->entries[slot] = (struct map_entry){key, value};
+	map->count++;
 }
 
-void table_put(struct table *table, uint64_t key, void *value)
+struct map_entry *map_find(const struct map *map, uint64_t key)
 {
-	*entry_of(table, key) = (struct table_entry){key, value};
-	table->count++;
+	return map->capacity ? entry_from(map, home_of(map, key), key) : NULL;
 }
 
-int table_add(struct table *table, uint64_t key, void *value)
+struct map_entry *map_find_next(const struct map *map,
+				const struct map_entry *entry)
 {
-	struct table_entry *entry = entry_of(table, key);
-
-	if (entry->key)
-		return 0;
-	*entry = (struct table_entry){key, value};
-	table->count++;
-	return 1;
-}
-
-struct table_entry *table_find(const struct table *table, uint64_t key)
-{
-	struct table_entry *entry =
-		table->capacity && key ? entry_of(table, key) : NULL;
-
-	return entry && entry->key ? entry : NULL;
+	return entry_from(map, slot_after(map, (size_t)(entry - map->entries)),
+			  entry->key);
 }
 
 /* Whether an entry at `slot` may move up to `gap`: its home is not between. */
-static int may_move(const struct table *table, size_t gap, size_t slot)
+static int may_move(const struct map *map, size_t gap, size_t slot)
 {
-	size_t home = home_of(table, table->entries[slot].key);
-	size_t mask = table->capacity - 1;
+	size_t home = home_of(map, map->entries[slot].key);
+	size_t mask = map->capacity - 1;
 
 	return ((slot - home) & mask) >= ((slot - gap) & mask);
 }
 
-void *table_remove(struct table *table, uint64_t key)
+void map_remove(struct map *map, uint64_t key, const void *value)
 {
-	struct table_entry *entry = table_find(table, key);
-	size_t gap, slot;
-	void *value;
+	size_t gap = search_from(map, home_of(map, key), key), slot;
 
-	if (!entry)
-		return NULL;
-	value = entry->value;
-	gap = slot = (size_t)(entry - table->entries);
-	while (table->entries[slot = slot_after(table, slot)].key)
-		if (may_move(table, gap, slot)) {
-			table->entries[gap] = table->entries[slot];
+	while (map->entries[gap].value != value)
+		gap = search_from(map, slot_after(map, gap), key);
+	slot = gap;
+	while (map->entries[slot = slot_after(map, slot)].value)
+		if (may_move(map, gap, slot)) {
+			map->entries[gap] = map->entries[slot];
 			gap = slot;
 		}
-	table->entries[gap] = (struct table_entry){0};
-	table->count--;
-	return value;
+	map->entries[gap] = (struct map_entry){0};
+	map->count--;
 }

@@ -1,5 +1,8 @@
 /*
- * lib/containers/map.h - what belongs to a number: a hash table
+ * lib/containers/map.h - what belongs to a number: a hash map
+ *
+ * A key may be there several times: what is kept by texts or bytes has their
+ * hashes for keys, and who looks for it compares all that have one.
  */
 #ifndef LIB_CONTAINERS_MAP_H
 #define LIB_CONTAINERS_MAP_H
@@ -7,45 +10,52 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TABLE_LINE 4 /* entries in a line of cache */
-
-struct table_entry {
-	uint64_t key; /* 0: free */
-	void *value;
+struct map_entry {
+	uint64_t key;
+	void *value; /* NULL: free */
 };
 
 /* All zero: empty. */
-struct table {
-	struct table_entry *entries; /* aligned to TABLE_LINE of them */
+struct map {
+	struct map_entry *entries;
 	size_t count;
 	size_t capacity; /* a power of two, or 0 */
 	unsigned shift;
 };
 
-void table_finish(struct table *table);
+void map_finish(struct map *map);
 
 /* Empties it; the room stays. */
-void table_clear(struct table *table);
+void map_clear(struct map *map);
 
-/* Makes room for `count` keys in all; 0: no memory. */
-int table_enlarge(struct table *table, size_t count);
+/* Makes room for `count` entries in all; 0: no memory. */
+int map_enlarge(struct map *map, size_t count);
 
-static inline int table_reserve(struct table *table, size_t count)
+static inline int map_reserve(struct map *map, size_t count)
 {
-	return count <= table->capacity / 3 * 2 || table_enlarge(table, count);
+	return count <= map->capacity / 3 * 2 || map_enlarge(map, count);
 }
 
-/* pre: there is room, and the key, not 0, is not there. */
-void table_put(struct table *table, uint64_t key, void *value);
+/* pre: there is room. The value is not NULL. */
+void map_put(struct map *map, uint64_t key, void *value);
 
-/* The same for a key that may be there: then it stays as it is, and 0 is
- * returned. */
-int table_add(struct table *table, uint64_t key, void *value);
+/*
+ * The first entry of a key, the one that was put first; the next one of the same
+ * key. NULL: there is none. Entries stay in place until the next put or remove.
+ */
+struct map_entry *map_find(const struct map *map, uint64_t key);
+struct map_entry *map_find_next(const struct map *map,
+				const struct map_entry *entry);
 
-/* NULL: no such key. The entry stays in place until the next put or remove. */
-struct table_entry *table_find(const struct table *table, uint64_t key);
+/* The value of the first entry of a key; NULL: there is none. */
+static inline void *map_value(const struct map *map, uint64_t key)
+{
+	const struct map_entry *entry = map_find(map, key);
 
-/* Returns the value; NULL: there was none. */
-void *table_remove(struct table *table, uint64_t key);
+	return entry ? entry->value : NULL;
+}
+
+/* Removes the entry with this value. pre: it is there. */
+void map_remove(struct map *map, uint64_t key, const void *value);
 
 #endif

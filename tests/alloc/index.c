@@ -1,8 +1,9 @@
 /*
- * tests/alloc/index.c - indexes and hash tables of pools against plain arrays
+ * tests/alloc/index.c - indexes, maps and arrays against plain arrays
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include "lib/containers/array.h"
 #include "lib/containers/map.h"
 #include "lib/containers/btree.h"
 
@@ -124,33 +125,97 @@ Test(pool_index, takes_keys_in_order_from_either_end)
 	slab_finish(&t.nodes);
 }
 
-Test(pool_index, ids_are_found_until_they_are_removed)
+/* --- maps and arrays --------------------------------------------------------- */
+
+#define ENTRIES 3000
+
+/* When each entry was put; 0: it is not there. Three have one key. */
+struct map_trial {
+	struct map map;
+	size_t put[ENTRIES], n;
+};
+
+static uint64_t map_key(size_t i)
 {
-	static char there[KEYS];
-	struct table ids = {0};
-	struct table_entry *entry;
+	return i % (ENTRIES / 3) * (i % 2 ? 1 : 0x9e3779b97f4a7c15u);
+}
+
+static size_t count_of_key(const struct map_trial *t, uint64_t key)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ENTRIES; i++)
+		n += t->put[i] && map_key(i) == key;
+	return n;
+}
+
+/* All of a key are found, in the order in which they were put. */
+static void check_key(const struct map_trial *t, uint64_t key)
+{
+	const struct map_entry *entry = map_find(&t->map, key);
+	size_t n = 0, last = 0;
+
+	for (; entry; entry = map_find_next(&t->map, entry), n++) {
+		cr_assert(entry->key == key);
+		cr_assert(*(size_t *)entry->value > last);
+		last = *(size_t *)entry->value;
+	}
+	cr_assert(n == count_of_key(t, key));
+}
+
+static void change_map(struct map_trial *t, size_t i, size_t step)
+{
+	if (t->put[i]) {
+		map_remove(&t->map, map_key(i), &t->put[i]);
+		t->n--;
+		t->put[i] = 0;
+	} else {
+		t->n++;
+		cr_assert(map_reserve(&t->map, t->n));
+		t->put[i] = step;
+		map_put(&t->map, map_key(i), &t->put[i]);
+	}
+	cr_assert(t->map.count == t->n);
+}
+
+Test(pool_index, a_map_finds_what_it_has_in_the_order_of_putting)
+{
+	static struct map_trial t;
 	uint32_t state = 3;
 
-	cr_assert(!table_find(&ids, 1));
-	for (size_t step = 0; step < 200000; step++) {
-		size_t i = next_number(&state) % KEYS;
-
-		if (there[i]) {
-			cr_assert(table_remove(&ids, i + 1) == &there[i]);
-			cr_assert(!table_remove(&ids, i + 1));
-		} else {
-			cr_assert(table_reserve(&ids, ids.count + 1));
-			if (i % 2)
-				table_put(&ids, i + 1, &there[i]);
-			else
-				cr_assert(table_add(&ids, i + 1, &there[i]));
-			cr_assert(!table_add(&ids, i + 1, NULL));
-		}
-		there[i] ^= 1;
-		i = next_number(&state) % KEYS;
-		entry = table_find(&ids, i + 1);
-		cr_assert(there[i] ? entry && entry->value == &there[i]
-				   : !entry);
+	cr_assert(!map_find(&t.map, 0) && !map_value(&t.map, 1));
+	for (size_t step = 1; step < 60000; step++) {
+		change_map(&t, next_number(&state) % ENTRIES, step);
+		if (step % 8 == 0)
+			check_key(&t, map_key(next_number(&state) % ENTRIES));
 	}
-	table_finish(&ids);
+	map_clear(&t.map);
+	cr_assert(!t.map.count && !map_value(&t.map, map_key(1)));
+	map_finish(&t.map);
+}
+
+Test(pool_index, an_array_grows_by_items_that_are_zero)
+{
+	uint32_t state = 7, *items = NULL, *before;
+	size_t n = 0;
+
+	for (size_t step = 0; step < 400; step++) {
+		size_t more = next_number(&state) % 5;
+		uint32_t *new = array_grow(&items, n, more, sizeof(*items));
+
+		cr_assert(new == items + n);
+		for (size_t i = 0; i < more; i++, n++) {
+			cr_assert(!items[n]);
+			items[n] = (uint32_t)n + 1;
+		}
+		if (step % 16 == 15) /* some are taken away */
+			n /= 2;
+		for (size_t i = 0; i < n; i++)
+			cr_assert(items[i] == i + 1);
+	}
+	before = items;
+	cr_assert(!array_grow(&items, n, SIZE_MAX / 2, sizeof(*items)));
+	cr_assert(!array_grow(&items, n, SIZE_MAX - n / 2, sizeof(*items)));
+	cr_assert(items == before);
+	free(items);
 }
