@@ -72,9 +72,9 @@ static void refresh_pool(struct philox_runner *runner)
 	struct status_message kept;
 
 	status_keep(&kept);
-	if (runner_enter(runner) == PHILOX_OK) {
+	if (runner_acquire(runner) == PHILOX_OK) {
 		live_settle(runner);
-		runner_leave(runner, PHILOX_OK);
+		runner_release(runner, PHILOX_OK);
 	}
 	status_restore(&kept);
 }
@@ -107,12 +107,12 @@ static enum philox_status make_runner(struct philox_context *context,
 	}
 	made->pool->runner = made;
 	made->pool->refresh = refresh_pool;
-	made->pool->wait = points_wait;
+	made->pool->wait = fences_wait;
 	made->context = context;
 	made->zones = (options.pool_flags & PHILOX_POOL_ZONES) != 0;
 	snprintf(made->name, sizeof(made->name), "%s", options.name);
 	made->run.runner = made;
-	pthread_mutex_init(&made->points_lock, NULL);
+	pthread_mutex_init(&made->fences_lock, NULL);
 	context_lock(context);
 	made->next = context->graphs->runners;
 	context->graphs->runners = made;
@@ -174,7 +174,7 @@ static void free_runner(struct philox_runner *runner)
 	for (int i = 0; i < 2; i++)
 		philox_event_destroy(device, runner->joins[i]);
 	ties_finish(runner);
-	points_finish(runner);
+	fences_finish(runner);
 	retired_free(runner, NULL);
 	outputs_finish(runner);
 	plan_forget(runner);
@@ -230,9 +230,9 @@ enum philox_status philox_runner_destroy(struct philox_runner *runner)
 		return PHILOX_OK;
 	context = runner->context;
 	NEED_PROCESS(context);
-	status = runner_enter(runner);
+	status = runner_acquire(runner);
 	if (status == PHILOX_OK)
-		status = runner_leave(runner, end_runner(runner, 0));
+		status = runner_release(runner, end_runner(runner, 0));
 	if (status != PHILOX_OK)
 		return runner_report(runner, NULL, status);
 	free_runner(runner);

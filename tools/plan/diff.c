@@ -262,12 +262,14 @@ static int keys_of_a_pair_differ(const char *what, const struct found_key *a,
 	       numbers_differ(what, "dry warm-ups to come", x->dry, y->dry) ||
 	       numbers_differ(what, "calls at the limit", x->limited,
 			      y->limited) ||
-	       numbers_differ(what, "recordings", x->debt.n, y->debt.n) ||
-	       numbers_differ(what, "never replayed", x->debt.unplayed,
-			      y->debt.unplayed) ||
-	       numbers_differ(what, "prepared", x->debt.prepared,
-			      y->debt.prepared) ||
-	       numbers_differ(what, "bytes", x->debt.bytes, y->debt.bytes) ||
+	       numbers_differ(what, "recordings", x->expected.n,
+			      y->expected.n) ||
+	       numbers_differ(what, "never replayed", x->expected.unplayed,
+			      y->expected.unplayed) ||
+	       numbers_differ(what, "prepared", x->expected.prepared,
+			      y->expected.prepared) ||
+	       numbers_differ(what, "bytes", x->expected.bytes,
+			      y->expected.bytes) ||
 	       waits_differ(what, x, y) || takes_differ(what, a, b);
 }
 

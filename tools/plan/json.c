@@ -82,10 +82,10 @@ static void json_plan_key(struct json *json,
 	json_unsigned(json, "warmups", key->warmups);
 	json_unsigned(json, "dry", key->dry);
 	json_unsigned(json, "limited", key->limited);
-	json_unsigned(json, "recordings", key->debt.n);
-	json_unsigned(json, "unplayed", key->debt.unplayed);
-	json_unsigned(json, "prepared", key->debt.prepared);
-	json_unsigned(json, "bytes", key->debt.bytes);
+	json_unsigned(json, "recordings", key->expected.n);
+	json_unsigned(json, "unplayed", key->expected.unplayed);
+	json_unsigned(json, "prepared", key->expected.prepared);
+	json_unsigned(json, "bytes", key->expected.bytes);
 	json_times(json, "wait", key->wait);
 	json_string(json, "refused", key->refused ? key->refused : "");
 	if (function->n_inputs)

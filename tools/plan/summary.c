@@ -20,10 +20,10 @@ static void add_key(struct plan_totals *totals, const struct plan_key *key)
 {
 	totals->keys++;
 	totals->calls += key->calls;
-	totals->recordings += key->debt.n;
-	totals->unplayed += key->debt.unplayed;
-	totals->prepared += key->debt.prepared;
-	totals->bytes += key->debt.bytes;
+	totals->recordings += key->expected.n;
+	totals->unplayed += key->expected.unplayed;
+	totals->prepared += key->expected.prepared;
+	totals->bytes += key->expected.bytes;
 	totals->waiting += key->wait != 0;
 }
 
@@ -54,11 +54,11 @@ static void print_key(FILE *out, const struct plan_key *key)
 {
 	fprintf(out, "    key %s: calls %" PRIu64, plan_key_words(key).text,
 		key->calls);
-	if (key->debt.n)
-		fprintf(out, ", recordings %" PRIu32, key->debt.n);
-	if (key->debt.unplayed)
+	if (key->expected.n)
+		fprintf(out, ", recordings %" PRIu32, key->expected.n);
+	if (key->expected.unplayed)
 		fprintf(out, " (never replayed %" PRIu32 ")",
-			key->debt.unplayed);
+			key->expected.unplayed);
 	if (key->warmups || key->dry)
 		fprintf(out, ", warm-ups to come %" PRIu64,
 			(uint64_t)key->warmups + key->dry);

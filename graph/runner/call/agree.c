@@ -59,23 +59,23 @@ static enum philox_status ask_others(struct philox_function *function,
 }
 
 /* The reason so far says why it would have been no replay. */
-static void explain_less(const struct calling *calling,
+static void explain_less(const struct request *request,
 			 enum philox_call_kind wanted,
 			 enum philox_call_kind agreed)
 {
 	static const char *const kinds[] = {"", "an eager call", "a warm-up",
 					    "a recording", "a replay"};
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	const int replay = wanted == PHILOX_CALL_REPLAY;
 	char own[sizeof(function->reason)];
 
 	snprintf(own, sizeof(own), "%s", replay ? "" : function->reason);
-	calling_explain(calling,
+	request_explain(request,
 			"it is %s, since other processes need more care: here "
 			"it would be %s%s%.120s",
 			kinds[agreed], kinds[wanted], *own ? ": " : "", own);
 	function->counts.missed_agreed++;
-	calling_tell(calling, TOLD_AGREED, "agreed", agreed, NULL,
+	request_tell(request, LOGGED_AGREED, "agreed", agreed, NULL,
 		     function->reason);
 }
 
@@ -101,15 +101,15 @@ enum philox_status agree_quietly(struct philox_function *function,
 	return PHILOX_OK;
 }
 
-enum philox_status agree_on(const struct calling *calling,
+enum philox_status agree_on(const struct request *request,
 			    enum philox_call_kind wanted,
 			    enum philox_call_kind *agreed)
 {
 	enum philox_status status =
-		agree_quietly(calling->function, wanted, agreed);
+		agree_quietly(request->function, wanted, agreed);
 
-	if (status == PHILOX_OK && *agreed < wanted && !calling->ahead)
-		explain_less(calling, wanted, *agreed);
+	if (status == PHILOX_OK && *agreed < wanted && !request->prepare)
+		explain_less(request, wanted, *agreed);
 	return status;
 }
 
@@ -120,7 +120,7 @@ enum philox_status agree_failed(struct philox_function *function,
 	struct status_message own;
 	uint32_t answer;
 
-	if (!function->agree || function->gone)
+	if (!function->agree || function->destroyed)
 		return status;
 	status_keep(&own);
 	ask_others(function, PHILOX_CALL_NONE, &answer);

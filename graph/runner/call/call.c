@@ -8,24 +8,24 @@
 #include "graph/runner/state/state.h"
 #include "lib/state/state.h"
 
-static enum philox_status run_or_record(const struct calling *calling,
+static enum philox_status run_or_record(const struct request *request,
 					const struct decision *decision)
 {
 	if (decision->kind == PHILOX_CALL_RECORD)
-		return call_recorded(calling, decision->recording);
-	return call_eagerly(calling, decision->kind);
+		return call_recorded(request, decision->recording);
+	return call_eagerly(request, decision->kind);
 }
 
 /* What all processes have agreed to replay cannot be decided again. */
-static enum philox_status replay(const struct calling *calling,
+static enum philox_status replay(const struct request *request,
 				 struct decision *decision)
 {
 	struct recording *recording = decision->recording;
-	enum philox_status status = call_replayed(calling, recording);
+	enum philox_status status = call_replayed(request, recording);
 
-	if (!calling->function->agree && decide_is_stale(recording, status)) {
-		status = decide_stale(calling, decision);
-		return status == PHILOX_OK ? run_or_record(calling, decision)
+	if (!request->function->agree && decide_is_stale(recording, status)) {
+		status = decide_stale(request, decision);
+		return status == PHILOX_OK ? run_or_record(request, decision)
 					   : status;
 	}
 	if (status != PHILOX_OK && recording->spoiled)
@@ -36,66 +36,66 @@ static enum philox_status replay(const struct calling *calling,
 	return status;
 }
 
-static enum philox_status agree_on_decision(const struct calling *calling,
+static enum philox_status agree_on_decision(const struct request *request,
 					    struct decision *decision)
 {
 	const enum philox_call_kind wanted = decision->kind;
-	enum philox_status status = agree_on(calling, wanted, &decision->kind);
+	enum philox_status status = agree_on(request, wanted, &decision->kind);
 
 	if (wanted == PHILOX_CALL_RECORD &&
 	    (status != PHILOX_OK || decision->kind != wanted))
-		decide_again(calling, decision);
+		decide_again(request, decision);
 	return status;
 }
 
-static enum philox_status execute(const struct calling *calling)
+static enum philox_status execute(const struct request *request)
 {
 	struct decision decision;
-	enum philox_status status = decide(calling, &decision);
+	enum philox_status status = decide(request, &decision);
 
 	if (status != PHILOX_OK)
-		return agree_failed(calling->function, status);
-	status = agree_on_decision(calling, &decision);
+		return agree_failed(request->function, status);
+	status = agree_on_decision(request, &decision);
 	if (status != PHILOX_OK)
 		return status;
 	if (decision.kind == PHILOX_CALL_REPLAY)
-		return replay(calling, &decision);
-	return run_or_record(calling, &decision);
+		return replay(request, &decision);
+	return run_or_record(request, &decision);
 }
 
 /* What was recorded with an input in place is no use once that is copied. */
-static void note_inputs(const struct calling *calling)
+static void note_inputs(const struct request *request)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 
-	if (!inputs_note(function, calling->key, calling->call))
+	if (!inputs_note(function, request->key, request->call))
 		return;
 	runner_post(function, PHILOX_LOG_INFO, "copied", PHILOX_CALL_NONE, NULL,
 		    0, "has automatic inputs that moved: they are copied");
-	recordings_retire(calling->key, function,
+	recordings_retire(request->key, function,
 			  "an input that it had in place is copied");
 }
 
 static enum philox_status call_function(struct philox_function *function,
 					struct philox_call *call)
 {
-	struct calling calling = {.function = function, .call = call};
+	struct request request = {.function = function, .call = call};
 	enum philox_status status =
-		call ? calling_begin(&calling)
+		call ? request_begin(&request)
 		     : status_set(PHILOX_ERROR_INVALID, "call is NULL");
 
 	if (status != PHILOX_OK)
 		return agree_failed(function, status);
 	retired_sweep(function->runner);
 	status = live_unstick(function->runner);
-	status = status == PHILOX_OK ? execute(&calling)
+	status = status == PHILOX_OK ? execute(&request)
 				     : agree_failed(function, status);
-	status = calling_end(&calling, status);
+	status = request_end(&request, status);
 	if (status != PHILOX_OK)
 		return status;
-	note_inputs(&calling);
-	calling.key->calls++;
-	retired_mark(function->runner, calling.stream);
+	note_inputs(&request);
+	request.key->calls++;
+	retired_mark(function->runner, request.stream);
 	return PHILOX_OK;
 }
 
@@ -109,7 +109,7 @@ enum philox_status philox_function_call(struct philox_function *function,
 	if (!call && !function->agree)
 		return context_null(function->runner->context, "call");
 	NEED_PROCESS(function->runner->context);
-	status = runner_enter(function->runner);
+	status = runner_acquire(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
 	trace_call_begin(function);
@@ -117,7 +117,7 @@ enum philox_status philox_function_call(struct philox_function *function,
 	if (status != PHILOX_OK)
 		function->counts.failed++;
 	trace_call_end(function, call, status);
-	runner_leave(function->runner, status);
+	runner_release(function->runner, status);
 	return runner_report(function->runner, function, status);
 }
 

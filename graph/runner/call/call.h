@@ -9,46 +9,46 @@
 
 /* --- request: a call on its way: what is checked, told and kept ----------- */
 
-struct calling {
+struct request {
 	struct philox_function *function;
 	struct philox_call *call;
 	struct key *key;
 	philox_stream stream; /* that the work is on */
-	int ahead; /* nothing is launched: philox_function_prepare() */
-	int fresh; /* the key is new */
+	int prepare; /* nothing is launched: philox_function_prepare() */
+	int fresh;   /* the key is new */
 };
 
 /*
- * calling_begin() checks a call against its function, finds its key and the
+ * request_begin() checks a call against its function, finds its key and the
  * stream for its work: ERROR_INVALID, ERROR_STALE, ERROR_MEMORY, those of the
  * device.
  */
-enum philox_status calling_begin(struct calling *calling);
+enum philox_status request_begin(struct request *request);
 
 /*
- * calling_end() ends a call, of which `status` came, and returns that: it keeps
+ * request_end() ends a call, of which `status` came, and returns that: it keeps
  * to the limits of the policy.
  */
-enum philox_status calling_end(const struct calling *calling,
+enum philox_status request_end(const struct request *request,
 			       enum philox_status status);
 
 /*
- * calling_explain() writes why the call is not a replay; calling_tell() logs a
- * decision about its key once; calling_wait() has the key wait to be recorded,
+ * request_explain() writes why the call is not a replay; request_tell() logs a
+ * decision about its key once; request_wait() has the key wait to be recorded,
  * for the reason that was explained.
  */
-void calling_explain(const struct calling *calling, const char *format, ...)
+void request_explain(const struct request *request, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-void calling_tell(const struct calling *calling, enum told about,
+void request_tell(const struct request *request, enum logged about,
 		  const char *event, enum philox_call_kind kind,
 		  const char *input, const char *text);
-void calling_wait(const struct calling *calling, enum philox_call_kind kind);
+void request_wait(const struct request *request, enum philox_call_kind kind);
 
 /*
- * calling_refuse_capturing() refuses a call on a stream that is capturing:
+ * request_refuse_capturing() refuses a call on a stream that is capturing:
  * ERROR_CAPTURE_UNSUPPORTED. A launch asks by itself, but only its own stream.
  */
-enum philox_status calling_refuse_capturing(const struct calling *calling);
+enum philox_status request_refuse_capturing(const struct request *request);
 
 /* --- agree: processes settle on what a call is executed as ---------------- */
 
@@ -64,7 +64,7 @@ enum philox_status calling_refuse_capturing(const struct calling *calling);
  * ERROR_STATE (others cannot make the call), ERROR_INVALID (the callback's
  * answer is no kind, or above `wanted`), what the callback returned.
  */
-enum philox_status agree_on(const struct calling *calling,
+enum philox_status agree_on(const struct request *request,
 			    enum philox_call_kind wanted,
 			    enum philox_call_kind *agreed);
 
@@ -114,11 +114,11 @@ struct decision {
  * ERROR_CAPTURE_UNSUPPORTED, ERROR_MISMATCH (PHILOX_MOVED_ERROR), those of
  * call_dry() and launch_check().
  */
-enum philox_status decide(const struct calling *calling,
+enum philox_status decide(const struct request *request,
 			  struct decision *decision);
 int decide_is_stale(const struct recording *recording,
 		    enum philox_status launched);
-enum philox_status decide_stale(const struct calling *calling,
+enum philox_status decide_stale(const struct request *request,
 				struct decision *decision);
 
 /*
@@ -127,7 +127,7 @@ enum philox_status decide_stale(const struct calling *calling,
  * after as many calls as the policy says. Or processes that count from
  * different calls would never record together.
  */
-void decide_again(const struct calling *calling,
+void decide_again(const struct request *request,
 		  const struct decision *decision);
 
 /* --- run: one run of a body, in whatever kind of call --------------------- */
@@ -200,28 +200,28 @@ enum philox_status run_join(struct philox_runner *runner, philox_stream of_call,
  * that is refused and the policy allows it, or if other processes want so. All
  * write the call's kind and count it.
  */
-enum philox_status call_eagerly(const struct calling *calling,
+enum philox_status call_eagerly(const struct request *request,
 				enum philox_call_kind kind);
-enum philox_status call_replayed(const struct calling *calling,
+enum philox_status call_replayed(const struct request *request,
 				 struct recording *recording);
-enum philox_status call_recorded(const struct calling *calling,
+enum philox_status call_recorded(const struct request *request,
 				 struct recording *before);
 
 /*
  * call_dry() has the dry warm-ups that the key is still to have: errors of the
  * body, and ERROR_LIMIT if it asks for more and more.
  */
-enum philox_status call_dry(const struct calling *calling);
+enum philox_status call_dry(const struct request *request);
 
 /*
  * call_capture() makes a recording, as above; *refused is 1 if that was refused, in
  * whatever way, and is no error by the policy. call_post_recorded() tells of one
  * whose making began with these counts at that time.
  */
-enum philox_status call_capture(const struct calling *calling,
+enum philox_status call_capture(const struct request *request,
 				struct recording *before,
 				struct recording **recording, int *refused);
-void call_post_recorded(const struct calling *calling,
+void call_post_recorded(const struct request *request,
 			const struct philox_function_counts *before,
 			uint64_t began);
 
@@ -246,14 +246,14 @@ enum philox_status eager_dry(struct philox_function *function,
 /* --- record: recording a call --------------------------------------------- */
 
 /*
- * record_call() captures the body, for launches; `ahead` is 1 if no call follows
+ * record_call() captures the body, for launches; `prepare` is 1 if no call follows
  * at once. *broke is 1 if that failed since the body refused to be recorded, its
  * capture broke, or there is no room for what it takes: the reason is the
  * message, and an eager call may go well. On any error nothing has changed.
  */
 enum philox_status record_call(struct philox_function *function,
 			       struct philox_call *call, struct key *key,
-			       philox_stream stream, int ahead,
+			       philox_stream stream, int prepare,
 			       struct recording **out, int *broke);
 
 /* --- replay: launching a recording for a call ----------------------------- */

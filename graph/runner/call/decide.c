@@ -27,17 +27,17 @@ static struct seen_call *find_seen(struct key *key, uint64_t hash)
 }
 
 /* Whether the call has not come often enough to be worth a recording. */
-static int is_early(const struct calling *calling)
+static int is_early(const struct request *request)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	const uint32_t after = function->policy.after;
 	size_t length = strlen(function->reason);
 	struct seen_call *seen;
 
 	if (after <= 1)
 		return 0;
-	seen = find_seen(calling->key,
-			 inputs_hash(function, calling->key, calling->call));
+	seen = find_seen(request->key,
+			 inputs_hash(function, request->key, request->call));
 	if (++seen->times >= after) {
 		seen->times = 0;
 		return 0;
@@ -50,14 +50,15 @@ static int is_early(const struct calling *calling)
 }
 
 /* Whether too many recordings of the key were never replayed. */
-static int is_limited(const struct calling *calling)
+static int is_limited(const struct request *request)
 {
-	struct philox_function *function = calling->function;
-	struct key *key = calling->key;
+	struct philox_function *function = request->function;
+	struct key *key = request->key;
 	const uint32_t limit = function->policy.limit;
 	size_t length = strlen(function->reason);
 
-	if (key->unplayed < limit || (!limit && key->recordings == key->ahead))
+	if (key->unplayed < limit ||
+	    (!limit && key->recordings == key->prepared))
 		return 0;
 	if (function->policy.again != PHILOX_NEVER &&
 	    key->limited >= function->policy.again) {
@@ -70,18 +71,18 @@ static int is_limited(const struct calling *calling)
 		 "; the limit of %" PRIu32 " recording%s that were never "
 		 "replayed is met",
 		 limit, status_s(limit));
-	calling_tell(calling, TOLD_LIMIT, "eager", PHILOX_CALL_EAGER, NULL,
+	request_tell(request, LOGGED_LIMIT, "eager", PHILOX_CALL_EAGER, NULL,
 		     function->reason);
 	return 1;
 }
 
 /* A call, whose reason is explained, is recorded, or its body is run after all. */
-static enum philox_call_kind record_or_not(const struct calling *calling,
+static enum philox_call_kind record_or_not(const struct request *request,
 					   int limited)
 {
-	if (calling->key->debt.n) /* whatever `limit` and `after` say */
+	if (request->key->expected.n) /* whatever `limit` and `after` say */
 		return PHILOX_CALL_RECORD;
-	if (is_early(calling) || (limited && is_limited(calling)))
+	if (is_early(request) || (limited && is_limited(request)))
 		return PHILOX_CALL_EAGER;
 	return PHILOX_CALL_RECORD;
 }
@@ -109,29 +110,31 @@ static int is_read(const struct script *script, size_t entry)
  * A backward of another function's forward that was not recorded is not worth a
  * recording. One of its own forwards waits with the key.
  */
-static int is_ticket_barred(const struct calling *calling)
+static int has_unrecorded_ticket(const struct request *request)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	const struct philox_runner *runner = function->runner;
 
-	for (size_t i = 0; i < calling->call->n_uses; i++)
-		for (size_t k = 0; k < BARRED_TICKETS; k++) {
-			const struct barred_ticket *barred =
+	for (size_t i = 0; i < request->call->n_uses; i++)
+		for (size_t k = 0; k < UNRECORDED_TICKETS; k++) {
+			const struct unrecorded_ticket *unrecorded =
 				&runner->tickets[k];
 			struct philox_ticket ticket =
-				calling->call->uses[i].ticket;
+				request->call->uses[i].ticket;
 
-			if (!ticket.serial || barred->function == function ||
-			    barred->ticket.serial != ticket.serial ||
-			    barred->ticket.region_key != ticket.region_key ||
-			    !is_read(&calling->key->script, i))
+			if (!ticket.serial ||
+			    unrecorded->function == function ||
+			    unrecorded->ticket.serial != ticket.serial ||
+			    unrecorded->ticket.region_key !=
+				    ticket.region_key ||
+			    !is_read(&request->key->script, i))
 				continue;
-			calling_explain(
-				calling,
+			request_explain(
+				request,
 				"its ticket is of function '%s', which was not "
 				"recorded: %.120s",
-				barred->name, barred->reason);
-			calling_tell(calling, TOLD_REFUSED, "not recorded",
+				unrecorded->name, unrecorded->reason);
+			request_tell(request, LOGGED_REFUSED, "not recorded",
 				     PHILOX_CALL_EAGER, NULL, function->reason);
 			return 1;
 		}
@@ -143,61 +146,61 @@ static int is_ticket_barred(const struct calling *calling)
  * its own reaches the backwards of its forwards; one that came to it with a
  * ticket ends here.
  */
-enum barred { NOT_BARRED, BARRED_ITSELF, BARRED_BY_TICKET };
+enum obstacle { NO_OBSTACLE, OBSTACLE_OF_KEY, OBSTACLE_OF_TICKET };
 
-static enum barred what_bars(const struct calling *calling)
+static enum obstacle find_obstacle(const struct request *request)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	const char *lost =
-		inputs_unrecordable(function, calling->key, calling->call);
+		inputs_unrecordable(function, request->key, request->call);
 
 	if (lost) {
-		calling_explain(
-			calling,
+		request_explain(
+			request,
 			"input '%.60s' is mutated, and a copy of it would not "
 			"be written back",
 			lost);
-		calling_tell(calling, TOLD_REFUSED, "not recorded",
+		request_tell(request, LOGGED_REFUSED, "not recorded",
 			     PHILOX_CALL_EAGER, lost, function->reason);
-		return BARRED_ITSELF;
+		return OBSTACLE_OF_KEY;
 	}
-	if (is_ticket_barred(calling))
-		return BARRED_BY_TICKET;
-	if (!calling->key->wait)
-		return NOT_BARRED;
-	if (calling->key->wait != PHILOX_NEVER)
-		calling->key->wait--;
-	calling_explain(calling, "%s", calling->key->refused);
-	return BARRED_ITSELF;
+	if (has_unrecorded_ticket(request))
+		return OBSTACLE_OF_TICKET;
+	if (!request->key->wait)
+		return NO_OBSTACLE;
+	if (request->key->wait != PHILOX_NEVER)
+		request->key->wait--;
+	request_explain(request, "%s", request->key->refused);
+	return OBSTACLE_OF_KEY;
 }
 
 /* --- decisions ---------------------------------------------------------------------- */
 
-static enum philox_call_kind decide_live(const struct calling *calling,
+static enum philox_call_kind decide_live(const struct request *request,
 					 const struct live_block *in_use)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 
 	function->counts.missed_live++;
-	calling_explain(calling,
+	request_explain(request,
 			"block %" PRIu64 " of its recording's memory holds an "
 			"output that is not released",
 			in_use->id);
 	if (function->policy.live == PHILOX_LIVE_RECORD)
-		return record_or_not(calling, 1);
-	calling_tell(calling, TOLD_LIVE, "eager", PHILOX_CALL_EAGER, NULL,
+		return record_or_not(request, 1);
+	request_tell(request, LOGGED_LIVE, "eager", PHILOX_CALL_EAGER, NULL,
 		     function->reason);
 	return PHILOX_CALL_EAGER;
 }
 
-static enum philox_status decide_moved(const struct calling *calling,
+static enum philox_status decide_moved(const struct request *request,
 				       enum philox_call_kind *kind)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	char moved[400] = "";
 	const char *first =
-		calling->key->latest
-			? inputs_moved(calling->key->latest, calling->call,
+		request->key->latest
+			? inputs_moved(request->key->latest, request->call,
 				       moved, sizeof(moved))
 			: NULL;
 
@@ -206,102 +209,102 @@ static enum philox_status decide_moved(const struct calling *calling,
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "function '%s': inputs moved: %s",
 				  function->name, moved);
-	calling_explain(calling, "its inputs moved: %.160s", moved);
-	calling_tell(calling, TOLD_MOVED, "moved", PHILOX_CALL_NONE, first,
+	request_explain(request, "its inputs moved: %.160s", moved);
+	request_tell(request, LOGGED_MOVED, "moved", PHILOX_CALL_NONE, first,
 		     moved);
-	*kind = record_or_not(calling,
+	*kind = record_or_not(request,
 			      function->policy.moved == PHILOX_MOVED_LIMIT);
 	return PHILOX_OK;
 }
 
-static void explain_new(const struct calling *calling)
+static void explain_new(const struct request *request)
 {
-	const struct key *key = calling->key;
+	const struct key *key = request->key;
 
-	if (key->debt.n)
-		calling_explain(calling, "it was recorded when its plan was "
+	if (key->expected.n)
+		request_explain(request, "it was recorded when its plan was "
 					 "saved, and is recorded again");
-	else if (key->lost)
-		calling_explain(calling, "its recording was dropped: %.150s",
-				key->lost);
+	else if (key->drop_reason)
+		request_explain(request, "its recording was dropped: %.150s",
+				key->drop_reason);
 	else
-		calling_explain(calling,
+		request_explain(request,
 				"nothing was recorded under this key yet");
 }
 
-static enum philox_call_kind decide_new(const struct calling *calling,
+static enum philox_call_kind decide_new(const struct request *request,
 					const char *stale)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 
 	if (stale) {
 		function->counts.missed_stale++;
-		calling_explain(calling,
+		request_explain(request,
 				"what its recording uses was destroyed: %.160s",
 				stale);
 	} else {
 		function->counts.missed_new++;
-		explain_new(calling);
+		explain_new(request);
 	}
-	return record_or_not(calling, 0);
+	return record_or_not(request, 0);
 }
 
-/* The body of a call that is recorded might be run: its barring is its own. */
-static int is_barred(const struct calling *calling)
+/* The body of a call that is recorded might be run: that obstacle is its own. */
+static int has_obstacle(const struct request *request)
 {
-	struct philox_function *function = calling->function;
-	const enum barred barred = what_bars(calling);
+	struct philox_function *function = request->function;
+	const enum obstacle obstacle = find_obstacle(request);
 
-	if (!barred)
+	if (obstacle == NO_OBSTACLE)
 		return 0;
 	function->counts.missed_refused++;
-	function->runner->barred = barred == BARRED_ITSELF;
+	function->runner->unrecorded = obstacle == OBSTACLE_OF_KEY;
 	return 1;
 }
 
 /* `stale`: why the call's recording is no more; NULL: there was none. */
-static enum philox_status decide_missed(const struct calling *calling,
+static enum philox_status decide_missed(const struct request *request,
 					const struct recording *found,
 					const struct live_block *in_use,
 					const char *stale,
 					enum philox_call_kind *kind)
 {
-	enum philox_status status = calling_refuse_capturing(calling);
+	enum philox_status status = request_refuse_capturing(request);
 
 	if (status == PHILOX_OK)
-		status = call_dry(calling);
+		status = call_dry(request);
 	if (status != PHILOX_OK)
 		return status;
 	*kind = PHILOX_CALL_EAGER;
-	if (calling->key->warmups) {
-		calling_explain(calling, "it is warmed up under this key");
+	if (request->key->warmups) {
+		request_explain(request, "it is warmed up under this key");
 		*kind = PHILOX_CALL_WARMUP;
-	} else if (is_barred(calling)) {
+	} else if (has_obstacle(request)) {
 		return PHILOX_OK;
-	} else if (debt_warms_up(calling->key, &calling->function->policy)) {
-		calling_explain(calling, "its body has not run in this process "
+	} else if (expected_warm_up(request->key, &request->function->policy)) {
+		request_explain(request, "its body has not run in this process "
 					 "since its plan was loaded");
 		*kind = PHILOX_CALL_WARMUP;
 	} else if (found) {
-		*kind = decide_live(calling, in_use);
-	} else if (calling->key->recordings && !calling->key->debt.n &&
+		*kind = decide_live(request, in_use);
+	} else if (request->key->recordings && !request->key->expected.n &&
 		   !stale) {
-		return decide_moved(calling, kind);
+		return decide_moved(request, kind);
 	} else {
-		*kind = decide_new(calling, stale);
+		*kind = decide_new(request, stale);
 	}
 	return PHILOX_OK;
 }
 
-static enum philox_status decide_eager(const struct calling *calling)
+static enum philox_status decide_eager(const struct request *request)
 {
-	struct philox_function *function = calling->function;
-	enum philox_status status = calling_refuse_capturing(calling);
+	struct philox_function *function = request->function;
+	enum philox_status status = request_refuse_capturing(request);
 
 	if (status != PHILOX_OK)
 		return status;
 	function->counts.missed_eager++;
-	calling_explain(calling, "%s",
+	request_explain(request, "%s",
 			function->runner->eager
 				? "PHILOX_RUNNER is 'eager'"
 				: "it is PHILOX_FUNCTION_EAGER");
@@ -320,10 +323,10 @@ int decide_is_stale(const struct recording *recording,
  * Recordings of a region that was destroyed, or of memory that was freed, are of
  * no use any more.
  */
-enum philox_status decide_stale(const struct calling *calling,
+enum philox_status decide_stale(const struct request *request,
 				struct decision *decision)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	char why[200];
 
 	snprintf(why, sizeof(why), "%s", philox_error_message());
@@ -331,57 +334,57 @@ enum philox_status decide_stale(const struct calling *calling,
 	decision->recording = NULL;
 	runner_post(function, PHILOX_LOG_INFO, "stale", PHILOX_CALL_NONE, NULL,
 		    0, "has recordings of what was destroyed: %s", why);
-	recordings_retire_useless(calling->key, function);
-	return decide_missed(calling, NULL, NULL, why, &decision->kind);
+	recordings_retire_useless(request->key, function);
+	return decide_missed(request, NULL, NULL, why, &decision->kind);
 }
 
 /* After the processes have agreed it is too late to do something else. */
-static enum philox_status check_replay(const struct calling *calling,
+static enum philox_status check_replay(const struct request *request,
 				       struct decision *decision)
 {
 	enum philox_status status = launch_check(
-		decision->recording, calling->call, calling->stream);
+		decision->recording, request->call, request->stream);
 
 	return decide_is_stale(decision->recording, status)
-		       ? decide_stale(calling, decision)
+		       ? decide_stale(request, decision)
 		       : status;
 }
 
-enum philox_status decide(const struct calling *calling,
+enum philox_status decide(const struct request *request,
 			  struct decision *decision)
 {
 	const struct live_block *in_use = NULL;
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	struct recording *found;
 	enum philox_status status = PHILOX_OK;
 
 	decision->kind = PHILOX_CALL_EAGER;
 	decision->recording = NULL;
-	decision->limited = calling->key->limited;
+	decision->limited = request->key->limited;
 	if (function->runner->eager || function->flags & PHILOX_FUNCTION_EAGER)
-		return decide_eager(calling);
-	found = recording_find(function, calling->key, calling->call, &in_use);
+		return decide_eager(request);
+	found = recording_find(function, request->key, request->call, &in_use);
 	if (!found || in_use)
-		return decide_missed(calling, found, in_use, NULL,
+		return decide_missed(request, found, in_use, NULL,
 				     &decision->kind);
 	decision->kind = PHILOX_CALL_REPLAY;
 	decision->recording = found;
-	if (calling->stream != calling->call->stream)
-		status = calling_refuse_capturing(calling);
+	if (request->stream != request->call->stream)
+		status = request_refuse_capturing(request);
 	if (status == PHILOX_OK && function->agree)
-		status = check_replay(calling, decision);
+		status = check_replay(request, decision);
 	return status;
 }
 
-void decide_again(const struct calling *calling,
+void decide_again(const struct request *request,
 		  const struct decision *decision)
 {
-	struct philox_function *function = calling->function;
-	struct key *key = calling->key;
+	struct philox_function *function = request->function;
+	struct key *key = request->key;
 	const uint32_t after = function->policy.after;
 
 	key->limited = decision->limited;
 	if (after > 1)
-		find_seen(key, inputs_hash(function, key, calling->call))
+		find_seen(key, inputs_hash(function, key, request->call))
 			->times = after - 1;
 }

@@ -93,7 +93,7 @@ static void end_badly_at_last(struct philox_run *run,
 	status_keep(&kept);
 	if (philox_pool_end(session, status, &report) == PHILOX_OK) {
 		*allocations = report.allocations;
-		points_passed(run->runner);
+		fences_passed(run->runner);
 	} else {
 		*allocations = run->taken;
 		run->runner->stuck = session;
@@ -114,7 +114,7 @@ static enum philox_status end_well(struct philox_run *run,
 		end_badly_at_last(run, session, status, &report.allocations);
 		return status;
 	}
-	points_passed(run->runner);
+	fences_passed(run->runner);
 	return run_check_memory(run, report.allocations);
 }
 
@@ -172,7 +172,7 @@ static enum philox_status run_eagerly(struct philox_run *run,
 	enum philox_status status = function_settle(run->function);
 
 	if (status == PHILOX_OK)
-		status = points_await(runner, run->stream);
+		status = fences_await(runner, run->stream);
 	if (status == PHILOX_OK)
 		status = run_join(runner, run->call->stream, 0);
 	if (status == PHILOX_OK)

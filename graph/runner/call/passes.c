@@ -504,22 +504,23 @@ static struct philox_ticket ticket_of(const struct philox_run *run,
 }
 
 /* A backward of it will not be recorded either. */
-static void note_barred(struct philox_run *run, struct philox_ticket ticket)
+static void note_unrecorded(struct philox_run *run, struct philox_ticket ticket)
 {
 	struct philox_runner *runner = run->runner;
-	struct barred_ticket *barred;
+	struct unrecorded_ticket *unrecorded;
 
-	if (!runner->barred && !run->refused)
+	if (!runner->unrecorded && !run->refused)
 		return;
-	barred = &runner->tickets[runner->n_tickets++ % BARRED_TICKETS];
-	*barred = (struct barred_ticket){ticket, run->function, "", ""};
-	snprintf(barred->name, sizeof(barred->name), "%s", run->function->name);
+	unrecorded = &runner->tickets[runner->n_tickets++ % UNRECORDED_TICKETS];
+	*unrecorded = (struct unrecorded_ticket){ticket, run->function, "", ""};
+	snprintf(unrecorded->name, sizeof(unrecorded->name), "%s",
+		 run->function->name);
 	if (run->refused)
-		snprintf(barred->reason, sizeof(barred->reason),
+		snprintf(unrecorded->reason, sizeof(unrecorded->reason),
 			 REFUSED_BEGIN "%.90s", run->reason);
 	else
-		snprintf(barred->reason, sizeof(barred->reason), "%.120s",
-			 run->function->reason);
+		snprintf(unrecorded->reason, sizeof(unrecorded->reason),
+			 "%.120s", run->function->reason);
 }
 
 static void give_ticket(struct philox_run *run, const struct run_pass *pass,
@@ -528,7 +529,7 @@ static void give_ticket(struct philox_run *run, const struct run_pass *pass,
 	run->call->uses[pass->entry].ticket = ticket;
 	if (!ticket.serial)
 		return;
-	note_barred(run, ticket);
+	note_unrecorded(run, ticket);
 	step_owe(run->runner, pass->pass.region, ticket, run->runner->path);
 }
 

@@ -12,112 +12,112 @@ static int is_eager(const struct philox_function *function)
 	       function->flags & PHILOX_FUNCTION_EAGER;
 }
 
-static int can_be_recorded(const struct calling *calling)
+static int can_be_recorded(const struct request *request)
 {
-	return !calling->key->wait &&
-	       !inputs_unrecordable(calling->function, calling->key,
-				    calling->call);
+	return !request->key->wait &&
+	       !inputs_unrecordable(request->function, request->key,
+				    request->call);
 }
 
 /* Whether others have made theirs changes nothing here: it is kept. */
-static enum philox_status agree_ahead(const struct calling *calling,
+static enum philox_status agree_ahead(const struct request *request,
 				      int refused, enum philox_status captured)
 {
 	enum philox_call_kind agreed;
 
 	if (captured != PHILOX_OK && !refused)
-		return agree_failed(calling->function, captured);
-	return agree_on(calling,
+		return agree_failed(request->function, captured);
+	return agree_on(request,
 			refused ? PHILOX_CALL_EAGER : PHILOX_CALL_RECORD,
 			&agreed);
 }
 
 /* The function's reason is that of calls, unless a key waits for this one's. */
-static enum philox_status capture_ahead(struct calling *calling,
+static enum philox_status capture_ahead(struct request *request,
 					struct recording *old)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	const struct philox_function_counts before = function->counts;
 	const uint64_t began = runner_time();
 	struct recording *recording = NULL;
 	char reason[sizeof(function->reason)];
 	int refused;
-	enum philox_status status = call_dry(calling);
+	enum philox_status status = call_dry(request);
 
-	if (status != PHILOX_OK || (!old && calling->key->wait))
+	if (status != PHILOX_OK || (!old && request->key->wait))
 		return status;
 	memcpy(reason, function->reason, sizeof(reason));
-	calling_explain(calling, "it is prepared");
-	status = call_capture(calling, old, &recording, &refused);
+	request_explain(request, "it is prepared");
+	status = call_capture(request, old, &recording, &refused);
 	if (recording) {
-		call_post_recorded(calling, &before, began);
+		call_post_recorded(request, &before, began);
 		function->counts.prepared++;
-		calling->key->warmups = 0;
-		calling->key->cold = 0;
+		request->key->warmups = 0;
+		request->key->body_not_run = 0;
 	}
 	if (!refused)
 		memcpy(function->reason, reason, sizeof(reason));
-	status = agree_ahead(calling, refused, status);
+	status = agree_ahead(request, refused, status);
 	if (status == PHILOX_OK && recording)
-		calling->call->kind = PHILOX_CALL_RECORD;
+		request->call->kind = PHILOX_CALL_RECORD;
 	return status;
 }
 
 /* A recording of the call that can be launched; those of its key that cannot go. */
-static struct recording *find_good(const struct calling *calling)
+static struct recording *find_good(const struct request *request)
 {
 	const struct live_block *in_use;
 	struct recording *found = recording_find(
-		calling->function, calling->key, calling->call, &in_use);
+		request->function, request->key, request->call, &in_use);
 
 	if (!found ||
 	    (!recording_is_stale(found) && !recording_is_spoiled(found)))
 		return found;
-	recordings_retire_useless(calling->key, calling->function);
+	recordings_retire_useless(request->key, request->function);
 	return NULL;
 }
 
 /* EAGER: the call is passed over. *found is its recording. */
-static enum philox_call_kind what_to_prepare(const struct calling *calling,
+static enum philox_call_kind what_to_prepare(const struct request *request,
 					     struct recording **found)
 {
 	*found = NULL;
-	if (is_eager(calling->function))
+	if (is_eager(request->function))
 		return PHILOX_CALL_EAGER;
-	*found = find_good(calling);
+	*found = find_good(request);
 	if (*found)
 		return PHILOX_CALL_REPLAY;
-	return can_be_recorded(calling) ? PHILOX_CALL_RECORD
+	return can_be_recorded(request) ? PHILOX_CALL_RECORD
 					: PHILOX_CALL_EAGER;
 }
 
-static enum philox_status prepare_begun(struct calling *calling)
+static enum philox_status prepare_begun(struct request *request)
 {
-	enum philox_status status = calling_refuse_capturing(calling);
+	enum philox_status status = request_refuse_capturing(request);
 	enum philox_call_kind kind;
 	struct recording *found;
 
-	calling->call->kind = PHILOX_CALL_NONE;
+	request->call->kind = PHILOX_CALL_NONE;
 	if (status == PHILOX_OK)
-		status = live_unstick(calling->function->runner);
+		status = live_unstick(request->function->runner);
 	if (status != PHILOX_OK)
-		return agree_failed(calling->function, status);
-	status = agree_on(calling, what_to_prepare(calling, &found), &kind);
+		return agree_failed(request->function, status);
+	status = agree_on(request, what_to_prepare(request, &found), &kind);
 	if (status != PHILOX_OK || kind != PHILOX_CALL_RECORD)
 		return status;
-	return capture_ahead(calling, found);
+	return capture_ahead(request, found);
 }
 
 static enum philox_status prepare(struct philox_function *function,
 				  struct philox_call *call)
 {
-	struct calling calling = {
-		.function = function, .call = call, .ahead = 1};
-	enum philox_status status = calling_begin(&calling);
+	struct request request = {
+		.function = function, .call = call, .prepare = 1};
+	enum philox_status status = request_begin(&request);
 
 	if (status != PHILOX_OK)
 		return agree_failed(function, status);
-	return calling_end(&calling, prepare_begun(&calling));
+	return request_end(&request, prepare_begun(&request));
 }
 
 /* Keys may have gone since, for the limits. */
@@ -149,7 +149,7 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 	if (n && !calls && !function->agree)
 		return context_null(function->runner->context, "calls");
 	NEED_PROCESS(function->runner->context);
-	status = runner_enter(function->runner);
+	status = runner_acquire(function->runner);
 	if (status != PHILOX_OK)
 		return runner_report(function->runner, function, status);
 	if (n && !calls)
@@ -161,6 +161,6 @@ enum philox_status philox_function_prepare(struct philox_function *function,
 	}
 	if (prepared)
 		*prepared = count_recorded(function, calls, done);
-	runner_leave(function->runner, status);
+	runner_release(function->runner, status);
 	return runner_report(function->runner, function, status);
 }

@@ -405,7 +405,7 @@ static enum philox_status capture(struct philox_run *run,
 
 enum philox_status record_call(struct philox_function *function,
 			       struct philox_call *call, struct key *key,
-			       philox_stream stream, int ahead,
+			       philox_stream stream, int prepare,
 			       struct recording **out, int *broke)
 {
 	struct philox_runner *runner = function->runner;
@@ -426,7 +426,7 @@ enum philox_status record_call(struct philox_function *function,
 		recording_free(recording);
 		return status;
 	}
-	recording->prepared = ahead;
+	recording->prepared = prepare;
 	recording_keep(recording);
 	for (size_t i = 0; i < call->n_inputs; i++) /* what it copies */
 		key->inputs[i].bytes = call->inputs[i].bytes;

@@ -104,7 +104,7 @@ static enum philox_status launch_between(struct recording *recording,
 {
 	struct philox_runner *runner = recording->function->runner;
 	struct status_message kept;
-	enum philox_status status = points_await(runner, stream), joined;
+	enum philox_status status = fences_await(runner, stream), joined;
 
 	if (status == PHILOX_OK)
 		status = run_join(runner, call->stream, 0);
@@ -177,7 +177,7 @@ static enum philox_status launch_graph(struct recording *recording,
 		step_follow(runner, recording->function->n_inputs);
 	philox_graph_epilogue(recording->graph, status);
 	if (queued && end_chain(runner, stream, status))
-		points_passed(runner);
+		fences_passed(runner);
 	status_restore(&kept);
 	return status;
 }

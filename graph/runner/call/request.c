@@ -70,7 +70,8 @@ static enum philox_status check_call_use(const struct philox_function *function,
 }
 
 static enum philox_status check_lists(const struct philox_function *function,
-				      const struct philox_call *call, int ahead)
+				      const struct philox_call *call,
+				      int prepare)
 {
 	enum philox_status status =
 		check_count(function, "input", call->n_inputs,
@@ -80,16 +81,16 @@ static enum philox_status check_lists(const struct philox_function *function,
 		status = check_count(function, "value", call->n_values,
 				     function->n_values, call->values);
 	if (status == PHILOX_OK &&
-	    (call->outputs || (call->n_outputs && !ahead)))
+	    (call->outputs || (call->n_outputs && !prepare)))
 		status = check_count(function, "output", call->n_outputs,
 				     function->n_outputs, call->outputs);
-	if (status == PHILOX_OK && !ahead && call->n_uses && !call->uses)
+	if (status == PHILOX_OK && !prepare && call->n_uses && !call->uses)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "function '%s': uses is NULL",
 				    function->name);
 	for (size_t i = 0; status == PHILOX_OK && i < call->n_values; i++)
 		status = check_value(function, call, i);
-	for (size_t i = 0; status == PHILOX_OK && !ahead && i < call->n_uses;
+	for (size_t i = 0; status == PHILOX_OK && !prepare && i < call->n_uses;
 	     i++)
 		status = check_call_use(function, call, i);
 	return status;
@@ -120,7 +121,8 @@ static enum philox_status check_input_handles(
 }
 
 static enum philox_status check_call(const struct philox_function *function,
-				     const struct philox_call *call, int ahead)
+				     const struct philox_call *call,
+				     int prepare)
 {
 	enum philox_status status = options_check_size(
 		"call", call, call->size, CALL_SIZE_FIRST, sizeof(*call));
@@ -138,7 +140,7 @@ static enum philox_status check_call(const struct philox_function *function,
 				    "function '%s': key is NULL",
 				    function->name);
 	if (status == PHILOX_OK)
-		status = check_lists(function, call, ahead);
+		status = check_lists(function, call, prepare);
 	if (status == PHILOX_OK)
 		status = inputs_check(function, call);
 	if (status == PHILOX_OK)
@@ -146,53 +148,53 @@ static enum philox_status check_call(const struct philox_function *function,
 	return status;
 }
 
-enum philox_status calling_begin(struct calling *calling)
+enum philox_status request_begin(struct request *request)
 {
-	struct philox_function *function = calling->function;
-	struct philox_call *call = calling->call;
+	struct philox_function *function = request->function;
+	struct philox_call *call = request->call;
 	const uint64_t keys = function->counts.keys;
 	enum philox_status status;
 
-	if (function->gone)
+	if (function->destroyed)
 		return status_set(PHILOX_ERROR_STALE,
 				  "function '%s' was destroyed",
 				  function->name);
-	status = check_call(function, call, calling->ahead);
+	status = check_call(function, call, request->prepare);
 	if (status == PHILOX_OK)
 		status = key_get(function, call->key, call->key_size,
-				 &calling->key);
-	calling->fresh = function->counts.keys > keys;
+				 &request->key);
+	request->fresh = function->counts.keys > keys;
 	if (status == PHILOX_OK)
-		status = inputs_fit(function, calling->key, call);
+		status = inputs_fit(function, request->key, call);
 	if (status == PHILOX_OK)
 		status = run_stream(function->runner, call->stream,
-				    &calling->stream);
+				    &request->stream);
 	if (status != PHILOX_OK)
-		return calling->key ? calling_end(calling, status) : status;
-	calling->key->used = ++function->runner->calls;
-	function->runner->barred = 0;
+		return request->key ? request_end(request, status) : status;
+	request->key->used = ++function->runner->calls;
+	function->runner->unrecorded = 0;
 	return PHILOX_OK;
 }
 
 /* A call that failed may leave a new key, but not one too many. */
-enum philox_status calling_end(const struct calling *calling,
+enum philox_status request_end(const struct request *request,
 			       enum philox_status status)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	const uint32_t most = function->policy.keys;
 
 	if (status == PHILOX_OK)
-		limits_keep(function, calling->key);
-	else if (calling->fresh && most && function->counts.keys > most)
-		key_drop(function, calling->key);
+		limits_keep(function, request->key);
+	else if (request->fresh && most && function->counts.keys > most)
+		key_drop(function, request->key);
 	return status;
 }
 
-enum philox_status calling_refuse_capturing(const struct calling *calling)
+enum philox_status request_refuse_capturing(const struct request *request)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	enum philox_status status = device_refuse_capture(
-		runner_device(function->runner), calling->call->stream);
+		runner_device(function->runner), request->call->stream);
 
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
@@ -202,9 +204,9 @@ enum philox_status calling_refuse_capturing(const struct calling *calling)
 
 /* --- reasons ---------------------------------------------------------------- */
 
-void calling_explain(const struct calling *calling, const char *format, ...)
+void request_explain(const struct request *request, const char *format, ...)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -213,26 +215,27 @@ void calling_explain(const struct calling *calling, const char *format, ...)
 	va_end(arguments);
 }
 
-void calling_tell(const struct calling *calling, enum told about,
+void request_tell(const struct request *request, enum logged about,
 		  const char *event, enum philox_call_kind kind,
 		  const char *input, const char *text)
 {
-	if (calling->key->told & about)
+	if (request->key->logged & about)
 		return;
-	calling->key->told |= about;
-	runner_post(calling->function,
-		    about == TOLD_MOVED ? PHILOX_LOG_INFO : PHILOX_LOG_WARNING,
+	request->key->logged |= about;
+	runner_post(request->function,
+		    about == LOGGED_MOVED ? PHILOX_LOG_INFO
+					  : PHILOX_LOG_WARNING,
 		    event, kind, input, 0, "%s", text);
 }
 
-void calling_wait(const struct calling *calling, enum philox_call_kind kind)
+void request_wait(const struct request *request, enum philox_call_kind kind)
 {
-	struct philox_function *function = calling->function;
+	struct philox_function *function = request->function;
 
-	calling->key->wait = function->policy.retry;
-	function->runner->barred = 1;
-	snprintf(calling->key->refused, sizeof(calling->key->refused), "%s",
+	request->key->wait = function->policy.retry;
+	function->runner->unrecorded = 1;
+	snprintf(request->key->refused, sizeof(request->key->refused), "%s",
 		 function->reason);
-	calling_tell(calling, TOLD_REFUSED, "not recorded", kind, NULL,
+	request_tell(request, LOGGED_REFUSED, "not recorded", kind, NULL,
 		     function->reason);
 }

@@ -188,9 +188,9 @@ static void note_unverified(const struct replay_check *check)
 	struct key *key = check->recording->key;
 
 	function->counts.unverified++;
-	if (key->told & TOLD_UNVERIFIED)
+	if (key->logged & LOGGED_UNVERIFIED)
 		return;
-	key->told |= TOLD_UNVERIFIED;
+	key->logged |= LOGGED_UNVERIFIED;
 	runner_post(function, PHILOX_LOG_WARNING, "not verified",
 		    PHILOX_CALL_REPLAY, NULL, 0, "cannot be verified: %s",
 		    philox_error_message());
@@ -230,10 +230,10 @@ static void tell_difference(const struct replay_check *check,
 	struct key *key = check->recording->key;
 	const int random = why == VERIFY_RANDOM;
 
-	if (random && key->told & TOLD_RANDOM)
+	if (random && key->logged & LOGGED_RANDOM)
 		return;
 	if (random)
-		key->told |= TOLD_RANDOM;
+		key->logged |= LOGGED_RANDOM;
 	runner_post(function, PHILOX_LOG_WARNING, "differs", PHILOX_CALL_REPLAY,
 		    NULL, 0, "%s", text);
 }

@@ -361,7 +361,7 @@ void function_end(struct philox_function *function)
 	retired_free(function->runner, function);
 	recordings_free(function);
 	keys_free(function);
-	function->gone = 1;
+	function->destroyed = 1;
 }
 
 /* --- making ---------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ static enum philox_status check_free_name(const struct philox_runner *runner,
 {
 	const struct philox_function *other = runner->functions;
 
-	while (other && (other->gone || strcmp(other->name, name) != 0))
+	while (other && (other->destroyed || strcmp(other->name, name) != 0))
 		other = other->next;
 	if (!other)
 		return PHILOX_OK;
@@ -455,10 +455,10 @@ enum philox_status philox_function_create(
 		return context_null(runner->context,
 				    options ? "function" : "options");
 	NEED_PROCESS(runner->context);
-	status = runner_enter(runner);
+	status = runner_acquire(runner);
 	if (status == PHILOX_OK)
-		status = runner_leave(runner,
-				      make_function(runner, options, function));
+		status = runner_release(
+			runner, make_function(runner, options, function));
 	return runner_report(runner, NULL, status);
 }
 
@@ -472,13 +472,13 @@ enum philox_status philox_function_destroy(struct philox_function *function)
 		return PHILOX_OK;
 	runner = function->runner;
 	NEED_PROCESS(runner->context);
-	status = runner_enter(runner);
+	status = runner_acquire(runner);
 	if (status != PHILOX_OK)
 		return runner_report(runner, function, status);
 	status = live_settle(runner);
 	if (status == PHILOX_OK)
 		function_end(function);
-	runner_leave(runner, status);
+	runner_release(runner, status);
 	return runner_report(runner, function, status);
 }
 
@@ -502,14 +502,14 @@ enum philox_status philox_function_count(struct philox_function *function,
 	if (!counts)
 		return context_null(function->runner->context, "counts");
 	NEED_PROCESS(function->runner->context);
-	status = runner_enter(function->runner);
+	status = runner_acquire(function->runner);
 	if (status == PHILOX_OK) {
 		status = options_check_room("counts", counts->size,
 					    COUNTS_SIZE_FIRST, sizeof(*counts));
 		if (status == PHILOX_OK)
 			options_write(counts, &function->counts,
 				      sizeof(*counts));
-		runner_leave(function->runner, status);
+		runner_release(function->runner, status);
 	}
 	return runner_report(function->runner, function, status);
 }

@@ -183,27 +183,26 @@ struct recording *recording_find(const struct philox_function *function,
 				 const struct philox_call *call,
 				 const struct live_block **in_use);
 
-/* --- debt: recordings of a plan that are to be made again ----------------- */
+/* --- expected: recordings of a plan that are to be made again ------------- */
 
 /*
  * See Loading in Note [Plan], graph/runner/plan/plan.h.
  */
 
 /*
- * debt_warms_up() tells whether a call, which is not barred and has no
- * recording that could be replayed, is to be a warm-up since its key is cold.
- * debt_dry() has a cold key warmed up dry, if the policy has dry warm-ups and the
- * key does not wait.
+ * expected_warm_up() tells whether a call that could be recorded is to be a
+ * warm-up since the key's body has not run in this process. expected_dry() has
+ * such a key warmed up dry, if the policy has dry warm-ups and it does not wait.
  */
-int debt_warms_up(const struct key *key, const struct philox_policy *policy);
-void debt_dry(struct key *key, const struct philox_policy *policy);
+int expected_warm_up(const struct key *key, const struct philox_policy *policy);
+void expected_dry(struct key *key, const struct philox_policy *policy);
 
 /*
- * debt_pay() has a new recording, which is not linked yet, pay a debt of its
- * key. debt_end() forgets those that a key has.
+ * expected_made() counts a new recording, which is not linked yet, as one that
+ * was expected of its key, if one was. expected_end() has none be expected.
  */
-void debt_pay(struct recording *recording);
-void debt_end(struct key *key, struct philox_function *function);
+void expected_made(struct recording *recording);
+void expected_end(struct key *key, struct philox_function *function);
 
 /* --- retire: recordings that are not used any more ------------------------ */
 

@@ -81,7 +81,7 @@ enum philox_status inputs_fit(const struct philox_function *function,
 			      const struct key *key,
 			      const struct philox_call *call)
 {
-	const int known = key->calls || key->recordings || key->debt.n;
+	const int known = key->calls || key->recordings || key->expected.n;
 
 	for (size_t i = 0; known && i < call->n_inputs; i++)
 		if (call->inputs[i].bytes != key->inputs[i].bytes)
@@ -113,7 +113,7 @@ static int note_input(const struct philox_input *input, struct key_input *noted,
 int inputs_note(struct philox_function *function, struct key *key,
 		const struct philox_call *call)
 {
-	const int first = !key->calls || key->afar;
+	const int first = !key->calls || key->inputs_unknown;
 	int decided = 0;
 
 	if (key->calls && !function->automatic)
@@ -121,7 +121,7 @@ int inputs_note(struct philox_function *function, struct key *key,
 	for (size_t i = 0; i < call->n_inputs; i++)
 		decided |= note_input(&function->inputs[i], &key->inputs[i],
 				      &call->inputs[i], first);
-	key->afar = 0;
+	key->inputs_unknown = 0;
 	return decided;
 }
 

@@ -40,7 +40,8 @@ static enum philox_status grow_keys(struct philox_function *function)
 	free(function->key_buckets);
 	function->key_buckets = buckets;
 	function->n_key_buckets = n;
-	for (struct key *key = function->keys; key; key = key->also) {
+	for (struct key *key = function->keys; key;
+	     key = key->next_in_function) {
 		key->next = *key_bucket(function, key->hash);
 		*key_bucket(function, key->hash) = key;
 	}
@@ -85,7 +86,7 @@ static void link_key(struct philox_function *function, struct key *key)
 {
 	key->next = *key_bucket(function, key->hash);
 	*key_bucket(function, key->hash) = key;
-	key->also = function->keys;
+	key->next_in_function = function->keys;
 	function->keys = key;
 	function->counts.keys++;
 }
@@ -93,8 +94,9 @@ static void link_key(struct philox_function *function, struct key *key)
 /* Whether a key of this hash was dropped with recordings. */
 static int was_dropped(const struct philox_function *function, uint64_t hash)
 {
-	const uint64_t n = function->n_dropped < GONE_KEYS ? function->n_dropped
-							   : GONE_KEYS;
+	const uint64_t n = function->n_dropped < DROPPED_KEYS
+				   ? function->n_dropped
+				   : DROPPED_KEYS;
 	uint64_t i = 0;
 
 	while (i < n && function->dropped[i] != hash)
@@ -117,7 +119,8 @@ static enum philox_status make_key(struct philox_function *function,
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
 	if (was_dropped(function, key->hash))
-		key->lost = "its key was forgotten, for a limit of the policy";
+		key->drop_reason =
+			"its key was forgotten, for a limit of the policy";
 	link_key(function, key);
 	*out = key;
 	return PHILOX_OK;
@@ -160,8 +163,8 @@ void key_drop(struct philox_function *function, struct key *key)
 	*link = key->next;
 	link = &function->keys;
 	while (*link != key)
-		link = &(*link)->also;
-	*link = key->also;
+		link = &(*link)->next_in_function;
+	*link = key->next_in_function;
 	free_key(key);
 	function->counts.keys--;
 }
@@ -171,7 +174,7 @@ void keys_free(struct philox_function *function)
 	struct key *key;
 
 	while ((key = function->keys)) {
-		function->keys = key->also;
+		function->keys = key->next_in_function;
 		free_key(key);
 	}
 	free(function->key_buckets);
@@ -185,7 +188,7 @@ void keys_free_list(struct key *list)
 	struct key *key;
 
 	while ((key = list)) {
-		list = key->also;
+		list = key->next_in_function;
 		free_key(key);
 	}
 }
@@ -199,7 +202,7 @@ void keys_replace(struct philox_function *function, struct key *list,
 	function->key_buckets = buckets;
 	function->n_key_buckets = n_buckets;
 	while ((key = list)) {
-		list = key->also;
+		list = key->next_in_function;
 		link_key(function, key);
 	}
 }
@@ -218,10 +221,10 @@ static int has_outputs(const struct recording *recording)
 
 static void note_outputs(const struct philox_function *function)
 {
-	for (struct key *key = function->keys; key; key = key->also)
+	for (struct key *key = function->keys; key; key = key->next_in_function)
 		key->holds = 0;
 	for (struct recording *recording = function->recordings; recording;
-	     recording = recording->also)
+	     recording = recording->next_in_function)
 		recording->key->holds |= has_outputs(recording);
 }
 
@@ -231,10 +234,12 @@ static struct key *least_recent(const struct philox_function *function,
 {
 	struct key *found = NULL, *holds = NULL;
 
-	for (struct key *key = function->keys; key; key = key->also) {
+	for (struct key *key = function->keys; key;
+	     key = key->next_in_function) {
 		struct key **best;
 
-		if (key == now || (bytes && !key->recordings && !key->debt.n))
+		if (key == now ||
+		    (bytes && !key->recordings && !key->expected.n))
 			continue;
 		best = key->holds ? &holds : &found;
 		if (!*best || key->used < (*best)->used)
@@ -250,17 +255,17 @@ static void drop_one(struct philox_function *function, struct key *key,
 		    NULL, 0,
 		    "forgets a key with %u recording%s, for the limit of %s",
 		    (unsigned)key->recordings, status_s(key->recordings), what);
-	if (key->recordings || key->debt.n || key->lost)
-		function->dropped[function->n_dropped++ % GONE_KEYS] =
+	if (key->recordings || key->expected.n || key->drop_reason)
+		function->dropped[function->n_dropped++ % DROPPED_KEYS] =
 			key->hash;
 	key_drop(function, key);
 	function->counts.keys_dropped++;
 }
 
 /* Those of a plan count before they are recorded again. */
-static uint64_t bytes_and_debts(const struct philox_function *function)
+static uint64_t bytes_and_expected(const struct philox_function *function)
 {
-	return function->counts.bytes + function->debt_bytes;
+	return function->counts.bytes + function->expected_bytes;
 }
 
 void limits_keep(struct philox_function *function, const struct key *now)
@@ -269,13 +274,13 @@ void limits_keep(struct philox_function *function, const struct key *now)
 	struct key *key;
 
 	if ((!policy->keys || function->counts.keys <= policy->keys) &&
-	    (!policy->bytes || bytes_and_debts(function) <= policy->bytes))
+	    (!policy->bytes || bytes_and_expected(function) <= policy->bytes))
 		return; /* as a rule */
 	note_outputs(function);
 	while (policy->keys && function->counts.keys > policy->keys &&
 	       (key = least_recent(function, now, 0)))
 		drop_one(function, key, "keys");
-	while (policy->bytes && bytes_and_debts(function) > policy->bytes &&
+	while (policy->bytes && bytes_and_expected(function) > policy->bytes &&
 	       (key = least_recent(function, now, 1)))
 		drop_one(function, key, "bytes");
 }

@@ -134,27 +134,27 @@ int recording_is_spoiled(const struct recording *recording)
 	return status != PHILOX_OK;
 }
 
-/* What the key has debts for used the same regions. */
+/* What is expected of the key used the same regions. */
 static int has_stale(const struct key *key,
 		     const struct philox_function *function)
 {
 	const struct recording *recording = function->recordings;
 
-	while (key->debt.n && recording &&
+	while (key->expected.n && recording &&
 	       (recording->key != key || !recording_is_stale(recording)))
-		recording = recording->also;
-	return key->debt.n && recording;
+		recording = recording->next_in_function;
+	return key->expected.n && recording;
 }
 
 void recordings_retire_useless(struct key *key,
 			       struct philox_function *function)
 {
-	struct recording *recording, *also;
+	struct recording *recording, *next;
 
 	if (has_stale(key, function))
-		debt_end(key, function);
-	for (recording = function->recordings; recording; recording = also) {
-		also = recording->also;
+		expected_end(key, function);
+	for (recording = function->recordings; recording; recording = next) {
+		next = recording->next_in_function;
 		if (recording->key == key &&
 		    (recording->spoiled || recording_is_stale(recording) ||
 		     recording_is_spoiled(recording)))
@@ -207,18 +207,18 @@ void recording_keep(struct recording *recording)
 	struct philox_function *function = recording->function;
 	struct recording **bucket = bucket_of(function, recording->hash);
 
-	debt_pay(recording);
+	expected_made(recording);
 	append_to(bucket, recording);
-	recording->also = function->recordings;
+	recording->next_in_function = function->recordings;
 	function->recordings = recording;
 	recording->key->latest = recording;
-	recording->key->lost = NULL;
+	recording->key->drop_reason = NULL;
 	recording->key->recordings++;
 	recording->key->recorded += recording->bytes;
 	function->counts.recordings++;
 	function->counts.bytes += recording->bytes;
-	recording->key->ahead += recording->prepared != 0;
-	if (recording->prepared || recording->repaid)
+	recording->key->prepared += recording->prepared != 0;
+	if (recording->prepared || recording->expected)
 		return;
 	recording->key->unplayed++;
 	function->counts.unplayed++;
@@ -227,7 +227,7 @@ void recording_keep(struct recording *recording)
 static int is_unplayed(const struct recording *recording)
 {
 	return !recording->replays && !recording->prepared &&
-	       !recording->repaid;
+	       !recording->expected;
 }
 
 void recording_played(struct recording *recording)
@@ -250,8 +250,8 @@ static void unlink_recording(struct recording *recording)
 	*link = recording->next;
 	link = &function->recordings;
 	while (*link != recording)
-		link = &(*link)->also;
-	*link = recording->also;
+		link = &(*link)->next_in_function;
+	*link = recording->next_in_function;
 }
 
 void recording_retire(struct recording *recording, const char *why)
@@ -263,7 +263,7 @@ void recording_retire(struct recording *recording, const char *why)
 	unlink_recording(recording);
 	key->recordings--;
 	key->recorded -= recording->bytes;
-	key->ahead -= recording->prepared != 0;
+	key->prepared -= recording->prepared != 0;
 	function->counts.recordings--;
 	function->counts.bytes -= recording->bytes;
 	if (is_unplayed(recording)) {
@@ -273,22 +273,22 @@ void recording_retire(struct recording *recording, const char *why)
 	if (key->latest == recording)
 		key->latest = NULL;
 	if (why)
-		key->lost = why;
+		key->drop_reason = why;
 	recording->key = NULL;
-	recording->also = runner->leaving;
+	recording->next_in_function = runner->leaving;
 	runner->leaving = recording;
 }
 
 void recordings_retire(struct key *key, struct philox_function *function,
 		       const char *why)
 {
-	struct recording *recording, *also;
+	struct recording *recording, *next;
 
-	if (key->debt.n && why)
-		key->lost = why;
-	debt_end(key, function);
-	for (recording = function->recordings; recording; recording = also) {
-		also = recording->also;
+	if (key->expected.n && why)
+		key->drop_reason = why;
+	expected_end(key, function);
+	for (recording = function->recordings; recording; recording = next) {
+		next = recording->next_in_function;
 		if (recording->key == key)
 			recording_retire(recording, why);
 	}
@@ -299,7 +299,7 @@ void recordings_free(struct philox_function *function)
 	struct recording *recording;
 
 	while ((recording = function->recordings)) {
-		function->recordings = recording->also;
+		function->recordings = recording->next_in_function;
 		recording_free(recording);
 	}
 	free(function->buckets);
@@ -330,58 +330,58 @@ struct recording *recording_find(const struct philox_function *function,
 	return found;
 }
 
-/* --- debt: recordings of a plan that are to be made again ----------------- */
+/* --- expected: recordings of a plan that are to be made again ------------- */
 
 /*
- * A key with neither debts nor recordings is recorded, unless it is early: then
+ * A key with neither, expected or made, is recorded, unless it is early: then
  * its body runs all the same.
  */
-int debt_warms_up(const struct key *key, const struct philox_policy *policy)
+int expected_warm_up(const struct key *key, const struct philox_policy *policy)
 {
-	return key->cold && policy->warmups && !policy->dry &&
-	       (key->debt.n || policy->after <= 1);
+	return key->body_not_run && policy->warmups && !policy->dry &&
+	       (key->expected.n || policy->after <= 1);
 }
 
 /* While a key waits its body runs in any case. */
-void debt_dry(struct key *key, const struct philox_policy *policy)
+void expected_dry(struct key *key, const struct philox_policy *policy)
 {
-	if (!key->cold || key->wait || !policy->dry)
+	if (!key->body_not_run || key->wait || !policy->dry)
 		return;
-	key->cold = 0;
+	key->body_not_run = 0;
 	key->dry = 1;
 }
 
 /* Those that count least for `limit` come first. */
-void debt_pay(struct recording *recording)
+void expected_made(struct recording *recording)
 {
-	struct key_debt *debt = &recording->key->debt;
+	struct expected *expected = &recording->key->expected;
 	uint64_t bytes;
 
-	if (!debt->n)
+	if (!expected->n)
 		return;
-	bytes = debt->bytes / debt->n;
+	bytes = expected->bytes / expected->n;
 	if (recording->prepared) {
-		if (debt->prepared)
-			debt->prepared--;
-		else if (debt->unplayed == debt->n)
-			debt->unplayed--;
-	} else if (debt->n > debt->unplayed + debt->prepared) {
-		recording->repaid = 1;
-	} else if (debt->prepared) {
-		debt->prepared--;
+		if (expected->prepared)
+			expected->prepared--;
+		else if (expected->unplayed == expected->n)
+			expected->unplayed--;
+	} else if (expected->n > expected->unplayed + expected->prepared) {
+		recording->expected = 1;
+	} else if (expected->prepared) {
+		expected->prepared--;
 		recording->prepared = 1;
 	} else {
-		debt->unplayed--;
+		expected->unplayed--;
 	}
-	debt->n--;
-	debt->bytes -= bytes;
-	recording->function->debt_bytes -= bytes;
+	expected->n--;
+	expected->bytes -= bytes;
+	recording->function->expected_bytes -= bytes;
 }
 
-void debt_end(struct key *key, struct philox_function *function)
+void expected_end(struct key *key, struct philox_function *function)
 {
-	function->debt_bytes -= key->debt.bytes;
-	key->debt = (struct key_debt){0};
+	function->expected_bytes -= key->expected.bytes;
+	key->expected = (struct expected){0};
 }
 
 /* --- retire: recordings that are not used any more ------------------------ */
@@ -426,10 +426,10 @@ static void free_some(struct recording **list,
 	while ((recording = *list)) {
 		if ((function && recording->function != function) ||
 		    (!needed && is_needed(recording))) {
-			list = &recording->also;
+			list = &recording->next_in_function;
 			continue;
 		}
-		*list = recording->also;
+		*list = recording->next_in_function;
 		recording_free(recording);
 	}
 }

@@ -21,7 +21,7 @@ struct made_keys {
 	struct key *list;
 	struct key **buckets;
 	size_t n_buckets;
-	uint64_t debt_bytes;
+	uint64_t expected_bytes;
 };
 
 /* --- names of regions --------------------------------------------------------- */
@@ -98,7 +98,7 @@ static int make_scripts(const struct plan_function *from,
 }
 
 /* The body has to run once in this process, unless it would anyway. */
-static int is_cold(const struct plan_key *from)
+static int body_has_not_run(const struct plan_key *from)
 {
 	return !from->warmups && !from->dry && !from->wait;
 }
@@ -110,9 +110,9 @@ static void fill_key(const struct plan_key *from, struct key *key)
 	key->dry = from->dry;
 	key->limited = from->limited;
 	key->wait = from->wait;
-	key->debt = from->debt;
-	key->cold = is_cold(from);
-	key->afar = 1;
+	key->expected = from->expected;
+	key->body_not_run = body_has_not_run(from);
+	key->inputs_unknown = 1;
 	if (from->refused)
 		snprintf(key->refused, sizeof(key->refused), "%s",
 			 from->refused);
@@ -155,9 +155,9 @@ static int make_keys(const struct philox_function *function,
 
 		if (!key)
 			return 0;
-		key->also = made->list;
+		key->next_in_function = made->list;
 		made->list = key;
-		made->debt_bytes += key->debt.bytes;
+		made->expected_bytes += key->expected.bytes;
 	}
 	return 1;
 }
@@ -195,7 +195,7 @@ static void load_barred(const struct plan *plan, struct philox_runner *runner,
 	runner->n_tickets = plan->n_barred;
 	for (size_t i = 0; i < plan->n_barred; i++) {
 		const struct plan_barred *from = &plan->barred[i];
-		struct barred_ticket *to = &runner->tickets[i];
+		struct unrecorded_ticket *to = &runner->tickets[i];
 
 		to->ticket = from->ticket;
 		to->function = find_alive(plan, functions, from);
@@ -212,13 +212,13 @@ static void load_keys(const struct plan *plan, struct philox_runner *runner,
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next) {
 		keys_free(function);
-		function->debt_bytes = 0;
+		function->expected_bytes = 0;
 	}
 	runner->calls = 0;
 	for (size_t i = 0; i < plan->n_functions; i++) {
 		keys_replace(functions[i], made[i].list, made[i].buckets,
 			     made[i].n_buckets);
-		functions[i]->debt_bytes = made[i].debt_bytes;
+		functions[i]->expected_bytes = made[i].expected_bytes;
 		made[i].list = NULL;
 		made[i].buckets = NULL;
 		if (plan->functions[i].n_keys > runner->calls)

@@ -279,14 +279,14 @@ enum philox_status plan_check(const struct plan *plan,
 		return status;
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)
-		n += !function->gone;
+		n += !function->destroyed;
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return plan_no_room();
 	n = 0;
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)
-		if (!function->gone)
+		if (!function->destroyed)
 			list[n++] = function;
 	status = check_functions(plan, list, n, functions);
 	free(list);

@@ -145,8 +145,9 @@ static void write_key(FILE *out, const struct plan_key *key)
 		" calls %" PRIu64 " warmups %" PRIu32 " dry %" PRIu32
 		" limited %" PRIu32 " recordings %" PRIu32 " unplayed %" PRIu32
 		" prepared %" PRIu32 " bytes %" PRIu64,
-		key->calls, key->warmups, key->dry, key->limited, key->debt.n,
-		key->debt.unplayed, key->debt.prepared, key->debt.bytes);
+		key->calls, key->warmups, key->dry, key->limited,
+		key->expected.n, key->expected.unplayed, key->expected.prepared,
+		key->expected.bytes);
 	write_number(out, "wait", key->wait);
 	if (key->refused) {
 		fputs(" refused ", out);
@@ -255,9 +256,9 @@ static void check_barred(struct plan_reader *reader,
 {
 	const struct plan *plan = reader->plan;
 
-	if (plan->n_barred == BARRED_TICKETS)
+	if (plan->n_barred == UNRECORDED_TICKETS)
 		reader_refuse(&reader->in, "more than %d barred tickets",
-			      BARRED_TICKETS);
+			      UNRECORDED_TICKETS);
 	if (reader->in.status == PHILOX_OK && barred->alive &&
 	    (!plan->n_functions ||
 	     !bsearch(barred->function, plan->functions, plan->n_functions,
@@ -278,14 +279,14 @@ static void read_barred(struct plan_reader *reader)
 	reader_expect(in, " ");
 	read.ticket.serial = reader_decimal(in, 1, PLAN_MOST);
 	reader_expect(in, " by ");
-	read.function =
-		plan_short_name(in, TEXT_OF(((struct barred_ticket *)0)->name));
+	read.function = plan_short_name(
+		in, TEXT_OF(((struct unrecorded_ticket *)0)->name));
 	read.alive = reader_accept(in, " alive");
 	if (!read.alive)
 		reader_expect(in, " destroyed");
 	reader_expect(in, " for ");
 	read.reason = plan_short_name(
-		in, TEXT_OF(((struct barred_ticket *)0)->reason));
+		in, TEXT_OF(((struct unrecorded_ticket *)0)->reason));
 	check_barred(reader, &read);
 	reader_end_line(in);
 	plan->barred =
@@ -568,7 +569,7 @@ void plan_read_script_step(struct plan_reader *reader)
 
 /* --- keys: keys of a plan, read ------------------------------------------- */
 
-#define DEBTS_MAX     (UINT32_MAX / 2)
+#define EXPECTED_MAX  (UINT32_MAX / 2)
 #define KEY_BYTES_MAX 4096
 
 void plan_end_key(struct plan_reader *reader)
@@ -666,25 +667,25 @@ static void read_key_script(struct plan_reader *reader, struct plan_key *key)
 	reader->named += key->script == reader->named;
 }
 
-static void read_debt(struct plan_reader *reader, struct key_debt *debt)
+static void read_expected(struct plan_reader *reader, struct expected *expected)
 {
 	struct reader *in = &reader->in;
 
 	reader_expect(in, " recordings ");
-	debt->n = (uint32_t)reader_decimal(in, 0, DEBTS_MAX);
-	debt->unplayed = plan_number(in, " unplayed ");
-	debt->prepared = plan_number(in, " prepared ");
-	debt->bytes = plan_size(in, " bytes ");
-	if (debt->unplayed > debt->n ||
-	    debt->prepared > debt->n - debt->unplayed)
+	expected->n = (uint32_t)reader_decimal(in, 0, EXPECTED_MAX);
+	expected->unplayed = plan_number(in, " unplayed ");
+	expected->prepared = plan_number(in, " prepared ");
+	expected->bytes = plan_size(in, " bytes ");
+	if (expected->unplayed > expected->n ||
+	    expected->prepared > expected->n - expected->unplayed)
 		reader_refuse(in, "%" PRIu32 " recording%s cannot be so many",
-			      debt->n, status_s(debt->n));
-	if (!debt->n && debt->bytes)
+			      expected->n, status_s(expected->n));
+	if (!expected->n && expected->bytes)
 		reader_refuse(in, "%s", "bytes of no recording");
-	if (debt->bytes > PLAN_MOST - reader->bytes)
+	if (expected->bytes > PLAN_MOST - reader->bytes)
 		reader_refuse(in, "%s", "the bytes of all keys are too many");
 	else
-		reader->bytes += debt->bytes;
+		reader->bytes += expected->bytes;
 }
 
 static void read_wait(struct reader *reader, struct plan_key *key)
@@ -710,7 +711,7 @@ static void read_key_words(struct plan_reader *reader, struct plan_key *key)
 	reader_expect(in, " dry ");
 	key->dry = (uint32_t)reader_decimal(in, 0, DRY_MAX);
 	key->limited = plan_number(in, " limited ");
-	read_debt(reader, &key->debt);
+	read_expected(reader, &key->expected);
 	read_wait(in, key);
 	reader_end_line(in);
 }

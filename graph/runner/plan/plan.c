@@ -31,10 +31,10 @@ static enum philox_status save_plan(struct philox_runner *runner,
 				    struct text_target to)
 {
 	struct text text;
-	enum philox_status status = runner_enter(runner);
+	enum philox_status status = runner_acquire(runner);
 
 	if (status == PHILOX_OK)
-		status = runner_leave(runner, save_entered(runner, &text));
+		status = runner_release(runner, save_entered(runner, &text));
 	if (status == PHILOX_OK)
 		status = text_put(&text, to);
 	return runner_report(runner, NULL, status);
@@ -83,7 +83,7 @@ static void post_loaded(const struct plan *plan, struct philox_runner *runner)
 
 		keys += function->n_keys;
 		for (size_t k = 0; k < function->n_keys; k++)
-			recordings += function->keys[k].debt.n;
+			recordings += function->keys[k].expected.n;
 	}
 	snprintf(text, sizeof(text),
 		 "has a plan of %zu function%s, %zu key%s and %" PRIu64
@@ -147,9 +147,9 @@ static enum philox_status load_plan(struct philox_runner *runner,
 
 	if (status != PHILOX_OK)
 		return status;
-	status = runner_enter(runner);
+	status = runner_acquire(runner);
 	if (status == PHILOX_OK)
-		status = runner_leave(runner, load_entered(runner, &plan));
+		status = runner_release(runner, load_entered(runner, &plan));
 	plan_finish(&plan);
 	return status;
 }

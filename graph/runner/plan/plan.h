@@ -92,14 +92,14 @@
  *                     those above, unless it was destroyed.
  *  checksum H bytes B As in a saved context. Nothing follows.
  *
- * Loading. A key of a plan is cold until its body has run in this process: a
- * call that would be recorded, or would have been replayed, first warms it up
- * (`dry` of the policy, or `warmups`). Recordings of the plan are debts of their
- * key: a call without a recording is recorded as long as there is one, whatever
- * `limit`, `after` and PHILOX_MOVED_ERROR say, and that recording counts as one
- * that was replayed, then as one that was prepared, then as one that was not
- * replayed, as many as there were of each. The debts of a key end when the
- * recordings that they stand for would have been retired.
+ * Loading. As long as the body of a key has not run in this process, a call that
+ * would be recorded, or would have been replayed, first warms it up (`dry` of
+ * the policy, or `warmups`). Recordings of the plan are expected of their key: a
+ * call without a recording is recorded as long as one is, whatever `limit`,
+ * `after` and PHILOX_MOVED_ERROR say, and that recording counts as one that was
+ * replayed, then as one that was prepared, then as one that was not replayed, as
+ * many as there were of each. None are expected any more when the recordings
+ * that they stand for would have been retired.
  */
 
 #define PLAN_VERSION   1
@@ -116,8 +116,8 @@ struct plan_key {
 	size_t script; /* PLAN_NO_SCRIPT: none */
 	uint64_t calls;
 	uint32_t warmups, dry, limited, wait;
-	struct key_debt debt; /* its recordings */
-	char *refused;        /* why it waits; NULL: it does not */
+	struct expected expected; /* its recordings */
+	char *refused;            /* why it waits; NULL: it does not */
 };
 
 struct plan_function {

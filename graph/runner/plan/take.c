@@ -24,7 +24,8 @@ static struct key **sort_keys(const struct philox_function *function, size_t *n)
 	struct key **keys = calloc(function->counts.keys + 1, sizeof(*keys));
 
 	*n = 0;
-	for (struct key *key = function->keys; keys && key; key = key->also)
+	for (struct key *key = function->keys; keys && key;
+	     key = key->next_in_function)
 		if (key->used)
 			keys[(*n)++] = key;
 	if (keys)
@@ -43,10 +44,10 @@ static struct plan_key plan_of(struct key *key)
 		.dry = key->dry,
 		.limited = key->limited,
 		.wait = key->wait,
-		.debt = {.n = key->recordings + key->debt.n,
-			 .unplayed = key->unplayed + key->debt.unplayed,
-			 .prepared = key->ahead + key->debt.prepared,
-			 .bytes = key->recorded + key->debt.bytes},
+		.expected = {.n = key->recordings + key->expected.n,
+			     .unplayed = key->unplayed + key->expected.unplayed,
+			     .prepared = key->prepared + key->expected.prepared,
+			     .bytes = key->recorded + key->expected.bytes},
 		.refused = key->wait ? key->refused : NULL};
 }
 
@@ -161,14 +162,14 @@ static enum philox_status take_all_functions(struct plan *plan,
 
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)
-		n += !function->gone;
+		n += !function->destroyed;
 	list = calloc(n + 1, sizeof(*list));
 	if (!list)
 		return plan_no_room();
 	n = 0;
 	for (struct philox_function *function = runner->functions; function;
 	     function = function->next)
-		if (!function->gone)
+		if (!function->destroyed)
 			list[n++] = function;
 	status = take_functions(plan, list, n);
 	free(list);
@@ -182,18 +183,19 @@ static enum philox_status take_barred(struct plan *plan,
 {
 	const uint64_t n = runner->n_tickets;
 
-	plan->barred = calloc(BARRED_TICKETS, sizeof(*plan->barred));
+	plan->barred = calloc(UNRECORDED_TICKETS, sizeof(*plan->barred));
 	if (!plan->barred)
 		return plan_no_room();
-	for (uint64_t i = n > BARRED_TICKETS ? n - BARRED_TICKETS : 0; i < n;
-	     i++) {
-		struct barred_ticket *barred =
-			&runner->tickets[i % BARRED_TICKETS];
+	for (uint64_t i = n > UNRECORDED_TICKETS ? n - UNRECORDED_TICKETS : 0;
+	     i < n; i++) {
+		struct unrecorded_ticket *barred =
+			&runner->tickets[i % UNRECORDED_TICKETS];
 
 		plan->barred[plan->n_barred++] = (struct plan_barred){
 			.ticket = barred->ticket,
 			.function = barred->name,
-			.alive = barred->function && !barred->function->gone,
+			.alive = barred->function &&
+				 !barred->function->destroyed,
 			.reason = barred->reason};
 	}
 	return PHILOX_OK;

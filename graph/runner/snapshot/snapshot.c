@@ -157,7 +157,8 @@ static size_t count_text_keys(const struct philox_function *function)
 {
 	size_t n = 0;
 
-	for (const struct key *key = function->keys; key; key = key->also)
+	for (const struct key *key = function->keys; key;
+	     key = key->next_in_function)
 		n++;
 	return n;
 }
@@ -196,7 +197,8 @@ static void copy_keys(struct text_copying *copying,
 	copying->n_keys = to->keys.n;
 	copying->keys = calloc(to->keys.n + 1, sizeof(*copying->keys));
 	copying->failed |= !copying->keys;
-	for (size_t i = to->keys.n; !copying->failed && i--; key = key->also) {
+	for (size_t i = to->keys.n; !copying->failed && i--;
+	     key = key->next_in_function) {
 		copy_key(copying, key, &text->keys[to->keys.first + i]);
 		copying->keys[i] = (struct key_place){key, i};
 	}
@@ -350,7 +352,7 @@ static void copy_recordings(struct text_copying *copying,
 
 	order = calloc((size_t)function->counts.recordings + 1, sizeof(*order));
 	copying->failed |= !order;
-	for (; order && recording; recording = recording->also)
+	for (; order && recording; recording = recording->next_in_function)
 		order[n++] = recording;
 	to->recordings.first = text->n_recordings;
 	to->recordings.n = n;
@@ -461,7 +463,7 @@ static void copy_function(struct text_copying *copying, size_t index)
 	struct text_function *to = &copying->text->functions[index];
 
 	memcpy(to->name, function->name, sizeof(to->name));
-	to->gone = function->gone != 0;
+	to->gone = function->destroyed != 0;
 	to->mode = function->mode;
 	to->flags = function->flags;
 	to->policy = function->policy;
@@ -518,11 +520,11 @@ static enum philox_status make_text(struct philox_runner *runner,
 				    struct text *written)
 {
 	struct runner_text text = {.calls = 0};
-	enum philox_status status = runner_enter(runner);
+	enum philox_status status = runner_acquire(runner);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = runner_leave(runner, take_runner(runner, &text));
+	status = runner_release(runner, take_runner(runner, &text));
 	if (status == PHILOX_OK)
 		status = runner_text_write(&text, written);
 	runner_text_finish(&text);

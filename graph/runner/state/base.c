@@ -17,7 +17,7 @@ static uintptr_t this_thread(void)
 	return (uintptr_t)&here;
 }
 
-enum philox_status runner_take(struct philox_runner *runner)
+enum philox_status runner_lock(struct philox_runner *runner)
 {
 	uintptr_t nobody = 0;
 
@@ -37,8 +37,8 @@ int runner_is_here(const struct philox_runner *runner)
 	return atomic_load(&runner->owner) == this_thread();
 }
 
-enum philox_status runner_leave(struct philox_runner *runner,
-				enum philox_status status)
+enum philox_status runner_release(struct philox_runner *runner,
+				  enum philox_status status)
 {
 	atomic_store(&runner->owner, 0);
 	return status;

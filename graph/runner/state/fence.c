@@ -8,80 +8,77 @@
 #include "graph/runner/state/state.h"
 #include "lib/device/device.h"
 
-static int is_point_of(const struct release_point *point, philox_stream stream)
+static int is_fence_of(const struct fence *fence, philox_stream stream)
 {
-	return point->stream == stream &&
-	       pool_means_ours(stream, point->thread);
+	return fence->stream == stream &&
+	       pool_means_ours(stream, fence->thread);
 }
 
-static enum philox_status add_point(struct philox_runner *runner,
-				    philox_stream stream,
-				    struct release_point **point)
+static enum philox_status add_fence(struct philox_runner *runner,
+				    philox_stream stream, struct fence **fence)
 {
-	struct release_point *points = realloc(
-		runner->points, (runner->n_points + 1) * sizeof(*points));
-	struct release_point made = {.stream = stream,
-				     .thread = pthread_self()};
+	struct fence *fences = realloc(runner->fences, (runner->n_fences + 1) *
+							       sizeof(*fences));
+	struct fence made = {.stream = stream, .thread = pthread_self()};
 	enum philox_status status;
 
-	if (!points)
+	if (!fences)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "runner '%s': no memory for a release",
 				  runner->name);
-	runner->points = points;
+	runner->fences = fences;
 	status = philox_event_create(runner_device(runner), &made.event);
 	if (status != PHILOX_OK)
 		return status;
-	*point = &points[runner->n_points++];
-	**point = made;
+	*fence = &fences[runner->n_fences++];
+	**fence = made;
 	return PHILOX_OK;
 }
 
-static enum philox_status find_point(struct philox_runner *runner,
-				     philox_stream stream,
-				     struct release_point **point)
+static enum philox_status find_fence(struct philox_runner *runner,
+				     philox_stream stream, struct fence **fence)
 {
-	for (size_t i = 0; i < runner->n_points; i++)
-		if (is_point_of(&runner->points[i], stream)) {
-			*point = &runner->points[i];
+	for (size_t i = 0; i < runner->n_fences; i++)
+		if (is_fence_of(&runner->fences[i], stream)) {
+			*fence = &runner->fences[i];
 			return PHILOX_OK;
 		}
-	return add_point(runner, stream, point);
+	return add_fence(runner, stream, fence);
 }
 
-/* A later point of a stream takes the place of an earlier one. */
-static enum philox_status record_point(const struct philox_runner *runner,
-				       struct release_point *point)
+/* A later fence of a stream takes the place of an earlier one. */
+static enum philox_status record_fence(const struct philox_runner *runner,
+				       struct fence *fence)
 {
 	enum philox_status status = philox_event_record(
-		runner_device(runner), point->event, point->stream);
+		runner_device(runner), fence->event, fence->stream);
 
 	if (status != PHILOX_OK)
 		return status;
-	point->noted++;
+	fence->noted++;
 	return PHILOX_OK;
 }
 
 static enum philox_status note_locked(struct philox_runner *runner,
 				      philox_stream stream)
 {
-	struct release_point *point = NULL;
+	struct fence *fence = NULL;
 	enum philox_status status =
 		device_refuse_capture(runner_device(runner), stream);
 
 	if (status == PHILOX_OK)
-		status = find_point(runner, stream, &point);
-	return status == PHILOX_OK ? record_point(runner, point) : status;
+		status = find_fence(runner, stream, &fence);
+	return status == PHILOX_OK ? record_fence(runner, fence) : status;
 }
 
-enum philox_status points_note(struct philox_runner *runner,
+enum philox_status fences_note(struct philox_runner *runner,
 			       philox_stream stream)
 {
 	enum philox_status status;
 
-	pthread_mutex_lock(&runner->points_lock);
+	pthread_mutex_lock(&runner->fences_lock);
 	status = note_locked(runner, stream);
-	pthread_mutex_unlock(&runner->points_lock);
+	pthread_mutex_unlock(&runner->fences_lock);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_prefix(status, "runner '%s': ", runner->name);
@@ -95,21 +92,21 @@ static enum philox_status await_locked(struct philox_runner *runner,
 	struct philox_device *device = runner_device(runner);
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < runner->n_points; i++) {
-		struct release_point *point = &runner->points[i];
+	for (size_t i = 0; status == PHILOX_OK && i < runner->n_fences; i++) {
+		struct fence *fence = &runner->fences[i];
 
-		if (point->noted == point->done)
+		if (fence->noted == fence->done)
 			continue;
 		if (!stream)
-			status = philox_event_synchronize(device, point->event);
-		else if (!is_point_of(point, *stream))
+			status = philox_event_synchronize(device, fence->event);
+		else if (!is_fence_of(fence, *stream))
 			status = philox_event_wait(device, *stream,
-						   point->event);
+						   fence->event);
 		if (status != PHILOX_OK)
 			break;
-		point->awaited = point->noted;
+		fence->awaited = fence->noted;
 		if (!stream) /* it is over, whatever the chain is */
-			point->done = point->noted;
+			fence->done = fence->noted;
 	}
 	return status;
 }
@@ -119,38 +116,38 @@ static enum philox_status await(struct philox_runner *runner,
 {
 	enum philox_status status;
 
-	pthread_mutex_lock(&runner->points_lock);
+	pthread_mutex_lock(&runner->fences_lock);
 	status = await_locked(runner, stream);
-	pthread_mutex_unlock(&runner->points_lock);
+	pthread_mutex_unlock(&runner->fences_lock);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_prefix(status, "runner '%s': ", runner->name);
 }
 
-enum philox_status points_await(struct philox_runner *runner,
+enum philox_status fences_await(struct philox_runner *runner,
 				philox_stream stream)
 {
 	return await(runner, &stream);
 }
 
-enum philox_status points_wait(struct philox_runner *runner)
+enum philox_status fences_wait(struct philox_runner *runner)
 {
 	return await(runner, NULL);
 }
 
-void points_passed(struct philox_runner *runner)
+void fences_passed(struct philox_runner *runner)
 {
-	pthread_mutex_lock(&runner->points_lock);
-	for (size_t i = 0; i < runner->n_points; i++)
-		runner->points[i].done = runner->points[i].awaited;
-	pthread_mutex_unlock(&runner->points_lock);
+	pthread_mutex_lock(&runner->fences_lock);
+	for (size_t i = 0; i < runner->n_fences; i++)
+		runner->fences[i].done = runner->fences[i].awaited;
+	pthread_mutex_unlock(&runner->fences_lock);
 }
 
-void points_finish(struct philox_runner *runner)
+void fences_finish(struct philox_runner *runner)
 {
-	for (size_t i = 0; i < runner->n_points; i++)
+	for (size_t i = 0; i < runner->n_fences; i++)
 		philox_event_destroy(runner_device(runner),
-				     runner->points[i].event);
-	free(runner->points);
-	pthread_mutex_destroy(&runner->points_lock);
+				     runner->fences[i].event);
+	free(runner->fences);
+	pthread_mutex_destroy(&runner->fences_lock);
 }

@@ -98,7 +98,7 @@ void outputs_drop_later(struct output_slot *slot)
 	struct philox_runner *runner = slot->function->runner;
 
 	ties_forget(slot);
-	slot->over = 1;
+	slot->released = 1;
 	slot->next = runner->later;
 	runner->later = slot;
 }
@@ -115,7 +115,7 @@ void outputs_drop_now(struct philox_runner *runner)
 
 void outputs_drop(struct output_slot *slot)
 {
-	slot->live = slot->over = 0;
+	slot->live = slot->released = 0;
 	ties_forget(slot);
 	if (slot->in_pool)
 		live_let_go(slot->function->runner, slot->handle.id);
@@ -164,7 +164,7 @@ enum philox_status outputs_find(struct philox_runner *runner,
 			"runner '%s' has handed out no output %" PRIu32
 			" of generation %" PRIu64,
 			runner->name, output->index, output->generation);
-	if (!found->live || found->over ||
+	if (!found->live || found->released ||
 	    found->handle.generation != output->generation)
 		return refuse_stale(found, output);
 	if (found->handle.address != output->address ||

@@ -14,7 +14,7 @@ static enum philox_status release(struct philox_runner *runner,
 	enum philox_status status = outputs_find(runner, output, &slot);
 
 	if (status == PHILOX_OK)
-		status = points_note(runner, stream);
+		status = fences_note(runner, stream);
 	if (status != PHILOX_OK)
 		return status;
 	if (within)
@@ -35,7 +35,7 @@ static enum philox_status enter(struct philox_runner *runner,
 	NEED_PROCESS(runner->context);
 	*within = runner_is_here(runner);
 	if (!*within)
-		return runner_report(runner, NULL, runner_enter(runner));
+		return runner_report(runner, NULL, runner_acquire(runner));
 	runner_drain(runner, 1);
 	return PHILOX_OK;
 }
@@ -44,7 +44,7 @@ static enum philox_status leave(struct philox_runner *runner,
 				enum philox_status status, int within)
 {
 	if (!within)
-		runner_leave(runner, status);
+		runner_release(runner, status);
 	return runner_report(runner, NULL, status);
 }
 
@@ -307,7 +307,7 @@ static enum philox_status begin_step(struct philox_runner *runner,
 				  "runner '%s': flags of a step are 0x%x, but "
 				  "all that are known are 0x1",
 				  runner->name, flags);
-	status = points_note(runner, stream);
+	status = fences_note(runner, stream);
 	if (status != PHILOX_OK)
 		return status;
 	n = end_paths(runner, flags);
@@ -325,10 +325,10 @@ enum philox_status philox_step_begin(struct philox_runner *runner,
 	if (!runner)
 		return context_null(NULL, "runner");
 	NEED_PROCESS(runner->context);
-	status = runner_enter(runner);
+	status = runner_acquire(runner);
 	if (status == PHILOX_OK)
-		status = runner_leave(runner,
-				      begin_step(runner, stream, flags, kept));
+		status = runner_release(
+			runner, begin_step(runner, stream, flags, kept));
 	return runner_report(runner, NULL, status);
 }
 
@@ -345,9 +345,9 @@ void runner_drain(struct philox_runner *runner, int within)
 			outputs_drop(slot);
 }
 
-enum philox_status runner_enter(struct philox_runner *runner)
+enum philox_status runner_acquire(struct philox_runner *runner)
 {
-	enum philox_status status = runner_take(runner);
+	enum philox_status status = runner_lock(runner);
 
 	if (status != PHILOX_OK)
 		return status;

@@ -35,8 +35,8 @@
  * passes reserve nothing.
  *
  * Order. All work of a runner is in the chain of its pool (Note [Pools]), and
- * comes after the points on other streams at which outputs were released. Such
- * a point is forgotten only when something that waited for it has become the
+ * comes after the fences on other streams at which outputs were released. Such
+ * a fence is forgotten only when something that waited for it has become the
  * chain's last link; a launch that failed half-way becomes that, too.
  *
  * Going. A recording that is not used any more, since it was retired or its key
@@ -62,11 +62,11 @@
  * thread's, with two exceptions. The run's passes are looked at by the ends of
  * passes, on any thread, with the context's lock. And a ticket that is used up,
  * on any thread, puts the outputs that are tied to it on a list, `untied`, with
- * the context's lock, and a point on another one, `points`, with a lock of that
+ * the context's lock, and a fence on another one, `fences`, with a lock of that
  * inside it; the next thread that enters the runner releases them. Where the
- * point cannot be made, since the stream is capturing for example, that thread
+ * fence cannot be made, since the stream is capturing for example, that thread
  * tries, too, and the outputs live until it can. Memory of the pool that goes
- * back to the device waits for all points.
+ * back to the device waits for all fences.
  */
 
 /* Memory that a block takes, [begin, end), with the pool's margins. */
@@ -92,7 +92,7 @@ struct output_slot {
 	uint64_t recording; /* that has or had it, by number; 0: none */
 	int recorded;       /* a recording has it */
 	int live;           /* handed out and not released */
-	int over;           /* released, but by the call on its way */
+	int released;       /* released, but by the call on its way */
 	int in_pool;        /* its block is the runner's */
 	uint64_t call;      /* that handed it out last, of all of the runner */
 	uint64_t path;      /* of that call */
@@ -141,14 +141,14 @@ struct key_input {
 	int copied;     /* an automatic one that moved too often */
 };
 
-enum told {
-	TOLD_MOVED = 1,
-	TOLD_LIVE = 2,
-	TOLD_LIMIT = 4,
-	TOLD_REFUSED = 8,
-	TOLD_UNVERIFIED = 16,
-	TOLD_RANDOM = 32,
-	TOLD_AGREED = 64
+enum logged {
+	LOGGED_MOVED = 1,
+	LOGGED_LIVE = 2,
+	LOGGED_LIMIT = 4,
+	LOGGED_REFUSED = 8,
+	LOGGED_UNVERIFIED = 16,
+	LOGGED_RANDOM = 32,
+	LOGGED_AGREED = 64
 };
 
 /* A set of static addresses that was not recorded, and how often it came. */
@@ -161,19 +161,19 @@ enum { SEEN_CALLS = 64 };
 
 enum { DRY_MAX = 1000 }; /* dry warm-ups of a call */
 
-enum { GONE_KEYS = 64 };
+enum { DROPPED_KEYS = 64 };
 
 /* Recordings that a key had when its plan was saved, and that are to be made
  * again: see Note [Plan] in graph/runner/plan/plan.h. */
-struct key_debt {
+struct expected {
 	uint32_t n;
 	uint32_t unplayed, prepared; /* of them */
 	uint64_t bytes;              /* that they took */
 };
 
 struct key {
-	struct key *next; /* of the bucket */
-	struct key *also; /* of the function */
+	struct key *next;             /* of the bucket */
+	struct key *next_in_function; /* of the function */
 	uint64_t hash;
 	struct script script;
 	struct key_input *inputs;
@@ -184,17 +184,18 @@ struct key {
 	uint32_t wait;            /* calls until recording is tried again */
 	uint32_t limited;         /* calls that met the limit in a row */
 	uint32_t recordings, unplayed;
-	uint32_t ahead;    /* recordings that were prepared */
+	uint32_t prepared; /* recordings that were prepared */
 	uint64_t recorded; /* bytes of its recordings */
-	struct key_debt debt;
-	int cold;  /* of a plan, and its body has not run in this process */
-	int afar;  /* of a plan: where its inputs were is not known */
+	struct expected expected;
+	int body_not_run; /* of a plan, and its body has not run in this process */
+	int inputs_unknown; /* of a plan: where its inputs were is not known */
 	int holds; /* outputs of its recordings are live: for limits_keep() */
 	struct seen_call *seen; /* SEEN_CALLS, the newest at `newest` */
 	size_t newest;
-	unsigned told;     /* enum told: decisions that were logged */
+	unsigned logged;   /* enum logged: decisions that were logged */
 	char refused[256]; /* why recording waits */
-	const char *lost;  /* why a recording was dropped, and none was made
+	const char
+		*drop_reason; /* why a recording was dropped, and none was made
 				    since; NULL: that did not happen */
 	size_t size;
 	unsigned char bytes[];
@@ -224,9 +225,9 @@ struct recorded_source {
 };
 
 struct recording {
-	uint64_t number;        /* in its runner, from 1 */
-	struct recording *next; /* of the bucket */
-	struct recording *also; /* of the function */
+	uint64_t number;                    /* in its runner, from 1 */
+	struct recording *next;             /* of the bucket */
+	struct recording *next_in_function; /* of the function */
 	struct philox_function *function;
 	struct key *key;
 	uint64_t hash;
@@ -250,11 +251,11 @@ struct recording {
 	struct philox_state *given;     /* of each value: its bytes */
 	struct philox_region **regions; /* of each entry that is a forward */
 	uint64_t replays;
-	uint64_t bytes;   /* see struct philox_function_counts */
-	int prepared;     /* not by a call */
-	int repaid;       /* for a debt: counts as one that was replayed */
-	int spoiled;      /* the device refused to launch it */
-	int launched;     /* at least once */
+	uint64_t bytes; /* see struct philox_function_counts */
+	int prepared;   /* not by a call */
+	int expected;   /* one was expected: counts as one that was replayed */
+	int spoiled;    /* the device refused to launch it */
+	int launched;   /* at least once */
 	uint64_t settled; /* the last time its checkpoint was needed */
 };
 
@@ -264,7 +265,7 @@ struct philox_function {
 	struct philox_function *next; /* in the runner, newest first */
 	struct philox_runner *runner;
 	char name[64];
-	int gone; /* destroyed: kept for the messages about its outputs */
+	int destroyed; /* it is kept for the messages about its outputs */
 	enum philox_function_mode mode;
 	uint32_t flags;
 	enum philox_status (*body)(void *user, struct philox_run *run);
@@ -286,10 +287,11 @@ struct philox_function {
 	struct recording **buckets;
 	size_t n_buckets;
 	struct recording *recordings;
-	uint64_t debt_bytes;         /* of all keys' debts */
-	uint64_t dropped[GONE_KEYS]; /* the latest keys that were dropped with
+	uint64_t expected_bytes; /* of all keys */
+	uint64_t
+		dropped[DROPPED_KEYS]; /* the latest keys that were dropped with
 				     recordings, for the limits, by hash */
-	uint64_t n_dropped;          /* ever */
+	uint64_t n_dropped;            /* ever */
 	struct philox_function_counts counts;
 	char reason[256];
 };
@@ -356,7 +358,7 @@ struct philox_run {
 /* --- runners ----------------------------------------------------------------- */
 
 /* A stream on which outputs were released. */
-struct release_point {
+struct fence {
 	philox_stream stream;
 	pthread_t thread; /* of a handle that means a stream per thread */
 	philox_event event;
@@ -373,7 +375,7 @@ struct owed_ticket {
 };
 
 /* A ticket of a forward that was not recorded since its body refused, or so. */
-struct barred_ticket {
+struct unrecorded_ticket {
 	struct philox_ticket ticket;
 	const struct philox_function *function; /* NULL: of a plan, and there
 						   it was destroyed */
@@ -381,7 +383,7 @@ struct barred_ticket {
 	char reason[128]; /* that it was not recorded for */
 };
 
-enum { BARRED_TICKETS = 64 };
+enum { UNRECORDED_TICKETS = 64 };
 
 /* The reason of a function whose body refused, before what that said. */
 #define REFUSED_BEGIN "its body refused to be recorded: "
@@ -411,9 +413,10 @@ struct philox_runner {
 	struct philox_function_counts traced; /* of the function of the call on
 						 its way, as it began */
 	struct philox_pool_session *stuck;    /* that could not be ended */
-	int barred; /* the call on its way is eager for such a reason */
-	struct barred_ticket tickets[BARRED_TICKETS]; /* the latest of them */
-	uint64_t n_tickets;                           /* ever */
+	int unrecorded; /* the call on its way is eager for such a reason */
+	struct unrecorded_ticket
+		tickets[UNRECORDED_TICKETS]; /* the latest of them */
+	uint64_t n_tickets;                  /* ever */
 	struct runner_plan plan;
 
 	struct live_block *live; /* sorted by id */
@@ -427,9 +430,9 @@ struct philox_runner {
 	philox_stream own;     /* for the legacy stream; made when needed */
 	philox_event joins[2]; /* before and after it */
 
-	pthread_mutex_t points_lock; /* guards the next two */
-	struct release_point *points;
-	size_t n_points;
+	pthread_mutex_t fences_lock; /* guards the next two */
+	struct fence *fences;
+	size_t n_fences;
 	_Atomic(struct output_tie *) untied; /* see Locks above */
 	struct output_tie *ties;             /* by the context's lock */
 
@@ -454,13 +457,13 @@ static inline struct philox_device *runner_device(
 }
 
 /*
- * runner_take() takes the runner for this thread, or refuses: ERROR_BUSY.
- * runner_leave() gives it back and returns `status`. runner_is_here() tells
+ * runner_lock() takes the runner for this thread, or refuses: ERROR_BUSY.
+ * runner_release() gives it back and returns `status`. runner_is_here() tells
  * whether this thread has it. (graph/runner/state/base.c)
  */
-enum philox_status runner_take(struct philox_runner *runner);
-enum philox_status runner_leave(struct philox_runner *runner,
-				enum philox_status status);
+enum philox_status runner_lock(struct philox_runner *runner);
+enum philox_status runner_release(struct philox_runner *runner,
+				  enum philox_status status);
 int runner_is_here(const struct philox_runner *runner);
 
 /* runner_kind() returns a kind's name; NULL: that of PHILOX_CALL_NONE. */
@@ -618,22 +621,23 @@ void ties_finish(struct philox_runner *runner);
  */
 
 /*
- * points_note() notes that what is on a stream now comes before the next call.
+ * fences_note() notes that what is on a stream now comes before the next call.
  * Any thread. Errors: CAPTURE_UNSUPPORTED, MEMORY, those of the device.
  */
-enum philox_status points_note(struct philox_runner *runner,
+enum philox_status fences_note(struct philox_runner *runner,
 			       philox_stream stream);
 
 /*
- * points_await() has a stream wait for all points that are not passed, and
- * points_wait() waits itself, on any thread. points_passed() says that something after those waits is in the chain.
+ * fences_await() has a stream wait for all fences that are not passed, and
+ * fences_wait() waits itself, on any thread. fences_passed() says that something
+ * after those waits is in the chain.
  */
-enum philox_status points_await(struct philox_runner *runner,
+enum philox_status fences_await(struct philox_runner *runner,
 				philox_stream stream);
-enum philox_status points_wait(struct philox_runner *runner);
-void points_passed(struct philox_runner *runner);
+enum philox_status fences_wait(struct philox_runner *runner);
+void fences_passed(struct philox_runner *runner);
 
-void points_finish(struct philox_runner *runner);
+void fences_finish(struct philox_runner *runner);
 
 /* --- step: the outputs of a step, and what keeps them --------------------- */
 
@@ -662,9 +666,9 @@ void step_owe(struct philox_runner *runner, struct philox_region *region,
 /*
  * runner_drain() releases the outputs whose tickets were used up since, within a
  * call or not.
- * runner_enter() is runner_take(), with that and with what calls have released.
+ * runner_acquire() is runner_lock(), with that and with what calls have released.
  */
 void runner_drain(struct philox_runner *runner, int within);
-enum philox_status runner_enter(struct philox_runner *runner);
+enum philox_status runner_acquire(struct philox_runner *runner);
 
 #endif

@@ -18,12 +18,13 @@ struct output_tie {
 	struct tie_list *list;    /* NULL: the ticket is used up */
 	struct output_tie *next;  /* of the ticket */
 	struct output_tie **link; /* to this one */
-	struct output_tie *also;  /* of the runner: `ties` or `untied` */
-	struct output_tie **also_link;
+	struct output_tie
+		*next_in_runner; /* of the runner: `ties` or `untied` */
+	struct output_tie **runner_link;
 	struct philox_runner *runner;
 	struct output_slot *slot; /* NULL: released in another way */
 	philox_stream stream;     /* that the ticket was used up on */
-	int noted;                /* it has a point there */
+	int noted;                /* it has a fence there */
 };
 
 /* --- lists ------------------------------------------------------------------- */
@@ -42,10 +43,10 @@ static void add_to_runner(struct output_tie *tie)
 {
 	struct philox_runner *runner = tie->runner;
 
-	tie->also = runner->ties;
-	tie->also_link = &runner->ties;
-	if (tie->also)
-		tie->also->also_link = &tie->also;
+	tie->next_in_runner = runner->ties;
+	tie->runner_link = &runner->ties;
+	if (tie->next_in_runner)
+		tie->next_in_runner->runner_link = &tie->next_in_runner;
 	runner->ties = tie;
 }
 
@@ -54,9 +55,9 @@ static void remove_tie(struct output_tie *tie)
 	*tie->link = tie->next;
 	if (tie->next)
 		tie->next->link = tie->link;
-	*tie->also_link = tie->also;
-	if (tie->also)
-		tie->also->also_link = tie->also_link;
+	*tie->runner_link = tie->next_in_runner;
+	if (tie->next_in_runner)
+		tie->next_in_runner->runner_link = tie->runner_link;
 }
 
 /* --- tickets that are used up, on any thread ----------------------------------- */
@@ -69,7 +70,7 @@ static void untie_one(struct output_tie *tie, philox_stream stream, int noted)
 	tie->list = NULL;
 	tie->stream = stream;
 	tie->noted = noted;
-	tie->also = atomic_load(&runner->untied);
+	tie->next_in_runner = atomic_load(&runner->untied);
 	atomic_store(&runner->untied, tie);
 }
 
@@ -88,7 +89,7 @@ static void untie_all(void *tied, philox_stream stream)
 		struct philox_runner *runner = list->first->runner;
 
 		if (runner != before)
-			noted = points_note(runner, stream) == PHILOX_OK;
+			noted = fences_note(runner, stream) == PHILOX_OK;
 		before = runner;
 		untie_one(list->first, stream, noted);
 	}
@@ -188,7 +189,7 @@ void ties_forget(struct output_slot *slot)
 static int can_go(struct output_tie *tie)
 {
 	if (!tie->noted && tie->slot)
-		tie->noted = points_note(tie->runner, tie->stream) == PHILOX_OK;
+		tie->noted = fences_note(tie->runner, tie->stream) == PHILOX_OK;
 	return tie->noted || !tie->slot;
 }
 
@@ -196,9 +197,9 @@ static void unlink_untied(struct philox_runner *runner,
 			  struct output_tie *before, struct output_tie *tie)
 {
 	if (before)
-		before->also = tie->also;
+		before->next_in_runner = tie->next_in_runner;
 	else
-		atomic_store(&runner->untied, tie->also);
+		atomic_store(&runner->untied, tie->next_in_runner);
 }
 
 /* With the context's lock. */
@@ -209,7 +210,7 @@ static struct output_slot *take_next(struct philox_runner *runner)
 	struct output_slot *slot = NULL;
 
 	for (; tie && !slot; tie = next) {
-		next = tie->also;
+		next = tie->next_in_runner;
 		if (!can_go(tie)) {
 			before = tie;
 			continue;
@@ -248,7 +249,7 @@ void ties_finish(struct philox_runner *runner)
 		free(tie);
 	}
 	while ((tie = atomic_load(&runner->untied))) {
-		atomic_store(&runner->untied, tie->also);
+		atomic_store(&runner->untied, tie->next_in_runner);
 		free(tie);
 	}
 	context_unlock(runner->context);
