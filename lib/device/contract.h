@@ -332,18 +332,19 @@ static inline unsigned device_threads(const struct philox_device *device)
 /*
  * The functions of a device file for lib/kernels/open.c. `count` writes the
  * number of devices; `open` opens device `index` (below the count) with the
- * text after the colon of its name as `option` ("" if none).
+ * text after the colon of its name as `option` ("" if none), and with the table
+ * of its kernels, in the form that the device file says: host.h, cuda.h.
  */
-struct device_family {
-	const char *name;
+struct device_opener {
 	enum philox_status (*count)(unsigned *count);
 	enum philox_status (*open)(unsigned index, const char *option,
+				   const void *kernels,
 				   struct philox_device **device);
 };
 
-extern const struct device_family device_family_host;
+extern const struct device_opener device_host;
 #ifdef PHILOX_WITH_CUDA
-extern const struct device_family device_family_cuda;
+extern const struct device_opener device_cuda;
 #endif
 
 /*
@@ -361,11 +362,5 @@ void device_base_init(struct philox_device *device,
  */
 void device_retain(struct philox_device *device);
 void device_release(struct philox_device *device);
-
-/*
- * The loops of the kernels, indexed by enum kernel
- * (lib/kernels/host/host.c).
- */
-extern void (*const kernels_host[KERNEL_COUNT])(const void *args);
 
 #endif

@@ -10,6 +10,7 @@
 #include <philox/layout.h>
 #include "lib/device/device.h"
 #include "lib/device/host/host.h"
+#include "lib/kernels/host/host.h"
 #include "tests/support/support.h"
 
 enum {
@@ -795,7 +796,8 @@ static void open_place(struct place *p, const char *at, size_t size)
 
 	memset(p, 0, sizeof(*p));
 	kernel_writes(&arrays, "x", at, size);
-	OK(host_work_kernel(&p->work, &call));
+	p->device.kernels = kernels_host;
+	OK(host_work_kernel(&p->device, &p->work, &call));
 }
 
 /* Another allocation at the same address is not the one of the capture. */

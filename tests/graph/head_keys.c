@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include "lib/base/base.h"
-#include "lib/device/contract.h"
+#include "lib/kernels/host/host.h"
 #include "tests/support/rows_model.h"
 #include "tests/support/support.h"
 

@@ -11,6 +11,7 @@
 #include "lib/device/contract.h"
 #include "lib/device/cuda/compat.h"
 #include "lib/device/cuda/cuda.h"
+#include "lib/kernels/cuda/cuda.h"
 
 #if CUDART_VERSION < 12030
 
@@ -240,12 +241,12 @@ static cudaGraphNode_t set_condition(cudaGraph_t graph, cudaGraphNode_t after,
 {
 	struct condition_args args = {.condition = handle, .word = word};
 	struct probe_launch launch;
-	size_t i = 0;
+	const struct kernel_cuda *kernel = kernels_cuda.items;
 
-	while (kernels_cuda[i].kernel != KERNEL_CONDITION)
-		i++;
-	probe_load(kernels_cuda[i].function);
-	probe_kernel(&launch, kernels_cuda[i].function, 1, 1, &args);
+	while (kernel->kernel != KERNEL_CONDITION)
+		kernel++;
+	probe_load(kernel->function);
+	probe_kernel(&launch, kernel->function, 1, 1, &args);
 	return probe_node(graph, &after, 1, &launch);
 }
 

@@ -1,7 +1,7 @@
 /*
  * tests/simulated/queue.c - the host device's queues, without threads
  *
- * In place of lib/device/host/stream.c and order.c: a stream has no thread, and
+ * In place of lib/device/host/queue.c and order.c: a stream has no thread, and
  * its tasks wait until gpu.c runs them; who waits for a task has it work. An
  * executable graph has no order but its edges. The host's files see no
  * difference.
@@ -114,26 +114,6 @@ enum philox_status host_submit(struct host_stream *stream,
 		*task = task_share(made);
 	gpu_has_work();
 	return PHILOX_OK;
-}
-
-enum philox_status host_put(struct host_device *device, philox_stream handle,
-			    struct host_work *work, const char *what)
-{
-	struct host_stream *stream;
-	enum philox_status status;
-
-	host_lock(device);
-	status = host_stream_find(device, handle, what, &stream);
-	if (status == PHILOX_OK)
-		status = host_arrays_take(device, work);
-	if (status == PHILOX_OK)
-		status = stream->capture
-				 ? host_record(device, stream, work, what)
-				 : host_submit(stream, work, NULL, NULL);
-	if (status != PHILOX_OK)
-		host_work_drop(device, work);
-	host_unlock(device);
-	return status;
 }
 
 static int any_unfinished(const struct host_device *device, uint64_t number)

@@ -20,7 +20,7 @@ static struct philox_device *open_gpu(void)
 {
 	struct philox_device *gpu;
 
-	if (device_family_host.open(0, "", &gpu))
+	if (device_host.open(0, "", runtime_kernels, &gpu))
 		return NULL;
 	atomic_store(&gpu->memory_limit, RUNTIME_MEMORY);
 	host_of(gpu)->spaces.granularity = RUNTIME_UNIT;

@@ -49,6 +49,9 @@ cudaError_t runtime_said(enum philox_status status);
  */
 philox_stream runtime_stream(cudaStream_t stream);
 
+/* Those of the host devices that GPUs are. */
+extern void (*const runtime_kernels[KERNEL_COUNT])(const void *args);
+
 /* The version of the driver: SIMULATED_DRIVER, or that of the headers. */
 int runtime_driver(void);
 

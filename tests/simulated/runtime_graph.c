@@ -22,11 +22,7 @@ static void never_called(const void *launch)
 	abort();
 }
 
-/*
- * In place of lib/kernels/host/host.c, which the program has for its own
- * devices.
- */
-void (*const kernels_host[KERNEL_COUNT])(const void *args) = {
+void (*const runtime_kernels[KERNEL_COUNT])(const void *args) = {
 	[KERNEL_HEAD] = never_called};
 
 /* --- captures ------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 #include <cuda_runtime_api.h>
 #include "lib/device/device.h"
 #include "lib/device/cuda/cuda.h"
+#include "lib/kernels/cuda/cuda.h"
 
 /* The runtime's signatures are given; not every fake reads its arguments. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -453,7 +454,7 @@ cudaError_t cudaUserObjectRelease(cudaUserObject_t owner, unsigned count)
 	return call("cudaUserObjectRelease");
 }
 
-const struct kernel_cuda kernels_cuda[] = {
+static const struct kernel_cuda table[] = {
 	{KERNEL_HEAD, sizeof(struct head_args) + 64, &head_of_4, 128, 2, 1},
 	{KERNEL_HEAD, sizeof(struct head_args) + 16 * HEAD_CAPACITY_MAX,
 	 &head_of_max, 128, 2, 1},
@@ -461,7 +462,7 @@ const struct kernel_cuda kernels_cuda[] = {
 	 0},
 	{KERNEL_bits_u32, sizeof(struct fill_args), &fill, 256, 1, 0},
 };
-const size_t kernels_cuda_count = 4;
+const struct kernels_cuda kernels_cuda = {table, 4};
 
 /* --- the driver ----------------------------------------------------------- */
 
@@ -1238,7 +1239,7 @@ static void opening_loads_all(void)
 	begin("", cudaSuccess);
 	fake.counted = "cudaFuncGetAttributes";
 	CHECK(philox_device_open("cuda:1", &device) == PHILOX_OK);
-	CHECK(fake.calls == kernels_cuda_count && fake.where == THERE);
+	CHECK(fake.calls == kernels_cuda.count && fake.where == THERE);
 	CHECK(is_back(HERE) && retained[1] == 1);
 	CHECK(!strcmp(philox_device_description(device),
 		      "Imagined, compute capability 9.0, 1.5 GiB, CUDA driver "

@@ -102,6 +102,7 @@ struct cuda_spaces {
 };
 
 struct cuda_device;
+struct kernels_cuda;
 
 /* Asks driver and GPU for spaces, in the device's context; cannot fail. */
 void cuda_spaces_open(struct cuda_device *cuda);
@@ -122,13 +123,14 @@ void cuda_spaces_close(struct cuda_device *cuda);
 
 struct cuda_device {
 	struct philox_device base;
+	const struct kernels_cuda *kernels;
 	struct cuda_context context;
 	struct cuda_spaces spaces;
 	int index;
 	int driver; /* CUDA's version that it is of, as CUDART_VERSION */
 	unsigned multiprocessors;
 	char condition_why[160]; /* why no kernel sets conditions; or "" */
-	unsigned most_blocks[];  /* of each kernel, that run at once */
+	unsigned most_blocks[];  /* of each of `kernels`, that run at once */
 };
 
 /* Leaves the context, if it was pushed, and returns the status of `call`. */
@@ -188,8 +190,11 @@ struct kernel_cuda {
 	int few; /* one block may have fewer warps than `threads` */
 };
 
-extern const struct kernel_cuda kernels_cuda[];
-extern const size_t kernels_cuda_count;
+/* All of them. */
+struct kernels_cuda {
+	const struct kernel_cuda *items;
+	size_t count;
+};
 
 #ifdef __cplusplus
 }

@@ -239,7 +239,7 @@ static const struct device_ops cuda_ops = {
  */
 static enum philox_status load_kernel(struct cuda_device *cuda, size_t i)
 {
-	const struct kernel_cuda *kernel = &kernels_cuda[i];
+	const struct kernel_cuda *kernel = &cuda->kernels->items[i];
 	struct cudaFuncAttributes attributes;
 	int blocks = 0;
 	enum philox_status status = ON(&cuda->base, cudaFuncGetAttributes,
@@ -271,10 +271,9 @@ static uint32_t states_of(const struct kernel_cuda *head)
  * limit to the largest one before it, and is skipped with those after it. If
  * the device itself has failed, so will loading the kernels that follow.
  */
-static void skip_head(struct philox_device *device, size_t i)
+static void skip_head(struct philox_device *device,
+		      const struct kernel_cuda *head)
 {
-	const struct kernel_cuda *head = &kernels_cuda[i];
-
 	if (device->head_max != HEAD_CAPACITY_MAX)
 		return;
 	device->head_max = states_of(head - 1);
@@ -283,19 +282,20 @@ static void skip_head(struct philox_device *device, size_t i)
 		 states_of(head), philox_error_message());
 }
 
-static int is_large_head(size_t i)
+static int is_large_head(const struct kernel_cuda *kernel)
 {
-	return i && kernels_cuda[i].kernel == KERNEL_HEAD &&
-	       kernels_cuda[i].size > HEAD_SMALL_SIZE;
+	return kernel->kernel == KERNEL_HEAD && kernel->size > HEAD_SMALL_SIZE;
 }
 
 /* A kernel without which a device has fewer features. */
 static enum philox_status do_without(struct cuda_device *cuda, size_t i,
 				     enum philox_status status)
 {
-	if (is_large_head(i))
-		skip_head(&cuda->base, i);
-	else if (kernels_cuda[i].kernel == KERNEL_CONDITION)
+	const struct kernel_cuda *kernel = &cuda->kernels->items[i];
+
+	if (i && is_large_head(kernel))
+		skip_head(&cuda->base, kernel);
+	else if (kernel->kernel == KERNEL_CONDITION)
 		snprintf(cuda->condition_why, sizeof(cuda->condition_why),
 			 "%.150s", philox_error_message());
 	else
@@ -307,7 +307,8 @@ static enum philox_status load_kernels(struct cuda_device *cuda)
 {
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < kernels_cuda_count; i++) {
+	for (size_t i = 0; status == PHILOX_OK && i < cuda->kernels->count;
+	     i++) {
 		status = load_kernel(cuda, i);
 		if (status != PHILOX_OK)
 			status = do_without(cuda, i, status);
@@ -369,10 +370,12 @@ static enum philox_status open_context(struct cuda_device *cuda)
 
 /* The option is the same index, which lib/kernels/open.c has read. */
 static enum philox_status cuda_open(unsigned index, const char *option,
+				    const void *kernels,
 				    struct philox_device **device)
 {
-	const size_t kernels = kernels_cuda_count * sizeof(unsigned);
-	struct cuda_device *cuda = calloc(1, sizeof(*cuda) + kernels);
+	const struct kernels_cuda *table = kernels;
+	struct cuda_device *cuda = calloc(
+		1, sizeof(*cuda) + table->count * sizeof(cuda->most_blocks[0]));
 	enum philox_status status;
 
 	(void)option;
@@ -380,6 +383,7 @@ static enum philox_status cuda_open(unsigned index, const char *option,
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "cuda:%u: no memory of the host", index);
 	device_base_init(&cuda->base, &cuda_ops, 0);
+	cuda->kernels = table;
 	cuda->index = (int)index;
 	status = open_context(cuda);
 	if (status != PHILOX_OK)
@@ -400,8 +404,5 @@ free_cuda:
 	return status_prefix(status, "cuda:%u: ", index);
 }
 
-const struct device_family device_family_cuda = {
-	.name = "cuda",
-	.count = cuda_count,
-	.open = cuda_open,
-};
+const struct device_opener device_cuda = {.count = cuda_count,
+					  .open = cuda_open};

@@ -187,12 +187,13 @@ enum philox_status cuda_capture_mode(struct philox_device *device,
 
 /* --- kernels -------------------------------------------------------------- */
 
-static const struct kernel_cuda *find_kernel(const struct kernel_call *call)
+static const struct kernel_cuda *find_kernel(const struct kernels_cuda *kernels,
+					     const struct kernel_call *call)
 {
-	for (size_t i = 0; i < kernels_cuda_count; i++)
-		if (kernels_cuda[i].kernel == call->kernel &&
-		    kernels_cuda[i].size == call->size)
-			return &kernels_cuda[i];
+	for (size_t i = 0; i < kernels->count; i++)
+		if (kernels->items[i].kernel == call->kernel &&
+		    kernels->items[i].size == call->size)
+			return &kernels->items[i];
 	return NULL;
 }
 
@@ -207,12 +208,11 @@ static uint64_t divide_up(uint64_t a, uint64_t b)
  * As many threads as there is work for, or as the device runs at once. A block
  * that is alone and may be small is: a busy GPU has room for it at once.
  */
-static void shape_grid(const struct philox_device *device,
+static void shape_grid(const struct cuda_device *cuda,
 		       const struct kernel_cuda *kernel, uint64_t work,
 		       struct cudaKernelNodeParams *params)
 {
-	const struct cuda_device *cuda = (const struct cuda_device *)device;
-	unsigned most = cuda->most_blocks[kernel - kernels_cuda];
+	unsigned most = cuda->most_blocks[kernel - cuda->kernels->items];
 	uint64_t threads = divide_up(work ? work : 1, kernel->each);
 	uint64_t blocks = divide_up(threads, kernel->threads);
 
@@ -226,7 +226,8 @@ static enum philox_status make_launch(const struct philox_device *device,
 				      const struct kernel_call *call,
 				      struct launch *launch)
 {
-	const struct kernel_cuda *kernel = find_kernel(call);
+	const struct cuda_device *cuda = (const struct cuda_device *)device;
+	const struct kernel_cuda *kernel = find_kernel(cuda->kernels, call);
 
 	if (!kernel)
 		return status_set(PHILOX_ERROR_INVALID,
@@ -237,7 +238,7 @@ static enum philox_status make_launch(const struct philox_device *device,
 		.params.kernelParams = launch->arguments,
 		.arguments = {(void *)call->args},
 	};
-	shape_grid(device, kernel, call->work, &launch->params);
+	shape_grid(cuda, kernel, call->work, &launch->params);
 	return PHILOX_OK;
 }
 

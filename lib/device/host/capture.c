@@ -2,9 +2,8 @@
  * lib/device/host/capture.c - beginning, ending and querying captures
  *
  * A capture is a graph that grows at the ends of its streams: each stream in it
- * has the set of nodes that its next node will depend on. The rules of a
- * capture are in lib/device/host/capture.c. Guarded by the device's lock; ids
- * are unique in the process.
+ * has the set of nodes that its next node will depend on. Guarded by the
+ * device's lock; ids are unique in the process.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -14,6 +13,16 @@
 #include "lib/device/host/host.h"
 
 static atomic_uint_fast64_t last_capture_id;
+static atomic_uint_fast64_t last_thread_number;
+static _Thread_local uint64_t thread_number;
+
+/* A number for each thread, unlike pthread_self() never used again. */
+static uint64_t this_thread(void)
+{
+	if (!thread_number)
+		thread_number = atomic_fetch_add(&last_thread_number, 1) + 1;
+	return thread_number;
+}
 
 /* Into a graph that is there, or a new one if that is NULL. */
 static enum philox_status capture_open(struct host_device *device,
@@ -34,7 +43,7 @@ static enum philox_status capture_open(struct host_device *device,
 	capture->graph->capturing = 1;
 	capture->id = atomic_fetch_add(&last_capture_id, 1) + 1;
 	capture->mode = mode;
-	capture->thread = host_thread_number();
+	capture->thread = this_thread();
 	capture->origin = stream;
 	capture->next = device->captures;
 	device->captures = capture;
@@ -143,7 +152,7 @@ static enum philox_status check_can_end(struct host_device *device,
 		return status_set(PHILOX_ERROR_STATE,
 				  "%s: the stream is not capturing", what);
 	if (capture->mode != PHILOX_CAPTURE_RELAXED &&
-	    capture->thread != host_thread_number())
+	    capture->thread != this_thread())
 		return status_set(PHILOX_ERROR_CAPTURE_WRONG_THREAD,
 				  "%s: capture %" PRIu64
 				  " began on another thread",
@@ -281,18 +290,8 @@ enum philox_status host_capture_info(struct philox_device *base,
  * lock, except for the mode of each thread, which only that thread uses.
  */
 
-static atomic_uint_fast64_t last_thread_number;
-
-static _Thread_local uint64_t thread_number;
 static _Thread_local enum philox_capture_mode thread_mode =
 	PHILOX_CAPTURE_GLOBAL;
-
-uint64_t host_thread_number(void)
-{
-	if (!thread_number)
-		thread_number = atomic_fetch_add(&last_thread_number, 1) + 1;
-	return thread_number;
-}
 
 struct host_capture *host_capture_of(struct host_device *device, uint64_t id)
 {
@@ -301,34 +300,6 @@ struct host_capture *host_capture_of(struct host_device *device, uint64_t id)
 	while (capture && capture->id != id)
 		capture = capture->next;
 	return capture;
-}
-
-/* --- invalidation --------------------------------------------------------- */
-
-void host_forget_nodes(struct host_device *device, struct host_capture *capture)
-{
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next)
-		if (stream->capture == capture)
-			stream->deps.count = 0;
-}
-
-void host_invalidate(struct host_device *device, struct host_capture *capture,
-		     const char *reason, ...)
-{
-	va_list arguments;
-
-	if (!capture->graph)
-		return;
-	va_start(arguments, reason);
-	vsnprintf(capture->reason, sizeof(capture->reason), reason, arguments);
-	va_end(arguments);
-	host_forget_nodes(device, capture);
-	capture->graph->broken = 1;
-	capture->graph->capturing = 0;
-	if (!capture->into)
-		host_graph_free(device, capture->graph);
-	capture->graph = NULL;
 }
 
 enum philox_status host_capture_check(const struct host_capture *capture,
@@ -346,7 +317,7 @@ static int forbids_unsafe(const struct host_capture *capture)
 	if (thread_mode == PHILOX_CAPTURE_RELAXED ||
 	    capture->mode == PHILOX_CAPTURE_RELAXED)
 		return 0;
-	if (capture->thread == host_thread_number())
+	if (capture->thread == this_thread())
 		return 1;
 	return thread_mode == PHILOX_CAPTURE_GLOBAL &&
 	       capture->mode == PHILOX_CAPTURE_GLOBAL;
@@ -390,6 +361,72 @@ enum philox_status host_unsafe_always(struct host_device *device,
 				      const char *what)
 {
 	return refuse_unsafe(device, what, forbids_always);
+}
+
+/* --- the stream of a handle ----------------------------------------------- */
+
+/*
+ * The legacy stream would wait for every blocking stream, captures included.
+ * Work on it breaks those; a question does not, as cudaStreamIsCapturing() says
+ * in CUDA's header.
+ */
+static enum philox_status legacy_is_free(struct host_device *device,
+					 const char *what, int work)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next) {
+		if (!stream->blocking || !stream->capture)
+			continue;
+		if (work)
+			host_invalidate(device, stream->capture,
+					"%s on the legacy stream, which waits "
+					"for all blocking streams",
+					what);
+		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
+	}
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_set(status,
+			  "%s: the legacy stream would wait for a blocking "
+			  "stream that is capturing",
+			  what);
+}
+
+static enum philox_status find_stream(struct host_device *device,
+				      philox_stream handle, const char *what,
+				      int work, struct host_stream **stream)
+{
+	struct host_object *object;
+	enum philox_status status;
+
+	if (handle) {
+		object = host_find(device, HOST_STREAM, handle);
+		if (!object)
+			return host_not_alive(device, handle, what, "stream");
+		*stream = (struct host_stream *)object;
+		return PHILOX_OK;
+	}
+	status = legacy_is_free(device, what, work);
+	if (status != PHILOX_OK)
+		return status;
+	*stream = &device->legacy;
+	return PHILOX_OK;
+}
+
+enum philox_status host_stream_find(struct host_device *device,
+				    philox_stream handle, const char *what,
+				    struct host_stream **stream)
+{
+	return find_stream(device, handle, what, 1, stream);
+}
+
+enum philox_status host_stream_ask(struct host_device *device,
+				   philox_stream handle, const char *what,
+				   struct host_stream **stream)
+{
+	return find_stream(device, handle, what, 0, stream);
 }
 
 /* --- growing a capture ---------------------------------------------------- */

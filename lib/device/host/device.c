@@ -14,30 +14,30 @@
 #include "lib/device/host/host.h"
 #include "lib/base/base.h"
 
-enum philox_status host_no_memory(const char *what)
-{
-	return status_set(PHILOX_ERROR_MEMORY, "no memory for %s", what);
-}
-
-void host_lock(struct host_device *device)
-{
-	pthread_mutex_lock(&device->lock);
-}
-
-void host_unlock(struct host_device *device)
-{
-	struct host_release *due = device->due, *next;
-
-	device->due = NULL;
-	pthread_mutex_unlock(&device->lock);
-	for (; due; due = next) {
-		next = due->next;
-		due->release(due->object);
-		free(due);
-	}
-}
-
 /* --- work ----------------------------------------------------------------- */
+
+/* Submits or records the work, which it takes over in any case. */
+static enum philox_status put(struct host_device *device, philox_stream handle,
+			      struct host_work *work, const char *what)
+{
+	struct host_stream *stream;
+	enum philox_status status;
+
+	host_lock(device);
+	status = host_stream_find(device, handle, what, &stream);
+	if (status == PHILOX_OK)
+		status = host_arrays_take(device, work);
+	if (status == PHILOX_OK && !stream->capture)
+		status = host_condition_check(device, work, NULL);
+	if (status == PHILOX_OK)
+		status = stream->capture
+				 ? host_record(device, stream, work, what)
+				 : host_submit(stream, work, NULL, NULL);
+	if (status != PHILOX_OK)
+		host_work_drop(device, work);
+	host_unlock(device);
+	return status;
+}
 
 enum philox_status host_copy(struct philox_device *base, void *destination,
 			     const void *source, size_t size,
@@ -49,7 +49,7 @@ enum philox_status host_copy(struct philox_device *base, void *destination,
 
 	if (status != PHILOX_OK)
 		return status;
-	return host_put(host_of(base), stream, &work, "philox_memory_copy");
+	return put(host_of(base), stream, &work, "philox_memory_copy");
 }
 
 enum philox_status host_set(struct philox_device *base, void *memory, int value,
@@ -60,18 +60,19 @@ enum philox_status host_set(struct philox_device *base, void *memory, int value,
 
 	if (status != PHILOX_OK)
 		return status;
-	return host_put(host_of(base), stream, &work, "philox_memory_set");
+	return put(host_of(base), stream, &work, "philox_memory_set");
 }
 
 enum philox_status host_launch(struct philox_device *base, philox_stream stream,
 			       const struct kernel_call *call)
 {
 	struct host_work work;
-	enum philox_status status = host_work_kernel(&work, call);
+	enum philox_status status =
+		host_work_kernel(host_of(base), &work, call);
 
 	if (status != PHILOX_OK)
 		return status;
-	return host_put(host_of(base), stream, &work, "launch of a kernel");
+	return put(host_of(base), stream, &work, "launch of a kernel");
 }
 
 enum philox_status host_launch_host(struct philox_device *base,
@@ -85,7 +86,7 @@ enum philox_status host_launch_host(struct philox_device *base,
 
 	if (status != PHILOX_OK)
 		return status;
-	return host_put(host_of(base), stream, &work, "philox_launch_host");
+	return put(host_of(base), stream, &work, "philox_launch_host");
 }
 
 /* --- opening and closing -------------------------------------------------- */
@@ -157,6 +158,7 @@ static enum philox_status host_count(unsigned *count)
 }
 
 static enum philox_status host_open(unsigned index, const char *option,
+				    const void *kernels,
 				    struct philox_device **result)
 {
 	int synchronous = !strcmp(option, "sync");
@@ -188,6 +190,7 @@ static enum philox_status host_open(unsigned index, const char *option,
 		 synchronous ? "work runs in the calling thread"
 			     : "a thread for each stream",
 		 strict ? ", more checks" : "");
+	device->kernels = kernels;
 	device->synchronous = synchronous;
 	device->spaces.granularity = HOST_GRANULARITY;
 	device->base.is_strict = strict;
@@ -199,5 +202,5 @@ static enum philox_status host_open(unsigned index, const char *option,
 	return PHILOX_OK;
 }
 
-const struct device_family device_family_host = {
-	.name = "host", .count = host_count, .open = host_open};
+const struct device_opener device_host = {.count = host_count,
+					  .open = host_open};

@@ -5,99 +5,99 @@
  * New arguments for a node are overrides, kept separate from it; a launch copies
  * those that exist, so an update affects later launches only. What is in bodies
  * has none. Launches of one executable graph wait for each other, whatever their
- * streams. Guarded by the device's lock, except for host_replay_run().
+ * streams. Guarded by the device's lock.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/host/host.h"
 
-/* --- overrides ------------------------------------------------------------ */
+/* --- programs: graphs as they were instantiated --------------------------- */
 
-static void overrides_free(struct host_device *device,
-			   struct host_overrides *overrides)
+static struct host_program *program_create(struct host_device *device,
+					   struct host_graph *graph);
+
+/* What was made goes with the branch; 0: no memory. */
+static int branch_fill(struct host_device *device, struct host_branch *branch,
+		       const struct host_conditional *node)
 {
-	for (size_t i = 0; i < overrides->count; i++)
-		host_work_drop(device, &overrides->items[i].work);
-	free(overrides->items);
-}
-
-/* Takes the work over; 0: no memory. */
-static int overrides_set(struct host_device *device,
-			 struct host_overrides *overrides, size_t position,
-			 struct host_work *work)
-{
-	struct host_override *items = overrides->items;
-	size_t place = 0;
-
-	while (place < overrides->count && items[place].position < position)
-		place++;
-	if (place < overrides->count && items[place].position == position) {
-		host_work_drop(device, &items[place].work);
-		items[place].work = *work;
-		return 1;
+	branch->what = node->what;
+	branch->condition = node->condition;
+	for (uint32_t i = 0; i < node->what.bodies; i++) {
+		branch->bodies[i] = program_create(device, node->bodies[i]);
+		if (!branch->bodies[i])
+			return 0;
 	}
-	items = realloc(items, (overrides->count + 1) * sizeof(*items));
-	if (!items)
-		return 0;
-	overrides->items = items;
-	memmove(items + place + 1, items + place,
-		(overrides->count - place) * sizeof(*items));
-	items[place] = (struct host_override){position, *work};
-	overrides->count++;
 	return 1;
 }
 
-/* The work at a position; positions are asked for in order, with next at 0. */
-static const struct host_work *work_at(const struct host_program *program,
-				       const struct host_overrides *overrides,
-				       size_t position, size_t *next)
+/* The same. */
+static int program_add(struct host_device *device, struct host_program *program,
+		       const struct host_node *node)
 {
-	if (*next < overrides->count &&
-	    overrides->items[*next].position == position)
-		return &overrides->items[(*next)++].work;
-	return &program->works[position];
+	struct host_work *work =
+		&program->works[program->position[node->index]];
+	const struct host_conditional *conditional = node->conditional;
+
+	*work = host_work_share(&node->work);
+	if (!conditional)
+		return 1;
+	work->branch = calloc(1, sizeof(*work->branch) +
+					 conditional->what.bodies *
+						 sizeof(*work->branch->bodies));
+	return work->branch && branch_fill(device, work->branch, conditional);
 }
 
-/* --- launches ------------------------------------------------------------- */
-
-static struct host_replay *replay_create(struct host_exec *exec)
+/* 0: no memory. */
+static int program_keeps(struct host_program *program,
+			 const struct host_graph *graph)
 {
-	size_t count = exec->overrides.count;
-	struct host_replay *replay = calloc(1, sizeof(*replay));
+	struct host_condition *condition;
+	size_t count = 0;
 
-	if (!replay)
-		return NULL;
-	if (count) {
-		replay->overrides.items =
-			malloc(count * sizeof(*replay->overrides.items));
-		if (!replay->overrides.items) {
-			free(replay);
-			return NULL;
-		}
+	for (condition = graph->conditions; condition;
+	     condition = condition->next)
+		count++;
+	program->conditions = calloc(count + 1, sizeof(*program->conditions));
+	if (!program->conditions)
+		return 0;
+	for (condition = graph->conditions; condition;
+	     condition = condition->next) {
+		condition->refs++;
+		program->conditions[program->condition_count++] = condition;
 	}
+	return 1;
+}
+
+static struct host_program *program_create(struct host_device *device,
+					   struct host_graph *graph)
+{
+	size_t count = graph->nodes.count;
+	struct host_program *program = calloc(1, sizeof(*program));
+
+	if (!program)
+		return NULL;
+	program->refs = 1;
+	program->count = count;
+	program->graph_id = graph->id;
+	program->position = calloc(count + 1, sizeof(*program->position));
+	program->works = calloc(count + 1, sizeof(*program->works));
+	if (!program->position || !program->works ||
+	    !program_keeps(program, graph) ||
+	    !host_order(graph, graph->number << 16 ^ graph->execs_made,
+			program->position))
+		goto free_program;
 	for (size_t i = 0; i < count; i++)
-		replay->overrides.items[i] = (struct host_override){
-			exec->overrides.items[i].position,
-			host_work_share(&exec->overrides.items[i].work)};
-	replay->overrides.count = count;
-	replay->program = exec->program;
-	replay->program->refs++;
-	return replay;
-}
+		if (!program_add(device, program, graph->nodes.items[i]))
+			goto free_program;
+	program->keep = graph->keep;
+	program->keep->refs++;
+	graph->execs_made++;
+	return program;
 
-void host_replay_free(struct host_device *device, struct host_replay *replay)
-{
-	overrides_free(device, &replay->overrides);
-	host_program_drop(device, replay->program);
-	free(replay);
-}
-
-void host_replay_run(const struct host_replay *replay)
-{
-	host_program_begin(replay->program);
-	for (size_t i = 0, next = 0; i < replay->program->count; i++)
-		host_work_run(
-			work_at(replay->program, &replay->overrides, i, &next));
+free_program:
+	host_program_drop(device, program);
+	return NULL;
 }
 
 /* --- operations ----------------------------------------------------------- */
@@ -110,7 +110,7 @@ static enum philox_status exec_open(struct host_device *device,
 
 	if (!exec)
 		return host_no_memory("an executable graph");
-	exec->program = host_program_create(device, graph);
+	exec->program = program_create(device, graph);
 	if (!exec->program) {
 		free(exec);
 		return host_no_memory("an executable graph");
@@ -119,6 +119,58 @@ static enum philox_status exec_open(struct host_device *device,
 	host_register(device, &exec->object, HOST_EXEC, exec);
 	*handle = (philox_native_exec)exec;
 	return PHILOX_OK;
+}
+
+static enum philox_status check_bodies(const struct host_graph *graph,
+				       const char *what);
+
+/* In a body, copies are of memory that the device uses in place. */
+static enum philox_status check_copy(const struct host_work *work,
+				     const char *what)
+{
+	if (work->kind != HOST_COPY)
+		return PHILOX_OK;
+	for (uint32_t i = 0; i < work->args->n_arrays; i++)
+		if (!work->args->arrays[i].serial)
+			return status_set(
+				PHILOX_ERROR_INVALID,
+				"%s: %s is plain memory (%p), which "
+				"no copy in a body can use",
+				what, work->args->arrays[i].of.name,
+				(void *)(uintptr_t)work->args->arrays[i].of.at);
+	return PHILOX_OK;
+}
+
+static enum philox_status check_body(const struct host_graph *body,
+				     const char *what)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!body->nodes.count)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: a body of node %zu is empty", what,
+				  body->parent->index);
+	for (size_t i = 0; status == PHILOX_OK && i < body->nodes.count; i++)
+		status = check_copy(&body->nodes.items[i]->work, what);
+	return status == PHILOX_OK ? check_bodies(body, what) : status;
+}
+
+static enum philox_status check_bodies(const struct host_graph *graph,
+				       const char *what)
+{
+	if (graph->broken)
+		return status_set(PHILOX_ERROR_CAPTURE_INVALIDATED,
+				  "%s: a capture into the graph%s was "
+				  "invalidated",
+				  what, graph->parent ? ", or a body," : "");
+	for (const struct host_condition *condition = graph->conditions;
+	     condition; condition = condition->next)
+		if (!condition->used)
+			return status_set(PHILOX_ERROR_INVALID,
+					  "%s: no node looks at condition "
+					  "0x%" PRIxPTR,
+					  what, (uintptr_t)&condition->value);
+	return host_each_body(graph, what, check_body);
 }
 
 /* Its conditions and bodies are there once. */
@@ -153,7 +205,7 @@ enum philox_status host_exec_create(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = host_open_check(graph, what);
 	if (status == PHILOX_OK)
-		status = host_bodies_check(graph, what);
+		status = check_bodies(graph, what);
 	if (status == PHILOX_OK)
 		status = check_only(graph, what);
 	if (status == PHILOX_OK)
@@ -166,7 +218,7 @@ void host_exec_free(struct host_device *device, struct host_exec *exec)
 {
 	host_forget(device, &exec->object);
 	exec->program->keep->execs--;
-	overrides_free(device, &exec->overrides);
+	host_overrides_free(device, &exec->overrides);
 	host_program_drop(device, exec->program);
 	host_task_drop(device, exec->last);
 	free(exec);
@@ -188,15 +240,58 @@ enum philox_status host_exec_destroy(struct philox_device *base,
 	return status;
 }
 
+/* Takes the work over; 0: no memory. */
+static int overrides_set(struct host_device *device,
+			 struct host_overrides *overrides, size_t position,
+			 struct host_work *work)
+{
+	struct host_override *items = overrides->items;
+	size_t place = 0;
+
+	while (place < overrides->count && items[place].position < position)
+		place++;
+	if (place < overrides->count && items[place].position == position) {
+		host_work_drop(device, &items[place].work);
+		items[place].work = *work;
+		return 1;
+	}
+	items = realloc(items, (overrides->count + 1) * sizeof(*items));
+	if (!items)
+		return 0;
+	overrides->items = items;
+	memmove(items + place + 1, items + place,
+		(overrides->count - place) * sizeof(*items));
+	items[place] = (struct host_override){position, *work};
+	overrides->count++;
+	return 1;
+}
+
+static int program_has(const struct host_program *program,
+		       device_condition handle)
+{
+	for (size_t i = 0; i < program->condition_count; i++)
+		if ((uintptr_t)&program->conditions[i]->value == handle)
+			return 1;
+	for (size_t i = 0; i < program->count; i++) {
+		const struct host_branch *branch = program->works[i].branch;
+
+		for (uint32_t k = 0; branch && k < branch->what.bodies; k++)
+			if (program_has(branch->bodies[k], handle))
+				return 1;
+	}
+	return 0;
+}
+
 /* Whether it sets a condition that the executable graph does not have. */
-static int sets_a_stranger(const struct host_program *program,
+static int sets_a_stranger(const struct host_device *device,
+			   const struct host_program *program,
 			   const struct host_work *work)
 {
 	const struct condition_args *args =
 		(const struct condition_args *)work->args->bytes;
 
-	return work->function == kernels_host[KERNEL_CONDITION] &&
-	       !host_program_has(program, args->condition);
+	return work->function == device->kernels[KERNEL_CONDITION] &&
+	       !program_has(program, args->condition);
 }
 
 static enum philox_status override_kernel(struct host_device *device,
@@ -222,7 +317,7 @@ static enum philox_status override_kernel(struct host_device *device,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "%s: node %zu is not a kernel", what,
 				  node->index);
-	if (sets_a_stranger(program, work))
+	if (sets_a_stranger(device, program, work))
 		return status_set(PHILOX_ERROR_INVALID,
 				  "%s: the condition was made after the "
 				  "instantiation",
@@ -245,7 +340,7 @@ enum philox_status host_exec_set_kernel(struct philox_device *base,
 	struct host_work work;
 	enum philox_status status;
 
-	status = host_work_kernel(&work, call);
+	status = host_work_kernel(device, &work, call);
 	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);
@@ -274,7 +369,7 @@ static enum philox_status check_program(struct host_device *device,
 	for (size_t i = 0, next = 0; status == PHILOX_OK && i < program->count;
 	     i++) {
 		const struct host_work *work =
-			work_at(program, overrides, i, &next);
+			host_work_at(program, overrides, i, &next);
 		const struct host_branch *branch = work->branch;
 
 		status = host_arrays_check(device, work);
@@ -317,6 +412,31 @@ enum philox_status host_exec_check(struct philox_device *base,
 		status = check_arrays(device, exec);
 	host_unlock(device);
 	return status;
+}
+
+static struct host_replay *replay_create(struct host_exec *exec)
+{
+	size_t count = exec->overrides.count;
+	struct host_replay *replay = calloc(1, sizeof(*replay));
+
+	if (!replay)
+		return NULL;
+	if (count) {
+		replay->overrides.items =
+			malloc(count * sizeof(*replay->overrides.items));
+		if (!replay->overrides.items) {
+			free(replay);
+			return NULL;
+		}
+	}
+	for (size_t i = 0; i < count; i++)
+		replay->overrides.items[i] = (struct host_override){
+			exec->overrides.items[i].position,
+			host_work_share(&exec->overrides.items[i].work)};
+	replay->overrides.count = count;
+	replay->program = exec->program;
+	replay->program->refs++;
+	return replay;
 }
 
 static enum philox_status launch_submit(struct host_device *device,
@@ -365,319 +485,4 @@ enum philox_status host_exec_launch(struct philox_device *base,
 		status = launch_submit(device, exec, stream);
 	host_unlock(device);
 	return status;
-}
-
-/* --- program: graphs as they were instantiated ---------------------------- */
-
-/*
- * A program is a list of work that never changes, in an order that respects all
- * edges. The body of a conditional node is a program in that of its graph.
- * Guarded by the device's lock, except for running, which needs none: launches
- * of one program run one after the other.
- */
-
-/* --- making and freeing --------------------------------------------------- */
-
-/* Frees what a program has, of which all that is there is whole. */
-static void program_free(struct host_device *device,
-			 struct host_program *program)
-{
-	for (size_t i = 0; i < program->condition_count; i++)
-		host_condition_drop(program->conditions[i]);
-	for (size_t i = 0; program->works && i < program->count; i++)
-		host_work_drop(device, &program->works[i]);
-	if (program->keep)
-		host_keep_drop(device, program->keep);
-	free(program->conditions);
-	free(program->position);
-	free(program->works);
-	free(program);
-}
-
-void host_program_drop(struct host_device *device, struct host_program *program)
-{
-	if (!--program->refs)
-		program_free(device, program);
-}
-
-void host_branch_free(struct host_device *device, struct host_branch *branch)
-{
-	for (uint32_t i = 0; i < branch->what.bodies; i++)
-		if (branch->bodies[i])
-			host_program_drop(device, branch->bodies[i]);
-	free(branch);
-}
-
-static struct host_branch *branch_create(struct host_device *device,
-					 const struct host_conditional *node)
-{
-	uint32_t count = node->what.bodies;
-	struct host_branch *branch =
-		calloc(1, sizeof(*branch) + count * sizeof(*branch->bodies));
-
-	if (!branch)
-		return NULL;
-	branch->what = node->what;
-	branch->condition = node->condition;
-	for (uint32_t i = 0; i < count; i++) {
-		branch->bodies[i] =
-			host_program_create(device, node->bodies[i]);
-		if (branch->bodies[i])
-			continue;
-		host_branch_free(device, branch);
-		return NULL;
-	}
-	return branch;
-}
-
-/* 0: no memory. */
-static int program_add(struct host_device *device, struct host_program *program,
-		       const struct host_node *node)
-{
-	struct host_work *work =
-		&program->works[program->position[node->index]];
-
-	*work = host_work_share(&node->work);
-	if (node->conditional)
-		work->branch = branch_create(device, node->conditional);
-	return !node->conditional || work->branch;
-}
-
-/* 0: no memory. */
-static int program_keeps(struct host_program *program,
-			 const struct host_graph *graph)
-{
-	struct host_condition *condition;
-	size_t count = 0;
-
-	for (condition = graph->conditions; condition;
-	     condition = condition->next)
-		count++;
-	program->conditions = calloc(count + 1, sizeof(*program->conditions));
-	if (!program->conditions)
-		return 0;
-	for (condition = graph->conditions; condition;
-	     condition = condition->next) {
-		condition->refs++;
-		program->conditions[program->condition_count++] = condition;
-	}
-	return 1;
-}
-
-struct host_program *host_program_create(struct host_device *device,
-					 struct host_graph *graph)
-{
-	size_t count = graph->nodes.count;
-	struct host_program *program = calloc(1, sizeof(*program));
-
-	if (!program)
-		return NULL;
-	program->refs = 1;
-	program->count = count;
-	program->graph_id = graph->id;
-	program->position = calloc(count + 1, sizeof(*program->position));
-	program->works = calloc(count + 1, sizeof(*program->works));
-	if (!program->position || !program->works ||
-	    !program_keeps(program, graph) ||
-	    !host_order(graph, graph->number << 16 ^ graph->execs_made,
-			program->position))
-		goto free_program;
-	for (size_t i = 0; i < count; i++)
-		if (!program_add(device, program, graph->nodes.items[i]))
-			goto free_program;
-	program->keep = graph->keep;
-	program->keep->refs++;
-	graph->execs_made++;
-	return program;
-
-free_program:
-	program_free(device, program);
-	return NULL;
-}
-
-int host_program_has(const struct host_program *program,
-		     device_condition handle)
-{
-	for (size_t i = 0; i < program->condition_count; i++)
-		if ((uintptr_t)&program->conditions[i]->value == handle)
-			return 1;
-	for (size_t i = 0; i < program->count; i++) {
-		const struct host_branch *branch = program->works[i].branch;
-
-		for (uint32_t k = 0; branch && k < branch->what.bodies; k++)
-			if (host_program_has(branch->bodies[k], handle))
-				return 1;
-	}
-	return 0;
-}
-
-/* --- running, without the lock --------------------------------------------- */
-
-/* As useless as CUDA permits: 0 at some launches, large at others. */
-static uint32_t undefined_value(const struct host_condition *condition)
-{
-	uint64_t bits = condition->launches * 0x9e3779b97f4a7c15u;
-
-	return bits >> 63 ? UINT32_MAX - (uint32_t)condition->launches : 0;
-}
-
-/* Launches of an executable graph run one after the other. */
-void host_program_begin(const struct host_program *program)
-{
-	for (size_t i = 0; i < program->condition_count; i++) {
-		struct host_condition *condition = program->conditions[i];
-
-		condition->launches++;
-		condition->value = condition->assigned
-					   ? condition->first
-					   : undefined_value(condition);
-	}
-	for (size_t i = 0; i < program->count; i++) {
-		const struct host_branch *branch = program->works[i].branch;
-
-		for (uint32_t k = 0; branch && k < branch->what.bodies; k++)
-			host_program_begin(branch->bodies[k]);
-	}
-}
-
-static void body_run(const struct host_program *body)
-{
-	for (size_t i = 0; i < body->count; i++)
-		host_work_run(&body->works[i]);
-}
-
-int host_branch_picks(const struct host_branch *branch, uint32_t *body)
-{
-	uint32_t value = branch->condition->value;
-
-	*body = 0;
-	switch (branch->what.kind) {
-	case CONDITIONAL_WHILE:
-		return value != 0;
-	case CONDITIONAL_IF:
-		*body = !value;
-		break;
-	case CONDITIONAL_SWITCH:
-		*body = value;
-		break;
-	}
-	return *body < branch->what.bodies;
-}
-
-void host_branch_run(const struct host_branch *branch)
-{
-	uint32_t body;
-
-	while (host_branch_picks(branch, &body)) {
-		body_run(branch->bodies[body]);
-		if (branch->what.kind != CONDITIONAL_WHILE)
-			break;
-	}
-}
-
-/* --- order: the order in which an executable graph runs nodes ------------- */
-
-/*
- * The order is legal, but not that of the capture: a small hash of the graph's
- * and the instantiation's numbers picks among the nodes that are ready. Two
- * executable graphs of the same work run in different orders, which are the
- * same on each run of a program, so that a missing edge shows up as a wrong
- * result. Called with the device's lock held; changes nothing in the graph.
- */
-
-/* Scratch for ordering: one block for each node, edges as lists of users. */
-struct ordering {
-	size_t *missing;   /* by node: dependencies not placed yet */
-	size_t *first_use; /* by node: where its users begin in `users` */
-	size_t *users;     /* node indices */
-	size_t *ready;     /* node indices, in no order */
-	size_t ready_count;
-};
-
-static uint64_t mix_bits(uint64_t value)
-{
-	value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-	value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-	return value ^ value >> 31;
-}
-
-static size_t edge_count(const struct host_graph *graph)
-{
-	size_t edges = 0;
-
-	for (size_t i = 0; i < graph->nodes.count; i++)
-		edges += graph->nodes.items[i]->deps.count;
-	return edges;
-}
-
-static int ordering_open(struct ordering *order, const struct host_graph *graph)
-{
-	size_t count = graph->nodes.count;
-	size_t words = 3 * count + 2 + edge_count(graph);
-
-	order->missing = calloc(words, sizeof(size_t));
-	if (!order->missing)
-		return 0;
-	order->ready = order->missing + count;
-	order->first_use = order->ready + count;
-	order->users = order->first_use + count + 2;
-	order->ready_count = 0;
-	return 1;
-}
-
-/* Turns the nodes' lists of dependencies into lists of users. */
-static void list_users(struct ordering *order, const struct host_graph *graph)
-{
-	size_t count = graph->nodes.count;
-	size_t *place = order->first_use + 1; /* ends up shifted into shape */
-
-	for (size_t i = 0; i < count; i++) {
-		const struct host_nodes *deps = &graph->nodes.items[i]->deps;
-
-		order->missing[i] = deps->count;
-		for (size_t k = 0; k < deps->count; k++)
-			place[deps->items[k]->index + 1]++;
-	}
-	for (size_t i = 1; i < count; i++)
-		place[i] += place[i - 1];
-	for (size_t i = 0; i < count; i++) {
-		const struct host_nodes *deps = &graph->nodes.items[i]->deps;
-
-		for (size_t k = 0; k < deps->count; k++)
-			order->users[place[deps->items[k]->index]++] = i;
-	}
-}
-
-static size_t take_ready(struct ordering *order, uint64_t seed)
-{
-	size_t pick = mix_bits(seed) % order->ready_count;
-	size_t node = order->ready[pick];
-
-	order->ready[pick] = order->ready[--order->ready_count];
-	return node;
-}
-
-int host_order(const struct host_graph *graph, uint64_t seed, size_t *position)
-{
-	size_t count = graph->nodes.count;
-	struct ordering order;
-
-	if (!ordering_open(&order, graph))
-		return 0;
-	list_users(&order, graph);
-	for (size_t i = 0; i < count; i++)
-		if (!order.missing[i])
-			order.ready[order.ready_count++] = i;
-	for (size_t place = 0; place < count; place++) {
-		size_t node = take_ready(&order, mix_bits(seed) + place);
-
-		position[node] = place;
-		for (size_t k = order.first_use[node];
-		     k < order.first_use[node + 1]; k++)
-			if (!--order.missing[order.users[k]])
-				order.ready[order.ready_count++] =
-					order.users[k];
-	}
-	free(order.missing);
-	return 1;
 }

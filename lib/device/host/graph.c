@@ -7,6 +7,9 @@
  * launches; the last of them releases the objects. Guarded by the device's
  * lock.
  */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/device/host/host.h"
@@ -64,20 +67,6 @@ void host_nodes_free(struct host_nodes *nodes)
 	*nodes = (struct host_nodes){0};
 }
 
-/* --- what graphs keep ----------------------------------------------------- */
-
-void host_keep_drop(struct host_device *device, struct host_keep *keep)
-{
-	struct host_release **end = &device->due;
-
-	if (--keep->refs)
-		return;
-	while (*end)
-		end = &(*end)->next;
-	*end = keep->releases;
-	free(keep);
-}
-
 /* --- graphs and nodes ----------------------------------------------------- */
 
 struct host_graph *host_graph_create(struct host_device *device)
@@ -96,25 +85,6 @@ struct host_graph *host_graph_create(struct host_device *device)
 	graph->number = ++device->graphs_made;
 	host_register(device, &graph->object, HOST_GRAPH, graph);
 	return graph;
-}
-
-void host_graph_free(struct host_device *device, struct host_graph *graph)
-{
-	host_forget(device, &graph->object);
-	for (size_t i = 0; i < graph->nodes.count; i++) {
-		struct host_node *node = graph->nodes.items[i];
-
-		host_forget(device, &node->object);
-		host_work_drop(device, &node->work);
-		host_nodes_free(&node->deps);
-		if (node->conditional)
-			host_conditional_free(device, node->conditional);
-		free(node);
-	}
-	host_nodes_free(&graph->nodes);
-	host_conditions_free(device, graph);
-	host_keep_drop(device, graph->keep);
-	free(graph);
 }
 
 struct host_node *host_graph_add(struct host_device *device,
@@ -138,6 +108,182 @@ struct host_node *host_graph_add(struct host_device *device,
 	graph->nodes.items[graph->nodes.count++] = node;
 	host_register(device, &node->object, HOST_NODE, node);
 	return node;
+}
+
+/* --- the end of graphs, and of captures into them -------------------------- */
+
+void host_forget_nodes(struct host_device *device, struct host_capture *capture)
+{
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next)
+		if (stream->capture == capture)
+			stream->deps.count = 0;
+}
+
+void host_invalidate(struct host_device *device, struct host_capture *capture,
+		     const char *reason, ...)
+{
+	va_list arguments;
+
+	if (!capture->graph)
+		return;
+	va_start(arguments, reason);
+	vsnprintf(capture->reason, sizeof(capture->reason), reason, arguments);
+	va_end(arguments);
+	host_forget_nodes(device, capture);
+	capture->graph->broken = 1;
+	capture->graph->capturing = 0;
+	if (!capture->into)
+		host_graph_free(device, capture->graph);
+	capture->graph = NULL;
+}
+
+static void invalidate_within(struct host_device *device,
+			      const struct host_graph *body)
+{
+	for (struct host_capture *capture = device->captures; capture;
+	     capture = capture->next)
+		if (capture->graph == body)
+			host_invalidate(device, capture,
+					"the end of the graph around it");
+}
+
+void host_conditional_free(struct host_device *device,
+			   struct host_conditional *conditional)
+{
+	for (uint32_t i = 0; i < conditional->what.bodies; i++) {
+		struct host_graph *body = conditional->bodies[i];
+
+		if (!body)
+			continue;
+		invalidate_within(device, body);
+		host_graph_free(device, body);
+	}
+	free(conditional);
+}
+
+static void conditions_free(struct host_device *device,
+			    struct host_graph *graph)
+{
+	struct host_condition *condition = graph->conditions;
+
+	while (condition) {
+		struct host_condition *next = condition->next;
+
+		host_forget(device, &condition->object);
+		condition->graph = NULL;
+		host_condition_drop(condition);
+		condition = next;
+	}
+}
+
+void host_graph_free(struct host_device *device, struct host_graph *graph)
+{
+	host_forget(device, &graph->object);
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		struct host_node *node = graph->nodes.items[i];
+
+		host_forget(device, &node->object);
+		host_work_drop(device, &node->work);
+		host_nodes_free(&node->deps);
+		if (node->conditional)
+			host_conditional_free(device, node->conditional);
+		free(node);
+	}
+	host_nodes_free(&graph->nodes);
+	conditions_free(device, graph);
+	host_keep_drop(device, graph->keep);
+	free(graph);
+}
+
+/* --- graphs around a graph, and bodies in it -------------------------------- */
+
+struct host_graph *host_root_of(struct host_graph *graph)
+{
+	while (graph->parent)
+		graph = graph->parent->graph;
+	return graph;
+}
+
+enum philox_status host_root_check(const struct host_graph *graph,
+				   const char *what)
+{
+	if (!graph->parent)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "%s: the graph is a body of node %zu, and goes with "
+			  "it",
+			  what, graph->parent->index);
+}
+
+enum philox_status host_each_body(
+	const struct host_graph *graph, const char *what,
+	enum philox_status (*check)(const struct host_graph *, const char *))
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; i < graph->nodes.count; i++) {
+		const struct host_conditional *made =
+			graph->nodes.items[i]->conditional;
+		uint32_t bodies = made ? made->what.bodies : 0;
+
+		for (uint32_t k = 0; status == PHILOX_OK && k < bodies; k++)
+			status = check(made->bodies[k], what);
+	}
+	return status;
+}
+
+enum philox_status host_open_check(const struct host_graph *graph,
+				   const char *what)
+{
+	if (graph->capturing)
+		return status_set(PHILOX_ERROR_STATE,
+				  "%s: the graph%s is still being captured",
+				  what, graph->parent ? ", or a body," : "");
+	return host_each_body(graph, what, host_open_check);
+}
+
+/* --- conditions ----------------------------------------------------------- */
+
+struct host_condition *host_condition_find(struct host_device *device,
+					   device_condition handle,
+					   const char *what)
+{
+	struct host_object *object = host_find(device, HOST_CONDITION,
+					       (const void *)(uintptr_t)handle);
+
+	if (!object)
+		status_set(PHILOX_ERROR_INVALID,
+			   "%s: 0x%" PRIx64 " is not a live condition of a "
+			   "graph of device %s",
+			   what, handle, device->base.name);
+	return (struct host_condition *)object;
+}
+
+enum philox_status host_condition_check(struct host_device *device,
+					const struct host_work *work,
+					struct host_graph *graph)
+{
+	static const char what[] = "kernel that sets a condition";
+	const struct condition_args *args;
+	const struct host_condition *condition;
+
+	if (work->kind != HOST_KERNEL ||
+	    work->function != device->kernels[KERNEL_CONDITION])
+		return PHILOX_OK;
+	args = (const struct condition_args *)work->args->bytes;
+	condition = host_condition_find(device, args->condition, what);
+	if (!condition)
+		return PHILOX_ERROR_INVALID;
+	if (!graph)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: it is launched outside of a graph",
+				  what);
+	if (host_root_of(graph) != host_root_of(condition->graph))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "%s: the condition is of another graph",
+				  what);
+	return PHILOX_OK;
 }
 
 /* --- operations ----------------------------------------------------------- */
@@ -177,7 +323,7 @@ enum philox_status host_graph_add_kernel(struct philox_device *base,
 	struct host_work work;
 	enum philox_status status;
 
-	status = host_work_kernel(&work, call);
+	status = host_work_kernel(device, &work, call);
 	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);
@@ -242,7 +388,7 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 	struct host_node *node;
 	enum philox_status status;
 
-	status = host_work_kernel(&work, call);
+	status = host_work_kernel(device, &work, call);
 	if (status != PHILOX_OK)
 		return status;
 	host_lock(device);

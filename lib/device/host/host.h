@@ -7,13 +7,13 @@
  * those that are queued work, since all work does, and release callbacks, since
  * host_unlock() calls those that are due only after it has released the lock.
  *
- * Files: device.c (open, close, work, the table), memory.c (allocations, and
- * how much memory there is), space.c (spaces), arrays.c (whether arrays lie in
- * memory), object.c (which handles are alive), work.c (what a node or a queue
- * entry does), queue.c (queues and threads), stream.c, event.c, rules.c (what a
- * capture permits), capture.c, graph.c (nodes and edges), conditional.c
- * (conditions, nodes with bodies), order.c, program.c and exec.c (replay). They are one
- * object: its parts may call each other.
+ * Files, each of which calls those before it: object.c (the lock, and which
+ * handles are alive), order.c, arrays.c (whether arrays lie in memory), work.c
+ * (what a node or an entry of a queue does; programs), queue.c (queues and
+ * threads), graph.c (graphs, nodes, edges and their end), capture.c, stream.c,
+ * event.c, memory.c (allocations, and how much memory there is), space.c
+ * (spaces), conditional.c (conditions, nodes with bodies), exec.c (replay) and
+ * device.c (open, close, work, the table).
  */
 #ifndef LIB_DEVICE_HOST_HOST_H
 #define LIB_DEVICE_HOST_HOST_H
@@ -26,7 +26,7 @@
 #include "lib/device/device.h"
 #include "lib/base/base.h"
 
-/* --- handles: object.c ----------------------------------------------- */
+/* --- handles --------------------------------------------------------------- */
 
 enum host_kind {
 	HOST_ANY, /* for host_first_object() */
@@ -53,7 +53,7 @@ struct host_registry {
 	size_t count;
 };
 
-/* --- memory: memory.c, space.c, arrays.c ----------------------------- */
+/* --- memory ------------------------------------------------------------- */
 
 /*
  * An allocation, or an extent of a space, which is no object of the registry.
@@ -87,7 +87,7 @@ struct host_array {
 	int in_space;
 };
 
-/* --- work: work.c ---------------------------------------------------- */
+/* --- work -------------------------------------------------------------------- */
 
 /* Arguments, copied once, shared by nodes, execs and launches. */
 struct host_args {
@@ -284,6 +284,7 @@ struct host_replay {
 
 struct host_device {
 	struct philox_device base;
+	void (*const *kernels)(const void *args); /* loops, by enum kernel */
 	int synchronous;
 	pthread_mutex_t lock;
 	pthread_mutex_t turn; /* host:sync: held while work runs */
@@ -308,7 +309,7 @@ static inline struct host_device *host_of(struct philox_device *device)
 	return (struct host_device *)device; /* base is the first member */
 }
 
-/* --- device.c -------------------------------------------------------- */
+/* --- object.c ------------------------------------------------------------- */
 
 /* Unlocking releases the lock and then calls the releases that are due. */
 void host_lock(struct host_device *device);
@@ -316,45 +317,8 @@ void host_unlock(struct host_device *device);
 
 enum philox_status host_no_memory(const char *what);
 
-/* --- memory.c -------------------------------------------------------- */
-
-/* Refuses `bytes` more than the limit: the caller counts them in `used`. */
-enum philox_status host_within_limit(const struct host_device *device,
-				     size_t bytes, const char *what);
-
-/* Frees all allocations. */
-void host_memory_close(struct host_device *device);
-
-/* --- space.c --------------------------------------------------------- */
-
-/* Fixed, so that offsets are the same everywhere; pages are smaller. */
-#define HOST_GRANULARITY ((size_t)64 << 10)
-
-/* Releases all spaces, whatever is mapped. */
-void host_spaces_close(struct host_device *device);
-
-/* --- arrays.c -------------------------------------------------------- */
-
-/* Makes an allocation or extent known, with a serial; 0: no memory. */
-int host_block_add(struct host_device *device, struct host_block *block);
-void host_block_remove(struct host_device *device, struct host_block *block);
-
-/* The one that an address lies in, or NULL. */
-struct host_block *host_block_at(struct host_device *device,
-				 const void *address);
-
-/*
- * Refuses work of which an array does not lie in its allocation or, on a strict
- * device and but for copies, in any; notes the allocation of each.
- */
-enum philox_status host_arrays_take(struct host_device *device,
-				    struct host_work *work);
-
-/* Refuses work of which an array no longer lies in the allocation noted. */
-enum philox_status host_arrays_check(struct host_device *device,
-				     const struct host_work *work);
-
-/* --- object.c -------------------------------------------------------- */
+void host_condition_drop(struct host_condition *condition);
+void host_keep_drop(struct host_device *device, struct host_keep *keep);
 
 int host_registry_open(struct host_registry *registry); /* 0: no memory */
 
@@ -385,6 +349,159 @@ enum philox_status host_exec_find(struct host_device *device,
 				  philox_native_exec handle, const char *what,
 				  struct host_exec **exec);
 
+/* The error that such a handle is. */
+enum philox_status host_not_alive(struct host_device *device,
+				  const void *handle, const char *what,
+				  const char *noun);
+
+/* --- order.c -------------------------------------------------------------- */
+
+/* Writes the place of each node, by index; the order depends on the seed. 0: no
+ * memory. */
+int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
+
+/* --- arrays.c ------------------------------------------------------------- */
+
+/* Makes an allocation or extent known, with a serial; 0: no memory. */
+int host_block_add(struct host_device *device, struct host_block *block);
+void host_block_remove(struct host_device *device, struct host_block *block);
+
+/* The one that an address lies in, or NULL. */
+struct host_block *host_block_at(struct host_device *device,
+				 const void *address);
+
+/*
+ * Refuses work of which an array does not lie in its allocation or, on a strict
+ * device and but for copies, in any; notes the allocation of each.
+ */
+enum philox_status host_arrays_take(struct host_device *device,
+				    struct host_work *work);
+
+/* Refuses work of which an array no longer lies in the allocation noted. */
+enum philox_status host_arrays_check(struct host_device *device,
+				     const struct host_work *work);
+
+/* --- work.c --------------------------------------------------------------- */
+
+enum philox_status host_work_call(struct host_work *work,
+				  enum host_work_kind kind,
+				  void (*function)(const void *),
+				  const void *args, size_t size);
+enum philox_status host_work_kernel(const struct host_device *device,
+				    struct host_work *work,
+				    const struct kernel_call *call);
+enum philox_status host_work_copy(struct host_work *work, void *destination,
+				  const void *source, size_t size);
+enum philox_status host_work_set(struct host_work *work, void *memory,
+				 int value, size_t size);
+struct host_work host_work_share(const struct host_work *work);
+void host_work_drop(struct host_device *device, struct host_work *work);
+void host_work_run(const struct host_work *work); /* without the lock */
+
+void host_program_drop(struct host_device *device,
+		       struct host_program *program);
+void host_overrides_free(struct host_device *device,
+			 struct host_overrides *overrides);
+
+/* The work at a position; positions are asked for in order, with next at 0. */
+const struct host_work *host_work_at(const struct host_program *program,
+				     const struct host_overrides *overrides,
+				     size_t position, size_t *next);
+
+/* Gives all conditions the values with which a launch begins. */
+void host_program_begin(const struct host_program *program);
+/* Whether a body of the node runs now, and which. */
+int host_branch_picks(const struct host_branch *branch, uint32_t *body);
+
+/* --- queue.c -------------------------------------------------------------- */
+
+/*
+ * host_submit() runs `work` after everything on the stream and after the task
+ * `after` (NULL: nothing). It takes the work over, on success only, and writes
+ * the task with a reference for the caller to `task` unless NULL. In
+ * synchronous mode the lock is released while the work runs.
+ */
+enum philox_status host_submit(struct host_stream *stream,
+			       struct host_work *work, struct host_task *after,
+			       struct host_task **task);
+
+void host_task_drop(struct host_device *device, struct host_task *task);
+void host_task_wait(struct host_device *device, struct host_task *task);
+
+/* Waits for all tasks that are submitted by now. */
+void host_wait_idle(struct host_device *device);
+
+/* --- graph.c -------------------------------------------------------------- */
+
+int host_nodes_reserve(struct host_nodes *nodes,
+		       size_t more); /* 0: no memory */
+void host_nodes_add(struct host_nodes *nodes, struct host_node *node);
+int host_nodes_copy(struct host_nodes *to, const struct host_nodes *from);
+void host_nodes_free(struct host_nodes *nodes);
+
+struct host_graph *host_graph_create(struct host_device *device);
+void host_graph_free(struct host_device *device, struct host_graph *graph);
+
+/* Takes the work over; NULL: out of memory, and the work stays the caller's. */
+struct host_node *host_graph_add(struct host_device *device,
+				 struct host_graph *graph,
+				 struct host_work *work,
+				 const struct host_nodes *deps);
+
+/* The nodes of handles, which must be of the graph; the caller frees them. */
+enum philox_status host_find_deps(struct host_device *device,
+				  const struct host_graph *graph,
+				  const device_node *handles, size_t n,
+				  const char *what, struct host_nodes *deps);
+
+/* The handles of at most *n nodes, and how many there are. */
+void host_nodes_show(const struct host_nodes *nodes, device_node *handles,
+		     size_t *n);
+
+/* The first call keeps the reason; the graph is freed at once. */
+void host_invalidate(struct host_device *device, struct host_capture *capture,
+		     const char *reason, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Empties the last nodes of the capture's streams: they will be freed. */
+void host_forget_nodes(struct host_device *device,
+		       struct host_capture *capture);
+
+/* With the captures of its bodies. */
+void host_conditional_free(struct host_device *device,
+			   struct host_conditional *conditional);
+
+/* The graph itself, or the one around all that it is a body in. */
+struct host_graph *host_root_of(struct host_graph *graph);
+
+/* Refuses a body. */
+enum philox_status host_root_check(const struct host_graph *graph,
+				   const char *what);
+
+/* Refuses a graph of which it, or a body, is being captured. */
+enum philox_status host_open_check(const struct host_graph *graph,
+				   const char *what);
+
+/* Calls `check` for the bodies of a graph, not for those below. */
+enum philox_status host_each_body(
+	const struct host_graph *graph, const char *what,
+	enum philox_status (*check)(const struct host_graph *, const char *));
+
+/* NULL: there is none, and the error is set. */
+struct host_condition *host_condition_find(struct host_device *device,
+					   device_condition handle,
+					   const char *what);
+
+/*
+ * Refuses a kernel that sets a condition which is not of the graph, of one
+ * above it or below, and one that is in no graph (NULL).
+ */
+enum philox_status host_condition_check(struct host_device *device,
+					const struct host_work *work,
+					struct host_graph *graph);
+
+/* --- capture.c ------------------------------------------------------------ */
+
 /*
  * The stream of a handle; NULL is the legacy stream. Using that while a
  * blocking stream captures is the error CAPTURE_IMPLICIT, and invalidates those
@@ -398,66 +515,6 @@ enum philox_status host_stream_ask(struct host_device *device,
 				   philox_stream handle, const char *what,
 				   struct host_stream **stream);
 
-/* The handles of at most *n nodes, and how many there are. */
-void host_nodes_show(const struct host_nodes *nodes, device_node *handles,
-		     size_t *n);
-
-/* --- work.c ---------------------------------------------------------- */
-
-enum philox_status host_work_call(struct host_work *work,
-				  enum host_work_kind kind,
-				  void (*function)(const void *),
-				  const void *args, size_t size);
-enum philox_status host_work_kernel(struct host_work *work,
-				    const struct kernel_call *call);
-enum philox_status host_work_copy(struct host_work *work, void *destination,
-				  const void *source, size_t size);
-enum philox_status host_work_set(struct host_work *work, void *memory,
-				 int value, size_t size);
-struct host_work host_work_share(const struct host_work *work);
-void host_work_drop(struct host_device *device, struct host_work *work);
-void host_work_run(const struct host_work *work); /* without the lock */
-
-/* --- queue.c --------------------------------------------------------- */
-
-/*
- * host_submit() runs `work` after everything on the stream and after the task
- * `after` (NULL: nothing). It takes the work over, on success only, and writes
- * the task with a reference for the caller to `task` unless NULL. In
- * synchronous mode the lock is released while the work runs.
- */
-enum philox_status host_submit(struct host_stream *stream,
-			       struct host_work *work, struct host_task *after,
-			       struct host_task **task);
-
-/* host_put() submits or records `work`; takes and gives back the lock, and
- * takes the work over in any case. */
-enum philox_status host_put(struct host_device *device, philox_stream stream,
-			    struct host_work *work, const char *what);
-
-void host_task_drop(struct host_device *device, struct host_task *task);
-void host_task_wait(struct host_device *device, struct host_task *task);
-
-/* Waits for all tasks that are submitted by now. */
-void host_wait_idle(struct host_device *device);
-
-/* --- stream.c -------------------------------------------------------- */
-
-void host_stream_init(struct host_device *device, struct host_stream *stream,
-		      int blocking);
-
-/* Waits for queued work, with the lock released. */
-void host_stream_free(struct host_device *device, struct host_stream *stream);
-
-/* --- event.c --------------------------------------------------------- */
-
-void host_event_free(struct host_device *device, struct host_event *event);
-
-/* --- rules.c --------------------------------------------------------- */
-
-/* A number for each thread, unlike pthread_self() never used again. */
-uint64_t host_thread_number(void);
-
 /* Refuses a call that captures in progress forbid, and invalidates those. */
 enum philox_status host_unsafe(struct host_device *device, const char *what);
 
@@ -467,15 +524,6 @@ enum philox_status host_unsafe_always(struct host_device *device,
 
 /* The capture with this id, or NULL once it is over. */
 struct host_capture *host_capture_of(struct host_device *device, uint64_t id);
-
-/* The first call keeps the reason; the graph is freed at once. */
-void host_invalidate(struct host_device *device, struct host_capture *capture,
-		     const char *reason, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* Empties the last nodes of the capture's streams: they will be freed. */
-void host_forget_nodes(struct host_device *device,
-		       struct host_capture *capture);
 
 /* The error that calls on an invalidated capture get, or PHILOX_OK. */
 enum philox_status host_capture_check(const struct host_capture *capture,
@@ -493,101 +541,44 @@ enum philox_status host_capture_join(struct host_device *device,
 				     const struct host_nodes *deps,
 				     const char *what);
 
-/* --- capture.c ------------------------------------------------------- */
-
 /* Ends a capture: its streams are normal again; its graph stays. */
 void host_capture_over(struct host_device *device,
 		       struct host_capture *capture);
 
-/* --- graph.c --------------------------------------------------------- */
+/* --- stream.c ------------------------------------------------------------- */
 
-int host_nodes_reserve(struct host_nodes *nodes,
-		       size_t more); /* 0: no memory */
-void host_nodes_add(struct host_nodes *nodes, struct host_node *node);
-int host_nodes_copy(struct host_nodes *to, const struct host_nodes *from);
-void host_nodes_free(struct host_nodes *nodes);
+void host_stream_init(struct host_device *device, struct host_stream *stream,
+		      int blocking);
 
-struct host_graph *host_graph_create(struct host_device *device);
-void host_graph_free(struct host_device *device, struct host_graph *graph);
+/* Waits for queued work, with the lock released. */
+void host_stream_free(struct host_device *device, struct host_stream *stream);
 
-/* Takes the work over; NULL: out of memory, and the work stays the caller's. */
-struct host_node *host_graph_add(struct host_device *device,
-				 struct host_graph *graph,
-				 struct host_work *work,
-				 const struct host_nodes *deps);
+/* --- event.c -------------------------------------------------------------- */
 
-void host_keep_drop(struct host_device *device, struct host_keep *keep);
+void host_event_free(struct host_device *device, struct host_event *event);
 
-/* The nodes of handles, which must be of the graph; the caller frees them. */
-enum philox_status host_find_deps(struct host_device *device,
-				  const struct host_graph *graph,
-				  const device_node *handles, size_t n,
-				  const char *what, struct host_nodes *deps);
+/* --- memory.c ------------------------------------------------------------- */
 
-/* --- conditional.c --------------------------------------------------- */
+/* Refuses `bytes` more than the limit: the caller counts them in `used`. */
+enum philox_status host_within_limit(const struct host_device *device,
+				     size_t bytes, const char *what);
 
-/* The graph itself, or the one around all that it is a body in. */
-struct host_graph *host_root_of(struct host_graph *graph);
+/* Frees all allocations. */
+void host_memory_close(struct host_device *device);
 
-void host_condition_drop(struct host_condition *condition);
+/* --- space.c -------------------------------------------------------------- */
 
-/* With the captures of its bodies. */
-void host_conditional_free(struct host_device *device,
-			   struct host_conditional *conditional);
-void host_conditions_free(struct host_device *device, struct host_graph *graph);
+/* Fixed, so that offsets are the same everywhere; pages are smaller. */
+#define HOST_GRANULARITY ((size_t)64 << 10)
 
-/*
- * Refuses a kernel that sets a condition which is not of the graph, of one
- * above it or below, and one that is in no graph (NULL).
- */
-enum philox_status host_condition_check(struct host_device *device,
-					const struct host_work *work,
-					struct host_graph *graph);
+/* Releases all spaces, whatever is mapped. */
+void host_spaces_close(struct host_device *device);
 
-/* Refuses a body. */
-enum philox_status host_root_check(const struct host_graph *graph,
-				   const char *what);
-
-/* Refuses a graph of which it, or a body, is being captured. */
-enum philox_status host_open_check(const struct host_graph *graph,
-				   const char *what);
-
-/* Refuses to instantiate what is wrong with conditions and bodies. */
-enum philox_status host_bodies_check(const struct host_graph *graph,
-				     const char *what);
-
-/* --- order.c --------------------------------------------------------- */
-
-/* Writes the place of each node, by index; the order depends on the seed. 0: no
- * memory. */
-int host_order(const struct host_graph *graph, uint64_t seed, size_t *position);
-
-/* --- program.c ------------------------------------------------------- */
-
-/* With the programs of its bodies. NULL: no memory. */
-struct host_program *host_program_create(struct host_device *device,
-					 struct host_graph *graph);
-void host_program_drop(struct host_device *device,
-		       struct host_program *program);
-
-/* Whether the program, or one in it, has a condition. */
-int host_program_has(const struct host_program *program,
-		     device_condition handle);
-
-/* Gives all conditions the values with which a launch begins. */
-void host_program_begin(const struct host_program *program);
-/* Whether a body of the node runs now, and which. */
-int host_branch_picks(const struct host_branch *branch, uint32_t *body);
-void host_branch_run(const struct host_branch *branch);
-void host_branch_free(struct host_device *device, struct host_branch *branch);
-
-/* --- exec.c ---------------------------------------------------------- */
+/* --- exec.c --------------------------------------------------------------- */
 
 void host_exec_free(struct host_device *device, struct host_exec *exec);
 enum philox_status host_exec_check(struct philox_device *base,
 				   philox_native_exec handle);
-void host_replay_run(const struct host_replay *replay); /* without the lock */
-void host_replay_free(struct host_device *device, struct host_replay *replay);
 
 /* --- the table ------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /*
- * lib/device/host/object.c - which handles of a host device are alive
+ * lib/device/host/object.c - the lock of a host device, and which of its handles
+ * are alive
  *
  * A hash table with chains through the objects themselves, so that adding one
  * cannot fail: if the bucket array cannot grow, the chains do. A handle is
@@ -9,6 +10,53 @@
  */
 #include <stdlib.h>
 #include "lib/device/host/host.h"
+
+/* --- the lock -------------------------------------------------------------- */
+
+enum philox_status host_no_memory(const char *what)
+{
+	return status_set(PHILOX_ERROR_MEMORY, "no memory for %s", what);
+}
+
+void host_lock(struct host_device *device)
+{
+	pthread_mutex_lock(&device->lock);
+}
+
+void host_unlock(struct host_device *device)
+{
+	struct host_release *due = device->due, *next;
+
+	device->due = NULL;
+	pthread_mutex_unlock(&device->lock);
+	for (; due; due = next) {
+		next = due->next;
+		due->release(due->object);
+		free(due);
+	}
+}
+
+/* --- what a graph shares with what is made of it --------------------------- */
+
+void host_condition_drop(struct host_condition *condition)
+{
+	if (!--condition->refs)
+		free(condition);
+}
+
+void host_keep_drop(struct host_device *device, struct host_keep *keep)
+{
+	struct host_release **end = &device->due;
+
+	if (--keep->refs)
+		return;
+	while (*end)
+		end = &(*end)->next;
+	*end = keep->releases;
+	free(keep);
+}
+
+/* --- the registry ---------------------------------------------------------- */
 
 #define FIRST_BUCKETS 64
 
@@ -122,9 +170,9 @@ static const char *what_it_is(struct host_device *device, const void *handle)
 	return "";
 }
 
-static enum philox_status not_alive(struct host_device *device,
-				    const void *handle, const char *what,
-				    const char *noun)
+enum philox_status host_not_alive(struct host_device *device,
+				  const void *handle, const char *what,
+				  const char *noun)
 {
 	return status_set(PHILOX_ERROR_INVALID,
 			  "%s: %p is not a live %s of device %s%s", what,
@@ -132,85 +180,21 @@ static enum philox_status not_alive(struct host_device *device,
 			  what_it_is(device, handle));
 }
 
-#define FINDER(name, handle_type, host_kind, noun)                    \
-	enum philox_status host_##name##_find(                        \
-		struct host_device *device, handle_type handle,       \
-		const char *what, struct host_##name **name)          \
-	{                                                             \
-		struct host_object *object =                          \
-			host_find(device, host_kind, handle);         \
-                                                                      \
-		if (!object)                                          \
-			return not_alive(device, handle, what, noun); \
-		*name = (struct host_##name *)object;                 \
-		return PHILOX_OK;                                     \
+#define FINDER(name, handle_type, host_kind, noun)                         \
+	enum philox_status host_##name##_find(                             \
+		struct host_device *device, handle_type handle,            \
+		const char *what, struct host_##name **name)               \
+	{                                                                  \
+		struct host_object *object =                               \
+			host_find(device, host_kind, handle);              \
+                                                                           \
+		if (!object)                                               \
+			return host_not_alive(device, handle, what, noun); \
+		*name = (struct host_##name *)object;                      \
+		return PHILOX_OK;                                          \
 	}
 
 FINDER(event, philox_event, HOST_EVENT, "event")
 FINDER(graph, philox_native_graph, HOST_GRAPH, "native graph")
 FINDER(node, device_node, HOST_NODE, "node")
 FINDER(exec, philox_native_exec, HOST_EXEC, "executable graph")
-
-/*
- * The legacy stream would wait for every blocking stream, captures included.
- * Work on it breaks those; a question does not, as cudaStreamIsCapturing() says
- * in CUDA's header.
- */
-static enum philox_status legacy_is_free(struct host_device *device,
-					 const char *what, int work)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next) {
-		if (!stream->blocking || !stream->capture)
-			continue;
-		if (work)
-			host_invalidate(device, stream->capture,
-					"%s on the legacy stream, which waits "
-					"for all blocking streams",
-					what);
-		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
-	}
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	return status_set(status,
-			  "%s: the legacy stream would wait for a blocking "
-			  "stream that is capturing",
-			  what);
-}
-
-static enum philox_status find_stream(struct host_device *device,
-				      philox_stream handle, const char *what,
-				      int work, struct host_stream **stream)
-{
-	struct host_object *object;
-	enum philox_status status;
-
-	if (handle) {
-		object = host_find(device, HOST_STREAM, handle);
-		if (!object)
-			return not_alive(device, handle, what, "stream");
-		*stream = (struct host_stream *)object;
-		return PHILOX_OK;
-	}
-	status = legacy_is_free(device, what, work);
-	if (status != PHILOX_OK)
-		return status;
-	*stream = &device->legacy;
-	return PHILOX_OK;
-}
-
-enum philox_status host_stream_find(struct host_device *device,
-				    philox_stream handle, const char *what,
-				    struct host_stream **stream)
-{
-	return find_stream(device, handle, what, 1, stream);
-}
-
-enum philox_status host_stream_ask(struct host_device *device,
-				   philox_stream handle, const char *what,
-				   struct host_stream **stream)
-{
-	return find_stream(device, handle, what, 0, stream);
-}

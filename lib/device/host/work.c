@@ -4,6 +4,11 @@
  * Work is a value. Its arguments are copied once and then shared: a reference
  * is taken by host_work_share() and released by host_work_drop(), both under
  * the device's lock; the bytes never change, so running needs no lock.
+ *
+ * A launch of an executable graph is work too, the replay of a program: a list
+ * of work that never changes, in an order that respects all edges. The body of a
+ * conditional node is a program in that of its graph. Launches of one program
+ * run one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -100,19 +105,19 @@ static enum philox_status work_with_compare(struct host_work *work,
 			.of = {"compare: one", item->one, item->bytes, 0}};
 		arrays[1] = (struct host_array){
 			.of = {"compare: other", item->other, item->bytes, 0}};
-		arrays[2] = (struct host_array){.of = {"compare: first",
-						       item->first,
-						       sizeof(*item->first),
-						       1}};
+		arrays[2] = (struct host_array){
+			.of = {"compare: first", item->first,
+			       sizeof(*item->first), 1}};
 	}
 	return PHILOX_OK;
 }
 
-enum philox_status host_work_kernel(struct host_work *work,
+enum philox_status host_work_kernel(const struct host_device *device,
+				    struct host_work *work,
 				    const struct kernel_call *call)
 {
 	*work = (struct host_work){.kind = HOST_KERNEL,
-				   .function = kernels_host[call->kernel]};
+				   .function = device->kernels[call->kernel]};
 	if (call->kernel == KERNEL_COPIES)
 		return work_with_copies(work, call->args);
 	if (call->kernel == KERNEL_COMPARE)
@@ -155,15 +160,144 @@ struct host_work host_work_share(const struct host_work *work)
 	return *work;
 }
 
+/* --- dropping -------------------------------------------------------------- */
+
+/* Frees what a program has, of which all that is there is whole. */
+static void program_free(struct host_device *device,
+			 struct host_program *program)
+{
+	for (size_t i = 0; i < program->condition_count; i++)
+		host_condition_drop(program->conditions[i]);
+	for (size_t i = 0; program->works && i < program->count; i++)
+		host_work_drop(device, &program->works[i]);
+	if (program->keep)
+		host_keep_drop(device, program->keep);
+	free(program->conditions);
+	free(program->position);
+	free(program->works);
+	free(program);
+}
+
+void host_program_drop(struct host_device *device, struct host_program *program)
+{
+	if (!--program->refs)
+		program_free(device, program);
+}
+
+static void branch_free(struct host_device *device, struct host_branch *branch)
+{
+	for (uint32_t i = 0; i < branch->what.bodies; i++)
+		if (branch->bodies[i])
+			host_program_drop(device, branch->bodies[i]);
+	free(branch);
+}
+
+void host_overrides_free(struct host_device *device,
+			 struct host_overrides *overrides)
+{
+	for (size_t i = 0; i < overrides->count; i++)
+		host_work_drop(device, &overrides->items[i].work);
+	free(overrides->items);
+}
+
+static void replay_free(struct host_device *device, struct host_replay *replay)
+{
+	host_overrides_free(device, &replay->overrides);
+	host_program_drop(device, replay->program);
+	free(replay);
+}
+
 void host_work_drop(struct host_device *device, struct host_work *work)
 {
 	if (work->args && !--work->args->refs)
 		free(work->args);
 	if (work->kind == HOST_REPLAY && work->replay)
-		host_replay_free(device, work->replay);
+		replay_free(device, work->replay);
 	if (work->kind == HOST_BRANCH && work->branch)
-		host_branch_free(device, work->branch);
+		branch_free(device, work->branch);
 	*work = (struct host_work){.kind = HOST_NOTHING};
+}
+
+/* --- running, without the lock --------------------------------------------- */
+
+/* As useless as CUDA permits: 0 at some launches, large at others. */
+static uint32_t undefined_value(const struct host_condition *condition)
+{
+	uint64_t bits = condition->launches * 0x9e3779b97f4a7c15u;
+
+	return bits >> 63 ? UINT32_MAX - (uint32_t)condition->launches : 0;
+}
+
+/* Launches of an executable graph run one after the other. */
+void host_program_begin(const struct host_program *program)
+{
+	for (size_t i = 0; i < program->condition_count; i++) {
+		struct host_condition *condition = program->conditions[i];
+
+		condition->launches++;
+		condition->value = condition->assigned
+					   ? condition->first
+					   : undefined_value(condition);
+	}
+	for (size_t i = 0; i < program->count; i++) {
+		const struct host_branch *branch = program->works[i].branch;
+
+		for (uint32_t k = 0; branch && k < branch->what.bodies; k++)
+			host_program_begin(branch->bodies[k]);
+	}
+}
+
+static void body_run(const struct host_program *body)
+{
+	for (size_t i = 0; i < body->count; i++)
+		host_work_run(&body->works[i]);
+}
+
+int host_branch_picks(const struct host_branch *branch, uint32_t *body)
+{
+	uint32_t value = branch->condition->value;
+
+	*body = 0;
+	switch (branch->what.kind) {
+	case CONDITIONAL_WHILE:
+		return value != 0;
+	case CONDITIONAL_IF:
+		*body = !value;
+		break;
+	case CONDITIONAL_SWITCH:
+		*body = value;
+		break;
+	}
+	return *body < branch->what.bodies;
+}
+
+static void branch_run(const struct host_branch *branch)
+{
+	uint32_t body;
+
+	while (host_branch_picks(branch, &body)) {
+		body_run(branch->bodies[body]);
+		if (branch->what.kind != CONDITIONAL_WHILE)
+			break;
+	}
+}
+
+const struct host_work *host_work_at(const struct host_program *program,
+				     const struct host_overrides *overrides,
+				     size_t position, size_t *next)
+{
+	if (*next < overrides->count &&
+	    overrides->items[*next].position == position)
+		return &overrides->items[(*next)++].work;
+	return &program->works[position];
+}
+
+static void replay_run(const struct host_replay *replay)
+{
+	host_program_begin(replay->program);
+	for (size_t i = 0, next = 0; i < replay->program->count; i++)
+		host_work_run(host_work_at(replay->program, &replay->overrides,
+					   i, &next));
 }
 
 /* The numbers must not depend on how a caller's thread rounds. */
@@ -191,10 +325,10 @@ void host_work_run(const struct host_work *work)
 		memset(work->destination, work->value, work->size);
 		break;
 	case HOST_REPLAY:
-		host_replay_run(work->replay);
+		replay_run(work->replay);
 		break;
 	case HOST_BRANCH:
-		host_branch_run(work->branch);
+		branch_run(work->branch);
 		break;
 	}
 }

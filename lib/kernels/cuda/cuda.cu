@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include "lib/fill/cuda.cuh"
 #include "lib/device/cuda/cuda.h"
+#include "lib/kernels/cuda/cuda.h"
 #include "lib/kernels/cuda/head.cuh"
 #include "lib/kernels/head/body_elements.h"
 #include "lib/fill/layout/cuda.cuh"
@@ -209,7 +210,7 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 /* The heads come first, the small before the large: one is looked up at every
  * replay, and opening skips those that cannot be loaded. So it does with the one
  * of conditions, and learns from the last whether the device works. */
-const kernel_cuda kernels_cuda[] = {
+static const kernel_cuda table[] = {
 	HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(FILL_ROW) LAYOUT_LIST(LAYOUT_ROW)
 		ROWS_KERNEL_LIST(ROWS_ROW){
 			KERNEL_CONDITION, sizeof(condition_args),
@@ -224,5 +225,5 @@ const kernel_cuda kernels_cuda[] = {
 	 COPIES_THREADS, 1, 0},
 	{KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1,
 	 0}};
-const size_t kernels_cuda_count =
-	sizeof(kernels_cuda) / sizeof(kernels_cuda[0]);
+const struct kernels_cuda kernels_cuda = {table,
+					  sizeof(table) / sizeof(table[0])};

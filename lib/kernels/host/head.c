@@ -1,8 +1,8 @@
 /*
- * lib/kernels/host/head.c - see lib/kernels/host/head.h
+ * lib/kernels/host/head.c - see lib/kernels/host/host.h
  */
 #include <string.h>
-#include "lib/kernels/host/head.h"
+#include "lib/kernels/host/host.h"
 #include "lib/fill/fill.h"
 #include "lib/kernels/head/head_elements.h"
 

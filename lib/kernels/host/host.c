@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/device/contract.h"
 #include "lib/fill/fill.h"
-#include "lib/kernels/host/head.h"
+#include "lib/kernels/host/host.h"
 
 #define HEAD_FILL(args, entries, n, taken) \
 	head_fill_cells(args, entries, n, taken)

@@ -15,6 +15,7 @@
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
 #include "lib/fill/layout/layout.h"
+#include "lib/kernels/host/host.h"
 
 #define ELEMENTS  20000
 #define SIZE_MOST 8 /* bytes of an element, at most */
