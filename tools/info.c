@@ -8,9 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/json.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 
 /* The instruction sets that decide the speed of the host device. */
 struct instruction_set {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <philox/version.h>
-#include "tools/cli/screen.h"
+#include "tools/cli/cli.h"
 
 struct command {
 	const char *name;

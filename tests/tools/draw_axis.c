@@ -2,7 +2,7 @@
  * tests/tools/draw_axis.c - streams across states have the numbers of regions
  */
 #include "tests/support/support.h"
-#include "tools/draw/axis.h"
+#include "tools/draw/draw.h"
 
 enum { N = 5, SEED = 11 };
 

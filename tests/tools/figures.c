@@ -8,7 +8,7 @@
 #include "lib/state/state.h"
 #include "tests/support/allocations.h"
 #include "tests/support/support.h"
-#include "tools/matrix/orders.h"
+#include "tools/matrix/matrix.h"
 
 /* --- nodes ---------------------------------------------------------------- */
 

@@ -6,7 +6,6 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/matrix/model/forms.h"
 #include "tools/matrix/model/model.h"
 
 static const struct form *form_called(const char *program)

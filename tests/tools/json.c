@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 
 static char *text;
 static size_t size;

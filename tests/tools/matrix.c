@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 #include "tools/matrix/model/model.h"
-#include "tools/matrix/orders.h"
+#include "tools/matrix/matrix.h"
 
 /* --- words ---------------------------------------------------------------- */
 

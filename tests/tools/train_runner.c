@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/train/runner.h"
+#include "tools/train/train.h"
 
 #define TEXT  2000
 #define STEPS 8

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/text/text.h"
-#include "tools/train/save.h"
+#include "tools/train/train.h"
 
 #define TEXT  600
 #define STEPS 3

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/support/support.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/wrap.h"
+#include "tools/cli/cli.h"
 
 static struct {
 	char text[8192];

@@ -8,10 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/options.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/screen.h"
+#include "tools/cli/cli.h"
 #include "tools/tools.h"
 
 struct part {

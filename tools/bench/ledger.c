@@ -9,7 +9,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define ROUNDS 15
 #define PASSES 20000

@@ -4,7 +4,7 @@
  * Libraries are loaded when their first row is due, never linked: the tool runs
  * without them.
  */
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #include <dlfcn.h>
 #include <limits.h>

@@ -11,10 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/json.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/terminal.h"
+#include "tools/cli/cli.h"
 
 static double ratio(const struct bench_row *row)
 {

@@ -1,8 +1,6 @@
 /*
  * tools/bench/race.c - contestants that take turns
  */
-#include "tools/bench/race.h"
-
 #include "tools/bench/bench.h"
 
 #define ROUNDS_LEAST 3       /* for a race that takes too long */

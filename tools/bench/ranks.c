@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 #include "tools/bench/bench.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define ROUNDS 15
 

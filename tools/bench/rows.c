@@ -7,9 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "tools/bench/bench.h"
-#include "tools/bench/race.h"
-#include "tools/bench/torch.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET    0.5e9 /* nanoseconds of one race, about */
 #define ROWS      4096

@@ -7,9 +7,9 @@
 #include "tools/bench/bench.h"
 
 #include <stdio.h>
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/matrix/model/model.h"
-#include "tools/matrix/orders.h"
+#include "tools/matrix/matrix.h"
 
 size_t bench_schedules_steps(const struct bench *bench)
 {

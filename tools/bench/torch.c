@@ -5,7 +5,7 @@
  * is a separate process, so that this one needs no Python; the two share a GPU
  * and use it in turns. Questions and answers are lines on a pair of sockets.
  */
-#include "tools/bench/torch.h"
+#include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -18,7 +18,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #define PATIENCE     300 /* seconds for an answer: torch may load slowly */
 #define PATIENCE_END 10  /* seconds until it is ended */

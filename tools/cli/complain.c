@@ -1,7 +1,7 @@
 /*
  * tools/cli/complain.c - one form for all complaints, and values of options
  */
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #include <ctype.h>
 #include <errno.h>

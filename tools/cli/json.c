@@ -5,7 +5,7 @@
  * commas and closing brackets are right, and the stream keeps errors until the
  * end.
  */
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
- * tools/cli/kinds.c - see tools/cli/kinds.h
+ * tools/cli/kinds.c - every kind of fill: a distribution in a dtype
  */
-#include "tools/cli/kinds.h"
+#include "tools/cli/cli.h"
 #include "lib/dist/dist.h"
 
 /* Integers before real numbers, short before long. */

@@ -5,14 +5,12 @@
  * neither the command nor the form. Its state is global, so only one command
  * line is read at a time.
  */
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 
 #include <assert.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/screen.h"
 
 /* --- the results of getopt ------------------------------------------------ */
 

@@ -1,14 +1,12 @@
 /*
  * tools/cli/progress.c - a line that shows how far a long command is
  */
-#include "tools/cli/progress.h"
+#include "tools/cli/cli.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "tools/cli/terminal.h"
-#include "tools/cli/wrap.h"
 
 #define QUIET     0.5 /* seconds without a line */
 #define PAUSE     0.1 /* seconds between two drawings */

@@ -5,14 +5,11 @@
  * that all that is printed passes through here, whoever prints it. With another
  * C library they stay as they are, and long lines are cut by the terminal.
  */
-#include "tools/cli/screen.h"
+#include "tools/cli/cli.h"
 
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/cli/progress.h"
-#include "tools/cli/terminal.h"
-#include "tools/cli/wrap.h"
 
 /* --- a stream to a terminal ----------------------------------------------- */
 

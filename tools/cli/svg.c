@@ -1,7 +1,7 @@
 /*
- * tools/cli/svg.c - see tools/cli/svg.h
+ * tools/cli/svg.c - what the pictures in SVG have in common
  */
-#include "tools/cli/svg.h"
+#include "tools/cli/cli.h"
 
 #include <string.h>
 #include "lib/base/base.h"

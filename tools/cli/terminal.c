@@ -1,7 +1,7 @@
 /*
  * tools/cli/terminal.c - what the terminal is, if there is one
  */
-#include "tools/cli/terminal.h"
+#include "tools/cli/cli.h"
 
 #include <errno.h>
 #include <stdlib.h>

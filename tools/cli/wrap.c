@@ -1,7 +1,7 @@
 /*
  * tools/cli/wrap.c - text that fits a screen of any width
  */
-#include "tools/cli/wrap.h"
+#include "tools/cli/cli.h"
 
 #include <string.h>
 #include <wchar.h>

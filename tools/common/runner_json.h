@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 #include <philox/runner.h>
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 
 /* A number of calls; null: PHILOX_NEVER. */
 void json_times(struct json *json, const char *key, uint32_t number);

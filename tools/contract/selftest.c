@@ -8,10 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/options.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/terminal.h"
+#include "tools/cli/cli.h"
 #include "tools/contract/contract.h"
 #include "tools/tools.h"
 

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/diff/diff.h"
-#include "tools/diff/passes.h"
 
 /* A region in which a forward had a ticket in one journal only. */
 struct apart {
@@ -30,7 +29,7 @@ static int same_text(struct written_word a, struct written_word b)
 	return !a.text == !b.text && (!a.text || written_same(a, b));
 }
 
-static int is_apart(const struct comparison *c, const struct step *step)
+static int is_apart(const struct comparison *c, const struct diff_step *step)
 {
 	for (size_t i = 0; i < c->n_apart; i++)
 		if (c->apart[i].rank == step->event->rank &&
@@ -39,39 +38,39 @@ static int is_apart(const struct comparison *c, const struct step *step)
 	return 0;
 }
 
-static int same_state(const struct step *a, const struct step *b)
+static int same_state(const struct diff_step *a, const struct diff_step *b)
 {
 	return same_text(a->seed, b->seed) && same_text(a->offset, b->offset);
 }
 
 /* A ticket that one journal does not have, or counts otherwise, is no other. */
-static int tickets_differ(const struct comparison *c, const struct step *a,
-			  const struct step *b)
+static int tickets_differ(const struct comparison *c, const struct diff_step *a,
+			  const struct diff_step *b)
 {
 	return a->ticket && b->ticket && a->ticket != b->ticket &&
 	       !is_apart(c, a);
 }
 
-static int same_flags(const struct step *a, const struct step *b)
+static int same_flags(const struct diff_step *a, const struct diff_step *b)
 {
 	if (!a->flags_known || !b->flags_known)
 		return 1;
-	return a->kind == STEP_FORWARD ? a->inference == b->inference
+	return a->kind == DIFF_FORWARD ? a->inference == b->inference
 				       : a->retain == b->retain;
 }
 
-static int same_kind(const struct step *a, const struct step *b)
+static int same_kind(const struct diff_step *a, const struct diff_step *b)
 {
 	return a->kind == b->kind &&
-	       (a->kind == STEP_OTHER || written_same(a->region, b->region));
+	       (a->kind == DIFF_OTHER || written_same(a->region, b->region));
 }
 
-static int same_step(const struct comparison *c, const struct step *a,
-		     const struct step *b)
+static int same_step(const struct comparison *c, const struct diff_step *a,
+		     const struct diff_step *b)
 {
 	if (!same_kind(a, b))
 		return 0;
-	if (a->kind == STEP_OTHER)
+	if (a->kind == DIFF_OTHER)
 		return a->event->length == b->event->length &&
 		       !memcmp(a->event->text, b->event->text,
 			       a->event->length);
@@ -79,12 +78,12 @@ static int same_step(const struct comparison *c, const struct step *a,
 }
 
 /* Notes that a forward has a ticket in one journal only: 0, or -1. */
-static int note_apart(struct comparison *c, const struct step *a,
-		      const struct step *b)
+static int note_apart(struct comparison *c, const struct diff_step *a,
+		      const struct diff_step *b)
 {
 	struct apart *grown;
 
-	if (a->kind != STEP_FORWARD || !a->ticket == !b->ticket ||
+	if (a->kind != DIFF_FORWARD || !a->ticket == !b->ticket ||
 	    a->inference || b->inference || is_apart(c, a))
 		return 0;
 	grown = realloc(c->apart, (c->n_apart + 1) * sizeof(*grown));
@@ -98,7 +97,7 @@ static int note_apart(struct comparison *c, const struct step *a,
 /* --- one step in words ---------------------------------------------------- */
 
 /* The region, graph or generator of an event that is no pass; or no text. */
-static struct written_word subject_of(const struct step *step,
+static struct written_word subject_of(const struct diff_step *step,
 				      const char **what)
 {
 	static const char *const subjects[] = {"region", "rows", "graph",
@@ -116,14 +115,14 @@ static struct written_word subject_of(const struct step *step,
 	return name;
 }
 
-static const char *kind_name(const struct step *step)
+static const char *kind_name(const struct diff_step *step)
 {
-	if (step->kind == STEP_BACKWARD)
+	if (step->kind == DIFF_BACKWARD)
 		return "backward";
 	return step->inference ? "inference forward" : "forward";
 }
 
-static void print_other(const struct step *step)
+static void print_other(const struct diff_step *step)
 {
 	struct written_word words[WRITTEN_WORDS_MAX], name;
 	const char *what;
@@ -139,15 +138,16 @@ static void print_other(const struct step *step)
  * The ticket of a pass; of one in a graph that has none, that of the forward
  * with its state in the other journal. 0: there is none either.
  */
-static uint64_t ticket_of(const struct comparison *c, const struct step *step)
+static uint64_t ticket_of(const struct comparison *c,
+			  const struct diff_step *step)
 {
 	const struct step_list *both[] = {&c->a, &c->b};
 
 	for (size_t k = 0; k < 2 && !step->ticket; k++)
 		for (size_t i = 0; i < both[k]->n; i++) {
-			const struct step *other = &both[k]->steps[i];
+			const struct diff_step *other = &both[k]->steps[i];
 
-			if (other->kind == STEP_FORWARD && other->ticket &&
+			if (other->kind == DIFF_FORWARD && other->ticket &&
 			    other->event->rank == step->event->rank &&
 			    written_same(other->region, step->region) &&
 			    same_state(other, step))
@@ -156,7 +156,7 @@ static uint64_t ticket_of(const struct comparison *c, const struct step *step)
 	return step->ticket;
 }
 
-static void print_pass(const struct step *step, uint64_t ticket)
+static void print_pass(const struct diff_step *step, uint64_t ticket)
 {
 	printf("%s of region %.*s", kind_name(step), (int)step->region.length,
 	       step->region.text);
@@ -165,9 +165,9 @@ static void print_pass(const struct step *step, uint64_t ticket)
 }
 
 /* 'backward of region "hidden", ticket 3' */
-static void print_step(const struct comparison *c, const struct step *step)
+static void print_step(const struct comparison *c, const struct diff_step *step)
 {
-	if (step->kind == STEP_OTHER)
+	if (step->kind == DIFF_OTHER)
 		print_other(step);
 	else
 		print_pass(step, ticket_of(c, step));
@@ -185,8 +185,9 @@ static void print_word(const char **between, const char *what,
 }
 
 /* What is not the same in two passes of one kind and region. */
-static void print_pass_fields(const struct comparison *c, const struct step *a,
-			      const struct step *b)
+static void print_pass_fields(const struct comparison *c,
+			      const struct diff_step *a,
+			      const struct diff_step *b)
 {
 	const char *between = ": ";
 
@@ -199,20 +200,20 @@ static void print_pass_fields(const struct comparison *c, const struct step *a,
 	print_word(&between, "offset", a->offset, b->offset);
 	if (same_flags(a, b))
 		return;
-	if (a->kind == STEP_FORWARD)
+	if (a->kind == DIFF_FORWARD)
 		printf("%sinference in %s only", between,
 		       a->inference ? "A" : "B");
 	else
 		printf("%sretained in %s only", between, a->retain ? "A" : "B");
 }
 
-static void print_fields(const struct comparison *c, const struct step *a,
-			 const struct step *b)
+static void print_fields(const struct comparison *c, const struct diff_step *a,
+			 const struct diff_step *b)
 {
 	struct written_word of_a[WRITTEN_WORDS_MAX], of_b[WRITTEN_WORDS_MAX];
 	size_t n_a, n_b;
 
-	if (a->kind != STEP_OTHER) {
+	if (a->kind != DIFF_OTHER) {
 		print_pass_fields(c, a, b);
 		return;
 	}
@@ -228,15 +229,15 @@ static void print_fields(const struct comparison *c, const struct step *a,
  * pass of a ticket, or of a state where tickets cannot be compared; one event of
  * a region or generator.
  */
-static int is_about(const struct comparison *c, const struct step *a,
-		    const struct step *b)
+static int is_about(const struct comparison *c, const struct diff_step *a,
+		    const struct diff_step *b)
 {
 	struct written_word of_a[WRITTEN_WORDS_MAX], of_b[WRITTEN_WORDS_MAX];
 	const char *what_a, *what_b;
 
 	if (!same_kind(a, b))
 		return 0;
-	if (a->kind != STEP_OTHER)
+	if (a->kind != DIFF_OTHER)
 		return a->ticket && b->ticket && !is_apart(c, a)
 			       ? a->ticket == b->ticket
 			       : same_state(a, b);
@@ -248,11 +249,11 @@ static int is_about(const struct comparison *c, const struct step *a,
 }
 
 /* Whether a step is also among the others from a place on, in its context. */
-static int comes_in(const struct comparison *c, const struct step *step,
+static int comes_in(const struct comparison *c, const struct diff_step *step,
 		    const struct step_list *others, size_t from)
 {
 	for (size_t i = from; i < others->n; i++) {
-		const struct step *other = &others->steps[i];
+		const struct diff_step *other = &others->steps[i];
 
 		if (other->event->rank == step->event->rank &&
 		    is_about(c, step, other))
@@ -261,9 +262,9 @@ static int comes_in(const struct comparison *c, const struct step *step,
 	return 0;
 }
 
-static void print_only(const struct comparison *c, const struct step *step,
+static void print_only(const struct comparison *c, const struct diff_step *step,
 		       const char *in, const char *other,
-		       const struct step *goes_on)
+		       const struct diff_step *goes_on)
 {
 	print_step(c, step);
 	printf(" is in %s only; %s goes on with ", in, other);
@@ -271,8 +272,8 @@ static void print_only(const struct comparison *c, const struct step *step,
 }
 
 /* Two steps that are about different things. */
-static void print_order(const struct comparison *c, const struct step *a,
-			const struct step *b, size_t at)
+static void print_order(const struct comparison *c, const struct diff_step *a,
+			const struct diff_step *b, size_t at)
 {
 	int a_in_b = comes_in(c, a, &c->b, at);
 	int b_in_a = comes_in(c, b, &c->a, at);
@@ -293,10 +294,10 @@ static void print_order(const struct comparison *c, const struct step *a,
 }
 
 /* Tickets that differ are among the fields. */
-static void print_changed(const struct comparison *c, const struct step *a,
-			  const struct step *b)
+static void print_changed(const struct comparison *c, const struct diff_step *a,
+			  const struct diff_step *b)
 {
-	if (a->kind == STEP_OTHER)
+	if (a->kind == DIFF_OTHER)
 		print_other(a);
 	else
 		print_pass(a, tickets_differ(c, a, b) ? 0 : a->ticket);
@@ -307,9 +308,9 @@ static void print_changed(const struct comparison *c, const struct step *a,
 static void print_first_pass(const struct comparison *c, size_t from)
 {
 	for (size_t i = from; i < c->a.n && i < c->b.n; i++) {
-		const struct step *a = &c->a.steps[i], *b = &c->b.steps[i];
+		const struct diff_step *a = &c->a.steps[i], *b = &c->b.steps[i];
 
-		if (a->kind == STEP_OTHER || same_step(c, a, b))
+		if (a->kind == DIFF_OTHER || same_step(c, a, b))
 			continue;
 		if (!same_kind(a, b))
 			return;
@@ -321,8 +322,8 @@ static void print_first_pass(const struct comparison *c, size_t from)
 }
 
 /* The two may be passes of which one has a ticket, so that only states tell. */
-static int is_same_place(const struct comparison *c, const struct step *a,
-			 const struct step *b, size_t at)
+static int is_same_place(const struct comparison *c, const struct diff_step *a,
+			 const struct diff_step *b, size_t at)
 {
 	return is_about(c, a, b) ||
 	       (same_kind(a, b) && !comes_in(c, a, &c->b, at) &&
@@ -337,7 +338,7 @@ static void print_how(const struct comparison *c)
 
 static int report_step(const struct comparison *c, size_t at)
 {
-	const struct step *a = &c->a.steps[at], *b = &c->b.steps[at];
+	const struct diff_step *a = &c->a.steps[at], *b = &c->b.steps[at];
 
 	print_how(c);
 	diff_print_place(a->event, b->event);
@@ -349,13 +350,13 @@ static int report_step(const struct comparison *c, size_t at)
 	printf("\n");
 	diff_print_event("A", a->event);
 	diff_print_event("B", b->event);
-	if (a->kind == STEP_OTHER && b->kind == STEP_OTHER)
+	if (a->kind == DIFF_OTHER && b->kind == DIFF_OTHER)
 		print_first_pass(c, at);
 	return 1;
 }
 
 /* One journal has no more of a context. */
-static int report_rest(const struct comparison *c, const struct step *step,
+static int report_rest(const struct comparison *c, const struct diff_step *step,
 		       const char *name, const char *other)
 {
 	print_how(c);
@@ -374,7 +375,7 @@ static int compare(struct comparison *c)
 	size_t i;
 
 	for (i = 0; i < c->a.n && i < c->b.n; i++) {
-		const struct step *a = &c->a.steps[i], *b = &c->b.steps[i];
+		const struct diff_step *a = &c->a.steps[i], *b = &c->b.steps[i];
 
 		if (a->event->rank < b->event->rank)
 			return report_rest(c, a, "A", "B");

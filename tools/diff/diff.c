@@ -14,8 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 #include "lib/state/state.h"
 #include "tools/common/written.h"
 #include "tools/diff/diff.h"

@@ -1,6 +1,14 @@
 /*
- * tools/diff/diff.h - two ways to compare journals
- *
+ * tools/diff/diff.h - the first difference of two texts or journals
+ */
+#ifndef TOOLS_DIFF_DIFF_H
+#define TOOLS_DIFF_DIFF_H
+
+#include "tools/common/written.h"
+
+/* --- diff: two ways to compare journals ----------------------------------- */
+
+/*
  * Note [By passes]
  * ~~~~~~~~~~~~~~~~
  * One program that runs eagerly and again with its passes captured writes two
@@ -22,10 +30,6 @@
  * regions, rows, tickets, contexts; launches that were not announced) are
  * compared as they are, at their place between the passes.
  */
-#ifndef TOOLS_DIFF_DIFF_H
-#define TOOLS_DIFF_DIFF_H
-
-#include "tools/common/written.h"
 
 /*
  * diff_events() compares event by event within each context, the first with the
@@ -57,5 +61,39 @@ void diff_print_event(const char *name, const struct written_event *event);
 /* ": seed 1 in A, 2 in B; ..." for the fields that are not the same. */
 void diff_print_fields(const struct written_word *a,
 		       const struct written_word *b, size_t n);
+
+/* --- passes --------------------------------------------------------------- */
+
+/*
+ * What took place in a journal, as Note [By passes] in tools/diff/diff.h sees
+ * it.
+ */
+
+enum diff_kind { DIFF_FORWARD, DIFF_BACKWARD, DIFF_OTHER };
+
+/* A pass, or an event that is compared as it is. */
+struct diff_step {
+	const struct written_event *event;
+	enum diff_kind kind;
+	struct written_word region;       /* of a pass; no text: of no other */
+	struct written_word seed, offset; /* no text: not in the journal */
+	uint64_t ticket;                  /* 0: none */
+	int flags_known, inference, retain;
+
+	/* While the journal is read. */
+	int open, left_out;
+	uint64_t use;              /* its number in its launch */
+	struct written_word graph; /* no text: eager */
+	size_t launch;             /* of which event; eager: 0 */
+};
+
+struct step_list {
+	struct diff_step *steps; /* context by context */
+	size_t n, n_passes;
+};
+
+/* steps_read() returns 0, or -1: out of memory. steps_finish() frees. */
+int steps_read(const struct written *journal, struct step_list *steps);
+void steps_finish(struct step_list *steps);
 
 #endif

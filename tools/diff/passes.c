@@ -1,7 +1,7 @@
 /*
  * tools/diff/passes.c - what took place in a journal: Note [By passes]
  */
-#include "tools/diff/passes.h"
+#include "tools/diff/diff.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +33,16 @@ static int starts(const struct reading *reading, const char *text)
 /* --- steps ---------------------------------------------------------------- */
 
 /* Fields of a pass; there is room for each event. */
-static struct step *add_step(struct step_list *steps,
-			     const struct reading *reading, enum step_kind kind)
+static struct diff_step *add_step(struct step_list *steps,
+				  const struct reading *reading,
+				  enum diff_kind kind)
 {
-	struct step *step = &steps->steps[steps->n++];
+	struct diff_step *step = &steps->steps[steps->n++];
 
 	memset(step, 0, sizeof(*step));
 	step->event = reading->event;
 	step->kind = kind;
-	if (kind == STEP_OTHER)
+	if (kind == DIFF_OTHER)
 		return step;
 	step->region = field(reading, "region");
 	step->seed = field(reading, "seed");
@@ -50,7 +51,7 @@ static struct step *add_step(struct step_list *steps,
 	return step;
 }
 
-static void take_flags(struct step *step, const struct reading *reading)
+static void take_flags(struct diff_step *step, const struct reading *reading)
 {
 	step->flags_known = field(reading, "flags").text != NULL;
 	step->inference =
@@ -60,8 +61,8 @@ static void take_flags(struct step *step, const struct reading *reading)
 
 /* --- eager passes --------------------------------------------------------- */
 
-static int is_same_pass(const struct step *step, const struct reading *reading,
-			enum step_kind kind)
+static int is_same_pass(const struct diff_step *step,
+			const struct reading *reading, enum diff_kind kind)
 {
 	return step->open && step->kind == kind &&
 	       step->ticket ==
@@ -72,12 +73,12 @@ static int is_same_pass(const struct step *step, const struct reading *reading,
 }
 
 /* The open pass that an event ends; NULL: it began before the journal. */
-static struct step *find_open(struct step_list *steps,
-			      const struct reading *reading,
-			      enum step_kind kind)
+static struct diff_step *find_open(struct step_list *steps,
+				   const struct reading *reading,
+				   enum diff_kind kind)
 {
 	for (size_t i = steps->n; i--;) {
-		struct step *step = &steps->steps[i];
+		struct diff_step *step = &steps->steps[i];
 
 		if (step->event->rank != reading->event->rank)
 			return NULL;
@@ -89,9 +90,9 @@ static struct step *find_open(struct step_list *steps,
 
 /* What happens to an eager pass: "-begin", "-commit" or "-abort". */
 static void read_pass(struct step_list *steps, const struct reading *reading,
-		      enum step_kind kind, const char *what)
+		      enum diff_kind kind, const char *what)
 {
-	struct step *step;
+	struct diff_step *step;
 
 	if (written_has_flag(reading->words, reading->n, "warmup"))
 		return;
@@ -111,8 +112,8 @@ static void read_pass(struct step_list *steps, const struct reading *reading,
 /* --- launches ------------------------------------------------------------- */
 
 /* The forward that another use of the launch being read repeats, or NULL. */
-static const struct step *find_use(const struct step_list *steps, size_t launch,
-				   uint64_t use)
+static const struct diff_step *find_use(const struct step_list *steps,
+					size_t launch, uint64_t use)
 {
 	for (size_t i = steps->n; i-- && steps->steps[i].launch == launch;)
 		if (steps->steps[i].use == use)
@@ -125,8 +126,8 @@ static void read_use(struct step_list *steps, const struct reading *reading,
 {
 	int forward = written_is(field(reading, "pass"), "forward");
 	int repeat = written_is(field(reading, "pass"), "repeat");
-	const struct step *of = NULL;
-	struct step *step;
+	const struct diff_step *of = NULL;
+	struct diff_step *step;
 
 	if (written_has_flag(reading->words, reading->n, "warmup"))
 		return;
@@ -134,7 +135,7 @@ static void read_use(struct step_list *steps, const struct reading *reading,
 		of = find_use(
 			steps, launch,
 			written_number(reading->words, reading->n, "forward"));
-	step = add_step(steps, reading, forward ? STEP_FORWARD : STEP_BACKWARD);
+	step = add_step(steps, reading, forward ? DIFF_FORWARD : DIFF_BACKWARD);
 	take_flags(step, reading);
 	if (of) {
 		step->seed = of->seed;
@@ -153,7 +154,7 @@ static void drop_launch(struct step_list *steps, const struct reading *reading)
 	size_t launch = 0;
 
 	for (size_t i = steps->n; i--;) {
-		struct step *step = &steps->steps[i];
+		struct diff_step *step = &steps->steps[i];
 
 		if (step->event->rank != reading->event->rank)
 			break;
@@ -187,11 +188,11 @@ static void read_step(struct step_list *steps, const struct reading *reading,
 				   strlen(ends[i]));
 
 		if (fits && length == 7 && starts(reading, "forward")) {
-			read_pass(steps, reading, STEP_FORWARD, ends[i]);
+			read_pass(steps, reading, DIFF_FORWARD, ends[i]);
 			return;
 		}
 		if (fits && length == 8 && starts(reading, "backward")) {
-			read_pass(steps, reading, STEP_BACKWARD, ends[i]);
+			read_pass(steps, reading, DIFF_BACKWARD, ends[i]);
 			return;
 		}
 	}
@@ -205,7 +206,7 @@ static void read_step(struct step_list *steps, const struct reading *reading,
 	} else if (!starts(reading, "launch-") &&
 		   !starts(reading, "capture-") && !starts(reading, "pool-") &&
 		   !is(reading, "value-set") && !is(reading, "graph-destroy")) {
-		add_step(steps, reading, STEP_OTHER);
+		add_step(steps, reading, DIFF_OTHER);
 	}
 }
 
@@ -216,7 +217,7 @@ static void drop_left_out(struct step_list *steps)
 	for (size_t i = 0; i < steps->n; i++) {
 		if (steps->steps[i].left_out)
 			continue;
-		steps->n_passes += steps->steps[i].kind != STEP_OTHER;
+		steps->n_passes += steps->steps[i].kind != DIFF_OTHER;
 		steps->steps[kept++] = steps->steps[i];
 	}
 	steps->n = kept;

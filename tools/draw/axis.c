@@ -1,10 +1,10 @@
 /*
- * tools/draw/axis.c - see tools/draw/axis.h
+ * tools/draw/axis.c - streams of words across operators, calls and seeds
  *
  * Keys come from the functions of philox/state.h and no region is made: a
  * region has at most 2^20 operators, and a test battery needs more.
  */
-#include "tools/draw/axis.h"
+#include "tools/draw/draw.h"
 #include "lib/state/state.h"
 
 static uint32_t word_of(uint64_t seed, uint64_t offset)

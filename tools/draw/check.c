@@ -7,10 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/kinds.h"
-#include "tools/draw/axis.h"
-#include "tools/draw/line.h"
+#include "tools/cli/cli.h"
+#include "tools/draw/draw.h"
 #include "lib/dist/dist.h"
 
 static const char *dist_name(const struct draw_line *line)
@@ -35,7 +33,7 @@ static int refuse_dtype(const struct draw_line *line)
 			snprintf(names + strlen(names),
 				 sizeof(names) - strlen(names), "%s%s",
 				 *names ? ", " : "", kind->dtype_name);
-	return complain_value("draw", "dtype", line->given[DTYPE],
+	return complain_value("draw", "dtype", line->given[GIVEN_DTYPE],
 			      "must be one of %s with --dist %s", names,
 			      dist_name(line));
 }
@@ -44,7 +42,7 @@ static int check_dtype(const struct draw_line *line)
 {
 	struct philox_fill *fill = &line->draw->fill;
 
-	if (!line->given[DTYPE])
+	if (!line->given[GIVEN_DTYPE])
 		fill->dtype = default_dtype(fill->dist);
 	line->draw->size = fill_dtype_size(fill->dtype);
 	return fill_kind_of(fill->dist, fill->dtype) ? 0 : refuse_dtype(line);
@@ -78,17 +76,18 @@ static int check_parameters(const struct draw_line *line)
 		enum philox_dist dist, also; /* which have it */
 		const char *name, *needs;
 	} rows[] = {
-		{LOW, PHILOX_UNIFORM, PHILOX_UNIFORM, "low", "uniform"},
-		{HIGH, PHILOX_UNIFORM, PHILOX_UNIFORM, "high", "uniform"},
-		{MEAN, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "mean",
+		{GIVEN_LOW, PHILOX_UNIFORM, PHILOX_UNIFORM, "low", "uniform"},
+		{GIVEN_HIGH, PHILOX_UNIFORM, PHILOX_UNIFORM, "high", "uniform"},
+		{GIVEN_MEAN, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "mean",
 		 "normal or log-normal"},
-		{STD, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "std",
+		{GIVEN_STD, PHILOX_NORMAL, PHILOX_LOG_NORMAL, "std",
 		 "normal or log-normal"},
-		{RATE, PHILOX_EXPONENTIAL, PHILOX_EXPONENTIAL, "rate",
+		{GIVEN_RATE, PHILOX_EXPONENTIAL, PHILOX_EXPONENTIAL, "rate",
 		 "exponential"},
-		{FROM, PHILOX_INTEGERS, PHILOX_INTEGERS, "from", "integers"},
-		{TO, PHILOX_INTEGERS, PHILOX_INTEGERS, "to", "integers"},
-		{P, PHILOX_BERNOULLI, PHILOX_BERNOULLI, "p", "bernoulli"},
+		{GIVEN_FROM, PHILOX_INTEGERS, PHILOX_INTEGERS, "from",
+		 "integers"},
+		{GIVEN_TO, PHILOX_INTEGERS, PHILOX_INTEGERS, "to", "integers"},
+		{GIVEN_P, PHILOX_BERNOULLI, PHILOX_BERNOULLI, "p", "bernoulli"},
 	};
 	enum philox_dist dist = line->draw->fill.dist;
 
@@ -110,9 +109,9 @@ static int check_layout(const struct draw_line *line)
 		enum philox_layout_kind kind; /* the layout that has it */
 		const char *name;
 	} rows[] = {
-		{THREADS, PHILOX_LAYOUT_CURAND_DEVICE, "threads"},
-		{SMS, PHILOX_LAYOUT_PYTORCH, "sms"},
-		{THREADS_PER_SM, PHILOX_LAYOUT_PYTORCH, "threads-per-sm"},
+		{GIVEN_THREADS, PHILOX_LAYOUT_CURAND_DEVICE, "threads"},
+		{GIVEN_SMS, PHILOX_LAYOUT_PYTORCH, "sms"},
+		{GIVEN_THREADS_PER_SM, PHILOX_LAYOUT_PYTORCH, "threads-per-sm"},
 	};
 	enum philox_layout_kind kind = line->draw->layout.kind;
 
@@ -123,8 +122,9 @@ static int check_layout(const struct draw_line *line)
 					      "needs --layout %s, not %s",
 					      draw_layouts[rows[i].kind],
 					      draw_layouts[kind]);
-	if (line->given[ELEMENTS] && kind == PHILOX_LAYOUT_DEFAULT)
-		return complain_value("draw", "elements", line->given[ELEMENTS],
+	if (line->given[GIVEN_ELEMENTS] && kind == PHILOX_LAYOUT_DEFAULT)
+		return complain_value("draw", "elements",
+				      line->given[GIVEN_ELEMENTS],
 				      "needs a --layout of another library");
 	return 0;
 }
@@ -132,7 +132,7 @@ static int check_layout(const struct draw_line *line)
 /* An end of a range of integers, in the range of its dtype. */
 static int take_end(const struct draw_line *line, int option, uint64_t *end)
 {
-	const char *name = option == FROM ? "from" : "to";
+	const char *name = option == GIVEN_FROM ? "from" : "to";
 	const char *text = line->given[option];
 
 	if (!text)
@@ -156,10 +156,11 @@ static int check_span(const struct draw_line *line)
 	const struct philox_span *span = &line->draw->fill.span;
 
 	if (line->draw->state.offset % 4)
-		return complain_value("draw", "offset", line->given[OFFSET],
+		return complain_value("draw", "offset",
+				      line->given[GIVEN_OFFSET],
 				      "must be a multiple of 4");
 	if (span->count && span->first + (span->count - 1) < span->first)
-		return complain_value("draw", "count", line->given[COUNT],
+		return complain_value("draw", "count", line->given[GIVEN_COUNT],
 				      "goes past element 2^64 - 1 from --first "
 				      "on");
 	return 0;
@@ -175,7 +176,7 @@ static int check_tensor(const struct draw_line *line)
 	if (!layout->kind || !(is_pytorch || layout->elements))
 		return 0;
 	if (!span->count)
-		return complain_value("draw", "count", line->given[COUNT],
+		return complain_value("draw", "count", line->given[GIVEN_COUNT],
 				      "goes past the tensor's end with "
 				      "--layout %s",
 				      draw_layouts[layout->kind]);
@@ -209,8 +210,8 @@ int draw_check(const struct draw_line *line)
 
 	return check_dtype(line) || check_axis(line) ||
 			       check_parameters(line) || check_layout(line) ||
-			       take_end(line, FROM, &fill->from) ||
-			       take_end(line, TO, &fill->to) ||
+			       take_end(line, GIVEN_FROM, &fill->from) ||
+			       take_end(line, GIVEN_TO, &fill->to) ||
 			       check_span(line) || check_tensor(line) ||
 			       check_fill(line)
 		       ? 2

@@ -15,10 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <philox.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/cli.h"
 #include "tools/draw/draw.h"
-#include "tools/draw/axis.h"
 #include "tools/tools.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,

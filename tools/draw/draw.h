@@ -1,10 +1,14 @@
 /*
- * tools/draw/draw.h - a request to philox draw
+ * tools/draw/draw.h - `philox draw`: its options, its lines, streams across
+ * states
  */
 #ifndef TOOLS_DRAW_DRAW_H
 #define TOOLS_DRAW_DRAW_H
 
+#include <stddef.h>
 #include <philox.h>
+
+/* --- draw: a request to philox draw --------------------------------------- */
 
 struct draw {
 	const char *device_name;
@@ -22,5 +26,72 @@ struct draw {
  * on.
  */
 int draw_options(struct draw *draw, int argc, char **argv);
+
+/* --- line: the command line of philox draw while it is read --------------- */
+
+/* The options whose text is kept. */
+enum {
+	GIVEN_OFFSET,
+	GIVEN_COUNT,
+	GIVEN_DTYPE,
+	GIVEN_LOW,
+	GIVEN_HIGH,
+	GIVEN_MEAN,
+	GIVEN_STD,
+	GIVEN_RATE,
+	GIVEN_FROM,
+	GIVEN_TO,
+	GIVEN_P,
+	GIVEN_LAYOUT,
+	GIVEN_THREADS,
+	GIVEN_SMS,
+	GIVEN_THREADS_PER_SM,
+	GIVEN_ELEMENTS,
+	GIVEN_N
+};
+
+/* A command line being read: its target, and the options as given. */
+struct draw_line {
+	struct draw *draw;
+	const char *given[GIVEN_N]; /* or NULL */
+	int dist;                   /* place among the distributions drawn */
+	int dtype, layout;          /* enum philox_dtype, philox_layout_kind */
+};
+
+/* The names of values; lists end with NULL. */
+extern const char *const draw_axes[];
+extern const char *const draw_layouts[];
+
+/*
+ * draw_check() checks options against each other, sets the values that follow
+ * from them and lets the library check the rest. It returns 0, or 2 after
+ * complaining.
+ */
+int draw_check(const struct draw_line *line);
+
+/* --- axis: streams of words across operators, calls and seeds ------------- */
+
+/*
+ * A stream along an axis takes one word, that of element 0, from each of many
+ * states, which differ in one number. The states are those of regions: number i
+ * of the stream has
+ *
+ *   op    operator i % 2^32, call i / 2^32 of it, of one region
+ *   call  the i-th forward of one operator: offset O + 4 i, modulo 2^64
+ *   seed  the generator seed S + i, modulo 2^64, of one operator
+ *
+ * with the region seed folded from the generator seed, and the operator seed
+ * from it, as philox/region.h says. Along AXIS_ELEMENT the state stays the
+ * same, nothing is folded, and the numbers are those of any fill.
+ */
+
+enum axis { AXIS_ELEMENT = 0, AXIS_OP, AXIS_CALL, AXIS_SEED };
+
+/* The name of the region of these streams. */
+#define AXIS_REGION "draw"
+
+/* axis_draw() writes words first .. first + n - 1; not along AXIS_ELEMENT. */
+void axis_draw(enum axis axis, struct philox_state generator, uint64_t first,
+	       uint32_t *words, size_t n);
 
 #endif

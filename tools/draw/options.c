@@ -3,11 +3,8 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/kinds.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 #include "tools/draw/draw.h"
-#include "tools/draw/line.h"
 #include "lib/device/kernels.h"
 
 static const char usage_before_dists[] =
@@ -154,35 +151,41 @@ static int read_line(int argc, char **argv, struct draw_line *line,
 		{"device", TAKES_TEXT, .to = &draw->device_name},
 		{"seed", TAKES_WHOLE, .to = &draw->state.seed, .most = most},
 		{"offset", TAKES_WHOLE, .to = &draw->state.offset, .most = most,
-		 .given = &given[OFFSET]},
+		 .given = &given[GIVEN_OFFSET]},
 		{"first", TAKES_WHOLE, .to = &fill->span.first, .most = most},
 		{"count", TAKES_WHOLE, .to = &fill->span.count, .most = most,
-		 .given = &given[COUNT]},
+		 .given = &given[GIVEN_COUNT]},
 		{"dist", TAKES_NAME, .to = &line->dist, .names = dists->name},
 		{"dtype", TAKES_NAME, .to = &line->dtype, .names = dtypes,
-		 .given = &given[DTYPE]},
-		{"low", TAKES_REAL, .to = &fill->low, .given = &given[LOW]},
-		{"high", TAKES_REAL, .to = &fill->high, .given = &given[HIGH]},
-		{"mean", TAKES_REAL, .to = &fill->mean, .given = &given[MEAN]},
-		{"std", TAKES_REAL, .to = &fill->std, .given = &given[STD]},
-		{"rate", TAKES_REAL, .to = &fill->rate, .given = &given[RATE]},
+		 .given = &given[GIVEN_DTYPE]},
+		{"low", TAKES_REAL, .to = &fill->low,
+		 .given = &given[GIVEN_LOW]},
+		{"high", TAKES_REAL, .to = &fill->high,
+		 .given = &given[GIVEN_HIGH]},
+		{"mean", TAKES_REAL, .to = &fill->mean,
+		 .given = &given[GIVEN_MEAN]},
+		{"std", TAKES_REAL, .to = &fill->std,
+		 .given = &given[GIVEN_STD]},
+		{"rate", TAKES_REAL, .to = &fill->rate,
+		 .given = &given[GIVEN_RATE]},
 		/* read when their dtype is known */
-		{"from", TAKES_TEXT, .to = &given[FROM]},
-		{"to", TAKES_TEXT, .to = &given[TO]},
-		{"p", TAKES_PROBABILITY, .to = &fill->p, .given = &given[P]},
+		{"from", TAKES_TEXT, .to = &given[GIVEN_FROM]},
+		{"to", TAKES_TEXT, .to = &given[GIVEN_TO]},
+		{"p", TAKES_PROBABILITY, .to = &fill->p,
+		 .given = &given[GIVEN_P]},
 		{"axis", TAKES_NAME, .to = &draw->axis, .names = draw_axes},
 		{"format", TAKES_NAME, .to = &draw->raw, .names = formats},
 		{"layout", TAKES_NAME, .to = &line->layout,
-		 .names = draw_layouts, .given = &given[LAYOUT]},
+		 .names = draw_layouts, .given = &given[GIVEN_LAYOUT]},
 		{"threads", TAKES_WHOLE_32, .to = &layout->threads,
-		 .most = most_32, .given = &given[THREADS]},
+		 .most = most_32, .given = &given[GIVEN_THREADS]},
 		{"sms", TAKES_WHOLE_32, .to = &layout->sms, .most = most_32,
-		 .given = &given[SMS]},
+		 .given = &given[GIVEN_SMS]},
 		{"threads-per-sm", TAKES_WHOLE_32,
 		 .to = &layout->threads_per_sm, .most = most_32,
-		 .given = &given[THREADS_PER_SM]},
+		 .given = &given[GIVEN_THREADS_PER_SM]},
 		{"elements", TAKES_WHOLE, .to = &layout->elements, .least = 1,
-		 .most = most, .given = &given[ELEMENTS]},
+		 .most = most, .given = &given[GIVEN_ELEMENTS]},
 		{0}};
 
 	return read_options(argc, argv, options, help_text(dists), 0);
@@ -190,7 +193,7 @@ static int read_line(int argc, char **argv, struct draw_line *line,
 
 int draw_options(struct draw *draw, int argc, char **argv)
 {
-	struct draw_line line = {.draw = draw, .given[COUNT] = "16"};
+	struct draw_line line = {.draw = draw, .given[GIVEN_COUNT] = "16"};
 	const struct drawn_dists dists = find_dists();
 	int status;
 
@@ -201,7 +204,7 @@ int draw_options(struct draw *draw, int argc, char **argv)
 	draw->fill.dist = dists.dist[line.dist];
 	draw->fill.dtype = (enum philox_dtype)line.dtype;
 	draw->layout.kind = (enum philox_layout_kind)line.layout;
-	if (line.given[LAYOUT])
+	if (line.given[GIVEN_LAYOUT])
 		draw->fill.layout = &draw->layout;
 	return draw_check(&line) ? 2 : -1;
 }

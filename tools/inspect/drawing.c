@@ -1,5 +1,5 @@
 /*
- * tools/inspect/drawing.c - see tools/inspect/drawing.h
+ * tools/inspect/drawing.c - what a picture of a journal shows
  *
  * Slices before the first place are kept too, since arrows may come from them.
  */
@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/inspect/drawing.h"
-#include "tools/inspect/follow.h"
+#include "tools/inspect/inspect.h"
 
 /* --- collecting ----------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /*
- * tools/inspect/follow.c - see tools/inspect/follow.h
+ * tools/inspect/follow.c - a journal as a timeline
  */
 #include <stdlib.h>
-#include "tools/inspect/follow.h"
+#include "tools/inspect/inspect.h"
 
 struct followed {
 	const struct follow *follow;

@@ -8,11 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/json.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 #include "tools/inspect/inspect.h"
-#include "tools/inspect/pictures.h"
 #include "tools/plan/plan.h"
 #include "tools/pool/pool.h"
 #include "tools/runner/runner.h"

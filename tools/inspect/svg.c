@@ -8,11 +8,8 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/svg.h"
-#include "tools/inspect/drawing.h"
-#include "tools/inspect/follow.h"
-#include "tools/inspect/pictures.h"
+#include "tools/cli/cli.h"
+#include "tools/inspect/inspect.h"
 
 #define EVENTS_MAX 4000 /* in one picture */
 #define MARGIN     12.0

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/trace/trace.h"
-#include "tools/cli/complain.h"
-#include "tools/inspect/follow.h"
-#include "tools/inspect/pictures.h"
+#include "tools/cli/cli.h"
+#include "tools/inspect/inspect.h"
 
 #define TIMES "one microsecond is one event of the journal, which has no times"
 

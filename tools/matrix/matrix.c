@@ -6,12 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/json.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 #include "tools/matrix/model/model.h"
-#include "tools/matrix/orders.h"
-#include "tools/cli/terminal.h"
+#include "tools/matrix/matrix.h"
 #include "tools/tools.h"
 
 static const char usage[] =

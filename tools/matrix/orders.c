@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/matrix/orders.h"
+#include "tools/matrix/matrix.h"
 
 static void add(struct schedule_order *order, char what, unsigned chunk,
 		unsigned microbatch)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/search.h"
+#include "tools/matrix/matrix.h"
 
 #define GROWTH         10 /* of the work with each event more, about */
 #define MISMATCHES_MAX 20 /* a worker stops after this many */

@@ -7,12 +7,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 #include "tools/matrix/model/model.h"
-#include "tools/matrix/orders.h"
-#include "tools/cli/screen.h"
-#include "tools/cli/terminal.h"
+#include "tools/matrix/matrix.h"
 
 _Static_assert((int)SCHEDULE_CHUNKS_MAX *SCHEDULE_MICROBATCHES_MAX <
 		       (int)MATRIX_TICKETS,

@@ -16,9 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/progress.h"
-#include "tools/matrix/search.h"
+#include "tools/cli/cli.h"
+#include "tools/matrix/matrix.h"
 
 #define WORKERS_MAX 16
 

@@ -8,8 +8,7 @@
 #include <string.h>
 #include "lib/mesh/mesh.h"
 #include "lib/text/text.h"
-#include "tools/cli/complain.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 #include "tools/tools.h"
 
 static void print_sum(const struct merge_job *job)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/merge/merge.h"
 
 static const char *kind_of(const struct merge_item *item)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "lib/mesh/mesh.h"
 #include "lib/save/save.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/merge/merge.h"
 
 static int compare_items(const void *a, const void *b)

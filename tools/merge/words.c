@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/merge/merge.h"
 
 #define STAGES ":stages"

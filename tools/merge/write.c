@@ -8,7 +8,7 @@
 #include "lib/mesh/mesh.h"
 #include "lib/text/text.h"
 #include "lib/save/save.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/merge/merge.h"
 
 /* --- one rank ------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/state.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/plan/plan.h"
 
 /* Functions that compare print a difference and return 1, or return 0. */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include "graph/runner/plan/plan.h"
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 
 /* A key in words: its bytes in hex, and as text if they are one. */
 struct key_words {

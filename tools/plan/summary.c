@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/state/state.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/plan/plan.h"
 
 /* Lines for keys of a function, and for barred tickets; the rest is counted. */

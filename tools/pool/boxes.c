@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "tools/cli/svg.h"
+#include "tools/cli/cli.h"
 #include "tools/pool/legend.h"
 
 /* --- classes and words ---------------------------------------------------- */

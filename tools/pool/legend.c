@@ -3,8 +3,7 @@
  */
 #include "tools/pool/legend.h"
 
-#include "tools/cli/complain.h"
-#include "tools/cli/svg.h"
+#include "tools/cli/cli.h"
 
 /* Where the next entry of the legend goes. */
 struct legend {

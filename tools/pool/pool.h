@@ -5,7 +5,7 @@
 #define TOOLS_POOL_POOL_H
 
 #include <stdio.h>
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 #include "tools/common/snapshot.h"
 
 /*

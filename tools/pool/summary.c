@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/state/state.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/pool/pool.h"
 #include "tools/pool/totals.h"
 

@@ -7,8 +7,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/svg.h"
+#include "tools/cli/cli.h"
 #include "tools/pool/boxes.h"
 #include "tools/pool/legend.h"
 #include "tools/pool/pool.h"

@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/base/base.h"
-#include "tools/cli/complain.h"
-#include "tools/cli/svg.h"
+#include "tools/cli/cli.h"
 #include "tools/runner/runner.h"
 #include "tools/runner/tree.h"
 #include "tools/runner/words.h"

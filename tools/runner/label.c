@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/pool/totals.h"
 #include "tools/runner/tree.h"
 #include "tools/runner/words.h"

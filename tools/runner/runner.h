@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include "graph/runner/snapshot/snapshot.h"
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 
 /*
  * runner_print() sums a snapshot up in words, runner_json() adds all of it to an

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/state.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 #include "tools/pool/pool.h"
 #include "tools/pool/totals.h"
 #include "tools/runner/runner.h"

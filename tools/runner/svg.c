@@ -8,8 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/svg.h"
+#include "tools/cli/cli.h"
 #include "tools/pool/totals.h"
 #include "tools/runner/layout.h"
 #include "tools/runner/runner.h"

@@ -5,7 +5,7 @@
  * its call, or from the runner's pool; only where a layer's region is, it has
  * to ask the call's layer, which is in the key.
  */
-#include "tools/train/runner.h"
+#include "tools/train/train.h"
 
 /* --- inputs, memory, outputs ---------------------------------------------- */
 

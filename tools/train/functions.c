@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tools/train/runner.h"
+#include "tools/train/train.h"
 
 #define STEP      ((uint64_t)256 << 10) /* of the pool's growth */
 #define WAITS_MAX 5000                  /* of a millisecond */

@@ -6,7 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "tools/cli/json.h"
+#include "tools/cli/cli.h"
 #include "tools/train/train.h"
 
 static void write_hash(struct json *json, const char *key, uint64_t hash)

@@ -3,8 +3,7 @@
  */
 #include <inttypes.h>
 #include <unistd.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/options.h"
+#include "tools/cli/cli.h"
 #include "tools/train/train.h"
 
 #define STEPS       600

@@ -4,9 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/progress.h"
-#include "tools/cli/terminal.h"
+#include "tools/cli/cli.h"
 #include "tools/train/train.h"
 
 /* --- progress ------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /*
  * tools/train/resume.c - going on with a training run that was saved
  *
- * Note [Saved training] in save.h describes the file. All of it is verified
+ * Note [Saved training] in train.h describes the file. All of it is verified
  * before the model is touched.
  */
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/text/text.h"
-#include "tools/train/save.h"
+#include "tools/train/train.h"
 
 /* --- reading -------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
  * of all of them are not released, and a function's recordings are used side by
  * side.
  */
-#include "tools/train/runner.h"
+#include "tools/train/train.h"
 
 /* --- forward -------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * tools/train/save.c - saving a training run in the middle of a step
  *
- * Note [Saved training] in save.h describes the file. It is written whole or
+ * Note [Saved training] in train.h describes the file. It is written whole or
  * not at all, and mistakes in its path are reported before the run.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/text/text.h"
-#include "tools/train/save.h"
+#include "tools/train/train.h"
 
 #define ORDER                                                        \
 	(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "little-endian" \

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/cli/complain.h"
-#include "tools/cli/progress.h"
+#include "tools/cli/cli.h"
 #include "tools/tools.h"
 #include "tools/train/train.h"
 

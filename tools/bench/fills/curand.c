@@ -4,7 +4,7 @@
  * libcurand.so.10 is that of CUDA 10 to 13. Its host generators need neither a
  * driver nor a GPU. On a GPU a call puts kernels on the generator's stream.
  */
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

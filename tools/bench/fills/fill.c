@@ -2,18 +2,17 @@
  * tools/bench/fills/fill.c - the speed of fills, ours and others'
  *
  * A row is one kind of fill at one size against one peer. All that run at one
- * size race each other (tools/bench/race.h), ours with them; one peer's figure
+ * size race each other (tools/bench/bench.h), ours with them; one peer's figure
  * is one row.
  */
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "tools/bench/fills/cuda.h"
-#include "tools/cli/complain.h"
-#include "tools/cli/screen.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET 0.4e9 /* nanoseconds of one race, about */
 

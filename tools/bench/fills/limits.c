@@ -5,7 +5,7 @@
  * dropout, which reads as much as it writes. For rounding, scale reads f32 and
  * rounds to nearest.
  */
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #include <string.h>
 #include "tools/bench/fills/cuda.h"

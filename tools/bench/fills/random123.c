@@ -5,7 +5,7 @@
  * the speed of a loop over Philox depends more on the compiler than on anything
  * else.
  */
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

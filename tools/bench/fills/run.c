@@ -5,7 +5,7 @@
  * know nothing of streams; on a GPU each puts its fills on it one by one, and
  * the GPU's own clock measures the time.
  */
-#include "tools/bench/fills/fill.h"
+#include "tools/bench/fills/fills.h"
 
 #include <stdio.h>
 #include "tools/bench/fills/cuda.h"

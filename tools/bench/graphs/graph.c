@@ -2,7 +2,7 @@
  * tools/bench/graphs/graph.c - a graph that draws through passes, and a bare
  * one
  */
-#include "tools/bench/graphs/graph.h"
+#include "tools/bench/graphs/graphs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

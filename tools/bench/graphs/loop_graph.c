@@ -1,7 +1,7 @@
 /*
  * tools/bench/graphs/loop_graph.c - a graph with a loop, and one with its work
  */
-#include "tools/bench/graphs/loop_graph.h"
+#include "tools/bench/graphs/graphs.h"
 
 #include <stdio.h>
 

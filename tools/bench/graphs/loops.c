@@ -7,8 +7,8 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include "tools/bench/graphs/loop_graph.h"
-#include "tools/cli/complain.h"
+#include "tools/bench/graphs/graphs.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET   1.0e9 /* nanoseconds of the race, about */
 #define LAUNCHES 20    /* of which the device's calls are counted */

@@ -2,12 +2,12 @@
  * tools/bench/graphs/replay.c - the cost of a launch with tickets over a bare
  * one
  *
- * Graphs of one small fill per pass (tools/bench/graphs/graph.h), for regions
+ * Graphs of one small fill per pass (tools/bench/graphs/graphs.h), for regions
  * of few and of many operators.
  */
 #include <stdio.h>
-#include "tools/bench/graphs/graph.h"
-#include "tools/cli/complain.h"
+#include "tools/bench/graphs/graphs.h"
+#include "tools/cli/cli.h"
 
 #define ROUNDS         15
 

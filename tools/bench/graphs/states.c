@@ -7,10 +7,10 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include "tools/bench/fills/fill.h"
-#include "tools/bench/graphs/graph.h"
-#include "tools/bench/torch.h"
-#include "tools/cli/complain.h"
+#include "tools/bench/fills/fills.h"
+#include "tools/bench/graphs/graphs.h"
+#include "tools/bench/bench.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET 0.5e9 /* nanoseconds of one race, about */
 

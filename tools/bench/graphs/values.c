@@ -7,8 +7,8 @@
  * (philox/launch_value.h), so calls of the device and nodes should be the same.
  */
 #include <stdio.h>
-#include "tools/bench/graphs/graph.h"
-#include "tools/cli/complain.h"
+#include "tools/bench/graphs/graphs.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET   0.5e9 /* nanoseconds of one race, about */
 #define LAUNCHES 20    /* of which the device's calls are counted */

@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tools/bench/fills/fill.h"
-#include "tools/bench/pools/pairs.h"
+#include "tools/bench/fills/fills.h"
+#include "tools/bench/pools/pools.h"
 
 static void *make_ours(struct pair_entry *entry, size_t size)
 {

@@ -10,8 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/bench/pools/pools.h"
-#include "tools/bench/pools/pairs.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET       1e9  /* nanoseconds of one race, about */
 #define QUICK_BUDGET 20e6 /* enough for a median */

@@ -1,11 +1,11 @@
 /*
- * tools/bench/runner/bed.c - see tools/bench/runner/bed.h
+ * tools/bench/runner/bed.c - a function of a runner, and the same graphs alone
  */
-#include "tools/bench/runner/bed.h"
+#include "tools/bench/runner/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 /* The key of the recordings, and that of the one more. */
 enum { KEY, OTHER_KEY };

@@ -7,8 +7,7 @@
  */
 #include <stdio.h>
 #include "tools/bench/runner/runner.h"
-#include "tools/bench/runner/bed.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define BUDGET     1.5e9  /* nanoseconds of the race of a family, about */
 #define COUNTED    20     /* calls of which the device's calls are counted */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 #include "tools/bench/runner/runner.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define LAYERS 12
 #define MIB    ((double)(1 << 20))

@@ -1,7 +1,7 @@
 /*
- * tools/bench/runner/parts.c - see tools/bench/runner/parts.h
+ * tools/bench/runner/parts.c - what the groups of part runner measure with
  */
-#include "tools/bench/runner/parts.h"
+#include "tools/bench/runner/runner.h"
 
 #include <stdio.h>
 #include <stdlib.h>

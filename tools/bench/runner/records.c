@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include "tools/bench/pools/pools.h"
 #include "tools/bench/runner/runner.h"
-#include "tools/bench/runner/parts.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define ROUNDS 15
 

@@ -10,10 +10,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include "tools/bench/race.h"
+#include "tools/bench/bench.h"
 #include "tools/bench/runner/runner.h"
-#include "tools/bench/runner/parts.h"
-#include "tools/cli/complain.h"
+#include "tools/cli/cli.h"
 
 #define MIB    ((double)(1 << 20))
 #define SIZE   ((size_t)4 << 20) /* bytes of each input, and of the output */

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/contract/contract.h"
+#include "tools/contract/graph/graph.h"
 
 enum { LIMIT = 3, KEPT = 5, TABLE = 8 };
 

@@ -7,7 +7,7 @@
  * after them keep their numbers.
  */
 #include <string.h>
-#include "tools/contract/contract.h"
+#include "tools/contract/graph/graph.h"
 
 static void raw_launches(struct contract *c, struct contract_rig *rig,
 			 struct philox_graph *graph, unsigned n)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox.h>
-#include "tools/contract/contract.h"
+#include "tools/contract/graph/graph.h"
 
 enum { BITS, NORMAL, DROPOUT }; /* operators: u32, f32, f32 of ones */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <philox/fill.h>
 #include "tools/contract/contract.h"
-#include "tools/cli/kinds.h"
+#include "tools/cli/cli.h"
 #include "lib/dist/dist.h"
 #include "lib/fill/fill.h"
 

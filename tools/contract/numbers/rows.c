@@ -2,7 +2,7 @@
  * tools/contract/numbers/rows.c - checks that a device's rows are the host's
  */
 #include <stdlib.h>
-#include "tools/contract/numbers/site.h"
+#include "tools/contract/numbers/numbers.h"
 
 enum {
 	ENTRIES = 20000, /* so that rows come in many blocks of a launch */

@@ -1,9 +1,9 @@
 /*
- * tools/contract/numbers/site.c - see tools/contract/numbers/site.h
+ * tools/contract/numbers/site.c - scripts of calls that run on two devices
  */
 #include <stdlib.h>
 #include <string.h>
-#include "tools/contract/numbers/site.h"
+#include "tools/contract/numbers/numbers.h"
 
 /* --- sites ---------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
  * host's
  */
 #include <stdlib.h>
-#include "tools/contract/numbers/site.h"
+#include "tools/contract/numbers/numbers.h"
 
 enum {
 	LOGIT_ROWS = 40,

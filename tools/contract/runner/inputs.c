@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/contract/runner/stage.h"
+#include "tools/contract/runner/runner.h"
 
 /* --- copied inputs -------------------------------------------------------- */
 

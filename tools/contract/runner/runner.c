@@ -5,7 +5,7 @@
  * However a call is executed, its k-th forward must give the bytes that forward
  * k draws eagerly on the reference, and its work must be done in stream order.
  */
-#include "tools/contract/runner/stage.h"
+#include "tools/contract/runner/runner.h"
 
 /* The kinds of the first calls under a key. */
 static enum philox_call_kind usual_kind(unsigned call)

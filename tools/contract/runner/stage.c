@@ -1,7 +1,7 @@
 /*
- * tools/contract/runner/stage.c - see tools/contract/runner/stage.h
+ * tools/contract/runner/stage.c - functions of runners in checks
  */
-#include "tools/contract/runner/stage.h"
+#include "tools/contract/runner/runner.h"
 
 enum { BUSY_TIMES = 8 };
 

@@ -1,6 +1,14 @@
 /*
- * tools/matrix/bed/bed.h - the library under test, for its parts
- *
+ * tools/matrix/bed/bed.h - runs of the matrix on a device
+ */
+#ifndef TOOLS_MATRIX_BED_BED_H
+#define TOOLS_MATRIX_BED_BED_H
+
+#include "tools/matrix/model/model.h"
+
+/* --- bed: the library under test, for its parts --------------------------- */
+
+/*
  *  bed.c      making a bed, and a whole run on it
  *  pass.c     eager passes, and the numbers of passes
  *  capture.c  graphs: their contents, capturing them
@@ -12,11 +20,6 @@
  *
  * Functions return 0, or -1 with a message if something is wrong.
  */
-#ifndef TOOLS_MATRIX_BED_BED_H
-#define TOOLS_MATRIX_BED_BED_H
-
-#include "tools/matrix/model/forms.h"
-#include "tools/matrix/model/model.h"
 
 enum {
 	SEEN_MAX = MATRIX_SEEN,
@@ -222,5 +225,140 @@ int bed_do_generator(struct matrix_bed *bed, const struct matrix_event *event);
 /* bed_check_generators() complains unless all have the state they must have. */
 int bed_check_generators(struct matrix_bed *bed);
 int bed_save_and_load(struct matrix_bed *bed);
+
+/* --- bodies: graphs with branches and loops, for their parts -------------- */
+
+/*
+ *  record.c  recording a form in a capture
+ *  bodies.c  capturing it as a whole, and dropping it
+ *  follow.c  launching it, and what ran
+ *
+ * What decides about branches and loops are tapes in device memory, one for
+ * each node: a word is read, then the tape moves on by one. What ran is in a
+ * log in device memory: each pass that draws moves the log on and writes its
+ * first entry. All of it is copies in stream order, so that it is the same on
+ * every device, and nothing has to wait before the end of the run.
+ */
+
+/* One thing that was drawn. */
+struct form_entry {
+	uint32_t ran[2]; /* which pass and view, from 1; run of its body */
+	uint32_t none[2];
+	struct matrix_numbers numbers;
+};
+
+enum { FORM_TAGS = 1 + FORM_PASSES * (FORM_VIEWS + 2) };
+
+/* The device memory of a graph. */
+struct form_memory {
+	uint32_t tape[FORM_TAPES][FORM_TAPE];
+	uint32_t shorter[FORM_TAPE];          /* a tape on its way */
+	uint32_t tag[FORM_TAGS];              /* 0, 1, 2, ... */
+	struct form_entry log[FORM_SEEN + 1]; /* the last is first */
+	struct form_entry longer[FORM_SEEN];  /* the log on its way */
+};
+
+/* The name in a log of a pass, or of a view of it. */
+static inline uint32_t form_tag(unsigned pass, unsigned view)
+{
+	return 1 + pass * (FORM_VIEWS + 2) + view;
+}
+
+/* What is recorded, and the first call that failed. */
+struct recorder {
+	struct matrix_bed *bed;
+	const struct matrix_event *event;
+	const struct form *form;
+	struct form_memory *memory;
+	unsigned regions;                /* with passes in it, as bits */
+	unsigned entries;                /* of the log, at most */
+	struct philox_ticket tickets[2]; /* of its forwards */
+	struct philox_ticket named;      /* of the last pass named at launch */
+	int ends_body;  /* the call ends the capture of a body, among others */
+	int ended_body; /* ... which is so for the one that failed */
+	const char *what;
+	enum philox_status status;
+};
+
+/* form_region() returns the region of a pass. */
+unsigned form_region(const struct matrix_bed *bed,
+		     const struct matrix_event *event,
+		     const struct form_pass *pass);
+
+/*
+ * record_form() records the form of an event on its region's stream, which is
+ * capturing. On failure it returns -1, with the call and its status in the
+ * recorder; all passes and nodes have ended.
+ */
+void record_init(struct recorder *recorder, struct matrix_bed *bed,
+		 const struct matrix_event *event, struct form_memory *memory);
+int record_form(struct recorder *recorder);
+
+/* bodies_need() captures the graph of an event unless that is done. */
+struct bodied *bodies_need(struct matrix_bed *bed,
+			   const struct matrix_event *event);
+
+/* --- calls: passes as functions of a runner, for their parts -------------- */
+
+/*
+ *  call_body.c  the body of all functions
+ *  calls.c      making functions, calling them, what comes of it
+ *  ready.c      what is recorded before a run, and what is lost
+ *
+ * A function does what an event does, in a body. Each way of calling one has
+ * functions of its own: some are never recorded; some get a new key with each
+ * call, and so are recorded by it; some have the same key always, and were
+ * recorded before the run, by a call whose launch failed; and some have a key
+ * for each run, under which they are warmed up, recorded and replayed in it.
+ *
+ * The numbers are an output of the function, which is released when they are
+ * copied. Keys stay, so there is a new runner now and then.
+ */
+
+enum { WAYS = MATRIX_CALL_AGAIN - MATRIX_CALL_EAGER + 1 };
+
+struct called {
+	struct philox_function *function;
+	int recorded; /* under the key of all runs */
+	int stale;    /* ... with a region that was destroyed after that */
+};
+
+struct caller {
+	struct matrix_bed *bed;
+	struct philox_runner *runner;
+	struct called called[WAYS][MATRIX_PLAIN][MATRIX_REGIONS]
+			    [MATRIX_REGIONS];
+	uint64_t keys; /* given out */
+	uint64_t run;  /* the key of this run */
+
+	/* the call on its way */
+	const struct matrix_event *event;
+	struct captured passes[PASSES];
+	unsigned n;
+	struct matrix_numbers *numbers; /* device memory: the output */
+	struct philox_state states[PASSES][MATRIX_CELLS]; /* read by the body */
+	int is_read[PASSES];
+	struct philox_ticket made[PASSES]; /* by a body that is run */
+	unsigned bodies;
+	int failed; /* the bed has the message */
+};
+
+/* call_body() is the body of all functions; `user` is the caller. */
+enum philox_status call_body(void *user, struct philox_run *run);
+
+/* calls_need() makes the runner, calls_function() an event's function. */
+struct caller *calls_need(struct matrix_bed *bed);
+struct called *calls_function(struct caller *caller,
+			      const struct matrix_event *event);
+
+/* calls_begin() puts an event in place for the body. */
+void calls_begin(struct caller *caller, const struct matrix_event *event);
+
+/*
+ * calls_entries() fills the uses of a call, PASSES of them, and returns their number; without
+ * `named` no ticket is in them.
+ */
+size_t calls_entries(const struct caller *caller, int named,
+		     struct philox_use *uses);
 
 #endif

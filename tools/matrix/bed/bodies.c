@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/bed/bodies.h"
+#include "tools/matrix/bed/bed.h"
 
 static int make_memory(struct matrix_bed *bed, philox_stream stream,
 		       struct bodied *bodied)

@@ -2,7 +2,7 @@
  * tools/matrix/bed/call_body.c - the body of a runner's functions
  */
 #include <string.h>
-#include "tools/matrix/bed/calls.h"
+#include "tools/matrix/bed/bed.h"
 
 static int is_recorded(const struct philox_run *run)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/bed/calls.h"
+#include "tools/matrix/bed/bed.h"
 
 /* --- functions ------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
  * what ran
  */
 #include <string.h>
-#include "tools/matrix/bed/bodies.h"
+#include "tools/matrix/bed/bed.h"
 
 /* Writes what the launch's memory says, and empties the log. */
 static int write_memory(struct matrix_bed *bed, philox_stream stream,

@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/bed/calls.h"
+#include "tools/matrix/bed/bed.h"
 
 #define KEYS_MAX 100 /* of a runner */
 

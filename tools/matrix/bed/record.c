@@ -2,7 +2,7 @@
  * tools/matrix/bed/record.c - recording a graph with branches and loops
  */
 #include <string.h>
-#include "tools/matrix/bed/bodies.h"
+#include "tools/matrix/bed/bed.h"
 
 /* Where the recorder is: a body, or none. */
 struct spot {

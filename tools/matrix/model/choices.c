@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/model/forms.h"
 #include "tools/matrix/model/model.h"
 
 struct list {

@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/matrix/model/forms.h"
+#include "tools/matrix/model/model.h"
 
 /*
  * The last launch of each also fails, and is made without philox. Left out is

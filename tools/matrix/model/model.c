@@ -6,7 +6,6 @@
  * library keeps tickets.
  */
 #include <string.h>
-#include "tools/matrix/model/forms.h"
 #include "tools/matrix/model/model.h"
 
 unsigned matrix_makes(const struct matrix_event *event)

@@ -9,7 +9,6 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include "tools/matrix/model/forms.h"
 #include "tools/matrix/model/model.h"
 
 /* The second seed is set with an offset, which then advances. */

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/matrix/model/forms.h"
+#include "tools/matrix/model/model.h"
 
 struct player {
 	const struct form *form;

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
-#include "tools/matrix/model/forms.h"
 #include "tools/matrix/model/model.h"
 
 static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKEGTUHYJ";

@@ -7,7 +7,7 @@
  * places hold placeholders, or nothing: then the forward is named at launch.
  */
 #include <string.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 void train_note(struct train_model *model, enum train_kind kind,
 		struct philox_ticket *ticket)

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cuda_runtime.h>
 #include "tools/train/model/cublas.h"
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 /* --- kernels -------------------------------------------------------------- */
 

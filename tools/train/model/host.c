@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 /* --- kernels -------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
  * eagerly: the bits are the same. The extra operators, of which each step has
  * one pass, stay outside.
  */
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 /* --- the body ------------------------------------------------------------- */
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 void train_check(struct train_model *model, enum philox_status status)
 {

@@ -6,7 +6,7 @@
  * the stream captures, and go into the kernels by value, frozen. Graphs with
  * philox are measured against baked work, and --naive launches it.
  */
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 /*
  * baked_pass() returns the eager pass whose states go into kernels by value:

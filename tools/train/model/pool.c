@@ -9,7 +9,7 @@
  */
 #include <string.h>
 #include <time.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 #define STEP      ((uint64_t)256 << 10) /* of growth: the arrays are small */
 #define WAITS_MAX 5000                  /* of a millisecond */

@@ -2,7 +2,7 @@
  * tools/train/model/result.c - the results of a run: losses, checksums, debts
  */
 #include <stdlib.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 double train_step_loss(const struct train_result *result, uint64_t step)
 {

@@ -9,7 +9,7 @@
  * the side stream) and once on the gradient that flows down.
  */
 #include <string.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 /* --- streams -------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "tools/train/train.h"
+#include "tools/train/model/model.h"
 
 #define SIZE_MAX_TEXT ((size_t)1 << 30) /* places are numbered in 32 bits */
 

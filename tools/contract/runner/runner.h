@@ -1,15 +1,15 @@
 /*
- * tools/contract/runner/stage.h - functions of runners in checks
+ * tools/contract/runner/runner.h - functions of runners in checks
  *
  * A stage is a function with one input, "x", of STAGE_BYTES, and two outputs:
  * "y", the numbers of a pass of the rig's region, and "echo", a copy of x that
  * went through memory of the run. Memory may hold what a call before put there,
  * so y and echo are overwritten at first.
  */
-#ifndef TOOLS_CONTRACT_RUNNER_STAGE_H
-#define TOOLS_CONTRACT_RUNNER_STAGE_H
+#ifndef TOOLS_CONTRACT_RUNNER_RUNNER_H
+#define TOOLS_CONTRACT_RUNNER_RUNNER_H
 
-#include "tools/contract/contract.h"
+#include "tools/contract/graph/graph.h"
 
 enum { STAGE_BYTES = 4099, STAGE_UNSET = 0xee };
 

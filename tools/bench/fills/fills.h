@@ -1,19 +1,18 @@
 /*
- * tools/bench/fills/fill.h - fills that are measured, and their peers
+ * tools/bench/fills/fills.h - fills that are measured, and their peers
  *
  * A peer makes the same kind of numbers in its own way, or, as a limit, does
  * nothing but touch the same memory. One may be missing on a machine; then its
  * rows say so. On the host device all work runs on the stream's own thread, a
  * peer's as well as ours.
  */
-#ifndef TOOLS_BENCH_FILLS_FILL_H
-#define TOOLS_BENCH_FILLS_FILL_H
+#ifndef TOOLS_BENCH_FILLS_FILLS_H
+#define TOOLS_BENCH_FILLS_FILLS_H
 
 #include <stddef.h>
 #include <philox.h>
 #include "tools/bench/bench.h"
-#include "tools/bench/race.h"
-#include "tools/cli/kinds.h"
+#include "tools/cli/cli.h"
 
 struct bench_cuda;
 

@@ -1,12 +1,12 @@
 /*
- * tools/contract/numbers/site.h - scripts of calls that run on two devices
+ * tools/contract/numbers/numbers.h - scripts of calls that run on two devices
  *
  * A script of calls on a table of rows runs twice, on its own host device as
  * the reference and on the device under test; the bytes that it reads back are
  * compared.
  */
-#ifndef TOOLS_CONTRACT_NUMBERS_SITE_H
-#define TOOLS_CONTRACT_NUMBERS_SITE_H
+#ifndef TOOLS_CONTRACT_NUMBERS_NUMBERS_H
+#define TOOLS_CONTRACT_NUMBERS_NUMBERS_H
 
 #include "tools/contract/contract.h"
 
