@@ -244,10 +244,9 @@ static int is_of_node(const struct capture *capture, uint32_t body,
 static void end_again(const struct capture *capture,
 		      const struct captured_body *body)
 {
+	const struct status_message kept = status_kept();
 	philox_native_graph ended;
-	struct status_message kept;
 
-	status_keep(&kept);
 	philox_stream_end_capture(capture_device(capture), body->stream,
 				  &ended);
 	status_restore(&kept);
@@ -296,21 +295,17 @@ static enum philox_status end_body(struct capture *capture,
 /* The newest first: a body is newer than those around it. */
 enum philox_status bodies_close(struct capture *capture, uint32_t node)
 {
-	struct status_message kept;
-	enum philox_status first = PHILOX_OK, status;
+	enum philox_status first = PHILOX_OK;
 
 	for (uint32_t i = capture->n_bodies; i--;) {
-		if (capture->bodies[i].phase != BODY_OPEN ||
-		    !is_of_node(capture, i, node))
-			continue;
-		status = end_body(capture, &capture->bodies[i]);
-		if (first != PHILOX_OK || status == PHILOX_OK)
-			continue;
-		first = status;
-		status_keep(&kept);
+		const struct status_message kept = status_kept();
+
+		if (capture->bodies[i].phase == BODY_OPEN &&
+		    is_of_node(capture, i, node))
+			first = status_first(
+				first, &kept,
+				end_body(capture, &capture->bodies[i]));
 	}
-	if (first != PHILOX_OK)
-		status_restore(&kept);
 	return first;
 }
 

@@ -262,9 +262,8 @@ void capture_release(struct capture *capture)
 
 void capture_drop(struct capture *capture)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	bodies_close(capture, CAPTURED_NO_BODY);
 	status_restore(&kept);
 	capture_release(capture);

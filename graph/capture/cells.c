@@ -50,13 +50,15 @@ static void free_block(struct graph_context *graphs, struct cell_block *block)
 	free(block);
 }
 
-/* Unlinks and frees the idle blocks of regions that were destroyed. */
+/*
+ * Unlinks and frees the idle blocks of regions that were destroyed. A busy one
+ * is not the caller's error.
+ */
 static void reap_blocks(struct graph_context *graphs)
 {
 	struct cell_block **link = &graphs->blocks, *block;
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept); /* a busy block is not the caller's error */
 	while ((block = *link)) {
 		if (!region_is_life(block->region, block->life) &&
 		    is_idle(block) && head_is_idle(graphs, &block->head)) {
@@ -130,9 +132,8 @@ static struct cell_block *find_block(struct graph_context *graphs,
 				     const struct philox_region *region)
 {
 	struct cell_block *block = graphs->blocks;
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	while (block && (block->region != region ||
 			 block->life != region->life || !is_idle(block)))
 		block = block->next;

@@ -419,10 +419,9 @@ static enum philox_status capture_body(struct capture *capture,
 		return PHILOX_OK;
 	}
 	bodies_break(capture, "philox_conditional_body()");
-	status_keep(&kept);
-	philox_stream_end_capture(device, stream, &ended);
-	status_restore(&kept);
-	return status;
+	kept = status_kept();
+	return status_first(status, &kept,
+			    philox_stream_end_capture(device, stream, &ended));
 }
 
 /* Else the bodies may be gone, with the graph that they are in. */

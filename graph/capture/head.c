@@ -68,30 +68,28 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 	return PHILOX_OK;
 }
 
-/* Queries are unsafe in captures, which may be in progress. */
-static enum philox_status ask_copied(struct philox_device *device,
-				     const struct head *head)
+/*
+ * That it is not copied yet is no error. Queries are unsafe in captures, which
+ * may be in progress.
+ */
+static int is_copied(struct philox_device *device, const struct head *head)
 {
+	const struct status_message kept = status_kept();
 	enum philox_capture_mode mode;
 	enum philox_status status = device_relaxed_begin(device, &mode);
 
-	if (status != PHILOX_OK)
-		return status;
-	status = philox_event_query(device, head->copied);
-	return device_relaxed_end(device, mode, status);
+	if (status == PHILOX_OK)
+		status = device_relaxed_end(
+			device, mode, philox_event_query(device, head->copied));
+	status_restore(&kept);
+	return status == PHILOX_OK;
 }
 
 int head_is_idle(struct graph_context *graphs, struct head *head)
 {
-	struct status_message kept;
-	int idle;
-
-	if (head->copy != HEAD_COPYING)
-		return head->copy != HEAD_SENT;
-	status_keep(&kept); /* that it is not over is no error */
-	idle = ask_copied(graphs->context->device, head) == PHILOX_OK;
-	status_restore(&kept);
-	return idle;
+	return head->copy == HEAD_COPYING
+		       ? is_copied(graphs->context->device, head)
+		       : head->copy != HEAD_SENT;
 }
 
 void head_destroy(struct graph_context *graphs, struct head *head)
@@ -266,21 +264,26 @@ static enum philox_status record_copied(struct philox_device *device,
  * and if none can be had, the copy may not be left behind: it would undo what
  * heads do later.
  */
-void head_sent(struct philox_device *device, struct head *head,
-	       philox_stream stream, enum philox_status launched)
+/* No launch came after the copy. */
+static void await_copied(struct philox_device *device, struct head *head,
+			 philox_stream stream)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	if (launched == PHILOX_OK)
-		head->copy = HEAD_COPIED;
-	if (head->copy != HEAD_SENT)
-		return;
-	status_keep(&kept);
 	if (record_copied(device, head, stream) == PHILOX_OK)
 		head->copy = HEAD_COPYING;
 	else if (philox_stream_synchronize(device, stream) == PHILOX_OK)
 		head->copy = HEAD_COPIED;
 	status_restore(&kept);
+}
+
+void head_sent(struct philox_device *device, struct head *head,
+	       philox_stream stream, enum philox_status launched)
+{
+	if (launched == PHILOX_OK)
+		head->copy = HEAD_COPIED;
+	else if (head->copy == HEAD_SENT)
+		await_copied(device, head, stream);
 }
 
 /* --- reports -------------------------------------------------------------- */

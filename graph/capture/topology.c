@@ -126,12 +126,11 @@ static int is_known(device_node node, const device_node *known, size_t n_known)
 int order_is_after(struct philox_device *device, const struct order_tips *tips,
 		   const device_node *known, size_t n_known)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 	struct walk walk;
 	size_t seen = 0;
 	int sure, found = 0;
 
-	status_keep(&kept);
 	sure = walk_begin(&walk, device, tips);
 	while (sure && !found) {
 		for (; !found && seen < walk.n_met; seen++)
@@ -146,12 +145,11 @@ int order_is_after(struct philox_device *device, const struct order_tips *tips,
 int order_is_whole(struct philox_device *device, philox_native_graph graph,
 		   const struct order_tips *tips)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 	struct walk walk = {0};
 	size_t nodes = 0;
 	int sure;
 
-	status_keep(&kept);
 	sure = philox_native_graph_nodes(device, graph, &nodes) == PHILOX_OK &&
 	       walk_begin(&walk, device, tips);
 	while (sure && walk.next < walk.n_met)

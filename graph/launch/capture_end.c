@@ -256,18 +256,18 @@ static enum philox_status end_own(struct philox_context *context, uint64_t id,
 {
 	struct philox_graph *made;
 	struct capture *capture;
-	struct status_message kept;
 	enum philox_status status = begin_graph(context, id, &capture, &made);
 
 	if (status == PHILOX_OK)
 		status = make_own(context, made, native, graph);
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	status_keep(&kept);
-	philox_native_graph_destroy(context->device, native);
-	if (capture)
-		drop_own(context, id);
-	status_restore(&kept);
+	if (status != PHILOX_OK) {
+		const struct status_message kept = status_kept();
+
+		philox_native_graph_destroy(context->device, native);
+		if (capture)
+			drop_own(context, id);
+		status_restore(&kept);
+	}
 	return status;
 }
 
@@ -275,10 +275,9 @@ static enum philox_status end_own(struct philox_context *context, uint64_t id,
 static int goes_on(struct philox_context *context, philox_stream stream,
 		   enum philox_status status)
 {
+	const struct status_message kept = status_kept();
 	struct capture_info info = {.status = PHILOX_CAPTURE_NONE};
-	struct status_message kept;
 
-	status_keep(&kept);
 	if (device_capture_info(context->device, stream, &info) != PHILOX_OK)
 		info.status = PHILOX_CAPTURE_NONE;
 	status_restore(&kept);
@@ -432,11 +431,9 @@ static enum philox_status check_handles(const struct philox_context *context,
 static enum philox_status find_session(struct graph_context *graphs,
 				       uint64_t id)
 {
-	struct status_message kept;
-	enum philox_status status;
+	const struct status_message kept = status_kept();
+	const enum philox_status status = pools_know(graphs, id);
 
-	status_keep(&kept);
-	status = pools_know(graphs, id);
 	if (status == PHILOX_ERROR_NOT_FOUND)
 		status_restore(&kept);
 	return status;

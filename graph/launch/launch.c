@@ -45,10 +45,9 @@ static void withdraw_message(struct philox_graph *graph)
 {
 	struct kernel_call call =
 		head_call(&graph->capture->head, &graph->message);
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
 	head_message_number(&graph->message, &graph->capture->head, 0);
-	status_keep(&kept);
 	device_exec_set_kernel(graph->context->device, graph->exec,
 			       graph->capture->first.node, &call);
 	status_restore(&kept);

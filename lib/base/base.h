@@ -45,15 +45,21 @@ const char *status_es(uint64_t n);
 const char *status_is(uint64_t n);
 
 /*
- * status_keep() copies the thread's message; status_restore() puts it back
- * after calls that may have written another.
+ * status_kept() copies the thread's message; status_restore() puts it back
+ * after calls that may have written another. status_first() returns the first of
+ * two errors, with its message, which was kept before the second call; so
+ * status_first(status, &kept, undo()) of an error is that error.
  */
 struct status_message {
 	char text[512];
 };
 
+struct status_message status_kept(void);
 void status_keep(struct status_message *kept);
 void status_restore(const struct status_message *kept);
+enum philox_status status_first(enum philox_status first,
+				const struct status_message *kept,
+				enum philox_status second);
 
 #ifdef __cplusplus
 }

@@ -101,6 +101,14 @@ enum philox_status status_prefix(enum philox_status status, const char *format,
 	return status;
 }
 
+struct status_message status_kept(void)
+{
+	struct status_message kept;
+
+	memcpy(kept.text, message, strlen(message) + 1);
+	return kept;
+}
+
 void status_keep(struct status_message *kept)
 {
 	memcpy(kept->text, message, strlen(message) + 1);
@@ -109,4 +117,14 @@ void status_keep(struct status_message *kept)
 void status_restore(const struct status_message *kept)
 {
 	memcpy(message, kept->text, strlen(kept->text) + 1);
+}
+
+enum philox_status status_first(enum philox_status first,
+				const struct status_message *kept,
+				enum philox_status second)
+{
+	if (first == PHILOX_OK)
+		return second;
+	status_restore(kept);
+	return first;
 }

@@ -24,22 +24,16 @@ static enum philox_status finish_stream(struct philox_device *device,
 					philox_stream stream,
 					enum philox_status status)
 {
-	struct status_message kept;
-	enum philox_status waited, destroyed;
+	struct status_message kept = status_kept();
+	const enum philox_status waited =
+		philox_stream_synchronize(device, stream);
 
-	status_keep(&kept);
-	waited = philox_stream_synchronize(device, stream);
-	if (status == PHILOX_OK) {
-		status = waited;
-		status_keep(&kept);
-	}
+	status = status_first(status, &kept, waited);
+	kept = status_kept();
 	if (waited != PHILOX_OK)
 		philox_stream_synchronize(device, stream);
-	destroyed = philox_stream_destroy(device, stream);
-	if (status == PHILOX_OK)
-		return destroyed;
-	status_restore(&kept);
-	return status;
+	return status_first(status, &kept,
+			    philox_stream_destroy(device, stream));
 }
 
 /* Does work(rows, argument) in relaxed mode on a stream and waits for it. */

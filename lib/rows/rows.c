@@ -135,10 +135,9 @@ static void free_dead(struct philox_rows **link)
 static void free_dead_relaxed(struct philox_context *context,
 			      struct philox_rows **dead)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 	enum philox_capture_mode mode;
 
-	status_keep(&kept);
 	if (device_relaxed_begin(context->device, &mode) == PHILOX_OK) {
 		free_dead(dead);
 		device_relaxed_end(context->device, mode, PHILOX_OK);
