@@ -8,6 +8,9 @@
  * prologue and epilogue. Settle: the claims become live or used-up tickets; or,
  * if anything after the first step failed, they are taken back, and the numbers
  * of the forwards are burnt.
+ *
+ * The graph's pools have the launch take its turn before the first step, and
+ * end it before the last.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,44 +19,7 @@
 #include "graph/pool/pool.h"
 #include "lib/device/device.h"
 
-/* --- the message ---------------------------------------------------------- */
-
-static enum philox_status send_message(struct philox_graph *graph,
-				       philox_stream stream)
-{
-	struct philox_device *device = graph->context->device;
-	struct head *head = &graph->capture->head;
-	struct kernel_call call = head_call(head, &graph->message);
-	enum philox_status status;
-
-	head_message_number(&graph->message, head, ++graph->sequence);
-	status = head_send(device, head, stream);
-	if (status == PHILOX_OK)
-		status = device_exec_set_kernel(
-			device, graph->exec, graph->capture->first.node, &call);
-	if (status != PHILOX_OK)
-		status_prefix(status, "'%s': ", graph->name);
-	return status;
-}
-
-/*
- * A message that no launch used must not remain for a launch that we do not
- * know about: number 0 is never accepted. If this fails too, only that one
- * detection is lost.
- */
-static void withdraw_message(struct philox_graph *graph)
-{
-	struct kernel_call call =
-		head_call(&graph->capture->head, &graph->message);
-	const struct status_message kept = status_kept();
-
-	head_message_number(&graph->message, &graph->capture->head, 0);
-	device_exec_set_kernel(graph->context->device, graph->exec,
-			       graph->capture->first.node, &call);
-	status_restore(&kept);
-}
-
-/* --- prologue and epilogue, with the graph's lock held -------------------- */
+/* --- before any step: may it be launched ---------------------------------- */
 
 static enum philox_status check_use(const struct philox_graph *graph,
 				    const struct philox_use *use, size_t index)
@@ -112,76 +78,6 @@ static enum philox_status check_arrays(const struct philox_graph *graph)
 	return status_prefix(status, "'%s' cannot be launched: ", graph->name);
 }
 
-static struct launch *take_launch(struct philox_graph *graph)
-{
-	struct launch *launch = graph->spare;
-
-	graph->spare = NULL;
-	if (!launch)
-		launch = malloc(sizeof(*launch) +
-				graph->n_uses * sizeof(launch->claims[0]));
-	if (launch)
-		memset(launch->claims, 0,
-		       graph->n_uses * sizeof(launch->claims[0]));
-	else
-		status_set(PHILOX_ERROR_MEMORY, "'%s': no memory for a launch",
-			   graph->name);
-	return launch;
-}
-
-static void give_launch(struct philox_graph *graph, struct launch *launch)
-{
-	if (graph->spare)
-		free(launch);
-	else
-		graph->spare = launch;
-}
-
-static enum philox_status claim_and_send(struct philox_graph *graph,
-					 struct launch *launch)
-{
-	enum philox_status status;
-
-	if (!graph->capture)
-		return PHILOX_OK;
-	context_lock(graph->context);
-	status = claim_all(graph, launch);
-	context_unlock(graph->context);
-	if (status != PHILOX_OK)
-		return status;
-	status = send_message(graph, launch->stream);
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	head_sent(graph->context->device, &graph->capture->head, launch->stream,
-		  status);
-	context_lock(graph->context);
-	claim_abort_all(graph, launch);
-	journal_launched(graph, status);
-	context_unlock(graph->context);
-	return status;
-}
-
-/* Writes the launch if it failed with saved contexts to release. */
-static enum philox_status begin_launch(struct philox_graph *graph,
-				       philox_stream stream,
-				       struct philox_use *uses,
-				       struct launch **failed)
-{
-	struct launch *launch = take_launch(graph);
-	enum philox_status status;
-
-	if (!launch)
-		return PHILOX_ERROR_MEMORY;
-	launch->stream = launch->release = stream;
-	launch->uses = uses;
-	status = claim_and_send(graph, launch);
-	if (status == PHILOX_OK)
-		graph->open = launch;
-	else
-		*failed = launch;
-	return status;
-}
-
 static enum philox_status check_prologue(const struct philox_graph *graph,
 					 philox_stream stream,
 					 const struct philox_use *uses,
@@ -201,173 +97,42 @@ static enum philox_status check_prologue(const struct philox_graph *graph,
 	return status;
 }
 
-static enum philox_status try_claims(struct philox_graph *graph,
-				     philox_stream stream,
-				     struct philox_use *uses)
-{
-	struct launch *launch = take_launch(graph);
-	enum philox_status status;
+/* --- the record of a launch ----------------------------------------------- */
 
+static struct launch *take_launch(struct philox_graph *graph,
+				  philox_stream stream, struct philox_use *uses)
+{
+	struct launch *launch = graph->spare;
+
+	graph->spare = NULL;
 	if (!launch)
-		return PHILOX_ERROR_MEMORY;
+		launch = malloc(sizeof(*launch) +
+				graph->n_uses * sizeof(launch->claims[0]));
+	if (!launch) {
+		status_set(PHILOX_ERROR_MEMORY, "'%s': no memory for a launch",
+			   graph->name);
+		return NULL;
+	}
 	launch->stream = launch->release = stream;
 	launch->uses = uses;
-	context_lock(graph->context);
-	status = claim_try(graph, launch);
-	context_unlock(graph->context);
-	give_launch(graph, launch);
-	return status;
-}
-
-enum philox_status graph_would_launch(struct philox_graph *graph,
-				      philox_stream stream,
-				      struct philox_use *uses, size_t n)
-{
-	enum philox_status status;
-
-	pthread_mutex_lock(&graph->lock);
-	status = check_prologue(graph, stream, uses, n);
-	if (status == PHILOX_OK && graph->capture)
-		status = try_claims(graph, stream, uses);
-	pthread_mutex_unlock(&graph->lock);
-	return status;
-}
-
-/*
- * The turn of the graph's pools is taken before any number, and kept until the
- * launch is queued.
- */
-static enum philox_status prologue(struct philox_graph *graph,
-				   philox_stream stream,
-				   struct philox_use *uses, size_t n,
-				   enum pool_turn turn, struct launch **failed)
-{
-	enum philox_status status;
-
-	graph->blame = (struct philox_log_entry){0};
-	status = check_prologue(graph, stream, uses, n);
-	if (status == PHILOX_OK)
-		status = pools_enter(graph->pools, stream, turn);
-	if (status != PHILOX_OK)
-		return status;
-	status = begin_launch(graph, stream, uses, failed);
-	if (status != PHILOX_OK)
-		pools_leave(graph->pools, stream, status);
-	return status;
-}
-
-/* Returns the launch, whose saved contexts are still to be released. */
-static struct launch *epilogue(struct philox_graph *graph,
-			       enum philox_status launched)
-{
-	struct launch *launch = graph->open;
-
-	pools_leave(graph->pools, launch->stream, launched);
-	graph->open = NULL;
-	if (!graph->capture)
-		return launch;
-	head_sent(graph->context->device, &graph->capture->head, launch->stream,
-		  launched);
-	context_lock(graph->context);
-	if (launched == PHILOX_OK) {
-		claim_settle_all(graph, launch);
-		head_note_taken(&graph->capture->head, graph->sequence);
-	} else {
-		claim_abort_all(graph, launch);
-	}
-	journal_launched(graph, launched);
-	context_unlock(graph->context);
-	if (launched != PHILOX_OK)
-		withdraw_message(graph);
+	memset(launch->claims, 0, graph->n_uses * sizeof(launch->claims[0]));
 	return launch;
 }
 
-/* Called without locks; the launch may be NULL. */
-static void release_contexts(struct philox_graph *graph, struct launch *launch)
+static void give_launch(struct philox_graph *graph, struct launch *launch)
 {
-	if (!launch)
-		return;
-	for (uint32_t i = 0; i < graph->n_uses; i++)
-		saved_context_release(launch->claims[i].released,
-				      launch->release);
-	pthread_mutex_lock(&graph->lock);
-	give_launch(graph, launch);
-	pthread_mutex_unlock(&graph->lock);
-}
-
-/* --- public --------------------------------------------------------------- */
-
-enum philox_status philox_graph_prologue(struct philox_graph *graph,
-					 philox_stream stream,
-					 struct philox_use *uses, size_t n)
-{
-	struct philox_log_entry subject;
-	struct launch *failed = NULL;
-	enum philox_status status;
-
-	if (!graph)
-		return context_null(NULL, "graph");
-	NEED_PROCESS(graph->context);
-	pthread_mutex_lock(&graph->lock);
-	status = prologue(graph, stream, uses, n, TURN_PROLOGUE, &failed);
-	subject = graph->blame;
-	pthread_mutex_unlock(&graph->lock);
-	release_contexts(graph, failed);
-	return graph_report(graph, status, &subject);
-}
-
-enum philox_status philox_graph_epilogue(struct philox_graph *graph,
-					 enum philox_status launched)
-{
-	struct launch *launch = NULL;
-	enum philox_status status = PHILOX_OK;
-
-	if (!graph)
-		return context_null(NULL, "graph");
-	NEED_PROCESS(graph->context);
-	pthread_mutex_lock(&graph->lock);
-	if (graph->open)
-		launch = epilogue(graph, launched);
+	if (graph->spare)
+		free(launch);
 	else
-		status = status_set(PHILOX_ERROR_STATE,
-				    "'%s': an epilogue without a prologue",
-				    graph->name);
-	pthread_mutex_unlock(&graph->lock);
-	release_contexts(graph, launch);
-	return graph_report(graph, status, NULL);
+		graph->spare = launch;
 }
 
-enum philox_status philox_graph_launch(struct philox_graph *graph,
-				       philox_stream stream,
-				       struct philox_use *uses, size_t n)
-{
-	struct philox_log_entry subject;
-	struct launch *launch = NULL;
-	enum philox_status status;
-
-	if (!graph)
-		return context_null(NULL, "graph");
-	NEED_PROCESS(graph->context);
-	pthread_mutex_lock(&graph->lock);
-	status = prologue(graph, stream, uses, n, TURN_LAUNCH, &launch);
-	if (status == PHILOX_OK) {
-		status = philox_native_launch(graph->context->device,
-					      graph->exec, stream);
-		if (status != PHILOX_OK)
-			status_prefix(status, "'%s': ", graph->name);
-		launch = epilogue(graph, status);
-	}
-	subject = graph->blame;
-	pthread_mutex_unlock(&graph->lock);
-	release_contexts(graph, launch);
-	return graph_report(graph, status, &subject);
-}
-
-/* --- claim: taking what a launch needs from ledgers, and giving it back --- */
+/* --- claim: taking what a launch needs from ledgers and generators -------- */
 
 /*
- * A launch has a hold for each captured pass (lib/pass/pass.h). All functions
- * are called with the graph's and the context's lock held.
+ * A launch has a hold for each captured pass (lib/pass/pass.h). Between claim
+ * and settle it holds an open forward for each forward it will make and a reader
+ * of each ticket it will use. With the graph's and the context's lock held.
  */
 
 static const struct captured_pass *captured_of(const struct philox_graph *graph,
@@ -375,8 +140,6 @@ static const struct captured_pass *captured_of(const struct philox_graph *graph,
 {
 	return &graph->capture->passes[index];
 }
-
-/* --- claiming ------------------------------------------------------------- */
 
 /* A forward used up by a backward of its own graph owes no backward. */
 static enum hold_kind kind_of(const struct captured_pass *captured)
@@ -483,31 +246,96 @@ static enum philox_status claim_each(struct philox_graph *graph,
 	return PHILOX_OK;
 }
 
-enum philox_status claim_all(struct philox_graph *graph, struct launch *launch)
+static enum philox_status claim(struct philox_graph *graph,
+				struct launch *launch)
 {
 	uint32_t refused;
-	enum philox_status status = claim_each(graph, launch, &refused);
+	enum philox_status status;
 
+	if (!graph->capture)
+		return PHILOX_OK;
+	context_lock(graph->context);
+	status = claim_each(graph, launch, &refused);
 	if (status == PHILOX_OK)
 		journal_claimed(graph, launch);
 	else
 		journal_refused(graph, refused, status);
+	context_unlock(graph->context);
 	return status;
 }
 
-enum philox_status claim_try(struct philox_graph *graph, struct launch *launch)
+/* Claims and takes it back. Nothing of it is in the journal. */
+static enum philox_status try_claims(struct philox_graph *graph,
+				     struct launch *launch)
 {
 	uint32_t refused;
-	enum philox_status status = claim_each(graph, launch, &refused);
+	enum philox_status status;
 
+	context_lock(graph->context);
+	status = claim_each(graph, launch, &refused);
 	for (uint32_t i = graph->n_uses; status == PHILOX_OK && i--;)
 		hold_rewind(&launch->claims[i].hold);
+	context_unlock(graph->context);
 	return status;
 }
 
-/* --- the end of a launch -------------------------------------------------- */
+/* --- message: the states, in the head's parameters ------------------------ */
 
-static void settle(struct claim *claim, struct philox_use *use)
+static enum philox_status send_message(struct philox_graph *graph,
+				       philox_stream stream)
+{
+	struct philox_device *device = graph->context->device;
+	struct head *head;
+	struct kernel_call call;
+	enum philox_status status;
+
+	if (!graph->capture)
+		return PHILOX_OK;
+	head = &graph->capture->head;
+	call = head_call(head, &graph->message);
+	head_message_number(&graph->message, head, ++graph->sequence);
+	status = head_send(device, head, stream);
+	if (status == PHILOX_OK)
+		status = device_exec_set_kernel(
+			device, graph->exec, graph->capture->first.node, &call);
+	if (status != PHILOX_OK)
+		status_prefix(status, "'%s': ", graph->name);
+	return status;
+}
+
+/*
+ * A message that no launch used must not remain for a launch that we do not
+ * know about: number 0 is never accepted. If this fails too, only that one
+ * detection is lost.
+ */
+static void withdraw_message(struct philox_graph *graph)
+{
+	struct kernel_call call =
+		head_call(&graph->capture->head, &graph->message);
+	const struct status_message kept = status_kept();
+
+	head_message_number(&graph->message, &graph->capture->head, 0);
+	device_exec_set_kernel(graph->context->device, graph->exec,
+			       graph->capture->first.node, &call);
+	status_restore(&kept);
+}
+
+/* --- launch --------------------------------------------------------------- */
+
+static enum philox_status launch_exec(struct philox_graph *graph,
+				      philox_stream stream)
+{
+	enum philox_status status = philox_native_launch(graph->context->device,
+							 graph->exec, stream);
+
+	if (status != PHILOX_OK)
+		status_prefix(status, "'%s': ", graph->name);
+	return status;
+}
+
+/* --- settle: tickets live or used up, or all taken back ------------------- */
+
+static void settle_use(struct claim *claim, struct philox_use *use)
 {
 	struct hold *hold = &claim->hold;
 	struct philox_ticket made = {0};
@@ -522,15 +350,185 @@ static void settle(struct claim *claim, struct philox_use *use)
 		use->ticket = made;
 }
 
-void claim_settle_all(struct philox_graph *graph, struct launch *launch)
+/* Leaves the saved contexts to release in the claims. */
+static void settle(struct philox_graph *graph, struct launch *launch,
+		   enum philox_status launched)
 {
-	for (uint32_t i = 0; i < graph->n_uses; i++)
-		settle(&launch->claims[i], &launch->uses[i]);
-}
+	struct capture *capture = graph->capture;
 
-void claim_abort_all(struct philox_graph *graph, struct launch *launch)
-{
-	for (uint32_t i = graph->n_uses; i--;)
+	if (!capture)
+		return;
+	head_sent(graph->context->device, &capture->head, launch->stream,
+		  launched);
+	context_lock(graph->context);
+	for (uint32_t i = 0; launched == PHILOX_OK && i < graph->n_uses; i++)
+		settle_use(&launch->claims[i], &launch->uses[i]);
+	for (uint32_t i = graph->n_uses; launched != PHILOX_OK && i--;)
 		hold_abort(&launch->claims[i].hold,
 			   &launch->claims[i].released);
+	if (launched == PHILOX_OK)
+		head_note_taken(&capture->head, graph->sequence);
+	journal_launched(graph, launched);
+	context_unlock(graph->context);
+}
+
+/* Called without locks; the launch may be NULL. */
+static void release_contexts(struct philox_graph *graph, struct launch *launch)
+{
+	if (!launch)
+		return;
+	for (uint32_t i = 0; i < graph->n_uses; i++)
+		saved_context_release(launch->claims[i].released,
+				      launch->release);
+	pthread_mutex_lock(&graph->lock);
+	give_launch(graph, launch);
+	pthread_mutex_unlock(&graph->lock);
+}
+
+/* --- the steps of a launch, with the graph's lock held --------------------- */
+
+/* Writes the launch if it failed with saved contexts to release. */
+static enum philox_status claim_and_send(struct philox_graph *graph,
+					 philox_stream stream,
+					 struct philox_use *uses,
+					 struct launch **failed)
+{
+	struct launch *launch = take_launch(graph, stream, uses);
+	enum philox_status status;
+
+	if (!launch)
+		return PHILOX_ERROR_MEMORY;
+	status = claim(graph, launch);
+	if (status == PHILOX_OK) {
+		status = send_message(graph, stream);
+		if (status != PHILOX_OK)
+			settle(graph, launch, status);
+	}
+	if (status == PHILOX_OK)
+		graph->open = launch;
+	else
+		*failed = launch;
+	return status;
+}
+
+/*
+ * The turn of the graph's pools is taken before any number, and kept until the
+ * launch is queued.
+ */
+static enum philox_status prologue(struct philox_graph *graph,
+				   philox_stream stream,
+				   struct philox_use *uses, size_t n,
+				   enum pool_turn turn, struct launch **failed)
+{
+	enum philox_status status;
+
+	graph->blame = (struct philox_log_entry){0};
+	status = check_prologue(graph, stream, uses, n);
+	if (status == PHILOX_OK)
+		status = pools_enter(graph->pools, stream, turn);
+	if (status != PHILOX_OK)
+		return status;
+	status = claim_and_send(graph, stream, uses, failed);
+	if (status != PHILOX_OK)
+		pools_leave(graph->pools, stream, status);
+	return status;
+}
+
+/* Returns the launch, whose saved contexts are still to be released. */
+static struct launch *epilogue(struct philox_graph *graph,
+			       enum philox_status launched)
+{
+	struct launch *launch = graph->open;
+
+	pools_leave(graph->pools, launch->stream, launched);
+	graph->open = NULL;
+	settle(graph, launch, launched);
+	if (launched != PHILOX_OK && graph->capture)
+		withdraw_message(graph);
+	return launch;
+}
+
+enum philox_status graph_would_launch(struct philox_graph *graph,
+				      philox_stream stream,
+				      struct philox_use *uses, size_t n)
+{
+	struct launch *launch;
+	enum philox_status status;
+
+	pthread_mutex_lock(&graph->lock);
+	status = check_prologue(graph, stream, uses, n);
+	if (status == PHILOX_OK && graph->capture) {
+		launch = take_launch(graph, stream, uses);
+		status = launch ? try_claims(graph, launch)
+				: PHILOX_ERROR_MEMORY;
+		if (launch)
+			give_launch(graph, launch);
+	}
+	pthread_mutex_unlock(&graph->lock);
+	return status;
+}
+
+/* --- public --------------------------------------------------------------- */
+
+enum philox_status philox_graph_prologue(struct philox_graph *graph,
+					 philox_stream stream,
+					 struct philox_use *uses, size_t n)
+{
+	struct philox_log_entry subject;
+	struct launch *failed = NULL;
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	status = prologue(graph, stream, uses, n, TURN_PROLOGUE, &failed);
+	subject = graph->blame;
+	pthread_mutex_unlock(&graph->lock);
+	release_contexts(graph, failed);
+	return graph_report(graph, status, &subject);
+}
+
+enum philox_status philox_graph_epilogue(struct philox_graph *graph,
+					 enum philox_status launched)
+{
+	struct launch *launch = NULL;
+	enum philox_status status = PHILOX_OK;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	if (graph->open)
+		launch = epilogue(graph, launched);
+	else
+		status = status_set(PHILOX_ERROR_STATE,
+				    "'%s': an epilogue without a prologue",
+				    graph->name);
+	pthread_mutex_unlock(&graph->lock);
+	release_contexts(graph, launch);
+	return graph_report(graph, status, NULL);
+}
+
+enum philox_status philox_graph_launch(struct philox_graph *graph,
+				       philox_stream stream,
+				       struct philox_use *uses, size_t n)
+{
+	struct philox_log_entry subject;
+	struct launch *launch = NULL;
+	enum philox_status status;
+
+	if (!graph)
+		return context_null(NULL, "graph");
+	NEED_PROCESS(graph->context);
+	pthread_mutex_lock(&graph->lock);
+	status = prologue(graph, stream, uses, n, TURN_LAUNCH, &launch);
+	if (status == PHILOX_OK) {
+		status = launch_exec(graph, stream);
+		launch = epilogue(graph, status);
+	}
+	subject = graph->blame;
+	pthread_mutex_unlock(&graph->lock);
+	release_contexts(graph, launch);
+	return graph_report(graph, status, &subject);
 }
