@@ -93,7 +93,7 @@ enum philox_status check_quiet(struct philox_context *context)
 		status = check_launch(graph);
 	for (const struct capture *capture = graphs->captures;
 	     status == PHILOX_OK && capture; capture = capture->next)
-		status = report_quiet(capture);
+		status = capture_quiet(capture);
 	if (status == PHILOX_OK && graphs->own)
 		status = status_set(PHILOX_ERROR_BUSY,
 				    "a capture that philox_capture_begin() "

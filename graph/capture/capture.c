@@ -341,6 +341,21 @@ enum philox_status capture_seal_end(struct capture *capture,
 	return status == PHILOX_OK ? bodies_seal(capture) : status;
 }
 
+enum philox_status capture_quiet(const struct capture *capture)
+{
+	char regions[192];
+
+	if (capture->graph || capture->dropped ||
+	    lifeline_is_gone(capture->lifeline))
+		return report_none(capture);
+	report_regions(capture, regions, sizeof(regions));
+	return status_set(PHILOX_ERROR_BUSY,
+			  "capture %" PRIu64
+			  " (regions: %s) is under way: make a "
+			  "graph of it or drop it",
+			  capture->id, regions);
+}
+
 /* --- lifeline: whether a native graph is still there ---------------------- */
 
 struct lifeline {

@@ -39,44 +39,7 @@ void lifeline_put(struct lifeline *lifeline);
 /* lifeline_is_gone() tells whether the native graph is. */
 int lifeline_is_gone(const struct lifeline *lifeline);
 
-/* --- topology: what comes before what in a graph that is being captured --- */
-
-/*
- * These questions are asked of the graph itself, by walking it back from a
- * stream's present dependencies: a stream may have joined the capture at any
- * point, and its dependencies may have been set by anyone. Their answer may be
- * "unsure", after too long a walk or an error of the device, which is not
- * reported. All are legal during capture.
- */
-
-enum { ORDER_TIPS = 16 };
-
-/* The nodes that a stream's next node depends on. */
-struct order_tips {
-	device_node nodes[ORDER_TIPS];
-	size_t n; /* may be above ORDER_TIPS: then not all are known, some of
-		     which may be of a kind that is not shown */
-};
-
-/* order_tips() asks a capturing stream. */
-enum philox_status order_tips(struct philox_device *device,
-			      philox_stream stream, struct order_tips *tips);
-
-/*
- * order_is_after() is 1 if one of the nodes `known` is among the tips or comes
- * before one of them; 0 if not, or unsure.
- */
-int order_is_after(struct philox_device *device, const struct order_tips *tips,
-		   const device_node *known, size_t n_known);
-
-/*
- * order_is_whole() is 1 if every node of a graph is among the tips or comes
- * before one of them; 0 if not, or unsure.
- */
-int order_is_whole(struct philox_device *device, philox_native_graph graph,
-		   const struct order_tips *tips);
-
-/* --- depend: a kernel of ours that what a graph draws comes after --------- */
+/* --- topology: a kernel of ours that what a graph draws comes after -------- */
 
 /*
  * A graph that is being captured has one: the head, or in a body the kernel
@@ -514,6 +477,12 @@ enum philox_status capture_seal_begin(struct capture *capture);
 enum philox_status capture_seal_end(struct capture *capture,
 				    enum philox_status status);
 
+/*
+ * capture_quiet() tells why a context with this capture cannot be saved:
+ * ERROR_BUSY while it is recorded, or the errors of report_none().
+ */
+enum philox_status capture_quiet(const struct capture *capture);
+
 /* capture_device() returns the device that a capture is on. */
 static inline struct philox_device *capture_device(
 	const struct capture *capture)
@@ -775,7 +744,7 @@ void journal_ended(const struct capture *capture,
 /* journal_capture() writes how a capture ended: "adopt" or "drop". */
 void journal_capture(const struct capture *capture, const char *event);
 
-/* --- report: launches made without philox, and captures under way --------- */
+/* --- report: launches made without philox, and what bodies draw too much --- */
 
 /*
  * With the context's lock held.
@@ -791,10 +760,9 @@ void report_regions(const struct capture *capture, char *text, size_t size);
 void report_capture(struct capture *capture, struct philox_report *report);
 
 /*
- * report_quiet() tells why a context with this capture cannot be saved:
- * ERROR_BUSY while it is recorded, ERROR_UNANNOUNCED or ERROR_LIMIT for reports
- * that philox_check() has not told.
+ * report_none() checks that there is none which philox_check() has not told:
+ * ERROR_UNANNOUNCED, ERROR_LIMIT.
  */
-enum philox_status report_quiet(const struct capture *capture);
+enum philox_status report_none(const struct capture *capture);
 
 #endif

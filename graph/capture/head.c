@@ -264,7 +264,6 @@ static enum philox_status record_copied(struct philox_device *device,
  * and if none can be had, the copy may not be left behind: it would undo what
  * heads do later.
  */
-/* No launch came after the copy. */
 static void await_copied(struct philox_device *device, struct head *head,
 			 philox_stream stream)
 {

@@ -145,25 +145,10 @@ void report_capture(struct capture *capture, struct philox_report *report)
 	memcpy(report->regions, regions, sizeof(regions));
 }
 
-/* --- whether a context may be saved --------------------------------------- */
-
-static enum philox_status check_recording(const struct capture *capture)
-{
-	char regions[192];
-
-	if (capture->graph || capture->dropped ||
-	    lifeline_is_gone(capture->lifeline))
-		return PHILOX_OK;
-	report_regions(capture, regions, sizeof(regions));
-	return status_set(PHILOX_ERROR_BUSY,
-			  "capture %" PRIu64
-			  " (regions: %s) is under way: make a "
-			  "graph of it or drop it",
-			  capture->id, regions);
-}
+/* --- what was not reported yet -------------------------------------------- */
 
 /* Reads the counts without marking them: philox_check() is to report them. */
-static enum philox_status check_untold(const struct capture *capture)
+enum philox_status report_none(const struct capture *capture)
 {
 	char name[GRAPH_NAME_SIZE], regions[192];
 	int launched = head_untold(&capture->head) != 0;
@@ -178,11 +163,4 @@ static enum philox_status check_untold(const struct capture *capture)
 		"'%s' (regions: %s) %s: see philox_check()", name, regions,
 		launched ? "was launched without philox"
 			 : "drew an iteration that there is not");
-}
-
-enum philox_status report_quiet(const struct capture *capture)
-{
-	enum philox_status status = check_recording(capture);
-
-	return status == PHILOX_OK ? check_untold(capture) : status;
 }

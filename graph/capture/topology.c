@@ -1,12 +1,27 @@
 /*
  * graph/capture/topology.c - what comes before what in a graph that is being
  * captured
+ *
+ * These questions are asked of the graph itself, by walking it back from a
+ * stream's present dependencies: a stream may have joined the capture at any
+ * point, and its dependencies may have been set by anyone. Their answer may be
+ * "unsure", after too long a walk or an error of the device, which is not
+ * reported. All are legal during capture.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/capture.h"
 #include "lib/base/base.h"
+
+enum { ORDER_TIPS = 16 };
+
+/* The nodes that a stream's next node depends on. */
+struct order_tips {
+	device_node nodes[ORDER_TIPS];
+	size_t n; /* may be above ORDER_TIPS: then not all are known, some of
+		     which may be of a kind that is not shown */
+};
 
 /* A walk of this many nodes has taken too long. */
 #define WALK_MAX ((size_t)1 << 16)
@@ -20,8 +35,9 @@ struct walk {
 	size_t size; /* a power of two */
 };
 
-enum philox_status order_tips(struct philox_device *device,
-			      philox_stream stream, struct order_tips *tips)
+static enum philox_status order_tips(struct philox_device *device,
+				     philox_stream stream,
+				     struct order_tips *tips)
 {
 	tips->n = ORDER_TIPS;
 	return device_capture_tips(device, stream, tips->nodes, &tips->n);
@@ -115,16 +131,21 @@ static int walk_begin(struct walk *walk, struct philox_device *device,
 	       walk_meet_all(walk, tips->nodes, tips->n);
 }
 
-static int is_known(device_node node, const device_node *known, size_t n_known)
+static int holds(const device_node *nodes, size_t n, device_node node)
 {
-	for (size_t i = 0; i < n_known; i++)
-		if (known[i] == node)
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i] == node)
 			return 1;
 	return 0;
 }
 
-int order_is_after(struct philox_device *device, const struct order_tips *tips,
-		   const device_node *known, size_t n_known)
+/*
+ * Whether one of the nodes `known` is among the tips or comes before one of
+ * them; 0 if unsure.
+ */
+static int order_is_after(struct philox_device *device,
+			  const struct order_tips *tips,
+			  const device_node *known, size_t n_known)
 {
 	const struct status_message kept = status_kept();
 	struct walk walk;
@@ -134,7 +155,7 @@ int order_is_after(struct philox_device *device, const struct order_tips *tips,
 	sure = walk_begin(&walk, device, tips);
 	while (sure && !found) {
 		for (; !found && seen < walk.n_met; seen++)
-			found = is_known(walk.met[seen], known, n_known);
+			found = holds(known, n_known, walk.met[seen]);
 		sure = walk.next < walk.n_met && !found && walk_on(&walk);
 	}
 	walk_free(&walk);
@@ -142,8 +163,13 @@ int order_is_after(struct philox_device *device, const struct order_tips *tips,
 	return found;
 }
 
-int order_is_whole(struct philox_device *device, philox_native_graph graph,
-		   const struct order_tips *tips)
+/*
+ * Whether every node of a graph is among the tips or comes before one of them;
+ * 0 if unsure.
+ */
+static int order_is_whole(struct philox_device *device,
+			  philox_native_graph graph,
+			  const struct order_tips *tips)
 {
 	const struct status_message kept = status_kept();
 	struct walk walk = {0};
@@ -196,14 +222,6 @@ static int is_after_first(struct philox_device *device,
 
 	memcpy(known + 1, first->after, n * sizeof(*known));
 	return order_is_after(device, tips, known, 1 + n);
-}
-
-static int holds(const device_node *nodes, size_t n, device_node node)
-{
-	for (size_t i = 0; i < n; i++)
-		if (nodes[i] == node)
-			return 1;
-	return 0;
 }
 
 /* Whether the kernel itself waits for all that the stream waits for. */
