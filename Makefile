@@ -103,7 +103,7 @@ TEST_OBJS   := $(call objects,$(call sources,$(SUBJECTS:%=tests/%)))
 STRESS_OBJS := $(call objects,$(call sources,tests/stress))
 HELPER_OBJS := $(call objects,$(call sources,tests/support tests/fuzz) \
 	$(filter examples/fused_dropout%,$(call sources,examples)) \
-	$(if $(WITH_CUDA),$(wildcard tests/support/*.cpp)))
+	$(if $(WITH_CUDA),$(wildcard tests/support/*/*.cpp)))
 
 # The peers of `philox bench`, built by each compiler that is there
 RANDOM123 ?= /usr/include
@@ -335,7 +335,7 @@ $(STRESS): %: %.c.o $(BUILD)/tests/helpers.a $(INNER)
 # its own host devices: copies of their objects, with local names.
 ifdef WITH_CUDA
 SIMULATION := $(BUILD)/tests/simulated
-KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/*.cpp))
+KERNEL_OBJS := $(call objects,$(wildcard tests/simulated/kernels/*.cpp))
 PROOF_OBJS := $(call objects,$(wildcard tests/simulated/proof/*.cpp))
 RUNTIME_OBJS  := $(call objects,$(wildcard tests/simulated/*.c))
 SIMULATED_BLAS := $(call objects,tests/simulated/blas/blas.cpp)
@@ -414,8 +414,8 @@ endif
 part = $(if $(PARTS),$(filter $(subst *,%,$(PARTS)),$(1)),$(1))
 CHECKED := $(if $(call part,tests),$(CRITERION)) \
 	$(addprefix $(BUILD)/tests/,$(call part,$(STRESS:$(BUILD)/tests/%=%))) \
-	$(if $(call part,scripts/simulated.sh scripts/gpu.sh),$(SIMULATED)) \
-	$(if $(call part,scripts/gpu.sh),$(PROBE) $(BLAS))
+	$(if $(call part,scripts/devices/simulated.sh scripts/devices/gpu.sh),$(SIMULATED)) \
+	$(if $(call part,scripts/devices/gpu.sh),$(PROBE) $(BLAS))
 # The scripts build and install by themselves and must do it in the same way
 SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	CUDA_HOME='$(CUDA_HOME)' NVTX='$(NVTX)' DEBUG='$(DEBUG)' \
@@ -423,7 +423,7 @@ SETTINGS = BUILD='$(BUILD)' CC='$(CC)' CXX='$(CXX)' CUDA='$(CUDA)' \
 	MAKEFLAGS= $(foreach \
 	flags,CFLAGS CXXFLAGS NVCCFLAGS LDFLAGS GENCODE,$(flags)='$($(flags))')
 
-## check            all checks of a change; PARTS='tests scripts/tool.sh': some
+## check            all checks of a change; PARTS='tests scripts/tool/*': some
 check: all $(CHECKED)
 	@$(SETTINGS) tests/check.sh
 
@@ -454,7 +454,8 @@ quality: $(TOOL)
 ## fuzz             a minute each of random texts and pool operations
 VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan runner)
-$(BUILD)/fuzz/pool: $(wildcard tests/support/pool_*.c)
+$(BUILD)/fuzz/pool: tests/support/beds/pool.c \
+	$(wildcard tests/support/models/pool*.c)
 $(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
 	$(addprefix tools/cli/,complain.c json.c svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \

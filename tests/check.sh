@@ -5,7 +5,7 @@
 # tests/scripts. As many run at a time as there are processors; the output of
 # each is shown in one piece. PARTS chooses some of them by patterns, as in
 #
-#   make check PARTS='tests stress/* scripts/tool.sh'
+#   make check PARTS='tests stress/* scripts/tool/*'
 #
 # A part that ran nothing has failed, and so has one with a sanitizer's report
 # in its output, whatever its exit status: test frameworks swallow it.
@@ -24,8 +24,8 @@ kill_parts()
 # --- which parts --------------------------------------------------------------
 
 # The longest ones start first, so that no processor is idle at the end
-long='scripts/bugs.sh tests scripts/simulated.sh scripts/gpu.sh scripts/ranks.sh
-	scripts/simd.sh scripts/numbers.sh'
+long='scripts/bugs.sh tests scripts/devices/simulated.sh scripts/devices/gpu.sh
+	scripts/devices/ranks.sh scripts/devices/simd.sh scripts/devices/numbers.sh'
 
 # Every part except the long ones
 # shellcheck disable=SC2086 # names have no blanks
@@ -49,9 +49,10 @@ default_parts()
 		# The scripts that try files and command lines of all kinds on
 		# the tool. The others measure, compile or install: nothing to
 		# sanitize
-		echo 'tests stress/* scripts/diff.sh scripts/draw.sh' \
-			'scripts/pool.sh scripts/resume.sh scripts/runner.sh' \
-			'scripts/tool.sh scripts/trace.sh'
+		echo 'tests stress/* scripts/tool/diff.sh scripts/tool/draw.sh' \
+			'scripts/tool/pool.sh scripts/tool/resume.sh' \
+			'scripts/tool/runner.sh scripts/tool/tool.sh' \
+			'scripts/tool/trace.sh'
 		;;
 	*)
 		# Deliberate bugs take minutes and run in .ci/run only

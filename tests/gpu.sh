@@ -136,8 +136,8 @@ seconds_for()
 	[ "$left" -ge "$seconds" ] || seconds=$left
 }
 
-# run_limited SECONDS COMMAND...: its status, 124 if it had to be ended. One that
-# does not end even then (it is stuck in the driver) is left behind.
+# run_limited SECONDS COMMAND...: its status, 124 if it had to be ended. One
+# that does not end even then (it is stuck in the driver) is left behind.
 run_limited()
 {
 	timeout -k 5 "$@" >"$row" 2>&1 </dev/null &
@@ -204,8 +204,8 @@ needs_gpu()
 	leave_out "$1" "$2" "needs a GPU, and this one is simulated"
 }
 
-# row NAME LIMIT SHOW WHAT COMMAND...: runs the command; SHOW writes to the report
-# what its output was, in $row
+# row NAME LIMIT SHOW WHAT COMMAND...: runs the command; SHOW writes to the
+# report what its output was, in $row
 row()
 {
 	name=$1
@@ -257,7 +257,7 @@ show_questions()
 show_figures()
 {
 	grep '^{' "$row" >>"$out/bench.json"
-	"$python" tests/support/bench_tables.py "$row" 2>"$WORK/err" ||
+	"$python" tests/gpu/bench_tables.py "$row" 2>"$WORK/err" ||
 		sed 's/^/    /' "$row"
 }
 

@@ -19,8 +19,8 @@
  * Note [Agreement]
  * ~~~~~~~~~~~~~~~~
  * What ought to agree is compared in three ways that share these rules: as
- * digests, as texts, and in the model of tests/support/agree_model.c. Two ranks
- * differ along the axes along which their coordinates differ.
+ * digests, as texts, and in the model of tests/support/models/agree.c. Two
+ * ranks differ along the axes along which their coordinates differ.
  *
  *  generators   All ranks: how many, seeds and offsets, in order of creation.
  *  regions      Ranks that differ along no axis with PHILOX_AXIS_STAGES: the

@@ -3,7 +3,7 @@
  */
 #include <criterion/criterion.h>
 #include "alloc/pool/inner.h"
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 #define BLOCKS 9000
 

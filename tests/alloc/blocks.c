@@ -2,7 +2,7 @@
  * tests/alloc/blocks.c - where blocks lie, and who may have their memory
  */
 #include <stdio.h>
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 Test(pool_blocks, the_smallest_piece_that_fits_is_taken)
 {

@@ -2,7 +2,7 @@
  * tests/alloc/checkpoints.c - what is live again after a restore, and where
  */
 #include <stdio.h>
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 #define IDS_MAX 600
 

@@ -3,7 +3,7 @@
  */
 #include <philox/testing.h>
 #include "lib/base/base.h"
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 static struct pool_request of_units(size_t units)
 {

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 #include "tests/fuzz/pool.h"
-#include "tests/support/pool_game.h"
+#include "tests/support/models/pool_game.h"
 #include "tests/support/support.h"
 
 #define GAME_STEPS 20000

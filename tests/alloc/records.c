@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED 1 /* it needs more addresses than a limit leaves */

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 #include <philox/testing.h>
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 Test(pool_refusals, settings_that_no_pool_can_have_are_named)
 {

@@ -2,7 +2,7 @@
  * tests/alloc/sessions.c - sessions: what they measure and undo
  */
 #include <inttypes.h>
-#include "tests/support/pools.h"
+#include "tests/support/beds/pools.h"
 
 static struct pool_session_figures end(struct pool_test *t, int undo)
 {

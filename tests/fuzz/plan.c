@@ -9,7 +9,7 @@
  * runner as it was. One that is loaded is what the runner saves, unless
  * functions are missing there, and can be shown, and the runner can be called
  * then.
- * tests/runner/plan_corpus.c runs the corpus and many changes of it.
+ * tests/runner/plan/corpus.c runs the corpus and many changes of it.
  */
 #include "tests/fuzz/plan.h"
 
@@ -101,7 +101,7 @@ static struct philox_function *make_whole(struct philox_runner *runner)
 	return function;
 }
 
-/* --- loaded -------------------------------------------------------------- */
+/* --- loaded --------------------------------------------------------------- */
 
 static void call_little(struct philox_function *function)
 {

@@ -2,12 +2,12 @@
  * tests/fuzz/pool.c - any bytes as operations on a pool
  *
  * `make fuzz` builds it with clang's libFuzzer and sanitizers and runs it for a
- * while. Bytes choose settings and operations, right and wrong ones; a pool must
- * do what the model of tests/support/pool_model.h does. tests/alloc/model.c
- * runs a few inputs.
+ * while. Bytes choose settings and operations, right and wrong ones; a pool
+ * must do what the model of tests/support/models/pool.h does.
+ * tests/alloc/model.c runs a few inputs.
  */
 #include "tests/fuzz/pool.h"
-#include "tests/support/pool_game.h"
+#include "tests/support/models/pool_game.h"
 
 struct input {
 	const uint8_t *data;

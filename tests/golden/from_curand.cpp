@@ -6,7 +6,7 @@
  * and so on for curand_host, nvfuser, pytorch, and program, which is a program
  * of PyTorch's ops that follow one another: tests/golden/make.sh. The host
  * generator is cuRAND's own, the others are those of
- * tests/support/oracle_layouts.cpp. A digest is FNV-1a over the bytes of all
+ * tests/support/oracles/libraries.cpp. A digest is FNV-1a over the bytes of all
  * elements.
  */
 #include <cstdio>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 #include <curand.h>
-#include "tests/support/oracle_layouts.h"
+#include "tests/support/oracles/libraries.h"
 
 static void fail(const char *what)
 {

@@ -22,7 +22,8 @@ from_curand()
 			-isystem "$CUDA_HOME/include" \
 			-isystem "$CUDA_HOME/include/cccl" \
 			-I. -o "$work/from_curand" tests/golden/from_curand.cpp \
-			tests/support/oracle_layouts.cpp -L"$CUDA_HOME/lib64" -lcurand \
+			tests/support/oracles/libraries.cpp \
+			-L"$CUDA_HOME/lib64" -lcurand \
 			-Wl,-rpath,"$CUDA_HOME/lib64" || return 1
 	"$work/from_curand" "$1"
 }

@@ -47,7 +47,7 @@ enum { RESULT = SIDE * SIDE * sizeof(float) };
 			return done_;              \
 	} while (0)
 
-/* --- cuBLAS, as it is found ------------------------------------------------ */
+/* --- cuBLAS, as it is found ----------------------------------------------- */
 
 struct blas {
 	int (*create)(void **handle);

@@ -2,7 +2,7 @@
  * tests/ledger/trace.c - PHILOX_TRACE writes what happens, as it happens
  *
  * What a trace has to look like for its readers is checked by
- * tests/scripts/trace.sh.
+ * tests/scripts/tool/trace.sh.
  */
 #include <inttypes.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include "lib/state/state.h"
 #include "tests/support/allocations.h"
-#include "tests/support/ranks_bed.h"
+#include "tests/support/ranks/ranks.h"
 #include "tests/support/support.h"
 
 enum { ODD = 5 };

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include "lib/base/base.h"
 #include "tests/support/allocations.h"
-#include "tests/support/ranks_bed.h"
+#include "tests/support/ranks/ranks.h"
 #include "tests/support/support.h"
 
 #define ALONG(axis) "ranks do not agree along axis '" axis "': "
@@ -357,7 +357,7 @@ PROMISE(mesh_errors, explain_may_lack_memory)
 	ranks_close(&bed);
 }
 
-/* --- lines of such texts --------------------------------------------------- */
+/* --- lines of such texts -------------------------------------------------- */
 
 #define HEAD                                                  \
 	"philox ranks 1\ngenerator 0 state 0000000000000001 " \

@@ -7,7 +7,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/agree_model.h"
+#include "tests/support/models/agree.h"
 #include "tests/support/support.h"
 
 enum { PROGRAMS = 3000, EVENTS = 30, WORLD_MOST = 12 };

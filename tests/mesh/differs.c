@@ -1,11 +1,11 @@
 /*
  * tests/mesh/differs.c - regions that differ along axes, against a derivation
- * that is written from philox/mesh.h alone (tests/support/mesh_bed.c)
+ * that is written from philox/mesh.h alone (tests/support/ranks/mesh.c)
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 static struct philox_generator *default_of(struct fixture *f)
 {

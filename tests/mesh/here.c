@@ -12,7 +12,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 static const struct pair {
 	const char *rank, *world;

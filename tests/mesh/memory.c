@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/support/allocations.h"
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 static const struct along along = {{"tensor", "data"}, 2};
 

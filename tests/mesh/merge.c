@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "tests/support/set_bed.h"
+#include "tests/support/ranks/set.h"
 
 static const struct along along_none = {{NULL}, 0};
 static const struct along along_data = {{"data"}, 1};

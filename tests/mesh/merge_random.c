@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/set_bed.h"
+#include "tests/support/ranks/set.h"
 
 enum {
 	AXES = 4,

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 static uint64_t world_of(const struct philox_mesh *mesh)
 {

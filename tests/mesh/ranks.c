@@ -8,7 +8,7 @@
  * same one if and only if they have the same coordinates along its axes.
  */
 #include <inttypes.h>
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 enum {
 	MOST_RANKS = 12,

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/support/allocations.h"
-#include "tests/support/set_bed.h"
+#include "tests/support/ranks/set.h"
 
 static const struct along along_tensor = {{"tensor"}, 1};
 static const struct along nowhere = {{NULL}, 0};

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/fuzz/set.h"
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 enum { CHANGES = 3000 };
 

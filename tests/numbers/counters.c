@@ -5,11 +5,11 @@
  * device, captured, aborted, for inference; between them generators advance by
  * themselves and take other ranks' seeds, and regions are made again. The
  * states come from the library. The blocks that an operator may then consume
- * are listed here (tests/support/counters.h): no two of (forward, operator,
- * call) have one in common, and no draw has the block of a fold.
+ * are listed here (tests/support/oracles/counters.h): no two of (forward,
+ * operator, call) have one in common, and no draw has the block of a fold.
  */
 #include <stdio.h>
-#include "tests/support/counters.h"
+#include "tests/support/oracles/counters.h"
 #include "tests/support/support.h"
 
 enum {

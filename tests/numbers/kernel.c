@@ -1,9 +1,9 @@
 /*
  * tests/numbers/kernel.c - the generator, key derivation and exact values
  *
- * Known answers are in tests/numbers/kat_*.txt; everything else is checked
- * against the comments of philox/kernel.h. Normal numbers have their own file,
- * normal.c.
+ * Known answers are in the texts of tests/numbers/known; everything else is
+ * checked against the comments of philox/kernel.h. Normal numbers have their own
+ * file, normal.c.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -72,12 +72,13 @@ static unsigned check_answers(const char *path)
 
 Test(kernel, gives_the_known_answers_of_random123)
 {
-	cr_assert_eq(check_answers("tests/numbers/kat_philox.txt"), 3);
+	cr_assert_eq(check_answers("tests/numbers/known/kat_philox.txt"), 3);
 }
 
 Test(kernel, agrees_with_the_header_of_random123_where_counters_carry)
 {
-	cr_assert_geq(check_answers("tests/numbers/kat_random123.txt"), 36);
+	cr_assert_geq(check_answers("tests/numbers/known/kat_random123.txt"),
+		      36);
 }
 
 /* --- states --------------------------------------------------------------- */

@@ -1,13 +1,13 @@
 /*
  * tests/numbers/simd.c - vector functions, and how an instruction set is chosen
  *
- * tests/numbers/shards.c draws every fill with each; tests/scripts/simd.sh runs
- * the contract of numbers with each.
+ * tests/numbers/shards.c draws every fill with each;
+ * tests/scripts/devices/simd.sh runs the contract of numbers with each.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include "lib/base/base.h"
-#include "tests/support/lanes_list.h"
+#include "tests/support/oracles/lanes_list.h"
 #include "tests/support/support.h"
 
 static void check_lanes(enum simd simd, int (*const checks[])(void))

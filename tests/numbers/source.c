@@ -2,8 +2,8 @@
  * tests/numbers/source.c - philox/kernel.h as a string: nothing is lost, no
  * other file is needed
  *
- * tests/scripts/numbers.sh checks, with compilers, that it compiles alone and
- * gives the same numbers.
+ * tests/scripts/devices/numbers.sh checks, with compilers, that it compiles
+ * alone and gives the same numbers.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * tests/nvtx/tool.c - a profiler of a few lines, for tests/scripts/nvtx.sh
+ * tests/nvtx/tool.c - a profiler of a few lines, for
+ * tests/scripts/devices/nvtx.sh
  *
  * A library that NVTX loads if NVTX_INJECTION64_PATH names it. It writes what
  * it is told into the file that NVTX_TOOL_LOG names: "create DOMAIN",

@@ -1,7 +1,7 @@
 /*
  * tests/pool/adopt.c - graphs that keep a pool's memory
  */
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
 enum { BYTES = 5 << 20 };
 

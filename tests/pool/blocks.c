@@ -2,9 +2,9 @@
  * tests/pool/blocks.c - blocks outside sessions, and what they are refused for
  */
 #include <stdlib.h>
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
-/* --- streams --------------------------------------------------------------- */
+/* --- streams -------------------------------------------------------------- */
 
 POOL_PROMISE(pool_blocks, freed_memory_is_the_stream_s_own_until_ordered)
 {
@@ -149,7 +149,7 @@ POOL_PROMISE(pool_blocks, restoring_needs_memory_that_is_ordered)
 	philox_pool_checkpoint_destroy(checkpoint);
 }
 
-/* --- checkpoints ----------------------------------------------------------- */
+/* --- checkpoints ---------------------------------------------------------- */
 
 POOL_PROMISE(pool_blocks, a_session_forbids_checkpoints)
 {
@@ -169,7 +169,7 @@ POOL_PROMISE(pool_blocks, a_session_forbids_checkpoints)
 	cr_assert_eq(pool_look(pool).restores, 1);
 }
 
-/* --- memory of the device -------------------------------------------------- */
+/* --- memory of the device ------------------------------------------------- */
 
 POOL_PROMISE(pool_blocks, other_pools_give_back_what_no_graph_needs)
 {
@@ -256,7 +256,7 @@ POOL_PROMISE(pool_blocks, growth_breaks_no_capture)
 	OK(philox_stream_destroy(f->device, other));
 }
 
-/* --- zones and patterns ---------------------------------------------------- */
+/* --- zones and patterns --------------------------------------------------- */
 
 static void write_at(struct fixture *f, struct philox_pool_block block,
 		     size_t bytes, ptrdiff_t offset)
@@ -305,7 +305,7 @@ POOL_PROMISE(pool_debug, patterns_are_nans)
 	cr_assert(holds_value(f, block.address, 1000, 0xff));
 }
 
-/* --- bad input ------------------------------------------------------------- */
+/* --- bad input ------------------------------------------------------------ */
 
 POOL_PROMISE(pool_refusals, of_sizes_and_addresses)
 {

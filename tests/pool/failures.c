@@ -6,7 +6,7 @@
  * without, nothing has changed, and its second attempt succeeds.
  */
 #include <stdio.h>
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
 enum { BYTES = 3 << 20 };
 

@@ -3,11 +3,11 @@
  */
 #include <pthread.h>
 #include <stdatomic.h>
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
 enum { BYTES = 4096 };
 
-/* --- one call more --------------------------------------------------------- */
+/* --- one call more -------------------------------------------------------- */
 
 static uint64_t all_calls(const struct fixture *f)
 {
@@ -49,7 +49,7 @@ POOL_PROMISE(pool_launch, costs_one_call_more_and_none_in_a_strict_pool)
 	cr_assert_eq(launch_calls(f, alone, f->stream), calls);
 }
 
-/* --- order ----------------------------------------------------------------- */
+/* --- order ---------------------------------------------------------------- */
 
 enum { GRAPHS = 3, ROUNDS = 60, LARGE = 1 << 16 };
 
@@ -187,7 +187,7 @@ POOL_PROMISE(pool_launch, that_is_refused_gives_the_turn_back)
 	OK(philox_graph_launch(other, f->stream, NULL, 0));
 }
 
-/* --- strict pools ---------------------------------------------------------- */
+/* --- strict pools --------------------------------------------------------- */
 
 POOL_PROMISE(pool_launch, of_a_strict_pool_stays_on_its_stream)
 {
@@ -211,7 +211,7 @@ POOL_PROMISE(pool_launch, of_a_strict_pool_stays_on_its_stream)
 	cr_assert_eq(pool_look(strict).waits, 0);
 }
 
-/* --- failures -------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------- */
 
 POOL_PROMISE(pool_launch, whose_end_cannot_be_recorded_keeps_others_out)
 {
@@ -244,7 +244,7 @@ POOL_PROMISE(pool_launch, that_cannot_wait_is_refused)
 	f->injected = 1;
 }
 
-/* --- sharing --------------------------------------------------------------- */
+/* --- sharing -------------------------------------------------------------- */
 
 /* Graphs of falling size take as much as the largest; apart, the sum. */
 POOL_PROMISE(pool_launch, of_falling_sizes_share_memory)

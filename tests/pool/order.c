@@ -1,10 +1,11 @@
 /*
- * tests/pool/order.c - memory is given to nobody who does not come after its work
+ * tests/pool/order.c - memory is given to nobody who does not come after its
+ * work
  *
- * A wait is an event_wait on the stream that gets the memory, and the event must
- * have been recorded after the work.
+ * A wait is an event_wait on the stream that gets the memory, and the event
+ * must have been recorded after the work.
  */
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
 enum { BYTES = 2 << 20 };
 

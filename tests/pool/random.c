@@ -1,14 +1,14 @@
 /*
  * tests/pool/random.c - random programs of graphs that share a pool
  *
- * Each graph writes its own value into its blocks, reads them back into an array
- * of its own, and may fork. Whatever the order of captures, failed sessions,
- * warm-ups, launches on two streams, restores, trims and ends of graphs: each
- * launch reads what it wrote. Blocks that were allocated before all captures
- * keep their values until the end.
+ * Each graph writes its own value into its blocks, reads them back into an
+ * array of its own, and may fork. Whatever the order of captures, failed
+ * sessions, warm-ups, launches on two streams, restores, trims and ends of
+ * graphs: each launch reads what it wrote. Blocks that were allocated before
+ * all captures keep their values until the end.
  */
 #include <stdlib.h>
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
 enum { GRAPHS = 8, PIECES = 6, STATICS = 4, STEPS = 400, MOST = 3 << 20 };
 

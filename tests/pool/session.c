@@ -1,9 +1,9 @@
 /*
  * tests/pool/session.c - sessions of captures and of warm-ups
  */
-#include "tests/support/pool_bed.h"
+#include "tests/support/beds/pool.h"
 
-/* --- captures -------------------------------------------------------------- */
+/* --- captures ------------------------------------------------------------- */
 
 POOL_PROMISE(pool_session, a_capture_without_one_gets_no_memory)
 {
@@ -106,7 +106,7 @@ POOL_PROMISE(pool_session, what_branches_freed_is_merged)
 	philox_pool_checkpoint_destroy(checkpoint);
 }
 
-/* --- failures -------------------------------------------------------------- */
+/* --- failures ------------------------------------------------------------- */
 
 struct before {
 	struct philox_pool_block kept, freed;
@@ -218,7 +218,7 @@ POOL_PROMISE(pool_session, of_a_capture_whose_graph_is_gone_is_rolled_back)
 	OK(philox_pool_end(second, PHILOX_OK, NULL));
 }
 
-/* --- warm-ups -------------------------------------------------------------- */
+/* --- warm-ups ------------------------------------------------------------- */
 
 POOL_PROMISE(pool_session, of_a_warm_up_has_all_plain_streams)
 {

@@ -1,4 +1,4 @@
-"""Checks what nvcc made of the kernels; tests/scripts/ptx.sh runs it.
+"""Checks what nvcc made of the kernels; tests/scripts/devices/ptx.sh runs it.
 
     check.py ptx FILE.ptx...           the rules of tests/ptx/ptx.py
     check.py code FILE.ptx... OBJECT...  the rules for machine code, below
@@ -159,9 +159,9 @@ def read_table():
 
 HEADER = """\
 # What the fills take of a GPU: version of nvcc, architecture, kernel, registers
-# of a thread, and instructions issued for every 16 bytes stored by the loop that
-# does most of the work (two loops where one is for plain parameters). Written by
-# tests/scripts/ptx.sh --update, which says more.
+# of a thread, and instructions issued for every 16 bytes stored by the loop
+# that does most of the work (two loops where one is for plain parameters).
+# Written by tests/scripts/devices/ptx.sh --update, which says more.
 """
 
 
@@ -198,7 +198,7 @@ def check_sizes(version, paths):
             faults.append(f"{name}: {now}, and {before} in the table")
         elif is_worse(before, now):
             print(f"{name} has become better: {now}, not {before}; "
-                  "tests/scripts/ptx.sh --update notes it")
+                  "tests/scripts/devices/ptx.sh --update notes it")
     archs = {key[1] for key in found}
     for key in sorted(table):
         if key[0] == version and key[1] in archs and key not in found:

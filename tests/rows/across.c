@@ -2,15 +2,16 @@
  * tests/rows/across.c - draws by vectors across rows are those of one row
  * after the other
  *
- * Every instruction set draws the same launches, from tables with the same rows,
- * some of them poisoned or used up: outputs, rows and reports must be those of
- * the scalar loops, which other tests compare with tests/support/rows_model.h.
+ * Every instruction set draws the same launches, from tables with the same
+ * rows, some of them poisoned or used up: outputs, rows and reports must be
+ * those of the scalar loops, which other tests compare with
+ * tests/support/models/rows.h.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include "lib/base/base.h"
 #include "lib/fill/fill.h"
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum { ROWS = 150, ENTRIES = 203, PITCH = 100, TRIES = 60 };

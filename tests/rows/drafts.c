@@ -10,7 +10,7 @@
  * the token before, so a token that differs changes all after it.
  */
 #include <stdlib.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum {

@@ -2,13 +2,13 @@
  * tests/rows/rows.c - rows are independent states that live on the device
  *
  * The oracle is Philox written again from the paper
- * (tests/support/rows_model.h).
+ * (tests/support/models/rows.h).
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/fills.h"
 #include "tests/support/support.h"
 #include "lib/dist/dist.h"

@@ -4,7 +4,7 @@
  */
 #include <sched.h>
 #include <stdlib.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum { ROWS = 5, LIST = 4, VALUES = 6 };

@@ -2,14 +2,14 @@
  * tests/rows/rows_long.c - rows that draw many numbers, and large vocabularies
  *
  * A loop over many numbers at a time must not show where it begins and ends.
- * The words are those of tests/support/rows_model.h, the numbers those of
+ * The words are those of tests/support/models/rows.h, the numbers those of
  * single elements.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <philox/kernel.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 /* Rows: one is used up, the others are not; entries name some of them twice. */

@@ -78,7 +78,7 @@ static void raise_to(uint64_t *to, uint64_t value)
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum { ROWS = 3, ENTRIES = 40, VALUES = 6, THREADS = 4, LAUNCHES = 5000 };

@@ -2,12 +2,12 @@
  * tests/rows/sample.c - tokens depend on the state and logits of their row only
  *
  * The oracle is the rule of philox/sample.h in doubles, on words of a Philox
- * written again (tests/support/rows_model.h).
+ * written again (tests/support/models/rows.h).
  */
 #include <math.h>
 #include <stdlib.h>
 #include <philox/sample.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum { VOCAB = 203, ENTRIES = 24 };

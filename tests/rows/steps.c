@@ -2,13 +2,13 @@
  * tests/rows/steps.c - entries at steps of their own draw what later calls
  * would, and rows advance by counts on the device
  *
- * The oracle is Philox written again (tests/support/rows_model.h).
+ * The oracle is Philox written again (tests/support/models/rows.h).
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <philox/sample.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum {

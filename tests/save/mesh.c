@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tests/support/allocations.h"
-#include "tests/support/mesh_bed.h"
+#include "tests/support/ranks/mesh.h"
 
 /* --- a rank with one of everything ---------------------------------------- */
 

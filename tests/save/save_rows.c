@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "tests/support/rows_model.h"
+#include "tests/support/models/rows.h"
 #include "tests/support/support.h"
 
 enum { ROWS = 250, VALUES = 4 };

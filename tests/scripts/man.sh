@@ -1,7 +1,7 @@
 #!/bin/sh
-# The manual: nothing that a header or a help text says is lost on the way to its
-# page, every name has a page, and pages are well formed; completion offers what
-# the help texts list.
+# The manual: nothing that a header or a help text says is lost on the way to
+# its page, every name has a page, and pages are well formed; completion offers
+# what the help texts list.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 manual=$BUILD/doc
@@ -163,8 +163,8 @@ nothing_is_lost()
 	for command in $commands; do
 		"$philox" help "$command" >"$WORK/helps/$command"
 	done
-	python3 tests/support/manual.py words "$WORK/$1" include/philox.h $headers &&
-		python3 tests/support/manual.py help "$WORK/$1" "$WORK"/helps/*
+	python3 tests/scripts/manual.py words "$WORK/$1" include/philox.h $headers &&
+		python3 tests/scripts/manual.py help "$WORK/$1" "$WORK"/helps/*
 }
 
 # Wide lines: a word of a help text that is broken would not be found
@@ -172,7 +172,7 @@ texts_of()
 {
 	mkdir "$WORK/$1"
 	if [ "$1" = html ]; then
-		python3 tests/support/manual.py text "$manual/html" "$WORK/html"
+		python3 tests/scripts/manual.py text "$manual/html" "$WORK/html"
 		return
 	fi
 	for page in $(pages); do
@@ -199,7 +199,7 @@ a_lost_word_is_found()
 {
 	mkdir "$WORK/cut" && sed 's/never issued again//' \
 		"$WORK/mandoc/philox_pass.h.3" >"$WORK/cut/philox_pass.h.3" &&
-		! python3 tests/support/manual.py words "$WORK/cut" \
+		! python3 tests/scripts/manual.py words "$WORK/cut" \
 			include/philox/pass.h
 }
 
@@ -240,7 +240,7 @@ odd_forms_are_shown()
 		cp include/philox.h "$WORK/odd/include" &&
 		cp include/philox/version.h include/philox/status.h \
 			"$WORK/odd/include/philox" &&
-		cp tests/support/odd_header.txt \
+		cp tests/scripts/odd_header.txt \
 			"$WORK/odd/include/philox/odd.h" || return 1
 	made_by awk odd/doc HEADERS="$WORK/odd/include/philox.h $(echo \
 		"$WORK"/odd/include/philox/*.h)" || return 1
@@ -252,13 +252,13 @@ odd_forms_are_shown()
 		'.Ss Vt "struct philox_two"' '.Ss Vt "philox_odd_fn"' \
 		'.Ss Vt "philox_odd_table"' '.Ss Dv PHILOX_ODD_A , Dv PHILOX_ODD_B' \
 		'.Ss Fn philox_odd' '.Sh SEE ALSO' | diff - "$WORK/headings" &&
-		python3 tests/support/manual.py html "$WORK/odd/doc/html" ||
+		python3 tests/scripts/manual.py html "$WORK/odd/doc/html" ||
 		return 1
 	! mandoc -Tlint "$page" | grep -v 'referenced manual not found' &&
 		mkdir "$WORK/odd/text" &&
 		mandoc -Tutf8 -O width=900 "$page" | LC_ALL=C.UTF-8 col -b \
 			>"$WORK/odd/text/philox_odd.h.3" &&
-		python3 tests/support/manual.py words "$WORK/odd/text" \
+		python3 tests/scripts/manual.py words "$WORK/odd/text" \
 			"$WORK/odd/include/philox/odd.h" &&
 		grep -F "See e.g. this, x - y, a--b, ‘x’'s value and \"PHILOX_OK\"." \
 			"$WORK/odd/text/philox_odd.h.3" &&
@@ -384,7 +384,7 @@ else
 	skip "groff's checks of the pages" "groff is not installed"
 fi
 check "tags are balanced and links lead somewhere" \
-	python3 tests/support/manual.py html "$manual/html"
+	python3 tests/scripts/manual.py html "$manual/html"
 check "pages in HTML become texts" texts_of html
 check "no word is lost in HTML" nothing_is_lost html
 check "awk makes the manual" made_by awk first

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <philox.h>
-#include "tests/support/world.h"
+#include "tests/support/ranks/world.h"
 
 enum { RANKS = 4, STEPS = 40, ELEMENTS = 4096, PENDING = 3 };
 

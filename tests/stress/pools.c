@@ -108,7 +108,7 @@ static void holds(struct worker *worker, const void *memory, int value)
 		CHECK(copy[i] == (unsigned char)value);
 }
 
-/* --- blocks ---------------------------------------------------------------- */
+/* --- blocks --------------------------------------------------------------- */
 
 static void *use_blocks(void *user)
 {
@@ -164,7 +164,7 @@ static void blocks_of_several_threads(uint32_t flags)
 	end();
 }
 
-/* --- launches -------------------------------------------------------------- */
+/* --- launches ------------------------------------------------------------- */
 
 static struct philox_graph *capture(struct worker *worker, int value)
 {
@@ -214,7 +214,7 @@ static void graphs_that_share_memory(uint32_t flags)
 	end();
 }
 
-/* --- sessions -------------------------------------------------------------- */
+/* --- sessions ------------------------------------------------------------- */
 
 /* One pool's session is one thread's; the others are told so, and try again. */
 static void *have_sessions(void *user)
@@ -262,7 +262,7 @@ static void sessions_of_several_threads(uint32_t flags)
 	end();
 }
 
-/* --- scarce memory --------------------------------------------------------- */
+/* --- scarce memory -------------------------------------------------------- */
 
 /* Each takes what the others' pools must give back first, if they can. */
 static void *take_much(void *user)

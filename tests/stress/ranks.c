@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <philox.h>
-#include "tests/support/world.h"
+#include "tests/support/ranks/world.h"
 
 enum {
 	RANKS = 3,
@@ -137,7 +137,7 @@ static void die_at(const struct rank *rank, enum point point)
 		kill(getpid(), SIGKILL);
 }
 
-/* --- functions ------------------------------------------------------------------ */
+/* --- functions ------------------------------------------------------------ */
 
 static enum philox_status agree(void *user, uint32_t wanted, uint32_t *agreed)
 {
@@ -253,7 +253,7 @@ static void make_function(struct rank *rank, const char *name,
 	OK(philox_function_create(rank->runner, &options, function));
 }
 
-/* --- a rank ------------------------------------------------------------------------ */
+/* --- a rank --------------------------------------------------------------- */
 
 static struct philox_region *make_region(struct philox_context *context)
 {
@@ -333,7 +333,7 @@ static void end_rank(struct rank *rank)
 	OK(philox_device_close(rank->device));
 }
 
-/* --- calls --------------------------------------------------------------------------- */
+/* --- calls ---------------------------------------------------------------- */
 
 static void read_words(const struct rank *rank, uint32_t words[COUNT],
 		       const void *from)
@@ -547,7 +547,7 @@ static void play(struct world *world, void *user)
 	end_rank(&rank);
 }
 
-/* --- scenes ----------------------------------------------------------------------- */
+/* --- scenes --------------------------------------------------------------- */
 
 static void play_scene(const struct scene *scene, uint64_t tallies[])
 {

@@ -59,7 +59,7 @@ struct worker {
 static struct worker workers[WORKERS];
 static atomic_int running;
 
-/* --- a function, forth and back --------------------------------------------- */
+/* --- a function, forth and back ------------------------------------------- */
 
 #define TRY(call)                                   \
 	do {                                        \
@@ -170,7 +170,7 @@ static void take(struct worker *worker, int place,
 		OK(philox_output_release(worker->runner, &outputs[i], stream));
 }
 
-/* --- a runner for each thread -------------------------------------------------- */
+/* --- a runner for each thread --------------------------------------------- */
 
 static void *use_runner(void *user)
 {
@@ -244,7 +244,7 @@ static void a_runner_for_each_thread(void)
 	}
 }
 
-/* --- one runner for all ---------------------------------------------------------- */
+/* --- one runner for all --------------------------------------------------- */
 
 static void *share_runner(void *user)
 {

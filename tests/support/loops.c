@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include "tests/support/loops.h"
 
-/* --- tapes ------------------------------------------------------------------ */
+/* --- tapes ---------------------------------------------------------------- */
 
 /* The word taken, TAPE words, a 0 to shift in; then room to shift through. */
 enum { TAPE_WORDS = TAPE + 2, WORD = sizeof(uint32_t) };
@@ -54,7 +54,7 @@ void take_word(struct fixture *f, philox_stream stream, struct tape tape)
 	OK(philox_memory_copy(f->device, tape.word, spare, size, stream));
 }
 
-/* --- logs ------------------------------------------------------------------- */
+/* --- logs ----------------------------------------------------------------- */
 
 enum { UNTOUCHED = 0x5a };
 
@@ -119,7 +119,7 @@ void read_log(struct fixture *f, struct log *log)
 	free(all);
 }
 
-/* --- nodes ------------------------------------------------------------------ */
+/* --- nodes ---------------------------------------------------------------- */
 
 void begin_node(struct fixture *f, philox_stream stream,
 		enum philox_conditional_kind kind, uint32_t bodies,
@@ -230,7 +230,7 @@ struct numbers iteration_of(struct fixture *f, struct philox_region *region,
 	return read_numbers(f, f->scratch);
 }
 
-/* --- what is left ----------------------------------------------------------- */
+/* --- what is left --------------------------------------------------------- */
 
 void runs(struct fixture *f, philox_stream stream)
 {
@@ -264,7 +264,7 @@ void nothing_wrong(struct fixture *f)
 	cr_assert_eq(memcmp(&report, &zeros, sizeof(report)), 0);
 }
 
-/* --- regions ---------------------------------------------------------------- */
+/* --- regions -------------------------------------------------------------- */
 
 struct philox_region *make_wide(struct fixture *f, const char *name,
 				uint32_t flags)

@@ -1,11 +1,12 @@
 /*
- * tests/tools/merge.c - philox merge writes a whole set or nothing, and says why
+ * tests/tools/merge.c - philox merge writes a whole set or nothing, and says
+ * why
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "tests/support/set_bed.h"
+#include "tests/support/ranks/set.h"
 #include "tools/tools.h"
 
 static const struct along along_none = {{NULL}, 0};

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "tests/support/runner_again.h"
+#include "tests/support/beds/runner_again.h"
 #include "tools/tools.h"
 
 static char folder[] = "/tmp/philox-plan-XXXXXX";
@@ -123,7 +123,7 @@ static void compared(int wanted)
 
 #define SAID(part) cr_assert(strstr(said, part), "no '%s' in %s", part, said)
 
-/* --- inspect --------------------------------------------------------------- */
+/* --- inspect -------------------------------------------------------------- */
 
 Test(tools_plan, is_summed_up)
 {
@@ -304,7 +304,7 @@ Test(tools_plan, of_another_library_is_shown)
 	SAID("library \"9.0.0\"\n");
 }
 
-/* --- diff -------------------------------------------------------------------- */
+/* --- diff ----------------------------------------------------------------- */
 
 static const struct {
 	const char *from, *to, *says;

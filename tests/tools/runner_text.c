@@ -157,7 +157,7 @@ Test(runner_text, holds_what_the_text_says)
 	runner_text_finish(&read);
 }
 
-/* --- what does not fit ------------------------------------------------------ */
+/* --- what does not fit ---------------------------------------------------- */
 
 static const struct misfit {
 	const char *from, *to, *message;
@@ -294,7 +294,7 @@ Test(runner_text, needs_each_line_once)
 	}
 }
 
-/* --- the corpus -------------------------------------------------------------- */
+/* --- the corpus ----------------------------------------------------------- */
 
 Test(runner_text, corpus_is_read_and_shown, .timeout = 120)
 {
@@ -322,7 +322,7 @@ Test(runner_text, corpus_is_read_and_shown, .timeout = 120)
 	cr_assert(n >= 7, "%u files", n);
 }
 
-/* --- pictures --------------------------------------------------------------- */
+/* --- pictures ------------------------------------------------------------- */
 
 /* Each is on a lane of its own. The time is not that of all lanes by all pairs. */
 Test(runner_text, of_many_functions_side_by_side_is_laid_out, .timeout = 60)

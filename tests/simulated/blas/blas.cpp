@@ -1,4 +1,4 @@
 /* tests/simulated/blas/blas.cpp - tests/gpu/cublas.c for the simulated GPU */
-#include "tests/simulated/device_code.h"
-#include "tests/simulated/cublas.h"
+#include "tests/simulated/kernels/device_code.h"
+#include "tests/simulated/blas/cublas.h"
 #include "tests/gpu/cublas.c"

@@ -4,7 +4,7 @@
 #ifndef TESTS_SIMULATED_PROOF_PROOF_H
 #define TESTS_SIMULATED_PROOF_PROOF_H
 
-#include "tests/simulated/device_code.h"
+#include "tests/simulated/kernels/device_code.h"
 
 /* Prints the line of a row. */
 void shows(const char *row, int seen);

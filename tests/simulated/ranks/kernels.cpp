@@ -2,7 +2,7 @@
  * tests/simulated/ranks/kernels.cpp - examples/ranks/kernels.cu for the CPU,
  * and what its NCCL needs of the simulated GPU
  */
-#include "tests/simulated/device_code.h"
+#include "tests/simulated/kernels/device_code.h"
 #include "examples/ranks/kernels.cu"
 
 #define RANKS_KNOWN(name) SIMULATED_KERNEL(each_##name)

@@ -1,0 +1,410 @@
+/*
+ * tests/runner/calls/inputs.c - inputs: static, copied, automatic, mutated;
+ * values
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "tests/support/beds/runner.h"
+
+enum { BYTES = WORDS * sizeof(uint32_t) };
+
+static void make_with_input(struct layer *layer, struct philox_runner *r,
+			    const char *name, const struct philox_input *input)
+{
+	struct philox_function_options options = layer_options(name, layer);
+
+	options.inputs = input;
+	make_function_of(layer, r, &options);
+}
+
+/* One function with many parameter sets, going back to the first. */
+RUNNER_PROMISE(runner_inputs, that_are_static_have_a_recording_for_each_place)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[3] = {make_words(f, 1), make_words(f, 2), make_words(f, 3)};
+
+	make_function(&layer, r, "layer");
+	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
+	for (int i = 0; i < 3; i++) {
+		KIND(&layer, x[i], 0, PHILOX_CALL_RECORD);
+		KIND(&layer, x[i], 0, PHILOX_CALL_REPLAY);
+	}
+	for (int i = 0; i < 6; i++)
+		KIND(&layer, x[i % 3], 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(counts_of(&layer).recordings, 3);
+	cr_assert_eq(counts_of(&layer).missed_moved, 2);
+	cr_assert_eq(counts_of(&layer).copies, 0);
+}
+
+RUNNER_PROMISE(runner_inputs, that_are_copied_may_be_anywhere)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	const struct philox_input input = {.name = "x",
+					   .kind = PHILOX_INPUT_COPIED};
+	uint32_t *x[3] = {make_words(f, 1), make_words(f, 2), make_words(f, 3)};
+
+	make_with_input(&layer, r, "layer", &input);
+	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
+	cr_assert_eq(counts_of(&layer).copies, 0);
+	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
+	for (int i = 0; i < 6; i++)
+		KIND(&layer, x[i % 3], 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(counts_of(&layer).copies, 7);
+	cr_assert_eq(counts_of(&layer).recordings, 1);
+}
+
+RUNNER_PROMISE(runner_inputs,
+	       that_are_automatic_are_copied_once_they_moved_twice)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	const struct philox_input input = {.name = "x",
+					   .kind = PHILOX_INPUT_AUTOMATIC};
+	uint32_t *x[4];
+
+	for (uint32_t i = 0; i < 4; i++)
+		x[i] = make_words(f, i);
+	log_texts(f);
+	make_with_input(&layer, r, "layer", &input);
+	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
+	cr_assert_eq(counts_of(&layer).copies, 0);
+	KIND(&layer, x[2], 0, PHILOX_CALL_RECORD);
+	LOGGED("copied|-|-|function 'layer' has automatic inputs");
+	KIND(&layer, x[3], 0, PHILOX_CALL_RECORD);
+	for (int i = 0; i < 8; i++)
+		KIND(&layer, x[i % 4], 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(counts_of(&layer).recordings, 1);
+	cr_assert_eq(counts_of(&layer).copies, 9);
+}
+
+/* --- alignment ------------------------------------------------------------ */
+
+static enum philox_status is_aligned(struct layer *layer,
+				     struct philox_run *run)
+{
+	void *x;
+	size_t bytes;
+
+	(void)layer;
+	OK(philox_run_input(run, 0, &x, &bytes));
+	cr_assert_eq((uintptr_t)x % 64, 0);
+	cr_assert_eq(bytes, BYTES);
+	return PHILOX_OK;
+}
+
+RUNNER_PROMISE(runner_inputs, that_are_not_aligned_are_copied_in_every_kind)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	const struct philox_input input = {.name = "x", .alignment = 64};
+	uint32_t *wide = make_memory(f, 2 * BYTES);
+
+	OK(philox_memory_set(f->device, wide, 9, 2 * BYTES, f->stream));
+	layer.hook = is_aligned;
+	make_with_input(&layer, r, "layer", &input);
+	KIND(&layer, wide + 1, 0, PHILOX_CALL_WARMUP);
+	cr_assert_eq(counts_of(&layer).copies, 1);
+	KIND(&layer, wide + 1, 0, PHILOX_CALL_RECORD);
+	KIND(&layer, wide + 1, 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(counts_of(&layer).copies, 3);
+	KIND(&layer, wide + 16, 0, PHILOX_CALL_RECORD);
+	KIND(&layer, wide + 16, 0, PHILOX_CALL_REPLAY);
+	cr_assert_eq(counts_of(&layer).copies, 3);
+	cr_assert_eq(layer.bodies, 3);
+}
+
+/* --- mutation ------------------------------------------------------------- */
+
+/* Adds 1 to all words of x, on the host. */
+static void add_one(const void *args)
+{
+	uint32_t *x = *(uint32_t *const *)args;
+
+	for (unsigned i = 0; i < WORDS; i++)
+		x[i]++;
+}
+
+static enum philox_status add_to_x(struct layer *layer, struct philox_run *run)
+{
+	void *x;
+
+	OK(philox_run_input(run, 0, &x, NULL));
+	return philox_launch_host(layer->f->device, philox_run_stream(run),
+				  add_one, &x, sizeof(x));
+}
+
+static void adds_up(struct fixture *f, struct philox_runner *r,
+		    const char *name, const struct philox_input *input,
+		    size_t skew, enum philox_call_kind third)
+{
+	struct layer layer = make_layer(f, r, name);
+	uint32_t *x = make_memory(f, 2 * BYTES);
+	struct numbers words = all_words(0);
+
+	x += skew;
+	OK(philox_memory_copy(f->device, x, &words, BYTES, f->stream));
+	OK(philox_stream_synchronize(f->device, f->stream));
+	layer.hook = add_to_x;
+	make_with_input(&layer, r, name, input);
+	for (uint32_t i = 1; i < 6; i++) {
+		struct layer_call call = new_call(&layer, x, 0);
+
+		OK(try_call(&layer, &call));
+		SAME(read_numbers(f, x), all_words(i), "%s, call %u", name, i);
+		SAME(read_numbers(f, call.outputs[1].address), all_words(i),
+		     "%s, call %u", name, i);
+		release_outputs(&layer, &call);
+		if (i == 3)
+			cr_assert_eq(call.call.kind, third, "%s: %u", name,
+				     call.call.kind);
+	}
+}
+
+RUNNER_PROMISE(runner_inputs, that_are_mutated_are_in_place_or_written_back)
+{
+	const struct philox_input in_place = {.name = "x",
+					      .flags = PHILOX_INPUT_MUTATED};
+	const struct philox_input copied = {.name = "x",
+					    .kind = PHILOX_INPUT_COPIED,
+					    .flags = PHILOX_INPUT_MUTATED |
+						     PHILOX_INPUT_WRITE_BACK};
+	const struct philox_input skewed = {.name = "x",
+					    .alignment = 256,
+					    .flags = PHILOX_INPUT_MUTATED |
+						     PHILOX_INPUT_WRITE_BACK};
+	const struct philox_input lost = {.name = "x",
+					  .kind = PHILOX_INPUT_COPIED,
+					  .flags = PHILOX_INPUT_MUTATED};
+
+	adds_up(f, r, "in place", &in_place, 0, PHILOX_CALL_REPLAY);
+	adds_up(f, r, "copied", &copied, 0, PHILOX_CALL_REPLAY);
+	adds_up(f, r, "skewed", &skewed, 3, PHILOX_CALL_REPLAY);
+	log_texts(f);
+	adds_up(f, r, "lost", &lost, 0, PHILOX_CALL_EAGER);
+	LOGGED("not recorded|eager|x|function 'lost' input 'x' is mutated");
+}
+
+RUNNER_PROMISE(runner_inputs, that_are_mutated_and_not_aligned_are_refused)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	const struct philox_input input = {
+		.name = "x", .alignment = 64, .flags = PHILOX_INPUT_MUTATED};
+	struct layer_call call;
+
+	make_with_input(&layer, r, "layer", &input);
+	call = new_call(&layer, f->scratch, 0);
+	call.x.address = (char *)call.x.address + 4;
+	FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+	NAMES("'x'");
+}
+
+/* --- many ----------------------------------------------------------------- */
+
+enum { MANY = 300 };
+
+struct many {
+	struct fixture *f;
+	uint32_t *out;
+};
+
+/* Every input goes to its place of the output. */
+static enum philox_status many_body(void *user, struct philox_run *run)
+{
+	struct many *many = user;
+
+	for (size_t i = 0; i < MANY; i++) {
+		void *x;
+
+		OK(philox_run_input(run, i, &x, NULL));
+		OK(philox_memory_copy(many->f->device, many->out + i, x,
+				      sizeof(uint32_t),
+				      philox_run_stream(run)));
+	}
+	return PHILOX_OK;
+}
+
+static uint64_t launches(const struct fixture *f)
+{
+	return philox_device_calls(f->device, "launch");
+}
+
+RUNNER_PROMISE(runner_inputs, that_are_copied_go_by_one_launch_per_table)
+{
+	struct many many = {f, make_memory(f, MANY * sizeof(uint32_t))};
+	static struct philox_input inputs[MANY];
+	static struct philox_call_input given[MANY];
+	static char names[MANY][8];
+	uint32_t words[MANY], got[MANY], *x;
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_function *function;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		words[i] = 1000 + i;
+		snprintf(names[i], sizeof(names[i]), "x%u", i);
+		inputs[i] = (struct philox_input){.name = names[i],
+						  .kind = PHILOX_INPUT_COPIED};
+	}
+	x = upload(f, words, sizeof(words));
+	options.name = "many";
+	options.body = many_body;
+	options.user = &many;
+	options.inputs = inputs;
+	options.n_inputs = MANY;
+	OK(philox_function_create(r, &options, &function));
+	call.stream = f->stream;
+	call.inputs = given;
+	call.n_inputs = MANY;
+	for (unsigned round = 0; round < 5; round++) {
+		uint64_t before = launches(f);
+
+		for (uint32_t i = 0; i < MANY; i++)
+			given[i] = (struct philox_call_input){
+				.address = x + (i + round) % MANY,
+				.bytes = sizeof(uint32_t)};
+		OK(philox_function_call(function, &call));
+		cr_assert_eq(launches(f) - before, round ? 3 : 0,
+			     "300 inputs are two tables of 128 and a rest");
+		OK(philox_memory_copy(f->device, got, many.out, sizeof(got),
+				      f->stream));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		for (uint32_t i = 0; i < MANY; i++)
+			cr_assert_eq(got[i], 1000 + (i + round) % MANY);
+	}
+}
+
+/* --- bad inputs ----------------------------------------------------------- */
+
+RUNNER_PROMISE(runner_inputs, that_do_not_fit_are_refused_by_name)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 1);
+	struct layer_call call;
+
+	make_function(&layer, r, "layer");
+	for (unsigned i = 0; i < 3; i++) {
+		call = new_call(&layer, NULL, 0);
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("'x'");
+		call = new_call(&layer, x, 0);
+		call.call.n_inputs = 2;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("1 input");
+		call = new_call(&layer, x, 0);
+		call.call.n_outputs = 1;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("2 outputs");
+		call = new_call(&layer, x, 0);
+		call.call.n_values = 1;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("0 values");
+		call = new_call(&layer, x, 0);
+		call.call.key = NULL;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("key is NULL");
+		call = new_call(&layer, x, 0);
+		call.call.key_size = 4097;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		call = new_call(&layer, x, 0);
+		call.use.flags = PHILOX_INFERENCE;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		call = new_call(&layer, x, 0);
+		call.use.reserved = 1;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		call = new_call(&layer, x, 0);
+		call.call.size = 8;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		call = new_call(&layer, x, 0);
+		call.call.reserved = 1;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		PENDING(layer.region, 0);
+		call_forward(&layer, x, 0);
+		call = new_call(&layer, x, 0);
+		call.x.bytes = BYTES - 4;
+		FAILS(try_call(&layer, &call), PHILOX_ERROR_INVALID);
+		NAMES("under this key");
+		OK(philox_ticket_release(
+			layer.region,
+			(struct philox_ticket){fnv1a("layer"), i + 1},
+			f->stream));
+	}
+	FAILS(philox_function_call(NULL, NULL), PHILOX_ERROR_INVALID);
+	FAILS(philox_function_call(layer.function, NULL), PHILOX_ERROR_INVALID);
+}
+
+/* --- values --------------------------------------------------------------- */
+
+struct valued {
+	struct fixture *f;
+	void *to;
+};
+
+static enum philox_status wrong_value_body(void *user, struct philox_run *run)
+{
+	const void *rate;
+
+	(void)user;
+	FAILS(philox_run_value(run, 1, &rate), PHILOX_ERROR_INVALID);
+	return PHILOX_OK;
+}
+
+static enum philox_status rate_body(void *user, struct philox_run *run)
+{
+	struct valued *valued = user;
+	const void *rate;
+
+	OK(philox_run_value(run, 0, &rate));
+	cr_assert_eq((uintptr_t)rate % 16, 0);
+	return philox_memory_copy(valued->f->device, valued->to, rate, 16,
+				  philox_run_stream(run));
+}
+
+RUNNER_PROMISE(runner_inputs, that_are_values_reach_every_kind_of_call)
+{
+	struct valued valued = {.f = f, .to = make_memory(f, 16)};
+	const struct philox_value value = {.name = "rate",
+					   .bytes = sizeof(double)};
+	struct philox_function_options options =
+		PHILOX_INIT(struct philox_function_options);
+	struct philox_call call = PHILOX_INIT(struct philox_call);
+	struct philox_call_value given = {.size = sizeof(double)};
+	struct philox_function *function;
+	uint64_t launched = 0;
+
+	options.name = "rate";
+	options.body = rate_body;
+	options.user = &valued;
+	options.values = &value;
+	options.n_values = 1;
+	OK(philox_function_create(r, &options, &function));
+	call.stream = f->stream;
+	call.values = &given;
+	call.n_values = 1;
+	for (int i = 0; i < 6; i++) {
+		double rate = 0.5 * i, got[2];
+
+		given.bytes = &rate;
+		launched = launches(f);
+		OK(philox_function_call(function, &call));
+		launched = launches(f) - launched;
+		OK(philox_memory_copy(f->device, got, valued.to, 16,
+				      f->stream));
+		OK(philox_stream_synchronize(f->device, f->stream));
+		cr_assert(got[0] == rate && got[1] == 0, "call %d", i);
+		cr_assert(i < 1 || launched == 0, "no copy for it");
+	}
+	cr_assert_eq(call.kind, PHILOX_CALL_REPLAY);
+	given.size = 4;
+	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
+	NAMES("'rate'");
+	given.bytes = NULL;
+	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
+	NAMES("'rate'");
+	options.name = "wrong";
+	options.body = wrong_value_body;
+	OK(philox_function_create(r, &options, &function));
+	given = (struct philox_call_value){&launched, 8};
+	FAILS(philox_function_call(function, &call), PHILOX_ERROR_INVALID);
+	NAMES("there is no value 1");
+}

@@ -1,0 +1,158 @@
+/*
+ * tests/runner/calls/reasons.c - why a call is recorded that was recorded
+ * before
+ */
+#include "tests/support/beds/verify.h"
+
+#define NOT_YET "nothing was recorded under this key yet"
+
+#define SAYS_WHY(function, why)                                   \
+	cr_assert_str_eq(philox_function_reason(function), (why), \
+			 "its reason is: %s, not: %s",            \
+			 philox_function_reason(function), (why))
+
+#define WHY(layer, why) SAYS_WHY((layer)->function, why)
+
+RUNNER_PROMISE(runner_reasons, of_a_key_that_was_forgotten)
+{
+	static const char forgotten[] =
+		"its recording was dropped: its key was forgotten, for a limit "
+		"of the policy";
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(&layer, r, "layer",
+			    &(struct philox_policy){.keys = 1});
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	WHY(&layer, NOT_YET);
+	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	/* 1 was never recorded */
+	for (int i = 0; i < 2; i++) {
+		KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+		KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+		WHY(&layer, forgotten);
+		KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	}
+	KIND(&layer, x, 1, PHILOX_CALL_RECORD);
+	WHY(&layer, NOT_YET);
+	/* as one that is known to have been forgotten is, before it is recorded */
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 1, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	WHY(&layer, forgotten);
+	cr_assert_eq(counts_of(&layer).missed_new, 5);
+}
+
+/* The latest ones are remembered. */
+RUNNER_PROMISE(runner_reasons, of_a_key_that_was_forgotten_long_ago)
+{
+	struct act act = new_act(f, r, echo_script);
+
+	act.n_uses = 0;
+	act.in[0].address = make_words(f, 3);
+	act.policy.keys = 1;
+	act.policy.warmups = PHILOX_NEVER;
+	make_act(&act, "act");
+	for (act.key = 0; act.key < 70; act.key++)
+		play_act(&act, PHILOX_CALL_RECORD);
+	SAYS_WHY(act.function, NOT_YET);
+	act.key = 68;
+	play_act(&act, PHILOX_CALL_RECORD);
+	cr_assert(strstr(philox_function_reason(act.function), "forgotten"));
+	act.key = 0;
+	play_act(&act, PHILOX_CALL_RECORD);
+	SAYS_WHY(act.function, NOT_YET);
+}
+
+RUNNER_PROMISE(runner_reasons, of_what_was_destroyed)
+{
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x = make_words(f, 3);
+
+	make_function_under(
+		&layer, r, "layer",
+		&(struct philox_policy){.warmups = PHILOX_NEVER, .after = 2});
+	KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x, 0, PHILOX_CALL_REPLAY);
+	OK(philox_region_destroy(layer.region));
+	layer.region = make_region(f, "layer");
+	KIND(&layer, x, 0, PHILOX_CALL_EAGER);
+	cr_assert(strstr(philox_function_reason(layer.function),
+			 "what its recording uses was destroyed"));
+	KIND(&layer, x, 0, PHILOX_CALL_RECORD);
+	WHY(&layer, "its recording was dropped: what it used was destroyed");
+}
+
+RUNNER_PROMISE(runner_reasons, of_an_input_that_is_copied)
+{
+	struct philox_function_options options;
+	struct philox_input input = {.name = "x",
+				     .kind = PHILOX_INPUT_AUTOMATIC};
+	struct layer layer = make_layer(f, r, "layer");
+	uint32_t *x[4];
+
+	options = layer_options("layer", &layer);
+	options.inputs = &input;
+	make_function_of(&layer, r, &options);
+	for (uint32_t i = 0; i < 4; i++)
+		x[i] = make_words(f, i);
+	KIND(&layer, x[0], 0, PHILOX_CALL_WARMUP);
+	KIND(&layer, x[0], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[1], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[2], 0, PHILOX_CALL_RECORD);
+	KIND(&layer, x[3], 0, PHILOX_CALL_RECORD);
+	WHY(&layer, "its recording was dropped: an input that it had in place "
+		    "is copied");
+	KIND(&layer, x[0], 0, PHILOX_CALL_REPLAY);
+}
+
+/* A part of y is frozen in a recording. */
+static enum philox_status frozen_script(struct act *act, struct props *props)
+{
+	TRY_(prop_copy(act, props, props->out[0], props->in[0]));
+	return philox_memory_set(act->f->device, props->out[0] + 5, (int)act->n,
+				 4, props->stream);
+}
+
+static void make_frozen(struct act *act, uint32_t differs)
+{
+	act->n_uses = 0;
+	act->n = 1;
+	act->in[0].address = make_words(act->f, 3);
+	act->policy.differs = differs;
+	act->policy.retry = 1;
+	make_act(act, "act");
+	rehearse(act);
+	play_act(act, PHILOX_CALL_REPLAY);
+	act->n = 2;
+}
+
+RUNNER_PROMISE(runner_reasons, of_a_replay_that_differed)
+{
+	struct act act = new_act(f, r, frozen_script);
+
+	make_frozen(&act, PHILOX_DIFFERS_ERROR);
+	FAILS(call_act(&act), PHILOX_ERROR_DIFFERS);
+	play_act(&act, PHILOX_CALL_RECORD);
+	SAYS_WHY(act.function,
+		 "its recording was dropped: its replay differed from its "
+		 "body");
+	play_act(&act, PHILOX_CALL_REPLAY);
+}
+
+RUNNER_PROMISE(runner_reasons, of_a_replay_that_differed_and_waits)
+{
+	struct act act = new_act(f, r, frozen_script);
+
+	make_frozen(&act, PHILOX_DIFFERS_EAGER);
+	play_act(&act, PHILOX_CALL_EAGER);
+	SAYS_WHY(act.function, "its replay differed from its body");
+	play_act(&act, PHILOX_CALL_EAGER); /* it waits */
+	play_act(&act, PHILOX_CALL_RECORD);
+	SAYS_WHY(act.function,
+		 "its recording was dropped: its replay differed from its "
+		 "body");
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# tests/scripts/tool/screen.py - what a person sees of a command
+#
+#   screen.py COLUMNS [NAME=VALUE]... COMMAND [ARGUMENT]...
+#
+# runs a command in a terminal of that width and prints what is on the screen at
+# the end, then each line that was written over, after "over: ". The terminal is
+# pyte's, with as many lines as are needed. Exit status: that of the command, or
+# 99 if a line was wider than the terminal, so that the terminal broke it: a
+# line of progress would scroll then.
+#
+# Settings in front of the command: SIZE=0 gives a terminal that does not know
+# its size; OUT=file or ERR=file sends a stream to a file; all others go to the
+# environment, and NAME= removes.
+
+import fcntl
+import os
+import pty
+import struct
+import sys
+import termios
+
+import pyte
+
+
+class Screen(pyte.Screen):
+    """Notes lines that the terminal had to break, and lines written over."""
+
+    def __init__(self, columns, lines):
+        self.broken = []
+        self.over = []
+        self.behind = ""
+        super().__init__(columns, lines)
+
+    def row(self):
+        line = self.buffer[self.cursor.y]
+        return "".join(line[x].data for x in range(self.columns)).rstrip()
+
+    def draw(self, data):
+        self.go_back()
+        for character in data:
+            if self.cursor.x >= self.columns:
+                self.broken.append(self.row())
+            super().draw(character)
+
+    # A carriage return and a line feed end a line; one alone goes back in it
+    def carriage_return(self):
+        self.behind = self.row()
+        super().carriage_return()
+
+    def linefeed(self):
+        self.behind = ""
+        super().linefeed()
+
+    def erase_in_line(self, how=0, private=False):
+        self.go_back()
+        super().erase_in_line(how, private)
+
+    def go_back(self):
+        if self.behind:
+            self.over.append(self.behind)
+        self.behind = ""
+
+
+def start(columns, settings, command):
+    """Returns the process and the terminal's other end."""
+    process, terminal = pty.fork()
+    if process:
+        return process, terminal
+    size = 0 if settings.pop("SIZE", "") == "0" else columns
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, size, 0, 0))
+    for name, descriptor in (("OUT", 1), ("ERR", 2)):
+        if name in settings:
+            to = os.open(settings.pop(name),
+                         os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(to, descriptor)
+    os.environ.setdefault("TERM", "xterm")
+    for name, value in settings.items():
+        if value:
+            os.environ[name] = value
+        else:
+            os.environ.pop(name, None)
+    os.execvp(command[0], command)
+
+
+def main():
+    columns = int(sys.argv[1])
+    settings, command = {}, sys.argv[2:]
+    while "=" in command[0]:
+        name, value = command.pop(0).split("=", 1)
+        settings[name] = value
+    os.environ["TERM"] = "xterm"
+    os.environ.pop("NO_COLOR", None)
+    os.environ.pop("COLUMNS", None)
+    process, terminal = start(columns, settings, command)
+    screen = Screen(columns, 3000)
+    stream = pyte.ByteStream(screen)
+    while True:
+        try:
+            text = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not text:
+            break
+        stream.feed(text)
+    status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    lines = [line.rstrip() for line in screen.display]
+    while lines and not lines[-1]:
+        lines.pop()
+    print("\n".join(lines))
+    for line in screen.over:
+        print("over:", line)
+    for line in screen.broken:
+        print("wider than the screen:", line)
+    colours = {cell.fg for row in screen.buffer.values()
+               for cell in row.values()} - {"default"}
+    print("colours:", *sorted(colours))
+    sys.exit(99 if screen.broken else status)
+
+
+main()

@@ -1,5 +1,0 @@
-/* tests/simulated/fused_dropout.cpp - examples/fused_dropout.cu for the CPU */
-#include "tests/simulated/device_code.h"
-#include "examples/fused_dropout.cu"
-
-SIMULATED_KERNEL(fused_dropout_kernel)

@@ -1,8 +1,0 @@
-/* tests/simulated/heads_cuda.cpp - lib/kernels/cuda/heads.cu for the CPU */
-#include "tests/simulated/device_code.h"
-#include "tests/simulated/head_order.h"
-#include "lib/kernels/cuda/heads.cu"
-
-#define HEAD_KNOWN(capacity) SIMULATED_KERNEL(philox_head_##capacity)
-
-HEAD_LARGE_LIST(HEAD_KNOWN)

@@ -1,0 +1,140 @@
+/*
+ * tests/support/ranks/set.c - see tests/support/ranks/set.h
+ */
+#include "tests/support/ranks/set.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "tools/tools.h"
+
+static char set_folder[64];
+
+void enter_set(void)
+{
+	const char *top = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+
+	/* Every file is synchronised: memory is faster */
+	snprintf(set_folder, sizeof(set_folder), "%s/philox-set-XXXXXX", top);
+	cr_assert(mkdtemp(set_folder) && !chdir(set_folder));
+}
+
+void leave_set(void)
+{
+	DIR *here = opendir(".");
+	const struct dirent *entry;
+
+	cr_assert(here);
+	while ((entry = readdir(here)))
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			unlink(entry->d_name);
+	closedir(here);
+	cr_assert(!chdir("/") && !rmdir(set_folder));
+}
+
+/* --- files ---------------------------------------------------------------- */
+
+char *file_text(const char *path)
+{
+	FILE *file = fopen(path, "rb");
+	char *text = calloc(1, 1 << 20);
+	size_t size;
+
+	cr_assert(file && text, "%s", path);
+	size = fread(text, 1, (1 << 20) - 1, file);
+	cr_assert(size < (1 << 20) - 1);
+	fclose(file);
+	return text;
+}
+
+void put_bytes(const char *path, const char *bytes, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+
+	cr_assert(file && fwrite(bytes, 1, size, file) == size &&
+		  !fclose(file));
+}
+
+void put_text(const char *path, const char *text)
+{
+	put_bytes(path, text, strlen(text));
+}
+
+int file_is_there(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+char *context_text(struct philox_context *context)
+{
+	char *text;
+
+	OK(philox_context_save_text(context, &text, NULL));
+	return text;
+}
+
+/* --- sets ----------------------------------------------------------------- */
+
+void save_bed(const struct bed *bed, const char *path)
+{
+	for (unsigned rank = 0; rank < bed->n; rank++)
+		OK(philox_mesh_save(bed->context[rank], path));
+	OK(philox_mesh_seal(&bed->mesh[bed->n - 1], path));
+}
+
+void load_bed(const struct bed *bed, const char *path)
+{
+	for (unsigned rank = 0; rank < bed->n; rank++)
+		OK(philox_mesh_load(bed->context[rank], path));
+}
+
+char *signed_again(const char *text)
+{
+	const char *last = text, *next;
+	char *made;
+	size_t above;
+
+	for (next = text; next && (next = strstr(next, "checksum ")); next++)
+		if (next == text || next[-1] == '\n')
+			last = next;
+	above = last == text ? strlen(text) : (size_t)(last - text);
+	made = calloc(1, above + 64);
+	cr_assert(made);
+	memcpy(made, text, above);
+	snprintf(made + above, 64, "checksum %016" PRIx64 " bytes %zu\n",
+		 fnv1a(made), above);
+	return made;
+}
+
+char *changed_text(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	char *made = calloc(1, strlen(text) + strlen(to) + 1), *again;
+
+	cr_assert(at && made, "'%s' is not in the text: %s", from, text);
+	sprintf(made, "%.*s%s%s", (int)(at - text), text, to,
+		at + strlen(from));
+	again = signed_again(made);
+	free(made);
+	return again;
+}
+
+/* --- philox merge --------------------------------------------------------- */
+
+int quiet_merge(int argc, char **argv)
+{
+	int out = dup(1), nowhere = open("/dev/null", O_WRONLY), status;
+
+	cr_assert(out >= 0 && nowhere >= 0);
+	fflush(stdout);
+	dup2(nowhere, 1);
+	status = tool_merge(argc, argv);
+	fflush(stdout);
+	dup2(out, 1);
+	close(out);
+	close(nowhere);
+	return status;
+}
