@@ -189,7 +189,8 @@ static void sum_all(const struct sums *sums)
 
 /* --- digests -------------------------------------------------------------- */
 
-uint64_t agree_mesh(const struct philox_mesh *mesh)
+/* A digest's word for a mesh. */
+static uint64_t mesh_word(const struct philox_mesh *mesh)
 {
 	uint64_t word = mesh->n_axes;
 
@@ -206,7 +207,7 @@ static void begin(const struct philox_context *context,
 	memset(digest, 0, sizeof(*digest));
 	digest->size = sizeof(*digest);
 	digest->rank = mesh_rank(&context->mesh);
-	digest->mesh = agree_mesh(&context->mesh);
+	digest->mesh = mesh_word(&context->mesh);
 }
 
 void agree_digest(const struct philox_context *context,
@@ -372,7 +373,7 @@ static enum philox_status compare_given(const struct agree_digests *all)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to compare %zu digest%s", all->n,
 				  status_s(all->n));
-	if (all->digests[0].mesh != agree_mesh(all->mesh))
+	if (all->digests[0].mesh != mesh_word(all->mesh))
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "digest 0, of rank %" PRIu64
 				  ", is of another mesh than the one given",

@@ -40,6 +40,225 @@ struct dispute {
 	struct difference found;
 };
 
+/* --- what ranks do not agree on, as a message ----------------------------- */
+
+enum { NAMED = 4 };
+
+/* The numbers of ranks, or of texts; the first are named. */
+struct numbers {
+	uint64_t first[NAMED];
+	uint64_t n;
+};
+
+/* Who has the first value of a difference, the second, and who another. */
+struct sides {
+	const char *of; /* "rank" or "text" */
+	struct numbers values[2], others;
+};
+
+static void add_number(struct numbers *numbers, uint64_t number)
+{
+	if (numbers->n < NAMED)
+		numbers->first[numbers->n] = number;
+	numbers->n++;
+}
+
+static int is_same(const struct difference *a, const struct difference *b)
+{
+	return !strcmp(a->place, b->place) && !strcmp(a->what, b->what) &&
+	       !strcmp(a->values[0], b->values[0]) &&
+	       !strcmp(a->values[1], b->values[1]);
+}
+
+/* One whose difference from the first of them is `own`, NULL if there is none. */
+static void count_side(struct sides *sides, uint64_t number,
+		       const struct difference *own,
+		       const struct difference *found)
+{
+	add_number(!own                  ? &sides->values[0]
+		   : is_same(own, found) ? &sides->values[1]
+					 : &sides->others,
+		   number);
+}
+
+struct words {
+	char *text;
+	size_t size, length;
+};
+
+static void add_words(struct words *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_words(struct words *words, const char *format, ...)
+{
+	va_list arguments;
+	int added;
+
+	if (words->length >= words->size)
+		return;
+	va_start(arguments, format);
+	added = vsnprintf(words->text + words->length,
+			  words->size - words->length, format, arguments);
+	va_end(arguments);
+	if (added > 0)
+		words->length += (size_t)added;
+}
+
+/* Between the i-th of n and the one before it. */
+static const char *joint(uint64_t i, uint64_t n)
+{
+	return !i ? "" : i + 1 == n ? " and " : ", ";
+}
+
+/* "rank 2", "ranks 0, 1 and 3", "ranks 0, 1, 2 and 13 others" */
+static void add_numbers(struct words *words, const char *of,
+			const struct numbers *numbers)
+{
+	const int all = numbers->n <= NAMED;
+	const uint64_t named = all ? numbers->n : NAMED - 1;
+
+	add_words(words, "%s%s ", of, status_s(numbers->n));
+	for (uint64_t i = 0; i < named; i++)
+		add_words(words, "%s%" PRIu64,
+			  joint(i, all ? named : UINT64_MAX),
+			  numbers->first[i]);
+	if (!all)
+		add_words(words, " and %" PRIu64 " others", numbers->n - named);
+}
+
+/* Along which axes two ranks of a mesh do not agree: how a message begins. */
+static void say_along(const struct philox_mesh *a, const struct philox_mesh *b,
+		      char *text, size_t size)
+{
+	struct words words = {.text = text, .size = size};
+	const char *names[PHILOX_MESH_AXES];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->n_axes; i++)
+		if (a->axes[i].coordinate != b->axes[i].coordinate)
+			names[n++] = a->axes[i].name;
+	add_words(&words, "ranks do not agree along ax%s ",
+		  n == 1 ? "is" : "es");
+	for (uint32_t i = 0; i < n; i++)
+		add_words(&words, "%s'%.40s'", joint(i, n), names[i]);
+}
+
+static enum philox_status say_all(const char *begin,
+				  const struct difference *found,
+				  const struct sides *sides)
+{
+	const char *on = strcmp(sides->of, "rank") ? "in" : "on";
+	char text[512];
+	struct words words = {.text = text, .size = sizeof(text)};
+
+	add_words(&words, "%s: %s: %s", begin, found->place, found->what);
+	for (int i = 0; i < 2; i++) {
+		add_words(&words, "%s %s %s ", i ? "," : "", found->values[i],
+			  on);
+		add_numbers(&words, sides->of, &sides->values[i]);
+	}
+	if (sides->others.n) {
+		add_words(&words, "; something else %s ", on);
+		add_numbers(&words, sides->of, &sides->others);
+	}
+	return status_set(PHILOX_ERROR_MISMATCH, "%s", text);
+}
+
+/* --- the first rank at the same coordinates ------------------------------- */
+
+/*
+ * Of some ranks of a mesh, not all of which need be there, and some of its
+ * axes: the first that has a rank's coordinates along these. As agreement is
+ * equality, a rank that agrees with it agrees with all of them.
+ */
+struct firsts {
+	const struct philox_mesh *mesh; /* of any of the ranks */
+	const uint64_t *ranks;          /* each once, in ascending order */
+	size_t n;
+	size_t *along[1 << PHILOX_MESH_AXES]; /* by axes; NULL: not made */
+};
+
+struct place {
+	uint64_t at;
+	size_t number; /* of the rank there */
+};
+
+/* The rank with the same coordinates along these axes and 0 along others. */
+static uint64_t place_of(const struct philox_mesh *mesh, uint64_t rank,
+			 unsigned axes)
+{
+	uint64_t stride = 1, at = 0;
+
+	for (uint32_t i = mesh->n_axes; i--;) {
+		const uint64_t size = mesh->axes[i].size;
+
+		if (axes & 1u << i)
+			at += rank % size * stride;
+		rank /= size;
+		stride *= size;
+	}
+	return at;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct place *left = a, *right = b;
+
+	if (left->at != right->at)
+		return left->at < right->at ? -1 : 1;
+	return left->number < right->number ? -1 : left->number > right->number;
+}
+
+static void fill_firsts(const struct firsts *firsts, unsigned axes,
+			struct place *places, size_t *made)
+{
+	size_t first = 0;
+
+	for (size_t i = 0; i < firsts->n; i++) {
+		places[i].at = place_of(firsts->mesh, firsts->ranks[i], axes);
+		places[i].number = i;
+	}
+	qsort(places, firsts->n, sizeof(*places), compare_places);
+	for (size_t i = 0; i < firsts->n; i++) {
+		if (places[i].at != places[first].at)
+			first = i;
+		made[places[i].number] = places[first].number;
+	}
+}
+
+/*
+ * Makes those along axes, bit i for axis i, unless they are there;
+ * along[axes][r] is then the number of the first one of ranks[r].
+ */
+static enum philox_status make_firsts_along(struct firsts *firsts,
+					    unsigned axes)
+{
+	struct place *places;
+	size_t *made;
+
+	if (firsts->along[axes])
+		return PHILOX_OK;
+	places = calloc(firsts->n, sizeof(*places));
+	made = calloc(firsts->n, sizeof(*made));
+	if (!places || !made) {
+		free(places);
+		free(made);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory to compare %zu text%s", firsts->n,
+				  status_s(firsts->n));
+	}
+	fill_firsts(firsts, axes, places, made);
+	free(places);
+	firsts->along[axes] = made;
+	return PHILOX_OK;
+}
+
+static void finish_firsts(struct firsts *firsts)
+{
+	for (unsigned i = 0; i < 1u << PHILOX_MESH_AXES; i++)
+		free(firsts->along[i]);
+}
+
 /* --- reading -------------------------------------------------------------- */
 
 static enum philox_status read_told(struct world *world,
@@ -101,16 +320,16 @@ static enum philox_status explain_mesh(const struct world *world,
 				       const struct difference *found)
 {
 	const struct saved *first = &world->told[0].saved;
-	struct agree_sides sides = {.of = "text"};
+	struct sides sides = {.of = "text"};
 	struct difference other;
 
 	for (size_t i = 0; i < world->n; i++) {
 		const int differs =
 			save_differ_mesh(first, &world->told[i].saved, &other);
 
-		agree_count(&sides, i, differs ? &other : NULL, found);
+		count_side(&sides, i, differs ? &other : NULL, found);
 	}
-	return agree_say("texts of different meshes", found, &sides);
+	return say_all("texts of different meshes", found, &sides);
 }
 
 static enum philox_status compare_meshes_told(const struct world *world)
@@ -153,83 +372,93 @@ static int has_own_numbers(const struct told *a,
 	return 0;
 }
 
-static int dispute_region(const struct told *a, const struct saved_region *in_a,
-			  const struct told *b, const struct saved_region *in_b,
-			  struct dispute *dispute)
+/* Regions or tables of rows of a text: both begin with their names. */
+struct items {
+	const void *first;
+	size_t n, size;
+};
+
+static struct items items_of(const struct told *told, enum save_item item)
 {
-	dispute->item = SAVE_REGION;
-	dispute->name = (in_a ? in_a : in_b)->name;
-	dispute->part = DIFFER_SHAPE;
+	const struct saved *saved = &told->saved;
+
+	if (item == SAVE_TABLE)
+		return (struct items){saved->tables, saved->n_tables,
+				      sizeof(*saved->tables)};
+	return (struct items){saved->regions, saved->n_regions,
+			      sizeof(*saved->regions)};
+}
+
+/* NULL after the last. */
+static const void *item_at(const struct items *items, size_t i)
+{
+	return i < items->n ? (const char *)items->first + i * items->size
+			    : NULL;
+}
+
+static const char *name_of(const void *item)
+{
+	return *(char *const *)item;
+}
+
+/* What is told of an item that two ranks have, or one of them, or neither. */
+static int differ_item(enum save_item item, const struct told *a,
+		       const void *in_a, const struct told *b, const void *in_b,
+		       unsigned parts, struct difference *found)
+{
+	const int is_table = item == SAVE_TABLE;
+
+	if (!in_a && !in_b)
+		return 0;
 	if (!in_a || !in_b)
-		return save_differ_missing("region", dispute->name,
-					   in_a != NULL, &dispute->found);
-	if (save_differ_region(&a->saved, in_a, &b->saved, in_b, DIFFER_SHAPE,
-			       &dispute->found))
+		return save_differ_missing(is_table ? "rows" : "region",
+					   name_of(in_a ? in_a : in_b),
+					   in_a != NULL, found);
+	return is_table ? save_differ_table(&a->saved, in_a, &b->saved, in_b,
+					    DIFFER_SHAPE, found)
+			: save_differ_region(&a->saved, in_a, &b->saved, in_b,
+					     parts, found);
+}
+
+static int dispute_item(const struct told *a, const void *in_a,
+			const struct told *b, const void *in_b,
+			struct dispute *dispute)
+{
+	dispute->name = name_of(in_a ? in_a : in_b);
+	dispute->part = DIFFER_SHAPE;
+	if (differ_item(dispute->item, a, in_a, b, in_b, DIFFER_SHAPE,
+			&dispute->found))
 		return 1;
+	if (dispute->item == SAVE_TABLE)
+		return 0;
 	dispute->part = DIFFER_STATES;
 	return !has_own_numbers(a, in_a, b) &&
-	       save_differ_region(&a->saved, in_a, &b->saved, in_b,
-				  DIFFER_STATES, &dispute->found);
+	       differ_item(SAVE_REGION, a, in_a, b, in_b, DIFFER_STATES,
+			   &dispute->found);
 }
 
-static int dispute_table(const struct told *a, const struct saved_table *in_a,
-			 const struct told *b, const struct saved_table *in_b,
-			 struct dispute *dispute)
+/* Both are in order of name. */
+static int dispute_items(const struct told *a, const struct told *b,
+			 enum save_item item, struct dispute *dispute)
 {
-	dispute->item = SAVE_TABLE;
-	dispute->name = (in_a ? in_a : in_b)->name;
-	dispute->part = DIFFER_SHAPE;
-	if (!in_a || !in_b)
-		return save_differ_missing("rows", dispute->name, in_a != NULL,
-					   &dispute->found);
-	return save_differ_table(&a->saved, in_a, &b->saved, in_b, DIFFER_SHAPE,
-				 &dispute->found);
-}
+	const struct items of_a = items_of(a, item), of_b = items_of(b, item);
+	const void *in_a, *in_b;
 
-static const struct saved_region *region_at(const struct told *told, size_t i)
-{
-	return i < told->saved.n_regions ? &told->saved.regions[i] : NULL;
-}
-
-static const struct saved_table *table_at(const struct told *told, size_t i)
-{
-	return i < told->saved.n_tables ? &told->saved.tables[i] : NULL;
-}
-
-static int dispute_regions(const struct told *a, const struct told *b,
-			   struct dispute *dispute)
-{
-	const struct saved_region *in_a, *in_b;
-
+	dispute->item = item;
 	for (size_t i = 0, j = 0;; i += in_a != NULL, j += in_b != NULL) {
-		in_a = region_at(a, i);
-		in_b = region_at(b, j);
+		int order = 0;
+
+		in_a = item_at(&of_a, i);
+		in_b = item_at(&of_b, j);
 		if (!in_a && !in_b)
 			return 0;
-		if (in_a && in_b && strcmp(in_a->name, in_b->name) < 0)
-			in_b = NULL;
-		else if (in_a && in_b && strcmp(in_a->name, in_b->name) > 0)
+		if (in_a && in_b)
+			order = strcmp(name_of(in_a), name_of(in_b));
+		if (order > 0)
 			in_a = NULL;
-		if (dispute_region(a, in_a, b, in_b, dispute))
-			return 1;
-	}
-}
-
-static int dispute_tables(const struct told *a, const struct told *b,
-			  struct dispute *dispute)
-{
-	const struct saved_table *in_a, *in_b;
-
-	for (size_t i = 0, j = 0;; i += in_a != NULL, j += in_b != NULL) {
-		in_a = table_at(a, i);
-		in_b = table_at(b, j);
-		if (!in_a && !in_b)
-			return 0;
-		if (in_a && in_b && strcmp(in_a->name, in_b->name) < 0)
+		if (order < 0)
 			in_b = NULL;
-		else if (in_a && in_b && strcmp(in_a->name, in_b->name) > 0)
-			in_a = NULL;
-		if (dispute_table(a, in_a, b, in_b, dispute))
+		if (dispute_item(a, in_a, b, in_b, dispute))
 			return 1;
 	}
 }
@@ -244,8 +473,9 @@ static int dispute_ranks(const struct told *a, const struct told *b,
 	dispute->item = SAVE_GENERATORS;
 	if (save_differ_generators(&a->saved, &b->saved, &dispute->found))
 		return 1;
-	return !on_other_stages(a, b) && (dispute_regions(a, b, dispute) ||
-					  dispute_tables(a, b, dispute));
+	return !on_other_stages(a, b) &&
+	       (dispute_items(a, b, SAVE_REGION, dispute) ||
+		dispute_items(a, b, SAVE_TABLE, dispute));
 }
 
 /* --- finding two ranks ---------------------------------------------------- */
@@ -303,17 +533,17 @@ static unsigned axes_apart(const struct told *told,
 }
 
 static enum philox_status make_firsts(const struct world *world,
-				      struct agree_firsts *firsts)
+				      struct firsts *firsts)
 {
 	enum philox_status status =
-		agree_firsts_make(firsts, axes_with_stages(&world->told[0]));
+		make_firsts_along(firsts, axes_with_stages(&world->told[0]));
 
 	for (size_t i = 0; i < world->n; i++) {
 		const struct told *told = &world->told[i];
 
 		for (size_t k = 0;
 		     status == PHILOX_OK && k < told->saved.n_regions; k++)
-			status = agree_firsts_make(
+			status = make_firsts_along(
 				firsts,
 				axes_apart(told, &told->saved.regions[k]));
 	}
@@ -322,7 +552,7 @@ static enum philox_status make_firsts(const struct world *world,
 
 /* That rank and the first have the same regions, as those before it agree. */
 static int disputes_states(const struct world *world,
-			   const struct agree_firsts *firsts, size_t rank)
+			   const struct firsts *firsts, size_t rank)
 {
 	const struct told *told = &world->told[rank];
 	struct difference found;
@@ -333,7 +563,7 @@ static int disputes_states(const struct world *world,
 		const struct told *first =
 			&world->told[firsts->along[axes][rank]];
 
-		if (save_differ_region(&first->saved, region_at(first, i),
+		if (save_differ_region(&first->saved, &first->saved.regions[i],
 				       &told->saved, region, DIFFER_STATES,
 				       &found))
 			return 1;
@@ -343,7 +573,7 @@ static int disputes_states(const struct world *world,
 
 /* Whether it does not agree with all before it, which agree. */
 static int disputes_lower(const struct world *world,
-			  const struct agree_firsts *firsts, size_t rank)
+			  const struct firsts *firsts, size_t rank)
 {
 	const struct told *told = &world->told[rank];
 	const unsigned stages = axes_with_stages(told);
@@ -367,7 +597,7 @@ static int dispute_lower(const struct world *world, size_t rank,
 }
 
 static int find_with_firsts(const struct world *world,
-			    const struct agree_firsts *firsts,
+			    const struct firsts *firsts,
 			    struct dispute *dispute)
 {
 	for (size_t i = 1; i < world->n; i++)
@@ -379,8 +609,8 @@ static int find_with_firsts(const struct world *world,
 static enum philox_status find_in_part(const struct world *world, int *found,
 				       struct dispute *dispute)
 {
-	struct agree_firsts firsts = {.mesh = &world->told[0].saved.mesh,
-				      .n = world->n};
+	struct firsts firsts = {.mesh = &world->told[0].saved.mesh,
+				.n = world->n};
 	uint64_t *ranks = calloc(world->n, sizeof(*ranks));
 	enum philox_status status;
 
@@ -394,7 +624,7 @@ static enum philox_status find_in_part(const struct world *world, int *found,
 	status = make_firsts(world, &firsts);
 	if (status == PHILOX_OK)
 		*found = find_with_firsts(world, &firsts, dispute);
-	agree_firsts_finish(&firsts);
+	finish_firsts(&firsts);
 	free(ranks);
 	return status;
 }
@@ -410,21 +640,15 @@ static enum philox_status find_dispute(const struct world *world, int *found,
 
 /* --- asking all others ---------------------------------------------------- */
 
-static const struct saved_region *find_saved_region(const struct told *told,
-						    const char *name)
+/* The item of a dispute; NULL: there is none of its name. */
+static const void *find_item(const struct dispute *dispute,
+			     const struct told *told)
 {
-	for (size_t i = 0; i < told->saved.n_regions; i++)
-		if (!strcmp(told->saved.regions[i].name, name))
-			return &told->saved.regions[i];
-	return NULL;
-}
+	const struct items items = items_of(told, dispute->item);
 
-static const struct saved_table *find_saved_table(const struct told *told,
-						  const char *name)
-{
-	for (size_t i = 0; i < told->saved.n_tables; i++)
-		if (!strcmp(told->saved.tables[i].name, name))
-			return &told->saved.tables[i];
+	for (size_t i = 0; i < items.n; i++)
+		if (!strcmp(name_of(item_at(&items, i)), dispute->name))
+			return item_at(&items, i);
 	return NULL;
 }
 
@@ -436,59 +660,27 @@ static int is_concerned(const struct dispute *dispute, const struct told *told)
 	if (on_other_stages(dispute->one, told))
 		return 0;
 	return dispute->part == DIFFER_SHAPE ||
-	       !has_own_numbers(dispute->one,
-				find_saved_region(dispute->one, dispute->name),
+	       !has_own_numbers(dispute->one, find_item(dispute, dispute->one),
 				told);
-}
-
-static int disputes_region(const struct dispute *dispute,
-			   const struct told *told, struct difference *found)
-{
-	const struct told *one = dispute->one;
-	const struct saved_region *in_one =
-		find_saved_region(one, dispute->name);
-	const struct saved_region *in_told =
-		find_saved_region(told, dispute->name);
-
-	if (in_one && in_told)
-		return save_differ_region(&one->saved, in_one, &told->saved,
-					  in_told, DIFFER_SHAPE | dispute->part,
-					  found);
-	return in_one != in_told && save_differ_missing("region", dispute->name,
-							in_one != NULL, found);
-}
-
-static int disputes_table(const struct dispute *dispute,
-			  const struct told *told, struct difference *found)
-{
-	const struct told *one = dispute->one;
-	const struct saved_table *in_one = find_saved_table(one, dispute->name);
-	const struct saved_table *in_told =
-		find_saved_table(told, dispute->name);
-
-	if (in_one && in_told)
-		return save_differ_table(&one->saved, in_one, &told->saved,
-					 in_told, DIFFER_SHAPE, found);
-	return in_one != in_told && save_differ_missing("rows", dispute->name,
-							in_one != NULL, found);
 }
 
 /* Whether it does not agree with the first of them about the item. */
 static int disputes(const struct dispute *dispute, const struct told *told,
 		    struct difference *found)
 {
+	const struct told *one = dispute->one;
+
 	if (dispute->item == SAVE_GENERATORS)
-		return save_differ_generators(&dispute->one->saved,
-					      &told->saved, found);
-	return dispute->item == SAVE_TABLE
-		       ? disputes_table(dispute, told, found)
-		       : disputes_region(dispute, told, found);
+		return save_differ_generators(&one->saved, &told->saved, found);
+	return differ_item(dispute->item, one, find_item(dispute, one), told,
+			   find_item(dispute, told),
+			   DIFFER_SHAPE | dispute->part, found);
 }
 
 static enum philox_status explain_dispute(const struct world *world,
 					  const struct dispute *dispute)
 {
-	struct agree_sides sides = {.of = "rank"};
+	struct sides sides = {.of = "rank"};
 	struct difference own;
 	char along[128];
 
@@ -499,12 +691,12 @@ static enum philox_status explain_dispute(const struct world *world,
 		if (!is_concerned(dispute, told))
 			continue;
 		differs = disputes(dispute, told, &own);
-		agree_count(&sides, told->rank, differs ? &own : NULL,
-			    &dispute->found);
+		count_side(&sides, told->rank, differs ? &own : NULL,
+			   &dispute->found);
 	}
-	agree_say_along(&dispute->one->saved.mesh, &dispute->other->saved.mesh,
-			along, sizeof(along));
-	return agree_say(along, &dispute->found, &sides);
+	say_along(&dispute->one->saved.mesh, &dispute->other->saved.mesh, along,
+		  sizeof(along));
+	return say_all(along, &dispute->found, &sides);
 }
 
 /* --- the whole ------------------------------------------------------------ */
@@ -570,194 +762,4 @@ enum philox_status philox_mesh_explain(const char *const *texts,
 	if (!n)
 		return status_set(PHILOX_ERROR_INVALID, "n is 0");
 	return agree_explain(texts, sizes, n);
-}
-
-/* --- agree_words: what ranks do not agree on, as a message ---------------- */
-
-/* --- counting ------------------------------------------------------------- */
-
-static void add_number(struct agree_numbers *numbers, uint64_t number)
-{
-	if (numbers->n < AGREE_NAMED)
-		numbers->first[numbers->n] = number;
-	numbers->n++;
-}
-
-static int is_same(const struct difference *a, const struct difference *b)
-{
-	return !strcmp(a->place, b->place) && !strcmp(a->what, b->what) &&
-	       !strcmp(a->values[0], b->values[0]) &&
-	       !strcmp(a->values[1], b->values[1]);
-}
-
-void agree_count(struct agree_sides *sides, uint64_t number,
-		 const struct difference *own, const struct difference *found)
-{
-	add_number(!own                  ? &sides->values[0]
-		   : is_same(own, found) ? &sides->values[1]
-					 : &sides->others,
-		   number);
-}
-
-/* --- text that grows ------------------------------------------------------ */
-
-struct words {
-	char *text;
-	size_t size, length;
-};
-
-static void add_words(struct words *words, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add_words(struct words *words, const char *format, ...)
-{
-	va_list arguments;
-	int added;
-
-	if (words->length >= words->size)
-		return;
-	va_start(arguments, format);
-	added = vsnprintf(words->text + words->length,
-			  words->size - words->length, format, arguments);
-	va_end(arguments);
-	if (added > 0)
-		words->length += (size_t)added;
-}
-
-/* Between the i-th of n and the one before it. */
-static const char *joint(uint64_t i, uint64_t n)
-{
-	return !i ? "" : i + 1 == n ? " and " : ", ";
-}
-
-/* "rank 2", "ranks 0, 1 and 3", "ranks 0, 1, 2 and 13 others" */
-static void add_numbers(struct words *words, const char *of,
-			const struct agree_numbers *numbers)
-{
-	const int all = numbers->n <= AGREE_NAMED;
-	const uint64_t named = all ? numbers->n : AGREE_NAMED - 1;
-
-	add_words(words, "%s%s ", of, status_s(numbers->n));
-	for (uint64_t i = 0; i < named; i++)
-		add_words(words, "%s%" PRIu64,
-			  joint(i, all ? named : UINT64_MAX),
-			  numbers->first[i]);
-	if (!all)
-		add_words(words, " and %" PRIu64 " others", numbers->n - named);
-}
-
-/* --- messages ------------------------------------------------------------- */
-
-void agree_say_along(const struct philox_mesh *a, const struct philox_mesh *b,
-		     char *text, size_t size)
-{
-	struct words words = {.text = text, .size = size};
-	const char *names[PHILOX_MESH_AXES];
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < a->n_axes; i++)
-		if (a->axes[i].coordinate != b->axes[i].coordinate)
-			names[n++] = a->axes[i].name;
-	add_words(&words, "ranks do not agree along ax%s ",
-		  n == 1 ? "is" : "es");
-	for (uint32_t i = 0; i < n; i++)
-		add_words(&words, "%s'%.40s'", joint(i, n), names[i]);
-}
-
-enum philox_status agree_say(const char *begin, const struct difference *found,
-			     const struct agree_sides *sides)
-{
-	const char *on = strcmp(sides->of, "rank") ? "in" : "on";
-	char text[512];
-	struct words words = {.text = text, .size = sizeof(text)};
-
-	add_words(&words, "%s: %s: %s", begin, found->place, found->what);
-	for (int i = 0; i < 2; i++) {
-		add_words(&words, "%s %s %s ", i ? "," : "", found->values[i],
-			  on);
-		add_numbers(&words, sides->of, &sides->values[i]);
-	}
-	if (sides->others.n) {
-		add_words(&words, "; something else %s ", on);
-		add_numbers(&words, sides->of, &sides->others);
-	}
-	return status_set(PHILOX_ERROR_MISMATCH, "%s", text);
-}
-
-/* --- agree_firsts: the first rank at the same coordinates ----------------- */
-
-struct place {
-	uint64_t at;
-	size_t number; /* of the rank there */
-};
-
-/* The rank with the same coordinates along these axes and 0 along others. */
-static uint64_t place_of(const struct philox_mesh *mesh, uint64_t rank,
-			 unsigned axes)
-{
-	uint64_t stride = 1, at = 0;
-
-	for (uint32_t i = mesh->n_axes; i--;) {
-		const uint64_t size = mesh->axes[i].size;
-
-		if (axes & 1u << i)
-			at += rank % size * stride;
-		rank /= size;
-		stride *= size;
-	}
-	return at;
-}
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *left = a, *right = b;
-
-	if (left->at != right->at)
-		return left->at < right->at ? -1 : 1;
-	return left->number < right->number ? -1 : left->number > right->number;
-}
-
-static void fill_firsts(const struct agree_firsts *firsts, unsigned axes,
-			struct place *places, size_t *made)
-{
-	size_t first = 0;
-
-	for (size_t i = 0; i < firsts->n; i++) {
-		places[i].at = place_of(firsts->mesh, firsts->ranks[i], axes);
-		places[i].number = i;
-	}
-	qsort(places, firsts->n, sizeof(*places), compare_places);
-	for (size_t i = 0; i < firsts->n; i++) {
-		if (places[i].at != places[first].at)
-			first = i;
-		made[places[i].number] = places[first].number;
-	}
-}
-
-enum philox_status agree_firsts_make(struct agree_firsts *firsts, unsigned axes)
-{
-	struct place *places;
-	size_t *made;
-
-	if (firsts->along[axes])
-		return PHILOX_OK;
-	places = calloc(firsts->n, sizeof(*places));
-	made = calloc(firsts->n, sizeof(*made));
-	if (!places || !made) {
-		free(places);
-		free(made);
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory to compare %zu text%s", firsts->n,
-				  status_s(firsts->n));
-	}
-	fill_firsts(firsts, axes, places, made);
-	free(places);
-	firsts->along[axes] = made;
-	return PHILOX_OK;
-}
-
-void agree_firsts_finish(struct agree_firsts *firsts)
-{
-	for (unsigned i = 0; i < 1u << PHILOX_MESH_AXES; i++)
-		free(firsts->along[i]);
 }

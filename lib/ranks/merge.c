@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/mesh/mesh.h"
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
@@ -59,19 +60,20 @@ static struct merge_region *add_merged(struct merge *merge, const char *name,
 {
 	struct merge_region made = {
 		.wanted = wanted, .shape = MERGE_NONE, .next = MERGE_NONE};
-	size_t n = merge->n_regions;
-	struct merge_region *larger = merge->regions;
+	struct merge_region *added;
 
 	made.name = strdup(name);
-	if (made.name && !(n & (n - 1)))
-		larger = realloc(larger, (n ? 2 * n : 1) * sizeof(*larger));
-	if (!made.name || !larger) {
+	if (!made.name)
+		return NULL;
+	added = array_grow(&merge->regions, merge->n_regions, 1,
+			   sizeof(*added));
+	if (!added) {
 		free(made.name);
 		return NULL;
 	}
-	merge->regions = larger;
-	merge->regions[merge->n_regions++] = made;
-	return &merge->regions[n];
+	*added = made;
+	merge->n_regions++;
+	return added;
 }
 
 static void sort_merged(struct merge *merge)
@@ -80,6 +82,132 @@ static void sort_merged(struct merge *merge)
 		qsort(merge->regions, merge->n_regions, sizeof(*merge->regions),
 		      compare_merged);
 	merge->n_sorted = merge->n_regions;
+}
+
+/* --- the axes that matter to a region of another mesh: rules 1 and 2 ------ */
+
+/*
+ * The i-th axis that matters to a region of a text which is wanted: first those
+ * along which it differs, then those along which it is to differ, some of them
+ * once more; NULL after the last. Along an axis that the texts' mesh lacks,
+ * which only a text without a mesh can name, there is one coordinate only:
+ * nothing has differed yet.
+ */
+static const char *axis_that_matters(const struct merge *merge,
+				     const struct saved *saved,
+				     const struct saved_region *region,
+				     const struct saved_region *wanted,
+				     size_t i)
+{
+	for (size_t j = 0; j < region->n_axes; j++) {
+		const char *name = saved->axes[region->axis + j];
+
+		if (!mesh_find(&merge->from, name))
+			continue;
+		if (!i)
+			return name;
+		i--;
+	}
+	return i < wanted->n_axes ? merge->wanted->axes[wanted->axis + i]
+				  : NULL;
+}
+
+static int region_has_axis(const struct saved *saved,
+			   const struct saved_region *region, const char *name)
+{
+	for (size_t i = 0; i < region->n_axes; i++)
+		if (!strcmp(saved->axes[region->axis + i], name))
+			return 1;
+	return 0;
+}
+
+/*
+ * Along which of the axes that both meshes have a region differs, and is to
+ * differ.
+ */
+static enum philox_status check_axes(const struct merge *merge,
+				     const struct saved *saved,
+				     const struct saved_region *region,
+				     const struct saved_region *wanted,
+				     uint64_t rank)
+{
+	for (uint32_t i = 0; i < merge->from.n_axes; i++) {
+		const char *name = merge->from.axes[i].name;
+		int differs = region_has_axis(saved, region, name);
+
+		if (!mesh_find(&merge->wanted->mesh, name) ||
+		    differs == region_has_axis(merge->wanted, wanted, name))
+			continue;
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': %s along axis '%s' in the text "
+				  "of rank %" PRIu64 ", and is %sto be loaded "
+				  "as one that differs along it",
+				  region->name,
+				  differs ? "differs" : "is shared", name, rank,
+				  differs ? "not " : "");
+	}
+	return PHILOX_OK;
+}
+
+/* Where a text is, seen from the place of the new rank. */
+enum merge_lie {
+	MERGE_HERE,      /* there, along the axes that matter */
+	MERGE_ELSEWHERE, /* at coordinates that some other rank has */
+	MERGE_GONE       /* at coordinates that none will have */
+};
+
+static enum merge_lie find_lie(const struct merge *merge,
+			       const struct saved *saved,
+			       const struct saved_region *region,
+			       const struct saved_region *wanted)
+{
+	const struct philox_mesh *to = &merge->wanted->mesh;
+	enum merge_lie lie = MERGE_HERE;
+	const char *name;
+
+	for (size_t i = 0;
+	     (name = axis_that_matters(merge, saved, region, wanted, i)); i++) {
+		uint32_t here = mesh_coordinate(&saved->mesh, name);
+
+		if (here >= mesh_size_along(to, name))
+			return MERGE_GONE;
+		if (here != mesh_coordinate(to, name))
+			lie = MERGE_ELSEWHERE;
+	}
+	return lie;
+}
+
+/* An axis that matters and has another size now. */
+static const char *changed_axis(const struct merge *merge,
+				const struct merge_region *of)
+{
+	const struct saved_region *shape = &merge->kept.regions[of->shape];
+	const char *name;
+
+	for (size_t i = 0; (name = axis_that_matters(merge, &merge->kept, shape,
+						     of->wanted, i));
+	     i++)
+		if (mesh_size_along(&merge->from, name) !=
+		    mesh_size_along(&merge->wanted->mesh, name))
+			return name;
+	return NULL;
+}
+
+const char *merge_new_axis(const struct merge *merge,
+			   const struct merge_region *region,
+			   uint32_t *coordinate)
+{
+	const struct saved_region *shape = &merge->kept.regions[region->shape];
+	const char *name;
+
+	for (size_t i = 0; (name = axis_that_matters(merge, &merge->kept, shape,
+						     region->wanted, i));
+	     i++) {
+		*coordinate = mesh_coordinate(&merge->wanted->mesh, name);
+		if (*coordinate >= mesh_size_along(&merge->from, name))
+			return name;
+	}
+	return NULL;
 }
 
 /* --- one region of a text ------------------------------------------------- */
@@ -135,7 +263,7 @@ static enum philox_status compare_shapes(struct merge *merge,
 				      region, DIFFER_SHAPE, &found)) {
 		return disagree(&found, of->shape_rank, rank);
 	}
-	return merge_check_axes(merge, saved, region, of->wanted, rank);
+	return check_axes(merge, saved, region, of->wanted, rank);
 }
 
 /* Rule 2. */
@@ -177,7 +305,7 @@ static enum philox_status add_alive(struct merge *merge,
 		of->ticket_rank = rank;
 	}
 	raise_mark(&of->gone, region->issued, region->issued_serial);
-	lie = merge_find_lie(merge, saved, region, of->wanted);
+	lie = find_lie(merge, saved, region, of->wanted);
 	if (lie == MERGE_GONE)
 		raise_mark(&of->gone, region->state.offset, region->serial);
 	return lie == MERGE_HERE ? go_on_from(merge, of, saved, region, rank)
@@ -389,120 +517,7 @@ void merge_finish(struct merge *merge)
 	memset(merge, 0, sizeof(*merge));
 }
 
-/* --- merge_place: the axes that matter to a region of another mesh -------- */
-
-/*
- * Along an axis that the texts' mesh lacks, which only a text without a mesh can
- * name, there is one coordinate only: nothing has differed yet.
- */
-const char *merge_axis(const struct merge *merge, const struct saved *saved,
-		       const struct saved_region *region,
-		       const struct saved_region *wanted, size_t i)
-{
-	for (size_t j = 0; j < region->n_axes; j++) {
-		const char *name = saved->axes[region->axis + j];
-
-		if (!mesh_find(&merge->from, name))
-			continue;
-		if (!i)
-			return name;
-		i--;
-	}
-	return i < wanted->n_axes ? merge->wanted->axes[wanted->axis + i]
-				  : NULL;
-}
-
-static int region_has_axis(const struct saved *saved,
-			   const struct saved_region *region, const char *name)
-{
-	for (size_t i = 0; i < region->n_axes; i++)
-		if (!strcmp(saved->axes[region->axis + i], name))
-			return 1;
-	return 0;
-}
-
-enum philox_status merge_check_axes(const struct merge *merge,
-				    const struct saved *saved,
-				    const struct saved_region *region,
-				    const struct saved_region *wanted,
-				    uint64_t rank)
-{
-	for (uint32_t i = 0; i < merge->from.n_axes; i++) {
-		const char *name = merge->from.axes[i].name;
-		int differs = region_has_axis(saved, region, name);
-
-		if (!mesh_find(&merge->wanted->mesh, name) ||
-		    differs == region_has_axis(merge->wanted, wanted, name))
-			continue;
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s': %s along axis '%s' in the text "
-				  "of rank %" PRIu64 ", and is %sto be loaded "
-				  "as one that differs along it",
-				  region->name,
-				  differs ? "differs" : "is shared", name, rank,
-				  differs ? "not " : "");
-	}
-	return PHILOX_OK;
-}
-
-enum merge_lie merge_find_lie(const struct merge *merge,
-			      const struct saved *saved,
-			      const struct saved_region *region,
-			      const struct saved_region *wanted)
-{
-	const struct philox_mesh *to = &merge->wanted->mesh;
-	enum merge_lie lie = MERGE_HERE;
-	const char *name;
-
-	for (size_t i = 0; (name = merge_axis(merge, saved, region, wanted, i));
-	     i++) {
-		uint32_t here = mesh_coordinate(&saved->mesh, name);
-
-		if (here >= mesh_size_along(to, name))
-			return MERGE_GONE;
-		if (here != mesh_coordinate(to, name))
-			lie = MERGE_ELSEWHERE;
-	}
-	return lie;
-}
-
-const char *merge_changed_axis(const struct merge *merge,
-			       const struct merge_region *of)
-{
-	const struct saved_region *shape = &merge->kept.regions[of->shape];
-	const char *name;
-
-	for (size_t i = 0;
-	     (name = merge_axis(merge, &merge->kept, shape, of->wanted, i));
-	     i++)
-		if (mesh_size_along(&merge->from, name) !=
-		    mesh_size_along(&merge->wanted->mesh, name))
-			return name;
-	return NULL;
-}
-
-const char *merge_new_axis(const struct merge *merge,
-			   const struct merge_region *region,
-			   uint32_t *coordinate)
-{
-	const struct saved_region *shape = &merge->kept.regions[region->shape];
-	const char *name;
-
-	for (size_t i = 0;
-	     (name = merge_axis(merge, &merge->kept, shape, region->wanted, i));
-	     i++) {
-		*coordinate = mesh_coordinate(&merge->wanted->mesh, name);
-		if (*coordinate >= mesh_size_along(&merge->from, name))
-			return name;
-	}
-	return NULL;
-}
-
-/* --- merge_make: what a rank of another mesh has, from what texts said ---- */
-
-/*
- * See Note [Another mesh] in lib/ranks/ranks.h.
- */
+/* --- what a rank of another mesh has, from what texts said ---------------- */
 
 /* Rule 4: the seed of the region at its new place. */
 static uint64_t fresh_seed(const struct merge *merge,
@@ -536,9 +551,9 @@ static enum philox_status cannot_go_on(const struct merge *merge,
 			  "that has it is at the place of rank %" PRIu64
 			  " along such axes",
 			  of->name,
-			  merge_axis(merge, &merge->kept,
-				     &merge->kept.regions[of->shape],
-				     of->wanted, 0),
+			  axis_that_matters(merge, &merge->kept,
+					    &merge->kept.regions[of->shape],
+					    of->wanted, 0),
 			  mesh_rank(&merge->wanted->mesh));
 }
 
@@ -567,7 +582,7 @@ static enum philox_status find_line(struct merge *merge,
 
 	if (of->shape == MERGE_NONE)
 		return cannot_go_on(merge, of);
-	changed = merge_changed_axis(merge, of);
+	changed = changed_axis(merge, of);
 	if (changed && of->n_tickets)
 		return cannot_divide(merge, of, changed);
 	if (of->next != MERGE_NONE) {

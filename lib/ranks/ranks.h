@@ -96,12 +96,11 @@ _Static_assert(1 << AGREE_SPLIT_BITS == PHILOX_MESH_AXES,
 	       "a digest has a sum for each part");
 
 /*
- * agree_mesh() is a digest's word for a mesh, agree_digest() what
- * philox_mesh_digest() writes. agree_split() writes, in along[], the
- * sums of the eight parts that the items of a part are divided into, as they
- * count along one axis. Both with the lock held. (lib/ranks/digest.c)
+ * agree_digest() is what philox_mesh_digest() writes. agree_split() writes, in
+ * along[], the sums of the eight parts that the items of a part are divided
+ * into, as they count along one axis. Both with the lock held.
+ * (lib/ranks/digest.c)
  */
-uint64_t agree_mesh(const struct philox_mesh *mesh);
 void agree_digest(const struct philox_context *context,
 		  struct philox_rank_digest *digest);
 void agree_split(const struct philox_context *context, uint32_t axis,
@@ -142,63 +141,6 @@ int agree_compare_part(const struct agree_digests *all, uint32_t axis,
  */
 enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
 				 size_t n);
-
-/* --- agree_words: what ranks do not agree on, as a message ---------------- */
-
-struct difference;
-
-enum { AGREE_NAMED = 4 };
-
-/* The numbers of ranks, or of texts; the first are named. */
-struct agree_numbers {
-	uint64_t first[AGREE_NAMED];
-	uint64_t n;
-};
-
-/* Who has the first value of a difference, the second, and who another. */
-struct agree_sides {
-	const char *of; /* "rank" or "text" */
-	struct agree_numbers values[2], others;
-};
-
-/*
- * agree_count() adds one whose difference from the first of them is `own`, NULL
- * if there is none, where `found` is the one that is told.
- */
-void agree_count(struct agree_sides *sides, uint64_t number,
-		 const struct difference *own, const struct difference *found);
-
-/* Along which axes two ranks of a mesh do not agree: how a message begins. */
-void agree_say_along(const struct philox_mesh *a, const struct philox_mesh *b,
-		     char *text, size_t size);
-
-/* agree_say() is the message of a difference: ERROR_MISMATCH. */
-enum philox_status agree_say(const char *begin, const struct difference *found,
-			     const struct agree_sides *sides);
-
-/* --- agree_firsts: the first rank at the same coordinates ----------------- */
-
-/*
- * Of some ranks of a mesh, not all of which need be there, and some of its
- * axes: the first that has a rank's coordinates along these. As agreement is
- * equality, a rank that agrees with it agrees with all of them.
- */
-
-struct agree_firsts {
-	const struct philox_mesh *mesh; /* of any of the ranks */
-	const uint64_t *ranks;          /* each once, in ascending order */
-	size_t n;
-	size_t *along[1 << PHILOX_MESH_AXES]; /* by axes; NULL: not made */
-};
-
-/*
- * agree_firsts_make() makes those along axes, bit i for axis i, unless they are
- * there; along[axes][r] is then the number of the first one of ranks[r].
- * ERROR_MEMORY.
- */
-enum philox_status agree_firsts_make(struct agree_firsts *firsts,
-				     unsigned axes);
-void agree_firsts_finish(struct agree_firsts *firsts);
 
 /* --- set: the texts of all ranks of a mesh as one set --------------------- */
 
@@ -299,23 +241,6 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  * The texts are read one after the other, and what is kept of them is one step
  * for each such region and combination of stages, as the first text has it.
  */
-
-struct saved;
-struct step;
-
-/* What the texts so far say; begins with zeros. */
-struct steps {
-	struct step *steps; /* in order of region and stages */
-	size_t n, room;
-};
-
-/*
- * save_steps_add() compares the next text of the set at a path with those before:
- * ERROR_MISMATCH, with both files and the region; ERROR_MEMORY.
- */
-enum philox_status save_steps_add(struct steps *steps,
-				  const struct saved *saved, const char *path);
-void save_steps_finish(struct steps *steps);
 
 /* --- merge: the texts of one mesh made into the text of another's rank ---- */
 
@@ -422,55 +347,14 @@ int merge_lacks(const struct merge *merge);
 
 void merge_finish(struct merge *merge);
 
-/* --- merge_place: the axes that matter to a region of another mesh -------- */
-
 /*
- * See Note [Another mesh] in lib/ranks/ranks.h, rules 1 and 2.
+ * merge_new_axis() names, of a region that some text had alive, an axis along
+ * which the new rank is at a coordinate, *coordinate, that the old mesh did not
+ * have; or NULL.
  */
-
-/*
- * merge_axis() names the i-th axis that matters to a region of a text which is
- * wanted: first those along which it differs, then those along which it is to
- * differ, some of them once more; NULL after the last.
- */
-const char *merge_axis(const struct merge *merge, const struct saved *saved,
-		       const struct saved_region *region,
-		       const struct saved_region *wanted, size_t i);
-
-/*
- * merge_check_axes() compares along which of the axes that both meshes have a
- * region differs, and is to differ: ERROR_MISMATCH.
- */
-enum philox_status merge_check_axes(const struct merge *merge,
-				    const struct saved *saved,
-				    const struct saved_region *region,
-				    const struct saved_region *wanted,
-				    uint64_t rank);
-
-/* Where a text is, seen from the place of the new rank. */
-enum merge_lie {
-	MERGE_HERE,      /* there, along the axes that matter */
-	MERGE_ELSEWHERE, /* at coordinates that some other rank has */
-	MERGE_GONE       /* at coordinates that none will have */
-};
-
-enum merge_lie merge_find_lie(const struct merge *merge,
-			      const struct saved *saved,
-			      const struct saved_region *region,
-			      const struct saved_region *wanted);
-
-/*
- * Of a region that some text had alive: merge_changed_axis() names an axis that
- * matters and has another size now; merge_new_axis() one along which the new
- * rank is at a coordinate, *coordinate, that the old mesh did not have; or NULL.
- */
-const char *merge_changed_axis(const struct merge *merge,
-			       const struct merge_region *of);
 const char *merge_new_axis(const struct merge *merge,
 			   const struct merge_region *region,
 			   uint32_t *coordinate);
-
-/* --- merge_make: what a rank of another mesh has -------------------------- */
 
 /*
  * merge_make() makes the contents of the new rank's text, when all texts that

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/mesh/mesh.h"
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
@@ -226,66 +227,6 @@ enum philox_status set_read_text(const char *path, uint64_t rank,
 	return status;
 }
 
-/* --- sealing -------------------------------------------------------------- */
-
-/* The texts come one by one: what a mesh announces may not be there. */
-static enum philox_status add_end(struct set *set, const struct set_end *end)
-{
-	struct set_end *larger;
-
-	if (!(set->n & (set->n - 1))) {
-		larger = realloc(set->ends,
-				 (set->n ? 2 * set->n : 1) * sizeof(*larger));
-		if (!larger)
-			return status_set(PHILOX_ERROR_MEMORY,
-					  "no memory for a manifest of %zu "
-					  "texts",
-					  set->n);
-		set->ends = larger;
-	}
-	set->ends[set->n++] = *end;
-	return PHILOX_OK;
-}
-
-static enum philox_status find_ends(struct set *set, const char *path,
-				    uint64_t world)
-{
-	enum philox_status status = PHILOX_OK;
-	struct steps steps = {NULL, 0, 0};
-
-	while (status == PHILOX_OK && set->n < world) {
-		struct set_end end;
-		struct saved saved;
-
-		status = set_read_text(path, set->n, &set->mesh, NULL, &saved,
-				       &end);
-		if (status != PHILOX_OK)
-			break;
-		status = save_steps_add(&steps, &saved, path);
-		saved_finish(&saved);
-		if (status == PHILOX_OK)
-			status = add_end(set, &end);
-	}
-	save_steps_finish(&steps);
-	return status;
-}
-
-enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
-{
-	struct set set = {.mesh = *mesh}; /* with the caller's names */
-	struct text text;
-	enum philox_status status = file_check(path);
-
-	if (status == PHILOX_OK)
-		status = find_ends(&set, path, mesh_world(mesh));
-	if (status == PHILOX_OK)
-		status = set_write(&set, &text);
-	if (status == PHILOX_OK)
-		status = text_put(&text, (struct text_target){.path = path});
-	free(set.ends);
-	return status;
-}
-
 /* --- steps: see Note [Texts of one step] ---------------------------------- */
 
 /* The next forward of a region, in the first text that has it. */
@@ -293,6 +234,12 @@ struct step {
 	uint64_t key, stages; /* which region this is */
 	uint64_t rank;        /* whose text */
 	uint64_t seed, offset, serial;
+};
+
+/* What the texts so far say. */
+struct steps {
+	struct step *steps; /* in order of region and stages */
+	size_t n;
 };
 
 static int compare_steps(const void *a, const void *b)
@@ -347,24 +294,23 @@ static enum philox_status compare_step(const char *path, const char *region,
 	return PHILOX_OK;
 }
 
-static enum philox_status grow_steps(struct steps *steps)
+static enum philox_status keep_step(struct steps *steps,
+				    const struct step *step)
 {
-	size_t room = steps->room ? 2 * steps->room : 64;
-	struct step *larger;
+	struct step *kept =
+		array_grow(&steps->steps, steps->n, 1, sizeof(*kept));
 
-	if (steps->n < steps->room)
-		return PHILOX_OK;
-	larger = realloc(steps->steps, room * sizeof(*larger));
-	if (!larger)
+	if (!kept)
 		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for %zu regions", room);
-	steps->steps = larger;
-	steps->room = room;
+				  "no memory for %zu regions", steps->n + 1);
+	*kept = *step;
+	steps->n++;
 	return PHILOX_OK;
 }
 
-enum philox_status save_steps_add(struct steps *steps,
-				  const struct saved *saved, const char *path)
+/* Compares the next text of the set at a path with those before. */
+static enum philox_status add_steps(struct steps *steps,
+				    const struct saved *saved, const char *path)
 {
 	const uint64_t rank = mesh_rank(&saved->mesh);
 	const uint64_t stages = stages_of(&saved->mesh);
@@ -388,8 +334,8 @@ enum philox_status save_steps_add(struct steps *steps,
 			       : NULL;
 		if (first)
 			status = compare_step(path, region->name, first, &step);
-		else if ((status = grow_steps(steps)) == PHILOX_OK)
-			steps->steps[steps->n++] = step;
+		else
+			status = keep_step(steps, &step);
 	}
 	if (steps->n > before)
 		qsort(steps->steps, steps->n, sizeof(*steps->steps),
@@ -397,9 +343,58 @@ enum philox_status save_steps_add(struct steps *steps,
 	return status;
 }
 
-void save_steps_finish(struct steps *steps)
+/* --- sealing -------------------------------------------------------------- */
+
+/* The texts come one by one: what a mesh announces may not be there. */
+static enum philox_status add_end(struct set *set, const struct set_end *end)
 {
-	free(steps->steps);
-	steps->steps = NULL;
-	steps->n = steps->room = 0;
+	struct set_end *added =
+		array_grow(&set->ends, set->n, 1, sizeof(*added));
+
+	if (!added)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory for a manifest of %zu texts",
+				  set->n);
+	*added = *end;
+	set->n++;
+	return PHILOX_OK;
+}
+
+static enum philox_status find_ends(struct set *set, const char *path,
+				    uint64_t world)
+{
+	enum philox_status status = PHILOX_OK;
+	struct steps steps = {NULL, 0};
+
+	while (status == PHILOX_OK && set->n < world) {
+		struct set_end end;
+		struct saved saved;
+
+		status = set_read_text(path, set->n, &set->mesh, NULL, &saved,
+				       &end);
+		if (status != PHILOX_OK)
+			break;
+		status = add_steps(&steps, &saved, path);
+		saved_finish(&saved);
+		if (status == PHILOX_OK)
+			status = add_end(set, &end);
+	}
+	free(steps.steps);
+	return status;
+}
+
+enum philox_status set_seal(const struct philox_mesh *mesh, const char *path)
+{
+	struct set set = {.mesh = *mesh}; /* with the caller's names */
+	struct text text;
+	enum philox_status status = file_check(path);
+
+	if (status == PHILOX_OK)
+		status = find_ends(&set, path, mesh_world(mesh));
+	if (status == PHILOX_OK)
+		status = set_write(&set, &text);
+	if (status == PHILOX_OK)
+		status = text_put(&text, (struct text_target){.path = path});
+	free(set.ends);
+	return status;
 }
