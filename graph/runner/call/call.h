@@ -4,105 +4,36 @@
 #ifndef GRAPH_RUNNER_CALL_CALL_H
 #define GRAPH_RUNNER_CALL_CALL_H
 
+#include "graph/runner/function/function.h"
 #include "graph/runner/state/state.h"
 #include "graph/verify/verify.h"
 
-/* --- request: a call on its way: what is checked, told and kept ----------- */
+/* --- request: the arguments of a call, checked ---------------------------- */
 
 struct request {
 	struct philox_function *function;
 	struct philox_call *call;
-	struct key *key;
+	struct key *key;      /* NULL: not found yet */
 	philox_stream stream; /* that the work is on */
 	int prepare; /* nothing is launched: philox_function_prepare() */
 	int fresh;   /* the key is new */
 };
 
 /*
- * request_begin() checks a call against its function, finds its key and the
+ * request_check() checks a call against its function, finds its key and the
  * stream for its work: ERROR_INVALID, ERROR_STALE, ERROR_MEMORY, those of the
  * device.
  */
-enum philox_status request_begin(struct request *request);
-
-/*
- * request_end() ends a call, of which `status` came, and returns that: it keeps
- * to the limits of the policy.
- */
-enum philox_status request_end(const struct request *request,
-			       enum philox_status status);
-
-/*
- * request_explain() writes why the call is not a replay; request_tell() logs a
- * decision about its key once; request_wait() has the key wait to be recorded,
- * for the reason that was explained.
- */
-void request_explain(const struct request *request, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void request_tell(const struct request *request, enum logged about,
-		  const char *event, enum philox_call_kind kind,
-		  const char *input, const char *text);
-void request_wait(const struct request *request, enum philox_call_kind kind);
-
-/*
- * request_refuse_capturing() refuses a call on a stream that is capturing:
- * ERROR_CAPTURE_UNSUPPORTED. A launch asks by itself, but only its own stream.
- */
-enum philox_status request_refuse_capturing(const struct request *request);
-
-/* --- agree: processes settle on what a call is executed as ---------------- */
-
-/*
- * See `agree` of struct philox_function_options. Functions that are not
- * PHILOX_FUNCTION_COLLECTIVE ask nobody, and it costs them nothing.
- */
-
-/*
- * agree_on() asks the other processes with the kind that this one wants, and
- * writes what all have agreed on. Where that is less, the call is counted as
- * missed for it and its reason says so, unless it is only prepared. Errors:
- * ERROR_STATE (others cannot make the call), ERROR_INVALID (the callback's
- * answer is no kind, or above `wanted`), what the callback returned.
- */
-enum philox_status agree_on(const struct request *request,
-			    enum philox_call_kind wanted,
-			    enum philox_call_kind *agreed);
-
-/*
- * agree_quietly() does the same of a function, and says nothing: for questions
- * that are no decisions of a kind.
- */
-enum philox_status agree_quietly(struct philox_function *function,
-				 enum philox_call_kind wanted,
-				 enum philox_call_kind *agreed);
-
-/*
- * agree_failed() asks with NONE, for a call that cannot be made, and returns its
- * error with the thread's message as it was, whatever the others say.
- */
-enum philox_status agree_failed(struct philox_function *function,
-				enum philox_status status);
-
-/* --- trace: calls of functions in a trace --------------------------------- */
-
-/*
- * See Note [Trace] in lib/trace/trace.h. Nothing of this is in a journal.
- */
-
-/*
- * trace_call_begin() says that a call begins, trace_call_end() how it was
- * executed and, if it ran the body, why.
- */
-void trace_call_begin(const struct philox_function *function);
-void trace_call_end(const struct philox_function *function,
-		    const struct philox_call *call, enum philox_status status);
+enum philox_status request_check(struct request *request);
 
 /* --- decide: what a call is executed as, and why -------------------------- */
 
 struct decision {
 	enum philox_call_kind kind;
-	struct recording *recording; /* to replay */
-	uint32_t limited;            /* of the key, before */
+	struct recording *recording; /* to replay, or to be recorded again */
+	int refused;      /* the body, to be recorded, and may be run */
+	uint32_t limited; /* of the key, before */
+	struct reason reason;
 };
 
 /*
@@ -112,7 +43,7 @@ struct decision {
  * tells whether a launch failed for that. The replay of a function that is
  * COLLECTIVE is decided only if its launch would not be refused. Errors:
  * ERROR_CAPTURE_UNSUPPORTED, ERROR_MISMATCH (PHILOX_MOVED_ERROR), those of
- * call_dry() and launch_check().
+ * eager_dry() and replay_ready().
  */
 enum philox_status decide(const struct request *request,
 			  struct decision *decision);
@@ -130,6 +61,12 @@ enum philox_status decide_stale(const struct request *request,
 void decide_again(const struct request *request,
 		  const struct decision *decision);
 
+/*
+ * decide_prepare() decides whether a call is recorded ahead: RECORD, REPLAY if
+ * it was recorded already, EAGER if it cannot be.
+ */
+void decide_prepare(const struct request *request, struct decision *decision);
+
 /* --- run: one run of a body, in whatever kind of call --------------------- */
 
 /*
@@ -138,9 +75,8 @@ void decide_again(const struct request *request,
  * error names the function. run_end() ends the run, whose script counts if it
  * `went` well.
  */
-enum philox_status run_begin(struct philox_function *function,
-			     struct philox_call *call, struct key *key,
-			     enum philox_call_kind kind, philox_stream stream);
+enum philox_status run_begin(const struct request *request,
+			     enum philox_call_kind kind);
 enum philox_status run_body(struct philox_run *run);
 void run_end(struct philox_run *run, enum philox_status went);
 
@@ -180,103 +116,46 @@ void run_hand_out(const struct philox_function *function,
 		  struct philox_call *call, struct output_slot *const *slots,
 		  const struct output_place *places);
 
-/*
- * The legacy stream cannot capture: run_stream() writes the stream that stands
- * in for that of a call, the same one unless it is the legacy stream, with
- * run_join() before and after the call's work. On any other stream it does
- * nothing.
- */
-enum philox_status run_stream(struct philox_runner *runner,
-			      philox_stream of_call, philox_stream *stream);
-enum philox_status run_join(struct philox_runner *runner, philox_stream of_call,
-			    int after);
-
-/* --- execute: the kinds of call, carried out ------------------------------ */
-
-/*
- * call_eagerly() runs the body, as an eager call or a warm-up; call_replayed()
- * launches a recording; call_recorded() makes one, which is used instead of
- * `before` from then on unless that is NULL, and launches it, or runs the body if
- * that is refused and the policy allows it, or if other processes want so. All
- * write the call's kind and count it.
- */
-enum philox_status call_eagerly(const struct request *request,
-				enum philox_call_kind kind);
-enum philox_status call_replayed(const struct request *request,
-				 struct recording *recording);
-enum philox_status call_recorded(const struct request *request,
-				 struct recording *before);
-
-/*
- * call_dry() has the dry warm-ups that the key is still to have: errors of the
- * body, and ERROR_LIMIT if it asks for more and more.
- */
-enum philox_status call_dry(const struct request *request);
-
-/*
- * call_capture() makes a recording, as above; *refused is 1 if that was refused, in
- * whatever way, and is no error by the policy. call_post_recorded() tells of one
- * whose making began with these counts at that time.
- */
-enum philox_status call_capture(const struct request *request,
-				struct recording *before,
-				struct recording **recording, int *refused);
-void call_post_recorded(const struct request *request,
-			const struct philox_function_counts *before,
-			uint64_t began);
-
 /* --- eager: calls that run the body --------------------------------------- */
 
 /*
- * eager_call() runs the body as an eager call or a warm-up, with the work on
- * `stream`. On an error nothing has changed.
+ * eager_call() runs the body, as an eager call or a warm-up. On an error nothing
+ * has changed. eager_dry() has the dry warm-ups that the key is still to have, of
+ * which nothing changes but what they do to memory of the caller: errors of the
+ * body, and ERROR_LIMIT if it asks for more and more.
  */
-enum philox_status eager_call(struct philox_function *function,
-			      struct philox_call *call, struct key *key,
-			      enum philox_call_kind kind, philox_stream stream);
-
-/*
- * eager_dry() runs the body for one dry warm-up. Nothing changes but what it does
- * to memory of the caller.
- */
-enum philox_status eager_dry(struct philox_function *function,
-			     struct philox_call *call, struct key *key,
-			     philox_stream stream);
+enum philox_status eager_call(const struct request *request,
+			      struct decision *decision);
+enum philox_status eager_dry(const struct request *request,
+			     struct decision *decision);
 
 /* --- record: recording a call --------------------------------------------- */
 
 /*
- * record_call() captures the body, for launches; `prepare` is 1 if no call follows
- * at once. *broke is 1 if that failed since the body refused to be recorded, its
- * capture broke, or there is no room for what it takes: the reason is the
- * message, and an eager call may go well. On any error nothing has changed.
+ * record_call() captures the body, for launches: the recording is used instead
+ * of the decision's from then on. `refused` of the decision is 1 if that failed
+ * since the body refused to be recorded, its capture broke, or there is no room
+ * for what it takes, and the policy has it be run instead. On any error nothing
+ * has changed but that its key waits.
  */
-enum philox_status record_call(struct philox_function *function,
-			       struct philox_call *call, struct key *key,
-			       philox_stream stream, int prepare,
-			       struct recording **out, int *broke);
+enum philox_status record_call(const struct request *request,
+			       struct decision *decision,
+			       struct recording **recording);
 
 /* --- replay: launching a recording for a call ----------------------------- */
 
 /*
- * launch_recording() launches one on a stream for a call, as which nothing else
- * is done; `check` says how that is verified, NULL: it is not. On an error
- * nothing has changed but for numbers that are burnt.
+ * replay_call() launches the recording of a decision, replay_first() one that was
+ * just made. On an error nothing has changed but for numbers that are burnt.
+ * replay_ready() tells what a launch would fail for before any work is queued,
+ * such as a ticket that is used up.
  */
-struct replay_check;
-
-enum philox_status launch_recording(struct recording *recording,
-				    struct philox_call *call,
-				    philox_stream stream,
-				    struct replay_check *check);
-
-/*
- * launch_check() tells what that would fail for before any work is queued, such
- * as a ticket that is used up.
- */
-enum philox_status launch_check(struct recording *recording,
-				const struct philox_call *call,
-				philox_stream stream);
+enum philox_status replay_call(const struct request *request,
+			       struct decision *decision);
+enum philox_status replay_first(const struct request *request,
+				struct recording *recording);
+enum philox_status replay_ready(const struct request *request,
+				struct recording *recording);
 
 /* --- passes: the passes of a body, and the tickets of its call ------------ */
 
@@ -310,9 +189,8 @@ void run_passes_undo(struct philox_run *run);
 
 /* A replay that is to be verified. */
 struct replay_check {
+	const struct request *request;
 	struct recording *recording;
-	struct philox_call *call;
-	philox_stream stream;
 	struct philox_verify verify;
 	int open;       /* there is something to compare */
 	int asked;      /* other processes verify theirs, too */
@@ -338,37 +216,5 @@ enum philox_status replay_check_end(struct replay_check *check,
 
 /* replay_checks_finish() frees what verification has taken of a runner. */
 enum philox_status replay_checks_finish(struct philox_runner *runner);
-
-/* --- verify_text: what is said of a replay that differs ------------------- */
-
-#define REPLAY_TEXT 480
-
-/*
- * replay_describe() writes what differs, why, and what of the call has changed
- * since it was recorded.
- */
-enum philox_status replay_describe(struct replay_check *check,
-				   const struct verify_item *item,
-				   uint64_t place, enum verify_why why,
-				   char text[REPLAY_TEXT]);
-
-/* --- verify_parts: what the parts of verified replays ask of each other --- */
-
-/* --- graph/runner/call/verify.c ------------------------------------------- */
-
-/*
- * replay_keep_mutated() keeps what the body may change of its inputs.
- * replay_copy_of() returns where this run finds an input that is in memory that
- * was kept; NULL: in its own. replay_is_mutated() tells whether the body may
- * change it.
- */
-enum philox_status replay_keep_mutated(struct replay_check *check);
-void *replay_copy_of(const struct replay_check *check, uint32_t input);
-int replay_is_mutated(const struct replay_check *check, uint32_t input);
-
-/* --- graph/runner/call/verify.c ------------------------------------------- */
-
-/* replay_run_body() runs the body with the numbers of the launch. */
-enum philox_status replay_run_body(struct philox_verify *verify);
 
 #endif

@@ -27,11 +27,10 @@ static struct seen_call *find_seen(struct key *key, uint64_t hash)
 }
 
 /* Whether the call has not come often enough to be worth a recording. */
-static int is_early(const struct request *request)
+static int is_early(const struct request *request, struct decision *decision)
 {
 	struct philox_function *function = request->function;
 	const uint32_t after = function->policy.after;
-	size_t length = strlen(function->reason);
 	struct seen_call *seen;
 
 	if (after <= 1)
@@ -43,19 +42,18 @@ static int is_early(const struct request *request)
 		return 0;
 	}
 	function->counts.missed_early++;
-	snprintf(function->reason + length, sizeof(function->reason) - length,
-		 "; it has come %" PRIu32 " time%s of %" PRIu32, seen->times,
-		 status_s(seen->times), after);
+	reason_add(&decision->reason,
+		   "; it has come %" PRIu32 " time%s of %" PRIu32, seen->times,
+		   status_s(seen->times), after);
 	return 1;
 }
 
 /* Whether too many recordings of the key were never replayed. */
-static int is_limited(const struct request *request)
+static int is_limited(const struct request *request, struct decision *decision)
 {
 	struct philox_function *function = request->function;
 	struct key *key = request->key;
 	const uint32_t limit = function->policy.limit;
-	size_t length = strlen(function->reason);
 
 	if (key->unplayed < limit ||
 	    (!limit && key->recordings == key->prepared))
@@ -67,24 +65,25 @@ static int is_limited(const struct request *request)
 	}
 	key->limited++;
 	function->counts.missed_limit++;
-	snprintf(function->reason + length, sizeof(function->reason) - length,
-		 "; the limit of %" PRIu32 " recording%s that were never "
-		 "replayed is met",
-		 limit, status_s(limit));
-	request_tell(request, LOGGED_LIMIT, "eager", PHILOX_CALL_EAGER, NULL,
-		     function->reason);
+	reason_add(&decision->reason,
+		   "; the limit of %" PRIu32 " recording%s that were never "
+		   "replayed is met",
+		   limit, status_s(limit));
+	key_log(function, request->key, LOGGED_LIMIT, "eager",
+		PHILOX_CALL_EAGER, NULL, decision->reason.text);
 	return 1;
 }
 
-/* A call, whose reason is explained, is recorded, or its body is run after all. */
-static enum philox_call_kind record_or_not(const struct request *request,
-					   int limited)
+/* One whose reason is written is recorded, or its body is run after all. */
+static void record_or_not(const struct request *request,
+			  struct decision *decision, int limited)
 {
+	decision->kind = PHILOX_CALL_RECORD;
 	if (request->key->expected.n) /* whatever `limit` and `after` say */
-		return PHILOX_CALL_RECORD;
-	if (is_early(request) || (limited && is_limited(request)))
-		return PHILOX_CALL_EAGER;
-	return PHILOX_CALL_RECORD;
+		return;
+	if (is_early(request, decision) ||
+	    (limited && is_limited(request, decision)))
+		decision->kind = PHILOX_CALL_EAGER;
 }
 
 /* --- what is against recordings ------------------------------------------------------- */
@@ -110,7 +109,8 @@ static int is_read(const struct script *script, size_t entry)
  * A backward of another function's forward that was not recorded is not worth a
  * recording. One of its own forwards waits with the key.
  */
-static int has_unrecorded_ticket(const struct request *request)
+static int has_unrecorded_ticket(const struct request *request,
+				 struct decision *decision)
 {
 	struct philox_function *function = request->function;
 	const struct philox_runner *runner = function->runner;
@@ -129,13 +129,14 @@ static int has_unrecorded_ticket(const struct request *request)
 				    ticket.region_key ||
 			    !is_read(&request->key->script, i))
 				continue;
-			request_explain(
-				request,
+			reason_write(
+				&decision->reason,
 				"its ticket is of function '%s', which was not "
 				"recorded: %.120s",
 				unrecorded->name, unrecorded->reason);
-			request_tell(request, LOGGED_REFUSED, "not recorded",
-				     PHILOX_CALL_EAGER, NULL, function->reason);
+			key_log(function, request->key, LOGGED_REFUSED,
+				"not recorded", PHILOX_CALL_EAGER, NULL,
+				decision->reason.text);
 			return 1;
 		}
 	return 0;
@@ -148,53 +149,55 @@ static int has_unrecorded_ticket(const struct request *request)
  */
 enum obstacle { NO_OBSTACLE, OBSTACLE_OF_KEY, OBSTACLE_OF_TICKET };
 
-static enum obstacle find_obstacle(const struct request *request)
+static enum obstacle find_obstacle(const struct request *request,
+				   struct decision *decision)
 {
 	struct philox_function *function = request->function;
 	const char *lost =
 		inputs_unrecordable(function, request->key, request->call);
 
 	if (lost) {
-		request_explain(
-			request,
+		reason_write(
+			&decision->reason,
 			"input '%.60s' is mutated, and a copy of it would not "
 			"be written back",
 			lost);
-		request_tell(request, LOGGED_REFUSED, "not recorded",
-			     PHILOX_CALL_EAGER, lost, function->reason);
+		key_log(function, request->key, LOGGED_REFUSED, "not recorded",
+			PHILOX_CALL_EAGER, lost, decision->reason.text);
 		return OBSTACLE_OF_KEY;
 	}
-	if (has_unrecorded_ticket(request))
+	if (has_unrecorded_ticket(request, decision))
 		return OBSTACLE_OF_TICKET;
 	if (!request->key->wait)
 		return NO_OBSTACLE;
 	if (request->key->wait != PHILOX_NEVER)
 		request->key->wait--;
-	request_explain(request, "%s", request->key->refused);
+	reason_write(&decision->reason, "%s", request->key->refused);
 	return OBSTACLE_OF_KEY;
 }
 
 /* --- decisions ---------------------------------------------------------------------- */
 
-static enum philox_call_kind decide_live(const struct request *request,
-					 const struct live_block *in_use)
+static void decide_live(const struct request *request,
+			struct decision *decision,
+			const struct live_block *in_use)
 {
 	struct philox_function *function = request->function;
 
 	function->counts.missed_live++;
-	request_explain(request,
-			"block %" PRIu64 " of its recording's memory holds an "
-			"output that is not released",
-			in_use->id);
+	reason_write(&decision->reason,
+		     "block %" PRIu64 " of its recording's memory holds an "
+		     "output that is not released",
+		     in_use->id);
 	if (function->policy.live == PHILOX_LIVE_RECORD)
-		return record_or_not(request, 1);
-	request_tell(request, LOGGED_LIVE, "eager", PHILOX_CALL_EAGER, NULL,
-		     function->reason);
-	return PHILOX_CALL_EAGER;
+		record_or_not(request, decision, 1);
+	else
+		key_log(function, request->key, LOGGED_LIVE, "eager",
+			PHILOX_CALL_EAGER, NULL, decision->reason.text);
 }
 
 static enum philox_status decide_moved(const struct request *request,
-				       enum philox_call_kind *kind)
+				       struct decision *decision)
 {
 	struct philox_function *function = request->function;
 	char moved[400] = "";
@@ -209,51 +212,48 @@ static enum philox_status decide_moved(const struct request *request,
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "function '%s': inputs moved: %s",
 				  function->name, moved);
-	request_explain(request, "its inputs moved: %.160s", moved);
-	request_tell(request, LOGGED_MOVED, "moved", PHILOX_CALL_NONE, first,
-		     moved);
-	*kind = record_or_not(request,
-			      function->policy.moved == PHILOX_MOVED_LIMIT);
+	reason_write(&decision->reason, "its inputs moved: %.160s", moved);
+	key_log(function, request->key, LOGGED_MOVED, "moved", PHILOX_CALL_NONE,
+		first, moved);
+	record_or_not(request, decision,
+		      function->policy.moved == PHILOX_MOVED_LIMIT);
 	return PHILOX_OK;
 }
 
-static void explain_new(const struct request *request)
+static void decide_new(const struct request *request, struct decision *decision)
 {
 	const struct key *key = request->key;
 
+	request->function->counts.missed_new++;
 	if (key->expected.n)
-		request_explain(request, "it was recorded when its plan was "
-					 "saved, and is recorded again");
+		reason_write(&decision->reason,
+			     "it was recorded when its plan was saved, and is "
+			     "recorded again");
 	else if (key->drop_reason)
-		request_explain(request, "its recording was dropped: %.150s",
-				key->drop_reason);
+		reason_write(&decision->reason,
+			     "its recording was dropped: %.150s",
+			     key->drop_reason);
 	else
-		request_explain(request,
-				"nothing was recorded under this key yet");
+		reason_write(&decision->reason,
+			     "nothing was recorded under this key yet");
+	record_or_not(request, decision, 0);
 }
 
-static enum philox_call_kind decide_new(const struct request *request,
-					const char *stale)
+static void decide_destroyed(const struct request *request,
+			     struct decision *decision, const char *why)
 {
-	struct philox_function *function = request->function;
-
-	if (stale) {
-		function->counts.missed_stale++;
-		request_explain(request,
-				"what its recording uses was destroyed: %.160s",
-				stale);
-	} else {
-		function->counts.missed_new++;
-		explain_new(request);
-	}
-	return record_or_not(request, 0);
+	request->function->counts.missed_stale++;
+	reason_write(&decision->reason,
+		     "what its recording uses was destroyed: %.160s", why);
+	record_or_not(request, decision, 0);
 }
 
 /* The body of a call that is recorded might be run: that obstacle is its own. */
-static int has_obstacle(const struct request *request)
+static int has_obstacle(const struct request *request,
+			struct decision *decision)
 {
 	struct philox_function *function = request->function;
-	const enum obstacle obstacle = find_obstacle(request);
+	const enum obstacle obstacle = find_obstacle(request, decision);
 
 	if (obstacle == NO_OBSTACLE)
 		return 0;
@@ -264,50 +264,55 @@ static int has_obstacle(const struct request *request)
 
 /* `stale`: why the call's recording is no more; NULL: there was none. */
 static enum philox_status decide_missed(const struct request *request,
-					const struct recording *found,
+					struct decision *decision,
 					const struct live_block *in_use,
-					const char *stale,
-					enum philox_call_kind *kind)
+					const char *stale)
 {
-	enum philox_status status = request_refuse_capturing(request);
+	struct key *key = request->key;
+	enum philox_status status = function_refuse_capture(
+		request->function, request->call->stream);
 
 	if (status == PHILOX_OK)
-		status = call_dry(request);
+		status = eager_dry(request, decision);
 	if (status != PHILOX_OK)
 		return status;
-	*kind = PHILOX_CALL_EAGER;
-	if (request->key->warmups) {
-		request_explain(request, "it is warmed up under this key");
-		*kind = PHILOX_CALL_WARMUP;
-	} else if (has_obstacle(request)) {
+	decision->kind = PHILOX_CALL_EAGER;
+	if (key->warmups) {
+		reason_write(&decision->reason,
+			     "it is warmed up under this key");
+		decision->kind = PHILOX_CALL_WARMUP;
+	} else if (has_obstacle(request, decision)) {
 		return PHILOX_OK;
-	} else if (expected_warm_up(request->key, &request->function->policy)) {
-		request_explain(request, "its body has not run in this process "
-					 "since its plan was loaded");
-		*kind = PHILOX_CALL_WARMUP;
-	} else if (found) {
-		*kind = decide_live(request, in_use);
-	} else if (request->key->recordings && !request->key->expected.n &&
-		   !stale) {
-		return decide_moved(request, kind);
+	} else if (expected_warm_up(key, &request->function->policy)) {
+		reason_write(&decision->reason,
+			     "its body has not run in this process since its "
+			     "plan was loaded");
+		decision->kind = PHILOX_CALL_WARMUP;
+	} else if (in_use) {
+		decide_live(request, decision, in_use);
+	} else if (stale) {
+		decide_destroyed(request, decision, stale);
+	} else if (key->recordings && !key->expected.n) {
+		return decide_moved(request, decision);
 	} else {
-		*kind = decide_new(request, stale);
+		decide_new(request, decision);
 	}
 	return PHILOX_OK;
 }
 
-static enum philox_status decide_eager(const struct request *request)
+static enum philox_status decide_eager(const struct request *request,
+				       struct decision *decision)
 {
 	struct philox_function *function = request->function;
-	enum philox_status status = request_refuse_capturing(request);
+	enum philox_status status =
+		function_refuse_capture(function, request->call->stream);
 
 	if (status != PHILOX_OK)
 		return status;
 	function->counts.missed_eager++;
-	request_explain(request, "%s",
-			function->runner->eager
-				? "PHILOX_RUNNER is 'eager'"
-				: "it is PHILOX_FUNCTION_EAGER");
+	reason_write(&decision->reason, "%s",
+		     function->runner->eager ? "PHILOX_RUNNER is 'eager'"
+					     : "it is PHILOX_FUNCTION_EAGER");
 	return PHILOX_OK;
 }
 
@@ -335,19 +340,33 @@ enum philox_status decide_stale(const struct request *request,
 	runner_post(function, PHILOX_LOG_INFO, "stale", PHILOX_CALL_NONE, NULL,
 		    0, "has recordings of what was destroyed: %s", why);
 	recordings_retire_useless(request->key, function);
-	return decide_missed(request, NULL, NULL, why, &decision->kind);
+	return decide_missed(request, decision, NULL, why);
 }
 
 /* After the processes have agreed it is too late to do something else. */
 static enum philox_status check_replay(const struct request *request,
 				       struct decision *decision)
 {
-	enum philox_status status = launch_check(
-		decision->recording, request->call, request->stream);
+	enum philox_status status = replay_ready(request, decision->recording);
 
 	return decide_is_stale(decision->recording, status)
 		       ? decide_stale(request, decision)
 		       : status;
+}
+
+static int is_always_eager(const struct philox_function *function)
+{
+	return function->runner->eager ||
+	       function->flags & PHILOX_FUNCTION_EAGER;
+}
+
+static void begin_decision(const struct request *request,
+			   struct decision *decision)
+{
+	decision->kind = PHILOX_CALL_EAGER;
+	decision->recording = NULL;
+	decision->refused = 0;
+	decision->limited = request->key->limited;
 }
 
 enum philox_status decide(const struct request *request,
@@ -358,22 +377,50 @@ enum philox_status decide(const struct request *request,
 	struct recording *found;
 	enum philox_status status = PHILOX_OK;
 
-	decision->kind = PHILOX_CALL_EAGER;
-	decision->recording = NULL;
-	decision->limited = request->key->limited;
-	if (function->runner->eager || function->flags & PHILOX_FUNCTION_EAGER)
-		return decide_eager(request);
+	begin_decision(request, decision);
+	if (is_always_eager(function))
+		return decide_eager(request, decision);
 	found = recording_find(function, request->key, request->call, &in_use);
 	if (!found || in_use)
-		return decide_missed(request, found, in_use, NULL,
-				     &decision->kind);
+		return decide_missed(request, decision, in_use, NULL);
 	decision->kind = PHILOX_CALL_REPLAY;
 	decision->recording = found;
 	if (request->stream != request->call->stream)
-		status = request_refuse_capturing(request);
+		status = function_refuse_capture(function,
+						 request->call->stream);
 	if (status == PHILOX_OK && function->agree)
 		status = check_replay(request, decision);
 	return status;
+}
+
+/* A recording of the call that can be launched; those of its key that cannot go. */
+static struct recording *find_good(const struct request *request)
+{
+	const struct live_block *in_use;
+	struct recording *found = recording_find(
+		request->function, request->key, request->call, &in_use);
+
+	if (!found ||
+	    (!recording_is_stale(found) && !recording_is_spoiled(found)))
+		return found;
+	recordings_retire_useless(request->key, request->function);
+	return NULL;
+}
+
+void decide_prepare(const struct request *request, struct decision *decision)
+{
+	struct philox_function *function = request->function;
+	const struct key *key = request->key;
+
+	begin_decision(request, decision);
+	if (is_always_eager(function))
+		return;
+	decision->recording = find_good(request);
+	if (decision->recording)
+		decision->kind = PHILOX_CALL_REPLAY;
+	else if (!key->wait &&
+		 !inputs_unrecordable(function, key, request->call))
+		decision->kind = PHILOX_CALL_RECORD;
 }
 
 void decide_again(const struct request *request,

@@ -71,7 +71,7 @@ static enum philox_status run_and_join(struct philox_run *run, void **buffers)
 	enum philox_status status = run_on_stream(run, buffers), joined;
 
 	status_keep(&kept);
-	joined = run_join(run->runner, run->call->stream, 1);
+	joined = legacy_join(run->runner, run->call->stream, 1);
 	if (status == PHILOX_OK)
 		return joined;
 	status_restore(&kept);
@@ -174,7 +174,7 @@ static enum philox_status run_eagerly(struct philox_run *run,
 	if (status == PHILOX_OK)
 		status = fences_await(runner, run->stream);
 	if (status == PHILOX_OK)
-		status = run_join(runner, run->call->stream, 0);
+		status = legacy_join(runner, run->call->stream, 0);
 	if (status == PHILOX_OK)
 		status = run_in_session(run, eager->buffers);
 	if (status == PHILOX_OK && !run->dry)
@@ -186,19 +186,20 @@ static enum philox_status run_eagerly(struct philox_run *run,
 	return status;
 }
 
-static enum philox_status call_body(struct philox_function *function,
-				    struct philox_call *call, struct key *key,
-				    enum philox_call_kind kind,
-				    philox_stream stream, int dry)
+static enum philox_status run_once(const struct request *request,
+				   enum philox_call_kind kind, const char *why,
+				   int dry)
 {
+	struct philox_function *function = request->function;
 	struct eager eager = {0};
 	struct philox_run *run = &function->runner->run;
 	enum philox_status status =
-		reserve_eager(function, &eager, call->n_uses);
+		reserve_eager(function, &eager, request->call->n_uses);
 
 	if (status == PHILOX_OK)
-		status = run_begin(function, call, key, kind, stream);
+		status = run_begin(request, kind);
 	if (status == PHILOX_OK) {
+		run->why = why;
 		run->dry = dry;
 		status = run_eagerly(run, &eager);
 		run_end(run, status);
@@ -207,30 +208,96 @@ static enum philox_status call_body(struct philox_function *function,
 	return status;
 }
 
-enum philox_status eager_call(struct philox_function *function,
-			      struct philox_call *call, struct key *key,
-			      enum philox_call_kind kind, philox_stream stream)
+static void note_refusal(const struct request *request,
+			 struct decision *decision, enum philox_call_kind kind)
 {
-	const uint64_t began = runner_time();
-	enum philox_status status =
-		call_body(function, call, key, kind, stream, 0);
+	const struct philox_run *run = &request->function->runner->run;
 
-	if (kind == PHILOX_CALL_WARMUP)
-		function->counts.warmup_ns += runner_time() - began;
-	else
-		function->counts.eager_ns += runner_time() - began;
-	return status;
+	if (!run->refused)
+		return;
+	reason_write(&decision->reason, REFUSED_BEGIN "%s", run->reason);
+	key_refuse(request->function, request->key, kind,
+		   decision->reason.text);
 }
 
-enum philox_status eager_dry(struct philox_function *function,
-			     struct philox_call *call, struct key *key,
-			     philox_stream stream)
+static void count_warmup(const struct request *request)
+{
+	struct philox_function *function = request->function;
+	struct key *key = request->key;
+
+	function->counts.warmup++;
+	if (function->runner->run.again)
+		return;
+	key->body_not_run = 0;
+	if (key->warmups) /* else of another process, or for a plan */
+		key->warmups--;
+}
+
+static void count_eager(const struct request *request)
+{
+	struct philox_function *function = request->function;
+
+	function->counts.eager++;
+	request->key->body_not_run = 0;
+	if (function->runner->run.again)
+		request->key->warmups++;
+}
+
+enum philox_status eager_call(const struct request *request,
+			      struct decision *decision)
+{
+	const int warmup = decision->kind == PHILOX_CALL_WARMUP;
+	const uint64_t began = runner_time();
+	struct philox_function_counts *counts = &request->function->counts;
+	enum philox_status status =
+		run_once(request, decision->kind, decision->reason.text, 0);
+
+	*(warmup ? &counts->warmup_ns : &counts->eager_ns) +=
+		runner_time() - began;
+	if (status != PHILOX_OK)
+		return status;
+	request->call->kind = decision->kind;
+	if (warmup)
+		count_warmup(request);
+	else
+		count_eager(request);
+	note_refusal(request, decision, decision->kind);
+	return PHILOX_OK;
+}
+
+static enum philox_status run_dry(const struct request *request)
 {
 	const uint64_t began = runner_time();
+	struct philox_function *function = request->function;
 	enum philox_status status;
 
 	function->counts.dry++;
-	status = call_body(function, call, key, PHILOX_CALL_WARMUP, stream, 1);
+	status = run_once(request, PHILOX_CALL_WARMUP, "", 1);
 	function->counts.dry_ns += runner_time() - began;
+	return status;
+}
+
+/* Some bodies are not done after one, and ask for more. */
+enum philox_status eager_dry(const struct request *request,
+			     struct decision *decision)
+{
+	struct philox_function *function = request->function;
+	struct key *key = request->key;
+	enum philox_status status = PHILOX_OK;
+
+	expected_dry(key, &function->policy);
+	for (int i = 0; status == PHILOX_OK && key->dry; i++) {
+		if (i == DRY_MAX)
+			return status_set(PHILOX_ERROR_LIMIT,
+					  "function '%s': its body has asked "
+					  "for more than %d dry warm-ups",
+					  function->name, DRY_MAX);
+		status = run_dry(request);
+		if (status != PHILOX_OK)
+			return status;
+		if (!function->runner->run.again)
+			key->dry--;
+		note_refusal(request, decision, PHILOX_CALL_WARMUP);
+	}
 	return status;
 }

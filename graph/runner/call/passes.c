@@ -520,7 +520,7 @@ static void note_unrecorded(struct philox_run *run, struct philox_ticket ticket)
 			 REFUSED_BEGIN "%.90s", run->reason);
 	else
 		snprintf(unrecorded->reason, sizeof(unrecorded->reason),
-			 "%.120s", run->function->reason);
+			 "%.120s", run->why);
 }
 
 static void give_ticket(struct philox_run *run, const struct run_pass *pass,

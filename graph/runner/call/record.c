@@ -403,21 +403,21 @@ static enum philox_status capture(struct philox_run *run,
 	return status;
 }
 
-enum philox_status record_call(struct philox_function *function,
-			       struct philox_call *call, struct key *key,
-			       philox_stream stream, int prepare,
-			       struct recording **out, int *broke)
+static enum philox_status make_recording(const struct request *request,
+					 struct recording **out, int *broke)
 {
+	struct philox_function *function = request->function;
 	struct philox_runner *runner = function->runner;
+	struct philox_call *call = request->call;
+	struct key *key = request->key;
 	struct recording *recording;
 	enum philox_status status = function_settle(function);
 
-	*broke = 0;
 	if (status == PHILOX_OK)
 		status = recording_make(function, key, call, &recording);
 	if (status != PHILOX_OK)
 		return status;
-	status = run_begin(function, call, key, PHILOX_CALL_RECORD, stream);
+	status = run_begin(request, PHILOX_CALL_RECORD);
 	if (status == PHILOX_OK) {
 		status = capture(&runner->run, recording, broke);
 		run_end(&runner->run, status);
@@ -426,10 +426,46 @@ enum philox_status record_call(struct philox_function *function,
 		recording_free(recording);
 		return status;
 	}
-	recording->prepared = prepare;
+	recording->prepared = request->prepare;
 	recording_keep(recording);
 	for (size_t i = 0; i < call->n_inputs; i++) /* what it copies */
 		key->inputs[i].bytes = call->inputs[i].bytes;
 	*out = recording;
+	return PHILOX_OK;
+}
+
+/* The body refused, or broke its capture: the message says how. */
+static void note_broken(const struct request *request,
+			struct decision *decision)
+{
+	struct philox_function *function = request->function;
+	char begin[96];
+	const char *why = philox_error_message();
+
+	snprintf(begin, sizeof(begin), "function '%s': ", function->name);
+	if (strncmp(why, begin, strlen(begin)) == 0)
+		why += strlen(begin);
+	reason_write(&decision->reason, "%s", why);
+	key_refuse(function, request->key, PHILOX_CALL_RECORD,
+		   decision->reason.text);
+}
+
+enum philox_status record_call(const struct request *request,
+			       struct decision *decision,
+			       struct recording **recording)
+{
+	int broke = 0;
+	enum philox_status status = make_recording(request, recording, &broke);
+
+	if (broke) {
+		note_broken(request, decision);
+		decision->refused = request->function->policy.refused !=
+				    PHILOX_REFUSED_ERROR;
+	}
+	if (status != PHILOX_OK)
+		return status;
+	if (decision->recording)
+		recording_retire(decision->recording, NULL);
+	request->key->logged &= ~(unsigned)LOGGED_REFUSED;
 	return PHILOX_OK;
 }

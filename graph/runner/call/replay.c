@@ -61,11 +61,12 @@ static void write_tickets(const struct recording *recording,
 }
 
 /* Between prologue and epilogue the memory of the graph is this launch's. */
-static enum philox_status queue_work(struct recording *recording,
-				     const struct philox_call *call,
-				     philox_stream stream)
+static enum philox_status queue_work(const struct request *request,
+				     struct recording *recording)
 {
-	struct philox_function *function = recording->function;
+	struct philox_function *function = request->function;
+	const struct philox_call *call = request->call;
+	philox_stream stream = request->stream;
 	void *const *buffers = recording->copied ? recording->buffers : NULL;
 	enum philox_status status =
 		inputs_copy_in(function, call, buffers, stream);
@@ -82,38 +83,38 @@ static enum philox_status queue_work(struct recording *recording,
 }
 
 /* The body first, if it is to be compared; the numbers are those of the launch. */
-static enum philox_status queue_checked(struct recording *recording,
-					const struct philox_call *call,
-					philox_stream stream,
+static enum philox_status queue_checked(const struct request *request,
+					struct recording *recording,
 					struct replay_check *check)
 {
 	enum philox_status status =
 		check ? replay_check_begin(check) : PHILOX_OK;
 
 	if (status == PHILOX_OK)
-		status = queue_work(recording, call, stream);
+		status = queue_work(request, recording);
 	return check ? replay_check_end(check, status) : status;
 }
 
 /* Whatever was queued, even of a launch that failed, is joined. */
-static enum philox_status launch_between(struct recording *recording,
-					 const struct philox_call *call,
-					 philox_stream stream,
+static enum philox_status launch_between(const struct request *request,
+					 struct recording *recording,
 					 struct replay_check *check,
 					 int *queued)
 {
-	struct philox_runner *runner = recording->function->runner;
+	struct philox_runner *runner = request->function->runner;
+	const philox_stream of_call = request->call->stream;
 	struct status_message kept;
-	enum philox_status status = fences_await(runner, stream), joined;
+	enum philox_status status = fences_await(runner, request->stream);
+	enum philox_status joined;
 
 	if (status == PHILOX_OK)
-		status = run_join(runner, call->stream, 0);
+		status = legacy_join(runner, of_call, 0);
 	if (status != PHILOX_OK)
 		return status;
 	*queued = 1;
-	status = queue_checked(recording, call, stream, check);
+	status = queue_checked(request, recording, check);
 	status_keep(&kept);
-	joined = run_join(runner, call->stream, 1);
+	joined = legacy_join(runner, of_call, 1);
 	if (status == PHILOX_OK)
 		return joined;
 	status_restore(&kept);
@@ -155,12 +156,13 @@ static int end_chain(struct philox_runner *runner, philox_stream stream,
 	return ordered;
 }
 
-static enum philox_status launch_graph(struct recording *recording,
-				       const struct philox_call *call,
-				       philox_stream stream,
+static enum philox_status launch_graph(const struct request *request,
+				       struct recording *recording,
 				       struct replay_check *check)
 {
-	struct philox_runner *runner = recording->function->runner;
+	struct philox_runner *runner = request->function->runner;
+	const struct philox_call *call = request->call;
+	philox_stream stream = request->stream;
 	struct status_message kept;
 	int queued = 0;
 	enum philox_status status = philox_graph_prologue(
@@ -170,7 +172,7 @@ static enum philox_status launch_graph(struct recording *recording,
 		return status_prefix(
 			status, "function '%s': ", recording->function->name);
 	recording->graph->open->release = call->stream; /* which is joined */
-	status = launch_between(recording, call, stream, check, &queued);
+	status = launch_between(request, recording, check, &queued);
 	status_keep(&kept);
 	place_outputs(recording, call);
 	if (status == PHILOX_OK) /* a call that fails joins no paths */
@@ -211,33 +213,93 @@ static enum philox_status make_ready(struct recording *recording,
 	return status;
 }
 
-enum philox_status launch_check(struct recording *recording,
-				const struct philox_call *call,
-				philox_stream stream)
+enum philox_status replay_ready(const struct request *request,
+				struct recording *recording)
 {
-	enum philox_status status = make_ready(recording, call);
+	enum philox_status status = make_ready(recording, request->call);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = graph_would_launch(recording->graph, stream, recording->uses,
-				    recording->n_uses);
+	status = graph_would_launch(recording->graph, request->stream,
+				    recording->uses, recording->n_uses);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	return status_prefix(status,
 			     "function '%s': ", recording->function->name);
 }
 
-enum philox_status launch_recording(struct recording *recording,
-				    struct philox_call *call,
-				    philox_stream stream,
-				    struct replay_check *check)
+/* `check`: how it is verified; NULL: it is not. */
+static enum philox_status launch_recording(const struct request *request,
+					   struct recording *recording,
+					   struct replay_check *check)
 {
-	enum philox_status status = make_ready(recording, call);
+	const int first = !recording->launched;
+	const uint64_t began = runner_time();
+	struct philox_function_counts *counts = &request->function->counts;
+	enum philox_status status = make_ready(recording, request->call);
+
+	if (status == PHILOX_OK)
+		status = launch_graph(request, recording, check);
+	if (status == PHILOX_OK)
+		complete_launch(recording, request->call);
+	*(first ? &counts->first_ns : &counts->replay_ns) +=
+		runner_time() - began;
+	return status;
+}
+
+enum philox_status replay_first(const struct request *request,
+				struct recording *recording)
+{
+	return launch_recording(request, recording, NULL);
+}
+
+static void count_replay(const struct request *request,
+			 struct recording *recording)
+{
+	recording_played(recording);
+	request->call->kind = PHILOX_CALL_REPLAY;
+	request->function->counts.replay++;
+}
+
+/* The caller has what the body made, as of a call that ran it. */
+static void fall_back(const struct request *request, struct decision *decision)
+{
+	struct philox_function *function = request->function;
+
+	reason_write(&decision->reason, "%s", RECORDING_DIFFERED);
+	key_refuse(function, request->key, PHILOX_CALL_EAGER,
+		   decision->reason.text);
+	recording_retire(decision->recording, RECORDING_DIFFERED);
+	request->call->kind = PHILOX_CALL_EAGER;
+	function->counts.eager++;
+}
+
+static enum philox_status replay_checked(const struct request *request,
+					 struct decision *decision)
+{
+	struct replay_check check = {.request = request,
+				     .recording = decision->recording};
+	enum philox_status status =
+		launch_recording(request, decision->recording, &check);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = launch_graph(recording, call, stream, check);
+	if (check.fell_back)
+		fall_back(request, decision);
+	else
+		count_replay(request, decision->recording);
+	return PHILOX_OK;
+}
+
+enum philox_status replay_call(const struct request *request,
+			       struct decision *decision)
+{
+	enum philox_status status;
+
+	if (replay_is_due(request->function))
+		return replay_checked(request, decision);
+	status = launch_recording(request, decision->recording, NULL);
 	if (status == PHILOX_OK)
-		complete_launch(recording, call);
+		count_replay(request, decision->recording);
 	return status;
 }

@@ -1,10 +1,7 @@
 /*
- * graph/runner/call/request.c - a call on its way: what is checked, told and
- * kept
+ * graph/runner/call/request.c - the arguments of a call, checked
  */
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include "graph/runner/call/call.h"
 #include "graph/runner/function/function.h"
@@ -148,13 +145,15 @@ static enum philox_status check_call(const struct philox_function *function,
 	return status;
 }
 
-enum philox_status request_begin(struct request *request)
+enum philox_status request_check(struct request *request)
 {
 	struct philox_function *function = request->function;
 	struct philox_call *call = request->call;
 	const uint64_t keys = function->counts.keys;
 	enum philox_status status;
 
+	if (!call)
+		return status_set(PHILOX_ERROR_INVALID, "call is NULL");
 	if (function->destroyed)
 		return status_set(PHILOX_ERROR_STALE,
 				  "function '%s' was destroyed",
@@ -167,75 +166,11 @@ enum philox_status request_begin(struct request *request)
 	if (status == PHILOX_OK)
 		status = inputs_fit(function, request->key, call);
 	if (status == PHILOX_OK)
-		status = run_stream(function->runner, call->stream,
-				    &request->stream);
+		status = legacy_stream(function->runner, call->stream,
+				       &request->stream);
 	if (status != PHILOX_OK)
-		return request->key ? request_end(request, status) : status;
+		return status;
 	request->key->used = ++function->runner->calls;
 	function->runner->unrecorded = 0;
 	return PHILOX_OK;
-}
-
-/* A call that failed may leave a new key, but not one too many. */
-enum philox_status request_end(const struct request *request,
-			       enum philox_status status)
-{
-	struct philox_function *function = request->function;
-	const uint32_t most = function->policy.keys;
-
-	if (status == PHILOX_OK)
-		limits_keep(function, request->key);
-	else if (request->fresh && most && function->counts.keys > most)
-		key_drop(function, request->key);
-	return status;
-}
-
-enum philox_status request_refuse_capturing(const struct request *request)
-{
-	struct philox_function *function = request->function;
-	enum philox_status status = device_refuse_capture(
-		runner_device(function->runner), request->call->stream);
-
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	return status_prefix(
-		status, "function '%s' cannot be called: ", function->name);
-}
-
-/* --- reasons ---------------------------------------------------------------- */
-
-void request_explain(const struct request *request, const char *format, ...)
-{
-	struct philox_function *function = request->function;
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(function->reason, sizeof(function->reason), format,
-		  arguments);
-	va_end(arguments);
-}
-
-void request_tell(const struct request *request, enum logged about,
-		  const char *event, enum philox_call_kind kind,
-		  const char *input, const char *text)
-{
-	if (request->key->logged & about)
-		return;
-	request->key->logged |= about;
-	runner_post(request->function,
-		    about == LOGGED_MOVED ? PHILOX_LOG_INFO
-					  : PHILOX_LOG_WARNING,
-		    event, kind, input, 0, "%s", text);
-}
-
-void request_wait(const struct request *request, enum philox_call_kind kind)
-{
-	struct philox_function *function = request->function;
-
-	request->key->wait = function->policy.retry;
-	function->runner->unrecorded = 1;
-	snprintf(request->key->refused, sizeof(request->key->refused), "%s",
-		 function->reason);
-	request_tell(request, LOGGED_REFUSED, "not recorded", kind, NULL,
-		     function->reason);
 }

@@ -40,10 +40,10 @@ static void forget_passes(struct philox_run *run)
 	context_unlock(run->runner->context);
 }
 
-enum philox_status run_begin(struct philox_function *function,
-			     struct philox_call *call, struct key *key,
-			     enum philox_call_kind kind, philox_stream stream)
+enum philox_status run_begin(const struct request *request,
+			     enum philox_call_kind kind)
 {
+	struct philox_function *function = request->function;
 	struct philox_run *run = &function->runner->run;
 	enum philox_status status = reserve_run(run, function);
 
@@ -51,10 +51,11 @@ enum philox_status run_begin(struct philox_function *function,
 		return status;
 	run->runner = function->runner;
 	run->function = function;
-	run->call = call;
-	run->key = key;
+	run->call = request->call;
+	run->key = request->key;
 	run->kind = kind;
-	run->stream = stream;
+	run->stream = request->stream;
+	run->why = "";
 	run->pool = run->runner->pool;
 	run->verify = NULL;
 	run->dry = 0;
@@ -281,60 +282,4 @@ void run_hand_out(const struct philox_function *function,
 	}
 	for (size_t i = 0; !call->outputs && i < function->n_outputs; i++)
 		outputs_drop(slots[i]);
-}
-
-/* --- the legacy stream -------------------------------------------------------------- */
-
-/* CUDA has two handles for it. */
-static int is_legacy(philox_stream stream)
-{
-	return (uintptr_t)stream <= 1;
-}
-
-static enum philox_status make_own_stream(struct philox_runner *runner)
-{
-	struct philox_device *device = runner_device(runner);
-	enum philox_status status = PHILOX_OK;
-
-	for (int i = 0; status == PHILOX_OK && i < 2; i++)
-		if (!runner->joins[i])
-			status = philox_event_create(device, &runner->joins[i]);
-	if (status == PHILOX_OK)
-		status = philox_stream_create(device, 0, &runner->own);
-	return status;
-}
-
-enum philox_status run_stream(struct philox_runner *runner,
-			      philox_stream of_call, philox_stream *stream)
-{
-	enum philox_status status = PHILOX_OK;
-
-	*stream = of_call;
-	if (!is_legacy(of_call))
-		return PHILOX_OK;
-	if (!runner->own)
-		status = make_own_stream(runner);
-	if (status != PHILOX_OK)
-		return status_prefix(status, "runner '%s': ", runner->name);
-	*stream = runner->own;
-	return PHILOX_OK;
-}
-
-enum philox_status run_join(struct philox_runner *runner, philox_stream of_call,
-			    int after)
-{
-	struct philox_device *device = runner_device(runner);
-	philox_stream first = after ? runner->own : of_call;
-	philox_stream second = after ? of_call : runner->own;
-	enum philox_status status;
-
-	if (!is_legacy(of_call))
-		return PHILOX_OK;
-	status = philox_event_record(device, runner->joins[after], first);
-	if (status == PHILOX_OK)
-		status =
-			philox_event_wait(device, second, runner->joins[after]);
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	return status_prefix(status, "runner '%s': ", runner->name);
 }

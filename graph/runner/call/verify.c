@@ -13,12 +13,448 @@
 #include "graph/runner/call/call.h"
 #include "graph/runner/function/function.h"
 
-int replay_is_due(struct philox_function *function)
-{
-	const uint32_t every =
-		function->runner->verify ? 1 : function->policy.verify;
+#define REPLAY_TEXT 480
 
-	return every && function->replays++ % every == 0;
+/* --- text: what is said of a replay that differs -------------------------- */
+
+static void add_text(char text[REPLAY_TEXT], const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void add_text(char text[REPLAY_TEXT], const char *format, ...)
+{
+	size_t length = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + length, REPLAY_TEXT - length, format, arguments);
+	va_end(arguments);
+}
+
+static void add_hex(char text[REPLAY_TEXT], const void *bytes, size_t size)
+{
+	const unsigned char *byte = bytes;
+
+	add_text(text, "0x");
+	for (size_t i = size; i--;)
+		add_text(text, "%02x", byte[i]);
+}
+
+/* Words as they are, other keys in hex. */
+static void add_key(char text[REPLAY_TEXT], const struct key *key)
+{
+	const size_t shown = key->size < 16 ? key->size : 16;
+	int words = key->size > 0;
+
+	for (size_t i = 0; i < shown; i++)
+		words &= isprint(key->bytes[i]) != 0;
+	if (words)
+		add_text(text, " under key '%.*s'", (int)shown,
+			 (const char *)key->bytes);
+	else if (shown)
+		add_text(text, " under key of %zu bytes ", key->size);
+	for (size_t i = 0; !words && i < shown; i++)
+		add_text(text, "%02x", key->bytes[i]);
+	if (shown < key->size)
+		add_text(text, "...");
+}
+
+static int add_values(const struct recording *recording,
+		      const struct philox_call *call, char text[REPLAY_TEXT])
+{
+	const struct philox_function *function = recording->function;
+	int changed = 0;
+
+	for (size_t i = 0; i < function->n_values; i++) {
+		const struct philox_call_value *now = &call->values[i];
+
+		if (memcmp(&recording->given[i], now->bytes, now->size) == 0)
+			continue;
+		add_text(text, "%s value '%s' from ", changed++ ? "," : "",
+			 function->values[i].name);
+		add_hex(text, &recording->given[i], now->size);
+		add_text(text, " to ");
+		add_hex(text, now->bytes, now->size);
+	}
+	return changed;
+}
+
+static int add_inputs(const struct recording *recording,
+		      const struct philox_call *call, int changed,
+		      char text[REPLAY_TEXT])
+{
+	const struct philox_function *function = recording->function;
+
+	for (size_t i = 0; i < function->n_inputs; i++) {
+		const struct philox_input *input = &function->inputs[i];
+
+		if (recording->inputs[i] == call->inputs[i].address)
+			continue;
+		add_text(text, "%s input '%s'%s%s%s from %p to %p",
+			 changed++ ? "," : "", input->name,
+			 *input->origin ? " (" : "", input->origin,
+			 *input->origin ? ")" : "", recording->inputs[i],
+			 call->inputs[i].address);
+	}
+	return changed;
+}
+
+static enum philox_status describe_replay(struct replay_check *check,
+					  const struct verify_item *item,
+					  uint64_t place, enum verify_why why,
+					  char text[REPLAY_TEXT])
+{
+	const struct recording *recording = check->recording;
+	char what[VERIFY_TEXT], changes[REPLAY_TEXT] = "these changed:";
+	int changed;
+	enum philox_status status =
+		verify_describe(&check->verify, item, place, what);
+
+	if (status != PHILOX_OK)
+		return status;
+	*text = '\0';
+	add_text(text, "a replay");
+	add_key(text, recording->key);
+	add_text(text, " differs from its body: %s; %s; since it was recorded ",
+		 what, verify_why_text(why));
+	changed = add_values(recording, check->request->call, changes);
+	changed = add_inputs(recording, check->request->call, changed, changes);
+	add_text(text, "%s",
+		 changed ? changes : "no value changed and no input moved");
+	return PHILOX_OK;
+}
+
+/* --- inputs: what a body mutates, for a replay that is verified ----------- */
+
+/* Copies are aligned as memory is, at least to this, whatever was asked for. */
+#define PIECE_ALIGNMENT 512
+
+/* A piece of the caller's memory, with inputs in it. */
+struct piece {
+	uintptr_t begin, end;
+	uint32_t input;
+};
+
+static int by_begin_of_piece(const void *one, const void *other)
+{
+	const struct piece *a = one, *b = other;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return (a->input > b->input) - (a->input < b->input);
+}
+
+static int is_mutated_by(const struct replay_check *check, uint32_t input)
+{
+	return (check->recording->function->inputs[input].flags &
+		PHILOX_INPUT_MUTATED) != 0;
+}
+
+/* One that the body would be given at another place than in its own memory. */
+static enum philox_status refuse_shared(struct replay_check *check,
+					uint32_t input)
+{
+	check->verify.lacking = 1;
+	return status_set(PHILOX_ERROR_UNSUPPORTED,
+			  "input '%s' is not aligned, and shares memory with "
+			  "one that is mutated",
+			  check->recording->function->inputs[input].name);
+}
+
+/*
+ * Inputs that overlap are one piece, which is copied as one if the body mutates
+ * something in it.
+ */
+static enum philox_status keep_pieces(struct replay_check *check,
+				      const struct piece *pieces, size_t n)
+{
+	const struct philox_function *function = check->recording->function;
+	uintptr_t end = pieces[0].end;
+	size_t alignment = PIECE_ALIGNMENT;
+	int mutated = 0, lost = -1;
+	enum philox_status status;
+
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t input = pieces[i].input;
+
+		mutated |= is_mutated_by(check, input);
+		if (pieces[i].end > end)
+			end = pieces[i].end;
+		if (function->inputs[input].alignment > alignment)
+			alignment = function->inputs[input].alignment;
+		if (inputs_misaligned(function, check->request->call, input))
+			lost = (int)input;
+	}
+	if (!mutated)
+		return PHILOX_OK;
+	if (lost >= 0 && n > 1)
+		return refuse_shared(check, (uint32_t)lost);
+	status = verify_keep(&check->verify, (void *)pieces[0].begin,
+			     end - pieces[0].begin, alignment,
+			     lost < 0 ? pieces[0].begin % alignment : 0);
+	for (size_t i = 0; i < n; i++)
+		check->pieces[pieces[i].input] = check->verify.n_memory;
+	return status;
+}
+
+static enum philox_status keep_all_pieces(struct replay_check *check,
+					  const struct piece *pieces, size_t n)
+{
+	enum philox_status status = PHILOX_OK;
+	size_t begin = 0;
+
+	while (status == PHILOX_OK && begin < n) {
+		uintptr_t end = pieces[begin].end;
+		size_t next = begin + 1;
+
+		for (; next < n && pieces[next].begin < end; next++)
+			if (pieces[next].end > end)
+				end = pieces[next].end;
+		status = keep_pieces(check, pieces + begin, next - begin);
+		begin = next;
+	}
+	return status;
+}
+
+static enum philox_status keep_mutated(struct replay_check *check)
+{
+	const struct philox_function *function = check->recording->function;
+	struct piece *pieces = calloc(function->n_inputs + 1, sizeof(*pieces));
+	enum philox_status status;
+	size_t n = 0;
+	int mutated = 0;
+
+	if (!pieces)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "there is no memory for a list of inputs");
+	for (uint32_t i = 0; i < function->n_inputs; i++) {
+		const struct philox_call_input *input =
+			&check->request->call->inputs[i];
+		const uintptr_t begin = (uintptr_t)input->address;
+
+		mutated |= is_mutated_by(check, i);
+		if (input->bytes)
+			pieces[n++] =
+				(struct piece){begin, begin + input->bytes, i};
+	}
+	if (mutated)
+		qsort(pieces, n, sizeof(*pieces), by_begin_of_piece);
+	status = mutated ? keep_all_pieces(check, pieces, n) : PHILOX_OK;
+	free(pieces);
+	return status;
+}
+
+/* Where a piece of the real memory is in this run. */
+static void *copy_of(const struct replay_check *check, uint32_t input)
+{
+	const struct philox_verify *verify = &check->verify;
+	const struct verify_memory *memory;
+
+	if (!check->pieces[input])
+		return NULL;
+	memory = &verify->memory[check->pieces[input] - 1];
+	return (char *)memory->copies[verify->turn] +
+	       ((char *)check->request->call->inputs[input].address -
+		(char *)memory->real);
+}
+
+/* --- body: the body of a replay that is verified -------------------------- */
+
+static enum philox_status place_input(struct replay_check *check,
+				      struct philox_run *run, uint32_t index)
+{
+	const struct philox_function *function = run->function;
+	const struct philox_call_input *input = &run->call->inputs[index];
+	void *copy = copy_of(check, index);
+	enum philox_status status;
+
+	run->copied[index] =
+		(uint8_t)inputs_misaligned(function, run->call, index);
+	run->inputs[index] = copy ? copy : input->address;
+	if (copy || !run->copied[index] || !input->bytes)
+		return PHILOX_OK;
+	status = run_take_buffer(run, index, &run->inputs[index]);
+	if (status != PHILOX_OK)
+		return verify_paint(&check->verify, NULL, 0, status);
+	return philox_memory_copy(runner_device(run->runner),
+				  run->inputs[index], input->address,
+				  input->bytes, run->stream);
+}
+
+static enum philox_status place_all_inputs(struct replay_check *check,
+					   struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	/* until it is placed, none has memory of the run */
+	for (uint32_t i = 0; i < run->function->n_inputs; i++)
+		run->inputs[i] = run->call->inputs[i].address;
+	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
+	     i++)
+		status = place_input(check, run, i);
+	return status;
+}
+
+/* In an input that is as it was, there is nothing to compare. */
+static enum philox_status add_output(struct replay_check *check,
+				     const struct philox_run *run, size_t i)
+{
+	const struct philox_output_info *info = &run->function->outputs[i];
+	const struct verify_item item = {
+		.what = "output",
+		.name = info->name,
+		.origin = info->origin,
+		.elements = info->elements,
+		.bytes = run->outputs[i].bytes,
+		.real = check->recording->outputs[i].place.address,
+		.copies = {run->outputs[i].address, NULL}};
+
+	return verify_add(&check->verify, &item);
+}
+
+static enum philox_status add_input(struct replay_check *check, uint32_t i)
+{
+	const struct philox_input *info =
+		&check->recording->function->inputs[i];
+	const struct philox_call_input *input =
+		&check->request->call->inputs[i];
+	const struct verify_item item = {.what = "input",
+					 .name = info->name,
+					 .origin = info->origin,
+					 .elements = info->elements,
+					 .bytes = input->bytes,
+					 .real = input->address,
+					 .copies = {copy_of(check, i), NULL}};
+
+	if (!input->bytes || !is_mutated_by(check, i))
+		return PHILOX_OK;
+	return verify_add(&check->verify, &item);
+}
+
+/* Outputs first, then inputs that are mutated: the same in each run. */
+static enum philox_status add_items(struct replay_check *check,
+				    const struct philox_run *run)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < run->function->n_outputs;
+	     i++)
+		status = add_output(check, run, i);
+	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
+	     i++)
+		status = add_input(check, i);
+	return status;
+}
+
+static void place_items(struct replay_check *check,
+			const struct philox_run *run)
+{
+	struct verify_item *item = check->verify.items;
+
+	for (size_t i = 0; i < run->function->n_outputs; i++)
+		(item++)->copies[1] = run->outputs[i].address;
+	for (uint32_t i = 0; i < run->function->n_inputs; i++)
+		if (check->request->call->inputs[i].bytes &&
+		    is_mutated_by(check, i))
+			(item++)->copies[1] = copy_of(check, i);
+}
+
+static void free_one(const struct replay_check *check, void *address)
+{
+	struct philox_runner *runner = check->recording->function->runner;
+
+	philox_pool_free(runner->spare, check->request->stream, address);
+}
+
+/* What it allocated, cells of values, and buffers of inputs. */
+static void free_run_memory(const struct replay_check *check,
+			    const struct philox_run *run)
+{
+	const struct philox_function *function = check->recording->function;
+
+	for (size_t i = 0; i < run->n_blocks; i++)
+		if (!run->blocks[i].freed)
+			free_one(check, run->blocks[i].block.address);
+	for (size_t i = 0; i < function->n_values; i++)
+		if (run->values[i])
+			free_one(check, run->values[i]);
+	for (uint32_t i = 0; i < function->n_inputs; i++)
+		if (run->inputs[i] != check->request->call->inputs[i].address &&
+		    !copy_of(check, i))
+			free_one(check, run->inputs[i]);
+}
+
+/* Memory of a later run is free before the next one; that of the first stays. */
+static void free_later(struct replay_check *check, struct philox_run *run)
+{
+	struct status_message kept;
+
+	if (!check->verify.turn || !check->reruns++)
+		return;
+	status_keep(&kept);
+	free_run_memory(check, run);
+	status_restore(&kept);
+}
+
+static uint64_t allocations_of(struct philox_pool *pool)
+{
+	struct pool_figures figures;
+
+	pool_lock(pool);
+	pool_figures(pool->blocks, &figures);
+	pool_unlock(pool);
+	return figures.allocations;
+}
+
+/* Memory of the runner's own pool would stay. */
+static enum philox_status run_body_checked(struct philox_run *run)
+{
+	struct philox_runner *runner = run->runner;
+	const uint64_t before = allocations_of(runner->pool);
+	enum philox_status status;
+
+	run->function->counts.checking++;
+	status = run_body(run);
+	if (allocations_of(runner->pool) == before)
+		return status;
+	runner->unsettled = 1;
+	return status == PHILOX_OK ? run_check_memory(run, run->taken + 1)
+				   : status;
+}
+
+static enum philox_status run_checked(struct replay_check *check,
+				      struct philox_run *run)
+{
+	enum philox_status status;
+
+	run->pool = run->runner->spare;
+	run->verify = &check->verify;
+	run->dry = 1;
+	status = place_all_inputs(check, run);
+	if (status == PHILOX_OK)
+		status = run_body_checked(run);
+	if (status == PHILOX_OK && !check->verify.turn)
+		status = add_items(check, run);
+	else if (status == PHILOX_OK)
+		place_items(check, run);
+	return status;
+}
+
+static enum philox_status run_for_check(struct philox_verify *verify)
+{
+	struct replay_check *check = verify->user;
+	struct recording *recording = check->recording;
+	struct philox_function *function = recording->function;
+	struct philox_run *run = &function->runner->run;
+	enum philox_status status;
+
+	free_later(check, run);
+	status = run_begin(check->request, PHILOX_CALL_EAGER);
+	if (status != PHILOX_OK)
+		return status;
+	status = run_checked(check, run);
+	run_passes_undo(run);
+	run_end(run, status);
+	return status;
 }
 
 /* --- the second pool ---------------------------------------------------------- */
@@ -83,6 +519,14 @@ enum philox_status replay_checks_finish(struct philox_runner *runner)
 
 /* --- before the launch ------------------------------------------------------------------- */
 
+int replay_is_due(struct philox_function *function)
+{
+	const uint32_t every =
+		function->runner->verify ? 1 : function->policy.verify;
+
+	return every && function->replays++ % every == 0;
+}
+
 static enum philox_status reserve_check(struct replay_check *check)
 {
 	const struct philox_function *function = check->recording->function;
@@ -111,9 +555,9 @@ static enum philox_status agree_to_run(struct replay_check *check,
 	if (!can && !check->verify.lacking)
 		return agree_failed(function, status);
 	status_keep(&own);
-	status = agree_quietly(function,
-			       can ? PHILOX_CALL_REPLAY : PHILOX_CALL_EAGER,
-			       &agreed);
+	status =
+		agree_on(function, can ? PHILOX_CALL_REPLAY : PHILOX_CALL_EAGER,
+			 &agreed);
 	if (status != PHILOX_OK) {
 		check->verify.lacking = 0;
 		return status;
@@ -161,12 +605,12 @@ static enum philox_status reserve_all(struct replay_check *check)
 		return status;
 	verify->graph = check->recording->graph;
 	verify->pool = runner->spare;
-	verify->stream = check->stream;
-	verify->run = replay_run_body;
+	verify->stream = check->request->stream;
+	verify->run = run_for_check;
 	verify->user = check;
 	verify->agree = function->agree ? agree_to_explain : NULL;
 	status = verify_open(verify);
-	return status == PHILOX_OK ? replay_keep_mutated(check) : status;
+	return status == PHILOX_OK ? keep_mutated(check) : status;
 }
 
 static void close_check(struct replay_check *check)
@@ -274,7 +718,7 @@ static enum philox_status differ(struct replay_check *check,
 		return status;
 	status = PHILOX_OK;
 	if (item)
-		status = replay_describe(check, item, place, why, text);
+		status = describe_replay(check, item, place, why, text);
 	else
 		why = VERIFY_FROZEN;
 	return status == PHILOX_OK ? act(check, why, text) : status;
@@ -291,9 +735,9 @@ static enum philox_status agree_on_outcome(struct replay_check *check,
 	*differs = item != NULL;
 	if (!check->asked)
 		return PHILOX_OK;
-	status = agree_quietly(check->recording->function,
-			       item ? PHILOX_CALL_EAGER : PHILOX_CALL_REPLAY,
-			       &agreed);
+	status = agree_on(check->recording->function,
+			  item ? PHILOX_CALL_EAGER : PHILOX_CALL_REPLAY,
+			  &agreed);
 	*differs = status == PHILOX_OK && agreed < PHILOX_CALL_REPLAY;
 	return status;
 }
@@ -307,7 +751,7 @@ static enum philox_status follow_others(struct replay_check *check)
 	enum philox_status status = agree_on_outcome(check, NULL, &differs);
 
 	if (status == PHILOX_OK && differs) /* none runs a body to explain it */
-		status = agree_quietly(function, PHILOX_CALL_EAGER, &agreed);
+		status = agree_on(function, PHILOX_CALL_EAGER, &agreed);
 	if (status != PHILOX_OK || !differs)
 		return status;
 	function->replays = 0;
@@ -369,453 +813,4 @@ enum philox_status replay_check_end(struct replay_check *check,
 		close_check(check);
 	function->counts.verify_ns += runner_time() - began;
 	return went;
-}
-
-/* --- body: the body of a replay that is verified -------------------------- */
-
-/*
- * See Note [Verification] in graph/verify/verify.h.
- */
-
-static enum philox_status place_input(struct replay_check *check,
-				      struct philox_run *run, uint32_t index)
-{
-	const struct philox_function *function = run->function;
-	const struct philox_call_input *input = &run->call->inputs[index];
-	void *copy = replay_copy_of(check, index);
-	enum philox_status status;
-
-	run->copied[index] =
-		(uint8_t)inputs_misaligned(function, run->call, index);
-	run->inputs[index] = copy ? copy : input->address;
-	if (copy || !run->copied[index] || !input->bytes)
-		return PHILOX_OK;
-	status = run_take_buffer(run, index, &run->inputs[index]);
-	if (status != PHILOX_OK)
-		return verify_paint(&check->verify, NULL, 0, status);
-	return philox_memory_copy(runner_device(run->runner),
-				  run->inputs[index], input->address,
-				  input->bytes, run->stream);
-}
-
-static enum philox_status place_all_inputs(struct replay_check *check,
-					   struct philox_run *run)
-{
-	enum philox_status status = PHILOX_OK;
-
-	/* until it is placed, none has memory of the run */
-	for (uint32_t i = 0; i < run->function->n_inputs; i++)
-		run->inputs[i] = run->call->inputs[i].address;
-	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
-	     i++)
-		status = place_input(check, run, i);
-	return status;
-}
-
-/* In an input that is as it was, there is nothing to compare. */
-static enum philox_status add_output(struct replay_check *check,
-				     const struct philox_run *run, size_t i)
-{
-	const struct philox_output_info *info = &run->function->outputs[i];
-	const struct verify_item item = {
-		.what = "output",
-		.name = info->name,
-		.origin = info->origin,
-		.elements = info->elements,
-		.bytes = run->outputs[i].bytes,
-		.real = check->recording->outputs[i].place.address,
-		.copies = {run->outputs[i].address, NULL}};
-
-	return verify_add(&check->verify, &item);
-}
-
-static enum philox_status add_input(struct replay_check *check, uint32_t i)
-{
-	const struct philox_input *info =
-		&check->recording->function->inputs[i];
-	const struct philox_call_input *input = &check->call->inputs[i];
-	const struct verify_item item = {
-		.what = "input",
-		.name = info->name,
-		.origin = info->origin,
-		.elements = info->elements,
-		.bytes = input->bytes,
-		.real = input->address,
-		.copies = {replay_copy_of(check, i), NULL}};
-
-	if (!input->bytes || !replay_is_mutated(check, i))
-		return PHILOX_OK;
-	return verify_add(&check->verify, &item);
-}
-
-/* Outputs first, then inputs that are mutated: the same in each run. */
-static enum philox_status add_items(struct replay_check *check,
-				    const struct philox_run *run)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0; status == PHILOX_OK && i < run->function->n_outputs;
-	     i++)
-		status = add_output(check, run, i);
-	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
-	     i++)
-		status = add_input(check, i);
-	return status;
-}
-
-static void place_items(struct replay_check *check,
-			const struct philox_run *run)
-{
-	struct verify_item *item = check->verify.items;
-
-	for (size_t i = 0; i < run->function->n_outputs; i++)
-		(item++)->copies[1] = run->outputs[i].address;
-	for (uint32_t i = 0; i < run->function->n_inputs; i++)
-		if (check->call->inputs[i].bytes && replay_is_mutated(check, i))
-			(item++)->copies[1] = replay_copy_of(check, i);
-}
-
-static void free_one(const struct replay_check *check, void *address)
-{
-	struct philox_runner *runner = check->recording->function->runner;
-
-	philox_pool_free(runner->spare, check->stream, address);
-}
-
-/* What it allocated, cells of values, and buffers of inputs. */
-static void free_run_memory(const struct replay_check *check,
-			    const struct philox_run *run)
-{
-	const struct philox_function *function = check->recording->function;
-
-	for (size_t i = 0; i < run->n_blocks; i++)
-		if (!run->blocks[i].freed)
-			free_one(check, run->blocks[i].block.address);
-	for (size_t i = 0; i < function->n_values; i++)
-		if (run->values[i])
-			free_one(check, run->values[i]);
-	for (uint32_t i = 0; i < function->n_inputs; i++)
-		if (run->inputs[i] != check->call->inputs[i].address &&
-		    !replay_copy_of(check, i))
-			free_one(check, run->inputs[i]);
-}
-
-/* Memory of a later run is free before the next one; that of the first stays. */
-static void free_later(struct replay_check *check, struct philox_run *run)
-{
-	struct status_message kept;
-
-	if (!check->verify.turn || !check->reruns++)
-		return;
-	status_keep(&kept);
-	free_run_memory(check, run);
-	status_restore(&kept);
-}
-
-static uint64_t allocations_of(struct philox_pool *pool)
-{
-	struct pool_figures figures;
-
-	pool_lock(pool);
-	pool_figures(pool->blocks, &figures);
-	pool_unlock(pool);
-	return figures.allocations;
-}
-
-/* Memory of the runner's own pool would stay. */
-static enum philox_status run_body_checked(struct philox_run *run)
-{
-	struct philox_runner *runner = run->runner;
-	const uint64_t before = allocations_of(runner->pool);
-	enum philox_status status;
-
-	run->function->counts.checking++;
-	status = run_body(run);
-	if (allocations_of(runner->pool) == before)
-		return status;
-	runner->unsettled = 1;
-	return status == PHILOX_OK ? run_check_memory(run, run->taken + 1)
-				   : status;
-}
-
-static enum philox_status run_checked(struct replay_check *check,
-				      struct philox_run *run)
-{
-	enum philox_status status;
-
-	run->pool = run->runner->spare;
-	run->verify = &check->verify;
-	run->dry = 1;
-	status = place_all_inputs(check, run);
-	if (status == PHILOX_OK)
-		status = run_body_checked(run);
-	if (status == PHILOX_OK && !check->verify.turn)
-		status = add_items(check, run);
-	else if (status == PHILOX_OK)
-		place_items(check, run);
-	return status;
-}
-
-enum philox_status replay_run_body(struct philox_verify *verify)
-{
-	struct replay_check *check = verify->user;
-	struct recording *recording = check->recording;
-	struct philox_function *function = recording->function;
-	struct philox_run *run = &function->runner->run;
-	enum philox_status status;
-
-	free_later(check, run);
-	status = run_begin(function, check->call, recording->key,
-			   PHILOX_CALL_EAGER, check->stream);
-	if (status != PHILOX_OK)
-		return status;
-	status = run_checked(check, run);
-	run_passes_undo(run);
-	run_end(run, status);
-	return status;
-}
-
-/* --- inputs: what a body mutates, for a replay that is verified ----------- */
-
-/*
- * See Note [Verification] in graph/verify/verify.h.
- */
-
-/* Copies are aligned as memory is, at least to this, whatever was asked for. */
-#define PIECE_ALIGNMENT 512
-
-/* A piece of the caller's memory, with inputs in it. */
-struct piece {
-	uintptr_t begin, end;
-	uint32_t input;
-};
-
-static int by_begin_of_piece(const void *one, const void *other)
-{
-	const struct piece *a = one, *b = other;
-
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	return (a->input > b->input) - (a->input < b->input);
-}
-
-int replay_is_mutated(const struct replay_check *check, uint32_t input)
-{
-	return (check->recording->function->inputs[input].flags &
-		PHILOX_INPUT_MUTATED) != 0;
-}
-
-/* One that the body would be given at another place than in its own memory. */
-static enum philox_status refuse_shared(struct replay_check *check,
-					uint32_t input)
-{
-	check->verify.lacking = 1;
-	return status_set(PHILOX_ERROR_UNSUPPORTED,
-			  "input '%s' is not aligned, and shares memory with "
-			  "one that is mutated",
-			  check->recording->function->inputs[input].name);
-}
-
-/*
- * Inputs that overlap are one piece, which is copied as one if the body mutates
- * something in it.
- */
-static enum philox_status keep_pieces(struct replay_check *check,
-				      const struct piece *pieces, size_t n)
-{
-	const struct philox_function *function = check->recording->function;
-	uintptr_t end = pieces[0].end;
-	size_t alignment = PIECE_ALIGNMENT;
-	int mutated = 0, lost = -1;
-	enum philox_status status;
-
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t input = pieces[i].input;
-
-		mutated |= replay_is_mutated(check, input);
-		if (pieces[i].end > end)
-			end = pieces[i].end;
-		if (function->inputs[input].alignment > alignment)
-			alignment = function->inputs[input].alignment;
-		if (inputs_misaligned(function, check->call, input))
-			lost = (int)input;
-	}
-	if (!mutated)
-		return PHILOX_OK;
-	if (lost >= 0 && n > 1)
-		return refuse_shared(check, (uint32_t)lost);
-	status = verify_keep(&check->verify, (void *)pieces[0].begin,
-			     end - pieces[0].begin, alignment,
-			     lost < 0 ? pieces[0].begin % alignment : 0);
-	for (size_t i = 0; i < n; i++)
-		check->pieces[pieces[i].input] = check->verify.n_memory;
-	return status;
-}
-
-static enum philox_status keep_all_pieces(struct replay_check *check,
-					  const struct piece *pieces, size_t n)
-{
-	enum philox_status status = PHILOX_OK;
-	size_t begin = 0;
-
-	while (status == PHILOX_OK && begin < n) {
-		uintptr_t end = pieces[begin].end;
-		size_t next = begin + 1;
-
-		for (; next < n && pieces[next].begin < end; next++)
-			if (pieces[next].end > end)
-				end = pieces[next].end;
-		status = keep_pieces(check, pieces + begin, next - begin);
-		begin = next;
-	}
-	return status;
-}
-
-enum philox_status replay_keep_mutated(struct replay_check *check)
-{
-	const struct philox_function *function = check->recording->function;
-	struct piece *pieces = calloc(function->n_inputs + 1, sizeof(*pieces));
-	enum philox_status status;
-	size_t n = 0;
-	int mutated = 0;
-
-	if (!pieces)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "there is no memory for a list of inputs");
-	for (uint32_t i = 0; i < function->n_inputs; i++) {
-		const struct philox_call_input *input = &check->call->inputs[i];
-		const uintptr_t begin = (uintptr_t)input->address;
-
-		mutated |= replay_is_mutated(check, i);
-		if (input->bytes)
-			pieces[n++] =
-				(struct piece){begin, begin + input->bytes, i};
-	}
-	if (mutated)
-		qsort(pieces, n, sizeof(*pieces), by_begin_of_piece);
-	status = mutated ? keep_all_pieces(check, pieces, n) : PHILOX_OK;
-	free(pieces);
-	return status;
-}
-
-/* Where a piece of the real memory is in this run. */
-void *replay_copy_of(const struct replay_check *check, uint32_t input)
-{
-	const struct philox_verify *verify = &check->verify;
-	const struct verify_memory *memory;
-
-	if (!check->pieces[input])
-		return NULL;
-	memory = &verify->memory[check->pieces[input] - 1];
-	return (char *)memory->copies[verify->turn] +
-	       ((char *)check->call->inputs[input].address -
-		(char *)memory->real);
-}
-
-/* --- text: what is said of a replay that differs -------------------------- */
-
-static void add_text(char text[REPLAY_TEXT], const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void add_text(char text[REPLAY_TEXT], const char *format, ...)
-{
-	size_t length = strlen(text);
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(text + length, REPLAY_TEXT - length, format, arguments);
-	va_end(arguments);
-}
-
-static void add_hex(char text[REPLAY_TEXT], const void *bytes, size_t size)
-{
-	const unsigned char *byte = bytes;
-
-	add_text(text, "0x");
-	for (size_t i = size; i--;)
-		add_text(text, "%02x", byte[i]);
-}
-
-/* Words as they are, other keys in hex. */
-static void add_key(char text[REPLAY_TEXT], const struct key *key)
-{
-	const size_t shown = key->size < 16 ? key->size : 16;
-	int words = key->size > 0;
-
-	for (size_t i = 0; i < shown; i++)
-		words &= isprint(key->bytes[i]) != 0;
-	if (words)
-		add_text(text, " under key '%.*s'", (int)shown,
-			 (const char *)key->bytes);
-	else if (shown)
-		add_text(text, " under key of %zu bytes ", key->size);
-	for (size_t i = 0; !words && i < shown; i++)
-		add_text(text, "%02x", key->bytes[i]);
-	if (shown < key->size)
-		add_text(text, "...");
-}
-
-static int add_values(const struct recording *recording,
-		      const struct philox_call *call, char text[REPLAY_TEXT])
-{
-	const struct philox_function *function = recording->function;
-	int changed = 0;
-
-	for (size_t i = 0; i < function->n_values; i++) {
-		const struct philox_call_value *now = &call->values[i];
-
-		if (memcmp(&recording->given[i], now->bytes, now->size) == 0)
-			continue;
-		add_text(text, "%s value '%s' from ", changed++ ? "," : "",
-			 function->values[i].name);
-		add_hex(text, &recording->given[i], now->size);
-		add_text(text, " to ");
-		add_hex(text, now->bytes, now->size);
-	}
-	return changed;
-}
-
-static int add_inputs(const struct recording *recording,
-		      const struct philox_call *call, int changed,
-		      char text[REPLAY_TEXT])
-{
-	const struct philox_function *function = recording->function;
-
-	for (size_t i = 0; i < function->n_inputs; i++) {
-		const struct philox_input *input = &function->inputs[i];
-
-		if (recording->inputs[i] == call->inputs[i].address)
-			continue;
-		add_text(text, "%s input '%s'%s%s%s from %p to %p",
-			 changed++ ? "," : "", input->name,
-			 *input->origin ? " (" : "", input->origin,
-			 *input->origin ? ")" : "", recording->inputs[i],
-			 call->inputs[i].address);
-	}
-	return changed;
-}
-
-enum philox_status replay_describe(struct replay_check *check,
-				   const struct verify_item *item,
-				   uint64_t place, enum verify_why why,
-				   char text[REPLAY_TEXT])
-{
-	const struct recording *recording = check->recording;
-	char what[VERIFY_TEXT], changes[REPLAY_TEXT] = "these changed:";
-	int changed;
-	enum philox_status status =
-		verify_describe(&check->verify, item, place, what);
-
-	if (status != PHILOX_OK)
-		return status;
-	*text = '\0';
-	add_text(text, "a replay");
-	add_key(text, recording->key);
-	add_text(text, " differs from its body: %s; %s; since it was recorded ",
-		 what, verify_why_text(why));
-	changed = add_values(recording, check->call, changes);
-	changed = add_inputs(recording, check->call, changed, changes);
-	add_text(text, "%s",
-		 changed ? changes : "no value changed and no input moved");
-	return PHILOX_OK;
 }

@@ -3,6 +3,7 @@
  * counted
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "graph/runner/state/state.h"
 #include "graph/runner/function/function.h"
 #include "lib/base/base.h"
+#include "lib/device/device.h"
 
 /* The sizes of the structs' first versions. */
 #define FUNCTION_SIZE_FIRST OPTIONS_FIRST(struct philox_function_options, agree)
@@ -362,6 +364,46 @@ void function_end(struct philox_function *function)
 	recordings_free(function);
 	keys_free(function);
 	function->destroyed = 1;
+}
+
+/* --- calls ---------------------------------------------------------------------- */
+
+enum philox_status function_refuse_capture(
+	const struct philox_function *function, philox_stream stream)
+{
+	enum philox_status status =
+		device_refuse_capture(runner_device(function->runner), stream);
+
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(
+		status, "function '%s' cannot be called: ", function->name);
+}
+
+static void append(struct reason *reason, size_t length, const char *format,
+		   va_list arguments)
+{
+	vsnprintf(reason->text + length, sizeof(reason->text) - length, format,
+		  arguments);
+	reason->written = 1;
+}
+
+void reason_write(struct reason *reason, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	append(reason, 0, format, arguments);
+	va_end(arguments);
+}
+
+void reason_add(struct reason *reason, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	append(reason, strlen(reason->text), format, arguments);
+	va_end(arguments);
 }
 
 /* --- making ---------------------------------------------------------------------- */

@@ -37,6 +37,30 @@ void script_free(struct script *script);
 void script_share(struct script *script, struct script_share *share, size_t n);
 void script_unshare(struct script_share *share);
 
+/* --- agree: processes settle on what a call is executed as ---------------- */
+
+/*
+ * See `agree` of struct philox_function_options. Functions that are not
+ * PHILOX_FUNCTION_COLLECTIVE ask nobody, and it costs them nothing.
+ */
+
+/*
+ * agree_on() asks the other processes with the kind that this one wants, and
+ * writes what all have agreed on. Errors: ERROR_STATE (others cannot make the
+ * call), ERROR_INVALID (the callback's answer is no kind, or above `wanted`),
+ * what the callback returned.
+ */
+enum philox_status agree_on(struct philox_function *function,
+			    enum philox_call_kind wanted,
+			    enum philox_call_kind *agreed);
+
+/*
+ * agree_failed() asks with NONE, for a call that cannot be made, and returns its
+ * error with the thread's message as it was, whatever the others say.
+ */
+enum philox_status agree_failed(struct philox_function *function,
+				enum philox_status status);
+
 /* --- key: the keys of a function ------------------------------------------ */
 
 /* key_find() finds a key, NULL: there is none. */
@@ -65,6 +89,16 @@ struct key *key_new(const struct philox_function *function, const void *bytes,
 void keys_replace(struct philox_function *function, struct key *list,
 		  struct key **buckets, size_t n_buckets);
 void keys_free_list(struct key *list);
+
+/*
+ * key_log() logs a decision about a key, once. key_refuse() has the key wait to
+ * be recorded, and says why.
+ */
+void key_log(const struct philox_function *function, struct key *key,
+	     enum logged about, const char *event, enum philox_call_kind kind,
+	     const char *input, const char *text);
+void key_refuse(struct philox_function *function, struct key *key,
+		enum philox_call_kind kind, const char *reason);
 
 /* --- limits: how many keys and bytes a function keeps --------------------- */
 
@@ -232,5 +266,24 @@ void function_end(struct philox_function *function);
 
 /* function_free() frees the rest. */
 void function_free(struct philox_function *function);
+
+/*
+ * function_refuse_capture() refuses a call on a stream that is capturing:
+ * ERROR_CAPTURE_UNSUPPORTED. A launch asks by itself, but only its own stream.
+ */
+enum philox_status function_refuse_capture(
+	const struct philox_function *function, philox_stream stream);
+
+/* Why a call is no replay. */
+struct reason {
+	int written;
+	char text[256];
+};
+
+/* reason_write() writes it, reason_add() goes on. */
+void reason_write(struct reason *reason, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void reason_add(struct reason *reason, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

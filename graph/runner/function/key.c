@@ -1,6 +1,7 @@
 /*
  * graph/runner/function/key.c - the keys of a function
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/runner/function/function.h"
@@ -205,6 +206,31 @@ void keys_replace(struct philox_function *function, struct key *list,
 		list = key->next_in_function;
 		link_key(function, key);
 	}
+}
+
+/* --- what is said of a key --------------------------------------------------- */
+
+void key_log(const struct philox_function *function, struct key *key,
+	     enum logged about, const char *event, enum philox_call_kind kind,
+	     const char *input, const char *text)
+{
+	if (key->logged & about)
+		return;
+	key->logged |= about;
+	runner_post(function,
+		    about == LOGGED_MOVED ? PHILOX_LOG_INFO
+					  : PHILOX_LOG_WARNING,
+		    event, kind, input, 0, "%s", text);
+}
+
+void key_refuse(struct philox_function *function, struct key *key,
+		enum philox_call_kind kind, const char *reason)
+{
+	key->wait = function->policy.retry;
+	function->runner->unrecorded = 1;
+	snprintf(key->refused, sizeof(key->refused), "%s", reason);
+	key_log(function, key, LOGGED_REFUSED, "not recorded", kind, NULL,
+		reason);
 }
 
 /* --- limits: how many keys and bytes a function keeps --------------------- */

@@ -151,3 +151,59 @@ void fences_finish(struct philox_runner *runner)
 	free(runner->fences);
 	pthread_mutex_destroy(&runner->fences_lock);
 }
+
+/* --- the legacy stream -------------------------------------------------------------- */
+
+/* CUDA has two handles for it. */
+static int is_legacy(philox_stream stream)
+{
+	return (uintptr_t)stream <= 1;
+}
+
+static enum philox_status make_own_stream(struct philox_runner *runner)
+{
+	struct philox_device *device = runner_device(runner);
+	enum philox_status status = PHILOX_OK;
+
+	for (int i = 0; status == PHILOX_OK && i < 2; i++)
+		if (!runner->joins[i])
+			status = philox_event_create(device, &runner->joins[i]);
+	if (status == PHILOX_OK)
+		status = philox_stream_create(device, 0, &runner->own);
+	return status;
+}
+
+enum philox_status legacy_stream(struct philox_runner *runner,
+				 philox_stream of_call, philox_stream *stream)
+{
+	enum philox_status status = PHILOX_OK;
+
+	*stream = of_call;
+	if (!is_legacy(of_call))
+		return PHILOX_OK;
+	if (!runner->own)
+		status = make_own_stream(runner);
+	if (status != PHILOX_OK)
+		return status_prefix(status, "runner '%s': ", runner->name);
+	*stream = runner->own;
+	return PHILOX_OK;
+}
+
+enum philox_status legacy_join(struct philox_runner *runner,
+			       philox_stream of_call, int after)
+{
+	struct philox_device *device = runner_device(runner);
+	philox_stream first = after ? runner->own : of_call;
+	philox_stream second = after ? of_call : runner->own;
+	enum philox_status status;
+
+	if (!is_legacy(of_call))
+		return PHILOX_OK;
+	status = philox_event_record(device, runner->joins[after], first);
+	if (status == PHILOX_OK)
+		status =
+			philox_event_wait(device, second, runner->joins[after]);
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_prefix(status, "runner '%s': ", runner->name);
+}

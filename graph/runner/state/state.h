@@ -338,9 +338,10 @@ struct philox_run {
 	size_t step; /* of the script */
 	int comparing;
 	int refused, again;
-	char reason[256];
-	size_t entries; /* of uses that were taken */
-	uint64_t taken; /* allocations from the pool */
+	char reason[256]; /* that it refused for */
+	const char *why;  /* the body is run */
+	size_t entries;   /* of uses that were taken */
+	uint64_t taken;   /* allocations from the pool */
 
 	struct run_pass *passes;
 	size_t n_passes, pass_room;
@@ -638,6 +639,17 @@ enum philox_status fences_wait(struct philox_runner *runner);
 void fences_passed(struct philox_runner *runner);
 
 void fences_finish(struct philox_runner *runner);
+
+/*
+ * The legacy stream cannot capture: legacy_stream() writes the stream that
+ * stands in for that of a call, the same one unless it is the legacy stream,
+ * with legacy_join() before and after the call's work. On any other stream it
+ * does nothing.
+ */
+enum philox_status legacy_stream(struct philox_runner *runner,
+				 philox_stream of_call, philox_stream *stream);
+enum philox_status legacy_join(struct philox_runner *runner,
+			       philox_stream of_call, int after);
 
 /* --- step: the outputs of a step, and what keeps them --------------------- */
 

@@ -1,12 +1,11 @@
 /*
- * graph/runner/call/agree.c - processes settle on what a call is executed as
+ * graph/runner/function/agree.c - processes settle on what a call is executed as
  *
  * A question is always asked of all, and all ask the same number of them: the
  * first one of a call, and then that which belongs to the kind they agreed on.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include "graph/runner/call/call.h"
+#include "graph/runner/function/function.h"
 
 static enum philox_status refuse_answer(const struct philox_function *function,
 					enum philox_call_kind wanted,
@@ -58,30 +57,9 @@ static enum philox_status ask_others(struct philox_function *function,
 	return PHILOX_OK;
 }
 
-/* The reason so far says why it would have been no replay. */
-static void explain_less(const struct request *request,
-			 enum philox_call_kind wanted,
-			 enum philox_call_kind agreed)
-{
-	static const char *const kinds[] = {"", "an eager call", "a warm-up",
-					    "a recording", "a replay"};
-	struct philox_function *function = request->function;
-	const int replay = wanted == PHILOX_CALL_REPLAY;
-	char own[sizeof(function->reason)];
-
-	snprintf(own, sizeof(own), "%s", replay ? "" : function->reason);
-	request_explain(request,
-			"it is %s, since other processes need more care: here "
-			"it would be %s%s%.120s",
-			kinds[agreed], kinds[wanted], *own ? ": " : "", own);
-	function->counts.missed_agreed++;
-	request_tell(request, LOGGED_AGREED, "agreed", agreed, NULL,
-		     function->reason);
-}
-
-enum philox_status agree_quietly(struct philox_function *function,
-				 enum philox_call_kind wanted,
-				 enum philox_call_kind *agreed)
+enum philox_status agree_on(struct philox_function *function,
+			    enum philox_call_kind wanted,
+			    enum philox_call_kind *agreed)
 {
 	enum philox_status status;
 	uint32_t answer;
@@ -99,18 +77,6 @@ enum philox_status agree_quietly(struct philox_function *function,
 				  function->name);
 	*agreed = (enum philox_call_kind)answer;
 	return PHILOX_OK;
-}
-
-enum philox_status agree_on(const struct request *request,
-			    enum philox_call_kind wanted,
-			    enum philox_call_kind *agreed)
-{
-	enum philox_status status =
-		agree_quietly(request->function, wanted, agreed);
-
-	if (status == PHILOX_OK && *agreed < wanted && !request->prepare)
-		explain_less(request, wanted, *agreed);
-	return status;
 }
 
 /* A function that was destroyed may have no `user` any more. */
