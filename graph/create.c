@@ -79,7 +79,7 @@ static const struct context_hooks hooks = {
 	.broken = own_note_broken,
 	.read = passes_read,
 	.quiet = check_quiet,
-	.ended = run_passes_ended,
+	.ended = callback_pass_ended,
 	.digest = inspect_digest,
 };
 

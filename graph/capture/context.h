@@ -11,6 +11,7 @@
 
 #define GRAPH_NAME_SIZE 64 /* with its NUL */
 
+struct callback;
 struct capture;
 struct cell_block;
 struct own_capture;
@@ -27,7 +28,7 @@ struct graph_context {
 	struct cell_block *blocks; /* of eager passes */
 	uint64_t graph_count;      /* for names */
 	struct philox_runner *runners;
-	struct philox_verify *verifies; /* whose callbacks run */
+	struct callback *callbacks; /* that run */
 	uint64_t run_passes; /* begun by bodies, for struct philox_pass */
 
 	pthread_mutex_t pools_lock; /* guards what follows */

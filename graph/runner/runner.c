@@ -144,7 +144,7 @@ struct philox_pool *philox_runner_pool(const struct philox_runner *runner)
 
 static void free_run(struct philox_run *run)
 {
-	free(run->passes);
+	free(run->callback.passes);
 	free(run->blocks);
 	free(run->inputs);
 	free(run->copied);

@@ -1,310 +1,147 @@
 /*
- * graph/verify/callback.c - the passes of an eager form, and what else it asks
- * for
+ * graph/verify/callback.c - passes that a callback begins: a body of a runner,
+ * or an eager form
  */
-#include <inttypes.h>
-#include <stdlib.h>
 #include "graph/capture/context.h"
 #include "graph/verify/verify.h"
 
-/* --- known to the context ------------------------------------------------------ */
-
-enum philox_status verify_passes_reserve(struct philox_verify *verify)
+uintptr_t callback_this_thread(void)
 {
-	struct philox_graph *graph = verify->graph;
+	static _Thread_local char here;
 
-	verify->passes = calloc(graph->n_uses + 1, sizeof(*verify->passes));
-	if (verify->passes)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_MEMORY, "'%s': no memory to verify it",
-			  graph->name);
+	return (uintptr_t)&here;
 }
 
-void verify_passes_free(struct philox_verify *verify)
+void callback_begin(struct callback *callback, struct philox_context *context)
 {
-	free(verify->passes);
-	verify->passes = NULL;
-}
-
-void verify_passes_begin(struct philox_verify *verify)
-{
-	struct philox_context *context = verify->graph->context;
-
-	verify->n_passes = 0;
-	verify->in_callback = 1;
-	verify->thread = pthread_self();
+	callback->context = context;
 	context_lock(context);
-	verify->next = context->graphs->verifies;
-	context->graphs->verifies = verify;
+	callback->n_passes = 0;
+	callback->next = context->graphs->callbacks;
+	context->graphs->callbacks = callback;
 	context_unlock(context);
 }
 
-void verify_passes_end(struct philox_verify *verify)
+void callback_end(struct callback *callback)
 {
-	struct philox_context *context = verify->graph->context;
-	struct philox_verify **link = &context->graphs->verifies;
+	struct callback **link = &callback->context->graphs->callbacks;
 
-	verify->in_callback = 0;
-	context_lock(context);
-	for (uint32_t i = 0; i < verify->n_passes; i++)
-		if (verify->passes[i].pass.cells)
-			context->hooks->give(&verify->passes[i].pass);
-	while (*link != verify)
+	context_lock(callback->context);
+	while (*link != callback)
 		link = &(*link)->next;
-	*link = verify->next;
-	context_unlock(context);
+	*link = callback->next;
+	callback->n_passes = 0;
+	context_unlock(callback->context);
 }
 
-/* Numbers go up within an eager form. */
-static struct verify_pass *find_verified(const struct philox_verify *verify,
-					 uint64_t number)
+void callback_enter(struct callback *callback)
 {
-	uint32_t low = 0, high = verify->n_passes;
-
-	while (low < high) {
-		const uint32_t middle = low + (high - low) / 2;
-
-		if (verify->passes[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < verify->n_passes && verify->passes[low].number == number
-		       ? &verify->passes[low]
-		       : NULL;
+	atomic_store(&callback->thread, callback_this_thread());
 }
 
-int verify_passes_ended(const struct philox_pass *pass, int committed)
+void callback_leave(struct callback *callback)
 {
-	struct philox_verify *verify = pass->region->context->graphs->verifies;
-	struct verify_pass *found = NULL;
-
-	for (; verify && !found; verify = verify->next)
-		found = find_verified(verify, pass->run);
-	if (!found || found->state != VERIFY_OPEN)
-		return 0;
-	found->state = committed ? VERIFY_COMMITTED : VERIFY_ABORTED;
-	return 1;
+	atomic_store(&callback->thread, 0);
 }
 
-enum philox_status verify_passes_whole(const struct philox_verify *verify)
+int callback_is_here(const struct callback *callback)
 {
-	const struct philox_graph *graph = verify->graph;
-
-	for (uint32_t i = 0; i < verify->n_passes; i++) {
-		const struct verify_pass *pass = &verify->passes[i];
-
-		if (pass->state != VERIFY_COMMITTED)
-			return status_set(
-				PHILOX_ERROR_STATE,
-				"'%s': its eager form has succeeded, but pass "
-				"%" PRIu32 ", of region '%s', %s",
-				graph->name, i, pass->pass.region->name,
-				pass->state == VERIFY_OPEN ? "is open"
-							   : "was aborted");
-	}
-	if (verify->n_passes == graph->n_uses)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_STATE,
-			  "'%s' has %" PRIu32 " pass%s, and its eager form "
-			  "%" PRIu32,
-			  graph->name, graph->n_uses, status_es(graph->n_uses),
-			  verify->n_passes);
-}
-
-/* --- what the callback asks for --------------------------------------------------- */
-
-static enum philox_status check_callback(const struct philox_verify *verify)
-{
-	if (!verify)
-		return status_set(PHILOX_ERROR_INVALID, "verify is NULL");
-	if (verify->in_callback &&
-	    pthread_equal(verify->thread, pthread_self()))
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_STATE,
-			  "'%s': no eager form of it is running on this thread",
-			  verify->graph->name);
-}
-
-static enum philox_status report_verify(const struct philox_verify *verify,
-					enum philox_status status)
-{
-	return verify ? graph_report(verify->graph, status, NULL) : status;
-}
-
-philox_stream philox_verify_stream(const struct philox_verify *verify)
-{
-	return verify ? verify->stream : NULL;
-}
-
-static enum philox_status find_array(const struct philox_verify *verify,
-				     size_t index, void **address)
-{
-	enum philox_status status = check_callback(verify);
-
-	if (status != PHILOX_OK)
-		return status;
-	if (!address)
-		return status_set(PHILOX_ERROR_INVALID, "address is NULL");
-	if (index >= verify->options->n_arrays)
-		return status_set(
-			PHILOX_ERROR_INVALID,
-			"'%s', verified: there is no array %zu of %zu",
-			verify->graph->name, index, verify->options->n_arrays);
-	*address = verify->memory[index].copies[verify->turn];
-	return PHILOX_OK;
-}
-
-enum philox_status philox_verify_address(struct philox_verify *verify,
-					 size_t index, void **address)
-{
-	return report_verify(verify, find_array(verify, index, address));
+	return atomic_load(&callback->thread) == callback_this_thread();
 }
 
 /* --- passes ------------------------------------------------------------------------ */
 
-static struct philox_ticket verify_placeholder(
-	const struct philox_region *region, uint32_t index)
+struct philox_ticket callback_placeholder(const struct callback *callback,
+					  const struct philox_region *region)
 {
-	return (struct philox_ticket){region->key,
-				      SERIAL_PLACEHOLDER | (index + 1)};
+	return (struct philox_ticket){
+		region->key, SERIAL_PLACEHOLDER | (callback->n_passes + 1)};
 }
 
-static void add_verify_pass(struct philox_verify *verify,
-			    struct philox_pass *pass,
-			    struct philox_ticket ticket)
+void callback_add(struct callback *callback, struct philox_pass *pass,
+		  const struct callback_pass *made, int numbered)
 {
-	struct philox_context *context = verify->graph->context;
-	struct verify_pass *added = &verify->passes[verify->n_passes];
+	struct graph_context *graphs = callback->context->graphs;
+	struct callback_pass *added = &callback->passes[callback->n_passes];
 
-	*added = (struct verify_pass){.pass = *pass};
-	pass->ticket = ticket;
-	context_lock(context);
-	added->number = ++context->graphs->run_passes;
-	verify->n_passes++;
-	context_unlock(context);
+	context_lock(callback->context);
+	*added = *made;
+	added->ticket = pass->ticket;
+	if (numbered)
+		added->number = ++graphs->run_passes;
+	callback->n_passes++;
+	context_unlock(callback->context);
 	pass->run = added->number;
 }
 
-/* The pass that the callback begins next is that of the graph. */
-static enum philox_status begin_next(struct philox_verify *verify,
-				     struct philox_region *region, int backward,
-				     unsigned flags,
-				     struct philox_ticket ticket,
-				     struct philox_pass *pass)
+void callback_give_cells(struct callback_pass *pass)
 {
-	const uint32_t index = verify->n_passes;
-	struct philox_pass made;
-	enum philox_status status = verify_begin_pass(verify, region, index,
-						      backward, flags, &made);
+	struct philox_context *context = pass->pass.region->context;
 
-	if (status != PHILOX_OK)
-		return status;
-	add_verify_pass(verify, &made, ticket);
-	*pass = made;
-	return PHILOX_OK;
+	context_lock(context);
+	if (pass->pass.cells)
+		context->hooks->give(&pass->pass);
+	context_unlock(context);
 }
 
-static enum philox_status check_begin(const struct philox_verify *verify,
-				      const struct philox_region *region,
-				      const struct philox_pass *pass)
+/* --- the ends of passes, with the context's lock ----------------------------- */
+
+/* Numbers go up within a callback, and are 0 in all of a recording. */
+static struct callback_pass *find_pass(const struct callback *callback,
+				       uint64_t number)
 {
-	enum philox_status status = check_callback(verify);
+	size_t low = 0, high = callback->n_passes;
 
-	if (status != PHILOX_OK)
-		return status;
-	if (!region || !pass)
-		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
-				  region ? "pass" : "region");
-	return PHILOX_OK;
-}
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
 
-static enum philox_status refuse_flags(const struct philox_verify *verify,
-				       const struct captured_pass *captured,
-				       unsigned flags)
-{
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': pass %" PRIu32 " of '%s' has flags "
-			  "0x%" PRIx32 ", not 0x%x",
-			  captured->region->name, verify->n_passes,
-			  verify->graph->name, captured->flags, flags);
-}
-
-/* The next pass of the graph; NULL: there is none, or it is another region's. */
-static const struct captured_pass *next_captured(
-	const struct philox_verify *verify)
-{
-	const struct capture *capture = verify->graph->capture;
-
-	return capture && verify->n_passes < capture->n_passes
-		       ? &capture->passes[verify->n_passes]
+		if (callback->passes[middle].number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < callback->n_passes &&
+			       callback->passes[low].number == number
+		       ? &callback->passes[low]
 		       : NULL;
 }
 
-enum philox_status philox_verify_forward_begin(struct philox_verify *verify,
-					       struct philox_region *region,
-					       unsigned flags,
-					       struct philox_pass *pass)
+/* The ticket can be repeated at once, though its commit is put off. */
+static void retain_pass(struct callback_pass *ended)
 {
-	const unsigned kinds = PHILOX_INFERENCE | PHILOX_WARMUP;
-	const struct captured_pass *captured;
-	struct philox_ticket ticket = {0, 0};
-	enum philox_status status = check_begin(verify, region, pass);
+	struct philox_pass *pass = &ended->pass;
 
-	if (status == PHILOX_OK) {
-		captured = next_captured(verify);
-		if (captured && captured->region == region &&
-		    !captured->backward && ((captured->flags ^ flags) & kinds))
-			status = refuse_flags(verify, captured, flags);
-		if (!(flags & kinds))
-			ticket = verify_placeholder(region, verify->n_passes);
-	}
-	if (status == PHILOX_OK)
-		status = begin_next(verify, region, 0, flags, ticket, pass);
-	if (status != PHILOX_OK && pass)
-		*pass = (struct philox_pass){.region = NULL};
-	return report_verify(verify, status);
+	if (!ended->backward || ended->dry || pass->flags & PHILOX_RETAIN)
+		return;
+	ledger_retain(&pass->region->ledger, pass->ticket.serial);
+	pass->flags |= PHILOX_RETAIN;
 }
 
-/* A ticket names an earlier pass of the callback, as it did in the capture. */
-static enum philox_status check_ticket_of(const struct philox_verify *verify,
-					  const struct philox_region *region,
-					  struct philox_ticket ticket)
+/* Whoever ran the callback has ended it by then, and given its cells back. */
+static enum philox_status refuse_end(const struct philox_pass *pass)
 {
-	const struct captured_pass *captured = next_captured(verify);
-	uint32_t source = CAPTURED_NO_SOURCE;
-
-	if (ticket.serial)
-		source = (uint32_t)((ticket.serial & ~SERIAL_PLACEHOLDER) - 1);
-	if (!captured || captured->region != region || !captured->backward)
-		return PHILOX_OK; /* which is refused in other words */
-	if (captured->source == source &&
-	    (!ticket.serial || ticket.region_key == region->key))
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': pass %" PRIu32 " of '%s' %s, and that "
-			  "of its eager form does not",
-			  region->name, verify->n_passes, verify->graph->name,
-			  captured->source == CAPTURED_NO_SOURCE
-				  ? "is named at launch"
-				  : "repeats an earlier pass");
+	return status_set(PHILOX_ERROR_STATE,
+			  "region '%s': the pass is not open: it has ended "
+			  "already, or the body that began it has returned",
+			  pass->region->name);
 }
 
-enum philox_status philox_verify_backward_begin(struct philox_verify *verify,
-						struct philox_region *region,
-						struct philox_ticket ticket,
-						unsigned flags,
-						struct philox_pass *pass)
+enum philox_status callback_pass_ended(const struct philox_pass *pass,
+				       int committed, unsigned flags, int *kept)
 {
-	enum philox_status status = check_begin(verify, region, pass);
+	struct callback *callback = pass->region->context->graphs->callbacks;
+	struct callback_pass *ended = NULL;
 
-	if (status == PHILOX_OK)
-		status = check_ticket_of(verify, region, ticket);
-	if (status == PHILOX_OK && !ticket.serial)
-		ticket = verify_placeholder(region, verify->n_passes);
-	if (status == PHILOX_OK)
-		status = begin_next(verify, region, 1, flags, ticket, pass);
-	if (status != PHILOX_OK && pass)
-		*pass = (struct philox_pass){.region = NULL};
-	return report_verify(verify, status);
+	for (; callback && !ended; callback = callback->next)
+		ended = find_pass(callback, pass->run);
+	*kept = 1;
+	if (!ended || ended->state != CALLBACK_PASS_OPEN)
+		return refuse_end(pass);
+	ended->state =
+		committed ? CALLBACK_PASS_COMMITTED : CALLBACK_PASS_ABORTED;
+	ended->commit = flags;
+	if (committed && flags & PHILOX_RETAIN)
+		retain_pass(ended);
+	*kept = ended->given || (ended->backward && (committed || ended->dry));
+	return PHILOX_OK;
 }

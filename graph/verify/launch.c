@@ -159,6 +159,215 @@ static enum philox_status check_verify_options(
 	return status == PHILOX_OK ? check_passes_of(graph) : status;
 }
 
+/* --- what the eager form asks for --------------------------------------------- */
+
+static uint32_t n_begun(const struct philox_verify *verify)
+{
+	return (uint32_t)verify->callback.n_passes;
+}
+
+static enum philox_status check_whole(const struct philox_verify *verify)
+{
+	const struct philox_graph *graph = verify->graph;
+	const uint32_t n = n_begun(verify);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct callback_pass *pass = &verify->callback.passes[i];
+
+		if (pass->state != CALLBACK_PASS_COMMITTED)
+			return status_set(
+				PHILOX_ERROR_STATE,
+				"'%s': its eager form has succeeded, but pass "
+				"%" PRIu32 ", of region '%s', %s",
+				graph->name, i, pass->pass.region->name,
+				pass->state == CALLBACK_PASS_OPEN
+					? "is open"
+					: "was aborted");
+	}
+	if (n == graph->n_uses)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "'%s' has %" PRIu32 " pass%s, and its eager form "
+			  "%" PRIu32,
+			  graph->name, graph->n_uses, status_es(graph->n_uses),
+			  n);
+}
+
+static enum philox_status check_form(const struct philox_verify *verify)
+{
+	if (!verify)
+		return status_set(PHILOX_ERROR_INVALID, "verify is NULL");
+	if (callback_is_here(&verify->callback))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_STATE,
+			  "'%s': no eager form of it is running on this thread",
+			  verify->graph->name);
+}
+
+static enum philox_status report_verify(const struct philox_verify *verify,
+					enum philox_status status)
+{
+	return verify ? graph_report(verify->graph, status, NULL) : status;
+}
+
+philox_stream philox_verify_stream(const struct philox_verify *verify)
+{
+	return verify ? verify->stream : NULL;
+}
+
+static enum philox_status find_array(const struct philox_verify *verify,
+				     size_t index, void **address)
+{
+	enum philox_status status = check_form(verify);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!address)
+		return status_set(PHILOX_ERROR_INVALID, "address is NULL");
+	if (index >= verify->options->n_arrays)
+		return status_set(
+			PHILOX_ERROR_INVALID,
+			"'%s', verified: there is no array %zu of %zu",
+			verify->graph->name, index, verify->options->n_arrays);
+	*address = verify->memory[index].copies[verify->turn];
+	return PHILOX_OK;
+}
+
+enum philox_status philox_verify_address(struct philox_verify *verify,
+					 size_t index, void **address)
+{
+	return report_verify(verify, find_array(verify, index, address));
+}
+
+/* --- passes ------------------------------------------------------------------------ */
+
+/* The pass that the callback begins next is that of the graph. */
+static enum philox_status begin_next(struct philox_verify *verify,
+				     struct philox_region *region, int backward,
+				     unsigned flags,
+				     struct philox_ticket ticket,
+				     struct philox_pass *pass)
+{
+	const uint32_t index = n_begun(verify);
+	struct callback_pass made = {.given = 1, .dry = 1};
+	struct philox_pass begun;
+	enum philox_status status = verify_begin_pass(verify, region, index,
+						      backward, flags, &begun);
+
+	if (status != PHILOX_OK)
+		return status;
+	made.pass = begun;
+	begun.ticket = ticket;
+	callback_add(&verify->callback, &begun, &made, 1);
+	*pass = begun;
+	return PHILOX_OK;
+}
+
+static enum philox_status check_begin(const struct philox_verify *verify,
+				      const struct philox_region *region,
+				      const struct philox_pass *pass)
+{
+	enum philox_status status = check_form(verify);
+
+	if (status != PHILOX_OK)
+		return status;
+	if (!region || !pass)
+		return status_set(PHILOX_ERROR_INVALID, "%s is NULL",
+				  region ? "pass" : "region");
+	return PHILOX_OK;
+}
+
+static enum philox_status refuse_flags(const struct philox_verify *verify,
+				       const struct captured_pass *captured,
+				       unsigned flags)
+{
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s': pass %" PRIu32 " of '%s' has flags "
+			  "0x%" PRIx32 ", not 0x%x",
+			  captured->region->name, n_begun(verify),
+			  verify->graph->name, captured->flags, flags);
+}
+
+/* The next pass of the graph; NULL: there is none, or it is another region's. */
+static const struct captured_pass *next_captured(
+	const struct philox_verify *verify)
+{
+	const struct capture *capture = verify->graph->capture;
+
+	return capture && n_begun(verify) < capture->n_passes
+		       ? &capture->passes[n_begun(verify)]
+		       : NULL;
+}
+
+enum philox_status philox_verify_forward_begin(struct philox_verify *verify,
+					       struct philox_region *region,
+					       unsigned flags,
+					       struct philox_pass *pass)
+{
+	const unsigned kinds = PHILOX_INFERENCE | PHILOX_WARMUP;
+	const struct captured_pass *captured;
+	struct philox_ticket ticket = {0, 0};
+	enum philox_status status = check_begin(verify, region, pass);
+
+	if (status == PHILOX_OK) {
+		captured = next_captured(verify);
+		if (captured && captured->region == region &&
+		    !captured->backward && ((captured->flags ^ flags) & kinds))
+			status = refuse_flags(verify, captured, flags);
+		if (!(flags & kinds))
+			ticket =
+				callback_placeholder(&verify->callback, region);
+	}
+	if (status == PHILOX_OK)
+		status = begin_next(verify, region, 0, flags, ticket, pass);
+	if (status != PHILOX_OK && pass)
+		*pass = (struct philox_pass){.region = NULL};
+	return report_verify(verify, status);
+}
+
+/* A ticket names an earlier pass of the callback, as it did in the capture. */
+static enum philox_status check_ticket_of(const struct philox_verify *verify,
+					  const struct philox_region *region,
+					  struct philox_ticket ticket)
+{
+	const struct captured_pass *captured = next_captured(verify);
+	uint32_t source = CAPTURED_NO_SOURCE;
+
+	if (ticket.serial)
+		source = (uint32_t)((ticket.serial & ~SERIAL_PLACEHOLDER) - 1);
+	if (!captured || captured->region != region || !captured->backward)
+		return PHILOX_OK; /* which is refused in other words */
+	if (captured->source == source &&
+	    (!ticket.serial || ticket.region_key == region->key))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "region '%s': pass %" PRIu32 " of '%s' %s, and that "
+			  "of its eager form does not",
+			  region->name, n_begun(verify), verify->graph->name,
+			  captured->source == CAPTURED_NO_SOURCE
+				  ? "is named at launch"
+				  : "repeats an earlier pass");
+}
+
+enum philox_status philox_verify_backward_begin(struct philox_verify *verify,
+						struct philox_region *region,
+						struct philox_ticket ticket,
+						unsigned flags,
+						struct philox_pass *pass)
+{
+	enum philox_status status = check_begin(verify, region, pass);
+
+	if (status == PHILOX_OK)
+		status = check_ticket_of(verify, region, ticket);
+	if (status == PHILOX_OK && !ticket.serial)
+		ticket = callback_placeholder(&verify->callback, region);
+	if (status == PHILOX_OK)
+		status = begin_next(verify, region, 1, flags, ticket, pass);
+	if (status != PHILOX_OK && pass)
+		*pass = (struct philox_pass){.region = NULL};
+	return report_verify(verify, status);
+}
+
 /* --- the eager form ----------------------------------------------------------- */
 
 static enum philox_status name_graph(const struct philox_graph *graph,
@@ -177,19 +386,36 @@ static enum philox_status name_graph(const struct philox_graph *graph,
 static enum philox_status run_callback(struct philox_verify *verify)
 {
 	const struct philox_verify_options *options = verify->options;
+	struct callback *callback = &verify->callback;
 	enum philox_status status;
 
-	verify_passes_begin(verify);
+	callback_begin(callback, verify->graph->context);
+	callback_enter(callback);
 	status_set(PHILOX_OK, "%s", "");
 	status = options->eager(options->user, verify);
 	if (status == PHILOX_OK)
-		status = verify_passes_whole(verify);
-	verify_passes_end(verify);
+		status = check_whole(verify);
+	callback_leave(callback);
+	for (size_t i = 0; i < callback->n_passes; i++)
+		callback_give_cells(&callback->passes[i]);
+	callback_end(callback);
 	if (status != PHILOX_OK)
 		return name_graph(verify->graph, status);
 	for (size_t i = 0; verify->turn && i < options->n_arrays; i++)
 		verify->items[i].copies[1] = verify->memory[i].copies[1];
 	return PHILOX_OK;
+}
+
+static enum philox_status reserve_passes(struct philox_verify *verify)
+{
+	const struct philox_graph *graph = verify->graph;
+	struct callback *callback = &verify->callback;
+
+	callback->passes = calloc(graph->n_uses + 1, sizeof(*callback->passes));
+	if (callback->passes)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY, "'%s': no memory to verify it",
+			  graph->name);
 }
 
 /* Tables of rows may come to the arrays. */
@@ -296,7 +522,7 @@ static void close_launch(struct philox_verify *verify)
 		pool->stuck = stuck;
 		pool_unlock(pool);
 	}
-	verify_passes_free(verify);
+	free(verify->callback.passes);
 }
 
 static enum philox_status end_stuck_session(struct philox_pool *pool)
@@ -331,7 +557,7 @@ static enum philox_status open_launch(struct philox_verify *verify)
 				     "'%s' cannot be launched: ", graph->name);
 	status = end_stuck_session(verify->options->pool);
 	if (status == PHILOX_OK)
-		status = verify_passes_reserve(verify);
+		status = reserve_passes(verify);
 	if (status == PHILOX_OK)
 		status = verify_open(verify);
 	return status == PHILOX_OK ? reserve_arrays(verify) : status;

@@ -4,12 +4,80 @@
 #ifndef GRAPH_VERIFY_VERIFY_H
 #define GRAPH_VERIFY_VERIFY_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <philox/fill.h>
 #include <philox/pool.h>
 #include <philox/verify.h>
 #include "graph/launch/launch.h"
 #include "lib/state/state.h"
+
+/* --- callback: passes that a callback begins ------------------------------- */
+
+/*
+ * A body of a runner, or an eager form that a launch is compared with. Each of
+ * their passes carries a number (struct philox_pass.run) by which its end is
+ * found here, on whatever thread.
+ */
+
+enum callback_pass_state {
+	CALLBACK_PASS_OPEN,
+	CALLBACK_PASS_COMMITTED,
+	CALLBACK_PASS_ABORTED
+};
+
+struct callback_pass {
+	struct philox_pass pass;     /* as it began; its `run` is 0 */
+	struct philox_ticket ticket; /* as the callback knows it */
+	uint64_t number; /* `run` of the callback's; 0: the capture knows it */
+	enum callback_pass_state state;
+	unsigned flags;  /* of the callback's begin */
+	unsigned commit; /* of its commit */
+	uint32_t entry;  /* of uses; UINT32_MAX: none */
+	uint32_t source; /* whose ticket it has: itself, or an earlier one */
+	int backward;
+	int dry;   /* a backward: it holds nothing */
+	int given; /* it holds nothing, and has the numbers of a launch */
+};
+
+struct callback {
+	struct callback *next; /* in the context's list, by its lock */
+	struct philox_context *context;
+	_Atomic uintptr_t thread; /* that is in it; 0: none */
+	struct callback_pass *passes;
+	size_t n_passes, pass_room;
+};
+
+/* callback_this_thread() is a thread's handle as a number that is not 0. */
+uintptr_t callback_this_thread(void);
+
+/*
+ * From callback_begin() to callback_end() the ends of its passes are found; from
+ * callback_enter() to callback_leave() this thread is in it, of which
+ * callback_is_here() asks.
+ */
+void callback_begin(struct callback *callback, struct philox_context *context);
+void callback_end(struct callback *callback);
+void callback_enter(struct callback *callback);
+void callback_leave(struct callback *callback);
+int callback_is_here(const struct callback *callback);
+
+/*
+ * callback_add() adds a pass, for which there is room, and has its end be found
+ * if it is `numbered`: those of a recording are the capture's.
+ * callback_placeholder() is a ticket by which a later pass names the one that is
+ * added next. callback_give_cells() gives the cells of one back that holds
+ * nothing else.
+ */
+void callback_add(struct callback *callback, struct philox_pass *pass,
+		  const struct callback_pass *made, int numbered);
+struct philox_ticket callback_placeholder(const struct callback *callback,
+					  const struct philox_region *region);
+void callback_give_cells(struct callback_pass *pass);
+
+/* The hook `ended`: see lib/state/state.h. */
+enum philox_status callback_pass_ended(const struct philox_pass *pass,
+				       int committed, unsigned flags,
+				       int *kept);
 
 /* --- verify: a launch, compared with the eager form of its graph ---------- */
 
@@ -76,8 +144,6 @@ enum verify_why {
 	VERIFY_UNKNOWN    /* there was no memory to find out */
 };
 
-struct verify_pass;
-
 struct philox_verify {
 	struct trial trial; /* first */
 	struct philox_graph *graph;
@@ -106,11 +172,7 @@ struct philox_verify {
 	const struct philox_state **reads;
 
 	/* of philox_graph_launch_verified() alone */
-	struct philox_verify *next; /* in the context's list, by its lock */
-	struct verify_pass *passes; /* as many as the graph has */
-	uint32_t n_passes;
-	int in_callback;
-	pthread_t thread;
+	struct callback callback;
 	const struct philox_verify_options *options;
 };
 
@@ -197,39 +259,5 @@ enum philox_status verify_begin_pass(struct philox_verify *verify,
  */
 enum philox_status verify_paint(struct philox_verify *verify, void *address,
 				size_t bytes, enum philox_status status);
-
-/* --- callback: the passes of an eager form, and what else it asks for ----- */
-
-/*
- * They have the numbers of the launch, and hold nothing; of each this knows
- * whether it has ended.
- */
-
-enum verify_pass_state { VERIFY_OPEN, VERIFY_COMMITTED, VERIFY_ABORTED };
-
-struct verify_pass {
-	struct philox_pass pass; /* as it began */
-	uint64_t number;         /* `run` of the callback's */
-	enum verify_pass_state state;
-};
-
-/*
- * verify_passes_reserve() makes room for those of the graph, and
- * verify_passes_free() frees it. From verify_passes_begin() to
- * verify_passes_end() this thread is in the callback; then their cells are given
- * back. verify_passes_whole() checks that it has begun and committed each pass
- * of the graph: ERROR_STATE.
- */
-enum philox_status verify_passes_reserve(struct philox_verify *verify);
-void verify_passes_free(struct philox_verify *verify);
-void verify_passes_begin(struct philox_verify *verify);
-void verify_passes_end(struct philox_verify *verify);
-enum philox_status verify_passes_whole(const struct philox_verify *verify);
-
-/*
- * verify_passes_ended() notes the end of one, with the context's lock; 0: it is
- * of no eager form that is running, or has ended before.
- */
-int verify_passes_ended(const struct philox_pass *pass, int committed);
 
 #endif

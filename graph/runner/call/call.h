@@ -163,10 +163,6 @@ enum philox_status replay_ready(const struct request *request,
  * See Note [Runner] in graph/runner/state/state.h.
  */
 
-/* The hook `ended`: see lib/state/state.h. */
-enum philox_status run_passes_ended(const struct philox_pass *pass,
-				    int committed, unsigned flags, int *kept);
-
 /*
  * run_passes_whole() checks, after the body, that it has ended all its passes
  * and taken all entries of `uses`: ERROR_STATE, ERROR_INVALID. With

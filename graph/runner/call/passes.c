@@ -19,78 +19,6 @@ static int is_recording(const struct philox_run *run)
 	return run->kind == PHILOX_CALL_RECORD;
 }
 
-/* --- the ends of passes, with the context's lock ----------------------------- */
-
-/* Numbers go up within a run, and are 0 in all of a recording. */
-static struct run_pass *find_number(const struct philox_run *run,
-				    uint64_t number)
-{
-	size_t low = 0, high = run->n_passes;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-
-		if (run->passes[middle].number < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < run->n_passes && run->passes[low].number == number
-		       ? &run->passes[low]
-		       : NULL;
-}
-
-static struct run_pass *find_run_pass(const struct graph_context *graphs,
-				      uint64_t number)
-{
-	struct philox_runner *runner = graphs->runners;
-	struct run_pass *found = NULL;
-
-	for (; runner && !found; runner = runner->next)
-		found = find_number(&runner->run, number);
-	return found;
-}
-
-/* The ticket can be repeated at once, though its commit is put off. */
-static void retain_pass(struct run_pass *ended)
-{
-	struct philox_pass *pass = &ended->pass;
-
-	if (!ended->backward || ended->dry || pass->flags & PHILOX_RETAIN)
-		return;
-	ledger_retain(&pass->region->ledger, pass->ticket.serial);
-	pass->flags |= PHILOX_RETAIN;
-}
-
-/* Whoever ran the body has ended it by then, and given its cells back. */
-static enum philox_status refuse_end(const struct philox_pass *pass)
-{
-	return status_set(PHILOX_ERROR_STATE,
-			  "region '%s': the pass is not open: it has ended "
-			  "already, or the body that began it has returned",
-			  pass->region->name);
-}
-
-enum philox_status run_passes_ended(const struct philox_pass *pass,
-				    int committed, unsigned flags, int *kept)
-{
-	struct run_pass *ended =
-		find_run_pass(pass->region->context->graphs, pass->run);
-
-	*kept = 1;
-	if (!ended)
-		return verify_passes_ended(pass, committed) ? PHILOX_OK
-							    : refuse_end(pass);
-	if (ended->state != RUN_PASS_OPEN)
-		return refuse_end(pass);
-	ended->state = committed ? RUN_PASS_COMMITTED : RUN_PASS_ABORTED;
-	ended->commit = flags;
-	if (committed && flags & PHILOX_RETAIN)
-		retain_pass(ended);
-	*kept = ended->given || (ended->backward && (committed || ended->dry));
-	return PHILOX_OK;
-}
-
 /* --- beginning ---------------------------------------------------------------- */
 
 static enum philox_status take_entry(struct philox_run *run, uint32_t *entry)
@@ -113,44 +41,36 @@ static enum philox_status reserve_run_pass(struct philox_run *run)
 	enum philox_status status;
 
 	context_lock(context);
-	status = runner_room(&run->passes, &run->pass_room, run->n_passes + 1,
-			     sizeof(*run->passes));
+	status = runner_room(&run->callback.passes, &run->callback.pass_room,
+			     run->callback.n_passes + 1,
+			     sizeof(*run->callback.passes));
 	context_unlock(context);
 	return run_fail(run, status);
 }
 
-/* A placeholder, by which a later pass of the body names this one. */
-static struct philox_ticket dry_ticket(const struct philox_run *run,
-				       const struct run_pass *pass)
+/* Of a dry backward: that of an earlier pass, if it names one. */
+static struct philox_ticket dry_ticket(const struct callback *callback,
+				       const struct callback_pass *pass)
 {
-	if (pass->source < run->n_passes)
-		return run->passes[pass->source].ticket;
-	return (struct philox_ticket){pass->pass.region->key,
-				      SERIAL_PLACEHOLDER | (run->n_passes + 1)};
+	return pass->source < callback->n_passes
+		       ? callback->passes[pass->source].ticket
+		       : callback_placeholder(callback, pass->pass.region);
 }
 
-/* From now on the end of the body's pass is found here. */
+/* From now on the end of the body's pass is found. */
 static void add_pass(struct philox_run *run, struct philox_pass *pass,
-		     struct run_pass *added)
+		     struct callback_pass *made)
 {
-	struct graph_context *graphs = run->runner->context->graphs;
-
-	added->pass = *pass;
-	added->dry = run->dry;
-	if (run->dry && !(added->flags & PHILOX_INFERENCE))
-		pass->ticket = dry_ticket(run, added);
-	added->ticket = pass->ticket;
-	context_lock(run->runner->context);
-	if (!is_recording(run))
-		added->number = ++graphs->run_passes;
-	run->passes[run->n_passes++] = *added;
-	context_unlock(run->runner->context);
-	pass->run = added->number;
+	made->pass = *pass;
+	made->dry = run->dry;
+	if (run->dry && !(made->flags & PHILOX_INFERENCE))
+		pass->ticket = dry_ticket(&run->callback, made);
+	callback_add(&run->callback, pass, made, !is_recording(run));
 }
 
 /* With the context's lock; NULL: the capture broke. */
-static const struct captured_pass *captured_of_run(const struct philox_run *run,
-						   const struct run_pass *pass)
+static const struct captured_pass *captured_of_run(
+	const struct philox_run *run, const struct callback_pass *pass)
 {
 	const struct capture *capture = capture_find(
 		run->runner->context->graphs, pass->pass.capture_id);
@@ -170,14 +90,14 @@ static int is_run_used_up(const struct philox_run *run, uint32_t source)
 	const struct captured_pass *captured;
 
 	if (is_recording(run)) {
-		captured = captured_of_run(run, &run->passes[source]);
+		captured = captured_of_run(run, &run->callback.passes[source]);
 		return captured && captured->consumed;
 	}
-	for (size_t i = 0; i < run->n_passes; i++) {
-		const struct run_pass *pass = &run->passes[i];
+	for (size_t i = 0; i < run->callback.n_passes; i++) {
+		const struct callback_pass *pass = &run->callback.passes[i];
 
 		if (pass->source == source && pass->backward &&
-		    pass->state == RUN_PASS_COMMITTED &&
+		    pass->state == CALLBACK_PASS_COMMITTED &&
 		    !((pass->flags | pass->commit) & PHILOX_RETAIN))
 			return 1;
 	}
@@ -237,11 +157,11 @@ static void not_open(struct philox_pass *pass)
 static enum philox_status begin_given(struct philox_run *run,
 				      struct philox_region *region,
 				      unsigned flags, struct philox_pass *pass,
-				      struct run_pass *made)
+				      struct callback_pass *made)
 {
-	enum philox_status status =
-		verify_begin_pass(run->verify, region, (uint32_t)run->n_passes,
-				  made->backward, flags, pass);
+	enum philox_status status = verify_begin_pass(
+		run->verify, region, (uint32_t)run->callback.n_passes,
+		made->backward, flags, pass);
 
 	made->given = 1;
 	if (run_fail(run, status) == PHILOX_OK)
@@ -254,12 +174,12 @@ static enum philox_status begin_forward(struct philox_run *run,
 					unsigned flags,
 					struct philox_pass *pass)
 {
-	struct run_pass made = {.flags = flags};
+	struct callback_pass made = {.flags = flags};
 	const struct step step = {
 		.kind = STEP_FORWARD, .flags = flags, .region = region->name};
 	enum philox_status status = no_warmup(run, region, flags);
 
-	made.source = (uint32_t)run->n_passes;
+	made.source = (uint32_t)run->callback.n_passes;
 	if (status == PHILOX_OK)
 		status = script_step(run, &step);
 	if (status == PHILOX_OK)
@@ -308,8 +228,8 @@ static enum philox_status find_run_source(struct philox_run *run,
 {
 	size_t found = 0;
 
-	for (uint32_t i = 0; i < run->n_passes; i++) {
-		const struct run_pass *pass = &run->passes[i];
+	for (uint32_t i = 0; i < run->callback.n_passes; i++) {
+		const struct callback_pass *pass = &run->callback.passes[i];
 
 		if (pass->ticket.region_key == ticket.region_key &&
 		    pass->ticket.serial == ticket.serial && pass->source == i &&
@@ -332,7 +252,7 @@ static enum philox_status find_run_source(struct philox_run *run,
 static enum philox_status link_backward(struct philox_run *run,
 					const struct philox_region *region,
 					struct philox_ticket ticket,
-					struct run_pass *made)
+					struct callback_pass *made)
 {
 	enum philox_status status =
 		find_run_source(run, region, ticket, &made->source);
@@ -349,11 +269,13 @@ static enum philox_status link_backward(struct philox_run *run,
 }
 
 /* What the pass of an eager call begins with: the flags of the use count, too. */
-static void as_eager(const struct philox_run *run, const struct run_pass *made,
+static void as_eager(const struct philox_run *run,
+		     const struct callback_pass *made,
 		     struct philox_ticket *ticket, unsigned *flags)
 {
-	const struct run_pass *source =
-		made->entry == NO_ENTRY ? &run->passes[made->source] : made;
+	const struct callback_pass *source =
+		made->entry == NO_ENTRY ? &run->callback.passes[made->source]
+					: made;
 
 	if (!source->backward)
 		return;
@@ -370,7 +292,7 @@ static enum philox_status begin_dry_backward(struct philox_run *run,
 					     struct philox_region *region,
 					     unsigned flags,
 					     struct philox_pass *pass,
-					     struct run_pass *made)
+					     struct callback_pass *made)
 {
 	enum philox_status status =
 		run_fail(run, pass_begin_dry(region, run->stream, flags, pass));
@@ -386,9 +308,10 @@ static enum philox_status begin_backward(struct philox_run *run,
 					 unsigned flags,
 					 struct philox_pass *pass)
 {
-	struct run_pass made = {.flags = flags,
-				.backward = 1,
-				.source = (uint32_t)run->n_passes};
+	struct callback_pass made = {.flags = flags,
+				     .backward = 1,
+				     .source =
+					     (uint32_t)run->callback.n_passes};
 	struct step step = {.kind = STEP_BACKWARD,
 			    .flags = flags,
 			    .region = region->name,
@@ -439,49 +362,50 @@ enum philox_status philox_run_backward_begin(struct philox_run *run,
 /* --- after the body ------------------------------------------------------------- */
 
 /* A captured pass's state is the capture's. */
-static enum run_pass_state state_of(const struct philox_run *run,
-				    const struct run_pass *pass)
+static enum callback_pass_state state_of(const struct philox_run *run,
+					 const struct callback_pass *pass)
 {
-	static const enum run_pass_state states[] = {
-		[CAPTURED_OPEN] = RUN_PASS_OPEN,
-		[CAPTURED_COMMITTED] = RUN_PASS_COMMITTED,
-		[CAPTURED_ABORTED] = RUN_PASS_ABORTED};
+	static const enum callback_pass_state states[] = {
+		[CAPTURED_OPEN] = CALLBACK_PASS_OPEN,
+		[CAPTURED_COMMITTED] = CALLBACK_PASS_COMMITTED,
+		[CAPTURED_ABORTED] = CALLBACK_PASS_ABORTED};
 	const struct captured_pass *captured;
 
 	if (!is_recording(run))
 		return pass->state;
 	captured = captured_of_run(run, pass);
 	/* of a capture that broke nothing is asked: it says so */
-	return captured ? states[captured->phase] : RUN_PASS_COMMITTED;
+	return captured ? states[captured->phase] : CALLBACK_PASS_COMMITTED;
 }
 
 static enum philox_status check_ended(struct philox_run *run,
-				      const struct run_pass *pass)
+				      const struct callback_pass *pass)
 {
-	enum run_pass_state state;
+	enum callback_pass_state state;
 
 	context_lock(run->runner->context);
 	state = state_of(run, pass);
 	context_unlock(run->runner->context);
-	if (state == RUN_PASS_COMMITTED)
+	if (state == CALLBACK_PASS_COMMITTED)
 		return PHILOX_OK;
 	return run_fail(
-		run,
-		status_set(PHILOX_ERROR_STATE,
-			   "function '%s': its body has succeeded, but "
-			   "a %s of region '%s' %s",
-			   run->function->name,
-			   pass->backward ? "backward" : "forward",
-			   pass->pass.region->name,
-			   state == RUN_PASS_OPEN ? "is open" : "was aborted"));
+		run, status_set(PHILOX_ERROR_STATE,
+				"function '%s': its body has succeeded, but "
+				"a %s of region '%s' %s",
+				run->function->name,
+				pass->backward ? "backward" : "forward",
+				pass->pass.region->name,
+				state == CALLBACK_PASS_OPEN ? "is open"
+							    : "was aborted"));
 }
 
 enum philox_status run_passes_whole(struct philox_run *run)
 {
 	enum philox_status status = PHILOX_OK;
 
-	for (size_t i = 0; status == PHILOX_OK && i < run->n_passes; i++)
-		status = check_ended(run, &run->passes[i]);
+	for (size_t i = 0; status == PHILOX_OK && i < run->callback.n_passes;
+	     i++)
+		status = check_ended(run, &run->callback.passes[i]);
 	if (status != PHILOX_OK || run->entries == run->call->n_uses)
 		return status;
 	return run_fail(
@@ -495,7 +419,7 @@ enum philox_status run_passes_whole(struct philox_run *run)
 
 /* The ticket that a forward's use gets, as a launch gives it. */
 static struct philox_ticket ticket_of(const struct philox_run *run,
-				      const struct run_pass *pass)
+				      const struct callback_pass *pass)
 {
 	if (is_source_used_up(run, pass->source) ||
 	    (pass->flags & PHILOX_INFERENCE))
@@ -523,7 +447,8 @@ static void note_unrecorded(struct philox_run *run, struct philox_ticket ticket)
 			 "%.120s", run->why);
 }
 
-static void give_ticket(struct philox_run *run, const struct run_pass *pass,
+static void give_ticket(struct philox_run *run,
+			const struct callback_pass *pass,
 			struct philox_ticket ticket)
 {
 	run->call->uses[pass->entry].ticket = ticket;
@@ -534,7 +459,8 @@ static void give_ticket(struct philox_run *run, const struct run_pass *pass,
 }
 
 /* The stream that stood in for the caller's is joined. */
-static void commit_backward(const struct philox_run *run, struct run_pass *pass)
+static void commit_backward(const struct philox_run *run,
+			    struct callback_pass *pass)
 {
 	pass->pass.stream = run->call->stream;
 	philox_backward_commit(&pass->pass, pass->commit);
@@ -543,8 +469,8 @@ static void commit_backward(const struct philox_run *run, struct run_pass *pass)
 /* Nothing can fail that matters: a region that is gone has taken its tickets. */
 void run_passes_settle(struct philox_run *run)
 {
-	for (size_t i = 0; i < run->n_passes; i++) {
-		struct run_pass *pass = &run->passes[i];
+	for (size_t i = 0; i < run->callback.n_passes; i++) {
+		struct callback_pass *pass = &run->callback.passes[i];
 
 		if (!pass->backward)
 			give_ticket(run, pass, ticket_of(run, pass));
@@ -553,31 +479,20 @@ void run_passes_settle(struct philox_run *run)
 	}
 }
 
-/* What holds nothing has its cells at most. */
-static void undo_dry(struct run_pass *pass)
-{
-	struct philox_context *context = pass->pass.region->context;
-
-	context_lock(context);
-	if (pass->pass.cells)
-		context->hooks->give(&pass->pass);
-	context_unlock(context);
-}
-
-static void undo_pass(struct run_pass *pass, philox_stream stream)
+static void undo_pass(struct callback_pass *pass, philox_stream stream)
 {
 	if (pass->given || (pass->backward && pass->dry)) {
-		undo_dry(pass);
+		callback_give_cells(pass);
 		return;
 	}
-	if (pass->state == RUN_PASS_ABORTED)
+	if (pass->state == CALLBACK_PASS_ABORTED)
 		return;
-	if (pass->backward || pass->state == RUN_PASS_OPEN)
+	if (pass->backward || pass->state == CALLBACK_PASS_OPEN)
 		philox_pass_abort(&pass->pass);
 	else if (pass->pass.ticket.serial)
 		philox_ticket_release(pass->pass.region, pass->pass.ticket,
 				      stream);
-	pass->state = RUN_PASS_ABORTED;
+	pass->state = CALLBACK_PASS_ABORTED;
 }
 
 /* The newest first: backwards end before the forwards that they read. */
@@ -586,7 +501,7 @@ void run_passes_undo(struct philox_run *run)
 	struct status_message kept;
 
 	status_keep(&kept);
-	for (size_t i = run->n_passes; !is_recording(run) && i--;)
-		undo_pass(&run->passes[i], run->call->stream);
+	for (size_t i = run->callback.n_passes; !is_recording(run) && i--;)
+		undo_pass(&run->callback.passes[i], run->call->stream);
 	status_restore(&kept);
 }

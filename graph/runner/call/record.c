@@ -47,14 +47,15 @@ static enum philox_status keep_ranges(struct recording *recording,
 static enum philox_status check_passes(const struct recording *recording,
 				       const struct philox_run *run)
 {
-	if (philox_graph_uses(recording->graph) == run->n_passes)
+	if (philox_graph_uses(recording->graph) == run->callback.n_passes)
 		return PHILOX_OK;
 	return status_set(
 		PHILOX_ERROR_STATE,
 		"function '%s': its body began %zu pass%s by the run, "
 		"but its capture has %zu: see "
 		"philox_run_forward_begin()",
-		run->function->name, run->n_passes, status_es(run->n_passes),
+		run->function->name, run->callback.n_passes,
+		status_es(run->callback.n_passes),
 		philox_graph_uses(recording->graph));
 }
 
@@ -65,9 +66,10 @@ static enum philox_status keep_uses(struct recording *recording,
 
 	if (status != PHILOX_OK)
 		return status;
-	recording->n_uses = run->n_passes;
+	recording->n_uses = run->callback.n_passes;
 	recording->n_entries = run->entries;
-	recording->uses = calloc(run->n_passes + 1, sizeof(struct philox_use));
+	recording->uses =
+		calloc(run->callback.n_passes + 1, sizeof(struct philox_use));
 	recording->entries = calloc(run->entries + 1, sizeof(uint32_t));
 	recording->forwards = calloc(run->entries + 1, 1);
 	recording->regions =
@@ -75,8 +77,8 @@ static enum philox_status keep_uses(struct recording *recording,
 	if (!recording->uses || !recording->entries || !recording->forwards ||
 	    !recording->regions)
 		return no_room(recording);
-	for (size_t i = 0; i < run->n_passes; i++) {
-		const struct run_pass *pass = &run->passes[i];
+	for (size_t i = 0; i < run->callback.n_passes; i++) {
+		const struct callback_pass *pass = &run->callback.passes[i];
 
 		if (pass->entry == UINT32_MAX)
 			continue;

@@ -33,13 +33,6 @@ static enum philox_status reserve_run(struct philox_run *run,
 	return status;
 }
 
-static void forget_passes(struct philox_run *run)
-{
-	context_lock(run->runner->context);
-	run->n_passes = 0;
-	context_unlock(run->runner->context);
-}
-
 enum philox_status run_begin(const struct request *request,
 			     enum philox_call_kind kind)
 {
@@ -70,7 +63,7 @@ enum philox_status run_begin(const struct request *request,
 	if (function->n_outputs)
 		memset(run->outputs, 0,
 		       function->n_outputs * sizeof(*run->outputs));
-	forget_passes(run);
+	callback_begin(&run->callback, run->runner->context);
 	script_begin(run);
 	return PHILOX_OK;
 }
@@ -87,7 +80,7 @@ void run_end(struct philox_run *run, enum philox_status went)
 	else
 		run->key->script.known = 1;
 	run->function = NULL;
-	forget_passes(run);
+	callback_end(&run->callback);
 }
 
 /* --- the body -------------------------------------------------------------------- */
@@ -137,9 +130,9 @@ enum philox_status run_body(struct philox_run *run)
 	status_keep(&before);
 	status_set(PHILOX_OK, "%s", "");
 	function->counts.bodies++;
-	run->in_body = 1;
+	callback_enter(&run->callback);
 	status = function->body(function->user, run);
-	run->in_body = 0;
+	callback_leave(&run->callback);
 	if (run->status != PHILOX_OK) {
 		status_restore(&run->message);
 		status = run->status;

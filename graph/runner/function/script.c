@@ -11,7 +11,7 @@
 /* Whether it is asked for by the body, on its thread and while it runs. */
 int run_is_ours(const struct philox_run *run)
 {
-	return runner_is_here(run->runner) && run->in_body;
+	return callback_is_here(&run->callback);
 }
 
 enum philox_status run_fail(struct philox_run *run, enum philox_status status)

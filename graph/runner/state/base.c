@@ -9,23 +9,15 @@
 #include <time.h>
 #include "graph/runner/state/state.h"
 
-/* A thread's handle as a number that is not 0. */
-static uintptr_t this_thread(void)
-{
-	static _Thread_local char here;
-
-	return (uintptr_t)&here;
-}
-
 enum philox_status runner_lock(struct philox_runner *runner)
 {
 	uintptr_t nobody = 0;
 
 	if (atomic_compare_exchange_strong(&runner->owner, &nobody,
-					   this_thread()))
+					   callback_this_thread()))
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_BUSY,
-			  nobody == this_thread()
+			  nobody == callback_this_thread()
 				  ? "runner '%s': this is a call from within a "
 				    "body or agree() of it"
 				  : "runner '%s': another thread is in it",
@@ -34,7 +26,7 @@ enum philox_status runner_lock(struct philox_runner *runner)
 
 int runner_is_here(const struct philox_runner *runner)
 {
-	return atomic_load(&runner->owner) == this_thread();
+	return atomic_load(&runner->owner) == callback_this_thread();
 }
 
 enum philox_status runner_release(struct philox_runner *runner,

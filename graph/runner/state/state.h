@@ -8,6 +8,7 @@
 #include <philox/pool.h>
 #include <philox/runner.h>
 #include "graph/launch/launch.h"
+#include "graph/verify/verify.h"
 
 /* --- runner: runners and their functions ---------------------------------- */
 
@@ -298,22 +299,6 @@ struct philox_function {
 
 /* --- a run of a body --------------------------------------------------------- */
 
-enum run_pass_state { RUN_PASS_OPEN, RUN_PASS_COMMITTED, RUN_PASS_ABORTED };
-
-struct run_pass {
-	struct philox_pass pass;     /* as it began; its `run` is 0 */
-	struct philox_ticket ticket; /* as the body knows it */
-	uint64_t number;             /* `run` of the body's */
-	enum run_pass_state state;
-	unsigned flags;  /* of the body's begin */
-	unsigned commit; /* of its commit */
-	uint32_t entry;  /* of uses; UINT32_MAX: none */
-	uint32_t source; /* whose ticket it has: itself, or an earlier one */
-	int backward;
-	int dry;   /* a backward: it holds nothing */
-	int given; /* it holds nothing, and has the numbers of a launch */
-};
-
 struct run_block {
 	struct philox_pool_block block;
 	struct block_range range;
@@ -330,7 +315,6 @@ struct philox_run {
 	struct philox_pool *pool;     /* that its memory is from */
 	struct philox_verify *verify; /* a replay is verified; NULL: none */
 	int dry;                      /* a warm-up that is undone */
-	int in_body;
 	philox_stream stream;
 
 	enum philox_status status; /* of the first call of these that failed */
@@ -343,8 +327,7 @@ struct philox_run {
 	size_t entries;   /* of uses that were taken */
 	uint64_t taken;   /* allocations from the pool */
 
-	struct run_pass *passes;
-	size_t n_passes, pass_room;
+	struct callback callback;
 	struct run_block *blocks;
 	size_t n_blocks, block_room;
 	void **inputs;   /* where the body finds them */
