@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "tools/cli/cli.h"
 #include "tools/tools.h"
 
@@ -124,35 +123,6 @@ static const struct part parts[] = {
 };
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
-
-double bench_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-static int compare_values(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-double bench_median(double *values, int count)
-{
-	qsort(values, (size_t)count, sizeof(*values), compare_values);
-	return values[count / 2];
-}
-
-int bench_try(const char *what, enum philox_status status)
-{
-	if (status == PHILOX_OK)
-		return 0;
-	complain("bench", "%s: %s", what, philox_error_message());
-	return -1;
-}
 
 /* --- the command ---------------------------------------------------------- */
 

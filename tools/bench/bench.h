@@ -67,7 +67,13 @@ struct bench_row {
 	const char *note;  /* why it is missing, or which version it is */
 };
 
+/* bench_print() prints a row, bench_print_wanted() if --only leaves it. */
 void bench_print(struct bench *bench, const struct bench_row *row);
+void bench_print_wanted(struct bench *bench, const struct bench_row *row);
+
+/* bench_name() writes the name of a row: it stands until the next one. */
+const char *bench_name(const char *format, ...)
+	__attribute__((format(printf, 1, 2)));
 
 /* bench_row() prints a figure; `peer` is NULL if there is none to compare. */
 void bench_row(struct bench *bench, const char *name, double value,
@@ -93,8 +99,61 @@ double bench_now(void);
 /* bench_median() sorts `values` and returns the middle one. */
 double bench_median(double *values, int count);
 
+/*
+ * bench_rounds() measures `n` figures in each round, of which the first one
+ * warms up, and writes their medians. It returns what round() did that failed,
+ * or 0.
+ */
+#define BENCH_ROUNDS      15 /* at most: odd, the median is one of them */
+#define BENCH_FIGURES_MAX 8
+int bench_rounds(int rounds, size_t n, int (*round)(void *of, double *figures),
+		 void *of, double *medians);
+
 /* bench_try() prints the message of a call that failed: 0, or -1. */
 int bench_try(const char *what, enum philox_status status);
+
+/* bench_wait() waits for the stream. */
+enum philox_status bench_wait(const struct bench *bench);
+
+/* bench_capture_values() adds `n` values of `bytes` each to a capture. */
+enum philox_status bench_capture_values(const struct bench *bench, uint32_t n,
+					size_t bytes);
+
+/* bench_heap() returns what malloc() counts; a sanitizer's does not. */
+double bench_heap(void);
+
+/* --- pieces of work ------------------------------------------------------- */
+
+/*
+ * A series is pieces of work that are like one another: wanted() tells whether
+ * --only leaves a row of one, measure() measures it, and returns 0, or -1 after
+ * printing what failed.
+ */
+struct bench_series {
+	size_t n;
+	int (*wanted)(const struct bench *bench, size_t i);
+	int (*measure)(void *of, size_t i);
+};
+
+size_t bench_series_steps(const struct bench *bench,
+			  const struct bench_series *series);
+int bench_series_run(const struct bench *bench,
+		     const struct bench_series *series, void *of);
+
+/*
+ * A group of figures of a part says how many pieces of work its wanted rows are
+ * (bench_step()), and measures them: 0, or -1 after printing what failed. Lists
+ * of groups end with NULL.
+ */
+struct bench_group {
+	size_t (*steps)(const struct bench *bench);
+	int (*run)(struct bench *bench);
+};
+
+size_t bench_groups_steps(const struct bench *bench,
+			  const struct bench_group *const groups[]);
+int bench_groups_run(struct bench *bench,
+		     const struct bench_group *const groups[]);
 
 /* --- race: contestants that take turns ------------------------------------ */
 
@@ -138,6 +197,18 @@ struct racer {
  * round of one repetition. Slow ones overrun it: each runs four times.
  */
 void race(struct racer *racers, size_t count, double budget);
+
+/* race_failed() says which racer is out, and why: -1; or 0. */
+int race_failed(const struct racer *racers, size_t count);
+
+/*
+ * For run(): race_repeat() does work() `times` times and waits for the stream,
+ * by its status; race_note() returns what run() does after a status.
+ */
+enum philox_status race_repeat(const struct bench *bench, int times,
+			       enum philox_status (*work)(void *of), void *of,
+			       struct race_time *time);
+int race_note(struct racer *racer, enum philox_status status);
 
 /* --- torch: a Python process with PyTorch in it, as a peer ---------------- */
 

@@ -6,12 +6,10 @@
  */
 #include "tools/bench/bench.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/cli/cli.h"
 
-#define ROUNDS 15
 #define PASSES 20000
 
 static const uint32_t pendings[] = {1, 1000, 1000000};
@@ -82,45 +80,38 @@ static double query_time(struct ledger_bench *of)
 	return (bench_now() - start) / PASSES;
 }
 
-static int round_time(struct ledger_bench *of, double *forwards,
-		      double *backwards, double *query)
+enum { FORWARDS, BACKWARDS, QUERIES, FIGURES };
+
+static int round_time(void *user, double *figures)
 {
+	struct ledger_bench *of = user;
 	double start = bench_now();
 
 	for (int i = 0; i < PASSES; i++)
 		if (forward(of, &of->tickets[i]))
 			return -1;
-	*forwards = (bench_now() - start) / PASSES;
+	figures[FORWARDS] = (bench_now() - start) / PASSES;
 	start = bench_now();
 	for (int i = 0; i < PASSES; i++)
 		if (backward(of, of->tickets[i]))
 			return -1;
-	*backwards = (bench_now() - start) / PASSES;
-	*query = query_time(of);
+	figures[BACKWARDS] = (bench_now() - start) / PASSES;
+	figures[QUERIES] = query_time(of);
 	return 0;
 }
 
 static int measure_ledger(struct ledger_bench *of, uint32_t pending)
 {
-	double forwards[ROUNDS], backwards[ROUNDS], queries[ROUNDS], query;
-	char name[64];
+	static const char *const names[] = {"forward", "backward"};
+	double figures[FIGURES];
 
-	/* the second round overwrites the first */
-	for (int i = -1; i < ROUNDS; i++) {
-		int at = i < 0 ? 0 : i;
-
-		if (round_time(of, &forwards[at], &backwards[at], &queries[at]))
-			return -1;
-	}
-	query = bench_median(queries, ROUNDS);
-	snprintf(name, sizeof(name), "forward begin+commit, %u pending",
-		 pending);
-	bench_row(of->bench, name, bench_median(forwards, ROUNDS), "ns",
-		  "capture query", query);
-	snprintf(name, sizeof(name), "backward begin+commit, %u pending",
-		 pending);
-	bench_row(of->bench, name, bench_median(backwards, ROUNDS), "ns",
-		  "capture query", query);
+	if (bench_rounds(BENCH_ROUNDS, FIGURES, round_time, of, figures))
+		return -1;
+	for (int i = FORWARDS; i <= BACKWARDS; i++)
+		bench_row(of->bench,
+			  bench_name("%s begin+commit, %u pending", names[i],
+				     pending),
+			  figures[i], "ns", "capture query", figures[QUERIES]);
 	return 0;
 }
 
@@ -138,32 +129,24 @@ static int measure_pending(struct ledger_bench *of, uint32_t pending)
 	return failed ? -1 : 0;
 }
 
-static size_t heap(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
-}
-
 /* The table's memory, which does not depend on the number of operators. */
 static int measure_bytes(struct ledger_bench *of, uint32_t ops)
 {
 	const uint32_t pending = 1000000;
-	size_t before = heap(), small;
-	char name[64];
+	double before = bench_heap(), small;
 
 	bench_step(of->bench);
 	if (make_region(of->bench, 1, ops, &of->region))
 		return -1;
-	small = heap() - before;
+	small = bench_heap() - before;
 	philox_region_destroy(of->region);
-	before = heap();
+	before = bench_heap();
 	if (make_region(of->bench, pending, ops, &of->region))
 		return -1;
-	snprintf(name, sizeof(name), "memory of a pending forward, %u op%s",
-		 ops, plural(ops));
-	bench_row(of->bench, name,
-		  (double)(heap() - before - small) / (pending - 1), "bytes",
+	bench_row(of->bench,
+		  bench_name("memory of a pending forward, %u op%s", ops,
+			     plural(ops)),
+		  (bench_heap() - before - small) / (pending - 1), "bytes",
 		  NULL, 0);
 	philox_region_destroy(of->region);
 	return 0;
@@ -172,12 +155,12 @@ static int measure_bytes(struct ledger_bench *of, uint32_t ops)
 static int measure_dropped(struct ledger_bench *of)
 {
 	struct philox_ticket ticket;
-	size_t before;
+	double before;
 
 	bench_step(of->bench);
 	if (make_region(of->bench, 64, 1, &of->region))
 		return -1;
-	before = heap();
+	before = bench_heap();
 	for (int i = 0; i < 1000000; i++)
 		if (forward(of, &ticket) ||
 		    bench_try("release",
@@ -185,7 +168,7 @@ static int measure_dropped(struct ledger_bench *of)
 						    of->bench->stream)))
 			return -1;
 	bench_row(of->bench, "memory after 1000000 dropped forwards",
-		  (double)heap() - (double)before, "bytes", NULL, 0);
+		  bench_heap() - before, "bytes", NULL, 0);
 	philox_region_destroy(of->region);
 	return 0;
 }

@@ -101,6 +101,12 @@ void bench_print(struct bench *bench, const struct bench_row *row)
 		print_text(row);
 }
 
+void bench_print_wanted(struct bench *bench, const struct bench_row *row)
+{
+	if (bench_wants(bench, row->name))
+		bench_print(bench, row);
+}
+
 void bench_row(struct bench *bench, const char *name, double value,
 	       const char *unit, const char *peer, double peer_value)
 {

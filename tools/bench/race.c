@@ -3,6 +3,9 @@
  */
 #include "tools/bench/bench.h"
 
+#include <stdio.h>
+#include "tools/cli/cli.h"
+
 #define ROUNDS_LEAST 3       /* for a race that takes too long */
 #define TIMES_MOST   1000000 /* in a round */
 
@@ -90,4 +93,39 @@ void race(struct racer *racers, size_t count, double budget)
 		racers[i].median.call = bench_median(racers[i].call, rounds);
 		racers[i].median.whole = bench_median(racers[i].whole, rounds);
 	}
+}
+
+int race_failed(const struct racer *racers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (racers[i].out) {
+			complain("bench", "%s: %s", racers[i].name,
+				 racers[i].note);
+			return -1;
+		}
+	return 0;
+}
+
+enum philox_status race_repeat(const struct bench *bench, int times,
+			       enum philox_status (*work)(void *of), void *of,
+			       struct race_time *time)
+{
+	enum philox_status status = PHILOX_OK;
+	double start = bench_now();
+
+	for (int i = 0; status == PHILOX_OK && i < times; i++)
+		status = work(of);
+	time->call = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = bench_wait(bench);
+	time->whole = bench_now() - start;
+	return status;
+}
+
+int race_note(struct racer *racer, enum philox_status status)
+{
+	if (status == PHILOX_OK)
+		return 0;
+	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
+	return -1;
 }

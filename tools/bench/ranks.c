@@ -8,8 +8,6 @@
 #include "tools/bench/bench.h"
 #include "tools/cli/cli.h"
 
-#define ROUNDS 15
-
 enum { REGIONS = 2000, OPS = 20, TICKETS = 8 };
 
 static int make_mesh(struct philox_context *context)
@@ -59,8 +57,9 @@ static int make_tickets(struct bench *bench, struct philox_region *regions[])
 }
 
 /* Of the digest, and of that of philox_context_digest(), which sorts. */
-static int round_of(struct philox_context *context, double *ours,
-		    double *context_digest)
+enum { RANK, CONTEXT, FIGURES };
+
+static int time_digests(void *context, double *figures)
 {
 	struct philox_rank_digest digest =
 		PHILOX_INIT(struct philox_rank_digest);
@@ -72,49 +71,44 @@ static int round_of(struct philox_context *context, double *ours,
 	middle = bench_now();
 	if (bench_try("digest", philox_context_digest(context, &other)))
 		return -1;
-	*ours = middle - start;
-	*context_digest = bench_now() - middle;
+	figures[RANK] = middle - start;
+	figures[CONTEXT] = bench_now() - middle;
 	return 0;
 }
 
 static int measure(struct bench *bench, struct philox_context *context,
-		   double *ours, double *context_digest)
+		   double figures[FIGURES])
 {
-	double times[ROUNDS], others[ROUNDS];
-	const int rounds = bench->quick ? 1 : ROUNDS;
-
 	bench_step(bench);
-	/* the second round overwrites the first */
-	for (int i = -1; i < rounds; i++)
-		if (round_of(context, &times[i < 0 ? 0 : i],
-			     &others[i < 0 ? 0 : i]))
-			return -1;
-	*ours = bench_median(times, rounds);
-	*context_digest = bench_median(others, rounds);
-	return 0;
+	return bench_rounds(bench->quick ? 1 : BENCH_ROUNDS, FIGURES,
+			    time_digests, context, figures);
+}
+
+static void print_digests(struct bench *bench, const char *name,
+			  const double figures[FIGURES], double n)
+{
+	bench_print_wanted(
+		bench, &(struct bench_row){.name = name,
+					   .value = figures[RANK] / n,
+					   .unit = "ns",
+					   .peer = "context",
+					   .peer_value = figures[CONTEXT] / n});
 }
 
 static int measure_digests(struct bench *bench, struct philox_context *context)
 {
 	static struct philox_region *regions[REGIONS];
-	double bare, bare_context, full, context_digest;
+	double bare[FIGURES], full[FIGURES], more[FIGURES];
 
 	if (make_mesh(context) || make_regions(context, regions) ||
-	    measure(bench, context, &bare, &bare_context) ||
-	    make_tickets(bench, regions) ||
-	    measure(bench, context, &full, &context_digest))
+	    measure(bench, context, bare) || make_tickets(bench, regions) ||
+	    measure(bench, context, full))
 		return -1;
-	if (bench_wants(bench, "ranks/digest"))
-		bench_row(bench, "ranks/digest", full, "ns", "context",
-			  context_digest);
-	if (bench_wants(bench, "ranks/digest/region"))
-		bench_row(bench, "ranks/digest/region", bare / REGIONS, "ns",
-			  "context", bare_context / REGIONS);
-	if (bench_wants(bench, "ranks/digest/ticket"))
-		bench_row(bench, "ranks/digest/ticket",
-			  (full - bare) / (REGIONS * TICKETS), "ns", "context",
-			  (context_digest - bare_context) /
-				  (REGIONS * TICKETS));
+	for (int i = 0; i < FIGURES; i++)
+		more[i] = full[i] - bare[i];
+	print_digests(bench, "ranks/digest", full, 1);
+	print_digests(bench, "ranks/digest/region", bare, REGIONS);
+	print_digests(bench, "ranks/digest/ticket", more, REGIONS * TICKETS);
 	return 0;
 }
 

@@ -38,8 +38,9 @@ struct rows_bench {
 
 /* --- work ----------------------------------------------------------------- */
 
-static enum philox_status draw_rows(const struct rows_bench *of)
+static enum philox_status draw_rows(void *user)
 {
+	const struct rows_bench *of = user;
 	struct philox_row_fill fill = {.size = sizeof(fill),
 				       .dist = PHILOX_UNIFORM,
 				       .dtype = PHILOX_F32,
@@ -67,7 +68,7 @@ static enum philox_status fill_of(const struct rows_bench *of,
 			       &fill);
 }
 
-static enum philox_status plain_fill(const struct rows_bench *of)
+static enum philox_status plain_fill(void *of)
 {
 	return fill_of(of, PHILOX_UNIFORM);
 }
@@ -87,12 +88,12 @@ static enum philox_status sample(const struct rows_bench *of,
 				  &sample);
 }
 
-static enum philox_status warm(const struct rows_bench *of)
+static enum philox_status warm(void *of)
 {
 	return sample(of, 0.8);
 }
 
-static enum philox_status greedy(const struct rows_bench *of)
+static enum philox_status greedy(void *of)
 {
 	return sample(of, 0);
 }
@@ -100,28 +101,16 @@ static enum philox_status greedy(const struct rows_bench *of)
 /* --- races ---------------------------------------------------------------- */
 
 struct entry {
-	const struct rows_bench *of;
-	enum philox_status (*work)(const struct rows_bench *of);
+	struct rows_bench *of;
+	enum philox_status (*work)(void *of);
 };
 
 static int run_entry(struct racer *racer, int times, struct race_time *time)
 {
 	const struct entry *entry = racer->of;
-	const struct bench *bench = entry->of->bench;
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
 
-	for (int i = 0; i < times && status == PHILOX_OK; i++)
-		status = entry->work(entry->of);
-	time->call = bench_now() - start;
-	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
-	time->whole = bench_now() - start;
-	if (status == PHILOX_OK)
-		return 0;
-	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
+	return race_note(racer, race_repeat(entry->of->bench, times,
+					    entry->work, entry->of, time));
 }
 
 static int sample_torch(struct racer *racer, int times, struct race_time *time)
@@ -161,7 +150,7 @@ static int race_rows(const struct rows_bench *of, const char *name,
 	return 0;
 }
 
-static int race_draws(const struct rows_bench *of, const char *name)
+static int race_draws(struct rows_bench *of, const char *name)
 {
 	struct entry ours = {of, draw_rows}, peer = {of, plain_fill};
 	struct racer racers[] = {
@@ -171,7 +160,7 @@ static int race_draws(const struct rows_bench *of, const char *name)
 	return race_rows(of, name, racers, N(racers));
 }
 
-static int race_tokens(const struct rows_bench *of, const char *name)
+static int race_tokens(struct rows_bench *of, const char *name)
 {
 	struct entry ours = {of, warm}, peer = {of, greedy};
 	struct racer racers[] = {
@@ -204,8 +193,7 @@ static int shape_is_wanted(const struct bench *bench, const struct shape *shape,
 }
 
 static int measure_shape(struct rows_bench *of, const struct shape *shape,
-			 int (*race_shape)(const struct rows_bench *,
-					   const char *))
+			 int (*race_shape)(struct rows_bench *, const char *))
 {
 	struct philox_device *device = of->bench->device;
 	int failed = -1;

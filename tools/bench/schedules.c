@@ -6,7 +6,6 @@
  */
 #include "tools/bench/bench.h"
 
-#include <stdio.h>
 #include "tools/cli/cli.h"
 #include "tools/matrix/model/model.h"
 #include "tools/matrix/matrix.h"
@@ -27,15 +26,15 @@ int bench_schedules(struct bench *bench)
 	bench_step(bench);
 	for (const struct schedule *s = schedules; s->name; s++) {
 		struct matrix_cost cost;
-		char name[64];
 
 		if (matrix_schedule_cost(&options, s, &cost)) {
 			complain("bench", "%s: %s", s->name, cost.message);
 			return -1;
 		}
-		snprintf(name, sizeof(name), "replay, %s, %u pending", s->name,
-			 cost.pending);
-		bench_row(bench, name, cost.calls, "calls", NULL, 0);
+		bench_row(bench,
+			  bench_name("replay, %s, %u pending", s->name,
+				     cost.pending),
+			  cost.calls, "calls", NULL, 0);
 	}
 	return 0;
 }

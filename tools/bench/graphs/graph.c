@@ -48,23 +48,6 @@ static enum philox_status record_bare(struct bench_graph *of)
 	return status;
 }
 
-static enum philox_status record_values(struct bench_graph *of)
-{
-	static const unsigned char initial[BENCH_VALUE];
-	struct bench *bench = of->bench;
-	enum philox_status status = PHILOX_OK;
-	char name[32];
-	void *cell;
-
-	for (uint32_t i = 0; status == PHILOX_OK && i < of->values; i++) {
-		snprintf(name, sizeof(name), "value %u", i);
-		status = philox_capture_value(bench->context, bench->stream,
-					      name, initial, sizeof(initial),
-					      &cell);
-	}
-	return status;
-}
-
 static enum philox_status capture(struct bench_graph *of)
 {
 	struct bench *bench = of->bench;
@@ -72,7 +55,7 @@ static enum philox_status capture(struct bench_graph *of)
 
 	status = philox_capture_begin(bench->context, bench->stream);
 	if (status == PHILOX_OK)
-		status = record_values(of);
+		status = bench_capture_values(bench, of->values, BENCH_VALUE);
 	if (status == PHILOX_OK)
 		status = record_passes(of);
 	if (status == PHILOX_OK)
@@ -154,23 +137,25 @@ void bench_graph_clean(struct bench_graph *of)
 	philox_region_destroy(of->region);
 }
 
+static enum philox_status launch_bare(void *user)
+{
+	const struct bench_graph *of = user;
+
+	return philox_native_launch(of->bench->device, of->bare_exec,
+				    of->bench->stream);
+}
+
+static enum philox_status launch_ours(void *user)
+{
+	const struct bench_graph *of = user;
+
+	return philox_graph_launch(of->graph, of->bench->stream, of->uses,
+				   of->passes);
+}
+
 enum philox_status bench_graph_run(struct bench_graph *of, int bare, int times,
 				   struct race_time *time)
 {
-	struct bench *bench = of->bench;
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
-
-	for (int i = 0; status == PHILOX_OK && i < times; i++)
-		status = bare ? philox_native_launch(bench->device,
-						     of->bare_exec,
-						     bench->stream)
-			      : philox_graph_launch(of->graph, bench->stream,
-						    of->uses, of->passes);
-	time->call = bench_now() - start;
-	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
-	time->whole = bench_now() - start;
-	return status;
+	return race_repeat(of->bench, times, bare ? launch_bare : launch_ours,
+			   of, time);
 }

@@ -114,9 +114,7 @@ static enum philox_status set_count(struct loop_graphs *of, uint32_t count)
 	for (uint32_t i = 0; i <= LOOP_LIMIT; i++)
 		all[i] = i < count;
 	status = copy_words(of, bench->stream, cells->all, all, LOOP_LIMIT + 1);
-	return status == PHILOX_OK
-		       ? philox_stream_synchronize(bench->device, bench->stream)
-		       : status;
+	return status == PHILOX_OK ? bench_wait(bench) : status;
 }
 
 enum philox_status loop_graphs_run(struct loop_graphs *of, uint32_t count,
@@ -135,12 +133,10 @@ enum philox_status loop_graphs_run(struct loop_graphs *of, uint32_t count,
 		status = philox_graph_launch(graph, bench->stream, &use, 1);
 		time->call += bench_now() - start;
 		if (status == PHILOX_OK && (i % QUEUED == QUEUED - 1))
-			status = philox_stream_synchronize(bench->device,
-							   bench->stream);
+			status = bench_wait(bench);
 	}
 	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
+		status = bench_wait(bench);
 	time->whole = bench_now() - first;
 	return status;
 }
@@ -154,8 +150,7 @@ enum philox_status loop_graphs_ran(struct loop_graphs *of, uint32_t *count)
 		copy_words(of, bench->stream, &last, &cells->ran, 1);
 
 	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
+		status = bench_wait(bench);
 	*count = last + 1;
 	return status == PHILOX_OK ? philox_check(bench->context, NULL)
 				   : status;

@@ -41,11 +41,8 @@ static int run_loop(struct racer *racer, int times, struct race_time *time)
 {
 	const struct looper *looper = racer->of;
 
-	if (loop_graphs_run(looper->graphs, looper->count, times, time) ==
-	    PHILOX_OK)
-		return 0;
-	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
+	return race_note(racer, loop_graphs_run(looper->graphs, looper->count,
+						times, time));
 }
 
 /* A figure of a loop that ran more or less often would be a wrong one. */
@@ -127,30 +124,17 @@ static int race_loops(struct loops *loops)
 
 /* --- rows ----------------------------------------------------------------- */
 
-static void loop_name(char name[64], uint32_t count, int figure)
+static const char *loop_name(size_t i, int figure)
 {
-	snprintf(name, 64, "loops/%u/%s", count, figures[figure]);
-}
-
-static int loop_is_wanted(const struct bench *bench, uint32_t count)
-{
-	char name[64];
-
-	for (int figure = 0; figure < FIGURES; figure++) {
-		loop_name(name, count, figure);
-		if (bench_wants(bench, name))
-			return 1;
-	}
-	return 0;
+	return bench_name("loops/%u/%s", counts[i], figures[figure]);
 }
 
 /* Beside a graph without a loop; times also beside those of one iteration. */
 static void print_loop(const struct loops *loops, size_t i, int figure)
 {
 	struct bench *bench = loops->graphs.bench;
-	char name[64];
+	const char *name = loop_name(i, figure);
 
-	loop_name(name, counts[i], figure);
 	if (!bench_wants(bench, name))
 		return;
 	bench_row(bench, name, loops->of[i][figure], units[figure], "without",
@@ -170,19 +154,14 @@ static void print_loops(const struct loops *loops)
 /* For a device without such nodes, and why. */
 static void print_no_loops(struct bench *bench, const char *note)
 {
-	char name[64];
-
 	for (size_t i = ONE; i < N_COUNTS; i++)
-		for (int figure = 0; figure < FIGURES; figure++) {
-			struct bench_row row = {.name = name,
-						.value = NAN,
-						.unit = units[figure],
-						.note = note};
-
-			loop_name(name, counts[i], figure);
-			if (bench_wants(bench, name))
-				bench_print(bench, &row);
-		}
+		for (int figure = 0; figure < FIGURES; figure++)
+			bench_print_wanted(bench,
+					   &(struct bench_row){
+						   .name = loop_name(i, figure),
+						   .value = NAN,
+						   .unit = units[figure],
+						   .note = note});
 }
 
 /* --- the part ------------------------------------------------------------- */
@@ -191,8 +170,9 @@ static void print_no_loops(struct bench *bench, const char *note)
 size_t bench_loops_steps(const struct bench *bench)
 {
 	for (size_t i = ONE; i < N_COUNTS; i++)
-		if (loop_is_wanted(bench, counts[i]))
-			return 1;
+		for (int figure = 0; figure < FIGURES; figure++)
+			if (bench_wants(bench, loop_name(i, figure)))
+				return 1;
 	return 0;
 }
 

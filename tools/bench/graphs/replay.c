@@ -9,54 +9,48 @@
 #include "tools/bench/graphs/graphs.h"
 #include "tools/cli/cli.h"
 
-#define ROUNDS         15
-
 #define LAUNCHES_LEAST 5
 #define LAUNCHES_MOST  200
 #define CELLS          200000 /* of the launches of a round, about */
 
-static int time_launches(struct bench_graph *of, int bare, int launches,
-			 double *call, double *whole)
+/* Beside each figure, the bare graph's. */
+enum { CALL, BARE_CALL, WHOLE, BARE_WHOLE, FIGURES };
+
+struct launches {
+	struct bench_graph graph;
+	int n; /* in a round */
+};
+
+static int time_launches(void *user, double *figures)
 {
+	struct launches *of = user;
 	struct race_time time;
 
-	if (bench_try("launch", bench_graph_run(of, bare, launches, &time)))
-		return -1;
-	*call = time.call / launches;
-	*whole = time.whole / launches;
+	for (int bare = 0; bare < 2; bare++) {
+		if (bench_try("launch",
+			      bench_graph_run(&of->graph, bare, of->n, &time)))
+			return -1;
+		figures[CALL + bare] = time.call / of->n;
+		figures[WHOLE + bare] = time.whole / of->n;
+	}
 	return 0;
 }
 
-static void print_launches(struct bench_graph *of, double *call,
-			   double *bare_call, double *whole, double *bare_whole)
+static int measure_launches(struct launches *launches)
 {
-	char shape[48], name[64];
+	const struct bench_graph *of = &launches->graph;
+	double figures[FIGURES];
+	char shape[48];
 
+	if (bench_rounds(BENCH_ROUNDS, FIGURES, time_launches, launches,
+			 figures))
+		return -1;
 	snprintf(shape, sizeof(shape), "%u op%s, %u pass%s", of->ops,
 		 plural(of->ops), of->passes, of->passes == 1 ? "" : "es");
-	snprintf(name, sizeof(name), "launch call, %s", shape);
-	bench_row(of->bench, name, bench_median(call, ROUNDS), "ns", "bare",
-		  bench_median(bare_call, ROUNDS));
-	snprintf(name, sizeof(name), "replay, %s", shape);
-	bench_row(of->bench, name, bench_median(whole, ROUNDS), "ns", "bare",
-		  bench_median(bare_whole, ROUNDS));
-}
-
-static int measure_launches(struct bench_graph *of, int launches)
-{
-	double call[ROUNDS], whole[ROUNDS], bare_call[ROUNDS],
-		bare_whole[ROUNDS];
-
-	/* the second round overwrites the first */
-	for (int i = -1; i < ROUNDS; i++) {
-		int at = i < 0 ? 0 : i;
-
-		if (time_launches(of, 0, launches, &call[at], &whole[at]) ||
-		    time_launches(of, 1, launches, &bare_call[at],
-				  &bare_whole[at]))
-			return -1;
-	}
-	print_launches(of, call, bare_call, whole, bare_whole);
+	bench_row(of->bench, bench_name("launch call, %s", shape),
+		  figures[CALL], "ns", "bare", figures[BARE_CALL]);
+	bench_row(of->bench, bench_name("replay, %s", shape), figures[WHOLE],
+		  "ns", "bare", figures[BARE_WHOLE]);
 	return 0;
 }
 
@@ -72,15 +66,14 @@ static int launches_of(uint32_t ops, uint32_t passes)
 
 static int bench_shape(struct bench *bench, uint32_t ops, uint32_t passes)
 {
-	struct bench_graph of = {
-		.bench = bench, .ops = ops, .passes = passes, .draws = 1};
+	struct launches of = {
+		{.bench = bench, .ops = ops, .passes = passes, .draws = 1},
+		launches_of(ops, passes)};
 	int failed;
 
 	bench_step(bench);
-	failed = bench_graph_make(&of) ||
-		 measure_launches(&of, launches_of(ops, passes));
-
-	bench_graph_clean(&of);
+	failed = bench_graph_make(&of.graph) || measure_launches(&of);
+	bench_graph_clean(&of.graph);
 	return failed ? -1 : 0;
 }
 

@@ -21,28 +21,26 @@ static const uint32_t counts[] = {1, 8, 96};
 enum { OURS, BARE, TORCH, RACERS };
 
 struct states {
+	struct bench *bench;
 	struct bench_graph graph;
 	struct torch *torch; /* NULL: missing, and why is in note */
 	char note[RACE_NOTE_MAX];
 };
 
-static int run_graph(struct states *states, int bare, int times,
-		     struct race_time *time, char note[RACE_NOTE_MAX])
-{
-	if (!bench_graph_run(&states->graph, bare, times, time))
-		return 0;
-	snprintf(note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
-}
-
 static int run_ours(struct racer *racer, int times, struct race_time *time)
 {
-	return run_graph(racer->of, 0, times, time, racer->note);
+	struct states *states = racer->of;
+
+	return race_note(racer,
+			 bench_graph_run(&states->graph, 0, times, time));
 }
 
 static int run_bare(struct racer *racer, int times, struct race_time *time)
 {
-	return run_graph(racer->of, 1, times, time, racer->note);
+	struct states *states = racer->of;
+
+	return race_note(racer,
+			 bench_graph_run(&states->graph, 1, times, time));
 }
 
 static int replay_torch(struct racer *racer, int times, struct race_time *time)
@@ -55,15 +53,18 @@ static int replay_torch(struct racer *racer, int times, struct race_time *time)
 	return torch_ask(states->torch, line, time, racer->note);
 }
 
+static const char *states_name(uint32_t count, int whole)
+{
+	return bench_name("states/%u/%s", count, whole ? "replay" : "call");
+}
+
 /* The rows of one figure: the call, or the replay. */
 static void print_states(const struct states *states,
 			 const struct racer *racers, int whole)
 {
 	struct bench *bench = states->graph.bench;
-	char name[64];
+	const char *name = states_name(states->graph.draws, whole);
 
-	snprintf(name, sizeof(name), "states/%u/%s", states->graph.draws,
-		 whole ? "replay" : "call");
 	for (int i = BARE; bench_wants(bench, name) && i < RACERS; i++) {
 		const struct racer *peer = &racers[i];
 		struct bench_row row = {
@@ -103,18 +104,17 @@ static int race_states(struct states *states)
 	return 0;
 }
 
-static int count_is_wanted(const struct bench *bench, uint32_t count)
+static int count_is_wanted(const struct bench *bench, size_t i)
 {
-	char names[2][64];
-
-	snprintf(names[0], sizeof(names[0]), "states/%u/call", count);
-	snprintf(names[1], sizeof(names[1]), "states/%u/replay", count);
-	return bench_wants(bench, names[0]) || bench_wants(bench, names[1]);
+	return bench_wants(bench, states_name(counts[i], 0)) ||
+	       bench_wants(bench, states_name(counts[i], 1));
 }
 
-static int measure_count(struct states *states, struct bench *bench,
-			 uint32_t count)
+static int measure_count(void *user, size_t i)
 {
+	struct states *states = user;
+	struct bench *bench = states->bench;
+	const uint32_t count = counts[i];
 	int failed;
 
 	bench_step(bench);
@@ -124,6 +124,9 @@ static int measure_count(struct states *states, struct bench *bench,
 	bench_graph_clean(&states->graph);
 	return failed ? -1 : 0;
 }
+
+static const struct bench_series states_series = {N_COUNTS, count_is_wanted,
+						  measure_count};
 
 /* PyTorch has graphs on a GPU only. */
 static void open_states_torch(struct states *states, struct bench *bench)
@@ -140,22 +143,16 @@ static void open_states_torch(struct states *states, struct bench *bench)
 
 size_t bench_states_steps(const struct bench *bench)
 {
-	size_t steps = 0;
-
-	for (size_t i = 0; i < N_COUNTS; i++)
-		steps += count_is_wanted(bench, counts[i]) != 0;
-	return steps;
+	return bench_series_steps(bench, &states_series);
 }
 
 int bench_states(struct bench *bench)
 {
-	struct states states = {.torch = NULL};
-	int failed = 0;
+	struct states states = {.bench = bench};
+	int failed;
 
 	open_states_torch(&states, bench);
-	for (size_t i = 0; i < N_COUNTS && !failed; i++)
-		if (count_is_wanted(bench, counts[i]))
-			failed = measure_count(&states, bench, counts[i]);
+	failed = bench_series_run(bench, &states_series, &states);
 	torch_close(states.torch);
-	return failed ? -1 : 0;
+	return failed;
 }

@@ -38,10 +38,7 @@ static int run_set(struct racer *racer, int times, struct race_time *time)
 						value, sizeof(value));
 	}
 	time->call = time->whole = bench_now() - start;
-	if (status != PHILOX_OK)
-		snprintf(racer->note, RACE_NOTE_MAX, "%s",
-			 philox_error_message());
-	return status == PHILOX_OK ? 0 : -1;
+	return race_note(racer, status);
 }
 
 static int race_set(struct bench_graph *of)
@@ -76,10 +73,7 @@ static int measure_set(struct bench *bench)
 
 static int run_values(struct racer *racer, int times, struct race_time *time)
 {
-	if (bench_graph_run(racer->of, 0, times, time) == PHILOX_OK)
-		return 0;
-	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
+	return race_note(racer, bench_graph_run(racer->of, 0, times, time));
 }
 
 /* The graph has been launched: the first launch makes a copy. */
@@ -128,31 +122,33 @@ static int race_values(struct bench_graph graphs[2], double of[2][FIGURES])
 	return 0;
 }
 
-static void values_name(char name[64], uint32_t count, int figure)
+static const char *values_name(size_t i, int figure)
 {
-	snprintf(name, 64, "values/%u/%s", count, figures[figure]);
+	return bench_name("values/%u/%s", counts[i], figures[figure]);
 }
 
-static int measure_values(struct bench *bench, uint32_t count)
+static int measure_values(void *user, size_t place)
 {
+	struct bench *bench = user;
 	struct bench_graph graphs[2];
 	double of[2][FIGURES];
-	char name[64];
 	int failed;
 
 	bench_step(bench);
 	for (int i = 0; i < 2; i++)
-		graphs[i] = (struct bench_graph){.bench = bench,
-						 .ops = 1,
-						 .passes = 1,
-						 .draws = 1,
-						 .values = i ? 0 : count};
+		graphs[i] =
+			(struct bench_graph){.bench = bench,
+					     .ops = 1,
+					     .passes = 1,
+					     .draws = 1,
+					     .values = i ? 0 : counts[place]};
 	failed = bench_graph_make(&graphs[0]) || bench_graph_make(&graphs[1]) ||
 		 race_values(graphs, of);
 	bench_graph_clean(&graphs[1]);
 	bench_graph_clean(&graphs[0]);
 	for (int figure = 0; !failed && figure < FIGURES; figure++) {
-		values_name(name, count, figure);
+		const char *name = values_name(place, figure);
+
 		if (bench_wants(bench, name))
 			bench_row(bench, name, of[0][figure], units[figure],
 				  "without", of[1][figure]);
@@ -162,34 +158,26 @@ static int measure_values(struct bench *bench, uint32_t count)
 
 /* --- the part ------------------------------------------------------------- */
 
-static int values_are_wanted(const struct bench *bench, uint32_t count)
+static int values_are_wanted(const struct bench *bench, size_t i)
 {
-	char name[64];
-
-	for (int figure = 0; figure < FIGURES; figure++) {
-		values_name(name, count, figure);
-		if (bench_wants(bench, name))
+	for (int figure = 0; figure < FIGURES; figure++)
+		if (bench_wants(bench, values_name(i, figure)))
 			return 1;
-	}
 	return 0;
 }
 
+static const struct bench_series values_series = {N_COUNTS, values_are_wanted,
+						  measure_values};
+
 size_t bench_values_steps(const struct bench *bench)
 {
-	size_t steps = bench_wants(bench, "values/set") != 0;
-
-	for (size_t i = 0; i < N_COUNTS; i++)
-		steps += values_are_wanted(bench, counts[i]) != 0;
-	return steps;
+	return (bench_wants(bench, "values/set") != 0) +
+	       bench_series_steps(bench, &values_series);
 }
 
 int bench_values(struct bench *bench)
 {
 	if (bench_wants(bench, "values/set") && measure_set(bench))
 		return -1;
-	for (size_t i = 0; i < N_COUNTS; i++)
-		if (values_are_wanted(bench, counts[i]) &&
-		    measure_values(bench, counts[i]))
-			return -1;
-	return 0;
+	return bench_series_run(bench, &values_series, bench);
 }

@@ -4,13 +4,10 @@
  * Blocks of mixed sizes are live, with a hole after each. All are freed after
  * the checkpoint, so that the restore brings every one of them back.
  */
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/bench/pools/pools.h"
-
-#define ROUNDS 15
 
 static const uint32_t counts[] = {10, 1000, 10000, 100000};
 
@@ -65,26 +62,19 @@ static enum philox_status make_blocks(struct checkpoints *of)
 	return status;
 }
 
-static size_t heap_in_use(void)
+static int time_round(void *user, double times[TIMES])
 {
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
-}
-
-static enum philox_status time_round(struct checkpoints *of,
-				     double times[TIMES])
-{
+	struct checkpoints *of = user;
 	struct philox_pool_checkpoint *checkpoint;
-	size_t heap = heap_in_use();
+	double heap = bench_heap();
 	double start = bench_now();
 	enum philox_status status =
 		philox_pool_checkpoint_create(of->pool, &checkpoint);
 
 	times[CHECKPOINT] = bench_now() - start;
 	if (status != PHILOX_OK)
-		return status;
-	of->bytes = (double)heap_in_use() - (double)heap;
+		return (int)status;
+	of->bytes = bench_heap() - heap;
 	for (uint32_t i = 0; status == PHILOX_OK && i < of->count; i++)
 		status = free_block(of, of->blocks[i]);
 	start = bench_now();
@@ -93,41 +83,27 @@ static enum philox_status time_round(struct checkpoints *of,
 					     of->count, NULL, 0);
 	times[RESTORE] = bench_now() - start;
 	philox_pool_checkpoint_destroy(checkpoint);
-	return status;
+	return (int)status;
 }
 
-static enum philox_status time_rounds(struct checkpoints *of,
-				      double medians[TIMES])
+static const char *checkpoint_name(int figure, uint32_t count)
 {
-	int rounds = of->bench->quick ? 1 : ROUNDS;
-	double all[TIMES][ROUNDS], times[TIMES];
-	enum philox_status status = PHILOX_OK;
-
-	/* the second round overwrites the first */
-	for (int i = -1; status == PHILOX_OK && i < rounds; i++) {
-		status = time_round(of, times);
-		for (int what = 0; what < TIMES; what++)
-			all[what][i < 0 ? 0 : i] = times[what];
-	}
-	for (int what = 0; status == PHILOX_OK && what < TIMES; what++)
-		medians[what] = bench_median(all[what], rounds);
-	return status;
+	return bench_name("pool/%s/%u", figures[figure], count);
 }
 
 /* Beside the time of the count before: how it grows. */
 static void print_times(struct checkpoints *of, const double medians[TIMES])
 {
-	char name[64], peer[32];
-	struct bench_row row = {.name = name, .unit = "ns"};
+	char peer[32];
+	struct bench_row row = {.unit = "ns"};
 
 	snprintf(peer, sizeof(peer), "of %u", of->fewer_of);
 	for (int what = 0; what < TIMES; what++) {
-		snprintf(name, sizeof(name), "pool/%s/%u", figures[what],
-			 of->count);
+		row.name = checkpoint_name(what, of->count);
 		row.value = medians[what];
 		row.peer = of->fewer_of ? peer : NULL;
 		row.peer_value = of->fewer[what];
-		bench_pool_print(of->bench, &row);
+		bench_print_wanted(of->bench, &row);
 		of->fewer[what] = medians[what];
 	}
 	of->fewer_of = of->count;
@@ -143,15 +119,14 @@ static int is_counted(uint32_t count)
 static void print_bytes(const struct checkpoints *of)
 {
 	int known = of->bytes > 0;
-	char name[64];
 
-	snprintf(name, sizeof(name), "pool/%s/%u", figures[TIMES], of->count);
-	bench_pool_print(of->bench,
-			 &(struct bench_row){
-				 .name = name,
-				 .value = known ? of->bytes / of->count : NAN,
-				 .unit = "bytes a block",
-				 .note = known ? NULL : "malloc does not say"});
+	bench_print_wanted(
+		of->bench,
+		&(struct bench_row){
+			.name = checkpoint_name(TIMES, of->count),
+			.value = known ? of->bytes / of->count : NAN,
+			.unit = "bytes a block",
+			.note = known ? NULL : "malloc does not say"});
 }
 
 static int measure_pool(struct checkpoints *of)
@@ -163,7 +138,9 @@ static int measure_pool(struct checkpoints *of)
 		return -1;
 	status = make_blocks(of);
 	if (status == PHILOX_OK)
-		status = time_rounds(of, medians);
+		status = (enum philox_status)bench_rounds(
+			of->bench->quick ? 1 : BENCH_ROUNDS, TIMES, time_round,
+			of, medians);
 	for (uint32_t i = 0; status == PHILOX_OK && i < of->count; i++)
 		status = free_block(of, of->blocks[i]);
 	if (status == PHILOX_OK)
@@ -176,8 +153,10 @@ static int measure_pool(struct checkpoints *of)
 									  : 0;
 }
 
-static int measure_blocks(struct checkpoints *of, uint32_t count)
+static int measure_blocks(void *user, size_t i)
 {
+	struct checkpoints *of = user;
+	const uint32_t count = counts[i];
 	int failed = -1;
 
 	bench_step(of->bench);
@@ -193,37 +172,28 @@ static int measure_blocks(struct checkpoints *of, uint32_t count)
 	return failed;
 }
 
-static int checkpoint_is_wanted(const struct bench *bench, uint32_t count)
+static int checkpoint_is_wanted(const struct bench *bench, size_t i)
 {
-	char name[64];
-
-	for (int i = 0; i < TIMES + is_counted(count); i++) {
-		snprintf(name, sizeof(name), "pool/%s/%u", figures[i], count);
-		if (bench_wants(bench, name))
+	for (int what = 0; what < TIMES + is_counted(counts[i]); what++)
+		if (bench_wants(bench, checkpoint_name(what, counts[i])))
 			return 1;
-	}
 	return 0;
 }
 
+static const struct bench_series checkpoints_series = {
+	N_COUNTS, checkpoint_is_wanted, measure_blocks};
+
 static size_t checkpoints_steps(const struct bench *bench)
 {
-	size_t steps = 0;
-
-	for (size_t i = 0; i < N_COUNTS; i++)
-		steps += checkpoint_is_wanted(bench, counts[i]) != 0;
-	return steps;
+	return bench_series_steps(bench, &checkpoints_series);
 }
 
 static int run_checkpoints(struct bench *bench)
 {
 	struct checkpoints of = {.bench = bench};
-	int failed = 0;
 
-	for (size_t i = 0; i < N_COUNTS && !failed; i++)
-		if (checkpoint_is_wanted(bench, counts[i]))
-			failed = measure_blocks(&of, counts[i]);
-	return failed;
+	return bench_series_run(bench, &checkpoints_series, &of);
 }
 
-const struct bench_pool_group bench_pool_checkpoints = {checkpoints_steps,
-							run_checkpoints};
+const struct bench_group bench_pool_checkpoints = {checkpoints_steps,
+						   run_checkpoints};

@@ -90,8 +90,7 @@ static enum philox_status count_launches(const struct launches *of,
 	*calls = (double)(philox_device_calls(bench->device, NULL) - before) /
 		 LAUNCHES;
 	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
+		status = bench_wait(bench);
 	return status;
 }
 
@@ -180,5 +179,4 @@ static int run_launches(struct bench *bench)
 	return failed ? -1 : 0;
 }
 
-const struct bench_pool_group bench_pool_launches = {launches_steps,
-						     run_launches};
+const struct bench_group bench_pool_launches = {launches_steps, run_launches};

@@ -105,34 +105,28 @@ static void train_batch(struct use *of, size_t tokens)
 
 static const char *const kinds[] = {"expandable", "plain"};
 
-static unsigned flags_of(int kind)
+static unsigned flags_of(size_t kind)
 {
 	return kind ? 0 : PHILOX_POOL_EXPANDABLE;
 }
 
-static int memory_is_wanted(const struct bench *bench, const char *what,
-			    int kind)
+static const char *memory_name(const char *what, size_t kind)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "pool/%s/%s", what, kinds[kind]);
-	return bench_wants(bench, name);
+	return bench_name("pool/%s/%s", what, kinds[kind]);
 }
 
 /* Bytes; a figure that is missing is NAN. */
-static void print_memory(struct bench *bench, const char *what, int kind,
+static void print_memory(struct bench *bench, const char *what, size_t kind,
 			 double value, const char *peer, double peer_value,
 			 const char *note)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "pool/%s/%s", what, kinds[kind]);
-	bench_print(bench, &(struct bench_row){name, value / MIB, "MiB", peer,
-					       peer_value / MIB, note});
+	bench_print(bench,
+		    &(struct bench_row){memory_name(what, kind), value / MIB,
+					"MiB", peer, peer_value / MIB, note});
 }
 
 /* A device may have no address spaces: its rows say so. */
-static int print_unsupported(struct bench *bench, const char *what, int kind,
+static int print_unsupported(struct bench *bench, const char *what, size_t kind,
 			     const char *peer, enum philox_status status)
 {
 	if (status != PHILOX_ERROR_UNSUPPORTED)
@@ -151,8 +145,9 @@ static enum philox_status mapped_most(struct philox_pool *pool, uint64_t *most)
 	return status;
 }
 
-static int measure_training(struct bench *bench, int kind)
+static int measure_training(void *user, size_t kind)
 {
+	struct bench *bench = user;
 	struct use of = {.bench = bench};
 	uint64_t mapped = 0;
 
@@ -177,7 +172,7 @@ static int measure_training(struct bench *bench, int kind)
 
 struct captures {
 	struct bench *bench;
-	int kind;
+	size_t kind;
 	uint64_t one, largest, sum; /* bytes mapped */
 	size_t n;
 	struct philox_graph *graphs[N(captured)];
@@ -255,8 +250,9 @@ static enum philox_status capture_apart(struct captures *of)
 	return status;
 }
 
-static int measure_captures(struct bench *bench, int kind)
+static int measure_captures(void *user, size_t kind)
 {
+	struct bench *bench = user;
 	struct captures of = {.bench = bench, .kind = kind};
 	enum philox_status status;
 
@@ -276,28 +272,35 @@ static int measure_captures(struct bench *bench, int kind)
 
 /* --- the group ------------------------------------------------------------ */
 
+static int training_is_wanted(const struct bench *bench, size_t kind)
+{
+	return bench_wants(bench, memory_name("training", kind));
+}
+
+static int captures_are_wanted(const struct bench *bench, size_t kind)
+{
+	return bench_wants(bench, memory_name("captures", kind));
+}
+
+static const struct bench_series training_series = {N(kinds),
+						    training_is_wanted,
+						    measure_training},
+				 captures_series = {N(kinds),
+						    captures_are_wanted,
+						    measure_captures};
+
 static size_t memory_steps(const struct bench *bench)
 {
-	size_t steps = 0;
-
-	for (int kind = 0; kind < 2; kind++) {
-		steps += memory_is_wanted(bench, "training", kind) != 0;
-		steps += memory_is_wanted(bench, "captures", kind) != 0;
-	}
-	return steps;
+	return bench_series_steps(bench, &training_series) +
+	       bench_series_steps(bench, &captures_series);
 }
 
 static int run_memory(struct bench *bench)
 {
-	int failed = 0;
-
-	for (int kind = 0; kind < 2 && !failed; kind++)
-		if (memory_is_wanted(bench, "training", kind))
-			failed = measure_training(bench, kind);
-	for (int kind = 0; kind < 2 && !failed; kind++)
-		if (memory_is_wanted(bench, "captures", kind))
-			failed = measure_captures(bench, kind);
-	return failed;
+	return bench_series_run(bench, &training_series, bench) ||
+			       bench_series_run(bench, &captures_series, bench)
+		       ? -1
+		       : 0;
 }
 
-const struct bench_pool_group bench_pool_memory = {memory_steps, run_memory};
+const struct bench_group bench_pool_memory = {memory_steps, run_memory};

@@ -21,7 +21,7 @@ enum { FEW, MANY, COUNTS };
 static const uint32_t live[COUNTS] = {[FEW] = 10000, [MANY] = 1000000};
 
 /* A hundredth of the blocks in a quick run. */
-static uint32_t blocks_of(const struct bench *bench, int count)
+static uint32_t blocks_of(const struct bench *bench, size_t count)
 {
 	return bench->quick ? live[count] / 100 : live[count];
 }
@@ -102,11 +102,11 @@ static void print_pairs(const struct pairs *of, const char *figure,
 			double value, const char *unit, const char *peer,
 			double peer_value, const char *note)
 {
-	char name[64];
-
-	snprintf(name, sizeof(name), "pool/pair/%u/%s", of->live, figure);
-	bench_pool_print(of->bench, &(struct bench_row){name, value, unit, peer,
-							peer_value, note});
+	bench_print_wanted(of->bench,
+			   &(struct bench_row){bench_name("pool/pair/%u/%s",
+							  of->live, figure),
+					       value, unit, peer, peer_value,
+					       note});
 }
 
 static void print_race(struct pairs *of, const struct racer *racers)
@@ -191,12 +191,13 @@ static int fill_entries(struct pairs *of)
 	return 0;
 }
 
-static int measure_pairs(struct pairs *of, uint32_t blocks)
+static int measure_pairs(void *user, size_t count)
 {
+	struct pairs *of = user;
 	int failed;
 
 	bench_step(of->bench);
-	of->live = blocks;
+	of->live = blocks_of(of->bench, count);
 	make_trace(of);
 	if (bench_try("pool", bench_pool_make(of->bench, 0, &of->pool)))
 		return -1;
@@ -207,30 +208,30 @@ static int measure_pairs(struct pairs *of, uint32_t blocks)
 									  : 0;
 }
 
-static int pairs_are_wanted(const struct bench *bench, int count)
+static int pairs_are_wanted(const struct bench *bench, size_t count)
 {
 	static const char *const figures[] = {"net", "whole", "calls"};
-	char name[64];
 
-	for (int i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "pool/pair/%u/%s",
-			 blocks_of(bench, count), figures[i]);
-		if (bench_wants(bench, name))
+	for (int i = 0; i < 3; i++)
+		if (bench_wants(bench, bench_name("pool/pair/%u/%s",
+						  blocks_of(bench, count),
+						  figures[i])))
 			return 1;
-	}
 	return 0;
 }
 
+static const struct bench_series pairs_series = {COUNTS, pairs_are_wanted,
+						 measure_pairs};
+
 static size_t pairs_steps(const struct bench *bench)
 {
-	return (size_t)pairs_are_wanted(bench, FEW) +
-	       (size_t)pairs_are_wanted(bench, MANY);
+	return bench_series_steps(bench, &pairs_series);
 }
 
 static int run_all_pairs(struct bench *bench)
 {
 	struct pairs *of = calloc(1, sizeof(*of));
-	int failed = 0;
+	int failed;
 
 	if (!of) {
 		perror("philox bench");
@@ -239,11 +240,9 @@ static int run_all_pairs(struct bench *bench)
 	of->bench = bench;
 	of->few = NAN;
 	pair_open_mimalloc(of);
-	for (int i = FEW; i < COUNTS && !failed; i++)
-		if (pairs_are_wanted(bench, i))
-			failed = measure_pairs(of, blocks_of(bench, i));
+	failed = bench_series_run(bench, &pairs_series, of);
 	free(of); /* the library stays: it may have a thread's ends to see */
 	return failed;
 }
 
-const struct bench_pool_group bench_pool_pairs = {pairs_steps, run_all_pairs};
+const struct bench_group bench_pool_pairs = {pairs_steps, run_all_pairs};

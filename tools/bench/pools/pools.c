@@ -5,11 +5,9 @@
 
 #include <stdio.h>
 
-static const struct bench_pool_group *const groups[] = {
+static const struct bench_group *const groups[] = {
 	&bench_pool_pairs, &bench_pool_checkpoints, &bench_pool_memory,
-	&bench_pool_launches};
-
-#define N_GROUPS (sizeof(groups) / sizeof(groups[0]))
+	&bench_pool_launches, NULL};
 
 enum philox_status bench_pool_make(struct bench *bench, unsigned flags,
 				   struct philox_pool **pool)
@@ -25,12 +23,6 @@ enum philox_status bench_pool_make(struct bench *bench, unsigned flags,
 	return philox_pool_create(bench->context, &options, pool);
 }
 
-void bench_pool_print(struct bench *bench, const struct bench_row *row)
-{
-	if (bench_wants(bench, row->name))
-		bench_print(bench, row);
-}
-
 size_t bench_pool_size(uint64_t i)
 {
 	static const uint8_t units[] = {1, 1, 1, 1, 2, 2, 3, 4};
@@ -41,19 +33,10 @@ size_t bench_pool_size(uint64_t i)
 
 size_t bench_pool_steps(const struct bench *bench)
 {
-	size_t steps = 0;
-
-	for (size_t i = 0; i < N_GROUPS; i++)
-		steps += groups[i]->steps(bench);
-	return steps;
+	return bench_groups_steps(bench, groups);
 }
 
 int bench_pool(struct bench *bench)
 {
-	int failed = 0;
-
-	for (size_t i = 0; i < N_GROUPS && !failed; i++)
-		if (groups[i]->steps(bench))
-			failed = groups[i]->run(bench);
-	return failed;
+	return bench_groups_run(bench, groups);
 }

@@ -188,15 +188,14 @@ int runner_bed_make(struct runner_bed *bed)
 	    make_bed_arrays(bed) || make_bed_function(bed) || record_all(bed) ||
 	    bench_try("graphs", make_bed_graphs(bed)))
 		return -1;
-	return bench_try("wait", philox_stream_synchronize(bed->bench->device,
-							   bed->bench->stream));
+	return bench_try("wait", bench_wait(bed->bench));
 }
 
 void runner_bed_clean(struct runner_bed *bed)
 {
 	struct bench *bench = bed->bench;
 
-	philox_stream_synchronize(bench->device, bench->stream);
+	bench_wait(bench);
 	for (uint32_t i = 0; bed->graphs && i <= all_recordings(bed); i++)
 		philox_graph_destroy(bed->graphs[i]);
 	runner_parts_clean(&bed->parts);
@@ -209,8 +208,16 @@ void runner_bed_clean(struct runner_bed *bed)
 
 /* --- raced ---------------------------------------------------------------- */
 
-static enum philox_status launch_once(struct runner_bed *bed)
+static enum philox_status call_again(void *user)
 {
+	uint32_t kind;
+
+	return call_once(user, KEY, &kind);
+}
+
+static enum philox_status launch_once(void *user)
+{
+	struct runner_bed *bed = user;
 	struct philox_use use = {0};
 	struct philox_graph *graph = bed->graphs[bed->turn];
 
@@ -219,37 +226,14 @@ static enum philox_status launch_once(struct runner_bed *bed)
 	return philox_graph_launch(graph, bed->bench->stream, &use, 1);
 }
 
-static enum philox_status wait_for_all(const struct runner_bed *bed,
-				       enum philox_status status, double start,
-				       struct race_time *time)
-{
-	time->call = bench_now() - start;
-	if (status == PHILOX_OK)
-		status = philox_stream_synchronize(bed->bench->device,
-						   bed->bench->stream);
-	time->whole = bench_now() - start;
-	return status;
-}
-
 enum philox_status runner_bed_call(struct runner_bed *bed, int times,
 				   struct race_time *time)
 {
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
-	uint32_t kind;
-
-	for (int i = 0; status == PHILOX_OK && i < times; i++)
-		status = call_once(bed, KEY, &kind);
-	return wait_for_all(bed, status, start, time);
+	return race_repeat(bed->bench, times, call_again, bed, time);
 }
 
 enum philox_status runner_bed_launch(struct runner_bed *bed, int times,
 				     struct race_time *time)
 {
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
-
-	for (int i = 0; status == PHILOX_OK && i < times; i++)
-		status = launch_once(bed);
-	return wait_for_all(bed, status, start, time);
+	return race_repeat(bed->bench, times, launch_once, bed, time);
 }

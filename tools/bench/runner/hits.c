@@ -43,15 +43,15 @@ struct hits {
 	double of[MEMBERS][SIDES][DEVICE_CALLS + 1];
 };
 
-static void hit_name(char name[64], enum family family, size_t i, int figure)
+static const char *hit_name(enum family family, size_t i, int figure)
 {
-	snprintf(name, 64, "runner/%s/%u/%s", families[family].name,
-		 families[family].counts[i], figures[figure]);
+	return bench_name("runner/%s/%u/%s", families[family].name,
+			  families[family].counts[i], figures[figure]);
 }
 
-static void each_name(char name[64], uint32_t count)
+static const char *each_name(uint32_t count)
 {
-	snprintf(name, 64, "runner/inputs/%u/each", count);
+	return bench_name("runner/inputs/%u/each", count);
 }
 
 static struct runner_bed new_bed(struct bench *bench, enum family family,
@@ -72,23 +72,15 @@ static struct runner_bed new_bed(struct bench *bench, enum family family,
 
 /* --- measuring ------------------------------------------------------------ */
 
-static int take_note(struct racer *racer, enum philox_status status)
-{
-	if (status == PHILOX_OK)
-		return 0;
-	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
-}
-
 static int run_hit_calls(struct racer *racer, int times, struct race_time *time)
 {
-	return take_note(racer, runner_bed_call(racer->of, times, time));
+	return race_note(racer, runner_bed_call(racer->of, times, time));
 }
 
 static int run_hit_launches(struct racer *racer, int times,
 			    struct race_time *time)
 {
-	return take_note(racer, runner_bed_launch(racer->of, times, time));
+	return race_note(racer, runner_bed_launch(racer->of, times, time));
 }
 
 /* Without those of the wait. */
@@ -119,11 +111,8 @@ static int take_figures(struct hits *hits, const struct racer *racers)
 			const struct racer *racer = &racers[i * SIDES + side];
 			double *of = hits->of[i][side];
 
-			if (racer->out) {
-				complain("bench", "%s: %s", racer->name,
-					 racer->note);
+			if (race_failed(racer, 1))
 				return -1;
-			}
 			of[CALL] = racer->median.call;
 			of[REPLAY] = racer->median.whole;
 			if (bench_try("calls",
@@ -163,12 +152,9 @@ static double more_of(const struct hits *hits, size_t i)
 
 static void print_figure(const struct hits *hits, size_t i, int figure)
 {
-	char name[64];
-
-	hit_name(name, hits->family, i, figure);
-	bench_runner_print(
+	bench_print_wanted(
 		hits->bench,
-		&(struct bench_row){.name = name,
+		&(struct bench_row){.name = hit_name(hits->family, i, figure),
 				    .value = hits->of[i][OURS][figure],
 				    .unit = units[figure],
 				    .peer = "launch",
@@ -180,33 +166,28 @@ static void print_more(const struct hits *hits, size_t i)
 {
 	const uint32_t count = families[hits->family].counts[i];
 	const int is_aim = hits->family == INPUTS && !count;
-	char name[64];
-	struct bench_row row = {.name = name,
+	struct bench_row row = {.name = hit_name(hits->family, i, MORE),
 				.value = more_of(hits, i),
 				.unit = units[MORE],
 				.peer = is_aim ? "aim" : NULL,
 				.peer_value = AIM};
 
-	hit_name(name, hits->family, i, MORE);
-	bench_runner_print(hits->bench, &row);
+	bench_print_wanted(hits->bench, &row);
 	if (hits->family != INPUTS || count < FEW_INPUTS)
 		return;
-	each_name(name, count);
+	row.name = each_name(count);
 	row.value = (row.value - more_of(hits, 0)) / count;
 	row.peer = "aim";
 	row.peer_value = AIM_INPUT;
-	bench_runner_print(hits->bench, &row);
+	bench_print_wanted(hits->bench, &row);
 }
 
 /* As much with many recordings as with one? */
 static void print_growth(const struct hits *hits, size_t i)
 {
-	char name[64];
-
-	hit_name(name, hits->family, i, CALL);
-	bench_runner_print(
+	bench_print_wanted(
 		hits->bench,
-		&(struct bench_row){.name = name,
+		&(struct bench_row){.name = hit_name(hits->family, i, CALL),
 				    .value = hits->of[i][OURS][CALL],
 				    .unit = units[CALL],
 				    .peer = "of 1",
@@ -226,8 +207,10 @@ static void print_hits(const struct hits *hits)
 
 /* --- the group ------------------------------------------------------------ */
 
-static int measure_family(struct bench *bench, enum family family)
+static int measure_family(void *user, size_t place)
 {
+	const enum family family = (enum family)place;
+	struct bench *bench = user;
 	struct hits hits = {.bench = bench, .family = family};
 	int failed = 0;
 	size_t made = 0;
@@ -247,42 +230,34 @@ static int measure_family(struct bench *bench, enum family family)
 	return failed ? -1 : 0;
 }
 
-static int family_is_wanted(const struct bench *bench, enum family family)
+static int family_is_wanted(const struct bench *bench, size_t place)
 {
-	char name[64];
+	const enum family family = (enum family)place;
 
 	for (size_t i = 0; i < families[family].n; i++) {
-		for (int figure = 0; figure < FIGURES; figure++) {
-			hit_name(name, family, i, figure);
-			if (bench_wants(bench, name))
+		const uint32_t count = families[family].counts[i];
+
+		for (int figure = 0; figure < FIGURES; figure++)
+			if (bench_wants(bench, hit_name(family, i, figure)))
 				return 1;
-		}
-		each_name(name, families[family].counts[i]);
-		if (family == INPUTS &&
-		    families[family].counts[i] >= FEW_INPUTS &&
-		    bench_wants(bench, name))
+		if (family == INPUTS && count >= FEW_INPUTS &&
+		    bench_wants(bench, each_name(count)))
 			return 1;
 	}
 	return 0;
 }
 
+static const struct bench_series hit_series = {FAMILIES, family_is_wanted,
+					       measure_family};
+
 static size_t hits_steps(const struct bench *bench)
 {
-	size_t steps = 0;
-
-	for (int family = 0; family < FAMILIES; family++)
-		steps += family_is_wanted(bench, (enum family)family) != 0;
-	return steps;
+	return bench_series_steps(bench, &hit_series);
 }
 
 static int run_hits(struct bench *bench)
 {
-	int failed = 0;
-
-	for (int family = 0; !failed && family < FAMILIES; family++)
-		if (family_is_wanted(bench, (enum family)family))
-			failed = measure_family(bench, (enum family)family);
-	return failed;
+	return bench_series_run(bench, &hit_series, bench);
 }
 
-const struct runner_group runner_hits = {hits_steps, run_hits};
+const struct bench_group runner_hits = {hits_steps, run_hits};

@@ -81,7 +81,7 @@ static enum philox_status record_batch(struct keys *of, uint32_t tokens)
 	return PHILOX_ERROR_STATE;
 }
 
-static enum philox_status make_runner(struct keys *of, int kind)
+static enum philox_status make_runner(struct keys *of, size_t kind)
 {
 	static unsigned long made;
 	char name[40];
@@ -105,7 +105,7 @@ static enum philox_status make_runner(struct keys *of, int kind)
 		       : status;
 }
 
-static enum philox_status record_batches(struct bench *bench, int kind,
+static enum philox_status record_batches(struct bench *bench, size_t kind,
 					 size_t n, double *mapped)
 {
 	struct keys of = {.bench = bench};
@@ -120,8 +120,7 @@ static enum philox_status record_batches(struct bench *bench, int kind,
 						&found);
 	*mapped = (double)found.mapped_peak;
 	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
+		status = bench_wait(bench);
 	if (status == PHILOX_OK)
 		return philox_runner_destroy(of.runner);
 	return status;
@@ -129,39 +128,35 @@ static enum philox_status record_batches(struct bench *bench, int kind,
 
 /* --- rows ----------------------------------------------------------------- */
 
-static void keys_name(char name[64], int kind)
+static const char *keys_name(size_t kind)
 {
-	snprintf(name, 64, "runner/keys/%zu/%s", N(batches), kinds[kind]);
+	return bench_name("runner/keys/%zu/%s", N(batches), kinds[kind]);
 }
 
-static int keys_are_wanted(const struct bench *bench, int kind)
+static int keys_are_wanted(const struct bench *bench, size_t kind)
 {
-	char name[64];
-
-	keys_name(name, kind);
-	return bench_wants(bench, name);
+	return bench_wants(bench, keys_name(kind));
 }
 
-static void print_keys(struct bench *bench, int kind, double all, double one,
+static void print_keys(struct bench *bench, size_t kind, double all, double one,
 		       const char *note)
 {
-	char name[64];
-	struct bench_row row = {.name = name,
+	struct bench_row row = {.name = keys_name(kind),
 				.value = all / MIB,
 				.unit = "MiB",
 				.peer = "largest",
 				.peer_value = one / MIB,
 				.note = note};
 
-	keys_name(name, kind);
 	bench_print(bench, &row);
 	row.peer = "aim";
 	row.peer_value = AIM * one / MIB;
 	bench_print(bench, &row);
 }
 
-static int measure_keys(struct bench *bench, int kind)
+static int measure_keys(void *user, size_t kind)
 {
+	struct bench *bench = user;
 	double all = NAN, one = NAN;
 	enum philox_status status;
 
@@ -180,20 +175,17 @@ static int measure_keys(struct bench *bench, int kind)
 
 /* --- the group ------------------------------------------------------------ */
 
+static const struct bench_series keys_series = {N(kinds), keys_are_wanted,
+						measure_keys};
+
 static size_t keys_steps(const struct bench *bench)
 {
-	return (size_t)keys_are_wanted(bench, 0) +
-	       (size_t)keys_are_wanted(bench, 1);
+	return bench_series_steps(bench, &keys_series);
 }
 
 static int run_keys(struct bench *bench)
 {
-	int failed = 0;
-
-	for (int kind = 0; kind < 2 && !failed; kind++)
-		if (keys_are_wanted(bench, kind))
-			failed = measure_keys(bench, kind);
-	return failed;
+	return bench_series_run(bench, &keys_series, bench);
 }
 
-const struct runner_group runner_keys = {keys_steps, run_keys};
+const struct bench_group runner_keys = {keys_steps, run_keys};

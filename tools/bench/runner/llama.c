@@ -202,8 +202,9 @@ static enum philox_status step_backward(struct model *of)
 	return status == PHILOX_OK ? release(of, &gradients[0]) : status;
 }
 
-static enum philox_status model_step(struct model *of)
+static enum philox_status model_step(void *user)
 {
+	struct model *of = user;
 	enum philox_status status;
 
 	of->replayed = 0;
@@ -258,8 +259,9 @@ static enum philox_status launch_layer(struct model *of, int layer, int way)
 	return status;
 }
 
-static enum philox_status model_launch(struct model *of)
+static enum philox_status model_launch(void *user)
 {
+	struct model *of = user;
 	enum philox_status status = PHILOX_OK;
 
 	for (int i = 0; status == PHILOX_OK && i < LAYERS; i++)
@@ -360,7 +362,7 @@ static void model_clean(struct model *of)
 {
 	struct bench *bench = of->bench;
 
-	philox_stream_synchronize(bench->device, bench->stream);
+	bench_wait(bench);
 	for (int i = 0; i < LAYERS * WAYS; i++)
 		philox_graph_destroy(of->graphs[i / WAYS][i % WAYS]);
 	runner_parts_clean(&of->parts);
@@ -371,35 +373,20 @@ static void model_clean(struct model *of)
 
 enum { RUNNER, LAUNCHES, RACERS };
 
-static int run_steps(struct racer *racer, int times, struct race_time *time,
-		     enum philox_status (*step)(struct model *of))
-{
-	struct model *of = racer->of;
-	struct bench *bench = of->bench;
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
-
-	for (int i = 0; status == PHILOX_OK && i < times; i++)
-		status = step(of);
-	time->call = bench_now() - start;
-	if (status == PHILOX_OK)
-		status =
-			philox_stream_synchronize(bench->device, bench->stream);
-	time->whole = bench_now() - start;
-	if (status == PHILOX_OK)
-		return 0;
-	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
-}
-
 static int race_runner(struct racer *racer, int times, struct race_time *time)
 {
-	return run_steps(racer, times, time, model_step);
+	const struct model *of = racer->of;
+
+	return race_note(racer, race_repeat(of->bench, times, model_step,
+					    racer->of, time));
 }
 
 static int race_launches(struct racer *racer, int times, struct race_time *time)
 {
-	return run_steps(racer, times, time, model_launch);
+	const struct model *of = racer->of;
+
+	return race_note(racer, race_repeat(of->bench, times, model_launch,
+					    racer->of, time));
 }
 
 static void print_step(const struct model *of, const struct racer *racers)
@@ -407,13 +394,13 @@ static void print_step(const struct model *of, const struct racer *racers)
 	const double ours = racers[RUNNER].median.call;
 	const double launches = racers[LAUNCHES].median.call;
 
-	bench_runner_print(of->bench,
+	bench_print_wanted(of->bench,
 			   &(struct bench_row){.name = "runner/llama/step",
 					       .value = ours,
 					       .unit = "ns",
 					       .peer = "launches",
 					       .peer_value = launches});
-	bench_runner_print(
+	bench_print_wanted(
 		of->bench,
 		&(struct bench_row){.name = "runner/llama/share",
 				    .value = 100 * (1 - launches / ours),
@@ -428,12 +415,8 @@ static int race_steps(struct model *of)
 			.name = "launches", .run = race_launches, .of = of}};
 
 	race(racers, RACERS, of->bench->quick ? 0 : BUDGET);
-	for (int i = 0; i < RACERS; i++)
-		if (racers[i].out) {
-			complain("bench", "%s: %s", racers[i].name,
-				 racers[i].note);
-			return -1;
-		}
+	if (race_failed(racers, RACERS))
+		return -1;
 	if (!model_is_replayed(of)) {
 		complain("bench", "a step was not replayed");
 		return -1;
@@ -461,4 +444,4 @@ static int run_llama(struct bench *bench)
 	return failed ? -1 : 0;
 }
 
-const struct runner_group runner_llama = {llama_steps, run_llama};
+const struct bench_group runner_llama = {llama_steps, run_llama};

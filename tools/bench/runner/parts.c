@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/bench/pools/pools.h"
+#include "tools/cli/cli.h"
 
 #define ELEMENTS 16 /* of a fill */
 
@@ -44,7 +45,7 @@ void runner_parts_clean(struct runner_parts *parts)
 {
 	struct bench *bench = parts->bench;
 
-	philox_stream_synchronize(bench->device, bench->stream);
+	bench_wait(bench);
 	philox_runner_destroy(parts->runner);
 	philox_pool_destroy(parts->pool);
 	philox_region_destroy(parts->region);
@@ -172,23 +173,6 @@ struct captured_draw {
 	uint32_t values;
 };
 
-static enum philox_status capture_runner_values(const struct captured_draw *of)
-{
-	static const unsigned char initial[RUNNER_VALUE];
-	const struct bench *bench = of->parts->bench;
-	enum philox_status status = PHILOX_OK;
-	char name[32];
-	void *cell;
-
-	for (uint32_t i = 0; status == PHILOX_OK && i < of->values; i++) {
-		snprintf(name, sizeof(name), "value %u", i);
-		status = philox_capture_value(bench->context, bench->stream,
-					      name, initial, sizeof(initial),
-					      &cell);
-	}
-	return status;
-}
-
 static enum philox_status capture_one_draw(void *user)
 {
 	const struct captured_draw *of = user;
@@ -196,7 +180,8 @@ static enum philox_status capture_one_draw(void *user)
 	philox_stream stream = parts->bench->stream;
 	struct philox_pool_block block;
 	struct philox_pass pass;
-	enum philox_status status = capture_runner_values(of);
+	enum philox_status status =
+		bench_capture_values(parts->bench, of->values, RUNNER_VALUE);
 
 	if (status == PHILOX_OK)
 		status = philox_pool_alloc(parts->pool, stream,
@@ -219,4 +204,12 @@ enum philox_status runner_capture_draw(const struct runner_parts *parts,
 	struct captured_draw of = {parts, values};
 
 	return runner_capture(parts, capture_one_draw, &of, graph);
+}
+
+enum philox_status runner_call_differs(const struct philox_function *function,
+				       uint32_t kind, uint32_t expected)
+{
+	complain("bench", "a call was of kind %u, not %u: %s", kind, expected,
+		 philox_function_reason(function));
+	return PHILOX_ERROR_STATE;
 }

@@ -82,10 +82,7 @@ static enum philox_status record_keys(struct plans *of,
 
 		status = philox_function_call(function, &call);
 	}
-	return status == PHILOX_OK
-		       ? philox_stream_synchronize(of->bench->device,
-						   of->bench->stream)
-		       : status;
+	return status == PHILOX_OK ? bench_wait(of->bench) : status;
 }
 
 /* --- times ---------------------------------------------------------------- */
@@ -154,37 +151,29 @@ static enum philox_status measure_both(struct plans *of, double *save,
 
 static const char *const plan_rows[] = {"save", "load"};
 
-static void plans_name(char name[64], int row)
+static const char *plans_name(int row)
 {
-	snprintf(name, 64, "runner/plans/%d/%s", RECORDINGS, plan_rows[row]);
+	return bench_name("runner/plans/%d/%s", RECORDINGS, plan_rows[row]);
 }
 
 static void print_plans(struct bench *bench, const double times[2])
 {
-	for (int i = 0; i < 2; i++) {
-		char name[64];
-		struct bench_row row = {.name = name,
-					.value = times[i],
-					.unit = "ms",
-					.peer = i ? "aim" : NULL,
-					.peer_value = i ? AIM_MS : 0};
-
-		plans_name(name, i);
-		bench_runner_print(bench, &row);
-	}
+	for (int i = 0; i < 2; i++)
+		bench_print_wanted(
+			bench,
+			&(struct bench_row){.name = plans_name(i),
+					    .value = times[i],
+					    .unit = "ms",
+					    .peer = i ? "aim" : NULL,
+					    .peer_value = i ? AIM_MS : 0});
 }
 
 static size_t plans_steps(const struct bench *bench)
 {
-	size_t wanted = 0;
-
-	for (int i = 0; i < 2; i++) {
-		char name[64];
-
-		plans_name(name, i);
-		wanted += (size_t)(bench_wants(bench, name) != 0);
-	}
-	return wanted ? 2 : 0;
+	return bench_wants(bench, plans_name(0)) ||
+			       bench_wants(bench, plans_name(1))
+		       ? 2
+		       : 0;
 }
 
 static int run_plans(struct bench *bench)
@@ -203,4 +192,4 @@ static int run_plans(struct bench *bench)
 	return 0;
 }
 
-const struct runner_group runner_plans = {plans_steps, run_plans};
+const struct bench_group runner_plans = {plans_steps, run_plans};

@@ -5,15 +5,11 @@
  * then called once more as it is, which puts the pool back first, and recorded
  * under a key of its own, which does, too.
  */
-#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "tools/bench/pools/pools.h"
 #include "tools/bench/runner/runner.h"
-#include "tools/cli/cli.h"
-
-#define ROUNDS 15
 
 static const uint32_t counts[] = {0, 10, 100, 1000};
 
@@ -34,22 +30,21 @@ struct records {
 	struct philox_output *kept;
 	double none;  /* nanoseconds of a restore of none */
 	uint32_t key; /* the last one */
+	/* the rounds so far, and what was free on the device after the first */
+	int rounds;
+	double free;
 };
 
-static void record_name(char name[64], int figure, uint32_t live)
+static const char *record_name(int figure, uint32_t live)
 {
-	snprintf(name, 64, "runner/%s/%u", figures[figure], live);
+	return bench_name("runner/%s/%u", figures[figure], live);
 }
 
-static int record_is_wanted(const struct bench *bench, uint32_t live)
+static int record_is_wanted(const struct bench *bench, size_t i)
 {
-	char name[64];
-
-	for (int figure = 0; figure < FIGURES; figure++) {
-		record_name(name, figure, live);
-		if (bench_wants(bench, name))
+	for (int figure = 0; figure < FIGURES; figure++)
+		if (bench_wants(bench, record_name(figure, counts[i])))
 			return 1;
-	}
 	return 0;
 }
 
@@ -98,14 +93,7 @@ static enum philox_status call(const struct records *of,
 
 	if (status != PHILOX_OK || call.kind == expected)
 		return status;
-	complain("bench", "a call was of kind %u, not %u: %s", call.kind,
-		 expected, philox_function_reason(function));
-	return PHILOX_ERROR_STATE;
-}
-
-static enum philox_status wait_for(const struct bench *bench)
-{
-	return philox_stream_synchronize(bench->device, bench->stream);
+	return runner_call_differs(function, call.kind, expected);
 }
 
 static enum philox_status replace_outputs(struct records *of)
@@ -117,15 +105,7 @@ static enum philox_status replace_outputs(struct records *of)
 					       of->bench->stream);
 	if (status == PHILOX_OK)
 		status = call(of, of->keeps, 0, PHILOX_CALL_REPLAY);
-	return status == PHILOX_OK ? wait_for(of->bench) : status;
-}
-
-/* By malloc's count; a sanitizer's heap does not say. */
-static double heap_bytes(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return (double)info.uordblks + (double)info.hblkhd;
+	return status == PHILOX_OK ? bench_wait(of->bench) : status;
 }
 
 static enum philox_status counted_bytes(const struct records *of, double *bytes)
@@ -141,7 +121,7 @@ static enum philox_status counted_bytes(const struct records *of, double *bytes)
 static enum philox_status time_record(struct records *of,
 				      double times[MEASURED])
 {
-	double heap = heap_bytes(), counted, start;
+	double heap = bench_heap(), counted, start;
 	enum philox_status status = counted_bytes(of, &counted);
 
 	times[DEVICE_BYTES] = 0; /* of all rounds */
@@ -150,8 +130,8 @@ static enum philox_status time_record(struct records *of,
 		status = call(of, of->draws, ++of->key, PHILOX_CALL_RECORD);
 	times[RECORD] = bench_now() - start;
 	if (status == PHILOX_OK)
-		status = wait_for(of->bench);
-	times[BYTES] = heap_bytes() - heap;
+		status = bench_wait(of->bench);
+	times[BYTES] = bench_heap() - heap;
 	if (status == PHILOX_OK)
 		status = counted_bytes(of, &times[COUNTED]);
 	times[COUNTED] -= counted;
@@ -170,24 +150,8 @@ static enum philox_status time_capture(const struct records *of,
 		status = philox_graph_launch(graph, of->bench->stream, &use, 1);
 	times[CAPTURE] = bench_now() - start;
 	if (status == PHILOX_OK)
-		status = wait_for(of->bench);
+		status = bench_wait(of->bench);
 	return status == PHILOX_OK ? philox_graph_destroy(graph) : status;
-}
-
-static enum philox_status time_record_round(struct records *of,
-					    double times[MEASURED])
-{
-	enum philox_status status = replace_outputs(of);
-	double start = bench_now();
-
-	if (status == PHILOX_OK)
-		status = call(of, of->eager, 0, PHILOX_CALL_EAGER);
-	times[RESTORE] = bench_now() - start;
-	if (status == PHILOX_OK)
-		status = replace_outputs(of);
-	if (status == PHILOX_OK)
-		status = time_record(of, times);
-	return status == PHILOX_OK ? time_capture(of, times) : status;
 }
 
 /* Of the device's memory; a host device's is the machine's. */
@@ -199,25 +163,35 @@ static double free_on_device(const struct bench *bench)
 	return (double)bytes;
 }
 
-static enum philox_status time_record_rounds(struct records *of,
-					     double medians[MEASURED])
+static int time_record_round(void *user, double times[MEASURED])
 {
-	int rounds = of->bench->quick ? 1 : ROUNDS;
-	double all[MEASURED][ROUNDS], times[MEASURED], before = 0;
-	enum philox_status status = PHILOX_OK;
+	struct records *of = user;
+	double start;
+	enum philox_status status;
 
-	/* the second round overwrites the first */
-	for (int i = -1; status == PHILOX_OK && i < rounds; i++) {
-		if (!i)
-			before = free_on_device(of->bench);
-		status = time_record_round(of, times);
-		for (int what = 0; what < MEASURED; what++)
-			all[what][i < 0 ? 0 : i] = times[what];
-	}
-	for (int what = 0; status == PHILOX_OK && what < MEASURED; what++)
-		medians[what] = bench_median(all[what], rounds);
-	medians[DEVICE_BYTES] = (before - free_on_device(of->bench)) / rounds;
-	return status;
+	if (of->rounds++ == 1)
+		of->free = free_on_device(of->bench);
+	status = replace_outputs(of);
+	start = bench_now();
+	if (status == PHILOX_OK)
+		status = call(of, of->eager, 0, PHILOX_CALL_EAGER);
+	times[RESTORE] = bench_now() - start;
+	if (status == PHILOX_OK)
+		status = replace_outputs(of);
+	if (status == PHILOX_OK)
+		status = time_record(of, times);
+	return (int)(status == PHILOX_OK ? time_capture(of, times) : status);
+}
+
+static int time_record_rounds(struct records *of, double medians[MEASURED])
+{
+	const int rounds = of->bench->quick ? 1 : BENCH_ROUNDS;
+	int failed;
+
+	of->rounds = 0;
+	failed = bench_rounds(rounds, MEASURED, time_record_round, of, medians);
+	medians[DEVICE_BYTES] = (of->free - free_on_device(of->bench)) / rounds;
+	return failed;
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -226,13 +200,10 @@ static enum philox_status time_record_rounds(struct records *of,
 static void print_record_bytes(const struct records *of, const double *medians)
 {
 	const int known = medians[BYTES] > 0, counted = medians[COUNTED] > 0;
-	char name[64];
-
-	record_name(name, BYTES, of->live);
-	bench_runner_print(
+	bench_print_wanted(
 		of->bench,
 		&(struct bench_row){
-			.name = name,
+			.name = record_name(BYTES, of->live),
 			.value = known ? medians[BYTES] : NAN,
 			.unit = "bytes",
 			.peer = "counted",
@@ -245,32 +216,29 @@ static void print_record_bytes(const struct records *of, const double *medians)
 /* Of what is free on a GPU, which other programs use, too. */
 static void print_device_bytes(const struct records *of, double bytes)
 {
-	char name[64];
-
 	if (philox_device_is_host(of->bench->device))
 		return;
-	record_name(name, DEVICE_BYTES, of->live);
-	bench_runner_print(of->bench, &(struct bench_row){.name = name,
-							  .value = bytes,
-							  .unit = "bytes"});
+	bench_print_wanted(
+		of->bench,
+		&(struct bench_row){.name = record_name(DEVICE_BYTES, of->live),
+				    .value = bytes,
+				    .unit = "bytes"});
 }
 
 static void print_records(struct records *of, const double *medians)
 {
-	char name[64];
-	struct bench_row row = {.name = name,
+	struct bench_row row = {.name = record_name(RECORD, of->live),
 				.value = medians[RECORD],
 				.unit = "ns",
 				.peer = "capture",
 				.peer_value = medians[CAPTURE]};
 
-	record_name(name, RECORD, of->live);
-	bench_runner_print(of->bench, &row);
-	record_name(name, RESTORE, of->live);
+	bench_print_wanted(of->bench, &row);
+	row.name = record_name(RESTORE, of->live);
 	row.value = medians[RESTORE];
 	row.peer = of->none > 0 ? "of 0" : NULL;
 	row.peer_value = of->none;
-	bench_runner_print(of->bench, &row);
+	bench_print_wanted(of->bench, &row);
 	print_record_bytes(of, medians);
 	print_device_bytes(of, medians[DEVICE_BYTES]);
 	if (!of->live)
@@ -311,8 +279,10 @@ static int make_record_functions(struct records *of)
 		       : 0;
 }
 
-static int measure_records(struct records *of, uint32_t live)
+static int measure_records(void *user, size_t i)
 {
+	struct records *of = user;
+	const uint32_t live = counts[i];
 	double medians[MEASURED];
 	int failed;
 
@@ -325,37 +295,33 @@ static int measure_records(struct records *of, uint32_t live)
 	}
 	failed = runner_parts_make(&of->parts, of->bench) ||
 		 make_record_functions(of) ||
-		 bench_try("recording", time_record_rounds(of, medians));
+		 bench_try("recording",
+			   (enum philox_status)time_record_rounds(of, medians));
 	if (!failed)
 		print_records(of, medians);
-	for (uint32_t i = 0; !failed && i < live; i++)
+	for (uint32_t k = 0; !failed && k < live; k++)
 		failed = bench_try("release",
 				   philox_output_release(of->parts.runner,
-							 &of->kept[i],
+							 &of->kept[k],
 							 of->bench->stream));
 	runner_parts_clean(&of->parts);
 	free(of->kept);
 	return failed ? -1 : 0;
 }
 
+static const struct bench_series records_series = {N_COUNTS, record_is_wanted,
+						   measure_records};
+
 static size_t records_steps(const struct bench *bench)
 {
-	size_t steps = 0;
-
-	for (size_t i = 0; i < N_COUNTS; i++)
-		steps += record_is_wanted(bench, counts[i]) != 0;
-	return steps;
+	return bench_series_steps(bench, &records_series);
 }
 
 static int run_records(struct bench *bench)
 {
 	struct records of = {.bench = bench};
-	int failed = 0;
 
-	for (size_t i = 0; i < N_COUNTS && !failed; i++)
-		if (record_is_wanted(bench, counts[i]))
-			failed = measure_records(&of, counts[i]);
-	return failed;
+	return bench_series_run(bench, &records_series, &of);
 }
 
-const struct runner_group runner_records = {records_steps, run_records};
+const struct bench_group runner_records = {records_steps, run_records};

@@ -8,25 +8,12 @@
 
 /* --- runner: the groups of figures of part runner ------------------------- */
 
-/*
- * Each group says how many pieces of work its wanted rows are (bench_step()),
- * and measures them: 0, or -1 after printing what failed.
- */
-
-struct runner_group {
-	size_t (*steps)(const struct bench *bench);
-	int (*run)(struct bench *bench);
-};
-
-extern const struct runner_group runner_hits, /* calls that are replayed */
+extern const struct bench_group runner_hits, /* calls that are replayed */
 	runner_records,  /* recordings, by what else is live */
 	runner_keys,     /* memory of recordings of several sizes */
 	runner_plans,    /* saving and loading what was learned */
 	runner_verified, /* replays that are verified */
 	runner_llama;    /* a step of a model */
-
-/* bench_runner_print() prints a row if it is wanted. */
-void bench_runner_print(struct bench *bench, const struct bench_row *row);
 
 /* --- parts: what the groups of part runner measure with ------------------- */
 
@@ -72,6 +59,10 @@ enum philox_status runner_draw(const struct runner_parts *parts,
 enum philox_status runner_capture_draw(const struct runner_parts *parts,
 				       uint32_t values,
 				       struct philox_graph **graph);
+
+/* runner_call_differs() complains of a call that was of the wrong kind. */
+enum philox_status runner_call_differs(const struct philox_function *function,
+				       uint32_t kind, uint32_t expected);
 
 /* runner_capture() captures what `work` does, in a session of the pool. */
 enum philox_status runner_capture(const struct runner_parts *parts,

@@ -89,11 +89,6 @@ static enum philox_status run_dropouts(void *user, struct philox_run *run)
 
 /* --- calls ---------------------------------------------------------------- */
 
-static enum philox_status wait_for_dropouts(const struct verified *of)
-{
-	return philox_stream_synchronize(of->bench->device, of->bench->stream);
-}
-
 static enum philox_status call_dropouts(const struct verified *of, int which,
 					uint32_t *kind)
 {
@@ -117,7 +112,7 @@ static enum philox_status call_dropouts(const struct verified *of, int which,
 	if (status == PHILOX_OK)
 		status = philox_output_release(of->parts.runner, &output,
 					       of->bench->stream);
-	return status == PHILOX_OK ? wait_for_dropouts(of) : status;
+	return status == PHILOX_OK ? bench_wait(of->bench) : status;
 }
 
 static enum philox_status expect_dropouts(const struct verified *of, int which,
@@ -128,9 +123,7 @@ static enum philox_status expect_dropouts(const struct verified *of, int which,
 
 	if (status != PHILOX_OK || kind == expected)
 		return status;
-	complain("bench", "a call was of kind %u, not %u: %s", kind, expected,
-		 philox_function_reason(of->functions[which]));
-	return PHILOX_ERROR_STATE;
+	return runner_call_differs(of->functions[which], kind, expected);
 }
 
 /* --- made ----------------------------------------------------------------- */
@@ -238,83 +231,67 @@ static int record_verified(struct verified *of)
 
 /* --- times ---------------------------------------------------------------- */
 
-static int end_of_round(struct racer *racer, enum philox_status status,
-			double start, struct race_time *time)
+static enum philox_status call_eager(void *of)
 {
-	time->call = time->whole = bench_now() - start;
-	if (status == PHILOX_OK)
-		return 0;
-	snprintf(racer->note, RACE_NOTE_MAX, "%s", philox_error_message());
-	return -1;
-}
-
-static int race_dropouts(struct racer *racer, int which, int times,
-			 struct race_time *time)
-{
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
 	uint32_t kind;
 
-	for (int i = 0; status == PHILOX_OK && i < times; i++)
-		status = call_dropouts(racer->of, which, &kind);
-	return end_of_round(racer, status, start, time);
+	return call_dropouts(of, EAGER, &kind);
 }
 
-static int race_eager(struct racer *racer, int times, struct race_time *time)
+static enum philox_status call_replay(void *of)
 {
-	return race_dropouts(racer, EAGER, times, time);
+	uint32_t kind;
+
+	return call_dropouts(of, REPLAY, &kind);
 }
 
-static int race_replay(struct racer *racer, int times, struct race_time *time)
+static enum philox_status call_verified(void *of)
 {
-	return race_dropouts(racer, REPLAY, times, time);
+	uint32_t kind;
+
+	return call_dropouts(of, VERIFIED, &kind);
 }
 
-static int race_verified(struct racer *racer, int times, struct race_time *time)
+static enum philox_status copy_once(void *user)
 {
-	return race_dropouts(racer, VERIFIED, times, time);
+	const struct verified *of = user;
+
+	return philox_memory_copy(of->bench->device, of->memory + TARGET * SIZE,
+				  of->memory, SIZE, of->bench->stream);
 }
 
-static int race_copy(struct racer *racer, int times, struct race_time *time)
-{
-	const struct verified *of = racer->of;
-	enum philox_status status = PHILOX_OK;
-	double start = bench_now();
+/* The work of a racer, one of those of a struct verified. */
+struct dropouts {
+	struct verified *of;
+	enum philox_status (*work)(void *of);
+};
 
-	for (int i = 0; status == PHILOX_OK && i < times; i++)
-		status = philox_memory_copy(
-			of->bench->device, of->memory + TARGET * SIZE,
-			of->memory, SIZE, of->bench->stream);
-	if (status == PHILOX_OK)
-		status = wait_for_dropouts(of);
-	return end_of_round(racer, status, start, time);
+static int race_dropouts(struct racer *racer, int times, struct race_time *time)
+{
+	const struct dropouts *dropouts = racer->of;
+	const struct bench *bench = dropouts->of->bench;
+
+	return race_note(racer, race_repeat(bench, times, dropouts->work,
+					    dropouts->of, time));
 }
 
 static int race_verified_calls(struct verified *of)
 {
-	static int (*const runs[RACERS])(struct racer *, int,
-					 struct race_time *) = {
-		[EAGER] = race_eager,
-		[REPLAY] = race_replay,
-		[VERIFIED] = race_verified,
-		[COPY] = race_copy};
+	struct dropouts runs[RACERS] = {[EAGER] = {of, call_eager},
+					[REPLAY] = {of, call_replay},
+					[VERIFIED] = {of, call_verified},
+					[COPY] = {of, copy_once}};
 	struct racer racers[RACERS];
 
 	for (int i = 0; i < RACERS; i++)
 		racers[i] =
 			(struct racer){.name = i == COPY ? "copy" : figures[i],
-				       .run = runs[i],
-				       .of = of};
+				       .run = race_dropouts,
+				       .of = &runs[i]};
 	race(racers, RACERS, of->bench->quick ? 0 : BUDGET);
-	for (int i = 0; i < RACERS; i++) {
-		if (racers[i].out) {
-			complain("bench", "%s: %s", racers[i].name,
-				 racers[i].note);
-			return -1;
-		}
+	for (int i = 0; i < RACERS; i++)
 		of->times[i] = racers[i].median.whole;
-	}
-	return 0;
+	return race_failed(racers, RACERS);
 }
 
 /* Were all replays verified, or none, as the function says? */
@@ -339,19 +316,16 @@ static int check_counts(const struct verified *of, int which)
 
 /* --- rows ----------------------------------------------------------------- */
 
-static void verified_name(char name[64], int figure)
+static const char *verified_name(int figure)
 {
-	snprintf(name, 64, "runner/verify/%s", figures[figure]);
+	return bench_name("runner/verify/%s", figures[figure]);
 }
 
 static void print_verified_time(const struct verified *of, int which,
 				const char *peer, double peer_value)
 {
-	char name[64];
-
-	verified_name(name, which);
-	bench_runner_print(of->bench,
-			   &(struct bench_row){.name = name,
+	bench_print_wanted(of->bench,
+			   &(struct bench_row){.name = verified_name(which),
 					       .value = of->times[which] / 1e3,
 					       .unit = "us",
 					       .peer = peer,
@@ -361,13 +335,10 @@ static void print_verified_time(const struct verified *of, int which,
 /* A GPU that other programs use may have more free memory than before. */
 static void print_verified_memory(const struct verified *of)
 {
-	char name[64];
-
-	verified_name(name, MEMORY);
-	bench_runner_print(
+	bench_print_wanted(
 		of->bench,
 		&(struct bench_row){
-			.name = name,
+			.name = verified_name(MEMORY),
 			.value = of->bytes > 0 ? of->bytes / MIB : NAN,
 			.unit = "MiB",
 			.peer = "copies",
@@ -394,15 +365,10 @@ static void print_verified(const struct verified *of)
 
 static size_t verified_steps(const struct bench *bench)
 {
-	size_t wanted = 0;
-
-	for (int i = 0; i < N_FIGURES; i++) {
-		char name[64];
-
-		verified_name(name, i);
-		wanted += bench_wants(bench, name) != 0;
-	}
-	return wanted ? 3 : 0;
+	for (int i = 0; i < N_FIGURES; i++)
+		if (bench_wants(bench, verified_name(i)))
+			return 3;
+	return 0;
 }
 
 static int measure_verified(struct verified *of)
@@ -429,4 +395,4 @@ static int run_verified(struct bench *bench)
 	return failed ? -1 : 0;
 }
 
-const struct runner_group runner_verified = {verified_steps, run_verified};
+const struct bench_group runner_verified = {verified_steps, run_verified};
