@@ -28,16 +28,23 @@ struct contract_thing {
 	struct contract_thing *next;
 };
 
-const struct contract_check *const contract_tables[] = {
-	contract_device,        contract_arrays,
-	contract_space,         contract_capture,
-	contract_replay,        contract_conditional,
-	contract_numbers,       contract_layouts,
-	contract_rows,          contract_tokens,
-	contract_graph,         contract_detect,
-	contract_bodies,        contract_runner,
-	contract_runner_inputs, contract_mesh,
-	NULL};
+const struct contract_check *const contract_tables[] = {contract_device,
+							contract_arrays,
+							contract_space,
+							contract_capture,
+							contract_replay,
+							contract_conditional,
+							contract_numbers,
+							contract_layouts,
+							contract_rows,
+							contract_tokens,
+							contract_graph,
+							contract_detect,
+							contract_bodies,
+							contract_runner,
+							contract_runner_inputs,
+							contract_mesh,
+							NULL};
 
 /*
  * --- results of checks ------------------------------------------------------
@@ -172,6 +179,42 @@ enum philox_status contract_instantiate(struct contract *c,
 		philox_native_instantiate(c->device, graph, exec);
 
 	return status ? status : keep(c, THING_EXEC, *exec);
+}
+
+enum philox_status contract_end_exec(struct contract *c, philox_stream stream,
+				     philox_native_graph *graph,
+				     philox_native_exec *exec)
+{
+	enum philox_status status = contract_end_capture(c, stream, graph);
+
+	return status ? status : contract_instantiate(c, *graph, exec);
+}
+
+enum philox_status contract_set(struct contract *c, void *memory, int value,
+				size_t size, philox_stream stream)
+{
+	return philox_memory_set(c->device, memory, value, size, stream);
+}
+
+enum philox_status contract_copy(struct contract *c, void *to, const void *from,
+				 size_t size, philox_stream stream)
+{
+	return philox_memory_copy(c->device, to, from, size, stream);
+}
+
+enum philox_status contract_begin(struct contract *c, philox_stream stream)
+{
+	return philox_stream_begin_capture(c->device, stream,
+					   PHILOX_CAPTURE_THREAD_LOCAL);
+}
+
+enum philox_status contract_order(struct contract *c, philox_event event,
+				  philox_stream first, philox_stream then)
+{
+	enum philox_status status =
+		philox_event_record(c->device, event, first);
+
+	return status ? status : philox_event_wait(c->device, then, event);
 }
 
 void contract_forget(struct contract *c, const void *handle)

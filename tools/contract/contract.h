@@ -158,6 +158,23 @@ enum philox_status contract_instantiate(struct contract *c,
 					philox_native_graph graph,
 					philox_native_exec *exec);
 
+/* As above, to its executable graph. */
+enum philox_status contract_end_exec(struct contract *c, philox_stream stream,
+				     philox_native_graph *graph,
+				     philox_native_exec *exec);
+
+/*
+ * Calls of philox/device.h on the device under test: contract_begin() begins a
+ * capture of this thread's, contract_order() makes a stream wait for another.
+ */
+enum philox_status contract_set(struct contract *c, void *memory, int value,
+				size_t size, philox_stream stream);
+enum philox_status contract_copy(struct contract *c, void *to, const void *from,
+				 size_t size, philox_stream stream);
+enum philox_status contract_begin(struct contract *c, philox_stream stream);
+enum philox_status contract_order(struct contract *c, philox_event event,
+				  philox_stream first, philox_stream then);
+
 /* The check has already destroyed this one. */
 void contract_forget(struct contract *c, const void *handle);
 

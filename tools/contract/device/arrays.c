@@ -43,7 +43,7 @@ static void an_array_ends_in_its_allocation(struct contract *c)
 	SKIP_UNLESS_HOST;
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, 2 * SIZE, (void **)&memory));
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, 2 * SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 1, 2 * SIZE, stream));
 	EXPECT_STATUS(PHILOX_ERROR_INVALID,
 		      put_words(c, stream, memory + SIZE + 4));
 	EXPECT_PART(expect_named(c, "fill: out: 4000 bytes"));
@@ -85,8 +85,7 @@ static void a_freed_array_stops_its_graph(struct contract *c)
 	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
 					      PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(put_words(c, stream, memory));
-	EXPECT_OK(contract_end_capture(c, stream, &graph));
-	EXPECT_OK(contract_instantiate(c, graph, &exec));
+	EXPECT_OK(contract_end_exec(c, stream, &graph, &exec));
 	EXPECT_OK(philox_native_launch(c->device, exec, stream));
 	contract_forget(c, memory);
 	EXPECT_OK(philox_memory_free(c->device, memory));

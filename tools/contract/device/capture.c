@@ -30,8 +30,8 @@ static void begin_on(struct contract *c, struct capturing *capturing,
 	EXPECT_OK(philox_stream_capture_info(c->device, capturing->stream,
 					     &status, &capturing->id));
 	EXPECT(status == PHILOX_CAPTURE_ACTIVE && capturing->id);
-	EXPECT_OK(philox_memory_set(c->device, capturing->memory, 1, SIZE,
-				    capturing->stream));
+	EXPECT_OK(
+		contract_set(c, capturing->memory, 1, SIZE, capturing->stream));
 }
 
 static void begin_capturing(struct contract *c, struct capturing *capturing)
@@ -51,13 +51,11 @@ static void expect_usable(struct contract *c, struct capturing *capturing)
 
 	EXPECT_OK(philox_stream_capture_info(c->device, stream, &status, &id));
 	EXPECT(status == PHILOX_CAPTURE_NONE && id == 0);
-	EXPECT_OK(philox_memory_set(c->device, memory, 7, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 7, SIZE, stream));
 	EXPECT_BYTES(stream, memory, 7, SIZE);
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, memory, 8, SIZE, stream));
-	EXPECT_OK(contract_end_capture(c, stream, &graph));
-	EXPECT_OK(contract_instantiate(c, graph, &exec));
+	EXPECT_OK(contract_begin(c, stream));
+	EXPECT_OK(contract_set(c, memory, 8, SIZE, stream));
+	EXPECT_OK(contract_end_exec(c, stream, &graph, &exec));
 	EXPECT_BYTES(stream, memory, 7, SIZE);
 	EXPECT_OK(philox_native_launch(c->device, exec, stream));
 	EXPECT_BYTES(stream, memory, 8, SIZE);
@@ -138,8 +136,7 @@ static void captures_have_ids_of_their_own(struct contract *c)
 	EXPECT_PART(begin_on(c, &first, 0, PHILOX_CAPTURE_RELAXED));
 	EXPECT_PART(begin_on(c, &second, 0, PHILOX_CAPTURE_RELAXED));
 	EXPECT(first.id != second.id);
-	EXPECT_OK(philox_event_record(c->device, event, first.stream));
-	EXPECT_OK(philox_event_wait(c->device, fork, event));
+	EXPECT_OK(contract_order(c, event, first.stream, fork));
 	EXPECT_OK(philox_stream_capture_info(c->device, fork, &status, &id));
 	EXPECT(status == PHILOX_CAPTURE_ACTIVE && id == first.id);
 	EXPECT_PART(expect_unharmed(c, &first, 1));
@@ -163,15 +160,14 @@ static void legal_calls_are_legal(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &plain));
 	EXPECT_OK(philox_stream_begin_capture(c->device, plain,
 					      PHILOX_CAPTURE_GLOBAL));
-	EXPECT_OK(philox_memory_set(c->device, memory, 3, SIZE, plain));
+	EXPECT_OK(contract_set(c, memory, 3, SIZE, plain));
 	EXPECT_OK(contract_end_capture(c, plain, &graph));
 	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
 	EXPECT_OK(philox_native_launch(c->device, exec, plain));
-	EXPECT_OK(philox_event_record(c->device, event, plain));
-	EXPECT_OK(philox_event_wait(c->device, stream, event));
+	EXPECT_OK(contract_order(c, event, plain, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, plain));
 	EXPECT_OK(philox_stream_query(c->device, plain));
 	EXPECT_OK(philox_event_synchronize(c->device, event));
@@ -220,8 +216,7 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	philox_native_exec exec;
 
 	EXPECT_PART(begin_capturing(c, &first));
-	EXPECT_OK(contract_end_capture(c, first.stream, &graph));
-	EXPECT_OK(contract_instantiate(c, graph, &exec));
+	EXPECT_OK(contract_end_exec(c, first.stream, &graph, &exec));
 	EXPECT_PART(begin_capturing(c, &second));
 	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
 		      philox_native_launch(c->device, exec, second.stream));
@@ -399,10 +394,8 @@ static void spaces_grow_in_relaxed_mode(struct contract *c)
 	EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
 	EXPECT_OK(contract_map(c, base, unit, unit));
 	EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
-	EXPECT_OK(philox_memory_set(c->device, base, 9, 2 * unit,
-				    capturing.stream));
-	EXPECT_OK(contract_end_capture(c, capturing.stream, &graph));
-	EXPECT_OK(contract_instantiate(c, graph, &exec));
+	EXPECT_OK(contract_set(c, base, 9, 2 * unit, capturing.stream));
+	EXPECT_OK(contract_end_exec(c, capturing.stream, &graph, &exec));
 	EXPECT_OK(philox_native_launch(c->device, exec, capturing.stream));
 	EXPECT_BYTES(capturing.stream, base, 9, 2 * unit);
 	EXPECT_PART(expect_usable(c, &capturing));
@@ -732,7 +725,7 @@ static void the_legacy_stream_ignores_other_captures(struct contract *c)
 
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_OK(philox_memory_set(c->device, memory, 5, SIZE, NULL));
+	EXPECT_OK(contract_set(c, memory, 5, SIZE, NULL));
 	EXPECT_OK(philox_stream_capture_info(c->device, NULL, &status, NULL));
 	EXPECT(status == PHILOX_CAPTURE_NONE);
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
@@ -748,8 +741,7 @@ static void fork_off(struct contract *c, struct capturing *capturing,
 	philox_event event;
 
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_OK(philox_event_record(c->device, event, capturing->stream));
-	EXPECT_OK(philox_event_wait(c->device, fork, event));
+	EXPECT_OK(contract_order(c, event, capturing->stream, fork));
 	EXPECT_OK(
 		philox_memory_set(c->device, capturing->memory, 2, SIZE, fork));
 }
@@ -796,8 +788,7 @@ static void work_after_the_join_must_be_joined_too(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
-	EXPECT_OK(philox_event_record(c->device, event, fork));
-	EXPECT_OK(philox_event_wait(c->device, capturing.stream, event));
+	EXPECT_OK(contract_order(c, event, fork, capturing.stream));
 	EXPECT_OK(
 		philox_memory_set(c->device, capturing.memory, 3, SIZE, fork));
 	EXPECT_STATUS(
@@ -817,12 +808,9 @@ static void a_fork_may_be_joined_through_another(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, first));
-	EXPECT_OK(philox_event_record(c->device, event, first));
-	EXPECT_OK(philox_event_wait(c->device, second, event));
-	EXPECT_OK(philox_memory_set(c->device, capturing.memory, 3, SIZE,
-				    second));
-	EXPECT_OK(philox_event_record(c->device, event, second));
-	EXPECT_OK(philox_event_wait(c->device, capturing.stream, event));
+	EXPECT_OK(contract_order(c, event, first, second));
+	EXPECT_OK(contract_set(c, capturing.memory, 3, SIZE, second));
+	EXPECT_OK(contract_order(c, event, second, capturing.stream));
 	EXPECT_PART(expect_unharmed(c, &capturing, 3));
 	EXPECT_OK(philox_stream_synchronize(c->device, first));
 	EXPECT_OK(philox_stream_synchronize(c->device, second));

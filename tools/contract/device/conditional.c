@@ -53,8 +53,7 @@ static void need_conditions(struct contract *c)
 	enum philox_status status;
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, stream));
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
 	status = device_condition_create(c->device, graph, 0, 0, &condition);
 	SKIP_IF(status == PHILOX_ERROR_UNSUPPORTED, "%s",
@@ -80,8 +79,7 @@ static void begin_graph(struct contract *c, struct branching *at)
 {
 	struct capture_info info;
 
-	EXPECT_OK(philox_stream_begin_capture(c->device, at->stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, at->stream));
 	EXPECT_OK(device_capture_info(c->device, at->stream, &info));
 	at->graph = info.graph;
 }
@@ -139,10 +137,10 @@ static void end_body(struct contract *c, struct branching *at,
 static void shift(struct contract *c, struct branching *at, uint32_t *table,
 		  philox_stream stream)
 {
-	EXPECT_OK(philox_memory_copy(c->device, at->spare, table + 1,
-				     SIZE - sizeof(*table), stream));
-	EXPECT_OK(philox_memory_copy(c->device, table, at->spare,
-				     SIZE - sizeof(*table), stream));
+	EXPECT_OK(contract_copy(c, at->spare, table + 1, SIZE - sizeof(*table),
+				stream));
+	EXPECT_OK(contract_copy(c, table, at->spare, SIZE - sizeof(*table),
+				stream));
 }
 
 /* A body that counts. */
@@ -159,8 +157,7 @@ static void marking_body(struct contract *c, struct branching *at,
 			 philox_native_graph body, uint32_t *table, int mark)
 {
 	EXPECT_PART(begin_body(c, at, body));
-	EXPECT_OK(philox_memory_set(c->device, table, mark, sizeof(*table),
-				    at->inner));
+	EXPECT_OK(contract_set(c, table, mark, sizeof(*table), at->inner));
 	EXPECT_PART(end_body(c, at, body));
 }
 
@@ -300,15 +297,14 @@ static void launches_that_are_queued_have_words_of_their_own(struct contract *c)
 	EXPECT_OK(contract_memory(c, sizeof(first), (void **)&seen));
 	EXPECT_OK(contract_delay(c, at.stream));
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
-		EXPECT_OK(philox_memory_set(c->device, at.word, 0, SIZE,
-					    at.stream));
+		EXPECT_OK(contract_set(c, at.word, 0, SIZE, at.stream));
 		if (i % 4)
-			EXPECT_OK(philox_memory_set(c->device, at.word, 1,
-						    i % 4 * sizeof(*at.word),
-						    at.stream));
+			EXPECT_OK(contract_set(c, at.word, 1,
+					       i % 4 * sizeof(*at.word),
+					       at.stream));
 		EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
-		EXPECT_OK(philox_memory_copy(c->device, seen + i, at.count,
-					     sizeof(*seen), at.stream));
+		EXPECT_OK(contract_copy(c, seen + i, at.count, sizeof(*seen),
+					at.stream));
 	}
 	EXPECT_OK(contract_read(c, at.stream, seen, first, sizeof(first)));
 	/* The table of counts is not written again: 0, 1, 2, 3, 0, 1 more. */
@@ -351,15 +347,12 @@ static void a_node_waits_and_is_waited_for(struct contract *c)
 		EXPECT_PART(begin_graph(c, &at));
 		EXPECT_OK(device_condition_create(c->device, at.graph, 1, 1,
 						  &at.condition));
-		EXPECT_OK(philox_memory_set(c->device, at.word, 1, SIZE,
-					    at.stream));
+		EXPECT_OK(contract_set(c, at.word, 1, SIZE, at.stream));
 		EXPECT_PART(branch_here(c, &at, at.graph, at.stream,
 					CONDITIONAL_IF, 1));
-		EXPECT_OK(philox_memory_set(c->device, at.word, 2, SIZE,
-					    at.stream));
+		EXPECT_OK(contract_set(c, at.word, 2, SIZE, at.stream));
 		EXPECT_PART(begin_body(c, &at, at.body[0]));
-		EXPECT_OK(philox_memory_copy(c->device, at.count, at.word, SIZE,
-					     at.inner));
+		EXPECT_OK(contract_copy(c, at.count, at.word, SIZE, at.inner));
 		EXPECT_PART(end_body(c, &at, at.body[0]));
 		EXPECT_PART(end_graph(c, &at, &exec));
 		EXPECT_PART(write_table(c, &at, at.count, words));
@@ -465,14 +458,14 @@ static void a_capture_adds_to_a_graph_that_is_there(struct contract *c)
 
 	EXPECT_PART(make_tables(c, &at));
 	EXPECT_PART(begin_graph(c, &at));
-	EXPECT_OK(philox_memory_set(c->device, at.word, 1, SIZE, at.stream));
+	EXPECT_OK(contract_set(c, at.word, 1, SIZE, at.stream));
 	EXPECT_OK(contract_end_capture(c, at.stream, &graph));
 	EXPECT_OK(device_capture_begin_to(c->device, at.stream, graph,
 					  PHILOX_CAPTURE_THREAD_LOCAL));
 	EXPECT_STATUS(PHILOX_ERROR_STATE,
 		      device_capture_begin_to(c->device, at.stream, graph,
 					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, at.count, 2, SIZE, at.stream));
+	EXPECT_OK(contract_set(c, at.count, 2, SIZE, at.stream));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.stream, &again));
 	EXPECT(again == graph);
 	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
@@ -829,8 +822,7 @@ static void kernels_set_conditions_of_their_graph(struct contract *c)
 	EXPECT_OK(device_condition_add(c->device, at.graph, NULL, 0,
 				       at.condition, at.word, &first));
 	EXPECT_PART(end_graph(c, &at, &exec));
-	EXPECT_OK(philox_stream_begin_capture(c->device, at.stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, at.stream));
 	EXPECT_STATUS(PHILOX_ERROR_INVALID,
 		      device_launch(c->device, at.stream, &call));
 	EXPECT_OK(contract_end_capture(c, at.stream, &other));

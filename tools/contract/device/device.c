@@ -38,8 +38,8 @@ static void copies_go_both_ways(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, SIZE, &first));
 	EXPECT_OK(contract_memory(c, SIZE, &second));
-	EXPECT_OK(philox_memory_copy(c->device, first, out, SIZE, stream));
-	EXPECT_OK(philox_memory_copy(c->device, second, first, SIZE, stream));
+	EXPECT_OK(contract_copy(c, first, out, SIZE, stream));
+	EXPECT_OK(contract_copy(c, second, first, SIZE, stream));
 	EXPECT_OK(contract_read(c, stream, second, back, SIZE));
 	EXPECT(!memcmp(out, back, SIZE));
 }
@@ -51,7 +51,7 @@ static void set_touches_its_bytes_alone(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, 300, (void **)&memory));
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, 300, stream));
+	EXPECT_OK(contract_set(c, memory, 1, 300, stream));
 	EXPECT_OK(
 		philox_memory_set(c->device, memory + 100, 0x1ff, 100, stream));
 	EXPECT_BYTES(stream, memory, 1, 100);
@@ -69,7 +69,7 @@ static void mapped_memory_is_shared(struct contract *c)
 	EXPECT_OK(contract_mapped(c, 64, &memory, &mapped));
 	host = memory;
 	EXPECT(host[0] == 0 && host[63] == 0);
-	EXPECT_OK(philox_memory_set(c->device, mapped, 5, 32, stream));
+	EXPECT_OK(contract_set(c, mapped, 5, 32, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 	EXPECT(host[0] == 5 && host[31] == 5 && host[32] == 0);
 	host[1] = 9;
@@ -84,7 +84,7 @@ static void free_waits_for_work(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(philox_memory_alloc(c->device, SIZE, &memory));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 1, SIZE, stream));
 	EXPECT_OK(philox_memory_free(c->device, memory));
 	EXPECT_OK(philox_stream_query(c->device, stream));
 }
@@ -101,10 +101,10 @@ static void streams_run_in_order(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &b));
 	EXPECT_OK(contract_memory(c, SIZE, &d));
 	for (int i = 1; i < 100; i += 2) {
-		EXPECT_OK(philox_memory_set(c->device, a, i, SIZE, stream));
-		EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, stream));
-		EXPECT_OK(philox_memory_set(c->device, a, i + 1, SIZE, stream));
-		EXPECT_OK(philox_memory_copy(c->device, d, a, SIZE, stream));
+		EXPECT_OK(contract_set(c, a, i, SIZE, stream));
+		EXPECT_OK(contract_copy(c, b, a, SIZE, stream));
+		EXPECT_OK(contract_set(c, a, i + 1, SIZE, stream));
+		EXPECT_OK(contract_copy(c, d, a, SIZE, stream));
 	}
 	EXPECT_BYTES(stream, b, 99, SIZE);
 	EXPECT_BYTES(stream, d, 100, SIZE);
@@ -123,13 +123,11 @@ static void events_order_streams(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &b));
 	for (int i = 1; i <= 5; i++) {
 		EXPECT_OK(contract_delay(c, first));
-		EXPECT_OK(philox_memory_set(c->device, a, i, SIZE, first));
-		EXPECT_OK(philox_event_record(c->device, event, first));
-		EXPECT_OK(philox_event_wait(c->device, second, event));
-		EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, second));
+		EXPECT_OK(contract_set(c, a, i, SIZE, first));
+		EXPECT_OK(contract_order(c, event, first, second));
+		EXPECT_OK(contract_copy(c, b, a, SIZE, second));
 		/* The same event again, in the other direction. */
-		EXPECT_OK(philox_event_record(c->device, event, second));
-		EXPECT_OK(philox_event_wait(c->device, first, event));
+		EXPECT_OK(contract_order(c, event, second, first));
 	}
 	EXPECT_BYTES(second, b, 5, SIZE);
 }
@@ -158,13 +156,12 @@ static void recording_again_replaces_the_point(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_memory(c, SIZE, &a));
 	EXPECT_OK(contract_memory(c, SIZE, &b));
-	EXPECT_OK(philox_memory_set(c->device, a, 1, SIZE, first));
+	EXPECT_OK(contract_set(c, a, 1, SIZE, first));
 	EXPECT_OK(philox_event_record(c->device, event, first));
 	EXPECT_OK(contract_delay(c, first));
-	EXPECT_OK(philox_memory_set(c->device, a, 2, SIZE, first));
-	EXPECT_OK(philox_event_record(c->device, event, first));
-	EXPECT_OK(philox_event_wait(c->device, second, event));
-	EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, second));
+	EXPECT_OK(contract_set(c, a, 2, SIZE, first));
+	EXPECT_OK(contract_order(c, event, first, second));
+	EXPECT_OK(contract_copy(c, b, a, SIZE, second));
 	EXPECT_BYTES(second, b, 2, SIZE);
 }
 
@@ -178,18 +175,18 @@ static void synchronize_waits(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(contract_mapped(c, 4, &host, &mapped));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, mapped, 1, 1, stream));
+	EXPECT_OK(contract_set(c, mapped, 1, 1, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 	EXPECT(((volatile char *)host)[0] == 1);
 	EXPECT_OK(philox_stream_query(c->device, stream));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, mapped, 2, 1, stream));
+	EXPECT_OK(contract_set(c, mapped, 2, 1, stream));
 	EXPECT_OK(philox_event_record(c->device, event, stream));
 	EXPECT_OK(philox_event_synchronize(c->device, event));
 	EXPECT(((volatile char *)host)[0] == 2);
 	EXPECT_OK(philox_event_query(c->device, event));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, mapped, 3, 1, stream));
+	EXPECT_OK(contract_set(c, mapped, 3, 1, stream));
 	EXPECT_OK(philox_device_synchronize(c->device));
 	EXPECT(((volatile char *)host)[0] == 3);
 }
@@ -203,12 +200,12 @@ static void the_legacy_stream_waits_and_is_waited_for(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &a));
 	EXPECT_OK(contract_memory(c, SIZE, &b));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, a, 1, SIZE, stream));
-	EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, NULL));
+	EXPECT_OK(contract_set(c, a, 1, SIZE, stream));
+	EXPECT_OK(contract_copy(c, b, a, SIZE, NULL));
 	EXPECT_BYTES(NULL, b, 1, SIZE);
 	EXPECT_OK(contract_delay(c, NULL));
-	EXPECT_OK(philox_memory_set(c->device, a, 2, SIZE, NULL));
-	EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, stream));
+	EXPECT_OK(contract_set(c, a, 2, SIZE, NULL));
+	EXPECT_OK(contract_copy(c, b, a, SIZE, stream));
 	EXPECT_BYTES(stream, b, 2, SIZE);
 	EXPECT_OK(contract_delay(c, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, NULL));
@@ -223,7 +220,7 @@ static void destroying_a_stream_finishes_its_work(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
 	EXPECT_OK(philox_stream_create(c->device, 0, &stream));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, memory, 4, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 4, SIZE, stream));
 	EXPECT_OK(philox_stream_destroy(c->device, stream));
 	EXPECT_OK(philox_device_synchronize(c->device));
 	EXPECT_BYTES(NULL, memory, 4, SIZE);
@@ -240,7 +237,7 @@ static void an_event_outlives_its_stream(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_OK(philox_stream_create(c->device, 0, &stream));
 	EXPECT_OK(contract_delay(c, stream));
-	EXPECT_OK(philox_memory_set(c->device, memory, 6, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 6, SIZE, stream));
 	EXPECT_OK(philox_event_record(c->device, event, stream));
 	EXPECT_OK(philox_stream_destroy(c->device, stream));
 	EXPECT_OK(philox_event_wait(c->device, other, event));
@@ -289,9 +286,9 @@ static void calls_return_before_their_work_has_run(struct contract *c)
 	 * It does not delay another stream, nor does either delay the legacy
 	 * stream.
 	 */
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, SIZE, other));
+	EXPECT_OK(contract_set(c, memory, 1, SIZE, other));
 	EXPECT_BYTES(other, memory, 1, SIZE);
-	EXPECT_OK(philox_memory_set(c->device, memory, 2, SIZE, NULL));
+	EXPECT_OK(contract_set(c, memory, 2, SIZE, NULL));
 	EXPECT_BYTES(NULL, memory, 2, SIZE);
 	/* A stream that waits is delayed. */
 	EXPECT_OK(philox_event_wait(c->device, other, event));
@@ -315,8 +312,7 @@ static void a_wait_is_for_the_point_recorded_by_then(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &first));
 	EXPECT_OK(contract_stream(c, 0, &second));
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_OK(philox_event_record(c->device, event, first));
-	EXPECT_OK(philox_event_wait(c->device, second, event));
+	EXPECT_OK(contract_order(c, event, first, second));
 	EXPECT_OK(philox_launch_host(c->device, first, wait_at_gate, &gate,
 				     sizeof(gate)));
 	EXPECT_OK(philox_event_record(c->device, event, first));
@@ -351,15 +347,15 @@ static void a_failure_ordered_happens_once(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 1, SIZE, stream));
 	EXPECT_OK(philox_device_fail(c->device, "set", 2, PHILOX_ERROR_DEVICE));
-	EXPECT_OK(philox_memory_set(c->device, memory, 2, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 2, SIZE, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 	EXPECT_STATUS(PHILOX_ERROR_DEVICE,
 		      philox_memory_set(c->device, memory, 3, SIZE, stream));
 	EXPECT(strstr(philox_error_message(), "set"));
 	EXPECT_BYTES(stream, memory, 2, SIZE);
-	EXPECT_OK(philox_memory_set(c->device, memory, 4, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 4, SIZE, stream));
 	EXPECT_BYTES(stream, memory, 4, SIZE);
 }
 

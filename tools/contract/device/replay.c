@@ -75,10 +75,9 @@ static void captured_work_runs_at_replay_alone(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, SIZE, stream));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, memory, 2, SIZE, stream));
+	EXPECT_OK(contract_set(c, memory, 1, SIZE, stream));
+	EXPECT_OK(contract_begin(c, stream));
+	EXPECT_OK(contract_set(c, memory, 2, SIZE, stream));
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
 	EXPECT(nodes == 1);
@@ -122,13 +121,10 @@ static void a_chain_keeps_its_order(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	for (int i = 0; i < 9; i++)
 		EXPECT_OK(contract_memory(c, SIZE, &memory[i]));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, stream));
 	for (int i = 1; i < 9; i++) {
-		EXPECT_OK(philox_memory_set(c->device, memory[0], i, SIZE,
-					    stream));
-		EXPECT_OK(philox_memory_copy(c->device, memory[i], memory[0],
-					     SIZE, stream));
+		EXPECT_OK(contract_set(c, memory[0], i, SIZE, stream));
+		EXPECT_OK(contract_copy(c, memory[i], memory[0], SIZE, stream));
 	}
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
@@ -153,18 +149,13 @@ static void capture_diamond(struct contract *c, philox_stream first,
 
 	EXPECT_OK(contract_event(c, &forked));
 	EXPECT_OK(contract_event(c, &joined));
-	EXPECT_OK(philox_stream_begin_capture(c->device, first,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, memory[0], 1, SIZE, first));
-	EXPECT_OK(philox_event_record(c->device, forked, first));
-	EXPECT_OK(philox_event_wait(c->device, second, forked));
-	EXPECT_OK(philox_memory_copy(c->device, memory[1], memory[0], SIZE,
-				     first));
-	EXPECT_OK(philox_memory_copy(c->device, memory[2], memory[0], SIZE,
-				     second));
-	EXPECT_OK(philox_event_record(c->device, joined, second));
-	EXPECT_OK(philox_event_wait(c->device, first, joined));
-	EXPECT_OK(philox_memory_set(c->device, memory[0], 2, SIZE, first));
+	EXPECT_OK(contract_begin(c, first));
+	EXPECT_OK(contract_set(c, memory[0], 1, SIZE, first));
+	EXPECT_OK(contract_order(c, forked, first, second));
+	EXPECT_OK(contract_copy(c, memory[1], memory[0], SIZE, first));
+	EXPECT_OK(contract_copy(c, memory[2], memory[0], SIZE, second));
+	EXPECT_OK(contract_order(c, joined, second, first));
+	EXPECT_OK(contract_set(c, memory[0], 2, SIZE, first));
 	EXPECT_OK(contract_end_capture(c, first, graph));
 }
 
@@ -201,9 +192,8 @@ static void a_graph_outlived_by_its_execs_still_runs(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, memory, 3, SIZE, stream));
+	EXPECT_OK(contract_begin(c, stream));
+	EXPECT_OK(contract_set(c, memory, 3, SIZE, stream));
 	EXPECT_OK(philox_stream_end_capture(c->device, stream, &graph));
 	EXPECT_OK(contract_instantiate(c, graph, &exec));
 	EXPECT_OK(philox_native_graph_destroy(c->device, graph));
@@ -220,9 +210,8 @@ static void an_exec_destroyed_in_flight_still_runs(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, memory, 3, SIZE, stream));
+	EXPECT_OK(contract_begin(c, stream));
+	EXPECT_OK(contract_set(c, memory, 3, SIZE, stream));
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
 	EXPECT_OK(philox_native_instantiate(c->device, graph, &exec));
 	EXPECT_OK(contract_delay(c, stream));
@@ -242,15 +231,14 @@ static void capture_root(struct contract *c, philox_stream stream, void *a,
 	struct fill fill;
 
 	fill_init(&fill, a, offset);
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, stream));
 	EXPECT_OK(device_capture_info(c->device, stream, &info));
 	EXPECT(info.status == PHILOX_CAPTURE_ACTIVE && info.id && info.graph);
 	EXPECT_OK(device_graph_add_kernel(c->device, info.graph, NULL, 0,
 					  &fill.call, root));
 	EXPECT_OK(device_capture_depend(c->device, stream, *root));
-	EXPECT_OK(philox_memory_copy(c->device, b, a, SIZE, stream));
-	EXPECT_OK(philox_memory_set(c->device, a, 0, SIZE, stream));
+	EXPECT_OK(contract_copy(c, b, a, SIZE, stream));
+	EXPECT_OK(contract_set(c, a, 0, SIZE, stream));
 	EXPECT_OK(contract_end_capture(c, stream, graph));
 }
 
@@ -322,8 +310,7 @@ static void an_update_affects_later_launches_alone(struct contract *c)
 							 &fill.call));
 		}
 		EXPECT_OK(philox_native_launch(c->device, exec, stream));
-		EXPECT_OK(philox_memory_copy(c->device, seen[i], b, SIZE,
-					     stream));
+		EXPECT_OK(contract_copy(c, seen[i], b, SIZE, stream));
 	}
 	for (int i = 0; i < LAUNCHES; i++)
 		EXPECT_PART(expect_fill(c, stream, seen[i], (uint64_t)i * 4));
@@ -435,9 +422,8 @@ static void objects_live_as_long_as_their_graph(struct contract *c)
 	atomic_store(&released, 0);
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_OK(philox_memory_set(c->device, memory, 1, SIZE, stream));
+	EXPECT_OK(contract_begin(c, stream));
+	EXPECT_OK(contract_set(c, memory, 1, SIZE, stream));
 	EXPECT_OK(device_capture_info(c->device, stream, &info));
 	EXPECT_OK(device_graph_retain(c->device, info.graph, release_one,
 				      &released));
@@ -463,8 +449,7 @@ static void objects_of_a_capture_that_fails_are_released(struct contract *c)
 
 	atomic_store(&released, 0);
 	EXPECT_OK(contract_stream(c, 0, &stream));
-	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, stream));
 	EXPECT_OK(device_capture_info(c->device, stream, &info));
 	EXPECT_OK(device_graph_retain(c->device, info.graph, release_one,
 				      &released));

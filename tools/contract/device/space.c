@@ -86,12 +86,10 @@ static void extents_are_memory(struct contract *c)
 	EXPECT_OK(contract_map(c, at.base, 5 * unit, 2 * unit));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
 	EXPECT_OK(contract_memory(c, 2 * unit, &memory));
-	EXPECT_OK(philox_memory_set(c->device, at.base + unit, 1, unit,
-				    at.stream));
-	EXPECT_OK(philox_memory_set(c->device, at.base + 5 * unit, 2, 2 * unit,
-				    at.stream));
-	EXPECT_OK(philox_memory_copy(c->device, memory, at.base + 5 * unit,
-				     2 * unit, at.stream));
+	EXPECT_OK(contract_set(c, at.base + unit, 1, unit, at.stream));
+	EXPECT_OK(contract_set(c, at.base + 5 * unit, 2, 2 * unit, at.stream));
+	EXPECT_OK(contract_copy(c, memory, at.base + 5 * unit, 2 * unit,
+				at.stream));
 	EXPECT_BYTES(at.stream, memory, 2, 2 * unit);
 	EXPECT_BYTES(at.stream, at.base + unit, 1, unit);
 }
@@ -121,8 +119,7 @@ static void arrays_reach_from_extent_to_extent(struct contract *c)
 	unit = at.unit;
 	EXPECT_OK(contract_map(c, at.base, 2 * unit, unit));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
-	EXPECT_OK(philox_memory_set(c->device, at.base + unit, 7, 2 * unit,
-				    at.stream));
+	EXPECT_OK(contract_set(c, at.base + unit, 7, 2 * unit, at.stream));
 	EXPECT_OK(draw_to(c, &at, unit, sizeof(one)));
 	EXPECT_OK(draw_to(c, &at, 2 * unit - 64, sizeof(two)));
 	EXPECT_OK(
@@ -152,8 +149,7 @@ static void arrays_end_where_the_mapping_does(struct contract *c)
 	EXPECT_OK(philox_stream_begin_capture(c->device, at.stream,
 					      PHILOX_CAPTURE_GLOBAL));
 	EXPECT_OK(draw_to(c, &at, 4, 2 * unit - 4));
-	EXPECT_OK(contract_end_capture(c, at.stream, &graph));
-	EXPECT_OK(contract_instantiate(c, graph, &exec));
+	EXPECT_OK(contract_end_exec(c, at.stream, &graph, &exec));
 	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
 	/* Other memory in one of the extents is not the same. */
 	EXPECT_PART(unmap(c, &at, unit, unit));
@@ -218,8 +214,8 @@ static void nothing_is_mapped_twice(struct contract *c)
 	EXPECT_PART(make_site(c, 6, &at));
 	EXPECT_OK(contract_map(c, at.base, 4 * at.unit, at.unit));
 	EXPECT_OK(contract_map(c, at.base, at.unit, 2 * at.unit));
-	EXPECT_OK(philox_memory_set(c->device, at.base + at.unit, 5,
-				    2 * at.unit, at.stream));
+	EXPECT_OK(
+		contract_set(c, at.base + at.unit, 5, 2 * at.unit, at.stream));
 	for (size_t i = 0; i < sizeof(over) / sizeof(over[0]); i++)
 		EXPECT_INVALID(device_space_map(c->device, at.base,
 						over[i].offset * at.unit,
@@ -243,8 +239,7 @@ static void extents_are_unmapped_whole(struct contract *c)
 	EXPECT_OK(contract_map(c, at.base, 0, 2 * at.unit));
 	EXPECT_OK(contract_map(c, at.base, 2 * at.unit, at.unit));
 	EXPECT_OK(contract_map(c, at.base, 4 * at.unit, at.unit));
-	EXPECT_OK(philox_memory_set(c->device, at.base, 5, 3 * at.unit,
-				    at.stream));
+	EXPECT_OK(contract_set(c, at.base, 5, 3 * at.unit, at.stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, at.stream));
 	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
 		EXPECT_INVALID(device_space_unmap(c->device, at.base,
@@ -268,8 +263,7 @@ static void unmapped_addresses_are_mapped_again(struct contract *c)
 		EXPECT_OK(contract_map(c, at.base, unit, unit));
 		EXPECT_OK(contract_map(c, at.base, 0, unit));
 		EXPECT_OK(contract_map(c, at.base, 2 * unit, unit));
-		EXPECT_OK(philox_memory_set(c->device, at.base, i, 3 * unit,
-					    at.stream));
+		EXPECT_OK(contract_set(c, at.base, i, 3 * unit, at.stream));
 		EXPECT_BYTES(at.stream, at.base, i, 3 * unit);
 		EXPECT_PART(unmap(c, &at, unit, unit));
 		EXPECT_BYTES(at.stream, at.base, i, unit);
@@ -289,8 +283,7 @@ static void a_space_is_released_when_all_is_unmapped(struct contract *c)
 	EXPECT_OK(contract_map(c, at.base, at.unit, at.unit));
 	EXPECT_STATUS(PHILOX_ERROR_STATE,
 		      device_space_release(c->device, at.base));
-	EXPECT_OK(philox_memory_set(c->device, at.base + at.unit, 3, at.unit,
-				    at.stream));
+	EXPECT_OK(contract_set(c, at.base + at.unit, 3, at.unit, at.stream));
 	EXPECT_BYTES(at.stream, at.base + at.unit, 3, at.unit);
 	EXPECT_PART(unmap(c, &at, at.unit, at.unit));
 	contract_forget(c, at.base);
@@ -313,9 +306,8 @@ static void addresses_cost_no_memory(struct contract *c)
 	units = total / at.unit + 1;
 	EXPECT_OK(contract_reserve(c, 2 * units * at.unit, &at.base));
 	EXPECT_OK(contract_map(c, at.base, 2 * (units - 1) * at.unit, at.unit));
-	EXPECT_OK(philox_memory_set(c->device,
-				    at.base + 2 * (units - 1) * at.unit, 1,
-				    at.unit, at.stream));
+	EXPECT_OK(contract_set(c, at.base + 2 * (units - 1) * at.unit, 1,
+			       at.unit, at.stream));
 	EXPECT_BYTES(at.stream, at.base + 2 * (units - 1) * at.unit, 1,
 		     at.unit);
 }

@@ -80,20 +80,18 @@ static void shift_words(struct contract *c, struct looping *at, uint32_t *words,
 {
 	const size_t size = TABLE_SIZE - sizeof(*words);
 
-	EXPECT_OK(philox_memory_copy(c->device, at->spare_words, words + 1,
-				     size, stream));
-	EXPECT_OK(philox_memory_copy(c->device, words, at->spare_words, size,
-				     stream));
+	EXPECT_OK(contract_copy(c, at->spare_words, words + 1, size, stream));
+	EXPECT_OK(contract_copy(c, words, at->spare_words, size, stream));
 }
 
 static void keep_shot(struct contract *c, struct looping *at, const void *out,
 		      philox_stream stream)
 {
-	EXPECT_OK(philox_memory_copy(c->device, at->spare, at->kept,
-				     (KEPT - 1) * SHOT, stream));
-	EXPECT_OK(philox_memory_copy(c->device, at->kept + 1, at->spare,
-				     (KEPT - 1) * SHOT, stream));
-	EXPECT_OK(philox_memory_copy(c->device, at->kept, out, SHOT, stream));
+	EXPECT_OK(contract_copy(c, at->spare, at->kept, (KEPT - 1) * SHOT,
+				stream));
+	EXPECT_OK(contract_copy(c, at->kept + 1, at->spare, (KEPT - 1) * SHOT,
+				stream));
+	EXPECT_OK(contract_copy(c, at->kept, out, SHOT, stream));
 }
 
 static void forward_in(struct contract *c, struct looping *at,
@@ -139,8 +137,7 @@ static void write_words(struct contract *c, struct looping *at, uint32_t *to,
 {
 	const uint32_t words[TABLE] = {a, b, d, e};
 
-	EXPECT_OK(philox_memory_copy(c->device, to, words, TABLE_SIZE,
-				     at->stream));
+	EXPECT_OK(contract_copy(c, to, words, TABLE_SIZE, at->stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
 }
 
@@ -154,8 +151,7 @@ static void ask_runs(struct contract *c, struct looping *at, unsigned runs)
 static void launch(struct contract *c, struct looping *at,
 		   struct philox_use *uses, size_t n)
 {
-	EXPECT_OK(philox_memory_set(c->device, at->kept, 0x55, KEPT * SHOT,
-				    at->stream));
+	EXPECT_OK(contract_set(c, at->kept, 0x55, KEPT * SHOT, at->stream));
 	EXPECT_OK(philox_graph_launch(at->graph, at->stream, uses, n));
 }
 
@@ -230,8 +226,7 @@ static void beyond_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(set_up(c, rig, &at));
 	EXPECT_PART(forward_loop(c, &at, &ticket));
 	EXPECT_PART(end_looping(c, &at));
-	EXPECT_OK(philox_memory_set(c->device, at.words, 1, TABLE_SIZE,
-				    at.stream));
+	EXPECT_OK(contract_set(c, at.words, 1, TABLE_SIZE, at.stream));
 	EXPECT_PART(launch(c, &at, &use, 1));
 	EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
 	for (unsigned i = 0; i < LIMIT; i++)
@@ -260,8 +255,7 @@ static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(end_looping(c, &at));
 	EXPECT_OK(philox_graph_native(at.graph, NULL, &exec));
 	for (unsigned l = 0; l < 3; l++) {
-		EXPECT_OK(philox_memory_set(c->device, at.words, 1, TABLE_SIZE,
-					    at.stream));
+		EXPECT_OK(contract_set(c, at.words, 1, TABLE_SIZE, at.stream));
 		EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
 		EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
 		EXPECT_STATUS(PHILOX_ERROR_UNANNOUNCED,
@@ -328,8 +322,7 @@ static void launch_pair(struct contract *c, struct looping *at, unsigned last,
 	const uint32_t words[TABLE] = {1, 1, 0, 1, 1, 0};
 	struct philox_use uses[2] = {{{0, 0}, 0, 0}, {{0, 0}, 0, 0}};
 
-	EXPECT_OK(philox_memory_copy(c->device, at->words, words, TABLE_SIZE,
-				     at->stream));
+	EXPECT_OK(contract_copy(c, at->words, words, TABLE_SIZE, at->stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
 	EXPECT_PART(launch(c, at, uses, 2));
 	EXPECT_PART(kept_is(c, at, 3, at->rig->next));

@@ -87,8 +87,8 @@ static void queue_launches(struct contract *c, struct contract_rig *rig,
 		else
 			EXPECT_OK(philox_graph_launch(graph, rig->at.stream,
 						      &use, 1));
-		EXPECT_OK(philox_memory_copy(c->device, &seen[i], rig->at.out,
-					     sizeof(*seen), rig->at.stream));
+		EXPECT_OK(contract_copy(c, &seen[i], rig->at.out, sizeof(*seen),
+					rig->at.stream));
 	}
 }
 

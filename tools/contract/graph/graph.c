@@ -104,8 +104,7 @@ static void open_rig(struct contract *c, struct contract_rig *rig)
 				  (void **)&at->out));
 	EXPECT_OK(contract_memory(c, sizeof(struct contract_shot),
 				  (void **)&at->back));
-	EXPECT_OK(philox_memory_copy(c->device, at->ones, ones, sizeof(ones),
-				     at->stream));
+	EXPECT_OK(contract_copy(c, at->ones, ones, sizeof(ones), at->stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, at->stream));
 }
 
@@ -474,8 +473,7 @@ static void line_body(struct contract *c, struct contract_rig *rig)
 	size_t nodes;
 
 	EXPECT_OK(philox_capture_begin(rig->at.context, rig->at.stream));
-	EXPECT_OK(philox_memory_set(c->device, rig->at.out, 0, 4,
-				    rig->at.stream));
+	EXPECT_OK(contract_set(c, rig->at.out, 0, 4, rig->at.stream));
 	for (unsigned i = 0; i < 3; i++)
 		EXPECT_PART(backward(c, rig, rig->at.stream, named_at_launch, 0,
 				     rig->at.back));
@@ -559,8 +557,7 @@ static void order(struct contract *c, philox_stream from, philox_stream to)
 	philox_event event;
 
 	EXPECT_OK(contract_event(c, &event));
-	EXPECT_OK(philox_event_record(c->device, event, from));
-	EXPECT_OK(philox_event_wait(c->device, to, event));
+	EXPECT_OK(contract_order(c, event, from, to));
 }
 
 /* The fork is older than the head, so only the library can order the two. */
@@ -605,15 +602,15 @@ static void queue_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned k = 0; k < RIG_FORWARDS; k++) {
 		EXPECT_OK(
 			philox_graph_launch(forth, rig->at.stream, &use[k], 1));
-		EXPECT_OK(philox_memory_copy(c->device, &seen[k], rig->at.out,
-					     sizeof(*seen), rig->at.stream));
+		EXPECT_OK(contract_copy(c, &seen[k], rig->at.out, sizeof(*seen),
+					rig->at.stream));
 	}
 	for (unsigned k = RIG_FORWARDS; k-- > 0;) {
 		EXPECT_OK(
 			philox_graph_launch(back, rig->at.stream, &use[k], 1));
-		EXPECT_OK(philox_memory_copy(c->device, &seen[RIG_FORWARDS + k],
-					     rig->at.back, sizeof(*seen),
-					     rig->at.stream));
+		EXPECT_OK(contract_copy(c, &seen[RIG_FORWARDS + k],
+					rig->at.back, sizeof(*seen),
+					rig->at.stream));
 	}
 	for (unsigned k = 0; k < 2 * RIG_FORWARDS; k++)
 		EXPECT_PART(contract_is_forward(c, rig, seen[k].word,

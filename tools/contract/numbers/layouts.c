@@ -46,8 +46,7 @@ static void open_arrays(struct contract *c, struct arrays *a)
 	EXPECT_OK(contract_stream(c, 0, &a->stream));
 	EXPECT_OK(contract_memory(c, a->size, &a->in));
 	EXPECT_OK(contract_memory(c, a->size, &a->out));
-	EXPECT_OK(philox_memory_copy(c->device, a->in, a->input, a->size,
-				     a->stream));
+	EXPECT_OK(contract_copy(c, a->in, a->input, a->size, a->stream));
 }
 
 static void close_arrays(struct contract *c, struct arrays *a)
@@ -235,8 +234,8 @@ static void run_cell(struct contract *c, const struct philox_fill *fill,
 	EXPECT_OK(contract_memory(c, sizeof(states[0]), &cell));
 	rng.cell = cell;
 	for (int i = 0; i < 2; i++) {
-		EXPECT_OK(philox_memory_copy(c->device, cell, &states[i],
-					     sizeof(states[i]), a->stream));
+		EXPECT_OK(contract_copy(c, cell, &states[i], sizeof(states[i]),
+					a->stream));
 		EXPECT_PART(try_layout(c, fill, rng, states[i], a));
 	}
 }

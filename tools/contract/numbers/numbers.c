@@ -153,10 +153,8 @@ static void prepare(struct contract *c, const struct trial *t,
 static void fill_and_compare(struct contract *c, const struct trial *t,
 			     struct buffers *b)
 {
-	EXPECT_OK(philox_memory_copy(c->device, b->in, b->input, b->size,
-				     b->stream));
-	EXPECT_OK(philox_memory_set(c->device, b->out, MARGIN_BYTE, b->size,
-				    b->stream));
+	EXPECT_OK(contract_copy(c, b->in, b->input, b->size, b->stream));
+	EXPECT_OK(contract_set(c, b->out, MARGIN_BYTE, b->size, b->stream));
 	EXPECT_OK(fill_device(c, t, b));
 	EXPECT_OK(contract_read(c, b->stream, t->in_place ? b->in : b->out,
 				b->got, b->size));
@@ -428,8 +426,7 @@ static void in_place(struct contract *c)
 static void write_cell(struct contract *c, philox_stream stream, void *cell,
 		       const struct philox_state *state)
 {
-	EXPECT_OK(philox_memory_copy(c->device, cell, state, sizeof(*state),
-				     stream));
+	EXPECT_OK(contract_copy(c, cell, state, sizeof(*state), stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 }
 
@@ -513,8 +510,7 @@ static void record_fill(struct contract *c, const struct trial *t,
 	philox_native_graph graph;
 	size_t nodes;
 
-	EXPECT_OK(philox_stream_begin_capture(c->device, b->stream,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_OK(contract_begin(c, b->stream));
 	EXPECT_OK(fill_device(c, t, b));
 	EXPECT_OK(contract_end_capture(c, b->stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
@@ -531,10 +527,8 @@ static void replay_fill(struct contract *c, struct trial *t, struct buffers *b,
 {
 	philox_native_exec exec;
 
-	EXPECT_OK(philox_memory_copy(c->device, b->in, b->input, b->size,
-				     b->stream));
-	EXPECT_OK(philox_memory_set(c->device, b->out, MARGIN_BYTE, b->size,
-				    b->stream));
+	EXPECT_OK(contract_copy(c, b->in, b->input, b->size, b->stream));
+	EXPECT_OK(contract_set(c, b->out, MARGIN_BYTE, b->size, b->stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, b->stream));
 	EXPECT_PART(record_fill(c, t, b, &exec));
 	for (int i = 0; i < 3; i++) {

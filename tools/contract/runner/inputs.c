@@ -105,8 +105,7 @@ static void fill_gather(struct contract *c, struct contract_rig *rig,
 	for (size_t i = 0; i < size; i++)
 		g->host[i] = (unsigned char)(i * 2654435761u >> 13);
 	EXPECT_OK(contract_memory(c, size, (void **)&g->memory));
-	EXPECT_OK(philox_memory_copy(c->device, g->memory, g->host, size,
-				     rig->at.stream));
+	EXPECT_OK(contract_copy(c, g->memory, g->host, size, rig->at.stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, rig->at.stream));
 }
 
@@ -233,8 +232,8 @@ static void mutated_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned i = 0; i < 5; i++) {
 		struct stage_call call = stage_begin(&stage, wide + 1 + 3 * i);
 
-		EXPECT_OK(philox_memory_set(c->device, wide, 0x51,
-					    4 * STAGE_BYTES, rig->at.stream));
+		EXPECT_OK(contract_set(c, wide, 0x51, 4 * STAGE_BYTES,
+				       rig->at.stream));
 		EXPECT_OK(stage_call(&stage, &call));
 		EXPECT_BYTES(rig->at.stream, wide, 0x51, 1 + 3 * i);
 		EXPECT_BYTES(rig->at.stream, wide + 1 + 3 * i, 0x99,
@@ -316,8 +315,8 @@ static void value_calls(struct contract *c, struct contract_rig *rig,
 		call.n_outputs = 1;
 		EXPECT_OK(philox_function_call(function, &call));
 		EXPECT(i < 2 || call.kind == PHILOX_CALL_REPLAY);
-		EXPECT_OK(philox_memory_copy(c->device, &seen[i], out.address,
-					     sizeof(word), rig->at.stream));
+		EXPECT_OK(contract_copy(c, &seen[i], out.address, sizeof(word),
+					rig->at.stream));
 		EXPECT_OK(philox_output_release(runner, &out, rig->at.stream));
 	}
 }
@@ -370,10 +369,10 @@ static void take_numbers(struct contract *c, struct stage *stage,
 			 struct contract_shot *shot, char *echo,
 			 philox_stream stream)
 {
-	EXPECT_OK(philox_memory_copy(c->device, shot, call->outputs[0].address,
-				     sizeof(*shot), stream));
-	EXPECT_OK(philox_memory_copy(c->device, echo, call->outputs[1].address,
-				     STAGE_BYTES, stream));
+	EXPECT_OK(contract_copy(c, shot, call->outputs[0].address,
+				sizeof(*shot), stream));
+	EXPECT_OK(contract_copy(c, echo, call->outputs[1].address, STAGE_BYTES,
+				stream));
 	EXPECT_PART(stage_release(c, stage, call, stream));
 }
 
@@ -398,8 +397,7 @@ static void streams_calls(struct contract *c, struct contract_rig *rig,
 		struct stage_call call = stage_begin(&stage, x[i]);
 
 		call.call.stream = stream;
-		EXPECT_OK(philox_memory_set(c->device, x[i], i, STAGE_BYTES,
-					    stream));
+		EXPECT_OK(contract_set(c, x[i], i, STAGE_BYTES, stream));
 		EXPECT_OK(stage_call(&stage, &call));
 		EXPECT(i < 2 || call.call.kind == PHILOX_CALL_REPLAY);
 		EXPECT_PART(take_numbers(c, &stage, &call, &shots[i],
@@ -458,9 +456,9 @@ static void reader_body(struct contract *c, struct contract_rig *rig)
 			philox_event_record(c->device, event, rig->at.stream));
 		EXPECT_OK(philox_event_wait(c->device, rig->side, event));
 		EXPECT_OK(contract_delay(c, rig->side));
-		EXPECT_OK(philox_memory_copy(
-			c->device, rig->at.out, call.outputs[0].address,
-			sizeof(struct contract_shot), rig->side));
+		EXPECT_OK(contract_copy(c, rig->at.out, call.outputs[0].address,
+					sizeof(struct contract_shot),
+					rig->side));
 		EXPECT_PART(stage_release(c, &stage, &call, rig->side));
 		rig->next++;
 		EXPECT_PART(stage_forward(c, &stage, x, 0x61,

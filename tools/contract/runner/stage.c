@@ -159,8 +159,7 @@ void stage_input(struct contract *c, struct contract_rig *rig, int value,
 		 void **x)
 {
 	EXPECT_OK(contract_memory(c, STAGE_BYTES, x));
-	EXPECT_OK(philox_memory_set(c->device, *x, value, STAGE_BYTES,
-				    rig->at.stream));
+	EXPECT_OK(contract_set(c, *x, value, STAGE_BYTES, rig->at.stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, rig->at.stream));
 }
 
