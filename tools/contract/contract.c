@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 #include "tools/contract/contract.h"
+#include "tools/contract/graph/graph.h"
+#include "tools/contract/numbers/numbers.h"
 
 struct contract_thing {
 	enum {
@@ -358,7 +360,12 @@ static void clean_up(struct contract *c)
 static enum contract_outcome run_check(struct contract *c,
 				       const struct contract_check *check)
 {
-	check->run(c);
+	if (check->with_rig)
+		contract_with_rig(c, check->with_rig);
+	else if (check->on_both)
+		site_compare(c, check->on_both);
+	else
+		check->run(c);
 	clean_up(c);
 	if (c->failure[0])
 		return CONTRACT_FAILED;

@@ -39,10 +39,19 @@ struct contract {
 	struct contract_thing *things; /* to be destroyed after the check */
 };
 
-/* A row of a table; the last one has a NULL name. */
+struct contract_rig;
+struct site;
+
+/*
+ * A row of a table, with one of the functions: run(), with_rig() with a rig of
+ * its own (tools/contract/graph/graph.h), or on_both(), a script of
+ * site_compare(). The last row has a NULL name.
+ */
 struct contract_check {
 	const char *name; /* the promise, as a phrase */
 	void (*run)(struct contract *c);
+	void (*with_rig)(struct contract *c, struct contract_rig *rig);
+	void (*on_both)(struct contract *c, struct site *site);
 };
 
 extern const struct contract_check contract_device[];

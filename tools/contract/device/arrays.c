@@ -113,10 +113,11 @@ static void plain_arrays_are_for_lax_devices(struct contract *c)
 }
 
 const struct contract_check contract_arrays[] = {
-	{"an array ends in its allocation", an_array_ends_in_its_allocation},
+	{"an array ends in its allocation",
+	 .run = an_array_ends_in_its_allocation},
 	{"a refused array leaves its capture",
-	 a_refused_array_leaves_its_capture},
-	{"a freed array stops its graph", a_freed_array_stops_its_graph},
+	 .run = a_refused_array_leaves_its_capture},
+	{"a freed array stops its graph", .run = a_freed_array_stops_its_graph},
 	{"only host:strict refuses plain arrays",
-	 plain_arrays_are_for_lax_devices},
-	{NULL, NULL}};
+	 .run = plain_arrays_are_for_lax_devices},
+	{0}};

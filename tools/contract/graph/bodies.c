@@ -211,11 +211,6 @@ static void runs_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
 
-static void each_run_draws_the_next_iteration(struct contract *c)
-{
-	contract_with_rig(c, runs_body);
-}
-
 static void beyond_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_report report = PHILOX_INIT(struct philox_report);
@@ -236,11 +231,6 @@ static void beyond_body(struct contract *c, struct contract_rig *rig)
 		      philox_check(rig->at.context, &report));
 	EXPECT(report.beyond == 1 && !report.launches);
 	EXPECT_OK(philox_check(rig->at.context, NULL));
-}
-
-static void a_run_beyond_the_limit_is_poison_and_the_last(struct contract *c)
-{
-	contract_with_rig(c, beyond_body);
 }
 
 static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
@@ -266,11 +256,6 @@ static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_PART(kept_is(c, &at, 0, LIMIT * l + 1));
 		EXPECT_OK(philox_check(rig->at.context, NULL));
 	}
-}
-
-static void an_unannounced_loop_is_poison_and_ends(struct contract *c)
-{
-	contract_with_rig(c, unannounced_loop_body);
 }
 
 /* --- backwards ------------------------------------------------------------- */
@@ -342,11 +327,6 @@ static void in_order_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_PART(launch_pair(c, &at, 1, 0));
 }
 
-static void backwards_in_a_loop_take_iterations_in_order(struct contract *c)
-{
-	contract_with_rig(c, in_order_body);
-}
-
 static void reversed_body(struct contract *c, struct contract_rig *rig)
 {
 	struct looping at;
@@ -354,11 +334,6 @@ static void reversed_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(paired(c, rig, PHILOX_REVERSED, 0, &at));
 	for (int l = 0; l < 3; l++)
 		EXPECT_PART(launch_pair(c, &at, 0, 1));
-}
-
-static void reversed_backwards_begin_with_the_last_run(struct contract *c)
-{
-	contract_with_rig(c, reversed_body);
 }
 
 static void by_word_body(struct contract *c, struct contract_rig *rig)
@@ -370,11 +345,6 @@ static void by_word_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(launch_pair(c, &at, 0, 2));
 	EXPECT_PART(write_words(c, &at, at.picks, 1, 1, 0, 0));
 	EXPECT_PART(launch_pair(c, &at, 1, 1));
-}
-
-static void a_word_says_which_iteration(struct contract *c)
-{
-	contract_with_rig(c, by_word_body);
 }
 
 static void named_body(struct contract *c, struct contract_rig *rig)
@@ -399,12 +369,6 @@ static void named_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(launch(c, &at, &use, 1));
 	for (unsigned i = 0; i < LIMIT; i++)
 		EXPECT_PART(kept_is(c, &at, LIMIT - 1 - i, LIMIT - 1 + i));
-}
-
-static void a_loop_may_repeat_a_ticket_that_is_named_at_launch(
-	struct contract *c)
-{
-	contract_with_rig(c, named_body);
 }
 
 /* --- branches --------------------------------------------------------------- */
@@ -453,11 +417,6 @@ static void if_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(takes(c, &at, 7, 1, 0));
 }
 
-static void a_branch_draws_if_it_is_taken(struct contract *c)
-{
-	contract_with_rig(c, if_body);
-}
-
 static void else_body(struct contract *c, struct contract_rig *rig)
 {
 	struct looping at;
@@ -465,11 +424,6 @@ static void else_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(branching(c, rig, PHILOX_IF, 2, &at));
 	EXPECT_PART(takes(c, &at, 1, 2, 0));
 	EXPECT_PART(takes(c, &at, 0, 2, 1));
-}
-
-static void either_branch_draws_its_own_numbers(struct contract *c)
-{
-	contract_with_rig(c, else_body);
 }
 
 static void switch_body(struct contract *c, struct contract_rig *rig)
@@ -480,11 +434,6 @@ static void switch_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(takes(c, &at, 2, 3, 2));
 	EXPECT_PART(takes(c, &at, 3, 3, 3));
 	EXPECT_PART(takes(c, &at, 1, 3, 1));
-}
-
-static void a_switch_draws_in_one_body_or_none(struct contract *c)
-{
-	contract_with_rig(c, switch_body);
 }
 
 /* An IF in a WHILE: a forward in it counts its own runs. */
@@ -519,31 +468,23 @@ static void nested_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void a_branch_in_a_loop_counts_its_own_runs(struct contract *c)
-{
-	contract_with_rig(c, nested_body);
-}
-
 const struct contract_check contract_bodies[] = {
-	{"each run of a body draws the next iteration",
-	 each_run_draws_the_next_iteration},
+	{"each run of a body draws the next iteration", .with_rig = runs_body},
 	{"a run beyond the limit is poison, reported, and the last",
-	 a_run_beyond_the_limit_is_poison_and_the_last},
+	 .with_rig = beyond_body},
 	{"a loop that was not announced is poison, reported, and ends",
-	 an_unannounced_loop_is_poison_and_ends},
+	 .with_rig = unannounced_loop_body},
 	{"backwards in a loop take the iterations in order",
-	 backwards_in_a_loop_take_iterations_in_order},
+	 .with_rig = in_order_body},
 	{"reversed backwards begin with the last run",
-	 reversed_backwards_begin_with_the_last_run},
-	{"a word says which iteration a view draws",
-	 a_word_says_which_iteration},
+	 .with_rig = reversed_body},
+	{"a word says which iteration a view draws", .with_rig = by_word_body},
 	{"a loop may repeat a ticket that is named at launch",
-	 a_loop_may_repeat_a_ticket_that_is_named_at_launch},
-	{"a branch draws if it is taken", a_branch_draws_if_it_is_taken},
+	 .with_rig = named_body},
+	{"a branch draws if it is taken", .with_rig = if_body},
 	{"either of two branches draws numbers of its own",
-	 either_branch_draws_its_own_numbers},
+	 .with_rig = else_body},
 	{"a switch draws in one of its bodies, or in none",
-	 a_switch_draws_in_one_body_or_none},
-	{"a branch in a loop counts its own runs",
-	 a_branch_in_a_loop_counts_its_own_runs},
-	{NULL, NULL}};
+	 .with_rig = switch_body},
+	{"a branch in a loop counts its own runs", .with_rig = nested_body},
+	{0}};

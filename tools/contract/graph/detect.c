@@ -57,11 +57,6 @@ static void unannounced_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void unannounced_launches_write_poison_and_are_told(struct contract *c)
-{
-	contract_with_rig(c, unannounced_body);
-}
-
 /* --- among others --------------------------------------------------------- */
 
 /* a: announced, r: raw */
@@ -113,11 +108,6 @@ static void among_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_pending_is(c, rig, announced));
 }
 
-static void unannounced_launches_are_found_in_a_queue(struct contract *c)
-{
-	contract_with_rig(c, among_body);
-}
-
 /* --- a second executable graph -------------------------------------------- */
 
 static void second_exec_body(struct contract *c, struct contract_rig *rig)
@@ -142,11 +132,6 @@ static void second_exec_body(struct contract *c, struct contract_rig *rig)
 	}
 	contract_forget(c, second);
 	EXPECT_OK(philox_native_exec_destroy(c->device, second));
-}
-
-static void a_second_executable_graph_is_found_out(struct contract *c)
-{
-	contract_with_rig(c, second_exec_body);
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -191,11 +176,6 @@ static void names_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(reported(c, rig, 2, "the other", "contract"));
 }
 
-static void a_report_names_the_graph_and_its_regions(struct contract *c)
-{
-	contract_with_rig(c, names_body);
-}
-
 /* --- halves --------------------------------------------------------------- */
 
 static void halves_body(struct contract *c, struct contract_rig *rig)
@@ -227,21 +207,15 @@ static void halves_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
 
-static void a_launch_may_be_done_in_two_halves(struct contract *c)
-{
-	contract_with_rig(c, halves_body);
-}
-
 const struct contract_check contract_detect[] = {
 	{"unannounced launches write poison and are reported",
-	 unannounced_launches_write_poison_and_are_told},
+	 .with_rig = unannounced_body},
 	{"unannounced launches are found among announced ones in a queue",
-	 unannounced_launches_are_found_in_a_queue},
+	 .with_rig = among_body},
 	{"a second executable graph is found out",
-	 a_second_executable_graph_is_found_out},
-	{"a report names the graph and its regions",
-	 a_report_names_the_graph_and_its_regions},
+	 .with_rig = second_exec_body},
+	{"a report names the graph and its regions", .with_rig = names_body},
 	{"a launch may be done in two halves, and begun only once",
-	 a_launch_may_be_done_in_two_halves},
-	{NULL, NULL},
+	 .with_rig = halves_body},
+	{0},
 };

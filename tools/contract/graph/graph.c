@@ -309,11 +309,6 @@ static void eager_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void eager_passes_pair(struct contract *c)
-{
-	contract_with_rig(c, eager_body);
-}
-
 static void captured_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket[3];
@@ -342,11 +337,6 @@ static void captured_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void captured_passes_pair(struct contract *c)
-{
-	contract_with_rig(c, captured_body);
-}
-
 static void mixed_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket[4];
@@ -372,11 +362,6 @@ static void mixed_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_pending_is(c, rig, 0));
 }
 
-static void eager_and_captured_passes_mix(struct contract *c)
-{
-	contract_with_rig(c, mixed_body);
-}
-
 static void one_capture_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_use uses[3] = {0};
@@ -400,11 +385,6 @@ static void one_capture_body(struct contract *c, struct contract_rig *rig)
 		EXPECT(uses[0].ticket.serial == 0);
 		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
-}
-
-static void forward_recompute_and_backward_share_a_capture(struct contract *c)
-{
-	contract_with_rig(c, one_capture_body);
 }
 
 /* A recompute named at launch and, linked to it, a backward. */
@@ -446,11 +426,6 @@ static void linked_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void a_linked_recompute_and_backward_share_a_ticket(struct contract *c)
-{
-	contract_with_rig(c, linked_body);
-}
-
 /* Straight back from where a capture has come to: each node has one before. */
 static void is_one_line(struct contract *c, struct contract_rig *rig,
 			size_t nodes)
@@ -484,11 +459,6 @@ static void line_body(struct contract *c, struct contract_rig *rig)
 	EXPECT(nodes == 1 + 1 + 3 * RIG_OPERATORS);
 }
 
-static void a_straight_capture_stays_one_line(struct contract *c)
-{
-	contract_with_rig(c, line_body);
-}
-
 static void cells_body(struct contract *c, struct contract_rig *rig)
 {
 	const struct philox_span span = {.count = RIG_COUNT};
@@ -517,11 +487,6 @@ static void cells_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void cells_on_the_device_hold_the_states(struct contract *c)
-{
-	contract_with_rig(c, cells_body);
-}
-
 static void adopted_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket;
@@ -543,11 +508,6 @@ static void adopted_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_PART(contract_launch_forward(c, rig, graph, &ticket));
 		EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, k));
 	}
-}
-
-static void your_own_capture_is_adopted(struct contract *c)
-{
-	contract_with_rig(c, adopted_body);
 }
 
 /* --- streams -------------------------------------------------------------- */
@@ -583,11 +543,6 @@ static void fork_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void forks_draw_the_numbers_of_their_pass(struct contract *c)
-{
-	contract_with_rig(c, fork_body);
-}
-
 static void queue_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_use use[RIG_FORWARDS] = {0};
@@ -615,11 +570,6 @@ static void queue_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned k = 0; k < 2 * RIG_FORWARDS; k++)
 		EXPECT_PART(contract_is_forward(c, rig, seen[k].word,
 						k % RIG_FORWARDS));
-}
-
-static void queued_launches_have_a_message_each(struct contract *c)
-{
-	contract_with_rig(c, queue_body);
 }
 
 /* --- costs ---------------------------------------------------------------- */
@@ -660,12 +610,6 @@ static void cost_body(struct contract *c, struct contract_rig *rig)
 	EXPECT(philox_device_calls(c->device, NULL) == calls + 15);
 }
 
-static void a_graph_gains_one_node_and_a_replay_makes_three_calls(
-	struct contract *c)
-{
-	contract_with_rig(c, cost_body);
-}
-
 /* --- failures ------------------------------------------------------------- */
 
 static void broken_body(struct contract *c, struct contract_rig *rig)
@@ -697,11 +641,6 @@ static void broken_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, 1));
 }
 
-static void a_broken_capture_leaves_stream_and_ledger_whole(struct contract *c)
-{
-	contract_with_rig(c, broken_body);
-}
-
 static void aborted_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_graph *graph = NULL;
@@ -719,11 +658,6 @@ static void aborted_body(struct contract *c, struct contract_rig *rig)
 	EXPECT(!graph);
 	EXPECT_PART(contract_pending_is(c, rig, 0));
 	EXPECT_PART(eager_forward(c, rig, &ticket));
-}
-
-static void an_aborted_pass_gives_no_graph(struct contract *c)
-{
-	contract_with_rig(c, aborted_body);
 }
 
 static void failed_launch_body(struct contract *c, struct contract_rig *rig)
@@ -748,11 +682,6 @@ static void failed_launch_body(struct contract *c, struct contract_rig *rig)
 					    0));
 	}
 	EXPECT_OK(philox_check(rig->at.context, NULL));
-}
-
-static void a_failed_launch_changes_nothing(struct contract *c)
-{
-	contract_with_rig(c, failed_launch_body);
 }
 
 static void refused_body(struct contract *c, struct contract_rig *rig)
@@ -782,36 +711,28 @@ static void refused_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
 
-static void refused_launches_change_nothing(struct contract *c)
-{
-	contract_with_rig(c, refused_body);
-}
-
 const struct contract_check contract_graph[] = {
 	{"eager backwards see their forwards' numbers in every order",
-	 eager_passes_pair},
+	 .with_rig = eager_body},
 	{"captured backwards see their forwards' numbers in every order",
-	 captured_passes_pair},
-	{"eager and captured passes mix", eager_and_captured_passes_mix},
+	 .with_rig = captured_body},
+	{"eager and captured passes mix", .with_rig = mixed_body},
 	{"forward, recompute and backward share a capture",
-	 forward_recompute_and_backward_share_a_capture},
+	 .with_rig = one_capture_body},
 	{"a linked recompute and backward share a ticket",
-	 a_linked_recompute_and_backward_share_a_ticket},
-	{"a straight capture stays one line",
-	 a_straight_capture_stays_one_line},
+	 .with_rig = linked_body},
+	{"a straight capture stays one line", .with_rig = line_body},
 	{"cells on the device hold the states of an eager pass",
-	 cells_on_the_device_hold_the_states},
-	{"a capture of your own is adopted", your_own_capture_is_adopted},
-	{"forks draw the numbers of their pass",
-	 forks_draw_the_numbers_of_their_pass},
-	{"queued launches have a message each",
-	 queued_launches_have_a_message_each},
+	 .with_rig = cells_body},
+	{"a capture of your own is adopted", .with_rig = adopted_body},
+	{"forks draw the numbers of their pass", .with_rig = fork_body},
+	{"queued launches have a message each", .with_rig = queue_body},
 	{"a graph gains one node and a replay makes three device calls",
-	 a_graph_gains_one_node_and_a_replay_makes_three_calls},
+	 .with_rig = cost_body},
 	{"a broken capture leaves stream and ledger whole",
-	 a_broken_capture_leaves_stream_and_ledger_whole},
-	{"an aborted pass gives no graph", an_aborted_pass_gives_no_graph},
-	{"a failed launch changes nothing", a_failed_launch_changes_nothing},
-	{"refused launches change nothing", refused_launches_change_nothing},
-	{NULL, NULL},
+	 .with_rig = broken_body},
+	{"an aborted pass gives no graph", .with_rig = aborted_body},
+	{"a failed launch changes nothing", .with_rig = failed_launch_body},
+	{"refused launches change nothing", .with_rig = refused_body},
+	{0},
 };

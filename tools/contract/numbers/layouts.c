@@ -246,10 +246,10 @@ static void layouts_from_a_cell(struct contract *c)
 }
 
 const struct contract_check contract_layouts[] = {
-	{"every layout gives the host's bits", every_layout},
-	{"layouts take every parameter", every_layout_parameter},
-	{"a part in a layout is the host's", every_part},
+	{"every layout gives the host's bits", .run = every_layout},
+	{"layouts take every parameter", .run = every_layout_parameter},
+	{"a part in a layout is the host's", .run = every_part},
 	{"a layout reads its state from a cell, and poison",
-	 layouts_from_a_cell},
-	{NULL, NULL},
+	 .run = layouts_from_a_cell},
+	{0},
 };

@@ -116,6 +116,6 @@ static void each_rank_has_numbers_of_its_own(struct contract *c)
 
 const struct contract_check contract_mesh[] = {
 	{"each rank of a mesh has numbers of its own",
-	 each_rank_has_numbers_of_its_own},
-	{NULL, NULL},
+	 .run = each_rank_has_numbers_of_its_own},
+	{0},
 };

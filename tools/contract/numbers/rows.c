@@ -80,11 +80,6 @@ static void draw_all(struct contract *c, struct site *site)
 	EXPECT_PART(site_note_states(c, site));
 }
 
-static void rows_draw_the_hosts(struct contract *c)
-{
-	site_compare(c, draw_all);
-}
-
 /* --- drafts --------------------------------------------------------------- */
 
 /* Rows in many blocks at many steps, then advanced by many counts. */
@@ -113,11 +108,6 @@ static void draw_drafts(struct contract *c, struct site *site)
 						 &list, 12, counts));
 		EXPECT_PART(site_note_states(c, site));
 	}
-}
-
-static void drafts_are_the_hosts(struct contract *c)
-{
-	site_compare(c, draw_drafts);
 }
 
 /* --- replays -------------------------------------------------------------- */
@@ -153,15 +143,11 @@ static void replay_draws(struct contract *c, struct site *site)
 	EXPECT_PART(site_note_states(c, site));
 }
 
-static void replays_draw_on(struct contract *c)
-{
-	site_compare(c, replay_draws);
-}
-
 const struct contract_check contract_rows[] = {
-	{"rows draw and advance as on the host", rows_draw_the_hosts},
+	{"rows draw and advance as on the host", .on_both = draw_all},
 	{"entries draw at steps and rows advance by counts as on the host",
-	 drafts_are_the_hosts},
-	{"replays draw from rows what eager calls would", replays_draw_on},
-	{NULL, NULL},
+	 .on_both = draw_drafts},
+	{"replays draw from rows what eager calls would",
+	 .on_both = replay_draws},
+	{0},
 };

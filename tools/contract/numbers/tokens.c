@@ -124,11 +124,6 @@ static void sample_all(struct contract *c, struct site *site)
 	}
 }
 
-static void tokens_are_the_hosts(struct contract *c)
-{
-	site_compare(c, sample_all);
-}
-
 /* --- replays -------------------------------------------------------------- */
 
 struct samples {
@@ -166,11 +161,6 @@ static void replay_samples(struct contract *c, struct site *site)
 	work.sample.tokens = tokens;
 	EXPECT_PART(site_replay(c, site, put_samples, &work));
 	EXPECT_PART(note_tokens(c, site, &work.sample));
-}
-
-static void replays_sample_on(struct contract *c)
-{
-	site_compare(c, replay_samples);
 }
 
 /* --- tokens of seeds, and at steps ---------------------------------------- */
@@ -234,15 +224,11 @@ static void sample_seeds(struct contract *c, struct site *site)
 	}
 }
 
-static void seeds_are_the_hosts(struct contract *c)
-{
-	site_compare(c, sample_seeds);
-}
-
 const struct contract_check contract_tokens[] = {
 	{"sampled tokens and their scores are the host's",
-	 tokens_are_the_hosts},
-	{"replays sample what eager calls would", replays_sample_on},
-	{"tokens of seeds, and at steps, are the host's", seeds_are_the_hosts},
-	{NULL, NULL},
+	 .on_both = sample_all},
+	{"replays sample what eager calls would", .on_both = replay_samples},
+	{"tokens of seeds, and at steps, are the host's",
+	 .on_both = sample_seeds},
+	{0},
 };

@@ -195,11 +195,6 @@ static void copied_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(gather_makes_four_device_calls(c, rig, &g));
 }
 
-static void a_hundred_inputs_are_copied_by_one_launch(struct contract *c)
-{
-	contract_with_rig(c, copied_body);
-}
-
 /* --- inputs that are written to ------------------------------------------- */
 
 /* Overwrites x, which is copied, and so has to be copied back. */
@@ -244,11 +239,6 @@ static void mutated_body(struct contract *c, struct contract_rig *rig)
 			     STAGE_BYTES - 1);
 		EXPECT_PART(stage_release(c, &stage, &call, rig->at.stream));
 	}
-}
-
-static void a_copied_input_is_written_back(struct contract *c)
-{
-	contract_with_rig(c, mutated_body);
 }
 
 /* --- values --------------------------------------------------------------- */
@@ -339,11 +329,6 @@ static void values_body(struct contract *c, struct contract_rig *rig)
 			    i, got[i].word[0], got[i].word[1], got[i].word[2]);
 }
 
-static void each_call_reads_its_own_values(struct contract *c)
-{
-	contract_with_rig(c, values_body);
-}
-
 /* --- streams -------------------------------------------------------------- */
 
 enum { STREAM_CALLS = 8 };
@@ -417,19 +402,9 @@ static void legacy_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(streams_calls(c, rig, NULL, NULL));
 }
 
-static void the_legacy_stream_is_stood_in_for(struct contract *c)
-{
-	contract_with_rig(c, legacy_body);
-}
-
 static void two_streams_body(struct contract *c, struct contract_rig *rig)
 {
 	EXPECT_PART(streams_calls(c, rig, rig->at.stream, rig->side));
-}
-
-static void calls_on_two_streams_wait_for_each_other(struct contract *c)
-{
-	contract_with_rig(c, two_streams_body);
 }
 
 /* A replay waits for a slow reader of what is released on another stream. */
@@ -469,20 +444,15 @@ static void reader_body(struct contract *c, struct contract_rig *rig)
 	}
 }
 
-static void a_replay_waits_for_readers_on_other_streams(struct contract *c)
-{
-	contract_with_rig(c, reader_body);
-}
-
 const struct contract_check contract_runner_inputs[] = {
 	{"a hundred copied inputs, wherever they lie, take one launch",
-	 a_hundred_inputs_are_copied_by_one_launch},
-	{"a copied input is written back", a_copied_input_is_written_back},
-	{"each call reads its own values", each_call_reads_its_own_values},
+	 .with_rig = copied_body},
+	{"a copied input is written back", .with_rig = mutated_body},
+	{"each call reads its own values", .with_rig = values_body},
 	{"calls on the legacy stream come in its order",
-	 the_legacy_stream_is_stood_in_for},
+	 .with_rig = legacy_body},
 	{"calls on two streams wait for each other",
-	 calls_on_two_streams_wait_for_each_other},
+	 .with_rig = two_streams_body},
 	{"a replay waits for readers on other streams",
-	 a_replay_waits_for_readers_on_other_streams},
-	{NULL, NULL}};
+	 .with_rig = reader_body},
+	{0}};

@@ -33,11 +33,6 @@ static void kinds_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
 
-static void a_function_is_recorded_and_replayed(struct contract *c)
-{
-	contract_with_rig(c, kinds_body);
-}
-
 /* One call of a backward's function, which must see forward k. */
 static void call_back(struct contract *c, struct stage *stage, void *x,
 		      struct philox_ticket ticket, unsigned k)
@@ -78,11 +73,6 @@ static void pairs_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
 
-static void backwards_of_functions_see_their_forwards(struct contract *c)
-{
-	contract_with_rig(c, pairs_body);
-}
-
 static void both_body(struct contract *c, struct contract_rig *rig)
 {
 	struct philox_ticket ticket;
@@ -97,11 +87,6 @@ static void both_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_PART(contract_pending_is(c, rig, 0));
 	}
 	EXPECT_OK(philox_check(rig->at.context, NULL));
-}
-
-static void a_body_repeats_its_own_forward(struct contract *c)
-{
-	contract_with_rig(c, both_body);
 }
 
 /* --- bodies that fail ----------------------------------------------------- */
@@ -139,11 +124,6 @@ static void failing_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(
 		stage_forward(c, &stage, x, 0x34, PHILOX_CALL_REPLAY, &ticket));
 	EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, 3));
-}
-
-static void a_body_that_fails_has_changed_nothing(struct contract *c)
-{
-	contract_with_rig(c, failing_body);
 }
 
 static int breaks; /* whether bodies cannot be recorded */
@@ -216,20 +196,9 @@ static void waiting_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(unrecordable(c, rig, waits_then));
 }
 
-static void a_recording_that_broke_leaves_the_stream_whole(struct contract *c)
-{
-	contract_with_rig(c, waiting_body);
-}
-
 static void refusing_body(struct contract *c, struct contract_rig *rig)
 {
 	EXPECT_PART(unrecordable(c, rig, refuses_then));
-}
-
-static void a_recording_that_was_refused_leaves_the_stream_whole(
-	struct contract *c)
-{
-	contract_with_rig(c, refusing_body);
 }
 
 /* --- memory --------------------------------------------------------------- */
@@ -255,11 +224,6 @@ static void places_body(struct contract *c, struct contract_rig *rig)
 					  PHILOX_CALL_REPLAY, &ticket));
 	EXPECT_OK(philox_function_count(stage.function, &counts));
 	EXPECT(counts.recordings == 2);
-}
-
-static void each_place_of_an_input_has_its_recording(struct contract *c)
-{
-	contract_with_rig(c, places_body);
 }
 
 /* What is kept is not written to, and a replay waits until it is released. */
@@ -290,11 +254,6 @@ static void kept_body(struct contract *c, struct contract_rig *rig)
 		      philox_output_check(stage.runner, &kept.outputs[0]));
 	EXPECT_PART(
 		stage_forward(c, &stage, x, 0x42, PHILOX_CALL_REPLAY, &ticket));
-}
-
-static void an_output_that_is_kept_is_left_alone(struct contract *c)
-{
-	contract_with_rig(c, kept_body);
 }
 
 /* The third call, whose outputs are live. */
@@ -338,11 +297,6 @@ static void tied_body(struct contract *c, struct contract_rig *rig)
 		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_REPLAY, &ticket));
 }
 
-static void an_output_that_is_tied_goes_with_its_ticket(struct contract *c)
-{
-	contract_with_rig(c, tied_body);
-}
-
 static void begin_step(struct contract *c, struct stage *stage, size_t expected)
 {
 	size_t kept;
@@ -372,11 +326,6 @@ static void step_body(struct contract *c, struct contract_rig *rig)
 		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_REPLAY, &ticket));
 }
 
-static void a_step_releases_what_no_backward_is_owed_for(struct contract *c)
-{
-	contract_with_rig(c, step_body);
-}
-
 /* Nothing is drawn before the first call, which is a replay. */
 static void prepared_body(struct contract *c, struct contract_rig *rig)
 {
@@ -399,11 +348,6 @@ static void prepared_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_PART(stage_forward(c, &stage, x, 0x45,
 					  PHILOX_CALL_REPLAY, &ticket));
 	EXPECT_PART(contract_eager_backward(c, rig, ticket, 0, 2));
-}
-
-static void a_call_that_was_prepared_is_a_replay(struct contract *c)
-{
-	contract_with_rig(c, prepared_body);
 }
 
 /* The second function reads what the first one gave. */
@@ -438,33 +382,21 @@ static void chain_body(struct contract *c, struct contract_rig *rig)
 	EXPECT(counts.replay >= 3);
 }
 
-static void functions_read_each_others_outputs(struct contract *c)
-{
-	contract_with_rig(c, chain_body);
-}
-
 const struct contract_check contract_runner[] = {
 	{"a function is warmed up, recorded and replayed with eager numbers",
-	 a_function_is_recorded_and_replayed},
+	 .with_rig = kinds_body},
 	{"backwards of functions see their forwards' numbers",
-	 backwards_of_functions_see_their_forwards},
-	{"a body repeats its own forward", a_body_repeats_its_own_forward},
-	{"a body that fails has changed nothing",
-	 a_body_that_fails_has_changed_nothing},
+	 .with_rig = pairs_body},
+	{"a body repeats its own forward", .with_rig = both_body},
+	{"a body that fails has changed nothing", .with_rig = failing_body},
 	{"a recording that broke leaves the stream whole",
-	 a_recording_that_broke_leaves_the_stream_whole},
+	 .with_rig = waiting_body},
 	{"a recording that was refused leaves the stream whole",
-	 a_recording_that_was_refused_leaves_the_stream_whole},
-	{"each place of an input has its recording",
-	 each_place_of_an_input_has_its_recording},
-	{"an output that is kept is left alone",
-	 an_output_that_is_kept_is_left_alone},
-	{"an output that is tied goes with its ticket",
-	 an_output_that_is_tied_goes_with_its_ticket},
-	{"a step releases what no backward is owed for",
-	 a_step_releases_what_no_backward_is_owed_for},
-	{"a call that was prepared is a replay",
-	 a_call_that_was_prepared_is_a_replay},
-	{"functions read each other's outputs",
-	 functions_read_each_others_outputs},
-	{NULL, NULL}};
+	 .with_rig = refusing_body},
+	{"each place of an input has its recording", .with_rig = places_body},
+	{"an output that is kept is left alone", .with_rig = kept_body},
+	{"an output that is tied goes with its ticket", .with_rig = tied_body},
+	{"a step releases what no backward is owed for", .with_rig = step_body},
+	{"a call that was prepared is a replay", .with_rig = prepared_body},
+	{"functions read each other's outputs", .with_rig = chain_body},
+	{0}};
