@@ -78,8 +78,8 @@ static enum philox_status find_out(struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-enum philox_status verify_explain(struct philox_verify *verify,
-				  enum verify_why *why)
+static enum philox_status find_why(struct philox_verify *verify,
+				   enum verify_why *why)
 {
 	enum philox_status status = PHILOX_OK;
 	struct status_message kept;
@@ -105,6 +105,8 @@ enum philox_status verify_explain(struct philox_verify *verify,
 	status_restore(&kept);
 	return status;
 }
+
+#define WHAT_TEXT 400
 
 /* --- text: what is said of a launch that differs -------------------------- */
 
@@ -212,9 +214,9 @@ static enum philox_status read_elements(struct philox_verify *verify,
 	return status == PHILOX_OK ? waited : status;
 }
 
-enum philox_status verify_describe(struct philox_verify *verify,
+static enum philox_status describe(struct philox_verify *verify,
 				   const struct verify_item *item,
-				   uint64_t place, char text[VERIFY_TEXT])
+				   uint64_t place, char text[WHAT_TEXT])
 {
 	size_t size = element_size(item->elements);
 	uint32_t elements = item->elements;
@@ -230,7 +232,7 @@ enum philox_status verify_describe(struct philox_verify *verify,
 		return status;
 	spell(elements, size, verify->places[0], now);
 	spell(elements, size, verify->places[1], then);
-	snprintf(text, VERIFY_TEXT,
+	snprintf(text, WHAT_TEXT,
 		 "%s '%.60s'%s%.60s%s: %s %" PRIu64 " of %zu is %s, and should "
 		 "be %s",
 		 item->what, item->name, *item->origin ? " (" : "",
@@ -240,7 +242,7 @@ enum philox_status verify_describe(struct philox_verify *verify,
 	return PHILOX_OK;
 }
 
-const char *verify_why_text(enum verify_why why)
+static const char *why_text(enum verify_why why)
 {
 	switch (why) {
 	case VERIFY_FROZEN:
@@ -254,4 +256,28 @@ const char *verify_why_text(enum verify_why why)
 		break;
 	}
 	return "there was no memory to find out why";
+}
+
+enum philox_status verify_explain(struct philox_verify *verify,
+				  const struct verify_item *item,
+				  uint64_t place, enum verify_why *why,
+				  char text[VERIFY_TEXT])
+{
+	struct verify_item found = {.what = NULL};
+	char what[WHAT_TEXT];
+	enum philox_status status;
+
+	if (item)
+		found = *item; /* the list may move */
+	*why = VERIFY_UNKNOWN;
+	status = find_why(verify, why);
+	if (status != PHILOX_OK && !verify->lacking)
+		return status;
+	if (!item)
+		return PHILOX_OK;
+	status = describe(verify, &found, place, what);
+	if (status != PHILOX_OK)
+		return status;
+	snprintf(text, VERIFY_TEXT, "%s; %s", what, why_text(*why));
+	return PHILOX_OK;
 }

@@ -32,8 +32,7 @@ static inline enum philox_status verify_first(enum philox_status status,
 
 /*
  * verify_take() takes memory of the second pool, verify_copy() copies on a
- * stream, verify_room() sees to room for item n of an array: what there is no
- * memory for is noted. verify_keep_on() keeps what memory holds at a point of a
+ * stream: what there is no memory for is noted. verify_keep_on() keeps what memory holds at a point of a
  * stream, and verify_make_copy() copies that for a run.
  */
 enum philox_status verify_take(struct philox_verify *verify,
@@ -42,8 +41,6 @@ enum philox_status verify_take(struct philox_verify *verify,
 enum philox_status verify_copy(const struct philox_verify *verify,
 			       philox_stream stream, void *to, const void *from,
 			       size_t bytes);
-enum philox_status verify_room(struct philox_verify *verify, void *items,
-			       size_t *room, size_t n, size_t size);
 enum philox_status verify_keep_on(struct philox_verify *verify,
 				  philox_stream stream,
 				  const struct verify_memory *memory);

@@ -466,22 +466,20 @@ static enum philox_status add_arrays(struct philox_verify *verify)
 /* --- the launch ---------------------------------------------------------------- */
 
 static enum philox_status refuse_graph(struct philox_verify *verify,
-				       const struct verify_item *first,
+				       const struct verify_item *item,
 				       uint64_t place)
 {
-	const struct verify_item item = *first; /* the list may move */
 	const struct philox_graph *graph = verify->graph;
-	enum verify_why why = VERIFY_UNKNOWN;
+	enum verify_why why;
 	char text[VERIFY_TEXT];
-	enum philox_status status = verify_explain(verify, &why);
+	enum philox_status status =
+		verify_explain(verify, item, place, &why, text);
 
-	if (status == PHILOX_OK || verify->lacking)
-		status = verify_describe(verify, &item, place, text);
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s', verified: ", graph->name);
 	return status_set(PHILOX_ERROR_DIFFERS,
-			  "'%s' differs from its eager form: %s; %s",
-			  graph->name, text, verify_why_text(why));
+			  "'%s' differs from its eager form: %s", graph->name,
+			  text);
 }
 
 static enum philox_status launch_and_compare(struct philox_verify *verify)
@@ -502,10 +500,8 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 		status = refuse_graph(verify, item, place);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
-	status_keep(&kept);
-	verify_put_back(verify);
-	status_restore(&kept);
-	return status;
+	kept = status_kept();
+	return status_first(status, &kept, verify_put_back(verify));
 }
 
 /*
@@ -534,9 +530,7 @@ static enum philox_status end_stuck_session(struct philox_pool *pool)
 	stuck = pool->stuck;
 	pool->stuck = NULL;
 	pool_unlock(pool);
-	if (!stuck)
-		return PHILOX_OK;
-	status = philox_pool_end(stuck, PHILOX_ERROR_STATE, NULL);
+	status = session_end_stuck(&stuck);
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	pool_lock(pool);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "graph/verify/internal.h"
+#include "lib/containers/array.h"
 #include "lib/rows/rows.h"
 
 enum philox_status verify_take(struct philox_verify *verify,
@@ -30,37 +31,29 @@ enum philox_status verify_copy(const struct philox_verify *verify,
 				  stream);
 }
 
-enum philox_status verify_room(struct philox_verify *verify, void *items,
-			       size_t *room, size_t n, size_t size)
+/* Room behind the n items of an array; NULL: there is no memory, which is noted. */
+static void *add_room(struct philox_verify *verify, void *array, size_t n,
+		      size_t size)
 {
-	void **array = items, *grown;
+	void *added = array_grow(array, n, 1, size);
 
-	if (n < *room)
-		return PHILOX_OK;
-	grown = realloc(*array, (2 * n + 8) * size);
-	if (!grown) {
-		verify->lacking = 1;
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "'%s': no memory to verify it",
-				  verify->graph->name);
-	}
-	*array = grown;
-	*room = 2 * n + 8;
-	return PHILOX_OK;
+	if (added)
+		return added;
+	verify->lacking = 1;
+	status_set(PHILOX_ERROR_MEMORY, "'%s': no memory to verify it",
+		   verify->graph->name);
+	return NULL;
 }
 
 static enum philox_status take_kept(struct philox_verify *verify,
 				    philox_stream stream,
 				    const struct verify_memory *memory)
 {
-	struct verify_memory *made;
-	enum philox_status status =
-		verify_room(verify, &verify->memory, &verify->memory_room,
-			    verify->n_memory, sizeof(*verify->memory));
+	struct verify_memory *made = add_room(verify, &verify->memory,
+					      verify->n_memory, sizeof(*made));
 
-	if (status != PHILOX_OK)
-		return status;
-	made = &verify->memory[verify->n_memory];
+	if (!made)
+		return PHILOX_ERROR_MEMORY;
 	*made = *memory;
 	return verify_take(verify, stream, made->bytes, 0, &made->kept);
 }
@@ -150,13 +143,23 @@ enum philox_status verify_keep(struct philox_verify *verify, void *real,
 enum philox_status verify_add(struct philox_verify *verify,
 			      const struct verify_item *item)
 {
-	enum philox_status status =
-		verify_room(verify, &verify->items, &verify->item_room,
-			    verify->n_items, sizeof(*verify->items));
+	struct verify_item *added = add_room(verify, &verify->items,
+					     verify->n_items, sizeof(*added));
 
-	if (status == PHILOX_OK)
-		verify->items[verify->n_items++] = *item;
-	return status;
+	if (!added)
+		return PHILOX_ERROR_MEMORY;
+	*added = *item;
+	verify->n_items++;
+	return PHILOX_OK;
+}
+
+enum philox_status verify_place(struct philox_verify *verify, size_t i,
+				const struct verify_item *item)
+{
+	if (!verify->turn)
+		return verify_add(verify, item);
+	verify->items[i].copies[1] = item->copies[0];
+	return PHILOX_OK;
 }
 
 enum philox_status verify_paint(struct philox_verify *verify, void *address,

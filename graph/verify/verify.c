@@ -62,6 +62,17 @@ struct philox_pool_session *verify_close(struct philox_verify *verify)
 	return session;
 }
 
+enum philox_status session_end_stuck(struct philox_pool_session **stuck)
+{
+	enum philox_status status =
+		*stuck ? philox_pool_end(*stuck, PHILOX_ERROR_STATE, NULL)
+		       : PHILOX_OK;
+
+	if (status == PHILOX_OK)
+		*stuck = NULL;
+	return status;
+}
+
 /* --- runs -------------------------------------------------------------------- */
 
 enum philox_status verify_run(struct philox_verify *verify)
@@ -83,10 +94,8 @@ enum philox_status verify_run(struct philox_verify *verify)
 		status = verify_rows_undo(verify);
 	if (status == PHILOX_OK)
 		return status;
-	status_keep(&kept);
-	verify_rows_set(verify, 0);
-	status_restore(&kept);
-	return status;
+	kept = status_kept();
+	return status_first(status, &kept, verify_rows_set(verify, 0));
 }
 
 enum philox_status verify_try(struct philox_verify *verify)

@@ -162,9 +162,9 @@ struct philox_verify {
 	unsigned char fill; /* what memory of the run begins with */
 	int lacking;        /* there was no memory for it */
 	struct verify_memory *memory;
-	size_t n_memory, memory_room;
+	size_t n_memory;
 	struct verify_item *items;
-	size_t n_items, item_room;
+	size_t n_items;
 	uint64_t *firsts;   /* on the device: of each item, its first byte that
 			      differs */
 	uint64_t *places;   /* the same here, and two more words */
@@ -185,6 +185,12 @@ enum philox_status verify_open(struct philox_verify *verify);
 struct philox_pool_session *verify_close(struct philox_verify *verify);
 
 /*
+ * session_end_stuck() tries once more to end a session, NULL: there is none,
+ * that could not be ended when it was time, since the device refused it.
+ */
+enum philox_status session_end_stuck(struct philox_pool_session **stuck);
+
+/*
  * verify_reserve() takes all memory for what is kept of an array that the graph
  * changes, which verify_keep_reserved() then keeps, the i-th of those; so a
  * launch for which there is none is refused before it takes numbers.
@@ -202,6 +208,8 @@ enum philox_status verify_keep(struct philox_verify *verify, void *real,
 			       size_t bytes, size_t alignment, size_t shift);
 enum philox_status verify_add(struct philox_verify *verify,
 			      const struct verify_item *item);
+enum philox_status verify_place(struct philox_verify *verify, size_t i,
+				const struct verify_item *item);
 
 /*
  * verify_wait() waits for the stream: what was to be read from the device is in
@@ -221,21 +229,17 @@ enum philox_status verify_compare(struct philox_verify *verify,
 				  const struct verify_item **item,
 				  uint64_t *place);
 
-/* verify_explain() finds out why they differ. */
-enum philox_status verify_explain(struct philox_verify *verify,
-				  enum verify_why *why);
-
 /*
- * verify_describe() writes, in words, what of an item differs: its values are
- * read from the device, which is waited for. verify_why_text() says why.
- * (graph/verify/explain.c)
+ * verify_explain() finds out why they differ, as far as there is memory for
+ * that, and writes in words what of an item does, NULL: none here, and why: its
+ * values are read from the device, which is waited for. (graph/verify/explain.c)
  */
-#define VERIFY_TEXT 400
+#define VERIFY_TEXT 480
 
-enum philox_status verify_describe(struct philox_verify *verify,
-				   const struct verify_item *item,
-				   uint64_t place, char text[VERIFY_TEXT]);
-const char *verify_why_text(enum verify_why why);
+enum philox_status verify_explain(struct philox_verify *verify,
+				  const struct verify_item *item,
+				  uint64_t place, enum verify_why *why,
+				  char text[VERIFY_TEXT]);
 
 /*
  * verify_put_back() has all memory that the graph changed be as it was before

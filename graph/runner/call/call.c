@@ -311,7 +311,7 @@ static enum philox_status decide_first(const struct request *request,
 	enum philox_status status;
 
 	retired_sweep(runner);
-	status = live_unstick(runner);
+	status = session_end_stuck(&runner->stuck);
 	return status == PHILOX_OK ? decide(request, decision) : status;
 }
 
@@ -407,7 +407,7 @@ static enum philox_status decide_ahead(const struct request *request,
 
 	request->call->kind = PHILOX_CALL_NONE;
 	if (status == PHILOX_OK)
-		status = live_unstick(request->function->runner);
+		status = session_end_stuck(&request->function->runner->stuck);
 	if (status == PHILOX_OK)
 		decide_prepare(request, decision);
 	return status;

@@ -67,15 +67,11 @@ static enum philox_status run_on_stream(struct philox_run *run, void **buffers)
 /* What was queued by a call that failed is joined, too. */
 static enum philox_status run_and_join(struct philox_run *run, void **buffers)
 {
-	struct status_message kept;
-	enum philox_status status = run_on_stream(run, buffers), joined;
+	const enum philox_status status = run_on_stream(run, buffers);
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
-	joined = legacy_join(run->runner, run->call->stream, 1);
-	if (status == PHILOX_OK)
-		return joined;
-	status_restore(&kept);
-	return status;
+	return status_first(status, &kept,
+			    legacy_join(run->runner, run->call->stream, 1));
 }
 
 /*

@@ -105,7 +105,6 @@ static enum philox_status launch_between(const struct request *request,
 	const philox_stream of_call = request->call->stream;
 	struct status_message kept;
 	enum philox_status status = fences_await(runner, request->stream);
-	enum philox_status joined;
 
 	if (status == PHILOX_OK)
 		status = legacy_join(runner, of_call, 0);
@@ -113,12 +112,8 @@ static enum philox_status launch_between(const struct request *request,
 		return status;
 	*queued = 1;
 	status = queue_checked(request, recording, check);
-	status_keep(&kept);
-	joined = legacy_join(runner, of_call, 1);
-	if (status == PHILOX_OK)
-		return joined;
-	status_restore(&kept);
-	return status;
+	kept = status_kept();
+	return status_first(status, &kept, legacy_join(runner, of_call, 1));
 }
 
 static void place_outputs(struct recording *recording,

@@ -98,29 +98,21 @@ static int add_inputs(const struct recording *recording,
 	return changed;
 }
 
-static enum philox_status describe_replay(struct replay_check *check,
-					  const struct verify_item *item,
-					  uint64_t place, enum verify_why why,
-					  char text[REPLAY_TEXT])
+static void describe_replay(const struct replay_check *check, const char *what,
+			    char text[REPLAY_TEXT])
 {
 	const struct recording *recording = check->recording;
-	char what[VERIFY_TEXT], changes[REPLAY_TEXT] = "these changed:";
-	int changed;
-	enum philox_status status =
-		verify_describe(&check->verify, item, place, what);
+	const struct philox_call *call = check->request->call;
+	char changes[REPLAY_TEXT] = "these changed:";
+	int changed = add_values(recording, call, changes);
 
-	if (status != PHILOX_OK)
-		return status;
+	changed = add_inputs(recording, call, changed, changes);
 	*text = '\0';
 	add_text(text, "a replay");
 	add_key(text, recording->key);
-	add_text(text, " differs from its body: %s; %s; since it was recorded ",
-		 what, verify_why_text(why));
-	changed = add_values(recording, check->request->call, changes);
-	changed = add_inputs(recording, check->request->call, changed, changes);
-	add_text(text, "%s",
+	add_text(text, " differs from its body: %s; since it was recorded %s",
+		 what,
 		 changed ? changes : "no value changed and no input moved");
-	return PHILOX_OK;
 }
 
 /* --- inputs: what a body mutates, for a replay that is verified ----------- */
@@ -294,12 +286,12 @@ static enum philox_status place_all_inputs(struct replay_check *check,
 	return status;
 }
 
-/* In an input that is as it was, there is nothing to compare. */
-static enum philox_status add_output(struct replay_check *check,
-				     const struct philox_run *run, size_t i)
+static struct verify_item output_item(const struct replay_check *check,
+				      const struct philox_run *run, size_t i)
 {
 	const struct philox_output_info *info = &run->function->outputs[i];
-	const struct verify_item item = {
+
+	return (struct verify_item){
 		.what = "output",
 		.name = info->name,
 		.origin = info->origin,
@@ -307,55 +299,49 @@ static enum philox_status add_output(struct replay_check *check,
 		.bytes = run->outputs[i].bytes,
 		.real = check->recording->outputs[i].place.address,
 		.copies = {run->outputs[i].address, NULL}};
-
-	return verify_add(&check->verify, &item);
 }
 
-static enum philox_status add_input(struct replay_check *check, uint32_t i)
+static struct verify_item input_item(const struct replay_check *check,
+				     uint32_t i)
 {
 	const struct philox_input *info =
 		&check->recording->function->inputs[i];
 	const struct philox_call_input *input =
 		&check->request->call->inputs[i];
-	const struct verify_item item = {.what = "input",
-					 .name = info->name,
-					 .origin = info->origin,
-					 .elements = info->elements,
-					 .bytes = input->bytes,
-					 .real = input->address,
-					 .copies = {copy_of(check, i), NULL}};
 
-	if (!input->bytes || !is_mutated_by(check, i))
-		return PHILOX_OK;
-	return verify_add(&check->verify, &item);
+	return (struct verify_item){.what = "input",
+				    .name = info->name,
+				    .origin = info->origin,
+				    .elements = info->elements,
+				    .bytes = input->bytes,
+				    .real = input->address,
+				    .copies = {copy_of(check, i), NULL}};
 }
 
-/* Outputs first, then inputs that are mutated: the same in each run. */
-static enum philox_status add_items(struct replay_check *check,
-				    const struct philox_run *run)
+/*
+ * Outputs first, then inputs that are mutated: the same in each run. In an input
+ * that is as it was, there is nothing to compare.
+ */
+static enum philox_status place_items(struct replay_check *check,
+				      const struct philox_run *run)
 {
+	const struct philox_function *function = run->function;
 	enum philox_status status = PHILOX_OK;
+	struct verify_item item;
+	size_t n = 0;
 
-	for (size_t i = 0; status == PHILOX_OK && i < run->function->n_outputs;
-	     i++)
-		status = add_output(check, run, i);
-	for (uint32_t i = 0; status == PHILOX_OK && i < run->function->n_inputs;
-	     i++)
-		status = add_input(check, i);
+	for (size_t i = 0; status == PHILOX_OK && i < function->n_outputs;
+	     i++) {
+		item = output_item(check, run, i);
+		status = verify_place(&check->verify, n++, &item);
+	}
+	for (uint32_t i = 0; status == PHILOX_OK && i < function->n_inputs;
+	     i++) {
+		item = input_item(check, i);
+		if (item.bytes && is_mutated_by(check, i))
+			status = verify_place(&check->verify, n++, &item);
+	}
 	return status;
-}
-
-static void place_items(struct replay_check *check,
-			const struct philox_run *run)
-{
-	struct verify_item *item = check->verify.items;
-
-	for (size_t i = 0; i < run->function->n_outputs; i++)
-		(item++)->copies[1] = run->outputs[i].address;
-	for (uint32_t i = 0; i < run->function->n_inputs; i++)
-		if (check->request->call->inputs[i].bytes &&
-		    is_mutated_by(check, i))
-			(item++)->copies[1] = copy_of(check, i);
 }
 
 static void free_one(const struct replay_check *check, void *address)
@@ -432,11 +418,7 @@ static enum philox_status run_checked(struct replay_check *check,
 	status = place_all_inputs(check, run);
 	if (status == PHILOX_OK)
 		status = run_body_checked(run);
-	if (status == PHILOX_OK && !check->verify.turn)
-		status = add_items(check, run);
-	else if (status == PHILOX_OK)
-		place_items(check, run);
-	return status;
+	return status == PHILOX_OK ? place_items(check, run) : status;
 }
 
 static enum philox_status run_for_check(struct philox_verify *verify)
@@ -494,21 +476,9 @@ static enum philox_status make_spare(struct philox_runner *runner)
 	return name_spare(runner, &options);
 }
 
-static enum philox_status end_stuck(struct philox_runner *runner)
-{
-	enum philox_status status;
-
-	if (!runner->spare_stuck)
-		return PHILOX_OK;
-	status = philox_pool_end(runner->spare_stuck, PHILOX_ERROR_STATE, NULL);
-	if (status == PHILOX_OK)
-		runner->spare_stuck = NULL;
-	return status;
-}
-
 enum philox_status replay_checks_finish(struct philox_runner *runner)
 {
-	enum philox_status status = end_stuck(runner);
+	enum philox_status status = session_end_stuck(&runner->spare_stuck);
 
 	if (status == PHILOX_OK)
 		status = philox_pool_destroy(runner->spare);
@@ -598,7 +568,7 @@ static enum philox_status reserve_all(struct replay_check *check)
 	if (status == PHILOX_ERROR_MEMORY)
 		verify->lacking = 1;
 	if (status == PHILOX_OK)
-		status = end_stuck(runner);
+		status = session_end_stuck(&runner->spare_stuck);
 	if (status == PHILOX_OK)
 		status = reserve_check(check);
 	if (status != PHILOX_OK)
@@ -707,21 +677,18 @@ static enum philox_status differ(struct replay_check *check,
 				 const struct verify_item *item, uint64_t place)
 {
 	struct philox_function *function = check->recording->function;
-	char text[REPLAY_TEXT] = OTHERS;
-	enum verify_why why = VERIFY_UNKNOWN;
+	char what[VERIFY_TEXT], text[REPLAY_TEXT] = OTHERS;
+	enum verify_why why;
 	enum philox_status status;
 
 	function->counts.differed += item != NULL;
 	function->replays = 0;
-	status = verify_explain(&check->verify, &why);
-	if (status != PHILOX_OK && !check->verify.lacking)
+	status = verify_explain(&check->verify, item, place, &why, what);
+	if (status != PHILOX_OK)
 		return status;
-	status = PHILOX_OK;
 	if (item)
-		status = describe_replay(check, item, place, why, text);
-	else
-		why = VERIFY_FROZEN;
-	return status == PHILOX_OK ? act(check, why, text) : status;
+		describe_replay(check, what, text);
+	return act(check, item ? why : VERIFY_FROZEN, text);
 }
 
 /* What differs in one process is acted upon in all. */
@@ -765,7 +732,6 @@ static enum philox_status compare_replay(struct replay_check *check)
 {
 	struct philox_function *function = check->recording->function;
 	const struct verify_item *item;
-	struct verify_item found;
 	uint64_t place;
 	int differs;
 	enum philox_status status =
@@ -774,12 +740,10 @@ static enum philox_status compare_replay(struct replay_check *check)
 	if (status != PHILOX_OK)
 		return check->asked ? agree_failed(function, status) : status;
 	function->counts.verified++;
-	if (item)
-		found = *item; /* explaining may move the list */
 	status = agree_on_outcome(check, item, &differs);
 	if (status != PHILOX_OK || !differs)
 		return status;
-	return differ(check, item ? &found : NULL, place);
+	return differ(check, item, place);
 }
 
 /* A call that fails has not changed what it launched upon. */
@@ -790,10 +754,8 @@ static enum philox_status compare_or_undo(struct replay_check *check)
 
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
-	status_keep(&kept);
-	verify_put_back(&check->verify);
-	status_restore(&kept);
-	return status;
+	kept = status_kept();
+	return status_first(status, &kept, verify_put_back(&check->verify));
 }
 
 enum philox_status replay_check_end(struct replay_check *check,

@@ -81,13 +81,13 @@ void keys_free(struct philox_function *function);
  * Several keys at once. key_new() makes one that is in no list: all is 0 but its
  * bytes; NULL: no memory. keys_replace() frees the keys of a function, which
  * have no recordings, and puts those of a list, in the reverse of its order,
- * into an array of empty buckets, a power of two, which becomes the function's.
+ * into an empty map that has room for them, which becomes the function's.
  * keys_free_list() frees a list.
  */
 struct key *key_new(const struct philox_function *function, const void *bytes,
 		    size_t size);
 void keys_replace(struct philox_function *function, struct key *list,
-		  struct key **buckets, size_t n_buckets);
+		  const struct map *map);
 void keys_free_list(struct key *list);
 
 /*

@@ -5,49 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/runner/function/function.h"
-
-/* FNV-1a */
-static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
-	return hash;
-}
-
-static struct key **key_bucket(const struct philox_function *function,
-			       uint64_t hash)
-{
-	return &function->key_buckets[hash & (function->n_key_buckets - 1)];
-}
-
-static enum philox_status no_key(const struct philox_function *function)
-{
-	return status_set(PHILOX_ERROR_MEMORY,
-			  "function '%s': no memory for a key", function->name);
-}
-
-static enum philox_status grow_keys(struct philox_function *function)
-{
-	size_t n = function->n_key_buckets ? function->n_key_buckets * 2 : 8;
-	struct key **buckets;
-
-	if (function->counts.keys < function->n_key_buckets)
-		return PHILOX_OK;
-	buckets = calloc(n, sizeof(struct key *));
-	if (!buckets)
-		return no_key(function);
-	free(function->key_buckets);
-	function->key_buckets = buckets;
-	function->n_key_buckets = n;
-	for (struct key *key = function->keys; key;
-	     key = key->next_in_function) {
-		key->next = *key_bucket(function, key->hash);
-		*key_bucket(function, key->hash) = key;
-	}
-	return PHILOX_OK;
-}
+#include "lib/base/base.h"
 
 static void free_key(struct key *key)
 {
@@ -76,7 +34,7 @@ struct key *key_new(const struct philox_function *function, const void *bytes,
 	}
 	if (!key)
 		return NULL;
-	key->hash = hash_bytes(bytes, size);
+	key->hash = hash_text(bytes, size);
 	key->size = size;
 	if (size)
 		memcpy(key->bytes, bytes, size);
@@ -85,8 +43,7 @@ struct key *key_new(const struct philox_function *function, const void *bytes,
 
 static void link_key(struct philox_function *function, struct key *key)
 {
-	key->next = *key_bucket(function, key->hash);
-	*key_bucket(function, key->hash) = key;
+	map_put(&function->key_map, key->hash, key);
 	key->next_in_function = function->keys;
 	function->keys = key;
 	function->counts.keys++;
@@ -109,14 +66,15 @@ static enum philox_status make_key(struct philox_function *function,
 				   const void *bytes, size_t size,
 				   struct key **out)
 {
-	enum philox_status status = grow_keys(function);
-	struct key *key;
+	struct key *key =
+		map_reserve(&function->key_map, function->key_map.count + 1)
+			? key_new(function, bytes, size)
+			: NULL;
 
-	if (status != PHILOX_OK)
-		return status;
-	key = key_new(function, bytes, size);
 	if (!key)
-		return no_key(function);
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "function '%s': no memory for a key",
+				  function->name);
 	key->warmups = function->policy.warmups;
 	key->dry = function->policy.dry;
 	if (was_dropped(function, key->hash))
@@ -127,61 +85,40 @@ static enum philox_status make_key(struct philox_function *function,
 	return PHILOX_OK;
 }
 
-static struct key *find_hashed(const struct philox_function *function,
-			       const void *bytes, size_t size, uint64_t hash)
-{
-	struct key *found =
-		function->key_buckets ? *key_bucket(function, hash) : NULL;
-
-	while (found && (found->hash != hash || found->size != size ||
-			 (size && memcmp(found->bytes, bytes, size) != 0)))
-		found = found->next;
-	return found;
-}
-
 struct key *key_find(const struct philox_function *function, const void *bytes,
 		     size_t size)
 {
-	return find_hashed(function, bytes, size, hash_bytes(bytes, size));
+	const struct map *map = &function->key_map;
+	const struct map_entry *entry = map_find(map, hash_text(bytes, size));
+
+	for (; entry; entry = map_find_next(map, entry)) {
+		struct key *key = entry->value;
+
+		if (key->size == size &&
+		    (!size || memcmp(key->bytes, bytes, size) == 0))
+			return key;
+	}
+	return NULL;
 }
 
 enum philox_status key_get(struct philox_function *function, const void *bytes,
 			   size_t size, struct key **key)
 {
-	const uint64_t hash = hash_bytes(bytes, size);
-
-	*key = find_hashed(function, bytes, size, hash);
+	*key = key_find(function, bytes, size);
 	return *key ? PHILOX_OK : make_key(function, bytes, size, key);
 }
 
 void key_drop(struct philox_function *function, struct key *key)
 {
-	struct key **link = key_bucket(function, key->hash);
+	struct key **link = &function->keys;
 
 	recordings_retire(key, function, NULL);
-	while (*link != key)
-		link = &(*link)->next;
-	*link = key->next;
-	link = &function->keys;
+	map_remove(&function->key_map, key->hash, key);
 	while (*link != key)
 		link = &(*link)->next_in_function;
 	*link = key->next_in_function;
 	free_key(key);
 	function->counts.keys--;
-}
-
-void keys_free(struct philox_function *function)
-{
-	struct key *key;
-
-	while ((key = function->keys)) {
-		function->keys = key->next_in_function;
-		free_key(key);
-	}
-	free(function->key_buckets);
-	function->key_buckets = NULL;
-	function->n_key_buckets = 0;
-	function->counts.keys = 0;
 }
 
 void keys_free_list(struct key *list)
@@ -194,14 +131,21 @@ void keys_free_list(struct key *list)
 	}
 }
 
+void keys_free(struct philox_function *function)
+{
+	keys_free_list(function->keys);
+	function->keys = NULL;
+	map_finish(&function->key_map);
+	function->counts.keys = 0;
+}
+
 void keys_replace(struct philox_function *function, struct key *list,
-		  struct key **buckets, size_t n_buckets)
+		  const struct map *map)
 {
 	struct key *key;
 
 	keys_free(function);
-	function->key_buckets = buckets;
-	function->n_key_buckets = n_buckets;
+	function->key_map = *map;
 	while ((key = list)) {
 		list = key->next_in_function;
 		link_key(function, key);

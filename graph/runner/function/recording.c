@@ -165,50 +165,20 @@ void recordings_retire_useless(struct key *key,
 
 /* --- found -------------------------------------------------------------------------- */
 
-static struct recording **bucket_of(const struct philox_function *function,
-				    uint64_t hash)
-{
-	return &function->buckets[hash & (function->n_buckets - 1)];
-}
-
-/* The oldest first: the calls of a step find theirs in the same order. */
-static void append_to(struct recording **bucket, struct recording *recording)
-{
-	while (*bucket)
-		bucket = &(*bucket)->next;
-	recording->next = NULL;
-	*bucket = recording;
-}
-
-/* As many buckets as recordings, at least. */
 enum philox_status recordings_reserve(struct philox_function *function)
 {
-	size_t n = function->n_buckets ? function->n_buckets * 2 : 16;
-	struct recording **before = function->buckets, **buckets, *next;
+	struct map *map = &function->recording_map;
 
-	if (function->counts.recordings < function->n_buckets)
-		return PHILOX_OK;
-	buckets = calloc(n, sizeof(struct recording *));
-	if (!buckets)
-		return no_memory(function);
-	function->buckets = buckets;
-	for (size_t i = 0; i < function->n_buckets; i++)
-		for (struct recording *r = before[i]; r; r = next) {
-			next = r->next;
-			append_to(&buckets[r->hash & (n - 1)], r);
-		}
-	function->n_buckets = n;
-	free(before);
-	return PHILOX_OK;
+	return map_reserve(map, map->count + 1) ? PHILOX_OK
+						: no_memory(function);
 }
 
 void recording_keep(struct recording *recording)
 {
 	struct philox_function *function = recording->function;
-	struct recording **bucket = bucket_of(function, recording->hash);
 
 	expected_made(recording);
-	append_to(bucket, recording);
+	map_put(&function->recording_map, recording->hash, recording);
 	recording->next_in_function = function->recordings;
 	function->recordings = recording;
 	recording->key->latest = recording;
@@ -243,12 +213,9 @@ void recording_played(struct recording *recording)
 static void unlink_recording(struct recording *recording)
 {
 	struct philox_function *function = recording->function;
-	struct recording **link = bucket_of(function, recording->hash);
+	struct recording **link = &function->recordings;
 
-	while (*link != recording)
-		link = &(*link)->next;
-	*link = recording->next;
-	link = &function->recordings;
+	map_remove(&function->recording_map, recording->hash, recording);
 	while (*link != recording)
 		link = &(*link)->next_in_function;
 	*link = recording->next_in_function;
@@ -302,24 +269,24 @@ void recordings_free(struct philox_function *function)
 		function->recordings = recording->next_in_function;
 		recording_free(recording);
 	}
-	free(function->buckets);
-	function->buckets = NULL;
-	function->n_buckets = 0;
+	map_finish(&function->recording_map);
 }
 
+/* The oldest first: the calls of a step find theirs in the same order. */
 struct recording *recording_find(const struct philox_function *function,
 				 const struct key *key,
 				 const struct philox_call *call,
 				 const struct live_block **in_use)
 {
-	const uint64_t hash = inputs_hash(function, key, call);
+	const struct map *map = &function->recording_map;
+	const struct map_entry *entry =
+		map_find(map, inputs_hash(function, key, call));
 	struct recording *found = NULL;
-	struct recording *recording =
-		function->buckets ? *bucket_of(function, hash) : NULL;
 
-	for (; recording; recording = recording->next) {
-		if (recording->hash != hash || recording->key != key ||
-		    !inputs_same(recording, call))
+	for (; entry; entry = map_find_next(map, entry)) {
+		struct recording *recording = entry->value;
+
+		if (recording->key != key || !inputs_same(recording, call))
 			continue;
 		found = recording;
 		*in_use = live_meets(function->runner, recording->ranges,

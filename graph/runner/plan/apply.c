@@ -19,8 +19,7 @@ struct plan_names {
 struct made_keys {
 	struct script_share **scripts; /* as the plan's, but for the names */
 	struct key *list;
-	struct key **buckets;
-	size_t n_buckets;
+	struct map map; /* with room for them */
 	uint64_t expected_bytes;
 };
 
@@ -144,11 +143,7 @@ static int make_keys(const struct philox_function *function,
 {
 	if (!make_scripts(from, names, made))
 		return 0;
-	made->n_buckets = 8;
-	while (made->n_buckets < from->n_keys)
-		made->n_buckets *= 2;
-	made->buckets = calloc(made->n_buckets, sizeof(struct key *));
-	if (!made->buckets)
+	if (!map_reserve(&made->map, from->n_keys))
 		return 0;
 	for (size_t i = from->n_keys; i--;) {
 		struct key *key = make_loaded(function, from, i, made);
@@ -171,7 +166,7 @@ static void free_made(const struct plan *plan, struct made_keys *made)
 			script_unshare(made[i].scripts[k]);
 		free(made[i].scripts);
 		keys_free_list(made[i].list);
-		free(made[i].buckets);
+		map_finish(&made[i].map);
 	}
 	free(made);
 }
@@ -216,11 +211,10 @@ static void load_keys(const struct plan *plan, struct philox_runner *runner,
 	}
 	runner->calls = 0;
 	for (size_t i = 0; i < plan->n_functions; i++) {
-		keys_replace(functions[i], made[i].list, made[i].buckets,
-			     made[i].n_buckets);
+		keys_replace(functions[i], made[i].list, &made[i].map);
 		functions[i]->expected_bytes = made[i].expected_bytes;
 		made[i].list = NULL;
-		made[i].buckets = NULL;
+		made[i].map = (struct map){0};
 		if (plan->functions[i].n_keys > runner->calls)
 			runner->calls = plan->functions[i].n_keys;
 	}

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "graph/pool/pool.h"
 #include "graph/runner/state/state.h"
+#include "lib/containers/array.h"
 #include "lib/device/device.h"
 
 static int is_fence_of(const struct fence *fence, philox_stream stream)
@@ -17,21 +18,21 @@ static int is_fence_of(const struct fence *fence, philox_stream stream)
 static enum philox_status add_fence(struct philox_runner *runner,
 				    philox_stream stream, struct fence **fence)
 {
-	struct fence *fences = realloc(runner->fences, (runner->n_fences + 1) *
-							       sizeof(*fences));
-	struct fence made = {.stream = stream, .thread = pthread_self()};
+	struct fence *made =
+		array_grow(&runner->fences, runner->n_fences, 1, sizeof(*made));
 	enum philox_status status;
 
-	if (!fences)
+	if (!made)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "runner '%s': no memory for a release",
 				  runner->name);
-	runner->fences = fences;
-	status = philox_event_create(runner_device(runner), &made.event);
+	made->stream = stream;
+	made->thread = pthread_self();
+	status = philox_event_create(runner_device(runner), &made->event);
 	if (status != PHILOX_OK)
 		return status;
-	*fence = &fences[runner->n_fences++];
-	**fence = made;
+	runner->n_fences++;
+	*fence = made;
 	return PHILOX_OK;
 }
 

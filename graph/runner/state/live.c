@@ -212,18 +212,6 @@ free_now:
 	return status;
 }
 
-enum philox_status live_unstick(struct philox_runner *runner)
-{
-	enum philox_status status;
-
-	if (!runner->stuck)
-		return PHILOX_OK;
-	status = philox_pool_end(runner->stuck, PHILOX_ERROR_DEVICE, NULL);
-	if (status == PHILOX_OK)
-		runner->stuck = NULL;
-	return status;
-}
-
 enum philox_status function_settle(struct philox_function *function)
 {
 	const uint64_t began = runner_time();
@@ -236,7 +224,7 @@ enum philox_status function_settle(struct philox_function *function)
 enum philox_status live_settle(struct philox_runner *runner)
 {
 	struct settling settling = {.runner = runner};
-	enum philox_status status = live_unstick(runner);
+	enum philox_status status = session_end_stuck(&runner->stuck);
 
 	if (status != PHILOX_OK)
 		return status;

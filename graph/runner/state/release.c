@@ -6,40 +6,6 @@
 #include "graph/runner/state/state.h"
 #include "lib/pass/pass.h"
 
-static enum philox_status release(struct philox_runner *runner,
-				  const struct philox_output *output,
-				  philox_stream stream, int within)
-{
-	struct output_slot *slot;
-	enum philox_status status = outputs_find(runner, output, &slot);
-
-	if (status == PHILOX_OK)
-		status = fences_note(runner, stream);
-	if (status != PHILOX_OK)
-		return status;
-	if (within)
-		outputs_drop_later(slot);
-	else
-		outputs_drop(slot);
-	return PHILOX_OK;
-}
-
-/* The arguments of the functions below, which calls may call, too. */
-static enum philox_status enter(struct philox_runner *runner,
-				const struct philox_output *output, int *within)
-{
-	if (!runner)
-		return context_null(NULL, "runner");
-	if (!output)
-		return context_null(runner->context, "output");
-	NEED_PROCESS(runner->context);
-	*within = runner_is_here(runner);
-	if (!*within)
-		return runner_report(runner, NULL, runner_acquire(runner));
-	runner_drain(runner, 1);
-	return PHILOX_OK;
-}
-
 static enum philox_status leave(struct philox_runner *runner,
 				enum philox_status status, int within)
 {
@@ -48,16 +14,48 @@ static enum philox_status leave(struct philox_runner *runner,
 	return runner_report(runner, NULL, status);
 }
 
+/*
+ * What the functions below begin with, which calls may call, too: the output's
+ * slot. What goes well is ended by leave().
+ */
+static enum philox_status enter(struct philox_runner *runner,
+				const struct philox_output *output, int *within,
+				struct output_slot **slot)
+{
+	enum philox_status status = PHILOX_OK;
+
+	if (!runner)
+		return context_null(NULL, "runner");
+	if (!output)
+		return context_null(runner->context, "output");
+	NEED_PROCESS(runner->context);
+	*within = runner_is_here(runner);
+	if (*within)
+		runner_drain(runner, 1);
+	else
+		status = runner_acquire(runner);
+	if (status != PHILOX_OK)
+		return runner_report(runner, NULL, status);
+	status = outputs_find(runner, output, slot);
+	return status == PHILOX_OK ? PHILOX_OK : leave(runner, status, *within);
+}
+
 enum philox_status philox_output_release(struct philox_runner *runner,
 					 const struct philox_output *output,
 					 philox_stream stream)
 {
+	struct output_slot *slot;
 	int within;
-	enum philox_status status = enter(runner, output, &within);
+	enum philox_status status = enter(runner, output, &within, &slot);
 
 	if (status != PHILOX_OK)
 		return status;
-	return leave(runner, release(runner, output, stream, within), within);
+	status = fences_note(runner, stream);
+	if (status == PHILOX_OK && within)
+		outputs_drop_later(slot);
+	else if (status == PHILOX_OK)
+		outputs_drop(slot);
+	return leave(runner, status, within);
 }
 
 enum philox_status philox_output_check(struct philox_runner *runner,
@@ -65,22 +63,19 @@ enum philox_status philox_output_check(struct philox_runner *runner,
 {
 	struct output_slot *slot;
 	int within;
-	enum philox_status status = enter(runner, output, &within);
+	enum philox_status status = enter(runner, output, &within, &slot);
 
-	if (status != PHILOX_OK)
-		return status;
-	return leave(runner, outputs_find(runner, output, &slot), within);
+	return status == PHILOX_OK ? leave(runner, status, within) : status;
 }
 
 static enum philox_status tie_output(struct philox_runner *runner,
-				     const struct philox_output *output,
+				     struct output_slot *slot,
 				     struct philox_region *region,
 				     struct philox_ticket ticket)
 {
-	struct output_slot *slot;
-	enum philox_status status = outputs_find(runner, output, &slot);
+	enum philox_status status = PHILOX_OK;
 
-	if (status == PHILOX_OK && region->context != runner->context)
+	if (region->context != runner->context)
 		status = status_set(PHILOX_ERROR_MISMATCH,
 				    "region '%s' is of another context than "
 				    "runner '%s'",
@@ -99,16 +94,16 @@ enum philox_status philox_output_tie(struct philox_runner *runner,
 				     struct philox_region *region,
 				     struct philox_ticket ticket)
 {
+	struct output_slot *slot;
 	int within;
 	enum philox_status status;
 
 	if (!region)
 		return context_null(runner ? runner->context : NULL, "region");
-	status = enter(runner, output, &within);
+	status = enter(runner, output, &within, &slot);
 	if (status != PHILOX_OK)
 		return status;
-	return leave(runner, tie_output(runner, output, region, ticket),
-		     within);
+	return leave(runner, tie_output(runner, slot, region, ticket), within);
 }
 
 enum philox_status philox_output_set_data(struct philox_runner *runner,
@@ -117,14 +112,12 @@ enum philox_status philox_output_set_data(struct philox_runner *runner,
 {
 	struct output_slot *slot;
 	int within;
-	enum philox_status status = enter(runner, output, &within);
+	enum philox_status status = enter(runner, output, &within, &slot);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = outputs_find(runner, output, &slot);
-	if (status == PHILOX_OK)
-		slot->data = data;
-	return leave(runner, status, within);
+	slot->data = data;
+	return leave(runner, PHILOX_OK, within);
 }
 
 enum philox_status philox_output_data(struct philox_runner *runner,
@@ -133,15 +126,14 @@ enum philox_status philox_output_data(struct philox_runner *runner,
 {
 	struct output_slot *slot;
 	int within;
-	enum philox_status status = enter(runner, output, &within);
+	enum philox_status status = enter(runner, output, &within, &slot);
 
 	if (status != PHILOX_OK)
 		return status;
-	status = outputs_find(runner, output, &slot);
-	if (status == PHILOX_OK && !data)
-		status = status_set(PHILOX_ERROR_INVALID, "data is NULL");
-	if (status == PHILOX_OK)
+	if (data)
 		*data = slot->data;
+	else
+		status = status_set(PHILOX_ERROR_INVALID, "data is NULL");
 	return leave(runner, status, within);
 }
 

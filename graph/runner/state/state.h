@@ -9,6 +9,7 @@
 #include <philox/runner.h>
 #include "graph/launch/launch.h"
 #include "graph/verify/verify.h"
+#include "lib/containers/map.h"
 
 /* --- runner: runners and their functions ---------------------------------- */
 
@@ -173,7 +174,6 @@ struct expected {
 };
 
 struct key {
-	struct key *next;             /* of the bucket */
 	struct key *next_in_function; /* of the function */
 	uint64_t hash;
 	struct script script;
@@ -227,7 +227,6 @@ struct recorded_source {
 
 struct recording {
 	uint64_t number;                    /* in its runner, from 1 */
-	struct recording *next;             /* of the bucket */
 	struct recording *next_in_function; /* of the function */
 	struct philox_function *function;
 	struct key *key;
@@ -282,11 +281,9 @@ struct philox_function {
 	uint64_t replays; /* tried so far: see `verify` of the policy */
 	struct output_slot **spare; /* free slots of each output */
 
-	struct key **key_buckets;
-	size_t n_key_buckets; /* a power of two, as the next one */
+	struct map key_map; /* by their hashes, as the next one */
 	struct key *keys;
-	struct recording **buckets;
-	size_t n_buckets;
+	struct map recording_map;
 	struct recording *recordings;
 	uint64_t expected_bytes; /* of all keys */
 	uint64_t
@@ -508,12 +505,6 @@ size_t live_join(struct block_range *ranges, size_t n);
 /* live_meets() finds a live block in ranges, NULL: none is. */
 const struct live_block *live_meets(const struct philox_runner *runner,
 				    const struct block_range *ranges, size_t n);
-
-/*
- * live_unstick() ends a session that could not be ended when it was time, since
- * the device refused it.
- */
-enum philox_status live_unstick(struct philox_runner *runner);
 
 /*
  * live_settle() makes the pool's live blocks those of the runner. On an error
