@@ -456,13 +456,14 @@ VECTOR_SOURCES := $(wildcard lib/fill/simd/*.c)
 FUZZERS := $(addprefix $(BUILD)/fuzz/,load set pool snapshot plan runner)
 $(BUILD)/fuzz/pool: tests/support/beds/pool.c \
 	$(wildcard tests/support/models/pool*.c)
-$(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c tools/common/snapshot*.c) \
-	$(addprefix tools/cli/,complain.c json.c svg.c)
+$(BUILD)/fuzz/snapshot: $(wildcard tools/pool/*.c) \
+	$(addprefix tools/,formats/json.c formats/pool.c cli/complain.c cli/json.c \
+	cli/svg.c)
 $(BUILD)/fuzz/plan: $(wildcard tools/plan/*.c) \
-	$(addprefix tools/,cli/complain.c cli/json.c common/runner_json.c)
-$(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c \
-	tools/common/snapshot*.c tools/common/runner_*.c) \
-	$(addprefix tools/cli/,complain.c json.c svg.c)
+	$(addprefix tools/,formats/json.c cli/complain.c cli/json.c)
+$(BUILD)/fuzz/runner: $(wildcard tools/pool/*.c tools/runner/*.c) \
+	$(addprefix tools/,formats/json.c formats/pool.c formats/runner.c \
+	cli/complain.c cli/json.c cli/svg.c)
 $(FUZZERS): $(BUILD)/fuzz/%: $(filter-out $(CUDA_SOURCES) $(VECTOR_SOURCES),\
 	$(call below,lib graph alloc,c)) tests/fuzz/%.c \
 	$(call objects,$(VECTOR_SOURCES)) | $(SOURCE)

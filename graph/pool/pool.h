@@ -442,6 +442,10 @@ struct snapshot {
 	size_t n_extents, n_blocks;
 };
 
+/* The fields of its lines. */
+extern const struct field figures_mapped[], figures_live[], figures_counts[],
+	snapshot_name_fields[], snapshot_live_fields[];
+
 /* snapshot_finish() frees what a snapshot holds. */
 void snapshot_finish(struct snapshot *snapshot);
 

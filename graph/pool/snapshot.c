@@ -4,6 +4,7 @@
  * A pool's contents are copied with its lock, and written without.
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool/pool.h"
@@ -218,14 +219,56 @@ enum philox_status philox_pool_snapshot(struct philox_pool *pool,
 
 /* --- text: writing the snapshot of a pool: see Note [Snapshot] ------------ */
 
+/* --- fields --------------------------------------------------------------- */
+
+#define FIGURE(text, field)                                     \
+	FIELD(NUMBER, struct philox_pool_figures, field, text), \
+		.most = SNAPSHOT_MOST
+
+const struct field figures_mapped[] = {
+	{FIGURE(NULL, mapped), .name = "mapped"},
+	{FIGURE("peak", mapped_peak), .name = "mapped_peak"},
+	{FIGURE("pinned", pinned)},
+	FIELDS_END};
+
+const struct field figures_live[] = {
+	{FIGURE(NULL, live), .name = "live"},
+	{FIGURE("peak", live_peak), .name = "live_peak"},
+	{FIGURE("requested", requested)},
+	{FIGURE("blocks", blocks)},
+	FIELDS_END};
+
+const struct field figures_counts[] = {{FIGURE("allocations", allocations)},
+				       {FIGURE("frees", frees)},
+				       {FIGURE("growths", growths)},
+				       {FIGURE("trims", trims)},
+				       {FIGURE("checkpoints", checkpoints)},
+				       {FIGURE("restores", restores)},
+				       {FIGURE("rollbacks", rollbacks)},
+				       {FIGURE("waits", waits)},
+				       FIELDS_END};
+
+const struct field snapshot_name_fields[] = {
+	{FIELD(TEXT, struct snapshot, name, NULL), .what = "name",
+	 .name = "name"},
+	FIELDS_END};
+
+const struct field snapshot_live_fields[] = {
+	{FIELD(NUMBER, struct snapshot_block, number, NULL), .name = "number",
+	 .least = 1, .most = SNAPSHOT_MOST},
+	{FIELD(NUMBER, struct snapshot_block, size, "size"), .least = 1,
+	 .most = SNAPSHOT_MOST},
+	{FIELD(TEXT, struct snapshot_block, tag, "tag"), .what = "tag"},
+	FIELDS_END};
+
 /* --- writing -------------------------------------------------------------- */
 
 static void write_pool(FILE *out, const struct snapshot *snapshot)
 {
 	int expandable = (snapshot->flags & PHILOX_POOL_EXPANDABLE) != 0;
 
-	fputs("pool ", out);
-	text_write_name(out, snapshot->name);
+	fputs("pool", out);
+	fields_write(out, snapshot_name_fields, snapshot, 0);
 	fprintf(out,
 		" %s flags %" PRIu32 " unit %d step %" PRIu64 " limit %" PRIu64,
 		expandable ? "expandable" : "plain", snapshot->flags, POOL_UNIT,
@@ -242,23 +285,14 @@ static void write_figures(FILE *out, const struct snapshot *snapshot)
 
 	fprintf(out, "session %s graphs %" PRIu64 "\n",
 		sessions[snapshot->session], figures->graphs);
-	fprintf(out, "mapped %" PRIu64 " peak %" PRIu64 " pinned %" PRIu64 "\n",
-		figures->mapped, figures->mapped_peak, figures->pinned);
-	fprintf(out,
-		"live %" PRIu64 " peak %" PRIu64 " requested %" PRIu64
-		" blocks %" PRIu64 "\n",
-		figures->live, figures->live_peak, figures->requested,
-		figures->blocks);
-	fprintf(out, "free %" PRIu64 " largest %" PRIu64 "\n",
+	fputs("mapped", out);
+	fields_write(out, figures_mapped, figures, 0);
+	fputs("\nlive", out);
+	fields_write(out, figures_live, figures, 0);
+	fprintf(out, "\nfree %" PRIu64 " largest %" PRIu64 "\ncounts",
 		figures->mapped - figures->live, figures->largest_free);
-	fprintf(out,
-		"counts allocations %" PRIu64 " frees %" PRIu64
-		" growths %" PRIu64 " trims %" PRIu64 " checkpoints %" PRIu64
-		" restores %" PRIu64 " rollbacks %" PRIu64 " waits %" PRIu64
-		"\n",
-		figures->allocations, figures->frees, figures->growths,
-		figures->trims, figures->checkpoints, figures->restores,
-		figures->rollbacks, figures->waits);
+	fields_write(out, figures_counts, figures, 0);
+	fputc('\n', out);
 }
 
 static void write_block(FILE *out, const struct snapshot_block *block)
@@ -266,9 +300,8 @@ static void write_block(FILE *out, const struct snapshot_block *block)
 	fprintf(out, "block offset %" PRIu64 " bytes %" PRIu64, block->offset,
 		block->bytes);
 	if (block->number) {
-		fprintf(out, " live %" PRIu64 " size %" PRIu64 " tag ",
-			block->number, block->size);
-		text_write_name(out, block->tag);
+		fputs(" live", out);
+		fields_write(out, snapshot_live_fields, block, 0);
 		fputc('\n', out);
 	} else if (block->owner) {
 		fprintf(out, " free owner stream %" PRIu64 "\n", block->owner);

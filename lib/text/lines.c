@@ -74,6 +74,20 @@ void *reader_grow(struct reader *reader, void *table, size_t count, size_t size)
 	return table;
 }
 
+int reader_put(struct reader *reader, void *table, size_t *n, const void *row,
+	       size_t size)
+{
+	char *rows;
+
+	memcpy(&rows, table, sizeof(rows)); /* of any type */
+	rows = reader_grow(reader, rows, *n, size);
+	memcpy(table, &rows, sizeof(rows));
+	if (reader->status != PHILOX_OK)
+		return 0;
+	memcpy(rows + size * (*n)++, row, size);
+	return 1;
+}
+
 static int comes_next(const struct reader *reader, const char *word)
 {
 	size_t length = strlen(word);

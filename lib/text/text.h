@@ -83,6 +83,13 @@ struct reader {
 void *reader_grow(struct reader *reader, void *table, size_t count,
 		  size_t size);
 
+/*
+ * reader_put() appends a row to a table of *n: `table` is where its address is. 0
+ * after an error, of which there may have been one before.
+ */
+int reader_put(struct reader *reader, void *table, size_t *n, const void *row,
+	       size_t size);
+
 /* reader_refuse() reports an error of the line as a whole. */
 void reader_refuse(struct reader *reader, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -112,6 +119,85 @@ void reader_checksum(struct reader *reader, const char *line);
 
 /* reader_name() takes a name into new memory; NULL if there is none. */
 char *reader_name(struct reader *reader);
+
+/* --- fields: lines by their tables of fields ------------------------------ */
+
+/*
+ * A line is a word and then fields, each " WORD VALUE", or " VALUE" of one
+ * without a word. A table of them, over the members of a struct, ends with
+ * FIELD_END. What a kind of line says is written, read, compared, and printed as
+ * JSON (tools/formats) by its table.
+ */
+enum field_kind {
+	FIELD_END,
+	FIELD_NUMBER,
+	FIELD_FLAGS,  /* a number; `words` are those of its bits, elsewhere */
+	FIELD_TIMES,  /* a number of calls, or "never": PHILOX_NEVER */
+	FIELD_BOUND,  /* as FIELD_TIMES by name, as FIELD_NUMBER by word */
+	FIELD_CHOICE, /* one of `words`: its number */
+	FIELD_EITHER, /* one of two `words`: no or yes */
+	FIELD_MARK,   /* the word alone, or nothing: 1 or 0 */
+	FIELD_NAME,   /* in quotation marks: char *, read into new memory */
+	FIELD_TEXT,   /* in quotation marks: an array of char */
+	FIELD_HEX,    /* 16 digits: uint64_t */
+	FIELD_STATE   /* struct philox_state */
+};
+
+struct field {
+	enum field_kind kind;
+	unsigned offset, size;    /* of the member; a number has 4 bytes or 8 */
+	const char *word;         /* NULL: none */
+	const char *name;         /* in JSON, or if texts spell it in two ways;
+				     NULL: the word; "": it is not in JSON */
+	const char *const *words; /* NULL comes after the last */
+	const char *what;         /* of a choice: what is expected, NULL: one of
+				     its words; of a text: what is too long,
+				     NULL: a text */
+	const char *spoken;       /* what a message calls it; NULL: its name */
+	uint64_t least, most;     /* of a number read, or bytes of a name; most
+				     0: as the member */
+	uint64_t otherwise;       /* what 0 stands for, as an option */
+};
+
+/* The first four of a field; FIELDS_END ends a table. */
+#define FIELD(of, type, member, text)                         \
+	.kind = FIELD_##of, .offset = offsetof(type, member), \
+	.size = sizeof(((type *)0)->member), .word = (text)
+#define FIELDS_END                \
+	{                         \
+		.kind = FIELD_END \
+	}
+
+/* How lines are written and read: any of these. */
+#define FIELDS_BY_NAME 1u /* with the names of fields for words */
+#define FIELDS_APART   2u /* read: spaces and words are expected one by one */
+
+/*
+ * fields_write() writes all of a line but its first word and its end.
+ * fields_read() reads that; the line's word may have taken the space after it.
+ * Names are new memory also if the line is wrong: fields_free() frees them.
+ */
+void fields_write(FILE *out, const struct field *field, const void *object,
+		  unsigned how);
+void fields_read(struct reader *reader, const struct field *field, void *object,
+		 unsigned how);
+void fields_free(const struct field *field, const void *object);
+
+/* fields_differ() is the first field that two objects differ in, or NULL. */
+const struct field *fields_differ(const struct field *field, const void *one,
+				  const void *other);
+
+/* The name of a field; its number; its text; field_set() sets its number. */
+const char *field_name(const struct field *field);
+uint64_t field_number(const struct field *field, const void *object);
+const char *field_text(const struct field *field, const void *object);
+void field_set(const struct field *field, void *object, uint64_t number);
+
+/* reader_choice() takes one of a list of words that ends with NULL: its place. */
+unsigned reader_choice(struct reader *reader, const char *const words[]);
+
+/* reader_expect_apart() insists on a space, a word and a space. */
+void reader_expect_apart(struct reader *reader, const char *word);
 
 /* --- file: files that are replaced whole or not at all -------------------- */
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/state.h"
-#include "tools/common/runner_read.h"
+#include "tools/formats/formats.h"
 #include "tools/runner/runner.h"
 
 /* Anything that fails here is a finding. */

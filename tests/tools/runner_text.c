@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "tests/fuzz/runner.h"
 #include "tests/support/support.h"
-#include "tools/common/runner_read.h"
+#include "tools/formats/formats.h"
 #include "tools/runner/layout.h"
 
 static const char good[] =
@@ -150,7 +150,7 @@ Test(runner_text, holds_what_the_text_says)
 	cr_assert(read.keys[0].wait == PHILOX_NEVER && !read.keys[0].size);
 	cr_assert(read.keys[1].size == 3 && read.keys[1].bytes[2] == 0xff);
 	recording = &read.recordings[1];
-	cr_assert(recording->number == 4 && recording->key == 0);
+	cr_assert(recording->number == 4 && recording->key == 1);
 	cr_assert_eq(read.sources[recording->sources.first + 1].recording, 3);
 	cr_assert(read.ranges[1].bytes == 1024 && read.live[0].tied);
 	cr_assert_eq(read.pool.figures.blocks, 1);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include "tests/fuzz/snapshot.h"
 #include "tests/support/support.h"
-#include "tools/common/snapshot.h"
+#include "tools/formats/formats.h"
 
 static const char expandable[] =
 	"philox pool 1\n"

@@ -16,7 +16,7 @@
 #include <string.h>
 #include "tools/cli/cli.h"
 #include "lib/state/state.h"
-#include "tools/common/written.h"
+#include "tools/formats/formats.h"
 #include "tools/diff/diff.h"
 #include "tools/plan/plan.h"
 

@@ -4,7 +4,7 @@
 #ifndef TOOLS_DIFF_DIFF_H
 #define TOOLS_DIFF_DIFF_H
 
-#include "tools/common/written.h"
+#include "tools/formats/formats.h"
 
 /* --- diff: two ways to compare journals ----------------------------------- */
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include "lib/trace/trace.h"
-#include "tools/common/written.h"
+#include "tools/formats/formats.h"
 
 /* --- inspect: a journal's regions ----------------------------------------- */
 

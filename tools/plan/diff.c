@@ -33,34 +33,55 @@ static int numbers_differ(const char *what, const char *field, uint64_t a,
 			    field, a, b);
 }
 
-struct times_words {
-	char text[16];
-};
-
-static struct times_words times_in_words(uint32_t number)
-{
-	struct times_words words = {"never"};
-
-	if (number != PHILOX_NEVER)
-		snprintf(words.text, sizeof(words.text), "%" PRIu32, number);
-	return words;
-}
-
-/* Numbers of calls that may be PHILOX_NEVER. */
-static int times_differ(const char *what, const char *field, uint32_t a,
-			uint32_t b)
-{
-	return a != b &&
-	       plans_differ("%s: %s %s in A, %s in B", what, field,
-			    times_in_words(a).text, times_in_words(b).text);
-}
-
 static int names_differ(const char *what, const char *field, const char *a,
 			const char *b)
 {
 	return strcmp(a, b) != 0 &&
 	       plans_differ("%s: %s %s in A, %s in B", what, field,
 			    journal_name(a).text, journal_name(b).text);
+}
+
+/* --- fields --------------------------------------------------------------- */
+
+struct value_words {
+	char text[sizeof(struct journal_text)];
+};
+
+/* Choices of policies are numbers here. */
+static struct value_words words_of(const struct field *field,
+				   const void *object, int of_policy)
+{
+	const uint64_t number =
+		field->kind == FIELD_NAME ? 0 : field_number(field, object);
+	struct value_words words = {"never"};
+
+	if (field->kind == FIELD_NAME)
+		snprintf(words.text, sizeof(words.text), "%s",
+			 journal_name(field_text(field, object)).text);
+	else if (field->kind == FIELD_CHOICE && !of_policy)
+		snprintf(words.text, sizeof(words.text), "%s",
+			 journal_name(field->words[number]).text);
+	else if (field->kind == FIELD_HEX)
+		snprintf(words.text, sizeof(words.text), "%016" PRIx64, number);
+	else if (field->kind != FIELD_TIMES || number != PHILOX_NEVER)
+		snprintf(words.text, sizeof(words.text), "%" PRIu64, number);
+	return words;
+}
+
+/* A field of one of two objects is NULL if they are the same. */
+static int values_differ(const char *what, const struct field *field,
+			 const char *name, const void *a, const void *b)
+{
+	return field && plans_differ("%s: %s %s in A, %s in B", what, name,
+				     words_of(field, a, 0).text,
+				     words_of(field, b, 0).text);
+}
+
+static const char *spoken(const struct field *field)
+{
+	return field && field->spoken ? field->spoken
+	       : field                ? field_name(field)
+				      : "";
 }
 
 static int only_one(const char *what, int in_a)
@@ -84,78 +105,25 @@ static struct part_words part_of(const char *function, const char *what,
 	return words;
 }
 
-static int inputs_differ(const char *function, const struct plan_function *a,
-			 const struct plan_function *b)
+/* All but the keys. */
+static int signatures_differ(const char *function,
+			     const struct plan_function *a,
+			     const struct plan_function *b)
 {
-	for (size_t i = 0; i < a->n_inputs && i < b->n_inputs; i++) {
-		const struct philox_input *x = &a->inputs[i];
-		const struct philox_input *y = &b->inputs[i];
-		const struct part_words what = part_of(function, "input", i);
+	struct plan_difference found;
+	struct part_words what;
 
-		if (names_differ(what.text, "name", x->name, y->name) ||
-		    names_differ(what.text, "kind", plan_kinds[x->kind],
-				 plan_kinds[y->kind]) ||
-		    numbers_differ(what.text, "flags", x->flags, y->flags) ||
-		    numbers_differ(what.text, "alignment", x->alignment,
-				   y->alignment) ||
-		    numbers_differ(what.text, "elements", x->elements,
-				   y->elements))
-			return 1;
-	}
-	return numbers_differ(function, "inputs", a->n_inputs, b->n_inputs);
-}
-
-static int outputs_differ(const char *function, const struct plan_function *a,
-			  const struct plan_function *b)
-{
-	for (size_t i = 0; i < a->n_outputs && i < b->n_outputs; i++) {
-		const struct part_words what = part_of(function, "output", i);
-
-		if (names_differ(what.text, "name", a->outputs[i].name,
-				 b->outputs[i].name) ||
-		    numbers_differ(what.text, "elements",
-				   a->outputs[i].elements,
-				   b->outputs[i].elements))
-			return 1;
-	}
-	return numbers_differ(function, "outputs", a->n_outputs, b->n_outputs);
-}
-
-static int values_differ(const char *function, const struct plan_function *a,
-			 const struct plan_function *b)
-{
-	for (size_t i = 0; i < a->n_values && i < b->n_values; i++) {
-		const struct part_words what = part_of(function, "value", i);
-
-		if (names_differ(what.text, "name", a->values[i].name,
-				 b->values[i].name) ||
-		    numbers_differ(what.text, "bytes", a->values[i].bytes,
-				   b->values[i].bytes))
-			return 1;
-	}
-	return numbers_differ(function, "values", a->n_values, b->n_values);
-}
-
-static int policies_differ(const char *function, const struct philox_policy *a,
-			   const struct philox_policy *b)
-{
-	return numbers_differ(function, "policy.moved", a->moved, b->moved) ||
-	       numbers_differ(function, "policy.live", a->live, b->live) ||
-	       numbers_differ(function, "policy.refused", a->refused,
-			      b->refused) ||
-	       numbers_differ(function, "policy.limit", a->limit, b->limit) ||
-	       numbers_differ(function, "policy.warmups", a->warmups,
-			      b->warmups) ||
-	       numbers_differ(function, "policy.dry", a->dry, b->dry) ||
-	       times_differ(function, "policy.after", a->after, b->after) ||
-	       times_differ(function, "policy.again", a->again, b->again) ||
-	       times_differ(function, "policy.retry", a->retry, b->retry) ||
-	       numbers_differ(function, "policy.keys", a->keys, b->keys) ||
-	       numbers_differ(function, "policy.verify", a->verify,
-			      b->verify) ||
-	       numbers_differ(function, "policy.differs", a->differs,
-			      b->differs) ||
-	       numbers_differ(function, "policy.bytes", a->bytes, b->bytes);
+	if (!plan_functions_differ(a, b, &found))
+		return 0;
+	if (found.part)
+		what = part_of(function, found.part->word, found.index);
+	else
+		snprintf(what.text, sizeof(what.text), "%s", function);
+	return plans_differ(
+		"%s: %s%s %s in A, %s in B", what.text,
+		found.of_policy ? "policy." : "", field_name(found.field),
+		words_of(found.field, found.one, found.of_policy).text,
+		words_of(found.field, found.other, found.of_policy).text);
 }
 
 /* --- keys ----------------------------------------------------------------- */
@@ -217,17 +185,6 @@ static int scripts_differ(const char *what, const struct found_key *a,
 	return 0;
 }
 
-static int waits_differ(const char *what, const struct plan_key *a,
-			const struct plan_key *b)
-{
-	if (times_differ(what, "wait", a->wait, b->wait))
-		return 1;
-	return a->wait && strcmp(a->refused, b->refused) != 0 &&
-	       plans_differ("%s: it waits, since %s in A, since %s in B", what,
-			    journal_name(a->refused).text,
-			    journal_name(b->refused).text);
-}
-
 static int takes_differ(const char *what, const struct found_key *a,
 			const struct found_key *b)
 {
@@ -239,13 +196,14 @@ static int takes_differ(const char *what, const struct found_key *a,
 		const struct key_input *y =
 			&b->function->takes[b->index * n] + i;
 		const struct part_words part = part_of(what, "input", i);
+		const struct field *field;
 
-		if (numbers_differ(part.text, "bytes", x->bytes, y->bytes) ||
-		    numbers_differ(part.text, "moves", x->moves, y->moves))
-			return 1;
-		if (x->copied != y->copied)
+		field = fields_differ(plan_input_fields, x, y);
+		if (field && field->kind == FIELD_MARK)
 			return plans_differ("%s is copied in %s only",
 					    part.text, x->copied ? "A" : "B");
+		if (values_differ(part.text, field, spoken(field), x, y))
+			return 1;
 	}
 	return 0;
 }
@@ -254,23 +212,17 @@ static int keys_of_a_pair_differ(const char *what, const struct found_key *a,
 				 const struct found_key *b)
 {
 	const struct plan_key *x = a->key, *y = b->key;
+	const struct field *field = fields_differ(plan_key_fields, x, y);
 
-	return scripts_differ(what, a, b) ||
-	       numbers_differ(what, "calls", x->calls, y->calls) ||
-	       numbers_differ(what, "warm-ups to come", x->warmups,
-			      y->warmups) ||
-	       numbers_differ(what, "dry warm-ups to come", x->dry, y->dry) ||
-	       numbers_differ(what, "calls at the limit", x->limited,
-			      y->limited) ||
-	       numbers_differ(what, "recordings", x->expected.n,
-			      y->expected.n) ||
-	       numbers_differ(what, "never replayed", x->expected.unplayed,
-			      y->expected.unplayed) ||
-	       numbers_differ(what, "prepared", x->expected.prepared,
-			      y->expected.prepared) ||
-	       numbers_differ(what, "bytes", x->expected.bytes,
-			      y->expected.bytes) ||
-	       waits_differ(what, x, y) || takes_differ(what, a, b);
+	if (scripts_differ(what, a, b) ||
+	    values_differ(what, field, spoken(field), x, y))
+		return 1;
+	if (x->wait && strcmp(x->refused, y->refused) != 0)
+		return plans_differ("%s: it waits, since %s in A, since %s in "
+				    "B",
+				    what, journal_name(x->refused).text,
+				    journal_name(y->refused).text);
+	return takes_differ(what, a, b);
 }
 
 static int sorted_keys_differ(const char *function, const struct found_key *a,
@@ -337,12 +289,7 @@ static int functions_differ(const struct plan_function *a,
 	char what[sizeof(struct journal_text) + 16];
 
 	snprintf(what, sizeof(what), "function %s", journal_name(a->name).text);
-	if (names_differ(what, "mode", plan_modes[a->mode],
-			 plan_modes[b->mode]) ||
-	    numbers_differ(what, "flags", a->flags, b->flags) ||
-	    inputs_differ(what, a, b) || outputs_differ(what, a, b) ||
-	    values_differ(what, a, b) ||
-	    policies_differ(what, &a->policy, &b->policy))
+	if (signatures_differ(what, a, b))
 		return 1;
 	return all_keys_differ(what, a, b);
 }
@@ -381,23 +328,18 @@ static int barred_differ(const struct plan *a, const struct plan *b)
 	for (size_t i = 0; i < a->n_barred && i < b->n_barred; i++) {
 		const struct plan_barred *x = &a->barred[i];
 		const struct plan_barred *y = &b->barred[i];
+		const struct field *field =
+			fields_differ(plan_barred_fields, x, y);
 		char what[40];
 
 		snprintf(what, sizeof(what), "barred ticket %zu", i);
-		if (x->ticket.region_key != y->ticket.region_key)
-			return plans_differ("%s: region %016" PRIx64
-					    " in A, %016" PRIx64 " in B",
-					    what, x->ticket.region_key,
-					    y->ticket.region_key);
-		if (numbers_differ(what, "serial", x->ticket.serial,
-				   y->ticket.serial) ||
-		    names_differ(what, "function", x->function, y->function) ||
-		    names_differ(what, "reason", x->reason, y->reason))
-			return 1;
-		if (x->alive != y->alive)
-			return plans_differ("%s: its function was destroyed "
-					    "in %s only",
-					    what, x->alive ? "B" : "A");
+		if (!field)
+			continue;
+		if (field->kind != FIELD_EITHER)
+			return values_differ(what, field, spoken(field), x, y);
+		return names_differ(what, "reason", x->reason, y->reason) ||
+		       plans_differ("%s: its function was destroyed in %s only",
+				    what, x->alive ? "B" : "A");
 	}
 	return numbers_differ("the runner", "barred tickets", a->n_barred,
 			      b->n_barred);
@@ -416,15 +358,14 @@ static int plans_are_the_same(const struct plan *plan)
 
 int plan_diff(const struct plan *a, const struct plan *b)
 {
+	const struct field *field = fields_differ(plan_peak_fields, a, b);
 	int result = all_functions_differ(a, b);
 
 	if (result)
 		return result;
 	if (barred_differ(a, b) ||
 	    names_differ("the plan", "library", a->library, b->library) ||
-	    numbers_differ("the pool", "live at its peak", a->live, b->live) ||
-	    numbers_differ("the pool", "mapped at its peak", a->mapped,
-			   b->mapped))
+	    values_differ("the pool", field, spoken(field), a, b))
 		return 1;
 	return plans_are_the_same(a);
 }

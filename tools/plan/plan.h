@@ -21,8 +21,6 @@ struct step_words {
 struct step_words plan_step_words(const struct plan_function *function,
 				  const struct step *step);
 
-extern const char *const plan_modes[3], *const plan_kinds[3];
-
 /*
  * plan_print() sums a plan up in words; plan_json() adds all of it to an open
  * object. Both return 0.

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 #include "tools/cli/cli.h"
-#include "tools/common/snapshot.h"
+#include "tools/formats/formats.h"
 
 /*
  * pool_print() sums a snapshot up in words, pool_json() adds all of it to an open

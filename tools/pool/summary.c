@@ -112,14 +112,14 @@ static void print_memory(FILE *out, const struct snapshot *snapshot,
 
 static void print_counts(FILE *out, const struct philox_pool_figures *figures)
 {
-	fprintf(out,
-		"\nallocations %" PRIu64 ", frees %" PRIu64 ", growths %" PRIu64
-		", trims %" PRIu64 ", checkpoints %" PRIu64
-		", restores %" PRIu64 ", rollbacks %" PRIu64 ", waits %" PRIu64
-		"\n",
-		figures->allocations, figures->frees, figures->growths,
-		figures->trims, figures->checkpoints, figures->restores,
-		figures->rollbacks, figures->waits);
+	const char *before = "\n";
+
+	for (const struct field *field = figures_counts; field->kind; field++) {
+		fprintf(out, "%s%s %" PRIu64, before, field->word,
+			field_number(field, figures));
+		before = ", ";
+	}
+	fputc('\n', out);
 }
 
 int pool_print(const struct snapshot *snapshot, FILE *out)
@@ -159,26 +159,14 @@ static void json_figures(struct json *json,
 			 const struct philox_pool_figures *figures,
 			 const struct totals *totals)
 {
-	json_unsigned(json, "mapped", figures->mapped);
-	json_unsigned(json, "mapped_peak", figures->mapped_peak);
-	json_unsigned(json, "pinned", figures->pinned);
-	json_unsigned(json, "live", figures->live);
-	json_unsigned(json, "live_peak", figures->live_peak);
-	json_unsigned(json, "requested", figures->requested);
-	json_unsigned(json, "blocks", figures->blocks);
+	json_fields(json, figures_mapped, figures);
+	json_fields(json, figures_live, figures);
 	json_unsigned(json, "free", totals->free);
 	json_unsigned(json, "largest_free", totals->largest);
 	json_unsigned(json, "largest_free_home", figures->largest_free);
 	json_number(json, "fragmentation", totals->fragmentation);
 	json_unsigned(json, "graphs", figures->graphs);
-	json_unsigned(json, "allocations", figures->allocations);
-	json_unsigned(json, "frees", figures->frees);
-	json_unsigned(json, "growths", figures->growths);
-	json_unsigned(json, "trims", figures->trims);
-	json_unsigned(json, "checkpoints", figures->checkpoints);
-	json_unsigned(json, "restores", figures->restores);
-	json_unsigned(json, "rollbacks", figures->rollbacks);
-	json_unsigned(json, "waits", figures->waits);
+	json_fields(json, figures_counts, figures);
 }
 
 static void json_totals(struct json *json, const struct totals *totals)
@@ -213,9 +201,7 @@ static void json_block(struct json *json, const struct snapshot_block *block)
 	json_unsigned(json, "bytes", block->bytes);
 	json_bool(json, "live", block->number != 0);
 	if (block->number) {
-		json_unsigned(json, "number", block->number);
-		json_unsigned(json, "size", block->size);
-		json_string(json, "tag", block->tag);
+		json_fields(json, snapshot_live_fields, block);
 	} else {
 		json_string(json, "owner", owner_name(block->owner).text);
 	}

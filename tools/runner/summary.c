@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "graph/runner/function/function.h"
 #include "lib/state/state.h"
 #include "tools/cli/cli.h"
 #include "tools/pool/pool.h"
@@ -68,16 +69,14 @@ static void print_runner(FILE *out, const struct runner_text *text)
 
 static void print_misses(FILE *out, const struct philox_function_counts *counts)
 {
-	struct miss misses[MISS_KINDS];
 	const char *comma = "";
 
-	words_misses(counts, misses);
 	fputs("  misses: ", out);
-	for (size_t i = 0; i < MISS_KINDS; i++) {
-		if (!misses[i].calls)
+	for (const struct field *miss = count_misses; miss->kind; miss++) {
+		if (!field_number(miss, counts))
 			continue;
-		fprintf(out, "%s%s %" PRIu64, comma, misses[i].name,
-			misses[i].calls);
+		fprintf(out, "%s%s %" PRIu64, comma, miss->word,
+			field_number(miss, counts));
 		comma = ", ";
 	}
 	fputs(*comma ? "\n" : "none\n", out);
@@ -101,7 +100,7 @@ static size_t count_key_recordings(const struct runner_text *text,
 
 	for (size_t i = 0; i < function->recordings.n; i++)
 		n += text->recordings[function->recordings.first + i].key ==
-		     key;
+		     key + 1;
 	return n;
 }
 
@@ -147,7 +146,8 @@ static void print_function(FILE *out, const struct runner_text *text,
 	const struct philox_function_counts *counts = &function->counts;
 
 	fprintf(out, "\nfunction %s, %s%s%s%s\n",
-		journal_name(function->name).text, words_mode(function),
+		journal_name(function->name).text,
+		function_modes[function->mode],
 		function->flags & PHILOX_FUNCTION_EAGER ? ", always eager" : "",
 		function->flags & PHILOX_FUNCTION_COLLECTIVE ? ", collective"
 							     : "",

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "graph/runner/function/function.h"
 #include "tools/cli/cli.h"
 #include "tools/pool/totals.h"
 #include "tools/runner/layout.h"
@@ -58,7 +59,7 @@ static void put_frame(const struct drawn *drawn, size_t index)
 		frame->x, frame->y, frame->width, frame->height);
 	svg_escape(drawn->out, function->name);
 	fputs(", ", drawn->out);
-	fputs(words_mode(function), drawn->out);
+	fputs(function_modes[function->mode], drawn->out);
 	if (*function->reason) {
 		fputs("\nlast reason: ", drawn->out);
 		svg_escape(drawn->out, function->reason);

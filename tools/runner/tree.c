@@ -86,7 +86,7 @@ static size_t group_place(const struct tree *tree,
 		&tree->text->functions[recording->function];
 
 	return tree->level == TREE_BY_KEY
-		       ? function->keys.first + recording->key
+		       ? function->keys.first + recording->key - 1
 		       : recording->function;
 }
 
@@ -129,8 +129,8 @@ static void add_to_node(struct tree *tree, size_t index,
 
 	if (!node->recordings++) {
 		node->number = recording->number;
-		node->key = recording->key;
-	} else if (node->key != recording->key) {
+		node->key = recording->key - 1;
+	} else if (node->key != recording->key - 1) {
 		node->key = SIZE_MAX;
 	}
 	node->replays += recording->replays;

@@ -6,23 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void words_misses(const struct philox_function_counts *counts,
-		  struct miss misses[MISS_KINDS])
-{
-	const struct miss all[MISS_KINDS] = {
-		{"new", counts->missed_new},
-		{"moved", counts->missed_moved},
-		{"live", counts->missed_live},
-		{"stale", counts->missed_stale},
-		{"early", counts->missed_early},
-		{"limit", counts->missed_limit},
-		{"refused", counts->missed_refused},
-		{"eager", counts->missed_eager},
-		{"agreed", counts->missed_agreed}};
-
-	memcpy(misses, all, sizeof(all));
-}
-
 uint64_t words_calls(const struct philox_function_counts *counts)
 {
 	return counts->eager + counts->warmup + counts->record +
@@ -34,20 +17,6 @@ double words_hits(const struct philox_function_counts *counts)
 	uint64_t calls = words_calls(counts);
 
 	return calls ? 100 * (double)counts->replay / (double)calls : 0;
-}
-
-const char *words_mode(const struct text_function *function)
-{
-	static const char *const modes[] = {"forward", "backward", "inference"};
-
-	return modes[function->mode];
-}
-
-const char *words_input(uint32_t kind)
-{
-	static const char *const kinds[] = {"static", "copied", "automatic"};
-
-	return kinds[kind];
 }
 
 void words_key(const struct text_key *key, char *text, size_t size)

@@ -8,26 +8,10 @@
 #include <stdint.h>
 #include "graph/runner/snapshot/snapshot.h"
 
-/* Reasons that the counts give for calls that were not replayed. */
-#define MISS_KINDS 9
-
-struct miss {
-	const char *name;
-	uint64_t calls;
-};
-
-/* words_misses() lists all of them, in the order of the text. */
-void words_misses(const struct philox_function_counts *counts,
-		  struct miss misses[MISS_KINDS]);
-
 /* words_calls() is how many calls there were; words_hits() the per cent of
  * them that were replays. */
 uint64_t words_calls(const struct philox_function_counts *counts);
 double words_hits(const struct philox_function_counts *counts);
-
-/* words_mode() is "forward", words_input() "static". */
-const char *words_mode(const struct text_function *function);
-const char *words_input(uint32_t kind);
 
 /*
  * words_key() writes as many bytes of a key in hex as there is room for, which is

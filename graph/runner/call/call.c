@@ -211,31 +211,6 @@ static enum philox_status end_call(const struct request *request,
 
 /* --- trace: calls of functions in a trace --------------------------------- */
 
-/* The counts of what calls missed, by the reason that a trace has. */
-static const struct {
-	const char *name;
-	size_t place;
-} misses[] = {
-	{"new", offsetof(struct philox_function_counts, missed_new)},
-	{"moved", offsetof(struct philox_function_counts, missed_moved)},
-	{"live", offsetof(struct philox_function_counts, missed_live)},
-	{"stale", offsetof(struct philox_function_counts, missed_stale)},
-	{"early", offsetof(struct philox_function_counts, missed_early)},
-	{"limit", offsetof(struct philox_function_counts, missed_limit)},
-	{"refused", offsetof(struct philox_function_counts, missed_refused)},
-	{"eager", offsetof(struct philox_function_counts, missed_eager)},
-	{"agreed", offsetof(struct philox_function_counts, missed_agreed)},
-};
-
-static uint64_t miss_count(const struct philox_function_counts *counts,
-			   size_t place)
-{
-	uint64_t count;
-
-	memcpy(&count, (const char *)counts + place, sizeof(count));
-	return count;
-}
-
 /* What this call has added to, with commas between: "moved,limit"; or "". */
 static void write_miss(const struct philox_function *function, char text[80])
 {
@@ -243,12 +218,12 @@ static void write_miss(const struct philox_function *function, char text[80])
 	size_t length = 0;
 
 	*text = '\0';
-	for (size_t i = 0; i < sizeof(misses) / sizeof(misses[0]); i++)
-		if (miss_count(&function->counts, misses[i].place) !=
-		    miss_count(before, misses[i].place))
+	for (const struct field *miss = count_misses; miss->kind; miss++)
+		if (field_number(miss, &function->counts) !=
+		    field_number(miss, before))
 			length += (size_t)snprintf(text + length, 80 - length,
 						   "%s%s", length ? "," : "",
-						   misses[i].name);
+						   miss->word);
 }
 
 static void trace_begin(const struct philox_function *function)

@@ -21,13 +21,9 @@ OPTIONS_NO_PADDING(struct philox_function_options, agree);
 	OPTIONS_FIRST(struct philox_function_counts, verify_ns)
 OPTIONS_NO_PADDING(struct philox_function_counts, verify_ns);
 
-#define PARTS_MAX      (1u << 20)
-#define ALIGNMENT_MAX  65536
-#define LIMIT_DEFAULT  5
-#define WARMUP_DEFAULT 1
-#define RETRY_DEFAULT  16
-#define AFTER_DEFAULT  1
-#define ELEMENTS_MAX   PHILOX_ELEMENTS(PHILOX_I64)
+#define PARTS_MAX     (1u << 20)
+#define ALIGNMENT_MAX 65536
+#define ELEMENTS_MAX  PHILOX_ELEMENTS(PHILOX_I64)
 
 /* --- checks ------------------------------------------------------------------- */
 
@@ -179,20 +175,8 @@ static enum philox_status check_parts(const char *function,
 static enum philox_status check_policy(const char *function,
 				       const struct philox_policy *policy)
 {
-	const char *field = NULL;
+	const char *field = policy_wrong(policy);
 
-	if (policy->moved > PHILOX_MOVED_ERROR)
-		field = "moved";
-	else if (policy->live > PHILOX_LIVE_RECORD)
-		field = "live";
-	else if (policy->refused > PHILOX_REFUSED_ERROR)
-		field = "refused";
-	else if (policy->reserved[0] || policy->reserved[1])
-		field = "reserved";
-	else if (policy->dry > DRY_MAX)
-		field = "dry";
-	else if (policy->differs > PHILOX_DIFFERS_EAGER)
-		field = "differs";
 	if (!field)
 		return PHILOX_OK;
 	return status_set(PHILOX_ERROR_INVALID,
@@ -408,22 +392,6 @@ void reason_add(struct reason *reason, const char *format, ...)
 
 /* --- making ---------------------------------------------------------------------- */
 
-static uint32_t chosen(uint32_t field, uint32_t otherwise, uint32_t never)
-{
-	if (field == PHILOX_NEVER)
-		return never;
-	return field ? field : otherwise;
-}
-
-static void set_policy(struct philox_policy *policy)
-{
-	policy->limit = chosen(policy->limit, LIMIT_DEFAULT, 0);
-	policy->warmups = chosen(policy->warmups, WARMUP_DEFAULT, 0);
-	policy->retry = chosen(policy->retry, RETRY_DEFAULT, PHILOX_NEVER);
-	policy->after = chosen(policy->after, AFTER_DEFAULT, PHILOX_NEVER);
-	policy->again = chosen(policy->again, PHILOX_NEVER, PHILOX_NEVER);
-}
-
 static enum philox_status check_free_name(const struct philox_runner *runner,
 					  const char *name)
 {
@@ -474,7 +442,7 @@ static enum philox_status make_function(
 	made->user = options.user;
 	made->agree = options.agree;
 	made->policy = options.policy;
-	set_policy(&made->policy);
+	policy_fill(&made->policy);
 	made->next = runner->functions;
 	runner->functions = made;
 	made->counts.create_ns = runner_time() - began;

@@ -5,6 +5,26 @@
 #define GRAPH_RUNNER_FUNCTION_FUNCTION_H
 
 #include "graph/runner/state/state.h"
+#include "lib/text/text.h"
+
+/* --- fields: what texts say of functions ---------------------------------- */
+
+/* Words of enums and of flags, in their order; NULL comes after the last. */
+extern const char *const function_modes[], *const function_flags[];
+extern const char *const input_kinds[], *const input_flags[];
+
+/*
+ * Of struct philox_policy. By name a number of calls without a limit is "never"
+ * throughout. policy_wrong() names a field that has a value that it cannot have,
+ * or is NULL; policy_fill() puts the defaults in.
+ */
+extern const struct field policy_fields[];
+const char *policy_wrong(const struct philox_policy *policy);
+void policy_fill(struct philox_policy *policy);
+
+/* Of struct philox_function_counts. */
+extern const struct field count_calls[], count_bodies[], count_prepared[],
+	count_misses[], count_verified[], count_kept[];
 
 /* --- script: what a body does under a key, compared with before ----------- */
 

@@ -10,216 +10,77 @@
 #include <philox/version.h>
 #include "graph/runner/plan/plan.h"
 
-/* --- words ------------------------------------------------------------------- */
-
-static enum philox_status differs_in(const struct plan_function *function,
-				     const char *what, const char *before,
-				     const char *now)
+/* A value in words: a text in quotation marks, or a number. */
+static void spell(const struct plan_difference *difference, const void *object,
+		  char text[80])
 {
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "function '%s': %s is %s in the plan, but %s here",
-			  function->name, what, before, now);
-}
+	const struct field *field = difference->field;
 
-static enum philox_status same_number(const struct plan_function *function,
-				      const char *what, uint64_t before,
-				      uint64_t now)
-{
-	char in_plan[24], here[24];
-
-	if (before == now)
-		return PHILOX_OK;
-	snprintf(in_plan, sizeof(in_plan), "%" PRIu64, before);
-	snprintf(here, sizeof(here), "%" PRIu64, now);
-	return differs_in(function, what, in_plan, here);
-}
-
-static void spell_times(char *text, size_t size, uint32_t number)
-{
-	if (number == PHILOX_NEVER)
-		snprintf(text, size, "never");
+	if (field->kind == FIELD_NAME)
+		snprintf(text, 80, "'%.64s'", field_text(field, object));
+	else if (field->kind == FIELD_TIMES &&
+		 field_number(field, object) == PHILOX_NEVER)
+		snprintf(text, 80, "never");
 	else
-		snprintf(text, size, "%" PRIu32, number);
+		snprintf(text, 80, "%" PRIu64, field_number(field, object));
 }
 
-/* Numbers of calls that may be PHILOX_NEVER. */
-static enum philox_status same_times(const struct plan_function *function,
-				     const char *what, uint32_t before,
-				     uint32_t now)
+static void spell_what(const struct plan_difference *difference, char text[120])
 {
-	char in_plan[24], here[24];
+	const struct field *field = difference->field;
+	const struct plan_part *part = difference->part;
+	const char *called = field->spoken ? field->spoken : field_name(field);
 
-	if (before == now)
-		return PHILOX_OK;
-	spell_times(in_plan, sizeof(in_plan), before);
-	spell_times(here, sizeof(here), now);
-	return differs_in(function, what, in_plan, here);
+	if (difference->of_policy)
+		snprintf(text, 120, "policy.%s", called);
+	else if (!part)
+		snprintf(text, 120, "%s", called);
+	else if (field->kind == FIELD_NAME)
+		snprintf(text, 120, "%s %zu", part->word, difference->index);
+	else
+		snprintf(text, 120, "%s of %s '%.64s'", called, part->word,
+			 field_text(part->fields, difference->other));
 }
 
-static enum philox_status same_name(const struct plan_function *function,
-				    const char *what, size_t index,
-				    const char *before, const char *now)
+/* Different numbers of parts come before different parts. */
+static int functions_differ(const struct plan_function *before,
+			    const struct plan_function *now,
+			    struct plan_difference *difference)
 {
-	char which[40], in_plan[80], here[80];
-
-	if (strcmp(before, now) == 0)
-		return PHILOX_OK;
-	snprintf(which, sizeof(which), "%s %zu", what, index);
-	snprintf(in_plan, sizeof(in_plan), "'%.64s'", before);
-	snprintf(here, sizeof(here), "'%.64s'", now);
-	return differs_in(function, which, in_plan, here);
-}
-
-static enum philox_status same_part(const struct plan_function *function,
-				    const char *field, const char *what,
-				    const char *name, uint64_t before,
-				    uint64_t now)
-{
-	char which[120];
-
-	if (before == now)
-		return PHILOX_OK;
-	snprintf(which, sizeof(which), "%s of %s '%.64s'", field, what, name);
-	return same_number(function, which, before, now);
-}
-
-/* --- descriptors --------------------------------------------------------------- */
-
-static enum philox_status same_input(const struct plan_function *function,
-				     size_t index,
-				     const struct philox_input *now)
-{
-	const struct philox_input *before = &function->inputs[index];
-	enum philox_status status =
-		same_name(function, "input", index, before->name, now->name);
-
-	if (status == PHILOX_OK)
-		status = same_part(function, "the kind", "input", now->name,
-				   before->kind, now->kind);
-	if (status == PHILOX_OK)
-		status = same_part(function, "flags", "input", now->name,
-				   before->flags, now->flags);
-	if (status == PHILOX_OK)
-		status =
-			same_part(function, "the alignment", "input", now->name,
-				  before->alignment, now->alignment);
-	if (status == PHILOX_OK)
-		status = same_part(function, "elements", "input", now->name,
-				   before->elements, now->elements);
-	return status;
-}
-
-static enum philox_status same_output(const struct plan_function *function,
-				      size_t index,
-				      const struct philox_output_info *now)
-{
-	const struct philox_output_info *before = &function->outputs[index];
-	enum philox_status status =
-		same_name(function, "output", index, before->name, now->name);
-
-	return status == PHILOX_OK
-		       ? same_part(function, "elements", "output", now->name,
-				   before->elements, now->elements)
-		       : status;
-}
-
-static enum philox_status same_value(const struct plan_function *function,
-				     size_t index,
-				     const struct philox_value *now)
-{
-	const struct philox_value *before = &function->values[index];
-	enum philox_status status =
-		same_name(function, "value", index, before->name, now->name);
-
-	return status == PHILOX_OK
-		       ? same_part(function, "the size", "value", now->name,
-				   before->bytes, now->bytes)
-		       : status;
-}
-
-static enum philox_status same_parts(const struct plan_function *before,
-				     const struct philox_function *now)
-{
-	enum philox_status status =
-		same_number(before, "how many inputs it has", before->n_inputs,
-			    now->n_inputs);
-
-	if (status == PHILOX_OK)
-		status = same_number(before, "how many outputs it has",
-				     before->n_outputs, now->n_outputs);
-	if (status == PHILOX_OK)
-		status = same_number(before, "how many values it has",
-				     before->n_values, now->n_values);
-	for (size_t i = 0; status == PHILOX_OK && i < before->n_inputs; i++)
-		status = same_input(before, i, &now->inputs[i]);
-	for (size_t i = 0; status == PHILOX_OK && i < before->n_outputs; i++)
-		status = same_output(before, i, &now->outputs[i]);
-	for (size_t i = 0; status == PHILOX_OK && i < before->n_values; i++)
-		status = same_value(before, i, &now->values[i]);
-	return status;
-}
-
-static enum philox_status same_policy(const struct plan_function *function,
-				      const struct philox_policy *now)
-{
-	const struct philox_policy *before = &function->policy;
-	const struct {
-		const char *field;
-		uint64_t before, now;
-		int is_times;
-	} fields[] = {{"moved", before->moved, now->moved, 0},
-		      {"live", before->live, now->live, 0},
-		      {"refused", before->refused, now->refused, 0},
-		      {"limit", before->limit, now->limit, 0},
-		      {"warmups", before->warmups, now->warmups, 0},
-		      {"dry", before->dry, now->dry, 0},
-		      {"after", before->after, now->after, 1},
-		      {"again", before->again, now->again, 1},
-		      {"retry", before->retry, now->retry, 1},
-		      {"keys", before->keys, now->keys, 0},
-		      {"verify", before->verify, now->verify, 0},
-		      {"differs", before->differs, now->differs, 0},
-		      {"bytes", before->bytes, now->bytes, 0}};
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0;
-	     status == PHILOX_OK && i < sizeof(fields) / sizeof(fields[0]);
-	     i++) {
-		char what[32];
-
-		snprintf(what, sizeof(what), "policy.%s", fields[i].field);
-		status = fields[i].is_times
-				 ? same_times(function, what,
-					      (uint32_t)fields[i].before,
-					      (uint32_t)fields[i].now)
-				 : same_number(function, what, fields[i].before,
-					       fields[i].now);
-	}
-	return status;
+	if (!plan_functions_differ(before, now, difference))
+		return 0;
+	if (fields_differ(plan_function_fields, before, now))
+		return 1;
+	for (size_t i = 0; i < PLAN_PARTS; i++)
+		if (plan_part_count(&plan_parts[i], before) !=
+		    plan_part_count(&plan_parts[i], now)) {
+			*difference = (struct plan_difference){
+				.field = &plan_parts[i].count,
+				.one = before,
+				.other = now};
+			return 1;
+		}
+	return 1;
 }
 
 static enum philox_status same_function(const struct plan_function *before,
-					const struct philox_function *now)
+					const struct philox_function *function)
 {
-	enum philox_status status =
-		same_number(before, "its mode", before->mode, now->mode);
+	const struct plan_function now = plan_signature(function);
+	struct plan_difference difference;
+	char what[120], in_plan[80], here[80];
 
-	if (status == PHILOX_OK)
-		status =
-			same_number(before, "flags", before->flags, now->flags);
-	if (status == PHILOX_OK)
-		status = same_parts(before, now);
-	return status == PHILOX_OK ? same_policy(before, &now->policy) : status;
+	if (!functions_differ(before, &now, &difference))
+		return PHILOX_OK;
+	spell_what(&difference, what);
+	spell(&difference, difference.one, in_plan);
+	spell(&difference, difference.other, here);
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "function '%s': %s is %s in the plan, but %s here",
+			  before->name, what, in_plan, here);
 }
 
 /* --- all of it ------------------------------------------------------------------- */
-
-static int by_listed_name(const void *one, const void *other)
-{
-	const struct philox_function *const *a = one, *const *b = other;
-
-	return strcmp((*a)->name, (*b)->name);
-}
 
 static int by_wanted_name(const void *name, const void *listed)
 {
@@ -233,7 +94,6 @@ static enum philox_status check_functions(const struct plan *plan,
 {
 	enum philox_status status = PHILOX_OK;
 
-	qsort(list, n, sizeof(*list), by_listed_name);
 	for (size_t i = 0; status == PHILOX_OK && i < plan->n_functions; i++) {
 		const struct plan_function *before = &plan->functions[i];
 		struct philox_function **found =
@@ -273,21 +133,13 @@ enum philox_status plan_check(const struct plan *plan,
 {
 	enum philox_status status = check_state(plan, runner);
 	struct philox_function **list;
-	size_t n = 0;
+	size_t n;
 
 	if (status != PHILOX_OK)
 		return status;
-	for (struct philox_function *function = runner->functions; function;
-	     function = function->next)
-		n += !function->destroyed;
-	list = calloc(n + 1, sizeof(*list));
+	list = plan_list_functions(runner, &n);
 	if (!list)
 		return plan_no_room();
-	n = 0;
-	for (struct philox_function *function = runner->functions; function;
-	     function = function->next)
-		if (!function->destroyed)
-			list[n++] = function;
 	status = check_functions(plan, list, n, functions);
 	free(list);
 	return status;

@@ -1,76 +1,37 @@
 /*
- * graph/runner/plan/lines.c - writing a plan: see Note [Plan]
+ * graph/runner/plan/lines.c - a plan, written and read: see Note [Plan]
  *
- * The text is written into a stream in memory, which remembers whether it ran
- * out of it.
+ * A text is read once, line by line. Tables grow with the lines read, never with
+ * a number that the text announces.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "graph/runner/function/function.h"
 #include "graph/runner/plan/plan.h"
-#include "lib/state/state.h"
 #include "lib/text/text.h"
 
-/* --- functions ---------------------------------------------------------------- */
+/* --- writing -------------------------------------------------------------- */
 
-static void write_descriptors(FILE *out, const struct plan_function *function)
+static void write_line(FILE *out, const char *word, const struct field *fields,
+		       const void *object)
 {
-	static const char *const kinds[] = {"static", "copied", "automatic"};
-
-	for (size_t i = 0; i < function->n_inputs; i++) {
-		const struct philox_input *input = &function->inputs[i];
-
-		fputs("input ", out);
-		text_write_name(out, input->name);
-		fprintf(out,
-			" %s flags %" PRIu32 " alignment %zu elements %" PRIu32
-			"\n",
-			kinds[input->kind], input->flags, input->alignment,
-			input->elements);
-	}
-	for (size_t i = 0; i < function->n_outputs; i++) {
-		fputs("output ", out);
-		text_write_name(out, function->outputs[i].name);
-		fprintf(out, " elements %" PRIu32 "\n",
-			function->outputs[i].elements);
-	}
-	for (size_t i = 0; i < function->n_values; i++) {
-		fputs("value ", out);
-		text_write_name(out, function->values[i].name);
-		fprintf(out, " bytes %zu\n", function->values[i].bytes);
-	}
+	fputs(word, out);
+	fields_write(out, fields, object, 0);
+	fputc('\n', out);
 }
 
-static void write_number(FILE *out, const char *word, uint32_t number)
+static void write_parts(FILE *out, const struct plan_function *function)
 {
-	if (number == PHILOX_NEVER)
-		fprintf(out, " %s never", word);
-	else
-		fprintf(out, " %s %" PRIu32, word, number);
+	for (size_t i = 0; i < PLAN_PARTS; i++) {
+		const struct plan_part *part = &plan_parts[i];
+		const size_t n = plan_part_count(part, function);
+
+		for (size_t k = 0; k < n; k++)
+			write_line(out, part->word, part->fields,
+				   plan_part_at(part, function, k));
+	}
 }
-
-static void write_plan_policy(FILE *out, const struct philox_policy *policy)
-{
-	static const char *const moved[] = {"limit", "record", "error"};
-	static const char *const live[] = {"eager", "record"};
-	static const char *const refused[] = {"eager", "error"};
-	static const char *const differs[] = {"error", "eager"};
-
-	fprintf(out, "policy moved %s live %s refused %s", moved[policy->moved],
-		live[policy->live], refused[policy->refused]);
-	write_number(out, "limit", policy->limit);
-	write_number(out, "warmups", policy->warmups);
-	write_number(out, "dry", policy->dry);
-	write_number(out, "after", policy->after);
-	write_number(out, "again", policy->again);
-	write_number(out, "retry", policy->retry);
-	write_number(out, "keys", policy->keys);
-	write_number(out, "verify", policy->verify);
-	fprintf(out, " differs %s bytes %" PRIu64 "\n",
-		differs[policy->differs], policy->bytes);
-}
-
-/* --- scripts ------------------------------------------------------------------- */
 
 static void write_region_step(FILE *out, const char *what,
 			      const struct step *step)
@@ -119,8 +80,6 @@ static void write_scripts(FILE *out, const struct plan_function *function)
 	}
 }
 
-/* --- keys ---------------------------------------------------------------------- */
-
 static void write_key_bytes(FILE *out, const struct plan_key *key)
 {
 	static const char digits[] = "0123456789abcdef";
@@ -141,18 +100,9 @@ static void write_key(FILE *out, const struct plan_key *key)
 		fputs(" script none", out);
 	else
 		fprintf(out, " script %zu", key->script);
-	fprintf(out,
-		" calls %" PRIu64 " warmups %" PRIu32 " dry %" PRIu32
-		" limited %" PRIu32 " recordings %" PRIu32 " unplayed %" PRIu32
-		" prepared %" PRIu32 " bytes %" PRIu64,
-		key->calls, key->warmups, key->dry, key->limited,
-		key->expected.n, key->expected.unplayed, key->expected.prepared,
-		key->expected.bytes);
-	write_number(out, "wait", key->wait);
-	if (key->refused) {
-		fputs(" refused ", out);
-		text_write_name(out, key->refused);
-	}
+	fields_write(out, plan_key_fields, key, 0);
+	if (key->refused)
+		fields_write(out, plan_refused_fields, key, 0);
 	fputc('\n', out);
 }
 
@@ -163,48 +113,30 @@ static void write_keys(FILE *out, const struct plan_function *function)
 	for (size_t i = 0; i < function->n_keys; i++) {
 		write_key(out, &function->keys[i]);
 		for (size_t k = 0; k < function->n_inputs; k++, taken++)
-			fprintf(out, "takes %zu moves %" PRIu32 "%s\n",
-				taken->bytes, taken->moves,
-				taken->copied ? " copied" : "");
+			write_line(out, "takes", plan_input_fields, taken);
 	}
 }
 
-/* --- all of it ------------------------------------------------------------------ */
-
-static void write_plan_function(FILE *out, const struct plan_function *function)
+static void write_function(FILE *out, const struct plan_function *function)
 {
-	static const char *const modes[] = {"forward", "backward", "inference"};
-
-	fputs("function ", out);
-	text_write_name(out, function->name);
-	fprintf(out, " %s flags %" PRIu32 "\n", modes[function->mode],
-		function->flags);
-	write_descriptors(out, function);
-	write_plan_policy(out, &function->policy);
+	write_line(out, "function", plan_function_fields, function);
+	write_parts(out, function);
+	fputs("policy", out);
+	fields_write(out, policy_fields, &function->policy, FIELDS_BY_NAME);
+	fputc('\n', out);
 	write_scripts(out, function);
 	write_keys(out, function);
-}
-
-static void write_barred(FILE *out, const struct plan_barred *barred)
-{
-	fprintf(out, "barred %016" PRIx64 " %" PRIu64 " by ",
-		barred->ticket.region_key, barred->ticket.serial);
-	text_write_name(out, barred->function);
-	fprintf(out, " %s for ", barred->alive ? "alive" : "destroyed");
-	text_write_name(out, barred->reason);
-	fputc('\n', out);
 }
 
 static void write_lines(FILE *out, const struct plan *plan)
 {
 	fprintf(out, "philox plan %d\nlibrary ", PLAN_VERSION);
 	text_write_name(out, plan->library);
-	fprintf(out, "\nrunner live %" PRIu64 " mapped %" PRIu64 "\n",
-		plan->live, plan->mapped);
+	write_line(out, "\nrunner", plan_peak_fields, plan);
 	for (size_t i = 0; i < plan->n_functions; i++)
-		write_plan_function(out, &plan->functions[i]);
+		write_function(out, &plan->functions[i]);
 	for (size_t i = 0; i < plan->n_barred; i++)
-		write_barred(out, &plan->barred[i]);
+		write_line(out, "barred", plan_barred_fields, &plan->barred[i]);
 }
 
 enum philox_status plan_write(const struct plan *plan, struct text *text)
@@ -217,9 +149,51 @@ enum philox_status plan_write(const struct plan *plan, struct text *text)
 			  "no memory for the text of a plan");
 }
 
-/* --- read: reading a plan: see Note [Plan] -------------------------------- */
+/* --- reading -------------------------------------------------------------- */
 
-/* --- the first lines -------------------------------------------------------------- */
+/* What of a function comes next, at the earliest. */
+enum section { OF_INPUTS, OF_OUTPUTS, OF_VALUES, OF_SCRIPTS, OF_KEYS };
+
+/* What steps of a script may name by number: those of its own, above it. */
+struct step_counts {
+	uint64_t passes, allocations;
+	uint64_t outputs, values; /* of the function */
+};
+
+struct plan_reader {
+	struct reader in;
+	struct plan *plan;
+	enum section section;
+	struct step_counts counts; /* of the last script */
+	struct plan_index keys;    /* of the last function */
+	size_t named;              /* scripts, by its keys */
+	uint64_t bytes;            /* of its recordings */
+};
+
+/* The last function. */
+static struct plan_function *planned_function(const struct plan_reader *reader)
+{
+	return &reader->plan->functions[reader->plan->n_functions - 1];
+}
+
+/* Whether a line of this section may come here. */
+static int line_fits(struct plan_reader *reader, enum section section)
+{
+	if (!reader->plan->n_functions) {
+		reader_refuse(&reader->in, "%s",
+			      "there is no function for it above");
+		return 0;
+	}
+	if (reader->section > section || reader->plan->n_barred)
+		reader_refuse(&reader->in, "%s", "it comes too late");
+	else if (section >= OF_SCRIPTS && reader->section < OF_SCRIPTS)
+		reader_refuse(&reader->in, "%s",
+			      "the policy has to come first");
+	reader->section = section;
+	return reader->in.status == PHILOX_OK;
+}
+
+/* --- the first lines ------------------------------------------------------- */
 
 static void read_head(struct plan_reader *reader)
 {
@@ -239,295 +213,99 @@ static void read_head(struct plan_reader *reader)
 	reader->plan->library = reader_name(in);
 	reader_end_line(in);
 	reader_expect(in, "runner");
-	reader->plan->live = plan_size(in, " live ");
-	reader->plan->mapped = plan_size(in, " mapped ");
+	fields_read(in, plan_peak_fields, reader->plan, 0);
 	reader_end_line(in);
 }
 
-/* --- barred tickets --------------------------------------------------------------- */
+/* --- scripts --------------------------------------------------------------- */
 
-static int by_name(const void *name, const void *function)
+/* The number of something of which there are `n`. */
+static uint64_t read_which(struct reader *reader, uint64_t n, const char *what)
 {
-	return strcmp(name, ((const struct plan_function *)function)->name);
+	const uint64_t number = reader_decimal(reader, 0, PLAN_MOST);
+
+	if (number >= n)
+		reader_refuse(reader, "there is no %s %" PRIu64, what, number);
+	return number;
 }
 
-static void check_barred(struct plan_reader *reader,
-			 const struct plan_barred *barred)
+static uint64_t read_after(struct reader *reader, const char *word,
+			   uint64_t most)
 {
-	const struct plan *plan = reader->plan;
-
-	if (plan->n_barred == UNRECORDED_TICKETS)
-		reader_refuse(&reader->in, "more than %d barred tickets",
-			      UNRECORDED_TICKETS);
-	if (reader->in.status == PHILOX_OK && barred->alive &&
-	    (!plan->n_functions ||
-	     !bsearch(barred->function, plan->functions, plan->n_functions,
-		      sizeof(*plan->functions), by_name)))
-		reader_refuse(&reader->in, "there is no function '%s' above",
-			      barred->function);
+	reader_expect(reader, word);
+	return reader_decimal(reader, 0, most);
 }
 
-static void read_barred(struct plan_reader *reader)
+static void read_pass(struct reader *reader, struct step *step,
+		      struct step_counts *counts)
 {
-	struct reader *in = &reader->in;
-	struct plan *plan = reader->plan;
-	struct plan_barred read = {0};
+	step->region = reader_name(reader);
+	if (step->kind == STEP_BACKWARD && reader_accept(reader, " of "))
+		step->a = read_which(reader, counts->passes, "pass");
+	else if (step->kind == STEP_BACKWARD)
+		step->a = UINT64_MAX;
+	step->flags = (unsigned)read_after(reader, " flags ", UINT32_MAX);
+	counts->passes++;
+}
 
-	if (!plan->n_barred)
-		plan_end_function(reader);
-	read.ticket.region_key = reader_hex(in);
-	reader_expect(in, " ");
-	read.ticket.serial = reader_decimal(in, 1, PLAN_MOST);
-	reader_expect(in, " by ");
-	read.function = plan_short_name(
-		in, TEXT_OF(((struct unrecorded_ticket *)0)->name));
-	read.alive = reader_accept(in, " alive");
-	if (!read.alive)
-		reader_expect(in, " destroyed");
-	reader_expect(in, " for ");
-	read.reason = plan_short_name(
-		in, TEXT_OF(((struct unrecorded_ticket *)0)->reason));
-	check_barred(reader, &read);
-	reader_end_line(in);
-	plan->barred =
-		reader_grow(in, plan->barred, plan->n_barred, sizeof(read));
-	if (in->status == PHILOX_OK) {
-		plan->barred[plan->n_barred++] = read;
+static void read_memory(struct reader *reader, struct step *step,
+			struct step_counts *counts)
+{
+	if (step->kind == STEP_FREE) {
+		step->a = read_which(reader, counts->allocations, "allocation");
 		return;
 	}
-	free(read.function);
-	free(read.reason);
+	step->a = reader_decimal(reader, 0, PLAN_MOST);
+	step->b = read_after(reader, " alignment ", PLAN_MOST);
+	counts->allocations++;
 }
 
-/* --- all of it --------------------------------------------------------------------- */
-
-static void read_line(struct plan_reader *reader)
+static void read_named(struct reader *reader, struct step *step,
+		       const struct step_counts *counts)
 {
-	static const struct {
-		const char *word;
-		void (*read)(struct plan_reader *reader);
-	} lines[] = {{"takes ", plan_read_taken},
-		     {"key ", plan_read_key},
-		     {"step ", plan_read_script_step},
-		     {"script ", plan_begin_script},
-		     {"function ", plan_begin_function},
-		     {"input ", plan_read_input},
-		     {"output ", plan_read_output},
-		     {"value ", plan_read_value},
-		     {"policy ", plan_read_policy},
-		     {"barred ", read_barred}};
-
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (reader_accept(&reader->in, lines[i].word)) {
-			lines[i].read(reader);
-			return;
-		}
-	reader_expected(&reader->in, "a known kind of line");
-}
-
-static void read_plan_lines(struct plan_reader *reader)
-{
-	struct reader *in = &reader->in;
-
-	while (in->status == PHILOX_OK) {
-		const char *line = in->at;
-
-		if (!reader_accept(in, "checksum ")) {
-			read_line(reader);
-			continue;
-		}
-		if (!reader->plan->n_barred)
-			plan_end_function(reader);
-		reader_checksum(in, line);
+	if (step->kind == STEP_VALUE) {
+		step->a = read_which(reader, counts->values, "value");
 		return;
 	}
+	step->a = read_which(reader, counts->outputs, "output");
+	step->b = read_after(reader, " bytes ", PLAN_MOST);
 }
 
-enum philox_status plan_read(const char *text, size_t size, struct plan *plan)
+/* The rest of a line of a step; its region is new memory. */
+static struct step read_step(struct reader *reader, struct step_counts *counts)
 {
-	struct plan_reader reader = {.in = {.text = text,
-					    .at = text,
-					    .end = text + size,
-					    .start = text,
-					    .line = 1},
-				     .plan = plan};
+	static const char *const words[] = {
+		[STEP_FORWARD] = "forward ", [STEP_BACKWARD] = "backward ",
+		[STEP_ALLOC] = "alloc ",     [STEP_FREE] = "free ",
+		[STEP_OUTPUT] = "output ",   [STEP_VALUE] = "value "};
+	struct step step = {STEP_FORWARD, 0, NULL, 0, 0};
+	int kind = STEP_FORWARD;
 
-	memset(plan, 0, sizeof(*plan));
-	read_head(&reader);
-	read_plan_lines(&reader);
-	free(reader.keys.places);
-	if (reader.in.status != PHILOX_OK)
-		plan_finish(plan);
-	return reader.in.status;
-}
-
-/* --- function: a function of a plan, read, and its scripts ---------------- */
-
-void plan_end_function(struct plan_reader *reader)
-{
-	const struct plan_function *function;
-
-	if (!reader->plan->n_functions || reader->in.status != PHILOX_OK)
-		return;
-	function = planned_function(reader);
-	if (reader->section < OF_SCRIPTS)
-		reader_refuse(&reader->in, "function '%s' has no policy",
-			      function->name);
-	if (reader->named < function->n_scripts)
-		reader_refuse(&reader->in,
-			      "script %zu of function '%s' is of no key",
-			      reader->named, function->name);
-	plan_end_key(reader);
-}
-
-/* --- functions ------------------------------------------------------------------- */
-
-void plan_begin_function(struct plan_reader *reader)
-{
-	static const char *const modes[] = {" forward", " backward",
-					    " inference"};
-	struct reader *in = &reader->in;
-	struct plan *plan = reader->plan;
-	struct plan_function read = {0};
-
-	plan_end_function(reader);
-	if (plan->n_barred)
-		reader_refuse(in, "%s", "a function after barred tickets");
-	read.name = plan_short_name(
-		in, TEXT_OF(((struct philox_function *)0)->name));
-	read.mode = plan_choice(in, modes, 3, "a mode of functions");
-	read.flags = plan_number(in, " flags ");
-	if (in->status == PHILOX_OK && !*read.name)
-		reader_refuse(in, "%s", "a function without a name");
-	if (in->status == PHILOX_OK && plan->n_functions &&
-	    strcmp(planned_function(reader)->name, read.name) >= 0)
-		reader_refuse(in, "function '%s' has to come before '%s'",
-			      read.name, planned_function(reader)->name);
-	reader_end_line(in);
-	plan->functions = reader_grow(in, plan->functions, plan->n_functions,
-				      sizeof(*plan->functions));
-	if (in->status != PHILOX_OK) {
-		free(read.name);
-		return;
+	while (kind <= STEP_VALUE && !reader_accept(reader, words[kind]))
+		kind++;
+	if (kind > STEP_VALUE) {
+		reader_expected(reader, "a known kind of step");
+		return step;
 	}
-	plan->functions[plan->n_functions++] = read;
-	free(reader->keys.places);
-	reader->keys = (struct plan_index){.same = plan_same_keys};
-	reader->named = 0;
-	reader->bytes = 0;
-	reader->section = OF_INPUTS;
-}
-
-void plan_read_input(struct plan_reader *reader)
-{
-	static const char *const kinds[] = {" static", " copied", " automatic"};
-	struct reader *in = &reader->in;
-	struct plan_function *function;
-	struct philox_input read = {0};
-	char *name;
-
-	if (!plan_line_fits(reader, OF_INPUTS))
-		return;
-	function = planned_function(reader);
-	read.name = name = reader_name(in);
-	read.kind = plan_choice(in, kinds, 3, "a kind of inputs");
-	read.flags = plan_number(in, " flags ");
-	read.alignment = (size_t)plan_size(in, " alignment ");
-	read.elements = plan_number(in, " elements ");
-	reader_end_line(in);
-	function->inputs = reader_grow(in, function->inputs, function->n_inputs,
-				       sizeof(read));
-	if (in->status == PHILOX_OK)
-		function->inputs[function->n_inputs++] = read;
+	step.kind = (enum step_kind)kind;
+	if (kind <= STEP_BACKWARD)
+		read_pass(reader, &step, counts);
+	else if (kind <= STEP_FREE)
+		read_memory(reader, &step, counts);
 	else
-		free(name);
+		read_named(reader, &step, counts);
+	reader_end_line(reader);
+	return step;
 }
 
-void plan_read_output(struct plan_reader *reader)
+static void read_script(struct plan_reader *reader)
 {
 	struct reader *in = &reader->in;
-	struct plan_function *function;
-	struct philox_output_info read = {0};
-	char *name;
-
-	if (!plan_line_fits(reader, OF_OUTPUTS))
-		return;
-	function = planned_function(reader);
-	read.name = name = reader_name(in);
-	read.elements = plan_number(in, " elements ");
-	reader_end_line(in);
-	function->outputs = reader_grow(in, function->outputs,
-					function->n_outputs, sizeof(read));
-	if (in->status == PHILOX_OK)
-		function->outputs[function->n_outputs++] = read;
-	else
-		free(name);
-}
-
-void plan_read_value(struct plan_reader *reader)
-{
-	struct reader *in = &reader->in;
-	struct plan_function *function;
-	struct philox_value read = {0};
-	char *name;
-
-	if (!plan_line_fits(reader, OF_VALUES))
-		return;
-	function = planned_function(reader);
-	read.name = name = reader_name(in);
-	read.bytes = (size_t)plan_size(in, " bytes ");
-	reader_end_line(in);
-	function->values = reader_grow(in, function->values, function->n_values,
-				       sizeof(read));
-	if (in->status == PHILOX_OK)
-		function->values[function->n_values++] = read;
-	else
-		free(name);
-}
-
-void plan_read_policy(struct plan_reader *reader)
-{
-	static const char *const moved[] = {"limit", "record", "error"};
-	static const char *const live[] = {"eager", "record"};
-	static const char *const refused[] = {"eager", "error"};
-	static const char *const differs[] = {"error", "eager"};
-	struct reader *in = &reader->in;
-	struct philox_policy *policy;
-
-	if (!plan_line_fits(reader, OF_VALUES))
-		return;
-	policy = &planned_function(reader)->policy;
-	reader_expect(in, "moved ");
-	policy->moved = plan_choice(in, moved, 3, "what moved inputs do");
-	reader_expect(in, " live ");
-	policy->live = plan_choice(in, live, 2, "'eager' or 'record'");
-	reader_expect(in, " refused ");
-	policy->refused = plan_choice(in, refused, 2, "'eager' or 'error'");
-	policy->limit = plan_or_never(in, " limit");
-	policy->warmups = plan_or_never(in, " warmups");
-	policy->dry = plan_or_never(in, " dry");
-	policy->after = plan_or_never(in, " after");
-	policy->again = plan_or_never(in, " again");
-	policy->retry = plan_or_never(in, " retry");
-	policy->keys = plan_or_never(in, " keys");
-	policy->verify = plan_or_never(in, " verify");
-	reader_expect(in, " differs ");
-	policy->differs = plan_choice(in, differs, 2, "'error' or 'eager'");
-	reader_expect(in, " bytes ");
-	policy->bytes = reader_decimal(in, 0, UINT64_MAX);
-	reader_end_line(in);
-	reader->section = OF_SCRIPTS;
-}
-
-/* --- scripts --------------------------------------------------------------------- */
-
-void plan_begin_script(struct plan_reader *reader)
-{
-	struct reader *in = &reader->in;
+	const struct plan_script script = {0};
 	struct plan_function *function;
 	uint64_t number;
 
-	if (!plan_line_fits(reader, OF_SCRIPTS))
+	if (!line_fits(reader, OF_SCRIPTS))
 		return;
 	function = planned_function(reader);
 	number = reader_decimal(in, 0, PLAN_MOST);
@@ -535,23 +313,19 @@ void plan_begin_script(struct plan_reader *reader)
 		reader_refuse(in, "script %zu has to come first",
 			      function->n_scripts);
 	reader_end_line(in);
-	function->scripts =
-		reader_grow(in, function->scripts, function->n_scripts,
-			    sizeof(*function->scripts));
 	reader->counts = (struct step_counts){.outputs = function->n_outputs,
 					      .values = function->n_values};
-	if (in->status == PHILOX_OK)
-		function->scripts[function->n_scripts++] =
-			(struct plan_script){0};
+	reader_put(in, &function->scripts, &function->n_scripts, &script,
+		   sizeof(script));
 }
 
-void plan_read_script_step(struct plan_reader *reader)
+static void read_script_step(struct plan_reader *reader)
 {
 	struct reader *in = &reader->in;
 	struct plan_script *script;
 	struct step read;
 
-	if (!plan_line_fits(reader, OF_SCRIPTS))
+	if (!line_fits(reader, OF_SCRIPTS))
 		return;
 	if (!planned_function(reader)->n_scripts) {
 		reader_refuse(in, "%s", "there is no script for it above");
@@ -559,20 +333,16 @@ void plan_read_script_step(struct plan_reader *reader)
 	}
 	script = &planned_function(reader)
 			  ->scripts[planned_function(reader)->n_scripts - 1];
-	read = plan_read_step(in, &reader->counts);
-	script->steps = reader_grow(in, script->steps, script->n, sizeof(read));
-	if (in->status == PHILOX_OK)
-		script->steps[script->n++] = read;
-	else
+	read = read_step(in, &reader->counts);
+	if (!reader_put(in, &script->steps, &script->n, &read, sizeof(read)))
 		free((void *)(uintptr_t)read.region);
 }
 
-/* --- keys: keys of a plan, read ------------------------------------------- */
+/* --- keys ------------------------------------------------------------------ */
 
-#define EXPECTED_MAX  (UINT32_MAX / 2)
 #define KEY_BYTES_MAX 4096
 
-void plan_end_key(struct plan_reader *reader)
+static void end_key(struct plan_reader *reader)
 {
 	const struct plan_function *function = planned_function(reader);
 
@@ -608,8 +378,6 @@ static void check_scripts(struct plan_reader *reader)
 	if (status != PHILOX_OK && reader->in.status == PHILOX_OK)
 		reader->in.status = status;
 }
-
-/* --- keys ------------------------------------------------------------------------ */
 
 static int hex_digit(char c)
 {
@@ -667,15 +435,11 @@ static void read_key_script(struct plan_reader *reader, struct plan_key *key)
 	reader->named += key->script == reader->named;
 }
 
-static void read_expected(struct plan_reader *reader, struct expected *expected)
+static void check_recordings(struct plan_reader *reader,
+			     const struct expected *expected)
 {
 	struct reader *in = &reader->in;
 
-	reader_expect(in, " recordings ");
-	expected->n = (uint32_t)reader_decimal(in, 0, EXPECTED_MAX);
-	expected->unplayed = plan_number(in, " unplayed ");
-	expected->prepared = plan_number(in, " prepared ");
-	expected->bytes = plan_size(in, " bytes ");
 	if (expected->unplayed > expected->n ||
 	    expected->prepared > expected->n - expected->unplayed)
 		reader_refuse(in, "%" PRIu32 " recording%s cannot be so many",
@@ -688,31 +452,16 @@ static void read_expected(struct plan_reader *reader, struct expected *expected)
 		reader->bytes += expected->bytes;
 }
 
-static void read_wait(struct reader *reader, struct plan_key *key)
-{
-	key->wait = plan_or_never(reader, " wait");
-	if (!key->wait)
-		return;
-	reader_expect(reader, " refused ");
-	key->refused =
-		plan_short_name(reader, TEXT_OF(((struct key *)0)->refused));
-}
-
-static void read_key_words(struct plan_reader *reader, struct plan_key *key)
+static void read_key_line(struct plan_reader *reader, struct plan_key *key)
 {
 	struct reader *in = &reader->in;
 
 	read_key_bytes(in, key);
 	read_key_script(reader, key);
-	reader_expect(in, " calls ");
-	key->calls = reader_decimal(in, 0, PLAN_MOST);
-	reader_expect(in, " warmups ");
-	key->warmups = (uint32_t)reader_decimal(in, 0, UINT32_MAX - 1);
-	reader_expect(in, " dry ");
-	key->dry = (uint32_t)reader_decimal(in, 0, DRY_MAX);
-	key->limited = plan_number(in, " limited ");
-	read_expected(reader, &key->expected);
-	read_wait(in, key);
+	fields_read(in, plan_key_fields, key, 0);
+	check_recordings(reader, &key->expected);
+	if (key->wait)
+		fields_read(in, plan_refused_fields, key, 0);
 	reader_end_line(in);
 }
 
@@ -722,14 +471,12 @@ static void put_key(struct plan_reader *reader, struct plan_key key)
 	struct plan_function *function = planned_function(reader);
 	size_t found = 0;
 
-	function->keys = reader_grow(in, function->keys, function->n_keys,
-				     sizeof(*function->keys));
-	if (in->status != PHILOX_OK) {
+	if (!reader_put(in, &function->keys, &function->n_keys, &key,
+			sizeof(key))) {
 		free(key.bytes);
 		free(key.refused);
 		return;
 	}
-	function->keys[function->n_keys++] = key;
 	reader->keys.things = function;
 	in->status = plan_index_put(
 		&reader->keys, hash_text((const char *)key.bytes, key.size),
@@ -740,17 +487,17 @@ static void put_key(struct plan_reader *reader, struct plan_key key)
 	}
 }
 
-void plan_read_key(struct plan_reader *reader)
+static void read_key(struct plan_reader *reader)
 {
 	const enum section before = reader->section;
 	struct plan_key key = {0};
 
-	if (!plan_line_fits(reader, OF_KEYS))
+	if (!line_fits(reader, OF_KEYS))
 		return;
 	if (before != OF_KEYS)
 		check_scripts(reader);
-	plan_end_key(reader);
-	read_key_words(reader, &key);
+	end_key(reader);
+	read_key_line(reader, &key);
 	put_key(reader, key);
 }
 
@@ -761,181 +508,221 @@ static int may_be_a_copy(const struct philox_input *input)
 	       input->flags != PHILOX_INPUT_MUTATED;
 }
 
-void plan_read_taken(struct plan_reader *reader)
+static void read_taken(struct plan_reader *reader)
 {
 	struct reader *in = &reader->in;
 	struct plan_function *function;
 	struct key_input read = {0};
 
-	if (!plan_line_fits(reader, OF_KEYS))
+	if (!line_fits(reader, OF_KEYS))
 		return;
 	function = planned_function(reader);
 	if (function->n_takes >= function->n_inputs * function->n_keys) {
 		reader_refuse(in, "%s", "there is no key for it above");
 		return;
 	}
-	read.bytes = (size_t)reader_decimal(in, 0, PLAN_MOST);
-	read.moves = plan_number(in, " moves ");
-	read.copied = reader_accept(in, " copied");
+	fields_read(in, plan_input_fields, &read, 0);
 	if (read.copied &&
 	    !may_be_a_copy(
 		    &function->inputs[function->n_takes % function->n_inputs]))
 		reader_refuse(in, "%s", "this input is not copied");
 	reader_end_line(in);
-	function->takes = reader_grow(in, function->takes, function->n_takes,
-				      sizeof(read));
-	if (in->status == PHILOX_OK)
-		function->takes[function->n_takes++] = read;
+	reader_put(in, &function->takes, &function->n_takes, &read,
+		   sizeof(read));
 }
 
-/* --- steps: steps of scripts, read: see Note [Plan] ----------------------- */
+/* --- functions ------------------------------------------------------------- */
 
-/* The number of something of which there are `n`. */
-static uint64_t read_which(struct reader *reader, uint64_t n, const char *what)
+static void end_function(struct plan_reader *reader)
 {
-	const uint64_t number = reader_decimal(reader, 0, UINT64_MAX / 2);
+	const struct plan_function *function;
 
-	if (number >= n)
-		reader_refuse(reader, "there is no %s %" PRIu64, what, number);
-	return number;
+	if (!reader->plan->n_functions || reader->in.status != PHILOX_OK)
+		return;
+	function = planned_function(reader);
+	if (reader->section < OF_SCRIPTS)
+		reader_refuse(&reader->in, "function '%s' has no policy",
+			      function->name);
+	if (reader->named < function->n_scripts)
+		reader_refuse(&reader->in,
+			      "script %zu of function '%s' is of no key",
+			      reader->named, function->name);
+	end_key(reader);
 }
 
-static uint64_t read_after(struct reader *reader, const char *word)
+static void read_function(struct plan_reader *reader)
 {
-	reader_expect(reader, word);
-	return reader_decimal(reader, 0, UINT64_MAX / 2);
-}
+	struct reader *in = &reader->in;
+	struct plan *plan = reader->plan;
+	struct plan_function read = {0};
 
-static void read_flags(struct reader *reader, struct step *step)
-{
-	reader_expect(reader, " flags ");
-	step->flags = (unsigned)reader_decimal(reader, 0, UINT32_MAX);
-}
-
-static void read_pass(struct reader *reader, struct step *step,
-		      struct step_counts *counts)
-{
-	step->region = reader_name(reader);
-	if (step->kind == STEP_BACKWARD && reader_accept(reader, " of "))
-		step->a = read_which(reader, counts->passes, "pass");
-	else if (step->kind == STEP_BACKWARD)
-		step->a = UINT64_MAX;
-	read_flags(reader, step);
-	counts->passes++;
-}
-
-static void read_memory(struct reader *reader, struct step *step,
-			struct step_counts *counts)
-{
-	if (step->kind == STEP_FREE) {
-		step->a = read_which(reader, counts->allocations, "allocation");
+	end_function(reader);
+	if (plan->n_barred)
+		reader_refuse(in, "%s", "a function after barred tickets");
+	fields_read(in, plan_function_fields, &read, 0);
+	if (in->status == PHILOX_OK && !*read.name)
+		reader_refuse(in, "%s", "a function without a name");
+	if (in->status == PHILOX_OK && plan->n_functions &&
+	    strcmp(planned_function(reader)->name, read.name) >= 0)
+		reader_refuse(in, "function '%s' has to come before '%s'",
+			      read.name, planned_function(reader)->name);
+	reader_end_line(in);
+	if (!reader_put(in, &plan->functions, &plan->n_functions, &read,
+			sizeof(read))) {
+		free(read.name);
 		return;
 	}
-	step->a = reader_decimal(reader, 0, UINT64_MAX / 2);
-	step->b = read_after(reader, " alignment ");
-	counts->allocations++;
+	free(reader->keys.places);
+	reader->keys = (struct plan_index){.same = plan_same_keys};
+	reader->named = 0;
+	reader->bytes = 0;
+	reader->section = OF_INPUTS;
 }
 
-static void read_named(struct reader *reader, struct step *step,
-		       const struct step_counts *counts)
+/* The lines of parts have to come in their order. */
+static void read_part(struct plan_reader *reader, size_t index)
 {
-	if (step->kind == STEP_VALUE) {
-		step->a = read_which(reader, counts->values, "value");
+	const struct plan_part *part = &plan_parts[index];
+	struct reader *in = &reader->in;
+	struct plan_function *function;
+	union {
+		struct philox_input input;
+		struct philox_output_info output;
+		struct philox_value value;
+	} read;
+	size_t n;
+
+	if (!line_fits(reader, (enum section)(OF_INPUTS + index)))
 		return;
-	}
-	step->a = read_which(reader, counts->outputs, "output");
-	step->b = read_after(reader, " bytes ");
-}
-
-struct step plan_read_step(struct reader *reader, struct step_counts *counts)
-{
-	static const char *const words[] = {
-		[STEP_FORWARD] = "forward ", [STEP_BACKWARD] = "backward ",
-		[STEP_ALLOC] = "alloc ",     [STEP_FREE] = "free ",
-		[STEP_OUTPUT] = "output ",   [STEP_VALUE] = "value "};
-	struct step step = {STEP_FORWARD, 0, NULL, 0, 0};
-	int kind = STEP_FORWARD;
-
-	while (kind <= STEP_VALUE && !reader_accept(reader, words[kind]))
-		kind++;
-	if (kind > STEP_VALUE) {
-		reader_expected(reader, "a known kind of step");
-		return step;
-	}
-	step.kind = (enum step_kind)kind;
-	if (kind <= STEP_BACKWARD)
-		read_pass(reader, &step, counts);
-	else if (kind <= STEP_FREE)
-		read_memory(reader, &step, counts);
+	memset(&read, 0, sizeof(read));
+	function = planned_function(reader);
+	fields_read(in, part->fields, &read, 0);
+	reader_end_line(in);
+	n = plan_part_count(part, function);
+	if (reader_put(in, (char *)function + part->items, &n, &read,
+		       part->size))
+		field_set(&part->count, function, n);
 	else
-		read_named(reader, &step, counts);
-	reader_end_line(reader);
-	return step;
+		fields_free(part->fields, &read);
 }
 
-/* --- words: words of a plan: see graph/runner/plan/plan.h --- */
-
-struct plan_function *planned_function(const struct plan_reader *reader)
+static void read_input(struct plan_reader *reader)
 {
-	return &reader->plan->functions[reader->plan->n_functions - 1];
+	read_part(reader, OF_INPUTS);
 }
 
-/* Whether a line of this section may come here. */
-int plan_line_fits(struct plan_reader *reader, enum section section)
+static void read_output(struct plan_reader *reader)
 {
-	if (!reader->plan->n_functions) {
-		reader_refuse(&reader->in, "%s",
-			      "there is no function for it above");
-		return 0;
+	read_part(reader, OF_OUTPUTS);
+}
+
+static void read_value(struct plan_reader *reader)
+{
+	read_part(reader, OF_VALUES);
+}
+
+static void read_policy(struct plan_reader *reader)
+{
+	if (!line_fits(reader, OF_VALUES))
+		return;
+	fields_read(&reader->in, policy_fields,
+		    &planned_function(reader)->policy, FIELDS_BY_NAME);
+	reader_end_line(&reader->in);
+	reader->section = OF_SCRIPTS;
+}
+
+/* --- barred tickets -------------------------------------------------------- */
+
+static int by_name(const void *name, const void *function)
+{
+	return strcmp(name, ((const struct plan_function *)function)->name);
+}
+
+static void check_barred(struct plan_reader *reader,
+			 const struct plan_barred *barred)
+{
+	const struct plan *plan = reader->plan;
+
+	if (plan->n_barred == UNRECORDED_TICKETS)
+		reader_refuse(&reader->in, "more than %d barred tickets",
+			      UNRECORDED_TICKETS);
+	if (reader->in.status == PHILOX_OK && barred->alive &&
+	    (!plan->n_functions ||
+	     !bsearch(barred->function, plan->functions, plan->n_functions,
+		      sizeof(*plan->functions), by_name)))
+		reader_refuse(&reader->in, "there is no function '%s' above",
+			      barred->function);
+}
+
+static void read_barred(struct plan_reader *reader)
+{
+	struct reader *in = &reader->in;
+	struct plan *plan = reader->plan;
+	struct plan_barred read = {0};
+
+	if (!plan->n_barred)
+		end_function(reader);
+	fields_read(in, plan_barred_fields, &read, 0);
+	check_barred(reader, &read);
+	reader_end_line(in);
+	if (!reader_put(in, &plan->barred, &plan->n_barred, &read,
+			sizeof(read)))
+		fields_free(plan_barred_fields, &read);
+}
+
+/* --- all of it -------------------------------------------------------------- */
+
+static void read_line(struct plan_reader *reader)
+{
+	static const struct {
+		const char *word;
+		void (*read)(struct plan_reader *reader);
+	} lines[] = {{"takes ", read_taken},       {"key ", read_key},
+		     {"step ", read_script_step},  {"script ", read_script},
+		     {"function ", read_function}, {"input ", read_input},
+		     {"output ", read_output},     {"value ", read_value},
+		     {"policy ", read_policy},     {"barred ", read_barred}};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (reader_accept(&reader->in, lines[i].word)) {
+			lines[i].read(reader);
+			return;
+		}
+	reader_expected(&reader->in, "a known kind of line");
+}
+
+static void read_plan_lines(struct plan_reader *reader)
+{
+	struct reader *in = &reader->in;
+
+	while (in->status == PHILOX_OK) {
+		const char *line = in->at;
+
+		if (!reader_accept(in, "checksum ")) {
+			read_line(reader);
+			continue;
+		}
+		if (!reader->plan->n_barred)
+			end_function(reader);
+		reader_checksum(in, line);
+		return;
 	}
-	if (reader->section > section || reader->plan->n_barred)
-		reader_refuse(&reader->in, "%s", "it comes too late");
-	else if (section >= OF_SCRIPTS && reader->section < OF_SCRIPTS)
-		reader_refuse(&reader->in, "%s",
-			      "the policy has to come first");
-	reader->section = section;
-	return reader->in.status == PHILOX_OK;
 }
 
-/* One of `n` words: its number. */
-uint32_t plan_choice(struct reader *reader, const char *const *words,
-		     uint32_t n, const char *what)
+enum philox_status plan_read(const char *text, size_t size, struct plan *plan)
 {
-	for (uint32_t i = 0; i < n; i++)
-		if (reader_accept(reader, words[i]))
-			return i;
-	reader_expected(reader, what);
-	return 0;
-}
+	struct plan_reader reader = {.in = {.text = text,
+					    .at = text,
+					    .end = text + size,
+					    .start = text,
+					    .line = 1},
+				     .plan = plan};
 
-/* The words have the space before them, and after them where that is sure. */
-uint32_t plan_number(struct reader *reader, const char *word)
-{
-	reader_expect(reader, word);
-	return (uint32_t)reader_decimal(reader, 0, UINT32_MAX);
-}
-
-uint32_t plan_or_never(struct reader *reader, const char *word)
-{
-	reader_expect(reader, word);
-	if (reader_accept(reader, " never"))
-		return PHILOX_NEVER;
-	reader_expect(reader, " ");
-	return (uint32_t)reader_decimal(reader, 0, PHILOX_NEVER - 1);
-}
-
-uint64_t plan_size(struct reader *reader, const char *word)
-{
-	reader_expect(reader, word);
-	return reader_decimal(reader, 0, PLAN_MOST);
-}
-
-/* A name that the library has in an array of so many bytes. */
-char *plan_short_name(struct reader *reader, size_t most)
-{
-	char *name = reader_name(reader);
-
-	if (name && reader->status == PHILOX_OK && strlen(name) > most)
-		reader_refuse(reader, "a text of more than %zu bytes", most);
-	return name;
+	memset(plan, 0, sizeof(*plan));
+	read_head(&reader);
+	read_plan_lines(&reader);
+	free(reader.keys.places);
+	if (reader.in.status != PHILOX_OK)
+		plan_finish(plan);
+	return reader.in.status;
 }

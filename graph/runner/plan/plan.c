@@ -1,199 +1,178 @@
 /*
- * graph/runner/plan/plan.c - saving and loading the plan of a runner
+ * graph/runner/plan/plan.c - what a plan is: see Note [Plan]
  */
-#include <inttypes.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <philox/plan.h>
-#include "graph/pool/pool.h"
+#include "graph/runner/function/function.h"
 #include "graph/runner/plan/plan.h"
-#include "graph/runner/state/state.h"
-#include "lib/state/state.h"
 #include "lib/text/text.h"
 
-/* --- saving -------------------------------------------------------------------- */
+/* The bytes that a text in an array has at most. */
+#define TEXT_OF(type, member) (sizeof(((type *)0)->member) - 1)
 
-static enum philox_status save_entered(struct philox_runner *runner,
-				       struct text *text)
+/* --- fields --------------------------------------------------------------- */
+
+static const char *const alive[] = {"destroyed", "alive", NULL};
+
+#define NUMBER(type, text, field) FIELD(NUMBER, struct type, field, text)
+#define SIZE(type, text, field)   NUMBER(type, text, field), .most = PLAN_MOST
+#define NAME(type)                FIELD(NAME, struct type, name, NULL), .name = "name"
+
+const struct field plan_peak_fields[] = {
+	{SIZE(plan, "live", live), .name = "live_peak",
+	 .spoken = "live at its peak"},
+	{SIZE(plan, "mapped", mapped), .name = "mapped_peak",
+	 .spoken = "mapped at its peak"},
+	FIELDS_END};
+
+const struct field plan_function_fields[] = {
+	{NAME(plan_function), .most = TEXT_OF(struct philox_function, name)},
+	{FIELD(CHOICE, struct plan_function, mode, NULL), .name = "mode",
+	 .spoken = "its mode", .words = function_modes,
+	 .what = "a mode of functions"},
+	{FIELD(FLAGS, struct plan_function, flags, "flags"),
+	 .words = function_flags},
+	FIELDS_END};
+
+static const struct field input_fields[] = {
+	{NAME(philox_input)},
+	{FIELD(CHOICE, struct philox_input, kind, NULL), .name = "kind",
+	 .spoken = "the kind", .words = input_kinds,
+	 .what = "a kind of inputs"},
+	{FIELD(FLAGS, struct philox_input, flags, "flags"),
+	 .words = input_flags},
+	{SIZE(philox_input, "alignment", alignment), .spoken = "the alignment"},
+	{NUMBER(philox_input, "elements", elements)},
+	FIELDS_END};
+
+static const struct field output_fields[] = {
+	{NAME(philox_output_info)},
+	{NUMBER(philox_output_info, "elements", elements)},
+	FIELDS_END};
+
+static const struct field value_fields[] = {
+	{NAME(philox_value)},
+	{SIZE(philox_value, "bytes", bytes), .spoken = "the size"},
+	FIELDS_END};
+
+const struct plan_part plan_parts[PLAN_PARTS] = {
+	{"input",
+	 input_fields,
+	 sizeof(struct philox_input),
+	 offsetof(struct plan_function, inputs),
+	 {NUMBER(plan_function, "inputs", n_inputs),
+	  .spoken = "how many inputs it has"}},
+	{"output",
+	 output_fields,
+	 sizeof(struct philox_output_info),
+	 offsetof(struct plan_function, outputs),
+	 {NUMBER(plan_function, "outputs", n_outputs),
+	  .spoken = "how many outputs it has"}},
+	{"value",
+	 value_fields,
+	 sizeof(struct philox_value),
+	 offsetof(struct plan_function, values),
+	 {NUMBER(plan_function, "values", n_values),
+	  .spoken = "how many values it has"}}};
+
+const struct field plan_key_fields[] = {
+	{SIZE(plan_key, "calls", calls)},
+	{NUMBER(plan_key, "warmups", warmups), .most = UINT32_MAX - 1,
+	 .spoken = "warm-ups to come"},
+	{NUMBER(plan_key, "dry", dry), .most = DRY_MAX,
+	 .spoken = "dry warm-ups to come"},
+	{NUMBER(plan_key, "limited", limited), .spoken = "calls at the limit"},
+	{NUMBER(plan_key, "recordings", expected.n), .most = UINT32_MAX / 2},
+	{NUMBER(plan_key, "unplayed", expected.unplayed),
+	 .spoken = "never replayed"},
+	{NUMBER(plan_key, "prepared", expected.prepared)},
+	{SIZE(plan_key, "bytes", expected.bytes)},
+	{FIELD(TIMES, struct plan_key, wait, "wait")},
+	FIELDS_END};
+
+const struct field plan_refused_fields[] = {
+	{FIELD(NAME, struct plan_key, refused, "refused"),
+	 .most = TEXT_OF(struct key, refused)},
+	FIELDS_END};
+
+const struct field plan_input_fields[] = {
+	{SIZE(key_input, NULL, bytes), .name = "bytes"},
+	{NUMBER(key_input, "moves", moves)},
+	{FIELD(MARK, struct key_input, copied, "copied")},
+	FIELDS_END};
+
+const struct field plan_barred_fields[] = {
+	{FIELD(HEX, struct plan_barred, ticket.region_key, NULL),
+	 .name = "region"},
+	{SIZE(plan_barred, NULL, ticket.serial), .name = "serial", .least = 1},
+	{FIELD(NAME, struct plan_barred, function, "by"), .name = "function",
+	 .most = TEXT_OF(struct unrecorded_ticket, name)},
+	{FIELD(EITHER, struct plan_barred, alive, NULL), .name = "alive",
+	 .words = alive, .what = "' destroyed'"},
+	{FIELD(NAME, struct plan_barred, reason, "for"), .name = "reason",
+	 .most = TEXT_OF(struct unrecorded_ticket, reason)},
+	FIELDS_END};
+
+/* --- parts of functions ---------------------------------------------------- */
+
+const void *plan_part_at(const struct plan_part *part,
+			 const struct plan_function *function, size_t index)
 {
-	struct plan plan;
-	enum philox_status status = plan_take(runner, &plan);
+	const char *items;
 
-	if (status != PHILOX_OK)
-		return status;
-	status = plan_write(&plan, text);
-	plan_finish(&plan);
-	return status;
+	memcpy(&items, (const char *)function + part->items, sizeof(items));
+	return items + index * part->size;
 }
 
-static enum philox_status save_plan(struct philox_runner *runner,
-				    struct text_target to)
+size_t plan_part_count(const struct plan_part *part,
+		       const struct plan_function *function)
 {
-	struct text text;
-	enum philox_status status = runner_acquire(runner);
-
-	if (status == PHILOX_OK)
-		status = runner_release(runner, save_entered(runner, &text));
-	if (status == PHILOX_OK)
-		status = text_put(&text, to);
-	return runner_report(runner, NULL, status);
+	return (size_t)field_number(&part->count, function);
 }
 
-enum philox_status philox_runner_save_text(struct philox_runner *runner,
-					   char **text, size_t *size)
+static const struct field *fields_of_parts_differ(
+	const struct plan_part *part, struct plan_difference *difference)
 {
-	if (!runner || !text)
-		return context_null(runner ? runner->context : NULL,
-				    runner ? "text" : "runner");
-	NEED_PROCESS(runner->context);
-	return save_plan(runner,
-			 (struct text_target){.text = text, .size = size});
-}
+	const struct plan_function *one = difference->one;
+	const struct plan_function *other = difference->other;
+	const size_t n = plan_part_count(part, one);
+	const size_t m = plan_part_count(part, other);
 
-enum philox_status philox_runner_save(struct philox_runner *runner,
-				      const char *path)
-{
-	if (!runner || !path)
-		return context_null(runner ? runner->context : NULL,
-				    runner ? "path" : "runner");
-	NEED_PROCESS(runner->context);
-	return save_plan(runner, (struct text_target){.path = path});
-}
+	for (size_t i = 0; i < n && i < m; i++) {
+		const void *a = plan_part_at(part, one, i);
+		const void *b = plan_part_at(part, other, i);
+		const struct field *field = fields_differ(part->fields, a, b);
 
-/* --- loading ------------------------------------------------------------------- */
-
-static void post_plan(struct philox_runner *runner, enum philox_log_level level,
-		      const char *text)
-{
-	const struct philox_log_entry subject = {.pool = runner->name};
-
-	log_post(runner->context, level, "plan", &subject, "runner '%s' %s",
-		 runner->name, text);
-}
-
-static void post_loaded(const struct plan *plan, struct philox_runner *runner)
-{
-	char text[160];
-	size_t keys = 0;
-	uint64_t recordings = 0;
-
-	for (size_t i = 0; i < plan->n_functions; i++) {
-		const struct plan_function *function = &plan->functions[i];
-
-		keys += function->n_keys;
-		for (size_t k = 0; k < function->n_keys; k++)
-			recordings += function->keys[k].expected.n;
+		if (!field)
+			continue;
+		*difference = (struct plan_difference){
+			.part = part, .index = i, .one = a, .other = b};
+		return field;
 	}
-	snprintf(text, sizeof(text),
-		 "has a plan of %zu function%s, %zu key%s and %" PRIu64
-		 " recording%s",
-		 plan->n_functions, status_s(plan->n_functions), keys,
-		 status_s(keys), recordings, status_s(recordings));
-	post_plan(runner, PHILOX_LOG_INFO, text);
+	return n == m ? NULL : &part->count;
 }
 
-/* Nothing depends on it: without it the pool grows when it must. */
-static void take_plan_memory(struct philox_runner *runner)
+int plan_functions_differ(const struct plan_function *one,
+			  const struct plan_function *other,
+			  struct plan_difference *difference)
 {
-	struct philox_pool *pool = runner->pool;
-	enum philox_status status = PHILOX_OK;
-	struct pool_figures figures;
-
-	pool_lock(pool);
-	if (runner->plan.mapped)
-		status = pool_take_ahead(pool, (size_t)runner->plan.mapped);
-	pool_figures(pool->blocks, &figures);
-	pool_unlock(pool);
-	runner->plan.taken = figures.mapped_peak;
-	if (status != PHILOX_OK) {
-		char text[400];
-
-		snprintf(text, sizeof(text),
-			 "cannot take the memory of its plan ahead: %.300s",
-			 philox_error_message());
-		post_plan(runner, PHILOX_LOG_WARNING, text);
-	}
+	*difference = (struct plan_difference){.one = one, .other = other};
+	difference->field = fields_differ(plan_function_fields, one, other);
+	for (size_t i = 0; !difference->field && i < PLAN_PARTS; i++)
+		difference->field =
+			fields_of_parts_differ(&plan_parts[i], difference);
+	if (difference->field)
+		return 1;
+	difference->one = &one->policy;
+	difference->other = &other->policy;
+	difference->of_policy = 1;
+	difference->field =
+		fields_differ(policy_fields, &one->policy, &other->policy);
+	return difference->field != NULL;
 }
 
-static enum philox_status load_entered(struct philox_runner *runner,
-				       const struct plan *plan)
-{
-	struct philox_function **functions =
-		calloc(plan->n_functions + 1, sizeof(*functions));
-	struct status_message kept;
-	enum philox_status status;
-
-	if (!functions)
-		return plan_no_room();
-	status = plan_check(plan, runner, functions);
-	if (status == PHILOX_OK)
-		status = plan_apply(plan, runner, functions);
-	free(functions);
-	if (status != PHILOX_OK)
-		return status;
-	status_keep(&kept);
-	post_loaded(plan, runner);
-	take_plan_memory(runner);
-	status_restore(&kept);
-	return PHILOX_OK;
-}
-
-static enum philox_status load_plan(struct philox_runner *runner,
-				    const char *text, size_t size)
-{
-	struct plan plan;
-	enum philox_status status = plan_read(text, size, &plan);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = runner_acquire(runner);
-	if (status == PHILOX_OK)
-		status = runner_release(runner, load_entered(runner, &plan));
-	plan_finish(&plan);
-	return status;
-}
-
-enum philox_status philox_runner_load_text(struct philox_runner *runner,
-					   const char *text, size_t size)
-{
-	if (!runner || !text)
-		return context_null(runner ? runner->context : NULL,
-				    runner ? "text" : "runner");
-	NEED_PROCESS(runner->context);
-	return runner_report(runner, NULL, load_plan(runner, text, size));
-}
-
-enum philox_status philox_runner_load(struct philox_runner *runner,
-				      const char *path)
-{
-	struct text text;
-	enum philox_status status;
-
-	if (!runner || !path)
-		return context_null(runner ? runner->context : NULL,
-				    runner ? "path" : "runner");
-	NEED_PROCESS(runner->context);
-	status = file_read(path, &text.bytes, &text.size);
-	if (status == PHILOX_OK)
-		status = text_done(&text, path,
-				   load_plan(runner, text.bytes, text.size));
-	return runner_report(runner, NULL, status);
-}
-
-/* --- index: a plan, freed, and what in it is the same --------------------- */
-
-enum philox_status plan_no_room(void)
-{
-	return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
-}
-
-/* --- freed ------------------------------------------------------------------- */
-
-static void free_name(const char *name)
-{
-	free((void *)(uintptr_t)name);
-}
+/* --- freed ---------------------------------------------------------------- */
 
 static void free_scripts(struct plan_function *function)
 {
@@ -201,20 +180,22 @@ static void free_scripts(struct plan_function *function)
 		struct plan_script *script = &function->scripts[i];
 
 		for (size_t k = 0; k < script->n; k++)
-			free_name(script->steps[k].region);
+			free((void *)(uintptr_t)script->steps[k].region);
 		free(script->steps);
 	}
 }
 
 static void free_contents(struct plan_function *function)
 {
-	free(function->name);
-	for (size_t i = 0; i < function->n_inputs; i++)
-		free_name(function->inputs[i].name);
-	for (size_t i = 0; i < function->n_outputs; i++)
-		free_name(function->outputs[i].name);
-	for (size_t i = 0; i < function->n_values; i++)
-		free_name(function->values[i].name);
+	fields_free(plan_function_fields, function);
+	for (size_t i = 0; i < PLAN_PARTS; i++) {
+		const struct plan_part *part = &plan_parts[i];
+		const size_t n = plan_part_count(part, function);
+
+		for (size_t k = 0; k < n; k++)
+			fields_free(part->fields,
+				    plan_part_at(part, function, k));
+	}
 	free(function->inputs);
 	free(function->outputs);
 	free(function->values);
@@ -225,10 +206,9 @@ static void free_contents(struct plan_function *function)
 	}
 }
 
-static void free_barred(struct plan_barred *barred)
+enum philox_status plan_no_room(void)
 {
-	free(barred->function);
-	free(barred->reason);
+	return status_set(PHILOX_ERROR_MEMORY, "no memory for a plan");
 }
 
 void plan_finish(struct plan *plan)
@@ -243,7 +223,7 @@ void plan_finish(struct plan *plan)
 		free(function->takes);
 	}
 	for (size_t i = 0; i < plan->n_barred && !plan->borrowed; i++)
-		free_barred(&plan->barred[i]);
+		fields_free(plan_barred_fields, &plan->barred[i]);
 	if (!plan->borrowed)
 		free(plan->library);
 	free(plan->functions);

@@ -8,7 +8,7 @@
 #include "graph/runner/state/state.h"
 #include "lib/text/text.h"
 
-/* --- plan: the plan of a runner, as a text and read ----------------------- */
+/* --- plan: what a plan is -------------------------------------------------- */
 
 /*
  * Note [Plan]
@@ -104,6 +104,7 @@
 
 #define PLAN_VERSION   1
 #define PLAN_NO_SCRIPT SIZE_MAX
+#define PLAN_MOST      (UINT64_MAX / 2)
 
 struct plan_script {
 	struct step *steps; /* their regions are the plan's, or the runner's */
@@ -151,14 +152,51 @@ struct plan {
 	int borrowed; /* all names and bytes are the runner's */
 };
 
+/* Inputs, outputs or values of a function, each a line. */
+struct plan_part {
+	const char *word;
+	const struct field *fields;
+	size_t size, items; /* of one; where the function has their address */
+	struct field count; /* of the function */
+};
+
+#define PLAN_PARTS 3
+
+extern const struct plan_part plan_parts[PLAN_PARTS];
+size_t plan_part_count(const struct plan_part *part,
+		       const struct plan_function *function);
+const void *plan_part_at(const struct plan_part *part,
+			 const struct plan_function *function, size_t index);
+
+/* The fields of the other lines. */
+extern const struct field plan_peak_fields[], plan_function_fields[],
+	plan_key_fields[], plan_refused_fields[], plan_input_fields[],
+	plan_barred_fields[];
+
+/*
+ * plan_functions_differ() finds the first difference of two functions, but for
+ * what they have learned: of themselves, of a part, or of their policies.
+ */
+struct plan_difference {
+	const struct field *field;
+	const struct plan_part *part; /* NULL: of the function */
+	size_t index;                 /* of the part */
+	const void *one, *other;      /* what has the field */
+	int of_policy;
+};
+
+int plan_functions_differ(const struct plan_function *one,
+			  const struct plan_function *other,
+			  struct plan_difference *difference);
+
 /*
  * plan_finish() frees what a plan holds. plan_no_room() is the error of those
- * below that find no memory. (graph/runner/plan/plan.c)
+ * below that find no memory.
  */
 void plan_finish(struct plan *plan);
 enum philox_status plan_no_room(void);
 
-/* Of an index of things that are found by a hash. (graph/runner/plan/plan.c) */
+/* Of an index of things that are found by a hash. */
 struct plan_index {
 	struct plan_place {
 		uint64_t hash;
@@ -182,113 +220,57 @@ int plan_same_keys(const void *function, size_t one, size_t other);
 int plan_same_scripts(const void *function, size_t one, size_t other);
 uint64_t plan_hash_script(const struct plan_script *script);
 
+/* --- lines: a plan, written and read --------------------------------------- */
+
 /*
  * plan_write() writes a plan as a text: ERROR_MEMORY.
- * (graph/runner/plan/lines.c)
  */
 enum philox_status plan_write(const struct plan *plan, struct text *text);
 
 /*
  * plan_read() reads a text and checks all that can be checked without a runner:
  * ERROR_INVALID, which names the line, ERROR_UNSUPPORTED, ERROR_MEMORY. The
- * memory it takes is in proportion to the text. (graph/runner/plan/lines.c)
+ * memory it takes is in proportion to the text.
  */
 enum philox_status plan_read(const char *text, size_t size, struct plan *plan);
 
+/* --- take: the plan of a runner --------------------------------------------- */
+
 /*
  * plan_take() makes the plan of a runner, to be written before the runner
- * changes: ERROR_MEMORY. (graph/runner/plan/take.c)
+ * changes: ERROR_MEMORY.
  */
 enum philox_status plan_take(struct philox_runner *runner, struct plan *plan);
 
 /*
+ * plan_list_functions() lists the functions of a runner that were not destroyed,
+ * in order of name, for the caller to free; NULL: no memory. plan_signature() is
+ * one without its keys.
+ */
+struct philox_function **plan_list_functions(const struct philox_runner *runner,
+					     size_t *n);
+struct plan_function plan_signature(const struct philox_function *function);
+
+/* --- check: may a plan be loaded --------------------------------------------- */
+
+/*
  * plan_check() checks that a plan may be loaded into a runner, and writes the
  * function here for each of the plan's: ERROR_STATE, ERROR_UNSUPPORTED,
- * ERROR_MISMATCH, ERROR_MEMORY. (graph/runner/plan/check.c)
+ * ERROR_MISMATCH, ERROR_MEMORY.
  */
 enum philox_status plan_check(const struct plan *plan,
 			      const struct philox_runner *runner,
 			      struct philox_function **functions);
 
+/* --- apply: a plan, loaded --------------------------------------------------- */
+
 /*
  * plan_apply() loads a plan that was checked: all of it, or nothing.
  * ERROR_MEMORY. plan_forget() frees what a runner that ends keeps of one.
- * (graph/runner/plan/apply.c)
  */
 enum philox_status plan_apply(const struct plan *plan,
 			      struct philox_runner *runner,
 			      struct philox_function *const *functions);
 void plan_forget(struct philox_runner *runner);
-
-/* --- steps: steps of scripts, read ---------------------------------------- */
-
-/* What steps of a script may name by number: those of its own, above it. */
-struct step_counts {
-	uint64_t passes, allocations;
-	uint64_t outputs, values; /* of the function */
-};
-
-/*
- * plan_read_step() reads the rest of a line of a step; its region is new memory.
- */
-struct step plan_read_step(struct reader *reader, struct step_counts *counts);
-
-/* --- reader: reading a plan: see Note [Plan] ------------------------------ */
-
-/*
- * The text is read once, line by line. Tables grow with the lines read, never
- * with a number that the text announces.
- */
-
-#define PLAN_MOST (UINT64_MAX / 2)
-
-/* The bytes that a text in an array has at most. */
-#define TEXT_OF(member) (sizeof(member) - 1)
-
-/* What of a function comes next, at the earliest. */
-enum section { OF_INPUTS, OF_OUTPUTS, OF_VALUES, OF_SCRIPTS, OF_KEYS };
-
-struct plan_reader {
-	struct reader in;
-	struct plan *plan;
-	enum section section;
-	struct step_counts counts; /* of the last script */
-	struct plan_index keys;    /* of the last function */
-	size_t named;              /* scripts, by its keys */
-	uint64_t bytes;            /* of its recordings */
-};
-
-/*
- * Words: planned_function() is the last function; plan_line_fits() tells whether
- * a line of a section may come here, or refuses it. plan_choice() takes one of n
- * words: its number. The others take a word, with the spaces around it, and then
- * a number, "never" for PHILOX_NEVER, a size, or a name of at most so many bytes.
- * (graph/runner/plan/lines.c)
- */
-struct plan_function *planned_function(const struct plan_reader *reader);
-int plan_line_fits(struct plan_reader *reader, enum section section);
-uint32_t plan_choice(struct reader *reader, const char *const *words,
-		     uint32_t n, const char *what);
-uint32_t plan_number(struct reader *reader, const char *word);
-uint32_t plan_or_never(struct reader *reader, const char *word);
-uint64_t plan_size(struct reader *reader, const char *word);
-char *plan_short_name(struct reader *reader, size_t most);
-
-/*
- * The rest of each kind of line. plan_end_key() and plan_end_function() refuse
- * the text if something of the last one is missing.
- * (graph/runner/plan/lines.c, graph/runner/plan/lines.c)
- */
-void plan_read_key(struct plan_reader *reader);
-void plan_read_taken(struct plan_reader *reader);
-void plan_end_key(struct plan_reader *reader);
-void plan_begin_function(struct plan_reader *reader);
-void plan_read_input(struct plan_reader *reader);
-void plan_read_output(struct plan_reader *reader);
-void plan_read_value(struct plan_reader *reader);
-void plan_read_policy(struct plan_reader *reader);
-void plan_begin_script(struct plan_reader *reader);
-void plan_read_script_step(struct plan_reader *reader);
-void plan_end_function(struct plan_reader *reader);
 
 #endif

@@ -103,23 +103,28 @@ static enum philox_status take_keys(struct plan_function *to,
 
 /* --- functions ------------------------------------------------------------------- */
 
+struct plan_function plan_signature(const struct philox_function *function)
+{
+	return (struct plan_function){.name = (char *)(uintptr_t)function->name,
+				      .mode = (uint32_t)function->mode,
+				      .flags = function->flags,
+				      .inputs = function->inputs,
+				      .outputs = function->outputs,
+				      .values = function->values,
+				      .n_inputs = function->n_inputs,
+				      .n_outputs = function->n_outputs,
+				      .n_values = function->n_values,
+				      .policy = function->policy};
+}
+
 static enum philox_status take_function(struct plan_function *to,
-					struct philox_function *function)
+					const struct philox_function *function)
 {
 	enum philox_status status;
 	struct key **keys;
 	size_t n;
 
-	*to = (struct plan_function){.name = function->name,
-				     .mode = (uint32_t)function->mode,
-				     .flags = function->flags,
-				     .inputs = function->inputs,
-				     .outputs = function->outputs,
-				     .values = function->values,
-				     .n_inputs = function->n_inputs,
-				     .n_outputs = function->n_outputs,
-				     .n_values = function->n_values,
-				     .policy = function->policy};
+	*to = plan_signature(function);
 	keys = sort_keys(function, &n);
 	if (!keys)
 		return plan_no_room();
@@ -135,43 +140,41 @@ static int by_function_name(const void *one, const void *other)
 	return strcmp((*a)->name, (*b)->name);
 }
 
+struct philox_function **plan_list_functions(const struct philox_runner *runner,
+					     size_t *n)
+{
+	struct philox_function *function, **list;
+	size_t count = 0;
+
+	for (function = runner->functions; function; function = function->next)
+		count += !function->destroyed;
+	list = calloc(count + 1, sizeof(*list));
+	*n = 0;
+	for (function = runner->functions; list && function;
+	     function = function->next)
+		if (!function->destroyed)
+			list[(*n)++] = function;
+	if (list)
+		qsort(list, *n, sizeof(struct philox_function *),
+		      by_function_name);
+	return list;
+}
+
 static enum philox_status take_functions(struct plan *plan,
-					 struct philox_function **list,
-					 size_t n)
+					 const struct philox_runner *runner)
 {
 	enum philox_status status = PHILOX_OK;
+	size_t n;
+	struct philox_function **list = plan_list_functions(runner, &n);
 
 	plan->functions = calloc(n + 1, sizeof(*plan->functions));
-	if (!plan->functions)
-		return plan_no_room();
-	qsort(list, n, sizeof(*list), by_function_name);
+	if (!list || !plan->functions)
+		status = plan_no_room();
 	while (status == PHILOX_OK && plan->n_functions < n) {
 		status = take_function(&plan->functions[plan->n_functions],
 				       list[plan->n_functions]);
 		plan->n_functions++;
 	}
-	return status;
-}
-
-static enum philox_status take_all_functions(struct plan *plan,
-					     const struct philox_runner *runner)
-{
-	struct philox_function **list;
-	enum philox_status status;
-	size_t n = 0;
-
-	for (struct philox_function *function = runner->functions; function;
-	     function = function->next)
-		n += !function->destroyed;
-	list = calloc(n + 1, sizeof(*list));
-	if (!list)
-		return plan_no_room();
-	n = 0;
-	for (struct philox_function *function = runner->functions; function;
-	     function = function->next)
-		if (!function->destroyed)
-			list[n++] = function;
-	status = take_functions(plan, list, n);
 	free(list);
 	return status;
 }
@@ -226,7 +229,7 @@ enum philox_status plan_take(struct philox_runner *runner, struct plan *plan)
 	*plan = (struct plan){.borrowed = 1};
 	plan->library = (char *)(uintptr_t)philox_version();
 	take_peaks(plan, runner);
-	status = take_all_functions(plan, runner);
+	status = take_functions(plan, runner);
 	if (status == PHILOX_OK)
 		status = take_barred(plan, runner);
 	if (status != PHILOX_OK)

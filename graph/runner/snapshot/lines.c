@@ -5,130 +5,147 @@
 #include "graph/runner/snapshot/snapshot.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/text/text.h"
+#include "graph/runner/function/function.h"
 
-static void put_u64(FILE *out, const char *word, uint64_t number)
+/* --- fields --------------------------------------------------------------- */
+
+static const char *const modes[] = {"plain", "eager", "verify", NULL};
+static const char *const there[] = {"there", "gone", NULL};
+static const char *const copies[] = {"static", "copied", NULL};
+static const char *const makers[] = {"call", "prepare", NULL};
+static const char *const ties[] = {"untied", "tied", NULL};
+
+#define NUMBER(type, text, field) FIELD(NUMBER, struct type, field, text)
+
+const struct field text_runner_fields[] = {
+	{FIELD(TEXT, struct runner_text, name, NULL), .name = "name"},
+	{FIELD(CHOICE, struct runner_text, mode, "mode"), .words = modes},
+	{NUMBER(runner_text, "calls", calls)},
+	{NUMBER(runner_text, "made", made)},
+	{NUMBER(runner_text, "functions", n_functions), .name = ""},
+	{NUMBER(runner_text, "live", n_live), .name = ""},
+	FIELDS_END};
+
+#define PARTS(text, field) \
+	NUMBER(text_function, text, field.n), .most = RUNNER_TEXT_PART_MAX
+
+const struct field text_function_fields[] = {
+	{FIELD(TEXT, struct text_function, name, NULL), .what = "name"},
+	{FIELD(EITHER, struct text_function, gone, NULL), .words = there},
+	{FIELD(CHOICE, struct text_function, mode, NULL),
+	 .words = function_modes},
+	{NUMBER(text_function, "flags", flags)},
+	{PARTS("inputs", inputs)},
+	{PARTS("outputs", outputs)},
+	{PARTS("values", values)},
+	{NUMBER(text_function, "keys", keys.n)},
+	{NUMBER(text_function, "recordings", recordings.n)},
+	FIELDS_END};
+
+const struct text_line text_counts[TEXT_COUNTS] = {
+	{"calls", count_calls},       {"bodies", count_bodies},
+	{NULL, count_prepared},       {"misses", count_misses},
+	{"verified", count_verified}, {"kept", count_kept}};
+
+const struct field text_reason_fields[] = {
+	{FIELD(TEXT, struct text_function, reason, NULL), .name = "reason"},
+	FIELDS_END};
+
+#define PART_NAME   FIELD(NAME, struct text_part, name, NULL), .name = "name"
+#define PART_ORIGIN FIELD(NAME, struct text_part, origin, "origin")
+
+static const struct field input_fields[] = {
+	{PART_NAME},
+	{FIELD(CHOICE, struct text_part, kind, NULL), .name = "kind",
+	 .words = input_kinds},
+	{FIELD(FLAGS, struct text_part, flags, "flags"), .words = input_flags},
+	{NUMBER(text_part, "alignment", alignment)},
+	{NUMBER(text_part, "elements", elements)},
+	{PART_ORIGIN},
+	FIELDS_END};
+
+static const struct field output_fields[] = {
+	{PART_NAME},
+	{NUMBER(text_part, "elements", elements)},
+	{PART_ORIGIN},
+	FIELDS_END};
+
+static const struct field value_fields[] = {
+	{PART_NAME}, {NUMBER(text_part, "bytes", alignment)}, FIELDS_END};
+
+const struct text_line text_parts[3] = {{"input", input_fields},
+					{"output", output_fields},
+					{"value", value_fields}};
+
+const struct field text_key_fields[] = {
+	{NUMBER(text_key, "calls", calls)},
+	{NUMBER(text_key, "warm-ups", warmups), .name = "warmups"},
+	{NUMBER(text_key, "dry", dry)},
+	{FIELD(TIMES, struct text_key, wait, "wait")},
+	{FIELD(TEXT, struct text_key, refused, "refused")},
+	FIELDS_END};
+
+const struct field text_recording_fields[] = {
+	{NUMBER(text_recording, NULL, number), .name = "number", .least = 1},
+	{NUMBER(text_recording, "key", key)},
+	{NUMBER(text_recording, "replays", replays)},
+	{FIELD(EITHER, struct text_recording, prepared, "by"),
+	 .name = "prepared", .words = makers},
+	{NUMBER(text_recording, "bytes", bytes)},
+	{NUMBER(text_recording, "passes", passes)},
+	{NUMBER(text_recording, "writes", writes)},
+	{NUMBER(text_recording, "ranges", ranges.n), .name = ""},
+	FIELDS_END};
+
+/* Of an input that was an output: after its function. */
+const struct field text_source_fields[] = {
+	{NUMBER(text_source, "output", output)},
+	{NUMBER(text_source, "recording", recording)},
+	FIELDS_END};
+
+const struct field text_copied_fields[] = {
+	{FIELD(EITHER, struct text_source, copied, NULL), .name = "copied",
+	 .words = copies},
+	FIELDS_END};
+
+const struct field text_range_fields[] = {
+	{NUMBER(text_range, "segment", segment)},
+	{NUMBER(text_range, "offset", offset)},
+	{NUMBER(text_range, "bytes", bytes)},
+	FIELDS_END};
+
+const struct field text_live_fields[] = {
+	{NUMBER(text_output, "function", function)},
+	{NUMBER(text_output, "output", output)},
+	{NUMBER(text_output, "recording", recording)},
+	{NUMBER(text_output, "block", block)},
+	{NUMBER(text_output, "size", bytes), .name = "bytes"},
+	{NUMBER(text_output, "call", call)},
+	{FIELD(EITHER, struct text_output, tied, NULL), .name = "tied",
+	 .words = ties},
+	FIELDS_END};
+
+/* --- lines ---------------------------------------------------------------- */
+
+static void write_line(FILE *out, const char *word, const struct field *fields,
+		       const void *object)
 {
-	fprintf(out, " %s %" PRIu64, word, number);
-}
-
-/* A number of calls that may be PHILOX_NEVER. */
-static void put_times(FILE *out, const char *word, uint32_t number)
-{
-	if (number == PHILOX_NEVER)
-		fprintf(out, " %s never", word);
-	else
-		put_u64(out, word, number);
-}
-
-static void put_quoted(FILE *out, const char *word, const char *text)
-{
-	fprintf(out, "%s ", word);
-	text_write_name(out, text);
-}
-
-/* --- functions ------------------------------------------------------------ */
-
-static void write_function_line(FILE *out, size_t index,
-				const struct text_function *function)
-{
-	static const char *const modes[] = {"forward", "backward", "inference"};
-
-	fprintf(out, "function %zu ", index + 1);
-	text_write_name(out, function->name);
-	fprintf(out, " %s %s", function->gone ? "gone" : "there",
-		modes[function->mode]);
-	put_u64(out, "flags", function->flags);
-	put_u64(out, "inputs", function->inputs.n);
-	put_u64(out, "outputs", function->outputs.n);
-	put_u64(out, "values", function->values.n);
-	put_u64(out, "keys", function->keys.n);
-	put_u64(out, "recordings", function->recordings.n);
-	fputc('\n', out);
-}
-
-static void write_policy(FILE *out, const struct philox_policy *policy)
-{
-	static const char *const moved[] = {"limit", "record", "error"};
-	static const char *const live[] = {"eager", "record"};
-	static const char *const other[] = {"eager", "error"};
-
-	fprintf(out, "policy moved %s live %s refused %s", moved[policy->moved],
-		live[policy->live], other[policy->refused]);
-	put_u64(out, "limit", policy->limit);
-	put_u64(out, "warm-ups", policy->warmups);
-	put_u64(out, "dry", policy->dry);
-	put_times(out, "after", policy->after);
-	put_times(out, "again", policy->again);
-	put_times(out, "retry", policy->retry);
-	put_u64(out, "keys", policy->keys);
-	put_u64(out, "verify", policy->verify);
-	fprintf(out, " differs %s",
-		policy->differs == PHILOX_DIFFERS_EAGER ? "eager" : "error");
-	put_u64(out, "bytes", policy->bytes);
-	fputc('\n', out);
-}
-
-static void write_misses(FILE *out, const struct philox_function_counts *counts)
-{
-	fputs("misses", out);
-	put_u64(out, "new", counts->missed_new);
-	put_u64(out, "moved", counts->missed_moved);
-	put_u64(out, "live", counts->missed_live);
-	put_u64(out, "stale", counts->missed_stale);
-	put_u64(out, "early", counts->missed_early);
-	put_u64(out, "limit", counts->missed_limit);
-	put_u64(out, "refused", counts->missed_refused);
-	put_u64(out, "eager", counts->missed_eager);
-	put_u64(out, "agreed", counts->missed_agreed);
+	fputs(word, out);
+	fields_write(out, fields, object, 0);
 	fputc('\n', out);
 }
 
 static void write_counts(FILE *out, const struct philox_function_counts *counts)
 {
-	fputs("calls", out);
-	put_u64(out, "eager", counts->eager);
-	put_u64(out, "warm-up", counts->warmup);
-	put_u64(out, "record", counts->record);
-	put_u64(out, "replay", counts->replay);
-	put_u64(out, "failed", counts->failed);
-	fprintf(out, "\nbodies %" PRIu64, counts->bodies);
-	put_u64(out, "dry", counts->dry);
-	put_u64(out, "checking", counts->checking);
-	put_u64(out, "prepared", counts->prepared);
-	fputc('\n', out);
-	write_misses(out, counts);
-	fprintf(out, "verified %" PRIu64, counts->verified);
-	put_u64(out, "differed", counts->differed);
-	put_u64(out, "unverified", counts->unverified);
-	fputs("\nkept", out);
-	put_u64(out, "dropped", counts->keys_dropped);
-	put_u64(out, "unplayed", counts->unplayed);
-	put_u64(out, "bytes", counts->bytes);
-	put_u64(out, "copies", counts->copies);
-	fputc('\n', out);
-}
-
-static void write_part(FILE *out, const struct text_part *part)
-{
-	static const char *const kinds[] = {"static", "copied", "automatic"};
-	static const char *const words[] = {"input", "output", "value"};
-
-	put_quoted(out, words[part->is], part->name);
-	if (part->is == TEXT_VALUE) {
-		put_u64(out, "bytes", part->alignment);
-		fputc('\n', out);
-		return;
+	for (size_t i = 0; i < TEXT_COUNTS; i++) {
+		if (text_counts[i].word)
+			fprintf(out, "%s%s", i ? "\n" : "",
+				text_counts[i].word);
+		fields_write(out, text_counts[i].fields, counts, 0);
 	}
-	if (part->is == TEXT_INPUT) {
-		fprintf(out, " %s", kinds[part->kind]);
-		put_u64(out, "flags", part->flags);
-		put_u64(out, "alignment", part->alignment);
-	}
-	put_u64(out, "elements", part->elements);
-	put_quoted(out, " origin", part->origin);
 	fputc('\n', out);
 }
 
@@ -138,70 +155,50 @@ static void write_key_line(FILE *out, size_t index, const struct text_key *key)
 		key->size ? " " : "");
 	for (size_t i = 0; i < key->size; i++)
 		fprintf(out, "%02x", key->bytes[i]);
-	put_u64(out, "calls", key->calls);
-	put_u64(out, "warm-ups", key->warmups);
-	put_u64(out, "dry", key->dry);
-	put_times(out, "wait", key->wait);
-	put_quoted(out, " refused", key->refused);
-	fputc('\n', out);
+	write_line(out, "", text_key_fields, key);
 }
-
-/* --- recordings ----------------------------------------------------------- */
 
 static void write_source(FILE *out, const struct text_source *source)
 {
 	if (source->function) {
 		fprintf(out, "from function %" PRIu64, source->function);
-		put_u64(out, "output", source->output);
-		put_u64(out, "recording", source->recording);
+		fields_write(out, text_source_fields, source, 0);
 	} else {
 		fprintf(out, "from memory %" PRIu64, source->id);
 	}
-	fprintf(out, " %s\n", source->copied ? "copied" : "static");
-}
-
-static void write_range(FILE *out, const struct text_range *range)
-{
-	fprintf(out,
-		"range segment %" PRIu64 " offset %" PRIu64 " bytes %" PRIu64
-		"\n",
-		range->segment, range->offset, range->bytes);
+	write_line(out, "", text_copied_fields, source);
 }
 
 static void write_recording(FILE *out, const struct runner_text *text,
 			    const struct text_recording *recording)
 {
-	fprintf(out, "recording %" PRIu64, recording->number);
-	put_u64(out, "key", recording->key + 1);
-	put_u64(out, "replays", recording->replays);
-	fprintf(out, " by %s", recording->prepared ? "prepare" : "call");
-	put_u64(out, "bytes", recording->bytes);
-	put_u64(out, "passes", recording->passes);
-	put_u64(out, "writes", recording->writes);
-	put_u64(out, "ranges", recording->ranges.n);
-	fputc('\n', out);
+	write_line(out, "recording", text_recording_fields, recording);
 	for (size_t i = 0; i < recording->sources.n; i++)
 		write_source(out, &text->sources[recording->sources.first + i]);
 	for (size_t i = 0; i < recording->ranges.n; i++)
-		write_range(out, &text->ranges[recording->ranges.first + i]);
+		write_line(out, "range", text_range_fields,
+			   &text->ranges[recording->ranges.first + i]);
 }
-
-/* --- the whole ------------------------------------------------------------ */
 
 static void write_function(FILE *out, const struct runner_text *text,
 			   size_t index)
 {
 	const struct text_function *function = &text->functions[index];
+	const size_t parts =
+		function->inputs.n + function->outputs.n + function->values.n;
 
-	write_function_line(out, index, function);
-	write_policy(out, &function->policy);
+	fprintf(out, "function %zu", index + 1);
+	write_line(out, "", text_function_fields, function);
+	write_line(out, "policy", policy_fields, &function->policy);
 	write_counts(out, &function->counts);
-	put_quoted(out, "reason", function->reason);
-	fputc('\n', out);
-	for (size_t i = 0;
-	     i < function->inputs.n + function->outputs.n + function->values.n;
-	     i++)
-		write_part(out, &text->parts[function->inputs.first + i]);
+	write_line(out, "reason", text_reason_fields, function);
+	for (size_t i = 0; i < parts; i++) {
+		const struct text_part *part =
+			&text->parts[function->inputs.first + i];
+
+		write_line(out, text_parts[part->is].word,
+			   text_parts[part->is].fields, part);
+	}
 	for (size_t i = 0; i < function->keys.n; i++)
 		write_key_line(out, i, &text->keys[function->keys.first + i]);
 	for (size_t i = 0; i < function->recordings.n; i++)
@@ -210,33 +207,16 @@ static void write_function(FILE *out, const struct runner_text *text,
 			&text->recordings[function->recordings.first + i]);
 }
 
-static void write_live(FILE *out, const struct text_output *output)
-{
-	fprintf(out, "live function %" PRIu64, output->function);
-	put_u64(out, "output", output->output);
-	put_u64(out, "recording", output->recording);
-	put_u64(out, "block", output->block);
-	put_u64(out, "size", output->bytes);
-	put_u64(out, "call", output->call);
-	fprintf(out, " %s\n", output->tied ? "tied" : "untied");
-}
+/* --- the whole ------------------------------------------------------------ */
 
 static void write_all(FILE *out, const struct runner_text *text)
 {
-	static const char *const modes[] = {"plain", "eager", "verify"};
-
 	fprintf(out, "philox runner %d\n", RUNNER_TEXT_VERSION);
-	put_quoted(out, "runner", text->name);
-	fprintf(out, " mode %s", modes[text->mode]);
-	put_u64(out, "calls", text->calls);
-	put_u64(out, "made", text->made);
-	put_u64(out, "functions", text->n_functions);
-	put_u64(out, "live", text->n_live);
-	fputc('\n', out);
+	write_line(out, "runner", text_runner_fields, text);
 	for (size_t i = 0; i < text->n_functions; i++)
 		write_function(out, text, i);
 	for (size_t i = 0; i < text->n_live; i++)
-		write_live(out, &text->live[i]);
+		write_line(out, "live", text_live_fields, &text->live[i]);
 	fputs("begin pool\n", out);
 	snapshot_write_lines(out, &text->pool);
 	fputs("end pool\n", out);

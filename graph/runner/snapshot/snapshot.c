@@ -329,7 +329,7 @@ static void copy_recording(struct text_copying *copying,
 {
 	to->number = recording->number;
 	to->function = number_of(copying, recording->function) - 1;
-	to->key = key_place(copying, recording->key);
+	to->key = key_place(copying, recording->key) + 1;
 	to->replays = recording->replays;
 	to->prepared = recording->prepared != 0;
 	to->bytes = recording->bytes;

@@ -146,7 +146,7 @@ struct text_range {
 struct text_recording {
 	uint64_t number;
 	size_t function; /* its index */
-	size_t key;      /* within the function, from 0 */
+	size_t key;      /* within the function, from 1 */
 	uint64_t replays, bytes, passes, writes;
 	int prepared;
 	struct text_part_of sources, ranges;
@@ -185,6 +185,22 @@ struct runner_text {
 		n_live;
 	struct snapshot pool;
 };
+
+/*
+ * The fields of its lines. A line of counts has a word, or is the rest of the one
+ * before; of a part, by its kind.
+ */
+struct text_line {
+	const char *word;
+	const struct field *fields;
+};
+
+#define TEXT_COUNTS 6
+extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];
+extern const struct field text_runner_fields[], text_function_fields[],
+	text_reason_fields[], text_key_fields[], text_recording_fields[],
+	text_source_fields[], text_copied_fields[],
+	text_range_fields[], text_live_fields[];
 
 /* runner_text_finish() frees what a text holds. */
 void runner_text_finish(struct runner_text *text);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <philox/pool.h>
 #include "tests/support/support.h"
-#include "tools/common/snapshot.h"
+#include "tools/formats/formats.h"
 
 static struct philox_pool *make(struct fixture *f, const char *name,
 				uint32_t flags)

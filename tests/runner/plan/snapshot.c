@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "tests/support/allocations.h"
 #include "tests/support/beds/runner.h"
-#include "tools/common/runner_read.h"
+#include "tools/formats/formats.h"
 
 TestSuite(runner_snapshot, .timeout = 120);
 

@@ -1,13 +1,12 @@
 /*
- * tools/common/written.c - see tools/common/written.h
+ * tools/formats/written.c - which kind of text a file is
  */
-#include "tools/common/written.h"
+#include "graph/runner/plan/plan.h"
+#include "tools/formats/formats.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/runner/plan/plan.h"
-#include "lib/text/text.h"
 
 #define CONTEXT_START "philox context "
 #define JOURNAL_START "philox journal "

@@ -1,5 +1,5 @@
 /*
- * tools/common/written.h - reading files of philox: saved contexts and sets of
+ * tools/formats/formats.h - reading files of philox: saved contexts and sets of
  * them, journals, plans of runners, snapshots of pools and of runners
  *
  * A file's first line says which of them it is. The formats are described in
@@ -8,18 +8,61 @@
  * Note [Plan] in graph/runner/plan/plan.h, Note [Snapshot] in graph/pool/pool.h
  * and Note [Runner snapshot] in graph/runner/snapshot/snapshot.h.
  */
-#ifndef TOOLS_COMMON_WRITTEN_H
-#define TOOLS_COMMON_WRITTEN_H
+#ifndef TOOLS_FORMATS_FORMATS_H
+#define TOOLS_FORMATS_FORMATS_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "lib/save/save.h"
+#include "graph/pool/pool.h"
+#include "graph/runner/snapshot/snapshot.h"
 #include "lib/ranks/ranks.h"
+#include "lib/save/save.h"
+#include "lib/text/text.h"
 #include "lib/trace/trace.h"
-#include "tools/common/runner_read.h"
-#include "tools/common/snapshot.h"
+#include "tools/cli/cli.h"
 
 struct plan; /* graph/runner/plan/plan.h */
+
+/* --- pool: the text of a pool, read ---------------------------------------- */
+
+/*
+ * snapshot_read() reads a text and checks all that Note [Snapshot] says of it:
+ * ERROR_INVALID, which names the line, ERROR_UNSUPPORTED, ERROR_MEMORY. The
+ * memory it takes is in proportion to the text.
+ */
+enum philox_status snapshot_read(const char *text, size_t size,
+				 struct snapshot *snapshot);
+
+/*
+ * snapshot_read_lines() reads those of a pool that stand in another text, without
+ * a checksum, and the line after them, which begins with `inner`. To be finished,
+ * whatever the reader's status.
+ */
+void snapshot_read_lines(struct reader *reader, struct snapshot *snapshot,
+			 const char *inner);
+
+/* --- runner: the text of a runner, read ------------------------------------ */
+
+/*
+ * runner_text_read() reads a text and checks what Note [Runner snapshot] says of
+ * it: ERROR_INVALID, which names the line, ERROR_UNSUPPORTED, ERROR_MEMORY. The
+ * memory it takes is in proportion to the text.
+ */
+enum philox_status runner_text_read(const char *text, size_t size,
+				    struct runner_text *read);
+
+/* --- json: lines of texts as JSON ------------------------------------------ */
+
+/*
+ * json_fields() writes a member for each field: times that are "never" are null,
+ * flags and marks are bools. json_key_bytes() writes the member "hex", all bytes
+ * of a key.
+ */
+void json_fields(struct json *json, const struct field *field,
+		 const void *object);
+void json_key_bytes(struct json *json, const unsigned char *bytes, size_t size);
+
+/* --- written: which kind of text a file is ---------------------------------- */
 
 /* One event of a journal; the text is the part after the two numbers. */
 struct written_event {

@@ -1,0 +1,576 @@
+/*
+ * tools/formats/runner.c - reading the text of a runner: see Note [Runner
+ * snapshot]
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "graph/runner/function/function.h"
+#include "tools/formats/formats.h"
+
+struct runner_reader {
+	struct reader *reader;
+	struct runner_text *text;
+};
+
+/* All of a line but its end. */
+static void read_line(struct reader *reader, const char *word,
+		      const struct field *fields, void *object)
+{
+	reader_expect(reader, word);
+	fields_read(reader, fields, object, FIELDS_APART);
+}
+
+/* --- parts of a function --------------------------------------------------- */
+
+static void read_count_lines(struct reader *reader,
+			struct philox_function_counts *counts)
+{
+	for (size_t i = 0; i < TEXT_COUNTS; i++) {
+		if (i && text_counts[i].word)
+			reader_end_line(reader);
+		if (text_counts[i].word)
+			reader_expect(reader, text_counts[i].word);
+		fields_read(reader, text_counts[i].fields, counts,
+			    FIELDS_APART);
+	}
+	reader_end_line(reader);
+}
+
+static void read_part(struct runner_reader *at, enum text_part_kind kind)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct text_part part = {.is = kind};
+
+	read_line(reader, text_parts[kind].word, text_parts[kind].fields,
+		  &part);
+	if (part.name && !*part.name)
+		reader_refuse(reader, "%s", "a name that is empty");
+	reader_end_line(reader);
+	if (!reader_put(reader, &text->parts, &text->n_parts, &part,
+			sizeof(part)))
+		fields_free(text_parts[kind].fields, &part);
+}
+
+static void read_parts(struct runner_reader *at, enum text_part_kind kind,
+		       struct text_part_of *parts)
+{
+	parts->first = at->text->n_parts;
+	for (size_t i = 0; at->reader->status == PHILOX_OK && i < parts->n; i++)
+		read_part(at, kind);
+}
+
+/* --- keys ------------------------------------------------------------------ */
+
+static int hex_digit(struct reader *reader)
+{
+	const char *at = reader->at;
+
+	if (reader->status != PHILOX_OK || at == reader->end)
+		return -1;
+	return *at >= '0' && *at <= '9'   ? *at - '0'
+	       : *at >= 'a' && *at <= 'f' ? *at - 'a' + 10
+					  : -1;
+}
+
+static void read_key_bytes(struct reader *reader, struct text_key *key)
+{
+	for (size_t i = 0; i < 2 * key->size; i++) {
+		int digit = hex_digit(reader);
+
+		if (digit < 0) {
+			reader_expected(reader, "a digit of 0-9 and a-f");
+			return;
+		}
+		key->bytes[i / 2] =
+			(unsigned char)(key->bytes[i / 2] << 4 | digit);
+		reader->at++;
+	}
+}
+
+static void read_key_line(struct reader *reader, size_t number,
+			  struct text_key *key)
+{
+	reader_expect(reader, "key ");
+	if (reader_decimal(reader, 1, UINT64_MAX) != number)
+		reader_refuse(reader, "keys count from 1: this is key %zu",
+			      number);
+	reader_expect_apart(reader, "size");
+	key->size = (size_t)reader_decimal(reader, 0, RUNNER_TEXT_KEY_MAX);
+	key->bytes = calloc(key->size + 1, 1);
+	if (!key->bytes && reader->status == PHILOX_OK)
+		reader->status =
+			status_set(PHILOX_ERROR_MEMORY, "no memory for a key");
+	if (key->size)
+		reader_expect(reader, " ");
+	if (reader->status == PHILOX_OK)
+		read_key_bytes(reader, key);
+	fields_read(reader, text_key_fields, key, FIELDS_APART);
+	reader_end_line(reader);
+}
+
+static void read_keys(struct runner_reader *at, struct text_part_of *keys)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+
+	keys->first = text->n_keys;
+	for (size_t i = 0; reader->status == PHILOX_OK && i < keys->n; i++) {
+		struct text_key key = {.bytes = NULL};
+
+		read_key_line(reader, i + 1, &key);
+		if (!reader_put(reader, &text->keys, &text->n_keys, &key,
+				sizeof(key)))
+			free(key.bytes);
+	}
+}
+
+/* --- where inputs are from -------------------------------------------------- */
+
+static void read_source(struct runner_reader *at,
+			const struct text_recording *recording)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct text_source source = {.function = 0};
+
+	reader_expect(reader, "from ");
+	if (reader_accept(reader, "memory ")) {
+		source.id = reader_decimal(reader, 0, UINT64_MAX);
+	} else {
+		reader_expect(reader, "function ");
+		source.function = reader_decimal(reader, 1, UINT64_MAX);
+		fields_read(reader, text_source_fields, &source, FIELDS_APART);
+	}
+	if (source.recording >= recording->number)
+		reader_refuse(reader,
+			      "recording %" PRIu64 " is not older than %" PRIu64
+			      ", which reads what it gave",
+			      source.recording, recording->number);
+	fields_read(reader, text_copied_fields, &source, FIELDS_APART);
+	reader_end_line(reader);
+	reader_put(reader, &text->sources, &text->n_sources, &source,
+		   sizeof(source));
+}
+
+/* --- ranges ------------------------------------------------------------------ */
+
+static void check_range(struct runner_reader *at,
+			const struct text_range *range, size_t first)
+{
+	const struct runner_text *text = at->text;
+	const struct text_range *last =
+		text->n_ranges > first ? &text->ranges[text->n_ranges - 1]
+				       : NULL;
+
+	if (range->offset % POOL_UNIT || range->bytes % POOL_UNIT ||
+	    !range->bytes || range->offset > SNAPSHOT_MOST ||
+	    range->bytes > SNAPSHOT_MOST - range->offset)
+		reader_refuse(at->reader,
+			      "offset %" PRIu64 " and bytes %" PRIu64
+			      " are not whole units of %d bytes",
+			      range->offset, range->bytes, POOL_UNIT);
+	else if (last && (range->segment < last->segment ||
+			  (range->segment == last->segment &&
+			   range->offset <= last->offset + last->bytes)))
+		reader_refuse(at->reader, "%s",
+			      "a range that touches the one before, or is out "
+			      "of order");
+}
+
+static void read_text_range(struct runner_reader *at,
+			    struct text_recording *recording, uint64_t *left)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct text_range range;
+
+	read_line(reader, "range", text_range_fields, &range);
+	check_range(at, &range, recording->ranges.first);
+	if (range.bytes > *left)
+		reader_refuse(reader,
+			      "its ranges have more than %" PRIu64
+			      " bytes, as it says",
+			      recording->writes);
+	*left -= range.bytes;
+	reader_end_line(reader);
+	reader_put(reader, &text->ranges, &text->n_ranges, &range,
+		   sizeof(range));
+}
+
+/* --- recordings -------------------------------------------------------------- */
+
+static void read_recording_line(struct runner_reader *at,
+				const struct text_function *function,
+				struct text_recording *recording)
+{
+	struct reader *reader = at->reader;
+
+	read_line(reader, "recording", text_recording_fields, recording);
+	if (recording->number > at->text->made)
+		reader_refuse(reader,
+			      "recording %" PRIu64 ", but %" PRIu64
+			      " were made",
+			      recording->number, at->text->made);
+	if (!recording->key || recording->key > function->keys.n)
+		reader_refuse(reader, "the function has no key %zu",
+			      recording->key);
+	recording->function = at->text->n_functions;
+	reader_end_line(reader);
+}
+
+static void read_recording(struct runner_reader *at,
+			   const struct text_function *function,
+			   struct text_recording *recording)
+{
+	struct reader *reader = at->reader;
+	uint64_t left;
+
+	read_recording_line(at, function, recording);
+	recording->sources =
+		(struct text_part_of){at->text->n_sources, function->inputs.n};
+	recording->ranges.first = at->text->n_ranges;
+	left = recording->writes;
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < recording->sources.n; i++)
+		read_source(at, recording);
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < recording->ranges.n; i++)
+		read_text_range(at, recording, &left);
+	if (left)
+		reader_refuse(reader,
+			      "its ranges have less than %" PRIu64
+			      " bytes, as it says",
+			      recording->writes);
+}
+
+static void read_recordings(struct runner_reader *at,
+			    struct text_function *function)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	uint64_t last = 0;
+
+	function->recordings.first = text->n_recordings;
+	for (size_t i = 0;
+	     reader->status == PHILOX_OK && i < function->recordings.n; i++) {
+		struct text_recording recording;
+
+		memset(&recording, 0, sizeof(recording));
+		read_recording(at, function, &recording);
+		if (recording.number <= last)
+			reader_refuse(reader,
+				      "recording %" PRIu64
+				      " comes twice or is out of order",
+				      recording.number);
+		last = recording.number;
+		reader_put(reader, &text->recordings, &text->n_recordings,
+			   &recording, sizeof(recording));
+	}
+}
+/* --- the whole function ----------------------------------------------------- */
+
+static void read_function_line(struct runner_reader *at,
+			       struct text_function *function)
+{
+	struct reader *reader = at->reader;
+
+	reader_expect(reader, "function ");
+	if (reader_decimal(reader, 1, UINT64_MAX) != at->text->n_functions + 1)
+		reader_refuse(reader,
+			      "functions count from 1: this is function %zu",
+			      at->text->n_functions + 1);
+	fields_read(reader, text_function_fields, function, FIELDS_APART);
+	if (function->gone && (function->keys.n || function->recordings.n))
+		reader_refuse(reader, "%s",
+			      "a function that is gone has neither keys nor "
+			      "recordings");
+	reader_end_line(reader);
+}
+
+static void read_function(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct text_function function;
+
+	memset(&function, 0, sizeof(function));
+	read_function_line(at, &function);
+	read_line(reader, "policy", policy_fields, &function.policy);
+	reader_end_line(reader);
+	read_count_lines(reader, &function.counts);
+	function.counts.keys = function.keys.n;
+	function.counts.recordings = function.recordings.n;
+	read_line(reader, "reason", text_reason_fields, &function);
+	reader_end_line(reader);
+	read_parts(at, TEXT_INPUT, &function.inputs);
+	read_parts(at, TEXT_OUTPUT, &function.outputs);
+	read_parts(at, TEXT_VALUE, &function.values);
+	read_keys(at, &function.keys);
+	read_recordings(at, &function);
+	reader_put(reader, &text->functions, &text->n_functions, &function,
+		   sizeof(function));
+}
+
+/* --- the first lines ------------------------------------------------------- */
+
+static void read_runner_version(struct reader *reader)
+{
+	reader_expect(reader, "philox runner ");
+	reader->version = reader_decimal(reader, 1, UINT64_MAX);
+	if (reader->version > RUNNER_TEXT_VERSION) {
+		reader->status =
+			status_set(PHILOX_ERROR_UNSUPPORTED,
+				   "line 1: the text has version %" PRIu64
+				   ", the newest this philox reads is %d",
+				   reader->version, RUNNER_TEXT_VERSION);
+		return;
+	}
+	reader_end_line(reader);
+}
+
+/* How many functions and live outputs are to follow. */
+struct runner_sizes {
+	uint64_t functions, live;
+};
+
+static struct runner_sizes read_runner(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct runner_sizes sizes;
+
+	read_line(reader, "runner", text_runner_fields, text);
+	sizes = (struct runner_sizes){text->n_functions, text->n_live};
+	text->n_functions = text->n_live = 0;
+	if (!*text->name)
+		reader_refuse(reader, "%s", "a runner without a name");
+	reader_end_line(reader);
+	return sizes;
+}
+
+/* --- live outputs ---------------------------------------------------------- */
+
+static void check_live_output(struct runner_reader *at,
+			      const struct text_output *output)
+{
+	const struct runner_text *text = at->text;
+	struct reader *reader = at->reader;
+	const struct text_function *function;
+
+	if (reader->status != PHILOX_OK)
+		return;
+	if (!output->function || output->function > text->n_functions) {
+		reader_refuse(reader, "there is no function %" PRIu64,
+			      output->function);
+		return;
+	}
+	function = &text->functions[output->function - 1];
+	if (!output->output || output->output > function->outputs.n)
+		reader_refuse(reader,
+			      "function %" PRIu64 " has no output %" PRIu64,
+			      output->function, output->output);
+	else if (output->recording > text->made)
+		reader_refuse(reader,
+			      "%" PRIu64 " recording%s were made, but this is "
+			      "of recording %" PRIu64,
+			      text->made, status_s(text->made),
+			      output->recording);
+	else if (output->call > text->calls)
+		reader_refuse(reader,
+			      "%" PRIu64 " call%s began, but this is of call "
+			      "%" PRIu64,
+			      text->calls, status_s(text->calls), output->call);
+}
+
+static void read_live_output(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct runner_text *text = at->text;
+	struct text_output output;
+
+	read_line(reader, "live", text_live_fields, &output);
+	check_live_output(at, &output);
+	reader_end_line(reader);
+	reader_put(reader, &text->live, &text->n_live, &output, sizeof(output));
+}
+
+/* --- what the whole shows --------------------------------------------------- */
+
+static void refuse_text(struct reader *reader, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void refuse_text(struct reader *reader, const char *format, ...)
+{
+	char why[200];
+	va_list arguments;
+
+	if (reader->status != PHILOX_OK)
+		return;
+	va_start(arguments, format);
+	vsnprintf(why, sizeof(why), format, arguments);
+	va_end(arguments);
+	reader->status = status_set(PHILOX_ERROR_INVALID, "%s", why);
+}
+
+/* Functions may be named before their lines. */
+static void check_sources(struct runner_reader *at)
+{
+	const struct runner_text *text = at->text;
+
+	for (size_t i = 0; i < text->n_sources; i++) {
+		const struct text_source *source = &text->sources[i];
+
+		if (source->function > text->n_functions)
+			refuse_text(at->reader,
+				    "an input is of function %" PRIu64
+				    ", but there are %zu",
+				    source->function, text->n_functions);
+		else if (source->function &&
+			 (!source->output ||
+			  source->output > text->functions[source->function - 1]
+						   .outputs.n))
+			refuse_text(at->reader,
+				    "an input is output %" PRIu64
+				    " of function %" PRIu64
+				    ", which does not have it",
+				    source->output, source->function);
+		if (at->reader->status != PHILOX_OK)
+			return;
+	}
+}
+
+/* A recording that is there, and whose it is. */
+struct recording_place {
+	uint64_t number;
+	uint64_t function; /* from 1 */
+};
+
+static int by_recording_number(const void *one, const void *other)
+{
+	const struct recording_place *a = one, *b = other;
+
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* What a recording gave is of its function; it may be gone by now. */
+static void check_giver(struct runner_reader *at,
+			const struct recording_place *places, const char *what,
+			uint64_t recording, uint64_t function)
+{
+	const struct recording_place wanted = {.number = recording};
+	const struct recording_place *found;
+
+	if (!recording || at->reader->status != PHILOX_OK)
+		return;
+	found = bsearch(&wanted, places, at->text->n_recordings, sizeof(wanted),
+			by_recording_number);
+	if (found && found->function != function)
+		refuse_text(at->reader,
+			    "an %s is of function %" PRIu64
+			    " and recording %" PRIu64
+			    ", but that is of function %" PRIu64,
+			    what, function, recording, found->function);
+}
+
+static void check_givers(struct runner_reader *at,
+			 const struct recording_place *places)
+{
+	const struct runner_text *text = at->text;
+
+	for (size_t i = 0; i < text->n_sources; i++)
+		check_giver(at, places, "input", text->sources[i].recording,
+			    text->sources[i].function);
+	for (size_t i = 0; i < text->n_live; i++)
+		check_giver(at, places, "output", text->live[i].recording,
+			    text->live[i].function);
+}
+
+static void check_recordings(struct runner_reader *at)
+{
+	const struct runner_text *text = at->text;
+	struct recording_place *places;
+
+	if (at->reader->status != PHILOX_OK)
+		return;
+	places = calloc(text->n_recordings + 1, sizeof(*places));
+	if (!places) {
+		at->reader->status =
+			status_set(PHILOX_ERROR_MEMORY,
+				   "no memory for the text of a runner");
+		return;
+	}
+	for (size_t i = 0; i < text->n_recordings; i++)
+		places[i] = (struct recording_place){
+			text->recordings[i].number,
+			text->recordings[i].function + 1};
+	qsort(places, text->n_recordings, sizeof(*places), by_recording_number);
+	for (size_t i = 1; i < text->n_recordings; i++)
+		if (places[i].number == places[i - 1].number)
+			refuse_text(at->reader,
+				    "recording %" PRIu64 " comes twice",
+				    places[i].number);
+	check_givers(at, places);
+	free(places);
+}
+
+static void check_blocks(struct runner_reader *at)
+{
+	const struct runner_text *text = at->text;
+
+	for (size_t i = 0; i < text->n_live && at->reader->status == PHILOX_OK;
+	     i++)
+		if (text->live[i].block > text->pool.figures.blocks)
+			refuse_text(at->reader,
+				    "an output is in block %" PRIu64
+				    ", but the pool has %" PRIu64,
+				    text->live[i].block,
+				    text->pool.figures.blocks);
+}
+
+/* --- the whole ------------------------------------------------------------ */
+
+static void read_runner_text(struct runner_reader *at)
+{
+	struct reader *reader = at->reader;
+	struct runner_sizes sizes;
+	const char *line;
+
+	read_runner_version(reader);
+	sizes = read_runner(at);
+	for (uint64_t i = 0; reader->status == PHILOX_OK && i < sizes.functions;
+	     i++)
+		read_function(at);
+	for (uint64_t i = 0; reader->status == PHILOX_OK && i < sizes.live; i++)
+		read_live_output(at);
+	reader_expect(reader, "begin pool");
+	reader_end_line(reader);
+	snapshot_read_lines(reader, &at->text->pool, "end pool");
+	reader_end_line(reader);
+	line = reader->at;
+	reader_expect(reader, "checksum ");
+	if (reader->status == PHILOX_OK)
+		reader_checksum(reader, line);
+	check_sources(at);
+	check_recordings(at);
+	check_blocks(at);
+}
+
+enum philox_status runner_text_read(const char *text, size_t size,
+				    struct runner_text *read)
+{
+	struct reader reader = {.text = text,
+				.at = text,
+				.end = text + size,
+				.start = text,
+				.line = 1};
+	struct runner_reader at = {.reader = &reader, .text = read};
+
+	memset(read, 0, sizeof(*read));
+	read_runner_text(&at);
+	if (reader.status != PHILOX_OK)
+		runner_text_finish(read);
+	return reader.status;
+}
