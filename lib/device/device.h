@@ -285,7 +285,7 @@ struct space {
 	char *base;
 	size_t size;
 	struct space_extent *extents; /* by offset; they do not overlap */
-	size_t count, capacity;
+	size_t count;
 	struct space *next;
 };
 

@@ -3,8 +3,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "lib/device/device.h"
 #include "lib/base/base.h"
+#include "lib/containers/array.h"
+#include "lib/device/device.h"
 
 /* --- spaces --------------------------------------------------------------- */
 
@@ -117,22 +118,6 @@ static enum philox_status find_part(const struct spaces *spaces,
 	return PHILOX_OK;
 }
 
-/* Room for one more. */
-static int extents_grow(struct space *space)
-{
-	size_t capacity = space->capacity ? 2 * space->capacity : 4;
-	struct space_extent *extents;
-
-	if (space->count < space->capacity)
-		return 1;
-	extents = realloc(space->extents, capacity * sizeof(*extents));
-	if (!extents)
-		return 0;
-	space->extents = extents;
-	space->capacity = capacity;
-	return 1;
-}
-
 enum philox_status spaces_may_map(const struct spaces *spaces, const void *base,
 				  size_t offset, size_t bytes,
 				  struct space **space)
@@ -151,7 +136,8 @@ enum philox_status spaces_may_map(const struct spaces *spaces, const void *base,
 				  "are mapped: there are %zu from %zu on",
 				  what, bytes, offset, extent->size,
 				  extent->offset);
-	if (!extents_grow(*space))
+	if (!array_grow(&(*space)->extents, (*space)->count, 1,
+			sizeof(*extent)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "%s: no memory of the host for %zu extents",
 				  what, (*space)->count + 1);

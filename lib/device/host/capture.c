@@ -24,6 +24,67 @@ static uint64_t this_thread(void)
 	return thread_number;
 }
 
+/* --- the stream of a handle ----------------------------------------------- */
+
+/*
+ * The legacy stream would wait for every blocking stream, captures included.
+ * Work on it breaks those; a question does not, as cudaStreamIsCapturing() says
+ * in CUDA's header.
+ */
+static enum philox_status legacy_is_free(struct host_device *device,
+					 const char *what, int work)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (struct host_stream *stream = device->streams; stream;
+	     stream = stream->next) {
+		if (!stream->blocking || !stream->capture)
+			continue;
+		if (work)
+			host_invalidate(device, stream->capture,
+					"%s on the legacy stream, which waits "
+					"for all blocking streams",
+					what);
+		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
+	}
+	if (status == PHILOX_OK)
+		return PHILOX_OK;
+	return status_set(status,
+			  "%s: the legacy stream would wait for a blocking "
+			  "stream that is capturing",
+			  what);
+}
+
+static enum philox_status find_stream(struct host_device *device,
+				      philox_stream handle, const char *what,
+				      int work, struct host_stream **stream)
+{
+	struct host_object *object;
+	enum philox_status status;
+
+	if (handle) {
+		object = host_find(device, HOST_STREAM, handle);
+		if (!object)
+			return host_not_alive(device, handle, what, "stream");
+		*stream = (struct host_stream *)object;
+		return PHILOX_OK;
+	}
+	status = legacy_is_free(device, what, work);
+	if (status != PHILOX_OK)
+		return status;
+	*stream = &device->legacy;
+	return PHILOX_OK;
+}
+
+enum philox_status host_stream_find(struct host_device *device,
+				    philox_stream handle, const char *what,
+				    struct host_stream **stream)
+{
+	return find_stream(device, handle, what, 1, stream);
+}
+
+/* --- beginning and ending ----------------------------------------------- */
+
 /* Into a graph that is there, or a new one if that is NULL. */
 static enum philox_status capture_open(struct host_device *device,
 				       struct host_stream *stream,
@@ -266,8 +327,8 @@ enum philox_status host_capture_info(struct philox_device *base,
 	enum philox_status status;
 
 	host_lock(device);
-	status = host_stream_ask(device, handle, "philox_stream_capture_info",
-				 &stream);
+	status = find_stream(device, handle, "philox_stream_capture_info", 0,
+			     &stream);
 	if (status == PHILOX_OK && stream->capture) {
 		found.status = stream->capture->graph
 				       ? PHILOX_CAPTURE_ACTIVE
@@ -363,72 +424,6 @@ enum philox_status host_unsafe_always(struct host_device *device,
 	return refuse_unsafe(device, what, forbids_always);
 }
 
-/* --- the stream of a handle ----------------------------------------------- */
-
-/*
- * The legacy stream would wait for every blocking stream, captures included.
- * Work on it breaks those; a question does not, as cudaStreamIsCapturing() says
- * in CUDA's header.
- */
-static enum philox_status legacy_is_free(struct host_device *device,
-					 const char *what, int work)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (struct host_stream *stream = device->streams; stream;
-	     stream = stream->next) {
-		if (!stream->blocking || !stream->capture)
-			continue;
-		if (work)
-			host_invalidate(device, stream->capture,
-					"%s on the legacy stream, which waits "
-					"for all blocking streams",
-					what);
-		status = PHILOX_ERROR_CAPTURE_IMPLICIT;
-	}
-	if (status == PHILOX_OK)
-		return PHILOX_OK;
-	return status_set(status,
-			  "%s: the legacy stream would wait for a blocking "
-			  "stream that is capturing",
-			  what);
-}
-
-static enum philox_status find_stream(struct host_device *device,
-				      philox_stream handle, const char *what,
-				      int work, struct host_stream **stream)
-{
-	struct host_object *object;
-	enum philox_status status;
-
-	if (handle) {
-		object = host_find(device, HOST_STREAM, handle);
-		if (!object)
-			return host_not_alive(device, handle, what, "stream");
-		*stream = (struct host_stream *)object;
-		return PHILOX_OK;
-	}
-	status = legacy_is_free(device, what, work);
-	if (status != PHILOX_OK)
-		return status;
-	*stream = &device->legacy;
-	return PHILOX_OK;
-}
-
-enum philox_status host_stream_find(struct host_device *device,
-				    philox_stream handle, const char *what,
-				    struct host_stream **stream)
-{
-	return find_stream(device, handle, what, 1, stream);
-}
-
-enum philox_status host_stream_ask(struct host_device *device,
-				   philox_stream handle, const char *what,
-				   struct host_stream **stream)
-{
-	return find_stream(device, handle, what, 0, stream);
-}
-
 /* --- growing a capture ---------------------------------------------------- */
 
 enum philox_status host_record(struct host_device *device,
@@ -489,7 +484,7 @@ static enum philox_status find_capturing(struct host_device *device,
 					 struct host_stream **stream)
 {
 	enum philox_status status =
-		host_stream_ask(device, handle, what, stream);
+		find_stream(device, handle, what, 0, stream);
 
 	if (status != PHILOX_OK)
 		return status;

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/device/host/host.h"
 
 /* --- programs: graphs as they were instantiated --------------------------- */
@@ -255,10 +256,9 @@ static int overrides_set(struct host_device *device,
 		items[place].work = *work;
 		return 1;
 	}
-	items = realloc(items, (overrides->count + 1) * sizeof(*items));
-	if (!items)
+	if (!array_grow(&overrides->items, overrides->count, 1, sizeof(*items)))
 		return 0;
-	overrides->items = items;
+	items = overrides->items;
 	memmove(items + place + 1, items + place,
 		(overrides->count - place) * sizeof(*items));
 	items[place] = (struct host_override){position, *work};

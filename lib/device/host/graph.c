@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/device/host/host.h"
 
 static uint64_t next_graph_id(void)
@@ -25,19 +26,8 @@ static uint64_t next_graph_id(void)
 
 int host_nodes_reserve(struct host_nodes *nodes, size_t more)
 {
-	size_t capacity = nodes->capacity ? nodes->capacity : 4;
-	struct host_node **items;
-
-	if (nodes->capacity - nodes->count >= more)
-		return 1;
-	while (capacity - nodes->count < more)
-		capacity *= 2;
-	items = realloc(nodes->items, capacity * sizeof(*items));
-	if (!items)
-		return 0;
-	nodes->items = items;
-	nodes->capacity = capacity;
-	return 1;
+	return !more || array_grow(&nodes->items, nodes->count, more,
+				   sizeof(*nodes->items));
 }
 
 void host_nodes_add(struct host_nodes *nodes, struct host_node *node)

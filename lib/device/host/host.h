@@ -143,7 +143,6 @@ struct host_task {
 struct host_nodes {
 	struct host_node **items;
 	size_t count;
-	size_t capacity;
 };
 
 struct host_stream {
@@ -503,17 +502,13 @@ enum philox_status host_condition_check(struct host_device *device,
 /* --- capture.c ------------------------------------------------------------ */
 
 /*
- * The stream of a handle; NULL is the legacy stream. Using that while a
- * blocking stream captures is the error CAPTURE_IMPLICIT, and invalidates those
- * captures. host_stream_ask() is for calls that put no work on the stream and do
- * not wait for it: they get the error, and the captures stay whole.
+ * The stream of a handle, for work on it; NULL is the legacy stream. Using that
+ * while a blocking stream captures is the error CAPTURE_IMPLICIT, and
+ * invalidates those captures.
  */
 enum philox_status host_stream_find(struct host_device *device,
 				    philox_stream handle, const char *what,
 				    struct host_stream **stream);
-enum philox_status host_stream_ask(struct host_device *device,
-				   philox_stream handle, const char *what,
-				   struct host_stream **stream);
 
 /* Refuses a call that captures in progress forbid, and invalidates those. */
 enum philox_status host_unsafe(struct host_device *device, const char *what);
