@@ -194,7 +194,7 @@ struct conditional {
  *  launch           recorded. A kernel of the library.
  *  launch_host      recorded. Optional: UNSUPPORTED.
  */
-#define DEVICE_OP_LIST(X)                                                      \
+#define DEVICE_NEEDED_LIST(X)                                                  \
 	X(mem_alloc, (struct philox_device *, size_t, void **))                \
 	X(mem_free, (struct philox_device *, void *))                          \
 	X(mapped_alloc, (struct philox_device *, size_t, void **, void **))    \
@@ -259,8 +259,12 @@ struct conditional {
 	  (struct philox_device *, philox_native_exec, philox_stream))         \
 	X(exec_destroy, (struct philox_device *, philox_native_exec))          \
 	X(launch,                                                              \
-	  (struct philox_device *, philox_stream, const struct kernel_call *)) \
-	X(launch_host, (struct philox_device *, philox_stream,                 \
+	  (struct philox_device *, philox_stream, const struct kernel_call *))
+
+/* With those that a device may lack. */
+#define DEVICE_OP_LIST(X)                                      \
+	DEVICE_NEEDED_LIST(X)                                  \
+	X(launch_host, (struct philox_device *, philox_stream, \
 			void (*fn)(const void *), const void *, size_t))
 
 enum device_op {

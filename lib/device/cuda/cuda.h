@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include "lib/device/contract.h"
 #include "lib/device/cuda/compat.h"
+#include "lib/device/cuda/kernels.h"
 #include "lib/device/device.h"
 #include "lib/device/kernels.h"
 
@@ -102,7 +103,6 @@ struct cuda_spaces {
 };
 
 struct cuda_device;
-struct kernels_cuda;
 
 /* Asks driver and GPU for spaces, in the device's context; cannot fail. */
 void cuda_spaces_open(struct cuda_device *cuda);
@@ -162,42 +162,12 @@ enum philox_status cuda_is_capturing(struct philox_device *device,
 
 /* --- device: the operations of the CUDA device ---------------------------- */
 
-/* The operations of the contract, except launch_host, which CUDA lacks. */
+/* The operations of the contract, except launch_host: a kernel is launched. */
 #define CUDA_OP_DECLARE(name, arguments) \
 	enum philox_status cuda_##name arguments;
-DEVICE_OP_LIST(CUDA_OP_DECLARE)
+DEVICE_NEEDED_LIST(CUDA_OP_DECLARE)
 #undef CUDA_OP_DECLARE
 enum philox_status cuda_conditional_check(struct philox_device *device,
 					  const struct conditional *what);
-
-/* --- kernels: the table of CUDA kernels ----------------------------------- */
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/*
- * struct kernel_cuda is one CUDA kernel. It takes one parameter, the arguments
- * by value; the head exists once for each size of them.
- */
-struct kernel_cuda {
-	enum kernel kernel;
-	size_t size;          /* of the arguments, in bytes */
-	const void *function; /* as cudaLaunchKernel() takes it */
-	unsigned threads;     /* of a block */
-	unsigned each;        /* units of work for a thread, before another is
-				 worth it */
-	int few; /* one block may have fewer warps than `threads` */
-};
-
-/* All of them. */
-struct kernels_cuda {
-	const struct kernel_cuda *items;
-	size_t count;
-};
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

@@ -9,7 +9,7 @@
  */
 #include <stddef.h>
 #include "lib/fill/cuda.cuh"
-#include "lib/device/cuda/cuda.h"
+#include "lib/device/cuda/kernels.h"
 #include "lib/kernels/cuda/cuda.h"
 #include "lib/kernels/cuda/head.cuh"
 #include "lib/kernels/head/body_elements.h"
@@ -177,6 +177,10 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 
 /* --- the table ------------------------------------------------------------ */
 
+#define ROW(kernel, args, function, threads)                                \
+	{                                                                   \
+		kernel, sizeof(args), (const void *)function, threads, 1, 0 \
+	}
 #define HEAD_ROW(capacity)                     \
 	{KERNEL_HEAD,                          \
 	 sizeof(head_message<capacity>),       \
@@ -185,45 +189,25 @@ ROWS_KERNEL_LIST(ROWS_KERNEL)
 	 HEAD_EACH,                            \
 	 1},
 #define FILL_ROW(name, out, in, n, traits) \
-	{KERNEL_##name,                    \
-	 sizeof(fill_args),                \
-	 (const void *)philox_fill_##name, \
-	 FILL_THREADS,                     \
-	 1,                                \
-	 0},
-#define ROWS_ROW(name, args, threads)        \
-	{KERNEL_##name,                      \
-	 sizeof(args),                       \
-	 (const void *)philox_kernel_##name, \
-	 threads,                            \
-	 1,                                  \
-	 0},
-
-#define LAYOUT_ROW(type)                     \
-	{KERNEL_layout_##type,               \
-	 sizeof(layout_args),                \
-	 (const void *)philox_layout_##type, \
-	 LAYOUT_THREADS,                     \
-	 1,                                  \
-	 0},
+	ROW(KERNEL_##name, fill_args, philox_fill_##name, FILL_THREADS),
+#define LAYOUT_ROW(type)                                             \
+	ROW(KERNEL_layout_##type, layout_args, philox_layout_##type, \
+	    LAYOUT_THREADS),
+#define ROWS_ROW(name, args, threads) \
+	ROW(KERNEL_##name, args, philox_kernel_##name, threads),
 
 /* The heads come first, the small before the large: one is looked up at every
  * replay, and opening skips those that cannot be loaded. So it does with the one
  * of conditions, and learns from the last whether the device works. */
 static const kernel_cuda table[] = {
 	HEAD_CAPACITY_LIST(HEAD_ROW) FILL_LIST(FILL_ROW) LAYOUT_LIST(LAYOUT_ROW)
-		ROWS_KERNEL_LIST(ROWS_ROW){
-			KERNEL_CONDITION, sizeof(condition_args),
-			(const void *)philox_condition, 1, 1, 0},
-	{KERNEL_BODY, sizeof(body_args), (const void *)philox_body,
-	 BODY_THREADS, 1, 0},
-	{KERNEL_AT, sizeof(at_args), (const void *)philox_at, BODY_THREADS, 1,
-	 0},
-	{KERNEL_COPIES, sizeof(copies_args), (const void *)philox_copies,
-	 COPIES_THREADS, 1, 0},
-	{KERNEL_COMPARE, sizeof(compare_args), (const void *)philox_compare,
-	 COPIES_THREADS, 1, 0},
-	{KERNEL_STORE, sizeof(store_args), (const void *)philox_store, 1, 1,
-	 0}};
+		ROWS_KERNEL_LIST(ROWS_ROW) ROW(KERNEL_CONDITION, condition_args,
+					       philox_condition, 1),
+	ROW(KERNEL_BODY, body_args, philox_body, BODY_THREADS),
+	ROW(KERNEL_AT, at_args, philox_at, BODY_THREADS),
+	ROW(KERNEL_COPIES, copies_args, philox_copies, COPIES_THREADS),
+	ROW(KERNEL_COMPARE, compare_args, philox_compare, COPIES_THREADS),
+	ROW(KERNEL_STORE, store_args, philox_store, 1),
+};
 const struct kernels_cuda kernels_cuda = {table,
 					  sizeof(table) / sizeof(table[0])};
