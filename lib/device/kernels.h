@@ -19,28 +19,43 @@
  */
 
 /*
- * Every distribution: D(dist, name, parameters, kernels).
+ * Every distribution: D(dist, name, function, parameters, kernels).
  *
  *   dist        PHILOX_<dist> of philox/fill.h
  *   name        in messages, and for tools
+ *   function    philox_<function>() of philox/fill.h draws it for a pass
  *   parameters  which it has: <parameters>_parameters of lib/dist/dists.c
- *               checks them and puts them into struct fill_args
+ *               checks them and puts them into struct fill_args,
+ *               FILL_<parameters>() names them
  *   kernels     X() of each, as below
  */
-#define FILL_DISTS(D, X)                                                  \
-	D(BITS, "bits", no, KERNELS_WORDS(X, bits, 0))                    \
-	D(INTEGERS, "integers", integers,                                 \
-	  KERNELS_WORDS(X, integers, FILL_SIGNED))                        \
-	D(UNIFORM, "uniform", range, KERNELS_UNIFORM(X, uniform))         \
-	D(NORMAL, "normal", mean_std, KERNELS_REAL(X, normal, 2, 0))      \
-	D(LOG_NORMAL, "log-normal", mean_std,                             \
-	  KERNELS_REAL(X, log_normal, 2, 0))                              \
-	D(EXPONENTIAL, "exponential", rate,                               \
-	  KERNELS_REAL(X, exponential, 2, 0))                             \
-	D(GUMBEL, "gumbel", no, KERNELS_REAL(X, gumbel, 2, FILL_LONG))    \
-	D(BERNOULLI, "bernoulli", p, KERNELS_REAL(X, bernoulli, 4, 0))    \
-	D(DROPOUT, "dropout", p, KERNELS_REAL(X, dropout, 4, FILL_READS)) \
-	D(STOCHASTIC_ROUND, "rounding", no, KERNELS_NARROW(X, round))
+#define FILL_DISTS(D, X)                                                       \
+	D(BITS, "bits", bits, no, KERNELS_WORDS(X, bits, 0))                   \
+	D(INTEGERS, "integers", integers, integers,                            \
+	  KERNELS_WORDS(X, integers, FILL_SIGNED))                             \
+	D(UNIFORM, "uniform", uniform, range, KERNELS_UNIFORM(X, uniform))     \
+	D(NORMAL, "normal", normal, mean_std, KERNELS_REAL(X, normal, 2, 0))   \
+	D(LOG_NORMAL, "log-normal", log_normal, mean_std,                      \
+	  KERNELS_REAL(X, log_normal, 2, 0))                                   \
+	D(EXPONENTIAL, "exponential", exponential, rate,                       \
+	  KERNELS_REAL(X, exponential, 2, 0))                                  \
+	D(GUMBEL, "gumbel", gumbel, no, KERNELS_REAL(X, gumbel, 2, FILL_LONG)) \
+	D(BERNOULLI, "bernoulli", bernoulli, p,                                \
+	  KERNELS_REAL(X, bernoulli, 4, 0))                                    \
+	D(DROPOUT, "dropout", dropout, p_in,                                   \
+	  KERNELS_REAL(X, dropout, 4, FILL_READS))                             \
+	D(STOCHASTIC_ROUND, "rounding", stochastic_round, in,                  \
+	  KERNELS_NARROW(X, round))
+
+/* Parameters: P(type, member of struct philox_fill), in their order. */
+#define FILL_no(P)
+#define FILL_in(P)       P(const void *, in)
+#define FILL_p(P)        P(double, p)
+#define FILL_p_in(P)     P(double, p) P(const void *, in)
+#define FILL_rate(P)     P(double, rate)
+#define FILL_mean_std(P) P(double, mean) P(double, std)
+#define FILL_range(P)    P(double, low) P(double, high)
+#define FILL_integers(P) P(uint64_t, from) P(uint64_t, to)
 
 /*
  * The kernels of a distribution, one for each dtype: X(name, type of the
@@ -76,8 +91,8 @@ enum {
 };
 
 /* Every kernel of a fill. */
-#define FILL_KERNELS_OF(dist, name, parameters, kernels) kernels
-#define FILL_LIST(X)                                     FILL_DISTS(FILL_KERNELS_OF, X)
+#define FILL_KERNELS_OF(dist, name, function, parameters, kernels) kernels
+#define FILL_LIST(X)                                               FILL_DISTS(FILL_KERNELS_OF, X)
 
 /* Fills in other libraries' layouts, by the size and kind of an element. */
 #define LAYOUT_LIST(X) X(u32) X(u64) X(f32) X(f64) X(bf16) X(f16)

@@ -32,13 +32,6 @@ enum philox_status fill_check_array(const char *what, const char *name,
 /* fill_largest() returns the largest finite number of a real dtype. */
 double fill_largest(enum philox_dtype dtype);
 
-/*
- * fill_ends() finds the least and the largest number of a real dtype in [low,
- * high); bottom > top if there is none.
- */
-void fill_ends(enum philox_dtype dtype, double low, double high, double *bottom,
-	       double *top);
-
 /* --- dists: distributions: their names, forms and parameters -------------- */
 
 /* How a distribution is drawn in one dtype. */

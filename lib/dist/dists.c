@@ -9,278 +9,7 @@
 #include <math.h>
 #include "lib/dist/dist.h"
 
-/*
- * Parameters of a distribution: check() refuses wrong ones, set() puts valid
- * ones into the kernel's arguments. Both are NULL where there are none.
- */
-struct fill_parameters {
-	enum philox_status (*check)(const struct philox_fill *fill);
-	void (*set)(const struct philox_fill *fill, struct fill_args *args);
-};
-
-static const struct fill_parameters no_parameters;
-
-/* --- messages and limits -------------------------------------------------- */
-
-static enum philox_status refuse_parameter(const struct philox_fill *fill,
-					   const char *name, double value,
-					   const char *expected)
-{
-	return status_set(PHILOX_ERROR_INVALID,
-			  "fill: %s of dist %s is %g, not %s (dtype %s)", name,
-			  fill_dist_name(fill->dist), value, expected,
-			  fill_dtype_name(fill->dtype));
-}
-
-/* The dtype of the computation: f64, or f32 for all others. */
-static double most_computed(const struct philox_fill *fill)
-{
-	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
-						      : PHILOX_F32);
-}
-
-static void set_real(struct fill_args *args, double scale, double shift)
-{
-	args->f64.scale = scale;
-	args->f64.shift = shift;
-	args->f32.scale = (float)scale;
-	args->f32.shift = (float)shift;
-	args->plain = scale == 1 && shift == 0;
-}
-
-/* --- range ---------------------------------------------------------------- */
-
-static enum philox_status check_range(const struct philox_fill *fill)
-{
-	double most = fill_largest(fill->dtype), bottom, top;
-	const char *within = "within the dtype's finite numbers";
-
-	if (!(fabs(fill->low) <= most))
-		return refuse_parameter(fill, "low", fill->low, within);
-	if (!(fabs(fill->high) <= most))
-		return refuse_parameter(fill, "high", fill->high, within);
-	if (!(fill->high - fill->low <= most_computed(fill)))
-		return refuse_parameter(fill, "high - low",
-					fill->high - fill->low, within);
-	if (fill->low >= fill->high)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: the range [low, high) = [%g, %g) of "
-				  "dist uniform is empty",
-				  fill->low, fill->high);
-	fill_ends(fill->dtype, fill->low, fill->high, &bottom, &top);
-	if (bottom > top)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: no number of dtype %s is in [low, "
-				  "high) = [%.17g, %.17g)",
-				  fill_dtype_name(fill->dtype), fill->low,
-				  fill->high);
-	return PHILOX_OK;
-}
-
-static void set_range(const struct philox_fill *fill, struct fill_args *args)
-{
-	set_real(args, fill->high - fill->low, fill->low);
-	fill_ends(fill->dtype, fill->low, fill->high, &args->f64.bottom,
-		  &args->f64.top);
-	args->f32.bottom = (float)args->f64.bottom;
-	args->f32.top = (float)args->f64.top;
-}
-
-static const struct fill_parameters range_parameters = {check_range, set_range};
-
-/* --- mean, std and rate --------------------------------------------------- */
-
-/* A value that is rounded to 0 would make every number a constant. */
-static int is_above_0(const struct philox_fill *fill, double std)
-{
-	return fill->dtype == PHILOX_F64 ? std > 0 : (float)std > 0;
-}
-
-static enum philox_status check_mean_std(const struct philox_fill *fill)
-{
-	double most = most_computed(fill);
-
-	if (!(fabs(fill->mean) <= most))
-		return refuse_parameter(fill, "mean", fill->mean, "finite");
-	if (!(is_above_0(fill, fill->std) && fill->std <= most))
-		return refuse_parameter(fill, "std", fill->std,
-					"finite and above 0 when rounded");
-	return PHILOX_OK;
-}
-
-static void set_mean_std(const struct philox_fill *fill, struct fill_args *args)
-{
-	set_real(args, fill->std, fill->mean);
-}
-
-static const struct fill_parameters mean_std_parameters = {check_mean_std,
-							   set_mean_std};
-
-static enum philox_status check_rate(const struct philox_fill *fill)
-{
-	double most = most_computed(fill);
-
-	if (!(fill->rate > 0 && fill->rate <= most && 1 / fill->rate <= most))
-		return refuse_parameter(
-			fill, "rate", fill->rate,
-			"above 0 and finite, with a finite 1 / rate");
-	return PHILOX_OK;
-}
-
-static void set_rate(const struct philox_fill *fill, struct fill_args *args)
-{
-	set_real(args, 1 / fill->rate, 0);
-}
-
-static const struct fill_parameters rate_parameters = {check_rate, set_rate};
-
-/* --- p -------------------------------------------------------------------- */
-
-static enum philox_status check_p(const struct philox_fill *fill)
-{
-	if (fill->p >= 0 && fill->p <= 1)
-		return PHILOX_OK;
-	return refuse_parameter(fill, "p", fill->p, "in [0, 1]");
-}
-
-static void set_p(const struct philox_fill *fill, struct fill_args *args)
-{
-	args->threshold = philox_threshold(fill->p);
-	args->f32.scale = philox_dropout_scale(fill->p);
-	args->f64.scale = philox_dropout_scale_f64(fill->p);
-}
-
-static const struct fill_parameters p_parameters = {check_p, set_p};
-
-/* --- from and to ---------------------------------------------------------- */
-
-static enum philox_status refuse_reversed(const struct philox_fill *fill)
-{
-	if (fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64)
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: the range from %" PRId64 " to %" PRId64
-				  " of dist integers, dtype %s, is reversed",
-				  (int64_t)fill->from, (int64_t)fill->to,
-				  fill_dtype_name(fill->dtype));
-	return status_set(PHILOX_ERROR_INVALID,
-			  "fill: the range from %" PRIu64 " to %" PRIu64
-			  " of dist integers, dtype %s, is reversed",
-			  fill->from, fill->to, fill_dtype_name(fill->dtype));
-}
-
-static enum philox_status check_integers(const struct philox_fill *fill)
-{
-	int64_t from = (int64_t)fill->from, to = (int64_t)fill->to;
-	int is_signed = fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64;
-
-	if (is_signed ? from > to : fill->from > fill->to)
-		return refuse_reversed(fill);
-	if ((fill->dtype == PHILOX_U32 && fill->to > UINT32_MAX) ||
-	    (fill->dtype == PHILOX_I32 && (from < INT32_MIN || to > INT32_MAX)))
-		return status_set(PHILOX_ERROR_INVALID,
-				  "fill: the range from %" PRId64 " to %" PRId64
-				  " of dist integers does not fit dtype %s",
-				  from, to, fill_dtype_name(fill->dtype));
-	return PHILOX_OK;
-}
-
-static void set_integers(const struct philox_fill *fill, struct fill_args *args)
-{
-	struct philox_interval interval;
-
-	if (fill_dtype_size(fill->dtype) == 4)
-		interval = philox_interval_u32((uint32_t)fill->from,
-					       (uint32_t)fill->to);
-	else
-		interval = philox_interval_u64(fill->from, fill->to);
-	args->from = fill->from;
-	args->range = interval.n;
-	args->reject = interval.reject;
-}
-
-static const struct fill_parameters integers_parameters = {check_integers,
-							   set_integers};
-
-/* --- the table ------------------------------------------------------------ */
-
-/* The dtypes by their names in kernels. */
-enum {
-	DTYPE_u32 = PHILOX_U32,
-	DTYPE_u64 = PHILOX_U64,
-	DTYPE_f32 = PHILOX_F32,
-	DTYPE_f64 = PHILOX_F64,
-	DTYPE_bf16 = PHILOX_BF16,
-	DTYPE_f16 = PHILOX_F16
-};
-
-#define FILL_FORM(name, out, in, n, traits)                             \
-	{(enum philox_dtype)DTYPE_##out, (enum philox_dtype)DTYPE_##in, \
-	 KERNEL_##name, traits},
-#define FILL_DIST(dist, name, parameters, kernels) \
-	[PHILOX_##dist] = {                        \
-		name, &parameters##_parameters,    \
-		(const struct fill_form[]){kernels{.kernel = KERNEL_NONE}}},
-
-/* Each list of forms ends with one without a kernel. */
-static const struct {
-	const char *name;
-	const struct fill_parameters *parameters;
-	const struct fill_form *forms;
-} dists[] = {FILL_DISTS(FILL_DIST, FILL_FORM)};
-
-const char *fill_dist_name(enum philox_dist dist)
-{
-	if ((unsigned)dist >= sizeof(dists) / sizeof(dists[0]))
-		return NULL;
-	return dists[dist].name;
-}
-
-enum philox_status fill_check_dist(const char *what, enum philox_dist dist)
-{
-	if (fill_dist_name(dist))
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_INVALID, "%s: dist %u is unknown", what,
-			  (unsigned)dist);
-}
-
-/* Signed integers are the unsigned ones in two's complement. */
-static enum philox_dtype unsigned_dtype(enum philox_dtype dtype)
-{
-	if (dtype == PHILOX_I32)
-		return PHILOX_U32;
-	return dtype == PHILOX_I64 ? PHILOX_U64 : dtype;
-}
-
-const struct fill_form *fill_form(enum philox_dist dist,
-				  enum philox_dtype dtype)
-{
-	enum philox_dtype drawn = unsigned_dtype(dtype);
-	const struct fill_form *form = dists[dist].forms;
-
-	while (form->kernel != KERNEL_NONE && form->dtype != drawn)
-		form++;
-	if (form->kernel == KERNEL_NONE ||
-	    (drawn != dtype && !(form->traits & FILL_SIGNED)))
-		return NULL;
-	return form;
-}
-
-enum philox_status fill_check_parameters(const struct philox_fill *fill)
-{
-	const struct fill_parameters *parameters = dists[fill->dist].parameters;
-
-	return parameters->check ? parameters->check(fill) : PHILOX_OK;
-}
-
-void fill_set_parameters(const struct philox_fill *fill, struct fill_args *args)
-{
-	const struct fill_parameters *parameters = dists[fill->dist].parameters;
-
-	if (parameters->set)
-		parameters->set(fill, args);
-}
-
-/* --- dtypes: dtypes: their names, sizes and numbers ----------------------- */
+/* --- dtypes: their names, sizes and numbers ------------------------------- */
 
 static const struct {
 	const char *name;
@@ -386,8 +115,12 @@ static double number_from(struct format format, double x)
 	return ceil(x / spacing) * spacing + 0.0;
 }
 
-void fill_ends(enum philox_dtype dtype, double low, double high, double *bottom,
-	       double *top)
+/*
+ * The least and the largest number of a real dtype in [low, high); bottom > top
+ * if there is none.
+ */
+static void ends_of(enum philox_dtype dtype, double low, double high,
+		    double *bottom, double *top)
 {
 	struct format format = format_of(dtype);
 
@@ -398,4 +131,278 @@ void fill_ends(enum philox_dtype dtype, double low, double high, double *bottom,
 	}
 	*bottom = number_from(format, low);
 	*top = number_below(format, high);
+}
+
+/* --- parameters -------------------------------------------------------------- */
+
+/*
+ * Parameters of a distribution: check() refuses wrong ones, set() puts valid
+ * ones into the kernel's arguments. Both are NULL where there are none.
+ */
+struct fill_parameters {
+	enum philox_status (*check)(const struct philox_fill *fill);
+	void (*set)(const struct philox_fill *fill, struct fill_args *args);
+};
+
+static const struct fill_parameters no_parameters, in_parameters;
+
+/* --- messages and limits -------------------------------------------------- */
+
+static enum philox_status refuse_parameter(const struct philox_fill *fill,
+					   const char *name, double value,
+					   const char *expected)
+{
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: %s of dist %s is %g, not %s (dtype %s)", name,
+			  fill_dist_name(fill->dist), value, expected,
+			  fill_dtype_name(fill->dtype));
+}
+
+/* The dtype of the computation: f64, or f32 for all others. */
+static double most_computed(const struct philox_fill *fill)
+{
+	return fill_largest(fill->dtype == PHILOX_F64 ? PHILOX_F64
+						      : PHILOX_F32);
+}
+
+static void set_real(struct fill_args *args, double scale, double shift)
+{
+	args->f64.scale = scale;
+	args->f64.shift = shift;
+	args->f32.scale = (float)scale;
+	args->f32.shift = (float)shift;
+	args->plain = scale == 1 && shift == 0;
+}
+
+/* --- range ---------------------------------------------------------------- */
+
+static enum philox_status check_range(const struct philox_fill *fill)
+{
+	double most = fill_largest(fill->dtype), bottom, top;
+	const char *within = "within the dtype's finite numbers";
+
+	if (!(fabs(fill->low) <= most))
+		return refuse_parameter(fill, "low", fill->low, within);
+	if (!(fabs(fill->high) <= most))
+		return refuse_parameter(fill, "high", fill->high, within);
+	if (!(fill->high - fill->low <= most_computed(fill)))
+		return refuse_parameter(fill, "high - low",
+					fill->high - fill->low, within);
+	if (fill->low >= fill->high)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: the range [low, high) = [%g, %g) of "
+				  "dist uniform is empty",
+				  fill->low, fill->high);
+	ends_of(fill->dtype, fill->low, fill->high, &bottom, &top);
+	if (bottom > top)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: no number of dtype %s is in [low, "
+				  "high) = [%.17g, %.17g)",
+				  fill_dtype_name(fill->dtype), fill->low,
+				  fill->high);
+	return PHILOX_OK;
+}
+
+static void set_range(const struct philox_fill *fill, struct fill_args *args)
+{
+	set_real(args, fill->high - fill->low, fill->low);
+	ends_of(fill->dtype, fill->low, fill->high, &args->f64.bottom,
+		&args->f64.top);
+	args->f32.bottom = (float)args->f64.bottom;
+	args->f32.top = (float)args->f64.top;
+}
+
+static const struct fill_parameters range_parameters = {check_range, set_range};
+
+/* --- mean, std and rate --------------------------------------------------- */
+
+/* A value that is rounded to 0 would make every number a constant. */
+static int is_above_0(const struct philox_fill *fill, double std)
+{
+	return fill->dtype == PHILOX_F64 ? std > 0 : (float)std > 0;
+}
+
+static enum philox_status check_mean_std(const struct philox_fill *fill)
+{
+	double most = most_computed(fill);
+
+	if (!(fabs(fill->mean) <= most))
+		return refuse_parameter(fill, "mean", fill->mean, "finite");
+	if (!(is_above_0(fill, fill->std) && fill->std <= most))
+		return refuse_parameter(fill, "std", fill->std,
+					"finite and above 0 when rounded");
+	return PHILOX_OK;
+}
+
+static void set_mean_std(const struct philox_fill *fill, struct fill_args *args)
+{
+	set_real(args, fill->std, fill->mean);
+}
+
+static const struct fill_parameters mean_std_parameters = {check_mean_std,
+							   set_mean_std};
+
+static enum philox_status check_rate(const struct philox_fill *fill)
+{
+	double most = most_computed(fill);
+
+	if (!(fill->rate > 0 && fill->rate <= most && 1 / fill->rate <= most))
+		return refuse_parameter(
+			fill, "rate", fill->rate,
+			"above 0 and finite, with a finite 1 / rate");
+	return PHILOX_OK;
+}
+
+static void set_rate(const struct philox_fill *fill, struct fill_args *args)
+{
+	set_real(args, 1 / fill->rate, 0);
+}
+
+static const struct fill_parameters rate_parameters = {check_rate, set_rate};
+
+/* --- p -------------------------------------------------------------------- */
+
+static enum philox_status check_p(const struct philox_fill *fill)
+{
+	if (fill->p >= 0 && fill->p <= 1)
+		return PHILOX_OK;
+	return refuse_parameter(fill, "p", fill->p, "in [0, 1]");
+}
+
+static void set_p(const struct philox_fill *fill, struct fill_args *args)
+{
+	args->threshold = philox_threshold(fill->p);
+	args->f32.scale = philox_dropout_scale(fill->p);
+	args->f64.scale = philox_dropout_scale_f64(fill->p);
+}
+
+static const struct fill_parameters p_parameters = {check_p, set_p};
+static const struct fill_parameters p_in_parameters = {check_p, set_p};
+
+/* --- from and to ---------------------------------------------------------- */
+
+static enum philox_status refuse_reversed(const struct philox_fill *fill)
+{
+	if (fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64)
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: the range from %" PRId64 " to %" PRId64
+				  " of dist integers, dtype %s, is reversed",
+				  (int64_t)fill->from, (int64_t)fill->to,
+				  fill_dtype_name(fill->dtype));
+	return status_set(PHILOX_ERROR_INVALID,
+			  "fill: the range from %" PRIu64 " to %" PRIu64
+			  " of dist integers, dtype %s, is reversed",
+			  fill->from, fill->to, fill_dtype_name(fill->dtype));
+}
+
+static enum philox_status check_integers(const struct philox_fill *fill)
+{
+	int64_t from = (int64_t)fill->from, to = (int64_t)fill->to;
+	int is_signed = fill->dtype == PHILOX_I32 || fill->dtype == PHILOX_I64;
+
+	if (is_signed ? from > to : fill->from > fill->to)
+		return refuse_reversed(fill);
+	if ((fill->dtype == PHILOX_U32 && fill->to > UINT32_MAX) ||
+	    (fill->dtype == PHILOX_I32 && (from < INT32_MIN || to > INT32_MAX)))
+		return status_set(PHILOX_ERROR_INVALID,
+				  "fill: the range from %" PRId64 " to %" PRId64
+				  " of dist integers does not fit dtype %s",
+				  from, to, fill_dtype_name(fill->dtype));
+	return PHILOX_OK;
+}
+
+static void set_integers(const struct philox_fill *fill, struct fill_args *args)
+{
+	struct philox_interval interval;
+
+	if (fill_dtype_size(fill->dtype) == 4)
+		interval = philox_interval_u32((uint32_t)fill->from,
+					       (uint32_t)fill->to);
+	else
+		interval = philox_interval_u64(fill->from, fill->to);
+	args->from = fill->from;
+	args->range = interval.n;
+	args->reject = interval.reject;
+}
+
+static const struct fill_parameters integers_parameters = {check_integers,
+							   set_integers};
+
+/* --- the table ------------------------------------------------------------ */
+
+/* The dtypes by their names in kernels. */
+enum {
+	DTYPE_u32 = PHILOX_U32,
+	DTYPE_u64 = PHILOX_U64,
+	DTYPE_f32 = PHILOX_F32,
+	DTYPE_f64 = PHILOX_F64,
+	DTYPE_bf16 = PHILOX_BF16,
+	DTYPE_f16 = PHILOX_F16
+};
+
+#define FILL_FORM(name, out, in, n, traits)                             \
+	{(enum philox_dtype)DTYPE_##out, (enum philox_dtype)DTYPE_##in, \
+	 KERNEL_##name, traits},
+#define FILL_DIST(dist, name, function, parameters, kernels) \
+	[PHILOX_##dist] = {                                  \
+		name, &parameters##_parameters,              \
+		(const struct fill_form[]){kernels{.kernel = KERNEL_NONE}}},
+
+/* Each list of forms ends with one without a kernel. */
+static const struct {
+	const char *name;
+	const struct fill_parameters *parameters;
+	const struct fill_form *forms;
+} dists[] = {FILL_DISTS(FILL_DIST, FILL_FORM)};
+
+const char *fill_dist_name(enum philox_dist dist)
+{
+	if ((unsigned)dist >= sizeof(dists) / sizeof(dists[0]))
+		return NULL;
+	return dists[dist].name;
+}
+
+enum philox_status fill_check_dist(const char *what, enum philox_dist dist)
+{
+	if (fill_dist_name(dist))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID, "%s: dist %u is unknown", what,
+			  (unsigned)dist);
+}
+
+/* Signed integers are the unsigned ones in two's complement. */
+static enum philox_dtype unsigned_dtype(enum philox_dtype dtype)
+{
+	if (dtype == PHILOX_I32)
+		return PHILOX_U32;
+	return dtype == PHILOX_I64 ? PHILOX_U64 : dtype;
+}
+
+const struct fill_form *fill_form(enum philox_dist dist,
+				  enum philox_dtype dtype)
+{
+	enum philox_dtype drawn = unsigned_dtype(dtype);
+	const struct fill_form *form = dists[dist].forms;
+
+	while (form->kernel != KERNEL_NONE && form->dtype != drawn)
+		form++;
+	if (form->kernel == KERNEL_NONE ||
+	    (drawn != dtype && !(form->traits & FILL_SIGNED)))
+		return NULL;
+	return form;
+}
+
+enum philox_status fill_check_parameters(const struct philox_fill *fill)
+{
+	const struct fill_parameters *parameters = dists[fill->dist].parameters;
+
+	return parameters->check ? parameters->check(fill) : PHILOX_OK;
+}
+
+void fill_set_parameters(const struct philox_fill *fill, struct fill_args *args)
+{
+	const struct fill_parameters *parameters = dists[fill->dist].parameters;
+
+	if (parameters->set)
+		parameters->set(fill, args);
 }

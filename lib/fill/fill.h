@@ -11,7 +11,7 @@
 #include "lib/device/kernels.h"
 #include "lib/fill/simd/tables.h"
 
-/* --- check: a fill's description, checked --------------------------------- */
+/* --- fill: fills: checked, turned into a kernel call, put on a stream ----- */
 
 /*
  * A caller's fill and its layout, as this version knows them: fields that the
@@ -22,25 +22,6 @@ struct fill_taken {
 	struct philox_fill fill;
 	struct philox_layout layout;
 };
-
-/* fill_take() copies a fill; ERROR_INVALID: it is NULL, or a size is wrong. */
-enum philox_status fill_take(const struct philox_fill *given,
-			     struct fill_taken *copy);
-
-/*
- * fill_check() finds every error of a fill and its state that can be found
- * before a device sees it; errors are those of philox_rng_fill().
- */
-enum philox_status fill_check(const struct philox_rng *rng,
-			      const struct philox_fill *fill);
-
-/*
- * fill_check_op() checks only a fill's dist, dtype, parameters, span and
- * layout.
- */
-enum philox_status fill_check_op(const struct philox_fill *fill);
-
-/* --- fill: fills: checked, turned into a kernel call, put on a stream ----- */
 
 /*
  * A fill as a kernel call, which points into the struct: it must not move.

@@ -57,131 +57,26 @@ enum philox_status philox_pass_fill(const struct philox_pass *pass, uint32_t op,
 
 /* --- by the name of their distribution ------------------------------------ */
 
-static struct philox_fill fill_of_dist(enum philox_dist dist,
-				       enum philox_dtype dtype,
-				       struct philox_span span, void *out)
-{
-	return (struct philox_fill){.size = sizeof(struct philox_fill),
-				    .dist = dist,
-				    .dtype = dtype,
-				    .span = span,
-				    .out = out};
-}
+/*
+ * philox_bits(), philox_integers(), philox_uniform(), philox_normal(),
+ * philox_log_normal() and so on: those of lib/device/kernels.h.
+ */
+#define ARGUMENT(type, parameter) type parameter,
+#define MEMBER(type, parameter)   .parameter = parameter,
+#define DRAW(dist_, name, function, parameters, kernels)               \
+	enum philox_status philox_##function(                          \
+		const struct philox_pass *pass, uint32_t op,           \
+		enum philox_dtype dtype, struct philox_span span,      \
+		FILL_##parameters(ARGUMENT) void *out)                 \
+	{                                                              \
+		struct philox_fill fill = {.size = sizeof(fill),       \
+					   .dist = PHILOX_##dist_,     \
+					   .dtype = dtype,             \
+					   .span = span,               \
+					   .out = out,                 \
+					   FILL_##parameters(MEMBER)}; \
+                                                                       \
+		return philox_pass_fill(pass, op, 0, &fill);           \
+	}
 
-enum philox_status philox_bits(const struct philox_pass *pass, uint32_t op,
-			       enum philox_dtype dtype, struct philox_span span,
-			       void *out)
-{
-	struct philox_fill fill = fill_of_dist(PHILOX_BITS, dtype, span, out);
-
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_uniform(const struct philox_pass *pass, uint32_t op,
-				  enum philox_dtype dtype,
-				  struct philox_span span, double low,
-				  double high, void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_UNIFORM, dtype, span, out);
-
-	fill.low = low;
-	fill.high = high;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_normal(const struct philox_pass *pass, uint32_t op,
-				 enum philox_dtype dtype,
-				 struct philox_span span, double mean,
-				 double std, void *out)
-{
-	struct philox_fill fill = fill_of_dist(PHILOX_NORMAL, dtype, span, out);
-
-	fill.mean = mean;
-	fill.std = std;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_log_normal(const struct philox_pass *pass,
-				     uint32_t op, enum philox_dtype dtype,
-				     struct philox_span span, double mean,
-				     double std, void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_LOG_NORMAL, dtype, span, out);
-
-	fill.mean = mean;
-	fill.std = std;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_exponential(const struct philox_pass *pass,
-				      uint32_t op, enum philox_dtype dtype,
-				      struct philox_span span, double rate,
-				      void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_EXPONENTIAL, dtype, span, out);
-
-	fill.rate = rate;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_gumbel(const struct philox_pass *pass, uint32_t op,
-				 enum philox_dtype dtype,
-				 struct philox_span span, void *out)
-{
-	struct philox_fill fill = fill_of_dist(PHILOX_GUMBEL, dtype, span, out);
-
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_integers(const struct philox_pass *pass, uint32_t op,
-				   enum philox_dtype dtype,
-				   struct philox_span span, uint64_t from,
-				   uint64_t to, void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_INTEGERS, dtype, span, out);
-
-	fill.from = from;
-	fill.to = to;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_bernoulli(const struct philox_pass *pass, uint32_t op,
-				    enum philox_dtype dtype,
-				    struct philox_span span, double p,
-				    void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_BERNOULLI, dtype, span, out);
-
-	fill.p = p;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_dropout(const struct philox_pass *pass, uint32_t op,
-				  enum philox_dtype dtype,
-				  struct philox_span span, double p,
-				  const void *in, void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_DROPOUT, dtype, span, out);
-
-	fill.p = p;
-	fill.in = in;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
-
-enum philox_status philox_stochastic_round(const struct philox_pass *pass,
-					   uint32_t op, enum philox_dtype dtype,
-					   struct philox_span span,
-					   const void *in, void *out)
-{
-	struct philox_fill fill =
-		fill_of_dist(PHILOX_STOCHASTIC_ROUND, dtype, span, out);
-
-	fill.in = in;
-	return philox_pass_fill(pass, op, 0, &fill);
-}
+FILL_DISTS(DRAW, )

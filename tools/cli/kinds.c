@@ -12,7 +12,7 @@ static const enum philox_dtype dtypes[] = {PHILOX_U32,  PHILOX_U64, PHILOX_I32,
 #define N_DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
 
 /* Room for the largest number: each dist may have each dtype. */
-#define KIND_ROOM(dist, name, parameters, kernels) +N_DTYPES
+#define KIND_ROOM(dist, name, function, parameters, kernels) +N_DTYPES
 static struct fill_kind kinds[FILL_DISTS(KIND_ROOM, ) + 1];
 
 static void find_kinds(void)

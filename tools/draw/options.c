@@ -66,7 +66,7 @@ const char *const draw_layouts[] = {[PHILOX_LAYOUT_DEFAULT] = "default",
 static const char *const formats[] = {"text", "raw", NULL};
 
 /* Distributions that can be drawn: those without an input. */
-#define DIST_ROOM(dist, name, parameters, kernels) +1
+#define DIST_ROOM(dist, name, function, parameters, kernels) +1
 struct drawn_dists {
 	enum philox_dist dist[FILL_DISTS(DIST_ROOM, )];
 	const char *name[FILL_DISTS(DIST_ROOM, ) + 1]; /* ends with NULL */

@@ -17,6 +17,20 @@ static const struct philox_layout *layout_of(const struct philox_fill *fill)
 	return fill->layout;
 }
 
+/* The element after the last one of a fill's span, 2^64 - 1 at most. */
+static uint64_t span_end(const struct philox_fill *fill)
+{
+	const struct philox_span *span = &fill->span;
+	uint64_t last = span->first;
+
+	if (!span->count)
+		return span->first;
+	if (span->rows > 1)
+		last += (span->rows - 1) * span->row_stride;
+	last += span->count - 1;
+	return last == UINT64_MAX ? last : last + 1;
+}
+
 /* --- grids ---------------------------------------------------------------- */
 
 static uint64_t round_up(uint64_t n, uint64_t of)
@@ -240,8 +254,7 @@ enum kernel layout_kernel(enum philox_dtype dtype)
 /* Elements of the op: the tensor's, or those up to the span's end. */
 static uint64_t op_elements(const struct philox_fill *fill)
 {
-	return fill->layout->elements ? fill->layout->elements
-				      : layout_span_end(fill);
+	return fill->layout->elements ? fill->layout->elements : span_end(fill);
 }
 
 /* ceil(n / of) blocks of 4 words. */
@@ -297,7 +310,7 @@ static enum philox_status check_tensor_end(const struct philox_fill *fill)
 	return status_set(PHILOX_ERROR_OVERFLOW,
 			  "fill: the span ends at %" PRIu64
 			  ", and an advance of layout %s at 2^62",
-			  layout_span_end(fill),
+			  span_end(fill),
 			  philox_layout_name(layout_of(fill)->kind));
 }
 
@@ -446,19 +459,6 @@ static enum philox_status check_layout_range(const struct philox_fill *fill)
 
 /* --- elements ------------------------------------------------------------- */
 
-uint64_t layout_span_end(const struct philox_fill *fill)
-{
-	const struct philox_span *span = &fill->span;
-	uint64_t last = span->first;
-
-	if (!span->count)
-		return span->first;
-	if (span->rows > 1)
-		last += (span->rows - 1) * span->row_stride;
-	last += span->count - 1;
-	return last == UINT64_MAX ? last : last + 1;
-}
-
 static enum philox_status check_tensor_elements(const struct philox_fill *fill)
 {
 	uint64_t elements = fill->layout->elements;
@@ -466,12 +466,11 @@ static enum philox_status check_tensor_elements(const struct philox_fill *fill)
 	if (!elements && fill->layout->kind == PHILOX_LAYOUT_PYTORCH)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: elements of layout pytorch is 0");
-	if (elements && layout_span_end(fill) > elements)
+	if (elements && span_end(fill) > elements)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "fill: elements of layout %s is %" PRIu64
 				  ", but the span ends at %" PRIu64,
-				  name_of(fill), elements,
-				  layout_span_end(fill));
+				  name_of(fill), elements, span_end(fill));
 	return PHILOX_OK;
 }
 

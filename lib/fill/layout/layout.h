@@ -50,10 +50,4 @@ enum philox_status layout_check(const struct philox_fill *fill);
 int layout_has(enum philox_layout_kind kind, enum philox_dist dist,
 	       enum philox_dtype dtype);
 
-/*
- * layout_span_end() returns the element after the last one of a fill's span,
- * 2^64 - 1 at most.
- */
-uint64_t layout_span_end(const struct philox_fill *fill);
-
 #endif
