@@ -139,7 +139,10 @@ static enum philox_status need_spaces(struct philox_device *device,
 			  spaces->lacking);
 }
 
-/* As the contract's unsafe operations begin; see the top of the file. */
+/*
+ * As the contract's unsafe operations begin, see the top of the file; then the
+ * spaces are locked.
+ */
 static enum philox_status begin_unsafe(struct philox_device *device,
 				       const char *what)
 {
@@ -155,10 +158,20 @@ static enum philox_status begin_unsafe(struct philox_device *device,
 	status = ON(device, cudaEventQuery, event);
 	status_keep(&kept);
 	destroyed = ON(device, cudaEventDestroy, event);
-	if (status == PHILOX_OK)
-		return destroyed;
-	status_restore(&kept);
-	return status_prefix(status, "%s: ", what);
+	if (status != PHILOX_OK) {
+		status_restore(&kept);
+		return status_prefix(status, "%s: ", what);
+	}
+	if (destroyed == PHILOX_OK)
+		pthread_mutex_lock(&spaces_of(device)->lock);
+	return destroyed;
+}
+
+static enum philox_status end_unsafe(struct philox_device *device,
+				     enum philox_status status)
+{
+	pthread_mutex_unlock(&spaces_of(device)->lock);
+	return status;
 }
 
 enum philox_status cuda_space_granularity(struct philox_device *device,
@@ -197,15 +210,11 @@ static enum philox_status reserve_space(struct philox_device *device,
 enum philox_status cuda_space_reserve(struct philox_device *device,
 				      size_t bytes, void **base)
 {
-	struct cuda_spaces *spaces = spaces_of(device);
 	enum philox_status status = begin_unsafe(device, "space_reserve");
 
 	if (status != PHILOX_OK)
 		return status;
-	pthread_mutex_lock(&spaces->lock);
-	status = reserve_space(device, bytes, base);
-	pthread_mutex_unlock(&spaces->lock);
-	return status;
+	return end_unsafe(device, reserve_space(device, bytes, base));
 }
 
 static enum philox_status release_space(struct philox_device *device,
@@ -225,15 +234,11 @@ static enum philox_status release_space(struct philox_device *device,
 
 enum philox_status cuda_space_release(struct philox_device *device, void *base)
 {
-	struct cuda_spaces *spaces = spaces_of(device);
 	enum philox_status status = begin_unsafe(device, "space_release");
 
 	if (status != PHILOX_OK)
 		return status;
-	pthread_mutex_lock(&spaces->lock);
-	status = release_space(device, base);
-	pthread_mutex_unlock(&spaces->lock);
-	return status;
+	return end_unsafe(device, release_space(device, base));
 }
 
 /* --- extents -------------------------------------------------------------- */
@@ -312,15 +317,11 @@ static enum philox_status map_extent(struct philox_device *device, void *base,
 enum philox_status cuda_space_map(struct philox_device *device, void *base,
 				  size_t offset, size_t bytes)
 {
-	struct cuda_spaces *spaces = spaces_of(device);
 	enum philox_status status = begin_unsafe(device, "space_map");
 
 	if (status != PHILOX_OK)
 		return status;
-	pthread_mutex_lock(&spaces->lock);
-	status = map_extent(device, base, offset, bytes);
-	pthread_mutex_unlock(&spaces->lock);
-	return status;
+	return end_unsafe(device, map_extent(device, base, offset, bytes));
 }
 
 static enum philox_status unmap_extent(struct philox_device *device, void *base,
@@ -341,13 +342,9 @@ static enum philox_status unmap_extent(struct philox_device *device, void *base,
 enum philox_status cuda_space_unmap(struct philox_device *device, void *base,
 				    size_t offset, size_t bytes)
 {
-	struct cuda_spaces *spaces = spaces_of(device);
 	enum philox_status status = begin_unsafe(device, "space_unmap");
 
 	if (status != PHILOX_OK)
 		return status;
-	pthread_mutex_lock(&spaces->lock);
-	status = unmap_extent(device, base, offset, bytes);
-	pthread_mutex_unlock(&spaces->lock);
-	return status;
+	return end_unsafe(device, unmap_extent(device, base, offset, bytes));
 }

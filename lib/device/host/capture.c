@@ -136,16 +136,13 @@ enum philox_status host_capture_begin(struct philox_device *base,
 				      enum philox_capture_mode mode)
 {
 	static const char what[] = "philox_stream_begin_capture";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
-	enum philox_status status;
+	enum philox_status status = find_idle(device, handle, what, &stream);
 
-	host_lock(device);
-	status = find_idle(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = capture_open(device, stream, NULL, mode);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* CUDA does not say which graphs it adds a second capture to. */
@@ -170,21 +167,18 @@ enum philox_status host_capture_begin_to(struct philox_device *base,
 					 enum philox_capture_mode mode)
 {
 	static const char what[] = "capture_begin_to";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
 	struct host_graph *graph;
-	enum philox_status status;
+	enum philox_status status = find_idle(device, handle, what, &stream);
 
-	host_lock(device);
-	status = find_idle(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = host_graph_find(device, graph_handle, what, &graph);
 	if (status == PHILOX_OK)
 		status = check_can_grow(graph, what);
 	if (status == PHILOX_OK)
 		status = capture_open(device, stream, graph, mode);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 void host_capture_over(struct host_device *device, struct host_capture *capture)
@@ -311,8 +305,7 @@ enum philox_status host_capture_end(struct philox_device *base,
 	else if (graph && !into)
 		host_graph_free(device, graph);
 unlock:
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- asking --------------------------------------------------------------- */
@@ -321,14 +314,12 @@ enum philox_status host_capture_info(struct philox_device *base,
 				     philox_stream handle,
 				     struct capture_info *info)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct capture_info found = {.status = PHILOX_CAPTURE_NONE};
 	struct host_stream *stream;
-	enum philox_status status;
+	enum philox_status status = find_stream(
+		device, handle, "philox_stream_capture_info", 0, &stream);
 
-	host_lock(device);
-	status = find_stream(device, handle, "philox_stream_capture_info", 0,
-			     &stream);
 	if (status == PHILOX_OK && stream->capture) {
 		found.status = stream->capture->graph
 				       ? PHILOX_CAPTURE_ACTIVE
@@ -499,13 +490,12 @@ static enum philox_status depend(struct philox_device *base,
 				 philox_stream handle, device_node node_handle,
 				 const char *what, int only)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
 	struct host_node *node;
-	enum philox_status status;
+	enum philox_status status =
+		find_capturing(device, handle, what, &stream);
 
-	host_lock(device);
-	status = find_capturing(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = host_node_find(device, node_handle, what, &node);
 	if (status != PHILOX_OK)
@@ -521,8 +511,7 @@ static enum philox_status depend(struct philox_device *base,
 		host_nodes_add(&stream->deps, node);
 	}
 unlock:
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_capture_depend(struct philox_device *base,
@@ -541,16 +530,14 @@ enum philox_status host_capture_tips(struct philox_device *base,
 				     philox_stream handle, device_node *nodes,
 				     size_t *n)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
-	enum philox_status status;
+	enum philox_status status =
+		find_capturing(device, handle, "capture_tips", &stream);
 
-	host_lock(device);
-	status = find_capturing(device, handle, "capture_tips", &stream);
 	if (status == PHILOX_OK)
 		host_nodes_show(&stream->deps, nodes, n);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_capture_mode(struct philox_device *base,

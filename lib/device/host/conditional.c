@@ -39,12 +39,11 @@ enum philox_status host_condition_create(struct philox_device *base,
 					 device_condition *condition)
 {
 	static const char what[] = "condition_create";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_graph *graph;
-	enum philox_status status;
+	enum philox_status status =
+		host_graph_find(device, handle, what, &graph);
 
-	host_lock(device);
-	status = host_graph_find(device, handle, what, &graph);
 	if (status == PHILOX_OK && graph->parent && assigned)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "%s: the graph is a body; CUDA does not "
@@ -53,8 +52,7 @@ enum philox_status host_condition_create(struct philox_device *base,
 	if (status == PHILOX_OK)
 		status = condition_open(device, graph, value, assigned,
 					condition);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- nodes ---------------------------------------------------------------- */
@@ -139,14 +137,13 @@ enum philox_status host_graph_add_conditional(
 	const device_node *handles, size_t n, const struct conditional *what,
 	device_node *result, philox_native_graph *bodies)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_nodes deps = {0};
 	struct host_graph *graph;
 	struct host_node *node;
-	enum philox_status status;
+	enum philox_status status =
+		host_graph_find(device, handle, adding, &graph);
 
-	host_lock(device);
-	status = host_graph_find(device, handle, adding, &graph);
 	if (status == PHILOX_OK)
 		status = host_find_deps(device, graph, handles, n, adding,
 					&deps);
@@ -159,6 +156,5 @@ enum philox_status host_graph_add_conditional(
 			bodies[i] = (philox_native_graph)
 					    node->conditional->bodies[i];
 	}
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }

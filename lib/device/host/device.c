@@ -16,13 +16,17 @@
 
 /* --- work ----------------------------------------------------------------- */
 
-/* Submits or records the work, which it takes over in any case. */
-static enum philox_status put(struct host_device *device, philox_stream handle,
-			      struct host_work *work, const char *what)
+/* Submits or records work, unless it could not be made; takes it over. */
+static enum philox_status put(struct philox_device *base, philox_stream handle,
+			      enum philox_status made, struct host_work *work,
+			      const char *what)
 {
+	struct host_device *device = host_of(base);
 	struct host_stream *stream;
 	enum philox_status status;
 
+	if (made != PHILOX_OK)
+		return made;
 	host_lock(device);
 	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
@@ -35,8 +39,7 @@ static enum philox_status put(struct host_device *device, philox_stream handle,
 				 : host_submit(stream, work, NULL, NULL);
 	if (status != PHILOX_OK)
 		host_work_drop(device, work);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_copy(struct philox_device *base, void *destination,
@@ -44,35 +47,28 @@ enum philox_status host_copy(struct philox_device *base, void *destination,
 			     philox_stream stream)
 {
 	struct host_work work;
-	enum philox_status status =
-		host_work_copy(&work, destination, source, size);
 
-	if (status != PHILOX_OK)
-		return status;
-	return put(host_of(base), stream, &work, "philox_memory_copy");
+	return put(base, stream,
+		   host_work_copy(&work, destination, source, size), &work,
+		   "philox_memory_copy");
 }
 
 enum philox_status host_set(struct philox_device *base, void *memory, int value,
 			    size_t size, philox_stream stream)
 {
 	struct host_work work;
-	enum philox_status status = host_work_set(&work, memory, value, size);
 
-	if (status != PHILOX_OK)
-		return status;
-	return put(host_of(base), stream, &work, "philox_memory_set");
+	return put(base, stream, host_work_set(&work, memory, value, size),
+		   &work, "philox_memory_set");
 }
 
 enum philox_status host_launch(struct philox_device *base, philox_stream stream,
 			       const struct kernel_call *call)
 {
 	struct host_work work;
-	enum philox_status status =
-		host_work_kernel(host_of(base), &work, call);
 
-	if (status != PHILOX_OK)
-		return status;
-	return put(host_of(base), stream, &work, "launch of a kernel");
+	return put(base, stream, host_work_kernel(host_of(base), &work, call),
+		   &work, "launch of a kernel");
 }
 
 enum philox_status host_launch_host(struct philox_device *base,
@@ -81,12 +77,9 @@ enum philox_status host_launch_host(struct philox_device *base,
 				    size_t size)
 {
 	struct host_work work;
-	enum philox_status status =
-		host_work_call(&work, HOST_CALL, fn, args, size);
 
-	if (status != PHILOX_OK)
-		return status;
-	return put(host_of(base), stream, &work, "philox_launch_host");
+	return put(base, stream, host_work_call(&work, fn, args, size), &work,
+		   "philox_launch_host");
 }
 
 /* --- opening and closing -------------------------------------------------- */
@@ -122,11 +115,9 @@ static void free_device(struct host_device *device)
 
 static enum philox_status host_close(struct philox_device *base)
 {
-	struct host_device *device = host_of(base);
-	enum philox_status status;
+	struct host_device *device = host_enter(base);
+	enum philox_status status = host_unsafe(device, "philox_device_close");
 
-	host_lock(device);
-	status = host_unsafe(device, "philox_device_close");
 	if (status != PHILOX_OK) {
 		host_unlock(device);
 		return status;

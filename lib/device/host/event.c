@@ -37,17 +37,15 @@ void host_event_free(struct host_device *device, struct host_event *event)
 enum philox_status host_event_destroy(struct philox_device *base,
 				      philox_event handle)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_event *event;
 	enum philox_status status;
 
-	host_lock(device);
 	status =
 		host_event_find(device, handle, "philox_event_destroy", &event);
 	if (status == PHILOX_OK)
 		host_event_free(device, event);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- recording ------------------------------------------------------------ */
@@ -91,21 +89,19 @@ enum philox_status host_event_record(struct philox_device *base,
 				     philox_stream stream_handle)
 {
 	static const char what[] = "philox_event_record";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
 	struct host_event *event;
-	enum philox_status status;
+	enum philox_status status =
+		host_event_find(device, handle, what, &event);
 
-	host_lock(device);
-	status = host_event_find(device, handle, what, &event);
 	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = stream->capture
 				 ? record_capture(device, event, stream, what)
 				 : record_point(device, event, stream);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- waiting on a stream -------------------------------------------------- */
@@ -196,21 +192,19 @@ enum philox_status host_event_wait(struct philox_device *base,
 				   philox_event handle)
 {
 	static const char what[] = "philox_event_wait";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
 	struct host_event *event;
-	enum philox_status status;
+	enum philox_status status =
+		host_event_find(device, handle, what, &event);
 
-	host_lock(device);
-	status = host_event_find(device, handle, what, &event);
 	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = event->capture_id
 				 ? wait_captured(device, stream, event, what)
 				 : wait_plain(device, stream, event, what);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- asking --------------------------------------------------------------- */
@@ -237,30 +231,27 @@ enum philox_status host_event_sync(struct philox_device *base,
 				   philox_event handle)
 {
 	static const char what[] = "philox_event_synchronize";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_event *event;
-	enum philox_status status;
+	enum philox_status status =
+		host_event_find(device, handle, what, &event);
 
-	host_lock(device);
-	status = host_event_find(device, handle, what, &event);
 	if (status == PHILOX_OK)
 		status = refuse_captured(device, event, what);
 	if (status == PHILOX_OK)
 		host_task_wait(device, event->task);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_event_query(struct philox_device *base,
 				    philox_event handle)
 {
 	static const char what[] = "philox_event_query";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_event *event;
-	enum philox_status status;
+	enum philox_status status =
+		host_event_find(device, handle, what, &event);
 
-	host_lock(device);
-	status = host_event_find(device, handle, what, &event);
 	if (status == PHILOX_OK)
 		status = refuse_captured(device, event, what);
 	if (status == PHILOX_OK)
@@ -268,6 +259,5 @@ enum philox_status host_event_query(struct philox_device *base,
 	if (status == PHILOX_OK && event->task && !event->task->done)
 		status = status_set(PHILOX_NOT_READY,
 				    "%s: the event was not reached yet", what);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }

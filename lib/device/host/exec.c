@@ -195,12 +195,11 @@ enum philox_status host_exec_create(struct philox_device *base,
 				    philox_native_exec *exec)
 {
 	static const char what[] = "philox_native_instantiate";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_graph *graph;
-	enum philox_status status;
+	enum philox_status status =
+		host_graph_find(device, handle, what, &graph);
 
-	host_lock(device);
-	status = host_graph_find(device, handle, what, &graph);
 	if (status == PHILOX_OK)
 		status = host_root_check(graph, what);
 	if (status == PHILOX_OK)
@@ -211,8 +210,7 @@ enum philox_status host_exec_create(struct philox_device *base,
 		status = check_only(graph, what);
 	if (status == PHILOX_OK)
 		status = exec_open(device, graph, exec);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 void host_exec_free(struct host_device *device, struct host_exec *exec)
@@ -228,17 +226,14 @@ void host_exec_free(struct host_device *device, struct host_exec *exec)
 enum philox_status host_exec_destroy(struct philox_device *base,
 				     philox_native_exec handle)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_exec *exec;
-	enum philox_status status;
+	enum philox_status status = host_exec_find(
+		device, handle, "philox_native_exec_destroy", &exec);
 
-	host_lock(device);
-	status = host_exec_find(device, handle, "philox_native_exec_destroy",
-				&exec);
 	if (status == PHILOX_OK)
 		host_exec_free(device, exec);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* Takes the work over; 0: no memory. */
@@ -355,8 +350,7 @@ enum philox_status host_exec_set_kernel(struct philox_device *base,
 		status = override_kernel(device, exec, node, &work);
 	if (status != PHILOX_OK)
 		host_work_drop(device, &work);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 static enum philox_status check_program(struct host_device *device,
@@ -402,16 +396,14 @@ static enum philox_status check_arrays(struct host_device *device,
 enum philox_status host_exec_check(struct philox_device *base,
 				   philox_native_exec handle)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_exec *exec;
-	enum philox_status status;
+	enum philox_status status =
+		host_exec_find(device, handle, "exec_check", &exec);
 
-	host_lock(device);
-	status = host_exec_find(device, handle, "exec_check", &exec);
 	if (status == PHILOX_OK)
 		status = check_arrays(device, exec);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 static struct host_replay *replay_create(struct host_exec *exec)
@@ -467,13 +459,12 @@ enum philox_status host_exec_launch(struct philox_device *base,
 				    philox_stream stream_handle)
 {
 	static const char what[] = "philox_native_launch";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
 	struct host_exec *exec;
-	enum philox_status status;
+	enum philox_status status =
+		host_exec_find(device, exec_handle, what, &exec);
 
-	host_lock(device);
-	status = host_exec_find(device, exec_handle, what, &exec);
 	if (status == PHILOX_OK)
 		status = host_stream_find(device, stream_handle, what, &stream);
 	if (status == PHILOX_OK && stream->capture)
@@ -483,6 +474,5 @@ enum philox_status host_exec_launch(struct philox_device *base,
 		status = check_arrays(device, exec);
 	if (status == PHILOX_OK)
 		status = launch_submit(device, exec, stream);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }

@@ -325,23 +325,16 @@ enum philox_status host_graph_add_kernel(struct philox_device *base,
 		status = host_arrays_take(device, &work);
 	if (status == PHILOX_OK)
 		status = host_condition_check(device, &work, graph);
-	if (status != PHILOX_OK)
-		goto drop_work;
-	node = host_graph_add(device, graph, &work, &deps);
-	if (!node) {
-		status = host_no_memory("a node");
-		goto drop_work;
+	if (status == PHILOX_OK) {
+		node = host_graph_add(device, graph, &work, &deps);
+		status = node ? PHILOX_OK : host_no_memory("a node");
 	}
-	*result = (device_node)node;
+	if (status == PHILOX_OK)
+		*result = (device_node)node;
+	else
+		host_work_drop(device, &work);
 	host_nodes_free(&deps);
-	host_unlock(device);
-	return PHILOX_OK;
-
-drop_work:
-	host_nodes_free(&deps);
-	host_work_drop(device, &work);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 void host_nodes_show(const struct host_nodes *nodes, device_node *handles,
@@ -356,16 +349,14 @@ enum philox_status host_node_deps(struct philox_device *base,
 				  device_node handle, device_node *nodes,
 				  size_t *n)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_node *node;
-	enum philox_status status;
+	enum philox_status status =
+		host_node_find(device, handle, "node_deps", &node);
 
-	host_lock(device);
-	status = host_node_find(device, handle, "node_deps", &node);
 	if (status == PHILOX_OK)
 		host_nodes_show(&node->deps, nodes, n);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_graph_set_kernel(struct philox_device *base,
@@ -397,8 +388,7 @@ enum philox_status host_graph_set_kernel(struct philox_device *base,
 		work = old;
 	}
 	host_work_drop(device, &work); /* the new one, or the one replaced */
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_graph_retain(struct philox_device *base,
@@ -430,12 +420,11 @@ enum philox_status host_graph_retain(struct philox_device *base,
 enum philox_status host_graph_nodes(struct philox_device *base,
 				    philox_native_graph handle, size_t *nodes)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_graph *graph;
 	enum philox_status status;
 	size_t count = 0;
 
-	host_lock(device);
 	status = host_graph_find(device, handle, "philox_native_graph_nodes",
 				 &graph);
 	if (status == PHILOX_OK)
@@ -450,18 +439,16 @@ enum philox_status host_graph_destroy(struct philox_device *base,
 				      philox_native_graph handle)
 {
 	static const char what[] = "philox_native_graph_destroy";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_graph *graph;
-	enum philox_status status;
+	enum philox_status status =
+		host_graph_find(device, handle, what, &graph);
 
-	host_lock(device);
-	status = host_graph_find(device, handle, what, &graph);
 	if (status == PHILOX_OK)
 		status = host_root_check(graph, what);
 	if (status == PHILOX_OK)
 		status = host_open_check(graph, what);
 	if (status == PHILOX_OK)
 		host_graph_free(device, graph);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }

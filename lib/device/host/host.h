@@ -314,6 +314,11 @@ static inline struct host_device *host_of(struct philox_device *device)
 void host_lock(struct host_device *device);
 void host_unlock(struct host_device *device);
 
+/* How most operations begin, locked, and end, with a status to return. */
+struct host_device *host_enter(struct philox_device *base);
+enum philox_status host_leave(struct host_device *device,
+			      enum philox_status status);
+
 enum philox_status host_no_memory(const char *what);
 
 void host_condition_drop(struct host_condition *condition);
@@ -383,7 +388,6 @@ enum philox_status host_arrays_check(struct host_device *device,
 /* --- work.c --------------------------------------------------------------- */
 
 enum philox_status host_work_call(struct host_work *work,
-				  enum host_work_kind kind,
 				  void (*function)(const void *),
 				  const void *args, size_t size);
 enum philox_status host_work_kernel(const struct host_device *device,

@@ -51,11 +51,10 @@ static size_t pages(int which)
 enum philox_status host_mem_info(struct philox_device *base, size_t *free_bytes,
 				 size_t *total_bytes)
 {
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	size_t limit = atomic_load(&base->memory_limit);
 	size_t used;
 
-	host_lock(device);
 	used = device->used;
 	host_unlock(device);
 	if (limit) {
@@ -139,8 +138,7 @@ static enum philox_status block_allocate(struct host_device *device,
 		status = host_within_limit(device, counted(kind, size), what);
 	if (status == PHILOX_OK)
 		status = block_add(device, kind, size, what, memory);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 static enum philox_status block_release(struct host_device *device,
@@ -163,8 +161,7 @@ static enum philox_status block_release(struct host_device *device,
 				    "%s: %p is not memory of device %s", what,
 				    memory, device->base.name);
 unlock:
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 enum philox_status host_mem_alloc(struct philox_device *base, size_t size,

@@ -36,6 +36,21 @@ void host_unlock(struct host_device *device)
 	}
 }
 
+struct host_device *host_enter(struct philox_device *base)
+{
+	struct host_device *device = host_of(base);
+
+	host_lock(device);
+	return device;
+}
+
+enum philox_status host_leave(struct host_device *device,
+			      enum philox_status status)
+{
+	host_unlock(device);
+	return status;
+}
+
 /* --- what a graph shares with what is made of it --------------------------- */
 
 void host_condition_drop(struct host_condition *condition)

@@ -62,15 +62,12 @@ static enum philox_status reserve_space(struct host_device *device,
 enum philox_status host_space_reserve(struct philox_device *base, size_t bytes,
 				      void **space)
 {
-	struct host_device *device = host_of(base);
-	enum philox_status status;
+	struct host_device *device = host_enter(base);
+	enum philox_status status = host_unsafe(device, "space_reserve");
 
-	host_lock(device);
-	status = host_unsafe(device, "space_reserve");
 	if (status == PHILOX_OK)
 		status = reserve_space(device, bytes, space);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- mapping -------------------------------------------------------------- */
@@ -118,12 +115,10 @@ no_memory:
 enum philox_status host_space_map(struct philox_device *base, void *start,
 				  size_t offset, size_t bytes)
 {
-	struct host_device *device = host_of(base);
-	enum philox_status status;
+	struct host_device *device = host_enter(base);
 	struct space *space;
+	enum philox_status status = host_unsafe(device, "space_map");
 
-	host_lock(device);
-	status = host_unsafe(device, "space_map");
 	if (status == PHILOX_OK)
 		status = spaces_may_map(&device->spaces, start, offset, bytes,
 					&space);
@@ -131,8 +126,7 @@ enum philox_status host_space_map(struct philox_device *base, void *start,
 		status = host_within_limit(device, bytes, "space_map");
 	if (status == PHILOX_OK)
 		status = map_extent(device, space, offset, bytes);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 static void forget_extent(struct host_device *device, void *memory)
@@ -161,19 +155,16 @@ static enum philox_status unmap_extent(struct host_device *device,
 enum philox_status host_space_unmap(struct philox_device *base, void *start,
 				    size_t offset, size_t bytes)
 {
-	struct host_device *device = host_of(base);
-	enum philox_status status;
+	struct host_device *device = host_enter(base);
 	struct space *space;
+	enum philox_status status = host_unsafe(device, "space_unmap");
 
-	host_lock(device);
-	status = host_unsafe(device, "space_unmap");
 	if (status == PHILOX_OK)
 		status = spaces_may_unmap(&device->spaces, start, offset, bytes,
 					  &space);
 	if (status == PHILOX_OK)
 		status = unmap_extent(device, space, offset, bytes);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- releasing ------------------------------------------------------------ */
@@ -186,18 +177,15 @@ static void release_space(struct host_device *device, struct space *space)
 
 enum philox_status host_space_release(struct philox_device *base, void *start)
 {
-	struct host_device *device = host_of(base);
-	enum philox_status status;
+	struct host_device *device = host_enter(base);
 	struct space *space;
+	enum philox_status status = host_unsafe(device, "space_release");
 
-	host_lock(device);
-	status = host_unsafe(device, "space_release");
 	if (status == PHILOX_OK)
 		status = spaces_may_release(&device->spaces, start, &space);
 	if (status == PHILOX_OK)
 		release_space(device, space);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 void host_spaces_close(struct host_device *device)

@@ -50,18 +50,16 @@ enum philox_status host_stream_sync(struct philox_device *base,
 				    philox_stream handle)
 {
 	static const char what[] = "philox_stream_synchronize";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
-	enum philox_status status;
+	enum philox_status status =
+		host_stream_find(device, handle, what, &stream);
 
-	host_lock(device);
-	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = refuse_capturing(device, stream, what);
 	if (status == PHILOX_OK)
 		status = wait_stream(device, stream);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 static int is_busy(const struct host_device *device,
@@ -82,19 +80,17 @@ enum philox_status host_stream_query(struct philox_device *base,
 				     philox_stream handle)
 {
 	static const char what[] = "philox_stream_query";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
-	enum philox_status status;
+	enum philox_status status =
+		host_stream_find(device, handle, what, &stream);
 
-	host_lock(device);
-	status = host_stream_find(device, handle, what, &stream);
 	if (status == PHILOX_OK)
 		status = refuse_capturing(device, stream, what);
 	if (status == PHILOX_OK && is_busy(device, stream))
 		status = status_set(PHILOX_NOT_READY,
 				    "%s: the stream has work to run", what);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /*
@@ -104,15 +100,13 @@ enum philox_status host_stream_query(struct philox_device *base,
  */
 enum philox_status host_device_sync(struct philox_device *base)
 {
-	struct host_device *device = host_of(base);
-	enum philox_status status;
+	struct host_device *device = host_enter(base);
+	enum philox_status status =
+		host_unsafe_always(device, "philox_device_synchronize");
 
-	host_lock(device);
-	status = host_unsafe_always(device, "philox_device_synchronize");
 	if (status == PHILOX_OK)
 		host_wait_idle(device);
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }
 
 /* --- making and destroying streams ---------------------------------------- */
@@ -166,12 +160,11 @@ enum philox_status host_stream_destroy(struct philox_device *base,
 				       philox_stream handle)
 {
 	static const char what[] = "philox_stream_destroy";
-	struct host_device *device = host_of(base);
+	struct host_device *device = host_enter(base);
 	struct host_stream *stream;
-	enum philox_status status;
+	enum philox_status status =
+		host_stream_find(device, handle, what, &stream);
 
-	host_lock(device);
-	status = host_stream_find(device, handle, what, &stream);
 	if (status != PHILOX_OK)
 		goto unlock;
 	if (stream->capture) {
@@ -185,6 +178,5 @@ enum philox_status host_stream_destroy(struct philox_device *base,
 	host_stream_free(device, stream);
 	free(stream);
 unlock:
-	host_unlock(device);
-	return status;
+	return host_leave(device, status);
 }

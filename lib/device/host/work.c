@@ -39,20 +39,6 @@ static struct host_args *args_create(const void *bytes, size_t size,
 	return args;
 }
 
-enum philox_status host_work_call(struct host_work *work,
-				  enum host_work_kind kind,
-				  void (*function)(const void *),
-				  const void *args, size_t size)
-{
-	struct host_args *copy = args_create(args, size, 0);
-
-	if (!copy)
-		return host_no_memory("arguments");
-	*work = (struct host_work){
-		.kind = kind, .function = function, .args = copy};
-	return PHILOX_OK;
-}
-
 static enum philox_status work_with_arrays(struct host_work *work,
 					   const void *args, size_t size,
 					   const struct kernel_arrays *arrays)
@@ -110,6 +96,14 @@ static enum philox_status work_with_compare(struct host_work *work,
 			       sizeof(*item->first), 1}};
 	}
 	return PHILOX_OK;
+}
+
+enum philox_status host_work_call(struct host_work *work,
+				  void (*function)(const void *),
+				  const void *args, size_t size)
+{
+	*work = (struct host_work){.kind = HOST_CALL, .function = function};
+	return work_with_arrays(work, args, size, NULL);
 }
 
 enum philox_status host_work_kernel(const struct host_device *device,
