@@ -11,7 +11,6 @@ int blocks_init(struct blocks *blocks)
 	*blocks = (struct blocks){0};
 	slab_init(&blocks->records, sizeof(struct block));
 	slab_init(&blocks->nodes, sizeof(struct index_node));
-	slab_init(&blocks->pages, sizeof(union heap_page));
 	slab_init(&blocks->bins, sizeof(struct bins));
 	/* Zero pages of the system: those of owners who are not cost nothing */
 	blocks->owners = calloc(POOL_OWNERS_MAX, sizeof(*blocks->owners));
@@ -22,9 +21,8 @@ void blocks_finish(struct blocks *blocks)
 {
 	slab_finish(&blocks->records);
 	slab_finish(&blocks->nodes);
-	slab_finish(&blocks->pages);
 	slab_finish(&blocks->bins);
-	places_finish(&blocks->live);
+	map_finish(&blocks->live);
 	free(blocks->owners);
 }
 
@@ -32,7 +30,6 @@ void blocks_clear(struct blocks *blocks)
 {
 	struct blocks empty = {.records = blocks->records,
 			       .nodes = blocks->nodes,
-			       .pages = blocks->pages,
 			       .bins = blocks->bins,
 			       .live = blocks->live,
 			       .owners = blocks->owners};
@@ -40,9 +37,8 @@ void blocks_clear(struct blocks *blocks)
 	memset(blocks->owners, 0, blocks->owners_end * sizeof(*blocks->owners));
 	slab_clear(&empty.records);
 	slab_clear(&empty.nodes);
-	slab_clear(&empty.pages);
 	slab_clear(&empty.bins);
-	places_clear(&empty.live);
+	map_clear(&empty.live);
 	*blocks = empty;
 }
 
@@ -83,7 +79,7 @@ static void enter_free(struct blocks *blocks, struct block *block)
 		blocks->n_owners++;
 	}
 	if (!blocks->is_held)
-		bins_put(owner->bins, &blocks->pages, &blocks->nodes, block);
+		bins_put(owner->bins, &blocks->nodes, block);
 	owner->units += block->units;
 	blocks->free_units += block->units;
 	blocks->n_free++;
@@ -96,7 +92,7 @@ static void leave_free(struct blocks *blocks, struct block *block)
 	struct owner *owner = &blocks->owners[block->owner];
 
 	if (!blocks->is_held)
-		bins_remove(owner->bins, &blocks->pages, &blocks->nodes, block);
+		bins_remove(owner->bins, &blocks->nodes, block);
 	owner->units -= block->units;
 	blocks->free_units -= block->units;
 	blocks->n_free--;
@@ -114,7 +110,7 @@ void blocks_hold(struct blocks *blocks)
 	for (; block; block = block->after)
 		if (!block->id)
 			bins_remove(blocks->owners[block->owner].bins,
-				    &blocks->pages, &blocks->nodes, block);
+				    &blocks->nodes, block);
 	blocks->is_held = 1;
 }
 
@@ -125,7 +121,7 @@ void blocks_unhold(struct blocks *blocks)
 	for (; block; block = block->after)
 		if (!block->id)
 			bins_put(blocks->owners[block->owner].bins,
-				 &blocks->pages, &blocks->nodes, block);
+				 &blocks->nodes, block);
 	blocks->is_held = 0;
 }
 
@@ -252,7 +248,7 @@ void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 
 static void enter_live(struct blocks *blocks, struct block *block)
 {
-	places_put(&blocks->live, block);
+	map_put(&blocks->live, block->place, block);
 	blocks->live_units += block->units;
 }
 
@@ -279,7 +275,7 @@ struct block *blocks_claim(struct blocks *blocks, struct block *first,
 
 static void leave_live(struct blocks *blocks, struct block *block)
 {
-	places_remove(&blocks->live, block);
+	map_remove(&blocks->live, block->place, block);
 	blocks->live_units -= block->units;
 }
 
@@ -305,36 +301,34 @@ void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 
 /* --- bins: the free blocks of one owner, by size and place ---------------- */
 
-static struct index_key large_key(const struct block *block)
+static struct index_key bin_key(const struct block *block)
 {
-	return (struct index_key){block->units, block->place};
+	return block->units > BINS_EXACT
+		       ? (struct index_key){block->units, block->place}
+		       : (struct index_key){block->place, 0};
 }
 
-void bins_put(struct bins *bins, struct slab *pages, struct slab *nodes,
-	      struct block *block)
+void bins_put(struct bins *bins, struct slab *nodes, struct block *block)
 {
 	uint64_t bin = block->units - 1;
 
 	bins->count++;
-	if (bin >= BINS_EXACT) {
-		index_insert(&bins->large, nodes, large_key(block), block);
-		return;
-	}
-	heap_put(&bins->exact[bin], pages, block);
-	bins->used[bin / 64] |= UINT64_C(1) << bin % 64;
+	if (bin < BINS_EXACT)
+		bins->used[bin / 64] |= UINT64_C(1) << bin % 64;
+	index_insert(bin < BINS_EXACT ? &bins->exact[bin] : &bins->large, nodes,
+		     bin_key(block), block);
 }
 
-void bins_remove(struct bins *bins, struct slab *pages, struct slab *nodes,
-		 struct block *block)
+void bins_remove(struct bins *bins, struct slab *nodes, struct block *block)
 {
 	uint64_t bin = block->units - 1;
 
 	bins->count--;
 	if (bin >= BINS_EXACT) {
-		index_remove(&bins->large, nodes, large_key(block));
+		index_remove(&bins->large, nodes, bin_key(block));
 		return;
 	}
-	heap_remove(&bins->exact[bin], pages, block);
+	index_remove(&bins->exact[bin], nodes, bin_key(block));
 	if (!bins->exact[bin].count)
 		bins->used[bin / 64] &= ~(UINT64_C(1) << bin % 64);
 }
@@ -367,24 +361,14 @@ uint64_t bins_largest(const struct bins *bins)
 
 /* --- one after the other -------------------------------------------------- */
 
-static struct block *block_at(const struct bins *bins,
-			      struct bins_cursor *cursor)
-{
-	if (cursor->units)
-		return heap_at(&bins->exact[cursor->units - 1], cursor->slot)
-			->block;
-	return cursor->large.leaf ? index_value(cursor->large) : NULL;
-}
-
-/* At the first block of the first heap of that size or more, or the index. */
+/* At the first block of the first size of so many units or more. */
 static struct block *begin_at(const struct bins *bins, uint64_t units,
 			      struct bins_cursor *cursor)
 {
-	*cursor = (struct bins_cursor){.units = bins_used(bins, units),
-				       .slot = HEAP_FIRST};
-	if (!cursor->units)
-		cursor->large = index_first(&bins->large);
-	return block_at(bins, cursor);
+	cursor->units = bins_used(bins, units);
+	cursor->at = index_first(cursor->units ? &bins->exact[cursor->units - 1]
+					       : &bins->large);
+	return cursor->at.leaf ? index_value(cursor->at) : NULL;
 }
 
 struct block *bins_first(const struct bins *bins, struct bins_cursor *cursor)
@@ -394,27 +378,25 @@ struct block *bins_first(const struct bins *bins, struct bins_cursor *cursor)
 
 struct block *bins_next(const struct bins *bins, struct bins_cursor *cursor)
 {
-	if (!cursor->units)
-		cursor->large = index_next(cursor->large);
-	else if (++cursor->slot == heap_end(&bins->exact[cursor->units - 1]))
+	cursor->at = index_next(cursor->at);
+	if (!cursor->at.leaf && cursor->units)
 		return begin_at(bins, cursor->units + 1, cursor);
-	return block_at(bins, cursor);
+	return cursor->at.leaf ? index_value(cursor->at) : NULL;
 }
 
 /* --- checking ------------------------------------------------------------- */
 
-const char *bins_check(const struct bins *bins, size_t *pages, size_t *nodes)
+const char *bins_check(const struct bins *bins, size_t *nodes)
 {
 	const char *wrong = index_check(&bins->large, nodes);
 	size_t count = bins->large.count;
-	const struct heap *heap;
 
 	for (uint64_t bin = 0; !wrong && bin < BINS_EXACT; bin++) {
-		heap = &bins->exact[bin];
-		wrong = heap_check(heap, pages);
-		count += heap->count;
-		if (!heap->count != !(bins->used[bin / 64] >> bin % 64 & 1))
-			return "a heap is marked as what it is not";
+		wrong = index_check(&bins->exact[bin], nodes);
+		count += bins->exact[bin].count;
+		if (!bins->exact[bin].count !=
+		    !(bins->used[bin / 64] >> bin % 64 & 1))
+			return "a size is marked as what it is not";
 	}
 	if (!wrong && count != bins->count)
 		wrong = "the number of an owner's blocks is wrong";
@@ -495,55 +477,6 @@ struct block *order_at(const struct blocks *blocks, uint64_t place)
 					       : block->before;
 }
 
-/* --- places: live blocks by their places: a hash table -------------------- */
-
-#define CAPACITY_LEAST 64
-
-void places_finish(struct places *places)
-{
-	free(places->chains);
-	*places = (struct places){0};
-}
-
-void places_clear(struct places *places)
-{
-	if (places->count)
-		memset(places->chains, 0,
-		       places->capacity * sizeof(*places->chains));
-	places->count = 0;
-}
-
-static void move_chain(struct places *to, struct block *block)
-{
-	struct block *next;
-
-	for (; block; block = next) {
-		next = block->chain;
-		places_put(to, block);
-	}
-}
-
-int places_enlarge(struct places *places, size_t count)
-{
-	struct places larger = {.capacity = CAPACITY_LEAST, .shift = 64};
-
-	if (count > SIZE_MAX / 8 / sizeof(*larger.chains))
-		return 0;
-	while (larger.capacity / 3 * 2 < count)
-		larger.capacity *= 2;
-	for (size_t left = larger.capacity; left >>= 1;)
-		larger.shift--;
-	larger.chains = slab_memory(larger.capacity * sizeof(*larger.chains));
-	if (!larger.chains)
-		return 0;
-	memset(larger.chains, 0, larger.capacity * sizeof(*larger.chains));
-	for (size_t i = 0; i < places->capacity; i++)
-		move_chain(&larger, places->chains[i]);
-	free(places->chains);
-	*places = larger;
-	return 1;
-}
-
 /* --- known: the live blocks of a pool by their ids ------------------------ */
 
 struct known *known_create(void)
@@ -605,7 +538,7 @@ static size_t smaller(uint64_t a, uint64_t b)
 	return (size_t)(a < b ? a : b);
 }
 
-/* Chunks lie in mapped memory, and large free blocks cover it. */
+/* Chunks lie in mapped memory. */
 size_t room_nodes(const struct blocks *blocks, size_t more, size_t more_extents)
 {
 	uint64_t units = blocks->live_units + blocks->free_units;
@@ -613,19 +546,11 @@ size_t room_nodes(const struct blocks *blocks, size_t more, size_t more_extents)
 	size_t extents = blocks->n_extents + more_extents;
 	uint64_t chunks = (units >> CHUNK_BITS) + 2 * extents + 2 + more;
 	size_t starts = smaller(entries, chunks);
-	size_t large = smaller(entries, units / BINS_EXACT + more);
+	size_t sizes = smaller(entries, (blocks->n_owners + 2) *
+						(uint64_t)(BINS_EXACT + 1));
 
-	/* Of each owner, one more, of chunks, and the two of extents */
-	return index_nodes(starts + large + 2 * extents, blocks->n_owners + 4);
-}
-
-size_t room_pages(const struct blocks *blocks, size_t more)
-{
-	uint64_t entries = blocks->n_free + blocks->live.count + more;
-
-	return heap_pages((size_t)entries,
-			  smaller(entries, (blocks->n_owners + 2) *
-						   (uint64_t)BINS_EXACT));
+	/* One more of chunks, and the two of extents */
+	return index_nodes(starts + entries + 2 * extents, sizes + 3);
 }
 
 static int make_room(struct blocks *blocks, size_t more, size_t more_live,
@@ -636,9 +561,8 @@ static int make_room(struct blocks *blocks, size_t more, size_t more_live,
 	if (!slab_reserve(&blocks->records, blocks->records.used + more) ||
 	    !slab_reserve(&blocks->nodes,
 			  room_nodes(blocks, more, more_extents)) ||
-	    !slab_reserve(&blocks->pages, room_pages(blocks, more)) ||
 	    !slab_reserve(&blocks->bins, blocks->n_owners + 2) ||
-	    !places_reserve(&blocks->live, live))
+	    !map_reserve(&blocks->live, live))
 		return 0;
 	blocks->room = (struct room){blocks->n_free + blocks->live.count + more,
 				     blocks->live_units + blocks->free_units,

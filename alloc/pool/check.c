@@ -25,7 +25,7 @@ static void check_live(const struct pool *pool, const struct block *block,
 		tally->own_units += block->units;
 	if (known->is_current && map_value(&known->map, block->id) != block)
 		tally->wrong = "a live block is not found by its id";
-	if (places_find(&pool->blocks.live, block->place) != block)
+	if (map_value(&pool->blocks.live, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
 	if (!block->size ||
 	    block->size > (block->units - 2 * pool->margin) * POOL_UNIT)
@@ -37,17 +37,13 @@ static void check_live(const struct pool *pool, const struct block *block,
 /* Where it is in its owner's bins, alloc/pool/blocks.c checks. */
 static int is_in_bins(const struct bins *bins, const struct block *block)
 {
-	const struct index_key key = {block->units, block->place};
-	struct index_cursor cursor;
-	const struct heap *heap;
+	const int is_large = block->units > BINS_EXACT;
+	const struct index_key key = {is_large ? block->units : block->place,
+				      is_large ? block->place : 0};
+	struct index_cursor cursor = index_at_most(
+		is_large ? &bins->large : &bins->exact[block->units - 1], key);
 
-	if (block->units > BINS_EXACT) {
-		cursor = index_at_most(&bins->large, key);
-		return cursor.leaf && index_value(cursor) == block;
-	}
-	heap = &bins->exact[block->units - 1];
-	return block->slot >= HEAP_FIRST && block->slot < heap_end(heap) &&
-	       heap_at(heap, block->slot)->block == block;
+	return cursor.leaf && index_value(cursor) == block;
 }
 
 static void check_free(const struct blocks *blocks, const struct block *block,
@@ -155,7 +151,7 @@ static const char *check_sums(const struct pool *pool,
 
 static const char *check_owners(const struct blocks *blocks, size_t *nodes)
 {
-	size_t entries = 0, with_memory = 0, pages = 0;
+	size_t entries = 0, with_memory = 0;
 	const struct owner *owner;
 	const char *wrong = NULL;
 
@@ -165,18 +161,14 @@ static const char *check_owners(const struct blocks *blocks, size_t *nodes)
 			return "an owner's units are wrong";
 		if (!owner->bins)
 			continue;
-		wrong = bins_check(owner->bins, &pages, nodes);
+		wrong = bins_check(owner->bins, nodes);
 		entries += owner->bins->count;
 		with_memory++;
 	}
 	if (wrong)
 		return wrong;
-	if (entries != blocks->n_free || with_memory != blocks->n_owners)
-		return "the owners have other blocks than there are";
-	if (pages != blocks->pages.used)
-		return "a page of a heap was lost";
-	return pages > room_pages(blocks, 0)
-		       ? "the heaps have more pages than they may need"
+	return entries != blocks->n_free || with_memory != blocks->n_owners
+		       ? "the owners have other blocks than there are"
 		       : NULL;
 }
 
@@ -204,13 +196,13 @@ static const char *check_indexes(const struct pool *pool)
 /* Bins that nobody has are there for the next owner, and empty. */
 static const char *check_spare(const struct blocks *blocks)
 {
-	size_t n = blocks->n_owners, heaps;
+	size_t n = blocks->n_owners, indexes;
 
 	for (const struct bins *bins = blocks->spare; bins; bins = bins->next) {
-		heaps = 0;
+		indexes = 0;
 		for (uint32_t i = 0; i < BINS_EXACT; i++)
-			heaps += bins->exact[i].root != NULL;
-		if (heaps || bins->count || bins->large.root)
+			indexes += bins->exact[i].root != NULL;
+		if (indexes || bins->count || bins->large.root)
 			return "spare bins are not empty";
 		n++;
 	}

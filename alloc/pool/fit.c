@@ -67,72 +67,45 @@ static void offer(struct best *best, struct block *start, uint64_t place,
 		*best = (struct best){units, place, start};
 }
 
-/* Of the blocks in a heap, in it and below it: the lowest before *end that fits. */
-static void search_heap(const struct heap *heap, uint64_t units, uint32_t slot,
-			const struct fit_need *need, uint64_t *end,
-			struct block **found)
-{
-	const struct heap_slot *at = heap_at(heap, slot);
-	uint32_t below = heap_below(slot);
-
-	if (at->place >= *end)
-		return;
-	if (fits(need, at->place, at->place + units)) {
-		*found = at->block;
-		*end = at->place;
-		return;
-	}
-	for (uint32_t i = 0; i < 4 && below + i < heap_end(heap); i++)
-		search_heap(heap, units, below + i, need, end, found);
-}
-
-/* Up to the size of the best so far. Whether larger ones cannot be better. */
-static int search_heaps(const struct bins *bins, const struct fit_need *need,
+/*
+ * From a cursor on, the first block before the tail that fits and is no larger
+ * than the best so far.
+ */
+static int search_index(struct index_cursor cursor, const struct fit_need *need,
 			uint64_t tail, struct best *best)
 {
-	uint64_t units = bins_used(bins, need->units), end;
-	struct block *found = NULL;
-
-	for (; units; units = bins_used(bins, units + 1)) {
-		if (best->units && units > best->units)
-			return 1;
-		end = tail;
-		search_heap(&bins->exact[units - 1], units, HEAP_FIRST, need,
-			    &end, &found);
-		if (found) {
-			offer(best, found, end, units);
-			return 1;
-		}
-	}
-	return best->units && best->units <= BINS_EXACT;
-}
-
-static void search_large(const struct index *large, const struct fit_need *need,
-			 uint64_t tail, struct best *best)
-{
-	struct index_cursor cursor =
-		index_at_least(large, (struct index_key){need->units, 0});
-	struct index_key key;
+	struct block *block;
 
 	for (; cursor.leaf; cursor = index_next(cursor)) {
-		key = index_key_at(cursor);
-		if (best->units && key.high > best->units)
-			return;
-		if (key.low < tail && fits(need, key.low, key.low + key.high)) {
-			offer(best, index_value(cursor), key.low, key.high);
-			return;
+		block = index_value(cursor);
+		if (best->units && block->units > best->units)
+			return 0;
+		if (block->place < tail &&
+		    fits(need, block->place, block_end(block))) {
+			offer(best, block, block->place, block->units);
+			return 1;
 		}
 	}
+	return 0;
 }
 
 /* The blocks of one owner, before the tail. */
 static void search_owner(const struct owner *owner, const struct fit_need *need,
 			 uint64_t tail, struct best *best)
 {
+	const struct bins *bins = owner->bins;
+	uint64_t units;
+
 	if (owner->units < need->units)
 		return;
-	if (!search_heaps(owner->bins, need, tail, best))
-		search_large(&owner->bins->large, need, tail, best);
+	for (units = bins_used(bins, need->units); units;
+	     units = bins_used(bins, units + 1))
+		if (search_index(index_first(&bins->exact[units - 1]), need,
+				 tail, best))
+			return;
+	search_index(index_at_least(&bins->large,
+				    (struct index_key){need->units, 0}),
+		     need, tail, best);
 }
 
 /*

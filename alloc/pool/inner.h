@@ -30,10 +30,6 @@ struct block {
 	uint64_t size;  /* as asked for */
 	uint32_t owner; /* free: its owner; live: the session it is from */
 	uint32_t tag : 31, mark : 1; /* the mark is 0 between calls */
-	union {
-		struct block *chain; /* live: see alloc/pool/inner.h */
-		uint32_t slot;       /* free: in its heap */
-	};
 };
 
 static inline uint64_t place_of(uint32_t segment, uint64_t offset)
@@ -62,105 +58,32 @@ static inline int are_neighbours(const struct block *a, const struct block *b)
 	return a && b && block_end(a) == b->place;
 }
 
-/* --- heap: free blocks of one size, the one with the lowest place first --- */
-
-/*
- * A heap in which each block has four below it: they lie in one line of cache.
- * Slots are in pages from a slab that many heaps share, and pages are found by
- * way of pages that are directories; heap_pages() says how many suffice,
- * however the blocks came there. A block knows its slot, so that it can leave
- * from the middle.
- */
-
-#define HEAP_SLOT_BITS  5 /* of the slots of a page */
-#define HEAP_CHILD_BITS 6 /* of the children of a directory */
-#define HEAP_SLOTS      (1u << HEAP_SLOT_BITS)
-#define HEAP_CHILDREN   (1u << HEAP_CHILD_BITS)
-#define HEAP_FIRST      3 /* slot: so those below it begin with slot 4 */
-
-struct block;
-
-struct heap_slot {
-	uint64_t place; /* UINT64_MAX: not in use */
-	struct block *block;
-};
-
-union heap_page {
-	struct heap_slot slots[HEAP_SLOTS];
-	union heap_page *children[HEAP_CHILDREN];
-};
-
-/* All zero: empty. */
-struct heap {
-	union heap_page *root;
-	uint32_t count;
-	uint32_t height; /* 1: the root has slots */
-};
-
-/* Pages that suffice for so many blocks in so many heaps that are not empty. */
-static inline size_t heap_pages(size_t blocks, size_t heaps)
-{
-	return blocks / 8 + heaps;
-}
-
-static inline uint32_t heap_end(const struct heap *heap)
-{
-	return heap->count + HEAP_FIRST;
-}
-
-/* The slot of the first of the four below one. */
-static inline uint32_t heap_below(uint32_t slot)
-{
-	return 4 * (slot - HEAP_FIRST) + 4;
-}
-
-/* pre: slot is in a page that the heap has. */
-static inline struct heap_slot *heap_at(const struct heap *heap, uint32_t slot)
-{
-	union heap_page *page = heap->root;
-	uint32_t bits = HEAP_SLOT_BITS + HEAP_CHILD_BITS * (heap->height - 1);
-
-	while (bits > HEAP_SLOT_BITS) {
-		bits -= HEAP_CHILD_BITS;
-		page = page->children[(slot >> bits) % HEAP_CHILDREN];
-	}
-	return &page->slots[slot % HEAP_SLOTS];
-}
-
-/* pre: the slab has pages; the block is in no heap; it is in this one. */
-void heap_put(struct heap *heap, struct slab *pages, struct block *block);
-void heap_remove(struct heap *heap, struct slab *pages, struct block *block);
-
-/* NULL, or which invariant does not hold; adds to *pages those in use. */
-const char *heap_check(const struct heap *heap, size_t *pages);
-
 /* --- bins: the free blocks of one owner, by size and place ---------------- */
 
 /*
- * Those of up to BINS_EXACT units are in heaps, one for each size; larger ones
- * in an index.
+ * Those of up to BINS_EXACT units are in an index for each size, by place;
+ * larger ones in one by size and place.
  */
 
 #define BINS_EXACT 128 /* units, a multiple of 64 */
 #define BINS_WORDS (BINS_EXACT / 64)
 
 struct bins {
-	struct bins *next;         /* spare ones */
-	size_t count;              /* blocks */
-	uint64_t used[BINS_WORDS]; /* a bit for each heap that is not empty */
-	struct index large;        /* by units and place */
-	struct heap exact[BINS_EXACT]; /* of n units: exact[n - 1] */
+	struct bins *next; /* spare ones */
+	size_t count;      /* blocks */
+	uint64_t used
+		[BINS_WORDS]; /* a bit for each of those that is not empty */
+	struct index large;   /* by units and place */
+	struct index exact[BINS_EXACT]; /* of n units: exact[n - 1] */
 };
 
-/* pre: the slabs have pages and nodes. */
-void bins_put(struct bins *bins, struct slab *pages, struct slab *nodes,
-	      struct block *block);
-void bins_remove(struct bins *bins, struct slab *pages, struct slab *nodes,
-		 struct block *block);
+/* pre: the slab has nodes. */
+void bins_put(struct bins *bins, struct slab *nodes, struct block *block);
+void bins_remove(struct bins *bins, struct slab *nodes, struct block *block);
 
 /*
- * bins_used() returns the least size of at least `units` > 0 of which there are
- * blocks in a heap, 0 if there are none.
+ * bins_used() returns the least size of at least `units` > 0 up to BINS_EXACT of
+ * which there are blocks, 0 if there are none.
  */
 uint64_t bins_used(const struct bins *bins, uint64_t units);
 
@@ -168,95 +91,25 @@ uint64_t bins_used(const struct bins *bins, uint64_t units);
 uint64_t bins_largest(const struct bins *bins);
 
 /*
- * All blocks, in no order that means anything: the first one, the one behind
- * another. NULL: none. The bins must not change meanwhile.
+ * All blocks in order of size and place: the first one, the one behind another.
+ * NULL: none. The bins must not change meanwhile.
  */
 struct bins_cursor {
-	uint64_t units; /* of the heap; 0: in the index */
-	uint32_t slot;
-	struct index_cursor large;
+	uint64_t units; /* of those in the index; 0: it is the large ones' */
+	struct index_cursor at;
 };
 
 struct block *bins_first(const struct bins *bins, struct bins_cursor *cursor);
 struct block *bins_next(const struct bins *bins, struct bins_cursor *cursor);
 
-/* NULL, or which invariant does not hold; adds up what is in use. */
-const char *bins_check(const struct bins *bins, size_t *pages, size_t *nodes);
-
-/* --- places: live blocks by their places: a hash table -------------------- */
-
-/*
- * The blocks of a chain are linked, so that a search looks at the table once
- * and then at the block that is wanted, as a rule.
- */
-
-/* All zero: empty. */
-struct places {
-	struct block **chains;
-	size_t count;
-	size_t capacity; /* chains: a power of two, or 0 */
-	unsigned shift;
-};
-
-void places_finish(struct places *places);
-
-/* Empties it; the room stays. */
-void places_clear(struct places *places);
-
-/* Makes room for so many blocks in all; 0: no memory. */
-int places_enlarge(struct places *places, size_t count);
-
-static inline int places_reserve(struct places *places, size_t count)
-{
-	return count <= places->capacity / 3 * 2 ||
-	       places_enlarge(places, count);
-}
-
-/* Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. */
-static inline struct block **places_chain(const struct places *places,
-					  uint64_t place)
-{
-	return &places->chains[place * 0x9e3779b97f4a7c15ULL >> places->shift];
-}
-
-/* NULL: there is none. */
-static inline struct block *places_find(const struct places *places,
-					uint64_t place)
-{
-	struct block *block =
-		places->capacity ? *places_chain(places, place) : NULL;
-
-	while (block && block->place != place)
-		block = block->chain;
-	return block;
-}
-
-/* pre: there is room, and no block with that place; it is there. */
-static inline void places_put(struct places *places, struct block *block)
-{
-	struct block **chain = places_chain(places, block->place);
-
-	block->chain = *chain;
-	*chain = block;
-	places->count++;
-}
-
-static inline void places_remove(struct places *places,
-				 const struct block *block)
-{
-	struct block **link = places_chain(places, block->place);
-
-	while (*link != block)
-		link = &(*link)->chain;
-	*link = block->chain;
-	places->count--;
-}
+/* NULL, or which invariant does not hold; adds to *nodes those in use. */
+const char *bins_check(const struct bins *bins, size_t *nodes);
 
 /* --- blocks: the blocks of a pool and their indexes (Note [Pool]) --------- */
 
 /*
- * All blocks are in one list in order of place. Live ones are in a hash table
- * by place, free ones in their owner's bins. What lies at any other place is
+ * All blocks are in one list in order of place. Live ones are in a map by
+ * place, free ones in their owner's bins. What lies at any other place is
  * found by way of the list (alloc/pool/inner.h).
  *
  * Functions here cannot fail: room_reserve() goes before.
@@ -274,10 +127,10 @@ struct room {
 };
 
 struct blocks {
-	struct slab records, nodes, pages, bins;
+	struct slab records, nodes, bins;
 	struct bins *spare; /* empty ones, to be used again */
 	struct block *first, *last;
-	struct places live;
+	struct map live;             /* by place */
 	struct index starts;         /* by chunk: the first that begins there */
 	struct owner *owners;        /* POOL_OWNERS_MAX */
 	uint32_t owners_end;         /* those from here on never had memory */
@@ -406,10 +259,9 @@ struct block *known_find(struct known *known, const struct blocks *blocks,
 int room_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 		 size_t more_extents);
 
-/* Nodes and pages that suffice for so many more blocks, and extents. */
+/* Nodes that suffice for so many more blocks, and extents. */
 size_t room_nodes(const struct blocks *blocks, size_t more,
 		  size_t more_extents);
-size_t room_pages(const struct blocks *blocks, size_t more);
 
 /* --- ids: ids count the blocks of the process ----------------------------- */
 

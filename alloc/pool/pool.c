@@ -145,7 +145,6 @@ enum philox_status pool_take(struct pool *pool,
 	__builtin_prefetch(first);
 	if (!take_reserve(pool, request->tag, &tag))
 		return no_record("a block");
-	__builtin_prefetch(places_chain(&pool->blocks.live, place));
 	block = blocks_claim(&pool->blocks, first, place, need.units);
 	block->id = ids_issue();
 	block->size = request->size;

@@ -114,7 +114,7 @@ static struct block *record_exact(const struct pool *pool, const void *address)
 	uint64_t place;
 
 	return extents_place(&pool->extents, address, &place)
-		       ? places_find(&pool->blocks.live, place - pool->margin)
+		       ? map_value(&pool->blocks.live, place - pool->margin)
 		       : NULL;
 }
 

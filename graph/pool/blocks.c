@@ -23,15 +23,6 @@ static enum philox_status pool_says(const struct philox_pool *pool,
 
 /* --- allocating, with the pool's lock -------------------------------------- */
 
-/* HOME's memory is for sessions, and outside for home. */
-static enum philox_status request_from(struct philox_pool *pool,
-				       philox_stream stream,
-				       struct pool_request *request)
-{
-	request->home = pool_shares_home(pool, stream);
-	return pool_owner(pool, stream, &request->owner);
-}
-
 static int is_used_up(enum philox_status status)
 {
 	return status == PHILOX_ERROR_MEMORY || status == PHILOX_ERROR_LIMIT;
@@ -90,39 +81,31 @@ static void journal_block(const struct philox_pool *pool, const char *event,
 		     block->offset, block->size, journal_name(block->tag).text);
 }
 
-static enum philox_status take_and_paint(struct philox_pool *pool,
-					 philox_stream stream,
-					 const struct capture_info *info,
-					 struct pool_request *request,
-					 struct pool_block *block)
-{
-	enum philox_status status;
-
-	pool_settle(pool);
-	status = pool_admit(pool, info);
-	if (status != PHILOX_OK)
-		return status;
-	status = request_from(pool, stream, request);
-	if (status == PHILOX_OK)
-		status = take(pool, stream, info, request, block);
-	if (status == PHILOX_OK)
-		status = paint_or_put(pool, stream, request, block);
-	if (status != PHILOX_OK)
-		return pool_says(pool, status);
-	journal_block(pool, "alloc", block);
-	return PHILOX_OK;
-}
-
-static enum philox_status allocate_locked(struct philox_pool *pool,
-					  philox_stream stream,
-					  const struct capture_info *info,
-					  struct pool_request *request,
-					  struct pool_block *block)
+/* HOME's memory is for sessions, and outside for home. */
+static enum philox_status allocate(struct philox_pool *pool,
+				   philox_stream stream,
+				   const struct capture_info *info,
+				   struct pool_request *request,
+				   struct pool_block *block)
 {
 	enum philox_status status;
 
 	pool_lock(pool);
-	status = take_and_paint(pool, stream, info, request, block);
+	pool_settle(pool);
+	status = pool_admit(pool, info);
+	if (status != PHILOX_OK)
+		goto unlock;
+	request->home = pool_shares_home(pool, stream);
+	status = pool_owner(pool, stream, &request->owner);
+	if (status == PHILOX_OK)
+		status = take(pool, stream, info, request, block);
+	if (status == PHILOX_OK)
+		status = paint_or_put(pool, stream, request, block);
+	if (status == PHILOX_OK)
+		journal_block(pool, "alloc", block);
+	else
+		pool_says(pool, status);
+unlock:
 	pool_unlock(pool);
 	return status;
 }
@@ -141,7 +124,7 @@ static enum philox_status allocate_again(struct philox_pool *pool,
 
 	if (!info->id) {
 		pools_give_back(pool->context, pool);
-		status = allocate_locked(pool, stream, info, request, block);
+		status = allocate(pool, stream, info, request, block);
 		if (status != PHILOX_ERROR_MEMORY)
 			return status;
 	}
@@ -154,27 +137,6 @@ static enum philox_status allocate_again(struct philox_pool *pool,
 
 /* --- public ---------------------------------------------------------------- */
 
-static enum philox_status alloc_block(struct philox_pool *pool,
-				      philox_stream stream,
-				      struct pool_request *request,
-				      struct philox_pool_block *out)
-{
-	struct capture_info info;
-	struct pool_block block;
-	enum philox_status status =
-		device_ask_capture(pool_device(pool), stream, &info);
-
-	if (status != PHILOX_OK)
-		return pool_says(pool, status);
-	status = allocate_locked(pool, stream, &info, request, &block);
-	if (status == PHILOX_ERROR_MEMORY)
-		status = allocate_again(pool, stream, &info, request, &block);
-	if (status != PHILOX_OK)
-		return status;
-	*out = (struct philox_pool_block){block.id, block.address, block.size};
-	return PHILOX_OK;
-}
-
 enum philox_status philox_pool_alloc(struct philox_pool *pool,
 				     philox_stream stream, size_t size,
 				     size_t alignment, const char *tag,
@@ -182,6 +144,8 @@ enum philox_status philox_pool_alloc(struct philox_pool *pool,
 {
 	struct pool_request request = {
 		.size = size, .alignment = alignment, .tag = tag};
+	struct pool_block taken;
+	struct capture_info info;
 	enum philox_status status;
 
 	if (!pool)
@@ -189,7 +153,15 @@ enum philox_status philox_pool_alloc(struct philox_pool *pool,
 	if (!block)
 		return context_null(pool->context, "block");
 	NEED_PROCESS(pool->context);
-	status = alloc_block(pool, stream, &request, block);
+	status = device_ask_capture(pool_device(pool), stream, &info);
+	if (status != PHILOX_OK)
+		return pool_report(pool, pool_says(pool, status), size);
+	status = allocate(pool, stream, &info, &request, &taken);
+	if (status == PHILOX_ERROR_MEMORY)
+		status = allocate_again(pool, stream, &info, &request, &taken);
+	if (status == PHILOX_OK)
+		*block = (struct philox_pool_block){taken.id, taken.address,
+						    taken.size};
 	return pool_report(pool, status, size);
 }
 

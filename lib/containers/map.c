@@ -11,17 +11,11 @@
 #include "lib/containers/slab.h"
 
 #define CAPACITY_LEAST 64
-#define LINE           4 /* entries in a line of cache */
 
-/*
- * Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. Keys
- * that follow each other, as ids do, share a line of cache.
- */
+/* Fibonacci hashing: the high bits of a product with 2^64 / golden ratio. */
 static size_t home_of(const struct map *map, uint64_t key)
 {
-	uint64_t product = key / LINE * 0x9e3779b97f4a7c15ULL;
-
-	return (size_t)(product >> map->shift) / LINE * LINE + key % LINE;
+	return (size_t)(key * 0x9e3779b97f4a7c15ULL >> map->shift);
 }
 
 static size_t slot_after(const struct map *map, size_t slot)

@@ -15,7 +15,7 @@ static uint32_t next_number(uint32_t *state)
 
 /* Blocks in an order that has nothing to do with their places. */
 struct trial {
-	struct slab pages, nodes;
+	struct slab nodes;
 	struct block blocks[BLOCKS];
 	char there[BLOCKS];
 	size_t count;
@@ -23,7 +23,6 @@ struct trial {
 
 static void open_trial(struct trial *t)
 {
-	slab_init(&t->pages, sizeof(union heap_page));
 	slab_init(&t->nodes, sizeof(struct index_node));
 	for (size_t i = 0; i < BLOCKS; i++)
 		t->blocks[i].place = i * 7919 % BLOCKS * 300;
@@ -31,8 +30,7 @@ static void open_trial(struct trial *t)
 
 static void close_trial(struct trial *t)
 {
-	cr_assert(!t->count && !t->pages.used && !t->nodes.used);
-	slab_finish(&t->pages);
+	cr_assert(!t->count && !t->nodes.used);
 	slab_finish(&t->nodes);
 }
 
@@ -46,95 +44,32 @@ static size_t choose(const struct trial *t, size_t step, uint32_t *state)
 	return i;
 }
 
-static void change_heap(struct trial *t, struct heap *heap, size_t i)
-{
-	if (t->there[i]) {
-		heap_remove(heap, &t->pages, &t->blocks[i]);
-		t->count--;
-	} else {
-		t->count++;
-		cr_assert(slab_reserve(&t->pages, heap_pages(t->count, 1)));
-		heap_put(heap, &t->pages, &t->blocks[i]);
-	}
-	t->there[i] ^= 1;
-	cr_assert(heap->count == t->count);
-}
-
-static uint64_t lowest_place(const struct trial *t)
-{
-	uint64_t lowest = UINT64_MAX;
-
-	for (size_t i = 0; i < BLOCKS; i++)
-		if (t->there[i] && t->blocks[i].place < lowest)
-			lowest = t->blocks[i].place;
-	return lowest;
-}
-
-static void check_heap(const struct trial *t, const struct heap *heap)
-{
-	size_t pages = 0;
-	const char *wrong = heap_check(heap, &pages);
-
-	cr_assert(!wrong, "%s", wrong);
-	cr_assert(pages == t->pages.used &&
-		  pages <= heap_pages(t->count, t->count != 0));
-	if (t->count)
-		cr_assert(heap_at(heap, HEAP_FIRST)->place == lowest_place(t));
-}
-
-Test(pool_bins, the_first_of_a_heap_is_the_lowest)
-{
-	static struct trial t;
-	struct heap heap = {0};
-	uint32_t state = 5, height = 0;
-
-	open_trial(&t);
-	for (size_t step = 0; step < 240000; step++) {
-		change_heap(&t, &heap, choose(&t, step, &state));
-		height = heap.height > height ? heap.height : height;
-		if (step % 500 == 0)
-			check_heap(&t, &heap);
-	}
-	cr_assert(height == 3);
-	while (t.count) {
-		check_heap(&t, &heap);
-		change_heap(
-			&t, &heap,
-			(size_t)(heap_at(&heap, HEAP_FIRST)->block - t.blocks));
-		for (size_t i = next_number(&state) % 64; i-- > 0 && t.count;)
-			change_heap(&t, &heap,
-				    (size_t)(heap_at(&heap, heap_end(&heap) - 1)
-						     ->block -
-					     t.blocks));
-	}
-	cr_assert(!heap.root && !heap.height);
-	close_trial(&t);
-}
-
 static void change_bins(struct trial *t, struct bins *bins, size_t i)
 {
 	if (t->there[i]) {
-		bins_remove(bins, &t->pages, &t->nodes, &t->blocks[i]);
+		bins_remove(bins, &t->nodes, &t->blocks[i]);
 		t->count--;
 	} else {
 		t->count++;
-		cr_assert(slab_reserve(&t->pages,
-				       heap_pages(t->count, BINS_EXACT)) &&
-			  slab_reserve(&t->nodes, index_nodes(t->count, 1)));
-		bins_put(bins, &t->pages, &t->nodes, &t->blocks[i]);
+		cr_assert(slab_reserve(&t->nodes,
+				       index_nodes(t->count, BINS_EXACT + 1)));
+		bins_put(bins, &t->nodes, &t->blocks[i]);
 	}
 	t->there[i] ^= 1;
 }
 
 static void check_bins(const struct trial *t, const struct bins *bins)
 {
-	size_t pages = 0, nodes = 0, of_size[300] = {0};
-	const char *wrong = bins_check(bins, &pages, &nodes);
+	size_t nodes = 0, of_size[300] = {0};
+	const char *wrong = bins_check(bins, &nodes);
+	const struct block *last = NULL;
 	struct bins_cursor cursor;
 	uint64_t largest = 0, units;
 	size_t seen = 0;
 
 	cr_assert(!wrong, "%s", wrong);
+	cr_assert(nodes == t->nodes.used &&
+		  nodes <= index_nodes(t->count, BINS_EXACT + 1));
 	for (size_t i = 0; i < BLOCKS; i++) {
 		units = t->blocks[i].units;
 		of_size[units] += t->there[i] != 0;
@@ -152,6 +87,10 @@ static void check_bins(const struct trial *t, const struct bins *bins)
 	     block = bins_next(bins, &cursor)) {
 		cr_assert(t->there[block - t->blocks] &&
 			  of_size[block->units]-- > 0);
+		cr_assert(!last || last->units < block->units ||
+			  (last->units == block->units &&
+			   last->place < block->place));
+		last = block;
 		seen++;
 	}
 	cr_assert(seen == t->count);
@@ -181,34 +120,6 @@ Test(pool_bins, find_each_size_and_all_blocks)
 			change_bins(&t, &bins, i);
 	check_bins(&t, &bins);
 	close_trial(&t);
-}
-
-Test(pool_bins, live_blocks_are_found_by_their_places)
-{
-	static struct trial t;
-	struct places places = {0};
-	uint32_t state = 9;
-	size_t i;
-
-	open_trial(&t);
-	cr_assert(!places_find(&places, 0));
-	for (size_t step = 0; step < 200000; step++) {
-		i = choose(&t, step, &state);
-		if (t.there[i]) {
-			places_remove(&places, &t.blocks[i]);
-		} else {
-			cr_assert(places_reserve(&places, places.count + 1));
-			places_put(&places, &t.blocks[i]);
-		}
-		t.there[i] ^= 1;
-		i = next_number(&state) % BLOCKS;
-		cr_assert(places_find(&places, t.blocks[i].place) ==
-			  (t.there[i] ? &t.blocks[i] : NULL));
-		cr_assert(!places_find(&places, t.blocks[i].place + 1));
-	}
-	places_clear(&places);
-	cr_assert(!places.count && !places_find(&places, t.blocks[i].place));
-	places_finish(&places);
 }
 
 /* --- through a pool ------------------------------------------------------- */
