@@ -65,9 +65,13 @@ static void add_number(struct numbers *numbers, uint64_t number)
 
 static int is_same(const struct difference *a, const struct difference *b)
 {
-	return !strcmp(a->place, b->place) && !strcmp(a->what, b->what) &&
-	       !strcmp(a->values[0], b->values[0]) &&
-	       !strcmp(a->values[1], b->values[1]);
+	const struct difference_words left = difference_words(a);
+	const struct difference_words right = difference_words(b);
+
+	return !strcmp(left.place, right.place) &&
+	       !strcmp(left.what, right.what) &&
+	       !strcmp(left.values[0], right.values[0]) &&
+	       !strcmp(left.values[1], right.values[1]);
 }
 
 /* One whose difference from the first of them is `own`, NULL if there is none. */
@@ -147,13 +151,14 @@ static enum philox_status say_all(const char *begin,
 				  const struct difference *found,
 				  const struct sides *sides)
 {
+	const struct difference_words differs = difference_words(found);
 	const char *on = strcmp(sides->of, "rank") ? "in" : "on";
 	char text[512];
 	struct words words = {.text = text, .size = sizeof(text)};
 
-	add_words(&words, "%s: %s: %s", begin, found->place, found->what);
+	add_words(&words, "%s: %s: %s", begin, differs.place, differs.what);
 	for (int i = 0; i < 2; i++) {
-		add_words(&words, "%s %s %s ", i ? "," : "", found->values[i],
+		add_words(&words, "%s %s %s ", i ? "," : "", differs.values[i],
 			  on);
 		add_numbers(&words, sides->of, &sides->values[i]);
 	}
@@ -325,7 +330,8 @@ static enum philox_status explain_mesh(const struct world *world,
 
 	for (size_t i = 0; i < world->n; i++) {
 		const int differs =
-			save_differ_mesh(first, &world->told[i].saved, &other);
+			differ_mesh(&first->mesh, &world->told[i].saved.mesh,
+				    DIFFER_SHAPE, &other);
 
 		count_side(&sides, i, differs ? &other : NULL, found);
 	}
@@ -337,8 +343,9 @@ static enum philox_status compare_meshes_told(const struct world *world)
 	struct difference found;
 
 	for (size_t i = 1; i < world->n; i++)
-		if (save_differ_mesh(&world->told[0].saved,
-				     &world->told[i].saved, &found))
+		if (differ_mesh(&world->told[0].saved.mesh,
+				&world->told[i].saved.mesh, DIFFER_SHAPE,
+				&found))
 			return explain_mesh(world, &found);
 	return PHILOX_OK;
 }
@@ -372,95 +379,30 @@ static int has_own_numbers(const struct told *a,
 	return 0;
 }
 
-/* Regions or tables of rows of a text: both begin with their names. */
-struct items {
-	const void *first;
-	size_t n, size;
-};
-
-static struct items items_of(const struct told *told, enum save_item item)
+static int dispute_pair(const struct saved_pair *pair, const struct told *a,
+			const struct told *b, struct dispute *dispute)
 {
-	const struct saved *saved = &told->saved;
-
-	if (item == SAVE_TABLE)
-		return (struct items){saved->tables, saved->n_tables,
-				      sizeof(*saved->tables)};
-	return (struct items){saved->regions, saved->n_regions,
-			      sizeof(*saved->regions)};
-}
-
-/* NULL after the last. */
-static const void *item_at(const struct items *items, size_t i)
-{
-	return i < items->n ? (const char *)items->first + i * items->size
-			    : NULL;
-}
-
-static const char *name_of(const void *item)
-{
-	return *(char *const *)item;
-}
-
-/* What is told of an item that two ranks have, or one of them, or neither. */
-static int differ_item(enum save_item item, const struct told *a,
-		       const void *in_a, const struct told *b, const void *in_b,
-		       unsigned parts, struct difference *found)
-{
-	const int is_table = item == SAVE_TABLE;
-
-	if (!in_a && !in_b)
-		return 0;
-	if (!in_a || !in_b)
-		return save_differ_missing(is_table ? "rows" : "region",
-					   name_of(in_a ? in_a : in_b),
-					   in_a != NULL, found);
-	return is_table ? save_differ_table(&a->saved, in_a, &b->saved, in_b,
-					    DIFFER_SHAPE, found)
-			: save_differ_region(&a->saved, in_a, &b->saved, in_b,
-					     parts, found);
-}
-
-static int dispute_item(const struct told *a, const void *in_a,
-			const struct told *b, const void *in_b,
-			struct dispute *dispute)
-{
-	dispute->name = name_of(in_a ? in_a : in_b);
+	dispute->item = pair->item;
+	dispute->name = saved_name(pair->in_a ? pair->in_a : pair->in_b);
 	dispute->part = DIFFER_SHAPE;
-	if (differ_item(dispute->item, a, in_a, b, in_b, DIFFER_SHAPE,
-			&dispute->found))
+	if (differ_pair(pair, DIFFER_SHAPE, &dispute->found))
 		return 1;
-	if (dispute->item == SAVE_TABLE)
+	if (pair->item == SAVE_TABLE)
 		return 0;
 	dispute->part = DIFFER_STATES;
-	return !has_own_numbers(a, in_a, b) &&
-	       differ_item(SAVE_REGION, a, in_a, b, in_b, DIFFER_STATES,
-			   &dispute->found);
+	return !has_own_numbers(a, pair->in_a, b) &&
+	       differ_pair(pair, DIFFER_STATES, &dispute->found);
 }
 
-/* Both are in order of name. */
 static int dispute_items(const struct told *a, const struct told *b,
 			 enum save_item item, struct dispute *dispute)
 {
-	const struct items of_a = items_of(a, item), of_b = items_of(b, item);
-	const void *in_a, *in_b;
+	struct saved_pair pair = {.a = &a->saved, .b = &b->saved, .item = item};
 
-	dispute->item = item;
-	for (size_t i = 0, j = 0;; i += in_a != NULL, j += in_b != NULL) {
-		int order = 0;
-
-		in_a = item_at(&of_a, i);
-		in_b = item_at(&of_b, j);
-		if (!in_a && !in_b)
-			return 0;
-		if (in_a && in_b)
-			order = strcmp(name_of(in_a), name_of(in_b));
-		if (order > 0)
-			in_a = NULL;
-		if (order < 0)
-			in_b = NULL;
-		if (dispute_item(a, in_a, b, in_b, dispute))
+	while (saved_next_pair(&pair))
+		if (dispute_pair(&pair, a, b, dispute))
 			return 1;
-	}
+	return 0;
 }
 
 /* Whether two ranks do not agree, and about what. */
@@ -471,7 +413,7 @@ static int dispute_ranks(const struct told *a, const struct told *b,
 	dispute->one = a;
 	dispute->other = b;
 	dispute->item = SAVE_GENERATORS;
-	if (save_differ_generators(&a->saved, &b->saved, &dispute->found))
+	if (differ_generators(&a->saved, &b->saved, &dispute->found))
 		return 1;
 	return !on_other_stages(a, b) &&
 	       (dispute_items(a, b, SAVE_REGION, dispute) ||
@@ -563,9 +505,8 @@ static int disputes_states(const struct world *world,
 		const struct told *first =
 			&world->told[firsts->along[axes][rank]];
 
-		if (save_differ_region(&first->saved, &first->saved.regions[i],
-				       &told->saved, region, DIFFER_STATES,
-				       &found))
+		if (differ_region(&first->saved, &first->saved.regions[i],
+				  &told->saved, region, DIFFER_STATES, &found))
 			return 1;
 	}
 	return 0;
@@ -580,8 +521,8 @@ static int disputes_lower(const struct world *world,
 	const size_t first = firsts->along[stages][rank];
 	struct dispute any;
 
-	return save_differ_generators(&world->told[0].saved, &told->saved,
-				      &any.found) ||
+	return differ_generators(&world->told[0].saved, &told->saved,
+				 &any.found) ||
 	       dispute_ranks(&world->told[first], told, &any) ||
 	       disputes_states(world, firsts, rank);
 }
@@ -644,12 +585,13 @@ static enum philox_status find_dispute(const struct world *world, int *found,
 static const void *find_item(const struct dispute *dispute,
 			     const struct told *told)
 {
-	const struct items items = items_of(told, dispute->item);
+	const void *item;
 
-	for (size_t i = 0; i < items.n; i++)
-		if (!strcmp(name_of(item_at(&items, i)), dispute->name))
-			return item_at(&items, i);
-	return NULL;
+	for (size_t i = 0; (item = saved_item(&told->saved, dispute->item, i));
+	     i++)
+		if (!strcmp(saved_name(item), dispute->name))
+			break;
+	return item;
 }
 
 /* Whether a rank ought to agree with those of a dispute about its item. */
@@ -669,12 +611,18 @@ static int disputes(const struct dispute *dispute, const struct told *told,
 		    struct difference *found)
 {
 	const struct told *one = dispute->one;
+	struct saved_pair pair = {
+		.a = &one->saved, .b = &told->saved, .item = dispute->item};
 
 	if (dispute->item == SAVE_GENERATORS)
-		return save_differ_generators(&one->saved, &told->saved, found);
-	return differ_item(dispute->item, one, find_item(dispute, one), told,
-			   find_item(dispute, told),
-			   DIFFER_SHAPE | dispute->part, found);
+		return differ_generators(&one->saved, &told->saved, found);
+	pair.in_a = find_item(dispute, one);
+	pair.in_b = find_item(dispute, told);
+	return differ_pair(&pair,
+			   pair.item == SAVE_TABLE
+				   ? DIFFER_SHAPE
+				   : DIFFER_SHAPE | dispute->part,
+			   found);
 }
 
 static enum philox_status explain_dispute(const struct world *world,

@@ -28,11 +28,13 @@ static void raise_mark(struct merge_mark *mark, uint64_t offset,
 static enum philox_status disagree(const struct difference *found,
 				   uint64_t rank, uint64_t other)
 {
+	const struct difference_words words = difference_words(found);
+
 	return status_set(PHILOX_ERROR_MISMATCH,
 			  "%s: %s %s in the text of rank %" PRIu64
 			  ", %s in that of rank %" PRIu64,
-			  found->place, found->what, found->values[0], rank,
-			  found->values[1], other);
+			  words.place, words.what, words.values[0], rank,
+			  words.values[1], other);
 }
 
 /* --- names ---------------------------------------------------------------- */
@@ -258,9 +260,8 @@ static enum philox_status compare_shapes(struct merge *merge,
 		of->shape_rank = rank;
 		if (of->shape == MERGE_NONE)
 			return PHILOX_ERROR_MEMORY;
-	} else if (save_differ_region(&merge->kept,
-				      &merge->kept.regions[of->shape], saved,
-				      region, DIFFER_SHAPE, &found)) {
+	} else if (differ_region(&merge->kept, &merge->kept.regions[of->shape],
+				 saved, region, DIFFER_SHAPE, &found)) {
 		return disagree(&found, of->shape_rank, rank);
 	}
 	return check_axes(merge, saved, region, of->wanted, rank);
@@ -276,9 +277,8 @@ static enum philox_status go_on_from(struct merge *merge,
 	struct difference found;
 
 	if (of->next != MERGE_NONE) {
-		if (save_differ_region(&merge->kept,
-				       &merge->kept.regions[of->next], saved,
-				       region, DIFFER_STATES, &found))
+		if (differ_region(&merge->kept, &merge->kept.regions[of->next],
+				  saved, region, DIFFER_STATES, &found))
 			return disagree(&found, of->next_rank, rank);
 		return PHILOX_OK;
 	}
@@ -363,7 +363,7 @@ static enum philox_status merge_generators(struct merge *merge,
 	struct difference found;
 
 	if (merge->has_generators)
-		return save_differ_generators(&merge->kept, saved, &found)
+		return differ_generators(&merge->kept, saved, &found)
 			       ? disagree(&found, merge->generator_rank, rank)
 			       : PHILOX_OK;
 	for (size_t i = 0; status == PHILOX_OK && i < saved->n_generators; i++)
@@ -392,8 +392,8 @@ static enum philox_status merge_table_of(struct merge *merge,
 		return saved_add_table(&merge->kept, table,
 				       &saved->rows[table->row]);
 	}
-	if (save_differ_table(&merge->kept, &merge->kept.tables[of->kept],
-			      saved, table, all, &found))
+	if (differ_table(&merge->kept, &merge->kept.tables[of->kept], saved,
+			 table, all, &found))
 		return disagree(&found, of->rank, rank);
 	return PHILOX_OK;
 }

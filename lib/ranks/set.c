@@ -171,14 +171,16 @@ static enum philox_status check_place(const struct saved *saved,
 				      const struct philox_mesh *mesh,
 				      uint64_t rank)
 {
-	const struct saved of_set = {.mesh = *mesh};
 	struct difference found;
 
-	if (save_differ_mesh(saved, &of_set, &found))
+	if (differ_mesh(&saved->mesh, mesh, DIFFER_SHAPE, &found)) {
+		const struct difference_words words = difference_words(&found);
+
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "%s: %s %s in the text, %s in the set",
-				  found.place, found.what, found.values[0],
-				  found.values[1]);
+				  words.place, words.what, words.values[0],
+				  words.values[1]);
+	}
 	if (mesh_rank(&saved->mesh) != rank)
 		return status_set(PHILOX_ERROR_MISMATCH,
 				  "the text of rank %" PRIu64

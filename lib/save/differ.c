@@ -1,130 +1,128 @@
 /*
- * lib/save/differ.c - the first difference of two texts, in words
+ * lib/save/differ.c - the first difference of two texts
+ *
+ * Each thing that two texts can have is compared member by member, by tables of
+ * what is told of a member, in the order in which it is told.
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/save/save.h"
 #include "lib/state/state.h"
 
-/* --- saying --------------------------------------------------------------- */
+/* --- what differs --------------------------------------------------------- */
 
-static void say_place(struct difference *found, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say_place(struct difference *found, const char *format, ...)
+static int found_numbers(struct difference *found, const struct field *field,
+			 uint64_t a, uint64_t b)
 {
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(found->place, sizeof(found->place), format, arguments);
-	va_end(arguments);
+	found->field = field;
+	found->numbers[0] = a;
+	found->numbers[1] = b;
+	return a != b;
 }
 
-static int say_words(struct difference *found, const char *what, const char *a,
-		     const char *b)
+/* What is so in one only: said before which one that is. */
+static int found_alone(struct difference *found, const struct field *field,
+		       const char *alone, int in_a, int in_b)
 {
-	const char *const values[2] = {a, b};
-
-	snprintf(found->what, sizeof(found->what), "%s", what);
-	for (int i = 0; i < 2; i++)
-		snprintf(found->values[i], sizeof(found->values[i]), "%s",
-			 values[i]);
-	return 1;
+	found->alone = alone;
+	found->in_b = in_b;
+	return found_numbers(found, field, (uint64_t)in_a, (uint64_t)in_b);
 }
 
-static int say_number(struct difference *found, const char *what, uint64_t a,
-		      uint64_t b)
+static int differ_members(struct difference *found, const struct field *fields,
+			  const void *a, const void *b)
 {
-	char words[2][24];
+	const struct field *field = fields_differ(fields, a, b);
 
-	snprintf(words[0], sizeof(words[0]), "%" PRIu64, a);
-	snprintf(words[1], sizeof(words[1]), "%" PRIu64, b);
-	return say_words(found, what, words[0], words[1]);
+	if (!field)
+		return 0;
+	if (field->kind == FIELD_NAME) {
+		found->field = field;
+		found->names[0] = field_text(field, a);
+		found->names[1] = field_text(field, b);
+		return 1;
+	}
+	return found_numbers(found, field, field_number(field, a),
+			     field_number(field, b));
 }
 
-static int say_seed(struct difference *found, const char *what, uint64_t a,
-		    uint64_t b)
+static void begin_part(struct difference *found, const char *part,
+		       uint64_t number)
 {
-	char words[2][24];
-
-	snprintf(words[0], sizeof(words[0]), "0x%016" PRIx64, a);
-	snprintf(words[1], sizeof(words[1]), "0x%016" PRIx64, b);
-	return say_words(found, what, words[0], words[1]);
-}
-
-/* NULL is the name of nothing. */
-static int say_names(struct difference *found, const char *what, const char *a,
-		     const char *b)
-{
-	const char *const names[2] = {a, b};
-	char words[2][48];
-
-	for (int i = 0; i < 2; i++)
-		snprintf(words[i], sizeof(words[i]),
-			 names[i] ? "'%.40s'" : "%s",
-			 names[i] ? names[i] : "(unnamed)");
-	return say_words(found, what, words[0], words[1]);
-}
-
-static int is_other_name(const char *a, const char *b)
-{
-	return !a != !b || (a && strcmp(a, b));
+	found->part = part;
+	found->number = number;
+	found->part_name = NULL;
 }
 
 /* --- meshes and generators ------------------------------------------------ */
 
-static int differ_in_axis(const struct philox_axis *a,
-			  const struct philox_axis *b, uint32_t i,
-			  struct difference *found)
+static const char *const stages[] = {"no stages", "stages", NULL};
+static const struct field axis_name[] = {
+	{FIELD(NAME, struct philox_axis, name, "axis"),
+	 .spoken = "the name is"},
+	FIELDS_END};
+static const struct field axis_members[] = {
+	{FIELD(NUMBER, struct philox_axis, size, "size"), .spoken = "size is"},
+	{FIELD(EITHER, struct philox_axis, flags, "flags"), .spoken = "it has",
+	 .words = stages},
+	FIELDS_END};
+static const struct field place_members[] = {
+	{FIELD(NUMBER, struct philox_axis, size, "size")},
+	{FIELD(NUMBER, struct philox_axis, coordinate, "coordinate")},
+	{FIELD(NUMBER, struct philox_axis, flags, "flags")},
+	FIELDS_END};
+static const struct field axes_count = {.word = "axes",
+					.spoken = "the number of axes is"};
+
+static int differ_axis(struct difference *found, const struct philox_axis *a,
+		       const struct philox_axis *b, unsigned parts)
 {
-	say_place(found, "mesh, axis %" PRIu32, i);
-	if (strcmp(a->name, b->name))
-		return say_names(found, "the name is", a->name, b->name);
-	say_place(found, "mesh, axis '%.60s'", a->name);
-	if (a->size != b->size)
-		return say_number(found, "size is", a->size, b->size);
-	if (a->flags != b->flags)
-		return say_words(found, "it has",
-				 a->flags ? "stages" : "no stages",
-				 b->flags ? "stages" : "no stages");
-	return 0;
+	if (differ_members(found, axis_name, a, b))
+		return 1;
+	found->part_name = a->name;
+	return differ_members(
+		found, parts & DIFFER_LINES ? place_members : axis_members, a,
+		b);
 }
 
-int save_differ_mesh(const struct saved *a, const struct saved *b,
-		     struct difference *found)
+int differ_mesh(const struct philox_mesh *a, const struct philox_mesh *b,
+		unsigned parts, struct difference *found)
 {
-	const struct philox_mesh *left = &a->mesh, *right = &b->mesh;
-
-	for (uint32_t i = 0; i < left->n_axes && i < right->n_axes; i++)
-		if (differ_in_axis(&left->axes[i], &right->axes[i], i, found))
+	*found = (struct difference){.object = "mesh"};
+	for (uint32_t i = 0; i < a->n_axes && i < b->n_axes; i++) {
+		begin_part(found, "axis", i);
+		if (differ_axis(found, &a->axes[i], &b->axes[i], parts))
 			return 1;
-	say_place(found, "mesh");
-	return left->n_axes != right->n_axes &&
-	       say_number(found, "the number of axes is", left->n_axes,
-			  right->n_axes);
+	}
+	begin_part(found, NULL, 0);
+	return found_numbers(found, &axes_count, a->n_axes, b->n_axes);
 }
 
-int save_differ_generators(const struct saved *a, const struct saved *b,
-			   struct difference *found)
-{
-	for (size_t i = 0; i < a->n_generators && i < b->n_generators; i++) {
-		const struct philox_state *left = &a->generators[i];
-		const struct philox_state *right = &b->generators[i];
+static const struct field state_members[] = {
+	{FIELD(HEX, struct philox_state, seed, "seed"), .spoken = "seed is"},
+	{FIELD(NUMBER, struct philox_state, offset, "offset"),
+	 .spoken = "offset is"},
+	FIELDS_END};
+static const struct field generators_count = {.spoken = "their number is"};
 
-		say_place(found, "generator %zu", i);
-		if (left->seed != right->seed)
-			return say_seed(found, "seed is", left->seed,
-					right->seed);
-		if (left->offset != right->offset)
-			return say_number(found, "offset is", left->offset,
-					  right->offset);
+int differ_generators(const struct saved *a, const struct saved *b,
+		      struct difference *found)
+{
+	size_t i;
+
+	*found = (struct difference){.object = "generator"};
+	for (i = 0; i < a->n_generators && i < b->n_generators; i++) {
+		found->number = i;
+		if (differ_members(found, state_members, &a->generators[i],
+				   &b->generators[i]))
+			return 1;
 	}
-	say_place(found, "generators");
-	return a->n_generators != b->n_generators &&
-	       say_number(found, "their number is", a->n_generators,
-			  b->n_generators);
+	found->number = i;
+	found->alone = "is in";
+	found->in_b = i < b->n_generators;
+	return found_numbers(found, &generators_count, a->n_generators,
+			     b->n_generators);
 }
 
 /* --- the shape of a region ------------------------------------------------ */
@@ -135,18 +133,35 @@ struct side {
 	const struct saved_region *region;
 };
 
-static int differ_in_generator(uint32_t a, uint32_t b, struct difference *found)
-{
-	const uint32_t numbers[2] = {a, b};
-	char words[2][24];
+static const char *const there[] = {"missing", "there", NULL};
+static const char *const lives[] = {"destroyed", "alive", NULL};
+static const char *const shares[] = {"is shared", "differs", NULL};
+static const struct field is_alive = {
+	.kind = FIELD_EITHER, .spoken = "it is", .words = lives};
+static const struct field along_axis = {.kind = FIELD_EITHER, .words = shares};
+static const struct field generator_of = {
+	.kind = FIELD_NUMBER, .word = "generator", .spoken = "generator is"};
+static const struct field flags_of[] = {
+	{FIELD(NUMBER, struct saved_region, flags, "flags"),
+	 .spoken = "flags is"},
+	FIELDS_END};
+static const struct field ops_count = {.kind = FIELD_NUMBER,
+				       .word = "operators",
+				       .spoken = "the number of ops is"};
+static const struct field op_members[] = {
+	{FIELD(NAME, struct saved_op, name, NULL), .spoken = "the name is"},
+	{FIELD(NUMBER, struct saved_op, calls, "calls"), .spoken = "calls is"},
+	{FIELD(NUMBER, struct saved_op, advance, "advance"),
+	 .spoken = "advance is"},
+	FIELDS_END};
 
-	for (int i = 0; i < 2; i++)
-		if (numbers[i] == SAVE_NO_GENERATOR)
-			snprintf(words[i], sizeof(words[i]), "none");
-		else
-			snprintf(words[i], sizeof(words[i]), "%" PRIu32,
-				 numbers[i]);
-	return a != b && say_words(found, "generator is", words[0], words[1]);
+static int differ_generator_of(uint32_t a, uint32_t b, struct difference *found)
+{
+	if (a == SAVE_NO_GENERATOR || b == SAVE_NO_GENERATOR) {
+		found->alone = "its generator was destroyed in";
+		found->in_b = b == SAVE_NO_GENERATOR;
+	}
+	return found_numbers(found, &generator_of, a, b);
 }
 
 static const char *axis_of(const struct side *side, size_t i)
@@ -157,148 +172,112 @@ static const char *axis_of(const struct side *side, size_t i)
 }
 
 /* Both are in order: at the first difference the lower name is of one only. */
-static int differ_in_axes(const struct side *a, const struct side *b,
-			  struct difference *found)
+static int differ_axes(const struct side *a, const struct side *b,
+		       struct difference *found)
 {
 	const char *left, *right;
-	char what[64];
-	int in_a;
 
 	for (size_t i = 0; (left = axis_of(a, i)) || axis_of(b, i); i++) {
+		int order;
+
 		right = axis_of(b, i);
-		if (!is_other_name(left, right))
-			continue;
-		in_a = left && (!right || strcmp(left, right) < 0);
-		snprintf(what, sizeof(what), "along axis '%.40s' it",
-			 in_a ? left : right);
-		return say_words(found, what, in_a ? "differs" : "is shared",
-				 in_a ? "is shared" : "differs");
+		order = !left ? 1 : !right ? -1 : strcmp(left, right);
+		found->part_name = order < 0 ? left : right;
+		if (found_alone(found, &along_axis, "differs along axis",
+				order<0, order> 0))
+			return 1;
 	}
+	found->part_name = found->alone = NULL;
 	return 0;
 }
 
-static int differ_in_op(const char *region, size_t i, const struct saved_op *a,
-			const struct saved_op *b, struct difference *found)
-{
-	say_place(found, "region '%.60s', op %zu", region, i);
-	if (is_other_name(a->name, b->name))
-		return say_names(found, "the name is", a->name, b->name);
-	if (a->name)
-		say_place(found, "region '%.60s', op %zu ('%.32s')", region, i,
-			  a->name);
-	if (a->calls != b->calls)
-		return say_number(found, "calls is", a->calls, b->calls);
-	return a->advance != b->advance &&
-	       say_number(found, "advance is", a->advance, b->advance);
-}
-
-static int differ_in_ops(const struct side *a, const struct side *b,
-			 struct difference *found)
+static int differ_ops(const struct side *a, const struct side *b,
+		      struct difference *found)
 {
 	const struct saved_region *left = a->region, *right = b->region;
 
-	for (size_t i = 0; i < left->n_ops && i < right->n_ops; i++)
-		if (differ_in_op(left->name, i, &a->text->ops[left->op + i],
-				 &b->text->ops[right->op + i], found))
+	for (size_t i = 0; i < left->n_ops && i < right->n_ops; i++) {
+		begin_part(found, "op", i);
+		found->part_name = a->text->ops[left->op + i].name;
+		if (differ_members(found, op_members,
+				   &a->text->ops[left->op + i],
+				   &b->text->ops[right->op + i]))
 			return 1;
-	say_place(found, "region '%.60s'", left->name);
-	return left->n_ops != right->n_ops &&
-	       say_number(found, "the number of ops is", left->n_ops,
-			  right->n_ops);
-}
-
-static int differ_in_shape(const struct side *a, const struct side *b,
-			   struct difference *found)
-{
-	const struct saved_region *left = a->region, *right = b->region;
-
-	if (left->alive != right->alive)
-		return say_words(found, "it is",
-				 left->alive ? "alive" : "destroyed",
-				 right->alive ? "alive" : "destroyed");
-	if (differ_in_generator(left->generator, right->generator, found))
-		return 1;
-	if (left->flags != right->flags)
-		return say_number(found, "flags is", left->flags, right->flags);
-	return differ_in_axes(a, b, found) || differ_in_ops(a, b, found);
+	}
+	begin_part(found, NULL, 0);
+	return found_numbers(found, &ops_count, left->n_ops, right->n_ops);
 }
 
 /* --- the states of a region ----------------------------------------------- */
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static const char *const opens[] = {"not open", "open", NULL};
+static const struct field next_members[] = {
+	{FIELD(NUMBER, struct saved_region, serial, NULL),
+	 .spoken = "the serial of its next forward is"},
+	{FIELD(HEX, struct saved_region, state.seed, NULL),
+	 .spoken = "the seed of its next forward is"},
+	{FIELD(NUMBER, struct saved_region, state.offset, NULL),
+	 .spoken = "the offset of its next forward is"},
+	{FIELD(EITHER, struct saved_region, open, NULL),
+	 .spoken = "a forward of it is", .words = opens},
+	FIELDS_END};
+static const struct field issued_members[] = {
+	{FIELD(NUMBER, struct saved_region, issued, "issued offset"),
+	 .spoken = "the highest offset of others is"},
+	{FIELD(NUMBER, struct saved_region, issued_serial, "issued serial"),
+	 .spoken = "the highest serial of others is"},
+	FIELDS_END};
+static const struct field line_members[] = {
+	{FIELD(HEX, struct saved_region, state.seed, "seed")},
+	{FIELD(NUMBER, struct saved_region, state.offset, "offset")},
+	{FIELD(NUMBER, struct saved_region, serial, "next serial")},
+	FIELDS_END};
+
+/* What has been issued at all, by others or by the region itself. */
+static struct saved_region issued_by_all(const struct saved_region *region)
 {
-	return a > b ? a : b;
+	struct saved_region all = *region;
+
+	if (all.issued < region->state.offset)
+		all.issued = region->state.offset;
+	if (all.issued_serial < region->serial)
+		all.issued_serial = region->serial;
+	return all;
 }
 
-/* A destroyed name has its seed from its generator. */
-static int differ_in_next(const struct saved_region *a,
-			  const struct saved_region *b,
-			  struct difference *found)
-{
-	const uint64_t issued[2] = {larger(a->issued, a->state.offset),
-				    larger(b->issued, b->state.offset)};
-	const uint64_t serials[2] = {larger(a->issued_serial, a->serial),
-				     larger(b->issued_serial, b->serial)};
-
-	if (a->serial != b->serial)
-		return say_number(found, "the serial of its next forward is",
-				  a->serial, b->serial);
-	if (a->alive && a->state.seed != b->state.seed)
-		return say_seed(found, "the seed of its next forward is",
-				a->state.seed, b->state.seed);
-	if (a->state.offset != b->state.offset)
-		return say_number(found, "the offset of its next forward is",
-				  a->state.offset, b->state.offset);
-	if (a->open != b->open)
-		return say_words(found, "a forward of it is",
-				 a->open ? "open" : "not open",
-				 b->open ? "open" : "not open");
-	if (issued[0] != issued[1])
-		return say_number(found, "the highest offset of others is",
-				  issued[0], issued[1]);
-	return serials[0] != serials[1] &&
-	       say_number(found, "the highest serial of others is", serials[0],
-			  serials[1]);
-}
-
-static const char *phase_word(const struct saved_ticket *ticket)
-{
-	if (!ticket)
-		return "gone";
-	return ticket->phase == LEDGER_FORWARD_OPEN ? "open"
-	       : ticket->phase == LEDGER_PENDING    ? "pending"
-						    : "used up, but read";
-}
-
-static const char *use_word(const struct saved_ticket *ticket)
-{
-	return ticket->consuming == LEDGER_RETAIN    ? "read"
-	       : ticket->consuming == LEDGER_CONSUME ? "used up by a pass"
-						     : "used up by a launch";
-}
+/* Phase and use: by the numbers of enum ledger_phase and enum ledger_use. */
+static const char *const phases[] = {[LEDGER_FREE] = "gone",
+				     [LEDGER_FORWARD_OPEN] = "open",
+				     [LEDGER_PENDING] = "pending",
+				     [LEDGER_DONE] = "used up, but read"};
+static const char *const uses[] = {[LEDGER_RETAIN] = "read",
+				   [LEDGER_CONSUME] = "used up by a pass",
+				   [LEDGER_CLAIM] = "used up by a launch"};
+static const struct field ticket_phase = {
+	.kind = FIELD_CHOICE, .spoken = "it is", .words = phases};
+static const struct field ticket_members[] = {
+	{FIELD(HEX, struct saved_ticket, state.seed, "seed"),
+	 .spoken = "seed is"},
+	{FIELD(NUMBER, struct saved_ticket, state.offset, "offset"),
+	 .spoken = "offset is"},
+	{FIELD(NUMBER, struct saved_ticket, iterations, "iterations"),
+	 .spoken = "its number of iterations is"},
+	{FIELD(NUMBER, struct saved_ticket, readers, NULL),
+	 .spoken = "the number of its open passes is"},
+	{FIELD(CHOICE, struct saved_ticket, consuming, NULL),
+	 .spoken = "it is being", .words = uses},
+	FIELDS_END};
 
 /* NULL: it has no such ticket. */
-static int differ_in_ticket(const char *region, const struct saved_ticket *a,
-			    const struct saved_ticket *b,
-			    struct difference *found)
+static int differ_ticket(const struct saved_ticket *a,
+			 const struct saved_ticket *b, struct difference *found)
 {
-	say_place(found, "region '%.60s', ticket %" PRIu64, region,
-		  (a ? a : b)->serial);
-	if (!a || !b || a->phase != b->phase)
-		return say_words(found, "it is", phase_word(a), phase_word(b));
-	if (a->state.seed != b->state.seed)
-		return say_seed(found, "seed is", a->state.seed, b->state.seed);
-	if (a->state.offset != b->state.offset)
-		return say_number(found, "offset is", a->state.offset,
-				  b->state.offset);
-	if (a->iterations != b->iterations)
-		return say_number(found, "its number of iterations is",
-				  a->iterations, b->iterations);
-	if (a->readers != b->readers)
-		return say_number(found, "the number of its open passes is",
-				  a->readers, b->readers);
-	return a->consuming != b->consuming &&
-	       say_words(found, "it is being", use_word(a), use_word(b));
+	begin_part(found, "ticket", (a ? a : b)->serial);
+	found->alone = a && b ? NULL : "is pending in";
+	found->in_b = !a;
+	return found_numbers(found, &ticket_phase, a ? a->phase : LEDGER_FREE,
+			     b ? b->phase : LEDGER_FREE) ||
+	       differ_members(found, ticket_members, a, b);
 }
 
 static const struct saved_ticket *ticket_of(const struct side *side, size_t i)
@@ -309,8 +288,8 @@ static const struct saved_ticket *ticket_of(const struct side *side, size_t i)
 }
 
 /* Both are in order of serial. */
-static int differ_in_tickets(const struct side *a, const struct side *b,
-			     struct difference *found)
+static int differ_tickets(const struct side *a, const struct side *b,
+			  struct difference *found)
 {
 	const struct saved_ticket *left, *right;
 
@@ -320,7 +299,7 @@ static int differ_in_tickets(const struct side *a, const struct side *b,
 			right = NULL;
 		else if (left && right && left->serial > right->serial)
 			left = NULL;
-		if (differ_in_ticket(a->region->name, left, right, found))
+		if (differ_ticket(left, right, found))
 			return 1;
 	}
 	return 0;
@@ -328,61 +307,193 @@ static int differ_in_tickets(const struct side *a, const struct side *b,
 
 /* --- regions and tables --------------------------------------------------- */
 
-int save_differ_missing(const char *kind, const char *name, int in_a,
-			struct difference *found)
+int differ_missing(const char *object, const char *name, int in_a,
+		   struct difference *found)
 {
-	say_place(found, "%s '%.60s'", kind, name);
-	return say_words(found, strcmp(kind, "rows") ? "it is" : "they are",
-			 in_a ? "there" : "missing",
-			 in_a ? "missing" : "there");
+	static const struct field region_is = {
+		.kind = FIELD_EITHER, .spoken = "it is", .words = there};
+	static const struct field rows_are = {
+		.kind = FIELD_EITHER, .spoken = "they are", .words = there};
+	const int is_table = !strcmp(object, "rows");
+
+	*found = (struct difference){.object = object, .name = name};
+	return found_alone(found, is_table ? &rows_are : &region_is,
+			   is_table ? "are in" : "is in", in_a, !in_a);
 }
 
-int save_differ_region(const struct saved *a, const struct saved_region *in_a,
-		       const struct saved *b, const struct saved_region *in_b,
-		       unsigned parts, struct difference *found)
+static int differ_shape(const struct side *a, const struct side *b,
+			unsigned parts, struct difference *found)
+{
+	const struct saved_region *left = a->region, *right = b->region;
+
+	found->alone = "was destroyed in";
+	found->in_b = !right->alive;
+	if (found_numbers(found, &is_alive, (uint64_t)left->alive,
+			  (uint64_t)right->alive))
+		return 1;
+	found->alone = NULL;
+	if (differ_generator_of(left->generator, right->generator, found))
+		return 1;
+	found->alone = NULL;
+	return differ_members(found, flags_of, left, right) ||
+	       differ_axes(a, b, found) ||
+	       ((parts & DIFFER_LINES) &&
+		differ_members(found, issued_members, left, right)) ||
+	       differ_ops(a, b, found);
+}
+
+static int differ_states(const struct side *a, const struct side *b,
+			 unsigned parts, struct difference *found)
+{
+	const struct saved_region *left = a->region, *right = b->region;
+	const struct saved_region by_left = issued_by_all(left);
+	const struct saved_region by_right = issued_by_all(right);
+
+	if (parts & DIFFER_LINES)
+		return differ_members(found, line_members, left, right) ||
+		       differ_tickets(a, b, found);
+	return differ_members(found, next_members, left, right) ||
+	       differ_members(found, issued_members, &by_left, &by_right) ||
+	       differ_tickets(a, b, found);
+}
+
+int differ_region(const struct saved *a, const struct saved_region *in_a,
+		  const struct saved *b, const struct saved_region *in_b,
+		  unsigned parts, struct difference *found)
 {
 	const struct side left = {a, in_a}, right = {b, in_b};
 
-	say_place(found, "region '%.60s'", in_a->name);
-	if ((parts & DIFFER_SHAPE) && differ_in_shape(&left, &right, found))
-		return 1;
-	return (parts & DIFFER_STATES) &&
-	       (differ_in_next(in_a, in_b, found) ||
-		differ_in_tickets(&left, &right, found));
+	*found = (struct difference){.object = "region", .name = in_a->name};
+	return ((parts & DIFFER_SHAPE) &&
+		differ_shape(&left, &right, parts, found)) ||
+	       ((parts & DIFFER_STATES) &&
+		differ_states(&left, &right, parts, found));
 }
 
-static int differ_in_rows(const struct saved *a, const struct saved_table *in_a,
-			  const struct saved *b, const struct saved_table *in_b,
-			  struct difference *found)
-{
-	for (size_t i = 0; i < in_a->n_rows && i < in_b->n_rows; i++) {
-		const struct philox_state *left = &a->rows[in_a->row + i];
-		const struct philox_state *right = &b->rows[in_b->row + i];
+static const struct field table_count[] = {
+	{FIELD(NUMBER, struct saved_table, count, "count"),
+	 .spoken = "count is"},
+	FIELDS_END};
 
-		say_place(found, "rows '%.60s', row %zu", in_a->name, i);
-		if (left->seed != right->seed)
-			return say_seed(found, "seed is", left->seed,
-					right->seed);
-		if (left->offset != right->offset)
-			return say_number(found, "offset is", left->offset,
-					  right->offset);
+int differ_table(const struct saved *a, const struct saved_table *in_a,
+		 const struct saved *b, const struct saved_table *in_b,
+		 unsigned parts, struct difference *found)
+{
+	*found = (struct difference){.object = "rows", .name = in_a->name};
+	if ((parts & DIFFER_SHAPE) &&
+	    (differ_generator_of(in_a->generator, in_b->generator, found) ||
+	     differ_members(found, table_count, in_a, in_b)))
+		return 1;
+	if (!(parts & DIFFER_STATES))
+		return 0;
+	for (size_t i = 0; i < in_a->n_rows && i < in_b->n_rows; i++) {
+		begin_part(found, "row", i);
+		if (differ_members(found, state_members,
+				   &a->rows[in_a->row + i],
+				   &b->rows[in_b->row + i]))
+			return 1;
 	}
 	return 0;
 }
 
-int save_differ_table(const struct saved *a, const struct saved_table *in_a,
-		      const struct saved *b, const struct saved_table *in_b,
-		      unsigned parts, struct difference *found)
+int differ_pair(const struct saved_pair *pair, unsigned parts,
+		struct difference *found)
 {
-	say_place(found, "rows '%.60s'", in_a->name);
-	if (parts & DIFFER_SHAPE) {
-		if (differ_in_generator(in_a->generator, in_b->generator,
-					found))
+	const int is_table = pair->item == SAVE_TABLE;
+
+	if (!pair->in_a && !pair->in_b)
+		return 0;
+	if (!pair->in_a || !pair->in_b)
+		return differ_missing(
+			is_table ? "rows" : "region",
+			saved_name(pair->in_a ? pair->in_a : pair->in_b),
+			pair->in_a != NULL, found);
+	return is_table ? differ_table(pair->a, pair->in_a, pair->b, pair->in_b,
+				       parts, found)
+			: differ_region(pair->a, pair->in_a, pair->b,
+					pair->in_b, parts, found);
+}
+
+static int differ_items(const struct saved *a, const struct saved *b,
+			enum save_item item, struct difference *found)
+{
+	const unsigned all = DIFFER_SHAPE | DIFFER_STATES | DIFFER_LINES;
+	struct saved_pair pair = {.a = a, .b = b, .item = item};
+
+	while (saved_next_pair(&pair))
+		if (differ_pair(&pair, all, found))
 			return 1;
-		if (in_a->count != in_b->count)
-			return say_number(found, "count is", in_a->count,
-					  in_b->count);
-	}
-	return (parts & DIFFER_STATES) &&
-	       differ_in_rows(a, in_a, b, in_b, found);
+	return 0;
+}
+
+int differ_lines(const struct saved *a, const struct saved *b,
+		 struct difference *found)
+{
+	return differ_mesh(&a->mesh, &b->mesh, DIFFER_LINES, found) ||
+	       differ_generators(a, b, found) ||
+	       differ_items(a, b, SAVE_REGION, found) ||
+	       differ_items(a, b, SAVE_TABLE, found);
+}
+
+/* --- in words ------------------------------------------------------------- */
+
+static void say_place(const struct difference *found, char *to, size_t size)
+{
+	const char *name = found->name;
+	int n;
+
+	if (!strcmp(found->object, "generator"))
+		n = found->alone ? snprintf(to, size, "generators")
+				 : snprintf(to, size, "generator %" PRIu64,
+					    found->number);
+	else
+		n = snprintf(to, size, name ? "%s '%.60s'" : "%s",
+			     found->object, name);
+	if (!found->part)
+		return;
+	to += n;
+	size -= (size_t)n;
+	name = found->field->kind == FIELD_NAME ? NULL : found->part_name;
+	if (name && !strcmp(found->part, "axis"))
+		snprintf(to, size, ", axis '%.60s'", name);
+	else
+		snprintf(to, size,
+			 name ? ", %s %" PRIu64 " ('%.32s')" : ", %s %" PRIu64,
+			 found->part, found->number, name);
+}
+
+static void say_value(const struct difference *found, int i, char *to,
+		      size_t size)
+{
+	const struct field *field = found->field;
+	const uint64_t number = found->numbers[i];
+
+	if (field->kind == FIELD_NAME)
+		snprintf(to, size, found->names[i] ? "'%.40s'" : "%s",
+			 found->names[i] ? found->names[i] : "(unnamed)");
+	else if (field->words)
+		snprintf(to, size, "%s", field->words[number]);
+	else if (field == &generator_of && number == SAVE_NO_GENERATOR)
+		snprintf(to, size, "none");
+	else
+		snprintf(to, size,
+			 field->kind == FIELD_HEX ? "0x%016" PRIx64
+						  : "%" PRIu64,
+			 number);
+}
+
+struct difference_words difference_words(const struct difference *found)
+{
+	struct difference_words words;
+
+	say_place(found, words.place, sizeof(words.place));
+	if (found->field == &along_axis)
+		snprintf(words.what, sizeof(words.what),
+			 "along axis '%.40s' it", found->part_name);
+	else
+		snprintf(words.what, sizeof(words.what), "%s",
+			 found->field->spoken);
+	for (int i = 0; i < 2; i++)
+		say_value(found, i, words.values[i], sizeof(words.values[i]));
+	return words;
 }

@@ -10,6 +10,7 @@
 #include <philox/mesh.h>
 #include <philox/state.h>
 #include "lib/base/base.h"
+#include "lib/save/part.h"
 #include "lib/state/state.h"
 #include "lib/text/text.h"
 
@@ -219,6 +220,27 @@ enum philox_status saved_copy_region(struct saved *saved,
 enum philox_status saved_find_twins(const struct saved *saved,
 				    const struct saved_region *twins[2]);
 
+/*
+ * saved_item() is a region or table of rows of a text, NULL after the last;
+ * both begin with their name, saved_name().
+ */
+const void *saved_item(const struct saved *saved, enum save_item item,
+		       size_t i);
+const char *saved_name(const void *item);
+
+/*
+ * saved_next_pair() goes on to the next name that two texts have, or one of
+ * them, in order: 0 after the last.
+ */
+struct saved_pair {
+	const struct saved *a, *b;
+	enum save_item item;
+	size_t i, j; /* of the next ones */
+	const void *in_a, *in_b;
+};
+
+int saved_next_pair(struct saved_pair *pair);
+
 /* --- lists: the contents of a context, in a reliable order ---------------- */
 
 struct philox_context;
@@ -422,58 +444,77 @@ enum philox_status save_plan_init(struct save_plan *plan,
 void save_plan_commit(struct save_plan *plan);
 void save_plan_finish(struct save_plan *plan);
 
-/* --- differ: the first difference of two texts, in words ------------------ */
+/* --- differ: the first difference of two texts ---------------------------- */
 
 /*
  * Two texts of ranks, or of saved contexts, were read; these functions compare
- * what both have, and leave it to the caller to say whose the values are:
- *
- *   region 'a', op 2 ('dropout'): calls is 1 on ranks 0 and 1, 2 on rank 2
- *   `---------- place ----------' `-what-' `value'             `value'
- *
- * They return 1 and say the first difference, or return 0 if there is none.
- * Long names are cut, so that a place, two values and as many words around them
- * fit into a message.
+ * what both have. They return 1 and tell the first difference, or return 0 if
+ * there is none. Its names are those of the texts.
  */
-
-struct saved;
-struct saved_region;
-struct saved_table;
-
 struct difference {
-	char place[128];
-	char what[64];
-	char values[2][48];
+	const char *object;        /* "mesh", "generator", "region", "rows" */
+	const char *name;          /* of a region or table */
+	const char *part;          /* "axis", "op", "ticket", "row", or NULL */
+	const char *part_name;     /* of an axis or op, or NULL */
+	uint64_t number;           /* of a generator or part */
+	const struct field *field; /* what differs */
+	uint64_t numbers[2];
+	const char *names[2]; /* of a FIELD_NAME; NULL: none */
+	const char *alone; /* what is so in one only, before which; or NULL */
+	int in_b;          /* so: which is the second */
 };
 
-/* What of a region or table is compared. */
+/* What is compared, any of these. */
 enum differ_parts {
 	/* alive or destroyed, generator, flags, axes, operators; of a table
 	 * generator and count */
 	DIFFER_SHAPE = 1,
 	/* serial and state of the next forward, what other coordinates have
 	 * issued, tickets, open passes; of a table its rows */
-	DIFFER_STATES = 2
+	DIFFER_STATES = 2,
+	/* as the lines of the texts say it and in their order, and so where on
+	 * the mesh they are; else coordinates may differ */
+	DIFFER_LINES = 4
 };
 
-/* Names, sizes and flags of the axes; coordinates may differ. */
-int save_differ_mesh(const struct saved *a, const struct saved *b,
-		     struct difference *found);
-
-int save_differ_generators(const struct saved *a, const struct saved *b,
-			   struct difference *found);
+/* Names, sizes and flags of the axes, and of generators all. */
+int differ_mesh(const struct philox_mesh *a, const struct philox_mesh *b,
+		unsigned parts, struct difference *found);
+int differ_generators(const struct saved *a, const struct saved *b,
+		      struct difference *found);
 
 /* Two regions of one name, and two tables of one name. */
-int save_differ_region(const struct saved *a, const struct saved_region *in_a,
-		       const struct saved *b, const struct saved_region *in_b,
-		       unsigned parts, struct difference *found);
-int save_differ_table(const struct saved *a, const struct saved_table *in_a,
-		      const struct saved *b, const struct saved_table *in_b,
-		      unsigned parts, struct difference *found);
+int differ_region(const struct saved *a, const struct saved_region *in_a,
+		  const struct saved *b, const struct saved_region *in_b,
+		  unsigned parts, struct difference *found);
+int differ_table(const struct saved *a, const struct saved_table *in_a,
+		 const struct saved *b, const struct saved_table *in_b,
+		 unsigned parts, struct difference *found);
 
-/* A "region" or "rows" that only one of them has: always 1. */
-int save_differ_missing(const char *kind, const char *name, int in_a,
-			struct difference *found);
+/* Two of either, of which one may be missing. */
+int differ_pair(const struct saved_pair *pair, unsigned parts,
+		struct difference *found);
+
+/* All that two saved contexts say. */
+int differ_lines(const struct saved *a, const struct saved *b,
+		 struct difference *found);
+
+/*
+ * A difference in words, of which the caller says whose the values are:
+ *
+ *   region 'a', op 2 ('dropout'): calls is 1 on ranks 0 and 1, 2 on rank 2
+ *   `---------- place ----------' `-what-' `value'             `value'
+ *
+ * Long names are cut, so that a place, two values and as many words around them
+ * fit into a message.
+ */
+struct difference_words {
+	char place[128];
+	char what[64];
+	char values[2][48];
+};
+
+struct difference_words difference_words(const struct difference *found);
 
 /* --- inspect: the digest of a context for the library's own use ----------- */
 

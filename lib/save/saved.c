@@ -215,6 +215,35 @@ enum philox_status saved_find_twins(const struct saved *saved,
 	return PHILOX_OK;
 }
 
+/* --- by name -------------------------------------------------------------- */
+
+const void *saved_item(const struct saved *saved, enum save_item item, size_t i)
+{
+	if (item == SAVE_TABLE)
+		return i < saved->n_tables ? &saved->tables[i] : NULL;
+	return i < saved->n_regions ? &saved->regions[i] : NULL;
+}
+
+const char *saved_name(const void *item)
+{
+	return *(char *const *)item;
+}
+
+int saved_next_pair(struct saved_pair *pair)
+{
+	const void *in_a = saved_item(pair->a, pair->item, pair->i);
+	const void *in_b = saved_item(pair->b, pair->item, pair->j);
+	int order = !in_a - !in_b;
+
+	if (in_a && in_b)
+		order = strcmp(saved_name(in_a), saved_name(in_b));
+	pair->in_a = order <= 0 ? in_a : NULL;
+	pair->in_b = order >= 0 ? in_b : NULL;
+	pair->i += pair->in_a != NULL;
+	pair->j += pair->in_b != NULL;
+	return in_a || in_b;
+}
+
 /* --- lists: the contents of a context, in a reliable order ---------------- */
 
 /*

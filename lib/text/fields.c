@@ -318,9 +318,12 @@ void fields_free(const struct field *field, const void *object)
 static int field_differs(const struct field *field, const void *one,
 			 const void *other)
 {
-	if (is_text(field))
-		return strcmp(field_text(field, one),
-			      field_text(field, other)) != 0;
+	if (is_text(field)) {
+		const char *a = field_text(field, one);
+		const char *b = field_text(field, other);
+
+		return a && b ? strcmp(a, b) != 0 : a != b;
+	}
 	if (field->kind == FIELD_STATE) {
 		const struct philox_state a = state_of(field, one);
 		const struct philox_state b = state_of(field, other);
