@@ -35,19 +35,6 @@ enum philox_status set_write(const struct set *set, struct text *text)
 
 /* --- reading a manifest --------------------------------------------------- */
 
-static void read_set_version(struct reader *reader)
-{
-	reader_expect(reader, SET_START);
-	reader->version = reader_decimal(reader, 1, UINT64_MAX);
-	if (reader->version > SET_VERSION)
-		reader->status =
-			status_set(PHILOX_ERROR_UNSUPPORTED,
-				   "line 1: the set has version %" PRIu64
-				   ", the newest this library reads is %d",
-				   reader->version, SET_VERSION);
-	reader_end_line(reader);
-}
-
 static void read_set_text(struct reader *reader, struct set *set)
 {
 	uint64_t number = reader_decimal(reader, 0, UINT64_MAX - 9);
@@ -64,9 +51,7 @@ static void read_set_text(struct reader *reader, struct set *set)
 	reader_expect(reader, " bytes ");
 	end.bytes = reader_decimal(reader, 0, UINT64_MAX);
 	reader_end_line(reader);
-	set->ends = reader_grow(reader, set->ends, set->n, sizeof(*set->ends));
-	if (reader->status == PHILOX_OK)
-		set->ends[set->n++] = end;
+	reader_put(reader, &set->ends, &set->n, &end, sizeof(end));
 }
 
 static void check_set_complete(struct reader *reader, const struct set *set)
@@ -86,7 +71,7 @@ static void read_set_lines(struct reader *reader, struct set *set)
 		const char *line = reader->at;
 
 		if (!set->n && reader_accept(reader, "axis ")) {
-			reader_axis(reader, &set->mesh, 0);
+			save_read_axis(reader, &set->mesh, 0);
 		} else if (reader_accept(reader, "text ")) {
 			read_set_text(reader, set);
 		} else if (reader_accept(reader, "checksum ")) {
@@ -101,15 +86,11 @@ static void read_set_lines(struct reader *reader, struct set *set)
 
 enum philox_status set_read(const char *text, size_t size, struct set *set)
 {
-	struct reader reader = {.text = text,
-				.at = text,
-				.end = text + size,
-				.start = text,
-				.line = 1};
+	struct reader reader = reader_start(text, size);
 
 	memset(set, 0, sizeof(*set));
 	set->mesh.size = sizeof(set->mesh);
-	read_set_version(&reader);
+	reader_version(&reader, SET_START, "set", SET_VERSION);
 	read_set_lines(&reader, set);
 	if (reader.status != PHILOX_OK)
 		set_finish(set);

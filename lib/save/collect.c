@@ -3,9 +3,11 @@
  *
  * Called with the context's lock held.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "lib/mesh/mesh.h"
+#include "lib/rows/rows.h"
 #include "lib/save/save.h"
 #include "lib/save/part.h"
 #include "lib/state/state.h"
@@ -45,8 +47,7 @@ static enum philox_status collect_tickets(struct saved *saved,
 
 /* What only a region that is alive has. */
 static enum philox_status collect_alive(struct saved *saved,
-					const struct philox_region *region,
-					enum ledger_phase phase)
+					const struct philox_region *region)
 {
 	enum philox_status status = PHILOX_OK;
 
@@ -60,15 +61,13 @@ static enum philox_status collect_alive(struct saved *saved,
 
 		status = saved_add_op(saved, &made);
 	}
-	return status == PHILOX_OK
-		       ? collect_tickets(saved, &region->ledger, phase)
-		       : status;
+	return status;
 }
 
+/* Without its tickets. */
 static enum philox_status collect_region(struct saved *saved,
 					 const struct save_lists *lists,
-					 const struct philox_region *region,
-					 enum ledger_phase phase)
+					 const struct philox_region *region)
 {
 	const struct region_axes *axes = &region->axes;
 	struct saved_region made = {
@@ -89,78 +88,153 @@ static enum philox_status collect_region(struct saved *saved,
 	}
 	status = saved_add_region(saved, &made);
 	if (status == PHILOX_OK && region->alive)
-		status = collect_alive(saved, region, phase);
+		status = collect_alive(saved, region);
+	return status;
+}
+
+enum philox_status save_collect_shape(struct saved *saved,
+				      const struct save_lists *lists,
+				      const struct philox_region *region)
+{
+	enum philox_status status;
+
+	saved_init(saved);
+	status = collect_region(saved, lists, region);
+	if (status != PHILOX_OK)
+		saved_finish(saved);
+	return status;
+}
+
+/* --- tables of rows ------------------------------------------------------- */
+
+static enum philox_status no_memory(const struct philox_rows *rows)
+{
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "rows '%s': no memory for %" PRIu64 " states",
+			  rows->name, rows->table.count);
+}
+
+enum philox_status save_read_rows(const struct philox_rows *rows,
+				  struct philox_state **states)
+{
+	struct philox_state *read = calloc(rows->table.count, sizeof(*read));
+	enum philox_status status;
+
+	if (!read)
+		return no_memory(rows);
+	status = rows_read(rows, read);
+	if (status != PHILOX_OK) {
+		free(read);
+		return status_prefix(status, "rows '%s': ", rows->name);
+	}
+	*states = read;
+	return PHILOX_OK;
+}
+
+static enum philox_status check_states(const struct philox_rows *rows,
+				       const struct philox_state *states)
+{
+	for (uint64_t row = 0; row < rows->table.count; row++)
+		if (states[row].offset % 4)
+			return status_set(PHILOX_ERROR_STATE,
+					  "rows '%s': row %" PRIu64
+					  " has offset %" PRIu64
+					  ", not a multiple of 4",
+					  rows->name, row, states[row].offset);
+	return PHILOX_OK;
+}
+
+/* NULL: without its states. */
+static enum philox_status collect_table(struct saved *saved,
+					const struct save_lists *lists,
+					const struct philox_rows *rows,
+					const struct philox_state *states)
+{
+	const struct saved_table table = {
+		.name = rows->name,
+		.generator = save_lists_number(lists, rows->generator),
+		.count = rows->table.count};
+
+	return saved_add_table(saved, &table, states);
+}
+
+static enum philox_status collect_whole_table(struct saved *saved,
+					      const struct save_lists *lists,
+					      const struct philox_rows *rows)
+{
+	struct philox_state *states;
+	enum philox_status status = save_read_rows(rows, &states);
+
+	if (status != PHILOX_OK)
+		return status;
+	status = check_states(rows, states);
+	if (status == PHILOX_OK)
+		status = collect_table(saved, lists, rows, states);
+	free(states);
+	return status;
+}
+
+static enum philox_status collect_rows(struct saved *saved,
+				       const struct save_lists *lists)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++)
+		status = collect_whole_table(saved, lists, lists->rows[i]);
+	return status;
+}
+
+static enum philox_status collect_tables(struct saved *saved,
+					 const struct save_lists *lists,
+					 const struct save_part *part)
+{
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++) {
+		const struct philox_rows *rows = lists->rows[i];
+
+		if (save_part_has(part, save_item_key(SAVE_TABLE, rows->key)))
+			status = collect_table(saved, lists, rows, NULL);
+	}
 	return status;
 }
 
 /* --- all of a context, or some of it -------------------------------------- */
 
-/* What is collected; `part` only where that matters. */
-typedef enum philox_status collect_fn(struct saved *saved,
-				      const struct save_lists *lists,
-				      const struct save_part *part);
-
-static enum philox_status collect_all(struct saved *saved,
-				      const struct save_lists *lists,
-				      const struct save_part *part)
+/* NULL: every region, and else only living ones. */
+static int is_in(const struct philox_region *region,
+		 const struct save_part *part)
 {
-	enum philox_status status = PHILOX_OK;
-
-	(void)part;
-	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++)
-		status = collect_region(saved, lists, lists->regions[i],
-					LEDGER_PENDING);
-	return status == PHILOX_OK ? save_collect_rows(saved, lists) : status;
+	return !part ||
+	       (region->alive &&
+		save_part_has(part, save_item_key(SAVE_REGION, region->key)));
 }
 
-static enum philox_status collect_part(struct saved *saved,
-				       const struct save_lists *lists,
-				       const struct save_part *part)
+static enum philox_status collect_regions(struct saved *saved,
+					  const struct save_lists *lists,
+					  const struct save_part *part,
+					  int with_tickets)
 {
 	enum philox_status status = PHILOX_OK;
 
 	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++) {
 		const struct philox_region *region = lists->regions[i];
 
-		if (region->alive &&
-		    save_part_has(part,
-				  save_item_key(SAVE_REGION, region->key)))
-			status = collect_region(saved, lists, region,
-						LEDGER_FREE);
+		if (!is_in(region, part))
+			continue;
+		status = collect_region(saved, lists, region);
+		if (status == PHILOX_OK && region->alive && with_tickets)
+			status = collect_tickets(saved, &region->ledger,
+						 part ? LEDGER_FREE
+						      : LEDGER_PENDING);
 	}
-	return status == PHILOX_OK ? save_collect_tables(saved, lists, part)
-				   : status;
-}
-
-static enum philox_status collect_name(struct saved *saved,
-				       const struct philox_region *region)
-{
-	const struct saved_region wanted = {
-		.name = region->name, .key = region->key, .alive = 1};
-	enum philox_status status = saved_add_region(saved, &wanted);
-
-	for (size_t i = 0; status == PHILOX_OK && i < region->axes.n; i++)
-		status = saved_add_axis(saved, region->axes.names[i]);
 	return status;
 }
 
-static enum philox_status collect_names(struct saved *saved,
-					const struct save_lists *lists,
-					const struct save_part *part)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0; status == PHILOX_OK && i < lists->n_regions; i++)
-		if (lists->regions[i]->alive)
-			status = collect_name(saved, lists->regions[i]);
-	return status == PHILOX_OK ? save_collect_tables(saved, lists, part)
-				   : status;
-}
-
-static enum philox_status collect_by(const struct philox_context *context,
-				     collect_fn *collect,
-				     const struct save_part *part,
-				     struct saved *saved)
+/* NULL: all that a saved context has. */
+static enum philox_status collect(const struct philox_context *context,
+				  const struct save_part *part,
+				  int with_tickets, struct saved *saved)
 {
 	struct save_lists lists;
 	enum philox_status status;
@@ -173,7 +247,10 @@ static enum philox_status collect_by(const struct philox_context *context,
 	for (size_t i = 0; status == PHILOX_OK && i < lists.n_generators; i++)
 		status = saved_add_generator(saved, lists.generators[i]->state);
 	if (status == PHILOX_OK)
-		status = collect(saved, &lists, part);
+		status = collect_regions(saved, &lists, part, with_tickets);
+	if (status == PHILOX_OK)
+		status = part ? collect_tables(saved, &lists, part)
+			      : collect_rows(saved, &lists);
 	save_lists_finish(&lists);
 	if (status != PHILOX_OK)
 		saved_finish(saved);
@@ -183,7 +260,7 @@ static enum philox_status collect_by(const struct philox_context *context,
 enum philox_status save_collect(const struct philox_context *context,
 				struct saved *saved)
 {
-	return collect_by(context, collect_all, NULL, saved);
+	return collect(context, NULL, 1, saved);
 }
 
 enum philox_status save_collect_wanted(const struct philox_context *context,
@@ -191,7 +268,7 @@ enum philox_status save_collect_wanted(const struct philox_context *context,
 {
 	const struct save_part all = {0};
 
-	return collect_by(context, collect_names, &all, saved);
+	return collect(context, &all, 0, saved);
 }
 
 enum philox_status save_write_part(const struct philox_context *context,
@@ -199,8 +276,7 @@ enum philox_status save_write_part(const struct philox_context *context,
 				   struct text *text)
 {
 	struct saved saved;
-	enum philox_status status =
-		collect_by(context, collect_part, part, &saved);
+	enum philox_status status = collect(context, part, 1, &saved);
 
 	if (status != PHILOX_OK)
 		return status;

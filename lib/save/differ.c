@@ -10,6 +10,17 @@
 #include "lib/save/save.h"
 #include "lib/state/state.h"
 
+/* A member with what is said before its value, here and by philox diff. */
+#define SAID(kind, type, member, word, said)                           \
+	{                                                              \
+		FIELD(kind, struct type, member, word), .spoken = said \
+	}
+#define CHOSEN(kind, type, member, word, said, list)                    \
+	{                                                               \
+		FIELD(kind, struct type, member, word), .spoken = said, \
+							.words = list   \
+	}
+
 /* --- what differs --------------------------------------------------------- */
 
 static int found_numbers(struct difference *found, const struct field *field,
@@ -21,7 +32,7 @@ static int found_numbers(struct difference *found, const struct field *field,
 	return a != b;
 }
 
-/* What is so in one only: said before which one that is. */
+/* What is so in one only. */
 static int found_alone(struct difference *found, const struct field *field,
 		       const char *alone, int in_a, int in_b)
 {
@@ -59,13 +70,10 @@ static void begin_part(struct difference *found, const char *part,
 
 static const char *const stages[] = {"no stages", "stages", NULL};
 static const struct field axis_name[] = {
-	{FIELD(NAME, struct philox_axis, name, "axis"),
-	 .spoken = "the name is"},
-	FIELDS_END};
+	SAID(NAME, philox_axis, name, "axis", "the name is"), FIELDS_END};
 static const struct field axis_members[] = {
-	{FIELD(NUMBER, struct philox_axis, size, "size"), .spoken = "size is"},
-	{FIELD(EITHER, struct philox_axis, flags, "flags"), .spoken = "it has",
-	 .words = stages},
+	SAID(NUMBER, philox_axis, size, "size", "size is"),
+	CHOSEN(EITHER, philox_axis, flags, "flags", "it has", stages),
 	FIELDS_END};
 static const struct field place_members[] = {
 	{FIELD(NUMBER, struct philox_axis, size, "size")},
@@ -100,10 +108,8 @@ int differ_mesh(const struct philox_mesh *a, const struct philox_mesh *b,
 }
 
 static const struct field state_members[] = {
-	{FIELD(HEX, struct philox_state, seed, "seed"), .spoken = "seed is"},
-	{FIELD(NUMBER, struct philox_state, offset, "offset"),
-	 .spoken = "offset is"},
-	FIELDS_END};
+	SAID(HEX, philox_state, seed, "seed", "seed is"),
+	SAID(NUMBER, philox_state, offset, "offset", "offset is"), FIELDS_END};
 static const struct field generators_count = {.spoken = "their number is"};
 
 int differ_generators(const struct saved *a, const struct saved *b,
@@ -119,7 +125,7 @@ int differ_generators(const struct saved *a, const struct saved *b,
 			return 1;
 	}
 	found->number = i;
-	found->alone = "is in";
+	found->alone = "is";
 	found->in_b = i < b->n_generators;
 	return found_numbers(found, &generators_count, a->n_generators,
 			     b->n_generators);
@@ -142,23 +148,19 @@ static const struct field along_axis = {.kind = FIELD_EITHER, .words = shares};
 static const struct field generator_of = {
 	.kind = FIELD_NUMBER, .word = "generator", .spoken = "generator is"};
 static const struct field flags_of[] = {
-	{FIELD(NUMBER, struct saved_region, flags, "flags"),
-	 .spoken = "flags is"},
-	FIELDS_END};
+	SAID(NUMBER, saved_region, flags, "flags", "flags is"), FIELDS_END};
 static const struct field ops_count = {.kind = FIELD_NUMBER,
 				       .word = "operators",
 				       .spoken = "the number of ops is"};
 static const struct field op_members[] = {
-	{FIELD(NAME, struct saved_op, name, NULL), .spoken = "the name is"},
-	{FIELD(NUMBER, struct saved_op, calls, "calls"), .spoken = "calls is"},
-	{FIELD(NUMBER, struct saved_op, advance, "advance"),
-	 .spoken = "advance is"},
-	FIELDS_END};
+	SAID(NAME, saved_op, name, NULL, "the name is"),
+	SAID(NUMBER, saved_op, calls, "calls", "calls is"),
+	SAID(NUMBER, saved_op, advance, "advance", "advance is"), FIELDS_END};
 
 static int differ_generator_of(uint32_t a, uint32_t b, struct difference *found)
 {
 	if (a == SAVE_NO_GENERATOR || b == SAVE_NO_GENERATOR) {
-		found->alone = "its generator was destroyed in";
+		found->alone = "its generator was destroyed";
 		found->in_b = b == SAVE_NO_GENERATOR;
 	}
 	return found_numbers(found, &generator_of, a, b);
@@ -178,13 +180,14 @@ static int differ_axes(const struct side *a, const struct side *b,
 	const char *left, *right;
 
 	for (size_t i = 0; (left = axis_of(a, i)) || axis_of(b, i); i++) {
-		int order;
+		int in_a, in_b;
 
 		right = axis_of(b, i);
-		order = !left ? 1 : !right ? -1 : strcmp(left, right);
-		found->part_name = order < 0 ? left : right;
-		if (found_alone(found, &along_axis, "differs along axis",
-				order<0, order> 0))
+		in_a = !right || (left && strcmp(left, right) <= 0);
+		in_b = !left || (right && strcmp(left, right) >= 0);
+		found->part_name = in_a ? left : right;
+		if (found_alone(found, &along_axis, "differs along axis", in_a,
+				in_b))
 			return 1;
 	}
 	found->part_name = found->alone = NULL;
@@ -212,20 +215,19 @@ static int differ_ops(const struct side *a, const struct side *b,
 
 static const char *const opens[] = {"not open", "open", NULL};
 static const struct field next_members[] = {
-	{FIELD(NUMBER, struct saved_region, serial, NULL),
-	 .spoken = "the serial of its next forward is"},
-	{FIELD(HEX, struct saved_region, state.seed, NULL),
-	 .spoken = "the seed of its next forward is"},
-	{FIELD(NUMBER, struct saved_region, state.offset, NULL),
-	 .spoken = "the offset of its next forward is"},
-	{FIELD(EITHER, struct saved_region, open, NULL),
-	 .spoken = "a forward of it is", .words = opens},
+	SAID(NUMBER, saved_region, serial, NULL,
+	     "the serial of its next forward is"),
+	SAID(HEX, saved_region, state.seed, NULL,
+	     "the seed of its next forward is"),
+	SAID(NUMBER, saved_region, state.offset, NULL,
+	     "the offset of its next forward is"),
+	CHOSEN(EITHER, saved_region, open, NULL, "a forward of it is", opens),
 	FIELDS_END};
 static const struct field issued_members[] = {
-	{FIELD(NUMBER, struct saved_region, issued, "issued offset"),
-	 .spoken = "the highest offset of others is"},
-	{FIELD(NUMBER, struct saved_region, issued_serial, "issued serial"),
-	 .spoken = "the highest serial of others is"},
+	SAID(NUMBER, saved_region, issued, "issued offset",
+	     "the highest offset of others is"),
+	SAID(NUMBER, saved_region, issued_serial, "issued serial",
+	     "the highest serial of others is"),
 	FIELDS_END};
 static const struct field line_members[] = {
 	{FIELD(HEX, struct saved_region, state.seed, "seed")},
@@ -256,16 +258,13 @@ static const char *const uses[] = {[LEDGER_RETAIN] = "read",
 static const struct field ticket_phase = {
 	.kind = FIELD_CHOICE, .spoken = "it is", .words = phases};
 static const struct field ticket_members[] = {
-	{FIELD(HEX, struct saved_ticket, state.seed, "seed"),
-	 .spoken = "seed is"},
-	{FIELD(NUMBER, struct saved_ticket, state.offset, "offset"),
-	 .spoken = "offset is"},
-	{FIELD(NUMBER, struct saved_ticket, iterations, "iterations"),
-	 .spoken = "its number of iterations is"},
-	{FIELD(NUMBER, struct saved_ticket, readers, NULL),
-	 .spoken = "the number of its open passes is"},
-	{FIELD(CHOICE, struct saved_ticket, consuming, NULL),
-	 .spoken = "it is being", .words = uses},
+	SAID(HEX, saved_ticket, state.seed, "seed", "seed is"),
+	SAID(NUMBER, saved_ticket, state.offset, "offset", "offset is"),
+	SAID(NUMBER, saved_ticket, iterations, "iterations",
+	     "its number of iterations is"),
+	SAID(NUMBER, saved_ticket, readers, NULL,
+	     "the number of its open passes is"),
+	CHOSEN(CHOICE, saved_ticket, consuming, NULL, "it is being", uses),
 	FIELDS_END};
 
 /* NULL: it has no such ticket. */
@@ -273,7 +272,7 @@ static int differ_ticket(const struct saved_ticket *a,
 			 const struct saved_ticket *b, struct difference *found)
 {
 	begin_part(found, "ticket", (a ? a : b)->serial);
-	found->alone = a && b ? NULL : "is pending in";
+	found->alone = a && b ? NULL : "is pending";
 	found->in_b = !a;
 	return found_numbers(found, &ticket_phase, a ? a->phase : LEDGER_FREE,
 			     b ? b->phase : LEDGER_FREE) ||
@@ -318,7 +317,7 @@ int differ_missing(const char *object, const char *name, int in_a,
 
 	*found = (struct difference){.object = object, .name = name};
 	return found_alone(found, is_table ? &rows_are : &region_is,
-			   is_table ? "are in" : "is in", in_a, !in_a);
+			   is_table ? "are" : "is", in_a, !in_a);
 }
 
 static int differ_shape(const struct side *a, const struct side *b,
@@ -326,7 +325,7 @@ static int differ_shape(const struct side *a, const struct side *b,
 {
 	const struct saved_region *left = a->region, *right = b->region;
 
-	found->alone = "was destroyed in";
+	found->alone = "was destroyed";
 	found->in_b = !right->alive;
 	if (found_numbers(found, &is_alive, (uint64_t)left->alive,
 			  (uint64_t)right->alive))
@@ -371,9 +370,7 @@ int differ_region(const struct saved *a, const struct saved_region *in_a,
 }
 
 static const struct field table_count[] = {
-	{FIELD(NUMBER, struct saved_table, count, "count"),
-	 .spoken = "count is"},
-	FIELDS_END};
+	SAID(NUMBER, saved_table, count, "count", "count is"), FIELDS_END};
 
 int differ_table(const struct saved *a, const struct saved_table *in_a,
 		 const struct saved *b, const struct saved_table *in_b,

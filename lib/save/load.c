@@ -7,8 +7,10 @@
  * with the old ones, which are released after the context is unlocked.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/rows/rows.h"
 #include "lib/save/save.h"
 #include "lib/state/state.h"
 
@@ -29,64 +31,101 @@ static int compare_keys(const void *a, const void *b)
 
 /* --- comparing ------------------------------------------------------------ */
 
-static enum philox_status differ(const char *name, const char *field,
-				 uint64_t in_text, uint64_t in_context)
+/* What to do about a text of another mesh. */
+#define OTHER_MESH "; philox_mesh_load() loads a set of texts of another mesh"
+
+static enum philox_status differ_axis(const struct philox_axis *in_text,
+				      const struct philox_axis *in_context)
 {
-	return status_set(PHILOX_ERROR_MISMATCH,
-			  "region '%s': %s is %" PRIu64 " in the text, %" PRIu64
-			  " in the context",
-			  name, field, in_text, in_context);
+	if (strcmp(in_text->name, in_context->name))
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "mesh: axis '%s' of the text is '%s' in the "
+				  "context" OTHER_MESH,
+				  in_text->name, in_context->name);
+	if (in_text->size != in_context->size)
+		return status_set(
+			PHILOX_ERROR_MISMATCH,
+			"mesh: the size of axis '%s' is %" PRIu32
+			" in the text, %" PRIu32 " in the context" OTHER_MESH,
+			in_text->name, in_text->size, in_context->size);
+	if (in_text->coordinate != in_context->coordinate)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "mesh: the coordinate along axis '%s' is "
+				  "%" PRIu32 " in the text, %" PRIu32
+				  " in the context: it is the text of another "
+				  "rank",
+				  in_text->name, in_text->coordinate,
+				  in_context->coordinate);
+	if (in_text->flags != in_context->flags)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "mesh: axis '%s' has %sstages in the text, "
+				  "%sstages in the context",
+				  in_text->name, in_text->flags ? "" : "no ",
+				  in_context->flags ? "" : "no ");
+	return PHILOX_OK;
 }
 
-static enum philox_status differ_op(const struct saved_region *saved,
-				    size_t index, const struct saved_op *op,
-				    const struct region_op *made)
+static enum philox_status compare_mesh(const struct philox_mesh *in_text,
+				       const struct philox_mesh *in_context)
 {
-	const char *in_text = op->name, *in_context = made->name;
+	enum philox_status status = PHILOX_OK;
 
-	if ((!in_text != !in_context) ||
-	    (in_text && strcmp(in_text, in_context)))
-		return status_set(
-			PHILOX_ERROR_MISMATCH,
-			"region '%s', op %zu: the name is '%s' in the "
-			"text, '%s' in the context",
-			saved->name, index, in_text ? in_text : "(unnamed)",
-			in_context ? in_context : "(unnamed)");
-	if (op->calls != made->calls)
+	if (in_text->n_axes != in_context->n_axes)
 		return status_set(PHILOX_ERROR_MISMATCH,
-				  "region '%s', op %zu: calls is %u in the "
-				  "text, %u in the context",
-				  saved->name, index, op->calls, made->calls);
-	if (op->advance != made->advance)
+				  "mesh: %" PRIu32 " ax%s in the text, %" PRIu32
+				  " in the context" OTHER_MESH,
+				  in_text->n_axes,
+				  in_text->n_axes == 1 ? "is" : "es",
+				  in_context->n_axes);
+	for (uint32_t i = 0; status == PHILOX_OK && i < in_text->n_axes; i++)
+		status = differ_axis(&in_text->axes[i], &in_context->axes[i]);
+	return status;
+}
+
+/* A difference of the text and the context, in this order. */
+static enum philox_status mismatch(const struct difference *found)
+{
+	char place[32] = "";
+
+	if (found->part)
+		snprintf(place, sizeof(place), ", op %" PRIu64, found->number);
+	if (found->alone)
+		return status_set(PHILOX_ERROR_MISMATCH,
+				  "region '%s': differs along axis '%s' in the "
+				  "%s, not in the %s",
+				  found->name, found->part_name,
+				  found->in_b ? "context" : "text",
+				  found->in_b ? "text" : "context");
+	if (found->field->kind == FIELD_NAME)
 		return status_set(
 			PHILOX_ERROR_MISMATCH,
-			"region '%s', op %zu: advance is %" PRIu64 " in the "
-			"text, %" PRIu64 " in the context",
-			saved->name, index, op->advance, made->advance);
-	return PHILOX_OK;
+			"%s '%s'%s: %s '%s' in the text, '%s' in the context",
+			found->object, found->name, place, found->field->spoken,
+			found->names[0] ? found->names[0] : "(unnamed)",
+			found->names[1] ? found->names[1] : "(unnamed)");
+	return status_set(PHILOX_ERROR_MISMATCH,
+			  "%s '%s'%s: %s %" PRIu64 " in the text, %" PRIu64
+			  " in the context",
+			  found->object, found->name, place,
+			  found->field->spoken, found->numbers[0],
+			  found->numbers[1]);
 }
 
 static enum philox_status compare_shape(const struct save_plan *plan,
 					const struct saved_region *saved,
 					const struct philox_region *region)
 {
-	uint32_t generator = save_lists_number(&plan->lists, region->generator);
-	enum philox_status status;
+	struct difference found;
+	struct saved own;
+	enum philox_status status =
+		save_collect_shape(&own, &plan->lists, region);
 
-	if (saved->generator != generator)
-		return differ(saved->name, "generator", saved->generator,
-			      generator);
-	if (saved->flags != region->flags)
-		return differ(saved->name, "flags", saved->flags,
-			      region->flags);
-	status = save_compare_axes(plan->saved, saved, region);
-	for (size_t i = 0;
-	     status == PHILOX_OK && i < saved->n_ops && i < region->n_ops; i++)
-		status = differ_op(saved, i, &plan->saved->ops[saved->op + i],
-				   &region->ops[i]);
-	if (status == PHILOX_OK && saved->n_ops != region->n_ops)
-		status = differ(saved->name, "the number of ops", saved->n_ops,
-				region->n_ops);
+	if (status != PHILOX_OK)
+		return status;
+	if (differ_region(plan->saved, saved, &own, own.regions, DIFFER_SHAPE,
+			  &found))
+		status = mismatch(&found);
+	saved_finish(&own);
 	if (status == PHILOX_OK && saved->n_tickets > region->ledger.capacity)
 		status = status_set(PHILOX_ERROR_MISMATCH,
 				    "region '%s': %zu ticket%s %s pending in "
@@ -115,6 +154,116 @@ static enum philox_status compare_region(const struct save_plan *plan,
 				  saved->alive ? "alive" : "destroyed",
 				  region->alive ? "alive" : "destroyed");
 	return saved->alive ? compare_shape(plan, saved, region) : PHILOX_OK;
+}
+
+static enum philox_status compare_table(const struct save_lists *lists,
+					const struct saved_table *saved,
+					const struct philox_rows *rows)
+{
+	const struct saved_table own = {
+		.generator = save_lists_number(lists, rows->generator),
+		.count = rows->table.count};
+	struct difference found;
+
+	return differ_table(NULL, saved, NULL, &own, DIFFER_SHAPE, &found)
+		       ? mismatch(&found)
+		       : PHILOX_OK;
+}
+
+/* Both are in order of name. */
+static enum philox_status compare_rows(const struct save_plan *plan)
+{
+	const struct saved *saved = plan->saved;
+	const struct save_lists *lists = &plan->lists;
+	enum philox_status status = PHILOX_OK;
+
+	for (size_t i = 0;
+	     status == PHILOX_OK && (i < saved->n_tables || i < lists->n_rows);
+	     i++) {
+		int order = i == saved->n_tables ? 1
+			    : i == lists->n_rows ? -1
+						 : strcmp(saved->tables[i].name,
+							  lists->rows[i]->name);
+
+		if (order)
+			return status_set(PHILOX_ERROR_MISMATCH,
+					  "rows '%s' of the %s are not in the "
+					  "%s",
+					  order < 0 ? saved->tables[i].name
+						    : lists->rows[i]->name,
+					  order < 0 ? "text" : "context",
+					  order < 0 ? "context" : "text");
+		status =
+			compare_table(lists, &saved->tables[i], lists->rows[i]);
+	}
+	return status;
+}
+
+/* --- loading rows --------------------------------------------------------- */
+
+/*
+ * Rows live on the device, which can refuse to load them, and nothing else: so
+ * it is done last, and the old states are kept so that they can be restored.
+ */
+
+static enum philox_status load_table(const struct save_plan *plan, size_t i)
+{
+	const struct philox_rows *rows = plan->lists.rows[i];
+	const struct philox_state *states =
+		&plan->saved->rows[plan->saved->tables[i].row];
+	enum philox_status status = rows_write(rows, states);
+
+	if (status != PHILOX_OK)
+		status_prefix(status, "rows '%s': ", rows->name);
+	return status;
+}
+
+/* The first error is reported, whether or not restoring succeeds. */
+static void put_back(const struct save_plan *plan, struct philox_state **before,
+		     size_t n)
+{
+	struct status_message kept;
+
+	status_keep(&kept);
+	for (size_t i = 0; i < n; i++)
+		rows_write(plan->lists.rows[i], before[i]);
+	status_restore(&kept);
+}
+
+static enum philox_status load_tables(const struct save_plan *plan,
+				      struct philox_state **before)
+{
+	const size_t n = plan->lists.n_rows;
+	enum philox_status status = PHILOX_OK;
+	size_t i;
+
+	for (i = 0; status == PHILOX_OK && i < n; i++)
+		status = save_read_rows(plan->lists.rows[i], &before[i]);
+	for (i = 0; status == PHILOX_OK && i < n; i++) {
+		status = load_table(plan, i);
+		if (status != PHILOX_OK)
+			put_back(plan, before, i + 1);
+	}
+	return status;
+}
+
+static enum philox_status load_rows(const struct save_plan *plan)
+{
+	struct philox_state **before;
+	enum philox_status status;
+
+	if (!plan->lists.n_rows)
+		return PHILOX_OK;
+	before = calloc(plan->lists.n_rows, sizeof(*before));
+	if (!before)
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "no memory to load %zu tables of rows",
+				  plan->lists.n_rows);
+	status = load_tables(plan, before);
+	for (size_t i = 0; i < plan->lists.n_rows; i++)
+		free(before[i]);
+	free(before);
+	return status;
 }
 
 /* --- preparing ------------------------------------------------------------ */
@@ -247,7 +396,7 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	status = save_lists_init(&plan->lists, context, compare_keys);
 	if (status != PHILOX_OK)
 		return status;
-	status = save_compare_mesh(&saved->mesh, &context->mesh);
+	status = compare_mesh(&saved->mesh, &context->mesh);
 	if (status != PHILOX_OK)
 		return status;
 	if (saved->n_generators != plan->lists.n_generators)
@@ -263,9 +412,9 @@ enum philox_status save_plan_init(struct save_plan *plan,
 	if (status == PHILOX_OK)
 		status = check_others(plan);
 	if (status == PHILOX_OK)
-		status = save_compare_rows(plan);
+		status = compare_rows(plan);
 	/* the last that can fail: its changes are not undone */
-	return status == PHILOX_OK ? save_load_rows(plan) : status;
+	return status == PHILOX_OK ? load_rows(plan) : status;
 }
 
 /* --- changing ------------------------------------------------------------- */

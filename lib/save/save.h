@@ -243,9 +243,6 @@ int saved_next_pair(struct saved_pair *pair);
 
 /* --- lists: the contents of a context, in a reliable order ---------------- */
 
-struct philox_context;
-struct philox_generator;
-struct philox_region;
 struct philox_rows;
 
 /*
@@ -274,44 +271,11 @@ void save_lists_finish(struct save_lists *lists);
 uint32_t save_lists_number(const struct save_lists *lists,
 			   const struct philox_generator *generator);
 
-/* --- rows: tables of rows in saved contexts ------------------------------- */
-
-/*
- * With the context's lock held; the device has nothing else to do.
- */
-
-struct save_lists;
-struct save_part;
-struct save_plan;
-struct saved;
-
-/*
- * save_collect_rows() adds the tables of rows, which are copied from the device
- * for it: ERROR_STATE for a row that is not a state. save_collect_tables() adds
- * those in a part, without their rows.
- */
-enum philox_status save_collect_rows(struct saved *saved,
-				     const struct save_lists *lists);
-enum philox_status save_collect_tables(struct saved *saved,
-				       const struct save_lists *lists,
-				       const struct save_part *part);
-
-/*
- * save_compare_rows() compares the tables of rows of a context with those of a
- * text (ERROR_MISMATCH); save_load_rows() then loads them into device memory,
- * all or none of them.
- */
-enum philox_status save_compare_rows(const struct save_plan *plan);
-enum philox_status save_load_rows(const struct save_plan *plan);
-
 /* --- save: saving and loading a context, for all public forms of it ------- */
 
 /*
  * `call` is the public function, for messages. Without the context's lock.
  */
-
-struct philox_context;
-struct saved;
 
 /* A text of a context, its rank, and the digest of what it says, for traces. */
 struct written_text {
@@ -334,65 +298,16 @@ void save_trace(struct philox_context *context,
 enum philox_status save_apply(struct philox_context *context, const char *call,
 			      const struct saved *saved);
 
-/* --- read_rows: the lines of tables of rows, read ------------------------- */
-
-struct reader;
-
 /*
- * reader_table() and reader_row() read a line of a table of rows, after its
- * first word; reader_end_tables() insists that the last table is complete.
+ * save_write_mesh() writes the axes of a mesh, and where on them a rank is if
+ * it is `placed`; save_read_axis() reads the rest of a line that begins with
+ * "axis ", of a text or of another text about a mesh.
  */
-void reader_table(struct reader *reader);
-void reader_row(struct reader *reader);
-void reader_end_tables(struct reader *reader);
-
-/* --- axes: meshes, and axes along which regions differ, in texts ---------- */
-
-/*
- * See Note [Saved context] in lib/save/save.h.
- */
-
-struct philox_region;
-struct reader;
-struct saved;
-struct saved_region;
-
-/*
- * save_write_mesh() writes the axes of a mesh, and where on them a rank is if it
- * is `placed`; save_write_axes() along which of
- * them a region differs, and what others have issued. save_has_axes() tells
- * whether a text has any of these lines.
- */
-int save_has_axes(const struct saved *saved);
 void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed);
-void save_write_axes(FILE *out, const struct saved *saved,
-		     const struct saved_region *region);
-
-/*
- * The rest of the lines that begin with "axis ", of a text or of another text
- * about a mesh, "differs " and "issued "; the region that the last two belong to
- * is NULL if there is none, which has been refused. reader_end_axes() checks what only the whole text tells.
- */
-void reader_axis(struct reader *reader, struct philox_mesh *mesh, int placed);
-void reader_differs(struct reader *reader, struct saved_region *region);
-void reader_issued(struct reader *reader, struct saved_region *region);
-void reader_end_axes(struct reader *reader);
-
-/*
- * save_compare_mesh() compares the mesh of a text with that of a context, and
- * save_compare_axes() the axes along which a region differs: ERROR_MISMATCH.
- */
-enum philox_status save_compare_mesh(const struct philox_mesh *in_text,
-				     const struct philox_mesh *in_context);
-enum philox_status save_compare_axes(const struct saved *saved,
-				     const struct saved_region *in_text,
-				     const struct philox_region *in_context);
+void save_read_axis(struct reader *reader, struct philox_mesh *mesh,
+		    int placed);
 
 /* --- collect: what a context has, as the contents of a text --------------- */
-
-struct philox_context;
-struct save_part;
-struct saved;
 
 /*
  * save_collect() copies all that the text of a quiet context says, with its
@@ -401,6 +316,18 @@ struct saved;
  */
 enum philox_status save_collect(const struct philox_context *context,
 				struct saved *saved);
+
+/*
+ * save_collect_shape() begins with the shape of one region, without its tickets,
+ * as that of the only one: saved_finish().
+ */
+enum philox_status save_collect_shape(struct saved *saved,
+				      const struct save_lists *lists,
+				      const struct philox_region *region);
+
+/* save_read_rows() reads the states of a table into new memory. */
+enum philox_status save_read_rows(const struct philox_rows *rows,
+				  struct philox_state **states);
 
 /*
  * save_collect_wanted() copies what merge_init() (lib/ranks/ranks.h) takes: the
@@ -420,7 +347,6 @@ enum philox_status save_write_part(const struct philox_context *context,
 
 /* --- load: putting a text that was read into a context -------------------- */
 
-struct saved;
 struct save_place;
 
 /* The changes that a load will make, and afterwards those it has replaced. */

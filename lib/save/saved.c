@@ -1,9 +1,10 @@
 /*
  * lib/save/saved.c - putting the contents of a text together
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
+#include "lib/mesh/mesh.h"
 #include "lib/rows/rows.h"
 #include "lib/save/part.h"
 #include "lib/save/save.h"
@@ -15,32 +16,21 @@ static enum philox_status no_room(void)
 			  "no memory for the contents of a text");
 }
 
-/*
- * Makes room for `more` entries behind `count`. A table has the least power of
- * two that holds its entries, so that its room need not be kept.
- */
-static int room_for_more(void **table, size_t count, size_t more, size_t size)
+/* Adds an item to a table of a text. */
+#define ADD(saved, table, item)                              \
+	add_item(&(saved)->table, &(saved)->n_##table, item, \
+		 sizeof(*(saved)->table))
+
+static int add_item(void *table, size_t *n, const void *item, size_t size)
 {
-	size_t room = 1;
-	void *larger;
+	void *added = array_grow(table, *n, 1, size);
 
-	if (!more)
-		return 1;
-	while (room < count)
-		room *= 2;
-	if (*table && count && count + more <= room)
-		return 1;
-	while (room < count + more)
-		room *= 2;
-	larger = realloc(*table, room * size);
-	if (larger)
-		*table = larger;
-	return larger != NULL;
+	if (!added)
+		return 0;
+	memcpy(added, item, size);
+	++*n;
+	return 1;
 }
-
-#define ROOM(saved, table, more)                                          \
-	room_for_more((void **)&(saved)->table, (saved)->n_##table, more, \
-		      sizeof(*(saved)->table))
 
 void saved_init(struct saved *saved)
 {
@@ -48,13 +38,31 @@ void saved_init(struct saved *saved)
 	saved->mesh.size = sizeof(saved->mesh);
 }
 
+void saved_finish(struct saved *saved)
+{
+	for (size_t i = 0; i < saved->n_regions; i++)
+		free(saved->regions[i].name);
+	for (size_t i = 0; i < saved->n_ops; i++)
+		free(saved->ops[i].name);
+	for (size_t i = 0; i < saved->n_tables; i++)
+		free(saved->tables[i].name);
+	for (size_t i = 0; i < saved->n_axes; i++)
+		free(saved->axes[i]);
+	mesh_finish(&saved->mesh);
+	free(saved->axes);
+	free(saved->generators);
+	free(saved->regions);
+	free(saved->ops);
+	free(saved->tickets);
+	free(saved->tables);
+	free(saved->rows);
+	memset(saved, 0, sizeof(*saved));
+}
+
 enum philox_status saved_add_generator(struct saved *saved,
 				       struct philox_state state)
 {
-	if (!ROOM(saved, generators, 1))
-		return no_room();
-	saved->generators[saved->n_generators++] = state;
-	return PHILOX_OK;
+	return ADD(saved, generators, &state) ? PHILOX_OK : no_room();
 }
 
 /* --- regions -------------------------------------------------------------- */
@@ -65,17 +73,15 @@ enum philox_status saved_add_region(struct saved *saved,
 	struct saved_region region = *like;
 
 	region.name = strdup(like->name);
-	if (!region.name || !ROOM(saved, regions, 1)) {
-		free(region.name);
-		return no_room();
-	}
 	region.calls = 0;
 	region.axis = saved->n_axes;
 	region.op = saved->n_ops;
 	region.ticket = saved->n_tickets;
 	region.n_axes = region.n_ops = region.n_tickets = 0;
-	saved->regions[saved->n_regions++] = region;
-	return PHILOX_OK;
+	if (region.name && ADD(saved, regions, &region))
+		return PHILOX_OK;
+	free(region.name);
+	return no_room();
 }
 
 static struct saved_region *last_region(struct saved *saved)
@@ -87,11 +93,10 @@ enum philox_status saved_add_axis(struct saved *saved, const char *name)
 {
 	char *copy = strdup(name);
 
-	if (!copy || !ROOM(saved, axes, 1)) {
+	if (!copy || !ADD(saved, axes, &copy)) {
 		free(copy);
 		return no_room();
 	}
-	saved->axes[saved->n_axes++] = copy;
 	last_region(saved)->n_axes++;
 	return PHILOX_OK;
 }
@@ -102,11 +107,10 @@ enum philox_status saved_add_op(struct saved *saved, const struct saved_op *op)
 
 	if (op->name)
 		copy.name = strdup(op->name);
-	if ((op->name && !copy.name) || !ROOM(saved, ops, 1)) {
+	if ((op->name && !copy.name) || !ADD(saved, ops, &copy)) {
 		free(copy.name);
 		return no_room();
 	}
-	saved->ops[saved->n_ops++] = copy;
 	last_region(saved)->n_ops++;
 	last_region(saved)->calls += op->calls;
 	return PHILOX_OK;
@@ -115,14 +119,25 @@ enum philox_status saved_add_op(struct saved *saved, const struct saved_op *op)
 enum philox_status saved_add_ticket(struct saved *saved,
 				    const struct saved_ticket *ticket)
 {
-	if (!ROOM(saved, tickets, 1))
+	if (!ADD(saved, tickets, ticket))
 		return no_room();
-	saved->tickets[saved->n_tickets++] = *ticket;
 	last_region(saved)->n_tickets++;
 	return PHILOX_OK;
 }
 
 /* --- tables of rows ------------------------------------------------------- */
+
+/* Behind those that there are: they are counted with their table. */
+static int add_rows(struct saved *saved, const struct philox_state *rows,
+		    size_t n)
+{
+	struct philox_state *added =
+		array_grow(&saved->rows, saved->n_rows, n, sizeof(*rows));
+
+	if (added)
+		memcpy(added, rows, n * sizeof(*rows));
+	return added != NULL;
+}
 
 enum philox_status saved_add_table(struct saved *saved,
 				   const struct saved_table *like,
@@ -132,16 +147,14 @@ enum philox_status saved_add_table(struct saved *saved,
 	size_t n = rows ? (size_t)like->count : 0;
 
 	table.name = strdup(like->name);
-	if (!table.name || !ROOM(saved, tables, 1) || !ROOM(saved, rows, n)) {
+	table.row = saved->n_rows;
+	table.n_rows = n;
+	if (!table.name || (n && !add_rows(saved, rows, n)) ||
+	    !ADD(saved, tables, &table)) {
 		free(table.name);
 		return no_room();
 	}
-	table.row = saved->n_rows;
-	table.n_rows = n;
-	if (n)
-		memcpy(&saved->rows[saved->n_rows], rows, n * sizeof(*rows));
 	saved->n_rows += n;
-	saved->tables[saved->n_tables++] = table;
 	return PHILOX_OK;
 }
 
@@ -255,36 +268,33 @@ static int is_there(const struct philox_rows *rows)
 	return rows->alive && !rows->leaving;
 }
 
-static void count_all(const struct philox_context *context,
-		      struct save_lists *lists)
+/* A context's lists are newest first. */
+static void turn_generators(struct save_lists *lists)
 {
-	for (const struct philox_generator *generator = context->generators;
-	     generator; generator = generator->next)
-		lists->n_generators++;
-	for (const struct philox_region *region = context->regions; region;
-	     region = region->next)
-		lists->n_regions++;
-	for (const struct philox_rows *rows = context->rows; rows;
-	     rows = rows->next)
-		lists->n_rows += is_there(rows);
+	for (size_t i = 0, j = lists->n_generators; i + 1 < j; i++) {
+		struct philox_generator *first = lists->generators[i];
+
+		lists->generators[i] = lists->generators[--j];
+		lists->generators[j] = first;
+	}
 }
 
-/* A context's lists are newest first. */
-static void fill_lists(const struct philox_context *context,
-		       struct save_lists *lists)
+static int fill_lists(const struct philox_context *context,
+		      struct save_lists *lists)
 {
-	size_t generators = lists->n_generators, regions = lists->n_regions;
-	size_t tables = lists->n_rows;
+	int whole = 1;
 
 	for (struct philox_generator *generator = context->generators;
-	     generator; generator = generator->next)
-		lists->generators[--generators] = generator;
-	for (struct philox_region *region = context->regions; region;
+	     whole && generator; generator = generator->next)
+		whole = ADD(lists, generators, &generator);
+	for (struct philox_region *region = context->regions; whole && region;
 	     region = region->next)
-		lists->regions[--regions] = region;
-	for (struct philox_rows *rows = context->rows; rows; rows = rows->next)
-		if (is_there(rows))
-			lists->rows[--tables] = rows;
+		whole = ADD(lists, regions, &region);
+	for (struct philox_rows *rows = context->rows; whole && rows;
+	     rows = rows->next)
+		whole = !is_there(rows) || ADD(lists, rows, &rows);
+	turn_generators(lists);
+	return whole;
 }
 
 static int compare_tables(const void *a, const void *b)
@@ -299,20 +309,17 @@ enum philox_status save_lists_init(struct save_lists *lists,
 				   int (*compare)(const void *, const void *))
 {
 	memset(lists, 0, sizeof(*lists));
-	count_all(context, lists);
-	lists->generators =
-		calloc(lists->n_generators + 1, sizeof(*lists->generators));
-	lists->regions = calloc(lists->n_regions + 1, sizeof(*lists->regions));
-	lists->rows = calloc(lists->n_rows + 1, sizeof(*lists->rows));
-	if (!lists->generators || !lists->regions || !lists->rows) {
+	if (!fill_lists(context, lists)) {
 		save_lists_finish(lists);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to list a context");
 	}
-	fill_lists(context, lists);
-	qsort(lists->regions, lists->n_regions, sizeof(*lists->regions),
-	      compare);
-	qsort(lists->rows, lists->n_rows, sizeof(*lists->rows), compare_tables);
+	if (lists->n_regions)
+		qsort(lists->regions, lists->n_regions, sizeof(*lists->regions),
+		      compare);
+	if (lists->n_rows)
+		qsort(lists->rows, lists->n_rows, sizeof(*lists->rows),
+		      compare_tables);
 	return PHILOX_OK;
 }
 
@@ -334,218 +341,4 @@ uint32_t save_lists_number(const struct save_lists *lists,
 	while (lists->generators[number] != generator)
 		number++;
 	return number;
-}
-
-/* --- rows: tables of rows in saved contexts: see Note [Saved context] ----- */
-
-/*
- * Rows live on the device. Saving copies them to the host; loading copies them
- * back, which is the only part of a load that a device can refuse: so it is
- * done last, and the old states are kept so that they can be restored.
- */
-
-static enum philox_status no_memory(const struct philox_rows *rows)
-{
-	return status_set(PHILOX_ERROR_MEMORY,
-			  "rows '%s': no memory for %" PRIu64 " states",
-			  rows->name, rows->table.count);
-}
-
-static enum philox_status read_rows(const struct philox_rows *rows,
-				    struct philox_state **states)
-{
-	struct philox_state *read = calloc(rows->table.count, sizeof(*read));
-	enum philox_status status;
-
-	if (!read)
-		return no_memory(rows);
-	status = rows_read(rows, read);
-	if (status != PHILOX_OK) {
-		free(read);
-		return status_prefix(status, "rows '%s': ", rows->name);
-	}
-	*states = read;
-	return PHILOX_OK;
-}
-
-/* --- saving --------------------------------------------------------------- */
-
-static enum philox_status check_states(const struct philox_rows *rows,
-				       const struct philox_state *states)
-{
-	for (uint64_t row = 0; row < rows->table.count; row++)
-		if (states[row].offset % 4)
-			return status_set(PHILOX_ERROR_STATE,
-					  "rows '%s': row %" PRIu64
-					  " has offset %" PRIu64
-					  ", not a multiple of 4",
-					  rows->name, row, states[row].offset);
-	return PHILOX_OK;
-}
-
-/* NULL: without its states. */
-static enum philox_status collect_table(struct saved *saved,
-					const struct save_lists *lists,
-					const struct philox_rows *rows,
-					const struct philox_state *states)
-{
-	const struct saved_table table = {
-		.name = rows->name,
-		.generator = save_lists_number(lists, rows->generator),
-		.count = rows->table.count};
-
-	return saved_add_table(saved, &table, states);
-}
-
-static enum philox_status collect_whole_table(struct saved *saved,
-					      const struct save_lists *lists,
-					      const struct philox_rows *rows)
-{
-	struct philox_state *states;
-	enum philox_status status = read_rows(rows, &states);
-
-	if (status != PHILOX_OK)
-		return status;
-	status = check_states(rows, states);
-	if (status == PHILOX_OK)
-		status = collect_table(saved, lists, rows, states);
-	free(states);
-	return status;
-}
-
-enum philox_status save_collect_rows(struct saved *saved,
-				     const struct save_lists *lists)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++)
-		status = collect_whole_table(saved, lists, lists->rows[i]);
-	return status;
-}
-
-enum philox_status save_collect_tables(struct saved *saved,
-				       const struct save_lists *lists,
-				       const struct save_part *part)
-{
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0; status == PHILOX_OK && i < lists->n_rows; i++) {
-		const struct philox_rows *rows = lists->rows[i];
-
-		if (save_part_has(part, save_item_key(SAVE_TABLE, rows->key)))
-			status = collect_table(saved, lists, rows, NULL);
-	}
-	return status;
-}
-
-/* --- comparing ------------------------------------------------------------ */
-
-static enum philox_status compare_table(const struct save_lists *lists,
-					const struct saved_table *saved,
-					const struct philox_rows *rows)
-{
-	uint32_t generator = save_lists_number(lists, rows->generator);
-
-	if (saved->generator != generator)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "rows '%s': generator is %" PRIu32
-				  " in the text, %" PRIu32 " in the context",
-				  rows->name, saved->generator, generator);
-	if (saved->count != rows->table.count)
-		return status_set(PHILOX_ERROR_MISMATCH,
-				  "rows '%s': count is %" PRIu64
-				  " in the text, %" PRIu64 " in the context",
-				  rows->name, saved->count, rows->table.count);
-	return PHILOX_OK;
-}
-
-/* Both are in order of name. */
-enum philox_status save_compare_rows(const struct save_plan *plan)
-{
-	const struct saved *saved = plan->saved;
-	const struct save_lists *lists = &plan->lists;
-	enum philox_status status = PHILOX_OK;
-
-	for (size_t i = 0;
-	     status == PHILOX_OK && (i < saved->n_tables || i < lists->n_rows);
-	     i++) {
-		int order = i == saved->n_tables ? 1
-			    : i == lists->n_rows ? -1
-						 : strcmp(saved->tables[i].name,
-							  lists->rows[i]->name);
-
-		if (order)
-			return status_set(PHILOX_ERROR_MISMATCH,
-					  "rows '%s' of the %s are not in the "
-					  "%s",
-					  order < 0 ? saved->tables[i].name
-						    : lists->rows[i]->name,
-					  order < 0 ? "text" : "context",
-					  order < 0 ? "context" : "text");
-		status =
-			compare_table(lists, &saved->tables[i], lists->rows[i]);
-	}
-	return status;
-}
-
-/* --- loading -------------------------------------------------------------- */
-
-static enum philox_status load_table(const struct save_plan *plan, size_t i)
-{
-	const struct philox_rows *rows = plan->lists.rows[i];
-	const struct philox_state *states =
-		&plan->saved->rows[plan->saved->tables[i].row];
-	enum philox_status status = rows_write(rows, states);
-
-	if (status != PHILOX_OK)
-		status_prefix(status, "rows '%s': ", rows->name);
-	return status;
-}
-
-/* The first error is reported, whether or not restoring succeeds. */
-static void put_back(const struct save_plan *plan, struct philox_state **before,
-		     size_t n)
-{
-	struct status_message kept;
-
-	status_keep(&kept);
-	for (size_t i = 0; i < n; i++)
-		rows_write(plan->lists.rows[i], before[i]);
-	status_restore(&kept);
-}
-
-static enum philox_status load_tables(const struct save_plan *plan,
-				      struct philox_state **before)
-{
-	const size_t n = plan->lists.n_rows;
-	enum philox_status status = PHILOX_OK;
-	size_t i;
-
-	for (i = 0; status == PHILOX_OK && i < n; i++)
-		status = read_rows(plan->lists.rows[i], &before[i]);
-	for (i = 0; status == PHILOX_OK && i < n; i++) {
-		status = load_table(plan, i);
-		if (status != PHILOX_OK)
-			put_back(plan, before, i + 1);
-	}
-	return status;
-}
-
-enum philox_status save_load_rows(const struct save_plan *plan)
-{
-	struct philox_state **before;
-	enum philox_status status;
-
-	if (!plan->lists.n_rows)
-		return PHILOX_OK;
-	before = calloc(plan->lists.n_rows, sizeof(*before));
-	if (!before)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory to load %zu tables of rows",
-				  plan->lists.n_rows);
-	status = load_tables(plan, before);
-	for (size_t i = 0; i < plan->lists.n_rows; i++)
-		free(before[i]);
-	free(before);
-	return status;
 }

@@ -79,6 +79,15 @@ static int is_text(const struct field *field)
 	return field->kind == FIELD_NAME || field->kind == FIELD_TEXT;
 }
 
+/* Whether there is nothing, which `none` stands for. */
+static int is_none(const struct field *field, const void *object)
+{
+	if (!field->none)
+		return 0;
+	return is_text(field) ? !field_text(field, object)
+			      : field_number(field, object) == UINT32_MAX;
+}
+
 /* --- writing -------------------------------------------------------------- */
 
 static void write_value(FILE *out, const struct field *field,
@@ -86,6 +95,10 @@ static void write_value(FILE *out, const struct field *field,
 {
 	uint64_t number;
 
+	if (is_none(field, object)) {
+		fputs(field->none, out);
+		return;
+	}
 	if (is_text(field)) {
 		text_write_name(out, field_text(field, object));
 		return;
@@ -274,9 +287,29 @@ static int read_mark(struct reader *reader, const struct field *field,
 	return reader_accept(reader, word);
 }
 
+/* Takes what stands for nothing, if that comes next. */
+static int read_none(struct reader *reader, const struct field *field,
+		     void *object)
+{
+	const char *first = reader->at;
+	char whole[32];
+
+	snprintf(whole, sizeof(whole), field->word ? " %s " : " ", field->word);
+	if (!reader_accept(reader, whole + space_is_taken(reader)) ||
+	    !reader_accept(reader, field->none)) {
+		reader->at = first;
+		return 0;
+	}
+	if (!is_text(field))
+		field_set(field, object, UINT32_MAX);
+	return 1;
+}
+
 static void read_field(struct reader *reader, const struct field *field,
 		       void *object, unsigned how)
 {
+	if (field->none && read_none(reader, field, object))
+		return;
 	switch (field->kind) {
 	case FIELD_NAME:
 	case FIELD_TEXT:

@@ -37,6 +37,15 @@ void text_write_state(FILE *out, struct philox_state state)
 
 /* --- reading -------------------------------------------------------------- */
 
+struct reader reader_start(const char *text, size_t size)
+{
+	return (struct reader){.text = text,
+			       .at = text,
+			       .end = text + size,
+			       .start = text,
+			       .line = 1};
+}
+
 void reader_refuse(struct reader *reader, const char *format, ...)
 {
 	const char *where = "";
@@ -121,6 +130,20 @@ void reader_end_line(struct reader *reader)
 		reader_expected(reader, "the end of the line");
 	reader->start = reader->at;
 	reader->line++;
+}
+
+void reader_version(struct reader *reader, const char *start, const char *what,
+		    uint64_t newest)
+{
+	reader_expect(reader, start);
+	reader->version = reader_decimal(reader, 1, UINT64_MAX);
+	if (reader->version > newest)
+		reader->status = status_set(
+			PHILOX_ERROR_UNSUPPORTED,
+			"line 1: the %s has version %" PRIu64
+			", the newest this library reads is %" PRIu64,
+			what, reader->version, newest);
+	reader_end_line(reader);
 }
 
 static int next_digit(const struct reader *reader)

@@ -63,18 +63,23 @@ enum philox_status text_done(const struct text *text, const char *path,
 void text_write_name(FILE *out, const char *name);
 void text_write_state(FILE *out, struct philox_state state);
 
-struct saved;
-
 struct reader {
 	const char *text, *at, *end;
-	const char *start;   /* of the line */
-	size_t line;         /* counted from 1 */
-	uint64_t version;    /* of the text */
-	int rank;            /* it is the text of a rank */
-	int looped;          /* a ticket has iterations */
-	struct saved *saved; /* everything read so far, of a context */
+	const char *start; /* of the line */
+	size_t line;       /* counted from 1 */
+	uint64_t version;  /* of the text */
 	enum philox_status status;
 };
+
+/* reader_start() is a reader at the beginning of a text. */
+struct reader reader_start(const char *text, size_t size);
+
+/*
+ * reader_version() reads the first line, a start and the version; of one above
+ * `newest` nothing more is read: ERROR_UNSUPPORTED, about the `what`.
+ */
+void reader_version(struct reader *reader, const char *start, const char *what,
+		    uint64_t newest);
 
 /*
  * reader_grow() makes room for one more in a table of `count` entries of `size`
@@ -154,6 +159,8 @@ struct field {
 				     its words; of a text: what is too long,
 				     NULL: a text */
 	const char *spoken;       /* what a message calls it; NULL: its name */
+	const char *none;         /* written for no name, and for a number of
+				     32 bits that are all set; NULL: nothing */
 	uint64_t least, most;     /* of a number read, or bytes of a name; most
 				     0: as the member */
 	uint64_t otherwise;       /* what 0 stands for, as an option */

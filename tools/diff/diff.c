@@ -39,12 +39,12 @@ static void print_place(const struct difference *found)
 /* "x is in A only" */
 static void print_alone(const struct difference *found)
 {
-	const int of_generator = strncmp(found->alone, "its ", 4) == 0;
+	const int of_generator = !strncmp(found->alone, "its ", 4);
 
-	printf("%s %s ", of_generator ? ":" : "", found->alone);
+	printf("%s %s", of_generator ? ":" : "", found->alone);
 	if (!found->part && found->part_name)
-		printf("%s ", journal_name(found->part_name).text);
-	printf("%s only\n", found->in_b ? "B" : "A");
+		printf(" %s", journal_name(found->part_name).text);
+	printf(" in %s only\n", found->in_b ? "B" : "A");
 }
 
 static void print_value(const struct difference *found, int i)
