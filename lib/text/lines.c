@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/text/text.h"
 #include "lib/base/base.h"
+#include "lib/containers/array.h"
+#include "lib/text/text.h"
 
 /* --- writing -------------------------------------------------------------- */
 
@@ -69,31 +70,22 @@ void reader_expected(struct reader *reader, const char *what)
 		      (size_t)(reader->at - reader->start) + 1);
 }
 
-void *reader_grow(struct reader *reader, void *table, size_t count, size_t size)
-{
-	void *larger = table;
-
-	if (reader->status != PHILOX_OK || (count & (count - 1)))
-		return table;
-	larger = realloc(table, (count ? 2 * count : 1) * size);
-	if (larger)
-		return larger;
-	reader->status = status_set(PHILOX_ERROR_MEMORY,
-				    "no memory for line %zu", reader->line);
-	return table;
-}
-
 int reader_put(struct reader *reader, void *table, size_t *n, const void *row,
 	       size_t size)
 {
-	char *rows;
+	void *put;
 
-	memcpy(&rows, table, sizeof(rows)); /* of any type */
-	rows = reader_grow(reader, rows, *n, size);
-	memcpy(table, &rows, sizeof(rows));
 	if (reader->status != PHILOX_OK)
 		return 0;
-	memcpy(rows + size * (*n)++, row, size);
+	put = array_grow(table, *n, 1, size);
+	if (!put) {
+		reader->status =
+			status_set(PHILOX_ERROR_MEMORY,
+				   "no memory for line %zu", reader->line);
+		return 0;
+	}
+	memcpy(put, row, size);
+	++*n;
 	return 1;
 }
 

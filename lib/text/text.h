@@ -82,13 +82,6 @@ void reader_version(struct reader *reader, const char *start, const char *what,
 		    uint64_t newest);
 
 /*
- * reader_grow() makes room for one more in a table of `count` entries of `size`
- * bytes, whose capacity is the next power of two; it returns the table.
- */
-void *reader_grow(struct reader *reader, void *table, size_t count,
-		  size_t size);
-
-/*
  * reader_put() appends a row to a table of *n: `table` is where its address is. 0
  * after an error, of which there may have been one before.
  */
