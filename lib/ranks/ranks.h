@@ -187,6 +187,8 @@ struct set_end {
 	uint64_t bytes;
 };
 
+extern const struct field set_end_fields[];
+
 struct set {
 	struct philox_mesh mesh; /* at rank 0; its names are its own */
 	struct set_end *ends;    /* one for each rank */

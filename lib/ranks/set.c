@@ -13,14 +13,20 @@
 
 /* --- writing a manifest --------------------------------------------------- */
 
+const struct field set_end_fields[] = {
+	{FIELD(HEX, struct set_end, checksum, "checksum")},
+	{FIELD(NUMBER, struct set_end, bytes, "bytes")},
+	FIELDS_END};
+
 static void write_set(FILE *out, const struct set *set)
 {
 	fprintf(out, SET_START "%d\n", SET_VERSION);
 	save_write_mesh(out, &set->mesh, 0);
-	for (size_t i = 0; i < set->n; i++)
-		fprintf(out,
-			"text %zu checksum %016" PRIx64 " bytes %" PRIu64 "\n",
-			i, set->ends[i].checksum, set->ends[i].bytes);
+	for (size_t i = 0; i < set->n; i++) {
+		fprintf(out, "text %zu", i);
+		fields_write(out, set_end_fields, &set->ends[i], 0);
+		fputc('\n', out);
+	}
 }
 
 enum philox_status set_write(const struct set *set, struct text *text)
@@ -46,10 +52,7 @@ static void read_set_text(struct reader *reader, struct set *set)
 		reader_refuse(reader,
 			      "a text too many: the mesh has %zu rank%s",
 			      set->n, status_s(set->n));
-	reader_expect(reader, " checksum ");
-	end.checksum = reader_hex(reader);
-	reader_expect(reader, " bytes ");
-	end.bytes = reader_decimal(reader, 0, UINT64_MAX);
+	fields_read(reader, set_end_fields, &end, 0);
 	reader_end_line(reader);
 	reader_put(reader, &set->ends, &set->n, &end, sizeof(end));
 }
@@ -117,21 +120,15 @@ char *set_path(const char *path, uint64_t rank)
 	return made;
 }
 
-/* Of a text that was read, so that it has such a line. */
-static struct set_end last_line(const char *text, size_t size)
+/* What the last line of a text that was read says. */
+static struct set_end end_of(const char *text, size_t size)
 {
-	struct reader reader = {.text = text, .end = text + size, .line = 1};
-	const char *at = text + size - 1;
-	struct set_end end;
+	size_t above = size - 1;
 
-	while (at > text && at[-1] != '\n')
-		at--;
-	reader.at = reader.start = at;
-	reader_expect(&reader, "checksum ");
-	end.checksum = reader_hex(&reader);
-	reader_expect(&reader, " bytes ");
-	end.bytes = reader_decimal(&reader, 0, UINT64_MAX);
-	return end;
+	while (text[above - 1] != '\n')
+		above--;
+	return (struct set_end){.checksum = hash_text(text, above),
+				.bytes = above};
 }
 
 static enum philox_status check_end(const struct set_end *end,
@@ -183,7 +180,7 @@ static enum philox_status read_file_of(const char *path, uint64_t rank,
 		return status; /* which names the file */
 	status = save_read(text.bytes, text.size, saved);
 	if (status == PHILOX_OK) {
-		found = last_line(text.bytes, text.size);
+		found = end_of(text.bytes, text.size);
 		status = check_end(&found, expected);
 		if (status == PHILOX_OK)
 			status = check_place(saved, mesh, rank);

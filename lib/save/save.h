@@ -298,6 +298,9 @@ void save_trace(struct philox_context *context,
 enum philox_status save_apply(struct philox_context *context, const char *call,
 			      const struct saved *saved);
 
+/* What the line of an axis of a mesh says, and of one with a place on it. */
+extern const struct field save_axis_fields[], save_placed_axis_fields[];
+
 /*
  * save_write_mesh() writes the axes of a mesh, and where on them a rank is if
  * it is `placed`; save_read_axis() reads the rest of a line that begins with

@@ -21,15 +21,16 @@
 
 /* --- lines ---------------------------------------------------------------- */
 
-static const struct field axis_fields[] = {
-	{FIELD(NAME, struct philox_axis, name, NULL)},
+const struct field save_axis_fields[] = {
+	{FIELD(NAME, struct philox_axis, name, NULL), .name = "name"},
 	{FIELD(NUMBER, struct philox_axis, size, "size"), .least = 1},
 	{FIELD(MARK, struct philox_axis, flags, "stages")},
 	FIELDS_END};
-static const struct field placed_axis_fields[] = {
-	{FIELD(NAME, struct philox_axis, name, NULL)},
+const struct field save_placed_axis_fields[] = {
+	{FIELD(NAME, struct philox_axis, name, NULL), .name = "name"},
 	{FIELD(NUMBER, struct philox_axis, size, "size"), .least = 1},
-	{FIELD(NUMBER, struct philox_axis, coordinate, "at")},
+	{FIELD(NUMBER, struct philox_axis, coordinate, "at"),
+	 .name = "coordinate"},
 	{FIELD(MARK, struct philox_axis, flags, "stages")},
 	FIELDS_END};
 static const struct field alive_fields[] = {
@@ -62,6 +63,11 @@ static const struct field table_fields[] = {
 	 .most = ROWS_COUNT_MAX},
 	FIELDS_END};
 
+static const struct field *axis_fields(int placed)
+{
+	return placed ? save_placed_axis_fields : save_axis_fields;
+}
+
 /* --- writing -------------------------------------------------------------- */
 
 static void write_line(FILE *out, const char *word, const struct field *fields,
@@ -83,9 +89,7 @@ static void write_state_line(FILE *out, const char *word,
 void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed)
 {
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
-		write_line(out, "axis",
-			   placed ? placed_axis_fields : axis_fields,
-			   &mesh->axes[i]);
+		write_line(out, "axis", axis_fields(placed), &mesh->axes[i]);
 }
 
 static void write_axes(FILE *out, const struct saved *saved,
@@ -264,9 +268,9 @@ void save_read_axis(struct reader *in, struct philox_mesh *mesh, int placed)
 		need_version(in, SAVE_VERSION_MESH, "axes");
 	if (mesh->n_axes == PHILOX_MESH_AXES)
 		reader_refuse(in, "more than %d axes", PHILOX_MESH_AXES);
-	fields_read(in, placed ? placed_axis_fields : axis_fields, &axis, 0);
+	fields_read(in, axis_fields(placed), &axis, 0);
 	if (in->status != PHILOX_OK) {
-		fields_free(axis_fields, &axis);
+		fields_free(save_axis_fields, &axis);
 		return;
 	}
 	mesh->axes[mesh->n_axes++] = axis;

@@ -140,19 +140,13 @@ static void json_state(struct json *json, struct philox_state state)
 	json_unsigned(json, "offset", state.offset);
 }
 
-/* A text without axes has no such member: it is as it was. */
-static void json_mesh(struct json *json, const struct philox_mesh *mesh)
+static void json_mesh(struct json *json, const struct philox_mesh *mesh,
+		      const struct field *fields)
 {
-	if (!mesh->n_axes)
-		return;
 	json_array(json, "mesh");
 	for (uint32_t i = 0; i < mesh->n_axes; i++) {
 		json_object(json, NULL);
-		json_string(json, "name", mesh->axes[i].name);
-		json_unsigned(json, "size", mesh->axes[i].size);
-		json_unsigned(json, "coordinate", mesh->axes[i].coordinate);
-		json_bool(json, "stages",
-			  (mesh->axes[i].flags & PHILOX_AXIS_STAGES) != 0);
+		json_fields(json, fields, &mesh->axes[i]);
 		json_close(json);
 	}
 	json_close(json);
@@ -221,7 +215,8 @@ static void json_table(struct json *json, const struct saved *saved,
 static void json_context(struct json *json, const struct saved *saved)
 {
 	json_string(json, "kind", "context");
-	json_mesh(json, &saved->mesh);
+	if (saved->mesh.n_axes) /* else the text is as it was before meshes */
+		json_mesh(json, &saved->mesh, save_placed_axis_fields);
 	json_unsigned(json, "pending", saved->n_tickets);
 	json_array(json, "generators");
 	for (size_t i = 0; i < saved->n_generators; i++) {
@@ -283,36 +278,19 @@ static int print_set(const struct set *set, const char *path)
 	return status;
 }
 
-static void json_set_mesh(struct json *json, const struct philox_mesh *mesh)
-{
-	json_array(json, "mesh");
-	for (uint32_t i = 0; i < mesh->n_axes; i++) {
-		json_object(json, NULL);
-		json_string(json, "name", mesh->axes[i].name);
-		json_unsigned(json, "size", mesh->axes[i].size);
-		json_bool(json, "stages", mesh->axes[i].flags != 0);
-		json_close(json);
-	}
-	json_close(json);
-}
-
 static int json_set(struct json *json, const struct set *set, const char *path)
 {
 	int status = 0;
 
 	json_string(json, "kind", "set");
 	json_unsigned(json, "ranks", set->n);
-	json_set_mesh(json, &set->mesh);
+	json_mesh(json, &set->mesh, save_axis_fields);
 	json_array(json, "texts");
 	for (size_t i = 0; i < set->n; i++) {
 		const char *fault = text_fault(set, path, i);
-		char checksum[17];
 
-		snprintf(checksum, sizeof(checksum), "%016" PRIx64,
-			 set->ends[i].checksum);
 		json_object(json, NULL);
-		json_string(json, "checksum", checksum);
-		json_unsigned(json, "bytes", set->ends[i].bytes);
+		json_fields(json, set_end_fields, &set->ends[i]);
 		json_bool(json, "whole", !fault);
 		if (fault)
 			json_string(json, "fault", fault);
