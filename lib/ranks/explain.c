@@ -74,7 +74,7 @@ static int is_same(const struct difference *a, const struct difference *b)
 	       !strcmp(left.values[1], right.values[1]);
 }
 
-/* One whose difference from the first of them is `own`, NULL if there is none. */
+/* One whose difference from the first is `own`, NULL if there is none. */
 static void count_side(struct sides *sides, uint64_t number,
 		       const struct difference *own,
 		       const struct difference *found)

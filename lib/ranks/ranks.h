@@ -37,9 +37,9 @@
  *               samples.
  *
  * Nothing else: not how many tickets a region has room for, in which order
- * regions were made, captures, graphs, saved contexts, the rows of tables, which
- * the device holds, nor the device. Nor destroyed names: along which axes one
- * has differed is forgotten with its region, so its offset may rightly be
+ * regions were made, captures, graphs, saved contexts, the rows of tables,
+ * which the device holds, nor the device. Nor destroyed names: along which axes
+ * one has differed is forgotten with its region, so its offset may rightly be
  * another on each rank; what it has issued shows again in the region that is
  * made of it.
  *
@@ -169,11 +169,12 @@ enum philox_status agree_explain(const char *const *texts, const size_t *sizes,
  *  checksum H bytes B That of the manifest.
  *
  * A manifest is written when all texts were found whole, to be those of its
- * mesh and their ranks, and of one step (Note [Texts of one step]). A text that was saved afterwards, or is of another set,
- * ends otherwise: so a set is read only if nothing has changed since. A save
- * that is killed leaves texts without a manifest. Since the manifest says how
- * texts end, they need not be read to know that they are those of the set, but
- * they are read whole before anything is done with them.
+ * mesh and their ranks, and of one step (Note [Texts of one step]). A text that
+ * was saved afterwards, or is of another set, ends otherwise: so a set is read
+ * only if nothing has changed since. A save that is killed leaves texts without
+ * a manifest. Since the manifest says how texts end, they need not be read to
+ * know that they are those of the set, but they are read whole before anything
+ * is done with them.
  */
 
 struct saved;
@@ -264,11 +265,11 @@ enum philox_status set_seal(const struct philox_mesh *mesh, const char *path);
  *     state, serial and tickets. If no axis matters, that is all texts.
  *  3. If the size of an axis that matters has changed, no text may have tickets
  *     pending: a forward's numbers were those of coordinates that are no more.
- *  4. If there is no text to go on from, and such a size has changed, the region
- *     starts fresh: with the seed of its new place, and at the highest offset
- *     and serial that any text knows of the name, so that coordinates that were
- *     there once, even several meshes ago, never draw their numbers again. If
- *     no size has changed, it cannot be loaded.
+ *  4. If there is no text to go on from, and such a size has changed, the
+ *     region starts fresh: with the seed of its new place, and at the highest
+ *     offset and serial that any text knows of the name, so that coordinates
+ *     that were there once, even several meshes ago, never draw their numbers
+ *     again. If no size has changed, it cannot be loaded.
  *  5. For the same reason a text says what coordinates have issued that are
  *     gone ("issued", Note [Saved context]): the highest of what all texts say
  *     of coordinates that the new mesh does not have, of what they have read

@@ -321,8 +321,8 @@ enum philox_status save_collect(const struct philox_context *context,
 				struct saved *saved);
 
 /*
- * save_collect_shape() begins with the shape of one region, without its tickets,
- * as that of the only one: saved_finish().
+ * save_collect_shape() begins with the shape of one region, without its
+ * tickets, as that of the only one: saved_finish().
  */
 enum philox_status save_collect_shape(struct saved *saved,
 				      const struct save_lists *lists,
@@ -340,9 +340,9 @@ enum philox_status save_collect_wanted(const struct philox_context *context,
 				       struct saved *saved);
 
 /*
- * save_write_part() writes the text of a rank with a part of its items, see Note
- * [Text of a rank] in lib/ranks/ranks.h, whether or not passes are open; with
- * the lock held. ERROR_MEMORY.
+ * save_write_part() writes the text of a rank with a part of its items, see
+ * Note [Text of a rank] in lib/ranks/ranks.h, whether or not passes are open;
+ * with the lock held. ERROR_MEMORY.
  */
 enum philox_status save_write_part(const struct philox_context *context,
 				   const struct save_part *part,

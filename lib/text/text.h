@@ -25,8 +25,9 @@ struct text {
  * that bytes that there was no memory for are an error of the stream: glibc's
  * loses them without a word. NULL: there is no memory.
  *
- * text_end() writes the last line, the checksum, and closes the stream, if there
- * is one. The caller frees the bytes. 0: memory ran out, and there are none.
+ * text_end() writes the last line, the checksum, and closes the stream, if
+ * there is one. The caller frees the bytes. 0: memory ran out, and there are
+ * none.
  */
 FILE *text_begin(struct text *text);
 int text_end(struct text *text);
@@ -82,8 +83,8 @@ void reader_version(struct reader *reader, const char *start, const char *what,
 		    uint64_t newest);
 
 /*
- * reader_put() appends a row to a table of *n: `table` is where its address is. 0
- * after an error, of which there may have been one before.
+ * reader_put() appends a row to a table of *n: `table` is where its address is.
+ * 0 after an error, of which there may have been one before.
  */
 int reader_put(struct reader *reader, void *table, size_t *n, const void *row,
 	       size_t size);
@@ -123,8 +124,8 @@ char *reader_name(struct reader *reader);
 /*
  * A line is a word and then fields, each " WORD VALUE", or " VALUE" of one
  * without a word. A table of them, over the members of a struct, ends with
- * FIELD_END. What a kind of line says is written, read, compared, and printed as
- * JSON (tools/formats) by its table.
+ * FIELD_END. What a kind of line says is written, read, compared, and printed
+ * as JSON (tools/formats) by its table.
  */
 enum field_kind {
 	FIELD_END,
@@ -193,7 +194,7 @@ uint64_t field_number(const struct field *field, const void *object);
 const char *field_text(const struct field *field, const void *object);
 void field_set(const struct field *field, void *object, uint64_t number);
 
-/* reader_choice() takes one of a list of words that ends with NULL: its place. */
+/* reader_choice() takes one of a list of words, NULL after it: its place. */
 unsigned reader_choice(struct reader *reader, const char *const words[]);
 
 /* reader_expect_apart() insists on a space, a word and a space. */
