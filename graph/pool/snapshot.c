@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/pool/pool.h"
+#include "lib/containers/array.h"
 #include "lib/text/text.h"
 
 /* --- copying, with the pool's lock ----------------------------------------- */
@@ -18,34 +19,25 @@ struct copying {
 	int failed;      /* no memory */
 };
 
-/* Room for one more in a table of n, whose size is the next power of two. */
-static void *add_row(struct copying *copying, void **table, size_t n,
+static void *add_row(struct copying *copying, void *table, size_t *n,
 		     size_t size)
 {
-	void *larger = *table;
+	void *row = copying->failed ? NULL : array_grow(table, *n, 1, size);
 
-	if (copying->failed)
-		return NULL;
-	if (!(n & (n - 1)))
-		larger = realloc(larger, (n ? 2 * n : 1) * size);
-	if (!larger) {
-		copying->failed = 1;
-		return NULL;
-	}
-	*table = larger;
-	return memset((char *)larger + n * size, 0, size);
+	copying->failed |= !row;
+	*n += row != NULL;
+	return row;
 }
 
 static void copy_extent(void *user, const struct pool_extent *extent)
 {
 	struct copying *copying = user;
 	struct snapshot *to = copying->snapshot;
-	struct snapshot_extent *copy = add_row(copying, (void **)&to->extents,
-					       to->n_extents, sizeof(*copy));
+	struct snapshot_extent *copy =
+		add_row(copying, &to->extents, &to->n_extents, sizeof(*copy));
 
 	if (!copy)
 		return;
-	to->n_extents++;
 	copy->number = extent->number;
 	copy->segment = extent->segment;
 	copy->offset = extent->offset;
@@ -57,12 +49,11 @@ static void copy_block(void *user, const struct pool_block *block)
 {
 	struct copying *copying = user;
 	struct snapshot *to = copying->snapshot;
-	struct snapshot_block *copy = add_row(copying, (void **)&to->blocks,
-					      to->n_blocks, sizeof(*copy));
+	struct snapshot_block *copy =
+		add_row(copying, &to->blocks, &to->n_blocks, sizeof(*copy));
 
 	if (!copy)
 		return;
-	to->n_blocks++;
 	copy->segment = block->segment;
 	copy->offset = block->offset;
 	copy->bytes = block->bytes;

@@ -9,7 +9,7 @@
 #include "tests/fuzz/runner.h"
 #include "tests/support/support.h"
 #include "tools/formats/formats.h"
-#include "tools/runner/layout.h"
+#include "tools/runner/runner.h"
 
 static const char good[] =
 	"philox runner 1\n"

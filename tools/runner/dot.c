@@ -7,8 +7,6 @@
 #include "lib/base/base.h"
 #include "tools/cli/cli.h"
 #include "tools/runner/runner.h"
-#include "tools/runner/tree.h"
-#include "tools/runner/words.h"
 
 #define REASON 60 /* letters of a line */
 

@@ -5,7 +5,6 @@
 #include "tools/formats/formats.h"
 #include "tools/pool/pool.h"
 #include "tools/runner/runner.h"
-#include "tools/runner/words.h"
 
 /* --- functions ------------------------------------------------------------ */
 

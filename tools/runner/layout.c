@@ -1,7 +1,7 @@
 /*
- * tools/runner/layout.c - see tools/runner/layout.h
+ * tools/runner/layout.c - where the boxes of a runner's picture are
  */
-#include "tools/runner/layout.h"
+#include "tools/runner/runner.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,11 +10,8 @@
 #include <string.h>
 #include "graph/runner/function/function.h"
 #include "tools/cli/cli.h"
-#include "tools/pool/totals.h"
-#include "tools/runner/layout.h"
+#include "tools/pool/pool.h"
 #include "tools/runner/runner.h"
-#include "tools/runner/tree.h"
-#include "tools/runner/words.h"
 
 #define MARGIN 16.0
 #define TOP    84.0

@@ -374,7 +374,7 @@ static void check_scripts(struct plan_reader *reader)
 				      "scripts %zu and %zu above are the same",
 				      found, i);
 	}
-	free(index.places);
+	map_finish(&index.numbers);
 	if (status != PHILOX_OK && reader->in.status == PHILOX_OK)
 		reader->in.status = status;
 }
@@ -572,7 +572,7 @@ static void read_function(struct plan_reader *reader)
 		free(read.name);
 		return;
 	}
-	free(reader->keys.places);
+	map_finish(&reader->keys.numbers);
 	reader->keys = (struct plan_index){.same = plan_same_keys};
 	reader->named = 0;
 	reader->bytes = 0;
@@ -721,7 +721,7 @@ enum philox_status plan_read(const char *text, size_t size, struct plan *plan)
 	memset(plan, 0, sizeof(*plan));
 	read_head(&reader);
 	read_plan_lines(&reader);
-	free(reader.keys.places);
+	map_finish(&reader.keys.numbers);
 	if (reader.in.status != PHILOX_OK)
 		plan_finish(plan);
 	return reader.in.status;

@@ -289,54 +289,21 @@ uint64_t plan_hash_script(const struct plan_script *script)
 	return hash;
 }
 
-/* --- found by a hash -------------------------------------------------------------- */
-
-static struct plan_place *index_place(const struct plan_index *index,
-				      uint64_t hash, size_t number)
-{
-	size_t at = (size_t)hash & (index->room - 1);
-
-	while (index->places[at].number &&
-	       (index->places[at].hash != hash || number == SIZE_MAX ||
-		!index->same(index->things, index->places[at].number - 1,
-			     number)))
-		at = (at + 1) & (index->room - 1);
-	return &index->places[at];
-}
-
-/* At most half of the places are taken. */
-static enum philox_status grow_index(struct plan_index *index)
-{
-	struct plan_index larger = *index;
-
-	if (2 * index->n < index->room)
-		return PHILOX_OK;
-	larger.room = index->room ? 2 * index->room : 16;
-	larger.places = calloc(larger.room, sizeof(*larger.places));
-	if (!larger.places)
-		return plan_no_room();
-	for (size_t i = 0; i < index->room; i++)
-		if (index->places[i].number)
-			*index_place(&larger, index->places[i].hash, SIZE_MAX) =
-				index->places[i];
-	free(index->places);
-	*index = larger;
-	return PHILOX_OK;
-}
+/* --- found by a hash ------------------------------------------------------- */
 
 enum philox_status plan_index_put(struct plan_index *index, uint64_t hash,
 				  size_t number, size_t *found)
 {
-	enum philox_status status = grow_index(index);
-	struct plan_place *place;
+	const struct map_entry *entry = map_find(&index->numbers, hash);
 
-	if (status != PHILOX_OK)
-		return status;
-	place = index_place(index, hash, number);
-	if (!place->number) {
-		*place = (struct plan_place){hash, number + 1};
-		index->n++;
+	for (; entry; entry = map_find_next(&index->numbers, entry)) {
+		*found = (size_t)(uintptr_t)entry->value - 1;
+		if (index->same(index->things, *found, number))
+			return PHILOX_OK;
 	}
-	*found = place->number - 1;
+	if (!map_reserve(&index->numbers, index->numbers.count + 1))
+		return plan_no_room();
+	map_put(&index->numbers, hash, (void *)(uintptr_t)(number + 1));
+	*found = number;
 	return PHILOX_OK;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include "graph/runner/state/state.h"
+#include "lib/containers/map.h"
 #include "lib/text/text.h"
 
 /* --- plan: what a plan is -------------------------------------------------- */
@@ -198,11 +199,7 @@ enum philox_status plan_no_room(void);
 
 /* Of an index of things that are found by a hash. */
 struct plan_index {
-	struct plan_place {
-		uint64_t hash;
-		size_t number; /* and one; 0: the place is free */
-	} * places;
-	size_t n, room;
+	struct map numbers; /* of things, by hash, each and one */
 	const void *things;
 	/* whether two things, by number, are the same */
 	int (*same)(const void *things, size_t one, size_t other);

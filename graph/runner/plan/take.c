@@ -97,7 +97,7 @@ static enum philox_status take_keys(struct plan_function *to,
 				     &to->keys[i].script);
 		to->n_keys++;
 	}
-	free(index.places);
+	map_finish(&index.numbers);
 	return status;
 }
 

@@ -11,6 +11,7 @@
 #include "graph/pool/pool.h"
 #include "graph/runner/snapshot/snapshot.h"
 #include "graph/runner/state/state.h"
+#include "lib/containers/array.h"
 #include "lib/text/text.h"
 
 /* Where extents of the pool are, in order of address. */
@@ -36,23 +37,14 @@ struct text_copying {
 	int failed; /* no memory */
 };
 
-/* Room for one more in a table of n, whose size is the next power of two. */
-static void *text_row(struct text_copying *copying, void *table, size_t n,
+static void *text_row(struct text_copying *copying, void *table, size_t *n,
 		      size_t size)
 {
-	void *larger;
+	void *row = copying->failed ? NULL : array_grow(table, *n, 1, size);
 
-	memcpy(&larger, table, sizeof(larger)); /* of any type */
-	if (copying->failed)
-		return NULL;
-	if (!(n & (n - 1)))
-		larger = realloc(larger, (n ? 2 * n : 1) * size);
-	if (!larger) {
-		copying->failed = 1;
-		return NULL;
-	}
-	memcpy(table, &larger, sizeof(larger));
-	return memset((char *)larger + n * size, 0, size);
+	copying->failed |= !row;
+	*n += row != NULL;
+	return row;
 }
 
 static char *copy_string(struct text_copying *copying, const char *from)
@@ -81,11 +73,10 @@ static void copy_part(struct text_copying *copying, enum text_part_kind kind,
 {
 	struct runner_text *text = copying->text;
 	struct text_part *part =
-		text_row(copying, &text->parts, text->n_parts, sizeof(*part));
+		text_row(copying, &text->parts, &text->n_parts, sizeof(*part));
 
 	if (!part)
 		return;
-	text->n_parts++;
 	*part = *like;
 	part->is = kind;
 	part->name = copy_string(copying, name);
@@ -190,9 +181,8 @@ static void copy_keys(struct text_copying *copying,
 	to->keys.first = text->n_keys;
 	to->keys.n = count_text_keys(function);
 	for (size_t i = 0; i < to->keys.n; i++)
-		if (text_row(copying, &text->keys, text->n_keys,
-			     sizeof(*text->keys)))
-			text->n_keys++;
+		text_row(copying, &text->keys, &text->n_keys,
+			 sizeof(*text->keys));
 	free(copying->keys);
 	copying->n_keys = to->keys.n;
 	copying->keys = calloc(to->keys.n + 1, sizeof(*copying->keys));
@@ -216,12 +206,11 @@ static void copy_sources(struct text_copying *copying,
 
 	for (size_t i = 0; i < recording->function->n_inputs; i++) {
 		const struct recorded_source *source = &recording->sources[i];
-		struct text_source *to = text_row(copying, &text->sources,
-						  text->n_sources, sizeof(*to));
+		struct text_source *to = text_row(
+			copying, &text->sources, &text->n_sources, sizeof(*to));
 
 		if (!to)
 			return;
-		text->n_sources++;
 		to->copied = recording->buffers[i] != NULL;
 		to->id = source->id;
 		if (!source->function)
@@ -264,11 +253,10 @@ static void copy_range(struct text_copying *copying, struct block_range range)
 		const uintptr_t end =
 			range.end < extent->end ? range.end : extent->end;
 		struct text_range *to = text_row(copying, &text->ranges,
-						 text->n_ranges, sizeof(*to));
+						 &text->n_ranges, sizeof(*to));
 
 		if (!to)
 			return;
-		text->n_ranges++;
 		to->segment = extent->segment;
 		to->offset = extent->offset + (begin - extent->begin);
 		to->bytes = end - begin;
@@ -360,11 +348,10 @@ static void copy_recordings(struct text_copying *copying,
 		struct text_recording made = {.number = 0}, *row;
 
 		copy_recording(copying, order[n], &made);
-		row = text_row(copying, &text->recordings, text->n_recordings,
+		row = text_row(copying, &text->recordings, &text->n_recordings,
 			       sizeof(*row));
 		if (!row)
 			break;
-		text->n_recordings++;
 		*row = made;
 	}
 	free(order);
@@ -385,11 +372,10 @@ static void copy_live(struct text_copying *copying,
 {
 	struct runner_text *text = copying->text;
 	struct text_output *to =
-		text_row(copying, &text->live, text->n_live, sizeof(*to));
+		text_row(copying, &text->live, &text->n_live, sizeof(*to));
 
 	if (!to)
 		return;
-	text->n_live++;
 	to->function = number_of(copying, slot->function);
 	to->output = slot->output + 1;
 	to->recording = slot->recording;
@@ -408,11 +394,10 @@ static void copy_text_extent(void *user, const struct pool_extent *extent)
 	struct text_copying *copying = user;
 	const uintptr_t begin = (uintptr_t)extent->address;
 	struct extent_place *to = text_row(copying, &copying->extents,
-					   copying->n_extents, sizeof(*to));
+					   &copying->n_extents, sizeof(*to));
 
 	if (!to)
 		return;
-	copying->n_extents++;
 	*to = (struct extent_place){begin, begin + extent->bytes,
 				    extent->segment, extent->offset};
 }
