@@ -493,7 +493,7 @@ static enum philox_status launch_and_compare(struct philox_verify *verify)
 
 	if (status != PHILOX_OK)
 		return status_prefix(status, "'%s': ", graph->name);
-	status = verify_compare(verify, &item, &place);
+	status = verify_compare(verify, 0, &item, &place);
 	if (status != PHILOX_OK)
 		status_prefix(status, "'%s': ", graph->name);
 	else if (item)

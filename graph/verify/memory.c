@@ -4,7 +4,7 @@
  * See Note [Verification] in graph/verify/verify.h.
  */
 #include <stdlib.h>
-#include "graph/verify/internal.h"
+#include "graph/verify/verify.h"
 #include "lib/containers/array.h"
 #include "lib/rows/rows.h"
 
@@ -380,9 +380,9 @@ static enum philox_status queue_compare(const struct philox_verify *verify,
 				   : status;
 }
 
-enum philox_status verify_compare_with(struct philox_verify *verify, int again,
-				       const struct verify_item **item,
-				       uint64_t *place)
+enum philox_status verify_compare(struct philox_verify *verify, int again,
+				  const struct verify_item **item,
+				  uint64_t *place)
 {
 	enum philox_status status;
 
@@ -405,11 +405,4 @@ enum philox_status verify_compare_with(struct philox_verify *verify, int again,
 			break;
 		}
 	return status;
-}
-
-enum philox_status verify_compare(struct philox_verify *verify,
-				  const struct verify_item **item,
-				  uint64_t *place)
-{
-	return verify_compare_with(verify, 0, item, place);
 }

@@ -4,7 +4,7 @@
  * See Note [Verification] in graph/verify/verify.h.
  */
 #include <stdlib.h>
-#include "graph/verify/internal.h"
+#include "graph/verify/verify.h"
 
 /* --- beginning and end -------------------------------------------------------------------- */
 

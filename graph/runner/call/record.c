@@ -70,21 +70,18 @@ static enum philox_status keep_uses(struct recording *recording,
 	recording->n_entries = run->entries;
 	recording->uses =
 		calloc(run->callback.n_passes + 1, sizeof(struct philox_use));
-	recording->entries = calloc(run->entries + 1, sizeof(uint32_t));
-	recording->forwards = calloc(run->entries + 1, 1);
-	recording->regions =
-		calloc(run->entries + 1, sizeof(*recording->regions));
-	if (!recording->uses || !recording->entries || !recording->forwards ||
-	    !recording->regions)
+	recording->entries =
+		calloc(run->entries + 1, sizeof(*recording->entries));
+	if (!recording->uses || !recording->entries)
 		return no_room(recording);
 	for (size_t i = 0; i < run->callback.n_passes; i++) {
 		const struct callback_pass *pass = &run->callback.passes[i];
 
-		if (pass->entry == UINT32_MAX)
-			continue;
-		recording->entries[pass->entry] = pass->pass.index;
-		recording->forwards[pass->entry] = (uint8_t)!pass->backward;
-		recording->regions[pass->entry] = pass->pass.region;
+		if (pass->entry != UINT32_MAX)
+			recording->entries[pass->entry] =
+				(struct recorded_entry){pass->pass.index,
+							!pass->backward,
+							pass->pass.region};
 	}
 	return PHILOX_OK;
 }

@@ -39,7 +39,7 @@ static void fill_uses(struct recording *recording,
 		      const struct philox_call *call)
 {
 	for (size_t i = 0; i < recording->n_entries; i++)
-		recording->uses[recording->entries[i]] = call->uses[i];
+		recording->uses[recording->entries[i].use] = call->uses[i];
 }
 
 static void write_tickets(const struct recording *recording,
@@ -48,15 +48,15 @@ static void write_tickets(const struct recording *recording,
 	struct philox_runner *runner = recording->function->runner;
 
 	for (size_t i = 0; i < recording->n_entries; i++) {
-		struct philox_ticket ticket =
-			recording->uses[recording->entries[i]].ticket;
+		const struct recorded_entry *entry = &recording->entries[i];
+		const struct philox_ticket ticket =
+			recording->uses[entry->use].ticket;
 
-		if (!recording->forwards[i])
+		if (!entry->forward)
 			continue;
 		call->uses[i].ticket = ticket;
 		if (ticket.serial)
-			step_owe(runner, recording->regions[i], ticket,
-				 runner->path);
+			step_owe(runner, entry->region, ticket, runner->path);
 	}
 }
 

@@ -735,7 +735,7 @@ static enum philox_status compare_replay(struct replay_check *check)
 	uint64_t place;
 	int differs;
 	enum philox_status status =
-		verify_compare(&check->verify, &item, &place);
+		verify_compare(&check->verify, 0, &item, &place);
 
 	if (status != PHILOX_OK)
 		return check->asked ? agree_failed(function, status) : status;

@@ -97,8 +97,6 @@ void recording_free(struct recording *recording)
 	free(recording->ranges);
 	free(recording->uses);
 	free(recording->entries);
-	free(recording->forwards);
-	free(recording->regions);
 	free(recording->values);
 	free(recording->inputs);
 	free(recording->given);

@@ -217,6 +217,13 @@ struct recorded_output {
 	struct run_output place;
 };
 
+/* An entry of a call's uses. */
+struct recorded_entry {
+	uint32_t use; /* of the graph */
+	int forward;
+	struct philox_region *region; /* of a forward */
+};
+
 /* Where an input of a recording was from, when that was made. */
 struct recorded_source {
 	const struct philox_function *function; /* NULL: other memory */
@@ -242,14 +249,12 @@ struct recording {
 	struct output_place *places;
 	struct block_range *ranges; /* that it writes, in order */
 	size_t n_ranges;
-	struct philox_use *uses; /* of the graph */
-	uint32_t *entries;       /* the graph's use of each entry of a call */
-	uint8_t *forwards;       /* of each entry: whether it is one */
+	struct philox_use *uses;        /* of the graph */
+	struct recorded_entry *entries; /* of a call */
 	size_t n_entries, n_uses;
 	size_t *values;      /* of each: its index in the graph, or SIZE_MAX */
 	const void **inputs; /* of each: where it was */
-	struct philox_state *given;     /* of each value: its bytes */
-	struct philox_region **regions; /* of each entry that is a forward */
+	struct philox_state *given; /* of each value: its bytes */
 	uint64_t replays;
 	uint64_t bytes; /* see struct philox_function_counts */
 	int prepared;   /* not by a call */
