@@ -34,8 +34,8 @@ static int compare_keys(const void *a, const void *b)
 /* What to do about a text of another mesh. */
 #define OTHER_MESH "; philox_mesh_load() loads a set of texts of another mesh"
 
-static enum philox_status differ_axis(const struct philox_axis *in_text,
-				      const struct philox_axis *in_context)
+static enum philox_status mismatch_axis(const struct philox_axis *in_text,
+					const struct philox_axis *in_context)
 {
 	if (strcmp(in_text->name, in_context->name))
 		return status_set(PHILOX_ERROR_MISMATCH,
@@ -78,7 +78,7 @@ static enum philox_status compare_mesh(const struct philox_mesh *in_text,
 				  in_text->n_axes == 1 ? "is" : "es",
 				  in_context->n_axes);
 	for (uint32_t i = 0; status == PHILOX_OK && i < in_text->n_axes; i++)
-		status = differ_axis(&in_text->axes[i], &in_context->axes[i]);
+		status = mismatch_axis(&in_text->axes[i], &in_context->axes[i]);
 	return status;
 }
 

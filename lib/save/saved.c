@@ -84,7 +84,7 @@ enum philox_status saved_add_region(struct saved *saved,
 	return no_room();
 }
 
-static struct saved_region *last_region(struct saved *saved)
+static struct saved_region *newest_region(struct saved *saved)
 {
 	return &saved->regions[saved->n_regions - 1];
 }
@@ -97,7 +97,7 @@ enum philox_status saved_add_axis(struct saved *saved, const char *name)
 		free(copy);
 		return no_room();
 	}
-	last_region(saved)->n_axes++;
+	newest_region(saved)->n_axes++;
 	return PHILOX_OK;
 }
 
@@ -111,8 +111,8 @@ enum philox_status saved_add_op(struct saved *saved, const struct saved_op *op)
 		free(copy.name);
 		return no_room();
 	}
-	last_region(saved)->n_ops++;
-	last_region(saved)->calls += op->calls;
+	newest_region(saved)->n_ops++;
+	newest_region(saved)->calls += op->calls;
 	return PHILOX_OK;
 }
 
@@ -121,15 +121,15 @@ enum philox_status saved_add_ticket(struct saved *saved,
 {
 	if (!ADD(saved, tickets, ticket))
 		return no_room();
-	last_region(saved)->n_tickets++;
+	newest_region(saved)->n_tickets++;
 	return PHILOX_OK;
 }
 
 /* --- tables of rows ------------------------------------------------------- */
 
 /* Behind those that there are: they are counted with their table. */
-static int add_rows(struct saved *saved, const struct philox_state *rows,
-		    size_t n)
+static int add_states(struct saved *saved, const struct philox_state *rows,
+		      size_t n)
 {
 	struct philox_state *added =
 		array_grow(&saved->rows, saved->n_rows, n, sizeof(*rows));
@@ -149,7 +149,7 @@ enum philox_status saved_add_table(struct saved *saved,
 	table.name = strdup(like->name);
 	table.row = saved->n_rows;
 	table.n_rows = n;
-	if (!table.name || (n && !add_rows(saved, rows, n)) ||
+	if (!table.name || (n && !add_states(saved, rows, n)) ||
 	    !ADD(saved, tables, &table)) {
 		free(table.name);
 		return no_room();
