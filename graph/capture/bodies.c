@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/capture.h"
+#include "lib/containers/array.h"
 
 _Static_assert(PHILOX_IF == (int)CONDITIONAL_IF &&
 		       PHILOX_WHILE == (int)CONDITIONAL_WHILE &&
@@ -65,18 +66,10 @@ const uint32_t *bodies_run(const struct captured_body *body)
 
 static enum philox_status reserve_node(struct capture *capture, uint32_t bodies)
 {
-	struct conditional_node *nodes =
-		realloc(capture->nodes,
-			(capture->n_nodes + 1) * sizeof(*capture->nodes));
-	struct captured_body *made;
-
-	if (nodes)
-		capture->nodes = nodes;
-	made = realloc(capture->bodies, ((size_t)capture->n_bodies + bodies) *
-						sizeof(*capture->bodies));
-	if (made)
-		capture->bodies = made;
-	if (!nodes || !made)
+	if (!array_grow(&capture->nodes, capture->n_nodes, 1,
+			sizeof(*capture->nodes)) ||
+	    !array_grow(&capture->bodies, capture->n_bodies, bodies,
+			sizeof(*capture->bodies)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a conditional node");
 	return head_reserve(capture->graphs, &capture->head, bodies);
@@ -176,19 +169,9 @@ struct kernel_call bodies_kernel(const struct captured_body *body,
 
 enum philox_status bodies_reserve(struct captured_body *body, uint32_t n)
 {
-	uint64_t capacity = body->capacity ? body->capacity : 16;
-	struct body_cell *cells;
-
-	while (capacity < (uint64_t)body->n_cells + n)
-		capacity *= 2;
-	if (capacity == body->capacity)
-		return PHILOX_OK;
-	cells = realloc(body->cells, capacity * sizeof(*cells));
-	if (!cells)
+	if (!array_grow(&body->cells, body->n_cells, n, sizeof(*body->cells)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for the cells of a body");
-	body->cells = cells;
-	body->capacity = (uint32_t)capacity;
 	return PHILOX_OK;
 }
 

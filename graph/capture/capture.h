@@ -379,7 +379,7 @@ struct captured_body {
 	struct arena_block control; /* two states */
 	uint64_t limit;
 	struct body_cell *cells; /* the map's, until it is sealed */
-	uint32_t n_cells, capacity;
+	uint32_t n_cells;
 	struct body_map *map; /* device address, once it is sealed */
 };
 

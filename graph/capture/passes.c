@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "graph/capture/capture.h"
+#include "lib/containers/array.h"
 #include "lib/device/device.h"
 
 static uint64_t placeholder(const struct capture *capture, uint32_t index)
@@ -497,14 +498,10 @@ enum philox_status passes_join(const struct philox_pass *view)
 
 static enum philox_status reserve_read(struct capture *capture)
 {
-	struct state_read *reads;
-
-	reads = realloc(capture->reads,
-			(capture->n_reads + 1) * sizeof(*capture->reads));
-	if (!reads)
+	if (!array_grow(&capture->reads, capture->n_reads, 1,
+			sizeof(*capture->reads)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for captured copies of states");
-	capture->reads = reads;
 	return PHILOX_OK;
 }
 
@@ -585,14 +582,10 @@ enum philox_status passes_live(const struct philox_pass *pass)
 
 static enum philox_status reserve_view(struct capture *capture)
 {
-	struct arena_block *views =
-		realloc(capture->views,
-			(capture->n_views + 1) * sizeof(*capture->views));
-
-	if (!views)
+	if (!array_grow(&capture->views, capture->n_views, 1,
+			sizeof(*capture->views)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for the cells of a view");
-	capture->views = views;
 	return PHILOX_OK;
 }
 

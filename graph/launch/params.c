@@ -12,6 +12,7 @@
 #include "graph/launch/launch.h"
 #include "graph/capture/capture.h"
 #include "lib/base/base.h"
+#include "lib/containers/array.h"
 #include "lib/device/device.h"
 
 /* The size of the struct's first version. */
@@ -54,14 +55,10 @@ static enum philox_status check_unused(const struct capture *capture,
 
 static enum philox_status reserve_value(struct capture *capture)
 {
-	struct captured_value *values =
-		realloc(capture->values,
-			(capture->n_values + 1) * sizeof(*capture->values));
-
-	if (!values)
+	if (!array_grow(&capture->values, capture->n_values, 1,
+			sizeof(*capture->values)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for captured values");
-	capture->values = values;
 	return PHILOX_OK;
 }
 

@@ -94,7 +94,7 @@ struct philox_pool {
 	int context_locked; /* with it */
 	struct pool *blocks;
 	struct pool_stream *streams;
-	size_t n_streams, room;
+	size_t n_streams;
 	struct philox_pool_session *session; /* the open one */
 	struct philox_pool_session *undone;  /* not yet ended */
 	struct philox_pool_session *stuck;   /* the open one, which verified a

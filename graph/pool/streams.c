@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "graph/pool/pool.h"
+#include "lib/containers/array.h"
 #include "lib/state/state.h"
 
 /* CUDA's handle for the default stream of the calling thread. */
@@ -65,37 +66,21 @@ static size_t find_stream(const struct philox_pool *pool, philox_stream stream,
 	return place;
 }
 
-static enum philox_status add_room(struct philox_pool *pool)
-{
-	size_t room = pool->room ? 2 * pool->room : 8;
-	struct pool_stream *streams;
-
-	if (pool->n_streams < pool->room)
-		return PHILOX_OK;
-	streams = realloc(pool->streams, room * sizeof(*streams));
-	if (!streams)
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "pool '%s': no memory for a stream",
-				  pool->name);
-	pool->streams = streams;
-	pool->room = room;
-	return PHILOX_OK;
-}
-
 enum philox_status pool_owner(struct philox_pool *pool, philox_stream stream,
 			      uint32_t *owner)
 {
 	const int in_session = pool->session != NULL;
 	size_t index;
-	enum philox_status status;
 
 	if (serves_home(pool, stream)) {
 		*owner = POOL_HOME;
 		return PHILOX_OK;
 	}
-	status = add_room(pool);
-	if (status != PHILOX_OK)
-		return status;
+	if (!array_grow(&pool->streams, pool->n_streams, 1,
+			sizeof(*pool->streams)))
+		return status_set(PHILOX_ERROR_MEMORY,
+				  "pool '%s': no memory for a stream",
+				  pool->name);
 	index = find_stream(pool, stream, in_session);
 	pool->n_streams += index == pool->n_streams;
 	pool->streams[index] =

@@ -4,6 +4,7 @@
  * See Note [Trial] in lib/state/state.h.
  */
 #include <stdlib.h>
+#include "lib/containers/array.h"
 #include "lib/state/state.h"
 
 static _Thread_local struct trial *here;
@@ -47,16 +48,15 @@ static enum philox_status add_generator(
 	struct trial *trial, const struct philox_generator *generator,
 	struct philox_state **state)
 {
-	struct trial_generator *grown = realloc(
-		trial->generators, (trial->n_generators + 1) * sizeof(*grown));
+	struct trial_generator *added = array_grow(
+		&trial->generators, trial->n_generators, 1, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for a generator on trial");
-	trial->generators = grown;
-	grown += trial->n_generators++;
-	*grown = (struct trial_generator){generator, generator->state};
-	*state = &grown->state;
+	trial->n_generators++;
+	*added = (struct trial_generator){generator, generator->state};
+	*state = &added->state;
 	return PHILOX_OK;
 }
 

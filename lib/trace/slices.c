@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/trace/parts.h"
 
 /* --- labels --------------------------------------------------------------- */
@@ -217,17 +218,11 @@ void timeline_forget_slice(struct timeline *timeline,
 
 /* --- parts ---------------------------------------------------------------- */
 
-/* The array is as long as the next power of two. */
 int timeline_add_part(struct timeline_slice *whole, struct timeline_slice *part)
 {
-	size_t n = whole->n_parts;
-	struct timeline_slice **grown = whole->parts;
-
-	if (!(n & (n - 1)))
-		grown = realloc(grown, (n ? 2 * n : 1) * sizeof(*grown));
-	if (!grown)
+	if (!array_grow(&whole->parts, whole->n_parts, 1,
+			sizeof(*whole->parts)))
 		return -1;
-	whole->parts = grown;
 	whole->parts[whole->n_parts++] = part;
 	return 0;
 }
