@@ -46,7 +46,7 @@ void blocks_clear(struct blocks *blocks)
 
 static void forget_block(struct blocks *blocks, struct block *block)
 {
-	order_unlink(blocks, block);
+	unlink_block(blocks, block);
 	slab_give(&blocks->records, block);
 }
 
@@ -173,7 +173,7 @@ void blocks_add(struct blocks *blocks, uint64_t place, uint64_t units,
 {
 	struct block *block = new_free(blocks, place, units, owner);
 
-	order_link(blocks, order_at(blocks, place), block);
+	link_block(blocks, block_at(blocks, place), block);
 	join_free(blocks, block);
 }
 
@@ -185,7 +185,7 @@ static struct block *cut_block(struct blocks *blocks, struct block *block,
 		new_free(blocks, place, block_end(block) - place, block->owner);
 
 	block->units = place - block->place;
-	order_link(blocks, block, rest);
+	link_block(blocks, block, rest);
 	return rest;
 }
 
@@ -216,7 +216,7 @@ static struct block *carve(struct blocks *blocks, struct block *first,
 void blocks_drop(struct blocks *blocks, uint64_t place, uint64_t units)
 {
 	forget_block(blocks,
-		     carve(blocks, order_at(blocks, place), place, units));
+		     carve(blocks, block_at(blocks, place), place, units));
 }
 
 void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to)
@@ -238,7 +238,7 @@ void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 		       uint32_t to)
 {
 	struct block *block =
-		carve(blocks, order_at(blocks, place), place, units);
+		carve(blocks, block_at(blocks, place), place, units);
 
 	block->owner = to;
 	join_free(blocks, block);
@@ -258,7 +258,7 @@ void blocks_claim_record(struct blocks *blocks, struct block *first,
 	struct block *block =
 		carve(blocks, first, record->place, record->units);
 
-	order_replace(blocks, block, record);
+	replace_block(blocks, block, record);
 	slab_give(&blocks->records, block);
 	enter_live(blocks, record);
 }
@@ -295,7 +295,7 @@ void blocks_release_but_keep(struct blocks *blocks, struct block *block,
 		new_free(blocks, block->place, block->units, owner);
 
 	leave_live(blocks, block);
-	order_replace(blocks, block, freed);
+	replace_block(blocks, block, freed);
 	join_free(blocks, freed);
 }
 
@@ -403,7 +403,7 @@ const char *bins_check(const struct bins *bins, size_t *nodes)
 	return wrong;
 }
 
-/* --- order: the list of a pool's blocks in order of place ----------------- */
+/* --- list: the list of a pool's blocks in order of place ----------------- */
 
 static int in_one_chunk(const struct block *a, const struct block *b)
 {
@@ -415,7 +415,7 @@ static struct index_key chunk_key(const struct block *block)
 	return (struct index_key){block->place >> CHUNK_BITS, 0};
 }
 
-void order_link(struct blocks *blocks, struct block *before,
+void link_block(struct blocks *blocks, struct block *before,
 		struct block *block)
 {
 	struct block *after = before ? before->after : blocks->first;
@@ -439,7 +439,7 @@ void order_link(struct blocks *blocks, struct block *before,
 			     block);
 }
 
-void order_unlink(struct blocks *blocks, struct block *block)
+void unlink_block(struct blocks *blocks, struct block *block)
 {
 	struct block *before = block->before, *after = block->after;
 
@@ -459,79 +459,79 @@ void order_unlink(struct blocks *blocks, struct block *block)
 		index_remove(&blocks->starts, &blocks->nodes, chunk_key(block));
 }
 
-void order_replace(struct blocks *blocks, struct block *block, struct block *by)
+void replace_block(struct blocks *blocks, struct block *block, struct block *by)
 {
 	struct block *before = block->before;
 
-	order_unlink(blocks, block);
-	order_link(blocks, before, by);
+	unlink_block(blocks, block);
+	link_block(blocks, before, by);
 }
 
-struct block *order_at(const struct blocks *blocks, uint64_t place)
+struct block *block_at(const struct blocks *blocks, uint64_t place)
 {
 	struct index_cursor cursor = index_at_most(
 		&blocks->starts, (struct index_key){place >> CHUNK_BITS, 0});
 	struct block *block = cursor.leaf ? index_value(cursor) : NULL;
 
-	return !block || block->place <= place ? order_forward(block, place)
+	return !block || block->place <= place ? block_at_from(block, place)
 					       : block->before;
 }
 
-/* --- known: the live blocks of a pool by their ids ------------------------ */
+/* --- ids: the live blocks of a pool by their ids ------------------------ */
 
-struct known *known_create(void)
+struct ids *ids_create(void)
 {
-	return calloc(1, sizeof(struct known));
+	return calloc(1, sizeof(struct ids));
 }
 
-void known_free(struct known *known)
+void ids_free(struct ids *ids)
 {
-	if (known)
-		map_finish(&known->map);
-	free(known);
+	if (ids)
+		map_finish(&ids->map);
+	free(ids);
 }
 
-int known_reserve(struct known *known, size_t count)
+int ids_reserve(struct ids *ids, size_t count)
 {
-	return map_reserve(&known->map, count);
+	return map_reserve(&ids->map, count);
 }
 
 /* Whether a change is to be made in the table, too. */
-static int is_followed(struct known *known)
+static int is_followed(struct ids *ids)
 {
-	if (!known->is_current || known->unasked++ <= known->map.count)
-		return known->is_current;
-	known->is_current = 0;
-	map_clear(&known->map);
+	if (!ids->is_current || ids->unasked++ <= ids->map.count)
+		return ids->is_current;
+	ids->is_current = 0;
+	map_clear(&ids->map);
 	return 0;
 }
 
-void known_born(struct known *known, struct block *block)
+void ids_born(struct ids *ids, struct block *block)
 {
-	if (is_followed(known))
-		map_put(&known->map, block->id, block);
+	if (is_followed(ids))
+		map_put(&ids->map, block->id, block);
 }
 
-void known_dead(struct known *known, const struct block *block)
+void ids_dead(struct ids *ids, const struct block *block)
 {
-	if (is_followed(known))
-		map_remove(&known->map, block->id, block);
+	if (is_followed(ids))
+		map_remove(&ids->map, block->id, block);
 }
 
-struct block *known_find(struct known *known, const struct blocks *blocks,
-			 uint64_t id)
+struct block *block_by_id(struct ids *ids, const struct blocks *blocks,
+			  uint64_t id)
 {
-	struct block *block = known->is_current ? NULL : blocks->first;
+	struct block *block = ids->is_current ? NULL : blocks->first;
 
 	for (; block; block = block->after)
 		if (block->id)
-			map_put(&known->map, block->id, block);
-	known->is_current = 1;
-	known->unasked = 0;
-	return map_value(&known->map, id);
+			map_put(&ids->map, block->id, block);
+	ids->is_current = 1;
+	ids->unasked = 0;
+	return map_value(&ids->map, id);
 }
 
-/* --- room: room for changes of a pool's blocks, made before them ---------- */
+/* --- reserve: room for changes of a pool's blocks, made before them ---------- */
 
 static size_t smaller(uint64_t a, uint64_t b)
 {
@@ -539,7 +539,8 @@ static size_t smaller(uint64_t a, uint64_t b)
 }
 
 /* Chunks lie in mapped memory. */
-size_t room_nodes(const struct blocks *blocks, size_t more, size_t more_extents)
+size_t blocks_nodes(const struct blocks *blocks, size_t more,
+		    size_t more_extents)
 {
 	uint64_t units = blocks->live_units + blocks->free_units;
 	uint64_t entries = blocks->n_free + blocks->live.count + more;
@@ -560,7 +561,7 @@ static int make_room(struct blocks *blocks, size_t more, size_t more_live,
 
 	if (!slab_reserve(&blocks->records, blocks->records.used + more) ||
 	    !slab_reserve(&blocks->nodes,
-			  room_nodes(blocks, more, more_extents)) ||
+			  blocks_nodes(blocks, more, more_extents)) ||
 	    !slab_reserve(&blocks->bins, blocks->n_owners + 2) ||
 	    !map_reserve(&blocks->live, live))
 		return 0;
@@ -572,8 +573,8 @@ static int make_room(struct blocks *blocks, size_t more, size_t more_live,
 }
 
 /* All that is needed grows with what is compared here. */
-int room_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
-		 size_t more_extents)
+int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
+		   size_t more_extents)
 {
 	const struct room *room = &blocks->room;
 	size_t live = more_live + blocks->undo_live;

@@ -16,14 +16,14 @@ struct tally {
 static void check_live(const struct pool *pool, const struct block *block,
 		       struct tally *tally)
 {
-	const struct known *known = pool->known;
+	const struct ids *ids = pool->ids;
 
 	tally->live++;
 	tally->live_units += block->units;
 	tally->requested += block->size;
 	if (pool->session.is_open && block->owner == pool->session.number)
 		tally->own_units += block->units;
-	if (known->is_current && map_value(&known->map, block->id) != block)
+	if (ids->is_current && map_value(&ids->map, block->id) != block)
 		tally->wrong = "a live block is not found by its id";
 	if (map_value(&pool->blocks.live, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
@@ -128,8 +128,7 @@ static const char *check_sums(const struct pool *pool,
 	const struct blocks *blocks = &pool->blocks;
 
 	if (tally->live != blocks->live.count ||
-	    pool->known->map.count !=
-		    (pool->known->is_current ? tally->live : 0))
+	    pool->ids->map.count != (pool->ids->is_current ? tally->live : 0))
 		return "the number of live blocks is wrong";
 	if (tally->starts != blocks->starts.count)
 		return "a chunk has a first block that there is not";
@@ -188,7 +187,7 @@ static const char *check_indexes(const struct pool *pool)
 		return wrong;
 	if (nodes != blocks->nodes.used)
 		return "a node of an index was lost";
-	return nodes > room_nodes(blocks, 0, 0)
+	return nodes > blocks_nodes(blocks, 0, 0)
 		       ? "the indexes have more nodes than they may need"
 		       : NULL;
 }

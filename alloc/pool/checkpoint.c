@@ -230,7 +230,7 @@ static enum philox_status check_known(struct plan *plan, const uint64_t *live,
 static enum philox_status check_issued(const uint64_t *dead, size_t n_dead)
 {
 	for (size_t i = 0; i < n_dead; i++)
-		if (!dead[i] || dead[i] > ids_last())
+		if (!dead[i] || dead[i] > block_id_last())
 			return status_set(PHILOX_ERROR_NOT_FOUND,
 					  "there never was a block %" PRIu64,
 					  dead[i]);
@@ -349,7 +349,7 @@ static struct block *revive_block(struct pool *pool, struct block *before,
 				  const struct saved_block *saved)
 {
 	struct block *block =
-		blocks_claim(&pool->blocks, order_forward(before, saved->place),
+		blocks_claim(&pool->blocks, block_at_from(before, saved->place),
 			     saved->place, saved->units);
 
 	block->id = saved->id;
@@ -397,8 +397,8 @@ static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 
 	plan->wanted = calloc(plan->checkpoint->n + 1, 1);
 	return plan->wanted && map_reserve(&plan->wishes, n_live + n_dead) &&
-	       room_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
-	       known_reserve(pool->known, pool->blocks.live.count + n_live);
+	       blocks_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
+	       ids_reserve(pool->ids, pool->blocks.live.count + n_live);
 }
 
 enum philox_status pool_restore(struct pool *pool,

@@ -66,7 +66,7 @@ static int try_gap(const struct extents *extents, const struct blocks *blocks,
 		   const struct fit_need *need, uint64_t gap, uint64_t gap_end,
 		   struct growth *growth)
 {
-	struct block *before = gap ? order_at(blocks, gap - 1) : NULL;
+	struct block *before = gap ? block_at(blocks, gap - 1) : NULL;
 	uint64_t start = gap, end, least = extents->granularity;
 
 	if (before && block_end(before) == gap && fit_may_use(need, before))
@@ -75,7 +75,7 @@ static int try_gap(const struct extents *extents, const struct blocks *blocks,
 	if (end > gap + least)
 		least = round_up_units(end - gap, extents->granularity);
 	if (end > gap_end) {
-		before = order_at(blocks, gap_end);
+		before = block_at(blocks, gap_end);
 		if (!before || before->place != gap_end ||
 		    !fit_may_use(need, before) ||
 		    end > fit_run_end(need, before))
@@ -209,7 +209,7 @@ static enum philox_status grow_by(struct extents *extents,
 	struct extent *extent = calloc(1, sizeof(*extent));
 	enum philox_status status;
 
-	if (!extent || !room_reserve(blocks, 2, 0, 1)) {
+	if (!extent || !blocks_reserve(blocks, 2, 0, 1)) {
 		free(extent);
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory to record an extent");

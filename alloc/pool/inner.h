@@ -112,7 +112,7 @@ const char *bins_check(const struct bins *bins, size_t *nodes);
  * place, free ones in their owner's bins. What lies at any other place is
  * found by way of the list (alloc/pool/inner.h).
  *
- * Functions here cannot fail: room_reserve() goes before.
+ * Functions here cannot fail: blocks_reserve() goes before.
  */
 
 struct owner {
@@ -120,7 +120,7 @@ struct owner {
 	uint64_t units;
 };
 
-/* Up to these numbers there is room for all that room_reserve() sees to. */
+/* Up to these numbers there is room for all that blocks_reserve() sees to. */
 struct room {
 	uint64_t entries, units;
 	size_t owners, extents;
@@ -137,7 +137,7 @@ struct blocks {
 	size_t n_owners;             /* that have memory */
 	size_t n_free;               /* blocks */
 	size_t n_extents;            /* in two indexes that share the nodes */
-	size_t undo_free, undo_live; /* room that room_reserve() adds to all
+	size_t undo_free, undo_live; /* room that blocks_reserve() adds to all
 					that is asked for */
 	uint64_t live_units, free_units;
 	struct room room;
@@ -193,7 +193,7 @@ void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to);
 void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 		       uint32_t to);
 
-/* --- order: the list of a pool's blocks in order of place ----------------- */
+/* --- list: the list of a pool's blocks in order of place ----------------- */
 
 /*
  * The first block that begins in each chunk of 2^CHUNK_BITS units is in an
@@ -204,26 +204,26 @@ void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 #define CHUNK_BITS 9
 
 /* Behind `before`; NULL: as the first. pre: the index has room. */
-void order_link(struct blocks *blocks, struct block *before,
+void link_block(struct blocks *blocks, struct block *before,
 		struct block *block);
-void order_unlink(struct blocks *blocks, struct block *block);
+void unlink_block(struct blocks *blocks, struct block *block);
 
 /* Another record of the same memory takes the place of a block. */
-void order_replace(struct blocks *blocks, struct block *block,
+void replace_block(struct blocks *blocks, struct block *block,
 		   struct block *by);
 
 /* The last block that begins at or before a place; NULL: none. */
-struct block *order_at(const struct blocks *blocks, uint64_t place);
+struct block *block_at(const struct blocks *blocks, uint64_t place);
 
 /* The same from a block on, which does. NULL: none. */
-static inline struct block *order_forward(struct block *block, uint64_t place)
+static inline struct block *block_at_from(struct block *block, uint64_t place)
 {
 	while (block && block->after && block->after->place <= place)
 		block = block->after;
 	return block;
 }
 
-/* --- known: the live blocks of a pool by their ids ------------------------ */
+/* --- ids: the live blocks of a pool by their ids ------------------------ */
 
 /*
  * Few ask for blocks by their ids. So the table is made when somebody does, and
@@ -231,46 +231,46 @@ static inline struct block *order_forward(struct block *block, uint64_t place)
  * another question. There is always room for it.
  */
 
-struct known {
+struct ids {
 	struct map map; /* by id; empty unless it is up to date */
 	int is_current;
 	size_t unasked; /* changes since the last question */
 };
 
-struct known *known_create(void); /* NULL: no memory */
-void known_free(struct known *known);
+struct ids *ids_create(void); /* NULL: no memory */
+void ids_free(struct ids *ids);
 
 /* Makes room for so many live blocks in all; 0: no memory. */
-int known_reserve(struct known *known, size_t count);
+int ids_reserve(struct ids *ids, size_t count);
 
 /* pre: there is room. */
-void known_born(struct known *known, struct block *block);
-void known_dead(struct known *known, const struct block *block);
+void ids_born(struct ids *ids, struct block *block);
+void ids_dead(struct ids *ids, const struct block *block);
 
 /* The live block of an id; NULL: none. */
-struct block *known_find(struct known *known, const struct blocks *blocks,
-			 uint64_t id);
+struct block *block_by_id(struct ids *ids, const struct blocks *blocks,
+			  uint64_t id);
 
-/* --- room: room for changes of a pool's blocks, made before them ---------- */
+/* --- reserve: room for changes of a pool's blocks, made before them ---------- */
 
 /*
  * Makes room for so many more free and live blocks, and extents. 0: no memory.
  */
-int room_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
-		 size_t more_extents);
+int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
+		   size_t more_extents);
 
 /* Nodes that suffice for so many more blocks, and extents. */
-size_t room_nodes(const struct blocks *blocks, size_t more,
-		  size_t more_extents);
+size_t blocks_nodes(const struct blocks *blocks, size_t more,
+		    size_t more_extents);
 
-/* --- ids: ids count the blocks of the process ----------------------------- */
+/* --- numbers: ids count the blocks of the process ----------------------------- */
 
 /*
- * ids_issue() returns a new one, from 1 on, and ids_last() the last one, 0 if
+ * block_id_issue() returns a new one, from 1 on, and block_id_last() the last one, 0 if
  * there was none. Any thread.
  */
-uint64_t ids_issue(void);
-uint64_t ids_last(void);
+uint64_t block_id_issue(void);
+uint64_t block_id_last(void);
 
 /* --- fit: which memory a request gets (Note [Pool]) ----------------------- */
 
@@ -433,7 +433,7 @@ struct pool {
 	uint64_t margin; /* units */
 	struct extents extents;
 	struct blocks blocks;
-	struct known *known;
+	struct ids *ids;
 	struct tags *tags;
 	struct session session;
 	uint64_t requested; /* bytes */

@@ -19,7 +19,7 @@ static void free_pool(struct pool *pool)
 {
 	session_finish(&pool->session);
 	blocks_finish(&pool->blocks);
-	known_free(pool->known);
+	ids_free(pool->ids);
 	tags_release(pool->tags);
 	free(pool);
 }
@@ -33,8 +33,8 @@ static struct pool *make_pool(void)
 		return NULL;
 	pool->serial = atomic_fetch_add(&serials, 1) + 1;
 	pool->tags = tags_create();
-	pool->known = known_create();
-	if (!pool->tags || !pool->known || !blocks_init(&pool->blocks) ||
+	pool->ids = ids_create();
+	if (!pool->tags || !pool->ids || !blocks_init(&pool->blocks) ||
 	    !session_init(&pool->session)) {
 		free_pool(pool);
 		return NULL;
@@ -120,8 +120,8 @@ static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 {
 	size_t live = pool->blocks.live.count + pool->blocks.undo_live + 1;
 
-	return room_reserve(&pool->blocks, 2, 1, 0) &&
-	       known_reserve(pool->known, live) && session_reserve(pool) &&
+	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
+	       ids_reserve(pool->ids, live) && session_reserve(pool) &&
 	       tags_take(pool->tags, text, tag);
 }
 
@@ -146,7 +146,7 @@ enum philox_status pool_take(struct pool *pool,
 	if (!take_reserve(pool, request->tag, &tag))
 		return no_record("a block");
 	block = blocks_claim(&pool->blocks, first, place, need.units);
-	block->id = ids_issue();
+	block->id = block_id_issue();
 	block->size = request->size;
 	block->tag = tag;
 	record_born(pool, block);
@@ -191,7 +191,7 @@ static int put_reserve(struct pool *pool, const struct block *block)
 {
 	return session_keeps(pool, block)
 		       ? session_keep_reserve(pool)
-		       : room_reserve(&pool->blocks, 1, 0, 0);
+		       : blocks_reserve(&pool->blocks, 1, 0, 0);
 }
 
 /* A record that undoing needs goes to the session, another to the free block. */
@@ -291,16 +291,16 @@ enum philox_status pool_reserve(struct pool *pool, size_t bytes, size_t *mapped)
 	return grow_pool(pool, &need, mapped);
 }
 
-/* --- ids: ids count the blocks of the process ----------------------------- */
+/* --- numbers: ids count the blocks of the process ----------------------------- */
 
 static atomic_uint_fast64_t issued;
 
-uint64_t ids_issue(void)
+uint64_t block_id_issue(void)
 {
 	return atomic_fetch_add_explicit(&issued, 1, memory_order_relaxed) + 1;
 }
 
-uint64_t ids_last(void)
+uint64_t block_id_last(void)
 {
 	return atomic_load_explicit(&issued, memory_order_relaxed);
 }
@@ -315,7 +315,7 @@ uint64_t pool_newest(const struct pool *pool)
 /* No live block lies in it, and no session may bring one back there. */
 static int is_wholly_free(const struct pool *pool, const struct extent *extent)
 {
-	const struct block *block = order_at(&pool->blocks, extent->place);
+	const struct block *block = block_at(&pool->blocks, extent->place);
 
 	for (; block && block->place < extent->place + extent->units;
 	     block = block->after)
@@ -337,7 +337,7 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
 		older = extent->older;
 		if (!is_wholly_free(pool, extent))
 			continue;
-		if (!room_reserve(&pool->blocks, 1, 0, 0)) {
+		if (!blocks_reserve(&pool->blocks, 1, 0, 0)) {
 			status = status_set(PHILOX_ERROR_MEMORY,
 					    "no memory to record free memory");
 			break;
@@ -370,7 +370,7 @@ int pool_find(const struct pool *pool, const void *address,
 
 int pool_find_id(const struct pool *pool, uint64_t id, struct pool_block *block)
 {
-	return show_found(pool, known_find(pool->known, &pool->blocks, id),
+	return show_found(pool, block_by_id(pool->ids, &pool->blocks, id),
 			  block);
 }
 
@@ -384,13 +384,13 @@ int pool_is_live(const struct pool *pool, const uint64_t *ids, size_t n)
 	if (n != blocks->live.count)
 		return 0;
 	for (; found < n; found++) {
-		block = known_find(pool->known, blocks, ids[found]);
+		block = block_by_id(pool->ids, blocks, ids[found]);
 		if (!block || block->mark)
 			break;
 		block->mark = 1;
 	}
 	for (size_t i = 0; i < found; i++) {
-		block = known_find(pool->known, blocks, ids[i]);
+		block = block_by_id(pool->ids, blocks, ids[i]);
 		block->mark = 0;
 	}
 	return found == n;

@@ -48,7 +48,7 @@ static struct spot spot_of(const struct pool *pool, const void *address)
 	bytes = (uint64_t)((const char *)address - spot.extent->address);
 	spot.place = spot.extent->place + bytes / POOL_UNIT;
 	spot.bytes = bytes % POOL_UNIT;
-	spot.block = order_at(&pool->blocks, spot.place);
+	spot.block = block_at(&pool->blocks, spot.place);
 	if (!spot.block->id)
 		spot.block = NULL;
 	return spot;
@@ -165,7 +165,7 @@ void record_freed(struct pool *pool, const struct block *block)
 
 void record_born(struct pool *pool, struct block *block)
 {
-	known_born(pool->known, block);
+	ids_born(pool->ids, block);
 	pool->requested += block->size;
 	if (pool->blocks.live_units > pool->live_peak)
 		pool->live_peak = pool->blocks.live_units;
@@ -176,6 +176,6 @@ void record_born(struct pool *pool, struct block *block)
 void record_dead(struct pool *pool, struct block *block)
 {
 	record_freed(pool, block);
-	known_dead(pool->known, block);
+	ids_dead(pool->ids, block);
 	pool->requested -= block->size;
 }

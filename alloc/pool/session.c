@@ -24,7 +24,7 @@ int session_reserve(struct pool *pool)
 	struct session *session = &pool->session;
 
 	return !session->is_open ||
-	       (room_reserve(&session->shadow, 4, 1, 0) &&
+	       (blocks_reserve(&session->shadow, 4, 1, 0) &&
 		map_reserve(&session->shadows, session->shadows.count + 1));
 }
 
@@ -88,7 +88,7 @@ int session_keep_reserve(struct pool *pool)
 {
 	pool->blocks.undo_free++;
 	pool->blocks.undo_live++;
-	if (room_reserve(&pool->blocks, 1, 0, 0))
+	if (blocks_reserve(&pool->blocks, 1, 0, 0))
 		return 1;
 	pool->blocks.undo_free--;
 	pool->blocks.undo_live--;
@@ -223,8 +223,8 @@ static struct block *sort_dead(struct block *list, size_t n)
 /* In order of place: from the one before on, if there is one. */
 static void revive(struct pool *pool, struct block *before, struct block *block)
 {
-	struct block *first = before ? order_forward(before, block->place)
-				     : order_at(&pool->blocks, block->place);
+	struct block *first = before ? block_at_from(before, block->place)
+				     : block_at(&pool->blocks, block->place);
 
 	blocks_claim_record(&pool->blocks, first, block);
 	record_born(pool, block);
