@@ -146,8 +146,9 @@ int bench_series_run(const struct bench *bench,
  * of groups end with NULL.
  */
 struct bench_group {
-	size_t (*steps)(const struct bench *bench);
 	int (*run)(struct bench *bench);
+	size_t (*steps)(const struct bench *bench);
+	const struct bench_series *series; /* NULL, or instead of steps() */
 };
 
 size_t bench_groups_steps(const struct bench *bench,

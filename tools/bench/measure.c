@@ -118,13 +118,20 @@ int bench_series_run(const struct bench *bench,
 	return failed ? -1 : 0;
 }
 
+static size_t group_steps(const struct bench *bench,
+			  const struct bench_group *group)
+{
+	return group->series ? bench_series_steps(bench, group->series)
+			     : group->steps(bench);
+}
+
 size_t bench_groups_steps(const struct bench *bench,
 			  const struct bench_group *const groups[])
 {
 	size_t steps = 0;
 
 	for (size_t i = 0; groups[i]; i++)
-		steps += groups[i]->steps(bench);
+		steps += group_steps(bench, groups[i]);
 	return steps;
 }
 
@@ -134,7 +141,7 @@ int bench_groups_run(struct bench *bench,
 	int failed = 0;
 
 	for (size_t i = 0; groups[i] && !failed; i++)
-		if (groups[i]->steps(bench))
+		if (group_steps(bench, groups[i]))
 			failed = groups[i]->run(bench);
 	return failed;
 }

@@ -360,6 +360,8 @@ void json_close(struct json *json);
  */
 void json_string(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, double value);
+/* json_hash() writes 16 hex digits as a text: most readers would round it. */
+void json_hash(struct json *json, const char *key, uint64_t hash);
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, int value);

@@ -101,6 +101,14 @@ void json_number(struct json *json, const char *key, double value)
 		fputs("null", json->out);
 }
 
+void json_hash(struct json *json, const char *key, uint64_t hash)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, hash);
+	json_string(json, key, text);
+}
+
 void json_integer(struct json *json, const char *key, int64_t value)
 {
 	write_key(json, key);

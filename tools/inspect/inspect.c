@@ -133,10 +133,7 @@ static void print_context(const struct saved *saved)
 /* Seeds as text: most readers of JSON would round them. */
 static void json_state(struct json *json, struct philox_state state)
 {
-	char seed[17];
-
-	snprintf(seed, sizeof(seed), "%016" PRIx64, state.seed);
-	json_string(json, "seed", seed);
+	json_hash(json, "seed", state.seed);
 	json_unsigned(json, "offset", state.offset);
 }
 

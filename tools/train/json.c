@@ -9,14 +9,6 @@
 #include "tools/cli/cli.h"
 #include "tools/train/train.h"
 
-static void write_hash(struct json *json, const char *key, uint64_t hash)
-{
-	char text[17];
-
-	snprintf(text, sizeof(text), "%016" PRIx64, hash);
-	json_string(json, key, text);
-}
-
 static void write_calls(struct json *json, const struct train_calls *calls)
 {
 	json_object(json, "device_calls_per_replay");
@@ -92,10 +84,10 @@ static void write_run(struct json *json, const struct train_result *result,
 {
 	json_object(json, NULL);
 	json_string(json, "name", result->name);
-	write_hash(json, "loss_checksum", result->loss_checksum);
-	write_hash(json, "parameter_checksum", result->parameter_checksum);
+	json_hash(json, "loss_checksum", result->loss_checksum);
+	json_hash(json, "parameter_checksum", result->parameter_checksum);
 	if (options->ops) {
-		write_hash(json, "extra_checksum", result->extra_checksum);
+		json_hash(json, "extra_checksum", result->extra_checksum);
 		json_bool(json, "extra_paired", result->extra_paired);
 	}
 	json_bool(json, "retained_same", result->retained_same);

@@ -183,11 +183,6 @@ static int checkpoint_is_wanted(const struct bench *bench, size_t i)
 static const struct bench_series checkpoints_series = {
 	N_COUNTS, checkpoint_is_wanted, measure_blocks};
 
-static size_t checkpoints_steps(const struct bench *bench)
-{
-	return bench_series_steps(bench, &checkpoints_series);
-}
-
 static int run_checkpoints(struct bench *bench)
 {
 	struct checkpoints of = {.bench = bench};
@@ -195,5 +190,5 @@ static int run_checkpoints(struct bench *bench)
 	return bench_series_run(bench, &checkpoints_series, &of);
 }
 
-const struct bench_group bench_pool_checkpoints = {checkpoints_steps,
-						   run_checkpoints};
+const struct bench_group bench_pool_checkpoints = {
+	.run = run_checkpoints, .series = &checkpoints_series};

@@ -179,4 +179,5 @@ static int run_launches(struct bench *bench)
 	return failed ? -1 : 0;
 }
 
-const struct bench_group bench_pool_launches = {launches_steps, run_launches};
+const struct bench_group bench_pool_launches = {.run = run_launches,
+						.steps = launches_steps};

@@ -303,4 +303,5 @@ static int run_memory(struct bench *bench)
 		       : 0;
 }
 
-const struct bench_group bench_pool_memory = {memory_steps, run_memory};
+const struct bench_group bench_pool_memory = {.run = run_memory,
+					      .steps = memory_steps};

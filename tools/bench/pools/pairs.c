@@ -223,11 +223,6 @@ static int pairs_are_wanted(const struct bench *bench, size_t count)
 static const struct bench_series pairs_series = {COUNTS, pairs_are_wanted,
 						 measure_pairs};
 
-static size_t pairs_steps(const struct bench *bench)
-{
-	return bench_series_steps(bench, &pairs_series);
-}
-
 static int run_all_pairs(struct bench *bench)
 {
 	struct pairs *of = calloc(1, sizeof(*of));
@@ -245,4 +240,5 @@ static int run_all_pairs(struct bench *bench)
 	return failed;
 }
 
-const struct bench_group bench_pool_pairs = {pairs_steps, run_all_pairs};
+const struct bench_group bench_pool_pairs = {.run = run_all_pairs,
+					     .series = &pairs_series};

@@ -250,14 +250,9 @@ static int family_is_wanted(const struct bench *bench, size_t place)
 static const struct bench_series hit_series = {FAMILIES, family_is_wanted,
 					       measure_family};
 
-static size_t hits_steps(const struct bench *bench)
-{
-	return bench_series_steps(bench, &hit_series);
-}
-
 static int run_hits(struct bench *bench)
 {
 	return bench_series_run(bench, &hit_series, bench);
 }
 
-const struct bench_group runner_hits = {hits_steps, run_hits};
+const struct bench_group runner_hits = {.run = run_hits, .series = &hit_series};

@@ -178,14 +178,10 @@ static int measure_keys(void *user, size_t kind)
 static const struct bench_series keys_series = {N(kinds), keys_are_wanted,
 						measure_keys};
 
-static size_t keys_steps(const struct bench *bench)
-{
-	return bench_series_steps(bench, &keys_series);
-}
-
 static int run_keys(struct bench *bench)
 {
 	return bench_series_run(bench, &keys_series, bench);
 }
 
-const struct bench_group runner_keys = {keys_steps, run_keys};
+const struct bench_group runner_keys = {.run = run_keys,
+					.series = &keys_series};

@@ -444,4 +444,5 @@ static int run_llama(struct bench *bench)
 	return failed ? -1 : 0;
 }
 
-const struct bench_group runner_llama = {llama_steps, run_llama};
+const struct bench_group runner_llama = {.run = run_llama,
+					 .steps = llama_steps};

@@ -192,4 +192,5 @@ static int run_plans(struct bench *bench)
 	return 0;
 }
 
-const struct bench_group runner_plans = {plans_steps, run_plans};
+const struct bench_group runner_plans = {.run = run_plans,
+					 .steps = plans_steps};

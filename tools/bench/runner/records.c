@@ -312,11 +312,6 @@ static int measure_records(void *user, size_t i)
 static const struct bench_series records_series = {N_COUNTS, record_is_wanted,
 						   measure_records};
 
-static size_t records_steps(const struct bench *bench)
-{
-	return bench_series_steps(bench, &records_series);
-}
-
 static int run_records(struct bench *bench)
 {
 	struct records of = {.bench = bench};
@@ -324,4 +319,5 @@ static int run_records(struct bench *bench)
 	return bench_series_run(bench, &records_series, &of);
 }
 
-const struct bench_group runner_records = {records_steps, run_records};
+const struct bench_group runner_records = {.run = run_records,
+					   .series = &records_series};

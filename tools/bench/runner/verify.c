@@ -395,4 +395,5 @@ static int run_verified(struct bench *bench)
 	return failed ? -1 : 0;
 }
 
-const struct bench_group runner_verified = {verified_steps, run_verified};
+const struct bench_group runner_verified = {.run = run_verified,
+					    .steps = verified_steps};

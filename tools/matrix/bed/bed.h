@@ -119,9 +119,6 @@ int bed_check_status(struct matrix_bed *bed, const struct matrix_event *event,
 
 /* --- passes, pass.c ------------------------------------------------------- */
 
-/* bed_role() says which numbers an event's (first) pass must have. */
-enum matrix_role bed_role(const struct matrix_event *event);
-
 /* bed_half() returns the place of an event's pass between begin and end. */
 struct half *bed_half(struct matrix_bed *bed, const struct matrix_event *event);
 

@@ -183,7 +183,8 @@ void bed_cancel_failure(struct matrix_bed *bed)
 	philox_device_fail(bed->device, NULL, 0, PHILOX_OK);
 }
 
-enum matrix_role bed_role(const struct matrix_event *event)
+/* Which numbers an event's (first) pass must have. */
+static enum matrix_role bed_role(const struct matrix_event *event)
 {
 	if (event->kind == MATRIX_WARMUP)
 		return MATRIX_PREVIEW;
