@@ -122,7 +122,8 @@ int contract_status_is(struct contract *c, const char *file, int line,
 			return;                                       \
 	} while (0)
 
-#define EXPECT_OK(call) EXPECT_STATUS(PHILOX_OK, call)
+#define EXPECT_OK(call)           EXPECT_STATUS(PHILOX_OK, call)
+#define EXPECT_ERROR(error, call) EXPECT_STATUS(PHILOX_ERROR_##error, call)
 
 /* Runs a part of a check that is a function of its own: part(c, ...). */
 #define EXPECT_PART(call)                           \

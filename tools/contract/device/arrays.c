@@ -44,8 +44,7 @@ static void an_array_ends_in_its_allocation(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(contract_memory(c, 2 * SIZE, (void **)&memory));
 	EXPECT_OK(contract_set(c, memory, 1, 2 * SIZE, stream));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      put_words(c, stream, memory + SIZE + 4));
+	EXPECT_ERROR(INVALID, put_words(c, stream, memory + SIZE + 4));
 	EXPECT_PART(expect_named(c, "fill: out: 4000 bytes"));
 	EXPECT_PART(expect_named(c, "an allocation of 8000 bytes"));
 	EXPECT_BYTES(stream, memory, 1, 2 * SIZE);
@@ -65,7 +64,7 @@ static void a_refused_array_leaves_its_capture(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, (void **)&memory));
 	EXPECT_OK(philox_stream_begin_capture(c->device, stream,
 					      PHILOX_CAPTURE_GLOBAL));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID, put_words(c, stream, memory + 4));
+	EXPECT_ERROR(INVALID, put_words(c, stream, memory + 4));
 	EXPECT_OK(put_words(c, stream, memory));
 	EXPECT_OK(contract_end_capture(c, stream, &graph));
 	EXPECT_OK(philox_native_graph_nodes(c->device, graph, &nodes));
@@ -89,8 +88,7 @@ static void a_freed_array_stops_its_graph(struct contract *c)
 	EXPECT_OK(philox_native_launch(c->device, exec, stream));
 	contract_forget(c, memory);
 	EXPECT_OK(philox_memory_free(c->device, memory));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_launch(c->device, exec, stream));
+	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, stream));
 	EXPECT_PART(expect_named(c, "fill: out: 4000 bytes"));
 	EXPECT_PART(expect_named(c, "has been freed"));
 }
@@ -108,7 +106,7 @@ static void plain_arrays_are_for_lax_devices(struct contract *c)
 		EXPECT_OK(philox_stream_synchronize(c->device, stream));
 		return;
 	}
-	EXPECT_STATUS(PHILOX_ERROR_INVALID, put_words(c, stream, words));
+	EXPECT_ERROR(INVALID, put_words(c, stream, words));
 	EXPECT_PART(expect_named(c, "fill: out: 4000 bytes"));
 }
 

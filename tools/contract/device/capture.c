@@ -84,11 +84,11 @@ static void expect_invalidated(struct contract *c, struct capturing *capturing)
 
 	EXPECT_OK(philox_stream_capture_info(c->device, stream, &status, &id));
 	EXPECT(status == PHILOX_CAPTURE_INVALIDATED);
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_memory_set(c->device, capturing->memory, 1, SIZE,
-					stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_stream_end_capture(c->device, stream, &graph));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_memory_set(c->device, capturing->memory, 1, SIZE,
+				       stream));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_stream_end_capture(c->device, stream, &graph));
 	EXPECT(!graph);
 	EXPECT_PART(expect_usable(c, capturing));
 }
@@ -97,9 +97,9 @@ static void expect_invalidated(struct contract *c, struct capturing *capturing)
 
 static void the_legacy_stream_cannot_capture(struct contract *c)
 {
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_begin_capture(c->device, NULL,
-						  PHILOX_CAPTURE_RELAXED));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_begin_capture(c->device, NULL,
+						 PHILOX_CAPTURE_RELAXED));
 }
 
 static void a_capture_begins_once(struct contract *c)
@@ -107,9 +107,9 @@ static void a_capture_begins_once(struct contract *c)
 	struct capturing capturing;
 
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      philox_stream_begin_capture(c->device, capturing.stream,
-						  PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_ERROR(STATE,
+		     philox_stream_begin_capture(c->device, capturing.stream,
+						 PHILOX_CAPTURE_THREAD_LOCAL));
 	EXPECT_PART(expect_unharmed(c, &capturing, 1));
 }
 
@@ -119,8 +119,8 @@ static void ending_needs_a_capture(struct contract *c)
 	philox_stream stream;
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      philox_stream_end_capture(c->device, stream, &graph));
+	EXPECT_ERROR(STATE,
+		     philox_stream_end_capture(c->device, stream, &graph));
 }
 
 static void captures_have_ids_of_their_own(struct contract *c)
@@ -184,8 +184,8 @@ static void a_capturing_stream_is_not_synchronized(struct contract *c)
 	struct capturing capturing;
 
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_synchronize(c->device, capturing.stream));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_synchronize(c->device, capturing.stream));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -194,8 +194,8 @@ static void a_capturing_stream_is_not_queried(struct contract *c)
 	struct capturing capturing;
 
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_query(c->device, capturing.stream));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_query(c->device, capturing.stream));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -204,8 +204,8 @@ static void a_capturing_stream_is_not_destroyed(struct contract *c)
 	struct capturing capturing;
 
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_destroy(c->device, capturing.stream));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_destroy(c->device, capturing.stream));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -218,8 +218,8 @@ static void a_capturing_stream_takes_no_launch(struct contract *c)
 	EXPECT_PART(begin_capturing(c, &first));
 	EXPECT_OK(contract_end_exec(c, first.stream, &graph, &exec));
 	EXPECT_PART(begin_capturing(c, &second));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_native_launch(c->device, exec, second.stream));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_native_launch(c->device, exec, second.stream));
 	EXPECT_PART(expect_unharmed(c, &second, 1));
 }
 
@@ -374,8 +374,7 @@ static void unsafe_calls_on_spaces_are_refused(struct contract *c)
 	EXPECT_PART(expect_refused(c, unsafe_space_calls, UNSAFE_SPACE_COUNT,
 				   memory));
 	/* All of it is as it was. */
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_space_release(c->device, base));
+	EXPECT_ERROR(STATE, device_space_release(c->device, base));
 	EXPECT_OK(contract_map(c, base, unit, unit));
 }
 
@@ -425,8 +424,8 @@ static void the_device_is_not_synchronized_during_captures(struct contract *c)
 		EXPECT_PART(begin_on(c, &capturing, 0, i % 3));
 		mode = i / 3;
 		EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
-		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-			      philox_device_synchronize(c->device));
+		EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+			     philox_device_synchronize(c->device));
 		EXPECT_OK(philox_capture_exchange_mode(c->device, &mode));
 		EXPECT_PART(expect_invalidated(c, &capturing));
 	}
@@ -441,8 +440,7 @@ static void an_event_query_is_unsafe(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, NULL));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_event_query(c->device, event));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED, philox_event_query(c->device, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -532,8 +530,8 @@ static void a_capture_ends_on_its_thread(struct contract *c)
 
 	for (int i = 0; i < 2; i++) {
 		EXPECT_PART(begin_on(c, &capturing, 0, modes[i]));
-		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_WRONG_THREAD,
-			      elsewhere(c, try_end, capturing.stream));
+		EXPECT_ERROR(CAPTURE_WRONG_THREAD,
+			     elsewhere(c, try_end, capturing.stream));
 		EXPECT_PART(expect_unharmed(c, &capturing, 1));
 	}
 }
@@ -552,8 +550,8 @@ static void a_global_capture_binds_all_threads(struct contract *c)
 	struct capturing capturing;
 
 	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_GLOBAL));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      elsewhere(c, try_alloc_and_free, NULL));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     elsewhere(c, try_alloc_and_free, NULL));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -572,8 +570,8 @@ static void no_thread_synchronizes_the_device_of_a_capture(struct contract *c)
 
 	for (int mode = 0; mode < 3; mode++) {
 		EXPECT_PART(begin_on(c, &capturing, 0, mode));
-		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-			      elsewhere(c, try_device_sync, NULL));
+		EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+			     elsewhere(c, try_device_sync, NULL));
 		EXPECT_PART(expect_invalidated(c, &capturing));
 	}
 }
@@ -593,8 +591,8 @@ static void a_capture_cannot_wait_for_uncaptured_work(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &plain));
 	EXPECT_OK(philox_event_record(c->device, event, plain));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_ISOLATION,
-		      philox_event_wait(c->device, capturing.stream, event));
+	EXPECT_ERROR(CAPTURE_ISOLATION,
+		     philox_event_wait(c->device, capturing.stream, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -607,8 +605,8 @@ static void two_captures_do_not_merge(struct contract *c)
 	EXPECT_PART(begin_on(c, &first, 0, PHILOX_CAPTURE_RELAXED));
 	EXPECT_PART(begin_on(c, &second, 0, PHILOX_CAPTURE_RELAXED));
 	EXPECT_OK(philox_event_record(c->device, event, first.stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_MERGE,
-		      philox_event_wait(c->device, second.stream, event));
+	EXPECT_ERROR(CAPTURE_MERGE,
+		     philox_event_wait(c->device, second.stream, event));
 	EXPECT_PART(expect_invalidated(c, &first));
 	EXPECT_PART(expect_invalidated(c, &second));
 }
@@ -621,8 +619,8 @@ static void a_captured_event_is_not_synchronized(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
-		      philox_event_synchronize(c->device, event));
+	EXPECT_ERROR(CAPTURED_EVENT,
+		     philox_event_synchronize(c->device, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -634,8 +632,7 @@ static void a_captured_event_is_not_queried(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_on(c, &capturing, 0, PHILOX_CAPTURE_RELAXED));
 	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
-		      philox_event_query(c->device, event));
+	EXPECT_ERROR(CAPTURED_EVENT, philox_event_query(c->device, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -668,13 +665,13 @@ static void an_event_of_an_ended_capture_stands_for_nothing(struct contract *c)
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_OK(philox_event_record(c->device, event, capturing.stream));
 	EXPECT_OK(contract_end_capture(c, capturing.stream, &graph));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
-		      philox_event_wait(c->device, plain, event));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURED_EVENT,
-		      philox_event_synchronize(c->device, event));
+	EXPECT_ERROR(CAPTURED_EVENT,
+		     philox_event_wait(c->device, plain, event));
+	EXPECT_ERROR(CAPTURED_EVENT,
+		     philox_event_synchronize(c->device, event));
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_ISOLATION,
-		      philox_event_wait(c->device, capturing.stream, event));
+	EXPECT_ERROR(CAPTURE_ISOLATION,
+		     philox_event_wait(c->device, capturing.stream, event));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -688,8 +685,8 @@ static void the_legacy_stream_does_not_wait_for_captures(struct contract *c)
 	EXPECT_OK(contract_memory(c, SIZE, &memory));
 	EXPECT_PART(begin_on(c, &capturing, PHILOX_STREAM_BLOCKING,
 			     PHILOX_CAPTURE_RELAXED));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
-		      philox_memory_set(c->device, memory, 1, SIZE, NULL));
+	EXPECT_ERROR(CAPTURE_IMPLICIT,
+		     philox_memory_set(c->device, memory, 1, SIZE, NULL));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 }
 
@@ -707,12 +704,12 @@ static void asking_the_legacy_stream_breaks_nothing(struct contract *c)
 	for (int i = 0; i < 3; i++) {
 		EXPECT_PART(begin_on(c, &capturing, PHILOX_STREAM_BLOCKING,
 				     modes[i]));
-		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
-			      philox_stream_capture_info(c->device, NULL,
-							 &status, &id));
+		EXPECT_ERROR(CAPTURE_IMPLICIT,
+			     philox_stream_capture_info(c->device, NULL,
+							&status, &id));
 		n = 1;
-		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_IMPLICIT,
-			      device_capture_tips(c->device, NULL, &node, &n));
+		EXPECT_ERROR(CAPTURE_IMPLICIT,
+			     device_capture_tips(c->device, NULL, &node, &n));
 		EXPECT_PART(expect_unharmed(c, &capturing, 1));
 	}
 }
@@ -755,8 +752,8 @@ static void a_capture_ends_on_its_stream(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &fork));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNMATCHED,
-		      philox_stream_end_capture(c->device, fork, &graph));
+	EXPECT_ERROR(CAPTURE_UNMATCHED,
+		     philox_stream_end_capture(c->device, fork, &graph));
 	EXPECT_PART(expect_invalidated(c, &capturing));
 	EXPECT_OK(philox_stream_synchronize(c->device, fork));
 }
@@ -770,8 +767,8 @@ static void a_fork_must_be_joined(struct contract *c)
 	EXPECT_OK(contract_stream(c, 0, &fork));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
-	EXPECT_STATUS(
-		PHILOX_ERROR_CAPTURE_UNJOINED,
+	EXPECT_ERROR(
+		CAPTURE_UNJOINED,
 		philox_stream_end_capture(c->device, capturing.stream, &graph));
 	EXPECT_OK(philox_stream_synchronize(c->device, fork));
 	EXPECT_PART(expect_usable(c, &capturing));
@@ -791,8 +788,8 @@ static void work_after_the_join_must_be_joined_too(struct contract *c)
 	EXPECT_OK(contract_order(c, event, fork, capturing.stream));
 	EXPECT_OK(
 		philox_memory_set(c->device, capturing.memory, 3, SIZE, fork));
-	EXPECT_STATUS(
-		PHILOX_ERROR_CAPTURE_UNJOINED,
+	EXPECT_ERROR(
+		CAPTURE_UNJOINED,
 		philox_stream_end_capture(c->device, capturing.stream, &graph));
 	EXPECT_PART(expect_usable(c, &capturing));
 }
@@ -829,14 +826,13 @@ static void an_invalidated_capture_takes_nothing(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_capturing(c, &capturing));
 	EXPECT_PART(fork_off(c, &capturing, fork));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_query(c->device, fork));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_memory_copy(c->device, capturing.memory,
-					 (char *)capturing.memory + SIZE / 2,
-					 SIZE / 2, fork));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_event_record(c->device, event, fork));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED, philox_stream_query(c->device, fork));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_memory_copy(c->device, capturing.memory,
+					(char *)capturing.memory + SIZE / 2,
+					SIZE / 2, fork));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_event_record(c->device, event, fork));
 	EXPECT_OK(device_capture_info(c->device, fork, &info));
 	EXPECT(info.status == PHILOX_CAPTURE_INVALIDATED && !info.graph);
 	EXPECT_PART(expect_invalidated(c, &capturing));
@@ -851,13 +847,13 @@ static void the_message_says_what_broke_a_capture(struct contract *c)
 	SKIP_IF(!philox_device_is_host(c->device),
 		"CUDA keeps no reason for an invalidated capture");
 	EXPECT_PART(begin_capturing(c, &capturing));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_synchronize(c->device, capturing.stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_memory_set(c->device, capturing.memory, 1, SIZE,
-					capturing.stream));
-	EXPECT_STATUS(
-		PHILOX_ERROR_CAPTURE_INVALIDATED,
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_synchronize(c->device, capturing.stream));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_memory_set(c->device, capturing.memory, 1, SIZE,
+				       capturing.stream));
+	EXPECT_ERROR(
+		CAPTURE_INVALIDATED,
 		philox_stream_end_capture(c->device, capturing.stream, &graph));
 	EXPECT_TEXT(strstr(philox_error_message(),
 			   "invalidated by philox_stream_synchronize on a "

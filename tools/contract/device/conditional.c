@@ -439,13 +439,12 @@ static void a_body_and_its_graph_do_not_wait_for_each_other(struct contract *c)
 	EXPECT_OK(contract_event(c, &event));
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
 	EXPECT_OK(philox_event_record(c->device, event, at.stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_MERGE,
-		      philox_event_wait(c->device, at.inner, event));
-	EXPECT_STATUS(
-		PHILOX_ERROR_CAPTURE_INVALIDATED,
-		philox_stream_end_capture(c->device, at.inner, &at.graph));
-	EXPECT_STATUS(
-		PHILOX_ERROR_CAPTURE_INVALIDATED,
+	EXPECT_ERROR(CAPTURE_MERGE,
+		     philox_event_wait(c->device, at.inner, event));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_stream_end_capture(c->device, at.inner, &at.graph));
+	EXPECT_ERROR(
+		CAPTURE_INVALIDATED,
 		philox_stream_end_capture(c->device, at.stream, &at.graph));
 }
 
@@ -462,9 +461,9 @@ static void a_capture_adds_to_a_graph_that_is_there(struct contract *c)
 	EXPECT_OK(contract_end_capture(c, at.stream, &graph));
 	EXPECT_OK(device_capture_begin_to(c->device, at.stream, graph,
 					  PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_capture_begin_to(c->device, at.stream, graph,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_ERROR(STATE,
+		     device_capture_begin_to(c->device, at.stream, graph,
+					     PHILOX_CAPTURE_THREAD_LOCAL));
 	EXPECT_OK(contract_set(c, at.count, 2, SIZE, at.stream));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.stream, &again));
 	EXPECT(again == graph);
@@ -474,12 +473,12 @@ static void a_capture_adds_to_a_graph_that_is_there(struct contract *c)
 	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
 	EXPECT_BYTES(at.stream, at.word, 1, SIZE);
 	EXPECT_BYTES(at.stream, at.count, 2, SIZE);
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      device_capture_begin_to(c->device, NULL, graph,
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_capture_begin_to(c->device, at.stream, graph,
-					      (enum philox_capture_mode)9));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     device_capture_begin_to(c->device, NULL, graph,
+					     PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_ERROR(INVALID,
+		     device_capture_begin_to(c->device, at.stream, graph,
+					     (enum philox_capture_mode)9));
 }
 
 static void a_graph_with_an_open_body_is_not_instantiated(struct contract *c)
@@ -508,8 +507,8 @@ static void a_graph_with_bodies_has_one_exec_at_a_time(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_PART(end_graph(c, &at, &exec));
-	EXPECT_STATUS(PHILOX_ERROR_UNSUPPORTED,
-		      philox_native_instantiate(c->device, at.graph, &second));
+	EXPECT_ERROR(UNSUPPORTED,
+		     philox_native_instantiate(c->device, at.graph, &second));
 	EXPECT_PART(launch_runs(c, &at, exec, words, 1));
 	contract_forget(c, exec);
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
@@ -587,10 +586,9 @@ static void numbers_of_bodies_are_those_of_the_kind(struct contract *c)
 		struct conditional what = wrong[i];
 
 		what.condition = at.condition;
-		EXPECT_STATUS(PHILOX_ERROR_INVALID,
-			      device_graph_add_conditional(c->device, at.graph,
-							   NULL, 0, &what,
-							   &at.node, at.body));
+		EXPECT_ERROR(INVALID, device_graph_add_conditional(
+					      c->device, at.graph, NULL, 0,
+					      &what, &at.node, at.body));
 	}
 	EXPECT_OK(philox_native_graph_nodes(c->device, at.graph, &nodes));
 	EXPECT(nodes == 0);
@@ -601,16 +599,13 @@ static void conditions_are_set_in_graphs_alone(struct contract *c)
 	struct branching at;
 
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_condition_record(c->device, at.inner, at.condition,
-					      at.word));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_condition_record(
-			      c->device, at.stream, at.condition,
-			      (const uint32_t *)((char *)at.word + 1)));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_condition_record(c->device, at.stream,
-					      at.condition, NULL));
+	EXPECT_ERROR(STATE, device_condition_record(c->device, at.inner,
+						    at.condition, at.word));
+	EXPECT_ERROR(INVALID, device_condition_record(
+				      c->device, at.stream, at.condition,
+				      (const uint32_t *)((char *)at.word + 1)));
+	EXPECT_ERROR(INVALID, device_condition_record(c->device, at.stream,
+						      at.condition, NULL));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
 }
 
@@ -645,13 +640,13 @@ static void a_condition_is_for_one_node(struct contract *c)
 	HOST_ONLY();
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	what.condition = at.condition;
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_add_conditional(c->device, at.graph, NULL, 0,
-						   &what, &at.node, at.body));
+	EXPECT_ERROR(INVALID,
+		     device_graph_add_conditional(c->device, at.graph, NULL, 0,
+						  &what, &at.node, at.body));
 	what.condition ^= 1;
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_add_conditional(c->device, at.graph, NULL, 0,
-						   &what, &at.node, at.body));
+	EXPECT_ERROR(INVALID,
+		     device_graph_add_conditional(c->device, at.graph, NULL, 0,
+						  &what, &at.node, at.body));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
 }
 
@@ -668,9 +663,9 @@ static void a_condition_decides_in_bodies_of_its_graph(struct contract *c)
 	EXPECT_OK(device_condition_create(c->device, at.graph, 1, 1,
 					  &what.condition));
 	if (philox_device_is_host(c->device))
-		EXPECT_STATUS(PHILOX_ERROR_INVALID,
-			      device_condition_create(c->device, at.body[0], 1,
-						      1, &own));
+		EXPECT_ERROR(INVALID,
+			     device_condition_create(c->device, at.body[0], 1,
+						     1, &own));
 	within = at;
 	EXPECT_OK(device_graph_add_conditional(c->device, at.body[0], NULL, 0,
 					       &what, &within.node,
@@ -690,13 +685,12 @@ static void a_condition_of_the_body_decides_in_no_other(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 2));
 	EXPECT_OK(device_condition_create(c->device, at.body[0], 0, 0,
 					  &what.condition));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_add_conditional(c->device, at.body[1], NULL,
-						   0, &what, &at.node,
-						   at.body));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_add_conditional(c->device, at.graph, NULL, 0,
-						   &what, &at.node, at.body));
+	EXPECT_ERROR(INVALID,
+		     device_graph_add_conditional(c->device, at.body[1], NULL,
+						  0, &what, &at.node, at.body));
+	EXPECT_ERROR(INVALID,
+		     device_graph_add_conditional(c->device, at.graph, NULL, 0,
+						  &what, &at.node, at.body));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
 }
 
@@ -712,8 +706,8 @@ static void conditions_without_a_node_are_refused(struct contract *c)
 		device_condition_create(c->device, at.body[0], 0, 0, &unused));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(INVALID,
+		     philox_native_instantiate(c->device, at.graph, &exec));
 }
 
 static void empty_bodies_are_refused(struct contract *c)
@@ -725,8 +719,8 @@ static void empty_bodies_are_refused(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_SWITCH, 2));
 	EXPECT_PART(counting_body(c, &at, at.body[1]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(INVALID,
+		     philox_native_instantiate(c->device, at.graph, &exec));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_instantiate(c, at.graph, &exec));
 }
@@ -744,8 +738,8 @@ static void copies_of_plain_memory_are_not_for_bodies(struct contract *c)
 		philox_memory_copy(c->device, plain, at.word, SIZE, at.inner));
 	EXPECT_PART(end_body(c, &at, at.body[0]));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(INVALID,
+		     philox_native_instantiate(c->device, at.graph, &exec));
 }
 
 static void not_called(void *object)
@@ -764,17 +758,16 @@ static void a_body_goes_with_its_node(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_PART(counting_body(c, &at, at.body[0]));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.stream, &at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_graph_destroy(c->device, at.body[0]));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_instantiate(c->device, at.body[0], &exec));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_retain(c->device, at.body[0], not_called,
-					  &released));
+	EXPECT_ERROR(INVALID,
+		     philox_native_graph_destroy(c->device, at.body[0]));
+	EXPECT_ERROR(INVALID,
+		     philox_native_instantiate(c->device, at.body[0], &exec));
+	EXPECT_ERROR(INVALID, device_graph_retain(c->device, at.body[0],
+						  not_called, &released));
 	EXPECT_OK(philox_native_graph_nodes(c->device, at.body[0], &nodes));
 	EXPECT_OK(philox_native_graph_destroy(c->device, at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_graph_nodes(c->device, at.body[0], &nodes));
+	EXPECT_ERROR(INVALID,
+		     philox_native_graph_nodes(c->device, at.body[0], &nodes));
 	EXPECT(!released);
 }
 
@@ -795,8 +788,8 @@ static void nodes_of_bodies_keep_their_arguments(struct contract *c)
 	EXPECT_OK(device_graph_add_kernel(c->device, at.body[0], NULL, 0, &call,
 					  &node));
 	EXPECT_PART(end_graph(c, &at, &exec));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_exec_set_kernel(c->device, exec, node, &call));
+	EXPECT_ERROR(INVALID,
+		     device_exec_set_kernel(c->device, exec, node, &call));
 }
 
 static void kernels_set_conditions_of_their_graph(struct contract *c)
@@ -815,36 +808,33 @@ static void kernels_set_conditions_of_their_graph(struct contract *c)
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	args.word = at.word;
 	args.condition = at.condition;
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_launch(c->device, at.inner, &call));
+	EXPECT_ERROR(INVALID, device_launch(c->device, at.inner, &call));
 	EXPECT_OK(device_condition_add(c->device, at.body[0], NULL, 0,
 				       at.condition, at.word, &first));
 	EXPECT_OK(device_condition_add(c->device, at.graph, NULL, 0,
 				       at.condition, at.word, &first));
 	EXPECT_PART(end_graph(c, &at, &exec));
 	EXPECT_OK(contract_begin(c, at.stream));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_launch(c->device, at.stream, &call));
+	EXPECT_ERROR(INVALID, device_launch(c->device, at.stream, &call));
 	EXPECT_OK(contract_end_capture(c, at.stream, &other));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_condition_add(c->device, other, NULL, 0,
-					   at.condition, at.word, &stranger));
+	EXPECT_ERROR(INVALID,
+		     device_condition_add(c->device, other, NULL, 0,
+					  at.condition, at.word, &stranger));
 	EXPECT_OK(device_exec_set_kernel(c->device, exec, first, &call));
 	EXPECT_OK(device_condition_create(c->device, at.graph, 0, 0,
 					  &args.condition));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_exec_set_kernel(c->device, exec, first, &call));
+	EXPECT_ERROR(INVALID,
+		     device_exec_set_kernel(c->device, exec, first, &call));
 	EXPECT_OK(device_graph_set_kernel(c->device, first, &call));
 	args.condition = at.condition ^ 1;
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      device_graph_set_kernel(c->device, first, &call));
+	EXPECT_ERROR(INVALID, device_graph_set_kernel(c->device, first, &call));
 }
 
 /* Breaks the capture on a stream. */
 static void break_capture(struct contract *c, philox_stream stream)
 {
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_synchronize(c->device, stream));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_synchronize(c->device, stream));
 }
 
 static void a_broken_capture_takes_those_of_its_bodies(struct contract *c)
@@ -861,10 +851,10 @@ static void a_broken_capture_takes_those_of_its_bodies(struct contract *c)
 	EXPECT_OK(
 		philox_stream_capture_info(c->device, at.inner, &status, NULL));
 	EXPECT(status == PHILOX_CAPTURE_INVALIDATED);
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_stream_end_capture(c->device, at.inner, &graph));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_stream_end_capture(c->device, at.stream, &graph));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_stream_end_capture(c->device, at.inner, &graph));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_stream_end_capture(c->device, at.stream, &graph));
 }
 
 static void a_body_whose_capture_broke_is_of_no_use(struct contract *c)
@@ -878,14 +868,14 @@ static void a_body_whose_capture_broke_is_of_no_use(struct contract *c)
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
 	EXPECT_PART(shift(c, &at, at.count, at.inner));
 	EXPECT_PART(break_capture(c, at.inner));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_stream_end_capture(c->device, at.inner, &body));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_capture_begin_to(c->device, at.inner, at.body[0],
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_stream_end_capture(c->device, at.inner, &body));
+	EXPECT_ERROR(STATE,
+		     device_capture_begin_to(c->device, at.inner, at.body[0],
+					     PHILOX_CAPTURE_THREAD_LOCAL));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_native_instantiate(c->device, at.graph, &exec));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_native_instantiate(c->device, at.graph, &exec));
 }
 
 static void a_graph_with_an_open_body_stays(struct contract *c)
@@ -896,15 +886,14 @@ static void a_graph_with_an_open_body_stays(struct contract *c)
 	HOST_ONLY();
 	EXPECT_PART(begin_branch(c, &at, CONDITIONAL_IF, 1));
 	EXPECT_PART(begin_body(c, &at, at.body[0]));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_capture_begin_to(c->device, at.inner, at.body[0],
-					      PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_ERROR(STATE,
+		     device_capture_begin_to(c->device, at.inner, at.body[0],
+					     PHILOX_CAPTURE_THREAD_LOCAL));
 	EXPECT_OK(contract_end_capture(c, at.stream, &at.graph));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_capture_begin_to(c->device, at.stream, at.body[0],
-					      PHILOX_CAPTURE_THREAD_LOCAL));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      philox_native_graph_destroy(c->device, at.graph));
+	EXPECT_ERROR(STATE,
+		     device_capture_begin_to(c->device, at.stream, at.body[0],
+					     PHILOX_CAPTURE_THREAD_LOCAL));
+	EXPECT_ERROR(STATE, philox_native_graph_destroy(c->device, at.graph));
 	EXPECT_OK(philox_stream_end_capture(c->device, at.inner, &body));
 }
 
@@ -928,9 +917,8 @@ static void a_launch_finds_the_arrays_of_its_bodies(struct contract *c)
 	EXPECT_PART(launch_runs(c, &at, exec, zero, 0));
 	contract_forget(c, memory);
 	EXPECT_OK(philox_memory_free(c->device, memory));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID, device_exec_check(c->device, exec));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_launch(c->device, exec, at.stream));
+	EXPECT_ERROR(INVALID, device_exec_check(c->device, exec));
+	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, at.stream));
 }
 
 const struct contract_check contract_conditional[] = {

@@ -351,8 +351,8 @@ static void a_failure_ordered_happens_once(struct contract *c)
 	EXPECT_OK(philox_device_fail(c->device, "set", 2, PHILOX_ERROR_DEVICE));
 	EXPECT_OK(contract_set(c, memory, 2, SIZE, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
-	EXPECT_STATUS(PHILOX_ERROR_DEVICE,
-		      philox_memory_set(c->device, memory, 3, SIZE, stream));
+	EXPECT_ERROR(DEVICE,
+		     philox_memory_set(c->device, memory, 3, SIZE, stream));
 	EXPECT(strstr(philox_error_message(), "set"));
 	EXPECT_BYTES(stream, memory, 2, SIZE);
 	EXPECT_OK(contract_set(c, memory, 4, SIZE, stream));
@@ -365,8 +365,7 @@ static void a_failure_of_any_operation_can_be_ordered(struct contract *c)
 
 	EXPECT_OK(contract_stream(c, 0, &stream));
 	EXPECT_OK(philox_device_fail(c->device, NULL, 1, PHILOX_ERROR_BUSY));
-	EXPECT_STATUS(PHILOX_ERROR_BUSY,
-		      philox_stream_synchronize(c->device, stream));
+	EXPECT_ERROR(BUSY, philox_stream_synchronize(c->device, stream));
 	EXPECT_OK(philox_stream_synchronize(c->device, stream));
 	EXPECT_OK(philox_device_fail(c->device, NULL, 1, PHILOX_ERROR_BUSY));
 	EXPECT_OK(philox_device_fail(c->device, NULL, 0, PHILOX_OK));
@@ -398,22 +397,18 @@ static void destroyed_handles_are_refused(struct contract *c)
 	EXPECT_OK(philox_stream_create(c->device, 0, &stream));
 	EXPECT_OK(philox_event_create(c->device, &event));
 	EXPECT_OK(philox_memory_alloc(c->device, 16, &memory));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_event_record(c->device, (philox_event)stream,
-					  (philox_stream)event));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_memory_free(c->device, (char *)memory + 8));
+	EXPECT_ERROR(INVALID,
+		     philox_event_record(c->device, (philox_event)stream,
+					 (philox_stream)event));
+	EXPECT_ERROR(INVALID,
+		     philox_memory_free(c->device, (char *)memory + 8));
 	EXPECT_OK(philox_stream_destroy(c->device, stream));
 	EXPECT_OK(philox_event_destroy(c->device, event));
 	EXPECT_OK(philox_memory_free(c->device, memory));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_stream_destroy(c->device, stream));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_stream_synchronize(c->device, stream));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_event_query(c->device, event));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_memory_free(c->device, memory));
+	EXPECT_ERROR(INVALID, philox_stream_destroy(c->device, stream));
+	EXPECT_ERROR(INVALID, philox_stream_synchronize(c->device, stream));
+	EXPECT_ERROR(INVALID, philox_event_query(c->device, event));
+	EXPECT_ERROR(INVALID, philox_memory_free(c->device, memory));
 }
 
 /* --- contexts and forks --------------------------------------------------- */
@@ -425,7 +420,7 @@ static void a_context_keeps_its_device_open(struct contract *c)
 
 	EXPECT_OK(philox_device_open(philox_device_name(c->device), &device));
 	EXPECT_OK(philox_context_create(device, &context));
-	EXPECT_STATUS(PHILOX_ERROR_BUSY, philox_device_close(device));
+	EXPECT_ERROR(BUSY, philox_device_close(device));
 	EXPECT_OK(philox_check(context, NULL));
 	philox_context_destroy(context);
 	EXPECT_OK(philox_device_close(device));

@@ -453,10 +453,10 @@ static void objects_of_a_capture_that_fails_are_released(struct contract *c)
 	EXPECT_OK(device_capture_info(c->device, stream, &info));
 	EXPECT_OK(device_graph_retain(c->device, info.graph, release_one,
 				      &released));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_UNSUPPORTED,
-		      philox_stream_synchronize(c->device, stream));
-	EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-		      philox_stream_end_capture(c->device, stream, &graph));
+	EXPECT_ERROR(CAPTURE_UNSUPPORTED,
+		     philox_stream_synchronize(c->device, stream));
+	EXPECT_ERROR(CAPTURE_INVALIDATED,
+		     philox_stream_end_capture(c->device, stream, &graph));
 	EXPECT(releases_reach(&released, 1));
 }
 
@@ -480,18 +480,15 @@ static void destroyed_graphs_are_refused(struct contract *c)
 	contract_forget(c, graph);
 	EXPECT_OK(philox_native_graph_destroy(c->device, graph));
 	fill_init(&fill, a, 4);
-	EXPECT_STATUS(
-		PHILOX_ERROR_INVALID,
-		device_exec_set_kernel(c->device, exec, root, &fill.call));
+	EXPECT_ERROR(INVALID,
+		     device_exec_set_kernel(c->device, exec, root, &fill.call));
 	EXPECT_OK(philox_native_exec_destroy(c->device, exec));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_graph_nodes(c->device, graph, &nodes));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_instantiate(c->device, graph, &exec));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_launch(c->device, exec, stream));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_exec_destroy(c->device, exec));
+	EXPECT_ERROR(INVALID,
+		     philox_native_graph_nodes(c->device, graph, &nodes));
+	EXPECT_ERROR(INVALID,
+		     philox_native_instantiate(c->device, graph, &exec));
+	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, stream));
+	EXPECT_ERROR(INVALID, philox_native_exec_destroy(c->device, exec));
 }
 
 const struct contract_check contract_replay[] = {

@@ -56,8 +56,8 @@ static void memory_has_a_limit(struct contract *c)
 	void *memory;
 
 	if (!philox_device_is_host(c->device)) {
-		EXPECT_STATUS(PHILOX_ERROR_UNSUPPORTED,
-			      philox_device_limit_memory(c->device, 1));
+		EXPECT_ERROR(UNSUPPORTED,
+			     philox_device_limit_memory(c->device, 1));
 		return;
 	}
 	EXPECT_OK(philox_device_limit_memory(c->device, (size_t)1 << 40));
@@ -66,8 +66,7 @@ static void memory_has_a_limit(struct contract *c)
 	EXPECT_OK(philox_device_limit_memory(c->device, total_bytes));
 	EXPECT_OK(philox_device_memory_info(c->device, &free_bytes, NULL));
 	EXPECT(free_bytes == 4096);
-	EXPECT_STATUS(PHILOX_ERROR_MEMORY,
-		      philox_memory_alloc(c->device, 4097, &memory));
+	EXPECT_ERROR(MEMORY, philox_memory_alloc(c->device, 4097, &memory));
 	EXPECT_OK(contract_memory(c, 4096, &memory));
 	EXPECT_OK(philox_device_memory_info(c->device, &free_bytes, NULL));
 	EXPECT(free_bytes == 0);
@@ -144,7 +143,7 @@ static void arrays_end_where_the_mapping_does(struct contract *c)
 	unit = at.unit;
 	EXPECT_OK(contract_map(c, at.base, 0, unit));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID, draw_to(c, &at, 4, 2 * unit));
+	EXPECT_ERROR(INVALID, draw_to(c, &at, 4, 2 * unit));
 	EXPECT(strstr(philox_error_message(), "from byte 4 on of a mapping"));
 	EXPECT_OK(philox_stream_begin_capture(c->device, at.stream,
 					      PHILOX_CAPTURE_GLOBAL));
@@ -153,18 +152,16 @@ static void arrays_end_where_the_mapping_does(struct contract *c)
 	EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
 	/* Other memory in one of the extents is not the same. */
 	EXPECT_PART(unmap(c, &at, unit, unit));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_launch(c->device, exec, at.stream));
+	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, at.stream));
 	EXPECT_OK(contract_map(c, at.base, unit, unit));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_native_launch(c->device, exec, at.stream));
+	EXPECT_ERROR(INVALID, philox_native_launch(c->device, exec, at.stream));
 	EXPECT(strstr(philox_error_message(), "has been unmapped"));
 }
 
 /* --- refusals ------------------------------------------------------------- */
 
 /* Refuses a call and keeps everything as it was. */
-#define EXPECT_INVALID(call) EXPECT_STATUS(PHILOX_ERROR_INVALID, call)
+#define EXPECT_INVALID(call) EXPECT_ERROR(INVALID, call)
 
 static void spaces_have_whole_units(struct contract *c)
 {
@@ -193,8 +190,7 @@ static void spaces_have_an_end(struct contract *c)
 	EXPECT_PART(make_site(c, 4, &at));
 	unit = at.unit;
 	huge = SIZE_MAX - (unit - 1);
-	EXPECT_STATUS(PHILOX_ERROR_MEMORY,
-		      device_space_reserve(device, huge, &base));
+	EXPECT_ERROR(MEMORY, device_space_reserve(device, huge, &base));
 	EXPECT_INVALID(device_space_map(device, at.base, 4 * unit, unit));
 	EXPECT_INVALID(device_space_map(device, at.base, 3 * unit, 2 * unit));
 	EXPECT_INVALID(device_space_map(device, at.base, huge, unit));
@@ -281,8 +277,7 @@ static void a_space_is_released_when_all_is_unmapped(struct contract *c)
 	EXPECT_PART(make_site(c, 3, &at));
 	EXPECT_INVALID(device_space_release(c->device, at.base + at.unit));
 	EXPECT_OK(contract_map(c, at.base, at.unit, at.unit));
-	EXPECT_STATUS(PHILOX_ERROR_STATE,
-		      device_space_release(c->device, at.base));
+	EXPECT_ERROR(STATE, device_space_release(c->device, at.base));
 	EXPECT_OK(contract_set(c, at.base + at.unit, 3, at.unit, at.stream));
 	EXPECT_BYTES(at.stream, at.base + at.unit, 3, at.unit);
 	EXPECT_PART(unmap(c, &at, at.unit, at.unit));
@@ -328,9 +323,8 @@ static void unmapping_gives_memory_back(struct contract *c)
 	EXPECT_OK(contract_reserve(c, 2 * bytes, &at.base));
 	for (int i = 0; i < 4; i++) {
 		EXPECT_OK(contract_map(c, at.base, 0, bytes));
-		EXPECT_STATUS(
-			PHILOX_ERROR_MEMORY,
-			device_space_map(c->device, at.base, bytes, bytes));
+		EXPECT_ERROR(MEMORY, device_space_map(c->device, at.base, bytes,
+						      bytes));
 		EXPECT_PART(unmap(c, &at, 0, bytes));
 	}
 }

@@ -227,8 +227,7 @@ static void beyond_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned i = 0; i < LIMIT; i++)
 		EXPECT_PART(kept_is(c, &at, LIMIT - i, i));
 	EXPECT_PART(nothing_kept(c, &at, LIMIT + 1));
-	EXPECT_STATUS(PHILOX_ERROR_LIMIT,
-		      philox_check(rig->at.context, &report));
+	EXPECT_ERROR(LIMIT, philox_check(rig->at.context, &report));
 	EXPECT(report.beyond == 1 && !report.launches);
 	EXPECT_OK(philox_check(rig->at.context, NULL));
 }
@@ -248,8 +247,7 @@ static void unannounced_loop_body(struct contract *c, struct contract_rig *rig)
 		EXPECT_OK(contract_set(c, at.words, 1, TABLE_SIZE, at.stream));
 		EXPECT_OK(philox_native_launch(c->device, exec, at.stream));
 		EXPECT_PART(contract_is_poison(c, rig, at.kept[0].word));
-		EXPECT_STATUS(PHILOX_ERROR_UNANNOUNCED,
-			      philox_check(rig->at.context, NULL));
+		EXPECT_ERROR(UNANNOUNCED, philox_check(rig->at.context, NULL));
 		EXPECT_PART(ask_runs(c, &at, 2));
 		EXPECT_PART(launch(c, &at, &use, 1));
 		EXPECT_PART(kept_is(c, &at, 1, LIMIT * l));
@@ -360,8 +358,8 @@ static void named_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(philox_forward_begin_loop(rig->at.region, at.stream, 0,
 					    LIMIT - 1, &pass));
 	EXPECT_OK(philox_forward_commit(&pass, &use.ticket));
-	EXPECT_STATUS(PHILOX_ERROR_MISMATCH,
-		      philox_graph_launch(at.graph, at.stream, &use, 1));
+	EXPECT_ERROR(MISMATCH,
+		     philox_graph_launch(at.graph, at.stream, &use, 1));
 	EXPECT_OK(philox_forward_begin_loop(rig->at.region, at.stream, 0, LIMIT,
 					    &pass));
 	EXPECT_OK(philox_forward_commit(&pass, &use.ticket));

@@ -26,8 +26,7 @@ static void reported(struct contract *c, struct contract_rig *rig,
 {
 	struct philox_report report = PHILOX_INIT(struct philox_report);
 
-	EXPECT_STATUS(PHILOX_ERROR_UNANNOUNCED,
-		      philox_check(rig->at.context, &report));
+	EXPECT_ERROR(UNANNOUNCED, philox_check(rig->at.context, &report));
 	EXPECT_TEXT(report.launches == launches, "%d launches reported, not %d",
 		    (int)report.launches, (int)launches);
 	EXPECT(report.graphs == 1);
@@ -190,12 +189,10 @@ static void halves_body(struct contract *c, struct contract_rig *rig)
 
 		EXPECT_OK(
 			philox_graph_prologue(graph, rig->at.stream, &use, 1));
-		EXPECT_STATUS(
-			PHILOX_ERROR_BUSY,
-			philox_graph_launch(graph, rig->at.stream, &second, 1));
-		EXPECT_STATUS(PHILOX_ERROR_BUSY,
-			      philox_graph_prologue(graph, rig->at.stream,
-						    &second, 1));
+		EXPECT_ERROR(BUSY, philox_graph_launch(graph, rig->at.stream,
+						       &second, 1));
+		EXPECT_ERROR(BUSY, philox_graph_prologue(graph, rig->at.stream,
+							 &second, 1));
 		EXPECT(second.ticket.serial == 0);
 		EXPECT_OK(
 			philox_native_launch(c->device, exec, rig->at.stream));

@@ -626,9 +626,9 @@ static void broken_body(struct contract *c, struct contract_rig *rig)
 			forward(c, rig, rig->at.stream, rig->at.out, &ticket));
 		EXPECT(philox_stream_synchronize(c->device, rig->at.stream) !=
 		       PHILOX_OK);
-		EXPECT_STATUS(PHILOX_ERROR_CAPTURE_INVALIDATED,
-			      philox_forward_begin(rig->at.region,
-						   rig->at.stream, 0, &pass));
+		EXPECT_ERROR(CAPTURE_INVALIDATED,
+			     philox_forward_begin(rig->at.region,
+						  rig->at.stream, 0, &pass));
 		EXPECT(philox_capture_end(rig->at.context, rig->at.stream,
 					  &graph) != PHILOX_OK);
 		EXPECT(!graph);
@@ -652,9 +652,8 @@ static void aborted_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_OK(
 		philox_forward_begin(rig->at.region, rig->at.stream, 0, &pass));
 	EXPECT_OK(philox_pass_abort(&pass));
-	EXPECT_STATUS(
-		PHILOX_ERROR_STATE,
-		philox_capture_end(rig->at.context, rig->at.stream, &graph));
+	EXPECT_ERROR(STATE, philox_capture_end(rig->at.context, rig->at.stream,
+					       &graph));
 	EXPECT(!graph);
 	EXPECT_PART(contract_pending_is(c, rig, 0));
 	EXPECT_PART(eager_forward(c, rig, &ticket));
@@ -674,9 +673,8 @@ static void failed_launch_body(struct contract *c, struct contract_rig *rig)
 
 		EXPECT_OK(philox_device_fail(c->device, operations[i], 1,
 					     PHILOX_ERROR_DEVICE));
-		EXPECT_STATUS(
-			PHILOX_ERROR_DEVICE,
-			philox_graph_launch(back, rig->at.stream, &use, 1));
+		EXPECT_ERROR(DEVICE, philox_graph_launch(back, rig->at.stream,
+							 &use, 1));
 		EXPECT_PART(contract_pending_is(c, rig, 1));
 		EXPECT_PART(launch_backward(c, rig, back, ticket, PHILOX_RETAIN,
 					    0));
@@ -694,17 +692,17 @@ static void refused_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(record_backward(c, rig, &back));
 	for (unsigned k = 0; k < RIG_FORWARDS; k++)
 		EXPECT_PART(contract_launch_forward(c, rig, forth, &ticket[k]));
-	EXPECT_STATUS(PHILOX_ERROR_LIMIT,
-		      philox_graph_launch(forth, rig->at.stream, &use, 1));
+	EXPECT_ERROR(LIMIT,
+		     philox_graph_launch(forth, rig->at.stream, &use, 1));
 	EXPECT_PART(launch_backward(c, rig, back, ticket[5], 0, 5));
 	use.ticket = ticket[5];
-	EXPECT_STATUS(PHILOX_ERROR_RELEASED,
-		      philox_graph_launch(back, rig->at.stream, &use, 1));
+	EXPECT_ERROR(RELEASED,
+		     philox_graph_launch(back, rig->at.stream, &use, 1));
 	use.ticket.region_key ^= 1;
-	EXPECT_STATUS(PHILOX_ERROR_MISMATCH,
-		      philox_graph_launch(back, rig->at.stream, &use, 1));
-	EXPECT_STATUS(PHILOX_ERROR_INVALID,
-		      philox_graph_launch(back, rig->at.stream, &use, 0));
+	EXPECT_ERROR(MISMATCH,
+		     philox_graph_launch(back, rig->at.stream, &use, 1));
+	EXPECT_ERROR(INVALID,
+		     philox_graph_launch(back, rig->at.stream, &use, 0));
 	EXPECT_PART(contract_pending_is(c, rig, RIG_FORWARDS - 1));
 	EXPECT_PART(launch_backward(c, rig, back, ticket[RIG_FORWARDS - 1], 0,
 				    RIG_FORWARDS - 1));

@@ -114,7 +114,7 @@ static void failing_body(struct contract *c, struct contract_rig *rig)
 	for (unsigned i = 0; i < 2; i++) {
 		failing = usual_kind(i);
 		call = stage_begin(&stage, x);
-		EXPECT_STATUS(PHILOX_ERROR_LIMIT, stage_call(&stage, &call));
+		EXPECT_ERROR(LIMIT, stage_call(&stage, &call));
 		EXPECT_PART(contract_pending_is(c, rig, i));
 		failing = PHILOX_CALL_NONE;
 		rig->next += i == 0;
@@ -250,8 +250,8 @@ static void kept_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_BYTES(rig->at.stream, kept.outputs[1].address, 0x42,
 		     STAGE_BYTES);
 	EXPECT_PART(stage_release(c, &stage, &kept, rig->at.stream));
-	EXPECT_STATUS(PHILOX_ERROR_STALE,
-		      philox_output_check(stage.runner, &kept.outputs[0]));
+	EXPECT_ERROR(STALE,
+		     philox_output_check(stage.runner, &kept.outputs[0]));
 	EXPECT_PART(
 		stage_forward(c, &stage, x, 0x42, PHILOX_CALL_REPLAY, &ticket));
 }
@@ -291,8 +291,8 @@ static void tied_body(struct contract *c, struct contract_rig *rig)
 		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_EAGER, &ticket));
 	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
 	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket, 0, 2));
-	EXPECT_STATUS(PHILOX_ERROR_STALE,
-		      philox_output_check(stage.runner, &kept.outputs[0]));
+	EXPECT_ERROR(STALE,
+		     philox_output_check(stage.runner, &kept.outputs[0]));
 	EXPECT_PART(
 		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_REPLAY, &ticket));
 }
@@ -320,8 +320,8 @@ static void step_body(struct contract *c, struct contract_rig *rig)
 	EXPECT_PART(contract_is_forward(c, rig, kept.outputs[0].address, 2));
 	EXPECT_PART(contract_eager_backward(c, rig, kept.use.ticket, 0, 2));
 	EXPECT_PART(begin_step(c, &stage, 0));
-	EXPECT_STATUS(PHILOX_ERROR_STALE,
-		      philox_output_check(stage.runner, &kept.outputs[1]));
+	EXPECT_ERROR(STALE,
+		     philox_output_check(stage.runner, &kept.outputs[1]));
 	EXPECT_PART(
 		stage_forward(c, &stage, x, 0x44, PHILOX_CALL_REPLAY, &ticket));
 }

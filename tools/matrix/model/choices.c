@@ -49,44 +49,7 @@ unsigned matrix_classes(const struct matrix_event *event)
 		classes |= MATRIX_OVERLAPS;
 	if (matrix_is_refused(event))
 		classes |= MATRIX_REFUSALS;
-	switch (event->kind) {
-	case MATRIX_INFERENCE:
-	case MATRIX_WARMUP:
-		return classes | MATRIX_UNTRACKED;
-	case MATRIX_RECOMPUTE:
-		return classes | MATRIX_RECOMPUTES;
-	case MATRIX_PAIR:
-	case MATRIX_KEEP:
-	case MATRIX_EXCHANGE:
-	case MATRIX_DOUBLE:
-	case MATRIX_MIXED:
-	case MATRIX_LINKED:
-	case MATRIX_NESTED:
-		return classes | MATRIX_ONE_GRAPH;
-	case MATRIX_RELEASE:
-		return classes | MATRIX_RELEASES;
-	case MATRIX_SEED:
-	case MATRIX_RESEED:
-		return classes | MATRIX_SEEDS;
-	case MATRIX_REMAKE:
-		return classes | MATRIX_REMAKES;
-	case MATRIX_SAVE:
-		return classes | MATRIX_SAVES;
-	case MATRIX_CAPTURE:
-		return classes | MATRIX_CAPTURES;
-	case MATRIX_BODIES:
-	case MATRIX_LOOP:
-		return classes | MATRIX_LOOPS;
-	case MATRIX_SPOILED:
-		return classes | MATRIX_LOOPS | MATRIX_CAPTURES;
-	case MATRIX_ADVANCE:
-	case MATRIX_FOLD:
-	case MATRIX_AT_END:
-	case MATRIX_BACK:
-		return classes | MATRIX_GENERATORS;
-	default:
-		return classes;
-	}
+	return classes | matrix_kinds[event->kind].classes;
 }
 
 int matrix_is_left_out(unsigned classes, const struct matrix_event *event)

@@ -77,6 +77,23 @@ enum matrix_kind {
 	MATRIX_KINDS
 };
 
+/* What a word of a kind has, after its letter: see matrix_words. */
+enum {
+	HAS_TICKET = 1,
+	HAS_OTHER = 2, /* a second ticket */
+	HAS_REGION = 4,
+	HAS_FORM = 8,
+	HAS_GRAPH = 16 /* no mark: it is always one */
+};
+
+struct matrix_kind_word {
+	char letter;
+	unsigned has;
+	unsigned classes; /* a search needs for it, whatever its marks are */
+};
+
+extern const struct matrix_kind_word matrix_kinds[MATRIX_KINDS];
+
 enum matrix_how {
 	MATRIX_EAGER,
 	MATRIX_ON_CELLS,

@@ -10,8 +10,6 @@
 #include <string.h>
 #include "tools/matrix/model/model.h"
 
-static const char letters[MATRIX_KINDS + 1] = "FIWBRPQXDLSNZVMOCAKEGTUHYJ";
-
 const char matrix_words[] =
 	"Words of a run:\n"
 	"  F0      forward number 0 (they are counted from 0)\n"
@@ -66,25 +64,9 @@ const char matrix_words[] =
 	"          it fails after its passes, captured\n"
 	"  !       must be refused\n";
 
-static int has_ticket(unsigned kind)
+static int has(const struct matrix_event *event, unsigned what)
 {
-	return strchr("FBRQXDLMOTUY", letters[kind]) != NULL;
-}
-
-static int has_other(unsigned kind)
-{
-	return kind == MATRIX_EXCHANGE || kind == MATRIX_DOUBLE ||
-	       kind == MATRIX_MIXED;
-}
-
-static int has_region(unsigned kind)
-{
-	return strchr("FIWPQXZMOCSNAKEGHYJ", letters[kind]) != NULL;
-}
-
-static int is_always_in_graph(unsigned kind)
-{
-	return strchr("PQXDMTUH", letters[kind]) != NULL;
+	return (matrix_kinds[event->kind].has & what) != 0;
 }
 
 /* The marks of enum matrix_how and enum matrix_fate. */
@@ -93,7 +75,7 @@ static const char hows[] = " dgecpf", fates[] = " rxyuqbk";
 static void write_marks(const struct matrix_event *event, char *marks)
 {
 	if (event->how != MATRIX_EAGER &&
-	    !(event->how == MATRIX_IN_GRAPH && is_always_in_graph(event->kind)))
+	    !(event->how == MATRIX_IN_GRAPH && has(event, HAS_GRAPH)))
 		*marks++ = hows[event->how];
 	if (event->part != MATRIX_WHOLE)
 		*marks++ = event->part == MATRIX_BEGIN ? '(' : ')';
@@ -122,27 +104,23 @@ static void write_form(const struct matrix_event *event, char *text,
 	snprintf(text, size, "[%s]%s%s%s", form->program, digits, made, named);
 }
 
-static int has_form(unsigned kind)
-{
-	return kind == MATRIX_BODIES || kind == MATRIX_SPOILED;
-}
-
 size_t matrix_event_text(const struct matrix_event *event, char *text,
 			 size_t size)
 {
 	char ticket[48] = "", other[8] = "", region[8] = "", marks[8];
 
-	if (has_form(event->kind))
+	if (has(event, HAS_FORM))
 		write_form(event, ticket, sizeof(ticket));
-	if (has_ticket(event->kind))
+	if (has(event, HAS_TICKET))
 		snprintf(ticket, sizeof(ticket), "%u", event->ticket);
-	if (has_other(event->kind))
+	if (has(event, HAS_OTHER))
 		snprintf(other, sizeof(other), ".%u", event->other);
-	if (has_region(event->kind) && event->region)
+	if (has(event, HAS_REGION) && event->region)
 		snprintf(region, sizeof(region), "@%u", event->region);
 	write_marks(event, marks);
-	return (size_t)snprintf(text, size, "%c%s%s%s%s", letters[event->kind],
-				ticket, other, region, marks);
+	return (size_t)snprintf(text, size, "%c%s%s%s%s",
+				matrix_kinds[event->kind].letter, ticket, other,
+				region, marks);
 }
 
 void matrix_run_text(const struct matrix_event *events, unsigned n, char *text,
@@ -237,25 +215,24 @@ static const char *read_form(const char *text, struct matrix_event *event)
 /* Reads one word, up to a blank or the end; NULL if it is not one. */
 static const char *read_event(const char *text, struct matrix_event *event)
 {
-	const char *letter = *text ? strchr(letters, *text++) : NULL;
-
 	memset(event, 0, sizeof(*event));
-	if (!letter)
-		return NULL;
-	event->kind = (uint8_t)(letter - letters);
+	while (matrix_kinds[event->kind].letter != *text)
+		if (++event->kind == MATRIX_KINDS)
+			return NULL;
+	text++;
 	event->ticket = event->other = MATRIX_NONE;
-	if (is_always_in_graph(event->kind))
+	if (has(event, HAS_GRAPH))
 		event->how = MATRIX_IN_GRAPH;
-	if (has_form(event->kind))
+	if (has(event, HAS_FORM))
 		text = read_form(text, event);
-	if (has_ticket(event->kind))
+	if (has(event, HAS_TICKET))
 		text = read_number(text, &event->ticket);
-	if (has_other(event->kind))
+	if (has(event, HAS_OTHER))
 		text = text && *text == '.'
 			       ? read_number(text + 1, &event->other)
 			       : NULL;
 	if (text && *text == '@')
-		text = has_region(event->kind)
+		text = has(event, HAS_REGION)
 			       ? read_number(text + 1, &event->region)
 			       : NULL;
 	while (text && *text && *text != ' ')
@@ -270,7 +247,7 @@ static void find_region(const struct matrix_run *run,
 	struct matrix_view view;
 
 	matrix_look(run, &view);
-	if (has_region(event->kind) || event->ticket >= view.next)
+	if (has(event, HAS_REGION) || event->ticket >= view.next)
 		return;
 	event->region = view.of[event->ticket].region;
 }
