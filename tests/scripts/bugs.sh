@@ -4,8 +4,8 @@
 # program must find it: `philox matrix`, `philox selftest` or the tests, with
 # options. Without a bug all of them pass.
 #
-# The tree is copied and built once. Each patch gets a copy of that, in which
-# make has little to do, and as many run at a time as there are cores. A bug
+# The tree is copied and built once. Each core has a copy of that, in which make
+# has little to do for a patch; what has changed since is then put back. A bug
 # that makes its finder crash is also found; one that makes it run out of time, be
 # killed or not start is not, for a busy machine does the same.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
@@ -40,7 +40,7 @@ builds()
 	tree=$1
 	shift
 	MAKEFLAGS='' $MAKE -C "$tree" -j "$@" BUILD=build CUDA=0 SANITIZE= DEBUG= \
-		CC="$CC" CXX="$CXX" CFLAGS="-O1 -g0 -w" \
+		CC="$CC" CXX="$CXX" CFLAGS="-O1 -g0 -w" LDFLAGS="${LDFLAGS-} $linker" \
 		VECTORS="-O1 -DPHILOX_UNROLL_NOTHING" \
 		SUBJECTS="numbers ledger graph alloc pool device rows runner save mesh tools"
 }
@@ -49,7 +49,35 @@ copies_and_builds()
 {
 	mkdir "$clean" &&
 		sources | tar -cf - -T - | tar -xf - -C "$clean" &&
-		builds "$clean" "$cores" build/philox build/tests/philox-tests
+		builds "$clean" "$cores" build/philox build/tests/philox-tests &&
+		n=0 &&
+		while [ $((n += 1)) -le "$cores" ]; do
+			cp -a "$clean" "$WORK/tree-$n" || return 1
+		done &&
+		touch "$WORK/copied"
+}
+
+# A linker that is fast, where it is there: each patch links once
+find_linker()
+{
+	echo 'int main(void) { return 0; }' >"$WORK/main.c"
+	for linker in -fuse-ld=lld -fuse-ld=gold ''; do
+		# shellcheck disable=SC2086 # empty, or one word
+		$CC $linker -o "$WORK/main" "$WORK/main.c" 2>"$WORK/said" && return
+	done
+}
+
+# puts_back TREE: all that is newer than the copies is again as in the clean one
+puts_back()
+{
+	find "$1" ! -type d -newer "$WORK/copied" | while IFS= read -r file; do
+		original=$clean${file#"$1"}
+		if [ -e "$original" ]; then
+			cp -a "$original" "$file"
+		else
+			rm -f "$file"
+		fi
+	done
 }
 
 # finders PATCH: the programs that must find it, one per line
@@ -88,10 +116,13 @@ passes()
 	esac
 }
 
-# finds TREE FINDER
+# finds TREE FINDER: tests end with the first that fails
 finds()
 {
-	(run "$1" "$2") >"$job/found" 2>&1
+	case $2 in
+	tests\ *) (run "$1" "tests --fail-fast ${2#tests }") ;;
+	*) (run "$1" "$2") ;;
+	esac >"$job/found" 2>&1
 	status=$?
 	cat "$job/found"
 	case $status in
@@ -139,10 +170,8 @@ has_options()
 # is_found PATCH: it applies as it is, builds, and each of its finders finds it
 is_found()
 {
-	tree=$job/tree
 	finders "$1" >"$job/finders"
 	[ -s "$job/finders" ] || { echo "$1 has no line 'Found by:'" && return 1; }
-	cp -a "$clean" "$tree"
 	patch -p1 -f --fuzz=0 -d "$tree" <"$1" ||
 		{ echo "$1 no longer applies: make it again" && return 1; }
 	while IFS= read -r finder; do
@@ -158,21 +187,22 @@ try()
 {
 	job=$jobs/$1
 	shift
-	mkdir "$job" 2>/dev/null || return 0
+	mkdir "$job" 2>/dev/null || return
 	"$@" >"$job/said" 2>&1
 	echo $? >"$job/status"
-	rm -rf "$job/tree"
 }
 
+# worker NUMBER: it has a tree of its own
 worker()
 {
+	tree=$WORK/tree-$1
 	n=0
 	while IFS= read -r finder; do
 		n=$((n + 1))
 		try "without-$n" passes "$clean" "$finder" </dev/null
 	done <"$WORK/finders"
 	for patch in $patches; do
-		try "$(basename "$patch")" is_found "$patch"
+		try "$(basename "$patch")" is_found "$patch" && puts_back "$tree"
 	done
 }
 
@@ -188,12 +218,13 @@ for patch in $patches; do
 	finders "$patch"
 done | sort -u >"$WORK/finders"
 
+find_linker
 check "a copy of the tree can be built" copies_and_builds
 [ "$failed" -eq 0 ] || finish
 workers=
 trap 'kill $workers; exit 1' HUP INT TERM
 while [ "$cores" -gt 0 ]; do
-	worker &
+	worker "$cores" &
 	workers="$workers $!"
 	cores=$((cores - 1))
 done
