@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "graph/runner/function/function.h"
@@ -14,24 +15,36 @@ struct runner_reader {
 	struct runner_text *text;
 };
 
+/* The first word of a line, with the space before a number that comes next. */
+static void expect_first(struct reader *reader, const char *word,
+			 const struct field *fields)
+{
+	const int number = fields->kind == FIELD_NUMBER && !fields->word;
+	char first[32];
+
+	snprintf(first, sizeof(first), "%s%s", word, number ? " " : "");
+	reader_expect(reader, first);
+}
+
 /* All of a line but its end. */
 static void read_line(struct reader *reader, const char *word,
 		      const struct field *fields, void *object)
 {
-	reader_expect(reader, word);
+	expect_first(reader, word, fields);
 	fields_read(reader, fields, object, FIELDS_APART);
 }
 
 /* --- parts of a function --------------------------------------------------- */
 
 static void read_count_lines(struct reader *reader,
-			struct philox_function_counts *counts)
+			     struct philox_function_counts *counts)
 {
 	for (size_t i = 0; i < TEXT_COUNTS; i++) {
 		if (i && text_counts[i].word)
 			reader_end_line(reader);
 		if (text_counts[i].word)
-			reader_expect(reader, text_counts[i].word);
+			expect_first(reader, text_counts[i].word,
+				     text_counts[i].fields);
 		fields_read(reader, text_counts[i].fields, counts,
 			    FIELDS_APART);
 	}
