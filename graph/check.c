@@ -3,12 +3,9 @@
  */
 #include <inttypes.h>
 #include <stddef.h>
-#include "graph/capture/capture.h"
 #include "graph/check.h"
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
-#include "lib/base/base.h"
-#include "lib/state/state.h"
 
 /* The size of the struct's first version. */
 #define REPORT_SIZE_FIRST OPTIONS_FIRST(struct philox_report, beyond)

@@ -4,20 +4,14 @@
  * lib owns the context's lock, generators and regions; this file fills in its
  * hooks, so that the passes of every context see captures.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include "graph/capture/capture.h"
 #include "graph/check.h"
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
 #include "graph/runner/runner.h"
 #include "graph/runner/call/call.h"
-#include "lib/pass/pass.h"
-#include "lib/device/device.h"
 #include "lib/rows/rows.h"
 #include "lib/save/save.h"
-#include "lib/state/state.h"
 
 #define CELLS_CHUNK  (64 * 1024)
 #define MAPPED_CHUNK (64 * 1024)

@@ -79,20 +79,19 @@ static enum philox_status reserve_node(struct capture *capture, uint32_t bodies)
 static enum philox_status take_controls(struct capture *capture, uint32_t n)
 {
 	struct captured_body *bodies = capture->bodies + capture->n_bodies;
-	uint32_t slots = capture->slots;
+	uint32_t slots = capture->message_slots;
 	enum philox_status status = PHILOX_OK;
 
-	memset(bodies, 0, n * sizeof(*bodies));
 	for (uint32_t i = 0; status == PHILOX_OK && i < n; i++) {
 		status = slots_take(capture, 2, &bodies[i].control,
 				    &bodies[i].slot);
-		capture->slots++;
+		capture->message_slots++;
 	}
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	for (uint32_t i = 0; i < n; i++)
 		arena_free(&capture->graphs->cells, &bodies[i].control);
-	capture->slots = slots;
+	capture->message_slots = slots;
 	return status;
 }
 
@@ -141,7 +140,7 @@ void bodies_forget(struct capture *capture)
 		arena_free(&capture->graphs->cells,
 			   &capture->bodies[node->body + i].control);
 	capture->n_bodies -= node->bodies;
-	capture->slots -= node->bodies;
+	capture->message_slots -= node->bodies;
 }
 
 void bodies_free(struct capture *capture)
@@ -169,10 +168,10 @@ struct kernel_call bodies_kernel(const struct captured_body *body,
 
 enum philox_status bodies_reserve(struct captured_body *body, uint32_t n)
 {
-	if (!array_grow(&body->cells, body->n_cells, n, sizeof(*body->cells)))
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for the cells of a body");
-	return PHILOX_OK;
+	if (array_grow(&body->cells, body->n_cells, n, sizeof(*body->cells)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for the cells of a body");
 }
 
 void bodies_move(struct capture *capture, uint32_t index,

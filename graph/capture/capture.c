@@ -7,11 +7,8 @@
  */
 #include <inttypes.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "graph/capture/capture.h"
-#include "lib/base/base.h"
 
 /* --- making and freeing captures ------------------------------------------ */
 
@@ -184,13 +181,13 @@ static void free_reads(struct capture *capture)
 	free(capture->reads);
 }
 
-static void free_values(struct capture *capture)
+static void free_params(struct capture *capture)
 {
-	for (uint32_t i = 0; i < capture->n_values; i++) {
-		arena_free(&capture->graphs->cells, &capture->values[i].cell);
-		free(capture->values[i].name);
+	for (uint32_t i = 0; i < capture->n_params; i++) {
+		arena_free(&capture->graphs->cells, &capture->params[i].cell);
+		free(capture->params[i].name);
 	}
-	free(capture->values);
+	free(capture->params);
 }
 
 static void free_views(struct capture *capture)
@@ -217,7 +214,7 @@ static void free_capture(struct capture *capture)
 	}
 	free_views(capture);
 	free_reads(capture);
-	free_values(capture);
+	free_params(capture);
 	bodies_free(capture);
 	head_destroy(graphs, &capture->head);
 	lifeline_put(capture->lifeline);

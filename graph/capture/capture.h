@@ -346,7 +346,7 @@ struct captured_pass {
  * slot's 16 bytes as they are, or poison. A graph's message keeps those that
  * were set last, from launch to launch.
  */
-struct captured_value {
+struct captured_param {
 	char *name;
 	uint32_t slot;
 	uint32_t size;
@@ -408,15 +408,15 @@ struct capture {
 	uint32_t capacity;        /* of passes */
 	struct state_read *reads; /* in order of recording */
 	uint32_t n_reads;
-	struct captured_value *values; /* in order of recording */
-	uint32_t n_values;
+	struct captured_param *params; /* in order of recording */
+	uint32_t n_params;
 	struct conditional_node *nodes; /* in order of recording */
 	uint32_t n_nodes;
 	struct captured_body *bodies; /* the same */
 	uint32_t n_bodies;
 	struct arena_block *views; /* cells of views (philox_pass_at()) */
 	uint32_t n_views;
-	uint32_t slots;
+	uint32_t message_slots;
 	uint32_t node_capacity; /* of the node's message */
 	int dropped;
 	int sealing;       /* a graph is being made of it, without the lock */

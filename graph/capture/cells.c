@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 #include "graph/capture/capture.h"
-#include "lib/device/device.h"
 
 struct cell_block {
 	struct cell_block *next;
@@ -25,19 +24,12 @@ static struct philox_device *block_device(const struct cell_block *block)
 	return block->region->context->device;
 }
 
-/* Whether the device is done with a block. Queries are unsafe in captures. */
+/* Whether the device is done with a block. */
 static int is_idle(const struct cell_block *block)
 {
-	struct philox_device *device = block_device(block);
-	enum philox_capture_mode mode;
-	enum philox_status status;
-
-	if (block->busy || !block->recorded)
-		return !block->busy;
-	if (device_relaxed_begin(device, &mode) != PHILOX_OK)
-		return 0;
-	status = philox_event_query(device, block->ended);
-	return device_relaxed_end(device, mode, status) == PHILOX_OK;
+	return !block->busy &&
+	       (!block->recorded ||
+		device_event_reached(block_device(block), block->ended));
 }
 
 static void free_block(struct graph_context *graphs, struct cell_block *block)
@@ -132,12 +124,10 @@ static struct cell_block *find_block(struct graph_context *graphs,
 				     const struct philox_region *region)
 {
 	struct cell_block *block = graphs->blocks;
-	const struct status_message kept = status_kept();
 
 	while (block && (block->region != region ||
 			 block->life != region->life || !is_idle(block)))
 		block = block->next;
-	status_restore(&kept);
 	return block;
 }
 

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <philox/conditional.h>
 #include "graph/capture/capture.h"
-#include "lib/base/base.h"
-#include "lib/device/device.h"
 
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST \

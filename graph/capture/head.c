@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/capture.h"
-#include "lib/device/device.h"
 
 /* Those of the open and the sealed control block, and that of bodies. */
 enum { REPORT_OF_BODIES = 2, HEAD_REPORTS };
@@ -68,27 +67,11 @@ enum philox_status head_create(struct graph_context *graphs, struct head *head)
 	return PHILOX_OK;
 }
 
-/*
- * That it is not copied yet is no error. Queries are unsafe in captures, which
- * may be in progress.
- */
-static int is_copied(struct philox_device *device, const struct head *head)
-{
-	const struct status_message kept = status_kept();
-	enum philox_capture_mode mode;
-	enum philox_status status = device_relaxed_begin(device, &mode);
-
-	if (status == PHILOX_OK)
-		status = device_relaxed_end(
-			device, mode, philox_event_query(device, head->copied));
-	status_restore(&kept);
-	return status == PHILOX_OK;
-}
-
 int head_is_idle(struct graph_context *graphs, struct head *head)
 {
 	return head->copy == HEAD_COPYING
-		       ? is_copied(graphs->context->device, head)
+		       ? device_event_reached(graphs->context->device,
+					      head->copied)
 		       : head->copy != HEAD_SENT;
 }
 
@@ -401,4 +384,50 @@ struct kernel_call head_call(const struct head *head,
 				    .args = message->args,
 				    .size = head_args_size(message->capacity),
 				    .work = head->cells};
+}
+
+/* --- slots: places in the message of a capture's head -------------------- */
+
+/* Gives the head's node a message with room for one more slot. */
+static enum philox_status reserve_slot(struct capture *capture)
+{
+	struct head_message message;
+	struct kernel_call call;
+	enum philox_status status;
+
+	if (capture->message_slots < capture->node_capacity)
+		return PHILOX_OK;
+	status = head_message_init(&message, &capture->head,
+				   capture->message_slots + 1);
+	if (status != PHILOX_OK)
+		return status;
+	call = head_call(&capture->head, &message);
+	status = device_graph_set_kernel(capture_device(capture),
+					 capture->first.node, &call);
+	if (status == PHILOX_OK)
+		capture->node_capacity = message.capacity;
+	head_message_finish(&message);
+	return status;
+}
+
+enum philox_status slots_take_cells(struct capture *capture, uint32_t cells,
+				    struct arena_block *block)
+{
+	enum philox_status status =
+		head_reserve(capture->graphs, &capture->head, cells);
+
+	if (status != PHILOX_OK)
+		return status;
+	return arena_alloc(&capture->graphs->cells,
+			   cells * sizeof(struct philox_state), block);
+}
+
+enum philox_status slots_take(struct capture *capture, uint32_t cells,
+			      struct arena_block *block, uint32_t *slot)
+{
+	enum philox_status status = reserve_slot(capture);
+
+	*slot = capture->message_slots;
+	return status == PHILOX_OK ? slots_take_cells(capture, cells, block)
+				   : status;
 }

@@ -5,7 +5,6 @@
  * With the context's lock held. Captures are named by their number in the
  * context, since the device's ids may differ from run to run.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include "graph/capture/capture.h"
 

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include "graph/capture/capture.h"
 #include "lib/containers/array.h"
-#include "lib/device/device.h"
 
 static uint64_t placeholder(const struct capture *capture, uint32_t index)
 {
@@ -306,7 +305,7 @@ static void add(struct capture *capture, struct philox_pass *pass,
 		capture->passes[pass->index].states =
 			capture->passes[source].states;
 	if (!capture_is_linked(captured))
-		capture->slots++;
+		capture->message_slots++;
 	if (is_consuming(captured))
 		capture->passes[source].consuming = 1;
 	pass->states = capture->passes[pass->index].states;
@@ -498,11 +497,11 @@ enum philox_status passes_join(const struct philox_pass *view)
 
 static enum philox_status reserve_read(struct capture *capture)
 {
-	if (!array_grow(&capture->reads, capture->n_reads, 1,
-			sizeof(*capture->reads)))
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for captured copies of states");
-	return PHILOX_OK;
+	if (array_grow(&capture->reads, capture->n_reads, 1,
+		       sizeof(*capture->reads)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for captured copies of states");
 }
 
 static enum philox_status check_copy(const struct capture *capture, uint64_t id)
@@ -557,7 +556,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 	read.before = capture->n_passes;
 	head_add_state(&capture->head, read.cell.device, read.slot);
 	capture->reads[capture->n_reads++] = read;
-	capture->slots++;
+	capture->message_slots++;
 	generator->reads++;
 	return PHILOX_OK;
 }
@@ -582,11 +581,11 @@ enum philox_status passes_live(const struct philox_pass *pass)
 
 static enum philox_status reserve_view(struct capture *capture)
 {
-	if (!array_grow(&capture->views, capture->n_views, 1,
-			sizeof(*capture->views)))
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for the cells of a view");
-	return PHILOX_OK;
+	if (array_grow(&capture->views, capture->n_views, 1,
+		       sizeof(*capture->views)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY,
+			  "no memory for the cells of a view");
 }
 
 /* A ticket that is named at launch is asked then. */
@@ -685,7 +684,7 @@ static enum philox_status tell_iterations(struct capture *capture,
 				     "region '%s': ", source->region->name);
 	head_add_state(&capture->head, source->known.device,
 		       source->known_slot);
-	capture->slots++;
+	capture->message_slots++;
 	return PHILOX_OK;
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "graph/capture/capture.h"
-#include "lib/state/state.h"
 
 void report_regions(const struct capture *capture, char *text, size_t size)
 {
@@ -55,7 +54,7 @@ static void post_unannounced(const struct capture *capture, const char *name,
 /* If the first pass failed, its head remains: the graph keeps it. */
 static int is_empty(const struct capture *capture)
 {
-	return !capture->n_passes && !capture->n_reads && !capture->n_values &&
+	return !capture->n_passes && !capture->n_reads && !capture->n_params &&
 	       !capture->n_nodes;
 }
 

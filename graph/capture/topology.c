@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/capture.h"
-#include "lib/base/base.h"
 
 enum { ORDER_TIPS = 16 };
 

@@ -8,8 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include "graph/capture/capture.h"
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
 

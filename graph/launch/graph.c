@@ -8,10 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "graph/capture/capture.h"
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
-#include "lib/base/base.h"
 
 /* The size of the struct's first version. */
 #define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_use_info, iterations)
@@ -78,13 +76,13 @@ static void post_adopted(const struct philox_graph *graph)
 		 status_es(graph->n_uses), regions);
 }
 
-static void write_values(struct philox_graph *graph)
+static void write_params(struct philox_graph *graph)
 {
 	const struct capture *capture = graph->capture;
 
-	for (uint32_t i = 0; i < capture->n_values; i++)
-		graph->message.args->states[capture->values[i].slot] =
-			capture->values[i].initial;
+	for (uint32_t i = 0; i < capture->n_params; i++)
+		graph->message.args->states[capture->params[i].slot] =
+			capture->params[i].initial;
 }
 
 static enum philox_status seal_begin(struct philox_graph *graph)
@@ -97,7 +95,7 @@ static enum philox_status seal_begin(struct philox_graph *graph)
 	status = head_message_init(&graph->message, &capture->head,
 				   capture->node_capacity);
 	if (status == PHILOX_OK)
-		write_values(graph);
+		write_params(graph);
 	else
 		capture_seal_end(capture, status);
 	return status;
@@ -182,7 +180,7 @@ static uint64_t bytes_of_capture(const struct capture *capture)
 
 	return sizeof(*capture) +
 	       capture->capacity * sizeof(struct captured_pass) +
-	       capture->n_values * sizeof(struct captured_value) +
+	       capture->n_params * sizeof(struct captured_param) +
 	       head->report.size + head->open.size + head->staged.size +
 	       head->sealed.size + head->cells * sizeof(struct philox_state);
 }

@@ -17,7 +17,6 @@
 #include <string.h>
 #include "graph/launch/launch.h"
 #include "graph/pool/pool.h"
-#include "lib/device/device.h"
 
 /* --- before any step: may it be launched ---------------------------------- */
 

@@ -1,7 +1,7 @@
 /*
  * graph/launch/params.c - values: captured, set, written
  *
- * See philox/launch_value.h, and struct captured_value in
+ * See philox/launch_value.h, and struct captured_param in
  * graph/capture/capture.h.
  */
 #include <inttypes.h>
@@ -10,10 +10,7 @@
 #include <string.h>
 #include <philox/launch_value.h>
 #include "graph/launch/launch.h"
-#include "graph/capture/capture.h"
-#include "lib/base/base.h"
 #include "lib/containers/array.h"
-#include "lib/device/device.h"
 
 /* The size of the struct's first version. */
 #define INFO_SIZE_FIRST OPTIONS_FIRST(struct philox_value_info, reserved)
@@ -44,8 +41,8 @@ static enum philox_status check_size(const char *name, size_t size)
 static enum philox_status check_unused(const struct capture *capture,
 				       const char *name)
 {
-	for (uint32_t i = 0; i < capture->n_values; i++)
-		if (strcmp(capture->values[i].name, name) == 0)
+	for (uint32_t i = 0; i < capture->n_params; i++)
+		if (strcmp(capture->params[i].name, name) == 0)
 			return status_set(PHILOX_ERROR_EXISTS,
 					  "capture %" PRIu64
 					  " has a value '%s' already",
@@ -53,47 +50,46 @@ static enum philox_status check_unused(const struct capture *capture,
 	return PHILOX_OK;
 }
 
-static enum philox_status reserve_value(struct capture *capture)
+static enum philox_status reserve_param(struct capture *capture)
 {
-	if (!array_grow(&capture->values, capture->n_values, 1,
-			sizeof(*capture->values)))
-		return status_set(PHILOX_ERROR_MEMORY,
-				  "no memory for captured values");
-	return PHILOX_OK;
+	if (array_grow(&capture->params, capture->n_params, 1,
+		       sizeof(*capture->params)))
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_MEMORY, "no memory for captured values");
 }
 
 static enum philox_status take_cell(struct capture *capture, uint64_t id,
 				    philox_stream stream,
-				    struct captured_value *value)
+				    struct captured_param *param)
 {
 	enum philox_status status =
-		slots_take(capture, 1, &value->cell, &value->slot);
+		slots_take(capture, 1, &param->cell, &param->slot);
 
 	if (status == PHILOX_OK)
 		status = capture_depend(capture, id, stream);
 	if (status != PHILOX_OK)
-		arena_free(&capture->graphs->cells, &value->cell);
+		arena_free(&capture->graphs->cells, &param->cell);
 	return status;
 }
 
-static void add_value(struct capture *capture,
-		      const struct captured_value *value)
+static void add_param(struct capture *capture,
+		      const struct captured_param *param)
 {
-	head_add_state(&capture->head, value->cell.device, value->slot);
-	capture->slots++;
-	capture->values[capture->n_values++] = *value;
+	head_add_state(&capture->head, param->cell.device, param->slot);
+	capture->message_slots++;
+	capture->params[capture->n_params++] = *param;
 	snprintf(capture->last, sizeof(capture->last),
-		 "philox_capture_value() of '%.60s'", value->name);
+		 "philox_capture_value() of '%.60s'", param->name);
 	journal_write(capture->graphs->context,
 		      "capture-value capture %u value %u name %s size %u",
-		      capture->serial, capture->n_values - 1,
-		      journal_name(value->name).text, value->size);
+		      capture->serial, capture->n_params - 1,
+		      journal_name(param->name).text, param->size);
 }
 
-static enum philox_status record_value(struct graph_context *graphs,
+static enum philox_status record_param(struct graph_context *graphs,
 				       philox_stream stream,
 				       const struct capture_info *info,
-				       struct captured_value *value)
+				       struct captured_param *param)
 {
 	struct capture *capture;
 	enum philox_status status;
@@ -101,13 +97,13 @@ static enum philox_status record_value(struct graph_context *graphs,
 	capture_reap(graphs);
 	status = capture_get(graphs, info, stream, &capture);
 	if (status == PHILOX_OK)
-		status = check_unused(capture, value->name);
+		status = check_unused(capture, param->name);
 	if (status == PHILOX_OK)
-		status = reserve_value(capture);
+		status = reserve_param(capture);
 	if (status == PHILOX_OK)
-		status = take_cell(capture, info->id, stream, value);
+		status = take_cell(capture, info->id, stream, param);
 	if (status == PHILOX_OK)
-		add_value(capture, value);
+		add_param(capture, param);
 	return status;
 }
 
@@ -128,12 +124,12 @@ static enum philox_status ask(struct philox_context *context,
 			  name);
 }
 
-static enum philox_status make_value(struct philox_context *context,
+static enum philox_status make_param(struct philox_context *context,
 				     philox_stream stream, const char *name,
 				     const void *initial, size_t size,
 				     void **address)
 {
-	struct captured_value value = {.size = (uint32_t)size};
+	struct captured_param param = {.size = (uint32_t)size};
 	struct capture_info info;
 	enum philox_status status = check_size(name, size);
 
@@ -141,18 +137,18 @@ static enum philox_status make_value(struct philox_context *context,
 		status = ask(context, stream, name, &info);
 	if (status != PHILOX_OK)
 		return status;
-	value.initial = pack(initial, size);
-	value.name = strdup(name);
-	if (!value.name)
+	param.initial = pack(initial, size);
+	param.name = strdup(name);
+	if (!param.name)
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "value '%s': no memory for it", name);
 	context_lock(context);
-	status = record_value(context->graphs, stream, &info, &value);
+	status = record_param(context->graphs, stream, &info, &param);
 	context_unlock(context);
 	if (status == PHILOX_OK)
-		*address = value.cell.device;
+		*address = param.cell.device;
 	else
-		free(value.name);
+		free(param.name);
 	return status;
 }
 
@@ -173,7 +169,7 @@ enum philox_status philox_capture_value(struct philox_context *context,
 	if (!*name)
 		status = status_set(PHILOX_ERROR_INVALID, "name is empty");
 	else
-		status = make_value(context, stream, name, initial, size,
+		status = make_param(context, stream, name, initial, size,
 				    address);
 	context_broken(context, stream, status, __func__, "(none)");
 	return context_report(context, status, NULL);
@@ -183,7 +179,7 @@ enum philox_status philox_capture_value(struct philox_context *context,
 
 size_t philox_graph_values(const struct philox_graph *graph)
 {
-	return graph && graph->capture ? graph->capture->n_values : 0;
+	return graph && graph->capture ? graph->capture->n_params : 0;
 }
 
 static enum philox_status refuse_index(const struct philox_graph *graph,
@@ -207,7 +203,7 @@ enum philox_status philox_graph_value_index(const struct philox_graph *graph,
 		return context_null(graph->context, name ? "index" : "name");
 	NEED_PROCESS(graph->context);
 	while (i < philox_graph_values(graph) &&
-	       strcmp(graph->capture->values[i].name, name) != 0)
+	       strcmp(graph->capture->params[i].name, name) != 0)
 		i++;
 	if (i < philox_graph_values(graph)) {
 		*index = i;
@@ -238,8 +234,8 @@ enum philox_status philox_graph_value_info(const struct philox_graph *graph,
 		status = refuse_index(graph, index);
 	if (status != PHILOX_OK)
 		return graph_report(graph, status, NULL);
-	found.name = graph->capture->values[index].name;
-	found.bytes = graph->capture->values[index].size;
+	found.name = graph->capture->params[index].name;
+	found.bytes = graph->capture->params[index].size;
 	options_write(info, &found, sizeof(found));
 	return PHILOX_OK;
 }
@@ -258,24 +254,24 @@ static void journal_set(const struct philox_graph *graph, size_t index,
 }
 
 /* With the graph's lock. */
-static enum philox_status set_value(struct philox_graph *graph, size_t index,
+static enum philox_status set_param(struct philox_graph *graph, size_t index,
 				    const void *bytes, size_t size)
 {
-	const struct captured_value *value;
+	const struct captured_param *param;
 
 	if (index >= philox_graph_values(graph))
 		return refuse_index(graph, index);
-	value = &graph->capture->values[index];
-	if (size != value->size)
+	param = &graph->capture->params[index];
+	if (size != param->size)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "'%s': value '%s' has %u byte%s, not %zu",
-				  graph->name, value->name, value->size,
-				  status_s(value->size), size);
+				  graph->name, param->name, param->size,
+				  status_s(param->size), size);
 	if (graph->open)
 		return status_set(PHILOX_ERROR_BUSY,
 				  "'%s' is between prologue and epilogue",
 				  graph->name);
-	graph->message.args->states[value->slot] = pack(bytes, size);
+	graph->message.args->states[param->slot] = pack(bytes, size);
 	if (atomic_load_explicit(&graph->context->recorded,
 				 memory_order_relaxed))
 		journal_set(graph, index, bytes, size);
@@ -294,7 +290,7 @@ enum philox_status philox_graph_set_value(struct philox_graph *graph,
 		return context_null(graph->context, "bytes");
 	NEED_PROCESS(graph->context);
 	pthread_mutex_lock(&graph->lock);
-	status = set_value(graph, index, bytes, size);
+	status = set_param(graph, index, bytes, size);
 	pthread_mutex_unlock(&graph->lock);
 	return status == PHILOX_OK ? PHILOX_OK
 				   : graph_report(graph, status, NULL);
@@ -302,7 +298,7 @@ enum philox_status philox_graph_set_value(struct philox_graph *graph,
 
 /* --- eager code ------------------------------------------------------------ */
 
-static enum philox_status write_value(struct philox_context *context,
+static enum philox_status write_param(struct philox_context *context,
 				      philox_stream stream, void *cell,
 				      const void *bytes, size_t size)
 {
@@ -343,7 +339,7 @@ enum philox_status philox_value_write(struct philox_context *context,
 	if (!cell || !bytes)
 		return context_null(context, cell ? "bytes" : "cell");
 	NEED_PROCESS(context);
-	status = write_value(context, stream, cell, bytes, size);
+	status = write_param(context, stream, cell, bytes, size);
 	if (status != PHILOX_OK)
 		status_prefix(status, "value: ");
 	return context_report(context, status, NULL);

@@ -57,14 +57,22 @@ enum philox_status device_relaxed_end(struct philox_device *device,
 				      enum philox_capture_mode before,
 				      enum philox_status status)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
+
+	return status_first(status, &kept, put_back(device, before));
+}
+
+int device_event_reached(struct philox_device *device, philox_event event)
+{
+	const struct status_message kept = status_kept();
+	enum philox_capture_mode mode;
+	enum philox_status status = device_relaxed_begin(device, &mode);
 
 	if (status == PHILOX_OK)
-		return put_back(device, before);
-	status_keep(&kept);
-	put_back(device, before);
+		status = device_relaxed_end(device, mode,
+					    philox_event_query(device, event));
 	status_restore(&kept);
-	return status;
+	return status == PHILOX_OK;
 }
 
 /* --- conditions: setting a condition of a graph --------------------------- */

@@ -226,6 +226,13 @@ enum philox_status device_relaxed_end(struct philox_device *device,
 				      enum philox_capture_mode before,
 				      enum philox_status status);
 
+/*
+ * device_event_reached() is 1 if an event is known to have been reached, which
+ * may be asked while captures are in progress. That it is not is no error: the
+ * thread's message stays.
+ */
+int device_event_reached(struct philox_device *device, philox_event event);
+
 /* --- conditions: setting a condition of a graph --------------------------- */
 
 /*

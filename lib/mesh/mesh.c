@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/base/base.h"
 #include "lib/mesh/mesh.h"
 
 #define WORLD_MAX (UINT64_C(1) << 32)

@@ -10,9 +10,28 @@
 #include <string.h>
 #include <philox/interop.h>
 #include "lib/pass/pass.h"
-#include "lib/state/state.h"
+
+/* Whether a pass can draw, and there is a place for what is asked of it. */
+static enum philox_status check_asked(const struct philox_pass *pass,
+				      const void *to, const char *name)
+{
+	enum philox_status status = pass_check_drawn(pass);
+
+	if (status == PHILOX_OK && !to)
+		status = status_set(PHILOX_ERROR_INVALID, "%s is NULL", name);
+	return status == PHILOX_OK ? PHILOX_OK
+				   : pass_finish_unopened(pass, status);
+}
 
 /* --- views ---------------------------------------------------------------- */
+
+static struct philox_pass new_view(const struct philox_pass *pass)
+{
+	struct philox_pass view = *pass;
+
+	view.kind |= PASS_VIEW;
+	return view;
+}
 
 static enum philox_status join(struct philox_pass *view)
 {
@@ -32,15 +51,12 @@ enum philox_status philox_pass_on(const struct philox_pass *pass,
 				  struct philox_pass *view)
 {
 	struct philox_pass made;
-	enum philox_status status = pass_check_drawn(pass);
+	enum philox_status status = check_asked(pass, view, "view");
 
-	if (status == PHILOX_OK && !view)
-		status = status_set(PHILOX_ERROR_INVALID, "view is NULL");
 	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
-	made = *pass;
+		return status;
+	made = new_view(pass);
 	made.stream = stream;
-	made.kind |= PASS_VIEW;
 	status = join(&made);
 	if (status == PHILOX_OK)
 		*view = made;
@@ -80,12 +96,10 @@ static enum philox_status get_ticket(const struct philox_pass *pass,
 enum philox_status philox_pass_ticket(const struct philox_pass *pass,
 				      struct philox_ticket *ticket)
 {
-	enum philox_status status = pass_check_drawn(pass);
+	enum philox_status status = check_asked(pass, ticket, "ticket");
 
-	if (status == PHILOX_OK && !ticket)
-		status = status_set(PHILOX_ERROR_INVALID, "ticket is NULL");
 	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
+		return status;
 	context_lock(pass->region->context);
 	status = get_ticket(pass, ticket);
 	context_unlock(pass->region->context);
@@ -111,12 +125,10 @@ static enum philox_status get_states(const struct philox_pass *pass,
 enum philox_status philox_pass_states(const struct philox_pass *pass,
 				      const struct philox_state **states)
 {
-	enum philox_status status = pass_check_drawn(pass);
+	enum philox_status status = check_asked(pass, states, "states");
 
-	if (status == PHILOX_OK && !states)
-		status = status_set(PHILOX_ERROR_INVALID, "states is NULL");
 	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
+		return status;
 	context_lock(pass->region->context);
 	status = get_states(pass, states);
 	context_unlock(pass->region->context);
@@ -148,12 +160,10 @@ static enum philox_status locate(const struct philox_pass *pass, uint32_t op,
 enum philox_status philox_pass_rng(const struct philox_pass *pass, uint32_t op,
 				   uint32_t call, struct philox_rng *rng)
 {
-	enum philox_status status = pass_check_drawn(pass);
+	enum philox_status status = check_asked(pass, rng, "rng");
 
-	if (status == PHILOX_OK && !rng)
-		status = status_set(PHILOX_ERROR_INVALID, "rng is NULL");
 	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
+		return status;
 	context_lock(pass->region->context);
 	status = locate(pass, op, call, rng);
 	context_unlock(pass->region->context);
@@ -181,14 +191,6 @@ static enum philox_status check_iteration(const struct philox_pass *pass,
 			  pass->region->name, iteration, pass->iterations);
 }
 
-static struct philox_pass new_view(const struct philox_pass *pass)
-{
-	struct philox_pass view = *pass;
-
-	view.kind |= PASS_VIEW;
-	return view;
-}
-
 /* With the context's lock held. An eager state is that of the iteration. */
 static enum philox_status view_at(const struct philox_pass *pass,
 				  struct philox_pass *view)
@@ -212,12 +214,10 @@ enum philox_status philox_pass_at(const struct philox_pass *pass,
 				  uint32_t iteration, struct philox_pass *view)
 {
 	struct philox_pass made;
-	enum philox_status status = pass_check_drawn(pass);
+	enum philox_status status = check_asked(pass, view, "view");
 
-	if (status == PHILOX_OK && !view)
-		status = status_set(PHILOX_ERROR_INVALID, "view is NULL");
 	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
+		return status;
 	made = new_view(pass);
 	made.iteration = iteration;
 	status = pass_check_stream(pass, __func__);
@@ -253,12 +253,10 @@ enum philox_status philox_pass_at_word(const struct philox_pass *pass,
 				       struct philox_pass *view)
 {
 	struct philox_pass made;
-	enum philox_status status = pass_check_drawn(pass);
+	enum philox_status status = check_asked(pass, view, "view");
 
-	if (status == PHILOX_OK && !view)
-		status = status_set(PHILOX_ERROR_INVALID, "view is NULL");
 	if (status != PHILOX_OK)
-		return pass_finish_unopened(pass, status);
+		return status;
 	status = check_word(pass, word);
 	if (status != PHILOX_OK)
 		return pass_finish(pass, status);

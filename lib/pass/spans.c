@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "lib/state/state.h"
 #include "lib/pass/pass.h"
 
 struct drawn_span {

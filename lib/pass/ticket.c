@@ -4,7 +4,6 @@
  * Checks, release, and the saved context a ticket can carry. See Note [Ledger].
  */
 #include <inttypes.h>
-#include "lib/state/state.h"
 #include "lib/pass/pass.h"
 
 enum philox_status ticket_check(const struct philox_region *region,

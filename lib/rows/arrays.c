@@ -1,7 +1,6 @@
 /*
  * lib/rows/arrays.c - the arrays of one call, and whether they overlap
  */
-#include "lib/device/kernels.h"
 #include "lib/rows/rows.h"
 
 /* --- collecting ----------------------------------------------------------- */

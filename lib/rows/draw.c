@@ -2,7 +2,6 @@
  * lib/rows/draw.c - draws from a table, checked and put on a stream
  */
 #include <inttypes.h>
-#include "lib/base/base.h"
 #include "lib/dist/dist.h"
 #include "lib/rows/elements.h"
 #include "lib/rows/rows.h"
@@ -213,6 +212,15 @@ enum philox_status philox_rows_fill(struct philox_rows *rows,
 
 /* --- advances ------------------------------------------------------------- */
 
+static enum philox_status check_no_steps(const struct rows_list *list)
+{
+	if (!list->steps)
+		return PHILOX_OK;
+	return status_set(PHILOX_ERROR_INVALID,
+			  "list: steps is not NULL, and an advance draws "
+			  "nothing");
+}
+
 static enum philox_status check_advance(const struct philox_row_list *list,
 					struct rows_draw_args *args)
 {
@@ -220,7 +228,7 @@ static enum philox_status check_advance(const struct philox_row_list *list,
 		rows_check_list("row", args->table.count, list, &args->list);
 
 	if (status == PHILOX_OK)
-		status = rows_check_no_steps(&args->list);
+		status = check_no_steps(&args->list);
 	if (status == PHILOX_OK && args->words % 4)
 		status = status_set(PHILOX_ERROR_INVALID,
 				    "words is %" PRIu64 ", not a multiple of 4",
@@ -346,15 +354,6 @@ enum philox_status rows_check_flags(const char *what, uint32_t flags,
 				  "row at several steps have no one advance",
 				  what);
 	return PHILOX_OK;
-}
-
-enum philox_status rows_check_no_steps(const struct rows_list *list)
-{
-	if (!list->steps)
-		return PHILOX_OK;
-	return status_set(PHILOX_ERROR_INVALID,
-			  "list: steps is not NULL, and an advance draws "
-			  "nothing");
 }
 
 enum philox_status rows_check_extent(const char *what, uint64_t n,

@@ -4,7 +4,6 @@
  * Set-up work is done in relaxed mode on a stream of its own, since other
  * threads, or this one, may be capturing.
  */
-#include "lib/device/device.h"
 #include "lib/rows/rows.h"
 
 uint64_t rows_seed(const struct philox_rows *rows)
@@ -58,18 +57,16 @@ static enum philox_status set_up(
 	return device_relaxed_end(device, mode, status);
 }
 
-static enum philox_status seed_states(const struct philox_rows *rows,
-				      philox_stream stream)
+struct kernel_call rows_seeding(const struct philox_rows *rows,
+				struct rows_seed_args *args)
 {
-	struct rows_seed_args args = {.states = rows->table.states,
-				      .count = rows->table.count,
-				      .seed = rows_seed(rows)};
-	struct kernel_call call = {.kernel = KERNEL_rows_seed,
-				   .args = &args,
-				   .size = sizeof(args),
-				   .work = args.count};
-
-	return device_launch(rows->context->device, stream, &call);
+	*args = (struct rows_seed_args){.states = rows->table.states,
+					.count = rows->table.count,
+					.seed = rows_seed(rows)};
+	return (struct kernel_call){.kernel = KERNEL_rows_seed,
+				    .args = args,
+				    .size = sizeof(*args),
+				    .work = args->count};
 }
 
 /* No turn has a launch's number: launches count from 1. */
@@ -77,6 +74,8 @@ static enum philox_status fill_memory(const struct philox_rows *rows,
 				      philox_stream stream, void *control)
 {
 	struct philox_device *device = rows->context->device;
+	struct rows_seed_args args;
+	const struct kernel_call seeding = rows_seeding(rows, &args);
 	enum philox_status status;
 
 	status = philox_memory_copy(device, rows->table.control, control,
@@ -85,7 +84,8 @@ static enum philox_status fill_memory(const struct philox_rows *rows,
 		status = philox_memory_set(
 			device, rows->table.turns, 0,
 			rows->table.count * sizeof(struct rows_turn), stream);
-	return status == PHILOX_OK ? seed_states(rows, stream) : status;
+	return status == PHILOX_OK ? device_launch(device, stream, &seeding)
+				   : status;
 }
 
 static enum philox_status read_states(const struct philox_rows *rows,

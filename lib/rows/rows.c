@@ -6,10 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "lib/base/base.h"
-#include "lib/device/device.h"
 #include "lib/rows/rows.h"
-#include "lib/state/state.h"
 
 /* The size of the struct's first version. */
 #define OPTIONS_SIZE_FIRST OPTIONS_FIRST(struct philox_rows_options, generator)

@@ -25,9 +25,12 @@ struct rows_seen {
 
 /*
  * rows_seed() returns the table's seed, made from its generator's current one;
- * with the context's lock held.
+ * rows_seeding() the launch that seeds all states with it. With the context's
+ * lock held.
  */
 uint64_t rows_seed(const struct philox_rows *rows);
+struct kernel_call rows_seeding(const struct philox_rows *rows,
+				struct rows_seed_args *args);
 
 /*
  * rows_memory_init() allocates a table's device memory and fills it.
@@ -192,9 +195,6 @@ enum philox_status rows_check_list(const char *row, uint64_t count,
 enum philox_status rows_check_flags(const char *what, uint32_t flags,
 				    const struct rows_list *list);
 
-/* rows_check_no_steps() refuses steps where nothing is drawn. */
-enum philox_status rows_check_no_steps(const struct rows_list *list);
-
 /*
  * rows_check_extent() gives ERROR_OVERFLOW unless n entries of `count` elements
  * of a dtype, `pitch` elements apart, fit the address space. `what` and `name`
@@ -219,20 +219,5 @@ enum philox_status rows_check_extent(const char *what, uint64_t n,
  */
 int rows_draw_across(const struct rows_draw_args *args, enum kernel kernel,
 		     unsigned size);
-
-/* --- sample_check: checks of what is to be sampled ------------------------ */
-
-/*
- * Errors are those of philox_sample_rows(), and name the field.
- */
-
-/* sample_kernel() returns the kernel for logits of a dtype, or KERNEL_NONE. */
-enum kernel sample_kernel(enum philox_dtype dtype);
-
-/* sample_check_size() refuses NULL and a struct of another size. */
-enum philox_status sample_check_size(const struct philox_sample *sample);
-
-/* sample_check() checks all fields but the flags, for n entries. */
-enum philox_status sample_check(const struct philox_sample *sample, uint64_t n);
 
 #endif

@@ -186,18 +186,13 @@ enum philox_status philox_rows_restart(struct philox_rows *rows,
 				       philox_stream stream)
 {
 	struct rows_seed_args args;
-	struct kernel_call call = {.kernel = KERNEL_rows_seed,
-				   .args = &args,
-				   .size = sizeof(args)};
+	struct kernel_call call;
 
 	if (!rows)
 		return context_null(NULL, "rows");
 	NEED_PROCESS(rows->context);
-	args.states = rows->table.states;
-	args.count = rows->table.count;
 	context_lock(rows->context);
-	args.seed = rows_seed(rows);
+	call = rows_seeding(rows, &args);
 	context_unlock(rows->context);
-	call.work = args.count;
 	return rows_report(rows, rows_launch_on(rows, stream, &call));
 }

@@ -2,8 +2,6 @@
  * lib/state/context_create.c - making and ending lib's part of a context
  */
 #include <stdlib.h>
-#include <string.h>
-#include "lib/base/base.h"
 #include "lib/mesh/mesh.h"
 #include "lib/state/state.h"
 

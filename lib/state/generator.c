@@ -5,7 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
-#include "lib/device/device.h"
 #include "lib/state/state.h"
 
 static enum philox_status check_offset(struct philox_state state)
@@ -128,8 +127,9 @@ static enum philox_status check_seeding(
 	return trial ? trial_refuse(trial, "a generator is seeded") : PHILOX_OK;
 }
 
-enum philox_status philox_generator_seed(struct philox_generator *generator,
-					 uint64_t seed)
+/* To a seed or, with `fold`, to what the present one is with that index. */
+static enum philox_status reseed(struct philox_generator *generator,
+				 uint64_t seed, int fold)
 {
 	enum philox_status status;
 
@@ -139,11 +139,26 @@ enum philox_status philox_generator_seed(struct philox_generator *generator,
 	status = check_seeding(generator);
 	if (status == PHILOX_OK) {
 		context_lock(generator->context);
+		if (fold)
+			seed = philox_fold(generator->state.seed,
+					   PHILOX_FOLD_RANK, seed);
 		restart(generator, (struct philox_state){.seed = seed});
-		journal_generator(generator, "set");
+		journal_generator(generator, fold ? "fold" : "set");
 		context_unlock(generator->context);
 	}
 	return context_report(generator->context, status, NULL);
+}
+
+enum philox_status philox_generator_seed(struct philox_generator *generator,
+					 uint64_t seed)
+{
+	return reseed(generator, seed, 0);
+}
+
+enum philox_status philox_generator_fold(struct philox_generator *generator,
+					 uint64_t index)
+{
+	return reseed(generator, index, 1);
 }
 
 enum philox_status philox_generator_get_state(
@@ -253,27 +268,6 @@ enum philox_status philox_generator_advance(struct philox_generator *generator,
 	if (status == PHILOX_OK && state == &generator->state)
 		journal_generator(generator, "advance");
 	context_unlock(generator->context);
-	return context_report(generator->context, status, NULL);
-}
-
-enum philox_status philox_generator_fold(struct philox_generator *generator,
-					 uint64_t index)
-{
-	struct philox_state state = {0};
-	enum philox_status status;
-
-	if (!generator)
-		return context_null(NULL, "generator");
-	NEED_PROCESS(generator->context);
-	status = check_seeding(generator);
-	if (status == PHILOX_OK) {
-		context_lock(generator->context);
-		state.seed = philox_fold(generator->state.seed,
-					 PHILOX_FOLD_RANK, index);
-		restart(generator, state);
-		journal_generator(generator, "fold");
-		context_unlock(generator->context);
-	}
 	return context_report(generator->context, status, NULL);
 }
 

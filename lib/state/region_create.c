@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "lib/state/state.h"
-#include "lib/base/base.h"
 
 #define CELLS_MAX       (1u << 20)
 #define PENDING_DEFAULT 64

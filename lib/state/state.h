@@ -433,14 +433,10 @@ struct philox_state region_cell_state(const struct philox_region *region,
 /* region_restart() derives the seed again and begins at offset 0. */
 void region_restart(struct philox_region *region);
 
-/* region_end_life() destroys a region; its saved contexts are in `dropped`. */
-void region_end_life(struct philox_region *region, struct ledger *dropped);
-
 /*
  * region_axes_check() checks the axes that options name, without a lock;
  * region_axes_find() whether the context's mesh has them. region_axes_init()
- * copies them, in order. region_axes_seed() folds the coordinates that a mesh
- * has along them into a seed. (lib/state/region.c)
+ * copies them, in order. (lib/state/region.c)
  */
 enum philox_status region_axes_check(
 	const struct philox_region_options *options);
@@ -449,9 +445,6 @@ enum philox_status region_axes_find(
 	const struct philox_region_options *options);
 enum philox_status region_axes_init(
 	struct region_axes *axes, const struct philox_region_options *options);
-void region_axes_finish(struct region_axes *axes);
-uint64_t region_axes_seed(const struct region_axes *axes,
-			  const struct philox_mesh *mesh, uint64_t seed);
 
 /* region_free_ops() frees a table of operators; NULL is fine. */
 void region_free_ops(struct region_op *ops, uint32_t n_ops);

@@ -46,6 +46,8 @@ struct timeline_step {
 	size_t length;
 	struct written_word words[WRITTEN_WORDS_MAX];
 	size_t n;
+	int backward;        /* the event is one of a backward */
+	const char *outcome; /* of one that ends something */
 };
 
 static inline uint64_t step_number(const struct timeline_step *step,
@@ -70,11 +72,6 @@ static inline struct written_word step_word(const struct timeline_step *step,
 struct timeline_row *timeline_find_row(struct timeline *timeline,
 				       enum timeline_group group,
 				       struct written_word name);
-
-/* The first lane of a row, or the first one on which nothing is open. */
-struct timeline_lane *timeline_find_lane(struct timeline *timeline,
-					 enum timeline_group group,
-					 struct written_word name, int idle);
 
 void timeline_free_rows(struct timeline *timeline);
 
@@ -128,24 +125,6 @@ struct timeline_item timeline_item(enum timeline_what what,
 				   const struct timeline_slice *slice,
 				   const struct timeline_step *step);
 void timeline_mark(struct timeline *timeline, const struct timeline_step *step);
-
-/* --- timeline_launch: launches and the passes they execute ---------------- */
-
-/*
- * See Note [Trace] in lib/trace/trace.h.
- */
-
-void timeline_begin_launch(struct timeline *timeline,
-			   const struct timeline_step *step);
-void timeline_add_use(struct timeline *timeline,
-		      const struct timeline_step *step);
-void timeline_end_launch(struct timeline *timeline,
-			 const struct timeline_step *step, const char *outcome);
-/* The launch with this slice. */
-void timeline_close_launch(struct timeline *timeline,
-			   struct timeline_slice *launch,
-			   const struct timeline_step *step,
-			   const char *outcome);
 
 /* --- timeline_tickets: pending tickets, arrows ---------------------------- */
 

@@ -12,8 +12,7 @@
 #define KEY_MAX 1024
 
 /* "forward" and the fields before the flags, which a commit may add to. */
-static void write_pass_key(char key[KEY_MAX], const struct timeline_step *step,
-			   int backward)
+static void write_pass_key(char key[KEY_MAX], const struct timeline_step *step)
 {
 	const char *fields = step->text + step->words[0].length;
 	size_t length = step->length - step->words[0].length;
@@ -21,50 +20,50 @@ static void write_pass_key(char key[KEY_MAX], const struct timeline_step *step,
 
 	if (flags)
 		length = (size_t)(flags - fields);
-	snprintf(key, KEY_MAX, "%s%.*s", backward ? "backward" : "forward",
-		 (int)length, fields);
+	snprintf(key, KEY_MAX, "%s%.*s",
+		 step->backward ? "backward" : "forward", (int)length, fields);
 }
 
-static struct timeline_slice pass_slice(enum timeline_mode mode, int backward)
+static struct timeline_slice pass_slice(enum timeline_mode mode,
+					const struct timeline_step *step)
 {
-	return (struct timeline_slice){.kind = backward ? TIMELINE_BACKWARD
-							: TIMELINE_FORWARD,
-				       .mode = mode};
+	return (struct timeline_slice){
+		.kind = step->backward ? TIMELINE_BACKWARD : TIMELINE_FORWARD,
+		.mode = mode};
 }
 
 static void begin_eager_pass(struct timeline *timeline,
-			     const struct timeline_step *step, int backward)
+			     const struct timeline_step *step)
 {
-	const struct timeline_slice like = pass_slice(TIMELINE_EAGER, backward);
-	struct timeline_label label = timeline_pass_label(step, backward);
+	const struct timeline_slice like = pass_slice(TIMELINE_EAGER, step);
+	struct timeline_label label = timeline_pass_label(step, step->backward);
 	struct timeline_slice *slice;
 	char key[KEY_MAX];
 
-	write_pass_key(key, step, backward);
+	write_pass_key(key, step);
 	slice = timeline_begin_slice(timeline, &like, TIMELINE_REGION,
 				     step_word(step, "region"), step, key,
 				     &label);
-	if (!slice || !backward)
+	if (!slice || !step->backward)
 		return;
 	timeline_find_forward(slice, step);
 	timeline_link_ticket(timeline, slice, step);
 }
 
 static void end_eager_pass(struct timeline *timeline,
-			   const struct timeline_step *step, int backward,
-			   const char *outcome)
+			   const struct timeline_step *step)
 {
 	struct timeline_slice *slice;
 	char key[KEY_MAX];
 
-	write_pass_key(key, step, backward);
+	write_pass_key(key, step);
 	slice = timeline_find_slice(timeline, key);
 	if (!slice) {
 		timeline_mark(timeline, step);
 		return;
 	}
-	timeline_end_slice(timeline, slice, step, outcome);
-	if (!strcmp(outcome, "commit"))
+	timeline_end_slice(timeline, slice, step, step->outcome);
+	if (!strcmp(step->outcome, "commit"))
 		timeline_settle_ticket(slice, step);
 	timeline_forget_slice(timeline, slice);
 }
@@ -102,12 +101,11 @@ static void begin_capture(struct timeline *timeline,
 }
 
 static void begin_captured(struct timeline *timeline,
-			   const struct timeline_step *step, int backward)
+			   const struct timeline_step *step)
 {
-	const struct timeline_slice like =
-		pass_slice(TIMELINE_CAPTURED, backward);
+	const struct timeline_slice like = pass_slice(TIMELINE_CAPTURED, step);
 	struct timeline_slice *capture = find_capture(timeline, step), *slice;
-	struct timeline_label label = timeline_pass_label(step, backward);
+	struct timeline_label label = timeline_pass_label(step, step->backward);
 
 	if (!capture) {
 		timeline_mark(timeline, step);
@@ -128,14 +126,14 @@ static void begin_captured(struct timeline *timeline,
 }
 
 static void end_captured(struct timeline *timeline,
-			 const struct timeline_step *step, const char *outcome)
+			 const struct timeline_step *step)
 {
 	struct timeline_slice *capture = find_capture(timeline, step);
 	struct timeline_slice *slice =
 		capture ? timeline_find_part(capture, step, "pass") : NULL;
 
 	if (slice && !slice->over)
-		timeline_end_slice(timeline, slice, step, outcome);
+		timeline_end_slice(timeline, slice, step, step->outcome);
 	else
 		timeline_mark(timeline, step);
 }
@@ -154,12 +152,177 @@ static void close_capture(struct timeline *timeline,
 }
 
 static void end_capture(struct timeline *timeline,
-			const struct timeline_step *step, const char *outcome)
+			const struct timeline_step *step)
 {
 	struct timeline_slice *capture = find_capture(timeline, step);
 
 	if (capture)
-		close_capture(timeline, capture, step, outcome);
+		close_capture(timeline, capture, step, step->outcome);
+	else
+		timeline_mark(timeline, step);
+}
+
+/* --- launches and the passes that they execute ----------------------------- */
+
+/* "graph G": a graph has one launch at a time. */
+static void write_launch_key(char key[KEY_MAX],
+			     const struct timeline_step *step)
+{
+	struct written_word graph = step_word(step, "graph");
+
+	snprintf(key, KEY_MAX, "graph %.*s", (int)graph.length, graph.text);
+}
+
+/* "step launch", 3 */
+static struct timeline_label label_launch(const struct timeline_step *step)
+{
+	struct timeline_label label =
+		timeline_number_label("", step_number(step, "sequence"));
+	size_t length = written_name(step_word(step, "graph"), label.name,
+				     sizeof(label.name) - 8);
+
+	memcpy(label.name + length, " launch", 8);
+	return label;
+}
+
+static void begin_launch(struct timeline *timeline,
+			 const struct timeline_step *step)
+{
+	const struct timeline_slice like = {.kind = TIMELINE_LAUNCH};
+	const struct written_word name = {"launches", 8};
+	const struct timeline_label label = label_launch(step);
+	char key[KEY_MAX];
+
+	write_launch_key(key, step);
+	timeline_begin_slice(timeline, &like, TIMELINE_LAUNCHES, name, step,
+			     key, &label);
+}
+
+static char *copy_text(const struct timeline_step *step)
+{
+	char *text = malloc(step->length + 1);
+
+	if (!text)
+		return NULL;
+	memcpy(text, step->text, step->length);
+	text[step->length] = '\0';
+	return text;
+}
+
+/* A launch has one lane in each of its regions, where it has them in turn. */
+static struct timeline_slice *new_use(struct timeline *timeline,
+				      const struct timeline_slice *launch,
+				      const struct timeline_step *step)
+{
+	struct timeline_slice like = {.mode = TIMELINE_LAUNCHED};
+	struct written_word region = step_word(step, "region");
+
+	like.kind = written_is(step_word(step, "pass"), "forward")
+			    ? TIMELINE_FORWARD
+			    : TIMELINE_BACKWARD;
+	for (size_t i = launch->n_parts; i--;) {
+		struct timeline_lane *lane = launch->parts[i]->lane;
+
+		if (!written_same(lane->row->name, region))
+			continue;
+		lane->busy = 0;
+		break;
+	}
+	return timeline_add_slice(timeline, &like, TIMELINE_REGION, region);
+}
+
+/*
+ * The uses come right after the begin of their launch, which they do not name.
+ * They wait for its end, which gives them their shares.
+ */
+static void add_use(struct timeline *timeline, const struct timeline_step *step)
+{
+	struct timeline_slice *launch = timeline->slices, *use;
+
+	if (!launch || launch->kind != TIMELINE_LAUNCH) {
+		timeline_mark(timeline, step);
+		return;
+	}
+	use = new_use(timeline, launch, step);
+	if (!use)
+		return;
+	use->text = copy_text(step);
+	if (use->kind == TIMELINE_BACKWARD)
+		timeline_find_forward(use, step);
+	if (use->text && !timeline_add_part(launch, use))
+		return;
+	use->lane->busy = 0;
+	timeline_forget_slice(timeline, use);
+}
+
+static void tell_use(struct timeline *timeline, struct timeline_slice *use,
+		     const struct timeline_step *step, uint64_t until,
+		     const char *outcome)
+{
+	struct timeline_item item = timeline_item(TIMELINE_USE, use, step);
+	struct timeline_label label =
+		timeline_pass_label(step, use->kind == TIMELINE_BACKWARD);
+
+	item.until = until;
+	item.label = &label;
+	item.outcome = outcome;
+	timeline->take(timeline->user, &item);
+}
+
+static void end_use(struct timeline *timeline,
+		    const struct timeline_slice *launch,
+		    struct timeline_slice *use, uint64_t until,
+		    const char *outcome)
+{
+	struct timeline_step step = {.time = use->since, .text = use->text};
+	const struct timeline_slice *forward;
+
+	step.length = strlen(use->text);
+	step.n = written_split(step.text, step.length, step.words);
+	tell_use(timeline, use, &step, until, outcome);
+	forward = timeline_find_part(launch, &step, "forward");
+	if (forward)
+		timeline_link_part(timeline, use, &step, forward);
+	else
+		timeline_link_ticket(timeline, use, &step);
+	if (!strcmp(outcome, "commit"))
+		timeline_settle_ticket(use, &step);
+	use->lane->busy = 0;
+}
+
+/* The begin of the launch has a share before them. */
+static void share(struct timeline_slice *launch, uint64_t end)
+{
+	uint64_t each = (end - launch->since) / (launch->n_parts + 1);
+
+	for (size_t i = 0; i < launch->n_parts; i++)
+		launch->parts[i]->since = launch->since + each * (i + 1);
+}
+
+static void close_launch(struct timeline *timeline,
+			 struct timeline_slice *launch,
+			 const struct timeline_step *step, const char *outcome)
+{
+	share(launch, step->time);
+	for (size_t i = 0; i < launch->n_parts; i++)
+		end_use(timeline, launch, launch->parts[i],
+			i + 1 < launch->n_parts ? launch->parts[i + 1]->since
+						: step->time,
+			outcome);
+	timeline_end_slice(timeline, launch, step, outcome);
+	timeline_forget_slice(timeline, launch);
+}
+
+static void end_launch(struct timeline *timeline,
+		       const struct timeline_step *step)
+{
+	struct timeline_slice *launch;
+	char key[KEY_MAX];
+
+	write_launch_key(key, step);
+	launch = timeline_find_slice(timeline, key);
+	if (launch)
+		close_launch(timeline, launch, step, step->outcome);
 	else
 		timeline_mark(timeline, step);
 }
@@ -209,17 +372,26 @@ static void end_call(struct timeline *timeline,
 
 /* --- events that end tickets ---------------------------------------------- */
 
-static void lose(struct timeline *timeline, const struct timeline_step *step,
-		 int all)
+static void lose_one(struct timeline *timeline,
+		     const struct timeline_step *step)
 {
 	struct timeline_row *row = timeline_find_row(timeline, TIMELINE_REGION,
 						     step_word(step, "region"));
 
 	timeline_mark(timeline, step);
-	if (row && all)
-		timeline_lose_tickets(row);
-	else if (row)
+	if (row)
 		timeline_lose_ticket(row, step_number(step, "ticket"));
+}
+
+static void lose_region(struct timeline *timeline,
+			const struct timeline_step *step)
+{
+	struct timeline_row *row = timeline_find_row(timeline, TIMELINE_REGION,
+						     step_word(step, "region"));
+
+	timeline_mark(timeline, step);
+	if (row)
+		timeline_lose_tickets(row);
 }
 
 /* Which tickets are pending after a load is not said. */
@@ -233,103 +405,37 @@ static void lose_all(struct timeline *timeline,
 
 /* --- all events ----------------------------------------------------------- */
 
-enum step_kind {
-	PASS_BEGINS,
-	PASS_ENDS,
-	CAPTURE_BEGINS,
-	CAPTURED_BEGINS,
-	CAPTURED_ENDS,
-	CAPTURE_ENDS,
-	CALL_BEGINS,
-	CALL_ENDS,
-	LAUNCH_BEGINS,
-	LAUNCH_USES,
-	LAUNCH_ENDS,
-	TICKET_ENDS,
-	REGION_ENDS,
-	TICKETS_CHANGE
-};
-
 /* One that ends something has its outcome after the dash. */
 static const struct kind_of_step {
 	const char *event;
-	enum step_kind kind;
+	void (*take)(struct timeline *timeline,
+		     const struct timeline_step *step);
 	int backward;
 	const char *field; /* without it, it is a mark */
 } kinds[] = {
-	{"forward-begin", PASS_BEGINS, 0, "region"},
-	{"forward-commit", PASS_ENDS, 0, "region"},
-	{"forward-abort", PASS_ENDS, 0, "region"},
-	{"backward-begin", PASS_BEGINS, 1, "region"},
-	{"backward-commit", PASS_ENDS, 1, "region"},
-	{"backward-abort", PASS_ENDS, 1, "region"},
-	{"capture-begin", CAPTURE_BEGINS, 0, "capture"},
-	{"capture-forward", CAPTURED_BEGINS, 0, "region"},
-	{"capture-backward", CAPTURED_BEGINS, 1, "region"},
-	{"capture-commit", CAPTURED_ENDS, 0, "pass"},
-	{"capture-abort", CAPTURED_ENDS, 0, "pass"},
-	{"capture-adopt", CAPTURE_ENDS, 0, "capture"},
-	{"capture-drop", CAPTURE_ENDS, 0, "capture"},
-	{"function-begin", CALL_BEGINS, 0, "function"},
-	{"function-end", CALL_ENDS, 0, "function"},
-	{"launch-begin", LAUNCH_BEGINS, 0, "graph"},
-	{"launch-use", LAUNCH_USES, 0, "region"},
-	{"launch-commit", LAUNCH_ENDS, 0, "graph"},
-	{"launch-abort", LAUNCH_ENDS, 0, "graph"},
-	{"ticket-release", TICKET_ENDS, 0, "region"},
-	{"region-destroy", REGION_ENDS, 0, "region"},
-	{"context-load", TICKETS_CHANGE, 0, "digest"},
+	{"forward-begin", begin_eager_pass, 0, "region"},
+	{"forward-commit", end_eager_pass, 0, "region"},
+	{"forward-abort", end_eager_pass, 0, "region"},
+	{"backward-begin", begin_eager_pass, 1, "region"},
+	{"backward-commit", end_eager_pass, 1, "region"},
+	{"backward-abort", end_eager_pass, 1, "region"},
+	{"capture-begin", begin_capture, 0, "capture"},
+	{"capture-forward", begin_captured, 0, "region"},
+	{"capture-backward", begin_captured, 1, "region"},
+	{"capture-commit", end_captured, 0, "pass"},
+	{"capture-abort", end_captured, 0, "pass"},
+	{"capture-adopt", end_capture, 0, "capture"},
+	{"capture-drop", end_capture, 0, "capture"},
+	{"function-begin", begin_call, 0, "function"},
+	{"function-end", end_call, 0, "function"},
+	{"launch-begin", begin_launch, 0, "graph"},
+	{"launch-use", add_use, 0, "region"},
+	{"launch-commit", end_launch, 0, "graph"},
+	{"launch-abort", end_launch, 0, "graph"},
+	{"ticket-release", lose_one, 0, "region"},
+	{"region-destroy", lose_region, 0, "region"},
+	{"context-load", lose_all, 0, "digest"},
 };
-
-static void take_step(struct timeline *timeline,
-		      const struct timeline_step *step,
-		      const struct kind_of_step *kind)
-{
-	const char *outcome = strchr(kind->event, '-') + 1;
-
-	switch (kind->kind) {
-	case PASS_BEGINS:
-		begin_eager_pass(timeline, step, kind->backward);
-		break;
-	case PASS_ENDS:
-		end_eager_pass(timeline, step, kind->backward, outcome);
-		break;
-	case CAPTURE_BEGINS:
-		begin_capture(timeline, step);
-		break;
-	case CAPTURED_BEGINS:
-		begin_captured(timeline, step, kind->backward);
-		break;
-	case CAPTURED_ENDS:
-		end_captured(timeline, step, outcome);
-		break;
-	case CAPTURE_ENDS:
-		end_capture(timeline, step, outcome);
-		break;
-	case CALL_BEGINS:
-		begin_call(timeline, step);
-		break;
-	case CALL_ENDS:
-		end_call(timeline, step);
-		break;
-	case LAUNCH_BEGINS:
-		timeline_begin_launch(timeline, step);
-		break;
-	case LAUNCH_USES:
-		timeline_add_use(timeline, step);
-		break;
-	case LAUNCH_ENDS:
-		timeline_end_launch(timeline, step, outcome);
-		break;
-	case TICKET_ENDS:
-	case REGION_ENDS:
-		lose(timeline, step, kind->kind == REGION_ENDS);
-		break;
-	case TICKETS_CHANGE:
-		lose_all(timeline, step);
-		break;
-	}
-}
 
 void timeline_event(struct timeline *timeline, uint64_t time, const char *text,
 		    size_t length)
@@ -344,7 +450,9 @@ void timeline_event(struct timeline *timeline, uint64_t time, const char *text,
 		if (!written_is(step.words[0], kinds[i].event) ||
 		    !step_word(&step, kinds[i].field).text)
 			continue;
-		take_step(timeline, &step, &kinds[i]);
+		step.backward = kinds[i].backward;
+		step.outcome = strchr(kinds[i].event, '-') + 1;
+		kinds[i].take(timeline, &step);
 		return;
 	}
 	timeline_mark(timeline, &step);
@@ -368,7 +476,7 @@ static void close_slice(struct timeline *timeline, struct timeline_slice *slice,
 			const struct timeline_step *step)
 {
 	if (slice->kind == TIMELINE_LAUNCH) {
-		timeline_close_launch(timeline, slice, step, "open");
+		close_launch(timeline, slice, step, "open");
 	} else if (slice->kind == TIMELINE_CAPTURE) {
 		close_capture(timeline, slice, step, "open");
 	} else {

@@ -2,7 +2,6 @@
  * lib/trace/words.c - reading the words of an event
  */
 #include <string.h>
-#include "lib/base/base.h"
 #include "lib/trace/trace.h"
 
 /* A name in quotation marks has none inside; all else ends at a space. */

@@ -399,29 +399,11 @@ static void free_some(struct recording **list,
 	}
 }
 
-/* A question must not break somebody's capture. */
-static int have_left(const struct philox_runner *runner)
-{
-	struct philox_device *device = runner_device(runner);
-	enum philox_capture_mode mode;
-	enum philox_status status = device_relaxed_begin(device, &mode);
-
-	if (status != PHILOX_OK)
-		return 0;
-	status = philox_event_query(device, runner->last);
-	return device_relaxed_end(device, mode, status) == PHILOX_OK;
-}
-
 void retired_sweep(struct philox_runner *runner)
 {
-	struct status_message kept;
-
-	if (!runner->left)
-		return;
-	status_keep(&kept);
-	if (have_left(runner))
+	if (runner->left &&
+	    device_event_reached(runner_device(runner), runner->last))
 		free_some(&runner->left, NULL, 0);
-	status_restore(&kept);
 }
 
 void retired_free(struct philox_runner *runner,
