@@ -68,7 +68,7 @@ static enum philox_status chunk_memory(struct arena *arena, size_t size,
 	restored = device_relaxed_end(arena->device, mode, status);
 	if (status != PHILOX_OK || restored == PHILOX_OK)
 		return restored;
-	status_keep(&kept);
+	kept = status_kept();
 	chunk_free_memory(arena, chunk);
 	status_restore(&kept);
 	return restored;

@@ -420,10 +420,8 @@ enum philox_status memory_map(struct extents *extents, struct extent *extent)
 	restored = device_relaxed_end(device, mode, status);
 	if (status != PHILOX_OK || restored == PHILOX_OK)
 		return restored;
-	status_keep(&kept);
-	memory_unmap(extents, extent);
-	status_restore(&kept);
-	return restored;
+	kept = status_kept();
+	return status_first(restored, &kept, memory_unmap(extents, extent));
 }
 
 /* Alignment may need more addresses than were asked for. */

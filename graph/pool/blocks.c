@@ -45,7 +45,7 @@ static enum philox_status take(struct philox_pool *pool, philox_stream stream,
 		return pool_take(pool->blocks, request, block);
 	if (!is_used_up(status))
 		return status;
-	status_keep(&kept);
+	kept = status_kept();
 	borrowed = pool_borrow(pool, stream, info, request);
 	if (borrowed == PHILOX_OK)
 		return pool_take(pool->blocks, request, block);
@@ -64,7 +64,7 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
-	status_keep(&kept);
+	kept = status_kept();
 	pool_put(pool->blocks, block->address,
 		 request->home ? POOL_HOME : request->owner, &gone);
 	status_restore(&kept);

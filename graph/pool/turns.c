@@ -216,9 +216,8 @@ enum philox_status pools_enter(struct pool_capture *pools, philox_stream stream,
 void pools_leave(struct pool_capture *capture, philox_stream stream,
 		 enum philox_status launched)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	for (; capture; capture = capture->sibling)
 		leave_pool(capture, stream, launched);
 	status_restore(&kept);

@@ -69,9 +69,8 @@ static enum philox_status make_pool_of(
 /* What nobody can see while a call is on its way need not be right. */
 static void refresh_pool(struct philox_runner *runner)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	if (runner_acquire(runner) == PHILOX_OK) {
 		live_settle(runner);
 		runner_release(runner, PHILOX_OK);

@@ -98,7 +98,7 @@ static enum philox_status find_why(struct philox_verify *verify,
 			memory->played = played;
 	}
 	status = find_out(verify, status, why);
-	status_keep(&kept);
+	kept = status_kept();
 	if (verify_rows_set(verify, 1) != PHILOX_OK && status == PHILOX_OK)
 		return PHILOX_ERROR_DEVICE;
 	status_restore(&kept);

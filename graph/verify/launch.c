@@ -593,7 +593,7 @@ static enum philox_status launch_in_between(
 		return status;
 	}
 	status = launch_verified(&verify);
-	status_keep(&kept);
+	kept = status_kept();
 	philox_graph_epilogue(graph, status);
 	status_restore(&kept);
 	return graph_report(graph, status, NULL);

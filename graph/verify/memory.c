@@ -291,7 +291,7 @@ enum philox_status verify_wait(struct philox_verify *verify)
 
 	if (status == PHILOX_OK)
 		return status;
-	status_keep(&kept);
+	kept = status_kept();
 	if (philox_stream_synchronize(device, verify->stream) != PHILOX_OK)
 		verify->places = NULL;
 	status_restore(&kept);

@@ -47,9 +47,8 @@ enum philox_status verify_open(struct philox_verify *verify)
 struct philox_pool_session *verify_close(struct philox_verify *verify)
 {
 	struct philox_pool_session *session = verify->session;
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	for (int i = 0; session && i < 3; i++)
 		if (philox_pool_end(session, PHILOX_ERROR_STATE, NULL) ==
 		    PHILOX_OK)

@@ -55,7 +55,6 @@ struct status_message {
 };
 
 struct status_message status_kept(void);
-void status_keep(struct status_message *kept);
 void status_restore(const struct status_message *kept);
 enum philox_status status_first(enum philox_status first,
 				const struct status_message *kept,

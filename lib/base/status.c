@@ -109,11 +109,6 @@ struct status_message status_kept(void)
 	return kept;
 }
 
-void status_keep(struct status_message *kept)
-{
-	memcpy(kept->text, message, strlen(message) + 1);
-}
-
 void status_restore(const struct status_message *kept)
 {
 	memcpy(message, kept->text, strlen(kept->text) + 1);

@@ -232,7 +232,7 @@ static enum philox_status say_what(struct asking *asking)
 	enum philox_status status;
 	int found;
 
-	status_keep(&asking->verdict);
+	asking->verdict = status_kept();
 	status = find_part(asking, &found);
 	if (status != PHILOX_OK)
 		return status;

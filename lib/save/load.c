@@ -222,9 +222,8 @@ static enum philox_status load_table(const struct save_plan *plan, size_t i)
 static void put_back(const struct save_plan *plan, struct philox_state **before,
 		     size_t n)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	for (size_t i = 0; i < n; i++)
 		rows_write(plan->lists.rows[i], before[i]);
 	status_restore(&kept);

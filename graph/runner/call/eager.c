@@ -84,9 +84,8 @@ static void end_badly_at_last(struct philox_run *run,
 {
 	struct philox_pool_report report =
 		PHILOX_INIT(struct philox_pool_report);
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	if (philox_pool_end(session, status, &report) == PHILOX_OK) {
 		*allocations = report.allocations;
 		fences_passed(run->runner);

@@ -498,9 +498,8 @@ static void undo_pass(struct callback_pass *pass, philox_stream stream)
 /* The newest first: backwards end before the forwards that they read. */
 void run_passes_undo(struct philox_run *run)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	for (size_t i = run->callback.n_passes; !is_recording(run) && i--;)
 		undo_pass(&run->callback.passes[i], run->call->stream);
 	status_restore(&kept);

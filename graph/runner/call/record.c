@@ -284,10 +284,9 @@ static enum philox_status end_badly(struct philox_run *run,
 {
 	struct philox_context *context = run->runner->context;
 	struct philox_graph *none = NULL;
-	struct status_message kept;
 	uint64_t id;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	if (is_whole(run)) {
 		own_cancel(context, run->stream);
 		status_restore(&kept);
@@ -330,9 +329,8 @@ static enum philox_status end_capture(struct philox_run *run,
 static void free_stream(const struct philox_run *run)
 {
 	enum philox_capture_status capturing = PHILOX_CAPTURE_ACTIVE;
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	for (int i = 0; i < 3 && capturing != PHILOX_CAPTURE_NONE; i++) {
 		if (i)
 			own_cancel(run->runner->context, run->stream);
@@ -349,7 +347,7 @@ static void roll_back(struct philox_pool_session **session,
 
 	if (!*session)
 		return;
-	status_keep(&kept);
+	kept = status_kept();
 	philox_pool_end(*session,
 			status == PHILOX_OK ? PHILOX_ERROR_STATE : status,
 			NULL);
@@ -382,7 +380,7 @@ static enum philox_status capture(struct philox_run *run,
 				     "function '%s': ", run->function->name);
 	status = philox_pool_begin(runner->pool, run->stream, &session);
 	if (status != PHILOX_OK) {
-		status_keep(&kept);
+		kept = status_kept();
 		own_cancel(runner->context, run->stream);
 		status_restore(&kept);
 		free_stream(run);

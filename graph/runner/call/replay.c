@@ -96,24 +96,33 @@ static enum philox_status queue_checked(const struct request *request,
 }
 
 /* Whatever was queued, even of a launch that failed, is joined. */
+static enum philox_status queue_and_join(const struct request *request,
+					 struct recording *recording,
+					 struct replay_check *check)
+{
+	const enum philox_status status =
+		queue_checked(request, recording, check);
+	const struct status_message kept = status_kept();
+
+	return status_first(status, &kept,
+			    legacy_join(request->function->runner,
+					request->call->stream, 1));
+}
+
 static enum philox_status launch_between(const struct request *request,
 					 struct recording *recording,
 					 struct replay_check *check,
 					 int *queued)
 {
 	struct philox_runner *runner = request->function->runner;
-	const philox_stream of_call = request->call->stream;
-	struct status_message kept;
 	enum philox_status status = fences_await(runner, request->stream);
 
 	if (status == PHILOX_OK)
-		status = legacy_join(runner, of_call, 0);
+		status = legacy_join(runner, request->call->stream, 0);
 	if (status != PHILOX_OK)
 		return status;
 	*queued = 1;
-	status = queue_checked(request, recording, check);
-	kept = status_kept();
-	return status_first(status, &kept, legacy_join(runner, of_call, 1));
+	return queue_and_join(request, recording, check);
 }
 
 static void place_outputs(struct recording *recording,
@@ -151,31 +160,39 @@ static int end_chain(struct philox_runner *runner, philox_stream stream,
 	return ordered;
 }
 
+/* After it was launched, well or not, or what comes before a launch failed. */
+static void settle_launch(const struct request *request,
+			  struct recording *recording,
+			  enum philox_status launched, int queued)
+{
+	const struct status_message kept = status_kept();
+	struct philox_runner *runner = request->function->runner;
+
+	place_outputs(recording, request->call);
+	if (launched == PHILOX_OK) /* a call that fails joins no paths */
+		step_follow(runner, recording->function->n_inputs);
+	philox_graph_epilogue(recording->graph, launched);
+	if (queued && end_chain(runner, request->stream, launched))
+		fences_passed(runner);
+	status_restore(&kept);
+}
+
 static enum philox_status launch_graph(const struct request *request,
 				       struct recording *recording,
 				       struct replay_check *check)
 {
-	struct philox_runner *runner = request->function->runner;
-	const struct philox_call *call = request->call;
-	philox_stream stream = request->stream;
-	struct status_message kept;
 	int queued = 0;
-	enum philox_status status = philox_graph_prologue(
-		recording->graph, stream, recording->uses, recording->n_uses);
+	enum philox_status status =
+		philox_graph_prologue(recording->graph, request->stream,
+				      recording->uses, recording->n_uses);
 
 	if (status != PHILOX_OK)
 		return status_prefix(
 			status, "function '%s': ", recording->function->name);
-	recording->graph->open->release = call->stream; /* which is joined */
+	/* which is joined */
+	recording->graph->open->release = request->call->stream;
 	status = launch_between(request, recording, check, &queued);
-	status_keep(&kept);
-	place_outputs(recording, call);
-	if (status == PHILOX_OK) /* a call that fails joins no paths */
-		step_follow(runner, recording->function->n_inputs);
-	philox_graph_epilogue(recording->graph, status);
-	if (queued && end_chain(runner, stream, status))
-		fences_passed(runner);
-	status_restore(&kept);
+	settle_launch(request, recording, status, queued);
 	return status;
 }
 

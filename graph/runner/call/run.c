@@ -124,10 +124,9 @@ static enum philox_status check_outputs(struct philox_run *run)
 enum philox_status run_body(struct philox_run *run)
 {
 	struct philox_function *function = run->function;
-	struct status_message before;
 	enum philox_status status;
+	const struct status_message before = status_kept();
 
-	status_keep(&before);
 	status_set(PHILOX_OK, "%s", "");
 	function->counts.bodies++;
 	callback_enter(&run->callback);

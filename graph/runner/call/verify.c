@@ -376,7 +376,7 @@ static void free_later(struct replay_check *check, struct philox_run *run)
 
 	if (!check->verify.turn || !check->reruns++)
 		return;
-	status_keep(&kept);
+	kept = status_kept();
 	free_run_memory(check, run);
 	status_restore(&kept);
 }
@@ -524,7 +524,7 @@ static enum philox_status agree_to_run(struct replay_check *check,
 	*asked = 0;
 	if (!can && !check->verify.lacking)
 		return agree_failed(function, status);
-	status_keep(&own);
+	own = status_kept();
 	status =
 		agree_on(function, can ? PHILOX_CALL_REPLAY : PHILOX_CALL_EAGER,
 			 &agreed);

@@ -42,10 +42,9 @@ static enum philox_status ask_others(struct philox_function *function,
 				     enum philox_call_kind wanted,
 				     uint32_t *answer)
 {
-	struct status_message before;
 	enum philox_status status;
+	const struct status_message before = status_kept();
 
-	status_keep(&before);
 	status_set(PHILOX_OK, "%s", "");
 	*answer = UINT32_MAX;
 	status = function->agree(function->user, (uint32_t)wanted, answer);
@@ -83,12 +82,11 @@ enum philox_status agree_on(struct philox_function *function,
 enum philox_status agree_failed(struct philox_function *function,
 				enum philox_status status)
 {
-	struct status_message own;
+	const struct status_message own = status_kept();
 	uint32_t answer;
 
 	if (!function->agree || function->destroyed)
 		return status;
-	status_keep(&own);
 	ask_others(function, PHILOX_CALL_NONE, &answer);
 	status_restore(&own);
 	return status;

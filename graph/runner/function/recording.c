@@ -78,9 +78,8 @@ enum philox_status recording_make(struct philox_function *function,
 
 void recording_free(struct recording *recording)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	for (size_t i = 0;
 	     recording->outputs && i < recording->function->n_outputs &&
 	     recording->outputs[i].slot;
@@ -122,10 +121,9 @@ int recording_is_stale(const struct recording *recording)
 
 int recording_is_spoiled(const struct recording *recording)
 {
-	struct status_message kept;
 	enum philox_status status;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	status = device_exec_check(runner_device(recording->function->runner),
 				   recording->graph->exec);
 	status_restore(&kept);
@@ -362,7 +360,7 @@ void retired_mark(struct philox_runner *runner, philox_stream stream)
 
 	if (!runner->leaving || runner->left)
 		return;
-	status_keep(&kept);
+	kept = status_kept();
 	if ((runner->last ||
 	     philox_event_create(device, &runner->last) == PHILOX_OK) &&
 	    philox_event_record(device, runner->last, stream) == PHILOX_OK) {

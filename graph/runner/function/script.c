@@ -19,7 +19,7 @@ enum philox_status run_fail(struct philox_run *run, enum philox_status status)
 	if (status != PHILOX_OK && run_is_ours(run) &&
 	    run->status == PHILOX_OK) {
 		run->status = status;
-		status_keep(&run->message);
+		run->message = status_kept();
 	}
 	return status;
 }

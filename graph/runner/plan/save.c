@@ -132,7 +132,7 @@ static enum philox_status load_entered(struct philox_runner *runner,
 	free(functions);
 	if (status != PHILOX_OK)
 		return status;
-	status_keep(&kept);
+	kept = status_kept();
 	post_loaded(plan, runner);
 	take_plan_memory(runner);
 	status_restore(&kept);

@@ -154,10 +154,9 @@ static int is_owed(const struct owed_ticket *owed)
 
 static void strike_off(struct philox_runner *runner)
 {
-	struct status_message kept;
 	size_t left = 0;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	context_lock(runner->context);
 	for (size_t i = 0; i < runner->n_owed; i++)
 		if (is_owed(&runner->owed[i]))

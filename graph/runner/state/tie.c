@@ -80,10 +80,9 @@ static void untie_all(void *tied, philox_stream stream)
 	struct tie_list *list = tied;
 	struct philox_context *context = list->context;
 	struct philox_runner *before = NULL;
-	struct status_message kept;
 	int noted = 0;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	context_lock(context);
 	while (list->first) {
 		struct philox_runner *runner = list->first->runner;
@@ -229,7 +228,7 @@ struct output_slot *ties_next(struct philox_runner *runner)
 
 	if (!atomic_load_explicit(&runner->untied, memory_order_relaxed))
 		return NULL; /* as a rule */
-	status_keep(&kept);
+	kept = status_kept();
 	context_lock(runner->context);
 	slot = take_next(runner);
 	context_unlock(runner->context);

@@ -40,7 +40,7 @@ enum philox_status cuda_mem_info(struct philox_device *device,
 				 size_t *free_bytes, size_t *total_bytes)
 {
 	enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
-	enum philox_status status, restored;
+	enum philox_status status;
 	struct status_message kept;
 	size_t unused, all;
 
@@ -48,12 +48,12 @@ enum philox_status cuda_mem_info(struct philox_device *device,
 	if (status != PHILOX_OK)
 		return status;
 	status = ON(device, cudaMemGetInfo, &unused, &all);
-	status_keep(&kept);
-	restored = ON(device, cudaThreadExchangeStreamCaptureMode, &mode);
+	kept = status_kept();
+	status = status_first(
+		status, &kept,
+		ON(device, cudaThreadExchangeStreamCaptureMode, &mode));
 	if (status != PHILOX_OK)
-		status_restore(&kept);
-	if (status != PHILOX_OK || restored != PHILOX_OK)
-		return status != PHILOX_OK ? status : restored;
+		return status;
 	*free_bytes = unused;
 	*total_bytes = all;
 	return PHILOX_OK;
@@ -156,7 +156,7 @@ static enum philox_status begin_unsafe(struct philox_device *device,
 	if (status != PHILOX_OK)
 		return status;
 	status = ON(device, cudaEventQuery, event);
-	status_keep(&kept);
+	kept = status_kept();
 	destroyed = ON(device, cudaEventDestroy, event);
 	if (status != PHILOX_OK) {
 		status_restore(&kept);
@@ -246,9 +246,8 @@ enum philox_status cuda_space_release(struct philox_device *device, void *base)
 static void take_back(struct philox_device *device, CUdeviceptr address,
 		      size_t bytes)
 {
-	struct status_message kept;
+	const struct status_message kept = status_kept();
 
-	status_keep(&kept);
 	(void)ON_DRIVER(device, "cuMemUnmap", unmap, address, bytes);
 	status_restore(&kept);
 }
@@ -291,7 +290,7 @@ static enum philox_status map_memory(struct philox_device *device,
 	if (status != PHILOX_OK)
 		return status;
 	status = map_handle(device, handle, address, bytes);
-	status_keep(&kept);
+	kept = status_kept();
 	dropped = ON_DRIVER(device, "cuMemRelease", drop, handle);
 	if (status != PHILOX_OK)
 		status_restore(&kept);
