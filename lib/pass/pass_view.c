@@ -1,5 +1,5 @@
 /*
- * lib/pass/pass_draw.c - views of a pass, and the states it draws from
+ * lib/pass/pass_view.c - views of a pass, and the states it draws from
  *
  * A pass is a value: copies and views of it may be used after it has ended. For
  * those that draw from cells this is detected here, before the cells, which
