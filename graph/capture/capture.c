@@ -21,13 +21,18 @@ struct capture *capture_find(struct graph_context *graphs, uint64_t id)
 	return capture;
 }
 
+/* Whether a capture, or a body in it, has a device's id. */
+static int has_id(const struct capture *capture, uint64_t id)
+{
+	return capture->id == id ||
+	       bodies_find(capture, id) != CAPTURED_NO_BODY;
+}
+
 struct capture *capture_around(struct graph_context *graphs, uint64_t id)
 {
 	struct capture *capture = graphs->captures;
 
-	while (capture && (capture->dropped ||
-			   (capture->id != id &&
-			    bodies_find(capture, id) == CAPTURED_NO_BODY)))
+	while (capture && (capture->dropped || !has_id(capture, id)))
 		capture = capture->next;
 	return capture;
 }
@@ -60,9 +65,7 @@ int capture_was_dropped(const struct graph_context *graphs, uint64_t id)
 {
 	const struct capture *capture = graphs->captures;
 
-	while (capture && (!capture->dropped ||
-			   (capture->id != id &&
-			    bodies_find(capture, id) == CAPTURED_NO_BODY)))
+	while (capture && (!capture->dropped || !has_id(capture, id)))
 		capture = capture->next;
 	return capture != NULL;
 }

@@ -302,13 +302,6 @@ static enum philox_status write_param(struct philox_context *context,
 				      philox_stream stream, void *cell,
 				      const void *bytes, size_t size)
 {
-	struct store_args args = {.to = cell};
-	struct kernel_arrays arrays = {.count = 0};
-	const struct kernel_call call = {.kernel = KERNEL_STORE,
-					 .args = &args,
-					 .size = sizeof(args),
-					 .work = 1,
-					 .arrays = &arrays};
 	struct capture_info info;
 	enum philox_status status;
 
@@ -320,12 +313,11 @@ static enum philox_status write_param(struct philox_context *context,
 		return status_set(PHILOX_ERROR_INVALID,
 				  "cell (%p) is not aligned to %d bytes", cell,
 				  PHILOX_VALUE_SIZE);
-	args.state = pack(bytes, size);
-	kernel_writes(&arrays, "cell", cell, PHILOX_VALUE_SIZE);
 	status = device_ask_capture(context->device, stream, &info);
-	if (status == PHILOX_OK)
-		status = device_launch(context->device, stream, &call);
-	return status;
+	return status == PHILOX_OK
+		       ? state_store(context->device, stream, "cell", cell,
+				     pack(bytes, size))
+		       : status;
 }
 
 enum philox_status philox_value_write(struct philox_context *context,

@@ -273,30 +273,39 @@ enum philox_status philox_generator_advance(struct philox_generator *generator,
 
 /* --- copying a state to the device ---------------------------------------- */
 
+enum philox_status state_store(struct philox_device *device,
+			       philox_stream stream, const char *name, void *to,
+			       struct philox_state state)
+{
+	const struct store_args args = {.state = state, .to = to};
+	struct kernel_arrays arrays = {.count = 0};
+	const struct kernel_call call = {.kernel = KERNEL_STORE,
+					 .args = &args,
+					 .size = sizeof(args),
+					 .work = 1,
+					 .arrays = &arrays};
+
+	kernel_writes(&arrays, name, to, sizeof(state));
+	return device_launch(device, stream, &call);
+}
+
 static enum philox_status store(struct philox_generator *generator,
 				philox_stream stream, struct philox_state *to)
 {
-	struct store_args args = {.to = to};
-	struct kernel_arrays arrays = {.count = 0};
-	struct kernel_call call = {.kernel = KERNEL_STORE,
-				   .args = &args,
-				   .size = sizeof(args),
-				   .work = 1,
-				   .arrays = &arrays};
-
 	struct trial *trial = trial_here(generator->context);
+	struct philox_state state;
 	enum philox_status status = PHILOX_OK;
 
-	kernel_writes(&arrays, "generator state: to", to, sizeof(*to));
 	context_lock(generator->context);
 	if (trial)
-		status = trial_read(trial, &args.state);
+		status = trial_read(trial, &state);
 	else
-		args.state = generator->state;
+		state = generator->state;
 	context_unlock(generator->context);
 	if (status != PHILOX_OK)
 		return status;
-	return device_launch(generator->context->device, stream, &call);
+	return state_store(generator->context->device, stream,
+			   "generator state: to", to, state);
 }
 
 static enum philox_status copy_state(struct philox_generator *generator,

@@ -162,6 +162,14 @@ struct philox_context {
 	struct drawn_span *spans; /* see lib/pass/pass.h */
 };
 
+/*
+ * state_store() puts a kernel on a stream that writes 16 bytes to memory that
+ * the caller named `name`; the call's bytes are copied.
+ */
+enum philox_status state_store(struct philox_device *device,
+			       philox_stream stream, const char *name, void *to,
+			       struct philox_state state);
+
 void context_lock(struct philox_context *context);
 void context_unlock(struct philox_context *context);
 

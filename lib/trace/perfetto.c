@@ -358,28 +358,19 @@ size_t trace_json_context(char text[TRACE_JSON_MAX], unsigned context,
 size_t trace_json_item(char text[TRACE_JSON_MAX], unsigned context,
 		       const struct timeline_item *item)
 {
+	static const char phases[] = {[TIMELINE_BEGIN] = 'B',
+				      [TIMELINE_END] = 'E',
+				      [TIMELINE_USE] = 'X',
+				      [TIMELINE_MARK] = 'i'};
 	struct out out = {.text = text};
 
-	switch (item->what) {
-	case TIMELINE_LANE:
+	if (item->what == TIMELINE_LANE) {
 		put_lane(&out, context, item->lane);
-		break;
-	case TIMELINE_BEGIN:
-		put_slice(&out, context, 'B', item);
-		break;
-	case TIMELINE_END:
-		put_slice(&out, context, 'E', item);
-		break;
-	case TIMELINE_USE:
-		put_slice(&out, context, 'X', item);
-		break;
-	case TIMELINE_ARROW:
+	} else if (item->what == TIMELINE_ARROW) {
 		put_arrow(&out, context, 's', item);
 		put_arrow(&out, context, 'f', item);
-		break;
-	case TIMELINE_MARK:
-		put_slice(&out, context, 'i', item);
-		break;
+	} else {
+		put_slice(&out, context, phases[item->what], item);
 	}
 	return out.length;
 }
