@@ -1,7 +1,7 @@
 #!/bin/sh
 # Each folder of the source is a room, which includes and calls only the rooms
-# to its left; within a room neither headers nor calls go round in a circle.
-# Violations are shown as arrows, from -> to.
+# above it; within a room neither headers nor calls go round in a circle, and a
+# room has few files. Violations are shown as arrows, from -> to.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 # The rooms in their order: each may use those above it. <philox/...> is free to
@@ -48,6 +48,7 @@ containers base
 alloc/pool base containers device
 alloc      base containers device alloc/pool
 END
+most_files=16
 # Files that a build makes, and who may include them
 generated='lib/base/source.c kernel_source.h'
 
@@ -133,8 +134,8 @@ by_path()
 	END { count() }'
 }
 
-# A file of a room includes the rooms to its left
-to_the_left()
+# A file of a room includes the rooms above it
+upwards()
 {
 	includes "$1" | awk -v rooms_in="$WORK" "$functions"'
 	BEGIN { read_rooms(rooms_in) }
@@ -214,7 +215,7 @@ calls()
 	}'
 }
 
-calls_to_the_left()
+calls_upwards()
 {
 	calls "$1" "$2" >"$WORK/calls"
 	awk -v rooms_in="$WORK" "$functions"'
@@ -262,6 +263,17 @@ one_name()
 				count()
 			}'
 	)
+}
+
+# few_files FOLDER: a room can be looked over. Texts for fuzzers and deliberate
+# bugs are many, and are no rooms.
+few_files()
+{
+	(cd "$1" && find lib graph alloc tools tests -name '*.*' -type f) |
+		grep -vE '^tests/(bugs|fuzz/.*)/|\.pyc$' |
+		sed 's|/[^/]*$||' | sort | uniq -c | awk -v most="$most_files" '
+			$1 > most { print $2 " -> " $1 " files"; arrows++ }
+			END { print arrows + 0 " arrows"; exit arrows > 0 }'
 }
 
 # --- what is against the rule is found: a small tree that is ------------------
@@ -314,6 +326,11 @@ finds()
 		LC_ALL=C sort "$WORK/expected" | diff - "$WORK/sorted"
 }
 
+mkdir -p "$bad/tests/many"
+for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+	: >"$bad/tests/many/$number.c"
+done
+
 compile_bad()
 {
 	for source in low high other third; do
@@ -327,7 +344,7 @@ compile_bad()
 
 check "an include against the rule is found" finds \
 	'lib/base/low.c -> lib/state/high.h' 'graph/top.c -> tools/tool.h' \
-	'alloc/pool.c -> lib/state/high.h' -- to_the_left "$bad"
+	'alloc/pool.c -> lib/state/high.h' -- upwards "$bad"
 check "an include that is not a path from the top is found" finds \
 	'lib/base/low.c -> "low.h"' 'lib/state/high.c -> "lib/state/gone.h"' \
 	'graph/top.c -> <tools/tool.h>' -- by_path "$bad"
@@ -339,10 +356,12 @@ check "headers that go round are found" finds \
 	'lib/state/third.h -> lib/state/high.h' -- no_headers_go_round "$bad"
 check "two functions of a name are found" finds \
 	'lib/state/one.c -> lib/state/two.c: twice' -- one_name "$bad"
+check "a room of too many files is found" finds \
+	'tests/many -> 17 files' -- few_files "$bad"
 check "files against the rule compile" compile_bad
 check "a call against the rule is found" finds \
 	'lib/base/low -> lib/state/high: high' -- \
-	calls_to_the_left "$bad" "$bad/build"
+	calls_upwards "$bad" "$bad/build"
 check "calls that go round are found" finds \
 	'lib/state/high -> lib/state/other' 'lib/state/other -> lib/state/third' \
 	'lib/state/third -> lib/state/high' -- \
@@ -351,10 +370,11 @@ check "calls that go round are found" finds \
 # --- the tree -----------------------------------------------------------------
 
 check "includes are paths from the top" by_path .
-check "rooms include rooms to their left" to_the_left .
+check "rooms include rooms above them" upwards .
 check "public headers include public headers" public .
+check "rooms have few files" few_files .
 check "no headers within a room go round" no_headers_go_round .
 check "static functions of a folder have names of their own" one_name .
-check "rooms call rooms to their left" calls_to_the_left . "$BUILD"
+check "rooms call rooms above them" calls_upwards . "$BUILD"
 check "no calls within a room go round" no_calls_go_round . "$BUILD"
 finish
