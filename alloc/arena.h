@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "lib/device/contract.h"
 
-/* --- arena_tree: the free pieces of an arena, by place -------------------- */
+/* --- arena.c: the free pieces of an arena, by place ----------------------- */
 
 /*
  * A treap: in order of place from left to right, and each piece knows the

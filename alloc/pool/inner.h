@@ -58,7 +58,7 @@ static inline int are_neighbours(const struct block *a, const struct block *b)
 	return a && b && block_end(a) == b->place;
 }
 
-/* --- bins: the free blocks of one owner, by size and place ---------------- */
+/* --- blocks.c: the free blocks of one owner, by size and place ------------ */
 
 /*
  * Those of up to BINS_EXACT units are in an index for each size, by place;
@@ -193,7 +193,7 @@ void blocks_give(struct blocks *blocks, uint32_t from, uint32_t to);
 void blocks_give_range(struct blocks *blocks, uint64_t place, uint64_t units,
 		       uint32_t to);
 
-/* --- list: the list of a pool's blocks in order of place ----------------- */
+/* --- blocks.c: the list of a pool's blocks in order of place -------------- */
 
 /*
  * The first block that begins in each chunk of 2^CHUNK_BITS units is in an
@@ -223,7 +223,7 @@ static inline struct block *block_at_from(struct block *block, uint64_t place)
 	return block;
 }
 
-/* --- ids: the live blocks of a pool by their ids ------------------------ */
+/* --- blocks.c: the live blocks of a pool by their ids --------------------- */
 
 /*
  * Few ask for blocks by their ids. So the table is made when somebody does, and
@@ -251,7 +251,7 @@ void ids_dead(struct ids *ids, const struct block *block);
 struct block *block_by_id(struct ids *ids, const struct blocks *blocks,
 			  uint64_t id);
 
-/* --- reserve: room for changes of a pool's blocks, made before them ---------- */
+/* --- blocks.c: room for changes of a pool's blocks, made before them ------ */
 
 /*
  * Makes room for so many more free and live blocks, and extents. 0: no memory.
@@ -263,7 +263,7 @@ int blocks_reserve(struct blocks *blocks, size_t more_free, size_t more_live,
 size_t blocks_nodes(const struct blocks *blocks, size_t more,
 		    size_t more_extents);
 
-/* --- numbers: ids count the blocks of the process ----------------------------- */
+/* --- pool.c: ids count the blocks of the process -------------------------- */
 
 /*
  * block_id_issue() returns a new one, from 1 on, and block_id_last() the last one, 0 if
@@ -380,7 +380,7 @@ char *extents_address(const struct extents *extents, uint64_t place);
 /* "1 extent of ...": NULL, or which invariant does not hold. */
 const char *extents_check(const struct extents *extents, size_t *nodes);
 
-/* --- memory: the calls that a pool makes to its device -------------------- */
+/* --- extents.c: the calls that a pool makes to its device ----------------- */
 
 /*
  * Those that map memory are made in relaxed mode, for captures may be in

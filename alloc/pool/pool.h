@@ -95,7 +95,7 @@ enum philox_status pool_create(struct philox_device *device,
 			       struct pool **pool);
 void pool_destroy(struct pool *pool);
 
-/* --- blocks --------------------------------------------------------------- */
+/* --- pool.c: blocks ------------------------------------------------------- */
 
 /*
  * pool_take() takes a block from the memory that is mapped: NOT_READY, with
@@ -151,7 +151,7 @@ size_t pool_owns(const struct pool *pool, uint32_t owner);
 uint32_t pool_lender(const struct pool *pool,
 		     const struct pool_request *request);
 
-/* --- extents -------------------------------------------------------------- */
+/* --- pool.c: extents ------------------------------------------------------ */
 
 /*
  * pool_reserve() sees to it that at least `bytes` of mapped memory are free in
@@ -172,7 +172,7 @@ uint64_t pool_newest(const struct pool *pool);
 enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
 			     size_t *trimmed);
 
-/* --- sessions ------------------------------------------------------------- */
+/* --- session.c: sessions -------------------------------------------------- */
 
 /*
  * A session remembers how to undo what happens to the blocks between its two

@@ -12,7 +12,7 @@
 #include "lib/device/kernels.h"
 #include "lib/state/state.h"
 
-/* --- lifeline: whether a native graph is still there ---------------------- */
+/* --- capture.c: whether a native graph is still there --------------------- */
 
 /*
  * The memory of a capture must stay for as long as its native graph and all
@@ -523,7 +523,7 @@ void capture_reap(struct graph_context *graphs);
 /* capture_free_all() frees every capture, whether its graph is gone or not. */
 void capture_free_all(struct graph_context *graphs);
 
-/* --- slots: places in the message of a capture's head --------------------- */
+/* --- head.c: places in the message of a capture's head -------------------- */
 
 /*
  * With the context's lock.
@@ -712,7 +712,7 @@ enum philox_status passes_read(struct philox_generator *generator,
 			       const struct capture_info *info,
 			       struct philox_state *to);
 
-/* --- iterations: views of captured passes that draw one iteration --------- */
+/* --- passes.c: views of captured passes that draw one iteration ----------- */
 
 /*
  * The hooks `at` and `at_word`: see lib/state/state.h. With the context's lock

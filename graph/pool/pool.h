@@ -338,7 +338,7 @@ void pools_finish(struct graph_context *graphs);
 void pool_count(struct philox_pool *pool,
 		struct philox_pool_figures *statistics);
 
-/* --- text: the snapshot of a pool, and writing it as a text --------------- */
+/* --- snapshot.c: the snapshot of a pool, and writing it as a text --------- */
 
 /*
  * Note [Snapshot]

@@ -147,7 +147,7 @@ const char *device_caller(const char *operation);
 		return device->ops->name(__VA_ARGS__);                     \
 	} while (0)
 
-/* --- fork: whether this process is a fork of a device's ------------------- */
+/* --- device.c: whether this process is a fork of a device's --------------- */
 
 /*
  * The threads of a host device's streams do not exist in a child that fork()
@@ -233,7 +233,7 @@ enum philox_status device_relaxed_end(struct philox_device *device,
  */
 int device_event_reached(struct philox_device *device, philox_event event);
 
-/* --- conditions: setting a condition of a graph --------------------------- */
+/* --- captures.c: setting a condition of a graph --------------------------- */
 
 /*
  * A kernel sets a condition to the value of a word of device memory, as that is

@@ -9,7 +9,7 @@
 #include "lib/base/base.h"
 #include "lib/device/kernels.h"
 
-/* --- dtypes: dtypes: their names, sizes and numbers ----------------------- */
+/* --- dists.c: dtypes: their names, sizes and numbers ---------------------- */
 
 /*
  * Errors of fills, draws from rows and samples use the same terms. `what` is

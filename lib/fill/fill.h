@@ -55,7 +55,7 @@ enum philox_status fill_prepare(const struct philox_device *device,
 enum philox_status fill_put(struct philox_device *device, philox_stream stream,
 			    const struct fill_launch *launch);
 
-/* --- keys: many keys at once, on the host --------------------------------- */
+/* --- host.c: many keys at once, on the host ------------------------------- */
 
 /*
  * keys_fold() makes out[i] = philox_fold(seed[i], high[i], low[i]) of the first

@@ -107,7 +107,7 @@ enum philox_status ticket_pending(struct philox_region *region,
 				  struct philox_ticket ticket,
 				  struct ledger_entry **entry);
 
-/* --- pass_check: shared by the files about passes ------------------------- */
+/* --- pass.c: shared by the files about passes ----------------------------- */
 
 /*
  * pass_check_stream() checks that the pass's stream is still in the capture

@@ -171,7 +171,7 @@ enum philox_status rows_arrays_check(const struct rows_arrays *arrays);
 void rows_arrays_list(const struct rows_arrays *arrays,
 		      struct kernel_arrays *list);
 
-/* --- check: checks of arguments, for draws and samples -------------------- */
+/* --- draw.c: checks of arguments, for draws and samples ------------------- */
 
 /*
  * All return ERROR_INVALID, with a text that names the field, unless they say

@@ -241,7 +241,7 @@ struct saved_pair {
 
 int saved_next_pair(struct saved_pair *pair);
 
-/* --- lists: the contents of a context, in a reliable order ---------------- */
+/* --- saved.c: the contents of a context, in a reliable order -------------- */
 
 struct philox_rows;
 

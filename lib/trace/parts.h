@@ -62,7 +62,7 @@ static inline struct written_word step_word(const struct timeline_step *step,
 	return written_field(step->words, step->n, field);
 }
 
-/* --- timeline_rows: rows and lanes ---------------------------------------- */
+/* --- slices.c: rows and lanes --------------------------------------------- */
 
 /*
  * See Note [Trace] in lib/trace/trace.h.
@@ -126,7 +126,7 @@ struct timeline_item timeline_item(enum timeline_what what,
 				   const struct timeline_step *step);
 void timeline_mark(struct timeline *timeline, const struct timeline_step *step);
 
-/* --- timeline_tickets: pending tickets, arrows ---------------------------- */
+/* --- slices.c: pending tickets, arrows ------------------------------------ */
 
 /*
  * See Note [Trace] in lib/trace/trace.h.

@@ -286,7 +286,7 @@ const char *trace_path(const struct trace *trace);
 void trace_end_file(struct trace *trace);
 void trace_destroy(struct trace *trace);
 
-/* --- trace_json: a timeline as events of a trace -------------------------- */
+/* --- perfetto.c: a timeline as events of a trace -------------------------- */
 
 /*
  * In the JSON of the Trace Event Format, which ui.perfetto.dev and

@@ -120,7 +120,7 @@ void key_log(const struct philox_function *function, struct key *key,
 void key_refuse(struct philox_function *function, struct key *key,
 		enum philox_call_kind kind, const char *reason);
 
-/* --- limits: how many keys and bytes a function keeps --------------------- */
+/* --- key.c: how many keys and bytes a function keeps ---------------------- */
 
 /*
  * limits_keep() drops keys, but never this one, until the function is within
@@ -237,7 +237,7 @@ struct recording *recording_find(const struct philox_function *function,
 				 const struct philox_call *call,
 				 const struct live_block **in_use);
 
-/* --- expected: recordings of a plan that are to be made again ------------- */
+/* --- recording.c: recordings of a plan that are to be made again ---------- */
 
 /*
  * See Loading in Note [Plan], graph/runner/plan/plan.h.
@@ -258,7 +258,7 @@ void expected_dry(struct key *key, const struct philox_policy *policy);
 void expected_made(struct recording *recording);
 void expected_end(struct key *key, struct philox_function *function);
 
-/* --- retire: recordings that are not used any more ------------------------ */
+/* --- recording.c: recordings that are not used any more ------------------- */
 
 /*
  * See Going in Note [Runner], graph/runner/state/state.h.

@@ -209,7 +209,7 @@ void runner_text_finish(struct runner_text *text);
 enum philox_status runner_text_write(const struct runner_text *text,
 				     struct text *written);
 
-/* --- reason: reasons in the snapshot of a runner -------------------------- */
+/* --- snapshot.c: reasons in the snapshot of a runner ---------------------- */
 
 /*
  * reason_copy() copies a reason of less than 256 bytes without what is another

@@ -341,7 +341,7 @@ struct philox_run {
 	size_t output_room;
 };
 
-/* --- runners ----------------------------------------------------------------- */
+/* --- base.c: runners ------------------------------------------------------ */
 
 /* A stream on which outputs were released. */
 struct fence {
@@ -630,7 +630,7 @@ enum philox_status legacy_stream(struct philox_runner *runner,
 enum philox_status legacy_join(struct philox_runner *runner,
 			       philox_stream of_call, int after);
 
-/* --- step: the outputs of a step, and what keeps them --------------------- */
+/* --- release.c: the outputs of a step, and what keeps them ---------------- */
 
 /*
  * See Paths in Note [Runner], graph/runner/state/state.h.
@@ -652,7 +652,7 @@ void step_follow(struct philox_runner *runner, size_t n_inputs);
 void step_owe(struct philox_runner *runner, struct philox_region *region,
 	      struct philox_ticket ticket, uint64_t path);
 
-/* --- enter: a thread comes into a runner ---------------------------------- */
+/* --- release.c: a thread comes into a runner ------------------------------ */
 
 /*
  * runner_drain() releases the outputs whose tickets were used up since, within a

@@ -13,7 +13,7 @@
 #include "lib/device/device.h"
 #include "lib/device/kernels.h"
 
-/* --- context: a GPU's primary context, made current ----------------------- */
+/* --- on.c: a GPU's primary context, made current -------------------------- */
 
 /*
  * The runtime's own cudaSetDevice() cannot be undone. Restoring a thread that

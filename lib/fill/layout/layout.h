@@ -33,7 +33,7 @@ void layout_args(const struct philox_fill *fill, struct layout_args *args);
 enum philox_status layout_advance(const struct philox_fill *fill,
 				  uint64_t *words);
 
-/* --- check: whether a fill's layout allows the fill ----------------------- */
+/* --- layout.c: whether a fill's layout allows the fill -------------------- */
 
 /*
  * layout_check() checks a fill's layout, and whether the fill fits it; the rest
