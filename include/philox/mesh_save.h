@@ -21,12 +21,12 @@
  * form of a manifest is described in Note [Set of texts] in lib/ranks/ranks.h.
  *
  * A set can be loaded by another mesh: fewer tensor ranks, more data ranks,
- * regions on other stages (Note [Another mesh] in lib/ranks/ranks.h). So can the
- * text that a single process has saved (philox/save.h), with or without a mesh
- * of one rank: give its path instead of a manifest's. An axis that a mesh lacks
- * counts as one of size 1, so an axis with another name is one that has gone
- * and one that has come. The context says which regions a rank has; for each of
- * them:
+ * regions on other stages (Note [Another mesh] in lib/ranks/ranks.h). So can
+ * the text that a single process has saved (philox/save.h), with or without a
+ * mesh of one rank: give its path instead of a manifest's. An axis that a mesh
+ * lacks counts as one of size 1, so an axis with another name is one that has
+ * gone and one that has come. The context says which regions a rank has; for
+ * each of them:
  *
  *  - The same mesh (names and sizes of axes, in any order), and the rank's own
  *    text has the region: as philox_context_load(). If it is in other texts

@@ -40,8 +40,8 @@
  *
  * The text is plain ASCII with a version, a line for each thing and a checksum;
  * the same contents have only one spelling. Its form is in Note [Plan] in
- * graph/runner/plan/plan.h. `philox inspect` sums one up, `philox diff` compares
- * two.
+ * graph/runner/plan/plan.h. `philox inspect` sums one up, `philox diff`
+ * compares two.
  *
  * Thread rule: as of the runner (philox/runner.h). Not legal on a thread that
  * is capturing.

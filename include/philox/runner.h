@@ -177,9 +177,9 @@ PHILOX_API struct philox_pool *philox_runner_pool(
  * not at all. It has functions, keys, recordings, where their inputs come from,
  * counts, last reasons, and the pool, by place, never an address, and a
  * checksum; `philox inspect` sums one up and draws it. Its form is in Note
- * [Runner snapshot] in graph/runner/snapshot/snapshot.h. The pool is made to agree with the
- * outputs that are not released, as it is before a body runs. Errors:
- * PHILOX_ERROR_INVALID, PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE,
+ * [Runner snapshot] in graph/runner/snapshot/snapshot.h. The pool is made to
+ * agree with the outputs that are not released, as it is before a body runs.
+ * Errors: PHILOX_ERROR_INVALID, PHILOX_ERROR_BUSY, PHILOX_ERROR_FILE,
  * PHILOX_ERROR_MEMORY, those of the device.
  */
 PHILOX_API enum philox_status philox_runner_snapshot_text(
