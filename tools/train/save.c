@@ -85,7 +85,7 @@ void train_save_foot(char foot[TRAIN_SAVE_FOOT_SIZE + 1], const char *bytes,
 		     size_t size)
 {
 	snprintf(foot, TRAIN_SAVE_FOOT_SIZE + 1, "checksum %016" PRIx64 "\n",
-		 train_hash(TRAIN_HASH, bytes, size));
+		 train_hash(bytes, size));
 }
 
 int train_save_refuse(char *message, size_t size, const char *format, ...)

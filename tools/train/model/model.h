@@ -531,9 +531,8 @@ uint64_t train_fingerprint(struct train_model *model);
 /* train_step_loss() returns the mean loss of a step. */
 double train_step_loss(const struct train_result *result, uint64_t step);
 
-/* train_hash() continues a 64-bit FNV-1a; begin with TRAIN_HASH. */
-#define TRAIN_HASH 0xcbf29ce484222325ULL
-uint64_t train_hash(uint64_t hash, const void *bytes, size_t size);
+/* train_hash() is a 64-bit FNV-1a. */
+uint64_t train_hash(const void *bytes, size_t size);
 
 #ifdef __cplusplus
 }

@@ -2,6 +2,7 @@
  * tools/train/model/result.c - the results of a run: losses, checksums, debts
  */
 #include <stdlib.h>
+#include "lib/base/base.h"
 #include "tools/train/model/model.h"
 
 double train_step_loss(const struct train_result *result, uint64_t step)
@@ -29,13 +30,9 @@ size_t train_count_pending(struct train_model *model)
 	return sum;
 }
 
-uint64_t train_hash(uint64_t hash, const void *bytes, size_t size)
+uint64_t train_hash(const void *bytes, size_t size)
 {
-	const unsigned char *at = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ at[i]) * 0x100000001b3ULL;
-	return hash;
+	return hash_text(bytes, size);
 }
 
 /* hash_device() returns the hash of device memory, 0 after a failure. */
@@ -51,7 +48,7 @@ static uint64_t hash_device(struct train_model *model, const void *memory,
 	}
 	train_download(model, copy, memory, size);
 	if (!model->status)
-		hash = train_hash(TRAIN_HASH, copy, size);
+		hash = train_hash(copy, size);
 	free(copy);
 	return hash;
 }
@@ -66,11 +63,11 @@ uint64_t train_fingerprint(struct train_model *model)
 	train_download(model, words, a->words, sizeof(words));
 	train_download(model, dropped, a->dropped[TRAIN_HIDDEN1],
 		       sizeof(dropped));
-	hash = train_hash(TRAIN_HASH, words, sizeof(words));
+	hash = train_hash(words, sizeof(words));
 	for (size_t i = 0; i < TRAIN_BATCH * TRAIN_WIDTH; i++) {
 		unsigned char mask = dropped[i] == 0;
 
-		hash = train_hash(hash, &mask, 1);
+		hash = hash_more(hash, (const char *)&mask, 1);
 	}
 	return hash;
 }
@@ -96,7 +93,7 @@ void train_finish_result(struct train_model *model, struct train_result *result)
 	train_download(model, &differs, model->retained_differs,
 		       sizeof(differs));
 	result->retained_same = !differs;
-	result->loss_checksum = train_hash(TRAIN_HASH, result->losses, losses);
+	result->loss_checksum = train_hash(result->losses, losses);
 	result->parameter_checksum = hash_device(
 		model, model->parameters, model->n_parameters * sizeof(float));
 	result->extra_checksum = hash_device(model, model->extra[0], extra);

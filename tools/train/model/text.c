@@ -93,7 +93,7 @@ int train_text_read(const char *path, struct train_text *text, char *message,
 	if (!wrong)
 		wrong = read_all(file, (size_t)info.st_size, text);
 	if (!wrong) {
-		text->hash = train_hash(TRAIN_HASH, text->symbols, text->size);
+		text->hash = train_hash(text->symbols, text->size);
 		take_vocabulary(text);
 	}
 	if (!wrong && text->vocabulary < 2)
