@@ -276,14 +276,11 @@ static void write_figures(FILE *out, const struct snapshot *snapshot)
 
 	fprintf(out, "session %s graphs %" PRIu64 "\n",
 		sessions[snapshot->session], figures->graphs);
-	fputs("mapped", out);
-	fields_write(out, figures_mapped, figures, 0);
-	fputs("\nlive", out);
-	fields_write(out, figures_live, figures, 0);
-	fprintf(out, "\nfree %" PRIu64 " largest %" PRIu64 "\ncounts",
+	fields_write_line(out, "mapped", figures_mapped, figures);
+	fields_write_line(out, "live", figures_live, figures);
+	fprintf(out, "free %" PRIu64 " largest %" PRIu64 "\n",
 		figures->mapped - figures->live, figures->largest_free);
-	fields_write(out, figures_counts, figures, 0);
-	fputc('\n', out);
+	fields_write_line(out, "counts", figures_counts, figures);
 }
 
 static void write_block(FILE *out, const struct snapshot_block *block)
@@ -291,9 +288,7 @@ static void write_block(FILE *out, const struct snapshot_block *block)
 	fprintf(out, "block offset %" PRIu64 " bytes %" PRIu64, block->offset,
 		block->bytes);
 	if (block->number) {
-		fputs(" live", out);
-		fields_write(out, snapshot_live_fields, block, 0);
-		fputc('\n', out);
+		fields_write_line(out, " live", snapshot_live_fields, block);
 	} else if (block->owner) {
 		fprintf(out, " free owner stream %" PRIu64 "\n", block->owner);
 	} else {

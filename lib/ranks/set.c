@@ -24,8 +24,7 @@ static void write_set(FILE *out, const struct set *set)
 	save_write_mesh(out, &set->mesh, 0);
 	for (size_t i = 0; i < set->n; i++) {
 		fprintf(out, "text %zu", i);
-		fields_write(out, set_end_fields, &set->ends[i], 0);
-		fputc('\n', out);
+		fields_write_line(out, "", set_end_fields, &set->ends[i]);
 	}
 }
 

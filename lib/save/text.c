@@ -70,14 +70,6 @@ static const struct field *axis_fields(int placed)
 
 /* --- writing -------------------------------------------------------------- */
 
-static void write_line(FILE *out, const char *word, const struct field *fields,
-		       const void *object)
-{
-	fputs(word, out);
-	fields_write(out, fields, object, 0);
-	fputc('\n', out);
-}
-
 static void write_state_line(FILE *out, const char *word,
 			     struct philox_state state)
 {
@@ -89,7 +81,8 @@ static void write_state_line(FILE *out, const char *word,
 void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed)
 {
 	for (uint32_t i = 0; i < mesh->n_axes; i++)
-		write_line(out, "axis", axis_fields(placed), &mesh->axes[i]);
+		fields_write_line(out, "axis", axis_fields(placed),
+				  &mesh->axes[i]);
 }
 
 static void write_axes(FILE *out, const struct saved *saved,
@@ -141,7 +134,8 @@ static void write_region(FILE *out, const struct saved *saved,
 	fputs(region->open ? " open\n" : "\n", out);
 	write_axes(out, saved, region);
 	for (size_t i = 0; i < region->n_ops; i++)
-		write_line(out, "op", op_fields, &saved->ops[region->op + i]);
+		fields_write_line(out, "op", op_fields,
+				  &saved->ops[region->op + i]);
 	for (size_t i = 0; i < region->n_tickets; i++)
 		write_ticket(out, &saved->tickets[region->ticket + i]);
 }
@@ -189,7 +183,7 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 	for (size_t i = 0; i < saved->n_tables; i++) {
 		const struct saved_table *table = &saved->tables[i];
 
-		write_line(out, "rows", table_fields, table);
+		fields_write_line(out, "rows", table_fields, table);
 		for (size_t k = 0; k < table->n_rows; k++)
 			write_state_line(out, "row",
 					 saved->rows[table->row + k]);

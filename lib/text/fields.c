@@ -136,6 +136,14 @@ void fields_write(FILE *out, const struct field *field, const void *object,
 	}
 }
 
+void fields_write_line(FILE *out, const char *word, const struct field *field,
+		       const void *object)
+{
+	fputs(word, out);
+	fields_write(out, field, object, 0);
+	fputc('\n', out);
+}
+
 /* --- reading -------------------------------------------------------------- */
 
 /* The word of the line may have taken the space before its first field. */

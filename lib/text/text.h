@@ -174,12 +174,15 @@ struct field {
 #define FIELDS_APART   2u /* read: spaces and words are expected one by one */
 
 /*
- * fields_write() writes all of a line but its first word and its end.
+ * fields_write() writes all of a line but its first word and its end;
+ * fields_write_line() writes the whole line.
  * fields_read() reads that; the line's word may have taken the space after it.
  * Names are new memory also if the line is wrong: fields_free() frees them.
  */
 void fields_write(FILE *out, const struct field *field, const void *object,
 		  unsigned how);
+void fields_write_line(FILE *out, const char *word, const struct field *field,
+		       const void *object);
 void fields_read(struct reader *reader, const struct field *field, void *object,
 		 unsigned how);
 void fields_free(const struct field *field, const void *object);

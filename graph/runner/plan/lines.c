@@ -13,14 +13,6 @@
 
 /* --- writing -------------------------------------------------------------- */
 
-static void write_line(FILE *out, const char *word, const struct field *fields,
-		       const void *object)
-{
-	fputs(word, out);
-	fields_write(out, fields, object, 0);
-	fputc('\n', out);
-}
-
 static void write_parts(FILE *out, const struct plan_function *function)
 {
 	for (size_t i = 0; i < PLAN_PARTS; i++) {
@@ -28,8 +20,8 @@ static void write_parts(FILE *out, const struct plan_function *function)
 		const size_t n = plan_part_count(part, function);
 
 		for (size_t k = 0; k < n; k++)
-			write_line(out, part->word, part->fields,
-				   plan_part_at(part, function, k));
+			fields_write_line(out, part->word, part->fields,
+					  plan_part_at(part, function, k));
 	}
 }
 
@@ -113,13 +105,14 @@ static void write_keys(FILE *out, const struct plan_function *function)
 	for (size_t i = 0; i < function->n_keys; i++) {
 		write_key(out, &function->keys[i]);
 		for (size_t k = 0; k < function->n_inputs; k++, taken++)
-			write_line(out, "takes", plan_input_fields, taken);
+			fields_write_line(out, "takes", plan_input_fields,
+					  taken);
 	}
 }
 
 static void write_function(FILE *out, const struct plan_function *function)
 {
-	write_line(out, "function", plan_function_fields, function);
+	fields_write_line(out, "function", plan_function_fields, function);
 	write_parts(out, function);
 	fputs("policy", out);
 	fields_write(out, policy_fields, &function->policy, FIELDS_BY_NAME);
@@ -132,11 +125,12 @@ static void write_lines(FILE *out, const struct plan *plan)
 {
 	fprintf(out, "philox plan %d\nlibrary ", PLAN_VERSION);
 	text_write_name(out, plan->library);
-	write_line(out, "\nrunner", plan_peak_fields, plan);
+	fields_write_line(out, "\nrunner", plan_peak_fields, plan);
 	for (size_t i = 0; i < plan->n_functions; i++)
 		write_function(out, &plan->functions[i]);
 	for (size_t i = 0; i < plan->n_barred; i++)
-		write_line(out, "barred", plan_barred_fields, &plan->barred[i]);
+		fields_write_line(out, "barred", plan_barred_fields,
+				  &plan->barred[i]);
 }
 
 enum philox_status plan_write(const struct plan *plan, struct text *text)

@@ -130,14 +130,6 @@ const struct field text_live_fields[] = {
 
 /* --- lines ---------------------------------------------------------------- */
 
-static void write_line(FILE *out, const char *word, const struct field *fields,
-		       const void *object)
-{
-	fputs(word, out);
-	fields_write(out, fields, object, 0);
-	fputc('\n', out);
-}
-
 static void write_counts(FILE *out, const struct philox_function_counts *counts)
 {
 	for (size_t i = 0; i < TEXT_COUNTS; i++) {
@@ -155,7 +147,7 @@ static void write_key_line(FILE *out, size_t index, const struct text_key *key)
 		key->size ? " " : "");
 	for (size_t i = 0; i < key->size; i++)
 		fprintf(out, "%02x", key->bytes[i]);
-	write_line(out, "", text_key_fields, key);
+	fields_write_line(out, "", text_key_fields, key);
 }
 
 static void write_source(FILE *out, const struct text_source *source)
@@ -166,18 +158,18 @@ static void write_source(FILE *out, const struct text_source *source)
 	} else {
 		fprintf(out, "from memory %" PRIu64, source->id);
 	}
-	write_line(out, "", text_copied_fields, source);
+	fields_write_line(out, "", text_copied_fields, source);
 }
 
 static void write_recording(FILE *out, const struct runner_text *text,
 			    const struct text_recording *recording)
 {
-	write_line(out, "recording", text_recording_fields, recording);
+	fields_write_line(out, "recording", text_recording_fields, recording);
 	for (size_t i = 0; i < recording->sources.n; i++)
 		write_source(out, &text->sources[recording->sources.first + i]);
 	for (size_t i = 0; i < recording->ranges.n; i++)
-		write_line(out, "range", text_range_fields,
-			   &text->ranges[recording->ranges.first + i]);
+		fields_write_line(out, "range", text_range_fields,
+				  &text->ranges[recording->ranges.first + i]);
 }
 
 static void write_function(FILE *out, const struct runner_text *text,
@@ -188,16 +180,16 @@ static void write_function(FILE *out, const struct runner_text *text,
 		function->inputs.n + function->outputs.n + function->values.n;
 
 	fprintf(out, "function %zu", index + 1);
-	write_line(out, "", text_function_fields, function);
-	write_line(out, "policy", policy_fields, &function->policy);
+	fields_write_line(out, "", text_function_fields, function);
+	fields_write_line(out, "policy", policy_fields, &function->policy);
 	write_counts(out, &function->counts);
-	write_line(out, "reason", text_reason_fields, function);
+	fields_write_line(out, "reason", text_reason_fields, function);
 	for (size_t i = 0; i < parts; i++) {
 		const struct text_part *part =
 			&text->parts[function->inputs.first + i];
 
-		write_line(out, text_parts[part->is].word,
-			   text_parts[part->is].fields, part);
+		fields_write_line(out, text_parts[part->is].word,
+				  text_parts[part->is].fields, part);
 	}
 	for (size_t i = 0; i < function->keys.n; i++)
 		write_key_line(out, i, &text->keys[function->keys.first + i]);
@@ -212,11 +204,12 @@ static void write_function(FILE *out, const struct runner_text *text,
 static void write_all(FILE *out, const struct runner_text *text)
 {
 	fprintf(out, "philox runner %d\n", RUNNER_TEXT_VERSION);
-	write_line(out, "runner", text_runner_fields, text);
+	fields_write_line(out, "runner", text_runner_fields, text);
 	for (size_t i = 0; i < text->n_functions; i++)
 		write_function(out, text, i);
 	for (size_t i = 0; i < text->n_live; i++)
-		write_line(out, "live", text_live_fields, &text->live[i]);
+		fields_write_line(out, "live", text_live_fields,
+				  &text->live[i]);
 	fputs("begin pool\n", out);
 	snapshot_write_lines(out, &text->pool);
 	fputs("end pool\n", out);
