@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/mesh/mesh.h"
 #include "lib/ranks/ranks.h"
 #include "lib/save/save.h"
@@ -164,12 +165,10 @@ static int take_sizes(const struct asking *asking, struct texts *texts)
 static int make_text_room(const struct asking *asking, struct texts *texts)
 {
 	const size_t n = asking->world;
-	char *mine = realloc(texts->mine.bytes, texts->most);
 
-	if (!mine)
+	if (!array_grow(&texts->mine.bytes, texts->mine.size,
+			texts->most - texts->mine.size, 1))
 		return 0;
-	memset(mine + texts->mine.size, 0, texts->most - texts->mine.size);
-	texts->mine.bytes = mine;
 	texts->all = malloc(n * texts->most);
 	texts->sizes = calloc(n, sizeof(*texts->sizes));
 	texts->each = calloc(n, sizeof(*texts->each));

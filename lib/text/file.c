@@ -33,6 +33,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/containers/array.h"
 #include "lib/text/text.h"
 
 /* A temporary file: the process's id, and a number that counts up in it. */
@@ -283,20 +284,20 @@ static enum philox_status read_stream(FILE *stream, const char *path,
 				      char **text, size_t *size)
 {
 	char *read = NULL;
-	size_t length = 0, room = 0;
+	size_t length = 0, more, n;
 
 	do {
-		char *larger;
+		char *to;
 
-		room = room ? 2 * room : 4096;
-		larger = realloc(read, room);
-		if (!larger) {
+		more = length ? length : 4096;
+		to = array_grow(&read, length, more, 1);
+		if (!to) {
 			free(read);
 			return no_memory_to_read(path);
 		}
-		read = larger;
-		length += fread(read + length, 1, room - length, stream);
-	} while (length == room);
+		n = fread(to, 1, more, stream);
+		length += n;
+	} while (n == more);
 	if (ferror(stream)) {
 		free(read);
 		return fail_file(path, "cannot be read");

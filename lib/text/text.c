@@ -5,38 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include "lib/containers/array.h"
 #include "lib/text/text.h"
-
-#define ROOM_FIRST 4096
-
-/* Room for n more bytes and a NUL. */
-static int make_room(struct text *text, size_t n)
-{
-	size_t room = text->room ? text->room : ROOM_FIRST;
-	char *larger;
-
-	while (room - text->size <= n)
-		room *= 2;
-	if (room == text->room)
-		return 1;
-	larger = realloc(text->bytes, room);
-	if (!larger)
-		return 0;
-	text->bytes = larger;
-	text->room = room;
-	return 1;
-}
 
 /* Less than n is an error of the stream. */
 static ssize_t write_bytes(void *cookie, const char *bytes, size_t n)
 {
 	struct text *text = cookie;
+	char *to = array_grow(&text->bytes, text->size, n + 1, 1);
 
-	if (!make_room(text, n))
+	if (!to)
 		return 0;
-	memcpy(text->bytes + text->size, bytes, n);
+	memcpy(to, bytes, n);
 	text->size += n;
-	text->bytes[text->size] = '\0';
 	return (ssize_t)n;
 }
 

@@ -16,8 +16,7 @@
 struct text {
 	char *bytes; /* and a NUL, which the size does not count */
 	size_t size;
-	size_t room; /* while it is made */
-	FILE *out;   /* the same */
+	FILE *out; /* while it is made */
 };
 
 /*
