@@ -79,13 +79,25 @@ static int is_text(const struct field *field)
 	return field->kind == FIELD_NAME || field->kind == FIELD_TEXT;
 }
 
+/* All bits of the member. */
+static uint64_t most_of(const struct field *field)
+{
+	return field->size == sizeof(uint32_t) ? UINT32_MAX : UINT64_MAX;
+}
+
 /* Whether there is nothing, which `none` stands for. */
 static int is_none(const struct field *field, const void *object)
 {
 	if (!field->none)
 		return 0;
 	return is_text(field) ? !field_text(field, object)
-			      : field_number(field, object) == UINT32_MAX;
+			      : field_number(field, object) == most_of(field);
+}
+
+static int is_left_out(const struct field *field, const void *object)
+{
+	return field->may_lack &&
+	       field_number(field, object) == field->otherwise;
 }
 
 /* --- writing -------------------------------------------------------------- */
@@ -124,6 +136,8 @@ void fields_write(FILE *out, const struct field *field, const void *object,
 	for (; field->kind != FIELD_END; field++) {
 		const char *word = word_of(field, how);
 
+		if (is_left_out(field, object))
+			continue;
 		if (field->kind == FIELD_MARK) {
 			if (field_number(field, object))
 				fprintf(out, " %s", word);
@@ -206,8 +220,7 @@ static uint64_t read_number(struct reader *reader, const struct field *field,
 	if (has_never(field, how))
 		return read_times(reader, field, how);
 	if (!most)
-		most = field->size == sizeof(uint32_t) ? UINT32_MAX
-						       : UINT64_MAX;
+		most = most_of(field);
 	expect_before(reader, field, how);
 	return reader_decimal(reader, field->least, most);
 }
@@ -309,14 +322,33 @@ static int read_none(struct reader *reader, const struct field *field,
 		return 0;
 	}
 	if (!is_text(field))
-		field_set(field, object, UINT32_MAX);
+		field_set(field, object, most_of(field));
+	return 1;
+}
+
+/* Whether the line leaves the field out. */
+static int read_left_out(struct reader *reader, const struct field *field,
+			 void *object)
+{
+	const char *first = reader->at;
+	char whole[32];
+
+	if (!field->may_lack)
+		return 0;
+	snprintf(whole, sizeof(whole), " %s ", field->word);
+	if (reader_accept(reader, whole)) {
+		reader->at = first;
+		return 0;
+	}
+	field_set(field, object, field->otherwise);
 	return 1;
 }
 
 static void read_field(struct reader *reader, const struct field *field,
 		       void *object, unsigned how)
 {
-	if (field->none && read_none(reader, field, object))
+	if ((field->none && read_none(reader, field, object)) ||
+	    read_left_out(reader, field, object))
 		return;
 	switch (field->kind) {
 	case FIELD_NAME:

@@ -36,6 +36,12 @@ void text_write_state(FILE *out, struct philox_state state)
 	fprintf(out, "%016" PRIx64 " %016" PRIx64, state.seed, state.offset);
 }
 
+void text_write_bytes(FILE *out, const unsigned char *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%02x", bytes[i]);
+}
+
 /* --- reading -------------------------------------------------------------- */
 
 struct reader reader_start(const char *text, size_t size)
@@ -116,6 +122,16 @@ void reader_expect(struct reader *reader, const char *word)
 	reader_expected(reader, strcat(quoted, "'"));
 }
 
+int reader_accept_word(struct reader *reader, const char *word)
+{
+	const char *first = reader->at;
+
+	if (reader_accept(reader, word) && reader_accept(reader, " "))
+		return 1;
+	reader->at = first;
+	return 0;
+}
+
 void reader_end_line(struct reader *reader)
 {
 	if (!reader_accept(reader, "\n"))
@@ -188,6 +204,29 @@ uint64_t reader_hex(struct reader *reader)
 		reader->at++;
 	}
 	return value;
+}
+
+void reader_bytes(struct reader *reader, unsigned char *bytes, size_t n)
+{
+	for (size_t i = 0; i < 2 * n; i++) {
+		const int next = next_digit(reader);
+
+		if (next < 0) {
+			reader_expected(reader, "a digit of 0-9 and a-f");
+			return;
+		}
+		bytes[i / 2] = (unsigned char)(bytes[i / 2] << 4 | next);
+		reader->at++;
+	}
+}
+
+size_t reader_digits(const struct reader *reader)
+{
+	struct reader ahead = *reader;
+
+	while (next_digit(&ahead) >= 0)
+		ahead.at++;
+	return (size_t)(ahead.at - reader->at);
 }
 
 struct philox_state reader_state(struct reader *reader)

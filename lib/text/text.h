@@ -59,9 +59,13 @@ enum philox_status text_done(const struct text *text, const char *path,
  * read without a check after each word.
  */
 
-/* text_write_name() and text_write_state() spell a name and a state. */
+/*
+ * text_write_name(), text_write_state() and text_write_bytes() spell a name, a
+ * state, and bytes of two digits each.
+ */
 void text_write_name(FILE *out, const char *name);
 void text_write_state(FILE *out, struct philox_state state);
+void text_write_bytes(FILE *out, const unsigned char *bytes, size_t n);
 
 struct reader {
 	const char *text, *at, *end;
@@ -95,9 +99,13 @@ void reader_refuse(struct reader *reader, const char *format, ...)
 /* reader_expected() reports what is missing at this place of the line. */
 void reader_expected(struct reader *reader, const char *what);
 
-/* reader_accept() takes a word if it comes next, reader_expect() insists. */
+/*
+ * reader_accept() takes a word if it comes next, reader_expect() insists;
+ * reader_accept_word() takes one with a space after it, or nothing.
+ */
 int reader_accept(struct reader *reader, const char *word);
 void reader_expect(struct reader *reader, const char *word);
+int reader_accept_word(struct reader *reader, const char *word);
 
 /* reader_end_line() insists on the end of the line. */
 void reader_end_line(struct reader *reader);
@@ -105,9 +113,15 @@ void reader_end_line(struct reader *reader);
 /* reader_decimal() takes a number from `least` to `most`, at least 9. */
 uint64_t reader_decimal(struct reader *reader, uint64_t least, uint64_t most);
 
-/* reader_hex() takes 16 digits, reader_state() two such numbers. */
+/*
+ * reader_hex() takes 16 digits, reader_state() two such numbers, and
+ * reader_bytes() two digits for each of n bytes. reader_digits() is how many
+ * such digits come next.
+ */
 uint64_t reader_hex(struct reader *reader);
 struct philox_state reader_state(struct reader *reader);
+void reader_bytes(struct reader *reader, unsigned char *bytes, size_t n);
+size_t reader_digits(const struct reader *reader);
 
 /*
  * reader_checksum() takes the rest of the last line, which begins at `line`:
@@ -152,11 +166,20 @@ struct field {
 				     its words; of a text: what is too long,
 				     NULL: a text */
 	const char *spoken;       /* what a message calls it; NULL: its name */
-	const char *none;         /* written for no name, and for a number of
-				     32 bits that are all set; NULL: nothing */
+	const char *none;         /* written for no name, and for a number
+				     whose bits are all set; NULL: nothing */
 	uint64_t least, most;     /* of a number read, or bytes of a name; most
 				     0: as the member */
-	uint64_t otherwise;       /* what 0 stands for, as an option */
+	uint64_t otherwise;       /* what 0 stands for, as an option; what a
+				     number is that a line leaves out */
+	int may_lack;             /* lines leave it out, with its word, if it is
+				     `otherwise` */
+};
+
+/* A kind of line. */
+struct text_line {
+	const char *word;
+	const struct field *fields;
 };
 
 /* The first four of a field; FIELDS_END ends a table. */

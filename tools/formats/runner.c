@@ -77,32 +77,6 @@ static void read_parts(struct runner_reader *at, enum text_part_kind kind,
 
 /* --- keys ------------------------------------------------------------------ */
 
-static int hex_digit(struct reader *reader)
-{
-	const char *at = reader->at;
-
-	if (reader->status != PHILOX_OK || at == reader->end)
-		return -1;
-	return *at >= '0' && *at <= '9'   ? *at - '0'
-	       : *at >= 'a' && *at <= 'f' ? *at - 'a' + 10
-					  : -1;
-}
-
-static void read_key_bytes(struct reader *reader, struct text_key *key)
-{
-	for (size_t i = 0; i < 2 * key->size; i++) {
-		int digit = hex_digit(reader);
-
-		if (digit < 0) {
-			reader_expected(reader, "a digit of 0-9 and a-f");
-			return;
-		}
-		key->bytes[i / 2] =
-			(unsigned char)(key->bytes[i / 2] << 4 | digit);
-		reader->at++;
-	}
-}
-
 static void read_key_line(struct reader *reader, size_t number,
 			  struct text_key *key)
 {
@@ -119,7 +93,7 @@ static void read_key_line(struct reader *reader, size_t number,
 	if (key->size)
 		reader_expect(reader, " ");
 	if (reader->status == PHILOX_OK)
-		read_key_bytes(reader, key);
+		reader_bytes(reader, key->bytes, key->size);
 	fields_read(reader, text_key_fields, key, FIELDS_APART);
 	reader_end_line(reader);
 }

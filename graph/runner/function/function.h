@@ -46,12 +46,15 @@ enum philox_status run_check(const struct philox_run *run);
  * earlier run may have done more. script_forget() forgets what a run did that
  * does not count. script_free() frees one, and has it be empty.
  *
+ * script_same_step() is whether two steps do the same.
+ *
  * script_share() has an empty script be the n steps that others have, too;
  * script_unshare() gives up one reference to them.
  */
 void script_begin(struct philox_run *run);
 enum philox_status script_step(struct philox_run *run, const struct step *step);
 enum philox_status script_end(struct philox_run *run);
+int script_same_step(const struct step *one, const struct step *other);
 void script_forget(struct philox_run *run);
 void script_free(struct script *script);
 void script_share(struct script *script, struct script_share *share, size_t n);

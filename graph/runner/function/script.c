@@ -115,7 +115,7 @@ static void describe(const struct philox_function *function,
 	}
 }
 
-static int same_step(const struct step *one, const struct step *other)
+int script_same_step(const struct step *one, const struct step *other)
 {
 	if (one->kind != other->kind || one->flags != other->flags ||
 	    one->a != other->a || one->b != other->b)
@@ -153,7 +153,7 @@ enum philox_status script_step(struct philox_run *run, const struct step *step)
 
 	if (run->comparing) {
 		if (run->step >= script->n ||
-		    !same_step(step, &script->steps[run->step]))
+		    !script_same_step(step, &script->steps[run->step]))
 			return refuse_step(run, step);
 		run->step++;
 		return PHILOX_OK;

@@ -25,73 +25,30 @@ static void write_parts(FILE *out, const struct plan_function *function)
 	}
 }
 
-static void write_region_step(FILE *out, const char *what,
-			      const struct step *step)
-{
-	fprintf(out, "%s ", what);
-	text_write_name(out, step->region);
-	if (step->kind == STEP_BACKWARD && step->a != UINT64_MAX)
-		fprintf(out, " of %" PRIu64, step->a);
-	fprintf(out, " flags %u\n", step->flags);
-}
-
-static void write_step(FILE *out, const struct step *step)
-{
-	fputs("step ", out);
-	switch (step->kind) {
-	case STEP_FORWARD:
-		write_region_step(out, "forward", step);
-		break;
-	case STEP_BACKWARD:
-		write_region_step(out, "backward", step);
-		break;
-	case STEP_ALLOC:
-		fprintf(out, "alloc %" PRIu64 " alignment %" PRIu64 "\n",
-			step->a, step->b);
-		break;
-	case STEP_FREE:
-		fprintf(out, "free %" PRIu64 "\n", step->a);
-		break;
-	case STEP_OUTPUT:
-		fprintf(out, "output %" PRIu64 " bytes %" PRIu64 "\n", step->a,
-			step->b);
-		break;
-	case STEP_VALUE:
-		fprintf(out, "value %" PRIu64 "\n", step->a);
-	}
-}
-
 static void write_scripts(FILE *out, const struct plan_function *function)
 {
 	for (size_t i = 0; i < function->n_scripts; i++) {
 		const struct plan_script *script = &function->scripts[i];
 
 		fprintf(out, "script %zu\n", i);
-		for (size_t k = 0; k < script->n; k++)
-			write_step(out, &script->steps[k]);
-	}
-}
+		for (size_t k = 0; k < script->n; k++) {
+			const struct step *step = &script->steps[k];
+			const struct text_line *line = &plan_steps[step->kind];
 
-static void write_key_bytes(FILE *out, const struct plan_key *key)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	fputs("key ", out);
-	if (!key->size)
-		fputc('-', out);
-	for (size_t i = 0; i < key->size; i++) {
-		fputc(digits[key->bytes[i] >> 4], out);
-		fputc(digits[key->bytes[i] & 15], out);
+			fputs("step ", out);
+			fields_write_line(out, line->word, line->fields, step);
+		}
 	}
 }
 
 static void write_key(FILE *out, const struct plan_key *key)
 {
-	write_key_bytes(out, key);
-	if (key->script == PLAN_NO_SCRIPT)
-		fputs(" script none", out);
+	fputs("key ", out);
+	if (key->size)
+		text_write_bytes(out, key->bytes, key->size);
 	else
-		fprintf(out, " script %zu", key->script);
+		fputc('-', out);
+	fields_write(out, plan_script_fields, key, 0);
 	fields_write(out, plan_key_fields, key, 0);
 	if (key->refused)
 		fields_write(out, plan_refused_fields, key, 0);
@@ -193,16 +150,7 @@ static void read_head(struct plan_reader *reader)
 {
 	struct reader *in = &reader->in;
 
-	reader_expect(in, "philox plan ");
-	in->version = reader_decimal(in, 1, UINT64_MAX);
-	if (in->version > PLAN_VERSION) {
-		in->status = status_set(PHILOX_ERROR_UNSUPPORTED,
-					"line 1: the text has version %" PRIu64
-					", the newest this library reads is %d",
-					in->version, PLAN_VERSION);
-		return;
-	}
-	reader_end_line(in);
+	reader_version(in, "philox plan ", "text", PLAN_VERSION);
 	reader_expect(in, "library ");
 	reader->plan->library = reader_name(in);
 	reader_end_line(in);
@@ -213,81 +161,55 @@ static void read_head(struct plan_reader *reader)
 
 /* --- scripts --------------------------------------------------------------- */
 
-/* The number of something of which there are `n`. */
-static uint64_t read_which(struct reader *reader, uint64_t n, const char *what)
+/* What a step names by number has to be above it. */
+static void check_which(struct reader *reader, uint64_t number, uint64_t n,
+			const char *what)
 {
-	const uint64_t number = reader_decimal(reader, 0, PLAN_MOST);
-
 	if (number >= n)
 		reader_refuse(reader, "there is no %s %" PRIu64, what, number);
-	return number;
 }
 
-static uint64_t read_after(struct reader *reader, const char *word,
-			   uint64_t most)
+static void check_step(struct reader *reader, const struct step *step,
+		       struct step_counts *counts)
 {
-	reader_expect(reader, word);
-	return reader_decimal(reader, 0, most);
-}
-
-static void read_pass(struct reader *reader, struct step *step,
-		      struct step_counts *counts)
-{
-	step->region = reader_name(reader);
-	if (step->kind == STEP_BACKWARD && reader_accept(reader, " of "))
-		step->a = read_which(reader, counts->passes, "pass");
-	else if (step->kind == STEP_BACKWARD)
-		step->a = UINT64_MAX;
-	step->flags = (unsigned)read_after(reader, " flags ", UINT32_MAX);
-	counts->passes++;
-}
-
-static void read_memory(struct reader *reader, struct step *step,
-			struct step_counts *counts)
-{
-	if (step->kind == STEP_FREE) {
-		step->a = read_which(reader, counts->allocations, "allocation");
-		return;
+	switch (step->kind) {
+	case STEP_BACKWARD:
+		if (step->a != UINT64_MAX)
+			check_which(reader, step->a, counts->passes, "pass");
+		/* fall through */
+	case STEP_FORWARD:
+		counts->passes++;
+		break;
+	case STEP_ALLOC:
+		counts->allocations++;
+		break;
+	case STEP_FREE:
+		check_which(reader, step->a, counts->allocations, "allocation");
+		break;
+	case STEP_OUTPUT:
+		check_which(reader, step->a, counts->outputs, "output");
+		break;
+	case STEP_VALUE:
+		check_which(reader, step->a, counts->values, "value");
 	}
-	step->a = reader_decimal(reader, 0, PLAN_MOST);
-	step->b = read_after(reader, " alignment ", PLAN_MOST);
-	counts->allocations++;
-}
-
-static void read_named(struct reader *reader, struct step *step,
-		       const struct step_counts *counts)
-{
-	if (step->kind == STEP_VALUE) {
-		step->a = read_which(reader, counts->values, "value");
-		return;
-	}
-	step->a = read_which(reader, counts->outputs, "output");
-	step->b = read_after(reader, " bytes ", PLAN_MOST);
 }
 
 /* The rest of a line of a step; its region is new memory. */
 static struct step read_step(struct reader *reader, struct step_counts *counts)
 {
-	static const char *const words[] = {
-		[STEP_FORWARD] = "forward ", [STEP_BACKWARD] = "backward ",
-		[STEP_ALLOC] = "alloc ",     [STEP_FREE] = "free ",
-		[STEP_OUTPUT] = "output ",   [STEP_VALUE] = "value "};
-	struct step step = {STEP_FORWARD, 0, NULL, 0, 0};
-	int kind = STEP_FORWARD;
+	struct step step = {.kind = STEP_FORWARD};
+	unsigned kind = 0;
 
-	while (kind <= STEP_VALUE && !reader_accept(reader, words[kind]))
+	while (kind < PLAN_STEPS &&
+	       !reader_accept_word(reader, plan_steps[kind].word))
 		kind++;
-	if (kind > STEP_VALUE) {
+	if (kind == PLAN_STEPS) {
 		reader_expected(reader, "a known kind of step");
 		return step;
 	}
 	step.kind = (enum step_kind)kind;
-	if (kind <= STEP_BACKWARD)
-		read_pass(reader, &step, counts);
-	else if (kind <= STEP_FREE)
-		read_memory(reader, &step, counts);
-	else
-		read_named(reader, &step, counts);
+	fields_read(reader, plan_steps[kind].fields, &step, 0);
+	check_step(reader, &step, counts);
 	reader_end_line(reader);
 	return step;
 }
@@ -373,42 +295,25 @@ static void check_scripts(struct plan_reader *reader)
 		reader->in.status = status;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static void read_key_bytes(struct reader *reader, struct plan_key *key)
 {
-	size_t n = 0;
+	const size_t digits = reader_digits(reader);
+	const size_t size = digits ? (digits + 1) / 2 : 1;
 
 	if (reader->status != PHILOX_OK || reader_accept(reader, "-"))
 		return;
-	while (reader->at + n < reader->end && hex_digit(reader->at[n]) >= 0)
-		n++;
-	if (!n || n % 2) {
-		reader->at += n;
-		reader_expected(reader, "a digit of 0-9 and a-f");
-		return;
-	}
-	if (n / 2 > KEY_BYTES_MAX) {
-		reader_refuse(reader,
-			      "a key of %zu bytes, which has %d at most", n / 2,
-			      KEY_BYTES_MAX);
-		return;
-	}
-	key->bytes = malloc(n / 2);
+	key->bytes = calloc(size, 1);
 	if (!key->bytes) {
 		reader->status =
 			status_set(PHILOX_ERROR_MEMORY, "no memory for a key");
 		return;
 	}
-	for (; key->size < n / 2; reader->at += 2)
-		key->bytes[key->size++] =
-			(unsigned char)(hex_digit(reader->at[0]) * 16 +
-					hex_digit(reader->at[1]));
+	reader_bytes(reader, key->bytes, size);
+	key->size = size;
+	if (size > KEY_BYTES_MAX)
+		reader_refuse(reader,
+			      "a key of %zu bytes, which has %d at most", size,
+			      KEY_BYTES_MAX);
 }
 
 /* Scripts are numbered in the order in which keys name them first. */
@@ -416,11 +321,9 @@ static void read_key_script(struct plan_reader *reader, struct plan_key *key)
 {
 	struct reader *in = &reader->in;
 
-	key->script = PLAN_NO_SCRIPT;
-	reader_expect(in, " script ");
-	if (reader_accept(in, "none"))
+	fields_read(in, plan_script_fields, key, 0);
+	if (key->script == PLAN_NO_SCRIPT)
 		return;
-	key->script = (size_t)reader_decimal(in, 0, PLAN_MOST);
 	if (key->script >= planned_function(reader)->n_scripts)
 		reader_refuse(in, "there is no script %zu", key->script);
 	if (key->script > reader->named)
@@ -600,21 +503,6 @@ static void read_part(struct plan_reader *reader, size_t index)
 		fields_free(part->fields, &read);
 }
 
-static void read_input(struct plan_reader *reader)
-{
-	read_part(reader, OF_INPUTS);
-}
-
-static void read_output(struct plan_reader *reader)
-{
-	read_part(reader, OF_OUTPUTS);
-}
-
-static void read_value(struct plan_reader *reader)
-{
-	read_part(reader, OF_VALUES);
-}
-
 static void read_policy(struct plan_reader *reader)
 {
 	if (!line_fits(reader, OF_VALUES))
@@ -671,15 +559,19 @@ static void read_line(struct plan_reader *reader)
 	static const struct {
 		const char *word;
 		void (*read)(struct plan_reader *reader);
-	} lines[] = {{"takes ", read_taken},       {"key ", read_key},
-		     {"step ", read_script_step},  {"script ", read_script},
-		     {"function ", read_function}, {"input ", read_input},
-		     {"output ", read_output},     {"value ", read_value},
-		     {"policy ", read_policy},     {"barred ", read_barred}};
+	} lines[] = {{"takes", read_taken},       {"key", read_key},
+		     {"step", read_script_step},  {"script", read_script},
+		     {"function", read_function}, {"policy", read_policy},
+		     {"barred", read_barred}};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-		if (reader_accept(&reader->in, lines[i].word)) {
+		if (reader_accept_word(&reader->in, lines[i].word)) {
 			lines[i].read(reader);
+			return;
+		}
+	for (size_t i = 0; i < PLAN_PARTS; i++)
+		if (reader_accept_word(&reader->in, plan_parts[i].word)) {
+			read_part(reader, i);
 			return;
 		}
 	reader_expected(&reader->in, "a known kind of line");
@@ -705,11 +597,7 @@ static void read_plan_lines(struct plan_reader *reader)
 
 enum philox_status plan_read(const char *text, size_t size, struct plan *plan)
 {
-	struct plan_reader reader = {.in = {.text = text,
-					    .at = text,
-					    .end = text + size,
-					    .start = text,
-					    .line = 1},
+	struct plan_reader reader = {.in = reader_start(text, size),
 				     .plan = plan};
 
 	memset(plan, 0, sizeof(*plan));

@@ -76,6 +76,32 @@ const struct plan_part plan_parts[PLAN_PARTS] = {
 	 {NUMBER(plan_function, "values", n_values),
 	  .spoken = "how many values it has"}}};
 
+#define REGION FIELD(NAME, struct step, region, NULL)
+
+static const struct field forward_fields[] = {
+	{REGION}, {NUMBER(step, "flags", flags)}, FIELDS_END};
+static const struct field backward_fields[] = {
+	{REGION},
+	{SIZE(step, "of", a), .may_lack = 1, .otherwise = UINT64_MAX},
+	{NUMBER(step, "flags", flags)},
+	FIELDS_END};
+static const struct field alloc_fields[] = {
+	{SIZE(step, NULL, a)}, {SIZE(step, "alignment", b)}, FIELDS_END};
+static const struct field number_fields[] = {{SIZE(step, NULL, a)}, FIELDS_END};
+static const struct field given_fields[] = {
+	{SIZE(step, NULL, a)}, {SIZE(step, "bytes", b)}, FIELDS_END};
+
+const struct text_line plan_steps[PLAN_STEPS] = {
+	[STEP_FORWARD] = {"forward", forward_fields},
+	[STEP_BACKWARD] = {"backward", backward_fields},
+	[STEP_ALLOC] = {"alloc", alloc_fields},
+	[STEP_FREE] = {"free", number_fields},
+	[STEP_OUTPUT] = {"output", given_fields},
+	[STEP_VALUE] = {"value", number_fields}};
+
+const struct field plan_script_fields[] = {
+	{SIZE(plan_key, "script", script), .none = "none"}, FIELDS_END};
+
 const struct field plan_key_fields[] = {
 	{SIZE(plan_key, "calls", calls)},
 	{NUMBER(plan_key, "warmups", warmups), .most = UINT32_MAX - 1,
@@ -242,11 +268,6 @@ int plan_same_keys(const void *function, size_t one, size_t other)
 	       (!a->size || memcmp(a->bytes, b->bytes, a->size) == 0);
 }
 
-static int same_regions(const char *one, const char *other)
-{
-	return one == other || (one && other && strcmp(one, other) == 0);
-}
-
 int plan_same_scripts(const void *function, size_t one, size_t other)
 {
 	const struct plan_function *of = function;
@@ -255,14 +276,9 @@ int plan_same_scripts(const void *function, size_t one, size_t other)
 
 	if (a->n != b->n)
 		return 0;
-	for (size_t i = 0; i < a->n; i++) {
-		const struct step *step = &a->steps[i], *as = &b->steps[i];
-
-		if (step->kind != as->kind || step->flags != as->flags ||
-		    step->a != as->a || step->b != as->b ||
-		    !same_regions(step->region, as->region))
+	for (size_t i = 0; i < a->n; i++)
+		if (!script_same_step(&a->steps[i], &b->steps[i]))
 			return 0;
-	}
 	return 1;
 }
 

@@ -169,10 +169,12 @@ size_t plan_part_count(const struct plan_part *part,
 const void *plan_part_at(const struct plan_part *part,
 			 const struct plan_function *function, size_t index);
 
-/* The fields of the other lines. */
+/* The lines of steps, by their kinds; the fields of the other lines. */
+#define PLAN_STEPS (STEP_VALUE + 1)
+extern const struct text_line plan_steps[PLAN_STEPS];
 extern const struct field plan_peak_fields[], plan_function_fields[],
-	plan_key_fields[], plan_refused_fields[], plan_input_fields[],
-	plan_barred_fields[];
+	plan_script_fields[], plan_key_fields[], plan_refused_fields[],
+	plan_input_fields[], plan_barred_fields[];
 
 /*
  * plan_functions_differ() finds the first difference of two functions, but for

@@ -145,8 +145,7 @@ static void write_key_line(FILE *out, size_t index, const struct text_key *key)
 {
 	fprintf(out, "key %zu size %zu%s", index + 1, key->size,
 		key->size ? " " : "");
-	for (size_t i = 0; i < key->size; i++)
-		fprintf(out, "%02x", key->bytes[i]);
+	text_write_bytes(out, key->bytes, key->size);
 	fields_write_line(out, "", text_key_fields, key);
 }
 

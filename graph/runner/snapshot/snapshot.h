@@ -190,17 +190,12 @@ struct runner_text {
  * The fields of its lines. A line of counts has a word, or is the rest of the one
  * before; of a part, by its kind.
  */
-struct text_line {
-	const char *word;
-	const struct field *fields;
-};
-
 #define TEXT_COUNTS 6
 extern const struct text_line text_counts[TEXT_COUNTS], text_parts[3];
 extern const struct field text_runner_fields[], text_function_fields[],
 	text_reason_fields[], text_key_fields[], text_recording_fields[],
-	text_source_fields[], text_copied_fields[],
-	text_range_fields[], text_live_fields[];
+	text_source_fields[], text_copied_fields[], text_range_fields[],
+	text_live_fields[];
 
 /* runner_text_finish() frees what a text holds. */
 void runner_text_finish(struct runner_text *text);
