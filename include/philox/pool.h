@@ -15,7 +15,7 @@
  *   philox_pool_checkpoint_create(pool, &empty);
  *
  *   for each size of batch, the largest first:
- *           philox_pool_restore(pool, empty, NULL, 0, live, n_live);
+ *           philox_pool_restore(pool, empty, NULL, 0, dead, n_dead);
  *           philox_capture_begin(context, stream);
  *           philox_pool_begin(pool, stream, &session);
  *           philox_pool_alloc(pool, stream, bytes, 0, "hidden", &block);
