@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/fresh.sh - each line of shell in README.md, as it stands there, in a fresh
-# Debian: nothing is there but what the lines themselves install.
+# tests/fresh.sh - each line of shell in README.md and the pages of doc/, as it
+# stands there, in a fresh Debian: nothing is there but what the lines themselves
+# install.
 #
 #   tests/fresh.sh [SUITE]         bookworm, if not said otherwise
 #   CHECK=1 tests/fresh.sh         also the line that runs the tests
@@ -20,15 +21,19 @@ for command in debootstrap unshare chroot; do
 done
 [ "$(id -u)" -eq 0 ] || { echo "fresh.sh: only root can do this" >&2; exit 1; }
 
-# block LANGUAGE NUMBER: that block of README.md
+# The page that installs comes first, since others use what it has built
+pages="README.md doc/install.md $(find doc -name '*.md' ! -name install.md | sort)"
+
+# block LANGUAGE NUMBER: that block of the pages
+# shellcheck disable=SC2086
 block()
 {
 	awk -v fence='```'"$1" -v wanted="$2" '
 		/^```/ { shown = $0 == fence && ++n == wanted; next }
-		shown' README.md
+		shown' $pages
 }
 
-# The tree as git knows it, with README's program and CMake project beside it
+# The tree as git knows it, with the CMake project beside it
 puts_the_tree_there()
 {
 	mkdir -p "$root/src/philox" &&
@@ -36,7 +41,6 @@ puts_the_tree_there()
 		while IFS= read -r file; do
 			[ ! -e "$file" ] || printf '%s\n' "$file"
 		done | tar -cf - -T - | tar -xf - -C "$root/src/philox" &&
-		block c 1 >"$root/src/philox/program.c" &&
 		block cmake 1 >"$root/src/philox/CMakeLists.txt" &&
 		cp /etc/resolv.conf "$root/etc"
 }

@@ -15,7 +15,7 @@
 /*
  * Part of lib/device/kernels.h. The table below is the only list of
  * distributions: kernels, loops, names, checks and tools are made from it.
- * README.md says how one is added.
+ * doc/source.md says how one is added.
  */
 
 /*

@@ -1,11 +1,12 @@
 /*
- * tests/readme/step.c - the step of README.md, as it is there
+ * tests/readme/step.c - the step of doc/runners.md, as it is there
  *
  * Before and after are two programs of this file: WITH_RUNNER is the second.
  * Each trains with two batch sizes in turn; with a runner x moves, which graphs
  * by hand could not follow. Both print all losses and weights: the same texts.
- * tests/scripts/readme.sh has written README.md's blocks to the files that are
- * included in functions, and compares.
+ * tests/scripts/readme.sh has written the page's blocks to the files that are
+ * included in functions, and compares. The page leaves errors out; here a call
+ * that fails ends the program.
  */
 #include <string.h>
 #include "../../examples/try.h"
@@ -95,6 +96,31 @@ static void drop(const struct philox_pass *pass, void *h, size_t bytes)
 			   philox_elements(0, bytes / sizeof(float)), 0.5, h,
 			   h));
 }
+
+/* --- calls of the page, which must succeed -------------------------------- */
+
+#define philox_backward_begin(...)  TRY(philox_backward_begin(__VA_ARGS__))
+#define philox_backward_commit(...) TRY(philox_backward_commit(__VA_ARGS__))
+#define philox_capture_begin(...)   TRY(philox_capture_begin(__VA_ARGS__))
+#define philox_capture_end(...)     TRY(philox_capture_end(__VA_ARGS__))
+#define philox_capture_value(...)   TRY(philox_capture_value(__VA_ARGS__))
+#define philox_forward_begin(...)   TRY(philox_forward_begin(__VA_ARGS__))
+#define philox_forward_commit(...)  TRY(philox_forward_commit(__VA_ARGS__))
+#define philox_function_call(...)   TRY(philox_function_call(__VA_ARGS__))
+#define philox_function_create(...) TRY(philox_function_create(__VA_ARGS__))
+#define philox_graph_launch(...)    TRY(philox_graph_launch(__VA_ARGS__))
+#define philox_graph_set_value(...) TRY(philox_graph_set_value(__VA_ARGS__))
+#define philox_pool_alloc(...)      TRY(philox_pool_alloc(__VA_ARGS__))
+#define philox_pool_begin(...)      TRY(philox_pool_begin(__VA_ARGS__))
+#define philox_pool_end(...)        TRY(philox_pool_end(__VA_ARGS__))
+#define philox_pool_restore(...)    TRY(philox_pool_restore(__VA_ARGS__))
+#define philox_run_alloc(...)       TRY(philox_run_alloc(__VA_ARGS__))
+#define philox_run_backward_begin(...) \
+	TRY(philox_run_backward_begin(__VA_ARGS__))
+#define philox_run_forward_begin(...) TRY(philox_run_forward_begin(__VA_ARGS__))
+#define philox_run_input(...)         TRY(philox_run_input(__VA_ARGS__))
+#define philox_run_value(...)         TRY(philox_run_value(__VA_ARGS__))
+#define philox_runner_create(...)     TRY(philox_runner_create(__VA_ARGS__))
 
 /* --- before and after ----------------------------------------------------- */
 
@@ -196,6 +222,8 @@ static void train(void *const places[2])
 	struct philox_ticket ticket[2];
 	struct philox_pass pass;
 	struct philox_pool *pool;
+	uint64_t dead[3];
+	size_t n_dead = 0;
 	void *at_rate, *losses[2];
 	float rate = 0;
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The examples build as a user would build them, from an installed philox, and
-# do what they say on the host device; README.md lists all of them and quotes
-# them correctly.
+# do what they say on the host device; README.md lists all of them, and doc/
+# quotes them correctly.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
 prefix=$WORK/prefix
@@ -74,6 +74,9 @@ replays()
 c_examples()
 {
 	check "smallest.c: a mask twice ($1)" masks_agree "$1"
+	check "forward_backward.c ($1)" builds_and_says forward_backward \
+		"the mask of its own forward" \
+		"$1" -std=c11 examples/forward_backward.c
 	check "accumulate.c ($1)" builds_and_says accumulate \
 		"each backward has its forward's" \
 		"$1" -std=c11 examples/accumulate.c
@@ -206,13 +209,13 @@ cuda_examples()
 	fi
 }
 
-# --- README.md ----------------------------------------------------------------
+# --- README.md and doc/ -------------------------------------------------------
 
-# Each line of README.md's CUDA blocks is in an example
+# Each line of a page's CUDA blocks is in an example
 shows_examples()
 {
 	awk '/^```cuda$/ { inside = 1; next } /^```/ { inside = 0 }
-		inside && NF' README.md >"$WORK/shown"
+		inside && NF' README.md doc/*.md >"$WORK/shown"
 	test -s "$WORK/shown" || return 1
 	cat examples/*.* >"$WORK/all"
 	grep -vxFf "$WORK/all" "$WORK/shown" >"$WORK/strange"
@@ -246,6 +249,6 @@ if [ "$CUDA" = 0 ]; then
 else
 	cuda_examples
 fi
-check "README.md shows the examples as they are" shows_examples
+check "the pages show the examples as they are" shows_examples
 check "README.md lists the examples" lists_examples
 finish

@@ -1,25 +1,30 @@
 #!/bin/bash
-# README.md's section "Installing", line by line as it stands there, in places
-# where nothing helps: an empty environment, and a /usr/local without anything in
-# it that is thrown away afterwards. Only apt-get is a stand-in: there may be no
-# network, and README's other command has installed what it would.
+# README.md's section "Installation" and doc/install.md, line by line as they
+# stand there, in places where nothing helps: an empty environment, and a
+# /usr/local without anything in it that is thrown away afterwards. Only apt-get
+# is a stand-in: there may be no network, and README's other command has installed
+# what it would.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
-# block LANGUAGE NUMBER: this block of README.md's section
+# block LANGUAGE NUMBER: this block of doc/install.md
 block()
 {
 	awk -v fence='```'"$1" -v wanted="$2" '
-		/^## / { within = $0 == "## Installing" }
-		/^```/ { shown = within && $0 == fence && ++n == wanted; next }
+		/^```/ { shown = $0 == fence && ++n == wanted; next }
+		shown' doc/install.md
+}
+
+# The lines of README.md's section
+for_usr_local()
+{
+	awk '/^## / { within = $0 == "## Installation" }
+		/^```/ { shown = within && $0 == "```sh"; next }
 		shown' README.md
 }
 
 # The folder in which they are typed: the tree, as far as reading goes
 tree=$WORK/tree
 mkdir "$tree" "$WORK/home" "$WORK/bin" && ln -s "$PWD"/* "$tree" || exit 1
-awk '/^## / { within = $0 == "## A whole program" }
-	/^```/ { shown = within && $0 == "```c"; next } shown' README.md \
-	>"$tree/program.c"
 cat >"$WORK/bin/apt-get" <<'END_OF_APT'
 #!/bin/sh
 # All packages must be there
@@ -56,9 +61,9 @@ needs_no_philox()
 
 # --- anywhere else ------------------------------------------------------------
 
-block sh 2 >"$WORK/home.sh"
-{ grep '^export ' "$WORK/home.sh"; block sh 3; } >"$WORK/static.sh"
-block sh 4 >"$WORK/cmake.sh"
+block sh 1 >"$WORK/home.sh"
+{ grep '^export ' "$WORK/home.sh"; block sh 2; } >"$WORK/static.sh"
+block sh 3 >"$WORK/cmake.sh"
 
 check "the lines for another prefix work" typed "$WORK/home.sh"
 check "the lines for libphilox.a work" typed "$WORK/static.sh"
@@ -118,10 +123,10 @@ lines_for_usr_local()
 		known() { /sbin/ldconfig -p | grep philox; }
 		nothing known
 	END
-	block sh 1
+	for_usr_local
 	# With no flag but -l only the loader's cache helps
 	cat <<-'END'
-		cc program.c -lphilox -lm -o program
+		cc examples/forward_backward.c -lphilox -lm -o program
 		rpath() { readelf -d program | grep -i 'r.*path'; }
 		nothing rpath
 		./program
@@ -134,13 +139,13 @@ lines_for_usr_local()
 # Where that is not allowed, a folder stands for /usr/local
 stand_in=$WORK/usr/local
 lines_for_usr_local >"$WORK/local.sh"
-block sh 1 >"$WORK/block1.sh"
+for_usr_local >"$WORK/usr-local.sh"
 if can_be_away; then
 	check "the lines for /usr/local work, and nothing is left of them" \
 		away "${alone[@]}" sh "$WORK/local.sh"
 else
 	check "the lines for /usr/local work, with a folder in its place" \
-		typed "$WORK/block1.sh" PREFIX="$stand_in" \
+		typed "$WORK/usr-local.sh" PREFIX="$stand_in" \
 		PKG_CONFIG_PATH="$stand_in/lib/pkgconfig"
 	skip "the lines for /usr/local work in /usr/local itself" \
 		"no mount namespaces here"

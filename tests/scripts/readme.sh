@@ -1,102 +1,175 @@
-#!/bin/sh
-# The programs in README.md compile and run, the example at its top and the loop
-# compile; a step does the same by hand and by a runner; its two commands are
-# there.
+#!/bin/bash
+# What README.md and the pages of doc/ show works as it stands there. The word
+# after the fence of a block says what is done with it:
+#
+#   ```c         a program: it compiles and runs
+#   ```sh        commands: they are typed in the tree, after the blocks before
+#   ```output    what the block before it has printed
+#   ```          C in the middle of a program: it compiles, with the names of
+#                tests/readme/names.h
+#   ```cuda      lines of an example: examples.sh compares them
+#   ```cmake     installed.sh uses it
+#   ```text      is only read
+#
+# Commands that install something are for other scripts: .ci/run and fresh.sh
+# have README's own, installed.sh those of doc/install.md, and ranks.sh those of
+# doc/ranks.md.
 cd "$(dirname "$0")/../.." && . tests/report.sh || exit 1
 
-has_line()
+pages=(README.md doc/*.md)
+library=$(cd "$BUILD" && pwd) || exit 1
+
+# The folder in which commands are typed; `build` in it is this build
+tree=$WORK/tree
+mkdir "$tree" "$WORK/home" && ln -s "$PWD"/* "$tree" && rm -f "$tree/build" &&
+	ln -s "$library" "$tree/build" || exit 1
+
+# --- blocks -------------------------------------------------------------------
+
+# blocks PAGE: each block goes to a file of its own, $WORK/PAGE.NUMBER.KIND,
+# where KIND is the word after the fence, or "part"
+blocks()
 {
-	grep -E "$1" README.md
+	awk -v to="$WORK/${1##*/}" '
+		/^```/ && within { within = 0; close(file); next }
+		/^```/ {
+			kind = substr($0, 4)
+			file = sprintf("%s.%02d.%s", to, ++n, kind ? kind : "part")
+			printf "" >file
+			within = 1
+			next
+		}
+		within { print >file }' "$1"
 }
 
 compiles()
 {
-	$CC -std=c11 -Wall -Wextra -Werror -Iinclude -o "${1%.c}" "$1" \
-		-L"$BUILD" -lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)"
+	cp "$1" "$tree/program.c" && $CC -std=c11 -Wall -Wextra -Werror -Iinclude \
+		-o "$tree/program" "$tree/program.c" \
+		-L"$library" -lphilox -Wl,-rpath,"$library"
 }
 
-# The example at the top, the first block without a language, in a function that
-# declares the names which the example does not
-example()
+# runs COMMAND...: in the tree; what it prints is kept for a block of output
+runs()
 {
-	cat <<-'END'
-		#include <stddef.h>
-		#include <philox.h>
-
-		static void example(struct philox_context *ctx,
-				    philox_stream stream,
-				    struct philox_region *layer,
-				    struct philox_span span, double p,
-				    const float *x, float *y)
-		{
-			struct philox_pass pass;
-			struct philox_ticket placeholder;
-			struct philox_graph *forward, *backward = NULL;
-
-	END
-	awk '/^```/ { if (plain) exit; plain = !within && /^```$/
-			within = !within; next }
-		plain' README.md
-	echo '}'
+	(cd "$tree" && HOME=$WORK/home "$@" >"$WORK/printed" 2>"$WORK/errors")
+	status=$?
+	cat "$WORK/printed" "$WORK/errors"
+	return $status
 }
 
-example_compiles()
+# A function stands alone; statements are put into one. The page's name chooses
+# names
+part_compiles()
 {
-	example >"$WORK/example.c"
-	cat "$WORK/example.c"
-	grep -q '^philox_capture_begin(' "$WORK/example.c" &&
-		grep -q 'philox_graph_launch(backward' "$WORK/example.c" &&
-		$CC -std=c11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused \
-			-Iinclude "$WORK/example.c"
+	from=${1##*/}
+	{
+		echo '#include "tests/readme/names.h"'
+		grep -qx '{' "$1" || echo 'static void part(void) {'
+		cat "$1"
+		grep -qx '{' "$1" || echo '}'
+	} >"$1.c"
+	$CC -std=c11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused -Iinclude \
+		-I. -D"PAGE_${from%%.*}" "$1.c"
 }
 
-# The first block below "Branches and loops", in the same way
-loop()
+# try_block FILE: with $name in front of what is checked
+try_block()
 {
-	cat <<-'END'
-		#include <stddef.h>
-		#include <philox.h>
-
-		static void loop_example(struct philox_context *ctx,
-					 philox_stream stream,
-					 philox_stream inner,
-					 struct philox_region *sampler,
-					 const uint32_t *more)
-		{
-			struct philox_conditional loop;
-			struct philox_pass pass;
-			struct philox_ticket placeholder;
-			struct philox_graph *graph;
-
-	END
-	awk '/^## / { section = /^## Branches and loops$/ }
-		section && /^```$/ { if (within++) exit; next }
-		within' README.md
-	echo '}'
+	case $1 in
+	*.c)
+		check "$name compiles" compiles "$1"
+		check "$name runs" runs ./program
+		;;
+	*.sh)
+		grep -qE '\<(apt-get|make|cmake|pkg-config)\>' "$1" ||
+			check "$name runs" runs sh -eux "$1"
+		;;
+	*.output) check "$name is what is printed" diff "$WORK/printed" "$1" ;;
+	*.part) check "$name compiles" part_compiles "$1" ;;
+	*.cuda | *.cmake | *.text) ;;
+	*) check "$name is of a known kind" false ;;
+	esac
 }
 
-loop_compiles()
+# --- pages --------------------------------------------------------------------
+
+# These are read, not done; each other page begins with what can be done
+has_no_example()
 {
-	loop >"$WORK/loop.c"
-	cat "$WORK/loop.c"
-	grep -q '^philox_conditional_set(' "$WORK/loop.c" &&
-		grep -q '^philox_conditional_end(' "$WORK/loop.c" &&
-		$CC -std=c11 -fsyntax-only -Wall -Wextra -Werror -Wno-unused \
-			-Iinclude "$WORK/loop.c"
+	case $1 in
+	doc/limits.md | doc/compatibility.md | doc/formats.md | doc/glossary.md | \
+		doc/source.md) ;;
+	*) return 1 ;;
+	esac
 }
 
-# runner_block N FIRST [BEYOND]: of the N-th block below "Runners" what follows
-# the line that begins with FIRST, up to the one that begins with BEYOND
-runner_block()
+begins_with_an_example()
+{
+	set -- "$WORK/${1##*/}".01.*
+	case $1 in
+	*.c | *.sh) ;;
+	*) return 1 ;;
+	esac
+}
+
+# headings FILE: the anchors that its headings have
+headings()
+{
+	awk '/^```/ { within = !within }
+		!within && sub(/^#+ /, "") { print tolower($0) }' "$1" |
+		sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+
+# Each link of a page leads to a file, and to a heading of it
+links_lead_somewhere()
+{
+	broken=0
+	folder=.
+	case $1 in */*) folder=${1%/*} ;; esac
+	while IFS= read -r link; do
+		file=${link%%#*}
+		anchor=
+		[ "$file" = "$link" ] || anchor=${link#*#}
+		at=$folder/$file
+		[ -n "$file" ] || at=$1
+		if [ ! -e "$at" ] || { [ -n "$anchor" ] &&
+			! headings "$at" | grep -qx -- "$anchor"; }; then
+			echo "$1: there is no $link"
+			broken=1
+		fi
+	done < <(grep -oE '\]\([^)]+\)' "$1" | sed 's/^](//; s/)$//' |
+		grep -v '^https\?:')
+	return $broken
+}
+
+# README lists the pages
+lists_pages()
+{
+	for page in doc/*.md; do
+		grep -qF "]($page)" README.md || {
+			echo "README.md does not link $page"
+			return 1
+		}
+	done
+}
+
+# --- a step, by hand and by a runner ------------------------------------------
+
+# runner_part N FIRST [BEYOND]: of the N-th part of a program below "A step"
+# what follows the line that begins with FIRST, up to the one that begins with
+# BEYOND
+runner_part()
 {
 	awk -v n="$1" -v first="$2" -v beyond="${3-none}" '
-		/^## / { section = /^## Runners$/ }
+		/^## / { section = /^## A step/ }
 		section && /^```/ { within = /^```$/ && !within; blocks += within
 			on = 0; next }
 		!within || blocks != n { next }
 		index($0, beyond) == 1 { exit }
 		on
-		index($0, first) == 1 { on = 1; if (first !~ /^\/\*/) print }' README.md
+		index($0, first) == 1 { on = 1; if (first !~ /^\/\*/) print }' \
+		doc/runners.md
 }
 
 # steps_with PROGRAM FLAG...: trains, which prints losses and weights
@@ -107,7 +180,7 @@ steps_with()
 	$CC -std=c11 -Wall -Wextra -Werror -Wno-unused-parameter -Iinclude \
 		-I"$WORK" "$@" \
 		-o "$WORK/$program" tests/readme/step.c \
-		-L"$BUILD" -lphilox -Wl,-rpath,"$(cd "$BUILD" && pwd)" &&
+		-L"$library" -lphilox -Wl,-rpath,"$library" &&
 		"$WORK/$program" >"$WORK/$program.out" &&
 		[ "$(grep -c '^loss 0x' "$WORK/$program.out")" -eq 10 ] &&
 		[ "$(grep '^loss' "$WORK/$program.out" | sort -u | wc -l)" -eq 10 ]
@@ -115,36 +188,52 @@ steps_with()
 
 steps_agree()
 {
-	runner_block 1 '/* once' '/* each step' >"$WORK/capture.inc"
-	runner_block 1 '/* each step' >"$WORK/launch.inc"
-	runner_block 2 'enum philox_status step(' >"$WORK/body.inc"
-	runner_block 3 '/* once' '/* each step' >"$WORK/once.inc"
-	runner_block 3 '/* each step' >"$WORK/call.inc"
+	runner_part 1 '/* once' '/* each step' >"$WORK/capture.inc"
+	runner_part 1 '/* each step' >"$WORK/launch.inc"
+	runner_part 2 'enum philox_status step(' >"$WORK/body.inc"
+	runner_part 3 '/* once' '/* each step' >"$WORK/once.inc"
+	runner_part 3 '/* each step' >"$WORK/call.inc"
 	wc -l "$WORK"/*.inc
 	steps_with before && steps_with after -DWITH_RUNNER &&
 		diff "$WORK/before.out" "$WORK/after.out"
 }
 
-# Each block of C goes to a file of its own
-[ -f README.md ] && awk -v work="$WORK" '
-	/^```c$/ { file = work "/block" ++n ".c"; next }
-	/^```/ { file = "" }
-	file { print > file }' README.md
+# ------------------------------------------------------------------------------
+
+has_line()
+{
+	grep -E "$1" README.md
+}
+
+shows_a_launch()
+{
+	grep -q '^philox_capture_begin(' "$WORK/README.md.01.part" &&
+		grep -q 'philox_graph_launch(backward' "$WORK/README.md.01.part"
+}
 
 install='^(sudo )?apt-get update && (sudo )?apt-get install -y [a-z0-9+ -]+ && '
 check "one command installs and runs the main job" \
 	has_line "${install}make( .*)? && build/philox train"
 check "one command installs and passes the tests" \
 	has_line "${install}make( .*)? check\$"
-check "the example at the top compiles" example_compiles
-check "the loop compiles" loop_compiles
-check "a step by hand and by a runner has the same bits" steps_agree
+check "README.md lists the pages of doc/" lists_pages
 programs=0
-for block in "$WORK"/block*.c; do
-	[ -f "$block" ] && grep -q '^int main' "$block" || continue
-	programs=$((programs + 1))
-	check "program $programs compiles" compiles "$block"
-	check "program $programs runs" "${block%.c}"
+for page in "${pages[@]}"; do
+	blocks "$page"
+	check "$page: its links lead somewhere" links_lead_somewhere "$page"
+	[ "$page" = README.md ] || has_no_example "$page" ||
+		check "$page begins with an example" begins_with_an_example "$page"
+	for block in "$WORK/${page##*/}".[0-9][0-9].*; do
+		[ -f "$block" ] || continue
+		number=${block#"$WORK/${page##*/}."}
+		name="$page, block $((10#${number%%.*}))"
+		try_block "$block"
+		case $block in *.c) programs=$((programs + 1)) ;; esac
+	done
 done
-check "there is a program" test $programs -gt 0
+check "the picture in README.md is that of doc/design.md's commands" \
+	cmp "$tree/step.svg" doc/step.svg
+check "the example at the top captures and launches" shows_a_launch
+check "a step by hand and by a runner has the same bits" steps_agree
+check "there are programs" test $programs -gt 0
 finish

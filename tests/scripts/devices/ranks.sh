@@ -112,10 +112,10 @@ default_mesh()
 	grep -q '^mesh data=2,' "$WORK/out" && same "$WORK/three"
 }
 
-# What README.md says to type, once it is built, and the same on one rank
+# What doc/ranks.md says to type, once it is built, and the same on one rank
 readme_command()
 {
-	line=$(grep -o 'mpirun .* build/ranks .*' README.md | head -n 1)
+	line=$(grep -o 'mpirun .* build/ranks .*' doc/ranks.md | head -n 1)
 	eval "timeout 120 ${line/build\/ranks/\"\$ranks\"}" >"$WORK/out" \
 		2>"$WORK/err"
 	cat "$WORK/out" "$WORK/err"
@@ -124,10 +124,10 @@ readme_command()
 		same "$WORK/one"
 }
 
-# The other meshes that README.md says to try; "-n 1" is the check above
+# The other meshes that doc/ranks.md says to try; "-n 1" is the check above
 readme_meshes()
 {
-	meshes=$(sed -n '/^Try .-n 1. without/,/^$/p' README.md |
+	meshes=$(sed -n '/^Try .-n 1. without/,/^$/p' doc/ranks.md |
 		grep -o -- '--mesh [a-z0-9=,]*' | cut -d ' ' -f 2)
 	[ "$(echo "$meshes" | wc -l)" -eq 2 ] || return 1
 	"$ranks" --steps 2 >"$WORK/one" || return 1
@@ -447,8 +447,8 @@ if command -v clang >"$WORK/which"; then
 else
 	skip "the same by clang" "there is none"
 fi
-check "README.md's command" readme_command
-check "README.md's other meshes" readme_meshes
+check "doc/ranks.md's command" readme_command
+check "doc/ranks.md's other meshes" readme_meshes
 check "each data rank has noise of its own" has_its_own_noise
 for pair in data=2,tensor=2:pipeline=2 tensor=2:data=3 pipeline=2:tensor=3 \
 	data=3:data=1 data=2,pipeline=2:data=2,pipeline=2; do

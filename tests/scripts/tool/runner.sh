@@ -254,7 +254,7 @@ picture()
 	done
 	diff "$WORK/runner.svg.plain" "$WORK/page.svg.plain"
 }
-check "the picture in doc/runner.md is that of the run" picture
+check "the picture in doc/runners.md is that of the run" picture
 
 # --- the command line ---------------------------------------------------------
 
