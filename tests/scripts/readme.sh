@@ -154,6 +154,29 @@ lists_pages()
 	done
 }
 
+# README lists the commands of the tool
+lists_commands()
+{
+	"$library/philox" help >"$WORK/help" || return 1
+	for command in $(sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p' "$WORK/help"); do
+		grep -q "^| \`philox $command[ \`]" README.md || {
+			echo "README.md does not list philox $command"
+			return 1
+		}
+	done
+}
+
+# Each line of a text in doc/formats.md is in the code's description of it
+shows_formats()
+{
+	cat "$WORK"/formats.md.*.text >"$WORK/shown" || return 1
+	find lib graph include -name '*.h' -exec cat {} + | sed 's/^ \*  *//' \
+		>"$WORK/described"
+	grep -vxFf "$WORK/described" "$WORK/shown" >"$WORK/strange"
+	cat "$WORK/strange"
+	test ! -s "$WORK/strange"
+}
+
 # --- a step, by hand and by a runner ------------------------------------------
 
 # runner_part N FIRST [BEYOND]: of the N-th part of a program below "A step"
@@ -233,6 +256,8 @@ for page in "${pages[@]}"; do
 done
 check "the picture in README.md is that of doc/design.md's commands" \
 	cmp "$tree/step.svg" doc/step.svg
+check "README.md lists the commands" lists_commands
+check "doc/formats.md shows texts as the code describes them" shows_formats
 check "the example at the top captures and launches" shows_a_launch
 check "a step by hand and by a runner has the same bits" steps_agree
 check "there are programs" test $programs -gt 0
