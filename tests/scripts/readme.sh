@@ -158,12 +158,14 @@ lists_pages()
 lists_commands()
 {
 	"$library/philox" help >"$WORK/help" || return 1
-	for command in $(sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p' "$WORK/help"); do
-		grep -q "^| \`philox $command[ \`]" README.md || {
+	sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p' "$WORK/help" >"$WORK/commands"
+	test -s "$WORK/commands" || return 1
+	while read -r command; do
+		grep -q "^| \`philox ${command}[ \`]" README.md || {
 			echo "README.md does not list philox $command"
 			return 1
 		}
-	done
+	done <"$WORK/commands"
 }
 
 # Each line of a text in doc/formats.md is in the code's description of it
