@@ -152,10 +152,6 @@ static const struct field flags_of[] = {
 static const struct field ops_count = {.kind = FIELD_NUMBER,
 				       .word = "operators",
 				       .spoken = "the number of ops is"};
-static const struct field op_members[] = {
-	SAID(NAME, saved_op, name, NULL, "the name is"),
-	SAID(NUMBER, saved_op, calls, "calls", "calls is"),
-	SAID(NUMBER, saved_op, advance, "advance", "advance is"), FIELDS_END};
 
 static int differ_generator_of(uint32_t a, uint32_t b, struct difference *found)
 {
@@ -202,7 +198,7 @@ static int differ_ops(const struct side *a, const struct side *b,
 	for (size_t i = 0; i < left->n_ops && i < right->n_ops; i++) {
 		begin_part(found, "op", i);
 		found->part_name = a->text->ops[left->op + i].name;
-		if (differ_members(found, op_members,
+		if (differ_members(found, save_op_fields,
 				   &a->text->ops[left->op + i],
 				   &b->text->ops[right->op + i]))
 			return 1;

@@ -298,8 +298,13 @@ void save_trace(struct philox_context *context,
 enum philox_status save_apply(struct philox_context *context, const char *call,
 			      const struct saved *saved);
 
-/* What the line of an axis of a mesh says, and of one with a place on it. */
-extern const struct field save_axis_fields[], save_placed_axis_fields[];
+/*
+ * What lines say: that of an axis of a mesh, of one with a place on it, of an
+ * op, of what others have issued, of a ticket but for its passes, of a row.
+ */
+extern const struct field save_axis_fields[], save_placed_axis_fields[],
+	save_op_fields[], save_issued_fields[], save_ticket_fields[],
+	save_state_fields[];
 
 /*
  * save_write_mesh() writes the axes of a mesh, and where on them a rank is if

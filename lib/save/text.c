@@ -48,13 +48,29 @@ static const struct field destroyed_fields[] = {
 	{FIELD(NUMBER, struct saved_region, serial, "serial"), .least = 1,
 	 .most = SERIAL_MAX},
 	FIELDS_END};
-static const struct field op_fields[] = {
-	{FIELD(NAME, struct saved_op, name, NULL), .none = "-"},
+const struct field save_op_fields[] = {
+	{FIELD(NAME, struct saved_op, name, NULL), .none = "-",
+	 .spoken = "the name is"},
 	{FIELD(NUMBER, struct saved_op, calls, "calls"), .least = 1,
-	 .most = CALLS_MAX},
+	 .most = CALLS_MAX, .spoken = "calls is"},
 	{FIELD(NUMBER, struct saved_op, advance, "advance"), .least = 4,
-	 .most = ADVANCE_MAX},
+	 .most = ADVANCE_MAX, .spoken = "advance is"},
 	FIELDS_END};
+const struct field save_issued_fields[] = {
+	{FIELD(NUMBER, struct saved_region, issued, NULL),
+	 .name = "issued_offset"},
+	{FIELD(NUMBER, struct saved_region, issued_serial, "serial"),
+	 .name = "issued_serial", .least = 1, .most = SERIAL_MAX},
+	FIELDS_END};
+const struct field save_ticket_fields[] = {
+	{FIELD(NUMBER, struct saved_ticket, serial, NULL), .name = "serial",
+	 .least = 1, .most = SERIAL_MAX},
+	{FIELD(STATE, struct saved_ticket, state, "state")},
+	{FIELD(NUMBER, struct saved_ticket, iterations, "iterations"),
+	 .least = 2, .may_lack = 1, .otherwise = 1},
+	FIELDS_END};
+const struct field save_state_fields[] = {
+	{.kind = FIELD_STATE, .name = "state"}, FIELDS_END};
 static const struct field table_fields[] = {
 	{FIELD(NAME, struct saved_table, name, NULL)},
 	{FIELD(NUMBER, struct saved_table, generator, "generator"),
@@ -69,14 +85,6 @@ static const struct field *axis_fields(int placed)
 }
 
 /* --- writing -------------------------------------------------------------- */
-
-static void write_state_line(FILE *out, const char *word,
-			     struct philox_state state)
-{
-	fprintf(out, "%s ", word);
-	text_write_state(out, state);
-	fputc('\n', out);
-}
 
 void save_write_mesh(FILE *out, const struct philox_mesh *mesh, int placed)
 {
@@ -94,8 +102,7 @@ static void write_axes(FILE *out, const struct saved *saved,
 		fputc('\n', out);
 	}
 	if (region->issued_serial)
-		fprintf(out, "issued %" PRIu64 " serial %" PRIu64 "\n",
-			region->issued, region->issued_serial);
+		fields_write_line(out, "issued", save_issued_fields, region);
 }
 
 /* Of a ticket that a saved context cannot have. */
@@ -115,10 +122,8 @@ static void write_passes(FILE *out, const struct saved_ticket *ticket)
 
 static void write_ticket(FILE *out, const struct saved_ticket *ticket)
 {
-	fprintf(out, "ticket %" PRIu64 " state ", ticket->serial);
-	text_write_state(out, ticket->state);
-	if (ticket->iterations > 1)
-		fprintf(out, " iterations %" PRIu32, ticket->iterations);
+	fputs("ticket", out);
+	fields_write(out, save_ticket_fields, ticket, 0);
 	write_passes(out, ticket);
 	fputc('\n', out);
 }
@@ -134,7 +139,7 @@ static void write_region(FILE *out, const struct saved *saved,
 	fputs(region->open ? " open\n" : "\n", out);
 	write_axes(out, saved, region);
 	for (size_t i = 0; i < region->n_ops; i++)
-		fields_write_line(out, "op", op_fields,
+		fields_write_line(out, "op", save_op_fields,
 				  &saved->ops[region->op + i]);
 	for (size_t i = 0; i < region->n_tickets; i++)
 		write_ticket(out, &saved->tickets[region->ticket + i]);
@@ -176,7 +181,8 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 	save_write_mesh(out, &saved->mesh, 1);
 	for (size_t i = 0; i < saved->n_generators; i++) {
 		fprintf(out, "generator %zu", i);
-		write_state_line(out, " state", saved->generators[i]);
+		fields_write_line(out, " state", save_state_fields,
+				  &saved->generators[i]);
 	}
 	for (size_t i = 0; i < saved->n_regions; i++)
 		write_region(out, saved, &saved->regions[i]);
@@ -185,8 +191,8 @@ static void write_body(FILE *out, const struct saved *saved, int rank)
 
 		fields_write_line(out, "rows", table_fields, table);
 		for (size_t k = 0; k < table->n_rows; k++)
-			write_state_line(out, "row",
-					 saved->rows[table->row + k]);
+			fields_write_line(out, "row", save_state_fields,
+					  &saved->rows[table->row + k]);
 	}
 }
 
@@ -420,6 +426,9 @@ static void read_differs(struct context_reader *reader)
 static void check_issued(struct reader *in, const struct saved_region *region,
 			 uint64_t offset, uint64_t serial)
 {
+	if (offset % 4)
+		reader_refuse(in, "offset %" PRIu64 " is not a multiple of 4",
+			      offset);
 	if (in->status != PHILOX_OK)
 		return;
 	if (region->flags & PHILOX_SHARED)
@@ -436,21 +445,16 @@ static void read_issued(struct context_reader *reader)
 {
 	struct saved_region *region = current_region(reader);
 	struct reader *in = &reader->in;
-	uint64_t offset, serial;
+	struct saved_region read = {0};
 
 	need_version(in, SAVE_VERSION_MESH, "lines 'issued'");
-	offset = reader_decimal(in, 0, UINT64_MAX);
-	if (offset % 4)
-		reader_refuse(in, "offset %" PRIu64 " is not a multiple of 4",
-			      offset);
-	reader_expect(in, " serial ");
-	serial = reader_decimal(in, 1, SERIAL_MAX);
-	check_issued(in, region, offset, serial);
+	fields_read(in, save_issued_fields, &read, 0);
+	check_issued(in, region, read.issued, read.issued_serial);
 	reader_end_line(in);
 	if (in->status != PHILOX_OK)
 		return;
-	region->issued = offset;
-	region->issued_serial = serial;
+	region->issued = read.issued;
+	region->issued_serial = read.issued_serial;
 }
 
 static void read_op(struct context_reader *reader)
@@ -462,7 +466,7 @@ static void read_op(struct context_reader *reader)
 
 	if (region && region->n_tickets)
 		reader_refuse(in, "%s", "an op after a ticket");
-	fields_read(in, op_fields, &op, 0);
+	fields_read(in, save_op_fields, &op, 0);
 	if (region && op.calls > CALLS_MAX - region->calls)
 		reader_refuse(in, "more than %" PRIu64 " calls in region '%s'",
 			      CALLS_MAX, region->name);
@@ -494,17 +498,6 @@ static void check_serial(struct context_reader *reader,
 		reader_refuse(in,
 			      "ticket %" PRIu64 " comes twice or not in order",
 			      serial);
-}
-
-static uint32_t read_iterations(struct context_reader *reader)
-{
-	struct reader *in = &reader->in;
-
-	if (!reader_accept(in, " iterations "))
-		return 1;
-	need_version(in, SAVE_VERSION_LOOPS, "iterations");
-	reader->looped = 1;
-	return (uint32_t)reader_decimal(in, 2, UINT32_MAX);
 }
 
 static void read_readers(struct reader *in, struct saved_ticket *ticket)
@@ -541,12 +534,13 @@ static void read_ticket(struct context_reader *reader)
 
 	if (region && !region->n_ops)
 		reader_refuse(in, "%s", "a ticket of a region without ops");
-	ticket.serial = reader_decimal(in, 1, SERIAL_MAX);
+	fields_read(in, save_ticket_fields, &ticket, 0);
 	if (region)
 		check_serial(reader, region, ticket.serial);
-	reader_expect(in, " state ");
-	ticket.state = reader_state(in);
-	ticket.iterations = read_iterations(reader);
+	if (ticket.iterations > 1) {
+		need_version(in, SAVE_VERSION_LOOPS, "iterations");
+		reader->looped = 1;
+	}
 	if (reader->rank)
 		read_passes(in, &ticket);
 	reader_end_line(in);

@@ -48,8 +48,7 @@ const char *field_text(const struct field *field, const void *object)
 	return text;
 }
 
-static struct philox_state state_of(const struct field *field,
-				    const void *object)
+struct philox_state field_state(const struct field *field, const void *object)
 {
 	struct philox_state state;
 
@@ -100,6 +99,12 @@ static int is_left_out(const struct field *field, const void *object)
 	       field_number(field, object) == field->otherwise;
 }
 
+int field_is_there(const struct field *field, const void *object)
+{
+	return is_text(field) ||
+	       !(is_none(field, object) || is_left_out(field, object));
+}
+
 /* --- writing -------------------------------------------------------------- */
 
 static void write_value(FILE *out, const struct field *field,
@@ -116,7 +121,7 @@ static void write_value(FILE *out, const struct field *field,
 		return;
 	}
 	if (field->kind == FIELD_STATE) {
-		text_write_state(out, state_of(field, object));
+		text_write_state(out, field_state(field, object));
 		return;
 	}
 	number = field_number(field, object);
@@ -398,8 +403,8 @@ static int field_differs(const struct field *field, const void *one,
 		return a && b ? strcmp(a, b) != 0 : a != b;
 	}
 	if (field->kind == FIELD_STATE) {
-		const struct philox_state a = state_of(field, one);
-		const struct philox_state b = state_of(field, other);
+		const struct philox_state a = field_state(field, one);
+		const struct philox_state b = field_state(field, other);
 
 		return a.seed != b.seed || a.offset != b.offset;
 	}

@@ -213,10 +213,15 @@ void fields_free(const struct field *field, const void *object);
 const struct field *fields_differ(const struct field *field, const void *one,
 				  const void *other);
 
-/* The name of a field; its number; its text; field_set() sets its number. */
+/*
+ * The name of a field; its number, text or state; whether it is a text or a
+ * number that the line says. field_set() sets its number.
+ */
 const char *field_name(const struct field *field);
 uint64_t field_number(const struct field *field, const void *object);
 const char *field_text(const struct field *field, const void *object);
+struct philox_state field_state(const struct field *field, const void *object);
+int field_is_there(const struct field *field, const void *object);
 void field_set(const struct field *field, void *object, uint64_t number);
 
 /* reader_choice() takes one of a list of words, NULL after it: its place. */

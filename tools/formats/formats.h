@@ -55,11 +55,14 @@ enum philox_status runner_text_read(const char *text, size_t size,
 
 /*
  * json_fields() writes a member for each field: times that are "never" are null,
- * flags and marks are bools. json_key_bytes() writes the member "hex", all bytes
- * of a key.
+ * flags and marks are bools, a state is its seed and its offset, and numbers that
+ * the line does not say are left out. json_line() writes an object with them.
+ * json_key_bytes() writes the member "hex", all bytes of a key.
  */
 void json_fields(struct json *json, const struct field *field,
 		 const void *object);
+void json_line(struct json *json, const char *name, const struct field *field,
+	       const void *object);
 void json_key_bytes(struct json *json, const unsigned char *bytes, size_t size);
 
 /* --- written: which kind of text a file is ---------------------------------- */

@@ -13,12 +13,13 @@ static void json_flags(struct json *json, const struct field *field,
 		json_bool(json, field->words[i], flags >> i & 1);
 }
 
-static void json_hex(struct json *json, const char *name, uint64_t number)
+static void json_state(struct json *json, const struct field *field,
+		       const void *object)
 {
-	char digits[17];
+	const struct philox_state state = field_state(field, object);
 
-	snprintf(digits, sizeof(digits), "%016" PRIx64, number);
-	json_string(json, name, digits);
+	json_hash(json, "seed", state.seed);
+	json_unsigned(json, "offset", state.offset);
 }
 
 static void json_field(struct json *json, const struct field *field,
@@ -43,7 +44,10 @@ static void json_field(struct json *json, const struct field *field,
 		json_bool(json, name, field_number(field, object) != 0);
 		return;
 	case FIELD_HEX:
-		json_hex(json, name, field_number(field, object));
+		json_hash(json, name, field_number(field, object));
+		return;
+	case FIELD_STATE:
+		json_state(json, field, object);
 		return;
 	case FIELD_TIMES:
 		if (field_number(field, object) == PHILOX_NEVER) {
@@ -60,8 +64,16 @@ void json_fields(struct json *json, const struct field *field,
 		 const void *object)
 {
 	for (; field->kind != FIELD_END; field++)
-		if (*field_name(field))
+		if (*field_name(field) && field_is_there(field, object))
 			json_field(json, field, object);
+}
+
+void json_line(struct json *json, const char *name, const struct field *field,
+	       const void *object)
+{
+	json_object(json, name);
+	json_fields(json, field, object);
+	json_close(json);
 }
 
 void json_key_bytes(struct json *json, const unsigned char *bytes, size_t size)

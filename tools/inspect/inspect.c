@@ -130,22 +130,12 @@ static void print_context(const struct saved *saved)
 		print_table(saved, &saved->tables[i]);
 }
 
-/* Seeds as text: most readers of JSON would round them. */
-static void json_state(struct json *json, struct philox_state state)
-{
-	json_hash(json, "seed", state.seed);
-	json_unsigned(json, "offset", state.offset);
-}
-
 static void json_mesh(struct json *json, const struct philox_mesh *mesh,
 		      const struct field *fields)
 {
 	json_array(json, "mesh");
-	for (uint32_t i = 0; i < mesh->n_axes; i++) {
-		json_object(json, NULL);
-		json_fields(json, fields, &mesh->axes[i]);
-		json_close(json);
-	}
+	for (uint32_t i = 0; i < mesh->n_axes; i++)
+		json_line(json, NULL, fields, &mesh->axes[i]);
 	json_close(json);
 }
 
@@ -158,10 +148,8 @@ static void json_axes(struct json *json, const struct saved *saved,
 			json_string(json, NULL, saved->axes[region->axis + i]);
 		json_close(json);
 	}
-	if (!region->issued_serial)
-		return;
-	json_unsigned(json, "issued_offset", region->issued);
-	json_unsigned(json, "issued_serial", region->issued_serial);
+	if (region->issued_serial)
+		json_fields(json, save_issued_fields, region);
 }
 
 static void json_region(struct json *json, const struct saved *saved,
@@ -173,22 +161,14 @@ static void json_region(struct json *json, const struct saved *saved,
 	if (region->generator != SAVE_NO_GENERATOR)
 		json_unsigned(json, "generator", region->generator);
 	json_bool(json, "shared", (region->flags & PHILOX_SHARED) != 0);
-	json_state(json, region->state);
+	json_fields(json, save_state_fields, &region->state);
 	json_unsigned(json, "serial", region->serial);
 	json_axes(json, saved, region);
 	json_unsigned(json, "operators", region->n_ops);
 	json_array(json, "tickets");
-	for (size_t i = 0; i < region->n_tickets; i++) {
-		const struct saved_ticket *ticket =
-			&saved->tickets[region->ticket + i];
-
-		json_object(json, NULL);
-		json_unsigned(json, "serial", ticket->serial);
-		json_state(json, ticket->state);
-		if (ticket->iterations > 1)
-			json_unsigned(json, "iterations", ticket->iterations);
-		json_close(json);
-	}
+	for (size_t i = 0; i < region->n_tickets; i++)
+		json_line(json, NULL, save_ticket_fields,
+			  &saved->tickets[region->ticket + i]);
 	json_close(json);
 	json_close(json);
 }
@@ -200,11 +180,9 @@ static void json_table(struct json *json, const struct saved *saved,
 	json_string(json, "name", table->name);
 	json_unsigned(json, "generator", table->generator);
 	json_array(json, "states");
-	for (size_t i = 0; i < table->n_rows; i++) {
-		json_object(json, NULL);
-		json_state(json, saved->rows[table->row + i]);
-		json_close(json);
-	}
+	for (size_t i = 0; i < table->n_rows; i++)
+		json_line(json, NULL, save_state_fields,
+			  &saved->rows[table->row + i]);
 	json_close(json);
 	json_close(json);
 }
@@ -216,11 +194,8 @@ static void json_context(struct json *json, const struct saved *saved)
 		json_mesh(json, &saved->mesh, save_placed_axis_fields);
 	json_unsigned(json, "pending", saved->n_tickets);
 	json_array(json, "generators");
-	for (size_t i = 0; i < saved->n_generators; i++) {
-		json_object(json, NULL);
-		json_state(json, saved->generators[i]);
-		json_close(json);
-	}
+	for (size_t i = 0; i < saved->n_generators; i++)
+		json_line(json, NULL, save_state_fields, &saved->generators[i]);
 	json_close(json);
 	json_array(json, "regions");
 	for (size_t i = 0; i < saved->n_regions; i++)

@@ -231,14 +231,6 @@ int plan_print(const struct plan *plan, FILE *out)
 
 /* --- the plan as JSON ------------------------------------------------------- */
 
-static void json_line(struct json *json, const struct field *fields,
-		      const void *object)
-{
-	json_object(json, NULL);
-	json_fields(json, fields, object);
-	json_close(json);
-}
-
 static void json_parts(struct json *json, const struct plan_function *function)
 {
 	for (size_t i = 0; i < PLAN_PARTS; i++) {
@@ -247,7 +239,7 @@ static void json_parts(struct json *json, const struct plan_function *function)
 
 		json_array(json, field_name(&part->count));
 		for (size_t k = 0; k < n; k++)
-			json_line(json, part->fields,
+			json_line(json, NULL, part->fields,
 				  plan_part_at(part, function, k));
 		json_close(json);
 	}
@@ -278,14 +270,13 @@ static void json_plan_key(struct json *json,
 
 	json_object(json, NULL);
 	json_key_bytes(json, key->bytes, key->size);
-	if (key->script != PLAN_NO_SCRIPT)
-		json_unsigned(json, "script", key->script);
+	json_fields(json, plan_script_fields, key);
 	json_fields(json, plan_key_fields, key);
 	json_string(json, "refused", key->refused ? key->refused : "");
 	if (n)
 		json_array(json, "inputs");
 	for (size_t i = 0; i < n; i++)
-		json_line(json, plan_input_fields,
+		json_line(json, NULL, plan_input_fields,
 			  &function->takes[index * n + i]);
 	if (n)
 		json_close(json);
@@ -320,7 +311,7 @@ int plan_json(const struct plan *plan, struct json *json)
 	json_close(json);
 	json_array(json, "barred");
 	for (size_t i = 0; i < plan->n_barred; i++)
-		json_line(json, plan_barred_fields, &plan->barred[i]);
+		json_line(json, NULL, plan_barred_fields, &plan->barred[i]);
 	json_close(json);
 	return 0;
 }

@@ -8,20 +8,12 @@
 
 /* --- functions ------------------------------------------------------------ */
 
-static void json_inner(struct json *json, const char *name,
-		       const struct field *fields, const void *object)
-{
-	json_object(json, name);
-	json_fields(json, fields, object);
-	json_close(json);
-}
-
 static void json_counts(struct json *json,
 			const struct philox_function_counts *counts)
 {
-	json_inner(json, "calls", count_calls, counts);
-	json_inner(json, "misses", count_misses, counts);
-	json_inner(json, "bodies", count_bodies, counts);
+	json_line(json, "calls", count_calls, counts);
+	json_line(json, "misses", count_misses, counts);
+	json_line(json, "bodies", count_bodies, counts);
 	json_fields(json, count_verified, counts);
 	json_fields(json, count_prepared, counts);
 	json_fields(json, count_kept, counts);
@@ -33,9 +25,9 @@ static void json_parts(struct json *json, const char *name,
 {
 	json_array(json, name);
 	for (size_t i = 0; i < parts.n; i++)
-		json_inner(json, NULL,
-			   text_parts[text->parts[parts.first + i].is].fields,
-			   &text->parts[parts.first + i]);
+		json_line(json, NULL,
+			  text_parts[text->parts[parts.first + i].is].fields,
+			  &text->parts[parts.first + i]);
 	json_close(json);
 }
 
@@ -73,8 +65,8 @@ static void json_recording(struct json *json, const struct runner_text *text,
 	json_close(json);
 	json_array(json, "ranges");
 	for (size_t i = 0; i < recording->ranges.n; i++)
-		json_inner(json, NULL, text_range_fields,
-			   &text->ranges[recording->ranges.first + i]);
+		json_line(json, NULL, text_range_fields,
+			  &text->ranges[recording->ranges.first + i]);
 	json_close(json);
 	json_close(json);
 }
@@ -92,7 +84,7 @@ static void json_function(struct json *json, const struct runner_text *text,
 		json_bool(json, function_flags[i], function->flags >> i & 1);
 	json_fields(json, text_reason_fields, function);
 	json_counts(json, &function->counts);
-	json_inner(json, "policy", policy_fields, &function->policy);
+	json_line(json, "policy", policy_fields, &function->policy);
 	json_parts(json, "inputs", text, function->inputs);
 	json_parts(json, "outputs", text, function->outputs);
 	json_parts(json, "values", text, function->values);
@@ -121,7 +113,7 @@ int runner_json(const struct runner_text *text, struct json *json)
 	json_close(json);
 	json_array(json, "live");
 	for (size_t i = 0; i < text->n_live; i++)
-		json_inner(json, NULL, text_live_fields, &text->live[i]);
+		json_line(json, NULL, text_live_fields, &text->live[i]);
 	json_close(json);
 	json_object(json, "pool");
 	status = pool_json(&text->pool, json);
