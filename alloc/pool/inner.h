@@ -449,12 +449,7 @@ struct pool {
 void record_show(const struct pool *pool, const struct block *block,
 		 struct pool_block *shown);
 
-/*
- * The live block that begins at an address; NULL, with ERROR_INVALID set and
- * what the address is instead. The second is the block that it lies in, without
- * its margins; NULL: none.
- */
-struct block *record_at(const struct pool *pool, const void *address);
+/* The live block that an address lies in, without its margins; NULL: none. */
 struct block *record_around(const struct pool *pool, const void *address);
 
 /* Whether a live block is freed is noted: by its place, with its tag. */

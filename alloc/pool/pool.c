@@ -210,25 +210,18 @@ static void put_block(struct pool *pool, struct block *block, uint32_t owner)
 	}
 }
 
-enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
-			    struct pool_block *shown)
+enum philox_status pool_put(struct pool *pool, struct block *block,
+			    uint32_t owner)
 {
-	struct block *block;
-
 	if (owner >= POOL_OWNERS_MAX)
 		return status_set(PHILOX_ERROR_INVALID,
 				  "owner %" PRIu32 ": there are %d", owner,
 				  POOL_OWNERS_MAX);
-	block = record_at(pool, address);
-	if (!block)
-		return PHILOX_ERROR_INVALID;
 	/* Its neighbours are read soon, and most likely not in the cache */
 	__builtin_prefetch(block->before);
 	__builtin_prefetch(block->after);
 	if (!put_reserve(pool, block))
 		return no_record("free memory");
-	record_show(pool, block, shown);
-	shown->live = 0;
 	put_block(pool, block, owner);
 	pool->frees++;
 	check_now_and_then(pool);

@@ -62,6 +62,7 @@ struct pool_settings {
 };
 
 struct pool;
+struct block; /* a live one, inside of the pool */
 
 /* A live block, or one that was. Addresses and sizes without the margins. */
 struct pool_block {
@@ -118,15 +119,20 @@ enum philox_status pool_grow(struct pool *pool,
 			     size_t *mapped);
 
 /*
- * pool_put() frees the live block that begins at `address`; its memory belongs
- * to `owner` from now on. Writes what it was. ERROR_INVALID names what the
- * address is instead: inside a block or its margins (its tag and offset), freed
- * already (the id and tag of the block that was there last, unless thousands of
- * others were freed since), or not the pool's; or the owner. ERROR_MEMORY: the
- * host has none to record free memory, which is seldom needed.
+ * pool_locate() finds the live block that begins at `address`. NULL, with
+ * ERROR_INVALID set, if there is none: the message tells what the address is
+ * instead: inside a block or its margins (its tag and offset), freed already
+ * (the id and tag of the block that was there last, unless thousands of others
+ * were freed since), or not the pool's.
+ *
+ * pool_put() frees a block that pool_locate() found, and that is still live; its
+ * memory belongs to `owner` from now on. ERROR_INVALID: the owner. ERROR_MEMORY:
+ * the host has none to record free memory, which is seldom needed.
  */
-enum philox_status pool_put(struct pool *pool, void *address, uint32_t owner,
-			    struct pool_block *block);
+struct block *pool_locate(const struct pool *pool, void *address,
+			  struct pool_block *block);
+enum philox_status pool_put(struct pool *pool, struct block *block,
+			    uint32_t owner);
 
 /*
  * pool_find() finds the live block that an address lies in, its margins

@@ -11,15 +11,15 @@ static uint64_t user_place(const struct pool *pool, const struct block *block)
 	return block->id ? block->place + pool->margin : block->place;
 }
 
-void record_show(const struct pool *pool, const struct block *block,
-		 struct pool_block *shown)
+static void show_at(const struct pool *pool, const struct block *block,
+		    void *address, struct pool_block *shown)
 {
 	uint64_t place = user_place(pool, block);
 	uint32_t tag = block->id ? block->tag : 0;
 
 	*shown = (struct pool_block){
 		.id = block->id,
-		.address = extents_address(&pool->extents, place),
+		.address = address,
 		.size = block->id ? block->size : block->units * POOL_UNIT,
 		.bytes = block->units * POOL_UNIT,
 		.segment = place_segment(place),
@@ -27,6 +27,14 @@ void record_show(const struct pool *pool, const struct block *block,
 		.session = block->owner,
 		.live = block->id != 0};
 	memcpy(shown->tag, tags_text(pool->tags, tag), sizeof(shown->tag));
+}
+
+void record_show(const struct pool *pool, const struct block *block,
+		 struct pool_block *shown)
+{
+	show_at(pool, block,
+		extents_address(&pool->extents, user_place(pool, block)),
+		shown);
 }
 
 /* --- by address ----------------------------------------------------------- */
@@ -132,11 +140,14 @@ static void refuse(const struct pool *pool, const void *address)
 		refuse_inner(pool, &spot, address);
 }
 
-struct block *record_at(const struct pool *pool, const void *address)
+struct block *pool_locate(const struct pool *pool, void *address,
+			  struct pool_block *shown)
 {
 	struct block *block = record_exact(pool, address);
 
-	if (!block)
+	if (block)
+		show_at(pool, block, address, shown);
+	else
 		refuse(pool, address);
 	return block;
 }

@@ -65,8 +65,8 @@ static enum philox_status paint_or_put(struct philox_pool *pool,
 	if (status == PHILOX_OK)
 		return PHILOX_OK;
 	kept = status_kept();
-	pool_put(pool->blocks, block->address,
-		 request->home ? POOL_HOME : request->owner, &gone);
+	pool_put(pool->blocks, pool_locate(pool->blocks, block->address, &gone),
+		 request->home ? POOL_HOME : request->owner);
 	status_restore(&kept);
 	return status;
 }
@@ -171,7 +171,8 @@ static enum philox_status put_block(struct philox_pool *pool,
 				    const struct capture_info *info,
 				    void *address)
 {
-	struct pool_block block;
+	struct pool_block shown;
+	struct block *block;
 	uint32_t owner;
 	enum philox_status status;
 
@@ -179,19 +180,19 @@ static enum philox_status put_block(struct philox_pool *pool,
 	status = pool_admit(pool, info);
 	if (status != PHILOX_OK)
 		return status;
-	if (pool_find(pool->blocks, address, &block) &&
-	    block.address == address) {
-		status = pool_wipe(pool, stream, &block);
-		if (status == PHILOX_OK)
-			pool_touch_home(pool, stream);
+	block = pool_locate(pool->blocks, address, &shown);
+	if (!block)
+		return pool_says(pool, PHILOX_ERROR_INVALID);
+	status = pool_wipe(pool, stream, &shown);
+	if (status == PHILOX_OK) {
+		pool_touch_home(pool, stream);
+		status = pool_owner(pool, stream, &owner);
 	}
 	if (status == PHILOX_OK)
-		status = pool_owner(pool, stream, &owner);
-	if (status == PHILOX_OK)
-		status = pool_put(pool->blocks, address, owner, &block);
+		status = pool_put(pool->blocks, block, owner);
 	if (status != PHILOX_OK)
 		return pool_says(pool, status);
-	journal_block(pool, "free", &block);
+	journal_block(pool, "free", &shown);
 	return PHILOX_OK;
 }
 

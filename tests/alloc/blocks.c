@@ -285,7 +285,7 @@ Test(pool_blocks, margins_lie_around_a_block_and_are_never_found)
 	cr_assert(!pool_find(t.pool, (char *)b.address - 1, &found));
 	cr_assert(pool_find(t.pool, (char *)b.address + UNITS(2) - 1, &found));
 	cr_assert(!pool_find(t.pool, (char *)b.address + UNITS(2), &found));
-	FAILS(pool_put(t.pool, (char *)b.address - 1, 0, &found),
+	FAILS(put_at(t.pool, (char *)b.address - 1, 0, &found),
 	      PHILOX_ERROR_INVALID);
 	NAMES("margin");
 	NAMES("'m'");

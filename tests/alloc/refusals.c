@@ -181,13 +181,13 @@ Test(pool_refusals, freeing_twice_names_what_was_freed)
 			text, sizeof(text),
 			"was freed already: it was block %llu with tag 'weights'",
 			(unsigned long long)a.id);
-		FAILS(pool_put(t.pool, a.address, 0, &block),
+		FAILS(put_at(t.pool, a.address, 0, &block),
 		      PHILOX_ERROR_INVALID);
 		NAMES(text);
 		/* Another block there is what is named then */
 		a = take_tagged(&t, 2, "biases");
 		put(&t, a, 0);
-		FAILS(pool_put(t.pool, a.address, 0, &block),
+		FAILS(put_at(t.pool, a.address, 0, &block),
 		      PHILOX_ERROR_INVALID);
 		NAMES("'biases'");
 	}
@@ -202,17 +202,17 @@ Test(pool_refusals, addresses_inside_a_block_name_it_and_the_offset)
 	{
 		take(&t, 1, 0);
 		a = take_tagged(&t, 4, "weights");
-		FAILS(pool_put(t.pool, (char *)a.address + 1, 0, &block),
+		FAILS(put_at(t.pool, (char *)a.address + 1, 0, &block),
 		      PHILOX_ERROR_INVALID);
 		NAMES("offset 1 of");
 		NAMES("'weights'");
-		FAILS(pool_put(t.pool, (char *)a.address + 2047, 0, &block),
+		FAILS(put_at(t.pool, (char *)a.address + 2047, 0, &block),
 		      PHILOX_ERROR_INVALID);
 		NAMES("offset 2047 of");
-		FAILS(pool_put(t.pool, (char *)a.address + 2048, 0, &block),
+		FAILS(put_at(t.pool, (char *)a.address + 2048, 0, &block),
 		      PHILOX_ERROR_INVALID);
 		NAMES("free memory of the pool");
-		FAILS(pool_put(t.pool, a.address, POOL_OWNERS_MAX, &block),
+		FAILS(put_at(t.pool, a.address, POOL_OWNERS_MAX, &block),
 		      PHILOX_ERROR_INVALID);
 		cr_assert(pool_find(t.pool, (char *)a.address + 2047, &block));
 		cr_assert(block.id == a.id);
@@ -232,10 +232,10 @@ Test(pool_refusals, addresses_of_others_are_not_the_pool_s)
 	ON_BOTH_KINDS(t)
 	{
 		take(&t, 1, 0);
-		FAILS(pool_put(t.pool, &mine, 0, &block), PHILOX_ERROR_INVALID);
+		FAILS(put_at(t.pool, &mine, 0, &block), PHILOX_ERROR_INVALID);
 		NAMES("not memory of the pool");
-		FAILS(pool_put(t.pool, NULL, 0, &block), PHILOX_ERROR_INVALID);
-		FAILS(pool_put(t.pool, a.address, 0, &block),
+		FAILS(put_at(t.pool, NULL, 0, &block), PHILOX_ERROR_INVALID);
+		FAILS(put_at(t.pool, a.address, 0, &block),
 		      PHILOX_ERROR_INVALID);
 		NAMES("not memory of the pool");
 		cr_assert(!pool_find(t.pool, a.address, &block));

@@ -8,6 +8,7 @@
 #define TESTS_SUPPORT_POOLS_H
 
 #include "alloc/pool/pool.h"
+#include "tests/support/models/pool_calls.h"
 #include "tests/support/support.h"
 
 #define UNITS(n) ((size_t)(n)*POOL_UNIT)

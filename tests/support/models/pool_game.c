@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <philox/testing.h>
+#include "tests/support/models/pool_calls.h"
 #include "tests/support/models/pool_game.h"
 
 #define OWNERS 5
@@ -499,12 +500,12 @@ static void play_put(struct pool_game *game)
 		return;
 	address = find_address(game, number);
 	read_ends(game, number, address);
-	GIVES(game, pool_put(game->pool, address, owner, &block), PHILOX_OK);
+	GIVES(game, put_at(game->pool, address, owner, &block), PHILOX_OK);
+	compare_block(game, number, &block);
 	if (game->model.in_session && number >= game->model.session_block)
 		game->session.live -=
 			game->model.blocks[number].units * POOL_UNIT;
 	model_put(&game->model, number, owner);
-	compare_block(game, number, &block);
 	game->expected.frees++;
 	game->session.frees++;
 	game->freed = address;
@@ -536,7 +537,7 @@ static void play_find(struct pool_game *game)
 		     "in a margin, at %" PRId64, offset);
 	}
 	if (offset)
-		GIVES(game, pool_put(game->pool, address + offset, 0, &block),
+		GIVES(game, put_at(game->pool, address + offset, 0, &block),
 		      PHILOX_ERROR_INVALID);
 }
 
@@ -545,15 +546,13 @@ static void play_wrong_put(struct pool_game *game)
 	struct pool_block block;
 	char mine;
 
-	GIVES(game, pool_put(game->pool, &mine, 0, &block),
-	      PHILOX_ERROR_INVALID);
-	GIVES(game, pool_put(game->pool, NULL, 0, &block),
-	      PHILOX_ERROR_INVALID);
+	GIVES(game, put_at(game->pool, &mine, 0, &block), PHILOX_ERROR_INVALID);
+	GIVES(game, put_at(game->pool, NULL, 0, &block), PHILOX_ERROR_INVALID);
 	MUST(game, !pool_find(game->pool, &mine, &block), "not the pool's");
 	MUST(game, !pool_find_id(game->pool, 0, &block), "no id");
 	if (!game->freed || pool_find(game->pool, game->freed, &block))
 		return;
-	GIVES(game, pool_put(game->pool, game->freed, 0, &block),
+	GIVES(game, put_at(game->pool, game->freed, 0, &block),
 	      PHILOX_ERROR_INVALID);
 }
 
