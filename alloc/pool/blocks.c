@@ -477,60 +477,6 @@ struct block *block_at(const struct blocks *blocks, uint64_t place)
 					       : block->before;
 }
 
-/* --- ids: the live blocks of a pool by their ids ------------------------ */
-
-struct ids *ids_create(void)
-{
-	return calloc(1, sizeof(struct ids));
-}
-
-void ids_free(struct ids *ids)
-{
-	if (ids)
-		map_finish(&ids->map);
-	free(ids);
-}
-
-int ids_reserve(struct ids *ids, size_t count)
-{
-	return map_reserve(&ids->map, count);
-}
-
-/* Whether a change is to be made in the table, too. */
-static int is_followed(struct ids *ids)
-{
-	if (!ids->is_current || ids->unasked++ <= ids->map.count)
-		return ids->is_current;
-	ids->is_current = 0;
-	map_clear(&ids->map);
-	return 0;
-}
-
-void ids_born(struct ids *ids, struct block *block)
-{
-	if (is_followed(ids))
-		map_put(&ids->map, block->id, block);
-}
-
-void ids_dead(struct ids *ids, const struct block *block)
-{
-	if (is_followed(ids))
-		map_remove(&ids->map, block->id, block);
-}
-
-struct block *block_by_id(struct ids *ids, const struct blocks *blocks,
-			  uint64_t id)
-{
-	struct block *block = ids->is_current ? NULL : blocks->first;
-
-	for (; block; block = block->after)
-		if (block->id)
-			map_put(&ids->map, block->id, block);
-	ids->is_current = 1;
-	ids->unasked = 0;
-	return map_value(&ids->map, id);
-}
-
 /* --- reserve: room for changes of a pool's blocks, made before them ---------- */
 
 static size_t smaller(uint64_t a, uint64_t b)

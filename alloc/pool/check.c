@@ -16,22 +16,16 @@ struct tally {
 static void check_live(const struct pool *pool, const struct block *block,
 		       struct tally *tally)
 {
-	const struct ids *ids = pool->ids;
-
 	tally->live++;
 	tally->live_units += block->units;
 	tally->requested += block->size;
 	if (pool->session.is_open && block->owner == pool->session.number)
 		tally->own_units += block->units;
-	if (ids->is_current && map_value(&ids->map, block->id) != block)
-		tally->wrong = "a live block is not found by its id";
 	if (map_value(&pool->blocks.live, block->place) != block)
 		tally->wrong = "a live block is not found by its place";
 	if (!block->size ||
 	    block->size > (block->units - 2 * pool->margin) * POOL_UNIT)
 		tally->wrong = "a block is smaller than was asked for";
-	if (block->mark)
-		tally->wrong = "a block is marked between calls";
 }
 
 /* Where it is in its owner's bins, alloc/pool/blocks.c checks. */
@@ -127,8 +121,7 @@ static const char *check_sums(const struct pool *pool,
 {
 	const struct blocks *blocks = &pool->blocks;
 
-	if (tally->live != blocks->live.count ||
-	    pool->ids->map.count != (pool->ids->is_current ? tally->live : 0))
+	if (tally->live != blocks->live.count)
 		return "the number of live blocks is wrong";
 	if (tally->starts != blocks->starts.count)
 		return "a chunk has a first block that there is not";

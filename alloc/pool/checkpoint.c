@@ -398,7 +398,7 @@ static int reserve_restore(struct plan *plan, size_t n_live, size_t n_dead)
 	plan->wanted = calloc(plan->checkpoint->n + 1, 1);
 	return plan->wanted && map_reserve(&plan->wishes, n_live + n_dead) &&
 	       blocks_reserve(&pool->blocks, n_live + 2, n_live, 0) &&
-	       ids_reserve(pool->ids, pool->blocks.live.count + n_live);
+	       map_reserve(&pool->ids, pool->blocks.live.count + n_live);
 }
 
 enum philox_status pool_restore(struct pool *pool,

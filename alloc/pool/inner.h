@@ -29,7 +29,7 @@ struct block {
 	uint64_t id;    /* 0: free */
 	uint64_t size;  /* as asked for */
 	uint32_t owner; /* free: its owner; live: the session it is from */
-	uint32_t tag : 31, mark : 1; /* the mark is 0 between calls */
+	uint32_t tag;
 };
 
 static inline uint64_t place_of(uint32_t segment, uint64_t offset)
@@ -223,34 +223,6 @@ static inline struct block *block_at_from(struct block *block, uint64_t place)
 	return block;
 }
 
-/* --- blocks.c: the live blocks of a pool by their ids --------------------- */
-
-/*
- * Few ask for blocks by their ids. So the table is made when somebody does, and
- * kept up to date only until there were more changes than blocks without
- * another question. There is always room for it.
- */
-
-struct ids {
-	struct map map; /* by id; empty unless it is up to date */
-	int is_current;
-	size_t unasked; /* changes since the last question */
-};
-
-struct ids *ids_create(void); /* NULL: no memory */
-void ids_free(struct ids *ids);
-
-/* Makes room for so many live blocks in all; 0: no memory. */
-int ids_reserve(struct ids *ids, size_t count);
-
-/* pre: there is room. */
-void ids_born(struct ids *ids, struct block *block);
-void ids_dead(struct ids *ids, const struct block *block);
-
-/* The live block of an id; NULL: none. */
-struct block *block_by_id(struct ids *ids, const struct blocks *blocks,
-			  uint64_t id);
-
 /* --- blocks.c: room for changes of a pool's blocks, made before them ------ */
 
 /*
@@ -433,7 +405,7 @@ struct pool {
 	uint64_t margin; /* units */
 	struct extents extents;
 	struct blocks blocks;
-	struct ids *ids;
+	struct map ids; /* of pool_is_live(), while it runs; always has room */
 	struct tags *tags;
 	struct session session;
 	uint64_t requested; /* bytes */

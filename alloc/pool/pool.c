@@ -19,7 +19,7 @@ static void free_pool(struct pool *pool)
 {
 	session_finish(&pool->session);
 	blocks_finish(&pool->blocks);
-	ids_free(pool->ids);
+	map_finish(&pool->ids);
 	tags_release(pool->tags);
 	free(pool);
 }
@@ -33,8 +33,7 @@ static struct pool *make_pool(void)
 		return NULL;
 	pool->serial = atomic_fetch_add(&serials, 1) + 1;
 	pool->tags = tags_create();
-	pool->ids = ids_create();
-	if (!pool->tags || !pool->ids || !blocks_init(&pool->blocks) ||
+	if (!pool->tags || !blocks_init(&pool->blocks) ||
 	    !session_init(&pool->session)) {
 		free_pool(pool);
 		return NULL;
@@ -118,11 +117,9 @@ static struct fit_need need_of(const struct pool *pool,
 
 static int take_reserve(struct pool *pool, const char *text, uint32_t *tag)
 {
-	size_t live = pool->blocks.live.count + pool->blocks.undo_live + 1;
-
 	return blocks_reserve(&pool->blocks, 2, 1, 0) &&
-	       ids_reserve(pool->ids, live) && session_reserve(pool) &&
-	       tags_take(pool->tags, text, tag);
+	       map_reserve(&pool->ids, pool->blocks.live.count + 1) &&
+	       session_reserve(pool) && tags_take(pool->tags, text, tag);
 }
 
 enum philox_status pool_take(struct pool *pool,
@@ -347,46 +344,32 @@ enum philox_status pool_trim(struct pool *pool, uint64_t pinned, size_t enough,
 
 /* --- see: see alloc/pool/pool.h: what a pool tells about itself ----------- */
 
-static int show_found(const struct pool *pool, const struct block *found,
-		      struct pool_block *block)
+int pool_find(const struct pool *pool, const void *address,
+	      struct pool_block *block)
 {
+	const struct block *found = record_around(pool, address);
+
 	if (found)
 		record_show(pool, found, block);
 	return found != NULL;
 }
 
-int pool_find(const struct pool *pool, const void *address,
-	      struct pool_block *block)
+/* Of as many ids as blocks: each block has one, so no id is left over. */
+int pool_is_live(struct pool *pool, const uint64_t *ids, size_t n)
 {
-	return show_found(pool, record_around(pool, address), block);
-}
+	const struct block *block = pool->blocks.first;
 
-int pool_find_id(const struct pool *pool, uint64_t id, struct pool_block *block)
-{
-	return show_found(pool, block_by_id(pool->ids, &pool->blocks, id),
-			  block);
-}
-
-/* Marks tell whether an id is there twice. */
-int pool_is_live(const struct pool *pool, const uint64_t *ids, size_t n)
-{
-	const struct blocks *blocks = &pool->blocks;
-	struct block *block;
-	size_t found = 0;
-
-	if (n != blocks->live.count)
+	if (n != pool->blocks.live.count)
 		return 0;
-	for (; found < n; found++) {
-		block = block_by_id(pool->ids, blocks, ids[found]);
-		if (!block || block->mark)
-			break;
-		block->mark = 1;
+	map_clear(&pool->ids);
+	for (size_t i = 0; i < n; i++) {
+		if (map_find(&pool->ids, ids[i]))
+			return 0;
+		map_put(&pool->ids, ids[i], pool);
 	}
-	for (size_t i = 0; i < found; i++) {
-		block = block_by_id(pool->ids, blocks, ids[i]);
-		block->mark = 0;
-	}
-	return found == n;
+	while (block && (!block->id || map_find(&pool->ids, block->id)))
+		block = block->after;
+	return !block;
 }
 
 void pool_figures(const struct pool *pool, struct pool_figures *figures)

@@ -136,14 +136,10 @@ enum philox_status pool_put(struct pool *pool, struct block *block,
 
 /*
  * pool_find() finds the live block that an address lies in, its margins
- * excluded; pool_find_id() the live block of an id: it takes time in proportion
- * to the blocks when more of them came and went than there are since the last
- * call of it or of pool_is_live(). 0: none, *block is as before.
+ * excluded. 0: none, *block is as before.
  */
 int pool_find(const struct pool *pool, const void *address,
 	      struct pool_block *block);
-int pool_find_id(const struct pool *pool, uint64_t id,
-		 struct pool_block *block);
 
 /*
  * pool_give() gives all free memory of one owner to another (there are none
@@ -253,7 +249,7 @@ enum philox_status pool_restore(struct pool *pool,
  * pool_is_live() tells whether exactly these ids are live (in any order, each
  * once).
  */
-int pool_is_live(const struct pool *pool, const uint64_t *ids, size_t n);
+int pool_is_live(struct pool *pool, const uint64_t *ids, size_t n);
 
 /* --- to be seen ----------------------------------------------------------- */
 

@@ -176,7 +176,6 @@ void record_freed(struct pool *pool, const struct block *block)
 
 void record_born(struct pool *pool, struct block *block)
 {
-	ids_born(pool->ids, block);
 	pool->requested += block->size;
 	if (pool->blocks.live_units > pool->live_peak)
 		pool->live_peak = pool->blocks.live_units;
@@ -187,6 +186,5 @@ void record_born(struct pool *pool, struct block *block)
 void record_dead(struct pool *pool, struct block *block)
 {
 	record_freed(pool, block);
-	ids_dead(pool->ids, block);
 	pool->requested -= block->size;
 }

@@ -306,7 +306,7 @@ Test(pool_blocks, an_id_is_never_used_again_though_the_address_is)
 		b = take_tagged(&t, 4, "second");
 		cr_assert(b.address == a.address && b.id > a.id);
 		cr_assert(take(&other, 1, 0).id > b.id);
-		cr_assert(!pool_find_id(t.pool, a.id, &found));
+		cr_assert(!find_id(t.pool, a.id, &found));
 		cr_assert(pool_find(t.pool, (char *)b.address + 5, &found));
 		cr_assert(found.id == b.id && !strcmp(found.tag, "second") &&
 			  found.live && found.address == b.address);
@@ -328,7 +328,7 @@ Test(pool_blocks, tags_are_cut_and_shared)
 		cut[sizeof(cut) - 1] = '\0';
 		block = take_tagged(&t, 1, tag);
 		cr_assert(!strcmp(block.tag, cut), "%s", block.tag);
-		cr_assert(pool_find_id(t.pool, block.id, &found) &&
+		cr_assert(find_id(t.pool, block.id, &found) &&
 			  !strcmp(found.tag, cut));
 		if (i % 3)
 			put(&t, block, 0);

@@ -100,15 +100,14 @@ Test(pool_checkpoints, blocks_that_died_are_live_again_with_all_they_had)
 		n = holes_in(&t, "x-xx--xxx---xxxx");
 		m = remember(&t);
 		for (size_t i = 0; i < m.n; i++) {
-			OK(pool_find_id(t.pool, m.ids[i], &found) ? PHILOX_OK
-								  : 1);
+			OK(find_id(t.pool, m.ids[i], &found) ? PHILOX_OK : 1);
 			put(&t, found, 0);
 		}
 		OK(go_back(&t, &m, &freed, &revived));
 		cr_assert(freed == 0 && revived == m.n);
 		is_as_it_was(&t, &m);
 		for (size_t i = 0; i < n; i++)
-			if (pool_find_id(t.pool, many[i].id, &found))
+			if (find_id(t.pool, many[i].id, &found))
 				cr_assert(same_block(&found, &many[i]));
 		cr_assert(figures(&t).restores == 1);
 		pool_checkpoint_free(m.made);
@@ -180,7 +179,7 @@ Test(pool_checkpoints, a_block_of_it_that_is_not_asked_for_is_freed)
 				&freed, &revived));
 		cr_assert(freed == 2 && revived == 1);
 		PICTURE(&t, "F3/0 L3 L3 F119/0");
-		cr_assert(!pool_find_id(t.pool, many[0].id, &found));
+		cr_assert(!find_id(t.pool, many[0].id, &found));
 		cr_assert(pool_is_live(t.pool, m.ids + 1, 2));
 		whole(&t);
 		pool_checkpoint_free(m.made);
@@ -228,7 +227,7 @@ Test(pool_checkpoints, an_address_that_another_block_has_got_goes_back)
 		cr_assert(pool_find(t.pool, new.address, &found));
 		cr_assert(found.id == old.id && found.size == UNITS(8) &&
 			  !strcmp(found.tag, "old"));
-		cr_assert(!pool_find_id(t.pool, new.id, &found));
+		cr_assert(!find_id(t.pool, new.id, &found));
 		pool_checkpoint_free(m.made);
 	}
 }

@@ -239,8 +239,8 @@ Test(pool_refusals, addresses_of_others_are_not_the_pool_s)
 		      PHILOX_ERROR_INVALID);
 		NAMES("not memory of the pool");
 		cr_assert(!pool_find(t.pool, a.address, &block));
-		cr_assert(!pool_find_id(t.pool, a.id, &block));
-		cr_assert(!pool_find_id(t.pool, 0, &block));
+		cr_assert(!find_id(t.pool, a.id, &block));
+		cr_assert(!find_id(t.pool, 0, &block));
 	}
 	put(&other, a, 0);
 	pool_test_close(&other);

@@ -30,7 +30,7 @@ Test(pool_sessions, blocks_have_the_number_of_the_session_that_made_them)
 		c = take(&t, 1, 0);
 		end(&t, 0);
 		cr_assert(a.session == 1 && b.session == 0 && c.session == 2);
-		cr_assert(pool_find_id(t.pool, a.id, &a) && a.session == 1);
+		cr_assert(find_id(t.pool, a.id, &a) && a.session == 1);
 	}
 }
 
@@ -80,7 +80,7 @@ Test(pool_sessions, undoing_frees_its_blocks_and_revives_those_of_before)
 			cr_assert(same_block(&again, &before[i]));
 			ids[i] = before[i].id;
 		}
-		cr_assert(!pool_find_id(t.pool, own.id, &again));
+		cr_assert(!find_id(t.pool, own.id, &again));
 		cr_assert(pool_is_live(t.pool, ids, 3));
 		cr_assert(live_ids(&t, twice, 4) == 3 &&
 			  !memcmp(ids, twice, 3 * sizeof(*ids)));
@@ -144,8 +144,8 @@ Test(pool_sessions, without_undo_what_died_stays_dead)
 		b = take(&t, 10, 0);
 		put(&t, a, 0);
 		end(&t, 0);
-		cr_assert(!pool_find_id(t.pool, a.id, &found));
-		cr_assert(pool_find_id(t.pool, b.id, &found));
+		cr_assert(!find_id(t.pool, a.id, &found));
+		cr_assert(find_id(t.pool, b.id, &found));
 		PICTURE(&t, "F10/0 L10 F108/0");
 		cr_assert(figures(&t).undone == 0);
 	}

@@ -10,4 +10,7 @@
 enum philox_status put_at(struct pool *pool, void *address, uint32_t owner,
 			  struct pool_block *was);
 
+/* The live block of an id; 0: none. */
+int find_id(const struct pool *pool, uint64_t id, struct pool_block *block);
+
 #endif

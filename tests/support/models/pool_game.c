@@ -482,8 +482,7 @@ static char *find_address(struct pool_game *game, size_t number)
 {
 	struct pool_block block;
 
-	MUST(game,
-	     pool_find_id(game->pool, game->model.blocks[number].id, &block),
+	MUST(game, find_id(game->pool, game->model.blocks[number].id, &block),
 	     "block %" PRIu64 " is found", game->model.blocks[number].id);
 	compare_block(game, number, &block);
 	return block.address;
@@ -549,7 +548,7 @@ static void play_wrong_put(struct pool_game *game)
 	GIVES(game, put_at(game->pool, &mine, 0, &block), PHILOX_ERROR_INVALID);
 	GIVES(game, put_at(game->pool, NULL, 0, &block), PHILOX_ERROR_INVALID);
 	MUST(game, !pool_find(game->pool, &mine, &block), "not the pool's");
-	MUST(game, !pool_find_id(game->pool, 0, &block), "no id");
+	MUST(game, !find_id(game->pool, 0, &block), "no id");
 	if (!game->freed || pool_find(game->pool, game->freed, &block))
 		return;
 	GIVES(game, put_at(game->pool, game->freed, 0, &block),
