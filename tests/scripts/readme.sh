@@ -143,6 +143,25 @@ links_lead_somewhere()
 	return $broken
 }
 
+# names_of FILE...: functions, structs, macros and variables of philox
+names_of()
+{
+	grep -ohE '\<philox_[a-z0-9_]+\(\)|struct philox_[a-z0-9_]+|\<PHILOX_[A-Z0-9_]+' \
+		"$@" | sed 's/^struct //; s/()$//' | LC_ALL=C sort -u
+}
+
+# What the page names is in a header, or is read from the environment by a source
+names_exist()
+{
+	[ -s "$WORK/known" ] ||
+		find include lib graph tools tests/scripts -type f -exec \
+			grep -ohE '\<(philox|PHILOX)_[A-Za-z0-9_]+' {} + |
+		LC_ALL=C sort -u >"$WORK/known"
+	names_of "$1" | LC_ALL=C comm -23 - "$WORK/known" >"$WORK/strange"
+	cat "$WORK/strange"
+	test ! -s "$WORK/strange"
+}
+
 # README lists the pages
 lists_pages()
 {
@@ -242,10 +261,15 @@ check "one command installs and runs the main job" \
 check "one command installs and passes the tests" \
 	has_line "${install}make( .*)? check\$"
 check "README.md lists the pages of doc/" lists_pages
+for page in CONTRIBUTING.md BENCHMARKS.md CHANGELOG.md; do
+	check "$page: its links lead somewhere" links_lead_somewhere "$page"
+	check "$page: its names exist" names_exist "$page"
+done
 programs=0
 for page in "${pages[@]}"; do
 	blocks "$page"
 	check "$page: its links lead somewhere" links_lead_somewhere "$page"
+	check "$page: its names exist" names_exist "$page"
 	[ "$page" = README.md ] || has_no_example "$page" ||
 		check "$page begins with an example" begins_with_an_example "$page"
 	for block in "$WORK/${page##*/}".[0-9][0-9].*; do
