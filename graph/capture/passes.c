@@ -6,7 +6,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "graph/capture/capture.h"
 #include "lib/containers/array.h"
 
@@ -209,18 +208,16 @@ static enum philox_status check_advance(const struct captured_pass *captured)
 
 static enum philox_status reserve_pass(struct capture *capture)
 {
-	uint32_t capacity = capture->capacity ? capture->capacity * 2 : 8;
-	struct captured_pass *passes;
+	uint32_t more = capture->capacity ? capture->capacity : 8;
 
 	if (capture->n_passes < capture->capacity)
 		return PHILOX_OK;
-	passes = realloc(capture->passes, capacity * sizeof(*passes));
-	if (!passes)
+	if (!array_grow(&capture->passes, capture->capacity, more,
+			sizeof(*capture->passes)))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for %" PRIu32 " captured passes",
-				  capacity);
-	capture->passes = passes;
-	capture->capacity = capacity;
+				  capture->capacity + more);
+	capture->capacity += more;
 	return PHILOX_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "graph/capture/capture.h"
+#include "lib/containers/array.h"
 
 enum { ORDER_TIPS = 16 };
 
@@ -62,12 +63,10 @@ static void walk_free(struct walk *walk)
 static int walk_grow(struct walk *walk)
 {
 	size_t size = walk->size ? 2 * walk->size : 64;
-	device_node *met = realloc(walk->met, size / 2 * sizeof(*met));
 	device_node *table = calloc(size, sizeof(*table));
 
-	if (met)
-		walk->met = met;
-	if (!met || !table) {
+	if (!table || !array_grow(&walk->met, walk->n_met,
+				  size / 2 - walk->n_met, sizeof(*walk->met))) {
 		free(table);
 		return 0;
 	}
@@ -75,7 +74,7 @@ static int walk_grow(struct walk *walk)
 	walk->table = table;
 	walk->size = size;
 	for (size_t i = 0; i < walk->n_met; i++)
-		table[place_of(walk, met[i])] = met[i];
+		table[place_of(walk, walk->met[i])] = walk->met[i];
 	return 1;
 }
 

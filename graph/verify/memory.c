@@ -3,7 +3,6 @@
  *
  * See Note [Verification] in graph/verify/verify.h.
  */
-#include <stdlib.h>
 #include "graph/verify/verify.h"
 #include "lib/containers/array.h"
 #include "lib/rows/rows.h"
@@ -301,19 +300,18 @@ enum philox_status verify_wait(struct philox_verify *verify)
 enum philox_status verify_reserve_places(struct philox_verify *verify,
 					 size_t items)
 {
-	const size_t size = (items + 2) * sizeof(*verify->places);
-	void *firsts, *places;
+	const size_t size = sizeof(*verify->places);
+	void *firsts;
 	enum philox_status status;
 
 	if (verify->places && items <= verify->item_places)
 		return PHILOX_OK;
-	places = realloc(verify->places, size);
-	if (!places)
+	if (!array_grow(&verify->places, 0, items + 2, size))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "'%s': no memory to verify it",
 				  verify->graph->name);
-	verify->places = places;
-	status = verify_take(verify, verify->stream, size, 0, &firsts);
+	status = verify_take(verify, verify->stream, (items + 2) * size, 0,
+			     &firsts);
 	if (status != PHILOX_OK)
 		return status;
 	verify->firsts = firsts;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "tools/cli/cli.h"
 #include "tools/diff/diff.h"
 
@@ -81,16 +82,16 @@ static int same_step(const struct comparison *c, const struct diff_step *a,
 static int note_apart(struct comparison *c, const struct diff_step *a,
 		      const struct diff_step *b)
 {
-	struct apart *grown;
+	struct apart *added;
 
 	if (a->kind != DIFF_FORWARD || !a->ticket == !b->ticket ||
 	    a->inference || b->inference || is_apart(c, a))
 		return 0;
-	grown = realloc(c->apart, (c->n_apart + 1) * sizeof(*grown));
-	if (!grown)
+	added = array_grow(&c->apart, c->n_apart, 1, sizeof(*added));
+	if (!added)
 		return -1;
-	c->apart = grown;
-	grown[c->n_apart++] = (struct apart){a->event->rank, a->region};
+	*added = (struct apart){a->event->rank, a->region};
+	c->n_apart++;
 	return 0;
 }
 

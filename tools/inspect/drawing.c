@@ -7,30 +7,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "tools/inspect/inspect.h"
 
 /* --- collecting ----------------------------------------------------------- */
 
-/* Room for one more in an array of n, which grows by powers of two. */
-static void *grow(struct drawing *drawing, void **array, size_t n, size_t size)
+/* NULL is told by the drawing's `failed`. */
+static void *add_drawn(struct drawing *drawing, void *array, size_t n,
+		       size_t size)
 {
-	void *grown = *array;
+	void *added = array_grow(array, n, 1, size);
 
-	if (!(n & (n - 1)))
-		grown = realloc(grown, (n ? 2 * n : 1) * size);
-	if (!grown) {
-		drawing->failed = 1;
-		return NULL;
-	}
-	*array = grown;
-	return memset((char *)grown + n * size, 0, size);
+	drawing->failed |= !added;
+	return added;
 }
 
-#define ADD(drawing, of)                                            \
-	grow((drawing), (void **)&(drawing)->of, (drawing)->n_##of, \
-	     sizeof(*(drawing)->of))
+#define ADD(drawing, of)                                        \
+	add_drawn((drawing), &(drawing)->of, (drawing)->n_##of, \
+		  sizeof(*(drawing)->of))
 
-/* NULL is told by the drawing's `failed`. */
 static char *copy_of(struct drawing *drawing, const char *text)
 {
 	char *copy = strdup(text);

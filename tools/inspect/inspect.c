@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "tools/cli/cli.h"
 #include "tools/inspect/inspect.h"
 #include "tools/plan/plan.h"
@@ -288,7 +289,7 @@ struct kinds {
 
 static int count_kind(struct kinds *kinds, struct written_word word)
 {
-	struct kind *grown;
+	struct kind *added;
 
 	for (size_t i = 0; i < kinds->n; i++) {
 		if (written_same(kinds->kinds[i].word, word)) {
@@ -296,11 +297,11 @@ static int count_kind(struct kinds *kinds, struct written_word word)
 			return 0;
 		}
 	}
-	grown = realloc(kinds->kinds, (kinds->n + 1) * sizeof(*grown));
-	if (!grown)
+	added = array_grow(&kinds->kinds, kinds->n, 1, sizeof(*added));
+	if (!added)
 		return -1;
-	kinds->kinds = grown;
-	grown[kinds->n++] = (struct kind){word, 1};
+	*added = (struct kind){word, 1};
+	kinds->n++;
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct inspect_region {
 	uint64_t oldest, oldest_for; /* pending for longest; or 0, 0 */
 	uint64_t longest_for;        /* the longest that a ticket waited */
 	struct inspect_ticket *tickets;
-	size_t n_tickets, capacity;
+	size_t n_tickets;
 };
 
 struct inspect_regions {

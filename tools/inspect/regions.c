@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "tools/inspect/inspect.h"
 
 struct event {
@@ -43,31 +44,32 @@ static struct inspect_region *find_region(struct inspect_regions *regions,
 {
 	struct written_word name =
 		written_field(event->words, event->n, "region");
-	struct inspect_region *grown;
+	struct inspect_region *added;
 
 	for (size_t i = regions->n; i--;)
 		if (regions->regions[i].context == context_of(event) &&
 		    written_same(regions->regions[i].name, name))
 			return &regions->regions[i];
-	grown = realloc(regions->regions, (regions->n + 1) * sizeof(*grown));
-	if (!grown)
+	added = array_grow(&regions->regions, regions->n, 1, sizeof(*added));
+	if (!added)
 		return NULL;
-	regions->regions = grown;
-	grown += regions->n++;
-	memset(grown, 0, sizeof(*grown));
-	grown->context = context_of(event);
-	grown->name = name;
-	return grown;
+	regions->n++;
+	added->context = context_of(event);
+	added->name = name;
+	return added;
 }
 
 /* --- tickets -------------------------------------------------------------- */
 
-/* Forgets the tickets that have ended, if they are most of them. */
+#define MANY_TICKETS 16
+
+/* Forgets the tickets that have ended, if they are most of many. */
 static void compact(struct inspect_region *region)
 {
 	size_t kept = 0;
 
-	if (2 * region->pending > region->n_tickets)
+	if (region->n_tickets < MANY_TICKETS ||
+	    2 * region->pending > region->n_tickets)
 		return;
 	for (size_t i = 0; i < region->n_tickets; i++)
 		if (!region->tickets[i].over)
@@ -107,18 +109,10 @@ static void insert_ticket(struct inspect_region *region,
 static int add_ticket(struct inspect_region *region, uint64_t serial,
 		      size_t since)
 {
-	if (region->n_tickets == region->capacity)
-		compact(region);
-	if (region->n_tickets == region->capacity) {
-		size_t capacity = region->capacity ? 2 * region->capacity : 16;
-		struct inspect_ticket *grown = realloc(
-			region->tickets, capacity * sizeof(*region->tickets));
-
-		if (!grown)
-			return -1;
-		region->tickets = grown;
-		region->capacity = capacity;
-	}
+	compact(region);
+	if (!array_grow(&region->tickets, region->n_tickets, 1,
+			sizeof(*region->tickets)))
+		return -1;
 	insert_ticket(region, (struct inspect_ticket){serial, since, 0});
 	return 0;
 }

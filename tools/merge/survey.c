@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/mesh/mesh.h"
 #include "lib/save/save.h"
 #include "tools/cli/cli.h"
@@ -74,18 +75,17 @@ static struct merge_item *find_item(struct merge_job *job, size_t n,
 				    const char *name, int is_table)
 {
 	struct merge_item key = {.name = (char *)name, .is_table = is_table};
-	struct merge_item *found = NULL, *larger;
+	struct merge_item *found = NULL;
 
 	if (n)
 		found = bsearch(&key, job->items, n, sizeof(key),
 				compare_items);
 	if (found)
 		return found;
-	larger = realloc(job->items, (job->n_items + 1) * sizeof(*larger));
-	if (!larger)
+	found = array_grow(&job->items, job->n_items, 1, sizeof(*found));
+	if (!found)
 		return NULL;
-	job->items = larger;
-	found = &larger[job->n_items++];
+	job->n_items++;
 	return make_item(source_mesh(&job->source), name, is_table, found)
 		       ? NULL
 		       : found;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "lib/mesh/mesh.h"
 #include "tools/cli/cli.h"
 #include "tools/merge/merge.h"
@@ -72,12 +73,9 @@ static int split_words(struct merge_rule *rule, char *text)
 	char *word;
 
 	while ((word = strsep(&text, ","))) {
-		char **larger = realloc(rule->words,
-					(rule->n_words + 1) * sizeof(*larger));
-
-		if (!larger)
+		if (!array_grow(&rule->words, rule->n_words, 1,
+				sizeof(*rule->words)))
 			return complain("merge", "out of memory") - 1;
-		rule->words = larger;
 		rule->words[rule->n_words++] = word;
 	}
 	return 0;
@@ -107,15 +105,13 @@ static int split_rule(struct merge_rule *rule, const char *option)
 int merge_take_rule(struct merge_rules *rules, const char *option,
 		    const char *value)
 {
-	struct merge_rule *larger =
-		realloc(rules->rules, (rules->n + 1) * sizeof(*larger));
-	struct merge_rule *rule;
+	struct merge_rule *rule =
+		array_grow(&rules->rules, rules->n, 1, sizeof(*rule));
 
-	if (!larger)
+	if (!rule)
 		return complain("merge", "out of memory") - 1;
-	rules->rules = larger;
-	rule = &larger[rules->n];
-	*rule = (struct merge_rule){.given = value, .pattern = strdup(value)};
+	rule->given = value;
+	rule->pattern = strdup(value);
 	if (!rule->pattern)
 		return complain("merge", "out of memory") - 1;
 	rules->n++;

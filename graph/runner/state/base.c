@@ -4,10 +4,9 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include "graph/runner/state/state.h"
+#include "lib/containers/array.h"
 
 enum philox_status runner_lock(struct philox_runner *runner)
 {
@@ -91,22 +90,16 @@ void runner_post(const struct philox_function *function,
 enum philox_status runner_room(void *items, size_t *room, size_t need,
 			       size_t size)
 {
-	size_t more = *room ? *room : 8;
-	void *array;
-	char *grown;
+	size_t larger = *room ? *room : 8;
 
 	if (need <= *room)
 		return PHILOX_OK;
-	while (more < need)
-		more *= 2;
-	memcpy(&array, items, sizeof(array)); /* of any type */
-	grown = realloc(array, more * size);
-	if (!grown)
+	while (larger < need)
+		larger *= 2;
+	if (!array_grow(items, *room, larger - *room, size))
 		return status_set(PHILOX_ERROR_MEMORY,
 				  "no memory for %zu records of a runner",
-				  more);
-	memset(grown + *room * size, 0, (more - *room) * size);
-	memcpy(items, &grown, sizeof(grown));
-	*room = more;
+				  larger);
+	*room = larger;
 	return PHILOX_OK;
 }

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "lib/containers/array.h"
 #include "tools/contract/numbers/numbers.h"
 
 /* --- sites ---------------------------------------------------------------- */
@@ -29,11 +30,10 @@ void site_upload(struct contract *c, struct site *site, const void *from,
 static void note(struct contract *c, struct site *site, const void *bytes,
 		 size_t size)
 {
-	unsigned char *grown = realloc(site->log, site->size + size);
+	unsigned char *added = array_grow(&site->log, site->size, size, 1);
 
-	EXPECT(grown);
-	site->log = grown;
-	memcpy(site->log + site->size, bytes, size);
+	EXPECT(added);
+	memcpy(added, bytes, size);
 	site->size += size;
 }
 
